@@ -1,0 +1,100 @@
+// YAML as we accept it: every value knows its file, line, column and key path; keys are checked.
+//
+// Refused, each with place and remedy: duplicate keys, anchors and aliases, nesting deeper than 64, bytes that are not
+// UTF-8, unknown keys (with the nearest known one), numbers without a unit where one is needed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/base/units.h"
+
+namespace busbar {
+
+/// One value of a document. Cheap to copy; keeps the document alive.
+class YamlNode {
+ public:
+  enum class Kind : std::uint8_t { kNull, kScalar, kSequence, kMap };
+  YamlNode();  ///< null, nowhere
+  Kind kind() const;
+  Where where() const;              ///< file:line:column and key path
+  Error error(std::string message) const;  ///< kInvalid at this place
+
+  const std::string& scalar() const;       ///< empty unless kScalar
+  std::size_t size() const;                ///< entries of a map or sequence
+  YamlNode item(std::size_t i) const;      ///< i-th value (map: in file order)
+  std::string key(std::size_t i) const;    ///< i-th key of a map
+  std::optional<YamlNode> find(std::string_view key) const;
+
+  Result<std::string> as_string() const;
+  Result<bool> as_bool() const;
+  Result<std::int64_t> as_int(std::int64_t low, std::int64_t high) const;
+  Result<double> as_number(double low, double high) const;  ///< finite
+  Result<Bytes> as_size() const;            ///< "80GB", "512 MiB"
+  Result<BytesPerSecond> as_rate() const;   ///< "400Gb/s", "3.35 TB/s"; never zero or negative
+  Result<Duration> as_duration() const;     ///< "2us", "500 ns"; not negative
+
+ private:
+  friend class YamlDocument;
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+class YamlDocument {
+ public:
+  static Result<YamlDocument> load(const std::string& path);
+  /// `name` stands in for the file in messages.
+  static Result<YamlDocument> parse(std::string text, const std::string& name);
+  YamlNode root() const;
+  const std::string& text() const;  ///< as read, for inputs_hash
+  /// `--set links[3].rate=400Gb/s`: replaces or adds one scalar (or flow-style value); errors name the flag.
+  Status set(std::string_view path, std::string_view value);
+
+ private:
+  std::shared_ptr<const YamlNode::Impl> root_;
+  std::string text_;
+};
+
+/// Reads the keys of one map and then refuses what nobody asked for. Collects the first error.
+///   MapReader r(node);
+///   r.required("rate", &YamlNode::as_rate, spec.rate);
+///   r.optional("name", &YamlNode::as_string, spec.name);
+///   BUSBAR_RETURN_IF_ERROR(r.finish());
+class MapReader {
+ public:
+  explicit MapReader(YamlNode node);
+  /// The child, noted as known; a missing one is an error at the map's place.
+  YamlNode required(std::string_view key);
+  std::optional<YamlNode> optional(std::string_view key);
+  template <typename T, typename F>
+  void required(std::string_view key, F convert, T& out) {
+    const YamlNode child = required(key);
+    if (ok()) take((child.*convert)(), out);
+  }
+  template <typename T, typename F>
+  void optional(std::string_view key, F convert, T& out) {
+    const auto child = optional(key);
+    if (ok() && child) take(((*child).*convert)(), out);
+  }
+  bool ok() const { return status_.ok(); }
+  void fail(Error error);  ///< keeps the first
+  /// The first error, or one for the first unknown key with the nearest known one.
+  Status finish();
+
+ private:
+  template <typename T, typename R>
+  void take(R result, T& out) {
+    if (result.ok()) out = std::move(result).value();
+    else fail(result.error());
+  }
+  YamlNode node_;
+  std::vector<std::string> known_;
+  Status status_;
+};
+
+}  // namespace busbar

@@ -1,0 +1,91 @@
+// Who sends which chunk to whom in which round, as data: phases over families of groups of actors.
+//
+// Invariants:
+//  1. Actors 0..ranks-1 are ranks; ranks..ranks+reducers-1 are abstract in-network reducers.
+//  2. The groups of one family are disjoint; every group of a family has the same size.
+//  3. Phases of one channel run in order; channels run side by side and never touch each other's chunks.
+//     Rounds are program order per (actor, channel), not barriers: a move waits only for the moves that filled its
+//     chunk and for its own actor's earlier moves on that channel.
+//  4. Nothing here has size ranks x rounds. moves / edges / longest_chain (moves.h, edges.h, chain.h) generate on demand
+//     from the same few numbers, and a test proves for every algorithm that they say the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace busbar {
+
+enum class Collective : std::uint8_t {
+  kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kGather, kScatter, kSendRecv
+};
+const char* name_of(Collective op);  ///< "all_reduce", ...
+
+/// One digit of a mixed-radix number of groups or members.
+struct Axis {
+  std::uint32_t extent = 1;
+  std::uint32_t actor_stride = 0;  ///< added to the actor per step along this axis
+  std::uint32_t chunk_stride = 0;  ///< added to the group's first chunk per step (outer axes only)
+  bool operator==(const Axis&) const = default;
+};
+
+/// A family of disjoint groups: 8,192 groups of 8 cost bytes, not megabytes.
+/// Group g and member m are mixed-radix numbers over `outer` and `inner`, first axis fastest;
+/// actor(g, m) = base + sum of digit x actor_stride. Irregular groups list their actors in `listed` instead.
+struct GroupFamily {
+  std::uint32_t base = 0;
+  std::vector<Axis> outer;           ///< empty: one group
+  std::vector<Axis> inner;           ///< empty: groups of one member
+  std::vector<std::uint32_t> order;  ///< position in ring or chain -> member; empty: identity
+  std::vector<std::uint32_t> listed; ///< group-major actors; empty: affine
+  std::uint32_t listed_groups = 0;
+
+  std::uint32_t groups() const;
+  std::uint32_t size() const;
+  std::uint32_t actor(std::uint32_t group, std::uint32_t member) const;
+  /// Member that stands at `position` of the ring or chain.
+  std::uint32_t member_at(std::uint32_t position) const { return order.empty() ? position : order[position]; }
+  /// First chunk of `group` relative to the phase's chunk_base.
+  std::uint32_t chunk_offset(std::uint32_t group) const;
+  bool operator==(const GroupFamily&) const = default;
+};
+
+/// n consecutive ranks as one group.
+GroupFamily one_group(std::uint32_t n);
+
+enum class Pattern : std::uint8_t {
+  kRingReduceScatter,  ///< n-1 rounds; member m ends with piece m reduced over the group
+  kRingAllGather,      ///< n-1 rounds; member m starts with piece m, all end with all pieces
+  kChainBroadcast,     ///< position root -> root+1 -> ...: one piece, n-1 hops
+  kChainReduce,        ///< towards position root: one piece, n-1 hops
+  kTreeReduce,         ///< up the binary tree `tree` of the group to its root: one piece
+  kTreeBroadcast,      ///< down the same tree
+};
+
+/// A pattern over all groups of a family at once.
+/// Ring patterns cut a group's chunks into size() pieces of `span` chunks, piece m owned by member m:
+/// piece m of group g = [chunk_base + chunk_offset(g) + m*span, +span). The others move all
+/// size-independent `span` chunks of the group as one piece: [chunk_base + chunk_offset(g), +span).
+struct Phase {
+  Pattern pattern{};
+  std::uint16_t channel = 0;
+  std::uint16_t family = 0;      ///< index into Schedule::families
+  std::uint32_t chunk_base = 0;
+  std::uint32_t span = 1;
+  std::uint32_t root = 0;        ///< position of the root (chains and trees), else 0
+  std::uint8_t tree = 0;         ///< trees: 0 or 1, which of the double tree
+};
+
+struct Schedule {
+  std::string algorithm;  ///< "ring", "tree", "hierarchical"
+  Collective op{};
+  std::uint32_t ranks = 0;
+  std::uint32_t reducers = 0;
+  std::uint32_t channels = 1;
+  std::uint32_t chunks = 0;   ///< equal parts of the buffer S of nccl-tests (all-gather: of the gathered buffer)
+  std::uint32_t root = 0;     ///< rank, for rooted collectives
+  std::vector<GroupFamily> families;
+  std::vector<Phase> phases;  ///< by channel, then in order
+};
+
+}  // namespace busbar

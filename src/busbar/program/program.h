@@ -1,0 +1,68 @@
+// One training step as data: operations on streams with dependencies, per rank role. Knows ranks, never links.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "busbar/base/csr.h"
+#include "busbar/base/units.h"
+#include "busbar/collectives/schedule.h"
+
+namespace busbar {
+
+enum class OpId : std::uint32_t {};
+enum class CallId : std::uint32_t {};
+enum class RoleId : std::uint32_t {};
+
+/// A collective over every group of a family of global ranks at once: all 64 tensor-parallel groups are one call.
+struct CollectiveCall {
+  Collective op{};
+  Bytes bytes{0};            ///< S as nccl-tests counts it, per group
+  GroupFamily groups;        ///< member i of a group is rank i of the collective; outer chunk strides unused
+  std::uint32_t root = 0;    ///< member
+  std::string algorithm;     ///< "ring", "tree", "hierarchical", or "auto"
+  std::uint32_t chunks = 0;  ///< pieces that pipeline through the schedule's phases; 0: the lowering decides
+  bool operator==(const CollectiveCall&) const = default;
+};
+
+/// What an operation is for: the rows of the breakdown.
+enum class OpClass : std::uint8_t { kCompute, kTp, kDp, kPp, kCp, kEp, kOptimizer, kOther };
+const char* name_of(OpClass c);  ///< "compute", "tp", ...
+
+enum class OpKind : std::uint8_t {
+  kDelay,       ///< `duration` of work on its stream
+  kCollective,  ///< `call`, started when dependencies and stream allow
+};
+
+struct Op {
+  OpKind kind{};
+  OpClass cls{};
+  std::uint16_t stream = 0;   ///< of its role
+  std::uint16_t label = 0;    ///< index into Program::labels
+  RoleId role{};
+  Duration duration;          ///< kDelay
+  CallId call = static_cast<CallId>(0xffff'ffffu);  ///< kCollective
+  std::uint16_t micro_batch = 0;
+  std::uint16_t layer = 0;
+};
+
+/// Ranks that do the same work at the same time (one pipeline stage), simulated once.
+struct Role {
+  std::string name;                  ///< "stage 2"
+  std::vector<std::string> streams;  ///< "compute", "tp", "dp", "pp send", ...
+  GroupFamily ranks;                 ///< one group with all ranks of the role
+};
+
+/// Rules: ops on one (role, stream) run in the order listed, each starting no earlier than its predecessor's end and
+/// the end of every dependency. Dependencies may cross roles and may only point backwards (dependency id < own id) or,
+/// across roles, anywhere as long as no cycle arises.
+struct Program {
+  std::vector<Role> roles;
+  std::vector<std::string> labels;
+  std::vector<CollectiveCall> calls;  ///< interned: equal calls are one entry
+  std::vector<Op> ops;
+  Csr<OpId> deps;                     ///< per op
+};
+
+}  // namespace busbar

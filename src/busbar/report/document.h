@@ -1,0 +1,114 @@
+// What a command has to say, before anyone decides how it looks. Knows no domain.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+
+namespace busbar {
+
+enum class Align : std::uint8_t { kLeft, kRight };
+struct Column {
+  std::string title;  ///< with its unit: "busbw (GB/s)"
+  Align align = Align::kRight;
+};
+struct Table {
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::string note;
+};
+
+/// One bar cut into named parts.
+struct BarPart {
+  std::string name;
+  double value = 0;
+  int colour = 0;  ///< index into the palette of style.h
+};
+struct Bar {
+  std::string name;
+  std::vector<BarPart> parts;
+};
+struct Bars {
+  std::string title;
+  std::string unit;  ///< "s", "GB"
+  std::vector<Bar> bars;
+  double scale_max = 0;        ///< 0: the longest bar
+  double mark = 0;             ///< a line across all bars, e.g. memory of the GPU; 0: none
+  std::string mark_name;
+};
+
+/// A picture in user units, y downwards.
+struct Shape {
+  enum class Kind : std::uint8_t { kRect, kLine, kText, kCircle } kind{};
+  double x = 0, y = 0, w = 0, h = 0;  ///< rect: corner and size; line: from (x,y) to (x+w,y+h); circle: centre, w radius; text: anchor
+  int colour = 0;                     ///< palette index; for lines with heat >= 0 unused
+  double heat = -1;                   ///< 0..1: link load as colour; < 0: none
+  double thickness = 1;
+  std::string text;                   ///< label (kText) or tool tip
+};
+struct Drawing {
+  std::string title;
+  std::string description;  ///< one sentence for readers who do not see the picture
+  double width = 0, height = 0;
+  std::vector<Shape> shapes;
+  std::string note;
+};
+
+struct TimelineSpan {
+  double start_s = 0, duration_s = 0;
+  int colour = 0;
+  std::string text;  ///< tool tip
+};
+struct TimelineRow {
+  std::string group, name;  ///< "stage 0", "compute"
+  std::vector<TimelineSpan> spans;
+};
+struct TimelineView {
+  std::string title;
+  std::string note;
+  double start_s = 0, end_s = 0;
+  std::vector<TimelineRow> rows;
+  std::vector<std::pair<std::string, int>> legend;  ///< name, palette index
+};
+
+struct Heading { std::string text; };
+struct Paragraph { std::string text; };
+/// The one sentence a reader must not miss.
+struct Highlight { std::string text; };
+/// Key and value lines: "step time   9.31 s".
+struct Facts {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> items;
+};
+
+using BlockElement = std::variant<Heading, Paragraph, Highlight, Facts, Table, Bars, Drawing, TimelineView>;
+
+/// Where a block shows: the terminal is short, the page is whole.
+enum class Audience : std::uint8_t { kBoth, kTerminal, kPage };
+struct DocumentBlock {
+  BlockElement element;
+  Audience audience = Audience::kBoth;
+};
+
+struct Document {
+  std::string title;
+  std::string command;  ///< the command line that made it
+  std::vector<DocumentBlock> blocks;
+};
+
+/// Plain text for a terminal `columns` wide; colour only where asked; ASCII unless `utf8`.
+struct TextOptions {
+  int columns = 100;
+  bool colour = false;
+  bool utf8 = false;
+};
+std::string render_text(const Document& document, const TextOptions& options);
+/// One self-contained HTML page: no network, no library, readable without scripts, dark and light, prints.
+std::string render_html(const Document& document);
+/// One drawing alone as an SVG file.
+std::string render_svg(const Drawing& drawing);
+
+}  // namespace busbar

@@ -1,0 +1,26 @@
+// Which GPU a rank runs on and which NIC carries a channel of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "busbar/routing/router.h"
+
+namespace busbar {
+
+class Placement {
+ public:
+  /// Rank r on gpus[r]; every (rank, channel) leaves by the NIC nearest to its GPU.
+  Placement(const Router& router, std::span<const DeviceId> gpus);
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpu_.size()); }
+  DeviceId gpu(std::uint32_t rank) const { return gpu_[rank]; }
+  DeviceId nic(std::uint32_t rank, std::uint32_t channel) const { return nic_[rank * channels_ + channel % channels_]; }
+
+ private:
+  std::vector<DeviceId> gpu_;
+  std::vector<DeviceId> nic_;
+  std::uint32_t channels_ = 1;
+};
+
+}  // namespace busbar

@@ -1,0 +1,46 @@
+// From one device to another: the links crossed, under a policy. Never a stored list of paths.
+//
+// Inside a block: breadth-first distances over the block's transit devices, once per shape (not per block).
+// Between blocks: distances over the fabric's switches towards one attachment switch at a time, kept when first asked.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/topology/routing_policy.h"
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+struct LinkShare {
+  LinkId link;
+  double share;  ///< part of the connection's bytes that cross this link, (0, 1]
+};
+
+class Router {
+ public:
+  Router(const Topology& topology, RoutingPolicy policy, std::uint64_t seed = 0);
+  ~Router();
+  Router(Router&&) noexcept;
+
+  /// Appends the links that a payload from GPU `from` to GPU `to` crosses, in order of hops. Scale-up links are
+  /// preferred, then the server's own; between blocks the payload leaves by `nic_from` and arrives by `nic_to`.
+  /// Error kUnreachable names the pair.
+  Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
+                std::vector<LinkShare>& out) const;
+  /// The NIC nearest to `gpu` for `channel` (fewest hops, then lowest number; ties rotate by GPU and channel);
+  /// kNone when its block has none.
+  DeviceId nearest_nic(DeviceId gpu, std::uint32_t channel) const;
+
+  const Topology& topology() const;
+  RoutingPolicy policy() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace busbar

@@ -1,0 +1,47 @@
+// A cluster as the user names it: a preset, NAME:N, or a YAML file; with overrides from the command line.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/program/protocol.h"
+#include "busbar/topology/routing_policy.h"
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+/// --set, --degrade and --fail as typed, in order.
+struct Overrides {
+  std::vector<std::string> set;      ///< "fabric.link.rate=200Gb/s"
+  std::vector<std::string> degrade;  ///< "node5.nic2=0.5"
+  std::vector<std::string> fail;     ///< "leaf3-spine1"
+};
+
+/// What `fabric:` in the file said, kept for reports.
+struct FabricSummary {
+  std::string kind;    ///< "none", "single-switch", "leaf-spine", "rail-optimised"
+  std::string network; ///< "InfiniBand NDR"
+  std::uint32_t leaves = 0, spines = 0;
+  double oversubscription = 1;
+};
+
+struct Cluster {
+  std::string name;
+  Topology topology;
+  RoutingPolicy routing = RoutingPolicy::kStatic;
+  std::uint64_t seed = 0;
+  ProtocolModel protocol;
+  FabricSummary fabric;
+  std::string gpu_part;          ///< catalogue name of the GPU, "" for ideal machines
+  double usd_per_gpu_hour = 0;   ///< 0: unknown
+  std::string price_source;
+  std::vector<std::string> sources;  ///< one line per figure that matters: what, value, source
+  std::string text;              ///< everything read, for inputs_hash
+};
+
+/// `name` is a file when it exists or ends in .yaml/.yml, else a preset of the catalogue, with ":N" for N nodes.
+Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides = {});
+
+}  // namespace busbar

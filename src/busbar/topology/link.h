@@ -1,0 +1,53 @@
+// What a link is: its kind and its class. Links of one class share one record.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "busbar/base/id.h"
+#include "busbar/base/units.h"
+
+namespace busbar {
+
+enum class DeviceId : std::uint32_t {};
+enum class LinkId : std::uint32_t {};  ///< A directed link; `reverse(l)` is the other direction.
+enum class LinkClassId : std::uint16_t {};
+
+enum class DeviceKind : std::uint8_t {
+  kGpu, kCpu, kNuma, kPcieSwitch, kNic, kNvme, kNvSwitch, kLeaf, kSpine, kCore, kOcs, kSwitch
+};
+
+enum class LinkKind : std::uint8_t {
+  kNvlink, kXgmi, kIci, kC2c,     // scale-up
+  kPcie, kSocket, kHost,          // inside a server: PCIe, socket to socket, NUMA node to its CPU
+  kInfiniband, kEthernet, kIdeal  // fabric; kIdeal belongs to no product
+};
+
+const char* name_of(DeviceKind kind);  ///< "gpu", "nvswitch", ... the word used in device names
+const char* name_of(LinkKind kind);
+
+constexpr bool is_scale_up(LinkKind k) { return k <= LinkKind::kC2c; }
+constexpr bool is_in_server(LinkKind k) { return k >= LinkKind::kPcie && k <= LinkKind::kHost; }
+constexpr bool is_fabric(LinkKind k) { return k >= LinkKind::kInfiniband; }
+constexpr bool is_endpoint(DeviceKind k) { return k == DeviceKind::kGpu || k == DeviceKind::kNvme; }
+
+/// All that links of one sort have in common, for one direction.
+struct LinkClass {
+  LinkKind kind = LinkKind::kIdeal;
+  BytesPerSecond wire_rate{0};  ///< what the data sheet says for all lanes together
+  double efficiency = 1.0;      ///< payload share of the wire rate that is reached at best, (0, 1]
+  double health = 1.0;          ///< 1 as built, (0, 1) degraded, 0 failed
+  Duration latency;             ///< first bit in to first bit out at the far device
+  std::uint16_t lanes = 1;      ///< parallel lanes or cables this link stands for
+  std::string part;             ///< "nvlink4 x5", "pcie5 x16": for people
+  bool operator==(const LinkClass&) const = default;
+
+  /// What the engines use: wire rate x efficiency x health. 0 when failed.
+  BytesPerSecond payload_rate() const;
+  /// What floors use: wire rate x health, no fitted efficiency.
+  BytesPerSecond floor_rate() const;
+};
+
+constexpr LinkId reverse(LinkId l) { return static_cast<LinkId>(static_cast<std::uint32_t>(l) ^ 1u); }
+
+}  // namespace busbar

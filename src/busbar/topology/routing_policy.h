@@ -1,0 +1,14 @@
+// How a fabric chooses among equal paths. An attribute of the machine; the Router obeys it.
+#pragma once
+
+#include <cstdint>
+
+namespace busbar {
+
+enum class RoutingPolicy : std::uint8_t {
+  kStatic,    ///< every flow keeps one path; ties by a hash of (flow, switch)
+  kSpray,     ///< equal split over all shortest paths
+  kAdaptive,  ///< split re-solved by the engine; routed as kSpray until an engine says otherwise
+};
+
+}  // namespace busbar

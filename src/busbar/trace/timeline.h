@@ -1,0 +1,45 @@
+// What happened: one format for simulated and measured runs. Knows nothing of how it was made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "busbar/base/units.h"
+
+namespace busbar {
+
+enum class SpanId : std::uint32_t {};
+enum class TrackId : std::uint32_t {};
+
+/// A row of the picture: "stage 0 / compute".
+struct Track {
+  std::string process, thread;
+};
+
+struct Span {
+  TrackId track{};
+  std::uint32_t label = 0;    ///< index into Timeline::strings
+  std::uint32_t category = 0; ///< index into Timeline::strings: "compute", "tp", ...
+  SimTime start;
+  Duration duration;
+  SpanId cause = static_cast<SpanId>(0xffff'ffffu);  ///< the span whose end let this one start
+  std::uint32_t bound_by = 0xffff'ffffu;             ///< index into Timeline::strings, or none
+};
+
+/// What one directed link carried over the run.
+struct LinkLoad {
+  std::uint32_t link = 0;  ///< LinkId of the topology that was simulated
+  std::uint64_t bytes = 0;
+  double utilisation = 0;  ///< bytes / (payload rate x length of the run), 0..1
+};
+
+struct Timeline {
+  std::vector<Track> tracks;
+  std::vector<std::string> strings;
+  std::vector<Span> spans;  ///< by start time, ties by track
+  std::vector<LinkLoad> links;
+  Duration length;
+};
+
+}  // namespace busbar
