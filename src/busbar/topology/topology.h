@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "busbar/base/csr.h"
@@ -31,6 +32,7 @@ struct DeviceClass {
   std::string part;              ///< catalogue name: "h100-sxm"
   Bytes memory{0};               ///< HBM of a GPU, else 0
   BytesPerSecond memory_rate{0};
+  bool reduces = false;          ///< a switch that can add up payloads (NVLS, SHARP)
   bool operator==(const DeviceClass&) const = default;
 };
 
@@ -94,6 +96,7 @@ class Topology {
   std::vector<LinkClass> link_classes_;
   std::vector<double> payload_rate_;         ///< per link class, bytes/s
   std::vector<std::uint16_t> device_class_;  ///< per device
+  std::vector<BlockId> device_block_;        ///< per device
   std::vector<DeviceId> link_from_;          ///< per directed link
   std::vector<std::uint16_t> link_class_;    ///< per directed link
   Csr<LinkId> out_;                          ///< per device
@@ -102,6 +105,7 @@ class Topology {
   std::vector<DeviceId> gpus_;
   std::vector<DeviceId> fabric_;
   std::vector<std::string> fabric_names_;    ///< per fabric_ entry
+  std::unordered_map<std::uint32_t, std::uint32_t> fabric_index_;  ///< device -> entry of fabric_; only looked up
 };
 
 /// Stamps blocks, adds fabric switches and cables, applies faults, then seals.
