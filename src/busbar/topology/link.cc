@@ -34,7 +34,7 @@ const char* name_of(LinkKind kind) {
     case LinkKind::kNvlink: return "nvlink";
     case LinkKind::kXgmi: return "xgmi";
     case LinkKind::kIci: return "ici";
-    case LinkKind::kC2C: return "c2c";
+    case LinkKind::kC2c: return "c2c";
     case LinkKind::kPcie: return "pcie";
     case LinkKind::kSocket: return "socket";
     case LinkKind::kHost: return "host";
