@@ -29,6 +29,7 @@ class YamlNode {
   std::size_t size() const;                ///< entries of a map or sequence
   YamlNode item(std::size_t i) const;      ///< i-th value (map: in file order)
   std::string key(std::size_t i) const;    ///< i-th key of a map
+  Where key_where(std::size_t i) const;    ///< where that key stands; the path is the map's
   std::optional<YamlNode> find(std::string_view key) const;
 
   Result<std::string> as_string() const;
@@ -39,9 +40,10 @@ class YamlNode {
   Result<BytesPerSecond> as_rate() const;   ///< "400Gb/s", "3.35 TB/s"; never zero or negative
   Result<Duration> as_duration() const;     ///< "2us", "500 ns"; not negative
 
+  struct Impl;  ///< yaml_impl.h, private to base
+
  private:
   friend class YamlDocument;
-  struct Impl;
   std::shared_ptr<const Impl> impl_;
 };
 
@@ -54,6 +56,8 @@ class YamlDocument {
   const std::string& text() const;  ///< as read, for inputs_hash
   /// `--set links[3].rate=400Gb/s`: replaces or adds one scalar (or flow-style value); errors name the flag.
   Status set(std::string_view path, std::string_view value);
+  /// Puts `value`, which keeps its own places, at `path`: a name in one file becomes the file it names.
+  Status replace(std::string_view path, const YamlNode& value);
 
  private:
   std::shared_ptr<const YamlNode::Impl> root_;
