@@ -100,7 +100,7 @@ std::string scaled(double value, std::span<const Unit> units) {
   return fmt::format("{} {}", format_number(value / units.back().scale), units.back().name);
 }
 
-/// `max` is the longest distance of interest.
+/// Insertions, deletions, changes and swaps of neighbours that make `b` of `a`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -218,12 +218,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   if (word.size() > kLongest) return {};
   const std::string wanted = lower(word);
   const std::size_t allowed = std::max<std::size_t>(1, word.size() / 3);
-  std::size_t best = allowed + 1;
+  std::pair best{allowed + 1, std::size_t{0}};  // distance whatever the case, then with it
   const std::string* found = nullptr;
   for (const std::string& k : known) {
     if (k.size() > kLongest) continue;
-    const std::size_t d = edit_distance(wanted, lower(k));
-    if (d >= best) continue;
+    const std::pair d{edit_distance(wanted, lower(k)), edit_distance(word, k)};
+    if (d.first > allowed || d >= best) continue;
     best = d;
     found = &k;
   }

@@ -5,12 +5,11 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include <charconv>
-#include <cmath>
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "busbar/base/quantity.h"
 #include "busbar/base/utf8.h"
 #include "busbar/base/yaml_impl.h"
 
@@ -21,6 +20,7 @@ using Impl = YamlNode::Impl;
 using Kind = YamlNode::Kind;
 
 constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kHopelessDepth = 4096;  ///< not worth parsing: the parser's time grows with its square
 constexpr std::size_t kMaxKeyBytes = 256;
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 
@@ -28,6 +28,20 @@ constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 struct Refused {
   Error error;
 };
+
+/// Depth of the open brackets when every one counts; the parser's own message about them misleads.
+std::size_t bracket_depth(const std::string& text) {
+  std::size_t depth = 0, most = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '{') most = std::max(most, ++depth);
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+  }
+  return most;
+}
+
+Error too_deep(Where where) {
+  return invalid(fmt::format("nested deeper than {} levels", kMaxDepth), std::move(where));
+}
 
 /// Builds our tree from the parser's events.
 class TreeBuilder final : public YAML::EventHandler {
@@ -99,7 +113,7 @@ class TreeBuilder final : public YAML::EventHandler {
     return join(parent.path, parent.keys.back().name);
   }
   std::shared_ptr<Impl> make(const YAML::Mark& mark, Kind kind) const {
-    if (expects_key()) refuse(mark, "a key must be a plain word");
+    if (expects_key()) refuse(mark, "a key must be a plain word; is a ']' or '}' missing?");
     auto node = std::make_shared<Impl>();
     node->kind = kind;
     node->file = file_;
@@ -115,7 +129,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Kind kind) {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    if (open_.size() >= kMaxDepth) refuse(mark, fmt::format("nested deeper than {} levels", kMaxDepth));
+    if (open_.size() >= kMaxDepth) throw Refused{too_deep(Where{*file_, mark.line + 1, mark.column + 1, start_path_})};
     auto node = make(mark, kind);
     Impl* raw = node.get();
     add(std::move(node));
@@ -148,6 +162,7 @@ std::string join(std::string_view map_path, std::string_view key) {
 Result<std::shared_ptr<const YamlNode::Impl>> parse_tree(const std::string& text, const std::string& file,
                                                          const std::string& path) {
   if (text.size() > kMaxFileBytes) return invalid("larger than 64 MiB; is this the right file?", Where{file, 0, 0, path});
+  if (bracket_depth(text) > kHopelessDepth) return too_deep(Where{file, 0, 0, path});
   if (auto bad = find_bad_text(text)) {
     return invalid(std::move(bad->message), Where{file, bad->line, bad->column, path});
   }
@@ -173,6 +188,7 @@ Result<std::shared_ptr<const YamlNode::Impl>> parse_tree(const std::string& text
     }
     return root;
   } catch (Refused& refused) {
+    if (bracket_depth(text) > kMaxDepth) return too_deep(refused.error.where);
     return std::move(refused.error);
   } catch (const YAML::Exception& e) {
     return at(file, e.mark, fmt::format("not valid YAML: {}", e.msg));
@@ -182,6 +198,10 @@ Result<std::shared_ptr<const YamlNode::Impl>> parse_tree(const std::string& text
 }
 
 Result<YamlDocument> YamlDocument::load(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Error{ErrorCode::kIo, "is a directory; name a file", Where{path, 0, 0, {}}};
+  }
   std::ifstream in(path, std::ios::binary);
   std::ostringstream buffer;
   if (in) buffer << in.rdbuf();
