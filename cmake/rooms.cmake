@@ -1,3 +1,6 @@
+# Rooms that read files or command lines; their tests run under the sanitizers as well.
+set(BUSBAR_READERS base topology workload spec)
+
 # One room = one folder under src/busbar = one library target busbar_<name>; its *_test.cc files make <name>_test.
 #   busbar_room(topology DEPS base)
 function(busbar_room name)
@@ -17,11 +20,27 @@ function(busbar_room name)
   target_include_directories(busbar_${name} ${scope} ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(busbar_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS} fmt::fmt)
   busbar_flags(busbar_${name} ${scope})
+  set_property(GLOBAL APPEND PROPERTY BUSBAR_ROOMS ${name})
   if(BUSBAR_TESTS AND tests)
-    add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE busbar_${name} rapidcheck rapidcheck_gtest GTest::gmock GTest::gtest_main)
-    add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    busbar_gtest(${name} DEPS ${name} SOURCES ${tests})
   endif()
+endfunction()
+
+# A GoogleTest program <name>_test; every TEST in it is a test of ctest's own, named <name>/Suite.Test.
+function(busbar_gtest name)
+  cmake_parse_arguments(ARG "" "" "DEPS;SOURCES" ${ARGN})
+  list(TRANSFORM ARG_DEPS PREPEND busbar_)
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_link_libraries(${name}_test
+                        PRIVATE ${ARG_DEPS} rapidcheck rapidcheck_gtest GTest::gmock GTest::gtest GTest::gtest_main)
+  # PRE_TEST: building one test never runs it, and a test that was not built fails instead of being forgotten.
+  set(label logic)
+  if(name IN_LIST BUSBAR_READERS)
+    set(label input)
+    busbar_reads_input(${name}_test)
+  endif()
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} DISCOVERY_MODE PRE_TEST
+                       DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${label})
 endfunction()
 
 # -ffp-contract=off: the same bytes out on every machine.
@@ -32,4 +51,60 @@ function(busbar_flags target scope)
       target_compile_options(${target} PRIVATE -Werror)
     endif()
   endif()
+endfunction()
+
+# What holds for every target of this build folder.
+macro(busbar_global_flags)
+  if(BUSBAR_DCHECKS)
+    add_compile_options(-UNDEBUG)
+  endif()
+  if(BUSBAR_SANITIZE)
+    add_compile_options(-fsanitize=${BUSBAR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${BUSBAR_SANITIZE})
+  endif()
+endmacro()
+
+# Every header compiles alone: one source per header that includes nothing else (and it twice).
+function(busbar_header_check)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/busbar/*.h)
+  set(sources)
+  foreach(header ${headers})
+    string(REPLACE "/" "." name ${header})
+    set(source ${PROJECT_BINARY_DIR}/headers/${name}.cc)
+    set(HEADER ${header})
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"@HEADER@\"\n#include \"@HEADER@\"\n" @ONLY)
+    list(APPEND sources ${source})
+  endforeach()
+  add_library(busbar_headers OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(busbar_headers PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(busbar_headers PRIVATE fmt::fmt nlohmann_json::nlohmann_json yaml-cpp::yaml-cpp)
+  target_compile_options(busbar_headers PRIVATE -O0 -g0 -Wall -Wextra)
+endfunction()
+
+function(busbar_summary)
+  get_property(rooms GLOBAL PROPERTY BUSBAR_ROOMS)
+  list(JOIN rooms " " rooms)
+  set(launcher "${CMAKE_CXX_COMPILER_LAUNCHER}")
+  if(NOT launcher)
+    set(launcher none)
+  endif()
+  set(sanitize "${BUSBAR_SANITIZE}")
+  if(NOT sanitize)
+    set(sanitize none)
+  endif()
+  message(STATUS "busbar ${PROJECT_VERSION}")
+  message(STATUS "  compiler     ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, launcher ${launcher}")
+  message(STATUS "  build        ${CMAKE_BUILD_TYPE}, sanitizers ${sanitize}, hot-loop checks ${BUSBAR_DCHECKS}")
+  message(STATUS "  tests        ${BUSBAR_TESTS}, warnings are errors ${BUSBAR_WERROR}")
+  message(STATUS "  libraries    fmt ${fmt_VERSION}, yaml-cpp ${yaml-cpp_VERSION}, nlohmann-json ${nlohmann_json_VERSION}, "
+                 "CLI11 ${CLI11_VERSION}, pugixml ${pugixml_VERSION}")
+  message(STATUS "  rooms        ${rooms}")
+endfunction()
+
+# Marks a test program as a reader of input: ./test also builds and runs it under the sanitizers.
+function(busbar_reads_input target)
+  if(NOT TARGET input_checks)
+    add_custom_target(input_checks)
+  endif()
+  add_dependencies(input_checks ${target})
 endfunction()

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Counts includes between rooms and refuses those that run against the arrows.
+
+    tools/check_includes.py [ROOT]      prints the table; exit 1 where a back edge is found
+"""
+import collections
+import pathlib
+import re
+import sys
+
+# Every room with the rooms its arrows lead to, in order: a room may use those and all that they may use.
+ROOMS = {
+    "base": [],
+    "topology": ["base"],
+    "routing": ["topology"],
+    "collectives": ["base"],
+    "program": ["collectives"],
+    "trace": ["base"],
+    "engine": ["routing", "program", "trace"],
+    "formats": ["topology", "collectives", "program", "trace"],
+    "nccl": ["routing", "collectives"],
+    "choice": ["nccl", "engine"],
+    "workload": ["program"],
+    "spec": ["topology", "workload"],
+    "step": ["workload", "choice"],
+    "cost": ["spec", "step"],
+    "planner": ["cost"],
+    "accuracy": ["step", "spec", "formats"],
+    "host": ["formats"],
+    "doctor": ["accuracy", "host", "nccl"],
+    "runtime": ["program", "trace"],
+    "report": ["base", "trace"],
+}
+ROOMS["cli"] = list(ROOMS)
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+
+
+def reachable(room):
+    """The room itself and every room below it."""
+    found, open_rooms = {room}, [room]
+    while open_rooms:
+        for below in ROOMS[open_rooms.pop()]:
+            if below not in found:
+                found.add(below)
+                open_rooms.append(below)
+    return found
+
+
+def check_file(path, room, allowed, counts):
+    """Complaints about one file; adds its includes to `counts`."""
+    complaints = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        parts = match.group(1).split("/")
+        place = f"{path}:{number}"
+        if parts[0] != "busbar" or len(parts) < 3:
+            complaints.append(f"{place}: \"{match.group(1)}\": write the whole path, \"busbar/ROOM/...\"")
+            continue
+        other = parts[1]
+        if other not in ROOMS:
+            complaints.append(f"{place}: there is no room '{other}'")
+            continue
+        counts[room, other] += 1
+        if other not in allowed:
+            complaints.append(f"{place}: back edge: {room} must not use {other}")
+        elif other != room and "internal" in parts:
+            complaints.append(f"{place}: '{match.group(1)}' is private to {other}")
+    return complaints
+
+
+def print_table(counts):
+    used = [room for room in ROOMS if any(room in pair for pair in counts)]
+    print("includes, row uses column ('!' marks a back edge):")
+    print(" " * 12 + "".join(f"{room[:7]:>8}" for room in used))
+    for room in used:
+        allowed = reachable(room)
+        cells = []
+        for other in used:
+            count = counts.get((room, other), 0)
+            cells.append(f"{count or '.'}{'' if other in allowed or not count else '!'}")
+        print(f"{room:<12}" + "".join(f"{cell:>8}" for cell in cells))
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+    source = root / "src" / "busbar"
+    counts, complaints, files = collections.Counter(), [], 0
+    for folder in sorted(source.iterdir()):
+        if not folder.is_dir():
+            continue
+        if folder.name not in ROOMS:
+            complaints.append(f"{folder}: no such room; rooms and their arrows are listed in {pathlib.Path(__file__).name}")
+            continue
+        allowed = reachable(folder.name)
+        for path in sorted(p for p in folder.rglob("*") if p.suffix in (".h", ".cc")):
+            files += 1
+            complaints += check_file(path, folder.name, allowed, counts)
+    print_table(counts)
+    back = sum(n for (room, other), n in counts.items() if other not in reachable(room))
+    print(f"{files} files, {sum(counts.values())} includes, {back} back edges")
+    for complaint in complaints:
+        print(complaint, file=sys.stderr)
+    if not files:
+        print(f"{source}: no source files found", file=sys.stderr)
+    return 1 if complaints or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
