@@ -12,7 +12,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "busbar/base/result.h"
 
 namespace busbar {
 
@@ -20,6 +23,12 @@ enum class Collective : std::uint8_t {
   kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kGather, kScatter, kSendRecv
 };
 const char* name_of(Collective op);  ///< "all_reduce", ...
+/// Our names and those of nccl-tests: "all_reduce", "alltoall", "sendrecv", "all_reduce_perf", in any case.
+Result<Collective> parse_collective(std::string_view name);
+
+/// Where a chunk lies. Nothing ever writes an input. A chunk of output or scratch that nothing was written to yet stands
+/// for the actor's own input chunk: that is how an actor's own contribution enters a reduction or its own output.
+enum class Buffer : std::uint8_t { kInput, kOutput, kScratch };
 
 /// One digit of a mixed-radix number of groups or members.
 struct Axis {
@@ -59,7 +68,7 @@ enum class Pattern : std::uint8_t {
   kChainBroadcast,     ///< position root -> root+1 -> ...: one piece, n-1 hops
   kChainReduce,        ///< towards position root: one piece, n-1 hops
   kTreeReduce,         ///< up the binary tree `tree` of the group to its root: one piece
-  kTreeBroadcast,      ///< down the same tree
+  kTreeBroadcast,      ///< down the same tree; the shapes are in tree_shape.h
 };
 
 /// A pattern over all groups of a family at once.
@@ -73,7 +82,10 @@ struct Phase {
   std::uint32_t chunk_base = 0;
   std::uint32_t span = 1;
   std::uint32_t root = 0;        ///< position of the root (chains and trees), else 0
-  std::uint8_t tree = 0;         ///< trees: 0 or 1, which of the double tree
+  std::uint8_t tree = 0;         ///< trees: 0, its mate 1, or its mate with the same root 2 (tree_shape.h)
+  Buffer source = Buffer::kInput;   ///< holds what an actor sends before anything has reached it in this phase
+  Buffer work = Buffer::kOutput;    ///< takes what arrives, and what was just taken is sent on from here
+  Buffer result = Buffer::kOutput;  ///< takes instead of `work` what makes a member's reduced piece complete
 };
 
 struct Schedule {
@@ -84,8 +96,14 @@ struct Schedule {
   std::uint32_t channels = 1;
   std::uint32_t chunks = 0;   ///< equal parts of the buffer S of nccl-tests (all-gather: of the gathered buffer)
   std::uint32_t root = 0;     ///< rank, for rooted collectives
+  /// Digits of a chunk number, first fastest, with the `chunk_stride` that each adds to its place in the buffer, so that
+  /// pieces which lie scattered in the buffer are one run of chunks; `actor_stride` unused. Empty: chunk c is part c.
+  std::vector<Axis> layout;
   std::vector<GroupFamily> families;
   std::vector<Phase> phases;  ///< by channel, then in order
+
+  /// Place of a chunk in the buffer, in chunks. Gathers and scatters: rank r owns parts [r, r + 1) x chunks / ranks.
+  std::uint32_t part_of(std::uint32_t chunk) const;
 };
 
 }  // namespace busbar

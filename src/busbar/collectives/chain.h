@@ -1,0 +1,111 @@
+// The longest dependency chain of a schedule's phases: how long they take alone, without walking rounds x ranks.
+//
+// In a ring, send j of a position starts when what arrives with its predecessor's send j - 1 is there and its own send
+// j - 1 has left. The last end is the longest path through that grid: along a window of consecutive edges, at least one
+// send on each, latency paid once per edge, all other sends on the slowest edge of the window (ring_path.h).
+// The worst R consecutive edges and R sends on the slowest edge are two of these paths, so max of the two (DESIGN 4.3)
+// is a lower bound, reached when latencies are equal and one edge is slow.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "busbar/collectives/ring_path.h"
+#include "busbar/collectives/schedule.h"
+#include "busbar/collectives/tree_shape.h"
+
+namespace busbar {
+
+/// Phases [begin, end) of Schedule::phases, all of one channel, that form one dependency walk.
+struct PhaseRun {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  bool operator==(const PhaseRun&) const = default;
+};
+
+/// Runs in order: a ring's reduce-scatter and the all-gather of the same pieces that follows it are one run of 2(n-1)
+/// rounds without a barrier; every other phase is a run of its own.
+std::vector<PhaseRun> phase_runs(const Schedule& schedule);
+
+/// Rounds of all phases of the run together (longest chain counted in sends).
+std::uint32_t run_rounds(const Schedule& schedule, PhaseRun run);
+
+/// Work space of longest_chain, reused between calls.
+struct ChainScratch {
+  RingPath ring;
+  std::vector<double> ready_ps;  ///< per tree node
+};
+
+namespace chain_internal {
+
+/// Trees. Broadcast: a child has the piece one send after its parent. Reduce: a node sends when all children arrived.
+template <class At, class F>
+double tree_chain(const Phase& phase, std::uint32_t n, At&& actor_at, F&& cost, std::vector<double>& ready) {
+  const bool up = phase.pattern == Pattern::kTreeReduce;
+  ready.assign(n, 0.0);
+  double last = 0.0;
+  const auto visit = [&](std::uint32_t node) {
+    const std::uint32_t parent = tree_parent(n, node);
+    const std::uint32_t child_actor = actor_at(tree_position(n, phase.tree, phase.root, node));
+    const std::uint32_t parent_actor = actor_at(tree_position(n, phase.tree, phase.root, parent));
+    const SendCost c = up ? cost(child_actor, parent_actor) : cost(parent_actor, child_actor);
+    const std::uint32_t from = up ? node : parent, to = up ? parent : node;
+    ready[to] = std::max(ready[to], ready[from] + c.transfer_ps + c.latency_ps);
+    last = std::max(last, ready[to]);
+  };
+  // A parent has a higher lowest set bit than its children: levels of that bit are a topological order.
+  const std::uint64_t top = std::bit_floor(n - 1);
+  for (std::uint64_t k = 1; k <= top; k *= 2) {
+    const std::uint64_t bit = up ? k : top / k;
+    for (std::uint64_t node = bit; node < n; node += 2 * bit) visit(static_cast<std::uint32_t>(node));
+  }
+  return last;
+}
+
+}  // namespace chain_internal
+
+/// Time in ps from the start of the run in `group` to its last arrival when nothing else uses the edges.
+/// `cost(source actor, destination actor)` is a SendCost: of ONE piece, that is `span` chunks, over that edge.
+/// Cost: O(size) calls of `cost` and O(size) work (rings with many different transfer times: see ring_path.h).
+template <class F>
+double longest_chain(const Schedule& schedule, PhaseRun run, std::uint32_t group, F&& cost, ChainScratch& scratch) {
+  const Phase& phase = schedule.phases[run.begin];
+  const GroupFamily& family = schedule.families[phase.family];
+  const std::uint32_t n = family.size();
+  if (n <= 1) return 0.0;
+  const auto actor_at = [&](std::uint32_t position) { return family.actor(group, family.member_at(position)); };
+  switch (phase.pattern) {
+    case Pattern::kRingReduceScatter:
+    case Pattern::kRingAllGather: {
+      scratch.ring.clear();
+      const std::uint32_t first = actor_at(0);
+      std::uint32_t from = first;
+      for (std::uint32_t p = 0; p < n; ++p) {
+        const std::uint32_t to = p + 1 < n ? actor_at(p + 1) : first;
+        scratch.ring.add(cost(from, to));
+        from = to;
+      }
+      return scratch.ring.longest((run.end - run.begin) * std::uint64_t{n - 1});
+    }
+    case Pattern::kChainBroadcast:
+    case Pattern::kChainReduce: {
+      const std::uint32_t start = phase.pattern == Pattern::kChainReduce ? (phase.root + 1) % n : phase.root;
+      double sum_ps = 0.0;
+      std::uint32_t from = actor_at(start);
+      for (std::uint32_t k = 1; k < n; ++k) {
+        const std::uint32_t to = actor_at((start + k) % n);
+        const SendCost c = cost(from, to);
+        sum_ps += c.transfer_ps + c.latency_ps;
+        from = to;
+      }
+      return sum_ps;
+    }
+    case Pattern::kTreeReduce:
+    case Pattern::kTreeBroadcast: return chain_internal::tree_chain(phase, n, actor_at, cost, scratch.ready_ps);
+  }
+  return 0.0;
+}
+
+}  // namespace busbar

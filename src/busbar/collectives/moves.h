@@ -1,0 +1,91 @@
+// The moves of a schedule, generated round by round: what a packet engine, a runtime and the verifier read.
+#pragma once
+
+#include <cstdint>
+
+#include "busbar/collectives/schedule.h"
+#include "busbar/collectives/tree_shape.h"
+
+namespace busbar {
+
+/// `chunk_count` chunks from `first_chunk` on go from a buffer of `src` to a buffer of `dst`.
+struct Move {
+  std::uint32_t src = 0;
+  std::uint32_t dst = 0;
+  std::uint32_t first_chunk = 0;
+  std::uint32_t chunk_count = 0;
+  Buffer src_buffer = Buffer::kInput;
+  Buffer dst_buffer = Buffer::kOutput;
+  bool reduce = false;  ///< dst becomes what it held plus what arrives (see Buffer for a dst never written to)
+  bool operator==(const Move&) const = default;
+};
+
+/// Rounds of one phase: n-1 around a ring or along a chain, ceil(log2 n) in a tree.
+std::uint32_t rounds(const Schedule& schedule, const Phase& phase);
+
+namespace moves_internal {
+
+/// Positions p and pieces q are counted along the ring; what arrives in a round is what is sent in the next.
+template <class At, class F>
+void ring_round(const Phase& ph, const GroupFamily& family, std::uint32_t n, std::uint32_t round, std::uint32_t base,
+                At&& actor_at, F&& f) {
+  const bool reduce = ph.pattern == Pattern::kRingReduceScatter;
+  const std::uint32_t back = round + (reduce ? 1 : 0);  // the piece of position p starts at p + 1 (reduced) or p
+  const Buffer src = round == 0 ? ph.source : ph.work;
+  const Buffer dst = reduce && round + 2 == n ? ph.result : ph.work;
+  for (std::uint32_t p = 0; p < n; ++p) {
+    const std::uint32_t piece = family.member_at(p >= back ? p - back : p + n - back);
+    f(Move{actor_at(p), actor_at(p + 1 < n ? p + 1 : 0), base + piece * ph.span, ph.span, src, dst, reduce});
+  }
+}
+
+template <class At, class F>
+void chain_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint32_t base, At&& actor_at, F&& f) {
+  const bool reduce = ph.pattern == Pattern::kChainReduce;
+  const std::uint32_t from = (ph.root + round + (reduce ? 1 : 0)) % n;
+  f(Move{actor_at(from), actor_at((from + 1) % n), base, ph.span, round == 0 ? ph.source : ph.work,
+         reduce && round + 2 == n ? ph.result : ph.work, reduce});
+}
+
+/// Round d of a broadcast fills depth d + 1; a reduction runs the same rounds backwards.
+template <class At, class F>
+void tree_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint32_t base, At&& actor_at, F&& f) {
+  const bool reduce = ph.pattern == Pattern::kTreeReduce;
+  const std::uint32_t depth = reduce ? tree_height(n) - round : round + 1;
+  const auto at_node = [&](std::uint32_t i) { return actor_at(tree_position(n, ph.tree, ph.root, i)); };
+  for (std::uint32_t i = 1; i < n; ++i) {
+    if (tree_depth(n, i) != depth) continue;
+    const std::uint32_t parent = tree_parent(n, i);
+    if (reduce)
+      f(Move{at_node(i), at_node(parent), base, ph.span, i % 2 == 1 ? ph.source : ph.work,
+             parent == 0 ? ph.result : ph.work, true});
+    else
+      f(Move{at_node(parent), at_node(i), base, ph.span, parent == 0 ? ph.source : ph.work, ph.work, false});
+  }
+}
+
+}  // namespace moves_internal
+
+/// Calls f(Move) for every move of `round` in all groups. Within a round every move reads what earlier rounds left, so
+/// the order (group, then position or node, ascending) does not matter except that reductions into one chunk happen in it.
+/// Cost: O(actors of the family); trees a further factor log2 n.
+template <class F>
+void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t round, F&& f) {
+  const GroupFamily& family = schedule.families[phase.family];
+  const std::uint32_t n = family.size(), groups = family.groups();
+  if (n <= 1) return;
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    const std::uint32_t base = phase.chunk_base + family.chunk_offset(g);
+    const auto actor_at = [&](std::uint32_t position) { return family.actor(g, family.member_at(position)); };
+    switch (phase.pattern) {
+      case Pattern::kRingReduceScatter:
+      case Pattern::kRingAllGather: moves_internal::ring_round(phase, family, n, round, base, actor_at, f); break;
+      case Pattern::kChainBroadcast:
+      case Pattern::kChainReduce: moves_internal::chain_round(phase, n, round, base, actor_at, f); break;
+      case Pattern::kTreeReduce:
+      case Pattern::kTreeBroadcast: moves_internal::tree_round(phase, n, round, base, actor_at, f); break;
+    }
+  }
+}
+
+}  // namespace busbar

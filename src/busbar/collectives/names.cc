@@ -1,0 +1,73 @@
+// Names of collectives: ours, and those of nccl-tests beside them.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <numeric>
+
+#include "busbar/collectives/schedule.h"
+
+namespace busbar {
+namespace {
+
+struct Spelling {
+  std::string_view name;
+  Collective op;
+};
+
+/// The first spelling of each collective is ours.
+constexpr std::array<Spelling, 16> kSpellings{{
+    {"all_reduce", Collective::kAllReduce},
+    {"all_gather", Collective::kAllGather},
+    {"reduce_scatter", Collective::kReduceScatter},
+    {"broadcast", Collective::kBroadcast},
+    {"reduce", Collective::kReduce},
+    {"all_to_all", Collective::kAllToAll},
+    {"gather", Collective::kGather},
+    {"scatter", Collective::kScatter},
+    {"send_recv", Collective::kSendRecv},
+    {"allreduce", Collective::kAllReduce},
+    {"allgather", Collective::kAllGather},
+    {"reducescatter", Collective::kReduceScatter},
+    {"bcast", Collective::kBroadcast},
+    {"alltoall", Collective::kAllToAll},
+    {"sendrecv", Collective::kSendRecv},
+    {"send_receive", Collective::kSendRecv},
+}};
+
+/// Insertions, deletions and replacements that turn `a` into `b` (Wagner and Fischer 1974).
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t corner = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = corner + (a[i] == b[j] ? 0 : 1);
+      corner = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, corner + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+const char* name_of(Collective op) {
+  for (const Spelling& s : kSpellings)
+    if (s.op == op) return s.name.data();
+  return "unknown";
+}
+
+Result<Collective> parse_collective(std::string_view name) {
+  std::string key(name.substr(0, 64));  // longer than any name: keeps the message and the search short
+  for (char& c : key) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (key.ends_with("_perf")) key.resize(key.size() - 5);
+  const Spelling* nearest = &kSpellings.front();
+  for (const Spelling& s : kSpellings) {
+    if (s.name == key) return s.op;
+    if (edits(key, s.name) < edits(key, nearest->name)) nearest = &s;
+  }
+  return invalid("there is no collective '" + key + "'; did you mean '" + name_of(nearest->op) + "'?");
+}
+
+}  // namespace busbar

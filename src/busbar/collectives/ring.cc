@@ -1,0 +1,50 @@
+#include "busbar/collectives/builders.h"
+#include "busbar/collectives/legality.h"
+
+namespace busbar {
+namespace {
+
+Phase ring_phase(Pattern pattern, Buffer source, Buffer work) {
+  Phase p;
+  p.pattern = pattern;
+  p.source = source;
+  p.work = work;
+  return p;
+}
+
+}  // namespace
+
+Result<Schedule> build_ring(Collective op, std::uint32_t ranks, std::uint32_t root) {
+  BUSBAR_RETURN_IF_ERROR(check_ranks(ranks, root));
+  Schedule s;
+  s.algorithm = "ring";
+  s.op = op;
+  s.ranks = ranks;
+  s.chunks = ranks;
+  s.root = root;
+  s.families = {one_group(ranks)};
+  switch (op) {
+    case Collective::kAllReduce:
+      s.phases = {ring_phase(Pattern::kRingReduceScatter, Buffer::kInput, Buffer::kOutput),
+                  ring_phase(Pattern::kRingAllGather, Buffer::kOutput, Buffer::kOutput)};
+      return s;
+    case Collective::kAllGather:
+      s.phases = {ring_phase(Pattern::kRingAllGather, Buffer::kInput, Buffer::kOutput)};
+      return s;
+    case Collective::kReduceScatter:
+      s.phases = {ring_phase(Pattern::kRingReduceScatter, Buffer::kInput, Buffer::kScratch)};
+      return s;
+    case Collective::kBroadcast:
+      s.phases = {ring_phase(Pattern::kChainBroadcast, Buffer::kInput, Buffer::kOutput)};
+      break;
+    case Collective::kReduce:
+      s.phases = {ring_phase(Pattern::kChainReduce, Buffer::kInput, Buffer::kScratch)};
+      break;
+    default: return not_built("ring", op);
+  }
+  s.chunks = 1;  // a chain passes one piece on; the engines cut it finer to pipeline it
+  s.phases[0].root = root;
+  return s;
+}
+
+}  // namespace busbar
