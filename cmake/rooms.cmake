@@ -21,7 +21,7 @@ function(busbar_room name)
   target_link_libraries(busbar_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS} fmt::fmt)
   busbar_flags(busbar_${name} ${scope})
   set_property(GLOBAL APPEND PROPERTY BUSBAR_ROOMS ${name})
-  if(BUSBAR_TESTS AND tests)
+  if(BUSBAR_TESTS AND tests AND (name IN_LIST BUSBAR_READERS OR NOT BUSBAR_READERS_ONLY))
     busbar_gtest(${name} DEPS ${name} SOURCES ${tests})
   endif()
 endfunction()
@@ -34,13 +34,11 @@ function(busbar_gtest name)
   target_link_libraries(${name}_test
                         PRIVATE ${ARG_DEPS} rapidcheck rapidcheck_gtest GTest::gmock GTest::gtest GTest::gtest_main)
   # PRE_TEST: building one test never runs it, and a test that was not built fails instead of being forgotten.
-  set(label logic)
   if(name IN_LIST BUSBAR_READERS)
-    set(label input)
     busbar_reads_input(${name}_test)
   endif()
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} DISCOVERY_MODE PRE_TEST
-                       DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${label})
+                       DISCOVERY_TIMEOUT 120)
 endfunction()
 
 # -ffp-contract=off: the same bytes out on every machine.
