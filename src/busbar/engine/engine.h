@@ -30,6 +30,8 @@ struct Finished {
   SimTime at;
 };
 
+struct LoweredCall;  // engine/lowering.h
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -38,6 +40,8 @@ class Engine {
   /// Time of the call alone on the idle machine.
   virtual Duration time_alone(CallId call) const = 0;
   virtual Bound bound_by(CallId call) const = 0;
+  /// What the call became on the links; null when the engine has no fluids.
+  virtual const LoweredCall* lowered(CallId) const { return nullptr; }
   /// Starts the call on all its groups. Precondition: `at` is not before the last event.
   virtual void start(CallId call, std::uint64_t tag, SimTime at) = 0;
   /// The next end not after `limit`, in order of (time, start sequence); empty when there is none until then.

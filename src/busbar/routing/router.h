@@ -35,6 +35,9 @@ class Router {
   /// kNone when its block has none.
   DeviceId nearest_nic(DeviceId gpu, std::uint32_t channel) const;
 
+  /// Whether a live cable leaves `nic`'s block: storage NICs and NICs with a dead cable have none.
+  bool has_cable(DeviceId nic) const;
+
   const Topology& topology() const;
   RoutingPolicy policy() const;
 

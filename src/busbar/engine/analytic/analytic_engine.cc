@@ -1,0 +1,56 @@
+// Every call takes its own closed-form time, whatever else is under way.
+#include <map>
+
+#include "busbar/engine/prepared.h"
+
+namespace busbar {
+namespace {
+
+class AnalyticEngine final : public Engine {
+ public:
+  AnalyticEngine(const Router& router, const Placement& placement, const EngineOptions& options)
+      : calls_(router, placement, options) {}
+
+  Result<CallId> prepare(const CollectiveCall& call) override {
+    BUSBAR_ASSIGN(const CallId id, calls_.prepare(call));
+    if (index(id) == alone_.size()) {
+      alone_.push_back(duration_from_ps(calls_.analytic_ps(calls_.lowered(id))));
+      starts_.push_back(0);
+    }
+    return id;
+  }
+  Duration time_alone(CallId call) const override { return alone_[index(call)]; }
+  Bound bound_by(CallId call) const override { return calls_.bound_by(call); }
+  const LoweredCall* lowered(CallId call) const override { return &calls_.lowered(call); }
+  void start(CallId call, std::uint64_t tag, SimTime at) override {
+    pending_.emplace(std::pair(at + alone_[index(call)], sequence_++), tag);
+    ++starts_[index(call)];
+  }
+  std::optional<Finished> advance(SimTime limit) override {
+    if (pending_.empty() || pending_.begin()->first.first > limit) return std::nullopt;
+    const auto first = pending_.begin();
+    const Finished done{first->second, first->first.first};
+    pending_.erase(first);
+    return done;
+  }
+  std::vector<double> link_bytes() const override {
+    std::vector<double> bytes(calls_.topology().link_count(), 0.0);
+    for (std::uint32_t c = 0; c < starts_.size(); ++c) calls_.add_link_bytes(static_cast<CallId>(c), starts_[c], bytes);
+    return bytes;
+  }
+
+ private:
+  PreparedCalls calls_;
+  std::vector<Duration> alone_;
+  std::vector<double> starts_;
+  std::map<std::pair<SimTime, std::uint64_t>, std::uint64_t> pending_;
+  std::uint64_t sequence_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_analytic_engine(const Router& router, const Placement& placement, EngineOptions options) {
+  return std::make_unique<AnalyticEngine>(router, placement, options);
+}
+
+}  // namespace busbar

@@ -1,0 +1,192 @@
+#include "busbar/engine/flow/flow_engine.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace busbar {
+
+FlowEngine::FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options)
+    : calls_(router, placement, options) {}
+
+Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
+  BUSBAR_ASSIGN(const CallId id, calls_.prepare(call));
+  if (index(id) < known_.size()) return id;
+  const LoweredCall& lowered = calls_.lowered(id);
+  Known known;
+  known.stage_ps = calls_.flow_stage_ps(lowered);
+  double ps = lowered.launch_ps;
+  for (const double s : known.stage_ps) ps += s;
+  known.alone = duration_from_ps(ps);
+  for (const Stage& stage : lowered.stages) {
+    known.stage_id.push_back(static_cast<std::uint32_t>(stage_links_.size()));
+    std::vector<std::uint64_t> bits((calls_.topology().link_count() + 63) / 64, 0);
+    for (const LinkId l : stage.link) bits[index(l) / 64] |= std::uint64_t{1} << (index(l) % 64);
+    stage_links_.push_back(std::move(bits));
+  }
+  known_.push_back(std::move(known));
+  return id;
+}
+
+bool FlowEngine::contend(const Run& a, const Run& b) {
+  std::uint32_t i = known_[index(a.call)].stage_id[a.stage], j = known_[index(b.call)].stage_id[b.stage];
+  if (i > j) std::swap(i, j);
+  const auto [it, fresh] = contend_.try_emplace((std::uint64_t{i} << 32) | j, false);
+  if (fresh)
+    for (std::size_t w = 0; w < stage_links_[i].size() && !it->second; ++w)
+      it->second = (stage_links_[i][w] & stage_links_[j][w]) != 0;
+  return it->second;
+}
+
+void FlowEngine::schedule(std::uint32_t r, SimTime at) {
+  Run& run = runs_[r];
+  events_.push({at, run.sequence, r, ++run.generation});
+}
+
+void FlowEngine::start(CallId call, std::uint64_t tag, SimTime at) {
+  std::uint32_t r = 0;
+  if (free_.empty()) {
+    r = static_cast<std::uint32_t>(runs_.size());
+    runs_.emplace_back();
+  } else {
+    r = free_.back();
+    free_.pop_back();
+  }
+  Run& run = runs_[r];
+  run.call = call;
+  run.tag = tag;
+  run.sequence = sequence_++;
+  run.stage = 0;
+  run.active = true;
+  run.in_stage = run.shared = false;
+  run.origin = at;
+  run.offset_ps = calls_.lowered(call).launch_ps;
+  ++known_[index(call)].starts;
+  schedule(r, at + duration_from_ps(run.offset_ps));
+}
+
+/// The runs in a stage that contend with `r`, directly or through others, `r` included.
+void FlowEngine::find_rally(std::uint32_t r) {
+  rally_.assign(1, r);
+  for (std::size_t head = 0; head < rally_.size(); ++head)
+    for (const std::uint32_t other : in_stage_)
+      if (std::find(rally_.begin(), rally_.end(), other) == rally_.end() && contend(runs_[rally_[head]], runs_[other]))
+        rally_.push_back(other);
+  std::sort(rally_.begin(), rally_.end(), [&](auto a, auto b) { return runs_[a].sequence < runs_[b].sequence; });
+}
+
+/// Turns a run that went by its known time into fluids one by one, as they stand at `at`.
+void FlowEngine::share(Run& run, SimTime at) {
+  const Stage& stage = stage_of(run);
+  run.left.resize(stage.fluids.size());
+  run.rate.assign(stage.fluids.size(), 0.0);
+  const auto elapsed = static_cast<double>((at - run.began).in_ps());
+  std::vector<double> remaining;
+  std::vector<std::vector<double>> of_kind(stage.components.size());
+  for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
+    const Component& component = stage.components[c];
+    if (component.like == c)
+      run_component(calls_.solver(), calls_.lowering(), stage, component, elapsed, &of_kind[c]);
+    for (std::uint32_t m = component.begin; m < component.end; ++m)
+      run.left[stage.members[m]] = of_kind[component.like][m - component.begin];
+  }
+  run.shared = true;
+  run.updated = at;
+}
+
+void FlowEngine::progress(Run& run, SimTime at) {
+  const Stage& stage = stage_of(run);
+  const auto elapsed = static_cast<double>((at - run.updated).in_ps());
+  for (std::size_t f = 0; f < run.left.size(); ++f) {
+    run.left[f] -= run.rate[f] * elapsed;
+    if (run.left[f] <= 1e-9 * stage.fluids[f].bytes) run.left[f] = 0;  // round-off of one part in 1e9 is an end
+  }
+  run.updated = at;
+}
+
+/// Gives every open fluid of the rally its fair rate and schedules each run's next end of a fluid.
+void FlowEngine::solve_rally(SimTime at) {
+  StageSolver& solver = calls_.solver();
+  for (const std::uint32_t r : rally_) runs_[r].shared ? progress(runs_[r], at) : share(runs_[r], at);
+  solver.begin();
+  const auto rate_of = [&](LinkId l) { return calls_.lowering().rate(l); };
+  for (const std::uint32_t r : rally_)
+    for (std::uint32_t f = 0; f < runs_[r].left.size(); ++f)
+      if (runs_[r].left[f] > 0) solver.add(stage_of(runs_[r]), f, rate_of);
+  const auto rates = solver.solve();
+  std::size_t next = 0;
+  for (const std::uint32_t r : rally_) {
+    Run& run = runs_[r];
+    double soonest = INFINITY;
+    for (std::uint32_t f = 0; f < run.left.size(); ++f) {
+      run.rate[f] = run.left[f] > 0 ? rates[next++] : 0.0;
+      if (run.left[f] > 0) soonest = std::min(soonest, run.left[f] / run.rate[f]);
+    }
+    schedule(r, at + (soonest < INFINITY ? duration_from_ps(soonest) : Duration()));
+  }
+}
+
+void FlowEngine::begin_stage(std::uint32_t r, SimTime at) {
+  Run& run = runs_[r];
+  run.began = at;
+  run.in_stage = true;
+  run.shared = false;
+  in_stage_.push_back(r);
+  find_rally(r);
+  if (rally_.size() > 1) return solve_rally(at);
+  run.offset_ps += known_[index(run.call)].stage_ps[run.stage];
+  schedule(r, run.origin + duration_from_ps(run.offset_ps));
+}
+
+bool FlowEngine::end_stage(std::uint32_t r, SimTime at) {
+  Run& run = runs_[r];
+  if (run.in_stage) {
+    std::erase(in_stage_, r);
+    run.in_stage = false;
+    if (run.shared) {  // from here on its own clock again
+      run.origin = at;
+      run.offset_ps = 0;
+    }
+    ++run.stage;
+  }
+  if (run.stage < calls_.lowered(run.call).stages.size()) {
+    begin_stage(r, at);
+    return false;
+  }
+  run.active = false;
+  ++run.generation;
+  free_.push_back(r);
+  return true;
+}
+
+std::optional<Finished> FlowEngine::advance(SimTime limit) {
+  while (!events_.empty() && events_.top().at <= limit) {
+    const Event e = events_.top();
+    events_.pop();
+    Run& run = runs_[e.run];
+    if (!run.active || run.generation != e.generation) continue;
+    if (run.in_stage && run.shared) {
+      find_rally(e.run);
+      progress(run, e.at);
+      const bool over = std::all_of(run.left.begin(), run.left.end(), [](double left) { return left <= 0; });
+      if (over) std::erase(rally_, e.run);
+      solve_rally(e.at);
+      if (!over) continue;
+    }
+    const Finished done{run.tag, e.at};
+    if (end_stage(e.run, e.at)) return done;
+  }
+  return std::nullopt;
+}
+
+std::vector<double> FlowEngine::link_bytes() const {
+  std::vector<double> bytes(calls_.topology().link_count(), 0.0);
+  for (std::uint32_t c = 0; c < known_.size(); ++c)
+    calls_.add_link_bytes(static_cast<CallId>(c), known_[c].starts, bytes);
+  return bytes;
+}
+
+std::unique_ptr<Engine> make_flow_engine(const Router& router, const Placement& placement, EngineOptions options) {
+  return std::make_unique<FlowEngine>(router, placement, options);
+}
+
+}  // namespace busbar

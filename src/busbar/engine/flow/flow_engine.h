@@ -1,0 +1,77 @@
+// The flow engine: calls in progress share links max-min fairly, event by event (DESIGN 4.3).
+//
+// Invariants:
+//  1. A run is one started call; it is in its launch, or in exactly one stage.
+//  2. A run nobody contends with is not solved: its stage ends when it would alone, a time known from prepare().
+//  3. Runs whose stages share a link (directly or through others) form a rally: their fluids are solved together at
+//     every start and end in it, and only then. Once in a rally a run keeps its fluids one by one until the stage ends.
+//  4. Events are ordered by (time, sequence of the run); equal inputs give equal bits.
+#pragma once
+
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "busbar/engine/prepared.h"
+
+namespace busbar {
+
+class FlowEngine final : public Engine {
+ public:
+  FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options);
+  Result<CallId> prepare(const CollectiveCall& call) override;
+  Duration time_alone(CallId call) const override { return known_[index(call)].alone; }
+  Bound bound_by(CallId call) const override { return calls_.bound_by(call); }
+  const LoweredCall* lowered(CallId call) const override { return &calls_.lowered(call); }
+  void start(CallId call, std::uint64_t tag, SimTime at) override;
+  std::optional<Finished> advance(SimTime limit) override;
+  std::vector<double> link_bytes() const override;
+
+ private:
+  struct Known {
+    Duration alone;
+    std::vector<double> stage_ps;
+    std::vector<std::uint32_t> stage_id;  ///< number among all stages ever prepared
+    double starts = 0;
+  };
+  struct Run {
+    CallId call{};
+    std::uint64_t tag = 0, sequence = 0;
+    std::uint32_t stage = 0;
+    bool active = false, in_stage = false, shared = false;
+    SimTime origin;         ///< times are origin + offset_ps, so that roundings do not add up
+    double offset_ps = 0;   ///< end of what is under way, while not shared
+    SimTime began;          ///< of the stage
+    SimTime updated;        ///< `left` is as of then
+    std::vector<double> left, rate;  ///< per fluid of the stage, while shared
+    std::uint32_t generation = 0;    ///< events of older generations are void
+  };
+  struct Event {
+    SimTime at;
+    std::uint64_t sequence;
+    std::uint32_t run, generation;
+    bool operator>(const Event& o) const { return at != o.at ? at > o.at : sequence > o.sequence; }
+  };
+
+  const Stage& stage_of(const Run& run) const { return calls_.lowered(run.call).stages[run.stage]; }
+  bool contend(const Run& a, const Run& b);
+  void schedule(std::uint32_t run, SimTime at);
+  void begin_stage(std::uint32_t run, SimTime at);
+  /// Ends the stage in hand; true when the call has ended with it.
+  bool end_stage(std::uint32_t run, SimTime at);
+  void find_rally(std::uint32_t run);
+  void share(Run& run, SimTime at);
+  void progress(Run& run, SimTime at);
+  void solve_rally(SimTime at);
+
+  PreparedCalls calls_;
+  std::vector<Known> known_;
+  std::vector<std::vector<std::uint64_t>> stage_links_;  ///< per stage id: bit set of links
+  std::unordered_map<std::uint64_t, bool> contend_;      ///< by stage pair; looked up only
+  std::vector<Run> runs_;
+  std::vector<std::uint32_t> free_, in_stage_, rally_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t sequence_ = 0;
+};
+
+}  // namespace busbar

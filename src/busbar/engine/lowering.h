@@ -1,0 +1,79 @@
+// A collective call laid onto links: the fluids that the analytic and the flow engine share (DESIGN 4.3).
+//
+// A stage is what may run at one time: with one chunk, the s-th phase run of every channel and group; with k chunks,
+// the whole schedule as one pipeline. A fluid is one (phase run, group, channel) of one call group: all its connections
+// move together, at a rate given for its busiest connection.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/engine/engine.h"
+
+namespace busbar {
+
+struct Fluid {
+  std::uint32_t begin = 0, end = 0;  ///< its run in Stage::link and Stage::weight
+  double bytes = 0;                  ///< what its busiest connection carries
+  double alone_ps = 0;               ///< its time with every link to itself, latencies and send overheads included
+  double cap() const { return bytes / alone_ps; }  ///< bytes per ps: a latency-bound fluid does not fill its links
+};
+
+/// Fluids of a stage that share links with one another and with nobody else of the stage.
+struct Component {
+  std::uint32_t begin = 0, end = 0;  ///< its run in Stage::members
+  std::uint32_t like = 0;            ///< the first component that is its exact likeness (itself, when first)
+};
+
+struct Stage {
+  std::string phase;                   ///< "ring reduce-scatter + all-gather"
+  std::vector<Fluid> fluids;
+  std::vector<LinkId> link;            ///< per incidence
+  std::vector<double> weight;          ///< bytes on the link per byte of the busiest connection
+  std::vector<std::uint32_t> members;  ///< fluids, component by component
+  std::vector<Component> components;
+  std::uint32_t kinds = 0;             ///< components that are like no earlier one
+  double load_ps = 0;                  ///< largest load / rate over the links: no engine goes below
+  LinkId busiest = kNone<LinkId>;      ///< the link of load_ps
+  double slowest_alone_ps = 0;         ///< largest Fluid::alone_ps
+};
+
+struct LoweredCall {
+  CollectiveCall call;
+  std::uint32_t channels = 1;
+  std::uint32_t chunks = 1;
+  std::vector<Stage> stages;
+  double launch_ps = 0;
+  double algorithm_floor_ps = 0;  ///< largest load / wire rate of the whole schedule (DESIGN 4.6)
+};
+
+/// Changes that a what-if asks for, without touching the topology; indices are link classes.
+struct WhatIf {
+  std::uint16_t link_class = 0xffff;  ///< none
+  double rate_factor = 1;
+  double latency_factor = 1;
+};
+
+class Lowering {
+ public:
+  Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold = true);
+  ~Lowering();
+  void set_what_if(const WhatIf& what_if);
+  /// Errors: kUnsupported (algorithm and collective do not go together), kUnreachable, kInvalid (ranks not placed).
+  Result<LoweredCall> lower(const CollectiveCall& call);
+  /// Payload rates in bytes per ps and latencies in ps, per link class.
+  double rate(LinkId l) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Members of one group of `call` that stand side by side in one scale-up domain; 1 when uneven.
+std::uint32_t ranks_per_domain(const CollectiveCall& call, const Topology& topology, const Placement& placement);
+
+}  // namespace busbar

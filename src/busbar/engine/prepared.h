@@ -1,0 +1,39 @@
+// Calls lowered once and what is known of them before anything runs: the part that both fluid engines share.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "busbar/engine/engine.h"
+#include "busbar/engine/lowering.h"
+#include "busbar/engine/stage_solver.h"
+
+namespace busbar {
+
+class PreparedCalls {
+ public:
+  PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options);
+
+  Result<CallId> prepare(const CollectiveCall& call);
+  const LoweredCall& lowered(CallId call) const { return *calls_[index(call)]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(calls_.size()); }
+  /// The largest of latency chains and link loads of every stage, one after the other: nobody's bytes wait for others'.
+  double analytic_ps(const LoweredCall& call) const;
+  /// Each stage run to its end by fair sharing among the call's own fluids, in ps per stage.
+  std::vector<double> flow_stage_ps(const LoweredCall& call);
+  Bound bound_by(CallId call) const;
+  /// Adds the bytes of `times` runs of `call` to `bytes` (per link).
+  void add_link_bytes(CallId call, double times, std::vector<double>& bytes) const;
+
+  const Topology& topology() const { return topology_; }
+  const Lowering& lowering() const { return lowering_; }
+  StageSolver& solver() { return solver_; }
+
+ private:
+  const Topology& topology_;
+  Lowering lowering_;
+  StageSolver solver_;
+  std::vector<std::unique_ptr<LoweredCall>> calls_;
+};
+
+}  // namespace busbar

@@ -1,0 +1,51 @@
+// Runs the fluids of one component, or of several stages that share links, on max-min fair rates.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "busbar/engine/lowering.h"
+#include "busbar/engine/max_min.h"
+
+namespace busbar {
+
+/// Gathers fluids, numbers their links densely and solves. Work space is kept; one per engine.
+class StageSolver {
+ public:
+  /// `links` is the topology's link count; `rate` gives bytes per ps of a link.
+  explicit StageSolver(std::uint32_t links) : local_(links, 0) {}
+
+  void begin();
+  template <typename Rate>
+  void add(const Stage& stage, std::uint32_t fluid, const Rate& rate) {
+    const Fluid& f = stage.fluids[fluid];
+    scratch_.clear();
+    for (std::uint32_t i = f.begin; i < f.end; ++i) {
+      std::uint32_t& l = local_[index(stage.link[i])];
+      if (l == 0) {
+        used_.push_back(stage.link[i]);
+        capacity_.push_back(rate(stage.link[i]));
+        l = static_cast<std::uint32_t>(used_.size());
+      }
+      scratch_.push_back(l - 1);
+    }
+    solver_.add_fluid(scratch_, std::span(stage.weight).subspan(f.begin, f.end - f.begin), f.cap());
+  }
+  /// Rates in bytes per ps of the busiest connection, in order of add().
+  std::span<const double> solve();
+
+ private:
+  std::vector<std::uint32_t> local_;  ///< link -> 1 + dense number; 0: not in use
+  std::vector<LinkId> used_;
+  std::vector<double> capacity_;
+  std::vector<std::uint32_t> scratch_;
+  MaxMinSolver solver_;
+};
+
+/// Time until every fluid of component `c` has ended, started together with nobody else about. When `remaining` is
+/// given, stops at `until_ps` and leaves what each member (in order of Stage::members) has yet to carry.
+double run_component(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c,
+                     double until_ps, std::vector<double>* remaining);
+
+}  // namespace busbar

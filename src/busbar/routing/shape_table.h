@@ -1,0 +1,41 @@
+// Distances inside one shape of block, in template places; made once per shape and shared by all its blocks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "busbar/base/csr.h"
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+/// Which links a payload may use inside a block, in order of preference.
+enum class RouteLevel : std::uint8_t { kScaleUp, kAnyInside };
+
+/// Hops between the transit devices (switches, sockets, NUMA nodes) of a block over the links of one level.
+class ShapeTable {
+ public:
+  static constexpr std::uint8_t kFar = 255;
+
+  ShapeTable(const Topology& topology, const Block& block, RouteLevel level);
+  /// Transit number of a template place, or -1: only transit devices forward.
+  std::int32_t transit(std::uint32_t place) const { return transit_[place]; }
+  std::uint8_t distance(std::uint32_t from_transit, std::uint32_t to_transit) const {
+    return distance_[from_transit * count_ + to_transit];
+  }
+  struct Hop {
+    std::uint32_t transit;
+    std::uint32_t link;  ///< relative to Block::first_link
+  };
+  std::span<const Hop> hops(std::uint32_t transit) const { return hops_.row(transit); }
+  bool allows(const LinkClass& c) const { return level_ == RouteLevel::kAnyInside || is_scale_up(c.kind); }
+
+ private:
+  RouteLevel level_;
+  std::uint32_t count_ = 0;
+  std::vector<std::int32_t> transit_;
+  std::vector<std::uint8_t> distance_;
+  Csr<Hop> hops_;
+};
+
+}  // namespace busbar
