@@ -1,0 +1,37 @@
+// Gradient buckets: which tensors of a model chunk are reduced together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "busbar/workload/layout.h"
+#include "busbar/workload/model.h"
+
+namespace busbar {
+
+/// Tensors of one model chunk in forward order: [embedding], then four per layer, then [head].
+enum class TensorPart : std::uint8_t { kAttentionIn, kAttentionOut, kMlpIn, kMlpOut };
+
+/// The tensors of chunk `chunk` on stage `stage`, per rank, and the bucket each belongs to.
+/// Buckets fill in the order gradients appear (backwards) and close once they hold bucket_size() parameters.
+struct BucketPlan {
+  bool has_embedding = false, has_head = false;
+  std::vector<std::uint64_t> tensor_parameters;  ///< forward order
+  std::vector<std::uint32_t> bucket_of;          ///< per tensor; bucket 0 is reduced first
+  std::vector<std::uint64_t> bucket_parameters;  ///< per bucket, rounded up to a multiple of dp
+  std::vector<std::uint32_t> last_tensor;        ///< per bucket: the tensor whose gradient completes it
+
+  std::uint32_t embedding() const { return 0; }
+  std::uint32_t head() const { return static_cast<std::uint32_t>(tensor_parameters.size()) - 1; }
+  std::uint32_t tensor(std::uint32_t layer_in_chunk, TensorPart part) const {
+    return (has_embedding ? 1u : 0u) + 4 * layer_in_chunk + static_cast<std::uint32_t>(part);
+  }
+  std::uint64_t parameters() const;
+};
+
+BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage, std::uint32_t chunk);
+
+/// Parameters that one rank of `stage` holds, over all its chunks.
+std::uint64_t stage_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
+
+}  // namespace busbar

@@ -1,0 +1,91 @@
+#include "busbar/workload/build_program.h"
+
+#include <fmt/core.h>
+
+#include <deque>
+#include <limits>
+
+#include "busbar/workload/buckets.h"
+#include "busbar/workload/pipeline_order.h"
+#include "busbar/workload/rank_groups.h"
+#include "busbar/workload/stage_writer.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint64_t kMaxOps = 50'000'000;      // 2 GB of operations: refuse before the machine does
+constexpr std::uint64_t kOpsPerLayer = 28;         // at most: 12 forward, 16 backward, with pipelined TP
+constexpr std::uint64_t kNormBytes = 4;            // one fp32
+
+std::uint64_t expected_ops(const ModelSpec& m, const LayoutSpec& l) {
+  return static_cast<std::uint64_t>(m.layers) * l.micro_batches() * kOpsPerLayer;
+}
+
+CollectiveCall across(Collective op, std::uint64_t bytes, GroupFamily groups) {
+  CollectiveCall call;
+  call.op = op;
+  call.bytes = Bytes{bytes};
+  call.groups = std::move(groups);
+  call.algorithm = "auto";
+  return call;
+}
+
+/// A tied embedding has one gradient on the first stage and one on the last.
+OpId reduce_tied_embedding(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m, const LayoutSpec& l,
+                           const std::vector<OpId>& reduced) {
+  if (!m.tied_embeddings || l.pp == 1) return kNone<OpId>;
+  const std::uint64_t bytes = embedding_parameters(m) / l.tp * l.gradient_bytes;
+  const CallId call = out.intern(across(Collective::kAllReduce, bytes, stage_pairs(l, 0, l.pp - 1)));
+  return stages.front().across_stages(Label::kTiedEmbedding, call, {reduced.front(), reduced.back()});
+}
+
+/// Gradient norm over all ranks, then the optimizer on every stage.
+void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m, const LayoutSpec& l,
+                const KernelTable& kernels) {
+  std::vector<OpId> reduced, norms;
+  for (StageWriter& stage : stages) reduced.push_back(stage.reduce_rest());
+  const OpId tied = reduce_tied_embedding(out, stages, m, l, reduced);
+  if (tied != kNone<OpId>) reduced.front() = reduced.back() = tied;
+  std::vector<OptimizerTimes> times;
+  for (std::uint32_t s = 0; s < l.pp; ++s) {
+    const std::uint64_t local = stage_parameters(m, l, s);
+    times.push_back(optimizer_times(local, l.shards_optimizer() ? local / l.dp : local, l, kernels));
+    norms.push_back(stages[s].gradient_norm(times.back().norm, reduced[s]));
+  }
+  OpId sum = kNone<OpId>;
+  if (l.ranks() > 1) {
+    const CallId call = out.intern(across(Collective::kAllReduce, kNormBytes, one_group(l.ranks())));
+    sum = stages.front().across_stages(Label::kNormSum, call, norms);
+  }
+  for (std::uint32_t s = 0; s < l.pp; ++s) stages[s].update(times[s].update, sum);
+}
+
+}  // namespace
+
+Program build_program(const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
+                      const KernelTable& kernels) {
+  const std::uint32_t promises = 2 * layout.pp * layout.vpp * layout.micro_batches();
+  ProgramWriter out(promises, expected_ops(model, layout));
+  std::deque<StageWriter> stages;  // never moved: writers hold references
+  for (std::uint32_t s = 0; s < layout.pp; ++s) {
+    StageWriter& stage = stages.emplace_back(out, model, layout, times, s);
+    if (layout.overlap_param_gather) stage.gather_parameters();
+    for (const PipelineStep& step : pipeline_order(s, layout.pp, layout.vpp, layout.micro_batches())) stage.pass(step);
+  }
+  close_step(out, stages, model, layout, kernels);
+  return std::move(out).finish();
+}
+
+Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels) {
+  if (layout.micro_batches() > std::numeric_limits<std::uint16_t>::max()) {
+    return invalid(fmt::format("{} micro-batches per replica are more than the 65535 a program can number; raise "
+                               "micro_batch or dp", layout.micro_batches()), layout.place("global_batch"));
+  }
+  if (expected_ops(model, layout) > kMaxOps) {
+    return invalid(fmt::format("the step has about {} operations, more than {}; lower global_batch",
+                               expected_ops(model, layout), kMaxOps), layout.place("global_batch"));
+  }
+  return build_program(model, layout, step_times(model, layout, kernels), kernels);
+}
+
+}  // namespace busbar

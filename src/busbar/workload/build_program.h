@@ -1,0 +1,24 @@
+// Model, layout and kernel times become one training step as a Program.
+#pragma once
+
+#include "busbar/base/result.h"
+#include "busbar/program/program.h"
+#include "busbar/workload/kernels.h"
+#include "busbar/workload/layer_times.h"
+#include "busbar/workload/layout.h"
+#include "busbar/workload/model.h"
+
+namespace busbar {
+
+/// One training step in steady state: it starts with the parameters' all-gather beside the first forward pass and ends
+/// with the optimizer. Roles are pipeline stages; each has the streams compute, tp, dp, pp.
+/// Precondition: `layout` comes from resolve_layout().
+/// Source: the order of operations is Megatron-LM's (core/pipeline_parallel/schedules.py, tensor_parallel/layers.py,
+/// distributed/param_and_grad_buffer.py). Cost: about 20 operations per layer and micro-batch.
+Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels);
+
+/// The same from given durations: what tests use to ask for equal stages.
+Program build_program(const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
+                      const KernelTable& kernels);
+
+}  // namespace busbar

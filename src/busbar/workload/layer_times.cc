@@ -1,0 +1,130 @@
+#include "busbar/workload/layer_times.h"
+
+#include <algorithm>
+
+namespace busbar {
+namespace {
+
+// HBM bytes per element of memory-bound kernels, bf16 activations, each tensor read or written once per kernel.
+constexpr double kNormBytes = 10;        // residual add: read 2, write 1; norm: read 1, write 1
+constexpr double kNormBackBytes = 12;    // norm: read x and dy, write dx; residual add: read 2, write 1
+constexpr double kRotaryBytes = 4;       // read, write
+constexpr double kGateBytes = 6;         // read both halves, write one
+constexpr double kGateBackBytes = 10;    // read dy and both halves, write both
+constexpr double kActivationBytes = 4;   // read, write
+constexpr double kActivationBackBytes = 6;
+constexpr double kEmbeddingBytes = 4;    // gather rows, write
+constexpr double kEmbeddingBackBytes = 10;  // read dy; read and write the fp32 gradient rows
+// Vocabulary-parallel cross-entropy in fp32, unfused: to fp32 (2+4), maximum (4), subtract (8), exponent (8), sum (4).
+constexpr double kLossBytes = 30;
+constexpr double kLossBackBytes = 14;    // scale in place (8), to bf16 (4+2)
+constexpr double kGradientAccumulate = 8;  // fp32 main gradient: read, write, instead of one bf16 write
+
+// Kernels launched per piece; together 80 per layer: 60-100 were counted in Megatron layers, forward and backward.
+constexpr int kNormKernels = 3, kAttentionKernels = 12, kMlpKernels = 8, kNormBackKernels = 4;
+constexpr int kAttentionBackKernels = 24, kMlpBackKernels = 10, kGradKernels = 3;
+
+/// Sizes every piece needs.
+struct Shapes {
+  const ModelSpec& m;
+  const LayoutSpec& l;
+  const KernelTable& k;
+  std::uint64_t tokens, hidden;
+  double shard_elements;  ///< of the hidden state between the TP regions
+
+  Shapes(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels)
+      : m(model), l(layout), k(kernels), tokens(layout.tokens()), hidden(model.hidden),
+        shard_elements(static_cast<double>(tokens) * static_cast<double>(hidden) /
+                       (layout.sequence_parallel ? layout.tp : 1)) {}
+  Duration floor(Duration d, int kernel_count) const { return std::max(d, k.launch * kernel_count); }
+  Duration dgrad(std::uint64_t n, std::uint64_t inner) const { return floor(k.gemm_time(tokens, inner, n), kGradKernels); }
+  Duration wgrad(std::uint64_t n, std::uint64_t inner) const {
+    return floor(k.gemm_time(n, inner, tokens, (kGradientAccumulate - 2) * n * inner), kGradKernels);
+  }
+  Duration memory(double elements, double bytes) const { return k.memory_time(elements * bytes); }
+};
+
+void add_norms(const Shapes& s, BlockTimes& b) {
+  b.norm = s.floor(s.memory(s.shard_elements, kNormBytes), kNormKernels);
+  b.norm_back = s.floor(s.memory(s.shard_elements, kNormBackBytes), kNormBackKernels);
+}
+
+/// Launch-bound pieces are stretched in their middle part, so that the sum is right.
+void stretch(const Shapes& s, BlockTimes& b, int forward_kernels, int backward_kernels) {
+  const Duration forward = b.in + b.middle + b.out;
+  b.middle += s.floor(forward, forward_kernels) - forward;
+  const Duration backward = b.out_dgrad + b.out_wgrad + b.middle_back;
+  b.middle_back += s.floor(backward, backward_kernels) - backward;
+}
+
+BlockTimes attention_times(const Shapes& s) {
+  const std::uint32_t heads = s.m.heads / s.l.tp, kv = s.m.kv_heads / s.l.tp, d = s.m.head_dim;
+  const std::uint64_t in = (heads + 2ull * kv) * d, out = static_cast<std::uint64_t>(heads) * d;
+  const Duration rotary = s.memory(static_cast<double>(s.tokens) * (heads + kv) * d, kRotaryBytes);
+  const Duration core = s.k.attention_time(heads, s.l.seq, d, s.l.micro_batch, false);
+  BlockTimes b;
+  add_norms(s, b);
+  b.in = s.k.gemm_time(s.tokens, in, s.hidden);
+  b.middle = rotary + core;
+  b.out = s.k.gemm_time(s.tokens, s.hidden, out);
+  b.out_dgrad = s.k.gemm_time(s.tokens, out, s.hidden);
+  b.out_wgrad = s.wgrad(s.hidden, out);
+  b.middle_back = rotary + s.k.attention_time(heads, s.l.seq, d, s.l.micro_batch, true);
+  if (s.l.recompute == Recompute::kSelective) b.middle_back += core;
+  b.in_dgrad = s.dgrad(in, s.hidden);
+  b.in_wgrad = s.wgrad(in, s.hidden);
+  stretch(s, b, kAttentionKernels, kAttentionBackKernels);
+  return b;
+}
+
+BlockTimes mlp_times(const Shapes& s) {
+  const std::uint64_t f = s.m.ffn / s.l.tp, in = (s.m.gated_mlp ? 2 : 1) * f;
+  const double elements = static_cast<double>(s.tokens) * static_cast<double>(f);
+  BlockTimes b;
+  add_norms(s, b);
+  b.in = s.k.gemm_time(s.tokens, in, s.hidden);
+  b.middle = s.memory(elements, s.m.gated_mlp ? kGateBytes : kActivationBytes);
+  b.out = s.k.gemm_time(s.tokens, s.hidden, f);
+  b.out_dgrad = s.k.gemm_time(s.tokens, f, s.hidden);
+  b.out_wgrad = s.wgrad(s.hidden, f);
+  b.middle_back = s.memory(elements, s.m.gated_mlp ? kGateBackBytes : kActivationBackBytes);
+  b.in_dgrad = s.dgrad(in, s.hidden);
+  b.in_wgrad = s.wgrad(in, s.hidden);
+  stretch(s, b, kMlpKernels, kMlpBackKernels);
+  return b;
+}
+
+EndTimes end_times(const Shapes& s) {
+  const double states = static_cast<double>(s.tokens) * static_cast<double>(s.hidden);
+  const std::uint64_t vocab = (s.m.vocab + s.l.tp - 1) / s.l.tp;
+  const double logits = static_cast<double>(s.tokens) * static_cast<double>(vocab);
+  EndTimes e;
+  e.embedding = s.memory(states, kEmbeddingBytes);
+  e.embedding_back = s.memory(states, kEmbeddingBackBytes);
+  e.head_norm = s.memory(s.shard_elements, kNormBytes);
+  e.head_norm_back = s.memory(s.shard_elements, kNormBackBytes);
+  e.logits = s.k.gemm_time(s.tokens, vocab, s.hidden);
+  e.logits_dgrad = s.dgrad(vocab, s.hidden);
+  e.logits_wgrad = s.wgrad(vocab, s.hidden);
+  e.loss = s.memory(logits, kLossBytes);
+  e.loss_back = s.memory(logits, kLossBackBytes);
+  return e;
+}
+
+}  // namespace
+
+StepTimes step_times(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels) {
+  const Shapes s(model, layout, kernels);
+  return {.attention = attention_times(s), .mlp = mlp_times(s), .ends = end_times(s),
+          .overhead = kernels.step_overhead};
+}
+
+OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const LayoutSpec& layout,
+                               const KernelTable& kernels) {
+  const double clear = static_cast<double>(local) * layout.gradient_bytes;
+  const double norm = static_cast<double>(shard) * layout.gradient_bytes;
+  const double update = static_cast<double>(shard) * kernels.optimizer_bytes_per_parameter;
+  return {.norm = kernels.memory_time(norm), .update = kernels.memory_time(update + clear)};
+}
+
+}  // namespace busbar

@@ -1,0 +1,141 @@
+#include "busbar/workload/program_writer.h"
+
+#include <utility>
+
+#include "busbar/base/check.h"
+
+namespace busbar {
+namespace {
+
+/// Dependency values with this bit name a promise, not an operation.
+constexpr std::uint32_t kPromiseBit = 0x8000'0000u;
+
+std::vector<std::string> label_texts() {
+  std::vector<std::string> t(static_cast<std::size_t>(Label::kCount));
+  const auto set = [&](Label l, const char* text) { t[static_cast<std::size_t>(l)] = text; };
+  set(Label::kEmbedding, "embedding");
+  set(Label::kNorm, "norm");
+  set(Label::kAttention, "attention");
+  set(Label::kMlp, "mlp");
+  set(Label::kHead, "logits");
+  set(Label::kLoss, "loss");
+  set(Label::kEmbeddingBack, "embedding backward");
+  set(Label::kNormBack, "norm backward");
+  set(Label::kAttentionBack, "attention backward");
+  set(Label::kAttentionInput, "attention input gradient");
+  set(Label::kAttentionWeights, "attention weight gradient");
+  set(Label::kMlpBack, "mlp backward");
+  set(Label::kMlpInput, "mlp input gradient");
+  set(Label::kMlpWeights, "mlp weight gradient");
+  set(Label::kHeadBack, "loss backward");
+  set(Label::kHeadInput, "logits input gradient");
+  set(Label::kHeadWeights, "logits weight gradient");
+  set(Label::kGatherAttention, "gather attention input");
+  set(Label::kScatterAttention, "reduce attention output");
+  set(Label::kGatherMlp, "gather mlp input");
+  set(Label::kScatterMlp, "reduce mlp output");
+  set(Label::kScatterEmbedding, "reduce embedding");
+  set(Label::kGatherHead, "gather logits input");
+  set(Label::kLossSum, "sum loss terms");
+  set(Label::kGatherAttentionGradient, "gather attention gradient");
+  set(Label::kRegatherAttention, "gather attention input again");
+  set(Label::kScatterAttentionGradient, "reduce attention gradient");
+  set(Label::kGatherMlpGradient, "gather mlp gradient");
+  set(Label::kRegatherMlp, "gather mlp input again");
+  set(Label::kScatterMlpGradient, "reduce mlp gradient");
+  set(Label::kGatherEmbeddingGradient, "gather embedding gradient");
+  set(Label::kRegatherHead, "gather logits input again");
+  set(Label::kScatterHeadGradient, "reduce logits gradient");
+  set(Label::kSendForward, "send activations");
+  set(Label::kSendBackward, "send gradients");
+  set(Label::kGatherParameters, "gather parameters");
+  set(Label::kReduceGradients, "reduce gradients");
+  set(Label::kTiedEmbedding, "reduce tied embedding");
+  set(Label::kNormSum, "sum gradient norm");
+  set(Label::kGradientNorm, "gradient norm");
+  set(Label::kOptimizer, "optimizer");
+  set(Label::kStepOverhead, "step overhead");
+  return t;
+}
+
+}  // namespace
+
+ProgramWriter::ProgramWriter(std::uint32_t promises, std::size_t expected_ops) : kept_(promises, kNone<OpId>) {
+  program_.labels = label_texts();
+  program_.ops.reserve(expected_ops);
+  program_.deps.begin.reserve(expected_ops + 1);
+  program_.deps.values.reserve(2 * expected_ops);
+}
+
+RoleId ProgramWriter::add_role(std::string name, GroupFamily ranks) {
+  program_.roles.push_back({std::move(name), {"compute", "tp", "dp", "pp"}, std::move(ranks)});
+  return static_cast<RoleId>(program_.roles.size() - 1);
+}
+
+CallId ProgramWriter::intern(const CollectiveCall& call) {
+  auto& calls = program_.calls;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i] == call) return static_cast<CallId>(i);
+  }
+  calls.push_back(call);
+  return static_cast<CallId>(calls.size() - 1);
+}
+
+OpId ProgramWriter::append(Op op, std::initializer_list<OpId> after) {
+  const auto id = static_cast<OpId>(program_.ops.size());
+  op.micro_batch = micro_batch_;
+  op.layer = layer_;
+  program_.ops.push_back(op);
+  for (const OpId a : after) {
+    if (a != kNone<OpId>) program_.deps.values.push_back(a);
+  }
+  program_.deps.close_row();
+  return id;
+}
+
+OpId ProgramWriter::delay(RoleId role, Label label, OpClass cls, Duration duration, std::initializer_list<OpId> after) {
+  Op op;
+  op.kind = OpKind::kDelay;
+  op.cls = cls;
+  op.stream = static_cast<std::uint16_t>(StreamId::kCompute);
+  op.label = static_cast<std::uint16_t>(label);
+  op.role = role;
+  op.duration = duration;
+  return append(op, after);
+}
+
+OpId ProgramWriter::collective(RoleId role, StreamId stream, Label label, OpClass cls, CallId call,
+                               std::initializer_list<OpId> after) {
+  Op op;
+  op.kind = OpKind::kCollective;
+  op.cls = cls;
+  op.stream = static_cast<std::uint16_t>(stream);
+  op.label = static_cast<std::uint16_t>(label);
+  op.role = role;
+  op.call = call;
+  return append(op, after);
+}
+
+void ProgramWriter::also_after(OpId op) {
+  if (op == kNone<OpId>) return;
+  program_.deps.values.push_back(op);
+  ++program_.deps.begin.back();
+}
+
+void ProgramWriter::also_after(Promise promise) { also_after(static_cast<OpId>(promise.key | kPromiseBit)); }
+
+void ProgramWriter::set_position(std::uint32_t micro_batch, std::uint32_t layer) {
+  micro_batch_ = static_cast<std::uint16_t>(micro_batch);
+  layer_ = static_cast<std::uint16_t>(layer);
+}
+
+Program ProgramWriter::finish() && {
+  for (OpId& dep : program_.deps.values) {
+    if ((index(dep) & kPromiseBit) == 0) continue;
+    dep = kept_[index(dep) & ~kPromiseBit];
+    BUSBAR_CHECK(dep != kNone<OpId>) << "a transfer that somebody waits for was never written";
+  }
+  return std::move(program_);
+}
+
+}  // namespace busbar

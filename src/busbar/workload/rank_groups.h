@@ -1,0 +1,17 @@
+// Which ranks talk to which: families of groups in Megatron's rank order, rank = tp + TP x (dp + DP x pp).
+#pragma once
+
+#include <cstdint>
+
+#include "busbar/collectives/schedule.h"
+#include "busbar/workload/layout.h"
+
+namespace busbar {
+
+GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage);   ///< one group with all ranks of the stage
+GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage);     ///< DP groups of TP neighbours
+GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage);     ///< TP groups of DP ranks
+/// Pairs of equal ranks of two stages; member 0 is on the lower stage.
+GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t stage_a, std::uint32_t stage_b);
+
+}  // namespace busbar
