@@ -1,0 +1,32 @@
+// Figures of the cases, for people and for files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cases.h"
+#include "measure.h"
+
+namespace busbar::bench {
+
+/// All runs of one case with one program.
+struct Outcome {
+  Case about;
+  std::vector<Usage> runs;
+  std::vector<Usage> old_runs;           ///< of the program given with --against, else empty
+  std::optional<double> predicted_ms;    ///< from the last run's output
+  int exit_code = 0;                     ///< the worst of all runs
+};
+
+double median_cpu_s(const std::vector<Usage>& runs);
+double median_peak_mib(const std::vector<Usage>& runs);
+/// Ran, and is within every target it has.
+bool meets_targets(const Outcome& outcome);
+
+void print_table(const std::vector<Outcome>& outcomes, const Machine& machine);
+void print_peers(const std::vector<Outcome>& outcomes, const std::string& source);
+/// One line of JSON, units in the keys, machine in the record.
+std::string json_line(const Outcome& outcome, const Machine& machine);
+
+}  // namespace busbar::bench
