@@ -1,0 +1,178 @@
+#include "busbar/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "busbar/base/random.h"
+#include "busbar/engine/lowering.h"
+#include "busbar/engine/test_machines.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+struct Machine {
+  Topology topology;
+  Router router;
+  Placement placement;
+  explicit Machine(TopologyBuilder b, RoutingPolicy policy = RoutingPolicy::kStatic)
+      : topology(std::move(b).seal()), router(topology, policy), placement(router, topology.gpus()) {}
+  std::unique_ptr<Engine> engine(bool flow, bool fold = true) const {
+    EngineOptions o;
+    o.fold = fold;
+    return flow ? make_flow_engine(router, placement, o) : make_analytic_engine(router, placement, o);
+  }
+  double milliseconds(bool flow, const CollectiveCall& call, bool fold = true) const {
+    const auto e = engine(flow, fold);
+    const CallId id = e->prepare(call).value();
+    e->start(id, 1, SimTime());
+    const auto done = e->advance(SimTime::max());
+    EXPECT_TRUE(done.has_value());
+    EXPECT_EQ(done->at - SimTime(), e->time_alone(id));
+    return done->at.since_start().in_us() / 1000;
+  }
+};
+
+// Closed forms: docs/models/flow.md. Tolerance 0.1 % as promised there.
+TEST(Engines, RingOnOneSwitchMatchesTheClosedForm) {
+  const std::pair<std::uint32_t, double> cases[] = {{8, 4.190}, {64, 4.824}, {512, 5.785}, {4096, 12.961}, {65536, 135.842}};
+  for (const auto& [n, ms] : cases) {
+    const Machine m(one_switch(n));
+    for (const bool flow : {false, true}) EXPECT_NEAR(m.milliseconds(flow, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
+  }
+}
+
+TEST(Engines, HierarchicalMatchesTheClosedForm) {
+  const std::pair<std::uint32_t, double> cases[] = {{64, 8.943}, {512, 9.978}, {4096, 13.636}, {16384, 25.932}};
+  for (const auto& [n, ms] : cases) {
+    const Machine m(pods_of_eight(n / 8));
+    for (const bool flow : {false, true})
+      EXPECT_NEAR(m.milliseconds(flow, test_call(n, "hierarchical", kGiB)), ms, ms * 1e-3) << n;
+  }
+}
+
+TEST(Engines, PipelinedChunksStayBetweenFloorAndPhaseByPhase) {
+  const std::tuple<std::uint32_t, double, double> cases[] = {{64, 4.698, 8.943}, {512, 5.285, 9.978}, {4096, 5.358, 13.636}};
+  for (const auto& [n, floor, steps] : cases) {
+    const Machine m(pods_of_eight(n / 8));
+    for (const bool flow : {false, true}) {
+      const double ms = m.milliseconds(flow, test_call(n, "hierarchical", kGiB, 64));
+      EXPECT_GT(ms, floor) << n;
+      EXPECT_LT(ms, steps) << n;
+    }
+  }
+}
+
+TEST(Engines, OneHalfRateEdgeCostsTheLongestPathNotTheSum) {
+  const std::pair<std::uint32_t, double> cases[] = {{512, 9.53}, {4096, 12.96}, {65536, 135.84}};
+  for (const auto& [n, ms] : cases) {
+    TopologyBuilder b = one_switch(n);
+    b.degrade(LinkId{2 * 5}, 0.5);  // gpu5's cable: its two edges of the ring
+    const Machine m(std::move(b));
+    for (const bool flow : {false, true}) EXPECT_NEAR(m.milliseconds(flow, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
+  }
+}
+
+TEST(Engines, FoldingChangesNothing) {
+  TopologyBuilder b = pods_of_eight(16);
+  b.degrade(LinkId{4}, 0.5);
+  b.degrade(LinkId{4 + 2 * 16 * 5}, 0.25);
+  const Machine m(std::move(b));
+  for (const char* algorithm : {"ring", "tree", "hierarchical"})
+    for (const std::uint32_t chunks : {1u, 16u})
+      EXPECT_EQ(m.milliseconds(true, test_call(128, algorithm, kGiB, chunks), true),
+                m.milliseconds(true, test_call(128, algorithm, kGiB, chunks), false)) << algorithm << chunks;
+}
+
+TEST(Engines, DoublingEveryRateHalvesTimesWithoutLatency) {
+  for (const std::uint64_t rate : {100, 200}) {
+    NodeTemplate node;
+    for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+    for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({g, 4, test_link(LinkKind::kNvlink, rate, Duration())});
+    TopologyBuilder b;
+    b.add_block(b.add_template(node));
+    const Machine m(std::move(b));
+    // 2(n-1)/n S / rate
+    EXPECT_NEAR(m.milliseconds(true, test_call(4, "ring", 800'000'000)), 1.5 * 0.8e9 / (rate * 1e9) * 1e3, 1e-6);
+  }
+}
+
+CollectiveCall pair_transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) {
+  CollectiveCall c;
+  c.op = Collective::kSendRecv;
+  c.bytes = Bytes{bytes};
+  c.groups.listed = {from, to};
+  c.groups.listed_groups = 1;
+  c.algorithm = "direct";
+  c.chunks = 1;
+  return c;
+}
+
+// Two transfers into one GPU: 450 GB/s shared. The short one ends at 2 x its time alone, then the long one speeds up.
+TEST(FlowEngine, TransfersShareALinkAndFreeItWhenTheyEnd) {
+  const Machine m(one_switch(4));
+  const auto e = m.engine(true);
+  const CallId small = e->prepare(pair_transfer(0, 3, 450'000'000)).value();   // 1 ms + 1 us alone
+  const CallId large = e->prepare(pair_transfer(1, 3, 1'350'000'000)).value(); // 3 ms + 1 us alone
+  e->start(small, 1, SimTime());
+  e->start(large, 2, SimTime());
+  const auto first = e->advance(SimTime::max()), second = e->advance(SimTime::max());
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->tag, 1u);
+  EXPECT_NEAR(first->at.since_start().in_us(), 2000, 2);
+  EXPECT_NEAR(second->at.since_start().in_us(), 4000, 3);
+  EXPECT_FALSE(e->advance(SimTime::max()).has_value());
+}
+
+TEST(FlowEngine, ALateStarterSlowsARunThatWentAlone) {
+  const Machine m(one_switch(4));
+  const auto e = m.engine(true);
+  const CallId a = e->prepare(pair_transfer(0, 3, 900'000'000)).value();  // 2 ms alone
+  const CallId b = e->prepare(pair_transfer(1, 3, 900'000'000)).value();
+  e->start(a, 1, SimTime());
+  EXPECT_FALSE(e->advance(SimTime::at(Duration::us(1000))).has_value());
+  e->start(b, 2, SimTime::at(Duration::us(1000)));  // a has half left: both share until a ends at 3 ms, b ends at 4 ms
+  const auto first = e->advance(SimTime::max()), second = e->advance(SimTime::max());
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->tag, 1u);
+  EXPECT_NEAR(first->at.since_start().in_us(), 3000, 3);
+  EXPECT_NEAR(second->at.since_start().in_us(), 4000, 4);
+}
+
+TEST(FlowEngine, ConservesBytesOnLinks) {
+  const Machine m(one_switch(8));
+  const auto e = m.engine(true);
+  const CallId id = e->prepare(test_call(8, "ring", 8000)).value();
+  e->start(id, 1, SimTime());
+  e->start(id, 2, SimTime());
+  while (e->advance(SimTime::max())) {
+  }
+  for (const double bytes : e->link_bytes()) EXPECT_NEAR(bytes, 2 * 2 * 7 * 1000, 1e-6);  // 2(n-1)/n S, twice
+}
+
+TEST(Engines, AlgorithmFloorIsNeverAboveTheTime) {
+  RandomStream random(1, "floors");
+  for (int i = 0; i < 40; ++i) {
+    TopologyBuilder b = pods_of_eight(4);
+    for (int d = 0; d < 3; ++d) b.degrade(static_cast<LinkId>(random.below(b.peek().link_count())), 0.1 + 0.8 * random.uniform());
+    const Machine m(std::move(b));
+    for (const char* algorithm : {"ring", "tree", "hierarchical"}) {
+      const auto e = m.engine(true);
+      const CallId id = e->prepare(test_call(32, algorithm, 1 + random.below(kGiB), 1 + random.below(8))).value();
+      EXPECT_GE(static_cast<double>(e->time_alone(id).in_ps()), e->lowered(id)->algorithm_floor_ps * (1 - 1e-9)) << algorithm;
+    }
+  }
+}
+
+TEST(Engines, RelabellingRanksOfASymmetricMachineChangesNothing) {
+  const Machine m(one_switch(16));
+  CollectiveCall c = test_call(16, "ring", kGiB);
+  const double before = m.milliseconds(true, c);
+  c.groups.listed_groups = 1;
+  for (std::uint32_t r = 0; r < 16; ++r) c.groups.listed.push_back((r * 5 + 3) % 16);
+  EXPECT_EQ(m.milliseconds(true, c), before);
+}
+
+}  // namespace
+}  // namespace busbar

@@ -1,0 +1,69 @@
+// Small ideal machines for the engines' tests.
+#pragma once
+
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+inline LinkClass test_link(LinkKind kind, std::uint64_t gigabytes_per_s, Duration latency) {
+  LinkClass c;
+  c.kind = kind;
+  c.wire_rate = BytesPerSecond{gigabytes_per_s * 1'000'000'000};
+  c.latency = latency;
+  return c;
+}
+
+inline TemplateDevice test_device(DeviceKind kind, std::string name) {
+  TemplateDevice d;
+  d.device_class.kind = kind;
+  d.name = std::move(name);
+  return d;
+}
+
+/// AR-a: n GPUs on one switch, 450 GB/s each way, 0.5 us per link.
+inline TopologyBuilder one_switch(std::uint32_t n) {
+  NodeTemplate node;
+  node.name = "ar-a";
+  for (std::uint32_t g = 0; g < n; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  for (std::uint32_t g = 0; g < n; ++g) node.links.push_back({g, n, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  return b;
+}
+
+/// AR-b: nodes of 8 GPUs on a switch as above, a 50 GB/s NIC each, all NICs on one ideal switch, 2 us per link.
+inline TopologyBuilder pods_of_eight(std::uint32_t nodes) {
+  NodeTemplate node;
+  node.name = "ar-b";
+  for (std::uint32_t g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  for (std::uint32_t g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(g)));
+  for (std::uint32_t g = 0; g < 8; ++g) {
+    node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
+    node.links.push_back({g, 9 + g, test_link(LinkKind::kPcie, 1'000'000, Duration())});
+  }
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  for (std::uint32_t i = 0; i < nodes; ++i) b.add_block(t);
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    for (std::uint32_t g = 0; g < 8; ++g)
+      b.connect(b.device(static_cast<BlockId>(i), 9 + g), hub, test_link(LinkKind::kInfiniband, 50, Duration::us(2)));
+  return b;
+}
+
+/// All GPUs as one group.
+inline CollectiveCall test_call(std::uint32_t ranks, std::string algorithm, std::uint64_t bytes, std::uint32_t chunks = 1) {
+  CollectiveCall c;
+  c.op = Collective::kAllReduce;
+  c.bytes = Bytes{bytes};
+  c.groups = one_group(ranks);
+  c.algorithm = std::move(algorithm);
+  c.chunks = chunks;
+  return c;
+}
+
+}  // namespace busbar

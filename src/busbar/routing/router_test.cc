@@ -1,0 +1,178 @@
+#include "busbar/routing/router.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "busbar/routing/placement.h"
+
+namespace busbar {
+namespace {
+
+LinkClass link(LinkKind kind, std::uint64_t gbps, std::int64_t ns) {
+  LinkClass c;
+  c.kind = kind;
+  c.wire_rate = BytesPerSecond{gbps * 1'000'000'000};
+  c.latency = Duration::ns(ns);
+  return c;
+}
+
+/// Two GPUs and two NICs on one PCIe switch, two NVSwitches with 3 and 1 lanes of 25 GB/s.
+NodeTemplate small_server() {
+  NodeTemplate n;
+  n.name = "small";
+  const auto device = [&](DeviceKind k, std::string name) {
+    TemplateDevice d;
+    d.device_class.kind = k;
+    d.name = std::move(name);
+    n.devices.push_back(d);
+  };
+  device(DeviceKind::kGpu, "gpu0");
+  device(DeviceKind::kGpu, "gpu1");
+  device(DeviceKind::kNvSwitch, "nvswitch0");
+  device(DeviceKind::kNvSwitch, "nvswitch1");
+  device(DeviceKind::kPcieSwitch, "pcie0");
+  device(DeviceKind::kNic, "nic0");
+  device(DeviceKind::kNic, "nic1");
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    n.links.push_back({g, 2, link(LinkKind::kNvlink, 75, 500)});
+    n.links.push_back({g, 3, link(LinkKind::kNvlink, 25, 500)});
+    n.links.push_back({g, 4, link(LinkKind::kPcie, 63, 150)});
+    n.links.push_back({5 + g, 4, link(LinkKind::kPcie, 63, 150)});
+  }
+  return n;
+}
+
+/// `nodes` servers, NIC r of each on leaf r, two spines over the leaves.
+TopologyBuilder small_cluster(std::uint32_t nodes) {
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(small_server());
+  std::vector<BlockId> blocks;
+  for (std::uint32_t i = 0; i < nodes; ++i) blocks.push_back(b.add_block(t));
+  DeviceClass leaf, spine;
+  leaf.kind = DeviceKind::kLeaf;
+  spine.kind = DeviceKind::kSpine;
+  const DeviceId leaves[] = {b.add_switch(leaf, "leaf0"), b.add_switch(leaf, "leaf1")};
+  const DeviceId spines[] = {b.add_switch(spine, "spine0"), b.add_switch(spine, "spine1")};
+  for (const BlockId block : blocks)
+    for (std::uint32_t r = 0; r < 2; ++r) b.connect(b.device(block, 5 + r), leaves[r], link(LinkKind::kInfiniband, 50, 600));
+  for (const DeviceId l : leaves)
+    for (const DeviceId s : spines) b.connect(l, s, link(LinkKind::kInfiniband, 50, 600));
+  return b;
+}
+
+/// What arrives at each device must leave it again, and all of it must arrive at the end.
+void expect_conserved(const Topology& t, DeviceId from, DeviceId to, const std::vector<LinkShare>& path) {
+  std::map<DeviceId, double> balance;
+  for (const LinkShare& s : path) {
+    EXPECT_FALSE(t.failed(s.link));
+    balance[t.from(s.link)] -= s.share;
+    balance[t.to(s.link)] += s.share;
+  }
+  for (const auto& [device, net] : balance)
+    EXPECT_NEAR(net, device == from ? -1.0 : device == to ? 1.0 : 0.0, 1e-12) << t.name(device);
+}
+
+TEST(Router, SpreadsOverNvswitchesInProportionToTheirLanes) {
+  const Topology t = small_cluster(1).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  std::vector<LinkShare> path;
+  ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[1], kNone<DeviceId>, kNone<DeviceId>, 0, path).ok());
+  expect_conserved(t, t.gpus()[0], t.gpus()[1], path);
+  ASSERT_EQ(path.size(), 4u);
+  EXPECT_DOUBLE_EQ(path[0].share, 0.75);
+  EXPECT_DOUBLE_EQ(path[1].share, 0.25);
+}
+
+TEST(Router, TakesPcieWhenEveryNvlinkOfAGpuIsGone) {
+  TopologyBuilder b = small_cluster(1);
+  b.fail(LinkId{0});
+  b.fail(LinkId{2});
+  const Topology t = std::move(b).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  std::vector<LinkShare> path;
+  ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[1], kNone<DeviceId>, kNone<DeviceId>, 0, path).ok());
+  expect_conserved(t, t.gpus()[0], t.gpus()[1], path);
+  for (const LinkShare& s : path) EXPECT_EQ(t.link_class(s.link).kind, LinkKind::kPcie);
+}
+
+TEST(Router, MovesAllBytesToTheSwitchThatIsLeft) {
+  TopologyBuilder b = small_cluster(2);
+  b.fail(LinkId{0});  // node0.gpu0 - nvswitch0
+  const Topology t = std::move(b).seal();
+  EXPECT_NE(t.blocks()[0].shape, t.blocks()[1].shape);
+  const Router r(t, RoutingPolicy::kStatic);
+  std::vector<LinkShare> path;
+  ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[1], kNone<DeviceId>, kNone<DeviceId>, 0, path).ok());
+  ASSERT_EQ(path.size(), 2u);
+  EXPECT_EQ(t.name(path[0].link), "node0.gpu0->node0.nvswitch1");
+}
+
+TEST(Router, CrossesNodesByTheRailsLeafWithoutASpine) {
+  const Topology t = small_cluster(3).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  std::vector<LinkShare> path;
+  ASSERT_TRUE(r.spread(p.gpu(0), p.gpu(4), p.nic(0, 0), p.nic(4, 0), 7, path).ok());
+  expect_conserved(t, p.gpu(0), p.gpu(4), path);
+  std::string names;
+  for (const LinkShare& s : path) names += t.name(t.to(s.link)) + " ";
+  EXPECT_EQ(names, "node0.pcie0 node0.nic0 leaf0 node2.nic0 node2.pcie0 node2.gpu0 ");
+}
+
+TEST(Router, StaticHashKeepsOneSpineAndSpraySplitsEvenly) {
+  const Topology t = small_cluster(2).seal();
+  for (const RoutingPolicy policy : {RoutingPolicy::kStatic, RoutingPolicy::kSpray}) {
+    const Router r(t, policy, 3);
+    std::map<LinkId, double> up;
+    for (std::uint64_t flow = 0; flow < 256; ++flow) {
+      std::vector<LinkShare> path;
+      ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[3], t.find("node0.nic0").value(), t.find("node1.nic1").value(), flow, path).ok());
+      expect_conserved(t, t.gpus()[0], t.gpus()[3], path);
+      for (const LinkShare& s : path)
+        if (t.kind(t.to(s.link)) == DeviceKind::kSpine) {
+          EXPECT_DOUBLE_EQ(s.share, policy == RoutingPolicy::kSpray ? 0.5 : 1.0);
+          up[s.link] += s.share;
+        }
+    }
+    ASSERT_EQ(up.size(), 2u);  // both spines in use over many flows
+    for (const auto& [l, sum] : up) EXPECT_NEAR(sum, 128, policy == RoutingPolicy::kSpray ? 1e-9 : 40);
+  }
+}
+
+TEST(Router, SaysWhichPairIsCutOff) {
+  TopologyBuilder b = small_cluster(2);
+  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
+    if (b.peek().name(LinkId{l}).find("node1.nic") != std::string::npos) b.fail(LinkId{l});
+  const Topology t = std::move(b).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  std::vector<LinkShare> path;
+  const Status s = r.spread(p.gpu(0), p.gpu(2), p.nic(0, 0), p.nic(2, 0), 0, path);
+  ASSERT_FALSE(s.ok());
+  EXPECT_EQ(s.error().code, ErrorCode::kUnreachable);
+  EXPECT_NE(s.error().message.find("node0.gpu0"), std::string::npos);
+}
+
+TEST(Placement, SharesTwoEquallyNearNicsBetweenTwoGpus) {
+  const Topology t = small_cluster(2).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  EXPECT_EQ(t.name(p.nic(0, 0)), "node0.nic0");
+  EXPECT_EQ(t.name(p.nic(1, 0)), "node0.nic1");
+  EXPECT_EQ(t.name(p.nic(3, 0)), "node1.nic1");
+}
+
+TEST(Placement, MovesToTheOtherNicWhenACableIsDead) {
+  TopologyBuilder b = small_cluster(2);
+  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
+    if (b.peek().name(LinkId{l}) == "node1.nic0->leaf0") b.fail(LinkId{l});
+  const Topology t = std::move(b).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  EXPECT_EQ(t.name(p.nic(0, 0)), "node0.nic0");
+  EXPECT_EQ(t.name(p.nic(2, 0)), "node1.nic1");
+}
+
+}  // namespace
+}  // namespace busbar
