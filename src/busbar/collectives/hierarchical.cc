@@ -20,14 +20,15 @@ Phase phase_of(Pattern pattern, std::uint16_t family, std::uint32_t span, Buffer
 
 /// Chunk place x groups + g is the g-th part of the piece that the ranks of one place share: a run of chunks inside a
 /// group, one chunk across groups.
-void add_ring_phases(Schedule& s, std::uint32_t groups) {
+void add_ring_phases(Schedule& s, std::uint32_t groups, std::uint32_t group_size) {
   constexpr auto in = Buffer::kInput, out = Buffer::kOutput, tmp = Buffer::kScratch;
   const bool scatters = s.op != Collective::kAllGather;
   const bool gathers = s.op != Collective::kReduceScatter;
   const Buffer sums = gathers ? out : tmp;
   if (scatters) {
-    s.phases.push_back(phase_of(Pattern::kRingReduceScatter, kInside, groups, in, sums, sums));
-    s.phases.push_back(phase_of(Pattern::kRingReduceScatter, kAcross, 1, sums, sums, out));
+    const Buffer inside = groups == 1 ? out : sums;  // nothing follows across groups
+    s.phases.push_back(phase_of(Pattern::kRingReduceScatter, kInside, groups, in, sums, inside));
+    s.phases.push_back(phase_of(Pattern::kRingReduceScatter, kAcross, 1, group_size == 1 ? in : sums, sums, out));
   }
   if (gathers) {
     s.phases.push_back(phase_of(Pattern::kRingAllGather, kAcross, 1, scatters ? out : in, out, out));
@@ -67,7 +68,7 @@ Result<Schedule> build_hierarchical(Collective op, std::uint32_t groups, std::ui
   across.outer = {Axis{.extent = group_size, .actor_stride = 1, .chunk_stride = groups}};
   s.families = {inside, across};
   s.layout = {Axis{.extent = groups, .chunk_stride = group_size}, Axis{.extent = group_size, .chunk_stride = 1}};
-  add_ring_phases(s, groups);
+  add_ring_phases(s, groups, group_size);
   return s;
 }
 

@@ -16,7 +16,8 @@ struct Move {
   std::uint32_t chunk_count = 0;
   Buffer src_buffer = Buffer::kInput;
   Buffer dst_buffer = Buffer::kOutput;
-  bool reduce = false;  ///< dst becomes what it held plus what arrives (see Buffer for a dst never written to)
+  bool reduce = false;               ///< dst_buffer becomes what arrives plus `operand`; else what arrives
+  Buffer operand = Buffer::kInput;   ///< of dst, for a reduction; may be dst_buffer itself
   bool operator==(const Move&) const = default;
 };
 
@@ -35,7 +36,8 @@ void ring_round(const Phase& ph, const GroupFamily& family, std::uint32_t n, std
   const Buffer dst = reduce && round + 2 == n ? ph.result : ph.work;
   for (std::uint32_t p = 0; p < n; ++p) {
     const std::uint32_t piece = family.member_at(p >= back ? p - back : p + n - back);
-    f(Move{actor_at(p), actor_at(p + 1 < n ? p + 1 : 0), base + piece * ph.span, ph.span, src, dst, reduce});
+    f(Move{actor_at(p), actor_at(p + 1 < n ? p + 1 : 0), base + piece * ph.span, ph.span, src, dst, reduce,
+           ph.source});
   }
 }
 
@@ -44,10 +46,11 @@ void chain_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uin
   const bool reduce = ph.pattern == Pattern::kChainReduce;
   const std::uint32_t from = (ph.root + round + (reduce ? 1 : 0)) % n;
   f(Move{actor_at(from), actor_at((from + 1) % n), base, ph.span, round == 0 ? ph.source : ph.work,
-         reduce && round + 2 == n ? ph.result : ph.work, reduce});
+         reduce && round + 2 == n ? ph.result : ph.work, reduce, ph.source});
 }
 
-/// Round d of a broadcast fills depth d + 1; a reduction runs the same rounds backwards.
+/// Round d of a broadcast fills depth d + 1; a reduction runs the same rounds backwards. Of the two children of a node,
+/// both in one round, the lower comes first and finds what the node brought, the other adds to that sum.
 template <class At, class F>
 void tree_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint32_t base, At&& actor_at, F&& f) {
   const bool reduce = ph.pattern == Pattern::kTreeReduce;
@@ -58,7 +61,7 @@ void tree_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint
     const std::uint32_t parent = tree_parent(n, i);
     if (reduce)
       f(Move{at_node(i), at_node(parent), base, ph.span, i % 2 == 1 ? ph.source : ph.work,
-             parent == 0 ? ph.result : ph.work, true});
+             parent == 0 ? ph.result : ph.work, true, parent == 0 || i < parent ? ph.source : ph.work});
     else
       f(Move{at_node(parent), at_node(i), base, ph.span, parent == 0 ? ph.source : ph.work, ph.work, false});
   }
@@ -67,7 +70,7 @@ void tree_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint
 }  // namespace moves_internal
 
 /// Calls f(Move) for every move of `round` in all groups. Within a round every move reads what earlier rounds left, so
-/// the order (group, then position or node, ascending) does not matter except that reductions into one chunk happen in it.
+/// the order (group, then position or node, ascending) matters only for reductions into the same chunk: they take turns.
 /// Cost: O(actors of the family); trees a further factor log2 n.
 template <class F>
 void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t round, F&& f) {

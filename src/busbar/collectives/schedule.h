@@ -26,8 +26,8 @@ const char* name_of(Collective op);  ///< "all_reduce", ...
 /// Our names and those of nccl-tests: "all_reduce", "alltoall", "sendrecv", "all_reduce_perf", in any case.
 Result<Collective> parse_collective(std::string_view name);
 
-/// Where a chunk lies. Nothing ever writes an input. A chunk of output or scratch that nothing was written to yet stands
-/// for the actor's own input chunk: that is how an actor's own contribution enters a reduction or its own output.
+/// Where a chunk lies. Nothing ever writes an input; scratch starts empty. An output chunk that no move has written to
+/// holds the actor's own input chunk, if it has one: a local copy that crosses no link and that nobody schedules.
 enum class Buffer : std::uint8_t { kInput, kOutput, kScratch };
 
 /// One digit of a mixed-radix number of groups or members.
@@ -83,7 +83,7 @@ struct Phase {
   std::uint32_t span = 1;
   std::uint32_t root = 0;        ///< position of the root (chains and trees), else 0
   std::uint8_t tree = 0;         ///< trees: 0, its mate 1, or its mate with the same root 2 (tree_shape.h)
-  Buffer source = Buffer::kInput;   ///< holds what an actor sends before anything has reached it in this phase
+  Buffer source = Buffer::kInput;   ///< holds what an actor brings into the phase: to send first, or to add to
   Buffer work = Buffer::kOutput;    ///< takes what arrives, and what was just taken is sent on from here
   Buffer result = Buffer::kOutput;  ///< takes instead of `work` what makes a member's reduced piece complete
 };

@@ -1,0 +1,71 @@
+// Proof by symbolic execution that a schedule does what its collective demands.
+//
+// 1. A chunk's content is the set of ranks whose input has gone into it. Rounds run in order; within a round every move
+//    reads what earlier rounds left.
+// 2. At the end every output chunk holds exactly what the collective demands: no contribution missing, none too many.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/collectives/moves.h"
+#include "busbar/collectives/schedule.h"
+
+namespace busbar {
+
+/// "3 -> 4, chunks [8, 10), output -> output, reduced".
+std::string describe(const Move& move);
+
+/// Runs any moves, not only a schedule's own, against what `schedule` says about collective, ranks, chunks and layout.
+/// Cost: O(ranks / 64) per chunk moved; memory ranks x chunks x ranks / 32 bytes. For ranks in the hundreds.
+class Verifier {
+ public:
+  explicit Verifier(const Schedule& schedule);
+
+  /// The next round of `channel`. Errors name channel, round and move:
+  ///  - an actor or chunk that does not exist, a move to itself, a write to an input, a use of an output that the
+  ///    collective does not give this rank;
+  ///  - a chunk that the source does not hold (yet);
+  ///  - a reduction that counts a contribution twice;
+  ///  - in one round: two writes to a chunk unless the second adds to the first, or a write to a chunk that is also sent;
+  ///  - a chunk that another channel has touched.
+  /// After an error the state is undefined.
+  Status round(std::uint32_t channel, std::span<const Move> moves);
+
+  /// What the collective demands at the end; names rank, chunk and contribution.
+  Status finish() const;
+
+ private:
+  using Word = std::uint64_t;
+  std::size_t slot(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const;
+  bool has_input(std::uint32_t actor, std::uint32_t chunk) const;
+  bool has_output(std::uint32_t actor, std::uint32_t chunk) const;
+  /// Whether the output chunk must hold the input of `rank`. Precondition: has_output(actor, chunk).
+  bool demanded(std::uint32_t rank, std::uint32_t chunk) const;
+  std::uint32_t owner(std::uint32_t chunk) const;
+  std::string shape_error(std::uint32_t channel, const Move& m);
+  std::string read(const Move& m);
+  std::string write(const Move& m, const Word* values);
+
+  struct Slot {
+    std::uint64_t written = 0;  ///< last round (counted over all channels, from 1) that wrote here
+    std::uint64_t read = 0;     ///< last round that sent from here
+  };
+
+  Schedule schedule_;
+  std::size_t words_;                        ///< per content set
+  std::vector<Word> content_;                ///< per slot
+  std::vector<Slot> slots_;
+  std::vector<Word> in_flight_;              ///< contents read in this round
+  std::vector<std::uint32_t> chunk_channel_; ///< channel that touched a chunk
+  std::vector<std::uint32_t> rounds_done_;   ///< per channel
+  std::uint64_t now_ = 0;
+};
+
+/// All moves of the schedule, channel by channel, then `finish`. kUnsupported for a collective without a rule yet.
+Status verify(const Schedule& schedule);
+
+}  // namespace busbar

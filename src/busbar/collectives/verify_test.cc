@@ -1,0 +1,182 @@
+#include "busbar/collectives/verify.h"
+
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "busbar/base/random.h"
+#include "busbar/collectives/builders.h"
+#include "busbar/collectives/every_schedule.h"
+
+namespace busbar {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Rounds = std::vector<std::pair<std::uint32_t, std::vector<Move>>>;  ///< channel and moves
+
+Rounds rounds_of(const Schedule& s) {
+  Rounds out;
+  for (const Phase& p : s.phases)
+    for (std::uint32_t r = 0; r < rounds(s, p); ++r) {
+      out.emplace_back(p.channel, std::vector<Move>{});
+      for_each_move(s, p, r, [&](const Move& m) { out.back().second.push_back(m); });
+    }
+  return out;
+}
+
+Status run(const Schedule& s, const Rounds& all) {
+  Verifier v(s);
+  for (const auto& [channel, moves] : all) BUSBAR_RETURN_IF_ERROR(v.round(channel, moves));
+  return v.finish();
+}
+
+std::vector<std::uint32_t> shuffled(std::uint32_t n, RandomStream& random) {
+  std::vector<std::uint32_t> order(n);
+  for (std::uint32_t i = 0; i < n; ++i) order[i] = i;
+  for (std::uint32_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  return order;
+}
+
+TEST(Schedules, DoExactlyWhatTheirCollectiveDemands) {
+  std::map<std::string, int> proved;
+  for_every_schedule([&](const BuiltCase& c) {
+    for (const std::uint32_t parts : {1u, 3u, 5u}) {
+      const Status ok = verify(with_finer_chunks(c.schedule, parts));
+      ASSERT_TRUE(ok.ok()) << c.text() << " x " << parts << ": " << ok.error().text();
+      ++proved[c.schedule.algorithm + " " + name_of(c.schedule.op)];
+    }
+  });
+  EXPECT_EQ(proved.size(), 12u);  // ring 5, tree 2, hierarchical 4, direct 1
+  EXPECT_EQ(proved["ring all_reduce"], 21 * 3);
+  EXPECT_GT(proved["tree broadcast"], 21 * 3 * 3);
+  EXPECT_GT(proved["hierarchical broadcast"], 21 * 3 * 4);
+}
+
+TEST(Schedules, HoldInAnyOrderOfRanks) {
+  RandomStream random(1, "orders");
+  for_every_schedule([&](const BuiltCase& c) {
+    Schedule s = c.schedule;
+    if (s.algorithm == "direct" || s.ranks > 24) return;
+    for (GroupFamily& f : s.families) {
+      f.order = shuffled(f.size(), random);
+      for (Phase& p : s.phases) {
+        if (&s.families[p.family] != &f || !rooted(s.op)) continue;
+        const std::uint32_t member = p.root;  // builders use positions in the identity order
+        for (std::uint32_t at = 0; at < f.size(); ++at)
+          if (f.order[at] == member) p.root = at;
+      }
+    }
+    const Status ok = verify(s);
+    ASSERT_TRUE(ok.ok()) << c.text() << ": " << ok.error().text();
+  });
+}
+
+TEST(Schedules, SayTheSameWithListedGroups) {
+  for_every_schedule([&](const BuiltCase& c) {
+    Schedule s = c.schedule;
+    for (GroupFamily& f : s.families) {
+      GroupFamily listed = f;
+      listed.listed_groups = f.groups();
+      for (std::uint32_t g = 0; g < f.groups(); ++g)
+        for (std::uint32_t m = 0; m < f.size(); ++m) listed.listed.push_back(f.actor(g, m));
+      f = listed;
+    }
+    ASSERT_EQ(rounds_of(s), rounds_of(c.schedule)) << c.text();
+  });
+}
+
+// Every single fault of these kinds changes what some rank ends with or breaks a rule on the way.
+TEST(Verifier, ObjectsToEveryDroppedRound) {
+  for_every_schedule([&](const BuiltCase& c) {
+    if (c.schedule.ranks > 12) return;
+    const Rounds good = rounds_of(c.schedule);
+    for (std::size_t r = 0; r < good.size(); ++r) {
+      if (good[r].second.empty()) continue;
+      Rounds bad = good;
+      bad.erase(bad.begin() + static_cast<std::ptrdiff_t>(r));
+      ASSERT_FALSE(run(c.schedule, bad).ok()) << c.text() << " without round " << r;
+    }
+  });
+}
+
+TEST(Verifier, ObjectsToEveryDroppedMoveAndEveryWrongChunk) {
+  for_every_schedule([&](const BuiltCase& c) {
+    if (c.schedule.ranks > 7) return;
+    const Rounds good = rounds_of(c.schedule);
+    for (std::size_t r = 0; r < good.size(); ++r)
+      for (std::size_t i = 0; i < good[r].second.size(); ++i) {
+        Rounds bad = good;
+        bad[r].second.erase(bad[r].second.begin() + static_cast<std::ptrdiff_t>(i));
+        ASSERT_FALSE(run(c.schedule, bad).ok()) << c.text() << " without " << describe(good[r].second[i]);
+        if (c.schedule.chunks == good[r].second[i].chunk_count) continue;
+        bad = good;
+        Move& m = bad[r].second[i];
+        m.first_chunk = (m.first_chunk + m.chunk_count) % c.schedule.chunks;
+        ASSERT_FALSE(run(c.schedule, bad).ok()) << c.text() << " with " << describe(m);
+      }
+  });
+}
+
+TEST(Verifier, ObjectsToRoundsInTheWrongOrder) {
+  for_every_schedule([&](const BuiltCase& c) {
+    if (c.schedule.ranks > 12) return;
+    const Rounds good = rounds_of(c.schedule);
+    for (std::size_t r = 0; r + 1 < good.size(); ++r) {
+      if (good[r].first != good[r + 1].first || good[r].second.empty() || good[r + 1].second.empty()) continue;
+      Rounds bad = good;
+      std::swap(bad[r], bad[r + 1]);
+      ASSERT_FALSE(run(c.schedule, bad).ok()) << c.text() << " with rounds " << r << " and " << r + 1 << " swapped";
+    }
+  });
+}
+
+class Faults : public ::testing::Test {
+ protected:
+  std::string after(std::vector<Move> moves) {
+    Verifier v(schedule_);
+    const Status s = v.round(0, moves);
+    return s.ok() ? "" : s.error().message;
+  }
+  Schedule schedule_ = build_ring(Collective::kAllReduce, 4).value();
+};
+
+TEST_F(Faults, AreNamedWithRoundAndMove) {
+  const auto in = Buffer::kInput, out = Buffer::kOutput;
+  EXPECT_THAT(after({{0, 1, 2, 1, in, out, true}, {2, 1, 2, 1, in, out, false}}),
+              HasSubstr("ring all_reduce: channel 0, round 0: 2 -> 1, chunks [2, 3), input -> output: a second write"));
+  EXPECT_THAT(after({{0, 1, 2, 1, in, out, true}, {2, 1, 2, 1, in, out, true, in}}), HasSubstr("a second write"));
+  EXPECT_EQ(after({{0, 1, 2, 1, in, out, true}, {2, 1, 2, 1, in, out, true, out}}), "");
+  EXPECT_THAT(after({{0, 1, 2, 1, out, out, true}, {1, 2, 2, 1, out, out, true}}), HasSubstr("while 1 sends it"));
+  EXPECT_THAT(after({{0, 4, 0, 1, in, out, true}}), HasSubstr("only 4 actors"));
+  EXPECT_THAT(after({{0, 1, 3, 2, in, out, true}}), HasSubstr("only 4 chunks"));
+  EXPECT_THAT(after({{0, 1, 0, 1, in, in, true}}), HasSubstr("writes to an input"));
+  EXPECT_THAT(after({{1, 1, 0, 1, in, out, true}}), HasSubstr("to itself"));
+  EXPECT_THAT(after({{1, 2, 0, 0, in, out, true}}), HasSubstr("moves nothing"));
+  schedule_ = build_ring(Collective::kAllGather, 4).value();
+  EXPECT_THAT(after({{0, 1, 2, 1, in, out, false}}), HasSubstr("sends chunk 2, which 0 does not hold"));
+  schedule_ = build_ring(Collective::kReduceScatter, 4).value();
+  EXPECT_THAT(after({{0, 1, 2, 1, in, out, true}}), HasSubstr("rank 1 has no output chunk 2"));
+}
+
+TEST_F(Faults, CountAContributionOnce) {
+  Verifier v(schedule_);
+  const Move m{0, 1, 2, 1, Buffer::kInput, Buffer::kOutput, true, Buffer::kOutput};
+  EXPECT_TRUE(v.round(0, std::vector{m}).ok());
+  const Status again = v.round(0, std::vector{m});
+  ASSERT_FALSE(again.ok());
+  EXPECT_THAT(again.error().message, HasSubstr("round 1"));
+  EXPECT_THAT(again.error().message, HasSubstr("counts rank 0 twice in chunk 2 of 1"));
+}
+
+TEST_F(Faults, KeepChannelsApart) {
+  Verifier v(build_tree(Collective::kBroadcast, 3).value());
+  EXPECT_TRUE(v.round(0, std::vector{Move{0, 1, 0, 1, Buffer::kInput, Buffer::kOutput, false}}).ok());
+  const Status s = v.round(1, std::vector{Move{0, 2, 0, 1, Buffer::kInput, Buffer::kOutput, false}});
+  ASSERT_FALSE(s.ok());
+  EXPECT_THAT(s.error().message, HasSubstr("chunk 0 belongs to channel 0"));
+}
+
+}  // namespace
+}  // namespace busbar
