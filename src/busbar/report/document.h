@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
-
 
 namespace busbar {
 
@@ -13,6 +13,7 @@ enum class Align : std::uint8_t { kLeft, kRight };
 struct Column {
   std::string title;  ///< with its unit: "busbw (GB/s)"
   Align align = Align::kRight;
+  double bar_max = 0;  ///< > 0: the page draws the number that opens the cell as a bar; this much is full
 };
 struct Table {
   std::string title;
@@ -40,14 +41,27 @@ struct Bars {
   std::string mark_name;
 };
 
-/// A picture in user units, y downwards.
+enum class Anchor : std::uint8_t { kMiddle, kStart, kEnd };
+/// A piece of a picture in user units, y downwards. Later shapes lie on top of earlier ones.
+///   rect     corner (x, y), size w x h, `radius`
+///   line     from (x, y) to (x + w, y + h)
+///   curve    as line, leaving and arriving vertically
+///   circle   centre (x, y), radius w
+///   polygon  `points`; x, y, w, h unused
+///   text     at (x, y), y being the middle of the letters; `anchor`, `size`; series colours draw as ordinary text
 struct Shape {
-  enum class Kind : std::uint8_t { kRect, kLine, kText, kCircle } kind{};
-  double x = 0, y = 0, w = 0, h = 0;  ///< rect: corner and size; line: from (x,y) to (x+w,y+h); circle: centre, w radius; text: anchor
-  int colour = 0;                     ///< palette index; for lines with heat >= 0 unused
-  double heat = -1;                   ///< 0..1: link load as colour; < 0: none
+  enum class Kind : std::uint8_t { kRect, kLine, kText, kCircle, kCurve, kPolygon } kind{};
+  double x = 0, y = 0, w = 0, h = 0;
+  int colour = 0;     ///< palette index (style.h)
+  double heat = -1;   ///< 0..1: a load, drawn on the heat scale instead of `colour`; < 0: none
   double thickness = 1;
-  std::string text;                   ///< label (kText) or tool tip
+  std::string text;   ///< label (kText) or tool tip
+  Anchor anchor = Anchor::kMiddle;
+  double size = 12;   ///< of letters
+  double radius = 0;
+  double opacity = 1;
+  bool bold = false;
+  std::vector<std::pair<double, double>> points;
 };
 struct Drawing {
   std::string title;
@@ -99,7 +113,7 @@ struct Document {
   std::vector<DocumentBlock> blocks;
 };
 
-/// Plain text for a terminal `columns` wide; colour only where asked; ASCII unless `utf8`.
+/// Plain text for a terminal `columns` wide (at least 40); colour only where asked; ASCII unless `utf8`.
 struct TextOptions {
   int columns = 100;
   bool colour = false;

@@ -1,0 +1,71 @@
+#include "busbar/report/bars.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace busbar {
+namespace {
+
+double longest(const Bars& bars) {
+  double out = 0;
+  for (const Bar& bar : bars.bars) out = std::max(out, bar_total(bar));
+  return out;
+}
+
+double end_of_axis(const Bars& bars) {
+  if (drawable(bars.scale_max) > 0) return bars.scale_max;
+  const double most = std::max(longest(bars), drawable(bars.mark) * 1.02);
+  return most > 0 ? most : 1;
+}
+
+}  // namespace
+
+double bar_total(const Bar& bar) {
+  double sum = 0;
+  for (const BarPart& part : bar.parts) sum += drawable(part.value);
+  return sum;
+}
+
+BarsLayout::BarsLayout(const Bars& bars)
+    : bars_(bars), scale_max_(end_of_axis(bars)), scale_(std::max(longest(bars), drawable(bars.mark)), bars.unit) {
+  for (const Bar& bar : bars.bars) {
+    for (const BarPart& part : bar.parts) {
+      const auto same = [&](const auto& known) { return known.first == part.name; };
+      if (std::none_of(parts_.begin(), parts_.end(), same)) parts_.emplace_back(part.name, part.colour);
+    }
+  }
+}
+
+double BarsLayout::value(std::size_t bar, const std::string& part) const {
+  double sum = 0;
+  for (const BarPart& p : bars_.bars[bar].parts) {
+    if (p.name == part) sum += drawable(p.value);
+  }
+  return sum;
+}
+
+Table BarsLayout::table() const {
+  Table out;
+  const std::string unit = scale_.unit().empty() ? "" : " (" + scale_.unit() + ")";
+  out.columns.push_back({"part", Align::kLeft});
+  for (const Bar& bar : bars_.bars) {
+    out.columns.push_back({bar.name + unit});
+    out.columns.push_back({"share"});
+  }
+  const auto row = [&](const std::string& name, auto value_of) {
+    auto& cells = out.rows.emplace_back(1, name);
+    for (std::size_t b = 0; b < bars_.bars.size(); ++b) {
+      const double total = bar_total(bars_.bars[b]);
+      cells.push_back(scale_.number(value_of(b)));
+      cells.push_back(total > 0 ? fmt::format("{:.1f} %", 100 * value_of(b) / total) : "-");
+    }
+  };
+  for (const auto& [name, index] : parts_) {
+    row(name, [&, part = name](std::size_t b) { return value(b, part); });
+  }
+  row("total", [&](std::size_t b) { return bar_total(bars_.bars[b]); });
+  return out;
+}
+
+}  // namespace busbar

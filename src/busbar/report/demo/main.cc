@@ -1,0 +1,22 @@
+// report_demo DIR: writes sample pages to look at. Built with the tests, never installed.
+#include <fmt/core.h>
+
+#include <fstream>
+
+#include "busbar/report/demo/sample.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: report_demo DIRECTORY\n");
+    return 2;
+  }
+  const std::string directory = argv[1];
+  const busbar::Document step = busbar::demo::training_step();
+  std::ofstream(directory + "/step.html") << busbar::render_html(step);
+  std::ofstream(directory + "/step.txt") << busbar::render_text(step, {100, false, true});
+  std::ofstream(directory + "/step-ascii.txt") << busbar::render_text(step, {60, false, false});
+  busbar::Document busy{"A busy timeline", "", {}};
+  busy.blocks.push_back({busbar::demo::busy_timeline(24, 100'000), busbar::Audience::kBoth});
+  std::ofstream(directory + "/busy.html") << busbar::render_html(busy);
+  return 0;
+}

@@ -1,0 +1,110 @@
+#include <fmt/core.h>
+
+#include <cstdlib>
+
+#include "busbar/report/html_parts.h"
+#include "busbar/report/plain.h"
+#include "busbar/report/style.h"
+
+namespace busbar {
+namespace {
+
+// Nothing may be fetched or run, whatever a name in the data looks like.
+constexpr std::string_view kPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/// Writes the blocks one after another; headings are numbered for the table of contents.
+struct PageWriter {
+  std::string body, contents;
+  int headings = 0;
+
+  void operator()(const Heading& h) {
+    const std::string text = escape_markup(h.text);
+    body += fmt::format("<h2 id=\"s{}\">{}</h2>\n", ++headings, text);
+    contents += fmt::format("<li><a href=\"#s{}\">{}</a></li>", headings, text);
+  }
+  void operator()(const Paragraph& p) { body += fmt::format("<p>{}</p>\n", escape_markup(p.text)); }
+  void operator()(const Highlight& h) {
+    body += fmt::format("<p class=\"highlight\">{}</p>\n", escape_markup(h.text));
+  }
+  template <typename Element>
+  void operator()(const Element& element) {
+    body += html_of(element);
+  }
+};
+
+std::string cell_text(const std::string& cell, const Column& column) {
+  if (!(column.bar_max > 0)) return escape_markup(cell);
+  const double load = std::strtod(cell.c_str(), nullptr) / column.bar_max;
+  const int percent = load > 0 ? static_cast<int>(load < 1 ? load * 100 + 0.5 : 100) : 0;
+  return fmt::format("<span class=\"meter\" aria-hidden=\"true\"><i class=\"b{}\" style=\"width:{}%\"></i></span>{}",
+                     heat_step(load), percent, escape_markup(cell));
+}
+
+std::string row_of(const Table& table, const std::vector<std::string>& cells) {
+  static const Column kUnnamed;
+  std::string out = "<tr>";
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const Column& column = c < table.columns.size() ? table.columns[c] : kUnnamed;
+    const char* kind = column.align == Align::kRight ? " class=\"r\"" : "";
+    const std::string text = cell_text(cells[c], column);
+    out += c == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", kind, text) : fmt::format("<td{}>{}</td>", kind, text);
+  }
+  return out + "</tr>\n";
+}
+
+}  // namespace
+
+std::string swatch(int index) { return fmt::format("<span class=\"sw k{}\"></span>", known_colour(index)); }
+
+std::string html_of(const Table& table) {
+  const std::string title = escape_markup(table.title);
+  std::string out = "<div class=\"block\">";
+  out += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table>\n",
+                     title.empty() ? "table" : title);
+  if (!title.empty()) out += "<caption>" + title + "</caption>\n";
+  out += "<thead><tr>";
+  for (const Column& column : table.columns) {
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", column.align == Align::kRight ? " class=\"r\"" : "",
+                       escape_markup(column.title));
+  }
+  out += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : table.rows) out += row_of(table, row);
+  out += "</tbody>\n</table>\n</div>\n";
+  if (!table.note.empty()) out += "<p class=\"note\">" + escape_markup(table.note) + "</p>\n";
+  return out + "</div>\n";
+}
+
+std::string html_of(const Facts& facts) {
+  std::string out = "<div class=\"facts\">\n";
+  if (!facts.title.empty()) out += "<p class=\"title\">" + escape_markup(facts.title) + "</p>\n";
+  out += "<dl>\n";
+  for (const auto& [name, value] : facts.items) {
+    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_markup(name), escape_markup(value));
+  }
+  return out + "</dl>\n</div>\n";
+}
+
+std::string render_html(const Document& document) {
+  PageWriter page;
+  for (const DocumentBlock& block : document.blocks) {
+    if (block.audience != Audience::kTerminal) std::visit(page, block.element);
+  }
+  const std::string title = document.title.empty() ? "Busbar report" : escape_markup(document.title);
+  std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n";
+  out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n", kPolicy);
+  out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
+  out += "<meta name=\"generator\" content=\"busbar\"/>\n<meta name=\"color-scheme\" content=\"light dark\"/>\n";
+  out += fmt::format("<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n", title, palette_css(":root"), page_css());
+  out += "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<div class=\"page\">\n<header>\n";
+  out += fmt::format("<h1>{}</h1>\n", title);
+  if (!document.command.empty()) {
+    out += fmt::format("<p class=\"command\"><code>{}</code></p>\n", escape_markup(document.command));
+  }
+  out += "</header>\n";
+  if (page.headings > 2) out += "<nav aria-label=\"Contents\"><ul>" + page.contents + "</ul></nav>\n";
+  out += "<main id=\"main\">\n" + page.body + "</main>\n";
+  out += "<footer>Made by busbar. This page is whole in itself: it loads nothing and runs no script.</footer>\n";
+  return out + "</div>\n</body>\n</html>\n";
+}
+
+}  // namespace busbar

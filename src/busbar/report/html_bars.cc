@@ -1,0 +1,128 @@
+// Bars as SVG in percent of the width: the letters keep their size on a telephone.
+#include <fmt/core.h>
+
+#include "busbar/report/bars.h"
+#include "busbar/report/html_parts.h"
+#include "busbar/report/plain.h"
+#include "busbar/report/style.h"
+
+namespace busbar {
+namespace {
+
+constexpr double kNameHeight = 24, kBarHeight = 30, kGap = 16, kAxisHeight = 26, kMarkHeight = 22;
+constexpr double kLetter = 7.4;   // px: mean width of a 13 px letter, rounded up
+constexpr double kPadding = 14;   // px: room left and right of a label
+// Narrowest picture, in px, from which a label of class a0, a1, a2 shows; page_css has the matching windows.
+constexpr double kWidths[] = {360, 570, 930};
+
+/// 0..2: from which width on `text` fits into `percent` of the picture; 3: never.
+int breakpoint(const std::string& text, double percent) {
+  const double need = static_cast<double>(display_width(text)) * kLetter + kPadding;
+  int b = 0;
+  while (b < 3 && percent / 100 * kWidths[b] < need) ++b;
+  return b;
+}
+
+std::string label(const std::string& text, double middle, double y, int tone, const std::string& classes) {
+  return fmt::format("<text x=\"{}%\" y=\"{}\" dy=\".36em\" text-anchor=\"middle\" class=\"t{} {}\">{}</text>",
+                     coordinate(middle), coordinate(y), tone, classes, escape_markup(text));
+}
+
+/// Name and value where both fit, the value alone where only it does.
+std::string labels(const BarPart& part, const BarsLayout& layout, double left, double percent, double y) {
+  const std::string value = layout.scale().text(part.value);
+  const std::string whole = part.name + " " + value;
+  const int with_name = breakpoint(whole, percent), alone = breakpoint(value, percent);
+  const int tone = known_colour(part.colour);
+  std::string out;
+  if (with_name < 3) out += label(whole, left + percent / 2, y, tone, fmt::format("a{}", with_name));
+  if (alone < with_name) out += label(value, left + percent / 2, y, tone, fmt::format("a{} z{}", alone, with_name));
+  return out;
+}
+
+std::string bar_svg(const Bar& bar, const BarsLayout& layout, double y) {
+  const std::string total = layout.scale().text(bar_total(bar));
+  std::string out = fmt::format("<text x=\"0\" y=\"{}\" class=\"ink bold\">{}</text>", coordinate(y + 15), escape_markup(bar.name));
+  out += fmt::format("<text x=\"100%\" y=\"{}\" text-anchor=\"end\" class=\"ink\">{}</text>\n", coordinate(y + 15), escape_markup(total));
+  double sum = 0;
+  for (const BarPart& part : bar.parts) {
+    const double value = drawable(part.value);
+    if (value <= 0) continue;
+    const double left = 100 * sum / layout.scale_max(), percent = 100 * value / layout.scale_max();
+    const int tone = known_colour(part.colour);
+    out += fmt::format("<rect x=\"{}%\" y=\"{}\" width=\"{}%\" height=\"{}\" class=\"c{}{}\"><title>{}: {} ({:.1f} %)</title></rect>",
+                       coordinate(left), coordinate(y + kNameHeight), coordinate(percent), coordinate(kBarHeight), tone,
+                       tone == colour::kIdle ? " l4 thin" : "", escape_markup(part.name),
+                       escape_markup(layout.scale().text(value)), 100 * value / bar_total(bar));
+    out += labels(part, layout, left, percent, y + kNameHeight + kBarHeight / 2) + "\n";
+    sum += value;
+  }
+  return out;
+}
+
+std::string axis_svg(const BarsLayout& layout, double top, double bottom) {
+  const auto ticks = nice_ticks(0, layout.scale_max(), 5, layout.scale().factor());
+  std::string lines, labels;
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    const double at = 100 * ticks[i].value / layout.scale_max();
+    lines += fmt::format("<line x1=\"{0}%\" x2=\"{0}%\" y1=\"{1}\" y2=\"{2}\" class=\"grid\"/>", coordinate(at),
+                         coordinate(top), coordinate(bottom));
+    const std::string unit = i + 1 == ticks.size() ? escape_markup(layout.scale().unit()) : "";
+    const char* anchor = i == 0 ? "start" : at > 92 ? "end" : "middle";
+    labels += fmt::format("<text x=\"{}%\" y=\"{}\" text-anchor=\"{}\" class=\"mut tick\">{}{}{}</text>", coordinate(at),
+                          coordinate(bottom + 17), anchor, ticks[i].label, unit.empty() ? "" : " ", unit);
+  }
+  return lines + labels + "\n";
+}
+
+std::string mark_svg(const Bars& bars, const BarsLayout& layout, double top, double bottom) {
+  const double at = 100 * bars.mark / layout.scale_max();
+  const std::string text = bars.mark_name + " " + layout.scale().text(bars.mark);
+  std::string out = fmt::format("<line x1=\"{0}%\" x2=\"{0}%\" y1=\"{1}\" y2=\"{2}\" class=\"mark\"/>", coordinate(at),
+                                coordinate(top), coordinate(bottom));
+  return out + fmt::format("<text x=\"{}%\" y=\"{}\" text-anchor=\"{}\" class=\"ink\">{}</text>\n", coordinate(at),
+                           coordinate(top - 6), at > 60 ? "end" : at < 15 ? "start" : "middle", escape_markup(text));
+}
+
+std::string parts_table(const Bars& bars, const BarsLayout& layout) {
+  const Table table = layout.table();
+  std::string out = "<div class=\"scroll parts\" tabindex=\"0\" role=\"region\" aria-label=\"values of the bars\"><table>\n<thead><tr>";
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", c > 0 ? " class=\"r\"" : "", escape_markup(table.columns[c].title));
+  }
+  out += "</tr></thead>\n<tbody>\n";
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const std::string mark = r < layout.parts().size() ? swatch(layout.parts()[r].second) : "";
+    out += fmt::format("<tr><th scope=\"row\">{}{}</th>", mark, escape_markup(table.rows[r][0]));
+    for (std::size_t c = 1; c < table.rows[r].size(); ++c) {
+      out += fmt::format("<td class=\"r\">{}</td>", escape_markup(table.rows[r][c]));
+    }
+    out += "</tr>\n";
+  }
+  return bars.bars.empty() ? "" : out + "</tbody>\n</table></div>\n";
+}
+
+}  // namespace
+
+std::string html_of(const Bars& bars) {
+  const BarsLayout layout(bars);
+  const bool marked = bars.mark > 0 && bars.mark <= layout.scale_max();
+  const double top = marked ? kMarkHeight : 0;
+  const double step = kNameHeight + kBarHeight + kGap;
+  const double bottom = top + step * static_cast<double>(bars.bars.size()) - kGap + 6;
+  std::string out = "<figure class=\"bars\">\n";
+  if (!bars.title.empty()) out += "<figcaption>" + escape_markup(bars.title) + "</figcaption>\n";
+  if (!bars.bars.empty()) {
+    out += fmt::format("<svg role=\"img\" width=\"100%\" height=\"{}\" style=\"overflow:visible\">", coordinate(bottom + kAxisHeight));
+    out += svg_names(bars.title, "Stacked bars; the table below the picture holds their values.", "Bars");
+    out += axis_svg(layout, top, bottom);
+    for (std::size_t b = 0; b < bars.bars.size(); ++b) {
+      out += bar_svg(bars.bars[b], layout, top + step * static_cast<double>(b));
+    }
+    if (marked) out += mark_svg(bars, layout, top, bottom);
+    out += "</svg>\n";
+  }
+  return out + parts_table(bars, layout) + "</figure>\n";
+}
+
+}  // namespace busbar

@@ -1,0 +1,23 @@
+// The pieces of render_html, one per kind of block. All of them write well-formed XML that is also HTML.
+#pragma once
+
+#include <string>
+
+#include "busbar/report/document.h"
+
+namespace busbar {
+
+std::string html_of(const Table& table);
+std::string html_of(const Facts& facts);
+std::string html_of(const Bars& bars);
+std::string html_of(const TimelineView& view);
+std::string html_of(const Drawing& drawing);
+
+/// `<title>` and `<desc>` for the top of an SVG; a picture without title gets `fallback`.
+std::string svg_names(const std::string& title, const std::string& description, const std::string& fallback);
+/// The shapes of a drawing, without the `<svg>` around them.
+std::string svg_shapes(const Drawing& drawing);
+/// A small square in palette colour `colour`, for legends.
+std::string swatch(int colour);
+
+}  // namespace busbar

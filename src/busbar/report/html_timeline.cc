@@ -1,0 +1,138 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "busbar/report/coalesce.h"
+#include "busbar/report/html_parts.h"
+#include "busbar/report/plain.h"
+#include "busbar/report/scale.h"
+#include "busbar/report/style.h"
+
+namespace busbar {
+namespace {
+
+constexpr double kWide = 10'000;            // x units of the picture; about 10 to a pixel
+constexpr int kColumns = 1'000;             // what a screen can tell apart
+constexpr std::size_t kCells = 24'000;      // stacks of all rows together: keeps the page below 1.5 MB
+constexpr std::size_t kSingleSpans = 3'500; // rectangles with a tool tip of their own
+constexpr std::size_t kRows = 160;
+constexpr double kRow = 20, kBar = 15, kGroup = 26, kTop = 2.5;  // px; page_css has the same heights
+
+struct Picture {
+  const TimelineView& view;
+  std::size_t rows;
+  double column_s, shortest_s;
+  std::string names, lanes, marks;
+  double height = 0;
+  bool gathered = false;
+
+  int x(double t) const {
+    const double at = (t - view.start_s) / (view.end_s - view.start_s) * kWide;
+    return static_cast<int>(std::lround(std::clamp(at, 0.0, kWide)));
+  }
+};
+
+std::string tip(const TimelineSpan& span, const UnitScale& scale) {
+  std::string out = escape_markup(span.text);
+  if (!out.empty()) out += ", ";
+  return out + "from " + scale.text(span.start_s) + ", " + UnitScale(span.duration_s, "s").text(span.duration_s);
+}
+
+/// Stacks of one colour as one path: some 15 bytes each.
+void add_row(Picture& p, const TimelineRow& row, const UnitScale& scale) {
+  const double top = p.height + kTop;
+  p.lanes += fmt::format("<path d=\"M0 {}h10000v{}h-10000z\" class=\"lane\"/>\n", coordinate(top), coordinate(kBar));
+  std::map<int, std::string> paths;
+  for (const TimelinePiece& piece : coalesce(row, p.column_s, p.shortest_s)) {
+    if (piece.end_s <= p.view.start_s || piece.start_s >= p.view.end_s) continue;
+    const int from = p.x(piece.start_s), to = std::max(from + 1, p.x(piece.end_s));
+    if (piece.span != nullptr && piece.span->duration_s >= p.shortest_s) {
+      p.marks += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"c{}\"><title>{}</title></rect>\n",
+                             from, coordinate(top), to - from, coordinate(kBar), piece.colour, tip(*piece.span, scale));
+      continue;
+    }
+    p.gathered = p.gathered || piece.span == nullptr;
+    const auto y = [&](double share) { return std::round((top + kBar * (1 - std::min(1.0, share))) * 10) / 10; };
+    const double high = y(piece.high), low = y(piece.low);
+    paths[piece.colour] += fmt::format("M{} {}h{}v{}h-{}z", from, coordinate(high), to - from, coordinate(low - high), to - from);
+  }
+  for (const auto& [index, d] : paths) p.marks += fmt::format("<path class=\"c{}\" d=\"{}\"/>\n", index, d);
+  p.names += fmt::format("<div class=\"s\">{}</div>\n", escape_markup(row.name));
+  p.height += kRow;
+}
+
+Picture draw(const TimelineView& view, const UnitScale& scale) {
+  const std::size_t rows = std::min(view.rows.size(), kRows);
+  const auto columns = static_cast<double>(std::clamp<std::size_t>(kCells / std::max<std::size_t>(1, rows), 100, kColumns));
+  const double column_s = (view.end_s - view.start_s) / columns;
+  Picture p{view, rows, column_s, single_span_limit(view, 2 * column_s, kSingleSpans), {}, {}, {}};
+  const std::string* group = nullptr;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const TimelineRow& row = view.rows[r];
+    if (!row.group.empty() && (group == nullptr || *group != row.group)) {
+      p.names += fmt::format("<div class=\"g\">{}</div>\n", escape_markup(row.group));
+      p.height += kGroup;
+    }
+    group = &row.group;
+    add_row(p, row, scale);
+  }
+  return p;
+}
+
+/// Lines in the picture, labels as HTML below it: letters must not be stretched with the picture.
+std::string axis(const TimelineView& view, const UnitScale& scale, double height, std::string& lines) {
+  std::string out = "<div class=\"ticks\" aria-hidden=\"true\">";
+  const auto ticks = nice_ticks(view.start_s, view.end_s, 7, scale.factor());
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    const double at = 100 * (ticks[i].value - view.start_s) / (view.end_s - view.start_s);
+    lines += fmt::format("<path d=\"M{} 0v{}\" class=\"grid\"/>", coordinate(at * kWide / 100), coordinate(height));
+    const bool last = i + 1 == ticks.size();
+    const char* kind = at < 2 ? " class=\"first\"" : at > 95 ? " class=\"last\"" : "";
+    out += fmt::format("<span{} style=\"left:{}%\">{}{}</span>", kind, coordinate(at), ticks[i].label,
+                       last ? " " + scale.unit() : "");
+  }
+  return out + "</div>\n";
+}
+
+std::string notes(const TimelineView& view, const Picture& p) {
+  std::string out;
+  if (!view.note.empty()) out += "<p class=\"note\">" + escape_markup(view.note) + "</p>\n";
+  std::string rule;
+  if (p.gathered) {
+    const std::string limit = UnitScale(p.shortest_s, "s", 2).text(p.shortest_s);
+    rule = "Spans shorter than " + limit + " are gathered: the height of a colour is its share of the time there.";
+  }
+  if (p.rows < view.rows.size()) {
+    rule += fmt::format("{}{} more rows are not drawn.", rule.empty() ? "" : " ", view.rows.size() - p.rows);
+  }
+  return rule.empty() ? out : out + "<p class=\"note\">" + rule + "</p>\n";
+}
+
+}  // namespace
+
+std::string html_of(const TimelineView& view) {
+  std::string out = "<figure>\n";
+  if (!view.title.empty()) out += "<figcaption>" + escape_markup(view.title) + "</figcaption>\n";
+  const bool drawn = std::isfinite(view.start_s) && std::isfinite(view.end_s) && view.end_s > view.start_s && !view.rows.empty();
+  if (!drawn) return out + "<p class=\"note\">Nothing happened here.</p>\n</figure>\n";
+  const UnitScale scale(std::max(std::fabs(view.start_s), std::fabs(view.end_s)), "s", 4);
+  const Picture p = draw(view, scale);
+  std::string lines;
+  const std::string labels = axis(view, scale, p.height, lines);
+  out += "<div class=\"timeline\">\n<div class=\"names\">" + p.names + "</div>\n";
+  out += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><div class=\"plot\">\n",
+                     escape_markup(view.title.empty() ? "Timeline" : view.title));
+  out += fmt::format("<svg role=\"img\" viewBox=\"0 0 10000 {0}\" height=\"{0}\" preserveAspectRatio=\"none\">", coordinate(p.height));
+  out += svg_names(view.title, "Timeline: one row per stream, time from left to right; longer spans carry a tool tip.", "Timeline");
+  out += p.lanes + lines + p.marks + "</svg>\n" + labels + "</div></div>\n</div>\n";
+  if (!view.legend.empty()) {
+    out += "<ul class=\"legend\">";
+    for (const auto& [name, index] : view.legend) out += "<li>" + swatch(index) + escape_markup(name) + "</li>";
+    out += "</ul>\n";
+  }
+  return out + notes(view, p) + "</figure>\n";
+}
+
+}  // namespace busbar

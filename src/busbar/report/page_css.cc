@@ -1,0 +1,69 @@
+#include "busbar/report/style.h"
+
+namespace busbar {
+
+std::string_view page_css() {
+  return R"(*{box-sizing:border-box}
+html{color-scheme:light dark;-webkit-text-size-adjust:100%}
+body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-variant-numeric:tabular-nums}
+.page{max-width:1120px;margin:0 auto;padding:40px 32px 64px}
+h1{font-size:1.75rem;line-height:1.2;font-weight:650;letter-spacing:-.01em;margin:0 0 10px}
+h2{font-size:1.25rem;line-height:1.3;font-weight:650;margin:56px 0 16px;padding-top:20px;border-top:1px solid var(--rule)}
+p{margin:0 0 16px;max-width:76ch}
+code{font:.85em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
+.command{margin:0 0 28px;color:var(--muted);overflow-wrap:anywhere;max-width:none}
+.highlight{margin:24px 0 28px;padding:16px 20px;border-left:4px solid var(--accent);background:var(--soft);border-radius:0 6px 6px 0;font-size:1.0625rem;font-weight:550;max-width:none}
+.skip{position:absolute;left:-999px;top:8px;padding:8px 14px;background:var(--bg);color:var(--ink);border:1px solid var(--muted)}
+.skip:focus{left:8px}
+a{color:var(--accent)}
+a:focus-visible,[tabindex]:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:4px 20px;margin:0 0 24px;padding:0;font-size:.9rem}
+.facts{margin:0 0 28px}
+.title{font-size:1rem;font-weight:600;margin:0 0 12px;line-height:1.35}
+.facts dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:0 32px;margin:0}
+.facts div{padding:10px 0;border-top:1px solid var(--rule)}
+dt{color:var(--muted);font-size:.8125rem;line-height:1.35}
+dd{margin:2px 0 0;font-size:1.0625rem;font-weight:550;line-height:1.35;overflow-wrap:anywhere}
+.scroll{overflow-x:auto;max-width:100%}
+.block{margin:0 0 36px}
+table{border-collapse:collapse;font-size:.875rem;line-height:1.4;min-width:min(100%,420px)}
+caption{text-align:left;font-size:1rem;font-weight:600;padding:0 0 10px}
+th,td{padding:7px 14px 7px 0;text-align:left;vertical-align:top;font-weight:400}
+th.r,td.r{text-align:right;padding:7px 0 7px 22px;white-space:nowrap}
+th.r+th:not(.r),td.r+td:not(.r),th.r+td:not(.r){padding-left:26px}
+thead th{color:var(--muted);font-weight:600;font-size:.8125rem;border-bottom:1.5px solid var(--muted);vertical-align:bottom;white-space:normal}
+tbody tr+tr>*{border-top:1px solid var(--rule)}
+tbody tr:hover>*{background:var(--soft)}
+.meter{display:inline-block;vertical-align:middle;width:84px;height:9px;margin-right:12px;border-radius:2px;background:var(--rule);overflow:hidden}
+.meter i{display:block;height:100%}
+.note{color:var(--muted);font-size:.8125rem;line-height:1.5;margin:10px 0 0;max-width:90ch}
+figure{margin:0 0 40px}
+figcaption{font-size:1rem;font-weight:600;margin:0 0 12px}
+svg{display:block}
+.sw{display:inline-block;width:12px;height:12px;margin-right:8px;border:1px solid;border-radius:2px;vertical-align:-1px}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 20px;margin:10px 0 0;padding:0;font-size:.8125rem;color:var(--muted)}
+.parts{margin-top:14px}
+.grid{stroke:var(--rule);stroke-width:1}.mark{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:4 3}
+.thin{stroke-width:1}.bars text{font-size:13px}.bars .tick{font-size:12px}
+.a1,.a2{display:none}
+.timeline{display:grid;grid-template-columns:max-content minmax(0,1fr);column-gap:14px}
+.names{font-size:.75rem;line-height:20px;white-space:nowrap}
+.names div{height:20px}.names .g{font-weight:600;height:26px;padding-top:6px}.names .s{color:var(--muted);padding-left:10px}
+.plot{min-width:640px}
+.plot svg{width:100%}
+.plot rect{stroke:var(--bg);stroke-width:.7;vector-effect:non-scaling-stroke}
+.plot .grid,.plot .mark{vector-effect:non-scaling-stroke}
+.lane{fill:var(--soft)}
+.ticks{position:relative;height:22px;font-size:.75rem;line-height:22px;color:var(--muted);overflow:hidden}
+.ticks span{position:absolute;transform:translateX(-50%);white-space:nowrap}
+.ticks .first{transform:none}.ticks .last{transform:translateX(-100%)}
+.drawing svg{width:100%;height:auto}
+footer{margin-top:56px;padding-top:16px;border-top:1px solid var(--rule);color:var(--muted);font-size:.8125rem}
+@media (min-width:640px){.a1{display:inline}.z1{display:none}}
+@media (min-width:1000px){.a2{display:inline}.z2{display:none}}
+@media (max-width:639px){.page{padding:24px 16px 48px}h1{font-size:1.375rem}h2{margin-top:40px}.facts dl{grid-template-columns:1fr 1fr;gap:0 20px}.names{font-size:.6875rem}.timeline{column-gap:8px}}
+@media print{@page{margin:14mm}body{font-size:10.5pt}.page{max-width:none;padding:0}nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0}h2{margin-top:24px}h1,h2,.title,figcaption,caption{break-after:avoid}tr,figure,.facts div,.highlight{break-inside:avoid}thead{display:table-header-group}svg,.sw,.meter,.meter i,.highlight{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+)";
+}
+
+}  // namespace busbar

@@ -1,0 +1,157 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "busbar/report/plain.h"
+#include "busbar/report/text_parts.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::size_t kGap = 2;           // spaces between columns
+constexpr std::size_t kNarrowest = 12;    // a left-aligned column is not squeezed below this
+
+struct Grid {
+  std::vector<std::string> heads;
+  std::vector<bool> right;
+  std::vector<std::vector<std::string>> cells;
+  std::vector<std::size_t> widths;
+  std::size_t columns() const { return heads.size(); }
+  std::size_t total() const {
+    return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kGap * (columns() - 1);
+  }
+};
+
+Grid make_grid(const Table& table, const TextStyle& style) {
+  Grid g;
+  std::size_t columns = table.columns.size();
+  for (const auto& row : table.rows) columns = std::max(columns, row.size());
+  for (std::size_t c = 0; c < columns; ++c) {
+    const bool named = c < table.columns.size();
+    g.heads.push_back(named ? style.clean(table.columns[c].title) : "");
+    g.right.push_back(!named || table.columns[c].align == Align::kRight);
+  }
+  for (const auto& row : table.rows) {
+    auto& cells = g.cells.emplace_back();
+    for (const std::string& cell : row) cells.push_back(style.clean(cell));
+    cells.resize(columns);
+  }
+  return g;
+}
+
+std::size_t longest_word(const std::string& text) {
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t end = std::min(text.find(' ', i), text.size());
+    best = std::max(best, display_width(std::string_view(text).substr(i, end - i)));
+    i = end + 1;
+  }
+  return best;
+}
+
+/// Headings wrap: what the table leaves of `width` goes, cell by cell, to the column whose heading has most lines.
+void widen_headings(Grid& g, std::size_t width) {
+  for (std::size_t left = width - g.total(); left > 0; --left) {
+    std::size_t tallest = 0, most = 1;
+    for (std::size_t c = 0; c < g.columns(); ++c) {
+      const std::size_t lines = wrap_words(g.heads[c], g.widths[c]).size();
+      if (lines > most) {
+        most = lines;
+        tallest = c;
+      }
+    }
+    if (most == 1) return;
+    ++g.widths[tallest];
+  }
+}
+
+/// Sets the widths. False: does not fit in any way.
+bool fit(Grid& g, std::size_t width) {
+  std::vector<std::size_t> body(g.columns()), whole(g.columns());
+  for (std::size_t c = 0; c < g.columns(); ++c) {
+    for (const auto& row : g.cells) body[c] = std::max(body[c], display_width(row[c]));
+    whole[c] = std::max(body[c], display_width(g.heads[c]));
+  }
+  g.widths = whole;
+  if (g.total() <= width) return true;
+  for (std::size_t c = 0; c < g.columns(); ++c) g.widths[c] = std::max(body[c], longest_word(g.heads[c]));
+  if (g.total() <= width) {
+    widen_headings(g, width);
+    return true;
+  }
+  while (g.total() > width) {  // squeeze the widest left-aligned column
+    std::size_t widest = g.columns();
+    for (std::size_t c = 0; c < g.columns(); ++c) {
+      const bool can = !g.right[c] && g.widths[c] > kNarrowest;
+      if (can && (widest == g.columns() || g.widths[c] > g.widths[widest])) widest = c;
+    }
+    if (widest == g.columns()) return false;
+    --g.widths[widest];
+  }
+  return true;
+}
+
+std::string line_of(const Grid& g, const std::vector<std::vector<std::string>>& wrapped, std::size_t line) {
+  std::string out;
+  for (std::size_t c = 0; c < g.columns(); ++c) {
+    const std::string text = line < wrapped[c].size() ? wrapped[c][line] : "";
+    if (c > 0) out += std::string(kGap, ' ');
+    out += g.right[c] ? pad_left(text, g.widths[c]) : pad_right(text, g.widths[c]);
+  }
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out;
+}
+
+std::string rows_of(const Grid& g, const std::vector<std::string>& cells, bool bottom, const TextStyle& style) {
+  std::vector<std::vector<std::string>> wrapped;
+  std::size_t lines = 1;
+  for (std::size_t c = 0; c < g.columns(); ++c) {
+    wrapped.push_back(wrap_words(cells[c], g.widths[c]));
+    lines = std::max(lines, wrapped.back().size());
+  }
+  if (bottom) {  // headings stand on the rule
+    for (auto& w : wrapped) w.insert(w.begin(), lines - w.size(), "");
+  }
+  std::string out;
+  for (std::size_t i = 0; i < lines; ++i) {
+    const std::string line = line_of(g, wrapped, i);
+    out += (bottom ? style.bold(line) : line) + "\n";
+  }
+  return out;
+}
+
+std::string as_lists(const Grid& g, const TextStyle& style) {
+  std::string out;
+  for (const auto& row : g.cells) {
+    for (std::size_t c = 0; c < g.columns(); ++c) {
+      const std::string item = g.heads[c].empty() ? row[c] : g.heads[c] + ": " + row[c];
+      const auto lines = wrap_words(item, style.width() - 4);
+      for (std::size_t i = 0; i < lines.size(); ++i) out += (c == 0 && i == 0 ? "- " : "  ") + lines[i] + "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string text_of(const Table& table, const TextStyle& style) {
+  std::string out;
+  for (const std::string& line : wrap_words(style.clean(table.title), style.width())) {
+    if (!table.title.empty()) out += style.bold(line) + "\n";
+  }
+  Grid grid = make_grid(table, style);
+  if (grid.columns() > 0 && !fit(grid, style.width())) {
+    out += as_lists(grid, style);
+  } else if (grid.columns() > 0) {
+    out += rows_of(grid, grid.heads, true, style);
+    std::vector<std::string> rule;
+    for (const std::size_t w : grid.widths) rule.push_back(repeat(style.rule(), w));
+    for (std::size_t c = 0; c < rule.size(); ++c) out += (c > 0 ? std::string(kGap, ' ') : "") + rule[c];
+    out += "\n";
+    for (const auto& row : grid.cells) out += rows_of(grid, row, false, style);
+  }
+  return table.note.empty() ? out : out + style.wrapped(table.note, 2);
+}
+
+}  // namespace busbar
