@@ -1,0 +1,76 @@
+#include "busbar/topology/fabric.h"
+
+#include <fmt/core.h>
+
+#include <vector>
+
+namespace busbar {
+namespace {
+
+std::vector<DeviceId> add_switches(TopologyBuilder& builder, DeviceKind kind, const SwitchSpec& spec, std::uint32_t count) {
+  DeviceClass device_class;
+  device_class.kind = kind;
+  device_class.part = spec.part;
+  std::vector<DeviceId> out(count);
+  for (std::uint32_t i = 0; i < count; ++i) out[i] = builder.add_switch(device_class, fmt::format("{}{}", name_of(kind), i));
+  return out;
+}
+
+/// The leaf of NIC `nic` of node `node`.
+std::uint32_t leaf_of(const FabricSpec& spec, const FabricPlan& plan, std::uint32_t node, std::uint32_t nic,
+                      std::uint32_t nics) {
+  if (plan.leaves == 1) return 0;
+  if (spec.kind == FabricKind::kRailOptimised) return node / plan.down * nics + nic;
+  if (spec.nic_order == NicOrder::kDealt) {
+    return static_cast<std::uint32_t>((std::uint64_t{node} * nics + nic) % plan.leaves);
+  }
+  return node / (plan.down / nics);
+}
+
+void cable_leaves(const FabricSpec& spec, const FabricPlan& plan, const std::vector<DeviceId>& leaves,
+                  const std::vector<DeviceId>& spines, TopologyBuilder& builder) {
+  for (std::uint32_t l = 0; l < plan.leaves; ++l) {
+    const std::uint32_t first = l / plan.leaves_per_pod * plan.spines_per_pod;
+    for (std::uint32_t s = 0; s < plan.spines_per_pod; ++s) {
+      for (std::uint32_t c = 0; c < plan.parallel; ++c) builder.connect(leaves[l], spines[first + s], spec.leaf_link);
+    }
+  }
+}
+
+void cable_spines(const FabricSpec& spec, const FabricPlan& plan, const std::vector<DeviceId>& spines,
+                  const std::vector<DeviceId>& cores, TopologyBuilder& builder) {
+  for (std::uint32_t s = 0; s < plan.spines; ++s) {
+    const std::uint32_t first = s % plan.spines_per_pod * plan.cores_per_group;
+    for (std::uint32_t k = 0; k < plan.cores_per_group; ++k) {
+      for (std::uint32_t c = 0; c < plan.core_parallel; ++c) builder.connect(spines[s], cores[first + k], spec.core_link);
+    }
+  }
+}
+
+}  // namespace
+
+Result<FabricPlan> build_fabric(const FabricSpec& spec, const Csr<DeviceId>& nics, TopologyBuilder& builder) {
+  const std::uint32_t nodes = nics.rows();
+  const auto per_node = nodes == 0 ? 0 : static_cast<std::uint32_t>(nics.row(0).size());
+  for (std::uint32_t n = 0; n < nodes; ++n) {
+    if (nics.row(n).size() == per_node) continue;
+    return invalid(fmt::format("node0 has {} NICs and node{} has {}; a fabric wants equally many", per_node, n,
+                               nics.row(n).size()));
+  }
+  BUSBAR_ASSIGN(const FabricPlan plan, plan_fabric(spec, nodes, per_node));
+  if (plan.kind == FabricKind::kNone) return plan;
+  const bool single = plan.kind == FabricKind::kSingleSwitch;
+  const auto leaves = add_switches(builder, single ? DeviceKind::kSwitch : DeviceKind::kLeaf, spec.leaf, plan.leaves);
+  const auto spines = add_switches(builder, DeviceKind::kSpine, spec.spine, plan.spines);
+  const auto cores = add_switches(builder, DeviceKind::kCore, spec.core, plan.cores);
+  for (std::uint32_t n = 0; n < nodes; ++n) {
+    for (std::uint32_t i = 0; i < per_node; ++i) {
+      builder.connect(nics.row(n)[i], leaves[leaf_of(spec, plan, n, i, per_node)], spec.nic_link);
+    }
+  }
+  cable_leaves(spec, plan, leaves, spines, builder);
+  cable_spines(spec, plan, spines, cores, builder);
+  return plan;
+}
+
+}  // namespace busbar

@@ -1,0 +1,127 @@
+#include "busbar/topology/levels.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+namespace busbar {
+namespace {
+
+constexpr std::size_t kKinds = static_cast<std::size_t>(DeviceKind::kSwitch) + 1;
+constexpr double kGiga = 1e9;
+
+/// Sums over live cables, counted once each.
+struct Sum {
+  double wire = 0, payload = 0;  ///< bytes/s, one direction
+  std::uint32_t cables = 0;
+  Duration latency;              ///< the longest
+  void add(const LinkClass& c) {
+    wire += static_cast<double>(per_second(c.floor_rate()));
+    payload += static_cast<double>(per_second(c.payload_rate()));
+    latency = std::max(latency, c.latency);
+    ++cables;
+  }
+};
+
+Level level(std::string name, const Sum& sum, double gpus, Duration latency, std::string note) {
+  return {std::move(name), sum.wire / kGiga / gpus, sum.payload / kGiga / gpus, latency, std::move(note)};
+}
+
+/// 0 below the fabric, 1 leaf or single switch, 2 spine, 3 core.
+std::size_t tier(DeviceKind k) {
+  switch (k) {
+    case DeviceKind::kLeaf:
+    case DeviceKind::kSwitch: return 1;
+    case DeviceKind::kSpine: return 2;
+    case DeviceKind::kCore: return 3;
+    default: return 0;
+  }
+}
+
+/// cables[i]: those between tier i and tier i + 1.
+std::array<Sum, 3> fabric_sums(const Topology& t) {
+  std::array<Sum, 3> out;
+  std::uint32_t first = 0;
+  if (!t.blocks().empty()) first = t.blocks().back().first_link + t.blocks().back().link_count;
+  for (std::uint32_t l = first; l < t.link_count(); l += 2) {
+    const auto link = static_cast<LinkId>(l);
+    const std::size_t low = std::min(tier(t.kind(t.from(link))), tier(t.kind(t.to(link))));
+    if (!t.failed(link) && low < out.size()) out[low].add(t.link_class(link));
+  }
+  return out;
+}
+
+void add_gpu_levels(const Topology& t, DeviceId gpu, std::vector<Level>& out) {
+  Sum scale_up, pcie;
+  bool direct = true;
+  for (const LinkId l : t.out_links(gpu)) {
+    const LinkClass& c = t.link_class(l);
+    if (is_scale_up(c.kind)) {
+      scale_up.add(c);
+      direct = direct && t.kind(t.to(l)) == DeviceKind::kGpu;
+    } else if (is_in_server(c.kind)) {
+      pcie.add(c);
+    }
+  }
+  const double memory = static_cast<double>(per_second(t.device_class(gpu).memory_rate)) / kGiga;
+  if (memory > 0) out.push_back({"hbm", memory, memory, Duration(), "memory of the GPU, data sheet"});
+  if (scale_up.cables > 0) {
+    out.push_back(level("scale-up", scale_up, 1, scale_up.latency * (direct ? 1 : 2),
+                        direct ? "all links of a GPU, straight to its peers" : "all links of a GPU, through the switches"));
+  }
+  if (pcie.cables > 0) out.push_back(level("pcie", pcie, 1, pcie.latency, "slot of the GPU"));
+}
+
+}  // namespace
+
+std::vector<Level> machine_levels(const Topology& t) {
+  std::vector<Level> out;
+  if (t.gpus().empty()) return out;
+  add_gpu_levels(t, t.gpus()[0], out);
+  const auto sums = fabric_sums(t);
+  const auto gpus = static_cast<double>(t.gpus().size());
+  if (sums[0].cables > 0) {
+    out.push_back(level("nic", sums[0], gpus, sums[0].latency * 2,
+                        fmt::format("{} NIC cables shared by {} GPUs; latency NIC to NIC", sums[0].cables, t.gpus().size())));
+  }
+  static constexpr std::array<const char*, 3> kNames{"nic", "leaf", "spine"};
+  Duration below = sums[0].latency * 2;
+  for (std::size_t i = 1; i < sums.size(); ++i) {
+    if (sums[i].cables == 0) continue;
+    below += sums[i].latency * 2;
+    out.push_back(level(kNames[i], sums[i], gpus, below,
+                        fmt::format("{} cables {} upwards, share of a GPU; latency NIC to NIC", sums[i].cables, kNames[i])));
+  }
+  if (out.empty()) return out;
+  if (out.back().name == "leaf") {  // the top tier carries what the tier below sends up
+    Level top = out.back();
+    top.name = "spine";
+    top.note = "the same cables, seen from the spines";
+    out.push_back(std::move(top));
+  } else if (out.back().name == "spine") {
+    Level top = out.back();
+    top.name = "core";
+    top.note = "the same cables, seen from the cores";
+    out.push_back(std::move(top));
+  }
+  return out;
+}
+
+std::vector<std::pair<DeviceKind, std::uint32_t>> device_counts(const Topology& t) {
+  std::array<std::uint32_t, kKinds> counts{};
+  for (std::uint32_t d = 0; d < t.device_count(); ++d) ++counts[static_cast<std::size_t>(t.kind(static_cast<DeviceId>(d)))];
+  std::vector<std::pair<DeviceKind, std::uint32_t>> out;
+  for (std::size_t k = 0; k < kKinds; ++k) {
+    if (counts[k] > 0) out.emplace_back(static_cast<DeviceKind>(k), counts[k]);
+  }
+  return out;
+}
+
+Bytes total_memory(const Topology& t) {
+  std::uint64_t sum = 0;
+  for (const DeviceId d : t.gpus()) sum += count(t.device_class(d).memory);
+  return Bytes{sum};
+}
+
+}  // namespace busbar
