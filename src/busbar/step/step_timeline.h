@@ -1,0 +1,15 @@
+// The run of a Program as a Timeline.
+#pragma once
+
+#include "busbar/engine/engine.h"
+#include "busbar/step/run_program.h"
+#include "busbar/topology/topology.h"
+#include "busbar/trace/timeline.h"
+
+namespace busbar {
+
+/// One track per role and stream, one span per operation, with its cause; with a topology also which link bounds each
+/// collective, and the load of every link that carried something.
+Timeline step_timeline(const Program& program, const ProgramRun& run, const Engine& engine, const Topology* topology);
+
+}  // namespace busbar
