@@ -369,6 +369,12 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   return out;
 }
 
+double closed_form_ps(const LoweredCall& call) {
+  double ps = call.launch_ps;
+  for (const Stage& s : call.stages) ps += std::max(s.slowest_alone_ps, s.load_ps);
+  return ps;
+}
+
 std::uint32_t ranks_per_domain(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
   const std::uint32_t n = call.groups.size();
   const auto block = [&](std::uint32_t group, std::uint32_t member) {

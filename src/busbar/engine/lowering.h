@@ -51,6 +51,9 @@ struct LoweredCall {
   double algorithm_floor_ps = 0;  ///< largest load / wire rate of the whole schedule (DESIGN 4.6)
 };
 
+/// Closed-form time of the call alone: per stage the longer of its latency chains and its link loads, one after the other.
+double closed_form_ps(const LoweredCall& call);
+
 /// Changes that a what-if asks for, without touching the topology; indices are link classes.
 struct WhatIf {
   std::uint16_t link_class = 0xffff;  ///< none

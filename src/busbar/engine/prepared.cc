@@ -18,12 +18,6 @@ Result<CallId> PreparedCalls::prepare(const CollectiveCall& call) {
   return static_cast<CallId>(calls_.size() - 1);
 }
 
-double PreparedCalls::analytic_ps(const LoweredCall& call) const {
-  double ps = call.launch_ps;
-  for (const Stage& s : call.stages) ps += std::max(s.slowest_alone_ps, s.load_ps);
-  return ps;
-}
-
 std::vector<double> PreparedCalls::flow_stage_ps(const LoweredCall& call) {
   std::vector<double> out;
   for (const Stage& stage : call.stages) {

@@ -17,8 +17,6 @@ class PreparedCalls {
   Result<CallId> prepare(const CollectiveCall& call);
   const LoweredCall& lowered(CallId call) const { return *calls_[index(call)]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(calls_.size()); }
-  /// The largest of latency chains and link loads of every stage, one after the other: nobody's bytes wait for others'.
-  double analytic_ps(const LoweredCall& call) const;
   /// Each stage run to its end by fair sharing among the call's own fluids, in ps per stage.
   std::vector<double> flow_stage_ps(const LoweredCall& call);
   Bound bound_by(CallId call) const;

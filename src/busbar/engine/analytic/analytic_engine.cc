@@ -14,7 +14,7 @@ class AnalyticEngine final : public Engine {
   Result<CallId> prepare(const CollectiveCall& call) override {
     BUSBAR_ASSIGN(const CallId id, calls_.prepare(call));
     if (index(id) == alone_.size()) {
-      alone_.push_back(duration_from_ps(calls_.analytic_ps(calls_.lowered(id))));
+      alone_.push_back(duration_from_ps(closed_form_ps(calls_.lowered(id))));
       starts_.push_back(0);
     }
     return id;

@@ -1,0 +1,38 @@
+#include "busbar/choice/fastest.h"
+
+#include "busbar/collectives/builders.h"
+#include "busbar/engine/lowering.h"
+
+namespace busbar {
+
+Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
+                                         CollectiveCall call) {
+  if (call.algorithm != "auto" && call.algorithm != "fastest") return call;
+  Error last{ErrorCode::kUnsupported, std::string("no algorithm for ") + name_of(call.op), {}};
+  Duration best = Duration::max();
+  std::string chosen;
+  for (const std::string& name :
+       algorithms_for(call.op, call.groups.size(), ranks_per_domain(call, topology, placement))) {
+    CollectiveCall trial = call;
+    trial.algorithm = name;
+    const Result<CallId> id = analytic.prepare(trial);
+    if (!id.ok()) {
+      last = id.error();
+      continue;
+    }
+    const Duration time = analytic.time_alone(*id);
+    if (chosen.empty() || time < best) best = time, chosen = name;
+  }
+  if (chosen.empty()) return last;
+  call.algorithm = chosen;
+  return call;
+}
+
+Status resolve_algorithms(Engine& analytic, const Placement& placement, const Topology& topology, Program& program) {
+  for (CollectiveCall& call : program.calls) {
+    BUSBAR_ASSIGN(call, resolve_algorithm(analytic, placement, topology, std::move(call)));
+  }
+  return {};
+}
+
+}  // namespace busbar
