@@ -8,7 +8,7 @@
 
 namespace busbar {
 
-/// Chunks that cross each edge of a ring of `size` members in one ring phase: every member passes on all pieces but one.
+/// Chunks that cross each edge of a ring of `size` members in one ring phase: a member passes on all pieces but one.
 inline std::uint64_t ring_edge_chunks(const Phase& phase, std::uint32_t size) {
   return std::uint64_t{size - 1} * phase.span;
 }

@@ -69,8 +69,8 @@ void tree_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint
 
 }  // namespace moves_internal
 
-/// Calls f(Move) for every move of `round` in all groups. Within a round every move reads what earlier rounds left, so
-/// the order (group, then position or node, ascending) matters only for reductions into the same chunk: they take turns.
+/// Calls f(Move) for every move of `round` in all groups. Within a round every move sends what earlier rounds left, so
+/// the order (group, then position or node, ascending) matters only for reductions into one chunk: they take turns.
 /// Cost: O(actors of the family); trees a further factor log2 n.
 template <class F>
 void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t round, F&& f) {

@@ -14,7 +14,8 @@ struct Spelling {
   Collective op;
 };
 
-/// The first spelling of each collective is ours.
+/// The first nine are ours.
+constexpr std::size_t kOurNames = 9;
 constexpr std::array<Spelling, 16> kSpellings{{
     {"all_reduce", Collective::kAllReduce},
     {"all_gather", Collective::kAllGather},
@@ -67,7 +68,14 @@ Result<Collective> parse_collective(std::string_view name) {
     if (s.name == key) return s.op;
     if (edits(key, s.name) < edits(key, nearest->name)) nearest = &s;
   }
-  return invalid("there is no collective '" + key + "'; did you mean '" + name_of(nearest->op) + "'?");
+  for (char& c : key)
+    if (c < ' ' || c > '~') c = '?';  // the message goes to terminals
+  std::string remedy = std::string("did you mean '") + name_of(nearest->op) + "'?";
+  if (edits(key, nearest->name) > std::max<std::size_t>(2, key.size() / 2)) {
+    remedy = "there are";
+    for (std::size_t i = 0; i < kOurNames; ++i) remedy += (i == 0 ? " " : ", ") + std::string(kSpellings[i].name);
+  }
+  return invalid("there is no collective '" + key + "'; " + remedy);
 }
 
 }  // namespace busbar

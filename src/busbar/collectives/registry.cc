@@ -85,7 +85,10 @@ Result<Schedule> build_schedule(std::string_view algorithm, Collective op, std::
     if (e.name != algorithm) continue;
     return builds(e, op) ? e.build(op, ranks, ranks_per_group, root) : Result<Schedule>(not_built(algorithm, op));
   }
-  return not_built(fmt::format("'{}'", algorithm.substr(0, 64)), op);
+  std::string shown(algorithm.substr(0, 64));
+  for (char& c : shown)
+    if (c < ' ' || c > '~') c = '?';  // the message goes to terminals
+  return not_built("'" + shown + "'", op);
 }
 
 std::vector<std::string> algorithms_for(Collective op, std::uint32_t ranks, std::uint32_t ranks_per_group) {

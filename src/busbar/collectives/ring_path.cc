@@ -1,6 +1,7 @@
 #include "busbar/collectives/ring_path.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "busbar/base/check.h"
 
@@ -14,6 +15,7 @@ constexpr double kSlack = 1e-12;
 }  // namespace
 
 double RingPath::longest(std::uint64_t rounds) {
+  passes_ = 0;
   if (rounds == 0) return 0.0;
   const std::size_t n = edges_.size();
   BUSBAR_DCHECK(n >= 2 && n + rounds < UINT32_MAX);
@@ -26,12 +28,16 @@ double RingPath::longest(std::uint64_t rounds) {
   }
   sum_prefixes(rounds);
   double best = best_path(rounds, transfers_.back(), true);
-  // The first value whose bound is above the best path; everything before it is ruled out.
+  if (transfers_.size() == 1) return best;
+  const auto ruled_out = [&](double m) { return best_path(rounds, m, false) <= best * (1.0 + kSlack); };
   const auto last = transfers_.end() - 1;
-  const auto first = std::partition_point(transfers_.begin(), last, [&](double m) {
-    return best_path(rounds, m, false) <= best * (1.0 + kSlack);
-  });
-  for (auto m = last; m != first;) best = std::max(best, best_path(rounds, *--m, true));
+  if (ruled_out(*(last - 1))) return best;  // nearly always: the slowest edge is on the longest path
+  auto first = std::partition_point(transfers_.begin(), last - 1, ruled_out);
+  std::uint32_t looked_at = 0;
+  for (auto m = last; m != first;) {
+    best = std::max(best, best_path(rounds, *--m, true));
+    if (std::has_single_bit(++looked_at)) first = std::partition_point(first, m, ruled_out);  // best may have grown
+  }
   return best;
 }
 
@@ -62,6 +68,7 @@ void RingPath::sum_prefixes(std::uint64_t rounds) {
 
 // HOT: collectives_test prints its time for 65,536 edges. A window is (a, b]: its sum is value(b) - value(a).
 double RingPath::best_path(std::uint64_t rounds, double m, bool pinned) {
+  ++passes_;
   const auto value = [&](std::uint32_t i) { return prefix_[i] - static_cast<double>(i) * m; };
   const std::uint32_t n = static_cast<std::uint32_t>(edges_.size());
   const std::uint32_t r = static_cast<std::uint32_t>(rounds);

@@ -6,8 +6,8 @@
 //  3. Phases of one channel run in order; channels run side by side and never touch each other's chunks.
 //     Rounds are program order per (actor, channel), not barriers: a move waits only for the moves that filled its
 //     chunk and for its own actor's earlier moves on that channel.
-//  4. Nothing here has size ranks x rounds. moves / edges / longest_chain (moves.h, edges.h, chain.h) generate on demand
-//     from the same few numbers, and a test proves for every algorithm that they say the same.
+//  4. Nothing here has size ranks x rounds. moves / edges / longest_chain (moves.h, edges.h, chain.h) generate on
+//     demand from the same few numbers, and a test proves for every algorithm that they say the same.
 #pragma once
 
 #include <cstdint>
@@ -96,8 +96,8 @@ struct Schedule {
   std::uint32_t channels = 1;
   std::uint32_t chunks = 0;   ///< equal parts of the buffer S of nccl-tests (all-gather: of the gathered buffer)
   std::uint32_t root = 0;     ///< rank, for rooted collectives
-  /// Digits of a chunk number, first fastest, with the `chunk_stride` that each adds to its place in the buffer, so that
-  /// pieces which lie scattered in the buffer are one run of chunks; `actor_stride` unused. Empty: chunk c is part c.
+  /// Digits of a chunk number, first fastest, with the `chunk_stride` that each adds to its place in the buffer, so
+  /// that pieces scattered in the buffer are one run of chunks; `actor_stride` unused. Empty: chunk c is part c.
   std::vector<Axis> layout;
   std::vector<GroupFamily> families;
   std::vector<Phase> phases;  ///< by channel, then in order

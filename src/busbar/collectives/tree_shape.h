@@ -1,7 +1,7 @@
 // The binary trees of the double-tree algorithms, by arithmetic: no tree is ever stored.
 //
-// A tree of n nodes has node 0 as its root with one child, the highest power of two below n; a node whose lowest set bit
-// is b has the children i - b/2 and i + b/2 (the nearest one that exists), so odd nodes are leaves.
+// A tree of n nodes has node 0 as its root with one child, the highest power of two below n; a node whose lowest set
+// bit is b has the children i - b/2 and i + b/2 (or the nearest below that exists), so odd nodes are leaves.
 // Trees differ only in which position of the group stands at which node:
 //   0  position = root + node: rooted at `root`
 //   1  the mate of tree 0 in an all-reduce, inner where 0 has leaves: mirrored when n is even, shifted by one when n is

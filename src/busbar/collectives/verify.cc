@@ -22,8 +22,9 @@ bool has_rule(Collective op) {
 }  // namespace
 
 std::string describe(const Move& m) {
-  return fmt::format("{} -> {}, chunks [{}, {}), {} -> {}{}", m.src, m.dst, m.first_chunk, m.first_chunk + m.chunk_count,
-                     name_of(m.src_buffer), name_of(m.dst_buffer), m.reduce ? fmt::format(", added to {}", name_of(m.operand)) : "");
+  const std::string added = m.reduce ? fmt::format(", added to {}", name_of(m.operand)) : "";
+  return fmt::format("{} -> {}, chunks [{}, {}), {} -> {}{}", m.src, m.dst, m.first_chunk,
+                     m.first_chunk + m.chunk_count, name_of(m.src_buffer), name_of(m.dst_buffer), added);
 }
 
 Verifier::Verifier(const Schedule& schedule)
@@ -125,8 +126,8 @@ Status Verifier::round(std::uint32_t channel, std::span<const Move> moves) {
   ++now_;
   const std::uint32_t number = rounds_done_[channel]++;
   const auto blame = [&](const Move& m, const std::string& what) {
-    return invalid(fmt::format("{} {}: channel {}, round {}: {}: {}", schedule_.algorithm, busbar::name_of(schedule_.op),
-                               channel, number, describe(m), what));
+    return invalid(fmt::format("{} {}: channel {}, round {}: {}: {}", schedule_.algorithm,
+                               busbar::name_of(schedule_.op), channel, number, describe(m), what));
   };
   in_flight_.clear();
   for (const Move& m : moves) {

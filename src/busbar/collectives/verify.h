@@ -16,7 +16,7 @@
 
 namespace busbar {
 
-/// "3 -> 4, chunks [8, 10), output -> output, reduced".
+/// "3 -> 4, chunks [8, 10), output -> output, added to input".
 std::string describe(const Move& move);
 
 /// Runs any moves, not only a schedule's own, against what `schedule` says about collective, ranks, chunks and layout.
@@ -30,7 +30,7 @@ class Verifier {
   ///    collective does not give this rank;
   ///  - a chunk that the source does not hold (yet);
   ///  - a reduction that counts a contribution twice;
-  ///  - in one round: two writes to a chunk unless the second adds to the first, or a write to a chunk that is also sent;
+  ///  - in one round: two writes to a chunk unless the second adds to the first, or a write to a chunk also sent;
   ///  - a chunk that another channel has touched.
   /// After an error the state is undefined.
   Status round(std::uint32_t channel, std::span<const Move> moves);

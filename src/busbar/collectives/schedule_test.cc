@@ -1,0 +1,120 @@
+#include "busbar/collectives/schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "busbar/collectives/builders.h"
+
+namespace busbar {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(GroupFamily, CountsInMixedRadixFirstAxisFastest) {
+  GroupFamily f;  // 2 x 3 groups of 2 x 4 members
+  f.base = 100;
+  f.outer = {{.extent = 2, .actor_stride = 8, .chunk_stride = 5}, {.extent = 3, .actor_stride = 16, .chunk_stride = 7}};
+  f.inner = {{.extent = 2, .actor_stride = 4}, {.extent = 4, .actor_stride = 1}};
+  EXPECT_EQ(f.groups(), 6u);
+  EXPECT_EQ(f.size(), 8u);
+  EXPECT_EQ(f.actor(0, 0), 100u);
+  EXPECT_EQ(f.actor(5, 7), 100u + 8 + 2 * 16 + 4 + 3);
+  EXPECT_EQ(f.actor(2, 3), 100u + 16 + 4 + 1);
+  EXPECT_EQ(f.chunk_offset(5), 5u + 2 * 7);
+}
+
+TEST(GroupFamily, ListsIrregularGroups) {
+  GroupFamily f;
+  f.listed = {4, 1, 7, 0, 9, 2};
+  f.listed_groups = 2;
+  EXPECT_EQ(f.groups(), 2u);
+  EXPECT_EQ(f.size(), 3u);
+  EXPECT_EQ(f.actor(1, 2), 2u);
+  EXPECT_EQ(f.chunk_offset(1), 0u);
+}
+
+TEST(GroupFamily, OfNothingIsOneGroupOfOne) {
+  const GroupFamily f;
+  EXPECT_EQ(f.groups(), 1u);
+  EXPECT_EQ(f.size(), 1u);
+  EXPECT_EQ(f.actor(0, 0), 0u);
+  EXPECT_EQ(one_group(5).size(), 5u);
+  EXPECT_EQ(one_group(5).actor(0, 4), 4u);
+}
+
+TEST(Schedule, OfAHundredThousandRanksHoldsAFewNumbers) {
+  const Schedule s = build_hierarchical(Collective::kAllReduce, 12'500, 8).value();
+  EXPECT_EQ(s.families.size(), 2u);
+  EXPECT_EQ(s.phases.size(), 4u);
+  for (const GroupFamily& f : s.families) EXPECT_LE(f.outer.size() + f.inner.size() + f.order.size(), 2u);
+}
+
+TEST(CollectiveNames, ReadOursAndThoseOfNcclTests) {
+  for (int o = 0; o <= static_cast<int>(Collective::kSendRecv); ++o) {
+    const auto op = static_cast<Collective>(o);
+    EXPECT_EQ(parse_collective(name_of(op)).value(), op);
+    EXPECT_EQ(parse_collective(std::string(name_of(op)) + "_perf").value(), op);
+  }
+  EXPECT_EQ(parse_collective("alltoall").value(), Collective::kAllToAll);
+  EXPECT_EQ(parse_collective("alltoall_perf").value(), Collective::kAllToAll);
+  EXPECT_EQ(parse_collective("sendrecv").value(), Collective::kSendRecv);
+  EXPECT_EQ(parse_collective("AllReduce").value(), Collective::kAllReduce);
+  EXPECT_EQ(parse_collective("reduce-scatter").value(), Collective::kReduceScatter);
+}
+
+TEST(CollectiveNames, SuggestTheNearest) {
+  const auto message = [](std::string_view name) { return parse_collective(name).error().message; };
+  EXPECT_EQ(message("all_reduse"), "there is no collective 'all_reduse'; did you mean 'all_reduce'?");
+  EXPECT_THAT(message("brodcast"), HasSubstr("'broadcast'"));
+  EXPECT_THAT(message("sendrcv"), HasSubstr("'send_recv'"));
+  EXPECT_FALSE(parse_collective("").ok());
+  EXPECT_LT(message(std::string(100'000, 'x')).size(), 200u);
+  EXPECT_THAT(message("\x1b[2J\xff"), HasSubstr("no collective '?[2j?'; there are all_reduce, all_gather, "));
+}
+
+TEST(Registry, OffersWhatItBuilds) {
+  for (int o = 0; o <= static_cast<int>(Collective::kSendRecv); ++o)
+    for (const std::uint32_t ranks : {1u, 2u, 8u, 12u})
+      for (const std::uint32_t per_group : {0u, 1u, 2u, 4u, 8u})
+        for (const std::string& name : algorithms_for(static_cast<Collective>(o), ranks, per_group)) {
+          const auto s = build_schedule(name, static_cast<Collective>(o), ranks, per_group, 0);
+          ASSERT_TRUE(s.ok()) << s.error().text();
+          EXPECT_EQ(s->algorithm, name);
+        }
+  EXPECT_THAT(algorithms_for(Collective::kAllReduce, 64, 8), ElementsAre("ring", "tree", "hierarchical"));
+  EXPECT_THAT(algorithms_for(Collective::kAllReduce, 8, 8), ElementsAre("ring", "tree"));
+  EXPECT_THAT(algorithms_for(Collective::kSendRecv, 2, 1), ElementsAre("direct"));
+  EXPECT_THAT(algorithms_for(Collective::kAllToAll, 8, 8), ElementsAre());
+}
+
+TEST(Registry, RefusesWithReasonAndRemedy) {
+  const auto refuse = [](std::string_view name, Collective op, std::uint32_t ranks, std::uint32_t per_group,
+                         std::uint32_t root = 0) { return build_schedule(name, op, ranks, per_group, root).error(); };
+  const Error tree = refuse("tree", Collective::kAllGather, 8, 8);
+  EXPECT_EQ(tree.code, ErrorCode::kUnsupported);
+  EXPECT_EQ(tree.message, "algorithm tree has no schedule for all_gather; legal: ring, hierarchical");
+  EXPECT_THAT(refuse("hierarchical", Collective::kAllReduce, 12, 8).message,
+              HasSubstr("12 ranks do not divide into groups of 8"));
+  EXPECT_THAT(refuse("hierarchical", Collective::kAllReduce, 12, 0).message, HasSubstr("groups of 0"));
+  EXPECT_THAT(refuse("ring", Collective::kAllToAll, 8, 8).message, HasSubstr("no algorithm has one for all_to_all"));
+  EXPECT_THAT(refuse("direct", Collective::kSendRecv, 3, 1).message, HasSubstr("two ranks"));
+  EXPECT_THAT(refuse("rong", Collective::kAllReduce, 8, 8).message,
+              HasSubstr("algorithm 'rong' has no schedule for all_reduce; legal: ring, tree, hierarchical"));
+  EXPECT_EQ(refuse("ring", Collective::kBroadcast, 8, 8, 8).code, ErrorCode::kInvalid);
+  EXPECT_THAT(refuse("ring", Collective::kBroadcast, 8, 8, 8).message, HasSubstr("root 8 is not one of the ranks 0"));
+  EXPECT_THAT(refuse("ring", Collective::kAllReduce, 0, 8).message, HasSubstr("at least one rank"));
+  EXPECT_THAT(refuse("ring", Collective::kAllReduce, 1u << 31, 8).message, HasSubstr("too many"));
+  EXPECT_THAT(build_hierarchical(Collective::kAllReduce, 1u << 31, 1u << 31).error().message, HasSubstr("too many"));
+}
+
+TEST(Registry, AcceptsOneRank) {
+  for (const char* name : {"ring", "tree", "hierarchical"}) {
+    const auto s = build_schedule(name, Collective::kAllReduce, 1, 1, 0);
+    ASSERT_TRUE(s.ok());
+    EXPECT_GE(s->chunks, 1u);
+  }
+}
+
+}  // namespace
+}  // namespace busbar
