@@ -36,13 +36,13 @@ class ScenarioRunner(unittest.TestCase):
         return "== a case\n$ busbar " + command + "\n" + "".join(rule + "\n" for rule in rules)
 
     def test_true_claims_pass(self):
-        good = ("exit 0", "json n = 1001 within 0.1%", "json list has 2", 'json name = "x"', "json list[0] < n",
+        good = ("exit 0", "json n = 1001 within 0.1%", "json list has 2", "json sum list = 3 within 0.1%", 'json name = "x"', "json list[0] < n",
                 "stdout has schema", "stdout lacks error", "stderr is empty", "same twice")
         code, text = self.run_scenario(self.case("topo --json", *good))
         self.assertEqual(code, 0, text)
 
     def test_each_false_claim_fails(self):
-        for rule in ("json n = 1002 within 0.1%", "json list has 3", 'json name = "y"', "json list[0] > n",
+        for rule in ("json n = 1002 within 0.1%", "json sum list = 4 within 0.1%", "json list has 3", 'json name = "y"', "json list[0] > n",
                      "json missing.key = 1", "json list[7] = 1", "stdout has nowhere", "stdout lacks schema",
                      "stderr has schema", "stdout is empty", "stdout:\n    other"):
             with self.subTest(rule=rule):
