@@ -11,34 +11,34 @@ namespace busbar {
 
 enum class Align : std::uint8_t { kLeft, kRight };
 struct Column {
-  std::string title;  ///< with its unit: "busbw (GB/s)"
+  std::string title{};  ///< with its unit: "busbw (GB/s)"
   Align align = Align::kRight;
   double bar_max = 0;  ///< > 0: the page draws the number that opens the cell as a bar; this much is full
 };
 struct Table {
-  std::string title;
-  std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;
-  std::string note;
+  std::string title{};
+  std::vector<Column> columns{};
+  std::vector<std::vector<std::string>> rows{};
+  std::string note{};
 };
 
 /// One bar cut into named parts.
 struct BarPart {
-  std::string name;
+  std::string name{};
   double value = 0;
   int colour = 0;  ///< index into the palette of style.h
 };
 struct Bar {
-  std::string name;
-  std::vector<BarPart> parts;
+  std::string name{};
+  std::vector<BarPart> parts{};
 };
 struct Bars {
-  std::string title;
-  std::string unit;  ///< "s", "GB"
-  std::vector<Bar> bars;
+  std::string title{};
+  std::string unit{};  ///< "s", "GB"
+  std::vector<Bar> bars{};
   double scale_max = 0;        ///< 0: the longest bar
   double mark = 0;             ///< a line across all bars, e.g. memory of the GPU; 0: none
-  std::string mark_name;
+  std::string mark_name{};
 };
 
 enum class Anchor : std::uint8_t { kMiddle, kStart, kEnd };
@@ -55,37 +55,37 @@ struct Shape {
   int colour = 0;     ///< palette index (style.h)
   double heat = -1;   ///< 0..1: a load, drawn on the heat scale instead of `colour`; < 0: none
   double thickness = 1;
-  std::string text;   ///< label (kText) or tool tip
+  std::string text{};   ///< label (kText) or tool tip
   Anchor anchor = Anchor::kMiddle;
   double size = 12;   ///< of letters
   double radius = 0;
   double opacity = 1;
   bool bold = false;
-  std::vector<std::pair<double, double>> points;
+  std::vector<std::pair<double, double>> points{};
 };
 struct Drawing {
-  std::string title;
-  std::string description;  ///< one sentence for readers who do not see the picture
+  std::string title{};
+  std::string description{};  ///< one sentence for readers who do not see the picture
   double width = 0, height = 0;
-  std::vector<Shape> shapes;
-  std::string note;
+  std::vector<Shape> shapes{};
+  std::string note{};
 };
 
 struct TimelineSpan {
   double start_s = 0, duration_s = 0;
   int colour = 0;
-  std::string text;  ///< tool tip
+  std::string text{};  ///< tool tip
 };
 struct TimelineRow {
-  std::string group, name;  ///< "stage 0", "compute"
-  std::vector<TimelineSpan> spans;
+  std::string group{}, name{};  ///< "stage 0", "compute"
+  std::vector<TimelineSpan> spans{};
 };
 struct TimelineView {
-  std::string title;
-  std::string note;
+  std::string title{};
+  std::string note{};
   double start_s = 0, end_s = 0;
-  std::vector<TimelineRow> rows;
-  std::vector<std::pair<std::string, int>> legend;  ///< name, palette index
+  std::vector<TimelineRow> rows{};
+  std::vector<std::pair<std::string, int>> legend{};  ///< name, palette index
 };
 
 struct Heading { std::string text; };
@@ -94,8 +94,8 @@ struct Paragraph { std::string text; };
 struct Highlight { std::string text; };
 /// Key and value lines: "step time   9.31 s".
 struct Facts {
-  std::string title;
-  std::vector<std::pair<std::string, std::string>> items;
+  std::string title{};
+  std::vector<std::pair<std::string, std::string>> items{};
 };
 
 using BlockElement = std::variant<Heading, Paragraph, Highlight, Facts, Table, Bars, Drawing, TimelineView>;
@@ -103,14 +103,14 @@ using BlockElement = std::variant<Heading, Paragraph, Highlight, Facts, Table, B
 /// Where a block shows: the terminal is short, the page is whole.
 enum class Audience : std::uint8_t { kBoth, kTerminal, kPage };
 struct DocumentBlock {
-  BlockElement element;
+  BlockElement element{};
   Audience audience = Audience::kBoth;
 };
 
 struct Document {
-  std::string title;
-  std::string command;  ///< the command line that made it
-  std::vector<DocumentBlock> blocks;
+  std::string title{};
+  std::string command{};  ///< the command line that made it
+  std::vector<DocumentBlock> blocks{};
 };
 
 /// Plain text for a terminal `columns` wide (at least 40); colour only where asked; ASCII unless `utf8`.

@@ -42,8 +42,8 @@ std::string labels(const BarPart& part, const BarsLayout& layout, double left, d
 
 std::string bar_svg(const Bar& bar, const BarsLayout& layout, double y) {
   const std::string total = layout.scale().text(bar_total(bar));
-  std::string out = fmt::format("<text x=\"0\" y=\"{}\" class=\"ink bold\">{}</text>", coordinate(y + 15), escape_markup(bar.name));
-  out += fmt::format("<text x=\"100%\" y=\"{}\" text-anchor=\"end\" class=\"ink\">{}</text>\n", coordinate(y + 15), escape_markup(total));
+  std::string out = fmt::format("<text x=\"0\" y=\"{}\" class=\"ink\"><tspan class=\"bold\">{}</tspan><tspan dx=\"10\">{}</tspan></text>\n",
+                                coordinate(y + 15), escape_markup(bar.name), escape_markup(total));
   double sum = 0;
   for (const BarPart& part : bar.parts) {
     const double value = drawable(part.value);

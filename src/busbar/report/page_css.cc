@@ -29,7 +29,7 @@ dd{margin:2px 0 0;font-size:1.0625rem;font-weight:550;line-height:1.35;overflow-
 table{border-collapse:collapse;font-size:.875rem;line-height:1.4;min-width:min(100%,420px)}
 caption{text-align:left;font-size:1rem;font-weight:600;padding:0 0 10px}
 th,td{padding:7px 14px 7px 0;text-align:left;vertical-align:top;font-weight:400}
-th.r,td.r{text-align:right;padding:7px 0 7px 22px;white-space:nowrap}
+th.r,td.r{text-align:right;padding:7px 0 7px 22px;white-space:nowrap;min-width:0}
 th.r+th:not(.r),td.r+td:not(.r),th.r+td:not(.r){padding-left:26px}
 thead th{color:var(--muted);font-weight:600;font-size:.8125rem;border-bottom:1.5px solid var(--muted);vertical-align:bottom;white-space:normal}
 tbody tr+tr>*{border-top:1px solid var(--rule)}
@@ -40,9 +40,10 @@ tbody tr:hover>*{background:var(--soft)}
 figure{margin:0 0 40px}
 figcaption{font-size:1rem;font-weight:600;margin:0 0 12px}
 svg{display:block}
-.sw{display:inline-block;width:12px;height:12px;margin-right:8px;border:1px solid;border-radius:2px;vertical-align:-1px}
+.sw{display:inline-block;width:12px;height:12px;margin-right:8px;border-width:1px;border-style:solid;border-radius:2px;vertical-align:-1px}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 20px;margin:10px 0 0;padding:0;font-size:.8125rem;color:var(--muted)}
-.parts{margin-top:14px}
+.parts{margin-top:14px}.parts th{white-space:nowrap}
+tbody th{min-width:6em}td:not(.r){min-width:10em}
 .grid{stroke:var(--rule);stroke-width:1}.mark{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:4 3}
 .thin{stroke-width:1}.bars text{font-size:13px}.bars .tick{font-size:12px}
 .a1,.a2{display:none}

@@ -55,7 +55,8 @@ std::vector<Tick> nice_ticks(double low, double high, int wanted, double factor)
   const double first = std::ceil((low - slack) / step);
   for (int i = 0; (first + i) * step <= high + slack; ++i) {
     const double value = (first + i) * step;
-    out.push_back({value / factor, fmt::format("{:.{}f}", value == 0 ? 0.0 : value, decimals)});
+    const bool zero = std::fabs(value) < step / 2;
+    out.push_back({zero ? 0 : value / factor, zero ? "0" : fmt::format("{:.{}f}", value, decimals)});
   }
   return out;
 }

@@ -80,7 +80,7 @@ std::string_view letters_on(int index, Theme theme) {
 
 int heat_step(double load) {
   if (!(load > 0)) return 0;
-  return std::min(kHeatSteps - 1, static_cast<int>(std::min(load, 1.0) * kHeatSteps));
+  return std::min(kHeatSteps - 1, static_cast<int>(std::min(load, 1.0) * kHeatSteps + 1e-9));
 }
 
 std::string heat_colour(int step, Theme theme) {

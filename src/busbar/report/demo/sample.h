@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "busbar/report/document.h"
+#include "busbar/report/layered_drawing.h"
 #include "busbar/report/style.h"
 
 namespace busbar::demo {
@@ -88,6 +89,51 @@ inline TimelineView busy_timeline(std::size_t rows, std::size_t spans) {
   return out;
 }
 
+/// The inside of an eight-GPU server: about 60 cables.
+inline LayeredDrawing server() {
+  LayeredDrawing out{"Inside one DGX H100", "Four NVSwitches over eight GPUs; every GPU shares a PCIe switch with a NIC.", "", {}, {}};
+  const auto layer = [&](std::string title, const char* name, int n, int tone) {
+    Layer l{std::move(title), {}, {}};
+    for (int i = 0; i < n; ++i) l.nodes.push_back({fmt::format("{}{}", name, i), tone, -1, "", 0});
+    out.layers.push_back(std::move(l));
+  };
+  layer("NVSwitch", "nvswitch", 4, colour::kSwitch);
+  layer("GPU", "gpu", 8, colour::kGpu);
+  layer("PCIe switch", "plx", 8, colour::kSwitch);
+  layer("NIC", "nic", 8, colour::kNic);
+  layer("CPU socket", "cpu", 2, colour::kCpu);
+  for (std::uint32_t g = 0; g < 8; ++g) {
+    for (std::uint32_t s = 0; s < 4; ++s) out.edges.push_back({{0, s}, {1, g}, 0.71, 1.5 + (s % 2), "NVLink, 71 %"});
+    out.edges.push_back({{1, g}, {2, g}, 0.22, 2, "PCIe 5.0 x16, 22 %"});
+    out.edges.push_back({{2, g}, {3, g}, g == 3 ? 0.97 : 0.32, 2, "PCIe 5.0 x16"});
+    out.edges.push_back({{2, g}, {4, g / 4}, 0.02, 2, "PCIe 5.0 x16, 2 %"});
+  }
+  out.edges.push_back({{4, 0}, {4, 1}, 0.0, 3, "UPI, 0 %"});
+  return out;
+}
+
+/// Leaf and spine over `units` scalable units of `nodes` nodes with `leaves` leaves each.
+inline LayeredDrawing fabric(std::uint32_t units, std::uint32_t nodes, std::uint32_t leaves, std::uint32_t spines) {
+  LayeredDrawing out{"The fabric", "Spines over leaves over nodes.", "Colour is the load of the busiest link.", {}, {}};
+  out.layers = {{"spine", {}, {}}, {"leaf", {}, {}}, {"node", {}, {}}};
+  for (std::uint32_t s = 0; s < spines; ++s) out.layers[0].nodes.push_back({fmt::format("s{}", s), colour::kSpine, -1, "", 0});
+  for (std::uint32_t u = 0; u < units; ++u) {
+    out.layers[1].groups.push_back(fmt::format("unit {}", u));
+    out.layers[2].groups.push_back(fmt::format("unit {}", u));
+    for (std::uint32_t l = 0; l < leaves; ++l) {
+      const std::uint32_t id = u * leaves + l;
+      out.layers[1].nodes.push_back({fmt::format("leaf{}", id), colour::kLeaf, id == 3 ? 0.95 : 0.4, "", u});
+      for (std::uint32_t s = 0; s < spines; ++s) out.edges.push_back({{0, s}, {1, id}, id == 3 && s == 1 ? 0.95 : 0.4, 1, "leaf3 to s1"});
+    }
+    for (std::uint32_t n = 0; n < nodes; ++n) {
+      const std::uint32_t id = u * nodes + n;
+      out.layers[2].nodes.push_back({fmt::format("n{}", id), colour::kGpu, 0.3 + 0.001 * n, "", u});
+      for (std::uint32_t l = 0; l < leaves; ++l) out.edges.push_back({{1, u * leaves + l}, {2, id}, 0.32, 1, "rail"});
+    }
+  }
+  return out;
+}
+
 inline Document training_step() {
   Document out;
   out.title = "Llama-3-70B, one training step on 512 H100";
@@ -108,6 +154,9 @@ inline Document training_step() {
   add(memory());
   add(Heading{"The machine"});
   add(levels());
+  add(lay_out(server()));
+  add(lay_out(fabric(2, 32, 8, 16)));
+  add(lay_out(fabric(16, 32, 8, 64)));
   add(Heading{"How far this can be trusted"});
   add(Paragraph{"Kernel times come from measured tables; link efficiencies from published nccl-tests runs. The band is the "
                 "spread of the prediction error on 41 measured rows of the same class."});

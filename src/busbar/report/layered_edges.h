@@ -1,0 +1,35 @@
+// The lines and bands of a LayeredDrawing. For lay_out only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "busbar/report/layered_layout.h"
+
+namespace busbar {
+
+/// Edges by (upper layer, lower layer); `from` is the upper end.
+using EdgesByLayers = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<LayeredEdge>>;
+
+/// Leaves out edges with an end that does not exist.
+EdgesByLayers sort_edges(const LayeredDrawing& drawing);
+
+/// Every edge as a line of its own; those that pass other layers go through the gaps between their boxes.
+std::vector<Shape> draw_lines(const Placed& placed, const std::vector<LayeredEdge>& edges);
+
+struct Bands {
+  std::vector<Shape> shapes;
+  std::vector<Shape> labels;  ///< to be laid over everything
+};
+/// One band per pair of groups in the colour of its mean load; links that are hotter than that as lines upon it.
+Bands draw_bands(const LayeredDrawing& drawing, const Placed& placed, const std::vector<LayeredEdge>& edges);
+
+/// A line of text whose middle is at (x, y).
+Shape text_shape(double x, double y, std::string words, int tone, Anchor anchor, double size = 12);
+/// The stroke of an edge from one point to another.
+Shape stroke_shape(const LayeredEdge& edge, Shape::Kind kind, double x, double y, double to_x, double to_y);
+
+}  // namespace busbar
