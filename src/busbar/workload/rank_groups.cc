@@ -1,7 +1,5 @@
 #include "busbar/workload/rank_groups.h"
 
-#include <algorithm>
-
 namespace busbar {
 
 GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage) {
@@ -27,13 +25,12 @@ GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage) {
   return f;
 }
 
-GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t stage_a, std::uint32_t stage_b) {
-  const auto [low, high] = std::minmax(stage_a, stage_b);
+GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to) {
   const std::uint32_t per_stage = l.tp * l.dp;
   GroupFamily f;
-  f.base = low * per_stage;
+  f.base = from * per_stage;
   f.outer = {{.extent = per_stage, .actor_stride = 1}};
-  f.inner = {{.extent = 2, .actor_stride = (high - low) * per_stage}};
+  f.inner = {{.extent = 2, .actor_stride = (to - from) * per_stage}};
   return f;
 }
 

@@ -7,12 +7,11 @@
 namespace busbar {
 namespace {
 
-CollectiveCall call_of(Collective op, std::uint64_t bytes, GroupFamily groups, std::uint32_t root = 0) {
+CollectiveCall call_of(Collective op, std::uint64_t bytes, GroupFamily groups) {
   CollectiveCall call;
   call.op = op;
   call.bytes = Bytes{bytes};
   call.groups = std::move(groups);
-  call.root = root;
   call.algorithm = "auto";
   return call;
 }
@@ -50,8 +49,8 @@ void StageWriter::prepare_calls() {
   if (layout_.pp == 1) return;
   const std::uint64_t sent = sequence_parallel_ ? states / layout_.tp : states;
   const std::uint32_t next = (stage_ + 1) % layout_.pp, previous = (stage_ + layout_.pp - 1) % layout_.pp;
-  const auto to = [&](std::uint32_t peer) {  // the root, member 0 on the lower stage, sends
-    return out_.intern(call_of(Collective::kSendRecv, sent, stage_pairs(layout_, stage_, peer), stage_ < peer ? 0 : 1));
+  const auto to = [&](std::uint32_t peer) {  // member 0 sends
+    return out_.intern(call_of(Collective::kSendRecv, sent, stage_pairs(layout_, stage_, peer)));
   };
   if (next != 0 || layout_.vpp > 1) send_next_ = to(next);
   if (stage_ != 0 || layout_.vpp > 1) send_previous_ = to(previous);
