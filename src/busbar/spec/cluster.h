@@ -17,13 +17,14 @@ struct Overrides {
   std::vector<std::string> set;      ///< "fabric.link.rate=200Gb/s"
   std::vector<std::string> degrade;  ///< "node5.nic2=0.5"
   std::vector<std::string> fail;     ///< "leaf3-spine1"
+  std::string catalog;               ///< --catalog DIR; empty: $BUSBAR_CATALOG, then the embedded files
 };
 
 /// What `fabric:` in the file said, kept for reports.
 struct FabricSummary {
   std::string kind;    ///< "none", "single-switch", "leaf-spine", "rail-optimised"
   std::string network; ///< "InfiniBand NDR"
-  std::uint32_t leaves = 0, spines = 0;
+  std::uint32_t leaves = 0, spines = 0, cores = 0;
   double oversubscription = 1;
 };
 

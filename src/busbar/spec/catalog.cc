@@ -1,0 +1,92 @@
+#include "busbar/spec/catalog.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "busbar/base/quantity.h"
+
+namespace busbar {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names are words, never paths.
+bool is_name(std::string_view s) {
+  if (s.empty() || s.size() > 64 || s.front() == '.') return false;
+  return std::all_of(s.begin(), s.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+}
+
+const EmbeddedFile* find_embedded(std::string_view folder, std::string_view name) {
+  for (const EmbeddedFile& file : embedded_catalog()) {
+    const bool hit = file.name.size() == folder.size() + 1 + name.size() && file.name.starts_with(folder) &&
+                     file.name[folder.size()] == '/' && file.name.ends_with(name);
+    if (hit) return &file;
+  }
+  return nullptr;
+}
+
+std::string file_in(const std::string& directory, std::string_view folder, std::string_view name) {
+  return (fs::path(directory) / folder / fmt::format("{}.yaml", name)).string();
+}
+
+}  // namespace
+
+Catalog::Catalog(std::string directory) {
+  if (!directory.empty()) directories_.push_back(std::move(directory));
+  if (const char* from_environment = std::getenv("BUSBAR_CATALOG"); from_environment && *from_environment) {
+    directories_.emplace_back(from_environment);
+  }
+}
+
+bool Catalog::has(std::string_view folder, std::string_view name) const {
+  if (!is_name(name)) return false;
+  std::error_code ignored;
+  for (const std::string& directory : directories_) {
+    if (fs::exists(file_in(directory, folder, name), ignored)) return true;
+  }
+  return find_embedded(folder, name) != nullptr;
+}
+
+Result<YamlDocument> Catalog::load(std::string_view folder, std::string_view name) const {
+  if (is_name(name)) {
+    std::error_code ignored;
+    for (const std::string& directory : directories_) {
+      const std::string path = file_in(directory, folder, name);
+      if (fs::exists(path, ignored)) return YamlDocument::load(path);
+    }
+    if (const EmbeddedFile* file = find_embedded(folder, name)) {
+      return YamlDocument::parse(std::string(file->text), fmt::format("catalog/{}.yaml", file->name));
+    }
+  }
+  const std::vector<std::string> known = names(folder);
+  const std::string near = nearest(name, known);
+  std::string hint;
+  for (const std::string& k : known) hint += (hint.empty() ? "" : ", ") + k;
+  hint = near.empty() ? "there are: " + hint : fmt::format("did you mean '{}'?", near);
+  return Error{ErrorCode::kNotFound, fmt::format("the catalogue has no '{}' among its {}; {}", name, folder, hint), {}};
+}
+
+std::vector<std::string> Catalog::names(std::string_view folder) const {
+  std::vector<std::string> out;
+  for (const EmbeddedFile& file : embedded_catalog()) {
+    if (file.name.size() > folder.size() && file.name.starts_with(folder) && file.name[folder.size()] == '/') {
+      out.emplace_back(file.name.substr(folder.size() + 1));
+    }
+  }
+  for (const std::string& directory : directories_) {
+    std::error_code failed;
+    for (fs::directory_iterator it(fs::path(directory) / folder, failed), end; !failed && it != end; it.increment(failed)) {
+      if (it->path().extension() == ".yaml") out.push_back(it->path().stem().string());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace busbar

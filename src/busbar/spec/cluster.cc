@@ -1,0 +1,235 @@
+#include "busbar/spec/cluster.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <optional>
+
+#include "busbar/spec/cluster_document.h"
+#include "busbar/spec/fabric_file.h"
+#include "busbar/spec/node_file.h"
+#include "busbar/topology/connectivity.h"
+#include "busbar/topology/selector.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::int64_t kMaxNodes = 1'000'000;
+constexpr std::size_t kMaxClusterDevices = std::size_t{1} << 24;
+
+/// One fault, from the file or the command line.
+struct Fault {
+  std::string selector;
+  std::optional<double> factor;  ///< empty: failed
+  Where where;
+};
+
+Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading) {
+  ProtocolModel p;
+  MapReader r(map);
+  accept_provenance(r);
+  r.optional("launch", &YamlNode::as_duration, p.launch);
+  r.optional("step_scale_up", &YamlNode::as_duration, p.step_scale_up);
+  r.optional("step_server", &YamlNode::as_duration, p.step_server);
+  r.optional("step_network", &YamlNode::as_duration, p.step_network);
+  r.optional("chunk", &YamlNode::as_size, p.chunk);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  reading.note("protocol overheads", map);
+  return p;
+}
+
+Status read_price(const YamlNode& map, Reading& reading, Cluster& out) {
+  constexpr double kHighest = 1e6;
+  MapReader r(map);
+  accept_provenance(r);
+  const YamlNode usd = r.required("usd_per_gpu_hour");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_ASSIGN(out.usd_per_gpu_hour, usd.as_number(0, kHighest));
+  if (const auto source = map.find("source")) out.price_source = source->scalar();
+  reading.note(fmt::format("price {} $ per GPU hour", out.usd_per_gpu_hour), map);
+  return {};
+}
+
+/// {degrade: SELECTOR, factor: 0.5} or {fail: SELECTOR}.
+Result<Fault> read_fault(const YamlNode& map) {
+  Fault fault;
+  fault.where = map.where();
+  MapReader r(map);
+  const auto degrade = r.optional("degrade"), fail = r.optional("fail"), factor = r.optional("factor");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (degrade.has_value() == fail.has_value()) {
+    return map.error("a fault is {degrade: SELECTOR, factor: 0.5} or {fail: SELECTOR}");
+  }
+  if (degrade.has_value() != factor.has_value()) {
+    return map.error(factor ? "'fail' takes no factor" : "'degrade' needs 'factor', for example 0.5");
+  }
+  BUSBAR_ASSIGN(fault.selector, (degrade ? *degrade : *fail).as_string());
+  if (factor) {
+    BUSBAR_ASSIGN(fault.factor, factor->as_number(-1e9, 1e9));  // the range is the selector's to judge
+  }
+  return fault;
+}
+
+Result<Fault> degrade_flag(const std::string& text) {
+  Fault fault{{}, 0.0, Where{"", 0, 0, "--degrade"}};
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos) return invalid(fmt::format("'{}' has no '='; write SELECTOR=FACTOR", text), fault.where);
+  fault.selector = text.substr(0, equals);
+  double factor = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, code] = std::from_chars(text.data() + equals + 1, last, factor);
+  if (code != std::errc() || end != last) {
+    return invalid(fmt::format("'{}' is not a number; write SELECTOR=0.5", text.substr(equals + 1)), fault.where);
+  }
+  fault.factor = factor;
+  return fault;
+}
+
+Result<std::vector<Fault>> collect_faults(const std::optional<YamlNode>& list, const Overrides& overrides) {
+  std::vector<Fault> out;
+  if (list && list->kind() != YamlNode::Kind::kSequence) return list->error("expected a list of faults");
+  for (std::size_t i = 0; list && i < list->size(); ++i) {
+    BUSBAR_ASSIGN(Fault fault, read_fault(list->item(i)));
+    out.push_back(std::move(fault));
+  }
+  for (const std::string& text : overrides.degrade) {
+    BUSBAR_ASSIGN(Fault fault, degrade_flag(text));
+    out.push_back(std::move(fault));
+  }
+  for (const std::string& text : overrides.fail) out.push_back({text, std::nullopt, Where{"", 0, 0, "--fail"}});
+  return out;
+}
+
+Status apply_faults(const std::vector<Fault>& faults, TopologyBuilder& builder) {
+  for (const Fault& fault : faults) {
+    const Status done = fault.factor ? degrade_cables(builder, fault.selector, *fault.factor)
+                                     : fail_cables(builder, fault.selector);
+    if (done.ok()) continue;
+    Error error = done.error();
+    error.where = fault.where;
+    return error;
+  }
+  return {};
+}
+
+/// The keys of a cluster file.
+struct ClusterKeys {
+  YamlNode node;
+  std::optional<YamlNode> fabric, protocol, price, faults, routing;
+  std::int64_t nodes = 1, seed = 0;
+};
+
+Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
+  ClusterKeys keys;
+  MapReader r(root);
+  accept_provenance(r);
+  r.optional("name", &YamlNode::as_string, name);
+  keys.node = r.required("node");
+  const auto nodes = r.optional("nodes"), seed = r.optional("seed");
+  keys.fabric = r.optional("fabric");
+  keys.routing = r.optional("routing");
+  keys.protocol = r.optional("protocol");
+  keys.price = r.optional("price");
+  keys.faults = r.optional("faults");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (nodes) {
+    BUSBAR_ASSIGN(keys.nodes, nodes->as_int(1, kMaxNodes));
+  }
+  if (seed) {
+    BUSBAR_ASSIGN(keys.seed, seed->as_int(0, INT64_MAX));
+  }
+  return keys;
+}
+
+/// The node's default counts only where there is something to join.
+std::optional<YamlNode> fabric_of(const ClusterKeys& keys, const NodeFile& node) {
+  if (keys.fabric) return keys.fabric;
+  return keys.nodes > 1 ? node.fabric : std::nullopt;
+}
+
+/// Stamps the nodes, lays the cables, breaks what is said to be broken.
+Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults, Reading& reading,
+                       const YamlNode& root, FabricSummary& summary) {
+  const auto nodes = static_cast<std::uint32_t>(keys.nodes);
+  FabricFile fabric;
+  const auto wanted = fabric_of(keys, node);
+  if (wanted) {
+    BUSBAR_ASSIGN(fabric, read_fabric(*wanted, reading));
+  }
+  if (fabric.spec.kind == FabricKind::kNone && nodes > 1) {
+    return root.error(fmt::format("{} nodes, but no fabric joins them; add 'fabric: ndr-rail' or another", nodes));
+  }
+  if (node.node.devices.size() * nodes > kMaxClusterDevices || node.node.links.size() * nodes > kMaxClusterDevices) {
+    return root.error(fmt::format("{} nodes of {} devices and {} links are more than {} of either", nodes,
+                                  node.node.devices.size(), node.node.links.size(), kMaxClusterDevices));
+  }
+  TopologyBuilder builder;
+  const std::uint32_t index = builder.add_template(std::move(node.node));
+  Csr<DeviceId> nics;
+  for (std::uint32_t n = 0; n < nodes; ++n) {
+    const BlockId block = builder.add_block(index);
+    for (const std::uint32_t place : node.nics) nics.values.push_back(builder.device(block, place));
+    nics.close_row();
+  }
+  auto plan = build_fabric(fabric.spec, nics, builder);
+  if (!plan.ok()) {
+    plan.error().where = wanted->where();
+    return plan.error();
+  }
+  summary = {name_of(plan->kind), fabric.network, plan->leaves, plan->spines, plan->cores, plan->oversubscription};
+  BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));
+  return std::move(builder).seal();
+}
+
+const char* name_of_policy(RoutingPolicy policy) {
+  switch (policy) {
+    case RoutingPolicy::kStatic: return "static";
+    case RoutingPolicy::kSpray: return "spray";
+    case RoutingPolicy::kAdaptive: return "adaptive";
+  }
+  return "?";
+}
+
+/// Everything that `inputs_hash` has to see.
+std::string text_of(const Reading& reading, const Overrides& overrides) {
+  std::string text = reading.text;
+  for (const std::string& d : overrides.degrade) text += "--degrade " + d + "\n";
+  for (const std::string& f : overrides.fail) text += "--fail " + f + "\n";
+  return text;
+}
+
+}  // namespace
+
+Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides) {
+  const Catalog catalog(overrides.catalog);
+  Reading reading(catalog);
+  BUSBAR_ASSIGN(const YamlDocument document, cluster_document(name, overrides, reading));
+  const YamlNode root = document.root();
+  Cluster out;
+  out.name = name;
+  BUSBAR_ASSIGN(const ClusterKeys keys, read_keys(root, out.name));
+  BUSBAR_ASSIGN(const YamlNode node_map, reading.resolve(keys.node, "nodes"));
+  BUSBAR_ASSIGN(NodeFile node, read_node(node_map, reading));
+  BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(keys.faults, overrides));
+  out.gpu_part = node.gpu_part;
+  out.seed = static_cast<std::uint64_t>(keys.seed);
+  if (keys.routing) {
+    BUSBAR_ASSIGN(out.routing, as_enum(*keys.routing, RoutingPolicy::kAdaptive, &name_of_policy, "routing policy"));
+  }
+  BUSBAR_ASSIGN(out.topology, build(keys, node, faults, reading, root, out.fabric));
+  if (const auto protocol = keys.protocol ? keys.protocol : node.protocol) {
+    BUSBAR_ASSIGN(out.protocol, read_protocol(*protocol, reading));
+  }
+  if (const auto price = keys.price ? keys.price : node.price) BUSBAR_RETURN_IF_ERROR(read_price(*price, reading, out));
+  if (const Status connected = check_connected(out.topology); !connected.ok()) {
+    Error error = connected.error();
+    error.where = root.where();
+    error.where.line = error.where.column = 0;
+    return error;
+  }
+  out.sources = std::move(reading.sources);
+  out.text = text_of(reading, overrides);
+  return out;
+}
+
+}  // namespace busbar

@@ -1,0 +1,92 @@
+#include "busbar/spec/cluster_document.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <filesystem>
+
+namespace busbar {
+namespace {
+
+constexpr std::int64_t kMaxNodes = 1'000'000;
+
+bool is_file(std::string_view name) {
+  std::error_code ignored;
+  const bool exists = std::filesystem::is_regular_file(std::filesystem::path(name), ignored);
+  return exists || name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+/// "dgx-h100:64" as a document.
+Result<YamlDocument> preset(std::string_view name, Reading& reading) {
+  const std::size_t colon = name.find(':');
+  const std::string_view node = name.substr(0, colon);
+  std::int64_t nodes = 1;
+  if (colon != std::string_view::npos) {
+    const std::string_view number = name.substr(colon + 1);
+    const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), nodes);
+    if (code != std::errc() || end != number.data() + number.size() || nodes < 1 || nodes > kMaxNodes) {
+      return invalid(fmt::format("cluster '{}': the number of nodes must be between 1 and {}", name, kMaxNodes));
+    }
+  }
+  if (!reading.catalog.has("nodes", node)) {
+    auto missing = reading.catalog.load("nodes", node);
+    Error error = missing.ok() ? invalid("not a node") : missing.error();
+    error.message = fmt::format("cluster '{}': no such file, and {}", name, error.message);
+    return error;
+  }
+  const std::string text = fmt::format("name: \"{}\"\nnode: {}\nnodes: {}\n", name, node, nodes);
+  return YamlDocument::parse(text, std::string(name));
+}
+
+/// Replaces the name at `path` by the file that it names.
+Status expand(YamlDocument& document, const std::optional<YamlNode>& value, std::string_view path,
+              std::string_view folder, Reading& reading) {
+  if (!value || value->kind() != YamlNode::Kind::kScalar || value->scalar() == "none") return {};
+  BUSBAR_ASSIGN(const YamlNode file, reading.resolve(*value, folder));
+  return document.replace(path, file);
+}
+
+/// What the node says about `key`, when the cluster itself says nothing.
+Status inherit(YamlDocument& document, std::string_view key, Reading& reading) {
+  const YamlNode root = document.root();
+  const auto node = root.find("node");
+  if (root.find(key) || !node) return {};
+  BUSBAR_ASSIGN(const YamlNode map, reading.resolve(*node, "nodes"));
+  const auto value = map.find(key);
+  return value ? document.replace(key, *value) : Status();
+}
+
+/// Makes the way of `path` walkable.
+Status prepare(YamlDocument& document, std::string_view path, Reading& reading) {
+  const std::size_t end = path.find_first_of(".[");
+  if (end == std::string_view::npos) return {};
+  const std::string_view first = path.substr(0, end), rest = path.substr(end);
+  if (first == "node") return expand(document, document.root().find("node"), "node", "nodes", reading);
+  if (first != "fabric" && first != "protocol" && first != "price") return {};
+  BUSBAR_RETURN_IF_ERROR(inherit(document, first, reading));
+  if (first != "fabric") return {};
+  BUSBAR_RETURN_IF_ERROR(expand(document, document.root().find("fabric"), "fabric", "fabrics", reading));
+  if (!rest.starts_with(".network.")) return {};
+  const auto fabric = document.root().find("fabric");
+  return fabric ? expand(document, fabric->find("network"), "fabric.network", "networks", reading) : Status();
+}
+
+}  // namespace
+
+Result<YamlDocument> cluster_document(std::string_view name, const Overrides& overrides, Reading& reading) {
+  if (name.empty()) return invalid("no cluster named; write a file, a preset such as dgx-h100, or dgx-h100:64");
+  auto document = is_file(name) ? YamlDocument::load(std::string(name)) : preset(name, reading);
+  if (!document.ok()) return document;
+  reading.text += document->text();
+  for (const std::string& set : overrides.set) {
+    const std::size_t equals = set.find('=');
+    if (equals == std::string::npos) return invalid(fmt::format("'{}' has no '='; write PATH=VALUE", set), {"", 0, 0, "--set"});
+    const std::string_view path = std::string_view(set).substr(0, equals);
+    BUSBAR_RETURN_IF_ERROR(prepare(*document, path, reading));
+    BUSBAR_RETURN_IF_ERROR(document->set(path, std::string_view(set).substr(equals + 1)));
+    reading.text += "--set " + set + "\n";
+  }
+  return document;
+}
+
+}  // namespace busbar

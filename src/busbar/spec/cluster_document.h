@@ -1,0 +1,16 @@
+// From the name on the command line to one YAML tree with --set applied. Part of cluster.h's work.
+#pragma once
+
+#include <string_view>
+
+#include "busbar/spec/cluster.h"
+#include "busbar/spec/reading.h"
+
+namespace busbar {
+
+/// The file, or the few lines that a preset stands for ("node: dgx-h100", "nodes: 64"), with --set applied. A name on
+/// the way of a --set path ("fabric" of "fabric.link.rate") is first replaced by the catalogue file it names; a part
+/// that the cluster leaves to its node is first copied from there.
+Result<YamlDocument> cluster_document(std::string_view name, const Overrides& overrides, Reading& reading);
+
+}  // namespace busbar

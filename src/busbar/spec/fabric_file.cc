@@ -1,0 +1,184 @@
+#include "busbar/spec/fabric_file.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <optional>
+
+#include "busbar/base/quantity.h"
+
+namespace busbar {
+namespace {
+
+/// A network's figures before they are laid out: the catalogue's, with the fabric file's own in their place.
+struct Network {
+  std::string name;
+  LinkClass link;
+  bool has_rate = false;
+  std::optional<Duration> link_latency;  ///< as stated; else computed
+  SwitchSpec leaf;
+  Duration switch_latency, nic_latency, per_m;
+};
+
+Status read_link(const YamlNode& map, Reading& reading, Network& out) {
+  MapReader r(map);
+  accept_provenance(r);
+  r.optional("rate", &YamlNode::as_rate, out.link.wire_rate);
+  r.optional("part", &YamlNode::as_string, out.link.part);
+  const auto kind = r.optional("kind"), efficiency = r.optional("efficiency"), latency = r.optional("latency");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (kind) {
+    BUSBAR_ASSIGN(out.link.kind, as_enum(*kind, LinkKind::kIdeal, &name_of, "kind of link"));
+    if (!is_fabric(out.link.kind)) return kind->error("cables of a fabric are infiniband, ethernet or ideal");
+  }
+  if (efficiency) {
+    BUSBAR_ASSIGN(out.link.efficiency, efficiency->as_number(1e-6, 1));
+  }
+  if (latency) {
+    BUSBAR_ASSIGN(out.link_latency, latency->as_duration());
+  }
+  out.has_rate = out.has_rate || map.find("rate").has_value();
+  reading.note(fmt::format("{} {}, {} usable", out.link.part.empty() ? name_of(out.link.kind) : out.link.part,
+                           format_rate(static_cast<double>(per_second(out.link.wire_rate))),
+                           format_rate(static_cast<double>(per_second(out.link.payload_rate())))), map);
+  return {};
+}
+
+Status read_switch(const YamlNode& map, Reading& reading, Network& out) {
+  MapReader r(map);
+  accept_provenance(r);
+  r.optional("part", &YamlNode::as_string, out.leaf.part);
+  r.optional("latency", &YamlNode::as_duration, out.switch_latency);
+  const auto ports = r.optional("ports");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (ports) {
+    BUSBAR_ASSIGN(const std::int64_t n, ports->as_int(2, 1'000'000));
+    out.leaf.ports = static_cast<std::uint32_t>(n);
+  }
+  reading.note(fmt::format("switch {}, {} ports", out.leaf.part, out.leaf.ports), map);
+  return {};
+}
+
+Status read_nic(const YamlNode& map, Reading& reading, Network& out) {
+  std::string part;
+  MapReader r(map);
+  accept_provenance(r);
+  r.optional("part", &YamlNode::as_string, part);
+  r.optional("latency", &YamlNode::as_duration, out.nic_latency);
+  reading.note(fmt::format("NIC {} {}", part, format_duration(out.nic_latency.in_s())), map);
+  return r.finish();
+}
+
+Status read_cable(const YamlNode& map, Network& out) {
+  MapReader r(map);
+  accept_provenance(r);
+  r.optional("latency_per_m", &YamlNode::as_duration, out.per_m);
+  return r.finish();
+}
+
+/// The keys that a network file and a fabric file share.
+Status read_parts(MapReader& r, Reading& reading, Network& out) {
+  const auto link = r.optional("link"), sw = r.optional("switch"), nic = r.optional("nic"), cable = r.optional("cable");
+  if (link) BUSBAR_RETURN_IF_ERROR(read_link(*link, reading, out));
+  if (sw) BUSBAR_RETURN_IF_ERROR(read_switch(*sw, reading, out));
+  if (nic) BUSBAR_RETURN_IF_ERROR(read_nic(*nic, reading, out));
+  if (cable) BUSBAR_RETURN_IF_ERROR(read_cable(*cable, out));
+  return {};
+}
+
+Status read_network(const YamlNode& map, Reading& reading, Network& out) {
+  MapReader r(map);
+  accept_provenance(r);
+  r.optional("name", &YamlNode::as_string, out.name);
+  BUSBAR_RETURN_IF_ERROR(read_parts(r, reading, out));
+  return r.finish();
+}
+
+/// Metres of cable at each tier.
+struct Lengths {
+  double nic = 0, leaf = 0, core = 0;
+};
+
+Status read_lengths(const YamlNode& map, Lengths& out) {
+  constexpr double kLongest = 100'000;  // 100 km: beyond any building
+  MapReader r(map);
+  const auto take = [&](const char* key, double& metres) -> Status {
+    if (const auto n = r.optional(key)) {
+      BUSBAR_ASSIGN(metres, n->as_number(0, kLongest));
+    }
+    return {};
+  };
+  BUSBAR_RETURN_IF_ERROR(take("nic", out.nic));
+  BUSBAR_RETURN_IF_ERROR(take("leaf", out.leaf));
+  BUSBAR_RETURN_IF_ERROR(take("core", out.core));
+  accept_provenance(r);
+  return r.finish();
+}
+
+/// The cable, and half of the time that each of its two devices takes to forward: along a path the halves add up to
+/// every device once.
+LinkClass laid(const Network& n, double metres, Duration device_a, Duration device_b) {
+  LinkClass c = n.link;
+  const auto halves = (device_a.in_ps() + device_b.in_ps()) / 2;
+  const auto wire = std::llround(static_cast<double>(n.per_m.in_ps()) * metres);
+  c.latency = n.link_latency ? *n.link_latency : Duration::ps(halves + wire);
+  return c;
+}
+
+Status read_width(MapReader& r, FabricSpec& spec) {
+  const auto order = r.optional("nic_order"), down = r.optional("leaf_down"), parallel = r.optional("parallel");
+  const auto over = r.optional("oversubscription");
+  if (over) {
+    BUSBAR_ASSIGN(spec.oversubscription, over->as_number(1, 1000));
+  }
+  if (order) {
+    BUSBAR_ASSIGN(const std::size_t i, as_one_of(*order, {"by-node", "dealt"}, "order of NICs"));
+    spec.nic_order = static_cast<NicOrder>(i);
+  }
+  if (down) {
+    BUSBAR_ASSIGN(const std::int64_t n, down->as_int(1, 1'000'000));
+    spec.leaf_down = static_cast<std::uint32_t>(n);
+  }
+  if (parallel) {
+    BUSBAR_ASSIGN(const std::int64_t n, parallel->as_int(1, 1'000'000));
+    spec.parallel = static_cast<std::uint32_t>(n);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
+  FabricFile out;
+  if (node.kind() == YamlNode::Kind::kScalar && node.scalar() == "none") return out;
+  BUSBAR_ASSIGN(const YamlNode map, reading.resolve(node, "fabrics"));
+  Network network;
+  Lengths lengths;
+  MapReader r(map);
+  accept_provenance(r);
+  r.optional("name");
+  const YamlNode kind = r.required("kind");
+  if (!r.ok()) return r.finish().error();
+  BUSBAR_ASSIGN(out.spec.kind, as_enum(kind, FabricKind::kRailOptimised, &name_of, "kind of fabric"));
+  if (const auto named = r.optional("network")) {
+    BUSBAR_ASSIGN(const YamlNode file, reading.resolve(*named, "networks"));
+    BUSBAR_RETURN_IF_ERROR(read_network(file, reading, network));
+  }
+  BUSBAR_RETURN_IF_ERROR(read_parts(r, reading, network));
+  BUSBAR_RETURN_IF_ERROR(read_width(r, out.spec));
+  if (const auto metres = r.optional("cable_m")) BUSBAR_RETURN_IF_ERROR(read_lengths(*metres, lengths));
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (out.spec.kind == FabricKind::kNone) return out;
+  if (!network.has_rate) {
+    return map.error("the fabric has no rate; add 'network: infiniband-ndr', or 'link: {kind: infiniband, rate: 400Gb/s}'");
+  }
+  out.network = network.name.empty() ? name_of(network.link.kind) : network.name;
+  out.spec.leaf = out.spec.spine = out.spec.core = network.leaf;
+  out.spec.nic_link = laid(network, lengths.nic, network.nic_latency, network.switch_latency);
+  out.spec.leaf_link = laid(network, lengths.leaf, network.switch_latency, network.switch_latency);
+  out.spec.core_link = laid(network, lengths.core, network.switch_latency, network.switch_latency);
+  reading.note(fmt::format("fabric {}", name_of(out.spec.kind)), map);
+  return out;
+}
+
+}  // namespace busbar

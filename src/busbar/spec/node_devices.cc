@@ -1,0 +1,126 @@
+#include "busbar/spec/node_devices.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace busbar {
+namespace {
+
+/// One entry of `devices:`.
+struct DeviceGroup {
+  std::string name;
+  std::uint32_t count = 0;  ///< 0: one device without a number
+  DeviceClass device_class;
+  std::vector<std::int16_t> numa;  ///< one for all, or one each
+  bool cabled = true;
+};
+
+/// Local names are words: dots, dashes and globs belong to selectors, a digit at the end to the number.
+Status check_name(const YamlNode& node, const std::string& name, bool numbered) {
+  const bool word = !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (!word) return node.error(fmt::format("'{}' is not a device name; use letters, digits and '_'", name));
+  if (numbered && name.back() >= '0' && name.back() <= '9') {
+    return node.error(fmt::format("'{}' ends with a digit and would get a number behind it", name));
+  }
+  return {};
+}
+
+/// The kind: as stated, else the name where it is the word of a kind.
+Result<DeviceKind> kind_of(const YamlNode& map, const std::string& name) {
+  if (const auto kind = map.find("kind")) return as_enum(*kind, DeviceKind::kSwitch, &name_of, "kind of device");
+  for (int i = 0; i <= static_cast<int>(DeviceKind::kSwitch); ++i) {
+    if (name == name_of(static_cast<DeviceKind>(i))) return static_cast<DeviceKind>(i);
+  }
+  return map.error(fmt::format("the kind of '{}' is not known; add 'kind: gpu', 'kind: nic', ...", name));
+}
+
+/// Memory of a GPU from its catalogue entry.
+Status look_up_gpu(const YamlNode& part, Reading& reading, DeviceClass& out) {
+  BUSBAR_ASSIGN(const YamlNode map, reading.resolve(part, "gpus"));
+  MapReader r(map);
+  for (const char* key : {"name", "kind", "peak", "power", "scale_up", "host"}) r.optional(key);
+  accept_provenance(r);
+  r.required("memory", &YamlNode::as_size, out.memory);
+  r.required("memory_rate", &YamlNode::as_rate, out.memory_rate);
+  reading.note(fmt::format("{} memory", out.part), map);
+  return r.finish();
+}
+
+Status read_numa(const YamlNode& node, std::uint32_t count, std::vector<std::int16_t>& out) {
+  constexpr std::int64_t kMaxNuma = 1023;
+  const auto add = [&](const YamlNode& n) -> Status {
+    BUSBAR_ASSIGN(const std::int64_t number, n.as_int(0, kMaxNuma));
+    out.push_back(static_cast<std::int16_t>(number));
+    return {};
+  };
+  if (node.kind() != YamlNode::Kind::kSequence) return add(node);
+  for (std::size_t i = 0; i < node.size(); ++i) BUSBAR_RETURN_IF_ERROR(add(node.item(i)));
+  if (out.size() != std::max(count, 1u)) {
+    return node.error(fmt::format("{} numbers for {} devices; give one each, or one for all", out.size(), std::max(count, 1u)));
+  }
+  return {};
+}
+
+Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
+  DeviceGroup group;
+  MapReader r(map);
+  accept_provenance(r);
+  r.required("name", &YamlNode::as_string, group.name);
+  const auto count = r.optional("count"), part = r.optional("part"), numa = r.optional("numa");
+  const auto memory = r.optional("memory"), rate = r.optional("memory_rate");
+  r.optional("kind");
+  r.optional("cabled", &YamlNode::as_bool, group.cabled);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (count) {
+    BUSBAR_ASSIGN(const std::int64_t n, count->as_int(1, static_cast<std::int64_t>(kMaxDevices)));
+    group.count = static_cast<std::uint32_t>(n);
+  }
+  BUSBAR_RETURN_IF_ERROR(check_name(*map.find("name"), group.name, group.count > 0));
+  BUSBAR_ASSIGN(group.device_class.kind, kind_of(map, group.name));
+  if (part) {
+    BUSBAR_ASSIGN(group.device_class.part, part->as_string());
+    const bool known = group.device_class.kind == DeviceKind::kGpu && (!memory || !rate);
+    if (known) BUSBAR_RETURN_IF_ERROR(look_up_gpu(*part, reading, group.device_class));
+  }
+  if (memory) {
+    BUSBAR_ASSIGN(group.device_class.memory, memory->as_size());
+  }
+  if (rate) {
+    BUSBAR_ASSIGN(group.device_class.memory_rate, rate->as_rate());
+  }
+  if (numa) BUSBAR_RETURN_IF_ERROR(read_numa(*numa, group.count, group.numa));
+  return group;
+}
+
+void append(const DeviceGroup& group, NodeFile& out) {
+  for (std::uint32_t i = 0; i < std::max(group.count, 1u); ++i) {
+    TemplateDevice device;
+    device.device_class = group.device_class;
+    device.name = group.count > 0 ? fmt::format("{}{}", group.name, i) : group.name;
+    if (!group.numa.empty()) device.numa = group.numa[group.numa.size() > 1 ? i : 0];
+    const auto place = static_cast<std::uint32_t>(out.node.devices.size());
+    if (device.device_class.kind == DeviceKind::kNic && group.cabled) out.nics.push_back(place);
+    if (device.device_class.kind == DeviceKind::kGpu) ++out.gpus;
+    out.node.devices.push_back(std::move(device));
+  }
+  if (group.device_class.kind == DeviceKind::kGpu && out.gpu_part.empty()) out.gpu_part = group.device_class.part;
+}
+
+}  // namespace
+
+Status read_devices(const YamlNode& devices, Reading& reading, NodeFile& out) {
+  if (devices.kind() != YamlNode::Kind::kSequence) return devices.error("expected a list of devices");
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    BUSBAR_ASSIGN(const DeviceGroup group, read_group(devices.item(i), reading));
+    if (out.node.devices.size() + std::max(group.count, 1u) > kMaxDevices) {
+      return devices.item(i).error(fmt::format("more than {} devices in a node", kMaxDevices));
+    }
+    append(group, out);
+  }
+  return {};
+}
+
+}  // namespace busbar

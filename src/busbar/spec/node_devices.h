@@ -1,0 +1,17 @@
+// The `devices:` and `links:` of a node file. Part of node_file.h's work.
+#pragma once
+
+#include "busbar/spec/node_file.h"
+
+namespace busbar {
+
+/// More of either in one cluster is refused: a typing error, not a machine (65,536 GPUs in DGX servers are 350,000).
+inline constexpr std::size_t kMaxDevices = std::size_t{1} << 24;
+inline constexpr std::size_t kMaxLinks = std::size_t{1} << 24;
+
+/// Appends the devices of the list `devices` to `out`.
+Status read_devices(const YamlNode& devices, Reading& reading, NodeFile& out);
+/// Appends the links of the list `links`, whose patterns name devices of `out`.
+Status read_links(const YamlNode& links, Reading& reading, NodeFile& out);
+
+}  // namespace busbar

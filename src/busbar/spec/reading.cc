@@ -1,0 +1,52 @@
+#include "busbar/spec/reading.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/base/quantity.h"
+
+namespace busbar {
+
+Result<YamlNode> Reading::open(std::string_view folder, std::string_view name) {
+  BUSBAR_ASSIGN(const YamlDocument document, catalog.load(folder, name));
+  text += document.text();
+  return document.root();
+}
+
+Result<YamlNode> Reading::resolve(const YamlNode& node, std::string_view folder) {
+  if (node.kind() != YamlNode::Kind::kScalar) return node;
+  auto found = open(folder, node.scalar());
+  if (!found.ok() && found.error().where.file.empty()) found.error().where = node.where();
+  return found;
+}
+
+void Reading::note(std::string what, const YamlNode& map) {
+  std::string from;
+  for (const char* key : {"source", "efficiency_source", "latency_source", "cable_source"}) {
+    if (const auto s = map.find(key)) from += (from.empty() ? "" : "; ") + s->scalar();
+  }
+  if (from.empty()) return;
+  if (const auto c = map.find("confidence")) from += fmt::format(" (confidence {})", c->scalar());
+  std::string line = fmt::format("{}: {}", what, from);
+  if (std::find(sources.begin(), sources.end(), line) == sources.end()) sources.push_back(std::move(line));
+}
+
+void accept_provenance(MapReader& reader) {
+  for (const char* key : {"source", "confidence", "note", "efficiency_source", "latency_source", "cable_source"}) {
+    reader.optional(key);
+  }
+}
+
+Result<std::size_t> as_one_of(const YamlNode& node, const std::vector<std::string>& names, std::string_view what) {
+  BUSBAR_ASSIGN(const std::string word, node.as_string());
+  const auto it = std::find(names.begin(), names.end(), word);
+  if (it != names.end()) return static_cast<std::size_t>(it - names.begin());
+  const std::string near = nearest(word, names);
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return node.error(fmt::format("'{}' is not a {}; {}", word, what,
+                                near.empty() ? "use one of " + list : fmt::format("did you mean '{}'?", near)));
+}
+
+}  // namespace busbar

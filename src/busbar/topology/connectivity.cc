@@ -1,0 +1,89 @@
+#include "busbar/topology/connectivity.h"
+
+#include <fmt/core.h>
+
+#include <numeric>
+#include <vector>
+
+namespace busbar {
+namespace {
+
+/// Disjoint sets of devices (union by lower id, path halving).
+class Webs {
+ public:
+  explicit Webs(std::uint32_t devices) : parent_(devices) { std::iota(parent_.begin(), parent_.end(), 0u); }
+  std::uint32_t find(std::uint32_t d) {
+    while (parent_[d] != d) d = parent_[d] = parent_[parent_[d]];
+    return d;
+  }
+  void join(std::uint32_t a, std::uint32_t b) {
+    a = find(a);
+    b = find(b);
+    if (a < b) parent_[b] = a;
+    else parent_[a] = b;
+  }
+
+ private:
+  std::vector<std::uint32_t> parent_;
+};
+
+/// Joins the ends of every live cable; cables of endpoints only where `with_endpoints`.
+Webs webs_of(const Topology& t, bool with_endpoints) {
+  Webs webs(t.device_count());
+  for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
+    const auto link = static_cast<LinkId>(l);
+    const DeviceId a = t.from(link), b = t.to(link);
+    const bool endpoint = is_endpoint(t.kind(a)) || is_endpoint(t.kind(b));
+    if (!t.failed(link) && (with_endpoints || !endpoint)) webs.join(index(a), index(b));
+  }
+  return webs;
+}
+
+/// Does `gpu` touch the web `root`?
+bool touches(const Topology& t, Webs& webs, DeviceId gpu, std::uint32_t root) {
+  for (const LinkId l : t.out_links(gpu)) {
+    if (webs.find(index(t.to(l))) == root) return true;
+  }
+  return false;
+}
+
+Error cut_off(const Topology& t, DeviceId gpu, const char* how) {
+  return Error{ErrorCode::kUnreachable,
+               fmt::format("{} {}; give it a link that leads to the other GPUs, or take back what failed", t.name(gpu), how),
+               {}};
+}
+
+}  // namespace
+
+Status check_connected(const Topology& t) {
+  const auto gpus = t.gpus();
+  if (gpus.size() < 2) return {};
+  for (const DeviceId g : gpus) {
+    if (t.out_links(g).empty()) return cut_off(t, g, "is disconnected: it has no live link");
+  }
+  Webs webs = webs_of(t, false);
+  std::vector<std::uint32_t> touching(t.device_count(), 0);
+  std::uint32_t best = 0;
+  for (const DeviceId g : gpus) {
+    std::uint32_t last = UINT32_MAX;
+    for (const LinkId l : t.out_links(g)) {
+      const std::uint32_t root = webs.find(index(t.to(l)));
+      if (root == last || is_endpoint(t.kind(t.to(l)))) continue;
+      last = root;
+      if (++touching[root] > touching[best]) best = root;
+    }
+  }
+  if (touching[best] > 0) {
+    for (const DeviceId g : gpus) {
+      if (!touches(t, webs, g, best)) return cut_off(t, g, "cannot reach the other GPUs");
+    }
+    return {};
+  }
+  Webs direct = webs_of(t, true);
+  for (const DeviceId g : gpus) {
+    if (direct.find(index(g)) != direct.find(index(gpus[0]))) return cut_off(t, g, "cannot reach the other GPUs");
+  }
+  return {};
+}
+
+}  // namespace busbar
