@@ -137,6 +137,14 @@ TEST(Chain, JoinsTheTwoHalvesOfARingAllReduceOnly) {
   const Schedule h = build_hierarchical(Collective::kAllReduce, 3, 2).value();
   EXPECT_EQ(phase_runs(h), (std::vector<PhaseRun>{{0, 1}, {1, 3}, {3, 4}}));
   EXPECT_EQ(run_rounds(h, {1, 3}), 4u);
+  for (const auto& change : std::vector<std::function<void(Phase&)>>{
+           [](Phase& p) { p.family = 1; }, [](Phase& p) { p.span = 2; }, [](Phase& p) { p.chunk_base = 5; },
+           [](Phase& p) { p.channel = 1; }, [](Phase& p) { p.pattern = Pattern::kRingReduceScatter; }}) {
+    Schedule other = build_ring(Collective::kAllReduce, 5).value();
+    other.families.push_back(one_group(5));
+    change(other.phases[1]);
+    EXPECT_EQ(phase_runs(other).size(), 2u);
+  }
 }
 
 TEST(Chain, IsNeverBelowTheSimpleBound) {  // DESIGN 4.3: the worst R consecutive edges, or R sends on the slowest
