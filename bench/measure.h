@@ -9,11 +9,11 @@ namespace busbar::bench {
 /// One run. Memory is the maximum resident set as the kernel counts it; it is never below what this harness itself held
 /// when it forked (a few MiB), because the kernel's high-water mark passes through exec.
 struct Usage {
-  double cpu_s = 0;   ///< user + system
+  double cpu_s = 0;  ///< user + system
   double wall_s = 0;
   double peak_mib = 0;
-  int exit_code = 0;  ///< 128 + signal when killed, 127 when the program could not be started
-  std::string output; ///< its stdout
+  int exit_code = 0;   ///< 128 + signal when killed, 127 when the program could not be started
+  std::string output;  ///< its stdout
 };
 
 /// Runs `command` (the program first) and waits. stdin is empty, stderr passes through.

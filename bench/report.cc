@@ -20,7 +20,9 @@ std::string or_dash(const std::optional<double>& value, const char* format) {
   return value ? fmt::format(fmt::runtime(format), *value) : "-";
 }
 
-ordered_json or_null(const std::optional<double>& value) { return value ? ordered_json(*value) : ordered_json(nullptr); }
+ordered_json or_null(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
 
 std::optional<double> percent_off(const Outcome& o) {
   if (!o.predicted_ms || !o.about.closed_form_ms) return std::nullopt;
@@ -73,7 +75,8 @@ void print_table(const std::vector<Outcome>& outcomes, const Machine& m) {
 }
 
 void print_peers(const std::vector<Outcome>& outcomes, const std::string& source) {
-  const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return !o.about.peers.empty(); });
+  const bool any =
+      std::any_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return !o.about.peers.empty(); });
   if (!any) return;
   fmt::print("\nOther simulators, same question\n{:<13} {:<36} {:>8} {:>9} {:>13}\n", "case", "simulator", "cpu s",
              "peak MiB", "predicted ms");
