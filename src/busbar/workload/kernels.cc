@@ -42,7 +42,7 @@ Duration KernelTable::gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t 
     if (s.n == n && s.k == k && m >= s.m_min) share = s.share;
   }
   const double bytes = 2.0 * static_cast<double>(m * k + k * n + m * n) + static_cast<double>(extra_bytes);
-  const double seconds = std::max(flops / (peak_flops_per_s * share), bytes / (memory_bytes_per_s * memory_share));
+  const double seconds = std::max(flops / (peak_flops_per_s * sustained_share * share), bytes / (memory_bytes_per_s * memory_share));
   return duration_from_ps(seconds * kPsPerSecond);
 }
 
@@ -53,7 +53,7 @@ Duration KernelTable::attention_time(std::uint32_t heads, std::uint32_t seq, std
   const double work = static_cast<double>(heads) * sequences * (s / kReferenceSequence);
   const double flops = backward ? kBackwardFlopsRatio * forward_flops : forward_flops;
   const double share = share_at(backward ? attention_backward : attention_forward, work);
-  return duration_from_ps(flops / (peak_flops_per_s * share) * kPsPerSecond);
+  return duration_from_ps(flops / (peak_flops_per_s * sustained_share * share) * kPsPerSecond);
 }
 
 Duration KernelTable::memory_time(double bytes) const {

@@ -31,6 +31,7 @@ struct Contention {
 struct KernelTable {
   std::string name;
   double peak_flops_per_s = 0;                    ///< dense bf16
+  double sustained_share = 1;                     ///< of the curves, on a GPU under load for hours (free constant)
   std::vector<EfficiencyPoint> gemm;              ///< x: FLOPs of the GEMM
   std::vector<MeasuredShape> gemm_shapes;         ///< these go before the curve
   std::vector<EfficiencyPoint> attention_forward; ///< x: heads x sequences x (length / 4096); causal FLOPs

@@ -1,0 +1,170 @@
+#include "busbar/spec/kernels_file.h"
+
+#include <fmt/core.h>
+
+namespace busbar {
+namespace {
+
+constexpr double kTera = 1e12, kGiga = 1e9;
+
+class KernelReader {
+ public:
+  explicit KernelReader(const YamlDocument& document) : reader_(document.root()) { table.text = document.text(); }
+
+  /// {value: ..., source: ..., confidence: ...}
+  template <typename T, typename F>
+  void figure(const char* key, F convert, T& out) {
+    const YamlNode node = reader_.required(key);
+    if (!reader_.ok()) return;
+    MapReader inner(node);
+    inner.required("value", convert, out);
+    note(key, inner.ok() ? node.find("value")->scalar() : std::string(), inner);
+    close(inner);
+  }
+  void number(const char* key, double low, double high, double& out) {
+    const YamlNode node = reader_.required(key);
+    if (!reader_.ok()) return;
+    MapReader inner(node);
+    take(inner, "value", low, high, out);
+    note(key, inner.ok() ? node.find("value")->scalar() : std::string(), inner);
+    close(inner);
+  }
+  void curve(const char* key, const char* x_key, double x_scale, std::vector<EfficiencyPoint>& out) {
+    rows(key, "points", [&](MapReader& row) {
+      EfficiencyPoint p;
+      take(row, x_key, 1e-6, 1e9, p.x);
+      take(row, "share", 0.001, 1, p.share);
+      p.x *= x_scale;
+      if (row.ok() && !out.empty() && p.x <= out.back().x) row.fail(not_rising(x_key));
+      out.push_back(p);
+    });
+  }
+  void shapes() {
+    if (!reader_.optional("gemm_shapes")) return;
+    rows("gemm_shapes", "shapes", [&](MapReader& row) {
+      double n = 0, k = 0, m = 0, share = 0;
+      take(row, "n", 1, 1e9, n);
+      take(row, "k", 1, 1e9, k);
+      take(row, "rows", 1, 1e9, m);
+      take(row, "share", 0.001, 1, share);
+      table.gemm_shapes.push_back({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(k),
+                                   static_cast<std::uint32_t>(m), share});
+    });
+  }
+  void contention() {
+    group("contention", [&](MapReader& inner) {
+      take(inner, "tp", 0, 0.3, table.contention.tp);
+      take(inner, "dp", 0, 0.3, table.contention.dp);
+      take(inner, "pp", 0, 0.3, table.contention.pp);
+    });
+  }
+  void band() {
+    group("band", [&](MapReader& inner) {
+      take(inner, "low_percent", -100, 0, table.band_low_percent);
+      take(inner, "high_percent", 0, 1000, table.band_high_percent);
+    });
+    if (!table.sources.empty()) table.band_basis = last_source_;
+  }
+  void name() { reader_.required("name", &YamlNode::as_string, table.name); }
+  Status finish() { return reader_.finish(); }
+  KernelTable table;
+
+ private:
+  static void take(MapReader& from, const char* key, double low, double high, double& out) {
+    const YamlNode node = from.required(key);
+    if (!from.ok()) return;
+    const Result<double> value = node.as_number(low, high);
+    if (value.ok()) {
+      out = *value;
+    } else {
+      from.fail(value.error());
+    }
+  }
+  Error not_rising(const char* x_key) const {
+    return invalid(fmt::format("'{}' must rise from point to point", x_key), at_);
+  }
+  template <typename F>
+  void group(const char* key, F read) {
+    const YamlNode node = reader_.required(key);
+    if (!reader_.ok()) return;
+    at_ = node.where();
+    MapReader inner(node);
+    read(inner);
+    note(key, "", inner);
+    close(inner);
+  }
+  template <typename F>
+  void rows(const char* key, const char* list_key, F read_row) {
+    group(key, [&](MapReader& inner) {
+      const YamlNode list = inner.required(list_key);
+      if (inner.ok() && list.size() == 0) inner.fail(list.error("needs at least one entry"));
+      for (std::size_t i = 0; inner.ok() && i < list.size(); ++i) {
+        at_ = list.item(i).where();
+        MapReader row(list.item(i));
+        read_row(row);
+        const Status status = row.finish();
+        if (!status.ok()) inner.fail(status.error());
+      }
+    });
+  }
+  /// Every figure has a source.
+  void note(const char* key, const std::string& value, MapReader& inner) {
+    std::string confidence = "high";
+    inner.required("source", &YamlNode::as_string, last_source_);
+    inner.optional("confidence", &YamlNode::as_string, confidence);
+    table.sources.push_back(fmt::format("{}{}{}: {} (confidence {})", key, value.empty() ? "" : " ", value, last_source_,
+                                        confidence));
+  }
+  void close(MapReader& inner) {
+    const Status status = inner.finish();
+    if (!status.ok()) reader_.fail(status.error());
+  }
+
+  MapReader reader_;
+  Where at_;
+  std::string last_source_;
+};
+
+}  // namespace
+
+Result<KernelTable> read_kernels(const YamlDocument& document) {
+  KernelReader r(document);
+  KernelTable& t = r.table;
+  BytesPerSecond memory{};
+  r.name();
+  r.number("peak_bf16_tflops", 0.001, 1e6, t.peak_flops_per_s);
+  r.number("sustained_share", 0.1, 1, t.sustained_share);
+  r.figure("memory_rate", &YamlNode::as_rate, memory);
+  r.number("memory_share", 0.01, 1, t.memory_share);
+  r.curve("gemm", "gflop", kGiga, t.gemm);
+  r.shapes();
+  r.curve("attention_forward", "heads_x_4096", 1, t.attention_forward);
+  r.curve("attention_backward", "heads_x_4096", 1, t.attention_backward);
+  r.figure("launch", &YamlNode::as_duration, t.launch);
+  r.number("optimizer_bytes_per_parameter", 0, 1000, t.optimizer_bytes_per_parameter);
+  r.contention();
+  r.figure("step_overhead", &YamlNode::as_duration, t.step_overhead);
+  r.band();
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  t.peak_flops_per_s *= kTera;
+  t.memory_bytes_per_s = static_cast<double>(per_second(memory));
+  return t;
+}
+
+Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catalog) {
+  std::string name(gpu_part);
+  while (!catalog.has("kernels", name)) {
+    const std::size_t dash = name.rfind('-');
+    if (dash == std::string::npos) {
+      std::string known;
+      for (const std::string& k : catalog.names("kernels")) known += (known.empty() ? "" : ", ") + k;
+      return Error{ErrorCode::kNotFound,
+                   fmt::format("kernel times of GPU '{}' are not known; known are {}", gpu_part, known), {}};
+    }
+    name.resize(dash);
+  }
+  BUSBAR_ASSIGN(const YamlDocument document, catalog.load("kernels", name));
+  return read_kernels(document);
+}
+
+}  // namespace busbar

@@ -1,0 +1,19 @@
+// Kernel times of a GPU from YAML: catalog/kernels/.
+#pragma once
+
+#include <string_view>
+
+#include "busbar/base/yaml.h"
+#include "busbar/spec/catalog.h"
+#include "busbar/workload/kernels.h"
+
+namespace busbar {
+
+/// Reads one table. Every figure must name its source; unknown keys are refused.
+Result<KernelTable> read_kernels(const YamlDocument& document);
+
+/// The table of a GPU by its catalogue name: "h100-sxm"; "a100-sxm-80" is found as "a100-sxm".
+/// Error kNotFound says that this GPU's kernels are not known.
+Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catalog);
+
+}  // namespace busbar

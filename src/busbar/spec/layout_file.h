@@ -1,0 +1,25 @@
+// A layout from YAML and from flags.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "busbar/base/yaml.h"
+#include "busbar/workload/layout.h"
+
+namespace busbar {
+
+/// What a command line may say about a layout; what is given wins over the file.
+struct LayoutFlags {
+  std::optional<std::int64_t> tp, pp, vpp, dp, cp, ep, seq, micro_batch, global_batch, zero;
+  std::optional<std::string> precision, recompute;
+};
+
+/// Reads one layout; degrees are checked against model and machine later, by resolve_layout(). Unknown keys are refused.
+Result<LayoutSpec> read_layout(const YamlNode& node);
+
+/// Puts flags over `layout`. Errors name the flag.
+Status apply_flags(const LayoutFlags& flags, LayoutSpec& layout);
+
+}  // namespace busbar

@@ -1,0 +1,23 @@
+// A model from YAML: a catalogue name, a file, or a map inside a scenario.
+#pragma once
+
+#include <string_view>
+
+#include "busbar/base/yaml.h"
+#include "busbar/spec/catalog.h"
+#include "busbar/workload/model.h"
+
+namespace busbar {
+
+/// Reads and checks one model. Unknown keys are refused.
+Result<ModelSpec> read_model(const YamlNode& node);
+
+/// The document that `name` names: a file when it looks like a path (relative to `directory`), else an entry of the
+/// catalogue's `folder`.
+Result<YamlDocument> find_document(std::string_view folder, std::string_view name, const std::string& directory,
+                                   const Catalog& catalog);
+
+/// Whether `name` is meant as a file: it has a slash or ends in .yaml or .yml.
+bool looks_like_file(std::string_view name);
+
+}  // namespace busbar

@@ -1,0 +1,178 @@
+#include "busbar/spec/scenario.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "busbar/spec/model_file.h"
+
+namespace busbar {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// --set as typed, by what it concerns; paths without their first word.
+struct Settings {
+  using List = std::vector<std::pair<std::string, std::string>>;
+  List model, layout;
+  Overrides cluster;
+};
+
+Error flag_error(const char* flag, std::string message) {
+  Where where;
+  where.path = flag;
+  return invalid(std::move(message), where);
+}
+
+Result<Settings> sort_settings(const Overrides& overrides) {
+  Settings out;
+  out.cluster.degrade = overrides.degrade;
+  out.cluster.fail = overrides.fail;
+  for (const std::string& set : overrides.set) {
+    const std::size_t equals = set.find('='), dot = set.find('.');
+    const std::string head = set.substr(0, dot);
+    if (equals == std::string::npos || dot == std::string::npos || dot > equals) {
+      return flag_error("--set", fmt::format("'{}' is not model.KEY=VALUE, layout.KEY=VALUE or cluster.KEY=VALUE", set));
+    }
+    const std::string key = set.substr(dot + 1, equals - dot - 1), value = set.substr(equals + 1);
+    if (head == "model") {
+      out.model.emplace_back(key, value);
+    } else if (head == "layout") {
+      out.layout.emplace_back(key, value);
+    } else if (head == "cluster") {
+      out.cluster.set.push_back(set.substr(dot + 1));
+    } else {
+      return flag_error("--set", fmt::format("'{}' starts with none of model., layout., cluster.", set));
+    }
+  }
+  return out;
+}
+
+Status apply(const Settings::List& settings, const std::string& prefix, YamlDocument& document) {
+  for (const auto& [key, value] : settings) BUSBAR_RETURN_IF_ERROR(document.set(prefix + key, value));
+  return {};
+}
+
+std::string text_of(const Settings::List& settings) {
+  std::string out;
+  for (const auto& [key, value] : settings) out += key + "=" + value + "\n";
+  return out;
+}
+
+Status read_named_model(const std::string& name, const std::string& directory, const Settings& settings,
+                        const Catalog& catalog, Scenario& out) {
+  BUSBAR_ASSIGN(YamlDocument document, find_document("models", name, directory, catalog));
+  BUSBAR_RETURN_IF_ERROR(apply(settings.model, "", document));
+  BUSBAR_ASSIGN(out.model, read_model(document.root()));
+  out.text += document.text() + text_of(settings.model);
+  return {};
+}
+
+Status read_named_layout(const std::string& name, const std::string& directory, const Settings& settings,
+                         const Catalog& catalog, Scenario& out) {
+  BUSBAR_ASSIGN(YamlDocument document, find_document("layouts", name, directory, catalog));
+  BUSBAR_RETURN_IF_ERROR(apply(settings.layout, "", document));
+  BUSBAR_ASSIGN(out.layout, read_layout(document.root()));
+  out.text += document.text() + text_of(settings.layout);
+  return {};
+}
+
+/// A cluster file beside the scenario is meant relative to it.
+std::string cluster_name(const std::string& name, const std::string& directory) {
+  if (!looks_like_file(name) || fs::path(name).is_absolute()) return name;
+  return (fs::path(directory) / name).lexically_normal().string();
+}
+
+Status read_model_part(const std::optional<YamlNode>& node, const std::string& directory, const ScenarioFlags& flags,
+                       const Settings& settings, const Catalog& catalog, Scenario& out) {
+  if (!flags.model.empty()) return read_named_model(flags.model, "", settings, catalog, out);
+  if (!node) return flag_error("--model", "no model is named; give a catalogue name or a file");
+  if (node->kind() == YamlNode::Kind::kMap) {
+    BUSBAR_ASSIGN(out.model, read_model(*node));
+    return {};
+  }
+  BUSBAR_ASSIGN(const std::string name, node->as_string());
+  return read_named_model(name, directory, settings, catalog, out);
+}
+
+Status read_layout_part(const std::optional<YamlNode>& node, const std::string& directory, const ScenarioFlags& flags,
+                        const Settings& settings, const Catalog& catalog, Scenario& out) {
+  if (!flags.layout.empty()) {
+    BUSBAR_RETURN_IF_ERROR(read_named_layout(flags.layout, "", settings, catalog, out));
+  } else if (node && node->kind() == YamlNode::Kind::kMap) {
+    BUSBAR_ASSIGN(out.layout, read_layout(*node));
+  } else if (node) {
+    BUSBAR_ASSIGN(const std::string name, node->as_string());
+    BUSBAR_RETURN_IF_ERROR(read_named_layout(name, directory, settings, catalog, out));
+  }
+  return apply_flags(flags.degrees, out.layout);
+}
+
+bool is_map(const YamlDocument& document, const char* key) {
+  const auto node = document.root().find(key);
+  return node && node->kind() == YamlNode::Kind::kMap;
+}
+
+/// Flags decide the result as much as files do.
+std::string text_of(const ScenarioFlags& f) {
+  std::string out = f.cluster + '\n' + f.model + '\n' + f.layout + '\n';
+  const LayoutFlags& d = f.degrees;
+  for (const auto& v : {d.tp, d.pp, d.vpp, d.dp, d.cp, d.ep, d.seq, d.micro_batch, d.global_batch, d.zero}) {
+    out += v ? std::to_string(*v) + ' ' : "- ";
+  }
+  return out + d.precision.value_or("-") + ' ' + d.recompute.value_or("-") + '\n';
+}
+
+}  // namespace
+
+Result<Scenario> load_scenario(const std::string& path, const ScenarioFlags& flags, const Overrides& overrides,
+                               const Catalog& catalog) {
+  BUSBAR_ASSIGN(const Settings settings, sort_settings(overrides));
+  BUSBAR_ASSIGN(YamlDocument document, YamlDocument::load(path));
+  const std::string directory = fs::path(path).parent_path().string();
+  if (flags.model.empty() && is_map(document, "model")) {
+    BUSBAR_RETURN_IF_ERROR(apply(settings.model, "model.", document));
+  }
+  if (flags.layout.empty() && is_map(document, "layout")) {
+    BUSBAR_RETURN_IF_ERROR(apply(settings.layout, "layout.", document));
+  }
+  Scenario out;
+  out.cluster_overrides = settings.cluster;
+  out.text = document.text() + text_of(settings.model) + text_of(settings.layout) + text_of(flags);
+  MapReader reader(document.root());
+  if (flags.cluster.empty()) {
+    reader.required("cluster", &YamlNode::as_string, out.cluster);
+  } else {
+    reader.optional("cluster");
+  }
+  const auto model = reader.optional("model"), layout = reader.optional("layout");
+  BUSBAR_RETURN_IF_ERROR(reader.finish());
+  out.cluster = flags.cluster.empty() ? cluster_name(out.cluster, directory) : flags.cluster;
+  BUSBAR_RETURN_IF_ERROR(read_model_part(model, directory, flags, settings, catalog, out));
+  BUSBAR_RETURN_IF_ERROR(read_layout_part(layout, directory, flags, settings, catalog, out));
+  return out;
+}
+
+Result<Scenario> scenario_from_flags(const ScenarioFlags& flags, const Overrides& overrides, const Catalog& catalog) {
+  BUSBAR_ASSIGN(const Settings settings, sort_settings(overrides));
+  if (flags.cluster.empty()) {
+    return flag_error("--cluster", "no machine is named; give a preset (dgx-h100:64) or a file");
+  }
+  Scenario out;
+  out.cluster = flags.cluster;
+  out.cluster_overrides = settings.cluster;
+  out.text = text_of(flags) + text_of(settings.model) + text_of(settings.layout);
+  BUSBAR_RETURN_IF_ERROR(read_model_part(std::nullopt, "", flags, settings, catalog, out));
+  if (flags.layout.empty() && !settings.layout.empty()) {
+    BUSBAR_ASSIGN(YamlDocument document, YamlDocument::parse("{}", "--set"));
+    BUSBAR_RETURN_IF_ERROR(apply(settings.layout, "", document));
+    BUSBAR_ASSIGN(out.layout, read_layout(document.root()));
+  }
+  BUSBAR_RETURN_IF_ERROR(read_layout_part(std::nullopt, "", flags, settings, catalog, out));
+  return out;
+}
+
+}  // namespace busbar

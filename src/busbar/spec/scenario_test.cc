@@ -1,0 +1,108 @@
+#include "busbar/spec/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include "busbar/spec/kernels_file.h"
+#include "busbar/spec/model_file.h"
+
+namespace busbar {
+namespace {
+
+TEST(ModelFile, EveryCatalogueModelHasItsPublishedSize) {
+  const Catalog catalog;
+  const std::pair<const char*, double> sizes[] = {{"llama3-70b", 70.55e9}, {"llama3-8b", 8.03e9},
+                                                  {"gpt3-175b", 174.6e9}, {"nemotron4-15b", 15.6e9},
+                                                  {"nemotron4-340b", 341e9}};
+  for (const auto& [name, parameters] : sizes) {
+    const auto document = catalog.load("models", name);
+    ASSERT_TRUE(document.ok()) << document.error().text();
+    const auto model = read_model(document->root());
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    EXPECT_FALSE(model->source.empty()) << name;
+    EXPECT_NEAR(static_cast<double>(parameter_count(*model)), parameters, 0.005 * parameters) << name;
+  }
+}
+
+TEST(KernelsFile, EveryTableReadsAndEveryFigureHasASource) {
+  const Catalog catalog;
+  for (const char* part : {"h100-sxm", "a100-sxm-80", "a100-sxm-40"}) {
+    const auto table = load_kernels(part, catalog);
+    ASSERT_TRUE(table.ok()) << table.error().text();
+    EXPECT_GE(table->sources.size(), 11u);
+    for (const std::string& line : table->sources) EXPECT_NE(line.find(": "), std::string::npos) << line;
+  }
+}
+
+TEST(KernelsFile, AFigureWithoutSourceIsRefused) {
+  const auto document = YamlDocument::parse("name: x\npeak_bf16_tflops: {value: 989}\n", "x.yaml");
+  ASSERT_TRUE(document.ok());
+  const auto table = read_kernels(*document);
+  ASSERT_FALSE(table.ok());
+  EXPECT_NE(table.error().text().find("source"), std::string::npos) << table.error().text();
+}
+
+TEST(KernelsFile, AnUnknownGpuIsNamedWithWhatIsKnown) {
+  const auto table = load_kernels("b200", Catalog());
+  ASSERT_FALSE(table.ok());
+  EXPECT_NE(table.error().text().find("h100-sxm"), std::string::npos) << table.error().text();
+}
+
+TEST(Scenario, TheMainJobsReadAsTheyAreMeant) {
+  const Catalog catalog;
+  const auto flat = load_scenario("examples/llama3-70b-512xh100.yaml", {}, {}, catalog);
+  ASSERT_TRUE(flat.ok()) << flat.error().text();
+  EXPECT_EQ(flat->cluster, "dgx-h100:64");
+  const auto layout = resolve_layout(flat->layout, flat->model, 512);
+  ASSERT_TRUE(layout.ok()) << layout.error().text();
+  EXPECT_EQ(layout->micro_batches(), 16u);
+  const auto piped = load_scenario("examples/llama3-70b-512xh100-pp4.yaml", {}, {}, catalog);
+  ASSERT_TRUE(piped.ok()) << piped.error().text();
+  const auto piped_layout = resolve_layout(piped->layout, piped->model, 512);
+  ASSERT_TRUE(piped_layout.ok()) << piped_layout.error().text();
+  EXPECT_EQ(piped_layout->micro_batches(), 64u);
+  EXPECT_EQ(piped_layout->vpp, 5u);
+}
+
+TEST(Scenario, FlagsAndSettingsWinOverTheFile) {
+  ScenarioFlags flags;
+  flags.degrees.tp = 4;
+  flags.cluster = "dgx-h100:32";
+  Overrides overrides;
+  overrides.set = {"layout.seq=8192", "model.layers=40", "cluster.fabric.rate=200Gb/s"};
+  const auto s = load_scenario("examples/llama3-70b-512xh100.yaml", flags, overrides, Catalog());
+  ASSERT_TRUE(s.ok()) << s.error().text();
+  EXPECT_EQ(s->layout.tp, 4u);
+  EXPECT_EQ(s->layout.seq, 8192u);
+  EXPECT_EQ(s->model.layers, 40u);
+  EXPECT_EQ(s->cluster, "dgx-h100:32");
+  EXPECT_EQ(s->cluster_overrides.set, std::vector<std::string>{"fabric.rate=200Gb/s"});
+  EXPECT_EQ(s->layout.place("tp").path, "--tp");
+}
+
+TEST(Scenario, AllFromFlags) {
+  ScenarioFlags flags;
+  flags.cluster = "dgx-h100";
+  flags.model = "llama3-8b";
+  flags.degrees.tp = 8;
+  const auto s = scenario_from_flags(flags, {}, Catalog());
+  ASSERT_TRUE(s.ok()) << s.error().text();
+  EXPECT_EQ(s->model.hidden, 4096u);
+  flags.model.clear();
+  EXPECT_FALSE(scenario_from_flags(flags, {}, Catalog()).ok());
+}
+
+TEST(Scenario, ErrorsNamePlaceAndRemedy) {
+  const auto parse = [](const char* text) { return read_layout(YamlDocument::parse(text, "job.yaml").value().root()); };
+  const std::pair<const char*, const char*> cases[] = {
+      {"{tp: 8, recompute: full}", "use none or selective"}, {"{tp: -1}", "tp"}, {"{tpp: 8}", "tp"},
+      {"{precision: fp4}", "bf16"}, {"{cp: 2}", "cp"}, {"{gradient_bytes: 3}", "gradients"}};
+  for (const auto& [text, part] : cases) {
+    const auto layout = parse(text);
+    ASSERT_FALSE(layout.ok()) << text;
+    EXPECT_NE(layout.error().text().find("job.yaml:1:"), std::string::npos) << layout.error().text();
+    EXPECT_NE(layout.error().text().find(part), std::string::npos) << layout.error().text();
+  }
+}
+
+}  // namespace
+}  // namespace busbar
