@@ -1,0 +1,38 @@
+#include "busbar/step/metrics.h"
+
+namespace busbar {
+namespace {
+
+constexpr double kSecondsPerHour = 3600, kHoursPerDay = 24, kTera = 1e12, kMillion = 1e6;
+
+double tokens_per_step(const LayoutSpec& l) { return static_cast<double>(l.global_batch) * l.seq; }
+
+}  // namespace
+
+StepMetrics step_metrics(const ModelSpec& model, const LayoutSpec& layout, Duration step_time, double peak_flops_per_s) {
+  const double rate = tokens_per_step(layout) / (step_time.in_s() * layout.ranks());
+  const ModelFlops flops = flops_per_token(model, layout.seq);
+  StepMetrics m;
+  m.tokens_per_s_per_gpu = rate;
+  m.model_tflops_per_gpu = rate * flops.causal / kTera;
+  m.model_tflops_per_gpu_full_attention = rate * flops.full_attention / kTera;
+  m.mfu = rate * flops.causal / peak_flops_per_s;
+  m.mfu_full_attention = rate * flops.full_attention / peak_flops_per_s;
+  return m;
+}
+
+double scaling_efficiency(Duration step_time, Duration single_replica_time) {
+  return single_replica_time.in_s() / step_time.in_s();  // tokens per GPU and step are the same
+}
+
+StepCost step_cost(const LayoutSpec& layout, Duration step_time, double usd_per_gpu_hour) {
+  const double usd_per_hour = usd_per_gpu_hour * layout.ranks();
+  StepCost c;
+  c.usd_per_step = usd_per_hour * step_time.in_s() / kSecondsPerHour;
+  c.usd_per_million_tokens = c.usd_per_step / tokens_per_step(layout) * kMillion;
+  c.usd_per_day = usd_per_hour * kHoursPerDay;
+  c.usd_per_day_per_percent = 0.01 * c.usd_per_day;
+  return c;
+}
+
+}  // namespace busbar
