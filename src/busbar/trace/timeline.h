@@ -11,6 +11,8 @@ namespace busbar {
 
 enum class SpanId : std::uint32_t {};
 enum class TrackId : std::uint32_t {};
+inline constexpr SpanId kNoSpan{0xffff'ffffu};
+inline constexpr std::uint32_t kNoString = 0xffff'ffffu;
 
 /// A row of the picture: "stage 0 / compute".
 struct Track {
@@ -23,8 +25,8 @@ struct Span {
   std::uint32_t category = 0; ///< index into Timeline::strings: "compute", "tp", ...
   SimTime start;
   Duration duration;
-  SpanId cause = static_cast<SpanId>(0xffff'ffffu);  ///< the span whose end let this one start
-  std::uint32_t bound_by = 0xffff'ffffu;             ///< index into Timeline::strings, or none
+  SpanId cause = kNoSpan;              ///< the span whose end let this one start: an index into Timeline::spans
+  std::uint32_t bound_by = kNoString;  ///< index into Timeline::strings, or none
 };
 
 /// What one directed link carried over the run.
@@ -32,6 +34,7 @@ struct LinkLoad {
   std::uint32_t link = 0;  ///< LinkId of the topology that was simulated
   std::uint64_t bytes = 0;
   double utilisation = 0;  ///< bytes / (payload rate x length of the run), 0..1
+  std::uint32_t name = kNoString;  ///< index into Timeline::strings: "leaf3 -> spine1", or none
 };
 
 struct Timeline {
