@@ -62,14 +62,14 @@ Status check_connected(const Topology& t) {
     if (t.out_links(g).empty()) return cut_off(t, g, "is disconnected: it has no live link");
   }
   Webs webs = webs_of(t, false);
-  std::vector<std::uint32_t> touching(t.device_count(), 0);
+  std::vector<std::uint32_t> touching(t.device_count(), 0);          // GPUs, per root of a web
+  std::vector<DeviceId> counted(t.device_count(), kNone<DeviceId>);  // the last of them
   std::uint32_t best = 0;
   for (const DeviceId g : gpus) {
-    std::uint32_t last = UINT32_MAX;
     for (const LinkId l : t.out_links(g)) {
       const std::uint32_t root = webs.find(index(t.to(l)));
-      if (root == last || is_endpoint(t.kind(t.to(l)))) continue;
-      last = root;
+      if (counted[root] == g || is_endpoint(t.kind(t.to(l)))) continue;
+      counted[root] = g;
       if (++touching[root] > touching[best]) best = root;
     }
   }
