@@ -50,7 +50,8 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
   T& value() & { BUSBAR_CHECK(ok()) << error().text(); return std::get<0>(v_); }
   const T& value() const& { BUSBAR_CHECK(ok()) << std::get<1>(v_).text(); return std::get<0>(v_); }
-  T&& value() && { BUSBAR_CHECK(ok()) << std::get<1>(v_).text(); return std::get<0>(std::move(v_)); }
+  /// By value, so that `for (x : f().value())` is safe.
+  T value() && { BUSBAR_CHECK(ok()) << std::get<1>(v_).text(); return std::get<0>(std::move(v_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
