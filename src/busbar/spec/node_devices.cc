@@ -95,7 +95,25 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   return group;
 }
 
+/// "gpu3" as ("gpu", "3"): names are equal when both parts are.
+std::pair<std::string_view, std::string_view> stem_and_number(std::string_view name) {
+  std::size_t end = name.size();
+  while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') --end;
+  return {name.substr(0, end), name.substr(end)};
+}
+
+/// Would a device of `a` and one of `b` have the same name?
+bool collide(const DeviceGroup& a, const DeviceGroup& b) {
+  if (a.count == 0 && b.count == 0) return a.name == b.name;
+  if (a.count > 0 && b.count > 0) return a.name == b.name;  // both have number 0
+  const DeviceGroup& many = a.count > 0 ? a : b;
+  const auto [stem, number] = stem_and_number(a.count > 0 ? b.name : a.name);
+  if (stem != many.name || number.empty() || (number.size() > 1 && number[0] == '0')) return false;
+  return number.size() < 9 && std::stoul(std::string(number)) < many.count;
+}
+
 void append(const DeviceGroup& group, NodeFile& out) {
+  out.node.devices.reserve(out.node.devices.size() + std::max(group.count, 1u));
   for (std::uint32_t i = 0; i < std::max(group.count, 1u); ++i) {
     TemplateDevice device;
     device.device_class = group.device_class;
@@ -113,12 +131,19 @@ void append(const DeviceGroup& group, NodeFile& out) {
 
 Status read_devices(const YamlNode& devices, Reading& reading, NodeFile& out) {
   if (devices.kind() != YamlNode::Kind::kSequence) return devices.error("expected a list of devices");
+  std::vector<DeviceGroup> groups;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    BUSBAR_ASSIGN(const DeviceGroup group, read_group(devices.item(i), reading));
+    BUSBAR_ASSIGN(DeviceGroup group, read_group(devices.item(i), reading));
     if (out.node.devices.size() + std::max(group.count, 1u) > kMaxDevices) {
       return devices.item(i).error(fmt::format("more than {} devices in a node", kMaxDevices));
     }
+    for (const DeviceGroup& other : groups) {
+      if (!collide(group, other)) continue;
+      return devices.item(i).error(fmt::format("two devices would be called '{}{}'; names are unique in a node",
+                                               group.name, group.count > 0 && other.count > 0 ? "0" : ""));
+    }
     append(group, out);
+    groups.push_back(std::move(group));
   }
   return {};
 }

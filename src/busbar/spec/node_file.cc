@@ -1,9 +1,5 @@
 #include "busbar/spec/node_file.h"
 
-#include <fmt/core.h>
-
-#include <unordered_set>
-
 #include "busbar/spec/node_devices.h"
 
 namespace busbar {
@@ -22,10 +18,6 @@ Result<NodeFile> read_node(const YamlNode& map, Reading& reading) {
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_RETURN_IF_ERROR(read_devices(devices, reading, out));
   if (out.gpus == 0) return devices.error("there is no GPU among the devices; add {name: gpu, count: 8}");
-  std::unordered_set<std::string_view> seen;
-  for (const TemplateDevice& d : out.node.devices) {
-    if (!seen.insert(d.name).second) return devices.error(fmt::format("two devices are called '{}'", d.name));
-  }
   if (links) BUSBAR_RETURN_IF_ERROR(read_links(*links, reading, out));
   return out;
 }

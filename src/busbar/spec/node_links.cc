@@ -11,22 +11,16 @@
 namespace busbar {
 namespace {
 
-using Places = std::unordered_map<std::string_view, std::uint32_t>;  ///< by local name; never iterated
-
 struct Pair {
   std::uint32_t a, b;
 };
 
 /// Places whose name matches the glob, ascending; an error at `pattern` when there are none.
-Result<std::vector<std::uint32_t>> matching(const YamlNode& pattern, const NodeTemplate& node, const Places& places) {
+Result<std::vector<std::uint32_t>> matching(const YamlNode& pattern, const NodeTemplate& node) {
   BUSBAR_ASSIGN(const std::string glob, pattern.as_string());
   std::vector<std::uint32_t> out;
-  if (!is_glob(glob)) {
-    if (const auto it = places.find(glob); it != places.end()) out.push_back(it->second);
-  } else {
-    for (std::uint32_t i = 0; i < node.devices.size(); ++i) {
-      if (matches_glob(glob, node.devices[i].name)) out.push_back(i);
-    }
+  for (std::uint32_t i = 0; i < node.devices.size(); ++i) {
+    if (matches_glob(glob, node.devices[i].name)) out.push_back(i);
   }
   if (!out.empty()) return out;
   std::vector<std::string> names;
@@ -40,14 +34,16 @@ Result<std::vector<std::uint32_t>> matching(const YamlNode& pattern, const NodeT
 }
 
 /// "gpu#" with "nic#": gpu0-nic0, gpu1-nic1, ... Every number of the first must exist in the second.
-Result<std::vector<Pair>> numbered_pairs(const YamlNode& first, const YamlNode& second, const NodeTemplate& node,
-                                         const Places& places) {
+Result<std::vector<Pair>> numbered_pairs(const YamlNode& first, const YamlNode& second, const NodeTemplate& node) {
   const std::string a = first.scalar(), b = second.scalar();
   const std::size_t at = a.find('#'), there = b.find('#');
   if (at == std::string::npos || there == std::string::npos) {
     return (at == std::string::npos ? first : second).error("'#' stands for the same number in both names; write it in both");
   }
   const std::string_view before = std::string_view(a).substr(0, at), after = std::string_view(a).substr(at + 1);
+  std::unordered_map<std::string_view, std::uint32_t> places;  // by local name; never iterated
+  places.reserve(node.devices.size());
+  for (std::uint32_t i = 0; i < node.devices.size(); ++i) places.emplace(node.devices[i].name, i);
   std::vector<Pair> out;
   for (std::uint32_t i = 0; i < node.devices.size(); ++i) {
     std::string_view name = node.devices[i].name;
@@ -65,14 +61,14 @@ Result<std::vector<Pair>> numbered_pairs(const YamlNode& first, const YamlNode& 
   return out;
 }
 
-Result<std::vector<Pair>> pairs_of(const YamlNode& between, const NodeTemplate& node, const Places& places) {
+Result<std::vector<Pair>> pairs_of(const YamlNode& between, const NodeTemplate& node) {
   if (between.kind() != YamlNode::Kind::kSequence || between.size() != 2) {
     return between.error("expected two device names, for example [gpu*, nvswitch0]");
   }
   const YamlNode first = between.item(0), second = between.item(1);
-  if ((first.scalar() + second.scalar()).find('#') != std::string::npos) return numbered_pairs(first, second, node, places);
-  BUSBAR_ASSIGN(const std::vector<std::uint32_t> left, matching(first, node, places));
-  BUSBAR_ASSIGN(const std::vector<std::uint32_t> right, matching(second, node, places));
+  if ((first.scalar() + second.scalar()).find('#') != std::string::npos) return numbered_pairs(first, second, node);
+  BUSBAR_ASSIGN(const std::vector<std::uint32_t> left, matching(first, node));
+  BUSBAR_ASSIGN(const std::vector<std::uint32_t> right, matching(second, node));
   if (left.size() > kMaxLinks / right.size()) {
     return between.error(fmt::format("{} x {} links are more than {}", left.size(), right.size(), kMaxLinks));
   }
@@ -117,14 +113,12 @@ Result<LinkClass> read_class(const YamlNode& map) {
 
 Status read_links(const YamlNode& links, Reading& reading, NodeFile& out) {
   if (links.kind() != YamlNode::Kind::kSequence) return links.error("expected a list of links");
-  Places places;
-  places.reserve(out.node.devices.size());
-  for (std::uint32_t i = 0; i < out.node.devices.size(); ++i) places.emplace(out.node.devices[i].name, i);
   for (std::size_t i = 0; i < links.size(); ++i) {
     const YamlNode map = links.item(i);
     BUSBAR_ASSIGN(const LinkClass c, read_class(map));
-    BUSBAR_ASSIGN(const std::vector<Pair> pairs, pairs_of(*map.find("between"), out.node, places));
+    BUSBAR_ASSIGN(const std::vector<Pair> pairs, pairs_of(*map.find("between"), out.node));
     if (out.node.links.size() + pairs.size() > kMaxLinks) return map.error(fmt::format("more than {} links", kMaxLinks));
+    out.node.links.reserve(out.node.links.size() + pairs.size());
     for (const Pair& p : pairs) out.node.links.push_back({p.a, p.b, c});
     const std::string payload = format_rate(static_cast<double>(per_second(c.payload_rate())));
     reading.note(fmt::format("{} {} of {}, {} usable", c.part.empty() ? name_of(c.kind) : c.part,
