@@ -95,8 +95,8 @@ std::string text_of(const Facts& facts, const TextStyle& style) {
     const auto names = wrap_words(style.clean(name), widest);
     const auto values = wrap_words(style.clean(value), style.width() - widest - 4);
     for (std::size_t i = 0; i < std::max(names.size(), values.size()); ++i) {
-      const std::string left = pad_right(i < names.size() ? names[i] : "", widest);
-      out += i < values.size() ? fmt::format("  {}  {}\n", left, values[i]) : fmt::format("  {}\n", left);
+      const std::string name_line = i < names.size() ? names[i] : "";
+      out += i < values.size() ? fmt::format("  {}  {}\n", pad_right(name_line, widest), values[i]) : fmt::format("  {}\n", name_line);
     }
   }
   return out;

@@ -52,7 +52,8 @@ std::string tick_line(const std::vector<Tick>& ticks, double low, double high, s
     const double at = (ticks[i].value - low) / (high - low) * static_cast<double>(width);
     const std::string label = i + 1 < ticks.size() || unit.empty() ? ticks[i].label : ticks[i].label + " " + unit;
     const auto half = static_cast<double>(ticks[i].label.size()) / 2;
-    const auto start = static_cast<std::size_t>(std::max(0.0, std::round(at - half)));
+    const double latest = static_cast<double>(width) - static_cast<double>(label.size()) + 1;
+    const auto start = static_cast<std::size_t>(std::max(0.0, std::min(latest, std::round(at - half))));
     if (!out.empty() && start < out.size() + 1) continue;
     out += std::string(start - out.size(), ' ') + label;
   }
@@ -66,7 +67,7 @@ std::string legend_line(const std::vector<std::pair<std::string, int>>& legend, 
   for (const auto& [name, index] : legend) {
     const std::string text = style.clean(name);
     const std::size_t need = display_width(text) + 5;
-    if (used > indent && used + need > style.width()) {
+    if (used > indent && used + need - 3 > style.width()) {
       line.erase(line.find_last_not_of(' ') + 1);
       out += line + "\n";
       line = std::string(indent, ' ');
@@ -115,8 +116,13 @@ std::string text_of(const Bars& bars, const TextStyle& style) {
   if (bars.mark > 0 && bars.mark <= layout.scale_max()) {
     const auto at = static_cast<std::size_t>(bars.mark / layout.scale_max() * static_cast<double>(width - 1));
     const std::string label = fmt::format("{} {}", style.clean(bars.mark_name), layout.scale().text(bars.mark));
-    const bool left = at > display_width(label);
-    out += indent + (left ? pad_left(label + " ", at) + "^" : std::string(at, ' ') + "^ " + label) + "\n";
+    const std::size_t room = display_width(label) + 1;
+    if (at >= room) {
+      out += indent + pad_left(label + " ", at) + "^\n";
+    } else {
+      const bool beside = at + 1 + room <= style.width() - indent.size();
+      out += indent + std::string(at, ' ') + (beside ? "^ " + label + "\n" : "^\n" + style.wrapped(label, 2));
+    }
   }
   std::vector<std::pair<std::string, int>> legend;
   const bool one = bars.bars.size() == 1;
@@ -167,8 +173,8 @@ std::string text_of(const TimelineView& view, const TextStyle& style) {
     for (const TimelineRow& row : view.rows) {
       names = std::max({names, display_width(style.clean(row.name)) + 2, display_width(style.clean(row.group))});
     }
-    names = std::min(names, style.width() / 3);
-    const std::size_t width = style.width() - names - 4;
+    names = std::min(names, std::max<std::size_t>(20, style.width() / 3));
+    const std::size_t width = style.width() - names - 5;
     const std::string* group = nullptr;
     for (const TimelineRow& row : view.rows) {
       if (!row.group.empty() && (group == nullptr || *group != row.group)) {
@@ -176,13 +182,13 @@ std::string text_of(const TimelineView& view, const TextStyle& style) {
       }
       group = &row.group;
       const std::string name = wrap_words(style.clean(row.name), names - 2).front();
-      out += fmt::format("    {}{}{}{}\n", pad_right(name, names - 2), style.bar_edge(),
+      out += fmt::format("    {} {}{}{}\n", pad_right(name, names - 2), style.bar_edge(),
                          draw(cells_of(row, view.start_s, view.end_s, width), style), style.bar_edge());
     }
     const UnitScale scale(std::max(std::fabs(view.start_s), std::fabs(view.end_s)), "s");
     const auto ticks = nice_ticks(view.start_s, view.end_s, static_cast<int>(std::max<std::size_t>(2, width / 14)),
                                   scale.factor());
-    out += style.muted(std::string(names + 3, ' ') + tick_line(ticks, view.start_s, view.end_s, width, scale.unit())) + "\n";
+    out += style.muted(std::string(names + 4, ' ') + tick_line(ticks, view.start_s, view.end_s, width, scale.unit())) + "\n";
     if (!view.legend.empty()) out += legend_line(view.legend, style, 2);
   }
   return view.note.empty() ? out : out + style.wrapped(view.note, 2);

@@ -1,0 +1,158 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <pugixml.hpp>
+
+#include "busbar/report/demo/sample.h"
+#include "busbar/report/document.h"
+
+namespace busbar {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+pugi::xml_document parse(const std::string& text) {
+  pugi::xml_document out;
+  const auto result = out.load_string(text.c_str(), pugi::parse_full);
+  EXPECT_TRUE(result) << result.description() << " at " << text.substr(static_cast<std::size_t>(result.offset), 200);
+  return out;
+}
+
+Document page_of(BlockElement element) {
+  Document out{"title", "busbar x", {}};
+  out.blocks.push_back({std::move(element), Audience::kBoth});
+  return out;
+}
+
+TEST(Html, ASampleReportIsWellFormedAndLoadsNothing) {
+  const std::string page = render_html(demo::training_step());
+  parse(page);
+  for (const char* word : {"http://", "https://", "<script", "<img", "<link", "@import", "url("}) {
+    EXPECT_THAT(page, Not(HasSubstr(word))) << word;
+  }
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+TEST(Html, EveryPictureHasARoleATitleAndADescription) {
+  const auto doc = parse(render_html(demo::training_step()));
+  const auto pictures = doc.select_nodes("//svg");
+  EXPECT_EQ(pictures.size(), 6u);
+  for (const auto& p : pictures) {
+    EXPECT_STREQ(p.node().attribute("role").value(), "img");
+    EXPECT_STRNE(p.node().child("title").child_value(), "");
+    EXPECT_STRNE(p.node().child("desc").child_value(), "");
+  }
+}
+
+TEST(Html, EveryTableHeadingHasAScopeAndEveryScrollerTakesTheKeyboard) {
+  const auto doc = parse(render_html(demo::training_step()));
+  EXPECT_GT(doc.select_nodes("//th").size(), 20u);
+  EXPECT_EQ(doc.select_nodes("//th[not(@scope)]").size(), 0u);
+  EXPECT_GT(doc.select_nodes("//div[contains(@class,'scroll')]").size(), 5u);
+  EXPECT_EQ(doc.select_nodes("//div[contains(@class,'scroll')][not(@tabindex='0' and @role='region' and @aria-label)]").size(), 0u);
+}
+
+TEST(Html, ContentsLeadToTheHeadings) {
+  const auto doc = parse(render_html(demo::training_step()));
+  const auto links = doc.select_nodes("//nav//a");
+  EXPECT_EQ(links.size(), 4u);
+  for (const auto& link : links) {
+    const std::string id = std::string(link.node().attribute("href").value()).substr(1);
+    EXPECT_EQ(doc.select_nodes(("//h2[@id='" + id + "']").c_str()).size(), 1u);
+  }
+}
+
+TEST(Html, HostileStringsStayText) {
+  const std::string evil = "</title></style><script>alert(1)</script>\" onload='x' &#x3c; \x01\xFF \xE2\x80\xAE";
+  Document d{evil, evil, {}};
+  const auto add = [&](BlockElement e) { d.blocks.push_back({std::move(e), Audience::kBoth}); };
+  add(Heading{evil});
+  add(Heading{evil});
+  add(Heading{evil});
+  add(Paragraph{evil});
+  add(Highlight{evil});
+  add(Facts{evil, {{evil, evil}}});
+  add(Table{evil, {{evil}, {evil, Align::kLeft, 1}}, {{evil, evil, evil}}, evil});
+  add(Bars{evil, evil, {{evil, {{evil, 3, 0}}}}, 0, 2, evil});
+  add(Drawing{evil, evil, 10, 10, {{Shape::Kind::kText, 0, 0, 0, 0, 0, -1, 1, evil}, {Shape::Kind::kRect, 0, 0, 1, 1, 0, -1, 1, evil}}, evil});
+  add(TimelineView{evil, evil, 0, 1, {{evil, evil, {{0, 1, 0, evil}}}}, {{evil, 0}}});
+  const std::string page = render_html(d);
+  const auto doc = parse(page);
+  EXPECT_EQ(doc.select_nodes("//script").size(), 0u);
+  EXPECT_EQ(doc.select_nodes("//*[@onload]").size(), 0u);
+  EXPECT_EQ(doc.select_nodes("/html/head/title").size(), 1u);
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  const std::string shown = doc.select_node("//h1").node().child_value();
+  EXPECT_THAT(shown, HasSubstr("<script>alert(1)</script>\" onload='x' &#x3c;"));
+}
+
+TEST(Html, FiguresThatAreNotNumbersDoNotBreakThePicture) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto page = render_html(page_of(Bars{"b", "s", {{"x", {{"p", nan, 0}, {"q", -3, 1}, {"r", inf, 2}, {"s", 2, 3}}}}, nan, inf, "m"}));
+  parse(page);
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+  parse(render_html(page_of(Drawing{"d", "", nan, -1, {{Shape::Kind::kRect, nan, inf, -3, nan}}})));
+  parse(render_html(page_of(TimelineView{"t", "", 1, 0, {{"", "", {}}}, {}})));
+  parse(render_html(page_of(Bars{"none", "s", {}})));
+  parse(render_html(page_of(Table{})));
+}
+
+TEST(Html, PartsOfABarAreAsWideAsTheirShare) {
+  const auto doc = parse(render_html(page_of(Bars{"b", "s", {{"x", {{"p", 1, 0}, {"q", 3, 1}}}}})));
+  const auto rects = doc.select_nodes("//svg/rect");
+  ASSERT_EQ(rects.size(), 2u);
+  EXPECT_STREQ(rects[0].node().attribute("width").value(), "25%");
+  EXPECT_STREQ(rects[1].node().attribute("x").value(), "25%");
+  EXPECT_STREQ(rects[1].node().attribute("width").value(), "75%");
+}
+
+TEST(Html, ABarNamesOnlyWhatFitsInItAndTheTableNamesTheRest) {
+  const std::string page = render_html(page_of(Bars{"b", "s", {{"x", {{"wide", 99, 0}, {"sliver", 1, 1}}}}}));
+  const auto doc = parse(page);
+  EXPECT_EQ(doc.select_nodes("//svg/text[contains(., 'wide')]").size(), 1u);
+  EXPECT_EQ(doc.select_nodes("//svg/text[contains(., 'sliver')]").size(), 0u);
+  EXPECT_EQ(doc.select_nodes("//table//th[contains(., 'sliver')]").size(), 1u);
+}
+
+TEST(Html, AHundredThousandSpansStayBelowOneAndAHalfMegabytes) {
+  for (const std::size_t rows : {2u, 24u, 100u, 400u}) {
+    const std::string page = render_html(page_of(demo::busy_timeline(rows, 100'000)));
+    EXPECT_LT(page.size(), 1'500'000u) << rows;
+    parse(page);
+  }
+}
+
+TEST(Html, LongSpansKeepTheirToolTipAndShortOnesSayThatTheyAreGathered) {
+  TimelineView view{"t", "", 0, 10, {{"g", "r", {{0, 4, 0, "the long one"}}}}, {}};
+  EXPECT_THAT(render_html(page_of(view)), HasSubstr("the long one, from 0 s, 4.00 s"));
+  EXPECT_THAT(render_html(page_of(view)), Not(HasSubstr("are gathered")));
+  for (int i = 0; i < 100; ++i) view.rows[0].spans.push_back({5 + i * 1e-3, 1e-3, 1, ""});
+  EXPECT_THAT(render_html(page_of(view)), HasSubstr("are gathered"));
+}
+
+TEST(Html, ShowsWhatIsForThePageAndLeavesOutWhatIsForTheTerminal) {
+  Document d = page_of(Paragraph{"both"});
+  d.blocks.push_back({Paragraph{"page only"}, Audience::kPage});
+  d.blocks.push_back({Paragraph{"terminal only"}, Audience::kTerminal});
+  EXPECT_THAT(render_html(d), testing::AllOf(HasSubstr("page only"), Not(HasSubstr("terminal only"))));
+  EXPECT_THAT(render_text(d, {}), testing::AllOf(Not(HasSubstr("page only")), HasSubstr("terminal only")));
+}
+
+TEST(Svg, ADrawingAloneIsAWholeFile) {
+  Drawing d{"a <drawing>", "what it shows", 100, 50, {}};
+  d.shapes.push_back({Shape::Kind::kCurve, 0, 0, 10, 20, 0, 0.95, 2});
+  d.shapes.push_back({Shape::Kind::kPolygon});
+  d.shapes.back().points = {{0, 0}, {1, 0}, {1, 1}};
+  const std::string svg = render_svg(d);
+  const auto doc = parse(svg);
+  EXPECT_STREQ(doc.child("svg").attribute("xmlns").value(), "http://www.w3.org/2000/svg");
+  EXPECT_STREQ(doc.child("svg").attribute("viewBox").value(), "0 0 100 50");
+  EXPECT_STREQ(doc.child("svg").child("title").child_value(), "a <drawing>");
+  EXPECT_STREQ(doc.child("svg").child("path").attribute("class").value(), "n h9");
+  EXPECT_STREQ(doc.child("svg").child("polygon").attribute("points").value(), "0,0 1,0 1,1");
+}
+
+}  // namespace
+}  // namespace busbar
