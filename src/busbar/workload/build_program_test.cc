@@ -1,0 +1,138 @@
+#include "busbar/workload/build_program.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "busbar/base/id.h"
+#include "busbar/workload/buckets.h"
+#include "busbar/workload/pipeline_order.h"
+#include "busbar/workload/test_models.h"
+
+namespace busbar {
+namespace {
+
+/// Bytes that all calls of a class and collective move per group, summed over a role's operations.
+double bytes_of(const Program& p, RoleId role, OpClass cls, Collective op) {
+  double sum = 0;
+  for (const Op& o : p.ops) {
+    if (o.role != role || o.kind != OpKind::kCollective || o.cls != cls) continue;
+    const CollectiveCall& call = p.calls[index(o.call)];
+    if (call.op == op) sum += static_cast<double>(count(call.bytes));
+  }
+  return sum;
+}
+
+TEST(PipelineOrder, EveryPassHappensOnceAndForwardComesFirst) {
+  for (const auto& [p, v, m] : std::vector<std::tuple<int, int, int>>{{1, 1, 4}, {4, 1, 3}, {4, 1, 9}, {4, 5, 64}, {2, 3, 2}}) {
+    for (int r = 0; r < p; ++r) {
+      std::set<std::pair<int, int>> done_forward, done_backward;
+      for (const PipelineStep& s : pipeline_order(r, p, v, m)) {
+        const std::pair<int, int> key{s.chunk, s.micro_batch};
+        if (s.forward) {
+          EXPECT_TRUE(done_forward.insert(key).second);
+        } else {
+          EXPECT_TRUE(done_forward.contains(key));
+          EXPECT_TRUE(done_backward.insert(key).second);
+        }
+      }
+      EXPECT_EQ(done_backward.size(), static_cast<std::size_t>(v) * m);
+    }
+  }
+}
+
+TEST(Buckets, HoldEveryParameterOnceAndCloseAtTheirSize) {
+  for (const LayoutSpec& l : {main_layout(1, 1), main_layout(4, 5)}) {
+    std::uint64_t all = 0;
+    for (std::uint32_t s = 0; s < l.pp; ++s) {
+      for (std::uint32_t c = 0; c < l.vpp; ++c) {
+        const BucketPlan plan = plan_buckets(llama3_70b(), l, s, c);
+        std::uint64_t in_buckets = 0;
+        for (std::size_t b = 0; b + 1 < plan.bucket_parameters.size(); ++b) {
+          EXPECT_GE(plan.bucket_parameters[b], bucket_size(l));
+        }
+        for (const std::uint64_t n : plan.bucket_parameters) in_buckets += n;
+        EXPECT_LE(in_buckets - plan.parameters(), plan.bucket_parameters.size() * l.dp);  // padding
+        all += plan.parameters();
+      }
+    }
+    // Norms stand on every TP rank whole; everything else is cut by tp.
+    EXPECT_NEAR(static_cast<double>(all) * l.tp, static_cast<double>(parameter_count(llama3_70b())), 1.2e7);
+  }
+}
+
+// ZeRO-1 per step: reduce-scatter of 4 bytes per parameter, all-gather of 2 (training-model, section 3).
+TEST(Program, DataParallelBytesAreThoseOfZeroOne) {
+  const LayoutSpec l = main_layout(1, 1);
+  const auto p = build_program(llama3_70b(), l, flat_kernels());
+  ASSERT_TRUE(p.ok());
+  const double parameters = static_cast<double>(stage_parameters(llama3_70b(), l, 0));
+  EXPECT_NEAR(bytes_of(*p, RoleId{0}, OpClass::kDp, Collective::kReduceScatter) / (4 * parameters), 1, 1e-5);
+  EXPECT_NEAR(bytes_of(*p, RoleId{0}, OpClass::kDp, Collective::kAllGather) / (2 * parameters), 1, 1e-5);
+}
+
+// TP + SP per layer and micro-batch: forward 2 + 2, backward 2 + 2 and 2 gathers again, each of 2 s b h bytes.
+TEST(Program, TensorParallelBytesAreThoseOfSequenceParallelism) {
+  const LayoutSpec l = main_layout(1, 1);
+  const auto p = build_program(llama3_70b(), l, flat_kernels());
+  const double message = 2.0 * 4096 * 8192, per_layer = 80.0 * 16;
+  const double ends = 16;  // embedding and logits: one scatter each way round, three gathers
+  EXPECT_DOUBLE_EQ(bytes_of(*p, RoleId{0}, OpClass::kTp, Collective::kAllGather) / message, 6 * per_layer + 3 * ends);
+  EXPECT_DOUBLE_EQ(bytes_of(*p, RoleId{0}, OpClass::kTp, Collective::kReduceScatter) / message, 4 * per_layer + 2 * ends);
+}
+
+TEST(Program, PipelineTransfersAreOnePerBoundaryMicroBatchAndDirection) {
+  const LayoutSpec l = main_layout(4, 5);
+  const auto p = build_program(llama3_70b(), l, flat_kernels());
+  double all = 0;
+  for (std::uint32_t r = 0; r < 4; ++r) all += bytes_of(*p, RoleId{r}, OpClass::kPp, Collective::kSendRecv);
+  EXPECT_DOUBLE_EQ(all / (2.0 * 4096 * 8192 / 8), 2 * 64 * (4 * 5 - 1));
+}
+
+TEST(Program, EveryGroupJoinsTheRanksItShould) {
+  const LayoutSpec l = main_layout(4, 5);
+  const auto p = build_program(llama3_70b(), l, flat_kernels());
+  for (const CollectiveCall& call : p->calls) {
+    if (call.groups.size() == l.ranks()) continue;
+    for (std::uint32_t g = 0; g < call.groups.groups(); ++g) {
+      const std::uint32_t first = call.groups.actor(g, 0);
+      for (std::uint32_t m = 0; m < call.groups.size(); ++m) {
+        const std::uint32_t rank = call.groups.actor(g, m);
+        ASSERT_LT(rank, l.ranks());
+        const std::uint32_t stage = rank / 128, first_stage = first / 128;
+        if (call.op == Collective::kSendRecv) {
+          EXPECT_EQ(rank % 128, first % 128);
+          if (m == 1) EXPECT_TRUE((first_stage + 1) % 4 == stage || (stage + 1) % 4 == first_stage);
+        } else {
+          EXPECT_EQ(stage, first_stage);
+          EXPECT_TRUE(rank / 8 == first / 8 || rank % 8 == first % 8);
+        }
+      }
+    }
+  }
+}
+
+TEST(Program, TheMainJobsAreSmallAndQuicklyBuilt) {
+  for (const auto& [layout, most_ops] : {std::pair{main_layout(1, 1), 30'000u}, std::pair{main_layout(4, 5), 125'000u}}) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto p = build_program(llama3_70b(), layout, flat_kernels());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(p->ops.size(), most_ops);
+    EXPECT_LT(p->calls.size(), 64u);
+    EXPECT_LT(took.count(), 0.5) << "30 ms are meant; this only catches what is out of all proportion";
+  }
+  static_assert(sizeof(Op) <= 40);
+}
+
+TEST(Program, TooManyMicroBatchesAreRefused) {
+  LayoutSpec l = small_layout(1, 1, 1, 1, 1);
+  l.global_batch = 1 << 20;
+  const auto p = build_program(small_model(), l, flat_kernels());
+  ASSERT_FALSE(p.ok());
+  EXPECT_NE(p.error().text().find("global_batch"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace busbar

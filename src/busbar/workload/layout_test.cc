@@ -1,0 +1,74 @@
+#include "busbar/workload/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "busbar/workload/test_models.h"
+
+namespace busbar {
+namespace {
+
+TEST(Layout, MissingDegreeIsWhatTheMachineLeaves) {
+  EXPECT_EQ(main_layout(1, 1).dp, 64u);
+  EXPECT_EQ(main_layout(1, 1).micro_batches(), 16u);
+  EXPECT_EQ(main_layout(4, 5).dp, 16u);
+  EXPECT_EQ(main_layout(4, 5).micro_batches(), 64u);
+}
+
+TEST(Layout, EveryRefusalNamesItsPlaceAndARemedy) {
+  struct Case {
+    std::function<void(LayoutSpec&)> change;
+    const char* place;
+    const char* words;
+  };
+  const Case cases[] = {
+      {[](LayoutSpec& l) { l.tp = 0; }, "layout.tp", "at least 1"},
+      {[](LayoutSpec& l) { l.tp = 3; }, "layout.tp", "64 attention heads are not divisible by tp 3"},
+      {[](LayoutSpec& l) { l.tp = 16; }, "layout.tp", "8 key-value heads"},
+      {[](LayoutSpec& l) { l.pp = 128; }, "layout.pp", "80 layers"},
+      {[](LayoutSpec& l) { l.pp = 4, l.vpp = 3; }, "layout.vpp", "80 layers"},
+      {[](LayoutSpec& l) { l.vpp = 2; }, "layout.vpp", "pp is 1"},
+      {[](LayoutSpec& l) { l.pp = 80; }, "layout.pp", "take more nodes"},
+      {[](LayoutSpec& l) { l.dp = 63; }, "layout.dp", "leave dp out for dp 64"},
+      {[](LayoutSpec& l) { l.global_batch = 1000; }, "layout.global_batch", "the next multiple is 1024"},
+      {[](LayoutSpec& l) { l.pp = 4, l.vpp = 5, l.global_batch = 16 * 6; }, "layout.global_batch", "multiples of pp 4"},
+      {[](LayoutSpec& l) { l.zero = 3; }, "layout.zero", "use 0 or 1"},
+      {[](LayoutSpec& l) { l.overlap_tp = true, l.sequence_parallel = false; }, "layout.overlap_tp", "sequence_parallel"},
+  };
+  for (const Case& c : cases) {
+    LayoutSpec l;
+    l.tp = 8;
+    l.global_batch = 1024;
+    c.change(l);
+    const auto r = resolve_layout(l, llama3_70b(), 512);
+    ASSERT_FALSE(r.ok()) << c.words;
+    EXPECT_NE(r.error().text().find(c.place), std::string::npos) << r.error().text();
+    EXPECT_NE(r.error().text().find(c.words), std::string::npos) << r.error().text();
+  }
+}
+
+TEST(Layout, PlacesComeFromWhereKeysWereGiven) {
+  LayoutSpec l;
+  l.tp = 3;
+  l.places["tp"] = Where{.file = "job.yaml", .line = 7, .column = 7, .path = "layout.tp"};
+  const auto r = resolve_layout(l, llama3_70b(), 512);
+  EXPECT_EQ(r.error().text().rfind("job.yaml:7:7: layout.tp: ", 0), 0u) << r.error().text();
+}
+
+TEST(Layout, OneReplicaKeepsItsMicroBatches) {
+  const LayoutSpec one = single_replica(main_layout(4, 5));
+  EXPECT_EQ(one.dp, 1u);
+  EXPECT_EQ(one.micro_batches(), 64u);
+}
+
+TEST(Layout, BucketsGrowWithTheReplicas) {
+  LayoutSpec l;
+  l.dp = 16;
+  EXPECT_EQ(bucket_size(l), 40'000'000u);
+  l.dp = 64;
+  EXPECT_EQ(bucket_size(l), 64'000'000u);
+}
+
+}  // namespace
+}  // namespace busbar

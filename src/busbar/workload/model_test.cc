@@ -1,0 +1,49 @@
+#include "busbar/workload/model.h"
+
+#include <gtest/gtest.h>
+
+#include "busbar/workload/test_models.h"
+
+namespace busbar {
+namespace {
+
+TEST(Model, Llama70BHasItsPublishedParameterCount) {
+  EXPECT_EQ(parameter_count(llama3_70b()), 70'553'706'496u);
+}
+
+TEST(Model, TiedEmbeddingsCountOnce) {
+  ModelSpec m = small_model();
+  const std::uint64_t untied = parameter_count(m);
+  m.tied_embeddings = true;
+  EXPECT_EQ(untied - parameter_count(m), 32000u * 1024u);
+}
+
+// 6 N + 12 L h s per token, N without the input embedding: the shorthand everybody uses.
+TEST(Model, FlopsPerTokenAgreeWithTheShorthand) {
+  const ModelSpec m = llama3_70b();
+  const ModelFlops f = flops_per_token(m, 4096);
+  const double n = static_cast<double>(parameter_count(m) - embedding_parameters(m));
+  EXPECT_NEAR(f.full_attention / (6 * n + 12.0 * m.layers * m.hidden * 4096), 1.0, 1e-4);
+  EXPECT_NEAR(f.full_attention - f.causal, 6.0 * m.layers * m.hidden * 4096, 1.0);
+}
+
+// Source: dgxc-benchmarking README: Llama 3.1 8B costs 4.74e14 FLOPs per sequence of 8192 tokens.
+TEST(Model, Llama8BCostsWhatNvidiaPrints) {
+  ModelSpec m = llama3_70b();
+  m.layers = 32;
+  m.hidden = 4096;
+  m.ffn = 14336;
+  m.heads = 32;
+  EXPECT_NEAR(flops_per_token(m, 8192).full_attention * 8192, 4.74e14, 0.01e14);
+}
+
+TEST(Model, HeadsThatCannotShareAreRefused) {
+  ModelSpec m = small_model();
+  m.kv_heads = 7;
+  const Status s = check_model(m);
+  ASSERT_FALSE(s.ok());
+  EXPECT_NE(s.error().text().find("kv_heads"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace busbar
