@@ -4,50 +4,16 @@
 
 #include "busbar/base/id.h"
 #include "busbar/step/fake_engine.h"
+#include "busbar/step/metrics.h"
 #include "busbar/workload/build_program.h"
+#include "busbar/workload/test_models.h"
 
 namespace busbar {
 namespace {
 
-ModelSpec small_model() {
-  ModelSpec m;
-  m.layers = 8;
-  m.hidden = 1024;
-  m.ffn = 4096;
-  m.heads = 16;
-  m.kv_heads = 8;
-  m.head_dim = 64;
-  m.vocab = 32000;
-  return m;
-}
-
-KernelTable flat_kernels() {
-  KernelTable k;
-  k.peak_flops_per_s = 1e15;
-  k.gemm = {{0, 0.7}};
-  k.attention_forward = {{0, 0.4}};
-  k.attention_backward = {{0, 0.3}};
-  k.memory_bytes_per_s = 3.35e12;
-  k.memory_share = 0.9;
-  k.optimizer_bytes_per_parameter = 30;
-  return k;
-}
-
-LayoutSpec layout_of(std::uint32_t tp, std::uint32_t pp, std::uint32_t vpp, std::uint32_t dp, std::uint32_t batches) {
-  LayoutSpec l;
-  l.tp = tp;
-  l.pp = pp;
-  l.vpp = vpp;
-  l.dp = dp;
-  l.seq = 1024;
-  l.global_batch = dp * batches;
-  auto resolved = resolve_layout(l, small_model(), tp * pp * dp);
-  return std::move(resolved).value();
-}
-
 /// Stages that all take the same time: nothing but layers.
 StepTimes equal_stages() {
-  StepTimes t = step_times(small_model(), layout_of(1, 1, 1, 1, 1), flat_kernels());
+  StepTimes t = step_times(small_model(), small_layout(1, 1, 1, 1, 1), flat_kernels());
   t.ends = {};
   return t;
 }
@@ -75,7 +41,7 @@ TEST(Pipeline, TakesTheTimeOfTheLawWhenStagesAreEqualAndCommunicationIsFree) {
   const Duration layer = a.forward() + a.backward() + b.forward() + b.backward();
   for (const auto& [p, v, m] : std::vector<std::tuple<int, int, int>>{
            {1, 1, 3}, {2, 1, 1}, {2, 1, 5}, {4, 1, 4}, {8, 1, 3}, {8, 1, 16}, {2, 2, 4}, {2, 4, 2}, {4, 2, 8}, {4, 2, 4}}) {
-    const LayoutSpec layout = layout_of(1, p, v, 1, m);
+    const LayoutSpec layout = small_layout(1, p, v, 1, m);
     const Program program = build_program(small_model(), layout, times, free_optimizer());
     const StepResult r = simulate(program, constant(Duration{}));
     // m stage passes and (p-1)/v of the ramp, in chunks of layers / (p v)
@@ -87,8 +53,8 @@ TEST(Pipeline, TakesTheTimeOfTheLawWhenStagesAreEqualAndCommunicationIsFree) {
 }
 
 TEST(Step, BreakdownSumsToTheStepTime) {
-  for (const auto& layout : {layout_of(8, 1, 1, 4, 3), layout_of(2, 2, 2, 2, 4), layout_of(4, 4, 1, 1, 6),
-                             layout_of(1, 1, 1, 16, 2), layout_of(1, 8, 1, 1, 2)}) {
+  for (const auto& layout : {small_layout(8, 1, 1, 4, 3), small_layout(2, 2, 2, 2, 4), small_layout(4, 4, 1, 1, 6),
+                             small_layout(1, 1, 1, 16, 2), small_layout(1, 8, 1, 1, 2)}) {
     auto program = build_program(small_model(), layout, flat_kernels());
     StepOptions options;
     options.contention = {.tp = 0.15, .dp = 0.02, .pp = 0.02};
@@ -100,10 +66,185 @@ TEST(Step, BreakdownSumsToTheStepTime) {
 }
 
 TEST(Step, FreeCommunicationIsNeverExposed) {
-  auto program = build_program(small_model(), layout_of(8, 1, 1, 4, 3), flat_kernels());
+  auto program = build_program(small_model(), small_layout(8, 1, 1, 4, 3), flat_kernels());
   const StepResult r = simulate(*program, constant(Duration{}));
   EXPECT_EQ(r.breakdown.exposed_tp + r.breakdown.exposed_dp + r.breakdown.bubble, Duration{});
   EXPECT_EQ(r.breakdown.compute + r.breakdown.optimizer, r.step_time);
+}
+
+/// Programs written by hand: one role with compute and tp, a second one with compute.
+struct HandMade {
+  Program p;
+  HandMade() {
+    p.labels = {"work"};
+    p.roles = {{"a", {"compute", "tp"}, {}}, {"b", {"compute", "pp"}, {}}};
+    CollectiveCall call;
+    call.bytes = Bytes{1};
+    p.calls = {call};
+  }
+  OpId add(std::uint32_t role, std::uint16_t stream, OpClass cls, Duration d, std::vector<OpId> after = {}) {
+    Op op;
+    op.kind = d > Duration{} ? OpKind::kDelay : OpKind::kCollective;
+    op.cls = cls;
+    op.stream = stream;
+    op.role = RoleId{role};
+    op.duration = d;
+    if (op.kind == OpKind::kCollective) op.call = CallId{0};
+    p.ops.push_back(op);
+    for (const OpId a : after) p.deps.values.push_back(a);
+    p.deps.close_row();
+    return static_cast<OpId>(p.ops.size() - 1);
+  }
+  OpId work(std::uint32_t role, int us, std::vector<OpId> after = {}) {
+    return add(role, 0, OpClass::kCompute, Duration::us(us), std::move(after));
+  }
+  OpId call(std::uint32_t role, OpClass cls, std::vector<OpId> after = {}) {
+    return add(role, 1, cls, Duration{}, std::move(after));
+  }
+};
+
+// 100 us of work beside 40 us of communication that takes 15 % of the GPU: 34 us done, 66 us left at full speed.
+TEST(Step, ComputeSlowsExactlyWhileACollectiveRunsBesideIt) {
+  HandMade h;
+  h.work(0, 100);
+  h.call(0, OpClass::kTp);
+  StepOptions options;
+  options.contention.tp = 0.15;
+  const StepResult r = simulate(h.p, constant(Duration::us(40)), options);
+  EXPECT_EQ(r.step_time, Duration::us(106));
+  EXPECT_EQ(r.slowed, Duration::us(6));
+  EXPECT_EQ(r.breakdown.compute, Duration::us(106));
+  EXPECT_EQ(simulate(h.p, constant(Duration::us(40))).step_time, Duration::us(100));
+}
+
+TEST(Step, ACollectiveOfAnotherRoleSlowsNobody) {
+  HandMade h;
+  h.work(0, 100);
+  h.call(1, OpClass::kPp);
+  StepOptions options;
+  options.contention.pp = 0.25;
+  EXPECT_EQ(simulate(h.p, constant(Duration::us(40)), options).step_time, Duration::us(100));
+}
+
+// b waits for a's 50 us of work, then for the 7 us transfer: b is critical (60 us of its own against 50).
+TEST(Step, GapsAreAttributedToWhatWasWaitedFor) {
+  HandMade h;
+  const OpId first = h.work(0, 50);
+  const OpId sent = h.call(0, OpClass::kPp, {first});
+  h.work(1, 60, {sent});
+  const StepResult r = simulate(h.p, constant(Duration::us(7)));
+  EXPECT_EQ(r.critical_role, RoleId{1});
+  EXPECT_EQ(r.step_time, Duration::us(117));
+  EXPECT_EQ(r.breakdown.compute, Duration::us(60));
+  EXPECT_EQ(r.breakdown.bubble, Duration::us(50));
+  EXPECT_EQ(r.breakdown.exposed_pp, Duration::us(7));
+  EXPECT_EQ(r.calls.at(0).exposed, Duration::us(7));
+  EXPECT_EQ(r.critical_time, (std::vector<Duration>{Duration::us(57), Duration::us(60)}));
+}
+
+// A 30 us collective starts with 20 us of work beside it; only 10 us of it are exposed. The tail after the last
+// compute counts too.
+TEST(Step, OnlyTheUncoveredPartOfACollectiveIsExposed) {
+  HandMade h;
+  const OpId before = h.work(0, 5);
+  const OpId gathered = h.call(0, OpClass::kTp, {before});
+  h.work(0, 20, {before});
+  const OpId after = h.work(0, 1, {gathered});
+  h.call(0, OpClass::kDp, {after});
+  const StepResult r = simulate(h.p, constant(Duration::us(30)));
+  EXPECT_EQ(r.step_time, Duration::us(66));
+  EXPECT_EQ(r.breakdown.exposed_tp, Duration::us(10));
+  EXPECT_EQ(r.breakdown.exposed_dp, Duration::us(30));
+  EXPECT_EQ(r.breakdown.compute, Duration::us(26));
+}
+
+TEST(Step, OperationsThatWaitInACircleAreAnError) {
+  HandMade h;
+  h.work(0, 1, {OpId{1}});
+  h.work(1, 1, {OpId{0}});
+  FakeEngine engine(constant(Duration{}));
+  const auto r = simulate_step(h.p, engine, {});
+  ASSERT_FALSE(r.ok());
+  EXPECT_NE(r.error().text().find("circle"), std::string::npos) << r.error().text();
+}
+
+TEST(Step, CausesFormAChainWithoutHolesAndSpansAreInOrder) {
+  auto program = build_program(small_model(), small_layout(2, 2, 2, 2, 4), flat_kernels());
+  const StepResult r = simulate(*program, constant(Duration::us(11)));
+  const Timeline& t = r.timeline;
+  ASSERT_EQ(t.spans.size(), program->ops.size());
+  for (std::size_t i = 0; i < t.spans.size(); ++i) {
+    const Span& s = t.spans[i];
+    if (i > 0) EXPECT_LE(t.spans[i - 1].start, s.start);
+    if (s.cause == kNone<SpanId>) {
+      EXPECT_EQ(s.start, SimTime{});
+    } else {
+      const Span& cause = t.spans[index(s.cause)];
+      EXPECT_EQ(cause.start + cause.duration, s.start);
+    }
+  }
+}
+
+TEST(Step, EveryDependencyEndsBeforeItsOperationStarts) {
+  auto program = build_program(small_model(), small_layout(4, 4, 2, 2, 8), flat_kernels());
+  FakeEngine engine(constant(Duration::us(23)));
+  const auto run = run_program(*program, engine, {.tp = 0.15, .dp = 0.03, .pp = 0.03});
+  ASSERT_TRUE(run.ok());
+  for (std::uint32_t i = 0; i < program->ops.size(); ++i) {
+    for (const OpId dep : program->deps.row(i)) EXPECT_LE(run->ops[index(dep)].end, run->ops[i].start);
+  }
+}
+
+TEST(Step, SameInputGivesTheSameSpans) {
+  auto program = build_program(small_model(), small_layout(2, 2, 2, 2, 4), flat_kernels());
+  const auto once = simulate(*program, constant(Duration::us(11))), twice = simulate(*program, constant(Duration::us(11)));
+  for (std::size_t i = 0; i < once.timeline.spans.size(); ++i) {
+    EXPECT_EQ(once.timeline.spans[i].start, twice.timeline.spans[i].start);
+    EXPECT_EQ(once.timeline.spans[i].cause, twice.timeline.spans[i].cause);
+  }
+}
+
+TEST(Step, SlowerCommunicationNeverShortensTheStep) {
+  for (const auto& layout : {small_layout(8, 1, 1, 4, 3), small_layout(2, 4, 1, 2, 6)}) {
+    auto program = build_program(small_model(), layout, flat_kernels());
+    Duration last;
+    for (const int us : {0, 1, 10, 100, 1000}) {
+      const Duration now = simulate(*program, constant(Duration::us(us))).step_time;
+      EXPECT_GE(now, last);
+      last = now;
+    }
+  }
+}
+
+TEST(Step, EveryKindOfOverlapShortensTheStep) {
+  LayoutSpec l = small_layout(8, 1, 1, 4, 3);
+  l.bucket_parameters = 2'000'000;
+  const auto by_bytes = [](const CollectiveCall& c) { return transfer_time(c.bytes, BytesPerSecond{50'000'000'000}); };
+  const auto time = [&] { return simulate(*build_program(small_model(), l, flat_kernels()), by_bytes).step_time; };
+  const Duration all = time();
+  l.overlap_grad_reduce = false;
+  const Duration late = time();
+  l.overlap_grad_reduce = true;
+  l.overlap_param_gather = false;
+  EXPECT_GT(time(), all);
+  EXPECT_GT(late, all);
+  l.overlap_param_gather = true;
+  l.overlap_tp = true;
+  EXPECT_LT(time(), all);
+}
+
+// Source: arithmetic. 512 GPUs, 1024 x 4096 tokens in 8 s: 1024 tokens/s/GPU.
+TEST(Metrics, AreArithmetic) {
+  const LayoutSpec l = main_layout(1, 1);
+  const Duration step = Duration::ps(8'000'000'000'000);
+  const StepMetrics m = step_metrics(llama3_70b(), l, step, 989e12);
+  EXPECT_DOUBLE_EQ(m.tokens_per_s_per_gpu, 1024);
+  EXPECT_NEAR(m.mfu, m.model_tflops_per_gpu / 989, 1e-12);
+  EXPECT_GT(m.mfu_full_attention, m.mfu);
+  EXPECT_DOUBLE_EQ(scaling_efficiency(Duration::us(10), Duration::us(9)), 0.9);
+  const StepCost c = step_cost(l, step, 2.95);
+  EXPECT_NEAR(c.usd_per_step, 512 * 2.95 * 8 / 3600, 1e-9);
+  EXPECT_NEAR(c.usd_per_day_per_percent, 512 * 2.95 * 24 / 100, 1e-9);
 }
 
 }  // namespace
