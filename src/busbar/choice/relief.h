@@ -8,13 +8,22 @@
 
 namespace busbar {
 
+/// Links that a person would upgrade together: "nvlink, gpu-nvswitch", "infiniband, nic-leaf".
+struct LinkGroup {
+  std::string name;
+  std::vector<std::uint16_t> classes;  ///< link classes, ascending; degraded ones with their sound kin
+};
+/// All groups of a machine, by first link; then, for each kind with several tiers, all of them together, because equal
+/// tiers bound a path in turn. A class belongs to the tier of its first live link.
+std::vector<LinkGroup> link_groups(const Topology& topology);
+
 struct Relief {
-  std::string what;         ///< "+10 % rate of infiniband ndr"
-  double gain_percent = 0;  ///< of the call's time alone
+  std::string what;         ///< "+10 % rate of infiniband, nic-leaf"
+  double gain_percent = 0;  ///< of the time that it saves
 };
 
-/// Re-lowers `call` with one class of links changed at a time: rate +10 % and latency halved. Classes that the call's
-/// busiest stage uses; all classes it uses when `every` is set. Largest gain first, ties by class.
+/// Re-lowers `call` with one group changed at a time: rate +10 % and latency halved. Groups that the call's stages are
+/// busiest on; all groups it uses when `every` is set. Largest gain first, ties by group.
 Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,
                                         const CollectiveCall& call, bool every);
 

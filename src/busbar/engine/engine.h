@@ -50,8 +50,16 @@ class Engine {
   virtual std::vector<double> link_bytes() const = 0;
 };
 
+/// Changes that a what-if asks for, without touching the topology.
+struct WhatIf {
+  std::vector<std::uint16_t> link_classes;  ///< ascending
+  double rate_factor = 1;
+  double latency_factor = 1;
+};
+
 struct EngineOptions {
   ProtocolModel protocol;
+  WhatIf what_if;
   bool fold = true;  ///< solve one of many alike components (DESIGN 4.4); off only to prove that it changes nothing
 };
 

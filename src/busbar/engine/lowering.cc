@@ -85,7 +85,7 @@ void Lowering::State::read_classes() {
   rate.clear(), latency.clear(), floor_rate.clear();
   const auto classes = topology().link_classes();
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    const bool changed = i == what_if.link_class;
+    const bool changed = std::binary_search(what_if.link_classes.begin(), what_if.link_classes.end(), i);
     rate.push_back(static_cast<double>(per_second(classes[i].payload_rate())) / kPsPerSecond *
                    (changed ? what_if.rate_factor : 1));
     floor_rate.push_back(static_cast<double>(per_second(classes[i].floor_rate())) / kPsPerSecond);
@@ -252,7 +252,8 @@ void Lowering::State::finish(Stage& stage) {
   }
   for (const LinkId l : touched) {
     const double ps = weight[index(l)] / rate_of(l);
-    if (ps > stage.load_ps) stage.load_ps = ps, stage.busiest = l;
+    if (ps > stage.load_ps * (1 + 1e-9)) stage.busiest = l;  // among equals the first, whatever round-off says
+    stage.load_ps = std::max(stage.load_ps, ps);
   }
   forget_weights();
   split_in_components(stage);

@@ -54,13 +54,6 @@ struct LoweredCall {
 /// Closed-form time of the call alone: per stage the longer of its latency chains and its link loads, one after the other.
 double closed_form_ps(const LoweredCall& call);
 
-/// Changes that a what-if asks for, without touching the topology; indices are link classes.
-struct WhatIf {
-  std::uint16_t link_class = 0xffff;  ///< none
-  double rate_factor = 1;
-  double latency_factor = 1;
-};
-
 class Lowering {
  public:
   Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold = true);

@@ -8,7 +8,9 @@ namespace busbar {
 PreparedCalls::PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options)
     : topology_(router.topology()),
       lowering_(router, placement, options.protocol, options.fold),
-      solver_(router.topology().link_count()) {}
+      solver_(router.topology().link_count()) {
+  lowering_.set_what_if(options.what_if);
+}
 
 Result<CallId> PreparedCalls::prepare(const CollectiveCall& call) {
   for (std::uint32_t i = 0; i < calls_.size(); ++i)

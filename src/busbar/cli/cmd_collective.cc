@@ -1,0 +1,232 @@
+#include "busbar/cli/cmd_collective.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/choice/fastest.h"
+#include "busbar/choice/relief.h"
+#include "busbar/cli/band.h"
+#include "busbar/cli/session.h"
+#include "busbar/engine/floor.h"
+#include "busbar/engine/lowering.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  CommonOptions common;
+  std::string cluster, op;
+  std::string first = "8", last, protocol = "auto";
+  double factor = 2;
+  std::uint32_t gpus = 0, iterations = 0, channels = 0, chunks = 0, root = 0;
+  std::string algorithm = "auto";
+};
+
+/// Bus bandwidth per algorithm bandwidth. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
+double busbw_factor(Collective op, double n) {
+  switch (op) {
+    case Collective::kAllReduce: return 2 * (n - 1) / n;
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+    case Collective::kAllToAll:
+    case Collective::kGather:
+    case Collective::kScatter: return (n - 1) / n;
+    default: return 1;
+  }
+}
+
+struct Row {
+  Bytes size{};
+  Duration time, floor, algorithm_floor;
+  std::string algorithm;
+  std::uint32_t channels = 1, chunks = 1;
+  Bound bound;
+  std::vector<Relief> relief;
+  double algbw() const { return time.in_ps() > 0 ? static_cast<double>(count(size)) / time.in_s() / 1e9 : 0; }
+};
+
+Status flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
+
+struct Sweep {
+  std::vector<Bytes> sizes;
+};
+
+Result<Sweep> sizes_of(const Options& o) {
+  const auto parse = [](const std::string& text, const char* flag) -> Result<Bytes> {
+    Result<Bytes> r = parse_cli_size(text);
+    if (!r.ok()) r.error().where.path = flag;
+    return r;
+  };
+  BUSBAR_ASSIGN(const Bytes first, parse(o.first, "-b"));
+  const bool single = o.last.empty() && count(first) > (std::uint64_t{16} << 30);
+  BUSBAR_ASSIGN(const Bytes last, parse(o.last.empty() ? (single ? o.first : "16G") : o.last, "-e"));
+  if (count(first) == 0) return flag_error("-b", "sizes start at 1 byte").error();
+  if (count(last) < count(first)) return flag_error("-e", fmt::format("{} is below -b {}", o.last, o.first)).error();
+  if (!(o.factor > 1) || o.factor > 1e6) return flag_error("-f", "the step factor must be above 1").error();
+  Sweep sweep;
+  for (double s = static_cast<double>(count(first)); s <= static_cast<double>(count(last)) && sweep.sizes.size() < 4096; s *= o.factor)
+    sweep.sizes.push_back(static_cast<Bytes>(s));
+  return sweep;
+}
+
+Result<Row> predict(const Options& o, const Cluster& cluster, const Router& router, const Placement& placement,
+                    Engine& engine, CollectiveCall call) {
+  BUSBAR_ASSIGN(call, resolve_algorithm(engine, placement, cluster.topology, std::move(call)));
+  BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
+  Row row;
+  row.size = call.bytes;
+  row.algorithm = call.algorithm;
+  engine.start(id, 0, SimTime());
+  const auto done = engine.advance(SimTime::max());
+  BUSBAR_CHECK(done.has_value()) << "a started call must end";
+  row.time = done->at - SimTime();
+  row.bound = engine.bound_by(id);
+  if (const LoweredCall* lowered = engine.lowered(id)) {
+    row.channels = lowered->channels;
+    row.chunks = lowered->chunks;
+    row.algorithm_floor = duration_from_ps(lowered->algorithm_floor_ps);
+  }
+  row.floor = machine_floor(router, placement, call).time;
+  BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.floor, name_of(call.op)));
+  BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.algorithm_floor, call.algorithm));
+  if (o.common.explain || call.groups.size() <= 1024) {  // re-lowers the call: too dear unasked on large machines
+    BUSBAR_ASSIGN(row.relief, find_relief(router, placement, cluster.protocol, call, o.common.explain));
+  }
+  return row;
+}
+
+Json to_json(const Row& r, double n, Collective op, const Topology& t) {
+  Json j{{"size_bytes", count(r.size)},
+         {"time_us", r.time.in_us()},
+         {"algbw_GBps", r.algbw()},
+         {"busbw_GBps", r.algbw() * busbw_factor(op, n)},
+         {"algorithm", r.algorithm},
+         {"protocol", "simple"},
+         {"channels", r.channels},
+         {"chunks", r.chunks},
+         {"floor_us", r.floor.in_us()},
+         {"algorithm_floor_us", r.algorithm_floor.in_us()},
+         {"bound_by", bound_to_json(r.bound, t)},
+         {"relief", Json::array()}};
+  for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
+  return j;
+}
+
+Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Collective op, const std::vector<Row>& rows,
+                     const Band& band) {
+  Document d;
+  d.title = fmt::format("{} over {} GPUs of {}", name_of(op), gpus, c.name);
+  d.command = o.common.typed;
+  Table t;
+  t.title = d.title + ", " + o.common.engine + " engine";
+  t.columns = {{"size (B)"}, {"time (us)"}, {"algbw (GB/s)"}, {"busbw (GB/s)"}, {"algorithm", Align::kLeft},
+               {"floor (us)"}, {"bound by", Align::kLeft}};
+  for (const Row& r : rows)
+    t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4), format_number(r.algbw()),
+                      format_number(r.algbw() * busbw_factor(op, gpus)), r.algorithm, format_number(r.floor.in_us(), 4),
+                      bound_in_short(r.bound, c.topology)});
+  t.note = "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster.";
+  d.blocks.push_back({t});
+  const Row& last = rows.back();
+  d.blocks.push_back({Highlight{fmt::format("At {} the time is bound by {}.", format_binary_size(count(last.size)),
+                                            bound_to_text(last.bound, c.topology))}});
+  if (!last.relief.empty()) {
+    Table relief;
+    relief.title = fmt::format("What relief would buy at {}", format_binary_size(count(last.size)));
+    relief.columns = {{"change", Align::kLeft}, {"time saved (%)"}};
+    for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
+    d.blocks.push_back({relief});
+  }
+  d.blocks.push_back({Paragraph{fmt::format("Band {:+.0f} % to {:+.0f} %: {}.", band.low_percent, band.high_percent, band.basis)}});
+  return d;
+}
+
+int run(const Options& o) {
+  const RunClock clock;
+  const Result<Collective> op = parse_collective(o.op);
+  if (!op.ok()) return report_error(op.error());
+  if (o.protocol != "auto" && o.protocol != "simple")
+    return report_error({ErrorCode::kUnsupported, "only the simple protocol is modelled yet", {"", 0, 0, "--protocol"}});
+  if (o.channels > 1)
+    return report_error({ErrorCode::kUnsupported, "channels cannot be chosen yet; each algorithm uses its own number", {"", 0, 0, "--channels"}});
+  const Result<Sweep> sweep = sizes_of(o);
+  if (!sweep.ok()) return report_error(sweep.error());
+  const Result<Cluster> cluster = load_cluster(o.cluster, o.common.overrides);
+  if (!cluster.ok()) return report_error(cluster.error());
+  const auto all = cluster->topology.gpus();
+  const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) : o.gpus;
+  if (n > all.size())
+    return report_error(invalid(fmt::format("{} GPUs asked for, {} has {}", n, cluster->name, all.size()), {"", 0, 0, "-g"}));
+  if (o.root >= n) return report_error(invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"}));
+  const Router router(cluster->topology, cluster->routing, cluster->seed);
+  const Placement placement(router, all.first(n));
+  std::vector<Row> rows;
+  for (const Bytes size : sweep->sizes) {
+    EngineOptions options;
+    options.protocol = cluster->protocol;
+    Result<std::unique_ptr<Engine>> engine = make_engine(o.common.engine, router, placement, options);
+    if (!engine.ok()) return report_error(engine.error());
+    CollectiveCall call;
+    call.op = *op;
+    call.bytes = size;
+    call.groups = one_group(n);
+    call.algorithm = o.algorithm;
+    call.chunks = o.chunks;
+    call.root = o.root;
+    Result<Row> row = predict(o, *cluster, router, placement, **engine, call);
+    if (!row.ok()) return report_error(row.error());
+    rows.push_back(std::move(*row));
+  }
+  const Band band = collective_band(*cluster);
+  Json j{{"schema", "busbar.collective/1"},
+         {"cluster", cluster->name},
+         {"gpus", n},
+         {"collective", name_of(*op)},
+         {"engine", o.common.engine},
+         {"algorithm_choice", o.algorithm == "auto" || o.algorithm == "fastest" ? "fastest" : "given"},
+         {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
+         {"results", Json::array()}};
+  for (const Row& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
+  j["bound_by"] = j["results"].back()["bound_by"];
+  j["band_percent"] = {band.low_percent, band.high_percent};
+  j["band_basis"] = band.basis;
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band));
+}
+
+}  // namespace
+
+Command collective_command(const std::string& typed) {
+  const auto o = std::make_shared<Options>();
+  o->common.typed = typed;
+  Command c;
+  c.name = "collective";
+  c.summary = "time one collective over a range of sizes, as nccl-tests would print it";
+  c.examples =
+      "  busbar collective dgx-h100 all_reduce\n"
+      "  busbar collective dgx-h100:64 all_reduce -b 1M -e 1G --algorithm hierarchical\n"
+      "  busbar collective dgx-h100:2 all_gather -b 1G -e 1G --degrade node1.nic3=0.5 --explain\n"
+      "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n";
+  c.positionals = {{"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->cluster},
+                   {"OP", "all_reduce, all_gather, reduce_scatter, broadcast; nccl-tests' spellings too", &o->op}};
+  c.flags = {
+      {"-b,--minbytes", "SIZE", "smallest size S; K, M, G are binary (default 8)", "Sweep", &o->first},
+      {"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Sweep", &o->last},
+      {"-f,--stepfactor", "X", "factor from size to size (default 2)", "Sweep", &o->factor},
+      {"-g,--gpus", "N", "use the first N GPUs (default all)", "Sweep", &o->gpus},
+      {"-n,--iters", "N", "accepted for nccl-tests' sake; a prediction needs one", "Sweep", &o->iterations},
+      {"--algorithm", "NAME", "auto (the fastest legal one), ring, tree, hierarchical", "Algorithm", &o->algorithm},
+      {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm", &o->chunks},
+      {"--protocol", "NAME", "auto or simple", "Algorithm", &o->protocol},
+      {"--channels", "N", "1 or the algorithm's own number", "Algorithm", &o->channels},
+      {"--root", "RANK", "root of broadcast (default 0)", "Algorithm", &o->root},
+  };
+  for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar

@@ -1,0 +1,90 @@
+#include "busbar/cli/cmd_train.h"
+
+#include <cstdio>
+#include <memory>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "busbar/cli/session.h"
+#include "busbar/cli/train_report.h"
+#include "busbar/trace/perfetto.h"
+
+namespace busbar {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string scenario, trace;
+  ScenarioFlags flags;
+};
+
+Result<Scenario> scenario_of(const Options& o) {
+  const Catalog catalog(o.common.overrides.catalog);
+  if (!o.scenario.empty()) return load_scenario(o.scenario, o.flags, o.common.overrides, catalog);
+  if (o.flags.cluster.empty() && o.flags.model.empty())
+    return invalid("name a scenario file, or a machine and a model: busbar train --cluster dgx-h100:64 --model llama3-70b --tp 8");
+  return scenario_from_flags(o.flags, o.common.overrides, catalog);
+}
+
+int run(const Options& o) {
+  const RunClock clock;
+  Result<Scenario> scenario = scenario_of(o);
+  if (!scenario.ok()) return report_error(scenario.error());
+  TrainAsk ask;
+  ask.engine = o.common.engine;
+  ask.relief = o.common.explain;
+  const bool document = !o.common.json || !o.common.html.empty();
+  ask.timeline = document || !o.trace.empty();
+  const Result<TrainRun> run = run_train(std::move(*scenario), ask);
+  if (!run.ok()) return report_error(run.error());
+  if (!o.trace.empty())
+    if (const Status s = write_perfetto(run->step.timeline, o.trace); !s.ok()) return report_error(s.error());
+  nlohmann::ordered_json j = train_json(*run, o.common.typed);
+  j["run"] = clock.to_json();
+  const int status = run->does_not_fit ? 1 : 0;
+  const int delivered = deliver(o.common, j, document ? train_document(*run, o.common.typed) : Document{}, status);
+  if (run->does_not_fit) std::fprintf(stderr, "busbar: %s\n", run->does_not_fit->text().c_str());
+  if (!o.trace.empty() && !o.common.json) fmt::print("trace: {} (open it in ui.perfetto.dev)\n", o.trace);
+  return delivered;
+}
+
+}  // namespace
+
+Command train_command(const std::string& typed) {
+  const auto o = std::make_shared<Options>();
+  o->common.typed = typed;
+  Command c;
+  c.name = "train";
+  c.summary = "one training step: time, breakdown, memory, money, and which link bounds it";
+  c.examples =
+      "  busbar train examples/llama3-70b-512xh100.yaml\n"
+      "  busbar train examples/llama3-70b-512xh100.yaml --html step.html --trace step.perfetto-trace\n"
+      "  busbar train --cluster dgx-h100:16 --model llama3-8b --tp 2 --global-batch 256 --json\n"
+      "  busbar train examples/llama3-70b-512xh100.yaml --degrade 'node3.nic*=0.5' --explain\n";
+  c.positionals = {{"SCENARIO", "YAML file that names cluster, model and layout", &o->scenario, false}};
+  LayoutFlags& l = o->flags.degrees;
+  c.flags = {
+      {"--cluster", "CLUSTER", "preset, NAME:N or file; over the scenario's", "Scenario", &o->flags.cluster},
+      {"--model", "MODEL", "catalogue name or file; over the scenario's", "Scenario", &o->flags.model},
+      {"--layout", "FILE", "layout file; over the scenario's", "Scenario", &o->flags.layout},
+      {"--tp", "N", "tensor-parallel degree", "Layout", &l.tp},
+      {"--pp", "N", "pipeline stages", "Layout", &l.pp},
+      {"--vpp", "N", "model chunks per stage (interleaved 1F1B)", "Layout", &l.vpp},
+      {"--dp", "N", "data-parallel replicas (default: what the machine leaves)", "Layout", &l.dp},
+      {"--cp", "N", "context-parallel degree (only 1 yet)", "Layout", &l.cp},
+      {"--ep", "N", "expert-parallel degree (only 1 yet)", "Layout", &l.ep},
+      {"--seq", "TOKENS", "sequence length", "Layout", &l.seq},
+      {"--micro-batch", "N", "sequences per micro-batch", "Layout", &l.micro_batch},
+      {"--global-batch", "N", "sequences per step", "Layout", &l.global_batch},
+      {"--precision", "NAME", "bf16", "Layout", &l.precision},
+      {"--zero", "0|1", "shard optimizer states over data parallelism", "Layout", &l.zero},
+      {"--recompute", "NAME", "none or selective", "Layout", &l.recompute},
+      {"--trace", "FILE", "write a Perfetto trace too", "Output", &o->trace},
+  };
+  for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar

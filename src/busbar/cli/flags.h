@@ -1,0 +1,53 @@
+// One table per command defines every flag; help, parsing and the tests walk that table.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "busbar/base/result.h"
+
+namespace busbar {
+
+using FlagTarget = std::variant<bool*, std::string*, std::vector<std::string>*, std::uint32_t*, double*,
+                                std::optional<std::int64_t>*, std::optional<std::string>*>;
+
+struct Flag {
+  std::string names;     ///< "-b,--minbytes"
+  std::string value;     ///< "SIZE", empty for switches
+  std::string help;      ///< one line, with the default
+  std::string category;  ///< "Machine", "Output", ...
+  FlagTarget target;
+};
+
+struct Positional {
+  std::string name;  ///< "CLUSTER"
+  std::string help;
+  std::string* target = nullptr;
+  bool required = true;
+};
+
+struct Command {
+  std::string name;      ///< "collective"
+  std::string summary;   ///< one line
+  std::string examples;  ///< shown below the flags, one per line
+  std::vector<Positional> positionals;
+  std::vector<Flag> flags;
+  std::function<int()> run;  ///< exit status
+};
+
+/// What the command line asks for: a command to run, or a text to print and leave with.
+struct Parsed {
+  const Command* command = nullptr;
+  std::string print;
+  int status = 0;  ///< of printing: 0 help or version, 2 wrong usage (then `print` is for stderr)
+};
+
+/// Parses only; touches no file. `args` without the program's name.
+Parsed parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& args,
+                          const std::string& version);
+
+}  // namespace busbar

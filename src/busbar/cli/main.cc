@@ -1,0 +1,35 @@
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "busbar/cli/cmd_collective.h"
+#include "busbar/cli/cmd_train.h"
+
+namespace {
+
+/// The command line as a person would type it again.
+std::string typed_line(int argc, char** argv) {
+  std::string line = "busbar";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$*?[]{}()<>|&;~#`!") == std::string::npos;
+    line += ' ' + (plain ? word : "'" + word + "'");
+  }
+  return line;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_DFL);  // a closed pipe ends us quietly
+  const std::string typed = typed_line(argc, argv);
+  const std::vector<busbar::Command> commands{busbar::collective_command(typed), busbar::train_command(typed)};
+  const busbar::Parsed parsed =
+      busbar::parse_command_line(commands, std::vector<std::string>(argv + 1, argv + argc), "busbar 0.1.0");
+  if (!parsed.command) {
+    std::fputs(parsed.print.c_str(), parsed.status == 0 ? stdout : stderr);
+    return parsed.status;
+  }
+  return parsed.command->run();
+}

@@ -1,0 +1,113 @@
+#include "busbar/cli/session.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+
+namespace busbar {
+
+std::vector<Flag> common_flags(CommonOptions& o, bool with_engine) {
+  std::vector<Flag> flags{
+      {"--set", "PATH=VALUE", "change one key of the cluster file, e.g. fabric.oversubscription=2", "Machine", &o.overrides.set},
+      {"--degrade", "SELECTOR=FACTOR", "links run at FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed", "Machine",
+       &o.overrides.degrade},
+      {"--fail", "SELECTOR", "links are gone, e.g. leaf3-spine1; globs allowed", "Machine", &o.overrides.fail},
+      {"--catalog", "DIR", "product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine", &o.overrides.catalog},
+      {"--json", "", "one JSON object on stdout instead of text", "Output", &o.json},
+      {"--html", "FILE", "write a self-contained page too", "Output", &o.html},
+      {"--explain", "", "say what relieving each kind of link would buy", "Output", &o.explain},
+  };
+  if (with_engine)
+    flags.insert(flags.begin(), {"--engine", "NAME", "analytic, flow (default) or packet", "Machine", &o.engine});
+  return flags;
+}
+
+nlohmann::ordered_json RunClock::to_json() const {
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
+  return {{"wall_s", wall.count()}, {"cpu_s", static_cast<double>(std::clock()) / CLOCKS_PER_SEC}};
+}
+
+Result<std::unique_ptr<Engine>> make_engine(const std::string& name, const Router& router, const Placement& placement,
+                                            EngineOptions options) {
+  if (name == "flow") return make_flow_engine(router, placement, options);
+  if (name == "analytic") return make_analytic_engine(router, placement, options);
+  const Where where{"", 0, 0, "--engine"};
+  if (name == "packet")
+    return Error{ErrorCode::kUnsupported, "the packet engine is not built yet; use flow or analytic", where};
+  return invalid(fmt::format("there is no engine '{}'; use analytic or flow", name), where);
+}
+
+int report_error(const Error& error) {
+  std::fprintf(stderr, "busbar: %s\n", error.text().c_str());
+  return error.code == ErrorCode::kDoesNotFit ? 1 : 2;
+}
+
+namespace {
+
+std::string class_name(const Bound& b, const Topology& t) {
+  const LinkClass& c = t.link_class(b.link);
+  return c.part.empty() ? name_of(c.kind) : c.part;
+}
+const char* word(BoundKind k) { return k == BoundKind::kBandwidth ? "bandwidth" : "latency"; }
+
+}  // namespace
+
+nlohmann::ordered_json bound_to_json(const Bound& b, const Topology& t) {
+  nlohmann::ordered_json j{{"link", nullptr}, {"class", nullptr}, {"phase", b.phase}, {"kind", nullptr}};
+  if (b.link == kNone<LinkId>) return j;
+  j["link"] = t.name(b.link);
+  j["class"] = class_name(b, t);
+  j["kind"] = word(b.kind);
+  return j;
+}
+
+std::string bound_to_text(const Bound& b, const Topology& t) {
+  if (b.link == kNone<LinkId>) return "nothing: no byte is sent";
+  return fmt::format("the {} of {} ({}), phase {}", word(b.kind), class_name(b, t), t.name(b.link), b.phase);
+}
+
+std::string bound_in_short(const Bound& b, const Topology& t) {
+  return b.link == kNone<LinkId> ? "-" : fmt::format("{}, {}", word(b.kind), class_name(b, t));
+}
+
+int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status) {
+  if (o.json) {
+    fmt::print("{}\n", data.dump(2));
+  } else {
+    TextOptions text;
+    winsize size{};
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) text.columns = size.ws_col;
+    text.colour = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
+    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+      const char* value = std::getenv(name);
+      if (!value || !*value) continue;
+      text.utf8 = std::string_view(value).find("UTF-8") != std::string_view::npos;
+      break;
+    }
+    std::fputs(render_text(document, text).c_str(), stdout);
+  }
+  if (!o.html.empty()) {
+    std::ofstream file(o.html, std::ios::binary);
+    file << render_html(document);
+    if (!file.flush()) return report_error({ErrorCode::kIo, "cannot write the page; does its folder exist?", {o.html, 0, 0, ""}});
+    if (!o.json) fmt::print("\nreport: {}\n", o.html);
+  }
+  return status;
+}
+
+Status check_floor(Duration predicted, Duration floor, const std::string& what) {
+  if (static_cast<double>(predicted.in_ps()) >= static_cast<double>(floor.in_ps()) * (1 - 1e-9)) return {};
+  return invalid(fmt::format("{}: predicted {} is below the physical floor {}; this is a bug of busbar, please report it", what,
+                             format_duration(predicted.in_s()), format_duration(floor.in_s())));
+}
+
+}  // namespace busbar

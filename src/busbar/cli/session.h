@@ -1,0 +1,60 @@
+// What all commands share: flags for machine and output, timing of the run, and how a result leaves the program.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "busbar/base/result.h"
+#include "busbar/cli/flags.h"
+#include "busbar/engine/engine.h"
+#include "busbar/report/document.h"
+#include "busbar/spec/cluster.h"
+
+namespace busbar {
+
+/// Flags that every command takes.
+struct CommonOptions {
+  Overrides overrides;
+  std::string engine = "flow";
+  bool json = false;
+  bool explain = false;
+  std::string html;
+  std::string typed;  ///< the command line, for the report
+};
+std::vector<Flag> common_flags(CommonOptions& o, bool with_engine);
+
+/// Wall and processor seconds since it was made.
+class RunClock {
+ public:
+  RunClock() : start_(std::chrono::steady_clock::now()) {}
+  nlohmann::ordered_json to_json() const;
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
+
+/// Flow or analytic by name; kUnsupported for what is not built, kInvalid with a suggestion for what nobody knows.
+Result<std::unique_ptr<Engine>> make_engine(const std::string& name, const Router& router, const Placement& placement,
+                                            EngineOptions options);
+
+/// "busbar: <error>" on stderr; the exit status that its code asks for (1 does not fit, else 2).
+int report_error(const Error& error);
+
+/// {"link", "class", "phase", "kind"} of a bound; nulls when nothing was sent.
+nlohmann::ordered_json bound_to_json(const Bound& bound, const Topology& topology);
+/// "the bandwidth of ndr 4x (node0.nic3->leaf3), phase ring all-gather"; in short: "bandwidth, ndr 4x".
+std::string bound_to_text(const Bound& bound, const Topology& topology);
+std::string bound_in_short(const Bound& bound, const Topology& topology);
+
+/// Prints JSON or the terminal text on stdout, and writes the page where asked. `data` already holds the schema.
+/// Returns the exit status: `status`, or 2 when a file could not be written.
+int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status = 0);
+
+/// Refuses a prediction below a physical floor: that is our bug. Tolerance: one part in 1e9 for round-off.
+Status check_floor(Duration predicted, Duration floor, const std::string& what);
+
+
+}  // namespace busbar

@@ -1,0 +1,145 @@
+#include "busbar/cli/topology_drawing.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/core.h>
+
+#include "busbar/base/quantity.h"
+#include "busbar/report/layered_drawing.h"
+#include "busbar/report/style.h"
+
+namespace busbar {
+namespace {
+
+struct Place {
+  std::uint32_t layer = 0, node = 0;
+};
+
+int colour_of(DeviceKind k) {
+  switch (k) {
+    case DeviceKind::kGpu: return colour::kGpu;
+    case DeviceKind::kNic: return colour::kNic;
+    case DeviceKind::kCpu:
+    case DeviceKind::kNuma: return colour::kCpu;
+    case DeviceKind::kLeaf: return colour::kLeaf;
+    case DeviceKind::kSpine:
+    case DeviceKind::kCore: return colour::kSpine;
+    default: return colour::kSwitch;
+  }
+}
+
+const char* title_of(DeviceKind k) {
+  switch (k) {
+    case DeviceKind::kGpu: return "GPUs";
+    case DeviceKind::kNic: return "NICs";
+    case DeviceKind::kCpu: return "CPU sockets";
+    case DeviceKind::kNuma: return "NUMA nodes";
+    case DeviceKind::kPcieSwitch: return "PCIe switches";
+    case DeviceKind::kNvSwitch: return "NVSwitches";
+    case DeviceKind::kLeaf: return "leaf switches";
+    case DeviceKind::kSpine: return "spine switches";
+    case DeviceKind::kCore: return "core switches";
+    default: return "switches";
+  }
+}
+
+/// One line per pair of places, with the busiest of its links and their count.
+class Lines {
+ public:
+  Lines(const Topology& t, std::span<const double> utilisation) : t_(t), utilisation_(utilisation) {}
+  void add(Place a, Place b, LinkId l) {
+    Line& line = lines_[{a.layer, a.node, b.layer, b.node}];
+    double heat = -1;
+    if (!utilisation_.empty()) heat = std::max(utilisation_[index(l)], utilisation_[index(reverse(l))]);
+    if (line.cables++ == 0 || heat > line.heat) line.link = l, line.heat = heat;
+  }
+  void write(LayeredDrawing& d) const {
+    for (const auto& [key, line] : lines_) {
+      const LinkClass& c = t_.link_class(line.link);
+      std::string tip = fmt::format("{}: {} per direction", t_.name(line.link), format_rate(static_cast<double>(per_second(c.wire_rate))));
+      if (line.cables > 1) tip += fmt::format(", {} cables", line.cables);
+      if (line.heat >= 0) tip += fmt::format(", {} % loaded over the step", format_number(100 * line.heat, 2));
+      if (c.health < 1) tip += c.health > 0 ? fmt::format(", degraded to {}", format_number(c.health)) : ", failed";
+      d.edges.push_back({{key[0], key[1]}, {key[2], key[3]}, line.heat, is_scale_up(c.kind) ? 2.0 : 1.5, tip});
+    }
+  }
+
+ private:
+  struct Line {
+    LinkId link{};
+    double heat = -1;
+    std::uint32_t cables = 0;
+  };
+  const Topology& t_;
+  std::span<const double> utilisation_;
+  std::map<std::array<std::uint32_t, 4>, Line> lines_;
+};
+
+}  // namespace
+
+Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisation) {
+  const Block& block = t.blocks()[index(id)];
+  constexpr DeviceKind kRows[] = {DeviceKind::kNvSwitch, DeviceKind::kSwitch, DeviceKind::kGpu, DeviceKind::kPcieSwitch,
+                                  DeviceKind::kNic,      DeviceKind::kNvme,   DeviceKind::kNuma, DeviceKind::kCpu};
+  LayeredDrawing d;
+  const std::string what = t.templates()[block.template_index].name;
+  d.title = fmt::format("Inside node{} ({})", index(id), what);
+  d.description = fmt::format("Devices of one {} in rows and the links between them.", what);
+  std::map<DeviceId, Place> places;
+  for (const DeviceKind kind : kRows) {
+    Layer layer;
+    layer.title = title_of(kind);
+    for (std::uint32_t p = 0; p < block.device_count; ++p) {
+      const auto device = static_cast<DeviceId>(block.first_device + p);
+      if (t.kind(device) != kind) continue;
+      places[device] = {static_cast<std::uint32_t>(d.layers.size()), static_cast<std::uint32_t>(layer.nodes.size())};
+      const std::string name = t.templates()[block.template_index].devices[p].name;
+      layer.nodes.push_back({name, colour_of(kind), -1, name + " " + t.device_class(device).part, 0});
+    }
+    if (!layer.nodes.empty()) d.layers.push_back(std::move(layer));
+  }
+  Lines lines(t, utilisation);
+  for (std::uint32_t l = block.first_link; l < block.first_link + block.link_count; l += 2) {
+    const auto link = static_cast<LinkId>(l);
+    lines.add(places.at(t.from(link)), places.at(t.to(link)), link);
+  }
+  lines.write(d);
+  return lay_out(d);
+}
+
+Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
+  LayeredDrawing d;
+  d.title = "Fabric";
+  d.description = "Switches of the network in tiers above the servers, and the cables between them.";
+  if (t.fabric_switches().empty()) return {};
+  std::map<DeviceId, Place> places;
+  for (const DeviceKind kind : {DeviceKind::kCore, DeviceKind::kSpine, DeviceKind::kLeaf, DeviceKind::kSwitch}) {
+    Layer layer;
+    layer.title = title_of(kind);
+    for (const DeviceId s : t.fabric_switches()) {
+      if (t.kind(s) != kind) continue;
+      places[s] = {static_cast<std::uint32_t>(d.layers.size()), static_cast<std::uint32_t>(layer.nodes.size())};
+      layer.nodes.push_back({t.name(s), colour_of(kind), -1, t.name(s) + " " + t.device_class(s).part, 0});
+    }
+    if (!layer.nodes.empty()) d.layers.push_back(std::move(layer));
+  }
+  Layer servers;
+  servers.title = "servers";
+  for (std::uint32_t b = 0; b < t.blocks().size(); ++b)
+    servers.nodes.push_back({fmt::format("node{}", b), colour::kGpu, -1, t.templates()[t.blocks()[b].template_index].name, 0});
+  const auto server_layer = static_cast<std::uint32_t>(d.layers.size());
+  d.layers.push_back(std::move(servers));
+  Lines lines(t, utilisation);
+  for (const DeviceId s : t.fabric_switches())
+    for (const LinkId l : t.out_links(s)) {
+      const BlockId b = t.block_of(t.to(l));
+      if (b != kNone<BlockId>) lines.add(places.at(s), {server_layer, index(b)}, l);
+      else if (places.at(s).layer < places.at(t.to(l)).layer) lines.add(places.at(s), places.at(t.to(l)), l);
+    }
+  lines.write(d);
+  return lay_out(d);
+}
+
+}  // namespace busbar

@@ -1,0 +1,101 @@
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/session.h"
+#include "busbar/cli/train_report.h"
+
+namespace busbar {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b) {
+  return {{"compute", b.compute},       {"exposed_tp", b.exposed_tp}, {"exposed_dp", b.exposed_dp},
+          {"exposed_pp", b.exposed_pp}, {"exposed_cp", b.exposed_cp}, {"exposed_ep", b.exposed_ep},
+          {"bubble", b.bubble},         {"optimizer", b.optimizer},   {"other", b.other}};
+}
+
+namespace {
+
+Json memory_json(const TrainRun& r) {
+  const MemoryUse& m = r.memory;
+  return {{"parameters", count(m.parameters)}, {"gradients", count(m.gradients)},     {"optimizer", count(m.optimizer)},
+          {"activations", count(m.activations)}, {"logits", count(m.logits)},         {"workspace", count(m.workspace)},
+          {"total", count(m.total())},         {"capacity", count(r.memory_capacity)}, {"stage", m.stage}};
+}
+
+Json call_json(const TrainRun& r, const CallUse& u) {
+  const CollectiveCall& c = r.program.calls[index(u.call)];
+  return {{"what", r.program.labels[u.label]},
+          {"class", name_of(u.cls)},
+          {"collective", name_of(c.op)},
+          {"algorithm", c.algorithm},
+          {"ranks", c.groups.size()},
+          {"groups", c.groups.groups()},
+          {"size_bytes", count(c.bytes)},
+          {"count", u.count},
+          {"mean_us", u.mean_us()},
+          {"alone_us", u.alone.in_us()},
+          {"total_s", u.total.in_s()},
+          {"exposed_s", u.exposed.in_s()},
+          {"bound_by", bound_to_json(u.bound, r.cluster.topology)}};
+}
+
+Json layout_json(const LayoutSpec& l) {
+  return {{"tp", l.tp},
+          {"pp", l.pp},
+          {"vpp", l.vpp},
+          {"dp", l.dp},
+          {"seq", l.seq},
+          {"micro_batch", l.micro_batch},
+          {"global_batch", l.global_batch},
+          {"micro_batches", l.micro_batches()},
+          {"precision", name_of(l.precision)},
+          {"zero", l.zero},
+          {"recompute", name_of(l.recompute)},
+          {"sequence_parallel", l.sequence_parallel}};
+}
+
+}  // namespace
+
+Json train_json(const TrainRun& r, const std::string& typed) {
+  Json j{{"schema", "busbar.train/1"},
+         {"cluster", r.cluster.name},
+         {"gpus", r.layout.ranks()},
+         {"model", r.scenario.model.name},
+         {"layout", layout_json(r.layout)},
+         {"engine", r.engine},
+         {"inputs_hash", fmt::format("{:016x}", hash64(typed, hash64(r.kernels.text, hash64(r.scenario.text, hash64(r.cluster.text)))))},
+         {"step_time_s", r.step.step_time.in_s()},
+         {"step_time_ps", r.step.step_time.in_ps()},
+         {"tokens_per_s_per_gpu", r.metrics.tokens_per_s_per_gpu},
+         {"model_tflops_per_gpu", r.metrics.model_tflops_per_gpu},
+         {"model_tflops_per_gpu_full_attention", r.metrics.model_tflops_per_gpu_full_attention},
+         {"mfu", r.metrics.mfu},
+         {"mfu_full_attention", r.metrics.mfu_full_attention},
+         {"mfu_counts", "causal attention, no recomputation, dense bf16 peak"}};
+  for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_s"][name] = d.in_s();
+  for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_ps"][name] = d.in_ps();
+  j["compute_slowed_s"] = r.step.slowed.in_s();
+  j["critical_role"] = r.program.roles[index(r.step.critical_role)].name;
+  j["memory_bytes"] = memory_json(r);
+  j["fits"] = !r.does_not_fit.has_value();
+  j["scaling_efficiency"] = r.scaling_efficiency;
+  j["cost_usd"] = {{"per_gpu_hour", r.cluster.usd_per_gpu_hour},
+                   {"price_source", r.cluster.price_source},
+                   {"per_step", r.cost.usd_per_step},
+                   {"per_million_tokens", r.cost.usd_per_million_tokens},
+                   {"per_day", r.cost.usd_per_day},
+                   {"per_day_per_percent_of_step", r.cost.usd_per_day_per_percent}};
+  j["calls"] = Json::array();
+  for (const CallUse& u : r.step.calls) j["calls"].push_back(call_json(r, u));
+  j["bound_by"] = r.step.calls.empty() ? Json{{"link", nullptr}, {"class", nullptr}, {"phase", nullptr}, {"kind", nullptr}}
+                                       : bound_to_json(r.step.calls.front().bound, r.cluster.topology);
+  j["relief"] = Json::array();
+  for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
+  j["band_percent"] = {r.kernels.band_low_percent, r.kernels.band_high_percent};
+  j["band_basis"] = r.kernels.band_basis;
+  return j;
+}
+
+}  // namespace busbar

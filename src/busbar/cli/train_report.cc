@@ -1,0 +1,237 @@
+#include "busbar/cli/train_report.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/session.h"
+#include "busbar/cli/topology_drawing.h"
+#include "busbar/report/style.h"
+#include "busbar/topology/levels.h"
+
+namespace busbar {
+namespace {
+
+struct Part {
+  const char* key;
+  const char* words;
+  int colour;
+};
+constexpr Part kParts[] = {{"compute", "compute", colour::kCompute},
+                           {"exposed_tp", "exposed TP", colour::kTp},
+                           {"exposed_dp", "exposed DP", colour::kDp},
+                           {"exposed_pp", "exposed PP", colour::kPp},
+                           {"exposed_cp", "exposed CP", colour::kCp},
+                           {"exposed_ep", "exposed EP", colour::kEp},
+                           {"bubble", "pipeline bubble", colour::kIdle},
+                           {"optimizer", "optimizer", colour::kOptimizer},
+                           {"other", "other", colour::kOther}};
+
+int colour_of_category(const std::string& category) {
+  for (const Part& p : kParts)
+    if (category == p.key || "exposed_" + category == p.key) return p.colour;
+  return colour::kOther;
+}
+
+double share_percent(Duration part, Duration whole) { return 100.0 * part.in_s() / whole.in_s(); }
+
+Duration exposed(const Breakdown& b) { return b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep; }
+
+std::string layout_words(const LayoutSpec& l) {
+  std::string s = fmt::format("TP {} x PP {}", l.tp, l.pp);
+  if (l.vpp > 1) s += fmt::format(" (interleaved, {} chunks a stage)", l.vpp);
+  s += fmt::format(" x DP {}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp, l.zero, l.seq,
+                   l.micro_batch, l.global_batch, name_of(l.precision), name_of(l.recompute));
+  return s;
+}
+
+Highlight verdict(const TrainRun& r) {
+  const StepResult& s = r.step;
+  std::string text = fmt::format("{} a step, {} % MFU. Compute takes {} % of it, communication that nothing hides {} %",
+                                 format_duration(s.step_time.in_s()), format_number(100 * r.metrics.mfu),
+                                 format_number(share_percent(s.breakdown.compute, s.step_time)),
+                                 format_number(share_percent(exposed(s.breakdown), s.step_time)));
+  if (s.breakdown.bubble > Duration())
+    text += fmt::format(", the pipeline bubble {} %", format_number(share_percent(s.breakdown.bubble, s.step_time)));
+  text += ". ";
+  if (!s.calls.empty() && s.calls.front().exposed > Duration())
+    text += fmt::format("Most of what is exposed, {}, is {} ({}), bound by {}.", format_duration(s.calls.front().exposed.in_s()),
+                        r.program.labels[s.calls.front().label], name_of(s.calls.front().cls),
+                        bound_to_text(s.calls.front().bound, r.cluster.topology));
+  return {text};
+}
+
+Facts headline(const TrainRun& r) {
+  Facts f;
+  f.title = "The step";
+  const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
+  add("machine", fmt::format("{}, {} GPUs ({})", r.cluster.name, r.layout.ranks(), r.cluster.gpu_part));
+  add("fabric", fmt::format("{}{}{}", r.cluster.fabric.network, r.cluster.fabric.network.empty() ? "" : ", ", r.cluster.fabric.kind) +
+                    (r.cluster.fabric.leaves ? fmt::format(", {} leaves, {} spines", r.cluster.fabric.leaves, r.cluster.fabric.spines) : ""));
+  add("model", fmt::format("{}, {} parameters", r.scenario.model.name,
+                           format_number(static_cast<double>(parameter_count(r.scenario.model)) / 1e9) + "e9"));
+  add("layout", layout_words(r.layout));
+  add("step time", format_duration(r.step.step_time.in_s()));
+  add("tokens", fmt::format("{} tokens/s per GPU", format_number(r.metrics.tokens_per_s_per_gpu)));
+  add("model FLOPs", fmt::format("{} TFLOP/s per GPU, MFU {} % (causal attention); counting full attention {} TFLOP/s, {} %",
+                                 format_number(r.metrics.model_tflops_per_gpu), format_number(100 * r.metrics.mfu),
+                                 format_number(r.metrics.model_tflops_per_gpu_full_attention),
+                                 format_number(100 * r.metrics.mfu_full_attention)));
+  add("memory", fmt::format("{} of {} per GPU: {}", format_size(static_cast<double>(count(r.memory.total()))),
+                            format_size(static_cast<double>(count(r.memory_capacity))),
+                            r.does_not_fit ? "does not fit"
+                                           : fmt::format("fits, {} left", format_size(static_cast<double>(count(r.memory_capacity) - count(r.memory.total()))))));
+  add("scaling", fmt::format("{} % of one replica's tokens/s per GPU", format_number(100 * r.scaling_efficiency)));
+  if (r.cluster.usd_per_gpu_hour > 0)
+    add("money", fmt::format("${} a step, ${} a day; 1 % of the step costs ${} a day, all exposed communication ${} a day (at ${} per GPU-hour)",
+                             format_number(r.cost.usd_per_step), format_number(r.cost.usd_per_day, 4),
+                             format_number(r.cost.usd_per_day_per_percent),
+                             format_number(r.cost.usd_per_day_per_percent * share_percent(exposed(r.step.breakdown), r.step.step_time)),
+                             format_number(r.cluster.usd_per_gpu_hour)));
+  add("trust", fmt::format("{:+.0f} % to {:+.0f} % of compute time: {}", r.kernels.band_low_percent, r.kernels.band_high_percent,
+                           r.kernels.band_basis));
+  return f;
+}
+
+Bars breakdown_bars(const TrainRun& r) {
+  Bars bars;
+  bars.title = "Where the time goes";
+  bars.unit = "s";
+  Bar bar{"step", {}};
+  for (const auto& [name, d] : breakdown_rows(r.step.breakdown))
+    for (const Part& p : kParts)
+      if (name == p.key && d > Duration()) bar.parts.push_back({p.words, d.in_s(), p.colour});
+  bars.bars.push_back(bar);
+  Bar ideal{"at peak FLOP/s", {}};
+  ideal.parts.push_back({"ideal", r.step.step_time.in_s() * r.metrics.mfu, colour::kFloor});
+  bars.bars.push_back(ideal);
+  return bars;
+}
+
+Table breakdown_table(const TrainRun& r) {
+  Table t;
+  t.title = fmt::format("Breakdown of {} (sums to the step exactly)", r.program.roles[index(r.step.critical_role)].name);
+  t.columns = {{"part", Align::kLeft}, {"time (s)"}, {"share (%)"}};
+  for (const auto& [name, d] : breakdown_rows(r.step.breakdown))
+    if (d > Duration())
+      t.rows.push_back({name, format_number(d.in_s(), 4), format_number(share_percent(d, r.step.step_time))});
+  t.rows.push_back({"step", format_number(r.step.step_time.in_s(), 4), "100"});
+  t.note = fmt::format("compute includes {} that collectives running beside it cost.", format_duration(r.step.slowed.in_s()));
+  return t;
+}
+
+Bars memory_bars(const TrainRun& r) {
+  const MemoryUse& m = r.memory;
+  Bars bars;
+  bars.title = fmt::format("Memory per GPU at its peak (stage {})", m.stage);
+  bars.unit = "GB";
+  const auto gb = [](Bytes b) { return static_cast<double>(count(b)) / 1e9; };
+  bars.bars.push_back({"GPU", {{"parameters", gb(m.parameters), colour::kCompute},
+                               {"gradients", gb(m.gradients), colour::kTp},
+                               {"optimizer", gb(m.optimizer), colour::kOptimizer},
+                               {"activations", gb(m.activations), colour::kDp},
+                               {"logits", gb(m.logits), colour::kPp},
+                               {"workspace", gb(m.workspace), colour::kOther}}});
+  bars.mark = gb(r.memory_capacity);
+  bars.mark_name = "capacity";
+  return bars;
+}
+
+Table calls_table(const TrainRun& r, std::size_t rows) {
+  Table t;
+  t.title = "Communication, most exposed first";
+  t.columns = {{"what", Align::kLeft}, {"collective", Align::kLeft}, {"ranks"}, {"size", Align::kRight}, {"times"},
+               {"mean (us)"}, {"alone (us)"}, {"total (s)"}, {"exposed (s)"}, {"bound by", Align::kLeft}};
+  for (const CallUse& u : r.step.calls) {
+    if (t.rows.size() == rows) break;
+    const CollectiveCall& c = r.program.calls[index(u.call)];
+    t.rows.push_back({r.program.labels[u.label], fmt::format("{}, {}", name_of(c.op), c.algorithm), std::to_string(c.groups.size()),
+                      format_size(static_cast<double>(count(c.bytes))), std::to_string(u.count), format_number(u.mean_us()),
+                      format_number(u.alone.in_us()), format_number(u.total.in_s()), format_number(u.exposed.in_s()),
+                      bound_in_short(u.bound, r.cluster.topology)});
+  }
+  if (r.step.calls.size() > rows) t.note = fmt::format("{} more kinds of calls are in --json.", r.step.calls.size() - rows);
+  return t;
+}
+
+Table level_table(const Topology& topology) {
+  Table t;
+  t.title = "Levels a byte crosses, per GPU and direction";
+  t.columns = {{"level", Align::kLeft}, {"wire (GB/s)"}, {"payload (GB/s)"}, {"latency (ns)"}, {"counted", Align::kLeft}};
+  for (const Level& l : machine_levels(topology))
+    t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
+                      l.latency > Duration() ? format_number(static_cast<double>(l.latency.in_ps()) / 1e3) : "-", l.note});
+  t.note = "1 GB/s = 1e9 bytes per second per direction. The engines use payload, floors use wire.";
+  return t;
+}
+
+TimelineView timeline_view(const TrainRun& r, std::string title, double from_s, double to_s) {
+  const Timeline& tl = r.step.timeline;
+  TimelineView v;
+  v.title = std::move(title);
+  v.start_s = from_s;
+  v.end_s = to_s;
+  for (const Track& t : tl.tracks) v.rows.push_back({t.process, t.thread, {}});
+  for (const Span& s : tl.spans) {
+    const double start = s.start.since_start().in_s(), length = s.duration.in_s();
+    if (start + length <= from_s || start >= to_s || length <= 0) continue;
+    std::string text = fmt::format("{}: {} from {} s", tl.strings[s.label], format_duration(length), format_number(start, 5));
+    if (s.bound_by < tl.strings.size()) text += ", bound by " + tl.strings[s.bound_by];
+    v.rows[index(s.track)].spans.push_back({start, length, colour_of_category(tl.strings[s.category]), std::move(text)});
+  }
+  std::erase_if(v.rows, [](const TimelineRow& row) { return row.spans.empty(); });
+  for (const Part& p : kParts)
+    if (p.colour != colour::kIdle && p.colour != colour::kCp && p.colour != colour::kEp && p.colour != colour::kOther)
+      v.legend.emplace_back(std::string_view(p.words).starts_with("exposed ") ? p.words + 8 : p.words, p.colour);
+  return v;
+}
+
+Table relief_table(const TrainRun& r) {
+  Table t;
+  t.title = "What relief would buy";
+  t.columns = {{"change", Align::kLeft}, {"step time saved (%)"}};
+  for (const Relief& x : r.relief) t.rows.push_back({x.what, format_number(x.gain_percent)});
+  return t;
+}
+
+Table source_table(const TrainRun& r) {
+  Table t;
+  t.title = "Assumptions and their sources";
+  t.columns = {{"figure", Align::kLeft}};
+  for (const std::string& s : r.cluster.sources) t.rows.push_back({s});
+  for (const std::string& s : r.kernels.sources) t.rows.push_back({s});
+  return t;
+}
+
+}  // namespace
+
+Document train_document(const TrainRun& r, const std::string& typed) {
+  const Topology& t = r.cluster.topology;
+  Document d;
+  d.title = fmt::format("{} on {} GPUs of {}", r.scenario.model.name, r.layout.ranks(), r.cluster.name);
+  d.command = typed;
+  const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
+  if (r.does_not_fit) add(Highlight{r.does_not_fit->message});
+  add(verdict(r));
+  add(headline(r));
+  add(breakdown_bars(r));
+  add(breakdown_table(r), Audience::kPage);
+  add(memory_bars(r));
+  add(calls_table(r, 5), Audience::kTerminal);
+  add(calls_table(r, 40), Audience::kPage);
+  if (!r.relief.empty()) add(relief_table(r));
+  const double end = r.step.step_time.in_s(), slice = end / std::max(8u, r.layout.micro_batches());
+  add(timeline_view(r, "Timeline of the step", 0, end), Audience::kPage);
+  add(timeline_view(r, "The beginning", 0, slice), Audience::kPage);
+  add(timeline_view(r, "The end", end - 1.5 * slice, end), Audience::kPage);
+  add(level_table(t), Audience::kPage);
+  std::vector<double> load(t.link_count(), 0.0);
+  for (const LinkLoad& l : r.step.timeline.links) load[l.link] = l.utilisation;
+  add(draw_node(t, BlockId{0}, load), Audience::kPage);
+  if (!t.fabric_switches().empty()) add(draw_fabric(t, load), Audience::kPage);
+  add(source_table(r), Audience::kPage);
+  return d;
+}
+
+}  // namespace busbar

@@ -1,0 +1,94 @@
+#include "busbar/cli/train_run.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "busbar/choice/fastest.h"
+#include "busbar/cli/session.h"
+#include "busbar/spec/catalog.h"
+#include "busbar/spec/kernels_file.h"
+#include "busbar/workload/build_program.h"
+
+namespace busbar {
+namespace {
+
+/// A program with its algorithms chosen, and its run on a fresh engine.
+class StepRunner {
+ public:
+  StepRunner(const TrainRun& run, const Router& router, const Placement& placement, const TrainAsk& ask)
+      : run_(run), router_(router), placement_(placement), ask_(ask) {}
+
+  Result<Program> program(const LayoutSpec& layout) const {
+    BUSBAR_ASSIGN(Program p, build_program(run_.scenario.model, layout, run_.kernels));
+    EngineOptions options;
+    options.protocol = run_.cluster.protocol;
+    const auto analytic = make_analytic_engine(router_, placement_, options);
+    BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*analytic, placement_, run_.cluster.topology, p));
+    return p;
+  }
+
+  Result<StepResult> simulate(const Program& p, bool timeline, const WhatIf& what_if = {}) const {
+    EngineOptions options;
+    options.protocol = run_.cluster.protocol;
+    options.what_if = what_if;
+    BUSBAR_ASSIGN(const auto engine, make_engine(ask_.engine, router_, placement_, options));
+    StepOptions step;
+    step.contention = run_.kernels.contention;
+    step.timeline = timeline;
+    step.topology = timeline ? &run_.cluster.topology : nullptr;
+    return simulate_step(p, *engine, step);
+  }
+
+ private:
+  const TrainRun& run_;
+  const Router& router_;
+  const Placement& placement_;
+  const TrainAsk& ask_;
+};
+
+Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {
+  std::vector<Relief> out;
+  const auto before = static_cast<double>(run.step.step_time.in_ps());
+  for (const LinkGroup& g : link_groups(run.cluster.topology)) {
+    BUSBAR_ASSIGN(const StepResult changed, runner.simulate(run.program, false, WhatIf{g.classes, 1.1, 1.0}));
+    out.push_back({fmt::format("+10 % rate of {}", g.name),
+                   std::max(0.0, 100 * (1 - static_cast<double>(changed.step_time.in_ps()) / before))});
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Relief& a, const Relief& b) { return a.gain_percent > b.gain_percent; });
+  return out;
+}
+
+}  // namespace
+
+Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
+  TrainRun run;
+  run.engine = ask.engine;
+  run.scenario = std::move(scenario);
+  BUSBAR_ASSIGN(run.cluster, load_cluster(run.scenario.cluster, run.scenario.cluster_overrides));
+  const Topology& t = run.cluster.topology;
+  const auto gpus = static_cast<std::uint32_t>(t.gpus().size());
+  BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, gpus));
+  BUSBAR_ASSIGN(run.kernels, load_kernels(run.cluster.gpu_part, Catalog(run.scenario.cluster_overrides.catalog)));
+  const Router router(t, run.cluster.routing, run.cluster.seed);
+  const Placement placement(router, t.gpus().first(run.layout.ranks()));
+  const StepRunner runner(run, router, placement, ask);
+  BUSBAR_ASSIGN(run.program, runner.program(run.layout));
+  BUSBAR_ASSIGN(run.step, runner.simulate(run.program, ask.timeline));
+  run.memory = memory_use(run.scenario.model, run.layout);
+  run.memory_capacity = t.device_class(t.gpus().front()).memory;
+  if (const Status fits = check_fits(run.memory, run.memory_capacity); !fits.ok()) run.does_not_fit = fits.error();
+  run.metrics = step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.peak_flops_per_s);
+  run.cost = step_cost(run.layout, run.step.step_time, run.cluster.usd_per_gpu_hour);
+  if (run.layout.dp > 1) {
+    BUSBAR_ASSIGN(const Program alone, runner.program(single_replica(run.layout)));
+    BUSBAR_ASSIGN(const StepResult replica, runner.simulate(alone, false));
+    run.scaling_efficiency = scaling_efficiency(run.step.step_time, replica.step_time);
+  }
+  if (ask.relief) {
+    BUSBAR_ASSIGN(run.relief, step_relief(run, runner));
+  }
+  return run;
+}
+
+}  // namespace busbar

@@ -1,0 +1,43 @@
+// One training step predicted: everything the report needs, before anyone decides how it looks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "busbar/choice/relief.h"
+#include "busbar/engine/engine.h"
+#include "busbar/spec/scenario.h"
+#include "busbar/step/metrics.h"
+#include "busbar/step/simulate.h"
+#include "busbar/workload/memory.h"
+
+namespace busbar {
+
+struct TrainRun {
+  Scenario scenario;
+  Cluster cluster;
+  LayoutSpec layout;  ///< resolved
+  KernelTable kernels;
+  Program program;    ///< algorithms resolved
+  StepResult step;
+  MemoryUse memory;
+  Bytes memory_capacity{0};
+  std::optional<Error> does_not_fit;
+  StepMetrics metrics;
+  StepCost cost;
+  double scaling_efficiency = 1;
+  std::vector<Relief> relief;  ///< filled when asked
+  std::string engine;
+};
+
+struct TrainAsk {
+  std::string engine = "flow";
+  bool timeline = true;  ///< spans for the page and the trace
+  bool relief = false;   ///< re-run the step with each group of links relieved
+};
+
+/// Loads the machine, fits the layout, simulates. Memory that does not fit is a result, not an error.
+Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask);
+
+}  // namespace busbar
