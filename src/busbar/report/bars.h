@@ -17,7 +17,7 @@ double bar_total(const Bar& bar);
 class BarsLayout {
  public:
   explicit BarsLayout(const Bars& bars);
-  double scale_max() const { return scale_max_; }        ///< the right end of the axis, > 0
+  double scale_max() const { return scale_max_; }  ///< the right end of the axis, > 0
   const UnitScale& scale() const { return scale_; }
   /// Name and palette index of every part, in order of first appearance.
   const std::vector<std::pair<std::string, int>>& parts() const { return parts_; }

@@ -66,7 +66,8 @@ class Gatherer {
  public:
   Gatherer(double column_s, std::vector<TimelinePiece>& out) : column_s_(column_s), out_(out) {}
   void add(const TimelineSpan& span) {
-    const bool full = now_.spans > 0 && (now_.end_s - now_.start_s >= column_s_ || span.start_s - now_.end_s >= column_s_);
+    const bool full =
+        now_.spans > 0 && (now_.end_s - now_.start_s >= column_s_ || span.start_s - now_.end_s >= column_s_);
     if (full) close();
     now_.add(span);
   }

@@ -70,7 +70,8 @@ RC_GTEST_PROP(Coalesce, AnyRowKeepsItsColouredTimeAndItsPiecesDoNotOverlap,
   }
   for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {
     const bool same = pieces[i].start_s == pieces[i + 1].start_s && pieces[i].end_s == pieces[i + 1].end_s;
-    const bool apart = same ? pieces[i].high <= pieces[i + 1].low + 1e-12 : pieces[i].end_s <= pieces[i + 1].start_s + 1e-12;
+    const bool apart =
+        same ? pieces[i].high <= pieces[i + 1].low + 1e-12 : pieces[i].end_s <= pieces[i + 1].start_s + 1e-12;
     RC_ASSERT(apart);
     RC_ASSERT(pieces[i].high <= 1 + 1e-9);
   }

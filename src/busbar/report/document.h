@@ -36,8 +36,8 @@ struct Bars {
   std::string title{};
   std::string unit{};  ///< "s", "GB"
   std::vector<Bar> bars{};
-  double scale_max = 0;        ///< 0: the longest bar
-  double mark = 0;             ///< a line across all bars, e.g. memory of the GPU; 0: none
+  double scale_max = 0;  ///< 0: the longest bar
+  double mark = 0;       ///< a line across all bars, e.g. memory of the GPU; 0: none
   std::string mark_name{};
 };
 
@@ -52,12 +52,12 @@ enum class Anchor : std::uint8_t { kMiddle, kStart, kEnd };
 struct Shape {
   enum class Kind : std::uint8_t { kRect, kLine, kText, kCircle, kCurve, kPolygon } kind{};
   double x = 0, y = 0, w = 0, h = 0;
-  int colour = 0;     ///< palette index (style.h)
-  double heat = -1;   ///< 0..1: a load, drawn on the heat scale instead of `colour`; < 0: none
+  int colour = 0;    ///< palette index (style.h)
+  double heat = -1;  ///< 0..1: a load, drawn on the heat scale instead of `colour`; < 0: none
   double thickness = 1;
-  std::string text{};   ///< label (kText) or tool tip
+  std::string text{};  ///< label (kText) or tool tip
   Anchor anchor = Anchor::kMiddle;
-  double size = 12;   ///< of letters
+  double size = 12;  ///< of letters
   double radius = 0;
   double opacity = 1;
   bool bold = false;
@@ -88,10 +88,16 @@ struct TimelineView {
   std::vector<std::pair<std::string, int>> legend{};  ///< name, palette index
 };
 
-struct Heading { std::string text; };
-struct Paragraph { std::string text; };
+struct Heading {
+  std::string text;
+};
+struct Paragraph {
+  std::string text;
+};
 /// The one sentence a reader must not miss.
-struct Highlight { std::string text; };
+struct Highlight {
+  std::string text;
+};
 /// Key and value lines: "step time   9.31 s".
 struct Facts {
   std::string title{};

@@ -12,6 +12,8 @@ namespace {
 // Nothing may be fetched or run, whatever a name in the data looks like.
 constexpr std::string_view kPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
+constexpr std::size_t kTile = 26;  // letters of a fact's value that fit beside others
+
 /// Writes the blocks one after another; headings are numbered for the table of contents.
 struct PageWriter {
   std::string body, contents;
@@ -23,9 +25,7 @@ struct PageWriter {
     contents += fmt::format("<li><a href=\"#s{}\">{}</a></li>", headings, text);
   }
   void operator()(const Paragraph& p) { body += fmt::format("<p>{}</p>\n", escape_markup(p.text)); }
-  void operator()(const Highlight& h) {
-    body += fmt::format("<p class=\"highlight\">{}</p>\n", escape_markup(h.text));
-  }
+  void operator()(const Highlight& h) { body += fmt::format("<p class=\"highlight\">{}</p>\n", escape_markup(h.text)); }
   template <typename Element>
   void operator()(const Element& element) {
     body += html_of(element);
@@ -79,7 +79,9 @@ std::string html_of(const Facts& facts) {
   if (!facts.title.empty()) out += "<p class=\"title\">" + escape_markup(facts.title) + "</p>\n";
   out += "<dl>\n";
   for (const auto& [name, value] : facts.items) {
-    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_markup(name), escape_markup(value));
+    const bool sentence = display_width(value) > kTile;  // too long for a tile: a line of its own
+    out += fmt::format("<div{}><dt>{}</dt><dd>{}</dd></div>\n", sentence ? " class=\"wide\"" : "", escape_markup(name),
+                       escape_markup(value));
   }
   return out + "</dl>\n</div>\n";
 }
@@ -94,7 +96,8 @@ std::string render_html(const Document& document) {
   out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n", kPolicy);
   out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
   out += "<meta name=\"generator\" content=\"busbar\"/>\n<meta name=\"color-scheme\" content=\"light dark\"/>\n";
-  out += fmt::format("<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n", title, palette_css(":root"), page_css());
+  out += fmt::format("<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n", title, palette_css(":root"),
+                     page_css());
   out += "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<div class=\"page\">\n<header>\n";
   out += fmt::format("<h1>{}</h1>\n", title);
   if (!document.command.empty()) {

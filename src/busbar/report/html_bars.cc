@@ -10,8 +10,9 @@ namespace busbar {
 namespace {
 
 constexpr double kNameHeight = 24, kBarHeight = 30, kGap = 16, kAxisHeight = 26, kMarkHeight = 22;
-constexpr double kLetter = 7.4;   // px: mean width of a 13 px letter, rounded up
-constexpr double kPadding = 14;   // px: room left and right of a label
+constexpr double kStep = kNameHeight + kBarHeight + kGap;
+constexpr double kLetter = 7.4;  // px: mean width of a 13 px letter, rounded up
+constexpr double kPadding = 14;  // px: room left and right of a label
 // Narrowest picture, in px, from which a label of class a0, a1, a2 shows; page_css has the matching windows.
 constexpr double kWidths[] = {360, 570, 930};
 
@@ -42,34 +43,40 @@ std::string labels(const BarPart& part, const BarsLayout& layout, double left, d
 
 std::string bar_svg(const Bar& bar, const BarsLayout& layout, double y) {
   const std::string total = layout.scale().text(bar_total(bar));
-  std::string out = fmt::format("<text x=\"0\" y=\"{}\" class=\"ink\"><tspan class=\"bold\">{}</tspan><tspan dx=\"10\">{}</tspan></text>\n",
-                                coordinate(y + 15), escape_markup(bar.name), escape_markup(total));
+  std::string out = fmt::format(
+      "<text x=\"0\" y=\"{}\" class=\"ink\"><tspan class=\"bold\">{}</tspan><tspan dx=\"10\">{}</tspan></text>\n",
+      coordinate(y + 15), escape_markup(bar.name), escape_markup(total));
   double sum = 0;
   for (const BarPart& part : bar.parts) {
     const double value = drawable(part.value);
     if (value <= 0) continue;
     const double left = 100 * sum / layout.scale_max(), percent = 100 * value / layout.scale_max();
     const int tone = known_colour(part.colour);
-    out += fmt::format("<rect x=\"{}%\" y=\"{}\" width=\"{}%\" height=\"{}\" class=\"c{}{}\"><title>{}: {} ({:.1f} %)</title></rect>",
-                       coordinate(left), coordinate(y + kNameHeight), coordinate(percent), coordinate(kBarHeight), tone,
-                       tone == colour::kIdle ? " l4 thin" : "", escape_markup(part.name),
-                       escape_markup(layout.scale().text(value)), 100 * value / bar_total(bar));
+    out += fmt::format(
+        "<rect x=\"{}%\" y=\"{}\" width=\"{}%\" height=\"{}\" class=\"c{}{}\"><title>{}: {} ({:.1f} %)</title></rect>",
+        coordinate(left), coordinate(y + kNameHeight), coordinate(percent), coordinate(kBarHeight), tone,
+        tone == colour::kIdle ? " l4 thin" : "", escape_markup(part.name), escape_markup(layout.scale().text(value)),
+        100 * value / bar_total(bar));
     out += labels(part, layout, left, percent, y + kNameHeight + kBarHeight / 2) + "\n";
     sum += value;
   }
   return out;
 }
 
-std::string axis_svg(const BarsLayout& layout, double top, double bottom) {
+/// Grid lines behind the bars (not through their names) and labels below.
+std::string axis_svg(const BarsLayout& layout, std::size_t bars, double top, double bottom) {
   const auto ticks = nice_ticks(0, layout.scale_max(), 5, layout.scale().factor());
   std::string lines, labels;
   for (std::size_t i = 0; i < ticks.size(); ++i) {
-    const double at = 100 * ticks[i].value / layout.scale_max();
-    lines += fmt::format("<line x1=\"{0}%\" x2=\"{0}%\" y1=\"{1}\" y2=\"{2}\" class=\"grid\"/>", coordinate(at),
-                         coordinate(top), coordinate(bottom));
+    const std::string at = coordinate(100 * ticks[i].value / layout.scale_max());
+    for (std::size_t b = 0; b < bars; ++b) {
+      const double y = top + kStep * static_cast<double>(b) + kNameHeight - 3;
+      lines += fmt::format("<line x1=\"{0}%\" x2=\"{0}%\" y1=\"{1}\" y2=\"{2}\" class=\"grid\"/>", at, coordinate(y),
+                           coordinate(y + kBarHeight + 6));
+    }
     const std::string unit = i + 1 == ticks.size() ? escape_markup(layout.scale().unit()) : "";
-    const char* anchor = i == 0 ? "start" : at > 92 ? "end" : "middle";
-    labels += fmt::format("<text x=\"{}%\" y=\"{}\" text-anchor=\"{}\" class=\"mut tick\">{}{}{}</text>", coordinate(at),
+    const char* anchor = i == 0 ? "start" : 100 * ticks[i].value > 92 * layout.scale_max() ? "end" : "middle";
+    labels += fmt::format("<text x=\"{}%\" y=\"{}\" text-anchor=\"{}\" class=\"mut tick\">{}{}{}</text>", at,
                           coordinate(bottom + 17), anchor, ticks[i].label, unit.empty() ? "" : " ", unit);
   }
   return lines + labels + "\n";
@@ -81,14 +88,17 @@ std::string mark_svg(const Bars& bars, const BarsLayout& layout, double top, dou
   std::string out = fmt::format("<line x1=\"{0}%\" x2=\"{0}%\" y1=\"{1}\" y2=\"{2}\" class=\"mark\"/>", coordinate(at),
                                 coordinate(top), coordinate(bottom));
   return out + fmt::format("<text x=\"{}%\" y=\"{}\" text-anchor=\"{}\" class=\"ink\">{}</text>\n", coordinate(at),
-                           coordinate(top - 6), at > 60 ? "end" : at < 15 ? "start" : "middle", escape_markup(text));
+                           coordinate(top - 6), at > 50 ? "end" : "start", escape_markup(text));
 }
 
 std::string parts_table(const Bars& bars, const BarsLayout& layout) {
   const Table table = layout.table();
-  std::string out = "<div class=\"scroll parts\" tabindex=\"0\" role=\"region\" aria-label=\"values of the bars\"><table>\n<thead><tr>";
+  std::string out =
+      "<div class=\"scroll parts\" tabindex=\"0\" role=\"region\" aria-label=\"values of the "
+      "bars\"><table>\n<thead><tr>";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    out += fmt::format("<th scope=\"col\"{}>{}</th>", c > 0 ? " class=\"r\"" : "", escape_markup(table.columns[c].title));
+    out +=
+        fmt::format("<th scope=\"col\"{}>{}</th>", c > 0 ? " class=\"r\"" : "", escape_markup(table.columns[c].title));
   }
   out += "</tr></thead>\n<tbody>\n";
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
@@ -108,16 +118,15 @@ std::string html_of(const Bars& bars) {
   const BarsLayout layout(bars);
   const bool marked = bars.mark > 0 && bars.mark <= layout.scale_max();
   const double top = marked ? kMarkHeight : 0;
-  const double step = kNameHeight + kBarHeight + kGap;
-  const double bottom = top + step * static_cast<double>(bars.bars.size()) - kGap + 6;
+  const double bottom = top + kStep * static_cast<double>(bars.bars.size()) - kGap + 6;
   std::string out = "<figure class=\"bars\">\n";
   if (!bars.title.empty()) out += "<figcaption>" + escape_markup(bars.title) + "</figcaption>\n";
   if (!bars.bars.empty()) {
-    out += fmt::format("<svg role=\"img\" width=\"100%\" height=\"{}\" style=\"overflow:visible\">", coordinate(bottom + kAxisHeight));
+    out += fmt::format("<svg role=\"img\" width=\"100%\" height=\"{}\">", coordinate(bottom + kAxisHeight));
     out += svg_names(bars.title, "Stacked bars; the table below the picture holds their values.", "Bars");
-    out += axis_svg(layout, top, bottom);
+    out += axis_svg(layout, bars.bars.size(), top, bottom);
     for (std::size_t b = 0; b < bars.bars.size(); ++b) {
-      out += bar_svg(bars.bars[b], layout, top + step * static_cast<double>(b));
+      out += bar_svg(bars.bars[b], layout, top + kStep * static_cast<double>(b));
     }
     if (marked) out += mark_svg(bars, layout, top, bottom);
     out += "</svg>\n";

@@ -51,7 +51,9 @@ TEST(Html, EveryTableHeadingHasAScopeAndEveryScrollerTakesTheKeyboard) {
   EXPECT_GT(doc.select_nodes("//th").size(), 20u);
   EXPECT_EQ(doc.select_nodes("//th[not(@scope)]").size(), 0u);
   EXPECT_GT(doc.select_nodes("//div[contains(@class,'scroll')]").size(), 5u);
-  EXPECT_EQ(doc.select_nodes("//div[contains(@class,'scroll')][not(@tabindex='0' and @role='region' and @aria-label)]").size(), 0u);
+  EXPECT_EQ(doc.select_nodes("//div[contains(@class,'scroll')][not(@tabindex='0' and @role='region' and @aria-label)]")
+                .size(),
+            0u);
 }
 
 TEST(Html, ContentsLeadToTheHeadings) {
@@ -76,7 +78,12 @@ TEST(Html, HostileStringsStayText) {
   add(Facts{evil, {{evil, evil}}});
   add(Table{evil, {{evil}, {evil, Align::kLeft, 1}}, {{evil, evil, evil}}, evil});
   add(Bars{evil, evil, {{evil, {{evil, 3, 0}}}}, 0, 2, evil});
-  add(Drawing{evil, evil, 10, 10, {{Shape::Kind::kText, 0, 0, 0, 0, 0, -1, 1, evil}, {Shape::Kind::kRect, 0, 0, 1, 1, 0, -1, 1, evil}}, evil});
+  add(Drawing{evil,
+              evil,
+              10,
+              10,
+              {{Shape::Kind::kText, 0, 0, 0, 0, 0, -1, 1, evil}, {Shape::Kind::kRect, 0, 0, 1, 1, 0, -1, 1, evil}},
+              evil});
   add(TimelineView{evil, evil, 0, 1, {{evil, evil, {{0, 1, 0, evil}}}}, {{evil, 0}}});
   const std::string page = render_html(d);
   const auto doc = parse(page);
@@ -90,7 +97,8 @@ TEST(Html, HostileStringsStayText) {
 
 TEST(Html, FiguresThatAreNotNumbersDoNotBreakThePicture) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  const auto page = render_html(page_of(Bars{"b", "s", {{"x", {{"p", nan, 0}, {"q", -3, 1}, {"r", inf, 2}, {"s", 2, 3}}}}, nan, inf, "m"}));
+  const auto page = render_html(
+      page_of(Bars{"b", "s", {{"x", {{"p", nan, 0}, {"q", -3, 1}, {"r", inf, 2}, {"s", 2, 3}}}}, nan, inf, "m"}));
   parse(page);
   EXPECT_THAT(page, Not(HasSubstr("nan")));
   parse(render_html(page_of(Drawing{"d", "", nan, -1, {{Shape::Kind::kRect, nan, inf, -3, nan}}})));

@@ -13,10 +13,10 @@
 namespace busbar {
 namespace {
 
-constexpr double kWide = 10'000;            // x units of the picture; about 10 to a pixel
-constexpr int kColumns = 1'000;             // what a screen can tell apart
-constexpr std::size_t kCells = 24'000;      // stacks of all rows together: keeps the page below 1.5 MB
-constexpr std::size_t kSingleSpans = 3'500; // rectangles with a tool tip of their own
+constexpr double kWide = 10'000;             // x units of the picture; about 10 to a pixel
+constexpr int kColumns = 1'000;              // what a screen can tell apart
+constexpr std::size_t kCells = 24'000;       // stacks of all rows together: keeps the page below 1.5 MB
+constexpr std::size_t kSingleSpans = 3'500;  // rectangles with a tool tip of their own
 constexpr std::size_t kRows = 160;
 constexpr double kRow = 20, kBar = 15, kGroup = 26, kTop = 2.5;  // px; page_css has the same heights
 
@@ -49,14 +49,16 @@ void add_row(Picture& p, const TimelineRow& row, const UnitScale& scale) {
     if (piece.end_s <= p.view.start_s || piece.start_s >= p.view.end_s) continue;
     const int from = p.x(piece.start_s), to = std::max(from + 1, p.x(piece.end_s));
     if (piece.span != nullptr && piece.span->duration_s >= p.shortest_s) {
-      p.marks += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"c{}\"><title>{}</title></rect>\n",
-                             from, coordinate(top), to - from, coordinate(kBar), piece.colour, tip(*piece.span, scale));
+      p.marks +=
+          fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"c{}\"><title>{}</title></rect>\n",
+                      from, coordinate(top), to - from, coordinate(kBar), piece.colour, tip(*piece.span, scale));
       continue;
     }
     p.gathered = p.gathered || piece.span == nullptr;
     const auto y = [&](double share) { return std::round((top + kBar * (1 - std::min(1.0, share))) * 10) / 10; };
     const double high = y(piece.high), low = y(piece.low);
-    paths[piece.colour] += fmt::format("M{} {}h{}v{}h-{}z", from, coordinate(high), to - from, coordinate(low - high), to - from);
+    paths[piece.colour] +=
+        fmt::format("M{} {}h{}v{}h-{}z", from, coordinate(high), to - from, coordinate(low - high), to - from);
   }
   for (const auto& [index, d] : paths) p.marks += fmt::format("<path class=\"c{}\" d=\"{}\"/>\n", index, d);
   p.names += fmt::format("<div class=\"s\">{}</div>\n", escape_markup(row.name));
@@ -65,7 +67,8 @@ void add_row(Picture& p, const TimelineRow& row, const UnitScale& scale) {
 
 Picture draw(const TimelineView& view, const UnitScale& scale) {
   const std::size_t rows = std::min(view.rows.size(), kRows);
-  const auto columns = static_cast<double>(std::clamp<std::size_t>(kCells / std::max<std::size_t>(1, rows), 100, kColumns));
+  const auto columns =
+      static_cast<double>(std::clamp<std::size_t>(kCells / std::max<std::size_t>(1, rows), 100, kColumns));
   const double column_s = (view.end_s - view.start_s) / columns;
   Picture p{view, rows, column_s, single_span_limit(view, 2 * column_s, kSingleSpans), {}, {}, {}};
   const std::string* group = nullptr;
@@ -115,7 +118,8 @@ std::string notes(const TimelineView& view, const Picture& p) {
 std::string html_of(const TimelineView& view) {
   std::string out = "<figure>\n";
   if (!view.title.empty()) out += "<figcaption>" + escape_markup(view.title) + "</figcaption>\n";
-  const bool drawn = std::isfinite(view.start_s) && std::isfinite(view.end_s) && view.end_s > view.start_s && !view.rows.empty();
+  const bool drawn =
+      std::isfinite(view.start_s) && std::isfinite(view.end_s) && view.end_s > view.start_s && !view.rows.empty();
   if (!drawn) return out + "<p class=\"note\">Nothing happened here.</p>\n</figure>\n";
   const UnitScale scale(std::max(std::fabs(view.start_s), std::fabs(view.end_s)), "s", 4);
   const Picture p = draw(view, scale);
@@ -124,8 +128,10 @@ std::string html_of(const TimelineView& view) {
   out += "<div class=\"timeline\">\n<div class=\"names\">" + p.names + "</div>\n";
   out += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><div class=\"plot\">\n",
                      escape_markup(view.title.empty() ? "Timeline" : view.title));
-  out += fmt::format("<svg role=\"img\" viewBox=\"0 0 10000 {0}\" height=\"{0}\" preserveAspectRatio=\"none\">", coordinate(p.height));
-  out += svg_names(view.title, "Timeline: one row per stream, time from left to right; longer spans carry a tool tip.", "Timeline");
+  out += fmt::format("<svg role=\"img\" viewBox=\"0 0 10000 {0}\" height=\"{0}\" preserveAspectRatio=\"none\">",
+                     coordinate(p.height));
+  out += svg_names(view.title, "Timeline: one row per stream, time from left to right; longer spans carry a tool tip.",
+                   "Timeline");
   out += p.lanes + lines + p.marks + "</svg>\n" + labels + "</div></div>\n</div>\n";
   if (!view.legend.empty()) {
     out += "<ul class=\"legend\">";

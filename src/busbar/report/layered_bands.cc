@@ -118,7 +118,8 @@ void draw_hottest(const Band& band, const Placed& placed, std::vector<Shape>& ou
     const Box& b = lower.boxes[e->to.node];
     LayeredEdge strong = *e;
     strong.thickness = std::max(2.5, e->thickness);
-    const double y = std::max(a.bottom(), upper.area.bottom()), to_y = std::min(b.y, lower.area.y);  // not over other boxes
+    const double y = std::max(a.bottom(), upper.area.bottom()),
+                 to_y = std::min(b.y, lower.area.y);  // not over other boxes
     out.push_back(stroke_shape(strong, Shape::Kind::kLine, a.middle(), y, b.middle(), to_y));
   }
 }
@@ -136,7 +137,8 @@ Bands draw_bands(const LayeredDrawing& drawing, const Placed& placed, const std:
     s.colour = colour::kIdle;
     s.heat = band.mean;
     s.opacity = 0.5;
-    s.points = {{band.top.first, top}, {band.top.second, top}, {band.bottom.second, bottom}, {band.bottom.first, bottom}};
+    s.points = {
+        {band.top.first, top}, {band.top.second, top}, {band.bottom.second, bottom}, {band.bottom.first, bottom}};
     s.text = words(band, 0);
     out.shapes.push_back(std::move(s));
   }

@@ -29,7 +29,8 @@ std::string fitted(const std::string& label, double size, double width) {
 std::vector<std::string> frame_titles(const Layer& layer, const PlacedLayer& placed) {
   std::vector<std::string> out = layer.groups;
   bool fits = true;
-  for (std::size_t g = 0; g < out.size(); ++g) fits = fits && text_width(out[g], kSmall) <= placed.groups[g].frame.w - 14;
+  for (std::size_t g = 0; g < out.size(); ++g)
+    fits = fits && text_width(out[g], kSmall) <= placed.groups[g].frame.w - 14;
   for (std::size_t g = 0; g < out.size(); ++g) {
     if (!fits) out[g] = fitted(out[g].substr(out[g].rfind(' ') + 1), kSmall, placed.groups[g].frame.w - 8);
   }
@@ -38,7 +39,8 @@ std::vector<std::string> frame_titles(const Layer& layer, const PlacedLayer& pla
 
 class Painter {
  public:
-  Painter(const LayeredDrawing& in, const LayeredOptions& options) : in_(in), options_(options), edges_(sort_edges(in)) {}
+  Painter(const LayeredDrawing& in, const LayeredOptions& options)
+      : in_(in), options_(options), edges_(sort_edges(in)) {}
 
   Drawing paint() {
     std::vector<std::size_t> below(in_.layers.size(), 0);
@@ -64,7 +66,8 @@ class Painter {
     for (const PlacedLayer& layer : placed_.layers) {
       for (const PlacedGroup& group : layer.groups) {
         if (!layer.framed || group.nodes.empty()) continue;
-        out_.shapes.push_back({Kind::kRect, group.frame.x, group.frame.y, group.frame.w, group.frame.h, colour::kFrame});
+        out_.shapes.push_back(
+            {Kind::kRect, group.frame.x, group.frame.y, group.frame.w, group.frame.h, colour::kFrame});
         out_.shapes.back().radius = 6;
       }
     }
@@ -112,19 +115,22 @@ class Painter {
     if (warm) out_.shapes.push_back({Kind::kRect, b.x + 3, b.bottom() - kStrip - 3, b.w - 6, kStrip, 0, n.heat});
     const double size = text_width(n.label, kLetter) + 4 > b.w ? kSmall : kLetter;
     const double y = b.y + (b.h - (warm ? kStrip + 2 : 0)) / 2;
-    out_.shapes.push_back(text_shape(b.middle(), y, fitted(n.label, size, b.w - 2), colour::kInk, Anchor::kMiddle, size));
+    out_.shapes.push_back(
+        text_shape(b.middle(), y, fitted(n.label, size, b.w - 2), colour::kInk, Anchor::kMiddle, size));
   }
 
   void titles() {
     for (std::size_t l = 0; l < in_.layers.size(); ++l) {
       const PlacedLayer& layer = placed_.layers[l];
-      out_.shapes.push_back(text_shape(2, layer.area.y + layer.area.h / 2, fitted(in_.layers[l].title, kLetter, placed_.left - 10),
-                                       colour::kMuted, Anchor::kStart));
+      out_.shapes.push_back(text_shape(2, layer.area.y + layer.area.h / 2,
+                                       fitted(in_.layers[l].title, kLetter, placed_.left - 10), colour::kMuted,
+                                       Anchor::kStart));
       if (!layer.framed) continue;
       const auto words = frame_titles(in_.layers[l], layer);
       for (std::size_t g = 0; g < words.size(); ++g) {
         const Box& f = layer.groups[g].frame;
-        if (!layer.groups[g].nodes.empty()) out_.shapes.push_back(text_shape(f.x + 10, f.y + 11, words[g], colour::kMuted, Anchor::kStart, kSmall));
+        if (!layer.groups[g].nodes.empty())
+          out_.shapes.push_back(text_shape(f.x + 10, f.y + 11, words[g], colour::kMuted, Anchor::kStart, kSmall));
       }
     }
   }
@@ -152,6 +158,8 @@ class Painter {
 
 }  // namespace
 
-Drawing lay_out(const LayeredDrawing& drawing, const LayeredOptions& options) { return Painter(drawing, options).paint(); }
+Drawing lay_out(const LayeredDrawing& drawing, const LayeredOptions& options) {
+  return Painter(drawing, options).paint();
+}
 
 }  // namespace busbar

@@ -11,10 +11,10 @@
 namespace busbar {
 
 struct LayeredNode {
-  std::string label{};        ///< a word: "gpu3"
+  std::string label{};      ///< a word: "gpu3"
   int colour = 0;           ///< palette index
   double heat = -1;         ///< load of its busiest link, 0..1, as a strip in the box; < 0: none
-  std::string tip{};          ///< tool tip; empty: the label
+  std::string tip{};        ///< tool tip; empty: the label
   std::uint32_t group = 0;  ///< index into Layer::groups; nodes of a group stand together
 };
 
@@ -44,8 +44,8 @@ struct LayeredDrawing {
 };
 
 struct LayeredOptions {
-  double width = 1056;          ///< of the picture, user units
-  std::size_t most_lines = 128; ///< two layers with more edges between them get bands instead
+  double width = 1056;           ///< of the picture, user units
+  std::size_t most_lines = 128;  ///< two layers with more edges between them get bands instead
 };
 
 /// Places the boxes and draws the edges beneath them.

@@ -66,7 +66,9 @@ TEST(LayeredDrawing, NoTwoTextsOverlap) {
 TEST(LayeredDrawing, EdgesLieBeneathTheBoxes) {
   for (const Drawing& d : samples()) {
     const auto first_box = std::find_if(d.shapes.begin(), d.shapes.end(), is_box);
-    const auto edge = [](const Shape& s) { return s.kind == Kind::kLine || s.kind == Kind::kCurve || s.kind == Kind::kPolygon; };
+    const auto edge = [](const Shape& s) {
+      return s.kind == Kind::kLine || s.kind == Kind::kCurve || s.kind == Kind::kPolygon;
+    };
     EXPECT_TRUE(std::none_of(first_box, d.shapes.end(), edge));
   }
 }
@@ -74,7 +76,8 @@ TEST(LayeredDrawing, EdgesLieBeneathTheBoxes) {
 TEST(LayeredDrawing, AServerShowsEveryBoxAndEveryCable) {
   const Drawing d = lay_out(demo::server());
   EXPECT_EQ(boxes(d).size(), 4u + 8 + 8 + 8 + 2);
-  // 32 NVLink, 8 GPU-switch, 8 switch-NIC, 1 between sockets; each of the 8 to the sockets passes one layer: 2 curves, 1 line
+  // 32 NVLink, 8 GPU-switch, 8 switch-NIC, 1 between sockets; each of the 8 to the sockets passes one layer: 2 curves,
+  // 1 line
   EXPECT_EQ(count(d, Kind::kLine), 32 + 8 + 8 + 1 + 8);
   EXPECT_EQ(count(d, Kind::kCurve), 16);
 }

@@ -56,7 +56,8 @@ void fill_group(PlacedLayer& placed, PlacedGroup& group, double width) {
   for (std::size_t i = 0; i < group.nodes.size(); ++i) {
     Box& box = placed.boxes[group.nodes[i]];
     const auto column = static_cast<double>(i % columns), line = static_cast<double>(i / columns);
-    box = {group.frame.x + pad + (column + 0.5) * pitch - width / 2, top + line * (kBoxHeight + kLineGap), width, kBoxHeight};
+    box = {group.frame.x + pad + (column + 0.5) * pitch - width / 2, top + line * (kBoxHeight + kLineGap), width,
+           kBoxHeight};
     if (group.collapsed) box = {group.frame.x + pad, top, room, kBoxHeight};
   }
 }
@@ -86,9 +87,12 @@ PlacedLayer place_layer(const Layer& layer, double left, double right, double to
 
 }  // namespace
 
-double text_width(const std::string& text, double size) { return 0.58 * size * static_cast<double>(display_width(text)); }
+double text_width(const std::string& text, double size) {
+  return 0.58 * size * static_cast<double>(display_width(text));
+}
 
-Placed place(const LayeredDrawing& drawing, const LayeredOptions& options, const std::vector<std::size_t>& edges_below) {
+Placed place(const LayeredDrawing& drawing, const LayeredOptions& options,
+             const std::vector<std::size_t>& edges_below) {
   Placed out;
   out.width = options.width;
   for (const Layer& layer : drawing.layers) out.left = std::max(out.left, text_width(layer.title, kLetter) + 20);

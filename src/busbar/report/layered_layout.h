@@ -23,9 +23,9 @@ struct PlacedGroup {
   bool collapsed = false;
 };
 struct PlacedLayer {
-  Box area;                  ///< frames included
+  Box area;  ///< frames included
   bool framed = false;
-  std::vector<Box> boxes;    ///< per node
+  std::vector<Box> boxes;  ///< per node
   std::vector<PlacedGroup> groups;
 };
 struct Placed {

@@ -17,8 +17,10 @@ class LinePainter {
       : placed_(placed), edges_(edges), upper_(edges.size()), lower_(edges.size()), path_(edges.size()) {}
 
   std::vector<Shape> paint() {
-    ports(upper_, [](const LayeredEdge& e) { return e.from; }, [](const LayeredEdge& e) { return e.to; });
-    ports(lower_, [](const LayeredEdge& e) { return e.to; }, [](const LayeredEdge& e) { return e.from; });
+    ports(
+        upper_, [](const LayeredEdge& e) { return e.from; }, [](const LayeredEdge& e) { return e.to; });
+    ports(
+        lower_, [](const LayeredEdge& e) { return e.to; }, [](const LayeredEdge& e) { return e.from; });
     std::vector<std::size_t> order(edges_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return upper_[a] < upper_[b]; });
@@ -105,8 +107,8 @@ class LinePainter {
 
   const Placed& placed_;
   const std::vector<LayeredEdge>& edges_;
-  std::vector<double> upper_, lower_;       ///< x of both ends, per edge
-  std::vector<std::vector<double>> path_;   ///< x in every layer that is passed, per edge
+  std::vector<double> upper_, lower_;      ///< x of both ends, per edge
+  std::vector<std::vector<double>> path_;  ///< x in every layer that is passed, per edge
   std::map<std::pair<std::uint32_t, long>, int> used_;
   std::vector<Shape> out_;
 };

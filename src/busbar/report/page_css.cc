@@ -20,10 +20,11 @@ a:focus-visible,[tabindex]:focus-visible{outline:3px solid var(--accent);outline
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:4px 20px;margin:0 0 24px;padding:0;font-size:.9rem}
 .facts{margin:0 0 28px}
 .title{font-size:1rem;font-weight:600;margin:0 0 12px;line-height:1.35}
-.facts dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:0 32px;margin:0}
+.facts dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));grid-auto-flow:dense;gap:0 32px;margin:0}
 .facts div{padding:10px 0;border-top:1px solid var(--rule)}
 dt{color:var(--muted);font-size:.8125rem;line-height:1.35}
 dd{margin:2px 0 0;font-size:1.0625rem;font-weight:550;line-height:1.35;overflow-wrap:anywhere}
+.facts .wide{grid-column:1/-1}.facts .wide dd{font-size:.9375rem;font-weight:400;max-width:90ch}
 .scroll{overflow-x:auto;max-width:100%}
 .block{margin:0 0 36px}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.4;min-width:min(100%,420px)}
@@ -63,7 +64,7 @@ footer{margin-top:56px;padding-top:16px;border-top:1px solid var(--rule);color:v
 @media (min-width:640px){.a1{display:inline}.z1{display:none}}
 @media (min-width:1000px){.a2{display:inline}.z2{display:none}}
 @media (max-width:639px){.page{padding:24px 16px 48px}h1{font-size:1.375rem}h2{margin-top:40px}.facts dl{grid-template-columns:1fr 1fr;gap:0 20px}.names{font-size:.6875rem}.timeline{column-gap:8px}}
-@media print{@page{margin:14mm}body{font-size:10.5pt}.page{max-width:none;padding:0}nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0}h2{margin-top:24px}h1,h2,.title,figcaption,caption{break-after:avoid}tr,figure,.facts div,.highlight{break-inside:avoid}thead{display:table-header-group}svg,.sw,.meter,.meter i,.highlight{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+@media print{@page{margin:14mm}body{font-size:10.5pt}.page{max-width:none;padding:0}nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0}h2{margin-top:24px}h1,h2,.title,figcaption,caption{break-after:avoid}tr,svg,.timeline,.facts div,.highlight{break-inside:avoid}p{orphans:3;widows:3}thead{display:table-header-group}svg,.sw,.meter,.meter i,.highlight{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )";
 }
 

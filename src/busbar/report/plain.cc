@@ -32,39 +32,67 @@ CodePoint decode(std::string_view text, std::size_t i) {
 }
 
 bool allowed_in_xml(std::uint32_t c) {
-  return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c != 0x7F && !(c >= 0x80 && c < 0xA0) && c != 0xFFFE &&
-                                                 c != 0xFFFF);
+  return c == '\t' || c == '\n' || c == '\r' ||
+         (c >= 0x20 && c != 0x7F && !(c >= 0x80 && c < 0xA0) && c != 0xFFFE && c != 0xFFFF);
 }
 
 std::string_view entity(std::uint32_t c) {
   switch (c) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    case '\'': return "&#39;";
-    default: return {};
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\'':
+      return "&#39;";
+    default:
+      return {};
   }
 }
 
 std::string_view ascii_spelling(std::uint32_t c) {
   switch (c) {
-    case 0x00A0: return " ";
-    case 0x00B5: case 0x03BC: return "u";
-    case 0x00D7: return "x";
-    case 0x00B1: return "+-";
-    case 0x00B7: case 0x2022: return "-";
-    case 0x2013: case 0x2014: case 0x2212: return "-";
-    case 0x2018: case 0x2019: return "'";
-    case 0x201C: case 0x201D: return "\"";
-    case 0x2026: return "...";
-    case 0x2190: return "<-";
-    case 0x2192: return "->";
-    case 0x2194: return "<->";
-    case 0x2248: return "~";
-    case 0x2264: return "<=";
-    case 0x2265: return ">=";
-    default: return "?";
+    case 0x00A0:
+      return " ";
+    case 0x00B5:
+    case 0x03BC:
+      return "u";
+    case 0x00D7:
+      return "x";
+    case 0x00B1:
+      return "+-";
+    case 0x00B7:
+    case 0x2022:
+      return "-";
+    case 0x2013:
+    case 0x2014:
+    case 0x2212:
+      return "-";
+    case 0x2018:
+    case 0x2019:
+      return "'";
+    case 0x201C:
+    case 0x201D:
+      return "\"";
+    case 0x2026:
+      return "...";
+    case 0x2190:
+      return "<-";
+    case 0x2192:
+      return "->";
+    case 0x2194:
+      return "<->";
+    case 0x2248:
+      return "~";
+    case 0x2264:
+      return "<=";
+    case 0x2265:
+      return ">=";
+    default:
+      return "?";
   }
 }
 

@@ -18,7 +18,10 @@ TEST(EscapeMarkup, LeavesNothingThatOpensATagAnEntityOrEndsAnAttribute) {
 }
 
 TEST(EscapeMarkup, ReplacesBytesThatAreNotUtf8AndControlsThatXmlForbids) {
-  EXPECT_EQ(escape_markup("a\xFF\x01\xC0\xAF" "b"), "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD" "b");
+  EXPECT_EQ(escape_markup("a\xFF\x01\xC0\xAF"
+                          "b"),
+            "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
+            "b");
   EXPECT_EQ(escape_markup("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // a surrogate
   EXPECT_EQ(escape_markup("5 \xC2\xB5s"), "5 \xC2\xB5s");
 }
@@ -34,7 +37,8 @@ TEST(EscapeTerminal, NoEscapeSequenceReachesTheTerminal) {
 }
 
 TEST(EscapeTerminal, SpellsOurSignsInAscii) {
-  EXPECT_EQ(escape_terminal("8 \xC3\x97 5 \xC2\xB5s \xE2\x86\x92 \xE2\x89\xA5 1 \xE6\xBC\xA2", false), "8 x 5 us -> >= 1 ?");
+  EXPECT_EQ(escape_terminal("8 \xC3\x97 5 \xC2\xB5s \xE2\x86\x92 \xE2\x89\xA5 1 \xE6\xBC\xA2", false),
+            "8 x 5 us -> >= 1 ?");
 }
 
 TEST(WrapWords, BreaksAtSpacesAndCutsWhatIsTooLong) {

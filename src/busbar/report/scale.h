@@ -32,7 +32,8 @@ struct Tick {
 /// 2 x wanted + 1, labelled as `value x factor`. None for an empty or non-finite range.
 std::vector<Tick> nice_ticks(double low, double high, int wanted, double factor = 1);
 
-/// The smallest of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten that is not below `value`; 1 for nothing positive.
+/// The smallest of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten that is not below `value`; 1 for nothing
+/// positive.
 double nice_ceiling(double value);
 
 /// "12.5", "3": at most two decimals, for SVG; "0" for what is not finite.

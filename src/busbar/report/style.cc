@@ -84,8 +84,10 @@ int heat_step(double load) {
 }
 
 std::string heat_colour(int step, Theme theme) {
-  constexpr std::array<std::string_view, 6> kLightStops{"#ccd4de", "#9fbbdc", "#7f93d2", "#9a5fb0", "#b02a62", "#7d0b1c"};
-  constexpr std::array<std::string_view, 6> kDarkStops{"#3d4756", "#4a6a96", "#7b7fcb", "#c07fc4", "#f59a9c", "#ffe0b8"};
+  constexpr std::array<std::string_view, 6> kLightStops{"#ccd4de", "#9fbbdc", "#7f93d2",
+                                                        "#9a5fb0", "#b02a62", "#7d0b1c"};
+  constexpr std::array<std::string_view, 6> kDarkStops{"#3d4756", "#4a6a96", "#7b7fcb",
+                                                       "#c07fc4", "#f59a9c", "#ffe0b8"};
   const auto& stops = theme == Theme::kLight ? kLightStops : kDarkStops;
   const double at = std::clamp(step, 0, kHeatSteps - 1) * 5.0 / (kHeatSteps - 1);
   const auto left = std::min<std::size_t>(4, static_cast<std::size_t>(at));
@@ -110,9 +112,10 @@ std::string palette_css(std::string_view root) {
   for (int i = 0; i < kHeatSteps; ++i) {
     out += fmt::format(".h{0}{{stroke:var(--h{0})}}.g{0}{{fill:var(--h{0})}}.b{0}{{background:var(--h{0})}}", i);
   }
-  out += "\nsvg text{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,sans-serif;"
-         "font-variant-numeric:tabular-nums}\n"
-         ".ink{fill:var(--ink)}.mut{fill:var(--muted)}.bold{font-weight:600}.n{fill:none}\n";
+  out +=
+      "\nsvg text{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,sans-serif;"
+      "font-variant-numeric:tabular-nums}\n"
+      ".ink{fill:var(--ink)}.mut{fill:var(--muted)}.bold{font-weight:600}.n{fill:none}\n";
   return out;
 }
 

@@ -11,8 +11,8 @@ namespace busbar {
 namespace {
 
 constexpr std::array kThemes{Theme::kLight, Theme::kDark};
-constexpr std::array kSeries{colour::kCompute, colour::kTp, colour::kDp, colour::kPp, colour::kIdle, colour::kOptimizer,
-                             colour::kOther};
+constexpr std::array kSeries{colour::kCompute, colour::kTp,        colour::kDp,   colour::kPp,
+                             colour::kIdle,    colour::kOptimizer, colour::kOther};
 
 using Vector = std::array<double, 3>;
 using Matrix = std::array<Vector, 3>;
@@ -43,11 +43,15 @@ Vector lab(const Vector& rgb) {
   return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 
-// Machado, Oliveira, Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, severity 1.
+// Machado, Oliveira, Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009,
+// severity 1.
 constexpr Matrix kNormal{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-constexpr Matrix kProtan{{{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}};
-constexpr Matrix kDeutan{{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}};
-constexpr Matrix kTritan{{{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}};
+constexpr Matrix kProtan{
+    {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}};
+constexpr Matrix kDeutan{
+    {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}};
+constexpr Matrix kTritan{
+    {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}};
 
 double distance(std::string_view a, std::string_view b, const Matrix& sight) {
   const Vector p = lab(times(sight, linear(a))), q = lab(times(sight, linear(b)));

@@ -57,7 +57,8 @@ std::string open_shape(const Shape& s) {
       for (const auto& [x, y] : s.points) points += fmt::format("{}{},{}", points.empty() ? "" : " ", c(x), c(y));
       return fmt::format("polygon points=\"{}\"", points);
     }
-    case Kind::kText: break;
+    case Kind::kText:
+      break;
   }
   return "g";
 }
@@ -97,16 +98,17 @@ std::string html_of(const Drawing& drawing) {
   if (!drawing.title.empty()) out += "<figcaption>" + escape_markup(drawing.title) + "</figcaption>\n";
   out += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n",
                      escape_markup(drawing.title.empty() ? "Drawing" : drawing.title));
-  out += fmt::format("<svg role=\"img\" {} style=\"min-width:{}px;max-width:{}px\">", view_box(drawing), narrowest, widest);
+  out += fmt::format("<svg role=\"img\" {} style=\"min-width:{}px;max-width:{}px\">", view_box(drawing), narrowest,
+                     widest);
   out += svg_names(drawing.title, drawing.description, "Drawing") + svg_shapes(drawing) + "</svg>\n</div>\n";
   if (!drawing.note.empty()) out += "<p class=\"note\">" + escape_markup(drawing.note) + "</p>\n";
   return out + "</figure>\n";
 }
 
 std::string render_svg(const Drawing& drawing) {
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" {} width=\"{}\" height=\"{}\">", view_box(drawing),
-      coordinate(std::max(1.0, drawable(drawing.width))), coordinate(std::max(1.0, drawable(drawing.height))));
+  std::string out = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" {} width=\"{}\" height=\"{}\">",
+                                view_box(drawing), coordinate(std::max(1.0, drawable(drawing.width))),
+                                coordinate(std::max(1.0, drawable(drawing.height))));
   out += svg_names(drawing.title, drawing.description, "Drawing");
   out += "<style>\n" + palette_css("svg") + "svg{background:var(--bg)}\n</style>\n";
   return out + svg_shapes(drawing) + "</svg>\n";

@@ -17,16 +17,26 @@ struct Glyph {
 
 constexpr Glyph glyph_of(int index) {
   switch (index) {
-    case colour::kCompute: return {"\u2588", "#", 34};
-    case colour::kTp: return {"\u2593", "=", 33};
-    case colour::kDp: return {"\u2592", "%", 32};
-    case colour::kPp: return {"\u2591", "-", 35};
-    case colour::kIdle: return {"\u00b7", ".", 90};
-    case colour::kOptimizer: return {"\u259a", "@", 31};
-    case colour::kFloor: return {"\u2550", "|", 39};
-    case colour::kCp: return {"\u259e", "*", 36};
-    case colour::kEp: return {"\u25a4", "o", 93};
-    default: return {"\u25aa", "+", 37};
+    case colour::kCompute:
+      return {"\u2588", "#", 34};
+    case colour::kTp:
+      return {"\u2593", "=", 33};
+    case colour::kDp:
+      return {"\u2592", "%", 32};
+    case colour::kPp:
+      return {"\u2591", "-", 35};
+    case colour::kIdle:
+      return {"\u00b7", ".", 90};
+    case colour::kOptimizer:
+      return {"\u259a", "@", 31};
+    case colour::kFloor:
+      return {"\u2550", "|", 39};
+    case colour::kCp:
+      return {"\u259e", "*", 36};
+    case colour::kEp:
+      return {"\u25a4", "o", 93};
+    default:
+      return {"\u25aa", "+", 37};
   }
 }
 
@@ -96,7 +106,8 @@ std::string text_of(const Facts& facts, const TextStyle& style) {
     const auto values = wrap_words(style.clean(value), style.width() - widest - 4);
     for (std::size_t i = 0; i < std::max(names.size(), values.size()); ++i) {
       const std::string name_line = i < names.size() ? names[i] : "";
-      out += i < values.size() ? fmt::format("  {}  {}\n", pad_right(name_line, widest), values[i]) : fmt::format("  {}\n", name_line);
+      out += i < values.size() ? fmt::format("  {}  {}\n", pad_right(name_line, widest), values[i])
+                               : fmt::format("  {}\n", name_line);
     }
   }
   return out;

@@ -146,7 +146,8 @@ Cells cells_of(const TimelineRow& row, double start, double end, std::size_t wid
     const double from = (span.start_s - start) / cell, to = (span.start_s + drawable(span.duration_s) - start) / cell;
     if (!(to > from) || !std::isfinite(from) || !std::isfinite(to)) continue;
     const auto last = static_cast<std::size_t>(std::clamp(std::ceil(to), 0.0, static_cast<double>(width)));
-    for (auto c = static_cast<std::size_t>(std::clamp(std::floor(from), 0.0, static_cast<double>(width))); c < last; ++c) {
+    for (auto c = static_cast<std::size_t>(std::clamp(std::floor(from), 0.0, static_cast<double>(width))); c < last;
+         ++c) {
       const auto x = static_cast<double>(c);
       filled[c][known_colour(span.colour)] += std::max(0.0, std::min(to, x + 1) - std::max(from, x));
     }
@@ -186,9 +187,10 @@ std::string text_of(const TimelineView& view, const TextStyle& style) {
                          draw(cells_of(row, view.start_s, view.end_s, width), style), style.bar_edge());
     }
     const UnitScale scale(std::max(std::fabs(view.start_s), std::fabs(view.end_s)), "s");
-    const auto ticks = nice_ticks(view.start_s, view.end_s, static_cast<int>(std::max<std::size_t>(2, width / 14)),
-                                  scale.factor());
-    out += style.muted(std::string(names + 4, ' ') + tick_line(ticks, view.start_s, view.end_s, width, scale.unit())) + "\n";
+    const auto ticks =
+        nice_ticks(view.start_s, view.end_s, static_cast<int>(std::max<std::size_t>(2, width / 14)), scale.factor());
+    out += style.muted(std::string(names + 4, ' ') + tick_line(ticks, view.start_s, view.end_s, width, scale.unit())) +
+           "\n";
     if (!view.legend.empty()) out += legend_line(view.legend, style, 2);
   }
   return view.note.empty() ? out : out + style.wrapped(view.note, 2);

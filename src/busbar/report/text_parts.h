@@ -16,7 +16,7 @@ class TextStyle {
   std::string clean(std::string_view text) const;  ///< safe to print (escape_terminal)
   std::string bold(std::string_view text) const;
   std::string muted(std::string_view text) const;
-  std::string_view glyph(int colour) const;         ///< one cell that stands for a palette entry
+  std::string_view glyph(int colour) const;  ///< one cell that stands for a palette entry
   std::string paint(int colour, std::string_view text) const;
   std::string_view rule() const { return utf8_ ? "\u2500" : "-"; }
   std::string_view bar_edge() const { return utf8_ ? "\u2502" : "|"; }

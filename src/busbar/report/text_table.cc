@@ -9,8 +9,8 @@
 namespace busbar {
 namespace {
 
-constexpr std::size_t kGap = 2;           // spaces between columns
-constexpr std::size_t kNarrowest = 12;    // a left-aligned column is not squeezed below this
+constexpr std::size_t kGap = 2;         // spaces between columns
+constexpr std::size_t kNarrowest = 12;  // a left-aligned column is not squeezed below this
 
 struct Grid {
   std::vector<std::string> heads;

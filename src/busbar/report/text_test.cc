@@ -20,8 +20,16 @@ Document small() {
   add(Highlight{"A step takes 4 s and is bound by the link from leaf3 to spine1 in the data-parallel phase."});
   add(Facts{"Result", {{"step time", "4.00 s"}, {"MFU", "41 %"}}});
   add(Bars{"Where time goes", "s", {{"TP 8", {{"compute", 3, 0}, {"exposed DP", 1, 2}}}}});
-  add(Table{"Levels", {{"level", Align::kLeft}, {"rate (GB/s per direction)"}}, {{"NVLink", "450"}, {"NIC", "50.0"}}, "Payload."});
-  add(TimelineView{"One GPU", "", 0, 4, {{"rank 0", "compute", {{0, 3, 0, ""}}}, {"rank 0", "network", {{2, 2, 2, ""}}}}, {{"compute", 0}, {"DP", 2}}});
+  add(Table{"Levels",
+            {{"level", Align::kLeft}, {"rate (GB/s per direction)"}},
+            {{"NVLink", "450"}, {"NIC", "50.0"}},
+            "Payload."});
+  add(TimelineView{"One GPU",
+                   "",
+                   0,
+                   4,
+                   {{"rank 0", "compute", {{0, 3, 0, ""}}}, {"rank 0", "network", {{2, 2, 2, ""}}}},
+                   {{"compute", 0}, {"DP", 2}}});
   add(Drawing{"The fabric", "Spines over leaves", 10, 10, {}});
   return d;
 }
@@ -138,7 +146,12 @@ TEST(Text, NoLineEndsInASpace) {
 TEST(Text, AHostileStringCannotMoveTheCursor) {
   Document d = small();
   d.title = "\x1b[2J\x1b]0;x\x07";
-  d.blocks.push_back({Table{"\x1b[1A", {{"\r"}}, {{"\x9b" "2J"}}, "\x08"}, Audience::kBoth});
+  d.blocks.push_back({Table{"\x1b[1A",
+                            {{"\r"}},
+                            {{"\x9b"
+                              "2J"}},
+                            "\x08"},
+                      Audience::kBoth});
   const std::string text = render_text(d, {80, false, true});
   EXPECT_TRUE(std::none_of(text.begin(), text.end(), [](char c) { return c != '\n' && c >= 0 && c < 0x20; }));
 }
@@ -162,7 +175,9 @@ TEST(Text, TheCellsOfABarAddUpToItsLength) {
   std::string a, b;
   std::getline(in, a);
   std::getline(in, b);
-  const auto drawn = [](const std::string& s) { return std::count_if(s.begin(), s.end(), [](char c) { return c == '#' || c == '=' || c == '%'; }); };
+  const auto drawn = [](const std::string& s) {
+    return std::count_if(s.begin(), s.end(), [](char c) { return c == '#' || c == '=' || c == '%'; });
+  };
   EXPECT_EQ(drawn(a), drawn(b));
   EXPECT_GT(drawn(a), 30);
 }

@@ -33,7 +33,8 @@ std::string microseconds(Duration t) {
 }
 
 std::string metadata(const char* what, std::size_t pid, std::size_t tid, const std::string& name) {
-  return fmt::format("{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what, pid, tid, quoted(name));
+  return fmt::format("{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what, pid, tid,
+                     quoted(name));
 }
 
 std::string event(const Timeline& timeline, const Span& s, std::size_t pid, std::size_t tid) {
@@ -44,9 +45,10 @@ std::string event(const Timeline& timeline, const Span& s, std::size_t pid, std:
   add("bound_by", string_at(timeline, s.bound_by));
   const auto cause = static_cast<std::size_t>(s.cause);
   if (cause < timeline.spans.size()) add("cause", string_at(timeline, timeline.spans[cause].label));
-  return fmt::format("{{\"ph\":\"X\",\"name\":{},\"cat\":{},\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{},\"args\":{{{}}}}}",
-                     quoted(string_at(timeline, s.label)), quoted(string_at(timeline, s.category)),
-                     microseconds(s.start.since_start()), microseconds(span_end(s) - s.start.since_start()), pid, tid, args);
+  return fmt::format(
+      "{{\"ph\":\"X\",\"name\":{},\"cat\":{},\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{},\"args\":{{{}}}}}",
+      quoted(string_at(timeline, s.label)), quoted(string_at(timeline, s.category)),
+      microseconds(s.start.since_start()), microseconds(span_end(s) - s.start.since_start()), pid, tid, args);
 }
 
 }  // namespace

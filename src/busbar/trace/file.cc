@@ -10,8 +10,9 @@ namespace busbar {
 
 Status write_file(const std::string& bytes, const std::string& path) {
   const auto failed = [&](const char* what) {
-    return Error{ErrorCode::kIo, fmt::format("cannot {}: {}; name a file in a folder that can be written", what,
-                                             std::strerror(errno)), Where{path, 0, 0, ""}};
+    return Error{ErrorCode::kIo,
+                 fmt::format("cannot {}: {}; name a file in a folder that can be written", what, std::strerror(errno)),
+                 Where{path, 0, 0, ""}};
   };
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return failed("open");

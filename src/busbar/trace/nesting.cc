@@ -31,9 +31,7 @@ void fill(const Timeline& timeline, TrackId track, const std::vector<std::uint32
 
 }  // namespace
 
-Duration span_end(const Span& span) {
-  return span.start.since_start() + std::max(span.duration, Duration());
-}
+Duration span_end(const Span& span) { return span.start.since_start() + std::max(span.duration, Duration()); }
 
 std::vector<Lane> nest(const Timeline& timeline) {
   std::vector<std::vector<std::uint32_t>> by_track(timeline.tracks.size());

@@ -14,21 +14,37 @@ namespace busbar {
 namespace {
 
 // Field numbers; names as in the .proto files.
-namespace packet { constexpr std::uint32_t kTimestamp = 8, kSequence = 10, kEvent = 11, kInterned = 12, kFlags = 13, kTrack = 60; }
-namespace track { constexpr std::uint32_t kUuid = 1, kName = 2, kProcess = 3, kThread = 4, kParent = 5, kCounter = 8; }
-namespace process { constexpr std::uint32_t kPid = 1, kName = 6; }
-namespace thread { constexpr std::uint32_t kPid = 1, kTid = 2, kName = 5; }
-namespace counter { constexpr std::uint32_t kUnitName = 6; }
+namespace packet {
+constexpr std::uint32_t kTimestamp = 8, kSequence = 10, kEvent = 11, kInterned = 12, kFlags = 13, kTrack = 60;
+}
+namespace track {
+constexpr std::uint32_t kUuid = 1, kName = 2, kProcess = 3, kThread = 4, kParent = 5, kCounter = 8;
+}
+namespace process {
+constexpr std::uint32_t kPid = 1, kName = 6;
+}
+namespace thread {
+constexpr std::uint32_t kPid = 1, kTid = 2, kName = 5;
+}
+namespace counter {
+constexpr std::uint32_t kUnitName = 6;
+}
 namespace event {
 constexpr std::uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kName = 10, kTrack = 11, kDouble = 44, kFlow = 47;
 constexpr std::uint64_t kBegin = 1, kEnd = 2, kCount = 4;
+}  // namespace event
+namespace annotation {
+constexpr std::uint32_t kName = 1, kString = 17;
 }
-namespace annotation { constexpr std::uint32_t kName = 1, kString = 17; }
-namespace interned { constexpr std::uint32_t kCategories = 1, kNames = 2, kAnnotations = 3, kStrings = 29, kIid = 1, kText = 2; }
+namespace interned {
+constexpr std::uint32_t kCategories = 1, kNames = 2, kAnnotations = 3, kStrings = 29, kIid = 1, kText = 2;
+}
 constexpr std::uint64_t kCleared = 1, kNeeded = 2;  // TracePacket.SequenceFlags
 constexpr std::uint64_t kBoundBy = 1, kCause = 2;   // our own iids of annotation names
 
-std::uint64_t to_ns(Duration t) { return (static_cast<std::uint64_t>(std::max<std::int64_t>(0, t.in_ps())) + 500) / 1000; }
+std::uint64_t to_ns(Duration t) {
+  return (static_cast<std::uint64_t>(std::max<std::int64_t>(0, t.in_ps())) + 500) / 1000;
+}
 std::uint64_t iid(std::uint32_t string) { return string + std::uint64_t{1}; }  // 0 is not a legal iid
 
 class TraceWriter {
@@ -148,7 +164,8 @@ class TraceWriter {
     if (known(s.category)) event_.varint(event::kCategory, iid(s.category));
     if (known(s.bound_by)) annotate(kBoundBy, s.bound_by);
     const bool is_effect = caused(index);
-    if (is_effect && known(timeline_.spans[cause_of(index)].label)) annotate(kCause, timeline_.spans[cause_of(index)].label);
+    if (is_effect && known(timeline_.spans[cause_of(index)].label))
+      annotate(kCause, timeline_.spans[cause_of(index)].label);
     event_.varint(event::kType, event::kBegin);
     if (known(s.label)) event_.varint(event::kName, iid(s.label));
     event_.varint(event::kTrack, uuid);
@@ -182,7 +199,8 @@ class TraceWriter {
   void counters() {
     std::vector<const LinkLoad*> links;
     for (const LinkLoad& l : timeline_.links) links.push_back(&l);
-    std::stable_sort(links.begin(), links.end(), [](const auto* a, const auto* b) { return a->utilisation > b->utilisation; });
+    std::stable_sort(links.begin(), links.end(),
+                     [](const auto* a, const auto* b) { return a->utilisation > b->utilisation; });
     if (links.size() > kCounters) links.resize(kCounters);
     if (links.empty()) return;
     describe_process("links", process_uuid_.size() + 1);

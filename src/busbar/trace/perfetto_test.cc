@@ -26,10 +26,13 @@ struct Message {
       const std::uint64_t key = varint(in, i);
       const auto field = static_cast<std::uint32_t>(key >> 3);
       switch (key & 7) {
-        case 0: numbers.emplace(field, varint(in, i)); break;
+        case 0:
+          numbers.emplace(field, varint(in, i));
+          break;
         case 1: {
           std::uint64_t v = 0;
-          for (int b = 0; b < 8; ++b) v |= static_cast<std::uint64_t>(static_cast<unsigned char>(in.at(i++))) << (8 * b);
+          for (int b = 0; b < 8; ++b)
+            v |= static_cast<std::uint64_t>(static_cast<unsigned char>(in.at(i++))) << (8 * b);
           numbers.emplace(field, v);
           break;
         }
@@ -40,7 +43,8 @@ struct Message {
           i += n;
           break;
         }
-        default: throw std::out_of_range("wire type");
+        default:
+          throw std::out_of_range("wire type");
       }
     }
   }
@@ -161,10 +165,11 @@ Timeline two_streams() {
 TEST(Perfetto, SlicesComeBackWithTrackNameCategoryBoundAndCause) {
   const Viewer v(perfetto_bytes(two_streams()));
   EXPECT_TRUE(v.balanced);
-  EXPECT_THAT(v.slices, testing::UnorderedElementsAre(
-                            Slice{"stage 0", "compute", "forward", "compute", "", "", 0, 1},
-                            Slice{"stage 0", "communication", "all_gather", "tp", "NVLink gpu0 -> nvswitch1", "forward", 1, 2'002},
-                            Slice{"stage 1", "compute", "forward", "compute", "", "", 5'000, 12'001}));
+  EXPECT_THAT(v.slices,
+              testing::UnorderedElementsAre(Slice{"stage 0", "compute", "forward", "compute", "", "", 0, 1},
+                                            Slice{"stage 0", "communication", "all_gather", "tp",
+                                                  "NVLink gpu0 -> nvswitch1", "forward", 1, 2'002},
+                                            Slice{"stage 1", "compute", "forward", "compute", "", "", 5'000, 12'001}));
 }
 
 TEST(Perfetto, AFlowOfItsOwnLeadsFromACauseToEachEffect) {
@@ -173,7 +178,8 @@ TEST(Perfetto, AFlowOfItsOwnLeadsFromACauseToEachEffect) {
   t.spans[2].label = 3;
   const Viewer v(perfetto_bytes(t));
   using testing::Pair;
-  EXPECT_THAT(v.flows, testing::UnorderedElementsAre(Pair(2u, "forward"), Pair(2u, "all_gather"), Pair(3u, "forward"), Pair(3u, "tp")));
+  EXPECT_THAT(v.flows, testing::UnorderedElementsAre(Pair(2u, "forward"), Pair(2u, "all_gather"), Pair(3u, "forward"),
+                                                     Pair(3u, "tp")));
 }
 
 TEST(Perfetto, LinkLoadsAreCountersInPercentThatEndWithTheRun) {
@@ -208,7 +214,8 @@ TEST(Perfetto, SpansThatOverlapWithoutNestingGetARowOfTheirOwn) {
                                                       Slice{"p", "t", "inside a", "a", "", "", 6, 8}));
 }
 
-RC_GTEST_PROP(Perfetto, AnySpansComeBackWithTheirOwnRoundedEnds, (std::vector<std::pair<std::uint16_t, std::uint16_t>> raw)) {
+RC_GTEST_PROP(Perfetto, AnySpansComeBackWithTheirOwnRoundedEnds,
+              (std::vector<std::pair<std::uint16_t, std::uint16_t>> raw)) {
   Timeline t;
   t.tracks = {{"p", "t"}, {"p", "u"}};
   std::multimap<std::uint64_t, std::uint64_t> want, got;

@@ -21,8 +21,8 @@ struct Track {
 
 struct Span {
   TrackId track{};
-  std::uint32_t label = 0;    ///< index into Timeline::strings
-  std::uint32_t category = 0; ///< index into Timeline::strings: "compute", "tp", ...
+  std::uint32_t label = 0;     ///< index into Timeline::strings
+  std::uint32_t category = 0;  ///< index into Timeline::strings: "compute", "tp", ...
   SimTime start;
   Duration duration;
   SpanId cause = kNoSpan;              ///< the span whose end let this one start: an index into Timeline::spans
@@ -33,7 +33,7 @@ struct Span {
 struct LinkLoad {
   std::uint32_t link = 0;  ///< LinkId of the topology that was simulated
   std::uint64_t bytes = 0;
-  double utilisation = 0;  ///< bytes / (payload rate x length of the run), 0..1
+  double utilisation = 0;          ///< bytes / (payload rate x length of the run), 0..1
   std::uint32_t name = kNoString;  ///< index into Timeline::strings: "leaf3 -> spine1", or none
 };
 

@@ -18,8 +18,12 @@ inline Bars breakdown() {
   Bars out{"Where the time of one step goes", "s", {}, 0, 0, ""};
   const auto bar = [](std::string name, double a, double t, double d, double p, double b, double o, double r) {
     return Bar{std::move(name),
-               {{"compute", a, colour::kCompute}, {"exposed TP", t, colour::kTp}, {"exposed DP", d, colour::kDp},
-                {"exposed PP", p, colour::kPp}, {"bubble", b, colour::kIdle}, {"optimizer", o, colour::kOptimizer},
+               {{"compute", a, colour::kCompute},
+                {"exposed TP", t, colour::kTp},
+                {"exposed DP", d, colour::kDp},
+                {"exposed PP", p, colour::kPp},
+                {"bubble", b, colour::kIdle},
+                {"optimizer", o, colour::kOptimizer},
                 {"other", r, colour::kOther}}};
   };
   out.bars = {bar("TP 8, PP 1, DP 64", 6.31, 1.482, 0.213, 0, 0, 0.031, 0.062),
@@ -29,15 +33,28 @@ inline Bars breakdown() {
 
 inline Bars memory() {
   Bars out{"Memory of one GPU", "GB", {}, 0, 80, "HBM of an H100"};
-  out.bars = {{"TP 8, PP 1, DP 64", {{"weights", 17.64, 0}, {"gradients", 17.64, 1}, {"optimizer", 1.65, 5},
-                                     {"activations", 32.4, 2}, {"buffers", 2.1, 6}}},
-              {"TP 8, PP 4, DP 16", {{"weights", 4.41, 0}, {"gradients", 4.41, 1}, {"optimizer", 1.65, 5},
-                                     {"activations", 24.9, 2}, {"buffers", 2.1, 6}}}};
+  out.bars = {{"TP 8, PP 1, DP 64",
+               {{"weights", 17.64, 0},
+                {"gradients", 17.64, 1},
+                {"optimizer", 1.65, 5},
+                {"activations", 32.4, 2},
+                {"buffers", 2.1, 6}}},
+              {"TP 8, PP 4, DP 16",
+               {{"weights", 4.41, 0},
+                {"gradients", 4.41, 1},
+                {"optimizer", 1.65, 5},
+                {"activations", 24.9, 2},
+                {"buffers", 2.1, 6}}}};
   return out;
 }
 
 inline TimelineView pipeline() {
-  TimelineView out{"One step, a GPU of every pipeline stage", "Interleaved 1F1B; only the first micro-batches are drawn.", 0, 2.4, {}, {}};
+  TimelineView out{"One step, a GPU of every pipeline stage",
+                   "Interleaved 1F1B; only the first micro-batches are drawn.",
+                   0,
+                   2.4,
+                   {},
+                   {}};
   for (int stage = 0; stage < 4; ++stage) {
     TimelineRow compute{fmt::format("stage {} (nodes {}-{})", stage, stage * 16, stage * 16 + 15), "compute", {}};
     TimelineRow comm{compute.group, "communication", {}};
@@ -45,7 +62,8 @@ inline TimelineView pipeline() {
     for (int mb = 0; mb < 24; ++mb) {
       const bool forward = mb < 4 || mb % 2 == 0;
       const double d = forward ? 0.052 : 0.104;
-      compute.spans.push_back({t, d * 0.8, colour::kCompute, fmt::format("{} of micro-batch {}", forward ? "forward" : "backward", mb)});
+      compute.spans.push_back(
+          {t, d * 0.8, colour::kCompute, fmt::format("{} of micro-batch {}", forward ? "forward" : "backward", mb)});
       comm.spans.push_back({t + d * 0.8, d * 0.17, colour::kTp, "all_gather over NVLink"});
       comm.spans.push_back({t + d * 0.97, d * 0.03, colour::kPp, "activations to the next stage"});
       t += d + (mb < 4 - stage ? 0.02 : 0);
@@ -56,13 +74,18 @@ inline TimelineView pipeline() {
     out.rows.push_back(compute);
     out.rows.push_back(comm);
   }
-  out.legend = {{"compute", 0}, {"tensor parallel", 1}, {"data parallel", 2}, {"pipeline", 3}, {"idle", 4}, {"optimizer", 5}};
+  out.legend = {{"compute", 0}, {"tensor parallel", 1}, {"data parallel", 2}, {"pipeline", 3},
+                {"idle", 4},    {"optimizer", 5}};
   return out;
 }
 
 inline Table levels() {
   return {"Levels a byte crosses",
-          {{"level", Align::kLeft}, {"link", Align::kLeft}, {"GB/s per direction"}, {"latency (ns)"}, {"load over the step (%)", Align::kRight, 100}},
+          {{"level", Align::kLeft},
+           {"link", Align::kLeft},
+           {"GB/s per direction"},
+           {"latency (ns)"},
+           {"load over the step (%)", Align::kRight, 100}},
           {{"HBM", "HBM3, 5 stacks", "3350", "-", "48.1 %"},
            {"NVLink", "18 x NVLink 4 to 4 NVSwitch", "450", "1000", "71.3 %"},
            {"PCIe", "PCIe 5.0 x16", "63.0", "700", "22.4 %"},
@@ -73,7 +96,8 @@ inline Table levels() {
 
 /// `spans` short spans over `rows` rows, as a simulation of many layers would give.
 inline TimelineView busy_timeline(std::size_t rows, std::size_t spans) {
-  TimelineView out{"Every kernel of the step", "", 0, 8, {}, {{"compute", 0}, {"tensor parallel", 1}, {"data parallel", 2}}};
+  TimelineView out{
+      "Every kernel of the step", "", 0, 8, {}, {{"compute", 0}, {"tensor parallel", 1}, {"data parallel", 2}}};
   std::uint64_t state = 1;
   const std::size_t each = spans / rows;
   for (std::size_t r = 0; r < rows; ++r) {
@@ -91,7 +115,8 @@ inline TimelineView busy_timeline(std::size_t rows, std::size_t spans) {
 
 /// The inside of an eight-GPU server: about 60 cables.
 inline LayeredDrawing server() {
-  LayeredDrawing out{"Inside one DGX H100", "Four NVSwitches over eight GPUs; every GPU shares a PCIe switch with a NIC.", "", {}, {}};
+  LayeredDrawing out{
+      "Inside one DGX H100", "Four NVSwitches over eight GPUs; every GPU shares a PCIe switch with a NIC.", "", {}, {}};
   const auto layer = [&](std::string title, const char* name, int n, int tone) {
     Layer l{std::move(title), {}, {}};
     for (int i = 0; i < n; ++i) l.nodes.push_back({fmt::format("{}{}", name, i), tone, -1, "", 0});
@@ -116,14 +141,16 @@ inline LayeredDrawing server() {
 inline LayeredDrawing fabric(std::uint32_t units, std::uint32_t nodes, std::uint32_t leaves, std::uint32_t spines) {
   LayeredDrawing out{"The fabric", "Spines over leaves over nodes.", "Colour is the load of the busiest link.", {}, {}};
   out.layers = {{"spine", {}, {}}, {"leaf", {}, {}}, {"node", {}, {}}};
-  for (std::uint32_t s = 0; s < spines; ++s) out.layers[0].nodes.push_back({fmt::format("s{}", s), colour::kSpine, -1, "", 0});
+  for (std::uint32_t s = 0; s < spines; ++s)
+    out.layers[0].nodes.push_back({fmt::format("s{}", s), colour::kSpine, -1, "", 0});
   for (std::uint32_t u = 0; u < units; ++u) {
     out.layers[1].groups.push_back(fmt::format("unit {}", u));
     out.layers[2].groups.push_back(fmt::format("unit {}", u));
     for (std::uint32_t l = 0; l < leaves; ++l) {
       const std::uint32_t id = u * leaves + l;
       out.layers[1].nodes.push_back({fmt::format("leaf{}", id), colour::kLeaf, id == 3 ? 0.95 : 0.4, "", u});
-      for (std::uint32_t s = 0; s < spines; ++s) out.edges.push_back({{0, s}, {1, id}, id == 3 && s == 1 ? 0.95 : 0.4, 1, "leaf3 to s1"});
+      for (std::uint32_t s = 0; s < spines; ++s)
+        out.edges.push_back({{0, s}, {1, id}, id == 3 && s == 1 ? 0.95 : 0.4, 1, "leaf3 to s1"});
     }
     for (std::uint32_t n = 0; n < nodes; ++n) {
       const std::uint32_t id = u * nodes + n;
@@ -139,15 +166,22 @@ inline Document training_step() {
   out.title = "Llama-3-70B, one training step on 512 H100";
   out.command = "busbar train examples/llama3-70b-512xh100.yaml --html report.html --trace step.perfetto-trace";
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { out.blocks.push_back({std::move(e), a}); };
-  add(Highlight{"One step takes 8.10 s (-6 % to +9 %), 42.1 % MFU. It is bound by compute; of the 1.79 s of exposed "
+  add(
+      Highlight{"One step takes 8.10 s (-6 % to +9 %), 42.1 % MFU. It is bound by compute; of the 1.79 s of exposed "
                 "communication 1.48 s is tensor-parallel all_gather and reduce_scatter on NVLink."});
   add(Facts{"At a glance",
-            {{"step time", "8.10 s"}, {"tokens per second per GPU", "1012"}, {"model TFLOP/s per GPU", "416"},
-             {"MFU", "42.1 %"}, {"scaling against DP = 1", "97.4 %"}, {"memory of one GPU", "71.4 of 80 GB"},
-             {"cost of one step", "$ 2.83"}, {"1 % of exposed communication", "$ 0.006 per step"}}});
+            {{"step time", "8.10 s"},
+             {"tokens per second per GPU", "1012"},
+             {"model TFLOP/s per GPU", "416"},
+             {"MFU", "42.1 %"},
+             {"scaling against DP = 1", "97.4 %"},
+             {"memory of one GPU", "71.4 of 80 GB"},
+             {"cost of one step", "$ 2.83"},
+             {"1 % of exposed communication", "$ 0.006 per step"}}});
   add(Heading{"Where the time goes"});
-  add(Paragraph{"Communication that runs beside compute is not counted; what is left over is exposed and delays the step. "
-                "The parts of a bar sum to the step time exactly."});
+  add(Paragraph{
+      "Communication that runs beside compute is not counted; what is left over is exposed and delays the step. "
+      "The parts of a bar sum to the step time exactly."});
   add(breakdown());
   add(pipeline());
   add(Heading{"Does it fit"});
@@ -158,8 +192,9 @@ inline Document training_step() {
   add(lay_out(fabric(2, 32, 8, 16)));
   add(lay_out(fabric(16, 32, 8, 64)));
   add(Heading{"How far this can be trusted"});
-  add(Paragraph{"Kernel times come from measured tables; link efficiencies from published nccl-tests runs. The band is the "
-                "spread of the prediction error on 41 measured rows of the same class."});
+  add(Paragraph{
+      "Kernel times come from measured tables; link efficiencies from published nccl-tests runs. The band is the "
+      "spread of the prediction error on 41 measured rows of the same class."});
   return out;
 }
 
