@@ -1,9 +1,8 @@
 // The step model against runs that were published: data/measured/training_rows.csv. One row calibrates the one free
 // constant of the H100 (docs/models/step.md); all others are held out. Bounds are wide: they catch a model that broke,
 // the page says how well it does.
-#include <gtest/gtest.h>
-
 #include <fmt/core.h>
+#include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>

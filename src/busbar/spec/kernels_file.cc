@@ -47,8 +47,8 @@ class KernelReader {
       take(row, "k", 1, 1e9, k);
       take(row, "rows", 1, 1e9, m);
       take(row, "share", 0.001, 1, share);
-      table.gemm_shapes.push_back({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(k),
-                                   static_cast<std::uint32_t>(m), share});
+      table.gemm_shapes.push_back(
+          {static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(m), share});
     });
   }
   void contention() {
@@ -112,8 +112,8 @@ class KernelReader {
     std::string confidence = "high";
     inner.required("source", &YamlNode::as_string, last_source_);
     inner.optional("confidence", &YamlNode::as_string, confidence);
-    table.sources.push_back(fmt::format("{}{}{}: {} (confidence {})", key, value.empty() ? "" : " ", value, last_source_,
-                                        confidence));
+    table.sources.push_back(
+        fmt::format("{}{}{}: {} (confidence {})", key, value.empty() ? "" : " ", value, last_source_, confidence));
   }
   void close(MapReader& inner) {
     const Status status = inner.finish();
@@ -159,7 +159,8 @@ Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catal
       std::string known;
       for (const std::string& k : catalog.names("kernels")) known += (known.empty() ? "" : ", ") + k;
       return Error{ErrorCode::kNotFound,
-                   fmt::format("kernel times of GPU '{}' are not known; known are {}", gpu_part, known), {}};
+                   fmt::format("kernel times of GPU '{}' are not known; known are {}", gpu_part, known),
+                   {}};
     }
     name.resize(dash);
   }

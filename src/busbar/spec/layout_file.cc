@@ -28,7 +28,8 @@ Status set_recompute(const std::string& word, const Where& where, LayoutSpec& l)
 
 Status refuse_degree(const char* name, std::int64_t value, const Where& where) {
   if (value == 1) return {};
-  return Error{ErrorCode::kUnsupported, fmt::format("{} {} is not modelled; leave it out or use 1", name, value), where};
+  return Error{ErrorCode::kUnsupported, fmt::format("{} {} is not modelled; leave it out or use 1", name, value),
+               where};
 }
 
 /// Reads keys and remembers where each one was.

@@ -16,7 +16,8 @@ struct LayoutFlags {
   std::optional<std::string> precision, recompute;
 };
 
-/// Reads one layout; degrees are checked against model and machine later, by resolve_layout(). Unknown keys are refused.
+/// Reads one layout; degrees are checked against model and machine later, by resolve_layout(). Unknown keys are
+/// refused.
 Result<LayoutSpec> read_layout(const YamlNode& node);
 
 /// Puts flags over `layout`. Errors name the flag.

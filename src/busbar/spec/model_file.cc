@@ -5,24 +5,23 @@
 namespace busbar {
 namespace {
 
-constexpr std::int64_t kMost = 1 << 28;  // far above any model, far below overflow of products
-
 void read_sizes(MapReader& reader, ModelSpec& m) {
-  const auto size = [&](const char* key, std::uint32_t& out) {
+  const auto size = [&](const char* key, std::int64_t most, std::uint32_t& out) {
     const YamlNode node = reader.required(key);
     if (!reader.ok()) return;
-    const auto value = node.as_int(1, kMost);
+    const auto value = node.as_int(1, most);
     if (!value.ok()) return reader.fail(value.error());
     out = static_cast<std::uint32_t>(*value);
     m.places[key] = node.where();
   };
-  size("layers", m.layers);
-  size("hidden", m.hidden);
-  size("ffn", m.ffn);
-  size("heads", m.heads);
-  size("kv_heads", m.kv_heads);
-  size("head_dim", m.head_dim);
-  size("vocab", m.vocab);
+  // Each bound is far above any model, and all products of them stay below 2^63.
+  size("layers", 1 << 15, m.layers);
+  size("hidden", 1 << 20, m.hidden);
+  size("ffn", 1 << 22, m.ffn);
+  size("heads", 1 << 14, m.heads);
+  size("kv_heads", 1 << 14, m.kv_heads);
+  size("head_dim", 1 << 12, m.head_dim);
+  size("vocab", 1 << 26, m.vocab);
 }
 
 }  // namespace

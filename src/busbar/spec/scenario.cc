@@ -36,7 +36,8 @@ Result<Settings> sort_settings(const Overrides& overrides) {
     const std::size_t equals = set.find('='), dot = set.find('.');
     const std::string head = set.substr(0, dot);
     if (equals == std::string::npos || dot == std::string::npos || dot > equals) {
-      return flag_error("--set", fmt::format("'{}' is not model.KEY=VALUE, layout.KEY=VALUE or cluster.KEY=VALUE", set));
+      return flag_error("--set",
+                        fmt::format("'{}' is not model.KEY=VALUE, layout.KEY=VALUE or cluster.KEY=VALUE", set));
     }
     const std::string key = set.substr(dot + 1, equals - dot - 1), value = set.substr(equals + 1);
     if (head == "model") {

@@ -15,8 +15,8 @@ struct Scenario {
   std::string cluster;          ///< for load_cluster(): a preset, NAME:N, or a file
   Overrides cluster_overrides;  ///< what of --set, --degrade, --fail concerns the machine
   ModelSpec model;
-  LayoutSpec layout;            ///< as written; resolve_layout() fits it to the machine
-  std::string text;             ///< everything read but the cluster, for inputs_hash
+  LayoutSpec layout;  ///< as written; resolve_layout() fits it to the machine
+  std::string text;   ///< everything read but the cluster, for inputs_hash
 };
 
 /// What a command line says instead of, or over, a scenario file. Empty: not said.

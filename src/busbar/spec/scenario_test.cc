@@ -10,8 +10,10 @@ namespace {
 
 TEST(ModelFile, EveryCatalogueModelHasItsPublishedSize) {
   const Catalog catalog;
-  const std::pair<const char*, double> sizes[] = {{"llama3-70b", 70.55e9}, {"llama3-8b", 8.03e9},
-                                                  {"gpt3-175b", 174.6e9}, {"nemotron4-15b", 15.6e9},
+  const std::pair<const char*, double> sizes[] = {{"llama3-70b", 70.55e9},
+                                                  {"llama3-8b", 8.03e9},
+                                                  {"gpt3-175b", 174.6e9},
+                                                  {"nemotron4-15b", 15.6e9},
                                                   {"nemotron4-340b", 341e9}};
   for (const auto& [name, parameters] : sizes) {
     const auto document = catalog.load("models", name);
@@ -93,9 +95,12 @@ TEST(Scenario, AllFromFlags) {
 
 TEST(Scenario, ErrorsNamePlaceAndRemedy) {
   const auto parse = [](const char* text) { return read_layout(YamlDocument::parse(text, "job.yaml").value().root()); };
-  const std::pair<const char*, const char*> cases[] = {
-      {"{tp: 8, recompute: full}", "use none or selective"}, {"{tp: -1}", "tp"}, {"{tpp: 8}", "tp"},
-      {"{precision: fp4}", "bf16"}, {"{cp: 2}", "cp"}, {"{gradient_bytes: 3}", "gradients"}};
+  const std::pair<const char*, const char*> cases[] = {{"{tp: 8, recompute: full}", "use none or selective"},
+                                                       {"{tp: -1}", "tp"},
+                                                       {"{tpp: 8}", "tp"},
+                                                       {"{precision: fp4}", "bf16"},
+                                                       {"{cp: 2}", "cp"},
+                                                       {"{gradient_bytes: 3}", "gradients"}};
   for (const auto& [text, part] : cases) {
     const auto layout = parse(text);
     ASSERT_FALSE(layout.ok()) << text;

@@ -46,12 +46,15 @@ class Attributor {
   void busy(const Op& op, Duration d) {
     Breakdown& b = out_.breakdown;
     switch (op.cls) {
-      case OpClass::kOptimizer: b.optimizer += d; break;
+      case OpClass::kOptimizer:
+        b.optimizer += d;
+        break;
       case OpClass::kCompute:
         b.compute += d;
         out_.slowed += d - op.duration;
         break;
-      default: b.other += d;
+      default:
+        b.other += d;
     }
   }
 
@@ -76,10 +79,14 @@ class Attributor {
     if (op.cls == OpClass::kDp) return b.exposed_dp;
     if (op.role != out_.critical_role) return b.bubble;
     switch (op.cls) {
-      case OpClass::kTp: return b.exposed_tp;
-      case OpClass::kCp: return b.exposed_cp;
-      case OpClass::kEp: return b.exposed_ep;
-      default: return b.other;
+      case OpClass::kTp:
+        return b.exposed_tp;
+      case OpClass::kCp:
+        return b.exposed_cp;
+      case OpClass::kEp:
+        return b.exposed_ep;
+      default:
+        return b.other;
     }
   }
 

@@ -9,7 +9,8 @@ double tokens_per_step(const LayoutSpec& l) { return static_cast<double>(l.globa
 
 }  // namespace
 
-StepMetrics step_metrics(const ModelSpec& model, const LayoutSpec& layout, Duration step_time, double peak_flops_per_s) {
+StepMetrics step_metrics(const ModelSpec& model, const LayoutSpec& layout, Duration step_time,
+                         double peak_flops_per_s) {
   const double rate = tokens_per_step(layout) / (step_time.in_s() * layout.ranks());
   const ModelFlops flops = flops_per_token(model, layout.seq);
   StepMetrics m;

@@ -11,9 +11,9 @@ namespace busbar {
 /// The full-attention count stands beside it, for comparison with publications that use it.
 struct StepMetrics {
   double tokens_per_s_per_gpu = 0;
-  double model_tflops_per_gpu = 0;                 ///< causal
+  double model_tflops_per_gpu = 0;  ///< causal
   double model_tflops_per_gpu_full_attention = 0;
-  double mfu = 0;                                  ///< causal, 0..1
+  double mfu = 0;  ///< causal, 0..1
   double mfu_full_attention = 0;
 };
 /// Precondition: step_time > 0, a resolved layout.

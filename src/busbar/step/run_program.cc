@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kFullRate = 1000;
 
 struct Stream {
-  std::vector<OpId> ops;    ///< in program order
-  std::uint32_t next = 0;   ///< first operation not started
+  std::vector<OpId> ops;   ///< in program order
+  std::uint32_t next = 0;  ///< first operation not started
   OpId running = kNone<OpId>;
   std::uint32_t role = 0;
   // While a delay runs:

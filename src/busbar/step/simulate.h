@@ -20,13 +20,13 @@ struct StepOptions {
 
 /// One call of the program over the whole step.
 struct CallUse {
-  CallId call{};              ///< of the program
+  CallId call{};  ///< of the program
   OpClass cls{};
-  std::uint16_t label = 0;    ///< of its first use
-  std::uint64_t count = 0;    ///< starts, all micro-batches
-  Duration total;             ///< from start to end, all starts
-  Duration alone;             ///< one start on the idle machine
-  Duration exposed;           ///< of the critical role's step: its part of the exposed rows
+  std::uint16_t label = 0;  ///< of its first use
+  std::uint64_t count = 0;  ///< starts, all micro-batches
+  Duration total;           ///< from start to end, all starts
+  Duration alone;           ///< one start on the idle machine
+  Duration exposed;         ///< of the critical role's step: its part of the exposed rows
   Bound bound;
   double mean_us() const { return count == 0 ? 0 : total.in_us() / static_cast<double>(count); }
 };

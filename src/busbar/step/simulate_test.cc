@@ -39,8 +39,16 @@ TEST(Pipeline, TakesTheTimeOfTheLawWhenStagesAreEqualAndCommunicationIsFree) {
   const StepTimes times = equal_stages();
   const BlockTimes &a = times.attention, &b = times.mlp;
   const Duration layer = a.forward() + a.backward() + b.forward() + b.backward();
-  for (const auto& [p, v, m] : std::vector<std::tuple<int, int, int>>{
-           {1, 1, 3}, {2, 1, 1}, {2, 1, 5}, {4, 1, 4}, {8, 1, 3}, {8, 1, 16}, {2, 2, 4}, {2, 4, 2}, {4, 2, 8}, {4, 2, 4}}) {
+  for (const auto& [p, v, m] : std::vector<std::tuple<int, int, int>>{{1, 1, 3},
+                                                                      {2, 1, 1},
+                                                                      {2, 1, 5},
+                                                                      {4, 1, 4},
+                                                                      {8, 1, 3},
+                                                                      {8, 1, 16},
+                                                                      {2, 2, 4},
+                                                                      {2, 4, 2},
+                                                                      {4, 2, 8},
+                                                                      {4, 2, 4}}) {
     const LayoutSpec layout = small_layout(1, p, v, 1, m);
     const Program program = build_program(small_model(), layout, times, free_optimizer());
     const StepResult r = simulate(program, constant(Duration{}));
@@ -197,7 +205,8 @@ TEST(Step, EveryDependencyEndsBeforeItsOperationStarts) {
 
 TEST(Step, SameInputGivesTheSameSpans) {
   auto program = build_program(small_model(), small_layout(2, 2, 2, 2, 4), flat_kernels());
-  const auto once = simulate(*program, constant(Duration::us(11))), twice = simulate(*program, constant(Duration::us(11)));
+  const auto once = simulate(*program, constant(Duration::us(11))),
+             twice = simulate(*program, constant(Duration::us(11)));
   for (std::size_t i = 0; i < once.timeline.spans.size(); ++i) {
     EXPECT_EQ(once.timeline.spans[i].start, twice.timeline.spans[i].start);
     EXPECT_EQ(once.timeline.spans[i].cause, twice.timeline.spans[i].cause);

@@ -51,7 +51,9 @@ class Writer {
   }
 
   void add_spans() {
-    const auto track = [&](std::uint32_t i) { return first_track_[index(program_.ops[i].role)] + program_.ops[i].stream; };
+    const auto track = [&](std::uint32_t i) {
+      return first_track_[index(program_.ops[i].role)] + program_.ops[i].stream;
+    };
     std::vector<std::uint32_t> order(program_.ops.size());
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {

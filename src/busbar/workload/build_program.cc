@@ -13,12 +13,34 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kMaxOps = 50'000'000;      // 2 GB of operations: refuse before the machine does
-constexpr std::uint64_t kOpsPerLayer = 28;         // at most: 12 forward, 16 backward, with pipelined TP
-constexpr std::uint64_t kNormBytes = 4;            // one fp32
+constexpr std::uint64_t kMaxOps = 50'000'000;  // 2 GB of operations: refuse before the machine does
+constexpr std::uint64_t kOpsPerLayer = 28;     // at most: 12 forward, 16 backward, with pipelined TP
+constexpr std::uint64_t kNormBytes = 4;        // one fp32
+constexpr double kLongestPieceSeconds = 100, kLongestStepSeconds = 1e5;  // far below what picoseconds can count
+constexpr double kLargestMessageBytes = 1e12;
 
 std::uint64_t expected_ops(const ModelSpec& m, const LayoutSpec& l) {
   return static_cast<std::uint64_t>(m.layers) * l.micro_batches() * kOpsPerLayer;
+}
+
+/// Refuses sizes that no machine runs, before their times overflow.
+Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) {
+  const double layer_s = (t.attention.forward() + t.attention.backward() + t.mlp.forward() + t.mlp.backward()).in_s();
+  const EndTimes& e = t.ends;
+  const double ends_s = (e.embedding + e.embedding_back + e.head_norm + e.head_norm_back + e.logits + e.logits_dgrad +
+                         e.logits_wgrad + e.loss + e.loss_back)
+                            .in_s();
+  const double step_s = (layer_s * m.layers + ends_s) * l.micro_batches();
+  const double message = 2.0 * l.tokens() * m.hidden;
+  if (layer_s < kLongestPieceSeconds && ends_s < kLongestPieceSeconds && step_s < kLongestStepSeconds &&
+      message < kLargestMessageBytes) {
+    return {};
+  }
+  return invalid(
+      fmt::format("one layer takes {:.3g} s per micro-batch of {} tokens and the step's work {:.3g} s on one "
+                  "GPU, more than this model is made for; lower seq, micro_batch or global_batch",
+                  layer_s, l.tokens(), step_s),
+      l.place("seq"));
 }
 
 CollectiveCall across(Collective op, std::uint64_t bytes, GroupFamily groups) {
@@ -79,13 +101,18 @@ Program build_program(const ModelSpec& model, const LayoutSpec& layout, const St
 Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels) {
   if (layout.micro_batches() > std::numeric_limits<std::uint16_t>::max()) {
     return invalid(fmt::format("{} micro-batches per replica are more than the 65535 a program can number; raise "
-                               "micro_batch or dp", layout.micro_batches()), layout.place("global_batch"));
+                               "micro_batch or dp",
+                               layout.micro_batches()),
+                   layout.place("global_batch"));
   }
   if (expected_ops(model, layout) > kMaxOps) {
     return invalid(fmt::format("the step has about {} operations, more than {}; lower global_batch",
-                               expected_ops(model, layout), kMaxOps), layout.place("global_batch"));
+                               expected_ops(model, layout), kMaxOps),
+                   layout.place("global_batch"));
   }
-  return build_program(model, layout, step_times(model, layout, kernels), kernels);
+  const StepTimes times = step_times(model, layout, kernels);
+  BUSBAR_RETURN_IF_ERROR(check_scale(model, layout, times));
+  return build_program(model, layout, times, kernels);
 }
 
 }  // namespace busbar

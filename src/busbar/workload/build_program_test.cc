@@ -26,7 +26,8 @@ double bytes_of(const Program& p, RoleId role, OpClass cls, Collective op) {
 }
 
 TEST(PipelineOrder, EveryPassHappensOnceAndForwardComesFirst) {
-  for (const auto& [p, v, m] : std::vector<std::tuple<int, int, int>>{{1, 1, 4}, {4, 1, 3}, {4, 1, 9}, {4, 5, 64}, {2, 3, 2}}) {
+  for (const auto& [p, v, m] :
+       std::vector<std::tuple<int, int, int>>{{1, 1, 4}, {4, 1, 3}, {4, 1, 9}, {4, 5, 64}, {2, 3, 2}}) {
     for (int r = 0; r < p; ++r) {
       std::set<std::pair<int, int>> done_forward, done_backward;
       for (const PipelineStep& s : pipeline_order(r, p, v, m)) {
@@ -80,7 +81,8 @@ TEST(Program, TensorParallelBytesAreThoseOfSequenceParallelism) {
   const double message = 2.0 * 4096 * 8192, per_layer = 80.0 * 16;
   const double ends = 16;  // embedding and logits: one scatter each way round, three gathers
   EXPECT_DOUBLE_EQ(bytes_of(*p, RoleId{0}, OpClass::kTp, Collective::kAllGather) / message, 6 * per_layer + 3 * ends);
-  EXPECT_DOUBLE_EQ(bytes_of(*p, RoleId{0}, OpClass::kTp, Collective::kReduceScatter) / message, 4 * per_layer + 2 * ends);
+  EXPECT_DOUBLE_EQ(bytes_of(*p, RoleId{0}, OpClass::kTp, Collective::kReduceScatter) / message,
+                   4 * per_layer + 2 * ends);
 }
 
 TEST(Program, PipelineTransfersAreOnePerBoundaryMicroBatchAndDirection) {
@@ -115,7 +117,8 @@ TEST(Program, EveryGroupJoinsTheRanksItShould) {
 }
 
 TEST(Program, TheMainJobsAreSmallAndQuicklyBuilt) {
-  for (const auto& [layout, most_ops] : {std::pair{main_layout(1, 1), 30'000u}, std::pair{main_layout(4, 5), 125'000u}}) {
+  for (const auto& [layout, most_ops] :
+       {std::pair{main_layout(1, 1), 30'000u}, std::pair{main_layout(4, 5), 125'000u}}) {
     const auto begin = std::chrono::steady_clock::now();
     const auto p = build_program(llama3_70b(), layout, flat_kernels());
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -124,6 +127,20 @@ TEST(Program, TheMainJobsAreSmallAndQuicklyBuilt) {
     EXPECT_LT(took.count(), 0.5) << "30 ms are meant; this only catches what is out of all proportion";
   }
   static_assert(sizeof(Op) <= 40);
+}
+
+TEST(Program, SizesThatNoMachineRunsAreRefusedNotOverflown) {
+  ModelSpec m = small_model();
+  m.hidden = 1 << 20;
+  m.ffn = 1 << 22;
+  m.vocab = 1 << 26;
+  LayoutSpec l = small_layout(1, 1, 1, 1, 1);
+  l.seq = 1 << 24;
+  const auto p = build_program(m, l, flat_kernels());
+  ASSERT_FALSE(p.ok());
+  EXPECT_NE(p.error().text().find("lower seq"), std::string::npos) << p.error().text();
+  l.micro_batch = 1 << 24;
+  EXPECT_FALSE(resolve_layout(l, m, 1).ok());
 }
 
 TEST(Program, TooManyMicroBatchesAreRefused) {

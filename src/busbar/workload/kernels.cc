@@ -14,14 +14,25 @@ constexpr double kPsPerSecond = 1e12;
 constexpr double kBackwardFlopsRatio = 2.5;
 constexpr double kReferenceSequence = 4096;
 
+/// No kernel runs this long; longer ones come from nonsensical input, which build_program() refuses by name.
+constexpr double kLongestKernelSeconds = 1000;
+
+Duration kernel_duration(double seconds) {
+  return duration_from_ps(std::min(seconds, kLongestKernelSeconds) * kPsPerSecond);
+}
+
 }  // namespace
 
 double Contention::of(OpClass c) const {
   switch (c) {
-    case OpClass::kTp: return tp;
-    case OpClass::kDp: return dp;
-    case OpClass::kPp: return pp;
-    default: return 0;
+    case OpClass::kTp:
+      return tp;
+    case OpClass::kDp:
+      return dp;
+    case OpClass::kPp:
+      return pp;
+    default:
+      return 0;
   }
 }
 
@@ -42,8 +53,9 @@ Duration KernelTable::gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t 
     if (s.n == n && s.k == k && m >= s.m_min) share = s.share;
   }
   const double bytes = 2.0 * static_cast<double>(m * k + k * n + m * n) + static_cast<double>(extra_bytes);
-  const double seconds = std::max(flops / (peak_flops_per_s * sustained_share * share), bytes / (memory_bytes_per_s * memory_share));
-  return duration_from_ps(seconds * kPsPerSecond);
+  const double seconds =
+      std::max(flops / (peak_flops_per_s * sustained_share * share), bytes / (memory_bytes_per_s * memory_share));
+  return kernel_duration(seconds);
 }
 
 Duration KernelTable::attention_time(std::uint32_t heads, std::uint32_t seq, std::uint32_t head_dim,
@@ -53,11 +65,11 @@ Duration KernelTable::attention_time(std::uint32_t heads, std::uint32_t seq, std
   const double work = static_cast<double>(heads) * sequences * (s / kReferenceSequence);
   const double flops = backward ? kBackwardFlopsRatio * forward_flops : forward_flops;
   const double share = share_at(backward ? attention_backward : attention_forward, work);
-  return duration_from_ps(flops / (peak_flops_per_s * sustained_share * share) * kPsPerSecond);
+  return kernel_duration(flops / (peak_flops_per_s * sustained_share * share));
 }
 
 Duration KernelTable::memory_time(double bytes) const {
-  return duration_from_ps(bytes / (memory_bytes_per_s * memory_share) * kPsPerSecond);
+  return kernel_duration(bytes / (memory_bytes_per_s * memory_share));
 }
 
 }  // namespace busbar

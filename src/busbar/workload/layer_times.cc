@@ -6,18 +6,18 @@ namespace busbar {
 namespace {
 
 // HBM bytes per element of memory-bound kernels, bf16 activations, each tensor read or written once per kernel.
-constexpr double kNormBytes = 10;        // residual add: read 2, write 1; norm: read 1, write 1
-constexpr double kNormBackBytes = 12;    // norm: read x and dy, write dx; residual add: read 2, write 1
-constexpr double kRotaryBytes = 4;       // read, write
-constexpr double kGateBytes = 6;         // read both halves, write one
-constexpr double kGateBackBytes = 10;    // read dy and both halves, write both
-constexpr double kActivationBytes = 4;   // read, write
+constexpr double kNormBytes = 10;       // residual add: read 2, write 1; norm: read 1, write 1
+constexpr double kNormBackBytes = 12;   // norm: read x and dy, write dx; residual add: read 2, write 1
+constexpr double kRotaryBytes = 4;      // read, write
+constexpr double kGateBytes = 6;        // read both halves, write one
+constexpr double kGateBackBytes = 10;   // read dy and both halves, write both
+constexpr double kActivationBytes = 4;  // read, write
 constexpr double kActivationBackBytes = 6;
-constexpr double kEmbeddingBytes = 4;    // gather rows, write
+constexpr double kEmbeddingBytes = 4;       // gather rows, write
 constexpr double kEmbeddingBackBytes = 10;  // read dy; read and write the fp32 gradient rows
 // Vocabulary-parallel cross-entropy in fp32, unfused: to fp32 (2+4), maximum (4), subtract (8), exponent (8), sum (4).
 constexpr double kLossBytes = 30;
-constexpr double kLossBackBytes = 14;    // scale in place (8), to bf16 (4+2)
+constexpr double kLossBackBytes = 14;      // scale in place (8), to bf16 (4+2)
 constexpr double kGradientAccumulate = 8;  // fp32 main gradient: read, write, instead of one bf16 write
 
 // Kernels launched per piece; together 80 per layer: 60-100 were counted in Megatron layers, forward and backward.
@@ -33,11 +33,17 @@ struct Shapes {
   double shard_elements;  ///< of the hidden state between the TP regions
 
   Shapes(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels)
-      : m(model), l(layout), k(kernels), tokens(layout.tokens()), hidden(model.hidden),
+      : m(model),
+        l(layout),
+        k(kernels),
+        tokens(layout.tokens()),
+        hidden(model.hidden),
         shard_elements(static_cast<double>(tokens) * static_cast<double>(hidden) /
                        (layout.sequence_parallel ? layout.tp : 1)) {}
   Duration floor(Duration d, int kernel_count) const { return std::max(d, k.launch * kernel_count); }
-  Duration dgrad(std::uint64_t n, std::uint64_t inner) const { return floor(k.gemm_time(tokens, inner, n), kGradKernels); }
+  Duration dgrad(std::uint64_t n, std::uint64_t inner) const {
+    return floor(k.gemm_time(tokens, inner, n), kGradKernels);
+  }
   Duration wgrad(std::uint64_t n, std::uint64_t inner) const {
     return floor(k.gemm_time(n, inner, tokens, (kGradientAccumulate - 2) * n * inner), kGradKernels);
   }
@@ -115,8 +121,8 @@ EndTimes end_times(const Shapes& s) {
 
 StepTimes step_times(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels) {
   const Shapes s(model, layout, kernels);
-  return {.attention = attention_times(s), .mlp = mlp_times(s), .ends = end_times(s),
-          .overhead = kernels.step_overhead};
+  return {
+      .attention = attention_times(s), .mlp = mlp_times(s), .ends = end_times(s), .overhead = kernels.step_overhead};
 }
 
 OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const LayoutSpec& layout,

@@ -10,13 +10,11 @@ namespace busbar {
 /// Half a layer: norm, a column-parallel GEMM (`in`), what lies between (`middle`), a row-parallel GEMM (`out`).
 /// Attention and MLP both have this form. Residual adds are counted with the norms.
 struct BlockTimes {
-  Duration norm, in, middle, out;                           // forward
-  Duration out_dgrad, out_wgrad, middle_back;               // backward, in this order
+  Duration norm, in, middle, out;              // forward
+  Duration out_dgrad, out_wgrad, middle_back;  // backward, in this order
   Duration in_dgrad, in_wgrad, norm_back;
   Duration forward() const { return norm + in + middle + out; }
-  Duration backward() const {
-    return out_dgrad + out_wgrad + middle_back + in_dgrad + in_wgrad + norm_back;
-  }
+  Duration backward() const { return out_dgrad + out_wgrad + middle_back + in_dgrad + in_wgrad + norm_back; }
 };
 
 /// What the first and the last stage do beside layers.

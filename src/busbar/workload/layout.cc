@@ -7,6 +7,9 @@
 namespace busbar {
 namespace {
 
+constexpr std::uint64_t kMostTokens = 1u << 26;  // of one micro-batch: keeps every product below 2^63
+constexpr std::uint64_t kMostSequences = 1u << 30;
+
 using Check = Status (*)(const LayoutSpec&, const ModelSpec&);
 
 Status check_positive(const LayoutSpec& l, const ModelSpec&) {
@@ -14,6 +17,11 @@ Status check_positive(const LayoutSpec& l, const ModelSpec&) {
       {"tp", l.tp}, {"pp", l.pp}, {"vpp", l.vpp}, {"seq", l.seq}, {"micro_batch", l.micro_batch}};
   for (const auto& [key, value] : sizes) {
     if (value == 0) return invalid("must be at least 1", l.place(key));
+  }
+  if (std::uint64_t{l.seq} * l.micro_batch > kMostTokens) {
+    return invalid(fmt::format("seq {} x micro_batch {} is more than {} tokens on one GPU; lower one of them", l.seq,
+                               l.micro_batch, kMostTokens),
+                   l.place("seq"));
   }
   return {};
 }
@@ -34,19 +42,22 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
 
 Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
   if (m.heads % l.tp != 0) {
-    return invalid(fmt::format("{} attention heads are not divisible by tp {}; choose a divisor of {}", m.heads, l.tp,
-                               m.heads), l.place("tp"));
+    return invalid(
+        fmt::format("{} attention heads are not divisible by tp {}; choose a divisor of {}", m.heads, l.tp, m.heads),
+        l.place("tp"));
   }
   if (m.kv_heads % l.tp != 0) {
-    return invalid(fmt::format("{} key-value heads are not divisible by tp {}; choose a tp that divides {}",
-                               m.kv_heads, l.tp, m.kv_heads), l.place("tp"));
+    return invalid(fmt::format("{} key-value heads are not divisible by tp {}; choose a tp that divides {}", m.kv_heads,
+                               l.tp, m.kv_heads),
+                   l.place("tp"));
   }
   if (m.ffn % l.tp != 0) {
     return invalid(fmt::format("ffn {} is not divisible by tp {}", m.ffn, l.tp), l.place("tp"));
   }
   if (l.sequence_parallel && l.seq % l.tp != 0) {
     return invalid(fmt::format("sequence {} is not divisible by tp {}; choose a multiple or sequence_parallel: false",
-                               l.seq, l.tp), l.place("seq"));
+                               l.seq, l.tp),
+                   l.place("seq"));
   }
   return {};
 }
@@ -55,19 +66,23 @@ Status check_layers(const LayoutSpec& l, const ModelSpec& m) {
   const std::uint64_t chunks = static_cast<std::uint64_t>(l.pp) * l.vpp;
   if (m.layers % chunks == 0) return {};
   return invalid(fmt::format("{} layers cannot be cut into pp {} x vpp {} = {} equal chunks; choose a divisor of {}",
-                             m.layers, l.pp, l.vpp, chunks, m.layers), l.place(l.vpp > 1 ? "vpp" : "pp"));
+                             m.layers, l.pp, l.vpp, chunks, m.layers),
+                 l.place(l.vpp > 1 ? "vpp" : "pp"));
 }
 
 Status check_batch(const LayoutSpec& l, const ModelSpec&) {
   const std::uint64_t per_round = static_cast<std::uint64_t>(l.dp) * l.micro_batch;
   if (l.global_batch % per_round != 0) {
-    return invalid(fmt::format("global batch {} is not divisible by dp {} x micro_batch {} = {}; the next multiple is {}",
-                               l.global_batch, l.dp, l.micro_batch, per_round,
-                               (l.global_batch / per_round + 1) * per_round), l.place("global_batch"));
+    return invalid(
+        fmt::format("global batch {} is not divisible by dp {} x micro_batch {} = {}; the next multiple is "
+                    "{}",
+                    l.global_batch, l.dp, l.micro_batch, per_round, (l.global_batch / per_round + 1) * per_round),
+        l.place("global_batch"));
   }
   if (l.vpp > 1 && l.micro_batches() % l.pp != 0) {
     return invalid(fmt::format("interleaving needs micro-batches in multiples of pp {}, but global batch {} / (dp {} x "
-                               "micro_batch {}) = {}", l.pp, l.global_batch, l.dp, l.micro_batch, l.micro_batches()),
+                               "micro_batch {}) = {}",
+                               l.pp, l.global_batch, l.dp, l.micro_batch, l.micro_batches()),
                    l.place("global_batch"));
   }
   return {};
@@ -78,7 +93,8 @@ Status fill_dp(LayoutSpec& l, std::uint32_t gpus) {
   if (gpus == 0) return l.dp > 0 ? Status{} : invalid("must be given", l.place("dp"));
   if (replica > gpus) {
     return invalid(fmt::format("tp {} x pp {} needs {} GPUs, but the machine has {}; lower tp or pp or take more nodes",
-                               l.tp, l.pp, replica, gpus), l.place(l.pp > 1 ? "pp" : "tp"));
+                               l.tp, l.pp, replica, gpus),
+                   l.place(l.pp > 1 ? "pp" : "tp"));
   }
   if (l.dp == 0) {
     if (gpus % replica != 0) {
@@ -122,7 +138,11 @@ Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std
     BUSBAR_RETURN_IF_ERROR(check(layout, model));
   }
   BUSBAR_RETURN_IF_ERROR(fill_dp(layout, gpus));
-  if (layout.global_batch == 0) layout.global_batch = layout.dp * layout.micro_batch * layout.pp;
+  if (layout.global_batch == 0) {
+    const std::uint64_t batch = std::uint64_t{layout.dp} * layout.micro_batch * layout.pp;
+    if (batch > kMostSequences) return invalid(fmt::format("{} is too large", batch), layout.place("global_batch"));
+    layout.global_batch = static_cast<std::uint32_t>(batch);
+  }
   BUSBAR_RETURN_IF_ERROR(check_batch(layout, model));
   return layout;
 }

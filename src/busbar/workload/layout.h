@@ -22,13 +22,13 @@ const char* name_of(Recompute r);
 struct LayoutSpec {
   std::uint32_t tp = 1;
   std::uint32_t pp = 1;
-  std::uint32_t vpp = 1;           ///< model chunks per pipeline stage; above 1: interleaved 1F1B
-  std::uint32_t dp = 0;            ///< 0: what the machine leaves, GPUs / (tp x pp)
+  std::uint32_t vpp = 1;  ///< model chunks per pipeline stage; above 1: interleaved 1F1B
+  std::uint32_t dp = 0;   ///< 0: what the machine leaves, GPUs / (tp x pp)
   std::uint32_t seq = 4096;
   std::uint32_t micro_batch = 1;   ///< sequences
   std::uint32_t global_batch = 0;  ///< sequences per step; 0: one micro-batch per replica and pipeline stage
   Precision precision = Precision::kBf16;
-  std::uint32_t zero = 1;          ///< 0: every replica keeps all optimizer states; 1: sharded over DP
+  std::uint32_t zero = 1;  ///< 0: every replica keeps all optimizer states; 1: sharded over DP
   Recompute recompute = Recompute::kSelective;
   bool sequence_parallel = true;
   std::uint64_t bucket_parameters = 0;  ///< 0: Megatron's max(40M, 1M x DP), see bucket_size()
@@ -36,8 +36,8 @@ struct LayoutSpec {
   std::uint32_t parameter_bytes = 2;
   bool overlap_grad_reduce = true;
   bool overlap_param_gather = true;
-  bool overlap_p2p = true;   ///< honoured with vpp > 1 only, as in Megatron
-  bool overlap_tp = false;   ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
+  bool overlap_p2p = true;              ///< honoured with vpp > 1 only, as in Megatron
+  bool overlap_tp = false;              ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
   std::map<std::string, Where> places;  ///< where each key was given (file or flag), for messages
 
   std::uint32_t ranks() const { return tp * pp * dp; }

@@ -34,7 +34,8 @@ TEST(Layout, EveryRefusalNamesItsPlaceAndARemedy) {
       {[](LayoutSpec& l) { l.global_batch = 1000; }, "layout.global_batch", "the next multiple is 1024"},
       {[](LayoutSpec& l) { l.pp = 4, l.vpp = 5, l.global_batch = 16 * 6; }, "layout.global_batch", "multiples of pp 4"},
       {[](LayoutSpec& l) { l.zero = 3; }, "layout.zero", "use 0 or 1"},
-      {[](LayoutSpec& l) { l.overlap_tp = true, l.sequence_parallel = false; }, "layout.overlap_tp", "sequence_parallel"},
+      {[](LayoutSpec& l) { l.overlap_tp = true, l.sequence_parallel = false; }, "layout.overlap_tp",
+       "sequence_parallel"},
   };
   for (const Case& c : cases) {
     LayoutSpec l;

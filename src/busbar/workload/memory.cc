@@ -17,6 +17,9 @@ constexpr std::uint64_t kOptimizerBytes = 12;  // fp32 master copy, momentum, va
 // about 1 GiB, cuBLAS and attention workspace and allocator slack about 2 GiB.
 constexpr std::uint64_t kWorkspace = 4ull << 30;
 
+/// Products of large sizes do not wrap around: above 2^60 bytes all are equally too much.
+Bytes capped(double bytes) { return Bytes{static_cast<std::uint64_t>(std::min(bytes, 0x1p60))}; }
+
 double gigabytes(Bytes b) { return static_cast<double>(count(b)) * 1e-9; }
 
 }  // namespace
@@ -29,7 +32,7 @@ std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l
   const std::uint64_t kv = static_cast<std::uint64_t>(m.kv_heads) * m.head_dim;
   const std::uint64_t attention = 4 * q + 4 * kv;  // query and attention output; key and value: bf16 each
   const std::uint64_t mlp = (m.gated_mlp ? 6ull : 4ull) * m.ffn;  // up (and gate) output, input of the down GEMM
-  const std::uint64_t statistics = kFp32 * m.heads;  // log-sum-exp of the softmax
+  const std::uint64_t statistics = kFp32 * m.heads;               // log-sum-exp of the softmax
   const std::uint64_t cut = attention + mlp + statistics;
   return l.tokens() * ((l.sequence_parallel ? whole / l.tp : whole) + cut / l.tp);
 }
@@ -49,7 +52,8 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
   use.parameters = Bytes{local * l.parameter_bytes};
   use.gradients = Bytes{local * l.gradient_bytes};
   use.optimizer = Bytes{shard * kOptimizerBytes};
-  use.activations = Bytes{chunks_in_flight(l, stage) * layers_per_chunk * activation_bytes_per_layer(m, l)};
+  use.activations = capped(static_cast<double>(chunks_in_flight(l, stage)) * static_cast<double>(layers_per_chunk) *
+                           static_cast<double>(activation_bytes_per_layer(m, l)));
   if (stage + 1 == l.pp) {
     const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
     use.logits = Bytes{l.tokens() * vocab * (kBf16 + kFp32)};
@@ -69,14 +73,15 @@ MemoryUse memory_use(const ModelSpec& model, const LayoutSpec& layout) {
 
 Status check_fits(const MemoryUse& use, Bytes capacity) {
   if (count(use.total()) <= count(capacity)) return {};
-  return Error{ErrorCode::kDoesNotFit,
-               fmt::format("stage {} needs {:.1f} GB per GPU, which has {:.1f} GB: parameters {:.1f}, gradients {:.1f}, "
-                           "optimizer {:.1f}, activations {:.1f}, logits {:.1f}, workspace {:.1f} GB; raise tp or pp, "
-                           "or lower micro_batch",
-                           use.stage, gigabytes(use.total()), gigabytes(capacity), gigabytes(use.parameters),
-                           gigabytes(use.gradients), gigabytes(use.optimizer), gigabytes(use.activations),
-                           gigabytes(use.logits), gigabytes(use.workspace)),
-               {}};
+  return Error{
+      ErrorCode::kDoesNotFit,
+      fmt::format("stage {} needs {:.1f} GB per GPU, which has {:.1f} GB: parameters {:.1f}, gradients {:.1f}, "
+                  "optimizer {:.1f}, activations {:.1f}, logits {:.1f}, workspace {:.1f} GB; raise tp or pp, "
+                  "or lower micro_batch",
+                  use.stage, gigabytes(use.total()), gigabytes(capacity), gigabytes(use.parameters),
+                  gigabytes(use.gradients), gigabytes(use.optimizer), gigabytes(use.activations), gigabytes(use.logits),
+                  gigabytes(use.workspace)),
+      {}};
 }
 
 }  // namespace busbar

@@ -39,14 +39,15 @@ Status check_model(const ModelSpec& m) {
     return it == m.places.end() ? Where{.file = {}, .path = "model." + key} : it->second;
   };
   const std::pair<const char*, std::uint32_t> sizes[] = {
-      {"layers", m.layers}, {"hidden", m.hidden},     {"ffn", m.ffn},    {"heads", m.heads},
+      {"layers", m.layers},     {"hidden", m.hidden},     {"ffn", m.ffn},    {"heads", m.heads},
       {"kv_heads", m.kv_heads}, {"head_dim", m.head_dim}, {"vocab", m.vocab}};
   for (const auto& [key, value] : sizes) {
     if (value == 0) return invalid("must be at least 1", place(key));
   }
   if (m.heads % m.kv_heads != 0) {
-    return invalid(fmt::format("{} query heads cannot share {} key-value heads evenly; choose a divisor of {}",
-                               m.heads, m.kv_heads, m.heads), place("kv_heads"));
+    return invalid(fmt::format("{} query heads cannot share {} key-value heads evenly; choose a divisor of {}", m.heads,
+                               m.kv_heads, m.heads),
+                   place("kv_heads"));
   }
   return {};
 }

@@ -13,24 +13,24 @@ struct ModelSpec {
   std::string name;
   std::uint32_t layers = 0;
   std::uint32_t hidden = 0;
-  std::uint32_t ffn = 0;        ///< width of the MLP; with a gate, of each of its two halves
+  std::uint32_t ffn = 0;  ///< width of the MLP; with a gate, of each of its two halves
   std::uint32_t heads = 0;
   std::uint32_t kv_heads = 0;
   std::uint32_t head_dim = 0;
-  bool gated_mlp = true;        ///< SwiGLU and its kin: three matrices instead of two
+  bool gated_mlp = true;  ///< SwiGLU and its kin: three matrices instead of two
   std::uint32_t vocab = 0;
-  bool tied_embeddings = false; ///< the output head is the embedding transposed
+  bool tied_embeddings = false;  ///< the output head is the embedding transposed
   std::string source;
   std::map<std::string, Where> places;  ///< where each key was given, for messages
 };
 
 /// Parameters of one layer by matrix. Biases and learned positions are left out: below 0.1 % of any model here.
 struct LayerParameters {
-  std::uint64_t attention_in = 0;   ///< query, key, value
+  std::uint64_t attention_in = 0;  ///< query, key, value
   std::uint64_t attention_out = 0;
-  std::uint64_t mlp_in = 0;         ///< up and, with a gate, gate
+  std::uint64_t mlp_in = 0;  ///< up and, with a gate, gate
   std::uint64_t mlp_out = 0;
-  std::uint64_t norms = 0;          ///< two of `hidden` each (RMS norm)
+  std::uint64_t norms = 0;  ///< two of `hidden` each (RMS norm)
   std::uint64_t total() const { return attention_in + attention_out + mlp_in + mlp_out + norms; }
 };
 LayerParameters layer_parameters(const ModelSpec& m);

@@ -7,9 +7,7 @@
 namespace busbar {
 namespace {
 
-TEST(Model, Llama70BHasItsPublishedParameterCount) {
-  EXPECT_EQ(parameter_count(llama3_70b()), 70'553'706'496u);
-}
+TEST(Model, Llama70BHasItsPublishedParameterCount) { EXPECT_EQ(parameter_count(llama3_70b()), 70'553'706'496u); }
 
 TEST(Model, TiedEmbeddingsCountOnce) {
   ModelSpec m = small_model();

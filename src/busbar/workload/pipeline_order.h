@@ -8,7 +8,7 @@ namespace busbar {
 
 struct PipelineStep {
   bool forward = true;
-  std::uint16_t chunk = 0;        ///< 0..v-1; chunk c of stage r is virtual stage c x p + r
+  std::uint16_t chunk = 0;  ///< 0..v-1; chunk c of stage r is virtual stage c x p + r
   std::uint32_t micro_batch = 0;
 };
 

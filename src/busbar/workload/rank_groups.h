@@ -8,9 +8,9 @@
 
 namespace busbar {
 
-GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage);   ///< one group with all ranks of the stage
-GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage);     ///< DP groups of TP neighbours
-GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage);     ///< TP groups of DP ranks
+GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage);  ///< one group with all ranks of the stage
+GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< DP groups of TP neighbours
+GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< TP groups of DP ranks
 /// Pairs of equal ranks of two stages; member 0 is on `from`. Ranks add modulo 2^32, so the stride may lead downwards.
 GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to);
 

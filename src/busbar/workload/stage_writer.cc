@@ -24,8 +24,14 @@ constexpr int kLossSums = 3;  // maximum, sum of exponents, the target's logit: 
 
 StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
                          std::uint32_t stage)
-    : out_(out), model_(model), layout_(layout), times_(times), stage_(stage), virtual_stages_(layout.pp * layout.vpp),
-      sequence_parallel_(layout.sequence_parallel && layout.tp > 1), overlap_tp_(layout.overlap_tp && layout.tp > 1),
+    : out_(out),
+      model_(model),
+      layout_(layout),
+      times_(times),
+      stage_(stage),
+      virtual_stages_(layout.pp * layout.vpp),
+      sequence_parallel_(layout.sequence_parallel && layout.tp > 1),
+      overlap_tp_(layout.overlap_tp && layout.tp > 1),
       blocking_p2p_(!(layout.overlap_p2p && layout.vpp > 1)) {
   role_ = out.add_role(fmt::format("stage {}", stage), stage_ranks(layout, stage));
   prepare_calls();
@@ -98,14 +104,21 @@ void StageWriter::pass(const PipelineStep& step) {
 }
 
 StageWriter::BlockLabels StageWriter::attention_labels() {
-  return {Label::kAttention, Label::kAttentionBack, Label::kAttentionInput, Label::kAttentionWeights,
-          Label::kGatherAttention, Label::kScatterAttention, Label::kGatherAttentionGradient,
-          Label::kRegatherAttention, Label::kScatterAttentionGradient};
+  return {Label::kAttention,
+          Label::kAttentionBack,
+          Label::kAttentionInput,
+          Label::kAttentionWeights,
+          Label::kGatherAttention,
+          Label::kScatterAttention,
+          Label::kGatherAttentionGradient,
+          Label::kRegatherAttention,
+          Label::kScatterAttentionGradient};
 }
 
 StageWriter::BlockLabels StageWriter::mlp_labels() {
-  return {Label::kMlp, Label::kMlpBack, Label::kMlpInput, Label::kMlpWeights, Label::kGatherMlp, Label::kScatterMlp,
-          Label::kGatherMlpGradient, Label::kRegatherMlp, Label::kScatterMlpGradient};
+  return {
+      Label::kMlp,        Label::kMlpBack,           Label::kMlpInput,    Label::kMlpWeights,        Label::kGatherMlp,
+      Label::kScatterMlp, Label::kGatherMlpGradient, Label::kRegatherMlp, Label::kScatterMlpGradient};
 }
 
 void StageWriter::forward(std::uint32_t first_layer, std::uint32_t layers) {

@@ -59,11 +59,11 @@ class StageWriter {
   void send(bool forward);
 
   OpId compute(Label label, Duration d);
-  OpId tp(Label label, CallId call);             ///< after the compute written last; kNone without TP
+  OpId tp(Label label, CallId call);  ///< after the compute written last; kNone without TP
   OpId tp_close(Label label) { return tp(label, sequence_parallel_ ? tp_scatter_ : tp_reduce_); }
   OpId tp_open(Label label) { return sequence_parallel_ ? tp(label, tp_gather_) : kNone<OpId>; }
-  Duration piece(Duration d) const;              ///< of a GEMM that is pipelined with its collective
-  void take_pending();                           ///< the operation written last waits for what was awaited
+  Duration piece(Duration d) const;  ///< of a GEMM that is pipelined with its collective
+  void take_pending();               ///< the operation written last waits for what was awaited
   void await_parameters(std::uint32_t tensor);
   void gradient_ready(std::uint32_t tensor);
   void reduce_bucket(ChunkState& chunk, std::uint32_t bucket);
