@@ -77,12 +77,40 @@ class Lines {
   std::map<std::array<std::uint32_t, 4>, Line> lines_;
 };
 
+/// Servers, those that hang on the same switches in one box. `box_of`: block -> its box.
+Layer server_row(const Topology& t, std::vector<std::uint32_t>& box_of) {
+  const auto blocks = static_cast<std::uint32_t>(t.blocks().size());
+  std::vector<std::vector<DeviceId>> attached(blocks);
+  for (const DeviceId s : t.fabric_switches())
+    for (const LinkId l : t.out_links(s))
+      if (const BlockId b = t.block_of(t.to(l)); b != kNone<BlockId>)
+        if (auto& list = attached[index(b)]; list.empty() || list.back() != s) list.push_back(s);
+  constexpr std::uint32_t kEach = 16;  // so many boxes still have room for a name each
+  std::map<std::vector<DeviceId>, std::uint32_t> boxes;
+  std::vector<std::uint32_t> first, size;
+  for (std::uint32_t b = 0; b < blocks; ++b) {
+    const auto fresh = static_cast<std::uint32_t>(first.size());
+    const std::uint32_t box = blocks <= kEach ? fresh : boxes.emplace(attached[b], fresh).first->second;
+    if (box == fresh) first.push_back(b), size.push_back(0);
+    ++size[box];
+    box_of.push_back(box);
+  }
+  Layer row;
+  row.title = "servers";
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const std::string kind = t.templates()[t.blocks()[first[i]].template_index].name;
+    row.nodes.push_back({size[i] == 1 ? fmt::format("node{}", first[i]) : fmt::format("{} servers", size[i]),
+                         colour::kGpu, -1, fmt::format("{} x {}, from node{}", size[i], kind, first[i]), 0});
+  }
+  return row;
+}
+
 }  // namespace
 
 Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisation) {
   const Block& block = t.blocks()[index(id)];
   constexpr DeviceKind kRows[] = {DeviceKind::kNvSwitch, DeviceKind::kSwitch, DeviceKind::kGpu, DeviceKind::kPcieSwitch,
-                                  DeviceKind::kNic,      DeviceKind::kNvme,   DeviceKind::kNuma, DeviceKind::kCpu};
+                                  DeviceKind::kNic,      DeviceKind::kNvme,   DeviceKind::kCpu, DeviceKind::kNuma};
   LayeredDrawing d;
   const std::string what = t.templates()[block.template_index].name;
   d.title = fmt::format("Inside node{} ({})", index(id), what);
@@ -125,17 +153,14 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
     }
     if (!layer.nodes.empty()) d.layers.push_back(std::move(layer));
   }
-  Layer servers;
-  servers.title = "servers";
-  for (std::uint32_t b = 0; b < t.blocks().size(); ++b)
-    servers.nodes.push_back({fmt::format("node{}", b), colour::kGpu, -1, t.templates()[t.blocks()[b].template_index].name, 0});
+  std::vector<std::uint32_t> box_of;
   const auto server_layer = static_cast<std::uint32_t>(d.layers.size());
-  d.layers.push_back(std::move(servers));
+  d.layers.push_back(server_row(t, box_of));
   Lines lines(t, utilisation);
   for (const DeviceId s : t.fabric_switches())
     for (const LinkId l : t.out_links(s)) {
       const BlockId b = t.block_of(t.to(l));
-      if (b != kNone<BlockId>) lines.add(places.at(s), {server_layer, index(b)}, l);
+      if (b != kNone<BlockId>) lines.add(places.at(s), {server_layer, box_of[index(b)]}, l);
       else if (places.at(s).layer < places.at(t.to(l)).layer) lines.add(places.at(s), places.at(t.to(l)), l);
     }
   lines.write(d);

@@ -46,6 +46,15 @@ std::string layout_words(const LayoutSpec& l) {
   return s;
 }
 
+/// "TP all_gather of 67.1 MB over 8 ranks"
+std::string call_name(const TrainRun& r, const CallUse& u) {
+  const CollectiveCall& c = r.program.calls[index(u.call)];
+  std::string purpose = name_of(u.cls);
+  for (char& ch : purpose) ch = static_cast<char>(std::toupper(static_cast<unsigned char>(ch)));
+  return fmt::format("{} {} of {} over {} ranks", purpose, name_of(c.op), format_size(static_cast<double>(count(c.bytes))),
+                     c.groups.size());
+}
+
 Highlight verdict(const TrainRun& r) {
   const StepResult& s = r.step;
   std::string text = fmt::format("{} a step, {} % MFU. Compute takes {} % of it, communication that nothing hides {} %",
@@ -56,9 +65,8 @@ Highlight verdict(const TrainRun& r) {
     text += fmt::format(", the pipeline bubble {} %", format_number(share_percent(s.breakdown.bubble, s.step_time)));
   text += ". ";
   if (!s.calls.empty() && s.calls.front().exposed > Duration())
-    text += fmt::format("Most of what is exposed, {}, is {} ({}), bound by {}.", format_duration(s.calls.front().exposed.in_s()),
-                        r.program.labels[s.calls.front().label], name_of(s.calls.front().cls),
-                        bound_to_text(s.calls.front().bound, r.cluster.topology));
+    text += fmt::format("Most of what is exposed, {}, is {}, bound by {}.", format_duration(s.calls.front().exposed.in_s()),
+                        call_name(r, s.calls.front()), bound_to_text(s.calls.front().bound, r.cluster.topology));
   return {text};
 }
 
@@ -103,22 +111,14 @@ Bars breakdown_bars(const TrainRun& r) {
     for (const Part& p : kParts)
       if (name == p.key && d > Duration()) bar.parts.push_back({p.words, d.in_s(), p.colour});
   bars.bars.push_back(bar);
-  Bar ideal{"at peak FLOP/s", {}};
-  ideal.parts.push_back({"ideal", r.step.step_time.in_s() * r.metrics.mfu, colour::kFloor});
-  bars.bars.push_back(ideal);
+  bars.mark = r.step.step_time.in_s() * r.metrics.mfu;
+  bars.mark_name = "all GPUs at peak FLOP/s";
   return bars;
 }
 
-Table breakdown_table(const TrainRun& r) {
-  Table t;
-  t.title = fmt::format("Breakdown of {} (sums to the step exactly)", r.program.roles[index(r.step.critical_role)].name);
-  t.columns = {{"part", Align::kLeft}, {"time (s)"}, {"share (%)"}};
-  for (const auto& [name, d] : breakdown_rows(r.step.breakdown))
-    if (d > Duration())
-      t.rows.push_back({name, format_number(d.in_s(), 4), format_number(share_percent(d, r.step.step_time))});
-  t.rows.push_back({"step", format_number(r.step.step_time.in_s(), 4), "100"});
-  t.note = fmt::format("compute includes {} that collectives running beside it cost.", format_duration(r.step.slowed.in_s()));
-  return t;
+Paragraph breakdown_note(const TrainRun& r) {
+  return {fmt::format("The parts are those of {} and sum to the step exactly. Compute includes {} that collectives beside it cost.",
+                      r.program.roles[index(r.step.critical_role)].name, format_duration(r.step.slowed.in_s()))};
 }
 
 Bars memory_bars(const TrainRun& r) {
@@ -141,15 +141,12 @@ Bars memory_bars(const TrainRun& r) {
 Table calls_table(const TrainRun& r, std::size_t rows) {
   Table t;
   t.title = "Communication, most exposed first";
-  t.columns = {{"what", Align::kLeft}, {"collective", Align::kLeft}, {"ranks"}, {"size", Align::kRight}, {"times"},
-               {"mean (us)"}, {"alone (us)"}, {"total (s)"}, {"exposed (s)"}, {"bound by", Align::kLeft}};
+  t.columns = {{"call", Align::kLeft}, {"algorithm", Align::kLeft}, {"times"}, {"mean (us)"}, {"alone (us)"}, {"exposed (s)"},
+               {"bound by", Align::kLeft}};
   for (const CallUse& u : r.step.calls) {
     if (t.rows.size() == rows) break;
-    const CollectiveCall& c = r.program.calls[index(u.call)];
-    t.rows.push_back({r.program.labels[u.label], fmt::format("{}, {}", name_of(c.op), c.algorithm), std::to_string(c.groups.size()),
-                      format_size(static_cast<double>(count(c.bytes))), std::to_string(u.count), format_number(u.mean_us()),
-                      format_number(u.alone.in_us()), format_number(u.total.in_s()), format_number(u.exposed.in_s()),
-                      bound_in_short(u.bound, r.cluster.topology)});
+    t.rows.push_back({call_name(r, u), r.program.calls[index(u.call)].algorithm, std::to_string(u.count), format_number(u.mean_us()),
+                      format_number(u.alone.in_us()), format_number(u.exposed.in_s()), bound_in_short(u.bound, r.cluster.topology)});
   }
   if (r.step.calls.size() > rows) t.note = fmt::format("{} more kinds of calls are in --json.", r.step.calls.size() - rows);
   return t;
@@ -181,9 +178,11 @@ TimelineView timeline_view(const TrainRun& r, std::string title, double from_s, 
     v.rows[index(s.track)].spans.push_back({start, length, colour_of_category(tl.strings[s.category]), std::move(text)});
   }
   std::erase_if(v.rows, [](const TimelineRow& row) { return row.spans.empty(); });
-  for (const Part& p : kParts)
-    if (p.colour != colour::kIdle && p.colour != colour::kCp && p.colour != colour::kEp && p.colour != colour::kOther)
+  for (const Part& p : kParts) {
+    const auto used = [&](const TimelineSpan& span) { return span.colour == p.colour; };
+    if (std::any_of(v.rows.begin(), v.rows.end(), [&](const TimelineRow& row) { return std::any_of(row.spans.begin(), row.spans.end(), used); }))
       v.legend.emplace_back(std::string_view(p.words).starts_with("exposed ") ? p.words + 8 : p.words, p.colour);
+  }
   return v;
 }
 
@@ -216,7 +215,7 @@ Document train_document(const TrainRun& r, const std::string& typed) {
   add(verdict(r));
   add(headline(r));
   add(breakdown_bars(r));
-  add(breakdown_table(r), Audience::kPage);
+  add(breakdown_note(r));
   add(memory_bars(r));
   add(calls_table(r, 5), Audience::kTerminal);
   add(calls_table(r, 40), Audience::kPage);
