@@ -76,18 +76,18 @@ Result<double> quantity(std::string_view text, std::string_view what, std::span<
 }
 
 constexpr std::array kRates{
-    Unit{"b/s", 0.125},   Unit{"kb/s", 125.0}, Unit{"Kb/s", 125.0}, Unit{"Mb/s", 125e3}, Unit{"Gb/s", 125e6},
-    Unit{"Tb/s", 125e9},  Unit{"B/s", 1.0},    Unit{"kB/s", 1e3},   Unit{"KB/s", 1e3},   Unit{"MB/s", 1e6},
-    Unit{"GB/s", 1e9},    Unit{"TB/s", 1e12},  Unit{"PB/s", 1e15},
+    Unit{"b/s", 0.125},  Unit{"kb/s", 125.0}, Unit{"Kb/s", 125.0}, Unit{"Mb/s", 125e3}, Unit{"Gb/s", 125e6},
+    Unit{"Tb/s", 125e9}, Unit{"B/s", 1.0},    Unit{"kB/s", 1e3},   Unit{"KB/s", 1e3},   Unit{"MB/s", 1e6},
+    Unit{"GB/s", 1e9},   Unit{"TB/s", 1e12},  Unit{"PB/s", 1e15},
 };
 constexpr std::array kSizes{
-    Unit{"B", 1.0},      Unit{"kB", 1e3},     Unit{"KB", 1e3},     Unit{"MB", 1e6},     Unit{"GB", 1e9},
-    Unit{"TB", 1e12},    Unit{"PB", 1e15},    Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30},
-    Unit{"TiB", 0x1p40}, Unit{"PiB", 0x1p50},
+    Unit{"B", 1.0},      Unit{"kB", 1e3},     Unit{"KB", 1e3},     Unit{"MB", 1e6},
+    Unit{"GB", 1e9},     Unit{"TB", 1e12},    Unit{"PB", 1e15},    Unit{"KiB", 0x1p10},
+    Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}, Unit{"PiB", 0x1p50},
 };
 constexpr std::array kTimes{
-    Unit{"s", 1e12},  Unit{"ms", 1e9},       Unit{"us", 1e6},       Unit{"ns", 1e3},
-    Unit{"ps", 1.0},  Unit{"\u00b5s", 1e6},  Unit{"\u03bcs", 1e6},
+    Unit{"s", 1e12}, Unit{"ms", 1e9},      Unit{"us", 1e6},      Unit{"ns", 1e3},
+    Unit{"ps", 1.0}, Unit{"\u00b5s", 1e6}, Unit{"\u03bcs", 1e6},
 };
 constexpr double kMax63 = 0x1p63;
 
@@ -206,9 +206,10 @@ std::string format_number(double value, int digits) {
   for (power = 1; size < power && decimals < kMostDecimals; power /= 10) ++decimals;
   std::string out = fmt::format("{:.{}f}", value, decimals);
   // Rounding may have carried into a new digit: 9.999 became 10.00.
-  const auto significant = std::count_if(out.begin() + static_cast<std::ptrdiff_t>(out.find_first_of("123456789") ==
-                                             std::string::npos ? 0 : out.find_first_of("123456789")),
-                                         out.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const auto significant = std::count_if(
+      out.begin() + static_cast<std::ptrdiff_t>(
+                        out.find_first_of("123456789") == std::string::npos ? 0 : out.find_first_of("123456789")),
+      out.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (decimals > 0 && significant > digits) out = fmt::format("{:.{}f}", value, decimals - 1);
   return out;
 }

@@ -25,9 +25,7 @@ std::size_t character_length(std::string_view s, std::size_t i) {
   return 0;
 }
 
-bool is_forbidden_control(unsigned char c) {
-  return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
-}
+bool is_forbidden_control(unsigned char c) { return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f; }
 
 }  // namespace
 

@@ -95,7 +95,8 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
   bool expects_key() const {
-    return !open_.empty() && open_.back()->kind == Kind::kMap && open_.back()->keys.size() == open_.back()->items.size();
+    return !open_.empty() && open_.back()->kind == Kind::kMap &&
+           open_.back()->keys.size() == open_.back()->items.size();
   }
   void take_key(const YAML::Mark& mark, const std::string& key) {
     Impl& map = *open_.back();
@@ -123,8 +124,10 @@ class TreeBuilder final : public YAML::EventHandler {
     return node;
   }
   void add(std::shared_ptr<Impl> node) {
-    if (open_.empty()) root_ = std::move(node);
-    else open_.back()->items.push_back(std::move(node));
+    if (open_.empty())
+      root_ = std::move(node);
+    else
+      open_.back()->items.push_back(std::move(node));
   }
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Kind kind) {
     refuse_anchor(mark, anchor);
@@ -161,7 +164,8 @@ std::string join(std::string_view map_path, std::string_view key) {
 /// The only place where the parser's exceptions are seen.
 Result<std::shared_ptr<const YamlNode::Impl>> parse_tree(const std::string& text, const std::string& file,
                                                          const std::string& path) {
-  if (text.size() > kMaxFileBytes) return invalid("larger than 64 MiB; is this the right file?", Where{file, 0, 0, path});
+  if (text.size() > kMaxFileBytes)
+    return invalid("larger than 64 MiB; is this the right file?", Where{file, 0, 0, path});
   if (bracket_depth(text) > kHopelessDepth) return too_deep(Where{file, 0, 0, path});
   if (auto bad = find_bad_text(text)) {
     return invalid(std::move(bad->message), Where{file, bad->line, bad->column, path});

@@ -77,8 +77,9 @@ Result<Tree> replaced(const Tree& old, const std::vector<Step>& steps, std::size
       return invalid(fmt::format("'[{}]' asks for a list item, but there is no list here", step.index), where);
     }
     if (step.index >= old->items.size()) {
-      return invalid(fmt::format("item {} does not exist; the list has {} items, counted from 0", step.index,
-                                 old->items.size()), where);
+      return invalid(
+          fmt::format("item {} does not exist; the list has {} items, counted from 0", step.index, old->items.size()),
+          where);
     }
     BUSBAR_ASSIGN(Tree child, replaced(old->items[step.index], steps, at + 1, value, where));
     auto copy = std::make_shared<Impl>(*old);

@@ -12,10 +12,14 @@ namespace {
 
 const char* describe(const YamlNode& node) {
   switch (node.kind()) {
-    case YamlNode::Kind::kNull: return "nothing";
-    case YamlNode::Kind::kScalar: return "a single value";
-    case YamlNode::Kind::kSequence: return "a list";
-    case YamlNode::Kind::kMap: return "a map";
+    case YamlNode::Kind::kNull:
+      return "nothing";
+    case YamlNode::Kind::kScalar:
+      return "a single value";
+    case YamlNode::Kind::kSequence:
+      return "a list";
+    case YamlNode::Kind::kMap:
+      return "a map";
   }
   return "nothing";
 }

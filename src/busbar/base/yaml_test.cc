@@ -202,10 +202,18 @@ TEST(Yaml, MutatedFilesGiveAnErrorOrATree) {
     for (std::uint64_t n = 1 + random.below(6); n > 0 && !text.empty(); --n) {
       const std::size_t at = random.below(text.size());
       switch (random.below(4)) {
-        case 0: text[at] = static_cast<char>(random.below(256)); break;
-        case 1: text.erase(at, 1 + random.below(10)); break;
-        case 2: text.insert(at, text.substr(random.below(text.size()), random.below(20))); break;
-        default: text.insert(at, 1, "[]{}:-&*!|>'\"\n\t "[random.below(16)]); break;
+        case 0:
+          text[at] = static_cast<char>(random.below(256));
+          break;
+        case 1:
+          text.erase(at, 1 + random.below(10));
+          break;
+        case 2:
+          text.insert(at, text.substr(random.below(text.size()), random.below(20)));
+          break;
+        default:
+          text.insert(at, 1, "[]{}:-&*!|>'\"\n\t "[random.below(16)]);
+          break;
       }
     }
     SCOPED_TRACE(text);

@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 bool is_name(std::string_view s) {
   if (s.empty() || s.size() > 64 || s.front() == '.') return false;
   return std::all_of(s.begin(), s.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.';
   });
 }
 
@@ -80,7 +81,8 @@ std::vector<std::string> Catalog::names(std::string_view folder) const {
   }
   for (const std::string& directory : directories_) {
     std::error_code failed;
-    for (fs::directory_iterator it(fs::path(directory) / folder, failed), end; !failed && it != end; it.increment(failed)) {
+    for (fs::directory_iterator it(fs::path(directory) / folder, failed), end; !failed && it != end;
+         it.increment(failed)) {
       if (it->path().extension() == ".yaml") out.push_back(it->path().stem().string());
     }
   }

@@ -65,7 +65,8 @@ TEST(Catalog, ConfidenceIsOneOfThreeWords) {
     }
     for (std::size_t i = 0; i < node.size(); ++i) check(node.item(i));
   };
-  for (const EmbeddedFile& file : embedded_catalog()) check(YamlDocument::parse(std::string(file.text), "f").value().root());
+  for (const EmbeddedFile& file : embedded_catalog())
+    check(YamlDocument::parse(std::string(file.text), "f").value().root());
 }
 
 TEST(Catalog, EveryNodeLoadsAloneAndAsACluster) {
@@ -100,7 +101,8 @@ TEST(Catalog, UnknownNamesAreAnsweredWithTheNearest) {
 TEST(Catalog, ADirectoryWinsOverTheEmbeddedFilesOneByOne) {
   const auto directory = std::filesystem::temp_directory_path() / "busbar_catalog_test";
   std::filesystem::create_directories(directory / "gpus");
-  std::ofstream(directory / "gpus" / "h100-sxm.yaml") << "name: h100-sxm\nmemory: 96GB\nmemory_rate: 4TB/s\nsource: test\n";
+  std::ofstream(directory / "gpus" / "h100-sxm.yaml")
+      << "name: h100-sxm\nmemory: 96GB\nmemory_rate: 4TB/s\nsource: test\n";
   Overrides overrides;
   overrides.catalog = directory.string();
   const auto cluster = load_cluster("dgx-h100", overrides);

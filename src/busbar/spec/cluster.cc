@@ -73,7 +73,8 @@ Result<Fault> read_fault(const YamlNode& map) {
 Result<Fault> degrade_flag(const std::string& text) {
   Fault fault{{}, 0.0, Where{"", 0, 0, "--degrade"}};
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos) return invalid(fmt::format("'{}' has no '='; write SELECTOR=FACTOR", text), fault.where);
+  if (equals == std::string::npos)
+    return invalid(fmt::format("'{}' has no '='; write SELECTOR=FACTOR", text), fault.where);
   fault.selector = text.substr(0, equals);
   double factor = 0;
   const char* last = text.data() + text.size();
@@ -102,8 +103,8 @@ Result<std::vector<Fault>> collect_faults(const std::optional<YamlNode>& list, c
 
 Status apply_faults(const std::vector<Fault>& faults, TopologyBuilder& builder) {
   for (const Fault& fault : faults) {
-    const Status done = fault.factor ? degrade_cables(builder, fault.selector, *fault.factor)
-                                     : fail_cables(builder, fault.selector);
+    const Status done =
+        fault.factor ? degrade_cables(builder, fault.selector, *fault.factor) : fail_cables(builder, fault.selector);
     if (done.ok()) continue;
     Error error = done.error();
     error.where = fault.where;
@@ -183,9 +184,12 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
 
 const char* name_of_policy(RoutingPolicy policy) {
   switch (policy) {
-    case RoutingPolicy::kStatic: return "static";
-    case RoutingPolicy::kSpray: return "spray";
-    case RoutingPolicy::kAdaptive: return "adaptive";
+    case RoutingPolicy::kStatic:
+      return "static";
+    case RoutingPolicy::kSpray:
+      return "spray";
+    case RoutingPolicy::kAdaptive:
+      return "adaptive";
   }
   return "?";
 }

@@ -80,7 +80,8 @@ Result<YamlDocument> cluster_document(std::string_view name, const Overrides& ov
   reading.text += document->text();
   for (const std::string& set : overrides.set) {
     const std::size_t equals = set.find('=');
-    if (equals == std::string::npos) return invalid(fmt::format("'{}' has no '='; write PATH=VALUE", set), {"", 0, 0, "--set"});
+    if (equals == std::string::npos)
+      return invalid(fmt::format("'{}' has no '='; write PATH=VALUE", set), {"", 0, 0, "--set"});
     const std::string_view path = std::string_view(set).substr(0, equals);
     BUSBAR_RETURN_IF_ERROR(prepare(*document, path, reading));
     BUSBAR_RETURN_IF_ERROR(document->set(path, std::string_view(set).substr(equals + 1)));

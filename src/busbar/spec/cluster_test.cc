@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <chrono>
@@ -21,7 +20,8 @@ using testing::HasSubstr;
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text)
-      : path_(std::filesystem::temp_directory_path() / ("busbar_cluster_test_" + std::to_string(::getpid()) + ".yaml")) {
+      : path_(std::filesystem::temp_directory_path() /
+              ("busbar_cluster_test_" + std::to_string(::getpid()) + ".yaml")) {
     std::ofstream(path_, std::ios::binary) << text;
   }
   ~TemporaryFile() { std::filesystem::remove(path_); }
@@ -117,7 +117,7 @@ TEST(Cluster, SixtyFourDgxH100StandOnRails) {
   EXPECT_EQ(c.fabric.leaves, 16u);
   EXPECT_EQ(c.fabric.spines, 8u);
   EXPECT_EQ(c.fabric.oversubscription, 1);
-  EXPECT_EQ(rate_between(c.topology, "node40.nic3", "leaf11"), 50);   // second unit, rail 3
+  EXPECT_EQ(rate_between(c.topology, "node40.nic3", "leaf11"), 50);  // second unit, rail 3
   EXPECT_EQ(rate_between(c.topology, "leaf11", "spine7"), 4 * 50);
   for (const LinkId l : c.topology.out_links(c.topology.find("node9.storage0").value())) {
     EXPECT_FALSE(is_fabric(c.topology.link_class(l).kind)) << "storage NICs are not cabled";
@@ -220,7 +220,8 @@ TEST(Cluster, TextHoldsEverythingThatWasReadAndTyped) {
 }
 
 TEST(ClusterBadInput, NamesThePlaceAndTheRemedy) {
-  const std::string node = "node:\n  devices:\n    - {name: gpu, count: 2}\n    - {name: nvswitch, count: 1}\n  links:\n";
+  const std::string node =
+      "node:\n  devices:\n    - {name: gpu, count: 2}\n    - {name: nvswitch, count: 1}\n  links:\n";
   const auto link = [&](const std::string& keys) {
     return why(node + "    - {between: [gpu*, nvswitch0], kind: nvlink, " + keys + "}\n");
   };
@@ -232,13 +233,18 @@ TEST(ClusterBadInput, NamesThePlaceAndTheRemedy) {
   EXPECT_THAT(link("rate: 4GB/s, efficiency: 1.5"), HasSubstr("must be between"));
   EXPECT_THAT(link("rate: 4GB/s, latency: -1us"), HasSubstr("is negative"));
   EXPECT_THAT(link("rate: 4GB/s, rate: 5GB/s"), HasSubstr("already given in line 6"));
-  EXPECT_THAT(why(node + "    - {between: [gpu*, nvswitch7], kind: nvlink, rate: 1GB/s}\n"),
-              HasSubstr("f.yaml:6:24: node.links[0].between[1]: no device of this node is called 'nvswitch7'; did you mean"));
-  EXPECT_THAT(why(node + "    - {between: [gpu#, nvswitch#], kind: nvlink, rate: 1GB/s}\n"), HasSubstr("gpu1 has no 'nvswitch1'"));
+  EXPECT_THAT(
+      why(node + "    - {between: [gpu*, nvswitch7], kind: nvlink, rate: 1GB/s}\n"),
+      HasSubstr("f.yaml:6:24: node.links[0].between[1]: no device of this node is called 'nvswitch7'; did you mean"));
+  EXPECT_THAT(why(node + "    - {between: [gpu#, nvswitch#], kind: nvlink, rate: 1GB/s}\n"),
+              HasSubstr("gpu1 has no 'nvswitch1'"));
   EXPECT_THAT(why(node + "    - {between: [gpu0, gpu0], kind: nvlink, rate: 1GB/s}\n"), HasSubstr("to itself"));
-  EXPECT_THAT(why(node + "    - {between: [gpu0], kind: nvlink, rate: 1GB/s}\n"), HasSubstr("expected two device names"));
-  EXPECT_THAT(why(node + "    - {between: [gpu*, nvswitch0], kind: nvlnk, rate: 1GB/s}\n"), HasSubstr("did you mean 'nvlink'?"));
-  EXPECT_THAT(why(node + "    - {between: [gpu*, nvswitch0], kind: ideal, rate: 1GB/s}\n"), HasSubstr("links inside a node"));
+  EXPECT_THAT(why(node + "    - {between: [gpu0], kind: nvlink, rate: 1GB/s}\n"),
+              HasSubstr("expected two device names"));
+  EXPECT_THAT(why(node + "    - {between: [gpu*, nvswitch0], kind: nvlnk, rate: 1GB/s}\n"),
+              HasSubstr("did you mean 'nvlink'?"));
+  EXPECT_THAT(why(node + "    - {between: [gpu*, nvswitch0], kind: ideal, rate: 1GB/s}\n"),
+              HasSubstr("links inside a node"));
 }
 
 TEST(ClusterBadInput, RefusesMachinesThatCannotBe) {
@@ -253,19 +259,23 @@ TEST(ClusterBadInput, RefusesMachinesThatCannotBe) {
   EXPECT_THAT(why("node: {devices: [{name: nic, count: 2}]}\n"), HasSubstr("there is no GPU among the devices"));
   EXPECT_THAT(why("node: {devices: [{name: gpu, count: 99999999999}]}\n"), HasSubstr("out of range"));
   EXPECT_THAT(why("node: {devices: [{name: thing, count: 2}]}\n"), HasSubstr("the kind of 'thing' is not known"));
-  EXPECT_THAT(why("node: {devices: [{name: gpu, count: 4}, {name: gpu3, kind: gpu}]}\n"), HasSubstr("two devices would be called 'gpu3'"));
+  EXPECT_THAT(why("node: {devices: [{name: gpu, count: 4}, {name: gpu3, kind: gpu}]}\n"),
+              HasSubstr("two devices would be called 'gpu3'"));
   EXPECT_THAT(why("node: {devices: [{name: gpu, count: 2, part: h100-sxn}]}\n"), HasSubstr("did you mean 'h100-sxm'?"));
   EXPECT_THAT(why("node: {devices: [{name: a.b, kind: gpu}]}\n"), HasSubstr("is not a device name"));
-  EXPECT_THAT(why("node: dgx-h100\nnodes: 9\nfabric: {kind: single-switch, network: infiniband-ndr}\n"),
-              HasSubstr("f.yaml:3:9: fabric: a single-switch fabric for 9 nodes of 8 NICs cannot be built: 72 NICs do not fit"));
+  EXPECT_THAT(
+      why("node: dgx-h100\nnodes: 9\nfabric: {kind: single-switch, network: infiniband-ndr}\n"),
+      HasSubstr(
+          "f.yaml:3:9: fabric: a single-switch fabric for 9 nodes of 8 NICs cannot be built: 72 NICs do not fit"));
   EXPECT_THAT(why("node: dgx-h100\nnodes: 9\nfabric: {kind: leaf-spine}\n"), HasSubstr("the fabric has no rate"));
   EXPECT_THAT(why(""), HasSubstr("expected keys and values, found nothing"));
   EXPECT_THAT(why("[1, 2]\n"), HasSubstr("found a list"));
 }
 
 TEST(ClusterBadInput, NamesTheGpuThatIsDisconnected) {
-  const std::string text = "node:\n  devices:\n    - {name: gpu, count: 3}\n    - {name: nvswitch, count: 1}\n  links:\n"
-                           "    - {between: [\"gpu[01]\", nvswitch0], kind: nvlink, rate: 25GB/s}\n";
+  const std::string text =
+      "node:\n  devices:\n    - {name: gpu, count: 3}\n    - {name: nvswitch, count: 1}\n  links:\n"
+      "    - {between: [\"gpu[01]\", nvswitch0], kind: nvlink, rate: 25GB/s}\n";
   EXPECT_THAT(why(text), HasSubstr("node0.gpu2 is disconnected: it has no live link; give it a link"));
   Overrides o;
   o.fail = {"node2.gpu5"};
@@ -305,10 +315,12 @@ TEST(ClusterBadInput, NamesThatLeadNowhere) {
 
 TEST(ClusterBadInput, MutatedFilesNeverCrash) {
   const std::string good =
-      "name: x\nnodes: 2\nnode:\n  devices:\n    - {name: gpu, count: 4, numa: [0, 0, 1, 1]}\n    - {name: nvswitch, count: 1}\n"
+      "name: x\nnodes: 2\nnode:\n  devices:\n    - {name: gpu, count: 4, numa: [0, 0, 1, 1]}\n    - {name: nvswitch, "
+      "count: 1}\n"
       "    - {name: nic, count: 4}\n  links:\n    - {between: [gpu*, nvswitch0], kind: nvlink, rate: 25GB/s}\n"
       "    - {between: [gpu#, nic#], kind: pcie, rate: 25GB/s, lanes: 4}\nfabric:\n  kind: leaf-spine\n"
-      "  network: infiniband-ndr\n  switch: {ports: 8}\n  cable_m: {nic: 3}\nfaults:\n  - {degrade: leaf0-spine0, factor: 0.5}\n";
+      "  network: infiniband-ndr\n  switch: {ports: 8}\n  cable_m: {nic: 3}\nfaults:\n  - {degrade: leaf0-spine0, "
+      "factor: 0.5}\n";
   ASSERT_EQ(why(good), "no error");
   RandomStream random(5, "cluster mutations");
   for (int run = 0; run < 1'500; ++run) {
@@ -316,10 +328,18 @@ TEST(ClusterBadInput, MutatedFilesNeverCrash) {
     for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
       const std::size_t at = random.below(text.size());
       switch (random.below(4)) {
-        case 0: text[at] = static_cast<char>(random.below(256)); break;
-        case 1: text.erase(at, 1 + random.below(12)); break;
-        case 2: text.insert(at, text.substr(random.below(text.size()), random.below(30))); break;
-        default: text.insert(at, 1, "0123456789[]{}*#?-.:"[random.below(20)]); break;
+        case 0:
+          text[at] = static_cast<char>(random.below(256));
+          break;
+        case 1:
+          text.erase(at, 1 + random.below(12));
+          break;
+        case 2:
+          text.insert(at, text.substr(random.below(text.size()), random.below(30)));
+          break;
+        default:
+          text.insert(at, 1, "0123456789[]{}*#?-.:"[random.below(20)]);
+          break;
       }
       if (text.empty()) text = " ";
     }

@@ -40,7 +40,8 @@ Status read_link(const YamlNode& map, Reading& reading, Network& out) {
   out.has_rate = out.has_rate || map.find("rate").has_value();
   reading.note(fmt::format("{} {}, {} usable", out.link.part.empty() ? name_of(out.link.kind) : out.link.part,
                            format_rate(static_cast<double>(per_second(out.link.wire_rate))),
-                           format_rate(static_cast<double>(per_second(out.link.payload_rate())))), map);
+                           format_rate(static_cast<double>(per_second(out.link.payload_rate())))),
+               map);
   return {};
 }
 
@@ -170,7 +171,8 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (out.spec.kind == FabricKind::kNone) return out;
   if (!network.has_rate) {
-    return map.error("the fabric has no rate; add 'network: infiniband-ndr', or 'link: {kind: infiniband, rate: 400Gb/s}'");
+    return map.error(
+        "the fabric has no rate; add 'network: infiniband-ndr', or 'link: {kind: infiniband, rate: 400Gb/s}'");
   }
   out.network = network.name.empty() ? name_of(network.link.kind) : network.name;
   out.spec.leaf = out.spec.spine = out.spec.core = network.leaf;

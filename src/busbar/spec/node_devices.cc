@@ -59,7 +59,8 @@ Status read_numa(const YamlNode& node, std::uint32_t count, std::vector<std::int
   if (node.kind() != YamlNode::Kind::kSequence) return add(node);
   for (std::size_t i = 0; i < node.size(); ++i) BUSBAR_RETURN_IF_ERROR(add(node.item(i)));
   if (out.size() != std::max(count, 1u)) {
-    return node.error(fmt::format("{} numbers for {} devices; give one each, or one for all", out.size(), std::max(count, 1u)));
+    return node.error(
+        fmt::format("{} numbers for {} devices; give one each, or one for all", out.size(), std::max(count, 1u)));
   }
   return {};
 }

@@ -14,7 +14,7 @@ struct NodeFile {
   NodeTemplate node;
   std::vector<std::uint32_t> nics;  ///< places of the NICs that the fabric joins, in order of rails
   std::uint32_t gpus = 0;
-  std::string gpu_part;             ///< catalogue name of the first GPU, "" when it names none
+  std::string gpu_part;                             ///< catalogue name of the first GPU, "" when it names none
   std::optional<YamlNode> fabric, protocol, price;  ///< defaults for clusters of this node
 };
 

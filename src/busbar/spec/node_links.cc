@@ -38,7 +38,8 @@ Result<std::vector<Pair>> numbered_pairs(const YamlNode& first, const YamlNode& 
   const std::string a = first.scalar(), b = second.scalar();
   const std::size_t at = a.find('#'), there = b.find('#');
   if (at == std::string::npos || there == std::string::npos) {
-    return (at == std::string::npos ? first : second).error("'#' stands for the same number in both names; write it in both");
+    return (at == std::string::npos ? first : second)
+        .error("'#' stands for the same number in both names; write it in both");
   }
   const std::string_view before = std::string_view(a).substr(0, at), after = std::string_view(a).substr(at + 1);
   std::unordered_map<std::string_view, std::uint32_t> places;  // by local name; never iterated
@@ -53,7 +54,8 @@ Result<std::vector<Pair>> numbered_pairs(const YamlNode& first, const YamlNode& 
     const std::string peer = fmt::format("{}{}{}", b.substr(0, there), number, b.substr(there + 1));
     const auto it = places.find(peer);
     if (it == places.end()) {
-      return second.error(fmt::format("{} has no '{}' to be joined to; give both as many devices", node.devices[i].name, peer));
+      return second.error(
+          fmt::format("{} has no '{}' to be joined to; give both as many devices", node.devices[i].name, peer));
     }
     out.push_back({i, it->second});
   }
@@ -77,8 +79,8 @@ Result<std::vector<Pair>> pairs_of(const YamlNode& between, const NodeTemplate& 
     for (const std::uint32_t b : right) {
       if (a == b) continue;
       // Where both names match both ends, each pair comes twice: keep the ascending one.
-      const bool twice = a > b && std::binary_search(left.begin(), left.end(), b) &&
-                         std::binary_search(right.begin(), right.end(), a);
+      const bool twice =
+          a > b && std::binary_search(left.begin(), left.end(), b) && std::binary_search(right.begin(), right.end(), a);
       if (!twice) out.push_back({a, b});
     }
   }
@@ -117,12 +119,14 @@ Status read_links(const YamlNode& links, Reading& reading, NodeFile& out) {
     const YamlNode map = links.item(i);
     BUSBAR_ASSIGN(const LinkClass c, read_class(map));
     BUSBAR_ASSIGN(const std::vector<Pair> pairs, pairs_of(*map.find("between"), out.node));
-    if (out.node.links.size() + pairs.size() > kMaxLinks) return map.error(fmt::format("more than {} links", kMaxLinks));
+    if (out.node.links.size() + pairs.size() > kMaxLinks)
+      return map.error(fmt::format("more than {} links", kMaxLinks));
     out.node.links.reserve(out.node.links.size() + pairs.size());
     for (const Pair& p : pairs) out.node.links.push_back({p.a, p.b, c});
     const std::string payload = format_rate(static_cast<double>(per_second(c.payload_rate())));
     reading.note(fmt::format("{} {} of {}, {} usable", c.part.empty() ? name_of(c.kind) : c.part,
-                             format_rate(static_cast<double>(per_second(c.wire_rate))), out.node.name, payload), map);
+                             format_rate(static_cast<double>(per_second(c.wire_rate))), out.node.name, payload),
+                 map);
   }
   return {};
 }

@@ -19,8 +19,10 @@ class Webs {
   void join(std::uint32_t a, std::uint32_t b) {
     a = find(a);
     b = find(b);
-    if (a < b) parent_[b] = a;
-    else parent_[a] = b;
+    if (a < b)
+      parent_[b] = a;
+    else
+      parent_[a] = b;
   }
 
  private:
@@ -48,9 +50,10 @@ bool touches(const Topology& t, Webs& webs, DeviceId gpu, std::uint32_t root) {
 }
 
 Error cut_off(const Topology& t, DeviceId gpu, const char* how) {
-  return Error{ErrorCode::kUnreachable,
-               fmt::format("{} {}; give it a link that leads to the other GPUs, or take back what failed", t.name(gpu), how),
-               {}};
+  return Error{
+      ErrorCode::kUnreachable,
+      fmt::format("{} {}; give it a link that leads to the other GPUs, or take back what failed", t.name(gpu), how),
+      {}};
 }
 
 }  // namespace

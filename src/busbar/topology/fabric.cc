@@ -7,12 +7,14 @@
 namespace busbar {
 namespace {
 
-std::vector<DeviceId> add_switches(TopologyBuilder& builder, DeviceKind kind, const SwitchSpec& spec, std::uint32_t count) {
+std::vector<DeviceId> add_switches(TopologyBuilder& builder, DeviceKind kind, const SwitchSpec& spec,
+                                   std::uint32_t count) {
   DeviceClass device_class;
   device_class.kind = kind;
   device_class.part = spec.part;
   std::vector<DeviceId> out(count);
-  for (std::uint32_t i = 0; i < count; ++i) out[i] = builder.add_switch(device_class, fmt::format("{}{}", name_of(kind), i));
+  for (std::uint32_t i = 0; i < count; ++i)
+    out[i] = builder.add_switch(device_class, fmt::format("{}{}", name_of(kind), i));
   return out;
 }
 
@@ -42,7 +44,8 @@ void cable_spines(const FabricSpec& spec, const FabricPlan& plan, const std::vec
   for (std::uint32_t s = 0; s < plan.spines; ++s) {
     const std::uint32_t first = s % plan.spines_per_pod * plan.cores_per_group;
     for (std::uint32_t k = 0; k < plan.cores_per_group; ++k) {
-      for (std::uint32_t c = 0; c < plan.core_parallel; ++c) builder.connect(spines[s], cores[first + k], spec.core_link);
+      for (std::uint32_t c = 0; c < plan.core_parallel; ++c)
+        builder.connect(spines[s], cores[first + k], spec.core_link);
     }
   }
 }

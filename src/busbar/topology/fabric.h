@@ -1,7 +1,8 @@
 // Fabrics by rule: how many switches a network of a given size needs, and the cables between them.
 //
 // Every kind is built from the same parts: NICs below leaves, leaves below spines, and, where one spine cannot reach
-// all leaves, pods of leaves and spines below cores. One cable is one duplex link; parallel cables are links of their own.
+// all leaves, pods of leaves and spines below cores. One cable is one duplex link; parallel cables are links of their
+// own.
 #pragma once
 
 #include <cstdint>
@@ -37,22 +38,22 @@ struct FabricSpec {
   NicOrder nic_order = NicOrder::kByNode;
   SwitchSpec leaf, spine, core;
   LinkClass nic_link, leaf_link, core_link;  ///< NIC to leaf, leaf to spine, spine to core; rate of one cable
-  std::uint32_t leaf_down = 0;   ///< ports of a leaf towards NICs; 0: what `oversubscription` leaves
-  double oversubscription = 1;   ///< down / up of a leaf; 1: none
-  std::uint32_t parallel = 0;    ///< cables between one leaf and one spine; 0: as few spines as will do
+  std::uint32_t leaf_down = 0;               ///< ports of a leaf towards NICs; 0: what `oversubscription` leaves
+  double oversubscription = 1;               ///< down / up of a leaf; 1: none
+  std::uint32_t parallel = 0;                ///< cables between one leaf and one spine; 0: as few spines as will do
 };
 
 /// What a spec comes to for a number of nodes.
 struct FabricPlan {
   FabricKind kind = FabricKind::kNone;
   std::uint32_t leaves = 0, spines = 0, cores = 0;
-  std::uint32_t down = 0;            ///< NIC ports of a leaf
-  std::uint32_t up = 0;              ///< spine ports of a leaf that carry cables
-  std::uint32_t parallel = 0;        ///< cables per (leaf, spine of its pod)
+  std::uint32_t down = 0;      ///< NIC ports of a leaf
+  std::uint32_t up = 0;        ///< spine ports of a leaf that carry cables
+  std::uint32_t parallel = 0;  ///< cables per (leaf, spine of its pod)
   std::uint32_t pods = 1, leaves_per_pod = 0, spines_per_pod = 0;
-  std::uint32_t cores_per_group = 0; ///< cores that see spine j of every pod
-  std::uint32_t core_parallel = 0;   ///< cables per (spine, core)
-  double oversubscription = 1;       ///< NIC cables per uplink of the fullest leaf, as built
+  std::uint32_t cores_per_group = 0;  ///< cores that see spine j of every pod
+  std::uint32_t core_parallel = 0;    ///< cables per (spine, core)
+  double oversubscription = 1;        ///< NIC cables per uplink of the fullest leaf, as built
 };
 
 /// Sizes the fabric. Error kInvalid with the figures when the ports do not suffice.

@@ -100,8 +100,9 @@ bool plan_three_tiers(const FabricSpec& spec, std::uint64_t leaves, std::uint64_
 Result<FabricPlan> plan_single(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
   const std::uint64_t all = std::uint64_t{nodes} * nics;
   if (all > ports(spec.leaf)) {
-    return cannot(spec, nodes, nics, fmt::format("{} NICs do not fit {}; use leaf-spine, or a switch without 'ports'",
-                                                 all, describe(spec.leaf)));
+    return cannot(
+        spec, nodes, nics,
+        fmt::format("{} NICs do not fit {}; use leaf-spine, or a switch without 'ports'", all, describe(spec.leaf)));
   }
   FabricPlan plan;
   plan.kind = spec.kind;
@@ -126,10 +127,14 @@ std::string leaf_fault(const FabricSpec& spec, std::uint64_t down, std::uint64_t
 
 const char* name_of(FabricKind kind) {
   switch (kind) {
-    case FabricKind::kNone: return "none";
-    case FabricKind::kSingleSwitch: return "single-switch";
-    case FabricKind::kLeafSpine: return "leaf-spine";
-    case FabricKind::kRailOptimised: return "rail-optimised";
+    case FabricKind::kNone:
+      return "none";
+    case FabricKind::kSingleSwitch:
+      return "single-switch";
+    case FabricKind::kLeafSpine:
+      return "leaf-spine";
+    case FabricKind::kRailOptimised:
+      return "rail-optimised";
   }
   return "?";
 }
@@ -148,13 +153,15 @@ Result<FabricPlan> plan_fabric(const FabricSpec& spec, std::uint32_t nodes, std:
   const LeafLevel level = leaf_level(spec, nodes, nics, down);
   plan.leaves = plan.leaves_per_pod = static_cast<std::uint32_t>(level.leaves);
   if (level.leaves == 1) return plan;
-  const auto up = static_cast<std::uint64_t>(std::ceil(static_cast<double>(level.fullest) / spec.oversubscription - 1e-9));
+  const auto up =
+      static_cast<std::uint64_t>(std::ceil(static_cast<double>(level.fullest) / spec.oversubscription - 1e-9));
   const std::uint64_t unit = spec.kind == FabricKind::kRailOptimised ? nics : 1;
   if (!plan_two_tiers(spec, level.leaves, up, plan) && !plan_three_tiers(spec, level.leaves, up, unit, plan)) {
-    return cannot(spec, nodes, nics,
-                  fmt::format("{} leaves {} with {} ports down and {} up each, above them spines {} and cores {}, do not "
-                              "join; use switches with more ports, a higher oversubscription or fewer parallel cables",
-                              level.leaves, describe(spec.leaf), down, up, describe(spec.spine), describe(spec.core)));
+    return cannot(
+        spec, nodes, nics,
+        fmt::format("{} leaves {} with {} ports down and {} up each, above them spines {} and cores {}, do not "
+                    "join; use switches with more ports, a higher oversubscription or fewer parallel cables",
+                    level.leaves, describe(spec.leaf), down, up, describe(spec.spine), describe(spec.core)));
   }
   plan.oversubscription = static_cast<double>(level.fullest) / plan.up;
   return plan;

@@ -97,9 +97,9 @@ TEST(Fabric, RailOptimisedIsSizedLikeASuperPod) {
 
 TEST(Fabric, TwoTiersEndAtHalfTheSquareOfThePortsAndThreeAtAQuarterOfTheCube) {
   const FabricSpec s = spec(FabricKind::kLeafSpine, 8);
-  EXPECT_EQ(plan_fabric(s, 32, 1).value().cores, 0u);   // 8 * 8 / 2
+  EXPECT_EQ(plan_fabric(s, 32, 1).value().cores, 0u);  // 8 * 8 / 2
   EXPECT_GT(plan_fabric(s, 33, 1).value().cores, 0u);
-  EXPECT_TRUE(plan_fabric(s, 128, 1).ok());             // 8 * 8 * 8 / 4
+  EXPECT_TRUE(plan_fabric(s, 128, 1).ok());  // 8 * 8 * 8 / 4
   const auto r = plan_fabric(s, 129, 1);
   ASSERT_FALSE(r.ok());
   EXPECT_THAT(r.error().message, testing::HasSubstr("33 leaves a switch (8 ports) with 4 ports down and 4 up each"));

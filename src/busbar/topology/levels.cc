@@ -15,7 +15,7 @@ constexpr double kGiga = 1e9;
 struct Sum {
   double wire = 0, payload = 0;  ///< bytes/s, one direction
   std::uint32_t cables = 0;
-  Duration latency;              ///< the longest
+  Duration latency;  ///< the longest
   void add(const LinkClass& c) {
     wire += static_cast<double>(per_second(c.floor_rate()));
     payload += static_cast<double>(per_second(c.payload_rate()));
@@ -32,10 +32,14 @@ Level level(std::string name, const Sum& sum, double gpus, Duration latency, std
 std::size_t tier(DeviceKind k) {
   switch (k) {
     case DeviceKind::kLeaf:
-    case DeviceKind::kSwitch: return 1;
-    case DeviceKind::kSpine: return 2;
-    case DeviceKind::kCore: return 3;
-    default: return 0;
+    case DeviceKind::kSwitch:
+      return 1;
+    case DeviceKind::kSpine:
+      return 2;
+    case DeviceKind::kCore:
+      return 3;
+    default:
+      return 0;
   }
 }
 
@@ -67,8 +71,9 @@ void add_gpu_levels(const Topology& t, DeviceId gpu, std::vector<Level>& out) {
   const double memory = static_cast<double>(per_second(t.device_class(gpu).memory_rate)) / kGiga;
   if (memory > 0) out.push_back({"hbm", memory, memory, Duration(), "memory of the GPU, data sheet"});
   if (scale_up.cables > 0) {
-    out.push_back(level("scale-up", scale_up, 1, scale_up.latency * (direct ? 1 : 2),
-                        direct ? "all links of a GPU, straight to its peers" : "all links of a GPU, through the switches"));
+    out.push_back(
+        level("scale-up", scale_up, 1, scale_up.latency * (direct ? 1 : 2),
+              direct ? "all links of a GPU, straight to its peers" : "all links of a GPU, through the switches"));
   }
   if (pcie.cables > 0) out.push_back(level("pcie", pcie, 1, pcie.latency, "slot of the GPU"));
 }
@@ -82,16 +87,18 @@ std::vector<Level> machine_levels(const Topology& t) {
   const auto sums = fabric_sums(t);
   const auto gpus = static_cast<double>(t.gpus().size());
   if (sums[0].cables > 0) {
-    out.push_back(level("nic", sums[0], gpus, sums[0].latency * 2,
-                        fmt::format("{} NIC cables shared by {} GPUs; latency NIC to NIC", sums[0].cables, t.gpus().size())));
+    out.push_back(
+        level("nic", sums[0], gpus, sums[0].latency * 2,
+              fmt::format("{} NIC cables shared by {} GPUs; latency NIC to NIC", sums[0].cables, t.gpus().size())));
   }
   static constexpr std::array<const char*, 3> kNames{"nic", "leaf", "spine"};
   Duration below = sums[0].latency * 2;
   for (std::size_t i = 1; i < sums.size(); ++i) {
     if (sums[i].cables == 0) continue;
     below += sums[i].latency * 2;
-    out.push_back(level(kNames[i], sums[i], gpus, below,
-                        fmt::format("{} cables {} upwards, share of a GPU; latency NIC to NIC", sums[i].cables, kNames[i])));
+    out.push_back(
+        level(kNames[i], sums[i], gpus, below,
+              fmt::format("{} cables {} upwards, share of a GPU; latency NIC to NIC", sums[i].cables, kNames[i])));
   }
   if (out.empty()) return out;
   if (out.back().name == "leaf") {  // the top tier carries what the tier below sends up
@@ -110,7 +117,8 @@ std::vector<Level> machine_levels(const Topology& t) {
 
 std::vector<std::pair<DeviceKind, std::uint32_t>> device_counts(const Topology& t) {
   std::array<std::uint32_t, kKinds> counts{};
-  for (std::uint32_t d = 0; d < t.device_count(); ++d) ++counts[static_cast<std::size_t>(t.kind(static_cast<DeviceId>(d)))];
+  for (std::uint32_t d = 0; d < t.device_count(); ++d)
+    ++counts[static_cast<std::size_t>(t.kind(static_cast<DeviceId>(d)))];
   std::vector<std::pair<DeviceKind, std::uint32_t>> out;
   for (std::size_t k = 0; k < kKinds; ++k) {
     if (counts[k] > 0) out.emplace_back(static_cast<DeviceKind>(k), counts[k]);

@@ -78,9 +78,11 @@ Result<std::vector<std::uint32_t>> select_nodes(const Topology& t, const Pattern
     }
   }
   if (!out.empty()) return out;
-  const std::string range = count == 1 ? "the only node is node0" : fmt::format("the nodes are node0 to node{}", count - 1);
+  const std::string range =
+      count == 1 ? "the only node is node0" : fmt::format("the nodes are node0 to node{}", count - 1);
   return Error{ErrorCode::kNotFound,
-               fmt::format("'{}' matches nothing: no node is called '{}'; {}", selector, p.block, range), {}};
+               fmt::format("'{}' matches nothing: no node is called '{}'; {}", selector, p.block, range),
+               {}};
 }
 
 Error no_such_device(const Topology& t, const Pattern& p, std::string_view selector, const NodeTemplate* node) {
@@ -100,7 +102,8 @@ Error no_such_device(const Topology& t, const Pattern& p, std::string_view selec
     const std::size_t step = std::max<std::size_t>(1, names.size() / kShown);
     for (std::size_t i = 0; i < names.size(); i += step) hint += (i ? ", " : " ") + names[i];
   }
-  return Error{ErrorCode::kNotFound, fmt::format("'{}' matches nothing: no device is called '{}'{}", selector, p.text, hint),
+  return Error{ErrorCode::kNotFound,
+               fmt::format("'{}' matches nothing: no device is called '{}'{}", selector, p.text, hint),
                {}};
 }
 

@@ -1,8 +1,9 @@
 // Names for cables, as --degrade, --fail and `faults:` take them.
 //
-//   node5.nic2                    a device: all its cables         leaf3-spine1           all cables between two switches
-//   node5.gpu3-node5.nvswitch0    the cables between two devices   node5.gpu3-nvswitch0   the second name in the same node
-//   node5                         all cables that touch a node     node[0-3].nic?, leaf*  globs: * ? [0-3] [abc]
+//   node5.nic2                    a device: all its cables         leaf3-spine1           all cables between two
+//   switches node5.gpu3-node5.nvswitch0    the cables between two devices   node5.gpu3-nvswitch0   the second name in
+//   the same node node5                         all cables that touch a node     node[0-3].nic?, leaf*  globs: * ?
+//   [0-3] [abc]
 #pragma once
 
 #include <string_view>

@@ -1,10 +1,9 @@
 #include "busbar/topology/selector.h"
 
+#include <fnmatch.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include <fnmatch.h>
 
 #include "busbar/topology/connectivity.h"
 #include "busbar/topology/levels.h"
@@ -22,7 +21,8 @@ LinkClass link(LinkKind kind, std::uint64_t gigabytes) {
   return c;
 }
 
-/// `nodes` nodes of 4 GPUs, 2 NVSwitches and 4 NICs; two leaves (even and odd NICs), two spines with two cables to each.
+/// `nodes` nodes of 4 GPUs, 2 NVSwitches and 4 NICs; two leaves (even and odd NICs), two spines with two cables to
+/// each.
 TopologyBuilder machine(std::uint32_t nodes) {
   NodeTemplate node;
   const auto add = [&](DeviceKind kind, const std::string& name) {
@@ -106,13 +106,15 @@ TEST(Selector, GlobsMatchNodesDevicesAndSwitches) {
 
 TEST(Selector, SaysWhatThereIsWhenNothingMatches) {
   const TopologyBuilder b = machine(8);
-  EXPECT_EQ(why(b, "node5.nik2"), "'node5.nik2' matches nothing: no device is called 'node5.nik2'; did you mean 'node5.nic2'?");
+  EXPECT_EQ(why(b, "node5.nik2"),
+            "'node5.nik2' matches nothing: no device is called 'node5.nik2'; did you mean 'node5.nic2'?");
   EXPECT_THAT(why(b, "node8.nic2"), HasSubstr("no node is called 'node8'; the nodes are node0 to node7"));
   EXPECT_THAT(why(b, "nodes.nic2"), HasSubstr("the nodes are node0 to node7"));
   EXPECT_THAT(why(b, "laef1-spine0"), HasSubstr("did you mean 'leaf1'?"));
   EXPECT_THAT(why(b, "leaf0-leaf1"), HasSubstr("no cable joins these devices"));
   EXPECT_THAT(why(b, "node5.gpu0-node6.nvswitch0"), HasSubstr("no cable joins these devices"));
-  for (const char* bad : {"", "-", ".", "node5.", "node5.nic[", "a-b-c", "node-1", "node5.gpu3-", "node99999999999.gpu0"}) {
+  for (const char* bad :
+       {"", "-", ".", "node5.", "node5.nic[", "a-b-c", "node-1", "node5.gpu3-", "node99999999999.gpu0"}) {
     EXPECT_FALSE(select_cables(b.peek(), bad).ok()) << bad;
   }
 }
