@@ -32,7 +32,8 @@ BarsLayout::BarsLayout(const Bars& bars)
   for (const Bar& bar : bars.bars) {
     for (const BarPart& part : bar.parts) {
       const auto same = [&](const auto& known) { return known.first == part.name; };
-      if (std::none_of(parts_.begin(), parts_.end(), same)) parts_.emplace_back(part.name, part.colour);
+      const bool fresh = drawable(part.value) > 0 && std::none_of(parts_.begin(), parts_.end(), same);
+      if (fresh) parts_.emplace_back(part.name, part.colour);
     }
   }
 }
@@ -57,8 +58,9 @@ Table BarsLayout::table() const {
     auto& cells = out.rows.emplace_back(1, name);
     for (std::size_t b = 0; b < bars_.bars.size(); ++b) {
       const double total = bar_total(bars_.bars[b]);
-      cells.push_back(scale_.number(value_of(b)));
-      cells.push_back(total > 0 ? fmt::format("{:.1f} %", 100 * value_of(b) / total) : "-");
+      const double value = value_of(b);
+      cells.push_back(value > 0 ? scale_.number(value) : "-");
+      cells.push_back(value > 0 ? fmt::format("{:.1f} %", 100 * value / total) : "-");
     }
   };
   for (const auto& [name, index] : parts_) {

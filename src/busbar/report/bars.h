@@ -19,7 +19,7 @@ class BarsLayout {
   explicit BarsLayout(const Bars& bars);
   double scale_max() const { return scale_max_; }  ///< the right end of the axis, > 0
   const UnitScale& scale() const { return scale_; }
-  /// Name and palette index of every part, in order of first appearance.
+  /// Name and palette index of every part that is more than nothing in some bar, in order of first appearance.
   const std::vector<std::pair<std::string, int>>& parts() const { return parts_; }
   /// Sum of the parts named `part` in bar `bar`.
   double value(std::size_t bar, const std::string& part) const;

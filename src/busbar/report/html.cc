@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "busbar/report/html_parts.h"
@@ -75,13 +76,14 @@ std::string html_of(const Table& table) {
 }
 
 std::string html_of(const Facts& facts) {
-  std::string out = "<div class=\"facts\">\n";
+  // Short values stand as tiles side by side; where one is a sentence, all become lines of a list.
+  const auto is_long = [](const auto& item) { return display_width(item.second) > kTile; };
+  const bool list = std::any_of(facts.items.begin(), facts.items.end(), is_long);
+  std::string out = fmt::format("<div class=\"facts{}\">\n", list ? " list" : "");
   if (!facts.title.empty()) out += "<p class=\"title\">" + escape_markup(facts.title) + "</p>\n";
   out += "<dl>\n";
   for (const auto& [name, value] : facts.items) {
-    const bool sentence = display_width(value) > kTile;  // too long for a tile: a line of its own
-    out += fmt::format("<div{}><dt>{}</dt><dd>{}</dd></div>\n", sentence ? " class=\"wide\"" : "", escape_markup(name),
-                       escape_markup(value));
+    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_markup(name), escape_markup(value));
   }
   return out + "</dl>\n</div>\n";
 }

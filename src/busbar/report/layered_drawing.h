@@ -50,12 +50,12 @@ struct LayeredOptions {
 
 /// Places the boxes and draws the edges beneath them.
 ///
-/// Nodes of a layer are spread evenly, so that 2 stand over 4 over 8. A group that does not fit on one line becomes a
-/// block of lines, and one that would need more than a few lines a single box with its count. Lines that pass a layer
-/// go through the gaps between its boxes. Where single lines would be too many, all edges between two groups become
-/// one band in the colour of its busiest edge, labelled with count and load.
-/// Pre: every end of an edge names an existing node (edges that do not are left out).
-/// Order: equal input gives equal shapes; hotter lines lie above cooler ones.
+/// Nodes of a layer are spread evenly, so that 2 stand over 4 over 8, in the order of what they are linked to. A group
+/// that does not fit on one line becomes a block of lines, and one that would need more than a few lines a single box
+/// with its count. Lines that pass a layer go through the gaps between its boxes. Where single lines would be too many,
+/// all edges between two groups become one band in the colour of its busiest edge, labelled with count and load. Pre:
+/// every end of an edge names an existing node (edges that do not are left out). Order: equal input gives equal shapes;
+/// hotter lines lie above cooler ones.
 Drawing lay_out(const LayeredDrawing& drawing, const LayeredOptions& options = {});
 
 }  // namespace busbar

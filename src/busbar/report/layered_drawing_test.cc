@@ -91,6 +91,21 @@ TEST(LayeredDrawing, LinesThatPassALayerKeepClearOfItsBoxes) {
   }
 }
 
+TEST(LayeredDrawing, NodesStandNearWhatTheyAreLinkedTo) {
+  LayeredDrawing in;
+  in.layers = {{"top", {{"a"}, {"b"}, {"c"}}, {}}, {"bottom", {{"of c"}, {"of a"}, {"of b"}, {"alone"}}, {}}};
+  in.edges = {{{0, 2}, {1, 0}}, {{0, 0}, {1, 1}}, {{0, 1}, {1, 2}}};
+  std::vector<std::pair<double, std::string>> row;
+  for (const Shape& s : boxes(lay_out(in))) {
+    if (s.y > 30) row.emplace_back(s.x, s.text);
+  }
+  std::sort(row.begin(), row.end());
+  ASSERT_EQ(row.size(), 4u);
+  EXPECT_EQ(row[0].second, "of a");
+  EXPECT_EQ(row[1].second, "of b");
+  EXPECT_EQ(row[2].second, "of c");  // 5/6 before the 7/8 at which the lone one was given
+}
+
 TEST(LayeredDrawing, AFabricDrawsBandsWithTheirCountAndTheHotLinkOnItsOwn) {
   const Drawing d = lay_out(demo::fabric(2, 32, 8, 16));
   EXPECT_EQ(boxes(d).size(), 16u + 16 + 64);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kLetter = 12, kBoxHeight = 34, kLineGap = 8, kBoxGap = 8;
 constexpr double kFramePad = 10, kFrameTitle = 22, kFrameGap = 22;
-constexpr double kNarrowest = 34, kWidest = 118;
+constexpr double kNarrowest = 34, kWidest = 240;
 constexpr std::size_t kMostLines = 6;
 
 /// Boxes per line: as many as fit, but rather a divisor of n so that the lines are full.
@@ -31,9 +31,9 @@ double box_width(const Layer& layer) {
 }
 
 /// Nodes by group; a group number that is not known counts as the last group.
-std::vector<PlacedGroup> split(const Layer& layer) {
+std::vector<PlacedGroup> split(const Layer& layer, const std::vector<std::uint32_t>& order) {
   std::vector<PlacedGroup> out(std::max<std::size_t>(1, layer.groups.size()));
-  for (std::uint32_t i = 0; i < layer.nodes.size(); ++i) {
+  for (const std::uint32_t i : order) {
     out[std::min<std::size_t>(layer.nodes[i].group, out.size() - 1)].nodes.push_back(i);
   }
   return out;
@@ -62,10 +62,11 @@ void fill_group(PlacedLayer& placed, PlacedGroup& group, double width) {
   }
 }
 
-PlacedLayer place_layer(const Layer& layer, double left, double right, double top) {
+PlacedLayer place_layer(const Layer& layer, const std::vector<std::uint32_t>& order, double left, double right,
+                        double top) {
   PlacedLayer out;
   out.framed = layer.groups.size() > 1;
-  out.groups = split(layer);
+  out.groups = split(layer, order);
   out.boxes.resize(layer.nodes.size());
   out.area = {left, top, right - left, 0};
   const double gaps = kFrameGap * static_cast<double>(out.groups.size() - 1);
@@ -94,12 +95,13 @@ double text_width(const std::string& text, double size) {
 Placed place(const LayeredDrawing& drawing, const LayeredOptions& options,
              const std::vector<std::size_t>& edges_below) {
   Placed out;
+  const auto order = order_nodes(drawing);
   out.width = options.width;
   for (const Layer& layer : drawing.layers) out.left = std::max(out.left, text_width(layer.title, kLetter) + 20);
   out.left = std::min(out.left, options.width / 4);
   double y = 6;
   for (std::size_t i = 0; i < drawing.layers.size(); ++i) {
-    out.layers.push_back(place_layer(drawing.layers[i], out.left, options.width - 4, y));
+    out.layers.push_back(place_layer(drawing.layers[i], order[i], out.left, options.width - 4, y));
     const double crowd = i < edges_below.size() ? static_cast<double>(edges_below[i]) : 0;
     y += out.layers.back().area.h + 44 + std::min(56.0, 2.0 * crowd);
     out.height = out.layers.back().area.bottom() + 6;

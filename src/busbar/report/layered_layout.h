@@ -36,6 +36,10 @@ struct Placed {
 /// About how wide `text` is in letters of `size` user units.
 double text_width(const std::string& text, double size);
 
+/// For every layer its nodes from left to right: each as near as may be to what it is linked to above it, else below;
+/// ties, the first layer and framed layers keep the given order.
+std::vector<std::vector<std::uint32_t>> order_nodes(const LayeredDrawing& drawing);
+
 /// `edges_below[i]`: edges between layer i and the next: more of them, more room.
 Placed place(const LayeredDrawing& drawing, const LayeredOptions& options, const std::vector<std::size_t>& edges_below);
 

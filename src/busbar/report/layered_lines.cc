@@ -8,7 +8,8 @@
 namespace busbar {
 namespace {
 
-constexpr double kBypass = 5;  // distance of lines that share a gap
+constexpr double kBypass = 5;       // distance of lines that share a gap
+constexpr std::size_t kCrowd = 64;  // lines between two layers from which they are drawn thinner
 using Kind = Shape::Kind;
 
 class LinePainter {
@@ -103,6 +104,7 @@ class LinePainter {
 
   void add(const LayeredEdge& e, Kind kind, double x, double y, double to_x, double to_y) {
     out_.push_back(stroke_shape(e, kind, x, y, to_x, to_y));
+    if (edges_.size() > kCrowd) out_.back().thickness *= 0.55;
   }
 
   const Placed& placed_;

@@ -12,7 +12,7 @@ h2{font-size:1.25rem;line-height:1.3;font-weight:650;margin:56px 0 16px;padding-
 p{margin:0 0 16px;max-width:76ch}
 code{font:.85em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .command{margin:0 0 28px;color:var(--muted);overflow-wrap:anywhere;max-width:none}
-.highlight{margin:24px 0 28px;padding:16px 20px;border-left:4px solid var(--accent);background:var(--soft);border-radius:0 6px 6px 0;font-size:1.0625rem;font-weight:550;max-width:none}
+.highlight{margin:24px 0 28px;padding:16px 20px;border-left:4px solid var(--accent);background:var(--soft);border-radius:0 6px 6px 0;font-size:1.125rem;line-height:1.5;font-weight:500;max-width:none}
 .skip{position:absolute;left:-999px;top:8px;padding:8px 14px;background:var(--bg);color:var(--ink);border:1px solid var(--muted)}
 .skip:focus{left:8px}
 a{color:var(--accent)}
@@ -20,17 +20,18 @@ a:focus-visible,[tabindex]:focus-visible{outline:3px solid var(--accent);outline
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:4px 20px;margin:0 0 24px;padding:0;font-size:.9rem}
 .facts{margin:0 0 28px}
 .title{font-size:1rem;font-weight:600;margin:0 0 12px;line-height:1.35}
-.facts dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));grid-auto-flow:dense;gap:0 32px;margin:0}
+.facts dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:0 32px;margin:0}
 .facts div{padding:10px 0;border-top:1px solid var(--rule)}
 dt{color:var(--muted);font-size:.8125rem;line-height:1.35}
 dd{margin:2px 0 0;font-size:1.0625rem;font-weight:550;line-height:1.35;overflow-wrap:anywhere}
-.facts .wide{grid-column:1/-1}.facts .wide dd{font-size:.9375rem;font-weight:400;max-width:90ch}
+.list dl{display:block;max-width:none}.list div{display:grid;grid-template-columns:11rem minmax(0,1fr);gap:0 16px;padding:7px 0}
+.list dt{font-size:.875rem;line-height:1.5}.list dd{margin:0;font-size:.9375rem;font-weight:400;line-height:1.45;max-width:92ch}
 .scroll{overflow-x:auto;max-width:100%}
 .block{margin:0 0 36px}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.4;min-width:min(100%,420px)}
 caption{text-align:left;font-size:1rem;font-weight:600;padding:0 0 10px}
-th,td{padding:7px 14px 7px 0;text-align:left;vertical-align:top;font-weight:400}
-th.r,td.r{text-align:right;padding:7px 0 7px 22px;white-space:nowrap;min-width:0}
+th,td{padding:5px 14px 5px 0;text-align:left;vertical-align:top;font-weight:400}
+th.r,td.r{text-align:right;padding:5px 0 5px 22px;white-space:nowrap;min-width:0}
 th.r+th:not(.r),td.r+td:not(.r),th.r+td:not(.r){padding-left:26px}
 thead th{color:var(--muted);font-weight:600;font-size:.8125rem;border-bottom:1.5px solid var(--muted);vertical-align:bottom;white-space:normal}
 tbody tr+tr>*{border-top:1px solid var(--rule)}
@@ -63,7 +64,7 @@ tbody th{min-width:6em}td:not(.r){min-width:10em}
 footer{margin-top:56px;padding-top:16px;border-top:1px solid var(--rule);color:var(--muted);font-size:.8125rem}
 @media (min-width:640px){.a1{display:inline}.z1{display:none}}
 @media (min-width:1000px){.a2{display:inline}.z2{display:none}}
-@media (max-width:639px){.page{padding:24px 16px 48px}h1{font-size:1.375rem}h2{margin-top:40px}.facts dl{grid-template-columns:1fr 1fr;gap:0 20px}.names{font-size:.6875rem}.timeline{column-gap:8px}}
+@media (max-width:639px){.page{padding:24px 16px 48px}h1{font-size:1.375rem}h2{margin-top:40px}.facts dl{grid-template-columns:1fr 1fr;gap:0 20px}.list div{display:block}.names{font-size:.6875rem}.timeline{column-gap:8px}}
 @media print{@page{margin:14mm}body{font-size:10.5pt}.page{max-width:none;padding:0}nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0}h2{margin-top:24px}h1,h2,.title,figcaption,caption{break-after:avoid}tr,svg,.timeline,.facts div,.highlight{break-inside:avoid}p{orphans:3;widows:3}thead{display:table-header-group}svg,.sw,.meter,.meter i,.highlight{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )";
 }
