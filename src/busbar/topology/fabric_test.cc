@@ -83,14 +83,19 @@ std::size_t cables(const Topology& t, DeviceId d, DeviceKind to) {
   return n;
 }
 
-// A SuperPOD: units of 32 nodes with 8 leaves; NVIDIA's table for 1, 2 and 4 units says 8/4, 16/8 and 32/16.
+// Table of larger configurations in NVIDIA's DGX SuperPOD reference architecture (DGX B200, same 64-port switches, 8
+// NICs): docs.nvidia.com/dgx-superpod/reference-architecture-scalable-infrastructure-b200, chapter Architecture.
 TEST(Fabric, RailOptimisedIsSizedLikeASuperPod) {
+  struct Row {
+    std::uint32_t nodes, leaves, spines, cores;
+  };
   const FabricSpec s = spec(FabricKind::kRailOptimised, 64);
-  for (const std::uint32_t units : {1u, 2u, 4u}) {
-    const FabricPlan p = plan_fabric(s, 32 * units, 8).value();
-    EXPECT_EQ(p.leaves, 8 * units);
-    EXPECT_EQ(p.spines, 4 * units);
-    EXPECT_EQ(p.cores, 0u);
+  for (const Row row : {Row{64, 16, 8, 0}, Row{128, 32, 16, 0}, Row{256, 64, 32, 0}, Row{512, 128, 128, 64},
+                        Row{1024, 256, 256, 128}, Row{2048, 512, 512, 256}}) {
+    const FabricPlan p = plan_fabric(s, row.nodes, 8).value();
+    EXPECT_EQ(p.leaves, row.leaves) << row.nodes;
+    EXPECT_EQ(p.spines, row.spines) << row.nodes;
+    EXPECT_EQ(p.cores, row.cores) << row.nodes;
     EXPECT_EQ(p.oversubscription, 1);
   }
 }
