@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "busbar/base/units.h"
 #include "busbar/spec/cluster.h"
 
 namespace busbar {
@@ -12,7 +13,7 @@ struct Band {
   std::string basis;
 };
 
-/// Of a collective's time. docs/accuracy.md has the comparison it rests on.
-Band collective_band(const Cluster& cluster);
+/// Of a collective's time at one size. Source: the comparison in docs/accuracy.md, widest errors of each size band.
+Band collective_band(const Cluster& cluster, Bytes size);
 
 }  // namespace busbar

@@ -1,5 +1,7 @@
 #include "busbar/cli/cmd_collective.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -44,6 +46,7 @@ struct Row {
   std::string algorithm;
   std::uint32_t channels = 1, chunks = 1;
   Bound bound;
+  Band band;
   std::vector<Relief> relief;
   double algbw() const { return time.in_ps() > 0 ? static_cast<double>(count(size)) / time.in_s() / 1e9 : 0; }
 };
@@ -84,6 +87,7 @@ Result<Row> predict(const Options& o, const Cluster& cluster, const Router& rout
   BUSBAR_CHECK(done.has_value()) << "a started call must end";
   row.time = done->at - SimTime();
   row.bound = engine.bound_by(id);
+  row.band = collective_band(cluster, call.bytes);
   if (const LoweredCall* lowered = engine.lowered(id)) {
     row.channels = lowered->channels;
     row.chunks = lowered->chunks;
@@ -110,6 +114,7 @@ Json to_json(const Row& r, double n, Collective op, const Topology& t) {
          {"floor_us", r.floor.in_us()},
          {"algorithm_floor_us", r.algorithm_floor.in_us()},
          {"bound_by", bound_to_json(r.bound, t)},
+         {"band_percent", {r.band.low_percent, r.band.high_percent}},
          {"relief", Json::array()}};
   for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
   return j;
@@ -140,7 +145,8 @@ Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Col
     for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
     d.blocks.push_back({relief});
   }
-  d.blocks.push_back({Paragraph{fmt::format("Band {:+.0f} % to {:+.0f} %: {}.", band.low_percent, band.high_percent, band.basis)}});
+  d.blocks.push_back({Paragraph{fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.", band.low_percent,
+                                            band.high_percent, band.basis)}});
   return d;
 }
 
@@ -180,7 +186,11 @@ int run(const Options& o) {
     if (!row.ok()) return report_error(row.error());
     rows.push_back(std::move(*row));
   }
-  const Band band = collective_band(*cluster);
+  Band band = rows.front().band;  // the widest of all sizes
+  for (const Row& r : rows) {
+    band.low_percent = std::min(band.low_percent, r.band.low_percent);
+    band.high_percent = std::max(band.high_percent, r.band.high_percent);
+  }
   Json j{{"schema", "busbar.collective/1"},
          {"cluster", cluster->name},
          {"gpus", n},

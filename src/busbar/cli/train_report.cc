@@ -138,17 +138,42 @@ Bars memory_bars(const TrainRun& r) {
   return bars;
 }
 
-Table calls_table(const TrainRun& r, std::size_t rows) {
+/// Calls that differ only in their pipeline stage, as one row.
+struct CallRow {
+  std::string name, algorithm;
+  std::uint64_t times = 0;
+  Duration total, alone, exposed;
+  Bound bound;
+};
+
+std::vector<CallRow> call_rows(const TrainRun& r) {
+  std::vector<CallRow> rows;
+  for (const CallUse& u : r.step.calls) {
+    const std::string name = call_name(r, u), algorithm = r.program.calls[index(u.call)].algorithm;
+    const auto same = [&](const CallRow& row) { return row.name == name && row.algorithm == algorithm; };
+    auto it = std::find_if(rows.begin(), rows.end(), same);
+    if (it == rows.end()) it = rows.insert(rows.end(), {name, algorithm, 0, {}, u.alone, {}, u.bound});
+    it->times += u.count;
+    it->total += u.total;
+    it->exposed += u.exposed;
+    it->alone = std::max(it->alone, u.alone);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const CallRow& a, const CallRow& b) { return a.exposed > b.exposed; });
+  return rows;
+}
+
+Table calls_table(const TrainRun& r, std::size_t most) {
+  const std::vector<CallRow> rows = call_rows(r);
   Table t;
   t.title = "Communication, most exposed first";
   t.columns = {{"call", Align::kLeft}, {"algorithm", Align::kLeft}, {"times"}, {"mean (us)"}, {"alone (us)"}, {"exposed (s)"},
                {"bound by", Align::kLeft}};
-  for (const CallUse& u : r.step.calls) {
-    if (t.rows.size() == rows) break;
-    t.rows.push_back({call_name(r, u), r.program.calls[index(u.call)].algorithm, std::to_string(u.count), format_number(u.mean_us()),
-                      format_number(u.alone.in_us()), format_number(u.exposed.in_s()), bound_in_short(u.bound, r.cluster.topology)});
+  for (const CallRow& row : rows) {
+    if (t.rows.size() == most) break;
+    t.rows.push_back({row.name, row.algorithm, std::to_string(row.times), format_number(row.total.in_us() / static_cast<double>(row.times)),
+                      format_number(row.alone.in_us()), format_number(row.exposed.in_s()), bound_in_short(row.bound, r.cluster.topology)});
   }
-  if (r.step.calls.size() > rows) t.note = fmt::format("{} more kinds of calls are in --json.", r.step.calls.size() - rows);
+  if (rows.size() > most) t.note = fmt::format("{} more kinds of calls: --html and --json have them.", rows.size() - most);
   return t;
 }
 
