@@ -38,6 +38,11 @@ BarsLayout::BarsLayout(const Bars& bars)
   }
 }
 
+double BarsLayout::mark_percent() const {
+  const bool on_axis = bars_.mark > 0 && bars_.mark <= scale_max_;
+  return on_axis ? 100 * bars_.mark / scale_max_ : -1;
+}
+
 double BarsLayout::value(std::size_t bar, const std::string& part) const {
   double sum = 0;
   for (const BarPart& p : bars_.bars[bar].parts) {

@@ -18,6 +18,7 @@ class BarsLayout {
  public:
   explicit BarsLayout(const Bars& bars);
   double scale_max() const { return scale_max_; }  ///< the right end of the axis, > 0
+  double mark_percent() const;                     ///< where the mark stands on the axis; negative: there is none on it
   const UnitScale& scale() const { return scale_; }
   /// Name and palette index of every part that is more than nothing in some bar, in order of first appearance.
   const std::vector<std::pair<std::string, int>>& parts() const { return parts_; }

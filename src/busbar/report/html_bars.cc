@@ -1,6 +1,8 @@
 // Bars as SVG in percent of the width: the letters keep their size on a telephone.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "busbar/report/bars.h"
 #include "busbar/report/html_parts.h"
 #include "busbar/report/plain.h"
@@ -29,8 +31,13 @@ std::string label(const std::string& text, double middle, double y, int tone, co
                      coordinate(middle), coordinate(y), tone, classes, escape_markup(text));
 }
 
-/// Name and value where both fit, the value alone where only it does.
+/// Name and value where both fit, the value alone where only it does; beside the mark, not under it.
 std::string labels(const BarPart& part, const BarsLayout& layout, double left, double percent, double y) {
+  const double before = layout.mark_percent() - left;
+  if (before > 0 && before < percent) {
+    if (before < percent / 2) left += before;
+    percent = std::max(before, percent - before);
+  }
   const std::string value = layout.scale().text(part.value);
   const std::string whole = part.name + " " + value;
   const int with_name = breakpoint(whole, percent), alone = breakpoint(value, percent);
@@ -83,10 +90,13 @@ std::string axis_svg(const BarsLayout& layout, std::size_t bars, double top, dou
 }
 
 std::string mark_svg(const Bars& bars, const BarsLayout& layout, double top, double bottom) {
-  const double at = 100 * bars.mark / layout.scale_max();
+  const double at = layout.mark_percent();
   const std::string text = bars.mark_name + " " + layout.scale().text(bars.mark);
-  std::string out = fmt::format("<line x1=\"{0}%\" x2=\"{0}%\" y1=\"{1}\" y2=\"{2}\" class=\"mark\"/>", coordinate(at),
-                                coordinate(top), coordinate(bottom));
+  std::string out;
+  for (const char* kind : {"halo", "mark"}) {  // a line of page colour beneath, so that it shows on any bar
+    out += fmt::format("<line x1=\"{0}%\" x2=\"{0}%\" y1=\"{1}\" y2=\"{2}\" class=\"{3}\"/>", coordinate(at),
+                       coordinate(top), coordinate(bottom), kind);
+  }
   return out + fmt::format("<text x=\"{}%\" y=\"{}\" text-anchor=\"{}\" class=\"ink\">{}</text>\n", coordinate(at),
                            coordinate(top - 6), at > 50 ? "end" : "start", escape_markup(text));
 }
@@ -116,7 +126,7 @@ std::string parts_table(const Bars& bars, const BarsLayout& layout) {
 
 std::string html_of(const Bars& bars) {
   const BarsLayout layout(bars);
-  const bool marked = bars.mark > 0 && bars.mark <= layout.scale_max();
+  const bool marked = layout.mark_percent() >= 0;
   const double top = marked ? kMarkHeight : 0;
   const double bottom = top + kStep * static_cast<double>(bars.bars.size()) - kGap + 6;
   std::string out = "<figure class=\"bars\">\n";

@@ -124,6 +124,12 @@ TEST(Html, ABarNamesOnlyWhatFitsInItAndTheTableNamesTheRest) {
   EXPECT_EQ(doc.select_nodes("//table//th[contains(., 'sliver')]").size(), 1u);
 }
 
+TEST(Html, ALabelStandsBesideTheMarkNotUnderIt) {
+  const auto doc = parse(render_html(page_of(Bars{"b", "s", {{"x", {{"p", 10, 0}}}}, 10, 4, "ideal"})));
+  const auto label = doc.select_node("//svg/text[starts-with(@class, 't0')]").node();
+  EXPECT_STREQ(label.attribute("x").value(), "70%");  // the middle of 40 to 100
+}
+
 TEST(Html, AHundredThousandSpansStayBelowOneAndAHalfMegabytes) {
   for (const std::size_t rows : {2u, 24u, 100u, 400u}) {
     const std::string page = render_html(page_of(demo::busy_timeline(rows, 100'000)));

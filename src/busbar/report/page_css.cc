@@ -46,7 +46,7 @@ svg{display:block}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 20px;margin:10px 0 0;padding:0;font-size:.8125rem;color:var(--muted)}
 .parts{margin-top:14px}.parts th{white-space:nowrap}
 tbody th{min-width:6em}td:not(.r){min-width:10em}
-.grid{stroke:var(--rule);stroke-width:1}.mark{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:4 3}
+.grid{stroke:var(--rule);stroke-width:1}.halo{stroke:var(--bg);stroke-width:4;opacity:.8}.mark{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:4 3}
 .thin{stroke-width:1}.bars text{font-size:13px}.bars .tick{font-size:12px}
 .a1,.a2{display:none}
 .timeline{display:grid;grid-template-columns:max-content minmax(0,1fr);column-gap:14px}

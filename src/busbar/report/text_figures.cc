@@ -113,8 +113,8 @@ std::string text_of(const Bars& bars, const TextStyle& style) {
   const auto ticks = nice_ticks(0, layout.scale_max(), static_cast<int>(std::max<std::size_t>(2, width / 14)),
                                 layout.scale().factor());
   out += style.muted(indent + tick_line(ticks, 0, layout.scale_max(), width, layout.scale().unit())) + "\n";
-  if (bars.mark > 0 && bars.mark <= layout.scale_max()) {
-    const auto at = static_cast<std::size_t>(bars.mark / layout.scale_max() * static_cast<double>(width - 1));
+  if (layout.mark_percent() >= 0) {
+    const auto at = static_cast<std::size_t>(layout.mark_percent() / 100 * static_cast<double>(width - 1));
     const std::string label = fmt::format("{} {}", style.clean(bars.mark_name), layout.scale().text(bars.mark));
     const std::size_t room = display_width(label) + 1;
     if (at >= room) {
