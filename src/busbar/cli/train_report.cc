@@ -72,31 +72,47 @@ Highlight verdict(const TrainRun& r) {
 
 Facts headline(const TrainRun& r) {
   Facts f;
-  f.title = "The step";
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
-  add("machine", fmt::format("{}, {} GPUs ({})", r.cluster.name, r.layout.ranks(), r.cluster.gpu_part));
-  add("fabric", fmt::format("{}{}{}", r.cluster.fabric.network, r.cluster.fabric.network.empty() ? "" : ", ", r.cluster.fabric.kind) +
-                    (r.cluster.fabric.leaves ? fmt::format(", {} leaves, {} spines", r.cluster.fabric.leaves, r.cluster.fabric.spines) : ""));
-  add("model", fmt::format("{}, {} parameters", r.scenario.model.name,
-                           format_number(static_cast<double>(parameter_count(r.scenario.model)) / 1e9) + "e9"));
-  add("layout", layout_words(r.layout));
   add("step time", format_duration(r.step.step_time.in_s()));
-  add("tokens", fmt::format("{} tokens/s per GPU", format_number(r.metrics.tokens_per_s_per_gpu)));
-  add("model FLOPs", fmt::format("{} TFLOP/s per GPU, MFU {} % (causal attention); counting full attention {} TFLOP/s, {} %",
-                                 format_number(r.metrics.model_tflops_per_gpu), format_number(100 * r.metrics.mfu),
+  add("MFU", fmt::format("{} %", format_number(100 * r.metrics.mfu)));
+  add("tokens", fmt::format("{} /s per GPU", format_number(r.metrics.tokens_per_s_per_gpu)));
+  add("memory per GPU", fmt::format("{} of {}", format_size(static_cast<double>(count(r.memory.total()))),
+                                    format_size(static_cast<double>(count(r.memory_capacity)))));
+  add("scaling", fmt::format("{} % of one replica", format_number(100 * r.scaling_efficiency)));
+  if (r.cluster.usd_per_gpu_hour > 0) add("money", fmt::format("${} a step", format_number(r.cost.usd_per_step)));
+  return f;
+}
+
+/// "9.48 GB left" or "12.1 GB too much".
+std::string memory_verdict(const TrainRun& r) {
+  const double need = static_cast<double>(count(r.memory.total())), have = static_cast<double>(count(r.memory_capacity));
+  return need > have ? fmt::format("does not fit: {} too much", format_size(need - have))
+                     : fmt::format("fits, {} left", format_size(have - need));
+}
+
+Facts details(const TrainRun& r) {
+  Facts f;
+  f.title = "What was asked, and what it means";
+  const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
+  const FabricSummary& fabric = r.cluster.fabric;
+  add("machine", fmt::format("{}, {} GPUs ({})", r.cluster.name, r.layout.ranks(), r.cluster.gpu_part));
+  std::string network = fabric.network.empty() ? fabric.kind : fabric.network + ", " + fabric.kind;
+  if (fabric.leaves) network += fmt::format(", {} leaves, {} spines", fabric.leaves, fabric.spines);
+  if (fabric.cores) network += fmt::format(", {} cores", fabric.cores);
+  add("fabric", network);
+  add("model", fmt::format("{}, {}e9 parameters", r.scenario.model.name,
+                           format_number(static_cast<double>(parameter_count(r.scenario.model)) / 1e9)));
+  add("layout", layout_words(r.layout));
+  add("model FLOPs", fmt::format("{} TFLOP/s per GPU with causal attention; counting full attention {} TFLOP/s, MFU {} %",
+                                 format_number(r.metrics.model_tflops_per_gpu),
                                  format_number(r.metrics.model_tflops_per_gpu_full_attention),
                                  format_number(100 * r.metrics.mfu_full_attention)));
-  add("memory", fmt::format("{} of {} per GPU: {}", format_size(static_cast<double>(count(r.memory.total()))),
-                            format_size(static_cast<double>(count(r.memory_capacity))),
-                            r.does_not_fit ? "does not fit"
-                                           : fmt::format("fits, {} left", format_size(static_cast<double>(count(r.memory_capacity) - count(r.memory.total()))))));
-  add("scaling", fmt::format("{} % of one replica's tokens/s per GPU", format_number(100 * r.scaling_efficiency)));
+  add("memory", memory_verdict(r));
   if (r.cluster.usd_per_gpu_hour > 0)
-    add("money", fmt::format("${} a step, ${} a day; 1 % of the step costs ${} a day, all exposed communication ${} a day (at ${} per GPU-hour)",
-                             format_number(r.cost.usd_per_step), format_number(r.cost.usd_per_day, 4),
-                             format_number(r.cost.usd_per_day_per_percent),
+    add("money", fmt::format("${} a day; 1 % of the step costs ${} a day, all exposed communication ${} a day (at ${} per GPU-hour: {})",
+                             format_number(r.cost.usd_per_day, 4), format_number(r.cost.usd_per_day_per_percent),
                              format_number(r.cost.usd_per_day_per_percent * share_percent(exposed(r.step.breakdown), r.step.step_time)),
-                             format_number(r.cluster.usd_per_gpu_hour)));
+                             format_number(r.cluster.usd_per_gpu_hour), r.cluster.price_source));
   add("trust", fmt::format("{:+.0f} % to {:+.0f} % of compute time: {}", r.kernels.band_low_percent, r.kernels.band_high_percent,
                            r.kernels.band_basis));
   return f;
@@ -239,6 +255,7 @@ Document train_document(const TrainRun& r, const std::string& typed) {
   if (r.does_not_fit) add(Highlight{r.does_not_fit->message});
   add(verdict(r));
   add(headline(r));
+  add(details(r));
   add(breakdown_bars(r));
   add(breakdown_note(r));
   add(memory_bars(r));

@@ -50,6 +50,7 @@ Status read_switch(const YamlNode& map, Reading& reading, Network& out) {
   accept_provenance(r);
   r.optional("part", &YamlNode::as_string, out.leaf.part);
   r.optional("latency", &YamlNode::as_duration, out.switch_latency);
+  r.optional("reduces", &YamlNode::as_bool, out.leaf.reduces);
   const auto ports = r.optional("ports");
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (ports) {

@@ -74,6 +74,7 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   const auto memory = r.optional("memory"), rate = r.optional("memory_rate");
   r.optional("kind");
   r.optional("cabled", &YamlNode::as_bool, group.cabled);
+  r.optional("reduces", &YamlNode::as_bool, group.device_class.reduces);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (count) {
     BUSBAR_ASSIGN(const std::int64_t n, count->as_int(1, static_cast<std::int64_t>(kMaxDevices)));

@@ -12,6 +12,7 @@ std::vector<DeviceId> add_switches(TopologyBuilder& builder, DeviceKind kind, co
   DeviceClass device_class;
   device_class.kind = kind;
   device_class.part = spec.part;
+  device_class.reduces = spec.reduces;
   std::vector<DeviceId> out(count);
   for (std::uint32_t i = 0; i < count; ++i)
     out[i] = builder.add_switch(device_class, fmt::format("{}{}", name_of(kind), i));

@@ -31,6 +31,7 @@ enum class NicOrder : std::uint8_t {
 struct SwitchSpec {
   std::string part;
   std::uint32_t ports = 0;  ///< at the rate of the links; 0: no limit (the ideal switch)
+  bool reduces = false;     ///< adds up payloads on the way (SHARP)
 };
 
 struct FabricSpec {
