@@ -27,7 +27,8 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   void write(const std::uint8_t* data, std::size_t size) {
-    const bool written = ftruncate(fd_, 0) == 0 && pwrite(fd_, data, size, 0) == static_cast<ssize_t>(size);
+    // Never down to nothing: some file systems then flush to disk, thousands of times.
+    const bool written = pwrite(fd_, data, size, 0) == static_cast<ssize_t>(size) && ftruncate(fd_, size) == 0;
     BUSBAR_CHECK(written) << "cannot write " << path_;
   }
   const std::string& path() const { return path_; }
