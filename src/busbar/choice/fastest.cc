@@ -8,7 +8,7 @@ namespace busbar {
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
                                          CollectiveCall call) {
   if (call.algorithm != "auto" && call.algorithm != "fastest") return call;
-  Error last{ErrorCode::kUnsupported, std::string("no algorithm for ") + name_of(call.op), {}};
+  Error last{ErrorCode::kUnsupported, std::string(name_of(call.op)) + " has no schedule yet; all_reduce, all_gather, reduce_scatter, broadcast and reduce have", {}};
   Duration best = Duration::max();
   std::string chosen;
   for (const std::string& name :

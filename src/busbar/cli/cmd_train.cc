@@ -45,7 +45,7 @@ int run(const Options& o) {
   const int status = run->does_not_fit ? 1 : 0;
   const int delivered = deliver(o.common, j, document ? train_document(*run, o.common.typed) : Document{}, status);
   if (run->does_not_fit) std::fprintf(stderr, "busbar: %s\n", run->does_not_fit->text().c_str());
-  if (!o.trace.empty() && !o.common.json) fmt::print("trace: {} (open it in ui.perfetto.dev)\n", o.trace);
+  if (!o.trace.empty() && !o.common.json) std::fputs(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace).c_str(), stdout);
   return delivered;
 }
 

@@ -81,7 +81,7 @@ std::string bound_in_short(const Bound& b, const Topology& t) {
 
 int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status) {
   if (o.json) {
-    fmt::print("{}\n", data.dump(2));
+    std::fputs((data.dump(2) + "\n").c_str(), stdout);
   } else {
     TextOptions text;
     winsize size{};
@@ -99,7 +99,7 @@ int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Do
     std::ofstream file(o.html, std::ios::binary);
     file << render_html(document);
     if (!file.flush()) return report_error({ErrorCode::kIo, "cannot write the page; does its folder exist?", {o.html, 0, 0, ""}});
-    if (!o.json) fmt::print("\nreport: {}\n", o.html);
+    if (!o.json) std::fputs(fmt::format("\nreport: {}\n", o.html).c_str(), stdout);
   }
   return status;
 }

@@ -158,7 +158,8 @@ Bars memory_bars(const TrainRun& r) {
 struct CallRow {
   std::string name, algorithm;
   std::uint64_t times = 0;
-  Duration total, alone, exposed;
+  Duration total, alone, exposed;  ///< over all times
+  double mean_us(Duration sum) const { return sum.in_us() / static_cast<double>(times); }
   Bound bound;
 };
 
@@ -168,11 +169,11 @@ std::vector<CallRow> call_rows(const TrainRun& r) {
     const std::string name = call_name(r, u), algorithm = r.program.calls[index(u.call)].algorithm;
     const auto same = [&](const CallRow& row) { return row.name == name && row.algorithm == algorithm; };
     auto it = std::find_if(rows.begin(), rows.end(), same);
-    if (it == rows.end()) it = rows.insert(rows.end(), {name, algorithm, 0, {}, u.alone, {}, u.bound});
+    if (it == rows.end()) it = rows.insert(rows.end(), {name, algorithm, 0, {}, {}, {}, u.bound});
     it->times += u.count;
     it->total += u.total;
     it->exposed += u.exposed;
-    it->alone = std::max(it->alone, u.alone);
+    it->alone += u.alone * static_cast<std::int64_t>(u.count);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const CallRow& a, const CallRow& b) { return a.exposed > b.exposed; });
   return rows;
@@ -186,8 +187,8 @@ Table calls_table(const TrainRun& r, std::size_t most) {
                {"bound by", Align::kLeft}};
   for (const CallRow& row : rows) {
     if (t.rows.size() == most) break;
-    t.rows.push_back({row.name, row.algorithm, std::to_string(row.times), format_number(row.total.in_us() / static_cast<double>(row.times)),
-                      format_number(row.alone.in_us()), format_number(row.exposed.in_s()), bound_in_short(row.bound, r.cluster.topology)});
+    t.rows.push_back({row.name, row.algorithm, std::to_string(row.times), format_number(row.mean_us(row.total)),
+                      format_number(row.mean_us(row.alone)), format_number(row.exposed.in_s()), bound_in_short(row.bound, r.cluster.topology)});
   }
   if (rows.size() > most) t.note = fmt::format("{} more kinds of calls: --html and --json have them.", rows.size() - most);
   return t;

@@ -159,7 +159,9 @@ Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catal
       std::string known;
       for (const std::string& k : catalog.names("kernels")) known += (known.empty() ? "" : ", ") + k;
       return Error{ErrorCode::kNotFound,
-                   fmt::format("kernel times of GPU '{}' are not known; known are {}", gpu_part, known),
+                   gpu_part.empty()
+                       ? "the cluster names no GPU part, so a training step cannot be timed; name one of " + known
+                       : fmt::format("kernel times of GPU '{}' are not known; known are {}", gpu_part, known),
                    {}};
     }
     name.resize(dash);
