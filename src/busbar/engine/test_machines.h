@@ -1,6 +1,7 @@
 // Small ideal machines for the engines' tests.
 #pragma once
 
+#include "busbar/program/program.h"
 #include "busbar/topology/topology.h"
 
 namespace busbar {
