@@ -20,10 +20,10 @@ Result<Bytes> parse_cli_size(std::string_view text);
 /// "2us", "0.5 us", "150ns", "3 s", "10ms", "250ps".
 Result<Duration> parse_duration(std::string_view text);
 
-std::string format_rate(double bytes_per_s);      ///< "49.2 GB/s", "1.80 TB/s": three significant digits
-std::string format_size(double bytes);            ///< decimal: "66.4 GB"
+std::string format_rate(double bytes_per_s);          ///< "49.2 GB/s", "1.80 TB/s": three significant digits
+std::string format_size(double bytes);                ///< decimal: "66.4 GB"
 std::string format_binary_size(std::uint64_t bytes);  ///< "1 GiB", "512 KiB", "1000 B" where exact, else format_size
-std::string format_duration(double seconds);      ///< "9.31 s", "159 us"
+std::string format_duration(double seconds);          ///< "9.31 s", "159 us"
 /// `digits` significant digits without exponent; thousands untouched.
 std::string format_number(double value, int digits = 3);
 

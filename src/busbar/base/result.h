@@ -12,12 +12,12 @@ namespace busbar {
 
 /// Each code is one that a caller would act on differently.
 enum class ErrorCode {
-  kInvalid,       ///< the input is malformed or contradicts itself
-  kNotFound,      ///< a name, file or preset does not exist
-  kUnsupported,   ///< legal, but this engine or version cannot model it
-  kUnreachable,   ///< no path between two devices
-  kDoesNotFit,    ///< a clean "no": memory or machine too small (exit 1 instead of 2)
-  kIo,            ///< reading or writing failed
+  kInvalid,      ///< the input is malformed or contradicts itself
+  kNotFound,     ///< a name, file or preset does not exist
+  kUnsupported,  ///< legal, but this engine or version cannot model it
+  kUnreachable,  ///< no path between two devices
+  kDoesNotFit,   ///< a clean "no": memory or machine too small (exit 1 instead of 2)
+  kIo,           ///< reading or writing failed
 };
 
 /// Where an error was found: file and 1-based line and column (0: unknown) and the key path in it.
@@ -48,10 +48,19 @@ class [[nodiscard]] Result {
   Result(Error error) : v_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
   bool ok() const { return v_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& value() & { BUSBAR_CHECK(ok()) << error().text(); return std::get<0>(v_); }
-  const T& value() const& { BUSBAR_CHECK(ok()) << std::get<1>(v_).text(); return std::get<0>(v_); }
+  T& value() & {
+    BUSBAR_CHECK(ok()) << error().text();
+    return std::get<0>(v_);
+  }
+  const T& value() const& {
+    BUSBAR_CHECK(ok()) << std::get<1>(v_).text();
+    return std::get<0>(v_);
+  }
   /// By value, so that `for (x : f().value())` is safe.
-  T value() && { BUSBAR_CHECK(ok()) << std::get<1>(v_).text(); return std::get<0>(std::move(v_)); }
+  T value() && {
+    BUSBAR_CHECK(ok()) << std::get<1>(v_).text();
+    return std::get<0>(std::move(v_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
@@ -85,7 +94,7 @@ inline Error invalid(std::string message, Where where = {}) {
 #define BUSBAR_CONCAT_(a, b) a##b
 #define BUSBAR_CONCAT(a, b) BUSBAR_CONCAT_(a, b)
 /// Returns the error of `expr` (a Status or Result) from the enclosing function, if there is one.
-#define BUSBAR_RETURN_IF_ERROR(expr)                                            \
+#define BUSBAR_RETURN_IF_ERROR(expr)                                                          \
   if (auto BUSBAR_CONCAT(status_, __LINE__) = (expr); !BUSBAR_CONCAT(status_, __LINE__).ok()) \
   return BUSBAR_CONCAT(status_, __LINE__).error()
 /// `BUSBAR_ASSIGN(auto x, make_x());`: takes the value or returns the error.

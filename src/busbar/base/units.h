@@ -19,8 +19,14 @@ class Duration {
   constexpr double in_us() const { return static_cast<double>(ps_) * 1e-6; }
   constexpr double in_s() const { return static_cast<double>(ps_) * 1e-12; }
   constexpr auto operator<=>(const Duration&) const = default;
-  constexpr Duration& operator+=(Duration o) { ps_ += o.ps_; return *this; }
-  constexpr Duration& operator-=(Duration o) { ps_ -= o.ps_; return *this; }
+  constexpr Duration& operator+=(Duration o) {
+    ps_ += o.ps_;
+    return *this;
+  }
+  constexpr Duration& operator-=(Duration o) {
+    ps_ -= o.ps_;
+    return *this;
+  }
   friend constexpr Duration operator+(Duration a, Duration b) { return Duration(a.ps_ + b.ps_); }
   friend constexpr Duration operator-(Duration a, Duration b) { return Duration(a.ps_ - b.ps_); }
   friend constexpr Duration operator*(Duration a, std::int64_t n) { return Duration(a.ps_ * n); }

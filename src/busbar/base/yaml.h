@@ -22,23 +22,23 @@ class YamlNode {
   enum class Kind : std::uint8_t { kNull, kScalar, kSequence, kMap };
   YamlNode();  ///< null, nowhere
   Kind kind() const;
-  Where where() const;              ///< file:line:column and key path
+  Where where() const;                     ///< file:line:column and key path
   Error error(std::string message) const;  ///< kInvalid at this place
 
-  const std::string& scalar() const;       ///< empty unless kScalar
-  std::size_t size() const;                ///< entries of a map or sequence
-  YamlNode item(std::size_t i) const;      ///< i-th value (map: in file order)
-  std::string key(std::size_t i) const;    ///< i-th key of a map
-  Where key_where(std::size_t i) const;    ///< where that key stands; the path is the map's
+  const std::string& scalar() const;     ///< empty unless kScalar
+  std::size_t size() const;              ///< entries of a map or sequence
+  YamlNode item(std::size_t i) const;    ///< i-th value (map: in file order)
+  std::string key(std::size_t i) const;  ///< i-th key of a map
+  Where key_where(std::size_t i) const;  ///< where that key stands; the path is the map's
   std::optional<YamlNode> find(std::string_view key) const;
 
   Result<std::string> as_string() const;
   Result<bool> as_bool() const;
   Result<std::int64_t> as_int(std::int64_t low, std::int64_t high) const;
   Result<double> as_number(double low, double high) const;  ///< finite
-  Result<Bytes> as_size() const;            ///< "80GB", "512 MiB"
-  Result<BytesPerSecond> as_rate() const;   ///< "400Gb/s", "3.35 TB/s"; never zero or negative
-  Result<Duration> as_duration() const;     ///< "2us", "500 ns"; not negative
+  Result<Bytes> as_size() const;                            ///< "80GB", "512 MiB"
+  Result<BytesPerSecond> as_rate() const;                   ///< "400Gb/s", "3.35 TB/s"; never zero or negative
+  Result<Duration> as_duration() const;                     ///< "2us", "500 ns"; not negative
 
   struct Impl;  ///< yaml_impl.h, private to base
 
@@ -93,8 +93,10 @@ class MapReader {
  private:
   template <typename T, typename R>
   void take(R result, T& out) {
-    if (result.ok()) out = std::move(result).value();
-    else fail(result.error());
+    if (result.ok())
+      out = std::move(result).value();
+    else
+      fail(result.error());
   }
   YamlNode node_;
   std::vector<std::string> known_;

@@ -13,10 +13,12 @@ constexpr SizeBand kSeen[] = {{std::uint64_t{64} << 20, -24, 44}, {std::uint64_t
 }  // namespace
 
 Band collective_band(const Cluster& cluster, Bytes size) {
-  if (cluster.gpu_part.empty()) return {0, 0, "ideal machine: exact for its stated rates and latencies, no measurement behind it"};
+  if (cluster.gpu_part.empty())
+    return {0, 0, "ideal machine: exact for its stated rates and latencies, no measurement behind it"};
   for (const SizeBand& b : kSeen)
     if (count(size) >= b.from_bytes)
-      return {b.low_percent, b.high_percent, "widest errors against 14 measured tables of DGX A100 and H100, docs/accuracy.md"};
+      return {b.low_percent, b.high_percent,
+              "widest errors against 14 measured tables of DGX A100 and H100, docs/accuracy.md"};
   return {};
 }
 

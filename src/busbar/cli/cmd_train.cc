@@ -1,9 +1,9 @@
 #include "busbar/cli/cmd_train.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <memory>
-
-#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "busbar/cli/session.h"
@@ -23,7 +23,8 @@ Result<Scenario> scenario_of(const Options& o) {
   const Catalog catalog(o.common.overrides.catalog);
   if (!o.scenario.empty()) return load_scenario(o.scenario, o.flags, o.common.overrides, catalog);
   if (o.flags.cluster.empty() && o.flags.model.empty())
-    return invalid("name a scenario file, or a machine and a model: busbar train --cluster dgx-h100:64 --model llama3-70b --tp 8");
+    return invalid(
+        "name a scenario file, or a machine and a model: busbar train --cluster dgx-h100:64 --model llama3-70b --tp 8");
   return scenario_from_flags(o.flags, o.common.overrides, catalog);
 }
 
@@ -45,7 +46,8 @@ int run(const Options& o) {
   const int status = run->does_not_fit ? 1 : 0;
   const int delivered = deliver(o.common, j, document ? train_document(*run, o.common.typed) : Document{}, status);
   if (run->does_not_fit) std::fprintf(stderr, "busbar: %s\n", run->does_not_fit->text().c_str());
-  if (!o.trace.empty() && !o.common.json) std::fputs(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace).c_str(), stdout);
+  if (!o.trace.empty() && !o.common.json)
+    std::fputs(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace).c_str(), stdout);
   return delivered;
 }
 

@@ -1,10 +1,10 @@
 #include "busbar/cli/flags.h"
 
-#include <algorithm>
-#include <map>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
+#include <algorithm>
+#include <map>
 
 #include "busbar/base/quantity.h"
 
@@ -15,11 +15,15 @@ void add_flag(CLI::App& app, const Flag& flag) {
   CLI::Option* option = std::visit(
       [&](auto* target) -> CLI::Option* {
         using T = std::remove_pointer_t<decltype(target)>;
-        if constexpr (std::is_same_v<T, bool>) return app.add_flag(flag.names, *target, flag.help);
+        if constexpr (std::is_same_v<T, bool>)
+          return app.add_flag(flag.names, *target, flag.help);
         else if constexpr (std::is_same_v<T, std::vector<std::string>>)
-          return app.add_option(flag.names, *target, flag.help)->expected(1)->multi_option_policy(
-              CLI::MultiOptionPolicy::TakeAll)->delimiter('\0');
-        else return app.add_option(flag.names, *target, flag.help);
+          return app.add_option(flag.names, *target, flag.help)
+              ->expected(1)
+              ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+              ->delimiter('\0');
+        else
+          return app.add_option(flag.names, *target, flag.help);
       },
       flag.target);
   option->group(flag.category);
@@ -64,7 +68,8 @@ std::string explain_usage(const std::vector<Command>& commands, const std::vecto
   const auto names = flag_names(command);
   for (std::size_t i = 1; i < args.size(); ++i) {
     const std::string word = args[i].substr(0, args[i].find('='));
-    if (!word.starts_with("--") || word == "--help" || std::find(names.begin(), names.end(), word) != names.end()) continue;
+    if (!word.starts_with("--") || word == "--help" || std::find(names.begin(), names.end(), word) != names.end())
+      continue;
     const std::string guess = nearest(word, names);
     return fmt::format("busbar {}: unknown flag '{}'{}; try busbar {} --help\n", command.name, word,
                        guess.empty() ? "" : "; did you mean '" + guess + "'?", command.name);
@@ -78,8 +83,9 @@ Parsed parse_command_line(const std::vector<Command>& commands, const std::vecto
                           const std::string& version) {
   CLI::App app{"How fast can these GPUs talk, what limits them, and what would change it?", "busbar"};
   app.set_version_flag("--version", version);
-  app.footer("First steps:\n  busbar collective dgx-h100 all_reduce\n  busbar train examples/llama3-70b-512xh100.yaml\n"
-             "busbar COMMAND --help explains every flag. Exit status: 0 done, 1 a clean no, 2 could not do it.");
+  app.footer(
+      "First steps:\n  busbar collective dgx-h100 all_reduce\n  busbar train examples/llama3-70b-512xh100.yaml\n"
+      "busbar COMMAND --help explains every flag. Exit status: 0 done, 1 a clean no, 2 could not do it.");
   app.require_subcommand(0, 1);
   for (const Command& c : commands) add_command(app, c);
   std::vector<std::string> reversed(args.rbegin(), args.rend());

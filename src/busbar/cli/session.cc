@@ -1,14 +1,13 @@
 #include "busbar/cli/session.h"
 
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "busbar/base/quantity.h"
@@ -17,11 +16,13 @@ namespace busbar {
 
 std::vector<Flag> common_flags(CommonOptions& o, bool with_engine) {
   std::vector<Flag> flags{
-      {"--set", "PATH=VALUE", "change one key of the cluster file, e.g. fabric.oversubscription=2", "Machine", &o.overrides.set},
-      {"--degrade", "SELECTOR=FACTOR", "links run at FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed", "Machine",
-       &o.overrides.degrade},
+      {"--set", "PATH=VALUE", "change one key of the cluster file, e.g. fabric.oversubscription=2", "Machine",
+       &o.overrides.set},
+      {"--degrade", "SELECTOR=FACTOR", "links run at FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed",
+       "Machine", &o.overrides.degrade},
       {"--fail", "SELECTOR", "links are gone, e.g. leaf3-spine1; globs allowed", "Machine", &o.overrides.fail},
-      {"--catalog", "DIR", "product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine", &o.overrides.catalog},
+      {"--catalog", "DIR", "product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
+       &o.overrides.catalog},
       {"--json", "", "one JSON object on stdout instead of text", "Output", &o.json},
       {"--html", "FILE", "write a self-contained page too", "Output", &o.html},
       {"--explain", "", "say what relieving each kind of link would buy", "Output", &o.explain},
@@ -85,7 +86,8 @@ int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Do
   } else {
     TextOptions text;
     winsize size{};
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) text.columns = size.ws_col;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+      text.columns = size.ws_col;
     text.colour = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
     for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
       const char* value = std::getenv(name);
@@ -98,7 +100,8 @@ int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Do
   if (!o.html.empty()) {
     std::ofstream file(o.html, std::ios::binary);
     file << render_html(document);
-    if (!file.flush()) return report_error({ErrorCode::kIo, "cannot write the page; does its folder exist?", {o.html, 0, 0, ""}});
+    if (!file.flush())
+      return report_error({ErrorCode::kIo, "cannot write the page; does its folder exist?", {o.html, 0, 0, ""}});
     if (!o.json) std::fputs(fmt::format("\nreport: {}\n", o.html).c_str(), stdout);
   }
   return status;
@@ -106,8 +109,9 @@ int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Do
 
 Status check_floor(Duration predicted, Duration floor, const std::string& what) {
   if (static_cast<double>(predicted.in_ps()) >= static_cast<double>(floor.in_ps()) * (1 - 1e-9)) return {};
-  return invalid(fmt::format("{}: predicted {} is below the physical floor {}; this is a bug of busbar, please report it", what,
-                             format_duration(predicted.in_s()), format_duration(floor.in_s())));
+  return invalid(
+      fmt::format("{}: predicted {} is below the physical floor {}; this is a bug of busbar, please report it", what,
+                  format_duration(predicted.in_s()), format_duration(floor.in_s())));
 }
 
 }  // namespace busbar

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "busbar/base/result.h"
 #include "busbar/cli/flags.h"
@@ -55,6 +54,5 @@ int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Do
 
 /// Refuses a prediction below a physical floor: that is our bug. Tolerance: one part in 1e9 for round-off.
 Status check_floor(Duration predicted, Duration floor, const std::string& what);
-
 
 }  // namespace busbar

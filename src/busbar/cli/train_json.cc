@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "busbar/base/quantity.h"
@@ -19,9 +20,15 @@ namespace {
 
 Json memory_json(const TrainRun& r) {
   const MemoryUse& m = r.memory;
-  return {{"parameters", count(m.parameters)}, {"gradients", count(m.gradients)},     {"optimizer", count(m.optimizer)},
-          {"activations", count(m.activations)}, {"logits", count(m.logits)},         {"workspace", count(m.workspace)},
-          {"total", count(m.total())},         {"capacity", count(r.memory_capacity)}, {"stage", m.stage}};
+  return {{"parameters", count(m.parameters)},
+          {"gradients", count(m.gradients)},
+          {"optimizer", count(m.optimizer)},
+          {"activations", count(m.activations)},
+          {"logits", count(m.logits)},
+          {"workspace", count(m.workspace)},
+          {"total", count(m.total())},
+          {"capacity", count(r.memory_capacity)},
+          {"stage", m.stage}};
 }
 
 Json call_json(const TrainRun& r, const CallUse& u) {
@@ -59,21 +66,23 @@ Json layout_json(const LayoutSpec& l) {
 }  // namespace
 
 Json train_json(const TrainRun& r, const std::string& typed) {
-  Json j{{"schema", "busbar.train/1"},
-         {"cluster", r.cluster.name},
-         {"gpus", r.layout.ranks()},
-         {"model", r.scenario.model.name},
-         {"layout", layout_json(r.layout)},
-         {"engine", r.engine},
-         {"inputs_hash", fmt::format("{:016x}", hash64(typed, hash64(r.kernels.text, hash64(r.scenario.text, hash64(r.cluster.text)))))},
-         {"step_time_s", r.step.step_time.in_s()},
-         {"step_time_ps", r.step.step_time.in_ps()},
-         {"tokens_per_s_per_gpu", r.metrics.tokens_per_s_per_gpu},
-         {"model_tflops_per_gpu", r.metrics.model_tflops_per_gpu},
-         {"model_tflops_per_gpu_full_attention", r.metrics.model_tflops_per_gpu_full_attention},
-         {"mfu", r.metrics.mfu},
-         {"mfu_full_attention", r.metrics.mfu_full_attention},
-         {"mfu_counts", "causal attention, no recomputation, dense bf16 peak"}};
+  Json j{
+      {"schema", "busbar.train/1"},
+      {"cluster", r.cluster.name},
+      {"gpus", r.layout.ranks()},
+      {"model", r.scenario.model.name},
+      {"layout", layout_json(r.layout)},
+      {"engine", r.engine},
+      {"inputs_hash",
+       fmt::format("{:016x}", hash64(typed, hash64(r.kernels.text, hash64(r.scenario.text, hash64(r.cluster.text)))))},
+      {"step_time_s", r.step.step_time.in_s()},
+      {"step_time_ps", r.step.step_time.in_ps()},
+      {"tokens_per_s_per_gpu", r.metrics.tokens_per_s_per_gpu},
+      {"model_tflops_per_gpu", r.metrics.model_tflops_per_gpu},
+      {"model_tflops_per_gpu_full_attention", r.metrics.model_tflops_per_gpu_full_attention},
+      {"mfu", r.metrics.mfu},
+      {"mfu_full_attention", r.metrics.mfu_full_attention},
+      {"mfu_counts", "causal attention, no recomputation, dense bf16 peak"}};
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_s"][name] = d.in_s();
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_ps"][name] = d.in_ps();
   j["compute_slowed_s"] = r.step.slowed.in_s();
@@ -89,8 +98,9 @@ Json train_json(const TrainRun& r, const std::string& typed) {
                    {"per_day_per_percent_of_step", r.cost.usd_per_day_per_percent}};
   j["calls"] = Json::array();
   for (const CallUse& u : r.step.calls) j["calls"].push_back(call_json(r, u));
-  j["bound_by"] = r.step.calls.empty() ? Json{{"link", nullptr}, {"class", nullptr}, {"phase", nullptr}, {"kind", nullptr}}
-                                       : bound_to_json(r.step.calls.front().bound, r.cluster.topology);
+  j["bound_by"] = r.step.calls.empty()
+                      ? Json{{"link", nullptr}, {"class", nullptr}, {"phase", nullptr}, {"kind", nullptr}}
+                      : bound_to_json(r.step.calls.front().bound, r.cluster.topology);
   j["relief"] = Json::array();
   for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
   j["band_percent"] = {r.kernels.band_low_percent, r.kernels.band_high_percent};

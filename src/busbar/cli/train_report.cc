@@ -1,8 +1,8 @@
 #include "busbar/cli/train_report.h"
 
-#include <algorithm>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"
@@ -36,13 +36,15 @@ int colour_of_category(const std::string& category) {
 
 double share_percent(Duration part, Duration whole) { return 100.0 * part.in_s() / whole.in_s(); }
 
-Duration exposed(const Breakdown& b) { return b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep; }
+Duration exposed(const Breakdown& b) {
+  return b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep;
+}
 
 std::string layout_words(const LayoutSpec& l) {
   std::string s = fmt::format("TP {} x PP {}", l.tp, l.pp);
   if (l.vpp > 1) s += fmt::format(" (interleaved, {} chunks a stage)", l.vpp);
-  s += fmt::format(" x DP {}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp, l.zero, l.seq,
-                   l.micro_batch, l.global_batch, name_of(l.precision), name_of(l.recompute));
+  s += fmt::format(" x DP {}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp, l.zero,
+                   l.seq, l.micro_batch, l.global_batch, name_of(l.precision), name_of(l.recompute));
   return s;
 }
 
@@ -51,8 +53,8 @@ std::string call_name(const TrainRun& r, const CallUse& u) {
   const CollectiveCall& c = r.program.calls[index(u.call)];
   std::string purpose = name_of(u.cls);
   for (char& ch : purpose) ch = static_cast<char>(std::toupper(static_cast<unsigned char>(ch)));
-  return fmt::format("{} {} of {} over {} ranks", purpose, name_of(c.op), format_size(static_cast<double>(count(c.bytes))),
-                     c.groups.size());
+  return fmt::format("{} {} of {} over {} ranks", purpose, name_of(c.op),
+                     format_size(static_cast<double>(count(c.bytes))), c.groups.size());
 }
 
 Highlight verdict(const TrainRun& r) {
@@ -65,8 +67,9 @@ Highlight verdict(const TrainRun& r) {
     text += fmt::format(", the pipeline bubble {} %", format_number(share_percent(s.breakdown.bubble, s.step_time)));
   text += ". ";
   if (!s.calls.empty() && s.calls.front().exposed > Duration())
-    text += fmt::format("Most of what is exposed, {}, is {}, bound by {}.", format_duration(s.calls.front().exposed.in_s()),
-                        call_name(r, s.calls.front()), bound_to_text(s.calls.front().bound, r.cluster.topology));
+    text +=
+        fmt::format("Most of what is exposed, {}, is {}, bound by {}.", format_duration(s.calls.front().exposed.in_s()),
+                    call_name(r, s.calls.front()), bound_to_text(s.calls.front().bound, r.cluster.topology));
   return {text};
 }
 
@@ -85,7 +88,8 @@ Facts headline(const TrainRun& r) {
 
 /// "9.48 GB left" or "12.1 GB too much".
 std::string memory_verdict(const TrainRun& r) {
-  const double need = static_cast<double>(count(r.memory.total())), have = static_cast<double>(count(r.memory_capacity));
+  const double need = static_cast<double>(count(r.memory.total())),
+               have = static_cast<double>(count(r.memory_capacity));
   return need > have ? fmt::format("does not fit: {} too much", format_size(need - have))
                      : fmt::format("fits, {} left", format_size(have - need));
 }
@@ -103,18 +107,21 @@ Facts details(const TrainRun& r) {
   add("model", fmt::format("{}, {}e9 parameters", r.scenario.model.name,
                            format_number(static_cast<double>(parameter_count(r.scenario.model)) / 1e9)));
   add("layout", layout_words(r.layout));
-  add("model FLOPs", fmt::format("{} TFLOP/s per GPU with causal attention; counting full attention {} TFLOP/s, MFU {} %",
-                                 format_number(r.metrics.model_tflops_per_gpu),
-                                 format_number(r.metrics.model_tflops_per_gpu_full_attention),
-                                 format_number(100 * r.metrics.mfu_full_attention)));
+  add("model FLOPs",
+      fmt::format("{} TFLOP/s per GPU with causal attention; counting full attention {} TFLOP/s, MFU {} %",
+                  format_number(r.metrics.model_tflops_per_gpu),
+                  format_number(r.metrics.model_tflops_per_gpu_full_attention),
+                  format_number(100 * r.metrics.mfu_full_attention)));
   add("memory", memory_verdict(r));
   if (r.cluster.usd_per_gpu_hour > 0)
-    add("money", fmt::format("${} a day; 1 % of the step costs ${} a day, all exposed communication ${} a day (at ${} per GPU-hour: {})",
-                             format_number(r.cost.usd_per_day, 4), format_number(r.cost.usd_per_day_per_percent),
-                             format_number(r.cost.usd_per_day_per_percent * share_percent(exposed(r.step.breakdown), r.step.step_time)),
-                             format_number(r.cluster.usd_per_gpu_hour), r.cluster.price_source));
-  add("trust", fmt::format("{:+.0f} % to {:+.0f} % of compute time: {}", r.kernels.band_low_percent, r.kernels.band_high_percent,
-                           r.kernels.band_basis));
+    add("money",
+        fmt::format(
+            "${} a day; 1 % of the step costs ${} a day, all exposed communication ${} a day (at ${} per GPU-hour: {})",
+            format_number(r.cost.usd_per_day, 4), format_number(r.cost.usd_per_day_per_percent),
+            format_number(r.cost.usd_per_day_per_percent * share_percent(exposed(r.step.breakdown), r.step.step_time)),
+            format_number(r.cluster.usd_per_gpu_hour), r.cluster.price_source));
+  add("trust", fmt::format("{:+.0f} % to {:+.0f} % of compute time: {}", r.kernels.band_low_percent,
+                           r.kernels.band_high_percent, r.kernels.band_basis));
   return f;
 }
 
@@ -133,8 +140,9 @@ Bars breakdown_bars(const TrainRun& r) {
 }
 
 Paragraph breakdown_note(const TrainRun& r) {
-  return {fmt::format("The parts are those of {} and sum to the step exactly. Compute includes {} that collectives beside it cost.",
-                      r.program.roles[index(r.step.critical_role)].name, format_duration(r.step.slowed.in_s()))};
+  return {fmt::format(
+      "The parts are those of {} and sum to the step exactly. Compute includes {} that collectives beside it cost.",
+      r.program.roles[index(r.step.critical_role)].name, format_duration(r.step.slowed.in_s()))};
 }
 
 Bars memory_bars(const TrainRun& r) {
@@ -143,12 +151,13 @@ Bars memory_bars(const TrainRun& r) {
   bars.title = fmt::format("Memory per GPU at its peak (stage {})", m.stage);
   bars.unit = "GB";
   const auto gb = [](Bytes b) { return static_cast<double>(count(b)) / 1e9; };
-  bars.bars.push_back({"GPU", {{"parameters", gb(m.parameters), colour::kCompute},
-                               {"gradients", gb(m.gradients), colour::kTp},
-                               {"optimizer", gb(m.optimizer), colour::kOptimizer},
-                               {"activations", gb(m.activations), colour::kDp},
-                               {"logits", gb(m.logits), colour::kPp},
-                               {"workspace", gb(m.workspace), colour::kOther}}});
+  bars.bars.push_back({"GPU",
+                       {{"parameters", gb(m.parameters), colour::kCompute},
+                        {"gradients", gb(m.gradients), colour::kTp},
+                        {"optimizer", gb(m.optimizer), colour::kOptimizer},
+                        {"activations", gb(m.activations), colour::kDp},
+                        {"logits", gb(m.logits), colour::kPp},
+                        {"workspace", gb(m.workspace), colour::kOther}}});
   bars.mark = gb(r.memory_capacity);
   bars.mark_name = "capacity";
   return bars;
@@ -183,24 +192,28 @@ Table calls_table(const TrainRun& r, std::size_t most) {
   const std::vector<CallRow> rows = call_rows(r);
   Table t;
   t.title = "Communication, most exposed first";
-  t.columns = {{"call", Align::kLeft}, {"algorithm", Align::kLeft}, {"times"}, {"mean (us)"}, {"alone (us)"}, {"exposed (s)"},
-               {"bound by", Align::kLeft}};
+  t.columns = {{"call", Align::kLeft}, {"algorithm", Align::kLeft}, {"times"}, {"mean (us)"}, {"alone (us)"},
+               {"exposed (s)"},        {"bound by", Align::kLeft}};
   for (const CallRow& row : rows) {
     if (t.rows.size() == most) break;
     t.rows.push_back({row.name, row.algorithm, std::to_string(row.times), format_number(row.mean_us(row.total)),
-                      format_number(row.mean_us(row.alone)), format_number(row.exposed.in_s()), bound_in_short(row.bound, r.cluster.topology)});
+                      format_number(row.mean_us(row.alone)), format_number(row.exposed.in_s()),
+                      bound_in_short(row.bound, r.cluster.topology)});
   }
-  if (rows.size() > most) t.note = fmt::format("{} more kinds of calls: --html and --json have them.", rows.size() - most);
+  if (rows.size() > most)
+    t.note = fmt::format("{} more kinds of calls: --html and --json have them.", rows.size() - most);
   return t;
 }
 
 Table level_table(const Topology& topology) {
   Table t;
   t.title = "Levels a byte crosses, per GPU and direction";
-  t.columns = {{"level", Align::kLeft}, {"wire (GB/s)"}, {"payload (GB/s)"}, {"latency (ns)"}, {"counted", Align::kLeft}};
+  t.columns = {
+      {"level", Align::kLeft}, {"wire (GB/s)"}, {"payload (GB/s)"}, {"latency (ns)"}, {"counted", Align::kLeft}};
   for (const Level& l : machine_levels(topology))
     t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
-                      l.latency > Duration() ? format_number(static_cast<double>(l.latency.in_ps()) / 1e3) : "-", l.note});
+                      l.latency > Duration() ? format_number(static_cast<double>(l.latency.in_ps()) / 1e3) : "-",
+                      l.note});
   t.note = "1 GB/s = 1e9 bytes per second per direction. The engines use payload, floors use wire.";
   return t;
 }
@@ -215,14 +228,17 @@ TimelineView timeline_view(const TrainRun& r, std::string title, double from_s, 
   for (const Span& s : tl.spans) {
     const double start = s.start.since_start().in_s(), length = s.duration.in_s();
     if (start + length <= from_s || start >= to_s || length <= 0) continue;
-    std::string text = fmt::format("{}: {} from {} s", tl.strings[s.label], format_duration(length), format_number(start, 5));
+    std::string text =
+        fmt::format("{}: {} from {} s", tl.strings[s.label], format_duration(length), format_number(start, 5));
     if (s.bound_by < tl.strings.size()) text += ", bound by " + tl.strings[s.bound_by];
-    v.rows[index(s.track)].spans.push_back({start, length, colour_of_category(tl.strings[s.category]), std::move(text)});
+    v.rows[index(s.track)].spans.push_back(
+        {start, length, colour_of_category(tl.strings[s.category]), std::move(text)});
   }
   std::erase_if(v.rows, [](const TimelineRow& row) { return row.spans.empty(); });
   for (const Part& p : kParts) {
     const auto used = [&](const TimelineSpan& span) { return span.colour == p.colour; };
-    if (std::any_of(v.rows.begin(), v.rows.end(), [&](const TimelineRow& row) { return std::any_of(row.spans.begin(), row.spans.end(), used); }))
+    if (std::any_of(v.rows.begin(), v.rows.end(),
+                    [&](const TimelineRow& row) { return std::any_of(row.spans.begin(), row.spans.end(), used); }))
       v.legend.emplace_back(std::string_view(p.words).starts_with("exposed ") ? p.words + 8 : p.words, p.colour);
   }
   return v;

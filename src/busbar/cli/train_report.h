@@ -1,9 +1,8 @@
 // A predicted step as JSON and as a document.
 #pragma once
 
-#include <string>
-
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"

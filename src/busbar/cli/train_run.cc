@@ -1,8 +1,8 @@
 #include "busbar/cli/train_run.h"
 
-#include <algorithm>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "busbar/choice/fastest.h"
 #include "busbar/cli/session.h"
@@ -55,7 +55,8 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
     out.push_back({fmt::format("+10 % rate of {}", g.name),
                    std::max(0.0, 100 * (1 - static_cast<double>(changed.step_time.in_ps()) / before))});
   }
-  std::stable_sort(out.begin(), out.end(), [](const Relief& a, const Relief& b) { return a.gain_percent > b.gain_percent; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Relief& a, const Relief& b) { return a.gain_percent > b.gain_percent; });
   return out;
 }
 

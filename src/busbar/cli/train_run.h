@@ -19,7 +19,7 @@ struct TrainRun {
   Cluster cluster;
   LayoutSpec layout;  ///< resolved
   KernelTable kernels;
-  Program program;    ///< algorithms resolved
+  Program program;  ///< algorithms resolved
   StepResult step;
   MemoryUse memory;
   Bytes memory_capacity{0};

@@ -11,7 +11,7 @@ struct ProtocolModel {
   Duration step_scale_up;  ///< per send that stays on NVLink, xGMI, ...
   Duration step_server;    ///< per send over PCIe or between sockets
   Duration step_network;   ///< per send that crosses a NIC
-  Bytes chunk{0};          ///< piece size that pipelines trees, chains and hierarchies when the call does not say; 0: one piece
+  Bytes chunk{0};  ///< piece size that pipelines trees, chains and hierarchies when the call does not say; 0: one piece
 };
 
 }  // namespace busbar

@@ -14,13 +14,31 @@ enum class LinkId : std::uint32_t {};  ///< A directed link; `reverse(l)` is the
 enum class LinkClassId : std::uint16_t {};
 
 enum class DeviceKind : std::uint8_t {
-  kGpu, kCpu, kNuma, kPcieSwitch, kNic, kNvme, kNvSwitch, kLeaf, kSpine, kCore, kOcs, kSwitch
+  kGpu,
+  kCpu,
+  kNuma,
+  kPcieSwitch,
+  kNic,
+  kNvme,
+  kNvSwitch,
+  kLeaf,
+  kSpine,
+  kCore,
+  kOcs,
+  kSwitch
 };
 
 enum class LinkKind : std::uint8_t {
-  kNvlink, kXgmi, kIci, kC2c,     // scale-up
-  kPcie, kSocket, kHost,          // inside a server: PCIe, socket to socket, NUMA node to its CPU
-  kInfiniband, kEthernet, kIdeal  // fabric; kIdeal belongs to no product
+  kNvlink,
+  kXgmi,
+  kIci,
+  kC2c,  // scale-up
+  kPcie,
+  kSocket,
+  kHost,  // inside a server: PCIe, socket to socket, NUMA node to its CPU
+  kInfiniband,
+  kEthernet,
+  kIdeal  // fabric; kIdeal belongs to no product
 };
 
 const char* name_of(DeviceKind kind);  ///< "gpu", "nvswitch", ... the word used in device names

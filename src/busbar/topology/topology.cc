@@ -1,8 +1,8 @@
 #include "busbar/topology/topology.h"
 
-#include <charconv>
-
 #include <fmt/core.h>
+
+#include <charconv>
 
 namespace busbar {
 
@@ -19,7 +19,8 @@ std::string Topology::name(DeviceId d) const {
   const BlockId b = block_of(d);
   if (b == kNone<BlockId>) return fabric_names_[fabric_index_.at(index(d))];
   const Block& block = blocks_[index(b)];
-  return fmt::format("node{}.{}", index(b), templates_[block.template_index].devices[index(d) - block.first_device].name);
+  return fmt::format("node{}.{}", index(b),
+                     templates_[block.template_index].devices[index(d) - block.first_device].name);
 }
 
 std::string Topology::name(LinkId l) const { return name(from(l)) + "->" + name(to(l)); }

@@ -29,17 +29,17 @@ enum class ShapeId : std::uint32_t {};
 /// What devices of one product have in common.
 struct DeviceClass {
   DeviceKind kind = DeviceKind::kGpu;
-  std::string part;              ///< catalogue name: "h100-sxm"
-  Bytes memory{0};               ///< HBM of a GPU, else 0
+  std::string part;  ///< catalogue name: "h100-sxm"
+  Bytes memory{0};   ///< HBM of a GPU, else 0
   BytesPerSecond memory_rate{0};
-  bool reduces = false;          ///< a switch that can add up payloads (NVLS, SHARP)
+  bool reduces = false;  ///< a switch that can add up payloads (NVLS, SHARP)
   bool operator==(const DeviceClass&) const = default;
 };
 
 /// One device of a node template, numbered by its place in NodeTemplate::devices.
 struct TemplateDevice {
   DeviceClass device_class;
-  std::string name;     ///< local name, unique in the template: "gpu3", "nvswitch0", "nic7"
+  std::string name;  ///< local name, unique in the template: "gpu3", "nvswitch0", "nic7"
   std::int16_t numa = -1;
 };
 struct TemplateLink {
@@ -67,10 +67,10 @@ class Topology {
 
   DeviceKind kind(DeviceId d) const { return device_class(d).kind; }
   const DeviceClass& device_class(DeviceId d) const { return device_classes_[device_class_[index(d)]]; }
-  BlockId block_of(DeviceId d) const;  ///< kNone<BlockId> for fabric switches
-  std::int16_t numa(DeviceId d) const; ///< NUMA node inside its block, -1 unknown
-  std::string name(DeviceId d) const;  ///< "node5.gpu3", "leaf12"
-  std::string name(LinkId l) const;    ///< "node5.gpu3->node5.nvswitch0"
+  BlockId block_of(DeviceId d) const;   ///< kNone<BlockId> for fabric switches
+  std::int16_t numa(DeviceId d) const;  ///< NUMA node inside its block, -1 unknown
+  std::string name(DeviceId d) const;   ///< "node5.gpu3", "leaf12"
+  std::string name(LinkId l) const;     ///< "node5.gpu3->node5.nvswitch0"
   /// The device of that name; Error kNotFound with the nearest names.
   Result<DeviceId> find(std::string_view name) const;
 
@@ -85,7 +85,9 @@ class Topology {
   /// Live links that leave `d`, by ascending LinkId.
   std::span<const LinkId> out_links(DeviceId d) const { return out_.row(index(d)); }
 
-  std::span<const DeviceId> gpus() const { return gpus_; }  ///< in global GPU order: rank r runs on gpus()[r] by default
+  std::span<const DeviceId> gpus() const {
+    return gpus_;
+  }  ///< in global GPU order: rank r runs on gpus()[r] by default
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const NodeTemplate> templates() const { return templates_; }
   std::span<const DeviceId> fabric_switches() const { return fabric_; }  ///< devices outside every block
@@ -104,7 +106,7 @@ class Topology {
   std::vector<NodeTemplate> templates_;
   std::vector<DeviceId> gpus_;
   std::vector<DeviceId> fabric_;
-  std::vector<std::string> fabric_names_;    ///< per fabric_ entry
+  std::vector<std::string> fabric_names_;                          ///< per fabric_ entry
   std::unordered_map<std::uint32_t, std::uint32_t> fabric_index_;  ///< device -> entry of fabric_; only looked up
 };
 
