@@ -7,6 +7,7 @@
 
 #include "busbar/spec/cluster_document.h"
 #include "busbar/spec/fabric_file.h"
+#include "busbar/spec/node_base.h"
 #include "busbar/spec/node_file.h"
 #include "busbar/topology/connectivity.h"
 #include "busbar/topology/selector.h"
@@ -212,17 +213,20 @@ Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides) 
   Cluster out;
   out.name = name;
   BUSBAR_ASSIGN(const ClusterKeys keys, read_keys(root, out.name));
-  BUSBAR_ASSIGN(const YamlNode node_map, reading.resolve(keys.node, "nodes"));
+  BUSBAR_ASSIGN(const YamlNode node_map, resolve_node(keys.node, reading));
   BUSBAR_ASSIGN(NodeFile node, read_node(node_map, reading));
   BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(keys.faults, overrides));
   out.gpu_part = node.gpu_part;
+  out.gpudirect = node.gpudirect;
+  out.p2p = node.p2p;
   out.seed = static_cast<std::uint64_t>(keys.seed);
   if (keys.routing) {
     BUSBAR_ASSIGN(out.routing, as_enum(*keys.routing, RoutingPolicy::kAdaptive, &name_of_policy, "routing policy"));
   }
   BUSBAR_ASSIGN(out.topology, build(keys, node, faults, reading, root, out.fabric));
   if (const auto protocol = keys.protocol ? keys.protocol : node.protocol) {
-    BUSBAR_ASSIGN(out.protocol, read_protocol(*protocol, reading));
+    BUSBAR_ASSIGN(const YamlNode map, reading.resolve(*protocol, "protocols"));
+    BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading));
   }
   if (const auto price = keys.price ? keys.price : node.price) BUSBAR_RETURN_IF_ERROR(read_price(*price, reading, out));
   if (const Status connected = check_connected(out.topology); !connected.ok()) {

@@ -36,6 +36,8 @@ struct Cluster {
   ProtocolModel protocol;
   FabricSummary fabric;
   std::string gpu_part;          ///< catalogue name of the GPU, "" for ideal machines
+  bool gpudirect = true;         ///< NICs reach GPU memory; else payloads bounce in host memory
+  bool p2p = true;               ///< GPUs reach each other over PCIe; else through host memory
   double usd_per_gpu_hour = 0;   ///< 0: unknown
   std::string price_source;
   std::vector<std::string> sources;  ///< one line per figure that matters: what, value, source

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <filesystem>
 
+#include "busbar/spec/node_base.h"
+
 namespace busbar {
 namespace {
 
@@ -42,7 +44,8 @@ Result<YamlDocument> preset(std::string_view name, Reading& reading) {
 Status expand(YamlDocument& document, const std::optional<YamlNode>& value, std::string_view path,
               std::string_view folder, Reading& reading) {
   if (!value || value->kind() != YamlNode::Kind::kScalar || value->scalar() == "none") return {};
-  BUSBAR_ASSIGN(const YamlNode file, reading.resolve(*value, folder));
+  BUSBAR_ASSIGN(const YamlNode file,
+                folder == "nodes" ? resolve_node(*value, reading) : reading.resolve(*value, folder));
   return document.replace(path, file);
 }
 
@@ -51,9 +54,24 @@ Status inherit(YamlDocument& document, std::string_view key, Reading& reading) {
   const YamlNode root = document.root();
   const auto node = root.find("node");
   if (root.find(key) || !node) return {};
-  BUSBAR_ASSIGN(const YamlNode map, reading.resolve(*node, "nodes"));
+  BUSBAR_ASSIGN(const YamlNode map, resolve_node(*node, reading));
   const auto value = map.find(key);
   return value ? document.replace(key, *value) : Status();
+}
+
+/// A key inside `devices` or `links` needs the whole node; a parameter or a default only needs a map to stand in.
+Status prepare_node(YamlDocument& document, std::string_view rest, Reading& reading) {
+  const auto node = document.root().find("node");
+  if (!node) return {};
+  if (rest.starts_with(".devices") || rest.starts_with(".links")) {
+    if (node->kind() == YamlNode::Kind::kMap && !node->find("base")) return {};
+    BUSBAR_ASSIGN(const YamlNode whole, resolve_node(*node, reading));
+    return document.replace("node", whole);
+  }
+  if (node->kind() != YamlNode::Kind::kScalar) return {};
+  BUSBAR_ASSIGN(const YamlDocument map,
+                YamlDocument::parse(fmt::format("base: \"{}\"\n", node->scalar()), node->where().file));
+  return document.replace("node", map.root());
 }
 
 /// Makes the way of `path` walkable.
@@ -61,9 +79,12 @@ Status prepare(YamlDocument& document, std::string_view path, Reading& reading) 
   const std::size_t end = path.find_first_of(".[");
   if (end == std::string_view::npos) return {};
   const std::string_view first = path.substr(0, end), rest = path.substr(end);
-  if (first == "node") return expand(document, document.root().find("node"), "node", "nodes", reading);
+  if (first == "node") return prepare_node(document, rest, reading);
   if (first != "fabric" && first != "protocol" && first != "price") return {};
   BUSBAR_RETURN_IF_ERROR(inherit(document, first, reading));
+  if (first == "protocol") {
+    return expand(document, document.root().find("protocol"), "protocol", "protocols", reading);
+  }
   if (first != "fabric") return {};
   BUSBAR_RETURN_IF_ERROR(expand(document, document.root().find("fabric"), "fabric", "fabrics", reading));
   if (!rest.starts_with(".network.")) return {};

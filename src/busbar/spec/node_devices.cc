@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "busbar/spec/node_number.h"
+
 namespace busbar {
 namespace {
 
@@ -14,6 +16,8 @@ struct DeviceGroup {
   DeviceClass device_class;
   std::vector<std::int16_t> numa;  ///< one for all, or one each
   bool cabled = true;
+  bool none = false;               ///< `count: 0`
+  std::uint32_t lane_budget = 0;   ///< PCIe lanes; 0: not stated
 };
 
 /// Local names are words: dots, dashes and globs belong to selectors, a digit at the end to the number.
@@ -56,6 +60,17 @@ Status read_numa(const YamlNode& node, std::uint32_t count, std::vector<std::int
     out.push_back(static_cast<std::int16_t>(number));
     return {};
   };
+  if (node.kind() == YamlNode::Kind::kScalar && node.scalar().starts_with('#')) {
+    std::string_view rest = std::string_view(node.scalar()).substr(1);
+    if (count == 0) return {};
+    BUSBAR_ASSIGN(const NumberRule rule, take_rule(rest, node));
+    if (!rest.empty()) return node.error(fmt::format("'{}' is not a rule; write #/4 or #*2/8", node.scalar()));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (rule(i) > kMaxNuma) return node.error(fmt::format("NUMA node {} is above {}", rule(i), kMaxNuma));
+      out.push_back(static_cast<std::int16_t>(rule(i)));
+    }
+    return {};
+  }
   if (node.kind() != YamlNode::Kind::kSequence) return add(node);
   for (std::size_t i = 0; i < node.size(); ++i) BUSBAR_RETURN_IF_ERROR(add(node.item(i)));
   if (out.size() != std::max(count, 1u)) {
@@ -71,16 +86,21 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   accept_provenance(r);
   r.required("name", &YamlNode::as_string, group.name);
   const auto count = r.optional("count"), part = r.optional("part"), numa = r.optional("numa");
-  const auto memory = r.optional("memory"), rate = r.optional("memory_rate");
+  const auto memory = r.optional("memory"), rate = r.optional("memory_rate"), lanes = r.optional("pcie_lanes");
   r.optional("kind");
   r.optional("cabled", &YamlNode::as_bool, group.cabled);
   r.optional("reduces", &YamlNode::as_bool, group.device_class.reduces);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (count) {
-    BUSBAR_ASSIGN(const std::int64_t n, count->as_int(1, static_cast<std::int64_t>(kMaxDevices)));
+    BUSBAR_ASSIGN(const std::int64_t n, as_count(*count, 0, static_cast<std::int64_t>(kMaxDevices)));
     group.count = static_cast<std::uint32_t>(n);
+    group.none = n == 0;
   }
-  BUSBAR_RETURN_IF_ERROR(check_name(*map.find("name"), group.name, group.count > 0));
+  if (lanes) {
+    BUSBAR_ASSIGN(const std::int64_t n, lanes->as_int(1, 1024));
+    group.lane_budget = static_cast<std::uint32_t>(n);
+  }
+  BUSBAR_RETURN_IF_ERROR(check_name(*map.find("name"), group.name, count.has_value()));
   BUSBAR_ASSIGN(group.device_class.kind, kind_of(map, group.name));
   if (part) {
     BUSBAR_ASSIGN(group.device_class.part, part->as_string());
@@ -93,7 +113,7 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   if (rate) {
     BUSBAR_ASSIGN(group.device_class.memory_rate, rate->as_rate());
   }
-  if (numa) BUSBAR_RETURN_IF_ERROR(read_numa(*numa, group.count, group.numa));
+  if (numa && !group.none) BUSBAR_RETURN_IF_ERROR(read_numa(*numa, group.count, group.numa));
   return group;
 }
 
@@ -124,6 +144,7 @@ void append(const DeviceGroup& group, NodeFile& out) {
     const auto place = static_cast<std::uint32_t>(out.node.devices.size());
     if (device.device_class.kind == DeviceKind::kNic && group.cabled) out.nics.push_back(place);
     if (device.device_class.kind == DeviceKind::kGpu) ++out.gpus;
+    if (group.lane_budget > 0) out.lane_budgets.emplace_back(place, group.lane_budget);
     out.node.devices.push_back(std::move(device));
   }
   if (group.device_class.kind == DeviceKind::kGpu && out.gpu_part.empty()) out.gpu_part = group.device_class.part;
@@ -143,6 +164,10 @@ Status read_devices(const YamlNode& devices, Reading& reading, NodeFile& out) {
       if (!collide(group, other)) continue;
       return devices.item(i).error(fmt::format("two devices would be called '{}{}'; names are unique in a node",
                                                group.name, group.count > 0 && other.count > 0 ? "0" : ""));
+    }
+    if (group.none) {
+      out.absent.push_back(group.name);
+      continue;
     }
     append(group, out);
     groups.push_back(std::move(group));

@@ -1,8 +1,29 @@
 #include "busbar/spec/node_file.h"
 
+#include <fmt/core.h>
+
 #include "busbar/spec/node_devices.h"
 
 namespace busbar {
+namespace {
+
+/// No CPU or switch may have more PCIe lanes in use than it has.
+Status check_lanes(const YamlNode& links, const NodeFile& out) {
+  for (const auto& [place, budget] : out.lane_budgets) {
+    std::uint32_t used = 0;
+    for (const TemplateLink& l : out.node.links) {
+      if (l.link_class.kind == LinkKind::kPcie && (l.a == place || l.b == place)) used += l.link_class.lanes;
+    }
+    if (used <= budget) continue;
+    return links.error(fmt::format(
+        "{} has {} PCIe lanes, and the links use {} of it: {} slots of x16 fit; use fewer or narrower links, another "
+        "CPU, or a PCIe switch",
+        out.node.devices[place].name, budget, used, budget / 16));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<NodeFile> read_node(const YamlNode& map, Reading& reading) {
   NodeFile out;
@@ -13,12 +34,19 @@ Result<NodeFile> read_node(const YamlNode& map, Reading& reading) {
   out.fabric = r.optional("fabric");
   out.protocol = r.optional("protocol");
   out.price = r.optional("price");
+  r.optional("parameters");
+  r.optional("power");
+  r.optional("gpudirect", &YamlNode::as_bool, out.gpudirect);
+  r.optional("p2p", &YamlNode::as_bool, out.p2p);
   const YamlNode devices = r.required("devices");
   const auto links = r.optional("links");
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_RETURN_IF_ERROR(read_devices(devices, reading, out));
   if (out.gpus == 0) return devices.error("there is no GPU among the devices; add {name: gpu, count: 8}");
-  if (links) BUSBAR_RETURN_IF_ERROR(read_links(*links, reading, out));
+  if (links) {
+    BUSBAR_RETURN_IF_ERROR(read_links(*links, reading, out));
+    BUSBAR_RETURN_IF_ERROR(check_lanes(*links, out));
+  }
   return out;
 }
 

@@ -1,0 +1,25 @@
+// Small sums over the numbers of devices, as node files write them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "busbar/base/yaml.h"
+
+namespace busbar {
+
+/// "8", "4x4x4", "4x4x4/4", "6/4": a product of whole numbers, then at most one divisor, rounded up.
+Result<std::int64_t> as_count(const YamlNode& node, std::int64_t low, std::int64_t high);
+
+/// "4x4x4" as its factors.
+Result<std::vector<std::uint32_t>> as_shape(const YamlNode& node);
+
+/// What `#` stands for after "*A" and "/B": floor(number x A / B).
+struct NumberRule {
+  std::uint32_t times = 1, over = 1;
+  std::uint64_t operator()(std::uint64_t number) const { return number * times / over; }
+};
+/// Reads "*A/B", either part left out, at the front of `text` and removes it. Error: `at` is its place.
+Result<NumberRule> take_rule(std::string_view& text, const YamlNode& at);
+
+}  // namespace busbar
