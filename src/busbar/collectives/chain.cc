@@ -7,6 +7,10 @@ namespace {
 
 /// `second` hands on exactly what `first` has left at its owners.
 bool continues(const Phase& first, const Phase& second) {
+  if (is_stepwise(first.pattern) && is_stepwise(second.pattern))
+    return coupling_of(first.pattern) == Coupling::kChain && coupling_of(second.pattern) == Coupling::kChain &&
+           first.channel == second.channel && first.family == second.family &&
+           (!uses_hub(first.pattern) || first.hub == second.hub);
   return first.pattern == Pattern::kRingReduceScatter && second.pattern == Pattern::kRingAllGather &&
          first.channel == second.channel && first.family == second.family && first.chunk_base == second.chunk_base &&
          first.span == second.span;
@@ -17,10 +21,10 @@ bool continues(const Phase& first, const Phase& second) {
 std::vector<PhaseRun> phase_runs(const Schedule& schedule) {
   std::vector<PhaseRun> runs;
   const auto n = static_cast<std::uint32_t>(schedule.phases.size());
-  for (std::uint32_t i = 0; i < n;) {
-    const bool pair = i + 1 < n && continues(schedule.phases[i], schedule.phases[i + 1]);
-    runs.push_back({i, i + (pair ? 2 : 1)});
-    i = runs.back().end;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const bool joins = !runs.empty() && continues(schedule.phases[i - 1], schedule.phases[i]);
+    if (joins) runs.back().end = i + 1;
+    else runs.push_back({i, i + 1});
   }
   return runs;
 }

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "busbar/collectives/ring_path.h"
+#include "busbar/collectives/edges.h"
 #include "busbar/collectives/schedule.h"
+#include "busbar/collectives/sends.h"
 #include "busbar/collectives/tree_shape.h"
 
 namespace busbar {
@@ -26,8 +28,19 @@ struct PhaseRun {
 };
 
 /// Runs in order: a ring's reduce-scatter and the all-gather of the same pieces that follows it are one run of 2(n-1)
-/// rounds without a barrier; every other phase is a run of its own.
+/// rounds without a barrier; stepwise phases (sends.h) of kind kChain over the same members that follow each other are
+/// one run; every other phase is a run of its own. Phases of one run may cross different edges: for_each_run_edge.
 std::vector<PhaseRun> phase_runs(const Schedule& schedule);
+
+/// for_each_edge over all phases of the run: an edge that several phases use is seen once in a ring, else once in each.
+template <class F>
+void for_each_run_edge(const Schedule& schedule, PhaseRun run, std::uint32_t group, F&& f) {
+  const bool ring = !is_stepwise(schedule.phases[run.begin].pattern);
+  const std::uint64_t times = ring ? run.end - run.begin : 1;
+  for (std::uint32_t i = run.begin; i < (ring ? run.begin + 1 : run.end); ++i)
+    for_each_edge(schedule, schedule.phases[i], group,
+                  [&](std::uint32_t from, std::uint32_t to, std::uint64_t chunks) { f(from, to, chunks * times); });
+}
 
 /// Rounds of all phases of the run together (longest chain counted in sends).
 std::uint32_t run_rounds(const Schedule& schedule, PhaseRun run);
@@ -35,7 +48,8 @@ std::uint32_t run_rounds(const Schedule& schedule, PhaseRun run);
 /// Work space of longest_chain, reused between calls.
 struct ChainScratch {
   RingPath ring;
-  std::vector<double> ready_ps;  ///< per tree node
+  std::vector<double> ready_ps;  ///< per tree node or position
+  std::vector<double> next_ps;   ///< per position, after the round in hand
 };
 
 namespace chain_internal {
@@ -64,17 +78,47 @@ double tree_chain(const Phase& phase, std::uint32_t n, At&& actor_at, F&& cost, 
   return last;
 }
 
+/// Stepwise phases: a position sends when all it received and sent in earlier rounds is through; what it sends in one
+/// round leaves side by side.
+template <class F>
+double stepwise_chain(const Schedule& s, PhaseRun run, std::uint32_t n, std::uint32_t group, F&& cost,
+                      ChainScratch& scratch) {
+  const GroupFamily& family = s.families[s.phases[run.begin].family];
+  scratch.ready_ps.assign(n + 1, 0.0);
+  scratch.next_ps.assign(n + 1, 0.0);
+  double last = 0.0;
+  for (std::uint32_t i = run.begin; i < run.end; ++i) {
+    const Phase& ph = s.phases[i];
+    for (std::uint32_t r = 0; r < stepwise_rounds(ph.pattern, n); ++r) {
+      for_each_send(ph, n, r, [&](const Send& send) {
+        const SendCost c = cost(actor_of(ph, family, n, group, send.src), actor_of(ph, family, n, group, send.dst));
+        const double spans = static_cast<double>(chunks_of(s, ph, n, send)) / s.phases[run.begin].span;
+        const double left = scratch.ready_ps[send.src] + c.transfer_ps * spans;
+        double& sent = scratch.next_ps[send.src];
+        double& there = scratch.next_ps[send.dst];
+        sent = std::max(sent, left);
+        there = std::max(there, left + c.latency_ps);
+        last = std::max(last, left + c.latency_ps);
+      });
+      scratch.ready_ps = scratch.next_ps;
+    }
+  }
+  return last;
+}
+
 }  // namespace chain_internal
 
 /// Time in ps from the start of the run in `group` to its last arrival when nothing else uses the edges.
-/// `cost(source actor, destination actor)` is a SendCost: of ONE piece, that is `span` chunks, over that edge.
-/// Cost: O(size) calls of `cost` and O(size) work (rings with many different transfer times: see ring_path.h).
+/// `cost(source actor, destination actor)` is a SendCost: of ONE piece of the run's first phase, that is its `span`
+/// chunks, over that edge.
+/// Cost: O(size) calls of `cost` and O(size) work (rings with many different transfer times: see ring_path.h); for
+/// stepwise phases O(edges), which for kFree ones is size^2: their time is that of the slowest edge.
 template <class F>
 double longest_chain(const Schedule& schedule, PhaseRun run, std::uint32_t group, F&& cost, ChainScratch& scratch) {
   const Phase& phase = schedule.phases[run.begin];
   const GroupFamily& family = schedule.families[phase.family];
   const std::uint32_t n = family.size();
-  if (n <= 1) return 0.0;
+  if (n <= 1 && !uses_hub(phase.pattern)) return 0.0;
   const auto actor_at = [&](std::uint32_t position) { return family.actor(group, family.member_at(position)); };
   switch (phase.pattern) {
     case Pattern::kRingReduceScatter:
@@ -104,8 +148,8 @@ double longest_chain(const Schedule& schedule, PhaseRun run, std::uint32_t group
     }
     case Pattern::kTreeReduce:
     case Pattern::kTreeBroadcast: return chain_internal::tree_chain(phase, n, actor_at, cost, scratch.ready_ps);
+    default: return chain_internal::stepwise_chain(schedule, run, n, group, cost, scratch);
   }
-  return 0.0;
 }
 
 }  // namespace busbar

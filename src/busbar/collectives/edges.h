@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "busbar/collectives/schedule.h"
+#include "busbar/collectives/sends.h"
 #include "busbar/collectives/tree_shape.h"
 
 namespace busbar {
@@ -15,12 +16,15 @@ inline std::uint64_t ring_edge_chunks(const Phase& phase, std::uint32_t size) {
 
 /// Calls f(source actor, destination actor, chunks) once for each directed edge of `group` that `phase` uses, `chunks`
 /// being all that cross it in the phase (std::uint64_t).
-/// Cost: O(size), no allocation. Order: by position of the source (rings, chains), by node (trees).
+/// Stepwise patterns have edges between members and reducers too, and each actor may have several.
+/// Cost: O(edges), no allocation: O(size) for rings, chains and trees, O(size log size) for halving, Bruck and PAT,
+/// size^2 for direct and pairwise phases: ask chunks_per_pair first.
+/// Order: by position of the source (rings, chains), by node (trees), by round and send (stepwise).
 template <class F>
 void for_each_edge(const Schedule& schedule, const Phase& phase, std::uint32_t group, F&& f) {
   const GroupFamily& family = schedule.families[phase.family];
   const std::uint32_t n = family.size();
-  if (n <= 1) return;
+  if (n <= 1 && !uses_hub(phase.pattern)) return;
   const auto actor_at = [&](std::uint32_t position) { return family.actor(group, family.member_at(position)); };
   switch (phase.pattern) {
     case Pattern::kRingReduceScatter:
@@ -55,6 +59,12 @@ void for_each_edge(const Schedule& schedule, const Phase& phase, std::uint32_t g
         else f(parent, child, std::uint64_t{phase.span});
       }
       return;
+    default:
+      for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n); ++r)
+        for_each_send(phase, n, r, [&](const Send& s) {
+          f(actor_of(phase, family, n, group, s.src), actor_of(phase, family, n, group, s.dst),
+            chunks_of(schedule, phase, n, s));
+        });
   }
 }
 

@@ -5,7 +5,29 @@ namespace busbar {
 std::uint32_t rounds(const Schedule& schedule, const Phase& phase) {
   const std::uint32_t n = schedule.families[phase.family].size();
   const bool tree = phase.pattern == Pattern::kTreeReduce || phase.pattern == Pattern::kTreeBroadcast;
+  if (is_stepwise(phase.pattern)) return n <= 1 && !uses_hub(phase.pattern) ? 0 : stepwise_rounds(phase.pattern, n);
   return tree ? tree_height(n) : n - 1;
 }
+
+namespace moves_internal {
+
+ChunkRange chunks_of_piece(const Schedule& s, const Phase& phase, std::uint32_t n, std::uint32_t piece) {
+  const GroupFamily& family = s.families[phase.family];
+  switch (phase.pattern) {
+    case Pattern::kBruckAllToAll:
+    case Pattern::kPairwiseAllToAll:
+    case Pattern::kDirectAllToAll: {
+      const std::uint32_t from = family.member_at(piece / n), to = family.member_at(piece % n);
+      return {s.pairs.first(n, from, to) * phase.span, s.pairs.count(n, from, to) * phase.span};
+    }
+    case Pattern::kHubReduce:
+    case Pattern::kHubMulticast:
+    case Pattern::kHubUp:
+    case Pattern::kHubDown: return {0, phase.span};
+    default: return {family.member_at(piece) * phase.span, phase.span};
+  }
+}
+
+}  // namespace moves_internal
 
 }  // namespace busbar

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
+#include "busbar/collectives/pieces.h"
 #include "busbar/collectives/schedule.h"
+#include "busbar/collectives/sends.h"
 #include "busbar/collectives/tree_shape.h"
 
 namespace busbar {
@@ -21,7 +23,7 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
-/// Rounds of one phase: n-1 around a ring or along a chain, ceil(log2 n) in a tree.
+/// Rounds of one phase: n-1 around a ring or along a chain, ceil(log2 n) in a tree, else stepwise_rounds (sends.h).
 std::uint32_t rounds(const Schedule& schedule, const Phase& phase);
 
 namespace moves_internal {
@@ -67,16 +69,45 @@ void tree_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint
   }
 }
 
+/// First chunk of a piece of a group and how many it has. All-to-alls number pieces by position, chunks by member.
+struct ChunkRange {
+  std::uint32_t first, count;
+};
+ChunkRange chunks_of_piece(const Schedule& schedule, const Phase& phase, std::uint32_t n, std::uint32_t piece);
+
+/// Pieces that follow each other in the same buffers are one move.
+template <class F>
+void stepwise_round(const Schedule& s, const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint32_t group,
+                    std::uint32_t base, F&& f) {
+  const GroupFamily& family = s.families[ph.family];
+  for_each_send(ph, n, round, [&](const Send& send) {
+    const std::uint32_t src = actor_of(ph, family, n, group, send.src), dst = actor_of(ph, family, n, group, send.dst);
+    Move m;
+    for (std::uint32_t i = 0; i < send.pieces; ++i) {
+      const Piece p = piece_of(ph, n, round, send, i);
+      const ChunkRange c = chunks_of_piece(s, ph, n, p.number);
+      const Move next{src, dst, base + c.first, c.count, p.from, p.to, p.reduce, p.operand};
+      const bool joins = m.chunk_count > 0 && next.first_chunk == m.first_chunk + m.chunk_count &&
+                         p.from == m.src_buffer && p.to == m.dst_buffer && p.operand == m.operand;
+      if (joins) m.chunk_count += c.count;
+      else if (m.chunk_count > 0) f(m);
+      if (!joins && c.count > 0) m = next;
+      else if (!joins) m.chunk_count = 0;
+    }
+    if (m.chunk_count > 0) f(m);
+  });
+}
+
 }  // namespace moves_internal
 
 /// Calls f(Move) for every move of `round` in all groups. Within a round every move sends what earlier rounds left, so
 /// the order (group, then position or node, ascending) matters only for reductions into one chunk: they take turns.
-/// Cost: O(actors of the family); trees a further factor log2 n.
+/// Cost: O(actors of the family); trees a further factor log2 n; O(pieces sent) for stepwise patterns.
 template <class F>
 void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t round, F&& f) {
   const GroupFamily& family = schedule.families[phase.family];
   const std::uint32_t n = family.size(), groups = family.groups();
-  if (n <= 1) return;
+  if (n <= 1 && !uses_hub(phase.pattern)) return;
   for (std::uint32_t g = 0; g < groups; ++g) {
     const std::uint32_t base = phase.chunk_base + family.chunk_offset(g);
     const auto actor_at = [&](std::uint32_t position) { return family.actor(g, family.member_at(position)); };
@@ -87,6 +118,7 @@ void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t r
       case Pattern::kChainReduce: moves_internal::chain_round(phase, n, round, base, actor_at, f); break;
       case Pattern::kTreeReduce:
       case Pattern::kTreeBroadcast: moves_internal::tree_round(phase, n, round, base, actor_at, f); break;
+      default: moves_internal::stepwise_round(schedule, phase, n, round, g, base, f); break;
     }
   }
 }

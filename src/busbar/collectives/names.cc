@@ -14,9 +14,9 @@ struct Spelling {
   Collective op;
 };
 
-/// The first nine are ours.
-constexpr std::size_t kOurNames = 9;
-constexpr std::array<Spelling, 16> kSpellings{{
+/// The first ten are ours.
+constexpr std::size_t kOurNames = 10;
+constexpr std::array<Spelling, 18> kSpellings{{
     {"all_reduce", Collective::kAllReduce},
     {"all_gather", Collective::kAllGather},
     {"reduce_scatter", Collective::kReduceScatter},
@@ -26,11 +26,13 @@ constexpr std::array<Spelling, 16> kSpellings{{
     {"gather", Collective::kGather},
     {"scatter", Collective::kScatter},
     {"send_recv", Collective::kSendRecv},
+    {"all_to_allv", Collective::kAllToAllV},
     {"allreduce", Collective::kAllReduce},
     {"allgather", Collective::kAllGather},
     {"reducescatter", Collective::kReduceScatter},
     {"bcast", Collective::kBroadcast},
     {"alltoall", Collective::kAllToAll},
+    {"alltoallv", Collective::kAllToAllV},
     {"sendrecv", Collective::kSendRecv},
     {"send_receive", Collective::kSendRecv},
 }};

@@ -1,5 +1,8 @@
 #include "busbar/collectives/schedule.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "busbar/base/check.h"
 
 namespace busbar {
@@ -48,7 +51,40 @@ GroupFamily one_group(std::uint32_t n) {
   return f;
 }
 
+Coupling coupling_of(Pattern p) {
+  const bool direct = p >= Pattern::kDirectReduceScatter && p <= Pattern::kDirectScatter;
+  return direct || p == Pattern::kPairwiseAllToAll ? Coupling::kFree : Coupling::kChain;
+}
+
+bool is_stepwise(Pattern p) { return p >= Pattern::kHalvingReduceScatter; }
+
+bool uses_hub(Pattern p) { return p >= Pattern::kHubReduce; }
+
+const char* name_of(Pattern p) {
+  static constexpr const char* kNames[] = {
+      "ring reduce-scatter", "ring all-gather", "chain broadcast", "chain reduce", "tree reduce", "tree broadcast",
+      "halving reduce-scatter", "doubling all-gather", "Bruck all-gather", "PAT all-gather", "PAT reduce-scatter",
+      "binomial scatter", "binomial gather", "Bruck all-to-all", "pairwise all-to-all", "direct reduce-scatter",
+      "direct all-gather", "direct all-to-all", "direct gather", "direct scatter", "in-network reduce",
+      "in-network multicast", "in-network gather", "in-network scatter", "send to the network", "take from the network"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Pattern::kHubDown) + 1);
+  return kNames[static_cast<std::size_t>(p)];
+}
+
+std::uint32_t PairCounts::first(std::uint32_t n, std::uint32_t src, std::uint32_t dst) const {
+  if (!begin.empty()) return begin[std::size_t{src} * n + dst];
+  const std::uint32_t row = n + hot * (hot_chunks - 1);
+  return src * row + dst + std::min(dst, hot) * (hot_chunks - 1);
+}
+
+std::uint32_t PairCounts::count(std::uint32_t n, std::uint32_t src, std::uint32_t dst) const {
+  if (!begin.empty()) return begin[std::size_t{src} * n + dst + 1] - begin[std::size_t{src} * n + dst];
+  return dst < hot ? hot_chunks : 1;
+}
+
 std::uint32_t Schedule::part_of(std::uint32_t chunk) const {
+  if (!channel_layouts.empty())
+    return dot(channel_layouts[std::uint64_t{chunk} * channels / chunks], &Axis::chunk_stride, chunk);
   return layout.empty() ? chunk : dot(layout, &Axis::chunk_stride, chunk);
 }
 

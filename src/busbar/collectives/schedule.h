@@ -20,7 +20,7 @@
 namespace busbar {
 
 enum class Collective : std::uint8_t {
-  kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kGather, kScatter, kSendRecv
+  kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kGather, kScatter, kSendRecv, kAllToAllV
 };
 const char* name_of(Collective op);  ///< "all_reduce", ...
 /// Our names and those of nccl-tests: "all_reduce", "alltoall", "sendrecv", "all_reduce_perf", in any case.
@@ -69,7 +69,38 @@ enum class Pattern : std::uint8_t {
   kChainReduce,        ///< towards position root: one piece, n-1 hops
   kTreeReduce,         ///< up the binary tree `tree` of the group to its root: one piece
   kTreeBroadcast,      ///< down the same tree; the shapes are in tree_shape.h
+  // Stepwise patterns: sends.h says which member sends how many pieces to whom in which round.
+  kHalvingReduceScatter,  ///< ceil(log2 n) rounds with halved ranges; any n
+  kDoublingAllGather,     ///< the same backwards
+  kBruckAllGather,        ///< ceil(log2 n) rounds at distances 1, 2, 4 ...
+  kPatAllGather,          ///< ceil(log2 n) rounds, the farthest first
+  kPatReduceScatter,      ///< the same backwards
+  kBinomialScatter,       ///< piece m from position root to member m, ceil(log2 n) rounds
+  kBinomialGather,        ///< the same backwards
+  kBruckAllToAll,         ///< piece m n + k from member m to k over up to log2 n others
+  kPairwiseAllToAll,      ///< n-1 rounds: round r to the member r + 1 further on
+  // All at once, one round, each pair of members on its own (Coupling::kFree).
+  kDirectReduceScatter, kDirectAllGather, kDirectAllToAll, kDirectGather, kDirectScatter,
+  // Between the members and the reducer of their group, actor Phase::hub + group. One round each.
+  kHubReduce,     ///< every member sends all `span` chunks up, the hub adds
+  kHubMulticast,  ///< the hub sends all `span` chunks to every member
+  kHubGather,     ///< member m sends piece m up
+  kHubScatter,    ///< the hub sends piece m to member m
+  kHubUp,         ///< position root sends all `span` chunks up
+  kHubDown,       ///< the hub sends all `span` chunks to position root
 };
+
+/// How the connections of one phase and group depend on each other while others share their links.
+enum class Coupling : std::uint8_t {
+  kChain,  ///< all advance together: one fluid, one rate
+  kFree,   ///< each ends alone and leaves its links to the others
+};
+Coupling coupling_of(Pattern pattern);
+/// Whether moves, edges and chain come from sends.h; else from code of their own (rings, chains, trees).
+bool is_stepwise(Pattern pattern);
+/// Whether the pattern joins members with a reducer.
+bool uses_hub(Pattern pattern);
+const char* name_of(Pattern pattern);  ///< "ring reduce-scatter", ...
 
 /// A pattern over all groups of a family at once.
 /// Ring patterns cut a group's chunks into size() pieces of `span` chunks, piece m owned by member m:
@@ -86,6 +117,19 @@ struct Phase {
   Buffer source = Buffer::kInput;   ///< holds what an actor brings into the phase: to send first, or to add to
   Buffer work = Buffer::kOutput;    ///< takes what arrives, and what was just taken is sent on from here
   Buffer result = Buffer::kOutput;  ///< takes instead of `work` what makes a member's reduced piece complete
+  bool result_at_root = false;      ///< halving: only position root has `result`, the others keep theirs in `work`
+  std::uint32_t hub = 0;            ///< hub patterns: actor of group 0's reducer, group g has hub + g
+};
+
+/// Chunks that each ordered pair of ranks exchanges in an all-to-all: by rule, or by matrix.
+struct PairCounts {
+  std::uint32_t hot = 0;             ///< ranks 0 to hot - 1 are sent `hot_chunks` chunks by everyone, the others one
+  std::uint32_t hot_chunks = 1;
+  std::vector<std::uint32_t> begin;  ///< by source n + destination: first chunk; n n + 1 entries; empty: the rule
+
+  std::uint32_t first(std::uint32_t n, std::uint32_t src, std::uint32_t dst) const;
+  std::uint32_t count(std::uint32_t n, std::uint32_t src, std::uint32_t dst) const;
+  bool equal() const { return hot == 0 && begin.empty(); }
 };
 
 struct Schedule {
@@ -95,13 +139,22 @@ struct Schedule {
   std::uint32_t reducers = 0;
   std::uint32_t channels = 1;
   std::uint32_t chunks = 0;   ///< equal parts of the buffer S of nccl-tests (all-gather: of the gathered buffer)
+  /// All-to-all only, else 0: chunks of one rank's buffer S (of the rank that sends most), while `chunks` counts those
+  /// of all ranks, ordered by source and then destination, so that a chunk keeps its number wherever it goes.
+  std::uint32_t parts = 0;
+  PairCounts pairs;           ///< all-to-all only
   std::uint32_t root = 0;     ///< rank, for rooted collectives
   /// Digits of a chunk number, first fastest, with the `chunk_stride` that each adds to its place in the buffer, so
   /// that pieces scattered in the buffer are one run of chunks; `actor_stride` unused. Empty: chunk c is part c.
   std::vector<Axis> layout;
+  /// Where channels order their digits differently: one layout per channel, whose last digit is the channel: its chunks
+  /// are [channel, channel + 1) x chunks / channels. `layout` is empty then.
+  std::vector<std::vector<Axis>> channel_layouts;
   std::vector<GroupFamily> families;
   std::vector<Phase> phases;  ///< by channel, then in order
 
+  /// Chunks in S: a chunk has S / chunks_per_buffer() bytes.
+  std::uint32_t chunks_per_buffer() const { return parts == 0 ? chunks : parts; }
   /// Place of a chunk in the buffer, in chunks. Gathers and scatters: rank r owns parts [r, r + 1) x chunks / ranks.
   std::uint32_t part_of(std::uint32_t chunk) const;
 };

@@ -1,0 +1,22 @@
+// Which pieces the sends of the stepwise patterns carry, and between which buffers.
+#pragma once
+
+#include <cstdint>
+
+#include "busbar/collectives/schedule.h"
+#include "busbar/collectives/sends.h"
+
+namespace busbar {
+
+struct Piece {
+  std::uint32_t number = 0;  ///< pieces of a group; of all-to-alls: source n + destination, in positions
+  Buffer from = Buffer::kInput;
+  Buffer to = Buffer::kOutput;
+  bool reduce = false;
+  Buffer operand = Buffer::kInput;
+};
+
+/// Piece i of the send. Pieces are numbered by position: that of position p belongs to the member who stands there.
+Piece piece_of(const Phase& phase, std::uint32_t n, std::uint32_t round, const Send& send, std::uint32_t i);
+
+}  // namespace busbar
