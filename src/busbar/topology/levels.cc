@@ -57,11 +57,13 @@ std::array<Sum, 3> fabric_sums(const Topology& t) {
 }
 
 void add_gpu_levels(const Topology& t, DeviceId gpu, std::vector<Level>& out) {
-  Sum scale_up, pcie;
+  Sum scale_up, host, pcie;
   bool direct = true;
   for (const LinkId l : t.out_links(gpu)) {
     const LinkClass& c = t.link_class(l);
-    if (is_scale_up(c.kind)) {
+    if (is_scale_up(c.kind) && t.kind(t.to(l)) == DeviceKind::kCpu) {
+      host.add(c);
+    } else if (is_scale_up(c.kind)) {
       scale_up.add(c);
       direct = direct && t.kind(t.to(l)) == DeviceKind::kGpu;
     } else if (is_in_server(c.kind)) {
@@ -75,14 +77,13 @@ void add_gpu_levels(const Topology& t, DeviceId gpu, std::vector<Level>& out) {
         level("scale-up", scale_up, 1, scale_up.latency * (direct ? 1 : 2),
               direct ? "all links of a GPU, straight to its peers" : "all links of a GPU, through the switches"));
   }
+  if (host.cables > 0) out.push_back(level("c2c", host, 1, host.latency, "links of the GPU to its CPU"));
   if (pcie.cables > 0) out.push_back(level("pcie", pcie, 1, pcie.latency, "slot of the GPU"));
 }
 
-}  // namespace
-
-std::vector<Level> machine_levels(const Topology& t) {
+/// All but the ratios.
+std::vector<Level> bare_levels(const Topology& t) {
   std::vector<Level> out;
-  if (t.gpus().empty()) return out;
   add_gpu_levels(t, t.gpus()[0], out);
   const auto sums = fabric_sums(t);
   const auto gpus = static_cast<double>(t.gpus().size());
@@ -112,6 +113,41 @@ std::vector<Level> machine_levels(const Topology& t) {
     top.note = "the same cables, seen from the cores";
     out.push_back(std::move(top));
   }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Level> machine_levels(const Topology& t) {
+  if (t.gpus().empty()) return {};
+  std::vector<Level> out = bare_levels(t);
+  for (std::size_t i = 1; i < out.size(); ++i)
+    if (out[i].wire_GBps > 0) out[i].ratio = out[i - 1].wire_GBps / out[i].wire_GBps;
+  return out;
+}
+
+ScaleUpDomain scale_up_domain(const Topology& t) {
+  ScaleUpDomain out;
+  if (t.gpus().empty()) return out;
+  std::vector<bool> seen(t.device_count());
+  std::vector<DeviceId> open{t.gpus()[0]};
+  seen[index(open[0])] = true;
+  std::uint64_t memory = 0;
+  while (!open.empty()) {
+    const DeviceId d = open.back();
+    open.pop_back();
+    if (t.kind(d) == DeviceKind::kGpu) {
+      ++out.gpus;
+      memory += count(t.device_class(d).memory);
+    }
+    for (const LinkId l : t.out_links(d)) {
+      const DeviceId to = t.to(l);
+      if (!is_scale_up(t.link_class(l).kind) || t.kind(to) == DeviceKind::kCpu || seen[index(to)]) continue;
+      seen[index(to)] = true;
+      open.push_back(to);
+    }
+  }
+  out.memory = Bytes{memory};
   return out;
 }
 

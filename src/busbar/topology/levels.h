@@ -11,11 +11,12 @@ namespace busbar {
 
 /// One level, per GPU and per direction.
 struct Level {
-  std::string name;  ///< "hbm", "scale-up", "pcie", "nic", "leaf", "spine", "core"
+  std::string name;  ///< "hbm", "scale-up", "c2c", "pcie", "nic", "leaf", "spine", "core"
   double wire_GBps = 0;
   double payload_GBps = 0;  ///< wire x efficiency x health
   Duration latency;         ///< one way to a peer whose farthest level this is; 0 for HBM: not modelled
   std::string note;         ///< what the figures count
+  double ratio = 0;         ///< how many times narrower (wire) than the level before; 0 for the first
 };
 
 /// Levels from the inside out, those that exist. HBM, scale-up and PCIe are those of the first GPU; NIC and fabric are
@@ -27,5 +28,13 @@ std::vector<std::pair<DeviceKind, std::uint32_t>> device_counts(const Topology& 
 
 /// HBM of all GPUs.
 Bytes total_memory(const Topology& topology);
+
+/// GPUs that reach each other over scale-up links alone, and the HBM they have together.
+struct ScaleUpDomain {
+  std::uint32_t gpus = 0;
+  Bytes memory{0};
+};
+/// The domain of the first GPU; one GPU alone where it has no such links. Links to CPUs do not count.
+ScaleUpDomain scale_up_domain(const Topology& topology);
 
 }  // namespace busbar

@@ -1,0 +1,68 @@
+// How two devices of one block are related, in NCCL's and nvidia-smi's words.
+//
+// Source: NVIDIA NCCL 2.30.7, src/graph/{topo,paths}.cc for the names and their order; the legend of `nvidia-smi topo
+// -m` for PHB against NODE.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+/// From near to far; a path is as far as its farthest link. Compare names, not numbers, with other programs.
+enum class PathType : std::uint8_t {
+  kLoc,  ///< the device itself
+  kNvl,  ///< scale-up links, through switches at most
+  kNvb,  ///< two scale-up links with a GPU between them
+  kC2c,  ///< GPU to CPU by a coherent chip-to-chip link
+  kPix,  ///< at most one PCIe switch
+  kPxb,  ///< several PCIe switches, no host bridge
+  kP2c,  ///< chip to chip to the CPU that owns the NIC
+  kPxn,  ///< to a NIC through another GPU that sits beside it
+  kPhb,  ///< through a CPU's host bridge
+  kSys,  ///< from socket to socket or NUMA node to NUMA node
+  kNet,  ///< through the network
+  kDis,  ///< no path
+};
+const char* name_of(PathType type);  ///< "NVL", "PIX", ...
+
+/// What a walk over these links, in order, amounts to. Between blocks: kNet. No link: kLoc.
+PathType classify(const Topology& topology, std::span<const LinkId> walk);
+
+/// Whether a GPU between two others may pass traffic on (NCCL's NVB).
+enum class GpuRelay : std::uint8_t { kNo, kYes };
+
+/// From one device to all of its block: lowest type, then fewest hops.
+/// Rules: NICs, drives and NUMA nodes forward nothing; a GPU forwards only as the middle of two scale-up links.
+/// A host bridge between devices of different NUMA nodes is kSys. Cost: O(links x hops) of the block.
+class BlockPaths {
+ public:
+  /// Pre: `from` lies in a block.
+  BlockPaths(const Topology& topology, DeviceId from, GpuRelay relay);
+  /// Of the same block.
+  PathType type(DeviceId to) const;
+  std::uint32_t hops(DeviceId to) const { return reached_[place(to)].hops; }
+
+ private:
+  struct Reached {
+    PathType type = PathType::kDis;
+    std::uint32_t hops = 0;
+    bool chip_to_chip = false;
+  };
+  std::uint32_t place(DeviceId d) const { return index(d) - first_; }
+  Reached step(const Reached& at, LinkId link, GpuRelay relay) const;
+
+  const Topology& topology_;
+  DeviceId from_;
+  std::uint32_t first_ = 0;
+  std::vector<Reached> reached_;
+};
+
+/// Bonded scale-up lanes between two GPUs of a block: those straight between them, else the fewer of what either has
+/// into switches. 0: none.
+std::uint32_t bonded_lanes(const Topology& topology, DeviceId a, DeviceId b);
+
+}  // namespace busbar
