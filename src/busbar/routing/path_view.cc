@@ -1,0 +1,173 @@
+#include "busbar/routing/path_view.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+namespace busbar {
+namespace {
+
+constexpr double kGiga = 1e9;
+constexpr std::uint32_t kMostListed = 256;
+constexpr std::size_t kMostGpus = 128;  ///< of a block whose pairs are all tried
+constexpr std::uint32_t kChannels = 8;  ///< tried for the NICs that a GPU may use
+constexpr std::uint64_t kFlow = 0;      ///< of the connection that is shown
+
+void add_hops(const Topology& t, DeviceId from, const std::vector<LinkShare>& route, PathView& view) {
+  std::map<DeviceId, std::size_t> depth{{from, 0}};
+  for (const LinkShare& l : route) {
+    const std::size_t at = depth[t.from(l.link)];
+    depth[t.to(l.link)] = at + 1;
+    if (view.hops.size() <= at) view.hops.resize(at + 1);
+    view.hops[at].links.push_back(l);
+  }
+  double narrowest = 0;
+  for (PathHop& hop : view.hops) {
+    for (const LinkShare& l : hop.links) {
+      const double rate = t.payload_rate(l.link) / l.share / kGiga;
+      const double wire = static_cast<double>(per_second(t.link_class(l.link).floor_rate())) / l.share / kGiga;
+      if (hop.payload_GBps == 0 || rate < hop.payload_GBps) hop.payload_GBps = rate;
+      if (hop.wire_GBps == 0 || wire < hop.wire_GBps) hop.wire_GBps = wire;
+      if (narrowest == 0 || rate < narrowest * (1 - 1e-9)) {
+        narrowest = rate;
+        view.bottleneck = l.link;
+      }
+      hop.latency = std::max(hop.latency, t.link_class(l.link).latency);
+    }
+    view.latency += hop.latency;
+    if (view.wire_GBps == 0 || hop.wire_GBps < view.wire_GBps) view.wire_GBps = hop.wire_GBps;
+  }
+  view.payload_GBps = narrowest;
+}
+
+const char* part_of(LinkKind k) {
+  if (is_scale_up(k)) return "scale-up";
+  if (is_fabric(k)) return "network";
+  return k == LinkKind::kPcie ? "PCIe" : "sockets";
+}
+
+void add_parts(const Topology& t, PathView& view) {
+  for (const char* part : {"scale-up", "PCIe", "sockets", "network"}) {
+    Duration sum;
+    for (const PathHop& hop : view.hops)
+      if (std::string_view(part_of(t.link_class(hop.links.front().link).kind)) == part) sum += hop.latency;
+    if (sum > Duration()) view.latency_parts.emplace_back(part, sum);
+  }
+}
+
+class Sharers {
+ public:
+  Sharers(const Router& router, DeviceId from, DeviceId to, PathView& view)
+      : router_(router), t_(router.topology()), from_(from), to_(to), view_(view) {}
+
+  void find() {
+    const LinkId l = view_.bottleneck;
+    const BlockId a = t_.block_of(t_.from(l)), b = t_.block_of(t_.to(l));
+    if (a != kNone<BlockId> && a == b) return inside(a, l);
+    if (a != kNone<BlockId>) return on_nic(a, t_.from(l), true);
+    if (b != kNone<BlockId>) return on_nic(b, t_.to(l), false);
+    between_switches(l);
+  }
+
+ private:
+  void list(std::string who) {
+    if (view_.shared_count++ < kMostListed) view_.shared_with.push_back(std::move(who));
+  }
+  std::vector<DeviceId> gpus_of(BlockId id) const {
+    const Block& block = t_.blocks()[index(id)];
+    std::vector<DeviceId> out;
+    for (std::uint32_t p = 0; p < block.device_count; ++p)
+      if (const auto d = static_cast<DeviceId>(block.first_device + p); t_.kind(d) == DeviceKind::kGpu)
+        out.push_back(d);
+    return out;
+  }
+  std::vector<DeviceId> nics_of(DeviceId gpu) const {
+    std::vector<DeviceId> out;
+    for (std::uint32_t c = 0; c < kChannels; ++c) {
+      const DeviceId n = router_.nearest_nic(gpu, c);
+      if (n != kNone<DeviceId> && std::find(out.begin(), out.end(), n) == out.end()) out.push_back(n);
+    }
+    return out;
+  }
+  void try_pair(DeviceId x, DeviceId y, LinkId l) {
+    if (x == y || (x == from_ && y == to_)) return;
+    route_.clear();
+    if (!router_.spread(x, y, kNone<DeviceId>, kNone<DeviceId>, kFlow, route_).ok()) return;
+    const bool crosses = std::any_of(route_.begin(), route_.end(), [&](const LinkShare& s) { return s.link == l; });
+    if (crosses) list(t_.name(x) + " -> " + t_.name(y));
+  }
+  void inside(BlockId block, LinkId l) {
+    const std::vector<DeviceId> gpus = gpus_of(block);
+    for (const DeviceId x : gpus)
+      for (const DeviceId y : gpus)
+        if (gpus.size() <= kMostGpus || x == from_ || y == to_) try_pair(x, y, l);
+    for (const DeviceId x : gpus)
+      for (const DeviceId n : nics_of(x)) {
+        try_pair(x, n, l);
+        try_pair(n, x, l);
+      }
+  }
+  void on_nic(BlockId block, DeviceId nic, bool leaves) {
+    for (const DeviceId g : gpus_of(block)) {
+      const auto nics = nics_of(g);
+      if (g == from_ || g == to_ || std::find(nics.begin(), nics.end(), nic) == nics.end()) continue;
+      list(leaves ? t_.name(g) + " -> other nodes" : "other nodes -> " + t_.name(g));
+    }
+  }
+  /// Below the lower of the two switches: the one with neighbours in blocks, else the one first built.
+  void between_switches(LinkId l) {
+    const auto joins_blocks = [&](DeviceId s) {
+      const auto links = t_.out_links(s);
+      return std::any_of(links.begin(), links.end(), [&](LinkId x) { return t_.block_of(t_.to(x)) != kNone<BlockId>; });
+    };
+    const DeviceId a = t_.from(l), b = t_.to(l);
+    const DeviceId lower = joins_blocks(a) ? a : joins_blocks(b) ? b : std::min(a, b);
+    for (const LinkId x : t_.out_links(lower)) {
+      const DeviceId d = t_.to(x);
+      if (joins_blocks(lower) ? t_.block_of(d) == kNone<BlockId> : d == a || d == b) continue;
+      list(t_.name(d) + " (as its hash falls)");
+    }
+  }
+
+  const Router& router_;
+  const Topology& t_;
+  DeviceId from_, to_;
+  PathView& view_;
+  std::vector<LinkShare> route_;
+};
+
+}  // namespace
+
+Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to) {
+  const Topology& t = router.topology();
+  for (const DeviceId d : {from, to})
+    if (t.block_of(d) == kNone<BlockId>)
+      return invalid(fmt::format("{} belongs to the fabric; paths lead between devices of servers", t.name(d)));
+  PathView view;
+  if (from == to) return view;
+  const bool same = t.block_of(from) == t.block_of(to);
+  const auto nic_of = [&](DeviceId d) {
+    if (same) return kNone<DeviceId>;
+    return t.kind(d) == DeviceKind::kNic ? d : router.nearest_nic(d, 0);
+  };
+  std::vector<LinkShare> route;
+  BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_of(from), nic_of(to), kFlow, route));
+  add_hops(t, from, route, view);
+  add_parts(t, view);
+  std::vector<LinkId> walk;
+  for (DeviceId at = from; const PathHop& hop : view.hops) {  // one of the ways, end to end
+    for (const LinkShare& l : hop.links)
+      if (t.from(l.link) == at) {
+        walk.push_back(l.link);
+        at = t.to(l.link);
+        break;
+      }
+  }
+  view.type = classify(t, walk);
+  view.nccl_type = same ? std::min(view.type, BlockPaths(t, from, GpuRelay::kYes).type(to)) : view.type;
+  Sharers(router, from, to, view).find();
+  return view;
+}
+
+}  // namespace busbar

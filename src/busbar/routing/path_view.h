@@ -1,0 +1,40 @@
+// One route put in words: its hops, what binds it, and who else crosses the narrowest link.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "busbar/routing/router.h"
+#include "busbar/topology/path_type.h"
+
+namespace busbar {
+
+/// Links crossed at the same distance from the start: more than one where the payload is split.
+struct PathHop {
+  std::vector<LinkShare> links;
+  double payload_GBps = 0;  ///< of the whole payload: the smallest of rate / share
+  double wire_GBps = 0;
+  Duration latency;  ///< of the slowest of them
+};
+
+struct PathView {
+  PathType type = PathType::kLoc;
+  PathType nccl_type = PathType::kLoc;  ///< what NCCL would find; differs where it relays through a GPU
+  std::vector<PathHop> hops;
+  double payload_GBps = 0, wire_GBps = 0;                       ///< of the narrowest hop; 0 for a device to itself
+  Duration latency;                                             ///< first bit in to first bit out at the end, all hops
+  LinkId bottleneck = kNone<LinkId>;                            ///< least payload rate per share; the first of equals
+  std::vector<std::pair<std::string, Duration>> latency_parts;  ///< "scale-up", "PCIe", "sockets", "network"; no zeros
+  std::vector<std::string> shared_with;  ///< "node0.gpu1 -> node0.nic1", "node0.nic3 (by hash)": others on it
+  std::uint32_t shared_count = 0;        ///< of all, also those that `shared_with` leaves out
+};
+
+/// How the payload of one connection from `from` to `to` travels, both inside blocks (any device that is not a switch
+/// of the fabric). Between blocks it uses the nearest NICs, of channel 0. shared_with: inside a block, pairs of GPUs
+/// and GPUs with their NICs whose own route crosses the bottleneck the same way (in blocks of more than 128 GPUs only
+/// pairs with `from` or `to`); on a NIC's cable the GPUs that use this NIC; on a cable between switches whatever hangs
+/// below. At most 256 are listed.
+Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to);
+
+}  // namespace busbar
