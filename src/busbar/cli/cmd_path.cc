@@ -1,0 +1,204 @@
+#include "busbar/cli/cmd_path.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/base/random.h"
+#include "busbar/cli/session.h"
+#include "busbar/routing/path_view.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  CommonOptions common;
+  std::string cluster, a, b;
+};
+
+double in_ns(Duration d) { return static_cast<double>(d.in_ps()) / 1e3; }
+
+/// "node0.gpu3", "gpu3" (of node0) or a plain GPU number.
+Result<DeviceId> find_device(const Topology& t, const std::string& name, const char* flag) {
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (parsed.ec == std::errc() && parsed.ptr == name.data() + name.size()) {
+    if (number < t.gpus().size()) return t.gpus()[number];
+    return invalid(fmt::format("there is no GPU {}; they are numbered 0 to {}", name, t.gpus().size() - 1),
+                   {"", 0, 0, flag});
+  }
+  for (const std::string& full : {name, "node0." + name})
+    if (auto found = t.find(full); found.ok()) return *found;
+  return Error{
+      ErrorCode::kNotFound,
+      fmt::format("no device is called '{}'; write node0.gpu3, gpu3 (of node0) or a GPU's number; 'busbar topo "
+                  "CLUSTER --tree' names them",
+                  name),
+      {"", 0, 0, flag}};
+}
+
+std::string part_of(const Topology& t, LinkId l) {
+  const LinkClass& c = t.link_class(l);
+  return c.part.empty() ? name_of(c.kind) : c.part;
+}
+
+Json hop_to_json(const Topology& t, const PathHop& hop) {
+  const LinkClass& c = t.link_class(hop.links.front().link);
+  Json j{{"from", t.name(t.from(hop.links.front().link))},
+         {"to", t.name(t.to(hop.links.front().link))},
+         {"link", t.name(hop.links.front().link)},
+         {"kind", name_of(c.kind)},
+         {"class", part_of(t, hop.links.front().link)},
+         {"GBps", hop.payload_GBps},
+         {"wire_GBps", hop.wire_GBps},
+         {"latency_ns", in_ns(hop.latency)},
+         {"links", Json::array()}};
+  for (const LinkShare& l : hop.links) j["links"].push_back({{"link", t.name(l.link)}, {"share", l.share}});
+  return j;
+}
+
+Json to_json(const Options& o, const Cluster& c, const PathView& v, DeviceId a, DeviceId b) {
+  const Topology& t = c.topology;
+  Json j{{"schema", "busbar.path/1"}, {"cluster", c.name},       {"from", t.name(a)},
+         {"to", t.name(b)},           {"type", name_of(v.type)}, {"nccl_type", name_of(v.nccl_type)},
+         {"hops", Json::array()}};
+  for (const PathHop& hop : v.hops) j["hops"].push_back(hop_to_json(t, hop));
+  j["GBps"] = v.hops.empty() ? Json(nullptr) : Json(v.payload_GBps);
+  j["wire_GBps"] = v.hops.empty() ? Json(nullptr) : Json(v.wire_GBps);
+  j["latency_ns"] = in_ns(v.latency);
+  j["latency_parts_ns"] = Json::object();
+  for (const auto& [part, latency] : v.latency_parts) j["latency_parts_ns"][part] = in_ns(latency);
+  j["bottleneck"] = nullptr;
+  if (v.bottleneck != kNone<LinkId>) {
+    j["bottleneck"] = {{"link", t.name(v.bottleneck)}, {"class", part_of(t, v.bottleneck)}};
+    j["bound_by"] = {
+        {"link", t.name(v.bottleneck)}, {"class", part_of(t, v.bottleneck)}, {"phase", nullptr}, {"kind", "bandwidth"}};
+  }
+  j["shared_with"] = v.shared_with;
+  j["shared_count"] = v.shared_count;
+  j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(c.text)));
+  return j;
+}
+
+std::string latency_text(const PathView& v) {
+  std::string parts;
+  for (const auto& [part, latency] : v.latency_parts)
+    parts += fmt::format("{}{} {} ns", parts.empty() ? "" : " + ", part, format_number(in_ns(latency), 4));
+  const std::string all = fmt::format("{} ns", format_number(in_ns(v.latency), 4));
+  return v.latency_parts.size() > 1 ? all + " = " + parts : parts.empty() ? all : all + " (" + parts + ")";
+}
+
+const char* meaning(PathType type) {
+  switch (type) {
+    case PathType::kLoc:
+      return "the device itself";
+    case PathType::kNvl:
+      return "scale-up links, through switches at most";
+    case PathType::kNvb:
+      return "two scale-up links with a GPU between them";
+    case PathType::kC2c:
+      return "a chip-to-chip link between GPU and CPU";
+    case PathType::kPix:
+      return "at most one PCIe switch";
+    case PathType::kPxb:
+      return "several PCIe switches, no host bridge";
+    case PathType::kP2c:
+      return "a chip-to-chip link, then the CPU that owns the NIC";
+    case PathType::kPxn:
+      return "to a NIC through another GPU";
+    case PathType::kPhb:
+      return "through a CPU's host bridge";
+    case PathType::kSys:
+      return "across sockets or NUMA nodes";
+    case PathType::kNet:
+      return "through the network";
+    case PathType::kDis:
+      return "no path";
+  }
+  return "";
+}
+
+Document to_document(const Options& o, const Cluster& c, const PathView& v, DeviceId a, DeviceId b) {
+  const Topology& t = c.topology;
+  Document d;
+  d.title = fmt::format("{} to {} in {}", t.name(a), t.name(b), c.name);
+  d.command = o.common.typed;
+  Facts facts;
+  facts.items = {{"type", fmt::format("{}, {}", name_of(v.type), meaning(v.type))}};
+  if (v.nccl_type != v.type)
+    facts.items.emplace_back("NCCL", fmt::format("would find {}, {}", name_of(v.nccl_type), meaning(v.nccl_type)));
+  if (!v.hops.empty()) {
+    facts.items.emplace_back("rate", fmt::format("{} of payload per direction, {} on the wire",
+                                                 format_rate(v.payload_GBps * 1e9), format_rate(v.wire_GBps * 1e9)));
+    facts.items.emplace_back("bound by", fmt::format("{} ({})", part_of(t, v.bottleneck), t.name(v.bottleneck)));
+  }
+  facts.items.emplace_back("latency", latency_text(v));
+  std::string shared;
+  for (std::size_t i = 0; i < std::min<std::size_t>(6, v.shared_with.size()); ++i)
+    shared += (i > 0 ? ", " : "") + v.shared_with[i];
+  if (v.shared_count > 6) shared += fmt::format(" and {} more", v.shared_count - 6);
+  facts.items.emplace_back("shared with", shared.empty() ? "nobody" : shared);
+  d.blocks.push_back({facts});
+  if (v.hops.empty()) return d;
+  Table table;
+  table.title = "Hops";
+  table.columns = {{"from", Align::kLeft}, {"to", Align::kLeft}, {"link", Align::kLeft}, {"links"},
+                   {"payload (GB/s)"},     {"wire (GB/s)"},      {"latency (ns)"}};
+  for (const PathHop& hop : v.hops) {
+    const LinkId l = hop.links.front().link;
+    const std::string more = hop.links.size() > 1 ? fmt::format(" and {} more", hop.links.size() - 1) : "";
+    table.rows.push_back({t.name(t.from(l)), t.name(t.to(l)) + more, part_of(t, l), std::to_string(hop.links.size()),
+                          format_number(hop.payload_GBps), format_number(hop.wire_GBps),
+                          format_number(in_ns(hop.latency), 4)});
+  }
+  table.note =
+      "Rates are those of one connection along all links of a hop, per direction; latency from first bit in to first "
+      "bit "
+      "out, without software.";
+  d.blocks.push_back({table});
+  return d;
+}
+
+int run(const Options& o) {
+  const RunClock clock;
+  const Result<Cluster> cluster = load_cluster(o.cluster, o.common.overrides);
+  if (!cluster.ok()) return report_error(cluster.error());
+  const Result<DeviceId> a = find_device(cluster->topology, o.a, "A"), b = find_device(cluster->topology, o.b, "B");
+  if (!a.ok()) return report_error(a.error());
+  if (!b.ok()) return report_error(b.error());
+  const Router router(cluster->topology, cluster->routing, cluster->seed);
+  const Result<PathView> view = view_path(router, *a, *b);
+  if (!view.ok()) return report_error(view.error());
+  Json j = to_json(o, *cluster, *view, *a, *b);
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, to_document(o, *cluster, *view, *a, *b));
+}
+
+}  // namespace
+
+Command path_command(const std::string& typed) {
+  const auto o = std::make_shared<Options>();
+  o->common.typed = typed;
+  Command c;
+  c.name = "path";
+  c.summary = "how one device reaches another: type, hops, bottleneck, latency, who shares it";
+  c.examples =
+      "  busbar path dgx-h100 gpu0 gpu7\n"
+      "  busbar path dgx-h100:64 0 511\n"
+      "  busbar path dgx-a100 node0.gpu0 node0.nic0 --json\n";
+  c.positionals = {
+      {"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->cluster},
+      {"A", "a device: node0.gpu3, gpu3 (of node0), or a GPU's number", &o->a},
+      {"B", "another", &o->b}};
+  for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar

@@ -1,0 +1,10 @@
+// busbar topo: the machine as counts, levels, matrix, tree, drawing and files.
+#pragma once
+
+#include "busbar/cli/flags.h"
+
+namespace busbar {
+
+Command topo_command(const std::string& typed);
+
+}  // namespace busbar

@@ -1,0 +1,265 @@
+#include "busbar/cli/topo_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/topology_drawing.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double in_ns(Duration d) { return static_cast<double>(d.in_ps()) / 1e3; }
+double giga(BytesPerSecond r) { return static_cast<double>(per_second(r)) / 1e9; }
+
+const char* plural_of(DeviceKind k) {
+  switch (k) {
+    case DeviceKind::kGpu:
+      return "gpus";
+    case DeviceKind::kCpu:
+      return "cpus";
+    case DeviceKind::kNuma:
+      return "numa_nodes";
+    case DeviceKind::kPcieSwitch:
+      return "pcie_switches";
+    case DeviceKind::kNic:
+      return "nics";
+    case DeviceKind::kNvme:
+      return "nvmes";
+    case DeviceKind::kNvSwitch:
+      return "nvswitches";
+    case DeviceKind::kLeaf:
+      return "leaves";
+    case DeviceKind::kSpine:
+      return "spines";
+    case DeviceKind::kCore:
+      return "cores";
+    case DeviceKind::kOcs:
+      return "optical_switches";
+    case DeviceKind::kSwitch:
+      return "switches";
+  }
+  return "others";
+}
+
+Json level_json(const Level& l) {
+  Json j{{"name", l.name}, {"GBps_per_direction", l.wire_GBps}, {"payload_GBps", l.payload_GBps}};
+  j["latency_ns"] = l.latency > Duration() ? Json(in_ns(l.latency)) : Json(nullptr);
+  j["ratio"] = l.ratio > 0 ? Json(l.ratio) : Json(nullptr);
+  j["counted"] = l.note;
+  return j;
+}
+
+Json matrix_json(const RelationMatrix& m) {
+  Json j{{"names", m.names}, {"cells", m.cells}, {"cpu_affinity", m.cpu_affinity}, {"numa_affinity", m.numa_affinity}};
+  j["legend"] = Json::object();
+  for (const auto& [word, meaning] : m.legend) j["legend"][word] = meaning;
+  return j;
+}
+
+void add_graph(const Topology& t, Json& j) {
+  Json& devices = j["devices"] = Json::array();
+  for (std::uint32_t i = 0; i < t.device_count(); ++i) {
+    const auto d = static_cast<DeviceId>(i);
+    Json entry{{"name", t.name(d)}, {"kind", name_of(t.kind(d))}, {"part", t.device_class(d).part}};
+    if (t.numa(d) >= 0) entry["numa"] = t.numa(d);
+    if (count(t.device_class(d).memory) > 0) entry["memory_bytes"] = count(t.device_class(d).memory);
+    devices.push_back(std::move(entry));
+  }
+  Json& links = j["links"] = Json::array();
+  for (std::uint32_t i = 0; i < t.link_count(); i += 2) {
+    const auto l = static_cast<LinkId>(i);
+    const LinkClass& c = t.link_class(l);
+    links.push_back({{"from", t.name(t.from(l))},
+                     {"to", t.name(t.to(l))},
+                     {"kind", name_of(c.kind)},
+                     {"class", c.part},
+                     {"lanes", c.lanes},
+                     {"GBps_per_direction", giga(c.wire_rate)},
+                     {"payload_GBps", giga(c.payload_rate())},
+                     {"latency_ns", in_ns(c.latency)},
+                     {"health", c.health}});
+  }
+}
+
+std::string words_of(const std::string& key) {
+  std::string out = key;
+  std::replace(out.begin(), out.end(), '_', ' ');
+  for (const auto& [from, to] : {std::pair("gpus", "GPUs"),
+                                 {"nics", "NICs"},
+                                 {"nvswitches", "NVSwitches"},
+                                 {"cpus", "CPU sockets"},
+                                 {"pcie", "PCIe"},
+                                 {"numa", "NUMA"},
+                                 {"nvmes", "NVMe drives"}})
+    if (out.starts_with(from)) out.replace(0, std::string_view(from).size(), to);
+  return out;
+}
+
+Facts facts_of(const Cluster& c, const TopoFacts& f) {
+  Facts out;
+  std::string counts;
+  for (const auto& [key, n] : f.counts) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, words_of(key));
+  out.items.emplace_back("counts", counts);
+  if (!c.fabric.network.empty())
+    out.items.emplace_back("fabric", fmt::format("{}, {}, {} NIC cables per uplink", c.fabric.network, c.fabric.kind,
+                                                 format_number(c.fabric.oversubscription)));
+  out.items.emplace_back(
+      "bisection", fmt::format("{} in one direction, {} counting both ({}: {})", format_rate(f.bisection.GBps * 1e9),
+                               format_rate(2 * f.bisection.GBps * 1e9), f.bisection.kind, f.bisection.cut));
+  if (count(f.memory) == 0) return out;
+  out.items.emplace_back("memory", fmt::format("{} of HBM in all", format_size(static_cast<double>(count(f.memory)))));
+  out.items.emplace_back("one domain",
+                         fmt::format("{} GPUs reach each other by scale-up links alone: {} together", f.scale_up.gpus,
+                                     format_size(static_cast<double>(count(f.scale_up.memory)))));
+  std::string models;
+  for (const LargestModel& m : largest_models(f.scale_up))
+    models += fmt::format("{}{}e9 parameters {} ({:g} B each)", models.empty() ? "" : "; ",
+                          format_number(m.parameters / 1e9), m.what, m.bytes_per_parameter);
+  out.items.emplace_back("holds at most", models);
+  return out;
+}
+
+Table tree_table(const Topology& t, const TopoParts& p) {
+  Table out;
+  out.title = fmt::format("Inside node{}", index(p.block));
+  out.columns = {{"device", Align::kLeft},         {"part", Align::kLeft}, {"NUMA"}, {"uplink", Align::kLeft}, {"GB/s"},
+                 {"beside the tree", Align::kLeft}};
+  for (const TreeLine& l : block_tree(t, p.block)) {
+    const std::string name = t.name(l.device), numa = t.numa(l.device) < 0 ? "-" : std::to_string(t.numa(l.device));
+    std::string indent;
+    for (std::uint32_t i = 1; i < l.depth; ++i) indent += ".  ";
+    if (l.depth > 0) indent += "+- ";
+    const bool up = l.up != kNone<LinkId>;
+    out.rows.push_back({indent + name.substr(name.find('.') + 1), t.device_class(l.device).part, numa,
+                        up ? t.link_class(l.up).part : "",
+                        up ? format_number(giga(t.link_class(l.up).floor_rate())) : "", l.extra});
+  }
+  out.note =
+      "Uplink: the link to the device above, wire rate per direction. Beside the tree: all other links of a device.";
+  return out;
+}
+
+Table matrix_table(const RelationMatrix& m, BlockId block) {
+  Table out;
+  out.title = fmt::format("How devices of node{} reach each other", index(block));
+  out.columns = {{"", Align::kLeft}};
+  for (const std::string& name : m.names) out.columns.push_back({name, Align::kLeft});
+  out.columns.push_back({"CPU", Align::kLeft});
+  out.columns.push_back({"NUMA"});
+  for (std::size_t i = 0; i < m.names.size(); ++i) {
+    std::vector<std::string> row{m.names[i]};
+    row.insert(row.end(), m.cells[i].begin(), m.cells[i].end());
+    row.push_back(m.cpu_affinity[i]);
+    row.push_back(m.numa_affinity[i]);
+    out.rows.push_back(std::move(row));
+  }
+  for (const auto& [word, meaning] : m.legend) out.note += fmt::format("{} = {}. ", word, meaning);
+  return out;
+}
+
+}  // namespace
+
+TopoFacts topo_facts(const Topology& t) {
+  TopoFacts f;
+  f.counts.emplace_back("nodes", static_cast<std::uint32_t>(t.blocks().size()));
+  for (const auto& [kind, n] : device_counts(t)) f.counts.emplace_back(plural_of(kind), n);
+  f.counts.emplace_back("links", t.link_count() / 2);
+  f.levels = machine_levels(t);
+  f.bisection = bisect(t);
+  f.memory = total_memory(t);
+  f.scale_up = scale_up_domain(t);
+  return f;
+}
+
+std::vector<LargestModel> largest_models(const ScaleUpDomain& domain) {
+  const auto bytes = static_cast<double>(count(domain.memory));
+  // Training: bf16 parameter 2, fp32 gradient 4, fp32 master copy and two Adam moments 12, once in the whole domain;
+  // nothing is left for activations. The gradient in fp32 is what workload/memory counts.
+  return {{"as bf16 weights", 2, bytes / 2},
+          {"as fp8 weights", 1, bytes},
+          {"in training with Adam, mixed precision, fully sharded", 18, bytes / 18}};
+}
+
+Table level_table(const std::vector<Level>& levels) {
+  Table t;
+  t.title = "Levels a byte crosses, per GPU and direction";
+  t.columns = {{"level", Align::kLeft}, {"wire (GB/s)"},  {"payload (GB/s)"},
+               {"narrower by"},         {"latency (ns)"}, {"counted", Align::kLeft}};
+  for (const Level& l : levels)
+    t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
+                      l.ratio > 0 ? format_number(l.ratio) : "-",
+                      l.latency > Duration() ? format_number(in_ns(l.latency), 4) : "-", l.note});
+  t.note =
+      "1 GB/s = 1e9 bytes per second per direction; vendors often add both directions. Engines use payload, floors use "
+      "wire. Latency is one way, hardware only.";
+  return t;
+}
+
+Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
+  Json j{{"cluster", c.name}, {"counts", Json::object()}};
+  for (const auto& [key, n] : f.counts) j["counts"][key] = n;
+  j["levels"] = Json::array();
+  for (const Level& l : f.levels) j["levels"].push_back(level_json(l));
+  j["bisection_GBps"] = f.bisection.GBps;
+  j["bisection_kind"] = f.bisection.kind;
+  j["bisection_cut"] = f.bisection.cut;
+  j["memory_bytes_total"] = count(f.memory);
+  j["scale_up_domain"] = {{"gpus", f.scale_up.gpus}, {"memory_bytes", count(f.scale_up.memory)}};
+  j["scale_up_domain"]["largest_models"] = Json::array();
+  for (const LargestModel& m : largest_models(f.scale_up))
+    j["scale_up_domain"]["largest_models"].push_back(
+        {{"what", m.what}, {"bytes_per_parameter", m.bytes_per_parameter}, {"parameters", m.parameters}});
+  j["fabric"] = {
+      {"kind", c.fabric.kind}, {"network", c.fabric.network}, {"oversubscription", c.fabric.oversubscription}};
+  if (p.all || p.matrix) j["matrix"] = matrix_json(relation_matrix(c.topology, p.block));
+  if (p.all) add_graph(c.topology, j);
+  return j;
+}
+
+Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p, const std::string& typed) {
+  const Topology& t = c.topology;
+  Document d;
+  d.title = fmt::format("{}: {} GPUs", c.name, t.gpus().size());
+  d.command = typed;
+  const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
+  add(facts_of(c, f));
+  if (p.levels || p.all) add(level_table(f.levels));
+  if (p.tree || p.all) add(tree_table(t, p));
+  if (p.matrix || p.all) add(matrix_table(relation_matrix(t, p.block), p.block), Audience::kPage);
+  add(draw_node(t, p.block, {}), Audience::kPage);
+  if (!t.fabric_switches().empty()) add(draw_fabric(t, {}), Audience::kPage);
+  if (c.sources.empty()) return d;
+  Table sources;
+  sources.title = "Figures and their sources";
+  sources.columns = {{"figure", Align::kLeft}};
+  for (const std::string& s : c.sources) sources.rows.push_back({s});
+  add(sources, Audience::kPage);
+  return d;
+}
+
+std::string matrix_text(const Topology& t, const RelationMatrix& m) {
+  std::string out;
+  for (const std::string& name : m.names) out += "\t" + name;
+  out += "\tCPU Affinity\tNUMA Affinity\n";
+  for (std::size_t i = 0; i < m.names.size(); ++i) {
+    out += m.names[i];
+    for (const std::string& c : m.cells[i]) out += c == "X" ? "\t X " : "\t" + c;
+    out += "\t" + m.cpu_affinity[i] + "\t" + m.numa_affinity[i] + "\n";
+  }
+  out += "\nLegend:\n\n";
+  for (const auto& [word, meaning] : m.legend) out += fmt::format("  {:<4} = {}\n", word, meaning);
+  std::string nics;
+  for (std::size_t i = 0; i < m.names.size(); ++i) {
+    if (t.kind(m.devices[i]) != DeviceKind::kNic) continue;
+    const std::string name = t.name(m.devices[i]);
+    nics += fmt::format("  {}: {}\n", m.names[i], name.substr(name.find('.') + 1));
+  }
+  return nics.empty() ? out : out + "\nNIC Legend:\n\n" + nics;
+}
+
+}  // namespace busbar
