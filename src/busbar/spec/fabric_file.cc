@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "busbar/base/quantity.h"
+#include "busbar/spec/fabric_sizes.h"
 
 namespace busbar {
 namespace {
@@ -17,7 +18,9 @@ struct Network {
   bool has_rate = false;
   std::optional<Duration> link_latency;  ///< as stated; else computed
   SwitchSpec leaf;
-  Duration switch_latency, nic_latency, per_m;
+  Duration switch_latency, nic_latency, fec_latency, per_m;
+  bool store_and_forward = false;
+  Bytes frame{0};  ///< largest; what a store-and-forward switch takes in before it sends on
 };
 
 Status read_link(const YamlNode& map, Reading& reading, Network& out) {
@@ -51,8 +54,20 @@ Status read_switch(const YamlNode& map, Reading& reading, Network& out) {
   r.optional("part", &YamlNode::as_string, out.leaf.part);
   r.optional("latency", &YamlNode::as_duration, out.switch_latency);
   r.optional("reduces", &YamlNode::as_bool, out.leaf.reduces);
-  const auto ports = r.optional("ports");
+  r.optional("frame", &YamlNode::as_size, out.frame);
+  const auto ports = r.optional("ports"), splits = r.optional("splits"), forwarding = r.optional("forwarding");
   BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (splits) {
+    BUSBAR_ASSIGN(const std::int64_t n, splits->as_int(1, 8));
+    out.leaf.splits = static_cast<std::uint32_t>(n);
+  }
+  if (forwarding) {
+    BUSBAR_ASSIGN(const std::size_t way, as_one_of(*forwarding, {"cut-through", "store-and-forward"}, "forwarding"));
+    out.store_and_forward = way == 1;
+    if (out.store_and_forward && count(out.frame) == 0) {
+      return forwarding->error("a store-and-forward switch needs 'frame', for example 'frame: 4KiB'");
+    }
+  }
   if (ports) {
     BUSBAR_ASSIGN(const std::int64_t n, ports->as_int(2, 1'000'000));
     out.leaf.ports = static_cast<std::uint32_t>(n);
@@ -75,6 +90,7 @@ Status read_cable(const YamlNode& map, Network& out) {
   MapReader r(map);
   accept_provenance(r);
   r.optional("latency_per_m", &YamlNode::as_duration, out.per_m);
+  r.optional("fec", &YamlNode::as_duration, out.fec_latency);
   return r.finish();
 }
 
@@ -117,35 +133,21 @@ Status read_lengths(const YamlNode& map, Lengths& out) {
   return r.finish();
 }
 
-/// The cable, and half of the time that each of its two devices takes to forward: along a path the halves add up to
-/// every device once.
+/// The cable with its error correction, and half of the time that each of its two devices takes to forward: along a path
+/// the halves add up to every device once.
 LinkClass laid(const Network& n, double metres, Duration device_a, Duration device_b) {
   LinkClass c = n.link;
   const auto halves = (device_a.in_ps() + device_b.in_ps()) / 2;
   const auto wire = std::llround(static_cast<double>(n.per_m.in_ps()) * metres);
-  c.latency = n.link_latency ? *n.link_latency : Duration::ps(halves + wire);
+  c.latency = n.link_latency ? *n.link_latency : Duration::ps(halves + wire + n.fec_latency.in_ps());
   return c;
 }
 
-Status read_width(MapReader& r, FabricSpec& spec) {
-  const auto order = r.optional("nic_order"), down = r.optional("leaf_down"), parallel = r.optional("parallel");
-  const auto over = r.optional("oversubscription");
-  if (over) {
-    BUSBAR_ASSIGN(spec.oversubscription, over->as_number(1, 1000));
-  }
-  if (order) {
-    BUSBAR_ASSIGN(const std::size_t i, as_one_of(*order, {"by-node", "dealt"}, "order of NICs"));
-    spec.nic_order = static_cast<NicOrder>(i);
-  }
-  if (down) {
-    BUSBAR_ASSIGN(const std::int64_t n, down->as_int(1, 1'000'000));
-    spec.leaf_down = static_cast<std::uint32_t>(n);
-  }
-  if (parallel) {
-    BUSBAR_ASSIGN(const std::int64_t n, parallel->as_int(1, 1'000'000));
-    spec.parallel = static_cast<std::uint32_t>(n);
-  }
-  return {};
+/// Port to port; a store-and-forward switch also takes in a whole frame. Fluids see this as a latency of every message,
+/// whatever its size.
+Duration through(const Network& n) {
+  if (!n.store_and_forward || !n.has_rate) return n.switch_latency;
+  return n.switch_latency + transfer_time(n.frame, n.link.wire_rate);
 }
 
 }  // namespace
@@ -161,13 +163,13 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   r.optional("name");
   const YamlNode kind = r.required("kind");
   if (!r.ok()) return r.finish().error();
-  BUSBAR_ASSIGN(out.spec.kind, as_enum(kind, FabricKind::kRailOptimised, &name_of, "kind of fabric"));
+  BUSBAR_ASSIGN(out.spec.kind, as_enum(kind, kLastFabricKind, &name_of, "kind of fabric"));
   if (const auto named = r.optional("network")) {
     BUSBAR_ASSIGN(const YamlNode file, reading.resolve(*named, "networks"));
     BUSBAR_RETURN_IF_ERROR(read_network(file, reading, network));
   }
   BUSBAR_RETURN_IF_ERROR(read_parts(r, reading, network));
-  BUSBAR_RETURN_IF_ERROR(read_width(r, out.spec));
+  BUSBAR_RETURN_IF_ERROR(read_fabric_sizes(r, out.spec));
   if (const auto metres = r.optional("cable_m")) BUSBAR_RETURN_IF_ERROR(read_lengths(*metres, lengths));
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (out.spec.kind == FabricKind::kNone) return out;
@@ -177,9 +179,12 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   }
   out.network = network.name.empty() ? name_of(network.link.kind) : network.name;
   out.spec.leaf = out.spec.spine = out.spec.core = network.leaf;
-  out.spec.nic_link = laid(network, lengths.nic, network.nic_latency, network.switch_latency);
-  out.spec.leaf_link = laid(network, lengths.leaf, network.switch_latency, network.switch_latency);
-  out.spec.core_link = laid(network, lengths.core, network.switch_latency, network.switch_latency);
+  const Duration hop = through(network);
+  out.spec.nic_link = laid(network, lengths.nic, network.nic_latency, hop);
+  out.spec.leaf_link = laid(network, lengths.leaf, hop, hop);
+  out.spec.core_link = laid(network, lengths.core, hop, hop);
+  out.latency = {network.nic_latency, network.switch_latency, hop - network.switch_latency, network.fec_latency,
+                 network.per_m, network.link_latency};
   reading.note(fmt::format("fabric {}", name_of(out.spec.kind)), map);
   return out;
 }

@@ -1,17 +1,8 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "busbar/topology/fabric.h"
+#include "busbar/topology/fabric_kinds.h"
 
 namespace busbar {
-namespace {
-
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
-/// An ideal switch has as many ports as anybody wants.
-std::uint64_t ports(const SwitchSpec& s) { return s.ports == 0 ? UINT32_MAX : s.ports; }
 
 std::string describe(const SwitchSpec& s) {
   return fmt::format("{} ({} ports)", s.part.empty() ? "the switch" : s.part, s.ports);
@@ -22,80 +13,7 @@ Error cannot(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics, st
                              std::move(why)));
 }
 
-/// NIC ports of a leaf: as stated, else the share that the over-subscription leaves.
-std::uint64_t down_ports(const FabricSpec& spec, std::uint64_t all_nics) {
-  if (spec.leaf_down > 0) return spec.leaf_down;
-  if (spec.leaf.ports == 0) return all_nics;
-  return static_cast<std::uint64_t>(spec.leaf.ports * spec.oversubscription / (1 + spec.oversubscription));
-}
-
-/// Leaves and the NICs on the fullest of them.
-struct LeafLevel {
-  std::uint64_t leaves = 0, fullest = 0;
-};
-
-LeafLevel leaf_level(const FabricSpec& spec, std::uint64_t nodes, std::uint64_t nics, std::uint64_t down) {
-  if (spec.kind == FabricKind::kRailOptimised) {
-    const std::uint64_t units = ceil_div(nodes, down);
-    return {units * nics, std::min(nodes, down)};
-  }
-  if (spec.nic_order == NicOrder::kDealt) {
-    const std::uint64_t leaves = ceil_div(nodes * nics, down);
-    return {leaves, ceil_div(nodes * nics, leaves)};
-  }
-  const std::uint64_t nodes_per_leaf = down / nics;
-  return {ceil_div(nodes, nodes_per_leaf), std::min(nodes, nodes_per_leaf) * nics};
-}
-
-/// The fewest spines that give `leaves` leaves `up` cables each, evenly. False when the ports do not suffice.
-bool plan_two_tiers(const FabricSpec& spec, std::uint64_t leaves, std::uint64_t up, FabricPlan& plan) {
-  const std::uint64_t spare = ports(spec.leaf) - plan.down;
-  const std::uint64_t first = spec.spine.ports == 0 ? 1 : ceil_div(leaves * up, spec.spine.ports);
-  for (std::uint64_t spines = std::max<std::uint64_t>(first, 1); spines <= up; ++spines) {
-    const std::uint64_t parallel = ceil_div(up, spines);
-    if (spec.parallel != 0 && parallel != spec.parallel) continue;
-    if (leaves * parallel > ports(spec.spine) || spines * parallel > spare) continue;
-    plan.spines = static_cast<std::uint32_t>(spines);
-    plan.parallel = static_cast<std::uint32_t>(parallel);
-    plan.up = static_cast<std::uint32_t>(spines * parallel);
-    plan.spines_per_pod = plan.spines;
-    plan.leaves_per_pod = static_cast<std::uint32_t>(leaves);
-    return true;
-  }
-  return false;
-}
-
-/// Pods of leaves and spines, one cable per pair, below cores; spine j of every pod sees the cores of group j.
-bool plan_three_tiers(const FabricSpec& spec, std::uint64_t leaves, std::uint64_t up, std::uint64_t unit,
-                      FabricPlan& plan) {
-  const std::uint64_t parallel = std::max<std::uint64_t>(spec.parallel, 1);
-  const std::uint64_t spines = ceil_div(up, parallel);
-  if (spines * parallel > ports(spec.leaf) - plan.down) return false;
-  std::uint64_t most = ports(spec.spine) / 2 / parallel;
-  if (most >= unit) most -= most % unit;  // a pod holds whole units of a rail-optimised fabric
-  if (most == 0) return false;
-  const std::uint64_t pods = ceil_div(leaves, most);
-  if (pods > ports(spec.core)) return false;
-  std::uint64_t per_pod = ceil_div(leaves, pods);
-  if (most >= unit) per_pod = std::min(most, ceil_div(per_pod, unit) * unit);
-  const std::uint64_t uplinks = per_pod * parallel;
-  for (std::uint64_t cores = std::max<std::uint64_t>(1, ceil_div(pods * uplinks, ports(spec.core))); cores <= uplinks;
-       ++cores) {
-    const std::uint64_t core_parallel = ceil_div(uplinks, cores);
-    if (pods * core_parallel > ports(spec.core) || cores * core_parallel > ports(spec.spine) - uplinks) continue;
-    plan.parallel = static_cast<std::uint32_t>(parallel);
-    plan.up = static_cast<std::uint32_t>(spines * parallel);
-    plan.pods = static_cast<std::uint32_t>(ceil_div(leaves, per_pod));
-    plan.leaves_per_pod = static_cast<std::uint32_t>(per_pod);
-    plan.spines_per_pod = static_cast<std::uint32_t>(spines);
-    plan.spines = plan.pods * plan.spines_per_pod;
-    plan.cores_per_group = static_cast<std::uint32_t>(cores);
-    plan.core_parallel = static_cast<std::uint32_t>(core_parallel);
-    plan.cores = static_cast<std::uint32_t>(cores * spines);
-    return true;
-  }
-  return false;
-}
+namespace {
 
 Result<FabricPlan> plan_single(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
   const std::uint64_t all = std::uint64_t{nodes} * nics;
@@ -111,19 +29,58 @@ Result<FabricPlan> plan_single(const FabricSpec& spec, std::uint32_t nodes, std:
   return plan;
 }
 
-/// What is wrong with the down ports of a leaf; empty when nothing is.
-std::string leaf_fault(const FabricSpec& spec, std::uint64_t down, std::uint64_t nics) {
-  if (down == 0 || down > ports(spec.leaf)) {
-    return fmt::format("a leaf would have {} ports for NICs, {} has too few", down, describe(spec.leaf));
+/// One plane: all of `spec` but what concerns several.
+Result<FabricPlan> plan_plane(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
+  switch (spec.kind) {
+    case FabricKind::kSingleSwitch:
+      return plan_single(spec, nodes, nics);
+    case FabricKind::kDragonfly:
+      return plan_dragonfly(spec, nodes, nics);
+    case FabricKind::kTorus:
+      return plan_torus(spec, nodes, nics);
+    default:
+      return plan_tree(spec, nodes, nics);
   }
-  const bool whole_nodes = spec.kind == FabricKind::kLeafSpine && spec.nic_order == NicOrder::kByNode;
-  if (whole_nodes && nics > down) {
-    return fmt::format("a node has {} NICs and a leaf {} ports for them; say 'nic_order: dealt'", nics, down);
-  }
-  return {};
+}
+
+/// `planes` planes with ports split in `split`, of which a node has `nics` NICs on each.
+Result<FabricPlan> plan_planes(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics, std::uint32_t planes,
+                               std::uint32_t split) {
+  BUSBAR_ASSIGN(FabricPlan plan, plan_plane(split_ports(spec, split), nodes, nics));
+  plan.planes = planes;
+  plan.split = split;
+  plan.plane_order = spec.plane_order;
+  plan.leaves *= planes;
+  plan.spines *= planes;
+  plan.cores *= planes;
+  return plan;
+}
+
+/// A rail is a fabric of one NIC per node: one switch where it has the ports, else a tree of its own.
+Result<FabricPlan> plan_rails(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
+  BUSBAR_ASSIGN(FabricPlan plan, plan_planes(one_rail(spec, nodes), nodes, 1, nics, spec.split));
+  plan.kind = FabricKind::kRailOnly;
+  plan.plane_order = PlaneOrder::kByNic;
+  return plan;
 }
 
 }  // namespace
+
+FabricSpec split_ports(FabricSpec spec, std::uint32_t split) {
+  for (SwitchSpec* s : {&spec.leaf, &spec.spine, &spec.core}) s->ports *= split;
+  for (LinkClass* c : {&spec.nic_link, &spec.leaf_link, &spec.core_link}) {
+    c->wire_rate = BytesPerSecond{per_second(c->wire_rate) / split};
+  }
+  spec.split = 1;
+  return spec;
+}
+
+FabricSpec one_rail(FabricSpec spec, std::uint32_t nodes) {
+  const bool fits = spec.leaf.ports == 0 || nodes <= spec.leaf.ports * spec.split;
+  spec.kind = fits && spec.leaf_down == 0 ? FabricKind::kSingleSwitch : FabricKind::kLeafSpine;
+  spec.nic_order = NicOrder::kByNode;
+  return spec;
+}
 
 const char* name_of(FabricKind kind) {
   switch (kind) {
@@ -135,6 +92,14 @@ const char* name_of(FabricKind kind) {
       return "leaf-spine";
     case FabricKind::kRailOptimised:
       return "rail-optimised";
+    case FabricKind::kFatTree:
+      return "fat-tree";
+    case FabricKind::kRailOnly:
+      return "rail-only";
+    case FabricKind::kDragonfly:
+      return "dragonfly";
+    case FabricKind::kTorus:
+      return "torus";
   }
   return "?";
 }
@@ -142,29 +107,21 @@ const char* name_of(FabricKind kind) {
 Result<FabricPlan> plan_fabric(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
   if (spec.kind == FabricKind::kNone || nodes == 0) return FabricPlan{};
   if (nics == 0) return cannot(spec, nodes, nics, "the node has no NIC to put a cable in; add one, or 'fabric: none'");
-  if (spec.kind == FabricKind::kSingleSwitch) return plan_single(spec, nodes, nics);
-  const std::uint64_t all = std::uint64_t{nodes} * nics;
-  const std::uint64_t down = down_ports(spec, all);
-  if (std::string fault = leaf_fault(spec, down, nics); !fault.empty()) return cannot(spec, nodes, nics, fault);
-
-  FabricPlan plan;
-  plan.kind = spec.kind;
-  plan.down = static_cast<std::uint32_t>(down);
-  const LeafLevel level = leaf_level(spec, nodes, nics, down);
-  plan.leaves = plan.leaves_per_pod = static_cast<std::uint32_t>(level.leaves);
-  if (level.leaves == 1) return plan;
-  const auto up =
-      static_cast<std::uint64_t>(std::ceil(static_cast<double>(level.fullest) / spec.oversubscription - 1e-9));
-  const std::uint64_t unit = spec.kind == FabricKind::kRailOptimised ? nics : 1;
-  if (!plan_two_tiers(spec, level.leaves, up, plan) && !plan_three_tiers(spec, level.leaves, up, unit, plan)) {
-    return cannot(
-        spec, nodes, nics,
-        fmt::format("{} leaves {} with {} ports down and {} up each, above them spines {} and cores {}, do not "
-                    "join; use switches with more ports, a higher oversubscription or fewer parallel cables",
-                    level.leaves, describe(spec.leaf), down, up, describe(spec.spine), describe(spec.core)));
+  if (spec.split > 1 && spec.split > spec.leaf.splits) {
+    return cannot(spec, nodes, nics, fmt::format("a port of {} cannot be split in {}", describe(spec.leaf), spec.split));
   }
-  plan.oversubscription = static_cast<double>(level.fullest) / plan.up;
-  return plan;
+  if (spec.kind == FabricKind::kRailOnly) return plan_rails(spec, nodes, nics);
+  if (spec.planes == 0) {
+    auto one = plan_planes(spec, nodes, nics, 1, spec.split);
+    if (one.ok() || spec.split > 1 || spec.leaf.splits < 2) return one;
+    auto several = plan_planes(spec, nodes, nics, spec.leaf.splits, spec.leaf.splits);
+    return several.ok() ? std::move(several) : std::move(one);
+  }
+  if (spec.plane_order == PlaneOrder::kByPort) return plan_planes(spec, nodes, nics, spec.planes, spec.split);
+  if (nics % spec.planes != 0) {
+    return cannot(spec, nodes, nics, fmt::format("{} NICs cannot be dealt evenly to {} planes", nics, spec.planes));
+  }
+  return plan_planes(spec, nodes, nics / spec.planes, spec.planes, spec.split);
 }
 
 }  // namespace busbar

@@ -1,0 +1,97 @@
+#include "busbar/spec/fabric_sizes.h"
+
+#include <optional>
+
+namespace busbar {
+namespace {
+
+constexpr std::int64_t kMost = 1'000'000;  ///< switches, ports or cables of one sort: more than any fabric has
+
+Status read_count(MapReader& r, const char* key, std::int64_t low, std::int64_t high, std::uint32_t& out) {
+  if (const auto node = r.optional(key)) {
+    BUSBAR_ASSIGN(const std::int64_t n, node->as_int(low, high));
+    out = static_cast<std::uint32_t>(n);
+  }
+  return {};
+}
+
+/// One value for the leaves, or a list: leaves, spines.
+Result<std::vector<YamlNode>> per_tier(const YamlNode& node) {
+  std::vector<YamlNode> out;
+  if (node.kind() != YamlNode::Kind::kSequence) {
+    out.push_back(node);
+    return out;
+  }
+  if (node.size() < 1 || node.size() > 2) return node.error("one number per tier below the top: [leaf, spine]");
+  for (std::size_t i = 0; i < node.size(); ++i) out.push_back(node.item(i));
+  return out;
+}
+
+Status read_tiers(MapReader& r, FabricSpec& spec) {
+  constexpr double kThinnest = 1000;
+  if (const auto node = r.optional("oversubscription")) {
+    BUSBAR_ASSIGN(const auto tiers, per_tier(*node));
+    double* const out[] = {&spec.oversubscription, &spec.spine_oversubscription};
+    for (std::size_t i = 0; i < tiers.size(); ++i) {
+      BUSBAR_ASSIGN(*out[i], tiers[i].as_number(1, kThinnest));
+    }
+  }
+  if (const auto node = r.optional("parallel")) {
+    BUSBAR_ASSIGN(const auto tiers, per_tier(*node));
+    std::uint32_t* const out[] = {&spec.parallel, &spec.core_parallel};
+    for (std::size_t i = 0; i < tiers.size(); ++i) {
+      BUSBAR_ASSIGN(const std::int64_t n, tiers[i].as_int(1, kMost));
+      *out[i] = static_cast<std::uint32_t>(n);
+    }
+  }
+  return read_count(r, "tiers", 2, 3, spec.tiers);
+}
+
+Status read_planes(MapReader& r, FabricSpec& spec) {
+  BUSBAR_RETURN_IF_ERROR(read_count(r, "planes", 1, 64, spec.planes));
+  BUSBAR_RETURN_IF_ERROR(read_count(r, "split", 1, 8, spec.split));
+  if (const auto order = r.optional("plane_order")) {
+    BUSBAR_ASSIGN(const std::size_t i, as_one_of(*order, {"by-port", "by-nic"}, "order of planes"));
+    spec.plane_order = static_cast<PlaneOrder>(i);
+  }
+  return {};
+}
+
+Status read_dragonfly(const YamlNode& map, DragonflySpec& out) {
+  constexpr std::int64_t kWidest = 4096;  // of a group: its switches are joined all to all
+  MapReader r(map);
+  accept_provenance(r);
+  BUSBAR_RETURN_IF_ERROR(read_count(r, "groups", 1, kMost, out.groups));
+  BUSBAR_RETURN_IF_ERROR(read_count(r, "switches_per_group", 1, kWidest, out.routers));
+  BUSBAR_RETURN_IF_ERROR(read_count(r, "nics_per_switch", 1, kWidest, out.nics));
+  BUSBAR_RETURN_IF_ERROR(read_count(r, "globals_per_switch", 1, kWidest, out.globals));
+  return r.finish();
+}
+
+Status read_dims(const YamlNode& list, FabricSpec& spec) {
+  if (list.kind() != YamlNode::Kind::kSequence || list.size() < 1 || list.size() > spec.dims.size()) {
+    return list.error("the sizes of a ring, a 2D or a 3D torus in switches, for example [8, 8, 4]");
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    BUSBAR_ASSIGN(const std::int64_t n, list.item(i).as_int(1, 1024));
+    spec.dims[i] = static_cast<std::uint32_t>(n);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status read_fabric_sizes(MapReader& r, FabricSpec& spec) {
+  if (const auto order = r.optional("nic_order")) {
+    BUSBAR_ASSIGN(const std::size_t i, as_one_of(*order, {"by-node", "dealt"}, "order of NICs"));
+    spec.nic_order = static_cast<NicOrder>(i);
+  }
+  BUSBAR_RETURN_IF_ERROR(read_count(r, "leaf_down", 1, kMost, spec.leaf_down));
+  BUSBAR_RETURN_IF_ERROR(read_tiers(r, spec));
+  BUSBAR_RETURN_IF_ERROR(read_planes(r, spec));
+  if (const auto map = r.optional("dragonfly")) BUSBAR_RETURN_IF_ERROR(read_dragonfly(*map, spec.dragonfly));
+  if (const auto list = r.optional("dims")) BUSBAR_RETURN_IF_ERROR(read_dims(*list, spec));
+  return {};
+}
+
+}  // namespace busbar

@@ -1,0 +1,13 @@
+// How wide and how tall a fabric is, as the user writes it: the keys that do not concern its cables.
+#pragma once
+
+#include "busbar/spec/reading.h"
+#include "busbar/topology/fabric.h"
+
+namespace busbar {
+
+/// oversubscription, parallel (one number, or one per tier), leaf_down, nic_order, tiers, planes, plane_order, split,
+/// dragonfly, dims.
+Status read_fabric_sizes(MapReader& reader, FabricSpec& spec);
+
+}  // namespace busbar

@@ -1,0 +1,81 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/topology/fabric_kinds.h"
+
+namespace busbar {
+namespace {
+
+/// Fills in what the spec leaves open. Balanced: a = 2p = 2h, so a switch has p + (a - 1) + h = 4p - 1 ports.
+DragonflySpec sized(const FabricSpec& spec, std::uint64_t all_nics) {
+  DragonflySpec d = spec.dragonfly;
+  std::uint32_t p = d.nics != 0 ? d.nics : d.routers != 0 ? ceil_div(d.routers, 2) : d.globals;
+  if (p == 0 && spec.leaf.ports > 0) p = std::max<std::uint32_t>(1, (spec.leaf.ports + 1) / 4);
+  if (p == 0) {  // no limit of ports: the smallest balanced p whose largest dragonfly a p (a h + 1) holds all NICs
+    for (p = 1; std::uint64_t{2} * p * p * (std::uint64_t{2} * p * p + 1) < all_nics;) ++p;
+  }
+  if (d.nics == 0) d.nics = p;
+  if (d.routers == 0) d.routers = 2 * p;
+  if (d.globals == 0) d.globals = p;
+  if (d.groups == 0) {
+    d.groups = static_cast<std::uint32_t>(ceil_div(all_nics, std::uint64_t{d.routers} * d.nics));
+  }
+  return d;
+}
+
+}  // namespace
+
+Result<FabricPlan> plan_dragonfly(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
+  const std::uint64_t all = std::uint64_t{nodes} * nics;
+  const DragonflySpec d = sized(spec, all);
+  const std::uint64_t in_group = std::uint64_t{d.routers} * d.nics, globals = std::uint64_t{d.routers} * d.globals;
+  const std::uint64_t used = std::uint64_t{d.nics} + d.routers - 1 + (d.groups > 1 ? d.globals : 0);
+  const std::string sizes = fmt::format("{} groups of {} switches with {} NICs and {} global cables each", d.groups,
+                                        d.routers, d.nics, d.globals);
+  if (used > ports(spec.leaf)) {
+    return cannot(spec, nodes, nics, fmt::format("{} need {} ports, {} has fewer", sizes, used, describe(spec.leaf)));
+  }
+  if (d.groups > globals + 1) {
+    return cannot(spec, nodes, nics,
+                  fmt::format("{}: {} cables leave a group, so there can be {} groups", sizes, globals, globals + 1));
+  }
+  if (all > in_group * d.groups) {
+    return cannot(spec, nodes, nics, fmt::format("{} hold {} NICs, not {}", sizes, in_group * d.groups, all));
+  }
+  FabricPlan plan;
+  plan.kind = FabricKind::kDragonfly;
+  plan.dragonfly = d;
+  plan.leaves = d.groups * d.routers;
+  plan.pods = d.groups;
+  plan.leaves_per_pod = d.routers;
+  plan.down = d.nics;
+  plan.up = static_cast<std::uint32_t>(used - d.nics);
+  plan.parallel = 1;
+  plan.global_parallel = d.groups > 1 ? static_cast<std::uint32_t>(globals / (d.groups - 1)) : 0;
+  return plan;
+}
+
+void cable_dragonfly(const FabricSpec& spec, const FabricPlan& plan, const std::vector<DeviceId>& leaves,
+                     TopologyBuilder& builder) {
+  const DragonflySpec& d = plan.dragonfly;
+  for (std::uint32_t g = 0; g < d.groups; ++g) {
+    for (std::uint32_t i = 0; i < d.routers; ++i) {
+      for (std::uint32_t j = i + 1; j < d.routers; ++j) {
+        builder.connect(leaves[g * d.routers + i], leaves[g * d.routers + j], spec.leaf_link);
+      }
+    }
+  }
+  // Global port q of a group is on its switch q mod a; the ports of one round lead to the other groups in order.
+  for (std::uint32_t c = 0; c < plan.global_parallel; ++c) {
+    for (std::uint32_t a = 0; a < d.groups; ++a) {
+      for (std::uint32_t b = a + 1; b < d.groups; ++b) {
+        const std::uint32_t at_a = c * (d.groups - 1) + b - 1, at_b = c * (d.groups - 1) + a;
+        builder.connect(leaves[a * d.routers + at_a % d.routers], leaves[b * d.routers + at_b % d.routers],
+                        spec.core_link);
+      }
+    }
+  }
+}
+
+}  // namespace busbar

@@ -1,0 +1,35 @@
+// What the planners and builders of the kinds of fabric share; for fabric*.cc alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "busbar/topology/fabric.h"
+
+namespace busbar {
+
+constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+/// An ideal switch has as many ports as anybody wants.
+inline std::uint64_t ports(const SwitchSpec& s) { return s.ports == 0 ? UINT32_MAX : s.ports; }
+
+std::string describe(const SwitchSpec& s);  ///< "QM9700 (64 ports)"
+Error cannot(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics, std::string why);
+
+/// The same with every port split: more ports, slower cables.
+FabricSpec split_ports(FabricSpec spec, std::uint32_t split);
+/// The fabric of one rail of a rail-only fabric.
+FabricSpec one_rail(FabricSpec spec, std::uint32_t nodes);
+
+/// Planners of one plane.
+Result<FabricPlan> plan_tree(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics);
+Result<FabricPlan> plan_dragonfly(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics);
+Result<FabricPlan> plan_torus(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics);
+
+/// Cables between the switches of one plane; `leaves` are those of that plane.
+void cable_dragonfly(const FabricSpec& spec, const FabricPlan& plan, const std::vector<DeviceId>& leaves,
+                     TopologyBuilder& builder);
+void cable_torus(const FabricSpec& spec, const std::vector<DeviceId>& leaves, TopologyBuilder& builder);
+
+}  // namespace busbar
