@@ -29,6 +29,7 @@ Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading) {
   ProtocolModel p;
   MapReader r(map);
   accept_provenance(r);
+  r.optional("name");
   r.optional("launch", &YamlNode::as_duration, p.launch);
   r.optional("step_scale_up", &YamlNode::as_duration, p.step_scale_up);
   r.optional("step_server", &YamlNode::as_duration, p.step_server);

@@ -73,10 +73,13 @@ Status read_numa(const YamlNode& node, std::uint32_t count, std::vector<std::int
   }
   if (node.kind() != YamlNode::Kind::kSequence) return add(node);
   for (std::size_t i = 0; i < node.size(); ++i) BUSBAR_RETURN_IF_ERROR(add(node.item(i)));
-  if (out.size() != std::max(count, 1u)) {
-    return node.error(
-        fmt::format("{} numbers for {} devices; give one each, or one for all", out.size(), std::max(count, 1u)));
+  const std::size_t devices = std::max(count, 1u), numbers = out.size();
+  if (numbers == 0 || (devices % numbers != 0 && numbers % devices != 0)) {
+    return node.error(fmt::format("{} numbers for {} devices; give one each, or one for all", numbers, devices));
   }
+  std::vector<std::int16_t> spread(devices);  // fewer or more devices than numbers are spread evenly over them
+  for (std::size_t i = 0; i < devices; ++i) spread[i] = out[i * numbers / devices];
+  out = std::move(spread);
   return {};
 }
 

@@ -29,13 +29,16 @@ class Webs {
   std::vector<std::uint32_t> parent_;
 };
 
-/// Joins the ends of every live cable; cables of endpoints only where `with_endpoints`.
+/// Chips of a torus pass on what their neighbours send.
+bool passes_on(const Topology& t, LinkId link) { return t.link_class(link).kind == LinkKind::kIci; }
+
+/// Joins the ends of every live cable; cables of endpoints only where `with_endpoints` or where endpoints pass on.
 Webs webs_of(const Topology& t, bool with_endpoints) {
   Webs webs(t.device_count());
   for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
     const auto link = static_cast<LinkId>(l);
     const DeviceId a = t.from(link), b = t.to(link);
-    const bool endpoint = is_endpoint(t.kind(a)) || is_endpoint(t.kind(b));
+    const bool endpoint = (is_endpoint(t.kind(a)) || is_endpoint(t.kind(b))) && !passes_on(t, link);
     if (!t.failed(link) && (with_endpoints || !endpoint)) webs.join(index(a), index(b));
   }
   return webs;
@@ -71,7 +74,7 @@ Status check_connected(const Topology& t) {
   for (const DeviceId g : gpus) {
     for (const LinkId l : t.out_links(g)) {
       const std::uint32_t root = webs.find(index(t.to(l)));
-      if (counted[root] == g || is_endpoint(t.kind(t.to(l)))) continue;
+      if (counted[root] == g || (is_endpoint(t.kind(t.to(l))) && !passes_on(t, l))) continue;
       counted[root] = g;
       if (++touching[root] > touching[best]) best = root;
     }
