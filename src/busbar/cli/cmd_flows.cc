@@ -1,0 +1,226 @@
+#include "busbar/cli/cmd_flows.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/band.h"
+#include "busbar/cli/flow_csv.h"
+#include "busbar/cli/session.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
+
+struct Options {
+  CommonOptions common;
+  std::string fabric, flows, balance;
+  std::optional<std::int64_t> seed;
+  std::uint32_t links = 1000;
+};
+
+/// What the list came to.
+struct Report {
+  std::string cluster;
+  NamedFlows named;
+  FlowListResult result;
+  std::vector<std::uint32_t> by_fct;  ///< flows, slowest first
+  std::vector<LinkUse> busiest;       ///< the fullest links, fullest first
+  Duration floor;                     ///< largest load of a link at its wire rate
+  Band band;
+
+  double fct_us(double quantile) const {
+    const auto at = static_cast<std::size_t>((1 - quantile) * static_cast<double>(by_fct.size() - 1));
+    return result.flows[by_fct[at]].fct.in_us();
+  }
+};
+
+/// Busy time per time of the whole run.
+double mean_use(const LinkUse& u, const Topology& t, SimTime end) {
+  const double s = end.since_start().in_s();
+  return s > 0 ? u.bytes / t.payload_rate(u.link) / s : 0;
+}
+
+void rank_flows_and_links(Report& r, const Topology& t, std::size_t shown) {
+  r.by_fct.resize(r.result.flows.size());
+  std::iota(r.by_fct.begin(), r.by_fct.end(), 0u);
+  std::stable_sort(r.by_fct.begin(), r.by_fct.end(),
+                   [&](auto a, auto b) { return r.result.flows[a].fct > r.result.flows[b].fct; });
+  r.busiest.resize(std::min<std::size_t>(std::max<std::size_t>(shown, kShown), r.result.links.size()));
+  std::partial_sort_copy(r.result.links.begin(), r.result.links.end(), r.busiest.begin(), r.busiest.end(),
+                         [&](const LinkUse& a, const LinkUse& b) {
+                           const double x = a.bytes / t.payload_rate(a.link), y = b.bytes / t.payload_rate(b.link);
+                           return x != y ? x > y : a.link < b.link;
+                         });
+  double most_ps = 0;
+  for (const LinkUse& u : r.result.links)
+    most_ps = std::max(most_ps, u.bytes / static_cast<double>(per_second(t.link_class(u.link).floor_rate())) * 1e12);
+  r.floor = Duration::ps(static_cast<std::int64_t>(most_ps));
+}
+
+Bound bound_of(const FlowOutcome& f) {
+  const bool shared = f.sharing > f.latency || f.transfer > f.latency;
+  return {f.held_by, f.sharing > f.transfer ? "sharing" : "transfer", shared ? BoundKind::kBandwidth : BoundKind::kLatency};
+}
+
+/// The flow that ends last.
+const FlowOutcome& last_of(const Report& r) {
+  return *std::max_element(r.result.flows.begin(), r.result.flows.end(), [](const FlowOutcome& a, const FlowOutcome& b) {
+    return a.start + a.fct < b.start + b.fct;
+  });
+}
+
+Json to_json(const Options& o, const Report& r, const Cluster& c) {
+  Json j{{"schema", "busbar.flows/1"},
+         {"cluster", r.cluster},
+         {"engine", o.common.engine},
+         {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(c.text, r.named.hash)))},
+         {"makespan_us", r.result.end.since_start().in_us()},
+         {"floor_us", r.floor.in_us()},
+         {"fct_us", {{"min", r.fct_us(0)}, {"p50", r.fct_us(0.5)}, {"p99", r.fct_us(0.99)}, {"max", r.fct_us(1)}}},
+         {"bound_by", bound_to_json(bound_of(last_of(r)), c.topology)},
+         {"band_percent", {r.band.low_percent, r.band.high_percent}},
+         {"band_basis", r.band.basis},
+         {"events", r.result.events},
+         {"rate_changes", r.result.rate_changes}};
+  Json::array_t flows;
+  flows.reserve(r.result.flows.size());
+  for (std::size_t f = 0; f < r.result.flows.size(); ++f) {
+    const FlowOutcome& x = r.result.flows[f];
+    flows.push_back(Json{{"id", r.named.ids[f]},
+                         {"start_us", x.start.since_start().in_us()},
+                         {"fct_us", x.fct.in_us()},
+                         {"parts_us",
+                          {{"latency", x.latency.in_us()}, {"transfer", x.transfer.in_us()}, {"sharing", x.sharing.in_us()}}},
+                         {"held_by", x.held_by == kNone<LinkId> ? Json() : Json(c.topology.name(x.held_by))}});
+  }
+  j["flows"] = std::move(flows);
+  Json links = Json::array();
+  for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i) {
+    const LinkUse& u = r.busiest[i];
+    links.push_back({{"link", c.topology.name(u.link)},
+                     {"bytes", u.bytes},
+                     {"flows", u.flows},
+                     {"mean_use_percent", 100 * mean_use(u, c.topology, r.result.end)}});
+  }
+  j["links"] = std::move(links);
+  j["links_used"] = r.result.links.size();
+  return j;
+}
+
+Document to_document(const Options& o, const Report& r, const Topology& t) {
+  Document d;
+  d.title = fmt::format("{} flows on {}", r.result.flows.size(), r.cluster);
+  d.command = o.common.typed;
+  d.blocks.push_back({Facts{d.title,
+                            {{"all done after", format_duration(r.result.end.since_start().in_s())},
+                             {"fullest link alone needs", format_duration(r.floor.in_s())},
+                             {"flow completion time",
+                              fmt::format("{} us median, {} us p99, {} us longest", format_number(r.fct_us(0.5), 4),
+                                          format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
+  Table slow;
+  slow.title = "Slowest flows";
+  slow.columns = {{"flow", Align::kLeft}, {"start (us)"}, {"fct (us)"}, {"latency (us)"}, {"transfer (us)"}, {"sharing (us)"},
+                  {"held by", Align::kLeft}};
+  for (std::size_t i = 0; i < std::min(kShown, r.by_fct.size()); ++i) {
+    const FlowOutcome& x = r.result.flows[r.by_fct[i]];
+    slow.rows.push_back({r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
+                         format_number(x.fct.in_us(), 4), format_number(x.latency.in_us()),
+                         format_number(x.transfer.in_us(), 4), format_number(x.sharing.in_us(), 4),
+                         x.held_by == kNone<LinkId> ? "-" : t.name(x.held_by)});
+  }
+  slow.note = "transfer: alone, at the rate of the narrowest link; sharing: what the other flows cost.";
+  d.blocks.push_back({slow});
+  Table links;
+  links.title = "Fullest links";
+  links.columns = {{"link", Align::kLeft}, {"flows"}, {"MB"}, {"in use (% of the time)"}};
+  for (std::size_t i = 0; i < std::min(kShown, r.busiest.size()); ++i) {
+    const LinkUse& u = r.busiest[i];
+    links.rows.push_back({t.name(u.link), std::to_string(u.flows), format_number(u.bytes / 1e6),
+                          format_number(100 * mean_use(u, t, r.result.end))});
+  }
+  d.blocks.push_back({links});
+  d.blocks.push_back({Highlight{fmt::format("The last flow is bound by {}.", bound_to_text(bound_of(last_of(r)), t))}});
+  d.blocks.push_back({Paragraph{fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.",
+                                            r.band.low_percent, r.band.high_percent, r.band.basis)}});
+  return d;
+}
+
+Status choose_paths(const Options& o, Cluster& cluster) {
+  if (o.balance == "ecmp") cluster.routing = RoutingPolicy::kStatic;
+  else if (o.balance == "spray") cluster.routing = RoutingPolicy::kSpray;
+  else if (!o.balance.empty())
+    return invalid(fmt::format("'{}' is unknown to the flow engine; use ecmp or spray", o.balance), {"", 0, 0, "--lb"});
+  if (o.seed && *o.seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
+  if (o.seed) cluster.seed = static_cast<std::uint64_t>(*o.seed);
+  return {};
+}
+
+Status check_engine(const std::string& name) {
+  const Where where{"", 0, 0, "--engine"};
+  if (name == "flow") return {};
+  if (name == "packet") return Error{ErrorCode::kUnsupported, "the packet engine is not built yet; use flow", where};
+  if (name == "analytic")
+    return Error{ErrorCode::kUnsupported, "the analytic engine knows collectives, not lists of flows; use flow", where};
+  return invalid(fmt::format("there is no engine '{}'; use flow", name), where);
+}
+
+int run(const Options& o) {
+  const RunClock clock;
+  if (const Status s = check_engine(o.common.engine); !s.ok()) return report_error(s.error());
+  Result<Cluster> cluster = load_cluster(o.fabric, o.common.overrides);
+  if (!cluster.ok()) return report_error(cluster.error());
+  if (const Status s = choose_paths(o, *cluster); !s.ok()) return report_error(s.error());
+  const Router router(cluster->topology, cluster->routing, cluster->seed);
+  Result<NamedFlows> named = read_flow_csv(o.flows, router);
+  if (!named.ok()) return report_error(named.error());
+  Result<FlowListResult> result = run_flow_list(router, named->list);
+  if (!result.ok()) return report_error(result.error());
+  Report r;
+  r.cluster = cluster->name;
+  r.named = std::move(*named);
+  r.result = std::move(*result);
+  rank_flows_and_links(r, cluster->topology, o.links);
+  std::uint64_t largest = 1;
+  for (const ListedFlow& f : r.named.list.flows) largest = std::max(largest, count(f.bytes));
+  r.band = collective_band(*cluster, static_cast<Bytes>(largest));
+  if (const Status s = check_floor(r.result.end.since_start(), r.floor, "flows"); !s.ok()) return report_error(s.error());
+  Json j = to_json(o, r, *cluster);
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, to_document(o, r, cluster->topology));
+}
+
+}  // namespace
+
+Command flows_command(const std::string& typed) {
+  const auto o = std::make_shared<Options>();
+  o->common.typed = typed;
+  Command c;
+  c.name = "flows";
+  c.summary = "run a list of flows on a fabric: when each ends, and what held it back";
+  c.examples =
+      "  busbar flows dgx-h100:4 flows.csv\n"
+      "  busbar flows dgx-h100:64 flows.csv --lb spray --json\n"
+      "  busbar flows bench/cases/ar-c-65536.yaml flows.csv --seed 7 --fail leaf0-spine1\n"
+      "A flow list has the columns id,src,dst,bytes,start_ns,after and, if need be, trigger (received or acked).\n"
+      "src and dst: a GPU's number, or a name as in node5.gpu3 or node5.nic3; after: ids parted by ';'.\n";
+  c.positionals = {{"FABRIC", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->fabric},
+                   {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger], one flow per line", &o->flows}};
+  c.flags = {
+      {"--lb", "NAME", "ecmp (one path per flow, by hash) or spray (equal split); default: as the cluster says", "Machine",
+       &o->balance},
+      {"--seed", "N", "of the hash that picks paths (default: as the cluster says)", "Machine", &o->seed},
+      {"--links", "N", "with --json: how many links to list, fullest first (default 1000)", "Output", &o->links},
+  };
+  for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar

@@ -1,0 +1,244 @@
+#include "busbar/cli/flow_csv.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <string_view>
+#include <unordered_map>
+
+#include "busbar/base/quantity.h"
+
+namespace busbar {
+namespace {
+
+enum Field : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kFields };
+constexpr std::array<const char*, kFields> kFieldNames{"id", "src", "dst", "bytes", "start_ns", "after", "trigger"};
+
+std::string_view trim(std::string_view s) {
+  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
+  return s;
+}
+
+/// Cuts `line` at `separator`, trimmed; at most `max` parts, the last holding the rest.
+std::size_t cut(std::string_view line, char separator, std::span<std::string_view> out) {
+  std::size_t n = 0;
+  for (;;) {
+    const std::size_t at = n + 1 < out.size() ? line.find(separator) : std::string_view::npos;
+    out[n++] = trim(line.substr(0, at));
+    if (at == std::string_view::npos) return n;
+    line.remove_prefix(at + 1);
+  }
+}
+
+class Reader {
+ public:
+  Reader(const std::string& file, const Router& router)
+      : file_(file), router_(router), t_(router.topology()), placement_(router, t_.gpus()) {
+    for (std::uint32_t r = 0; r < placement_.ranks(); ++r) rank_of_.emplace(index(t_.gpus()[r]), r);
+  }
+
+  Result<NamedFlows> read() {
+    std::ifstream in(file_, std::ios::binary);
+    if (!in) return Error{ErrorCode::kIo, "cannot be read; is the path right?", {file_, 0, 0, ""}};
+    std::string line;
+    bool headed = false;
+    while (std::getline(in, line)) {
+      ++line_;
+      out_.hash = hash64(line, out_.hash);
+      const std::string_view text = trim(line);
+      if (text.empty() || text.front() == '#') continue;
+      BUSBAR_RETURN_IF_ERROR(headed ? take_flow(text) : take_header(text));
+      headed = true;
+    }
+    if (in.bad()) return Error{ErrorCode::kIo, "reading failed", {file_, line_, 0, ""}};
+    if (!headed) return at(0, "the file is empty; the first line names the columns: id,src,dst,bytes,start_ns,after");
+    if (out_.ids.empty()) return at(0, "there is no flow below the header");
+    BUSBAR_RETURN_IF_ERROR(link_after());
+    BUSBAR_RETURN_IF_ERROR(refuse_cycles());
+    return std::move(out_);
+  }
+
+ private:
+  struct Wait {
+    std::uint32_t flow;
+    int line;
+    std::string text;
+  };
+  Error at(int line, std::string message, Field field = kFields, ErrorCode code = ErrorCode::kInvalid) const {
+    return Error{code, std::move(message), {file_, line, 0, field == kFields ? "" : kFieldNames[field]}};
+  }
+
+  Status take_header(std::string_view text) {
+    std::array<std::string_view, 32> names;
+    columns_ = cut(text, ',', names);
+    column_.fill(kAbsent);
+    for (std::size_t c = 0; c < columns_; ++c) {
+      std::size_t f = 0;
+      while (f < kFields && names[c] != kFieldNames[f]) ++f;
+      if (f == kFields) {
+        return at(line_, fmt::format("there is no column '{}'; the columns are id,src,dst,bytes,start_ns,after and, if "
+                                     "need be, trigger", names[c]));
+      }
+      if (column_[f] != kAbsent) return at(line_, fmt::format("the column '{}' is there twice", names[c]));
+      column_[f] = c;
+    }
+    for (const Field f : {kId, kSrc, kDst, kBytes})
+      if (column_[f] == kAbsent) return at(line_, fmt::format("the column '{}' is missing", kFieldNames[f]));
+    return {};
+  }
+
+  Status take_flow(std::string_view text) {
+    std::array<std::string_view, 32> cells;
+    const std::size_t n = cut(text, ',', cells);
+    if (n != columns_) {
+      return at(line_, fmt::format("{} columns, the header has {}; several flows in 'after' are parted by ';'", n,
+                                   columns_));
+    }
+    const auto cell = [&](Field f) { return column_[f] == kAbsent ? std::string_view() : cells[column_[f]]; };
+    if (cell(kId).empty()) return at(line_, "is empty; give every flow a name or a number", kId);
+    const auto number = static_cast<std::uint32_t>(out_.ids.size());
+    if (!known_.emplace(std::string(cell(kId)), number).second)
+      return at(line_, fmt::format("'{}' is the id of an earlier line too; ids are unique", cell(kId)), kId);
+    ListedFlow flow;
+    BUSBAR_RETURN_IF_ERROR(host(cell(kSrc), kSrc, flow.from, flow.nic_from));
+    BUSBAR_RETURN_IF_ERROR(host(cell(kDst), kDst, flow.to, flow.nic_to));
+    if (flow.from == flow.to) return at(line_, fmt::format("'{}' is the source as well; a flow joins two hosts", cell(kDst)), kDst);
+    BUSBAR_RETURN_IF_ERROR(bytes(cell(kBytes), flow.bytes));
+    BUSBAR_RETURN_IF_ERROR(start(cell(kStart), flow.start));
+    if (const auto word = cell(kTrigger); word == "acked") flow.trigger = FlowTrigger::kAcked;
+    else if (!word.empty() && word != "received")
+      return at(line_, fmt::format("'{}' is no trigger; write received (the default) or acked", word), kTrigger);
+    if (!cell(kAfter).empty()) waits_.push_back({number, line_, std::string(cell(kAfter))});
+    out_.ids.emplace_back(cell(kId));
+    out_.list.flows.push_back(flow);
+    lines_.push_back(line_);
+    return {};
+  }
+
+  Status host(std::string_view word, Field field, DeviceId& device, DeviceId& nic) {
+    std::int64_t n = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), n);
+    if (error == std::errc() && end == word.data() + word.size()) {
+      if (n < 0 || n >= placement_.ranks()) {
+        return at(line_, fmt::format("there is no GPU {}; GPUs are 0 to {}", n, placement_.ranks() - 1), field,
+                  ErrorCode::kNotFound);
+      }
+      device = placement_.gpu(static_cast<std::uint32_t>(n));
+      nic = placement_.nic(static_cast<std::uint32_t>(n), 0);
+      return {};
+    }
+    const Result<DeviceId> found = t_.find(word);
+    if (!found.ok()) {
+      Error e = found.error();
+      e.where = {file_, line_, 0, kFieldNames[field]};
+      e.message += "; a host is a GPU's number, or a name as in node5.gpu3 or node5.nic3";
+      return e;
+    }
+    device = nic = *found;
+    if (t_.kind(device) == DeviceKind::kNic) return {};
+    if (t_.kind(device) != DeviceKind::kGpu)
+      return at(line_, fmt::format("'{}' is a {}; flows run between GPUs or NICs", word, name_of(t_.kind(device))), field);
+    nic = placement_.nic(rank_of_.at(index(device)), 0);
+    return {};
+  }
+
+  Status bytes(std::string_view word, Bytes& out) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 50;  // 1 PiB
+    std::int64_t n = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), n);
+    if (error != std::errc() || end != word.data() + word.size() || word.empty())
+      return at(line_, fmt::format("'{}' is no number of bytes; write a whole number without unit", word), kBytes);
+    if (n < 0) return at(line_, fmt::format("'{}' is negative; a flow carries 0 bytes or more", word), kBytes);
+    if (n > kMost) return at(line_, fmt::format("'{}' is more than 2^50 bytes; cut the flow in pieces", word), kBytes);
+    out = static_cast<Bytes>(n);
+    return {};
+  }
+
+  Status start(std::string_view word, SimTime& out) {
+    constexpr double kLatest = 1e15;  // 11 days; simulated time ends after 106
+    if (word.empty()) return {};
+    double ns = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ns);
+    if (error != std::errc() || end != word.data() + word.size() || !(ns >= 0) || ns > kLatest)
+      return at(line_, fmt::format("'{}' is no start; write nanoseconds from 0 to 1e15", word), kStart);
+    out = SimTime::at(Duration::ps(std::llround(ns * 1000)));
+    return {};
+  }
+
+  /// Turns the ids under `after` into numbers; they may stand further down in the file.
+  Status link_after() {
+    std::size_t next = 0;
+    for (std::uint32_t f = 0; f < out_.ids.size(); ++f) {
+      if (next < waits_.size() && waits_[next].flow == f) BUSBAR_RETURN_IF_ERROR(link_one(waits_[next++]));
+      out_.list.after.close_row();
+    }
+    return {};
+  }
+  Status link_one(const Wait& wait) {
+    for (std::string_view rest = wait.text; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(';'), rest.size());
+      const std::string id(trim(rest.substr(0, end)));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      const auto it = known_.find(id);
+      if (it == known_.end())
+        return at(wait.line, fmt::format("there is no flow '{}'; several are parted by ';'", id), kAfter,
+                  ErrorCode::kNotFound);
+      out_.list.after.values.push_back(it->second);
+    }
+    return {};
+  }
+
+  /// Walks back along `after`, depth first; a flow met again while the walk is still behind it waits for itself.
+  Status refuse_cycles() const {
+    enum : std::uint8_t { kNew, kBehind, kDone };
+    const Csr<std::uint32_t>& after = out_.list.after;
+    std::vector<std::uint8_t> mark(out_.ids.size(), kNew);
+    std::vector<std::uint32_t> walk, cursor(after.begin.begin(), after.begin.end() - 1);
+    for (std::uint32_t f = 0; f < mark.size(); ++f) {
+      if (mark[f] != kNew) continue;
+      walk.assign(1, f);
+      mark[f] = kBehind;
+      while (!walk.empty()) {
+        const std::uint32_t at_flow = walk.back();
+        if (cursor[at_flow] == after.begin[at_flow + 1]) {
+          mark[at_flow] = kDone;
+          walk.pop_back();
+          continue;
+        }
+        const std::uint32_t before = after.values[cursor[at_flow]++];
+        if (mark[before] == kBehind)
+          return at(lines_[before], fmt::format("'{}' waits for itself, directly or through others; break the cycle",
+                                                out_.ids[before]), kAfter);
+        if (mark[before] == kNew) {
+          mark[before] = kBehind;
+          walk.push_back(before);
+        }
+      }
+    }
+    return {};
+  }
+
+  static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
+  const std::string& file_;
+  const Router& router_;
+  const Topology& t_;
+  const Placement placement_;
+  std::unordered_map<std::uint32_t, std::uint32_t> rank_of_;   // looked up only
+  std::unordered_map<std::string, std::uint32_t> known_;       // looked up only
+  std::array<std::size_t, kFields> column_{};
+  std::size_t columns_ = 0;
+  std::vector<Wait> waits_;
+  std::vector<int> lines_;
+  int line_ = 0;
+  NamedFlows out_;
+};
+
+}  // namespace
+
+Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router) { return Reader(file, router).read(); }
+
+}  // namespace busbar

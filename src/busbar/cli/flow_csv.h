@@ -1,0 +1,22 @@
+// Flow lists as files: id,src,dst,bytes,start_ns,after[,trigger] (docs/formats/flows.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/engine/flow/flow_list.h"
+
+namespace busbar {
+
+struct NamedFlows {
+  FlowList list;
+  std::vector<std::string> ids;  ///< per flow
+  std::uint64_t hash = 0;        ///< of the file's bytes
+};
+
+/// Reads line by line. A host is a GPU's number, or the name of a GPU or NIC.
+/// Errors: kIo; kInvalid and kNotFound with file and line: unknown host, negative size, duplicate id, cyclic `after`.
+Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router);
+
+}  // namespace busbar

@@ -1,0 +1,90 @@
+// Max-min fair rates kept up to date while flows come and go.
+//
+// Invariants after settle():
+//  1. level[l] is the rate of the flows that link l holds back, +infinity when it is not full.
+//  2. rate[f] = min(cap of f, level over its links); `held_by` names the link that attains it.
+//  3. Hence every open flow is at its cap or crosses a full link on which no flow is faster: the definition.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace busbar {
+
+/// Exact weighted max-min rates of the flows now open, re-solved only where an opening or a closing changes them.
+///
+/// Shapes:  add_flow() registers (link, weight) runs; open() and close() move them in and out; settle() brings all
+///          rates up to date and leaves in changed() the flows whose rate is new.
+/// Units:   any rate unit, the same for capacities, caps and rates; weights are pure numbers.
+/// Pre:     links < capacity.size(); weights > 0; caps > 0; no link twice in one flow; a flow moves once per settle().
+/// Result:  as MaxMinSolver; a change of a level below 1e-12 of it counts as none (round-off, not a model).
+/// Source:  Bertsekas & Gallager, Data Networks (2nd ed.), section 6.5.2: the sweep over rising levels, begun at the
+///          links whose flows changed and carried on only along flows whose rate changes.
+/// Cost:    per settle, of the order of the links and flows whose rates change, times flows per link; no allocation
+///          after the first run of a given size.
+/// Order:   by (level, link), so equal inputs give bit-equal outputs.
+class OnlineMaxMin {
+ public:
+  explicit OnlineMaxMin(std::vector<double> capacity);
+
+  /// Registers a flow, closed; returns its number.
+  std::uint32_t add_flow(std::span<const std::uint32_t> links, std::span<const double> weights, double cap);
+  void open(std::uint32_t flow);
+  void close(std::uint32_t flow);
+  void settle();
+
+  double rate(std::uint32_t flow) const { return flows_[flow].rate; }
+  /// The link that holds the flow back; kNobody when its cap does, or nothing.
+  std::uint32_t held_by(std::uint32_t flow) const { return flows_[flow].held_by; }
+  std::span<const std::uint32_t> changed() const { return changed_; }
+  std::uint32_t flow_count() const { return static_cast<std::uint32_t>(flows_.size()); }
+
+  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
+
+ private:
+  enum class State : std::uint8_t { kClean, kOpen, kFinal };
+  /// One (flow, link) pair, in the ring list of the link's open flows.
+  struct Crossing {
+    std::uint32_t flow, link, next, previous;
+    double weight;
+  };
+  struct Flow {
+    std::uint32_t begin, end;  ///< its run in crossings_
+    std::uint32_t held_by = kNobody;
+    std::uint32_t stamp = 0;  ///< sweep in which `state` holds; else clean
+    State state = State::kClean;
+    double rate = 0, before = 0, cap;
+  };
+  struct Link {
+    double capacity, level, key;
+    std::uint32_t first = kNobody;  ///< of its crossings
+    std::uint32_t stamp = 0;        ///< sweep in which the next three hold
+    bool opened = false, done = false, pending = false;
+  };
+  struct Entry {
+    double key;
+    std::uint32_t item;  ///< link, or links + flow for a cap
+    bool operator<(const Entry& o) const { return key != o.key ? key > o.key : item > o.item; }
+  };
+
+  State state(const Flow& f) const { return f.stamp == sweep_ ? f.state : State::kClean; }
+  double limit(const Flow& f, std::uint32_t link) const;
+  double level_of(const Link& link, std::uint32_t l) const;
+  void touch(std::uint32_t link);
+  void weigh();
+  void push(double key, std::uint32_t item);
+  void open_held(std::uint32_t link);
+  void release(std::uint32_t flow, std::uint32_t but);
+  void fix(std::uint32_t flow, double rate, std::uint32_t by);
+  void finish(std::uint32_t link, double level);
+
+  std::vector<Link> links_;
+  std::vector<Flow> flows_;
+  std::vector<Crossing> crossings_;
+  std::vector<Entry> heap_;
+  std::vector<std::uint32_t> changed_, fresh_, touched_, pending_;
+  std::uint32_t sweep_ = 1;
+};
+
+}  // namespace busbar

@@ -1,0 +1,137 @@
+#include "busbar/engine/online_max_min.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "busbar/base/random.h"
+
+// Counts every allocation of this program, so that a test can ask for none.
+namespace {
+std::size_t g_allocations = 0;
+}
+void* operator new(std::size_t n) {
+  ++g_allocations;
+  if (void* p = std::malloc(n)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace busbar {
+namespace {
+
+struct Flow {
+  std::vector<std::uint32_t> links;
+  std::vector<double> weights;
+  double cap = INFINITY;
+  bool open = false;
+};
+struct Case {
+  std::vector<double> capacity;
+  std::vector<Flow> flows;
+};
+
+Case random_case(std::uint64_t seed, bool plain) {
+  RandomStream random(seed, "online");
+  Case c;
+  const std::uint64_t links = 1 + random.below(12), flows = 1 + random.below(24);
+  for (std::uint64_t l = 0; l < links; ++l) c.capacity.push_back(plain ? 1 : 0.5 + 10 * random.uniform());
+  for (std::uint64_t f = 0; f < flows; ++f) {
+    Flow flow;
+    for (std::uint32_t l = 0; l < links; ++l)
+      if (random.below(3) == 0) {
+        flow.links.push_back(l);
+        flow.weights.push_back(plain ? 1 : 0.1 + random.uniform());
+      }
+    if (flow.links.empty()) flow = {{static_cast<std::uint32_t>(random.below(links))}, {1.0}};
+    if (random.below(4) == 0) flow.cap = 0.05 + 3 * random.uniform();
+    c.flows.push_back(flow);
+  }
+  return c;
+}
+
+/// The definition: no link above its capacity, and every open flow at its cap or on a full link where it is fastest.
+void expect_max_min(const Case& c, const OnlineMaxMin& solver, std::uint64_t seed) {
+  constexpr double kRoundOff = 1e-9;  // relative
+  std::vector<double> load(c.capacity.size(), 0.0), fastest(c.capacity.size(), 0.0);
+  for (std::uint32_t f = 0; f < c.flows.size(); ++f)
+    for (std::size_t i = 0; c.flows[f].open && i < c.flows[f].links.size(); ++i) {
+      load[c.flows[f].links[i]] += c.flows[f].weights[i] * solver.rate(f);
+      fastest[c.flows[f].links[i]] = std::max(fastest[c.flows[f].links[i]], solver.rate(f));
+    }
+  for (std::size_t l = 0; l < load.size(); ++l) ASSERT_LE(load[l], c.capacity[l] * (1 + kRoundOff)) << "seed " << seed;
+  for (std::uint32_t f = 0; f < c.flows.size(); ++f) {
+    if (!c.flows[f].open) continue;
+    bool held = solver.rate(f) >= c.flows[f].cap * (1 - kRoundOff);
+    ASSERT_LE(solver.rate(f), c.flows[f].cap * (1 + kRoundOff)) << "seed " << seed;
+    for (const std::uint32_t l : c.flows[f].links)
+      held = held || (load[l] >= c.capacity[l] * (1 - kRoundOff) && solver.rate(f) >= fastest[l] * (1 - kRoundOff));
+    ASSERT_TRUE(held) << "flow " << f << " of seed " << seed;
+  }
+}
+
+TEST(OnlineMaxMin, KeepsTheBottleneckPropertyThroughOpeningsAndClosings) {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Case c = random_case(seed, seed % 3 == 0);
+    OnlineMaxMin solver(c.capacity);
+    for (const Flow& f : c.flows) solver.add_flow(f.links, f.weights, f.cap);
+    RandomStream random(seed, "comings and goings");
+    for (int step = 0; step < 30; ++step) {
+      const std::uint64_t at_once = 1 + random.below(c.flows.size());
+      std::vector<bool> moved(c.flows.size(), false);
+      for (std::uint64_t i = 0; i < at_once; ++i) {
+        const auto f = static_cast<std::uint32_t>(random.below(c.flows.size()));
+        if (moved[f]) continue;
+        moved[f] = true;
+        c.flows[f].open = !c.flows[f].open;
+        c.flows[f].open ? solver.open(f) : solver.close(f);
+      }
+      solver.settle();
+      expect_max_min(c, solver, seed);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(OnlineMaxMin, TouchesOnlyTheFlowsWhoseRatesChange) {
+  OnlineMaxMin solver({10, 10, 10});
+  const double one[] = {1.0};
+  for (std::uint32_t f = 0; f < 6; ++f) {
+    const std::uint32_t link[] = {f / 2};
+    solver.add_flow(link, one, INFINITY);
+    solver.open(f);
+  }
+  solver.settle();
+  EXPECT_EQ(solver.changed().size(), 6u);
+  solver.close(3);
+  solver.settle();
+  ASSERT_EQ(solver.changed().size(), 1u);
+  EXPECT_EQ(solver.changed()[0], 2u);
+  EXPECT_DOUBLE_EQ(solver.rate(2), 10.0);
+}
+
+TEST(OnlineMaxMin, AllocatesNothingWhenItRunsTheSameAgain) {
+  const Case c = random_case(4, false);
+  OnlineMaxMin solver(c.capacity);
+  for (const Flow& f : c.flows) solver.add_flow(f.links, f.weights, f.cap);
+  const auto run = [&] {
+    for (std::uint32_t f = 0; f < c.flows.size(); ++f) {
+      solver.open(f);
+      solver.settle();
+    }
+    for (std::uint32_t f = 0; f < c.flows.size(); ++f) {
+      solver.close(f);
+      solver.settle();
+    }
+  };
+  run();
+  const std::size_t before = g_allocations;
+  run();
+  EXPECT_EQ(g_allocations, before);
+}
+
+}  // namespace
+}  // namespace busbar
