@@ -1,0 +1,131 @@
+#include "busbar/formats/dot_writer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "busbar/base/quantity.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint32_t kMostDevices = 2'000;
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+const char* style_of(DeviceKind k) {
+  switch (k) {
+    case DeviceKind::kGpu:
+      return "shape=box style=filled fillcolor=\"#cfe8cf\"";
+    case DeviceKind::kNic:
+      return "shape=box style=filled fillcolor=\"#f3e0c0\"";
+    case DeviceKind::kCpu:
+    case DeviceKind::kNuma:
+      return "shape=box style=filled fillcolor=\"#e0e0e0\"";
+    default:
+      return "shape=ellipse style=filled fillcolor=\"#d5dff2\"";
+  }
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+/// Where blocks are single boxes, a device of one is called like its block.
+class Names {
+ public:
+  Names(const Topology& t) : t_(t), whole_(t.device_count() <= kMostDevices) {}
+  bool whole() const { return whole_; }
+  std::string of(DeviceId d) const {
+    const BlockId b = t_.block_of(d);
+    return whole_ || b == kNone<BlockId> ? t_.name(d) : fmt::format("node{}", index(b));
+  }
+
+ private:
+  const Topology& t_;
+  bool whole_;
+};
+
+void write_block(const Topology& t, std::uint32_t b, bool whole, std::string& out) {
+  const Block& block = t.blocks()[b];
+  const std::string kind = t.templates()[block.template_index].name;
+  if (!whole) {
+    out += fmt::format("  \"node{}\" [shape=box label={}];\n", b, quoted(fmt::format("node{} {}", b, kind)));
+    return;
+  }
+  out += fmt::format("  subgraph \"cluster_node{}\" {{\n    label={};\n", b, quoted(fmt::format("node{} {}", b, kind)));
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    const std::string name = t.name(d);
+    out += fmt::format("    {} [label={} {}];\n", quoted(name), quoted(name.substr(name.find('.') + 1)),
+                       style_of(t.kind(d)));
+  }
+  out += "  }\n";
+}
+
+}  // namespace
+
+std::string write_dot(const Topology& t, const std::string& name) {
+  const Names names(t);
+  std::string out = fmt::format("graph {} {{\n  layout=dot;\n  ranksep=1;\n", quoted(name));
+  for (std::uint32_t b = 0; b < t.blocks().size(); ++b) write_block(t, b, names.whole(), out);
+  for (const DeviceId s : t.fabric_switches())
+    out += fmt::format("  {} [{}];\n", quoted(t.name(s)), style_of(t.kind(s)));
+  struct Edge {
+    LinkId first{};
+    double rate = 0;
+    std::uint32_t cables = 0;
+  };
+  std::map<std::pair<DeviceId, DeviceId>, Edge> edges;
+  for (std::uint32_t i = 0; i < t.link_count(); i += 2) {
+    const auto l = static_cast<LinkId>(i);
+    if (t.failed(l)) continue;
+    const BlockId a = t.block_of(t.from(l)), b = t.block_of(t.to(l));
+    if (!names.whole() && a == b && a != kNone<BlockId>) continue;
+    const auto end = [&](DeviceId d, BlockId block) {  // any device stands for its block
+      return names.whole() || block == kNone<BlockId> ? d
+                                                      : static_cast<DeviceId>(t.blocks()[index(block)].first_device);
+    };
+    const DeviceId x = end(t.from(l), a), y = end(t.to(l), b);
+    Edge& e = edges[{std::min(x, y), std::max(x, y)}];
+    if (e.cables++ == 0) e.first = l;
+    e.rate += static_cast<double>(per_second(t.link_class(l).floor_rate()));
+  }
+  for (const auto& [ends, e] : edges)
+    out += fmt::format(
+        "  {} -- {} [label={}];\n", quoted(names.of(ends.first)), quoted(names.of(ends.second)),
+        quoted(fmt::format("{}{}", e.cables > 1 ? fmt::format("{} x, ", e.cables) : "", format_rate(e.rate))));
+  return out + "}\n";
+}
+
+std::string write_cables_csv(const Topology& t) {
+  std::string out = "from,to,kind,part,lanes,GBps_per_direction,latency_ns\n";
+  const bool fabric = !t.fabric_switches().empty();
+  for (std::uint32_t i = 0; i < t.link_count(); i += 2) {
+    const auto l = static_cast<LinkId>(i);
+    const BlockId a = t.block_of(t.from(l)), b = t.block_of(t.to(l));
+    if (fabric && a == b && a != kNone<BlockId>) continue;
+    const LinkClass& c = t.link_class(l);
+    out += fmt::format("{},{},{},{},{},{},{}\n", t.name(t.from(l)), t.name(t.to(l)), name_of(c.kind), csv_cell(c.part),
+                       c.lanes, static_cast<double>(per_second(c.wire_rate)) / 1e9,
+                       static_cast<double>(c.latency.in_ps()) / 1e3);
+  }
+  return out;
+}
+
+}  // namespace busbar

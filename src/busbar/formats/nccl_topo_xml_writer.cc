@@ -1,0 +1,228 @@
+#include "busbar/formats/nccl_topo_xml_writer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "busbar/formats/nccl_identity.h"
+#include "busbar/topology/tree_view.h"
+
+namespace busbar {
+namespace {
+
+/// An element and what lies in it.
+struct Element {
+  std::string tag, attributes;
+  std::vector<Element> children;
+
+  template <typename T>
+  Element& set(const char* name, const T& value) {
+    attributes += fmt::format(" {}=\"{}\"", name, value);
+    return *this;
+  }
+  std::size_t size() const {
+    std::size_t n = 1;
+    for (const Element& e : children) n += e.size();
+    return n;
+  }
+  void write(std::string& out, std::size_t depth) const {
+    out += std::string(2 * depth, ' ') + "<" + tag + attributes;
+    if (children.empty()) {
+      out += "/>\n";
+      return;
+    }
+    out += ">\n";
+    for (const Element& e : children) e.write(out, depth + 1);
+    out += std::string(2 * depth, ' ') + "</" + tag + ">\n";
+  }
+};
+
+class Writer {
+ public:
+  Writer(const Topology& t, BlockId block, bool merge_switches)
+      : t_(t), merge_(merge_switches), lines_(block_tree(t, block)) {
+    std::uint32_t bus = 0;
+    for (const TreeLine& l : lines_) {
+      const DeviceKind k = t_.kind(l.device);
+      if (k == DeviceKind::kCpu || k == DeviceKind::kNuma) continue;
+      bus_[l.device] = fmt::format("{:04x}:{:02x}:00.0", bus / 255, bus % 255 + 1);
+      ++bus;
+    }
+    for (const TreeLine& l : lines_) cabled_ = cabled_ || cable_of(l.device).has_value();
+  }
+
+  Element build() {
+    Element system{"system", "", {}};
+    system.set("version", 1);
+    for (std::size_t i = 0; i < lines_.size();) {
+      if (t_.kind(lines_[i].device) == DeviceKind::kCpu) {
+        socket_ = lines_[i].device;
+        ++i;
+      } else if (lines_[i].depth == 0) {
+        socket_ = kNone<DeviceId>;
+      }
+      while (i < lines_.size() && t_.kind(lines_[i].device) != DeviceKind::kCpu) {
+        const bool root = lines_[i].depth == 0;
+        std::optional<Element> e = element(i);
+        if (e) cpu_of(root ? -1 : t_.numa(e_device_)).children.push_back(std::move(*e));
+      }
+    }
+    for (auto& [numa, cpu] : cpus_) system.children.push_back(std::move(cpu));
+    return system;
+  }
+
+ private:
+  /// The element of line i with all below it; moves i past them. None: nothing that NCCL knows.
+  std::optional<Element> element(std::size_t& i) {
+    const TreeLine& line = lines_[i++];
+    const DeviceId d = line.device;
+    Element out{"pci", "", {}};
+    const bool known = describe(line, out);
+    while (i < lines_.size() && lines_[i].depth > line.depth) {
+      std::optional<Element> child = element(i);
+      if (child && known) out.children.push_back(std::move(*child));
+    }
+    e_device_ = d;
+    if (!known) return std::nullopt;
+    if (t_.kind(d) == DeviceKind::kPcieSwitch && out.children.empty()) return std::nullopt;
+    return out;
+  }
+
+  bool describe(const TreeLine& line, Element& out) {
+    const DeviceId d = line.device;
+    switch (t_.kind(d)) {
+      case DeviceKind::kPcieSwitch:
+        pci(line, "0x060400", out);
+        return true;
+      case DeviceKind::kGpu:
+        pci(line, "0x030200", out);
+        out.children.push_back(gpu(d));
+        return true;
+      case DeviceKind::kNic: {
+        const std::optional<LinkId> cable = cable_of(d);
+        if (cabled_ && !cable) return false;
+        const bool ib = cable && t_.link_class(*cable).kind == LinkKind::kInfiniband;
+        pci(line, ib ? "0x020700" : "0x020000", out);
+        out.children.push_back({"nic", "", {net(d, cable)}});
+        return true;
+      }
+      default:
+        return false;
+    }
+  }
+
+  void pci(const TreeLine& line, const char* device_class, Element& out) {
+    out.set("busid", bus_.at(line.device)).set("class", device_class);
+    const bool real = line.up != kNone<LinkId> && t_.link_class(line.up).kind == LinkKind::kPcie;
+    if (!real) {
+      out.set("link_speed", "").set("link_width", 0);
+      return;
+    }
+    const LinkClass& c = t_.link_class(line.up);
+    const int lanes = std::clamp<int>(c.lanes, 1, 16);
+    const double lane = static_cast<double>(per_second(c.wire_rate)) * 8 / 1e9 / c.lanes;  // GT/s: one bit each
+    double step = 2.5;
+    for (const double s : {5.0, 8.0, 16.0, 32.0, 64.0, 128.0})
+      if (lane >= s * 0.9) step = s;  // files may give the rate after encoding
+    out.set("link_speed", fmt::format("{:.1f} GT/s PCIe", step)).set("link_width", lanes);
+  }
+
+  Element gpu(DeviceId d) {
+    Element out{"gpu", "", {}};
+    out.set("dev", gpus_);
+    if (const auto sm = compute_capability(t_.device_class(d).part)) out.set("sm", *sm);
+    out.set("rank", gpus_++).set("gdr", 1);
+    std::map<std::string, std::pair<std::uint32_t, const char*>> targets;  // bus id -> lanes, class
+    std::vector<std::string> order;
+    const char* tag = "nvlink";
+    for (const LinkId l : t_.out_links(d)) {
+      const LinkClass& c = t_.link_class(l);
+      const DeviceKind to = t_.kind(t_.to(l));
+      if (c.kind == LinkKind::kC2c && to == DeviceKind::kCpu) {
+        Element c2c{"c2c", "", {}};
+        c2c.set("bw", per_second(c.wire_rate) / 1'000'000 / std::max<std::uint16_t>(c.lanes, 1)).set("count", c.lanes);
+        out.children.push_back(std::move(c2c));
+        continue;
+      }
+      if (!is_scale_up(c.kind) || !bus_.contains(t_.to(l))) continue;
+      if (c.kind == LinkKind::kXgmi) tag = "xgmi";
+      const bool to_gpu = to == DeviceKind::kGpu;
+      const std::string id = merge_ && !to_gpu && !order.empty() ? order.front() : bus_.at(t_.to(l));
+      if (!targets.contains(id)) order.push_back(id);
+      auto& target = targets[id];
+      target.first += c.lanes;
+      target.second = to_gpu ? "0x030200" : "0x068000";
+    }
+    for (const std::string& id : order) {
+      Element link{tag, "", {}};
+      link.set("target", id).set("count", targets[id].first).set("tclass", targets[id].second);
+      out.children.push_back(std::move(link));
+    }
+    return out;
+  }
+
+  Element net(DeviceId d, std::optional<LinkId> cable) {
+    const std::string name = t_.name(d);
+    Element out{"net", "", {}};
+    out.set("name", name.substr(name.find('.') + 1)).set("dev", nets_);
+    if (cable) out.set("speed", per_second(t_.link_class(*cable).wire_rate) * 8 / 1'000'000);
+    out.set("port", 1).set("latency", "0.000000").set("guid", fmt::format("0x{:x}", index(d) + 1));
+    out.set("maxconn", 131072).set("gdr", 1);
+    ++nets_;
+    return out;
+  }
+
+  /// The first live cable that leaves the block.
+  std::optional<LinkId> cable_of(DeviceId d) const {
+    if (t_.kind(d) != DeviceKind::kNic) return std::nullopt;
+    for (const LinkId l : t_.out_links(d))
+      if (t_.block_of(t_.to(l)) != t_.block_of(d)) return l;
+    return std::nullopt;
+  }
+
+  Element& cpu_of(int numa) {
+    if (numa < 0 && socket_ != kNone<DeviceId>) numa = t_.numa(socket_);
+    if (numa < 0) numa = 0;
+    const auto [at, fresh] = cpus_.try_emplace(numa, Element{"cpu", "", {}});
+    if (!fresh) return at->second;
+    at->second.set("numaid", numa);
+    if (socket_ == kNone<DeviceId>) return at->second;
+    if (const auto id = processor_identity(t_.device_class(socket_).part)) {
+      at->second.set("arch", id->arch);
+      if (!id->vendor.empty())
+        at->second.set("vendor", id->vendor).set("familyid", id->family).set("modelid", id->model);
+    }
+    return at->second;
+  }
+
+  const Topology& t_;
+  bool merge_, cabled_ = false;
+  std::vector<TreeLine> lines_;
+  std::map<DeviceId, std::string> bus_;
+  std::map<int, Element> cpus_;
+  DeviceId socket_ = kNone<DeviceId>, e_device_{};
+  std::uint32_t gpus_ = 0, nets_ = 0;
+};
+
+}  // namespace
+
+Result<std::string> write_nccl_topo_xml(const Topology& t, BlockId block) {
+  Element system = Writer(t, block, false).build();
+  if (system.size() > kMostNcclNodes) system = Writer(t, block, true).build();
+  if (system.size() > kMostNcclNodes)
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("NCCL reads at most {} elements from one file, node{} takes {}; a rack of several hosts has "
+                    "one file per host",
+                    kMostNcclNodes, index(block), system.size()),
+        {}};
+  std::string out;
+  system.write(out, 0);
+  return out;
+}
+
+}  // namespace busbar

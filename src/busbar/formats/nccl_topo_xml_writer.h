@@ -1,0 +1,23 @@
+// One block as a topology file for NCCL (NCCL_TOPO_FILE).
+//
+// Source: NVIDIA NCCL 2.30.7, src/graph/xml.cc and topo.cc: elements, attributes and limits. Its reader is no XML
+// parser: no text, no entities, no space before "/>".
+#pragma once
+
+#include <string>
+
+#include "busbar/base/result.h"
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+inline constexpr std::size_t kMostNcclNodes = 256;  ///< elements that NCCL reads from one file
+
+/// Bus ids are invented, in the order of the tree; an attribute that the topology does not know (compute capability of
+/// an unknown GPU, speed of a NIC without cable, cores of a socket) is left out, and NCCL fills it in on a live
+/// machine. A `cpu` is a NUMA node, as NCCL has it. NICs without a cable are left out where others of the block have
+/// one: they carry storage. Where one link per switch would be too many elements, a GPU names one switch for all its
+/// NVLinks; NCCL counts all switches as one anyway. Error kUnsupported above kMostNcclNodes.
+Result<std::string> write_nccl_topo_xml(const Topology& topology, BlockId block);
+
+}  // namespace busbar

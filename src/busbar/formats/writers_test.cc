@@ -1,0 +1,147 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <pugixml.hpp>
+#include <set>
+
+#include "busbar/formats/dot_writer.h"
+#include "busbar/formats/nccl_identity.h"
+#include "busbar/formats/nccl_topo_xml_writer.h"
+
+namespace busbar {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+LinkClass link(LinkKind kind, std::uint64_t GBps, std::uint16_t lanes) {
+  LinkClass c;
+  c.kind = kind;
+  c.wire_rate = BytesPerSecond{GBps * 1'000'000'000};
+  c.lanes = lanes;
+  return c;
+}
+
+/// Two sockets; below each a PCIe switch with `gpus` GPUs and a NIC; all GPUs on two NVSwitches; a storage NIC on cpu0.
+NodeTemplate server(std::uint32_t gpus) {
+  NodeTemplate n;
+  n.name = "server";
+  const auto add = [&](DeviceKind kind, std::string name, std::string part, std::int16_t numa) {
+    n.devices.push_back({{kind, std::move(part), Bytes{0}, BytesPerSecond{0}, false}, std::move(name), numa});
+    return static_cast<std::uint32_t>(n.devices.size() - 1);
+  };
+  const auto nvs0 = add(DeviceKind::kNvSwitch, "nvswitch0", "", -1),
+             nvs1 = add(DeviceKind::kNvSwitch, "nvswitch1", "", -1);
+  std::uint32_t gpu = 0;
+  for (std::int16_t s = 0; s < 2; ++s) {
+    const auto cpu = add(DeviceKind::kCpu, "cpu" + std::to_string(s), "Xeon 8480C", s);
+    const auto pcie = add(DeviceKind::kPcieSwitch, "pcie" + std::to_string(s), "", s);
+    const auto nic = add(DeviceKind::kNic, "nic" + std::to_string(s), "", s);
+    n.links.push_back({pcie, cpu, link(LinkKind::kPcie, 64, 16)});
+    n.links.push_back({nic, pcie, link(LinkKind::kPcie, 64, 16)});
+    for (std::uint32_t i = 0; i < gpus; ++i) {
+      const auto g = add(DeviceKind::kGpu, "gpu" + std::to_string(gpu++), "h100-sxm", s);
+      n.links.push_back({g, pcie, link(LinkKind::kPcie, 32, 8)});
+      n.links.push_back({g, nvs0, link(LinkKind::kNvlink, 250, 10)});
+      n.links.push_back({g, nvs1, link(LinkKind::kNvlink, 200, 8)});
+    }
+    if (s == 0) n.links.push_back({add(DeviceKind::kNic, "storage", "", 0), cpu, link(LinkKind::kPcie, 64, 16)});
+  }
+  return n;
+}
+
+Topology cabled(std::uint32_t gpus, std::uint32_t nodes) {
+  TopologyBuilder b;
+  const auto index_of_template = b.add_template(server(gpus));
+  const DeviceId leaf = b.add_switch({DeviceKind::kLeaf, "", Bytes{0}, BytesPerSecond{0}, false}, "leaf0");
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    const BlockId block = b.add_block(index_of_template);
+    for (std::uint32_t p = 0; p < b.peek().templates()[0].devices.size(); ++p)
+      if (b.peek().templates()[0].devices[p].name.starts_with("nic"))
+        b.connect(b.device(block, p), leaf, link(LinkKind::kInfiniband, 50, 4));
+  }
+  return std::move(b).seal();
+}
+
+TEST(NcclTopoXml, HoldsEveryDeviceBelowItsNumaNode) {
+  const Topology t = cabled(2, 1);
+  const auto text = write_nccl_topo_xml(t, BlockId{0});
+  ASSERT_TRUE(text.ok()) << text.error().text();
+  EXPECT_THAT(*text, Not(HasSubstr(" />"))) << "NCCL's reader takes the blank for one more attribute";
+  pugi::xml_document d;
+  ASSERT_TRUE(d.load_string(text->c_str()));
+  EXPECT_STREQ(d.child("system").attribute("version").value(), "1");
+  std::set<std::string> bus;
+  int ranks = 0;
+  for (const auto& node : d.select_nodes("//pci")) bus.insert(node.node().attribute("busid").value());
+  EXPECT_EQ(bus.size(), d.select_nodes("//pci").size()) << "bus ids are unique";
+  for (const char* numa : {"0", "1"}) {
+    const auto cpu = d.child("system").find_child_by_attribute("cpu", "numaid", numa);
+    ASSERT_TRUE(cpu);
+    EXPECT_STREQ(cpu.attribute("vendor").value(), "GenuineIntel");
+    EXPECT_STREQ(cpu.attribute("modelid").value(), "143");
+    for (const auto& gpu : cpu.select_nodes("pci/pci/gpu")) {
+      EXPECT_EQ(gpu.node().attribute("rank").as_int(-1), ranks++);
+      EXPECT_EQ(gpu.node().attribute("sm").as_int(), 90);
+      int lanes = 0;
+      for (const auto& l : gpu.node().children("nvlink")) lanes += l.attribute("count").as_int();
+      EXPECT_EQ(lanes, 18);
+      EXPECT_STREQ(gpu.node().parent().attribute("link_speed").value(), "32.0 GT/s PCIe");
+      EXPECT_EQ(gpu.node().parent().attribute("link_width").as_int(), 8);
+    }
+    const auto net = cpu.select_node("pci/pci/nic/net").node();
+    EXPECT_EQ(net.attribute("speed").as_int(), 400000);
+  }
+  EXPECT_EQ(ranks, 4);
+  EXPECT_EQ(d.select_nodes("//net").size(), 2u) << "the storage NIC has no cable";
+}
+
+TEST(NcclTopoXml, StaysWithinWhatNcclReads) {
+  const auto count_nodes = [](const std::string& text) {
+    pugi::xml_document d;
+    EXPECT_TRUE(d.load_string(text.c_str()));
+    return d.select_nodes("//*").size();
+  };
+  const Topology merged = cabled(40, 1);  // 80 GPUs with two NVLink elements each would be over 256 elements
+  const auto text = write_nccl_topo_xml(merged, BlockId{0});
+  ASSERT_TRUE(text.ok()) << text.error().text();
+  EXPECT_LE(count_nodes(*text), kMostNcclNodes);
+  EXPECT_THAT(*text, HasSubstr("count=\"18\""));
+  const auto refused = write_nccl_topo_xml(cabled(60, 1), BlockId{0});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+}
+
+TEST(NcclIdentity, KnowsGenerationsAndAdmitsWhatItDoesNot) {
+  EXPECT_EQ(compute_capability("a100-sxm-80"), 80);
+  EXPECT_EQ(compute_capability("a10g"), 86);
+  EXPECT_EQ(compute_capability("mi300x"), std::nullopt);
+  EXPECT_EQ(processor_identity("EPYC 7742")->family, 23);
+  EXPECT_EQ(processor_identity("Grace")->arch, "arm64");
+  EXPECT_FALSE(processor_identity("abacus"));
+}
+
+TEST(Dot, NamesEveryDeviceAndMergesParallelLinks) {
+  const std::string dot = write_dot(cabled(1, 2), "two \"servers\"");
+  EXPECT_THAT(dot, testing::StartsWith("graph \"two \\\"servers\\\"\" {"));
+  for (const char* name : {"\"node0.gpu0\"", "\"node1.gpu1\"", "\"leaf0\"", "\"node1.cpu1\""})
+    EXPECT_THAT(dot, HasSubstr(name));
+  EXPECT_THAT(dot, HasSubstr("\"leaf0\" -- \"node0.nic0\""));
+  EXPECT_THAT(dot, testing::EndsWith("}\n"));
+}
+
+TEST(Dot, DrawsServersAsBoxesWhereThereAreMany) {
+  const std::string dot = write_dot(cabled(8, 100), "many");
+  EXPECT_THAT(dot, Not(HasSubstr("gpu")));
+  EXPECT_THAT(dot, HasSubstr("\"leaf0\" -- \"node99\" [label=\"2 x, 100 GB/s\"]"));
+}
+
+TEST(CablesCsv, ListsEachCableOfTheFabricOnce) {
+  const std::string csv = write_cables_csv(cabled(1, 3));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 3 * 2);
+  EXPECT_THAT(csv, HasSubstr("node2.nic1,leaf0,infiniband,,4,50,0\n"));
+}
+
+}  // namespace
+}  // namespace busbar
