@@ -11,30 +11,78 @@
 
 namespace busbar {
 
+/// What to build. Only the first four fields are needed; an algorithm ignores what it has no use for.
+struct ScheduleSpec {
+  /// "ring", "tree", ...; "hierarchical(ring,tree)" names the algorithm of each level, the innermost first.
+  std::string algorithm;
+  Collective op{};
+  std::uint32_t ranks = 1;
+  std::uint32_t ranks_per_group = 1;  ///< size of a scale-up domain, as hierarchical, nvls and sharp shall see it
+  std::uint32_t root = 0;
+  std::uint32_t channels = 0;  ///< 0: as many as the algorithm needs (sharp: its trees)
+  /// hierarchical: extents of its levels, torus: of its dimensions, the innermost first; empty: groups and domains of
+  /// ranks_per_group, and for a torus the two factors of `ranks` that are nearest to each other.
+  std::vector<std::uint32_t> dimensions;
+  std::vector<std::vector<std::uint32_t>> orders;  ///< ring: rank at each position, per channel; empty: 0, 1, 2 ...
+  PairCounts pairs;                                ///< all_to_allv
+  // Limits of aggregation in the network (sharp). Defaults refuse nothing; machines that have limits state them.
+  std::uint64_t message_bytes = 0;                      ///< 0: not known
+  std::uint64_t max_message_bytes = UINT64_MAX;
+  std::uint32_t max_trees = UINT32_MAX;
+};
+
+/// Errors say why a combination is not possible and which are.
+Result<Schedule> build_schedule(const ScheduleSpec& spec);
+
+/// Algorithms that build `spec.op` for spec.ranks and spec.ranks_per_group, in the order of docs/collectives.md:
+/// "hierarchical" only where it has two levels. Those that need in-network reduction only with `in_network`.
+std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_network);
+
+/// The same for ring, tree, hierarchical and direct messages only.
+Result<Schedule> build_schedule(std::string_view algorithm, Collective op, std::uint32_t ranks,
+                                std::uint32_t ranks_per_group, std::uint32_t root);
+std::vector<std::string> algorithms_for(Collective op, std::uint32_t ranks, std::uint32_t ranks_per_group);
+
 /// all_reduce, all_gather, reduce_scatter around the ring 0 -> 1 -> ... -> 0; broadcast and reduce along the chain that
 /// starts or ends at `root`.
 Result<Schedule> build_ring(Collective op, std::uint32_t ranks, std::uint32_t root = 0);
 
-/// Double binary tree, each tree a channel with half of the chunks: all_reduce, and broadcast from `root`.
+/// Double binary tree, each tree a channel with half of the chunks: all_reduce, broadcast and reduce. Gather and
+/// scatter by one binomial tree.
 Result<Schedule> build_tree(Collective op, std::uint32_t ranks, std::uint32_t root = 0);
 
 /// Two levels: groups of `group_size` consecutive ranks, and the ranks with the same place in all groups.
-/// all_reduce, all_gather, reduce_scatter by rings, broadcast by chains.
+/// all_reduce, all_gather, reduce_scatter by rings, broadcast and reduce by chains.
 Result<Schedule> build_hierarchical(Collective op, std::uint32_t groups, std::uint32_t group_size,
                                     std::uint32_t root = 0);
+
+Result<Schedule> build_ring(const ScheduleSpec& spec);
+Result<Schedule> build_tree(const ScheduleSpec& spec);
+Result<Schedule> build_halving_doubling(const ScheduleSpec& spec);
+Result<Schedule> build_rabenseifner(const ScheduleSpec& spec);
+Result<Schedule> build_bruck(const ScheduleSpec& spec);
+Result<Schedule> build_pat(const ScheduleSpec& spec);
+Result<Schedule> build_direct(const ScheduleSpec& spec);
+Result<Schedule> build_pairwise(const ScheduleSpec& spec);
+Result<Schedule> build_hierarchical(const ScheduleSpec& spec);
+Result<Schedule> build_nvls(const ScheduleSpec& spec);
+Result<Schedule> build_sharp(const ScheduleSpec& spec);
+Result<Schedule> build_torus(const ScheduleSpec& spec);
 
 /// One message from rank 0 to rank 1.
 Schedule build_send_recv();
 
+/// A schedule of `chunks` chunks over one group of all ranks, without phases.
+Schedule blank_schedule(const ScheduleSpec& spec, std::uint32_t chunks);
+
+/// A phase over family 0 and chunks of their own.
+Phase phase_of(Pattern pattern, Buffer source, Buffer work, Buffer result);
+
 /// The same schedule with every chunk cut into `parts` chunks. Precondition: parts >= 1, parts x chunks < 2^32.
 Schedule with_finer_chunks(Schedule schedule, std::uint32_t parts);
 
-/// `ranks_per_group` is the size of a scale-up domain as the hierarchical algorithm shall see it; others ignore it.
-/// Errors say why a combination is not possible and which are.
-Result<Schedule> build_schedule(std::string_view algorithm, Collective op, std::uint32_t ranks,
-                                std::uint32_t ranks_per_group, std::uint32_t root);
-
-/// Algorithms worth trying, in the order of docs/collectives.md: "hierarchical" only where it has two levels.
-std::vector<std::string> algorithms_for(Collective op, std::uint32_t ranks, std::uint32_t ranks_per_group);
+/// `copies` copies side by side, each on channels of its own with 1/copies of the buffer.
+/// Precondition: copies >= 1, no all-to-all, no layouts by channel.
+Schedule with_copies(Schedule schedule, std::uint32_t copies);
 
 }  // namespace busbar

@@ -9,8 +9,7 @@ namespace {
 bool continues(const Phase& first, const Phase& second) {
   if (is_stepwise(first.pattern) && is_stepwise(second.pattern))
     return coupling_of(first.pattern) == Coupling::kChain && coupling_of(second.pattern) == Coupling::kChain &&
-           first.channel == second.channel && first.family == second.family &&
-           (!uses_hub(first.pattern) || first.hub == second.hub);
+           first.channel == second.channel && first.family == second.family;
   return first.pattern == Pattern::kRingReduceScatter && second.pattern == Pattern::kRingAllGather &&
          first.channel == second.channel && first.family == second.family && first.chunk_base == second.chunk_base &&
          first.span == second.span;

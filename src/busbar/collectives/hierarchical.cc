@@ -1,75 +1,67 @@
+// Levels with an algorithm each. Two levels by default: groups of consecutive ranks, and the ranks with the same place
+// in all groups.
+#include <fmt/core.h>
+
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/legality.h"
+#include "busbar/collectives/levels.h"
 
 namespace busbar {
 namespace {
 
-constexpr std::uint16_t kInside = 0;  ///< family: each group of consecutive ranks
-constexpr std::uint16_t kAcross = 1;  ///< family: the ranks with the same place in all groups
-
-Phase phase_of(Pattern pattern, std::uint16_t family, std::uint32_t span, Buffer source, Buffer work, Buffer result) {
-  Phase p;
-  p.pattern = pattern;
-  p.family = family;
-  p.span = span;
-  p.source = source;
-  p.work = work;
-  p.result = result;
-  return p;
-}
-
-/// Chunk place x groups + g is the g-th part of the piece that the ranks of one place share: a run of chunks inside a
-/// group, one chunk across groups.
-void add_ring_phases(Schedule& s, std::uint32_t groups, std::uint32_t group_size) {
-  constexpr auto in = Buffer::kInput, out = Buffer::kOutput, tmp = Buffer::kScratch;
-  const bool scatters = s.op != Collective::kAllGather;
-  const bool gathers = s.op != Collective::kReduceScatter;
-  const Buffer sums = gathers ? out : tmp;
-  if (scatters) {
-    const Buffer inside = groups == 1 ? out : sums;  // nothing follows across groups
-    s.phases.push_back(phase_of(Pattern::kRingReduceScatter, kInside, groups, in, sums, inside));
-    s.phases.push_back(phase_of(Pattern::kRingReduceScatter, kAcross, 1, group_size == 1 ? in : sums, sums, out));
+/// "hierarchical" and "hierarchical(a,b)": as many rings as there are levels, or what is named.
+Result<std::vector<LevelAlgorithm>> parse(std::string_view name, std::size_t levels) {
+  const auto open = name.find('(');
+  if (open == std::string_view::npos) return std::vector<LevelAlgorithm>(levels, LevelAlgorithm::kRing);
+  std::string_view rest = name.substr(open + 1);
+  if (!rest.ends_with(')')) return invalid("write hierarchical(ring,tree): the algorithm of each level, innermost first");
+  rest.remove_suffix(1);
+  std::vector<LevelAlgorithm> out;
+  for (std::size_t comma = 0; comma != std::string_view::npos; rest.remove_prefix(comma + 1)) {
+    comma = rest.find(',');
+    BUSBAR_ASSIGN(const LevelAlgorithm level, parse_level(rest.substr(0, comma)));
+    out.push_back(level);
+    if (comma == std::string_view::npos) break;
   }
-  if (gathers) {
-    s.phases.push_back(phase_of(Pattern::kRingAllGather, kAcross, 1, scatters ? out : in, out, out));
-    s.phases.push_back(phase_of(Pattern::kRingAllGather, kInside, groups, out, out, out));
-  }
+  if (out.size() != levels)
+    return invalid(fmt::format("{} algorithms for {} levels; name one for each, the innermost first", out.size(), levels));
+  return out;
 }
 
 }  // namespace
 
+Result<Schedule> build_hierarchical(const ScheduleSpec& spec) {
+  std::vector<std::uint32_t> extents = spec.dimensions;
+  const std::uint32_t l = spec.ranks_per_group;
+  if (extents.empty() && l != 0) extents = {l, spec.ranks / l};
+  BUSBAR_ASSIGN(const auto algorithms, parse(spec.algorithm, extents.empty() ? 2 : extents.size()));
+  std::vector<Level> levels;
+  std::uint64_t product = 1;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    levels.push_back({extents[i], static_cast<std::uint32_t>(product), algorithms[i]});
+    product = extents[i] == 0 || product >= kMaxRanks ? kMaxRanks : product * extents[i];
+  }
+  if (extents.empty() || product != spec.ranks)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("hierarchical needs equal groups, and {} ranks do not divide into groups of {}; choose "
+                             "another number of ranks or algorithm ring", spec.ranks, extents.empty() ? 0 : extents[0]),
+                 {}};
+  if (algorithms.size() > 3) return invalid("hierarchical has at most three levels");
+  const bool whole = spec.op == Collective::kBroadcast || spec.op == Collective::kReduce;
+  const bool two_trees = !whole && algorithms.back() == LevelAlgorithm::kTree;  // each with half of the buffer
+  Schedule s = blank_schedule(spec, (whole ? 1 : spec.ranks) * (two_trees ? 2 : 1));
+  s.families.clear();
+  s.channels = two_trees ? 2 : 1;
+  if (!whole && !two_trees) s.layout = layout_of(levels);
+  for (std::uint32_t c = 0; c < s.channels; ++c)
+    BUSBAR_RETURN_IF_ERROR(add_levels(s, levels, static_cast<std::uint16_t>(c), c * spec.ranks, c == 1));
+  return s;
+}
+
 Result<Schedule> build_hierarchical(Collective op, std::uint32_t groups, std::uint32_t group_size,
                                     std::uint32_t root) {
   if (std::uint64_t{groups} * group_size >= kMaxRanks) return too_many_ranks(std::uint64_t{groups} * group_size);
-  const std::uint32_t ranks = groups * group_size;
-  BUSBAR_RETURN_IF_ERROR(check_ranks(ranks, root));
-  Schedule s;
-  s.algorithm = "hierarchical";
-  s.op = op;
-  s.ranks = ranks;
-  s.root = root;
-  GroupFamily inside, across;
-  inside.outer = {Axis{.extent = groups, .actor_stride = group_size}};
-  inside.inner = {Axis{.extent = group_size, .actor_stride = 1}};
-  across.inner = {Axis{.extent = groups, .actor_stride = group_size}};
-  if (op == Collective::kBroadcast) {
-    s.chunks = 1;
-    across.base = root % group_size;
-    s.families = {inside, across};
-    s.phases = {phase_of(Pattern::kChainBroadcast, kAcross, 1, Buffer::kInput, Buffer::kOutput, Buffer::kOutput),
-                phase_of(Pattern::kChainBroadcast, kInside, 1, Buffer::kOutput, Buffer::kOutput, Buffer::kOutput)};
-    s.phases[0].root = root / group_size;
-    s.phases[1].root = root % group_size;
-    return s;
-  }
-  if (op != Collective::kAllReduce && op != Collective::kAllGather && op != Collective::kReduceScatter)
-    return not_built("hierarchical", op);
-  s.chunks = ranks;
-  across.outer = {Axis{.extent = group_size, .actor_stride = 1, .chunk_stride = groups}};
-  s.families = {inside, across};
-  s.layout = {Axis{.extent = groups, .chunk_stride = group_size}, Axis{.extent = group_size, .chunk_stride = 1}};
-  add_ring_phases(s, groups, group_size);
-  return s;
+  return build_schedule("hierarchical", op, groups * group_size, group_size, root);
 }
 
 }  // namespace busbar

@@ -11,51 +11,78 @@ namespace {
 
 using enum Collective;
 
+template <class... Ops>
+constexpr std::uint32_t set_of(Ops... ops) {
+  return ((1u << static_cast<int>(ops)) | ...);
+}
+
 struct Entry {
   std::string_view name;
-  std::array<Collective, 5> ops;  ///< padded with the first
-  Result<Schedule> (*build)(Collective op, std::uint32_t ranks, std::uint32_t per_group, std::uint32_t root);
+  std::uint32_t ops;  ///< bit per Collective
+  Result<Schedule> (*build)(const ScheduleSpec&);
+  bool in_network = false;
 };
 
-Result<Schedule> ring(Collective op, std::uint32_t ranks, std::uint32_t, std::uint32_t root) {
-  return build_ring(op, ranks, root);
-}
-
-Result<Schedule> tree(Collective op, std::uint32_t ranks, std::uint32_t, std::uint32_t root) {
-  return build_tree(op, ranks, root);
-}
-
-Result<Schedule> hierarchical(Collective op, std::uint32_t ranks, std::uint32_t per_group, std::uint32_t root) {
-  if (per_group == 0 || ranks % per_group != 0)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("hierarchical needs equal groups, and {} ranks do not divide into groups of {}; choose "
-                             "another number of ranks or algorithm ring",
-                             ranks, per_group),
-                 {}};
-  return build_hierarchical(op, ranks / per_group, per_group, root);
-}
-
-Result<Schedule> direct(Collective, std::uint32_t ranks, std::uint32_t, std::uint32_t root) {
-  if (ranks != 2 || root != 0)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("send_recv joins two ranks, 0 to 1, not {} with root {}", ranks, root), {}};
-  return build_send_recv();
-}
-
-constexpr std::array<Entry, 4> kEntries{{
-    {"ring", {kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce}, &ring},
-    {"tree", {kAllReduce, kBroadcast, kAllReduce, kAllReduce, kAllReduce}, &tree},
-    {"hierarchical", {kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAllReduce}, &hierarchical},
-    {"direct", {kSendRecv, kSendRecv, kSendRecv, kSendRecv, kSendRecv}, &direct},
+/// The one list of algorithms, in the order of docs/collectives.md.
+constexpr std::array<Entry, 12> kEntries{{
+    {"ring", set_of(kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce), &build_ring},
+    {"tree", set_of(kAllReduce, kBroadcast, kReduce, kGather, kScatter), &build_tree},
+    {"halving_doubling", set_of(kAllReduce, kAllGather, kReduceScatter), &build_halving_doubling},
+    {"rabenseifner", set_of(kAllReduce, kBroadcast, kReduce), &build_rabenseifner},
+    {"bruck", set_of(kAllGather, kAllToAll), &build_bruck},
+    {"pat", set_of(kAllGather, kReduceScatter), &build_pat},
+    {"direct", set_of(kAllReduce, kAllGather, kReduceScatter, kAllToAll, kAllToAllV, kGather, kScatter, kSendRecv),
+     &build_direct},
+    {"pairwise", set_of(kAllToAll, kAllToAllV), &build_pairwise},
+    {"hierarchical", set_of(kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce), &build_hierarchical},
+    {"nvls", set_of(kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce), &build_nvls, true},
+    {"sharp", set_of(kAllReduce, kReduce), &build_sharp, true},
+    {"torus", set_of(kAllReduce, kAllGather, kReduceScatter), &build_torus},
 }};
 
-bool builds(const Entry& e, Collective op) { return std::find(e.ops.begin(), e.ops.end(), op) != e.ops.end(); }
+bool builds(const Entry& e, Collective op) { return e.ops >> static_cast<int>(op) & 1; }
+
+std::string_view without_levels(std::string_view name) { return name.substr(0, name.find('(')); }
 
 std::string names_that_build(Collective op) {
   std::string out;
   for (const Entry& e : kEntries)
     if (builds(e, op)) out += (out.empty() ? "" : ", ") + std::string(e.name);
   return out;
+}
+
+/// The all-to-alls number their chunks by pair of ranks: n n must fit.
+Status check_pairs(const ScheduleSpec& spec) {
+  constexpr std::uint32_t kMost = 1u << 15;
+  if (spec.op != kAllToAll && spec.op != kAllToAllV) return {};
+  if (spec.ranks > kMost)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("an all-to-all has a chunk per pair of ranks, and {} ranks have too many pairs: at most {}",
+                             spec.ranks, kMost),
+                 {}};
+  if (spec.channels > 1) return invalid("an all-to-all has one channel");
+  const PairCounts& p = spec.pairs;
+  if (!p.begin.empty() && (p.begin.size() != std::size_t{spec.ranks} * spec.ranks + 1 || p.begin[0] != 0 ||
+                           !std::is_sorted(p.begin.begin(), p.begin.end()) || p.begin.back() == 0))
+    return invalid(fmt::format("all_to_allv over {} ranks needs {} sums that grow from 0", spec.ranks,
+                               std::size_t{spec.ranks} * spec.ranks + 1));
+  if (p.hot > spec.ranks || p.hot_chunks == 0 ||
+      std::uint64_t{spec.ranks} * (spec.ranks + std::uint64_t{p.hot} * (p.hot_chunks - 1)) > UINT32_MAX)
+    return invalid("all_to_allv: more hot ranks than ranks, or more chunks than can be counted");
+  return {};
+}
+
+Result<Schedule> build(const Entry& e, const ScheduleSpec& spec) {
+  constexpr std::uint32_t kMostChannels = 1024;  // far above any machine
+  if (spec.channels > kMostChannels || spec.orders.size() > kMostChannels)
+    return invalid(fmt::format("at most {} channels", kMostChannels));
+  BUSBAR_RETURN_IF_ERROR(check_pairs(spec));
+  BUSBAR_ASSIGN(Schedule s, e.build(spec));
+  if (spec.channels <= s.channels) return s;
+  if (spec.channels % s.channels != 0)
+    return invalid(fmt::format("{} has {} channels or a multiple of it, not {}", e.name, s.channels, spec.channels));
+  if (std::uint64_t{s.chunks} * spec.channels > UINT32_MAX) return too_many_ranks(spec.ranks);
+  return with_copies(std::move(s), spec.channels / s.channels);
 }
 
 }  // namespace
@@ -78,54 +105,56 @@ Error not_built(std::string_view algorithm, Collective op) {
   return Error{ErrorCode::kUnsupported, why, {}};
 }
 
-Result<Schedule> build_schedule(std::string_view algorithm, Collective op, std::uint32_t ranks,
-                                std::uint32_t ranks_per_group, std::uint32_t root) {
-  BUSBAR_RETURN_IF_ERROR(check_ranks(ranks, root));
+Result<Schedule> build_schedule(const ScheduleSpec& spec) {
+  BUSBAR_RETURN_IF_ERROR(check_ranks(spec.ranks, spec.root));
+  const std::string_view name = without_levels(spec.algorithm);
   for (const Entry& e : kEntries) {
-    if (e.name != algorithm) continue;
-    return builds(e, op) ? e.build(op, ranks, ranks_per_group, root) : Result<Schedule>(not_built(algorithm, op));
+    if (e.name != name || (name != spec.algorithm && name != "hierarchical")) continue;
+    return builds(e, spec.op) ? build(e, spec) : Result<Schedule>(not_built(e.name, spec.op));
   }
-  std::string shown(algorithm.substr(0, 64));
+  std::string shown = spec.algorithm.substr(0, 64);
   for (char& c : shown)
     if (c < ' ' || c > '~') c = '?';  // the message goes to terminals
-  return not_built("'" + shown + "'", op);
+  return not_built("'" + shown + "'", spec.op);
 }
 
-std::vector<std::string> algorithms_for(Collective op, std::uint32_t ranks, std::uint32_t ranks_per_group) {
+std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_network) {
   std::vector<std::string> out;
+  const std::uint32_t l = spec.ranks_per_group;
+  const bool divides = l > 0 && spec.ranks % l == 0, two_levels = divides && l > 1 && l < spec.ranks;
   for (const Entry& e : kEntries) {
-    if (!builds(e, op)) continue;
-    const bool two_levels = ranks_per_group > 1 && ranks_per_group < ranks && ranks % ranks_per_group == 0;
+    if (!builds(e, spec.op) || (e.in_network && !(in_network && divides && l > 1))) continue;
     if (e.name == "hierarchical" && !two_levels) continue;
-    if (e.name == "direct" && ranks != 2) continue;
+    if (e.name == "torus" && spec.dimensions.empty()) continue;
+    if (spec.op == kSendRecv && spec.ranks != 2) continue;
+    if (!check_pairs(spec).ok()) continue;
     out.emplace_back(e.name);
   }
   return out;
 }
 
-Schedule build_send_recv() {
-  Schedule s;
-  s.algorithm = "direct";
-  s.op = kSendRecv;
-  s.ranks = 2;
-  s.chunks = 1;
-  s.families = {one_group(2)};
-  s.phases = {Phase{.pattern = Pattern::kChainBroadcast}};
-  return s;
+Result<Schedule> build_schedule(std::string_view algorithm, Collective op, std::uint32_t ranks,
+                                std::uint32_t ranks_per_group, std::uint32_t root) {
+  ScheduleSpec spec;
+  spec.algorithm = algorithm;
+  spec.op = op;
+  spec.ranks = ranks;
+  spec.ranks_per_group = ranks_per_group;
+  spec.root = root;
+  return build_schedule(spec);
 }
 
-Schedule with_finer_chunks(Schedule s, std::uint32_t parts) {
-  s.chunks *= parts;
-  for (GroupFamily& f : s.families)
-    for (Axis& a : f.outer) a.chunk_stride *= parts;
-  for (Phase& p : s.phases) {
-    p.chunk_base *= parts;
-    p.span *= parts;
+std::vector<std::string> algorithms_for(Collective op, std::uint32_t ranks, std::uint32_t ranks_per_group) {
+  ScheduleSpec spec;
+  spec.op = op;
+  spec.ranks = ranks;
+  spec.ranks_per_group = ranks_per_group;
+  std::vector<std::string> out;
+  for (const std::string& name : algorithms_for(spec, false)) {
+    const bool first_four = name == "ring" || name == "tree" || name == "hierarchical" || name == "direct";
+    if (first_four && (name != "direct" || op == kSendRecv) && op != kGather && op != kScatter) out.push_back(name);
   }
-  if (s.layout.empty()) return s;
-  for (Axis& a : s.layout) a.chunk_stride *= parts;
-  s.layout.insert(s.layout.begin(), Axis{.extent = parts, .chunk_stride = 1});
-  return s;
+  return out;
 }
 
 }  // namespace busbar

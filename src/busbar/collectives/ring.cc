@@ -1,3 +1,7 @@
+#include <algorithm>
+
+#include <fmt/core.h>
+
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/legality.h"
 
@@ -5,11 +9,27 @@ namespace busbar {
 namespace {
 
 Phase ring_phase(Pattern pattern, Buffer source, Buffer work) {
-  Phase p;
-  p.pattern = pattern;
-  p.source = source;
-  p.work = work;
-  return p;
+  return phase_of(pattern, source, work, Buffer::kOutput);
+}
+
+/// Gives channel c the order of ranks spec.orders[c]; a root keeps its rank.
+Status set_orders(Schedule& s, const std::vector<std::vector<std::uint32_t>>& orders) {
+  s.families.clear();
+  for (const auto& order : orders) {
+    std::vector<std::uint32_t> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::uint32_t i = 0; i < sorted.size(); ++i)
+      if (sorted[i] != i || sorted.size() != s.ranks)
+        return invalid(fmt::format("the order of ring {} does not name each of {} ranks once", s.families.size(), s.ranks));
+    s.families.push_back(one_group(s.ranks));
+    s.families.back().order = order;
+  }
+  for (Phase& p : s.phases) {
+    p.family = p.channel;
+    const auto& order = orders[p.channel];
+    p.root = static_cast<std::uint32_t>(std::find(order.begin(), order.end(), p.root) - order.begin());
+  }
+  return {};
 }
 
 }  // namespace
@@ -44,6 +64,14 @@ Result<Schedule> build_ring(Collective op, std::uint32_t ranks, std::uint32_t ro
   }
   s.chunks = 1;  // a chain passes one piece on; the engines cut it finer to pipeline it
   s.phases[0].root = root;
+  return s;
+}
+
+Result<Schedule> build_ring(const ScheduleSpec& spec) {
+  BUSBAR_ASSIGN(Schedule s, build_ring(spec.op, spec.ranks, spec.root));
+  if (spec.orders.empty()) return s;
+  s = with_copies(std::move(s), static_cast<std::uint32_t>(spec.orders.size()));
+  BUSBAR_RETURN_IF_ERROR(set_orders(s, spec.orders));
   return s;
 }
 

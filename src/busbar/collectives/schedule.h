@@ -117,7 +117,8 @@ struct Phase {
   Buffer source = Buffer::kInput;   ///< holds what an actor brings into the phase: to send first, or to add to
   Buffer work = Buffer::kOutput;    ///< takes what arrives, and what was just taken is sent on from here
   Buffer result = Buffer::kOutput;  ///< takes instead of `work` what makes a member's reduced piece complete
-  bool result_at_root = false;      ///< halving: only position root has `result`, the others keep theirs in `work`
+  /// Halving: only position root has a `result`, the others keep theirs in `work`. Multicast: position root needs none.
+  bool at_root = false;
   std::uint32_t hub = 0;            ///< hub patterns: actor of group 0's reducer, group g has hub + g
 };
 

@@ -69,7 +69,7 @@ TEST(CollectiveNames, SuggestTheNearest) {
   EXPECT_THAT(message("brodcast"), HasSubstr("'broadcast'"));
   EXPECT_THAT(message("sendrcv"), HasSubstr("'send_recv'"));
   EXPECT_FALSE(parse_collective("").ok());
-  EXPECT_LT(message(std::string(100'000, 'x')).size(), 200u);
+  EXPECT_LT(message(std::string(100'000, 'x')).size(), 250u);
   EXPECT_THAT(message("\x1b[2J\xff"), HasSubstr("no collective '?[2j?'; there are all_reduce, all_gather, "));
 }
 
@@ -93,19 +93,78 @@ TEST(Registry, RefusesWithReasonAndRemedy) {
                          std::uint32_t root = 0) { return build_schedule(name, op, ranks, per_group, root).error(); };
   const Error tree = refuse("tree", Collective::kAllGather, 8, 8);
   EXPECT_EQ(tree.code, ErrorCode::kUnsupported);
-  EXPECT_EQ(tree.message, "algorithm tree has no schedule for all_gather; legal: ring, hierarchical");
+  EXPECT_EQ(tree.message, "algorithm tree has no schedule for all_gather; legal: ring, halving_doubling, bruck, pat, direct, "
+                          "hierarchical, nvls, torus");
   EXPECT_THAT(refuse("hierarchical", Collective::kAllReduce, 12, 8).message,
               HasSubstr("12 ranks do not divide into groups of 8"));
   EXPECT_THAT(refuse("hierarchical", Collective::kAllReduce, 12, 0).message, HasSubstr("groups of 0"));
-  EXPECT_THAT(refuse("ring", Collective::kAllToAll, 8, 8).message, HasSubstr("no algorithm has one for all_to_all"));
+  EXPECT_THAT(refuse("ring", Collective::kAllToAll, 8, 8).message, HasSubstr("legal: bruck, direct, pairwise"));
   EXPECT_THAT(refuse("direct", Collective::kSendRecv, 3, 1).message, HasSubstr("two ranks"));
   EXPECT_THAT(refuse("rong", Collective::kAllReduce, 8, 8).message,
-              HasSubstr("algorithm 'rong' has no schedule for all_reduce; legal: ring, tree, hierarchical"));
+              HasSubstr("algorithm 'rong' has no schedule for all_reduce; legal: ring, tree, halving_doubling, "));
   EXPECT_EQ(refuse("ring", Collective::kBroadcast, 8, 8, 8).code, ErrorCode::kInvalid);
   EXPECT_THAT(refuse("ring", Collective::kBroadcast, 8, 8, 8).message, HasSubstr("root 8 is not one of the ranks 0"));
   EXPECT_THAT(refuse("ring", Collective::kAllReduce, 0, 8).message, HasSubstr("at least one rank"));
   EXPECT_THAT(refuse("ring", Collective::kAllReduce, 1u << 31, 8).message, HasSubstr("too many"));
   EXPECT_THAT(build_hierarchical(Collective::kAllReduce, 1u << 31, 1u << 31).error().message, HasSubstr("too many"));
+}
+
+TEST(Registry, OffersEveryAlgorithmThatASpecAllows) {
+  for (int o = 0; o <= static_cast<int>(Collective::kAllToAllV); ++o)
+    for (const std::uint32_t ranks : {1u, 2u, 8u, 12u})
+      for (const std::uint32_t per_group : {0u, 1u, 2u, 4u, 8u})
+        for (const bool in_network : {false, true}) {
+          ScheduleSpec spec;
+          spec.op = static_cast<Collective>(o);
+          spec.ranks = ranks;
+          spec.ranks_per_group = per_group;
+          for (const std::string& name : algorithms_for(spec, in_network)) {
+            spec.algorithm = name;
+            const auto s = build_schedule(spec);
+            ASSERT_TRUE(s.ok()) << s.error().text();
+            EXPECT_EQ(s->algorithm, name);
+          }
+        }
+  ScheduleSpec spec;
+  spec.ranks = 64;
+  spec.ranks_per_group = 8;
+  EXPECT_THAT(algorithms_for(spec, true), ElementsAre("ring", "tree", "halving_doubling", "rabenseifner", "direct",
+                                                      "hierarchical", "nvls", "sharp"));
+  spec.op = Collective::kAllToAll;
+  EXPECT_THAT(algorithms_for(spec, true), ElementsAre("bruck", "direct", "pairwise"));
+}
+
+TEST(Registry, RefusesWhatASpecForbids) {
+  const auto refuse = [](std::string algorithm, auto change) {
+    ScheduleSpec spec;
+    spec.algorithm = std::move(algorithm);
+    spec.ranks = 24;
+    spec.ranks_per_group = 8;
+    change(spec);
+    const auto s = build_schedule(spec);
+    return s.ok() ? "" : s.error().message;
+  };
+  const auto nothing = [](ScheduleSpec&) {};
+  EXPECT_EQ(refuse("hierarchical(nvls,tree)", nothing), "");
+  EXPECT_THAT(refuse("hierarchical(ring)", nothing), HasSubstr("1 algorithms for 2 levels"));
+  EXPECT_THAT(refuse("hierarchical(ring,", nothing), HasSubstr("write hierarchical(ring,tree)"));
+  EXPECT_THAT(refuse("hierarchical(tree,ring)", nothing), HasSubstr("only be the last level of an all_reduce"));
+  EXPECT_THAT(refuse("hierarchical(ring,bruck)", nothing), HasSubstr("'bruck' is no algorithm for one level; there are"));
+  EXPECT_THAT(refuse("ring(tree)", nothing), HasSubstr("algorithm 'ring(tree)' has no schedule"));
+  EXPECT_THAT(refuse("hierarchical(direct,ring)", [](auto& s) { s.op = Collective::kBroadcast; }),
+              HasSubstr("direct passes pieces"));
+  EXPECT_THAT(refuse("hierarchical", [](auto& s) { s.dimensions = {2, 3, 5}; }), HasSubstr("do not divide"));
+  EXPECT_THAT(refuse("torus", [](auto& s) { s.dimensions = {0, 24}; }), HasSubstr("whose product is the number of ranks"));
+  EXPECT_THAT(refuse("nvls", [](auto& s) { s.ranks = 12; }), HasSubstr("do not divide into domains of 8"));
+  EXPECT_THAT(refuse("sharp", [](auto& s) { s.channels = 3, s.max_trees = 2; }), HasSubstr("2 trees here, not 3"));
+  EXPECT_THAT(refuse("sharp", [](auto& s) { s.message_bytes = 4097, s.max_message_bytes = 4096; }),
+              HasSubstr("up to 4096 bytes here, not 4097"));
+  EXPECT_THAT(refuse("tree", [](auto& s) { s.channels = 3; }), HasSubstr("2 channels or a multiple of it, not 3"));
+  EXPECT_THAT(refuse("ring", [](auto& s) { s.orders = {{0, 1, 1}}; }), HasSubstr("does not name each of 24 ranks once"));
+  EXPECT_THAT(refuse("direct", [](auto& s) { s.op = Collective::kAllToAll, s.ranks = 1u << 20; }),
+              HasSubstr("too many pairs"));
+  EXPECT_THAT(refuse("direct", [](auto& s) { s.op = Collective::kAllToAllV, s.pairs.begin = {0, 3}; }),
+              HasSubstr("needs 577 sums"));
 }
 
 TEST(Registry, AcceptsOneRank) {

@@ -140,7 +140,8 @@ void for_each_send(const Phase& phase, std::uint32_t n, std::uint32_t round, F&&
     if (phase.pattern == Pattern::kDirectScatter && !root) f(Send{phase.root, m});
     if (phase.pattern == Pattern::kHubReduce) f(Send{m, n, 1, m > 0});
     if (phase.pattern == Pattern::kHubGather) f(Send{m, n});
-    if (phase.pattern == Pattern::kHubMulticast || phase.pattern == Pattern::kHubScatter) f(Send{n, m});
+    if (phase.pattern == Pattern::kHubScatter) f(Send{n, m});
+    if (phase.pattern == Pattern::kHubMulticast && !(root && phase.at_root)) f(Send{n, m});
   }
 }
 

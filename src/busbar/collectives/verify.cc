@@ -15,9 +15,7 @@ const char* name_of(Buffer b) {
   return b == Buffer::kInput ? "input" : b == Buffer::kOutput ? "output" : "scratch";
 }
 
-bool has_rule(Collective op) {
-  return op != Collective::kAllToAll && op != Collective::kGather && op != Collective::kScatter;
-}
+bool joins_pairs(Collective op) { return op == Collective::kAllToAll || op == Collective::kAllToAllV; }
 
 }  // namespace
 
@@ -31,6 +29,7 @@ Verifier::Verifier(const Schedule& schedule)
     : schedule_(schedule), words_((schedule.ranks + 63) / 64), chunk_channel_(schedule.chunks, kNobody),
       rounds_done_(schedule.channels, 0) {
   const std::uint32_t actors = schedule_.ranks + schedule_.reducers;
+  if (joins_pairs(schedule_.op)) number_pairs();
   slots_.resize(std::size_t{actors} * 3 * schedule_.chunks);
   content_.assign(slots_.size() * words_, 0);
   for (std::uint32_t a = 0; a < schedule_.ranks; ++a)
@@ -49,18 +48,32 @@ std::uint32_t Verifier::owner(std::uint32_t chunk) const {
   return static_cast<std::uint32_t>(std::uint64_t{schedule_.part_of(chunk)} * schedule_.ranks / schedule_.chunks);
 }
 
+void Verifier::number_pairs() {
+  const std::uint32_t n = schedule_.ranks;
+  const PairCounts& pairs = schedule_.pairs;
+  const std::uint32_t finer = schedule_.chunks / (pairs.first(n, n - 1, n - 1) + pairs.count(n, n - 1, n - 1));
+  for (std::uint32_t src = 0; src < n; ++src)
+    for (std::uint32_t dst = 0; dst < n; ++dst) {
+      source_of_.insert(source_of_.end(), std::size_t{pairs.count(n, src, dst)} * finer, src);
+      destination_of_.insert(destination_of_.end(), std::size_t{pairs.count(n, src, dst)} * finer, dst);
+    }
+  BUSBAR_CHECK(source_of_.size() == schedule_.chunks) << "pairs hold " << source_of_.size() << " chunks";
+}
+
 bool Verifier::has_input(std::uint32_t actor, std::uint32_t chunk) const {
   if (actor >= schedule_.ranks) return false;
-  if (schedule_.op == Collective::kAllGather) return owner(chunk) == actor;
-  if (schedule_.op == Collective::kBroadcast) return actor == schedule_.root;
+  if (joins_pairs(schedule_.op)) return source_of_[chunk] == actor;
+  if (schedule_.op == Collective::kAllGather || schedule_.op == Collective::kGather) return owner(chunk) == actor;
+  if (schedule_.op == Collective::kBroadcast || schedule_.op == Collective::kScatter) return actor == schedule_.root;
   if (schedule_.op == Collective::kSendRecv) return actor == 0;
   return true;
 }
 
 bool Verifier::has_output(std::uint32_t actor, std::uint32_t chunk) const {
   if (actor >= schedule_.ranks) return false;
-  if (schedule_.op == Collective::kReduceScatter) return owner(chunk) == actor;
-  if (schedule_.op == Collective::kReduce) return actor == schedule_.root;
+  if (joins_pairs(schedule_.op)) return destination_of_[chunk] == actor;
+  if (schedule_.op == Collective::kReduceScatter || schedule_.op == Collective::kScatter) return owner(chunk) == actor;
+  if (schedule_.op == Collective::kReduce || schedule_.op == Collective::kGather) return actor == schedule_.root;
   if (schedule_.op == Collective::kSendRecv) return actor == 1;
   return true;
 }
@@ -158,8 +171,6 @@ Status Verifier::finish() const {
 }
 
 Status verify(const Schedule& schedule) {
-  if (!has_rule(schedule.op))
-    return Error{ErrorCode::kUnsupported, fmt::format("no rule says what {} demands", name_of(schedule.op)), {}};
   Verifier verifier(schedule);
   std::vector<Move> moves;
   for (const Phase& phase : schedule.phases) {

@@ -46,6 +46,7 @@ class Verifier {
   /// Whether the output chunk must hold the input of `rank`. Precondition: has_output(actor, chunk).
   bool demanded(std::uint32_t rank, std::uint32_t chunk) const;
   std::uint32_t owner(std::uint32_t chunk) const;
+  void number_pairs();
   std::string shape_error(std::uint32_t channel, const Move& m);
   std::string read(const Move& m);
   std::string write(const Move& m, const Word* values);
@@ -56,6 +57,7 @@ class Verifier {
   };
 
   Schedule schedule_;
+  std::vector<std::uint32_t> source_of_, destination_of_;  ///< of an all-to-all's chunk
   std::size_t words_;                        ///< per content set
   std::vector<Word> content_;                ///< per slot
   std::vector<Slot> slots_;
@@ -65,7 +67,7 @@ class Verifier {
   std::uint64_t now_ = 0;
 };
 
-/// All moves of the schedule, channel by channel, then `finish`. kUnsupported for a collective without a rule yet.
+/// All moves of the schedule, channel by channel, then `finish`.
 Status verify(const Schedule& schedule);
 
 }  // namespace busbar

@@ -41,24 +41,31 @@ std::vector<std::uint32_t> shuffled(std::uint32_t n, RandomStream& random) {
 
 TEST(Schedules, DoExactlyWhatTheirCollectiveDemands) {
   std::map<std::string, int> proved;
-  for_every_schedule([&](const BuiltCase& c) {
+  const auto prove = [&](const BuiltCase& c) {
     for (const std::uint32_t parts : {1u, 3u, 5u}) {
+      if (all_to_all(c.schedule.op) && c.schedule.ranks > 24 && parts > 1) continue;  // n n chunks at n ranks
       const Status ok = verify(with_finer_chunks(c.schedule, parts));
       ASSERT_TRUE(ok.ok()) << c.text() << " x " << parts << ": " << ok.error().text();
       ++proved[c.schedule.algorithm + " " + name_of(c.schedule.op)];
     }
-  });
-  EXPECT_EQ(proved.size(), 12u);  // ring 5, tree 2, hierarchical 4, direct 1
+  };
+  for_every_schedule(prove);
+  EXPECT_EQ(proved.size(), 45u);
   EXPECT_EQ(proved["ring all_reduce"], 21 * 3);
   EXPECT_GT(proved["tree broadcast"], 21 * 3 * 3);
   EXPECT_GT(proved["hierarchical broadcast"], 21 * 3 * 4);
+  for_every_variant(prove);
+  EXPECT_GT(proved["hierarchical(nvls,tree) all_reduce"], 0);
+  EXPECT_GT(proved["hierarchical(direct,ring,pat) reduce_scatter"], 0);
 }
 
 TEST(Schedules, HoldInAnyOrderOfRanks) {
   RandomStream random(1, "orders");
   for_every_schedule([&](const BuiltCase& c) {
     Schedule s = c.schedule;
-    if (s.algorithm == "direct" || s.ranks > 24) return;
+    // Where families overlap in part, one order cannot change alone: reducers of reducers, and ranks that fold.
+    const bool partly = s.algorithm == "sharp" || (s.algorithm == "rabenseifner" && s.op == Collective::kAllReduce);
+    if (s.op == Collective::kSendRecv || partly || s.ranks > 24) return;
     for (GroupFamily& f : s.families) {
       f.order = shuffled(f.size(), random);
       for (Phase& p : s.phases) {
@@ -87,10 +94,25 @@ TEST(Schedules, SayTheSameWithListedGroups) {
   });
 }
 
+/// The all-gather of a broadcast brings the root what it has: such moves can be missed.
+bool has_spare_moves(const Schedule& s) {
+  return s.algorithm == "rabenseifner" && s.op == Collective::kBroadcast;
+}
+
+/// Whether a move of `second` sends what one of `first` has brought.
+bool depends(const std::vector<Move>& second, const std::vector<Move>& first) {
+  for (const Move& b : second)
+    for (const Move& a : first)
+      if (b.src == a.dst && b.src_buffer == a.dst_buffer && b.first_chunk < a.first_chunk + a.chunk_count &&
+          a.first_chunk < b.first_chunk + b.chunk_count)
+        return true;
+  return false;
+}
+
 // Every single fault of these kinds changes what some rank ends with or breaks a rule on the way.
 TEST(Verifier, ObjectsToEveryDroppedRound) {
   for_every_schedule([&](const BuiltCase& c) {
-    if (c.schedule.ranks > 12) return;
+    if (c.schedule.ranks > 12 || has_spare_moves(c.schedule)) return;
     const Rounds good = rounds_of(c.schedule);
     for (std::size_t r = 0; r < good.size(); ++r) {
       if (good[r].second.empty()) continue;
@@ -103,7 +125,7 @@ TEST(Verifier, ObjectsToEveryDroppedRound) {
 
 TEST(Verifier, ObjectsToEveryDroppedMoveAndEveryWrongChunk) {
   for_every_schedule([&](const BuiltCase& c) {
-    if (c.schedule.ranks > 7) return;
+    if (c.schedule.ranks > 7 || has_spare_moves(c.schedule)) return;
     const Rounds good = rounds_of(c.schedule);
     for (std::size_t r = 0; r < good.size(); ++r)
       for (std::size_t i = 0; i < good[r].second.size(); ++i) {
@@ -121,10 +143,10 @@ TEST(Verifier, ObjectsToEveryDroppedMoveAndEveryWrongChunk) {
 
 TEST(Verifier, ObjectsToRoundsInTheWrongOrder) {
   for_every_schedule([&](const BuiltCase& c) {
-    if (c.schedule.ranks > 12) return;
+    if (c.schedule.ranks > 12 || has_spare_moves(c.schedule)) return;
     const Rounds good = rounds_of(c.schedule);
     for (std::size_t r = 0; r + 1 < good.size(); ++r) {
-      if (good[r].first != good[r + 1].first || good[r].second.empty() || good[r + 1].second.empty()) continue;
+      if (good[r].first != good[r + 1].first || !depends(good[r + 1].second, good[r].second)) continue;
       Rounds bad = good;
       std::swap(bad[r], bad[r + 1]);
       ASSERT_FALSE(run(c.schedule, bad).ok()) << c.text() << " with rounds " << r << " and " << r + 1 << " swapped";

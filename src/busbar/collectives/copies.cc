@@ -1,0 +1,83 @@
+// What builders share, and schedules made from other schedules.
+#include "busbar/base/check.h"
+#include "busbar/collectives/builders.h"
+
+namespace busbar {
+
+Schedule blank_schedule(const ScheduleSpec& spec, std::uint32_t chunks) {
+  Schedule s;
+  s.algorithm = spec.algorithm;
+  s.op = spec.op;
+  s.ranks = spec.ranks;
+  s.root = spec.root;
+  s.chunks = chunks;
+  s.families = {one_group(spec.ranks)};
+  if (spec.op != Collective::kAllToAll && spec.op != Collective::kAllToAllV) return s;
+  const std::uint32_t n = spec.ranks;
+  if (spec.op == Collective::kAllToAllV) s.pairs = spec.pairs;
+  s.chunks = s.pairs.first(n, n - 1, n - 1) + s.pairs.count(n, n - 1, n - 1);
+  s.parts = 1;
+  for (std::uint32_t r = 0; r < n; ++r) {
+    const std::uint32_t end = r + 1 < n ? s.pairs.first(n, r + 1, 0) : s.chunks;
+    s.parts = std::max(s.parts, end - s.pairs.first(n, r, 0));
+  }
+  return s;
+}
+
+Phase phase_of(Pattern pattern, Buffer source, Buffer work, Buffer result) {
+  Phase p;
+  p.pattern = pattern;
+  p.source = source;
+  p.work = work;
+  p.result = result;
+  return p;
+}
+
+Schedule build_send_recv() {
+  Schedule s;
+  s.algorithm = "direct";
+  s.op = Collective::kSendRecv;
+  s.ranks = 2;
+  s.chunks = 1;
+  s.families = {one_group(2)};
+  s.phases = {Phase{.pattern = Pattern::kChainBroadcast}};
+  return s;
+}
+
+Schedule with_finer_chunks(Schedule s, std::uint32_t parts) {
+  s.chunks *= parts;
+  s.parts *= parts;
+  for (GroupFamily& f : s.families)
+    for (Axis& a : f.outer) a.chunk_stride *= parts;
+  for (Phase& p : s.phases) {
+    p.chunk_base *= parts;
+    p.span *= parts;
+  }
+  const auto refine = [&](std::vector<Axis>& layout) {
+    for (Axis& a : layout) a.chunk_stride *= parts;
+    layout.insert(layout.begin(), Axis{.extent = parts, .chunk_stride = 1});
+  };
+  if (!s.layout.empty()) refine(s.layout);
+  for (auto& layout : s.channel_layouts) refine(layout);
+  return s;
+}
+
+Schedule with_copies(Schedule s, std::uint32_t copies) {
+  BUSBAR_CHECK(copies >= 1 && s.channel_layouts.empty() && s.parts == 0) << s.algorithm;
+  if (copies == 1) return s;
+  if (s.layout.empty()) s.layout = {Axis{.extent = s.chunks, .chunk_stride = 1}};
+  for (Axis& a : s.layout) a.chunk_stride *= copies;
+  s.layout.push_back(Axis{.extent = copies, .chunk_stride = 1});
+  const std::vector<Phase> one = s.phases;
+  for (std::uint32_t c = 1; c < copies; ++c)
+    for (Phase p : one) {
+      p.channel = static_cast<std::uint16_t>(p.channel + c * s.channels);
+      p.chunk_base += c * s.chunks;
+      s.phases.push_back(p);
+    }
+  s.channels *= copies;
+  s.chunks *= copies;
+  return s;
+}
+
+}  // namespace busbar

@@ -1,0 +1,34 @@
+#include <fmt/core.h>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/collectives/legality.h"
+
+namespace busbar {
+
+Result<Schedule> build_direct(const ScheduleSpec& spec) {
+  constexpr auto in = Buffer::kInput, out = Buffer::kOutput;
+  const bool pairs = spec.op == Collective::kAllToAll || spec.op == Collective::kAllToAllV;
+  if (spec.op == Collective::kSendRecv) {
+    if (spec.ranks == 2 && spec.root == 0) return build_send_recv();
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("send_recv joins two ranks, 0 to 1, not {} with root {}", spec.ranks, spec.root), {}};
+  }
+  Schedule s = blank_schedule(spec, pairs ? spec.ranks * spec.ranks : spec.ranks);
+  switch (spec.op) {
+    case Collective::kAllReduce:
+      s.phases = {phase_of(Pattern::kDirectReduceScatter, in, out, out),
+                  phase_of(Pattern::kDirectAllGather, out, out, out)};
+      return s;
+    case Collective::kReduceScatter: s.phases = {phase_of(Pattern::kDirectReduceScatter, in, out, out)}; return s;
+    case Collective::kAllGather: s.phases = {phase_of(Pattern::kDirectAllGather, in, out, out)}; return s;
+    case Collective::kAllToAll:
+    case Collective::kAllToAllV: s.phases = {phase_of(Pattern::kDirectAllToAll, in, out, out)}; return s;
+    case Collective::kGather: s.phases = {phase_of(Pattern::kDirectGather, in, out, out)}; break;
+    case Collective::kScatter: s.phases = {phase_of(Pattern::kDirectScatter, in, out, out)}; break;
+    default: return not_built("direct", spec.op);
+  }
+  s.phases[0].root = spec.root;
+  return s;
+}
+
+}  // namespace busbar

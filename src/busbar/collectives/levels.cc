@@ -1,0 +1,173 @@
+#include "busbar/collectives/levels.h"
+
+#include <array>
+
+#include <fmt/core.h>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/collectives/tree_shape.h"
+
+namespace busbar {
+namespace {
+
+constexpr auto kIn = Buffer::kInput, kOut = Buffer::kOutput, kTmp = Buffer::kScratch;
+
+struct Name {
+  std::string_view name;
+  Pattern scatter, gather;  ///< halves of its all-reduce, each on pieces
+};
+constexpr std::array<Name, 6> kNames{{
+    {"ring", Pattern::kRingReduceScatter, Pattern::kRingAllGather},
+    {"tree", Pattern::kTreeReduce, Pattern::kTreeBroadcast},
+    {"halving_doubling", Pattern::kHalvingReduceScatter, Pattern::kDoublingAllGather},
+    {"pat", Pattern::kPatReduceScatter, Pattern::kPatAllGather},
+    {"direct", Pattern::kDirectReduceScatter, Pattern::kDirectAllGather},
+    {"nvls", Pattern::kHubReduce, Pattern::kHubMulticast},
+}};
+
+class Writer {
+ public:
+  Writer(Schedule& s, std::span<const Level> all, std::uint16_t channel, std::uint32_t chunk_base, bool mate)
+      : s_(s), channel_(channel), chunk_base_(chunk_base), mate_(mate) {
+    for (const Level& l : all)
+      if (l.extent > 1) levels_.push_back(l);
+    for (std::size_t i = 0; i < levels_.size(); ++i) {
+      spans_.push_back(1);
+      for (std::size_t j = i + 1; j < levels_.size(); ++j) spans_[i] *= levels_[j].extent;
+      hubs_.push_back({0, 0});
+    }
+    first_family_ = static_cast<std::uint16_t>(s_.families.size());
+  }
+
+  Status write() {
+    const bool whole = s_.op == Collective::kBroadcast || s_.op == Collective::kReduce;
+    for (std::size_t i = 0; i < levels_.size(); ++i) s_.families.push_back(family(i, whole));
+    return whole ? write_whole() : write_pieces();
+  }
+
+ private:
+  std::uint32_t digit(std::size_t i) const { return s_.root / levels_[i].stride % levels_[i].extent; }
+
+  /// Groups along level i. On pieces: of all ranks, those that share lower digits hold their part of the chunks.
+  /// Whole: only where the lower digits are the root's.
+  GroupFamily family(std::size_t i, bool whole) const {
+    GroupFamily f;
+    const Level& own = levels_[i];
+    for (std::size_t j = 0; j < levels_.size(); ++j) {
+      const Axis axis{levels_[j].extent, levels_[j].stride, j < i && !whole ? spans_[j] : 0};
+      if (j < i && whole) f.base += digit(j) * levels_[j].stride;
+      else if (j != i) f.outer.push_back(axis);
+    }
+    f.inner = {Axis{.extent = own.extent, .actor_stride = own.stride}};
+    for (std::uint32_t p = 0; own.backwards && p < own.extent; ++p) f.order.push_back(p == 0 ? 0 : own.extent - p);
+    return f;
+  }
+
+  void add(std::size_t i, Pattern pattern, std::uint32_t span, Buffer source, Buffer work, Buffer result) {
+    Phase p = phase_of(pattern, source, work, result);
+    p.channel = channel_;
+    p.family = static_cast<std::uint16_t>(first_family_ + i);
+    p.chunk_base = chunk_base_;
+    p.span = span;
+    if (is_tree(pattern)) p.tree = mate_ ? 1 : 0, p.root = mate_ ? mate_root(levels_[i].extent) : 0;
+    if (uses_hub(pattern)) p.hub = hub(i, pattern);
+    s_.phases.push_back(p);
+  }
+
+  static bool is_tree(Pattern p) { return p == Pattern::kTreeReduce || p == Pattern::kTreeBroadcast; }
+
+  /// Reducers of a level, made when first asked for: one per group that reduces, and one that multicasts.
+  std::uint32_t hub(std::size_t i, Pattern p) {
+    const bool reduces = p == Pattern::kHubReduce || p == Pattern::kHubScatter || p == Pattern::kHubDown;
+    std::uint32_t& first = hubs_[i][reduces ? 0 : 1];
+    if (first == 0) {
+      first = s_.ranks + s_.reducers;
+      s_.reducers += s_.families[first_family_ + i].groups();
+    }
+    return first;
+  }
+
+  /// One reduce-scatter or all-gather of pieces, or for the last level of an all-reduce one way of a tree.
+  void add_half(std::size_t i, bool scatter, Buffer source, Buffer work, Buffer result) {
+    const Level& l = levels_[i];
+    const Name& n = kNames[static_cast<std::size_t>(l.algorithm)];
+    const bool whole = l.algorithm == LevelAlgorithm::kTree || l.algorithm == LevelAlgorithm::kNvls;
+    const bool nvls = l.algorithm == LevelAlgorithm::kNvls;
+    if (nvls && !scatter) add(i, Pattern::kHubGather, spans_[i], source, work, result);
+    add(i, scatter ? n.scatter : n.gather, spans_[i] * (whole ? l.extent : 1), source, work, result);
+    if (nvls && scatter) add(i, Pattern::kHubScatter, spans_[i], source, work, result);
+  }
+
+  Status write_pieces() {
+    const bool scatters = s_.op != Collective::kAllGather, gathers = s_.op != Collective::kReduceScatter;
+    const Buffer sums = gathers ? kOut : kTmp;
+    const std::size_t n = levels_.size();
+    for (std::size_t i = 0; i < n; ++i)
+      if (levels_[i].algorithm == LevelAlgorithm::kTree && (i + 1 < n || !scatters || !gathers))
+        return invalid("a tree moves the whole buffer, so it can only be the last level of an all_reduce, or a level "
+                       "of a broadcast or reduce; choose ring, halving_doubling, pat, direct or nvls");
+    for (std::size_t i = 0; scatters && i < n; ++i)
+      add_half(i, true, i == 0 ? kIn : sums, sums, i + 1 == n ? kOut : sums);
+    for (std::size_t i = n; gathers && i-- > 0;) add_half(i, false, !scatters && i + 1 == n ? kIn : kOut, kOut, kOut);
+    return {};
+  }
+
+  Status write_whole() {
+    const bool down = s_.op == Collective::kBroadcast;
+    const std::size_t n = levels_.size();
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::size_t i = down ? n - 1 - k : k;
+      const Buffer source = k == 0 ? kIn : down ? kOut : kTmp, work = down ? kOut : kTmp;
+      const Buffer result = down || k + 1 == n ? kOut : kTmp;
+      const LevelAlgorithm a = levels_[i].algorithm;
+      const std::size_t from = s_.phases.size();
+      if (a == LevelAlgorithm::kRing)
+        add(i, down ? Pattern::kChainBroadcast : Pattern::kChainReduce, 1, source, work, result);
+      else if (a == LevelAlgorithm::kTree)
+        add(i, down ? Pattern::kTreeBroadcast : Pattern::kTreeReduce, 1, source, work, result);
+      else if (a == LevelAlgorithm::kNvls) {
+        add(i, down ? Pattern::kHubUp : Pattern::kHubReduce, 1, source, work, result);
+        add(i, down ? Pattern::kHubMulticast : Pattern::kHubDown, 1, source, work, result);
+      } else {
+        return invalid(fmt::format("{} passes pieces, so it cannot be a level of a {}; choose ring, tree or nvls",
+                                   kNames[static_cast<std::size_t>(a)].name, name_of(s_.op)));
+      }
+      for (std::size_t p = from; p < s_.phases.size(); ++p) s_.phases[p].root = digit(i), s_.phases[p].tree = 0;
+      s_.phases.back().at_root = down && a == LevelAlgorithm::kNvls;
+    }
+    return {};
+  }
+
+  Schedule& s_;
+  std::uint16_t channel_;
+  std::uint32_t chunk_base_;
+  bool mate_;
+  std::vector<Level> levels_;
+  std::vector<std::uint32_t> spans_;  ///< chunks of one piece of a level
+  std::vector<std::array<std::uint32_t, 2>> hubs_;
+  std::uint16_t first_family_ = 0;
+};
+
+}  // namespace
+
+Result<LevelAlgorithm> parse_level(std::string_view name) {
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i].name == name) return static_cast<LevelAlgorithm>(i);
+  std::string known;
+  for (const Name& n : kNames) known += (known.empty() ? "" : ", ") + std::string(n.name);
+  return Error{ErrorCode::kUnsupported, fmt::format("'{}' is no algorithm for one level; there are {}", name, known), {}};
+}
+
+Status add_levels(Schedule& schedule, std::span<const Level> levels, std::uint16_t channel, std::uint32_t chunk_base,
+                  bool mate) {
+  return Writer(schedule, levels, channel, chunk_base, mate).write();
+}
+
+std::vector<Axis> layout_of(std::span<const Level> levels) {
+  std::vector<Axis> out;
+  for (std::size_t i = levels.size(); i-- > 0;)
+    out.push_back(Axis{.extent = levels[i].extent, .chunk_stride = levels[i].stride});
+  return out;
+}
+
+}  // namespace busbar

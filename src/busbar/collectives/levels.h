@@ -1,0 +1,35 @@
+// Algorithms with levels: a rank is a mixed-radix number, and each digit has an algorithm of its own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "busbar/collectives/schedule.h"
+
+namespace busbar {
+
+/// How one level does its part.
+enum class LevelAlgorithm : std::uint8_t { kRing, kTree, kHalvingDoubling, kPat, kDirect, kNvls };
+/// By the name of the algorithm.
+Result<LevelAlgorithm> parse_level(std::string_view name);
+
+struct Level {
+  std::uint32_t extent = 1;
+  std::uint32_t stride = 1;  ///< ranks from one member of a group to the next
+  LevelAlgorithm algorithm = LevelAlgorithm::kRing;
+  bool backwards = false;  ///< rings run the other way round
+};
+
+/// Adds families and phases of `op` over the levels to `channel` of the schedule: reduce-scatter from the first level
+/// to the last, all-gather back; the last level may reduce and broadcast by one tree instead (tree 0, or its mate where
+/// `mate`). Broadcast from the last level to the first, reduce the other way.
+/// Chunks: [chunk_base, chunk_base + product of extents); broadcast and reduce: one.
+/// Levels of extent 1 add nothing. Errors name a level that cannot do its part.
+Status add_levels(Schedule& schedule, std::span<const Level> levels, std::uint16_t channel, std::uint32_t chunk_base,
+                  bool mate = false);
+
+/// Where the chunks of add_levels lie in the buffer: the last level's digit is the fastest.
+std::vector<Axis> layout_of(std::span<const Level> levels);
+
+}  // namespace busbar

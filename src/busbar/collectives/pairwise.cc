@@ -1,0 +1,12 @@
+#include "busbar/collectives/builders.h"
+#include "busbar/collectives/legality.h"
+
+namespace busbar {
+
+Result<Schedule> build_pairwise(const ScheduleSpec& spec) {
+  Schedule s = blank_schedule(spec, spec.ranks * spec.ranks);
+  s.phases = {phase_of(Pattern::kPairwiseAllToAll, Buffer::kInput, Buffer::kOutput, Buffer::kOutput)};
+  return s;
+}
+
+}  // namespace busbar

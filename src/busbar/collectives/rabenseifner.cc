@@ -1,0 +1,57 @@
+// Thakur, Rabenseifner, Gropp 2005, sections 4.4 and 4.5: reduce-scatter by halving, then all-gather or gather; what is
+// no power of two folds into one first. Broadcast: scatter, then all-gather (van de Geijn).
+#include <bit>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/collectives/legality.h"
+
+namespace busbar {
+namespace {
+
+constexpr auto kIn = Buffer::kInput, kOut = Buffer::kOutput, kTmp = Buffer::kScratch;
+
+/// Rank i < n - p and rank i + p halve their two buffers between them and the lower one takes both halves; at the end
+/// it hands the result back. Ranks without a partner have their input in the output buffer already.
+void add_all_reduce(Schedule& s) {
+  const std::uint32_t p = std::bit_floor(s.ranks), extra = s.ranks - p;
+  s.chunks = p;
+  s.families = {one_group(p)};
+  if (extra > 0) {
+    GroupFamily pairs;
+    pairs.outer = {Axis{.extent = extra, .actor_stride = 1}};
+    pairs.inner = {Axis{.extent = 2, .actor_stride = p}};
+    s.families.push_back(pairs);
+    s.phases = {phase_of(Pattern::kHalvingReduceScatter, kIn, kOut, kOut),
+                phase_of(Pattern::kBinomialGather, kOut, kOut, kOut)};
+    for (Phase& fold : s.phases) fold.family = 1, fold.span = p / 2;
+  }
+  s.phases.push_back(phase_of(Pattern::kHalvingReduceScatter, extra > 0 ? kOut : kIn, kOut, kOut));
+  s.phases.push_back(phase_of(Pattern::kDoublingAllGather, kOut, kOut, kOut));
+  if (extra == 0) return;
+  s.phases.push_back(phase_of(Pattern::kChainBroadcast, kOut, kOut, kOut));
+  s.phases.back().family = 1;
+  s.phases.back().span = p;
+}
+
+}  // namespace
+
+Result<Schedule> build_rabenseifner(const ScheduleSpec& spec) {
+  Schedule s = blank_schedule(spec, spec.ranks);
+  switch (spec.op) {
+    case Collective::kAllReduce: add_all_reduce(s); return s;
+    case Collective::kReduce:
+      s.phases = {phase_of(Pattern::kHalvingReduceScatter, kIn, kTmp, kOut),
+                  phase_of(Pattern::kBinomialGather, kTmp, kTmp, kOut)};
+      s.phases[0].at_root = true;
+      break;
+    case Collective::kBroadcast:
+      s.phases = {phase_of(Pattern::kBinomialScatter, kIn, kOut, kOut),
+                  phase_of(Pattern::kDoublingAllGather, kOut, kOut, kOut)};
+      break;
+    default: return not_built(s.algorithm, spec.op);
+  }
+  s.phases[0].root = s.phases.back().root = spec.root;
+  return s;
+}
+
+}  // namespace busbar

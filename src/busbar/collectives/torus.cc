@@ -1,0 +1,56 @@
+// Rings along one dimension after the other. Every channel begins with another dimension, and half of them run
+// backwards, so that all links of the torus carry the same load.
+#include <fmt/core.h>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/collectives/legality.h"
+#include "busbar/collectives/levels.h"
+
+namespace busbar {
+namespace {
+
+/// The given ones, or the two factors nearest to each other.
+std::vector<std::uint32_t> dimensions_of(const ScheduleSpec& spec) {
+  if (!spec.dimensions.empty()) return spec.dimensions;
+  std::uint32_t x = 1;
+  for (std::uint32_t d = 1; std::uint64_t{d} * d <= spec.ranks; ++d)
+    if (spec.ranks % d == 0) x = d;
+  return {spec.ranks / x, x};
+}
+
+}  // namespace
+
+Result<Schedule> build_torus(const ScheduleSpec& spec) {
+  const auto dims = dimensions_of(spec);
+  const auto d = static_cast<std::uint32_t>(dims.size());
+  std::uint64_t product = 1;
+  std::vector<Level> levels;
+  for (const std::uint32_t extent : dims) {
+    levels.push_back({extent, static_cast<std::uint32_t>(product), LevelAlgorithm::kRing});
+    product = extent == 0 || product >= kMaxRanks ? kMaxRanks : product * extent;
+  }
+  if (product != spec.ranks || d > 3)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("torus needs two or three dimensions whose product is the number of ranks, {}", spec.ranks),
+                 {}};
+  const std::uint32_t channels = spec.channels == 0 ? 2 * d : spec.channels;
+  if (std::uint64_t{channels} * spec.ranks >= kMaxRanks) return too_many_ranks(std::uint64_t{channels} * spec.ranks);
+  Schedule s = blank_schedule(spec, spec.ranks * channels);
+  s.families.clear();
+  s.channels = channels;
+  for (std::uint32_t c = 0; c < channels; ++c) {
+    std::vector<Level> own;
+    for (std::uint32_t i = 0; i < d; ++i) {
+      own.push_back(levels[(c + i) % d]);
+      own.back().backwards = c % (2 * d) >= d;
+    }
+    BUSBAR_RETURN_IF_ERROR(add_levels(s, own, static_cast<std::uint16_t>(c), c * spec.ranks));
+    auto layout = layout_of(own);
+    for (Axis& a : layout) a.chunk_stride *= channels;
+    layout.push_back(Axis{.extent = channels, .chunk_stride = 1});
+    s.channel_layouts.push_back(std::move(layout));
+  }
+  return s;
+}
+
+}  // namespace busbar
