@@ -15,28 +15,52 @@ FabricTable::FabricTable(const Topology& topology) {
     hops_.close_row();
   }
   rows_.resize(switches.size());
+  find_webs();
+}
+
+void FabricTable::find_webs() {
+  constexpr std::uint32_t kNoWeb = UINT32_MAX;
+  web_.assign(hops_.rows(), kNoWeb);
+  std::vector<std::uint32_t> queue;
+  for (std::uint32_t first = 0; first < hops_.rows(); ++first) {
+    if (web_[first] != kNoWeb) continue;
+    web_[first] = first;
+    queue.assign(1, first);
+    for (std::size_t head = 0; head < queue.size(); ++head) {
+      for (const Hop& hop : hops_.row(queue[head])) {
+        if (web_[hop.to] != kNoWeb) continue;
+        web_[hop.to] = first;
+        queue.push_back(hop.to);
+      }
+    }
+  }
 }
 
 std::int32_t FabricTable::number(DeviceId d) const {
   return index(d) < first_ ? -1 : number_[index(d) - first_];
 }
 
-const std::vector<std::uint8_t>& FabricTable::row(std::uint32_t to) {
-  std::vector<std::uint8_t>& row = rows_[to];
-  if (!row.empty()) return row;
-  row.assign(hops_.rows(), kFar);
-  row[to] = 0;
-  std::vector<std::uint32_t> queue{to};
-  for (std::size_t head = 0; head < queue.size(); ++head) {
-    const std::uint8_t next = static_cast<std::uint8_t>(row[queue[head]] + 1);
-    if (next == kFar) continue;
-    for (const Hop& hop : hops_.row(queue[head]))
-      if (row[hop.to] == kFar) {
-        row[hop.to] = next;
-        queue.push_back(hop.to);
-      }
+std::uint8_t FabricTable::distance(std::uint32_t from, std::uint32_t to) {
+  if (!joined(from, to)) return kFar;
+  Row& row = rows_[to];
+  if (row.hops.empty()) {
+    row.hops.assign(hops_.rows(), kFar);
+    row.hops[to] = 0;
+    row.ring.assign(1, to);
   }
-  return row;
+  while (row.hops[from] == kFar && !row.ring.empty() && row.radius + 1 < kFar) {
+    ++row.radius;
+    row.next.clear();
+    for (const std::uint32_t at : row.ring) {
+      for (const Hop& hop : hops_.row(at)) {
+        if (row.hops[hop.to] != kFar) continue;
+        row.hops[hop.to] = row.radius;
+        row.next.push_back(hop.to);
+      }
+    }
+    std::swap(row.ring, row.next);
+  }
+  return row.hops[from];
 }
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-// Hops between the switches outside all blocks, towards one switch at a time, computed when first asked.
+// Hops between the switches outside all blocks, towards one switch at a time, computed as far as is asked.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 namespace busbar {
 
+/// Rows grow ring by ring around their switch until they reach whoever asks: neighbours in a pod never pay for the hall.
 class FabricTable {
  public:
   static constexpr std::uint8_t kFar = 255;
@@ -21,14 +22,28 @@ class FabricTable {
   /// Number of a fabric switch (place in Topology::fabric_switches()), or -1.
   std::int32_t number(DeviceId d) const;
   std::span<const Hop> hops(std::uint32_t from) const { return hops_.row(from); }
-  /// Hops from every switch to `to`. Not safe for concurrent first calls.
-  const std::vector<std::uint8_t>& row(std::uint32_t to);
+  /// Whether live cables join the two, over switches alone.
+  bool joined(std::uint32_t a, std::uint32_t b) const { return web_[a] == web_[b]; }
+  /// Hops from `from` to `to`, kFar when there is no way. Afterwards nearer(to, x) holds for all x nearer than `from`.
+  /// Not safe for concurrent calls.
+  std::uint8_t distance(std::uint32_t from, std::uint32_t to);
+  /// The same without growing the row: kFar for switches that are farther than any that was asked for.
+  std::uint8_t nearer(std::uint32_t to, std::uint32_t from) const {
+    return rows_[to].hops.empty() ? kFar : rows_[to].hops[from];
+  }
 
  private:
+  struct Row {
+    std::vector<std::uint8_t> hops;
+    std::vector<std::uint32_t> ring, next;  ///< the switches last reached
+    std::uint8_t radius = 0;
+  };
+  void find_webs();
   std::vector<std::int32_t> number_;  ///< per device from first_ on
   std::uint32_t first_ = 0;
   Csr<Hop> hops_;
-  std::vector<std::vector<std::uint8_t>> rows_;
+  std::vector<std::uint32_t> web_;  ///< per switch: the lowest switch that it is joined to
+  std::vector<Row> rows_;
 };
 
 }  // namespace busbar

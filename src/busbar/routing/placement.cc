@@ -1,33 +1,71 @@
 #include "busbar/routing/placement.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace busbar {
 namespace {
 
-/// The place in its block of the NIC that serves the GPU at a place of that shape, as the first block of the shape has it.
-using NicPlaces = std::unordered_map<std::uint64_t, std::uint32_t>;
+/// Blocks that are alike inside and have the same NICs cabled; their GPUs leave by the same places.
+struct Sort {
+  ShapeId shape{};
+  std::vector<std::uint32_t> cabled;                                             ///< places of NICs
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> nics = {};  ///< of the GPU at a place; only looked up
+};
+
+std::vector<std::uint32_t> cabled_places(const Router& router, const Block& block) {
+  const Topology& t = router.topology();
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    if (t.kind(d) == DeviceKind::kNic && router.has_cable(d)) out.push_back(p);
+  }
+  return out;
+}
+
+/// The NICs of every rank in the order of its channels.
+Csr<DeviceId> nics_of(const Router& router, std::span<const DeviceId> gpus) {
+  const Topology& t = router.topology();
+  std::vector<Sort> sorts;
+  Csr<DeviceId> out;
+  BlockId last = kNone<BlockId>;
+  std::size_t sort = 0;
+  for (const DeviceId gpu : gpus) {
+    const Block& block = t.blocks()[index(t.block_of(gpu))];
+    if (t.block_of(gpu) != last) {
+      last = t.block_of(gpu);
+      std::vector<std::uint32_t> cabled = cabled_places(router, block);
+      const auto alike = [&](const Sort& s) { return s.shape == block.shape && s.cabled == cabled; };
+      sort = static_cast<std::size_t>(std::find_if(sorts.begin(), sorts.end(), alike) - sorts.begin());
+      if (sort == sorts.size()) sorts.push_back({block.shape, std::move(cabled)});
+    }
+    const auto [entry, fresh] = sorts[sort].nics.try_emplace(index(gpu) - block.first_device);
+    if (fresh) {
+      for (const DeviceId d : router.nearest_nics(gpu)) entry->second.push_back(index(d) - block.first_device);
+    }
+    for (const std::uint32_t place : entry->second) {
+      out.values.push_back(static_cast<DeviceId>(block.first_device + place));
+    }
+    out.close_row();
+  }
+  return out;
+}
 
 }  // namespace
 
-Placement::Placement(const Router& router, std::span<const DeviceId> gpus)
-    : gpu_(gpus.begin(), gpus.end()), nic_(gpus.size(), kNone<DeviceId>) {
-  const Topology& t = router.topology();
-  if (t.blocks().size() < 2) return;  // one scale-up domain: no NIC carries anything
-  NicPlaces places;
-  for (std::size_t r = 0; r < gpu_.size(); ++r) {
-    const Block& block = t.blocks()[index(t.block_of(gpu_[r]))];
-    const std::uint64_t key = (std::uint64_t{index(block.shape)} << 32) | (index(gpu_[r]) - block.first_device);
-    const auto known = places.find(key);
-    if (known != places.end()) {
-      const auto nic = static_cast<DeviceId>(block.first_device + known->second);
-      if (router.has_cable(nic)) {  // a lost cable outside the block leaves the shape alone: look again then
-        nic_[r] = nic;
-        continue;
-      }
+Placement::Placement(const Router& router, std::span<const DeviceId> gpus) : gpu_(gpus.begin(), gpus.end()) {
+  if (router.topology().blocks().size() >= 2) {  // in one scale-up domain no NIC carries anything
+    const Csr<DeviceId> nics = nics_of(router, gpus);
+    for (std::uint32_t r = 0; r < nics.rows(); ++r) {
+      channels_ = std::max(channels_, static_cast<std::uint32_t>(nics.row(r).size()));
     }
-    nic_[r] = router.nearest_nic(gpu_[r], 0);
-    if (nic_[r] != kNone<DeviceId> && known == places.end()) places.emplace(key, index(nic_[r]) - block.first_device);
+    nic_.assign(gpu_.size() * channels_, kNone<DeviceId>);
+    for (std::uint32_t r = 0; r < nics.rows(); ++r) {
+      const auto row = nics.row(r);
+      for (std::uint32_t c = 0; c < channels_ && !row.empty(); ++c) nic_[r * channels_ + c] = row[c % row.size()];
+    }
+  } else {
+    nic_.assign(gpu_.size(), kNone<DeviceId>);
   }
 }
 

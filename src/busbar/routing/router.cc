@@ -1,69 +1,30 @@
 #include "busbar/routing/router.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 
 #include <fmt/core.h>
 
 #include "busbar/base/random.h"
+#include "busbar/routing/block_routes.h"
 #include "busbar/routing/fabric_table.h"
-#include "busbar/routing/shape_table.h"
 
 namespace busbar {
-namespace {
-
-/// A device the payload has reached and the part of it that is there.
-struct Front {
-  DeviceId at;
-  double share;
-};
-
-void add(std::vector<Front>& front, DeviceId at, double share) {
-  for (Front& f : front)
-    if (f.at == at) {
-      f.share += share;
-      return;
-    }
-  front.push_back({at, share});
-}
-
-}  // namespace
 
 struct Router::State {
   const Topology& topology;
   RoutingPolicy policy;
   std::uint64_t seed;
   mutable FabricTable fabric;
-  struct Tables {
-    std::optional<ShapeTable> level[2];
-  };
-  mutable std::vector<Tables> shapes;
-  // Work space of one call; reused so that routing does not allocate.
-  mutable std::vector<Front> front, next;
-  mutable std::vector<LinkId> candidates;
+  mutable BlockRoutes blocks;
+  mutable Front front;
 
-  const ShapeTable& table(const Block& block, RouteLevel level) const {
-    const std::uint32_t shape = index(block.shape);
-    if (shape >= shapes.size()) shapes.resize(shape + 1);
-    auto& slot = shapes[shape].level[static_cast<int>(level)];
-    if (!slot) slot.emplace(topology, block, level);
-    return *slot;
-  }
-
-  /// Sends `share` on over candidates in proportion to their undamaged rates.
-  void split(double share, std::vector<LinkShare>& out) const {
-    double total = 0;
-    for (const LinkId l : candidates) total += static_cast<double>(per_second(topology.link_class(l).wire_rate));
-    for (const LinkId l : candidates) {
-      const double part = share * static_cast<double>(per_second(topology.link_class(l).wire_rate)) / total;
-      out.push_back({l, part});
-      add(next, topology.to(l), part);
-    }
-  }
-
-  bool inside(const Block& block, RouteLevel level, DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
+  const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
+  bool cabled(DeviceId nic) const;
+  bool joined(DeviceId nic_a, DeviceId nic_b) const;
+  DeviceId relay_nic(DeviceId gpu, DeviceId far_nic) const;
   bool across(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
+  bool over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
+                   std::vector<LinkShare>& out) const;
   Error unreachable(DeviceId from, DeviceId to) const {
     return Error{ErrorCode::kUnreachable,
                  fmt::format("no live path from {} to {}; check failed links and the fabric", topology.name(from),
@@ -72,104 +33,113 @@ struct Router::State {
   }
 };
 
-bool Router::State::inside(const Block& block, RouteLevel level, DeviceId from, DeviceId to,
-                           std::vector<LinkShare>& out) const {
-  if (from == to) return true;
-  const ShapeTable& t = table(block, level);
-  const auto place = [&](DeviceId d) { return index(d) - block.first_device; };
-  const auto within = [&](DeviceId d) { return place(d) < block.device_count; };
-  // Hops from transit device x to `to`, by the last switch before it.
-  const auto left = [&](std::uint32_t x) {
-    int best = ShapeTable::kFar;
-    for (const LinkId l : topology.out_links(to)) {
-      if (!t.allows(topology.link_class(l)) || !within(topology.to(l))) continue;
-      const std::int32_t last = t.transit(place(topology.to(l)));
-      if (last >= 0) best = std::min(best, t.distance(x, static_cast<std::uint32_t>(last)) + 1);
-    }
-    return best;
-  };
-  candidates.clear();
-  int best = ShapeTable::kFar;
-  for (const LinkId l : topology.out_links(from)) {
-    if (!t.allows(topology.link_class(l)) || !within(topology.to(l))) continue;
-    const DeviceId d = topology.to(l);
-    const std::int32_t x = t.transit(place(d));
-    const int hops = d == to ? 0 : x < 0 ? ShapeTable::kFar : left(static_cast<std::uint32_t>(x));
-    if (hops < best) candidates.clear();
-    best = std::min(best, hops);
-    if (hops == best && hops < ShapeTable::kFar) candidates.push_back(l);
-  }
-  if (candidates.empty()) return false;
-  next.clear();
-  split(1.0, out);
-  for (int hops = best; hops > 0; --hops) {
-    std::swap(front, next);
-    next.clear();
-    for (const Front& f : front) {
-      candidates.clear();
-      const auto x = static_cast<std::uint32_t>(t.transit(place(f.at)));
-      if (hops == 1) {
-        for (const LinkId l : topology.out_links(to))
-          if (topology.to(l) == f.at && t.allows(topology.link_class(l))) candidates.push_back(reverse(l));
-      } else {
-        for (const ShapeTable::Hop& hop : t.hops(x))
-          if (left(hop.transit) == hops - 1) candidates.push_back(static_cast<LinkId>(block.first_link + hop.link));
-      }
-      split(f.share, out);
+bool Router::State::cabled(DeviceId nic) const {
+  const auto links = topology.out_links(nic);
+  return std::any_of(links.begin(), links.end(),
+                     [&](LinkId l) { return topology.block_of(topology.to(l)) != topology.block_of(nic); });
+}
+
+/// Whether live cables lead from one NIC to the other.
+bool Router::State::joined(DeviceId nic_a, DeviceId nic_b) const {
+  for (const LinkId la : topology.out_links(nic_a)) {
+    if (topology.to(la) == nic_b) return true;
+    const std::int32_t a = fabric.number(topology.to(la));
+    for (const LinkId lb : topology.out_links(nic_b)) {
+      const std::int32_t b = fabric.number(topology.to(lb));
+      if (a >= 0 && b >= 0 && fabric.joined(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b))) return true;
     }
   }
-  return true;
+  return false;
+}
+
+/// A NIC in `gpu`'s block that is joined to `far_nic`; GPUs take turns where there are several. kNone: there is none.
+DeviceId Router::State::relay_nic(DeviceId gpu, DeviceId far_nic) const {
+  const Block& block = block_of(gpu);
+  std::vector<DeviceId> found;
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    if (topology.kind(d) == DeviceKind::kNic && joined(d, far_nic)) found.push_back(d);
+  }
+  return found.empty() ? kNone<DeviceId> : found[blocks.ordinal(block, gpu) % found.size()];
 }
 
 bool Router::State::across(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const {
-  const auto choose = [&](DeviceId at) {  // static hash keeps one of the equal candidates
-    if (policy != RoutingPolicy::kStatic || candidates.size() < 2) return;
+  const auto choose = [&](DeviceId at) {  // static hash keeps one of the equal front.candidates
+    if (policy != RoutingPolicy::kStatic || front.candidates.size() < 2) return;
     const std::uint64_t h = mix64(flow ^ mix64(seed ^ index(at)));
-    candidates.assign(1, candidates[h % candidates.size()]);
+    front.candidates.assign(1, front.candidates[h % front.candidates.size()]);
   };
   const auto left = [&](std::uint32_t x) {
     int best = FabricTable::kFar;
     for (const LinkId l : topology.out_links(to)) {
       const std::int32_t last = fabric.number(topology.to(l));
-      if (last >= 0) best = std::min(best, fabric.row(static_cast<std::uint32_t>(last))[x] + 1);
+      if (last >= 0) best = std::min(best, fabric.distance(x, static_cast<std::uint32_t>(last)) + 1);
     }
     return best;
   };
-  candidates.clear();
+  const auto nearer = [&](std::uint32_t x) {
+    int best = FabricTable::kFar;
+    for (const LinkId l : topology.out_links(to)) {
+      const std::int32_t last = fabric.number(topology.to(l));
+      if (last >= 0) best = std::min(best, fabric.nearer(static_cast<std::uint32_t>(last), x) + 1);
+    }
+    return best;
+  };
+  front.candidates.clear();
   int best = FabricTable::kFar;
   for (const LinkId l : topology.out_links(from)) {
     if (!is_fabric(topology.link_class(l).kind)) continue;
     const std::int32_t x = fabric.number(topology.to(l));
     const int hops = topology.to(l) == to ? 0 : x < 0 ? FabricTable::kFar : left(static_cast<std::uint32_t>(x));
-    if (hops < best) candidates.clear();
+    if (hops < best) front.candidates.clear();
     best = std::min(best, hops);
-    if (hops == best && hops < FabricTable::kFar) candidates.push_back(l);
+    if (hops == best && hops < FabricTable::kFar) front.candidates.push_back(l);
   }
-  if (candidates.empty()) return false;
-  choose(from);
-  next.clear();
-  split(1.0, out);
+  if (front.candidates.empty()) return false;
+  front.start();
+  front.split(topology, 1.0, out);
   for (int hops = best; hops > 0; --hops) {
-    std::swap(front, next);
-    next.clear();
-    for (const Front& f : front) {
-      candidates.clear();
+    for (const Front::At& f : front.advance()) {
+      front.candidates.clear();
       if (hops == 1) {
         for (const LinkId l : topology.out_links(to))
-          if (topology.to(l) == f.at) candidates.push_back(reverse(l));
+          if (topology.to(l) == f.device) front.candidates.push_back(reverse(l));
       } else {
-        for (const FabricTable::Hop& hop : fabric.hops(static_cast<std::uint32_t>(fabric.number(f.at))))
-          if (left(hop.to) == hops - 1) candidates.push_back(hop.link);
+        for (const FabricTable::Hop& hop : fabric.hops(static_cast<std::uint32_t>(fabric.number(f.device))))
+          if (nearer(hop.to) == hops - 1) front.candidates.push_back(hop.link);
       }
-      choose(f.at);
-      split(f.share, out);
+      choose(f.device);
+      front.split(topology, f.share, out);
     }
   }
   return true;
 }
 
+/// Between NICs that no fabric joins: over scale-up links to the GPU that sits beside a NIC on the receiver's rail, or,
+/// where the sender's server has none, likewise on the receiver's side.
+bool Router::State::over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
+                                std::vector<LinkShare>& out) const {
+  const Block &a = block_of(from), &b = block_of(to);
+  const std::size_t before = out.size();
+  if (const DeviceId near = relay_nic(from, nic_to); near != kNone<DeviceId>) {
+    if (blocks.over_owner(a, from, near, out) && across(near, nic_to, flow, out) && blocks.enter(b, nic_to, to, out)) {
+      return true;
+    }
+    out.resize(before);
+  }
+  if (const DeviceId far = relay_nic(to, nic_from); far != kNone<DeviceId>) {
+    if (blocks.leave(a, from, nic_from, out) && across(nic_from, far, flow, out) &&
+        blocks.from_owner(b, far, to, out)) {
+      return true;
+    }
+    out.resize(before);
+  }
+  return false;
+}
+
 Router::Router(const Topology& topology, RoutingPolicy policy, std::uint64_t seed)
-    : state_(std::make_unique<State>(State{topology, policy, seed, FabricTable(topology), {}, {}, {}, {}})) {}
+    : state_(std::make_unique<State>(
+          State{topology, policy, seed, FabricTable(topology), BlockRoutes(topology), Front()})) {}
 Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 
@@ -177,54 +147,47 @@ Status Router::spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId ni
                       std::vector<LinkShare>& out) const {
   const State& s = *state_;
   const Topology& t = s.topology;
-  const BlockId a = t.block_of(from), b = t.block_of(to);
-  const Block& block_a = t.blocks()[index(a)];
-  if (a == b) {
-    if (s.inside(block_a, RouteLevel::kScaleUp, from, to, out)) return {};
-    if (s.inside(block_a, RouteLevel::kAnyInside, from, to, out)) return {};
+  if (t.block_of(from) == t.block_of(to)) {
+    if (s.blocks.between(s.block_of(from), from, to, out)) return {};
     return s.unreachable(from, to);
   }
-  const Block& block_b = t.blocks()[index(b)];
   if (nic_from == kNone<DeviceId> || nic_to == kNone<DeviceId>) return s.unreachable(from, to);
-  if (!s.inside(block_a, RouteLevel::kAnyInside, from, nic_from, out)) return s.unreachable(from, nic_from);
+  if (!s.joined(nic_from, nic_to)) {
+    if (s.over_relays(from, to, nic_from, nic_to, flow, out)) return {};
+    return s.unreachable(from, to);
+  }
+  if (!s.blocks.leave(s.block_of(from), from, nic_from, out)) return s.unreachable(from, nic_from);
   if (!s.across(nic_from, nic_to, flow, out)) return s.unreachable(nic_from, nic_to);
-  if (!s.inside(block_b, RouteLevel::kAnyInside, nic_to, to, out)) return s.unreachable(nic_to, to);
+  if (!s.blocks.enter(s.block_of(to), nic_to, to, out)) return s.unreachable(nic_to, to);
   return {};
 }
 
-DeviceId Router::nearest_nic(DeviceId gpu, std::uint32_t channel) const {
+std::vector<DeviceId> Router::nearest_nics(DeviceId gpu) const {
   const State& s = *state_;
-  const Topology& t = s.topology;
-  const BlockId b = t.block_of(gpu);
-  if (b == kNone<BlockId>) return kNone<DeviceId>;
-  const Block& block = t.blocks()[index(b)];
-  std::vector<DeviceId> nearest;
-  double fewest = 1e9;
-  std::uint32_t gpu_number = 0;
-  std::vector<LinkShare> path;
-  for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
-    const DeviceKind kind = t.kind(d);
-    if (kind == DeviceKind::kGpu && d < gpu) ++gpu_number;
-    if (kind != DeviceKind::kNic) continue;
-    if (!has_cable(d)) continue;
-    path.clear();
-    if (!s.inside(block, RouteLevel::kAnyInside, gpu, d, path)) continue;
-    double hops = 0;
-    for (const LinkShare& l : path) hops += l.share;
-    if (hops < fewest - 1e-9) nearest.clear();
-    fewest = std::min(fewest, hops);
-    if (hops <= fewest + 1e-9) nearest.push_back(d);
+  if (s.topology.block_of(gpu) == kNone<BlockId>) return {};
+  const Block& block = s.block_of(gpu);
+  std::vector<DeviceId> nearest = s.blocks.nearest_nics(block, gpu, [&](DeviceId d) { return s.cabled(d); });
+  if (nearest.empty()) {  // none that the server's links lead to: then by way of another GPU
+    std::vector<LinkShare> path;
+    for (std::uint32_t p = 0; p < block.device_count; ++p) {
+      const auto d = static_cast<DeviceId>(block.first_device + p);
+      path.clear();
+      if (s.topology.kind(d) != DeviceKind::kNic || !s.cabled(d)) continue;
+      if (s.blocks.over_owner(block, gpu, d, path)) nearest.push_back(d);
+    }
   }
-  if (nearest.empty()) return kNone<DeviceId>;
-  return nearest[(gpu_number + channel) % nearest.size()];
+  if (!nearest.empty()) {
+    std::rotate(nearest.begin(), nearest.begin() + s.blocks.ordinal(block, gpu) % nearest.size(), nearest.end());
+  }
+  return nearest;
 }
 
-bool Router::has_cable(DeviceId nic) const {
-  const Topology& t = state_->topology;
-  const auto links = t.out_links(nic);
-  return std::any_of(links.begin(), links.end(), [&](LinkId l) { return t.block_of(t.to(l)) != t.block_of(nic); });
+DeviceId Router::nearest_nic(DeviceId gpu, std::uint32_t channel) const {
+  const std::vector<DeviceId> nearest = nearest_nics(gpu);
+  return nearest.empty() ? kNone<DeviceId> : nearest[channel % nearest.size()];
 }
+
+bool Router::has_cable(DeviceId nic) const { return state_->cabled(nic); }
 
 const Topology& Router::topology() const { return state_->topology; }
 RoutingPolicy Router::policy() const { return state_->policy; }

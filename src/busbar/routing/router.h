@@ -1,7 +1,8 @@
 // From one device to another: the links crossed, under a policy. Never a stored list of paths.
 //
-// Inside a block: breadth-first distances over the block's transit devices, once per shape (not per block).
-// Between blocks: distances over the fabric's switches towards one attachment switch at a time, kept when first asked.
+// Inside a block: breadth-first distances over the block's transit devices, once per shape (not per block); chips of a
+// torus by their coordinates. Between blocks: distances over the fabric's switches towards one attachment switch at a
+// time, as far as was asked. docs/models/routing.md says what is modelled.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +11,11 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/routing/link_share.h"
 #include "busbar/topology/routing_policy.h"
 #include "busbar/topology/topology.h"
 
 namespace busbar {
-
-struct LinkShare {
-  LinkId link;
-  double share;  ///< part of the connection's bytes that cross this link, (0, 1]
-};
 
 class Router {
  public:
@@ -26,14 +23,19 @@ class Router {
   ~Router();
   Router(Router&&) noexcept;
 
-  /// Appends the links that a payload from GPU `from` to GPU `to` crosses, in order of hops. Scale-up links are
-  /// preferred, then the server's own; between blocks the payload leaves by `nic_from` and arrives by `nic_to`.
+  /// Appends the links that a payload from GPU `from` to GPU `to` crosses, in order of hops. Inside a block: scale-up
+  /// links straight or over switches, then over other GPUs, then the server's own. Between blocks the payload leaves by
+  /// `nic_from` and arrives by `nic_to`; where no fabric joins the two (rail-only), it first goes over scale-up links to
+  /// the GPU beside a NIC that is joined to `nic_to`. `route_kind` says which it was.
   /// Error kUnreachable names the pair.
   Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
                 std::vector<LinkShare>& out) const;
   /// The NIC nearest to `gpu` for `channel` (fewest hops, then lowest number; ties rotate by GPU and channel);
   /// kNone when its block has none.
   DeviceId nearest_nic(DeviceId gpu, std::uint32_t channel) const;
+
+  /// All NICs that are equally near and have a cable; channel c uses number c modulo their count.
+  std::vector<DeviceId> nearest_nics(DeviceId gpu) const;
 
   /// Whether a live cable leaves `nic`'s block: storage NICs and NICs with a dead cable have none.
   bool has_cable(DeviceId nic) const;

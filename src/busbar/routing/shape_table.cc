@@ -3,15 +3,22 @@
 namespace busbar {
 namespace {
 
-bool forwards(DeviceKind k) { return !is_endpoint(k) && k != DeviceKind::kNic; }
+bool forwards(DeviceKind k, RouteLevel level) {
+  if (is_endpoint(k) || k == DeviceKind::kNic) return false;
+  return level == RouteLevel::kAnyInside || (k != DeviceKind::kCpu && k != DeviceKind::kNuma);
+}
 
 }  // namespace
 
 ShapeTable::ShapeTable(const Topology& topology, const Block& block, RouteLevel level) : level_(level) {
   std::vector<std::uint32_t> places;
   transit_.assign(block.device_count, -1);
+  std::uint32_t gpus = 0;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    if (!forwards(topology.kind(static_cast<DeviceId>(block.first_device + p)))) continue;
+    const DeviceKind kind = topology.kind(static_cast<DeviceId>(block.first_device + p));
+    gpus_before_.push_back(gpus);
+    gpus += kind == DeviceKind::kGpu;
+    if (!forwards(kind, level)) continue;
     transit_[p] = static_cast<std::int32_t>(places.size());
     places.push_back(p);
   }
@@ -19,10 +26,13 @@ ShapeTable::ShapeTable(const Topology& topology, const Block& block, RouteLevel 
   for (const std::uint32_t p : places) {
     for (const LinkId l : topology.out_links(static_cast<DeviceId>(block.first_device + p))) {
       const std::uint32_t to = index(topology.to(l)) - block.first_device;  // wraps far off when outside
-      if (to >= block.device_count || transit_[to] < 0 || !allows(topology.link_class(l))) continue;
+      if (to >= block.device_count || !allows(topology.link_class(l))) continue;
+      if (topology.kind(topology.to(l)) == DeviceKind::kNic) nics_.values.push_back(to);
+      if (transit_[to] < 0) continue;
       hops_.values.push_back({static_cast<std::uint32_t>(transit_[to]), index(l) - block.first_link});
     }
     hops_.close_row();
+    nics_.close_row();
   }
   distance_.assign(std::size_t{count_} * count_, kFar);
   std::vector<std::uint32_t> queue;

@@ -9,7 +9,8 @@
 
 namespace busbar {
 
-/// Which links a payload may use inside a block, in order of preference.
+/// Which links a payload may use inside a block, in order of preference: scale-up links over their own switches (hosts
+/// that have such links pass nothing on), or all.
 enum class RouteLevel : std::uint8_t { kScaleUp, kAnyInside };
 
 /// Hops between the transit devices (switches, sockets, NUMA nodes) of a block over the links of one level.
@@ -28,6 +29,10 @@ class ShapeTable {
     std::uint32_t link;  ///< relative to Block::first_link
   };
   std::span<const Hop> hops(std::uint32_t transit) const { return hops_.row(transit); }
+  /// Places of the NICs with a live link to that transit device.
+  std::span<const std::uint32_t> nics(std::uint32_t transit) const { return nics_.row(transit); }
+  /// How many GPUs stand before a place.
+  std::uint32_t gpus_before(std::uint32_t place) const { return gpus_before_[place]; }
   bool allows(const LinkClass& c) const { return level_ == RouteLevel::kAnyInside || is_scale_up(c.kind); }
 
  private:
@@ -36,6 +41,8 @@ class ShapeTable {
   std::vector<std::int32_t> transit_;
   std::vector<std::uint8_t> distance_;
   Csr<Hop> hops_;
+  Csr<std::uint32_t> nics_;
+  std::vector<std::uint32_t> gpus_before_;
 };
 
 }  // namespace busbar

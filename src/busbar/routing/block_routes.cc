@@ -1,0 +1,137 @@
+#include "busbar/routing/block_routes.h"
+
+namespace busbar {
+
+BlockRoutes::Tables& BlockRoutes::tables(const Block& block) {
+  const std::uint32_t shape = index(block.shape);
+  if (shape >= shapes_.size()) shapes_.resize(shape + 1);
+  return shapes_[shape];
+}
+
+const ShapeTable& BlockRoutes::table(const Block& block, RouteLevel level) {
+  auto& slot = tables(block).level[static_cast<int>(level)];
+  if (!slot) slot.emplace(topology_, block, level);
+  return *slot;
+}
+
+bool BlockRoutes::by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to,
+                           std::vector<LinkShare>& out) {
+  if (from == to) return true;
+  const ShapeTable& t = table(block, level);
+  const auto place = [&](DeviceId d) { return index(d) - block.first_device; };
+  const auto within = [&](DeviceId d) { return place(d) < block.device_count; };
+  // Hops from transit device x to `to`, by the last switch before it.
+  const auto left = [&](std::uint32_t x) {
+    int best = ShapeTable::kFar;
+    for (const LinkId l : topology_.out_links(to)) {
+      if (!t.allows(topology_.link_class(l)) || !within(topology_.to(l))) continue;
+      const std::int32_t last = t.transit(place(topology_.to(l)));
+      if (last >= 0) best = std::min(best, t.distance(x, static_cast<std::uint32_t>(last)) + 1);
+    }
+    return best;
+  };
+  front_.candidates.clear();
+  int best = ShapeTable::kFar;
+  for (const LinkId l : topology_.out_links(from)) {
+    if (!t.allows(topology_.link_class(l)) || !within(topology_.to(l))) continue;
+    const DeviceId d = topology_.to(l);
+    const std::int32_t x = t.transit(place(d));
+    const int hops = d == to ? 0 : x < 0 ? ShapeTable::kFar : left(static_cast<std::uint32_t>(x));
+    if (hops < best) front_.candidates.clear();
+    best = std::min(best, hops);
+    if (hops == best && hops < ShapeTable::kFar) front_.candidates.push_back(l);
+  }
+  if (front_.candidates.empty()) return false;
+  front_.start();
+  front_.split(topology_, 1.0, out);
+  for (int hops = best; hops > 0; --hops) {
+    for (const Front::At& f : front_.advance()) {
+      front_.candidates.clear();
+      const auto x = static_cast<std::uint32_t>(t.transit(place(f.device)));
+      if (hops == 1) {
+        for (const LinkId l : topology_.out_links(to))
+          if (topology_.to(l) == f.device && t.allows(topology_.link_class(l))) front_.candidates.push_back(reverse(l));
+      } else {
+        for (const ShapeTable::Hop& hop : t.hops(x))
+          if (left(hop.transit) == hops - 1) front_.candidates.push_back(static_cast<LinkId>(block.first_link + hop.link));
+      }
+      front_.split(topology_, f.share, out);
+    }
+  }
+  return true;
+}
+
+bool BlockRoutes::by_gpus(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out) {
+  auto& mesh = tables(block).mesh;
+  if (!mesh) mesh.emplace(topology_, block);
+  if (mesh->empty()) return false;
+  parts_.clear();
+  if (!mesh->route(ordinal(block, from), ordinal(block, to), parts_)) return false;
+  for (const GpuMesh::Part& p : parts_) out.push_back({static_cast<LinkId>(block.first_link + p.link), p.share});
+  return true;
+}
+
+bool BlockRoutes::between(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out) {
+  return by_level(block, RouteLevel::kScaleUp, from, to, out) || (from != to && by_gpus(block, from, to, out)) ||
+         by_level(block, RouteLevel::kAnyInside, from, to, out);
+}
+
+DeviceId BlockRoutes::owner(const Block& block, DeviceId nic) {
+  constexpr std::uint32_t kUnknown = UINT32_MAX, kNobody = UINT32_MAX - 1;
+  auto& known = tables(block).owner;
+  known.resize(block.device_count, kUnknown);
+  std::uint32_t& place = known[index(nic) - block.first_device];
+  if (place == kUnknown) {
+    const DeviceId found = find_owner(block, nic);
+    place = found == kNone<DeviceId> ? kNobody : index(found) - block.first_device;
+  }
+  return place == kNobody ? kNone<DeviceId> : static_cast<DeviceId>(block.first_device + place);
+}
+
+DeviceId BlockRoutes::find_owner(const Block& block, DeviceId nic) {
+  DeviceId best = kNone<DeviceId>;
+  double fewest = 0;
+  std::vector<LinkShare> path;
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto gpu = static_cast<DeviceId>(block.first_device + p);
+    if (topology_.kind(gpu) != DeviceKind::kGpu) continue;
+    path.clear();
+    if (!by_level(block, RouteLevel::kAnyInside, gpu, nic, path)) continue;
+    double hops = 0;
+    for (const LinkShare& l : path) hops += l.share;  // the shares of one hop sum to 1
+    if (best != kNone<DeviceId> && hops > fewest - 0.5) continue;
+    best = gpu;
+    fewest = hops;
+  }
+  return best;
+}
+
+bool BlockRoutes::leave(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out) {
+  if (by_level(block, RouteLevel::kAnyInside, gpu, nic, out)) return true;
+  return over_owner(block, gpu, nic, out);
+}
+
+bool BlockRoutes::over_owner(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out) {
+  const DeviceId relay = owner(block, nic);
+  if (relay == kNone<DeviceId>) return false;
+  const std::size_t before = out.size();
+  if (between(block, gpu, relay, out) && by_level(block, RouteLevel::kAnyInside, relay, nic, out)) return true;
+  out.resize(before);
+  return false;
+}
+
+bool BlockRoutes::enter(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out) {
+  if (by_level(block, RouteLevel::kAnyInside, nic, gpu, out)) return true;
+  return from_owner(block, nic, gpu, out);
+}
+
+bool BlockRoutes::from_owner(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out) {
+  const DeviceId relay = owner(block, nic);
+  if (relay == kNone<DeviceId>) return false;
+  const std::size_t before = out.size();
+  if (by_level(block, RouteLevel::kAnyInside, nic, relay, out) && between(block, relay, gpu, out)) return true;
+  out.resize(before);
+  return false;
+}
+
+}  // namespace busbar

@@ -1,0 +1,92 @@
+// Ways inside a block. Tables are made once per shape, when first asked for.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "busbar/routing/front.h"
+#include "busbar/routing/gpu_mesh.h"
+#include "busbar/routing/link_share.h"
+#include "busbar/routing/shape_table.h"
+
+namespace busbar {
+
+class BlockRoutes {
+ public:
+  explicit BlockRoutes(const Topology& topology) : topology_(topology) {}
+
+  /// Appends the links of the best way between two GPUs: scale-up links straight or over switches; over other GPUs;
+  /// anything else by fewest hops. False, with nothing appended, when there is none.
+  bool between(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
+  /// Between a GPU and a NIC, in either direction: by fewest hops over the server's links, else over the GPU that is
+  /// nearest to the NIC (NCCL's PXN).
+  bool leave(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
+  bool enter(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out);
+  /// The same over the NIC's own GPU whether or not the server has another way.
+  bool over_owner(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
+  bool from_owner(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out);
+  /// The NICs with the fewest hops from `gpu` among those for which `usable` holds, ascending.
+  template <typename Usable>
+  std::vector<DeviceId> nearest_nics(const Block& block, DeviceId gpu, Usable usable);
+  /// How many GPUs of its block stand before `gpu`.
+  std::uint32_t ordinal(const Block& block, DeviceId gpu) {
+    return table(block, RouteLevel::kAnyInside).gpus_before(index(gpu) - block.first_device);
+  }
+
+ private:
+  struct Tables {
+    std::optional<ShapeTable> level[2];
+    std::optional<GpuMesh> mesh;
+    std::vector<std::uint32_t> owner;  ///< per place of a NIC, the place of its GPU once sought
+  };
+  Tables& tables(const Block& block);
+  const ShapeTable& table(const Block& block, RouteLevel level);
+  bool by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
+  bool by_gpus(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
+  /// The GPU that is nearest to a NIC, the lowest of several; kNone when none reaches it.
+  DeviceId owner(const Block& block, DeviceId nic);
+  DeviceId find_owner(const Block& block, DeviceId nic);
+
+  const Topology& topology_;
+  std::vector<Tables> shapes_;
+  Front front_;
+  std::vector<GpuMesh::Part> parts_;
+};
+
+template <typename Usable>
+std::vector<DeviceId> BlockRoutes::nearest_nics(const Block& block, DeviceId gpu, Usable usable) {
+  const ShapeTable& t = table(block, RouteLevel::kAnyInside);
+  std::vector<DeviceId> found;
+  const auto consider = [&](std::uint32_t place) {
+    const auto d = static_cast<DeviceId>(block.first_device + place);
+    for (const DeviceId known : found)
+      if (known == d) return;
+    if (usable(d)) found.push_back(d);
+  };
+  std::vector<std::uint32_t> ring, next, seen;
+  const auto reach = [&](std::uint32_t transit) {
+    for (const std::uint32_t known : seen)
+      if (known == transit) return;
+    seen.push_back(transit);
+    next.push_back(transit);
+  };
+  for (const LinkId l : topology_.out_links(gpu)) {
+    const std::uint32_t place = index(topology_.to(l)) - block.first_device;
+    if (place >= block.device_count) continue;
+    if (topology_.kind(topology_.to(l)) == DeviceKind::kNic) consider(place);
+    if (t.transit(place) >= 0) reach(static_cast<std::uint32_t>(t.transit(place)));
+  }
+  while (found.empty() && !next.empty()) {
+    std::swap(ring, next);
+    next.clear();
+    for (const std::uint32_t at : ring) {
+      for (const std::uint32_t place : t.nics(at)) consider(place);
+      for (const ShapeTable::Hop& hop : t.hops(at)) reach(hop.transit);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace busbar

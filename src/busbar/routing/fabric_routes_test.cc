@@ -1,0 +1,180 @@
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "busbar/routing/placement.h"
+#include "busbar/routing/route_kind.h"
+#include "busbar/routing/router.h"
+#include "busbar/topology/fabric.h"
+
+namespace busbar {
+namespace {
+
+LinkClass link(LinkKind kind, std::uint64_t gbps) {
+  LinkClass c;
+  c.kind = kind;
+  c.wire_rate = BytesPerSecond{gbps * 1'000'000'000};
+  return c;
+}
+
+/// Two GPUs on an NVSwitch, each with `nics` NICs of its own.
+NodeTemplate server(std::uint32_t nics) {
+  NodeTemplate n;
+  const auto device = [&](DeviceKind k, std::string name) {
+    TemplateDevice d;
+    d.device_class.kind = k;
+    d.name = std::move(name);
+    n.devices.push_back(d);
+  };
+  device(DeviceKind::kGpu, "gpu0");
+  device(DeviceKind::kGpu, "gpu1");
+  device(DeviceKind::kNvSwitch, "nvswitch0");
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    n.links.push_back({g, 2, link(LinkKind::kNvlink, 450)});
+    for (std::uint32_t i = 0; i < nics; ++i) {
+      const auto place = static_cast<std::uint32_t>(n.devices.size());
+      device(DeviceKind::kNic, "nic" + std::to_string(g * nics + i));
+      n.links.push_back({g, place, link(LinkKind::kPcie, 63)});
+    }
+  }
+  return n;
+}
+
+TopologyBuilder cluster(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics_per_gpu) {
+  TopologyBuilder b;
+  const auto t = b.add_template(server(nics_per_gpu));
+  Csr<DeviceId> nics;
+  for (std::uint32_t n = 0; n < nodes; ++n) {
+    const BlockId block = b.add_block(t);
+    for (std::uint32_t i = 0; i < 2 * nics_per_gpu; ++i) nics.values.push_back(b.device(block, 3 + i));
+    nics.close_row();
+  }
+  const auto plan = build_fabric(spec, nics, b);
+  EXPECT_TRUE(plan.ok());
+  return b;
+}
+
+FabricSpec spec(FabricKind kind, std::uint32_t ports) {
+  FabricSpec s;
+  s.kind = kind;
+  s.leaf = s.spine = s.core = {"a switch", ports};
+  s.nic_link = s.leaf_link = s.core_link = link(LinkKind::kInfiniband, 50);
+  return s;
+}
+
+bool conserved(const Topology& t, DeviceId from, DeviceId to, const std::vector<LinkShare>& path) {
+  std::map<DeviceId, double> balance;
+  for (const LinkShare& s : path) {
+    if (t.failed(s.link)) return false;
+    balance[t.from(s.link)] -= s.share;
+    balance[t.to(s.link)] += s.share;
+  }
+  for (const auto& [d, net] : balance) {
+    if (std::abs(net - (d == from ? -1.0 : d == to ? 1.0 : 0.0)) > 1e-9) return false;
+  }
+  return true;
+}
+
+std::set<std::uint32_t> fabric_web(const Topology& t, DeviceId nic) {
+  std::set<std::uint32_t> seen{index(nic)};
+  std::vector<DeviceId> queue{nic};
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    for (const LinkId l : t.out_links(queue[head])) {
+      if (!is_fabric(t.link_class(l).kind) || !seen.insert(index(t.to(l))).second) continue;
+      if (t.kind(t.to(l)) != DeviceKind::kNic) queue.push_back(t.to(l));
+    }
+  }
+  return seen;
+}
+
+TEST(FabricRoutes, RailOnlyCrossesRailsOverTheGpuBesideTheNic) {
+  const Topology t = cluster(spec(FabricKind::kRailOnly, 8), 4, 1).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  for (std::uint32_t a = 0; a < p.ranks(); ++a) {
+    for (std::uint32_t b = 0; b < p.ranks(); ++b) {
+      if (a / 2 == b / 2) continue;
+      std::vector<LinkShare> path;
+      ASSERT_TRUE(r.spread(p.gpu(a), p.gpu(b), p.nic(a, 0), p.nic(b, 0), 7, path).ok());
+      EXPECT_TRUE(conserved(t, p.gpu(a), p.gpu(b), path));
+      EXPECT_EQ(route_kind(t, path), a % 2 == b % 2 ? RouteKind::kNetwork : RouteKind::kNetworkRelay);
+      EXPECT_EQ(t.to(path.back().link), p.gpu(b));
+    }
+  }
+}
+
+TEST(FabricRoutes, APortOnEachPlaneCarriesHalf) {
+  FabricSpec s = spec(FabricKind::kLeafSpine, 8);
+  s.planes = 2;
+  const Topology t = cluster(s, 8, 1).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  std::vector<LinkShare> path;
+  ASSERT_TRUE(r.spread(p.gpu(0), p.gpu(15), p.nic(0, 0), p.nic(15, 0), 7, path).ok());
+  EXPECT_TRUE(conserved(t, p.gpu(0), p.gpu(15), path));
+  int halves = 0;
+  for (const LinkShare& l : path) halves += t.from(l.link) == p.nic(0, 0) && l.share == 0.5;
+  EXPECT_EQ(halves, 2);
+}
+
+TEST(FabricRoutes, ChannelsTakeTurnsOverTheNicsOfTheirGpu) {
+  const Topology t = cluster(spec(FabricKind::kLeafSpine, 64), 2, 4).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  EXPECT_EQ(p.nic_channels(), 4u);
+  for (std::uint32_t rank = 0; rank < p.ranks(); ++rank) {
+    std::set<std::string> used;
+    for (std::uint32_t c = 0; c < 4; ++c) used.insert(t.name(p.nic(rank, c)));
+    EXPECT_EQ(used.size(), 4u);
+    EXPECT_EQ(p.nic(rank, 0), r.nearest_nic(p.gpu(rank), 0));
+  }
+}
+
+TEST(FabricRoutes, ADeadCableInTheFirstNodeLeavesTheOthersAlone) {
+  TopologyBuilder b = cluster(spec(FabricKind::kLeafSpine, 64), 3, 2);
+  const Topology whole = cluster(spec(FabricKind::kLeafSpine, 64), 3, 2).seal();
+  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2) {
+    if (b.peek().name(LinkId{l}) == "node0.nic0->leaf0") b.fail(LinkId{l});
+  }
+  const Topology t = std::move(b).seal();
+  const Router damaged(t, RoutingPolicy::kStatic), sound(whole, RoutingPolicy::kStatic);
+  const Placement p(damaged, t.gpus()), q(sound, whole.gpus());
+  EXPECT_EQ(t.name(p.nic(0, 0)), "node0.nic1");
+  for (std::uint32_t rank = 1; rank < p.ranks(); ++rank) EXPECT_EQ(p.nic(rank, 0), q.nic(rank, 0)) << rank;
+}
+
+RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()) {
+  const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kRailOptimised, FabricKind::kFatTree,
+                                      FabricKind::kRailOnly, FabricKind::kDragonfly, FabricKind::kTorus);
+  FabricSpec s = spec(kind, kind == FabricKind::kTorus ? 0 : 7 + *rc::gen::element(1u, 4u));
+  s.dims = {3, 2, 2};
+  const auto nodes = *rc::gen::inRange(2u, 7u);
+  TopologyBuilder b = cluster(s, nodes, 1);
+  std::vector<LinkId> cables;
+  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2) {
+    if (is_fabric(b.peek().link_class(LinkId{l}).kind)) cables.push_back(LinkId{l});
+  }
+  for (auto failed = *rc::gen::inRange(0, 6); failed > 0; --failed) b.fail(*rc::gen::elementOf(cables));
+  const Topology t = std::move(b).seal();
+  const Router r(t, *rc::gen::element(RoutingPolicy::kStatic, RoutingPolicy::kSpray));
+  const Placement p(r, t.gpus());
+  for (std::uint32_t x = 0; x < p.ranks(); ++x) {
+    for (std::uint32_t y = 0; y < p.ranks(); ++y) {
+      if (x / 2 == y / 2 || p.nic(x, 0) == kNone<DeviceId> || p.nic(y, 0) == kNone<DeviceId>) continue;
+      const bool joined = fabric_web(t, p.nic(x, 0)).count(index(p.nic(y, 0))) > 0;
+      std::vector<LinkShare> path;
+      const bool found = r.spread(p.gpu(x), p.gpu(y), p.nic(x, 0), p.nic(y, 0), x * 97 + y, path).ok();
+      RC_ASSERT(found || !joined);
+      if (!found) continue;
+      RC_ASSERT(conserved(t, p.gpu(x), p.gpu(y), path));
+      std::map<DeviceId, double> through;  // a loop would bring more than all of it to some device
+      for (const LinkShare& l : path) through[t.to(l.link)] += l.share;
+      for (const auto& [d, share] : through) RC_ASSERT(share <= 1 + 1e-9);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace busbar

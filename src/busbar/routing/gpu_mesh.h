@@ -1,0 +1,60 @@
+// GPUs (and TPU chips) of one shape of block that are wired to each other: what may be passed on by a third one.
+//
+// NVLink and xGMI: one GPU in between at most, as NCCL does (its path type NVB). ICI: any number of chips. A complete
+// torus or grid is known by its coordinates alone and routed dimension by dimension; any other web of ICI links gets
+// rows of hops, made as they are asked for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "busbar/base/csr.h"
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+/// The extents of a torus or grid; ordinal = x + X (y + Y z).
+struct Grid {
+  std::array<std::uint32_t, 3> extent{1, 1, 1};
+  std::array<bool, 3> wraps{};  ///< whether the ends of a dimension are joined
+};
+
+class GpuMesh {
+ public:
+  static constexpr std::uint8_t kFar = 255;
+  struct Hop {
+    std::uint32_t to;    ///< ordinal of a GPU in its block
+    std::uint32_t link;  ///< relative to Block::first_link
+    double rate;         ///< wire, bytes/s
+  };
+  struct Part {
+    std::uint32_t link;
+    double share;
+  };
+
+  GpuMesh(const Topology& topology, const Block& block);
+  bool empty() const { return hops_.values.empty(); }
+  const std::optional<Grid>& grid() const { return grid_; }
+  /// Appends the links from GPU `from` to GPU `to` (ordinals). False when nobody can pass it on.
+  /// Cost: grid O(hops); NVLink O(neighbours squared); else the row of `to` once.
+  bool route(std::uint32_t from, std::uint32_t to, std::vector<Part>& out);
+
+ private:
+  void find_grid();
+  std::optional<Grid> as_grid(std::array<std::uint32_t, 3> extent, std::size_t pairs) const;
+  bool over_one(std::uint32_t from, std::uint32_t to, std::vector<Part>& out) const;
+  void along(const Grid& grid, std::uint32_t from, std::uint32_t to, std::vector<Part>& out) const;
+  bool over_many(std::uint32_t from, std::uint32_t to, std::vector<Part>& out);
+  const std::vector<std::uint8_t>& row(std::uint32_t to);
+  double rate(std::uint32_t from, std::uint32_t to) const;
+  void cross(std::uint32_t from, std::uint32_t to, double share, std::vector<Part>& out) const;
+
+  Csr<Hop> hops_;
+  bool ici_ = false;
+  std::optional<Grid> grid_;
+  std::vector<std::vector<std::uint8_t>> rows_;
+};
+
+}  // namespace busbar

@@ -1,0 +1,13 @@
+// A link and how much of a connection crosses it.
+#pragma once
+
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+struct LinkShare {
+  LinkId link;
+  double share;  ///< part of the connection's bytes that cross this link, (0, 1]
+};
+
+}  // namespace busbar
