@@ -91,4 +91,19 @@ std::vector<std::string> Catalog::names(std::string_view folder) const {
   return out;
 }
 
+std::vector<std::string> Catalog::folders() const {
+  std::vector<std::string> out;
+  for (const EmbeddedFile& file : embedded_catalog()) out.emplace_back(file.name.substr(0, file.name.find('/')));
+  for (const std::string& directory : directories_) {
+    std::error_code failed;
+    for (fs::directory_iterator it(directory, failed), end; !failed && it != end; it.increment(failed)) {
+      std::error_code ignored;
+      if (it->is_directory(ignored)) out.push_back(it->path().filename().string());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 }  // namespace busbar

@@ -33,6 +33,8 @@ class Catalog {
   bool has(std::string_view folder, std::string_view name) const;
   /// Names in a folder, sorted.
   std::vector<std::string> names(std::string_view folder) const;
+  /// Folders, sorted.
+  std::vector<std::string> folders() const;
 
  private:
   std::vector<std::string> directories_;  ///< in order of preference

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 
+#include "busbar/spec/catalog_entry.h"
 #include "busbar/spec/cluster.h"
 
 namespace busbar {
@@ -14,28 +15,13 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-/// A number, with whatever unit.
-bool is_figure(const std::string& text) {
-  const std::size_t end = text.find_first_not_of("0123456789.");
-  if (text.empty() || text.front() < '0' || text.front() > '9') return false;
-  if (end == std::string::npos) return text.find('.') != std::string::npos;
-  // "3.35TB/s", "400Gb/s", "989TFLOP/s", "700W", "250ns", "512KiB": a unit and no further words
-  const std::string unit = text.substr(text.find_first_not_of(' ', end));
-  return unit.find(' ') == std::string::npos && unit.find('-') == std::string::npos;
-}
-
-/// Every figure without `source` in its map or one around it, as "file:line:column: path: ".
-void find_rumours(const YamlNode& node, bool sourced, std::vector<std::string>& out) {
-  if (node.kind() == Kind::kScalar) {
-    if (is_figure(node.scalar()) && !sourced) out.push_back(node.where().prefix() + node.scalar());
-    return;
+/// Every figure that says no source, nor what stands around it, as "file:line:column: path: text".
+std::vector<std::string> rumours_in(const YamlNode& root) {
+  std::vector<std::string> out;
+  for (const Figure& f : figures_of(root)) {
+    if (f.source.size() < 9 && f.source != "assumption") out.push_back(f.where.prefix() + f.text);
   }
-  if (const auto source = node.find("source")) sourced = sourced || source->scalar().size() > 8;
-  for (std::size_t i = 0; i < node.size(); ++i) {
-    // What names something is no figure: "nvlink4", "pcie5 x16"; nor is the layout of a server.
-    const bool name = node.kind() == Kind::kMap && (node.key(i) == "name" || node.key(i) == "part");
-    if (!name) find_rumours(node.item(i), sourced, out);
-  }
+  return out;
 }
 
 TEST(Catalog, EveryFigureHasASource) {
@@ -43,19 +29,47 @@ TEST(Catalog, EveryFigureHasASource) {
   for (const EmbeddedFile& file : embedded_catalog()) {
     const auto document = YamlDocument::parse(std::string(file.text), "catalog/" + std::string(file.name) + ".yaml");
     ASSERT_TRUE(document.ok()) << document.error().text();
-    std::vector<std::string> rumours;
-    find_rumours(document->root(), false, rumours);
-    EXPECT_THAT(rumours, testing::IsEmpty());
+    EXPECT_THAT(rumours_in(document->root()), testing::IsEmpty());
     ++files;
   }
   EXPECT_GE(files, 11u);
 }
 
 TEST(Catalog, AFigureWithoutSourceWouldBeFound) {
-  std::vector<std::string> rumours;
-  find_rumours(YamlDocument::parse("a: {rate: 50GB/s}\nb: {rate: 400Gb/s, source: a data sheet}\n", "f").value().root(),
-               false, rumours);
-  EXPECT_THAT(rumours, testing::ElementsAre("f:1:11: a.rate: 50GB/s"));
+  const std::string text = "a: {rate: 50GB/s}\nb: {rate: 400Gb/s, source: a data sheet}\nc: {lanes: 4}\n";
+  EXPECT_THAT(rumours_in(YamlDocument::parse(text, "f").value().root()),
+              testing::ElementsAre("f:1:11: a.rate: 50GB/s", "f:3:12: c.lanes: 4"));
+}
+
+TEST(Catalog, AnEntryShowsEachFigureWithUnitSourceAndConfidence) {
+  const auto entry = catalog_entry("links", "nvlink4", Catalog()).value();
+  ASSERT_EQ(entry.figures.size(), 3u);
+  EXPECT_EQ(entry.figures[0].path, "rate");
+  EXPECT_EQ(entry.figures[0].value, 25);
+  EXPECT_EQ(entry.figures[0].unit, "GB/s");
+  EXPECT_THAT(entry.figures[0].source, testing::HasSubstr("H100 data sheet"));
+  EXPECT_EQ(entry.figures[1].path, "efficiency");
+  EXPECT_EQ(entry.figures[1].unit, "share");
+  EXPECT_THAT(entry.figures[1].source, testing::HasSubstr("NCCL 2.30.7 counts 20.6"));
+  EXPECT_EQ(entry.figures[1].confidence, "medium");
+}
+
+TEST(Catalog, ANodeNamesWhatItIsMadeOf) {
+  const auto entry = catalog_entry("nodes", "dgx-h200", Catalog()).value();
+  EXPECT_THAT(entry.made_of, testing::IsSupersetOf({"gpus/h200-sxm", "links/nvlink4", "fabrics/ndr-rail"}));
+  EXPECT_THAT(entry.made_of, testing::Not(testing::Contains("gpus/h100-sxm")));
+}
+
+TEST(Catalog, EveryEntryCanBeShown) {
+  const Catalog catalog;
+  for (const std::string& folder : catalog.folders()) {
+    for (const std::string& name : catalog.names(folder)) {
+      const auto entry = catalog_entry(folder, name, catalog);
+      ASSERT_TRUE(entry.ok()) << entry.error().text();
+      EXPECT_FALSE(entry->figures.empty()) << folder << '/' << name;
+      for (const Figure& f : entry->figures) EXPECT_FALSE(f.unit.empty()) << folder << '/' << name << ' ' << f.path;
+    }
+  }
 }
 
 TEST(Catalog, ConfidenceIsOneOfThreeWords) {

@@ -260,7 +260,7 @@ TEST(ClusterBadInput, RefusesMachinesThatCannotBe) {
   EXPECT_THAT(why("node: {devices: [{name: gpu, count: 2, part: h100-sxn}]}\n"), HasSubstr("did you mean 'h100-sxm'?"));
   EXPECT_THAT(why("node: {devices: [{name: a.b, kind: gpu}]}\n"), HasSubstr("is not a device name"));
   EXPECT_THAT(
-      why("node: dgx-h100\nnodes: 9\nfabric: {kind: single-switch, network: infiniband-ndr}\n"),
+      why("node: dgx-h100\nnodes: 9\nfabric: {kind: single-switch, network: infiniband-ndr, switch: {splits: 1}}\n"),
       HasSubstr(
           "f.yaml:3:9: fabric: a single-switch fabric for 9 nodes of 8 NICs cannot be built: 72 NICs do not fit"));
   EXPECT_THAT(why("node: dgx-h100\nnodes: 9\nfabric: {kind: leaf-spine}\n"), HasSubstr("the fabric has no rate"));

@@ -1,0 +1,151 @@
+#include "busbar/spec/catalog_entry.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "busbar/spec/node_base.h"
+
+namespace busbar {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+/// Keys whose values name, place or explain something.
+bool is_wording(std::string_view key) {
+  static constexpr std::array<std::string_view, 24> kKeys{
+      "name",    "part",  "source",  "note",   "confidence",        "efficiency_source", "latency_source", "cable_source",
+      "between", "pairs", "torus",   "numa",   "islands",           "planes",            "kind",           "shape",
+      "base",    "link",  "network", "fabric", "parameters",        "protocol",          "gpu",            "full"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+/// What a number without unit counts.
+std::string unit_of_key(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  const std::string_view key = dot == std::string_view::npos ? path : path.substr(dot + 1);
+  if (path.find("cable_m") != std::string_view::npos || key == "reach_m") return "m";
+  if (key == "efficiency" || key.ends_with("share") || path.starts_with("contention")) return "share";
+  if (key == "oversubscription") return "ratio";
+  if (key.ends_with("_percent")) return "%";
+  if (key == "usd_per_gpu_hour") return "$/GPU/h";
+  if (path.find("price_usd") != std::string_view::npos) return "$";
+  if (key.ends_with("tflops")) return "TFLOP/s";
+  if (key == "gflop") return "GFLOP";
+  if (key.ends_with("lanes") || key == "channels") return "lanes";
+  if (path.find("ports") != std::string_view::npos) return "ports";
+  if (key == "links") return "links";
+  return "count";
+}
+
+/// "3.35TB/s" as 3.35 and "TB/s"; false for what is no number with at most one word behind it.
+bool split(const std::string& text, double& value, std::string& unit) {
+  if (text.empty() || text.front() < '0' || text.front() > '9') return false;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc()) return false;
+  std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  while (rest.starts_with(' ')) rest.remove_prefix(1);
+  if (rest.find_first_of(" -,:.") != std::string_view::npos) return false;
+  unit = rest;
+  return unit.empty() || (unit.front() < '0' || unit.front() > '9');
+}
+
+struct Provenance {
+  std::string source, confidence;
+};
+
+/// The map's own provenance, or that around it.
+Provenance inside(const YamlNode& map, Provenance around) {
+  if (const auto s = map.find("source"); s && !s->scalar().empty()) {
+    around.source = s->scalar();
+    around.confidence.clear();  // a doubt about the whole does not touch a part with a source of its own
+  }
+  if (const auto c = map.find("confidence")) around.confidence = c->scalar();
+  return around;
+}
+
+std::string joined(const std::string& path, const std::string& key) {
+  if (key == "value") return path;
+  return path.empty() ? key : path + "." + key;
+}
+
+void walk(const YamlNode& node, const std::string& path, const Provenance& from, std::vector<Figure>& out) {
+  if (node.kind() == Kind::kScalar) {
+    Figure f;
+    if (!split(node.scalar(), f.value, f.unit)) return;
+    f.path = path;
+    f.text = node.scalar();
+    if (f.unit.empty()) f.unit = unit_of_key(path);
+    f.source = from.source;
+    f.confidence = from.confidence;
+    f.where = node.where();
+    out.push_back(std::move(f));
+    return;
+  }
+  const bool map = node.kind() == Kind::kMap;
+  const Provenance own = map ? inside(node, from) : from;
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    if (!map) {
+      walk(node.item(i), fmt::format("{}[{}]", path, i), own, out);
+      continue;
+    }
+    const std::string key = node.key(i);
+    const bool list = key == "link" && node.item(i).kind() == Kind::kMap;  // a network's own link, not a name
+    if (is_wording(key) && !list) continue;
+    Provenance mine = own;
+    const auto special = key == "cable_m" ? node.find("cable_source") : node.find(key + "_source");
+    if (special) mine.source = special->scalar();
+    walk(node.item(i), joined(path, key), mine, out);
+  }
+}
+
+/// Names of other entries, by the keys that hold them.
+void collect_parts(const YamlNode& node, const Catalog& catalog, std::vector<std::string>& out) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kKeys{
+      {{"link", "links"}, {"part", "gpus"}, {"fabric", "fabrics"}, {"network", "networks"}, {"protocol", "protocols"}}};
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const YamlNode item = node.item(i);
+    collect_parts(item, catalog, out);
+    if (node.kind() != Kind::kMap || item.kind() != Kind::kScalar) continue;
+    for (const auto& [key, folder] : kKeys) {
+      if (node.key(i) != key || !catalog.has(folder, item.scalar())) continue;
+      std::string entry = fmt::format("{}/{}", folder, item.scalar());
+      if (std::find(out.begin(), out.end(), entry) == out.end()) out.push_back(std::move(entry));
+    }
+  }
+}
+
+/// The comment in the first line.
+std::string title_of(const std::string& text) {
+  if (!text.starts_with("# ")) return {};
+  return text.substr(2, text.find('\n') - 2);
+}
+
+}  // namespace
+
+std::vector<Figure> figures_of(const YamlNode& root) {
+  std::vector<Figure> out;
+  walk(root, "", {}, out);
+  return out;
+}
+
+Result<CatalogEntry> catalog_entry(std::string_view folder, std::string_view name, const Catalog& catalog) {
+  BUSBAR_ASSIGN(const YamlDocument document, catalog.load(folder, name));
+  CatalogEntry out;
+  out.folder = folder;
+  out.name = name;
+  out.title = title_of(document.text());
+  YamlNode root = document.root();
+  if (folder == "nodes") {
+    Reading reading(catalog);
+    BUSBAR_ASSIGN(const YamlDocument map, YamlDocument::parse(fmt::format("base: \"{}\"\n", name), "catalogue"));
+    BUSBAR_ASSIGN(root, resolve_node(map.root(), reading));
+  }
+  out.figures = figures_of(root);
+  collect_parts(root, catalog, out.made_of);
+  return out;
+}
+
+}  // namespace busbar
