@@ -26,7 +26,7 @@ struct ScheduleSpec {
   std::vector<std::vector<std::uint32_t>> orders;  ///< ring: rank at each position, per channel; empty: 0, 1, 2 ...
   PairCounts pairs;                                ///< all_to_allv
   // Limits of aggregation in the network (sharp). Defaults refuse nothing; machines that have limits state them.
-  std::uint64_t message_bytes = 0;                      ///< 0: not known
+  std::uint64_t message_bytes = 0;  ///< 0: not known
   std::uint64_t max_message_bytes = UINT64_MAX;
   std::uint32_t max_trees = UINT32_MAX;
 };

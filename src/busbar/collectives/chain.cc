@@ -22,8 +22,10 @@ std::vector<PhaseRun> phase_runs(const Schedule& schedule) {
   const auto n = static_cast<std::uint32_t>(schedule.phases.size());
   for (std::uint32_t i = 0; i < n; ++i) {
     const bool joins = !runs.empty() && continues(schedule.phases[i - 1], schedule.phases[i]);
-    if (joins) runs.back().end = i + 1;
-    else runs.push_back({i, i + 1});
+    if (joins)
+      runs.back().end = i + 1;
+    else
+      runs.push_back({i, i + 1});
   }
   return runs;
 }

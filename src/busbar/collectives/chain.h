@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "busbar/collectives/ring_path.h"
 #include "busbar/collectives/edges.h"
+#include "busbar/collectives/ring_path.h"
 #include "busbar/collectives/schedule.h"
 #include "busbar/collectives/sends.h"
 #include "busbar/collectives/tree_shape.h"
@@ -147,8 +147,10 @@ double longest_chain(const Schedule& schedule, PhaseRun run, std::uint32_t group
       return sum_ps;
     }
     case Pattern::kTreeReduce:
-    case Pattern::kTreeBroadcast: return chain_internal::tree_chain(phase, n, actor_at, cost, scratch.ready_ps);
-    default: return chain_internal::stepwise_chain(schedule, run, n, group, cost, scratch);
+    case Pattern::kTreeBroadcast:
+      return chain_internal::tree_chain(phase, n, actor_at, cost, scratch.ready_ps);
+    default:
+      return chain_internal::stepwise_chain(schedule, run, n, group, cost, scratch);
   }
 }
 

@@ -1,13 +1,13 @@
 #include "busbar/collectives/chain.h"
 
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
 #include <chrono>
 #include <cmath>
 #include <functional>
 #include <map>
-
-#include <fmt/core.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
@@ -71,7 +71,10 @@ RC_GTEST_PROP(RingPath, IsTheEndOfTheDependencyGrid, ()) {
 
 // All-reduce of 2^30 bytes over N GPUs on one switch, 450 GB/s and 1 us from GPU to GPU, one edge at 225 GB/s.
 TEST(Ring, OneHalfRateEdgeCostsTheLongestPathAndNotTheNaiveSum) {
-  struct Row { std::uint32_t n; double ms; };
+  struct Row {
+    std::uint32_t n;
+    double ms;
+  };
   for (const Row row : {Row{512, 9.53}, Row{4096, 12.96}, Row{65536, 135.84}}) {
     const Schedule s = build_ring(Collective::kAllReduce, row.n).value();
     const double bytes = 0x1p30 / row.n;
@@ -186,24 +189,34 @@ std::uint32_t passes_for(const char* name, const std::function<SendCost(std::uin
 TEST(Chain, OfLargeRingsTakesFewPasses) {
   EXPECT_EQ(passes_for("all equal", [](auto, auto&) { return SendCost{1e6, 36e3}; }), 0u);
   EXPECT_LE(passes_for("one slow", [](auto i, auto&) { return SendCost{1e6, i == 9 ? 72e3 : 36e3}; }), 2u);
-  EXPECT_LE(passes_for("nodes of 8", [](auto i, auto&) {
-    return i % 8 == 7 ? SendCost{8e6, 330e3} : SendCost{1e6, 36e3};
-  }), 2u);
+  EXPECT_LE(passes_for("nodes of 8",
+                       [](auto i, auto&) {
+                         return i % 8 == 7 ? SendCost{8e6, 330e3} : SendCost{1e6, 36e3};
+                       }),
+            2u);
   for (const double piece_ps : {36e3, 1e6, 5e6, 1e9})  // latency rules, or the wire
-    EXPECT_LE(passes_for("1 % degraded", [&](auto, RandomStream& r) {
-      return SendCost{1e6, piece_ps * (r.below(100) == 0 ? 1 + 9 * r.uniform() : 1)};
-    }), 16u);
-  EXPECT_LE(passes_for("nodes of 8, 1 % degraded", [](auto i, RandomStream& r) {
-    const double factor = r.below(100) == 0 ? 1 + 9 * r.uniform() : 1;
-    return i % 8 == 7 ? SendCost{8e6, 330e3 * factor} : SendCost{1e6, 36e3 * factor};
-  }), 16u);
-  EXPECT_LE(passes_for("every edge its own rate", [](auto, RandomStream& r) {
-    return SendCost{1e6, 1e6 * (1 + r.uniform())};
-  }), 32u);
+    EXPECT_LE(passes_for("1 % degraded",
+                         [&](auto, RandomStream& r) {
+                           return SendCost{1e6, piece_ps * (r.below(100) == 0 ? 1 + 9 * r.uniform() : 1)};
+                         }),
+              16u);
+  EXPECT_LE(passes_for("nodes of 8, 1 % degraded",
+                       [](auto i, RandomStream& r) {
+                         const double factor = r.below(100) == 0 ? 1 + 9 * r.uniform() : 1;
+                         return i % 8 == 7 ? SendCost{8e6, 330e3 * factor} : SendCost{1e6, 36e3 * factor};
+                       }),
+            16u);
+  EXPECT_LE(passes_for("every edge its own rate",
+                       [](auto, RandomStream& r) {
+                         return SendCost{1e6, 1e6 * (1 + r.uniform())};
+                       }),
+            32u);
   // The worst found: all rates differ by little and one latency pulls the path away from the slowest edges.
-  EXPECT_LE(passes_for("every edge its own, one far away", [](auto i, RandomStream& r) {
-    return SendCost{i == 0 ? 1e12 : 0, 1e6 * (1 + r.uniform())};
-  }), 400u);
+  EXPECT_LE(passes_for("every edge its own, one far away",
+                       [](auto i, RandomStream& r) {
+                         return SendCost{i == 0 ? 1e12 : 0, 1e6 * (1 + r.uniform())};
+                       }),
+            400u);
 }
 
 }  // namespace

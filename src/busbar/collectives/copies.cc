@@ -1,4 +1,6 @@
 // What builders share, and schedules made from other schedules.
+#include <algorithm>
+
 #include "busbar/base/check.h"
 #include "busbar/collectives/builders.h"
 
@@ -15,12 +17,12 @@ Schedule blank_schedule(const ScheduleSpec& spec, std::uint32_t chunks) {
   if (spec.op != Collective::kAllToAll && spec.op != Collective::kAllToAllV) return s;
   const std::uint32_t n = spec.ranks;
   if (spec.op == Collective::kAllToAllV) s.pairs = spec.pairs;
-  s.chunks = s.pairs.first(n, n - 1, n - 1) + s.pairs.count(n, n - 1, n - 1);
-  s.parts = 1;
-  for (std::uint32_t r = 0; r < n; ++r) {
-    const std::uint32_t end = r + 1 < n ? s.pairs.first(n, r + 1, 0) : s.chunks;
-    s.parts = std::max(s.parts, end - s.pairs.first(n, r, 0));
-  }
+  const auto& begin = s.pairs.begin;
+  s.parts = begin.empty() ? n + s.pairs.hot * (s.pairs.hot_chunks - 1) : 1;
+  s.chunks = static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{n} * s.parts, UINT32_MAX));
+  if (begin.empty()) return s;
+  s.chunks = begin.back();
+  for (std::size_t r = 0; r < n; ++r) s.parts = std::max(s.parts, begin[(r + 1) * n] - begin[r * n]);
   return s;
 }
 

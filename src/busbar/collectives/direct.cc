@@ -11,7 +11,8 @@ Result<Schedule> build_direct(const ScheduleSpec& spec) {
   if (spec.op == Collective::kSendRecv) {
     if (spec.ranks == 2 && spec.root == 0) return build_send_recv();
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("send_recv joins two ranks, 0 to 1, not {} with root {}", spec.ranks, spec.root), {}};
+                 fmt::format("send_recv joins two ranks, 0 to 1, not {} with root {}", spec.ranks, spec.root),
+                 {}};
   }
   Schedule s = blank_schedule(spec, pairs ? spec.ranks * spec.ranks : spec.ranks);
   switch (spec.op) {
@@ -19,13 +20,24 @@ Result<Schedule> build_direct(const ScheduleSpec& spec) {
       s.phases = {phase_of(Pattern::kDirectReduceScatter, in, out, out),
                   phase_of(Pattern::kDirectAllGather, out, out, out)};
       return s;
-    case Collective::kReduceScatter: s.phases = {phase_of(Pattern::kDirectReduceScatter, in, out, out)}; return s;
-    case Collective::kAllGather: s.phases = {phase_of(Pattern::kDirectAllGather, in, out, out)}; return s;
+    case Collective::kReduceScatter:
+      s.phases = {phase_of(Pattern::kDirectReduceScatter, in, out, out)};
+      return s;
+    case Collective::kAllGather:
+      s.phases = {phase_of(Pattern::kDirectAllGather, in, out, out)};
+      return s;
     case Collective::kAllToAll:
-    case Collective::kAllToAllV: s.phases = {phase_of(Pattern::kDirectAllToAll, in, out, out)}; return s;
-    case Collective::kGather: s.phases = {phase_of(Pattern::kDirectGather, in, out, out)}; break;
-    case Collective::kScatter: s.phases = {phase_of(Pattern::kDirectScatter, in, out, out)}; break;
-    default: return not_built("direct", spec.op);
+    case Collective::kAllToAllV:
+      s.phases = {phase_of(Pattern::kDirectAllToAll, in, out, out)};
+      return s;
+    case Collective::kGather:
+      s.phases = {phase_of(Pattern::kDirectGather, in, out, out)};
+      break;
+    case Collective::kScatter:
+      s.phases = {phase_of(Pattern::kDirectScatter, in, out, out)};
+      break;
+    default:
+      return not_built("direct", spec.op);
   }
   s.phases[0].root = spec.root;
   return s;

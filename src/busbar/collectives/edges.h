@@ -55,8 +55,10 @@ void for_each_edge(const Schedule& schedule, const Phase& phase, std::uint32_t g
       for (std::uint32_t i = 1; i < n; ++i) {
         const std::uint32_t child = actor_at(tree_position(n, phase.tree, phase.root, i));
         const std::uint32_t parent = actor_at(tree_position(n, phase.tree, phase.root, tree_parent(n, i)));
-        if (phase.pattern == Pattern::kTreeReduce) f(child, parent, std::uint64_t{phase.span});
-        else f(parent, child, std::uint64_t{phase.span});
+        if (phase.pattern == Pattern::kTreeReduce)
+          f(child, parent, std::uint64_t{phase.span});
+        else
+          f(parent, child, std::uint64_t{phase.span});
       }
       return;
     default:

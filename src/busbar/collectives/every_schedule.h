@@ -1,12 +1,12 @@
 // For tests: every algorithm x collective x ranks x root x division that has a schedule.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
-
-#include <fmt/core.h>
 
 #include "busbar/collectives/builders.h"
 
@@ -84,7 +84,8 @@ inline void for_every_variant(const std::function<void(const BuiltCase&)>& f) {
     }
   };
   const std::vector<std::string> levels{"ring", "tree", "halving_doubling", "pat", "direct", "nvls"};
-  for (const auto& [l, g] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{2, 2}, {3, 5}, {5, 3}, {4, 6}, {8, 8}})
+  for (const auto& [l, g] :
+       std::vector<std::pair<std::uint32_t, std::uint32_t>>{{2, 2}, {3, 5}, {5, 3}, {4, 6}, {8, 8}})
     for (const std::string& inner : levels)
       for (const std::string& outer : levels) {
         ScheduleSpec spec;

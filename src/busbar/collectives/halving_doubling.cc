@@ -11,9 +11,14 @@ Result<Schedule> build_halving_doubling(const ScheduleSpec& spec) {
       s.phases = {phase_of(Pattern::kHalvingReduceScatter, in, out, out),
                   phase_of(Pattern::kDoublingAllGather, out, out, out)};
       return s;
-    case Collective::kReduceScatter: s.phases = {phase_of(Pattern::kHalvingReduceScatter, in, tmp, out)}; return s;
-    case Collective::kAllGather: s.phases = {phase_of(Pattern::kDoublingAllGather, in, out, out)}; return s;
-    default: return not_built(s.algorithm, spec.op);
+    case Collective::kReduceScatter:
+      s.phases = {phase_of(Pattern::kHalvingReduceScatter, in, tmp, out)};
+      return s;
+    case Collective::kAllGather:
+      s.phases = {phase_of(Pattern::kDoublingAllGather, in, out, out)};
+      return s;
+    default:
+      return not_built(s.algorithm, spec.op);
   }
 }
 

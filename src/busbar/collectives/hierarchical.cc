@@ -14,7 +14,8 @@ Result<std::vector<LevelAlgorithm>> parse(std::string_view name, std::size_t lev
   const auto open = name.find('(');
   if (open == std::string_view::npos) return std::vector<LevelAlgorithm>(levels, LevelAlgorithm::kRing);
   std::string_view rest = name.substr(open + 1);
-  if (!rest.ends_with(')')) return invalid("write hierarchical(ring,tree): the algorithm of each level, innermost first");
+  if (!rest.ends_with(')'))
+    return invalid("write hierarchical(ring,tree): the algorithm of each level, innermost first");
   rest.remove_suffix(1);
   std::vector<LevelAlgorithm> out;
   for (std::size_t comma = 0; comma != std::string_view::npos; rest.remove_prefix(comma + 1)) {
@@ -24,7 +25,8 @@ Result<std::vector<LevelAlgorithm>> parse(std::string_view name, std::size_t lev
     if (comma == std::string_view::npos) break;
   }
   if (out.size() != levels)
-    return invalid(fmt::format("{} algorithms for {} levels; name one for each, the innermost first", out.size(), levels));
+    return invalid(
+        fmt::format("{} algorithms for {} levels; name one for each, the innermost first", out.size(), levels));
   return out;
 }
 
@@ -44,7 +46,8 @@ Result<Schedule> build_hierarchical(const ScheduleSpec& spec) {
   if (extents.empty() || product != spec.ranks)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("hierarchical needs equal groups, and {} ranks do not divide into groups of {}; choose "
-                             "another number of ranks or algorithm ring", spec.ranks, extents.empty() ? 0 : extents[0]),
+                             "another number of ranks or algorithm ring",
+                             spec.ranks, extents.empty() ? 0 : extents[0]),
                  {}};
   if (algorithms.size() > 3) return invalid("hierarchical has at most three levels");
   const bool whole = spec.op == Collective::kBroadcast || spec.op == Collective::kReduce;
@@ -58,8 +61,7 @@ Result<Schedule> build_hierarchical(const ScheduleSpec& spec) {
   return s;
 }
 
-Result<Schedule> build_hierarchical(Collective op, std::uint32_t groups, std::uint32_t group_size,
-                                    std::uint32_t root) {
+Result<Schedule> build_hierarchical(Collective op, std::uint32_t groups, std::uint32_t group_size, std::uint32_t root) {
   if (std::uint64_t{groups} * group_size >= kMaxRanks) return too_many_ranks(std::uint64_t{groups} * group_size);
   return build_schedule("hierarchical", op, groups * group_size, group_size, root);
 }

@@ -1,11 +1,11 @@
 // The table of docs/collectives.md against the builders' moves, and the moves against the edges.
+#include <gtest/gtest.h>
+
 #include <bit>
 #include <cmath>
 #include <fstream>
 #include <map>
 #include <sstream>
-
-#include <gtest/gtest.h>
 
 #include "busbar/collectives/edges.h"
 #include "busbar/collectives/every_schedule.h"
@@ -36,18 +36,24 @@ class Formula {
   double sum() {
     double v = product();
     for (;;) {
-      if (take("+")) v += product();
-      else if (take("-")) v -= product();
-      else return v;
+      if (take("+"))
+        v += product();
+      else if (take("-"))
+        v -= product();
+      else
+        return v;
     }
   }
   double product() {
     double v = factor();
     while (at_ < text_.size()) {
       const char c = text_[at_];
-      if (take("/")) v /= factor();
-      else if (c == '(' || std::isalpha(static_cast<unsigned char>(c)) != 0) v *= factor();
-      else break;
+      if (take("/"))
+        v /= factor();
+      else if (c == '(' || std::isalpha(static_cast<unsigned char>(c)) != 0)
+        v *= factor();
+      else
+        break;
     }
     return v;
   }
@@ -184,7 +190,8 @@ TEST(Laws, MostIsReachedSomewhere) {  // the column is not merely large enough
     const std::string name = s.algorithm + " " + name_of(s.op);
     if (has_no_row(c) || rows.at(name).at("Most / S") == "-") return;
     const auto variables = variables_of(c);
-    const double left = Formula(rows.at(name).at("Most / S"), variables).value() - 1.0 * count(c).most / s.chunks_per_buffer();
+    const double left =
+        Formula(rows.at(name).at("Most / S"), variables).value() - 1.0 * count(c).most / s.chunks_per_buffer();
     slack[name] = slack.contains(name) ? std::min(slack[name], left) : left;
   });
   for (const auto& [name, left] : slack) EXPECT_NEAR(left, 0.0, 1e-12) << name;

@@ -1,8 +1,8 @@
 #include "busbar/collectives/levels.h"
 
-#include <array>
-
 #include <fmt/core.h>
+
+#include <array>
 
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/tree_shape.h"
@@ -55,8 +55,10 @@ class Writer {
     const Level& own = levels_[i];
     for (std::size_t j = 0; j < levels_.size(); ++j) {
       const Axis axis{levels_[j].extent, levels_[j].stride, j < i && !whole ? spans_[j] : 0};
-      if (j < i && whole) f.base += digit(j) * levels_[j].stride;
-      else if (j != i) f.outer.push_back(axis);
+      if (j < i && whole)
+        f.base += digit(j) * levels_[j].stride;
+      else if (j != i)
+        f.outer.push_back(axis);
     }
     f.inner = {Axis{.extent = own.extent, .actor_stride = own.stride}};
     for (std::uint32_t p = 0; own.backwards && p < own.extent; ++p) f.order.push_back(p == 0 ? 0 : own.extent - p);
@@ -104,8 +106,9 @@ class Writer {
     const std::size_t n = levels_.size();
     for (std::size_t i = 0; i < n; ++i)
       if (levels_[i].algorithm == LevelAlgorithm::kTree && (i + 1 < n || !scatters || !gathers))
-        return invalid("a tree moves the whole buffer, so it can only be the last level of an all_reduce, or a level "
-                       "of a broadcast or reduce; choose ring, halving_doubling, pat, direct or nvls");
+        return invalid(
+            "a tree moves the whole buffer, so it can only be the last level of an all_reduce, or a level "
+            "of a broadcast or reduce; choose ring, halving_doubling, pat, direct or nvls");
     for (std::size_t i = 0; scatters && i < n; ++i)
       add_half(i, true, i == 0 ? kIn : sums, sums, i + 1 == n ? kOut : sums);
     for (std::size_t i = n; gathers && i-- > 0;) add_half(i, false, !scatters && i + 1 == n ? kIn : kOut, kOut, kOut);
@@ -155,7 +158,8 @@ Result<LevelAlgorithm> parse_level(std::string_view name) {
     if (kNames[i].name == name) return static_cast<LevelAlgorithm>(i);
   std::string known;
   for (const Name& n : kNames) known += (known.empty() ? "" : ", ") + std::string(n.name);
-  return Error{ErrorCode::kUnsupported, fmt::format("'{}' is no algorithm for one level; there are {}", name, known), {}};
+  return Error{
+      ErrorCode::kUnsupported, fmt::format("'{}' is no algorithm for one level; there are {}", name, known), {}};
 }
 
 Status add_levels(Schedule& schedule, std::span<const Level> levels, std::uint16_t channel, std::uint32_t chunk_base,

@@ -1,5 +1,7 @@
 #include "busbar/collectives/moves.h"
 
+#include "busbar/base/check.h"
+
 namespace busbar {
 
 std::uint32_t rounds(const Schedule& schedule, const Phase& phase) {
@@ -17,14 +19,17 @@ ChunkRange chunks_of_piece(const Schedule& s, const Phase& phase, std::uint32_t 
     case Pattern::kBruckAllToAll:
     case Pattern::kPairwiseAllToAll:
     case Pattern::kDirectAllToAll: {
+      BUSBAR_CHECK(s.chunks < UINT32_MAX) << s.ranks << " ranks have more pairs than a move can number";
       const std::uint32_t from = family.member_at(piece / n), to = family.member_at(piece % n);
       return {s.pairs.first(n, from, to) * phase.span, s.pairs.count(n, from, to) * phase.span};
     }
     case Pattern::kHubReduce:
     case Pattern::kHubMulticast:
     case Pattern::kHubUp:
-    case Pattern::kHubDown: return {0, phase.span};
-    default: return {family.member_at(piece) * phase.span, phase.span};
+    case Pattern::kHubDown:
+      return {0, phase.span};
+    default:
+      return {family.member_at(piece) * phase.span, phase.span};
   }
 }
 

@@ -18,8 +18,8 @@ struct Move {
   std::uint32_t chunk_count = 0;
   Buffer src_buffer = Buffer::kInput;
   Buffer dst_buffer = Buffer::kOutput;
-  bool reduce = false;               ///< dst_buffer becomes what arrives plus `operand`; else what arrives
-  Buffer operand = Buffer::kInput;   ///< of dst, for a reduction; may be dst_buffer itself
+  bool reduce = false;              ///< dst_buffer becomes what arrives plus `operand`; else what arrives
+  Buffer operand = Buffer::kInput;  ///< of dst, for a reduction; may be dst_buffer itself
   bool operator==(const Move&) const = default;
 };
 
@@ -38,8 +38,7 @@ void ring_round(const Phase& ph, const GroupFamily& family, std::uint32_t n, std
   const Buffer dst = reduce && round + 2 == n ? ph.result : ph.work;
   for (std::uint32_t p = 0; p < n; ++p) {
     const std::uint32_t piece = family.member_at(p >= back ? p - back : p + n - back);
-    f(Move{actor_at(p), actor_at(p + 1 < n ? p + 1 : 0), base + piece * ph.span, ph.span, src, dst, reduce,
-           ph.source});
+    f(Move{actor_at(p), actor_at(p + 1 < n ? p + 1 : 0), base + piece * ph.span, ph.span, src, dst, reduce, ph.source});
   }
 }
 
@@ -89,10 +88,14 @@ void stepwise_round(const Schedule& s, const Phase& ph, std::uint32_t n, std::ui
       const Move next{src, dst, base + c.first, c.count, p.from, p.to, p.reduce, p.operand};
       const bool joins = m.chunk_count > 0 && next.first_chunk == m.first_chunk + m.chunk_count &&
                          p.from == m.src_buffer && p.to == m.dst_buffer && p.operand == m.operand;
-      if (joins) m.chunk_count += c.count;
-      else if (m.chunk_count > 0) f(m);
-      if (!joins && c.count > 0) m = next;
-      else if (!joins) m.chunk_count = 0;
+      if (joins)
+        m.chunk_count += c.count;
+      else if (m.chunk_count > 0)
+        f(m);
+      if (!joins && c.count > 0)
+        m = next;
+      else if (!joins)
+        m.chunk_count = 0;
     }
     if (m.chunk_count > 0) f(m);
   });
@@ -113,12 +116,20 @@ void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t r
     const auto actor_at = [&](std::uint32_t position) { return family.actor(g, family.member_at(position)); };
     switch (phase.pattern) {
       case Pattern::kRingReduceScatter:
-      case Pattern::kRingAllGather: moves_internal::ring_round(phase, family, n, round, base, actor_at, f); break;
+      case Pattern::kRingAllGather:
+        moves_internal::ring_round(phase, family, n, round, base, actor_at, f);
+        break;
       case Pattern::kChainBroadcast:
-      case Pattern::kChainReduce: moves_internal::chain_round(phase, n, round, base, actor_at, f); break;
+      case Pattern::kChainReduce:
+        moves_internal::chain_round(phase, n, round, base, actor_at, f);
+        break;
       case Pattern::kTreeReduce:
-      case Pattern::kTreeBroadcast: moves_internal::tree_round(phase, n, round, base, actor_at, f); break;
-      default: moves_internal::stepwise_round(schedule, phase, n, round, g, base, f); break;
+      case Pattern::kTreeBroadcast:
+        moves_internal::tree_round(phase, n, round, base, actor_at, f);
+        break;
+      default:
+        moves_internal::stepwise_round(schedule, phase, n, round, g, base, f);
+        break;
     }
   }
 }

@@ -13,7 +13,8 @@ Result<Schedule> build_nvls(const ScheduleSpec& spec) {
   if (l == 0 || spec.ranks % l != 0)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("nvls needs equal domains, and {} ranks do not divide into domains of {}; choose another "
-                             "number of ranks or algorithm ring", spec.ranks, l),
+                             "number of ranks or algorithm ring",
+                             spec.ranks, l),
                  {}};
   const Level levels[] = {{l, 1, LevelAlgorithm::kNvls}, {spec.ranks / l, l, LevelAlgorithm::kRing}};
   const bool whole = spec.op == Collective::kBroadcast || spec.op == Collective::kReduce;

@@ -33,18 +33,27 @@ Piece pat(const Phase& ph, std::uint32_t n, std::uint32_t d, const Send& s, std:
 
 Piece binomial(const Phase& ph, std::uint32_t n, const Send& s, std::uint32_t i) {
   if (ph.pattern == Pattern::kBinomialScatter)
-    return {around(n, std::uint64_t{s.dst} + i), s.src == ph.root ? ph.source : ph.work, i == 0 ? ph.result : ph.work,
-            false, {}};
-  return {around(n, std::uint64_t{s.src} + i), i == 0 ? ph.source : ph.work, s.dst == ph.root ? ph.result : ph.work,
-          false, {}};
+    return {around(n, std::uint64_t{s.dst} + i),
+            s.src == ph.root ? ph.source : ph.work,
+            i == 0 ? ph.result : ph.work,
+            false,
+            {}};
+  return {around(n, std::uint64_t{s.src} + i),
+          i == 0 ? ph.source : ph.work,
+          s.dst == ph.root ? ph.result : ph.work,
+          false,
+          {}};
 }
 
 /// The i-th number with bit d set is how far its piece goes in all; the lower bits it has gone already.
 Piece bruck_all_to_all(const Phase& ph, std::uint32_t n, std::uint32_t d, const Send& s, std::uint32_t i) {
   const std::uint32_t gone = i % d, total = i / d * 2 * d + d + gone;
   const std::uint32_t origin = around(n, s.src + std::uint64_t{n} - gone);
-  return {origin * n + around(n, std::uint64_t{origin} + total), gone == 0 ? ph.source : ph.work,
-          total < 2 * d ? ph.result : ph.work, false, {}};
+  return {origin * n + around(n, std::uint64_t{origin} + total),
+          gone == 0 ? ph.source : ph.work,
+          total < 2 * d ? ph.result : ph.work,
+          false,
+          {}};
 }
 
 Piece hub(const Phase& ph, std::uint32_t n, const Send& s) {
@@ -61,22 +70,33 @@ Piece piece_of(const Phase& ph, std::uint32_t n, std::uint32_t round, const Send
   const std::uint32_t steps = stepwise_rounds(ph.pattern, n);
   const std::uint32_t near = 1u << round % 32, far = 1u << (steps - 1 - round) % 32;
   switch (ph.pattern) {
-    case Pattern::kHalvingReduceScatter: return halving(ph, n, round, s, i);
-    case Pattern::kDoublingAllGather: return doubling(ph, n, steps - 1 - round, s, i);
+    case Pattern::kHalvingReduceScatter:
+      return halving(ph, n, round, s, i);
+    case Pattern::kDoublingAllGather:
+      return doubling(ph, n, steps - 1 - round, s, i);
     case Pattern::kBruckAllGather:
       return {around(n, std::uint64_t{s.src} + i), i == 0 ? ph.source : ph.work, ph.work, false, {}};
-    case Pattern::kPatAllGather: return pat(ph, n, far, s, i);
-    case Pattern::kPatReduceScatter: return pat(ph, n, near, s, i);
+    case Pattern::kPatAllGather:
+      return pat(ph, n, far, s, i);
+    case Pattern::kPatReduceScatter:
+      return pat(ph, n, near, s, i);
     case Pattern::kBinomialScatter:
-    case Pattern::kBinomialGather: return binomial(ph, n, s, i);
-    case Pattern::kBruckAllToAll: return bruck_all_to_all(ph, n, near, s, i);
+    case Pattern::kBinomialGather:
+      return binomial(ph, n, s, i);
+    case Pattern::kBruckAllToAll:
+      return bruck_all_to_all(ph, n, near, s, i);
     case Pattern::kPairwiseAllToAll:
-    case Pattern::kDirectAllToAll: return {s.src * n + s.dst, ph.source, ph.result, false, {}};
-    case Pattern::kDirectReduceScatter: return {s.dst, ph.source, ph.result, true, s.second ? ph.result : ph.source};
+    case Pattern::kDirectAllToAll:
+      return {s.src * n + s.dst, ph.source, ph.result, false, {}};
+    case Pattern::kDirectReduceScatter:
+      return {s.dst, ph.source, ph.result, true, s.second ? ph.result : ph.source};
     case Pattern::kDirectAllGather:
-    case Pattern::kDirectGather: return {s.src, ph.source, ph.result, false, {}};
-    case Pattern::kDirectScatter: return {s.dst, ph.source, ph.result, false, {}};
-    default: return hub(ph, n, s);
+    case Pattern::kDirectGather:
+      return {s.src, ph.source, ph.result, false, {}};
+    case Pattern::kDirectScatter:
+      return {s.dst, ph.source, ph.result, false, {}};
+    default:
+      return hub(ph, n, s);
   }
 }
 

@@ -38,7 +38,9 @@ void add_all_reduce(Schedule& s) {
 Result<Schedule> build_rabenseifner(const ScheduleSpec& spec) {
   Schedule s = blank_schedule(spec, spec.ranks);
   switch (spec.op) {
-    case Collective::kAllReduce: add_all_reduce(s); return s;
+    case Collective::kAllReduce:
+      add_all_reduce(s);
+      return s;
     case Collective::kReduce:
       s.phases = {phase_of(Pattern::kHalvingReduceScatter, kIn, kTmp, kOut),
                   phase_of(Pattern::kBinomialGather, kTmp, kTmp, kOut)};
@@ -48,7 +50,8 @@ Result<Schedule> build_rabenseifner(const ScheduleSpec& spec) {
       s.phases = {phase_of(Pattern::kBinomialScatter, kIn, kOut, kOut),
                   phase_of(Pattern::kDoublingAllGather, kOut, kOut, kOut)};
       break;
-    default: return not_built(s.algorithm, spec.op);
+    default:
+      return not_built(s.algorithm, spec.op);
   }
   s.phases[0].root = s.phases.back().root = spec.root;
   return s;

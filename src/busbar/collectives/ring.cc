@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/legality.h"
@@ -20,7 +20,8 @@ Status set_orders(Schedule& s, const std::vector<std::vector<std::uint32_t>>& or
     std::sort(sorted.begin(), sorted.end());
     for (std::uint32_t i = 0; i < sorted.size(); ++i)
       if (sorted[i] != i || sorted.size() != s.ranks)
-        return invalid(fmt::format("the order of ring {} does not name each of {} ranks once", s.families.size(), s.ranks));
+        return invalid(
+            fmt::format("the order of ring {} does not name each of {} ranks once", s.families.size(), s.ranks));
     s.families.push_back(one_group(s.ranks));
     s.families.back().order = order;
   }
@@ -39,8 +40,7 @@ Result<Schedule> build_ring(Collective op, std::uint32_t ranks, std::uint32_t ro
   Schedule s;
   s.algorithm = "ring";
   s.op = op;
-  s.ranks = ranks;
-  s.chunks = ranks;
+  s.ranks = s.chunks = ranks;
   s.root = root;
   s.families = {one_group(ranks)};
   switch (op) {
@@ -60,7 +60,8 @@ Result<Schedule> build_ring(Collective op, std::uint32_t ranks, std::uint32_t ro
     case Collective::kReduce:
       s.phases = {ring_phase(Pattern::kChainReduce, Buffer::kInput, Buffer::kScratch)};
       break;
-    default: return not_built("ring", op);
+    default:
+      return not_built("ring", op);
   }
   s.chunks = 1;  // a chain passes one piece on; the engines cut it finer to pipeline it
   s.phases[0].root = root;

@@ -23,8 +23,7 @@ double RingPath::longest(std::uint64_t rounds) {
   if (transfers_.size() == 1) {
     const auto [low, high] = std::minmax_element(
         edges_.begin(), edges_.end(), [](const SendCost& a, const SendCost& b) { return a.latency_ps < b.latency_ps; });
-    if (low->latency_ps == high->latency_ps)
-      return static_cast<double>(rounds) * (low->latency_ps + low->transfer_ps);
+    if (low->latency_ps == high->latency_ps) return static_cast<double>(rounds) * (low->latency_ps + low->transfer_ps);
   }
   sum_prefixes(rounds);
   double best = best_path(rounds, transfers_.back(), true);

@@ -20,7 +20,16 @@
 namespace busbar {
 
 enum class Collective : std::uint8_t {
-  kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kGather, kScatter, kSendRecv, kAllToAllV
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kAllToAll,
+  kGather,
+  kScatter,
+  kSendRecv,
+  kAllToAllV
 };
 const char* name_of(Collective op);  ///< "all_reduce", ...
 /// Our names and those of nccl-tests: "all_reduce", "alltoall", "sendrecv", "all_reduce_perf", in any case.
@@ -43,10 +52,10 @@ struct Axis {
 /// actor(g, m) = base + sum of digit x actor_stride. Irregular groups list their actors in `listed` instead.
 struct GroupFamily {
   std::uint32_t base = 0;
-  std::vector<Axis> outer;           ///< empty: one group
-  std::vector<Axis> inner;           ///< empty: groups of one member
-  std::vector<std::uint32_t> order;  ///< position in ring or chain -> member; empty: identity
-  std::vector<std::uint32_t> listed; ///< group-major actors; empty: affine
+  std::vector<Axis> outer;            ///< empty: one group
+  std::vector<Axis> inner;            ///< empty: groups of one member
+  std::vector<std::uint32_t> order;   ///< position in ring or chain -> member; empty: identity
+  std::vector<std::uint32_t> listed;  ///< group-major actors; empty: affine
   std::uint32_t listed_groups = 0;
 
   std::uint32_t groups() const;
@@ -80,7 +89,11 @@ enum class Pattern : std::uint8_t {
   kBruckAllToAll,         ///< piece m n + k from member m to k over up to log2 n others
   kPairwiseAllToAll,      ///< n-1 rounds: round r to the member r + 1 further on
   // All at once, one round, each pair of members on its own (Coupling::kFree).
-  kDirectReduceScatter, kDirectAllGather, kDirectAllToAll, kDirectGather, kDirectScatter,
+  kDirectReduceScatter,
+  kDirectAllGather,
+  kDirectAllToAll,
+  kDirectGather,
+  kDirectScatter,
   // Between the members and the reducer of their group, actor Phase::hub + group. One round each.
   kHubReduce,     ///< every member sends all `span` chunks up, the hub adds
   kHubMulticast,  ///< the hub sends all `span` chunks to every member
@@ -109,22 +122,22 @@ const char* name_of(Pattern pattern);  ///< "ring reduce-scatter", ...
 struct Phase {
   Pattern pattern{};
   std::uint16_t channel = 0;
-  std::uint16_t family = 0;      ///< index into Schedule::families
+  std::uint16_t family = 0;  ///< index into Schedule::families
   std::uint32_t chunk_base = 0;
   std::uint32_t span = 1;
-  std::uint32_t root = 0;        ///< position of the root (chains and trees), else 0
-  std::uint8_t tree = 0;         ///< trees: 0, its mate 1, or its mate with the same root 2 (tree_shape.h)
+  std::uint32_t root = 0;           ///< position of the root (chains and trees), else 0
+  std::uint8_t tree = 0;            ///< trees: 0, its mate 1, or its mate with the same root 2 (tree_shape.h)
   Buffer source = Buffer::kInput;   ///< holds what an actor brings into the phase: to send first, or to add to
   Buffer work = Buffer::kOutput;    ///< takes what arrives, and what was just taken is sent on from here
   Buffer result = Buffer::kOutput;  ///< takes instead of `work` what makes a member's reduced piece complete
   /// Halving: only position root has a `result`, the others keep theirs in `work`. Multicast: position root needs none.
   bool at_root = false;
-  std::uint32_t hub = 0;            ///< hub patterns: actor of group 0's reducer, group g has hub + g
+  std::uint32_t hub = 0;  ///< hub patterns: actor of group 0's reducer, group g has hub + g
 };
 
 /// Chunks that each ordered pair of ranks exchanges in an all-to-all: by rule, or by matrix.
 struct PairCounts {
-  std::uint32_t hot = 0;             ///< ranks 0 to hot - 1 are sent `hot_chunks` chunks by everyone, the others one
+  std::uint32_t hot = 0;  ///< ranks 0 to hot - 1 are sent `hot_chunks` chunks by everyone, the others one
   std::uint32_t hot_chunks = 1;
   std::vector<std::uint32_t> begin;  ///< by source n + destination: first chunk; n n + 1 entries; empty: the rule
 
@@ -139,12 +152,13 @@ struct Schedule {
   std::uint32_t ranks = 0;
   std::uint32_t reducers = 0;
   std::uint32_t channels = 1;
-  std::uint32_t chunks = 0;   ///< equal parts of the buffer S of nccl-tests (all-gather: of the gathered buffer)
+  std::uint32_t chunks = 0;  ///< equal parts of the buffer S of nccl-tests (all-gather: of the gathered buffer)
   /// All-to-all only, else 0: chunks of one rank's buffer S (of the rank that sends most), while `chunks` counts those
   /// of all ranks, ordered by source and then destination, so that a chunk keeps its number wherever it goes.
+  /// From 65,536 ranks on, `chunks` is UINT32_MAX: edges and chain need no numbers, but moves cannot be made.
   std::uint32_t parts = 0;
-  PairCounts pairs;           ///< all-to-all only
-  std::uint32_t root = 0;     ///< rank, for rooted collectives
+  PairCounts pairs;        ///< all-to-all only
+  std::uint32_t root = 0;  ///< rank, for rooted collectives
   /// Digits of a chunk number, first fastest, with the `chunk_stride` that each adds to its place in the buffer, so
   /// that pieces scattered in the buffer are one run of chunks; `actor_stride` unused. Empty: chunk c is part c.
   std::vector<Axis> layout;

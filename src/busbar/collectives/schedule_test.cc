@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "busbar/collectives/builders.h"
+#include "busbar/collectives/sends.h"
 
 namespace busbar {
 namespace {
@@ -50,6 +51,27 @@ TEST(Schedule, OfAHundredThousandRanksHoldsAFewNumbers) {
   for (const GroupFamily& f : s.families) EXPECT_LE(f.outer.size() + f.inner.size() + f.order.size(), 2u);
 }
 
+TEST(Schedule, OfALargeAllToAllNamesNoPair) {
+  ScheduleSpec spec;
+  spec.algorithm = "direct";
+  spec.op = Collective::kAllToAll;
+  spec.ranks = 100'000;
+  const Schedule s = build_schedule(spec).value();
+  ASSERT_EQ(s.phases.size(), 1u);
+  EXPECT_EQ(coupling_of(s.phases[0].pattern), Coupling::kFree);
+  EXPECT_EQ(chunks_per_pair(s, s.phases[0]), 1u);
+  EXPECT_EQ(s.chunks_per_buffer(), 100'000u);
+}
+
+TEST(Schedule, CouplesWhatWaitsForEachOther) {
+  using enum Pattern;
+  for (const Pattern p :
+       {kRingReduceScatter, kChainReduce, kTreeBroadcast, kHalvingReduceScatter, kBruckAllToAll, kHubReduce})
+    EXPECT_EQ(coupling_of(p), Coupling::kChain) << name_of(p);
+  for (const Pattern p : {kPairwiseAllToAll, kDirectReduceScatter, kDirectAllToAll, kDirectGather, kDirectScatter})
+    EXPECT_EQ(coupling_of(p), Coupling::kFree) << name_of(p);
+}
+
 TEST(CollectiveNames, ReadOursAndThoseOfNcclTests) {
   for (int o = 0; o <= static_cast<int>(Collective::kSendRecv); ++o) {
     const auto op = static_cast<Collective>(o);
@@ -93,8 +115,9 @@ TEST(Registry, RefusesWithReasonAndRemedy) {
                          std::uint32_t root = 0) { return build_schedule(name, op, ranks, per_group, root).error(); };
   const Error tree = refuse("tree", Collective::kAllGather, 8, 8);
   EXPECT_EQ(tree.code, ErrorCode::kUnsupported);
-  EXPECT_EQ(tree.message, "algorithm tree has no schedule for all_gather; legal: ring, halving_doubling, bruck, pat, direct, "
-                          "hierarchical, nvls, torus");
+  EXPECT_EQ(tree.message,
+            "algorithm tree has no schedule for all_gather; legal: ring, halving_doubling, bruck, pat, direct, "
+            "hierarchical, nvls, torus");
   EXPECT_THAT(refuse("hierarchical", Collective::kAllReduce, 12, 8).message,
               HasSubstr("12 ranks do not divide into groups of 8"));
   EXPECT_THAT(refuse("hierarchical", Collective::kAllReduce, 12, 0).message, HasSubstr("groups of 0"));
@@ -149,21 +172,33 @@ TEST(Registry, RefusesWhatASpecForbids) {
   EXPECT_THAT(refuse("hierarchical(ring)", nothing), HasSubstr("1 algorithms for 2 levels"));
   EXPECT_THAT(refuse("hierarchical(ring,", nothing), HasSubstr("write hierarchical(ring,tree)"));
   EXPECT_THAT(refuse("hierarchical(tree,ring)", nothing), HasSubstr("only be the last level of an all_reduce"));
-  EXPECT_THAT(refuse("hierarchical(ring,bruck)", nothing), HasSubstr("'bruck' is no algorithm for one level; there are"));
+  EXPECT_THAT(refuse("hierarchical(ring,bruck)", nothing),
+              HasSubstr("'bruck' is no algorithm for one level; there are"));
   EXPECT_THAT(refuse("ring(tree)", nothing), HasSubstr("algorithm 'ring(tree)' has no schedule"));
   EXPECT_THAT(refuse("hierarchical(direct,ring)", [](auto& s) { s.op = Collective::kBroadcast; }),
               HasSubstr("direct passes pieces"));
   EXPECT_THAT(refuse("hierarchical", [](auto& s) { s.dimensions = {2, 3, 5}; }), HasSubstr("do not divide"));
-  EXPECT_THAT(refuse("torus", [](auto& s) { s.dimensions = {0, 24}; }), HasSubstr("whose product is the number of ranks"));
+  EXPECT_THAT(refuse("torus",
+                     [](auto& s) {
+                       s.dimensions = {0, 24};
+                     }),
+              HasSubstr("whose product is the number of ranks"));
   EXPECT_THAT(refuse("nvls", [](auto& s) { s.ranks = 12; }), HasSubstr("do not divide into domains of 8"));
   EXPECT_THAT(refuse("sharp", [](auto& s) { s.channels = 3, s.max_trees = 2; }), HasSubstr("2 trees here, not 3"));
   EXPECT_THAT(refuse("sharp", [](auto& s) { s.message_bytes = 4097, s.max_message_bytes = 4096; }),
               HasSubstr("up to 4096 bytes here, not 4097"));
   EXPECT_THAT(refuse("tree", [](auto& s) { s.channels = 3; }), HasSubstr("2 channels or a multiple of it, not 3"));
-  EXPECT_THAT(refuse("ring", [](auto& s) { s.orders = {{0, 1, 1}}; }), HasSubstr("does not name each of 24 ranks once"));
-  EXPECT_THAT(refuse("direct", [](auto& s) { s.op = Collective::kAllToAll, s.ranks = 1u << 20; }),
-              HasSubstr("too many pairs"));
-  EXPECT_THAT(refuse("direct", [](auto& s) { s.op = Collective::kAllToAllV, s.pairs.begin = {0, 3}; }),
+  EXPECT_THAT(refuse("ring",
+                     [](auto& s) {
+                       s.orders = {{0, 1, 1}};
+                     }),
+              HasSubstr("does not name each of 24 ranks once"));
+  EXPECT_THAT(refuse("direct", [](auto& s) { s.op = Collective::kAllToAllV, s.ranks = 1u << 20; }),
+              HasSubstr("more chunks than can be counted"));
+  EXPECT_THAT(refuse("direct",
+                     [](auto& s) {
+                       s.op = Collective::kAllToAllV, s.pairs.begin = {0, 3};
+                     }),
               HasSubstr("needs 577 sums"));
 }
 

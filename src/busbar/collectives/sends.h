@@ -1,7 +1,7 @@
 // What the stepwise patterns send: one description that moves, edges and chain all read.
 //
-// A send is "member src sends `pieces` pieces to member dst in this round". Which pieces, from which buffer to which, is
-// only worked out (pieces.h) when a reader wants moves. Positions count the members of a group; the group's reducer
+// A send is "member src sends `pieces` pieces to member dst in this round". Which pieces, from which buffer to which,
+// is only worked out (pieces.h) when a reader wants moves. Positions count the members of a group; the group's reducer
 // stands at position n.
 #pragma once
 
@@ -47,7 +47,8 @@ constexpr std::uint32_t log2_ceil(std::uint32_t n) { return n <= 1 ? 0 : std::bi
 /// Rounds of a stepwise phase over groups of n members.
 constexpr std::uint32_t stepwise_rounds(Pattern pattern, std::uint32_t n) {
   switch (pattern) {
-    case Pattern::kPairwiseAllToAll: return n - 1;
+    case Pattern::kPairwiseAllToAll:
+      return n - 1;
     case Pattern::kHalvingReduceScatter:
     case Pattern::kDoublingAllGather:
     case Pattern::kBruckAllGather:
@@ -55,8 +56,10 @@ constexpr std::uint32_t stepwise_rounds(Pattern pattern, std::uint32_t n) {
     case Pattern::kPatReduceScatter:
     case Pattern::kBinomialScatter:
     case Pattern::kBinomialGather:
-    case Pattern::kBruckAllToAll: return log2_ceil(n);
-    default: return 1;
+    case Pattern::kBruckAllToAll:
+      return log2_ceil(n);
+    default:
+      return 1;
   }
 }
 
@@ -110,17 +113,27 @@ template <class F>
 void for_each_send(const Phase& phase, std::uint32_t n, std::uint32_t round, F&& f) {
   using namespace sends_internal;
   const std::uint32_t steps = stepwise_rounds(phase.pattern, n);
-  const std::uint32_t near = 1u << round % 32, far = 1u << (steps - 1 - round) % 32;  // of the patterns with log2 n rounds
+  const std::uint32_t near = 1u << round % 32,
+                      far = 1u << (steps - 1 - round) % 32;  // of the patterns with log2 n rounds
   switch (phase.pattern) {
-    case Pattern::kHalvingReduceScatter: return halving(n, round, false, f);
-    case Pattern::kDoublingAllGather: return halving(n, steps - 1 - round, true, f);
-    case Pattern::kBruckAllGather: return shift(n, n - near, std::min(near, n - near), f);
-    case Pattern::kPatAllGather: return shift(n, far, (n - far + 2 * far - 1) / (2 * far), f);
-    case Pattern::kPatReduceScatter: return shift(n, n - near, (n - near + 2 * near - 1) / (2 * near), f);
-    case Pattern::kBinomialScatter: return binomial(n, phase.root, far, false, f);
-    case Pattern::kBinomialGather: return binomial(n, phase.root, near, true, f);
-    case Pattern::kBruckAllToAll: return shift(n, near, with_bit(n, near), f);
-    case Pattern::kPairwiseAllToAll: return shift(n, round + 1, 1, f);
+    case Pattern::kHalvingReduceScatter:
+      return halving(n, round, false, f);
+    case Pattern::kDoublingAllGather:
+      return halving(n, steps - 1 - round, true, f);
+    case Pattern::kBruckAllGather:
+      return shift(n, n - near, std::min(near, n - near), f);
+    case Pattern::kPatAllGather:
+      return shift(n, far, (n - far + 2 * far - 1) / (2 * far), f);
+    case Pattern::kPatReduceScatter:
+      return shift(n, n - near, (n - near + 2 * near - 1) / (2 * near), f);
+    case Pattern::kBinomialScatter:
+      return binomial(n, phase.root, far, false, f);
+    case Pattern::kBinomialGather:
+      return binomial(n, phase.root, near, true, f);
+    case Pattern::kBruckAllToAll:
+      return shift(n, near, with_bit(n, near), f);
+    case Pattern::kPairwiseAllToAll:
+      return shift(n, round + 1, 1, f);
     case Pattern::kDirectReduceScatter:
     case Pattern::kDirectAllGather:
     case Pattern::kDirectAllToAll:
@@ -130,9 +143,12 @@ void for_each_send(const Phase& phase, std::uint32_t n, std::uint32_t round, F&&
           f(s);
         });
       return;
-    case Pattern::kHubUp: return f(Send{phase.root, n});
-    case Pattern::kHubDown: return f(Send{n, phase.root});
-    default: break;
+    case Pattern::kHubUp:
+      return f(Send{phase.root, n});
+    case Pattern::kHubDown:
+      return f(Send{n, phase.root});
+    default:
+      break;
   }
   for (std::uint32_t m = 0; m < n; ++m) {
     const bool root = m == phase.root;
@@ -164,10 +180,13 @@ inline std::uint32_t actor_of(const Phase& phase, const GroupFamily& family, std
 inline std::uint64_t chunks_per_pair(const Schedule& schedule, const Phase& phase) {
   switch (phase.pattern) {
     case Pattern::kDirectReduceScatter:
-    case Pattern::kDirectAllGather: return phase.span;
+    case Pattern::kDirectAllGather:
+      return phase.span;
     case Pattern::kDirectAllToAll:
-    case Pattern::kPairwiseAllToAll: return schedule.pairs.equal() ? phase.span : 0;
-    default: return 0;
+    case Pattern::kPairwiseAllToAll:
+      return schedule.pairs.equal() ? phase.span : 0;
+    default:
+      return 0;
   }
 }
 

@@ -1,5 +1,5 @@
-// Aggregation in the network: every domain has a reducer (its leaf switch), one more joins those. Each tree is a channel
-// with reducers of its own.
+// Aggregation in the network: every domain has a reducer (its leaf switch), one more joins those. Each tree is a
+// channel with reducers of its own.
 #include <fmt/core.h>
 
 #include "busbar/collectives/builders.h"
@@ -11,8 +11,10 @@ namespace {
 Status check_limits(const ScheduleSpec& spec, std::uint32_t trees) {
   const auto refuse = [](std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; };
   if (spec.ranks_per_group == 0 || spec.ranks % spec.ranks_per_group != 0)
-    return refuse(fmt::format("sharp needs equal domains, and {} ranks do not divide into domains of {}; choose another "
-                              "number of ranks or algorithm ring", spec.ranks, spec.ranks_per_group));
+    return refuse(
+        fmt::format("sharp needs equal domains, and {} ranks do not divide into domains of {}; choose another "
+                    "number of ranks or algorithm ring",
+                    spec.ranks, spec.ranks_per_group));
   if (trees > spec.max_trees)
     return refuse(fmt::format("sharp has {} trees here, not {}; ask for fewer channels", spec.max_trees, trees));
   if (spec.message_bytes > spec.max_message_bytes)
@@ -59,8 +61,10 @@ Result<Schedule> build_sharp(const ScheduleSpec& spec) {
       add(t, Pattern::kHubReduce, joined, switches, top);
       add(t, all ? Pattern::kHubMulticast : Pattern::kHubDown, joined, switches, top);
     }
-    if (all) add(t, Pattern::kHubMulticast, domains, down, leaf);
-    else add(t, Pattern::kHubDown, home, down, leaf + spec.root / l);
+    if (all)
+      add(t, Pattern::kHubMulticast, domains, down, leaf);
+    else
+      add(t, Pattern::kHubDown, home, down, leaf + spec.root / l);
   }
   return s;
 }

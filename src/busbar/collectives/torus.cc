@@ -30,9 +30,10 @@ Result<Schedule> build_torus(const ScheduleSpec& spec) {
     product = extent == 0 || product >= kMaxRanks ? kMaxRanks : product * extent;
   }
   if (product != spec.ranks || d > 3)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("torus needs two or three dimensions whose product is the number of ranks, {}", spec.ranks),
-                 {}};
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("torus needs two or three dimensions whose product is the number of ranks, {}", spec.ranks),
+        {}};
   const std::uint32_t channels = spec.channels == 0 ? 2 * d : spec.channels;
   if (std::uint64_t{channels} * spec.ranks >= kMaxRanks) return too_many_ranks(std::uint64_t{channels} * spec.ranks);
   Schedule s = blank_schedule(spec, spec.ranks * channels);

@@ -1,10 +1,10 @@
 #include "busbar/collectives/tree_shape.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <set>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace busbar {
 namespace {

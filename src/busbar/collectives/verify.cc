@@ -1,8 +1,8 @@
 #include "busbar/collectives/verify.h"
 
-#include <bit>
-
 #include <fmt/core.h>
+
+#include <bit>
 
 #include "busbar/base/check.h"
 
@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::uint32_t kNobody = 0xffff'ffffu;
 
-const char* name_of(Buffer b) {
-  return b == Buffer::kInput ? "input" : b == Buffer::kOutput ? "output" : "scratch";
-}
+const char* name_of(Buffer b) { return b == Buffer::kInput ? "input" : b == Buffer::kOutput ? "output" : "scratch"; }
 
 bool joins_pairs(Collective op) { return op == Collective::kAllToAll || op == Collective::kAllToAllV; }
 
@@ -26,7 +24,9 @@ std::string describe(const Move& m) {
 }
 
 Verifier::Verifier(const Schedule& schedule)
-    : schedule_(schedule), words_((schedule.ranks + 63) / 64), chunk_channel_(schedule.chunks, kNobody),
+    : schedule_(schedule),
+      words_((schedule.ranks + 63) / 64),
+      chunk_channel_(schedule.chunks, kNobody),
       rounds_done_(schedule.channels, 0) {
   const std::uint32_t actors = schedule_.ranks + schedule_.reducers;
   if (joins_pairs(schedule_.op)) number_pairs();

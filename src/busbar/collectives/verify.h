@@ -58,12 +58,12 @@ class Verifier {
 
   Schedule schedule_;
   std::vector<std::uint32_t> source_of_, destination_of_;  ///< of an all-to-all's chunk
-  std::size_t words_;                        ///< per content set
-  std::vector<Word> content_;                ///< per slot
+  std::size_t words_;                                      ///< per content set
+  std::vector<Word> content_;                              ///< per slot
   std::vector<Slot> slots_;
-  std::vector<Word> in_flight_;              ///< contents read in this round
-  std::vector<std::uint32_t> chunk_channel_; ///< channel that touched a chunk
-  std::vector<std::uint32_t> rounds_done_;   ///< per channel
+  std::vector<Word> in_flight_;               ///< contents read in this round
+  std::vector<std::uint32_t> chunk_channel_;  ///< channel that touched a chunk
+  std::vector<std::uint32_t> rounds_done_;    ///< per channel
   std::uint64_t now_ = 0;
 };
 

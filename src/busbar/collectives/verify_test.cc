@@ -1,9 +1,9 @@
 #include "busbar/collectives/verify.h"
 
-#include <map>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <map>
 
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
@@ -95,9 +95,7 @@ TEST(Schedules, SayTheSameWithListedGroups) {
 }
 
 /// The all-gather of a broadcast brings the root what it has: such moves can be missed.
-bool has_spare_moves(const Schedule& s) {
-  return s.algorithm == "rabenseifner" && s.op == Collective::kBroadcast;
-}
+bool has_spare_moves(const Schedule& s) { return s.algorithm == "rabenseifner" && s.op == Collective::kBroadcast; }
 
 /// Whether a move of `second` sends what one of `first` has brought.
 bool depends(const std::vector<Move>& second, const std::vector<Move>& first) {
