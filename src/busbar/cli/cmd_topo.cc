@@ -6,10 +6,14 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/topo_report.h"
+#include "busbar/cli/topology_drawing.h"
+#include "busbar/formats/dot_writer.h"
+#include "busbar/formats/nccl_topo_xml_writer.h"
 
 namespace busbar {
 namespace {
@@ -20,23 +24,50 @@ struct Options {
   CommonOptions common;
   std::string cluster;
   bool matrix = false, tree = false, levels = false, all = false;
-  std::uint32_t node = 0;
+  std::optional<std::int64_t> node;
+  std::string dot, svg, nccl_xml, cables;
 };
+
+Status write_file(const std::string& name, const std::string& text) {
+  std::ofstream file(name, std::ios::binary);
+  file << text;
+  if (!file.flush()) return Error{ErrorCode::kIo, "cannot write this file; does its folder exist?", {name, 0, 0, ""}};
+  return {};
+}
+
+/// One picture: the network where there is one, unless a node was asked for.
+Drawing picture(const Topology& t, const Options& o, BlockId block) {
+  const bool inside = o.node.has_value() || t.fabric_switches().empty();
+  return inside ? draw_node(t, block, {}) : draw_fabric(t, {});
+}
+
+Status write_files(const Options& o, const Cluster& c, BlockId block) {
+  if (!o.nccl_xml.empty()) {
+    BUSBAR_ASSIGN(const std::string text, write_nccl_topo_xml(c.topology, block));
+    BUSBAR_RETURN_IF_ERROR(write_file(o.nccl_xml, text));
+  }
+  if (!o.dot.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.dot, write_dot(c.topology, c.name)));
+  if (!o.cables.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.cables, write_cables_csv(c.topology)));
+  if (!o.svg.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.svg, render_svg(picture(c.topology, o, block))));
+  return {};
+}
 
 int run(const Options& o) {
   const RunClock clock;
   const Result<Cluster> cluster = load_cluster(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
-  const auto blocks = cluster->topology.blocks().size();
-  if (o.node >= blocks)
-    return report_error(invalid(fmt::format("there is no node {}; they are numbered 0 to {}", o.node, blocks - 1),
-                                {"", 0, 0, "--node"}));
+  const auto blocks = static_cast<std::int64_t>(cluster->topology.blocks().size());
+  const std::int64_t node = o.node.value_or(0);
+  if (node < 0 || node >= blocks)
+    return report_error(
+        invalid(fmt::format("there is no node {}; they are numbered 0 to {}", node, blocks - 1), {"", 0, 0, "--node"}));
   TopoParts parts;
   parts.all = o.all;
   parts.matrix = o.matrix;
   parts.tree = o.tree;
   parts.levels = o.levels || !(o.matrix || o.tree);
-  parts.block = static_cast<BlockId>(o.node);
+  parts.block = static_cast<BlockId>(node);
+  if (const Status files = write_files(o, *cluster, parts.block); !files.ok()) return report_error(files.error());
   const TopoFacts facts = topo_facts(cluster->topology);
   Json j{{"schema", "busbar.topo/1"}};
   j.update(topo_json(*cluster, facts, parts));
@@ -61,7 +92,8 @@ Command topo_command(const std::string& typed) {
       "  busbar topo dgx-h100\n"
       "  busbar topo dgx-a100 --matrix --tree\n"
       "  busbar topo dgx-h100:64 --all --json\n"
-      "  busbar topo dgx-h100:64 --html machine.html\n";
+      "  busbar topo dgx-h100:64 --html machine.html --svg fabric.svg --cables cables.csv\n"
+      "  busbar topo dgx-h100 --nccl-xml node.xml --dot node.dot --svg node.svg\n";
   c.positionals = {
       {"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->cluster}};
   c.flags = {
@@ -71,7 +103,12 @@ Command topo_command(const std::string& typed) {
       {"--levels", "", "rate, latency and ratio per level (shown anyway without --matrix and --tree)", "Parts",
        &o->levels},
       {"--all", "", "all of these; with --json devices, links and matrix too", "Parts", &o->all},
-      {"--node", "N", "the node that --matrix and --tree show (default 0)", "Parts", &o->node},
+      {"--node", "N", "the node that --matrix, --tree, --nccl-xml and --svg show (default 0)", "Parts", &o->node},
+      {"--svg", "FILE", "draw the network, or the inside of a node where there is none or --node is given", "Files",
+       &o->svg},
+      {"--nccl-xml", "FILE", "one node as a topology file for NCCL_TOPO_FILE", "Files", &o->nccl_xml},
+      {"--dot", "FILE", "the machine as a graph for Graphviz", "Files", &o->dot},
+      {"--cables", "FILE", "list of cables as CSV", "Files", &o->cables},
   };
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

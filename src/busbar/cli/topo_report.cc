@@ -103,7 +103,8 @@ std::string words_of(const std::string& key) {
 Facts facts_of(const Cluster& c, const TopoFacts& f) {
   Facts out;
   std::string counts;
-  for (const auto& [key, n] : f.counts) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, words_of(key));
+  for (const auto& [key, n] : f.counts)
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, n == 1 && key == "nodes" ? "node" : words_of(key));
   out.items.emplace_back("counts", counts);
   if (!c.fabric.network.empty())
     out.items.emplace_back("fabric", fmt::format("{}, {}, {} NIC cables per uplink", c.fabric.network, c.fabric.kind,
@@ -113,9 +114,13 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
                                format_rate(2 * f.bisection.GBps * 1e9), f.bisection.kind, f.bisection.cut));
   if (count(f.memory) == 0) return out;
   out.items.emplace_back("memory", fmt::format("{} of HBM in all", format_size(static_cast<double>(count(f.memory)))));
-  out.items.emplace_back("one domain",
-                         fmt::format("{} GPUs reach each other by scale-up links alone: {} together", f.scale_up.gpus,
-                                     format_size(static_cast<double>(count(f.scale_up.memory)))));
+  std::string domain = fmt::format("{} GPUs reach each other by scale-up links alone: {} together", f.scale_up.gpus,
+                                   format_size(static_cast<double>(count(f.scale_up.memory))));
+  if (f.scale_up.ports_GBps > 0)
+    domain += fmt::format("; all their ports {} per direction, {} counting both",
+                          format_rate(f.scale_up.ports_GBps * 1e9), format_rate(2e9 * f.scale_up.ports_GBps));
+  out.items.emplace_back(f.scale_up.gpus > 1 ? "one domain" : "one GPU",
+                         f.scale_up.gpus > 1 ? domain : "no scale-up links");
   std::string models;
   for (const LargestModel& m : largest_models(f.scale_up))
     models += fmt::format("{}{}e9 parameters {} ({:g} B each)", models.empty() ? "" : "; ",
@@ -209,7 +214,9 @@ Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
   j["bisection_kind"] = f.bisection.kind;
   j["bisection_cut"] = f.bisection.cut;
   j["memory_bytes_total"] = count(f.memory);
-  j["scale_up_domain"] = {{"gpus", f.scale_up.gpus}, {"memory_bytes", count(f.scale_up.memory)}};
+  j["scale_up_domain"] = {{"gpus", f.scale_up.gpus},
+                          {"memory_bytes", count(f.scale_up.memory)},
+                          {"ports_GBps_per_direction", f.scale_up.ports_GBps}};
   j["scale_up_domain"]["largest_models"] = Json::array();
   for (const LargestModel& m : largest_models(f.scale_up))
     j["scale_up_domain"]["largest_models"].push_back(

@@ -1,12 +1,13 @@
 #include "busbar/cli/topology_drawing.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
 
-#include <fmt/core.h>
-
 #include "busbar/base/quantity.h"
+#include "busbar/cli/mesh_drawing.h"
 #include "busbar/report/layered_drawing.h"
 #include "busbar/report/style.h"
 
@@ -19,29 +20,45 @@ struct Place {
 
 int colour_of(DeviceKind k) {
   switch (k) {
-    case DeviceKind::kGpu: return colour::kGpu;
-    case DeviceKind::kNic: return colour::kNic;
+    case DeviceKind::kGpu:
+      return colour::kGpu;
+    case DeviceKind::kNic:
+      return colour::kNic;
     case DeviceKind::kCpu:
-    case DeviceKind::kNuma: return colour::kCpu;
-    case DeviceKind::kLeaf: return colour::kLeaf;
+    case DeviceKind::kNuma:
+      return colour::kCpu;
+    case DeviceKind::kLeaf:
+      return colour::kLeaf;
     case DeviceKind::kSpine:
-    case DeviceKind::kCore: return colour::kSpine;
-    default: return colour::kSwitch;
+    case DeviceKind::kCore:
+      return colour::kSpine;
+    default:
+      return colour::kSwitch;
   }
 }
 
 const char* title_of(DeviceKind k) {
   switch (k) {
-    case DeviceKind::kGpu: return "GPUs";
-    case DeviceKind::kNic: return "NICs";
-    case DeviceKind::kCpu: return "CPU sockets";
-    case DeviceKind::kNuma: return "NUMA nodes";
-    case DeviceKind::kPcieSwitch: return "PCIe switches";
-    case DeviceKind::kNvSwitch: return "NVSwitches";
-    case DeviceKind::kLeaf: return "leaf switches";
-    case DeviceKind::kSpine: return "spine switches";
-    case DeviceKind::kCore: return "core switches";
-    default: return "switches";
+    case DeviceKind::kGpu:
+      return "GPUs";
+    case DeviceKind::kNic:
+      return "NICs";
+    case DeviceKind::kCpu:
+      return "CPU sockets";
+    case DeviceKind::kNuma:
+      return "NUMA nodes";
+    case DeviceKind::kPcieSwitch:
+      return "PCIe switches";
+    case DeviceKind::kNvSwitch:
+      return "NVSwitches";
+    case DeviceKind::kLeaf:
+      return "leaf switches";
+    case DeviceKind::kSpine:
+      return "spine switches";
+    case DeviceKind::kCore:
+      return "core switches";
+    default:
+      return "switches";
   }
 }
 
@@ -58,7 +75,8 @@ class Lines {
   void write(LayeredDrawing& d) const {
     for (const auto& [key, line] : lines_) {
       const LinkClass& c = t_.link_class(line.link);
-      std::string tip = fmt::format("{}: {} per direction", t_.name(line.link), format_rate(static_cast<double>(per_second(c.wire_rate))));
+      std::string tip = fmt::format("{}: {} per direction", t_.name(line.link),
+                                    format_rate(static_cast<double>(per_second(c.wire_rate))));
       if (line.cables > 1) tip += fmt::format(", {} cables", line.cables);
       if (line.heat >= 0) tip += fmt::format(", {} % loaded over the step", format_number(100 * line.heat, 2));
       if (c.health < 1) tip += c.health > 0 ? fmt::format(", degraded to {}", format_number(c.health)) : ", failed";
@@ -109,8 +127,10 @@ Layer server_row(const Topology& t, std::vector<std::uint32_t>& box_of) {
 
 Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisation) {
   const Block& block = t.blocks()[index(id)];
-  constexpr DeviceKind kRows[] = {DeviceKind::kNvSwitch, DeviceKind::kSwitch, DeviceKind::kGpu, DeviceKind::kPcieSwitch,
-                                  DeviceKind::kNic,      DeviceKind::kNvme,   DeviceKind::kCpu, DeviceKind::kNuma};
+  constexpr DeviceKind kRows[] = {DeviceKind::kOcs,  DeviceKind::kCore,       DeviceKind::kSpine,
+                                  DeviceKind::kLeaf, DeviceKind::kNvSwitch,   DeviceKind::kSwitch,
+                                  DeviceKind::kGpu,  DeviceKind::kPcieSwitch, DeviceKind::kNic,
+                                  DeviceKind::kNvme, DeviceKind::kCpu,        DeviceKind::kNuma};
   LayeredDrawing d;
   const std::string what = t.templates()[block.template_index].name;
   d.title = fmt::format("Inside node{} ({})", index(id), what);
@@ -131,10 +151,12 @@ Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisa
   Lines lines(t, utilisation);
   for (std::uint32_t l = block.first_link; l < block.first_link + block.link_count; l += 2) {
     const auto link = static_cast<LinkId>(l);
-    lines.add(places.at(t.from(link)), places.at(t.to(link)), link);
+    const bool direct = t.kind(t.from(link)) == DeviceKind::kGpu && t.kind(t.to(link)) == DeviceKind::kGpu;
+    if (!direct) lines.add(places.at(t.from(link)), places.at(t.to(link)), link);
   }
   lines.write(d);
-  return lay_out(d);
+  Drawing drawn = lay_out(d);
+  return has_mesh(t, id) ? stack(draw_mesh(t, id, utilisation), std::move(drawn)) : drawn;
 }
 
 Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
@@ -160,8 +182,10 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
   for (const DeviceId s : t.fabric_switches())
     for (const LinkId l : t.out_links(s)) {
       const BlockId b = t.block_of(t.to(l));
-      if (b != kNone<BlockId>) lines.add(places.at(s), {server_layer, box_of[index(b)]}, l);
-      else if (places.at(s).layer < places.at(t.to(l)).layer) lines.add(places.at(s), places.at(t.to(l)), l);
+      if (b != kNone<BlockId>)
+        lines.add(places.at(s), {server_layer, box_of[index(b)]}, l);
+      else if (places.at(s).layer < places.at(t.to(l)).layer)
+        lines.add(places.at(s), places.at(t.to(l)), l);
     }
   lines.write(d);
   return lay_out(d);

@@ -8,8 +8,9 @@
 
 namespace busbar {
 
-/// Inside of one block: switches above GPUs, PCIe switches, NICs and sockets below.
-/// `utilisation`: per directed link, 0..1; empty: no heat. A line shows the busier of its two directions.
+/// Inside of one block: switches above GPUs, PCIe switches, NICs and sockets below; links straight from GPU to GPU,
+/// where there are any, as a ring of their own above all. `utilisation`: per directed link, 0..1; empty: no heat. A
+/// line shows the busier of its two directions.
 Drawing draw_node(const Topology& topology, BlockId block, std::span<const double> utilisation);
 
 /// Spines over leaves over blocks; cables between the same two ends are one line. Empty fabric: an empty drawing.

@@ -142,7 +142,10 @@ ScaleUpDomain scale_up_domain(const Topology& t) {
     }
     for (const LinkId l : t.out_links(d)) {
       const DeviceId to = t.to(l);
-      if (!is_scale_up(t.link_class(l).kind) || t.kind(to) == DeviceKind::kCpu || seen[index(to)]) continue;
+      if (!is_scale_up(t.link_class(l).kind) || t.kind(to) == DeviceKind::kCpu) continue;
+      if (t.kind(d) == DeviceKind::kGpu)
+        out.ports_GBps += static_cast<double>(per_second(t.link_class(l).floor_rate())) / kGiga;
+      if (seen[index(to)]) continue;
       seen[index(to)] = true;
       open.push_back(to);
     }

@@ -33,6 +33,7 @@ Bytes total_memory(const Topology& topology);
 struct ScaleUpDomain {
   std::uint32_t gpus = 0;
   Bytes memory{0};
+  double ports_GBps = 0;  ///< scale-up ports of all its GPUs, one direction, wire
 };
 /// The domain of the first GPU; one GPU alone where it has no such links. Links to CPUs do not count.
 ScaleUpDomain scale_up_domain(const Topology& topology);

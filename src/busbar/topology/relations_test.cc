@@ -216,6 +216,7 @@ TEST(Bisection, OfOneGpuIsNothing) {
 TEST(ScaleUpDomain, StopsAtCpusAndCountsMemory) {
   EXPECT_EQ(scale_up_domain(tree_machine()).gpus, 3u);
   EXPECT_EQ(count(scale_up_domain(tree_machine()).memory), 48'000'000'000u);
+  EXPECT_EQ(scale_up_domain(tree_machine()).ports_GBps, 2 * (50 + 25)) << "both ends of a link are ports";
 }
 
 TEST(Levels, CompareEachWithTheOneBefore) {
