@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -79,15 +80,13 @@ Status check_connected(const Topology& t) {
       if (++touching[root] > touching[best]) best = root;
     }
   }
-  if (touching[best] > 0) {
-    for (const DeviceId g : gpus) {
-      if (!touches(t, webs, g, best)) return cut_off(t, g, "cannot reach the other GPUs");
-    }
-    return {};
-  }
-  Webs direct = webs_of(t, true);
+  const auto lonely = std::find_if(gpus.begin(), gpus.end(),
+                                   [&](DeviceId g) { return touching[best] == 0 || !touches(t, webs, g, best); });
+  if (lonely == gpus.end()) return {};
+  Webs relayed = webs_of(t, true);
   for (const DeviceId g : gpus) {
-    if (direct.find(index(g)) != direct.find(index(gpus[0]))) return cut_off(t, g, "cannot reach the other GPUs");
+    if (relayed.find(index(g)) == relayed.find(index(gpus[0]))) continue;
+    return cut_off(t, touching[best] == 0 ? g : *lonely, "cannot reach the other GPUs");
   }
   return {};
 }
