@@ -34,6 +34,9 @@ struct ScheduleSpec {
 /// Errors say why a combination is not possible and which are.
 Result<Schedule> build_schedule(const ScheduleSpec& spec);
 
+/// All of them, in the order of docs/collectives.md.
+std::vector<std::string> algorithm_names();
+
 /// Algorithms that build `spec.op` for spec.ranks and spec.ranks_per_group, in the order of docs/collectives.md:
 /// "hierarchical" only where it has two levels. Those that need in-network reduction only with `in_network`.
 std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_network);

@@ -35,11 +35,10 @@ inline bool rooted(Collective op) {
 
 inline bool all_to_all(Collective op) { return op == Collective::kAllToAll || op == Collective::kAllToAllV; }
 
-inline std::vector<std::string> flat_algorithms() {
-  return {"ring", "tree", "halving_doubling", "rabenseifner", "bruck", "pat", "direct", "pairwise", "torus"};
+/// Whether the algorithm looks at the size of groups.
+inline bool grouped(const std::string& algorithm) {
+  return algorithm == "hierarchical" || algorithm == "nvls" || algorithm == "sharp";
 }
-
-inline std::vector<std::string> grouped_algorithms() { return {"hierarchical", "nvls", "sharp"}; }
 
 /// Calls f(BuiltCase) for each, with roots 0, 1, the middle and the last rank where there is a root.
 /// All-to-all-v: one hot rank of three that gets twice as much.
@@ -54,13 +53,8 @@ inline void for_every_schedule(const std::function<void(const BuiltCase&)>& f) {
       if (rooted(spec.op)) roots.insert({1 % n, n / 2, n - 1});
       for (const std::uint32_t root : roots) {
         spec.root = root;
-        spec.ranks_per_group = 1;
-        for (const std::string& algorithm : flat_algorithms()) {
-          spec.algorithm = algorithm;
-          if (const auto s = build_schedule(spec); s.ok()) f({*s});
-        }
-        for (const std::string& algorithm : grouped_algorithms())
-          for (std::uint32_t size = 1; size <= n; ++size) {
+        for (const std::string& algorithm : algorithm_names())
+          for (std::uint32_t size = 1; size <= (grouped(algorithm) ? n : 1); ++size) {
             if (n % size != 0) continue;
             spec.algorithm = algorithm;
             spec.ranks_per_group = size;

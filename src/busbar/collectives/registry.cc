@@ -112,6 +112,12 @@ Result<Schedule> build_schedule(const ScheduleSpec& spec) {
   return not_built("'" + shown + "'", spec.op);
 }
 
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> out;
+  for (const Entry& e : kEntries) out.emplace_back(e.name);
+  return out;
+}
+
 std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_network) {
   std::vector<std::string> out;
   const std::uint32_t l = spec.ranks_per_group;
