@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <vector>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/mesh_drawing.h"
@@ -123,20 +124,34 @@ Layer server_row(const Topology& t, std::vector<std::uint32_t>& box_of) {
   return row;
 }
 
+/// Top to bottom. Without PCIe switches CPUs stand next to the GPUs that hang on them, and NICs below.
+std::vector<DeviceKind> rows_of(const Topology& t, const Block& block) {
+  bool switches = false;
+  for (std::uint32_t p = 0; p < block.device_count; ++p)
+    switches = switches || t.kind(static_cast<DeviceId>(block.first_device + p)) == DeviceKind::kPcieSwitch;
+  using K = DeviceKind;
+  if (switches)
+    return {K::kOcs, K::kCore,       K::kSpine, K::kLeaf, K::kNvSwitch, K::kSwitch,
+            K::kGpu, K::kPcieSwitch, K::kNic,   K::kNvme, K::kCpu,      K::kNuma};
+  return {K::kOcs, K::kCore, K::kSpine, K::kLeaf, K::kNvSwitch, K::kSwitch,
+          K::kGpu, K::kCpu,  K::kNic,   K::kNvme, K::kNuma};
+}
+
+constexpr std::size_t kMostLongNames = 12;  ///< in one row; more have no room for a word
+
+/// "nvswitch17" as "sw17".
+std::string short_name(const std::string& name) { return name.starts_with("nvswitch") ? "sw" + name.substr(8) : name; }
+
 }  // namespace
 
 Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisation) {
   const Block& block = t.blocks()[index(id)];
-  constexpr DeviceKind kRows[] = {DeviceKind::kOcs,  DeviceKind::kCore,       DeviceKind::kSpine,
-                                  DeviceKind::kLeaf, DeviceKind::kNvSwitch,   DeviceKind::kSwitch,
-                                  DeviceKind::kGpu,  DeviceKind::kPcieSwitch, DeviceKind::kNic,
-                                  DeviceKind::kNvme, DeviceKind::kCpu,        DeviceKind::kNuma};
   LayeredDrawing d;
   const std::string what = t.templates()[block.template_index].name;
   d.title = fmt::format("Inside node{} ({})", index(id), what);
   d.description = fmt::format("Devices of one {} in rows and the links between them.", what);
   std::map<DeviceId, Place> places;
-  for (const DeviceKind kind : kRows) {
+  for (const DeviceKind kind : rows_of(t, block)) {
     Layer layer;
     layer.title = title_of(kind);
     for (std::uint32_t p = 0; p < block.device_count; ++p) {
@@ -146,6 +161,8 @@ Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisa
       const std::string name = t.templates()[block.template_index].devices[p].name;
       layer.nodes.push_back({name, colour_of(kind), -1, name + " " + t.device_class(device).part, 0});
     }
+    if (layer.nodes.size() > kMostLongNames)
+      for (LayeredNode& n : layer.nodes) n.label = short_name(n.label);
     if (!layer.nodes.empty()) d.layers.push_back(std::move(layer));
   }
   Lines lines(t, utilisation);
