@@ -1,0 +1,88 @@
+#include "busbar/spec/fabric_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace busbar {
+namespace {
+
+using testing::HasSubstr;
+
+Result<FabricFile> read(const std::string& text) {
+  const Catalog catalog;
+  Reading reading(catalog);
+  BUSBAR_ASSIGN(const YamlDocument doc, YamlDocument::parse(text, "f.yaml"));
+  return read_fabric(doc.root(), reading);
+}
+
+std::string why(const std::string& text) {
+  const auto r = read(text);
+  return r.ok() ? "no error" : r.error().text();
+}
+
+const std::string kLink = "link: {kind: infiniband, rate: 400Gb/s}\n";
+
+TEST(FabricFile, StatesWidthsOfEachTier) {
+  const FabricSpec s =
+      read("kind: fat-tree\ntiers: 3\noversubscription: [2, 1.5]\nparallel: [2, 4]\n" + kLink).value().spec;
+  EXPECT_EQ(s.kind, FabricKind::kFatTree);
+  EXPECT_EQ(s.tiers, 3u);
+  EXPECT_EQ(s.oversubscription, 2);
+  EXPECT_EQ(s.spine_oversubscription, 1.5);
+  EXPECT_EQ(s.parallel, 2u);
+  EXPECT_EQ(s.core_parallel, 4u);
+  const FabricSpec one = read("kind: leaf-spine\noversubscription: 3\n" + kLink).value().spec;
+  EXPECT_EQ(one.oversubscription, 3);
+  EXPECT_EQ(one.spine_oversubscription, 1);
+}
+
+TEST(FabricFile, StatesPlanesDragonfliesAndTori) {
+  const FabricSpec p = read("kind: leaf-spine\nplanes: 4\nplane_order: by-nic\n" + kLink).value().spec;
+  EXPECT_EQ(p.planes, 4u);
+  EXPECT_EQ(p.plane_order, PlaneOrder::kByNic);
+  const FabricSpec d = read("kind: dragonfly\ndragonfly: {groups: 9, switches_per_group: 4, nics_per_switch: 2, "
+                            "globals_per_switch: 2}\n" + kLink).value().spec;
+  EXPECT_EQ(d.dragonfly.groups, 9u);
+  EXPECT_EQ(d.dragonfly.routers, 4u);
+  EXPECT_EQ(d.dragonfly.nics, 2u);
+  EXPECT_EQ(d.dragonfly.globals, 2u);
+  EXPECT_EQ(read("kind: torus\ndims: [8, 4]\n" + kLink).value().spec.dims, (std::array<std::uint32_t, 3>{8, 4, 0}));
+}
+
+TEST(FabricFile, AStoreAndForwardSwitchTakesInAWholeFrame) {
+  const std::string sizes = "kind: leaf-spine\ncable: {latency_per_m: 5ns, fec: 100ns}\ncable_m: {nic: 2, leaf: 20}\n"
+                            "nic: {latency: 600ns}\n" + kLink;
+  const FabricSpec cut = read(sizes + "switch: {ports: 64, latency: 200ns}\n").value().spec;
+  const auto stored = read(sizes + "switch: {ports: 64, latency: 200ns, forwarding: store-and-forward, frame: 5000B}\n");
+  ASSERT_TRUE(stored.ok());
+  EXPECT_EQ(cut.nic_link.latency, Duration::ns(300 + 100 + 10 + 100));  // half NIC, half switch, 2 m, error correction
+  EXPECT_EQ(cut.leaf_link.latency, Duration::ns(200 + 100 + 100));
+  EXPECT_EQ(stored->spec.leaf_link.latency, Duration::ns(200 + 100 + 100 + 100));  // 5,000 bytes at 50 GB/s
+  EXPECT_EQ(stored->spec.nic_link.latency, Duration::ns(300 + 100 + 10 + 100 + 50));
+  EXPECT_EQ(stored->latency.frame, Duration::ns(100));
+}
+
+TEST(FabricFile, SaysWhatIsWrongAndWhere) {
+  EXPECT_THAT(why("kind: torus\ndims: 8\n" + kLink), HasSubstr("f.yaml:2:7: dims: the sizes of a ring"));
+  EXPECT_THAT(why("kind: fat-tree\ntiers: 4\n" + kLink), HasSubstr("f.yaml:2:8: tiers"));
+  EXPECT_THAT(why("kind: fat-tree\nparallel: [1, 2, 3]\n" + kLink), HasSubstr("one number per tier"));
+  EXPECT_THAT(why("kind: dragonfly\ndragonfly: {group: 3}\n" + kLink), HasSubstr("did you mean 'groups'"));
+  EXPECT_THAT(why("kind: leaf-spine\nplane_order: by-leaf\n" + kLink), HasSubstr("order of planes"));
+  EXPECT_THAT(why("kind: leaf-spine\nswitch: {forwarding: store-and-forward}\n" + kLink), HasSubstr("needs 'frame'"));
+  EXPECT_THAT(why("kind: dragonflies\n" + kLink), HasSubstr("kind of fabric"));
+}
+
+TEST(FabricFile, TheCatalogueOnesAreWhatTheirNamesSay) {
+  EXPECT_EQ(read("kind: rail-only\nnetwork: infiniband-ndr\n").value().spec.leaf.splits, 2u);
+  const Catalog catalog;
+  Reading reading(catalog);
+  const auto named = [&](const std::string& name) {
+    return read_fabric(YamlDocument::parse(name, "f.yaml").value().root(), reading).value().spec;
+  };
+  EXPECT_EQ(named("ndr-rail-only").kind, FabricKind::kRailOnly);
+  EXPECT_EQ(named("ndr-fat-tree").kind, FabricKind::kFatTree);
+  EXPECT_EQ(named("ndr-rail-2-planes").planes, 2u);
+}
+
+}  // namespace
+}  // namespace busbar
