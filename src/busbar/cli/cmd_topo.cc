@@ -65,6 +65,7 @@ int run(const Options& o) {
   parts.all = o.all;
   parts.matrix = o.matrix;
   parts.tree = o.tree;
+  parts.pictures = !o.common.html.empty();
   parts.levels = o.levels || !(o.matrix || o.tree);
   parts.block = static_cast<BlockId>(node);
   if (const Status files = write_files(o, *cluster, parts.block); !files.ok()) return report_error(files.error());

@@ -19,7 +19,7 @@ namespace {
 
 using Kind = Shape::Kind;
 
-constexpr std::size_t kMostInRing = 64;
+constexpr std::size_t kMostInRing = 64, kMostInRows = 256;
 constexpr double kWidth = 1056, kBoxWidth = 72, kBoxHeight = 32;
 
 struct Bond {
@@ -137,8 +137,9 @@ void add_box(const Topology& t, DeviceId gpu, Point at, double scale, Drawing& d
 
 }  // namespace
 
-bool has_mesh(const Topology& t, BlockId id) {
+bool can_draw_mesh(const Topology& t, BlockId id) {
   const Block& block = t.blocks()[index(id)];
+  if (gpus_of(t, id).size() > kMostInRows) return false;
   for (std::uint32_t l = block.first_link; l < block.first_link + block.link_count; l += 2) {
     const auto link = static_cast<LinkId>(l);
     if (t.kind(t.from(link)) == DeviceKind::kGpu && t.kind(t.to(link)) == DeviceKind::kGpu) return true;

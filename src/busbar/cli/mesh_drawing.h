@@ -9,8 +9,8 @@
 
 namespace busbar {
 
-/// Whether some GPUs of the block are joined directly.
-bool has_mesh(const Topology& topology, BlockId block);
+/// Whether some GPUs of the block are joined directly, and few enough (256) to see which.
+bool can_draw_mesh(const Topology& topology, BlockId block);
 
 /// The GPUs of a block in a ring, first at the upper left, clockwise; thicker lines stand for more lanes, and a colour
 /// for each number of lanes. Above 64 GPUs they stand in rows, as in a torus, and links longer than a step are left

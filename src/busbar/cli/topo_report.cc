@@ -238,8 +238,8 @@ Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p,
   if (p.levels || p.all) add(level_table(f.levels));
   if (p.tree || p.all) add(tree_table(t, p));
   if (p.matrix || p.all) add(matrix_table(relation_matrix(t, p.block), p.block), Audience::kPage);
-  add(draw_node(t, p.block, {}), Audience::kPage);
-  if (!t.fabric_switches().empty()) add(draw_fabric(t, {}), Audience::kPage);
+  if (p.pictures) add(draw_node(t, p.block, {}), Audience::kPage);
+  if (p.pictures && !t.fabric_switches().empty()) add(draw_fabric(t, {}), Audience::kPage);
   if (c.sources.empty()) return d;
   Table sources;
   sources.title = "Figures and their sources";

@@ -18,7 +18,8 @@ namespace busbar {
 /// Which parts the user asked for.
 struct TopoParts {
   bool levels = true, matrix = false, tree = false, all = false;
-  BlockId block{};  ///< the one that matrix and tree show
+  bool pictures = false;  ///< the page wants them; drawing 100,000 GPUs takes longer than all the rest
+  BlockId block{};        ///< the one that matrix and tree show
 };
 
 struct TopoFacts {

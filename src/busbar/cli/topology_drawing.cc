@@ -161,6 +161,10 @@ Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisa
       const std::string name = t.templates()[block.template_index].devices[p].name;
       layer.nodes.push_back({name, colour_of(kind), -1, name + " " + t.device_class(device).part, 0});
     }
+    if (kind == DeviceKind::kNuma && layer.nodes.size() > kMostLongNames) {  // one below each CPU: nothing new
+      std::erase_if(places, [&](const auto& place) { return t.kind(place.first) == kind; });
+      continue;
+    }
     if (layer.nodes.size() > kMostLongNames)
       for (LayeredNode& n : layer.nodes) n.label = short_name(n.label);
     if (!layer.nodes.empty()) d.layers.push_back(std::move(layer));
@@ -169,11 +173,12 @@ Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisa
   for (std::uint32_t l = block.first_link; l < block.first_link + block.link_count; l += 2) {
     const auto link = static_cast<LinkId>(l);
     const bool direct = t.kind(t.from(link)) == DeviceKind::kGpu && t.kind(t.to(link)) == DeviceKind::kGpu;
-    if (!direct) lines.add(places.at(t.from(link)), places.at(t.to(link)), link);
+    const bool shown = places.contains(t.from(link)) && places.contains(t.to(link));
+    if (!direct && shown) lines.add(places.at(t.from(link)), places.at(t.to(link)), link);
   }
   lines.write(d);
   Drawing drawn = lay_out(d);
-  return has_mesh(t, id) ? stack(draw_mesh(t, id, utilisation), std::move(drawn)) : drawn;
+  return can_draw_mesh(t, id) ? stack(draw_mesh(t, id, utilisation), std::move(drawn)) : drawn;
 }
 
 Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
