@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/random.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/choice/relief.h"
 #include "busbar/cli/band.h"
@@ -23,7 +24,9 @@ struct Options {
   std::string cluster, op;
   std::string first = "8", last, protocol = "auto";
   double factor = 2;
-  std::uint32_t gpus = 0, iterations = 0, channels = 0, chunks = 0, root = 0;
+  std::uint32_t gpus = 0, iterations = 0, channels = 0, chunks = 0, root = 0, jobs = 1;
+  std::string placement = "packed";
+  std::uint32_t seed = 0;
   std::string algorithm = "auto";
 };
 
@@ -48,6 +51,7 @@ struct Row {
   Bound bound;
   Band band;
   std::vector<Relief> relief;
+  std::vector<Duration> jobs;  ///< when each of several jobs ended, earliest first
   double algbw() const { return time.in_ps() > 0 ? static_cast<double>(count(size)) / time.in_s() / 1e9 : 0; }
 };
 
@@ -75,28 +79,47 @@ Result<Sweep> sizes_of(const Options& o) {
   return sweep;
 }
 
+/// The calls of all jobs, which start at once: job j on ranks [j n, (j + 1) n).
+Result<std::vector<CallId>> prepare_jobs(const Options& o, Engine& engine, CollectiveCall call) {
+  std::vector<CallId> ids;
+  for (std::uint32_t j = 0; j < o.jobs; ++j) {
+    call.groups.base = j * call.groups.size();
+    BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
+    ids.push_back(id);
+  }
+  return ids;
+}
+
 Result<Row> predict(const Options& o, const Cluster& cluster, const Router& router, const Placement& placement,
                     Engine& engine, CollectiveCall call) {
   BUSBAR_ASSIGN(call, resolve_algorithm(engine, placement, cluster.topology, std::move(call)));
-  BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
+  BUSBAR_ASSIGN(const std::vector<CallId> ids, prepare_jobs(o, engine, call));
   Row row;
   row.size = call.bytes;
   row.algorithm = call.algorithm;
-  engine.start(id, 0, SimTime());
-  const auto done = engine.advance(SimTime::max());
-  BUSBAR_CHECK(done.has_value()) << "a started call must end";
-  row.time = done->at - SimTime();
-  row.bound = engine.bound_by(id);
-  row.band = collective_band(cluster, call.bytes);
-  if (const LoweredCall* lowered = engine.lowered(id)) {
-    row.channels = lowered->channels;
-    row.chunks = lowered->chunks;
-    row.algorithm_floor = duration_from_ps(lowered->algorithm_floor_ps);
+  for (std::uint32_t j = 0; j < o.jobs; ++j) engine.start(ids[j], j, SimTime());
+  std::uint64_t last = 0;
+  while (const auto done = engine.advance(SimTime::max())) {
+    row.jobs.push_back(done->at - SimTime());
+    last = done->tag;
   }
-  row.floor = machine_floor(router, placement, call).time;
+  BUSBAR_CHECK(row.jobs.size() == o.jobs) << "a started call must end";
+  row.time = row.jobs.back();
+  row.bound = engine.bound_by(ids[last]);
+  row.band = collective_band(cluster, call.bytes);
+  for (std::uint32_t j = 0; j < o.jobs; ++j) {
+    if (const LoweredCall* lowered = engine.lowered(ids[j])) {
+      row.channels = lowered->channels;
+      row.chunks = lowered->chunks;
+      row.algorithm_floor = std::max(row.algorithm_floor, duration_from_ps(lowered->algorithm_floor_ps));
+    }
+    call.groups.base = j * call.groups.size();
+    row.floor = std::max(row.floor, machine_floor(router, placement, call).time);
+  }
   BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.floor, name_of(call.op)));
   BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.algorithm_floor, call.algorithm));
-  if (o.common.explain || call.groups.size() <= 1024) {  // re-lowers the call: too dear unasked on large machines
+  const std::uint32_t ranks = call.groups.size();
+  if (o.jobs == 1 && (o.common.explain || ranks <= 1024)) {  // re-lowers the call: too dear unasked on large machines
     BUSBAR_ASSIGN(row.relief, find_relief(router, placement, cluster.protocol, call, o.common.explain));
   }
   return row;
@@ -116,6 +139,8 @@ Json to_json(const Row& r, double n, Collective op, const Topology& t) {
          {"bound_by", bound_to_json(r.bound, t)},
          {"band_percent", {r.band.low_percent, r.band.high_percent}},
          {"relief", Json::array()}};
+  if (r.jobs.size() > 1)
+    j["jobs_us"] = {{"first", r.jobs.front().in_us()}, {"median", r.jobs[r.jobs.size() / 2].in_us()}, {"last", r.jobs.back().in_us()}};
   for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
   return j;
 }
@@ -150,6 +175,18 @@ Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Col
   return d;
 }
 
+/// The GPUs of all ranks: the first ones in order, or drawn from all of them.
+Result<std::vector<DeviceId>> place(const Options& o, std::span<const DeviceId> all, std::size_t ranks) {
+  std::vector<DeviceId> gpus(all.begin(), all.end());
+  if (o.placement != "packed" && o.placement != "random")
+    return invalid(fmt::format("there is no placement '{}'; use packed or random", o.placement), {"", 0, 0, "--placement"});
+  RandomStream random(o.seed, "placement");
+  if (o.placement == "random")
+    for (std::size_t i = gpus.size(); i > 1; --i) std::swap(gpus[i - 1], gpus[random.below(i)]);
+  gpus.resize(ranks);
+  return gpus;
+}
+
 int run(const Options& o) {
   const RunClock clock;
   const Result<Collective> op = parse_collective(o.op);
@@ -163,12 +200,16 @@ int run(const Options& o) {
   const Result<Cluster> cluster = load_cluster(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
   const auto all = cluster->topology.gpus();
-  const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) : o.gpus;
-  if (n > all.size())
-    return report_error(invalid(fmt::format("{} GPUs asked for, {} has {}", n, cluster->name, all.size()), {"", 0, 0, "-g"}));
+  if (o.jobs == 0) return report_error(invalid("there must be a job", {"", 0, 0, "--jobs"}));
+  const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) / o.jobs : o.gpus;
+  if (n == 0 || std::uint64_t{n} * o.jobs > all.size())
+    return report_error(invalid(fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs,
+                                            cluster->name, all.size()), {"", 0, 0, "-g"}));
   if (o.root >= n) return report_error(invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"}));
   const Router router(cluster->topology, cluster->routing, cluster->seed);
-  const Placement placement(router, all.first(n));
+  const Result<std::vector<DeviceId>> gpus = place(o, all, n * o.jobs);
+  if (!gpus.ok()) return report_error(gpus.error());
+  const Placement placement(router, *gpus);
   std::vector<Row> rows;
   for (const Bytes size : sweep->sizes) {
     EngineOptions options;
@@ -194,6 +235,7 @@ int run(const Options& o) {
   Json j{{"schema", "busbar.collective/1"},
          {"cluster", cluster->name},
          {"gpus", n},
+         {"jobs", o.jobs},
          {"collective", name_of(*op)},
          {"engine", o.common.engine},
          {"algorithm_choice", o.algorithm == "auto" || o.algorithm == "fastest" ? "fastest" : "given"},
@@ -219,6 +261,7 @@ Command collective_command(const std::string& typed) {
       "  busbar collective dgx-h100 all_reduce\n"
       "  busbar collective dgx-h100:64 all_reduce -b 1M -e 1G --algorithm hierarchical\n"
       "  busbar collective dgx-h100:2 all_gather -b 1G -e 1G --degrade node1.nic3=0.5 --explain\n"
+      "  busbar collective dgx-h100:16 all_reduce -b 1G -e 1G -g 16 --jobs 8 --placement random --seed 1\n"
       "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n";
   c.positionals = {{"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->cluster},
                    {"OP", "all_reduce, all_gather, reduce_scatter, broadcast; nccl-tests' spellings too", &o->op}};
@@ -232,6 +275,9 @@ Command collective_command(const std::string& typed) {
       {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm", &o->chunks},
       {"--protocol", "NAME", "auto or simple", "Algorithm", &o->protocol},
       {"--channels", "N", "1 or the algorithm's own number", "Algorithm", &o->channels},
+      {"--jobs", "N", "N jobs of -g GPUs each start the collective at once and share the machine (default 1)", "Sweep", &o->jobs},
+      {"--placement", "NAME", "packed (GPUs in order) or random (drawn from the whole machine)", "Sweep", &o->placement},
+      {"--seed", "N", "of the random placement (default 0)", "Sweep", &o->seed},
       {"--root", "RANK", "root of broadcast (default 0)", "Algorithm", &o->root},
   };
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));

@@ -174,5 +174,36 @@ TEST(Engines, RelabellingRanksOfASymmetricMachineChangesNothing) {
   EXPECT_EQ(m.milliseconds(true, c), before);
 }
 
+// Every pair has a route of its own: latency once, then (n - 1)/n S through each port.
+TEST(Engines, DirectAllToAllTakesLatencyAndTheBytesOfAPort) {
+  const Machine m(one_switch(8));
+  for (const char* algorithm : {"direct", "pairwise"})
+    for (const bool flow : {false, true}) {
+      CollectiveCall c = test_call(8, algorithm, 8 * 450'000'000ull);
+      c.op = Collective::kAllToAll;
+      const double latency_us = std::string(algorithm) == "direct" ? 1 : 7;  // one round, or seven after each other
+      EXPECT_NEAR(m.milliseconds(flow, c), 7 + latency_us / 1000, 1e-5) << algorithm;
+    }
+}
+
+TEST(Engines, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
+  TopologyBuilder plain = one_switch(8);
+  EXPECT_FALSE(Machine(std::move(plain)).engine(true)->prepare(test_call(8, "nvls", kGiB)).ok());
+  NodeTemplate node;
+  for (int g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  node.devices.back().device_class.reduces = true;
+  for (std::uint32_t g = 0; g < 8; ++g) node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const Machine m(std::move(b));
+  const double port_ms = kGiB / 450e9 * 1e3;
+  for (const bool flow : {false, true}) {
+    const double ms = m.milliseconds(flow, test_call(8, "nvls", kGiB, 64));
+    EXPECT_GT(ms, port_ms);
+    EXPECT_LT(ms, m.milliseconds(flow, test_call(8, "ring", kGiB)));
+  }
+}
+
 }  // namespace
 }  // namespace busbar

@@ -26,8 +26,7 @@ Demand demand(Collective op, double s, double in_cut, double n, bool root_inside
     case Collective::kReduceScatter: return {s * outside, s * in_cut / n};
     case Collective::kBroadcast: return root_inside ? Demand{s, 0} : Demand{0, s};
     case Collective::kReduce: return root_inside ? Demand{0, s} : Demand{s, 0};
-    case Collective::kAllToAllV:  // a call does not state the shares: as if they were equal
-    case Collective::kAllToAll: return {s * in_cut / n * outside, s * in_cut / n * outside};
+    case Collective::kAllToAll: return {s * in_cut * outside, s * in_cut * outside};
     case Collective::kGather: return root_inside ? Demand{0, s * outside} : Demand{s * in_cut / n, 0};
     case Collective::kScatter: return root_inside ? Demand{s * outside, 0} : Demand{0, s * in_cut / n};
     case Collective::kSendRecv: return root_inside ? Demand{s, 0} : Demand{0, s};

@@ -2,84 +2,37 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include <fmt/core.h>
 
-#include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
-#include "busbar/collectives/chain.h"
-#include "busbar/collectives/edges.h"
+#include "busbar/engine/lowering_state.h"
 
 namespace busbar {
 namespace {
 
 constexpr double kPsPerSecond = 1e12;
 
-/// One connection of the fluid in the making.
-struct Connection {
-  std::uint32_t begin, end;  ///< its links in State::path
-  double bytes;
-  double latency_ps;
-};
+/// What the chunks of a schedule cover: S, and for an all-to-all the buffers of all ranks.
+double buffer_bytes(const CollectiveCall& call) {
+  const bool each = call.op == Collective::kAllToAll || call.op == Collective::kAllToAllV;
+  return static_cast<double>(count(call.bytes)) * (each ? call.groups.size() : 1);
+}
+
+/// Connections that neither wait for each other nor share a rate. A pairwise exchange keeps its rounds.
+bool all_at_once(const Schedule& s, const Phase& phase) {
+  return coupling_of(phase.pattern) == Coupling::kFree && stepwise_rounds(phase.pattern, s.families[phase.family].size()) == 1;
+}
 
 std::string phase_name(const Schedule& s, PhaseRun run) {
-  const auto word = [](Pattern p) {
-    switch (p) {
-      case Pattern::kRingReduceScatter: return "ring reduce-scatter";
-      case Pattern::kRingAllGather: return "ring all-gather";
-      case Pattern::kChainBroadcast: return "chain broadcast";
-      case Pattern::kChainReduce: return "chain reduce";
-      case Pattern::kTreeReduce: return "tree reduce";
-      case Pattern::kTreeBroadcast: return "tree broadcast";
-    }
-    return "?";
-  };
-  std::string name = word(s.phases[run.begin].pattern);
-  if (run.end - run.begin > 1) name += " + all-gather";
+  std::string name = name_of(s.phases[run.begin].pattern);
+  if (run.end - run.begin > 1 && !is_stepwise(s.phases[run.begin].pattern)) name += " + all-gather";
   const GroupFamily& family = s.families[s.phases[run.begin].family];
   if (s.algorithm == "hierarchical") name += family.size() > 1 && family.actor(0, 1) == family.actor(0, 0) + 1 ? " in group" : " across groups";
   return name;
 }
 
 }  // namespace
-
-struct Lowering::State {
-  const Router& router;
-  const Placement& placement;
-  ProtocolModel protocol;
-  bool fold;
-  std::vector<double> rate, latency, floor_rate;  ///< per link class: bytes/ps, ps, bytes/ps
-  WhatIf what_if;
-
-  // Work space, reused from fluid to fluid.
-  std::vector<LinkShare> path;
-  std::vector<Connection> connections;
-  std::vector<std::uint32_t> connection_of;  ///< actor -> connection of the phase in hand
-  std::vector<double> weight;                ///< per link, zero between fluids
-  std::vector<LinkId> touched;
-  ChainScratch chain;
-  // Sums of the pipeline in the making (k > 1): bytes per link, and over all channels and groups.
-  std::vector<double> total_load;
-  std::vector<LinkId> total_touched;
-  std::vector<std::uint32_t> owner;  ///< link -> fluid that crosses it, while components are sought
-
-  const Topology& topology() const { return router.topology(); }
-  double rate_of(LinkId l) const { return rate[topology().link_class_index(l)]; }
-  void read_classes();
-  double overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links) const;
-  Status connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to, double bytes);
-  Status open_run(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
-                  std::uint32_t group, double chunk_bytes);
-  double alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes);
-  void emit(Stage& stage, double bytes, double alone_ps);
-  void forget_weights();
-  Status lower_in_steps(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out);
-  Status lower_as_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out);
-  void finish(Stage& stage);
-  void split_in_components(Stage& stage);
-  std::uint64_t likeness(const Stage& stage, const Component& c);
-};
 
 void Lowering::State::read_classes() {
   rate.clear(), latency.clear(), floor_rate.clear();
@@ -91,67 +44,6 @@ void Lowering::State::read_classes() {
     floor_rate.push_back(static_cast<double>(per_second(classes[i].floor_rate())) / kPsPerSecond);
     latency.push_back(static_cast<double>(classes[i].latency.in_ps()) * (changed ? what_if.latency_factor : 1));
   }
-}
-
-double Lowering::State::overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links) const {
-  if (topology().block_of(a) != topology().block_of(b)) return static_cast<double>(protocol.step_network.in_ps());
-  for (const LinkShare& l : links)
-    if (is_in_server(topology().link_class(l.link).kind)) return static_cast<double>(protocol.step_server.in_ps());
-  return static_cast<double>(protocol.step_scale_up.in_ps());
-}
-
-Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to,
-                                double bytes) {
-  const std::uint32_t rank_a = call.groups.actor(group, from), rank_b = call.groups.actor(group, to);
-  const DeviceId a = placement.gpu(rank_a), b = placement.gpu(rank_b);
-  Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
-  const std::uint64_t flow = (std::uint64_t{rank_a} << 32) | rank_b;
-  BUSBAR_RETURN_IF_ERROR(router.spread(a, b, placement.nic(rank_a, 0), placement.nic(rank_b, 0), flow, path));
-  c.end = static_cast<std::uint32_t>(path.size());
-  const std::span<const LinkShare> links(path.data() + c.begin, c.end - c.begin);
-  for (const LinkShare& l : links) {
-    double& w = weight[index(l.link)];
-    if (w == 0) touched.push_back(l.link);
-    w += l.share * bytes;  // bytes for now; emit() divides by the busiest connection's
-    c.latency_ps += l.share * latency[topology().link_class_index(l.link)];  // shares of one hop sum to 1
-  }
-  c.latency_ps += overhead_ps(a, b, links);
-  connections.push_back(c);
-  return {};
-}
-
-/// Routes every connection of one group of a run and adds its bytes to `weight`.
-Status Lowering::State::open_run(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
-                                 std::uint32_t group, double chunk_bytes) {
-  path.clear();
-  connections.clear();
-  const Phase& phase = s.phases[run.begin];  // the phases of a run cross the same edges
-  const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast;
-  const double repeats = run.end - run.begin;
-  Status status;
-  for_each_edge(s, phase, group, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
-    if (!status.ok()) return;
-    connection_of[by_receiver ? to : from] = static_cast<std::uint32_t>(connections.size());
-    status = connect(call, call_group, from, to, static_cast<double>(chunks) * repeats * chunk_bytes);
-  });
-  return status;
-}
-
-/// Time of the open run with its links to itself: the longest dependency chain.
-double Lowering::State::alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes) {
-  const Phase& phase = s.phases[run.begin];
-  const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast;
-  const double piece = chunk_bytes * phase.span;
-  double busiest = 0;
-  for (const Connection& c : connections) busiest = std::max(busiest, c.bytes);
-  const auto cost = [&](std::uint32_t from, std::uint32_t to) {
-    const Connection& c = connections[connection_of[by_receiver ? to : from]];
-    double rate = INFINITY;  // what this connection gets when all of the fluid are busy
-    for (std::uint32_t i = c.begin; i < c.end; ++i)
-      rate = std::min(rate, rate_of(path[i].link) / (weight[index(path[i].link)] / busiest));
-    return SendCost{c.latency_ps, piece / rate};
-  };
-  return longest_chain(s, run, group, cost, chain);
 }
 
 /// Closes the fluid in the making: its weights become the stage's incidences.
@@ -177,7 +69,7 @@ void Lowering::State::forget_weights() {
 Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out) {
   std::size_t steps = 0;
   for (const auto& channel : runs) steps = std::max(steps, channel.size());
-  const double chunk_bytes = static_cast<double>(count(out.call.bytes)) / s.chunks;
+  const double chunk_bytes = buffer_bytes(out.call) / s.chunks;
   for (std::size_t step = 0; step < steps; ++step) {
     Stage stage;
     for (const auto& channel : runs) {
@@ -187,23 +79,57 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
       const std::uint32_t groups = s.families[s.phases[run.begin].family].groups();
       for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
         for (std::uint32_t g = 0; g < groups; ++g) {
+          if (all_at_once(s, s.phases[run.begin])) {
+            BUSBAR_RETURN_IF_ERROR(lower_free(s, run, cg, g, chunk_bytes, out, stage));
+            continue;
+          }
           BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
-          double bytes = 0;
-          for (const Connection& c : connections) bytes = std::max(bytes, c.bytes);
+          const double bytes = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           if (bytes > 0) emit(stage, bytes, alone(s, run, g, chunk_bytes));
           else forget_weights();
         }
     }
+    out.launch_ps += stage.latency_ps;
     if (!stage.fluids.empty()) out.stages.push_back(std::move(stage));
   }
   return {};
+}
+
+/// A phase whose connections know nothing of each other: a fluid each. Their latency is paid once, before the bytes.
+Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_t call_group, std::uint32_t group,
+                                   double chunk_bytes, LoweredCall& out, Stage& stage) {
+  constexpr std::uint64_t kMostFluids = 2'000'000;  // some 300 MB
+  const Phase& phase = s.phases[run.begin];
+  const GroupFamily& family = s.families[phase.family];
+  const std::uint32_t n = family.size();
+  const bool pairs = phase.pattern != Pattern::kDirectGather && phase.pattern != Pattern::kDirectScatter;
+  if (stage.fluids.size() + std::uint64_t{n} * (pairs ? n : 1) > kMostFluids)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{} over {} ranks is {} routes at once; choose pairwise or bruck", name_of(phase.pattern), n,
+                             std::uint64_t{n} * n), {}};
+  Status status;
+  for_each_send(phase, n, 0, [&](const Send& send) {
+    const double bytes = static_cast<double>(chunks_of(s, phase, n, send)) * chunk_bytes;
+    if (!status.ok() || bytes == 0) return;
+    path.clear();
+    connections.clear();
+    status = connect(out.call, call_group, actor_of(phase, family, n, group, send.src),
+                     actor_of(phase, family, n, group, send.dst), bytes);
+    if (!status.ok()) return;
+    double alone_ps = 0;
+    for (const LinkId l : touched) alone_ps = std::max(alone_ps, weight[index(l)] / rate_of(l));
+    stage.latency_ps = std::max(stage.latency_ps, connections[0].latency_ps);
+    if (alone_ps > 0) emit(stage, bytes, alone_ps);
+    else forget_weights();
+  });
+  return status;
 }
 
 /// k chunks: one fluid per (call group, channel) with the loads of all its phases added. Its time alone is that of one
 /// chunk through every phase and then k - 1 more chunks through the busiest link.
 Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out) {
   const double k = out.chunks;
-  const double chunk_bytes = static_cast<double>(count(out.call.bytes)) / s.chunks / k;
+  const double chunk_bytes = buffer_bytes(out.call) / s.chunks / k;
   Stage stage;
   for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
     for (const auto& channel : runs) {
@@ -216,7 +142,7 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
         for (std::uint32_t g = 0; g < groups; ++g) {
           BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
           if (!connections.empty()) slowest = std::max(slowest, alone(s, run, g, chunk_bytes));
-          for (const Connection& c : connections) most_bytes = std::max(most_bytes, c.bytes);
+          most_bytes = std::max(most_bytes, busiest_bytes(is_stepwise(s.phases[run.begin].pattern)));
           for (const LinkId l : touched) {
             if (total_load[index(l)] == 0) total_touched.push_back(l);
             total_load[index(l)] += weight[index(l)];
@@ -256,71 +182,14 @@ void Lowering::State::finish(Stage& stage) {
     stage.load_ps = std::max(stage.load_ps, ps);
   }
   forget_weights();
-  split_in_components(stage);
-}
-
-/// Union-find over the links that fluids share.
-void Lowering::State::split_in_components(Stage& stage) {
-  constexpr std::uint32_t kNobody = 0xffff'ffffu;
-  const auto n = static_cast<std::uint32_t>(stage.fluids.size());
-  std::vector<std::uint32_t> parent(n);
-  for (std::uint32_t f = 0; f < n; ++f) parent[f] = f;
-  const auto root = [&](std::uint32_t f) {
-    while (parent[f] != f) f = parent[f] = parent[parent[f]];
-    return f;
-  };
-  if (owner.empty()) owner.assign(topology().link_count(), kNobody);
-  for (std::uint32_t f = 0; f < n; ++f)
-    for (std::uint32_t i = stage.fluids[f].begin; i < stage.fluids[f].end; ++i) {
-      std::uint32_t& o = owner[index(stage.link[i])];
-      if (o == kNobody) o = f;
-      const std::uint32_t a = root(o), b = root(f);
-      if (a != b) parent[std::max(a, b)] = std::min(a, b);
-    }
-  std::vector<std::uint32_t> size(n, 0), place(n, 0);
-  for (std::uint32_t f = 0; f < n; ++f) ++size[root(f)];
-  for (std::uint32_t f = 0, at = 0; f < n; ++f)
-    if (parent[f] == f) {
-      place[f] = static_cast<std::uint32_t>(stage.components.size());
-      stage.components.push_back({at, at, place[f]});
-      at += size[f];
-    }
-  stage.members.resize(n);
-  for (std::uint32_t f = 0; f < n; ++f) stage.members[stage.components[place[root(f)]].end++] = f;
-  for (const LinkId l : stage.link) owner[index(l)] = kNobody;
-  std::unordered_map<std::uint64_t, std::uint32_t> first;  // looked up only, never iterated
-  for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
-    Component& component = stage.components[c];
-    if (fold) component.like = first.emplace(likeness(stage, component), c).first->second;
-    if (component.like == c) ++stage.kinds;
-  }
-}
-
-/// Equal for components that are the same up to the names of their links.
-std::uint64_t Lowering::State::likeness(const Stage& stage, const Component& c) {
-  const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
-  std::uint64_t h = mix64(c.end - c.begin);
-  std::uint32_t names = 0;
-  for (std::uint32_t m = c.begin; m < c.end; ++m) {
-    const Fluid& f = stage.fluids[stage.members[m]];
-    h = mix64(h ^ bits(f.bytes)) + mix64(bits(f.alone_ps)) + (f.end - f.begin);
-    for (std::uint32_t i = f.begin; i < f.end; ++i) {
-      std::uint32_t& name = owner[index(stage.link[i])];
-      if (name == 0xffff'ffffu) name = names++;
-      h = mix64(h ^ name) + mix64(bits(stage.weight[i])) + mix64(bits(rate_of(stage.link[i])) + 1);
-    }
-  }
-  for (std::uint32_t m = c.begin; m < c.end; ++m) {
-    const Fluid& f = stage.fluids[stage.members[m]];
-    for (std::uint32_t i = f.begin; i < f.end; ++i) owner[index(stage.link[i])] = 0xffff'ffffu;
-  }
-  return h;
+  components.split(stage, [this](LinkId l) { return rate_of(l); });
 }
 
 Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold)
-    : state_(new State{router, placement, protocol, fold, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}) {
+    : state_(new State{router, placement, protocol, {router.topology().link_count(), fold}}) {
   state_->read_classes();
   state_->weight.assign(router.topology().link_count(), 0.0);
+  state_->round_load.assign(router.topology().link_count(), 0.0);
   state_->total_load.assign(router.topology().link_count(), 0.0);
 }
 Lowering::~Lowering() = default;
@@ -342,16 +211,23 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
     for (std::uint32_t m = 0; m < n; ++m)
       if (call.groups.actor(g, m) >= st.placement.ranks())
         return invalid(fmt::format("rank {} has no GPU: only {} are placed", call.groups.actor(g, m), st.placement.ranks()));
-  BUSBAR_ASSIGN(const Schedule s, build_schedule(call.algorithm, call.op, n,
-                                                 ranks_per_domain(call, st.topology(), st.placement), call.root));
+  ScheduleSpec spec;
+  spec.algorithm = call.algorithm;
+  spec.op = call.op;
+  spec.ranks = n;
+  spec.ranks_per_group = ranks_per_domain(call, st.topology(), st.placement);
+  spec.root = call.root;
+  BUSBAR_ASSIGN(const Schedule s, build_schedule(spec));
   out.channels = s.channels;
   st.connection_of.assign(s.ranks + s.reducers, 0);
+  st.sent.assign(s.ranks, 0.0);
   std::vector<std::vector<PhaseRun>> runs(s.channels);
   for (const PhaseRun run : phase_runs(s)) runs[s.phases[run.begin].channel].push_back(run);
   out.chunks = call.chunks;
   if (out.chunks == 0) {
     const std::uint64_t piece = count(st.protocol.chunk) * s.channels;
-    const bool pipelines = s.algorithm != "ring" || call.op == Collective::kBroadcast || call.op == Collective::kReduce;
+    const bool free = std::any_of(s.phases.begin(), s.phases.end(), [](const Phase& p) { return coupling_of(p.pattern) == Coupling::kFree; });
+    const bool pipelines = !free && (s.algorithm != "ring" || call.op == Collective::kBroadcast || call.op == Collective::kReduce);
     out.chunks = piece == 0 || !pipelines ? 1 : static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, 4096));
   }
   BUSBAR_RETURN_IF_ERROR(out.chunks == 1 ? st.lower_in_steps(s, runs, out) : st.lower_as_pipeline(s, runs, out));

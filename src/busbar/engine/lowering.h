@@ -40,6 +40,7 @@ struct Stage {
   double load_ps = 0;                  ///< largest load / rate over the links: no engine goes below
   LinkId busiest = kNone<LinkId>;      ///< the link of load_ps
   double slowest_alone_ps = 0;         ///< largest Fluid::alone_ps
+  double latency_ps = 0;               ///< of free connections: paid once, and part of LoweredCall::launch_ps
 };
 
 struct LoweredCall {

@@ -21,6 +21,7 @@ void MaxMinSolver::add_fluid(std::span<const std::uint32_t> links, std::span<con
 
 void MaxMinSolver::fix(std::uint32_t fluid, double rate) {
   rate_[fluid] = rate;
+  ++fixed_;
   for (std::uint32_t i = begin_[fluid]; i < begin_[fluid + 1]; ++i) {
     const std::uint32_t l = link_[i];
     residual_[l] = std::max(0.0, residual_[l] - weight_[i] * rate);  // round-off never makes a link negative
@@ -54,7 +55,8 @@ void MaxMinSolver::solve(std::span<const double> capacity) {
   for (std::uint32_t f = 0; f < fluids; ++f)
     if (std::isfinite(cap_[f])) heap_.push_back({cap_[f], links + f});
   std::make_heap(heap_.begin(), heap_.end(), later);
-  while (!heap_.empty()) {
+  fixed_ = 0;
+  while (fixed_ < fluids && !heap_.empty()) {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     const Entry e = heap_.back();
     heap_.pop_back();

@@ -34,6 +34,7 @@ class MaxMinSolver {
   std::vector<double> weight_, cap_, rate_, residual_, open_weight_;
   std::vector<std::uint32_t> open_;
   std::vector<Entry> heap_;
+  std::uint32_t fixed_ = 0;  ///< fluids whose rate is known
 };
 
 }  // namespace busbar

@@ -42,7 +42,7 @@ Bound PreparedCalls::bound_by(CallId id) const {
   const Stage* slowest = nullptr;
   double most = -1;
   for (const Stage& s : call.stages) {
-    const double ps = std::max(s.slowest_alone_ps, s.load_ps);
+    const double ps = std::max(s.slowest_alone_ps, s.load_ps) + s.latency_ps;
     if (ps > most) most = ps, slowest = &s;
   }
   Bound bound;

@@ -131,10 +131,24 @@ void FlowEngine::begin_stage(std::uint32_t r, SimTime at) {
   run.in_stage = true;
   run.shared = false;
   in_stage_.push_back(r);
-  find_rally(r);
-  if (rally_.size() > 1) return solve_rally(at);
-  run.offset_ps += known_[index(run.call)].stage_ps[run.stage];
-  schedule(r, run.origin + duration_from_ps(run.offset_ps));
+  unsolved_.push_back(r);
+  unsolved_at_ = at;
+}
+
+/// Sets all stages going that began at one time: each on its own clock, or its rally once for all that joined it.
+void FlowEngine::settle() {
+  for (const std::uint32_t r : unsolved_) {
+    Run& run = runs_[r];
+    if (run.shared) continue;  // the rally of an earlier one
+    find_rally(r);
+    if (rally_.size() > 1) {
+      solve_rally(unsolved_at_);
+      continue;
+    }
+    run.offset_ps += known_[index(run.call)].stage_ps[run.stage];
+    schedule(r, run.origin + duration_from_ps(run.offset_ps));
+  }
+  unsolved_.clear();
 }
 
 bool FlowEngine::end_stage(std::uint32_t r, SimTime at) {
@@ -159,7 +173,9 @@ bool FlowEngine::end_stage(std::uint32_t r, SimTime at) {
 }
 
 std::optional<Finished> FlowEngine::advance(SimTime limit) {
-  while (!events_.empty() && events_.top().at <= limit) {
+  for (;;) {
+    if (!unsolved_.empty() && (events_.empty() || events_.top().at > unsolved_at_)) settle();
+    if (events_.empty() || events_.top().at > limit) break;
     const Event e = events_.top();
     events_.pop();
     Run& run = runs_[e.run];

@@ -59,6 +59,7 @@ class FlowEngine final : public Engine {
   void begin_stage(std::uint32_t run, SimTime at);
   /// Ends the stage in hand; true when the call has ended with it.
   bool end_stage(std::uint32_t run, SimTime at);
+  void settle();
   void find_rally(std::uint32_t run);
   void share(Run& run, SimTime at);
   void progress(Run& run, SimTime at);
@@ -70,6 +71,8 @@ class FlowEngine final : public Engine {
   std::unordered_map<std::uint64_t, bool> contend_;      ///< by stage pair; looked up only
   std::vector<Run> runs_;
   std::vector<std::uint32_t> free_, in_stage_, rally_;
+  std::vector<std::uint32_t> unsolved_;  ///< runs whose stage began at unsolved_at_ and is not yet set going
+  SimTime unsolved_at_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t sequence_ = 0;
 };

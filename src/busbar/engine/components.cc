@@ -1,0 +1,67 @@
+#include "busbar/engine/components.h"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+#include "busbar/base/random.h"
+
+namespace busbar {
+
+/// Union-find over the links that fluids share.
+void ComponentSplitter::split(Stage& stage, const RateOf& rate_of) {
+  const auto n = static_cast<std::uint32_t>(stage.fluids.size());
+  std::vector<std::uint32_t> parent(n);
+  for (std::uint32_t f = 0; f < n; ++f) parent[f] = f;
+  const auto root = [&](std::uint32_t f) {
+    while (parent[f] != f) f = parent[f] = parent[parent[f]];
+    return f;
+  };
+  for (std::uint32_t f = 0; f < n; ++f)
+    for (std::uint32_t i = stage.fluids[f].begin; i < stage.fluids[f].end; ++i) {
+      std::uint32_t& o = owner_[index(stage.link[i])];
+      if (o == kNobody) o = f;
+      const std::uint32_t a = root(o), b = root(f);
+      if (a != b) parent[std::max(a, b)] = std::min(a, b);
+    }
+  std::vector<std::uint32_t> size(n, 0), place(n, 0);
+  for (std::uint32_t f = 0; f < n; ++f) ++size[root(f)];
+  for (std::uint32_t f = 0, at = 0; f < n; ++f)
+    if (parent[f] == f) {
+      place[f] = static_cast<std::uint32_t>(stage.components.size());
+      stage.components.push_back({at, at, place[f]});
+      at += size[f];
+    }
+  stage.members.resize(n);
+  for (std::uint32_t f = 0; f < n; ++f) stage.members[stage.components[place[root(f)]].end++] = f;
+  for (const LinkId l : stage.link) owner_[index(l)] = kNobody;
+  std::unordered_map<std::uint64_t, std::uint32_t> first;  // looked up only, never iterated
+  for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
+    Component& component = stage.components[c];
+    if (fold_) component.like = first.emplace(likeness(stage, component, rate_of), c).first->second;
+    if (component.like == c) ++stage.kinds;
+  }
+}
+
+/// Equal for components that are the same up to the names of their links.
+std::uint64_t ComponentSplitter::likeness(const Stage& stage, const Component& c, const RateOf& rate_of) {
+  const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
+  std::uint64_t h = mix64(c.end - c.begin);
+  std::uint32_t names = 0;
+  for (std::uint32_t m = c.begin; m < c.end; ++m) {
+    const Fluid& f = stage.fluids[stage.members[m]];
+    h = mix64(h ^ bits(f.bytes)) + mix64(bits(f.alone_ps)) + (f.end - f.begin);
+    for (std::uint32_t i = f.begin; i < f.end; ++i) {
+      std::uint32_t& name = owner_[index(stage.link[i])];
+      if (name == kNobody) name = names++;
+      h = mix64(h ^ name) + mix64(bits(stage.weight[i])) + mix64(bits(rate_of(stage.link[i])) + 1);
+    }
+  }
+  for (std::uint32_t m = c.begin; m < c.end; ++m) {
+    const Fluid& f = stage.fluids[stage.members[m]];
+    for (std::uint32_t i = f.begin; i < f.end; ++i) owner_[index(stage.link[i])] = kNobody;
+  }
+  return h;
+}
+
+}  // namespace busbar

@@ -1,0 +1,25 @@
+// Which fluids of a stage share links, and which of these sets are alike (DESIGN 4.4).
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "busbar/engine/lowering.h"
+
+namespace busbar {
+
+/// Fills Stage::members, components and kinds. Work space is kept; one per lowering.
+class ComponentSplitter {
+ public:
+  using RateOf = std::function<double(LinkId)>;  ///< bytes per ps
+  ComponentSplitter(std::uint32_t links, bool fold) : owner_(links, kNobody), fold_(fold) {}
+  void split(Stage& stage, const RateOf& rate_of);
+
+ private:
+  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
+  std::uint64_t likeness(const Stage& stage, const Component& c, const RateOf& rate_of);
+  std::vector<std::uint32_t> owner_;  ///< link -> fluid that crosses it, or its name while likeness is sought
+  bool fold_;
+};
+
+}  // namespace busbar

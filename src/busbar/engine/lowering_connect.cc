@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "busbar/engine/lowering_state.h"
+
+namespace busbar {
+
+double Lowering::State::overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links) const {
+  if (topology().block_of(a) != topology().block_of(b)) return static_cast<double>(protocol.step_network.in_ps());
+  for (const LinkShare& l : links)
+    if (is_in_server(topology().link_class(l.link).kind)) return static_cast<double>(protocol.step_server.in_ps());
+  return static_cast<double>(protocol.step_scale_up.in_ps());
+}
+
+void Lowering::State::cross(const LinkShare& l, double bytes, Connection& c) {
+  double& w = weight[index(l.link)];
+  if (w == 0) touched.push_back(l.link);
+  w += l.share * bytes;  // bytes for now; emit() divides by the busiest connection's
+  c.latency_ps += l.share * latency[topology().link_class_index(l.link)];  // shares of one hop sum to 1
+}
+
+Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to,
+                                double bytes) {
+  const std::uint32_t n = call.groups.size();
+  if (from >= n || to >= n) {
+    if (from >= n && to >= n) return Error{ErrorCode::kUnsupported, "reduction between switches is not modelled; use nvls or ring", {}};
+    return connect_hub(placement.gpu(call.groups.actor(group, std::min(from, to))), to >= n, bytes);
+  }
+  const std::uint32_t rank_a = call.groups.actor(group, from), rank_b = call.groups.actor(group, to);
+  const DeviceId a = placement.gpu(rank_a), b = placement.gpu(rank_b);
+  Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
+  c.from = from;
+  const std::uint64_t flow = (std::uint64_t{rank_a} << 32) | rank_b;
+  BUSBAR_RETURN_IF_ERROR(router.spread(a, b, placement.nic(rank_a, 0), placement.nic(rank_b, 0), flow, path));
+  c.end = static_cast<std::uint32_t>(path.size());
+  const std::span<const LinkShare> links(path.data() + c.begin, c.end - c.begin);
+  for (const LinkShare& l : links) cross(l, bytes, c);
+  c.latency_ps += overhead_ps(a, b, links);
+  connections.push_back(c);
+  return {};
+}
+
+/// To or from the reducer of a scale-up domain: all switches beside the GPU that reduce, each with its share of the bytes.
+Status Lowering::State::connect_hub(DeviceId gpu, bool up, double bytes) {
+  Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
+  double total = 0;
+  for (const LinkId l : topology().out_links(gpu))
+    if (topology().device_class(topology().to(l)).reduces) total += rate_of(l);
+  if (total == 0)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("no switch beside {} can reduce; choose another algorithm, or say 'reduces: true' of the "
+                             "switch", topology().name(gpu)), {}};
+  for (const LinkId l : topology().out_links(gpu))
+    if (topology().device_class(topology().to(l)).reduces)
+      path.push_back({up ? l : reverse(l), rate_of(l) / total});
+  c.end = static_cast<std::uint32_t>(path.size());
+  for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes, c);
+  c.latency_ps += static_cast<double>(protocol.step_scale_up.in_ps());
+  c.from = Connection::kHub;
+  connections.push_back(c);
+  return {};
+}
+
+/// What each send of the round that began with connection `first` takes while the others of the round are under way.
+void Lowering::State::close_round(std::size_t first) {
+  for (std::size_t i = first; i < connections.size(); ++i)
+    for (std::uint32_t k = connections[i].begin; k < connections[i].end; ++k)
+      round_load[index(path[k].link)] += path[k].share * connections[i].bytes;
+  for (std::size_t i = first; i < connections.size(); ++i) {
+    Connection& c = connections[i];
+    for (std::uint32_t k = c.begin; k < c.end; ++k)
+      c.transfer_ps = std::max(c.transfer_ps, round_load[index(path[k].link)] / rate_of(path[k].link));
+  }
+  for (std::size_t i = first; i < connections.size(); ++i)
+    for (std::uint32_t k = connections[i].begin; k < connections[i].end; ++k) round_load[index(path[k].link)] = 0;
+}
+
+/// Routes every send of one group of a run of stepwise phases, in the order in which longest_chain asks for them.
+Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
+                                   std::uint32_t group, double chunk_bytes) {
+  Status status;
+  for (std::uint32_t p = run.begin; p < run.end; ++p) {
+    const Phase& phase = s.phases[p];
+    const GroupFamily& family = s.families[phase.family];
+    const std::uint32_t n = family.size();
+    for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n) && status.ok(); ++r) {
+      const std::size_t first = connections.size();
+      for_each_send(phase, n, r, [&](const Send& send) {
+        if (!status.ok()) return;
+        const std::uint64_t chunks = chunks_of(s, phase, n, send);
+        status = connect(call, call_group, actor_of(phase, family, n, group, send.src),
+                         actor_of(phase, family, n, group, send.dst), static_cast<double>(chunks) * chunk_bytes);
+        if (status.ok()) connections.back().chunks = chunks;
+      });
+      close_round(first);
+    }
+  }
+  return status;
+}
+
+/// Bytes of the connection, or of the sends of one rank after each other, that carries most.
+double Lowering::State::busiest_bytes(bool stepwise) {
+  double most = 0;
+  for (const Connection& c : connections) {
+    const bool summed = stepwise && c.from != Connection::kHub;
+    most = std::max(most, summed ? sent[c.from] += c.bytes : c.bytes);
+  }
+  for (const Connection& c : connections)
+    if (c.from != Connection::kHub) sent[c.from] = 0;
+  return most;
+}
+
+/// Routes every connection of one group of a run and adds its bytes to `weight`.
+Status Lowering::State::open_run(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
+                                 std::uint32_t group, double chunk_bytes) {
+  path.clear();
+  connections.clear();
+  if (is_stepwise(s.phases[run.begin].pattern)) return open_steps(call, s, run, call_group, group, chunk_bytes);
+  const Phase& phase = s.phases[run.begin];  // the phases of a run cross the same edges
+  const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast;
+  const double repeats = run.end - run.begin;
+  Status status;
+  for_each_edge(s, phase, group, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
+    if (!status.ok()) return;
+    connection_of[by_receiver ? to : from] = static_cast<std::uint32_t>(connections.size());
+    status = connect(call, call_group, from, to, static_cast<double>(chunks) * repeats * chunk_bytes);
+  });
+  return status;
+}
+
+/// Time of the open run with its links to itself: the longest dependency chain.
+double Lowering::State::alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes) {
+  const Phase& phase = s.phases[run.begin];
+  const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast;
+  const double piece = chunk_bytes * phase.span;
+  if (is_stepwise(phase.pattern)) {
+    std::size_t next = 0;  // open_steps() went the same way
+    return longest_chain(s, run, group, [&](std::uint32_t, std::uint32_t) {
+      const Connection& c = connections[next++];
+      return SendCost{c.latency_ps, c.chunks == 0 ? 0 : c.transfer_ps * phase.span / static_cast<double>(c.chunks)};
+    }, chain);
+  }
+  double busiest = 0;
+  for (const Connection& c : connections) busiest = std::max(busiest, c.bytes);
+  const auto cost = [&](std::uint32_t from, std::uint32_t to) {
+    const Connection& c = connections[connection_of[by_receiver ? to : from]];
+    double rate = INFINITY;  // what this connection gets when all of the fluid are busy
+    for (std::uint32_t i = c.begin; i < c.end; ++i)
+      rate = std::min(rate, rate_of(path[i].link) / (weight[index(path[i].link)] / busiest));
+    return SendCost{c.latency_ps, piece / rate};
+  };
+  return longest_chain(s, run, group, cost, chain);
+}
+
+}  // namespace busbar

@@ -1,0 +1,68 @@
+// The inside of Lowering: work space of one call, shared by lowering.cc (stages) and lowering_connect.cc (routes).
+#pragma once
+
+#include <vector>
+
+#include "busbar/collectives/chain.h"
+#include "busbar/collectives/edges.h"
+#include "busbar/engine/components.h"
+#include "busbar/engine/lowering.h"
+
+namespace busbar {
+
+/// One connection of the fluid in the making.
+struct Connection {
+  static constexpr std::uint32_t kHub = 0xffff'ffffu;
+  std::uint32_t begin, end;  ///< its links in State::path
+  double bytes;
+  double latency_ps;
+  double transfer_ps = 0;   ///< stepwise phases: of the send, while its round is under way
+  std::uint32_t from = 0;   ///< actor
+  std::uint64_t chunks = 0; ///< stepwise phases
+};
+
+struct Lowering::State {
+  const Router& router;
+  const Placement& placement;
+  ProtocolModel protocol;
+  ComponentSplitter components;
+  std::vector<double> rate{}, latency{}, floor_rate{};  ///< per link class: bytes/ps, ps, bytes/ps
+  WhatIf what_if{};
+
+  // Work space, reused from fluid to fluid.
+  std::vector<LinkShare> path{};
+  std::vector<Connection> connections{};
+  std::vector<std::uint32_t> connection_of{};  ///< actor -> connection of the phase in hand
+  std::vector<double> weight{};                ///< per link, zero between fluids
+  std::vector<LinkId> touched{};
+  std::vector<double> sent{};        ///< per rank, zero between fluids
+  std::vector<double> round_load{};  ///< per link, zero between rounds
+  ChainScratch chain{};
+  // Sums of the pipeline in the making (k > 1): bytes per link, and over all channels and groups.
+  std::vector<double> total_load{};
+  std::vector<LinkId> total_touched{};
+
+  const Topology& topology() const { return router.topology(); }
+  double rate_of(LinkId l) const { return rate[topology().link_class_index(l)]; }
+  void read_classes();
+  double overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links) const;
+  Status connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to, double bytes);
+  Status connect_hub(DeviceId gpu, bool up, double bytes);
+  void cross(const LinkShare& share, double bytes, Connection& c);
+  Status open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
+                    std::uint32_t group, double chunk_bytes);
+  void close_round(std::size_t first);
+  double busiest_bytes(bool stepwise);
+  Status lower_free(const Schedule& s, PhaseRun run, std::uint32_t call_group, std::uint32_t group, double chunk_bytes,
+                    LoweredCall& out, Stage& stage);
+  Status open_run(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
+                  std::uint32_t group, double chunk_bytes);
+  double alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes);
+  void emit(Stage& stage, double bytes, double alone_ps);
+  void forget_weights();
+  Status lower_in_steps(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out);
+  Status lower_as_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out);
+  void finish(Stage& stage);
+};
+
+}  // namespace busbar
