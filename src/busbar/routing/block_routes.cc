@@ -53,7 +53,8 @@ bool BlockRoutes::by_level(const Block& block, RouteLevel level, DeviceId from, 
           if (topology_.to(l) == f.device && t.allows(topology_.link_class(l))) front_.candidates.push_back(reverse(l));
       } else {
         for (const ShapeTable::Hop& hop : t.hops(x))
-          if (left(hop.transit) == hops - 1) front_.candidates.push_back(static_cast<LinkId>(block.first_link + hop.link));
+          if (left(hop.transit) == hops - 1)
+            front_.candidates.push_back(static_cast<LinkId>(block.first_link + hop.link));
       }
       front_.split(topology_, f.share, out);
     }

@@ -1,8 +1,8 @@
-#include <map>
-#include <set>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include <map>
+#include <set>
 
 #include "busbar/routing/placement.h"
 #include "busbar/routing/route_kind.h"

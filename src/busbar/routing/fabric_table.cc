@@ -6,7 +6,8 @@ FabricTable::FabricTable(const Topology& topology) {
   const auto switches = topology.fabric_switches();
   first_ = switches.empty() ? topology.device_count() : index(switches.front());
   number_.assign(topology.device_count() - first_, -1);
-  for (std::uint32_t i = 0; i < switches.size(); ++i) number_[index(switches[i]) - first_] = static_cast<std::int32_t>(i);
+  for (std::uint32_t i = 0; i < switches.size(); ++i)
+    number_[index(switches[i]) - first_] = static_cast<std::int32_t>(i);
   for (const DeviceId d : switches) {
     for (const LinkId l : topology.out_links(d)) {
       const std::int32_t to = number(topology.to(l));
@@ -36,9 +37,7 @@ void FabricTable::find_webs() {
   }
 }
 
-std::int32_t FabricTable::number(DeviceId d) const {
-  return index(d) < first_ ? -1 : number_[index(d) - first_];
-}
+std::int32_t FabricTable::number(DeviceId d) const { return index(d) < first_ ? -1 : number_[index(d) - first_]; }
 
 std::uint8_t FabricTable::distance(std::uint32_t from, std::uint32_t to) {
   if (!joined(from, to)) return kFar;

@@ -9,7 +9,8 @@
 
 namespace busbar {
 
-/// Rows grow ring by ring around their switch until they reach whoever asks: neighbours in a pod never pay for the hall.
+/// Rows grow ring by ring around their switch until they reach whoever asks: neighbours in a pod never pay for the
+/// hall.
 class FabricTable {
  public:
   static constexpr std::uint8_t kFar = 255;

@@ -188,8 +188,10 @@ bool GpuMesh::over_many(std::uint32_t from, std::uint32_t to, std::vector<Part>&
         const double part = share * h.rate / all;
         out.push_back({h.link, part});
         const auto known = std::find_if(next.begin(), next.end(), [&](const auto& f) { return f.first == h.to; });
-        if (known == next.end()) next.emplace_back(h.to, part);
-        else known->second += part;
+        if (known == next.end())
+          next.emplace_back(h.to, part);
+        else
+          known->second += part;
       }
     }
     std::swap(front, next);

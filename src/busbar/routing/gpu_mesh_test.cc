@@ -1,10 +1,10 @@
 #include "busbar/routing/gpu_mesh.h"
 
-#include <map>
-#include <set>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include <map>
+#include <set>
 
 #include "busbar/routing/route_kind.h"
 #include "busbar/routing/router.h"

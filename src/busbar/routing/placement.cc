@@ -9,7 +9,7 @@ namespace {
 /// Blocks that are alike inside and have the same NICs cabled; their GPUs leave by the same places.
 struct Sort {
   ShapeId shape{};
-  std::vector<std::uint32_t> cabled;                                             ///< places of NICs
+  std::vector<std::uint32_t> cabled;                                        ///< places of NICs
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> nics = {};  ///< of the GPU at a place; only looked up
 };
 

@@ -17,7 +17,9 @@ class Placement {
   DeviceId gpu(std::uint32_t rank) const { return gpu_[rank]; }
   /// Channels after which the NICs repeat: the most NICs that any rank has equally near; at least 1.
   std::uint32_t nic_channels() const { return channels_; }
-  DeviceId nic(std::uint32_t rank, std::uint32_t channel) const { return nic_[std::size_t{rank} * channels_ + channel % channels_]; }
+  DeviceId nic(std::uint32_t rank, std::uint32_t channel) const {
+    return nic_[std::size_t{rank} * channels_ + channel % channels_];
+  }
 
  private:
   std::vector<DeviceId> gpu_;

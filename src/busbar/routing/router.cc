@@ -1,8 +1,8 @@
 #include "busbar/routing/router.h"
 
-#include <algorithm>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "busbar/base/random.h"
 #include "busbar/routing/block_routes.h"

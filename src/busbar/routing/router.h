@@ -25,9 +25,9 @@ class Router {
 
   /// Appends the links that a payload from GPU `from` to GPU `to` crosses, in order of hops. Inside a block: scale-up
   /// links straight or over switches, then over other GPUs, then the server's own. Between blocks the payload leaves by
-  /// `nic_from` and arrives by `nic_to`; where no fabric joins the two (rail-only), it first goes over scale-up links to
-  /// the GPU beside a NIC that is joined to `nic_to`. `route_kind` says which it was.
-  /// Error kUnreachable names the pair.
+  /// `nic_from` and arrives by `nic_to`; where no fabric joins the two (rail-only), it first goes over scale-up links
+  /// to the GPU beside a NIC that is joined to `nic_to`. `route_kind` says which it was. Error kUnreachable names the
+  /// pair.
   Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
                 std::vector<LinkShare>& out) const;
   /// The NIC nearest to `gpu` for `channel` (fewest hops, then lowest number; ties rotate by GPU and channel);

@@ -1,8 +1,8 @@
 #include "busbar/routing/router.h"
 
-#include <map>
-
 #include <gtest/gtest.h>
+
+#include <map>
 
 #include "busbar/routing/placement.h"
 
@@ -55,7 +55,8 @@ TopologyBuilder small_cluster(std::uint32_t nodes) {
   const DeviceId leaves[] = {b.add_switch(leaf, "leaf0"), b.add_switch(leaf, "leaf1")};
   const DeviceId spines[] = {b.add_switch(spine, "spine0"), b.add_switch(spine, "spine1")};
   for (const BlockId block : blocks)
-    for (std::uint32_t r = 0; r < 2; ++r) b.connect(b.device(block, 5 + r), leaves[r], link(LinkKind::kInfiniband, 50, 600));
+    for (std::uint32_t r = 0; r < 2; ++r)
+      b.connect(b.device(block, 5 + r), leaves[r], link(LinkKind::kInfiniband, 50, 600));
   for (const DeviceId l : leaves)
     for (const DeviceId s : spines) b.connect(l, s, link(LinkKind::kInfiniband, 50, 600));
   return b;
@@ -127,7 +128,9 @@ TEST(Router, StaticHashKeepsOneSpineAndSpraySplitsEvenly) {
     std::map<LinkId, double> up;
     for (std::uint64_t flow = 0; flow < 256; ++flow) {
       std::vector<LinkShare> path;
-      ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[3], t.find("node0.nic0").value(), t.find("node1.nic1").value(), flow, path).ok());
+      ASSERT_TRUE(
+          r.spread(t.gpus()[0], t.gpus()[3], t.find("node0.nic0").value(), t.find("node1.nic1").value(), flow, path)
+              .ok());
       expect_conserved(t, t.gpus()[0], t.gpus()[3], path);
       for (const LinkShare& s : path)
         if (t.kind(t.to(s.link)) == DeviceKind::kSpine) {

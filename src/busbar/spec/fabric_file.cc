@@ -133,8 +133,8 @@ Status read_lengths(const YamlNode& map, Lengths& out) {
   return r.finish();
 }
 
-/// The cable with its error correction, and half of the time that each of its two devices takes to forward: along a path
-/// the halves add up to every device once.
+/// The cable with its error correction, and half of the time that each of its two devices takes to forward: along a
+/// path the halves add up to every device once.
 LinkClass laid(const Network& n, double metres, Duration device_a, Duration device_b) {
   LinkClass c = n.link;
   const auto halves = (device_a.in_ps() + device_b.in_ps()) / 2;
@@ -183,8 +183,8 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   out.spec.nic_link = laid(network, lengths.nic, network.nic_latency, hop);
   out.spec.leaf_link = laid(network, lengths.leaf, hop, hop);
   out.spec.core_link = laid(network, lengths.core, hop, hop);
-  out.latency = {network.nic_latency, network.switch_latency, hop - network.switch_latency, network.fec_latency,
-                 network.per_m, network.link_latency};
+  out.latency = {network.nic_latency, network.switch_latency, hop - network.switch_latency,
+                 network.fec_latency, network.per_m,          network.link_latency};
   reading.note(fmt::format("fabric {}", name_of(out.spec.kind)), map);
   return out;
 }

@@ -40,8 +40,12 @@ TEST(FabricFile, StatesPlanesDragonfliesAndTori) {
   const FabricSpec p = read("kind: leaf-spine\nplanes: 4\nplane_order: by-nic\n" + kLink).value().spec;
   EXPECT_EQ(p.planes, 4u);
   EXPECT_EQ(p.plane_order, PlaneOrder::kByNic);
-  const FabricSpec d = read("kind: dragonfly\ndragonfly: {groups: 9, switches_per_group: 4, nics_per_switch: 2, "
-                            "globals_per_switch: 2}\n" + kLink).value().spec;
+  const FabricSpec d = read(
+                           "kind: dragonfly\ndragonfly: {groups: 9, switches_per_group: 4, nics_per_switch: 2, "
+                           "globals_per_switch: 2}\n" +
+                           kLink)
+                           .value()
+                           .spec;
   EXPECT_EQ(d.dragonfly.groups, 9u);
   EXPECT_EQ(d.dragonfly.routers, 4u);
   EXPECT_EQ(d.dragonfly.nics, 2u);
@@ -50,10 +54,13 @@ TEST(FabricFile, StatesPlanesDragonfliesAndTori) {
 }
 
 TEST(FabricFile, AStoreAndForwardSwitchTakesInAWholeFrame) {
-  const std::string sizes = "kind: leaf-spine\ncable: {latency_per_m: 5ns, fec: 100ns}\ncable_m: {nic: 2, leaf: 20}\n"
-                            "nic: {latency: 600ns}\n" + kLink;
+  const std::string sizes =
+      "kind: leaf-spine\ncable: {latency_per_m: 5ns, fec: 100ns}\ncable_m: {nic: 2, leaf: 20}\n"
+      "nic: {latency: 600ns}\n" +
+      kLink;
   const FabricSpec cut = read(sizes + "switch: {ports: 64, latency: 200ns}\n").value().spec;
-  const auto stored = read(sizes + "switch: {ports: 64, latency: 200ns, forwarding: store-and-forward, frame: 5000B}\n");
+  const auto stored =
+      read(sizes + "switch: {ports: 64, latency: 200ns, forwarding: store-and-forward, frame: 5000B}\n");
   ASSERT_TRUE(stored.ok());
   EXPECT_EQ(cut.nic_link.latency, Duration::ns(300 + 100 + 10 + 100));  // half NIC, half switch, 2 m, error correction
   EXPECT_EQ(cut.leaf_link.latency, Duration::ns(200 + 100 + 100));

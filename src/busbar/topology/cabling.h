@@ -1,8 +1,8 @@
 // Where racks stand, how long every fabric cable is, and whether it is copper or optic.
 //
-// Nodes fill racks, racks fill rows. A switch stands in the middle of the racks of what is cabled below it. A cable goes
-// up to the tray, along the row, across the rows, and down again. The latency that engines use does not come from here:
-// it keeps the nominal lengths of the fabric file, so that cables of one tier stay one class.
+// Nodes fill racks, racks fill rows. A switch stands in the middle of the racks of what is cabled below it. A cable
+// goes up to the tray, along the row, across the rows, and down again. The latency that engines use does not come from
+// here: it keeps the nominal lengths of the fabric file, so that cables of one tier stay one class.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ const char* name_of(Medium medium);  ///< "copper", "multi-mode", "single-mode"
 struct CablingRules {
   std::uint32_t nodes_per_rack = 4;  ///< 10 kW servers in racks of some 40 kW
   std::uint32_t racks_per_row = 16;
-  double rack_m = 0.6;           ///< a rack is 600 mm wide (EIA-310 frames)
-  double row_m = 3.0;            ///< a rack of 1.2 m and an aisle of 1.8 m
-  double riser_m = 2.0;          ///< from a device up to the tray, at each end
-  double in_rack_m = 1.5;        ///< a cable that stays in its rack
-  double copper_m = 3.0;         ///< longest passive copper at 25 to 100 Gb/s per lane
-  double multi_mode_m = 50.0;    ///< longest multi-mode optic at 100 Gb/s per lane
-  double optic_power_w = 8.0;    ///< of one end of a cable at `optic_rate`; scaled with the rate
+  double rack_m = 0.6;         ///< a rack is 600 mm wide (EIA-310 frames)
+  double row_m = 3.0;          ///< a rack of 1.2 m and an aisle of 1.8 m
+  double riser_m = 2.0;        ///< from a device up to the tray, at each end
+  double in_rack_m = 1.5;      ///< a cable that stays in its rack
+  double copper_m = 3.0;       ///< longest passive copper at 25 to 100 Gb/s per lane
+  double multi_mode_m = 50.0;  ///< longest multi-mode optic at 100 Gb/s per lane
+  double optic_power_w = 8.0;  ///< of one end of a cable at `optic_rate`; scaled with the rate
   BytesPerSecond optic_rate{50'000'000'000};
 };
 

@@ -1,9 +1,9 @@
 #include "busbar/topology/cabling.h"
 
-#include <algorithm>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "busbar/topology/fabric.h"
 
@@ -47,9 +47,8 @@ TEST(Cabling, GoesUpAlongAcrossAndDown) {
   }
   // Spines stand in the middle of racks 0 to 7: in rack 4, the first of the second row. leaf1 is in rack 1.
   const auto between = [&](const char* a, const char* b) {
-    return std::find_if(cables.begin(), cables.end(), [&](const Cable& c) {
-      return t.name(t.from(c.link)) == a && t.name(t.to(c.link)) == b;
-    });
+    return std::find_if(cables.begin(), cables.end(),
+                        [&](const Cable& c) { return t.name(t.from(c.link)) == a && t.name(t.to(c.link)) == b; });
   };
   const auto c = between("leaf1", "spine0");
   ASSERT_NE(c, cables.end());

@@ -108,7 +108,8 @@ Result<FabricPlan> plan_fabric(const FabricSpec& spec, std::uint32_t nodes, std:
   if (spec.kind == FabricKind::kNone || nodes == 0) return FabricPlan{};
   if (nics == 0) return cannot(spec, nodes, nics, "the node has no NIC to put a cable in; add one, or 'fabric: none'");
   if (spec.split > 1 && spec.split > spec.leaf.splits) {
-    return cannot(spec, nodes, nics, fmt::format("a port of {} cannot be split in {}", describe(spec.leaf), spec.split));
+    return cannot(spec, nodes, nics,
+                  fmt::format("a port of {} cannot be split in {}", describe(spec.leaf), spec.split));
   }
   if (spec.kind == FabricKind::kRailOnly) return plan_rails(spec, nodes, nics);
   if (spec.planes == 0) {

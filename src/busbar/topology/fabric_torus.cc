@@ -25,7 +25,8 @@ Result<FabricPlan> plan_torus(const FabricSpec& spec, std::uint32_t nodes, std::
     switches *= extent(spec, d);
     up += neighbours(extent(spec, d)) * parallel;
     if (extent(spec, d) <= kLongestDimension) continue;
-    return cannot(spec, nodes, nics, fmt::format("a dimension of {} is longer than {}", spec.dims[d], kLongestDimension));
+    return cannot(spec, nodes, nics,
+                  fmt::format("a dimension of {} is longer than {}", spec.dims[d], kLongestDimension));
   }
   if (spec.dims[0] == 0) return cannot(spec, nodes, nics, "it has no dimensions; add 'dims: [4, 4]'");
   const std::uint64_t down = spec.leaf_down > 0 ? spec.leaf_down : ceil_div(all, switches);
@@ -34,8 +35,8 @@ Result<FabricPlan> plan_torus(const FabricSpec& spec, std::uint32_t nodes, std::
                   fmt::format("{} NICs and {} cables to neighbours on {}", down, up, describe(spec.leaf)));
   }
   if (down * switches < all) {
-    return cannot(spec, nodes, nics, fmt::format("{} switches of {} NICs hold {}, not {}", switches, down,
-                                                 switches * down, all));
+    return cannot(spec, nodes, nics,
+                  fmt::format("{} switches of {} NICs hold {}, not {}", switches, down, switches * down, all));
   }
   FabricPlan plan;
   plan.kind = FabricKind::kTorus;

@@ -51,7 +51,8 @@ bool plan_two_tiers(const FabricSpec& spec, std::uint64_t leaves, std::uint64_t 
   return false;
 }
 
-/// Pods of leaves and spines, `parallel` (1) cables per pair, below cores; spine j of every pod sees the cores of group j.
+/// Pods of leaves and spines, `parallel` (1) cables per pair, below cores; spine j of every pod sees the cores of group
+/// j.
 bool plan_three_tiers(const FabricSpec& spec, std::uint64_t leaves, std::uint64_t up, std::uint64_t unit,
                       FabricPlan& plan) {
   const std::uint64_t parallel = std::max<std::uint64_t>(spec.parallel, 1);
