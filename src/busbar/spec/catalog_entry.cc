@@ -88,7 +88,8 @@ void walk(const YamlNode& node, const std::string& path, const Provenance& from,
   const Provenance own = map ? inside(node, from) : from;
   for (std::size_t i = 0; i < node.size(); ++i) {
     if (!map) {
-      walk(node.item(i), fmt::format("{}[{}]", path, i), own, out);
+      const auto name = node.item(i).find("name");
+      walk(node.item(i), fmt::format("{}[{}]", path, name ? name->scalar() : std::to_string(i)), own, out);
       continue;
     }
     const std::string key = node.key(i);

@@ -1,0 +1,161 @@
+#include "busbar/cli/cmd_catalog.h"
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/session.h"
+#include "busbar/spec/catalog_entry.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string name;
+  CommonOptions common;
+  std::string typed;
+};
+
+Json to_json(const Figure& f) {
+  Json j{{"path", f.path}, {"value", f.value}, {"unit", f.unit}, {"text", f.text}, {"source", f.source}};
+  j["confidence"] = f.confidence.empty() ? Json(nullptr) : Json(f.confidence);
+  return j;
+}
+
+Json to_json(const CatalogEntry& entry) {
+  Json j{{"folder", entry.folder}, {"name", entry.name}, {"title", entry.title}};
+  j["figures"] = Json::array();
+  for (const Figure& f : entry.figures) j["figures"].push_back(to_json(f));
+  j["made_of"] = entry.made_of;
+  return j;
+}
+
+/// The number as the file writes it.
+std::string number_of(const Figure& f) {
+  const bool own = f.text.ends_with(f.unit);
+  std::string text = own ? f.text.substr(0, f.text.size() - f.unit.size()) : f.text;
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+Table figure_table(const CatalogEntry& entry) {
+  Table table;
+  table.title = fmt::format("{}/{}", entry.folder, entry.name);
+  table.columns = {{"figure", Align::kLeft}, {"value", Align::kRight}, {"unit", Align::kLeft},
+                   {"confidence", Align::kLeft}, {"source", Align::kLeft}};
+  for (const Figure& f : entry.figures) {
+    table.rows.push_back({f.path, number_of(f), f.unit, f.confidence, f.source});
+  }
+  table.note = entry.title;
+  return table;
+}
+
+/// Folder by folder, or one folder.
+int list(const Options& o, const Catalog& catalog, const std::vector<std::string>& folders) {
+  Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
+  Document document;
+  document.title = "Catalogue";
+  document.command = o.typed;
+  for (const std::string& folder : folders) {
+    const std::vector<std::string> names = catalog.names(folder);
+    std::string line;
+    for (const std::string& name : names) {
+      data["entries"].push_back({{"folder", folder}, {"name", name}});
+      line += (line.empty() ? "" : ", ") + name;
+    }
+    document.blocks.push_back({Heading{fmt::format("{} ({})", folder, names.size())}});
+    document.blocks.push_back({Paragraph{line}});
+  }
+  document.blocks.push_back({Paragraph{"busbar catalog NAME shows each figure of an entry with its source. Nodes are "
+                                       "clusters as they stand: busbar topo NAME, NAME:64."}});
+  return deliver(o.common, data, document);
+}
+
+/// "links/nvlink4" in two; the folder is empty when none is said.
+std::pair<std::string, std::string> folder_and_name(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return {"", text};
+  return {text.substr(0, slash), text.substr(slash + 1)};
+}
+
+/// All entries of that name, and then what they are made of, once each.
+Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catalog& catalog) {
+  const auto [folder, name] = folder_and_name(wanted);
+  std::vector<CatalogEntry> out;
+  std::vector<std::string> all;
+  for (const std::string& f : catalog.folders()) {
+    if (!folder.empty() && f != folder) continue;
+    for (const std::string& n : catalog.names(f)) all.push_back(n);
+    if (!catalog.has(f, name)) continue;
+    BUSBAR_ASSIGN(CatalogEntry entry, catalog_entry(f, name, catalog));
+    out.push_back(std::move(entry));
+  }
+  if (out.empty()) {
+    const std::string near = nearest(name, all);
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("the catalogue has no '{}'; {}", wanted,
+                             near.empty() ? "busbar catalog lists what it has" : fmt::format("did you mean '{}'?", near)),
+                 {}};
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::vector<std::string> parts = out[i].made_of;  // a copy: `out` grows
+    for (const std::string& part : parts) {
+      const auto [f, n] = folder_and_name(part);
+      bool known = false;
+      for (const CatalogEntry& e : out) known = known || (e.folder == f && e.name == n);
+      if (known) continue;
+      BUSBAR_ASSIGN(CatalogEntry entry, catalog_entry(f, n, catalog));
+      out.push_back(std::move(entry));
+    }
+  }
+  return out;
+}
+
+int show(const Options& o, const Catalog& catalog) {
+  const auto entries = collect(o.name, catalog);
+  if (!entries.ok()) return report_error(entries.error());
+  Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
+  Document document;
+  document.title = o.name;
+  document.command = o.typed;
+  for (const CatalogEntry& entry : *entries) {
+    data["entries"].push_back(to_json(entry));
+    document.blocks.push_back({figure_table(entry)});
+  }
+  return deliver(o.common, data, document);
+}
+
+int run(const Options& o) {
+  const Catalog catalog(o.common.overrides.catalog);
+  const std::vector<std::string> folders = catalog.folders();
+  if (o.name.empty()) return list(o, catalog, folders);
+  for (const std::string& f : folders) {
+    if (f == o.name || f + "/" == o.name) return list(o, catalog, {f});
+  }
+  return show(o, catalog);
+}
+
+}  // namespace
+
+Command catalog_command(const std::string& typed) {
+  auto o = std::make_shared<Options>();
+  o->typed = o->common.typed = typed;
+  Command c;
+  c.name = "catalog";
+  c.summary = "What machines, parts and models are known, and where each figure comes from";
+  c.examples =
+      "  busbar catalog\n  busbar catalog nodes\n  busbar catalog dgx-h100\n  busbar catalog links/nvlink4 --json";
+  c.positionals = {{"NAME", "an entry, FOLDER/ENTRY or a folder; absent: everything by name", &o->name, false}};
+  c.flags = {{"--catalog", "DIR", "product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
+              &o->common.overrides.catalog},
+             {"--json", "", "one JSON object on stdout instead of text", "Output", &o->common.json},
+             {"--html", "FILE", "write a self-contained page too", "Output", &o->common.html}};
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar

@@ -1,0 +1,12 @@
+// `busbar catalog [NAME]`: what the catalogue holds; each figure of an entry with unit, source and confidence.
+#pragma once
+
+#include <string>
+
+#include "busbar/cli/flags.h"
+
+namespace busbar {
+
+Command catalog_command(const std::string& typed);
+
+}  // namespace busbar
