@@ -51,11 +51,16 @@ std::string names_that_build(Collective op) {
   return out;
 }
 
-/// Counts must fit. Equal shares need no numbers: engines take them per pair, whatever the number of ranks.
+/// Counts must fit.
 Status check_pairs(const ScheduleSpec& spec) {
   const std::uint64_t n = spec.ranks;
   if (spec.op != kAllToAll && spec.op != kAllToAllV) return {};
   if (spec.channels > 1) return invalid("an all-to-all has one channel");
+  constexpr std::uint32_t kMost = 1u << 16;  // n n chunks, counted in 32 bits
+  if (n > kMost)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("an all-to-all over {} ranks has more pairs than can be counted: at most {}", n, kMost),
+                 {}};
   if (spec.op == kAllToAll) return {};
   const PairCounts& p = spec.pairs;
   if (p.hot > n || p.hot_chunks == 0 || n * (n + std::uint64_t{p.hot} * (p.hot_chunks - 1)) > UINT32_MAX)

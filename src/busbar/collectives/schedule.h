@@ -155,7 +155,8 @@ struct Schedule {
   std::uint32_t chunks = 0;  ///< equal parts of the buffer S of nccl-tests (all-gather: of the gathered buffer)
   /// All-to-all only, else 0: chunks of one rank's buffer S (of the rank that sends most), while `chunks` counts those
   /// of all ranks, ordered by source and then destination, so that a chunk keeps its number wherever it goes.
-  /// From 65,536 ranks on, `chunks` is UINT32_MAX: edges and chain need no numbers, but moves cannot be made.
+  /// With 65,536 ranks, the most there can be, `chunks` is UINT32_MAX: edges and chain need no numbers, but moves
+  /// cannot be made.
   std::uint32_t parts = 0;
   PairCounts pairs;        ///< all-to-all only
   std::uint32_t root = 0;  ///< rank, for rooted collectives

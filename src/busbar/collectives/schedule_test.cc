@@ -55,12 +55,14 @@ TEST(Schedule, OfALargeAllToAllNamesNoPair) {
   ScheduleSpec spec;
   spec.algorithm = "direct";
   spec.op = Collective::kAllToAll;
-  spec.ranks = 100'000;
+  spec.ranks = 65'536;
   const Schedule s = build_schedule(spec).value();
   ASSERT_EQ(s.phases.size(), 1u);
   EXPECT_EQ(coupling_of(s.phases[0].pattern), Coupling::kFree);
   EXPECT_EQ(chunks_per_pair(s, s.phases[0]), 1u);
-  EXPECT_EQ(s.chunks_per_buffer(), 100'000u);
+  EXPECT_EQ(s.chunks_per_buffer(), 65'536u);
+  spec.ranks = 65'537;
+  EXPECT_THAT(build_schedule(spec).error().message, HasSubstr("at most 65536"));
 }
 
 TEST(Schedule, CouplesWhatWaitsForEachOther) {
@@ -194,7 +196,7 @@ TEST(Registry, RefusesWhatASpecForbids) {
                      }),
               HasSubstr("does not name each of 24 ranks once"));
   EXPECT_THAT(refuse("direct", [](auto& s) { s.op = Collective::kAllToAllV, s.ranks = 1u << 20; }),
-              HasSubstr("more chunks than can be counted"));
+              HasSubstr("more pairs than can be counted"));
   EXPECT_THAT(refuse("direct",
                      [](auto& s) {
                        s.op = Collective::kAllToAllV, s.pairs.begin = {0, 3};
