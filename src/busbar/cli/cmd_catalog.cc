@@ -45,8 +45,11 @@ std::string number_of(const Figure& f) {
 Table figure_table(const CatalogEntry& entry) {
   Table table;
   table.title = fmt::format("{}/{}", entry.folder, entry.name);
-  table.columns = {{"figure", Align::kLeft}, {"value", Align::kRight}, {"unit", Align::kLeft},
-                   {"confidence", Align::kLeft}, {"source", Align::kLeft}};
+  table.columns = {{"figure", Align::kLeft},
+                   {"value", Align::kRight},
+                   {"unit", Align::kLeft},
+                   {"confidence", Align::kLeft},
+                   {"source", Align::kLeft}};
   for (const Figure& f : entry.figures) {
     table.rows.push_back({f.path, number_of(f), f.unit, f.confidence, f.source});
   }
@@ -70,8 +73,9 @@ int list(const Options& o, const Catalog& catalog, const std::vector<std::string
     document.blocks.push_back({Heading{fmt::format("{} ({})", folder, names.size())}});
     document.blocks.push_back({Paragraph{line}});
   }
-  document.blocks.push_back({Paragraph{"busbar catalog NAME shows each figure of an entry with its source. Nodes are "
-                                       "clusters as they stand: busbar topo NAME, NAME:64."}});
+  document.blocks.push_back(
+      {Paragraph{"busbar catalog NAME shows each figure of an entry with its source. Nodes are "
+                 "clusters as they stand: busbar topo NAME, NAME:64."}});
   return deliver(o.common, data, document);
 }
 
@@ -96,10 +100,11 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
   }
   if (out.empty()) {
     const std::string near = nearest(name, all);
-    return Error{ErrorCode::kNotFound,
-                 fmt::format("the catalogue has no '{}'; {}", wanted,
-                             near.empty() ? "busbar catalog lists what it has" : fmt::format("did you mean '{}'?", near)),
-                 {}};
+    return Error{
+        ErrorCode::kNotFound,
+        fmt::format("the catalogue has no '{}'; {}", wanted,
+                    near.empty() ? "busbar catalog lists what it has" : fmt::format("did you mean '{}'?", near)),
+        {}};
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::vector<std::string> parts = out[i].made_of;  // a copy: `out` grows

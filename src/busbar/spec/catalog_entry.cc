@@ -16,9 +16,10 @@ using Kind = YamlNode::Kind;
 /// Keys whose values name, place or explain something.
 bool is_wording(std::string_view key) {
   static constexpr std::array<std::string_view, 24> kKeys{
-      "name",    "part",  "source",  "note",   "confidence",        "efficiency_source", "latency_source", "cable_source",
-      "between", "pairs", "torus",   "numa",   "islands",           "planes",            "kind",           "shape",
-      "base",    "link",  "network", "fabric", "parameters",        "protocol",          "gpu",            "full"};
+      "name",           "part",         "source",     "note",     "confidence", "efficiency_source",
+      "latency_source", "cable_source", "between",    "pairs",    "torus",      "numa",
+      "islands",        "planes",       "kind",       "shape",    "base",       "link",
+      "network",        "fabric",       "parameters", "protocol", "gpu",        "full"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 

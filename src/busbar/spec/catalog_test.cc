@@ -96,7 +96,8 @@ TEST(Catalog, EveryNodeLoadsAloneAndTwoOfItOnItsFabric) {
 }
 
 TEST(Catalog, ServersMakeRows) {
-  for (const char* name : {"dgx-h100:40", "dgx-a100:40", "mi300x-8:40", "rtx4090-pcie:40", "aws-p5:40", "dgx-b300:20"}) {
+  for (const char* name :
+       {"dgx-h100:40", "dgx-a100:40", "mi300x-8:40", "rtx4090-pcie:40", "aws-p5:40", "dgx-b300:20"}) {
     const auto cluster = load_cluster(name);
     EXPECT_TRUE(cluster.ok()) << name << ": " << cluster.error().text();
   }
@@ -105,14 +106,57 @@ TEST(Catalog, ServersMakeRows) {
 /// As the measured tables name them (data/measured, column `node`); `unknown` is no machine.
 TEST(Catalog, EveryMeasuredBoardIsAPreset) {
   const Catalog catalog;
-  for (const char* name :
-       {"dgx-1v", "v100-sxm-1", "v100-pcie", "dgx-a100", "hgx-a100-4", "a100-pcie", "a100-pcie-nvbridge", "a800-8",
-        "dgx-h100", "hgx-h100-4", "hgx-h100-96-500w", "h100-pcie-nvbridge", "h100-nvl", "dgx-h200", "hgx-h200-4",
-        "h200-nvl", "h20-8", "h800-8", "gh200-4", "dgx-b200", "dgx-b300", "dgx-station-gb300", "gb200-nvl72",
-        "gb300-nvl72", "mi250x-4", "mi250x-8", "mi300x-8", "mi325x-8", "mi350x-8", "mi355x-8", "mi100-8", "mi25-pcie",
-        "gaudi3-8", "rtx2080ti-pcie", "rtx2080ti-nvbridge", "rtx4070tis-pcie", "rtx4090-pcie", "rtx5090-pcie",
-        "rtxpro6000-pcie", "t4", "a30-pcie", "a40", "l40s", "dgx-spark", "strix-halo", "tpu-v4", "tpu-v5e", "tpu-v5p",
-        "tpu-v6e", "tpu7x", "cpu-only"}) {
+  for (const char* name : {"dgx-1v",
+                           "v100-sxm-1",
+                           "v100-pcie",
+                           "dgx-a100",
+                           "hgx-a100-4",
+                           "a100-pcie",
+                           "a100-pcie-nvbridge",
+                           "a800-8",
+                           "dgx-h100",
+                           "hgx-h100-4",
+                           "hgx-h100-96-500w",
+                           "h100-pcie-nvbridge",
+                           "h100-nvl",
+                           "dgx-h200",
+                           "hgx-h200-4",
+                           "h200-nvl",
+                           "h20-8",
+                           "h800-8",
+                           "gh200-4",
+                           "dgx-b200",
+                           "dgx-b300",
+                           "dgx-station-gb300",
+                           "gb200-nvl72",
+                           "gb300-nvl72",
+                           "mi250x-4",
+                           "mi250x-8",
+                           "mi300x-8",
+                           "mi325x-8",
+                           "mi350x-8",
+                           "mi355x-8",
+                           "mi100-8",
+                           "mi25-pcie",
+                           "gaudi3-8",
+                           "rtx2080ti-pcie",
+                           "rtx2080ti-nvbridge",
+                           "rtx4070tis-pcie",
+                           "rtx4090-pcie",
+                           "rtx5090-pcie",
+                           "rtxpro6000-pcie",
+                           "t4",
+                           "a30-pcie",
+                           "a40",
+                           "l40s",
+                           "dgx-spark",
+                           "strix-halo",
+                           "tpu-v4",
+                           "tpu-v5e",
+                           "tpu-v5p",
+                           "tpu-v6e",
+                           "tpu7x",
+                           "cpu-only"}) {
     EXPECT_TRUE(catalog.has("nodes", name)) << name;
   }
 }
@@ -133,14 +177,36 @@ TEST(Catalog, ScaleUpRatesAreThoseOfTheDataSheets) {
     const char* name;
     std::size_t gpus;
     double GBps;
-  } cases[] = {{"dgx-1p", 8, 80},       {"dgx-1v", 8, 150},       {"dgx-2", 16, 150},       {"dgx-a100", 8, 300},
-               {"a800-8", 8, 200},      {"hgx-a100-4", 4, 300},   {"a100-pcie-nvbridge", 4, 300},
-               {"dgx-h100", 8, 450},    {"h800-8", 8, 200},       {"hgx-h100-4", 4, 450},   {"h200-nvl", 8, 450},
-               {"gh200-4", 4, 450},     {"dgx-b200", 8, 900},     {"gb200-nvl72", 72, 900}, {"vr-nvl72", 72, 1800},
-               {"dgx-h100-nvl256", 256, 450}, {"nvl576", 576, 900}, {"mi300x-8", 8, 448},   {"mi355x-8", 8, 535.5},
-               {"mi100-8", 8, 138},     {"gaudi2-8", 8, 262.5},   {"gaudi3-8", 8, 525},     {"tpu-v4", 64, 300},
-               {"tpu-v5e", 256, 200},   {"tpu-v5p", 64, 600},     {"tpu-v6e", 256, 400},    {"trn2", 16, 512},
-               {"trn2-ultra", 64, 640}, {"rtx3090-nvbridge", 4, 56.24}, {"rtx2080ti-nvbridge", 2, 50},
+  } cases[] = {{"dgx-1p", 8, 80},
+               {"dgx-1v", 8, 150},
+               {"dgx-2", 16, 150},
+               {"dgx-a100", 8, 300},
+               {"a800-8", 8, 200},
+               {"hgx-a100-4", 4, 300},
+               {"a100-pcie-nvbridge", 4, 300},
+               {"dgx-h100", 8, 450},
+               {"h800-8", 8, 200},
+               {"hgx-h100-4", 4, 450},
+               {"h200-nvl", 8, 450},
+               {"gh200-4", 4, 450},
+               {"dgx-b200", 8, 900},
+               {"gb200-nvl72", 72, 900},
+               {"vr-nvl72", 72, 1800},
+               {"dgx-h100-nvl256", 256, 450},
+               {"nvl576", 576, 900},
+               {"mi300x-8", 8, 448},
+               {"mi355x-8", 8, 535.5},
+               {"mi100-8", 8, 138},
+               {"gaudi2-8", 8, 262.5},
+               {"gaudi3-8", 8, 525},
+               {"tpu-v4", 64, 300},
+               {"tpu-v5e", 256, 200},
+               {"tpu-v5p", 64, 600},
+               {"tpu-v6e", 256, 400},
+               {"trn2", 16, 512},
+               {"trn2-ultra", 64, 640},
+               {"rtx3090-nvbridge", 4, 56.24},
+               {"rtx2080ti-nvbridge", 2, 50},
                {"rtx4090-pcie", 4, 0}};
   for (const auto& c : cases) {
     const auto cluster = load_cluster(c.name);

@@ -116,8 +116,9 @@ Result<Values> values_of(const Chain& chain) {
 }  // namespace
 
 bool is_node_key(std::string_view key) {
-  static constexpr std::string_view kKeys[] = {"name",  "devices", "links",      "fabric", "protocol",   "price", "gpudirect",
-                                               "p2p",   "source",  "confidence", "note",   "parameters", "power"};
+  static constexpr std::string_view kKeys[] = {"name",  "devices",    "links", "fabric", "protocol",
+                                               "price", "gpudirect",  "p2p",   "source", "confidence",
+                                               "note",  "parameters", "power"};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 

@@ -16,8 +16,8 @@ struct DeviceGroup {
   DeviceClass device_class;
   std::vector<std::int16_t> numa;  ///< one for all, or one each
   bool cabled = true;
-  bool none = false;               ///< `count: 0`
-  std::uint32_t lane_budget = 0;   ///< PCIe lanes; 0: not stated
+  bool none = false;              ///< `count: 0`
+  std::uint32_t lane_budget = 0;  ///< PCIe lanes; 0: not stated
 };
 
 /// Local names are words: dots, dashes and globs belong to selectors, a digit at the end to the number.

@@ -20,8 +20,8 @@ using Places = std::vector<std::uint32_t>;
 bool names_absent(std::string_view pattern, const NodeFile& node) {
   return std::any_of(node.absent.begin(), node.absent.end(), [&](const std::string& group) {
     const bool stem = pattern.starts_with(group);
-    return stem && (pattern.size() == group.size() || std::string_view("0123456789*?[#").find(pattern[group.size()]) !=
-                                                          std::string_view::npos);
+    return stem && (pattern.size() == group.size() ||
+                    std::string_view("0123456789*?[#").find(pattern[group.size()]) != std::string_view::npos);
   });
 }
 
@@ -152,7 +152,8 @@ Result<std::vector<LinkPair>> pairs_between(const YamlNode& map, const YamlNode&
 }
 
 Result<std::vector<LinkPair>> listed_pairs(const YamlNode& list, const NodeFile& node) {
-  if (list.kind() != YamlNode::Kind::kSequence) return list.error("expected a list of pairs: [[gpu0, gpu1], [gpu2, gpu3]]");
+  if (list.kind() != YamlNode::Kind::kSequence)
+    return list.error("expected a list of pairs: [[gpu0, gpu1], [gpu2, gpu3]]");
   std::vector<LinkPair> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const YamlNode pair = list.item(i);
@@ -181,8 +182,8 @@ Result<std::vector<LinkPair>> torus_pairs(const YamlNode& map, const YamlNode& d
   std::uint64_t size = 1;
   for (const std::uint32_t n : shape) size *= n;
   if (size != places.size()) {
-    return shape_node->error(fmt::format("the shape {} has {} places for {} devices", shape_node->scalar(), size,
-                                         places.size()));
+    return shape_node->error(
+        fmt::format("the shape {} has {} places for {} devices", shape_node->scalar(), size, places.size()));
   }
   std::vector<LinkPair> out;
   std::uint64_t stride = 1;

@@ -43,16 +43,20 @@ std::string gpus(int n, const std::string& link, const std::string& more = "") {
 const std::string kWire = ", kind: nvlink, rate: 25GB/s";
 
 TEST(Node, IslandsJoinOnlyTheirOwn) {
-  EXPECT_THAT(links_of(gpus(4, "between: ['gpu*', 'gpu*'], islands: 2" + kWire)), ElementsAre("gpu0-gpu1", "gpu2-gpu3"));
-  EXPECT_THAT(links_of(gpus(5, "between: ['gpu*', 'gpu*'], islands: 2" + kWire)), ElementsAre("gpu0-gpu1", "gpu2-gpu3"));
+  EXPECT_THAT(links_of(gpus(4, "between: ['gpu*', 'gpu*'], islands: 2" + kWire)),
+              ElementsAre("gpu0-gpu1", "gpu2-gpu3"));
+  EXPECT_THAT(links_of(gpus(5, "between: ['gpu*', 'gpu*'], islands: 2" + kWire)),
+              ElementsAre("gpu0-gpu1", "gpu2-gpu3"));
   EXPECT_THAT(links_of(gpus(4, "between: ['gpu*', 'gpu*'], islands: 1" + kWire)), IsEmpty());
-  EXPECT_THAT(links_of(gpus(4, "between: ['gpu*', 'sw*'], islands: [2, 1]" + kWire, ", {name: sw, kind: nvswitch, count: 2}")),
-              ElementsAre("gpu0-sw0", "gpu1-sw0", "gpu2-sw1", "gpu3-sw1"));
+  EXPECT_THAT(
+      links_of(gpus(4, "between: ['gpu*', 'sw*'], islands: [2, 1]" + kWire, ", {name: sw, kind: nvswitch, count: 2}")),
+      ElementsAre("gpu0-sw0", "gpu1-sw0", "gpu2-sw1", "gpu3-sw1"));
 }
 
 TEST(Node, PlanesJoinEqualNumbers) {
-  EXPECT_THAT(links_of(gpus(2, "between: ['gpu*', 'sw*'], planes: [2, 2]" + kWire, ", {name: sw, kind: nvswitch, count: 4}")),
-              ElementsAre("gpu0-sw0", "gpu0-sw2", "gpu1-sw1", "gpu1-sw3"));
+  EXPECT_THAT(
+      links_of(gpus(2, "between: ['gpu*', 'sw*'], planes: [2, 2]" + kWire, ", {name: sw, kind: nvswitch, count: 4}")),
+      ElementsAre("gpu0-sw0", "gpu0-sw2", "gpu1-sw1", "gpu1-sw3"));
 }
 
 TEST(Node, NumbersFollowARule) {
