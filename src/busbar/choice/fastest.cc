@@ -17,8 +17,10 @@ std::vector<std::string> candidates(const ScheduleSpec& spec) {
     case Collective::kAllGather:
     case Collective::kReduceScatter:
     case Collective::kBroadcast:
-    case Collective::kReduce: return algorithms_for(spec.op, spec.ranks, spec.ranks_per_group);
-    default: break;
+    case Collective::kReduce:
+      return algorithms_for(spec.op, spec.ranks, spec.ranks_per_group);
+    default:
+      break;
   }
   std::vector<std::string> names = algorithms_for(spec, false);
   std::erase_if(names, [&](const std::string& name) {
@@ -32,7 +34,10 @@ std::vector<std::string> candidates(const ScheduleSpec& spec) {
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
                                          CollectiveCall call) {
   if (call.algorithm != "auto" && call.algorithm != "fastest") return call;
-  Error last{ErrorCode::kUnsupported, std::string(name_of(call.op)) + " has no schedule yet; all_reduce, all_gather, reduce_scatter, broadcast and reduce have", {}};
+  Error last{ErrorCode::kUnsupported,
+             std::string(name_of(call.op)) +
+                 " has no schedule yet; all_reduce, all_gather, reduce_scatter, broadcast and reduce have",
+             {}};
   Duration best = Duration::max();
   std::string chosen;
   ScheduleSpec spec;

@@ -1,8 +1,8 @@
 #include "busbar/cli/cmd_collective.h"
 
-#include <algorithm>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "busbar/base/quantity.h"
@@ -33,13 +33,16 @@ struct Options {
 /// Bus bandwidth per algorithm bandwidth. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
 double busbw_factor(Collective op, double n) {
   switch (op) {
-    case Collective::kAllReduce: return 2 * (n - 1) / n;
+    case Collective::kAllReduce:
+      return 2 * (n - 1) / n;
     case Collective::kAllGather:
     case Collective::kReduceScatter:
     case Collective::kAllToAll:
     case Collective::kGather:
-    case Collective::kScatter: return (n - 1) / n;
-    default: return 1;
+    case Collective::kScatter:
+      return (n - 1) / n;
+    default:
+      return 1;
   }
 }
 
@@ -74,7 +77,8 @@ Result<Sweep> sizes_of(const Options& o) {
   if (count(last) < count(first)) return flag_error("-e", fmt::format("{} is below -b {}", o.last, o.first)).error();
   if (!(o.factor > 1) || o.factor > 1e6) return flag_error("-f", "the step factor must be above 1").error();
   Sweep sweep;
-  for (double s = static_cast<double>(count(first)); s <= static_cast<double>(count(last)) && sweep.sizes.size() < 4096; s *= o.factor)
+  for (double s = static_cast<double>(count(first)); s <= static_cast<double>(count(last)) && sweep.sizes.size() < 4096;
+       s *= o.factor)
     sweep.sizes.push_back(static_cast<Bytes>(s));
   return sweep;
 }
@@ -140,20 +144,27 @@ Json to_json(const Row& r, double n, Collective op, const Topology& t) {
          {"band_percent", {r.band.low_percent, r.band.high_percent}},
          {"relief", Json::array()}};
   if (r.jobs.size() > 1)
-    j["jobs_us"] = {{"first", r.jobs.front().in_us()}, {"median", r.jobs[r.jobs.size() / 2].in_us()}, {"last", r.jobs.back().in_us()}};
+    j["jobs_us"] = {{"first", r.jobs.front().in_us()},
+                    {"median", r.jobs[r.jobs.size() / 2].in_us()},
+                    {"last", r.jobs.back().in_us()}};
   for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
   return j;
 }
 
-Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Collective op, const std::vector<Row>& rows,
-                     const Band& band) {
+Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Collective op,
+                     const std::vector<Row>& rows, const Band& band) {
   Document d;
   d.title = fmt::format("{} over {} GPUs of {}", name_of(op), gpus, c.name);
   d.command = o.common.typed;
   Table t;
   t.title = d.title + ", " + o.common.engine + " engine";
-  t.columns = {{"size (B)"}, {"time (us)"}, {"algbw (GB/s)"}, {"busbw (GB/s)"}, {"algorithm", Align::kLeft},
-               {"floor (us)"}, {"bound by", Align::kLeft}};
+  t.columns = {{"size (B)"},
+               {"time (us)"},
+               {"algbw (GB/s)"},
+               {"busbw (GB/s)"},
+               {"algorithm", Align::kLeft},
+               {"floor (us)"},
+               {"bound by", Align::kLeft}};
   for (const Row& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4), format_number(r.algbw()),
                       format_number(r.algbw() * busbw_factor(op, gpus)), r.algorithm, format_number(r.floor.in_us(), 4),
@@ -170,8 +181,8 @@ Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Col
     for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
     d.blocks.push_back({relief});
   }
-  d.blocks.push_back({Paragraph{fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.", band.low_percent,
-                                            band.high_percent, band.basis)}});
+  d.blocks.push_back({Paragraph{fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.",
+                                            band.low_percent, band.high_percent, band.basis)}});
   return d;
 }
 
@@ -179,7 +190,8 @@ Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Col
 Result<std::vector<DeviceId>> place(const Options& o, std::span<const DeviceId> all, std::size_t ranks) {
   std::vector<DeviceId> gpus(all.begin(), all.end());
   if (o.placement != "packed" && o.placement != "random")
-    return invalid(fmt::format("there is no placement '{}'; use packed or random", o.placement), {"", 0, 0, "--placement"});
+    return invalid(fmt::format("there is no placement '{}'; use packed or random", o.placement),
+                   {"", 0, 0, "--placement"});
   RandomStream random(o.seed, "placement");
   if (o.placement == "random")
     for (std::size_t i = gpus.size(); i > 1; --i) std::swap(gpus[i - 1], gpus[random.below(i)]);
@@ -192,9 +204,12 @@ int run(const Options& o) {
   const Result<Collective> op = parse_collective(o.op);
   if (!op.ok()) return report_error(op.error());
   if (o.protocol != "auto" && o.protocol != "simple")
-    return report_error({ErrorCode::kUnsupported, "only the simple protocol is modelled yet", {"", 0, 0, "--protocol"}});
+    return report_error(
+        {ErrorCode::kUnsupported, "only the simple protocol is modelled yet", {"", 0, 0, "--protocol"}});
   if (o.channels > 1)
-    return report_error({ErrorCode::kUnsupported, "channels cannot be chosen yet; each algorithm uses its own number", {"", 0, 0, "--channels"}});
+    return report_error({ErrorCode::kUnsupported,
+                         "channels cannot be chosen yet; each algorithm uses its own number",
+                         {"", 0, 0, "--channels"}});
   const Result<Sweep> sweep = sizes_of(o);
   if (!sweep.ok()) return report_error(sweep.error());
   const Result<Cluster> cluster = load_cluster(o.cluster, o.common.overrides);
@@ -203,9 +218,11 @@ int run(const Options& o) {
   if (o.jobs == 0) return report_error(invalid("there must be a job", {"", 0, 0, "--jobs"}));
   const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) / o.jobs : o.gpus;
   if (n == 0 || std::uint64_t{n} * o.jobs > all.size())
-    return report_error(invalid(fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs,
-                                            cluster->name, all.size()), {"", 0, 0, "-g"}));
-  if (o.root >= n) return report_error(invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"}));
+    return report_error(invalid(
+        fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs, cluster->name, all.size()),
+        {"", 0, 0, "-g"}));
+  if (o.root >= n)
+    return report_error(invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"}));
   const Router router(cluster->topology, cluster->routing, cluster->seed);
   const Result<std::vector<DeviceId>> gpus = place(o, all, n * o.jobs);
   if (!gpus.ok()) return report_error(gpus.error());
@@ -263,8 +280,9 @@ Command collective_command(const std::string& typed) {
       "  busbar collective dgx-h100:2 all_gather -b 1G -e 1G --degrade node1.nic3=0.5 --explain\n"
       "  busbar collective dgx-h100:16 all_reduce -b 1G -e 1G -g 16 --jobs 8 --placement random --seed 1\n"
       "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n";
-  c.positionals = {{"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->cluster},
-                   {"OP", "all_reduce, all_gather, reduce_scatter, broadcast; nccl-tests' spellings too", &o->op}};
+  c.positionals = {
+      {"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->cluster},
+      {"OP", "all_reduce, all_gather, reduce_scatter, broadcast; nccl-tests' spellings too", &o->op}};
   c.flags = {
       {"-b,--minbytes", "SIZE", "smallest size S; K, M, G are binary (default 8)", "Sweep", &o->first},
       {"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Sweep", &o->last},
@@ -272,11 +290,14 @@ Command collective_command(const std::string& typed) {
       {"-g,--gpus", "N", "use the first N GPUs (default all)", "Sweep", &o->gpus},
       {"-n,--iters", "N", "accepted for nccl-tests' sake; a prediction needs one", "Sweep", &o->iterations},
       {"--algorithm", "NAME", "auto (the fastest legal one), ring, tree, hierarchical", "Algorithm", &o->algorithm},
-      {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm", &o->chunks},
+      {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm",
+       &o->chunks},
       {"--protocol", "NAME", "auto or simple", "Algorithm", &o->protocol},
       {"--channels", "N", "1 or the algorithm's own number", "Algorithm", &o->channels},
-      {"--jobs", "N", "N jobs of -g GPUs each start the collective at once and share the machine (default 1)", "Sweep", &o->jobs},
-      {"--placement", "NAME", "packed (GPUs in order) or random (drawn from the whole machine)", "Sweep", &o->placement},
+      {"--jobs", "N", "N jobs of -g GPUs each start the collective at once and share the machine (default 1)", "Sweep",
+       &o->jobs},
+      {"--placement", "NAME", "packed (GPUs in order) or random (drawn from the whole machine)", "Sweep",
+       &o->placement},
       {"--seed", "N", "of the random placement (default 0)", "Sweep", &o->seed},
       {"--root", "RANK", "root of broadcast (default 0)", "Algorithm", &o->root},
   };

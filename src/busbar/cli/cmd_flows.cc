@@ -66,14 +66,15 @@ void rank_flows_and_links(Report& r, const Topology& t, std::size_t shown) {
 
 Bound bound_of(const FlowOutcome& f) {
   const bool shared = f.sharing > f.latency || f.transfer > f.latency;
-  return {f.held_by, f.sharing > f.transfer ? "sharing" : "transfer", shared ? BoundKind::kBandwidth : BoundKind::kLatency};
+  return {f.held_by, f.sharing > f.transfer ? "sharing" : "transfer",
+          shared ? BoundKind::kBandwidth : BoundKind::kLatency};
 }
 
 /// The flow that ends last.
 const FlowOutcome& last_of(const Report& r) {
-  return *std::max_element(r.result.flows.begin(), r.result.flows.end(), [](const FlowOutcome& a, const FlowOutcome& b) {
-    return a.start + a.fct < b.start + b.fct;
-  });
+  return *std::max_element(
+      r.result.flows.begin(), r.result.flows.end(),
+      [](const FlowOutcome& a, const FlowOutcome& b) { return a.start + a.fct < b.start + b.fct; });
 }
 
 Json to_json(const Options& o, const Report& r, const Cluster& c) {
@@ -93,12 +94,13 @@ Json to_json(const Options& o, const Report& r, const Cluster& c) {
   flows.reserve(r.result.flows.size());
   for (std::size_t f = 0; f < r.result.flows.size(); ++f) {
     const FlowOutcome& x = r.result.flows[f];
-    flows.push_back(Json{{"id", r.named.ids[f]},
-                         {"start_us", x.start.since_start().in_us()},
-                         {"fct_us", x.fct.in_us()},
-                         {"parts_us",
-                          {{"latency", x.latency.in_us()}, {"transfer", x.transfer.in_us()}, {"sharing", x.sharing.in_us()}}},
-                         {"held_by", x.held_by == kNone<LinkId> ? Json() : Json(c.topology.name(x.held_by))}});
+    flows.push_back(
+        Json{{"id", r.named.ids[f]},
+             {"start_us", x.start.since_start().in_us()},
+             {"fct_us", x.fct.in_us()},
+             {"parts_us",
+              {{"latency", x.latency.in_us()}, {"transfer", x.transfer.in_us()}, {"sharing", x.sharing.in_us()}}},
+             {"held_by", x.held_by == kNone<LinkId> ? Json() : Json(c.topology.name(x.held_by))}});
   }
   j["flows"] = std::move(flows);
   Json links = Json::array();
@@ -118,16 +120,16 @@ Document to_document(const Options& o, const Report& r, const Topology& t) {
   Document d;
   d.title = fmt::format("{} flows on {}", r.result.flows.size(), r.cluster);
   d.command = o.common.typed;
-  d.blocks.push_back({Facts{d.title,
-                            {{"all done after", format_duration(r.result.end.since_start().in_s())},
-                             {"fullest link alone needs", format_duration(r.floor.in_s())},
-                             {"flow completion time",
-                              fmt::format("{} us median, {} us p99, {} us longest", format_number(r.fct_us(0.5), 4),
-                                          format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
+  d.blocks.push_back({Facts{
+      d.title,
+      {{"all done after", format_duration(r.result.end.since_start().in_s())},
+       {"fullest link alone needs", format_duration(r.floor.in_s())},
+       {"flow completion time", fmt::format("{} us median, {} us p99, {} us longest", format_number(r.fct_us(0.5), 4),
+                                            format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
   Table slow;
   slow.title = "Slowest flows";
-  slow.columns = {{"flow", Align::kLeft}, {"start (us)"}, {"fct (us)"}, {"latency (us)"}, {"transfer (us)"}, {"sharing (us)"},
-                  {"held by", Align::kLeft}};
+  slow.columns = {{"flow", Align::kLeft}, {"start (us)"},           {"fct (us)"}, {"latency (us)"}, {"transfer (us)"},
+                  {"sharing (us)"},       {"held by", Align::kLeft}};
   for (std::size_t i = 0; i < std::min(kShown, r.by_fct.size()); ++i) {
     const FlowOutcome& x = r.result.flows[r.by_fct[i]];
     slow.rows.push_back({r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
@@ -153,8 +155,10 @@ Document to_document(const Options& o, const Report& r, const Topology& t) {
 }
 
 Status choose_paths(const Options& o, Cluster& cluster) {
-  if (o.balance == "ecmp") cluster.routing = RoutingPolicy::kStatic;
-  else if (o.balance == "spray") cluster.routing = RoutingPolicy::kSpray;
+  if (o.balance == "ecmp")
+    cluster.routing = RoutingPolicy::kStatic;
+  else if (o.balance == "spray")
+    cluster.routing = RoutingPolicy::kSpray;
   else if (!o.balance.empty())
     return invalid(fmt::format("'{}' is unknown to the flow engine; use ecmp or spray", o.balance), {"", 0, 0, "--lb"});
   if (o.seed && *o.seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
@@ -190,7 +194,8 @@ int run(const Options& o) {
   std::uint64_t largest = 1;
   for (const ListedFlow& f : r.named.list.flows) largest = std::max(largest, count(f.bytes));
   r.band = collective_band(*cluster, static_cast<Bytes>(largest));
-  if (const Status s = check_floor(r.result.end.since_start(), r.floor, "flows"); !s.ok()) return report_error(s.error());
+  if (const Status s = check_floor(r.result.end.since_start(), r.floor, "flows"); !s.ok())
+    return report_error(s.error());
   Json j = to_json(o, r, *cluster);
   j["run"] = clock.to_json();
   return deliver(o.common, j, to_document(o, r, cluster->topology));
@@ -213,8 +218,8 @@ Command flows_command(const std::string& typed) {
   c.positionals = {{"FABRIC", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->fabric},
                    {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger], one flow per line", &o->flows}};
   c.flags = {
-      {"--lb", "NAME", "ecmp (one path per flow, by hash) or spray (equal split); default: as the cluster says", "Machine",
-       &o->balance},
+      {"--lb", "NAME", "ecmp (one path per flow, by hash) or spray (equal split); default: as the cluster says",
+       "Machine", &o->balance},
       {"--seed", "N", "of the hash that picks paths (default: as the cluster says)", "Machine", &o->seed},
       {"--links", "N", "with --json: how many links to list, fullest first (default 1000)", "Output", &o->links},
   };

@@ -81,7 +81,8 @@ class Reader {
       while (f < kFields && names[c] != kFieldNames[f]) ++f;
       if (f == kFields) {
         return at(line_, fmt::format("there is no column '{}'; the columns are id,src,dst,bytes,start_ns,after and, if "
-                                     "need be, trigger", names[c]));
+                                     "need be, trigger",
+                                     names[c]));
       }
       if (column_[f] != kAbsent) return at(line_, fmt::format("the column '{}' is there twice", names[c]));
       column_[f] = c;
@@ -95,8 +96,8 @@ class Reader {
     std::array<std::string_view, 32> cells;
     const std::size_t n = cut(text, ',', cells);
     if (n != columns_) {
-      return at(line_, fmt::format("{} columns, the header has {}; several flows in 'after' are parted by ';'", n,
-                                   columns_));
+      return at(line_,
+                fmt::format("{} columns, the header has {}; several flows in 'after' are parted by ';'", n, columns_));
     }
     const auto cell = [&](Field f) { return column_[f] == kAbsent ? std::string_view() : cells[column_[f]]; };
     if (cell(kId).empty()) return at(line_, "is empty; give every flow a name or a number", kId);
@@ -106,10 +107,12 @@ class Reader {
     ListedFlow flow;
     BUSBAR_RETURN_IF_ERROR(host(cell(kSrc), kSrc, flow.from, flow.nic_from));
     BUSBAR_RETURN_IF_ERROR(host(cell(kDst), kDst, flow.to, flow.nic_to));
-    if (flow.from == flow.to) return at(line_, fmt::format("'{}' is the source as well; a flow joins two hosts", cell(kDst)), kDst);
+    if (flow.from == flow.to)
+      return at(line_, fmt::format("'{}' is the source as well; a flow joins two hosts", cell(kDst)), kDst);
     BUSBAR_RETURN_IF_ERROR(bytes(cell(kBytes), flow.bytes));
     BUSBAR_RETURN_IF_ERROR(start(cell(kStart), flow.start));
-    if (const auto word = cell(kTrigger); word == "acked") flow.trigger = FlowTrigger::kAcked;
+    if (const auto word = cell(kTrigger); word == "acked")
+      flow.trigger = FlowTrigger::kAcked;
     else if (!word.empty() && word != "received")
       return at(line_, fmt::format("'{}' is no trigger; write received (the default) or acked", word), kTrigger);
     if (!cell(kAfter).empty()) waits_.push_back({number, line_, std::string(cell(kAfter))});
@@ -141,7 +144,8 @@ class Reader {
     device = nic = *found;
     if (t_.kind(device) == DeviceKind::kNic) return {};
     if (t_.kind(device) != DeviceKind::kGpu)
-      return at(line_, fmt::format("'{}' is a {}; flows run between GPUs or NICs", word, name_of(t_.kind(device))), field);
+      return at(line_, fmt::format("'{}' is a {}; flows run between GPUs or NICs", word, name_of(t_.kind(device))),
+                field);
     nic = placement_.nic(rank_of_.at(index(device)), 0);
     return {};
   }
@@ -211,8 +215,9 @@ class Reader {
         }
         const std::uint32_t before = after.values[cursor[at_flow]++];
         if (mark[before] == kBehind)
-          return at(lines_[before], fmt::format("'{}' waits for itself, directly or through others; break the cycle",
-                                                out_.ids[before]), kAfter);
+          return at(lines_[before],
+                    fmt::format("'{}' waits for itself, directly or through others; break the cycle", out_.ids[before]),
+                    kAfter);
         if (mark[before] == kNew) {
           mark[before] = kBehind;
           walk.push_back(before);
@@ -227,8 +232,8 @@ class Reader {
   const Router& router_;
   const Topology& t_;
   const Placement placement_;
-  std::unordered_map<std::uint32_t, std::uint32_t> rank_of_;   // looked up only
-  std::unordered_map<std::string, std::uint32_t> known_;       // looked up only
+  std::unordered_map<std::uint32_t, std::uint32_t> rank_of_;  // looked up only
+  std::unordered_map<std::string, std::uint32_t> known_;      // looked up only
   std::array<std::size_t, kFields> column_{};
   std::size_t columns_ = 0;
   std::vector<Wait> waits_;

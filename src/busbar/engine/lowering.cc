@@ -1,9 +1,9 @@
 #include "busbar/engine/lowering.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/core.h>
 
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/lowering_state.h"
@@ -21,14 +21,16 @@ double buffer_bytes(const CollectiveCall& call) {
 
 /// Connections that neither wait for each other nor share a rate. A pairwise exchange keeps its rounds.
 bool all_at_once(const Schedule& s, const Phase& phase) {
-  return coupling_of(phase.pattern) == Coupling::kFree && stepwise_rounds(phase.pattern, s.families[phase.family].size()) == 1;
+  return coupling_of(phase.pattern) == Coupling::kFree &&
+         stepwise_rounds(phase.pattern, s.families[phase.family].size()) == 1;
 }
 
 std::string phase_name(const Schedule& s, PhaseRun run) {
   std::string name = name_of(s.phases[run.begin].pattern);
   if (run.end - run.begin > 1 && !is_stepwise(s.phases[run.begin].pattern)) name += " + all-gather";
   const GroupFamily& family = s.families[s.phases[run.begin].family];
-  if (s.algorithm == "hierarchical") name += family.size() > 1 && family.actor(0, 1) == family.actor(0, 0) + 1 ? " in group" : " across groups";
+  if (s.algorithm == "hierarchical")
+    name += family.size() > 1 && family.actor(0, 1) == family.actor(0, 0) + 1 ? " in group" : " across groups";
   return name;
 }
 
@@ -66,7 +68,8 @@ void Lowering::State::forget_weights() {
   touched.clear();
 }
 
-Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out) {
+Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
+                                       LoweredCall& out) {
   std::size_t steps = 0;
   for (const auto& channel : runs) steps = std::max(steps, channel.size());
   const double chunk_bytes = buffer_bytes(out.call) / s.chunks;
@@ -85,8 +88,10 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
           }
           BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
           const double bytes = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
-          if (bytes > 0) emit(stage, bytes, alone(s, run, g, chunk_bytes));
-          else forget_weights();
+          if (bytes > 0)
+            emit(stage, bytes, alone(s, run, g, chunk_bytes));
+          else
+            forget_weights();
         }
     }
     out.launch_ps += stage.latency_ps;
@@ -105,8 +110,9 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
   const bool pairs = phase.pattern != Pattern::kDirectGather && phase.pattern != Pattern::kDirectScatter;
   if (stage.fluids.size() + std::uint64_t{n} * (pairs ? n : 1) > kMostFluids)
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("{} over {} ranks is {} routes at once; choose pairwise or bruck", name_of(phase.pattern), n,
-                             std::uint64_t{n} * n), {}};
+                 fmt::format("{} over {} ranks is {} routes at once; choose pairwise or bruck", name_of(phase.pattern),
+                             n, std::uint64_t{n} * n),
+                 {}};
   Status status;
   for_each_send(phase, n, 0, [&](const Send& send) {
     const double bytes = static_cast<double>(chunks_of(s, phase, n, send)) * chunk_bytes;
@@ -119,15 +125,18 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
     double alone_ps = 0;
     for (const LinkId l : touched) alone_ps = std::max(alone_ps, weight[index(l)] / rate_of(l));
     stage.latency_ps = std::max(stage.latency_ps, connections[0].latency_ps);
-    if (alone_ps > 0) emit(stage, bytes, alone_ps);
-    else forget_weights();
+    if (alone_ps > 0)
+      emit(stage, bytes, alone_ps);
+    else
+      forget_weights();
   });
   return status;
 }
 
 /// k chunks: one fluid per (call group, channel) with the loads of all its phases added. Its time alone is that of one
 /// chunk through every phase and then k - 1 more chunks through the busiest link.
-Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out) {
+Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
+                                          LoweredCall& out) {
   const double k = out.chunks;
   const double chunk_bytes = buffer_bytes(out.call) / s.chunks / k;
   Stage stage;
@@ -210,7 +219,8 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
     for (std::uint32_t m = 0; m < n; ++m)
       if (call.groups.actor(g, m) >= st.placement.ranks())
-        return invalid(fmt::format("rank {} has no GPU: only {} are placed", call.groups.actor(g, m), st.placement.ranks()));
+        return invalid(
+            fmt::format("rank {} has no GPU: only {} are placed", call.groups.actor(g, m), st.placement.ranks()));
   ScheduleSpec spec;
   spec.algorithm = call.algorithm;
   spec.op = call.op;
@@ -226,9 +236,13 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   out.chunks = call.chunks;
   if (out.chunks == 0) {
     const std::uint64_t piece = count(st.protocol.chunk) * s.channels;
-    const bool free = std::any_of(s.phases.begin(), s.phases.end(), [](const Phase& p) { return coupling_of(p.pattern) == Coupling::kFree; });
-    const bool pipelines = !free && (s.algorithm != "ring" || call.op == Collective::kBroadcast || call.op == Collective::kReduce);
-    out.chunks = piece == 0 || !pipelines ? 1 : static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, 4096));
+    const bool free = std::any_of(s.phases.begin(), s.phases.end(),
+                                  [](const Phase& p) { return coupling_of(p.pattern) == Coupling::kFree; });
+    const bool pipelines =
+        !free && (s.algorithm != "ring" || call.op == Collective::kBroadcast || call.op == Collective::kReduce);
+    out.chunks = piece == 0 || !pipelines
+                     ? 1
+                     : static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, 4096));
   }
   BUSBAR_RETURN_IF_ERROR(out.chunks == 1 ? st.lower_in_steps(s, runs, out) : st.lower_as_pipeline(s, runs, out));
   for (Stage& stage : out.stages) st.finish(stage);
@@ -240,8 +254,8 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
         w += stage.weight[i] * f.bytes;
       }
   for (const LinkId l : st.touched)
-    out.algorithm_floor_ps = std::max(out.algorithm_floor_ps,
-                                      st.weight[index(l)] / st.floor_rate[st.topology().link_class_index(l)]);
+    out.algorithm_floor_ps =
+        std::max(out.algorithm_floor_ps, st.weight[index(l)] / st.floor_rate[st.topology().link_class_index(l)]);
   st.forget_weights();
   return out;
 }

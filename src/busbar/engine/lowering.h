@@ -30,17 +30,17 @@ struct Component {
 };
 
 struct Stage {
-  std::string phase;                   ///< "ring reduce-scatter + all-gather"
+  std::string phase;  ///< "ring reduce-scatter + all-gather"
   std::vector<Fluid> fluids;
   std::vector<LinkId> link;            ///< per incidence
   std::vector<double> weight;          ///< bytes on the link per byte of the busiest connection
   std::vector<std::uint32_t> members;  ///< fluids, component by component
   std::vector<Component> components;
-  std::uint32_t kinds = 0;             ///< components that are like no earlier one
-  double load_ps = 0;                  ///< largest load / rate over the links: no engine goes below
-  LinkId busiest = kNone<LinkId>;      ///< the link of load_ps
-  double slowest_alone_ps = 0;         ///< largest Fluid::alone_ps
-  double latency_ps = 0;               ///< of free connections: paid once, and part of LoweredCall::launch_ps
+  std::uint32_t kinds = 0;         ///< components that are like no earlier one
+  double load_ps = 0;              ///< largest load / rate over the links: no engine goes below
+  LinkId busiest = kNone<LinkId>;  ///< the link of load_ps
+  double slowest_alone_ps = 0;     ///< largest Fluid::alone_ps
+  double latency_ps = 0;           ///< of free connections: paid once, and part of LoweredCall::launch_ps
 };
 
 struct LoweredCall {
@@ -52,7 +52,8 @@ struct LoweredCall {
   double algorithm_floor_ps = 0;  ///< largest load / wire rate of the whole schedule (DESIGN 4.6)
 };
 
-/// Closed-form time of the call alone: per stage the longer of its latency chains and its link loads, one after the other.
+/// Closed-form time of the call alone: per stage the longer of its latency chains and its link loads, one after the
+/// other.
 double closed_form_ps(const LoweredCall& call);
 
 class Lowering {

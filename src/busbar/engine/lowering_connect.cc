@@ -1,7 +1,7 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/core.h>
 
 #include "busbar/engine/lowering_state.h"
 
@@ -25,7 +25,8 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
                                 double bytes) {
   const std::uint32_t n = call.groups.size();
   if (from >= n || to >= n) {
-    if (from >= n && to >= n) return Error{ErrorCode::kUnsupported, "reduction between switches is not modelled; use nvls or ring", {}};
+    if (from >= n && to >= n)
+      return Error{ErrorCode::kUnsupported, "reduction between switches is not modelled; use nvls or ring", {}};
     return connect_hub(placement.gpu(call.groups.actor(group, std::min(from, to))), to >= n, bytes);
   }
   const std::uint32_t rank_a = call.groups.actor(group, from), rank_b = call.groups.actor(group, to);
@@ -42,7 +43,8 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
   return {};
 }
 
-/// To or from the reducer of a scale-up domain: all switches beside the GPU that reduce, each with its share of the bytes.
+/// To or from the reducer of a scale-up domain: all switches beside the GPU that reduce, each with its share of the
+/// bytes.
 Status Lowering::State::connect_hub(DeviceId gpu, bool up, double bytes) {
   Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
   double total = 0;
@@ -51,10 +53,11 @@ Status Lowering::State::connect_hub(DeviceId gpu, bool up, double bytes) {
   if (total == 0)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("no switch beside {} can reduce; choose another algorithm, or say 'reduces: true' of the "
-                             "switch", topology().name(gpu)), {}};
+                             "switch",
+                             topology().name(gpu)),
+                 {}};
   for (const LinkId l : topology().out_links(gpu))
-    if (topology().device_class(topology().to(l)).reduces)
-      path.push_back({up ? l : reverse(l), rate_of(l) / total});
+    if (topology().device_class(topology().to(l)).reduces) path.push_back({up ? l : reverse(l), rate_of(l) / total});
   c.end = static_cast<std::uint32_t>(path.size());
   for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes, c);
   c.latency_ps += static_cast<double>(protocol.step_scale_up.in_ps());
@@ -78,8 +81,8 @@ void Lowering::State::close_round(std::size_t first) {
 }
 
 /// Routes every send of one group of a run of stepwise phases, in the order in which longest_chain asks for them.
-Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
-                                   std::uint32_t group, double chunk_bytes) {
+Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run,
+                                   std::uint32_t call_group, std::uint32_t group, double chunk_bytes) {
   Status status;
   for (std::uint32_t p = run.begin; p < run.end; ++p) {
     const Phase& phase = s.phases[p];
@@ -137,10 +140,13 @@ double Lowering::State::alone(const Schedule& s, PhaseRun run, std::uint32_t gro
   const double piece = chunk_bytes * phase.span;
   if (is_stepwise(phase.pattern)) {
     std::size_t next = 0;  // open_steps() went the same way
-    return longest_chain(s, run, group, [&](std::uint32_t, std::uint32_t) {
-      const Connection& c = connections[next++];
-      return SendCost{c.latency_ps, c.chunks == 0 ? 0 : c.transfer_ps * phase.span / static_cast<double>(c.chunks)};
-    }, chain);
+    return longest_chain(
+        s, run, group,
+        [&](std::uint32_t, std::uint32_t) {
+          const Connection& c = connections[next++];
+          return SendCost{c.latency_ps, c.chunks == 0 ? 0 : c.transfer_ps * phase.span / static_cast<double>(c.chunks)};
+        },
+        chain);
   }
   double busiest = 0;
   for (const Connection& c : connections) busiest = std::max(busiest, c.bytes);

@@ -16,9 +16,9 @@ struct Connection {
   std::uint32_t begin, end;  ///< its links in State::path
   double bytes;
   double latency_ps;
-  double transfer_ps = 0;   ///< stepwise phases: of the send, while its round is under way
-  std::uint32_t from = 0;   ///< actor
-  std::uint64_t chunks = 0; ///< stepwise phases
+  double transfer_ps = 0;    ///< stepwise phases: of the send, while its round is under way
+  std::uint32_t from = 0;    ///< actor
+  std::uint64_t chunks = 0;  ///< stepwise phases
 };
 
 struct Lowering::State {

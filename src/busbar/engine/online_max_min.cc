@@ -18,7 +18,8 @@ OnlineMaxMin::OnlineMaxMin(std::vector<double> capacity) {
   for (const double c : capacity) links_.push_back({c, INFINITY, INFINITY});
 }
 
-std::uint32_t OnlineMaxMin::add_flow(std::span<const std::uint32_t> links, std::span<const double> weights, double cap) {
+std::uint32_t OnlineMaxMin::add_flow(std::span<const std::uint32_t> links, std::span<const double> weights,
+                                     double cap) {
   const auto f = static_cast<std::uint32_t>(flows_.size());
   const auto begin = static_cast<std::uint32_t>(crossings_.size());
   for (std::size_t i = 0; i < links.size(); ++i) crossings_.push_back({f, links[i], kNobody, kNobody, weights[i]});
@@ -51,8 +52,10 @@ double OnlineMaxMin::level_of(const Link& link, std::uint32_t l) const {
     double taken = 0, open = 0;
     for (std::uint32_t c = link.first; c != kNobody; c = crossings_[c].next) {
       const double u = limit(flows_[crossings_[c].flow], l);
-      if (u > level) open += crossings_[c].weight;
-      else taken += crossings_[c].weight * u;
+      if (u > level)
+        open += crossings_[c].weight;
+      else
+        taken += crossings_[c].weight * u;
     }
     if (open == 0) return INFINITY;  // everybody gets what others leave him
     if (open == above) return level;
@@ -167,8 +170,10 @@ void OnlineMaxMin::close(std::uint32_t f) {
   Flow& flow = flows_[f];
   for (std::uint32_t c = flow.begin; c < flow.end; ++c) {
     const Crossing& x = crossings_[c];
-    if (x.previous == kNobody) links_[x.link].first = x.next;
-    else crossings_[x.previous].next = x.next;
+    if (x.previous == kNobody)
+      links_[x.link].first = x.next;
+    else
+      crossings_[x.previous].next = x.next;
     if (x.next != kNobody) crossings_[x.next].previous = x.previous;
     if (links_[x.link].level < INFINITY) touch(x.link);
   }

@@ -14,12 +14,12 @@ constexpr std::uint32_t kUnused = 0xffff'ffffu;
 
 /// The links of all flows, numbered densely as they are met.
 struct Paths {
-  std::vector<std::uint32_t> number;     ///< link -> dense number
-  std::vector<LinkId> link_of;           ///< dense number -> link
-  std::vector<double> capacity;          ///< bytes per ps
-  std::vector<LinkUse> use;              ///< by dense number
-  Csr<std::uint32_t> links;              ///< per flow
-  std::vector<double> weights;           ///< beside links.values
+  std::vector<std::uint32_t> number;          ///< link -> dense number
+  std::vector<LinkId> link_of;                ///< dense number -> link
+  std::vector<double> capacity;               ///< bytes per ps
+  std::vector<LinkUse> use;                   ///< by dense number
+  Csr<std::uint32_t> links;                   ///< per flow
+  std::vector<double> weights;                ///< beside links.values
   std::vector<double> latency_ps, narrowest;  ///< per flow; narrowest in bytes per ps, infinity on no link
 
   Status route(const Router& router, const FlowList& list);
@@ -74,8 +74,8 @@ class ListRun {
 
   FlowListResult run() {
     while (!starts_.empty() || !ends_.empty()) {
-      const std::int64_t now = std::min(starts_.empty() ? INT64_MAX : starts_.next_ps(),
-                                        ends_.empty() ? INT64_MAX : ends_.next_ps());
+      const std::int64_t now =
+          std::min(starts_.empty() ? INT64_MAX : starts_.next_ps(), ends_.empty() ? INT64_MAX : ends_.next_ps());
       while (!ends_.empty() && ends_.next_ps() == now) end(ends_.next_item(), now);
       while (!starts_.empty() && starts_.next_ps() == now) start(starts_.next_item(), now);
       settle(now);

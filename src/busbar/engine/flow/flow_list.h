@@ -31,10 +31,10 @@ struct FlowList {
 /// fct = latency + transfer + sharing, to the picosecond.
 struct FlowOutcome {
   SimTime start;
-  Duration fct;       ///< from start to the last byte's arrival
-  Duration latency;   ///< of the links on its path
-  Duration transfer;  ///< its bytes at the rate of its narrowest link, alone
-  Duration sharing;   ///< what the others cost it
+  Duration fct;                    ///< from start to the last byte's arrival
+  Duration latency;                ///< of the links on its path
+  Duration transfer;               ///< its bytes at the rate of its narrowest link, alone
+  Duration sharing;                ///< what the others cost it
   LinkId held_by = kNone<LinkId>;  ///< the link that set its rate at the end
 };
 struct LinkUse {

@@ -17,8 +17,8 @@ struct Lists {
   Router router;
   FlowList list;
   explicit Lists(std::uint32_t gpus) : topology(one_switch(gpus).seal()), router(topology, RoutingPolicy::kStatic) {}
-  void add(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, Duration start = {}, std::vector<std::uint32_t> after = {},
-           FlowTrigger trigger = FlowTrigger::kReceived) {
+  void add(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, Duration start = {},
+           std::vector<std::uint32_t> after = {}, FlowTrigger trigger = FlowTrigger::kReceived) {
     const DeviceId a = topology.gpus()[from], b = topology.gpus()[to];
     list.flows.push_back({a, b, a, b, Bytes{bytes}, SimTime::at(start), trigger});
     for (const std::uint32_t f : after) list.after.values.push_back(f);
