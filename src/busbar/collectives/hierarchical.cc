@@ -37,7 +37,7 @@ Result<Schedule> build_hierarchical(const ScheduleSpec& spec) {
   const std::uint32_t l = spec.ranks_per_group;
   if (extents.empty() && l != 0) extents = {l, spec.ranks / l};
   BUSBAR_ASSIGN(const auto algorithms, parse(spec.algorithm, extents.empty() ? 2 : extents.size()));
-  std::vector<Level> levels;
+  std::vector<RankLevel> levels;
   std::uint64_t product = 1;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     levels.push_back({extents[i], static_cast<std::uint32_t>(product), algorithms[i]});

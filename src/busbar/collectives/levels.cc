@@ -27,9 +27,9 @@ constexpr std::array<Name, 6> kNames{{
 
 class Writer {
  public:
-  Writer(Schedule& s, std::span<const Level> all, std::uint16_t channel, std::uint32_t chunk_base, bool mate)
+  Writer(Schedule& s, std::span<const RankLevel> all, std::uint16_t channel, std::uint32_t chunk_base, bool mate)
       : s_(s), channel_(channel), chunk_base_(chunk_base), mate_(mate) {
-    for (const Level& l : all)
+    for (const RankLevel& l : all)
       if (l.extent > 1) levels_.push_back(l);
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       spans_.push_back(1);
@@ -52,7 +52,7 @@ class Writer {
   /// Whole: only where the lower digits are the root's.
   GroupFamily family(std::size_t i, bool whole) const {
     GroupFamily f;
-    const Level& own = levels_[i];
+    const RankLevel& own = levels_[i];
     for (std::size_t j = 0; j < levels_.size(); ++j) {
       const Axis axis{levels_[j].extent, levels_[j].stride, j < i && !whole ? spans_[j] : 0};
       if (j < i && whole)
@@ -91,7 +91,7 @@ class Writer {
 
   /// One reduce-scatter or all-gather of pieces, or for the last level of an all-reduce one way of a tree.
   void add_half(std::size_t i, bool scatter, Buffer source, Buffer work, Buffer result) {
-    const Level& l = levels_[i];
+    const RankLevel& l = levels_[i];
     const Name& n = kNames[static_cast<std::size_t>(l.algorithm)];
     const bool whole = l.algorithm == LevelAlgorithm::kTree || l.algorithm == LevelAlgorithm::kNvls;
     const bool nvls = l.algorithm == LevelAlgorithm::kNvls;
@@ -145,7 +145,7 @@ class Writer {
   std::uint16_t channel_;
   std::uint32_t chunk_base_;
   bool mate_;
-  std::vector<Level> levels_;
+  std::vector<RankLevel> levels_;
   std::vector<std::uint32_t> spans_;  ///< chunks of one piece of a level
   std::vector<std::array<std::uint32_t, 2>> hubs_;
   std::uint16_t first_family_ = 0;
@@ -162,12 +162,12 @@ Result<LevelAlgorithm> parse_level(std::string_view name) {
       ErrorCode::kUnsupported, fmt::format("'{}' is no algorithm for one level; there are {}", name, known), {}};
 }
 
-Status add_levels(Schedule& schedule, std::span<const Level> levels, std::uint16_t channel, std::uint32_t chunk_base,
-                  bool mate) {
+Status add_levels(Schedule& schedule, std::span<const RankLevel> levels, std::uint16_t channel,
+                  std::uint32_t chunk_base, bool mate) {
   return Writer(schedule, levels, channel, chunk_base, mate).write();
 }
 
-std::vector<Axis> layout_of(std::span<const Level> levels) {
+std::vector<Axis> layout_of(std::span<const RankLevel> levels) {
   std::vector<Axis> out;
   for (std::size_t i = levels.size(); i-- > 0;)
     out.push_back(Axis{.extent = levels[i].extent, .chunk_stride = levels[i].stride});

@@ -14,7 +14,7 @@ enum class LevelAlgorithm : std::uint8_t { kRing, kTree, kHalvingDoubling, kPat,
 /// By the name of the algorithm.
 Result<LevelAlgorithm> parse_level(std::string_view name);
 
-struct Level {
+struct RankLevel {
   std::uint32_t extent = 1;
   std::uint32_t stride = 1;  ///< ranks from one member of a group to the next
   LevelAlgorithm algorithm = LevelAlgorithm::kRing;
@@ -26,10 +26,10 @@ struct Level {
 /// `mate`). Broadcast from the last level to the first, reduce the other way.
 /// Chunks: [chunk_base, chunk_base + product of extents); broadcast and reduce: one.
 /// Levels of extent 1 add nothing. Errors name a level that cannot do its part.
-Status add_levels(Schedule& schedule, std::span<const Level> levels, std::uint16_t channel, std::uint32_t chunk_base,
-                  bool mate = false);
+Status add_levels(Schedule& schedule, std::span<const RankLevel> levels, std::uint16_t channel,
+                  std::uint32_t chunk_base, bool mate = false);
 
 /// Where the chunks of add_levels lie in the buffer: the last level's digit is the fastest.
-std::vector<Axis> layout_of(std::span<const Level> levels);
+std::vector<Axis> layout_of(std::span<const RankLevel> levels);
 
 }  // namespace busbar

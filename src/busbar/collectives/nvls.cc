@@ -16,7 +16,7 @@ Result<Schedule> build_nvls(const ScheduleSpec& spec) {
                              "number of ranks or algorithm ring",
                              spec.ranks, l),
                  {}};
-  const Level levels[] = {{l, 1, LevelAlgorithm::kNvls}, {spec.ranks / l, l, LevelAlgorithm::kRing}};
+  const RankLevel levels[] = {{l, 1, LevelAlgorithm::kNvls}, {spec.ranks / l, l, LevelAlgorithm::kRing}};
   const bool whole = spec.op == Collective::kBroadcast || spec.op == Collective::kReduce;
   Schedule s = blank_schedule(spec, whole ? 1 : spec.ranks);
   s.families.clear();

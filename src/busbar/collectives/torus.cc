@@ -24,7 +24,7 @@ Result<Schedule> build_torus(const ScheduleSpec& spec) {
   const auto dims = dimensions_of(spec);
   const auto d = static_cast<std::uint32_t>(dims.size());
   std::uint64_t product = 1;
-  std::vector<Level> levels;
+  std::vector<RankLevel> levels;
   for (const std::uint32_t extent : dims) {
     levels.push_back({extent, static_cast<std::uint32_t>(product), LevelAlgorithm::kRing});
     product = extent == 0 || product >= kMaxRanks ? kMaxRanks : product * extent;
@@ -40,7 +40,7 @@ Result<Schedule> build_torus(const ScheduleSpec& spec) {
   s.families.clear();
   s.channels = channels;
   for (std::uint32_t c = 0; c < channels; ++c) {
-    std::vector<Level> own;
+    std::vector<RankLevel> own;
     for (std::uint32_t i = 0; i < d; ++i) {
       own.push_back(levels[(c + i) % d]);
       own.back().backwards = c % (2 * d) >= d;

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Refuses two types of one name in namespace busbar: the linker would merge their functions without a word.
+
+    tools/check_type_names.py [ROOT]
+
+Types in anonymous namespaces and nested types may share names; everything else may not. Exit 1 names the places.
+"""
+import collections
+import pathlib
+import re
+import sys
+
+TYPE = re.compile(r"(?:struct|class|enum class)\s+(\w+)(?![\w:<])[^;(]*\{")
+
+
+def outer_types(path):
+    """Names of types that `path` defines in namespace busbar itself, with their lines."""
+    anonymous_at, depth = None, 0
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        code = line.split("//")[0]
+        if anonymous_at is None and re.match(r"\s*namespace \{", code):
+            anonymous_at = depth
+        found = TYPE.match(code)
+        if found and anonymous_at is None:
+            yield found.group(1), number
+        depth += code.count("{") - code.count("}")
+        if anonymous_at is not None and depth <= anonymous_at:
+            anonymous_at = None
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+    places = collections.defaultdict(list)
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix in (".h", ".cc"):
+            for name, line in outer_types(path):
+                places[name].append(f"{path.relative_to(root)}:{line}")
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    for name, where in sorted(twice.items()):
+        print(f"type {name} is defined more than once: {', '.join(where)}")
+    print(f"{len(places)} types, {len(twice)} names taken twice")
+    return 1 if twice or not places else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
