@@ -72,6 +72,16 @@ Result<Schedule> build_nvls(const ScheduleSpec& spec);
 Result<Schedule> build_sharp(const ScheduleSpec& spec);
 Result<Schedule> build_torus(const ScheduleSpec& spec);
 
+/// A tree over all ranks that carries `weight` parts of the buffer.
+struct WeightedTree {
+  GivenTree tree;
+  std::uint32_t weight = 1;
+};
+/// all_reduce (up each tree and down again), broadcast and reduce over given trees, each a channel with its share of
+/// the buffer. Errors: no tree, one that does not span the ranks, or one whose node 0 is not the root.
+Result<Schedule> build_tree_packing(Collective op, std::uint32_t ranks, std::uint32_t root,
+                                    const std::vector<WeightedTree>& trees);
+
 /// One message from rank 0 to rank 1.
 Schedule build_send_recv();
 

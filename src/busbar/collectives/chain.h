@@ -16,7 +16,7 @@
 #include "busbar/collectives/ring_path.h"
 #include "busbar/collectives/schedule.h"
 #include "busbar/collectives/sends.h"
-#include "busbar/collectives/tree_shape.h"
+#include "busbar/collectives/tree_nodes.h"
 
 namespace busbar {
 
@@ -56,25 +56,21 @@ namespace chain_internal {
 
 /// Trees. Broadcast: a child has the piece one send after its parent. Reduce: a node sends when all children arrived.
 template <class At, class F>
-double tree_chain(const Phase& phase, std::uint32_t n, At&& actor_at, F&& cost, std::vector<double>& ready) {
+double tree_chain(const Schedule& s, const Phase& phase, std::uint32_t n, At&& actor_at, F&& cost,
+                  std::vector<double>& ready) {
   const bool up = phase.pattern == Pattern::kTreeReduce;
+  const TreeNodes tree(s, phase, n);
   ready.assign(n, 0.0);
   double last = 0.0;
-  const auto visit = [&](std::uint32_t node) {
-    const std::uint32_t parent = tree_parent(n, node);
-    const std::uint32_t child_actor = actor_at(tree_position(n, phase.tree, phase.root, node));
-    const std::uint32_t parent_actor = actor_at(tree_position(n, phase.tree, phase.root, parent));
+  tree.for_each(up, [&](std::uint32_t node) {
+    const std::uint32_t parent = tree.parent(node);
+    const std::uint32_t child_actor = actor_at(tree.position(node));
+    const std::uint32_t parent_actor = actor_at(tree.position(parent));
     const SendCost c = up ? cost(child_actor, parent_actor) : cost(parent_actor, child_actor);
     const std::uint32_t from = up ? node : parent, to = up ? parent : node;
     ready[to] = std::max(ready[to], ready[from] + c.transfer_ps + c.latency_ps);
     last = std::max(last, ready[to]);
-  };
-  // A parent has a higher lowest set bit than its children: levels of that bit are a topological order.
-  const std::uint64_t top = std::bit_floor(n - 1);
-  for (std::uint64_t k = 1; k <= top; k *= 2) {
-    const std::uint64_t bit = up ? k : top / k;
-    for (std::uint64_t node = bit; node < n; node += 2 * bit) visit(static_cast<std::uint32_t>(node));
-  }
+  });
   return last;
 }
 
@@ -148,7 +144,7 @@ double longest_chain(const Schedule& schedule, PhaseRun run, std::uint32_t group
     }
     case Pattern::kTreeReduce:
     case Pattern::kTreeBroadcast:
-      return chain_internal::tree_chain(phase, n, actor_at, cost, scratch.ready_ps);
+      return chain_internal::tree_chain(schedule, phase, n, actor_at, cost, scratch.ready_ps);
     default:
       return chain_internal::stepwise_chain(schedule, run, n, group, cost, scratch);
   }

@@ -5,7 +5,7 @@
 
 #include "busbar/collectives/schedule.h"
 #include "busbar/collectives/sends.h"
-#include "busbar/collectives/tree_shape.h"
+#include "busbar/collectives/tree_nodes.h"
 
 namespace busbar {
 
@@ -51,16 +51,18 @@ void for_each_edge(const Schedule& schedule, const Phase& phase, std::uint32_t g
       return;
     }
     case Pattern::kTreeReduce:
-    case Pattern::kTreeBroadcast:
+    case Pattern::kTreeBroadcast: {
+      const TreeNodes tree(schedule, phase, n);
       for (std::uint32_t i = 1; i < n; ++i) {
-        const std::uint32_t child = actor_at(tree_position(n, phase.tree, phase.root, i));
-        const std::uint32_t parent = actor_at(tree_position(n, phase.tree, phase.root, tree_parent(n, i)));
+        const std::uint32_t child = actor_at(tree.position(i));
+        const std::uint32_t parent = actor_at(tree.position(tree.parent(i)));
         if (phase.pattern == Pattern::kTreeReduce)
           f(child, parent, std::uint64_t{phase.span});
         else
           f(parent, child, std::uint64_t{phase.span});
       }
       return;
+    }
     default:
       for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n); ++r)
         for_each_send(phase, n, r, [&](const Send& s) {

@@ -8,7 +8,7 @@ std::uint32_t rounds(const Schedule& schedule, const Phase& phase) {
   const std::uint32_t n = schedule.families[phase.family].size();
   const bool tree = phase.pattern == Pattern::kTreeReduce || phase.pattern == Pattern::kTreeBroadcast;
   if (is_stepwise(phase.pattern)) return n <= 1 && !uses_hub(phase.pattern) ? 0 : stepwise_rounds(phase.pattern, n);
-  return tree ? tree_height(n) : n - 1;
+  return tree ? TreeNodes(schedule, phase, n).height() : n - 1;
 }
 
 namespace moves_internal {

@@ -6,7 +6,7 @@
 #include "busbar/collectives/pieces.h"
 #include "busbar/collectives/schedule.h"
 #include "busbar/collectives/sends.h"
-#include "busbar/collectives/tree_shape.h"
+#include "busbar/collectives/tree_nodes.h"
 
 namespace busbar {
 
@@ -50,19 +50,22 @@ void chain_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uin
          reduce && round + 2 == n ? ph.result : ph.work, reduce, ph.source});
 }
 
-/// Round d of a broadcast fills depth d + 1; a reduction runs the same rounds backwards. Of the two children of a node,
-/// both in one round, the lower comes first and finds what the node brought, the other adds to that sum.
+/// Round d of a broadcast fills depth d + 1; a reduction runs the same rounds backwards. Of the children of a node, all
+/// in one round, the lowest comes first and finds what the node brought, the others add to that sum.
 template <class At, class F>
-void tree_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint32_t base, At&& actor_at, F&& f) {
+void tree_round(const Schedule& s, const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint32_t base,
+                At&& actor_at, F&& f) {
   const bool reduce = ph.pattern == Pattern::kTreeReduce;
-  const std::uint32_t depth = reduce ? tree_height(n) - round : round + 1;
-  const auto at_node = [&](std::uint32_t i) { return actor_at(tree_position(n, ph.tree, ph.root, i)); };
+  const TreeNodes tree(s, ph, n);
+  const std::uint32_t depth = reduce ? tree.height() - round : round + 1;
+  const auto at_node = [&](std::uint32_t i) { return actor_at(tree.position(i)); };
   for (std::uint32_t i = 1; i < n; ++i) {
-    if (tree_depth(n, i) != depth) continue;
-    const std::uint32_t parent = tree_parent(n, i);
+    if (tree.depth(i) != depth) continue;
+    const std::uint32_t parent = tree.parent(i);
+    const Buffer sum = parent == 0 ? ph.result : ph.work;
     if (reduce)
-      f(Move{at_node(i), at_node(parent), base, ph.span, i % 2 == 1 ? ph.source : ph.work,
-             parent == 0 ? ph.result : ph.work, true, parent == 0 || i < parent ? ph.source : ph.work});
+      f(Move{at_node(i), at_node(parent), base, ph.span, tree.is_leaf(i) ? ph.source : ph.work, sum, true,
+             tree.is_first_child(i) ? ph.source : sum});
     else
       f(Move{at_node(parent), at_node(i), base, ph.span, parent == 0 ? ph.source : ph.work, ph.work, false});
   }
@@ -125,7 +128,7 @@ void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t r
         break;
       case Pattern::kTreeReduce:
       case Pattern::kTreeBroadcast:
-        moves_internal::tree_round(phase, n, round, base, actor_at, f);
+        moves_internal::tree_round(schedule, phase, n, round, base, actor_at, f);
         break;
       default:
         moves_internal::stepwise_round(schedule, phase, n, round, g, base, f);

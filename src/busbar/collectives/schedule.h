@@ -76,7 +76,7 @@ enum class Pattern : std::uint8_t {
   kRingAllGather,      ///< n-1 rounds; member m starts with piece m, all end with all pieces
   kChainBroadcast,     ///< position root -> root+1 -> ...: one piece, n-1 hops
   kChainReduce,        ///< towards position root: one piece, n-1 hops
-  kTreeReduce,         ///< up the binary tree `tree` of the group to its root: one piece
+  kTreeReduce,         ///< up the binary tree `tree` of the group to its root, or up a given one: one piece
   kTreeBroadcast,      ///< down the same tree; the shapes are in tree_shape.h
   // Stepwise patterns: sends.h says which member sends how many pieces to whom in which round.
   kHalvingReduceScatter,  ///< ceil(log2 n) rounds with halved ranges; any n
@@ -127,12 +127,19 @@ struct Phase {
   std::uint32_t span = 1;
   std::uint32_t root = 0;           ///< position of the root (chains and trees), else 0
   std::uint8_t tree = 0;            ///< trees: 0, its mate 1, or its mate with the same root 2 (tree_shape.h)
+  std::uint16_t given = 0;          ///< trees: 1 + place in Schedule::trees; 0: the shape is computed
   Buffer source = Buffer::kInput;   ///< holds what an actor brings into the phase: to send first, or to add to
   Buffer work = Buffer::kOutput;    ///< takes what arrives, and what was just taken is sent on from here
   Buffer result = Buffer::kOutput;  ///< takes instead of `work` what makes a member's reduced piece complete
   /// Halving: only position root has a `result`, the others keep theirs in `work`. Multicast: position root needs none.
   bool at_root = false;
   std::uint32_t hub = 0;  ///< hub patterns: actor of group 0's reducer, group g has hub + g
+};
+
+/// A tree of any shape over the positions of a group. Node 0 is the root, and parents come before their children.
+struct GivenTree {
+  std::vector<std::uint32_t> position;  ///< of each node
+  std::vector<std::uint32_t> parent;    ///< node above each node; of node 0: 0
 };
 
 /// Chunks that each ordered pair of ranks exchanges in an all-to-all: by rule, or by matrix.
@@ -167,6 +174,7 @@ struct Schedule {
   /// are [channel, channel + 1) x chunks / channels. `layout` is empty then.
   std::vector<std::vector<Axis>> channel_layouts;
   std::vector<GroupFamily> families;
+  std::vector<GivenTree> trees;
   std::vector<Phase> phases;  ///< by channel, then in order
 
   /// Chunks in S: a chunk has S / chunks_per_buffer() bytes.

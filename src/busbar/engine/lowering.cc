@@ -227,7 +227,12 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   spec.ranks = n;
   spec.ranks_per_group = ranks_per_domain(call, st.topology(), st.placement);
   spec.root = call.root;
-  BUSBAR_ASSIGN(const Schedule s, build_schedule(spec));
+  Schedule built;
+  if (!call.schedule) {
+    BUSBAR_ASSIGN(built, build_schedule(spec));
+  }
+  const Schedule& s = call.schedule ? *call.schedule : built;
+  if (s.ranks != n || s.op != call.op || s.root != call.root) return invalid("the schedule is for another call");
   out.channels = s.channels;
   st.connection_of.assign(s.ranks + s.reducers, 0);
   st.sent.assign(s.ranks, 0.0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct CollectiveCall {
   std::uint32_t root = 0;    ///< member
   std::string algorithm;     ///< "ring", "tree", "hierarchical", or "auto"
   std::uint32_t chunks = 0;  ///< pieces that pipeline through the schedule's phases; 0: the lowering decides
+  /// Of `op` over one group, made for this machine; null: what `algorithm` builds. Shared by the calls of all sizes.
+  std::shared_ptr<const Schedule> schedule{};
   bool operator==(const CollectiveCall&) const = default;
 };
 
