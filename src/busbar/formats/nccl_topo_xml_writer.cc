@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include "busbar/formats/nccl_identity.h"
 #include "busbar/topology/tree_view.h"
 
 namespace busbar {
@@ -40,6 +39,9 @@ struct Element {
     out += std::string(2 * depth, ' ') + "</" + tag + ">\n";
   }
 };
+
+/// NCCL adds the extended family shifted by four: Zen 2, family 15 + 8, is 143.
+int nccl_family(int family) { return family < 15 ? family : 15 + ((family - 15) << 4); }
 
 class Writer {
  public:
@@ -134,7 +136,7 @@ class Writer {
   Element gpu(DeviceId d) {
     Element out{"gpu", "", {}};
     out.set("dev", gpus_);
-    if (const auto sm = compute_capability(t_.device_class(d).part)) out.set("sm", *sm);
+    if (const int sm = t_.device_class(d).compute_capability; sm > 0) out.set("sm", sm);
     out.set("rank", gpus_++).set("gdr", 1);
     std::map<std::string, std::pair<std::uint32_t, const char*>> targets;  // bus id -> lanes, class
     std::vector<std::string> order;
@@ -191,11 +193,10 @@ class Writer {
     if (!fresh) return at->second;
     at->second.set("numaid", numa);
     if (socket_ == kNone<DeviceId>) return at->second;
-    if (const auto id = processor_identity(t_.device_class(socket_).part)) {
-      at->second.set("arch", id->arch);
-      if (!id->vendor.empty())
-        at->second.set("vendor", id->vendor).set("familyid", id->family).set("modelid", id->model);
-    }
+    const ProcessorIdentity& id = t_.device_class(socket_).processor;
+    if (!id.arch.empty()) at->second.set("arch", id.arch);
+    if (!id.vendor.empty())
+      at->second.set("vendor", id.vendor).set("familyid", nccl_family(id.family)).set("modelid", id.model);
     return at->second;
   }
 

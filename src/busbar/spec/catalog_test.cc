@@ -95,6 +95,20 @@ TEST(Catalog, EveryNodeLoadsAloneAndTwoOfItOnItsFabric) {
   }
 }
 
+TEST(Catalog, PartsSayWhatNcclChoosesBy) {
+  const auto of = [](const char* cluster, const char* device) {
+    const Topology t = load_cluster(cluster)->topology;
+    return t.device_class(*t.find(std::string("node0.") + device));
+  };
+  EXPECT_EQ(of("dgx-h100", "gpu0").compute_capability, 90);
+  EXPECT_EQ(of("dgx-a100", "gpu0").compute_capability, 80);
+  EXPECT_EQ(of("mi300x-8", "gpu0").compute_capability, 0);
+  EXPECT_EQ(of("mi300x-8", "gpu0").architecture, "gfx942");
+  EXPECT_EQ(of("dgx-h100", "cpu1").processor, (ProcessorIdentity{"x86_64", "GenuineIntel", 6, 143}));
+  EXPECT_EQ(of("dgx-a100", "cpu0").processor, (ProcessorIdentity{"x86_64", "AuthenticAMD", 23, 49}));
+  EXPECT_EQ(of("gh200-1", "cpu0").processor.arch, "arm64");
+}
+
 TEST(Catalog, ServersMakeRows) {
   for (const char* name :
        {"dgx-h100:40", "dgx-a100:40", "mi300x-8:40", "rtx4090-pcie:40", "aws-p5:40", "dgx-b300:20"}) {

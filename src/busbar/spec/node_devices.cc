@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "busbar/spec/identity.h"
 #include "busbar/spec/node_number.h"
 
 namespace busbar {
@@ -47,6 +48,7 @@ Status look_up_gpu(const YamlNode& part, Reading& reading, DeviceClass& out) {
   MapReader r(map);
   for (const char* key : {"name", "kind", "peak", "power", "scale_up", "host"}) r.optional(key);
   accept_provenance(r);
+  if (const auto identity = r.optional("identity")) BUSBAR_RETURN_IF_ERROR(read_gpu_identity(*identity, out));
   r.required("memory", &YamlNode::as_size, out.memory);
   r.required("memory_rate", &YamlNode::as_rate, out.memory_rate);
   reading.note(fmt::format("{} memory", out.part), map);
@@ -107,6 +109,9 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   BUSBAR_ASSIGN(group.device_class.kind, kind_of(map, group.name));
   if (part) {
     BUSBAR_ASSIGN(group.device_class.part, part->as_string());
+    if (group.device_class.kind == DeviceKind::kCpu) {
+      BUSBAR_ASSIGN(group.device_class.processor, find_processor(group.device_class.part, reading));
+    }
     const bool known = group.device_class.kind == DeviceKind::kGpu && (!memory || !rate);
     if (known) BUSBAR_RETURN_IF_ERROR(look_up_gpu(*part, reading, group.device_class));
   }

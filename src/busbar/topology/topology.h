@@ -26,13 +26,23 @@ namespace busbar {
 enum class BlockId : std::uint32_t {};
 enum class ShapeId : std::uint32_t {};
 
+/// Generation of a processor, for programs that choose by it; empty arch: not known.
+struct ProcessorIdentity {
+  std::string arch, vendor;   ///< "x86_64", "GenuineIntel"
+  int family = 0, model = 0;  ///< of x86, as the makers count: AMD Zen 2 is family 23
+  bool operator==(const ProcessorIdentity&) const = default;
+};
+
 /// What devices of one product have in common.
 struct DeviceClass {
   DeviceKind kind = DeviceKind::kGpu;
   std::string part;  ///< catalogue name: "h100-sxm"
   Bytes memory{0};   ///< HBM of a GPU, else 0
   BytesPerSecond memory_rate{0};
-  bool reduces = false;  ///< a switch that can add up payloads (NVLS, SHARP)
+  bool reduces = false;         ///< a switch that can add up payloads (NVLS, SHARP)
+  int compute_capability = 0;   ///< of NVIDIA GPUs, times ten: 90; 0: not known
+  std::string architecture;     ///< of AMD GPUs: "gfx942"; else empty
+  ProcessorIdentity processor;  ///< of CPUs
   bool operator==(const DeviceClass&) const = default;
 };
 

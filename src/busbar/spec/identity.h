@@ -1,0 +1,29 @@
+// What a part is to programs that choose by generation: compute capability, architecture, processor family and model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "busbar/spec/reading.h"
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+/// `identity:` of a file in catalog/gpus: compute_capability (9.0), architecture ("gfx942"), pci_ids.
+Status read_gpu_identity(const YamlNode& map, DeviceClass& out);
+
+/// One file of catalog/processors.
+struct ProcessorFile {
+  std::vector<std::string> words;  ///< that occur in the names of its products
+  ProcessorIdentity identity;
+  std::optional<YamlNode> socket;  ///< {link, lanes}: what joins two of them
+};
+Result<ProcessorFile> read_processor(const YamlNode& map);
+
+/// The identity of the processor whose words occur in `part`, whatever the case; the first file by name counts. An
+/// empty one for a part that no file knows.
+Result<ProcessorIdentity> find_processor(std::string_view part, Reading& reading);
+
+}  // namespace busbar
