@@ -27,6 +27,8 @@ std::string format_duration(double seconds);          ///< "9.31 s", "159 us"
 /// `digits` significant digits without exponent; thousands untouched.
 std::string format_number(double value, int digits = 3);
 
+/// Insertions, deletions, changes and swaps of neighbours that make `b` of `a`.
+std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The entry of `known` nearest to `word` by edit distance when it is near enough to suggest; else empty.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <numeric>
 
+#include "busbar/base/quantity.h"
 #include "busbar/collectives/schedule.h"
 
 namespace busbar {
@@ -37,22 +37,6 @@ constexpr std::array<Spelling, 18> kSpellings{{
     {"send_receive", Collective::kSendRecv},
 }};
 
-/// Insertions, deletions and replacements that turn `a` into `b` (Wagner and Fischer 1974).
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t corner = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = corner + (a[i] == b[j] ? 0 : 1);
-      corner = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, corner + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 const char* name_of(Collective op) {
@@ -68,12 +52,12 @@ Result<Collective> parse_collective(std::string_view name) {
   const Spelling* nearest = &kSpellings.front();
   for (const Spelling& s : kSpellings) {
     if (s.name == key) return s.op;
-    if (edits(key, s.name) < edits(key, nearest->name)) nearest = &s;
+    if (edit_distance(key, s.name) < edit_distance(key, nearest->name)) nearest = &s;
   }
   for (char& c : key)
     if (c < ' ' || c > '~') c = '?';  // the message goes to terminals
   std::string remedy = std::string("did you mean '") + name_of(nearest->op) + "'?";
-  if (edits(key, nearest->name) > std::max<std::size_t>(2, key.size() / 2)) {
+  if (edit_distance(key, nearest->name) > std::max<std::size_t>(2, key.size() / 2)) {
     remedy = "there are";
     for (std::size_t i = 0; i < kOurNames; ++i) remedy += (i == 0 ? " " : ", ") + std::string(kSpellings[i].name);
   }
