@@ -43,21 +43,12 @@ Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) 
       l.place("seq"));
 }
 
-CollectiveCall across(Collective op, std::uint64_t bytes, GroupFamily groups) {
-  CollectiveCall call;
-  call.op = op;
-  call.bytes = Bytes{bytes};
-  call.groups = std::move(groups);
-  call.algorithm = "auto";
-  return call;
-}
-
 /// A tied embedding has one gradient on the first stage and one on the last.
 OpId reduce_tied_embedding(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m, const LayoutSpec& l,
                            const std::vector<OpId>& reduced) {
   if (!m.tied_embeddings || l.pp == 1) return kNone<OpId>;
   const std::uint64_t bytes = embedding_parameters(m) / l.tp * l.gradient_bytes;
-  const CallId call = out.intern(across(Collective::kAllReduce, bytes, stage_pairs(l, 0, l.pp - 1)));
+  const CallId call = out.intern(auto_call(Collective::kAllReduce, bytes, stage_pairs(l, 0, l.pp - 1)));
   return stages.front().across_stages(Label::kTiedEmbedding, call, {reduced.front(), reduced.back()});
 }
 
@@ -76,7 +67,7 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
   }
   OpId sum = kNone<OpId>;
   if (l.ranks() > 1) {
-    const CallId call = out.intern(across(Collective::kAllReduce, kNormBytes, one_group(l.ranks())));
+    const CallId call = out.intern(auto_call(Collective::kAllReduce, kNormBytes, one_group(l.ranks())));
     sum = stages.front().across_stages(Label::kNormSum, call, norms);
   }
   for (std::uint32_t s = 0; s < l.pp; ++s) stages[s].update(times[s].update, sum);

@@ -34,4 +34,13 @@ GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t t
   return f;
 }
 
+CollectiveCall auto_call(Collective op, std::uint64_t bytes, GroupFamily groups) {
+  CollectiveCall call;
+  call.op = op;
+  call.bytes = Bytes{bytes};
+  call.groups = std::move(groups);
+  call.algorithm = "auto";
+  return call;
+}
+
 }  // namespace busbar

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "busbar/collectives/schedule.h"
+#include "busbar/program/program.h"
 #include "busbar/workload/layout.h"
 
 namespace busbar {
@@ -13,5 +13,8 @@ GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< DP grou
 GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< TP groups of DP ranks
 /// Pairs of equal ranks of two stages; member 0 is on `from`. Ranks add modulo 2^32, so the stride may lead downwards.
 GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to);
+
+/// A call over `groups` whose algorithm is left to be chosen.
+CollectiveCall auto_call(Collective op, std::uint64_t bytes, GroupFamily groups);
 
 }  // namespace busbar

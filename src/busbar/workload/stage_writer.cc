@@ -7,15 +7,6 @@
 namespace busbar {
 namespace {
 
-CollectiveCall call_of(Collective op, std::uint64_t bytes, GroupFamily groups) {
-  CollectiveCall call;
-  call.op = op;
-  call.bytes = Bytes{bytes};
-  call.groups = std::move(groups);
-  call.algorithm = "auto";
-  return call;
-}
-
 constexpr std::uint64_t kActivationBytes = 2;  // bf16
 constexpr std::uint64_t kLossTermBytes = 4;    // one fp32 per token
 constexpr int kLossSums = 3;  // maximum, sum of exponents, the target's logit: vocabulary-parallel cross-entropy
@@ -43,20 +34,20 @@ void StageWriter::prepare_calls() {
   if (layout_.tp > 1) {
     const GroupFamily tp_family = tp_groups(layout_, stage_);
     if (sequence_parallel_) {
-      tp_gather_ = out_.intern(call_of(Collective::kAllGather, states, tp_family));
-      tp_scatter_ = out_.intern(call_of(Collective::kReduceScatter, states, tp_family));
+      tp_gather_ = out_.intern(auto_call(Collective::kAllGather, states, tp_family));
+      tp_scatter_ = out_.intern(auto_call(Collective::kReduceScatter, states, tp_family));
     } else {
-      tp_reduce_ = out_.intern(call_of(Collective::kAllReduce, states, tp_family));
+      tp_reduce_ = out_.intern(auto_call(Collective::kAllReduce, states, tp_family));
     }
     if (stage_ + 1 == layout_.pp) {
-      tp_loss_ = out_.intern(call_of(Collective::kAllReduce, kLossTermBytes * layout_.tokens(), tp_family));
+      tp_loss_ = out_.intern(auto_call(Collective::kAllReduce, kLossTermBytes * layout_.tokens(), tp_family));
     }
   }
   if (layout_.pp == 1) return;
   const std::uint64_t sent = sequence_parallel_ ? states / layout_.tp : states;
   const std::uint32_t next = (stage_ + 1) % layout_.pp, previous = (stage_ + layout_.pp - 1) % layout_.pp;
   const auto to = [&](std::uint32_t peer) {  // member 0 sends
-    return out_.intern(call_of(Collective::kSendRecv, sent, stage_pairs(layout_, stage_, peer)));
+    return out_.intern(auto_call(Collective::kSendRecv, sent, stage_pairs(layout_, stage_, peer)));
   };
   if (next != 0 || layout_.vpp > 1) send_next_ = to(next);
   if (stage_ != 0 || layout_.vpp > 1) send_previous_ = to(previous);
@@ -71,9 +62,9 @@ void StageWriter::prepare_chunks() {
       const Collective reduce = layout_.shards_optimizer() ? Collective::kReduceScatter : Collective::kAllReduce;
       for (const std::uint64_t n : chunk.plan.bucket_parameters) {
         const GroupFamily dp_family = dp_groups(layout_, stage_);
-        chunk.reduce.push_back(out_.intern(call_of(reduce, n * layout_.gradient_bytes, dp_family)));
+        chunk.reduce.push_back(out_.intern(auto_call(reduce, n * layout_.gradient_bytes, dp_family)));
         if (!layout_.shards_optimizer()) continue;
-        chunk.gather.push_back(out_.intern(call_of(Collective::kAllGather, n * layout_.parameter_bytes, dp_family)));
+        chunk.gather.push_back(out_.intern(auto_call(Collective::kAllGather, n * layout_.parameter_bytes, dp_family)));
       }
     }
     chunks_.push_back(std::move(chunk));
