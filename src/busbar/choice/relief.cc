@@ -1,13 +1,34 @@
 #include "busbar/choice/relief.h"
 
-#include <algorithm>
-#include <map>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "busbar/engine/lowering.h"
 
 namespace busbar {
+
+namespace {
+
+/// For each kind of link that stands in several tiers, all of its tiers as one group.
+std::vector<LinkGroup> whole_kinds(const std::vector<LinkGroup>& tiers) {
+  std::vector<LinkGroup> kinds;
+  std::vector<std::uint32_t> members;
+  for (const LinkGroup& tier : tiers) {
+    const std::string name = tier.name.substr(0, tier.name.find(',')) + ", every tier";
+    const auto it = std::find_if(kinds.begin(), kinds.end(), [&](const LinkGroup& k) { return k.name == name; });
+    const auto at = static_cast<std::size_t>(it - kinds.begin());
+    if (it == kinds.end()) kinds.push_back({name, {}}), members.push_back(0);
+    kinds[at].classes.insert(kinds[at].classes.end(), tier.classes.begin(), tier.classes.end());
+    ++members[at];
+  }
+  std::vector<LinkGroup> out;
+  for (std::size_t k = 0; k < kinds.size(); ++k)
+    if (members[k] > 1) out.push_back(std::move(kinds[k]));
+  return out;
+}
+
+}  // namespace
 
 std::vector<LinkGroup> link_groups(const Topology& t) {
   std::vector<LinkGroup> groups;
@@ -21,28 +42,24 @@ std::vector<LinkGroup> link_groups(const Topology& t) {
     const char* b = name_of(t.kind(t.to(link)));
     const std::string name = fmt::format("{}, {}-{}", name_of(t.link_class(link).kind), a, b);
     const auto it = std::find_if(groups.begin(), groups.end(), [&](const LinkGroup& g) { return g.name == name; });
-    if (it == groups.end()) groups.push_back({name, {c}});
-    else it->classes.push_back(c);
+    if (it == groups.end())
+      groups.push_back({name, {c}});
+    else
+      it->classes.push_back(c);
   }
-  const std::size_t tiers = groups.size();
-  for (std::size_t i = 0; i < tiers; ++i) {  // the same sort of link in several tiers: all of them as one more group
-    const std::string kind = groups[i].name.substr(0, groups[i].name.find(','));
-    LinkGroup whole{kind + ", every tier", {}};
-    std::size_t members = 0;
-    bool first = true;
-    for (std::size_t j = 0; j < tiers; ++j) {
-      if (!groups[j].name.starts_with(kind + ",")) continue;
-      first = first && (members > 0 || j == i);
-      ++members;
-      whole.classes.insert(whole.classes.end(), groups[j].classes.begin(), groups[j].classes.end());
-    }
-    if (members > 1 && first) groups.push_back(std::move(whole));
-  }
+  for (LinkGroup& g : whole_kinds(groups)) groups.push_back(std::move(g));
   for (LinkGroup& g : groups) {
     std::sort(g.classes.begin(), g.classes.end());
     g.classes.erase(std::unique(g.classes.begin(), g.classes.end()), g.classes.end());
   }
   return groups;
+}
+
+double gain_percent(double before_ps, double after_ps) { return std::max(0.0, 100 * (1 - after_ps / before_ps)); }
+
+void sort_by_gain(std::vector<Relief>& relief) {
+  std::stable_sort(relief.begin(), relief.end(),
+                   [](const Relief& a, const Relief& b) { return a.gain_percent > b.gain_percent; });
 }
 
 Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,
@@ -65,10 +82,10 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
       lowering.set_what_if(WhatIf{g.classes, rate ? 1.1 : 1.0, rate ? 1.0 : 0.5});
       BUSBAR_ASSIGN(const LoweredCall changed, lowering.lower(call));
       out.push_back({fmt::format("{} of {}", rate ? "+10 % rate" : "half the latency", g.name),
-                     std::max(0.0, 100 * (1 - closed_form_ps(changed) / before))});
+                     gain_percent(before, closed_form_ps(changed))});
     }
   }
-  std::stable_sort(out.begin(), out.end(), [](const Relief& a, const Relief& b) { return a.gain_percent > b.gain_percent; });
+  sort_by_gain(out);
   return out;
 }
 

@@ -21,6 +21,10 @@ struct Relief {
   std::string what;         ///< "+10 % rate of infiniband, nic-leaf"
   double gain_percent = 0;  ///< of the time that it saves
 };
+/// Part of a time that a change saves, never negative.
+double gain_percent(double before_ps, double after_ps);
+/// Largest gain first; ties stay in order.
+void sort_by_gain(std::vector<Relief>& relief);
 
 /// Re-lowers `call` with one group changed at a time: rate +10 % and latency halved. Groups that the call's stages are
 /// busiest on; all groups it uses when `every` is set. Largest gain first, ties by group.

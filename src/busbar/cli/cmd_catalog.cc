@@ -17,7 +17,6 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string name;
   CommonOptions common;
-  std::string typed;
 };
 
 Json to_json(const Figure& f) {
@@ -62,7 +61,7 @@ int list(const Options& o, const Catalog& catalog, const std::vector<std::string
   Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
   Document document;
   document.title = "Catalogue";
-  document.command = o.typed;
+  document.command = o.common.typed;
   for (const std::string& folder : folders) {
     const std::vector<std::string> names = catalog.names(folder);
     std::string line;
@@ -126,7 +125,7 @@ int show(const Options& o, const Catalog& catalog) {
   Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
   Document document;
   document.title = o.name;
-  document.command = o.typed;
+  document.command = o.common.typed;
   for (const CatalogEntry& entry : *entries) {
     data["entries"].push_back(to_json(entry));
     document.blocks.push_back({figure_table(entry)});
@@ -148,7 +147,7 @@ int run(const Options& o) {
 
 Command catalog_command(const std::string& typed) {
   auto o = std::make_shared<Options>();
-  o->typed = o->common.typed = typed;
+  o->common.typed = typed;
   Command c;
   c.name = "catalog";
   c.summary = "What machines, parts and models are known, and where each figure comes from";

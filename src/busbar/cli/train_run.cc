@@ -53,10 +53,9 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
   for (const LinkGroup& g : link_groups(run.cluster.topology)) {
     BUSBAR_ASSIGN(const StepResult changed, runner.simulate(run.program, false, WhatIf{g.classes, 1.1, 1.0}));
     out.push_back({fmt::format("+10 % rate of {}", g.name),
-                   std::max(0.0, 100 * (1 - static_cast<double>(changed.step_time.in_ps()) / before))});
+                   gain_percent(before, static_cast<double>(changed.step_time.in_ps()))});
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Relief& a, const Relief& b) { return a.gain_percent > b.gain_percent; });
+  sort_by_gain(out);
   return out;
 }
 
