@@ -9,6 +9,7 @@
 #include "busbar/cli/cmd_path.h"
 #include "busbar/cli/cmd_topo.h"
 #include "busbar/cli/cmd_train.h"
+#include "busbar/cli/cmd_validate.h"
 
 namespace {
 
@@ -30,7 +31,8 @@ int main(int argc, char** argv) {
   const std::string typed = typed_line(argc, argv);
   const std::vector<busbar::Command> commands{busbar::collective_command(typed), busbar::train_command(typed),
                                               busbar::topo_command(typed),       busbar::path_command(typed),
-                                              busbar::flows_command(typed),      busbar::catalog_command(typed)};
+                                              busbar::flows_command(typed),      busbar::catalog_command(typed),
+                                              busbar::validate_command(typed)};
   const busbar::Parsed parsed =
       busbar::parse_command_line(commands, std::vector<std::string>(argv + 1, argv + argc), "busbar 0.1.0");
   if (!parsed.command) {

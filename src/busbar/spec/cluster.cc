@@ -204,15 +204,9 @@ std::string text_of(const Reading& reading, const Overrides& overrides) {
   return text;
 }
 
-}  // namespace
-
-Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides) {
-  const Catalog catalog(overrides.catalog);
-  Reading reading(catalog);
-  BUSBAR_ASSIGN(const YamlDocument document, cluster_document(name, overrides, reading));
-  const YamlNode root = document.root();
+Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overrides& overrides, Reading& reading) {
   Cluster out;
-  out.name = name;
+  out.name = std::move(name);
   BUSBAR_ASSIGN(const ClusterKeys keys, read_keys(root, out.name));
   BUSBAR_ASSIGN(const YamlNode node_map, resolve_node(keys.node, reading));
   BUSBAR_ASSIGN(NodeFile node, read_node(node_map, reading));
@@ -239,6 +233,23 @@ Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides) 
   out.sources = std::move(reading.sources);
   out.text = text_of(reading, overrides);
   return out;
+}
+
+}  // namespace
+
+Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides) {
+  const Catalog catalog(overrides.catalog);
+  Reading reading(catalog);
+  BUSBAR_ASSIGN(const YamlDocument document, cluster_document(name, overrides, reading));
+  return read_cluster(document.root(), std::string(name), overrides, reading);
+}
+
+Result<Cluster> parse_cluster(std::string text, const std::string& name, const Overrides& overrides) {
+  const Catalog catalog(overrides.catalog);
+  Reading reading(catalog);
+  BUSBAR_ASSIGN(const YamlDocument document,
+                cluster_document(YamlDocument::parse(std::move(text), name), overrides, reading));
+  return read_cluster(document.root(), name, overrides, reading);
 }
 
 }  // namespace busbar

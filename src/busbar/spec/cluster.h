@@ -47,4 +47,7 @@ struct Cluster {
 /// `name` is a file when it exists or ends in .yaml/.yml, else a preset of the catalogue, with ":N" for N nodes.
 Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides = {});
 
+/// The same for the text of a cluster file; `name` stands in for the file in messages.
+Result<Cluster> parse_cluster(std::string text, const std::string& name, const Overrides& overrides = {});
+
 }  // namespace busbar

@@ -96,7 +96,11 @@ Status prepare(YamlDocument& document, std::string_view path, Reading& reading) 
 
 Result<YamlDocument> cluster_document(std::string_view name, const Overrides& overrides, Reading& reading) {
   if (name.empty()) return invalid("no cluster named; write a file, a preset such as dgx-h100, or dgx-h100:64");
-  auto document = is_file(name) ? YamlDocument::load(std::string(name)) : preset(name, reading);
+  return cluster_document(is_file(name) ? YamlDocument::load(std::string(name)) : preset(name, reading), overrides,
+                          reading);
+}
+
+Result<YamlDocument> cluster_document(Result<YamlDocument> document, const Overrides& overrides, Reading& reading) {
   if (!document.ok()) return document;
   reading.text += document->text();
   for (const std::string& set : overrides.set) {

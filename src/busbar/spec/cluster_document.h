@@ -12,5 +12,7 @@ namespace busbar {
 /// the way of a --set path ("fabric" of "fabric.link.rate") is first replaced by the catalogue file it names; a part
 /// that the cluster leaves to its node is first copied from there.
 Result<YamlDocument> cluster_document(std::string_view name, const Overrides& overrides, Reading& reading);
+/// The same for a document in hand.
+Result<YamlDocument> cluster_document(Result<YamlDocument> document, const Overrides& overrides, Reading& reading);
 
 }  // namespace busbar

@@ -1,0 +1,195 @@
+#include "busbar/accuracy/measured_machine.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+namespace busbar {
+namespace {
+
+Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at <= text.size() && !text.empty();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    out.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+/// What node_variant says: token -> value, "" for tokens without one.
+using Variant = std::map<std::string, std::string>;
+Variant variant_of(const std::string& text) {
+  Variant out;
+  for (const std::string& token : split(text, ';')) {
+    const std::size_t equals = std::min(token.find('='), token.size());
+    out[token.substr(0, equals)] = equals < token.size() ? token.substr(equals + 1) : "";
+  }
+  return out;
+}
+
+std::uint32_t whole(const std::string& text) {
+  std::uint32_t n = 0;
+  std::from_chars(text.data(), text.data() + text.size(), n);
+  return n;
+}
+
+/// The keys of the node map in the cluster file, by name: `base` and its parameters.
+struct NodeMap {
+  std::map<std::string, std::string> keys;
+  bool cards = false;  ///< cards in slots: their number, switches and bridges are parameters
+};
+
+bool is_card_base(const std::string& name) { return name.starts_with("pcie-cards"); }
+
+/// The board as a base with parameters. Boards of cards are followed down to theirs, so that it can be exchanged.
+Result<NodeMap> node_map(const std::string& node, const Catalog& catalog) {
+  NodeMap out;
+  std::string name = node;
+  for (int depth = 0; depth < 8; ++depth) {
+    BUSBAR_ASSIGN(const YamlDocument document, catalog.load("nodes", name));
+    const YamlNode root = document.root();
+    const auto base = root.find("base");
+    if (!base) break;
+    for (std::size_t i = 0; i < root.size(); ++i) {
+      const std::string key = root.key(i);
+      if (root.item(i).kind() != YamlNode::Kind::kScalar || key == "base" || key == "name" || key == "source" ||
+          key == "note" || key == "confidence")
+        continue;
+      out.keys.emplace(key, root.item(i).scalar());
+    }
+    name = base->scalar();
+  }
+  out.cards = is_card_base(name);
+  if (!out.cards) out.keys.clear();
+  out.keys["base"] = out.cards ? name : node;
+  return out;
+}
+
+/// Slots, switches and bridges of a server of cards.
+void lay_cards(const Variant& variant, std::uint32_t gpus, NodeMap& map) {
+  map.keys["gpus"] = std::to_string(gpus);
+  const auto has = [&](const char* token) { return variant.contains(token); };
+  const auto value = [&](const char* token) { return variant.contains(token) ? whole(variant.at(token)) : 0u; };
+  if (has("pcie-gen")) map.keys["link"] = "pcie" + variant.at("pcie-gen");
+  if (has("through-cpu")) map.keys["base"] = "pcie-cards";
+  if (has("pcie-switch") || has("switches")) {
+    const std::uint32_t switches = std::max(1u, has("switches") ? value("switches") : (gpus + 3) / 4);
+    map.keys["base"] = "pcie-cards-switched";
+    map.keys["switches"] = std::to_string(switches);
+    map.keys["cards_per_switch"] =
+        std::to_string(has("gpus-per-switch") ? value("gpus-per-switch") : (gpus + switches - 1) / switches);
+    if (!has("cross-socket")) map.keys["cpus"] = "1";
+  }
+  // One socket has room for eight cards of x16; more, or cards said to stand on two, are dealt over both.
+  if (has("cross-socket"))
+    map.keys["cards_per_cpu"] = std::to_string(std::max(1u, (gpus + 1) / 2));
+  else if (has("through-cpu") || has("pcie-switch"))
+    map.keys["cards_per_cpu"] = std::to_string(std::max(1u, gpus));
+  if (has("nvlink-pairs")) map.keys["island"] = "2";
+  if (has("nvlink-islands")) map.keys["island"] = variant.at("nvlink-islands");
+  if (has("nvlink-links")) map.keys["bridge_lanes"] = variant.at("nvlink-links");
+}
+
+/// Tokens that say something that is modelled, or that does not change what is predicted.
+Status check_tokens(const Variant& variant) {
+  static constexpr std::string_view kKnown[] = {
+      "gpus-visible", "gpu-ids",        "pcie-gen",     "pcie-switch", "switches",     "gpus-per-switch",
+      "roots",        "through-cpu",    "cross-socket", "p2p",         "nvlink-pairs", "nvlink-islands",
+      "nvlink-links", "racks",          "trays",        "vm",          "nics-used",    "mtu",
+      "nic-unpinned", "nics-split-tor", "cross-nic",    "ring-cabled"};
+  for (const auto& [token, value] : variant)
+    if (std::find(std::begin(kKnown), std::end(kKnown), token) == std::end(kKnown))
+      return unsupported(fmt::format("node_variant {} is not modelled", token));
+  return {};
+}
+
+struct Nics {
+  int count = 0;
+  int gbps = 0;
+};
+
+Result<std::string> fabric_text(const std::string& fabric, Nics nics, const Catalog& catalog) {
+  if (nics.count <= 0 || nics.gbps <= 0) return unsupported("NICs are not known");
+  const std::string network = network_of(fabric, nics.gbps, nics.count, catalog);
+  if (network.empty()) return unsupported(fmt::format("no network {} of {} Gb/s in the catalogue", fabric, nics.gbps));
+  return fmt::format("fabric: {{kind: rail-optimised, network: {}, cable_m: {{nic: 5, leaf: 20, core: 50}}}}\n",
+                     network);
+}
+
+}  // namespace
+
+std::string network_of(const std::string& fabric, int gbps, int nics, const Catalog& catalog) {
+  static const std::map<int, std::string> kInfiniband{{10, "sdr"},  {20, "ddr"},  {40, "qdr"},  {56, "fdr"},
+                                                      {100, "edr"}, {200, "hdr"}, {400, "ndr"}, {800, "xdr"}};
+  std::string name;
+  if (fabric == "ib")
+    name = kInfiniband.contains(gbps) ? "infiniband-" + kInfiniband.at(gbps) : "";
+  else if (fabric == "efa")  // by generation: one or four ports of 100 Gb/s, then many, then faster ones
+    name = gbps >= 400 ? "efa-v4" : gbps >= 200 ? "efa-v3" : nics > 4 ? "efa-v2" : "efa-v1";
+  else if (fabric == "slingshot")
+    name = "slingshot-11";
+  else if (fabric == "omni-path")
+    name = "omni-path-100";
+  else
+    name = fmt::format("{}-{}g", fabric == "unknown" ? "roce" : fabric, gbps);
+  return catalog.has("networks", name) ? name : "";
+}
+
+Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog) {
+  MeasuredMachine out;
+  out.node = table.cell(row, "node");
+  if (out.node.empty() || out.node == "unknown") return unsupported("the board is not known");
+  if (!catalog.has("nodes", out.node)) return unsupported(fmt::format("no board {} in the catalogue", out.node));
+  BUSBAR_ASSIGN(const auto nodes, table.number(row, "nodes"));
+  BUSBAR_ASSIGN(const auto per_node, table.number(row, "gpus_per_node"));
+  BUSBAR_ASSIGN(const auto total, table.number(row, "gpus_total"));
+  if (!total && !per_node) return unsupported("the number of GPUs is not known");
+  out.nodes = static_cast<std::uint32_t>(std::clamp(nodes.value_or(1), 1.0, 1e6));
+  out.gpus_per_node = static_cast<std::uint32_t>(std::clamp(per_node ? *per_node : *total / out.nodes, 1.0, 1e6));
+  if (total && static_cast<double>(out.nodes) * out.gpus_per_node != *total)
+    return unsupported("nodes x gpus_per_node is not gpus_total");
+  const Variant variant = variant_of(table.cell(row, "node_variant"));
+  BUSBAR_RETURN_IF_ERROR(check_tokens(variant));
+  BUSBAR_ASSIGN(NodeMap map, node_map(out.node, catalog));
+  if (map.cards) lay_cards(variant, out.gpus_per_node, map);
+  if (variant.contains("gpu-ids"))
+    for (const std::string& id : split(variant.at("gpu-ids"), '-')) out.gpu_ids.push_back(whole(id));
+
+  const std::string& fabric = table.cell(row, "fabric");
+  const bool one_domain = fabric == "mnnvl" || out.node.find("nvl72") != std::string::npos;
+  std::uint32_t blocks = out.nodes;
+  if (one_domain) {  // nodes are trays: all in one rack while they fit
+    constexpr std::uint32_t kTrays = 18;
+    if (out.nodes > kTrays) return unsupported("several racks of one NVLink domain each");
+    map.keys["trays"] = std::to_string(out.nodes);
+    blocks = 1;
+    out.gpus_per_node *= out.nodes;
+    out.nodes = 1;
+  }
+  Nics nics;
+  BUSBAR_ASSIGN(const auto nic_count, table.number(row, "nics_per_node"));
+  BUSBAR_ASSIGN(const auto gbps, table.number(row, "nic_gbps"));
+  nics.count = static_cast<int>(nic_count.value_or(0));
+  nics.gbps = static_cast<int>(gbps.value_or(0));
+  if (variant.contains("nics-used")) nics.count = static_cast<int>(whole(variant.at("nics-used")));
+  std::string fabric_lines;
+  if (blocks > 1) {
+    BUSBAR_ASSIGN(fabric_lines, fabric_text(fabric, nics, catalog));
+    map.keys["nics"] = std::to_string(nics.count);
+  }
+  if (table.cell(row, "gpudirect") == "no") map.keys["gpudirect"] = "false";
+  if (table.cell(row, "gpudirect") == "yes") map.keys["gpudirect"] = "true";
+  if (variant.contains("p2p")) map.keys["p2p"] = variant.at("p2p") == "off" ? "false" : "true";
+  out.text = fmt::format("name: {}\nnodes: {}\nrouting: spray\nnode:\n", out.node, blocks);
+  for (const auto& [key, value] : map.keys) out.text += fmt::format("  {}: {}\n", key, value);
+  out.text += fabric_lines;
+  return out;
+}
+
+}  // namespace busbar

@@ -1,0 +1,27 @@
+// A measured row with its prediction beside it, whatever the table it came from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace busbar {
+
+struct ScoredRow {
+  std::size_t row = 0;               ///< of the table
+  const char* id_key = "source_id";  ///< or "row_id"
+  std::string id;
+  std::string configuration;     ///< rows of one configuration are reduced to their median before they are scored
+  std::uint64_t size_bytes = 0;  ///< 0: has none
+  double predicted = 0, measured = 0;
+  const char* unit = "us";
+  std::uint32_t gpus = 0;          ///< that take part; 0: unknown
+  std::string node, fabric, kind;  ///< kind: the collective, the path, or the framework
+  std::string how;                 ///< what was predicted: "ring, simple, 16 channels"
+  std::string bound_by;            ///< in words
+  bool counts = true;              ///< whether the row is one to be scored: use=accuracy, or the table does not say
+  std::string unsupported;         ///< why there is no prediction; empty: there is one
+
+  double error_percent() const { return (predicted / measured - 1) * 100; }
+};
+
+}  // namespace busbar

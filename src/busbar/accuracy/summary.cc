@@ -1,0 +1,148 @@
+#include "busbar/accuracy/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace busbar {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+struct Band {
+  std::uint64_t from;
+  const char* name;
+};
+constexpr Band kBands[] = {
+    {0, "below 1 MiB"}, {kMiB, "1-64 MiB"}, {64 * kMiB, "64 MiB-1 GiB"}, {1024 * kMiB, "1 GiB and more"}};
+constexpr const char* kNoSize = "no size";
+
+/// (group, configuration, band) -> errors of its rows.
+using Key = std::tuple<std::string, std::string, std::string>;
+using Errors = std::map<Key, std::vector<double>>;
+
+ErrorSummary reduce(const std::vector<double>& medians, std::size_t rows) {
+  ErrorSummary out;
+  out.configurations = medians.size();
+  out.rows = rows;
+  if (medians.empty()) return out;
+  std::vector<double> absolute;
+  for (const double e : medians) absolute.push_back(std::abs(e));
+  out.median_percent = median_of(medians);
+  out.median_abs_percent = median_of(absolute);
+  out.p90_abs_percent = p90_of(absolute);
+  return out;
+}
+
+/// Each (configuration, band) counts once in its group.
+std::map<std::string, ErrorSummary> by_group(const Errors& errors) {
+  std::map<std::string, std::pair<std::vector<double>, std::size_t>> groups;
+  for (const auto& [key, list] : errors) {
+    auto& [medians, rows] = groups[std::get<0>(key)];
+    medians.push_back(median_of(list));
+    rows += list.size();
+  }
+  std::map<std::string, ErrorSummary> out;
+  for (const auto& [name, group] : groups) out[name] = reduce(group.first, group.second);
+  return out;
+}
+
+/// Configurations are compared at equal collective and size, by their medians there.
+PairOrder order_of(const std::vector<ScoredRow>& rows) {
+  constexpr double kApart = 1.15;
+  std::map<std::tuple<std::string, std::uint64_t>,
+           std::map<std::string, std::pair<std::vector<double>, std::vector<double>>>>
+      values;
+  std::map<std::string, std::pair<std::string, std::uint32_t>> about;
+  for (const ScoredRow& r : rows) {
+    if (!r.counts || !r.unsupported.empty()) continue;
+    auto& [predicted, measured] = values[{r.kind, r.size_bytes}][r.configuration];
+    predicted.push_back(r.predicted);
+    measured.push_back(r.measured);
+    about[r.configuration] = {r.node, r.gpus};
+  }
+  PairOrder out;
+  for (const auto& [key, configurations] : values)
+    for (auto a = configurations.begin(); a != configurations.end(); ++a)
+      for (auto b = std::next(a); b != configurations.end(); ++b) {
+        const auto& [node_a, gpus_a] = about[a->first];
+        const auto& [node_b, gpus_b] = about[b->first];
+        if (node_a != node_b && (gpus_a != gpus_b || gpus_a == 0)) continue;
+        const double ma = median_of(a->second.second), mb = median_of(b->second.second);
+        if (std::max(ma, mb) <= kApart * std::min(ma, mb)) continue;
+        ++out.pairs;
+        out.right += (median_of(a->second.first) < median_of(b->second.first)) == (ma < mb) ? 1 : 0;
+      }
+  return out;
+}
+
+}  // namespace
+
+std::string band_of(std::uint64_t size) {
+  if (size == 0) return kNoSize;
+  const Band* band = kBands;
+  for (const Band& b : kBands)
+    if (size >= b.from) band = &b;
+  return band->name;
+}
+
+std::vector<std::string> band_names() {
+  std::vector<std::string> out;
+  for (const Band& b : kBands) out.emplace_back(b.name);
+  out.emplace_back(kNoSize);
+  return out;
+}
+
+double median_of(std::vector<double> v) {
+  const std::size_t half = v.size() / 2;
+  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(half), v.end());
+  if (v.size() % 2 == 1) return v[half];
+  return (v[half] + *std::max_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(half))) / 2;
+}
+
+double p90_of(std::vector<double> v) {
+  const std::size_t at = (9 * v.size() + 9) / 10 - 1;
+  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(at), v.end());
+  return v[at];
+}
+
+Summary summarise(const std::vector<ScoredRow>& rows) {
+  Errors band, node, fabric, kind;
+  std::map<std::string, Errors> node_band;
+  for (const ScoredRow& r : rows) {
+    if (!r.counts || !r.unsupported.empty()) continue;
+    const std::string b = band_of(r.size_bytes);
+    const double e = r.error_percent();
+    band[{b, r.configuration, b}].push_back(e);
+    node[{r.node, r.configuration, b}].push_back(e);
+    fabric[{r.fabric, r.configuration, b}].push_back(e);
+    kind[{r.kind, r.configuration, b}].push_back(e);
+    node_band[r.node][{b, r.configuration, b}].push_back(e);
+  }
+  Summary out{by_group(band), by_group(node), by_group(fabric), by_group(kind), {}, order_of(rows)};
+  for (const auto& [name, errors] : node_band) out.by_node_band[name] = by_group(errors);
+  return out;
+}
+
+std::vector<WorstCase> worst_cases(const std::vector<ScoredRow>& rows, std::size_t most) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> cases;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].counts && rows[i].unsupported.empty())
+      cases[{rows[i].configuration, band_of(rows[i].size_bytes)}].push_back(i);
+  std::vector<WorstCase> out;
+  for (const auto& [key, list] : cases) {
+    std::vector<double> errors;
+    for (const std::size_t i : list) errors.push_back(rows[i].error_percent());
+    WorstCase w{key.first, key.second, median_of(errors), list.front()};
+    for (const std::size_t i : list)
+      if (std::abs(rows[i].error_percent() - w.error_percent) <
+          std::abs(rows[w.example].error_percent() - w.error_percent))
+        w.example = i;
+    out.push_back(std::move(w));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return std::abs(a.error_percent) > std::abs(b.error_percent); });
+  if (out.size() > most) out.resize(most);
+  return out;
+}
+
+}  // namespace busbar

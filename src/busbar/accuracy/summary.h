@@ -1,0 +1,54 @@
+// What is left of many rows: errors per configuration, per size band, per board; the order of pairs; the worst.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "busbar/accuracy/scored_row.h"
+
+namespace busbar {
+
+/// Half-open bands of sizes in MiB, and where rows without a size go: "below 1 MiB", "1-64 MiB", "64 MiB-1 GiB",
+/// "1 GiB and more", "no size".
+std::string band_of(std::uint64_t size_bytes);
+std::vector<std::string> band_names();  ///< ascending, "no size" last
+
+/// Median of the middle two where there are two. Precondition: not empty.
+double median_of(std::vector<double> values);
+/// The smallest value that 90 % of the values do not exceed (nearest rank). Precondition: not empty.
+double p90_of(std::vector<double> values);
+
+/// Errors of configurations, each the median over its rows.
+struct ErrorSummary {
+  std::size_t configurations = 0, rows = 0;
+  double median_percent = 0;  ///< signed: predictions above the measurement are positive
+  double median_abs_percent = 0;
+  double p90_abs_percent = 0;
+};
+
+/// Pairs of configurations of one board or one GPU count, same collective and size, measured more than 15 % apart.
+struct PairOrder {
+  std::size_t pairs = 0, right = 0;
+  double right_percent() const {
+    return pairs == 0 ? 0 : 100.0 * static_cast<double>(right) / static_cast<double>(pairs);
+  }
+};
+
+struct Summary {
+  std::map<std::string, ErrorSummary> by_band, by_node, by_fabric, by_kind;
+  std::map<std::string, std::map<std::string, ErrorSummary>> by_node_band;
+  PairOrder order;
+};
+/// Of the rows that count and have a prediction.
+Summary summarise(const std::vector<ScoredRow>& rows);
+
+/// Places of the configurations' medians that are farthest off, worst first: (configuration, band) by absolute error.
+struct WorstCase {
+  std::string configuration, band;
+  double error_percent = 0;
+  std::size_t example = 0;  ///< the row nearest to that median, index into `rows`
+};
+std::vector<WorstCase> worst_cases(const std::vector<ScoredRow>& rows, std::size_t most);
+
+}  // namespace busbar

@@ -1,0 +1,36 @@
+// Predicts what measured tables hold and puts both side by side: `busbar validate`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/accuracy/scored_row.h"
+#include "busbar/base/csv.h"
+#include "busbar/engine/engine.h"
+#include "busbar/spec/cluster.h"
+
+namespace busbar {
+
+enum class TableKind : std::uint8_t { kCollectives, kPointToPoint, kTraining };
+
+struct ValidateOptions {
+  Overrides overrides;              ///< catalogue, and --set for every machine
+  std::string engine = "analytic";  ///< or "flow"
+  std::string only;                 ///< see row_filter()
+};
+
+/// By its columns. Error kUnsupported names those that a table must have.
+Result<TableKind> kind_of_table(const CsvTable& table);
+
+/// Rows that `only` keeps: conditions on columns joined by ',', each "column=value", "column!=value", "column>number"
+/// or "column<number"; "use=accuracy,node=dgx-h100". Empty: all. Error kInvalid for a column that is not there.
+Result<std::vector<std::size_t>> filter_rows(const CsvTable& table, const std::string& only);
+
+/// A prediction for every kept row, in their order; a row that cannot be predicted says why.
+Result<std::vector<ScoredRow>> validate(const CsvTable& table, const ValidateOptions& options);
+
+// One per kind of table.
+Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const std::vector<std::size_t>& rows,
+                                                    const ValidateOptions& options);
+
+}  // namespace busbar

@@ -1,0 +1,163 @@
+#include "busbar/accuracy/validate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "busbar/accuracy/measured_machine.h"
+#include "busbar/accuracy/summary.h"
+#include "busbar/topology/levels.h"
+
+namespace busbar {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+CsvTable table(const std::string& text) {
+  auto t = CsvTable::parse(text, "t.csv");
+  BUSBAR_CHECK(t.ok()) << t.error().text();
+  return std::move(t).value();
+}
+
+const char* const kHeader =
+    "source_id,nodes,gpus_total,gpus_per_node,collective,size_bytes,time_us,busbw_GBps,node,node_variant,nics_per_node,"
+    "nic_gbps,fabric,gpudirect,algo,use\n";
+
+ScoredRow scored(const char* configuration, std::uint64_t size, double predicted, double measured) {
+  ScoredRow r;
+  r.configuration = configuration;
+  r.size_bytes = size;
+  r.predicted = predicted;
+  r.measured = measured;
+  r.node = "n";
+  r.kind = "all_reduce";
+  return r;
+}
+
+TEST(Validate, ConditionsKeepTheRowsThatMeetAllOfThem) {
+  const CsvTable t = table("a,b\nx,1\nx,2\ny,3\n");
+  EXPECT_THAT(*filter_rows(t, ""), ElementsAre(0, 1, 2));
+  EXPECT_THAT(*filter_rows(t, "a=x,b>1"), ElementsAre(1));
+  EXPECT_THAT(*filter_rows(t, "a!=x"), ElementsAre(2));
+  EXPECT_THAT(*filter_rows(t, "b<3"), ElementsAre(0, 1));
+}
+
+TEST(Validate, AConditionOnAColumnThatIsNotThereIsRefusedWithTheNearest) {
+  const CsvTable t = table("node,b\nx,1\n");
+  EXPECT_THAT(filter_rows(t, "nide=x").error().text(), HasSubstr("did you mean 'node'?"));
+  EXPECT_THAT(filter_rows(t, "node").error().text(), HasSubstr("is no condition"));
+  EXPECT_THAT(filter_rows(t, "b>many").error().text(), HasSubstr("no number"));
+}
+
+TEST(Validate, ATableOfSomethingElseIsRefused) {
+  EXPECT_EQ(kind_of_table(table("a,b\n1,2\n")).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(Validate, ARowIsPredictedFromItsColumnsAndATimeFollowsFromItsBandwidth) {
+  const CsvTable t = table(std::string(kHeader) +
+                           "a,1,8,8,all_reduce,1073741824,8000,,dgx-a100,,0,0,none,na,ring,accuracy\n"
+                           "b,1,8,8,all_reduce,1073741824,,234.881024,dgx-a100,,0,0,none,na,ring,accuracy\n");
+  const auto rows = validate(t, {});
+  ASSERT_TRUE(rows.ok()) << rows.error().text();
+  ASSERT_EQ(rows->size(), 2u);
+  EXPECT_EQ((*rows)[0].measured, 8000);
+  EXPECT_NEAR((*rows)[1].measured, 8000, 1e-6);  // 2 (n-1)/n S / busbw
+  EXPECT_GT((*rows)[0].predicted, 1073741824 * 1.75 / 300e9 * 1e6) << "below what 300 GB/s allow";
+  EXPECT_EQ((*rows)[0].predicted, (*rows)[1].predicted);
+}
+
+TEST(Validate, ARowThatCannotBePredictedSaysWhyAndTheOthersGoOn) {
+  const CsvTable t = table(std::string(kHeader) +
+                           "a,1,8,8,all_reduce,1024,10,,dgx-a100,,0,0,none,na,auto,accuracy\n"
+                           "b,2,16,8,all_reduce,1024,10,,dgx-a100,,,,ib,yes,auto,none\n"
+                           "c,1,8,8,all_reduce,1024,10,,unknown,,0,0,none,na,auto,none\n"
+                           "d,1,8,8,all_reduce,1024,10,,dgx-a100,magic,0,0,none,na,auto,none\n"
+                           "e,1,8,8,all_reduce,,10,,dgx-a100,,0,0,none,na,auto,none\n");
+  const auto rows = validate(t, {});
+  ASSERT_TRUE(rows.ok()) << rows.error().text();
+  EXPECT_EQ((*rows)[0].unsupported, "");
+  EXPECT_EQ((*rows)[1].unsupported, "NICs are not known");
+  EXPECT_EQ((*rows)[2].unsupported, "the board is not known");
+  EXPECT_THAT((*rows)[3].unsupported, HasSubstr("magic"));
+  EXPECT_EQ((*rows)[4].unsupported, "the size is not known");
+}
+
+TEST(Validate, ACellThatIsNoNumberEndsTheRunAtItsPlace) {
+  const CsvTable t = table(std::string(kHeader) + "a,1,8,8,all_reduce,big,10,,dgx-a100,,0,0,none,na,auto,accuracy\n");
+  EXPECT_THAT(validate(t, {}).error().text(), HasSubstr("t.csv:2: size_bytes: 'big' is no number"));
+}
+
+TEST(MeasuredMachine, EveryAccuracyRowOfTheTableDescribesAMachineThatCanBeBuilt) {
+  const auto t = CsvTable::load("data/measured/collectives.csv");
+  ASSERT_TRUE(t.ok()) << t.error().text();
+  const Catalog catalog;
+  std::string last;
+  for (const std::size_t row : filter_rows(*t, "use=accuracy").value()) {
+    const auto m = machine_of_row(*t, row, catalog);
+    ASSERT_TRUE(m.ok()) << t->where(row, "node").prefix() << m.error().text();
+    if (m->text == last) continue;
+    last = m->text;
+    EXPECT_TRUE(parse_cluster(m->text, m->node).ok()) << t->where(row, "node").prefix() << last;
+  }
+}
+
+TEST(MeasuredMachine, SwitchesSocketsAndPeerAccessComeFromTheVariant) {
+  const CsvTable t =
+      table(std::string(kHeader) +
+            "a,1,8,8,all_reduce,1,1,,rtxpro6000-pcie,pcie-gen=4;pcie-switch;switches=2;p2p=on,0,0,none,na,auto,\n"
+            "b,1,8,8,all_reduce,1,1,,rtx4090-pcie,cross-socket,0,0,none,na,auto,\n");
+  const auto a = machine_of_row(t, 0, Catalog());
+  ASSERT_TRUE(a.ok());
+  EXPECT_THAT(a->text, HasSubstr("base: pcie-cards-switched"));
+  EXPECT_THAT(a->text, HasSubstr("link: pcie4"));
+  EXPECT_THAT(a->text, HasSubstr("cards_per_switch: 4"));
+  EXPECT_THAT(a->text, HasSubstr("p2p: true"));
+  const auto b = machine_of_row(t, 1, Catalog());
+  ASSERT_TRUE(b.ok());
+  EXPECT_THAT(b->text, HasSubstr("cards_per_cpu: 4"));
+  EXPECT_THAT(b->text, HasSubstr("p2p: false"));
+}
+
+TEST(Summary, BandsAreHalfOpenInMiB) {
+  EXPECT_EQ(band_of((1u << 20) - 1), "below 1 MiB");
+  EXPECT_EQ(band_of(1u << 20), "1-64 MiB");
+  EXPECT_EQ(band_of(64u << 20), "64 MiB-1 GiB");
+  EXPECT_EQ(band_of(1u << 30), "1 GiB and more");
+  EXPECT_EQ(band_of(0), "no size");
+}
+
+TEST(Summary, AConfigurationCountsOnceByItsMedianHoweverManyRowsItHas) {
+  std::vector<ScoredRow> rows{scored("a", 8, 130, 100), scored("a", 16, 110, 100), scored("a", 32, 120, 100),
+                              scored("b", 8, 90, 100)};
+  rows.push_back(scored("c", 8, 500, 100));
+  rows.back().counts = false;
+  rows.push_back(scored("d", 8, 0, 100));
+  rows.back().unsupported = "why";
+  const Summary s = summarise(rows);
+  const ErrorSummary& e = s.by_band.at("below 1 MiB");
+  EXPECT_EQ(e.configurations, 2u);
+  EXPECT_EQ(e.rows, 4u);
+  EXPECT_NEAR(e.median_percent, 5, 1e-9);  // of +20 and -10
+  EXPECT_NEAR(e.median_abs_percent, 15, 1e-9);
+  EXPECT_NEAR(e.p90_abs_percent, 20, 1e-9);
+}
+
+TEST(Summary, OnlyPairsThatDifferByMoreThan15PercentHaveAnOrder) {
+  const Summary s =
+      summarise({scored("a", 8, 1, 100), scored("b", 8, 2, 110), scored("c", 8, 3, 130), scored("d", 8, 0.5, 200)});
+  EXPECT_EQ(s.order.pairs, 5u);  // all but a-b
+  EXPECT_EQ(s.order.right, 2u);  // a-c, b-c; d is predicted fastest and is slowest
+}
+
+TEST(Summary, TheWorstComeFirstWithTheRowNearestToTheirMedian) {
+  const std::vector<ScoredRow> rows{scored("a", 8, 101, 100), scored("b", 8, 150, 100), scored("b", 16, 170, 100),
+                                    scored("b", 32, 160, 100)};
+  const auto worst = worst_cases(rows, 1);
+  ASSERT_EQ(worst.size(), 1u);
+  EXPECT_EQ(worst[0].configuration, "b");
+  EXPECT_NEAR(worst[0].error_percent, 60, 1e-9);
+  EXPECT_EQ(worst[0].example, 3u);
+}
+
+}  // namespace
+}  // namespace busbar

@@ -1,0 +1,43 @@
+// Comma-separated tables with a header line (RFC 4180: quoted cells, doubled quotes, line breaks in quotes); every cell
+// knows where it stands.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "busbar/base/result.h"
+
+namespace busbar {
+
+class CsvTable {
+ public:
+  static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
+  static Result<CsvTable> load(const std::string& file);
+  /// `name` stands in for the file in messages. Refused, with line and remedy: no header, a column without a name or
+  /// named twice, a row with more or fewer cells than the header, a quote that does not end.
+  static Result<CsvTable> parse(std::string_view text, const std::string& name);
+
+  const std::string& file() const { return file_; }
+  const std::vector<std::string>& columns() const { return columns_; }
+  /// Place of a column; kAbsent when there is none of that name.
+  std::size_t column(std::string_view name) const;
+  std::size_t rows() const { return lines_.size(); }
+  const std::string& cell(std::size_t row, std::size_t column) const { return cells_[row * columns_.size() + column]; }
+  /// The cell under `name`; empty when there is no such column.
+  const std::string& cell(std::size_t row, std::string_view name) const;
+  /// A finite number; empty when the cell is empty or the column is absent, an error with its place when it is no
+  /// number.
+  Result<std::optional<double>> number(std::size_t row, std::string_view name) const;
+  Where where(std::size_t row, std::string_view column) const;  ///< file:line: column
+
+ private:
+  std::string file_;
+  std::vector<std::string> columns_;
+  std::vector<std::string> cells_;  ///< row-major
+  std::vector<int> lines_;          ///< of each row, in the file
+};
+
+}  // namespace busbar

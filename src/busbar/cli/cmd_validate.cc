@@ -1,0 +1,192 @@
+#include "busbar/cli/cmd_validate.h"
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "busbar/accuracy/summary.h"
+#include "busbar/accuracy/validate.h"
+#include "busbar/base/quantity.h"
+#include "busbar/cli/session.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  CommonOptions common;
+  std::string file, only;
+  std::uint32_t worst = 12;
+};
+
+Json to_json(const ErrorSummary& e) {
+  return {{"configurations", e.configurations},
+          {"rows", e.rows},
+          {"median_percent", e.median_percent},
+          {"median_abs_percent", e.median_abs_percent},
+          {"p90_abs_percent", e.p90_abs_percent}};
+}
+
+Json to_json(const std::map<std::string, ErrorSummary>& groups) {
+  Json j = Json::object();
+  for (const auto& [name, e] : groups) j[name] = to_json(e);
+  return j;
+}
+
+Json bands_to_json(const std::map<std::string, ErrorSummary>& bands) {
+  Json j = Json::object();
+  for (const std::string& name : band_names())
+    if (const auto it = bands.find(name); it != bands.end()) j[name] = to_json(it->second);
+  return j;
+}
+
+Json to_json(const ScoredRow& r) {
+  Json j{{r.id_key, r.id},
+         {"size_bytes", nullptr},
+         {"predicted", r.predicted},
+         {"measured", r.measured},
+         {"error_percent", r.error_percent()},
+         {"unit", r.unit},
+         {"node", r.node},
+         {"fabric", r.fabric},
+         {"kind", r.kind},
+         {"scored", r.counts},
+         {"how", r.how},
+         {"bound_by", r.bound_by}};
+  if (r.size_bytes > 0) j["size_bytes"] = r.size_bytes;
+  return j;
+}
+
+std::map<std::string, std::size_t> reasons(const std::vector<ScoredRow>& rows) {
+  std::map<std::string, std::size_t> out;
+  for (const ScoredRow& r : rows)
+    if (!r.unsupported.empty()) ++out[r.unsupported];
+  return out;
+}
+
+void add_errors(Table& t, const std::string& name, const ErrorSummary& e) {
+  t.rows.push_back({name, std::to_string(e.configurations), std::to_string(e.rows),
+                    fmt::format("{:+.1f}", e.median_percent), fmt::format("{:.1f}", e.median_abs_percent),
+                    fmt::format("{:.1f}", e.p90_abs_percent)});
+}
+
+Table errors_table(const char* title, const char* what, const std::map<std::string, ErrorSummary>& groups, bool bands) {
+  Table t;
+  t.title = title;
+  t.columns = {{what, Align::kLeft}, {"configurations"},     {"rows"},
+               {"median error (%)"}, {"median |error| (%)"}, {"p90 |error| (%)"}};
+  if (bands) {
+    for (const std::string& name : band_names())
+      if (const auto it = groups.find(name); it != groups.end()) add_errors(t, name, it->second);
+  } else {
+    for (const auto& [name, e] : groups) add_errors(t, name, e);
+  }
+  return t;
+}
+
+Document to_document(const Options& o, const std::vector<ScoredRow>& rows, const Summary& s) {
+  Document d;
+  d.title = fmt::format("{} rows of {} predicted", rows.size(), o.file);
+  d.command = o.common.typed;
+  Table bands = errors_table("Errors by size", "band", s.by_band, true);
+  bands.note =
+      "error = predicted / measured - 1. Rows of one configuration and band are reduced to their median first; "
+      "only rows marked use=accuracy count, where the table marks them.";
+  d.blocks.push_back({bands});
+  d.blocks.push_back({errors_table("Errors by board", "board", s.by_node, false)});
+  d.blocks.push_back({errors_table("Errors by fabric", "fabric", s.by_fabric, false)});
+  d.blocks.push_back({errors_table("Errors by kind", "kind", s.by_kind, false)});
+  if (s.order.pairs > 0)
+    d.blocks.push_back(
+        {Paragraph{fmt::format("Order: of {} pairs of one board or GPU count that differ by more than 15 %, {} are in "
+                               "the right order ({:.1f} %).",
+                               s.order.pairs, s.order.right, s.order.right_percent())}});
+  Table worst;
+  worst.title = "Farthest off";
+  worst.columns = {{"configuration", Align::kLeft},
+                   {"band", Align::kLeft},
+                   {"error (%)"},
+                   {"predicted"},
+                   {"measured"},
+                   {"unit", Align::kLeft},
+                   {"how", Align::kLeft},
+                   {"bound by", Align::kLeft}};
+  for (const WorstCase& w : worst_cases(rows, o.worst)) {
+    const ScoredRow& r = rows[w.example];
+    worst.rows.push_back({w.configuration, w.band, fmt::format("{:+.1f}", w.error_percent), format_number(r.predicted),
+                          format_number(r.measured), r.unit, r.how, r.bound_by});
+  }
+  if (!worst.rows.empty()) d.blocks.push_back({worst});
+  Table left;
+  left.title = "Not predicted";
+  left.columns = {{"reason", Align::kLeft}, {"rows"}};
+  for (const auto& [reason, n] : reasons(rows)) left.rows.push_back({reason, std::to_string(n)});
+  if (!left.rows.empty()) d.blocks.push_back({left});
+  return d;
+}
+
+int run(const Options& o) {
+  const RunClock clock;
+  ValidateOptions options{o.common.overrides, o.common.engine, o.only};
+  if (o.common.engine != "analytic" && o.common.engine != "flow")
+    return report_error(
+        invalid(fmt::format("'{}' cannot validate; use analytic or flow", o.common.engine), {"", 0, 0, "--engine"}));
+  const Result<CsvTable> table = CsvTable::load(o.file);
+  if (!table.ok()) return report_error(table.error());
+  const Result<std::vector<ScoredRow>> rows = validate(*table, options);
+  if (!rows.ok()) return report_error(rows.error());
+  const Summary s = summarise(*rows);
+  Json j{{"schema", "busbar.validate/1"},
+         {"file", o.file},
+         {"engine", o.common.engine},
+         {"rows", Json::array()},
+         {"unsupported", Json::object()}};
+  for (const ScoredRow& r : *rows)
+    if (r.unsupported.empty()) j["rows"].push_back(to_json(r));
+  for (const auto& [reason, n] : reasons(*rows)) j["unsupported"][reason] = n;
+  j["summary"] = {
+      {"by_band", bands_to_json(s.by_band)},
+      {"by_node", to_json(s.by_node)},
+      {"by_fabric", to_json(s.by_fabric)},
+      {"by_kind", to_json(s.by_kind)},
+      {"by_node_and_band", Json::object()},
+      {"order", {{"pairs", s.order.pairs}, {"right", s.order.right}, {"right_percent", s.order.right_percent()}}}};
+  for (const auto& [node, bands] : s.by_node_band) j["summary"]["by_node_and_band"][node] = bands_to_json(bands);
+  j["worst"] = Json::array();
+  for (const WorstCase& w : worst_cases(*rows, o.worst))
+    j["worst"].push_back({{"configuration", w.configuration},
+                          {"band", w.band},
+                          {"error_percent", w.error_percent},
+                          {"how", (*rows)[w.example].how},
+                          {"bound_by", (*rows)[w.example].bound_by}});
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, to_document(o, *rows, s));
+}
+
+}  // namespace
+
+Command validate_command(const std::string& typed) {
+  const auto o = std::make_shared<Options>();
+  o->common.typed = typed;
+  o->common.engine = "analytic";
+  Command c;
+  c.name = "validate";
+  c.summary = "predict every row of a table of measurements and show the errors";
+  c.examples =
+      "  busbar validate data/measured/collectives.csv\n"
+      "  busbar validate data/measured/collectives.csv --only node=dgx-h100,nodes=2 --json\n"
+      "  busbar validate data/measured/collectives.csv --only 'collective=all_reduce,size_bytes>1048575'\n";
+  c.positionals = {{"FILE", "table with the columns of data/measured/README.md", &o->file}};
+  c.flags = {{"--only", "EXPR", "rows where column=value, !=, > or <; several joined by ','", "Rows", &o->only},
+             {"--worst", "N", "how many of the worst to list (default 12)", "Output", &o->worst}};
+  for (Flag& f : common_flags(o->common, true)) {
+    if (f.names == "--engine") f.help = "analytic (default) or flow";
+    if (f.names != "--explain") c.flags.push_back(std::move(f));
+  }
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar
