@@ -1,0 +1,117 @@
+#include "busbar/nccl/comm.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "busbar/nccl/internal/channel_counts.h"
+
+namespace busbar {
+namespace {
+
+/// What two nodes must have in common to share a search: the wiring inside, the GPUs in use, the rates of the NICs.
+struct ShapeKey {
+  ShapeId shape{};
+  std::uint32_t template_index = 0;
+  std::vector<std::uint32_t> gpus;
+  std::vector<double> nics;
+  auto operator<=>(const ShapeKey&) const = default;
+};
+
+ShapeKey key_of(const Topology& t, const Block& block, std::span<const DeviceId> gpus) {
+  ShapeKey key{block.shape, block.template_index, {}, {}};
+  for (const DeviceId g : gpus) key.gpus.push_back(index(g) - block.first_device);
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    if (t.kind(d) != DeviceKind::kNic) continue;
+    double rate = 0;
+    for (const LinkId l : t.out_links(d))
+      if (is_fabric(t.link_class(l).kind)) rate += static_cast<double>(per_second(t.link_class(l).floor_rate()));
+    key.nics.push_back(rate);
+  }
+  return key;
+}
+
+void worsen(NcclGraph& all, const NcclGraph& one, bool first) {
+  if (first) {
+    all = one;
+    all.intra.clear();
+    all.inter.clear();
+    return;
+  }
+  all.channels = std::min(all.channels, one.channels);
+  all.same_channels = all.same_channels && one.same_channels;
+  all.intra_GBps = std::min(all.intra_GBps, one.intra_GBps);
+  all.inter_GBps = std::min(all.inter_GBps, one.inter_GBps);
+  all.inter_latency_us = std::max(all.inter_latency_us, one.inter_latency_us);
+  all.intra_type = std::max(all.intra_type, one.intra_type);
+  all.inter_type = std::max(all.inter_type, one.inter_type);
+  all.cross_nic = std::max(all.cross_nic, one.cross_nic);
+  all.pattern = std::max(all.pattern, one.pattern);
+}
+
+void agree(NcclComm& comm) {
+  bool first = true;
+  for (const NcclNodeShape& s : comm.shapes) {
+    worsen(comm.graphs.ring, s.graphs.ring, first);
+    worsen(comm.graphs.tree, s.graphs.tree, first);
+    worsen(comm.graphs.collnet_chain, s.graphs.collnet_chain, first);
+    worsen(comm.graphs.collnet_direct, s.graphs.collnet_direct, first);
+    worsen(comm.graphs.nvls, s.graphs.nvls, first);
+    const int cc = s.system.least_capability;
+    comm.least_capability = first ? cc : std::min(comm.least_capability, cc);
+    first = false;
+  }
+  comm.search_channels = std::min(comm.graphs.ring.channels, comm.graphs.tree.channels);
+  comm.graphs.ring.channels = comm.graphs.tree.channels = comm.search_channels;
+}
+
+}  // namespace
+
+std::uint32_t NcclComm::most_local_ranks() const {
+  std::size_t most = 0;
+  for (const NcclMember& m : nodes) most = std::max(most, m.ranks.size());
+  return static_cast<std::uint32_t>(most);
+}
+
+Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gpus, const NcclSettings& settings) {
+  NcclComm comm;
+  comm.settings = settings;
+  comm.ranks = static_cast<std::uint32_t>(gpus.size());
+  std::vector<std::uint32_t> node_of_block(t.blocks().size(), UINT32_MAX);
+  std::vector<std::vector<std::uint32_t>> ranks;
+  for (std::uint32_t r = 0; r < comm.ranks; ++r) {
+    std::uint32_t& node = node_of_block[index(t.block_of(gpus[r]))];
+    if (node == UINT32_MAX) {
+      node = static_cast<std::uint32_t>(ranks.size());
+      const BlockId block = t.block_of(gpus[r]);
+      comm.nodes.push_back({block, t.blocks()[index(block)].first_device, 0, {}});
+      ranks.emplace_back();
+    }
+    ranks[node].push_back(r);
+  }
+  std::map<ShapeKey, std::uint32_t> shapes;
+  for (std::uint32_t n = 0; n < comm.node_count(); ++n) {
+    NcclMember& member = comm.nodes[n];
+    member.ranks = std::move(ranks[n]);  // a system has its GPUs in the order of devices
+    std::sort(member.ranks.begin(), member.ranks.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return gpus[a] < gpus[b]; });
+    std::vector<DeviceId> here;
+    for (const std::uint32_t r : member.ranks) here.push_back(gpus[r]);
+    const auto [at, fresh] = shapes.try_emplace(key_of(t, t.blocks()[index(member.block)], here),
+                                                static_cast<std::uint32_t>(comm.shapes.size()));
+    member.shape = at->second;
+    if (!fresh) continue;
+    NcclNodeShape shape;
+    shape.first_device = member.first_device;
+    BUSBAR_ASSIGN(shape.system, build_nccl_system(t, here, member.ranks, comm.node_count() > 1, settings));
+    shape.graphs = search_nccl_graphs(shape.system, settings);
+    comm.shapes.push_back(std::move(shape));
+  }
+  if (comm.ranks == 0) return invalid("a communicator has at least one rank");
+  agree(comm);
+  count_nccl_channels(comm);
+  return comm;
+}
+
+}  // namespace busbar

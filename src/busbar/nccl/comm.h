@@ -1,0 +1,83 @@
+// A communicator: the nodes it spans with their graphs, what they agree on, and its rings, trees and channel counts.
+//
+// Source: NVIDIA NCCL 2.30.7, src/init.cc, src/graph/connect.cc and paths.cc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "busbar/nccl/graph.h"
+
+namespace busbar {
+
+/// Nodes that are wired alike and give the same of their GPUs share one system and its graphs.
+struct NcclNodeShape {
+  std::uint32_t first_device = 0;  ///< of the block that it was made from
+  NcclSystem system;
+  NcclGraphs graphs;
+};
+
+struct NcclMember {
+  BlockId block{};
+  std::uint32_t first_device = 0;    ///< of the block
+  std::uint32_t shape = 0;           ///< index into NcclComm::shapes
+  std::vector<std::uint32_t> ranks;  ///< by GPU of the shape's system
+};
+
+struct NcclComm {
+  NcclSettings settings;
+  std::uint32_t ranks = 0;
+  std::vector<NcclNodeShape> shapes;
+  std::vector<NcclMember> nodes;  ///< in the order in which ranks first meet them
+  NcclGraphs graphs;              ///< what all nodes can do: fewest channels, least bandwidth, worst types; no orders
+  int least_capability = 0;
+  bool nvls = false;                  ///< multicast in the switches is used
+  std::uint32_t search_channels = 0;  ///< of rings and trees, before they are doubled
+  std::uint32_t channels = 0;         ///< of collectives
+  std::uint32_t nvls_channels = 0;
+  std::uint32_t p2p_channels = 0, p2p_channels_per_peer = 0;
+
+  std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes.size()); }
+  /// Most ranks on one node.
+  std::uint32_t most_local_ranks() const;
+};
+
+/// Rank r runs on gpus[r]; a block of the topology is a node. Errors: those of build_nccl_system.
+/// Cost: one search per kind of node, O(ranks) else.
+Result<NcclComm> build_nccl_comm(const Topology& topology, std::span<const DeviceId> gpus,
+                                 const NcclSettings& settings);
+
+/// The network device by which a channel enters or leaves a node, and the rank that carries it to or from there.
+struct NcclPort {
+  DeviceId nic = kNone<DeviceId>;
+  std::uint32_t rank = 0;   ///< first or last of the node's chain
+  std::uint32_t proxy = 0;  ///< the rank beside the NIC; another than `rank` with PXN
+};
+/// Ports of one channel of one node.
+struct NcclPorts {
+  NcclPort in, out;
+};
+
+struct NcclRing {
+  std::vector<std::uint32_t> order;  ///< ranks, from rank 0 on
+  std::vector<NcclPorts> ports;      ///< per node in order of nodes; empty inside one node
+};
+/// Ring of channel `channel`. Pre: channel < comm.channels.
+NcclRing nccl_ring(const NcclComm& comm, std::uint32_t channel);
+
+inline constexpr std::int32_t kNoRank = -1;
+struct NcclTree {
+  std::vector<std::int32_t> up;                   ///< per rank: parent, kNoRank for the root
+  std::vector<std::array<std::int32_t, 3>> down;  ///< per rank: children, kNoRank where there is none
+  std::vector<NcclPorts> ports;                   ///< per node; empty inside one node
+};
+/// Tree of channel `channel`: channels of the first half carry one of the two trees over the nodes, the others the
+/// other.
+NcclTree nccl_tree(const NcclComm& comm, std::uint32_t channel);
+
+/// Ranks that take part in NVLS across nodes: row h is head h of every node. Empty without NVLS.
+std::vector<std::vector<std::uint32_t>> nccl_nvls_heads(const NcclComm& comm);
+
+}  // namespace busbar

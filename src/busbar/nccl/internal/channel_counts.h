@@ -1,0 +1,11 @@
+// How many channels a communicator ends up with.
+#pragma once
+
+#include "busbar/nccl/comm.h"
+
+namespace busbar {
+
+/// Fills channels, nvls_channels, p2p_channels and p2p_channels_per_peer from graphs and settings.
+void count_nccl_channels(NcclComm& comm);
+
+}  // namespace busbar

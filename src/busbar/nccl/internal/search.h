@@ -1,0 +1,80 @@
+// The recursive part of the graph search: one speed, one set of allowed path types.
+#pragma once
+
+#include <optional>
+
+#include "busbar/nccl/graph.h"
+
+namespace busbar {
+
+/// What a search may spend; NCCL's words in src/graph/search.cc: timeouts, counted in steps of the recursion.
+inline constexpr int kNcclPerfect = -1;  ///< left over when nothing better can exist
+
+class GraphSearch {
+ public:
+  GraphSearch(const NcclSystem& system, NcclGraph& best);
+  /// Searches with the types, speeds and limits of `trial` and improves `best`. Returns what is left of `steps`.
+  int run(const NcclGraph& trial, int steps);
+
+ private:
+  enum class Order : std::uint8_t { kFree, kPci, kReplay };
+  enum class End : std::uint8_t { kGpu, kNet, kNvs };
+  struct Leg {
+    const NcclPath* path;
+    const NcclPath* back;
+    bool intra;
+    bool from_gpu;
+    std::uint32_t start;
+  };
+  /// GPUs to try, in order; on the stack, for there is one per step of the recursion.
+  struct NextGpus {
+    std::uint32_t count = 0;
+    std::uint16_t gpu[kMostNcclGpus];
+    void push(std::uint32_t g) { gpu[count++] = static_cast<std::uint16_t>(g); }
+  };
+  /// Where a chain turns back: to the network, or to its first GPU; -1 nowhere.
+  struct Turns {
+    int net = -1, first = -1;
+  };
+
+  Leg leg(End from, std::uint32_t a, End to, std::uint32_t b) const;
+  bool take(const Leg& leg, float times);
+  void give(const Leg& leg, float times);
+  std::size_t walk(const Leg& leg, std::size_t most, float bandwidth);
+  void try_gpu(std::uint32_t step, Turns turns, Order order, int& steps, std::optional<std::uint32_t> net,
+               std::uint32_t gpu);
+  void at_gpu(std::uint32_t gpu, std::uint32_t step, Turns turns, Order order, int& steps);
+  void back_to_net(std::uint32_t gpu, std::uint32_t step, Turns turns, Order order, int& steps);
+  void complete(int& steps);
+  void next_channel(int& steps);
+  void from_nets(Turns turns, int& steps);
+  void from_net(std::uint32_t net, Turns turns, int& steps);
+  void from_gpus(Turns turns, int& steps);
+  bool heads_from_net(std::uint32_t net, Turns turns, int& steps);
+  void through_switch(std::uint32_t head, int& steps);
+  void all_to_head(std::uint32_t head, int& steps);
+  bool better() const;
+  bool net_allowed(std::uint32_t start, std::uint32_t net, std::uint32_t step) const;
+  std::uint32_t replayed(std::int32_t step) const;
+  void next_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) const;
+  void neighbours(std::uint32_t gpu, NextGpus& next) const;
+  std::vector<std::uint32_t> usable_nets(int gpu) const;
+  void reserve_net(std::uint32_t net, float gigabytes_per_s);
+  float pcie_GBps_of(std::uint32_t gpu) const;
+  std::int32_t share_taken_back(const NcclLink& link) const;
+  std::vector<std::uint32_t> preferred_nets(std::uint32_t gpu) const;
+  bool is_tree() const;
+
+  const NcclSystem& s_;
+  NcclGraph& best_;
+  NcclGraph now_;
+  std::vector<std::int32_t> left_;                     ///< per link: bandwidth not yet reserved, in 1e-3 GB/s
+  std::vector<std::int32_t> takes_back_;               ///< per link, see share_taken_back
+  std::vector<float> net_left_;                        ///< per network device
+  std::vector<std::uint64_t> used_;                    ///< per GPU: bit per channel
+  std::vector<std::vector<std::uint32_t>> near_gpus_;  ///< per network device
+  std::vector<std::vector<std::uint32_t>> near_nets_;  ///< per GPU: those it prefers, in order of channels
+  std::vector<std::vector<std::uint32_t>> nets_of_;    ///< usable_nets(-1), then of every GPU
+};
+
+}  // namespace busbar

@@ -1,0 +1,29 @@
+// The constants of NCCL's cost model, per version. Latencies in microseconds, bandwidths in GB/s.
+//
+// Source: NVIDIA NCCL 2.30.7, src/graph/tuning.cc; before 2.23 those of 2.20.3 and 2.22.3. What changed between 2.23
+// and 2.27 is taken from the release of the change where it is known, see docs/models/nccl.md.
+#pragma once
+
+#include <array>
+
+#include "busbar/nccl/tuning.h"
+
+namespace busbar {
+
+using NcclRow = std::array<float, 3>;                        ///< LL, LL128, Simple; or 1, 2, more nodes
+using NcclLatencies = std::array<NcclRow, kNcclAlgorithms>;  ///< per algorithm
+
+struct NcclConstants {
+  NcclLatencies base;
+  NcclLatencies nvlink, pcie, net;  ///< per step
+  std::array<NcclRow, 4> ll_most, ring_ll128_channel, tree_ll128_channel, tree_channel, nvls_tree_channel;
+  std::array<float, 4> nvls_efficiency;
+};
+
+/// Rows are Volta, Ampere, Hopper, Blackwell.
+NcclConstants nccl_constants(NcclVersion version);
+
+/// Share of the bandwidth that trees reach at 2^q x 64 bytes. Pre: q < 24.
+float tree_correction(NcclProtocol protocol, int q);
+
+}  // namespace busbar

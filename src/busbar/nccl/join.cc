@@ -1,0 +1,163 @@
+// Rings and double trees over the nodes of a communicator.
+#include <algorithm>
+#include <bit>
+
+#include "busbar/collectives/tree_shape.h"
+#include "busbar/nccl/comm.h"
+
+namespace busbar {
+namespace {
+
+const NcclNodeShape& shape_of(const NcclComm& c, std::uint32_t node) { return c.shapes[c.nodes[node].shape]; }
+
+std::uint32_t searched_channel(const NcclComm& c, std::uint32_t channel) {
+  return channel % std::max(c.search_channels, 1u);
+}
+
+/// With alternating rings odd nodes swap channels in pairs.
+std::uint32_t ring_channel(const NcclComm& c, std::uint32_t node, std::uint32_t channel) {
+  const std::uint32_t searched = searched_channel(c, channel);
+  const bool swaps = shape_of(c, node).graphs.ring.cross_nic == 2;
+  return swaps && node % 2 == 1 && c.search_channels % 2 == 0 ? searched ^ 1u : searched;
+}
+
+/// Device `net` for GPU `gpu` of the node; sending may lead over the GPU beside it.
+NcclPort port_of(const NcclComm& c, std::uint32_t node, std::uint32_t gpu, std::uint32_t net, bool sends) {
+  const NcclSystem& s = shape_of(c, node).system;
+  NcclPort port;
+  port.nic = static_cast<DeviceId>(index(s.nodes[s.nets[net]].device) - shape_of(c, node).first_device +
+                                   c.nodes[node].first_device);
+  port.rank = port.proxy = c.nodes[node].ranks[gpu];
+  if (sends && s.gpu_net.at(gpu, net).type == PathType::kPxn)
+    port.proxy = c.nodes[node].ranks[static_cast<std::size_t>(s.local_gpu[net])];
+  return port;
+}
+
+/// Place in the chain of the GPU that talks to children 0 and 1 of other nodes; the parent's is 0.
+struct TreePlaces {
+  std::uint32_t child[2] = {0, 0};
+};
+TreePlaces places_of(const NcclGraph& g) {
+  const std::uint32_t second = g.gpus > 1 ? 1 : 0;
+  return {{g.pattern == NcclPattern::kTree ? 0 : second, g.pattern == NcclPattern::kSplitTree ? second : 0}};
+}
+
+/// Parent and children of a node in tree 0 or 1 over the nodes, kNoRank where there is none. A first child has a lower
+/// number than its parent in the tree, a second a higher one.
+struct NodeLinks {
+  std::int32_t up = kNoRank, down[2] = {kNoRank, kNoRank};
+  int kind_of_child = 0;  ///< which child of its parent it is
+};
+
+/// As node `i` of a tree whose numbers are not yet mirrored or shifted.
+NodeLinks plain_links(std::uint32_t n, std::uint32_t i) {
+  NodeLinks out;
+  if (i == 0) {
+    if (n > 1) out.down[1] = static_cast<std::int32_t>(1u << (31 - std::countl_zero(n - 1)));
+    return out;
+  }
+  const std::uint32_t up = tree_parent(n, i);
+  out.up = static_cast<std::int32_t>(up);
+  out.kind_of_child = i < up ? 0 : 1;
+  std::uint32_t step = (i & (~i + 1)) >> 1;
+  if (step == 0) return out;
+  out.down[0] = static_cast<std::int32_t>(i - step);
+  while (step != 0 && i + step >= n) step >>= 1;
+  if (step != 0) out.down[1] = static_cast<std::int32_t>(i + step);
+  return out;
+}
+
+NodeLinks node_links(std::uint32_t n, std::uint32_t node, int tree) {
+  if (tree == 0) return plain_links(n, node);
+  const bool odd = n % 2 == 1;
+  NodeLinks out = plain_links(n, odd ? (node + n - 1) % n : n - 1 - node);
+  const auto back = [&](std::int32_t& i) {
+    if (i == kNoRank) return;
+    const auto u = static_cast<std::uint32_t>(i);
+    i = static_cast<std::int32_t>(odd ? (u + 1) % n : n - 1 - u);
+  };
+  back(out.up), back(out.down[0]), back(out.down[1]);
+  return out;
+}
+
+void add_child(NcclTree& t, std::uint32_t rank, std::int32_t child) {
+  for (std::int32_t& d : t.down[rank])
+    if (d == kNoRank) {
+      d = child;
+      return;
+    }
+}
+
+}  // namespace
+
+NcclRing nccl_ring(const NcclComm& c, std::uint32_t channel) {
+  NcclRing out;
+  out.order.reserve(c.ranks);
+  for (std::uint32_t n = 0; n < c.node_count(); ++n) {
+    const NcclGraph& g = shape_of(c, n).graphs.ring;
+    const std::uint32_t ch = ring_channel(c, n, channel);
+    for (std::uint32_t i = 0; i < g.gpus; ++i) out.order.push_back(c.nodes[n].ranks[g.gpu(ch, i)]);
+    if (g.inter.empty()) continue;
+    out.ports.push_back(
+        {port_of(c, n, g.gpu(ch, 0), g.net(ch, 0), false), port_of(c, n, g.gpu(ch, g.gpus - 1), g.net(ch, 1), true)});
+  }
+  std::rotate(out.order.begin(), std::find(out.order.begin(), out.order.end(), 0u), out.order.end());
+  return out;
+}
+
+NcclTree nccl_tree(const NcclComm& c, std::uint32_t channel) {
+  NcclTree out;
+  out.up.assign(c.ranks, kNoRank);
+  out.down.assign(c.ranks, {kNoRank, kNoRank, kNoRank});
+  const std::uint32_t ch = searched_channel(c, channel);
+  const int tree = channel / std::max(c.search_channels, 1u) % 2 == 0 ? 0 : 1;
+  const auto chain_rank = [&](std::uint32_t node, std::uint32_t place) {
+    return c.nodes[node].ranks[shape_of(c, node).graphs.tree.gpu(ch, place)];
+  };
+  const auto signed_rank = [&](std::uint32_t node, std::uint32_t place) {
+    return static_cast<std::int32_t>(chain_rank(node, place));
+  };
+  for (std::uint32_t n = 0; n < c.node_count(); ++n) {
+    const NcclGraph& g = shape_of(c, n).graphs.tree;
+    for (std::uint32_t i = 0; i + 1 < g.gpus; ++i) {
+      out.up[chain_rank(n, i + 1)] = signed_rank(n, i);
+      add_child(out, chain_rank(n, i), signed_rank(n, i + 1));
+    }
+  }
+  if (c.node_count() == 1) return out;
+  for (std::uint32_t n = 0; n < c.node_count(); ++n) {
+    const NcclGraph& g = shape_of(c, n).graphs.tree;
+    const NodeLinks links = node_links(c.node_count(), n, tree);
+    if (links.up != kNoRank) {
+      const auto up = static_cast<std::uint32_t>(links.up);
+      out.up[chain_rank(n, 0)] = signed_rank(up, places_of(shape_of(c, up).graphs.tree).child[links.kind_of_child]);
+    }
+    for (int k = 0; k < 2; ++k)
+      if (links.down[k] != kNoRank)
+        add_child(out, chain_rank(n, places_of(g).child[k]), signed_rank(static_cast<std::uint32_t>(links.down[k]), 0));
+    if (g.inter.empty()) continue;
+    const std::uint32_t last = g.pattern == NcclPattern::kTree || g.gpus == 1 ? 0 : 1;
+    out.ports.push_back(
+        {port_of(c, n, g.gpu(ch, 0), g.net(ch, 0), false), port_of(c, n, g.gpu(ch, last), g.net(ch, 1), true)});
+  }
+  return out;
+}
+
+std::vector<std::vector<std::uint32_t>> nccl_nvls_heads(const NcclComm& c) {
+  std::vector<std::vector<std::uint32_t>> heads;
+  if (!c.nvls) return heads;
+  for (std::uint32_t n = 0; n < c.node_count(); ++n) {
+    const NcclGraph& g = shape_of(c, n).graphs.nvls;
+    std::vector<std::uint32_t> here;
+    for (std::uint32_t ch = 0; ch < g.channels; ++ch) {
+      const std::uint32_t rank = c.nodes[n].ranks[g.gpu(ch, 0)];
+      if (std::find(here.begin(), here.end(), rank) == here.end()) here.push_back(rank);
+    }
+    if (n == 0) heads.resize(here.size());
+    heads.resize(std::min(heads.size(), here.size()));
+    for (std::size_t h = 0; h < heads.size(); ++h) heads[h].push_back(here[h]);
+  }
+  return heads;
+}
+
+}  // namespace busbar

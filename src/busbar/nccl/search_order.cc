@@ -1,0 +1,106 @@
+// In which order the search tries GPUs and network devices.
+#include <algorithm>
+
+#include "busbar/nccl/internal/search.h"
+
+namespace busbar {
+namespace {
+
+/// Compared in this order: first what joins it to the network device, then to the GPU before it. Whole GB/s.
+struct GpuScore {
+  std::uint32_t gpu = 0;
+  int net_GBps = 0, net_pcie_GBps = 0, net_hops = 0, GBps = 0, hops = 0;
+  std::uint32_t offset = 0;  ///< from the GPU before it
+
+  bool before(const GpuScore& o) const {
+    if (net_GBps != o.net_GBps) return net_GBps > o.net_GBps;
+    if (net_pcie_GBps != o.net_pcie_GBps) return net_pcie_GBps > o.net_pcie_GBps;
+    if (net_hops != o.net_hops) return net_hops < o.net_hops;
+    if (GBps != o.GBps) return GBps > o.GBps;
+    if (hops != o.hops) return hops < o.hops;
+    return offset < o.offset;
+  }
+};
+
+void add_new(std::vector<std::uint32_t>& list, std::uint32_t value) {
+  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+}
+
+}  // namespace
+
+float GraphSearch::pcie_GBps_of(std::uint32_t gpu) const {
+  for (const std::uint32_t l : s_.out[s_.gpus[gpu]])
+    if (s_.links[l].kind == NcclLinkKind::kPci) return std::min(left_[l], left_[s_.links[l].reverse]);
+  return -1;
+}
+
+/// With switches only the neighbours by number.
+void GraphSearch::neighbours(std::uint32_t gpu, NextGpus& next) const {
+  const std::uint64_t flag = std::uint64_t{1} << now_.channels;
+  const std::uint32_t gpus = s_.gpu_count(), up = (gpu + 1) % gpus, down = (gpu + gpus - 1) % gpus;
+  const auto add = [&](std::uint32_t g) {
+    if (g != gpu && (used_[g] & flag) == 0 && !s_.gpu_gpu.at(gpu, g).links.empty()) next.push(g);
+  };
+  if (now_.pattern == NcclPattern::kRing && up != down) add(down);
+  add(up);
+  if ((now_.pattern == NcclPattern::kSplitTree || now_.pattern == NcclPattern::kBalancedTree) && up != down) add(down);
+}
+
+/// `sort_net` 1: the next GPU goes to the network; -1: a later one does, so those near it are kept for then.
+void GraphSearch::next_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) const {
+  if (s_.has_nvs()) return neighbours(gpu, next);
+  const std::uint64_t flag = std::uint64_t{1} << now_.channels;
+  const std::uint32_t gpus = s_.gpu_count();
+  GpuScore scores[kMostNcclGpus];
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 1; i < gpus; ++i) {
+    GpuScore& s = scores[count];
+    s.gpu = (gpu + i) % gpus;
+    const NcclPath& path = s_.gpu_gpu.at(gpu, s.gpu);
+    if (path.links.empty() || (used_[s.gpu] & flag) != 0) continue;
+    s.offset = i;
+    s.hops = static_cast<int>(path.links.size());
+    s.GBps = static_cast<int>(path.GBps);
+    if (sort_net != 0) {
+      const NcclPath& net = s_.net_gpu.at(now_.net(now_.channels, 0), s.gpu);
+      s.net_hops = static_cast<int>(net.links.size());
+      s.net_pcie_GBps = static_cast<int>(pcie_GBps_of(s.gpu));
+      s.net_GBps = static_cast<int>(net.GBps);
+    }
+    ++count;
+  }
+  std::sort(scores, scores + count, [](const GpuScore& a, const GpuScore& b) { return a.before(b); });
+  const bool alike = std::all_of(
+      scores, scores + count, [&](const GpuScore& s) { return s.GBps == scores[0].GBps && s.hops == scores[0].hops; });
+  const bool backwards = sort_net == -1 && alike;
+  for (std::uint32_t i = 0; i < count; ++i) next.push(scores[backwards ? count - 1 - i : i].gpu);
+}
+
+std::vector<std::uint32_t> GraphSearch::preferred_nets(std::uint32_t gpu) const {
+  std::vector<std::uint32_t> nets{local_net(s_, gpu, 0)};
+  for (std::uint32_t c = 1; c < kMostNcclChannels; ++c) {
+    const std::uint32_t n = local_net(s_, gpu, c);
+    if (n == nets.front()) break;
+    add_new(nets, n);
+  }
+  return nets;
+}
+
+/// Network devices in the order in which they are tried, for one GPU or (-1) to start with: those that the GPUs prefer,
+/// then others by type.
+std::vector<std::uint32_t> GraphSearch::usable_nets(int gpu) const {
+  std::vector<std::uint32_t> nets;
+  const auto wanted = [&](std::uint32_t g) { return gpu == -1 || static_cast<std::uint32_t>(gpu) == g; };
+  for (std::uint32_t g = 0; g < s_.gpu_count(); ++g)
+    if (wanted(g))
+      for (const std::uint32_t n : near_nets_[g]) add_new(nets, n);
+  for (auto t = static_cast<int>(PathType::kLoc); t <= static_cast<int>(now_.inter_type); ++t)
+    for (std::uint32_t g = 0; g < s_.gpu_count(); ++g) {
+      if (!wanted(g)) continue;
+      for (std::uint32_t n = 0; n < s_.net_count(); ++n)
+        if (s_.gpu_net.at(g, n).type == static_cast<PathType>(t)) add_new(nets, n);
+    }
+  return nets;
+}
+
+}  // namespace busbar

@@ -1,0 +1,288 @@
+#include "busbar/nccl/system.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "busbar/nccl/internal/paths.h"
+
+namespace busbar {
+
+const char* name_of(NcclNodeKind kind) {
+  constexpr const char* kNames[] = {"GPU", "PCI", "NVS", "CPU", "NIC", "NET"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+namespace {
+
+CpuType cpu_type(const ProcessorIdentity& id) {
+  CpuType out;
+  out.arch = id.arch == "x86_64"  ? CpuArch::kX86
+             : id.arch == "arm64" ? CpuArch::kArm
+             : id.arch == "ppc64" ? CpuArch::kPower
+                                  : CpuArch::kUnknown;
+  out.vendor = id.vendor == "GenuineIntel"   ? CpuVendor::kIntel
+               : id.vendor == "AuthenticAMD" ? CpuVendor::kAmd
+               : id.vendor == "  Shanghai  " ? CpuVendor::kZhaoxin
+                                             : CpuVendor::kUnknown;
+  out.family = id.family;
+  out.model = id.model;
+  return out;
+}
+
+float pcie_of(const LinkClass& c) {
+  const int lanes = std::clamp<int>(c.lanes, 1, 16);
+  return pcie_GBps(static_cast<double>(per_second(c.wire_rate)) * 8 / 1e9 / std::max<int>(c.lanes, 1), lanes);
+}
+
+/// Walks the devices of one block and makes nodes and links of them.
+class SystemBuilder {
+ public:
+  SystemBuilder(const Topology& t, std::span<const DeviceId> gpus, std::span<const std::uint32_t> ranks, bool inter,
+                const NcclSettings& settings)
+      : t_(t), gpus_(gpus), ranks_(ranks), settings_(settings), block_(t.blocks()[index(t.block_of(gpus[0]))]) {
+    s_.inter = inter;
+    node_of_.assign(block_.device_count, kNoNode);
+  }
+
+  Result<NcclSystem> build() {
+    BUSBAR_RETURN_IF_ERROR(add_gpus());
+    add_switches_and_cpus();
+    if (s_.inter) add_nets();
+    s_.inter = !s_.nets.empty();
+    for (std::uint32_t p = 0; p < block_.device_count; ++p) add_links(device(p));
+    mesh_cpus();
+    adopt_orphans();
+    sort_links();
+    return std::move(s_);
+  }
+
+ private:
+  static constexpr std::uint32_t kNoNode = UINT32_MAX;
+
+  DeviceId device(std::uint32_t place) const { return static_cast<DeviceId>(block_.first_device + place); }
+  bool inside(DeviceId d) const {
+    return index(d) >= block_.first_device && index(d) < block_.first_device + block_.device_count;
+  }
+  std::uint32_t& node_of(DeviceId d) { return node_of_[index(d) - block_.first_device]; }
+
+  std::uint32_t add(NcclNodeKind kind, DeviceId d) {
+    NcclNode n;
+    n.kind = kind;
+    n.device = d;
+    s_.nodes.push_back(n);
+    s_.out.emplace_back();
+    return static_cast<std::uint32_t>(s_.nodes.size()) - 1;
+  }
+
+  Status add_gpus() {
+    std::uint32_t dev = 0;
+    for (std::uint32_t p = 0; p < block_.device_count; ++p) {
+      if (t_.kind(device(p)) != DeviceKind::kGpu) continue;
+      const auto at = std::find(gpus_.begin(), gpus_.end(), device(p));
+      if (at != gpus_.end()) {
+        const DeviceClass& c = t_.device_class(device(p));
+        if (c.compute_capability == 0 && c.architecture.empty())
+          return Error{
+              ErrorCode::kUnsupported,
+              fmt::format("of {}, a '{}', neither compute capability nor architecture is known, so what NCCL or "
+                          "RCCL would do with it is not either",
+                          t_.name(device(p)), c.part),
+              {}};
+        const std::uint32_t n = add(NcclNodeKind::kGpu, device(p));
+        NcclNode& node = s_.nodes[n];
+        node.compute_capability = c.compute_capability;
+        node.rank = ranks_[static_cast<std::size_t>(at - gpus_.begin())];
+        node.dev = dev;
+        node_of(device(p)) = n;
+        s_.gpus.push_back(n);
+        s_.amd_gpus = s_.amd_gpus || !c.architecture.empty();
+        target_ = c.architecture;
+        if (s_.least_capability == 0 || node.compute_capability < s_.least_capability)
+          s_.least_capability = node.compute_capability;
+      }
+      ++dev;
+    }
+    if (s_.gpus.size() != gpus_.size()) return invalid("one node's graph is of one block's GPUs");
+    return {};
+  }
+
+  /// A CPU of NCCL is a NUMA node.
+  std::uint32_t cpu_of(int numa) {
+    if (numa < 0) numa = 0;
+    const auto at = cpu_of_numa_.find(numa);
+    if (at != cpu_of_numa_.end()) return at->second;
+    DeviceId socket = kNone<DeviceId>;  // the last whose number is not above: sockets carry that of their first node
+    for (std::uint32_t p = 0; p < block_.device_count; ++p)
+      if (t_.kind(device(p)) == DeviceKind::kCpu && (socket == kNone<DeviceId> || t_.numa(device(p)) <= numa))
+        socket = device(p);
+    const std::uint32_t n = add(NcclNodeKind::kCpu, socket);
+    if (socket != kNone<DeviceId>) s_.nodes[n].cpu = cpu_type(t_.device_class(socket).processor);
+    s_.cpus.push_back(n);
+    cpu_of_numa_[numa] = n;
+    return n;
+  }
+
+  void add_switches_and_cpus() {
+    for (std::uint32_t p = 0; p < block_.device_count; ++p) {
+      const DeviceId d = device(p);
+      const DeviceKind k = t_.kind(d);
+      if (k == DeviceKind::kPcieSwitch) node_of(d) = add(NcclNodeKind::kPci, d);
+      if (k == DeviceKind::kNvSwitch) {
+        if (!s_.has_nvs()) s_.nvs = add(NcclNodeKind::kNvs, d);
+        node_of(d) = s_.nvs;
+      }
+      if (k == DeviceKind::kCpu) node_of(d) = cpu_of(t_.numa(d));
+    }
+    if (!s_.cpus.empty()) s_.cpu = s_.nodes[s_.cpus[0]].cpu;
+  }
+
+  void add_nets() {
+    for (std::uint32_t p = 0; p < block_.device_count; ++p) {
+      const DeviceId d = device(p);
+      if (t_.kind(d) != DeviceKind::kNic) continue;
+      double rate = 0;
+      for (const LinkId l : t_.out_links(d))
+        if (is_fabric(t_.link_class(l).kind) && !inside(t_.to(l)))
+          rate += static_cast<double>(per_second(t_.link_class(l).wire_rate)) * t_.link_class(l).health;
+      if (rate <= 0) continue;
+      const std::uint32_t nic = add(NcclNodeKind::kNic, d), net = add(NcclNodeKind::kNet, d);
+      node_of(d) = nic;
+      NcclNode& node = s_.nodes[net];
+      node.net_GBps = static_cast<float>(rate / 1e9);
+      node.asic = net;
+      node.collnet = settings_.collnet;
+      s_.nets.push_back(net);
+      join(nic, net, NcclLinkKind::kNet, node.net_GBps);
+    }
+  }
+
+  void join(std::uint32_t a, std::uint32_t b, NcclLinkKind kind, float gigabytes_per_s) {
+    if (a == b) return;
+    for (const std::uint32_t l : s_.out[a]) {
+      if (s_.links[l].to != b || s_.links[l].kind != kind) continue;
+      s_.links[l].GBps += gigabytes_per_s;
+      s_.links[s_.links[l].reverse].GBps += gigabytes_per_s;
+      return;
+    }
+    const auto at = static_cast<std::uint32_t>(s_.links.size());
+    s_.links.push_back({a, b, kind, gigabytes_per_s, at + 1});
+    s_.links.push_back({b, a, kind, gigabytes_per_s, at});
+    s_.out[a].push_back(at);
+    s_.out[b].push_back(at + 1);
+  }
+
+  /// Cables inside the block that leave `d` by their even direction.
+  void add_links(DeviceId d) {
+    for (const LinkId l : t_.out_links(d)) {
+      if ((static_cast<std::uint32_t>(l) & 1u) != 0 || !inside(t_.to(l))) continue;
+      const LinkClass& c = t_.link_class(l);
+      std::uint32_t a = node_of(d), b = node_of(t_.to(l));
+      switch (c.kind) {
+        case LinkKind::kNvlink:
+        case LinkKind::kXgmi:
+          if (a != kNoNode && b != kNoNode) join(a, b, NcclLinkKind::kNvl, scale_up_GBps(a, b, c));
+          break;
+        case LinkKind::kC2c:
+          if (a != kNoNode && b != kNoNode)
+            join(a, b, NcclLinkKind::kC2c, static_cast<float>(static_cast<double>(per_second(c.wire_rate)) / 1e9));
+          break;
+        case LinkKind::kPcie:
+          if (a == kNoNode || b == kNoNode) break;
+          if (s_.nodes[a].kind == NcclNodeKind::kCpu) a = cpu_of(home_numa(t_.to(l), d));
+          if (s_.nodes[b].kind == NcclNodeKind::kCpu) b = cpu_of(home_numa(d, t_.to(l)));
+          join(a, b, NcclLinkKind::kPci, pcie_of(c));
+          break;
+        default:
+          break;  // sockets are meshed below; NUMA nodes and drives are nothing to NCCL
+      }
+    }
+  }
+
+  /// NUMA node that what hangs on a host bridge belongs to.
+  int home_numa(DeviceId below, DeviceId socket) const {
+    return t_.numa(below) >= 0 ? t_.numa(below) : t_.numa(socket);
+  }
+
+  float scale_up_GBps(std::uint32_t a, std::uint32_t b, const LinkClass& c) const {
+    const auto lanes = static_cast<float>(std::max<int>(c.lanes, 1));
+    if (c.kind == LinkKind::kXgmi) return lanes * xgmi_GBps(target_);
+    int cc = 1000;
+    for (const std::uint32_t n : {a, b})
+      if (s_.nodes[n].kind == NcclNodeKind::kGpu) cc = std::min(cc, s_.nodes[n].compute_capability);
+    return lanes * nvlink_GBps(cc, settings_.version);
+  }
+
+  /// All NUMA nodes of one machine are joined; machines of a rack, told apart by the part, by their own links only.
+  void mesh_cpus() {
+    const bool rack = s_.cpu.arch == CpuArch::kArm && s_.has_nvs();
+    if (!rack) {
+      for (std::size_t i = 0; i < s_.cpus.size(); ++i)
+        for (std::size_t j = i + 1; j < s_.cpus.size(); ++j)
+          join(s_.cpus[i], s_.cpus[j], NcclLinkKind::kSys, inter_cpu_GBps(s_.nodes[s_.cpus[i]].cpu, settings_.version));
+      return;
+    }
+    for (std::uint32_t p = 0; p < block_.device_count; ++p)
+      for (const LinkId l : t_.out_links(device(p)))
+        if ((static_cast<std::uint32_t>(l) & 1u) == 0 && t_.link_class(l).kind == LinkKind::kSocket)
+          join(node_of(device(p)), node_of(t_.to(l)), NcclLinkKind::kSys, inter_cpu_GBps(s_.cpu, settings_.version));
+  }
+
+  /// GPUs and NICs without any link: on their CPU, as NCCL hangs virtual NICs.
+  void adopt_orphans() {
+    for (std::uint32_t n = 0; n < s_.nodes.size(); ++n) {
+      const NcclNodeKind k = s_.nodes[n].kind;
+      if (k != NcclNodeKind::kGpu && k != NcclNodeKind::kNic) continue;
+      const bool linked = std::any_of(s_.out[n].begin(), s_.out[n].end(), [&](std::uint32_t l) {
+        return s_.links[l].kind != NcclLinkKind::kNet && s_.links[l].kind != NcclLinkKind::kNvl;
+      });
+      if (!linked) join(n, cpu_of(t_.numa(s_.nodes[n].device)), NcclLinkKind::kPci, kNcclLocalGBps);
+    }
+  }
+
+  void sort_links() {
+    const auto rank = [&](std::uint32_t l) {
+      switch (s_.links[l].kind) {
+        case NcclLinkKind::kPci:
+          return s_.nodes[s_.links[l].to].kind == NcclNodeKind::kCpu ||
+                         s_.nodes[s_.links[l].to].kind == NcclNodeKind::kPci
+                     ? 2
+                     : 1;
+        case NcclLinkKind::kSys:
+          return 3;
+        default:
+          return 0;
+      }
+    };
+    for (auto& row : s_.out)
+      std::stable_sort(row.begin(), row.end(), [&](std::uint32_t a, std::uint32_t b) {
+        if (rank(a) != rank(b)) return rank(a) < rank(b);
+        return s_.links[a].GBps > s_.links[b].GBps;
+      });
+  }
+
+  const Topology& t_;
+  std::span<const DeviceId> gpus_;
+  std::span<const std::uint32_t> ranks_;
+  const NcclSettings& settings_;
+  const Block& block_;
+  NcclSystem s_;
+  std::vector<std::uint32_t> node_of_;
+  std::map<int, std::uint32_t> cpu_of_numa_;
+  std::string_view target_;
+};
+
+}  // namespace
+
+Result<NcclSystem> build_nccl_system(const Topology& t, std::span<const DeviceId> gpus,
+                                     std::span<const std::uint32_t> ranks, bool inter, const NcclSettings& settings) {
+  BUSBAR_CHECK(!gpus.empty() && gpus.size() == ranks.size()) << "every GPU has a rank";
+  for (const DeviceId g : gpus)
+    if (t.block_of(g) != t.block_of(gpus[0])) return invalid("one node's graph is of one block's GPUs");
+  BUSBAR_ASSIGN(NcclSystem system, SystemBuilder(t, gpus, ranks, inter, settings).build());
+  compute_nccl_paths(system, settings);
+  return system;
+}
+
+}  // namespace busbar

@@ -1,0 +1,96 @@
+// A node as NCCL sees it: its own kinds of nodes and links, with the bandwidths that it counts, and the paths between
+// GPUs and network devices.
+//
+// Invariants:
+//  1. Links come in pairs; `reverse` is the other direction. Parallel links are one link with the sum.
+//  2. GPUs stand in the order of their devices, network devices too, whatever ranks they have.
+//  3. Bandwidths are float and are rounded to 1e-3 GB/s where they are reserved: NCCL decides by comparing such floats,
+//     so doubles would choose other graphs.
+// Source: NVIDIA NCCL 2.30.7, src/graph/{topo,paths}.cc.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "busbar/nccl/constants.h"
+#include "busbar/nccl/settings.h"
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+enum class NcclNodeKind : std::uint8_t { kGpu, kPci, kNvs, kCpu, kNic, kNet };
+enum class NcclLinkKind : std::uint8_t { kLoc, kNvl, kC2c, kPci, kSys, kNet };
+const char* name_of(NcclNodeKind kind);  ///< "GPU", "PCI", "NVS", "CPU", "NIC", "NET"
+
+struct NcclNode {
+  NcclNodeKind kind{};
+  DeviceId device = kNone<DeviceId>;
+  // GPUs
+  int compute_capability = 0;  ///< times ten; 0 unknown
+  std::uint32_t rank = 0;
+  std::uint32_t dev = 0;  ///< number among all GPUs of the machine, hidden ones too
+  // network devices
+  float net_GBps = 0;
+  float net_latency_us = 0;
+  std::uint32_t asic = 0, port = 0;
+  bool collnet = false;
+  // CPUs
+  CpuType cpu;
+};
+
+struct NcclLink {
+  std::uint32_t from = 0, to = 0;  ///< nodes
+  NcclLinkKind kind{};
+  float GBps = 0;
+  std::uint32_t reverse = 0;
+};
+
+struct NcclPath {
+  PathType type = PathType::kDis;
+  float GBps = 0;
+  std::vector<std::uint32_t> links;  ///< in order
+};
+
+/// Paths from every node of one kind to every node of another.
+struct NcclPaths {
+  std::uint32_t columns = 0;
+  std::vector<NcclPath> cells;
+  NcclPath& at(std::uint32_t from, std::uint32_t to) { return cells[std::size_t{from} * columns + to]; }
+  const NcclPath& at(std::uint32_t from, std::uint32_t to) const { return cells[std::size_t{from} * columns + to]; }
+};
+
+struct NcclSystem {
+  std::vector<NcclNode> nodes;
+  std::vector<NcclLink> links;
+  std::vector<std::vector<std::uint32_t>> out;  ///< links of a node: NVLink first, fast ones first, then PCIe, then SYS
+  std::vector<std::uint32_t> gpus, nets, cpus;  ///< nodes; GPU g below is gpus[g], network device n is nets[n]
+  std::uint32_t nvs = UINT32_MAX;               ///< the one node that stands for all switches
+  bool inter = false;                           ///< network devices are used: there are other nodes
+  bool amd_gpus = false;                        ///< xGMI instead of NVLink: RCCL's rules
+  int least_capability = 0;                     ///< of the GPUs; 0 unknown
+  CpuType cpu;                                  ///< of the first CPU
+
+  NcclPaths gpu_gpu, gpu_net, net_gpu, gpu_nvs, nvs_gpu, gpu_cpu, cpu_gpu, net_cpu, cpu_net;
+  std::vector<int> local_gpu;  ///< per network device: the GPU that prefers it, -1 none
+  float max_GBps = 0;          ///< best path to a network device, or between GPUs
+  float total_GBps = 0;        ///< most that a GPU's links carry
+
+  bool has_nvs() const { return nvs != UINT32_MAX; }
+  std::uint32_t gpu_count() const { return static_cast<std::uint32_t>(gpus.size()); }
+  std::uint32_t net_count() const { return inter ? static_cast<std::uint32_t>(nets.size()) : 0; }
+};
+
+/// The block of `gpus` with only those GPUs, rank r on gpus[i] when ranks[i] == r. Network devices are the block's NICs
+/// with a live cable, and none when `inter` is false; `inter` of the result is false where there are none. Error
+/// kInvalid: GPUs of several blocks; kUnsupported: a kind of accelerator that neither NCCL nor RCCL drives.
+Result<NcclSystem> build_nccl_system(const Topology& topology, std::span<const DeviceId> gpus,
+                                     std::span<const std::uint32_t> ranks, bool inter, const NcclSettings& settings);
+
+/// Network device of GPU `gpu` for channel `channel`. Pre: there is one.
+std::uint32_t local_net(const NcclSystem& system, std::uint32_t gpu, std::uint32_t channel);
+/// GPUs that are nearest to network device `net`: most bandwidth, then the lowest type.
+std::vector<std::uint32_t> local_gpus(const NcclSystem& system, std::uint32_t net);
+
+}  // namespace busbar

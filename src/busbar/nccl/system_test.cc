@@ -1,0 +1,171 @@
+#include "busbar/nccl/system.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "busbar/nccl/test_nodes.h"
+
+namespace busbar {
+namespace {
+
+std::vector<std::uint32_t> counted(std::size_t n) {
+  std::vector<std::uint32_t> out(n);
+  std::iota(out.begin(), out.end(), 0u);
+  return out;
+}
+
+NcclSystem system_of(const Topology& t, bool inter, const NcclSettings& settings = {}) {
+  std::vector<DeviceId> gpus;
+  for (const DeviceId g : t.gpus())
+    if (t.block_of(g) == static_cast<BlockId>(0)) gpus.push_back(g);
+  return build_nccl_system(t, gpus, counted(gpus.size()), inter, settings).value();
+}
+
+TEST(NcclVersion, IsReadFromTextAndRefusedOutsideTheKnownRange) {
+  EXPECT_EQ(parse_nccl_version("2.27.7")->minor, 27);
+  EXPECT_EQ(parse_nccl_version("v2.18.3-1")->minor, 18);
+  EXPECT_LT((NcclVersion{2, 9}), (NcclVersion{2, 18}));
+  EXPECT_EQ(parse_nccl_version("2.11").error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(parse_nccl_version("new").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(parse_nccl_version("2").error().code, ErrorCode::kInvalid);
+}
+
+/// Sums over all NVLinks of a GPU, as logs print them ("totalBw").
+TEST(NcclConstants, GpusHaveTheNvlinkTotalsOfLogs) {
+  const NcclVersion now;
+  EXPECT_FLOAT_EQ(6 * nvlink_GBps(70, now), 120);
+  EXPECT_FLOAT_EQ(12 * nvlink_GBps(80, now), 240);
+  EXPECT_NEAR(18 * nvlink_GBps(90, now), 370.8, 1e-3);
+  EXPECT_FLOAT_EQ(18 * nvlink_GBps(90, {2, 18}), 360);
+  EXPECT_NEAR(18 * nvlink_GBps(100, now), 721.8, 1e-3);
+  EXPECT_FLOAT_EQ(18 * nvlink_GBps(100, {2, 26}), 720);
+}
+
+TEST(NcclConstants, PcieIsCountedAfterEncodingAndSpeedsMayBeGivenSo) {
+  EXPECT_FLOAT_EQ(pcie_GBps(32, 16), 48);
+  EXPECT_FLOAT_EQ(pcie_GBps(16, 16), 24);
+  EXPECT_FLOAT_EQ(pcie_GBps(8, 16), 12);
+  EXPECT_FLOAT_EQ(pcie_GBps(8, 8), 6);
+  EXPECT_FLOAT_EQ(pcie_GBps(2.5, 4), .75);
+  EXPECT_FLOAT_EQ(pcie_GBps(31.5, 16), 48);
+  EXPECT_FLOAT_EQ(pcie_GBps(16, 0), 24);
+}
+
+TEST(NcclConstants, ProcessorsAreToldApartSince226) {
+  const CpuType sapphire{CpuArch::kX86, CpuVendor::kIntel, 6, 143}, rome{CpuArch::kX86, CpuVendor::kAmd, 23, 49};
+  EXPECT_EQ(inter_cpu_GBps(sapphire, {2, 26}), 22);
+  EXPECT_EQ(inter_cpu_GBps(sapphire, {2, 25}), 10);
+  EXPECT_EQ(inter_cpu_GBps({CpuArch::kX86, CpuVendor::kIntel, 6, 79}, {2, 30}), 6);
+  EXPECT_EQ(inter_cpu_GBps({CpuArch::kX86, CpuVendor::kIntel, 6, 207}, {2, 30}), 40);
+  EXPECT_EQ(inter_cpu_GBps(rome, {2, 30}), 16);
+  EXPECT_EQ(inter_cpu_GBps({CpuArch::kArm, CpuVendor::kUnknown, 0, 0}, {2, 30}), 6);
+}
+
+TEST(NcclSystem, GivesANodeOf8H100TheFiguresOfItsLogs) {
+  const NcclSystem s = system_of(nccl_machine(TestNode{}, 2), true);
+  EXPECT_EQ(s.gpu_count(), 8u);
+  EXPECT_EQ(s.net_count(), 8u);
+  EXPECT_FLOAT_EQ(s.max_GBps, 48) << "maxBw 48.0 totalBw 370.8 in public logs";
+  EXPECT_NEAR(s.total_GBps, 370.8, 1e-3);
+  EXPECT_EQ(s.least_capability, 90);
+}
+
+TEST(NcclPaths, GpusMeetOverTheSwitchAndReachTheirOwnNicOverOnePcieSwitch) {
+  const NcclSystem s = system_of(nccl_machine(TestNode{}, 2), true);
+  for (std::uint32_t g = 0; g < 8; ++g) {
+    EXPECT_EQ(s.gpu_gpu.at(g, g).type, PathType::kLoc);
+    EXPECT_EQ(s.gpu_gpu.at(g, (g + 1) % 8).type, PathType::kNvl);
+    EXPECT_EQ(s.gpu_gpu.at(g, (g + 1) % 8).links.size(), 2u);
+    EXPECT_EQ(s.gpu_net.at(g, g).type, PathType::kPix);
+    EXPECT_EQ(s.local_gpu[g], static_cast<int>(g));
+    EXPECT_EQ(local_net(s, g, 0), g);
+    EXPECT_EQ(local_net(s, g, 5), g) << "one NIC of its own: every channel takes it";
+  }
+}
+
+TEST(NcclPaths, OtherNicsAreReachedThroughTheGpuBesideThemButOnlyToSend) {
+  const NcclSystem s = system_of(nccl_machine(TestNode{}, 2), true);
+  EXPECT_EQ(s.gpu_net.at(0, 1).type, PathType::kPxn);
+  EXPECT_FLOAT_EQ(s.gpu_net.at(0, 1).GBps, 48);
+  EXPECT_EQ(s.net_gpu.at(1, 0).type, PathType::kPhb);
+  EXPECT_EQ(s.net_gpu.at(7, 0).type, PathType::kSys);
+  NcclSettings off;
+  off.pxn = false;
+  EXPECT_EQ(system_of(nccl_machine(TestNode{}, 2), true, off).gpu_net.at(0, 1).type, PathType::kPhb);
+}
+
+TEST(NcclPaths, WithoutPeerAccessOrGpudirectEverythingGoesThroughTheCpu) {
+  NcclSettings off;
+  off.p2p = off.gdr = false;
+  const NcclSystem s = system_of(nccl_machine(TestNode{}, 2), true, off);
+  EXPECT_EQ(s.gpu_gpu.at(0, 1).type, PathType::kPhb);
+  EXPECT_EQ(s.gpu_gpu.at(0, 7).type, PathType::kSys);
+  EXPECT_EQ(s.gpu_net.at(0, 0).type, PathType::kPhb);
+  EXPECT_GT(s.gpu_net.at(0, 0).links.size(), 3u) << "up to the CPU and down again";
+}
+
+TEST(NcclPaths, PciePeersAreAllowedUpToSeveralSwitchesUnlessAMachineOfTwoIsAmds) {
+  TestNode pcie;
+  pcie.nvlinks = 0;
+  pcie.gpus = 4;
+  pcie.gpus_per_switch = 2;
+  const NcclSystem s = system_of(nccl_machine(pcie, 1), false);
+  EXPECT_EQ(s.gpu_gpu.at(0, 1).type, PathType::kPix);
+  EXPECT_EQ(s.gpu_gpu.at(0, 2).type, PathType::kSys);
+  EXPECT_EQ(s.gpu_gpu.at(0, 2).links.size(), 5u) << "GPU, switch, CPU, CPU, switch, GPU";
+  TestNode amd = pcie;
+  amd.gpus = 2;
+  amd.gpus_per_switch = 1;
+  amd.vendor = "AuthenticAMD";
+  amd.family = 25;
+  EXPECT_EQ(system_of(nccl_machine(amd, 1), false).gpu_gpu.at(0, 1).type, PathType::kSys);
+}
+
+TEST(NcclPaths, TwoGpusAndTwoNicsOfOneSwitchEachTakeTheirOwn) {
+  TestNode pairs;
+  pairs.compute_capability = 80;
+  pairs.gpus_per_switch = pairs.nics_per_switch = 2;
+  pairs.pcie_generation = 4;
+  const NcclSystem s = system_of(nccl_machine(pairs, 2), true);
+  for (std::uint32_t g = 0; g < 8; ++g) EXPECT_EQ(local_net(s, g, 0), g);
+  TestNode four;
+  four.nics_per_switch = 4;
+  const NcclSystem p5 = system_of(nccl_machine(four, 2), true);
+  for (std::uint32_t c = 0; c < 8; ++c) EXPECT_EQ(local_net(p5, 3, c), 12 + c % 4) << "four NICs take turns";
+}
+
+TEST(NcclPaths, OneGpuBetweenTwoNvlinksMayPassTrafficOn) {
+  NodeTemplate n;
+  const auto gpu = [&](const char* name) {
+    TemplateDevice d;
+    d.name = name;
+    d.device_class.compute_capability = 70;
+    n.devices.push_back(d);
+  };
+  gpu("gpu0"), gpu("gpu1"), gpu("gpu2");
+  n.links.push_back({0, 1, nccl_link(LinkKind::kNvlink, 50, 2)});
+  n.links.push_back({1, 2, nccl_link(LinkKind::kNvlink, 25, 1)});
+  TopologyBuilder b;
+  b.add_block(b.add_template(n));
+  const Topology t = std::move(b).seal();
+  const NcclSystem s = system_of(t, false);
+  EXPECT_EQ(s.gpu_gpu.at(0, 2).type, PathType::kNvb);
+  EXPECT_FLOAT_EQ(s.gpu_gpu.at(0, 2).GBps, 20);
+  EXPECT_FLOAT_EQ(s.gpu_gpu.at(0, 1).GBps, 40);
+  NcclSettings off;
+  off.nvb = false;
+  EXPECT_NE(system_of(t, false, off).gpu_gpu.at(0, 2).type, PathType::kNvb);
+}
+
+TEST(NcclSystem, RefusesAcceleratorsThatNobodyKnowsTheRulesOf) {
+  TestNode unknown;
+  unknown.compute_capability = 0;
+  const Topology t = nccl_machine(unknown, 1);
+  const auto refused = build_nccl_system(t, t.gpus(), counted(8), false, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace busbar

@@ -1,0 +1,64 @@
+// What NCCL's own model expects of every algorithm and protocol, and which it takes for a call.
+//
+// The times are NCCL's forecast, made to rank its algorithms; what a call takes on real links is the engines' business
+// (DESIGN 4.7). Source: NVIDIA NCCL 2.30.7, src/graph/tuning.cc and src/enqueue.cc; for older ones 2.20.3 and 2.22.3.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "busbar/collectives/schedule.h"
+#include "busbar/nccl/comm.h"
+
+namespace busbar {
+
+enum class NcclAlgorithm : std::uint8_t {
+  kTree,
+  kRing,
+  kCollnetDirect,
+  kCollnetChain,
+  kNvls,
+  kNvlsTree,
+  kPat,
+  kPointToPoint,  ///< grouped sends and receives: no entry in the tables
+};
+enum class NcclProtocol : std::uint8_t { kLl, kLl128, kSimple };
+inline constexpr std::size_t kNcclAlgorithms = 7, kNcclProtocols = 3;
+const char* name_of(NcclAlgorithm algorithm);  ///< "Tree", "Ring", "NVLSTree", ...
+const char* name_of(NcclProtocol protocol);    ///< "LL", "LL128", "Simple"
+
+/// time = latency + bytes / bandwidth; bandwidth 0: not available.
+struct NcclCost {
+  float latency_us = 0, GBps = 0;
+};
+
+struct NcclTuning {
+  /// By collective (all-reduce, all-gather, reduce-scatter, broadcast, reduce), algorithm, protocol.
+  std::array<std::array<std::array<NcclCost, kNcclProtocols>, kNcclAlgorithms>, 5> cost{};
+  std::array<std::array<std::uint32_t, kNcclProtocols>, kNcclAlgorithms> threads{};  ///< most per block
+
+  /// Pre: one of the five collectives.
+  const NcclCost& of(Collective op, NcclAlgorithm a, NcclProtocol p) const;
+};
+
+/// Restrictions as NCCL_ALGO and NCCL_PROTO make them.
+struct NcclForced {
+  std::optional<NcclAlgorithm> algorithm;
+  std::optional<NcclProtocol> protocol;
+};
+
+struct NcclChoice {
+  NcclAlgorithm algorithm = NcclAlgorithm::kRing;
+  NcclProtocol protocol = NcclProtocol::kSimple;
+  std::uint32_t channels = 1, threads = 0;
+  float forecast_us = 0;  ///< NCCL's own; 0 where it makes none (point to point)
+};
+
+NcclTuning tune_nccl(const NcclComm& comm);
+
+/// What NCCL takes for one call of S = `bytes`, as nccl-tests counts S. Error kUnsupported where `forced` leaves
+/// nothing.
+Result<NcclChoice> choose_nccl(const NcclComm& comm, const NcclTuning& tuning, Collective op, Bytes bytes,
+                               const NcclForced& forced = {});
+
+}  // namespace busbar

@@ -1,0 +1,157 @@
+#include "busbar/nccl/tuning.h"
+
+#include <gtest/gtest.h>
+
+#include "busbar/nccl/test_nodes.h"
+
+namespace busbar {
+namespace {
+
+/// Two nodes with one GPU each over sockets: the graphs that a public log printed (eunomia-bpf/nccl-eBPF, docs).
+NcclComm over_sockets() {
+  NcclComm c;
+  c.ranks = 2;
+  c.nodes.resize(2);
+  c.shapes.emplace_back();
+  c.shapes[0].system.cpu = {CpuArch::kX86, CpuVendor::kIntel, 6, 143};
+  c.least_capability = 86;
+  c.search_channels = 2;
+  c.channels = 4;
+  NcclGraph g;
+  g.channels = 2;
+  g.intra_GBps = g.inter_GBps = 1.2f;
+  g.intra_type = PathType::kLoc;
+  g.inter_type = PathType::kPhb;
+  c.graphs.ring = c.graphs.tree = g;
+  c.graphs.tree.pattern = NcclPattern::kTree;
+  c.graphs.tree.intra_GBps = 2.4f;
+  return c;
+}
+
+/// Compared to the digits that the log printed.
+void expect_cost(const NcclTuning& t, Collective op, NcclAlgorithm a, NcclProtocol p, double us, double GBps) {
+  EXPECT_NEAR(t.of(op, a, p).latency_us, us, .051) << name_of(op) << " " << name_of(a) << " " << name_of(p);
+  EXPECT_NEAR(t.of(op, a, p).GBps, GBps, .051) << name_of(op) << " " << name_of(a) << " " << name_of(p);
+}
+
+TEST(NcclTuning, CostsAreThoseOfAPublicLog) {
+  const NcclTuning t = tune_nccl(over_sockets());
+  using A = NcclAlgorithm;
+  using P = NcclProtocol;
+  expect_cost(t, Collective::kAllReduce, A::kRing, P::kLl, 16.6, 1.2);
+  expect_cost(t, Collective::kAllReduce, A::kRing, P::kSimple, 36.4, 2.4);
+  expect_cost(t, Collective::kAllReduce, A::kTree, P::kLl, 16.8, .5);
+  expect_cost(t, Collective::kAllReduce, A::kTree, P::kSimple, 36.4, 1.9);
+  expect_cost(t, Collective::kAllGather, A::kRing, P::kLl, 11.6, 2.4);
+  expect_cost(t, Collective::kAllGather, A::kRing, P::kSimple, 22.4, 4.8);
+  expect_cost(t, Collective::kBroadcast, A::kRing, P::kLl, 9.3, 1.2);
+  expect_cost(t, Collective::kBroadcast, A::kRing, P::kSimple, 22.4, 2.4);
+  expect_cost(t, Collective::kAllGather, A::kPat, P::kSimple, 17.6, 3.6);
+  EXPECT_EQ(t.of(Collective::kAllReduce, A::kRing, P::kLl128).GBps, 0) << "over a host bridge, before cc 90";
+  const std::uint32_t expected[2][3] = {{512, 640, 512}, {512, 640, 256}};  // Tree; Ring on slow links
+  for (std::size_t a = 0; a < 2; ++a)
+    for (std::size_t p = 0; p < 3; ++p) EXPECT_EQ(t.threads[a][p], expected[a][p]);
+}
+
+NcclComm comm_of(const Topology& t, NcclVersion version = {}) {
+  NcclSettings settings;
+  settings.version = version;
+  return build_nccl_comm(t, t.gpus(), settings).value();
+}
+
+NcclChoice choice(const NcclComm& c, Collective op, std::uint64_t bytes) {
+  return choose_nccl(c, tune_nccl(c), op, Bytes{bytes}).value();
+}
+
+TEST(NcclChoice, OneNodeOfH100TakesRingsForSmallAndTheSwitchForLargeAllReduces) {
+  const NcclComm c = comm_of(nccl_machine(TestNode{}, 1));
+  EXPECT_EQ(choice(c, Collective::kAllReduce, 1024).protocol, NcclProtocol::kLl);
+  EXPECT_EQ(choice(c, Collective::kAllReduce, 1024).algorithm, NcclAlgorithm::kRing);
+  EXPECT_EQ(choice(c, Collective::kAllReduce, 1024).channels, 1u);
+  const NcclChoice large = choice(c, Collective::kAllReduce, 1ull << 30);
+  EXPECT_EQ(large.algorithm, NcclAlgorithm::kNvls);
+  EXPECT_EQ(large.channels, 16u);
+  EXPECT_EQ(large.threads, 640u);
+}
+
+TEST(NcclChoice, OneNodeOfA100KnowsNoNvlsAndUsesTreesInTheMiddle) {
+  TestNode a100;
+  a100.compute_capability = 80;
+  a100.nvlinks = 12;
+  const NcclComm c = comm_of(nccl_machine(a100, 1));
+  for (std::uint64_t bytes = 8; bytes <= 1ull << 33; bytes *= 8)
+    EXPECT_NE(choice(c, Collective::kAllReduce, bytes).algorithm, NcclAlgorithm::kNvls);
+  EXPECT_EQ(choice(c, Collective::kAllReduce, 1ull << 30).algorithm, NcclAlgorithm::kRing);
+  EXPECT_EQ(choice(c, Collective::kAllReduce, 1ull << 30).channels, 24u);
+}
+
+TEST(NcclChoice, ManyNodesReduceOverTreesAndOnePerNodeGathersByPat) {
+  const NcclComm c = comm_of(nccl_machine(TestNode{}, 16));
+  EXPECT_EQ(choice(c, Collective::kAllReduce, 1ull << 30).algorithm, NcclAlgorithm::kNvlsTree);
+  EXPECT_EQ(choice(c, Collective::kAllReduce, 4096).algorithm, NcclAlgorithm::kTree);
+  EXPECT_EQ(choice(c, Collective::kBroadcast, 1ull << 30).algorithm, NcclAlgorithm::kRing);
+  TestNode one;
+  one.gpus = 2;
+  const Topology t = nccl_machine(one, 64);
+  std::vector<DeviceId> firsts;
+  for (std::size_t i = 0; i < t.gpus().size(); i += 2) firsts.push_back(t.gpus()[i]);
+  for (const auto& [version, algorithm] :
+       {std::pair{NcclVersion{2, 23}, NcclAlgorithm::kPat}, std::pair{NcclVersion{2, 22}, NcclAlgorithm::kRing}}) {
+    NcclSettings settings;
+    settings.version = version;
+    const NcclComm rails = build_nccl_comm(t, firsts, settings).value();
+    EXPECT_EQ(choice(rails, Collective::kAllGather, 1 << 20).algorithm, algorithm);
+  }
+}
+
+TEST(NcclChoice, ForecastsNeverFallWithSizeAndTheChosenIsTheLeast) {
+  for (const std::uint32_t nodes : {1u, 2u, 4u}) {
+    const NcclComm c = comm_of(nccl_machine(TestNode{}, nodes));
+    const NcclTuning t = tune_nccl(c);
+    for (const Collective op : {Collective::kAllGather, Collective::kReduceScatter, Collective::kBroadcast}) {
+      float before = 0;
+      for (std::uint64_t bytes = 64; bytes <= 1ull << 32; bytes *= 2) {
+        const NcclChoice x = choose_nccl(c, t, op, Bytes{bytes}).value();
+        EXPECT_GE(x.forecast_us, before) << name_of(op) << " " << bytes;
+        before = x.forecast_us;
+        EXPECT_LE(x.channels, c.channels);
+        EXPECT_GE(x.channels, 1u);
+        for (const NcclProtocol p : {NcclProtocol::kLl, NcclProtocol::kLl128, NcclProtocol::kSimple}) {
+          const auto forced = choose_nccl(c, t, op, Bytes{bytes}, {NcclAlgorithm::kRing, p});
+          if (forced.ok()) EXPECT_GE(forced->forecast_us, x.forecast_us);
+        }
+      }
+    }
+  }
+}
+
+TEST(NcclChoice, WhatIsForcedButDoesNotExistIsRefusedByName) {
+  const NcclComm c = comm_of(nccl_machine(TestNode{}, 1));
+  const auto refused = choose_nccl(c, tune_nccl(c), Collective::kAllReduce, Bytes{1024}, {NcclAlgorithm::kPat, {}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("PAT"), std::string::npos);
+}
+
+TEST(NcclChoice, AllToAllIsPointToPointWithMoreChannelsForLargeMessages) {
+  const NcclComm c = comm_of(nccl_machine(TestNode{}, 1));
+  const NcclChoice small = choice(c, Collective::kAllToAll, 8 * 1024),
+                   large = choice(c, Collective::kAllToAll, 1ull << 30);
+  EXPECT_EQ(small.algorithm, NcclAlgorithm::kPointToPoint);
+  EXPECT_EQ(small.protocol, NcclProtocol::kLl);
+  EXPECT_EQ(large.protocol, NcclProtocol::kSimple);
+  EXPECT_GT(large.channels, small.channels);
+  EXPECT_LE(large.channels, c.p2p_channels);
+}
+
+TEST(NcclVersion, ChangesWhatIsCounted) {
+  const Topology t = nccl_machine(TestNode{}, 2);
+  const NcclTuning old = tune_nccl(comm_of(t, {2, 20})), now = tune_nccl(comm_of(t));
+  EXPECT_GT(old.of(Collective::kAllReduce, NcclAlgorithm::kTree, NcclProtocol::kSimple).latency_us,
+            now.of(Collective::kAllReduce, NcclAlgorithm::kTree, NcclProtocol::kSimple).latency_us);
+  const Topology one = nccl_machine(TestNode{}, 1);
+  EXPECT_LT(tune_nccl(comm_of(one, {2, 20})).of(Collective::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kLl).GBps,
+            tune_nccl(comm_of(one)).of(Collective::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kLl).GBps);
+}
+
+}  // namespace
+}  // namespace busbar

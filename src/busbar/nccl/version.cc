@@ -1,0 +1,31 @@
+#include "busbar/nccl/version.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+
+namespace busbar {
+namespace {
+constexpr NcclVersion kOldest{2, 18}, kNewest{2, 30};
+}
+
+Result<NcclVersion> parse_nccl_version(std::string_view text) {
+  const std::string_view typed = text;
+  if (text.starts_with('v')) text.remove_prefix(1);
+  NcclVersion v{0, 0};
+  const char* end = text.data() + text.size();
+  const auto major = std::from_chars(text.data(), end, v.major);
+  const bool dot = major.ec == std::errc() && major.ptr != end && *major.ptr == '.';
+  if (!dot || std::from_chars(major.ptr + 1, end, v.minor).ec != std::errc())
+    return invalid(fmt::format("'{}' is no version of NCCL; write 2.27", typed));
+  if (v < kOldest || v > kNewest)
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("the rules of NCCL {} are not known; {} to {} are", typed, to_string(kOldest), to_string(kNewest)),
+        {}};
+  return v;
+}
+
+std::string to_string(NcclVersion v) { return fmt::format("{}.{}", v.major, v.minor); }
+
+}  // namespace busbar
