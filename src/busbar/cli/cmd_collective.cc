@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
+#include "busbar/choice/as_nccl.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/choice/relief.h"
 #include "busbar/cli/band.h"
@@ -27,7 +29,7 @@ struct Options {
   std::uint32_t gpus = 0, iterations = 0, channels = 0, chunks = 0, root = 0, jobs = 1;
   std::string placement = "packed";
   std::uint32_t seed = 0;
-  std::string algorithm = "auto";
+  std::string algorithm = "auto", nccl = "2.30";
 };
 
 /// Bus bandwidth per algorithm bandwidth. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
@@ -49,7 +51,8 @@ double busbw_factor(Collective op, double n) {
 struct Row {
   Bytes size{};
   Duration time, floor, algorithm_floor;
-  std::string algorithm;
+  std::string algorithm, protocol = "simple";
+  std::optional<NcclChoice> nccl;  ///< where it chose
   std::uint32_t channels = 1, chunks = 1;
   Bound bound;
   Band band;
@@ -95,10 +98,15 @@ Result<std::vector<CallId>> prepare_jobs(const Options& o, Engine& engine, Colle
 }
 
 Result<Row> predict(const Options& o, const Cluster& cluster, const Router& router, const Placement& placement,
-                    Engine& engine, CollectiveCall call) {
+                    const NcclChooser* nccl, Engine& engine, CollectiveCall call) {
+  Row row;
+  if (nccl != nullptr) {
+    BUSBAR_ASSIGN(row.nccl, nccl->choose(call.op, call.bytes));
+    row.protocol = protocol_name(row.nccl->protocol);
+    call.algorithm = schedule_name(row.nccl->algorithm);
+  }
   BUSBAR_ASSIGN(call, resolve_algorithm(engine, placement, cluster.topology, std::move(call)));
   BUSBAR_ASSIGN(const std::vector<CallId> ids, prepare_jobs(o, engine, call));
-  Row row;
   row.size = call.bytes;
   row.algorithm = call.algorithm;
   for (std::uint32_t j = 0; j < o.jobs; ++j) engine.start(ids[j], j, SimTime());
@@ -115,6 +123,7 @@ Result<Row> predict(const Options& o, const Cluster& cluster, const Router& rout
     if (const LoweredCall* lowered = engine.lowered(ids[j])) {
       row.channels = lowered->channels;
       row.chunks = lowered->chunks;
+      if (row.nccl) row.channels = row.nccl->channels;
       row.algorithm_floor = std::max(row.algorithm_floor, duration_from_ps(lowered->algorithm_floor_ps));
     }
     call.groups.base = j * call.groups.size();
@@ -135,7 +144,7 @@ Json to_json(const Row& r, double n, Collective op, const Topology& t) {
          {"algbw_GBps", r.algbw()},
          {"busbw_GBps", r.algbw() * busbw_factor(op, n)},
          {"algorithm", r.algorithm},
-         {"protocol", "simple"},
+         {"protocol", r.protocol},
          {"channels", r.channels},
          {"chunks", r.chunks},
          {"floor_us", r.floor.in_us()},
@@ -143,6 +152,12 @@ Json to_json(const Row& r, double n, Collective op, const Topology& t) {
          {"bound_by", bound_to_json(r.bound, t)},
          {"band_percent", {r.band.low_percent, r.band.high_percent}},
          {"relief", Json::array()}};
+  if (r.nccl)
+    j["nccl"] = {{"algorithm", name_of(r.nccl->algorithm)},
+                 {"protocol", name_of(r.nccl->protocol)},
+                 {"channels", r.nccl->channels},
+                 {"threads", r.nccl->threads},
+                 {"forecast_us", r.nccl->forecast_us}};
   if (r.jobs.size() > 1)
     j["jobs_us"] = {{"first", r.jobs.front().in_us()},
                     {"median", r.jobs[r.jobs.size() / 2].in_us()},
@@ -151,8 +166,39 @@ Json to_json(const Row& r, double n, Collective op, const Topology& t) {
   return j;
 }
 
+/// What chooses algorithms, where none is given.
+struct Chooser {
+  std::optional<NcclChooser> nccl;
+  std::string name, words;  ///< "nccl", "as NCCL 2.30 chooses"
+};
+
+/// NCCL for `auto`, unless the machine is not one for it.
+Result<Chooser> make_chooser(const Options& o, const Cluster& c, std::span<const DeviceId> gpus) {
+  Chooser out;
+  out.name = o.algorithm == "fastest" ? "fastest" : "given";
+  out.words = o.algorithm == "fastest" ? "the fastest legal ones" : "as given";
+  Result<NcclVersion> version = parse_nccl_version(o.nccl);
+  if (!version.ok()) {
+    version.error().where.path = "--nccl";
+    return version.error();
+  }
+  if (o.algorithm != "auto") return out;
+  const NcclSettings settings = nccl_settings({c.fabric.kind, c.gpudirect, c.p2p}, *version);
+  Result<NcclChooser> nccl = NcclChooser::make(c.topology, gpus, settings);
+  if (nccl.ok()) {
+    out.name = "nccl";
+    out.words = fmt::format("as NCCL {} chooses", to_string(*version));
+    out.nccl = std::move(*nccl);
+    return out;
+  }
+  if (nccl.error().code != ErrorCode::kUnsupported) return nccl.error();
+  out.name = "fastest";
+  out.words = "the fastest legal ones; " + nccl.error().message;
+  return out;
+}
+
 Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Collective op,
-                     const std::vector<Row>& rows, const Band& band) {
+                     const std::vector<Row>& rows, const Band& band, const Chooser& chooser) {
   Document d;
   d.title = fmt::format("{} over {} GPUs of {}", name_of(op), gpus, c.name);
   d.command = o.common.typed;
@@ -163,13 +209,16 @@ Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Col
                {"algbw (GB/s)"},
                {"busbw (GB/s)"},
                {"algorithm", Align::kLeft},
+               {"protocol", Align::kLeft},
                {"floor (us)"},
                {"bound by", Align::kLeft}};
   for (const Row& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4), format_number(r.algbw()),
-                      format_number(r.algbw() * busbw_factor(op, gpus)), r.algorithm, format_number(r.floor.in_us(), 4),
-                      bound_in_short(r.bound, c.topology)});
-  t.note = "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster.";
+                      format_number(r.algbw() * busbw_factor(op, gpus)), r.algorithm, r.protocol,
+                      format_number(r.floor.in_us(), 4), bound_in_short(r.bound, c.topology)});
+  t.note =
+      "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +
+      chooser.words + ".";
   d.blocks.push_back({t});
   const Row& last = rows.back();
   d.blocks.push_back({Highlight{fmt::format("At {} the time is bound by {}.", format_binary_size(count(last.size)),
@@ -227,6 +276,8 @@ int run(const Options& o) {
   const Result<std::vector<DeviceId>> gpus = place(o, all, n * o.jobs);
   if (!gpus.ok()) return report_error(gpus.error());
   const Placement placement(router, *gpus);
+  const Result<Chooser> chooser = make_chooser(o, *cluster, std::span<const DeviceId>(*gpus).first(n));
+  if (!chooser.ok()) return report_error(chooser.error());
   std::vector<Row> rows;
   for (const Bytes size : sweep->sizes) {
     EngineOptions options;
@@ -240,7 +291,8 @@ int run(const Options& o) {
     call.algorithm = o.algorithm;
     call.chunks = o.chunks;
     call.root = o.root;
-    Result<Row> row = predict(o, *cluster, router, placement, **engine, call);
+    Result<Row> row =
+        predict(o, *cluster, router, placement, chooser->nccl ? &*chooser->nccl : nullptr, **engine, call);
     if (!row.ok()) return report_error(row.error());
     rows.push_back(std::move(*row));
   }
@@ -255,7 +307,8 @@ int run(const Options& o) {
          {"jobs", o.jobs},
          {"collective", name_of(*op)},
          {"engine", o.common.engine},
-         {"algorithm_choice", o.algorithm == "auto" || o.algorithm == "fastest" ? "fastest" : "given"},
+         {"algorithm_choice", chooser->name},
+         {"algorithm_choice_note", chooser->words},
          {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
          {"results", Json::array()}};
   for (const Row& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
@@ -263,7 +316,7 @@ int run(const Options& o) {
   j["band_percent"] = {band.low_percent, band.high_percent};
   j["band_basis"] = band.basis;
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band));
+  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, *chooser));
 }
 
 }  // namespace
@@ -289,7 +342,9 @@ Command collective_command(const std::string& typed) {
       {"-f,--stepfactor", "X", "factor from size to size (default 2)", "Sweep", &o->factor},
       {"-g,--gpus", "N", "use the first N GPUs (default all)", "Sweep", &o->gpus},
       {"-n,--iters", "N", "accepted for nccl-tests' sake; a prediction needs one", "Sweep", &o->iterations},
-      {"--algorithm", "NAME", "auto (the fastest legal one), ring, tree, hierarchical", "Algorithm", &o->algorithm},
+      {"--algorithm", "NAME", "auto (as NCCL chooses), fastest (the fastest legal one), ring, tree, hierarchical, ...",
+       "Algorithm", &o->algorithm},
+      {"--nccl", "VERSION", "whose choices auto follows, 2.18 to 2.30 (default 2.30)", "Algorithm", &o->nccl},
       {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm",
        &o->chunks},
       {"--protocol", "NAME", "auto or simple", "Algorithm", &o->protocol},
