@@ -1,5 +1,5 @@
 # Rooms that read files or command lines; their tests run under the sanitizers as well.
-set(BUSBAR_READERS base topology workload spec accuracy)
+set(BUSBAR_READERS base topology workload spec accuracy formats)
 
 # One room = one folder under src/busbar = one library target busbar_<name>; its *_test.cc files make <name>_test.
 #   busbar_room(topology DEPS base)

@@ -12,6 +12,7 @@
 #include "busbar/choice/fastest.h"
 #include "busbar/choice/relief.h"
 #include "busbar/cli/band.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
 #include "busbar/engine/floor.h"
 #include "busbar/engine/lowering.h"
@@ -261,7 +262,7 @@ int run(const Options& o) {
                          {"", 0, 0, "--channels"}});
   const Result<Sweep> sweep = sizes_of(o);
   if (!sweep.ok()) return report_error(sweep.error());
-  const Result<Cluster> cluster = load_cluster(o.cluster, o.common.overrides);
+  const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
   const auto all = cluster->topology.gpus();
   if (o.jobs == 0) return report_error(invalid("there must be a job", {"", 0, 0, "--jobs"}));
@@ -334,7 +335,8 @@ Command collective_command(const std::string& typed) {
       "  busbar collective dgx-h100:16 all_reduce -b 1G -e 1G -g 16 --jobs 8 --placement random --seed 1\n"
       "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n";
   c.positionals = {
-      {"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->cluster},
+      {"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, or NCCL topology XML)",
+       &o->cluster},
       {"OP", "all_reduce, all_gather, reduce_scatter, broadcast; nccl-tests' spellings too", &o->op}};
   c.flags = {
       {"-b,--minbytes", "SIZE", "smallest size S; K, M, G are binary (default 8)", "Sweep", &o->first},

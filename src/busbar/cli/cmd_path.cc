@@ -9,6 +9,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
 #include "busbar/routing/path_view.h"
 
@@ -167,7 +168,7 @@ Document to_document(const Options& o, const Cluster& c, const PathView& v, Devi
 
 int run(const Options& o) {
   const RunClock clock;
-  const Result<Cluster> cluster = load_cluster(o.cluster, o.common.overrides);
+  const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
   const Result<DeviceId> a = find_device(cluster->topology, o.a, "A"), b = find_device(cluster->topology, o.b, "B");
   if (!a.ok()) return report_error(a.error());
@@ -193,7 +194,8 @@ Command path_command(const std::string& typed) {
       "  busbar path dgx-h100:64 0 511\n"
       "  busbar path dgx-a100 node0.gpu0 node0.nic0 --json\n";
   c.positionals = {
-      {"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->cluster},
+      {"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, or NCCL topology XML)",
+       &o->cluster},
       {"A", "a device: node0.gpu3, gpu3 (of node0), or a GPU's number", &o->a},
       {"B", "another", &o->b}};
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));

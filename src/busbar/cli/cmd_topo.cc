@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/topo_report.h"
 #include "busbar/cli/topology_drawing.h"
@@ -54,7 +55,7 @@ Status write_files(const Options& o, const Cluster& c, BlockId block) {
 
 int run(const Options& o) {
   const RunClock clock;
-  const Result<Cluster> cluster = load_cluster(o.cluster, o.common.overrides);
+  const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
   const auto blocks = static_cast<std::int64_t>(cluster->topology.blocks().size());
   const std::int64_t node = o.node.value_or(0);
@@ -96,7 +97,8 @@ Command topo_command(const std::string& typed) {
       "  busbar topo dgx-h100:64 --html machine.html --svg fabric.svg --cables cables.csv\n"
       "  busbar topo dgx-h100 --nccl-xml node.xml --dot node.dot --svg node.svg\n";
   c.positionals = {
-      {"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->cluster}};
+      {"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, or NCCL topology XML)",
+       &o->cluster}};
   c.flags = {
       {"--matrix", "", "how devices of one node reach each other, as nvidia-smi topo -m prints it", "Parts",
        &o->matrix},

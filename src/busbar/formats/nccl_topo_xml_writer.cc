@@ -55,6 +55,13 @@ class Writer {
       ++bus;
     }
     for (const TreeLine& l : lines_) cabled_ = cabled_ || cable_of(l.device).has_value();
+    std::uint32_t gpus = 0, nets = 0;
+    const Block& place = t_.blocks()[index(block)];
+    for (std::uint32_t i = 0; i < place.device_count; ++i) {  // numbers are those of the block, not of the tree
+      const auto d = static_cast<DeviceId>(place.first_device + i);
+      if (t_.kind(d) == DeviceKind::kGpu) number_[d] = gpus++;
+      if (t_.kind(d) == DeviceKind::kNic && (!cabled_ || cable_of(d))) number_[d] = nets++;
+    }
   }
 
   Element build() {
@@ -135,9 +142,9 @@ class Writer {
 
   Element gpu(DeviceId d) {
     Element out{"gpu", "", {}};
-    out.set("dev", gpus_);
+    out.set("dev", number_.at(d));
     if (const int sm = t_.device_class(d).compute_capability; sm > 0) out.set("sm", sm);
-    out.set("rank", gpus_++).set("gdr", 1);
+    out.set("rank", number_.at(d)).set("gdr", 1);
     std::map<std::string, std::pair<std::uint32_t, const char*>> targets;  // bus id -> lanes, class
     std::vector<std::string> order;
     const char* tag = "nvlink";
@@ -170,11 +177,10 @@ class Writer {
   Element net(DeviceId d, std::optional<LinkId> cable) {
     const std::string name = t_.name(d);
     Element out{"net", "", {}};
-    out.set("name", name.substr(name.find('.') + 1)).set("dev", nets_);
+    out.set("name", name.substr(name.find('.') + 1)).set("dev", number_.at(d));
     if (cable) out.set("speed", per_second(t_.link_class(*cable).wire_rate) * 8 / 1'000'000);
     out.set("port", 1).set("latency", "0.000000").set("guid", fmt::format("0x{:x}", index(d) + 1));
     out.set("maxconn", 131072).set("gdr", 1);
-    ++nets_;
     return out;
   }
 
@@ -204,9 +210,9 @@ class Writer {
   bool merge_, cabled_ = false;
   std::vector<TreeLine> lines_;
   std::map<DeviceId, std::string> bus_;
+  std::map<DeviceId, std::uint32_t> number_;  ///< of GPUs and NICs
   std::map<int, Element> cpus_;
   DeviceId socket_ = kNone<DeviceId>, e_device_{};
-  std::uint32_t gpus_ = 0, nets_ = 0;
 };
 
 }  // namespace

@@ -252,4 +252,31 @@ Result<Cluster> parse_cluster(std::string text, const std::string& name, const O
   return read_cluster(document.root(), name, overrides, reading);
 }
 
+Result<Cluster> adopt_topology(Topology topology, std::string name, std::string text, std::string_view protocol,
+                               const Overrides& overrides) {
+  if (!overrides.set.empty())
+    return invalid(fmt::format("{} has no keys to set; --degrade and --fail work on it", name), {"", 0, 0, "--set"});
+  const Catalog catalog(overrides.catalog);
+  Reading reading(catalog);
+  reading.text = std::move(text);
+  Cluster out;
+  out.name = std::move(name);
+  BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(std::nullopt, overrides));
+  TopologyBuilder builder(std::move(topology));
+  BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));
+  out.topology = std::move(builder).seal();
+  for (const DeviceId gpu : out.topology.gpus())
+    if (out.gpu_part.empty()) out.gpu_part = out.topology.device_class(gpu).part;
+  BUSBAR_ASSIGN(const YamlNode map, reading.open("protocols", protocol));
+  BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading));
+  if (const Status connected = check_connected(out.topology); !connected.ok()) {
+    Error error = connected.error();
+    error.where = {out.name, 0, 0, ""};
+    return error;
+  }
+  out.sources = std::move(reading.sources);
+  out.text = text_of(reading, overrides);
+  return out;
+}
+
 }  // namespace busbar

@@ -22,8 +22,8 @@ struct Overrides {
 
 /// What `fabric:` in the file said, kept for reports.
 struct FabricSummary {
-  std::string kind;    ///< "none", "single-switch", "leaf-spine", "rail-optimised"
-  std::string network; ///< "InfiniBand NDR"
+  std::string kind;     ///< "none", "single-switch", "leaf-spine", "rail-optimised"
+  std::string network;  ///< "InfiniBand NDR"
   std::uint32_t leaves = 0, spines = 0, cores = 0;
   double oversubscription = 1;
 };
@@ -35,13 +35,13 @@ struct Cluster {
   std::uint64_t seed = 0;
   ProtocolModel protocol;
   FabricSummary fabric;
-  std::string gpu_part;          ///< catalogue name of the GPU, "" for ideal machines
-  bool gpudirect = true;         ///< NICs reach GPU memory; else payloads bounce in host memory
-  bool p2p = true;               ///< GPUs reach each other over PCIe; else through host memory
-  double usd_per_gpu_hour = 0;   ///< 0: unknown
+  std::string gpu_part;         ///< catalogue name of the GPU, "" for ideal machines
+  bool gpudirect = true;        ///< NICs reach GPU memory; else payloads bounce in host memory
+  bool p2p = true;              ///< GPUs reach each other over PCIe; else through host memory
+  double usd_per_gpu_hour = 0;  ///< 0: unknown
   std::string price_source;
   std::vector<std::string> sources;  ///< one line per figure that matters: what, value, source
-  std::string text;              ///< everything read, for inputs_hash
+  std::string text;                  ///< everything read, for inputs_hash
 };
 
 /// `name` is a file when it exists or ends in .yaml/.yml, else a preset of the catalogue, with ":N" for N nodes.
@@ -49,5 +49,10 @@ Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides =
 
 /// The same for the text of a cluster file; `name` stands in for the file in messages.
 Result<Cluster> parse_cluster(std::string text, const std::string& name, const Overrides& overrides = {});
+
+/// A machine that another program described: with faults applied, and the overheads of that entry of
+/// catalog/protocols. --set is refused: there are no keys. `text`: what it was read from, for inputs_hash.
+Result<Cluster> adopt_topology(Topology topology, std::string name, std::string text, std::string_view protocol,
+                               const Overrides& overrides);
 
 }  // namespace busbar

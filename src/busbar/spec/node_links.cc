@@ -1,35 +1,12 @@
 #include <fmt/core.h>
 
 #include "busbar/base/quantity.h"
+#include "busbar/spec/lane.h"
 #include "busbar/spec/node_devices.h"
 #include "busbar/spec/node_pairs.h"
 
 namespace busbar {
 namespace {
-
-/// What a product of catalog/links says of one lane.
-struct Lane {
-  LinkClass link;
-  YamlNode file;
-};
-
-Result<Lane> read_lane(const YamlNode& name, Reading& reading) {
-  Lane lane;
-  BUSBAR_ASSIGN(lane.file, reading.resolve(name, "links"));
-  MapReader r(lane.file);
-  accept_provenance(r);
-  r.required("name", &YamlNode::as_string, lane.link.part);
-  const YamlNode kind = r.required("kind");
-  r.required("rate", &YamlNode::as_rate, lane.link.wire_rate);
-  r.optional("latency", &YamlNode::as_duration, lane.link.latency);
-  const auto efficiency = r.optional("efficiency");
-  BUSBAR_RETURN_IF_ERROR(r.finish());
-  BUSBAR_ASSIGN(lane.link.kind, as_enum(kind, LinkKind::kIdeal, &name_of, "kind of link"));
-  if (efficiency) {
-    BUSBAR_ASSIGN(lane.link.efficiency, efficiency->as_number(1e-6, 1));
-  }
-  return lane;
-}
 
 struct ReadClass {
   LinkClass link;
@@ -49,7 +26,7 @@ Result<ReadClass> read_class(const YamlNode& map, Reading& reading) {
     BUSBAR_ASSIGN(lanes, n->as_int(1, 65'535));
   }
   if (product && r.ok()) {
-    BUSBAR_ASSIGN(const Lane lane, read_lane(*product, reading));
+    BUSBAR_ASSIGN(const LinkLane lane, read_lane(*product, reading));
     c = lane.link;
     if (per_second(c.wire_rate) > kFastest / static_cast<std::uint64_t>(lanes)) return map.error("is too fast");
     c.wire_rate = BytesPerSecond{per_second(c.wire_rate) * static_cast<std::uint64_t>(lanes)};
@@ -76,6 +53,29 @@ Result<ReadClass> read_class(const YamlNode& map, Reading& reading) {
 }
 
 }  // namespace
+
+Result<LinkLane> read_lane_file(const YamlNode& file) {
+  LinkLane lane;
+  lane.file = file;
+  MapReader r(lane.file);
+  accept_provenance(r);
+  r.required("name", &YamlNode::as_string, lane.link.part);
+  const YamlNode kind = r.required("kind");
+  r.required("rate", &YamlNode::as_rate, lane.link.wire_rate);
+  r.optional("latency", &YamlNode::as_duration, lane.link.latency);
+  const auto efficiency = r.optional("efficiency");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_ASSIGN(lane.link.kind, as_enum(kind, LinkKind::kIdeal, &name_of, "kind of link"));
+  if (efficiency) {
+    BUSBAR_ASSIGN(lane.link.efficiency, efficiency->as_number(1e-6, 1));
+  }
+  return lane;
+}
+
+Result<LinkLane> read_lane(const YamlNode& name, Reading& reading) {
+  BUSBAR_ASSIGN(const YamlNode file, reading.resolve(name, "links"));
+  return read_lane_file(file);
+}
 
 Status read_links(const YamlNode& links, Reading& reading, NodeFile& out) {
   if (links.kind() != YamlNode::Kind::kSequence) return links.error("expected a list of links");

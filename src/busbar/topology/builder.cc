@@ -17,6 +17,10 @@ std::uint16_t intern_in(std::vector<T>& table, const T& value) {
 
 }  // namespace
 
+TopologyBuilder::TopologyBuilder(Topology sealed) : t_(std::move(sealed)) {
+  for (const Block& b : t_.blocks_) shapes_ = std::max(shapes_, index(b.shape) + 1);
+}
+
 std::uint16_t TopologyBuilder::intern(const DeviceClass& c) { return intern_in(t_.device_classes_, c); }
 
 std::uint16_t TopologyBuilder::intern(const LinkClass& c) {
@@ -37,6 +41,7 @@ std::uint32_t TopologyBuilder::add_template(NodeTemplate node) {
 }
 
 BlockId TopologyBuilder::add_block(std::uint32_t template_index) {
+  BUSBAR_CHECK(template_index < shape_of_template_.size()) << "a template of a sealed topology";
   const NodeTemplate& node = t_.templates_[template_index];
   const auto id = static_cast<BlockId>(t_.blocks_.size());
   Block block;

@@ -123,6 +123,10 @@ class Topology {
 /// Stamps blocks, adds fabric switches and cables, applies faults, then seals.
 class TopologyBuilder {
  public:
+  TopologyBuilder() = default;
+  /// To break cables of a machine that is sealed already. No more blocks of its templates can be added.
+  explicit TopologyBuilder(Topology sealed);
+
   /// Registers a template; returns its index.
   std::uint32_t add_template(NodeTemplate node);
   /// Stamps one more block of that template ("node<k>" with k the block's number).

@@ -1,0 +1,57 @@
+// What every reader of a machine description gives: the machine, what the topology cannot say, and what was not known.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+/// A part of a file that its reader has no use for or does not know; never dropped without being listed.
+struct UnknownPart {
+  int line = 0;      ///< of its first occurrence, 1-based
+  std::string what;  ///< "attribute nic.foo"
+  std::uint64_t count = 1;
+  bool operator==(const UnknownPart&) const = default;
+};
+
+/// Adds one, or counts one more of what is there already.
+void add_unknown(std::vector<UnknownPart>& list, int line, std::string what);
+
+/// What a file said of a device beyond its place in the topology. -1 and empty: not said.
+struct ImportedDevice {
+  std::string bus_id;              ///< "0000:17:00.0"
+  std::uint32_t pci_class = 0;     ///< 0x030200
+  std::uint32_t pci_id = 0;        ///< vendor << 16 | device
+  std::uint32_t subsystem_id = 0;  ///< subsystem vendor << 16 | device
+  int dev = -1;                    ///< GPU: CUDA or NVML index
+  int rank = -1;                   ///< GPU: of the communicator; -1: not in it
+  int sm = -1;                     ///< GPU: as written; NVIDIA compute capability x 10, AMD compute units
+  int gdr = -1;                    ///< GPU: 0 or 1
+  int numa_id = -1;                ///< CPU
+  int family = 0, model = 0;       ///< CPU: as written
+  std::string affinity;            ///< CPU: Linux mask
+  std::string host;                ///< CPU: host_hash; tells systems of a fused dump apart
+};
+
+/// One port of a NIC, as the network plugin offers it.
+struct ImportedPort {
+  DeviceId nic{};
+  std::string name;  ///< "mlx5_0"
+  int dev = -1, port = 1, speed_mbps = 0, max_connections = -1, gdr = -1, collnet = 0;
+  double latency_us = 0;
+  std::uint64_t guid = 0;
+};
+
+struct ImportedMachine {
+  Topology topology;                    ///< one block; its ports on one switch "network" where their speed is known
+  int version = 0;                      ///< of the file format: 1 NCCL, 2 RCCL
+  std::vector<ImportedDevice> devices;  ///< of the block, by place: devices[index(d)]
+  std::vector<ImportedPort> ports;      ///< by dev
+  std::vector<std::string> notes;       ///< assumptions made for what the file leaves open
+  std::vector<UnknownPart> unknown;
+};
+
+}  // namespace busbar

@@ -1,0 +1,136 @@
+#include "busbar/formats/part_links.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace busbar {
+namespace {
+
+constexpr std::uint64_t kMega = 1'000'000;
+
+std::string generation_name(const DeviceClass& gpu) {
+  if (gpu.compute_capability > 0)
+    return fmt::format("compute capability {}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10);
+  return gpu.architecture.empty() ? "unknown generation" : gpu.architecture;
+}
+
+}  // namespace
+
+void PartLinks::note(std::string text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
+}
+
+DeviceClass PartLinks::gpu(std::uint32_t pci_id, int compute_capability, const std::string& architecture) {
+  for (const PartFigures::Gpu& g : figures_.gpus)
+    if (pci_id != 0 && std::find(g.pci_ids.begin(), g.pci_ids.end(), pci_id) != g.pci_ids.end()) {
+      DeviceClass c = g.device_class;
+      if (compute_capability > 0) c.compute_capability = compute_capability;
+      if (!architecture.empty()) c.architecture = architecture;
+      return c;
+    }
+  DeviceClass c;
+  c.compute_capability = std::max(compute_capability, 0);
+  c.architecture = architecture;
+  note(fmt::format("GPUs of {} whose product the file does not tell: their memory is not counted", generation_name(c)));
+  return c;
+}
+
+LinkClass PartLinks::scale_up_lane(const DeviceClass& gpu, LinkKind kind) {
+  const auto fits = [&](const PartFigures::Gpu& g) {
+    if (!g.lane || g.lane->kind != kind) return false;
+    if (!gpu.part.empty()) return g.device_class.part == gpu.part;
+    return kind == LinkKind::kXgmi
+               ? !gpu.architecture.empty() && g.device_class.architecture == gpu.architecture
+               : g.device_class.compute_capability / 10 == gpu.compute_capability / 10 && gpu.compute_capability > 0;
+  };
+  const auto exact = std::find_if(figures_.gpus.begin(), figures_.gpus.end(), [&](const PartFigures::Gpu& g) {
+    return fits(g) && g.device_class.compute_capability == gpu.compute_capability;
+  });
+  const auto found =
+      exact != figures_.gpus.end() ? exact : std::find_if(figures_.gpus.begin(), figures_.gpus.end(), fits);
+  if (found != figures_.gpus.end()) return *found->lane;
+  LinkClass lane;
+  lane.kind = kind;
+  lane.wire_rate = kUnknownLane;
+  note(fmt::format("{} lanes of GPUs of {}: no figure is known, 1 GB/s each is assumed", name_of(kind),
+                   generation_name(gpu)));
+  return lane;
+}
+
+LinkClass PartLinks::times(LinkClass lane, std::int64_t lanes) const {
+  const auto n = static_cast<std::uint16_t>(std::clamp<std::int64_t>(lanes, 1, 65'535));
+  lane.wire_rate = BytesPerSecond{per_second(lane.wire_rate) * n};
+  lane.lanes = n;
+  lane.part = fmt::format("{} x{}", lane.part.empty() ? name_of(lane.kind) : lane.part, n);
+  return lane;
+}
+
+LinkClass PartLinks::pcie(std::string_view speed, std::int64_t width) {
+  constexpr double kSpeeds[] = {2.5, 5, 8, 16, 32, 64, 128};  // GT/s of each generation, PCI-SIG
+  constexpr std::size_t kAssumed = 2;
+  double GTps = 0;
+  std::from_chars(speed.data(), speed.data() + speed.size(), GTps);
+  std::size_t generation = kAssumed;
+  const auto known = std::find(std::begin(kSpeeds), std::end(kSpeeds), GTps);
+  if (known != std::end(kSpeeds))
+    generation = static_cast<std::size_t>(known - std::begin(kSpeeds));
+  else
+    note("PCIe links of unknown speed count as 8 GT/s, as for NCCL");
+  LinkClass lane;
+  lane.kind = LinkKind::kPcie;
+  lane.wire_rate = BytesPerSecond{static_cast<std::uint64_t>(kSpeeds[generation] * 1e9 / 8)};
+  lane.part = fmt::format("pcie{}", generation + 1);
+  if (generation < figures_.pcie.size()) lane = figures_.pcie[generation];
+  return times(std::move(lane), width == 0 ? 16 : width);
+}
+
+LinkClass PartLinks::socket(const ProcessorIdentity& p) {
+  const PartFigures::Processor* best = nullptr;
+  for (const PartFigures::Processor& known : figures_.processors) {
+    const ProcessorIdentity& k = known.identity;
+    if (!known.socket || k.arch != p.arch || k.vendor != p.vendor || k.family > p.family) continue;
+    if (k.family == p.family && k.model > p.model) continue;
+    if (best && std::pair(best->identity.family, best->identity.model) > std::pair(k.family, k.model)) continue;
+    best = &known;
+  }
+  if (best) {
+    LinkClass c = *best->socket;
+    if (best->identity != p)
+      note(fmt::format("sockets of {} family {} model {}: taken as {}", p.vendor, p.family, p.model, c.part));
+    return c;
+  }
+  LinkClass c;
+  c.kind = LinkKind::kSocket;
+  c.wire_rate = kUnknownLane;
+  c.part = "socket";
+  note(fmt::format("what joins sockets of '{} {}' is not known: 1 GB/s is assumed", p.vendor, p.arch));
+  return c;
+}
+
+LinkClass PartLinks::c2c(std::int64_t MBps, std::int64_t lanes) const {
+  LinkClass lane;
+  lane.kind = LinkKind::kC2c;
+  lane.wire_rate = BytesPerSecond{static_cast<std::uint64_t>(MBps) * kMega};
+  return times(std::move(lane), lanes);
+}
+
+LinkClass PartLinks::cable(bool infiniband, std::int64_t Mbps) const {
+  const std::optional<LinkClass>& figures = infiniband ? figures_.infiniband : figures_.ethernet;
+  LinkClass c = figures.value_or(LinkClass());
+  c.kind = infiniband ? LinkKind::kInfiniband : LinkKind::kEthernet;
+  c.wire_rate = BytesPerSecond{static_cast<std::uint64_t>(Mbps) * kMega / 8};
+  c.part = fmt::format("{} Gb/s", static_cast<double>(Mbps) / 1e3);
+  return c;
+}
+
+LinkClass PartLinks::without_wire(const char* part) const {
+  LinkClass c;
+  c.kind = LinkKind::kPcie;
+  c.wire_rate = BytesPerSecond{5'000'000'000'000};  // NCCL 2.30.7, src/graph/topo.h: LOC_BW
+  c.part = part;
+  return c;
+}
+
+}  // namespace busbar

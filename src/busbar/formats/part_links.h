@@ -1,0 +1,39 @@
+// Link classes from what a file says and the figures the caller brought; remembers what had to be assumed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "busbar/topology/part_figures.h"
+
+namespace busbar {
+
+class PartLinks {
+ public:
+  explicit PartLinks(const PartFigures& figures) : figures_(figures) {}
+
+  /// By PCI id, else nothing but the generation: compute capability x 10 (-1: none) or AMD architecture.
+  DeviceClass gpu(std::uint32_t pci_id, int compute_capability, const std::string& architecture);
+  /// One lane of the GPU's scale-up link: of its product, else of the first product of its generation.
+  LinkClass scale_up_lane(const DeviceClass& gpu, LinkKind kind);
+  LinkClass times(LinkClass lane, std::int64_t lanes) const;
+  /// "16.0 GT/s PCIe" and a width; NCCL counts an unknown speed as 8 GT/s and an unknown width as 16.
+  LinkClass pcie(std::string_view speed, std::int64_t width);
+  /// Between two sockets with such processors.
+  LinkClass socket(const ProcessorIdentity& processor);
+  LinkClass c2c(std::int64_t MBps, std::int64_t lanes) const;
+  LinkClass cable(bool infiniband, std::int64_t Mbps) const;
+  /// A way that no wire limits: NCCL counts 5000 GB/s.
+  LinkClass without_wire(const char* part) const;
+
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  void note(std::string text);
+  const PartFigures& figures_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace busbar

@@ -1,0 +1,107 @@
+#include "busbar/spec/part_figures_file.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+
+#include "busbar/spec/identity.h"
+#include "busbar/spec/lane.h"
+
+namespace busbar {
+namespace {
+
+/// "10de:2330" as vendor << 16 | device.
+Result<std::uint32_t> read_pci_id(const YamlNode& node) {
+  const std::string& text = node.scalar();
+  std::uint32_t vendor = 0, device = 0;
+  const char* last = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), last, vendor, 16);
+  if (first.ec != std::errc() || first.ptr == last || *first.ptr != ':')
+    return node.error(fmt::format("'{}' is no PCI id; write 10de:2330", text));
+  const auto second = std::from_chars(first.ptr + 1, last, device, 16);
+  if (second.ec != std::errc() || second.ptr != last || (vendor | device) > 0xffff)
+    return node.error(fmt::format("'{}' is no PCI id; write 10de:2330", text));
+  return vendor << 16 | device;
+}
+
+Result<PartFigures::Gpu> read_gpu(const std::string& name, const YamlNode& map, Reading& reading) {
+  PartFigures::Gpu gpu;
+  gpu.device_class.kind = DeviceKind::kGpu;
+  gpu.device_class.part = name;
+  BUSBAR_ASSIGN(gpu.device_class.memory, map.find("memory").value_or(YamlNode()).as_size());
+  BUSBAR_ASSIGN(gpu.device_class.memory_rate, map.find("memory_rate").value_or(YamlNode()).as_rate());
+  if (const auto identity = map.find("identity")) {
+    BUSBAR_RETURN_IF_ERROR(read_gpu_identity(*identity, gpu.device_class));
+    const auto ids = identity->find("pci_ids");
+    for (std::size_t i = 0; ids && i < ids->size(); ++i) {
+      BUSBAR_ASSIGN(const std::uint32_t id, read_pci_id(ids->item(i)));
+      gpu.pci_ids.push_back(id);
+    }
+  }
+  const auto scale_up = map.find("scale_up");
+  const auto part = scale_up ? scale_up->find("part") : std::nullopt;
+  if (part && reading.catalog.has("links", part->scalar())) {
+    BUSBAR_ASSIGN(const LinkLane lane, read_lane(*part, reading));
+    gpu.lane = lane.link;
+  }
+  return gpu;
+}
+
+Result<PartFigures::Processor> read_socket(const ProcessorFile& file, Reading& reading) {
+  PartFigures::Processor out{file.identity, std::nullopt};
+  if (!file.socket) return out;
+  MapReader r(*file.socket);
+  accept_provenance(r);
+  const YamlNode link = r.required("link"), lanes = r.required("lanes");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_ASSIGN(const LinkLane lane, read_lane(link, reading));
+  constexpr std::int64_t kMostLanes = 64;
+  BUSBAR_ASSIGN(const std::int64_t n, lanes.as_int(1, kMostLanes));
+  LinkClass c = lane.link;
+  c.wire_rate = BytesPerSecond{per_second(c.wire_rate) * static_cast<std::uint64_t>(n)};
+  c.lanes = static_cast<std::uint16_t>(n);
+  c.part = fmt::format("{} x{}", c.part, n);
+  out.socket = std::move(c);
+  return out;
+}
+
+/// Efficiency of the cables of a network, and half of what NIC and switch take on the way.
+Result<LinkClass> read_cable(std::string_view network, Reading& reading) {
+  BUSBAR_ASSIGN(const YamlNode map, reading.open("networks", network));
+  LinkClass c;
+  const auto link = map.find("link"), nic = map.find("nic");
+  if (link) {
+    BUSBAR_ASSIGN(c.efficiency, link->find("efficiency").value_or(YamlNode()).as_number(1e-6, 1));
+  }
+  if (nic) {
+    BUSBAR_ASSIGN(c.latency, nic->find("latency").value_or(YamlNode()).as_duration());
+  }
+  return c;
+}
+
+}  // namespace
+
+Result<PartFigures> read_part_figures(Reading& reading) {
+  PartFigures out;
+  for (const std::string& name : reading.catalog.names("gpus")) {
+    BUSBAR_ASSIGN(const YamlDocument file, reading.catalog.load("gpus", name));
+    BUSBAR_ASSIGN(PartFigures::Gpu gpu, read_gpu(name, file.root(), reading));
+    out.gpus.push_back(std::move(gpu));
+  }
+  for (const std::string& name : reading.catalog.names("processors")) {
+    BUSBAR_ASSIGN(const YamlDocument file, reading.catalog.load("processors", name));
+    BUSBAR_ASSIGN(const ProcessorFile processor, read_processor(file.root()));
+    BUSBAR_ASSIGN(PartFigures::Processor socket, read_socket(processor, reading));
+    out.processors.push_back(std::move(socket));
+  }
+  for (int generation = 1; reading.catalog.has("links", fmt::format("pcie{}", generation)); ++generation) {
+    BUSBAR_ASSIGN(const YamlDocument file, reading.catalog.load("links", fmt::format("pcie{}", generation)));
+    BUSBAR_ASSIGN(const LinkLane lane, read_lane_file(file.root()));
+    out.pcie.push_back(lane.link);
+  }
+  BUSBAR_ASSIGN(out.infiniband, read_cable("infiniband-ndr", reading));
+  BUSBAR_ASSIGN(out.ethernet, read_cable("roce-400g", reading));
+  return out;
+}
+
+}  // namespace busbar

@@ -1,0 +1,12 @@
+// What the catalogue knows of parts that foreign files name by number: GPUs, lanes, processors.
+#pragma once
+
+#include "busbar/spec/reading.h"
+#include "busbar/topology/part_figures.h"
+
+namespace busbar {
+
+/// From catalog/gpus, links, processors and networks. Cost: parses all GPUs and processors, some milliseconds.
+Result<PartFigures> read_part_figures(Reading& reading);
+
+}  // namespace busbar
