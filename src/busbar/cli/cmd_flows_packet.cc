@@ -15,11 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
-
-struct Named {
-  const char* name;
-  const char* says;
-};
+constexpr const char* kFlowsGoHere = "@flows@";
 
 /// What the list came to.
 struct Report {
@@ -109,16 +105,29 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
          {"packets", {{"data", x.data}, {"acks", x.acks}, {"nacks", x.nacks}, {"resent", x.resent}, {"trimmed", x.trims},
            {"dropped", x.drops}, {"marked", x.marks}, {"pauses", x.pauses}, {"timeouts", x.timeouts}}},
          {"digest", fmt::format("{:016x}", x.digest)}};
-  Json::array_t flows;
-  flows.reserve(x.flows.size());
-  for (std::uint32_t f = 0; f < x.flows.size(); ++f) flows.push_back(flow_json(r, f, c.topology));
-  j["flows"] = std::move(flows);
+  j["flows"] = kFlowsGoHere;
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i)
     links.push_back(link_json(r.busiest[i], c.topology, x.end));
   j["links"] = std::move(links);
   j["links_used"] = x.links.size();
   return j;
+}
+
+/// The flows are written one by one: as a document of their own they would outweigh the simulation.
+void print_json(const Json& j, const Report& r, const Topology& t) {
+  const std::string text = j.dump(2), place = Json(kFlowsGoHere).dump();
+  const std::size_t at = text.find(place);
+  std::string out = text.substr(0, at) + "[";
+  for (std::uint32_t f = 0; f < r.result.flows.size(); ++f) {
+    out += f == 0 ? "\n    " : ",\n    ";
+    out += flow_json(r, f, t).dump();
+    if (out.size() < 60'000) continue;
+    std::fputs(out.c_str(), stdout);
+    out.clear();
+  }
+  out += "\n  ]" + text.substr(at + place.size()) + "\n";
+  std::fputs(out.c_str(), stdout);
 }
 
 Table slowest_flows(const Report& r, const Topology& t) {
@@ -211,7 +220,11 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   rank(r, cluster->topology);
   Json j = to_json(common, o, r, *cluster);
   j["run"] = clock.to_json();
-  return deliver(common, j, to_document(common, o, r, cluster->topology));
+  if (common.json) {
+    print_json(j, r, cluster->topology);
+    if (common.html.empty()) return 0;
+  }
+  return deliver(common, j, to_document(common, o, r, cluster->topology), 0, common.json ? Printed::kAlready : Printed::kNot);
 }
 
 }  // namespace busbar

@@ -51,14 +51,15 @@ void nscc_ack(Control& c, const ControlSettings& s, const News& news) {
   if (!news.marked && delay < target) {
     c.increase += 4 * s.packet_bytes * scale * news.bytes * (target - delay) / target;
     c.fast = delay < target / 16 ? c.fast + news.bytes : 0;
-    if (c.fast > c.window) c.window = std::min(s.max_window, c.window + news.bytes * 0.25 * scale);
+    if (c.fast > c.window) c.window = std::min(s.max_window, c.window + news.bytes);  // doubles each round trip
   } else if (!news.marked) {
     c.fast = 0;
     c.increase += 0.25 * s.packet_bytes * scale * news.bytes;
   } else if (delay >= target) {
     c.fast = 0;
-    if (news.now - c.last_decrease > c.base_rtt && c.average_delay > target) {
-      c.window *= std::max(1 - kGamma * (c.average_delay - target) / c.average_delay, kMostDecrease);
+    const double usual = std::min(c.average_delay, delay);
+    if (news.now - c.last_decrease > c.base_rtt && usual > target) {
+      c.window *= std::max(1 - kGamma * (usual - target) / usual, kMostDecrease);
       c.last_decrease = news.now;
     }
   }
