@@ -171,7 +171,8 @@ Status check_engine(const std::string& name) {
   const Where where{"", 0, 0, "--engine"};
   if (name == "flow") return {};
   if (name == "analytic")
-    return Error{ErrorCode::kUnsupported, "the analytic engine knows collectives, not lists of flows; use flow or packet", where};
+    return Error{ErrorCode::kUnsupported,
+                 "the analytic engine knows collectives, not lists of flows; use flow or packet", where};
   return invalid(fmt::format("there is no engine '{}'; use flow or packet", name), where);
 }
 
@@ -221,8 +222,9 @@ Command flows_command(const std::string& typed) {
   c.positionals = {{"FABRIC", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->fabric},
                    {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger], one flow per line", &o->flows}};
   c.flags = {
-      {"--lb", "NAME", "ecmp (one path per flow, by hash), spray or, packet engine only, adaptive; default: the cluster's",
-       "Machine", &o->balance},
+      {"--lb", "NAME",
+       "ecmp (one path per flow, by hash), spray or, packet engine only, adaptive; default: the cluster's", "Machine",
+       &o->balance},
       {"--transport", "NAME", "with --engine packet: nscc (default)", "Machine", &o->transport},
       {"--seed", "N", "of the hash that picks paths (default: as the cluster says)", "Machine", &o->seed},
       {"--links", "N", "with --json: how many links to list, fullest first (default 1000)", "Output", &o->links},

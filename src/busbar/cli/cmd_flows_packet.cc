@@ -23,8 +23,8 @@ struct Report {
   NamedFlows named;
   PacketOptions options;
   PacketResult result;
-  std::vector<std::uint32_t> by_fct;   ///< flows, slowest first
-  std::vector<PacketLink> busiest;     ///< most bytes per rate first
+  std::vector<std::uint32_t> by_fct;  ///< flows, slowest first
+  std::vector<PacketLink> busiest;    ///< most bytes per rate first
 
   double fct_us(double quantile) const {
     const auto at = static_cast<std::size_t>((1 - quantile) * static_cast<double>(by_fct.size() - 1));
@@ -54,8 +54,12 @@ void rank(Report& r, const Topology& t) {
 /// The parts with their names; they sum to the flow's time.
 std::vector<std::pair<const char*, Duration>> parts_of(const PacketOutcome& f) {
   const PacketParts& p = f.parts;
-  return {{"serialisation", p.serialisation}, {"propagation", p.propagation}, {"queueing", p.queueing},
-          {"pause", p.pause}, {"held", p.held}, {"retransmission", p.retransmission},
+  return {{"serialisation", p.serialisation},
+          {"propagation", p.propagation},
+          {"queueing", p.queueing},
+          {"pause", p.pause},
+          {"held", p.held},
+          {"retransmission", p.retransmission},
           {"acknowledgement", p.acknowledgement}};
 }
 
@@ -98,12 +102,24 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
          {"makespan_us", x.end.since_start().in_us()},
          {"received_us", x.received.since_start().in_us()},
          {"fct_us",
-          {{"min", r.fct_us(0)}, {"mean", r.mean_us()}, {"p50", r.fct_us(0.5)}, {"p99", r.fct_us(0.99)}, {"max", r.fct_us(1)}}},
+          {{"min", r.fct_us(0)},
+           {"mean", r.mean_us()},
+           {"p50", r.fct_us(0.5)},
+           {"p99", r.fct_us(0.99)},
+           {"max", r.fct_us(1)}}},
          {"packet_hops", x.hops},
          {"events", x.events},
          {"events_per_hop", static_cast<double>(x.events) / static_cast<double>(std::max<std::uint64_t>(1, x.hops))},
-         {"packets", {{"data", x.data}, {"acks", x.acks}, {"nacks", x.nacks}, {"resent", x.resent}, {"trimmed", x.trims},
-           {"dropped", x.drops}, {"marked", x.marks}, {"pauses", x.pauses}, {"timeouts", x.timeouts}}},
+         {"packets",
+          {{"data", x.data},
+           {"acks", x.acks},
+           {"nacks", x.nacks},
+           {"resent", x.resent},
+           {"trimmed", x.trims},
+           {"dropped", x.drops},
+           {"marked", x.marks},
+           {"pauses", x.pauses},
+           {"timeouts", x.timeouts}}},
          {"digest", fmt::format("{:016x}", x.digest)}};
   j["flows"] = kFlowsGoHere;
   Json links = Json::array();
@@ -157,16 +173,17 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
       d.title,
       {{"transport", fmt::format("{}, paths by {}, seed {}", o.transport, o.balance, r.options.seed)},
        {"all done after", format_duration(x.end.since_start().in_s())},
-       {"flow completion time",
-        fmt::format("{} us mean, {} us p99, {} us longest", format_number(r.mean_us(), 4),
-                    format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))},
-       {"packets", fmt::format("{} of data, {} acknowledgements; {} hops, {} events", x.data, x.acks, x.hops, x.events)},
+       {"flow completion time", fmt::format("{} us mean, {} us p99, {} us longest", format_number(r.mean_us(), 4),
+                                            format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))},
+       {"packets",
+        fmt::format("{} of data, {} acknowledgements; {} hops, {} events", x.data, x.acks, x.hops, x.events)},
        {"trouble", fmt::format("{} marked, {} trimmed, {} dropped, {} sent again, {} pauses, {} timeouts", x.marks,
                                x.trims, x.drops, x.resent, x.pauses, x.timeouts)}}}});
   d.blocks.push_back({slowest_flows(r, t)});
   Table links;
   links.title = "Fullest links";
-  links.columns = {{"link", Align::kLeft}, {"MB"}, {"in use (% of the time)"}, {"queue p50 (kB)"}, {"p99 (kB)"}, {"max (kB)"}};
+  links.columns = {{"link", Align::kLeft}, {"MB"},       {"in use (% of the time)"},
+                   {"queue p50 (kB)"},     {"p99 (kB)"}, {"max (kB)"}};
   for (std::size_t i = 0; i < std::min(kShown, r.busiest.size()); ++i) {
     const PacketLink& l = r.busiest[i];
     const auto kb = [](std::uint64_t b) { return format_number(static_cast<double>(b) / 1e3); };
@@ -183,7 +200,10 @@ Result<PacketOptions> read_options(PacketFlowsRequest& o, const Cluster& cluster
   if (o.transport.empty()) o.transport = "nscc";
   if (o.transport != "nscc")
     return invalid(fmt::format("there is no transport '{}'; use nscc", o.transport), {"", 0, 0, "--transport"});
-  if (o.balance.empty()) o.balance = cluster.routing == RoutingPolicy::kSpray ? "spray" : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive" : "ecmp";
+  if (o.balance.empty())
+    o.balance = cluster.routing == RoutingPolicy::kSpray      ? "spray"
+                : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"
+                                                              : "ecmp";
   if (o.balance == "ecmp")
     p.balance = PacketBalance::kEcmp;
   else if (o.balance == "spray")
@@ -224,7 +244,8 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
     print_json(j, r, cluster->topology);
     if (common.html.empty()) return 0;
   }
-  return deliver(common, j, to_document(common, o, r, cluster->topology), 0, common.json ? Printed::kAlready : Printed::kNot);
+  return deliver(common, j, to_document(common, o, r, cluster->topology), 0,
+                 common.json ? Printed::kAlready : Printed::kNot);
 }
 
 }  // namespace busbar

@@ -13,24 +13,24 @@ enum class Transport : std::uint8_t { kNscc, kDcqcn };
 /// What is equal for all flows of a run.
 struct ControlSettings {
   Transport transport = Transport::kNscc;
-  double packet_bytes = 4160;   ///< a full packet on the wire
-  double network_bdp = 0;       ///< bytes in flight that fill the longest route
-  double max_window = 0;        ///< bytes
-  Ps network_rtt = 0;           ///< of the longest route, idle
-  Ps target_delay = 0;          ///< NSCC
+  double packet_bytes = 4160;  ///< a full packet on the wire
+  double network_bdp = 0;      ///< bytes in flight that fill the longest route
+  double max_window = 0;       ///< bytes
+  Ps network_rtt = 0;          ///< of the longest route, idle
+  Ps target_delay = 0;         ///< NSCC
 };
 
 /// News from the receiver.
 struct News {
   Ps now = 0;
-  Ps delay = 0;            ///< time in queues, there and back
-  double bytes = 0;        ///< newly acknowledged
+  Ps delay = 0;      ///< time in queues, there and back
+  double bytes = 0;  ///< newly acknowledged
   bool marked = false;
 };
 
 struct Control {
-  double window = 0;       ///< bytes that may be in flight
-  Ps gap = 0;              ///< between packets, ps per wire byte x 2^10; 0: as fast as the wire
+  double window = 0;  ///< bytes that may be in flight
+  Ps gap = 0;         ///< between packets, ps per wire byte x 2^10; 0: as fast as the wire
   Ps base_rtt = 0;
   Ps next_send = 0;
   // NSCC

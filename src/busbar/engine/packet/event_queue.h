@@ -1,7 +1,8 @@
 // Events in order of (time, source): a calendar of short buckets, each sorted when its turn comes.
 //
 // Invariants:
-//  1. A source (a wire, a port, a host, a timer) has at most one pending event, so an event is a place in two arrays and
+//  1. A source (a wire, a port, a host, a timer) has at most one pending event, so an event is a place in two arrays
+//  and
 //     the pending set is as small as the machine, however many packets are on their way.
 //  2. Time never goes back: push() takes no time before that of the last pop().
 //  3. Buckets [now, now + kBuckets) are lists linked through next_, a bit says which hold something; what lies beyond

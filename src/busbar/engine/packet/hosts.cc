@@ -280,9 +280,12 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
 
 void Hosts::deliver(Id id, Ps now) {
   switch (pool_[id].kind) {
-    case Kind::kData: return take_data(id, now);
-    case Kind::kAck: return take_ack(id, now);
-    default: return take_nack(id, now);
+    case Kind::kData:
+      return take_data(id, now);
+    case Kind::kAck:
+      return take_ack(id, now);
+    default:
+      return take_nack(id, now);
   }
 }
 

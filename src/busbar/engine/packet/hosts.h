@@ -1,4 +1,5 @@
-// What hosts do: cut flows into packets, send them when control allows, acknowledge, resend, and tell what became of it.
+// What hosts do: cut flows into packets, send them when control allows, acknowledge, resend, and tell what became of
+// it.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ namespace busbar::packet {
 struct HostSettings {
   std::uint32_t payload = 4096, header = 64;
   std::uint32_t packets_per_ack = 4;
-  bool spray = false;          ///< a flow's packets take many paths
+  bool spray = false;  ///< a flow's packets take many paths
   std::uint64_t seed = 0;
-  Ps timeout = 0;              ///< nothing heard for so long: all in flight is taken for lost
+  Ps timeout = 0;  ///< nothing heard for so long: all in flight is taken for lost
   ControlSettings control;
 };
 
@@ -49,14 +50,14 @@ class Hosts {
  private:
   static constexpr Ps kNever = INT64_MAX;
   struct Sender {
-    std::uint32_t flow = 0, packets = 0, next = 0;   ///< next: first packet that was never sent
-    std::uint32_t acked = 0, all_before = 0;         ///< known to be there: how many; all up to here
-    std::uint32_t outstanding = 0, lost = 0;         ///< packets in flight; packets to repeat
+    std::uint32_t flow = 0, packets = 0, next = 0;  ///< next: first packet that was never sent
+    std::uint32_t acked = 0, all_before = 0;        ///< known to be there: how many; all up to here
+    std::uint32_t outstanding = 0, lost = 0;        ///< packets in flight; packets to repeat
     std::uint32_t hash = 0, path = 0;
     std::uint32_t ring_next = kNobody;
-    std::uint32_t live = 0;                          ///< records that name this slot
+    std::uint32_t live = 0;  ///< records that name this slot
     bool queued = false, done = false;
-    std::uint64_t avoid = 0;                         ///< paths that were marked, each left out once
+    std::uint64_t avoid = 0;  ///< paths that were marked, each left out once
     Ps last_news = 0, new_done = 0;
     Control control;
   };

@@ -1,10 +1,10 @@
 // The network between hosts: switches that store and forward, queues, marking, trimming, pause and credits.
 //
 // Ports are served lazily, so that a hop costs one event, the arrival. The event that takes the last packet off a wire
-// comes one propagation delay after the wire became free; only then its port sends, in one go, everything whose turn came
-// in between, with the times at which each turn came. Nothing is early or late by that: no packet could be noticed
-// elsewhere before, and whoever looks at a queue (an arrival) brings it up to date first. Where sending can be blocked by
-// a neighbour (pause, credits) or a buffer is shared between ports, each departure is an event of its own.
+// comes one propagation delay after the wire became free; only then its port sends, in one go, everything whose turn
+// came in between, with the times at which each turn came. Nothing is early or late by that: no packet could be noticed
+// elsewhere before, and whoever looks at a queue (an arrival) brings it up to date first. Where sending can be blocked
+// by a neighbour (pause, credits) or a buffer is shared between ports, each departure is an event of its own.
 //
 // Sources of events: wire w is number w, the end of a transmission on it wires + w.
 #pragma once
@@ -69,10 +69,10 @@ class Network {
   bool eager_;
   std::vector<Port> ports_;
   std::vector<QueueHistogram> histograms_;
-  std::vector<Ingress> ingress_;       ///< per wire; only where buffers are shared
-  std::vector<std::int64_t> held_;     ///< per node: bytes in its shared buffer
-  std::vector<std::int64_t> shared_;   ///< per node: size of that buffer without headroom
-  std::vector<std::uint32_t> salt_;    ///< per node, for the hash of paths
+  std::vector<Ingress> ingress_;      ///< per wire; only where buffers are shared
+  std::vector<std::int64_t> held_;    ///< per node: bytes in its shared buffer
+  std::vector<std::int64_t> shared_;  ///< per node: size of that buffer without headroom
+  std::vector<std::uint32_t> salt_;   ///< per node, for the hash of paths
   std::uint64_t hops_ = 0;
 };
 
@@ -86,7 +86,11 @@ constexpr std::uint32_t mix32(std::uint32_t x) {
 template <class Hosts>
 Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, const NetworkOptions& options,
                         Hosts& hosts)
-    : wiring_(wiring), pool_(pool), events_(events), options_(options), hosts_(hosts),
+    : wiring_(wiring),
+      pool_(pool),
+      events_(events),
+      options_(options),
+      hosts_(hosts),
       eager_(options.lossless != Lossless::kNo) {
   const auto wires = wiring.wires();
   events_.reserve(static_cast<std::uint32_t>(2 * wires.size()));
@@ -139,7 +143,8 @@ void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
   const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData);
   if (node == leg.target) return hosts_.deliver(id, now);
   const auto wires = node < wiring_.switches() ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
-  if (wires.empty()) [[unlikely]] return hosts_.lost(id);
+  if (wires.empty()) [[unlikely]]
+    return hosts_.lost(id);
   enqueue(wires.size() == 1 ? wires[0] : choose(wires, p, node, now), id, now);
 }
 

@@ -7,10 +7,10 @@
 namespace busbar::packet {
 namespace {
 
-constexpr double kReferenceBdp = 150'000;      ///< bytes: 100 Gb/s x 12 us, to which the constants belong
+constexpr double kReferenceBdp = 150'000;  ///< bytes: 100 Gb/s x 12 us, to which the constants belong
 constexpr double kMostDecrease = 0.5, kGamma = 0.8;
-constexpr double kDelayShare = 0.0125;         ///< of a new delay in the average
-constexpr int kGate = 3;                       ///< quick adaptation below 1/2^3 of the largest window
+constexpr double kDelayShare = 0.0125;  ///< of a new delay in the average
+constexpr int kGate = 3;                ///< quick adaptation below 1/2^3 of the largest window
 
 void apply_pending(Control& c, const ControlSettings& s) {
   c.window += c.increase / c.window;

@@ -40,8 +40,10 @@ class Run {
  public:
   Run(Wiring& wiring, const FlowList& list, std::vector<std::uint32_t> routes, const HostSettings& hosts,
       const NetworkOptions& network)
-      : wiring_(wiring), routes_(std::move(routes)),
-        events_(bucket_bits(wiring)), hosts_(wiring, pool_, events_, hosts, list, routes_, out_),
+      : wiring_(wiring),
+        routes_(std::move(routes)),
+        events_(bucket_bits(wiring)),
+        hosts_(wiring, pool_, events_, hosts, list, routes_, out_),
         network_(wiring, pool_, events_, network, hosts_) {
     hosts_.join(network_);
   }
@@ -100,7 +102,8 @@ class Run {
     for (const std::uint32_t n : h.count) all += n;  // the times when it was empty are not in it
     for (std::uint32_t step = 0; step < QueueHistogram::kSteps; ++step) {
       below += h.count[step];
-      if (static_cast<double>(below) >= share * static_cast<double>(all)) return std::min(peak, QueueHistogram::upper(step));
+      if (static_cast<double>(below) >= share * static_cast<double>(all))
+        return std::min(peak, QueueHistogram::upper(step));
     }
     return peak;
   }

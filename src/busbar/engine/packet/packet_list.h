@@ -25,18 +25,18 @@ struct PacketOptions {
 
 /// Where the time of a flow went, along its last packet to arrive and the acknowledgement of it; the parts sum to fct.
 struct PacketParts {
-  Duration serialisation;   ///< of the packets before it at the first wire, and its own at every hop
+  Duration serialisation;  ///< of the packets before it at the first wire, and its own at every hop
   Duration propagation;
-  Duration queueing;        ///< of that packet in switches
-  Duration pause;           ///< of which the port had been told to stop
-  Duration held;            ///< at the sender: windows, rates, other flows of the same host
-  Duration retransmission;  ///< from the last new packet until it left
-  Duration acknowledgement; ///< from its arrival to the last acknowledgement's
+  Duration queueing;         ///< of that packet in switches
+  Duration pause;            ///< of which the port had been told to stop
+  Duration held;             ///< at the sender: windows, rates, other flows of the same host
+  Duration retransmission;   ///< from the last new packet until it left
+  Duration acknowledgement;  ///< from its arrival to the last acknowledgement's
 };
 struct PacketOutcome {
   SimTime start;
-  Duration fct;        ///< from the start to the arrival of the last acknowledgement at the sender
-  Duration received;   ///< from the start to the arrival of the last byte
+  Duration fct;       ///< from the start to the arrival of the last acknowledgement at the sender
+  Duration received;  ///< from the start to the arrival of the last byte
   PacketParts parts;
   std::uint32_t resent = 0;
   LinkId held_by = kNone<LinkId>;  ///< before which its last packet waited longest
@@ -55,7 +55,7 @@ struct PacketResult {
   SimTime received;               ///< the last byte
   std::uint64_t events = 0, hops = 0;
   std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
-  std::uint64_t digest = 0;       ///< of all starts and ends
+  std::uint64_t digest = 0;  ///< of all starts and ends
 };
 
 /// Runs the list to its end. Two runs with the same input give the same result, to the bit.

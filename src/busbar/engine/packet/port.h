@@ -1,6 +1,7 @@
 // The sending end of a wire: what waits for it, and until when it is busy.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -37,7 +38,7 @@ struct Fifo {
 /// Two classes: control (acknowledgements, trimmed packets, pause frames) goes before data and is never paused.
 /// The first cache line is what a hop needs, the second what only some need.
 struct alignas(64) Port {
-  Ps busy = 0;                  ///< the wire is free from here on
+  Ps busy = 0;  ///< the wire is free from here on
   Ps latency = 0;
   std::uint64_t sent_bytes = 0;
   std::uint32_t ps_bytes = 1, bytes = 1;  ///< as in Wire: ps_bytes / bytes picoseconds a byte
@@ -53,9 +54,9 @@ struct alignas(64) Port {
   std::uint32_t serving = 0;       ///< blocking networks: bytes of the data packet now being sent
   std::uint32_t serving_from = 0;  ///< and the wire it came by
   std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
-  std::uint32_t peak = 0;          ///< most bytes that waited
+  std::uint32_t peak = 0;  ///< most bytes that waited
   Ps paused_since = 0, paused = 0;
-  std::int64_t credits = 0;        ///< bytes of room left at the far end
+  std::int64_t credits = 0;  ///< bytes of room left at the far end
 
   Ps transfer(std::uint32_t size) const {
     const std::uint64_t ps = std::uint64_t{size} * ps_bytes;
@@ -64,7 +65,8 @@ struct alignas(64) Port {
 };
 static_assert(sizeof(Port) == 128, "two cache lines: ports are touched once per hop");
 
-/// Lengths of the queue as arriving packets found it where it was not empty, in steps of half an octave from 64 bytes up.
+/// Lengths of the queue as arriving packets found it where it was not empty, in steps of half an octave from 64 bytes
+/// up.
 struct QueueHistogram {
   static constexpr std::uint32_t kSteps = 32;
   std::array<std::uint32_t, kSteps> count{};

@@ -100,7 +100,9 @@ void Wiring::add_first_cables(DeviceId nic, std::uint32_t towards, std::vector<I
     if (!is_fabric(topology_.link_class(l).kind)) continue;
     const std::int32_t s = fabric_.number(topology_.to(l));
     const bool there = node_of(topology_.to(l)) == nics_[towards].node;
-    const std::uint32_t hops = there ? 0 : s < 0 ? FabricTable::kFar : 1 + fabric_hops(static_cast<std::uint32_t>(s), towards);
+    const std::uint32_t hops = there   ? 0
+                               : s < 0 ? FabricTable::kFar
+                                       : 1 + fabric_hops(static_cast<std::uint32_t>(s), towards);
     if (hops < best) here.wires.clear();
     best = std::min(best, hops);
     if (hops == best && hops < FabricTable::kFar) here.wires.push_back(wire_of(l));

@@ -18,10 +18,10 @@ namespace busbar::packet {
 /// One direction of a cable.
 struct Wire {
   LinkId link{};
-  std::uint32_t from = 0, to = 0;       ///< nodes
+  std::uint32_t from = 0, to = 0;         ///< nodes
   std::uint64_t ps_bytes = 1, bytes = 1;  ///< it takes ps_bytes / bytes picoseconds a byte
   Ps latency = 0;
-  bool in_server = false;               ///< PCIe, NVLink and the like
+  bool in_server = false;  ///< PCIe, NVLink and the like
 
   Ps transfer(std::uint64_t size) const { return static_cast<Ps>((size * ps_bytes + bytes - 1) / bytes); }
 };
@@ -37,8 +37,8 @@ struct Leg {
 /// A pair of devices and both ways between them. Times are those of an idle network.
 struct Route {
   Leg forth, back;
-  Ps latency = 0;            ///< of the links, one way
-  std::uint32_t slowest = 0; ///< its wire of the least rate
+  Ps latency = 0;             ///< of the links, one way
+  std::uint32_t slowest = 0;  ///< its wire of the least rate
   std::uint32_t hops = 0;
 };
 
@@ -96,20 +96,20 @@ class Wiring {
   const Topology& topology_;
   FabricTable fabric_;
   std::uint32_t switches_ = 0, groups_ = 0;
-  std::vector<DeviceId> device_of_;                            ///< per node, the first device of it
-  std::unordered_map<std::uint32_t, std::uint32_t> node_;      ///< device -> node; looked up only
-  std::vector<std::uint32_t> wire_;                            ///< link -> wire
+  std::vector<DeviceId> device_of_;                        ///< per node, the first device of it
+  std::unordered_map<std::uint32_t, std::uint32_t> node_;  ///< device -> node; looked up only
+  std::vector<std::uint32_t> wire_;                        ///< link -> wire
   std::vector<Wire> wires_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> outlet_, group_, set_;
-  std::vector<std::vector<std::uint32_t>> finals_;             ///< per group: switches with a cable to its NICs
+  std::vector<std::vector<std::uint32_t>> finals_;  ///< per group: switches with a cable to its NICs
   Csr<std::uint32_t> outlets_, sets_;
-  std::unordered_map<std::uint32_t, std::uint32_t> nic_;       ///< device -> nics_; looked up only
+  std::unordered_map<std::uint32_t, std::uint32_t> nic_;  ///< device -> nics_; looked up only
   std::vector<Nic> nics_;
-  std::vector<std::uint32_t> by_;                              ///< wires from switches to NICs
+  std::vector<std::uint32_t> by_;  ///< wires from switches to NICs
   std::vector<std::vector<Inner>> inner_;
   std::map<std::array<std::uint32_t, 4>, std::uint32_t> pair_;
   std::vector<Route> routes_;
-  std::vector<std::vector<std::uint32_t>> path_;               ///< per route: wires of one way of it
+  std::vector<std::vector<std::uint32_t>> path_;  ///< per route: wires of one way of it
   std::vector<std::uint16_t> table_;
 };
 
