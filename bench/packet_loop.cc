@@ -31,7 +31,6 @@ class Loop {
     for (std::uint32_t h = 0; h < kHosts; ++h)
       for (std::uint32_t i = 0; i < kWindow; ++i) begin(h, (h + kPerLeaf) % kHosts, 4160);
     for (std::uint64_t bucket = 0; pending_ > 0; ++bucket) {
-      now_ = bucket;
       current_.swap(buckets_[bucket % kBuckets]);
       std::sort(current_.begin(), current_.end());
       for (std::size_t i = 0; i < current_.size(); ++i) arrive(Event(current_[i]));
@@ -92,7 +91,7 @@ class Loop {
   std::vector<std::uint32_t> sent_ = std::vector<std::uint32_t>(kHosts);
   busbar::RandomStream random_{1, "spine"};
   std::int64_t time_ = 0;
-  std::uint64_t now_ = 0, pending_ = 0, hops_ = 0;
+  std::uint64_t pending_ = 0, hops_ = 0;
 };
 
 }  // namespace
