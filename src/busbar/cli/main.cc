@@ -7,6 +7,7 @@
 #include "busbar/cli/cmd_collective.h"
 #include "busbar/cli/cmd_flows.h"
 #include "busbar/cli/cmd_path.h"
+#include "busbar/cli/cmd_rings.h"
 #include "busbar/cli/cmd_topo.h"
 #include "busbar/cli/cmd_train.h"
 #include "busbar/cli/cmd_validate.h"
@@ -32,7 +33,7 @@ int main(int argc, char** argv) {
   const std::vector<busbar::Command> commands{busbar::collective_command(typed), busbar::train_command(typed),
                                               busbar::topo_command(typed),       busbar::path_command(typed),
                                               busbar::flows_command(typed),      busbar::catalog_command(typed),
-                                              busbar::validate_command(typed)};
+                                              busbar::validate_command(typed),   busbar::rings_command(typed)};
   const busbar::Parsed parsed =
       busbar::parse_command_line(commands, std::vector<std::string>(argv + 1, argv + argc), "busbar 0.1.0");
   if (!parsed.command) {

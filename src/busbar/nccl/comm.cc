@@ -50,6 +50,17 @@ void worsen(NcclGraph& all, const NcclGraph& one, bool first) {
   all.pattern = std::max(all.pattern, one.pattern);
 }
 
+void repeat(NcclComm& comm, std::uint32_t copies) {
+  const std::size_t nodes = comm.nodes.size();
+  for (std::uint32_t k = 1; k < copies; ++k)
+    for (std::size_t n = 0; n < nodes; ++n) {
+      NcclMember more = comm.nodes[n];
+      for (std::uint32_t& r : more.ranks) r += k * comm.ranks;
+      comm.nodes.push_back(std::move(more));
+    }
+  comm.ranks *= copies;
+}
+
 void agree(NcclComm& comm) {
   bool first = true;
   for (const NcclNodeShape& s : comm.shapes) {
@@ -74,7 +85,8 @@ std::uint32_t NcclComm::most_local_ranks() const {
   return static_cast<std::uint32_t>(most);
 }
 
-Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gpus, const NcclSettings& settings) {
+Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gpus, const NcclSettings& settings,
+                                 std::uint32_t copies) {
   NcclComm comm;
   comm.settings = settings;
   comm.ranks = static_cast<std::uint32_t>(gpus.size());
@@ -104,11 +116,12 @@ Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gp
     if (!fresh) continue;
     NcclNodeShape shape;
     shape.first_device = member.first_device;
-    BUSBAR_ASSIGN(shape.system, build_nccl_system(t, here, member.ranks, comm.node_count() > 1, settings));
+    BUSBAR_ASSIGN(shape.system, build_nccl_system(t, here, member.ranks, comm.node_count() * copies > 1, settings));
     shape.graphs = search_nccl_graphs(shape.system, settings);
     comm.shapes.push_back(std::move(shape));
   }
   if (comm.ranks == 0) return invalid("a communicator has at least one rank");
+  repeat(comm, copies);
   agree(comm);
   count_nccl_channels(comm);
   return comm;

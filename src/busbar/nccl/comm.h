@@ -44,10 +44,11 @@ struct NcclComm {
   std::uint32_t most_local_ranks() const;
 };
 
-/// Rank r runs on gpus[r]; a block of the topology is a node. Errors: those of build_nccl_system.
+/// Rank r runs on gpus[r]; a block of the topology is a node. With `copies` the same nodes follow as often, with higher
+/// ranks, as if there were more of them: for the description of a single node. Errors: those of build_nccl_system.
 /// Cost: one search per kind of node, O(ranks) else.
-Result<NcclComm> build_nccl_comm(const Topology& topology, std::span<const DeviceId> gpus,
-                                 const NcclSettings& settings);
+Result<NcclComm> build_nccl_comm(const Topology& topology, std::span<const DeviceId> gpus, const NcclSettings& settings,
+                                 std::uint32_t copies = 1);
 
 /// The network device by which a channel enters or leaves a node, and the rank that carries it to or from there.
 struct NcclPort {
@@ -55,6 +56,9 @@ struct NcclPort {
   std::uint32_t rank = 0;   ///< first or last of the node's chain
   std::uint32_t proxy = 0;  ///< the rank beside the NIC; another than `rank` with PXN
 };
+/// Network device `net` of the node's system as the device of that very node.
+DeviceId nic_device(const NcclComm& comm, std::uint32_t node, std::uint32_t net);
+
 /// Ports of one channel of one node.
 struct NcclPorts {
   NcclPort in, out;
@@ -76,6 +80,12 @@ struct NcclTree {
 /// Tree of channel `channel`: channels of the first half carry one of the two trees over the nodes, the others the
 /// other.
 NcclTree nccl_tree(const NcclComm& comm, std::uint32_t channel);
+
+/// Whether a channel burdens nothing while its like stands idle: its NICs carry no more channels for their rate than
+/// any other NIC of their node, each is as near to its GPU as any, and no scale-up link that it shares with another
+/// channel has an idle one beside it. By channel of the search.
+std::vector<bool> balanced_rings(const NcclComm& comm);
+std::vector<bool> balanced_trees(const NcclComm& comm);
 
 /// Ranks that take part in NVLS across nodes: row h is head h of every node. Empty without NVLS.
 std::vector<std::vector<std::uint32_t>> nccl_nvls_heads(const NcclComm& comm);

@@ -208,6 +208,39 @@ TEST(NcclComm, NodesThatAreWiredAlikeAreSearchedOnceAndADegradedNicIsNotAlike) {
   EXPECT_EQ(comm.ranks, 12u);
 }
 
+TEST(NcclBalance, RailsAreEvenAndTwoRingsOnOneNicAreNot) {
+  const Topology t = nccl_machine(TestNode{}, 2);
+  NcclComm comm = comm_of(t, rails({}));
+  for (const bool even : balanced_rings(comm)) EXPECT_TRUE(even);
+  for (const bool even : balanced_trees(comm)) EXPECT_TRUE(even);
+  NcclGraph& ring = comm.shapes[0].graphs.ring;
+  ring.inter[2] = ring.inter[3] = 0;  // channel 1 takes the NIC of channel 0, NIC 1 is idle
+  EXPECT_FALSE(balanced_rings(comm)[0]);
+  EXPECT_FALSE(balanced_rings(comm)[1]);
+}
+
+TEST(NcclBalance, AFarNicIsMarkedForItsChannelAlone) {
+  const Topology t = nccl_machine(TestNode{}, 2);
+  NcclComm comm = comm_of(t, rails({}));
+  NcclGraph& ring = comm.shapes[0].graphs.ring;
+  std::swap(ring.inter[2], ring.inter[4]), std::swap(ring.inter[3], ring.inter[5]);
+  const std::vector<bool> even = balanced_rings(comm);
+  EXPECT_TRUE(even[0]);
+  EXPECT_FALSE(even[1]);
+  EXPECT_FALSE(even[2]);
+  EXPECT_TRUE(even[3]);
+}
+
+TEST(NcclComm, CopiesOfANodeAreMoreNodesOfItsKind) {
+  const Topology one = nccl_machine(TestNode{}, 1), two = nccl_machine(TestNode{}, 2);
+  const NcclComm copied = build_nccl_comm(one, one.gpus(), rails({}), 2).value(), real = comm_of(two, rails({}));
+  ASSERT_EQ(copied.ranks, real.ranks);
+  for (std::uint32_t c = 0; c < real.channels; ++c) {
+    EXPECT_EQ(nccl_ring(copied, c).order, nccl_ring(real, c).order);
+    EXPECT_EQ(nccl_tree(copied, c).up, nccl_tree(real, c).up);
+  }
+}
+
 TEST(NcclComm, RanksMayStandInAnyOrder) {
   const Topology t = nccl_machine(TestNode{}, 2);
   std::vector<DeviceId> gpus(t.gpus().begin(), t.gpus().end());

@@ -25,8 +25,7 @@ std::uint32_t ring_channel(const NcclComm& c, std::uint32_t node, std::uint32_t 
 NcclPort port_of(const NcclComm& c, std::uint32_t node, std::uint32_t gpu, std::uint32_t net, bool sends) {
   const NcclSystem& s = shape_of(c, node).system;
   NcclPort port;
-  port.nic = static_cast<DeviceId>(index(s.nodes[s.nets[net]].device) - shape_of(c, node).first_device +
-                                   c.nodes[node].first_device);
+  port.nic = nic_device(c, node, net);
   port.rank = port.proxy = c.nodes[node].ranks[gpu];
   if (sends && s.gpu_net.at(gpu, net).type == PathType::kPxn)
     port.proxy = c.nodes[node].ranks[static_cast<std::size_t>(s.local_gpu[net])];
@@ -89,6 +88,12 @@ void add_child(NcclTree& t, std::uint32_t rank, std::int32_t child) {
 }
 
 }  // namespace
+
+DeviceId nic_device(const NcclComm& c, std::uint32_t node, std::uint32_t net) {
+  const NcclNodeShape& shape = shape_of(c, node);
+  const DeviceId device = shape.system.nodes[shape.system.nets[net]].device;
+  return static_cast<DeviceId>(index(device) - shape.first_device + c.nodes[node].first_device);
+}
 
 NcclRing nccl_ring(const NcclComm& c, std::uint32_t channel) {
   NcclRing out;

@@ -1,0 +1,114 @@
+#include "busbar/cli/cmd_rings.h"
+
+#include <fmt/core.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/choice/as_nccl.h"
+#include "busbar/cli/machine.h"
+#include "busbar/cli/rings_drawing.h"
+#include "busbar/cli/rings_report.h"
+#include "busbar/cli/session.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  CommonOptions common;
+  std::string cluster, version = "2.30", cross_nic, svg;
+  std::uint32_t gpus = 0, copies = 1;
+  bool no_nvls = false, no_pxn = false;
+};
+
+Result<NcclSettings> settings_of(const Options& o, const Cluster& c) {
+  Result<NcclVersion> version = parse_nccl_version(o.version);
+  if (!version.ok()) {
+    version.error().where.path = "--nccl";
+    return version.error();
+  }
+  NcclSettings s = nccl_settings({c.fabric.kind, c.gpudirect, c.p2p}, *version);
+  if (!o.cross_nic.empty() && o.cross_nic != "0" && o.cross_nic != "1" && o.cross_nic != "2")
+    return invalid(fmt::format("'{}' is none of 0 (never), 1 (always) and 2 (where it helps)", o.cross_nic),
+                   {"", 0, 0, "--cross-nic"});
+  if (!o.cross_nic.empty()) s.cross_nic = o.cross_nic[0] - '0';
+  s.nvls = !o.no_nvls;
+  s.pxn = !o.no_pxn;
+  return s;
+}
+
+Status write_svg(const std::string& name, const Drawing& drawing) {
+  std::ofstream file(name, std::ios::binary);
+  file << render_svg(drawing);
+  if (!file.flush()) return Error{ErrorCode::kIo, "cannot write the picture; does its folder exist?", {name, 0, 0, ""}};
+  return {};
+}
+
+int run(const Options& o) {
+  const RunClock clock;
+  const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
+  if (!cluster.ok()) return report_error(cluster.error());
+  const Result<NcclSettings> settings = settings_of(o, *cluster);
+  if (!settings.ok()) return report_error(settings.error());
+  auto gpus = cluster->topology.gpus();
+  if (gpus.empty()) return report_error(invalid("there is no GPU in this machine", {o.cluster, 0, 0, ""}));
+  if (o.gpus > gpus.size())
+    return report_error(
+        invalid(fmt::format("{} GPUs asked for, {} has {}", o.gpus, cluster->name, gpus.size()), {"", 0, 0, "-g"}));
+  if (o.copies == 0) return report_error(invalid("there must be a node", {"", 0, 0, "--copies"}));
+  if (o.gpus > 0) gpus = gpus.first(o.gpus);
+  const Result<NcclComm> comm = build_nccl_comm(cluster->topology, gpus, *settings, o.copies);
+  if (!comm.ok()) return report_error(comm.error());
+  const RingsView view{&*comm, &cluster->topology, cluster->name};
+  Json j{{"schema", "busbar.rings/1"},
+         {"cluster", cluster->name},
+         {"gpus", comm->ranks},
+         {"nodes", comm->node_count()},
+         {"nccl_version", to_string(settings->version)},
+         {"cross_nic", settings->cross_nic},
+         {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))}};
+  Document d;
+  d.command = o.common.typed;
+  if (o.common.json) rings_to_json(view, j);
+  if (!o.common.json || !o.common.html.empty()) rings_to_document(view, d);
+  if (!o.common.html.empty()) d.blocks.push_back({draw_rings(view), Audience::kPage});
+  if (!o.svg.empty())
+    if (const Status s = write_svg(o.svg, draw_rings(view)); !s.ok()) return report_error(s.error());
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, d);
+}
+
+}  // namespace
+
+Command rings_command(const std::string& typed) {
+  const auto o = std::make_shared<Options>();
+  o->common.typed = typed;
+  Command c;
+  c.name = "rings";
+  c.summary = "print and draw the rings, trees and NICs that NCCL would use";
+  c.examples =
+      "  busbar rings dgx-h100:2\n"
+      "  busbar rings dgx-h100:2 --cross-nic 2 --nccl 2.30 --svg rings.svg\n"
+      "  busbar rings node.xml --copies 4 --json\n";
+  c.positionals = {
+      {"CLUSTER", "preset (dgx-h100), NAME:N, a YAML file, or a topology file of NCCL or RCCL", &o->cluster}};
+  c.flags = {
+      {"-g,--gpus", "N", "use the first N GPUs (default all)", "Communicator", &o->gpus},
+      {"--copies", "N", "as if the machine stood N times on one network (default 1)", "Communicator", &o->copies},
+      {"--nccl", "VERSION", "whose rules, 2.18 to 2.30 (default 2.30)", "Rules", &o->version},
+      {"--cross-nic", "0|1|2", "NCCL_CROSS_NIC (default 0 on a fabric of rails, else 2, NCCL's own)", "Rules",
+       &o->cross_nic},
+      {"--no-nvls", "", "NCCL_NVLS_ENABLE=0", "Rules", &o->no_nvls},
+      {"--no-pxn", "", "NCCL_PXN_DISABLE=1", "Rules", &o->no_pxn},
+      {"--svg", "FILE", "draw the channels", "Files", &o->svg},
+  };
+  for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar

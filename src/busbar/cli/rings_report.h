@@ -1,0 +1,25 @@
+// The rings and trees of a communicator as JSON and as a page.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "busbar/nccl/comm.h"
+#include "busbar/report/document.h"
+
+namespace busbar {
+
+struct RingsView {
+  const NcclComm* comm = nullptr;
+  const Topology* topology = nullptr;
+  std::string cluster;  ///< as typed
+};
+
+/// NIC as people call it, with the node it belongs to in the communicator: a copy of a node has the name of the copy.
+std::string nic_name(const RingsView& view, std::uint32_t node, DeviceId nic);
+
+/// "channels", "counts", "graphs", "gpus_nics" of the command's JSON.
+void rings_to_json(const RingsView& view, nlohmann::ordered_json& out);
+void rings_to_document(const RingsView& view, Document& out);
+
+}  // namespace busbar
