@@ -256,10 +256,9 @@ int run(const Options& o) {
   if (o.protocol != "auto" && o.protocol != "simple")
     return report_error(
         {ErrorCode::kUnsupported, "only the simple protocol is modelled yet", {"", 0, 0, "--protocol"}});
-  if (o.channels > 1)
-    return report_error({ErrorCode::kUnsupported,
-                         "channels cannot be chosen yet; each algorithm uses its own number",
-                         {"", 0, 0, "--channels"}});
+  constexpr std::uint32_t kMostChannels = 1024;  // of a schedule
+  if (o.channels > kMostChannels)
+    return report_error(invalid(fmt::format("at most {} channels", kMostChannels), {"", 0, 0, "--channels"}));
   const Result<Sweep> sweep = sizes_of(o);
   if (!sweep.ok()) return report_error(sweep.error());
   const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
@@ -292,6 +291,7 @@ int run(const Options& o) {
     call.algorithm = o.algorithm;
     call.chunks = o.chunks;
     call.root = o.root;
+    call.channels = o.channels;
     Result<Row> row =
         predict(o, *cluster, router, placement, chooser->nccl ? &*chooser->nccl : nullptr, **engine, call);
     if (!row.ok()) return report_error(row.error());
@@ -350,7 +350,7 @@ Command collective_command(const std::string& typed) {
       {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm",
        &o->chunks},
       {"--protocol", "NAME", "auto or simple", "Algorithm", &o->protocol},
-      {"--channels", "N", "1 or the algorithm's own number", "Algorithm", &o->channels},
+      {"--channels", "N", "parts that share the bytes, each with NICs of its own (default: as many as use every NIC)", "Algorithm", &o->channels},
       {"--jobs", "N", "N jobs of -g GPUs each start the collective at once and share the machine (default 1)", "Sweep",
        &o->jobs},
       {"--placement", "NAME", "packed (GPUs in order) or random (drawn from the whole machine)", "Sweep",

@@ -23,7 +23,8 @@ struct ScheduleSpec {
   /// hierarchical: extents of its levels, torus: of its dimensions, the innermost first; empty: groups and domains of
   /// ranks_per_group, and for a torus the two factors of `ranks` that are nearest to each other.
   std::vector<std::uint32_t> dimensions;
-  std::vector<std::vector<std::uint32_t>> orders;  ///< ring: rank at each position, per channel; empty: 0, 1, 2 ...
+  /// ring: rank at each position, per channel; tree: per pair of channels; empty: 0, 1, 2 ...
+  std::vector<std::vector<std::uint32_t>> orders;
   PairCounts pairs;                                ///< all_to_allv
   // Limits of aggregation in the network (sharp). Defaults refuse nothing; machines that have limits state them.
   std::uint64_t message_bytes = 0;  ///< 0: not known
@@ -93,6 +94,10 @@ Phase phase_of(Pattern pattern, Buffer source, Buffer work, Buffer result);
 
 /// The same schedule with every chunk cut into `parts` chunks. Precondition: parts >= 1, parts x chunks < 2^32.
 Schedule with_finer_chunks(Schedule schedule, std::uint32_t parts);
+
+/// orders.size() copies side by side, copy i over the ranks in the order orders[i]; a root keeps its rank.
+/// Error: an order that does not name each rank once. Precondition: one family of all ranks in its natural order.
+Result<Schedule> with_orders(Schedule schedule, const std::vector<std::vector<std::uint32_t>>& orders);
 
 /// `copies` copies side by side, each on channels of its own with 1/copies of the buffer.
 /// Precondition: copies >= 1, no all-to-all, no layouts by channel.

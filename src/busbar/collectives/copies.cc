@@ -1,10 +1,25 @@
 // What builders share, and schedules made from other schedules.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "busbar/base/check.h"
 #include "busbar/collectives/builders.h"
 
 namespace busbar {
+namespace {
+
+/// Does it name each of n members once?
+bool is_permutation_of(std::uint32_t n, const std::vector<std::uint32_t>& order) {
+  std::vector<bool> seen(n, false);
+  for (const std::uint32_t m : order) {
+    if (m >= n || seen[m]) return false;
+    seen[m] = true;
+  }
+  return order.size() == n;
+}
+
+}  // namespace
 
 Schedule blank_schedule(const ScheduleSpec& spec, std::uint32_t chunks) {
   Schedule s;
@@ -79,6 +94,26 @@ Schedule with_copies(Schedule s, std::uint32_t copies) {
     }
   s.channels *= copies;
   s.chunks *= copies;
+  return s;
+}
+
+Result<Schedule> with_orders(Schedule schedule, const std::vector<std::vector<std::uint32_t>>& orders) {
+  const std::uint32_t each = schedule.channels;
+  Schedule s = with_copies(std::move(schedule), static_cast<std::uint32_t>(orders.size()));
+  s.families.clear();
+  std::vector<std::uint32_t> root;  // position of the root in each order
+  for (const auto& order : orders) {
+    if (!is_permutation_of(s.ranks, order))
+      return invalid(fmt::format("order {} does not name each of {} ranks once", s.families.size(), s.ranks));
+    s.families.push_back(one_group(s.ranks));
+    s.families.back().order = order;
+    root.push_back(static_cast<std::uint32_t>(std::find(order.begin(), order.end(), s.root) - order.begin()));
+  }
+  const bool rooted = s.op == Collective::kBroadcast || s.op == Collective::kReduce;
+  for (Phase& p : s.phases) {
+    p.family = static_cast<std::uint16_t>(p.channel / each);
+    if (rooted) p.root = root[p.family];
+  }
   return s;
 }
 

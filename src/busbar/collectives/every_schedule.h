@@ -112,13 +112,15 @@ inline void for_every_variant(const std::function<void(const BuiltCase&)>& f) {
       spec.channels = 4;
       offer(spec, spec.ranks_per_group);
     }
-    spec.algorithm = "ring";
     spec.channels = 0;
     for (std::uint32_t by : {1u, 2u, 3u}) {
       spec.orders.emplace_back();
       for (std::uint32_t i = 0; i < n; ++i) spec.orders.back().push_back((by == 2 ? n - i : i + by) % n);
     }
-    offer(spec);
+    for (const char* algorithm : {"ring", "tree"}) {
+      spec.algorithm = algorithm;
+      offer(spec);
+    }
     spec.orders.clear();
     for (std::uint32_t i = 0; i <= n * n; ++i) spec.pairs.begin.push_back(i * (i + 1) / 2 - i / 3);  // zeroes and not
     spec.op = Collective::kAllToAllV;

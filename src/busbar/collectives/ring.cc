@@ -1,7 +1,3 @@
-#include <fmt/core.h>
-
-#include <algorithm>
-
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/legality.h"
 
@@ -10,27 +6,6 @@ namespace {
 
 Phase ring_phase(Pattern pattern, Buffer source, Buffer work) {
   return phase_of(pattern, source, work, Buffer::kOutput);
-}
-
-/// Gives channel c the order of ranks spec.orders[c]; a root keeps its rank.
-Status set_orders(Schedule& s, const std::vector<std::vector<std::uint32_t>>& orders) {
-  s.families.clear();
-  for (const auto& order : orders) {
-    std::vector<std::uint32_t> sorted = order;
-    std::sort(sorted.begin(), sorted.end());
-    for (std::uint32_t i = 0; i < sorted.size(); ++i)
-      if (sorted[i] != i || sorted.size() != s.ranks)
-        return invalid(
-            fmt::format("the order of ring {} does not name each of {} ranks once", s.families.size(), s.ranks));
-    s.families.push_back(one_group(s.ranks));
-    s.families.back().order = order;
-  }
-  for (Phase& p : s.phases) {
-    p.family = p.channel;
-    const auto& order = orders[p.channel];
-    p.root = static_cast<std::uint32_t>(std::find(order.begin(), order.end(), p.root) - order.begin());
-  }
-  return {};
 }
 
 }  // namespace
@@ -71,9 +46,7 @@ Result<Schedule> build_ring(Collective op, std::uint32_t ranks, std::uint32_t ro
 Result<Schedule> build_ring(const ScheduleSpec& spec) {
   BUSBAR_ASSIGN(Schedule s, build_ring(spec.op, spec.ranks, spec.root));
   if (spec.orders.empty()) return s;
-  s = with_copies(std::move(s), static_cast<std::uint32_t>(spec.orders.size()));
-  BUSBAR_RETURN_IF_ERROR(set_orders(s, spec.orders));
-  return s;
+  return with_orders(std::move(s), spec.orders);
 }
 
 }  // namespace busbar

@@ -5,6 +5,7 @@
 #include "busbar/base/random.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/engine/test_machines.h"
+#include "busbar/topology/selector.h"
 
 namespace busbar {
 namespace {
@@ -95,6 +96,99 @@ TEST(Engines, DoublingEveryRateHalvesTimesWithoutLatency) {
     const Machine m(std::move(b));
     // 2(n-1)/n S / rate
     EXPECT_NEAR(m.milliseconds(true, test_call(4, "ring", 800'000'000)), 1.5 * 0.8e9 / (rate * 1e9) * 1e3, 1e-6);
+  }
+}
+
+// 2(n-1)/n S over the eight NICs of a node, each channel's first send over the wire being one of 2(n-1).
+TEST(Engines, ARingOverNodesUsesEveryNic) {
+  for (const std::uint32_t nodes : {2u, 8u}) {
+    const Machine m(pods_of_eight(nodes));
+    const double n = 8 * nodes, sends = 2 * (n - 1), ms = sends / n * kGiB / (8 * 50e9) * 1e3;
+    for (const bool flow : {false, true}) {
+      const double took = m.milliseconds(flow, test_call(8 * nodes, "ring", kGiB));
+      EXPECT_GT(took, ms);
+      EXPECT_LT(took, ms + sends * 5e-3);  // at most 5 us a send
+    }
+  }
+}
+
+TEST(Engines, ChannelsAskedForUseAsManyNics) {
+  const Machine m(pods_of_eight(4));
+  CollectiveCall call = test_call(32, "ring", kGiB);
+  double before = 0;
+  for (const std::uint32_t channels : {8u, 4u, 2u, 1u}) {
+    call.channels = channels;
+    const auto e = m.engine(true);
+    const CallId id = e->prepare(call).value();
+    EXPECT_EQ(e->lowered(id)->channels, channels);
+    const double ms = m.milliseconds(true, call), wire_ms = 2 * 31 / 32.0 * kGiB / (channels * 50e9) * 1e3;
+    EXPECT_NEAR(ms, wire_ms, 62 * 5e-3) << channels;
+    EXPECT_GT(ms, before);
+    before = ms;
+  }
+}
+
+TEST(Engines, ADeadNicCostsARingOneChannelInEight) {
+  TopologyBuilder b = pods_of_eight(4);
+  for (const LinkId l : select_cables(b.peek(), "node2.nic5-leaf0").value()) b.fail(l);
+  const Machine m(std::move(b));
+  const auto e = m.engine(true);
+  const CallId id = e->prepare(test_call(32, "ring", kGiB)).value();
+  EXPECT_EQ(e->lowered(id)->channels, 7u);
+  EXPECT_NEAR(m.milliseconds(true, test_call(32, "ring", kGiB)), 2 * 31 / 32.0 * kGiB / (7 * 50e9) * 1e3, 0.4);
+}
+
+TEST(Engines, ATreeOverNodesUsesMoreThanOneNic) {
+  const Machine m(pods_of_eight(8));
+  CollectiveCall call = test_call(64, "tree", kGiB, 64);
+  const double all = m.milliseconds(true, call);
+  call.channels = 2;
+  EXPECT_LT(all, 0.25 * m.milliseconds(true, call));
+}
+
+TEST(Engines, AGpuWithTwoNicsUsesBothWithEveryAlgorithm) {
+  for (const char* algorithm : {"ring", "tree", "hierarchical", "halving_doubling", "direct"}) {
+    double ms[2];
+    for (const std::uint32_t nics : {1u, 2u}) {
+      const Machine m(single_gpu_nodes(4, nics));
+      ms[nics - 1] = m.milliseconds(true, test_call(4, algorithm, kGiB));
+    }
+    EXPECT_NEAR(ms[1], ms[0] / 2, ms[0] * 0.01) << algorithm;
+  }
+}
+
+TEST(Engines, AChannelMovesNoMoreThanItsRate) {
+  const Machine m(one_switch(8));
+  CollectiveCall call = test_call(8, "ring", kGiB);
+  for (const std::uint32_t channels : {1u, 4u, 64u}) {
+    call.channels = channels;
+    EngineOptions o;
+    o.protocol.channel_rate = BytesPerSecond{20'000'000'000};
+    const auto e = make_flow_engine(m.router, m.placement, o);
+    const double rate = std::min(20e9 * channels, 450e9);
+    EXPECT_NEAR(e->time_alone(e->prepare(call).value()).in_s() * 1e3, 1.75 * kGiB / rate * 1e3 + 14e-3, 1e-3);
+  }
+}
+
+// Which rank runs where is a name: with paths chosen by hashes too.
+TEST(Engines, RelabellingRanksOfAHashedFabricChangesNothing) {
+  RandomStream random(3, "labels");
+  for (int i = 0; i < 5; ++i) {
+    const Machine m(leaf_spine(8, 4));
+    std::vector<DeviceId> gpus(m.topology.gpus().begin(), m.topology.gpus().end());
+    CollectiveCall call = test_call(32, "ring", kGiB);
+    const double before = m.milliseconds(true, call);
+    call.groups = GroupFamily{};
+    call.groups.listed_groups = 1;
+    std::vector<std::uint32_t> label(32);
+    for (std::uint32_t r = 0; r < 32; ++r) label[r] = r;
+    for (std::uint32_t r = 31; r > 0; --r) std::swap(label[r], label[random.below(r + 1)]);
+    std::vector<DeviceId> relabelled(32);
+    for (std::uint32_t r = 0; r < 32; ++r) relabelled[label[r]] = gpus[r];
+    for (std::uint32_t r = 0; r < 32; ++r) call.groups.listed.push_back(label[r]);  // the same GPUs in the same order
+    const Placement placement(m.router, relabelled);
+    const auto e = make_flow_engine(m.router, placement, {});
+    EXPECT_EQ(e->time_alone(e->prepare(call).value()).in_us() / 1000, before);
   }
 }
 

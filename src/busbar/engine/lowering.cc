@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "busbar/collectives/builders.h"
+#include "busbar/engine/channels.h"
 #include "busbar/engine/lowering_state.h"
 
 namespace busbar {
@@ -114,6 +116,7 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
                              n, std::uint64_t{n} * n),
                  {}};
   Status status;
+  channel = phase.channel;
   for_each_send(phase, n, 0, [&](const Send& send) {
     const double bytes = static_cast<double>(chunks_of(s, phase, n, send)) * chunk_bytes;
     if (!status.ok() || bytes == 0) return;
@@ -122,7 +125,7 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
     status = connect(out.call, call_group, actor_of(phase, family, n, group, send.src),
                      actor_of(phase, family, n, group, send.dst), bytes);
     if (!status.ok()) return;
-    double alone_ps = 0;
+    double alone_ps = cap > 0 ? bytes / cap : 0;
     for (const LinkId l : touched) alone_ps = std::max(alone_ps, weight[index(l)] / rate_of(l));
     stage.latency_ps = std::max(stage.latency_ps, connections[0].latency_ps);
     if (alone_ps > 0)
@@ -142,16 +145,18 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
   Stage stage;
   for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
     for (const auto& channel : runs) {
-      double first_chunk_ps = 0, most_bytes = 0;
+      double first_chunk_ps = 0, most_bytes = 0, all_bytes = 0;  // all: of the phases' busiest connections together
       total_touched.clear();
       for (const PhaseRun run : channel) {
         if (stage.phase.empty()) stage.phase = phase_name(s, run);
-        double slowest = 0;
+        double slowest = 0, run_bytes = 0;
         const std::uint32_t groups = s.families[s.phases[run.begin].family].groups();
         for (std::uint32_t g = 0; g < groups; ++g) {
           BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
           if (!connections.empty()) slowest = std::max(slowest, alone(s, run, g, chunk_bytes));
-          most_bytes = std::max(most_bytes, busiest_bytes(is_stepwise(s.phases[run.begin].pattern)));
+          const double busiest = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
+          most_bytes = std::max(most_bytes, busiest);
+          run_bytes = std::max(run_bytes, busiest);
           for (const LinkId l : touched) {
             if (total_load[index(l)] == 0) total_touched.push_back(l);
             total_load[index(l)] += weight[index(l)];
@@ -159,8 +164,9 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
           forget_weights();
         }
         first_chunk_ps += slowest;
+        all_bytes += run_bytes;
       }
-      double busiest_ps = 0;
+      double busiest_ps = cap > 0 ? all_bytes / cap : 0;
       for (const LinkId l : total_touched) {
         busiest_ps = std::max(busiest_ps, total_load[index(l)] / rate_of(l));
         weight[index(l)] = total_load[index(l)] * k;
@@ -210,6 +216,33 @@ void Lowering::set_what_if(const WhatIf& what_if) {
 
 double Lowering::rate(LinkId l) const { return state_->rate_of(l); }
 
+Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_t per_domain) {
+  ScheduleSpec spec;
+  spec.algorithm = call.algorithm;
+  spec.op = call.op;
+  spec.ranks = call.groups.size();
+  spec.ranks_per_group = per_domain;
+  spec.root = call.root;
+  const std::uint32_t per_order = call.algorithm == "tree" ? 2 : 1;  // a tree comes with its mate
+  const std::uint32_t most = call.channels == 0 ? protocol.max_channels : call.channels;
+  if (call.algorithm == "ring" || call.algorithm == "tree")
+    spec.orders = ring_orders(call, topology(), placement, per_domain, most == 0 ? 0 : std::max(1u, most / per_order));
+  return build_schedule(spec);
+}
+
+/// As many channels as were asked for; else as many as it takes to use every NIC.
+void Lowering::State::set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain) {
+  channels = s.channels;
+  per_order = !call.schedule && s.algorithm == "tree" ? 2 : 1;
+  const bool planned = s.families.size() > 1 && !s.families[0].order.empty();  // each order has its NIC
+  lanes = 1;
+  if (call.channels > 0)
+    lanes = std::max(1u, call.channels / channels);
+  else if (!planned && !call.schedule && per_domain < call.groups.size())
+    lanes = placement.nic_channels() / std::gcd(placement.nic_channels(), channels / per_order);
+  cap = call.channels == 0 ? 0 : lanes * static_cast<double>(per_second(protocol.channel_rate)) / kPsPerSecond;
+}
+
 Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   State& st = *state_;
   LoweredCall out;
@@ -221,26 +254,22 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
       if (call.groups.actor(g, m) >= st.placement.ranks())
         return invalid(
             fmt::format("rank {} has no GPU: only {} are placed", call.groups.actor(g, m), st.placement.ranks()));
-  ScheduleSpec spec;
-  spec.algorithm = call.algorithm;
-  spec.op = call.op;
-  spec.ranks = n;
-  spec.ranks_per_group = ranks_per_domain(call, st.topology(), st.placement);
-  spec.root = call.root;
+  const std::uint32_t per_domain = ranks_per_domain(call, st.topology(), st.placement);
   Schedule built;
   if (!call.schedule) {
-    BUSBAR_ASSIGN(built, build_schedule(spec));
+    BUSBAR_ASSIGN(built, st.build(call, per_domain));
   }
   const Schedule& s = call.schedule ? *call.schedule : built;
   if (s.ranks != n || s.op != call.op || s.root != call.root) return invalid("the schedule is for another call");
-  out.channels = s.channels;
+  st.set_lanes(call, s, per_domain);
+  out.channels = s.channels * st.lanes;
   st.connection_of.assign(s.ranks + s.reducers, 0);
   st.sent.assign(s.ranks, 0.0);
   std::vector<std::vector<PhaseRun>> runs(s.channels);
   for (const PhaseRun run : phase_runs(s)) runs[s.phases[run.begin].channel].push_back(run);
   out.chunks = call.chunks;
   if (out.chunks == 0) {
-    const std::uint64_t piece = count(st.protocol.chunk) * s.channels;
+    const std::uint64_t piece = count(st.protocol.chunk) * out.channels;
     const bool free = std::any_of(s.phases.begin(), s.phases.end(),
                                   [](const Phase& p) { return coupling_of(p.pattern) == Coupling::kFree; });
     const bool pipelines =

@@ -33,13 +33,31 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
   const DeviceId a = placement.gpu(rank_a), b = placement.gpu(rank_b);
   Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
   c.from = from;
-  const std::uint64_t flow = (std::uint64_t{rank_a} << 32) | rank_b;
-  BUSBAR_RETURN_IF_ERROR(router.spread(a, b, placement.nic(rank_a, 0), placement.nic(rank_b, 0), flow, path));
+  if (topology().block_of(a) == topology().block_of(b)) {
+    BUSBAR_RETURN_IF_ERROR(router.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+  } else {
+    BUSBAR_RETURN_IF_ERROR(across(rank_a, rank_b));
+  }
   c.end = static_cast<std::uint32_t>(path.size());
   const std::span<const LinkShare> links(path.data() + c.begin, c.end - c.begin);
   for (const LinkShare& l : links) cross(l, bytes, c);
   c.latency_ps += overhead_ps(a, b, links);
   connections.push_back(c);
+  return {};
+}
+
+/// Between servers: each lane by its own NIC, and by a flow of its own. Flows are known by their GPUs, so that it does
+/// not matter which rank runs where.
+Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
+  const DeviceId a = placement.gpu(rank_a), b = placement.gpu(rank_b);
+  const std::size_t begin = path.size();
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    const std::uint32_t c = nic_index(lane);
+    const DeviceId nic_b = placement.nic(rank_b, c), nic_a = router.exit_nic(a, placement.nic(rank_a, c), nic_b);
+    const std::uint64_t flow = ((std::uint64_t{index(a)} << 32) | index(b)) ^ (std::uint64_t{c} << 48);
+    BUSBAR_RETURN_IF_ERROR(router.spread(a, b, nic_a, nic_b, flow, path));
+  }
+  for (std::size_t i = begin; lanes > 1 && i < path.size(); ++i) path[i].share /= lanes;
   return {};
 }
 
@@ -73,6 +91,7 @@ void Lowering::State::close_round(std::size_t first) {
       round_load[index(path[k].link)] += path[k].share * connections[i].bytes;
   for (std::size_t i = first; i < connections.size(); ++i) {
     Connection& c = connections[i];
+    if (cap > 0) c.transfer_ps = c.bytes / cap;
     for (std::uint32_t k = c.begin; k < c.end; ++k)
       c.transfer_ps = std::max(c.transfer_ps, round_load[index(path[k].link)] / rate_of(path[k].link));
   }
@@ -120,6 +139,7 @@ Status Lowering::State::open_run(const CollectiveCall& call, const Schedule& s, 
                                  std::uint32_t group, double chunk_bytes) {
   path.clear();
   connections.clear();
+  channel = s.phases[run.begin].channel;
   if (is_stepwise(s.phases[run.begin].pattern)) return open_steps(call, s, run, call_group, group, chunk_bytes);
   const Phase& phase = s.phases[run.begin];  // the phases of a run cross the same edges
   const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast;
@@ -152,7 +172,7 @@ double Lowering::State::alone(const Schedule& s, PhaseRun run, std::uint32_t gro
   for (const Connection& c : connections) busiest = std::max(busiest, c.bytes);
   const auto cost = [&](std::uint32_t from, std::uint32_t to) {
     const Connection& c = connections[connection_of[by_receiver ? to : from]];
-    double rate = INFINITY;  // what this connection gets when all of the fluid are busy
+    double rate = cap > 0 ? cap : INFINITY;  // what this connection gets when all of the fluid are busy
     for (std::uint32_t i = c.begin; i < c.end; ++i)
       rate = std::min(rate, rate_of(path[i].link) / (weight[index(path[i].link)] / busiest));
     return SendCost{c.latency_ps, piece / rate};

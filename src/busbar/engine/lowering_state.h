@@ -29,6 +29,13 @@ struct Lowering::State {
   std::vector<double> rate{}, latency{}, floor_rate{};  ///< per link class: bytes/ps, ps, bytes/ps
   WhatIf what_if{};
 
+  // Channels of the call in hand. Channel c of the schedule stands for `lanes` channels of the call, which share its
+  // bytes; number j of them leaves and enters servers by NIC number nic_index(c, j) of a rank.
+  std::uint32_t lanes = 1, channels = 1;  ///< channels: of the schedule
+  std::uint32_t per_order = 1;            ///< channels of the schedule that share an order and a NIC
+  std::uint32_t channel = 0;              ///< of the phases in hand
+  double cap = 0;                         ///< bytes per ps of a connection, all lanes together; 0: no limit
+
   // Work space, reused from fluid to fluid.
   std::vector<LinkShare> path{};
   std::vector<Connection> connections{};
@@ -46,6 +53,10 @@ struct Lowering::State {
   double rate_of(LinkId l) const { return rate[topology().link_class_index(l)]; }
   void read_classes();
   double overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links) const;
+  std::uint32_t nic_index(std::uint32_t lane) const { return channel / per_order + lane * (channels / per_order); }
+  Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);
+  void set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);
+  Status across(std::uint32_t rank_a, std::uint32_t rank_b);
   Status connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to, double bytes);
   Status connect_hub(DeviceId gpu, bool up, double bytes);
   void cross(const LinkShare& share, double bytes, Connection& c);

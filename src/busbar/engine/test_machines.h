@@ -56,6 +56,48 @@ inline TopologyBuilder pods_of_eight(std::uint32_t nodes) {
   return b;
 }
 
+/// Nodes of one GPU with `nics` NICs of 50 GB/s, all on one ideal switch.
+inline TopologyBuilder single_gpu_nodes(std::uint32_t nodes, std::uint32_t nics) {
+  NodeTemplate node;
+  node.devices.push_back(test_device(DeviceKind::kGpu, "gpu0"));
+  for (std::uint32_t i = 0; i < nics; ++i) {
+    node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(i)));
+    node.links.push_back({0, 1 + i, test_link(LinkKind::kPcie, 1000, Duration())});
+  }
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  for (std::uint32_t i = 0; i < nodes; ++i) b.add_block(t);
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (std::uint32_t n = 0; n < nodes; ++n)
+    for (std::uint32_t i = 0; i < nics; ++i)
+      b.connect(b.device(static_cast<BlockId>(n), 1 + i), hub, test_link(LinkKind::kInfiniband, 50, Duration()));
+  return b;
+}
+
+/// `leaves` leaves of four one-GPU nodes each, `spines` spines: paths are chosen by hash.
+inline TopologyBuilder leaf_spine(std::uint32_t leaves, std::uint32_t spines) {
+  NodeTemplate node;
+  node.devices.push_back(test_device(DeviceKind::kGpu, "gpu0"));
+  node.devices.push_back(test_device(DeviceKind::kNic, "nic0"));
+  node.links.push_back({0, 1, test_link(LinkKind::kPcie, 1000, Duration())});
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  for (std::uint32_t i = 0; i < 4 * leaves; ++i) b.add_block(t);
+  DeviceClass leaf, spine;
+  leaf.kind = DeviceKind::kLeaf;
+  spine.kind = DeviceKind::kSpine;
+  std::vector<DeviceId> lower, upper;
+  for (std::uint32_t i = 0; i < leaves; ++i) lower.push_back(b.add_switch(leaf, "leaf" + std::to_string(i)));
+  for (std::uint32_t i = 0; i < spines; ++i) upper.push_back(b.add_switch(spine, "spine" + std::to_string(i)));
+  const LinkClass cable = test_link(LinkKind::kInfiniband, 50, Duration::us(1));
+  for (std::uint32_t i = 0; i < 4 * leaves; ++i) b.connect(b.device(static_cast<BlockId>(i), 1), lower[i / 4], cable);
+  for (const DeviceId l : lower)
+    for (const DeviceId u : upper) b.connect(l, u, cable);
+  return b;
+}
+
 /// All GPUs as one group.
 inline CollectiveCall test_call(std::uint32_t ranks, std::string algorithm, std::uint64_t bytes, std::uint32_t chunks = 1) {
   CollectiveCall c;

@@ -24,6 +24,7 @@ struct CollectiveCall {
   std::uint32_t root = 0;    ///< member
   std::string algorithm;     ///< "ring", "tree", "hierarchical", or "auto"
   std::uint32_t chunks = 0;  ///< pieces that pipeline through the schedule's phases; 0: the lowering decides
+  std::uint32_t channels = 0;  ///< that share the bytes, each with NICs of its own; 0: as many as use every NIC
   /// Of `op` over one group, made for this machine; null: what `algorithm` builds. Shared by the calls of all sizes.
   std::shared_ptr<const Schedule> schedule{};
   bool operator==(const CollectiveCall&) const = default;

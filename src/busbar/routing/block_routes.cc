@@ -90,24 +90,58 @@ DeviceId BlockRoutes::owner(const Block& block, DeviceId nic) {
 }
 
 DeviceId BlockRoutes::find_owner(const Block& block, DeviceId nic) {
-  DeviceId best = kNone<DeviceId>;
-  double fewest = 0;
-  std::vector<LinkShare> path;
+  std::vector<DeviceId> nearest;
+  std::uint8_t fewest = 255;
+  std::uint32_t ordinal = 0;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto gpu = static_cast<DeviceId>(block.first_device + p);
-    if (topology_.kind(gpu) != DeviceKind::kGpu) continue;
-    path.clear();
-    if (!by_level(block, RouteLevel::kAnyInside, gpu, nic, path)) continue;
-    double hops = 0;
-    for (const LinkShare& l : path) hops += l.share;  // the shares of one hop sum to 1
-    if (best != kNone<DeviceId> && hops > fewest - 0.5) continue;
-    best = gpu;
-    fewest = hops;
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    ordinal += topology_.kind(d) == DeviceKind::kNic && d < nic;
+    if (topology_.kind(d) != DeviceKind::kGpu) continue;
+    const std::uint8_t hops = server_exit(block, d, nic).hops;
+    if (hops < fewest) nearest.clear();
+    fewest = std::min(fewest, hops);
+    if (hops == fewest && hops < 255) nearest.push_back(d);
   }
-  return best;
+  return nearest.empty() ? kNone<DeviceId> : nearest[ordinal % nearest.size()];
+}
+
+/// Over the server's links alone.
+BlockRoutes::Exit BlockRoutes::server_exit(const Block& block, DeviceId gpu, DeviceId nic) {
+  Exit e;
+  e.known = true;
+  std::vector<LinkShare> path;
+  if (!by_level(block, RouteLevel::kAnyInside, gpu, nic, path)) return e;
+  double hops = 0;
+  for (const LinkShare& l : path) {
+    hops += l.share;  // the shares of one hop sum to 1
+    const DeviceKind to = topology_.kind(topology_.to(l.link));
+    e.host = e.host || to == DeviceKind::kCpu || to == DeviceKind::kNuma;
+  }
+  e.hops = static_cast<std::uint8_t>(hops + 0.5);
+  return e;
+}
+
+const BlockRoutes::Exit& BlockRoutes::exit(const Block& block, DeviceId gpu, DeviceId nic) {
+  const std::uint64_t places =
+      (std::uint64_t{index(gpu) - block.first_device} << 32) | (index(nic) - block.first_device);
+  Exit& e = tables(block).exits[places];
+  if (e.known) return e;
+  e = server_exit(block, gpu, nic);
+  const DeviceId relay = owner(block, nic);
+  if ((e.hops < 255 && !e.host) || relay == kNone<DeviceId> || relay == gpu) return e;
+  std::vector<LinkShare> path;
+  e.relay = !server_exit(block, relay, nic).host &&
+            (by_level(block, RouteLevel::kScaleUp, gpu, relay, path) || by_gpus(block, gpu, relay, path));
+  return e;
+}
+
+bool BlockRoutes::leaves_as_well(const Block& block, DeviceId gpu, DeviceId nic, DeviceId own) {
+  const Exit e = exit(block, gpu, nic);
+  return e.relay || (!e.host && e.hops < 255 && e.hops <= exit(block, gpu, own).hops);
 }
 
 bool BlockRoutes::leave(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out) {
+  if (exit(block, gpu, nic).relay && over_owner(block, gpu, nic, out)) return true;
   if (by_level(block, RouteLevel::kAnyInside, gpu, nic, out)) return true;
   return over_owner(block, gpu, nic, out);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "busbar/routing/front.h"
@@ -20,9 +21,13 @@ class BlockRoutes {
   /// anything else by fewest hops. False, with nothing appended, when there is none.
   bool between(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
   /// Between a GPU and a NIC, in either direction: by fewest hops over the server's links, else over the GPU that is
-  /// nearest to the NIC (NCCL's PXN).
+  /// nearest to the NIC. A GPU leaves over that GPU also where its own way would cross a CPU and that GPU's does not
+  /// (NCCL's PXN; as there, in the sending direction only).
   bool leave(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
   bool enter(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out);
+  /// Whether `gpu` leaves by `nic` as well as by `own`: over no more hops and no host, or over NVLink and the NIC's own
+  /// GPU, whose way crosses no host.
+  bool leaves_as_well(const Block& block, DeviceId gpu, DeviceId nic, DeviceId own);
   /// The same over the NIC's own GPU whether or not the server has another way.
   bool over_owner(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
   bool from_owner(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out);
@@ -35,18 +40,28 @@ class BlockRoutes {
   }
 
  private:
+  /// How a GPU gets to a NIC.
+  struct Exit {
+    bool known = false;
+    bool host = false;        ///< over CPUs
+    bool relay = false;       ///< better over the NIC's own GPU
+    std::uint8_t hops = 255;  ///< over the server's links; 255: there is no such way
+  };
   struct Tables {
     std::optional<ShapeTable> level[2];
     std::optional<GpuMesh> mesh;
-    std::vector<std::uint32_t> owner;  ///< per place of a NIC, the place of its GPU once sought
+    std::unordered_map<std::uint64_t, Exit> exits;  ///< by places of GPU and NIC; only looked up
+    std::vector<std::uint32_t> owner;               ///< per place of a NIC, the place of its GPU once sought
   };
   Tables& tables(const Block& block);
   const ShapeTable& table(const Block& block, RouteLevel level);
   bool by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
   bool by_gpus(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
-  /// The GPU that is nearest to a NIC, the lowest of several; kNone when none reaches it.
+  /// The GPU that is nearest to a NIC; NICs take turns over several that are. kNone when none reaches it.
   DeviceId owner(const Block& block, DeviceId nic);
   DeviceId find_owner(const Block& block, DeviceId nic);
+  const Exit& exit(const Block& block, DeviceId gpu, DeviceId nic);
+  Exit server_exit(const Block& block, DeviceId gpu, DeviceId nic);
 
   const Topology& topology_;
   std::vector<Tables> shapes_;

@@ -152,7 +152,9 @@ Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to) {
     return t.kind(d) == DeviceKind::kNic ? d : router.nearest_nic(d, 0);
   };
   std::vector<LinkShare> route;
-  BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_of(from), nic_of(to), kFlow, route));
+  const bool gpu = !same && t.kind(from) != DeviceKind::kNic;
+  const DeviceId nic_from = gpu ? router.exit_nic(from, nic_of(from), nic_of(to)) : nic_of(from);
+  BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_from, nic_of(to), kFlow, route));
   add_hops(t, from, route, view);
   add_parts(t, view);
   std::vector<LinkId> walk;

@@ -187,6 +187,15 @@ DeviceId Router::nearest_nic(DeviceId gpu, std::uint32_t channel) const {
   return nearest.empty() ? kNone<DeviceId> : nearest[channel % nearest.size()];
 }
 
+DeviceId Router::exit_nic(DeviceId gpu, DeviceId own, DeviceId far) const {
+  const State& s = *state_;
+  if (own == kNone<DeviceId> || far == kNone<DeviceId>) return own;
+  const Block &a = s.block_of(gpu), &b = s.block_of(far);
+  const auto rail = static_cast<DeviceId>(a.first_device + (index(far) - b.first_device));
+  if (rail == own || a.template_index != b.template_index || !s.joined(rail, far)) return own;
+  return s.blocks.leaves_as_well(a, gpu, rail, own) ? rail : own;
+}
+
 bool Router::has_cable(DeviceId nic) const { return state_->cabled(nic); }
 
 const Topology& Router::topology() const { return state_->topology; }

@@ -37,6 +37,10 @@ class Router {
   /// All NICs that are equally near and have a cable; channel c uses number c modulo their count.
   std::vector<DeviceId> nearest_nics(DeviceId gpu) const;
 
+  /// The NIC by which `gpu`, whose own one is `own`, sends to `far`: the one on the same rail (the same place in a
+  /// server of the same sort) when the GPU gets there as well, over NVLink if need be (NCCL's PXN); else `own`.
+  DeviceId exit_nic(DeviceId gpu, DeviceId own, DeviceId far) const;
+
   /// Whether a live cable leaves `nic`'s block: storage NICs and NICs with a dead cable have none.
   bool has_cable(DeviceId nic) const;
 

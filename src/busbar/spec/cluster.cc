@@ -35,6 +35,12 @@ Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading) {
   r.optional("step_server", &YamlNode::as_duration, p.step_server);
   r.optional("step_network", &YamlNode::as_duration, p.step_network);
   r.optional("chunk", &YamlNode::as_size, p.chunk);
+  r.optional("channel_rate", &YamlNode::as_rate, p.channel_rate);
+  constexpr std::int64_t kMostChannels = 1024;
+  if (const auto channels = r.optional("max_channels")) {
+    BUSBAR_ASSIGN(const std::int64_t most, channels->as_int(1, kMostChannels));
+    p.max_channels = static_cast<std::uint32_t>(most);
+  }
   BUSBAR_RETURN_IF_ERROR(r.finish());
   reading.note("protocol overheads", map);
   return p;

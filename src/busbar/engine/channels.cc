@@ -1,0 +1,91 @@
+#include "busbar/engine/channels.h"
+
+#include <algorithm>
+
+namespace busbar {
+namespace {
+
+/// A channel's way through a server.
+struct Entry {
+  std::uint32_t member = 0;  ///< of the domain, where the channel enters
+  bool downwards = false;
+};
+
+/// The members of one group that stand in one server.
+class Domain {
+ public:
+  Domain(const CollectiveCall& call, const Placement& placement, std::uint32_t group, std::uint32_t first,
+         std::uint32_t size)
+      : call_(call), placement_(placement), group_(group), first_(first), size_(size) {}
+
+  DeviceId nic(std::uint32_t m, std::uint32_t channel) const {
+    return placement_.nic(call_.groups.actor(group_, first_ + m), channel);
+  }
+  std::uint32_t nics() const {
+    std::vector<DeviceId> all;
+    for (std::uint32_t m = 0; m < size_; ++m)
+      for (std::uint32_t c = 0; c < placement_.nic_channels(); ++c) all.push_back(nic(m, c));
+    std::sort(all.begin(), all.end());
+    return static_cast<std::uint32_t>(std::unique(all.begin(), all.end()) - all.begin());
+  }
+  /// Ways for channels 0, 1, ... that enter by different NICs, members taking turns; as many as there are, up to
+  /// `most`.
+  std::vector<Entry> entries(std::uint32_t most) const {
+    std::vector<Entry> out;
+    std::vector<DeviceId> used;
+    std::vector<std::uint32_t> times(size_, 0);
+    while (out.size() < most) {
+      const auto channel = static_cast<std::uint32_t>(out.size());
+      std::uint32_t best = size_;
+      for (std::uint32_t m = 0; m < size_; ++m) {
+        if (std::find(used.begin(), used.end(), nic(m, channel)) != used.end()) continue;
+        if (best == size_ || times[m] < times[best]) best = m;
+      }
+      if (best == size_) break;
+      used.push_back(nic(best, channel));
+      ++times[best];
+      out.push_back(
+          {best, shares((best + 1) % size_, used.back()) && !shares((best + size_ - 1) % size_, used.back())});
+    }
+    return out;
+  }
+
+ private:
+  bool shares(std::uint32_t m, DeviceId other) const {
+    for (std::uint32_t c = 0; c < placement_.nic_channels(); ++c)
+      if (nic(m, c) == other) return true;
+    return false;
+  }
+  const CollectiveCall& call_;
+  const Placement& placement_;
+  std::uint32_t group_, first_, size_;
+};
+
+}  // namespace
+
+std::vector<std::vector<std::uint32_t>> ring_orders(const CollectiveCall& call, const Topology& topology,
+                                                    const Placement& placement, std::uint32_t per_domain,
+                                                    std::uint32_t most) {
+  const std::uint32_t n = call.groups.size();
+  if (per_domain < 2 || per_domain == n || topology.blocks().size() < 2) return {};
+  std::uint32_t fewest = UINT32_MAX, group = 0, place = 0;  // the server with the fewest NICs
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
+    for (std::uint32_t first = 0; first < n; first += per_domain) {
+      const std::uint32_t nics = Domain(call, placement, g, first, per_domain).nics();
+      if (nics < fewest) fewest = nics, group = g, place = first;
+    }
+  const Domain scarce(call, placement, group, place, per_domain);
+  const std::vector<Entry> entries = scarce.entries(most == 0 ? fewest : std::min(most, fewest));
+  if (entries.size() < 2) return {};
+  std::vector<std::vector<std::uint32_t>> orders;
+  for (const Entry& e : entries) {
+    auto& order = orders.emplace_back(n);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const std::uint32_t m = i % per_domain, step = e.downwards ? per_domain - m : m;
+      order[i] = i - m + (e.member + step) % per_domain;
+    }
+  }
+  return orders;
+}
+
+}  // namespace busbar
