@@ -59,6 +59,7 @@ std::uint32_t per_net_peer(const NcclComm& c, const NcclSystem& s, std::uint32_t
     return std::max(nics, static_cast<std::uint32_t>(std::ceil(net / kPerChannelGBps)));
   }
   std::uint32_t most = 2;
+  if (c.settings.version < NcclVersion{2, 20}) return most;  // NCCL_NCHANNELS_PER_NET_PEER was 2, whatever the ranks
   while (most > 1 && most * c.ranks > c.p2p_channels * 4) most /= 2;
   return std::max(nics, most);
 }

@@ -84,14 +84,11 @@ PathType worse(PathType t) { return static_cast<PathType>(static_cast<int>(t) + 
 class Relaxation {
  public:
   Relaxation(const NcclSystem& s, NcclGraph wanted, const NcclSettings& settings)
-      : s_(s),
-        best_(std::move(wanted)),
-        speeds_(speeds_of(s, settings.version)),
-        search_(s, best_),
-        alternates_(settings.version >= NcclVersion{2, 23}) {
+      : s_(s), best_(std::move(wanted)), speeds_(speeds_of(s, settings.version)), search_(s, best_, settings.version) {
     const bool may_cross = best_.pattern == NcclPattern::kRing || best_.pattern == NcclPattern::kBalancedTree ||
                            best_.pattern == NcclPattern::kSplitTree;
     cross_ = s.net_count() > 1 && may_cross ? settings.cross_nic : 0;
+    if (cross_ == 1 && settings.version < NcclVersion{2, 23}) cross_ = 2;  // then all that crossed alternated
     best_.cross_nic = cross_ == 1 ? 1 : 0;
     best_.channels = 0;
     best_.gpus = s.gpu_count();
@@ -206,7 +203,7 @@ class Relaxation {
   bool relax_cross() {
     if (cross_ == 2 && trial_.cross_nic == 0 &&
         (best_.pattern == NcclPattern::kRing || best_.pattern == NcclPattern::kBalancedTree)) {
-      trial_.cross_nic = alternates_ ? 2 : 1;
+      trial_.cross_nic = 2;
       return true;
     }
     trial_.cross_nic = cross_ == 1 ? 1 : 0;
@@ -283,7 +280,6 @@ class Relaxation {
   GraphSearch search_;
   TypeRange intra_, inter_;
   int cross_ = 0, left_ = 0;
-  bool alternates_;  ///< pairs of channels swap their devices; before 2.23 every channel crossed as it liked
   bool same_channels_ = true;
   std::size_t speed_ = 0;
   std::int64_t budget_ = kAllSteps;

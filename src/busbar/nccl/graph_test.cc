@@ -131,7 +131,7 @@ TEST(NcclSearch, MayAlternateNicsWhereThatIsFaster) {
 }
 
 /// NCCL issue 1189: 2 of 8 H20 with 2 NICs, PXN off, an older release: "Pattern 4, crossNic 1, nChannels 4, bw
-/// 24.000000/24.000000, type NVL/PIX".
+/// 24.000000/24.000000, type NVL/PIX"; until 2.22 alternating pairs were called crossNic 1.
 TEST(NcclSearch, TwoGpusWithTwoNicsMatchAPublicLog) {
   NcclSettings settings;
   settings.version = {2, 19};
@@ -140,7 +140,7 @@ TEST(NcclSearch, TwoGpusWithTwoNicsMatchAPublicLog) {
   node.gpus = 2;
   const Topology t = nccl_machine(node, 2);
   const NcclGraphs g = search_nccl_graphs(system_of(t, gpus_of_node0(t), true, settings), settings);
-  EXPECT_EQ(g.ring.cross_nic, 1);
+  EXPECT_EQ(g.ring.cross_nic, 2);
   EXPECT_EQ(g.ring.channels, 4u);
   EXPECT_FLOAT_EQ(g.ring.intra_GBps, 24);
   EXPECT_EQ(g.ring.inter_type, PathType::kPix);

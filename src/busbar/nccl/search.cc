@@ -12,7 +12,13 @@ std::int32_t thousandths(float gigabytes_per_s) {
 
 }  // namespace
 
-GraphSearch::GraphSearch(const NcclSystem& system, NcclGraph& best) : s_(system), best_(best) {
+GraphSearch::GraphSearch(const NcclSystem& system, NcclGraph& best, NcclVersion version)
+    : s_(system),
+      neighbours_(!system.has_nvs() || version < NcclVersion{2, 19} ? Neighbours::kNone
+                  : version < NcclVersion{2, 23}                    ? Neighbours::kFirst
+                                                                    : Neighbours::kOnly),
+      replays_always_(version < NcclVersion{2, 23}),
+      best_(best) {
   for (const NcclLink& l : s_.links) left_.push_back(thousandths(l.GBps));
   for (const std::uint32_t n : s_.nets) net_left_.push_back(s_.nodes[n].net_GBps);
   used_.resize(s_.gpu_count());
@@ -252,11 +258,10 @@ bool GraphSearch::heads_from_net(std::uint32_t net, Turns turns, int& steps) {
 }
 
 void GraphSearch::from_net(std::uint32_t net, Turns turns, int& steps) {
-  if (now_.channels > 0 && now_.same_channels) {
+  if (now_.channels > 0 && (now_.same_channels || replays_always_))
     try_gpu(0, turns, Order::kReplay, steps, net, replayed(-1));
-    return;
-  }
-  if (now_.channels == 0 && !s_.has_nvs()) {  // sets a reference; its steps do not count
+  if (now_.channels > 0 && now_.same_channels) return;
+  if (now_.channels == 0 && neighbours_ == Neighbours::kNone) {  // sets a reference; its steps do not count
     int few = 1 << 10;
     try_gpu(0, turns, Order::kPci, few, net, 0);
     if (few == kNcclPerfect) steps = kNcclPerfect;

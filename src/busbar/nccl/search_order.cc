@@ -46,9 +46,18 @@ void GraphSearch::neighbours(std::uint32_t gpu, NextGpus& next) const {
   if ((now_.pattern == NcclPattern::kSplitTree || now_.pattern == NcclPattern::kBalancedTree) && up != down) add(down);
 }
 
-/// `sort_net` 1: the next GPU goes to the network; -1: a later one does, so those near it are kept for then.
 void GraphSearch::next_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) const {
-  if (s_.has_nvs()) return neighbours(gpu, next);
+  if (neighbours_ != Neighbours::kNone) neighbours(gpu, next);
+  if (neighbours_ == Neighbours::kOnly) return;
+  NextGpus sorted;
+  sorted_gpus(gpu, sort_net, sorted);
+  const std::uint32_t first = next.count;
+  for (std::uint32_t i = 0; i < sorted.count; ++i)
+    if (std::find(next.gpu, next.gpu + first, sorted.gpu[i]) == next.gpu + first) next.push(sorted.gpu[i]);
+}
+
+/// `sort_net` 1: the next GPU goes to the network; -1: a later one does, so those near it are kept for then.
+void GraphSearch::sorted_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) const {
   const std::uint64_t flag = std::uint64_t{1} << now_.channels;
   const std::uint32_t gpus = s_.gpu_count();
   GpuScore scores[kMostNcclGpus];

@@ -12,7 +12,7 @@ inline constexpr int kNcclPerfect = -1;  ///< left over when nothing better can 
 
 class GraphSearch {
  public:
-  GraphSearch(const NcclSystem& system, NcclGraph& best);
+  GraphSearch(const NcclSystem& system, NcclGraph& best, NcclVersion version);
   /// Searches with the types, speeds and limits of `trial` and improves `best`. Returns what is left of `steps`.
   int run(const NcclGraph& trial, int steps);
 
@@ -58,6 +58,7 @@ class GraphSearch {
   std::uint32_t replayed(std::int32_t step) const;
   void next_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) const;
   void neighbours(std::uint32_t gpu, NextGpus& next) const;
+  void sorted_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) const;
   std::vector<std::uint32_t> usable_nets(int gpu) const;
   void reserve_net(std::uint32_t net, float gigabytes_per_s);
   float pcie_GBps_of(std::uint32_t gpu) const;
@@ -65,7 +66,12 @@ class GraphSearch {
   std::vector<std::uint32_t> preferred_nets(std::uint32_t gpu) const;
   bool is_tree() const;
 
+  /// What switches change about the order: before 2.19 nothing, then neighbours come first, since 2.23 alone.
+  enum class Neighbours : std::uint8_t { kNone, kFirst, kOnly };
+
   const NcclSystem& s_;
+  Neighbours neighbours_;
+  bool replays_always_;  ///< the last channel's order is tried before others (before 2.23)
   NcclGraph& best_;
   NcclGraph now_;
   std::vector<std::int32_t> left_;                     ///< per link: bandwidth not yet reserved, in 1e-3 GB/s
