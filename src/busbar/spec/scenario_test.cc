@@ -25,6 +25,38 @@ TEST(ModelFile, EveryCatalogueModelHasItsPublishedSize) {
   }
 }
 
+// Sizes as published, with all experts and with those that one token meets.
+TEST(ModelFile, ModelsWithExpertsHaveTheirPublishedSizes) {
+  const struct {
+    const char* name;
+    double all, active;
+  } sizes[] = {{"mixtral-8x7b", 46.7e9, 12.9e9},  {"mixtral-8x22b", 140.6e9, 39.1e9}, {"deepseek-v3", 671e9, 37.5e9},
+               {"qwen3-30b-a3b", 30.5e9, 3.35e9}, {"qwen3-235b-a22b", 235e9, 22.2e9}, {"grok-1", 315.7e9, 83.9e9}};
+  for (const auto& s : sizes) {
+    const auto model = read_model(Catalog().load("models", s.name).value().root());
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    EXPECT_NEAR(static_cast<double>(parameter_count(*model)), s.all, 0.005 * s.all) << s.name;
+    EXPECT_NEAR(static_cast<double>(active_parameter_count(*model)), s.active, 0.01 * s.active) << s.name;
+  }
+}
+
+TEST(ModelFile, ExpertsThatCannotBeAreRefusedAtTheirPlace) {
+  const std::string dense =
+      "name: m\nlayers: 4\nhidden: 64\nffn: 128\nheads: 4\nkv_heads: 4\nhead_dim: 16\nmlp: gated\nvocab: 100\n";
+  const std::pair<const char*, const char*> cases[] = {
+      {"moe: {experts: 8, per_token: 9, ffn: 64}\n", "m.yaml:10:6: moe: a token cannot meet 9 of 8 experts"},
+      {"moe: {experts: 8, ffn: 64}\n", "per_token"},
+      {"moe: {experts: 8, per_token: 2, ffn: 64, dense_layers: 4}\n", "leave none with experts"},
+      {"moe: {experts: 8, per_token: 2, ffn: 64, shard: 1}\n", "did you mean 'shared'?"},
+      {"moe: 8\n", "m.yaml:10:6"},
+      {"latent_attention: {q_rank: 8}\n", "kv_rank"}};
+  for (const auto& [text, wanted] : cases) {
+    const auto model = read_model(YamlDocument::parse(dense + text, "m.yaml").value().root());
+    ASSERT_FALSE(model.ok()) << text;
+    EXPECT_NE(model.error().text().find(wanted), std::string::npos) << model.error().text();
+  }
+}
+
 TEST(KernelsFile, EveryTableReadsAndEveryFigureHasASource) {
   const Catalog catalog;
   for (const char* part : {"h100-sxm", "a100-sxm-80", "a100-sxm-40"}) {

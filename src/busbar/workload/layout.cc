@@ -132,8 +132,27 @@ std::uint64_t bucket_size(const LayoutSpec& layout) {
   return std::max<std::uint64_t>(40'000'000, 1'000'000ull * layout.dp);
 }
 
+namespace {
+
+/// What the step does not follow yet is refused by name.
+Status check_modelled(const ModelSpec& model) {
+  const auto refused = [&](const char* key, const char* what) {
+    Error e =
+        invalid(fmt::format("{}: {} is not modelled yet; 'busbar catalog models' lists dense ones", model.name, what));
+    e.code = ErrorCode::kUnsupported;
+    if (const auto it = model.places.find(key); it != model.places.end()) e.where = it->second;
+    return e;
+  };
+  if (model.moe.experts > 0) return refused("moe", "MoE");
+  if (model.latent.kv_rank > 0) return refused("latent_attention", "latent attention");
+  return {};
+}
+
+}  // namespace
+
 Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std::uint32_t gpus) {
   BUSBAR_RETURN_IF_ERROR(check_model(model));
+  BUSBAR_RETURN_IF_ERROR(check_modelled(model));
   for (const Check check : {check_positive, check_switches, check_heads, check_layers}) {
     BUSBAR_RETURN_IF_ERROR(check(layout, model));
   }

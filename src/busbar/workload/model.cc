@@ -19,10 +19,34 @@ LayerParameters layer_parameters(const ModelSpec& m) {
 
 std::uint64_t embedding_parameters(const ModelSpec& m) { return static_cast<std::uint64_t>(m.vocab) * m.hidden; }
 
-std::uint64_t parameter_count(const ModelSpec& m) {
-  const std::uint64_t tables = m.tied_embeddings ? 1 : 2;
-  return m.layers * layer_parameters(m).total() + tables * embedding_parameters(m) + m.hidden;
+namespace {
+
+/// Of one layer. Latent: down and up of queries and of keys and values, their two norms, and the output.
+std::uint64_t attention_parameters(const ModelSpec& m) {
+  const LatentAttentionSpec& a = m.latent;
+  const LayerParameters p = layer_parameters(m);
+  if (a.kv_rank == 0) return p.attention_in + p.attention_out;
+  const std::uint64_t h = m.hidden, heads = m.heads, q = a.nope_dim + a.rope_dim;
+  return h * a.q_rank + a.q_rank * heads * q + h * (a.kv_rank + a.rope_dim) +
+         a.kv_rank * heads * (std::uint64_t{a.nope_dim} + a.v_dim) + heads * a.v_dim * h + a.q_rank + a.kv_rank;
 }
+
+/// With `routed` of the routed experts of every layer counted.
+std::uint64_t count_with(const ModelSpec& m, std::uint64_t routed) {
+  const std::uint64_t tables = m.tied_embeddings ? 1 : 2;
+  const LayerParameters dense = layer_parameters(m);
+  const std::uint64_t mlp = dense.mlp_in + dense.mlp_out;
+  const std::uint64_t expert = (m.gated_mlp ? 3ull : 2ull) * m.hidden * m.moe.ffn;
+  const std::uint64_t router = std::uint64_t{m.hidden} * m.moe.experts;
+  const std::uint64_t with_experts = m.moe.experts == 0 ? 0 : m.layers - m.moe.dense_layers;
+  return m.layers * (attention_parameters(m) + dense.norms) + (m.layers - with_experts) * mlp +
+         with_experts * ((routed + m.moe.shared) * expert + router) + tables * embedding_parameters(m) + m.hidden;
+}
+
+}  // namespace
+
+std::uint64_t parameter_count(const ModelSpec& m) { return count_with(m, m.moe.experts); }
+std::uint64_t active_parameter_count(const ModelSpec& m) { return count_with(m, m.moe.per_token); }
 
 ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq) {
   const LayerParameters p = layer_parameters(m);
@@ -33,11 +57,33 @@ ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq) {
           .causal = 3.0 * (m.layers * (matrices + 0.5 * scores) + logits)};
 }
 
+namespace {
+
+Where place_of(const ModelSpec& m, const std::string& key) {
+  const auto it = m.places.find(key);
+  return it == m.places.end() ? Where{.file = {}, .path = "model." + key} : it->second;
+}
+
+Status check_experts(const ModelSpec& m) {
+  const ExpertSpec& e = m.moe;
+  if (e.experts == 0) return {};
+  if (e.per_token == 0 || e.ffn == 0)
+    return invalid("a token meets at least one expert of width 1", place_of(m, "moe"));
+  if (e.per_token > e.experts) {
+    return invalid(fmt::format("a token cannot meet {} of {} experts", e.per_token, e.experts), place_of(m, "moe"));
+  }
+  if (e.dense_layers >= m.layers) {
+    return invalid(
+        fmt::format("{} dense layers of {} leave none with experts; leave out 'moe'", e.dense_layers, m.layers),
+        place_of(m, "moe"));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status check_model(const ModelSpec& m) {
-  const auto place = [&](const std::string& key) {
-    const auto it = m.places.find(key);
-    return it == m.places.end() ? Where{.file = {}, .path = "model." + key} : it->second;
-  };
+  const auto place = [&](const std::string& key) { return place_of(m, key); };
   const std::pair<const char*, std::uint32_t> sizes[] = {
       {"layers", m.layers},     {"hidden", m.hidden},     {"ffn", m.ffn},    {"heads", m.heads},
       {"kv_heads", m.kv_heads}, {"head_dim", m.head_dim}, {"vocab", m.vocab}};
@@ -49,7 +95,7 @@ Status check_model(const ModelSpec& m) {
                                m.kv_heads, m.heads),
                    place("kv_heads"));
   }
-  return {};
+  return check_experts(m);
 }
 
 }  // namespace busbar

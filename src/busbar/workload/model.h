@@ -1,4 +1,4 @@
-// A dense decoder as numbers: what a training step computes, whatever machine and layout.
+// A decoder as numbers, dense or with experts: what a training step computes, whatever machine and layout.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,23 @@
 #include "busbar/base/result.h"
 
 namespace busbar {
+
+/// Mixture of experts: a layer holds many MLPs and sends each token through a few of them.
+struct ExpertSpec {
+  std::uint32_t experts = 0;       ///< routed experts of a layer; 0: the model is dense
+  std::uint32_t per_token = 0;     ///< of those, how many a token meets
+  std::uint32_t ffn = 0;           ///< width of one expert
+  std::uint32_t shared = 0;        ///< experts of the same width that every token meets
+  std::uint32_t dense_layers = 0;  ///< the first layers, which have one MLP of ModelSpec::ffn instead
+};
+
+/// Multi-head latent attention: queries, keys and values pass through narrow matrices.
+/// Source: DeepSeek-V2, arXiv:2405.04434 (2024), section 2.1.
+struct LatentAttentionSpec {
+  std::uint32_t q_rank = 0;                             ///< width of the latent query
+  std::uint32_t kv_rank = 0;                            ///< width of the latent key and value; 0: ordinary attention
+  std::uint32_t nope_dim = 0, rope_dim = 0, v_dim = 0;  ///< of a head: without and with position, value
+};
 
 struct ModelSpec {
   std::string name;
@@ -20,11 +37,14 @@ struct ModelSpec {
   bool gated_mlp = true;  ///< SwiGLU and its kin: three matrices instead of two
   std::uint32_t vocab = 0;
   bool tied_embeddings = false;  ///< the output head is the embedding transposed
+  ExpertSpec moe;
+  LatentAttentionSpec latent;
   std::string source;
   std::map<std::string, Where> places;  ///< where each key was given, for messages
 };
 
-/// Parameters of one layer by matrix. Biases and learned positions are left out: below 0.1 % of any model here.
+/// Parameters of one dense layer with ordinary attention by matrix. Biases and learned positions are left out: below
+/// 0.1 % of any model here.
 struct LayerParameters {
   std::uint64_t attention_in = 0;  ///< query, key, value
   std::uint64_t attention_out = 0;
@@ -34,8 +54,9 @@ struct LayerParameters {
   std::uint64_t total() const { return attention_in + attention_out + mlp_in + mlp_out + norms; }
 };
 LayerParameters layer_parameters(const ModelSpec& m);
-std::uint64_t embedding_parameters(const ModelSpec& m);  ///< one table of vocab x hidden
-std::uint64_t parameter_count(const ModelSpec& m);
+std::uint64_t embedding_parameters(const ModelSpec& m);    ///< one table of vocab x hidden
+std::uint64_t parameter_count(const ModelSpec& m);         ///< experts, routers and latent attention included
+std::uint64_t active_parameter_count(const ModelSpec& m);  ///< those that one token meets; of a dense model all
 
 /// Model FLOPs per token of a training step: three times the forward pass, 2 per multiply-add, no recomputation.
 struct ModelFlops {
@@ -45,7 +66,8 @@ struct ModelFlops {
 /// Source: Korthikanti et al. 2022 (arXiv:2205.05198), appendix A; causal halving as in Megatron-Bridge and MaxText.
 ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq);
 
-/// Refuses shapes that no decoder has: zero sizes, query heads that are no multiple of key-value heads.
+/// Refuses shapes that no decoder has: zero sizes, query heads that are no multiple of key-value heads, tokens that
+/// meet more experts than there are.
 Status check_model(const ModelSpec& m);
 
 }  // namespace busbar
