@@ -56,25 +56,40 @@ Table figure_table(const CatalogEntry& entry) {
   return table;
 }
 
-/// Folder by folder, or one folder.
+/// The entries of a folder with their titles.
+Result<Table> folder_table(const std::string& folder, const Catalog& catalog, Json& entries) {
+  Table table;
+  table.columns = {{"entry", Align::kLeft}, {"what it is", Align::kLeft}};
+  for (const std::string& name : catalog.names(folder)) {
+    BUSBAR_ASSIGN(const std::string title, catalog_title(folder, name, catalog));
+    entries.push_back({{"folder", folder}, {"name", name}, {"title", title}});
+    table.rows.push_back({name, title});
+  }
+  table.title = fmt::format("{} ({})", folder, table.rows.size());
+  return table;
+}
+
+/// All folders by name alone, or one folder with titles.
 int list(const Options& o, const Catalog& catalog, const std::vector<std::string>& folders) {
   Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
   Document document;
   document.title = "Catalogue";
   document.command = o.common.typed;
   for (const std::string& folder : folders) {
-    const std::vector<std::string> names = catalog.names(folder);
-    std::string line;
-    for (const std::string& name : names) {
-      data["entries"].push_back({{"folder", folder}, {"name", name}});
-      line += (line.empty() ? "" : ", ") + name;
+    Result<Table> table = folder_table(folder, catalog, data["entries"]);
+    if (!table.ok()) return report_error(table.error());
+    if (folders.size() == 1) {
+      document.blocks.push_back({std::move(*table)});
+      continue;
     }
-    document.blocks.push_back({Heading{fmt::format("{} ({})", folder, names.size())}});
+    std::string line;
+    for (const auto& row : table->rows) line += (line.empty() ? "" : ", ") + row[0];
+    document.blocks.push_back({Heading{table->title}});
     document.blocks.push_back({Paragraph{line}});
   }
-  document.blocks.push_back(
-      {Paragraph{"busbar catalog NAME shows each figure of an entry with its source. Nodes are "
-                 "clusters as they stand: busbar topo NAME, NAME:64."}});
+  document.blocks.push_back({Paragraph{
+      "busbar catalog FOLDER says what each entry is, busbar catalog NAME shows each figure of an entry with "
+      "its source. Nodes are clusters as they stand: busbar topo NAME, NAME:64."}});
   return deliver(o.common, data, document);
 }
 
@@ -150,7 +165,7 @@ Command catalog_command(const std::string& typed) {
   o->common.typed = typed;
   Command c;
   c.name = "catalog";
-  c.summary = "What machines, parts and models are known, and where each figure comes from";
+  c.summary = "what machines, parts and models are known, and where each figure comes from";
   c.examples =
       "  busbar catalog\n  busbar catalog nodes\n  busbar catalog dgx-h100\n  busbar catalog links/nvlink4 --json";
   c.positionals = {{"NAME", "an entry, FOLDER/ENTRY or a folder; absent: everything by name", &o->name, false}};

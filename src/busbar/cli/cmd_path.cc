@@ -49,6 +49,12 @@ std::string part_of(const Topology& t, LinkId l) {
   return c.part.empty() ? name_of(c.kind) : c.part;
 }
 
+Json to_json(const std::vector<std::pair<std::string, Duration>>& parts) {
+  Json j = Json::object();
+  for (const auto& [part, latency] : parts) j[part] = in_ns(latency);
+  return j;
+}
+
 Json hop_to_json(const Topology& t, const PathHop& hop) {
   const LinkClass& c = t.link_class(hop.links.front().link);
   Json j{{"from", t.name(t.from(hop.links.front().link))},
@@ -59,6 +65,7 @@ Json hop_to_json(const Topology& t, const PathHop& hop) {
          {"GBps", hop.payload_GBps},
          {"wire_GBps", hop.wire_GBps},
          {"latency_ns", in_ns(hop.latency)},
+         {"latency_parts_ns", to_json(hop.latency_parts)},
          {"links", Json::array()}};
   for (const LinkShare& l : hop.links) j["links"].push_back({{"link", t.name(l.link)}, {"share", l.share}});
   return j;
@@ -73,8 +80,7 @@ Json to_json(const Options& o, const Cluster& c, const PathView& v, DeviceId a, 
   j["GBps"] = v.hops.empty() ? Json(nullptr) : Json(v.payload_GBps);
   j["wire_GBps"] = v.hops.empty() ? Json(nullptr) : Json(v.wire_GBps);
   j["latency_ns"] = in_ns(v.latency);
-  j["latency_parts_ns"] = Json::object();
-  for (const auto& [part, latency] : v.latency_parts) j["latency_parts_ns"][part] = in_ns(latency);
+  j["latency_parts_ns"] = to_json(v.latency_parts);
   j["bottleneck"] = nullptr;
   if (v.bottleneck != kNone<LinkId>) {
     j["bottleneck"] = {{"link", t.name(v.bottleneck)}, {"class", part_of(t, v.bottleneck)}};
@@ -87,12 +93,26 @@ Json to_json(const Options& o, const Cluster& c, const PathView& v, DeviceId a, 
   return j;
 }
 
-std::string latency_text(const PathView& v) {
-  std::string parts;
+const char* counted(std::string_view part) {
+  if (part == "scale-up") return "NVLink, xGMI, ICI and their switches";
+  if (part == "PCIe") return "slots, PCIe switches, host bridges, the host side of NICs";
+  if (part == "sockets") return "between sockets, and to host memory";
+  if (part == "NIC") return "half of each NIC, its fabric side";
+  if (part == "switch") return "switches of the fabric, port to port";
+  if (part == "frame") return "store-and-forward switches take in a whole frame";
+  if (part == "FEC") return "error correction per cable; 0: contained in the figures of NICs and switches";
+  if (part == "cable") return "length of the cables";
+  return "cables whose latency is stated as one figure";
+}
+
+Table latency_table(const PathView& v) {
+  Table out;
+  out.title = "Latency by part";
+  out.columns = {{"part", Align::kLeft}, {"ns"}, {"what it counts", Align::kLeft}};
   for (const auto& [part, latency] : v.latency_parts)
-    parts += fmt::format("{}{} {} ns", parts.empty() ? "" : " + ", part, format_number(in_ns(latency), 4));
-  const std::string all = fmt::format("{} ns", format_number(in_ns(v.latency), 4));
-  return v.latency_parts.size() > 1 ? all + " = " + parts : parts.empty() ? all : all + " (" + parts + ")";
+    out.rows.push_back({part, format_number(in_ns(latency), 5), counted(part)});
+  out.rows.push_back({"sum", format_number(in_ns(v.latency), 5), "first bit in to first bit out, without software"});
+  return out;
 }
 
 const char* meaning(PathType type) {
@@ -139,7 +159,7 @@ Document to_document(const Options& o, const Cluster& c, const PathView& v, Devi
                                                  format_rate(v.payload_GBps * 1e9), format_rate(v.wire_GBps * 1e9)));
     facts.items.emplace_back("bound by", fmt::format("{} ({})", part_of(t, v.bottleneck), t.name(v.bottleneck)));
   }
-  facts.items.emplace_back("latency", latency_text(v));
+  facts.items.emplace_back("latency", fmt::format("{} ns", format_number(in_ns(v.latency), 5)));
   std::string shared;
   for (std::size_t i = 0; i < std::min<std::size_t>(6, v.shared_with.size()); ++i)
     shared += (i > 0 ? ", " : "") + v.shared_with[i];
@@ -163,6 +183,7 @@ Document to_document(const Options& o, const Cluster& c, const PathView& v, Devi
       "bit "
       "out, without software.";
   d.blocks.push_back({table});
+  d.blocks.push_back({latency_table(v)});
   return d;
 }
 

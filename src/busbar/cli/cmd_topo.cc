@@ -42,13 +42,19 @@ Drawing picture(const Topology& t, const Options& o, BlockId block) {
   return inside ? draw_node(t, block, {}) : draw_fabric(t, {});
 }
 
-Status write_files(const Options& o, const Cluster& c, BlockId block) {
+Status write_files(const Options& o, const Cluster& c, const TopoFacts& facts, BlockId block) {
   if (!o.nccl_xml.empty()) {
     BUSBAR_ASSIGN(const std::string text, write_nccl_topo_xml(c.topology, block));
     BUSBAR_RETURN_IF_ERROR(write_file(o.nccl_xml, text));
   }
   if (!o.dot.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.dot, write_dot(c.topology, c.name)));
-  if (!o.cables.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.cables, write_cables_csv(c.topology)));
+  if (!o.cables.empty()) {
+    if (facts.cables.empty()) {
+      return invalid("there is no network, hence no cables; name several nodes (dgx-h100:64) or a fabric",
+                     {"", 0, 0, "--cables"});
+    }
+    BUSBAR_RETURN_IF_ERROR(write_file(o.cables, cabling_csv(c.topology, facts.cables, c.cabling)));
+  }
   if (!o.svg.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.svg, render_svg(picture(c.topology, o, block))));
   return {};
 }
@@ -69,8 +75,9 @@ int run(const Options& o) {
   parts.pictures = !o.common.html.empty();
   parts.levels = o.levels || !(o.matrix || o.tree);
   parts.block = static_cast<BlockId>(node);
-  if (const Status files = write_files(o, *cluster, parts.block); !files.ok()) return report_error(files.error());
-  const TopoFacts facts = topo_facts(cluster->topology);
+  const TopoFacts facts = topo_facts(*cluster);
+  if (const Status files = write_files(o, *cluster, facts, parts.block); !files.ok())
+    return report_error(files.error());
   Json j{{"schema", "busbar.topo/1"}};
   j.update(topo_json(*cluster, facts, parts));
   j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)));
@@ -111,7 +118,7 @@ Command topo_command(const std::string& typed) {
        &o->svg},
       {"--nccl-xml", "FILE", "one node as a topology file for NCCL_TOPO_FILE", "Files", &o->nccl_xml},
       {"--dot", "FILE", "the machine as a graph for Graphviz", "Files", &o->dot},
-      {"--cables", "FILE", "list of cables as CSV", "Files", &o->cables},
+      {"--cables", "FILE", "list of cables with length, medium and part as CSV", "Files", &o->cables},
   };
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/cabling_report.h"
 #include "busbar/cli/topology_drawing.h"
 
 namespace busbar {
@@ -26,6 +27,8 @@ const char* plural_of(DeviceKind k) {
       return "numa_nodes";
     case DeviceKind::kPcieSwitch:
       return "pcie_switches";
+    case DeviceKind::kRootPort:
+      return "root_ports";
     case DeviceKind::kNic:
       return "nics";
     case DeviceKind::kNvme:
@@ -100,6 +103,14 @@ std::string words_of(const std::string& key) {
   return out;
 }
 
+std::string optical_sentence(const Cluster& c, const TopoFacts& f) {
+  const std::uint32_t n = c.ocs.cube;
+  return fmt::format(
+      "{} circuit switches join cubes of {}x{}x{} chips by {} fibres; another shape, or a spare cube in the "
+      "place of a broken one, takes {} to wire",
+      c.ocs.switches, n, n, n, c.ocs.links(f.scale_up.gpus), format_duration(c.ocs.reconfiguration.in_s()));
+}
+
 Facts facts_of(const Cluster& c, const TopoFacts& f) {
   Facts out;
   std::string counts;
@@ -112,6 +123,8 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   out.items.emplace_back(
       "bisection", fmt::format("{} in one direction, {} counting both ({}: {})", format_rate(f.bisection.GBps * 1e9),
                                format_rate(2 * f.bisection.GBps * 1e9), f.bisection.kind, f.bisection.cut));
+  if (c.ocs.switches > 0) out.items.emplace_back("optical", optical_sentence(c, f));
+  if (!f.cables.empty()) out.items.emplace_back("cables", cabling_sentence(c, f.cabling));
   if (count(f.memory) == 0) return out;
   out.items.emplace_back("memory", fmt::format("{} of HBM in all", format_size(static_cast<double>(count(f.memory)))));
   std::string domain = fmt::format("{} GPUs reach each other by scale-up links alone: {} together", f.scale_up.gpus,
@@ -169,7 +182,8 @@ Table matrix_table(const RelationMatrix& m, BlockId block) {
 
 }  // namespace
 
-TopoFacts topo_facts(const Topology& t) {
+TopoFacts topo_facts(const Cluster& c) {
+  const Topology& t = c.topology;
   TopoFacts f;
   f.counts.emplace_back("nodes", static_cast<std::uint32_t>(t.blocks().size()));
   for (const auto& [kind, n] : device_counts(t)) f.counts.emplace_back(plural_of(kind), n);
@@ -178,6 +192,9 @@ TopoFacts topo_facts(const Topology& t) {
   f.bisection = bisect(t);
   f.memory = total_memory(t);
   f.scale_up = scale_up_domain(t);
+  if (c.cabling.parts.empty()) return f;
+  f.cables = lay_cables(t, c.cabling);
+  f.cabling = sum_of(t, f.cables, c.cabling);
   return f;
 }
 
@@ -223,6 +240,13 @@ Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
         {{"what", m.what}, {"bytes_per_parameter", m.bytes_per_parameter}, {"parameters", m.parameters}});
   j["fabric"] = {
       {"kind", c.fabric.kind}, {"network", c.fabric.network}, {"oversubscription", c.fabric.oversubscription}};
+  j["optical_switches"] = nullptr;
+  if (c.ocs.switches > 0)
+    j["optical_switches"] = {{"switches", c.ocs.switches},
+                             {"cube", c.ocs.cube},
+                             {"links", c.ocs.links(f.scale_up.gpus)},
+                             {"reconfiguration_s", c.ocs.reconfiguration.in_s()}};
+  j["cabling"] = f.cables.empty() ? Json(nullptr) : cabling_json(c, f.cabling);
   if (p.all || p.matrix) j["matrix"] = matrix_json(relation_matrix(c.topology, p.block));
   if (p.all) add_graph(c.topology, j);
   return j;
@@ -236,6 +260,7 @@ Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p,
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   add(facts_of(c, f));
   if (p.levels || p.all) add(level_table(f.levels));
+  if (!f.cables.empty()) add(cabling_table(c, f.cabling), p.all ? Audience::kBoth : Audience::kPage);
   if (p.tree || p.all) add(tree_table(t, p));
   if (p.matrix || p.all) add(matrix_table(relation_matrix(t, p.block), p.block), Audience::kPage);
   if (p.pictures) add(draw_node(t, p.block, {}), Audience::kPage);

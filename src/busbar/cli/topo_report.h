@@ -9,6 +9,7 @@
 #include "busbar/report/document.h"
 #include "busbar/spec/cluster.h"
 #include "busbar/topology/bisection.h"
+#include "busbar/topology/cabling.h"
 #include "busbar/topology/levels.h"
 #include "busbar/topology/matrix.h"
 #include "busbar/topology/tree_view.h"
@@ -28,8 +29,10 @@ struct TopoFacts {
   Bisection bisection;
   Bytes memory{0};
   ScaleUpDomain scale_up;
+  std::vector<Cable> cables;  ///< of the network; empty where there is none
+  CablingSums cabling;
 };
-TopoFacts topo_facts(const Topology& topology);
+TopoFacts topo_facts(const Cluster& cluster);
 
 /// A model as large as the memory of a scale-up domain allows.
 struct LargestModel {

@@ -50,6 +50,10 @@ const char* title_of(DeviceKind k) {
       return "NUMA nodes";
     case DeviceKind::kPcieSwitch:
       return "PCIe switches";
+    case DeviceKind::kRootPort:
+      return "root ports";
+    case DeviceKind::kNvme:
+      return "NVMe drives";
     case DeviceKind::kNvSwitch:
       return "NVSwitches";
     case DeviceKind::kLeaf:
@@ -131,10 +135,10 @@ std::vector<DeviceKind> rows_of(const Topology& t, const Block& block) {
     switches = switches || t.kind(static_cast<DeviceId>(block.first_device + p)) == DeviceKind::kPcieSwitch;
   using K = DeviceKind;
   if (switches)
-    return {K::kOcs, K::kCore,       K::kSpine, K::kLeaf, K::kNvSwitch, K::kSwitch,
-            K::kGpu, K::kPcieSwitch, K::kNic,   K::kNvme, K::kCpu,      K::kNuma};
-  return {K::kOcs, K::kCore, K::kSpine, K::kLeaf, K::kNvSwitch, K::kSwitch,
-          K::kGpu, K::kCpu,  K::kNic,   K::kNvme, K::kNuma};
+    return {K::kOcs,        K::kCore, K::kSpine, K::kLeaf,     K::kNvSwitch, K::kSwitch, K::kGpu,
+            K::kPcieSwitch, K::kNic,  K::kNvme,  K::kRootPort, K::kCpu,      K::kNuma};
+  return {K::kOcs, K::kCore,     K::kSpine, K::kLeaf, K::kNvSwitch, K::kSwitch,
+          K::kGpu, K::kRootPort, K::kCpu,   K::kNic,  K::kNvme,     K::kNuma};
 }
 
 constexpr std::size_t kMostLongNames = 12;  ///< in one row; more have no room for a word

@@ -36,16 +36,6 @@ const char* style_of(DeviceKind k) {
   }
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
 /// Where blocks are single boxes, a device of one is called like its block.
 class Names {
  public:
@@ -111,21 +101,6 @@ std::string write_dot(const Topology& t, const std::string& name) {
         "  {} -- {} [label={}];\n", quoted(names.of(ends.first)), quoted(names.of(ends.second)),
         quoted(fmt::format("{}{}", e.cables > 1 ? fmt::format("{} x, ", e.cables) : "", format_rate(e.rate))));
   return out + "}\n";
-}
-
-std::string write_cables_csv(const Topology& t) {
-  std::string out = "from,to,kind,part,lanes,GBps_per_direction,latency_ns\n";
-  const bool fabric = !t.fabric_switches().empty();
-  for (std::uint32_t i = 0; i < t.link_count(); i += 2) {
-    const auto l = static_cast<LinkId>(i);
-    const BlockId a = t.block_of(t.from(l)), b = t.block_of(t.to(l));
-    if (fabric && a == b && a != kNone<BlockId>) continue;
-    const LinkClass& c = t.link_class(l);
-    out += fmt::format("{},{},{},{},{},{},{}\n", t.name(t.from(l)), t.name(t.to(l)), name_of(c.kind), csv_cell(c.part),
-                       c.lanes, static_cast<double>(per_second(c.wire_rate)) / 1e9,
-                       static_cast<double>(c.latency.in_ps()) / 1e3);
-  }
-  return out;
 }
 
 }  // namespace busbar

@@ -75,6 +75,10 @@ class Writer {
         socket_ = kNone<DeviceId>;
       }
       while (i < lines_.size() && t_.kind(lines_[i].device) != DeviceKind::kCpu) {
+        if (t_.kind(lines_[i].device) == DeviceKind::kRootPort) {  // NCCL takes it as part of the CPU
+          ++i;
+          continue;
+        }
         const bool root = lines_[i].depth == 0;
         std::optional<Element> e = element(i);
         if (e) cpu_of(root ? -1 : t_.numa(e_device_)).children.push_back(std::move(*e));

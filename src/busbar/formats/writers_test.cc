@@ -133,11 +133,5 @@ TEST(Dot, DrawsServersAsBoxesWhereThereAreMany) {
   EXPECT_THAT(dot, HasSubstr("\"leaf0\" -- \"node99\" [label=\"2 x, 100 GB/s\"]"));
 }
 
-TEST(CablesCsv, ListsEachCableOfTheFabricOnce) {
-  const std::string csv = write_cables_csv(cabled(1, 3));
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 3 * 2);
-  EXPECT_THAT(csv, HasSubstr("node2.nic1,leaf0,infiniband,,4,50,0\n"));
-}
-
 }  // namespace
 }  // namespace busbar

@@ -66,6 +66,8 @@ bool BlockRoutes::by_gpus(const Block& block, DeviceId from, DeviceId to, std::v
   auto& mesh = tables(block).mesh;
   if (!mesh) mesh.emplace(topology_, block);
   if (mesh->empty()) return false;
+  const auto chip = [&](DeviceId d) { return topology_.kind(d) == DeviceKind::kGpu; };
+  if (!chip(from) || !chip(to)) return false;
   parts_.clear();
   if (!mesh->route(ordinal(block, from), ordinal(block, to), parts_)) return false;
   for (const GpuMesh::Part& p : parts_) out.push_back({static_cast<LinkId>(block.first_link + p.link), p.share});

@@ -145,6 +145,28 @@ TEST(FabricRoutes, ADeadCableInTheFirstNodeLeavesTheOthersAlone) {
   for (std::uint32_t rank = 1; rank < p.ranks(); ++rank) EXPECT_EQ(p.nic(rank, 0), q.nic(rank, 0)) << rank;
 }
 
+// One cable joins two switches of a group: straight ways of many flows share it, detours do not.
+TEST(FabricRoutes, ValiantSpreadsOverTheOtherSwitchesOfTheGroup) {
+  FabricSpec s = spec(FabricKind::kDragonfly, 0);
+  s.dragonfly = {1, 8, 2, 4};
+  const Topology t = cluster(s, 8, 1).seal();
+  const Router r(t, RoutingPolicy::kValiant), straight(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  std::vector<LinkShare> path;
+  ASSERT_TRUE(r.spread(p.gpu(0), p.gpu(15), p.nic(0, 0), p.nic(15, 0), 7, path).ok());
+  EXPECT_TRUE(conserved(t, p.gpu(0), p.gpu(15), path));
+  std::size_t between = 0;
+  for (const LinkShare& l : path) {
+    if (t.kind(t.from(l.link)) != DeviceKind::kLeaf || t.kind(t.to(l.link)) != DeviceKind::kLeaf) continue;
+    EXPECT_NEAR(l.share, 1.0 / 6, 1e-12);
+    ++between;
+  }
+  EXPECT_EQ(between, 12u);  // six other switches, two cables each
+  path.clear();
+  ASSERT_TRUE(straight.spread(p.gpu(0), p.gpu(15), p.nic(0, 0), p.nic(15, 0), 7, path).ok());
+  EXPECT_EQ(path.size(), 5u);
+}
+
 RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()) {
   const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kRailOptimised, FabricKind::kFatTree,
                                       FabricKind::kRailOnly, FabricKind::kDragonfly, FabricKind::kTorus);
@@ -158,7 +180,7 @@ RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()
   }
   for (auto failed = *rc::gen::inRange(0, 6); failed > 0; --failed) b.fail(*rc::gen::elementOf(cables));
   const Topology t = std::move(b).seal();
-  const Router r(t, *rc::gen::element(RoutingPolicy::kStatic, RoutingPolicy::kSpray));
+  const Router r(t, *rc::gen::element(RoutingPolicy::kStatic, RoutingPolicy::kSpray, RoutingPolicy::kValiant));
   const Placement p(r, t.gpus());
   for (std::uint32_t x = 0; x < p.ranks(); ++x) {
     for (std::uint32_t y = 0; y < p.ranks(); ++y) {

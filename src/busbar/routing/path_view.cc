@@ -47,13 +47,42 @@ const char* part_of(LinkKind k) {
   return k == LinkKind::kPcie ? "PCIe" : "sockets";
 }
 
-void add_parts(const Topology& t, PathView& view) {
-  for (const char* part : {"scale-up", "PCIe", "sockets", "network"}) {
-    Duration sum;
-    for (const PathHop& hop : view.hops)
-      if (std::string_view(part_of(t.link_class(hop.links.front().link).kind)) == part) sum += hop.latency;
-    if (sum > Duration()) view.latency_parts.emplace_back(part, sum);
+/// Adds what a link's latency is made of to `sums`, outwards.
+void add_parts(const LinkClass& c, std::map<std::string_view, Duration>& sums) {
+  const LatencyParts& p = c.latency_parts;
+  if (p == LatencyParts()) {
+    sums[part_of(c.kind)] += c.latency;
+    return;
   }
+  sums["NIC"] += p.nic;
+  sums["switch"] += p.switching;
+  sums["frame"] += p.frame;
+  sums["FEC"] += p.fec;
+  sums["cable"] += p.cable;
+}
+
+std::vector<std::pair<std::string, Duration>> in_order(const std::map<std::string_view, Duration>& sums) {
+  std::vector<std::pair<std::string, Duration>> out;
+  for (const char* part : {"scale-up", "PCIe", "sockets", "NIC", "switch", "frame", "FEC", "cable", "network"}) {
+    const auto it = sums.find(part);
+    if (it == sums.end() || (it->second == Duration() && it->first != "FEC")) continue;
+    out.emplace_back(part, it->second);
+  }
+  return out;
+}
+
+void add_latency_parts(const Topology& t, PathView& view) {
+  std::map<std::string_view, Duration> all;
+  for (PathHop& hop : view.hops) {
+    const auto slowest = std::max_element(hop.links.begin(), hop.links.end(), [&](const auto& a, const auto& b) {
+      return t.link_class(a.link).latency < t.link_class(b.link).latency;
+    });
+    std::map<std::string_view, Duration> own;
+    add_parts(t.link_class(slowest->link), own);
+    add_parts(t.link_class(slowest->link), all);
+    hop.latency_parts = in_order(own);
+  }
+  view.latency_parts = in_order(all);
 }
 
 class Sharers {
@@ -156,7 +185,7 @@ Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to) {
   const DeviceId nic_from = gpu ? router.exit_nic(from, nic_of(from), nic_of(to)) : nic_of(from);
   BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_from, nic_of(to), kFlow, route));
   add_hops(t, from, route, view);
-  add_parts(t, view);
+  add_latency_parts(t, view);
   std::vector<LinkId> walk;
   for (DeviceId at = from; const PathHop& hop : view.hops) {  // one of the ways, end to end
     for (const LinkShare& l : hop.links)

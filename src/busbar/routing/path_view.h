@@ -15,17 +15,21 @@ struct PathHop {
   std::vector<LinkShare> links;
   double payload_GBps = 0;  ///< of the whole payload: the smallest of rate / share
   double wire_GBps = 0;
-  Duration latency;  ///< of the slowest of them
+  Duration latency;                                             ///< of the slowest of them
+  std::vector<std::pair<std::string, Duration>> latency_parts;  ///< as in PathView
 };
 
 struct PathView {
   PathType type = PathType::kLoc;
   PathType nccl_type = PathType::kLoc;  ///< what NCCL would find; differs where it relays through a GPU
   std::vector<PathHop> hops;
-  double payload_GBps = 0, wire_GBps = 0;                       ///< of the narrowest hop; 0 for a device to itself
-  Duration latency;                                             ///< first bit in to first bit out at the end, all hops
-  LinkId bottleneck = kNone<LinkId>;                            ///< least payload rate per share; the first of equals
-  std::vector<std::pair<std::string, Duration>> latency_parts;  ///< "scale-up", "PCIe", "sockets", "network"; no zeros
+  double payload_GBps = 0, wire_GBps = 0;  ///< of the narrowest hop; 0 for a device to itself
+  Duration latency;                        ///< first bit in to first bit out at the end, all hops
+  LinkId bottleneck = kNone<LinkId>;       ///< least payload rate per share; the first of equals
+  /// What `latency` is made of, outwards: "scale-up", "PCIe", "sockets", "NIC", "switch", "frame", "FEC", "cable", and
+  /// "network" where the file states one figure for a cable. No zeros, but for FEC where there are other parts of a
+  /// cable. They sum to `latency`. A NIC's host side belongs to its PCIe link.
+  std::vector<std::pair<std::string, Duration>> latency_parts;
   std::vector<std::string> shared_with;  ///< "node0.gpu1 -> node0.nic1", "node0.nic3 (by hash)": others on it
   std::uint32_t shared_count = 0;        ///< of all, also those that `shared_with` leaves out
 };

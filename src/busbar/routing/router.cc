@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 
 #include "busbar/base/random.h"
 #include "busbar/routing/block_routes.h"
@@ -11,6 +13,11 @@
 namespace busbar {
 
 struct Router::State {
+  /// The cables by which two NICs enter and leave the fabric, and their switches there.
+  struct Ports {
+    LinkId up, down;
+    std::uint32_t a, b;
+  };
   const Topology& topology;
   RoutingPolicy policy;
   std::uint64_t seed;
@@ -23,6 +30,10 @@ struct Router::State {
   bool joined(DeviceId nic_a, DeviceId nic_b) const;
   DeviceId relay_nic(DeviceId gpu, DeviceId far_nic) const;
   bool across(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
+  bool around(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
+  void walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const;
+  std::vector<std::vector<LinkId>> detours(std::uint32_t a, std::uint32_t b, std::uint64_t flow) const;
+  std::vector<Ports> ports_between(DeviceId from, DeviceId to) const;
   bool over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
                    std::vector<LinkShare>& out) const;
   Error unreachable(DeviceId from, DeviceId to) const {
@@ -63,9 +74,102 @@ DeviceId Router::State::relay_nic(DeviceId gpu, DeviceId far_nic) const {
   return found.empty() ? kNone<DeviceId> : found[blocks.ordinal(block, gpu) % found.size()];
 }
 
+/// Appends one shortest way between two switches; equal hops by a hash.
+void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const {
+  std::uint32_t x = from;
+  for (int left = fabric.distance(from, to); left > 0; --left) {
+    std::vector<FabricTable::Hop> nearer;
+    for (const FabricTable::Hop& hop : fabric.hops(x))
+      if (fabric.nearer(to, hop.to) == left - 1) nearer.push_back(hop);
+    const FabricTable::Hop& hop = nearer[mix64(flow ^ mix64(seed ^ x)) % nearer.size()];
+    way.push_back(hop.link);
+    x = hop.to;
+  }
+}
+
+/// A detour over each switch with NICs that lies on a way of at most twice the shortest length and meets no switch
+/// twice, at most kMostDetours of them. Inside a group of a dragonfly these are the group's other switches.
+std::vector<std::vector<LinkId>> Router::State::detours(std::uint32_t a, std::uint32_t b, std::uint64_t flow) const {
+  constexpr std::size_t kMostDetours = 64;
+  const int straight = fabric.distance(a, b);
+  std::vector<std::uint32_t> middles;
+  for (const std::uint32_t m : fabric.with_nics()) {
+    if (m == a || m == b || !fabric.joined(a, m)) continue;
+    if (fabric.distance(m, a) + fabric.distance(m, b) <= 2 * straight) middles.push_back(m);  // links go both ways
+  }
+  std::vector<std::vector<LinkId>> out;
+  const std::size_t ways = std::min(middles.size(), kMostDetours);
+  for (std::size_t i = 0; i < ways; ++i) {
+    const std::uint32_t m = middles[(flow + i * middles.size() / ways) % middles.size()];
+    std::vector<LinkId> way;
+    walk(a, m, flow ^ m, way);
+    walk(m, b, flow ^ m, way);
+    std::vector<DeviceId> met{topology.from(way.front())};
+    for (const LinkId l : way) met.push_back(topology.to(l));
+    std::sort(met.begin(), met.end());
+    if (std::adjacent_find(met.begin(), met.end()) == met.end()) out.push_back(std::move(way));
+  }
+  return out;
+}
+
+/// Valiant's routing: equal shares over the detours. A switch to itself: straight. False, with nothing appended, where
+/// there is no detour.
+bool Router::State::around(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const {
+  struct Step {
+    std::size_t at;  ///< hops from the start
+    LinkShare part;
+  };
+  std::vector<Step> steps;
+  const std::vector<Ports> ports = ports_between(from, to);
+  for (const Ports& p : ports) {
+    const double share = 1.0 / static_cast<double>(ports.size());
+    steps.push_back({0, {p.up, share}});
+    steps.push_back({SIZE_MAX, {p.down, share}});
+    if (p.a == p.b) continue;
+    const auto ways = detours(p.a, p.b, flow);
+    if (ways.empty()) return false;
+    for (const std::vector<LinkId>& way : ways)
+      for (std::size_t i = 0; i < way.size(); ++i)
+        steps.push_back({1 + i, {way[i], share / static_cast<double>(ways.size())}});
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const Step& x, const Step& y) { return x.at < y.at; });
+  std::unordered_map<std::uint32_t, std::size_t> places;  // only looked up
+  for (const Step& s : steps) {
+    const auto [it, fresh] = places.emplace(index(s.part.link), out.size());
+    if (fresh)
+      out.push_back(s.part);
+    else
+      out[it->second].share += s.part.share;
+  }
+  return !steps.empty();
+}
+
+/// For each port of one NIC the nearest port of the other.
+std::vector<Router::State::Ports> Router::State::ports_between(DeviceId from, DeviceId to) const {
+  std::vector<Ports> out;
+  for (const LinkId up : topology.out_links(from)) {
+    const std::int32_t a = fabric.number(topology.to(up));
+    if (!is_fabric(topology.link_class(up).kind) || a < 0) continue;
+    std::optional<Ports> best;
+    int fewest = FabricTable::kFar;
+    for (const LinkId l : topology.out_links(to)) {
+      const std::int32_t b = fabric.number(topology.to(l));
+      if (b < 0) continue;
+      const int hops = fabric.distance(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b));
+      if (hops >= fewest) continue;
+      fewest = hops;
+      best = Ports{up, reverse(l), static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)};
+    }
+    if (best) out.push_back(*best);
+  }
+  return out;
+}
+
 bool Router::State::across(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const {
+  if (policy == RoutingPolicy::kValiant && around(from, to, flow, out)) return true;
   const auto choose = [&](DeviceId at) {  // static hash keeps one of the equal front.candidates
-    if (policy != RoutingPolicy::kStatic || front.candidates.size() < 2) return;
+    const bool keeps_one = policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant;
+    if (!keeps_one || front.candidates.size() < 2) return;
     const std::uint64_t h = mix64(flow ^ mix64(seed ^ index(at)));
     front.candidates.assign(1, front.candidates[h % front.candidates.size()]);
   };

@@ -5,7 +5,8 @@ namespace {
 
 bool forwards(DeviceKind k, RouteLevel level) {
   if (is_endpoint(k) || k == DeviceKind::kNic) return false;
-  return level == RouteLevel::kAnyInside || (k != DeviceKind::kCpu && k != DeviceKind::kNuma);
+  return level == RouteLevel::kAnyInside ||
+         (k != DeviceKind::kCpu && k != DeviceKind::kNuma && k != DeviceKind::kRootPort);
 }
 
 }  // namespace

@@ -15,12 +15,12 @@ using Kind = YamlNode::Kind;
 
 /// Keys whose values name, place or explain something.
 bool is_wording(std::string_view key) {
-  static constexpr std::array<std::string_view, 26> kKeys{
+  static constexpr std::array<std::string_view, 27> kKeys{
       "name",           "part",         "source",     "note",     "confidence", "efficiency_source",
       "latency_source", "cable_source", "between",    "pairs",    "torus",      "numa",
       "islands",        "planes",       "kind",       "shape",    "base",       "link",
       "network",        "fabric",       "parameters", "protocol", "gpu",        "full",
-      "words",          "pci_ids"};
+      "words",          "pci_ids",      "twisted"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
@@ -104,29 +104,43 @@ void walk(const YamlNode& node, const std::string& path, const Provenance& from,
   }
 }
 
+void note_part(const YamlNode& name, std::string_view folder, const Catalog& catalog, std::vector<std::string>& out) {
+  if (name.kind() != Kind::kScalar || !catalog.has(folder, name.scalar())) return;
+  std::string entry = fmt::format("{}/{}", folder, name.scalar());
+  if (std::find(out.begin(), out.end(), entry) == out.end()) out.push_back(std::move(entry));
+}
+
 /// Names of other entries, by the keys that hold them.
 void collect_parts(const YamlNode& node, const Catalog& catalog, std::vector<std::string>& out) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kKeys{
-      {{"link", "links"}, {"part", "gpus"}, {"fabric", "fabrics"}, {"network", "networks"}, {"protocol", "protocols"}}};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kKeys{{{"link", "links"},
+                                                                                       {"part", "gpus"},
+                                                                                       {"product", "switches"},
+                                                                                       {"parts", "optics"},
+                                                                                       {"fabric", "fabrics"},
+                                                                                       {"network", "networks"},
+                                                                                       {"protocol", "protocols"}}};
   for (std::size_t i = 0; i < node.size(); ++i) {
     const YamlNode item = node.item(i);
     collect_parts(item, catalog, out);
-    if (node.kind() != Kind::kMap || item.kind() != Kind::kScalar) continue;
+    if (node.kind() != Kind::kMap) continue;
     for (const auto& [key, folder] : kKeys) {
-      if (node.key(i) != key || !catalog.has(folder, item.scalar())) continue;
-      std::string entry = fmt::format("{}/{}", folder, item.scalar());
-      if (std::find(out.begin(), out.end(), entry) == out.end()) out.push_back(std::move(entry));
+      if (node.key(i) != key) continue;
+      if (item.kind() == Kind::kScalar) note_part(item, folder, catalog, out);
+      for (std::size_t k = 0; item.kind() == Kind::kSequence && k < item.size(); ++k)
+        note_part(item.item(k), folder, catalog, out);
     }
   }
 }
 
-/// The comment in the first line.
-std::string title_of(const std::string& text) {
-  if (!text.starts_with("# ")) return {};
-  return text.substr(2, text.find('\n') - 2);
-}
-
 }  // namespace
+
+Result<std::string> catalog_title(std::string_view folder, std::string_view name, const Catalog& catalog) {
+  BUSBAR_ASSIGN(const YamlDocument document, catalog.load(folder, name));
+  const std::string& text = document.text();
+  if (text.starts_with("# ")) return text.substr(2, text.find('\n') - 2);
+  const auto own = document.root().find("name");
+  return own ? own->scalar() : std::string();
+}
 
 std::vector<Figure> figures_of(const YamlNode& root) {
   std::vector<Figure> out;
@@ -139,7 +153,7 @@ Result<CatalogEntry> catalog_entry(std::string_view folder, std::string_view nam
   CatalogEntry out;
   out.folder = folder;
   out.name = name;
-  out.title = title_of(document.text());
+  BUSBAR_ASSIGN(out.title, catalog_title(folder, name, catalog));
   YamlNode root = document.root();
   if (folder == "nodes") {
     Reading reading(catalog);

@@ -25,10 +25,13 @@ std::vector<Figure> figures_of(const YamlNode& root);
 
 struct CatalogEntry {
   std::string folder, name;
-  std::string title;  ///< the comment that opens the file
+  std::string title;  ///< as catalog_title gives it
   std::vector<Figure> figures;
   std::vector<std::string> made_of;  ///< "links/nvlink4": entries of the catalogue that this one names, once each
 };
+
+/// What an entry is, in a line: the comment that opens its file, else its `name:`.
+Result<std::string> catalog_title(std::string_view folder, std::string_view name, const Catalog& catalog);
 
 /// The entry, with bases and parameters resolved where it is a node.
 Result<CatalogEntry> catalog_entry(std::string_view folder, std::string_view name, const Catalog& catalog);

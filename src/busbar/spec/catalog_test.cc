@@ -231,6 +231,41 @@ TEST(Catalog, ScaleUpRatesAreThoseOfTheDataSheets) {
   }
 }
 
+// GeForce drivers offer neither; small inference cards and single-chip machines have no GPUDirect; TCP copies.
+TEST(Catalog, WhatReachesGpuMemoryIsSaidForEveryBoard) {
+  const auto starts = [](const std::string& part, std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(), [&](const char* w) { return part.starts_with(w); });
+  };
+  for (const std::string& node : Catalog().names("nodes")) {
+    const auto one = load_cluster(node);
+    ASSERT_TRUE(one.ok()) << one.error().text();
+    const std::string& part = one->gpu_part;
+    const bool geforce = starts(part, {"rtx2", "rtx3", "rtx4", "rtx5"}), small = starts(part, {"t4", "l4.", "gb10"});
+    EXPECT_EQ(one->p2p, !geforce && node != "aws-g5") << node;
+    if (geforce || small) EXPECT_FALSE(one->gpudirect) << node;
+    if (starts(part, {"a100", "h100", "h200", "b200", "gb200", "mi300"})) EXPECT_TRUE(one->gpudirect) << node;
+  }
+  Overrides tcp;
+  tcp.set = {"fabric=tcp-100g-leaf-spine"};
+  EXPECT_FALSE(load_cluster("dgx-h100:2", tcp)->gpudirect);
+}
+
+TEST(Catalog, HostMemoryIsACapacityOfEveryBoard) {
+  for (const std::string& node : Catalog().names("nodes")) {
+    const auto one = load_cluster(node);
+    ASSERT_TRUE(one.ok()) << one.error().text();
+    const Topology& t = one->topology;
+    for (std::uint32_t d = 0; d < t.device_count(); ++d) {
+      const auto cpu = static_cast<DeviceId>(d);
+      if (t.kind(cpu) != DeviceKind::kCpu) continue;
+      const auto links = t.out_links(cpu);
+      EXPECT_TRUE(
+          std::any_of(links.begin(), links.end(), [&](LinkId l) { return t.link_class(l).kind == LinkKind::kHost; }))
+          << node << ' ' << t.name(cpu);
+    }
+  }
+}
+
 TEST(Catalog, EveryFabricBuildsUnderTheNodes) {
   for (const std::string& fabric : Catalog().names("fabrics")) {
     Overrides overrides;

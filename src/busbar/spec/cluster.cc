@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "busbar/spec/cabling_file.h"
 #include "busbar/spec/cluster_document.h"
 #include "busbar/spec/fabric_file.h"
 #include "busbar/spec/node_base.h"
@@ -124,7 +125,7 @@ Status apply_faults(const std::vector<Fault>& faults, TopologyBuilder& builder) 
 /// The keys of a cluster file.
 struct ClusterKeys {
   YamlNode node;
-  std::optional<YamlNode> fabric, protocol, price, faults, routing;
+  std::optional<YamlNode> fabric, protocol, price, faults, routing, hall;
   std::int64_t nodes = 1, seed = 0;
 };
 
@@ -140,6 +141,7 @@ Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   keys.protocol = r.optional("protocol");
   keys.price = r.optional("price");
   keys.faults = r.optional("faults");
+  keys.hall = r.optional("hall");
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (nodes) {
     BUSBAR_ASSIGN(keys.nodes, nodes->as_int(1, kMaxNodes));
@@ -158,7 +160,7 @@ std::optional<YamlNode> fabric_of(const ClusterKeys& keys, const NodeFile& node)
 
 /// Stamps the nodes, lays the cables, breaks what is said to be broken.
 Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults, Reading& reading,
-                       const YamlNode& root, FabricSummary& summary) {
+                       const YamlNode& root, Cluster& out) {
   const auto nodes = static_cast<std::uint32_t>(keys.nodes);
   FabricFile fabric;
   const auto wanted = fabric_of(keys, node);
@@ -185,21 +187,17 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
     plan.error().where = wanted->where();
     return plan.error();
   }
-  summary = {name_of(plan->kind), fabric.network, plan->leaves, plan->spines, plan->cores, plan->oversubscription};
+  out.cabling.parts = std::move(fabric.cable_parts);
+  out.switches_power_w =
+      plan->leaves * fabric.leaf_power_w + plan->spines * fabric.spine_power_w + plan->cores * fabric.core_power_w;
+  const bool unknown = (plan->leaves > 0 && fabric.leaf_power_w == 0) ||
+                       (plan->spines > 0 && fabric.spine_power_w == 0) || (plan->cores > 0 && fabric.core_power_w == 0);
+  if (unknown) out.switches_power_w = 0;
+  out.routing = fabric.routing;
+  out.gpudirect = node.gpudirect && fabric.gpudirect;
+  out.fabric = {name_of(plan->kind), fabric.network, plan->leaves, plan->spines, plan->cores, plan->oversubscription};
   BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));
   return std::move(builder).seal();
-}
-
-const char* name_of_policy(RoutingPolicy policy) {
-  switch (policy) {
-    case RoutingPolicy::kStatic:
-      return "static";
-    case RoutingPolicy::kSpray:
-      return "spray";
-    case RoutingPolicy::kAdaptive:
-      return "adaptive";
-  }
-  return "?";
 }
 
 /// Everything that `inputs_hash` has to see.
@@ -218,17 +216,18 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   BUSBAR_ASSIGN(NodeFile node, read_node(node_map, reading));
   BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(keys.faults, overrides));
   out.gpu_part = node.gpu_part;
-  out.gpudirect = node.gpudirect;
+  out.ocs = node.ocs;
   out.p2p = node.p2p;
   out.seed = static_cast<std::uint64_t>(keys.seed);
+  BUSBAR_ASSIGN(out.topology, build(keys, node, faults, reading, root, out));
   if (keys.routing) {
-    BUSBAR_ASSIGN(out.routing, as_enum(*keys.routing, RoutingPolicy::kAdaptive, &name_of_policy, "routing policy"));
+    BUSBAR_ASSIGN(out.routing, as_enum(*keys.routing, kLastRoutingPolicy, &name_of, "routing policy"));
   }
-  BUSBAR_ASSIGN(out.topology, build(keys, node, faults, reading, root, out.fabric));
   if (const auto protocol = keys.protocol ? keys.protocol : node.protocol) {
     BUSBAR_ASSIGN(const YamlNode map, reading.resolve(*protocol, "protocols"));
     BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading));
   }
+  if (const auto hall = keys.hall ? keys.hall : node.hall) BUSBAR_RETURN_IF_ERROR(read_hall(*hall, out.cabling));
   if (const auto price = keys.price ? keys.price : node.price) BUSBAR_RETURN_IF_ERROR(read_price(*price, reading, out));
   if (const Status connected = check_connected(out.topology); !connected.ok()) {
     Error error = connected.error();

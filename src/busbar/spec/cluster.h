@@ -7,6 +7,8 @@
 
 #include "busbar/base/result.h"
 #include "busbar/program/protocol.h"
+#include "busbar/spec/optical_switches.h"
+#include "busbar/topology/cabling.h"
 #include "busbar/topology/routing_policy.h"
 #include "busbar/topology/topology.h"
 
@@ -35,6 +37,9 @@ struct Cluster {
   std::uint64_t seed = 0;
   ProtocolModel protocol;
   FabricSummary fabric;
+  OpticalSwitches ocs;
+  CablingRules cabling;         ///< no parts where there is no fabric of real cables
+  double switches_power_w = 0;  ///< of all fabric switches without transceivers; 0: not known
   std::string gpu_part;         ///< catalogue name of the GPU, "" for ideal machines
   bool gpudirect = true;        ///< NICs reach GPU memory; else payloads bounce in host memory
   bool p2p = true;              ///< GPUs reach each other over PCIe; else through host memory

@@ -80,7 +80,7 @@ Status prepare(YamlDocument& document, std::string_view path, Reading& reading) 
   if (end == std::string_view::npos) return {};
   const std::string_view first = path.substr(0, end), rest = path.substr(end);
   if (first == "node") return prepare_node(document, rest, reading);
-  if (first != "fabric" && first != "protocol" && first != "price") return {};
+  if (first != "fabric" && first != "protocol" && first != "price" && first != "hall") return {};
   BUSBAR_RETURN_IF_ERROR(inherit(document, first, reading));
   if (first == "protocol") {
     return expand(document, document.root().find("protocol"), "protocol", "protocols", reading);

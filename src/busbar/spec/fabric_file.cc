@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "busbar/base/quantity.h"
+#include "busbar/spec/cabling_file.h"
 #include "busbar/spec/fabric_sizes.h"
+#include "busbar/spec/fabric_switch.h"
 
 namespace busbar {
 namespace {
@@ -17,10 +19,10 @@ struct Network {
   LinkClass link;
   bool has_rate = false;
   std::optional<Duration> link_latency;  ///< as stated; else computed
-  SwitchSpec leaf;
-  Duration switch_latency, nic_latency, fec_latency, per_m;
-  bool store_and_forward = false;
-  Bytes frame{0};  ///< largest; what a store-and-forward switch takes in before it sends on
+  SwitchFigures leaf, spine, core;
+  Duration nic_latency, fec_latency, per_m;
+  std::vector<CablePart> cable_parts;
+  bool gpudirect = true;
 };
 
 Status read_link(const YamlNode& map, Reading& reading, Network& out) {
@@ -48,34 +50,6 @@ Status read_link(const YamlNode& map, Reading& reading, Network& out) {
   return {};
 }
 
-Status read_switch(const YamlNode& map, Reading& reading, Network& out) {
-  MapReader r(map);
-  accept_provenance(r);
-  r.optional("part", &YamlNode::as_string, out.leaf.part);
-  r.optional("latency", &YamlNode::as_duration, out.switch_latency);
-  r.optional("reduces", &YamlNode::as_bool, out.leaf.reduces);
-  r.optional("frame", &YamlNode::as_size, out.frame);
-  const auto ports = r.optional("ports"), splits = r.optional("splits"), forwarding = r.optional("forwarding");
-  BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (splits) {
-    BUSBAR_ASSIGN(const std::int64_t n, splits->as_int(1, 8));
-    out.leaf.splits = static_cast<std::uint32_t>(n);
-  }
-  if (forwarding) {
-    BUSBAR_ASSIGN(const std::size_t way, as_one_of(*forwarding, {"cut-through", "store-and-forward"}, "forwarding"));
-    out.store_and_forward = way == 1;
-    if (out.store_and_forward && count(out.frame) == 0) {
-      return forwarding->error("a store-and-forward switch needs 'frame', for example 'frame: 4KiB'");
-    }
-  }
-  if (ports) {
-    BUSBAR_ASSIGN(const std::int64_t n, ports->as_int(2, 1'000'000));
-    out.leaf.ports = static_cast<std::uint32_t>(n);
-  }
-  reading.note(fmt::format("switch {}, {} ports", out.leaf.part, out.leaf.ports), map);
-  return {};
-}
-
 Status read_nic(const YamlNode& map, Reading& reading, Network& out) {
   std::string part;
   MapReader r(map);
@@ -86,21 +60,31 @@ Status read_nic(const YamlNode& map, Reading& reading, Network& out) {
   return r.finish();
 }
 
-Status read_cable(const YamlNode& map, Network& out) {
+Status read_cable(const YamlNode& map, Reading& reading, Network& out) {
   MapReader r(map);
   accept_provenance(r);
+  const auto parts = r.optional("parts");
   r.optional("latency_per_m", &YamlNode::as_duration, out.per_m);
   r.optional("fec", &YamlNode::as_duration, out.fec_latency);
-  return r.finish();
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (parts) {
+    BUSBAR_ASSIGN(out.cable_parts, read_cable_parts(*parts, reading));
+  }
+  return {};
 }
 
 /// The keys that a network file and a fabric file share.
 Status read_parts(MapReader& r, Reading& reading, Network& out) {
   const auto link = r.optional("link"), sw = r.optional("switch"), nic = r.optional("nic"), cable = r.optional("cable");
+  const auto spine = r.optional("spine_switch"), core = r.optional("core_switch");
   if (link) BUSBAR_RETURN_IF_ERROR(read_link(*link, reading, out));
-  if (sw) BUSBAR_RETURN_IF_ERROR(read_switch(*sw, reading, out));
+  for (SwitchFigures* tier : {&out.leaf, &out.spine, &out.core})
+    if (sw) BUSBAR_RETURN_IF_ERROR(read_switch(*sw, reading, *tier));
+  if (spine) BUSBAR_RETURN_IF_ERROR(read_switch(*spine, reading, out.spine));
+  if (core) BUSBAR_RETURN_IF_ERROR(read_switch(*core, reading, out.core));
   if (nic) BUSBAR_RETURN_IF_ERROR(read_nic(*nic, reading, out));
-  if (cable) BUSBAR_RETURN_IF_ERROR(read_cable(*cable, out));
+  r.optional("gpudirect", &YamlNode::as_bool, out.gpudirect);
+  if (cable) BUSBAR_RETURN_IF_ERROR(read_cable(*cable, reading, out));
   return {};
 }
 
@@ -133,21 +117,31 @@ Status read_lengths(const YamlNode& map, Lengths& out) {
   return r.finish();
 }
 
-/// The cable with its error correction, and half of the time that each of its two devices takes to forward: along a
-/// path the halves add up to every device once.
-LinkClass laid(const Network& n, double metres, Duration device_a, Duration device_b) {
-  LinkClass c = n.link;
-  const auto halves = (device_a.in_ps() + device_b.in_ps()) / 2;
-  const auto wire = std::llround(static_cast<double>(n.per_m.in_ps()) * metres);
-  c.latency = n.link_latency ? *n.link_latency : Duration::ps(halves + wire + n.fec_latency.in_ps());
-  return c;
+Duration half(Duration d) { return Duration::ps(d.in_ps() / 2); }
+
+/// Half of a switch. Taking in a whole frame, where it does so, is a latency of every message to fluids, whatever its
+/// size.
+void add_half(const Network& n, const SwitchFigures& s, LatencyParts& out) {
+  out.switching += half(s.latency);
+  if (s.store_and_forward && n.has_rate) out.frame += half(transfer_time(s.frame, n.link.wire_rate));
 }
 
-/// Port to port; a store-and-forward switch also takes in a whole frame. Fluids see this as a latency of every message,
-/// whatever its size.
-Duration through(const Network& n) {
-  if (!n.store_and_forward || !n.has_rate) return n.switch_latency;
-  return n.switch_latency + transfer_time(n.frame, n.link.wire_rate);
+/// The cable with its error correction, and half of the time that each of its two devices takes to forward: along a
+/// path the halves add up to every device once. `low`: the lower switch; null: a NIC.
+LinkClass laid(const Network& n, double metres, const SwitchFigures* low, const SwitchFigures& high) {
+  LinkClass c = n.link;
+  if (n.link_latency) {
+    c.latency = *n.link_latency;
+    return c;
+  }
+  LatencyParts& p = c.latency_parts;
+  if (low) add_half(n, *low, p);
+  add_half(n, high, p);
+  p.nic = low ? Duration() : half(n.nic_latency);
+  p.fec = n.fec_latency;
+  p.cable = Duration::ps(std::llround(static_cast<double>(n.per_m.in_ps()) * metres));
+  c.latency = p.sum();
+  return c;
 }
 
 }  // namespace
@@ -170,21 +164,35 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   }
   BUSBAR_RETURN_IF_ERROR(read_parts(r, reading, network));
   BUSBAR_RETURN_IF_ERROR(read_fabric_sizes(r, out.spec));
+  const auto routing = r.optional("routing");
   if (const auto metres = r.optional("cable_m")) BUSBAR_RETURN_IF_ERROR(read_lengths(*metres, lengths));
   BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (routing) {
+    BUSBAR_ASSIGN(out.routing, as_enum(*routing, kLastRoutingPolicy, &name_of, "routing policy"));
+  }
   if (out.spec.kind == FabricKind::kNone) return out;
   if (!network.has_rate) {
     return map.error(
         "the fabric has no rate; add 'network: infiniband-ndr', or 'link: {kind: infiniband, rate: 400Gb/s}'");
   }
   out.network = network.name.empty() ? name_of(network.link.kind) : network.name;
-  out.spec.leaf = out.spec.spine = out.spec.core = network.leaf;
-  const Duration hop = through(network);
-  out.spec.nic_link = laid(network, lengths.nic, network.nic_latency, hop);
-  out.spec.leaf_link = laid(network, lengths.leaf, hop, hop);
-  out.spec.core_link = laid(network, lengths.core, hop, hop);
-  out.latency = {network.nic_latency, network.switch_latency, hop - network.switch_latency,
-                 network.fec_latency, network.per_m,          network.link_latency};
+  out.spec.leaf = network.leaf.spec;
+  out.spec.spine = network.spine.spec;
+  out.spec.core = network.core.spec;
+  out.gpudirect = network.gpudirect;
+  out.leaf_power_w = network.leaf.power_w;
+  out.spine_power_w = network.spine.power_w;
+  out.core_power_w = network.core.power_w;
+  out.cable_parts = std::move(network.cable_parts);
+  if (out.cable_parts.empty() && network.link.kind != LinkKind::kIdeal) {
+    BUSBAR_ASSIGN(out.cable_parts, usual_cable_parts(reading));
+  }
+  // In a tree the links of a tier lead upwards; in a dragonfly and a torus they join leaves.
+  const bool flat = out.spec.kind == FabricKind::kDragonfly || out.spec.kind == FabricKind::kTorus;
+  const SwitchFigures &middle = flat ? network.leaf : network.spine, &top = flat ? network.leaf : network.core;
+  out.spec.nic_link = laid(network, lengths.nic, nullptr, network.leaf);
+  out.spec.leaf_link = laid(network, lengths.leaf, &network.leaf, middle);
+  out.spec.core_link = laid(network, lengths.core, &middle, top);
   reading.note(fmt::format("fabric {}", name_of(out.spec.kind)), map);
   return out;
 }

@@ -1,27 +1,22 @@
 // A fabric as the user writes it: what kind, of which network, how wide.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "busbar/spec/reading.h"
+#include "busbar/topology/cabling.h"
 #include "busbar/topology/fabric.h"
+#include "busbar/topology/routing_policy.h"
 
 namespace busbar {
 
-/// What the latency of a cable is made of. A path has every switch and cable once in full, a NIC's two halves at its
-/// ends; the other halves are inside the servers.
-struct LatencyParts {
-  Duration nic, switch_hop;
-  Duration frame;  ///< store-and-forward: taking in a whole frame, per switch
-  Duration fec;    ///< error correction, per cable
-  Duration per_m;
-  std::optional<Duration> stated;  ///< of every cable, in place of all of these
-};
-
 struct FabricFile {
   FabricSpec spec;
-  LatencyParts latency;
+  std::vector<CablePart> cable_parts;                            ///< empty where there is no fabric
+  double leaf_power_w = 0, spine_power_w = 0, core_power_w = 0;  ///< of a switch without transceivers; 0: not known
+  bool gpudirect = true;                                         ///< false: TCP, which copies through host memory
+  RoutingPolicy routing = RoutingPolicy::kStatic;                ///< unless the cluster says otherwise
   std::string network;  ///< "InfiniBand NDR"; the kind of link where the file names no network
 };
 

@@ -66,7 +66,22 @@ TEST(FabricFile, AStoreAndForwardSwitchTakesInAWholeFrame) {
   EXPECT_EQ(cut.leaf_link.latency, Duration::ns(200 + 100 + 100));
   EXPECT_EQ(stored->spec.leaf_link.latency, Duration::ns(200 + 100 + 100 + 100));  // 5,000 bytes at 50 GB/s
   EXPECT_EQ(stored->spec.nic_link.latency, Duration::ns(300 + 100 + 10 + 100 + 50));
-  EXPECT_EQ(stored->latency.frame, Duration::ns(100));
+  EXPECT_EQ(stored->spec.leaf_link.latency_parts.frame, Duration::ns(100));
+}
+
+TEST(FabricFile, LatencyIsTheSumOfItsParts) {
+  for (const std::string& name : Catalog().names("fabrics")) {
+    const Catalog catalog;
+    Reading reading(catalog);
+    const auto file = read_fabric(YamlDocument::parse(name, "f.yaml").value().root(), reading);
+    ASSERT_TRUE(file.ok()) << file.error().text();
+    for (const LinkClass* c : {&file->spec.nic_link, &file->spec.leaf_link, &file->spec.core_link}) {
+      EXPECT_EQ(c->latency_parts.sum(), c->latency) << name;
+      EXPECT_GT(c->latency_parts.switching, Duration()) << name;
+    }
+    EXPECT_GT(file->spec.nic_link.latency_parts.nic, Duration()) << name;
+    EXPECT_EQ(file->spec.leaf_link.latency_parts.nic, Duration()) << name;
+  }
 }
 
 TEST(FabricFile, SaysWhatIsWrongAndWhere) {

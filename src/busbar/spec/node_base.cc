@@ -118,7 +118,7 @@ Result<Values> values_of(const Chain& chain) {
 bool is_node_key(std::string_view key) {
   static constexpr std::string_view kKeys[] = {"name",  "devices",    "links", "fabric", "protocol",
                                                "price", "gpudirect",  "p2p",   "source", "confidence",
-                                               "note",  "parameters", "power"};
+                                               "note",  "parameters", "power", "hall",   "ocs"};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 

@@ -23,6 +23,19 @@ Status check_lanes(const YamlNode& links, const NodeFile& out) {
   return {};
 }
 
+Status read_optical(const YamlNode& map, OpticalSwitches& out) {
+  MapReader r(map);
+  accept_provenance(r);
+  const YamlNode switches = r.required("switches"), cube = r.required("cube");
+  r.required("reconfiguration", &YamlNode::as_duration, out.reconfiguration);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_ASSIGN(const std::int64_t n, switches.as_int(1, 1 << 20));
+  BUSBAR_ASSIGN(const std::int64_t edge, cube.as_int(1, 1024));
+  out.switches = static_cast<std::uint32_t>(n);
+  out.cube = static_cast<std::uint32_t>(edge);
+  return {};
+}
+
 }  // namespace
 
 Result<NodeFile> read_node(const YamlNode& map, Reading& reading) {
@@ -34,6 +47,8 @@ Result<NodeFile> read_node(const YamlNode& map, Reading& reading) {
   out.fabric = r.optional("fabric");
   out.protocol = r.optional("protocol");
   out.price = r.optional("price");
+  out.hall = r.optional("hall");
+  const auto ocs = r.optional("ocs");
   r.optional("parameters");
   r.optional("power");
   r.optional("gpudirect", &YamlNode::as_bool, out.gpudirect);
@@ -41,6 +56,7 @@ Result<NodeFile> read_node(const YamlNode& map, Reading& reading) {
   const YamlNode devices = r.required("devices");
   const auto links = r.optional("links");
   BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (ocs) BUSBAR_RETURN_IF_ERROR(read_optical(*ocs, out.ocs));
   BUSBAR_RETURN_IF_ERROR(read_devices(devices, reading, out));
   if (out.gpus == 0) return devices.error("there is no GPU among the devices; add {name: gpu, count: 8}");
   if (links) {

@@ -20,7 +20,8 @@ Result<ReadClass> read_class(const YamlNode& map, Reading& reading) {
   std::int64_t lanes = 1;
   MapReader r(map);
   accept_provenance(r);
-  for (const char* key : {"between", "pairs", "torus", "islands", "planes", "shape", "full"}) r.optional(key);
+  for (const char* key : {"between", "pairs", "torus", "islands", "planes", "shape", "full", "twisted"})
+    r.optional(key);
   const auto product = r.optional("link");
   if (const auto n = r.optional("lanes"); n && r.ok()) {
     BUSBAR_ASSIGN(lanes, n->as_int(1, 65'535));

@@ -168,31 +168,71 @@ Result<std::vector<LinkPair>> listed_pairs(const YamlNode& list, const NodeFile&
   return out;
 }
 
+/// The grid of a torus entry.
+struct TorusGrid {
+  std::vector<std::uint32_t> shape;
+  std::uint64_t full = 1;   ///< dimensions close where they are a multiple of it
+  std::uint32_t twist = 0;  ///< the shorter extent n of a twisted torus; 0: not twisted
+
+  bool closed(std::size_t d) const { return shape[d] > 2 && shape[d] % full == 0; }
+  /// Where the last device of dimension `d` finds the first: a twisted torus shifts the long dimensions by half.
+  std::uint64_t round(std::uint64_t place, std::size_t d) const {
+    std::uint64_t out = 0, stride = 1;
+    for (std::size_t e = 0; e < shape.size(); ++e) {
+      std::uint64_t at = place / stride % shape[e];
+      if (e == d) at = 0;
+      if (twist > 0 && e != d && shape[d] == twist && shape[e] == 2 * twist) at = (at + twist) % shape[e];
+      out += at * stride;
+      stride *= shape[e];
+    }
+    return out;
+  }
+};
+
+/// Source: Camara et al., Twisted Torus Topologies for Enhanced Interconnection Networks, IEEE TPDS 21 (2010); used as
+/// n x n x 2n and n x 2n x 2n by Jouppi et al., TPU v4, ISCA 2023, section 2.8.
+Status read_twist(const YamlNode& twisted, const YamlNode& shape, TorusGrid& grid) {
+  BUSBAR_ASSIGN(const bool wanted, twisted.as_bool());
+  if (!wanted) return {};
+  const auto [shortest, longest] = std::minmax_element(grid.shape.begin(), grid.shape.end());
+  const std::uint32_t n = *shortest;
+  const bool fits = *longest == 2 * n && std::all_of(grid.shape.begin(), grid.shape.end(),
+                                                     [&](std::uint32_t e) { return e == n || e == 2 * n; });
+  for (std::size_t d = 0; fits && d < grid.shape.size(); ++d) {
+    if (!grid.closed(d)) return shape.error("only a torus that closes in all dimensions can be twisted");
+  }
+  if (!fits) return shape.error("a twisted torus is n x 2n, n x n x 2n or n x 2n x 2n, for example 4x4x8");
+  grid.twist = n;
+  return {};
+}
+
 /// Neighbours in a grid whose first dimension runs fastest. A dimension closes to a ring where its size is a multiple
 /// of `full` and above 2: with two devices the ring's second cable would be the first.
 Result<std::vector<LinkPair>> torus_pairs(const YamlNode& map, const YamlNode& devices, const NodeFile& node) {
   BUSBAR_ASSIGN(const Places places, matching(devices, node));
-  const auto shape_node = map.find("shape"), full_node = map.find("full");
+  const auto shape_node = map.find("shape"), full_node = map.find("full"), twisted = map.find("twisted");
   if (!shape_node) return map.error("a torus needs 'shape', for example 4x4x4");
-  BUSBAR_ASSIGN(const std::vector<std::uint32_t> shape, as_shape(*shape_node));
-  std::int64_t full = 1;
+  TorusGrid grid;
+  BUSBAR_ASSIGN(grid.shape, as_shape(*shape_node));
   if (full_node) {
-    BUSBAR_ASSIGN(full, full_node->as_int(1, 65'536));
+    BUSBAR_ASSIGN(const std::int64_t full, full_node->as_int(1, 65'536));
+    grid.full = static_cast<std::uint64_t>(full);
   }
+  if (twisted) BUSBAR_RETURN_IF_ERROR(read_twist(*twisted, *shape_node, grid));
   std::uint64_t size = 1;
-  for (const std::uint32_t n : shape) size *= n;
+  for (const std::uint32_t n : grid.shape) size *= n;
   if (size != places.size()) {
     return shape_node->error(
         fmt::format("the shape {} has {} places for {} devices", shape_node->scalar(), size, places.size()));
   }
   std::vector<LinkPair> out;
   std::uint64_t stride = 1;
-  for (const std::uint32_t n : shape) {
-    const bool closed = n > 2 && n % static_cast<std::uint64_t>(full) == 0;
+  for (std::size_t d = 0; d < grid.shape.size(); ++d) {
+    const std::uint32_t n = grid.shape[d];
     for (std::uint64_t i = 0; i < size; ++i) {
       const std::uint64_t at = i / stride % n;
       if (at + 1 < n) out.push_back({places[i], places[i + stride]});
-      if (at + 1 == n && closed) out.push_back({places[i - (n - 1) * stride], places[i]});
+      if (at + 1 == n && grid.closed(d)) out.push_back({places[grid.round(i, d)], places[i]});
     }
     stride *= n;
   }

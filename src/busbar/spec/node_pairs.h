@@ -6,6 +6,7 @@
 //   between: [a*, b*], planes: [18, 18] only where the numbers are equal modulo 18
 //   pairs: [[gpu0, gpu3], [gpu0, gpu4]] as listed
 //   torus: gpu*, shape: 4x4x4, full: 4  neighbours along each dimension, closed where its size is a multiple of 4
+//     twisted: true                     the rings of short dimensions shift the long ones by half
 #pragma once
 
 #include <vector>

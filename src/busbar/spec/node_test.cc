@@ -91,6 +91,54 @@ TEST(Node, ATorusClosesOnlyFullDimensions) {
   EXPECT_THAT(why(gpus(4, "torus: 'gpu*', shape: 2y2, kind: ici, rate: 1GB/s")), HasSubstr("is not a shape"));
 }
 
+/// Hops from place 0 to all others, summed; every place must have `degree` neighbours.
+std::size_t hops_from_first(const NodeFile& file, std::size_t degree) {
+  const std::size_t n = file.node.devices.size();
+  std::vector<std::vector<std::uint32_t>> peers(n);
+  for (const TemplateLink& l : file.node.links) {
+    peers[l.a].push_back(l.b);
+    peers[l.b].push_back(l.a);
+  }
+  for (const auto& p : peers) EXPECT_EQ(p.size(), degree);
+  std::vector<std::size_t> hops(n, SIZE_MAX);
+  hops[0] = 0;
+  std::vector<std::uint32_t> queue{0};
+  std::size_t sum = 0;
+  for (std::size_t head = 0; head < queue.size(); ++head)
+    for (const std::uint32_t p : peers[queue[head]]) {
+      if (hops[p] != SIZE_MAX) continue;
+      hops[p] = hops[queue[head]] + 1;
+      sum += hops[p];
+      queue.push_back(p);
+    }
+  EXPECT_EQ(queue.size(), n);
+  return sum;
+}
+
+TEST(Node, ATwistedTorusIsNearerToItself) {
+  const auto torus = [](int chips, const std::string& shape, bool twisted) {
+    return gpus(chips,
+                "torus: 'gpu*', shape: " + shape + (twisted ? ", twisted: true" : "") + ", kind: ici, rate: 50GB/s");
+  };
+  for (const auto& [chips, shape] : {std::pair(32, "4x8"), {128, "4x4x8"}, {256, "4x8x8"}, {1024, "8x8x16"}}) {
+    const std::size_t degree = shape == std::string("4x8") ? 4 : 6;
+    const std::size_t plain = hops_from_first(read(torus(chips, shape, false)).value(), degree);
+    EXPECT_LT(hops_from_first(read(torus(chips, shape, true)).value(), degree), plain) << shape;
+  }
+  EXPECT_THAT(why(torus(64, "4x4x4", true)), HasSubstr("n x n x 2n"));
+  EXPECT_THAT(why(torus(48, "3x4x4", true)), HasSubstr("n x n x 2n"));
+  EXPECT_THAT(why(torus(16, "2x2x4", true)), HasSubstr("closes in all dimensions"));
+}
+
+TEST(Node, OpticalSwitchesJoinCubesBySixFaces) {
+  const std::string node = gpus(2, "between: [gpu0, gpu1]" + kWire);
+  const auto file = read(node + "ocs: {switches: 48, cube: 4, reconfiguration: 10s}\n");
+  ASSERT_TRUE(file.ok()) << file.error().text();
+  EXPECT_EQ(file->ocs.links(4096), 6144u);  // as published of the TPU v4 pod
+  EXPECT_THAT(why(node + "ocs: {switches: 48, cube: 4}\n"), HasSubstr("reconfiguration"));
+  EXPECT_THAT(why(node + "ocs: {switches: 0, cube: 4, reconfiguration: 10s}\n"), HasSubstr("ocs.switches"));
+}
+
 TEST(Node, CpusHaveAsManySlotsAsLanes) {
   const auto server = [](int cards) {
     return gpus(cards, "between: ['gpu*', cpu], link: pcie4, lanes: 16", ", {name: cpu, pcie_lanes: 128}");

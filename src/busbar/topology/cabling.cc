@@ -17,7 +17,7 @@ bool is_cable(const Topology& t, LinkId l) {
 /// order), so what hangs below a switch has its place when the switch's turn comes.
 class Racks {
  public:
-  Racks(const Topology& t, const CablingRules& rules) : topology_(t), per_rack_(std::max(1u, rules.nodes_per_rack)) {
+  Racks(const Topology& t, const CablingRules& rules) : topology_(t), rules_(rules) {
     sum_.assign(t.device_count(), 0);
     count_.assign(t.device_count(), 0);
     for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
@@ -30,14 +30,18 @@ class Racks {
     }
   }
   std::uint32_t rack(DeviceId d) const {
-    if (const BlockId b = topology_.block_of(d); b != kNone<BlockId>) return index(b) / per_rack_;
+    if (const BlockId b = topology_.block_of(d); b != kNone<BlockId>) return of_block(index(b));
     const std::uint32_t n = count_[index(d)];
     return n == 0 ? 0 : static_cast<std::uint32_t>((sum_[index(d)] + n / 2) / n);
   }
 
  private:
+  std::uint32_t of_block(std::uint32_t block) const {
+    const std::uint32_t wide = std::max(1u, rules_.racks_per_node);
+    return wide > 1 ? block * wide + wide / 2 : block / std::max(1u, rules_.nodes_per_rack);
+  }
   const Topology& topology_;
-  std::uint32_t per_rack_;
+  const CablingRules& rules_;
   std::vector<std::uint64_t> sum_;
   std::vector<std::uint32_t> count_;
 };
@@ -49,6 +53,19 @@ double length_m(std::uint32_t a, std::uint32_t b, const CablingRules& r) {
   return 2 * r.riser_m + apart(a % row, b % row) * r.rack_m + apart(a / row, b / row) * r.row_m;
 }
 
+/// The first part from `at` on that reaches; `parts.size()` when none does.
+std::uint16_t first_reaching(const CablingRules& rules, double metres, std::uint16_t at) {
+  while (at < rules.parts.size() && rules.parts[at].reach_m < metres) ++at;
+  return at;
+}
+
+double end_power_w(const Topology& t, const Cable& c, const CablePart& part) {
+  return part.power_w * static_cast<double>(per_second(t.link_class(c.link).wire_rate)) /
+         static_cast<double>(per_second(part.rate));
+}
+
+bool is_pluggable_optic(Medium m) { return m == Medium::kMultiMode || m == Medium::kSingleMode; }
+
 }  // namespace
 
 const char* name_of(Medium medium) {
@@ -59,45 +76,64 @@ const char* name_of(Medium medium) {
       return "multi-mode";
     case Medium::kSingleMode:
       return "single-mode";
+    case Medium::kCoPackaged:
+      return "co-packaged";
   }
   return "?";
 }
 
 std::vector<Cable> lay_cables(const Topology& t, const CablingRules& rules) {
+  BUSBAR_CHECK(!rules.parts.empty()) << "no cables to choose from";
   const Racks racks(t, rules);
+  const auto last = static_cast<std::uint16_t>(rules.parts.size() - 1);
   std::vector<Cable> out;
   for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
     const auto link = static_cast<LinkId>(l);
     if (!is_cable(t, link)) continue;
-    const double metres = length_m(racks.rack(t.from(link)), racks.rack(t.to(link)), rules);
-    out.push_back({link, metres,
-                   metres <= rules.copper_m       ? Medium::kCopper
-                   : metres <= rules.multi_mode_m ? Medium::kMultiMode
-                                                  : Medium::kSingleMode});
+    Cable c;
+    c.link = link;
+    c.length_m = length_m(racks.rack(t.from(link)), racks.rack(t.to(link)), rules);
+    std::uint16_t part = first_reaching(rules, c.length_m, 0);
+    c.reaches = part <= last;
+    c.part[0] = c.part[1] = std::min(part, last);
+    const bool nic = t.block_of(t.from(link)) != kNone<BlockId>;
+    while (nic && part < last && rules.parts[part].medium == Medium::kCoPackaged)
+      c.part[0] = std::min(part = first_reaching(rules, c.length_m, part + 1), last);
+    out.push_back(c);
   }
   return out;
 }
 
 CablingSums sum_of(const Topology& t, const std::vector<Cable>& cables, const CablingRules& rules) {
   CablingSums s;
+  s.parts.resize(rules.parts.size());
   for (const Cable& c : cables) {
+    ++s.cables;
     s.length_m += c.length_m;
-    ++(c.medium == Medium::kCopper ? s.copper : c.medium == Medium::kMultiMode ? s.multi_mode : s.single_mode);
-    if (c.medium == Medium::kCopper) continue;
-    s.optics += 2;
-    s.optic_power_w += 2 * rules.optic_power_w * static_cast<double>(per_second(t.link_class(c.link).wire_rate)) /
-                       static_cast<double>(per_second(rules.optic_rate));
+    s.too_long += c.reaches ? 0 : 1;
+    CablePartSum& upper = s.parts[c.part[1]];
+    ++upper.cables;
+    upper.length_m += c.length_m;
+    upper.longest_m = std::max(upper.longest_m, c.length_m);
+    for (const std::uint16_t p : c.part) {
+      const double power = end_power_w(t, c, rules.parts[p]);
+      ++s.parts[p].ends;
+      s.parts[p].power_w += power;
+      s.power_w += power;
+      s.transceivers += is_pluggable_optic(rules.parts[p].medium) ? 1 : 0;
+    }
   }
   return s;
 }
 
-std::string cabling_csv(const Topology& t, const std::vector<Cable>& cables) {
+std::string cabling_csv(const Topology& t, const std::vector<Cable>& cables, const CablingRules& rules) {
   constexpr double kBitsPerByte = 8, kGiga = 1e9;
-  std::string out = "from,to,length_m,medium,rate_Gbps\n";
+  std::string out = "from,to,length_m,medium,part,rate_Gbps\n";
   for (const Cable& c : cables) {
     const double rate = static_cast<double>(per_second(t.link_class(c.link).wire_rate)) * kBitsPerByte / kGiga;
-    fmt::format_to(std::back_inserter(out), "{},{},{:.1f},{},{:g}\n", t.name(t.from(c.link)), t.name(t.to(c.link)),
-                   c.length_m, name_of(c.medium), rate);
+    const CablePart &low = rules.parts[c.part[0]], &high = rules.parts[c.part[1]];
+    fmt::format_to(std::back_inserter(out), "{},{},{:.1f},{},{},{:g}\n", t.name(t.from(c.link)), t.name(t.to(c.link)),
+                   c.length_m, name_of(high.medium), low == high ? high.name : low.name + "+" + high.name, rate);
   }
   return out;
 }

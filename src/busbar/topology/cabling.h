@@ -1,4 +1,4 @@
-// Where racks stand, how long every fabric cable is, and whether it is copper or optic.
+// Where racks stand, how long every fabric cable is, and what it is made of.
 //
 // Nodes fill racks, racks fill rows. A switch stands in the middle of the racks of what is cabled below it. A cable
 // goes up to the tray, along the row, across the rows, and down again. The latency that engines use does not come from
@@ -13,39 +13,59 @@
 
 namespace busbar {
 
-enum class Medium : std::uint8_t { kCopper, kMultiMode, kSingleMode };
-const char* name_of(Medium medium);  ///< "copper", "multi-mode", "single-mode"
+enum class Medium : std::uint8_t { kCopper, kMultiMode, kSingleMode, kCoPackaged };
+constexpr Medium kLastMedium = Medium::kCoPackaged;
+const char* name_of(Medium medium);  ///< "copper", "multi-mode", "single-mode", "co-packaged"
+
+/// A cable or a pair of optics to be had.
+struct CablePart {
+  std::string name;  ///< "dac-100g-lanes"
+  Medium medium = Medium::kCopper;
+  double reach_m = 0;
+  double power_w = 0;  ///< of one end that carries `rate`; scaled with the rate of the cable
+  BytesPerSecond rate{0};
+  bool operator==(const CablePart&) const = default;
+};
 
 /// The hall and the cables to be had. Every default is an assumption of usual size, not a product's figure.
 struct CablingRules {
   std::uint32_t nodes_per_rack = 4;  ///< 10 kW servers in racks of some 40 kW
+  std::uint32_t racks_per_node = 1;  ///< above 1: a node is a row of racks, and nodes_per_rack is not used
   std::uint32_t racks_per_row = 16;
-  double rack_m = 0.6;         ///< a rack is 600 mm wide (EIA-310 frames)
-  double row_m = 3.0;          ///< a rack of 1.2 m and an aisle of 1.8 m
-  double riser_m = 2.0;        ///< from a device up to the tray, at each end
-  double in_rack_m = 1.5;      ///< a cable that stays in its rack
-  double copper_m = 3.0;       ///< longest passive copper at 25 to 100 Gb/s per lane
-  double multi_mode_m = 50.0;  ///< longest multi-mode optic at 100 Gb/s per lane
-  double optic_power_w = 8.0;  ///< of one end of a cable at `optic_rate`; scaled with the rate
-  BytesPerSecond optic_rate{50'000'000'000};
+  double rack_m = 0.6;           ///< a rack is 600 mm wide (EIA-310 frames)
+  double row_m = 3.0;            ///< a rack of 1.2 m and an aisle of 1.8 m
+  double riser_m = 2.0;          ///< from a device up to the tray, at each end
+  double in_rack_m = 1.5;        ///< a cable that stays in its rack
+  std::vector<CablePart> parts;  ///< the first that reaches is taken; the last where none does. Not empty
 };
 
+/// Co-packaged optics sit in switches: the NIC's end of such a cable has the next part that reaches.
 struct Cable {
   LinkId link;  ///< one direction: the even one
   double length_m = 0;
-  Medium medium = Medium::kCopper;
-};
-
-struct CablingSums {
-  std::uint32_t copper = 0, multi_mode = 0, single_mode = 0;  ///< cables
-  std::uint32_t optics = 0;                                   ///< transceivers: two per optical cable
-  double optic_power_w = 0, length_m = 0;
+  std::uint16_t part[2] = {0, 0};  ///< place in CablingRules::parts, at from(link) and at to(link)
+  bool reaches = true;             ///< false: longer than any part
 };
 
 /// All cables outside blocks that are not ideal, in order of LinkId; failed ones too, for they still hang there.
 std::vector<Cable> lay_cables(const Topology& topology, const CablingRules& rules);
+
+/// What one part comes to.
+struct CablePartSum {
+  std::uint32_t cables = 0;  ///< those that have it at their upper end, where switches are
+  std::uint32_t ends = 0;
+  double length_m = 0, longest_m = 0;
+  double power_w = 0;  ///< of its ends
+};
+struct CablingSums {
+  std::vector<CablePartSum> parts;  ///< as CablingRules::parts
+  std::uint32_t cables = 0, too_long = 0;
+  std::uint32_t transceivers = 0;  ///< ends that are optical and pluggable
+  double power_w = 0, length_m = 0;
+};
 CablingSums sum_of(const Topology& topology, const std::vector<Cable>& cables, const CablingRules& rules);
-/// "from,to,length_m,medium,rate_Gbps", one line per cable; lengths to 0.1 m, rates per direction.
-std::string cabling_csv(const Topology& topology, const std::vector<Cable>& cables);
+/// "from,to,length_m,medium,part,rate_Gbps", one line per cable; lengths to 0.1 m, rates per direction. Two parts are
+/// joined by '+', that of `from` first.
+std::string cabling_csv(const Topology& topology, const std::vector<Cable>& cables, const CablingRules& rules);
 
 }  // namespace busbar

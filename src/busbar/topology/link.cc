@@ -21,6 +21,8 @@ const char* name_of(DeviceKind kind) {
       return "numa";
     case DeviceKind::kPcieSwitch:
       return "pcie_switch";
+    case DeviceKind::kRootPort:
+      return "root_port";
     case DeviceKind::kNic:
       return "nic";
     case DeviceKind::kNvme:

@@ -18,6 +18,7 @@ enum class DeviceKind : std::uint8_t {
   kCpu,
   kNuma,
   kPcieSwitch,
+  kRootPort,  ///< of a CPU: what several slots or PCIe switches share on their way to it
   kNic,
   kNvme,
   kNvSwitch,
@@ -49,6 +50,16 @@ constexpr bool is_in_server(LinkKind k) { return k >= LinkKind::kPcie && k <= Li
 constexpr bool is_fabric(LinkKind k) { return k >= LinkKind::kInfiniband; }
 constexpr bool is_endpoint(DeviceKind k) { return k == DeviceKind::kGpu || k == DeviceKind::kNvme; }
 
+/// What the latency of a fabric cable is made of. Every device that forwards counts half on each of its two sides.
+struct LatencyParts {
+  Duration nic, switching;
+  Duration frame;  ///< store-and-forward: taking in a whole frame
+  Duration fec;    ///< error correction, where the figures of NIC and switch do not contain it
+  Duration cable;  ///< the length of it
+  bool operator==(const LatencyParts&) const = default;
+  Duration sum() const { return nic + switching + frame + fec + cable; }
+};
+
 /// All that links of one sort have in common, for one direction.
 struct LinkClass {
   LinkKind kind = LinkKind::kIdeal;
@@ -58,6 +69,7 @@ struct LinkClass {
   Duration latency;             ///< first bit in to first bit out at the far device
   std::uint16_t lanes = 1;      ///< parallel lanes or cables this link stands for
   std::string part;             ///< "nvlink4 x5", "pcie5 x16": for people
+  LatencyParts latency_parts;   ///< they sum to `latency`, or are all 0 where it is one figure
   bool operator==(const LinkClass&) const = default;
 
   /// What the engines use: wire rate x efficiency x health. 0 when failed.

@@ -5,7 +5,8 @@
 namespace busbar {
 namespace {
 
-bool is_host(DeviceKind k) { return k == DeviceKind::kCpu || k == DeviceKind::kNuma; }
+/// NCCL and nvidia-smi see a root port as part of the host bridge.
+bool is_host(DeviceKind k) { return k == DeviceKind::kCpu || k == DeviceKind::kNuma || k == DeviceKind::kRootPort; }
 
 /// How far one link leads.
 PathType reach(const Topology& t, LinkId l) {

@@ -1,0 +1,19 @@
+// What `busbar topo` says of cables, optics and the power of a network.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "busbar/report/document.h"
+#include "busbar/spec/cluster.h"
+#include "busbar/topology/cabling.h"
+
+namespace busbar {
+
+/// "2,048 cables, 31.2 km: ...; 1,024 transceivers; 26.6 kW", for people.
+std::string cabling_sentence(const Cluster& cluster, const CablingSums& sums);
+/// One row per part that is used, then the switches, then the sum.
+Table cabling_table(const Cluster& cluster, const CablingSums& sums);
+nlohmann::ordered_json cabling_json(const Cluster& cluster, const CablingSums& sums);
+
+}  // namespace busbar

@@ -1,0 +1,114 @@
+#include "busbar/spec/cabling_file.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+
+namespace busbar {
+namespace {
+
+constexpr double kLongest = 100'000;   // m: beyond any building
+constexpr double kStrongest = 1e6;     // W: beyond any switch
+constexpr std::int64_t kMost = 1'000;  // nodes in a rack, racks in a row, racks of a node
+
+/// Figures of the catalogue stand alone or as {value: 17W, source: ...}.
+YamlNode value_of(const YamlNode& figure) {
+  const auto value = figure.kind() == YamlNode::Kind::kMap ? figure.find("value") : std::nullopt;
+  return value ? *value : figure;
+}
+
+/// "17W" in watts.
+Result<double> as_power(const YamlNode& node) {
+  BUSBAR_ASSIGN(const std::string word, node.as_string());
+  double watts = 0;
+  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), watts);
+  const std::string_view unit(end, static_cast<std::size_t>(word.data() + word.size() - end));
+  if (code != std::errc() || (unit != "W" && unit != " W") || !(watts >= 0 && watts <= kStrongest)) {
+    return node.error(fmt::format("'{}' is not a power; write 17W", word));
+  }
+  return watts;
+}
+
+Result<CablePart> read_part(const YamlNode& name, Reading& reading) {
+  CablePart out;
+  BUSBAR_ASSIGN(out.name, name.as_string());
+  BUSBAR_ASSIGN(const YamlNode map, reading.resolve(name, "optics"));
+  MapReader r(map);
+  accept_provenance(r);
+  r.optional("name");
+  r.optional("price_usd");
+  const YamlNode medium = r.required("medium"), rate = r.required("rate"), reach = r.required("reach_m"),
+                 power = r.required("power");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_ASSIGN(out.medium, as_enum(medium, kLastMedium, &name_of, "medium"));
+  BUSBAR_ASSIGN(out.rate, value_of(rate).as_rate());
+  BUSBAR_ASSIGN(out.reach_m, value_of(reach).as_number(0, kLongest));
+  BUSBAR_ASSIGN(out.power_w, as_power(value_of(power)));
+  reading.note(fmt::format("{} {:g} W per end", out.name, out.power_w), power);
+  reading.note(fmt::format("{} reaches {:g} m", out.name, out.reach_m), reach);
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<CablePart>> read_cable_parts(const YamlNode& list, Reading& reading) {
+  if (list.kind() != YamlNode::Kind::kSequence || list.size() == 0) {
+    return list.error("expected a list of names in catalog/optics, the shortest first: [dac-100g-lanes, dr4-400g]");
+  }
+  std::vector<CablePart> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    BUSBAR_ASSIGN(CablePart part, read_part(list.item(i), reading));
+    if (part.medium == Medium::kCoPackaged && i + 1 == list.size()) {
+      return list.item(i).error("is co-packaged in switches; name a part for the NIC's end after it");
+    }
+    out.push_back(std::move(part));
+  }
+  return out;
+}
+
+Result<std::vector<CablePart>> usual_cable_parts(Reading& reading) {
+  BUSBAR_ASSIGN(const YamlDocument usual,
+                YamlDocument::parse("[dac-100g-lanes, sr4-400g, osfp-800g-twin]", "the usual cables"));
+  return read_cable_parts(usual.root(), reading);
+}
+
+Result<double> read_switch_power(const YamlNode& name, Reading& reading) {
+  BUSBAR_ASSIGN(const YamlNode map, reading.resolve(name, "switches"));
+  MapReader r(map);
+  accept_provenance(r);
+  for (const char* key : {"name", "ports", "total_rate", "latency", "price_usd"}) r.optional(key);
+  const auto power = r.optional("power");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (!power) return 0.0;
+  BUSBAR_ASSIGN(const double watts, as_power(value_of(*power)));
+  reading.note(fmt::format("{} {:g} W", name.scalar(), watts), *power);
+  return watts;
+}
+
+Status read_hall(const YamlNode& map, CablingRules& out) {
+  MapReader r(map);
+  accept_provenance(r);
+  const auto many = [&](const char* key, std::uint32_t& to) -> Status {
+    if (const auto node = r.optional(key)) {
+      BUSBAR_ASSIGN(const std::int64_t n, node->as_int(1, kMost));
+      to = static_cast<std::uint32_t>(n);
+    }
+    return {};
+  };
+  const auto metres = [&](const char* key, double& to) -> Status {
+    if (const auto node = r.optional(key)) {
+      BUSBAR_ASSIGN(to, node->as_number(0, kLongest));
+    }
+    return {};
+  };
+  BUSBAR_RETURN_IF_ERROR(many("nodes_per_rack", out.nodes_per_rack));
+  BUSBAR_RETURN_IF_ERROR(many("racks_per_node", out.racks_per_node));
+  BUSBAR_RETURN_IF_ERROR(many("racks_per_row", out.racks_per_row));
+  BUSBAR_RETURN_IF_ERROR(metres("rack_m", out.rack_m));
+  BUSBAR_RETURN_IF_ERROR(metres("row_m", out.row_m));
+  BUSBAR_RETURN_IF_ERROR(metres("riser_m", out.riser_m));
+  BUSBAR_RETURN_IF_ERROR(metres("in_rack_m", out.in_rack_m));
+  return r.finish();
+}
+
+}  // namespace busbar

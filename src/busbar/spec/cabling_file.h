@@ -1,0 +1,23 @@
+// The hall a machine stands in, the cables and optics to be had, and what its switches draw: `hall:`, `parts:` of a
+// cable, `product:` of a switch.
+#pragma once
+
+#include <vector>
+
+#include "busbar/spec/reading.h"
+#include "busbar/topology/cabling.h"
+
+namespace busbar {
+
+/// Entries of catalog/optics by name, in the order in which they are tried.
+Result<std::vector<CablePart>> read_cable_parts(const YamlNode& list, Reading& reading);
+/// Those of fabrics that name none: 100 Gb/s per lane, passive copper, then multi-mode, then single-mode optics.
+Result<std::vector<CablePart>> usual_cable_parts(Reading& reading);
+
+/// Watts of the switch `name` of catalog/switches; 0 where its file does not know.
+Result<double> read_switch_power(const YamlNode& name, Reading& reading);
+
+/// nodes_per_rack, racks_per_node, racks_per_row, rack_m, row_m, riser_m, in_rack_m.
+Status read_hall(const YamlNode& map, CablingRules& out);
+
+}  // namespace busbar
