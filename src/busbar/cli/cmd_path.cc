@@ -24,6 +24,7 @@ struct Options {
 };
 
 double in_ns(Duration d) { return static_cast<double>(d.in_ps()) / 1e3; }
+std::string ns_text(Duration d) { return fmt::format("{:.6g}", in_ns(d)); }
 
 /// "node0.gpu3", "gpu3" (of node0) or a plain GPU number.
 Result<DeviceId> find_device(const Topology& t, const std::string& name, const char* flag) {
@@ -109,9 +110,8 @@ Table latency_table(const PathView& v) {
   Table out;
   out.title = "Latency by part";
   out.columns = {{"part", Align::kLeft}, {"ns"}, {"what it counts", Align::kLeft}};
-  for (const auto& [part, latency] : v.latency_parts)
-    out.rows.push_back({part, format_number(in_ns(latency), 5), counted(part)});
-  out.rows.push_back({"sum", format_number(in_ns(v.latency), 5), "first bit in to first bit out, without software"});
+  for (const auto& [part, latency] : v.latency_parts) out.rows.push_back({part, ns_text(latency), counted(part)});
+  out.rows.push_back({"sum", ns_text(v.latency), "first bit in to first bit out, without software"});
   return out;
 }
 
@@ -159,7 +159,7 @@ Document to_document(const Options& o, const Cluster& c, const PathView& v, Devi
                                                  format_rate(v.payload_GBps * 1e9), format_rate(v.wire_GBps * 1e9)));
     facts.items.emplace_back("bound by", fmt::format("{} ({})", part_of(t, v.bottleneck), t.name(v.bottleneck)));
   }
-  facts.items.emplace_back("latency", fmt::format("{} ns", format_number(in_ns(v.latency), 5)));
+  facts.items.emplace_back("latency", fmt::format("{} ns", ns_text(v.latency)));
   std::string shared;
   for (std::size_t i = 0; i < std::min<std::size_t>(6, v.shared_with.size()); ++i)
     shared += (i > 0 ? ", " : "") + v.shared_with[i];
@@ -175,8 +175,7 @@ Document to_document(const Options& o, const Cluster& c, const PathView& v, Devi
     const LinkId l = hop.links.front().link;
     const std::string more = hop.links.size() > 1 ? fmt::format(" and {} more", hop.links.size() - 1) : "";
     table.rows.push_back({t.name(t.from(l)), t.name(t.to(l)) + more, part_of(t, l), std::to_string(hop.links.size()),
-                          format_number(hop.payload_GBps), format_number(hop.wire_GBps),
-                          format_number(in_ns(hop.latency), 4)});
+                          format_number(hop.payload_GBps), format_number(hop.wire_GBps), ns_text(hop.latency)});
   }
   table.note =
       "Rates are those of one connection along all links of a hop, per direction; latency from first bit in to first "

@@ -143,8 +143,13 @@ class Reader {
     }
     device = nic = *found;
     if (t_.kind(device) == DeviceKind::kNic) return {};
+    if (t_.kind(device) == DeviceKind::kNvme) {  // drives have no NIC of their own: they stay inside their server
+      nic = kNone<DeviceId>;
+      return {};
+    }
     if (t_.kind(device) != DeviceKind::kGpu)
-      return at(line_, fmt::format("'{}' is a {}; flows run between GPUs or NICs", word, name_of(t_.kind(device))),
+      return at(line_,
+                fmt::format("'{}' is a {}; flows run between GPUs, NICs and drives", word, name_of(t_.kind(device))),
                 field);
     nic = placement_.nic(rank_of_.at(index(device)), 0);
     return {};

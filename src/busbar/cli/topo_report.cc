@@ -103,6 +103,11 @@ std::string words_of(const std::string& key) {
   return out;
 }
 
+/// "70.6e9", "6.91e12".
+std::string in_billions(double parameters) {
+  return parameters < 1e12 ? format_number(parameters / 1e9) + "e9" : format_number(parameters / 1e12) + "e12";
+}
+
 std::string optical_sentence(const Cluster& c, const TopoFacts& f) {
   const std::uint32_t n = c.ocs.cube;
   return fmt::format(
@@ -136,8 +141,8 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
                          f.scale_up.gpus > 1 ? domain : "no scale-up links");
   std::string models;
   for (const LargestModel& m : largest_models(f.scale_up))
-    models += fmt::format("{}{}e9 parameters {} ({:g} B each)", models.empty() ? "" : "; ",
-                          format_number(m.parameters / 1e9), m.what, m.bytes_per_parameter);
+    models += fmt::format("{}{} parameters {} ({:g} B each)", models.empty() ? "" : "; ", in_billions(m.parameters),
+                          m.what, m.bytes_per_parameter);
   out.items.emplace_back("holds at most", models);
   return out;
 }

@@ -7,6 +7,7 @@
 #include "busbar/routing/placement.h"
 #include "busbar/routing/route_kind.h"
 #include "busbar/routing/router.h"
+#include "busbar/topology/connectivity.h"
 #include "busbar/topology/fabric.h"
 
 namespace busbar {
@@ -165,6 +166,26 @@ TEST(FabricRoutes, ValiantSpreadsOverTheOtherSwitchesOfTheGroup) {
   path.clear();
   ASSERT_TRUE(straight.spread(p.gpu(0), p.gpu(15), p.nic(0, 0), p.nic(15, 0), 7, path).ok());
   EXPECT_EQ(path.size(), 5u);
+}
+
+// What the check refuses has a pair without a way; what it lets through, where no GPU has to pass on for another, is
+// routed.
+RC_GTEST_PROP(FabricRoutes, WhatTheConnectivityCheckSaysTheRouterFinds, ()) {
+  const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly);
+  TopologyBuilder b = cluster(spec(kind, 8), *rc::gen::inRange(2u, 6u), 1);
+  for (auto failed = *rc::gen::inRange(0, 9); failed > 0; --failed)
+    b.fail(LinkId{2 * *rc::gen::inRange(0u, b.peek().link_count() / 2)});
+  const Topology t = std::move(b).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  bool all = true;
+  for (const DeviceId x : t.gpus())
+    for (const DeviceId y : t.gpus()) {
+      std::vector<LinkShare> path;
+      if (x != y && !r.spread(x, y, r.nearest_nic(x, 0), r.nearest_nic(y, 0), 1, path).ok()) all = false;
+    }
+  const bool connected = check_connected(t).ok();
+  if (!connected) RC_ASSERT(!all);
+  if (all) RC_ASSERT(connected);
 }
 
 RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()) {

@@ -9,13 +9,12 @@ FabricTable::FabricTable(const Topology& topology) {
   for (std::uint32_t i = 0; i < switches.size(); ++i)
     number_[index(switches[i]) - first_] = static_cast<std::int32_t>(i);
   for (const DeviceId d : switches) {
-    bool nics = false;
     for (const LinkId l : topology.out_links(d)) {
       const std::int32_t to = number(topology.to(l));
-      nics = nics || to < 0;
       if (to >= 0) hops_.values.push_back({static_cast<std::uint32_t>(to), l});
     }
-    if (nics) with_nics_.push_back(hops_.rows());
+    if (topology.kind(d) == DeviceKind::kLeaf || topology.kind(d) == DeviceKind::kSwitch)
+      leaves_.push_back(hops_.rows());
     hops_.close_row();
   }
   rows_.resize(switches.size());

@@ -22,8 +22,8 @@ class FabricTable {
   };
   /// Number of a fabric switch (place in Topology::fabric_switches()), or -1.
   std::int32_t number(DeviceId d) const;
-  /// Switches that NICs hang on, ascending.
-  std::span<const std::uint32_t> with_nics() const { return with_nics_; }
+  /// Switches that NICs may hang on, ascending: all but spines and cores.
+  std::span<const std::uint32_t> leaves() const { return leaves_; }
   std::span<const Hop> hops(std::uint32_t from) const { return hops_.row(from); }
   /// Whether live cables join the two, over switches alone.
   bool joined(std::uint32_t a, std::uint32_t b) const { return web_[a] == web_[b]; }
@@ -45,7 +45,7 @@ class FabricTable {
   std::vector<std::int32_t> number_;  ///< per device from first_ on
   std::uint32_t first_ = 0;
   Csr<Hop> hops_;
-  std::vector<std::uint32_t> with_nics_;
+  std::vector<std::uint32_t> leaves_;
   std::vector<std::uint32_t> web_;  ///< per switch: the lowest switch that it is joined to
   std::vector<Row> rows_;
 };

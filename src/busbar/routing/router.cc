@@ -87,13 +87,13 @@ void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flo
   }
 }
 
-/// A detour over each switch with NICs that lies on a way of at most twice the shortest length and meets no switch
+/// A detour over each leaf that lies on a way of at most twice the shortest length and meets no switch
 /// twice, at most kMostDetours of them. Inside a group of a dragonfly these are the group's other switches.
 std::vector<std::vector<LinkId>> Router::State::detours(std::uint32_t a, std::uint32_t b, std::uint64_t flow) const {
   constexpr std::size_t kMostDetours = 64;
   const int straight = fabric.distance(a, b);
   std::vector<std::uint32_t> middles;
-  for (const std::uint32_t m : fabric.with_nics()) {
+  for (const std::uint32_t m : fabric.leaves()) {
     if (m == a || m == b || !fabric.joined(a, m)) continue;
     if (fabric.distance(m, a) + fabric.distance(m, b) <= 2 * straight) middles.push_back(m);  // links go both ways
   }

@@ -184,7 +184,7 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
   }
   auto plan = build_fabric(fabric.spec, nics, builder);
   if (!plan.ok()) {
-    plan.error().where = wanted->where();
+    plan.error().where = keys.fabric ? wanted->where() : keys.node.where();  // else the user has not written it
     return plan.error();
   }
   out.cabling.parts = std::move(fabric.cable_parts);
@@ -213,7 +213,13 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   out.name = std::move(name);
   BUSBAR_ASSIGN(const ClusterKeys keys, read_keys(root, out.name));
   BUSBAR_ASSIGN(const YamlNode node_map, resolve_node(keys.node, reading));
-  BUSBAR_ASSIGN(NodeFile node, read_node(node_map, reading));
+  auto read = read_node(node_map, reading);
+  if (!read.ok()) {  // a catalogue's file is at fault only for what the user's own makes of it
+    const Where user = keys.node.where(), at = read.error().where;
+    if (at.file != user.file) read.error().message += fmt::format("; it is made at {}", user.prefix());
+    return read.error();
+  }
+  NodeFile node = std::move(*read);
   BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(keys.faults, overrides));
   out.gpu_part = node.gpu_part;
   out.ocs = node.ocs;

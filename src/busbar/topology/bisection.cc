@@ -131,18 +131,25 @@ double narrowest_tier(const Topology& t, std::uint32_t half) {
   return narrowest;
 }
 
+std::string halves_of(const Topology& t) {
+  const std::size_t blocks = t.blocks().size(), half = blocks / 2;
+  return fmt::format("node0 to node{} against node{} to node{}", half - 1, half, blocks - 1);
+}
+
 Bisection across_blocks(const Topology& t) {
-  const auto blocks = static_cast<std::uint32_t>(t.blocks().size());
-  const std::uint32_t half = blocks / 2;
-  const std::string cut = fmt::format("node0 to node{} against node{} to node{}", half - 1, half, blocks - 1);
-  if (t.link_count() > kMostLinks)
-    return {narrowest_tier(t, half) / kGiga, "tiers", cut + ", narrowest of the fabric's tiers"};
+  if (t.link_count() > kMostLinks) return bisect_tiers(t);
+  const auto half = static_cast<std::uint32_t>(t.blocks().size() / 2);
   std::vector<bool> first;
   for (const DeviceId d : t.gpus()) first.push_back(index(t.block_of(d)) < half);
-  return {HalfFlow(t, false).between(first) / kGiga, "symmetric", cut + ", over all links"};
+  return {HalfFlow(t, false).between(first) / kGiga, "symmetric", halves_of(t) + ", over all links"};
 }
 
 }  // namespace
+
+Bisection bisect_tiers(const Topology& t) {
+  const auto half = static_cast<std::uint32_t>(t.blocks().size() / 2);
+  return {narrowest_tier(t, half) / kGiga, "tiers", halves_of(t) + ", narrowest of the fabric's tiers"};
+}
 
 Bisection bisect(const Topology& t) {
   if (t.gpus().size() < 2) return {0, "none", "fewer than two GPUs"};

@@ -23,5 +23,7 @@ struct Bisection {
 /// or block belongs to the second half. Other splits of a large machine may be narrower: fabrics that are wired alike
 /// everywhere have none, a fabric with a thin spot may.
 Bisection bisect(const Topology& topology);
+/// The cut "tiers" of a machine of at least two blocks, whatever its size.
+Bisection bisect_tiers(const Topology& topology);
 
 }  // namespace busbar
