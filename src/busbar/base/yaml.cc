@@ -29,14 +29,31 @@ struct Refused {
   Error error;
 };
 
-/// Depth of the open brackets when every one counts; the parser's own message about them misleads.
-std::size_t bracket_depth(const std::string& text) {
-  std::size_t depth = 0, most = 0;
+/// Depth of the open brackets when every one counts, and the first that is too deep; the parser's own message about
+/// them misleads.
+struct Brackets {
+  std::size_t most = 0;
+  int line = 0, column = 0;
+};
+Brackets brackets_of(const std::string& text) {
+  Brackets out;
+  std::size_t depth = 0;
+  int line = 1, column = 0;
   for (const char c : text) {
-    if (c == '[' || c == '{') most = std::max(most, ++depth);
+    ++column;
+    if (c == '\n') {
+      ++line;
+      column = 0;
+    }
     if ((c == ']' || c == '}') && depth > 0) --depth;
+    if (c != '[' && c != '{') continue;
+    if (++depth == kMaxDepth + 1 && out.line == 0) {
+      out.line = line;
+      out.column = column;
+    }
+    out.most = std::max(out.most, depth);
   }
-  return most;
+  return out;
 }
 
 Error too_deep(Where where) {
@@ -166,7 +183,8 @@ Result<std::shared_ptr<const YamlNode::Impl>> parse_tree(const std::string& text
                                                          const std::string& path) {
   if (text.size() > kMaxFileBytes)
     return invalid("larger than 64 MiB; is this the right file?", Where{file, 0, 0, path});
-  if (bracket_depth(text) > kHopelessDepth) return too_deep(Where{file, 0, 0, path});
+  const Brackets brackets = brackets_of(text);
+  if (brackets.most > kHopelessDepth) return too_deep(Where{file, brackets.line, brackets.column, path});
   if (auto bad = find_bad_text(text)) {
     return invalid(std::move(bad->message), Where{file, bad->line, bad->column, path});
   }
@@ -192,7 +210,7 @@ Result<std::shared_ptr<const YamlNode::Impl>> parse_tree(const std::string& text
     }
     return root;
   } catch (Refused& refused) {
-    if (bracket_depth(text) > kMaxDepth) return too_deep(refused.error.where);
+    if (brackets.most > kMaxDepth) return too_deep(Where{file, brackets.line, brackets.column, path});
     return std::move(refused.error);
   } catch (const YAML::Exception& e) {
     return at(file, e.mark, fmt::format("not valid YAML: {}", e.msg));

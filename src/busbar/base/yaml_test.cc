@@ -53,7 +53,8 @@ TEST(Yaml, AcceptsDepth64AndRefusesDepth65) {
   const auto nested = [](int n) { return std::string(n, '[') + std::string(n, ']'); };
   EXPECT_EQ(why(nested(64)), "no error");
   EXPECT_THAT(why(nested(65)), testing::HasSubstr("nested deeper than 64 levels"));
-  EXPECT_THAT(why(std::string(1'000'000, '[')), testing::HasSubstr("nested deeper"));
+  EXPECT_THAT(why(std::string(1'000'000, '[')), testing::HasSubstr(":1:65: nested deeper"));
+  EXPECT_THAT(why("a:\n  " + std::string(65, '[')), testing::HasSubstr(":2:67: nested deeper"));
   std::string dashes;
   for (int i = 0; i < 5'000; ++i) dashes += "- ";
   EXPECT_THAT(why(dashes), testing::HasSubstr("nested deeper"));

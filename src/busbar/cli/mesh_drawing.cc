@@ -19,7 +19,7 @@ namespace {
 
 using Kind = Shape::Kind;
 
-constexpr std::size_t kMostInRing = 64, kMostInRows = 256;
+constexpr std::size_t kMostInRing = 24, kMostInRows = 256;
 constexpr double kWidth = 1056, kBoxWidth = 72, kBoxHeight = 32;
 
 struct Bond {

@@ -13,7 +13,7 @@ namespace busbar {
 bool can_draw_mesh(const Topology& topology, BlockId block);
 
 /// The GPUs of a block in a ring, first at the upper left, clockwise; thicker lines stand for more lanes, and a colour
-/// for each number of lanes. Above 64 GPUs they stand in rows, as in a torus, and links longer than a step are left
+/// for each number of lanes. Above 24 GPUs they stand in rows, as in a torus, and links longer than a step are left
 /// out. `utilisation`: per directed link, 0..1; empty: no heat.
 Drawing draw_mesh(const Topology& topology, BlockId block, std::span<const double> utilisation);
 

@@ -108,7 +108,8 @@ Layer server_row(const Topology& t, std::vector<std::uint32_t>& box_of) {
     for (const LinkId l : t.out_links(s))
       if (const BlockId b = t.block_of(t.to(l)); b != kNone<BlockId>)
         if (auto& list = attached[index(b)]; list.empty() || list.back() != s) list.push_back(s);
-  constexpr std::uint32_t kEach = 16;  // so many boxes still have room for a name each
+  constexpr std::size_t kMostWords = 10;  ///< boxes with room for "32 servers"
+  constexpr std::uint32_t kEach = 16;     // so many boxes still have room for a name each
   std::map<std::vector<DeviceId>, std::uint32_t> boxes;
   std::vector<std::uint32_t> first, size;
   for (std::uint32_t b = 0; b < blocks; ++b) {
@@ -119,11 +120,14 @@ Layer server_row(const Topology& t, std::vector<std::uint32_t>& box_of) {
     box_of.push_back(box);
   }
   Layer row;
-  row.title = "servers";
+  const bool many = first.size() > kMostWords;
+  row.title = many ? "servers in each" : "servers";
   for (std::size_t i = 0; i < first.size(); ++i) {
     const std::string kind = t.templates()[t.blocks()[first[i]].template_index].name;
-    row.nodes.push_back({size[i] == 1 ? fmt::format("node{}", first[i]) : fmt::format("{} servers", size[i]),
-                         colour::kGpu, -1, fmt::format("{} x {}, from node{}", size[i], kind, first[i]), 0});
+    std::string label = size[i] == 1 ? fmt::format("node{}", first[i]) : fmt::format("{} servers", size[i]);
+    if (many && size[i] > 1) label = std::to_string(size[i]);
+    row.nodes.push_back(
+        {std::move(label), colour::kGpu, -1, fmt::format("{} x {}, from node{}", size[i], kind, first[i]), 0});
   }
   return row;
 }
@@ -205,6 +209,7 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
   const auto server_layer = static_cast<std::uint32_t>(d.layers.size());
   d.layers.push_back(server_row(t, box_of));
   Lines lines(t, utilisation);
+  std::size_t beside = 0;  // seen from both ends
   for (const DeviceId s : t.fabric_switches())
     for (const LinkId l : t.out_links(s)) {
       const BlockId b = t.block_of(t.to(l));
@@ -212,7 +217,10 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
         lines.add(places.at(s), {server_layer, box_of[index(b)]}, l);
       else if (places.at(s).layer < places.at(t.to(l)).layer)
         lines.add(places.at(s), places.at(t.to(l)), l);
+      else if (places.at(s).layer == places.at(t.to(l)).layer)
+        ++beside;
     }
+  if (beside > 0) d.note = fmt::format("{} cables between switches of one row are not drawn.", beside / 2);
   lines.write(d);
   return lay_out(d);
 }
