@@ -128,6 +128,9 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   out.items.emplace_back(
       "bisection", fmt::format("{} in one direction, {} counting both ({}: {})", format_rate(f.bisection.GBps * 1e9),
                                format_rate(2 * f.bisection.GBps * 1e9), f.bisection.kind, f.bisection.cut));
+  if (!c.p2p)
+    out.items.emplace_back("peer access", "none over PCIe: GPUs without scale-up links copy through host memory");
+  if (!c.gpudirect) out.items.emplace_back("GPUDirect", "none: NICs and drives copy through host memory");
   if (c.ocs.switches > 0) out.items.emplace_back("optical", optical_sentence(c, f));
   if (!f.cables.empty()) out.items.emplace_back("cables", cabling_sentence(c, f.cabling));
   if (count(f.memory) == 0) return out;
@@ -245,6 +248,8 @@ Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
         {{"what", m.what}, {"bytes_per_parameter", m.bytes_per_parameter}, {"parameters", m.parameters}});
   j["fabric"] = {
       {"kind", c.fabric.kind}, {"network", c.fabric.network}, {"oversubscription", c.fabric.oversubscription}};
+  j["p2p"] = c.p2p;
+  j["gpudirect"] = c.gpudirect;
   j["optical_switches"] = nullptr;
   if (c.ocs.switches > 0)
     j["optical_switches"] = {{"switches", c.ocs.switches},
