@@ -133,7 +133,7 @@ class SystemBuilder {
         if (!s_.has_nvs()) s_.nvs = add(NcclNodeKind::kNvs, d);
         node_of(d) = s_.nvs;
       }
-      if (k == DeviceKind::kCpu) node_of(d) = cpu_of(t_.numa(d));
+      if (k == DeviceKind::kCpu || k == DeviceKind::kRootPort) node_of(d) = cpu_of(t_.numa(d));
     }
     if (!s_.cpus.empty()) s_.cpu = s_.nodes[s_.cpus[0]].cpu;
   }
