@@ -82,6 +82,8 @@ Json to_json(const Options& o, const Cluster& c, const PathView& v, DeviceId a, 
   j["wire_GBps"] = v.hops.empty() ? Json(nullptr) : Json(v.wire_GBps);
   j["latency_ns"] = in_ns(v.latency);
   j["latency_parts_ns"] = to_json(v.latency_parts);
+  j["copied_in"] = Json::array();
+  for (const DeviceId d : v.copied_in) j["copied_in"].push_back(t.name(d));
   j["bottleneck"] = nullptr;
   if (v.bottleneck != kNone<LinkId>) {
     j["bottleneck"] = {{"link", t.name(v.bottleneck)}, {"class", part_of(t, v.bottleneck)}};
@@ -159,6 +161,10 @@ Document to_document(const Options& o, const Cluster& c, const PathView& v, Devi
                                                  format_rate(v.payload_GBps * 1e9), format_rate(v.wire_GBps * 1e9)));
     facts.items.emplace_back("bound by", fmt::format("{} ({})", part_of(t, v.bottleneck), t.name(v.bottleneck)));
   }
+  std::string copies;
+  for (const DeviceId m : v.copied_in) copies += (copies.empty() ? "" : " and ") + t.name(m);
+  if (!copies.empty())
+    facts.items.emplace_back("copied in", copies + ", host memory: nothing reaches the GPU directly");
   facts.items.emplace_back("latency", fmt::format("{} ns", ns_text(v.latency)));
   std::string shared;
   for (std::size_t i = 0; i < std::min<std::size_t>(6, v.shared_with.size()); ++i)
@@ -194,7 +200,7 @@ int run(const Options& o) {
   if (!a.ok()) return report_error(a.error());
   if (!b.ok()) return report_error(b.error());
   const Router router(cluster->topology, cluster->routing, cluster->seed);
-  const Result<PathView> view = view_path(router, *a, *b);
+  const Result<PathView> view = view_path(router, *a, *b, {cluster->gpudirect, cluster->p2p});
   if (!view.ok()) return report_error(view.error());
   Json j = to_json(o, *cluster, *view, *a, *b);
   j["run"] = clock.to_json();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "busbar/routing/route_kind.h"
+
 namespace busbar {
 namespace {
 
@@ -166,9 +168,42 @@ class Sharers {
   std::vector<LinkShare> route_;
 };
 
+/// The NUMA node with the fewest hops from `d`, the lowest of several; kNone where its server has none.
+DeviceId nearest_memory(const Topology& t, DeviceId d) {
+  const BlockPaths paths(t, d, GpuRelay::kNo);
+  const Block& block = t.blocks()[index(t.block_of(d))];
+  DeviceId best = kNone<DeviceId>;
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto memory = static_cast<DeviceId>(block.first_device + p);
+    if (t.kind(memory) != DeviceKind::kNuma || paths.type(memory) == PathType::kDis) continue;
+    if (best == kNone<DeviceId> || paths.hops(memory) < paths.hops(best)) best = memory;
+  }
+  return best;
+}
+
+/// The host memories that `route` has to be copied in, from the sender's side; none where it goes straight.
+std::vector<DeviceId> copies_of(const Topology& t, DeviceId from, DeviceId to, std::span<const LinkShare> route,
+                                const DirectReach& reach) {
+  const bool a = t.kind(from) == DeviceKind::kGpu, b = t.kind(to) == DeviceKind::kGpu;
+  std::vector<DeviceId> out;
+  const auto copy_near = [&](DeviceId gpu) {
+    if (const DeviceId memory = nearest_memory(t, gpu); memory != kNone<DeviceId>) out.push_back(memory);
+  };
+  if (t.block_of(from) != t.block_of(to)) {
+    if (!reach.gpudirect && a) copy_near(from);
+    if (!reach.gpudirect && b) copy_near(to);
+    return out;
+  }
+  const auto is_port = [&](DeviceId d) { return t.kind(d) == DeviceKind::kNic || t.kind(d) == DeviceKind::kNvme; };
+  const bool by_server = route_kind(t, route) == RouteKind::kServer;
+  if (a && b && by_server && !reach.p2p) copy_near(from);
+  if (!reach.gpudirect && ((a && is_port(to)) || (b && is_port(from)))) copy_near(a ? from : to);
+  return out;
+}
+
 }  // namespace
 
-Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to) {
+Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, const DirectReach& reach) {
   const Topology& t = router.topology();
   for (const DeviceId d : {from, to})
     if (t.block_of(d) == kNone<BlockId>)
@@ -182,8 +217,19 @@ Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to) {
   };
   std::vector<LinkShare> route;
   const bool gpu = !same && t.kind(from) != DeviceKind::kNic;
-  const DeviceId nic_from = gpu ? router.exit_nic(from, nic_of(from), nic_of(to)) : nic_of(from);
-  BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_from, nic_of(to), kFlow, route));
+  const DeviceId nic_to = nic_of(to), nic_from = gpu ? router.exit_nic(from, nic_of(from), nic_to) : nic_of(from);
+  BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_from, nic_to, kFlow, route));
+  view.copied_in = copies_of(t, from, to, route, reach);
+  if (!view.copied_in.empty()) {
+    route.clear();
+    DeviceId at = from;
+    std::vector<DeviceId> stops = view.copied_in;
+    stops.push_back(to);
+    for (const DeviceId stop : stops) {  // out of host memory by the GPU's own NIC: nobody passes on over NVLink
+      BUSBAR_RETURN_IF_ERROR(router.spread(at, stop, nic_of(from), nic_to, kFlow, route));
+      at = stop;
+    }
+  }
   add_hops(t, from, route, view);
   add_latency_parts(t, view);
   std::vector<LinkId> walk;

@@ -19,6 +19,12 @@ struct PathHop {
   std::vector<std::pair<std::string, Duration>> latency_parts;  ///< as in PathView
 };
 
+/// What reaches GPU memory without a copy in host memory.
+struct DirectReach {
+  bool gpudirect = true;  ///< NICs and drives
+  bool p2p = true;        ///< GPUs over PCIe
+};
+
 struct PathView {
   PathType type = PathType::kLoc;
   PathType nccl_type = PathType::kLoc;  ///< what NCCL would find; differs where it relays through a GPU
@@ -30,6 +36,7 @@ struct PathView {
   /// "network" where the file states one figure for a cable. No zeros, but for FEC where there are other parts of a
   /// cable. They sum to `latency`. A NIC's host side belongs to its PCIe link.
   std::vector<std::pair<std::string, Duration>> latency_parts;
+  std::vector<DeviceId> copied_in;       ///< host memories in which the payload is copied on its way
   std::vector<std::string> shared_with;  ///< "node0.gpu1 -> node0.nic1", "node0.nic3 (by hash)": others on it
   std::uint32_t shared_count = 0;        ///< of all, also those that `shared_with` leaves out
 };
@@ -38,7 +45,8 @@ struct PathView {
 /// of the fabric). Between blocks it uses the nearest NICs, of channel 0. shared_with: inside a block, pairs of GPUs
 /// and GPUs with their NICs whose own route crosses the bottleneck the same way (in blocks of more than 128 GPUs only
 /// pairs with `from` or `to`); on a NIC's cable the GPUs that use this NIC; on a cable between switches whatever hangs
-/// below. At most 256 are listed.
-Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to);
+/// below. At most 256 are listed. What `reach` denies goes to the host memory nearest to the GPU and on from there, as
+/// one path whose links are all busy at once.
+Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, const DirectReach& reach = {});
 
 }  // namespace busbar
