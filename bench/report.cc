@@ -66,6 +66,10 @@ void print_table(const std::vector<Outcome>& outcomes, const Machine& m) {
                fmt::format("{:.4f}..{:.4f}", *low, *high), or_dash(o.about.target_cpu_s, "{:g}"),
                median_peak_mib(o.runs), or_dash(o.about.target_peak_mib, "{:g}"), or_dash(o.predicted_ms, "{:.3f}"),
                or_dash(o.about.closed_form_ms, "{:.3f}"), or_dash(percent_off(o), "{:+.4f}"), verdict(o));
+    if (o.packet_hops && o.events_per_hop) {
+      fmt::print("{:>13} {:.0f} packet-hops, {:.3f} events each, {:.2f} million a second\n", "", *o.packet_hops,
+                 *o.events_per_hop, *o.packet_hops / median(cpu) / 1e6);
+    }
     if (!o.old_runs.empty()) {
       const double old_cpu = median_cpu_s(o.old_runs);
       fmt::print("{:>13} {:>9.4f} {:>37.1f} MiB, now {:.3f} times the cpu\n", "before", old_cpu,
@@ -102,6 +106,8 @@ std::string json_line(const Outcome& o, const Machine& m) {
                     {"closed_form_ms", or_null(o.about.closed_form_ms)},
                     {"target_cpu_s", or_null(o.about.target_cpu_s)},
                     {"target_peak_mib", or_null(o.about.target_peak_mib)}};
+  if (o.packet_hops) line["packet_hops"] = *o.packet_hops;
+  if (o.events_per_hop) line["events_per_hop"] = *o.events_per_hop;
   if (!o.old_runs.empty()) {
     line["before_cpu_s"] = median_cpu_s(o.old_runs);
     line["before_peak_mib"] = median_peak_mib(o.old_runs);

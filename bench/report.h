@@ -14,9 +14,10 @@ namespace busbar::bench {
 struct Outcome {
   Case about;
   std::vector<Usage> runs;
-  std::vector<Usage> old_runs;         ///< of the program given with --against, else empty
-  std::optional<double> predicted_ms;  ///< from the last run's output
-  int exit_code = 0;                   ///< the worst of all runs
+  std::vector<Usage> old_runs;                        ///< of the program given with --against, else empty
+  std::optional<double> predicted_ms;                 ///< from the last run's output
+  std::optional<double> packet_hops, events_per_hop;  ///< of the packet engine
+  int exit_code = 0;                                  ///< the worst of all runs
 };
 
 double median_cpu_s(const std::vector<Usage>& runs);

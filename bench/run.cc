@@ -20,7 +20,7 @@ constexpr const char* kHelp =
     R"(usage: bench/run CASE... [--runs N] [--json FILE] [--check] [--busbar PROGRAM] [--against OLD_PROGRAM]
 
 Runs each case N times (5), prints medians of cpu time (user + system) and peak memory beside targets, closed forms and
-other simulators. 'all' stands for every case, '--list' names them.
+other simulators. 'all' stands for every case, 'packet' for all that begin with packet-, '--list' names them.
 
   --json FILE     appends one JSON line per case
   --check         exit 1 when a target is missed
@@ -80,22 +80,31 @@ std::vector<Case> select(const CaseFile& file, const std::vector<std::string>& n
   for (const std::string& name : names) {
     const std::size_t before = chosen.size();
     for (const Case& c : file.cases) {
-      if (name == "all" || name == c.name) chosen.push_back(c);
+      if (name == "all" || name == c.name || c.name.starts_with(name + "-")) chosen.push_back(c);
     }
     if (chosen.size() == before) throw std::runtime_error("no case '" + name + "'; bench/run --list names them");
   }
   return chosen;
 }
 
-std::optional<double> predicted_ms(const Case& c, const std::string& output) {
-  const auto document = nlohmann::json::parse(output, nullptr, false);
-  const nlohmann::json::json_pointer place(c.result);
+std::optional<double> number_at(const nlohmann::json& document, const std::string& pointer) {
+  const nlohmann::json::json_pointer place(pointer);
   if (document.is_discarded() || !document.contains(place) || !document.at(place).is_number()) return std::nullopt;
-  return document.at(place).get<double>() * c.result_ms;
+  return document.at(place).get<double>();
+}
+
+/// What the command printed about its result and its own work.
+void read_output(Outcome& outcome, const std::string& output) {
+  const auto document = nlohmann::json::parse(output, nullptr, false);
+  if (const auto found = number_at(document, outcome.about.result))
+    outcome.predicted_ms = *found * outcome.about.result_ms;
+  outcome.packet_hops = number_at(document, "/packet_hops");
+  outcome.events_per_hop = number_at(document, "/events_per_hop");
 }
 
 Outcome measure(const Case& c, const Options& options) {
-  Outcome outcome{c, {}, {}, std::nullopt, 0};
+  Outcome outcome;
+  outcome.about = c;
   const auto once = [&](const std::string& program, std::vector<Usage>& runs) {
     std::vector<std::string> command{program};
     command.insert(command.end(), c.command.begin(), c.command.end());
@@ -107,7 +116,7 @@ Outcome measure(const Case& c, const Options& options) {
     once(options.busbar, outcome.runs);
   }
   if (outcome.runs.empty()) throw std::runtime_error(c.name + ": the program given with --against fails");
-  outcome.predicted_ms = predicted_ms(c, outcome.runs.back().output);
+  read_output(outcome, outcome.runs.back().output);
   if (outcome.exit_code == 0 && !outcome.predicted_ms) {
     fmt::print(stderr, "bench: {}: no number at {} in the output\n", c.name, c.result);
     outcome.exit_code = 2;

@@ -9,6 +9,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/band.h"
+#include "busbar/cli/cmd_flows_packet.h"
 #include "busbar/cli/flow_csv.h"
 #include "busbar/cli/session.h"
 
@@ -20,7 +21,7 @@ constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
 
 struct Options {
   CommonOptions common;
-  std::string fabric, flows, balance;
+  std::string fabric, flows, balance, transport;
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
 };
@@ -169,13 +170,15 @@ Status choose_paths(const Options& o, Cluster& cluster) {
 Status check_engine(const std::string& name) {
   const Where where{"", 0, 0, "--engine"};
   if (name == "flow") return {};
-  if (name == "packet") return Error{ErrorCode::kUnsupported, "the packet engine is not built yet; use flow", where};
   if (name == "analytic")
-    return Error{ErrorCode::kUnsupported, "the analytic engine knows collectives, not lists of flows; use flow", where};
-  return invalid(fmt::format("there is no engine '{}'; use flow", name), where);
+    return Error{ErrorCode::kUnsupported,
+                 "the analytic engine knows collectives, not lists of flows; use flow or packet", where};
+  return invalid(fmt::format("there is no engine '{}'; use flow or packet", name), where);
 }
 
 int run(const Options& o) {
+  if (o.common.engine == "packet")
+    return run_packet_flows(o.common, {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links});
   const RunClock clock;
   if (const Status s = check_engine(o.common.engine); !s.ok()) return report_error(s.error());
   Result<Cluster> cluster = load_cluster(o.fabric, o.common.overrides);
@@ -213,13 +216,16 @@ Command flows_command(const std::string& typed) {
       "  busbar flows dgx-h100:4 flows.csv\n"
       "  busbar flows dgx-h100:64 flows.csv --lb spray --json\n"
       "  busbar flows bench/cases/ar-c-65536.yaml flows.csv --seed 7 --fail leaf0-spine1\n"
+      "  busbar flows bench/cases/ls128.yaml W1.csv --engine packet --transport nscc --lb spray --seed 1 --json\n"
       "A flow list has the columns id,src,dst,bytes,start_ns,after and, if need be, trigger (received or acked).\n"
       "src and dst: a GPU's number, or a name as in node5.gpu3 or node5.nic3; after: ids parted by ';'.\n";
   c.positionals = {{"FABRIC", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->fabric},
                    {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger], one flow per line", &o->flows}};
   c.flags = {
-      {"--lb", "NAME", "ecmp (one path per flow, by hash) or spray (equal split); default: as the cluster says",
-       "Machine", &o->balance},
+      {"--lb", "NAME",
+       "ecmp (one path per flow, by hash), spray or, packet engine only, adaptive; default: the cluster's", "Machine",
+       &o->balance},
+      {"--transport", "NAME", "with --engine packet: nscc (default)", "Machine", &o->transport},
       {"--seed", "N", "of the hash that picks paths (default: as the cluster says)", "Machine", &o->seed},
       {"--links", "N", "with --json: how many links to list, fullest first (default 1000)", "Output", &o->links},
   };

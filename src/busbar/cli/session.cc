@@ -80,8 +80,10 @@ std::string bound_in_short(const Bound& b, const Topology& t) {
   return b.link == kNone<LinkId> ? "-" : fmt::format("{}, {}", word(b.kind), class_name(b, t));
 }
 
-int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status) {
-  if (o.json) {
+int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status,
+            Printed printed) {
+  if (printed == Printed::kAlready) {
+  } else if (o.json) {
     std::fputs((data.dump(2) + "\n").c_str(), stdout);
   } else {
     TextOptions text;

@@ -50,7 +50,10 @@ std::string bound_in_short(const Bound& bound, const Topology& topology);
 
 /// Prints JSON or the terminal text on stdout, and writes the page where asked. `data` already holds the schema.
 /// Returns the exit status: `status`, or 2 when a file could not be written.
-int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status = 0);
+/// Nothing goes to stdout when the command has written its own JSON there already.
+enum class Printed : std::uint8_t { kNot, kAlready };
+int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status = 0,
+            Printed printed = Printed::kNot);
 
 /// Refuses a prediction below a physical floor: that is our bug. Tolerance: one part in 1e9 for round-off.
 Status check_floor(Duration predicted, Duration floor, const std::string& what);

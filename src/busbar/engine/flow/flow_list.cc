@@ -94,14 +94,8 @@ class ListRun {
   };
 
   void index_successors() {
-    const auto n = static_cast<std::uint32_t>(list_.flows.size());
-    successors_.begin.assign(n + 1, 0);
-    for (const std::uint32_t before : list_.after.values) ++successors_.begin[before + 1];
-    for (std::uint32_t f = 0; f < n; ++f) successors_.begin[f + 1] += successors_.begin[f];
-    successors_.values.resize(list_.after.values.size());
-    std::vector<std::uint32_t> at(successors_.begin.begin(), successors_.begin.end() - 1);
-    for (std::uint32_t f = 0; f < n; ++f) {
-      for (const std::uint32_t before : list_.after.row(f)) successors_.values[at[before]++] = f;
+    successors_ = successors_of(list_);
+    for (std::uint32_t f = 0; f < list_.flows.size(); ++f) {
       progress_[f].waits_for = static_cast<std::uint32_t>(list_.after.row(f).size());
       progress_[f].ready_ps = list_.flows[f].start.since_start().in_ps();
       if (progress_[f].waits_for == 0) starts_.set(f, progress_[f].ready_ps);
@@ -167,6 +161,19 @@ class ListRun {
 };
 
 }  // namespace
+
+Csr<std::uint32_t> successors_of(const FlowList& list) {
+  const auto n = static_cast<std::uint32_t>(list.flows.size());
+  Csr<std::uint32_t> out;
+  out.begin.assign(n + 1, 0);
+  for (const std::uint32_t before : list.after.values) ++out.begin[before + 1];
+  for (std::uint32_t f = 0; f < n; ++f) out.begin[f + 1] += out.begin[f];
+  out.values.resize(list.after.values.size());
+  std::vector<std::uint32_t> at(out.begin.begin(), out.begin.end() - 1);
+  for (std::uint32_t f = 0; f < n; ++f)
+    for (const std::uint32_t before : list.after.row(f)) out.values[at[before]++] = f;
+  return out;
+}
 
 Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list) {
   Paths paths;

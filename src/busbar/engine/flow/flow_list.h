@@ -28,6 +28,9 @@ struct FlowList {
   Csr<std::uint32_t> after;  ///< per flow: flows it waits for; no cycles
 };
 
+/// Per flow, those that come after it, ascending.
+Csr<std::uint32_t> successors_of(const FlowList& list);
+
 /// fct = latency + transfer + sharing, to the picosecond.
 struct FlowOutcome {
   SimTime start;

@@ -1,0 +1,251 @@
+#include "busbar/cli/cmd_flows_packet.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/flow_csv.h"
+#include "busbar/engine/packet/packet_list.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
+constexpr const char* kFlowsGoHere = "@flows@";
+
+/// What the list came to.
+struct Report {
+  std::string cluster;
+  NamedFlows named;
+  PacketOptions options;
+  PacketResult result;
+  std::vector<std::uint32_t> by_fct;  ///< flows, slowest first
+  std::vector<PacketLink> busiest;    ///< most bytes per rate first
+
+  double fct_us(double quantile) const {
+    const auto at = static_cast<std::size_t>((1 - quantile) * static_cast<double>(by_fct.size() - 1));
+    return result.flows[by_fct[at]].fct.in_us();
+  }
+  double mean_us() const {
+    double sum = 0;
+    for (const PacketOutcome& f : result.flows) sum += f.fct.in_us();
+    return sum / static_cast<double>(result.flows.size());
+  }
+};
+
+double busy(const PacketLink& l, const Topology& t) {
+  return static_cast<double>(l.bytes) / static_cast<double>(per_second(t.link_class(l.link).floor_rate()));
+}
+
+void rank(Report& r, const Topology& t) {
+  r.by_fct.resize(r.result.flows.size());
+  std::iota(r.by_fct.begin(), r.by_fct.end(), 0u);
+  std::stable_sort(r.by_fct.begin(), r.by_fct.end(),
+                   [&](auto a, auto b) { return r.result.flows[a].fct > r.result.flows[b].fct; });
+  r.busiest = r.result.links;
+  std::stable_sort(r.busiest.begin(), r.busiest.end(),
+                   [&](const PacketLink& a, const PacketLink& b) { return busy(a, t) > busy(b, t); });
+}
+
+/// The parts with their names; they sum to the flow's time.
+std::vector<std::pair<const char*, Duration>> parts_of(const PacketOutcome& f) {
+  const PacketParts& p = f.parts;
+  return {{"serialisation", p.serialisation},
+          {"propagation", p.propagation},
+          {"queueing", p.queueing},
+          {"pause", p.pause},
+          {"held", p.held},
+          {"retransmission", p.retransmission},
+          {"acknowledgement", p.acknowledgement}};
+}
+
+Json flow_json(const Report& r, std::uint32_t f, const Topology& t) {
+  const PacketOutcome& x = r.result.flows[f];
+  Json parts;
+  for (const auto& [name, time] : parts_of(x)) parts[name] = time.in_us();
+  Json j{{"id", r.named.ids[f]},
+         {"start_us", x.start.since_start().in_us()},
+         {"fct_us", x.fct.in_us()},
+         {"received_us", x.received.in_us()},
+         {"parts_us", std::move(parts)}};
+  if (x.resent > 0) j["resent"] = x.resent;
+  j["held_by"] = x.held_by == kNone<LinkId> ? Json() : Json(t.name(x.held_by));
+  return j;
+}
+
+Json link_json(const PacketLink& l, const Topology& t, SimTime end) {
+  Json j{{"link", t.name(l.link)},
+         {"bytes", l.bytes},
+         {"mean_use_percent", 100 * busy(l, t) / end.since_start().in_s()},
+         {"queue_bytes", {{"p50", l.queue_p50}, {"p99", l.queue_p99}, {"max", l.queue_max}}}};
+  if (l.marks > 0) j["marks"] = l.marks;
+  if (l.trims > 0) j["trims"] = l.trims;
+  if (l.drops > 0) j["drops"] = l.drops;
+  if (l.pauses > 0) j["pauses"] = l.pauses;
+  if (l.paused > Duration()) j["paused_us"] = l.paused.in_us();
+  return j;
+}
+
+Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Report& r, const Cluster& c) {
+  const PacketResult& x = r.result;
+  Json j{{"schema", "busbar.flows/1"},
+         {"cluster", r.cluster},
+         {"engine", common.engine},
+         {"transport", o.transport},
+         {"lb", o.balance},
+         {"seed", r.options.seed},
+         {"inputs_hash", fmt::format("{:016x}", hash64(common.typed, hash64(c.text, r.named.hash)))},
+         {"makespan_us", x.end.since_start().in_us()},
+         {"received_us", x.received.since_start().in_us()},
+         {"fct_us",
+          {{"min", r.fct_us(0)},
+           {"mean", r.mean_us()},
+           {"p50", r.fct_us(0.5)},
+           {"p99", r.fct_us(0.99)},
+           {"max", r.fct_us(1)}}},
+         {"packet_hops", x.hops},
+         {"events", x.events},
+         {"events_per_hop", static_cast<double>(x.events) / static_cast<double>(std::max<std::uint64_t>(1, x.hops))},
+         {"packets",
+          {{"data", x.data},
+           {"acks", x.acks},
+           {"nacks", x.nacks},
+           {"resent", x.resent},
+           {"trimmed", x.trims},
+           {"dropped", x.drops},
+           {"marked", x.marks},
+           {"pauses", x.pauses},
+           {"timeouts", x.timeouts}}},
+         {"digest", fmt::format("{:016x}", x.digest)}};
+  j["flows"] = kFlowsGoHere;
+  Json links = Json::array();
+  for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i)
+    links.push_back(link_json(r.busiest[i], c.topology, x.end));
+  j["links"] = std::move(links);
+  j["links_used"] = x.links.size();
+  return j;
+}
+
+/// The flows are written one by one: as a document of their own they would outweigh the simulation.
+void print_json(const Json& j, const Report& r, const Topology& t) {
+  const std::string text = j.dump(2), place = Json(kFlowsGoHere).dump();
+  const std::size_t at = text.find(place);
+  std::string out = text.substr(0, at) + "[";
+  for (std::uint32_t f = 0; f < r.result.flows.size(); ++f) {
+    out += f == 0 ? "\n    " : ",\n    ";
+    out += flow_json(r, f, t).dump();
+    if (out.size() < 60'000) continue;
+    std::fputs(out.c_str(), stdout);
+    out.clear();
+  }
+  out += "\n  ]" + text.substr(at + place.size()) + "\n";
+  std::fputs(out.c_str(), stdout);
+}
+
+Table slowest_flows(const Report& r, const Topology& t) {
+  Table slow;
+  slow.title = "Slowest flows: where the time went (us)";
+  slow.columns = {{"flow", Align::kLeft}, {"start"}, {"fct"}};
+  for (const auto& part : parts_of(r.result.flows[0])) slow.columns.push_back({part.first});
+  slow.columns.push_back({"held by", Align::kLeft});
+  for (std::size_t i = 0; i < std::min(kShown, r.by_fct.size()); ++i) {
+    const PacketOutcome& x = r.result.flows[r.by_fct[i]];
+    std::vector<std::string> row{r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
+                                 format_number(x.fct.in_us(), 4)};
+    for (const auto& part : parts_of(x)) row.push_back(format_number(part.second.in_us()));
+    row.push_back(x.held_by == kNone<LinkId> ? "-" : t.name(x.held_by));
+    slow.rows.push_back(std::move(row));
+  }
+  slow.note = "Along the packet that arrived last. held: at the sender, by windows, rates and other flows of the host.";
+  return slow;
+}
+
+Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, const Report& r, const Topology& t) {
+  const PacketResult& x = r.result;
+  Document d;
+  d.title = fmt::format("{} flows on {}, packet by packet", x.flows.size(), r.cluster);
+  d.command = common.typed;
+  d.blocks.push_back({Facts{
+      d.title,
+      {{"transport", fmt::format("{}, paths by {}, seed {}", o.transport, o.balance, r.options.seed)},
+       {"all done after", format_duration(x.end.since_start().in_s())},
+       {"flow completion time", fmt::format("{} us mean, {} us p99, {} us longest", format_number(r.mean_us(), 4),
+                                            format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))},
+       {"packets",
+        fmt::format("{} of data, {} acknowledgements; {} hops, {} events", x.data, x.acks, x.hops, x.events)},
+       {"trouble", fmt::format("{} marked, {} trimmed, {} dropped, {} sent again, {} pauses, {} timeouts", x.marks,
+                               x.trims, x.drops, x.resent, x.pauses, x.timeouts)}}}});
+  d.blocks.push_back({slowest_flows(r, t)});
+  Table links;
+  links.title = "Fullest links";
+  links.columns = {{"link", Align::kLeft}, {"MB"},       {"in use (% of the time)"},
+                   {"queue p50 (kB)"},     {"p99 (kB)"}, {"max (kB)"}};
+  for (std::size_t i = 0; i < std::min(kShown, r.busiest.size()); ++i) {
+    const PacketLink& l = r.busiest[i];
+    const auto kb = [](std::uint64_t b) { return format_number(static_cast<double>(b) / 1e3); };
+    links.rows.push_back({t.name(l.link), format_number(static_cast<double>(l.bytes) / 1e6),
+                          format_number(100 * busy(l, t) / x.end.since_start().in_s()), kb(l.queue_p50),
+                          kb(l.queue_p99), kb(l.queue_max)});
+  }
+  d.blocks.push_back({links});
+  return d;
+}
+
+Result<PacketOptions> read_options(PacketFlowsRequest& o, const Cluster& cluster) {
+  PacketOptions p;
+  if (o.transport.empty()) o.transport = "nscc";
+  if (o.transport != "nscc")
+    return invalid(fmt::format("there is no transport '{}'; use nscc", o.transport), {"", 0, 0, "--transport"});
+  if (o.balance.empty())
+    o.balance = cluster.routing == RoutingPolicy::kSpray      ? "spray"
+                : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"
+                                                              : "ecmp";
+  if (o.balance == "ecmp")
+    p.balance = PacketBalance::kEcmp;
+  else if (o.balance == "spray")
+    p.balance = PacketBalance::kSpray;
+  else if (o.balance == "adaptive")
+    p.balance = PacketBalance::kAdaptive;
+  else
+    return invalid(fmt::format("'{}' is unknown to the packet engine; use ecmp, spray or adaptive", o.balance),
+                   {"", 0, 0, "--lb"});
+  if (o.seed && *o.seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
+  p.seed = o.seed ? static_cast<std::uint64_t>(*o.seed) : cluster.seed;
+  return p;
+}
+
+}  // namespace
+
+int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request) {
+  const RunClock clock;
+  PacketFlowsRequest o = request;
+  Result<Cluster> cluster = load_cluster(o.fabric, common.overrides);
+  if (!cluster.ok()) return report_error(cluster.error());
+  const Result<PacketOptions> options = read_options(o, *cluster);
+  if (!options.ok()) return report_error(options.error());
+  const Router router(cluster->topology, RoutingPolicy::kStatic, options->seed);
+  Result<NamedFlows> named = read_flow_csv(o.flows, router);
+  if (!named.ok()) return report_error(named.error());
+  Result<PacketResult> result = run_packet_list(router, named->list, *options);
+  if (!result.ok()) return report_error(result.error());
+  Report r;
+  r.cluster = cluster->name;
+  r.named = std::move(*named);
+  r.options = *options;
+  r.result = std::move(*result);
+  rank(r, cluster->topology);
+  Json j = to_json(common, o, r, *cluster);
+  j["run"] = clock.to_json();
+  if (common.json) {
+    print_json(j, r, cluster->topology);
+    if (common.html.empty()) return 0;
+  }
+  return deliver(common, j, to_document(common, o, r, cluster->topology), 0,
+                 common.json ? Printed::kAlready : Printed::kNot);
+}
+
+}  // namespace busbar

@@ -1,0 +1,21 @@
+// busbar flows --engine packet
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "busbar/cli/session.h"
+
+namespace busbar {
+
+/// What `busbar flows` was asked for with the packet engine.
+struct PacketFlowsRequest {
+  std::string fabric, flows, transport, balance;
+  std::optional<std::int64_t> seed;
+  std::uint32_t links = 1000;
+};
+
+/// Runs and delivers; the exit status.
+int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request);
+
+}  // namespace busbar

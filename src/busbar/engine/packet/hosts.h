@@ -1,0 +1,130 @@
+// What hosts do: cut flows into packets, send them when control allows, acknowledge, resend, and tell what became of
+// it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "busbar/base/random.h"
+#include "busbar/engine/packet/control.h"
+#include "busbar/engine/packet/network.h"
+#include "busbar/engine/packet/packet_list.h"
+
+namespace busbar::packet {
+
+/// How hosts cut, acknowledge and repeat.
+struct HostSettings {
+  std::uint32_t payload = 4096, header = 64;
+  std::uint32_t packets_per_ack = 4;
+  bool spray = false;  ///< a flow's packets take many paths
+  std::uint64_t seed = 0;
+  Ps timeout = 0;  ///< nothing heard for so long: all in flight is taken for lost
+  ControlSettings control;
+};
+
+class Hosts {
+ public:
+  /// `list` and `routes` (per flow) must outlive this.
+  Hosts(const Wiring& wiring, Pool& pool, EventQueue& events, const HostSettings& settings, const FlowList& list,
+        std::span<const std::uint32_t> routes, PacketResult& out);
+  void join(Network<Hosts>& network);
+  /// Starts what waits for nothing.
+  void begin();
+
+  const Leg& leg(std::uint32_t slot, bool back) const { return legs_[2 * slot + (back ? 1 : 0)]; }
+  void deliver(Id id, Ps now);
+  void wake(std::uint32_t outlet, Ps now);
+  void run_dry(std::uint32_t wire, Ps now);
+  void lost(Id id);
+  void before_pause(std::uint32_t wire, Ps now) { settle(outlet_of_[wire], now); }
+  void after_pause(std::uint32_t wire, Ps now);
+  void timer(std::uint32_t slot, Ps now);
+  void start(std::uint32_t flow, Ps now);
+  /// Sources of events, from this number on: outlets, then flows that start, then timers of slots.
+  std::uint32_t first_source() const { return static_cast<std::uint32_t>(2 * wiring_.wires().size()); }
+  void take_event(std::uint32_t source, Ps now);
+  std::uint64_t finished() const { return finished_; }
+
+ private:
+  static constexpr Ps kNever = INT64_MAX;
+  struct Sender {
+    std::uint32_t flow = 0, packets = 0, next = 0;  ///< next: first packet that was never sent
+    std::uint32_t acked = 0, all_before = 0;        ///< known to be there: how many; all up to here
+    std::uint32_t outstanding = 0, lost = 0;        ///< packets in flight; packets to repeat
+    std::uint32_t hash = 0, path = 0;
+    std::uint32_t ring_next = kNobody;
+    std::uint32_t live = 0;  ///< records that name this slot
+    bool queued = false, done = false;
+    std::uint64_t avoid = 0;  ///< paths that were marked, each left out once
+    Ps last_news = 0, new_done = 0;
+    Control control;
+  };
+  struct Receiver {
+    std::uint32_t all_before = 0, total = 0;
+    std::uint32_t unanswered = 0, marked = 0;
+    std::uint32_t trimmed = 0;  ///< packets whose payload is still to come: until then each arrival is answered, since
+                                ///< headers overtake data and the sender could wait for data that nobody reports
+  };
+  struct Outlet {
+    Fifo control;
+    std::uint32_t head = kNobody, tail = kNobody;     ///< slots that may send, in turn
+    std::vector<std::pair<Ps, std::uint32_t>> paced;  ///< heap of slots that may send later
+    std::uint32_t first_wire = 0, wires = 0;          ///< run in Wiring::outlets().values
+    bool armed = false;
+  };
+
+  std::uint32_t timer_source(std::uint32_t slot) const {
+    return first_source() + static_cast<std::uint32_t>(outlets_.size() + routes_.size()) + slot;
+  }
+  std::uint32_t take_slot();
+  void let_go(std::uint32_t slot);
+  void trigger_start(std::uint32_t flow);
+  void trigger(std::uint32_t flow, FlowTrigger what, Ps now);
+  std::uint32_t wire_size(const Sender& s, std::uint32_t seq) const;
+  bool may_send(std::uint32_t slot) const;
+  void offer(std::uint32_t slot, Ps now);
+  void settle(std::uint32_t outlet, Ps now);
+  void kick(std::uint32_t outlet, Ps now);
+  std::uint32_t free_wire(const Outlet& o) const;
+  Ps next_start(const Outlet& o, const Port& port) const;
+  void send_one(std::uint32_t outlet, std::uint32_t wire, Ps start);
+  std::uint32_t pick_sequence(std::uint32_t slot, std::uint8_t& flags);
+  std::uint32_t path_hash(Sender& s);
+  void take_data(Id id, Ps now);
+  void answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now);
+  static std::uint32_t count_new(Sender& s, std::uint32_t total);
+  void take_ack(Id id, Ps now);
+  void take_nack(Id id, Ps now);
+  void note_beyond(std::uint32_t slot, std::uint64_t there);
+  void received(std::uint32_t slot, const Packet& last, Ps now);
+  void finish(std::uint32_t slot, Ps now);
+  std::uint64_t* got(std::uint32_t slot) { return &bits_[std::size_t{slot} * 3 * words_]; }
+  std::uint64_t* known(std::uint32_t slot) { return got(slot) + words_; }
+  std::uint64_t* missing(std::uint32_t slot) { return got(slot) + 2 * words_; }
+  std::uint32_t window_packets() const { return words_ * 64; }
+
+  const Wiring& wiring_;
+  Pool& pool_;
+  EventQueue& events_;
+  Network<Hosts>* network_ = nullptr;
+  const HostSettings settings_;
+  const FlowList& list_;
+  std::span<const std::uint32_t> routes_;
+  PacketResult& out_;
+  Csr<std::uint32_t> successors_;
+  std::vector<std::uint32_t> waits_for_;
+  std::vector<Ps> ready_;
+  std::vector<Outlet> outlets_;
+  std::vector<std::uint32_t> outlet_of_;  ///< per wire
+  std::vector<Leg> legs_;                 ///< two per slot
+  std::vector<Sender> senders_;
+  std::vector<Receiver> receivers_;
+  std::vector<std::uint64_t> bits_;
+  std::vector<std::uint32_t> free_;
+  std::uint32_t words_ = 4;
+  std::uint64_t finished_ = 0;
+};
+
+}  // namespace busbar::packet

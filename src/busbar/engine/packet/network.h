@@ -1,0 +1,295 @@
+// The network between hosts: switches that store and forward, queues, marking, trimming, pause and credits.
+//
+// Ports are served lazily, so that a hop costs one event, the arrival. The event that takes the last packet off a wire
+// comes one propagation delay after the wire became free; only then its port sends, in one go, everything whose turn
+// came in between, with the times at which each turn came. Nothing is early or late by that: no packet could be noticed
+// elsewhere before, and whoever looks at a queue (an arrival) brings it up to date first. Where sending can be blocked
+// by a neighbour (pause, credits) or a buffer is shared between ports, each departure is an event of its own.
+//
+// Sources of events: wire w is number w, the end of a transmission on it wires + w.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "busbar/base/random.h"
+#include "busbar/engine/packet/event_queue.h"
+#include "busbar/engine/packet/network_options.h"
+#include "busbar/engine/packet/port.h"
+#include "busbar/engine/packet/wiring.h"
+
+namespace busbar::packet {
+
+/// `Hosts` provides: leg(slot, back); deliver(id, now); lost(id); run_dry(wire, now) when a wire of theirs has become
+/// empty; before_pause(wire, now), after_pause(wire, now).
+template <class Hosts>
+class Network {
+ public:
+  Network(const Wiring& wiring, Pool& pool, EventQueue& events, const NetworkOptions& options, Hosts& hosts);
+
+  /// The first record on a wire has come to its end.
+  void arrive(std::uint32_t wire, Ps now);
+  /// A transmission has ended; blocking networks only.
+  void depart(std::uint32_t wire, Ps now);
+  /// Puts a record on an idle wire; its first bit leaves at `start`.
+  void transmit(std::uint32_t wire, Id id, Ps start);
+
+  Port& port(std::uint32_t wire) { return ports_[wire]; }
+  std::span<const Port> ports() const { return ports_; }
+  const QueueHistogram& histogram(std::uint32_t wire) const { return histograms_[wire]; }
+  bool eager() const { return eager_; }
+  std::uint64_t hops() const { return hops_; }
+
+ private:
+  struct Ingress {
+    std::uint32_t bytes = 0;     ///< in the buffer, having come by this wire
+    std::uint32_t headroom = 0;  ///< of which above the threshold
+    bool pausing = false;
+  };
+
+  std::uint32_t choose(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
+  void enqueue(std::uint32_t wire, Id id, Ps now);
+  void settle(std::uint32_t wire, Port& o, Ps now);
+  bool serve(std::uint32_t wire, Port& o, Ps start);
+  bool admit(Port& o, Id id, std::uint32_t from);
+  void mark(Port& o, Packet& p);
+  void forward(Id id, std::uint32_t node, Ps now);
+  void hold(std::uint32_t from, std::uint32_t node, std::uint32_t size, Ps now);
+  void release(std::uint32_t wire, Port& o, Ps now);
+  std::int64_t pause_threshold(std::uint32_t node) const;
+  void send_pause(std::uint32_t from, Kind kind, Ps now);
+  void take_pause(std::uint32_t wire, Kind kind, Ps now);
+
+  const Wiring& wiring_;
+  Pool& pool_;
+  EventQueue& events_;
+  const NetworkOptions options_;
+  Hosts& hosts_;
+  bool eager_;
+  std::vector<Port> ports_;
+  std::vector<QueueHistogram> histograms_;
+  std::vector<Ingress> ingress_;      ///< per wire; only where buffers are shared
+  std::vector<std::int64_t> held_;    ///< per node: bytes in its shared buffer
+  std::vector<std::int64_t> shared_;  ///< per node: size of that buffer without headroom
+  std::vector<std::uint32_t> salt_;   ///< per node, for the hash of paths
+  std::uint64_t hops_ = 0;
+};
+
+/// A mixer of 32 bits; source: Murmur3's finaliser (A. Appleby, public domain).
+constexpr std::uint32_t mix32(std::uint32_t x) {
+  x = (x ^ (x >> 16)) * 0x85ebca6bu;
+  x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+  return x ^ (x >> 16);
+}
+
+template <class Hosts>
+Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, const NetworkOptions& options,
+                        Hosts& hosts)
+    : wiring_(wiring),
+      pool_(pool),
+      events_(events),
+      options_(options),
+      hosts_(hosts),
+      eager_(options.lossless != Lossless::kNo) {
+  const auto wires = wiring.wires();
+  events_.reserve(static_cast<std::uint32_t>(2 * wires.size()));
+  ports_.resize(wires.size());
+  histograms_.resize(wires.size());
+  ingress_.resize(eager_ ? wires.size() : 0);
+  held_.assign(wiring.nodes(), 0);
+  std::vector<std::int64_t> cables(wiring.nodes(), 0);
+  for (std::uint32_t w = 0; w < wires.size(); ++w) {
+    Port& o = ports_[w];
+    o.latency = wires[w].latency;
+    o.ps_bytes = static_cast<std::uint32_t>(wires[w].ps_bytes);
+    o.bytes = static_cast<std::uint32_t>(wires[w].bytes);
+    o.to = wires[w].to & 0xfff'ffffu;
+    ++cables[wires[w].to];
+  }
+  for (const std::uint32_t w : wiring.outlets().values) ports_[w].host = true;
+  for (std::uint32_t n = 0; n < wiring.nodes(); ++n) {
+    salt_.push_back(static_cast<std::uint32_t>(mix64(options.seed ^ mix64(n))));
+    shared_.push_back(options.buffer_bytes - cables[n] * options.headroom_bytes);
+  }
+}
+
+// HOT: bench/run packet. Once per packet and hop, as is transmit().
+template <class Hosts>
+void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
+  Port& from = ports_[wire];
+  const Id id = from.flying.pop(pool_);
+  const std::uint32_t node = from.to;
+  if (const Id next = from.flying.head; next != kNobody) {
+    const Packet& p = pool_[next];
+    events_.push(wire, p.time);
+    if (p.next != kNobody) __builtin_prefetch(&pool_[p.next]);
+  } else if (from.host) {
+    hosts_.run_dry(wire, now);
+  } else if (!eager_ && (!from.data.empty() || !from.control.empty())) {
+    settle(wire, from, now);
+    if (from.flying.empty()) serve(wire, from, from.busy);  // without latency the turn comes only now
+  }
+  forward(id, node, now);
+}
+
+template <class Hosts>
+void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
+  Packet& p = pool_[id];
+  if (p.kind >= Kind::kPause) [[unlikely]] {
+    take_pause(p.wire ^ 1, p.kind, now);
+    return pool_.give(id);
+  }
+  const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData);
+  if (node == leg.target) return hosts_.deliver(id, now);
+  const auto wires = node < wiring_.switches() ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
+  if (wires.empty()) [[unlikely]]
+    return hosts_.lost(id);
+  enqueue(wires.size() == 1 ? wires[0] : choose(wires, p, node, now), id, now);
+}
+
+template <class Hosts>
+std::uint32_t Network<Hosts>::choose(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node,
+                                     Ps now) {
+  const auto n = static_cast<std::uint32_t>(wires.size());
+  // The hash of a real switch is a CRC, hence linear: consecutive values of one header field meet the members of a
+  // group equally often. The low six bits are that field, and turn the hash of the rest around the circle.
+  const std::uint32_t h = mix32((p.hash >> 6) ^ salt_[node]) + (p.hash << 26);
+  const auto first = static_cast<std::uint32_t>(std::uint64_t{h} * n >> 32);
+  if (!options_.adaptive) return wires[first];
+  const auto second = static_cast<std::uint32_t>(std::uint64_t{mix32(h)} * n >> 32);
+  const auto load = [&](std::uint32_t w) {
+    settle(w, ports_[w], now);
+    return std::max<Ps>(0, ports_[w].busy - now) + ports_[w].transfer(ports_[w].queued + ports_[w].queued_control);
+  };
+  return load(wires[second]) < load(wires[first]) ? wires[second] : wires[first];
+}
+
+template <class Hosts>
+void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
+  Port& o = ports_[wire];
+  settle(wire, o, now);
+  Packet& p = pool_[id];
+  const bool data = p.kind == Kind::kData && !(p.flags & kTrimmed);
+  if (data) {
+    if (o.queued > 0) histograms_[wire].add(o.queued);
+    if (!admit(o, id, p.wire)) return hosts_.lost(id);
+    if (eager_) hold(p.wire, wiring_.wires()[wire].from, p.size, now);
+  }
+  const bool control = p.kind != Kind::kData || (p.flags & kTrimmed);  // admit() may have trimmed it
+  const bool idle = eager_ ? !o.armed : o.busy <= now;
+  if (idle && o.control.empty() && (control || (o.data.empty() && !o.stopped))) return transmit(wire, id, now);
+  if (control) {
+    o.control.push(pool_, id);
+    o.queued_control += p.size;
+  } else {
+    o.data.push(pool_, id);
+    o.queued += p.size;
+    o.peak = std::max(o.peak, o.queued);
+  }
+}
+
+/// Sends everything whose turn came before `now`.
+template <class Hosts>
+void Network<Hosts>::settle(std::uint32_t wire, Port& o, Ps now) {
+  while (o.busy < now && serve(wire, o, o.busy)) {
+  }
+}
+
+/// Sends what is next, if anything may be sent; the wire must be free at `start`.
+template <class Hosts>
+bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
+  if (!o.control.empty()) {
+    const Id id = o.control.pop(pool_);
+    o.queued_control -= pool_[id].size;
+    transmit(wire, id, start);
+    return true;
+  }
+  if (o.data.empty() || o.stopped) return false;
+  const Id id = o.data.pop(pool_);
+  Packet& p = pool_[id];
+  if (p.next != kNobody) __builtin_prefetch(&pool_[p.next]);
+  o.queued -= p.size;
+  const Ps waited = start - p.time;
+  if (waited > p.worst_wait) {
+    p.worst_wait = static_cast<std::uint32_t>(std::min<Ps>(waited, UINT32_MAX));
+    p.worst = wire;
+  }
+  if (o.queued > options_.mark_low) mark(o, p);
+  transmit(wire, id, start);
+  return true;
+}
+
+/// Whether the packet may wait here; it may be trimmed for that.
+template <class Hosts>
+bool Network<Hosts>::admit(Port& o, Id id, std::uint32_t from) {
+  Packet& p = pool_[id];
+  if (eager_) {
+    const std::uint32_t node = ports_[from].to;
+    const Ingress& in = ingress_[from];
+    const bool above = in.bytes + p.size > pause_threshold(node);
+    if (!above || in.headroom + p.size <= options_.headroom_bytes) return true;
+    ++o.drops;
+    return false;
+  }
+  if (o.queued + p.size <= options_.queue_bytes) return true;
+  if (options_.trim && o.queued_control + options_.header_bytes <= options_.queue_bytes) {
+    ++o.trims;
+    p.flags |= kTrimmed;
+    p.size = static_cast<std::uint16_t>(options_.header_bytes);
+    return true;
+  }
+  ++o.drops;
+  return false;
+}
+
+template <class Hosts>
+void Network<Hosts>::mark(Port& o, Packet& p) {
+  if (p.flags & kMarked) return;
+  if (o.queued < options_.mark_high) {  // linear between the thresholds
+    const std::uint64_t over = o.queued - options_.mark_low, range = options_.mark_high - options_.mark_low;
+    const std::uint64_t dice = mix32(p.hash ^ mix32(p.seq ^ (p.flow << 12) ^ static_cast<std::uint32_t>(p.time >> 6)));
+    if (dice * range >= over * options_.mark_most) return;
+  }
+  p.flags |= kMarked;
+  ++o.marks;
+}
+
+template <class Hosts>
+void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
+  Port& o = ports_[wire];
+  Packet& p = pool_[id];
+  const Ps took = o.transfer(p.size);
+  if (eager_) {
+    const bool held = !o.host && p.kind == Kind::kData && !(p.flags & kTrimmed);
+    o.serving = held ? p.size : 0;
+    o.serving_from = p.wire;
+  }
+  o.busy = start + took;
+  o.sent_bytes += p.size;
+  ++hops_;
+  p.time = o.busy + o.latency;
+  p.wire = wire;
+  if (p.kind == Kind::kData) {
+    p.travel += took + o.latency;
+    p.serial += static_cast<std::uint32_t>(took);
+  }
+  if (o.flying.empty()) events_.push(wire, p.time);
+  o.flying.push(pool_, id);
+  if (eager_ && !o.host) {
+    o.armed = 1;
+    events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, o.busy);
+  }
+}
+
+template <class Hosts>
+void Network<Hosts>::depart(std::uint32_t wire, Ps now) {
+  Port& o = ports_[wire];
+  o.armed = 0;
+  release(wire, o, now);
+  if (!o.armed) serve(wire, o, now);
+}
+
+}  // namespace busbar::packet
+
+#include "busbar/engine/packet/network_lossless.h"

@@ -1,0 +1,30 @@
+// How switches treat packets.
+#pragma once
+
+#include <cstdint>
+
+namespace busbar::packet {
+
+enum class Lossless : std::uint8_t {
+  kNo,      ///< a full queue trims or drops
+  kPause,   ///< priority flow control (RoCE)
+  kCredits  ///< nothing is sent that has no room at the far end (InfiniBand, PCIe, NVLink)
+};
+
+struct NetworkOptions {
+  std::uint64_t seed = 0;
+  std::uint32_t header_bytes = 64;  ///< what trimming leaves; also acknowledgements and pause frames
+  Lossless lossless = Lossless::kNo;
+  bool trim = false;
+  bool adaptive = false;                                        ///< the shorter of two random queues instead of a hash
+  std::uint32_t queue_bytes = 0;                                ///< per port, where it is not lossless
+  std::uint32_t mark_low = UINT32_MAX, mark_high = UINT32_MAX;  ///< queue lengths between which marking sets in
+  std::uint64_t mark_most = std::uint64_t{1} << 32;             ///< probability at mark_high, in 2^-32
+  std::int64_t buffer_bytes = 0;                                ///< per switch, shared; with pause
+  std::int64_t headroom_bytes = 0;                              ///< per cable, of that
+  std::int64_t pause_eighths = 1;  ///< dynamic threshold: eighths of the buffer that is free
+  std::int64_t pause_fixed = 0;    ///< or a fixed threshold in bytes, when above 0
+  std::int64_t resume_below = 0;   ///< hysteresis in bytes
+};
+
+}  // namespace busbar::packet

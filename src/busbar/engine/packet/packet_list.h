@@ -1,0 +1,65 @@
+// A list of point-to-point flows run packet by packet.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/engine/flow/flow_list.h"
+#include "busbar/routing/router.h"
+
+namespace busbar {
+
+enum class PacketTransport : std::uint8_t { kNscc };
+enum class PacketBalance : std::uint8_t {
+  kEcmp,     ///< one path per flow, by hash
+  kSpray,    ///< 64 paths per flow, in turn, marked ones left out once
+  kAdaptive  ///< each packet joins the shorter of two random queues
+};
+
+struct PacketOptions {
+  PacketTransport transport = PacketTransport::kNscc;
+  PacketBalance balance = PacketBalance::kEcmp;
+  std::uint64_t seed = 0;
+};
+
+/// Where the time of a flow went, along its last packet to arrive and the acknowledgement of it; the parts sum to fct.
+struct PacketParts {
+  Duration serialisation;  ///< of the packets before it at the first wire, and its own at every hop
+  Duration propagation;
+  Duration queueing;         ///< of that packet in switches
+  Duration pause;            ///< of which the port had been told to stop
+  Duration held;             ///< at the sender: windows, rates, other flows of the same host
+  Duration retransmission;   ///< from the last new packet until it left
+  Duration acknowledgement;  ///< from its arrival to the last acknowledgement's
+};
+struct PacketOutcome {
+  SimTime start;
+  Duration fct;       ///< from the start to the arrival of the last acknowledgement at the sender
+  Duration received;  ///< from the start to the arrival of the last byte
+  PacketParts parts;
+  std::uint32_t resent = 0;
+  LinkId held_by = kNone<LinkId>;  ///< before which its last packet waited longest
+};
+struct PacketLink {
+  LinkId link{};
+  std::uint64_t bytes = 0;
+  std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
+  Duration paused;
+  std::uint64_t queue_p50 = 0, queue_p99 = 0, queue_max = 0;  ///< bytes, as packets that had to wait found it
+};
+struct PacketResult {
+  std::vector<PacketOutcome> flows;
+  std::vector<PacketLink> links;  ///< those that carried something, by LinkId
+  SimTime end;                    ///< the last acknowledgement
+  SimTime received;               ///< the last byte
+  std::uint64_t events = 0, hops = 0;
+  std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
+  std::uint64_t digest = 0;  ///< of all starts and ends
+};
+
+/// Runs the list to its end. Two runs with the same input give the same result, to the bit.
+/// Errors: kUnreachable with the pair; kUnsupported for flows of more packets than can be numbered.
+Result<PacketResult> run_packet_list(const Router& router, const FlowList& list, const PacketOptions& options);
+
+}  // namespace busbar
