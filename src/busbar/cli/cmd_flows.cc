@@ -225,7 +225,9 @@ Command flows_command(const std::string& typed) {
       {"--lb", "NAME",
        "ecmp (one path per flow, by hash), spray or, packet engine only, adaptive; default: the cluster's", "Machine",
        &o->balance},
-      {"--transport", "NAME", "with --engine packet: nscc (default)", "Machine", &o->transport},
+      {"--transport", "NAME",
+       "with --engine packet: nscc (default), dcqcn, hpcc, roce (untuned), swift, ib, tcp-cubic or dctcp", "Machine",
+       &o->transport},
       {"--seed", "N", "of the hash that picks paths (default: as the cluster says)", "Machine", &o->seed},
       {"--links", "N", "with --json: how many links to list, fullest first (default 1000)", "Output", &o->links},
   };

@@ -17,6 +17,11 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
 constexpr const char* kFlowsGoHere = "@flows@";
 
+constexpr std::pair<const char*, PacketTransport> kTransports[] = {
+    {"nscc", PacketTransport::kNscc},          {"dcqcn", PacketTransport::kDcqcn}, {"hpcc", PacketTransport::kHpcc},
+    {"roce", PacketTransport::kRoce},          {"swift", PacketTransport::kSwift}, {"ib", PacketTransport::kIb},
+    {"tcp-cubic", PacketTransport::kTcpCubic}, {"dctcp", PacketTransport::kDctcp}};
+
 /// What the list came to.
 struct Report {
   std::string cluster;
@@ -197,9 +202,16 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
 
 Result<PacketOptions> read_options(PacketFlowsRequest& o, const Cluster& cluster) {
   PacketOptions p;
-  if (o.transport.empty()) o.transport = "nscc";
-  if (o.transport != "nscc")
-    return invalid(fmt::format("there is no transport '{}'; use nscc", o.transport), {"", 0, 0, "--transport"});
+  if (o.transport.empty()) o.transport = kTransports[0].first;
+  const auto known = std::find_if(std::begin(kTransports), std::end(kTransports),
+                                  [&](const auto& t) { return o.transport == t.first; });
+  if (known == std::end(kTransports)) {
+    std::string names;
+    for (const auto& t : kTransports) names += fmt::format("{}{}", names.empty() ? "" : ", ", t.first);
+    return invalid(fmt::format("there is no transport '{}'; use one of {}", o.transport, names),
+                   {"", 0, 0, "--transport"});
+  }
+  p.transport = known->second;
   if (o.balance.empty())
     o.balance = cluster.routing == RoutingPolicy::kSpray      ? "spray"
                 : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"

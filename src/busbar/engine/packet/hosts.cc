@@ -209,6 +209,13 @@ void Hosts::run_dry(std::uint32_t wire, Ps now) {
   kick(outlet_of_[wire], now);
 }
 
+void Hosts::send_first(std::uint32_t wire, Id id, Ps now) {
+  const std::uint32_t outlet = outlet_of_[wire];
+  settle(outlet, now);
+  outlets_[outlet].control.push_front(pool_, id);
+  kick(outlet, now);
+}
+
 void Hosts::after_pause(std::uint32_t wire, Ps now) {
   Port& port = network_->port(wire);
   if (!port.stopped) port.busy = std::max(port.busy, now);
@@ -272,6 +279,7 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   } else if (s.next == s.packets) {
     s.new_done = start;
   }
+  before_send(s.control, settings_.control, start);
   if (s.control.gap > 0) s.control.next_send = start + (s.control.gap * p.size >> 10);
   if (!may_send(slot)) p.flags |= kAskAck;
   network_->transmit(wire, id, start);
@@ -303,17 +311,23 @@ void Hosts::take_data(Id id, Ps now) {
     ++r.trimmed;
     answer(slot, p, Kind::kNack, now);
   } else {
+    if (settings_.recovery != Recovery::kTrimming && !report_gap(slot, p, now)) {
+      pool_.give(id);
+      return let_go(slot);
+    }
     std::uint64_t* bits = got(slot);
     const bool fresh = p.seq >= r.all_before && !test(bits, words_, p.seq);
     if (fresh) {
       set(bits, words_, p.seq);
       ++r.total;
+      ++delivered_;
       if (p.flags & kResent && r.trimmed > 0) --r.trimmed;
       while (test(bits, words_, r.all_before)) clear(bits, words_, r.all_before++);
       if (r.total == senders_[slot].packets) received(slot, p, now);
     }
     ++r.unanswered;
     if (p.flags & kMarked) ++r.marked;
+    r.load = p.paused;
     const bool all = r.total == senders_[slot].packets;
     if (!fresh || all || r.trimmed > 0 || p.flags & kAskAck || r.unanswered >= settings_.packets_per_ack) {
       answer(slot, p, Kind::kAck, now);
@@ -321,6 +335,30 @@ void Hosts::take_data(Id id, Ps now) {
   }
   pool_.give(id);
   let_go(slot);
+}
+
+/// Sees to numbers that were passed over, on paths that keep the order. False: the packet is not to be kept.
+bool Hosts::report_gap(std::uint32_t slot, const Packet& data, Ps now) {
+  if (settings_.recovery == Recovery::kGoBack) {
+    if (data.seq <= receivers_[slot].all_before) {
+      receivers_[slot].reported = false;
+      return true;
+    }
+    if (receivers_[slot].reported) return false;
+    receivers_[slot].reported = true;
+    Packet first = data;
+    first.seq = receivers_[slot].all_before;
+    answer(slot, first, Kind::kNack, now);
+    return false;
+  }
+  Packet gone = data;
+  const std::uint32_t highest = receivers_[slot].highest;
+  receivers_[slot].highest = std::max(highest, data.seq + 1);
+  for (gone.seq = highest; gone.seq < data.seq; ++gone.seq) {
+    ++receivers_[slot].trimmed;
+    answer(slot, gone, Kind::kNack, now);
+  }
+  return true;
 }
 
 void Hosts::answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now) {
@@ -337,6 +375,7 @@ void Hosts::answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now) {
   p.time = now;
   p.flags = data.flags & kMarked;
   p.serial = r.total;
+  p.paused = r.load;
   p.worst = r.marked;
   if (kind == Kind::kAck) {
     p.seq = r.all_before;
@@ -388,8 +427,12 @@ void Hosts::take_ack(Id id, Ps now) {
     news.now = now;
     news.bytes = fresh * settings_.control.packet_bytes;
     news.delay = std::max<Ps>(0, now - p.sent - s.control.base_rtt);
-    news.marked = (p.flags & kMarked) != 0;
-    if (news.marked && settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
+    news.marked = p.worst * settings_.control.packet_bytes;
+    news.last_marked = (p.flags & kMarked) != 0;
+    news.load = p.paused * 0x1p-20;
+    news.next = s.next;
+    news.all_before = s.all_before;
+    if (news.last_marked && settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
     on_ack(s.control, settings_.control, news);
     if (s.acked == s.packets) {
       finish(slot, now);
@@ -424,9 +467,13 @@ void Hosts::take_nack(Id id, Ps now) {
     settle(outlet, now);
     s.last_news = now;
     count_new(s, p.serial);
-    set(missing(slot), words_, p.seq);
-    ++s.lost;
-    if (s.outstanding > 0) --s.outstanding;
+    if (settings_.recovery == Recovery::kGoBack) {
+      go_back(slot, p.seq);
+    } else {
+      set(missing(slot), words_, p.seq);
+      ++s.lost;
+      if (s.outstanding > 0) --s.outstanding;
+    }
     if (settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
     on_loss(s.control, settings_.control, now, wire_size(s, p.seq), s.outstanding * settings_.control.packet_bytes);
     offer(slot, now);
@@ -434,6 +481,18 @@ void Hosts::take_nack(Id id, Ps now) {
   }
   pool_.give(id);
   let_go(slot);
+}
+
+/// All from `seq` on is to be sent again.
+void Hosts::go_back(std::uint32_t slot, std::uint32_t seq) {
+  Sender& s = senders_[slot];
+  std::uint64_t* gone = missing(slot);
+  for (; seq < s.next; ++seq) {
+    if (test(gone, words_, seq)) continue;
+    set(gone, words_, seq);
+    ++s.lost;
+  }
+  s.outstanding = 0;
 }
 
 /// Nothing was heard for long: all that is in flight counts as lost.
@@ -470,7 +529,7 @@ void Hosts::received(std::uint32_t slot, const Packet& last, Ps now) {
   const std::uint32_t before = again ? s.packets - 1 : last.seq;
   const Ps waited = (again ? s.new_done : last.sent) - start;
   const Ps streaming = std::min(waited, before * port.transfer(settings_.payload + settings_.header));
-  const Ps paused = last.paused;
+  const Ps paused = settings_.control.algorithm == Algorithm::kHpcc ? 0 : last.paused;
   o.parts.serialisation = Duration::ps(streaming + last.serial);
   o.parts.propagation = Duration::ps(last.travel - last.serial);
   o.parts.pause = Duration::ps(paused);

@@ -14,10 +14,18 @@
 
 namespace busbar::packet {
 
+/// What a receiver does about a gap in the numbers.
+enum class Recovery : std::uint8_t {
+  kTrimming,   ///< nothing: switches send on the headers of what they cannot keep, and paths may reorder
+  kSelective,  ///< reports each missing packet once and keeps the others
+  kGoBack      ///< reports the first missing one and throws away what follows
+};
+
 /// How hosts cut, acknowledge and repeat.
 struct HostSettings {
   std::uint32_t payload = 4096, header = 64;
   std::uint32_t packets_per_ack = 4;
+  Recovery recovery = Recovery::kTrimming;
   bool spray = false;  ///< a flow's packets take many paths
   std::uint64_t seed = 0;
   Ps timeout = 0;  ///< nothing heard for so long: all in flight is taken for lost
@@ -40,6 +48,9 @@ class Hosts {
   void lost(Id id);
   void before_pause(std::uint32_t wire, Ps now) { settle(outlet_of_[wire], now); }
   void after_pause(std::uint32_t wire, Ps now);
+  /// A control record that goes before all others.
+  void send_first(std::uint32_t wire, Id id, Ps now);
+  std::uint64_t delivered() const { return delivered_; }
   void timer(std::uint32_t slot, Ps now);
   void start(std::uint32_t flow, Ps now);
   /// Sources of events, from this number on: outlets, then flows that start, then timers of slots.
@@ -64,6 +75,9 @@ class Hosts {
   struct Receiver {
     std::uint32_t all_before = 0, total = 0;
     std::uint32_t unanswered = 0, marked = 0;
+    std::uint32_t highest = 0;  ///< one more than the highest number seen
+    bool reported = false;      ///< the present gap has been reported (go back)
+    std::uint32_t load = 0;     ///< HPCC
     std::uint32_t trimmed = 0;  ///< packets whose payload is still to come: until then each arrival is answered, since
                                 ///< headers overtake data and the sender could wait for data that nobody reports
   };
@@ -94,6 +108,8 @@ class Hosts {
   std::uint32_t path_hash(Sender& s);
   void take_data(Id id, Ps now);
   void answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now);
+  bool report_gap(std::uint32_t slot, const Packet& data, Ps now);
+  void go_back(std::uint32_t slot, std::uint32_t seq);
   static std::uint32_t count_new(Sender& s, std::uint32_t total);
   void take_ack(Id id, Ps now);
   void take_nack(Id id, Ps now);
@@ -124,7 +140,7 @@ class Hosts {
   std::vector<std::uint64_t> bits_;
   std::vector<std::uint32_t> free_;
   std::uint32_t words_ = 4;
-  std::uint64_t finished_ = 0;
+  std::uint64_t finished_ = 0, delivered_ = 0;
 };
 
 }  // namespace busbar::packet

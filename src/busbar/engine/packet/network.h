@@ -37,6 +37,8 @@ class Network {
 
   Port& port(std::uint32_t wire) { return ports_[wire]; }
   std::span<const Port> ports() const { return ports_; }
+  /// Ports that wait for each other in a circle, as wires; empty when there is none.
+  std::vector<std::uint32_t> deadlock() const;
   const QueueHistogram& histogram(std::uint32_t wire) const { return histograms_[wire]; }
   bool eager() const { return eager_; }
   std::uint64_t hops() const { return hops_; }
@@ -55,11 +57,21 @@ class Network {
   bool admit(Port& o, Id id, std::uint32_t from);
   void mark(Port& o, Packet& p);
   void forward(Id id, std::uint32_t node, Ps now);
+  bool pausing() const { return options_.lossless == Lossless::kPause; }
+  bool credits() const { return options_.lossless == Lossless::kCredits; }
+  bool fits_headroom(std::uint32_t from, std::uint32_t size) const;
+  void send_control(std::uint32_t wire, Id id, Ps now);
+  void spend(Port& o, std::uint32_t size, Ps now);
+  void give_back(std::uint32_t from, std::uint32_t size, Ps now);
+  void stop(Port& o, Ps now);
+  void go_on(Port& o, Ps now);
+  void note_pause(const Port& o, Packet& p);
+  void note_load(Port& o, Packet& p, Ps end);
   void hold(std::uint32_t from, std::uint32_t node, std::uint32_t size, Ps now);
   void release(std::uint32_t wire, Port& o, Ps now);
   std::int64_t pause_threshold(std::uint32_t node) const;
   void send_pause(std::uint32_t from, Kind kind, Ps now);
-  void take_pause(std::uint32_t wire, Kind kind, Ps now);
+  void take_permit(std::uint32_t wire, const Packet& p, Ps now);
 
   const Wiring& wiring_;
   Pool& pool_;
@@ -69,10 +81,11 @@ class Network {
   bool eager_;
   std::vector<Port> ports_;
   std::vector<QueueHistogram> histograms_;
-  std::vector<Ingress> ingress_;      ///< per wire; only where buffers are shared
-  std::vector<std::int64_t> held_;    ///< per node: bytes in its shared buffer
-  std::vector<std::int64_t> shared_;  ///< per node: size of that buffer without headroom
-  std::vector<std::uint32_t> salt_;   ///< per node, for the hash of paths
+  std::vector<Ingress> ingress_;        ///< per wire; only where buffers are shared
+  std::vector<std::int64_t> held_;      ///< per node: bytes in its shared buffer
+  std::vector<std::int64_t> shared_;    ///< per node: size of that buffer without headroom
+  std::vector<std::int64_t> headroom_;  ///< per node: of each cable
+  std::vector<std::uint32_t> salt_;     ///< per node, for the hash of paths
   std::uint64_t hops_ = 0;
 };
 
@@ -105,12 +118,15 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
     o.ps_bytes = static_cast<std::uint32_t>(wires[w].ps_bytes);
     o.bytes = static_cast<std::uint32_t>(wires[w].bytes);
     o.to = wires[w].to & 0xfff'ffffu;
+    o.credits = options.credit_bytes;
     ++cables[wires[w].to];
   }
   for (const std::uint32_t w : wiring.outlets().values) ports_[w].host = true;
   for (std::uint32_t n = 0; n < wiring.nodes(); ++n) {
     salt_.push_back(static_cast<std::uint32_t>(mix64(options.seed ^ mix64(n))));
-    shared_.push_back(options.buffer_bytes - cables[n] * options.headroom_bytes);
+    headroom_.push_back(
+        std::min(options.headroom_bytes, options.buffer_bytes / std::max<std::int64_t>(1, 2 * cables[n])));
+    shared_.push_back(options.buffer_bytes - cables[n] * headroom_.back());
   }
 }
 
@@ -137,11 +153,15 @@ template <class Hosts>
 void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
   Packet& p = pool_[id];
   if (p.kind >= Kind::kPause) [[unlikely]] {
-    take_pause(p.wire ^ 1, p.kind, now);
-    return pool_.give(id);
+    const Packet permit = p;  // what it lets go may move the pool
+    pool_.give(id);
+    return take_permit(permit.wire ^ 1, permit, now);
   }
   const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData);
-  if (node == leg.target) return hosts_.deliver(id, now);
+  if (node == leg.target) {
+    if (credits() && p.kind == Kind::kData) give_back(p.wire, p.size, now);
+    return hosts_.deliver(id, now);
+  }
   const auto wires = node < wiring_.switches() ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
   if (wires.empty()) [[unlikely]]
     return hosts_.lost(id);
@@ -169,13 +189,12 @@ template <class Hosts>
 void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
   Port& o = ports_[wire];
   settle(wire, o, now);
-  Packet& p = pool_[id];
-  const bool data = p.kind == Kind::kData && !(p.flags & kTrimmed);
-  if (data) {
+  if (const Packet& p = pool_[id]; p.kind == Kind::kData && !(p.flags & kTrimmed)) {
     if (o.queued > 0) histograms_[wire].add(o.queued);
     if (!admit(o, id, p.wire)) return hosts_.lost(id);
-    if (eager_) hold(p.wire, wiring_.wires()[wire].from, p.size, now);
+    if (pausing()) hold(p.wire, wiring_.wires()[wire].from, p.size, now);
   }
+  const Packet& p = pool_[id];  // only now: a pause frame may have moved the pool
   const bool control = p.kind != Kind::kData || (p.flags & kTrimmed);  // admit() may have trimmed it
   const bool idle = eager_ ? !o.armed : o.busy <= now;
   if (idle && o.control.empty() && (control || (o.data.empty() && !o.stopped))) return transmit(wire, id, now);
@@ -215,6 +234,7 @@ bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
     p.worst_wait = static_cast<std::uint32_t>(std::min<Ps>(waited, UINT32_MAX));
     p.worst = wire;
   }
+  if (waited > 0 && o.paused_until > p.time) note_pause(o, p);
   if (o.queued > options_.mark_low) mark(o, p);
   transmit(wire, id, start);
   return true;
@@ -225,10 +245,7 @@ template <class Hosts>
 bool Network<Hosts>::admit(Port& o, Id id, std::uint32_t from) {
   Packet& p = pool_[id];
   if (eager_) {
-    const std::uint32_t node = ports_[from].to;
-    const Ingress& in = ingress_[from];
-    const bool above = in.bytes + p.size > pause_threshold(node);
-    if (!above || in.headroom + p.size <= options_.headroom_bytes) return true;
+    if (credits() || fits_headroom(from, p.size)) return true;
     ++o.drops;
     return false;
   }
@@ -261,10 +278,12 @@ void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
   Packet& p = pool_[id];
   const Ps took = o.transfer(p.size);
   if (eager_) {
-    const bool held = !o.host && p.kind == Kind::kData && !(p.flags & kTrimmed);
-    o.serving = held ? p.size : 0;
+    const bool data = p.kind == Kind::kData && !(p.flags & kTrimmed);
+    o.serving = data && !o.host ? p.size : 0;
     o.serving_from = p.wire;
+    if (data && credits()) spend(o, p.size, start);
   }
+  if (options_.load_over > 0) note_load(o, p, start + took);
   o.busy = start + took;
   o.sent_bytes += p.size;
   ++hops_;

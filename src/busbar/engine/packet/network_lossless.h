@@ -1,7 +1,10 @@
-// Priority flow control: who fills a shared buffer beyond its part is told to stop, and later to go on.
+// Networks that lose nothing: who may not send waits.
 //
-// Sources: IEEE 802.1Qbb (per-priority pause); Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory
-// packet switches", IEEE/ACM Trans. Networking 1998 (threshold = factor x free buffer).
+// Pause: who fills a shared buffer beyond its part is told to stop, and later to go on. Sources: IEEE 802.1Qbb;
+// Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM Trans. Networking
+// 1998 (threshold = factor x free buffer). Pauses last until resumed: their timers, refreshed in time on real wires,
+// are left out. Credits: a port knows how much room is left at the far end of its wire; InfiniBand Architecture
+// Specification 1.6, vol. 1, section 7.9. Returned credits travel as packets of eight bytes.
 #pragma once
 
 #include "busbar/engine/packet/network.h"
@@ -12,6 +15,13 @@ template <class Hosts>
 std::int64_t Network<Hosts>::pause_threshold(std::uint32_t node) const {
   const std::int64_t free = std::max<std::int64_t>(0, shared_[node] - held_[node]);
   return options_.pause_fixed > 0 ? options_.pause_fixed : free * options_.pause_eighths / 8;
+}
+
+template <class Hosts>
+bool Network<Hosts>::fits_headroom(std::uint32_t from, std::uint32_t size) const {
+  const std::uint32_t node = ports_[from].to;
+  const Ingress& in = ingress_[from];
+  return in.bytes + size <= pause_threshold(node) || in.headroom + size <= headroom_[node];
 }
 
 /// A packet that came by wire `from` now occupies buffer at `node`.
@@ -35,51 +45,157 @@ void Network<Hosts>::hold(std::uint32_t from, std::uint32_t node, std::uint32_t 
 template <class Hosts>
 void Network<Hosts>::release(std::uint32_t wire, Port& o, Ps now) {
   if (o.serving == 0) return;
-  Ingress& in = ingress_[o.serving_from];
-  const std::uint32_t node = wiring_.wires()[wire].from;
-  const std::uint32_t spare = std::min(in.headroom, o.serving);
-  in.headroom -= spare;
-  held_[node] -= o.serving - spare;
-  in.bytes -= o.serving;
+  const std::uint32_t size = o.serving, from = o.serving_from;
   o.serving = 0;
+  if (credits()) return give_back(from, size, now);
+  Ingress& in = ingress_[from];
+  const std::uint32_t node = wiring_.wires()[wire].from;
+  const std::uint32_t spare = std::min(in.headroom, size);
+  in.headroom -= spare;
+  held_[node] -= size - spare;
+  in.bytes -= size;
   const std::int64_t resume = std::max<std::int64_t>(0, pause_threshold(node) - options_.resume_below);
   if (in.pausing && in.headroom == 0 && in.bytes <= resume) {
     in.pausing = false;
-    send_pause(o.serving_from, Kind::kResume, now);
+    send_pause(from, Kind::kResume, now);
   }
 }
 
-/// A frame to whoever sends on wire `from`: before everything else, after what is on the wire.
+/// A frame to whoever sends on wire `from`.
 template <class Hosts>
 void Network<Hosts>::send_pause(std::uint32_t from, Kind kind, Ps now) {
-  const std::uint32_t back = from ^ 1;
-  Port& o = ports_[back];
   const Id id = pool_.take();
   Packet& p = pool_[id];
   p = Packet{};
   p.kind = kind;
   p.size = static_cast<std::uint16_t>(options_.header_bytes);
-  p.time = now;
-  if (!o.armed) return transmit(back, id, now);
+  send_control(from ^ 1, id, now);
+}
+
+/// Before everything else, after what is on the wire.
+template <class Hosts>
+void Network<Hosts>::send_control(std::uint32_t wire, Id id, Ps now) {
+  Port& o = ports_[wire];
+  pool_[id].time = now;
+  if (o.host) return hosts_.send_first(wire, id, now);
+  if (!o.armed) return transmit(wire, id, now);
   o.control.push_front(pool_, id);
-  o.queued_control += p.size;
+  o.queued_control += pool_[id].size;
+}
+
+template <class Hosts>
+void Network<Hosts>::spend(Port& o, std::uint32_t size, Ps now) {
+  o.credits -= static_cast<std::int32_t>(size);
+  if (o.credits < options_.packet_bytes) stop(o, now);
+}
+
+/// Tells whoever sends on wire `from` that `size` bytes of its buffer are free again.
+template <class Hosts>
+void Network<Hosts>::give_back(std::uint32_t from, std::uint32_t size, Ps now) {
+  constexpr std::uint16_t kUpdateBytes = 8;
+  const Port& o = ports_[from ^ 1];
+  if (!o.host && o.control.head != kNobody && pool_[o.control.head].kind == Kind::kCredit) {
+    pool_[o.control.head].seq += size;  // it has not left yet
+    return;
+  }
+  const Id id = pool_.take();
+  Packet& p = pool_[id];
+  p = Packet{};
+  p.kind = Kind::kCredit;
+  p.size = kUpdateBytes;
+  p.seq = size;
+  send_control(from ^ 1, id, now);
+}
+
+template <class Hosts>
+void Network<Hosts>::stop(Port& o, Ps now) {
+  if (o.stopped) return;
+  o.stopped = 1;
+  o.paused_since = now;
+  ++o.pauses;
+}
+
+template <class Hosts>
+void Network<Hosts>::go_on(Port& o, Ps now) {
+  if (!o.stopped) return;
+  o.stopped = 0;
+  o.paused_until = now;
+  o.paused += now - o.paused_since;
 }
 
 /// The port that sends on `wire` may no longer, or may again, send data.
 template <class Hosts>
-void Network<Hosts>::take_pause(std::uint32_t wire, Kind kind, Ps now) {
+void Network<Hosts>::take_permit(std::uint32_t wire, const Packet& p, Ps now) {
   Port& o = ports_[wire];
   if (o.host) hosts_.before_pause(wire, now);
-  if (kind == Kind::kPause && !o.stopped) {
-    o.stopped = 1;
-    o.paused_since = now;
-    ++o.pauses;
-  } else if (kind == Kind::kResume && o.stopped) {
-    o.stopped = 0;
-    o.paused += now - o.paused_since;
+  if (p.kind == Kind::kCredit) {
+    o.credits += static_cast<std::int32_t>(p.seq);
+    if (o.credits >= options_.packet_bytes) go_on(o, now);
+  } else if (p.kind == Kind::kPause) {
+    stop(o, now);
+  } else {
+    go_on(o, now);
   }
   if (o.host) return hosts_.after_pause(wire, now);
   if (!o.stopped && !o.armed) serve(wire, o, now);
+}
+
+/// Of the last pause, what the packet spent in this queue.
+template <class Hosts>
+void Network<Hosts>::note_pause(const Port& o, Packet& p) {
+  if (options_.load_over > 0) return;  // the field is in use
+  const Ps part = o.paused_until - std::max(o.paused_since, p.time);
+  p.paused = static_cast<std::uint32_t>(std::min<Ps>(UINT32_MAX, p.paused + std::max<Ps>(0, part)));
+}
+
+/// Source: Ben Basat et al., "PINT", SIGCOMM 2020, section 3.3: load <- (T - t)/T load + queue t / (B T^2) + bytes / (B
+/// T).
+template <class Hosts>
+void Network<Hosts>::note_load(Port& o, Packet& p, Ps end) {
+  constexpr double kOne = 1 << 20;
+  const auto over = static_cast<double>(options_.load_over);
+  const double since = std::min(over, static_cast<double>(end - o.busy));
+  const auto took = static_cast<double>(o.transfer(p.size)), queue = static_cast<double>(o.transfer(o.queued));
+  const double load = (over - since) / over * o.load / kOne + queue * since / (over * over) + took / over;
+  o.load = static_cast<std::uint32_t>(std::min(64.0, load) * kOne);
+  if (p.kind == Kind::kData) p.paused = std::max(p.paused, o.load);
+}
+
+/// A stopped port waits for the far node to pass on what came by its wire; that waits in ports of that node.
+template <class Hosts>
+std::vector<std::uint32_t> Network<Hosts>::deadlock() const {
+  const auto n = static_cast<std::uint32_t>(ports_.size());
+  std::vector<std::vector<std::uint32_t>> waits(n);
+  for (std::uint32_t w = 0; w < n; ++w) {
+    if (!ports_[w].stopped || ports_[w].host) continue;
+    for (Id id = ports_[w].data.head; id != kNobody; id = pool_[id].next) {
+      const std::uint32_t from = pool_[id].wire;
+      if (ports_[from].stopped && !ports_[from].host) waits[from].push_back(w);
+    }
+  }
+  enum : std::uint8_t { kNew, kBehind, kDone };
+  std::vector<std::uint8_t> mark(n, kNew);
+  std::vector<std::size_t> cursor(n, 0);
+  std::vector<std::uint32_t> walk;
+  for (std::uint32_t first = 0; first < n; ++first) {
+    if (mark[first] != kNew) continue;
+    walk.assign(1, first);
+    mark[first] = kBehind;
+    while (!walk.empty()) {
+      const std::uint32_t at = walk.back();
+      if (cursor[at] == waits[at].size()) {
+        mark[at] = kDone;
+        walk.pop_back();
+        continue;
+      }
+      const std::uint32_t next = waits[at][cursor[at]++];
+      if (mark[next] == kBehind) return {std::find(walk.begin(), walk.end(), next), walk.end()};
+      if (mark[next] == kDone) continue;
+      mark[next] = kBehind;
+      walk.push_back(next);
+    }
+  }
+  return {};
 }
 
 }  // namespace busbar::packet

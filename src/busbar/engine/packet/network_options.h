@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "busbar/engine/packet/record.h"
+
 namespace busbar::packet {
 
 enum class Lossless : std::uint8_t {
@@ -22,9 +24,12 @@ struct NetworkOptions {
   std::uint64_t mark_most = std::uint64_t{1} << 32;             ///< probability at mark_high, in 2^-32
   std::int64_t buffer_bytes = 0;                                ///< per switch, shared; with pause
   std::int64_t headroom_bytes = 0;                              ///< per cable, of that
-  std::int64_t pause_eighths = 1;  ///< dynamic threshold: eighths of the buffer that is free
-  std::int64_t pause_fixed = 0;    ///< or a fixed threshold in bytes, when above 0
-  std::int64_t resume_below = 0;   ///< hysteresis in bytes
+  std::int64_t pause_eighths = 1;    ///< dynamic threshold: eighths of the buffer that is free
+  std::int64_t pause_fixed = 0;      ///< or a fixed threshold in bytes, when above 0
+  std::int64_t resume_below = 0;     ///< hysteresis in bytes
+  std::int32_t credit_bytes = 0;     ///< buffer per cable; with credits
+  std::int32_t packet_bytes = 4160;  ///< a full packet
+  Ps load_over = 0;                  ///< above 0: packets note the load of the fullest wire, averaged over this time
 };
 
 }  // namespace busbar::packet

@@ -2,10 +2,13 @@
 //
 // Source: Ultra Ethernet Specification 1.0 (June 2025), section 3.6.13; the constants are those of its reference
 // parameters, scaled to the bandwidth-delay product of the network as there.
-#include "busbar/engine/packet/nscc.h"
+#include "busbar/engine/packet/algorithms.h"
 
 namespace busbar::packet {
 namespace {
+
+// Control::a is the increase gathered, b the bytes since it was applied, c the average delay, d what came through in
+// this period, e the bytes to ignore, f those without delay in a row.
 
 constexpr double kReferenceBdp = 150'000;  ///< bytes: 100 Gb/s x 12 us, to which the constants belong
 constexpr double kMostDecrease = 0.5, kGamma = 0.8;
@@ -13,20 +16,20 @@ constexpr double kDelayShare = 0.0125;  ///< of a new delay in the average
 constexpr int kGate = 3;                ///< quick adaptation below 1/2^3 of the largest window
 
 void apply_pending(Control& c, const ControlSettings& s) {
-  c.window += c.increase / c.window;
-  c.increase = 0;
-  c.pending = 0;
+  c.window += c.a / c.window;
+  c.a = 0;
+  c.b = 0;
   c.window = std::clamp(c.window, s.packet_bytes, s.max_window);
 }
 
 /// Once a period: a window far too large shrinks at once to what has come through.
 void end_period(Control& c, const ControlSettings& s, Ps now, double in_flight) {
-  if (c.lost_in_period && c.achieved < s.max_window / (1 << kGate)) {
-    c.window = std::max(c.achieved, s.packet_bytes);
-    c.ignore = in_flight;
+  if (c.lost_in_period && c.d < s.max_window / (1 << kGate)) {
+    c.window = std::max(c.d, s.packet_bytes);
+    c.e = in_flight;
   }
   c.lost_in_period = false;
-  c.achieved = 0;
+  c.d = 0;
   c.period_end = now + c.base_rtt + s.target_delay;
 }
 
@@ -41,39 +44,39 @@ void nscc_begin(Control& c, const ControlSettings& s, Ps now) {
 void nscc_ack(Control& c, const ControlSettings& s, const News& news) {
   const double scale = s.network_bdp / kReferenceBdp;
   const auto target = static_cast<double>(s.target_delay), delay = static_cast<double>(news.delay);
-  c.achieved += news.bytes;
-  c.average_delay += kDelayShare * (delay - c.average_delay);
+  c.d += news.bytes;
+  c.c += kDelayShare * (delay - c.c);
   if (news.now > c.period_end) end_period(c, s, news.now, 0);
-  if (c.ignore > 0) {
-    c.ignore -= news.bytes;
+  if (c.e > 0) {
+    c.e -= news.bytes;
     return;
   }
-  if (!news.marked && delay < target) {
-    c.increase += 4 * s.packet_bytes * scale * news.bytes * (target - delay) / target;
-    c.fast = delay < target / 16 ? c.fast + news.bytes : 0;
-    if (c.fast > c.window) c.window = std::min(s.max_window, c.window + news.bytes);  // doubles each round trip
-  } else if (!news.marked) {
-    c.fast = 0;
-    c.increase += 0.25 * s.packet_bytes * scale * news.bytes;
+  if (!news.last_marked && delay < target) {
+    c.a += 4 * s.packet_bytes * scale * news.bytes * (target - delay) / target;
+    c.f = delay < target / 16 ? c.f + news.bytes : 0;
+    if (c.f > c.window) c.window = std::min(s.max_window, c.window + news.bytes);  // doubles each round trip
+  } else if (!news.last_marked) {
+    c.f = 0;
+    c.a += 0.25 * s.packet_bytes * scale * news.bytes;
   } else if (delay >= target) {
-    c.fast = 0;
-    const double usual = std::min(c.average_delay, delay);
+    c.f = 0;
+    const double usual = std::min(c.c, delay);
     if (news.now - c.last_decrease > c.base_rtt && usual > target) {
       c.window *= std::max(1 - kGamma * (usual - target) / usual, kMostDecrease);
       c.last_decrease = news.now;
     }
   }
-  c.pending += news.bytes;
-  if (c.pending >= 8 * s.packet_bytes || c.window < 8 * s.packet_bytes) apply_pending(c, s);
+  c.b += news.bytes;
+  if (c.b >= 8 * s.packet_bytes || c.window < 8 * s.packet_bytes) apply_pending(c, s);
   c.window = std::clamp(c.window, s.packet_bytes, s.max_window);
 }
 
 void nscc_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight) {
   c.lost_in_period = true;
-  c.fast = 0;
+  c.f = 0;
   if (now > c.period_end) end_period(c, s, now, in_flight);
-  if (c.ignore > 0) {
-    c.ignore -= bytes;
+  if (c.e > 0) {
+    c.e -= bytes;
     return;
   }
   c.window = std::max(s.packet_bytes, c.window - bytes);

@@ -1,31 +1,29 @@
 #include "busbar/engine/packet/packet_list.h"
 
+#include <fmt/core.h>
+
 #include <bit>
 
-#include "busbar/engine/packet/hosts.h"
+#include "busbar/engine/packet/profile.h"
 
 namespace busbar {
 namespace packet {
 namespace {
 
-/// The longest route when idle decides windows and queues.
-struct Scale {
-  Ps rtt = 0;
-  double bdp = 0;
-};
-
-Scale scale_of(const Wiring& wiring, std::span<const std::uint32_t> routes, const HostSettings& h) {
+Scale scale_of(const Wiring& wiring, std::span<const std::uint32_t> routes, std::uint64_t full, std::uint64_t header) {
   Scale s;
   std::vector<bool> seen;
   for (const std::uint32_t r : routes) {
     if (r < seen.size() && seen[r]) continue;
     seen.resize(std::max<std::size_t>(seen.size(), r + 1));
     seen[r] = true;
-    const Ps rtt = wiring.idle_time(r, h.payload + h.header) + wiring.idle_time(r, h.header);
+    const Ps rtt = wiring.idle_time(r, full) + wiring.idle_time(r, header);
     const Wire& w = wiring.wires()[wiring.route(r).slowest];
     s.rtt = std::max(s.rtt, rtt);
+    s.line_rate = std::max(s.line_rate, static_cast<double>(w.bytes) / static_cast<double>(w.ps_bytes));
     s.bdp = std::max(s.bdp, static_cast<double>(rtt) * static_cast<double>(w.bytes) / static_cast<double>(w.ps_bytes));
   }
+  for (const Wire& w : wiring.wires()) s.longest_cable = std::max(s.longest_cable, w.latency);
   return s;
 }
 
@@ -48,24 +46,48 @@ class Run {
     hosts_.join(network_);
   }
 
-  PacketResult run() {
+  Result<PacketResult> run() {
     hosts_.begin();
     const auto wires = static_cast<std::uint32_t>(wiring_.wires().size());
     const std::uint64_t flows = out_.flows.size();
     for (EventQueue::Event e{}; hosts_.finished() < flows && events_.pop(e); ++out_.events) {
+      last_ = e.time;
       if (e.source < wires) {
         network_.arrive(e.source, e.time);
       } else if (e.source < 2 * wires) {
         network_.depart(e.source - wires, e.time);
       } else {
         hosts_.take_event(e.source, e.time);
+        if (out_.timeouts != seen_timeouts_ && stuck()) return deadlock(e.time);
       }
     }
+    if (hosts_.finished() < flows) return deadlock(last_);
     collect();
     return std::move(out_);
   }
 
  private:
+  /// Timeouts, and nothing has arrived since the timeouts before.
+  bool stuck() {
+    seen_timeouts_ = out_.timeouts;
+    if (hosts_.delivered() != seen_delivered_) still_ = 0;
+    seen_delivered_ = hosts_.delivered();
+    return ++still_ > out_.flows.size() && !network_.deadlock().empty();
+  }
+  Error deadlock(Ps now) const {
+    std::string cycle;
+    for (const std::uint32_t w : network_.deadlock())
+      cycle += (cycle.empty() ? "" : ", ") + wiring_.topology().name(wiring_.wires()[w].link);
+    if (cycle.empty())
+      return Error{ErrorCode::kUnsupported, "some flows never ended, though nothing waits in a circle", {}};
+    return Error{
+        ErrorCode::kDoesNotFit,
+        fmt::format("deadlock after {:.3f} us: these links wait for each other: {}; route up and then down only, "
+                    "or enlarge buffers",
+                    static_cast<double>(now) * 1e-6, cycle),
+        {}};
+  }
+
   void collect() {
     out_.hops = network_.hops();
     for (std::uint32_t w = 0; w < wiring_.wires().size(); ++w) add_link(w);
@@ -110,6 +132,8 @@ class Run {
 
   const Wiring& wiring_;
   std::vector<std::uint32_t> routes_;
+  std::uint64_t seen_timeouts_ = 0, seen_delivered_ = 0, still_ = 0;
+  Ps last_ = 0;
   PacketResult out_;
   Pool pool_;
   EventQueue events_;
@@ -118,35 +142,34 @@ class Run {
 };
 
 }  // namespace
-}  // namespace packet
 
-Result<PacketResult> run_packet_list(const Router& router, const FlowList& list, const PacketOptions& options) {
-  packet::Wiring wiring(router);
+Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, const PacketOptions& options,
+                                  const std::function<void(Profile&)>& adjust) {
+  constexpr std::uint64_t kMostPackets = 1u << 31;
+  const HostSettings shape;
+  Wiring wiring(router);
   std::vector<std::uint32_t> routes;
   routes.reserve(list.flows.size());
   for (const ListedFlow& f : list.flows) {
+    if (count(f.bytes) / shape.payload >= kMostPackets) {
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("a flow of {} bytes has more packets than 31 bits count; cut it, or use --engine flow",
+                               count(f.bytes)),
+                   {}};
+    }
     BUSBAR_ASSIGN(const std::uint32_t route, wiring.route(f.from, f.to, f.nic_from, f.nic_to));
     routes.push_back(route);
   }
   wiring.seal();
-  packet::HostSettings hosts;
-  const packet::Scale scale = packet::scale_of(wiring, routes, hosts);
-  hosts.spray = options.balance != PacketBalance::kEcmp;
-  hosts.seed = options.seed;
-  hosts.timeout = 100'000'000;
-  hosts.control.network_bdp = scale.bdp;
-  hosts.control.network_rtt = scale.rtt;
-  hosts.control.max_window = 1.5 * scale.bdp;
-  hosts.control.target_delay = scale.rtt * 3 / 4;
-  packet::NetworkOptions network;
-  network.seed = options.seed;
-  network.trim = true;
-  network.adaptive = options.balance == PacketBalance::kAdaptive;
-  const auto bdp_packets = static_cast<std::uint32_t>(scale.bdp / 4160 + 0.9999);
-  network.queue_bytes = bdp_packets * 4160;
-  network.mark_low = static_cast<std::uint32_t>(0.2 * network.queue_bytes);
-  network.mark_high = static_cast<std::uint32_t>(0.8 * network.queue_bytes);
-  return packet::Run(wiring, list, std::move(routes), hosts, network).run();
+  Profile profile = make_profile(options, scale_of(wiring, routes, shape.payload + shape.header, shape.header));
+  if (adjust) adjust(profile);
+  return Run(wiring, list, std::move(routes), profile.hosts, profile.network).run();
+}
+
+}  // namespace packet
+
+Result<PacketResult> run_packet_list(const Router& router, const FlowList& list, const PacketOptions& options) {
+  return packet::run_adjusted(router, list, options, {});
 }
 
 }  // namespace busbar

@@ -10,7 +10,16 @@
 
 namespace busbar {
 
-enum class PacketTransport : std::uint8_t { kNscc };
+enum class PacketTransport : std::uint8_t {
+  kNscc,      ///< Ultra Ethernet style: windows by marks and delay, trimming
+  kDcqcn,     ///< RoCEv2: rates by marks, pause
+  kHpcc,      ///< RoCEv2: windows by the load that switches report, pause
+  kRoce,      ///< RoCEv2 untuned: line rate until paused
+  kSwift,     ///< windows by delay
+  kIb,        ///< InfiniBand: credits
+  kTcpCubic,  ///< TCP
+  kDctcp      ///< TCP with marks
+};
 enum class PacketBalance : std::uint8_t {
   kEcmp,     ///< one path per flow, by hash
   kSpray,    ///< 64 paths per flow, in turn, marked ones left out once

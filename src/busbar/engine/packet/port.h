@@ -54,9 +54,10 @@ struct alignas(64) Port {
   std::uint32_t serving = 0;       ///< blocking networks: bytes of the data packet now being sent
   std::uint32_t serving_from = 0;  ///< and the wire it came by
   std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
-  std::uint32_t peak = 0;  ///< most bytes that waited
-  Ps paused_since = 0, paused = 0;
-  std::int64_t credits = 0;  ///< bytes of room left at the far end
+  std::uint32_t peak = 0;                             ///< most bytes that waited
+  Ps paused_since = 0, paused_until = 0, paused = 0;  ///< the last pause, and all of them
+  std::int32_t credits = 0;                           ///< bytes of room left at the far end
+  std::uint32_t load = 0;                             ///< of the wire, in 2^-20: HPCC
 
   Ps transfer(std::uint32_t size) const {
     const std::uint64_t ps = std::uint64_t{size} * ps_bytes;

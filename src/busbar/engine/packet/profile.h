@@ -1,0 +1,29 @@
+// What a transport means for hosts and switches: the defaults, each with its source.
+#pragma once
+
+#include <functional>
+
+#include "busbar/engine/packet/hosts.h"
+#include "busbar/engine/packet/network_options.h"
+
+namespace busbar::packet {
+
+/// The longest route when idle decides windows and queues.
+struct Scale {
+  Ps rtt = 0;
+  double bdp = 0;        ///< bytes
+  double line_rate = 0;  ///< bytes per ps, of the fastest host
+  Ps longest_cable = 0;  ///< latency
+};
+
+struct Profile {
+  HostSettings hosts;
+  NetworkOptions network;
+};
+
+Profile make_profile(const PacketOptions& options, const Scale& scale);
+/// run_packet_list() with a profile that `adjust` has changed.
+Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, const PacketOptions& options,
+                                  const std::function<void(Profile&)>& adjust);
+
+}  // namespace busbar::packet
