@@ -13,7 +13,7 @@ namespace busbar {
 
 inline constexpr float kNcclLocalGBps = 5000;  ///< LOC links
 inline constexpr std::uint32_t kMostNcclChannels = 64;
-inline constexpr std::uint32_t kMostNcclGpus = 640;  ///< nodes of one kind in a graph
+inline constexpr std::uint32_t kMostNcclGpus = 72;  ///< ranks in one node or NVLink domain
 
 /// One NVLink of a GPU of compute capability `cc` (times ten).
 float nvlink_GBps(int cc, NcclVersion version);

@@ -34,6 +34,7 @@ class PathsTo {
     open_.assign(1, base);
     while (!open_.empty()) {
       next_.clear();
+      queued_.assign(s_.nodes.size(), false);
       for (const std::uint32_t n : open_)
         for (const std::uint32_t l : s_.out[n]) try_link(n, l);
       std::swap(open_, next_);
@@ -78,7 +79,8 @@ class PathsTo {
     if (found.type == best.type && (found.GBps < best.GBps || (found.GBps == best.GBps && found.hops >= best.hops)))
       return;
     best = found;
-    if (std::find(next_.begin(), next_.end(), link.to) == next_.end()) next_.push_back(link.to);
+    if (!queued_[link.to]) next_.push_back(link.to);
+    queued_[link.to] = true;
   }
 
   const NcclSystem& s_;
@@ -86,6 +88,7 @@ class PathsTo {
   std::uint32_t base_ = 0;
   std::vector<Reached> reached_;
   std::vector<std::uint32_t> open_, next_;
+  std::vector<bool> queued_;  ///< in next_
 };
 
 void fill(NcclPaths& paths, const PathsTo& to, std::span<const std::uint32_t> froms, std::uint32_t column) {

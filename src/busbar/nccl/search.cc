@@ -10,6 +10,9 @@ std::int32_t thousandths(float gigabytes_per_s) {
   return static_cast<std::int32_t>(gigabytes_per_s * 1000 + (gigabytes_per_s < 0 ? -.5f : .5f));
 }
 
+/// Odd multipliers that differ for every link: sums of them times reservations tell reservations apart.
+std::uint64_t fingerprint(std::uint32_t link) { return (link + 1) * 0x9e3779b97f4a7c15u | 1; }
+
 }  // namespace
 
 GraphSearch::GraphSearch(const NcclSystem& system, NcclGraph& best, NcclVersion version)
@@ -22,6 +25,7 @@ GraphSearch::GraphSearch(const NcclSystem& system, NcclGraph& best, NcclVersion 
   for (const NcclLink& l : s_.links) left_.push_back(thousandths(l.GBps));
   for (const std::uint32_t n : s_.nets) net_left_.push_back(s_.nodes[n].net_GBps);
   used_.resize(s_.gpu_count());
+  rankings_.resize(s_.gpus.size() * (s_.nets.size() + 1));
   for (const NcclLink& l : s_.links) takes_back_.push_back(share_taken_back(l));
   for (std::uint32_t n = 0; n < s_.net_count(); ++n) near_gpus_.push_back(local_gpus(s_, n));
   for (std::uint32_t g = 0; g < s_.gpu_count() && s_.net_count() > 0; ++g) near_nets_.push_back(preferred_nets(g));
@@ -41,9 +45,11 @@ int GraphSearch::run(const NcclGraph& trial, int steps) {
   now_.gpus = s_.gpu_count();
   now_.intra.assign(std::size_t{now_.max_channels + 1} * now_.gpus, 0);
   now_.inter.assign(s_.inter ? std::size_t{now_.max_channels + 1} * 2 : 0, 0);
-  nets_of_.clear();
-  if (s_.inter)
+  if (s_.inter && (nets_of_.empty() || nets_type_ != now_.inter_type)) {
+    nets_type_ = now_.inter_type;
+    nets_of_.clear();
     for (int g = -1; g < static_cast<int>(s_.gpu_count()); ++g) nets_of_.push_back(usable_nets(g));
+  }
   next_channel(steps);
   return steps;
 }
@@ -82,8 +88,11 @@ std::size_t GraphSearch::walk(const Leg& leg, std::size_t most, float bandwidth)
       const std::int32_t reverse = forward / takes_back_[l];
       if (back < reverse) return i;
       back -= reverse;
+      pcie_key_ += fingerprint(link.reverse) * static_cast<std::uint64_t>(static_cast<std::int64_t>(reverse));
     }
     left_[l] -= forward;
+    if (link.kind == NcclLinkKind::kPci)
+      pcie_key_ += fingerprint(l) * static_cast<std::uint64_t>(static_cast<std::int64_t>(forward));
   }
   return most;
 }

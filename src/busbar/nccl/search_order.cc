@@ -6,21 +6,14 @@
 namespace busbar {
 namespace {
 
-/// Compared in this order: first what joins it to the network device, then to the GPU before it. Whole GB/s.
-struct GpuScore {
-  std::uint32_t gpu = 0;
-  int net_GBps = 0, net_pcie_GBps = 0, net_hops = 0, GBps = 0, hops = 0;
-  std::uint32_t offset = 0;  ///< from the GPU before it
-
-  bool before(const GpuScore& o) const {
-    if (net_GBps != o.net_GBps) return net_GBps > o.net_GBps;
-    if (net_pcie_GBps != o.net_pcie_GBps) return net_pcie_GBps > o.net_pcie_GBps;
-    if (net_hops != o.net_hops) return net_hops < o.net_hops;
-    if (GBps != o.GBps) return GBps > o.GBps;
-    if (hops != o.hops) return hops < o.hops;
-    return offset < o.offset;
-  }
-};
+bool before(const GraphSearch::GpuScore& a, const GraphSearch::GpuScore& b) {
+  if (a.net_GBps != b.net_GBps) return a.net_GBps > b.net_GBps;
+  if (a.net_pcie_GBps != b.net_pcie_GBps) return a.net_pcie_GBps > b.net_pcie_GBps;
+  if (a.net_hops != b.net_hops) return a.net_hops < b.net_hops;
+  if (a.GBps != b.GBps) return a.GBps > b.GBps;
+  if (a.hops != b.hops) return a.hops < b.hops;
+  return a.offset < b.offset;
+}
 
 void add_new(std::vector<std::uint32_t>& list, std::uint32_t value) {
   if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
@@ -46,9 +39,10 @@ void GraphSearch::neighbours(std::uint32_t gpu, NextGpus& next) const {
   if ((now_.pattern == NcclPattern::kSplitTree || now_.pattern == NcclPattern::kBalancedTree) && up != down) add(down);
 }
 
-void GraphSearch::next_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) const {
+void GraphSearch::next_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) {
   if (neighbours_ != Neighbours::kNone) neighbours(gpu, next);
   if (neighbours_ == Neighbours::kOnly) return;
+  if (neighbours_ == Neighbours::kNone) return sorted_gpus(gpu, sort_net, next);
   NextGpus sorted;
   sorted_gpus(gpu, sort_net, sorted);
   const std::uint32_t first = next.count;
@@ -56,33 +50,47 @@ void GraphSearch::next_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) con
     if (std::find(next.gpu, next.gpu + first, sorted.gpu[i]) == next.gpu + first) next.push(sorted.gpu[i]);
 }
 
-/// `sort_net` 1: the next GPU goes to the network; -1: a later one does, so those near it are kept for then.
-void GraphSearch::sorted_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) const {
-  const std::uint64_t flag = std::uint64_t{1} << now_.channels;
+/// All GPUs with a path from `gpu`, best first; made anew only when reservations on PCIe have changed.
+const GraphSearch::Ranking& GraphSearch::ranking(std::uint32_t gpu, bool for_net) {
+  const std::uint32_t net = for_net ? now_.net(now_.channels, 0) + 1 : 0;
+  Ranking& r = rankings_[std::size_t{gpu} * (s_.nets.size() + 1) + net];
+  if (r.made && (!for_net || r.pcie_key == pcie_key_)) return r;
+  r.made = true;
+  r.pcie_key = pcie_key_;
+  r.scores.clear();
   const std::uint32_t gpus = s_.gpu_count();
-  GpuScore scores[kMostNcclGpus];
-  std::uint32_t count = 0;
   for (std::uint32_t i = 1; i < gpus; ++i) {
-    GpuScore& s = scores[count];
+    GpuScore s;
     s.gpu = (gpu + i) % gpus;
     const NcclPath& path = s_.gpu_gpu.at(gpu, s.gpu);
-    if (path.links.empty() || (used_[s.gpu] & flag) != 0) continue;
+    if (path.links.empty()) continue;
     s.offset = i;
     s.hops = static_cast<int>(path.links.size());
     s.GBps = static_cast<int>(path.GBps);
-    if (sort_net != 0) {
-      const NcclPath& net = s_.net_gpu.at(now_.net(now_.channels, 0), s.gpu);
-      s.net_hops = static_cast<int>(net.links.size());
+    if (for_net) {
+      const NcclPath& from_net = s_.net_gpu.at(net - 1, s.gpu);
+      s.net_hops = static_cast<int>(from_net.links.size());
       s.net_pcie_GBps = static_cast<int>(pcie_GBps_of(s.gpu));
-      s.net_GBps = static_cast<int>(net.GBps);
+      s.net_GBps = static_cast<int>(from_net.GBps);
     }
-    ++count;
+    r.scores.push_back(s);
   }
-  std::sort(scores, scores + count, [](const GpuScore& a, const GpuScore& b) { return a.before(b); });
-  const bool alike = std::all_of(
-      scores, scores + count, [&](const GpuScore& s) { return s.GBps == scores[0].GBps && s.hops == scores[0].hops; });
-  const bool backwards = sort_net == -1 && alike;
-  for (std::uint32_t i = 0; i < count; ++i) next.push(scores[backwards ? count - 1 - i : i].gpu);
+  std::sort(r.scores.begin(), r.scores.end(), before);
+  return r;
+}
+
+/// `sort_net` 1: the next GPU goes to the network; -1: a later one does, so those near it are kept for then.
+void GraphSearch::sorted_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) {
+  const std::uint64_t flag = std::uint64_t{1} << now_.channels;
+  const GpuScore* first = nullptr;
+  bool alike = true;
+  for (const GpuScore& s : ranking(gpu, sort_net != 0).scores) {
+    if ((used_[s.gpu] & flag) != 0) continue;
+    if (first == nullptr) first = &s;
+    alike = alike && s.GBps == first->GBps && s.hops == first->hops;
+    next.push(s.gpu);
+  }
+  if (sort_net == -1 && alike) std::reverse(next.gpu, next.gpu + next.count);
 }
 
 std::vector<std::uint32_t> GraphSearch::preferred_nets(std::uint32_t gpu) const {

@@ -280,6 +280,11 @@ Result<NcclSystem> build_nccl_system(const Topology& t, std::span<const DeviceId
   BUSBAR_CHECK(!gpus.empty() && gpus.size() == ranks.size()) << "every GPU has a rank";
   for (const DeviceId g : gpus)
     if (t.block_of(g) != t.block_of(gpus[0])) return invalid("one node's graph is of one block's GPUs");
+  if (gpus.size() > kMostNcclGpus)
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("NCCL knows at most {} ranks in one NVLink domain, here are {}", kMostNcclGpus, gpus.size()),
+        {}};
   BUSBAR_ASSIGN(NcclSystem system, SystemBuilder(t, gpus, ranks, inter, settings).build());
   compute_nccl_paths(system, settings);
   return system;

@@ -167,5 +167,14 @@ TEST(NcclSystem, RefusesAcceleratorsThatNobodyKnowsTheRulesOf) {
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
 }
 
+TEST(NcclSystem, RefusesDomainsLargerThanNcclKnows) {
+  TestNode large;
+  large.gpus = 80;
+  const Topology t = nccl_machine(large, 1);
+  const auto refused = build_nccl_system(t, t.gpus(), counted(80), false, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("at most 72"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace busbar

@@ -16,6 +16,13 @@ class GraphSearch {
   /// Searches with the types, speeds and limits of `trial` and improves `best`. Returns what is left of `steps`.
   int run(const NcclGraph& trial, int steps);
 
+  /// What decides which GPU is tried first: what joins it to the network device, then to the GPU before it. Whole GB/s.
+  struct GpuScore {
+    std::uint32_t gpu = 0;
+    int net_GBps = 0, net_pcie_GBps = 0, net_hops = 0, GBps = 0, hops = 0;
+    std::uint32_t offset = 0;  ///< from the GPU before it
+  };
+
  private:
   enum class Order : std::uint8_t { kFree, kPci, kReplay };
   enum class End : std::uint8_t { kGpu, kNet, kNvs };
@@ -31,6 +38,11 @@ class GraphSearch {
     std::uint32_t count = 0;
     std::uint16_t gpu[kMostNcclGpus];
     void push(std::uint32_t g) { gpu[count++] = static_cast<std::uint16_t>(g); }
+  };
+  struct Ranking {
+    bool made = false;
+    std::uint64_t pcie_key = 0;
+    std::vector<GpuScore> scores;
   };
   /// Where a chain turns back: to the network, or to its first GPU; -1 nowhere.
   struct Turns {
@@ -56,9 +68,10 @@ class GraphSearch {
   bool better() const;
   bool net_allowed(std::uint32_t start, std::uint32_t net, std::uint32_t step) const;
   std::uint32_t replayed(std::int32_t step) const;
-  void next_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) const;
+  void next_gpus(std::uint32_t gpu, int sort_net, NextGpus& next);
   void neighbours(std::uint32_t gpu, NextGpus& next) const;
-  void sorted_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) const;
+  void sorted_gpus(std::uint32_t gpu, int sort_net, NextGpus& next);
+  const Ranking& ranking(std::uint32_t gpu, bool for_net);
   std::vector<std::uint32_t> usable_nets(int gpu) const;
   void reserve_net(std::uint32_t net, float gigabytes_per_s);
   float pcie_GBps_of(std::uint32_t gpu) const;
@@ -74,12 +87,15 @@ class GraphSearch {
   bool replays_always_;  ///< the last channel's order is tried before others (before 2.23)
   NcclGraph& best_;
   NcclGraph now_;
-  std::vector<std::int32_t> left_;                     ///< per link: bandwidth not yet reserved, in 1e-3 GB/s
-  std::vector<std::int32_t> takes_back_;               ///< per link, see share_taken_back
-  std::vector<float> net_left_;                        ///< per network device
-  std::vector<std::uint64_t> used_;                    ///< per GPU: bit per channel
+  std::vector<std::int32_t> left_;        ///< per link: bandwidth not yet reserved, in 1e-3 GB/s
+  std::vector<std::int32_t> takes_back_;  ///< per link, see share_taken_back
+  std::vector<float> net_left_;           ///< per network device
+  std::vector<std::uint64_t> used_;       ///< per GPU: bit per channel
+  std::uint64_t pcie_key_ = 0;            ///< fingerprint of what is reserved on PCIe: equal reservations, equal key
+  std::vector<Ranking> rankings_;         ///< per GPU and network device (or none)
   std::vector<std::vector<std::uint32_t>> near_gpus_;  ///< per network device
   std::vector<std::vector<std::uint32_t>> near_nets_;  ///< per GPU: those it prefers, in order of channels
+  PathType nets_type_ = PathType::kLoc;                ///< for which nets_of_ was made
   std::vector<std::vector<std::uint32_t>> nets_of_;    ///< usable_nets(-1), then of every GPU
 };
 
