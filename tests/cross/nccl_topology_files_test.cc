@@ -1,0 +1,113 @@
+// NCCL's rings from NCCL's own topology files: only the wiring counts, not the numbers on it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "busbar/formats/nccl_topo_xml_reader.h"
+#include "busbar/nccl/comm.h"
+
+namespace busbar {
+namespace {
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Every bus id replaced by another one, in reverse order of the file, wherever it stands.
+std::string renumbered(const std::string& text) {
+  static const std::regex kBusId("[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-9a-f]");
+  std::map<std::string, std::string> other;
+  for (std::sregex_iterator it(text.begin(), text.end(), kBusId), end; it != end; ++it) other[it->str()] = "";
+  unsigned number = static_cast<unsigned>(other.size());
+  for (auto& [id, fresh] : other) {
+    char name[32];
+    std::snprintf(name, sizeof name, "%04x:%02x:00.0", 0x70 + number / 256, number % 256);
+    fresh = name;
+    --number;
+  }
+  std::string out;
+  auto at = text.cbegin();
+  for (std::sregex_iterator it(text.begin(), text.end(), kBusId), end; it != end; ++it) {
+    out.append(at, (*it)[0].first);
+    out += other[it->str()];
+    at = (*it)[0].second;
+  }
+  out.append(at, text.cend());
+  return out;
+}
+
+NcclComm comm_of(const std::string& text, std::span<const std::uint32_t> visible = {}) {
+  const ImportedMachine m = read_nccl_topo_xml(text, "file.xml").value();
+  std::vector<DeviceId> gpus(m.topology.gpus().begin(), m.topology.gpus().end());
+  if (!visible.empty()) {
+    std::vector<DeviceId> some;
+    for (const std::uint32_t g : visible) some.push_back(gpus[g]);
+    gpus = some;
+  }
+  return build_nccl_comm(m.topology, gpus, {}, 2).value();
+}
+
+const char* const kFiles[] = {"nccl-topo/oci-H100-topology.xml", "rccl-topo/topo_8p_942.xml",
+                              "rccl-topo/topo_8p_90a.xml",       "rccl-topo/topo_4p3l.xml",
+                              "rccl-topo/topo_8p_950.xml",       "rccl-topo/topo_16p1h.xml"};
+
+TEST(NcclTopologyFiles, RenumberedBusIdsChangeNoRingAndNoTree) {
+  for (const char* file : kFiles) {
+    const std::string text = text_of(std::filesystem::path("tests/fixtures") / file);
+    ASSERT_FALSE(text.empty()) << file;
+    ASSERT_NE(renumbered(text), text) << file;
+    const NcclComm a = comm_of(text), b = comm_of(renumbered(text));
+    ASSERT_EQ(a.channels, b.channels) << file;
+    EXPECT_EQ(a.nvls_channels, b.nvls_channels) << file;
+    for (std::uint32_t c = 0; c < a.channels; ++c) {
+      EXPECT_EQ(nccl_ring(a, c).order, nccl_ring(b, c).order) << file << " channel " << c;
+      EXPECT_EQ(nccl_tree(a, c).up, nccl_tree(b, c).up) << file << " channel " << c;
+    }
+  }
+}
+
+TEST(NcclTopologyFiles, HiddenGpusLeaveRingsOfTheOthers) {
+  const std::uint32_t visible[] = {0, 1, 4, 7};
+  for (const char* file : {kFiles[0], kFiles[1]}) {
+    const NcclComm c = comm_of(text_of(std::filesystem::path("tests/fixtures") / file), visible);
+    ASSERT_EQ(c.ranks, 8u);
+    for (std::uint32_t ch = 0; ch < c.channels; ++ch) {
+      const NcclRing ring = nccl_ring(c, ch);
+      EXPECT_EQ(std::set<std::uint32_t>(ring.order.begin(), ring.order.end()).size(), 8u) << file;
+    }
+  }
+}
+
+/// Every topology file of the samples whose GPUs are known gives sound rings and trees.
+TEST(NcclTopologyFiles, AllOfThemGiveRingsOfAllGpus) {
+  int machines = 0;
+  for (const char* folder : {"tests/fixtures/nccl-topo", "tests/fixtures/rccl-topo"})
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const auto m = read_nccl_topo_xml(text_of(entry.path()), entry.path().string());
+      if (!m.ok() || m->topology.gpus().empty()) continue;
+      const auto comm = build_nccl_comm(m->topology, m->topology.gpus(), {});
+      if (!comm.ok()) {
+        EXPECT_EQ(comm.error().code, ErrorCode::kUnsupported) << entry.path();
+        continue;
+      }
+      ++machines;
+      EXPECT_GT(comm->channels, 0u) << entry.path();
+      for (std::uint32_t c = 0; c < comm->channels; ++c) {
+        const NcclRing ring = nccl_ring(*comm, c);
+        EXPECT_EQ(std::set<std::uint32_t>(ring.order.begin(), ring.order.end()).size(), comm->ranks) << entry.path();
+        const NcclTree tree = nccl_tree(*comm, c);
+        EXPECT_EQ(std::count(tree.up.begin(), tree.up.end(), kNoRank), 1) << entry.path();
+      }
+    }
+  EXPECT_GE(machines, 60);
+}
+
+}  // namespace
+}  // namespace busbar
