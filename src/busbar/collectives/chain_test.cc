@@ -65,7 +65,17 @@ RC_GTEST_PROP(RingPath, IsTheEndOfTheDependencyGrid, ()) {
       e.latency_ps = random.below(4) == 0 ? 0.0 : draw();
     }
     const double exact = grid_end(edges, rounds);
-    RC_ASSERT(std::abs(longest(edges, rounds) - exact) <= 1e-11 * exact);
+    RingPath path;
+    for (const SendCost& e : edges) path.add(e);
+    RC_ASSERT(std::abs(path.longest(rounds) - exact) <= 1e-11 * exact);
+    const RingWindow w = path.window();  // walked, it takes as long
+    double sum = 0, slowest = 0;
+    for (std::uint64_t i = w.first; i < w.first + w.length; ++i) {
+      sum += edges[i % n].latency_ps + edges[i % n].transfer_ps;
+      slowest = std::max(slowest, edges[i % n].transfer_ps);
+    }
+    RC_ASSERT(w.length >= 1 && w.length <= rounds);
+    RC_ASSERT(std::abs(sum + static_cast<double>(rounds - w.length) * slowest - exact) <= 1e-10 * exact);
   }
 }
 

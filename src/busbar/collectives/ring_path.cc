@@ -16,6 +16,7 @@ constexpr double kSlack = 1e-12;
 
 double RingPath::longest(std::uint64_t rounds) {
   passes_ = 0;
+  window_ = {};
   if (rounds == 0) return 0.0;
   const std::size_t n = edges_.size();
   BUSBAR_DCHECK(n >= 2 && n + rounds < UINT32_MAX);
@@ -23,10 +24,14 @@ double RingPath::longest(std::uint64_t rounds) {
   if (transfers_.size() == 1) {
     const auto [low, high] = std::minmax_element(
         edges_.begin(), edges_.end(), [](const SendCost& a, const SendCost& b) { return a.latency_ps < b.latency_ps; });
-    if (low->latency_ps == high->latency_ps) return static_cast<double>(rounds) * (low->latency_ps + low->transfer_ps);
+    if (low->latency_ps == high->latency_ps) {
+      window_ = {0, rounds};
+      return static_cast<double>(rounds) * (low->latency_ps + low->transfer_ps);
+    }
   }
   sum_prefixes(rounds);
   double best = best_path(rounds, transfers_.back(), true);
+  window_ = best_;
   if (transfers_.size() == 1) return best;
   const auto ruled_out = [&](double m) { return best_path(rounds, m, false) <= best * (1.0 + kSlack); };
   const auto last = transfers_.end() - 1;
@@ -34,7 +39,8 @@ double RingPath::longest(std::uint64_t rounds) {
   auto first = std::partition_point(transfers_.begin(), last - 1, ruled_out);
   std::uint32_t looked_at = 0;
   for (auto m = last; m != first;) {
-    best = std::max(best, best_path(rounds, *--m, true));
+    const double other = best_path(rounds, *--m, true);
+    if (other > best) best = other, window_ = best_;
     if (std::has_single_bit(++looked_at)) first = std::partition_point(first, m, ruled_out);  // best may have grown
   }
   return best;
@@ -88,7 +94,7 @@ double RingPath::best_path(std::uint64_t rounds, double m, bool pinned) {
     while (head < tail && queue_[head] + r < b) ++head;
     if (head == tail) continue;
     const double sum = value(b) - value(queue_[head]);
-    if (!any || sum > best) best = sum;
+    if (!any || sum > best) best = sum, best_ = {queue_[head], b - queue_[head]};
     any = true;
   }
   return static_cast<double>(rounds) * m + best;

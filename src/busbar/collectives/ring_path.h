@@ -12,6 +12,12 @@ struct SendCost {
   double transfer_ps = 0;
 };
 
+/// Where the longest path runs: once over `length` consecutive edges from `first` on, the other sends on the slowest of
+/// them. Edges count around the ring, more than once where length > n.
+struct RingWindow {
+  std::uint64_t first = 0, length = 0;
+};
+
 /// Edges 0 -> 1 -> ... -> n-1 -> 0 of one ring, and the end of its R-th round.
 ///
 /// With tau the transfer and lambda the latency of an edge, a path over a window of w <= R consecutive edges (which may
@@ -30,6 +36,8 @@ class RingPath {
   void add(SendCost edge) { edges_.push_back(edge); }
   /// End of the last arrival of R = `rounds` rounds in ps; 0 rounds take 0. Pre: at least two edges.
   double longest(std::uint64_t rounds);
+  /// Of the path that the last call found.
+  RingWindow window() const { return window_; }
   /// Sliding passes over the ring that the last call took.
   std::uint32_t passes() const { return passes_; }
 
@@ -44,6 +52,7 @@ class RingPath {
   std::vector<double> prefix_;        ///< sums of lambda + tau around the ring, n + R + 1 entries
   std::vector<std::uint32_t> queue_;  ///< starts of windows with ascending prefix value
   std::uint32_t passes_ = 0;
+  RingWindow best_, window_;  ///< of the last best_path, and of the longest so far
 };
 
 }  // namespace busbar

@@ -44,14 +44,20 @@ RC_GTEST_PROP(TreePacking, IsProvedForRandomTreesAndItsReadersAgree, ()) {
     }
     ChainScratch scratch;
     for (const PhaseRun run : phase_runs(s)) {  // equal edges: as many sends after each other as there are rounds
-      const double chain = longest_chain(s, run, 0, [](auto, auto) { return SendCost{3, 4}; }, scratch);
+      const double chain = longest_chain(
+          s, run, 0,
+          [](auto, auto) {
+            return SendCost{3, 4};
+          },
+          scratch);
       RC_ASSERT(chain == 7.0 * run_rounds(s, run));
     }
   }
 }
 
 TEST(TreePacking, RefusesWhatIsNoTreeOverAllRanks) {
-  const auto build = [](std::vector<std::uint32_t> position, std::vector<std::uint32_t> parent, std::uint32_t root = 0) {
+  const auto build = [](std::vector<std::uint32_t> position, std::vector<std::uint32_t> parent,
+                        std::uint32_t root = 0) {
     return build_tree_packing(Collective::kBroadcast, 3, root, {{{position, parent}, 1}}).ok();
   };
   EXPECT_TRUE(build({0, 2, 1}, {0, 0, 1}));
