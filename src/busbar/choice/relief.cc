@@ -62,31 +62,100 @@ void sort_by_gain(std::vector<Relief>& relief) {
                    [](const Relief& a, const Relief& b) { return a.gain_percent > b.gain_percent; });
 }
 
+namespace {
+
+/// One call under changed links.
+class Changes {
+ public:
+  Changes(const Router& router, const Placement& placement, const ProtocolModel& protocol, const CollectiveCall& call,
+          bool every)
+      : lowering_(router, placement, protocol), call_(call), every_(every) {}
+
+  Result<LoweredCall> lower() { return lowering_.lower(call_); }
+  void set_base(const LoweredCall& base) { before_ps_ = closed_form_ps(base); }
+
+  /// `limit`: the change that takes the limit away altogether.
+  Status add(std::string what, const WhatIf& change, const WhatIf& limit) {
+    Relief r{std::move(what), 0, 0, {}};
+    lowering_.set_what_if(change);
+    BUSBAR_ASSIGN(const LoweredCall changed, lower());
+    r.gain_percent = gain_percent(before_ps_, closed_form_ps(changed));
+    if (every_) {
+      lowering_.set_what_if(limit);
+      BUSBAR_ASSIGN(const LoweredCall freed, lower());
+      r.most_percent = gain_percent(before_ps_, closed_form_ps(freed));
+      r.next = bound_of(freed);
+    }
+    out_.push_back(std::move(r));
+    return {};
+  }
+
+  std::vector<Relief> sorted() {
+    sort_by_gain(out_);
+    return std::move(out_);
+  }
+
+ private:
+  Lowering lowering_;
+  const CollectiveCall& call_;
+  bool every_;
+  double before_ps_ = 0;
+  std::vector<Relief> out_;
+};
+
+constexpr double kNoLimit = 1e6;  // times the rate
+
+/// Classes of the cables of NICs, and of their slots where no other device has such a link; and NICs with a cable in
+/// the node of the first rank.
+std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, DeviceId gpu) {
+  std::vector<std::uint8_t> nic(t.link_classes().size(), 0), other(nic.size(), 0);
+  const Block& block = t.blocks()[index(t.block_of(gpu))];
+  std::uint32_t nics = 0;
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    bool cable = false;
+    for (const LinkId l : t.out_links(d)) {
+      cable |= t.block_of(t.to(l)) != t.block_of(d);
+      const bool at_nic = t.kind(d) == DeviceKind::kNic || t.kind(t.to(l)) == DeviceKind::kNic;
+      (at_nic ? nic : other)[t.link_class_index(l)] = 1;
+    }
+    nics += t.kind(d) == DeviceKind::kNic && cable;
+  }
+  std::vector<std::uint16_t> classes;
+  for (std::uint16_t c = 0; c < nic.size(); ++c)
+    if (nic[c] && !other[c]) classes.push_back(c);
+  return {classes, nics};
+}
+
+}  // namespace
+
 Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,
                                         const CollectiveCall& call, bool every) {
   const Topology& t = router.topology();
-  Lowering lowering(router, placement, protocol);
-  BUSBAR_ASSIGN(const LoweredCall base, lowering.lower(call));
+  Changes changes(router, placement, protocol, call, every);
+  BUSBAR_ASSIGN(const LoweredCall base, changes.lower());
+  changes.set_base(base);
   std::vector<bool> used(t.link_classes().size(), false);
   for (const Stage& s : base.stages) {
     used[t.link_class_index(s.busiest)] = true;
     for (const LinkId l : s.link)
       if (every) used[t.link_class_index(l)] = true;
   }
-  std::vector<Relief> out;
-  const double before = closed_form_ps(base);
+  const auto is_used = [&](std::uint16_t c) { return used[c]; };
   for (const LinkGroup& g : link_groups(t)) {
-    if (std::none_of(g.classes.begin(), g.classes.end(), [&](std::uint16_t c) { return used[c]; })) continue;
-    for (const bool rate : {true, false}) {
-      if (!rate && g.name.ends_with("every tier")) continue;
-      lowering.set_what_if(WhatIf{g.classes, rate ? 1.1 : 1.0, rate ? 1.0 : 0.5});
-      BUSBAR_ASSIGN(const LoweredCall changed, lowering.lower(call));
-      out.push_back({fmt::format("{} of {}", rate ? "+10 % rate" : "half the latency", g.name),
-                     gain_percent(before, closed_form_ps(changed))});
-    }
+    if (std::none_of(g.classes.begin(), g.classes.end(), is_used)) continue;
+    const WhatIf wide{g.classes, kNoLimit, 1.0, {}};
+    BUSBAR_RETURN_IF_ERROR(changes.add("+10 % rate of " + g.name, {g.classes, 1.1, 1.0, {}}, wide));
+    if (g.name.ends_with("every tier")) continue;
+    const WhatIf at_once{g.classes, 1.0, 0.0, {}};
+    BUSBAR_RETURN_IF_ERROR(
+        changes.add("1 us less latency of " + g.name, {g.classes, 1.0, 1.0, Duration::us(1)}, at_once));
   }
-  sort_by_gain(out);
-  return out;
+  const auto [classes, nics] = nics_of(t, placement.gpu(call.groups.actor(0, 0)));
+  if (nics > 0 && std::any_of(classes.begin(), classes.end(), is_used))
+    BUSBAR_RETURN_IF_ERROR(changes.add(fmt::format("one more NIC per node, {} instead of {}", nics + 1, nics),
+                                       {classes, (nics + 1.0) / nics, 1.0, {}}, {classes, kNoLimit, 1.0, {}}));
+  return changes.sorted();
 }
 
 }  // namespace busbar

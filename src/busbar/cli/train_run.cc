@@ -51,9 +51,11 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
   std::vector<Relief> out;
   const auto before = static_cast<double>(run.step.step_time.in_ps());
   for (const LinkGroup& g : link_groups(run.cluster.topology)) {
-    BUSBAR_ASSIGN(const StepResult changed, runner.simulate(run.program, false, WhatIf{g.classes, 1.1, 1.0}));
+    BUSBAR_ASSIGN(const StepResult changed, runner.simulate(run.program, false, WhatIf{g.classes, 1.1, 1.0, {}}));
     out.push_back({fmt::format("+10 % rate of {}", g.name),
-                   gain_percent(before, static_cast<double>(changed.step_time.in_ps()))});
+                   gain_percent(before, static_cast<double>(changed.step_time.in_ps())),
+                   0,
+                   {}});
   }
   sort_by_gain(out);
   return out;

@@ -55,6 +55,7 @@ struct WhatIf {
   std::vector<std::uint16_t> link_classes;  ///< ascending
   double rate_factor = 1;
   double latency_factor = 1;
+  Duration latency_less{};  ///< taken off every latency after that; none becomes negative
 };
 
 struct EngineOptions {

@@ -299,5 +299,21 @@ TEST(Engines, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
   }
 }
 
+TEST(Engines, ForgetACallThatCouldNotBeLowered) {
+  NodeTemplate node;  // the first two GPUs reach each other, the third nobody
+  for (int g = 0; g < 3; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.links.push_back({0, 1, test_link(LinkKind::kNvlink, 100, Duration())});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const Topology t = std::move(b).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  const auto fresh = make_flow_engine(r, p, {}), used = make_flow_engine(r, p, {});
+  EXPECT_FALSE(used->prepare(test_call(3, "ring", 1'000'000)).ok());
+  EXPECT_FALSE(used->prepare(test_call(3, "ring", 1'000'000, 4)).ok());
+  const CollectiveCall c = test_call(2, "ring", 1'000'000);
+  EXPECT_EQ(used->time_alone(used->prepare(c).value()), fresh->time_alone(fresh->prepare(c).value()));
+}
+
 }  // namespace
 }  // namespace busbar

@@ -1,10 +1,13 @@
 #include "busbar/engine/floor.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/lowering.h"
+#include "busbar/engine/random_machine.h"
 #include "busbar/engine/test_machines.h"
 
 namespace busbar {
@@ -12,10 +15,18 @@ namespace {
 
 constexpr std::uint64_t kGB = 1'000'000'000;
 
-double floor_us(const Topology& t, CollectiveCall call) {
+Floor floor_of(const Topology& t, const CollectiveCall& call) {
   const Router r(t, RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
-  return machine_floor(r, p, call).time.in_us();
+  return machine_floor(r, p, call);
+}
+
+double floor_us(const Topology& t, const CollectiveCall& call) { return floor_of(t, call).time.in_us(); }
+
+CollectiveCall of_op(Collective op, std::uint32_t ranks, std::uint64_t bytes) {
+  CollectiveCall c = test_call(ranks, "ring", bytes);
+  c.op = op;
+  return c;
 }
 
 TopologyBuilder eight_gpus(bool reduces) {
@@ -33,44 +44,179 @@ TEST(Floor, OfEightGpusIsTheRingsUnlessTheSwitchReduces) {
   const double s_over_450 = 9e9 / 450e9 * 1e6;
   EXPECT_NEAR(floor_us(eight_gpus(false).seal(), test_call(8, "ring", 9 * kGB)), 1.75 * s_over_450, 1e-3);
   EXPECT_NEAR(floor_us(eight_gpus(true).seal(), test_call(8, "ring", 9 * kGB)), s_over_450, 1e-3);
+  EXPECT_EQ(floor_of(eight_gpus(false).seal(), test_call(8, "ring", kGB)).kind, CutKind::kAllPorts);
+  EXPECT_EQ(floor_of(eight_gpus(true).seal(), test_call(8, "ring", kGB)).kind, CutKind::kEndpoint);
 }
 
 TEST(Floor, OfTwoNodesIsSOverTheirCables) {
   // 2 x 8 x 400 Gb/s: S / 400 GB/s, plus GPU - NIC - switch - NIC - GPU
-  EXPECT_NEAR(floor_us(pods_of_eight(2).seal(), test_call(16, "ring", 4 * kGB)), 10'000 + 4, 1e-3);
+  const Floor f = floor_of(pods_of_eight(2).seal(), test_call(16, "ring", 4 * kGB));
+  EXPECT_NEAR(f.time.in_us(), 10'000 + 4, 1e-3);
+  EXPECT_EQ(f.kind, CutKind::kNode);
 }
 
 TEST(Floor, CountsWhatEachCollectiveMustMove) {
   const Topology t = eight_gpus(false).seal();
-  const std::pair<Collective, double> cases[] = {{Collective::kAllGather, 7.0 / 8},
-                                                 {Collective::kReduceScatter, 7.0 / 8},
-                                                 {Collective::kBroadcast, 1.0}};
-  for (const auto& [op, share] : cases) {
-    CollectiveCall c = test_call(8, "ring", 450 * kGB);
-    c.op = op;
-    EXPECT_NEAR(floor_us(t, c), share * 1e6, 1e-3) << name_of(op);
-  }
+  const std::pair<Collective, double> cases[] = {
+      {Collective::kAllGather, 7.0 / 8}, {Collective::kReduceScatter, 7.0 / 8}, {Collective::kBroadcast, 1.0},
+      {Collective::kReduce, 1.0},        {Collective::kAllToAll, 7.0 / 8},      {Collective::kAllToAllV, 7.0 / 8},
+      {Collective::kGather, 7.0 / 8},    {Collective::kScatter, 7.0 / 8}};
+  for (const auto& [op, share] : cases)
+    EXPECT_NEAR(floor_us(t, of_op(op, 8, 450 * kGB)), share * 1e6, 1e-3) << name_of(op);
+  EXPECT_NEAR(floor_us(pods_of_eight(2).seal(), of_op(Collective::kAllToAll, 16, 400 * kGB)), 4e6 + 4, 1e-3)
+      << "each rank of a node sends half of its 400 GB to the other one: 8 x 200 GB over 8 x 50 GB/s";
 }
 
-TEST(Floor, NoScheduleOfOursOnARandomMachineGoesBelow) {
-  RandomStream random(7, "floor machines");
-  for (int i = 0; i < 60; ++i) {
-    TopologyBuilder b = pods_of_eight(2 + static_cast<std::uint32_t>(random.below(4)));
-    for (int d = 0; d < 4; ++d) b.degrade(static_cast<LinkId>(random.below(b.peek().link_count())), 0.05 + 0.9 * random.uniform());
-    const Topology t = std::move(b).seal();
-    const Router r(t, RoutingPolicy::kStatic);
-    const Placement p(r, t.gpus());
-    const auto engine = make_flow_engine(r, p, {});
-    const auto analytic = make_analytic_engine(r, p, {});
-    const auto n = static_cast<std::uint32_t>(t.gpus().size());
-    for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter, Collective::kBroadcast})
-      for (const std::string& algorithm : algorithms_for(op, n, 8)) {
-        CollectiveCall c = test_call(n, algorithm, 1 + random.below(kGB), 1 + static_cast<std::uint32_t>(random.below(20)));
-        c.op = op;
-        const Duration floor = machine_floor(r, p, c).time;
-        EXPECT_GE(engine->time_alone(engine->prepare(c).value()), floor) << algorithm << ' ' << name_of(op);
-        EXPECT_GE(analytic->time_alone(analytic->prepare(c).value()), floor) << algorithm << ' ' << name_of(op);
+TEST(Floor, OfAnUnevenAllToAllFollowsItsCounts) {
+  const Topology t = eight_gpus(false).seal();
+  ScheduleSpec spec;
+  spec.algorithm = "direct";
+  spec.op = Collective::kAllToAllV;
+  spec.ranks = 8;
+  spec.pairs.hot = 1;  // everyone sends rank 0 three parts of ten, itself included
+  spec.pairs.hot_chunks = 3;
+  CollectiveCall c = of_op(spec.op, 8, 450 * kGB);
+  c.schedule = std::make_shared<const Schedule>(build_schedule(spec).value());
+  EXPECT_NEAR(floor_us(t, c), 7 * 0.3e6, 1e-3);
+}
+
+/// Two pairs of GPUs with 50 GB/s between the two of a pair and 20 GB/s from each to one PCIe switch.
+Topology two_pairs() {
+  NodeTemplate node;
+  for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kPcieSwitch, "pcie0"));
+  for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({g, 4, test_link(LinkKind::kPcie, 20, Duration())});
+  node.links.push_back({0, 1, test_link(LinkKind::kNvlink, 50, Duration())});
+  node.links.push_back({2, 3, test_link(LinkKind::kNvlink, 50, Duration())});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  return std::move(b).seal();
+}
+
+TEST(Floor, FindsTheSetOfRanksWithTheNarrowestWayOut) {
+  const Floor f = floor_of(two_pairs(), test_call(4, "ring", 4 * kGB));
+  EXPECT_NEAR(f.time.in_us(), 4e9 / 40e9 * 1e6, 1e-3);
+  EXPECT_EQ(f.kind, CutKind::kRanks);
+  EXPECT_EQ(f.cut, "what leaves ranks 0, 1");
+}
+
+/// `nodes` of two PCIe switches with `gpus` each; 64 GB/s per GPU, 30 GB/s from switch to CPU, one NUMA node per CPU,
+/// 25 GB/s between the CPUs, a 12 GB/s NIC on the first switch.
+Topology pcie_servers(std::uint32_t nodes, std::uint32_t gpus, std::uint64_t upi) {
+  NodeTemplate node;
+  for (std::uint32_t g = 0; g < 2 * gpus; ++g) {
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.back().numa = static_cast<std::int16_t>(g / gpus);
+  }
+  for (const char* name : {"pcie0", "pcie1", "cpu0", "cpu1", "nic0"}) {
+    const std::string s = name;
+    node.devices.push_back(test_device(s[0] == 'p'   ? DeviceKind::kPcieSwitch
+                                       : s[0] == 'c' ? DeviceKind::kCpu
+                                                     : DeviceKind::kNic,
+                                       s));
+    node.devices.back().numa = static_cast<std::int16_t>(s.back() - '0');
+  }
+  for (std::uint32_t g = 0; g < 2 * gpus; ++g)
+    node.links.push_back({g, 2 * gpus + g / gpus, test_link(LinkKind::kPcie, 64, Duration())});
+  for (std::uint32_t k = 0; k < 2; ++k)
+    node.links.push_back({2 * gpus + k, 2 * gpus + 2 + k, test_link(LinkKind::kPcie, 30, Duration())});
+  node.links.push_back({2 * gpus + 2, 2 * gpus + 3, test_link(LinkKind::kSocket, upi, Duration())});
+  node.links.push_back({2 * gpus + 4, 2 * gpus, test_link(LinkKind::kPcie, 64, Duration())});
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  for (std::uint32_t i = 0; i < nodes; ++i) b.add_block(t);
+  if (nodes < 2) return std::move(b).seal();
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    b.connect(b.device(static_cast<BlockId>(i), 2 * gpus + 4), hub, test_link(LinkKind::kInfiniband, 12, Duration()));
+  return std::move(b).seal();
+}
+
+TEST(Floor, NamesThePcieSwitchTheSocketOrTheNodeThatBinds) {
+  const Floor by_switch = floor_of(pcie_servers(1, 10, 300), test_call(20, "ring", 3 * kGB));
+  EXPECT_EQ(by_switch.kind, CutKind::kPcieSwitch) << by_switch.cut;
+  EXPECT_NEAR(by_switch.time.in_us(), 3e9 / 30e9 * 1e6, 1e-3);
+  const Floor by_socket = floor_of(pcie_servers(1, 10, 25), test_call(20, "ring", 3 * kGB));
+  EXPECT_EQ(by_socket.kind, CutKind::kNuma) << by_socket.cut;
+  EXPECT_NEAR(by_socket.time.in_us(), 3e9 / 25e9 * 1e6, 1e-3);
+  const Floor by_node = floor_of(pcie_servers(2, 10, 25), test_call(40, "ring", 3 * kGB));
+  EXPECT_EQ(by_node.kind, CutKind::kNode) << by_node.cut;
+  EXPECT_NEAR(by_node.time.in_us(), 3e9 / 12e9 * 1e6, 1e-3);
+}
+
+/// Three tiers, all cables 10 GB/s: `pods` of `leaves` with 4 nodes of one GPU; one cable from each leaf to its pod's
+/// spine, one from each spine to the core.
+Topology three_tiers(std::uint32_t pods, std::uint32_t leaves) {
+  NodeTemplate node;
+  node.devices = {test_device(DeviceKind::kGpu, "gpu0"), test_device(DeviceKind::kNic, "nic0")};
+  node.links = {{0, 1, test_link(LinkKind::kPcie, 100, Duration())}};
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  for (std::uint32_t i = 0; i < pods * leaves * 4; ++i) b.add_block(t);
+  const auto add = [&](DeviceKind kind, std::string name) {
+    DeviceClass c;
+    c.kind = kind;
+    return b.add_switch(c, std::move(name));
+  };
+  const LinkClass cable = test_link(LinkKind::kInfiniband, 10, Duration());
+  const DeviceId core = add(DeviceKind::kCore, "core0");
+  for (std::uint32_t p = 0; p < pods; ++p) {
+    const DeviceId spine = add(DeviceKind::kSpine, "spine" + std::to_string(p));
+    b.connect(spine, core, cable);
+    for (std::uint32_t l = 0; l < leaves; ++l) {
+      const DeviceId leaf = add(DeviceKind::kLeaf, "leaf" + std::to_string(p * leaves + l));
+      b.connect(leaf, spine, cable);
+      for (std::uint32_t i = 0; i < 4; ++i)
+        b.connect(b.device(static_cast<BlockId>((p * leaves + l) * 4 + i), 1), leaf, cable);
+    }
+  }
+  return std::move(b).seal();
+}
+
+TEST(Floor, FollowsOversubscriptionUpTheTiers) {
+  // A leaf of 4 of 40 GPUs sends 4 x 36/40 S up one cable; a pod of 20 sends 20 x 20/40 S.
+  const Floor pod = floor_of(three_tiers(2, 5), of_op(Collective::kAllToAll, 40, kGB));
+  EXPECT_EQ(pod.kind, CutKind::kPod) << pod.cut;
+  EXPECT_NEAR(pod.time.in_us(), 10 * 1e9 / 10e9 * 1e6, 1e-3);
+  const Floor leaf = floor_of(three_tiers(1, 5), of_op(Collective::kAllToAll, 20, kGB));
+  EXPECT_EQ(leaf.kind, CutKind::kLeaf) << leaf.cut;
+  EXPECT_NEAR(leaf.time.in_us(), 4 * 16.0 / 20 * 1e9 / 10e9 * 1e6, 1e-3);
+  EXPECT_NEAR(floor_us(three_tiers(2, 5), of_op(Collective::kAllReduce, 40, kGB)), 2 * 39.0 / 40 * 1e5, 1e-3)
+      << "40 nodes that do not reduce for each other pass on 78 S over 40 cables";
+}
+
+RC_GTEST_PROP(Floor, NoScheduleOfOursOnARandomMachineGoesBelow, ()) {
+  RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "floor machines");
+  const Topology t = random_machine(random);
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  const auto flow = make_flow_engine(r, p, {});
+  const auto analytic = make_analytic_engine(r, p, {});
+  const auto n = static_cast<std::uint32_t>(t.gpus().size());
+  for (int o = 0; o <= static_cast<int>(Collective::kAllToAllV); ++o) {
+    CollectiveCall c = test_call(n, "", 1 + random.below(kGB));
+    c.op = static_cast<Collective>(o);
+    ScheduleSpec spec;
+    spec.op = c.op;
+    spec.ranks = n;
+    spec.ranks_per_group = ranks_per_domain(c, t, p);
+    const Duration floor = machine_floor(r, p, c).time;
+    for (const std::string& algorithm : algorithms_for(spec, true)) {
+      c.algorithm = algorithm;
+      c.chunks = 1 + static_cast<std::uint32_t>(random.below(20));
+      for (Engine* e : {flow.get(), analytic.get()}) {
+        const auto id = e->prepare(c);
+        if (!id.ok()) continue;                                            // not on this machine
+        const double us = e->time_alone(*id).in_us() * (1 + 1e-9) + 1e-6;  // round-off, a picosecond
+        const double algorithm_us = e->lowered(*id)->algorithm_floor_ps * 1e-6;
+        const std::string text =
+            fmt::format("{} {} {} us, floor {} us by {}, of the algorithm {} us", algorithm, name_of(c.op), us,
+                        floor.in_us(), machine_floor(r, p, c).cut, algorithm_us);
+        if (us < floor.in_us() || us < algorithm_us) RC_FAIL(text);
       }
+    }
   }
 }
 

@@ -46,7 +46,9 @@ void Lowering::State::read_classes() {
     rate.push_back(static_cast<double>(per_second(classes[i].payload_rate())) / kPsPerSecond *
                    (changed ? what_if.rate_factor : 1));
     floor_rate.push_back(static_cast<double>(per_second(classes[i].floor_rate())) / kPsPerSecond);
-    latency.push_back(static_cast<double>(classes[i].latency.in_ps()) * (changed ? what_if.latency_factor : 1));
+    const double latency_ps = static_cast<double>(classes[i].latency.in_ps());
+    const double less_ps = static_cast<double>(what_if.latency_less.in_ps());
+    latency.push_back(changed ? std::max(0.0, latency_ps * what_if.latency_factor - less_ps) : latency_ps);
   }
 }
 
@@ -57,6 +59,8 @@ void Lowering::State::emit(Stage& stage, double bytes, double alone_ps) {
   for (const LinkId l : touched) {
     stage.link.push_back(l);
     stage.weight.push_back(weight[index(l)] / bytes);
+    // Rounds that overlap still share their links, and the last byte has to arrive.
+    alone_ps = std::max(alone_ps, weight[index(l)] / rate_of(l) + least_latency[index(l)]);
   }
   f.end = static_cast<std::uint32_t>(stage.link.size());
   f.bytes = bytes;
@@ -68,6 +72,15 @@ void Lowering::State::emit(Stage& stage, double bytes, double alone_ps) {
 void Lowering::State::forget_weights() {
   for (const LinkId l : touched) weight[index(l)] = 0;
   touched.clear();
+}
+
+/// After an error anything may be half done.
+void Lowering::State::forget_all() {
+  forget_weights();
+  std::fill(round_load.begin(), round_load.end(), 0.0);
+  std::fill(total_load.begin(), total_load.end(), 0.0);
+  std::fill(least_latency.begin(), least_latency.end(), INFINITY);
+  latency_touched.clear();
 }
 
 Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
@@ -89,6 +102,7 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
             continue;
           }
           BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
+          if (traces(out, stage)) trace->parts[out.stages.size()] = trace_run(s, run, g, chunk_bytes, stage.phase);
           const double bytes = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           if (bytes > 0)
             emit(stage, bytes, alone(s, run, g, chunk_bytes));
@@ -96,8 +110,7 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
             forget_weights();
         }
     }
-    out.launch_ps += stage.latency_ps;
-    if (!stage.fluids.empty()) out.stages.push_back(std::move(stage));
+    finish(std::move(stage), out);
   }
   return {};
 }
@@ -146,6 +159,7 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
   for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
     for (const auto& channel : runs) {
       double first_chunk_ps = 0, most_bytes = 0, all_bytes = 0;  // all: of the phases' busiest connections together
+      std::vector<ChainPart> parts, slowest_parts;
       total_touched.clear();
       for (const PhaseRun run : channel) {
         if (stage.phase.empty()) stage.phase = phase_name(s, run);
@@ -153,7 +167,9 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
         const std::uint32_t groups = s.families[s.phases[run.begin].family].groups();
         for (std::uint32_t g = 0; g < groups; ++g) {
           BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
-          if (!connections.empty()) slowest = std::max(slowest, alone(s, run, g, chunk_bytes));
+          const double ps = connections.empty() ? 0 : alone(s, run, g, chunk_bytes);
+          if (ps > slowest && traces(out, stage)) slowest_parts = trace_run(s, run, g, chunk_bytes, phase_name(s, run));
+          slowest = std::max(slowest, ps);
           const double busiest = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           most_bytes = std::max(most_bytes, busiest);
           run_bytes = std::max(run_bytes, busiest);
@@ -165,45 +181,68 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
         }
         first_chunk_ps += slowest;
         all_bytes += run_bytes;
+        parts.insert(parts.end(), slowest_parts.begin(), slowest_parts.end());
+        slowest_parts.clear();
       }
       double busiest_ps = cap > 0 ? all_bytes / cap : 0;
+      LinkId busiest = kNone<LinkId>;
       for (const LinkId l : total_touched) {
+        if (total_load[index(l)] / rate_of(l) > busiest_ps) busiest = l;
         busiest_ps = std::max(busiest_ps, total_load[index(l)] / rate_of(l));
         weight[index(l)] = total_load[index(l)] * k;
         touched.push_back(l);
         total_load[index(l)] = 0;
       }
+      if (traces(out, stage)) {
+        parts.push_back({ChainPartKind::kBandwidth, "chunks after the first", ChainPart::kNobody, ChainPart::kNobody, 0,
+                         0, busiest, (k - 1) * busiest_ps});
+        trace->parts[out.stages.size()] = std::move(parts);
+      }
       if (most_bytes > 0) emit(stage, most_bytes * k, first_chunk_ps + (k - 1) * busiest_ps);
     }
-  if (!stage.fluids.empty()) {
-    stage.phase = s.algorithm + " " + name_of(s.op) + ", pipelined";
-    out.stages.push_back(std::move(stage));
-  }
+  stage.phase = s.algorithm + " " + name_of(s.op) + ", pipelined";
+  finish(std::move(stage), out);
   return {};
 }
 
-void Lowering::State::finish(Stage& stage) {
-  for (const Fluid& f : stage.fluids) {
-    stage.slowest_alone_ps = std::max(stage.slowest_alone_ps, f.alone_ps);
+/// Loads, latency and components of a stage; an empty one is dropped. The least latency of what crosses the link with
+/// the most of load + latency is paid before the bytes, not beside them: else fluids that wait for a shared link would
+/// end when their last byte leaves it, and not when it arrives.
+void Lowering::State::finish(Stage stage, LoweredCall& out) {
+  for (const Fluid& f : stage.fluids)
     for (std::uint32_t i = f.begin; i < f.end; ++i) {
       double& w = weight[index(stage.link[i])];
       if (w == 0) touched.push_back(stage.link[i]);
       w += stage.weight[i] * f.bytes;
     }
-  }
+  double latest_ps = 0, latency_ps = 0;
   for (const LinkId l : touched) {
-    const double ps = weight[index(l)] / rate_of(l);
-    if (ps > stage.load_ps * (1 + 1e-9)) stage.busiest = l;  // among equals the first, whatever round-off says
+    const double ps = weight[index(l)] / rate_of(l), end_ps = ps + least_latency[index(l)];
     stage.load_ps = std::max(stage.load_ps, ps);
+    if (end_ps <= latest_ps * (1 + 1e-9)) continue;  // among equals the first, whatever round-off says
+    latest_ps = end_ps;
+    latency_ps = least_latency[index(l)];
+    stage.busiest = l;
   }
   forget_weights();
+  for (const LinkId l : latency_touched) least_latency[index(l)] = INFINITY;
+  latency_touched.clear();
+  if (stage.fluids.empty()) return;
+  for (Fluid& f : stage.fluids) {
+    if (stage.latency_ps == 0) f.alone_ps = std::max(f.alone_ps - latency_ps, 1e-6 * f.alone_ps);
+    stage.slowest_alone_ps = std::max(stage.slowest_alone_ps, f.alone_ps);
+  }
+  if (stage.latency_ps == 0) stage.latency_ps = latency_ps;
+  out.launch_ps += stage.latency_ps;
   components.split(stage, [this](LinkId l) { return rate_of(l); });
+  out.stages.push_back(std::move(stage));
 }
 
 Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold)
     : state_(new State{router, placement, protocol, {router.topology().link_count(), fold}}) {
   state_->read_classes();
   state_->weight.assign(router.topology().link_count(), 0.0);
+  state_->least_latency.assign(router.topology().link_count(), INFINITY);
   state_->round_load.assign(router.topology().link_count(), 0.0);
   state_->total_load.assign(router.topology().link_count(), 0.0);
 }
@@ -278,8 +317,11 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
                      ? 1
                      : static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, 4096));
   }
-  BUSBAR_RETURN_IF_ERROR(out.chunks == 1 ? st.lower_in_steps(s, runs, out) : st.lower_as_pipeline(s, runs, out));
-  for (Stage& stage : out.stages) st.finish(stage);
+  const Status status = out.chunks == 1 ? st.lower_in_steps(s, runs, out) : st.lower_as_pipeline(s, runs, out);
+  if (!status.ok()) {
+    st.forget_all();
+    return status.error();
+  }
   for (const Stage& stage : out.stages)
     for (const Fluid& f : stage.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i) {
@@ -298,6 +340,21 @@ double closed_form_ps(const LoweredCall& call) {
   double ps = call.launch_ps;
   for (const Stage& s : call.stages) ps += std::max(s.slowest_alone_ps, s.load_ps);
   return ps;
+}
+
+Bound bound_of(const LoweredCall& call) {
+  const Stage* slowest = nullptr;
+  double most = -1;
+  for (const Stage& s : call.stages) {
+    const double ps = std::max(s.slowest_alone_ps, s.load_ps) + s.latency_ps;
+    if (ps > most) most = ps, slowest = &s;
+  }
+  Bound bound;
+  if (!slowest) return bound;
+  bound.link = slowest->busiest;
+  bound.phase = slowest->phase;
+  bound.kind = slowest->load_ps * 2 >= most ? BoundKind::kBandwidth : BoundKind::kLatency;
+  return bound;
 }
 
 std::uint32_t ranks_per_domain(const CollectiveCall& call, const Topology& topology, const Placement& placement) {

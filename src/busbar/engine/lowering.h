@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/engine/chain_part.h"
 #include "busbar/engine/engine.h"
 
 namespace busbar {
@@ -40,7 +41,7 @@ struct Stage {
   double load_ps = 0;              ///< largest load / rate over the links: no engine goes below
   LinkId busiest = kNone<LinkId>;  ///< the link of load_ps
   double slowest_alone_ps = 0;     ///< largest Fluid::alone_ps
-  double latency_ps = 0;           ///< of free connections: paid once, and part of LoweredCall::launch_ps
+  double latency_ps = 0;           ///< paid before the bytes, in no fluid's alone_ps but in LoweredCall::launch_ps
 };
 
 struct LoweredCall {
@@ -56,6 +57,9 @@ struct LoweredCall {
 /// other.
 double closed_form_ps(const LoweredCall& call);
 
+/// The slowest stage's busiest link.
+Bound bound_of(const LoweredCall& call);
+
 class Lowering {
  public:
   Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold = true);
@@ -63,11 +67,14 @@ class Lowering {
   void set_what_if(const WhatIf& what_if);
   /// Errors: kUnsupported (algorithm and collective do not go together), kUnreachable, kInvalid (ranks not placed).
   Result<LoweredCall> lower(const CollectiveCall& call);
+  /// The chain behind closed_form_ps(lower(call)): parts that follow each other and sum to it. Cost: two lowerings.
+  Result<std::vector<ChainPart>> explain(const CollectiveCall& call);
   /// Payload rates in bytes per ps and latencies in ps, per link class.
   double rate(LinkId l) const;
 
  private:
   struct State;
+  struct Trace;
   std::unique_ptr<State> state_;
 };
 

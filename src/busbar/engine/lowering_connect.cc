@@ -21,6 +21,16 @@ void Lowering::State::cross(const LinkShare& l, double bytes, Connection& c) {
   c.latency_ps += l.share * latency[topology().link_class_index(l.link)];  // shares of one hop sum to 1
 }
 
+void Lowering::State::open_connection(const Connection& c) {
+  connections.push_back(c);
+  if (c.bytes == 0) return;
+  for (std::uint32_t i = c.begin; i < c.end; ++i) {
+    double& least = least_latency[index(path[i].link)];
+    if (least == INFINITY) latency_touched.push_back(path[i].link);
+    least = std::min(least, c.latency_ps);
+  }
+}
+
 Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to,
                                 double bytes) {
   const std::uint32_t n = call.groups.size();
@@ -42,7 +52,7 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
   const std::span<const LinkShare> links(path.data() + c.begin, c.end - c.begin);
   for (const LinkShare& l : links) cross(l, bytes, c);
   c.latency_ps += overhead_ps(a, b, links);
-  connections.push_back(c);
+  open_connection(c);
   return {};
 }
 
@@ -80,7 +90,7 @@ Status Lowering::State::connect_hub(DeviceId gpu, bool up, double bytes) {
   for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes, c);
   c.latency_ps += static_cast<double>(protocol.step_scale_up.in_ps());
   c.from = Connection::kHub;
-  connections.push_back(c);
+  open_connection(c);
   return {};
 }
 
@@ -153,6 +163,22 @@ Status Lowering::State::open_run(const CollectiveCall& call, const Schedule& s, 
   return status;
 }
 
+double Lowering::State::most_bytes() const {
+  double most = 0;
+  for (const Connection& c : connections) most = std::max(most, c.bytes);
+  return most;
+}
+
+std::pair<SendCost, LinkId> Lowering::State::cost_of(const Connection& c, double piece, double most) const {
+  double rate = cap > 0 ? cap : INFINITY;  // what this connection gets when all of the fluid are busy
+  LinkId narrowest = c.begin < c.end ? path[c.begin].link : kNone<LinkId>;
+  for (std::uint32_t i = c.begin; i < c.end; ++i) {
+    const double here = rate_of(path[i].link) / (weight[index(path[i].link)] / most);
+    if (here < rate) rate = here, narrowest = path[i].link;
+  }
+  return {{c.latency_ps, piece / rate}, narrowest};
+}
+
 /// Time of the open run with its links to itself: the longest dependency chain.
 double Lowering::State::alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes) {
   const Phase& phase = s.phases[run.begin];
@@ -168,14 +194,9 @@ double Lowering::State::alone(const Schedule& s, PhaseRun run, std::uint32_t gro
         },
         chain);
   }
-  double busiest = 0;
-  for (const Connection& c : connections) busiest = std::max(busiest, c.bytes);
+  const double most = most_bytes();
   const auto cost = [&](std::uint32_t from, std::uint32_t to) {
-    const Connection& c = connections[connection_of[by_receiver ? to : from]];
-    double rate = cap > 0 ? cap : INFINITY;  // what this connection gets when all of the fluid are busy
-    for (std::uint32_t i = c.begin; i < c.end; ++i)
-      rate = std::min(rate, rate_of(path[i].link) / (weight[index(path[i].link)] / busiest));
-    return SendCost{c.latency_ps, piece / rate};
+    return cost_of(connections[connection_of[by_receiver ? to : from]], piece, most).first;
   };
   return longest_chain(s, run, group, cost, chain);
 }

@@ -21,6 +21,12 @@ struct Connection {
   std::uint64_t chunks = 0;  ///< stepwise phases
 };
 
+/// What Lowering::explain asks for: the chain of one fluid of each stage.
+struct Lowering::Trace {
+  std::vector<std::uint32_t> fluid;           ///< per stage
+  std::vector<std::vector<ChainPart>> parts;  ///< per stage
+};
+
 struct Lowering::State {
   const Router& router;
   const Placement& placement;
@@ -28,6 +34,7 @@ struct Lowering::State {
   ComponentSplitter components;
   std::vector<double> rate{}, latency{}, floor_rate{};  ///< per link class: bytes/ps, ps, bytes/ps
   WhatIf what_if{};
+  Trace* trace = nullptr;
 
   // Channels of the call in hand. Channel c of the schedule stands for `lanes` channels of the call, which share its
   // bytes; number j of them leaves and enters servers by NIC number nic_index(c, j) of a rank.
@@ -47,6 +54,8 @@ struct Lowering::State {
   ChainScratch chain{};
   // Sums of the pipeline in the making (k > 1): bytes per link, and over all channels and groups.
   std::vector<double> total_load{};
+  std::vector<double> least_latency{};  ///< per link, of the connections of the stage in the making that cross it
+  std::vector<LinkId> latency_touched{};
   std::vector<LinkId> total_touched{};
 
   const Topology& topology() const { return router.topology(); }
@@ -71,9 +80,20 @@ struct Lowering::State {
   double alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes);
   void emit(Stage& stage, double bytes, double alone_ps);
   void forget_weights();
+  void forget_all();
+  /// Whether the next fluid of the stage in the making is to be traced.
+  bool traces(const LoweredCall& out, const Stage& stage) const;
+  std::vector<ChainPart> trace_run(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes,
+                                   const std::string& phase);
+  std::vector<ChainPart> trace_steps(const Schedule& s, PhaseRun run, std::uint32_t group, const std::string& phase);
+  /// Of the open run's connections.
+  double most_bytes() const;
+  /// What one piece costs on a connection while all of its fluid are busy, and the link that is narrowest then.
+  std::pair<SendCost, LinkId> cost_of(const Connection& c, double piece, double most) const;
   Status lower_in_steps(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out);
   Status lower_as_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out);
-  void finish(Stage& stage);
+  void open_connection(const Connection& c);
+  void finish(Stage stage, LoweredCall& out);
 };
 
 }  // namespace busbar

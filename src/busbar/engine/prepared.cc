@@ -37,21 +37,7 @@ std::vector<double> PreparedCalls::flow_stage_ps(const LoweredCall& call) {
   return out;
 }
 
-Bound PreparedCalls::bound_by(CallId id) const {
-  const LoweredCall& call = lowered(id);
-  const Stage* slowest = nullptr;
-  double most = -1;
-  for (const Stage& s : call.stages) {
-    const double ps = std::max(s.slowest_alone_ps, s.load_ps) + s.latency_ps;
-    if (ps > most) most = ps, slowest = &s;
-  }
-  Bound bound;
-  if (!slowest) return bound;
-  bound.link = slowest->busiest;
-  bound.phase = slowest->phase;
-  bound.kind = slowest->load_ps * 2 >= most ? BoundKind::kBandwidth : BoundKind::kLatency;
-  return bound;
-}
+Bound PreparedCalls::bound_by(CallId id) const { return bound_of(lowered(id)); }
 
 void PreparedCalls::add_link_bytes(CallId id, double times, std::vector<double>& bytes) const {
   for (const Stage& s : lowered(id).stages)

@@ -1,0 +1,349 @@
+#include "busbar/engine/floor_cuts.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace busbar {
+
+FloorCuts::FloorCuts(const Router& router, const Placement& placement, const CollectiveCall& call, std::uint32_t group)
+    : router_(router),
+      placement_(placement),
+      t_(router.topology()),
+      call_(call),
+      demand_(call),
+      n_(call.groups.size()),
+      side_(t_.device_count(), 0) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> by_block;
+  for (std::uint32_t m = 0; m < n_; ++m) {
+    const std::uint32_t rank = call.groups.actor(group, m);
+    gpus_.push_back(placement.gpu(rank));
+    ranks_.push_back(rank);
+    by_block[index(t_.block_of(gpus_.back()))].push_back(m);
+  }
+  members_begin_.push_back(0);
+  for (const auto& [block, members] : by_block) {
+    used_blocks_.push_back(block);
+    members_.insert(members_.end(), members.begin(), members.end());
+    members_begin_.push_back(static_cast<std::uint32_t>(members_.size()));
+  }
+  one_block_ = used_blocks_.size() == 1;
+}
+
+std::vector<MachineFloor::Line> FloorCuts::bounds() {
+  if (n_ < 2) return {};
+  find_reach();
+  endpoints();
+  if (!scale_up_) inside_blocks();
+  if (!one_block_) {
+    blocks();
+    if (!cabled_) tiers();
+  }
+  if (n_ <= 16) sets_of_ranks();
+  std::vector<MachineFloor::Line> out;
+  for (std::size_t k = 0; k < best_.size(); ++k) {
+    best_[k].kind = static_cast<CutKind>(k);
+    if (best_[k].ps_per_byte > 0) out.push_back(best_[k]);
+  }
+  out.push_back({0, far_ps_, CutKind::kFarthest, "latency of the farthest pair"});
+  return out;
+}
+
+bool FloorCuts::usable(LinkId l) const { return !scale_up_ || is_scale_up(t_.link_class(l).kind); }
+
+/// Least of all channels' routes, infinite where there is no way. Leaves the last route in `path`.
+double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path) const {
+  const bool inside = t_.block_of(gpus_[a]) == t_.block_of(gpus_[b]);
+  double least = INFINITY;
+  for (std::uint32_t c = 0; c < (inside ? 1 : placement_.nic_channels()); ++c) {
+    const DeviceId to = placement_.nic(ranks_[b], c);
+    const DeviceId from =
+        inside ? placement_.nic(ranks_[a], c) : router_.exit_nic(gpus_[a], placement_.nic(ranks_[a], c), to);
+    path.clear();
+    if (!router_.spread(gpus_[a], gpus_[b], from, to, 0, path).ok()) continue;
+    double ps = 0;
+    for (const LinkShare& s : path) ps += s.share * static_cast<double>(t_.link_class(s.link).latency.in_ps());
+    least = std::min(least, ps);
+  }
+  return least;
+}
+
+/// Whether payloads of the group stay on scale-up links, and the farthest latency from rank 0.
+void FloorCuts::find_reach() {
+  scale_up_ = one_block_;
+  std::vector<LinkShare> path;
+  const std::uint32_t stride = std::max(1u, n_ / 4096);  // any pair bounds from below; 4,096 of them are enough
+  for (std::uint32_t m = 1; m < n_; m += (m + stride < n_ ? stride : std::max(1u, n_ - 1 - m))) {
+    const double ps = route_latency_ps(0, m, path);
+    if (ps < INFINITY) far_ps_ = std::max(far_ps_, ps);
+    scale_up_ = scale_up_ && ps < INFINITY && std::all_of(path.begin(), path.end(), [&](const LinkShare& s) {
+                  return is_scale_up(t_.link_class(s.link).kind);
+                });
+  }
+  scale_up_ = scale_up_ && all_pairs_scale_up();
+  find_latencies();
+}
+
+/// Up to 64 ranks all pairs, passed on by others where that is shorter; beyond, the least latency of what any route
+/// inside a domain or between two domains must cross.
+void FloorCuts::find_latencies() {
+  constexpr std::uint32_t kMostPairs = 64;  // ranks
+  std::vector<LinkShare> path;
+  if (n_ <= kMostPairs) {
+    pair_ps_.assign(std::size_t{n_} * n_, 0);
+    for (std::uint32_t a = 0; a < n_; ++a)
+      for (std::uint32_t b = 0; b < n_; ++b)
+        if (a != b) pair_ps_[a * n_ + b] = route_latency_ps(a, b, path);
+    for (std::uint32_t k = 0; k < n_; ++k)
+      for (std::uint32_t a = 0; a < n_; ++a)
+        for (std::uint32_t b = 0; b < n_; ++b)
+          pair_ps_[a * n_ + b] = std::min(pair_ps_[a * n_ + b], pair_ps_[a * n_ + k] + pair_ps_[k * n_ + b]);
+    far_ps_ = 0;
+    for (std::uint32_t b = 1; b < n_; ++b)
+      if (pair_ps_[b] < INFINITY) far_ps_ = std::max(far_ps_, pair_ps_[b]);
+    return;
+  }
+  double port_ps = INFINITY, cable_ps = INFINITY;
+  for (const DeviceId g : gpus_)
+    for (const LinkId l : t_.out_links(g))
+      if (usable(l)) port_ps = std::min(port_ps, static_cast<double>(t_.link_class(l).latency.in_ps()));
+  for (const std::uint32_t b : used_blocks_)
+    for (std::uint32_t p = 0; !one_block_ && p < t_.blocks()[b].device_count; ++p)
+      for (const LinkId l : t_.out_links(static_cast<DeviceId>(t_.blocks()[b].first_device + p)))
+        if (index(t_.block_of(t_.to(l))) != b)
+          cable_ps = std::min(cable_ps, static_cast<double>(t_.link_class(l).latency.in_ps()));
+  const bool wired = t_.kind(t_.to(t_.out_links(gpus_[0]).front())) == DeviceKind::kGpu;
+  near_ps_ = port_ps < INFINITY ? (wired ? 1 : 2) * port_ps : 0;
+  near_domains_ps_ = cable_ps < INFINITY ? cable_ps + std::max(near_ps_, cable_ps) : near_ps_;
+  if (used_blocks_.size() == n_) near_ps_ = near_domains_ps_;
+}
+
+double FloorCuts::nearest_ps(const std::vector<std::uint32_t>& inside, bool between_domains) const {
+  if (pair_ps_.empty()) return between_domains ? near_domains_ps_ : near_ps_;
+  std::vector<bool> in(n_, false);
+  for (const std::uint32_t m : inside) in[m] = true;
+  double least = INFINITY;
+  for (std::uint32_t a = 0; a < n_; ++a)
+    for (std::uint32_t b = 0; b < n_; ++b)
+      if (a != b && (inside.empty() || in[a] != in[b])) least = std::min(least, pair_ps_[a * n_ + b]);
+  return least < INFINITY ? least : 0;
+}
+
+/// Given that rank 0's pairs do: true for webs of chips, where whoever is joined is joined over such links, and where
+/// all have equal switches; else looked up.
+bool FloorCuts::all_pairs_scale_up() const {
+  constexpr std::uint32_t kMostPairs = 128;  // ranks
+  const auto peers = [&](DeviceId gpu) {
+    std::vector<DeviceId> out;
+    for (const LinkId l : t_.out_links(gpu))
+      if (is_scale_up(t_.link_class(l).kind)) out.push_back(t_.to(l));
+    return out;
+  };
+  const std::vector<DeviceId> first = peers(gpus_[0]);
+  const bool switched =
+      std::all_of(first.begin(), first.end(), [&](DeviceId d) { return t_.kind(d) == DeviceKind::kNvSwitch; });
+  if (switched && std::all_of(gpus_.begin(), gpus_.end(), [&](DeviceId g) { return peers(g) == first; })) return true;
+  std::vector<LinkShare> path;
+  if (n_ > kMostPairs) return false;  // PCIe ports count as well: a weaker, still true bound
+  for (std::uint32_t a = 1; a < n_; ++a)
+    for (std::uint32_t b = 1; b < n_; ++b) {
+      if (a == b) continue;
+      if (route_latency_ps(a, b, path) == INFINITY) return false;
+      for (const LinkShare& s : path)
+        if (!is_scale_up(t_.link_class(s.link).kind)) return false;
+    }
+  return true;
+}
+
+bool FloorCuts::fabric_reduces() const {
+  return std::any_of(t_.fabric_switches().begin(), t_.fabric_switches().end(),
+                     [&](DeviceId d) { return t_.device_class(d).reduces; });
+}
+
+bool FloorCuts::can_reduce() const {
+  const auto reduces = [&](DeviceId d) { return t_.device_class(d).reduces; };
+  if (fabric_reduces()) return true;
+  for (const DeviceId g : gpus_)
+    for (const LinkId l : t_.out_links(g))
+      if (reduces(t_.to(l))) return true;
+  return false;
+}
+
+bool FloorCuts::take(const Demand& d, double out, double in, CutKind kind, const std::vector<std::uint32_t>& inside) {
+  // A cut that nothing crosses is no bound but a machine in two parts, which the router refuses.
+  const double ps = std::max(d.out > 0 && out > 0 ? d.out / out : 0, d.in > 0 && in > 0 ? d.in / in : 0);
+  MachineFloor::Line& best = best_[static_cast<std::size_t>(kind)];
+  if (ps <= best.ps_per_byte * (1 + 1e-9)) return false;
+  best.ps_per_byte = ps;
+  best.latency_ps = nearest_ps(inside, kind == CutKind::kNode || kind == CutKind::kLeaf || kind == CutKind::kPod);
+  return true;
+}
+
+void FloorCuts::take_all_of(std::uint32_t parts, double out, CutKind kind, const char* name) {
+  if (call_.op != Collective::kAllReduce || parts < 2) return;
+  if (take({2.0 * (parts - 1), 0}, out, out, kind, {})) name_it(kind, name);
+}
+
+void FloorCuts::take_devices(const std::vector<DeviceId>& devices, CutKind kind, const std::string& name) {
+  for (const DeviceId d : devices) side_[index(d)] = 1;
+  double out = 0, in = 0;
+  for (const DeviceId d : devices)
+    for (const LinkId l : t_.out_links(d))
+      if (!side_[index(t_.to(l))] && usable(l)) out += rate(l), in += rate(reverse(l));
+  std::vector<std::uint32_t> inside;
+  for (std::size_t b = 0; b < used_blocks_.size(); ++b) {
+    const Block& block = t_.blocks()[used_blocks_[b]];
+    if (devices.empty() || index(devices.front()) < block.first_device ||
+        index(devices.front()) >= block.first_device + block.device_count)
+      continue;
+    for (std::uint32_t i = members_begin_[b]; i < members_begin_[b + 1]; ++i)
+      if (side_[index(gpus_[members_[i]])]) inside.push_back(members_[i]);
+  }
+  for (const DeviceId d : devices) side_[index(d)] = 0;
+  if (inside.empty() || inside.size() == n_) return;
+  if (take(demand_.across(inside), out, in, kind, inside)) name_it(kind, name);
+}
+
+void FloorCuts::endpoints() {
+  double all = 0;
+  for (std::uint32_t m = 0; m < n_; ++m) {
+    double out = 0, in = 0;
+    for (const LinkId l : t_.out_links(gpus_[m]))
+      if (usable(l)) out += rate(l), in += rate(reverse(l));
+    all += out;
+    const Demand d = demand_.uneven() ? demand_.across({m}) : demand_.across(1, m == call_.root);
+    if (take(d, out, in, CutKind::kEndpoint, {m})) name_it(CutKind::kEndpoint, "ports of " + t_.name(gpus_[m]));
+  }
+  if (!can_reduce()) take_all_of(n_, all, CutKind::kAllPorts, "all ports together");
+}
+
+void FloorCuts::inside_blocks() {
+  std::vector<std::pair<ShapeId, std::size_t>> seen;  // shape and ranks in it: equal for the most part
+  for (std::size_t b = 0; b < used_blocks_.size(); ++b) {
+    const Block& block = t_.blocks()[used_blocks_[b]];
+    const std::size_t ranks = members_begin_[b + 1] - members_begin_[b];
+    const std::pair<ShapeId, std::size_t> like{block.shape, ranks};
+    if (used_blocks_.size() > 256 && std::find(seen.begin(), seen.end(), like) != seen.end()) continue;
+    seen.push_back(like);
+    const std::string node = fmt::format("node{}", used_blocks_[b]);
+    numa_nodes(block, node);
+    pcie_switches(block);
+  }
+}
+
+void FloorCuts::numa_nodes(const Block& block, const std::string& node) {
+  std::map<std::int16_t, std::vector<DeviceId>> numa;
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    if (t_.numa(d) >= 0) numa[t_.numa(d)].push_back(d);
+  }
+  for (const auto& [k, devices] : numa)
+    if (numa.size() > 1) take_devices(devices, CutKind::kNuma, fmt::format("what leaves NUMA node {} of {}", k, node));
+}
+
+/// Each switch with what hangs on it, and each web of switches, as a root port sees it, with what hangs on that.
+void FloorCuts::pcie_switches(const Block& block) {
+  const auto hangs = [&](DeviceId d) {
+    return t_.kind(d) == DeviceKind::kGpu || t_.kind(d) == DeviceKind::kNic || t_.kind(d) == DeviceKind::kNvme;
+  };
+  const auto gather = [&](DeviceId first, bool web) {
+    std::vector<DeviceId> found{first};
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (t_.kind(found[i]) != DeviceKind::kPcieSwitch) continue;
+      for (const LinkId l : t_.out_links(found[i])) {
+        const DeviceId d = t_.to(l);
+        const bool joins = hangs(d) || (web && t_.kind(d) == DeviceKind::kPcieSwitch);
+        if (joins && std::find(found.begin(), found.end(), d) == found.end()) found.push_back(d);
+      }
+    }
+    return found;
+  };
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    if (t_.kind(d) != DeviceKind::kPcieSwitch) continue;
+    take_devices(gather(d, false), CutKind::kPcieSwitch, "what leaves " + t_.name(d));
+    take_devices(gather(d, true), CutKind::kPcieSwitch, fmt::format("what leaves the switches of {}", t_.name(d)));
+  }
+}
+
+void FloorCuts::blocks() {
+  std::vector<std::uint32_t> inside;
+  double all = 0;
+  for (std::size_t b = 0; b < used_blocks_.size(); ++b) {
+    double out = 0, in = 0;
+    const Block& block = t_.blocks()[used_blocks_[b]];
+    for (std::uint32_t p = 0; p < block.device_count; ++p)
+      for (const LinkId l : t_.out_links(static_cast<DeviceId>(block.first_device + p))) {
+        const BlockId far = t_.block_of(t_.to(l));
+        if (index(far) == used_blocks_[b]) continue;
+        out += rate(l), in += rate(reverse(l));
+        cabled_ |= far != kNone<BlockId>;
+      }
+    inside.assign(members_.begin() + members_begin_[b], members_.begin() + members_begin_[b + 1]);
+    if (take(demand_.across(inside), out, in, CutKind::kNode, inside))
+      name_it(CutKind::kNode, fmt::format("cables of node{}", used_blocks_[b]));
+    all += out;
+  }
+  if (!fabric_reduces())
+    take_all_of(static_cast<std::uint32_t>(used_blocks_.size()), all, CutKind::kNode, "cables of all nodes together");
+}
+
+/// Tier by tier: domains that share switches become one, and what leaves these switches upwards is the cut.
+void FloorCuts::tiers() {
+  const std::uint32_t devices = t_.device_count(), nobody = devices;
+  std::vector<std::uint32_t> parent(t_.blocks().size()), owner(devices, nobody);
+  std::iota(parent.begin(), parent.end(), 0u);
+  const auto root = [&](std::uint32_t b) {
+    while (parent[b] != b) b = parent[b] = parent[parent[b]];
+    return b;
+  };
+  const auto cluster_of = [&](DeviceId d) {
+    const BlockId b = t_.block_of(d);
+    return b != kNone<BlockId> ? index(b) : owner[index(d)];
+  };
+  for (int tier = 0; tier < 8; ++tier) {
+    std::vector<std::pair<DeviceId, std::uint32_t>> joined;  // switches that the clusters so far have a cable to
+    for (const DeviceId s : t_.fabric_switches()) {
+      if (owner[index(s)] != nobody) continue;
+      for (const LinkId l : t_.out_links(s))
+        if (cluster_of(t_.to(l)) != nobody) joined.push_back({s, cluster_of(t_.to(l))});
+    }
+    if (joined.empty()) return;
+    for (const auto& [s, b] : joined) {
+      std::uint32_t& o = owner[index(s)];
+      if (o == nobody) o = b;
+      const std::uint32_t x = root(o), y = root(b);
+      parent[std::max(x, y)] = std::min(x, y);
+    }
+    std::vector<double> up(parent.size(), 0), down(parent.size(), 0);
+    for (const DeviceId s : t_.fabric_switches()) {
+      if (owner[index(s)] == nobody) continue;
+      const std::uint32_t own = root(owner[index(s)]);
+      for (const LinkId l : t_.out_links(s)) {
+        const std::uint32_t far = cluster_of(t_.to(l));
+        if (far == nobody || root(far) != own) up[own] += rate(l), down[own] += rate(reverse(l));
+      }
+    }
+    std::map<std::uint32_t, std::vector<std::uint32_t>> inside;
+    for (std::size_t b = 0; b < used_blocks_.size(); ++b) {
+      auto& list = inside[root(used_blocks_[b])];
+      list.insert(list.end(), members_.begin() + members_begin_[b], members_.begin() + members_begin_[b + 1]);
+    }
+    if (inside.size() < 2) return;
+    const CutKind kind = tier == 0 ? CutKind::kLeaf : CutKind::kPod;
+    double all = 0;
+    for (const auto& [b, ranks] : inside) {
+      if (take(demand_.across(ranks), up[b], down[b], kind, ranks))
+        name_it(kind, fmt::format("uplinks of the {} of node{}", tier == 0 ? "leaves" : "pod", b));
+      all += up[b];
+    }
+    if (!fabric_reduces())
+      take_all_of(static_cast<std::uint32_t>(inside.size()), all, kind,
+                  tier == 0 ? "uplinks of all leaves together" : "uplinks of all pods together");
+  }
+}
+
+}  // namespace busbar

@@ -1,0 +1,65 @@
+// The cuts behind a machine floor. Private to engine.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "busbar/engine/floor.h"
+#include "busbar/engine/floor_demand.h"
+
+namespace busbar {
+
+/// The cuts of one group of ranks.
+class FloorCuts {
+ public:
+  FloorCuts(const Router& router, const Placement& placement, const CollectiveCall& call, std::uint32_t group);
+  /// The largest of each kind.
+  std::vector<MachineFloor::Line> bounds();
+
+ private:
+  bool usable(LinkId l) const;
+  double rate(LinkId l) const { return static_cast<double>(per_second(t_.link_class(l).floor_rate())) * 1e-12; }
+  double route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path) const;
+  void find_reach();
+  void find_latencies();
+  /// Of two ranks on different sides.
+  double nearest_ps(const std::vector<std::uint32_t>& inside, bool between_domains) const;
+  bool all_pairs_scale_up() const;
+  bool fabric_reduces() const;
+  bool can_reduce() const;
+  /// Offers a cut whose links carry `out` and `in` bytes per ps. True where it is the largest of its kind so far.
+  bool take(const Demand& d, double out, double in, CutKind kind, const std::vector<std::uint32_t>& inside);
+  void name_it(CutKind kind, std::string name) { best_[static_cast<std::size_t>(kind)].cut = std::move(name); }
+  /// Offers what `parts` parts that hold all ranks pass on together in an all-reduce.
+  void take_all_of(std::uint32_t parts, double out, CutKind kind, const char* name);
+  /// Offers a set of devices of one block.
+  void take_devices(const std::vector<DeviceId>& devices, CutKind kind, const std::string& name);
+  void endpoints();
+  void inside_blocks();
+  void numa_nodes(const Block& block, const std::string& node);
+  void pcie_switches(const Block& block);
+  void blocks();
+  void tiers();
+  void sets_of_ranks();
+
+  const Router& router_;
+  const Placement& placement_;
+  const Topology& t_;
+  const CollectiveCall& call_;
+  FloorDemand demand_;
+  std::uint32_t n_;
+  std::vector<DeviceId> gpus_;
+  std::vector<std::uint32_t> ranks_;          ///< placed ranks of the members
+  std::vector<std::uint32_t> used_blocks_;    ///< ascending
+  std::vector<std::uint32_t> members_begin_;  ///< per entry of used_blocks_, into members_; one more
+  std::vector<std::uint32_t> members_;        ///< by block
+  std::vector<std::uint8_t> side_;            ///< per device: 1 while its cut is being measured
+  bool one_block_ = true, scale_up_ = true;
+  bool cabled_ = false;  ///< a domain has a cable to another one: what leaves their leaves is not all that leaves them
+  std::vector<double> pair_ps_;  ///< up to 64 ranks: least latency over any ranks, from a x n + to
+  double near_ps_ = 0, near_domains_ps_ = 0, far_ps_ = 0;
+  std::array<MachineFloor::Line, static_cast<std::size_t>(CutKind::kFarthest) + 1> best_;
+};
+
+}  // namespace busbar

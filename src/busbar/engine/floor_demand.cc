@@ -1,0 +1,69 @@
+#include "busbar/engine/floor_demand.h"
+
+#include <algorithm>
+
+namespace busbar {
+
+FloorDemand::FloorDemand(const CollectiveCall& call) : op_(call.op), n_(call.groups.size()), root_(call.root) {
+  constexpr std::uint32_t kMostUneven = 4096;  // ranks^2 counts are added up
+  if (op_ != Collective::kAllToAllV || !call.schedule || call.schedule->pairs.equal() || n_ > kMostUneven) return;
+  uneven_ = true;
+  pairs_ = &call.schedule->pairs;
+  const auto n = static_cast<std::uint32_t>(n_);
+  sent_.assign(n, 0);
+  received_.assign(n, 0);
+  for (std::uint32_t a = 0; a < n; ++a)
+    for (std::uint32_t b = 0; b < n; ++b) {
+      const double c = pairs_->count(n, a, b);
+      sent_[a] += c;
+      received_[b] += c;
+    }
+  parts_ = std::max(1.0, *std::max_element(sent_.begin(), sent_.end()));
+}
+
+Demand FloorDemand::across(const std::vector<std::uint32_t>& inside) const {
+  if (!uneven_)
+    return across(static_cast<double>(inside.size()), std::find(inside.begin(), inside.end(), root_) != inside.end());
+  Demand d;
+  const auto n = static_cast<std::uint32_t>(n_);
+  for (const std::uint32_t a : inside) {
+    double within_sent = 0, within_received = 0;
+    for (const std::uint32_t b : inside) {
+      within_sent += pairs_->count(n, a, b);
+      within_received += pairs_->count(n, b, a);
+    }
+    d.out += (sent_[a] - within_sent) / parts_;
+    d.in += (received_[a] - within_received) / parts_;
+  }
+  return d;
+}
+
+Demand FloorDemand::across(double inside, bool root_inside) const {
+  const double outside = (n_ - inside) / n_;
+  if (inside >= n_) return {};
+  switch (op_) {
+    case Collective::kAllReduce:
+      return {1, 1};
+    case Collective::kAllGather:
+      return {inside / n_, outside};
+    case Collective::kReduceScatter:
+      return {outside, inside / n_};
+    case Collective::kBroadcast:
+      return root_inside ? Demand{1, 0} : Demand{0, 1};
+    case Collective::kReduce:
+      return root_inside ? Demand{0, 1} : Demand{1, 0};
+    case Collective::kAllToAll:
+      return {inside * outside, inside * outside};
+    case Collective::kAllToAllV:
+      return uneven_ ? Demand{} : Demand{inside * outside, inside * outside};
+    case Collective::kGather:
+      return root_inside ? Demand{0, outside} : Demand{inside / n_, 0};
+    case Collective::kScatter:
+      return root_inside ? Demand{outside, 0} : Demand{0, inside / n_};
+    case Collective::kSendRecv:
+      return root_inside ? Demand{1, 0} : Demand{0, 1};
+  }
+  return {};
+}
+
+}  // namespace busbar

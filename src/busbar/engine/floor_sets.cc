@@ -1,0 +1,117 @@
+// Every set of up to 16 ranks against the others.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "busbar/engine/floor_cuts.h"
+
+namespace busbar {
+namespace {
+
+/// A small undirected web of places. Places below `ranks` are ranks; the others go to either side of a cut.
+class Web {
+ public:
+  explicit Web(std::uint32_t ranks) : ranks_(ranks) {}
+  std::uint32_t ranks() const { return ranks_; }
+  std::uint32_t places() const { return static_cast<std::uint32_t>(near_.size()); }
+  void resize(std::uint32_t places) { near_.resize(places); }
+  void join(std::uint32_t a, std::uint32_t b, double rate) { near_[a][b] += rate; }
+
+  /// Takes out what cannot matter: dead ends, and all but one of places with the same neighbours, whose rates add up.
+  void simplify() {
+    for (bool again = true; again;) {
+      again = false;
+      for (std::uint32_t p = ranks_; p < places(); ++p)
+        if (near_[p].size() == 1) again = true, leave(p);
+      for (std::uint32_t p = ranks_; p < places(); ++p)
+        for (std::uint32_t q = p + 1; q < places() && !near_[p].empty(); ++q)
+          if (same_neighbours(p, q)) {
+            for (const auto& [x, rate] : near_[q]) near_[p][x] += rate, near_[x][p] += near_[x][q];
+            leave(q);
+            again = true;
+          }
+    }
+    for (const auto& row : near_) rows_.emplace_back(row.begin(), row.end());
+  }
+
+  /// Rates out of and into the ranks with a bit in `set`, other places going where they are better joined.
+  std::pair<double, double> cut(std::uint32_t set, std::vector<std::uint8_t>& side) const {
+    side.assign(places(), 0);
+    for (std::uint32_t r = 0; r < ranks_; ++r) side[r] = set >> r & 1;
+    for (int pass = 0; pass < 4; ++pass) {
+      bool moved = false;
+      for (std::uint32_t p = ranks_; p < places(); ++p) {
+        double in = 0, out = 0;
+        for (const auto& [x, rate] : rows_[p]) (side[x] ? in : out) += rate;
+        const std::uint8_t better = in > out ? 1 : in < out ? 0 : side[p];
+        moved |= better != side[p];
+        side[p] = better;
+      }
+      if (!moved) break;
+    }
+    double out = 0, in = 0;
+    for (std::uint32_t p = 0; p < places(); ++p)
+      for (const auto& [x, rate] : rows_[p]) {
+        if (side[p] && !side[x]) out += rate;
+        if (!side[p] && side[x]) in += rate;
+      }
+    return {out, in};
+  }
+
+ private:
+  bool same_neighbours(std::uint32_t p, std::uint32_t q) const {
+    if (near_[p].size() != near_[q].size() || near_[q].empty()) return false;
+    const double ratio = near_[q].begin()->second / near_[p].begin()->second;
+    for (auto a = near_[p].begin(), b = near_[q].begin(); a != near_[p].end(); ++a, ++b)
+      if (a->first != b->first || b->second != a->second * ratio) return false;
+    return true;
+  }
+  void leave(std::uint32_t p) {
+    for (const auto& [x, rate] : near_[p]) near_[x].erase(p);
+    near_[p].clear();
+  }
+
+  std::uint32_t ranks_;
+  std::vector<std::map<std::uint32_t, double>> near_;  ///< rate towards each neighbour
+  std::vector<std::vector<std::pair<std::uint32_t, double>>> rows_;
+};
+
+}  // namespace
+
+void FloorCuts::sets_of_ranks() {
+  constexpr std::uint32_t kMostSwitches = 256;  // larger fabrics are taken as one place that never binds
+  const bool whole = t_.fabric_switches().size() > kMostSwitches;
+  Web web(n_);
+  std::map<DeviceId, std::uint32_t> place;
+  for (std::uint32_t m = 0; m < n_; ++m) place.emplace(gpus_[m], m);
+  std::uint32_t next = n_;
+  for (const std::uint32_t b : used_blocks_)
+    for (std::uint32_t p = 0; p < t_.blocks()[b].device_count; ++p)
+      if (place.emplace(static_cast<DeviceId>(t_.blocks()[b].first_device + p), next).second) ++next;
+  const std::uint32_t hub = next;
+  if (!one_block_)
+    for (const DeviceId s : t_.fabric_switches()) place.emplace(s, whole ? hub : next++);
+  web.resize(whole ? hub + 1 : next);
+  for (const auto& [d, p] : place)
+    for (const LinkId l : t_.out_links(d)) {
+      const auto far = place.find(t_.to(l));
+      if (far != place.end() && far->second != p && usable(l)) web.join(p, far->second, rate(l));
+    }
+  web.simplify();
+  std::vector<std::uint8_t> side;
+  std::vector<std::uint32_t> inside;
+  for (std::uint32_t set = 1; set < 1u << (n_ - 1); ++set) {  // the last rank is always outside
+    const auto [out, in] = web.cut(set, side);
+    inside.clear();
+    for (std::uint32_t r = 0; r < n_; ++r)
+      if (set >> r & 1) inside.push_back(r);
+    const Demand d = demand_.across(inside);
+    if (!take(d, out, in, CutKind::kRanks, inside)) continue;
+    std::string name;
+    for (const std::uint32_t r : inside) name += fmt::format("{}{}", name.empty() ? "what leaves ranks " : ", ", r);
+    name_it(CutKind::kRanks, name);
+  }
+}
+
+}  // namespace busbar
