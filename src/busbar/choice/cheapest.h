@@ -1,0 +1,33 @@
+// The cheapest ring over ranks for given prices of ordered pairs, and trees by their neighbours.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "busbar/collectives/schedule.h"
+
+namespace busbar {
+
+class PairPrices {
+ public:
+  PairPrices(std::uint32_t ranks, double price) : ranks_(ranks), price_(std::size_t{ranks} * ranks, price) {}
+  std::uint32_t ranks() const { return ranks_; }
+  double& at(std::uint32_t from, std::uint32_t to) { return price_[std::size_t{from} * ranks_ + to]; }
+  double at(std::uint32_t from, std::uint32_t to) const { return price_[std::size_t{from} * ranks_ + to]; }
+
+ private:
+  std::uint32_t ranks_;
+  std::vector<double> price_;
+};
+
+/// The order of ranks around the cheapest ring, starting with start[0]. Exact up to 9 ranks; above, no run of up to
+/// three ranks of it can be moved elsewhere for less. Source: Held, Karp, "A dynamic programming approach to sequencing
+/// problems", J. SIAM 10(1), 1962.
+std::vector<std::uint32_t> cheapest_ring(const PairPrices& prices, const std::vector<std::uint32_t>& start);
+
+/// The tree with these neighbours of each rank, hung up by `root`, or by its centre, for the fewest rounds. Equal trees
+/// come out equal, whatever the order of neighbours.
+GivenTree hang_by(std::vector<std::vector<std::uint32_t>> near, std::uint32_t root);
+GivenTree hang_by_centre(std::vector<std::vector<std::uint32_t>> near);
+
+}  // namespace busbar

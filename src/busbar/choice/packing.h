@@ -1,0 +1,36 @@
+// Several rings or trees side by side, such that the busiest link is as little busy as can be found.
+//
+// Method: start with none; add one at a time, each the cheapest where a link costs what one more use of it would add to
+// the sum of (busy time)^12 over all links; then take each out in turn and put the cheapest in its place, while that
+// helps. A tree grows by the cheapest
+// rank at a time, its own load counted; the cheapest ring is exact up to 9 ranks (Held & Karp) and
+// found by moving runs of up to three ranks above (or-opt). Deterministic.
+// Source: the scheme is that of packing by exponential prices, N. Garg, J. Konemann, "Faster and simpler algorithms for
+// multicommodity flow and other fractional packing problems", SIAM J. Comput. 37(2), 2007, with whole units.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "busbar/choice/rank_routes.h"
+#include "busbar/collectives/builders.h"
+
+namespace busbar {
+
+/// How the buffer travels: around rings or up and down trees.
+enum class PackingShape : std::uint8_t { kRings, kTrees };
+
+struct Packing {
+  std::vector<std::vector<std::uint32_t>> orders;  ///< kRings: rank at each position, one per channel, root first
+  std::vector<WeightedTree> trees;                 ///< kTrees
+  double busiest_ps_per_byte = 0;                  ///< busy time of the busiest link per byte of S
+
+  std::size_t size() const { return orders.empty() ? trees.size() : orders.size(); }
+};
+
+/// The best found with 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 units; fewer among equals. Empty where a rank cannot be
+/// reached, or trees have no such collective. Cost: units x ranks^2 x links of a route, a few times; 0.1 s for 64
+/// ranks.
+Packing pack(const RankRoutes& routes, Collective op, std::uint32_t root, PackingShape shape, std::uint32_t most_units);
+
+}  // namespace busbar

@@ -1,0 +1,156 @@
+#include "busbar/choice/synthesis.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "busbar/choice/cheapest.h"
+#include "busbar/choice/packing.h"
+#include "busbar/collectives/builders.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint32_t kMostSearched = 64;  // ranks
+constexpr std::uint32_t kMostUnits = 32;     // rings or trees side by side
+constexpr std::uint32_t kMostTurned = 8192;  // ranks
+
+class Maker {
+ public:
+  Maker(const Router& router, const Placement& placement, const CollectiveCall& call)
+      : router_(router), placement_(placement), call_(call), n_(call.groups.size()) {}
+
+  Result<std::vector<Synthesized>> all() {
+    if (n_ > 2 && n_ <= kMostTurned) {
+      const std::vector<std::vector<std::uint32_t>> nodes = by_node();
+      BUSBAR_RETURN_IF_ERROR(turned_rings(nodes));
+      BUSBAR_RETURN_IF_ERROR(turned_trees(nodes));
+    }
+    if (n_ > 1 && n_ <= kMostSearched) {
+      const RankRoutes routes(router_, placement_, call_);
+      for (const std::uint32_t most : {1u, kMostUnits}) {
+        const Packing r = pack(routes, call_.op, call_.root, PackingShape::kRings, most);
+        if (r.size() > 0) BUSBAR_RETURN_IF_ERROR(rings(r.orders, "searched"));
+        const Packing t = pack(routes, call_.op, call_.root, PackingShape::kTrees, most);
+        if (t.size() > 0) BUSBAR_RETURN_IF_ERROR(trees(t.trees));
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Status rings(std::vector<std::vector<std::uint32_t>> orders, const char* how) {
+    ScheduleSpec spec;
+    spec.algorithm = "ring";
+    spec.op = call_.op;
+    spec.ranks = n_;
+    spec.root = call_.root;
+    spec.orders = std::move(orders);
+    const std::size_t count = spec.orders.size();
+    BUSBAR_ASSIGN(Schedule s, build_schedule(spec));
+    add(std::move(s), fmt::format("{} ring{} {}", count, count == 1 ? "" : "s", how));
+    return {};
+  }
+
+  Status trees(const std::vector<WeightedTree>& trees) {
+    BUSBAR_ASSIGN(Schedule s, build_tree_packing(call_.op, n_, call_.root, trees));
+    add(std::move(s), fmt::format("{} tree{}", trees.size(), trees.size() == 1 ? "" : "s"));
+    return {};
+  }
+
+  void add(Schedule s, std::string what) {
+    out_.push_back({std::make_shared<const Schedule>(std::move(s)), std::move(what)});
+  }
+
+  /// Ranks of each node, in order.
+  std::vector<std::vector<std::uint32_t>> by_node() const {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> nodes;
+    for (std::uint32_t r = 0; r < n_; ++r)
+      nodes[index(router_.topology().block_of(placement_.gpu(call_.groups.actor(0, r))))].push_back(r);
+    std::vector<std::vector<std::uint32_t>> out;
+    for (auto& [node, ranks] : nodes) out.push_back(std::move(ranks));
+    return out;
+  }
+
+  static std::size_t most_ranks(const std::vector<std::vector<std::uint32_t>>& nodes) {
+    std::size_t most = 0;
+    for (const auto& ranks : nodes) most = std::max(most, ranks.size());
+    return most;
+  }
+
+  /// Node after node; ring c enters each node c GPUs further on and so leaves by another one.
+  Status turned_rings(const std::vector<std::vector<std::uint32_t>>& nodes) {
+    constexpr std::size_t kMostTurns = 16;
+    const std::size_t count = std::min(most_ranks(nodes), kMostTurns);
+    if (nodes.size() < 2 || count < 2) return {};
+    std::vector<std::vector<std::uint32_t>> orders(count);
+    for (std::size_t c = 0; c < count; ++c)
+      for (const auto& ranks : nodes)
+        for (std::size_t i = 0; i < ranks.size(); ++i) orders[c].push_back(ranks[(i + c) % ranks.size()]);
+    return rings(std::move(orders), "turned from node to node");
+  }
+
+  /// A chain through each node from its GPU c on; the heads of the chains form another one, which begins at node r.
+  /// Over all c and r every NIC passes on 2 (N - 1)/N of its part of S between N nodes, less than on a ring of all
+  /// ranks.
+  Status turned_trees(const std::vector<std::vector<std::uint32_t>>& nodes) {
+    constexpr std::size_t kMostTrees = 128;
+    const std::size_t heads = most_ranks(nodes), count = heads * nodes.size();
+    if (call_.op != Collective::kAllReduce || nodes.size() < 2 || count > kMostTrees) return {};
+    std::vector<WeightedTree> out;
+    for (std::size_t c = 0; c < heads; ++c)
+      for (std::size_t r = 0; r < nodes.size(); ++r) {
+        std::vector<std::vector<std::uint32_t>> near(n_);
+        const auto join = [&](std::uint32_t a, std::uint32_t b) {
+          near[a].push_back(b);
+          near[b].push_back(a);
+        };
+        for (std::size_t v = 0; v < nodes.size(); ++v) {
+          const auto& ranks = nodes[(r + v) % nodes.size()];
+          const auto at = [&](std::size_t i) { return ranks[(c + i) % ranks.size()]; };
+          for (std::size_t i = 1; i < ranks.size(); ++i) join(at(i - 1), at(i));
+          const auto& before = nodes[(r + v + nodes.size() - 1) % nodes.size()];
+          if (v > 0) join(before[c % before.size()], at(0));
+        }
+        out.push_back({hang_by_centre(std::move(near)), 1});
+      }
+    return trees(out);
+  }
+
+  const Router& router_;
+  const Placement& placement_;
+  const CollectiveCall& call_;
+  std::uint32_t n_;
+  std::vector<Synthesized> out_;
+};
+
+}  // namespace
+
+Result<std::vector<Synthesized>> synthesize(const Router& router, const Placement& placement,
+                                            const CollectiveCall& call) {
+  if (call.groups.groups() != 1)
+    return Error{ErrorCode::kUnsupported, "schedules are synthesized for one group of ranks at a time", {}};
+  return Maker(router, placement, call).all();
+}
+
+Result<SynthesizedCall> pick_fastest(Engine& engine, const std::vector<Synthesized>& candidates, CollectiveCall call) {
+  SynthesizedCall best;
+  Duration least = Duration::max();
+  const auto offer = [&](const std::string& what) -> Result<Duration> {
+    BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
+    const Duration time = engine.time_alone(id);
+    if (time < least) least = time, best.call = call, best.what = what;
+    return time;
+  };
+  call.algorithm = "ring";
+  BUSBAR_ASSIGN(best.ring_alone, offer("plain ring"));
+  call.algorithm = "synthesized";
+  for (const Synthesized& s : candidates) {
+    call.schedule = s.schedule;
+    BUSBAR_RETURN_IF_ERROR(offer(s.what));
+  }
+  return best;
+}
+
+}  // namespace busbar

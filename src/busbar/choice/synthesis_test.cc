@@ -1,0 +1,163 @@
+#include "busbar/choice/synthesis.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "busbar/base/random.h"
+#include "busbar/choice/cheapest.h"
+#include "busbar/collectives/verify.h"
+#include "busbar/engine/floor.h"
+#include "busbar/engine/random_machine.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint64_t kGB = 1'000'000'000;
+
+struct Outcome {
+  double ring_us, time_us, floor_us;
+  std::string what;
+};
+
+/// Synthesizes on the machine's first `ranks` GPUs, proves every candidate, and times the best.
+Outcome synthesize_on(const Topology& t, Collective op, std::uint32_t ranks, std::uint64_t bytes, bool flow,
+                      std::uint32_t chunks = 1024) {
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  const auto engine = flow ? make_flow_engine(r, p, {}) : make_analytic_engine(r, p, {});
+  CollectiveCall c = test_call(ranks, "synthesized", bytes, chunks);
+  c.op = op;
+  const auto candidates = synthesize(r, p, c).value();
+  for (const Synthesized& s : candidates) {
+    const Status proof = verify(*s.schedule);
+    EXPECT_TRUE(proof.ok()) << s.what;
+  }
+  const SynthesizedCall best = pick_fastest(*engine, candidates, c).value();
+  c.algorithm = "ring";
+  EXPECT_EQ(engine->time_alone(engine->prepare(c).value()), best.ring_alone);
+  return {best.ring_alone.in_us(), engine->time_alone(engine->prepare(best.call).value()).in_us(),
+          machine_floor(r, p, c).time.in_us(), best.what};
+}
+
+/// Two pairs of GPUs: 50 GB/s between the two of a pair, 20 GB/s from each to one PCIe switch.
+Topology two_pairs() {
+  NodeTemplate node;
+  for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kPcieSwitch, "pcie0"));
+  for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({g, 4, test_link(LinkKind::kPcie, 20, Duration())});
+  node.links.push_back({0, 1, test_link(LinkKind::kNvlink, 50, Duration())});
+  node.links.push_back({2, 3, test_link(LinkKind::kNvlink, 50, Duration())});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  return std::move(b).seal();
+}
+
+TEST(Synthesis, OfTwoPairsUsesBothWaysAcross) {
+  // A ring sends 3/2 S over a PCIe port. Two trees that cross by either GPU of each pair send S/2, which is the floor.
+  const Outcome o = synthesize_on(two_pairs(), Collective::kAllReduce, 4, 4 * kGB, true);
+  EXPECT_NEAR(o.ring_us, 1.5 * 4e9 / 20e9 * 1e6, 1);
+  EXPECT_NEAR(o.floor_us, 4e9 / 40e9 * 1e6, 1);
+  EXPECT_LT(o.time_us, 1.01 * o.floor_us) << o.what;
+}
+
+TEST(Synthesis, SparesTheGpuWithADeadLink) {
+  // Seven ports of 450 GB/s and one of 337.5. With x S through each of the slow one's ports and y S through the
+  // others', x + 7 y = 14 and x / 0.75 = y: y = 14 / 7.75 = 1.806, where a ring takes 1.75 / 0.75 = 2.333.
+  TopologyBuilder b = one_switch(8);
+  b.degrade(static_cast<LinkId>(0), 0.75);
+  const Outcome o = synthesize_on(std::move(b).seal(), Collective::kAllReduce, 8, 9 * kGB, true, 4096);
+  const double unit_us = 9e9 / 450e9 * 1e6;
+  EXPECT_NEAR(o.ring_us, 2.333 * unit_us, 0.01 * unit_us);
+  EXPECT_LT(o.time_us, 1.06 * 14 / 7.75 * unit_us) << o.what;
+}
+
+/// The hybrid cube mesh of eight V100: 25 GB/s per NVLink, PCIe of 12 GB/s besides.
+TopologyBuilder cube_mesh() {
+  NodeTemplate node;
+  for (int g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kCpu, "cpu0"));
+  const std::uint32_t twice[][2] = {{0, 3}, {0, 4}, {1, 2}, {1, 5}, {2, 3}, {4, 7}, {5, 6}, {6, 7}};
+  const std::uint32_t once[][2] = {{0, 1}, {0, 2}, {1, 3}, {2, 6}, {3, 7}, {4, 5}, {4, 6}, {5, 7}};
+  for (const auto& [a, b] : twice) node.links.push_back({a, b, test_link(LinkKind::kNvlink, 50, Duration::ns(700))});
+  for (const auto& [a, b] : once) node.links.push_back({a, b, test_link(LinkKind::kNvlink, 25, Duration::ns(700))});
+  for (std::uint32_t g = 0; g < 8; ++g) node.links.push_back({g, 8, test_link(LinkKind::kPcie, 12, Duration::ns(700))});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  return b;
+}
+
+TEST(Synthesis, FillsTheLinksOfACubeMeshAndOfItsParts) {
+  const Topology t = cube_mesh().seal();
+  for (std::uint32_t n = 2; n <= 8; ++n)
+    for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+                                Collective::kBroadcast, Collective::kReduce}) {
+      const Outcome o = synthesize_on(t, op, n, kGB, false);
+      EXPECT_LE(o.time_us, o.ring_us) << n << " " << name_of(op);
+      EXPECT_GE(o.time_us, o.floor_us) << n << " " << name_of(op);
+    }
+  const Outcome o = synthesize_on(t, Collective::kAllReduce, 8, kGB, true);
+  EXPECT_LT(o.time_us, 1.1 * o.floor_us) << o.what;  // 1.75 S / 150 GB/s
+  EXPECT_LT(3 * o.time_us, o.ring_us) << o.what;
+}
+
+TEST(Synthesis, PassesLessBetweenNodesThanRingsOfAllRanks) {
+  // Three nodes, eight NICs of 50 GB/s each: rings pass on 2 x 23/24 S per node, trees over nodes 2 x 2/3 S, and then
+  // the 1.75 S inside at 450 GB/s bind.
+  const Outcome o = synthesize_on(pods_of_eight(3).seal(), Collective::kAllReduce, 24, 40 * kGB, true, 4096);
+  EXPECT_NEAR(o.ring_us, 2 * 23.0 / 24 * 40e9 / 400e9 * 1e6, 0.01 * o.ring_us);
+  EXPECT_NEAR(o.time_us, 1.75 * 40e9 / 450e9 * 1e6, 0.02 * o.time_us) << o.what;
+}
+
+RC_GTEST_PROP(Synthesis, NeverLosesToTheRingWhateverIsDamaged, ()) {
+  RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "damage");
+  const Topology t = [&] {
+    if (random.below(2) == 0) return random_machine(random);
+    TopologyBuilder b = cube_mesh();
+    for (int d = 0; d < 4; ++d) {
+      const auto l = static_cast<LinkId>(random.below(b.peek().link_count()));
+      if (random.below(2) == 0 && !is_in_server(b.peek().link_class(l).kind) && !b.peek().failed(l))
+        b.fail(l);
+      else if (!b.peek().failed(l))
+        b.degrade(l, 0.05 + 0.9 * random.uniform());
+    }
+    return std::move(b).seal();
+  }();
+  const auto n = static_cast<std::uint32_t>(t.gpus().size());
+  const auto op = static_cast<Collective>(random.below(5));
+  const std::uint64_t bytes = 1 + random.below(std::uint64_t{1} << random.below(34));
+  for (const bool flow : {false, true}) {
+    const Outcome o = synthesize_on(t, op, n, bytes, flow, 1 + static_cast<std::uint32_t>(random.below(64)));
+    RC_ASSERT(o.time_us <= o.ring_us);
+    if (o.time_us < o.floor_us * (1 - 1e-9) - 1e-6)
+      RC_FAIL(o.what + " takes " + std::to_string(o.time_us) + " us, floor " + std::to_string(o.floor_us));
+  }
+}
+
+RC_GTEST_PROP(CheapestRing, IsExactWhereItSaysSo, ()) {
+  const auto n = *rc::gen::inRange<std::uint32_t>(3, 8);
+  RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "prices");
+  PairPrices c(n, 0);
+  for (std::uint32_t a = 0; a < n; ++a)
+    for (std::uint32_t b = 0; b < n; ++b) c.at(a, b) = random.uniform();
+  const auto cost = [&](const std::vector<std::uint32_t>& order) {
+    double sum = 0;
+    for (std::uint32_t p = 0; p < n; ++p) sum += c.at(order[p], order[(p + 1) % n]);
+    return sum;
+  };
+  std::vector<std::uint32_t> order(n);
+  for (std::uint32_t i = 0; i < n; ++i) order[i] = i;
+  const double found = cost(cheapest_ring(c, order));
+  double best = cost(order);
+  while (std::next_permutation(order.begin() + 1, order.end())) best = std::min(best, cost(order));
+  RC_ASSERT(std::abs(found - best) < 1e-9);
+}
+
+TEST(Trees, HangByTheirCentre) {
+  const GivenTree t = hang_by_centre({{1}, {2, 0}, {1, 3}, {4, 2}, {3}});  // the path 0 - 1 - 2 - 3 - 4
+  EXPECT_EQ(t.position, (std::vector<std::uint32_t>{2, 1, 3, 0, 4}));
+  EXPECT_EQ(t.parent, (std::vector<std::uint32_t>{0, 0, 0, 1, 2}));
+  EXPECT_EQ(hang_by({{1}, {0, 2}, {1}}, 2).position, (std::vector<std::uint32_t>{2, 1, 0}));
+}
+
+}  // namespace
+}  // namespace busbar
