@@ -8,30 +8,14 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
-#include "busbar/choice/as_nccl.h"
-#include "busbar/choice/fastest.h"
-#include "busbar/choice/relief.h"
-#include "busbar/cli/band.h"
+#include "busbar/cli/collective_row.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
-#include "busbar/engine/floor.h"
-#include "busbar/engine/lowering.h"
 
 namespace busbar {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct Options {
-  CommonOptions common;
-  std::string cluster, op;
-  std::string first = "8", last, protocol = "auto";
-  double factor = 2;
-  std::uint32_t gpus = 0, iterations = 0, channels = 0, chunks = 0, root = 0, jobs = 1;
-  std::string placement = "packed";
-  std::uint32_t seed = 0;
-  std::string algorithm = "auto", nccl = "2.30";
-};
 
 /// Bus bandwidth per algorithm bandwidth. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
 double busbw_factor(Collective op, double n) {
@@ -49,26 +33,13 @@ double busbw_factor(Collective op, double n) {
   }
 }
 
-struct Row {
-  Bytes size{};
-  Duration time, floor, algorithm_floor;
-  std::string algorithm, protocol = "simple";
-  std::optional<NcclChoice> nccl;  ///< where it chose
-  std::uint32_t channels = 1, chunks = 1;
-  Bound bound;
-  Band band;
-  std::vector<Relief> relief;
-  std::vector<Duration> jobs;  ///< when each of several jobs ended, earliest first
-  double algbw() const { return time.in_ps() > 0 ? static_cast<double>(count(size)) / time.in_s() / 1e9 : 0; }
-};
-
 Status flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
 
 struct Sweep {
   std::vector<Bytes> sizes;
 };
 
-Result<Sweep> sizes_of(const Options& o) {
+Result<Sweep> sizes_of(const CollectiveOptions& o) {
   const auto parse = [](const std::string& text, const char* flag) -> Result<Bytes> {
     Result<Bytes> r = parse_cli_size(text);
     if (!r.ok()) r.error().where.path = flag;
@@ -87,59 +58,25 @@ Result<Sweep> sizes_of(const Options& o) {
   return sweep;
 }
 
-/// The calls of all jobs, which start at once: job j on ranks [j n, (j + 1) n).
-Result<std::vector<CallId>> prepare_jobs(const Options& o, Engine& engine, CollectiveCall call) {
-  std::vector<CallId> ids;
-  for (std::uint32_t j = 0; j < o.jobs; ++j) {
-    call.groups.base = j * call.groups.size();
-    BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
-    ids.push_back(id);
-  }
-  return ids;
+Json to_json(const ChainPart& p, Duration time, const Topology& t) {
+  const auto member = [](std::uint32_t m) { return m == ChainPart::kNobody ? Json() : Json(m); };
+  Json j{{"kind", name_of(p.kind)},
+         {"phase", p.phase},
+         {"from_rank", member(p.from)},
+         {"to_rank", member(p.to)},
+         {"first_round", p.rounds > 0 ? Json(p.first_round) : Json()},
+         {"rounds", p.rounds},
+         {"link", nullptr},
+         {"class", nullptr},
+         {"time_us", p.ps * 1e-6},
+         {"share_percent", 100 * p.ps / std::max(1.0, static_cast<double>(time.in_ps()))}};
+  if (p.link == kNone<LinkId>) return j;
+  j["link"] = t.name(p.link);
+  j["class"] = link_class_name(p.link, t);
+  return j;
 }
 
-Result<Row> predict(const Options& o, const Cluster& cluster, const Router& router, const Placement& placement,
-                    const NcclChooser* nccl, Engine& engine, CollectiveCall call) {
-  Row row;
-  if (nccl != nullptr) {
-    BUSBAR_ASSIGN(row.nccl, nccl->choose(call.op, call.bytes));
-    row.protocol = protocol_name(row.nccl->protocol);
-    call.algorithm = schedule_name(row.nccl->algorithm);
-  }
-  BUSBAR_ASSIGN(call, resolve_algorithm(engine, placement, cluster.topology, std::move(call)));
-  BUSBAR_ASSIGN(const std::vector<CallId> ids, prepare_jobs(o, engine, call));
-  row.size = call.bytes;
-  row.algorithm = call.algorithm;
-  for (std::uint32_t j = 0; j < o.jobs; ++j) engine.start(ids[j], j, SimTime());
-  std::uint64_t last = 0;
-  while (const auto done = engine.advance(SimTime::max())) {
-    row.jobs.push_back(done->at - SimTime());
-    last = done->tag;
-  }
-  BUSBAR_CHECK(row.jobs.size() == o.jobs) << "a started call must end";
-  row.time = row.jobs.back();
-  row.bound = engine.bound_by(ids[last]);
-  row.band = collective_band(cluster, call.bytes);
-  for (std::uint32_t j = 0; j < o.jobs; ++j) {
-    if (const LoweredCall* lowered = engine.lowered(ids[j])) {
-      row.channels = lowered->channels;
-      row.chunks = lowered->chunks;
-      if (row.nccl) row.channels = row.nccl->channels;
-      row.algorithm_floor = std::max(row.algorithm_floor, duration_from_ps(lowered->algorithm_floor_ps));
-    }
-    call.groups.base = j * call.groups.size();
-    row.floor = std::max(row.floor, machine_floor(router, placement, call).time);
-  }
-  BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.floor, name_of(call.op)));
-  BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.algorithm_floor, call.algorithm));
-  const std::uint32_t ranks = call.groups.size();
-  if (o.jobs == 1 && (o.common.explain || ranks <= 1024)) {  // re-lowers the call: too dear unasked on large machines
-    BUSBAR_ASSIGN(row.relief, find_relief(router, placement, cluster.protocol, call, o.common.explain));
-  }
-  return row;
-}
-
-Json to_json(const Row& r, double n, Collective op, const Topology& t) {
+Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t) {
   Json j{{"size_bytes", count(r.size)},
          {"time_us", r.time.in_us()},
          {"algbw_GBps", r.algbw()},
@@ -148,7 +85,9 @@ Json to_json(const Row& r, double n, Collective op, const Topology& t) {
          {"protocol", r.protocol},
          {"channels", r.channels},
          {"chunks", r.chunks},
-         {"floor_us", r.floor.in_us()},
+         {"floor_us", r.floor.time.in_us()},
+         {"floor_cut", {{"kind", name_of(r.floor.kind)}, {"name", r.floor.cut}}},
+         {"above_floor_percent", r.gap_percent()},
          {"algorithm_floor_us", r.algorithm_floor.in_us()},
          {"bound_by", bound_to_json(r.bound, t)},
          {"band_percent", {r.band.low_percent, r.band.high_percent}},
@@ -159,12 +98,45 @@ Json to_json(const Row& r, double n, Collective op, const Topology& t) {
                  {"channels", r.nccl->channels},
                  {"threads", r.nccl->threads},
                  {"forecast_us", r.nccl->forecast_us}};
+  if (!r.synthesized.empty()) j["synthesized"] = {{"schedule", r.synthesized}, {"ring_time_us", r.ring.in_us()}};
   if (r.jobs.size() > 1)
     j["jobs_us"] = {{"first", r.jobs.front().in_us()},
                     {"median", r.jobs[r.jobs.size() / 2].in_us()},
                     {"last", r.jobs.back().in_us()}};
-  for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
+  for (const Relief& x : r.relief) {
+    j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
+    if (!x.next) continue;
+    j["relief"].back()["most_percent"] = x.most_percent;
+    j["relief"].back()["next"] = bound_to_json(*x.next, t);
+  }
+  if (r.chain.empty()) return j;
+  j["chain"] = Json::array();
+  for (const ChainPart& p : r.chain) j["chain"].push_back(to_json(p, r.time, t));
+  for (int k = 0; k <= static_cast<int>(ChainPartKind::kSharing); ++k) {
+    double ps = 0;
+    for (const ChainPart& p : r.chain) ps += static_cast<int>(p.kind) == k ? p.ps : 0;
+    j["breakdown_us"][name_of(static_cast<ChainPartKind>(k))] = ps * 1e-6;
+  }
   return j;
+}
+
+/// The chain that bounds the time, a line per part.
+Table chain_table(const CollectiveRow& row, const Topology& topology) {
+  Table t;
+  t.title = fmt::format("The chain that bounds {}", format_binary_size(count(row.size)));
+  t.columns = {{"what", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft},
+               {"phase", Align::kLeft}};
+  for (const ChainPart& p : row.chain) {
+    const bool ranks = p.from != ChainPart::kNobody;
+    t.rows.push_back({name_of(p.kind), format_number(p.ps * 1e-6, 4),
+                      format_number(100 * p.ps / std::max(1.0, static_cast<double>(row.time.in_ps()))),
+                      ranks ? fmt::format("{} -> {}", p.from, p.to) : "-",
+                      p.rounds > 0 ? std::to_string(p.rounds) : "-",
+                      p.link == kNone<LinkId> ? "-" : topology.name(p.link), p.phase});
+  }
+  t.note =
+      "Parts follow each other and sum to the time. ranks: where a part begins and ends; link: the narrowest there.";
+  return t;
 }
 
 /// What chooses algorithms, where none is given.
@@ -174,7 +146,7 @@ struct Chooser {
 };
 
 /// NCCL for `auto`, unless the machine is not one for it.
-Result<Chooser> make_chooser(const Options& o, const Cluster& c, std::span<const DeviceId> gpus) {
+Result<Chooser> make_chooser(const CollectiveOptions& o, const Cluster& c, std::span<const DeviceId> gpus) {
   Chooser out;
   out.name = o.algorithm == "fastest" ? "fastest" : "given";
   out.words = o.algorithm == "fastest" ? "the fastest legal ones" : "as given";
@@ -198,8 +170,8 @@ Result<Chooser> make_chooser(const Options& o, const Cluster& c, std::span<const
   return out;
 }
 
-Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Collective op,
-                     const std::vector<Row>& rows, const Band& band, const Chooser& chooser) {
+Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t gpus, Collective op,
+                     const std::vector<CollectiveRow>& rows, const Band& band, const Chooser& chooser) {
   Document d;
   d.title = fmt::format("{} over {} GPUs of {}", name_of(op), gpus, c.name);
   d.command = o.common.typed;
@@ -213,22 +185,40 @@ Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Col
                {"protocol", Align::kLeft},
                {"floor (us)"},
                {"bound by", Align::kLeft}};
-  for (const Row& r : rows)
+  for (const CollectiveRow& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4), format_number(r.algbw()),
                       format_number(r.algbw() * busbw_factor(op, gpus)), r.algorithm, r.protocol,
-                      format_number(r.floor.in_us(), 4), bound_in_short(r.bound, c.topology)});
+                      format_number(r.floor.time.in_us(), 4), bound_in_short(r.bound, c.topology)});
   t.note =
       "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +
       chooser.words + ".";
   d.blocks.push_back({t});
-  const Row& last = rows.back();
+  const CollectiveRow& last = rows.back();
   d.blocks.push_back({Highlight{fmt::format("At {} the time is bound by {}.", format_binary_size(count(last.size)),
                                             bound_to_text(last.bound, c.topology))}});
+  d.blocks.push_back({Paragraph{fmt::format(
+      "It is {:.1f} % above the floor, which is set by the {} cut: {}. The busiest link of this schedule alone takes "
+      "{} us "
+      "at wire rate.",
+      last.gap_percent(), name_of(last.floor.kind), last.floor.cut, format_number(last.algorithm_floor.in_us(), 4))}});
+  if (!last.chain.empty()) d.blocks.push_back({chain_table(last, c.topology)});
+  if (!last.synthesized.empty())
+    d.blocks.push_back({Paragraph{fmt::format("Made for this machine: {}. Plain rings take {} us.", last.synthesized,
+                                              format_number(last.ring.in_us(), 4))}});
   if (!last.relief.empty()) {
     Table relief;
     relief.title = fmt::format("What relief would buy at {}", format_binary_size(count(last.size)));
     relief.columns = {{"change", Align::kLeft}, {"time saved (%)"}};
     for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
+    if (o.common.explain) {
+      relief.columns.push_back({"at most (%)"});
+      relief.columns.push_back({"then bound by", Align::kLeft});
+      for (std::size_t i = 0; i < last.relief.size(); ++i) {
+        relief.rows[i].push_back(format_number(last.relief[i].most_percent));
+        relief.rows[i].push_back(last.relief[i].next ? bound_in_short(*last.relief[i].next, c.topology) : "-");
+      }
+      relief.note = "at most: if that were no limit at all; then bound by: the limit that comes next.";
+    }
     d.blocks.push_back({relief});
   }
   d.blocks.push_back({Paragraph{fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.",
@@ -237,7 +227,7 @@ Document to_document(const Options& o, const Cluster& c, std::uint32_t gpus, Col
 }
 
 /// The GPUs of all ranks: the first ones in order, or drawn from all of them.
-Result<std::vector<DeviceId>> place(const Options& o, std::span<const DeviceId> all, std::size_t ranks) {
+Result<std::vector<DeviceId>> place(const CollectiveOptions& o, std::span<const DeviceId> all, std::size_t ranks) {
   std::vector<DeviceId> gpus(all.begin(), all.end());
   if (o.placement != "packed" && o.placement != "random")
     return invalid(fmt::format("there is no placement '{}'; use packed or random", o.placement),
@@ -249,7 +239,7 @@ Result<std::vector<DeviceId>> place(const Options& o, std::span<const DeviceId> 
   return gpus;
 }
 
-int run(const Options& o) {
+int run(const CollectiveOptions& o) {
   const RunClock clock;
   const Result<Collective> op = parse_collective(o.op);
   if (!op.ok()) return report_error(op.error());
@@ -278,7 +268,8 @@ int run(const Options& o) {
   const Placement placement(router, *gpus);
   const Result<Chooser> chooser = make_chooser(o, *cluster, std::span<const DeviceId>(*gpus).first(n));
   if (!chooser.ok()) return report_error(chooser.error());
-  std::vector<Row> rows;
+  std::vector<CollectiveRow> rows;
+  SharedByRows shared;
   for (const Bytes size : sweep->sizes) {
     EngineOptions options;
     options.protocol = cluster->protocol;
@@ -292,13 +283,13 @@ int run(const Options& o) {
     call.chunks = o.chunks;
     call.root = o.root;
     call.channels = o.channels;
-    Result<Row> row =
-        predict(o, *cluster, router, placement, chooser->nccl ? &*chooser->nccl : nullptr, **engine, call);
+    Result<CollectiveRow> row =
+        predict_row(o, *cluster, router, placement, chooser->nccl ? &*chooser->nccl : nullptr, **engine, call, shared);
     if (!row.ok()) return report_error(row.error());
     rows.push_back(std::move(*row));
   }
   Band band = rows.front().band;  // the widest of all sizes
-  for (const Row& r : rows) {
+  for (const CollectiveRow& r : rows) {
     band.low_percent = std::min(band.low_percent, r.band.low_percent);
     band.high_percent = std::max(band.high_percent, r.band.high_percent);
   }
@@ -312,7 +303,7 @@ int run(const Options& o) {
          {"algorithm_choice_note", chooser->words},
          {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
          {"results", Json::array()}};
-  for (const Row& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
+  for (const CollectiveRow& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
   j["bound_by"] = j["results"].back()["bound_by"];
   j["band_percent"] = {band.low_percent, band.high_percent};
   j["band_basis"] = band.basis;
@@ -323,7 +314,7 @@ int run(const Options& o) {
 }  // namespace
 
 Command collective_command(const std::string& typed) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<CollectiveOptions>();
   o->common.typed = typed;
   Command c;
   c.name = "collective";
@@ -331,6 +322,7 @@ Command collective_command(const std::string& typed) {
   c.examples =
       "  busbar collective dgx-h100 all_reduce\n"
       "  busbar collective dgx-h100:64 all_reduce -b 1M -e 1G --algorithm hierarchical\n"
+      "  busbar collective dgx-1v all_reduce -b 1G -e 1G --algorithm synthesized\n"
       "  busbar collective dgx-h100:2 all_gather -b 1G -e 1G --degrade node1.nic3=0.5 --explain\n"
       "  busbar collective dgx-h100:16 all_reduce -b 1G -e 1G -g 16 --jobs 8 --placement random --seed 1\n"
       "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n";
@@ -344,13 +336,15 @@ Command collective_command(const std::string& typed) {
       {"-f,--stepfactor", "X", "factor from size to size (default 2)", "Sweep", &o->factor},
       {"-g,--gpus", "N", "use the first N GPUs (default all)", "Sweep", &o->gpus},
       {"-n,--iters", "N", "accepted for nccl-tests' sake; a prediction needs one", "Sweep", &o->iterations},
-      {"--algorithm", "NAME", "auto (as NCCL chooses), fastest (the fastest legal one), ring, tree, hierarchical, ...",
+      {"--algorithm", "NAME",
+       "auto (as NCCL chooses), fastest (of all), synthesized (made for this machine), ring, tree, hierarchical, ...",
        "Algorithm", &o->algorithm},
       {"--nccl", "VERSION", "whose choices auto follows, 2.18 to 2.30 (default 2.30)", "Algorithm", &o->nccl},
       {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm",
        &o->chunks},
       {"--protocol", "NAME", "auto or simple", "Algorithm", &o->protocol},
-      {"--channels", "N", "parts that share the bytes, each with NICs of its own (default: as many as use every NIC)", "Algorithm", &o->channels},
+      {"--channels", "N", "parts that share the bytes, each with NICs of its own (default: as many as use every NIC)",
+       "Algorithm", &o->channels},
       {"--jobs", "N", "N jobs of -g GPUs each start the collective at once and share the machine (default 1)", "Sweep",
        &o->jobs},
       {"--placement", "NAME", "packed (GPUs in order) or random (drawn from the whole machine)", "Sweep",

@@ -54,30 +54,31 @@ int report_error(const Error& error) {
 
 namespace {
 
-std::string class_name(const Bound& b, const Topology& t) {
-  const LinkClass& c = t.link_class(b.link);
-  return c.part.empty() ? name_of(c.kind) : c.part;
-}
 const char* word(BoundKind k) { return k == BoundKind::kBandwidth ? "bandwidth" : "latency"; }
 
 }  // namespace
+
+std::string link_class_name(LinkId link, const Topology& t) {
+  const LinkClass& c = t.link_class(link);
+  return c.part.empty() ? name_of(c.kind) : c.part;
+}
 
 nlohmann::ordered_json bound_to_json(const Bound& b, const Topology& t) {
   nlohmann::ordered_json j{{"link", nullptr}, {"class", nullptr}, {"phase", b.phase}, {"kind", nullptr}};
   if (b.link == kNone<LinkId>) return j;
   j["link"] = t.name(b.link);
-  j["class"] = class_name(b, t);
+  j["class"] = link_class_name(b.link, t);
   j["kind"] = word(b.kind);
   return j;
 }
 
 std::string bound_to_text(const Bound& b, const Topology& t) {
   if (b.link == kNone<LinkId>) return "nothing: no byte is sent";
-  return fmt::format("the {} of {} ({}), phase {}", word(b.kind), class_name(b, t), t.name(b.link), b.phase);
+  return fmt::format("the {} of {} ({}), phase {}", word(b.kind), link_class_name(b.link, t), t.name(b.link), b.phase);
 }
 
 std::string bound_in_short(const Bound& b, const Topology& t) {
-  return b.link == kNone<LinkId> ? "-" : fmt::format("{}, {}", word(b.kind), class_name(b, t));
+  return b.link == kNone<LinkId> ? "-" : fmt::format("{}, {}", word(b.kind), link_class_name(b.link, t));
 }
 
 int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status,

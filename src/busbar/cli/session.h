@@ -44,6 +44,8 @@ int report_error(const Error& error);
 
 /// {"link", "class", "phase", "kind"} of a bound; nulls when nothing was sent.
 nlohmann::ordered_json bound_to_json(const Bound& bound, const Topology& topology);
+/// What people call a link: its part, else its kind.
+std::string link_class_name(LinkId link, const Topology& topology);
 /// "the bandwidth of ndr 4x (node0.nic3->leaf3), phase ring all-gather"; in short: "bandwidth, ndr 4x".
 std::string bound_to_text(const Bound& bound, const Topology& topology);
 std::string bound_in_short(const Bound& bound, const Topology& topology);

@@ -1,0 +1,104 @@
+#include "busbar/cli/collective_row.h"
+
+#include <algorithm>
+
+#include "busbar/choice/fastest.h"
+#include "busbar/engine/lowering.h"
+
+namespace busbar {
+namespace {
+
+bool may_synthesize(const CollectiveOptions& o) { return o.algorithm == "synthesized" || o.algorithm == "fastest"; }
+
+/// The call with its algorithm chosen. "fastest" takes a synthesized schedule only where that is faster than all
+/// others.
+Result<SynthesizedCall> choose(const CollectiveOptions& o, const Cluster& cluster, const Router& router,
+                               const Placement& placement, Engine& engine, const CollectiveCall& call,
+                               SharedByRows& shared) {
+  SynthesizedCall chosen;
+  const bool only = o.algorithm == "synthesized";
+  if (!only) {
+    BUSBAR_ASSIGN(chosen.call, resolve_algorithm(engine, placement, cluster.topology, call));
+  }
+  if (!may_synthesize(o) || (o.jobs > 1 && !only)) return chosen;
+  if (o.jobs > 1) return Error{ErrorCode::kUnsupported, "schedules are synthesized for one job at a time", {}};
+  if (!shared.schedules) {
+    Result<std::vector<Synthesized>> made = synthesize(router, placement, call);
+    if (!made.ok() && only) return made.error();
+    shared.schedules = made.ok() ? std::move(*made) : std::vector<Synthesized>();
+  }
+  if (!only && shared.schedules->empty()) return chosen;
+  BUSBAR_ASSIGN(SynthesizedCall best, pick_fastest(engine, *shared.schedules, call));
+  if (only) return best;
+  BUSBAR_ASSIGN(const CallId a, engine.prepare(chosen.call));
+  BUSBAR_ASSIGN(const CallId b, engine.prepare(best.call));
+  return engine.time_alone(b) < engine.time_alone(a) ? best : chosen;
+}
+
+/// The calls of all jobs, which start at once: job j on ranks [j n, (j + 1) n).
+Result<std::vector<CallId>> prepare_jobs(const CollectiveOptions& o, Engine& engine, CollectiveCall call) {
+  std::vector<CallId> ids;
+  for (std::uint32_t j = 0; j < o.jobs; ++j) {
+    call.groups.base = j * call.groups.size();
+    BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& cluster, const Router& router,
+                                  const Placement& placement, const NcclChooser* nccl, Engine& engine,
+                                  CollectiveCall call, SharedByRows& shared) {
+  CollectiveRow row;
+  if (nccl != nullptr) {
+    BUSBAR_ASSIGN(row.nccl, nccl->choose(call.op, call.bytes));
+    row.protocol = protocol_name(row.nccl->protocol);
+    call.algorithm = schedule_name(row.nccl->algorithm);
+  }
+  BUSBAR_ASSIGN(SynthesizedCall chosen, choose(o, cluster, router, placement, engine, call, shared));
+  call = std::move(chosen.call);
+  BUSBAR_ASSIGN(const std::vector<CallId> ids, prepare_jobs(o, engine, call));
+  row.size = call.bytes;
+  row.algorithm = o.algorithm == "synthesized" ? o.algorithm : call.algorithm;
+  row.synthesized = chosen.what;
+  row.ring = chosen.ring_alone;
+  for (std::uint32_t j = 0; j < o.jobs; ++j) engine.start(ids[j], j, SimTime());
+  std::uint64_t last = 0;
+  while (const auto done = engine.advance(SimTime::max())) {
+    row.jobs.push_back(done->at - SimTime());
+    last = done->tag;
+  }
+  BUSBAR_CHECK(row.jobs.size() == o.jobs) << "a started call must end";
+  row.time = row.jobs.back();
+  row.bound = engine.bound_by(ids[last]);
+  row.band = collective_band(cluster, call.bytes);
+  for (std::uint32_t j = 0; j < o.jobs; ++j) {
+    if (const LoweredCall* lowered = engine.lowered(ids[j])) {
+      row.channels = lowered->channels;
+      row.chunks = lowered->chunks;
+      if (row.nccl) row.channels = row.nccl->channels;
+      row.algorithm_floor = std::max(row.algorithm_floor, duration_from_ps(lowered->algorithm_floor_ps));
+    }
+    call.groups.base = j * call.groups.size();
+    if (shared.floors.size() == j) shared.floors.emplace_back(router, placement, call);
+    const Floor floor = shared.floors[j].at(call.bytes);
+    if (j == 0 || floor.time > row.floor.time) row.floor = floor;
+  }
+  call.groups.base = 0;
+  BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.floor.time, name_of(call.op)));
+  BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.algorithm_floor, call.algorithm));
+  const std::uint32_t ranks = call.groups.size();
+  if (o.jobs == 1 && (o.common.explain || ranks <= 1024)) {  // re-lowers the call: too dear unasked on large machines
+    BUSBAR_ASSIGN(row.relief, find_relief(router, placement, cluster.protocol, call, o.common.explain));
+  }
+  if (o.jobs == 1 && o.common.explain && engine.lowered(ids[0]) != nullptr) {
+    Lowering lowering(router, placement, cluster.protocol);
+    BUSBAR_ASSIGN(row.chain, lowering.explain(call));
+    close_sum(row.chain, static_cast<double>(row.time.in_ps()), row.bound.link, row.bound.phase);
+  }
+  return row;
+}
+
+}  // namespace busbar

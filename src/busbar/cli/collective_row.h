@@ -1,0 +1,61 @@
+// One row of `busbar collective`: an algorithm chosen, a time, floors, and what would relieve it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "busbar/choice/as_nccl.h"
+#include "busbar/choice/relief.h"
+#include "busbar/choice/synthesis.h"
+#include "busbar/cli/band.h"
+#include "busbar/cli/session.h"
+#include "busbar/engine/chain_part.h"
+#include "busbar/engine/floor.h"
+
+namespace busbar {
+
+/// `busbar collective` as typed.
+struct CollectiveOptions {
+  CommonOptions common;
+  std::string cluster, op;
+  std::string first = "8", last, protocol = "auto";
+  double factor = 2;
+  std::uint32_t gpus = 0, iterations = 0, channels = 0, chunks = 0, root = 0, jobs = 1;
+  std::string placement = "packed";
+  std::uint32_t seed = 0;
+  std::string algorithm = "auto", nccl = "2.30";
+};
+
+/// One line of its table.
+struct CollectiveRow {
+  Bytes size{};
+  Duration time, algorithm_floor;
+  Floor floor;
+  std::string algorithm, protocol = "simple";
+  std::optional<NcclChoice> nccl;  ///< where it chose
+  std::uint32_t channels = 1, chunks = 1;
+  Bound bound;
+  Band band;
+  std::vector<Relief> relief;
+  std::vector<ChainPart> chain;  ///< with --explain: parts that sum to the time
+  std::string synthesized;       ///< what the schedule is where it was made for this machine: "12 trees"
+  Duration ring;                 ///< then: what plain rings take
+  std::vector<Duration> jobs;    ///< when each of several jobs ended, earliest first
+  /// How far above the floor, in percent.
+  double gap_percent() const { return floor.time.in_ps() > 0 ? 100 * (time.in_s() / floor.time.in_s() - 1) : 0; }
+  double algbw() const { return time.in_ps() > 0 ? static_cast<double>(count(size)) / time.in_s() / 1e9 : 0; }
+};
+
+/// What is the same for every size: made once, when first needed.
+struct SharedByRows {
+  std::vector<MachineFloor> floors;  ///< per job
+  std::optional<std::vector<Synthesized>> schedules;
+};
+
+/// Times `call` on `engine` and bounds it. `nccl`: chooses the algorithm, where not null.
+Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& cluster, const Router& router,
+                                  const Placement& placement, const NcclChooser* nccl, Engine& engine,
+                                  CollectiveCall call, SharedByRows& shared);
+
+}  // namespace busbar
