@@ -24,9 +24,9 @@ ordered_json or_null(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-std::optional<double> percent_off(const Outcome& o) {
-  if (!o.predicted_ms || !o.about.closed_form_ms) return std::nullopt;
-  return 100 * (*o.predicted_ms / *o.about.closed_form_ms - 1);
+std::optional<double> percent_off(const Outcome& o, const std::optional<double>& predicted_ms) {
+  if (!predicted_ms || !o.about.closed_form_ms) return std::nullopt;
+  return 100 * (*predicted_ms / *o.about.closed_form_ms - 1);
 }
 
 void print_wrapped(const std::string& text, std::size_t width) {
@@ -54,42 +54,34 @@ bool meets_targets(const Outcome& o) {
          (!o.about.target_peak_mib || median_peak_mib(o.runs) <= *o.about.target_peak_mib);
 }
 
-void print_table(const std::vector<Outcome>& outcomes, const Machine& m) {
+void print_table(const std::vector<Outcome>& outcomes, const Machine& m, const std::string& peers_source) {
   fmt::print("{} x {}, {:.0f} GiB, {}, load {:.1f}, {}\n", m.cores, m.cpu, m.memory_gib, m.kernel, m.load_1min,
              m.time_utc);
-  fmt::print("{:<13} {:>9} {:>17} {:>9} {:>9} {:>9} {:>12} {:>11} {:>8}  {}\n", "case", "cpu s", "lowest..highest",
-             "target", "peak MiB", "target", "predicted ms", "closed form", "off %", "targets");
+  fmt::print("{:<13} {:<33} {:>9} {:>16} {:>7} {:>9} {:>7} {:>12} {:>11} {:>9}  {}\n", "case", "program", "cpu s",
+             "lowest..highest", "target", "peak MiB", "target", "predicted ms", "closed form", "off %", "targets");
+  bool any_peer = false;
   for (const Outcome& o : outcomes) {
     const auto cpu = each(o.runs, &Usage::cpu_s);
     const auto [low, high] = std::minmax_element(cpu.begin(), cpu.end());
-    fmt::print("{:<13} {:>9.4f} {:>17} {:>9} {:>9.1f} {:>9} {:>12} {:>11} {:>8}  {}\n", o.about.name, median(cpu),
-               fmt::format("{:.4f}..{:.4f}", *low, *high), or_dash(o.about.target_cpu_s, "{:g}"),
+    fmt::print("{:<13} {:<33} {:>9.4f} {:>16} {:>7} {:>9.1f} {:>7} {:>12} {:>11} {:>9}  {}\n", o.about.name, "busbar",
+               median(cpu), fmt::format("{:.4f}..{:.4f}", *low, *high), or_dash(o.about.target_cpu_s, "{:g}"),
                median_peak_mib(o.runs), or_dash(o.about.target_peak_mib, "{:g}"), or_dash(o.predicted_ms, "{:.3f}"),
-               or_dash(o.about.closed_form_ms, "{:.3f}"), or_dash(percent_off(o), "{:+.4f}"), verdict(o));
-    if (o.packet_hops && o.events_per_hop) {
-      fmt::print("{:>13} {:.0f} packet-hops, {:.3f} events each, {:.2f} million a second\n", "", *o.packet_hops,
+               or_dash(o.about.closed_form_ms, "{:.3f}"), or_dash(percent_off(o, o.predicted_ms), "{:+.4f}"),
+               verdict(o));
+    if (o.packet_hops && o.events_per_hop)
+      fmt::print("{:<13} {:.0f} packet-hops, {:.3f} events each, {:.2f} million a second\n", "", *o.packet_hops,
                  *o.events_per_hop, *o.packet_hops / median(cpu) / 1e6);
-    }
-    if (!o.old_runs.empty()) {
-      const double old_cpu = median_cpu_s(o.old_runs);
-      fmt::print("{:>13} {:>9.4f} {:>37.1f} MiB, now {:.3f} times the cpu\n", "before", old_cpu,
-                 median_peak_mib(o.old_runs), median(cpu) / std::max(old_cpu, 1e-6));
-    }
-  }
-}
-
-void print_peers(const std::vector<Outcome>& outcomes, const std::string& source) {
-  const bool any =
-      std::any_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return !o.about.peers.empty(); });
-  if (!any) return;
-  fmt::print("\nOther simulators, same question\n{:<13} {:<36} {:>8} {:>9} {:>13}\n", "case", "simulator", "cpu s",
-             "peak MiB", "predicted ms");
-  for (const Outcome& o : outcomes) {
+    if (!o.old_runs.empty())
+      fmt::print("{:<13} {:<33} {:>9.4f} {:>24} {:>9.1f}  now {:.3f} times the cpu\n", "", "busbar before",
+                 median_cpu_s(o.old_runs), "", median_peak_mib(o.old_runs),
+                 median(cpu) / std::max(median_cpu_s(o.old_runs), 1e-6));
     for (const Peer& p : o.about.peers) {
-      fmt::print("{:<13} {:<36} {:>8g} {:>9g} {:>13.3f}\n", o.about.name, p.name, p.cpu_s, p.peak_mib, p.predicted_ms);
+      any_peer = true;
+      fmt::print("{:<13} {:<33} {:>9g} {:>24} {:>9g} {:>7} {:>12.3f} {:>11} {:>9}\n", "", p.name, p.cpu_s, "",
+                 p.peak_mib, "", p.predicted_ms, "", or_dash(percent_off(o, p.predicted_ms), "{:+.1f}"));
     }
   }
-  print_wrapped(source, 118);
+  if (any_peer) print_wrapped("Other programs: " + peers_source, 118);
 }
 
 std::string json_line(const Outcome& o, const Machine& m) {

@@ -25,8 +25,8 @@ double median_peak_mib(const std::vector<Usage>& runs);
 /// Ran, and is within every target it has.
 bool meets_targets(const Outcome& outcome);
 
-void print_table(const std::vector<Outcome>& outcomes, const Machine& machine);
-void print_peers(const std::vector<Outcome>& outcomes, const std::string& source);
+/// One table: each case with its targets and, below it, what other programs need and say for the same question.
+void print_table(const std::vector<Outcome>& outcomes, const Machine& machine, const std::string& peers_source);
 /// One line of JSON, units in the keys, machine in the record.
 std::string json_line(const Outcome& outcome, const Machine& machine);
 

@@ -139,8 +139,7 @@ int main(const std::vector<std::string>& words) {
   const Machine machine = this_machine();
   std::vector<Outcome> outcomes;
   for (const Case& c : select(file, options.cases)) outcomes.push_back(measure(c, options));
-  print_table(outcomes, machine);
-  print_peers(outcomes, file.peers_source);
+  print_table(outcomes, machine, file.peers_source);
   if (!options.json_file.empty()) {
     std::ofstream out(options.json_file, std::ios::app);
     for (const Outcome& o : outcomes) out << json_line(o, machine) << '\n';
