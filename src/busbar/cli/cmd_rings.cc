@@ -22,7 +22,7 @@ struct Options {
   CommonOptions common;
   std::string cluster, version = "2.30", cross_nic, svg;
   std::uint32_t gpus = 0, copies = 1;
-  bool no_nvls = false, no_pxn = false;
+  bool no_nvls = false, no_pxn = false, collnet = false;
 };
 
 Result<NcclSettings> settings_of(const Options& o, const Cluster& c) {
@@ -38,6 +38,7 @@ Result<NcclSettings> settings_of(const Options& o, const Cluster& c) {
   if (!o.cross_nic.empty()) s.cross_nic = o.cross_nic[0] - '0';
   s.nvls = !o.no_nvls;
   s.pxn = !o.no_pxn;
+  s.collnet = o.collnet;
   return s;
 }
 
@@ -103,6 +104,7 @@ Command rings_command(const std::string& typed) {
       {"--cross-nic", "0|1|2", "NCCL_CROSS_NIC (default 0 on a fabric of rails, else 2, NCCL's own)", "Rules",
        &o->cross_nic},
       {"--no-nvls", "", "NCCL_NVLS_ENABLE=0", "Rules", &o->no_nvls},
+      {"--collnet", "", "NCCL_COLLNET_ENABLE=1, on a network whose switches reduce", "Rules", &o->collnet},
       {"--no-pxn", "", "NCCL_PXN_DISABLE=1", "Rules", &o->no_pxn},
       {"--svg", "FILE", "draw the channels", "Files", &o->svg},
   };

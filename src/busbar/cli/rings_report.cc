@@ -40,6 +40,20 @@ Json nics_of(const RingsView& v, const std::vector<NcclPorts>& ports) {
   return out;
 }
 
+/// Chains to the GPU of each channel that talks to the reducing network, node after node.
+void add_collnet(const RingsView& v, Json& out) {
+  const NcclComm& c = *v.comm;
+  for (std::uint32_t ch = 0; ch < c.graphs.collnet_chain.channels; ++ch) {
+    Json order = Json::array(), nics = Json::array();
+    for (std::uint32_t n = 0; n < c.node_count(); ++n) {
+      const NcclGraph& g = c.shapes[c.nodes[n].shape].graphs.collnet_chain;
+      for (std::uint32_t i = 0; i < g.gpus; ++i) order.push_back(c.nodes[n].ranks[g.gpu(ch, i)]);
+      if (!g.inter.empty()) nics.push_back(nic_name(v, n, nic_device(c, n, g.net(ch, 0))));
+    }
+    out.push_back({{"kind", "collnet_chain"}, {"channel", ch}, {"order", order}, {"nics", nics}, {"balanced", true}});
+  }
+}
+
 void add_channels(const RingsView& v, Json& out) {
   const NcclComm& c = *v.comm;
   const std::vector<bool> rings = balanced_rings(c), trees = balanced_trees(c);
@@ -64,6 +78,7 @@ void add_channels(const RingsView& v, Json& out) {
                    {"nics", nics_of(v, tree.ports)},
                    {"balanced", bool{trees[ch % trees.size()]}}});
   }
+  add_collnet(v, out);
   const auto heads = nccl_nvls_heads(c);
   for (std::uint32_t h = 0; h < heads.size(); ++h) {
     Json nics = Json::array();
@@ -153,7 +168,9 @@ void rings_to_json(const RingsView& v, Json& out) {
                    {"p2p_per_peer", c.p2p_channels_per_peer}};
   out["graphs"] = {{"ring", to_json(c.graphs.ring)},
                    {"tree", to_json(c.graphs.tree)},
-                   {"nvls", c.nvls ? to_json(c.graphs.nvls) : Json(nullptr)}};
+                   {"nvls", c.nvls ? to_json(c.graphs.nvls) : Json(nullptr)},
+                   {"collnet_chain", to_json(c.graphs.collnet_chain)},
+                   {"collnet_direct", to_json(c.graphs.collnet_direct)}};
   Json nics = Json::array();
   for (std::uint32_t n = 0; n < c.node_count(); ++n) {
     const NcclSystem& s = c.shapes[c.nodes[n].shape].system;

@@ -165,6 +165,26 @@ TEST(NcclSearch, EveryGpuIsAHeadOfNvlsFromHopperOn) {
   EXPECT_EQ(search_nccl_graphs(system_of(a, a.gpus(), false, {}), {}).nvls.channels, 0u);
 }
 
+/// One head per NIC: chains of all GPUs to the head, and every GPU straight to each of at most eight heads.
+TEST(NcclSearch, CollnetHasAHeadBesideEachNicOfAReducingNetworkAndNoneElsewhere) {
+  NcclSettings settings;
+  settings.collnet = true;
+  const Topology t = nccl_machine(TestNode{}, 2);
+  const NcclGraphs g = search_nccl_graphs(system_of(t, gpus_of_node0(t), true, settings), settings);
+  EXPECT_EQ(g.collnet_chain.pattern, NcclPattern::kTree);
+  EXPECT_EQ(g.collnet_chain.channels, g.ring.channels);
+  ASSERT_EQ(g.collnet_direct.channels, 8u);
+  std::set<std::uint32_t> heads;
+  for (std::uint32_t c = 0; c < 8; ++c) {
+    heads.insert(g.collnet_direct.gpu(c, 0));
+    EXPECT_EQ(g.collnet_direct.net(c, 0), g.collnet_direct.gpu(c, 0)) << "the NIC beside the head";
+    EXPECT_EQ(g.collnet_chain.net(c, 0), g.collnet_chain.gpu(c, 0));
+  }
+  EXPECT_EQ(heads.size(), 8u);
+  const NcclGraphs off = search_nccl_graphs(system_of(t, gpus_of_node0(t), true, {}), {});
+  EXPECT_EQ(off.collnet_chain.channels, 0u);
+}
+
 TEST(NcclSearch, OtherNumbersOfTheSameDevicesGiveTheSameChannels) {
   TestNode plain, renumbered;
   renumbered.nics_first = true;

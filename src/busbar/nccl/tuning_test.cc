@@ -143,6 +143,18 @@ TEST(NcclChoice, AllToAllIsPointToPointWithMoreChannelsForLargeMessages) {
   EXPECT_LE(large.channels, c.p2p_channels);
 }
 
+TEST(NcclChoice, AReducingNetworkMakesCollnetAvailableForAllReduces) {
+  NcclSettings settings;
+  settings.collnet = true;
+  const Topology t = nccl_machine(TestNode{}, 8);
+  const NcclComm c = build_nccl_comm(t, t.gpus(), settings).value();
+  const NcclTuning costs = tune_nccl(c);
+  for (const NcclAlgorithm a : {NcclAlgorithm::kCollnetChain, NcclAlgorithm::kCollnetDirect, NcclAlgorithm::kNvls})
+    EXPECT_GT(costs.of(Collective::kAllReduce, a, NcclProtocol::kSimple).GBps, 0) << name_of(a);
+  EXPECT_EQ(tune_nccl(comm_of(t)).of(Collective::kAllReduce, NcclAlgorithm::kCollnetChain, NcclProtocol::kSimple).GBps,
+            0);
+}
+
 TEST(NcclVersion, ChangesWhatIsCounted) {
   const Topology t = nccl_machine(TestNode{}, 2);
   const NcclTuning old = tune_nccl(comm_of(t, {2, 20})), now = tune_nccl(comm_of(t));
