@@ -57,13 +57,13 @@ bool meets_targets(const Outcome& o) {
 void print_table(const std::vector<Outcome>& outcomes, const Machine& m, const std::string& peers_source) {
   fmt::print("{} x {}, {:.0f} GiB, {}, load {:.1f}, {}\n", m.cores, m.cpu, m.memory_gib, m.kernel, m.load_1min,
              m.time_utc);
-  fmt::print("{:<13} {:<33} {:>9} {:>16} {:>7} {:>9} {:>7} {:>12} {:>11} {:>9}  {}\n", "case", "program", "cpu s",
+  fmt::print("{:<13} {:<35} {:>9} {:>16} {:>7} {:>9} {:>7} {:>12} {:>11} {:>9}  {}\n", "case", "program", "cpu s",
              "lowest..highest", "target", "peak MiB", "target", "predicted ms", "closed form", "off %", "targets");
   bool any_peer = false;
   for (const Outcome& o : outcomes) {
     const auto cpu = each(o.runs, &Usage::cpu_s);
     const auto [low, high] = std::minmax_element(cpu.begin(), cpu.end());
-    fmt::print("{:<13} {:<33} {:>9.4f} {:>16} {:>7} {:>9.1f} {:>7} {:>12} {:>11} {:>9}  {}\n", o.about.name, "busbar",
+    fmt::print("{:<13} {:<35} {:>9.4f} {:>16} {:>7} {:>9.1f} {:>7} {:>12} {:>11} {:>9}  {}\n", o.about.name, "busbar",
                median(cpu), fmt::format("{:.4f}..{:.4f}", *low, *high), or_dash(o.about.target_cpu_s, "{:g}"),
                median_peak_mib(o.runs), or_dash(o.about.target_peak_mib, "{:g}"), or_dash(o.predicted_ms, "{:.3f}"),
                or_dash(o.about.closed_form_ms, "{:.3f}"), or_dash(percent_off(o, o.predicted_ms), "{:+.4f}"),
@@ -72,12 +72,12 @@ void print_table(const std::vector<Outcome>& outcomes, const Machine& m, const s
       fmt::print("{:<13} {:.0f} packet-hops, {:.3f} events each, {:.2f} million a second\n", "", *o.packet_hops,
                  *o.events_per_hop, *o.packet_hops / median(cpu) / 1e6);
     if (!o.old_runs.empty())
-      fmt::print("{:<13} {:<33} {:>9.4f} {:>24} {:>9.1f}  now {:.3f} times the cpu\n", "", "busbar before",
+      fmt::print("{:<13} {:<35} {:>9.4f} {:>24} {:>9.1f}  now {:.3f} times the cpu\n", "", "busbar before",
                  median_cpu_s(o.old_runs), "", median_peak_mib(o.old_runs),
                  median(cpu) / std::max(median_cpu_s(o.old_runs), 1e-6));
     for (const Peer& p : o.about.peers) {
       any_peer = true;
-      fmt::print("{:<13} {:<33} {:>9g} {:>24} {:>9g} {:>7} {:>12.3f} {:>11} {:>9}\n", "", p.name, p.cpu_s, "",
+      fmt::print("{:<13} {:<35} {:>9g} {:>24} {:>9g} {:>7} {:>12.3f} {:>11} {:>9}\n", "", p.name, p.cpu_s, "",
                  p.peak_mib, "", p.predicted_ms, "", or_dash(percent_off(o, p.predicted_ms), "{:+.1f}"));
     }
   }

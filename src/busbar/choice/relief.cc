@@ -105,10 +105,11 @@ class Changes {
 
 constexpr double kNoLimit = 1e6;  // times the rate
 
-/// Classes of the cables of NICs, and of their slots where no other device has such a link; and NICs with a cable in
-/// the node of the first rank.
-std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, DeviceId gpu) {
-  std::vector<std::uint8_t> nic(t.link_classes().size(), 0), other(nic.size(), 0);
+/// Classes of the cables of NICs, degraded ones with their sound kin, and of their slots where nothing else in the node
+/// of `gpu` has such a link; and NICs with a cable in that node.
+std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, DeviceId gpu,
+                                                             const std::vector<LinkGroup>& groups) {
+  std::vector<std::uint8_t> other(t.link_classes().size(), 0);
   const Block& block = t.blocks()[index(t.block_of(gpu))];
   std::uint32_t nics = 0;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
@@ -116,14 +117,17 @@ std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, 
     bool cable = false;
     for (const LinkId l : t.out_links(d)) {
       cable |= t.block_of(t.to(l)) != t.block_of(d);
-      const bool at_nic = t.kind(d) == DeviceKind::kNic || t.kind(t.to(l)) == DeviceKind::kNic;
-      (at_nic ? nic : other)[t.link_class_index(l)] = 1;
+      if (t.kind(d) != DeviceKind::kNic && t.kind(t.to(l)) != DeviceKind::kNic) other[t.link_class_index(l)] = 1;
     }
     nics += t.kind(d) == DeviceKind::kNic && cable;
   }
   std::vector<std::uint16_t> classes;
-  for (std::uint16_t c = 0; c < nic.size(); ++c)
-    if (nic[c] && !other[c]) classes.push_back(c);
+  for (const LinkGroup& g : groups)
+    if (g.name.find(" nic-") != std::string::npos || g.name.ends_with("-nic"))
+      for (const std::uint16_t c : g.classes)
+        if (!other[c]) classes.push_back(c);
+  std::sort(classes.begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   return {classes, nics};
 }
 
@@ -142,7 +146,8 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
       if (every) used[t.link_class_index(l)] = true;
   }
   const auto is_used = [&](std::uint16_t c) { return used[c]; };
-  for (const LinkGroup& g : link_groups(t)) {
+  const std::vector<LinkGroup> groups = link_groups(t);
+  for (const LinkGroup& g : groups) {
     if (std::none_of(g.classes.begin(), g.classes.end(), is_used)) continue;
     const WhatIf wide{g.classes, kNoLimit, 1.0, {}};
     BUSBAR_RETURN_IF_ERROR(changes.add("+10 % rate of " + g.name, {g.classes, 1.1, 1.0, {}}, wide));
@@ -151,7 +156,7 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
     BUSBAR_RETURN_IF_ERROR(
         changes.add("1 us less latency of " + g.name, {g.classes, 1.0, 1.0, Duration::us(1)}, at_once));
   }
-  const auto [classes, nics] = nics_of(t, placement.gpu(call.groups.actor(0, 0)));
+  const auto [classes, nics] = nics_of(t, placement.gpu(call.groups.actor(0, 0)), groups);
   if (nics > 0 && std::any_of(classes.begin(), classes.end(), is_used))
     BUSBAR_RETURN_IF_ERROR(changes.add(fmt::format("one more NIC per node, {} instead of {}", nics + 1, nics),
                                        {classes, (nics + 1.0) / nics, 1.0, {}}, {classes, kNoLimit, 1.0, {}}));

@@ -67,6 +67,18 @@ TEST(Relief, SaysWhichLimitComesNext) {
   EXPECT_NEAR(nic->gain_percent, 100 * outside * (1 - 8.0 / 9) / (inside + outside), 0.05);
 }
 
+TEST(Relief, OfOneMoreNicHelpsNodesWithADamagedOneAsWell) {
+  TopologyBuilder b = pods_of_eight(2);
+  const Topology& t = b.peek();
+  std::uint32_t cable = 0;
+  while (t.link_class(static_cast<LinkId>(cable)).kind != LinkKind::kInfiniband) ++cable;
+  b.degrade(static_cast<LinkId>(cable), 0.5);
+  const auto relief = relief_of(std::move(b).seal(), test_call(16, "hierarchical", std::uint64_t{1} << 36));
+  const double inside = 1.75 / 450, outside = 1.0 / 8 / 25;
+  EXPECT_NEAR(find(relief, "one more NIC per node, 9 instead of 8")->gain_percent,
+              100 * outside * (1 - 8.0 / 9) / (inside + outside), 0.05);
+}
+
 TEST(Explain, SplitsARingIntoRoundsOfLatencyAndOfBytes) {
   ProtocolModel protocol;
   protocol.launch = Duration::us(5);

@@ -196,15 +196,21 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   const CollectiveRow& last = rows.back();
   d.blocks.push_back({Highlight{fmt::format("At {} the time is bound by {}.", format_binary_size(count(last.size)),
                                             bound_to_text(last.bound, c.topology))}});
-  d.blocks.push_back({Paragraph{fmt::format(
-      "It is {:.1f} % above the floor, which is set by the {} cut: {}. The busiest link of this schedule alone takes "
-      "{} us "
-      "at wire rate.",
-      last.gap_percent(), name_of(last.floor.kind), last.floor.cut, format_number(last.algorithm_floor.in_us(), 4))}});
+  if (last.floor.time > Duration())
+    d.blocks.push_back({Paragraph{fmt::format(
+        "It is {:.1f} % above the floor, which is set by the {} cut: {}. The busiest link of this schedule alone takes "
+        "{} us "
+        "at wire rate.",
+        last.gap_percent(), name_of(last.floor.kind), last.floor.cut,
+        format_number(last.algorithm_floor.in_us(), 4))}});
   if (!last.chain.empty()) d.blocks.push_back({chain_table(last, c.topology)});
-  if (!last.synthesized.empty())
-    d.blocks.push_back({Paragraph{fmt::format("Made for this machine: {}. Plain rings take {} us.", last.synthesized,
-                                              format_number(last.ring.in_us(), 4))}});
+  if (!last.synthesized.empty()) {
+    const std::string ring_us = format_number(last.ring.in_us(), 4);
+    d.blocks.push_back(
+        {Paragraph{last.time < last.ring
+                       ? fmt::format("Made for this machine: {}. Plain rings take {} us.", last.synthesized, ring_us)
+                       : "Nothing that was made for this machine is faster than plain rings."}});
+  }
   if (!last.relief.empty()) {
     Table relief;
     relief.title = fmt::format("What relief would buy at {}", format_binary_size(count(last.size)));
