@@ -2,6 +2,7 @@
 #include "busbar/nccl/graph.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "busbar/nccl/internal/search.h"
 
@@ -105,6 +106,7 @@ class Relaxation {
     if (s.least_capability < 90) inter_.most = PathType::kSys;
     best_.intra_type = intra_.least;
     best_.inter_type = inter_.least;
+    collect_types();
     same_channels_ = best_.pattern != NcclPattern::kNvls;
     best_.same_channels = same_channels_;
   }
@@ -152,11 +154,42 @@ class Relaxation {
 
   /// One search; whether it is the end of all searching.
   bool done() {
-    left_ = trial_.same_channels ? kStepsSameChannels : kSteps;
-    budget_ -= left_;
+    const int granted = trial_.same_channels ? kStepsSameChannels : kSteps;
+    budget_ -= granted;
     trial_.hops = 0;
-    left_ = search_.run(trial_, left_);
+    left_ = searched_before(granted);
     return left_ == kNcclPerfect || static_cast<float>(best_.channels) * best_.inter_GBps >= s_.total_GBps;
+  }
+
+  /// What two trials must have in common to be the same search: types that no path has allow nothing more.
+  struct Trial {
+    NcclPattern pattern{};
+    bool same_channels = false;
+    int cross = 0, granted = 0;
+    std::uint32_t least = 0, most = 0;
+    float intra = 0, inter = 0;
+    unsigned intra_types = 0, inter_types = 0;
+    bool operator==(const Trial&) const = default;
+  };
+
+  /// Steps left of a search. One that was made before would meet the same chains and improve nothing.
+  int searched_before(int granted) {
+    const auto up_to = [](PathType t) { return (2u << static_cast<unsigned>(t)) - 1; };
+    const Trial t{trial_.pattern,
+                  trial_.same_channels,
+                  trial_.cross_nic,
+                  granted,
+                  trial_.min_channels,
+                  trial_.max_channels,
+                  trial_.intra_GBps,
+                  trial_.inter_GBps,
+                  types_inside_ & up_to(trial_.intra_type),
+                  types_outside_ & up_to(trial_.inter_type)};
+    for (const auto& [trial, left] : trials_)
+      if (trial == t) return left;
+    const int left = search_.run(trial_, granted);
+    trials_.emplace_back(t, left);
+    return left;
   }
 
   void relax() {
@@ -274,8 +307,18 @@ class Relaxation {
     best_.inter_type = PathType::kSys;
   }
 
+  void collect_types() {
+    const auto add = [](const NcclPaths& paths, unsigned& types) {
+      for (const NcclPath& p : paths.cells) types |= 1u << static_cast<unsigned>(p.type);
+    };
+    add(s_.gpu_gpu, types_inside_), add(s_.gpu_nvs, types_inside_), add(s_.nvs_gpu, types_inside_);
+    add(s_.gpu_net, types_outside_), add(s_.net_gpu, types_outside_);
+  }
+
   const NcclSystem& s_;
   NcclGraph best_, trial_;
+  std::vector<std::pair<Trial, int>> trials_;      ///< made so far, with the steps that they left
+  unsigned types_inside_ = 0, types_outside_ = 0;  ///< bit per PathType that occurs
   std::span<const float> speeds_;
   GraphSearch search_;
   TypeRange intra_, inter_;
