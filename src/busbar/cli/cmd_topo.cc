@@ -103,9 +103,10 @@ Command topo_command(const std::string& typed) {
       "  busbar topo dgx-h100:64 --all --json\n"
       "  busbar topo dgx-h100:64 --html machine.html --svg fabric.svg --cables cables.csv\n"
       "  busbar topo dgx-h100 --nccl-xml node.xml --dot node.dot --svg node.svg\n";
-  c.positionals = {
-      {"CLUSTER", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, or NCCL topology XML)",
-       &o->cluster}};
+  c.positionals = {{"CLUSTER",
+                    "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, NCCL topology XML, "
+                    "hwloc XML, nvidia-smi matrix)",
+                    &o->cluster}};
   c.flags = {
       {"--matrix", "", "how devices of one node reach each other, as nvidia-smi topo -m prints it", "Parts",
        &o->matrix},

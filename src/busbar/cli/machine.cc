@@ -1,21 +1,17 @@
 #include "busbar/cli/machine.h"
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <fmt/core.h>
 
-#include "busbar/formats/nccl_topo_xml_reader.h"
+#include <filesystem>
+
+#include "busbar/formats/import.h"
 #include "busbar/spec/part_figures_file.h"
 
 namespace busbar {
 namespace {
 
-bool looks_like_xml(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  char c = 0;
-  file >> c;  // skips blanks
-  return file && c == '<';
-}
+/// Files of ours are known by their name.
+bool is_yaml(const std::string& name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
 
 Result<Cluster> adopt(ImportedMachine machine, const std::string& name, std::string text, const Overrides& overrides) {
   bool amd = machine.version == 2;
@@ -29,27 +25,30 @@ Result<Cluster> adopt(ImportedMachine machine, const std::string& name, std::str
 
 }  // namespace
 
-Result<std::string> read_whole_file(const std::string& name) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(name, ignored))
-    return Error{ErrorCode::kNotFound, "there is no such file", {name, 0, 0, ""}};
-  std::ifstream file(name, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) return Error{ErrorCode::kIo, "cannot read this file", {name, 0, 0, ""}};
-  return text;
+Result<PartFigures> catalog_part_figures(const std::string& catalog_directory) {
+  const Catalog catalog(catalog_directory);
+  Reading reading(catalog);
+  return read_part_figures(reading);
 }
 
 Result<Cluster> load_machine(const std::string& name, const Overrides& overrides) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(name, ignored) || !looks_like_xml(name)) return load_cluster(name, overrides);
-  BUSBAR_ASSIGN(std::string text, read_whole_file(name));
-  const Catalog catalog(overrides.catalog);
-  Reading reading(catalog);
-  BUSBAR_ASSIGN(const PartFigures figures, read_part_figures(reading));
-  BUSBAR_ASSIGN(ImportedMachine machine, read_nccl_topo_xml(text, name, figures));
+  if (is_yaml(name) || !std::filesystem::is_regular_file(name, ignored)) return load_cluster(name, overrides);
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(name));
+  const FormatEntry* format = find_format(source.head());
+  if (format == nullptr && source.head().starts_with('<'))
+    return invalid("XML, but not of a kind that is known; 'busbar import' lists the kinds", {name, 0, 0, ""});
+  if (format == nullptr) return load_cluster(name, overrides);
+  if (format->machine == nullptr)
+    return invalid(
+        fmt::format("is no machine but a file of kind {}; 'busbar import' shows what it holds", format->kind),
+        {name, 0, 0, ""});
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  BUSBAR_ASSIGN(const PartFigures figures, catalog_part_figures(overrides.catalog));
+  BUSBAR_ASSIGN(ImportedMachine machine, format->machine(text, name, figures));
   if (machine.topology.gpus().empty())
     return invalid("no GPU in this file; 'busbar import' shows what it holds", {name, 0, 0, ""});
-  return adopt(std::move(machine), name, std::move(text), overrides);
+  return adopt(std::move(machine), name, std::string(text), overrides);
 }
 
 }  // namespace busbar

@@ -5,14 +5,15 @@
 
 #include "busbar/base/result.h"
 #include "busbar/spec/cluster.h"
+#include "busbar/topology/part_figures.h"
 
 namespace busbar {
 
-/// A file that is a foreign description (a topology file of NCCL or RCCL) is imported; everything else is
+/// A file that describes a machine in another program's words (see import_formats()) is imported; everything else is
 /// load_cluster()'s. What the import had to assume stands among the cluster's sources.
 Result<Cluster> load_machine(const std::string& name, const Overrides& overrides);
 
-/// The whole of a file; kNotFound or kIo with its name.
-Result<std::string> read_whole_file(const std::string& name);
+/// Figures of parts for readers of foreign files. `catalog_directory`: what --catalog says.
+Result<PartFigures> catalog_part_figures(const std::string& catalog_directory);
 
 }  // namespace busbar

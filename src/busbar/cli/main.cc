@@ -6,6 +6,7 @@
 #include "busbar/cli/cmd_catalog.h"
 #include "busbar/cli/cmd_collective.h"
 #include "busbar/cli/cmd_flows.h"
+#include "busbar/cli/cmd_import.h"
 #include "busbar/cli/cmd_path.h"
 #include "busbar/cli/cmd_rings.h"
 #include "busbar/cli/cmd_topo.h"
@@ -30,10 +31,10 @@ std::string typed_line(int argc, char** argv) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: what is left is written to nobody
   const std::string typed = typed_line(argc, argv);
-  const std::vector<busbar::Command> commands{busbar::collective_command(typed), busbar::train_command(typed),
-                                              busbar::topo_command(typed),       busbar::path_command(typed),
-                                              busbar::flows_command(typed),      busbar::catalog_command(typed),
-                                              busbar::validate_command(typed),   busbar::rings_command(typed)};
+  const std::vector<busbar::Command> commands{
+      busbar::collective_command(typed), busbar::train_command(typed), busbar::topo_command(typed),
+      busbar::path_command(typed),       busbar::flows_command(typed), busbar::catalog_command(typed),
+      busbar::validate_command(typed),   busbar::rings_command(typed), busbar::import_command(typed)};
   const busbar::Parsed parsed =
       busbar::parse_command_line(commands, std::vector<std::string>(argv + 1, argv + argc), "busbar 0.1.0");
   if (!parsed.command) {

@@ -85,7 +85,8 @@ int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Do
             Printed printed) {
   if (printed == Printed::kAlready) {
   } else if (o.json) {
-    std::fputs((data.dump(2) + "\n").c_str(), stdout);
+    std::fputs(data.dump(2).c_str(), stdout);
+    std::fputs("\n", stdout);
   } else {
     TextOptions text;
     winsize size{};

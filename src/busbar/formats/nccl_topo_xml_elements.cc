@@ -8,7 +8,7 @@
 #include <map>
 #include <span>
 
-namespace busbar::nccl_topo_xml {
+namespace busbar::machine_records {
 namespace {
 
 /// Far beyond any machine, and few enough that each may have a device or link class of its own.
@@ -264,4 +264,4 @@ Result<Records> read_records(const XmlElement& system) {
   return std::move(reader).take();
 }
 
-}  // namespace busbar::nccl_topo_xml
+}  // namespace busbar::machine_records

@@ -37,7 +37,7 @@ DeviceClass PartLinks::gpu(std::uint32_t pci_id, int compute_capability, const s
   return c;
 }
 
-LinkClass PartLinks::scale_up_lane(const DeviceClass& gpu, LinkKind kind) {
+LinkClass PartLinks::scale_up_lane(const DeviceClass& gpu, LinkKind kind, std::int64_t MBps) {
   const auto fits = [&](const PartFigures::Gpu& g) {
     if (!g.lane || g.lane->kind != kind) return false;
     if (!gpu.part.empty()) return g.device_class.part == gpu.part;
@@ -50,9 +50,11 @@ LinkClass PartLinks::scale_up_lane(const DeviceClass& gpu, LinkKind kind) {
   });
   const auto found =
       exact != figures_.gpus.end() ? exact : std::find_if(figures_.gpus.begin(), figures_.gpus.end(), fits);
-  if (found != figures_.gpus.end()) return *found->lane;
   LinkClass lane;
+  if (found != figures_.gpus.end()) lane = *found->lane;
   lane.kind = kind;
+  if (MBps > 0) lane.wire_rate = BytesPerSecond{static_cast<std::uint64_t>(MBps) * kMega};
+  if (MBps > 0 || found != figures_.gpus.end()) return lane;
   lane.wire_rate = kUnknownLane;
   note(fmt::format("{} lanes of GPUs of {}: no figure is known, 1 GB/s each is assumed", name_of(kind),
                    generation_name(gpu)));

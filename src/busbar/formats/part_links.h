@@ -16,8 +16,9 @@ class PartLinks {
 
   /// By PCI id, else nothing but the generation: compute capability x 10 (-1: none) or AMD architecture.
   DeviceClass gpu(std::uint32_t pci_id, int compute_capability, const std::string& architecture);
-  /// One lane of the GPU's scale-up link: of its product, else of the first product of its generation.
-  LinkClass scale_up_lane(const DeviceClass& gpu, LinkKind kind);
+  /// One lane of the GPU's scale-up link: of its product, else of the first product of its generation. MBps: what the
+  /// file says of its wire, 0 where it does not.
+  LinkClass scale_up_lane(const DeviceClass& gpu, LinkKind kind, std::int64_t MBps = 0);
   LinkClass times(LinkClass lane, std::int64_t lanes) const;
   /// "16.0 GT/s PCIe" and a width; NCCL counts an unknown speed as 8 GT/s and an unknown width as 16.
   LinkClass pcie(std::string_view speed, std::int64_t width);

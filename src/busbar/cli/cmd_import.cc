@@ -1,0 +1,139 @@
+#include "busbar/cli/cmd_import.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/machine.h"
+#include "busbar/cli/session.h"
+#include "busbar/formats/import.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  CommonOptions common;
+  std::string file, kind;
+};
+
+std::string in_words(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return format_number(value.get<double>(), 4);
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_null()) return "not said";
+  if (value.is_array()) {
+    const bool plain =
+        value.size() <= 16 && std::none_of(value.begin(), value.end(), [](const Json& v) { return v.is_structured(); });
+    if (!plain) return fmt::format("{} entries", value.size());
+    std::string out;
+    for (const Json& v : value) out += (out.empty() ? "" : ", ") + in_words(v);
+    return out.empty() ? "none" : out;
+  }
+  if (value.is_object()) {
+    std::string out;
+    for (const auto& [key, v] : value.items()) out += (out.empty() ? "" : ", ") + key + " " + in_words(v);
+    return out;
+  }
+  return value.dump();
+}
+
+/// A list of alike maps as a table with its plain columns.
+std::optional<Table> table_of(const std::string& title, const Json& list) {
+  constexpr std::size_t kMostRows = 40, kMostColumns = 8;
+  if (!list.is_array() || list.empty() || !list.front().is_object()) return std::nullopt;
+  Table t;
+  t.title = title;
+  std::vector<std::string> keys;
+  for (const Json& row : list)
+    for (const auto& [key, v] : row.items())
+      if (!(v.is_array() && !v.empty() && v.front().is_structured()) && keys.size() < kMostColumns &&
+          std::find(keys.begin(), keys.end(), key) == keys.end())
+        keys.push_back(key);
+  for (const std::string& key : keys) t.columns.push_back({key, Align::kLeft});
+  for (const Json& row : list) {
+    if (t.rows.size() == kMostRows) {
+      t.note = fmt::format("{} more rows; --json has them all.", list.size() - kMostRows);
+      break;
+    }
+    std::vector<std::string> cells;
+    for (const std::string& key : keys) cells.push_back(row.contains(key) ? in_words(row[key]) : "");
+    t.rows.push_back(std::move(cells));
+  }
+  return t;
+}
+
+Document to_document(const Options& o, const ImportReport& report) {
+  Document d;
+  d.title = fmt::format("{}: {}", o.file, report.kind);
+  d.command = o.common.typed;
+  Facts facts;
+  for (const FormatEntry& f : import_formats())
+    if (report.kind == f.kind) facts.items.emplace_back("kind", fmt::format("{} ({})", report.kind, f.summary));
+  for (const auto& [key, value] : report.found->items())
+    if (key != "matrix" && (!value.is_array() || !table_of(key, value))) facts.items.emplace_back(key, in_words(value));
+  facts.items.emplace_back("unknown",
+                           report.unknown.empty() ? "nothing" : fmt::format("{} parts", report.unknown.size()));
+  d.blocks.push_back({facts});
+  for (const auto& [key, value] : report.found->items())
+    if (auto table = table_of(key, value)) d.blocks.push_back({std::move(*table)});
+  for (const std::string& note : report.notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
+  if (report.unknown.empty()) return d;
+  Table unknown;
+  unknown.title = "Not understood or not used";
+  unknown.columns = {{"line"}, {"what", Align::kLeft}, {"times"}};
+  for (const UnknownPart& u : report.unknown)
+    unknown.rows.push_back({std::to_string(u.line), u.what, std::to_string(u.count)});
+  d.blocks.push_back({unknown});
+  return d;
+}
+
+int run(const Options& o) {
+  const RunClock clock;
+  Result<ImportSource> source = ImportSource::open(o.file);
+  if (!source.ok()) return report_error(source.error());
+  const Result<PartFigures> figures = catalog_part_figures(o.common.overrides.catalog);
+  if (!figures.ok()) return report_error(figures.error());
+  Result<ImportReport> report = import_source(*source, *figures, o.kind);
+  if (!report.ok()) return report_error(report.error());
+  const Document document = to_document(o, *report);
+  Json j{{"schema", "busbar.import/1"}, {"file", o.file}, {"kind", report->kind}};
+  j["found"] = std::move(*report->found);  // a log's may be large
+  j["notes"] = report->notes;
+  j["unknown"] = Json::array();
+  for (const UnknownPart& u : report->unknown)
+    j["unknown"].push_back({{"line", u.line}, {"what", u.what}, {"count", u.count}});
+  j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(source->head())));
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, document);
+}
+
+}  // namespace
+
+Command import_command(const std::string& typed) {
+  const auto o = std::make_shared<Options>();
+  o->common.typed = typed;
+  Command c;
+  c.name = "import";
+  c.summary = "say what a file of another program is, and what was found in it";
+  c.examples =
+      "  busbar import nccl-topo.xml\n"
+      "  busbar import result_0.txt --kind nccl-log --json\n"
+      "  busbar import topo-m.txt && busbar topo topo-m.txt --tree\n";
+  c.positionals = {{"FILE",
+                    "NCCL topology or graph XML, NCCL_DEBUG=INFO log, nccl-tests output or JSON, nvidia-smi topo -m, "
+                    "rocm-smi --showtopo, hwloc XML, ibnetdiscover, iblinkinfo, Slurm topology.conf",
+                    &o->file}};
+  c.flags = {{"--kind", "NAME", "read as this kind instead of looking, e.g. nccl-log", "Input", &o->kind}};
+  for (Flag& f : common_flags(o->common, false))
+    if (f.names != "--set" && f.names != "--degrade" && f.names != "--fail" && f.names != "--explain")
+      c.flags.push_back(std::move(f));
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar

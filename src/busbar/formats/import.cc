@@ -1,0 +1,140 @@
+#include "busbar/formats/import.h"
+
+#include <fmt/core.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "busbar/formats/hwloc_xml.h"
+#include "busbar/formats/ib_fabric.h"
+#include "busbar/formats/import_reports.h"
+#include "busbar/formats/lines.h"
+#include "busbar/formats/nccl_log.h"
+#include "busbar/formats/nccl_topo_xml_reader.h"
+#include "busbar/formats/perf_table.h"
+#include "busbar/formats/slurm_topology.h"
+#include "busbar/formats/smi_matrix.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::size_t kHead = 64 << 10;
+constexpr std::uint64_t kMostWhole = std::uint64_t{1} << 30;
+
+/// The first tag of an XML file, past declaration, document type and comments.
+std::string_view first_tag(std::string_view head) {
+  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
+  std::size_t at = head.find_first_not_of(" \t\r\n");
+  if (at == head.npos || head[at] != '<') return {};
+  while (at != head.npos) {
+    const std::string_view rest = head.substr(at);
+    if (rest.starts_with("<!--")) {
+      const std::size_t end = rest.find("-->");
+      if (end == rest.npos) return {};
+      at = head.find('<', at + end);
+    } else if (rest.starts_with("<?") || rest.starts_with("<!")) {
+      at = head.find('<', at + 1);
+    } else {
+      return rest.substr(1, rest.find_first_of(" \t\r\n/>") - 1);
+    }
+  }
+  return {};
+}
+
+bool is_nccl_topo(std::string_view head) { return first_tag(head) == "system"; }
+bool is_nccl_graph(std::string_view head) { return first_tag(head) == "graphs"; }
+bool is_hwloc(std::string_view head) { return first_tag(head) == "topology"; }
+
+constexpr FormatEntry kFormats[] = {
+    {"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_FILE)", is_nccl_topo, report_nccl_topo, read_nccl_topo_xml},
+    {"nccl-graph", "NCCL graph XML (NCCL_GRAPH_FILE)", is_nccl_graph, report_nccl_graph, nullptr},
+    {"hwloc", "hwloc topology XML (lstopo --of xml)", is_hwloc, report_hwloc, read_hwloc_xml},
+    {"nccl-tests-json", "report of nccl-tests or rccl-tests in JSON", looks_like_perf_json, report_perf_json, nullptr},
+    {"nccl-tests", "table of nccl-tests or rccl-tests", looks_like_perf_table, report_perf_table, nullptr},
+    {"nccl-log", "NCCL_DEBUG=INFO log", looks_like_nccl_log, report_nccl_log, nullptr},
+    {"rocm-smi-topology", "matrices of rocm-smi --showtopo", looks_like_rocm_smi_matrix, report_rocm_smi,
+     read_rocm_smi_matrix},
+    {"nvidia-smi-topology", "matrix of nvidia-smi topo -m", looks_like_nvidia_smi_matrix, report_nvidia_smi,
+     read_nvidia_smi_matrix},
+    {"iblinkinfo", "links of an InfiniBand network", looks_like_iblinkinfo, report_iblinkinfo, nullptr},
+    {"ibnetdiscover", "InfiniBand network, blocks or port list", looks_like_ibnetdiscover, report_ibnetdiscover,
+     nullptr},
+    {"slurm-topology", "Slurm topology.conf", looks_like_slurm_topology, report_slurm, nullptr},
+};
+
+}  // namespace
+
+ImportReport::ImportReport() : found(std::make_unique<nlohmann::ordered_json>(nlohmann::ordered_json::object())) {}
+ImportReport::~ImportReport() = default;
+ImportReport::ImportReport(ImportReport&&) noexcept = default;
+ImportReport& ImportReport::operator=(ImportReport&&) noexcept = default;
+
+Result<ImportSource> ImportSource::open(const std::string& path) {
+  ImportSource s;
+  s.name_ = path;
+  s.is_file_ = true;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ErrorCode::kNotFound, "cannot open this file; does it exist?", {path, 0, 0, ""}};
+  s.head_.resize(kHead);
+  file.read(s.head_.data(), static_cast<std::streamsize>(kHead));
+  if (file.bad() || (file.gcount() == 0 && !file.eof()))
+    return Error{ErrorCode::kIo, "cannot read this file; is it a folder?", {path, 0, 0, ""}};
+  s.head_.resize(static_cast<std::size_t>(file.gcount()));
+  return s;
+}
+
+ImportSource ImportSource::of_text(std::string_view text, std::string name) {
+  ImportSource s;
+  s.name_ = std::move(name);
+  s.given_ = text;
+  s.head_ = text.substr(0, kHead);
+  return s;
+}
+
+Result<std::string_view> ImportSource::whole() {
+  if (!is_file_) return given_;
+  if (read_) return std::string_view(text_);
+  std::ifstream file(name_, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file.tellg();
+  if (!file || size < 0) return Error{ErrorCode::kIo, "cannot read this file", {name_, 0, 0, ""}};
+  if (static_cast<std::uint64_t>(size) > kMostWhole)
+    return Error{ErrorCode::kUnsupported, "files of this kind are read whole, up to 1 GiB", {name_, 0, 0, ""}};
+  text_.resize(static_cast<std::size_t>(size));
+  file.seekg(0);
+  file.read(text_.data(), size);
+  if (!file) return Error{ErrorCode::kIo, "cannot read this file", {name_, 0, 0, ""}};
+  read_ = true;
+  return std::string_view(text_);
+}
+
+Result<LineSource> ImportSource::lines() const {
+  if (is_file_) return LineSource::open(name_);
+  return LineSource::of_text(given_, name_);
+}
+
+std::span<const FormatEntry> import_formats() { return kFormats; }
+
+const FormatEntry* find_format(std::string_view head) {
+  for (const FormatEntry& f : import_formats())
+    if (f.matches(head)) return &f;
+  return nullptr;
+}
+
+Result<ImportReport> import_source(ImportSource& source, const PartFigures& figures, const std::string& kind) {
+  const FormatEntry* format = kind.empty() ? find_format(source.head()) : nullptr;
+  std::string kinds;
+  for (const FormatEntry& f : import_formats()) {
+    if (kind == f.kind) format = &f;
+    kinds += (kinds.empty() ? "" : ", ") + std::string(f.kind);
+  }
+  if (format == nullptr && !kind.empty())
+    return invalid(fmt::format("there is no kind '{}'; known are {}", kind, kinds), {"", 0, 0, "--kind"});
+  if (format == nullptr)
+    return invalid(fmt::format("not a kind of file that is known; known are {}", kinds), {source.name(), 0, 0, ""});
+  BUSBAR_ASSIGN(ImportReport report, format->read(source, figures));
+  report.kind = format->kind;
+  return report;
+}
+
+}  // namespace busbar

@@ -1,0 +1,69 @@
+// What is this file, and what does it hold? One table of formats: how to know each, and how to tell what was found.
+//
+// A new format is one row of the table in import.cc and a function that reads and describes it.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/formats/imported.h"
+#include "busbar/topology/part_figures.h"
+
+namespace busbar {
+
+/// A file to import: its beginning, and the whole when a reader asks for it.
+class ImportSource {
+ public:
+  static Result<ImportSource> open(const std::string& path);
+  /// For text that is no file. It must outlive the source.
+  static ImportSource of_text(std::string_view text, std::string name);
+
+  const std::string& name() const { return name_; }
+  std::string_view head() const { return head_; }  ///< at most 64 KiB
+  /// The whole; Error kUnsupported above 1 GiB.
+  Result<std::string_view> whole();
+  /// Line by line, in constant space.
+  Result<class LineSource> lines() const;
+
+ private:
+  std::string name_, head_, text_;
+  std::string_view given_;
+  bool is_file_ = false, read_ = false;
+};
+
+/// What a file holds, in words and numbers that a person asked for.
+struct ImportReport {
+  ImportReport();
+  ~ImportReport();
+  ImportReport(ImportReport&&) noexcept;
+  ImportReport& operator=(ImportReport&&) noexcept;
+  std::string kind;
+  std::unique_ptr<nlohmann::ordered_json> found;  ///< an object, never null
+  std::vector<std::string> notes;
+  std::vector<UnknownPart> unknown;
+};
+
+struct FormatEntry {
+  const char* kind;     ///< "nccl-topology"
+  const char* summary;  ///< one line
+  bool (*matches)(std::string_view head);
+  Result<ImportReport> (*read)(ImportSource& source, const PartFigures& figures);
+  /// Of kinds that describe one machine; else null.
+  Result<ImportedMachine> (*machine)(std::string_view text, const std::string& name, const PartFigures& figures);
+};
+/// In the order in which they are tried.
+std::span<const FormatEntry> import_formats();
+
+/// The first format that matches; null where none does.
+const FormatEntry* find_format(std::string_view head);
+
+/// The first format that matches, read. `kind`: a name from the table that is taken without looking; empty: look.
+/// Error kInvalid lists the kinds where none matches.
+Result<ImportReport> import_source(ImportSource& source, const PartFigures& figures, const std::string& kind = {});
+
+}  // namespace busbar

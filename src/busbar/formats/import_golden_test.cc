@@ -1,0 +1,116 @@
+// Every sample is read as it was when a person last looked at the reading. BUSBAR_UPDATE=1 rewrites the expectations.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/formats/fixture.h"
+#include "busbar/formats/import.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+/// Long lists as their length, ends and a hash of all.
+Json condensed(const Json& value) {
+  constexpr std::size_t kLong = 8;
+  if (value.is_array() && value.size() > kLong)
+    return {{"entries", value.size()},
+            {"first", condensed(value.front())},
+            {"last", condensed(value.back())},
+            {"hash", fmt::format("{:016x}", hash64(value.dump()))}};
+  Json out = value;
+  if (value.is_structured())
+    for (auto it = out.begin(); it != out.end(); ++it) *it = condensed(*it);
+  return out;
+}
+
+Json reading_of(const fs::path& path) {
+  auto source = ImportSource::open(path.string());
+  if (!source.ok()) return {{"error", source.error().text()}};
+  const auto report = import_source(*source, {});
+  if (!report.ok()) return {{"error", report.error().text()}};
+  Json j{{"kind", report->kind},
+         {"found", condensed(*report->found)},
+         {"notes", report->notes},
+         {"unknown", Json::array()}};
+  for (const UnknownPart& u : report->unknown)
+    j["unknown"].push_back(fmt::format("{}: {} x{}", u.line, u.what, u.count));
+  j["unknown"] = condensed(j["unknown"]);
+  return j;
+}
+
+std::vector<fs::path> samples() {
+  std::vector<fs::path> out;
+  for (const char* folder : {"hwloc-xml", "ibnetdiscover", "nccl-graph", "nccl-log", "nccl-tests", "nccl-topo",
+                             "nvidia-smi-topo", "rccl-topo"})
+    for (const auto& file : fs::directory_iterator(fs::path("tests/fixtures") / folder))
+      if (file.is_regular_file()) out.push_back(file.path());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST(Import, ReadsEverySampleAsBefore) {
+  const bool update = std::getenv("BUSBAR_UPDATE") != nullptr;
+  const auto files = samples();
+  EXPECT_GT(files.size(), 100u);
+  for (const fs::path& file : files) {
+    const fs::path expected =
+        fs::path("tests/fixtures/expected") / file.parent_path().filename() / (file.filename().string() + ".json");
+    const std::string now = reading_of(file).dump(1) + "\n";
+    if (update) {
+      fs::create_directories(expected.parent_path());
+      std::ofstream(expected, std::ios::binary) << now;
+      continue;
+    }
+    std::ifstream in(expected, std::ios::binary);
+    const std::string before{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_EQ(now, before) << file;
+  }
+}
+
+TEST(Import, SamplesAreOfTheKindThatTheirFolderSays) {
+  const std::pair<const char*, const char*> kinds[] = {{"nccl-topo", "nccl-topology"},
+                                                       {"rccl-topo", "nccl-topology"},
+                                                       {"nccl-graph", "nccl-graph"},
+                                                       {"nccl-log", "nccl-log"},
+                                                       {"hwloc-xml", "hwloc"}};
+  for (const fs::path& file : samples())
+    for (const auto& [folder, kind] : kinds) {
+      if (file.parent_path().filename() != folder) continue;
+      auto source = ImportSource::open(file.string());
+      ASSERT_TRUE(source.ok());
+      const FormatEntry* format = find_format(source->head());
+      ASSERT_NE(format, nullptr) << file;
+      EXPECT_STREQ(format->kind, kind) << file;
+    }
+}
+
+TEST(Import, WhatIsNoKnownKindSaysWhichAre) {
+  ImportSource source = ImportSource::of_text("hello\n", "note.txt");
+  const auto report = import_source(source, {});
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().text(), testing::HasSubstr("note.txt: not a kind of file that is known; known are nccl-"));
+  const auto forced = import_source(source, {}, "nccl-logg");
+  EXPECT_THAT(forced.error().text(), testing::HasSubstr("--kind: there is no kind 'nccl-logg'"));
+}
+
+TEST(Import, EveryReaderRefusesAnEmptyFileWithAMessage) {
+  for (const FormatEntry& f : import_formats()) {
+    ImportSource source = ImportSource::of_text("", "empty");
+    const auto report = import_source(source, {}, f.kind);
+    ASSERT_FALSE(report.ok()) << f.kind;
+    EXPECT_THAT(report.error().text(), testing::HasSubstr("empty")) << f.kind;
+  }
+}
+
+}  // namespace
+}  // namespace busbar

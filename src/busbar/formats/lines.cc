@@ -1,0 +1,101 @@
+#include "busbar/formats/lines.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace busbar {
+
+LineSource LineSource::of_text(std::string_view text, std::string name) {
+  LineSource s;
+  s.name_ = std::move(name);
+  s.rest_ = text;
+  return s;
+}
+
+Result<LineSource> LineSource::open(const std::string& path) {
+  LineSource s;
+  s.name_ = path;
+  s.file_.reset(std::fopen(path.c_str(), "rb"));
+  if (!s.file_) return Error{ErrorCode::kNotFound, "cannot open this file; does it exist?", {path, 0, 0, ""}};
+  s.buffer_.resize(2 * kLongestLine);
+  s.ended_ = false;
+  return s;
+}
+
+bool LineSource::refill() {
+  if (ended_) return false;
+  std::memmove(buffer_.data(), rest_.data(), rest_.size());
+  const std::size_t kept = rest_.size();
+  const std::size_t got = std::fread(buffer_.data() + kept, 1, buffer_.size() - kept, file_.get());
+  ended_ = got == 0;
+  rest_ = {buffer_.data(), kept + got};
+  return got > 0;
+}
+
+bool LineSource::next(std::string_view& line) {
+  std::size_t searched = 0, end = std::string_view::npos;
+  while (true) {
+    end = rest_.substr(0, kLongestLine).find('\n', searched);
+    if (end != std::string_view::npos || rest_.size() >= kLongestLine) break;
+    searched = rest_.size();
+    if (!refill()) break;
+  }
+  if (rest_.empty()) return false;
+  const bool whole = end != std::string_view::npos;
+  const std::size_t size = whole ? end : std::min(rest_.size(), kLongestLine);
+  line = rest_.substr(0, size);
+  rest_.remove_prefix(whole ? size + 1 : size);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (number_ < std::numeric_limits<int>::max()) ++number_;
+  return true;
+}
+
+void LineCursor::blanks() {
+  while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\t')) rest_.remove_prefix(1);
+}
+
+bool LineCursor::accept(std::string_view literal) {
+  if (!rest_.starts_with(literal)) return false;
+  rest_.remove_prefix(literal.size());
+  return true;
+}
+
+bool LineCursor::integer(std::int64_t& out) {
+  const auto [end, code] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), out);
+  if (code != std::errc()) return false;
+  rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+  return true;
+}
+
+bool LineCursor::number(double& out) {
+  double value = 0;
+  const auto [end, code] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+  if (code != std::errc() || !std::isfinite(value)) return false;
+  out = value;
+  rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+  return true;
+}
+
+bool LineCursor::hexadecimal(std::uint64_t& out) {
+  const std::size_t skip = rest_.starts_with("0x") || rest_.starts_with("0X") ? 2 : 0;
+  const auto [end, code] = std::from_chars(rest_.data() + skip, rest_.data() + rest_.size(), out, 16);
+  if (code != std::errc()) return false;
+  rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+  return true;
+}
+
+std::string_view LineCursor::until(std::string_view stop) {
+  const std::string_view found = rest_.substr(0, rest_.find_first_of(stop));
+  rest_.remove_prefix(found.size());
+  return found;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+}  // namespace busbar

@@ -1,0 +1,63 @@
+// Text as lines, from a file of any size or from memory, in constant space.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "busbar/base/result.h"
+
+namespace busbar {
+
+class LineSource {
+ public:
+  /// The text must outlive the source.
+  static LineSource of_text(std::string_view text, std::string name);
+  static Result<LineSource> open(const std::string& path);
+
+  /// The next line without its end (LF or CR LF); valid until the next call. False at the end. A line above
+  /// kLongestLine comes in pieces of that length.
+  bool next(std::string_view& line);
+  int number() const { return number_; }  ///< of the line last given, 1-based
+  const std::string& name() const { return name_; }
+  Where where() const { return {name_, number_, 0, ""}; }
+
+  static constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+
+ private:
+  struct Closer {
+    void operator()(std::FILE* f) const { std::fclose(f); }
+  };
+  bool refill();
+  std::string name_;
+  std::unique_ptr<std::FILE, Closer> file_;
+  std::vector<char> buffer_;  ///< only of files
+  std::string_view rest_;     ///< not yet given
+  bool ended_ = true;         ///< nothing more to read into the buffer
+  int number_ = 0;
+};
+
+/// Reads the words and numbers of a line from left to right; a failed call leaves the place as it is.
+class LineCursor {
+ public:
+  explicit LineCursor(std::string_view text) : rest_(text) {}
+  std::string_view rest() const { return rest_; }
+  bool at_end() const { return rest_.empty(); }
+  void blanks();
+  bool accept(std::string_view literal);
+  bool integer(std::int64_t& out);                ///< decimal, with sign
+  bool number(double& out);                       ///< finite decimal
+  bool hexadecimal(std::uint64_t& out);           ///< with or without 0x
+  std::string_view until(std::string_view stop);  ///< up to the first of these characters
+  std::string_view word() { return until(" \t"); }
+
+ private:
+  std::string_view rest_;
+};
+
+std::string_view trimmed(std::string_view text);  ///< without blanks at either end
+
+}  // namespace busbar

@@ -1,0 +1,139 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "busbar/formats/json_text.h"
+#include "busbar/formats/perf_table.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Numbers of the report may stand as strings ("nan", " -1").
+std::optional<double> number_of(const Json& map, const char* key) {
+  const auto at = map.find(key);
+  if (at == map.end()) return std::nullopt;
+  if (at->is_number()) return at->get<double>();
+  double value = 0;
+  LineCursor c(at->is_string() ? trimmed(at->get_ref<const std::string&>()) : std::string_view());
+  return c.number(value) && c.at_end() ? std::optional(value) : std::nullopt;
+}
+std::string text_of(const Json& map, const char* key) {
+  const auto at = map.find(key);
+  return at != map.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+std::uint64_t count_of(const Json& map, const char* key) {
+  const double n = number_of(map, key).value_or(0);
+  return n >= 0 && n < 1e18 ? static_cast<std::uint64_t>(n) : 0;
+}
+int small_of(const Json& map, const char* key, int otherwise) {
+  const double n = number_of(map, key).value_or(otherwise);
+  return n >= -1 && n < 1e9 ? static_cast<int>(n) : otherwise;
+}
+
+void note_keys(const Json& map, std::initializer_list<const char*> known, const char* of, PerfResults& out) {
+  for (const auto& [key, value] : map.items())
+    if (std::find_if(known.begin(), known.end(), [&](const char* k) { return key == k; }) == known.end())
+      add_unknown(out.unknown, 0, fmt::format("key {}.{}", of, key));
+}
+
+std::optional<PerfTiming> timing_of(const Json& row, const char* key) {
+  const auto at = row.find(key);
+  if (at == row.end() || !at->is_object()) return std::nullopt;
+  const auto time = number_of(*at, at->contains("time") ? "time" : "cpu_time");
+  if (!time) return std::nullopt;
+  return PerfTiming{*time, number_of(*at, "alg_bw").value_or(0), number_of(*at, "bus_bw").value_or(0),
+                    number_of(*at, "nwrong")};
+}
+
+/// NVIDIA's report: one object with "results".
+void read_report(const Json& root, PerfResults& out) {
+  note_keys(root,
+            {"version", "start_time", "end_time", "args", "env", "nccl_version", "config", "results", "devices",
+             "out_of_bounds", "average_bus_bandwidth", "average_bus_bw"},
+            "report", out);
+  PerfTable t;
+  if (const auto args = root.find("args"); args != root.end() && args->is_array() && !args->empty()) {
+    std::string program = (*args)[0].is_string() ? (*args)[0].get<std::string>() : "";
+    program = program.substr(program.rfind('/') + 1);
+    if (program.ends_with("_perf")) t.collective = program.substr(0, program.size() - 5);
+  }
+  if (const auto version = number_of(root, "nccl_version")) t.library = fmt::format("{:.0f}", *version);
+  for (const Json& row : root["results"]) {
+    if (!row.is_object()) continue;
+    note_keys(row,
+              {"size", "count", "type", "redop", "root", "out_of_place", "in_place", "out_of_place_per_iter",
+               "in_place_per_iter", "actual_iterations", "experiment_name", "timestamp"},
+              "row", out);
+    PerfRow r;
+    r.size_bytes = count_of(row, "size");
+    r.count = count_of(row, "count");
+    r.type = text_of(row, "type");
+    r.op = text_of(row, "redop");
+    if (r.op == "none") r.op.clear();
+    r.root = small_of(row, "root", -1);
+    r.out_of_place = timing_of(row, "out_of_place");
+    r.in_place = timing_of(row, "in_place");
+    t.rows.push_back(std::move(r));
+  }
+  out.tables.push_back(std::move(t));
+}
+
+/// AMD's report: a list of rows, one for in place and one for out of place.
+void read_rows(const Json& root, PerfResults& out) {
+  std::map<std::string, std::size_t> table_of;
+  for (const Json& row : root) {
+    if (!row.is_object()) continue;
+    note_keys(row,
+              {"numCycle", "name", "nodes", "ranks", "ranksPerNode", "gpusPerRank", "size", "type", "redop", "inPlace",
+               "time", "algBw", "busBw", "wrong", "count", "root"},
+              "row", out);
+    std::string name = text_of(row, "name");
+    if (name.ends_with("_perf")) name.resize(name.size() - 5);
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+    const auto [at, fresh] = table_of.try_emplace(name, out.tables.size());
+    if (fresh) {
+      out.tables.emplace_back().collective = name;
+      out.tables.back().rank_count = small_of(row, "ranks", 0) * std::max(small_of(row, "gpusPerRank", 1), 1);
+    }
+    std::vector<PerfRow>& rows = out.tables[at->second].rows;
+    const auto time = number_of(row, "time");
+    if (!time) continue;
+    const PerfTiming t{*time, number_of(row, "algBw").value_or(0), number_of(row, "busBw").value_or(0),
+                       number_of(row, "wrong")};
+    const bool in_place = number_of(row, "inPlace").value_or(0) != 0;
+    PerfRow r;
+    r.size_bytes = count_of(row, "size");
+    r.type = text_of(row, "type");
+    r.op = text_of(row, "redop");
+    const bool pairs = !rows.empty() && rows.back().size_bytes == r.size_bytes && rows.back().type == r.type &&
+                       rows.back().op == r.op && !(in_place ? rows.back().in_place : rows.back().out_of_place);
+    if (!pairs) rows.push_back(std::move(r));
+    (in_place ? rows.back().in_place : rows.back().out_of_place) = t;
+  }
+}
+
+}  // namespace
+
+bool looks_like_perf_json(std::string_view head) {
+  return (head.starts_with("{") || head.starts_with("[")) &&
+         ((head.find("\"nccl_version\"") != head.npos && head.find("\"args\"") != head.npos) ||
+          (head.find("\"busBw\"") != head.npos && head.find("\"inPlace\"") != head.npos));
+}
+
+Result<PerfResults> read_perf_json(std::string_view text, const std::string& name) {
+  BUSBAR_ASSIGN(const Json root, parse_json(text, name));
+  PerfResults out;
+  if (root.is_object() && root.contains("results") && root["results"].is_array())
+    read_report(root, out);
+  else if (root.is_array())
+    read_rows(root, out);
+  else
+    return invalid("a report of nccl-tests has a list of results", {name, 1, 1, "results"});
+  return out;
+}
+
+}  // namespace busbar
