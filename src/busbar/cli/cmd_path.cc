@@ -6,6 +6,7 @@
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
@@ -26,6 +27,28 @@ struct Options {
 double in_ns(Duration d) { return static_cast<double>(d.in_ps()) / 1e3; }
 std::string ns_text(Duration d) { return fmt::format("{:.6g}", in_ns(d)); }
 
+/// "node5.gpu3" where accelerators have other names ("chip3"): number 3 of that node.
+std::optional<DeviceId> numbered_gpu(const Topology& t, const std::string& name) {
+  const std::size_t dot = name.find('.');
+  const std::string node = dot == std::string::npos ? "node0" : name.substr(0, dot);
+  const std::string gpu = dot == std::string::npos ? name : name.substr(dot + 1);
+  if (!node.starts_with("node") || !gpu.starts_with("gpu")) return std::nullopt;
+  const auto number = [](std::string_view digits) {
+    std::uint32_t n = UINT32_MAX;
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+    return code == std::errc() && end == digits.data() + digits.size() ? n : UINT32_MAX;
+  };
+  const std::uint32_t block = number(std::string_view(node).substr(4));
+  std::uint32_t left = number(std::string_view(gpu).substr(3));
+  if (block >= t.blocks().size()) return std::nullopt;
+  const Block& b = t.blocks()[block];
+  for (std::uint32_t p = 0; p < b.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(b.first_device + p);
+    if (t.kind(d) == DeviceKind::kGpu && left-- == 0) return d;
+  }
+  return std::nullopt;
+}
+
 /// "node0.gpu3", "gpu3" (of node0) or a plain GPU number.
 Result<DeviceId> find_device(const Topology& t, const std::string& name, const char* flag) {
   std::uint64_t number = 0;
@@ -37,6 +60,7 @@ Result<DeviceId> find_device(const Topology& t, const std::string& name, const c
   }
   for (const std::string& full : {name, "node0." + name})
     if (auto found = t.find(full); found.ok()) return *found;
+  if (const auto gpu = numbered_gpu(t, name)) return *gpu;
   return Error{
       ErrorCode::kNotFound,
       fmt::format("no device is called '{}'; write node0.gpu3, gpu3 (of node0) or a GPU's number; 'busbar topo "

@@ -71,14 +71,36 @@ std::vector<Point> ring(std::size_t n, double& height) {
   return out;
 }
 
-std::vector<Point> rows(std::size_t n, double& height) {
-  const auto columns = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(n))));
-  const double step = (kWidth - 40) / static_cast<double>(columns);
+/// The smallest step above `inner`, and a multiple of it, by which at least half of the `n` numbers are joined: how far
+/// apart neighbours of the next dimension of a torus are. `n` where there is none.
+std::size_t next_extent(const Bonds& bonds, std::size_t n, std::size_t inner) {
+  std::map<std::size_t, std::size_t> pairs;
+  for (const auto& [ends, bond] : bonds) ++pairs[ends.second - ends.first];
+  for (const auto& [step, count] : pairs)
+    if (step > inner && step % inner == 0 && 2 * count >= n) return step;
+  return n;
+}
+
+/// Rows of a torus's first dimension; of three dimensions the planes side by side.
+std::vector<Point> rows(const Bonds& bonds, std::size_t n, double& height) {
+  constexpr double kBetween = 0.6;  // of a step, between planes
+  std::size_t columns = next_extent(bonds, n, 1);
+  if (columns == n || bonds.size() > 4 * n)
+    columns = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(n))));
+  const std::size_t plane = next_extent(bonds, n, columns), planes = (n + plane - 1) / plane;
+  const auto beside = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(planes))));
+  const double wide = static_cast<double>(columns) + kBetween;
+  const double step = (kWidth - 40) / (wide * static_cast<double>(beside) - kBetween);
+  const double down = std::min(step, std::max(0.55 * step, kBoxHeight * 1.6 * std::min(1.0, step / kBoxWidth)));
+  const double tall = static_cast<double>((plane + columns - 1) / columns) + kBetween;
   std::vector<Point> out;
-  for (std::size_t i = 0; i < n; ++i)
-    out.push_back(
-        {20 + step * (static_cast<double>(i % columns) + 0.5), 20 + step * (static_cast<double>(i / columns) + 0.5)});
-  height = out.empty() ? 0 : out.back().y + step;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t p = i / plane, in = i % plane;
+    const double x = static_cast<double>(p % beside) * wide + static_cast<double>(in % columns) + 0.5;
+    const double y = static_cast<double>(p / beside) * tall + static_cast<double>(in / columns) + 0.5;
+    out.push_back({20 + step * x, 20 + down * y});
+  }
+  height = out.empty() ? 0 : out.back().y + down;
   return out;
 }
 
@@ -157,7 +179,7 @@ Drawing draw_mesh(const Topology& t, BlockId id, std::span<const double> utilisa
   d.width = kWidth;
   const bool in_ring = gpus.size() <= kMostInRing;
   double height = 0;
-  const std::vector<Point> at = in_ring ? ring(gpus.size(), height) : rows(gpus.size(), height);
+  const std::vector<Point> at = in_ring ? ring(gpus.size(), height) : rows(bonds, gpus.size(), height);
   const double step = in_ring || at.size() < 2 ? kWidth : (at[1].x - at[0].x) * 1.5;
   std::size_t left_out = 0;
   for (const auto& [ends, b] : bonds) {

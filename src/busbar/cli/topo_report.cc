@@ -108,6 +108,13 @@ std::string in_billions(double parameters) {
   return parameters < 1e12 ? format_number(parameters / 1e9) + "e9" : format_number(parameters / 1e12) + "e12";
 }
 
+/// "GPUs" as "GPU", "PCIe switches" as "PCIe switch", "leaves" as "leaf".
+std::string one_of(std::string words) {
+  if (words == "leaves") return "leaf";
+  words.resize(words.size() - (words.ends_with("witches") ? 2 : 1));
+  return words;
+}
+
 std::string optical_sentence(const Cluster& c, const TopoFacts& f) {
   const std::uint32_t n = c.ocs.cube;
   return fmt::format(
@@ -120,14 +127,15 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   Facts out;
   std::string counts;
   for (const auto& [key, n] : f.counts)
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, n == 1 && key == "nodes" ? "node" : words_of(key));
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, n == 1 ? one_of(words_of(key)) : words_of(key));
   out.items.emplace_back("counts", counts);
   if (!c.fabric.network.empty())
     out.items.emplace_back("fabric", fmt::format("{}, {}, {} NIC cables per uplink", c.fabric.network, c.fabric.kind,
                                                  format_number(c.fabric.oversubscription)));
-  out.items.emplace_back(
-      "bisection", fmt::format("{} in one direction, {} counting both ({}: {})", format_rate(f.bisection.GBps * 1e9),
-                               format_rate(2 * f.bisection.GBps * 1e9), f.bisection.kind, f.bisection.cut));
+  if (f.bisection.GBps > 0)
+    out.items.emplace_back(
+        "bisection", fmt::format("{} in one direction, {} counting both ({}: {})", format_rate(f.bisection.GBps * 1e9),
+                                 format_rate(2 * f.bisection.GBps * 1e9), f.bisection.kind, f.bisection.cut));
   if (!c.p2p)
     out.items.emplace_back("peer access", "none over PCIe: GPUs without scale-up links copy through host memory");
   if (!c.gpudirect) out.items.emplace_back("GPUDirect", "none: NICs and drives copy through host memory");

@@ -18,21 +18,24 @@ struct Router::State {
     LinkId up, down;
     std::uint32_t a, b;
   };
+  using Ways = std::vector<std::vector<LinkId>>;
   const Topology& topology;
   RoutingPolicy policy;
   std::uint64_t seed;
   mutable FabricTable fabric;
   mutable BlockRoutes blocks;
   mutable Front front;
+  mutable std::unordered_map<std::uint64_t, Ways> known_detours;  ///< by pair of switches; only looked up
 
   const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
   bool cabled(DeviceId nic) const;
   bool joined(DeviceId nic_a, DeviceId nic_b) const;
   DeviceId relay_nic(DeviceId gpu, DeviceId far_nic) const;
   bool across(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
-  bool around(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
+  bool around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
   void walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const;
-  std::vector<std::vector<LinkId>> detours(std::uint32_t a, std::uint32_t b, std::uint64_t flow) const;
+  const Ways& detours(std::uint32_t a, std::uint32_t b) const;
+  Ways find_detours(std::uint32_t a, std::uint32_t b) const;
   std::vector<Ports> ports_between(DeviceId from, DeviceId to) const;
   bool over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
                    std::vector<LinkShare>& out) const;
@@ -89,7 +92,7 @@ void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flo
 
 /// A detour over each leaf that lies on a way of at most twice the shortest length and meets no switch
 /// twice, at most kMostDetours of them. Inside a group of a dragonfly these are the group's other switches.
-std::vector<std::vector<LinkId>> Router::State::detours(std::uint32_t a, std::uint32_t b, std::uint64_t flow) const {
+Router::State::Ways Router::State::find_detours(std::uint32_t a, std::uint32_t b) const {
   constexpr std::size_t kMostDetours = 64;
   const int straight = fabric.distance(a, b);
   std::vector<std::uint32_t> middles;
@@ -97,13 +100,13 @@ std::vector<std::vector<LinkId>> Router::State::detours(std::uint32_t a, std::ui
     if (m == a || m == b || !fabric.joined(a, m)) continue;
     if (fabric.distance(m, a) + fabric.distance(m, b) <= 2 * straight) middles.push_back(m);  // links go both ways
   }
-  std::vector<std::vector<LinkId>> out;
+  Ways out;
   const std::size_t ways = std::min(middles.size(), kMostDetours);
   for (std::size_t i = 0; i < ways; ++i) {
-    const std::uint32_t m = middles[(flow + i * middles.size() / ways) % middles.size()];
+    const std::uint32_t m = middles[i * middles.size() / ways];
     std::vector<LinkId> way;
-    walk(a, m, flow ^ m, way);
-    walk(m, b, flow ^ m, way);
+    walk(a, m, mix64(a) ^ m, way);
+    walk(m, b, mix64(b) ^ m, way);
     std::vector<DeviceId> met{topology.from(way.front())};
     for (const LinkId l : way) met.push_back(topology.to(l));
     std::sort(met.begin(), met.end());
@@ -112,9 +115,19 @@ std::vector<std::vector<LinkId>> Router::State::detours(std::uint32_t a, std::ui
   return out;
 }
 
+/// The same, kept for the next flow between the two.
+const Router::State::Ways& Router::State::detours(std::uint32_t a, std::uint32_t b) const {
+  constexpr std::size_t kMostKept = 1 << 14;  // pairs of some 64 ways each: a few hundred MiB at most
+  const std::uint64_t pair = std::uint64_t{a} << 32 | b;
+  const auto it = known_detours.find(pair);
+  if (it != known_detours.end()) return it->second;
+  if (known_detours.size() >= kMostKept) known_detours.clear();
+  return known_detours.emplace(pair, find_detours(a, b)).first->second;
+}
+
 /// Valiant's routing: equal shares over the detours. A switch to itself: straight. False, with nothing appended, where
 /// there is no detour.
-bool Router::State::around(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const {
+bool Router::State::around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const {
   struct Step {
     std::size_t at;  ///< hops from the start
     LinkShare part;
@@ -126,7 +139,7 @@ bool Router::State::around(DeviceId from, DeviceId to, std::uint64_t flow, std::
     steps.push_back({0, {p.up, share}});
     steps.push_back({SIZE_MAX, {p.down, share}});
     if (p.a == p.b) continue;
-    const auto ways = detours(p.a, p.b, flow);
+    const Ways& ways = detours(p.a, p.b);
     if (ways.empty()) return false;
     for (const std::vector<LinkId>& way : ways)
       for (std::size_t i = 0; i < way.size(); ++i)
@@ -166,7 +179,7 @@ std::vector<Router::State::Ports> Router::State::ports_between(DeviceId from, De
 }
 
 bool Router::State::across(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const {
-  if (policy == RoutingPolicy::kValiant && around(from, to, flow, out)) return true;
+  if (policy == RoutingPolicy::kValiant && around(from, to, out)) return true;
   const auto choose = [&](DeviceId at) {  // static hash keeps one of the equal front.candidates
     const bool keeps_one = policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant;
     if (!keeps_one || front.candidates.size() < 2) return;
@@ -243,7 +256,7 @@ bool Router::State::over_relays(DeviceId from, DeviceId to, DeviceId nic_from, D
 
 Router::Router(const Topology& topology, RoutingPolicy policy, std::uint64_t seed)
     : state_(std::make_unique<State>(
-          State{topology, policy, seed, FabricTable(topology), BlockRoutes(topology), Front()})) {}
+          State{topology, policy, seed, FabricTable(topology), BlockRoutes(topology), Front(), {}})) {}
 Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 
