@@ -371,10 +371,11 @@ class LogReader {
     return true;
   }
 
-  /// Records of one communicator come together: by its id, else by size and the ranks that are still missing.
+  /// Records of one communicator come together: by its id, else by size, each rank in the order of its records.
   void merge_records() {
     ByText<std::size_t> by_id;
     std::map<int, std::vector<std::size_t>> by_size;
+    std::map<std::pair<int, int>, std::size_t> joined;  // (size, rank) -> communicators without id that have this rank
     for (RankRecord& r : records_) {
       if (r.rank < 0 || r.said.ranks <= 0) continue;
       std::size_t at = log_.communicators.size();
@@ -382,12 +383,9 @@ class LogReader {
         at = by_id.try_emplace(r.said.id, at).first->second;
       } else {
         std::vector<std::size_t>& alike = by_size[r.said.ranks];
-        const auto open = std::find_if(alike.begin(), alike.end(),
-                                       [&](std::size_t c) { return !log_.communicators[c].members.contains(r.rank); });
-        if (open == alike.end())
-          alike.push_back(at);
-        else
-          at = *open;
+        const std::size_t turn = joined[{r.said.ranks, r.rank}]++;
+        if (turn == alike.size()) alike.push_back(at);
+        at = alike[turn];
       }
       if (at == log_.communicators.size()) log_.communicators.emplace_back().line = r.line;
       join(log_.communicators[at], r);
