@@ -10,6 +10,7 @@
 #include "busbar/base/random.h"
 #include "busbar/cli/collective_row.h"
 #include "busbar/cli/machine.h"
+#include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
@@ -268,7 +269,9 @@ int run(const CollectiveOptions& o) {
         {"", 0, 0, "-g"}));
   if (o.root >= n)
     return report_error(invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"}));
-  const Router router(cluster->topology, cluster->routing, cluster->seed);
+  // Packets choose their paths themselves; what they are compared with, floors and forecasts, is an even split.
+  const RoutingPolicy policy = o.common.engine == "packet" ? RoutingPolicy::kSpray : cluster->routing;
+  const Router router(cluster->topology, policy, cluster->seed);
   const Result<std::vector<DeviceId>> gpus = place(o, all, n * o.jobs);
   if (!gpus.ok()) return report_error(gpus.error());
   const Placement placement(router, *gpus);
@@ -276,10 +279,17 @@ int run(const CollectiveOptions& o) {
   if (!chooser.ok()) return report_error(chooser.error());
   std::vector<CollectiveRow> rows;
   SharedByRows shared;
+  if (o.common.engine == "packet") {
+    std::string transport = o.transport, balance = o.balance;
+    const Result<PacketOptions> read = read_packet_options(transport, balance, std::nullopt, *cluster);
+    if (!read.ok()) return report_error(read.error());
+    shared.packets = *read;
+  }
   for (const Bytes size : sweep->sizes) {
     EngineOptions options;
     options.protocol = cluster->protocol;
-    Result<std::unique_ptr<Engine>> engine = make_engine(o.common.engine, router, placement, options);
+    Result<std::unique_ptr<Engine>> engine =
+        make_engine(shared.packets ? "analytic" : o.common.engine, router, placement, options);
     if (!engine.ok()) return report_error(engine.error());
     CollectiveCall call;
     call.op = *op;
@@ -331,7 +341,8 @@ Command collective_command(const std::string& typed) {
       "  busbar collective dgx-1v all_reduce -b 1G -e 1G --algorithm synthesized\n"
       "  busbar collective dgx-h100:2 all_gather -b 1G -e 1G --degrade node1.nic3=0.5 --explain\n"
       "  busbar collective dgx-h100:16 all_reduce -b 1G -e 1G -g 16 --jobs 8 --placement random --seed 1\n"
-      "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n";
+      "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n"
+      "  busbar collective dgx-h100:2 all_reduce -b 16M -e 16M --algorithm ring --engine packet --transport dcqcn\n";
   c.positionals = {{"CLUSTER",
                     "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, NCCL topology XML, "
                     "hwloc XML, nvidia-smi matrix)",
@@ -358,6 +369,10 @@ Command collective_command(const std::string& typed) {
        &o->placement},
       {"--seed", "N", "of the random placement (default 0)", "Sweep", &o->seed},
       {"--root", "RANK", "root of broadcast (default 0)", "Algorithm", &o->root},
+      {"--transport", "NAME", "with --engine packet: " + transport_words() + " (default nscc)", "Algorithm",
+       &o->transport},
+      {"--lb", "NAME", "with --engine packet: ecmp, spray or adaptive (default: the cluster's)", "Algorithm",
+       &o->balance},
   };
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

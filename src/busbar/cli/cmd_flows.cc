@@ -11,6 +11,7 @@
 #include "busbar/cli/band.h"
 #include "busbar/cli/cmd_flows_packet.h"
 #include "busbar/cli/flow_csv.h"
+#include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
@@ -24,6 +25,7 @@ struct Options {
   std::string fabric, flows, balance, transport;
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
+  double patience_s = 1800;
 };
 
 /// What the list came to.
@@ -178,7 +180,7 @@ Status check_engine(const std::string& name) {
 
 int run(const Options& o) {
   if (o.common.engine == "packet")
-    return run_packet_flows(o.common, {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links});
+    return run_packet_flows(o.common, {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links, o.patience_s});
   const RunClock clock;
   if (const Status s = check_engine(o.common.engine); !s.ok()) return report_error(s.error());
   Result<Cluster> cluster = load_cluster(o.fabric, o.common.overrides);
@@ -225,10 +227,11 @@ Command flows_command(const std::string& typed) {
       {"--lb", "NAME",
        "ecmp (one path per flow, by hash), spray or, packet engine only, adaptive; default: the cluster's", "Machine",
        &o->balance},
-      {"--transport", "NAME",
-       "with --engine packet: nscc (default), dcqcn, hpcc, roce (untuned), swift, ib, tcp-cubic or dctcp", "Machine",
+      {"--transport", "NAME", "with --engine packet: " + transport_words() + " (default nscc)", "Machine",
        &o->transport},
       {"--seed", "N", "of the hash that picks paths (default: as the cluster says)", "Machine", &o->seed},
+      {"--patience", "SECONDS", "with --engine packet: refuse runs that would take longer (default 1800)", "Machine",
+       &o->patience_s},
       {"--links", "N", "with --json: how many links to list, fullest first (default 1000)", "Output", &o->links},
   };
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));

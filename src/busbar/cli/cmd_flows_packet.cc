@@ -3,24 +3,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/flow_csv.h"
+#include "busbar/cli/packet_options.h"
 #include "busbar/engine/packet/packet_list.h"
 
 namespace busbar {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
+constexpr std::size_t kShown = 10;           ///< rows per table on a terminal
+volatile std::sig_atomic_t interrupted = 0;  ///< by Ctrl-C; a signal handler reaches nothing else
 constexpr const char* kFlowsGoHere = "@flows@";
-
-constexpr std::pair<const char*, PacketTransport> kTransports[] = {
-    {"nscc", PacketTransport::kNscc},          {"dcqcn", PacketTransport::kDcqcn}, {"hpcc", PacketTransport::kHpcc},
-    {"roce", PacketTransport::kRoce},          {"swift", PacketTransport::kSwift}, {"ib", PacketTransport::kIb},
-    {"tcp-cubic", PacketTransport::kTcpCubic}, {"dctcp", PacketTransport::kDctcp}};
 
 /// What the list came to.
 struct Report {
@@ -37,8 +34,8 @@ struct Report {
   }
   double mean_us() const {
     double sum = 0;
-    for (const PacketOutcome& f : result.flows) sum += f.fct.in_us();
-    return sum / static_cast<double>(result.flows.size());
+    for (const std::uint32_t f : by_fct) sum += result.flows[f].fct.in_us();
+    return sum / static_cast<double>(by_fct.size());
   }
 };
 
@@ -47,8 +44,8 @@ double busy(const PacketLink& l, const Topology& t) {
 }
 
 void rank(Report& r, const Topology& t) {
-  r.by_fct.resize(r.result.flows.size());
-  std::iota(r.by_fct.begin(), r.by_fct.end(), 0u);
+  for (std::uint32_t f = 0; f < r.result.flows.size(); ++f)
+    if (r.result.flows[f].done) r.by_fct.push_back(f);
   std::stable_sort(r.by_fct.begin(), r.by_fct.end(),
                    [&](auto a, auto b) { return r.result.flows[a].fct > r.result.flows[b].fct; });
   r.busiest = r.result.links;
@@ -70,6 +67,7 @@ std::vector<std::pair<const char*, Duration>> parts_of(const PacketOutcome& f) {
 
 Json flow_json(const Report& r, std::uint32_t f, const Topology& t) {
   const PacketOutcome& x = r.result.flows[f];
+  if (!x.done) return Json{{"id", r.named.ids[f]}, {"fct_us", nullptr}};
   Json parts;
   for (const auto& [name, time] : parts_of(x)) parts[name] = time.in_us();
   Json j{{"id", r.named.ids[f]},
@@ -125,6 +123,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
            {"marked", x.marks},
            {"pauses", x.pauses},
            {"timeouts", x.timeouts}}},
+         {"flows_done", x.done},
          {"digest", fmt::format("{:016x}", x.digest)}};
   j["flows"] = kFlowsGoHere;
   Json links = Json::array();
@@ -200,36 +199,6 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
   return d;
 }
 
-Result<PacketOptions> read_options(PacketFlowsRequest& o, const Cluster& cluster) {
-  PacketOptions p;
-  if (o.transport.empty()) o.transport = kTransports[0].first;
-  const auto known = std::find_if(std::begin(kTransports), std::end(kTransports),
-                                  [&](const auto& t) { return o.transport == t.first; });
-  if (known == std::end(kTransports)) {
-    std::string names;
-    for (const auto& t : kTransports) names += fmt::format("{}{}", names.empty() ? "" : ", ", t.first);
-    return invalid(fmt::format("there is no transport '{}'; use one of {}", o.transport, names),
-                   {"", 0, 0, "--transport"});
-  }
-  p.transport = known->second;
-  if (o.balance.empty())
-    o.balance = cluster.routing == RoutingPolicy::kSpray      ? "spray"
-                : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"
-                                                              : "ecmp";
-  if (o.balance == "ecmp")
-    p.balance = PacketBalance::kEcmp;
-  else if (o.balance == "spray")
-    p.balance = PacketBalance::kSpray;
-  else if (o.balance == "adaptive")
-    p.balance = PacketBalance::kAdaptive;
-  else
-    return invalid(fmt::format("'{}' is unknown to the packet engine; use ecmp, spray or adaptive", o.balance),
-                   {"", 0, 0, "--lb"});
-  if (o.seed && *o.seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
-  p.seed = o.seed ? static_cast<std::uint64_t>(*o.seed) : cluster.seed;
-  return p;
-}
-
 }  // namespace
 
 int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request) {
@@ -237,13 +206,22 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   PacketFlowsRequest o = request;
   Result<Cluster> cluster = load_cluster(o.fabric, common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
-  const Result<PacketOptions> options = read_options(o, *cluster);
+  Result<PacketOptions> options = read_packet_options(o.transport, o.balance, o.seed, *cluster);
   if (!options.ok()) return report_error(options.error());
   const Router router(cluster->topology, RoutingPolicy::kStatic, options->seed);
   Result<NamedFlows> named = read_flow_csv(o.flows, router);
   if (!named.ok()) return report_error(named.error());
+  options->patience_s = o.patience_s;
+  options->stop = &interrupted;
+  std::signal(SIGINT, [](int) { interrupted = 1; });
   Result<PacketResult> result = run_packet_list(router, named->list, *options);
+  std::signal(SIGINT, SIG_DFL);
   if (!result.ok()) return report_error(result.error());
+  const bool partial = result->done < result->flows.size();
+  if (partial)
+    std::fputs(fmt::format("busbar: stopped: {} of {} flows have ended\n", result->done, result->flows.size()).c_str(),
+               stderr);
+  if (result->done == 0) return 1;
   Report r;
   r.cluster = cluster->name;
   r.named = std::move(*named);
@@ -254,9 +232,9 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   j["run"] = clock.to_json();
   if (common.json) {
     print_json(j, r, cluster->topology);
-    if (common.html.empty()) return 0;
+    if (common.html.empty()) return partial ? 1 : 0;
   }
-  return deliver(common, j, to_document(common, o, r, cluster->topology), 0,
+  return deliver(common, j, to_document(common, o, r, cluster->topology), partial ? 1 : 0,
                  common.json ? Printed::kAlready : Printed::kNot);
 }
 

@@ -13,6 +13,7 @@ struct PacketFlowsRequest {
   std::string fabric, flows, transport, balance;
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
+  double patience_s = 1800;
 };
 
 /// Runs and delivers; the exit status.

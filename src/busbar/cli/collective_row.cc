@@ -4,6 +4,7 @@
 
 #include "busbar/choice/fastest.h"
 #include "busbar/engine/lowering.h"
+#include "busbar/engine/packet/collective_flows.h"
 
 namespace busbar {
 namespace {
@@ -71,6 +72,9 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
     last = done->tag;
   }
   BUSBAR_CHECK(row.jobs.size() == o.jobs) << "a started call must end";
+  if (shared.packets) {
+    BUSBAR_ASSIGN(row.jobs, run_packet_jobs(call, o.jobs, router, placement, cluster.protocol, *shared.packets));
+  }
   row.time = row.jobs.back();
   row.bound = engine.bound_by(ids[last]);
   row.band = collective_band(cluster, call.bytes);
@@ -93,7 +97,7 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
   if (o.jobs == 1 && (o.common.explain || ranks <= 1024)) {  // re-lowers the call: too dear unasked on large machines
     BUSBAR_ASSIGN(row.relief, find_relief(router, placement, cluster.protocol, call, o.common.explain));
   }
-  if (o.jobs == 1 && o.common.explain && engine.lowered(ids[0]) != nullptr) {
+  if (o.jobs == 1 && o.common.explain && !shared.packets && engine.lowered(ids[0]) != nullptr) {
     Lowering lowering(router, placement, cluster.protocol);
     BUSBAR_ASSIGN(row.chain, lowering.explain(call));
     close_sum(row.chain, static_cast<double>(row.time.in_ps()), row.bound.link, row.bound.phase);

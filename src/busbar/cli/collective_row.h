@@ -12,6 +12,7 @@
 #include "busbar/cli/session.h"
 #include "busbar/engine/chain_part.h"
 #include "busbar/engine/floor.h"
+#include "busbar/engine/packet/packet_list.h"
 
 namespace busbar {
 
@@ -25,6 +26,7 @@ struct CollectiveOptions {
   std::string placement = "packed";
   std::uint32_t seed = 0;
   std::string algorithm = "auto", nccl = "2.30";
+  std::string transport, balance;  ///< packet engine
 };
 
 /// One line of its table.
@@ -51,6 +53,7 @@ struct CollectiveRow {
 struct SharedByRows {
   std::vector<MachineFloor> floors;  ///< per job
   std::optional<std::vector<Synthesized>> schedules;
+  std::optional<PacketOptions> packets;  ///< time each call packet by packet; the rest is what `engine` says
 };
 
 /// Times `call` on `engine` and bounds it. `nccl`: chooses the algorithm, where not null.

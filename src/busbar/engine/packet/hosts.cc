@@ -2,22 +2,9 @@
 
 #include <bit>
 
+#include "busbar/engine/packet/bits.h"
+
 namespace busbar::packet {
-namespace {
-
-constexpr std::uint32_t kPathStep = 37;  ///< odd, so that all 64 paths have their turn; neighbours lie far apart
-
-bool test(const std::uint64_t* bits, std::uint32_t words, std::uint32_t seq) {
-  return bits[seq >> 6 & (words - 1)] >> (seq & 63) & 1;
-}
-void set(std::uint64_t* bits, std::uint32_t words, std::uint32_t seq) {
-  bits[seq >> 6 & (words - 1)] |= std::uint64_t{1} << (seq & 63);
-}
-void clear(std::uint64_t* bits, std::uint32_t words, std::uint32_t seq) {
-  bits[seq >> 6 & (words - 1)] &= ~(std::uint64_t{1} << (seq & 63));
-}
-
-}  // namespace
 
 Hosts::Hosts(const Wiring& wiring, Pool& pool, EventQueue& events, const HostSettings& settings, const FlowList& list,
              std::span<const std::uint32_t> routes, PacketResult& out)
@@ -40,7 +27,7 @@ Hosts::Hosts(const Wiring& wiring, Pool& pool, EventQueue& events, const HostSet
     for (const std::uint32_t w : outlets.row(o)) outlet_of_[w] = o;
     outlets_.push_back(outlet);
   }
-  events_.reserve(first_source() + outlets.rows() + n);
+  events_.reserve(first_source() + 2 * outlets.rows() + n);
 }
 
 void Hosts::join(Network<Hosts>& network) { network_ = &network; }
@@ -48,6 +35,8 @@ void Hosts::join(Network<Hosts>& network) { network_ = &network; }
 void Hosts::take_event(std::uint32_t source, Ps now) {
   std::uint32_t n = source - first_source();
   if (n < outlets_.size()) return wake(n, now);
+  n -= static_cast<std::uint32_t>(outlets_.size());
+  if (n < outlets_.size()) return pull(n, now);
   n -= static_cast<std::uint32_t>(outlets_.size());
   if (n < routes_.size()) return start(n, now);
   timer(n - static_cast<std::uint32_t>(routes_.size()), now);
@@ -60,7 +49,7 @@ void Hosts::begin() {
 
 /// Makes an event of the start, which may be now.
 void Hosts::trigger_start(std::uint32_t flow) {
-  events_.push(first_source() + static_cast<std::uint32_t>(outlets_.size()) + flow, ready_[flow]);
+  events_.push(first_source() + static_cast<std::uint32_t>(2 * outlets_.size()) + flow, ready_[flow]);
 }
 
 void Hosts::trigger(std::uint32_t flow, FlowTrigger what, Ps now) {
@@ -105,6 +94,7 @@ void Hosts::start(std::uint32_t flow, Ps now) {
   s.hash = static_cast<std::uint32_t>(mix64(settings_.seed ^ mix64(flow)));
   s.path = s.hash >> 26;
   s.last_news = now;
+  s.granted = static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);
   s.live = 1;  // its timer
   const std::uint32_t full = settings_.payload + settings_.header;
   const std::uint32_t size = std::min(full, wire_size(s, 0));
@@ -128,6 +118,12 @@ std::uint32_t Hosts::wire_size(const Sender& s, std::uint32_t seq) const {
 bool Hosts::may_send(std::uint32_t slot) const {
   const Sender& s = senders_[slot];
   if (s.lost == 0 && (s.next == s.packets || s.next - s.all_before >= window_packets())) return false;
+  return allowed(s);
+}
+
+/// By its window, or by what the receiver has granted.
+bool Hosts::allowed(const Sender& s) const {
+  if (settings_.control.algorithm == Algorithm::kCredit) return s.sends < s.granted;
   return s.outstanding == 0 || (s.outstanding + 1) * settings_.control.packet_bytes <= s.control.window;
 }
 
@@ -151,13 +147,14 @@ void Hosts::offer(std::uint32_t slot, Ps now) {
   o.tail = slot;
 }
 
-/// The wire of an outlet that is free first.
+/// The wire of an outlet that is free first; one that has to wait only where all have.
 std::uint32_t Hosts::free_wire(const Outlet& o) const {
   const auto& wires = wiring_.outlets().values;
   std::uint32_t best = wires[o.first_wire];
   for (std::uint32_t i = 1; i < o.wires; ++i) {
     const std::uint32_t w = wires[o.first_wire + i];
-    if (network_->port(w).busy < network_->port(best).busy) best = w;
+    const Port &a = network_->port(w), &b = network_->port(best);
+    if (a.stopped != b.stopped ? b.stopped != 0 : a.busy < b.busy) best = w;
   }
   return best;
 }
@@ -273,6 +270,7 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   p.size = static_cast<std::uint16_t>(wire_size(s, p.seq));
   ++s.live;
   ++s.outstanding;
+  ++s.sends;
   ++out_.data;
   if (p.flags & kResent) {
     ++out_.flows[s.flow].resent;
@@ -292,6 +290,8 @@ void Hosts::deliver(Id id, Ps now) {
       return take_data(id, now);
     case Kind::kAck:
       return take_ack(id, now);
+    case Kind::kPull:
+      return take_pull(id, now);
     default:
       return take_nack(id, now);
   }
@@ -301,257 +301,6 @@ void Hosts::lost(Id id) {
   const std::uint32_t slot = pool_[id].flow;
   pool_.give(id);
   let_go(slot);
-}
-
-void Hosts::take_data(Id id, Ps now) {
-  const Packet p = pool_[id];
-  const std::uint32_t slot = p.flow;
-  Receiver& r = receivers_[slot];
-  if (p.flags & kTrimmed) {
-    ++r.trimmed;
-    answer(slot, p, Kind::kNack, now);
-  } else {
-    if (settings_.recovery != Recovery::kTrimming && !report_gap(slot, p, now)) {
-      pool_.give(id);
-      return let_go(slot);
-    }
-    std::uint64_t* bits = got(slot);
-    const bool fresh = p.seq >= r.all_before && !test(bits, words_, p.seq);
-    if (fresh) {
-      set(bits, words_, p.seq);
-      ++r.total;
-      ++delivered_;
-      if (p.flags & kResent && r.trimmed > 0) --r.trimmed;
-      while (test(bits, words_, r.all_before)) clear(bits, words_, r.all_before++);
-      if (r.total == senders_[slot].packets) received(slot, p, now);
-    }
-    ++r.unanswered;
-    if (p.flags & kMarked) ++r.marked;
-    r.load = p.paused;
-    const bool all = r.total == senders_[slot].packets;
-    if (!fresh || all || r.trimmed > 0 || p.flags & kAskAck || r.unanswered >= settings_.packets_per_ack) {
-      answer(slot, p, Kind::kAck, now);
-    }
-  }
-  pool_.give(id);
-  let_go(slot);
-}
-
-/// Sees to numbers that were passed over, on paths that keep the order. False: the packet is not to be kept.
-bool Hosts::report_gap(std::uint32_t slot, const Packet& data, Ps now) {
-  if (settings_.recovery == Recovery::kGoBack) {
-    if (data.seq <= receivers_[slot].all_before) {
-      receivers_[slot].reported = false;
-      return true;
-    }
-    if (receivers_[slot].reported) return false;
-    receivers_[slot].reported = true;
-    Packet first = data;
-    first.seq = receivers_[slot].all_before;
-    answer(slot, first, Kind::kNack, now);
-    return false;
-  }
-  Packet gone = data;
-  const std::uint32_t highest = receivers_[slot].highest;
-  receivers_[slot].highest = std::max(highest, data.seq + 1);
-  for (gone.seq = highest; gone.seq < data.seq; ++gone.seq) {
-    ++receivers_[slot].trimmed;
-    answer(slot, gone, Kind::kNack, now);
-  }
-  return true;
-}
-
-void Hosts::answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now) {
-  Receiver& r = receivers_[slot];
-  const Id id = pool_.take();
-  Packet& p = pool_[id];
-  p = Packet{};
-  p.kind = kind;
-  p.flow = slot;
-  p.size = static_cast<std::uint16_t>(settings_.header);
-  p.sent = data.sent;
-  p.worst_wait = data.hash;
-  p.hash = settings_.spray ? (senders_[slot].hash & ~63u) | (data.seq * kPathStep & 63) : senders_[slot].hash;
-  p.time = now;
-  p.flags = data.flags & kMarked;
-  p.serial = r.total;
-  p.paused = r.load;
-  p.worst = r.marked;
-  if (kind == Kind::kAck) {
-    p.seq = r.all_before;
-    const std::uint64_t* bits = got(slot);
-    const std::uint32_t word = r.all_before >> 6 & (words_ - 1), shift = r.all_before & 63;
-    std::uint64_t next = bits[word] >> shift;
-    if (shift != 0) next |= bits[(word + 1) & (words_ - 1)] << (64 - shift);
-    p.travel = static_cast<Ps>(next);
-    ++out_.acks;
-  } else {
-    p.seq = data.seq;
-    ++out_.nacks;
-  }
-  r.unanswered = r.marked = 0;
-  ++senders_[slot].live;
-  const std::uint32_t outlet = legs_[2 * slot + 1].outlet;
-  settle(outlet, now);
-  outlets_[outlet].control.push(pool_, id);
-  kick(outlet, now);
-}
-
-/// What has arrived beyond what was known to be there.
-std::uint32_t Hosts::count_new(Sender& s, std::uint32_t total) {
-  const std::uint32_t fresh = total > s.acked ? total - s.acked : 0;
-  s.acked += fresh;
-  s.outstanding -= std::min(fresh, s.outstanding);
-  return fresh;
-}
-
-void Hosts::take_ack(Id id, Ps now) {
-  const Packet p = pool_[id];
-  const std::uint32_t slot = p.flow;
-  Sender& s = senders_[slot];
-  if (!s.done) {
-    const std::uint32_t outlet = legs_[2 * slot].outlet;
-    settle(outlet, now);
-    const std::uint32_t fresh = count_new(s, p.serial);
-    s.last_news = now;
-    std::uint64_t *bits = known(slot), *gone = missing(slot);
-    for (; s.all_before < p.seq; ++s.all_before) {
-      clear(bits, words_, s.all_before);
-      if (s.lost > 0 && test(gone, words_, s.all_before)) {
-        clear(gone, words_, s.all_before);
-        --s.lost;
-      }
-    }
-    if (p.seq == s.all_before) note_beyond(slot, static_cast<std::uint64_t>(p.travel));
-    News news;
-    news.now = now;
-    news.bytes = fresh * settings_.control.packet_bytes;
-    news.delay = std::max<Ps>(0, now - p.sent - s.control.base_rtt);
-    news.marked = p.worst * settings_.control.packet_bytes;
-    news.last_marked = (p.flags & kMarked) != 0;
-    news.load = p.paused * 0x1p-20;
-    news.next = s.next;
-    news.all_before = s.all_before;
-    if (news.last_marked && settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
-    on_ack(s.control, settings_.control, news);
-    if (s.acked == s.packets) {
-      finish(slot, now);
-    } else {
-      offer(slot, now);
-    }
-    kick(outlet, now);
-  }
-  pool_.give(id);
-  let_go(slot);
-}
-
-/// 64 packets from all_before on: those that are there need not be repeated.
-void Hosts::note_beyond(std::uint32_t slot, std::uint64_t there) {
-  Sender& s = senders_[slot];
-  std::uint64_t *bits = known(slot), *gone = missing(slot);
-  for (; there != 0; there &= there - 1) {
-    const std::uint32_t seq = s.all_before + static_cast<std::uint32_t>(std::countr_zero(there));
-    set(bits, words_, seq);
-    if (s.lost == 0 || !test(gone, words_, seq)) continue;
-    clear(gone, words_, seq);
-    --s.lost;
-  }
-}
-
-void Hosts::take_nack(Id id, Ps now) {
-  const Packet p = pool_[id];
-  const std::uint32_t slot = p.flow;
-  Sender& s = senders_[slot];
-  if (!s.done && p.seq >= s.all_before && !test(missing(slot), words_, p.seq)) {
-    const std::uint32_t outlet = legs_[2 * slot].outlet;
-    settle(outlet, now);
-    s.last_news = now;
-    count_new(s, p.serial);
-    if (settings_.recovery == Recovery::kGoBack) {
-      go_back(slot, p.seq);
-    } else {
-      set(missing(slot), words_, p.seq);
-      ++s.lost;
-      if (s.outstanding > 0) --s.outstanding;
-    }
-    if (settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
-    on_loss(s.control, settings_.control, now, wire_size(s, p.seq), s.outstanding * settings_.control.packet_bytes);
-    offer(slot, now);
-    kick(outlet, now);
-  }
-  pool_.give(id);
-  let_go(slot);
-}
-
-/// All from `seq` on is to be sent again.
-void Hosts::go_back(std::uint32_t slot, std::uint32_t seq) {
-  Sender& s = senders_[slot];
-  std::uint64_t* gone = missing(slot);
-  for (; seq < s.next; ++seq) {
-    if (test(gone, words_, seq)) continue;
-    set(gone, words_, seq);
-    ++s.lost;
-  }
-  s.outstanding = 0;
-}
-
-/// Nothing was heard for long: all that is in flight counts as lost.
-void Hosts::timer(std::uint32_t slot, Ps now) {
-  Sender& s = senders_[slot];
-  if (s.done) return let_go(slot);
-  if (now - s.last_news >= settings_.timeout) {
-    const std::uint32_t outlet = legs_[2 * slot].outlet;
-    settle(outlet, now);
-    s.last_news = now;
-    ++out_.timeouts;
-    std::uint64_t *bits = known(slot), *gone = missing(slot);
-    for (std::uint32_t seq = s.all_before; seq < s.next; ++seq) {
-      if (test(bits, words_, seq) || test(gone, words_, seq)) continue;
-      set(gone, words_, seq);
-      ++s.lost;
-    }
-    s.outstanding = 0;
-    on_timeout(s.control, settings_.control, now);
-    offer(slot, now);
-    kick(outlet, now);
-  }
-  events_.push(timer_source(slot), s.last_news + settings_.timeout);
-}
-
-/// The last byte is there: where the time went so far.
-void Hosts::received(std::uint32_t slot, const Packet& last, Ps now) {
-  const Sender& s = senders_[slot];
-  PacketOutcome& o = out_.flows[s.flow];
-  const Ps start = o.start.since_start().in_ps();
-  const bool again = (last.flags & kResent) != 0 && last.sent >= s.new_done && s.next == s.packets;
-  const std::uint32_t first_wire = wiring_.outlets().values[outlets_[legs_[2 * slot].outlet].first_wire];
-  const Port& port = network_->port(first_wire);
-  const std::uint32_t before = again ? s.packets - 1 : last.seq;
-  const Ps waited = (again ? s.new_done : last.sent) - start;
-  const Ps streaming = std::min(waited, before * port.transfer(settings_.payload + settings_.header));
-  const Ps paused = settings_.control.algorithm == Algorithm::kHpcc ? 0 : last.paused;
-  o.parts.serialisation = Duration::ps(streaming + last.serial);
-  o.parts.propagation = Duration::ps(last.travel - last.serial);
-  o.parts.pause = Duration::ps(paused);
-  o.parts.queueing = Duration::ps(now - last.sent - last.travel - paused);
-  o.parts.held = Duration::ps(waited - streaming);
-  o.parts.retransmission = Duration::ps(again ? last.sent - s.new_done : 0);
-  o.received = Duration::ps(now - start);
-  if (last.worst_wait > 0) o.held_by = wiring_.wires()[last.worst].link;
-  out_.received = std::max(out_.received, o.start + o.received);
-  trigger(s.flow, FlowTrigger::kReceived, now);
-}
-
-void Hosts::finish(std::uint32_t slot, Ps now) {
-  Sender& s = senders_[slot];
-  PacketOutcome& o = out_.flows[s.flow];
-  s.done = true;
-  ++finished_;
-  o.fct = Duration::ps(now) - o.start.since_start();
-  o.parts.acknowledgement = o.fct - o.received;
-  out_.resent += o.resent;
-  out_.end = std::max(out_.end, o.start + o.fct);
-  trigger(s.flow, FlowTrigger::kAcked, now);
 }
 
 }  // namespace busbar::packet

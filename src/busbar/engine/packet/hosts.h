@@ -52,13 +52,16 @@ class Hosts {
   void send_first(std::uint32_t wire, Id id, Ps now);
   std::uint64_t delivered() const { return delivered_; }
   void timer(std::uint32_t slot, Ps now);
+  void pull(std::uint32_t outlet, Ps now);
   void start(std::uint32_t flow, Ps now);
-  /// Sources of events, from this number on: outlets, then flows that start, then timers of slots.
+  /// Sources of events, from this number on: outlets, their pulls, flows that start, timers of slots.
   std::uint32_t first_source() const { return static_cast<std::uint32_t>(2 * wiring_.wires().size()); }
   void take_event(std::uint32_t source, Ps now);
   std::uint64_t finished() const { return finished_; }
 
  private:
+  static constexpr std::uint32_t kPathStep =
+      37;  ///< odd, so that all 64 paths have their turn; neighbours lie far apart
   static constexpr Ps kNever = INT64_MAX;
   struct Sender {
     std::uint32_t flow = 0, packets = 0, next = 0;  ///< next: first packet that was never sent
@@ -66,7 +69,8 @@ class Hosts {
     std::uint32_t outstanding = 0, lost = 0;        ///< packets in flight; packets to repeat
     std::uint32_t hash = 0, path = 0;
     std::uint32_t ring_next = kNobody;
-    std::uint32_t live = 0;  ///< records that name this slot
+    std::uint32_t live = 0;                ///< records that name this slot
+    std::uint32_t sends = 0, granted = 0;  ///< all copies; as many as the receiver allows (credit)
     bool queued = false, done = false;
     std::uint64_t avoid = 0;  ///< paths that were marked, each left out once
     Ps last_news = 0, new_done = 0;
@@ -75,9 +79,13 @@ class Hosts {
   struct Receiver {
     std::uint32_t all_before = 0, total = 0;
     std::uint32_t unanswered = 0, marked = 0;
-    std::uint32_t highest = 0;  ///< one more than the highest number seen
-    bool reported = false;      ///< the present gap has been reported (go back)
-    std::uint32_t load = 0;     ///< HPCC
+    std::uint32_t highest = 0;             ///< one more than the highest number seen
+    bool reported = false;                 ///< the present gap has been reported (go back)
+    std::uint32_t load = 0;                ///< HPCC
+    std::uint32_t trims = 0;               ///< headers without payload, ever
+    std::uint32_t pulled = 0, wanted = 0;  ///< credits granted beyond the first window; arrivals that ask for one
+    std::uint32_t ring_next = kNobody;     ///< in the ring of those that wait for credits
+    bool queued = false;
     std::uint32_t trimmed = 0;  ///< packets whose payload is still to come: until then each arrival is answered, since
                                 ///< headers overtake data and the sender could wait for data that nobody reports
   };
@@ -87,10 +95,13 @@ class Hosts {
     std::vector<std::pair<Ps, std::uint32_t>> paced;  ///< heap of slots that may send later
     std::uint32_t first_wire = 0, wires = 0;          ///< run in Wiring::outlets().values
     bool armed = false;
+    std::uint32_t pull_head = kNobody, pull_tail = kNobody;  ///< slots whose senders are to get credits, in turn
+    Ps next_pull = 0;
+    bool pulling = false;
   };
 
   std::uint32_t timer_source(std::uint32_t slot) const {
-    return first_source() + static_cast<std::uint32_t>(outlets_.size() + routes_.size()) + slot;
+    return first_source() + static_cast<std::uint32_t>(2 * outlets_.size() + routes_.size()) + slot;
   }
   std::uint32_t take_slot();
   void let_go(std::uint32_t slot);
@@ -113,6 +124,9 @@ class Hosts {
   static std::uint32_t count_new(Sender& s, std::uint32_t total);
   void take_ack(Id id, Ps now);
   void take_nack(Id id, Ps now);
+  void take_pull(Id id, Ps now);
+  void want_pull(std::uint32_t slot, Ps now);
+  bool allowed(const Sender& s) const;
   void note_beyond(std::uint32_t slot, std::uint64_t there);
   void received(std::uint32_t slot, const Packet& last, Ps now);
   void finish(std::uint32_t slot, Ps now);

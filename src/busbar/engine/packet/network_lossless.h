@@ -79,6 +79,11 @@ void Network<Hosts>::send_control(std::uint32_t wire, Id id, Ps now) {
   pool_[id].time = now;
   if (o.host) return hosts_.send_first(wire, id, now);
   if (!o.armed) return transmit(wire, id, now);
+  const auto is_pause = [&](Id x) { return pool_[x].kind == Kind::kPause || pool_[x].kind == Kind::kResume; };
+  if (!o.control.empty() && is_pause(id) && is_pause(o.control.head)) {  // only the last word counts
+    pool_[o.control.head].kind = pool_[id].kind;
+    return pool_.give(id);
+  }
   o.control.push_front(pool_, id);
   o.queued_control += pool_[id].size;
 }

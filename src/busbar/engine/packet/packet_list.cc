@@ -34,15 +34,35 @@ int bucket_bits(const Wiring& wiring) {
   return std::clamp(static_cast<int>(std::bit_width(ps_per_event)) + 2, 7, 13);
 }
 
+/// Refuses what would take too long. Source of the rate: bench/run packet, the slowest case on a busy machine.
+Status check_patience(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes,
+                      const HostSettings& h, double patience_s) {
+  constexpr double kHopsPerSecond = 2.5e6, kWithAcknowledgements = 1.25;
+  double hops = 0;
+  for (std::size_t f = 0; f < routes.size(); ++f) {
+    const std::uint64_t packets = count(list.flows[f].bytes) / h.payload + 1;
+    hops += kWithAcknowledgements * static_cast<double>(packets) * wiring.route(routes[f]).hops;
+  }
+  const double seconds = hops / kHopsPerSecond;
+  if (seconds <= patience_s) return {};
+  return Error{
+      ErrorCode::kUnsupported,
+      fmt::format("{:.3g} packet-hops would take about {:.2g} hours; make the flows smaller or fewer, use --engine "
+                  "flow, which takes seconds, or give --patience {:.0f}",
+                  hops, seconds / 3600, seconds * 2),
+      {}};
+}
+
 class Run {
  public:
   Run(Wiring& wiring, const FlowList& list, std::vector<std::uint32_t> routes, const HostSettings& hosts,
-      const NetworkOptions& network)
+      const NetworkOptions& network, const volatile std::sig_atomic_t* stop)
       : wiring_(wiring),
         routes_(std::move(routes)),
         events_(bucket_bits(wiring)),
         hosts_(wiring, pool_, events_, hosts, list, routes_, out_),
-        network_(wiring, pool_, events_, network, hosts_) {
+        network_(wiring, pool_, events_, network, hosts_),
+        stop_(stop) {
     hosts_.join(network_);
   }
 
@@ -52,6 +72,7 @@ class Run {
     const std::uint64_t flows = out_.flows.size();
     for (EventQueue::Event e{}; hosts_.finished() < flows && events_.pop(e); ++out_.events) {
       last_ = e.time;
+      if ((out_.events & 4095) == 0 && stop_ != nullptr && *stop_ != 0) break;
       if (e.source < wires) {
         network_.arrive(e.source, e.time);
       } else if (e.source < 2 * wires) {
@@ -61,25 +82,33 @@ class Run {
         if (out_.timeouts != seen_timeouts_ && stuck()) return deadlock(e.time);
       }
     }
-    if (hosts_.finished() < flows) return deadlock(last_);
+    const bool stopped = stop_ != nullptr && *stop_ != 0;
+    if (hosts_.finished() < flows && !stopped) return deadlock(last_);
+    out_.done = hosts_.finished();
     collect();
     return std::move(out_);
   }
 
  private:
-  /// Timeouts, and nothing has arrived since the timeouts before.
+  /// Every flow could have timed out, and nothing has arrived meanwhile: a circle of waiting ports, or, after many
+  /// rounds, whatever else it may be.
   bool stuck() {
     seen_timeouts_ = out_.timeouts;
-    if (hosts_.delivered() != seen_delivered_) still_ = 0;
+    if (hosts_.delivered() != seen_delivered_) still_ = rounds_ = 0;
     seen_delivered_ = hosts_.delivered();
-    return ++still_ > out_.flows.size() && !network_.deadlock().empty();
+    if (++still_ <= out_.flows.size()) return false;
+    still_ = 0;
+    return ++rounds_ > kMostRounds || !network_.deadlock().empty();
   }
   Error deadlock(Ps now) const {
     std::string cycle;
     for (const std::uint32_t w : network_.deadlock())
       cycle += (cycle.empty() ? "" : ", ") + wiring_.topology().name(wiring_.wires()[w].link);
     if (cycle.empty())
-      return Error{ErrorCode::kUnsupported, "some flows never ended, though nothing waits in a circle", {}};
+      return Error{
+          ErrorCode::kUnsupported,
+          "nothing has arrived any more for many timeouts, though no ports wait in a circle; use --engine flow",
+          {}};
     return Error{
         ErrorCode::kDoesNotFit,
         fmt::format("deadlock after {:.3f} us: these links wait for each other: {}; route up and then down only, "
@@ -132,13 +161,15 @@ class Run {
 
   const Wiring& wiring_;
   std::vector<std::uint32_t> routes_;
-  std::uint64_t seen_timeouts_ = 0, seen_delivered_ = 0, still_ = 0;
+  static constexpr std::uint64_t kMostRounds = 100;
+  std::uint64_t seen_timeouts_ = 0, seen_delivered_ = 0, still_ = 0, rounds_ = 0;
   Ps last_ = 0;
   PacketResult out_;
   Pool pool_;
   EventQueue events_;
   Hosts hosts_;
   Network<Hosts> network_;
+  const volatile std::sig_atomic_t* stop_;
 };
 
 }  // namespace
@@ -161,9 +192,18 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
     routes.push_back(route);
   }
   wiring.seal();
+  BUSBAR_RETURN_IF_ERROR(check_patience(wiring, list, routes, shape, options.patience_s));
   Profile profile = make_profile(options, scale_of(wiring, routes, shape.payload + shape.header, shape.header));
+  const Csr<std::uint32_t>& outlets = wiring.outlets();
+  for (std::uint32_t o = 0; o < outlets.rows(); ++o)  // NVLinks side by side keep no order either
+    if (outlets.row(o).size() > 1) profile.hosts.recovery = Recovery::kTrimming;
+  if (wiring.relays()) {
+    return Error{ErrorCode::kUnsupported,
+                 "here GPUs pass on traffic of others, which the packet engine does not model; use --engine flow",
+                 {}};
+  }
   if (adjust) adjust(profile);
-  return Run(wiring, list, std::move(routes), profile.hosts, profile.network).run();
+  return Run(wiring, list, std::move(routes), profile.hosts, profile.network, options.stop).run();
 }
 
 }  // namespace packet

@@ -1,6 +1,7 @@
 // A list of point-to-point flows run packet by packet.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <vector>
 
@@ -18,7 +19,8 @@ enum class PacketTransport : std::uint8_t {
   kSwift,     ///< windows by delay
   kIb,        ///< InfiniBand: credits
   kTcpCubic,  ///< TCP
-  kDctcp      ///< TCP with marks
+  kDctcp,     ///< TCP with marks
+  kCredit     ///< the receiver grants every packet beyond the first round trip; trimming
 };
 enum class PacketBalance : std::uint8_t {
   kEcmp,     ///< one path per flow, by hash
@@ -30,6 +32,9 @@ struct PacketOptions {
   PacketTransport transport = PacketTransport::kNscc;
   PacketBalance balance = PacketBalance::kEcmp;
   std::uint64_t seed = 0;
+  double patience_s = 1800;  ///< a run that would take longer is refused, with an estimate
+  /// Set from outside (Ctrl-C): the run ends with what it has.
+  const volatile std::sig_atomic_t* stop = nullptr;
 };
 
 /// Where the time of a flow went, along its last packet to arrive and the acknowledgement of it; the parts sum to fct.
@@ -48,6 +53,7 @@ struct PacketOutcome {
   Duration received;  ///< from the start to the arrival of the last byte
   PacketParts parts;
   std::uint32_t resent = 0;
+  bool done = false;
   LinkId held_by = kNone<LinkId>;  ///< before which its last packet waited longest
 };
 struct PacketLink {
@@ -63,6 +69,7 @@ struct PacketResult {
   SimTime end;                    ///< the last acknowledgement
   SimTime received;               ///< the last byte
   std::uint64_t events = 0, hops = 0;
+  std::uint64_t done = 0;  ///< flows that have ended; fewer than there are when the run was stopped
   std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
   std::uint64_t digest = 0;  ///< of all starts and ends
 };

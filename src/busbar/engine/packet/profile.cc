@@ -77,6 +77,17 @@ void swift(Profile& p, const Scale& scale) {
   p.hosts.control.target_delay = scale.rtt / 2;
 }
 
+/// Receiver-driven: one BDP at the line rate, the rest by credits that the receiver paces at the rate of its own wire;
+/// small queues that trim. Sources: Handley et al. (NDP), SIGCOMM 2017; Olteanu et al. (EQDS), NSDI 2022; queues of
+/// half a BDP.
+void credit(Profile& p, const Scale& scale) {
+  p.hosts.control.algorithm = Algorithm::kCredit;
+  p.hosts.control.max_window =
+      whole_packets(scale.bdp, p.hosts.control.packet_bytes) + 4 * p.hosts.control.packet_bytes;
+  p.network.trim = true;
+  p.network.queue_bytes = whole_packets(scale.bdp / 2, p.hosts.control.packet_bytes);
+}
+
 }  // namespace
 
 Profile make_profile(const PacketOptions& options, const Scale& scale) {
@@ -109,6 +120,9 @@ Profile make_profile(const PacketOptions& options, const Scale& scale) {
       break;
     case PacketTransport::kTcpCubic:
       tcp(p, scale, Algorithm::kCubic);
+      break;
+    case PacketTransport::kCredit:
+      credit(p, scale);
       break;
     case PacketTransport::kDctcp:
       tcp(p, scale, Algorithm::kDctcp);

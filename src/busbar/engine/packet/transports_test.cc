@@ -11,7 +11,7 @@ namespace {
 
 constexpr PacketTransport kAll[] = {PacketTransport::kNscc,     PacketTransport::kDcqcn, PacketTransport::kHpcc,
                                     PacketTransport::kRoce,     PacketTransport::kSwift, PacketTransport::kIb,
-                                    PacketTransport::kTcpCubic, PacketTransport::kDctcp};
+                                    PacketTransport::kTcpCubic, PacketTransport::kDctcp, PacketTransport::kCredit};
 
 PacketOptions options(PacketTransport t, PacketBalance b = PacketBalance::kEcmp, std::uint64_t seed = 1) {
   return {t, b, seed};

@@ -199,6 +199,20 @@ Ps Wiring::idle_time(std::uint32_t route, std::uint64_t size) const {
   return t;
 }
 
+bool Wiring::relays() const {
+  std::vector<bool> own(wires_.size());
+  for (const std::uint32_t w : outlets_.values) own[w] = true;
+  for (const Route& r : routes_) {
+    for (const Leg& leg : {r.forth, r.back}) {
+      const std::uint32_t home = wires_[outlets_.row(leg.outlet).front()].from;
+      for (const Inner& i : inner_[leg.inner])
+        for (const std::uint32_t w : i.wires)
+          if (i.node != home && own[w]) return true;
+    }
+  }
+  return false;
+}
+
 std::uint32_t Wiring::set_of(std::uint32_t node, const std::vector<std::uint32_t>& finals) {
   const auto left = [&](std::uint32_t s) {
     std::uint32_t best = FabricTable::kFar;

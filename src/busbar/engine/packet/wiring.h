@@ -68,6 +68,8 @@ class Wiring {
   /// The same at a node inside a server, for one leg.
   std::span<const std::uint32_t> next_inside(std::uint32_t node, const Leg& leg) const;
   const Topology& topology() const { return topology_; }
+  /// Whether some route passes on by a wire by which a host sends on its own account.
+  bool relays() const;
   /// Time of one packet of `size` bytes over an idle route, stored and forwarded at each hop.
   Ps idle_time(std::uint32_t route, std::uint64_t size) const;
 

@@ -1,0 +1,181 @@
+#include "busbar/engine/packet/collective_flows.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/collectives/moves.h"
+#include "busbar/engine/channels.h"
+#include "busbar/engine/lowering.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint32_t kNobody = 0xffff'ffffu;
+
+Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
+  if (call.schedule) return *call.schedule;
+  ScheduleSpec spec;
+  spec.algorithm = call.algorithm;
+  spec.op = call.op;
+  spec.ranks = call.groups.size();
+  spec.ranks_per_group = ranks_per_domain(call, topology, placement);
+  spec.root = call.root;
+  if (call.algorithm == "ring" || call.algorithm == "tree")
+    spec.orders = ring_orders(call, topology, placement, spec.ranks_per_group, call.channels);
+  return build_schedule(spec);
+}
+
+/// Who filled which chunk of whom: per (actor, buffer, chunk) a list of flows.
+class Fillers {
+ public:
+  Fillers(std::uint32_t actors, std::uint32_t chunks)
+      : chunks_(chunks), head_(std::size_t{actors} * 3 * chunks, kNobody) {}
+
+  std::uint32_t of(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const {
+    return head_[place(actor, buffer, chunk)];
+  }
+  /// Calls f(flow) for those that filled it.
+  template <class F>
+  void each(std::uint32_t actor, Buffer buffer, std::uint32_t chunk, F&& f) const {
+    for (std::uint32_t e = of(actor, buffer, chunk); e != kNobody; e = entries_[e].next) f(entries_[e].flow);
+  }
+  /// The chunk is now what `flow` brought and, in a reduction, what filled the operand before.
+  void fill(const Move& m, std::uint32_t chunk, std::uint32_t flow) {
+    const std::uint32_t before = m.reduce ? of(m.dst, m.operand, chunk) : kNobody;
+    entries_.push_back({flow, before});
+    head_[place(m.dst, m.dst_buffer, chunk)] = static_cast<std::uint32_t>(entries_.size()) - 1;
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t flow, next;
+  };
+  std::size_t place(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const {
+    return (std::size_t{actor} * 3 + static_cast<std::size_t>(buffer)) * chunks_ + chunk;
+  }
+  std::uint32_t chunks_;
+  std::vector<std::uint32_t> head_;
+  std::vector<Entry> entries_;
+};
+
+class Unroller {
+ public:
+  Unroller(const CollectiveCall& call, const Schedule& s, const Router& router, const Placement& placement,
+           const ProtocolModel& protocol, FlowList& list)
+      : call_(call),
+        s_(s),
+        topology_(router.topology()),
+        placement_(placement),
+        launch_(SimTime::at(protocol.launch)),
+        list_(list),
+        per_order_(!call.schedule && s.algorithm == "tree" ? 2 : 1) {
+    const bool each = call.op == Collective::kAllToAll || call.op == Collective::kAllToAllV;
+    bytes_ = count(call.bytes) * (each ? call.groups.size() : 1);
+  }
+
+  Status unroll(std::uint32_t group) {
+    Fillers fillers(s_.ranks, s_.chunks);
+    std::vector<std::uint32_t> sent(s_.ranks, kNobody);  // of the round before, pairwise exchanges only
+    for (const Phase& phase : s_.phases) {
+      const bool in_turn = phase.pattern == Pattern::kPairwiseAllToAll;
+      for (std::uint32_t round = 0; round < rounds(s_, phase); ++round) {
+        std::vector<std::uint32_t> now = sent;
+        // Moves of one round send what earlier rounds left: fill only when all of them are known.
+        std::vector<std::pair<Move, std::uint32_t>> filled;
+        for_each_move(s_, phase, round, [&](const Move& m) {
+          const auto flow = static_cast<std::uint32_t>(list_.flows.size());
+          add(m, phase, group, fillers, in_turn ? sent[m.src] : kNobody);
+          now[m.src] = flow;
+          filled.emplace_back(m, flow);
+        });
+        for (const auto& [m, flow] : filled)
+          for (std::uint32_t c = m.first_chunk; c < m.first_chunk + m.chunk_count; ++c) fillers.fill(m, c, flow);
+        if (in_turn) sent = now;
+        if (list_.flows.size() > kMostMoves) {
+          return Error{ErrorCode::kUnsupported,
+                       fmt::format("{} on {} ranks has more than {} moves; use fewer ranks, or --engine flow",
+                                   s_.algorithm, s_.ranks, kMostMoves),
+                       {}};
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::uint64_t begin_of(std::uint32_t chunk) const {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(bytes_) * chunk / s_.chunks);
+  }
+
+  void add(const Move& m, const Phase& phase, std::uint32_t group, const Fillers& fillers, std::uint32_t behind) {
+    const std::uint32_t a = call_.groups.actor(group, m.src), b = call_.groups.actor(group, m.dst);
+    const std::uint32_t nic = phase.channel / per_order_;
+    ListedFlow f;
+    f.from = placement_.gpu(a);
+    f.to = placement_.gpu(b);
+    f.nic_from = placement_.nic(a, nic);
+    f.nic_to = placement_.nic(b, nic);
+    f.bytes = Bytes{begin_of(m.first_chunk + m.chunk_count) - begin_of(m.first_chunk)};
+    f.start = launch_;
+    const std::size_t first = list_.after.values.size();
+    auto& after = list_.after.values;
+    for (std::uint32_t c = m.first_chunk; c < m.first_chunk + m.chunk_count; ++c)
+      fillers.each(m.src, m.src_buffer, c, [&](std::uint32_t flow) { after.push_back(flow); });
+    if (behind != kNobody) after.push_back(behind);
+    const auto begin = after.begin() + static_cast<std::ptrdiff_t>(first);
+    std::sort(begin, after.end());
+    after.erase(std::unique(begin, after.end()), after.end());
+    list_.after.close_row();
+    list_.flows.push_back(f);
+  }
+
+  const CollectiveCall& call_;
+  const Schedule& s_;
+  const Topology& topology_;
+  const Placement& placement_;
+  SimTime launch_;
+  FlowList& list_;
+  std::uint32_t per_order_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace
+
+Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
+                            const ProtocolModel& protocol, FlowList& list) {
+  BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
+  if (s.reducers > 0)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("the packet engine has no reduction in the network, which {} needs; use ring or tree, or "
+                             "--engine flow",
+                             s.algorithm),
+                 {}};
+  Unroller unroller(call, s, router, placement, protocol, list);
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g) BUSBAR_RETURN_IF_ERROR(unroller.unroll(g));
+  return {};
+}
+
+Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t jobs, const Router& router,
+                                              const Placement& placement, const ProtocolModel& protocol,
+                                              const PacketOptions& options) {
+  FlowList list;
+  std::vector<std::size_t> end_of;
+  for (std::uint32_t j = 0; j < jobs; ++j) {
+    call.groups.base = j * call.groups.size();
+    BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router, placement, protocol, list));
+    end_of.push_back(list.flows.size());
+  }
+  std::vector<Duration> ends(jobs, protocol.launch);
+  if (list.flows.empty()) return ends;
+  BUSBAR_ASSIGN(const PacketResult result, run_packet_list(router, list, options));
+  for (std::size_t f = 0, j = 0; f < result.flows.size(); ++f) {
+    while (f >= end_of[j]) ++j;
+    ends[j] = std::max(ends[j], result.flows[f].start.since_start() + result.flows[f].received);
+  }
+  std::sort(ends.begin(), ends.end());
+  return ends;
+}
+
+}  // namespace busbar
