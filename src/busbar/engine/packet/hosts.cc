@@ -207,10 +207,8 @@ void Hosts::run_dry(std::uint32_t wire, Ps now) {
 }
 
 void Hosts::send_first(std::uint32_t wire, Id id, Ps now) {
-  const std::uint32_t outlet = outlet_of_[wire];
-  settle(outlet, now);
-  outlets_[outlet].control.push_front(pool_, id);
-  kick(outlet, now);
+  settle(outlet_of_[wire], now);
+  network_->transmit(wire, id, std::max(now, network_->port(wire).busy));
 }
 
 void Hosts::after_pause(std::uint32_t wire, Ps now) {

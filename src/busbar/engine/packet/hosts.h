@@ -48,7 +48,7 @@ class Hosts {
   void lost(Id id);
   void before_pause(std::uint32_t wire, Ps now) { settle(outlet_of_[wire], now); }
   void after_pause(std::uint32_t wire, Ps now);
-  /// A control record that goes before all others.
+  /// A control record that goes before all others, by this wire and no other of its outlet.
   void send_first(std::uint32_t wire, Id id, Ps now);
   std::uint64_t delivered() const { return delivered_; }
   void timer(std::uint32_t slot, Ps now);

@@ -191,6 +191,28 @@ TEST(Transports, ARingOfPausesIsReportedAsADeadlock) {
   EXPECT_NE(r.error().message.find("leaf0->leaf1"), std::string::npos) << r.error().message;
 }
 
+/// A pause frame that has not left yet is overtaken by no other: the last word counts. Many short pauses at once.
+TEST(Transports, PausesThatCrossEachOtherLeaveNobodyStopped) {
+  LeafSpine n(4, 8, 4);
+  for (std::uint32_t h = 0; h < 32; ++h)
+    for (std::uint32_t k = 1; k < 8; ++k) n.add(h, (h + 4 * k) % 32, 400'000);
+  const auto r = run_adjusted(n.router, n.list, options(PacketTransport::kRoce),
+                              [](Profile& p) { p.network.pause_fixed = 3 * 4160; });
+  ASSERT_TRUE(r.ok()) << r.error().message;
+  EXPECT_GT(r.value().pauses, 100u);
+  EXPECT_EQ(r.value().timeouts, 0u);
+}
+
+/// The receiver paces its senders: an incast ends within half a percent of the ideal.
+TEST(Transports, CreditsFromTheReceiverFillItsWireAndNoMore) {
+  LeafSpine n(8, 16, 16);
+  add_incast(n, 32);
+  const PacketResult r = n.run(options(PacketTransport::kCredit, PacketBalance::kSpray));
+  EXPECT_GE(r.received.since_start().in_ps(), kIncastPs);
+  EXPECT_LE(static_cast<double>(r.received.since_start().in_ps()), 1.005 * kIncastPs);
+  EXPECT_EQ(r.timeouts, 0u);
+}
+
 /// Fixed numbers: other compilers, build types and machines must find the same.
 TEST(Transports, DigestsAreTheSameEverywhere) {
   LeafSpine n(8, 16, 16);
