@@ -145,13 +145,18 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   MeasuredMachine out;
   out.node = table.cell(row, "node");
   if (out.node.empty() || out.node == "unknown") return unsupported("the board is not known");
+  // The board of the tables does not tell memory sizes apart, the catalogue does where rates differ.
+  const bool small = table.cell(row, "gpu").find("40GB") != std::string::npos;
+  if (small && catalog.has("nodes", out.node + "-40")) out.node += "-40";
   if (!catalog.has("nodes", out.node)) return unsupported(fmt::format("no board {} in the catalogue", out.node));
   BUSBAR_ASSIGN(const auto nodes, table.number(row, "nodes"));
   BUSBAR_ASSIGN(const auto per_node, table.number(row, "gpus_per_node"));
   BUSBAR_ASSIGN(const auto total, table.number(row, "gpus_total"));
   if (!total && !per_node) return unsupported("the number of GPUs is not known");
-  out.nodes = static_cast<std::uint32_t>(std::clamp(nodes.value_or(1), 1.0, 1e6));
+  const double counted = total && per_node && *per_node > 0 ? std::max(1.0, *total / *per_node) : 1;
+  out.nodes = static_cast<std::uint32_t>(std::clamp(nodes.value_or(counted), 1.0, 1e6));
   out.gpus_per_node = static_cast<std::uint32_t>(std::clamp(per_node ? *per_node : *total / out.nodes, 1.0, 1e6));
+  if (!nodes && total && *total < out.gpus_per_node) out.gpus_per_node = static_cast<std::uint32_t>(std::max(1.0, *total));
   if (total && static_cast<double>(out.nodes) * out.gpus_per_node != *total)
     return unsupported("nodes x gpus_per_node is not gpus_total");
   const Variant variant = variant_of(table.cell(row, "node_variant"));
@@ -166,11 +171,13 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   std::uint32_t blocks = out.nodes;
   if (one_domain) {  // nodes are trays: all in one rack while they fit
     constexpr std::uint32_t kTrays = 18;
-    if (out.nodes > kTrays) return unsupported("several racks of one NVLink domain each");
-    map.keys["trays"] = std::to_string(out.nodes);
-    blocks = 1;
-    out.gpus_per_node *= out.nodes;
-    out.nodes = 1;
+    const std::uint32_t racks = (out.nodes + kTrays - 1) / kTrays;
+    std::uint32_t even = racks;  // racks are filled alike
+    while (out.nodes % even != 0) ++even;
+    map.keys["trays"] = std::to_string(out.nodes / even);
+    blocks = even;
+    out.gpus_per_node *= out.nodes / even;
+    out.nodes = even;
   }
   Nics nics;
   BUSBAR_ASSIGN(const auto nic_count, table.number(row, "nics_per_node"));
@@ -181,7 +188,7 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   std::string fabric_lines;
   if (blocks > 1) {
     BUSBAR_ASSIGN(fabric_lines, fabric_text(fabric, nics, catalog));
-    map.keys["nics"] = std::to_string(nics.count);
+    if (!one_domain) map.keys["nics"] = std::to_string(nics.count);
   }
   if (table.cell(row, "gpudirect") == "no") map.keys["gpudirect"] = "false";
   if (table.cell(row, "gpudirect") == "yes") map.keys["gpudirect"] = "true";

@@ -29,6 +29,7 @@ ErrorSummary reduce(const std::vector<double>& medians, std::size_t rows) {
   for (const double e : medians) absolute.push_back(std::abs(e));
   out.median_percent = median_of(medians);
   out.median_abs_percent = median_of(absolute);
+  for (const double e : absolute) out.mean_abs_percent += e / static_cast<double>(absolute.size());
   out.p90_abs_percent = p90_of(absolute);
   return out;
 }

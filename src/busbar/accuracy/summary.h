@@ -24,6 +24,7 @@ struct ErrorSummary {
   std::size_t configurations = 0, rows = 0;
   double median_percent = 0;  ///< signed: predictions above the measurement are positive
   double median_abs_percent = 0;
+  double mean_abs_percent = 0;
   double p90_abs_percent = 0;
 };
 

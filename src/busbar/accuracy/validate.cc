@@ -91,8 +91,9 @@ Result<std::vector<ScoredRow>> validate(const CsvTable& table, const ValidateOpt
   switch (kind) {
     case TableKind::kCollectives:
       return validate_collectives(table, rows, options);
-    case TableKind::kPointToPoint:
     case TableKind::kTraining:
+      return validate_training(table, rows, options);
+    case TableKind::kPointToPoint:
       break;
   }
   return Error{ErrorCode::kUnsupported, "tables of this kind cannot be predicted yet", {table.file(), 1, 0, ""}};

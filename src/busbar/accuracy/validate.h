@@ -32,5 +32,7 @@ Result<std::vector<ScoredRow>> validate(const CsvTable& table, const ValidateOpt
 // One per kind of table.
 Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                     const ValidateOptions& options);
+Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const std::vector<std::size_t>& rows,
+                                                 const ValidateOptions& options);
 
 }  // namespace busbar

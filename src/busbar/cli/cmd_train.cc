@@ -8,6 +8,7 @@
 
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/cli/train_scale.h"
 #include "busbar/trace/perfetto.h"
 
 namespace busbar {
@@ -15,7 +16,8 @@ namespace {
 
 struct Options {
   CommonOptions common;
-  std::string scenario, trace;
+  std::string scenario, trace, scale, scaling = "both";
+  double usd_per_gpu_hour = 0;
   ScenarioFlags flags;
 };
 
@@ -28,12 +30,25 @@ Result<Scenario> scenario_of(const Options& o) {
   return scenario_from_flags(o.flags, o.common.overrides, catalog);
 }
 
+int run_sizes(const Options& o, const Scenario& scenario, const TrainAsk& ask, const RunClock& clock) {
+  Result<ScaleAsk> scale = parse_scale(o.scale, o.scaling);
+  if (!scale.ok()) return report_error(scale.error());
+  scale->usd_per_gpu_hour = o.usd_per_gpu_hour;
+  const Result<ScaleRun> run = run_scale(scenario, ask, *scale);
+  if (!run.ok()) return report_error(run.error());
+  nlohmann::ordered_json j = scale_json(*run);
+  j["engine"] = o.common.engine;
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, scale_document(*run, o.common.typed));
+}
+
 int run(const Options& o) {
   const RunClock clock;
   Result<Scenario> scenario = scenario_of(o);
   if (!scenario.ok()) return report_error(scenario.error());
   TrainAsk ask;
   ask.engine = o.common.engine;
+  if (!o.scale.empty()) return run_sizes(o, *scenario, ask, clock);
   ask.relief = o.common.explain;
   const bool document = !o.common.json || !o.common.html.empty();
   ask.timeline = document || !o.trace.empty();
@@ -63,7 +78,8 @@ Command train_command(const std::string& typed) {
       "  busbar train examples/llama3-70b-512xh100.yaml\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --html step.html --trace step.perfetto-trace\n"
       "  busbar train --cluster dgx-h100:16 --model llama3-8b --tp 2 --global-batch 256 --json\n"
-      "  busbar train examples/llama3-70b-512xh100.yaml --degrade 'node3.nic*=0.5' --explain\n";
+      "  busbar train examples/llama3-70b-512xh100.yaml --degrade 'node3.nic*=0.5' --explain\n"
+      "  busbar train examples/llama3-70b-512xh100.yaml --scale 8..16384 --usd-per-gpu-hour 3\n";
   c.positionals = {{"SCENARIO", "YAML file that names cluster, model and layout", &o->scenario, false}};
   LayoutFlags& l = o->flags.degrees;
   c.flags = {
@@ -74,14 +90,17 @@ Command train_command(const std::string& typed) {
       {"--pp", "N", "pipeline stages", "Layout", &l.pp},
       {"--vpp", "N", "model chunks per stage (interleaved 1F1B)", "Layout", &l.vpp},
       {"--dp", "N", "data-parallel replicas (default: what the machine leaves)", "Layout", &l.dp},
-      {"--cp", "N", "context-parallel degree (only 1 yet)", "Layout", &l.cp},
+      {"--cp", "N", "context-parallel degree: ranks that share each sequence", "Layout", &l.cp},
       {"--ep", "N", "expert-parallel degree (only 1 yet)", "Layout", &l.ep},
       {"--seq", "TOKENS", "sequence length", "Layout", &l.seq},
       {"--micro-batch", "N", "sequences per micro-batch", "Layout", &l.micro_batch},
       {"--global-batch", "N", "sequences per step", "Layout", &l.global_batch},
-      {"--precision", "NAME", "bf16", "Layout", &l.precision},
-      {"--zero", "0|1", "shard optimizer states over data parallelism", "Layout", &l.zero},
-      {"--recompute", "NAME", "none or selective", "Layout", &l.recompute},
+      {"--precision", "NAME", "bf16, fp16, fp8 or fp4", "Layout", &l.precision},
+      {"--zero", "0-3", "sharded: 1 optimizer, 2 gradients too, 3 parameters too (FSDP)", "Layout", &l.zero},
+      {"--recompute", "NAME", "none, selective or full", "Layout", &l.recompute},
+      {"--scale", "FROM..TO", "the same layout on machines of FROM to TO GPUs, doubling: 8..131072", "Scaling", &o->scale},
+      {"--scaling", "KIND", "weak (the batch grows), strong (it stays) or both (default)", "Scaling", &o->scaling},
+      {"--usd-per-gpu-hour", "USD", "price for --scale (default: the machine's)", "Scaling", &o->usd_per_gpu_hour},
       {"--trace", "FILE", "write a Perfetto trace too", "Output", &o->trace},
   };
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));

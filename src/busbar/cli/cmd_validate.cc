@@ -26,6 +26,7 @@ Json to_json(const ErrorSummary& e) {
           {"rows", e.rows},
           {"median_percent", e.median_percent},
           {"median_abs_percent", e.median_abs_percent},
+          {"mean_abs_percent", e.mean_abs_percent},
           {"p90_abs_percent", e.p90_abs_percent}};
 }
 
@@ -69,14 +70,14 @@ std::map<std::string, std::size_t> reasons(const std::vector<ScoredRow>& rows) {
 void add_errors(Table& t, const std::string& name, const ErrorSummary& e) {
   t.rows.push_back({name, std::to_string(e.configurations), std::to_string(e.rows),
                     fmt::format("{:+.1f}", e.median_percent), fmt::format("{:.1f}", e.median_abs_percent),
-                    fmt::format("{:.1f}", e.p90_abs_percent)});
+                    fmt::format("{:.1f}", e.mean_abs_percent), fmt::format("{:.1f}", e.p90_abs_percent)});
 }
 
 Table errors_table(const char* title, const char* what, const std::map<std::string, ErrorSummary>& groups, bool bands) {
   Table t;
   t.title = title;
   t.columns = {{what, Align::kLeft}, {"configurations"},     {"rows"},
-               {"median error (%)"}, {"median |error| (%)"}, {"p90 |error| (%)"}};
+               {"median error (%)"}, {"median |error| (%)"}, {"mean |error| (%)"}, {"p90 |error| (%)"}};
   if (bands) {
     for (const std::string& name : band_names())
       if (const auto it = groups.find(name); it != groups.end()) add_errors(t, name, it->second);

@@ -25,6 +25,8 @@ Json memory_json(const TrainRun& r) {
           {"optimizer", count(m.optimizer)},
           {"activations", count(m.activations)},
           {"logits", count(m.logits)},
+          {"gathered", count(m.gathered)},
+          {"recomputed", count(m.recomputed)},
           {"workspace", count(m.workspace)},
           {"total", count(m.total())},
           {"capacity", count(r.memory_capacity)},
@@ -53,6 +55,8 @@ Json layout_json(const LayoutSpec& l) {
           {"pp", l.pp},
           {"vpp", l.vpp},
           {"dp", l.dp},
+          {"cp", l.cp},
+          {"ep", 1},
           {"seq", l.seq},
           {"micro_batch", l.micro_batch},
           {"global_batch", l.global_batch},
@@ -60,7 +64,13 @@ Json layout_json(const LayoutSpec& l) {
           {"precision", name_of(l.precision)},
           {"zero", l.zero},
           {"recompute", name_of(l.recompute)},
-          {"sequence_parallel", l.sequence_parallel}};
+          {"sequence_parallel", l.sequence_parallel},
+          {"shard_ranks", l.shard_ranks()},
+          {"schedule", name_of(l.schedule)},
+          {"context", name_of(l.context)},
+          {"attention", name_of(l.attention)},
+          {"rank_order", name_of(l.rank_order)},
+          {"offload", {{"optimizer", l.offload_optimizer}, {"activations", l.offload_activations}}}};
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ Duration exposed(const Breakdown& b) {
 std::string layout_words(const LayoutSpec& l) {
   std::string s = fmt::format("TP {} x PP {}", l.tp, l.pp);
   if (l.vpp > 1) s += fmt::format(" (interleaved, {} chunks a stage)", l.vpp);
+  if (l.cp > 1) s += fmt::format(" x CP {}", l.cp);
   s += fmt::format(" x DP {}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp, l.zero,
                    l.seq, l.micro_batch, l.global_batch, name_of(l.precision), name_of(l.recompute));
   return s;
@@ -157,6 +158,8 @@ Bars memory_bars(const TrainRun& r) {
                         {"optimizer", gb(m.optimizer), colour::kOptimizer},
                         {"activations", gb(m.activations), colour::kDp},
                         {"logits", gb(m.logits), colour::kPp},
+                        {"gathered", gb(m.gathered), colour::kIdle},
+                        {"recomputed", gb(m.recomputed), colour::kCp},
                         {"workspace", gb(m.workspace), colour::kOther}}});
   bars.mark = gb(r.memory_capacity);
   bars.mark_name = "capacity";

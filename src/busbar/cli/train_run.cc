@@ -6,6 +6,7 @@
 
 #include "busbar/choice/fastest.h"
 #include "busbar/cli/session.h"
+#include "busbar/routing/path_view.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/workload/build_program.h"
@@ -69,10 +70,11 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
   run.scenario = std::move(scenario);
   BUSBAR_ASSIGN(run.cluster, load_cluster(run.scenario.cluster, run.scenario.cluster_overrides));
   const Topology& t = run.cluster.topology;
-  const auto gpus = static_cast<std::uint32_t>(t.gpus().size());
+  const auto gpus = ask.gpus > 0 ? ask.gpus : static_cast<std::uint32_t>(t.gpus().size());
   BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, gpus));
   BUSBAR_ASSIGN(run.kernels, load_kernels(run.cluster.gpu_part, Catalog(run.scenario.cluster_overrides.catalog)));
   const Router router(t, run.cluster.routing, run.cluster.seed);
+  if (run.layout.offload_optimizer || run.layout.offload_activations) run.kernels.host_bytes_per_s = host_rate(router);
   const Placement placement(router, t.gpus().first(run.layout.ranks()));
   const StepRunner runner(run, router, placement, ask);
   BUSBAR_ASSIGN(run.program, runner.program(run.layout));
@@ -80,9 +82,9 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
   run.memory = memory_use(run.scenario.model, run.layout);
   run.memory_capacity = t.device_class(t.gpus().front()).memory;
   if (const Status fits = check_fits(run.memory, run.memory_capacity); !fits.ok()) run.does_not_fit = fits.error();
-  run.metrics = step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.peak_flops_per_s);
+  run.metrics = step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.bf16.peak_flops_per_s);
   run.cost = step_cost(run.layout, run.step.step_time, run.cluster.usd_per_gpu_hour);
-  if (run.layout.dp > 1) {
+  if (ask.scaling && run.layout.dp > 1) {
     BUSBAR_ASSIGN(const Program alone, runner.program(single_replica(run.layout)));
     BUSBAR_ASSIGN(const StepResult replica, runner.simulate(alone, false));
     run.scaling_efficiency = scaling_efficiency(run.step.step_time, replica.step_time);

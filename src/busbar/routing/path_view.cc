@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "busbar/routing/route_kind.h"
@@ -245,6 +246,22 @@ Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, con
   view.nccl_type = same ? std::min(view.type, BlockPaths(t, from, GpuRelay::kYes).type(to)) : view.type;
   Sharers(router, from, to, view).find();
   return view;
+}
+
+double host_rate(const Router& router) {
+  const Topology& t = router.topology();
+  double best = 0;
+  for (std::uint32_t d = 0; d < t.device_count(); ++d) {
+    const auto device = static_cast<DeviceId>(d);
+    if (t.kind(device) != DeviceKind::kCpu) continue;
+    if (t.block_of(device) != t.block_of(t.gpus().front())) break;  // the first block's come first
+    std::vector<LinkShare> links;
+    if (!router.spread(t.gpus().front(), device, kNone<DeviceId>, kNone<DeviceId>, 0, links).ok()) continue;
+    double rate = links.empty() ? 0 : std::numeric_limits<double>::max();
+    for (const LinkShare& l : links) rate = std::min(rate, t.payload_rate(l.link) / l.share);
+    best = std::max(best, rate);
+  }
+  return best;
 }
 
 }  // namespace busbar

@@ -5,7 +5,7 @@
 namespace busbar {
 namespace {
 
-constexpr double kTera = 1e12, kGiga = 1e9;
+constexpr double kTera = 1e12;
 
 class KernelReader {
  public:
@@ -29,26 +29,21 @@ class KernelReader {
     note(key, inner.ok() ? node.find("value")->scalar() : std::string(), inner);
     close(inner);
   }
-  void curve(const char* key, const char* x_key, double x_scale, std::vector<EfficiencyPoint>& out) {
+  void curve(const char* key, const char* x_key, std::vector<EfficiencyPoint>& out) {
     rows(key, "points", [&](MapReader& row) {
       EfficiencyPoint p;
       take(row, x_key, 1e-6, 1e9, p.x);
       take(row, "share", 0.001, 1, p.share);
-      p.x *= x_scale;
       if (row.ok() && !out.empty() && p.x <= out.back().x) row.fail(not_rising(x_key));
       out.push_back(p);
     });
   }
-  void shapes() {
-    if (!reader_.optional("gemm_shapes")) return;
-    rows("gemm_shapes", "shapes", [&](MapReader& row) {
-      double n = 0, k = 0, m = 0, share = 0;
-      take(row, "n", 1, 1e9, n);
-      take(row, "k", 1, 1e9, k);
-      take(row, "rows", 1, 1e9, m);
-      take(row, "share", 0.001, 1, share);
-      table.gemm_shapes.push_back(
-          {static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(m), share});
+  void rates(const char* key, MatrixRates& out, bool needed) {
+    if (!needed && !reader_.optional(key)) return;
+    group(key, [&](MapReader& inner) {
+      take(inner, "peak_tflops", 0.001, 1e6, out.peak_flops_per_s);
+      take(inner, "best_share", 0.01, 1, out.best_share);
+      out.peak_flops_per_s *= kTera;
     });
   }
   void contention() {
@@ -56,6 +51,7 @@ class KernelReader {
       take(inner, "tp", 0, 0.3, table.contention.tp);
       take(inner, "dp", 0, 0.3, table.contention.dp);
       take(inner, "pp", 0, 0.3, table.contention.pp);
+      take(inner, "cp", 0, 0.3, table.contention.cp);
     });
   }
   void band() {
@@ -132,21 +128,27 @@ Result<KernelTable> read_kernels(const YamlDocument& document) {
   KernelTable& t = r.table;
   BytesPerSecond memory{};
   r.name();
-  r.number("peak_bf16_tflops", 0.001, 1e6, t.peak_flops_per_s);
+  r.rates("bf16", t.bf16, true);
+  r.rates("fp8", t.fp8, false);
+  r.rates("fp4", t.fp4, false);
+  double cores = 0;
+  r.number("cores", 1, 1e4, cores);
   r.number("sustained_share", 0.1, 1, t.sustained_share);
   r.figure("memory_rate", &YamlNode::as_rate, memory);
   r.number("memory_share", 0.01, 1, t.memory_share);
-  r.curve("gemm", "gflop", kGiga, t.gemm);
-  r.shapes();
-  r.curve("attention_forward", "heads_x_4096", 1, t.attention_forward);
-  r.curve("attention_backward", "heads_x_4096", 1, t.attention_backward);
+  r.curve("attention_forward", "heads_x_4096", t.attention_forward);
+  r.curve("attention_backward", "heads_x_4096", t.attention_backward);
+  r.number("attention_small_heads", 0.1, 1, t.attention_small_heads);
+  r.number("attention_flash2", 0.01, 1, t.attention_flash2);
+  r.number("attention_flash1", 0.01, 1, t.attention_flash1);
+  r.number("jitter_share", 0, 0.2, t.jitter_share);
   r.figure("launch", &YamlNode::as_duration, t.launch);
   r.number("optimizer_bytes_per_parameter", 0, 1000, t.optimizer_bytes_per_parameter);
   r.contention();
   r.figure("step_overhead", &YamlNode::as_duration, t.step_overhead);
   r.band();
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  t.peak_flops_per_s *= kTera;
+  t.cores = static_cast<std::uint32_t>(cores);
   t.memory_bytes_per_s = static_cast<double>(per_second(memory));
   return t;
 }

@@ -7,23 +7,50 @@ namespace {
 
 constexpr std::int64_t kMost = 1 << 24;  // GPUs, tokens, sequences: above any machine
 
+/// Words of an enumeration, in its order.
+template <typename E, std::size_t N>
+Status set_word(const char* const (&words)[N], const char* what, const std::string& word, const Where& where, E& out) {
+  std::string known;
+  for (std::size_t i = 0; i < N; ++i) {
+    if (word == words[i]) {
+      out = static_cast<E>(i);
+      return {};
+    }
+    known += (i == 0 ? "" : i + 1 == N ? " or " : ", ") + std::string(words[i]);
+  }
+  return invalid(fmt::format("'{}' is not a {}; write {}", word, what, known), where);
+}
+
 Status set_precision(const std::string& word, const Where& where, LayoutSpec& l) {
-  if (word == "bf16") return {};
-  (void)l;
-  return Error{ErrorCode::kUnsupported, fmt::format("precision '{}' is not modelled; use bf16", word), where};
+  static constexpr const char* kWords[] = {"bf16", "fp16", "fp8", "fp4"};
+  BUSBAR_RETURN_IF_ERROR(set_word(kWords, "precision that is modelled", word, where, l.precision));
+  l.places["precision"] = where;
+  return {};
 }
 
 Status set_recompute(const std::string& word, const Where& where, LayoutSpec& l) {
-  if (word == "none") {
-    l.recompute = Recompute::kNone;
-  } else if (word == "selective") {
-    l.recompute = Recompute::kSelective;
-  } else if (word == "full") {
-    return Error{ErrorCode::kUnsupported, "full recomputation is not modelled; use none or selective", where};
-  } else {
-    return invalid(fmt::format("'{}' is not a kind of recomputation; write none or selective", word), where);
-  }
-  return {};
+  static constexpr const char* kWords[] = {"none", "selective", "full"};
+  return set_word(kWords, "kind of recomputation", word, where, l.recompute);
+}
+
+Status set_schedule(const std::string& word, const Where& where, LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"1f1b", "gpipe"};
+  return set_word(kWords, "pipeline schedule", word, where, l.schedule);
+}
+
+Status set_context(const std::string& word, const Where& where, LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"ring", "all_gather"};
+  return set_word(kWords, "kind of context parallelism", word, where, l.context);
+}
+
+Status set_attention(const std::string& word, const Where& where, LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"flash", "flash2", "flash1", "unfused"};
+  return set_word(kWords, "kind of attention kernel", word, where, l.attention);
+}
+
+Status set_rank_order(const std::string& word, const Where& where, LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"tp-cp-dp-pp", "tp-cp-pp-dp"};
+  return set_word(kWords, "rank order that is modelled", word, where, l.rank_order);
 }
 
 Status refuse_degree(const char* name, std::int64_t value, const Where& where) {
@@ -61,6 +88,16 @@ class LayoutReader {
     if (!status.ok()) reader_.fail(status.error());
   }
   void flag(const char* key, bool& out) { reader_.optional(key, &YamlNode::as_bool, out); }
+  void offload() {
+    const auto node = reader_.optional("offload");
+    if (!node || !reader_.ok()) return;
+    MapReader inner(*node);
+    inner.optional("optimizer", &YamlNode::as_bool, layout.offload_optimizer);
+    inner.optional("activations", &YamlNode::as_bool, layout.offload_activations);
+    layout.places["offload"] = node->where();
+    const Status status = inner.finish();
+    if (!status.ok()) reader_.fail(status.error());
+  }
   void overlap() {
     const auto node = reader_.optional("overlap");
     if (!node || !reader_.ok()) return;
@@ -103,23 +140,41 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.size("pp", l.pp);
   r.size("vpp", l.vpp);
   r.size("dp", l.dp);
-  r.degree_one("cp");
+  r.size("cp", l.cp);
   r.degree_one("ep");
   r.size("seq", l.seq);
   r.size("micro_batch", l.micro_batch);
   r.size("global_batch", l.global_batch);
   r.size("zero", l.zero, 0);
   r.word("precision", set_precision);
+  r.size("shard_group", l.shard_group);
+  r.flag("prefetch", l.prefetch);
+  r.flag("reshard", l.reshard);
   r.word("recompute", set_recompute);
+  r.size("recompute_layers", l.recompute_layers);
+  r.flag("early_stop", l.early_stop);
+  r.word("schedule", set_schedule);
+  r.size("first_layers", l.first_layers);
+  r.size("last_layers", l.last_layers);
+  r.flag("balanced_layers", l.balanced_layers);
+  r.word("context", set_context);
+  r.word("attention", set_attention);
+  r.word("rank_order", set_rank_order);
+  r.flag("cuda_graphs", l.cuda_graphs);
+  r.offload();
   r.flag("sequence_parallel", l.sequence_parallel);
   std::uint32_t bucket_millions = 0;
   r.size("bucket_million_parameters", bucket_millions);
   l.bucket_parameters = bucket_millions * 1'000'000ull;
   r.size("gradient_bytes", l.gradient_bytes);
+  r.size("parameter_bytes", l.parameter_bytes);
   r.overlap();
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (l.gradient_bytes != 2 && l.gradient_bytes != 4) {
     return invalid("gradients are reduced in 2 bytes (bf16) or 4 (fp32)", l.place("gradient_bytes"));
+  }
+  if (l.parameter_bytes != 1 && l.parameter_bytes != 2 && l.parameter_bytes != 4) {
+    return invalid("parameters are gathered in 1 byte (fp8), 2 (bf16) or 4 (fp32)", l.place("parameter_bytes"));
   }
   return l;
 }
@@ -129,6 +184,7 @@ Status apply_flags(const LayoutFlags& flags, LayoutSpec& l) {
   BUSBAR_RETURN_IF_ERROR(apply("pp", flags.pp, l.pp, l));
   BUSBAR_RETURN_IF_ERROR(apply("vpp", flags.vpp, l.vpp, l));
   BUSBAR_RETURN_IF_ERROR(apply("dp", flags.dp, l.dp, l));
+  BUSBAR_RETURN_IF_ERROR(apply("cp", flags.cp, l.cp, l));
   BUSBAR_RETURN_IF_ERROR(apply("seq", flags.seq, l.seq, l));
   BUSBAR_RETURN_IF_ERROR(apply("micro_batch", flags.micro_batch, l.micro_batch, l));
   BUSBAR_RETURN_IF_ERROR(apply("global_batch", flags.global_batch, l.global_batch, l));
@@ -138,7 +194,6 @@ Status apply_flags(const LayoutFlags& flags, LayoutSpec& l) {
     where.path = name;
     return where;
   };
-  BUSBAR_RETURN_IF_ERROR(refuse_degree("cp", flags.cp.value_or(1), flag("--cp")));
   BUSBAR_RETURN_IF_ERROR(refuse_degree("ep", flags.ep.value_or(1), flag("--ep")));
   if (flags.precision) BUSBAR_RETURN_IF_ERROR(set_precision(*flags.precision, flag("--precision"), l));
   if (flags.recompute) BUSBAR_RETURN_IF_ERROR(set_recompute(*flags.recompute, flag("--recompute"), l));

@@ -59,7 +59,7 @@ TEST(ModelFile, ExpertsThatCannotBeAreRefusedAtTheirPlace) {
 
 TEST(KernelsFile, EveryTableReadsAndEveryFigureHasASource) {
   const Catalog catalog;
-  for (const char* part : {"h100-sxm", "a100-sxm-80", "a100-sxm-40"}) {
+  for (const char* part : {"v100-sxm-32", "a100-sxm-80", "a100-sxm-40", "h100-sxm", "h200-sxm", "b200-sxm", "gb200", "mi300x", "tpu-v5e"}) {
     const auto table = load_kernels(part, catalog);
     ASSERT_TRUE(table.ok()) << table.error().text();
     EXPECT_GE(table->sources.size(), 11u);
@@ -68,7 +68,7 @@ TEST(KernelsFile, EveryTableReadsAndEveryFigureHasASource) {
 }
 
 TEST(KernelsFile, AFigureWithoutSourceIsRefused) {
-  const auto document = YamlDocument::parse("name: x\npeak_bf16_tflops: {value: 989}\n", "x.yaml");
+  const auto document = YamlDocument::parse("name: x\nbf16: {peak_tflops: 989, best_share: 0.8}\n", "x.yaml");
   ASSERT_TRUE(document.ok());
   const auto table = read_kernels(*document);
   ASSERT_FALSE(table.ok());
@@ -76,7 +76,7 @@ TEST(KernelsFile, AFigureWithoutSourceIsRefused) {
 }
 
 TEST(KernelsFile, AnUnknownGpuIsNamedWithWhatIsKnown) {
-  const auto table = load_kernels("b200", Catalog());
+  const auto table = load_kernels("k80", Catalog());
   ASSERT_FALSE(table.ok());
   EXPECT_NE(table.error().text().find("h100-sxm"), std::string::npos) << table.error().text();
 }
@@ -125,13 +125,40 @@ TEST(Scenario, AllFromFlags) {
   EXPECT_FALSE(scenario_from_flags(flags, {}, Catalog()).ok());
 }
 
+TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
+  const auto document = YamlDocument::parse(
+      "{zero: 3, shard_group: 8, prefetch: false, reshard: false, recompute: full, recompute_layers: 2, cp: 2, context: "
+      "all_gather, attention: flash1, rank_order: tp-cp-pp-dp, precision: fp8, schedule: gpipe, first_layers: 3, "
+      "offload: {activations: true}, cuda_graphs: true, parameter_bytes: 1}",
+      "job.yaml");
+  const auto l = read_layout(document->root());
+  ASSERT_TRUE(l.ok()) << l.error().text();
+  EXPECT_EQ(l->zero, 3u);
+  EXPECT_EQ(l->shard_group, 8u);
+  EXPECT_FALSE(l->prefetch || l->reshard);
+  EXPECT_EQ(l->recompute, Recompute::kFull);
+  EXPECT_EQ(l->recompute_layers, 2u);
+  EXPECT_EQ(l->cp, 2u);
+  EXPECT_EQ(l->context, ContextParallel::kAllGather);
+  EXPECT_EQ(l->attention, AttentionKernel::kFlash1);
+  EXPECT_EQ(l->rank_order, RankOrder::kTpCpPpDp);
+  EXPECT_EQ(l->precision, Precision::kFp8);
+  EXPECT_EQ(l->schedule, PipelineSchedule::kGPipe);
+  EXPECT_EQ(l->first_layers, 3u);
+  EXPECT_TRUE(l->offload_activations && l->cuda_graphs);
+  EXPECT_EQ(l->parameter_bytes, 1u);
+}
+
 TEST(Scenario, ErrorsNamePlaceAndRemedy) {
   const auto parse = [](const char* text) { return read_layout(YamlDocument::parse(text, "job.yaml").value().root()); };
-  const std::pair<const char*, const char*> cases[] = {{"{tp: 8, recompute: full}", "use none or selective"},
+  const std::pair<const char*, const char*> cases[] = {{"{tp: 8, recompute: some}", "write none, selective or full"},
                                                        {"{tp: -1}", "tp"},
                                                        {"{tpp: 8}", "tp"},
-                                                       {"{precision: fp4}", "bf16"},
-                                                       {"{cp: 2}", "cp"},
+                                                       {"{precision: int8}", "write bf16, fp16, fp8 or fp4"},
+                                                       {"{ep: 2}", "ep"},
+                                                       {"{schedule: zb}", "write 1f1b or gpipe"},
+                                                       {"{rank_order: pp-tp}", "tp-cp-dp-pp"},
+                                                       {"{offload: {optimiser: true}}", "optimizer"},
                                                        {"{gradient_bytes: 3}", "gradients"}};
   for (const auto& [text, part] : cases) {
     const auto layout = parse(text);

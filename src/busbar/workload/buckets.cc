@@ -5,13 +5,20 @@
 namespace busbar {
 namespace {
 
-std::vector<std::uint64_t> tensors_of(const ModelSpec& m, const LayoutSpec& l, bool embedding, bool head) {
+/// Key-value heads that are fewer than TP ranks are held by several of them.
+std::uint64_t attention_in_per_rank(const ModelSpec& m, const LayoutSpec& l) {
+  const std::uint64_t kv = m.kv_heads < l.tp ? 1 : m.kv_heads / l.tp;
+  return static_cast<std::uint64_t>(m.hidden) * (m.heads / l.tp + 2 * kv) * m.head_dim;
+}
+
+std::vector<std::uint64_t> tensors_of(const ModelSpec& m, const LayoutSpec& l, std::uint32_t layers, bool embedding,
+                                      bool head) {
   const LayerParameters p = layer_parameters(m);
   const std::uint64_t table = (embedding_parameters(m) + l.tp - 1) / l.tp;
   std::vector<std::uint64_t> out;
   if (embedding) out.push_back(table);
-  for (std::uint32_t i = 0; i < m.layers / (l.pp * l.vpp); ++i) {
-    out.push_back(p.attention_in / l.tp + m.hidden);  // with its norm, which every TP rank holds whole
+  for (std::uint32_t i = 0; i < layers; ++i) {
+    out.push_back(attention_in_per_rank(m, l) + m.hidden);  // with its norm, which every TP rank holds whole
     out.push_back(p.attention_out / l.tp);
     out.push_back(p.mlp_in / l.tp + m.hidden);
     out.push_back(p.mlp_out / l.tp);
@@ -31,15 +38,16 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
   BucketPlan plan;
   plan.has_embedding = stage == 0 && chunk == 0;
   plan.has_head = stage + 1 == layout.pp && chunk + 1 == layout.vpp;
-  plan.tensor_parameters = tensors_of(model, layout, plan.has_embedding, plan.has_head);
+  plan.tensor_parameters = tensors_of(model, layout, layers_of(layout, model, chunk * layout.pp + stage), plan.has_embedding, plan.has_head);
   plan.bucket_of.resize(plan.tensor_parameters.size());
   const std::uint64_t full = layout.overlap_grad_reduce ? bucket_size(layout) : plan.parameters() + 1;
+  const std::uint64_t ranks = layout.data_ranks();
   std::uint64_t filled = 0;
   for (std::size_t t = plan.tensor_parameters.size(); t-- > 0;) {
     plan.bucket_of[t] = static_cast<std::uint32_t>(plan.bucket_parameters.size());
     filled += plan.tensor_parameters[t];
-    if (filled < full && t != 0) continue;
-    plan.bucket_parameters.push_back((filled + layout.dp - 1) / layout.dp * layout.dp);
+    if (layout.shards_parameters() ? !plan.begins_unit(t) : filled < full && t != 0) continue;
+    plan.bucket_parameters.push_back((filled + ranks - 1) / ranks * ranks);
     plan.last_tensor.push_back(static_cast<std::uint32_t>(t));
     filled = 0;
   }

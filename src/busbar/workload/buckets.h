@@ -13,12 +13,12 @@ namespace busbar {
 enum class TensorPart : std::uint8_t { kAttentionIn, kAttentionOut, kMlpIn, kMlpOut };
 
 /// The tensors of chunk `chunk` on stage `stage`, per rank, and the bucket each belongs to.
-/// Buckets fill in the order gradients appear (backwards) and close once they hold bucket_size() parameters.
+/// With ZeRO-3 a bucket is a unit. Else buckets fill in the order gradients appear (backwards) and close once they hold bucket_size() parameters.
 struct BucketPlan {
   bool has_embedding = false, has_head = false;
   std::vector<std::uint64_t> tensor_parameters;  ///< forward order
   std::vector<std::uint32_t> bucket_of;          ///< per tensor; bucket 0 is reduced first
-  std::vector<std::uint64_t> bucket_parameters;  ///< per bucket, rounded up to a multiple of dp
+  std::vector<std::uint64_t> bucket_parameters;  ///< per bucket, rounded up to a multiple of DP x CP
   std::vector<std::uint32_t> last_tensor;        ///< per bucket: the tensor whose gradient completes it
 
   std::uint32_t embedding() const { return 0; }
@@ -27,6 +27,11 @@ struct BucketPlan {
     return (has_embedding ? 1u : 0u) + 4 * layer_in_chunk + static_cast<std::uint32_t>(part);
   }
   std::uint64_t parameters() const;
+  /// Units of ZeRO-3: the embedding, each layer, the head. What is gathered together.
+  bool begins_unit(std::size_t tensor) const {
+    const std::size_t first_layer = has_embedding ? 1 : 0;
+    return tensor <= first_layer || (tensor - first_layer) % 4 == 0;
+  }
 };
 
 BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage, std::uint32_t chunk);

@@ -15,12 +15,14 @@ namespace {
 
 constexpr std::uint64_t kMaxOps = 50'000'000;  // 2 GB of operations: refuse before the machine does
 constexpr std::uint64_t kOpsPerLayer = 28;     // at most: 12 forward, 16 backward, with pipelined TP
+constexpr std::uint64_t kMoreOpsPerLayer = 24;  // context parallelism, recomputation, sharded parameters, offload
 constexpr std::uint64_t kNormBytes = 4;        // one fp32
 constexpr double kLongestPieceSeconds = 100, kLongestStepSeconds = 1e5;  // far below what picoseconds can count
 constexpr double kLargestMessageBytes = 1e12;
 
 std::uint64_t expected_ops(const ModelSpec& m, const LayoutSpec& l) {
-  return static_cast<std::uint64_t>(m.layers) * l.micro_batches() * kOpsPerLayer;
+  const bool more = l.cp > 1 || l.recompute == Recompute::kFull || l.shards_parameters() || l.offload_activations;
+  return static_cast<std::uint64_t>(m.layers) * l.micro_batches() * (kOpsPerLayer + (more ? kMoreOpsPerLayer : 0));
 }
 
 /// Refuses sizes that no machine runs, before their times overflow.
@@ -62,7 +64,7 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
   std::vector<OptimizerTimes> times;
   for (std::uint32_t s = 0; s < l.pp; ++s) {
     const std::uint64_t local = stage_parameters(m, l, s);
-    times.push_back(optimizer_times(local, l.shards_optimizer() ? local / l.dp : local, l, kernels));
+    times.push_back(optimizer_times(local, l.shards_optimizer() ? local / l.shard_ranks() : local, l, kernels));
     norms.push_back(stages[s].gradient_norm(times.back().norm, reduced[s]));
   }
   OpId sum = kNone<OpId>;
@@ -73,6 +75,11 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
   for (std::uint32_t s = 0; s < l.pp; ++s) stages[s].update(times[s].update, sum);
 }
 
+std::vector<PipelineStep> order_of(const LayoutSpec& l, std::uint32_t stage) {
+  if (l.schedule == PipelineSchedule::kGPipe) return gpipe_order(l.micro_batches());
+  return pipeline_order(stage, l.pp, l.vpp, l.micro_batches());
+}
+
 }  // namespace
 
 Program build_program(const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
@@ -81,9 +88,9 @@ Program build_program(const ModelSpec& model, const LayoutSpec& layout, const St
   ProgramWriter out(promises, expected_ops(model, layout));
   std::deque<StageWriter> stages;  // never moved: writers hold references
   for (std::uint32_t s = 0; s < layout.pp; ++s) {
-    StageWriter& stage = stages.emplace_back(out, model, layout, times, s);
+    StageWriter& stage = stages.emplace_back(out, model, layout, times, s, kernels.host_bytes_per_s);
     if (layout.overlap_param_gather) stage.gather_parameters();
-    for (const PipelineStep& step : pipeline_order(s, layout.pp, layout.vpp, layout.micro_batches())) stage.pass(step);
+    for (const PipelineStep& step : order_of(layout, s)) stage.pass(step);
   }
   close_step(out, stages, model, layout, kernels);
   return std::move(out).finish();
@@ -100,6 +107,14 @@ Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, 
     return invalid(fmt::format("the step has about {} operations, more than {}; lower global_batch",
                                expected_ops(model, layout), kMaxOps),
                    layout.place("global_batch"));
+  }
+  if (kernels.rates(layout.precision).peak_flops_per_s <= 0) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{} has no {} matrix units; use bf16", kernels.name, name_of(layout.precision)),
+                 layout.place("precision")};
+  }
+  if ((layout.offload_activations || layout.offload_optimizer) && kernels.host_bytes_per_s <= 0) {
+    return invalid("this machine says nothing of the way from GPU to host memory", layout.place("offload"));
   }
   const StepTimes times = step_times(model, layout, kernels);
   BUSBAR_RETURN_IF_ERROR(check_scale(model, layout, times));

@@ -1,6 +1,7 @@
 #include "busbar/workload/kernels.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "busbar/base/check.h"
 
@@ -13,6 +14,30 @@ constexpr double kPsPerSecond = 1e12;
 /// Source: benchmarks/benchmark_flash_attention.py of Dao-AILab/flash-attention.
 constexpr double kBackwardFlopsRatio = 2.5;
 constexpr double kReferenceSequence = 4096;
+constexpr std::uint32_t kSmallHead = 64;
+
+constexpr double kWord = 2, kFloat = 4;  // bytes of bf16 and fp32
+
+/// Output tiles of the usual GEMM kernels and how fast each is against the largest, which reads the least per product.
+/// Source: CUTLASS documentation, efficient_gemm.md: tile sizes; the smaller ones' shares are own estimates.
+struct Tile {
+  double rows, columns, share;
+};
+constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.93}, {64, 64, 0.6}};
+constexpr double kShortestSplit = 1024;  // of k that split-K kernels leave to each part
+
+// Attention that writes its scores out, bytes of HBM traffic per score. Forward: write (2), scale, mask and softmax in one
+// kernel (4), read for the product with the values (2). Backward: read them (2), write their gradient (2), softmax
+// backward (6), read twice (4). Source: Megatron-LM's fused scaled-masked-softmax; own count.
+constexpr double kScoreBytes = 8, kScoreBackBytes = 14;
+constexpr double kBatchedShare = 0.6;  // of the best GEMM's rate for products of one head's size; own estimate
+
+/// Along the diagonal blocks of a causal kernel are half empty, which costs short sequences more: 128 of every block of
+/// rows. 1 at the reference length. Source: FlashAttention-2 (arXiv:2307.08691), figure 5, falls likewise.
+double diagonal_share(double seq) {
+  constexpr double kBlock = 256;
+  return seq / (seq + kBlock) * (kReferenceSequence + kBlock) / kReferenceSequence;
+}
 
 /// No kernel runs this long; longer ones come from nonsensical input, which build_program() refuses by name.
 constexpr double kLongestKernelSeconds = 1000;
@@ -31,6 +56,8 @@ double Contention::of(OpClass c) const {
       return dp;
     case OpClass::kPp:
       return pp;
+    case OpClass::kCp:
+      return cp;
     default:
       return 0;
   }
@@ -46,26 +73,54 @@ double share_at(const std::vector<EfficiencyPoint>& curve, double x) {
   return curve.back().share;
 }
 
-Duration KernelTable::gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t extra_bytes) const {
-  const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  double share = share_at(gemm, flops);
-  for (const MeasuredShape& s : gemm_shapes) {
-    if (s.n == n && s.k == k && m >= s.m_min) share = s.share;
-  }
-  const double bytes = 2.0 * static_cast<double>(m * k + k * n + m * n) + static_cast<double>(extra_bytes);
-  const double seconds =
-      std::max(flops / (peak_flops_per_s * sustained_share * share), bytes / (memory_bytes_per_s * memory_share));
-  return kernel_duration(seconds);
+const MatrixRates& KernelTable::rates(Precision p) const {
+  return p == Precision::kFp8 ? fp8 : p == Precision::kFp4 ? fp4 : bf16;
 }
 
-Duration KernelTable::attention_time(std::uint32_t heads, std::uint32_t seq, std::uint32_t head_dim,
-                                     std::uint32_t sequences, bool backward) const {
+Duration KernelTable::gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t k, Precision precision,
+                                double extra_bytes) const {
+  const MatrixRates& r = rates(precision);
+  BUSBAR_CHECK(r.peak_flops_per_s > 0) << name << " has no " << name_of(precision) << " units";
+  const double rows = static_cast<double>(m), columns = static_cast<double>(n), inner = static_cast<double>(k);
+  const double math = 2 * rows * columns * inner / (r.peak_flops_per_s * r.best_share * sustained_share);
+  const double in_bytes = precision == Precision::kFp4 ? 0.5 : precision == Precision::kFp8 ? 1 : kWord;
+  const double bytes = in_bytes * inner * (rows + columns) + kWord * rows * columns + extra_bytes;
+  const double memory = bytes / (memory_bytes_per_s * memory_share);
+  if (cores == 0) return kernel_duration(math + memory);
+  double best = kLongestKernelSeconds;
+  for (const Tile& tile : kTiles) {
+    for (const double split : {1.0, 2.0, 4.0, 8.0, 16.0}) {  // along k, partial sums in fp32
+      if (split > 1 && inner / split < kShortestSplit) break;
+      const double tiles = std::ceil(rows / tile.rows) * std::ceil(columns / tile.columns) * split;
+      const double waves = std::ceil(tiles / cores);
+      const double padded = waves * cores / split * tile.rows * tile.columns / (rows * columns);
+      const double partial = split > 1 ? 2 * kFloat * rows * columns * split / (memory_bytes_per_s * memory_share) : 0;
+      best = std::min(best, math * padded / tile.share + memory + partial);
+    }
+  }
+  return kernel_duration(best);
+}
+
+Duration KernelTable::attention_time(AttentionKernel kernel, std::uint32_t heads, std::uint32_t seq,
+                                     std::uint32_t head_dim, std::uint32_t sequences, std::uint32_t parts,
+                                     bool backward) const {
   const double s = seq;
-  const double forward_flops = 2.0 * s * s * heads * head_dim * sequences;  // causal: half of 4 s^2 H d
-  const double work = static_cast<double>(heads) * sequences * (s / kReferenceSequence);
-  const double flops = backward ? kBackwardFlopsRatio * forward_flops : forward_flops;
-  const double share = share_at(backward ? attention_backward : attention_forward, work);
-  return kernel_duration(flops / (peak_flops_per_s * sustained_share * share));
+  const double all = 4.0 * s * s * heads * head_dim * sequences / parts;  // FLOPs forward, full
+  const double ratio = backward ? kBackwardFlopsRatio : 1;
+  const double peak = bf16.peak_flops_per_s * sustained_share;
+  if (kernel == AttentionKernel::kUnfused) {  // whole score matrices: batched GEMMs, then kernels bound by memory
+    const double products = all * (backward ? 2 : 1) / (peak * bf16.best_share * kBatchedShare);
+    const double scores = s * s / parts * heads * sequences;
+    return kernel_duration(products + scores * (backward ? kScoreBackBytes : kScoreBytes) /
+                                          (memory_bytes_per_s * memory_share));
+  }
+  const double flops = 0.5 * all * ratio;  // causal: half
+  const double work = static_cast<double>(heads) * sequences * (s / kReferenceSequence) / parts;
+  double share = share_at(backward ? attention_backward : attention_forward, work);
+  if (head_dim <= kSmallHead) share *= attention_small_heads;
+  if (kernel == AttentionKernel::kFlash2) share = std::min(share, attention_flash2);
+  if (kernel == AttentionKernel::kFlash1) share = std::min(share, attention_flash1);
+  return kernel_duration(flops / (peak * share * diagonal_share(s)));
 }
 
 Duration KernelTable::memory_time(double bytes) const {

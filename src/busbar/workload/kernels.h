@@ -7,39 +7,45 @@
 
 #include "busbar/base/units.h"
 #include "busbar/program/program.h"
+#include "busbar/workload/layout.h"
 
 namespace busbar {
 
-/// A share of the dense bf16 peak at x; straight lines between points, constant outside.
+/// A share of the dense 16-bit peak at x; straight lines between points, constant outside.
 struct EfficiencyPoint {
   double x = 0;
   double share = 0;
 };
 
-/// A GEMM that was measured: C[m,n] = A[m,k] B[k,n], for at least `m_min` rows.
-struct MeasuredShape {
-  std::uint32_t n = 0, k = 0, m_min = 0;
-  double share = 0;
+/// Matrix products in one precision.
+struct MatrixRates {
+  double peak_flops_per_s = 0;  ///< dense, data sheet; 0: this GPU has no such units
+  double best_share = 0;        ///< of it that the best GEMM reaches, all memory traffic hidden
 };
 
 /// Share of a GPU's compute that a running collective takes from kernels beside it, by purpose.
 struct Contention {
-  double tp = 0, dp = 0, pp = 0;
+  double tp = 0, dp = 0, pp = 0, cp = 0;
   double of(OpClass c) const;
 };
 
 struct KernelTable {
   std::string name;
-  double peak_flops_per_s = 0;                     ///< dense bf16
-  double sustained_share = 1;                      ///< of the curves, on a GPU under load for hours (free constant)
-  std::vector<EfficiencyPoint> gemm;               ///< x: FLOPs of the GEMM
-  std::vector<MeasuredShape> gemm_shapes;          ///< these go before the curve
+  MatrixRates bf16, fp8, fp4;  ///< fp16 counts as bf16
+  double sustained_share = 1;  ///< of matrix and attention rates, on a GPU under load for hours (free constant)
+  std::uint32_t cores = 0;     ///< streaming multiprocessors and their kin: tiles run in waves over them; 0: no waves
   std::vector<EfficiencyPoint> attention_forward;  ///< x: heads x sequences x (length / 4096); causal FLOPs
   std::vector<EfficiencyPoint> attention_backward;
+  double attention_small_heads = 1;  ///< factor on both where heads have 64 elements or fewer
+  double attention_flash2 = 1;       ///< most that FlashAttention-2 reaches here, of the peak
+  double attention_flash1 = 1;       ///< the same of first-generation fused kernels
   double memory_bytes_per_s = 0;             ///< HBM, data sheet
   double memory_share = 0;                   ///< of it that memory-bound kernels reach
   Duration launch;                           ///< host time per kernel; shows where kernels are shorter
+  double jitter_share = 0;                   ///< standard deviation of one GPU's step time, of its mean
   double optimizer_bytes_per_parameter = 0;  ///< HBM traffic of the Adam step per parameter of the shard
+  double host_bytes_per_s = 0;         ///< from this GPU to host memory; the machine's, not the table's. 0: unknown
+  double host_memory_bytes_per_s = 0;  ///< this GPU's part of what the host's memory delivers
   Contention contention;
   Duration step_overhead;                              ///< per step outside all kernels (free constant)
   double band_low_percent = 0, band_high_percent = 0;  ///< of compute time: how far it can be trusted
@@ -47,11 +53,15 @@ struct KernelTable {
   std::vector<std::string> sources;  ///< one line per figure: what, value, source, confidence
   std::string text;                  ///< as read, for inputs_hash
 
-  /// Matrix product in bf16; `extra_bytes` beyond reading A and B and writing C once (fp32 accumulation).
-  Duration gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t extra_bytes = 0) const;
-  /// Fused causal attention core of `sequences` sequences on one GPU.
-  Duration attention_time(std::uint32_t heads, std::uint32_t seq, std::uint32_t head_dim, std::uint32_t sequences,
-                          bool backward) const;
+  const MatrixRates& rates(Precision p) const;
+  /// C[m,n] = A[m,k] B[k,n] in `precision`, written in 16 bits; `extra_bytes` beyond reading A and B and writing C once.
+  /// Tiles run in waves over the cores; loading the first and storing the last tile of a wave is not hidden, so memory
+  /// traffic adds to the time of the products.
+  Duration gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t k, Precision precision = Precision::kBf16,
+                     double extra_bytes = 0) const;
+  /// Causal attention core. `parts` ranks share each of the `sequences` sequences evenly (context parallelism).
+  Duration attention_time(AttentionKernel kernel, std::uint32_t heads, std::uint32_t seq, std::uint32_t head_dim,
+                          std::uint32_t sequences, std::uint32_t parts, bool backward) const;
   /// A kernel limited by HBM.
   Duration memory_time(double bytes) const;
 };

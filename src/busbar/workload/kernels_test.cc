@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "busbar/workload/layer_times.h"
 #include "busbar/workload/test_models.h"
 
@@ -15,23 +17,87 @@ TEST(Kernels, CurvesAreStraightBetweenPointsAndFlatOutside) {
   EXPECT_DOUBLE_EQ(share_at(curve, 100), 0.7);
 }
 
-TEST(Kernels, ALargeGemmRunsAtItsShareOfThePeak) {
+KernelTable without_memory_traffic() {
   KernelTable k = flat_kernels();
-  EXPECT_NEAR(k.gemm_time(8192, 8192, 8192).in_us(), 2e6 * 8192.0 * 8192 * 8192 / 0.7e15, 0.01);
+  k.memory_bytes_per_s = 1e30;
+  return k;
+}
+
+TEST(Kernels, ALargeGemmRunsAtItsShareOfThePeak) {
+  KernelTable k = without_memory_traffic();
+  const double us = 2e6 * 8192.0 * 8192 * 8192;
+  EXPECT_NEAR(k.gemm_time(8192, 8192, 8192).in_us(), us / 0.7e15, 0.01);
+  EXPECT_NEAR(k.gemm_time(8192, 8192, 8192, Precision::kFp16).in_us(), us / 0.7e15, 0.01);
+  EXPECT_NEAR(k.gemm_time(8192, 8192, 8192, Precision::kFp8).in_us(), us / 1.4e15, 0.01);
   k.sustained_share = 0.5;
-  EXPECT_NEAR(k.gemm_time(8192, 8192, 8192).in_us(), 2e6 * 8192.0 * 8192 * 8192 / 0.35e15, 0.01);
+  EXPECT_NEAR(k.gemm_time(8192, 8192, 8192).in_us(), us / 0.35e15, 0.01);
 }
 
 TEST(Kernels, AThinGemmIsBoundByMemory) {
   const KernelTable k = flat_kernels();
-  EXPECT_EQ(k.gemm_time(1, 8192, 8192), k.memory_time(2.0 * (8192 + 8192.0 * 8192 + 8192)));
+  const Duration memory = k.memory_time(2.0 * (8192 + 8192.0 * 8192 + 8192));
+  EXPECT_GE(k.gemm_time(1, 8192, 8192), memory);
+  EXPECT_LT(k.gemm_time(1, 8192, 8192).in_us(), 1.01 * memory.in_us());
 }
 
-TEST(Kernels, AMeasuredShapeGoesBeforeTheCurve) {
-  KernelTable k = flat_kernels();
-  k.gemm_shapes = {{8192, 1024, 4096, 0.35}};
-  EXPECT_NEAR(k.gemm_time(4096, 8192, 1024).in_us() / flat_kernels().gemm_time(4096, 8192, 1024).in_us(), 2, 1e-6);
-  EXPECT_EQ(k.gemm_time(2048, 8192, 1024), flat_kernels().gemm_time(2048, 8192, 1024));  // fewer rows than measured
+// One tile more than cores: the last wave has one tile and costs as much as a full one.
+TEST(Kernels, TilesRunInWaves) {
+  KernelTable k = without_memory_traffic();
+  k.cores = 64;
+  const double full = k.gemm_time(8 * 256, 8 * 128, 512).in_us(), more = k.gemm_time(8 * 256, 9 * 128, 512).in_us();
+  EXPECT_NEAR(full, 2e6 * 2048.0 * 1024 * 512 / 0.7e15, 1e-3);
+  EXPECT_GT(more, 1.5 * full);
+  EXPECT_LE(more, 2.0 * full + 1e-6);
+}
+
+TEST(Kernels, FewTilesAreSplitAlongTheInnerDimension) {
+  KernelTable k = without_memory_traffic();
+  k.cores = 128;
+  const double whole = k.gemm_time(1024, 1024, 1 << 16).in_us();  // 32 tiles of 256 x 128 on 128 cores
+  EXPECT_LT(whole, 1.2 * 2e6 * 1024.0 * 1024 * (1 << 16) / 0.7e15);
+}
+
+TEST(Kernels, AttentionWithoutFusionPaysForItsScores) {
+  const KernelTable k = flat_kernels();
+  const auto time = [&](AttentionKernel a, std::uint32_t parts) {
+    return k.attention_time(a, 16, 2048, 128, 4, parts, false).in_us();
+  };
+  EXPECT_GT(time(AttentionKernel::kUnfused, 1), time(AttentionKernel::kFlash, 1));
+  EXPECT_NEAR(time(AttentionKernel::kUnfused, 2), time(AttentionKernel::kUnfused, 1) / 2, 1e-3);
+}
+
+TEST(Kernels, ShortSequencesLoseMoreOnTheDiagonal) {
+  const KernelTable k = flat_kernels();  // a flat curve: only the diagonal is left
+  const auto rate = [&](std::uint32_t s) {
+    return 2.0 * s * s / k.attention_time(AttentionKernel::kFlash, 8, s, 128, 1, 1, false).in_us();
+  };
+  EXPECT_LT(rate(512), 0.8 * rate(4096));
+  EXPECT_LT(rate(4096), rate(32768));
+}
+
+// Published shapes at 4096 rows on an A100 PCIe. Source: SimuMax configs/system/a100_pcie.json. One number, the best
+// GEMM, and the chip's cores and memory give them all.
+TEST(Kernels, PublishedShapesOfTheA100FollowFromItsBestGemm) {
+  KernelTable k;
+  k.bf16 = {.peak_flops_per_s = 312e12, .best_share = 253.0 / 312};
+  k.cores = 108;
+  k.memory_bytes_per_s = 1.555e12;
+  k.memory_share = 0.91;
+  struct Shape {
+    std::uint64_t n, k;
+    double share;
+  };
+  double sum = 0;
+  const Shape shapes[] = {{576, 7168, 0.50},  {4096, 512, 0.61},   {4096, 1024, 0.62}, {1536, 4096, 0.78},
+                          {4096, 4096, 0.72}, {8192, 1024, 0.60},  {8192, 8192, 0.73}, {8192, 3584, 0.69},
+                          {28672, 8192, 0.75}, {128256, 8192, 0.745}};
+  for (const Shape& s : shapes) {
+    const double flops = 2.0 * 4096 * static_cast<double>(s.n * s.k);
+    const double share = flops / (k.gemm_time(4096, s.n, s.k).in_us() * 1e-6) / 312e12;
+    EXPECT_NEAR(share / s.share, 1, 0.23) << s.n << " x " << s.k << ": " << share;
+    sum += std::abs(share / s.share - 1) / std::size(shapes);
+  }
+  EXPECT_LT(sum, 0.07);
 }
 
 // Backward has two GEMMs for each of the forward's: with flat shares, twice the time.
@@ -48,7 +114,7 @@ TEST(LayerTimes, SelectiveRecomputationAddsTheAttentionCoreOnce) {
   const Duration with = step_times(llama3_70b(), l, k).attention.backward();
   l.recompute = Recompute::kNone;
   const Duration without = step_times(llama3_70b(), l, k).attention.backward();
-  EXPECT_EQ(with - without, k.attention_time(8, 4096, 128, 1, false));
+  EXPECT_EQ(with - without, k.attention_time(AttentionKernel::kFlash, 8, 4096, 128, 1, 1, false));
 }
 
 TEST(LayerTimes, LaunchesShowOnlyWhereKernelsAreShort) {

@@ -18,7 +18,10 @@ constexpr double kEmbeddingBackBytes = 10;  // read dy; read and write the fp32 
 // Vocabulary-parallel cross-entropy in fp32, unfused: to fp32 (2+4), maximum (4), subtract (8), exponent (8), sum (4).
 constexpr double kLossBytes = 30;
 constexpr double kLossBackBytes = 14;      // scale in place (8), to bf16 (4+2)
-constexpr double kGradientAccumulate = 8;  // fp32 main gradient: read, write, instead of one bf16 write
+constexpr double kWord = 2;
+// Quantisation for the tensor units, per element of a GEMM's input: read 2, write the values and their transpose, 1 each.
+constexpr double kCastBytes = 4;
+constexpr double kFusedCastBytes = 2;  // behind a norm or an activation, which has the values at hand: only the writes
 
 // Kernels launched per piece; together 80 per layer: 60-100 were counted in Megatron layers, forward and backward.
 constexpr int kNormKernels = 3, kAttentionKernels = 12, kMlpKernels = 8, kNormBackKernels = 4;
@@ -31,6 +34,7 @@ struct Shapes {
   const KernelTable& k;
   std::uint64_t tokens, hidden;
   double shard_elements;  ///< of the hidden state between the TP regions
+  Precision precision;    ///< of the layers' matrix products
 
   Shapes(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels)
       : m(model),
@@ -39,13 +43,23 @@ struct Shapes {
         tokens(layout.tokens()),
         hidden(model.hidden),
         shard_elements(static_cast<double>(tokens) * static_cast<double>(hidden) /
-                       (layout.sequence_parallel ? layout.tp : 1)) {}
-  Duration floor(Duration d, int kernel_count) const { return std::max(d, k.launch * kernel_count); }
-  Duration dgrad(std::uint64_t n, std::uint64_t inner) const {
-    return floor(k.gemm_time(tokens, inner, n), kGradKernels);
+                       (layout.sequence_parallel ? layout.tp : 1)),
+        precision(layout.precision) {}
+  Duration floor(Duration d, int kernel_count) const {
+    return l.cuda_graphs ? d : std::max(d, k.launch * kernel_count);
   }
-  Duration wgrad(std::uint64_t n, std::uint64_t inner) const {
-    return floor(k.gemm_time(n, inner, tokens, (kGradientAccumulate - 2) * n * inner), kGradKernels);
+  Duration forward(std::uint64_t n, std::uint64_t inner) const { return k.gemm_time(tokens, n, inner, precision); }
+  Duration dgrad(std::uint64_t n, std::uint64_t inner, Precision p) const {
+    return floor(k.gemm_time(tokens, inner, n, p), kGradKernels);
+  }
+  /// Accumulated into the main gradient: read and written, instead of one 16-bit write.
+  Duration wgrad(std::uint64_t n, std::uint64_t inner, Precision p) const {
+    const double extra = 2.0 * l.gradient_bytes - kWord;
+    return floor(k.gemm_time(n, inner, tokens, p, extra * static_cast<double>(n * inner)), kGradKernels);
+  }
+  Duration cast(std::uint64_t columns, double bytes) const {
+    if (precision != Precision::kFp8 && precision != Precision::kFp4) return {};
+    return memory(static_cast<double>(tokens * columns), bytes);
   }
   Duration memory(double elements, double bytes) const { return k.memory_time(elements * bytes); }
 };
@@ -64,21 +78,25 @@ void stretch(const Shapes& s, BlockTimes& b, int forward_kernels, int backward_k
 }
 
 BlockTimes attention_times(const Shapes& s) {
-  const std::uint32_t heads = s.m.heads / s.l.tp, kv = s.m.kv_heads / s.l.tp, d = s.m.head_dim;
+  const std::uint32_t heads = s.m.heads / s.l.tp, kv = std::max(1u, s.m.kv_heads / s.l.tp), d = s.m.head_dim;
   const std::uint64_t in = (heads + 2ull * kv) * d, out = static_cast<std::uint64_t>(heads) * d;
   const Duration rotary = s.memory(static_cast<double>(s.tokens) * (heads + kv) * d, kRotaryBytes);
-  const Duration core = s.k.attention_time(heads, s.l.seq, d, s.l.micro_batch, false);
+  const auto core = [&](bool backward) {
+    return s.k.attention_time(s.l.attention, heads, s.l.seq, d, s.l.micro_batch, s.l.cp, backward);
+  };
   BlockTimes b;
   add_norms(s, b);
-  b.in = s.k.gemm_time(s.tokens, in, s.hidden);
-  b.middle = rotary + core;
-  b.out = s.k.gemm_time(s.tokens, s.hidden, out);
-  b.out_dgrad = s.k.gemm_time(s.tokens, out, s.hidden);
-  b.out_wgrad = s.wgrad(s.hidden, out);
-  b.middle_back = rotary + s.k.attention_time(heads, s.l.seq, d, s.l.micro_batch, true);
-  if (s.l.recompute == Recompute::kSelective) b.middle_back += core;
-  b.in_dgrad = s.dgrad(in, s.hidden);
-  b.in_wgrad = s.wgrad(in, s.hidden);
+  b.core = core(false);
+  b.core_back = core(true);
+  b.in = s.forward(in, s.hidden) + s.cast(s.hidden, kFusedCastBytes);
+  b.middle = rotary + b.core;
+  b.out = s.forward(s.hidden, out) + s.cast(out, kCastBytes);
+  b.out_dgrad = s.k.gemm_time(s.tokens, out, s.hidden, s.precision) + s.cast(s.hidden, kCastBytes);
+  b.out_wgrad = s.wgrad(s.hidden, out, s.precision);
+  if (s.l.recompute == Recompute::kSelective) b.core_back += b.core;
+  b.middle_back = rotary + b.core_back;
+  b.in_dgrad = s.dgrad(in, s.hidden, s.precision) + s.cast(in, kCastBytes);
+  b.in_wgrad = s.wgrad(in, s.hidden, s.precision);
   stretch(s, b, kAttentionKernels, kAttentionBackKernels);
   return b;
 }
@@ -88,14 +106,14 @@ BlockTimes mlp_times(const Shapes& s) {
   const double elements = static_cast<double>(s.tokens) * static_cast<double>(f);
   BlockTimes b;
   add_norms(s, b);
-  b.in = s.k.gemm_time(s.tokens, in, s.hidden);
+  b.in = s.forward(in, s.hidden) + s.cast(s.hidden, kFusedCastBytes);
   b.middle = s.memory(elements, s.m.gated_mlp ? kGateBytes : kActivationBytes);
-  b.out = s.k.gemm_time(s.tokens, s.hidden, f);
-  b.out_dgrad = s.k.gemm_time(s.tokens, f, s.hidden);
-  b.out_wgrad = s.wgrad(s.hidden, f);
+  b.out = s.forward(s.hidden, f) + s.cast(f, kFusedCastBytes);
+  b.out_dgrad = s.k.gemm_time(s.tokens, f, s.hidden, s.precision) + s.cast(s.hidden, kCastBytes);
+  b.out_wgrad = s.wgrad(s.hidden, f, s.precision);
   b.middle_back = s.memory(elements, s.m.gated_mlp ? kGateBackBytes : kActivationBackBytes);
-  b.in_dgrad = s.dgrad(in, s.hidden);
-  b.in_wgrad = s.wgrad(in, s.hidden);
+  b.in_dgrad = s.dgrad(in, s.hidden, s.precision) + s.cast(in, kFusedCastBytes);
+  b.in_wgrad = s.wgrad(in, s.hidden, s.precision);
   stretch(s, b, kMlpKernels, kMlpBackKernels);
   return b;
 }
@@ -110,8 +128,8 @@ EndTimes end_times(const Shapes& s) {
   e.head_norm = s.memory(s.shard_elements, kNormBytes);
   e.head_norm_back = s.memory(s.shard_elements, kNormBackBytes);
   e.logits = s.k.gemm_time(s.tokens, vocab, s.hidden);
-  e.logits_dgrad = s.dgrad(vocab, s.hidden);
-  e.logits_wgrad = s.wgrad(vocab, s.hidden);
+  e.logits_dgrad = s.dgrad(vocab, s.hidden, Precision::kBf16);
+  e.logits_wgrad = s.wgrad(vocab, s.hidden, Precision::kBf16);
   e.loss = s.memory(logits, kLossBytes);
   e.loss_back = s.memory(logits, kLossBackBytes);
   return e;
@@ -130,7 +148,14 @@ OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const L
   const double clear = static_cast<double>(local) * layout.gradient_bytes;
   const double norm = static_cast<double>(shard) * layout.gradient_bytes;
   const double update = static_cast<double>(shard) * kernels.optimizer_bytes_per_parameter;
-  return {.norm = kernels.memory_time(norm), .update = kernels.memory_time(update + clear)};
+  OptimizerTimes t{.norm = kernels.memory_time(norm), .update = kernels.memory_time(update + clear)};
+  if (!layout.offload_optimizer) return t;
+  // Gradients go down, the CPU updates in host memory, parameters come up.
+  const double moved = static_cast<double>(shard) * (layout.gradient_bytes + layout.parameter_bytes);
+  const double seconds = moved / kernels.host_bytes_per_s +
+                         update / std::max(kernels.host_memory_bytes_per_s, kernels.host_bytes_per_s / 2);
+  t.update = duration_from_ps(seconds * 1e12) + kernels.memory_time(clear);
+  return t;
 }
 
 }  // namespace busbar

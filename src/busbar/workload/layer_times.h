@@ -13,6 +13,7 @@ struct BlockTimes {
   Duration norm, in, middle, out;              // forward
   Duration out_dgrad, out_wgrad, middle_back;  // backward, in this order
   Duration in_dgrad, in_wgrad, norm_back;
+  Duration core, core_back;  ///< part of middle and middle_back: attention itself, which context parallelism cuts
   Duration forward() const { return norm + in + middle + out; }
   Duration backward() const { return out_dgrad + out_wgrad + middle_back + in_dgrad + in_wgrad + norm_back; }
 };

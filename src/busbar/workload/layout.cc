@@ -14,7 +14,8 @@ using Check = Status (*)(const LayoutSpec&, const ModelSpec&);
 
 Status check_positive(const LayoutSpec& l, const ModelSpec&) {
   const std::pair<const char*, std::uint32_t> sizes[] = {
-      {"tp", l.tp}, {"pp", l.pp}, {"vpp", l.vpp}, {"seq", l.seq}, {"micro_batch", l.micro_batch}};
+      {"tp", l.tp}, {"pp", l.pp},   {"vpp", l.vpp},
+                                                         {"cp", l.cp}, {"seq", l.seq}, {"micro_batch", l.micro_batch}};
   for (const auto& [key, value] : sizes) {
     if (value == 0) return invalid("must be at least 1", l.place(key));
   }
@@ -27,8 +28,17 @@ Status check_positive(const LayoutSpec& l, const ModelSpec&) {
 }
 
 Status check_switches(const LayoutSpec& l, const ModelSpec&) {
-  if (l.zero > 1) {
-    return Error{ErrorCode::kUnsupported, fmt::format("ZeRO-{} is not modelled; use 0 or 1", l.zero), l.place("zero")};
+  if (l.zero > 3) return invalid(fmt::format("there is no ZeRO-{}; use 0 to 3", l.zero), l.place("zero"));
+  if (l.zero >= 2 && l.pp > 1) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("ZeRO-{} with pipeline stages is not modelled: gradients would be reduced for every "
+                             "micro-batch; use zero 1 or pp 1",
+                             l.zero),
+                 l.place("zero")};
+  }
+  if (l.schedule == PipelineSchedule::kGPipe && l.vpp > 1) {
+    return invalid(fmt::format("GPipe has no interleaving; use vpp 1 instead of {} or schedule: 1f1b", l.vpp),
+                   l.place("vpp"));
   }
   if (l.overlap_tp && !l.sequence_parallel) {
     return invalid("overlapping TP with GEMMs needs sequence_parallel: true", l.place("overlap_tp"));
@@ -46,17 +56,24 @@ Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
         fmt::format("{} attention heads are not divisible by tp {}; choose a divisor of {}", m.heads, l.tp, m.heads),
         l.place("tp"));
   }
-  if (m.kv_heads % l.tp != 0) {
-    return invalid(fmt::format("{} key-value heads are not divisible by tp {}; choose a tp that divides {}", m.kv_heads,
-                               l.tp, m.kv_heads),
+  if (m.kv_heads % l.tp != 0 && l.tp % m.kv_heads != 0) {  // fewer heads than ranks: each is held by several
+    return invalid(fmt::format("{} key-value heads are not divisible by tp {}; choose a tp that divides {} or a "
+                               "multiple of it",
+                               m.kv_heads, l.tp, m.kv_heads),
                    l.place("tp"));
   }
   if (m.ffn % l.tp != 0) {
     return invalid(fmt::format("ffn {} is not divisible by tp {}", m.ffn, l.tp), l.place("tp"));
   }
-  if (l.sequence_parallel && l.seq % l.tp != 0) {
-    return invalid(fmt::format("sequence {} is not divisible by tp {}; choose a multiple or sequence_parallel: false",
-                               l.seq, l.tp),
+  if (l.sequence_parallel && l.seq % (std::uint64_t{l.tp} * l.cp) != 0) {
+    return invalid(fmt::format("sequence {} is not divisible by tp {}{}; choose a multiple or sequence_parallel: false",
+                               l.seq, l.tp, l.cp > 1 ? fmt::format(" x cp {}", l.cp) : ""),
+                   l.place("seq"));
+  }
+  if (l.cp > 1 && l.seq % (2ull * l.cp) != 0) {
+    return invalid(fmt::format("sequence {} is not divisible by 2 x cp {}: each rank takes one early and one late piece, "
+                               "so that all have the same work",
+                               l.seq, l.cp),
                    l.place("seq"));
   }
   return {};
@@ -64,10 +81,37 @@ Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
 
 Status check_layers(const LayoutSpec& l, const ModelSpec& m) {
   const std::uint64_t chunks = static_cast<std::uint64_t>(l.pp) * l.vpp;
-  if (m.layers % chunks == 0) return {};
-  return invalid(fmt::format("{} layers cannot be cut into pp {} x vpp {} = {} equal chunks; choose a divisor of {}",
+  const std::uint64_t ends = std::uint64_t{l.first_layers} + l.last_layers;
+  const std::uint64_t others = chunks - (l.first_layers > 0 ? 1 : 0) - (l.last_layers > 0 ? 1 : 0);
+  if (ends > 0 && chunks < 2) {
+    return invalid("there is one model chunk, which takes all layers; set pp or leave first_layers and last_layers out",
+                   l.place(l.first_layers > 0 ? "first_layers" : "last_layers"));
+  }
+  if (ends >= m.layers && chunks > 1) {
+    return invalid(fmt::format("first_layers {} and last_layers {} leave no layer of {} for other chunks",
+                               l.first_layers, l.last_layers, m.layers),
+                   l.place(l.first_layers > 0 ? "first_layers" : "last_layers"));
+  }
+  const std::uint64_t rest = m.layers - ends;
+  if (l.balanced_layers ? rest >= others : others > 0 ? rest % others == 0 : rest == 0) return {};
+  if (ends > 0 || l.balanced_layers) {
+    return invalid(fmt::format("{} layers cannot be spread over {} model chunks", rest, others),
+                   l.place(l.vpp > 1 ? "vpp" : "pp"));
+  }
+  return invalid(fmt::format("{} layers cannot be cut into pp {} x vpp {} = {} equal chunks; choose a divisor of {}, "
+                             "give first_layers and last_layers, or set balanced_layers",
                              m.layers, l.pp, l.vpp, chunks, m.layers),
                  l.place(l.vpp > 1 ? "vpp" : "pp"));
+}
+
+Status check_sharding(const LayoutSpec& l) {
+  if (l.shard_group == 0) return {};
+  if (l.data_ranks() % l.shard_group != 0 || l.shard_group % l.cp != 0) {
+    return invalid(fmt::format("shard_group {} must divide dp {} x cp {} = {}{}", l.shard_group, l.dp, l.cp,
+                               l.data_ranks(), l.cp > 1 ? fmt::format(" and be a multiple of cp {}", l.cp) : ""),
+                   l.place("shard_group"));
+  }
+  return {};
 }
 
 Status check_batch(const LayoutSpec& l, const ModelSpec&) {
@@ -89,22 +133,24 @@ Status check_batch(const LayoutSpec& l, const ModelSpec&) {
 }
 
 Status fill_dp(LayoutSpec& l, std::uint32_t gpus) {
-  const std::uint64_t replica = static_cast<std::uint64_t>(l.tp) * l.pp;
+  const std::uint64_t replica = static_cast<std::uint64_t>(l.tp) * l.pp * l.cp;
+  const std::string degrees = l.cp > 1 ? fmt::format("tp {} x pp {} x cp {}", l.tp, l.pp, l.cp)
+                                       : fmt::format("tp {} x pp {}", l.tp, l.pp);
   if (gpus == 0) return l.dp > 0 ? Status{} : invalid("must be given", l.place("dp"));
   if (replica > gpus) {
-    return invalid(fmt::format("tp {} x pp {} needs {} GPUs, but the machine has {}; lower tp or pp or take more nodes",
-                               l.tp, l.pp, replica, gpus),
+    return invalid(fmt::format("{} needs {} GPUs, but the machine has {}; lower tp or pp or take more nodes", degrees,
+                               replica, gpus),
                    l.place(l.pp > 1 ? "pp" : "tp"));
   }
   if (l.dp == 0) {
     if (gpus % replica != 0) {
-      return invalid(fmt::format("{} GPUs are not divisible by tp {} x pp {} = {}", gpus, l.tp, l.pp, replica),
+      return invalid(fmt::format("{} GPUs are not divisible by {} = {}", gpus, degrees, replica),
                      l.place("tp"));
     }
     l.dp = static_cast<std::uint32_t>(gpus / replica);
   }
   if (replica * l.dp != gpus) {
-    return invalid(fmt::format("tp {} x pp {} x dp {} = {} GPUs, but the machine has {}; {}", l.tp, l.pp, l.dp,
+    return invalid(fmt::format("{} x dp {} = {} GPUs, but the machine has {}; {}", degrees, l.dp,
                                replica * l.dp, gpus,
                                gpus % replica == 0 ? fmt::format("leave dp out for dp {}", gpus / replica)
                                                    : std::string("choose degrees whose product is the machine")),
@@ -115,9 +161,21 @@ Status fill_dp(LayoutSpec& l, std::uint32_t gpus) {
 
 }  // namespace
 
-const char* name_of(Precision) { return "bf16"; }
-
-const char* name_of(Recompute r) { return r == Recompute::kNone ? "none" : "selective"; }
+const char* name_of(Precision p) {
+  constexpr const char* kNames[] = {"bf16", "fp16", "fp8", "fp4"};
+  return kNames[static_cast<int>(p)];
+}
+const char* name_of(Recompute r) {
+  constexpr const char* kNames[] = {"none", "selective", "full"};
+  return kNames[static_cast<int>(r)];
+}
+const char* name_of(PipelineSchedule s) { return s == PipelineSchedule::k1F1B ? "1f1b" : "gpipe"; }
+const char* name_of(ContextParallel c) { return c == ContextParallel::kRing ? "ring" : "all_gather"; }
+const char* name_of(AttentionKernel a) {
+  constexpr const char* kNames[] = {"flash", "flash2", "flash1", "unfused"};
+  return kNames[static_cast<int>(a)];
+}
+const char* name_of(RankOrder o) { return o == RankOrder::kTpCpDpPp ? "tp-cp-dp-pp" : "tp-cp-pp-dp"; }
 
 Where LayoutSpec::place(const std::string& key) const {
   const auto it = places.find(key);
@@ -129,7 +187,31 @@ Where LayoutSpec::place(const std::string& key) const {
 
 std::uint64_t bucket_size(const LayoutSpec& layout) {
   if (layout.bucket_parameters > 0) return layout.bucket_parameters;
-  return std::max<std::uint64_t>(40'000'000, 1'000'000ull * layout.dp);
+  return std::max<std::uint64_t>(40'000'000, 1'000'000ull * layout.data_ranks());
+}
+
+std::uint32_t layers_of(const LayoutSpec& l, const ModelSpec& m, std::uint32_t chunk) {
+  const std::uint32_t chunks = l.chunks();
+  if (chunk == 0 && l.first_layers > 0) return l.first_layers;
+  if (chunk + 1 == chunks && l.last_layers > 0) return l.last_layers;
+  const std::uint32_t before = l.first_layers > 0 ? 1 : 0;
+  const std::uint32_t others = chunks - before - (l.last_layers > 0 ? 1 : 0);
+  const std::uint32_t rest = m.layers - l.first_layers - l.last_layers, extra = rest % others;
+  // The ends have the embedding and the head beside their layers: chunks in the middle take what is left over.
+  const std::uint32_t place = chunk - before, from = (others - extra) / 2;
+  return rest / others + (place >= from && place < from + extra ? 1 : 0);
+}
+
+std::uint32_t first_layer_of(const LayoutSpec& l, const ModelSpec& m, std::uint32_t chunk) {
+  std::uint32_t first = 0;
+  for (std::uint32_t c = 0; c < chunk; ++c) first += layers_of(l, m, c);
+  return first;
+}
+
+std::uint32_t recomputed_layers_of(const LayoutSpec& l, const ModelSpec& m, std::uint32_t chunk) {
+  if (l.recompute != Recompute::kFull) return 0;
+  const std::uint32_t all = layers_of(l, m, chunk);
+  return l.recompute_layers == 0 ? all : std::min(all, l.recompute_layers);
 }
 
 namespace {
@@ -157,6 +239,7 @@ Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std
     BUSBAR_RETURN_IF_ERROR(check(layout, model));
   }
   BUSBAR_RETURN_IF_ERROR(fill_dp(layout, gpus));
+  BUSBAR_RETURN_IF_ERROR(check_sharding(layout));
   if (layout.global_batch == 0) {
     const std::uint64_t batch = std::uint64_t{layout.dp} * layout.micro_batch * layout.pp;
     if (batch > kMostSequences) return invalid(fmt::format("{} is too large", batch), layout.place("global_batch"));
@@ -170,6 +253,7 @@ LayoutSpec single_replica(const LayoutSpec& layout) {
   LayoutSpec one = layout;
   one.global_batch = layout.global_batch / layout.dp;
   one.dp = 1;
+  if (one.shard_group > one.cp) one.shard_group = 0;
   return one;
 }
 

@@ -10,26 +10,63 @@
 
 namespace busbar {
 
-enum class Precision : std::uint8_t { kBf16 };
+/// Of the matrix products in layers; the head, attention scores, norms and communication stay in 16 bits.
+enum class Precision : std::uint8_t { kBf16, kFp16, kFp8, kFp4 };
 enum class Recompute : std::uint8_t {
   kNone,
   kSelective,  ///< the attention core is computed again in the backward pass
+  kFull,       ///< whole layers are; only their inputs are kept
+};
+enum class PipelineSchedule : std::uint8_t { k1F1B, kGPipe };  ///< with vpp > 1, 1F1B is the interleaved one
+enum class ContextParallel : std::uint8_t {
+  kRing,       ///< keys and values travel round the group while attention works on those that are there
+  kAllGather,  ///< they are gathered before
+};
+enum class AttentionKernel : std::uint8_t {
+  kFlash,    ///< the newest fused kernels the GPU's table knows
+  kFlash2,   ///< FlashAttention-2, which PyTorch's own attention uses
+  kFlash1,   ///< the first generation of fused kernels, Triton's among them
+  kUnfused,  ///< scores are written out: batched GEMMs and a softmax kernel
+};
+enum class RankOrder : std::uint8_t {
+  kTpCpDpPp,  ///< Megatron's default and torchtitan's mesh: rank = tp + TP x (cp + CP x (dp + DP x pp))
+  kTpCpPpDp,  ///< stages of one replica beside each other: rank = tp + TP x (cp + CP x (pp + PP x dp))
 };
 const char* name_of(Precision p);
 const char* name_of(Recompute r);
+const char* name_of(PipelineSchedule s);
+const char* name_of(ContextParallel c);
+const char* name_of(AttentionKernel a);
+const char* name_of(RankOrder o);
 
-/// Degrees, batch and switches. Rank order as Megatron's: rank = tp + TP x (dp + DP x pp).
+/// Degrees, batch and switches.
 struct LayoutSpec {
   std::uint32_t tp = 1;
   std::uint32_t pp = 1;
   std::uint32_t vpp = 1;  ///< model chunks per pipeline stage; above 1: interleaved 1F1B
-  std::uint32_t dp = 0;   ///< 0: what the machine leaves, GPUs / (tp x pp)
+  std::uint32_t dp = 0;   ///< 0: what the machine leaves, GPUs / (tp x pp x cp)
+  std::uint32_t cp = 1;   ///< ranks that share each sequence
+  PipelineSchedule schedule = PipelineSchedule::k1F1B;
+  ContextParallel context = ContextParallel::kRing;
+  AttentionKernel attention = AttentionKernel::kFlash;
+  RankOrder rank_order = RankOrder::kTpCpDpPp;
+  std::uint32_t first_layers = 0;  ///< layers of the first model chunk; 0: as many as all
+  std::uint32_t last_layers = 0;   ///< the same of the last one
+  bool balanced_layers = false;    ///< what does not divide is spread: chunks differ by one layer at most
   std::uint32_t seq = 4096;
   std::uint32_t micro_batch = 1;   ///< sequences
   std::uint32_t global_batch = 0;  ///< sequences per step; 0: one micro-batch per replica and pipeline stage
   Precision precision = Precision::kBf16;
-  std::uint32_t zero = 1;  ///< 0: every replica keeps all optimizer states; 1: sharded over DP
+  std::uint32_t zero = 1;         ///< sharded: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too (FSDP)
+  std::uint32_t shard_group = 0;  ///< ranks that share one set of shards; 0: all DP x CP; less: hybrid sharding (HSDP)
+  bool prefetch = true;           ///< ZeRO-3: a layer's parameters are gathered while the one before computes
+  bool reshard = true;            ///< ZeRO-3: gathered parameters are dropped after forward, gathered again in backward
   Recompute recompute = Recompute::kSelective;
+  std::uint32_t recompute_layers = 0;  ///< kFull: layers of each model chunk that are computed again; 0: all
+  bool early_stop = false;  ///< recomputation ends where the last kept tensor is back (PyTorch): not the last GEMM
+  bool offload_optimizer = false;    ///< states live in host memory, the update runs on the CPU
+  bool offload_activations = false;  ///< kept tensors go to host memory beside forward and come back beside backward
+  bool cuda_graphs = false;          ///< kernels are launched by the GPU itself: no host time
   bool sequence_parallel = true;
   std::uint64_t bucket_parameters = 0;  ///< 0: Megatron's max(40M, 1M x DP), see bucket_size()
   std::uint32_t gradient_bytes = 4;     ///< fp32 gradients, Megatron's default
@@ -40,15 +77,27 @@ struct LayoutSpec {
   bool overlap_tp = false;              ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
   std::map<std::string, Where> places;  ///< where each key was given (file or flag), for messages
 
-  std::uint32_t ranks() const { return tp * pp * dp; }
+  std::uint32_t ranks() const { return tp * cp * pp * dp; }
   std::uint32_t micro_batches() const { return global_batch / (dp * micro_batch); }  ///< per replica and step
-  std::uint32_t tokens() const { return seq * micro_batch; }                         ///< per micro-batch
-  bool shards_optimizer() const { return zero >= 1 && dp > 1; }
+  std::uint32_t tokens() const { return seq / cp * micro_batch; }                    ///< per micro-batch and CP rank
+  std::uint32_t data_ranks() const { return dp * cp; }                               ///< that hold the same parameters
+  std::uint32_t shard_ranks() const { return shard_group == 0 ? data_ranks() : shard_group; }
+  std::uint32_t shard_copies() const { return data_ranks() / shard_ranks(); }  ///< above 1: hybrid sharding
+  bool shards_optimizer() const { return zero >= 1 && shard_ranks() > 1; }
+  bool shards_gradients() const { return zero >= 2 && shard_ranks() > 1; }
+  bool shards_parameters() const { return zero >= 3 && shard_ranks() > 1; }
+  std::uint32_t chunks() const { return pp * vpp; }  ///< model chunks: virtual stages
   Where place(const std::string& key) const;
 };
 
 /// Megatron-LM, core/distributed/distributed_data_parallel.py: at least 40M parameters, 1M per rank of the DP group.
 std::uint64_t bucket_size(const LayoutSpec& layout);
+
+/// Layers of model chunk `chunk` (virtual stage) and the first of them.
+std::uint32_t layers_of(const LayoutSpec& layout, const ModelSpec& model, std::uint32_t chunk);
+std::uint32_t first_layer_of(const LayoutSpec& layout, const ModelSpec& model, std::uint32_t chunk);
+/// Those of them that are computed again in the backward pass: the first ones of the chunk.
+std::uint32_t recomputed_layers_of(const LayoutSpec& layout, const ModelSpec& model, std::uint32_t chunk);
 
 /// Fills what was left open and refuses what cannot run on `gpus` GPUs, naming place and remedy.
 /// `gpus` 0: the machine is not asked (dp must be given).

@@ -17,6 +17,12 @@ constexpr std::uint64_t kOptimizerBytes = 12;  // fp32 master copy, momentum, va
 // about 1 GiB, cuBLAS and attention workspace and allocator slack about 2 GiB.
 constexpr std::uint64_t kWorkspace = 4ull << 30;
 
+// Scores kept by attention that is not fused: softmax output 2, dropout mask 1, dropout output 2. Source: Korthikanti et
+// al. 2022 (arXiv:2205.05198), section 4.1.
+constexpr std::uint64_t kUnfusedScoreBytes = 5;
+// With offload: the layer that computes, the one that leaves or arrives, and one beyond.
+constexpr double kLayersOnTheWay = 3;
+
 /// Products of large sizes do not wrap around: above 2^60 bytes all are equally too much.
 Bytes capped(double bytes) { return Bytes{static_cast<std::uint64_t>(std::min(bytes, 0x1p60))}; }
 
@@ -25,35 +31,76 @@ double gigabytes(Bytes b) { return static_cast<double>(count(b)) * 1e-9; }
 }  // namespace
 
 std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l) {
-  // With sequence parallelism everything is cut by tp; without it the inputs of norms and of column-parallel GEMMs,
-  // 8 bytes per hidden element, are whole on every GPU.
-  const std::uint64_t whole = 8ull * m.hidden;  // two norm inputs, two GEMM inputs
-  const std::uint64_t q = static_cast<std::uint64_t>(m.heads) * m.head_dim;
-  const std::uint64_t kv = static_cast<std::uint64_t>(m.kv_heads) * m.head_dim;
-  const std::uint64_t attention = 4 * q + 4 * kv;  // query and attention output; key and value: bf16 each
-  const std::uint64_t mlp = (m.gated_mlp ? 6ull : 4ull) * m.ffn;  // up (and gate) output, input of the down GEMM
-  const std::uint64_t statistics = kFp32 * m.heads;               // log-sum-exp of the softmax
-  const std::uint64_t cut = attention + mlp + statistics;
-  return l.tokens() * ((l.sequence_parallel ? whole / l.tp : whole) + cut / l.tp);
+  // With sequence parallelism everything is cut by tp; without it the inputs of norms and of column-parallel GEMMs are
+  // whole on every GPU. Inputs of GEMMs in 8 bits are kept as such.
+  const std::uint64_t input = l.precision == Precision::kFp8 || l.precision == Precision::kFp4 ? 1 : kBf16;
+  const std::uint64_t whole = (2 * kBf16 + 2 * input) * m.hidden;  // two norm inputs, two GEMM inputs
+  const std::uint64_t q = static_cast<std::uint64_t>(m.heads) * m.head_dim / l.tp;
+  const std::uint64_t kv = std::max<std::uint64_t>(1, m.kv_heads / l.tp) * m.head_dim;
+  const std::uint64_t attention = 2 * kBf16 * q + 2 * kBf16 * kv;  // query and attention output; key and value
+  // Up (and gate) output in 16 bits, the input of the down GEMM.
+  const std::uint64_t mlp = ((m.gated_mlp ? 2 : 1) * kBf16 + input) * m.ffn / l.tp;
+  std::uint64_t scores = kFp32 * m.heads / l.tp;  // log-sum-exp of the softmax
+  if (l.attention == AttentionKernel::kUnfused && l.recompute != Recompute::kSelective) {
+    scores = kUnfusedScoreBytes * m.heads / l.tp * l.seq;
+  }
+  return l.tokens() * ((l.sequence_parallel ? whole / l.tp : whole) + attention + mlp + scores);
+}
+
+std::uint64_t checkpoint_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l) {
+  return kBf16 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1);
 }
 
 std::uint32_t chunks_in_flight(const LayoutSpec& l, std::uint32_t stage) {
   // A stage has its warm-up passes in flight and runs one more forward before each backward.
   const std::uint32_t passes = l.micro_batches() * l.vpp;
+  if (l.schedule == PipelineSchedule::kGPipe) return passes;
   return std::min(passes, warmup_steps(stage, l.pp, l.vpp, l.micro_batches()) + 1);
 }
 
+namespace {
+
+/// Of the largest chunk of the stage, for one micro-batch.
+double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
+  double most = 0;
+  for (std::uint32_t c = 0; c < l.vpp; ++c) {
+    const std::uint32_t chunk = c * l.pp + stage, again = recomputed_layers_of(l, m, chunk);
+    const double kept = static_cast<double>(layers_of(l, m, chunk) - again);
+    most = std::max(most, kept * static_cast<double>(activation_bytes_per_layer(m, l)) +
+                              again * static_cast<double>(checkpoint_bytes_per_layer(m, l)));
+  }
+  return most;
+}
+
+/// Two units at once: the one that computes and the one that arrives; and a gradient that leaves.
+Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
+  if (!l.shards_parameters()) return Bytes{0};
+  std::uint64_t largest = 0, all = 0;
+  for (std::uint32_t c = 0; c < l.vpp; ++c) {
+    for (const std::uint64_t n : plan_buckets(m, l, stage, c).bucket_parameters) {
+      largest = std::max(largest, n);
+      all += n;
+    }
+  }
+  const std::uint64_t parameters = l.reshard ? (l.prefetch ? 2 : 1) * largest : all;
+  return Bytes{parameters * l.parameter_bytes + largest * l.gradient_bytes};
+}
+
+}  // namespace
+
 MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
   const std::uint64_t local = stage_parameters(m, l, stage);
-  const std::uint64_t shard = l.shards_optimizer() ? (local + l.dp - 1) / l.dp : local;
-  const std::uint64_t layers_per_chunk = m.layers / (l.pp * l.vpp);
+  const std::uint64_t shard = l.shards_optimizer() ? (local + l.shard_ranks() - 1) / l.shard_ranks() : local;
   MemoryUse use;
   use.stage = stage;
-  use.parameters = Bytes{local * l.parameter_bytes};
-  use.gradients = Bytes{local * l.gradient_bytes};
-  use.optimizer = Bytes{shard * kOptimizerBytes};
-  use.activations = capped(static_cast<double>(chunks_in_flight(l, stage)) * static_cast<double>(layers_per_chunk) *
-                           static_cast<double>(activation_bytes_per_layer(m, l)));
+  use.parameters = Bytes{(l.shards_parameters() ? shard : local) * l.parameter_bytes};
+  use.gradients = Bytes{(l.shards_gradients() ? shard : local) * l.gradient_bytes};
+  use.optimizer = Bytes{l.offload_optimizer ? 0 : shard * kOptimizerBytes};
+  use.gathered = gathered_bytes(m, l, stage);
+  double kept = static_cast<double>(chunks_in_flight(l, stage)) * chunk_activations(m, l, stage);
+  if (l.offload_activations) kept = std::min(kept, kLayersOnTheWay * activation_bytes_per_layer(m, l));
+  use.activations = capped(kept);
+  if (l.recompute == Recompute::kFull) use.recomputed = Bytes{activation_bytes_per_layer(m, l)};
   if (stage + 1 == l.pp) {
     const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
     use.logits = Bytes{l.tokens() * vocab * (kBf16 + kFp32)};
@@ -76,12 +123,31 @@ Status check_fits(const MemoryUse& use, Bytes capacity) {
   return Error{
       ErrorCode::kDoesNotFit,
       fmt::format("stage {} needs {:.1f} GB per GPU, which has {:.1f} GB: parameters {:.1f}, gradients {:.1f}, "
-                  "optimizer {:.1f}, activations {:.1f}, logits {:.1f}, workspace {:.1f} GB; raise tp or pp, "
-                  "or lower micro_batch",
+                  "optimizer {:.1f}, activations {:.1f}, logits {:.1f}, workspace {:.1f} GB; raise tp, pp or "
+                  "zero, recompute more, or lower micro_batch",
                   use.stage, gigabytes(use.total()), gigabytes(capacity), gigabytes(use.parameters),
-                  gigabytes(use.gradients), gigabytes(use.optimizer), gigabytes(use.activations), gigabytes(use.logits),
-                  gigabytes(use.workspace)),
+                  gigabytes(use.gradients), gigabytes(use.optimizer), gigabytes(use.activations) + gigabytes(use.recomputed), gigabytes(use.logits),
+                  gigabytes(use.workspace) + gigabytes(use.gathered)),
       {}};
+}
+
+LayoutSpec least_recomputation(const ModelSpec& model, const LayoutSpec& layout, Bytes capacity) {
+  const auto fits = [&](const LayoutSpec& l) { return count(memory_use(model, l).total()) <= count(capacity); };
+  LayoutSpec l = layout;
+  l.recompute = Recompute::kNone;
+  if (fits(l)) return l;
+  if (l.attention == AttentionKernel::kUnfused) {  // fused kernels keep no scores: nothing to win
+    l.recompute = Recompute::kSelective;
+    if (fits(l)) return l;
+  }
+  l.recompute = Recompute::kFull;
+  std::uint32_t most = 1;
+  for (std::uint32_t c = 0; c < l.chunks(); ++c) most = std::max(most, layers_of(l, model, c));
+  for (l.recompute_layers = 1; l.recompute_layers < most; ++l.recompute_layers) {
+    if (fits(l)) return l;
+  }
+  l.recompute_layers = 0;
+  return l;
 }
 
 }  // namespace busbar

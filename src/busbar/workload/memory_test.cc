@@ -55,5 +55,72 @@ TEST(Memory, PipelinesKeepWhatTheirScheduleKeeps) {
   EXPECT_NEAR(passes / all, 1 + 3.0 / 20, 1.0 / 20);
 }
 
+// Korthikanti et al. 2022 (arXiv:2205.05198), table 2, of a layer with 4h MLP, layer norms, no dropout masks counted
+// here: 34 s b h less 2 (masks: 1 each after attention and MLP) plus 5 a s^2 b of scores; all cut by t with sequence
+// parallelism, 10 s b h of it not cut without.
+TEST(Memory, ActivationsFollowKorthikanti) {
+  ModelSpec m = llama3_70b();
+  m.layers = 96, m.hidden = 12288, m.ffn = 4 * 12288, m.heads = m.kv_heads = 96, m.gated_mlp = false;
+  LayoutSpec l = main_layout(1, 1);
+  l.seq = 2048;
+  l.recompute = Recompute::kNone;
+  l.attention = AttentionKernel::kUnfused;
+  const double sbh = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
+  const auto bytes = [&] { return static_cast<double>(activation_bytes_per_layer(m, l)); };
+  EXPECT_NEAR(bytes() / (sbh / 8 * (34 + scores)), 1, 0.03);
+  l.sequence_parallel = false;
+  EXPECT_NEAR(bytes() / (sbh * (10 + 24.0 / 8 + scores / 8)), 1, 0.1);
+  l.recompute = Recompute::kSelective;
+  l.sequence_parallel = true;
+  EXPECT_NEAR(bytes() / (34 * sbh / 8), 1, 0.07);
+  EXPECT_DOUBLE_EQ(static_cast<double>(checkpoint_bytes_per_layer(m, l)), 2 * sbh / 8);
+}
+
+// DeepSpeed's counting: 16/D bytes per parameter with everything sharded. Source: ZeRO (arXiv:1910.02054), figure 1.
+TEST(Memory, ShardingDividesStatesByItsDegree) {
+  LayoutSpec l = main_layout(1, 1);
+  l.gradient_bytes = 2;
+  const double all = static_cast<double>(stage_parameters(llama3_70b(), l, 0));
+  const auto states = [&](std::uint32_t zero) {
+    l.zero = zero;
+    const MemoryUse use = memory_use(llama3_70b(), l);
+    return static_cast<double>(count(use.parameters) + count(use.gradients) + count(use.optimizer)) / all;
+  };
+  EXPECT_NEAR(states(0), 16, 1e-6);
+  EXPECT_NEAR(states(1), 4 + 12.0 / 64, 1e-3);
+  EXPECT_NEAR(states(2), 2 + 14.0 / 64, 1e-3);
+  EXPECT_NEAR(states(3), 16.0 / 64, 1e-3);
+  l.shard_group = 8;
+  EXPECT_NEAR(states(3), 16.0 / 8, 1e-3);
+}
+
+TEST(Memory, FullRecomputationKeepsInputsAndOneLayer) {
+  LayoutSpec l = main_layout(1, 1);
+  l.recompute = Recompute::kFull;
+  const MemoryUse use = memory_use(llama3_70b(), l);
+  EXPECT_EQ(count(use.activations), 80 * checkpoint_bytes_per_layer(llama3_70b(), l));
+  EXPECT_EQ(count(use.recomputed), activation_bytes_per_layer(llama3_70b(), l));
+  l.recompute_layers = 30;
+  EXPECT_GT(count(memory_use(llama3_70b(), l).activations), count(use.activations));
+}
+
+TEST(Memory, GPipeHoldsEveryMicroBatch) {
+  LayoutSpec l = main_layout(4, 1);
+  l.schedule = PipelineSchedule::kGPipe;
+  EXPECT_EQ(chunks_in_flight(l, 3), l.micro_batches());
+}
+
+TEST(Memory, RecomputationIsChosenOnlyAsFarAsNeeded) {
+  const LayoutSpec l = main_layout(1, 1);
+  EXPECT_EQ(least_recomputation(llama3_70b(), l, Bytes{400'000'000'000}).recompute, Recompute::kNone);
+  const LayoutSpec some = least_recomputation(llama3_70b(), l, Bytes{65'000'000'000});
+  EXPECT_EQ(some.recompute, Recompute::kFull);
+  EXPECT_GT(some.recompute_layers, 0u);
+  EXPECT_LE(gigabytes(memory_use(llama3_70b(), some).total()), 65);
+  LayoutSpec less = some;
+  --less.recompute_layers;
+  if (less.recompute_layers > 0) EXPECT_GT(gigabytes(memory_use(llama3_70b(), less).total()), 65);
+}
+
 }  // namespace
 }  // namespace busbar

@@ -37,4 +37,12 @@ std::vector<PipelineStep> pipeline_order(std::uint32_t r, std::uint32_t p, std::
   return order;
 }
 
+std::vector<PipelineStep> gpipe_order(std::uint32_t m) {
+  std::vector<PipelineStep> order;
+  order.reserve(2ull * m);
+  for (std::uint32_t i = 0; i < m; ++i) order.push_back({true, 0, i});
+  for (std::uint32_t i = m; i-- > 0;) order.push_back({false, 0, i});
+  return order;
+}
+
 }  // namespace busbar

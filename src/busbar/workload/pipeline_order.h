@@ -18,6 +18,10 @@ struct PipelineStep {
 /// Source: Narayanan et al., SC21 (arXiv:2104.04473), sections 2.2.1 and 2.2.2.
 std::vector<PipelineStep> pipeline_order(std::uint32_t r, std::uint32_t p, std::uint32_t v, std::uint32_t m);
 
+/// GPipe: all forward passes, then all backward passes, newest first. The same bubble, all m micro-batches in flight.
+/// Source: Huang et al. 2019 (arXiv:1811.06965), section 2.3.
+std::vector<PipelineStep> gpipe_order(std::uint32_t m);
+
 /// Forward passes that stage `r` runs before its first backward pass.
 std::uint32_t warmup_steps(std::uint32_t r, std::uint32_t p, std::uint32_t v, std::uint32_t m);
 

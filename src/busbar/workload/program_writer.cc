@@ -55,6 +55,14 @@ std::vector<std::string> label_texts() {
   set(Label::kGradientNorm, "gradient norm");
   set(Label::kOptimizer, "optimizer");
   set(Label::kStepOverhead, "step overhead");
+  set(Label::kExchangeKeys, "exchange keys and values");
+  set(Label::kGatherKeys, "gather keys and values");
+  set(Label::kScatterKeys, "reduce key and value gradients");
+  set(Label::kSpreadGradients, "reduce gradients over copies");
+  set(Label::kAttentionAgain, "attention again");
+  set(Label::kMlpAgain, "mlp again");
+  set(Label::kOffload, "move activations to the host");
+  set(Label::kFetch, "fetch activations from the host");
   return t;
 }
 
@@ -67,8 +75,10 @@ ProgramWriter::ProgramWriter(std::uint32_t promises, std::size_t expected_ops) :
   program_.deps.values.reserve(2 * expected_ops);
 }
 
-RoleId ProgramWriter::add_role(std::string name, GroupFamily ranks) {
-  program_.roles.push_back({std::move(name), {"compute", "tp", "dp", "pp"}, std::move(ranks)});
+RoleId ProgramWriter::add_role(std::string name, GroupFamily ranks, std::uint32_t streams) {
+  std::vector<std::string> names{"compute", "tp", "dp", "pp", "cp", "host"};
+  names.resize(streams);
+  program_.roles.push_back({std::move(name), std::move(names), std::move(ranks)});
   return static_cast<RoleId>(program_.roles.size() - 1);
 }
 
@@ -93,11 +103,12 @@ OpId ProgramWriter::append(Op op, std::initializer_list<OpId> after) {
   return id;
 }
 
-OpId ProgramWriter::delay(RoleId role, Label label, OpClass cls, Duration duration, std::initializer_list<OpId> after) {
+OpId ProgramWriter::delay(RoleId role, Label label, OpClass cls, Duration duration, std::initializer_list<OpId> after,
+                          StreamId stream) {
   Op op;
   op.kind = OpKind::kDelay;
   op.cls = cls;
-  op.stream = static_cast<std::uint16_t>(StreamId::kCompute);
+  op.stream = static_cast<std::uint16_t>(stream);
   op.label = static_cast<std::uint16_t>(label);
   op.role = role;
   op.duration = duration;

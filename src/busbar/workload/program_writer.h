@@ -16,8 +16,7 @@
 namespace busbar {
 
 /// The streams of every role, in this order.
-enum class StreamId : std::uint16_t { kCompute, kTp, kDp, kPp };
-inline constexpr std::uint32_t kStreams = 4;
+enum class StreamId : std::uint16_t { kCompute, kTp, kDp, kPp, kCp, kHost };
 
 /// What an operation does, in words: index into Program::labels.
 enum class Label : std::uint16_t {
@@ -63,6 +62,14 @@ enum class Label : std::uint16_t {
   kGradientNorm,
   kOptimizer,
   kStepOverhead,
+  kExchangeKeys,
+  kGatherKeys,
+  kScatterKeys,
+  kSpreadGradients,
+  kAttentionAgain,
+  kMlpAgain,
+  kOffload,
+  kFetch,
   kCount
 };
 
@@ -75,9 +82,11 @@ class ProgramWriter {
  public:
   ProgramWriter(std::uint32_t promises, std::size_t expected_ops);
 
-  RoleId add_role(std::string name, GroupFamily ranks);
+  /// `streams`: how many of StreamId this role has, at least the first four.
+  RoleId add_role(std::string name, GroupFamily ranks, std::uint32_t streams = 4);
   CallId intern(const CollectiveCall& call);
-  OpId delay(RoleId role, Label label, OpClass cls, Duration duration, std::initializer_list<OpId> after);
+  OpId delay(RoleId role, Label label, OpClass cls, Duration duration, std::initializer_list<OpId> after,
+             StreamId stream = StreamId::kCompute);
   OpId collective(RoleId role, StreamId stream, Label label, OpClass cls, CallId call,
                   std::initializer_list<OpId> after);
   /// Adds a dependency to the operation written last.

@@ -1,37 +1,98 @@
 #include "busbar/workload/rank_groups.h"
 
+#include <utility>
+#include <vector>
+
 namespace busbar {
+namespace {
+
+struct Strides {
+  std::uint32_t cp, dp, pp;
+};
+
+Strides strides_of(const LayoutSpec& l) {
+  const std::uint32_t cp = l.tp, next = l.tp * l.cp;
+  return l.rank_order == RankOrder::kTpCpDpPp ? Strides{cp, next, next * l.dp} : Strides{cp, next * l.pp, next};
+}
+
+using Axes = std::vector<Axis>;
+
+/// Axes without those of one member; neighbours that continue each other become one.
+Axes merged(const Axes& axes) {
+  Axes out;
+  for (const Axis& a : axes) {
+    if (a.extent == 1) continue;
+    if (!out.empty() && a.actor_stride == out.back().actor_stride * out.back().extent) {
+      out.back().extent *= a.extent;
+    } else {
+      out.push_back(a);
+    }
+  }
+  if (out.empty()) out.push_back({.extent = 1, .actor_stride = 1});
+  return out;
+}
+
+GroupFamily family(const LayoutSpec& l, std::uint32_t stage, const Axes& outer, const Axes& inner) {
+  GroupFamily f;
+  f.base = stage * strides_of(l).pp;
+  if (!outer.empty()) f.outer = merged(outer);
+  f.inner = merged(inner);
+  return f;
+}
+
+/// CP and DP ranks, cut into `shard` ranks that share shards and the copies of such groups.
+struct DataAxes {
+  Axes shard, copies;
+};
+
+DataAxes data_axes(const LayoutSpec& l) {
+  const Strides s = strides_of(l);
+  const std::uint32_t dp_in_shard = l.shard_ranks() / l.cp;
+  return {{{.extent = l.cp, .actor_stride = s.cp}, {.extent = dp_in_shard, .actor_stride = s.dp}},
+          {{.extent = l.dp / dp_in_shard, .actor_stride = s.dp * dp_in_shard}}};
+}
+
+Axes joined(Axes a, const Axes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Axes tp_axis(const LayoutSpec& l) { return {{.extent = l.tp, .actor_stride = 1}}; }
+
+Axes dp_axes(const LayoutSpec& l) {
+  const Strides s = strides_of(l);
+  return {{.extent = l.cp, .actor_stride = s.cp}, {.extent = l.dp, .actor_stride = s.dp}};
+}
+
+}  // namespace
 
 GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage) {
-  GroupFamily f;
-  f.base = stage * l.tp * l.dp;
-  f.inner = {{.extent = l.tp * l.dp, .actor_stride = 1}};
-  return f;
+  return family(l, stage, {}, joined(tp_axis(l), dp_axes(l)));
 }
 
-GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage) {
-  GroupFamily f;
-  f.base = stage * l.tp * l.dp;
-  f.outer = {{.extent = l.dp, .actor_stride = l.tp}};
-  f.inner = {{.extent = l.tp, .actor_stride = 1}};
-  return f;
+GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage) { return family(l, stage, dp_axes(l), tp_axis(l)); }
+
+GroupFamily cp_groups(const LayoutSpec& l, std::uint32_t stage) {
+  const Strides s = strides_of(l);
+  return family(l, stage, joined(tp_axis(l), {{.extent = l.dp, .actor_stride = s.dp}}),
+                {{.extent = l.cp, .actor_stride = s.cp}});
 }
 
-GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage) {
-  GroupFamily f;
-  f.base = stage * l.tp * l.dp;
-  f.outer = {{.extent = l.tp, .actor_stride = 1}};
-  f.inner = {{.extent = l.dp, .actor_stride = l.tp}};
-  return f;
+GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage) { return family(l, stage, tp_axis(l), dp_axes(l)); }
+
+GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage) {
+  const DataAxes d = data_axes(l);
+  return family(l, stage, joined(tp_axis(l), d.copies), d.shard);
+}
+
+GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage) {
+  const DataAxes d = data_axes(l);
+  return family(l, stage, joined(tp_axis(l), d.shard), d.copies);
 }
 
 GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to) {
-  const std::uint32_t per_stage = l.tp * l.dp;
-  GroupFamily f;
-  f.base = from * per_stage;
-  f.outer = {{.extent = per_stage, .actor_stride = 1}};
-  f.inner = {{.extent = 2, .actor_stride = (to - from) * per_stage}};
-  return f;
+  return family(l, from, joined(tp_axis(l), dp_axes(l)),
+                {{.extent = 2, .actor_stride = (to - from) * strides_of(l).pp}});
 }
 
 CollectiveCall auto_call(Collective op, std::uint64_t bytes, GroupFamily groups) {

@@ -1,4 +1,4 @@
-// Which ranks talk to which: families of groups in Megatron's rank order, rank = tp + TP x (dp + DP x pp).
+// Which ranks talk to which: families of groups in the layout's rank order.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,11 @@
 namespace busbar {
 
 GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage);  ///< one group with all ranks of the stage
-GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< DP groups of TP neighbours
-GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< TP groups of DP ranks
+GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< of TP neighbours
+GroupFamily cp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< ranks that share a sequence
+GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< all DP x CP ranks that hold the same parameters
+GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage);  ///< of them, those that share one set of shards
+GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage);   ///< and those that hold the same shard
 /// Pairs of equal ranks of two stages; member 0 is on `from`. Ranks add modulo 2^32, so the stride may lead downwards.
 GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to);
 

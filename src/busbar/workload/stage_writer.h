@@ -1,5 +1,8 @@
 // Writes one pipeline stage: its passes over layers, its tensor-parallel collectives, its buckets and its transfers.
 //
+// In three files: stage_writer.cc has the passes, stage_blocks.cc the halves of a layer, stage_data.cc what data
+// parallelism adds.
+//
 // Rule of waiting: a collective on the tp stream starts after the compute written before it (as a communication
 // library's stream waits for the stream that launched it); the next compute waits for `arrived_`.
 #pragma once
@@ -14,10 +17,14 @@
 
 namespace busbar {
 
+/// Transfers that a ring of context parallelism is cut into: cp - 1 in truth; further ones change little.
+constexpr std::uint32_t ring_pieces(std::uint32_t cp) { return cp - 1 < 4 ? cp - 1 : 4; }
+
 class StageWriter {
  public:
+  /// `host_bytes_per_s`: of one GPU's way to host memory; needed with offload_activations only.
   StageWriter(ProgramWriter& out, const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
-              std::uint32_t stage);
+              std::uint32_t stage, double host_bytes_per_s = 0);
 
   /// All buckets in forward order, beside the first forward pass.
   void gather_parameters();
@@ -34,22 +41,29 @@ class StageWriter {
 
  private:
   struct BlockLabels {
-    Label forward, backward, input, weights, gather, scatter, gather_gradient, regather, scatter_gradient;
+    Label forward, backward, input, weights, gather, scatter, gather_gradient, regather, scatter_gradient, again;
   };
   static BlockLabels attention_labels();
   static BlockLabels mlp_labels();
   struct ChunkState {
     BucketPlan plan;
     std::vector<OpId> gathered;  ///< per bucket; kNone: the parameters are simply there
-    std::vector<CallId> reduce, gather;
+    std::vector<CallId> reduce, gather, spread;
   };
+  enum class Run : std::uint8_t { kFirst, kAgain };  ///< a forward pass, or its repetition in the backward pass
 
-  void prepare_chunks();
   void prepare_calls();
+  void prepare_data_calls(ChunkState& chunk);
+  CallId call(Collective op, std::uint64_t bytes, GroupFamily groups);
   void forward(std::uint32_t first_layer, std::uint32_t layers);
   void backward(std::uint32_t first_layer, std::uint32_t layers);
-  void forward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor);
+  void forward_layer(std::uint32_t layer, Run run);
+  void backward_layer(std::uint32_t layer);
+  void forward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor,
+                     Run run, bool stops_early);
   void backward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor);
+  void attend(Label label, Duration core, bool backward);
+  void exchange_beside(Label label, Duration core, CallId exchange);
   void forward_embedding();
   void backward_embedding();
   void forward_head();
@@ -64,9 +78,21 @@ class StageWriter {
   OpId tp_open(Label label) { return sequence_parallel_ ? tp(label, tp_gather_) : kNone<OpId>; }
   Duration piece(Duration d) const;  ///< of a GEMM that is pipelined with its collective
   void take_pending();               ///< the operation written last waits for what was awaited
+  /// The micro-batch whose backward pass comes last: GPipe goes back from the newest.
+  bool last_pass() const {
+    return micro_batch_ == (layout_.schedule == PipelineSchedule::kGPipe ? 0 : layout_.micro_batches() - 1);
+  }
   void await_parameters(std::uint32_t tensor);
   void gradient_ready(std::uint32_t tensor);
   void reduce_bucket(ChunkState& chunk, std::uint32_t bucket);
+  // ZeRO-3: a unit's parameters, just in time.
+  void fetch(std::uint32_t bucket);
+  void before_unit(std::uint32_t bucket, std::uint32_t next, bool first);
+  void before_forward_unit(std::uint32_t tensor);
+  void before_backward_unit(std::uint32_t tensor);
+  void await_again(std::uint32_t tensor);
+  void offload_layer();
+  void fetch_layer();
   std::uint32_t promise_key(bool forward, std::uint32_t virtual_stage) const;
 
   ProgramWriter& out_;
@@ -75,9 +101,12 @@ class StageWriter {
   const StepTimes& times_;
   std::uint32_t stage_ = 0, virtual_stages_ = 1;
   bool sequence_parallel_ = false, overlap_tp_ = false, blocking_p2p_ = false;
+  Duration host_copy_;  ///< of one layer's kept tensors, one way
   RoleId role_{};
   std::vector<ChunkState> chunks_;
   CallId tp_gather_ = kNone<CallId>, tp_scatter_ = kNone<CallId>, tp_reduce_ = kNone<CallId>;
+  CallId cp_exchange_ = kNone<CallId>, cp_exchange_back_ = kNone<CallId>;            // ring, one piece
+  CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;                    // all-gather
   CallId tp_loss_ = kNone<CallId>, send_next_ = kNone<CallId>, send_previous_ = kNone<CallId>;
 
   ChunkState* chunk_ = nullptr;  ///< of the pass being written
@@ -87,6 +116,7 @@ class StageWriter {
   bool receiving_ = false;
   Promise awaited_;
   OpId last_compute_ = kNone<OpId>, last_dp_ = kNone<OpId>;
+  OpId fetched_ = kNone<OpId>, next_fetched_ = kNone<OpId>;  ///< kept tensors that came back from the host
 };
 
 }  // namespace busbar

@@ -35,8 +35,9 @@ inline ModelSpec small_model() {
 
 inline KernelTable flat_kernels() {
   KernelTable k;
-  k.peak_flops_per_s = 1e15;
-  k.gemm = {{0, 0.7}};
+  k.name = "flat";
+  k.bf16 = {.peak_flops_per_s = 1e15, .best_share = 0.7};
+  k.fp8 = {.peak_flops_per_s = 2e15, .best_share = 0.7};
   k.attention_forward = {{0, 0.4}};
   k.attention_backward = {{0, 0.3}};
   k.memory_bytes_per_s = 3.35e12;

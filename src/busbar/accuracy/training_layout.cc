@@ -1,0 +1,184 @@
+#include "busbar/accuracy/training_layout.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace busbar {
+namespace {
+
+Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
+
+bool has(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
+
+/// Whole numbers of one row; remembers the first that is missing.
+class RowNumbers {
+ public:
+  RowNumbers(const CsvTable& table, std::size_t row) : table_(table), row_(row) {}
+  std::uint32_t need(const char* column) {
+    const auto n = read(column);
+    if (n == 0 && missing_.empty()) missing_ = column;
+    return n;
+  }
+  std::uint32_t read(const char* column, std::uint32_t otherwise = 0) {
+    const auto n = table_.number(row_, column);
+    if (!n.ok() || !*n || **n < 1 || **n > 1e9) return otherwise;
+    return static_cast<std::uint32_t>(**n);
+  }
+  Status status() const {
+    if (missing_.empty()) return {};
+    return unsupported(fmt::format("{} is not known", missing_));
+  }
+
+ private:
+  const CsvTable& table_;
+  std::size_t row_;
+  std::string missing_;
+};
+
+Precision precision_of(const std::string& text) {
+  if (has(text, "fp4") || has(text, "FP4")) return Precision::kFp4;
+  if (has(text, "fp8") || has(text, "FP8") || has(text, "float8")) return Precision::kFp8;
+  return has(text, "fp16") ? Precision::kFp16 : Precision::kBf16;
+}
+
+/// The number after `words` in `text`, 0 without.
+std::uint32_t number_after(const std::string& text, const char* words) {
+  const std::size_t at = text.find(words);
+  if (at == std::string::npos) return 0;
+  return static_cast<std::uint32_t>(std::strtoul(text.c_str() + at + std::string(words).size(), nullptr, 10));
+}
+
+/// How states are sharded, from the words of the zero_fsdp column.
+void set_sharding(const std::string& text, LayoutSpec& l) {
+  const std::uint32_t data = l.data_ranks();
+  std::uint32_t group = 0;
+  if (has(text, "FSDP") || has(text, "ZeRO-3") || has(text, "fully sharded")) {
+    l.zero = 3;
+    l.reshard = !has(text, "SHARD_GRAD_OP");  // torch's name for keeping parameters between forward and backward
+    group = std::max(number_after(text, "FSDP group "), number_after(text, "FSDP="));
+    if (has(text, "float8 all-gather")) l.parameter_bytes = 1;
+  } else if (has(text, "ZeRO-2") && l.pp == 1) {
+    l.zero = 2;
+  } else if (has(text, "none") || text.empty()) {
+    l.zero = 0;
+  } else {
+    l.zero = 1;
+    group = number_after(text, "ZeRO-1 over ");
+  }
+  if (group > 0 && group < data && data % group == 0 && group % l.cp == 0) l.shard_group = group;
+}
+
+/// What each framework does when nobody says otherwise.
+/// Source: docs/accuracy.md, section on training steps, names document and version for each line.
+void set_framework(const std::string& framework, const std::string& overlap, LayoutSpec& l) {
+  const bool ampere_era = l.precision == Precision::kFp16;  // runs in fp16 are those of before flash attention
+  if (framework == "deepspeed") {
+    l.attention = AttentionKernel::kUnfused;
+    l.overlap_grad_reduce = l.overlap_param_gather = l.overlap_p2p = false;
+  } else if (framework == "megatron") {
+    l.attention = ampere_era ? AttentionKernel::kUnfused : AttentionKernel::kFlash;
+    l.overlap_grad_reduce = l.overlap_param_gather = !ampere_era;
+  } else if (framework == "fsdp-composer") {
+    l.attention = AttentionKernel::kFlash1;  // Triton's, for its ALiBi
+    l.early_stop = true;
+    l.gradient_bytes = 2;
+  } else if (framework == "fsdp2-torchtitan") {
+    l.early_stop = true;
+    l.attention = AttentionKernel::kFlash2;
+    l.context = ContextParallel::kAllGather;
+  } else if (framework == "internevo") {
+    l.gradient_bytes = 2;
+  } else if (framework == "nemo" || framework == "megatron-bridge") {
+    l.overlap_tp = l.sequence_parallel && l.tp > 1;
+    l.gradient_bytes = 2;
+  } else if (framework == "maxtext") {
+    l.gradient_bytes = 2;
+  } else if (l.zero == 3) {  // "other": FSDP of somebody's own on PyTorch, unless JAX says otherwise below
+    l.attention = AttentionKernel::kFlash2;
+    l.early_stop = true;
+  }
+  if (has(overlap, "TP-comm overlap off")) l.overlap_tp = false;
+  if (has(overlap, "CUDA graphs")) l.cuda_graphs = true;
+}
+
+/// Layers that do not divide: with one place each for embedding and head if that makes it even, else spread.
+void set_layers(const ModelSpec& m, LayoutSpec& l) {
+  if (m.layers % l.chunks() == 0) return;
+  const std::uint32_t even = (m.layers + 2) / l.chunks();
+  if ((m.layers + 2) % l.chunks() == 0 && even > 1) {
+    l.first_layers = l.last_layers = even - 1;
+  } else {
+    l.balanced_layers = true;
+  }
+}
+
+}  // namespace
+
+Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row) {
+  if (table.cell(row, "moe") == "yes") return unsupported("mixture of experts");
+  RowNumbers n(table, row);
+  ModelSpec m;
+  m.name = table.cell(row, "model");
+  m.layers = n.need("layers");
+  m.hidden = n.need("hidden");
+  m.ffn = n.need("ffn_hidden");
+  m.heads = n.need("heads");
+  m.kv_heads = n.read("kv_heads", m.heads);
+  m.vocab = n.need("vocab");
+  BUSBAR_RETURN_IF_ERROR(n.status());
+  m.head_dim = n.read("head_dim", m.hidden / m.heads);
+  m.gated_mlp = table.cell(row, "gated_mlp") == "y";
+  // Tied or not: whichever count is nearer to the one that is given.
+  BUSBAR_ASSIGN(const auto billions, table.number(row, "params_B"));
+  if (billions) {
+    const double one = static_cast<double>(embedding_parameters(m)), all = static_cast<double>(parameter_count(m));
+    m.tied_embeddings = std::abs(all - one - *billions * 1e9) < std::abs(all - *billions * 1e9);
+  }
+  BUSBAR_RETURN_IF_ERROR(check_model(m));
+  return m;
+}
+
+Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, const ModelSpec& model) {
+  RowNumbers n(table, row);
+  MeasuredLayout out;
+  LayoutSpec& l = out.layout;
+  l.tp = n.read("TP", 1);
+  l.pp = n.read("PP", 1);
+  l.vpp = n.read("VPP", 1);
+  l.cp = n.read("CP", 1);
+  l.dp = n.need("DP");
+  l.seq = n.need("seq_len");
+  l.micro_batch = n.need("micro_batch");
+  l.global_batch = n.need("global_batch");
+  BUSBAR_RETURN_IF_ERROR(n.status());
+  if (l.pp == 1) l.vpp = 1;
+  l.precision = precision_of(table.cell(row, "precision"));
+  const std::string &parallel = table.cell(row, "sequence_parallel"), &recompute = table.cell(row, "recompute");
+  l.sequence_parallel = parallel.empty() ? l.tp > 1 : parallel == "y";
+  set_sharding(table.cell(row, "zero_fsdp"), l);
+  set_framework(table.cell(row, "framework"), table.cell(row, "overlap"), l);
+  set_layers(model, l);
+  out.chooses_recompute = recompute.empty();
+  l.recompute = has(recompute, "full")        ? Recompute::kFull
+                : has(recompute, "selective") ? Recompute::kSelective
+                                              : Recompute::kNone;
+  const std::string& framework = table.cell(row, "framework");
+  if (framework == "fsdp2-torchtitan" && l.recompute == Recompute::kSelective) {
+    l.recompute = Recompute::kFull;  // its "selective op" computes every second matrix product again
+    l.recompute_layers = std::max(1u, model.layers / 2);
+  }
+  if (framework == "other" && has(table.cell(row, "zero_fsdp"), "JAX")) {  // PaxML saves nothing by default
+    l.attention = AttentionKernel::kFlash;
+    l.early_stop = false;
+    l.gradient_bytes = 2;
+    if (recompute.empty()) {
+      l.recompute = Recompute::kFull;
+      out.chooses_recompute = false;
+    }
+  }
+  return out;
+}
+
+}  // namespace busbar

@@ -1,0 +1,213 @@
+// Training steps of a measured table, each predicted from its own columns.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "busbar/accuracy/measured_machine.h"
+#include "busbar/accuracy/training_layout.h"
+#include "busbar/accuracy/validate.h"
+#include "busbar/choice/fastest.h"
+#include "busbar/routing/path_view.h"
+#include "busbar/spec/kernels_file.h"
+#include "busbar/step/jitter.h"
+#include "busbar/step/simulate.h"
+#include "busbar/workload/build_program.h"
+#include "busbar/workload/memory.h"
+
+namespace busbar {
+namespace {
+
+constexpr double kChipToChip = 200e9;  // bytes/s: NVLink-C2C has 450, PCIe 5 below 64
+
+Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
+
+/// Columns that a step follows from: rows that agree in all of them are one configuration.
+constexpr const char* kInputs[] = {
+    "node",       "node_variant",      "gpus_total", "nics_per_node", "nic_gbps",   "fabric",       "framework",
+    "layers",     "hidden",            "ffn_hidden", "heads",         "kv_heads",   "head_dim",     "gated_mlp",
+    "seq_len",    "vocab",             "precision",  "TP",            "PP",         "VPP",          "DP",
+    "CP",         "EP",                "zero_fsdp",  "recompute",     "micro_batch", "global_batch", "overlap",
+    "moe",        "sequence_parallel", "moe_experts"};
+
+std::string configuration_of(const CsvTable& table, std::size_t row) {
+  std::string out = table.cell(row, "model") + " on " + table.cell(row, "gpus_total") + " " + table.cell(row, "gpu");
+  std::string rest;
+  for (const char* column : kInputs) rest += '|' + table.cell(row, column);
+  return out + rest;
+}
+
+/// A number of a container in the source's words, "26.04.01"; empty without one.
+std::string release_of(const std::string& source) {
+  const std::size_t at = source.find(" NeMo Container");
+  if (at == std::string::npos) return "";
+  const std::size_t from = source.rfind('"', at);
+  return from == std::string::npos ? "" : source.substr(from + 1, at - from - 1);
+}
+
+struct Machine {
+  Cluster cluster;
+  std::unique_ptr<Router> router;
+  std::unique_ptr<Placement> placement;
+  KernelTable kernels;
+};
+
+Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateOptions& options) {
+  auto out = std::make_unique<Machine>();
+  BUSBAR_ASSIGN(out->cluster, parse_cluster(m.text, m.node, options.overrides));
+  const Topology& t = out->cluster.topology;
+  const std::size_t per_block = t.gpus().size() / m.nodes;
+  if (m.gpus_per_node > per_block) return unsupported(fmt::format("{} GPUs a node", m.gpus_per_node));
+  std::vector<DeviceId> gpus;
+  for (std::uint32_t b = 0; b < m.nodes; ++b)
+    for (std::uint32_t g = 0; g < m.gpus_per_node; ++g) gpus.push_back(t.gpus()[b * per_block + g]);
+  out->router = std::make_unique<Router>(t, out->cluster.routing, out->cluster.seed);
+  out->placement = std::make_unique<Placement>(*out->router, gpus);
+  BUSBAR_ASSIGN(out->kernels, load_kernels(out->cluster.gpu_part, Catalog(options.overrides.catalog)));
+  out->kernels.host_bytes_per_s = host_rate(*out->router);
+  return out;
+}
+
+Result<StepResult> simulate(const Machine& m, const ModelSpec& model, const LayoutSpec& layout,
+                            const ValidateOptions& options) {
+  BUSBAR_ASSIGN(Program program, build_program(model, layout, m.kernels));
+  EngineOptions engine_options;
+  engine_options.protocol = m.cluster.protocol;
+  const auto analytic = make_analytic_engine(*m.router, *m.placement, engine_options);
+  BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*analytic, *m.placement, m.cluster.topology, program));
+  const auto engine = options.engine == "flow" ? make_flow_engine(*m.router, *m.placement, engine_options)
+                                               : make_analytic_engine(*m.router, *m.placement, engine_options);
+  return simulate_step(program, *engine, {.contention = m.kernels.contention, .timeline = false});
+}
+
+std::string in_words(const LayoutSpec& l) {
+  return fmt::format("TP {} PP {} x{} CP {} DP {}, ZeRO-{} over {}, {}, attention {}, recompute {}{}", l.tp, l.pp, l.vpp,
+                     l.cp, l.dp, l.zero, l.shard_ranks(), name_of(l.precision), name_of(l.attention),
+                     name_of(l.recompute), l.recompute_layers > 0 ? fmt::format(" of {}", l.recompute_layers) : "");
+}
+
+/// What does not fit is computed again, or kept in host memory where that is joined chip to chip.
+void choose_recompute(const Machine& m, const ModelSpec& model, LayoutSpec& layout) {
+  const Topology& t = m.cluster.topology;
+  const Bytes capacity = t.device_class(t.gpus().front()).memory;
+  const bool fits = count(memory_use(model, layout).total()) <= count(capacity);
+  if (!fits && m.kernels.host_bytes_per_s >= kChipToChip) {
+    layout.offload_activations = true;
+    if (count(memory_use(model, layout).total()) <= count(capacity)) return;
+    layout.offload_activations = false;
+  }
+  layout = least_recomputation(model, layout, capacity);
+}
+
+class Rows {
+ public:
+  Rows(const CsvTable& table, const ValidateOptions& options)
+      : table_(table), options_(options), catalog_(options.overrides.catalog) {}
+
+  Status score(std::size_t row, ScoredRow& out) {
+    BUSBAR_ASSIGN(const auto measured, table_.number(row, "step_time_s"));
+    if (!measured || *measured <= 0) return unsupported("no step time");
+    out.measured = *measured;
+    if (table_.cell(row, "layout_complete") == "no") return unsupported("the layout is not complete");
+    BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row));
+    BUSBAR_ASSIGN(const MeasuredLayout asked, layout_of_row(table_, row, model));
+    BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
+    BUSBAR_ASSIGN(const Machine* const machine, machine_of(described));
+    const auto resolved = resolve_layout(asked.layout, model, machine->placement->ranks());
+    if (!resolved.ok()) return unsupported(resolved.error().message);
+    LayoutSpec layout = *resolved;
+    const Topology& t = machine->cluster.topology;
+    if (asked.chooses_recompute) choose_recompute(*machine, model, layout);
+    const auto step = simulate(*machine, model, layout, options_);
+    if (!step.ok()) return unsupported(step.error().message);
+    out.gpus = layout.ranks();
+    out.predicted = step->step_time.in_s() * expected_slowest(machine->kernels.jitter_share, layout.ranks());
+    out.how = in_words(layout);
+    const Breakdown& b = step->breakdown;
+    const auto share = [&](Duration d) { return 100 * d.in_s() / step->step_time.in_s(); };
+    out.bound_by = fmt::format("compute {:.0f} %, tp {:.0f}, dp {:.0f}, pp {:.0f}, cp {:.0f}, bubble {:.0f}, rest {:.0f}",
+                               share(b.compute), share(b.exposed_tp), share(b.exposed_dp), share(b.exposed_pp),
+                               share(b.exposed_cp), share(b.bubble), share(b.optimizer + b.other));
+    return {};
+  }
+
+ private:
+  Result<const Machine*> machine_of(const MeasuredMachine& m) {
+    const std::string key = fmt::format("{}|{}", m.gpus_per_node, m.text);
+    auto it = machines_.find(key);
+    if (it == machines_.end()) {
+      auto made = build(m, options_);
+      if (!made.ok()) made = unsupported(made.error().message);
+      it = machines_.emplace(key, std::move(made)).first;
+    }
+    if (!it->second.ok()) return it->second.error();
+    return it->second->get();
+  }
+
+  const CsvTable& table_;
+  const ValidateOptions& options_;
+  Catalog catalog_;
+  std::map<std::string, Result<std::unique_ptr<Machine>>> machines_;
+};
+
+/// Of rows of one configuration the newest release is scored: the highest number of a container, else the last row.
+void score_newest_only(const CsvTable& table, std::vector<ScoredRow>& rows) {
+  std::map<std::string, std::pair<std::string, std::size_t>> newest;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].counts) continue;
+    const std::string release = release_of(table.cell(rows[i].row, "source"));
+    const auto it = newest.find(rows[i].configuration);
+    if (it == newest.end() || release >= it->second.first) newest[rows[i].configuration] = {release, i};
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto it = newest.find(rows[i].configuration);
+    rows[i].counts = rows[i].counts && it->second.second == i;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const std::vector<std::size_t>& rows,
+                                                 const ValidateOptions& options) {
+  std::vector<ScoredRow> out;
+  Rows scorer(table, options);
+  std::map<std::string, std::size_t> done;  // configurations already predicted
+  for (const std::size_t row : rows) {
+    ScoredRow s;
+    s.row = row;
+    s.id_key = "row_id";
+    s.unit = "s";
+    s.id = table.cell(row, "row_id");
+    s.configuration = configuration_of(table, row);
+    s.node = table.cell(row, "node");
+    s.fabric = table.cell(row, "fabric");
+    s.kind = table.cell(row, "framework");
+    const std::string& use = table.cell(row, "use");
+    s.counts = use.empty() || use == "accuracy";
+    if (const auto same = done.find(s.configuration); same != done.end() && out[same->second].unsupported.empty()) {
+      const ScoredRow& twin = out[same->second];
+      BUSBAR_ASSIGN(const auto measured, table.number(row, "step_time_s"));
+      if (!measured || *measured <= 0) {
+        s.unsupported = "no step time";
+      } else {
+        s.measured = *measured;
+        s.predicted = twin.predicted;
+        s.gpus = twin.gpus;
+        s.how = twin.how;
+        s.bound_by = twin.bound_by;
+      }
+    } else if (const Status status = scorer.score(row, s); !status.ok()) {
+      if (status.error().code == ErrorCode::kInvalid) return status.error();
+      s.unsupported = status.error().message;
+    } else {
+      done[s.configuration] = out.size();
+    }
+    out.push_back(std::move(s));
+  }
+  score_newest_only(table, out);
+  return out;
+}
+
+}  // namespace busbar

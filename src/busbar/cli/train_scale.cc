@@ -1,0 +1,215 @@
+#include "busbar/cli/train_scale.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/train_report.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint32_t kMostGpus = 1u << 20;
+constexpr double kStillHidden = 1.0;  // % of the step
+constexpr double kHoursPerDay = 24;
+
+Error flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
+
+/// "dgx-h100" of "dgx-h100:64": only presets come in any size.
+Result<std::string> preset_of(const std::string& cluster) {
+  const std::size_t colon = cluster.find(':');
+  const std::string name = cluster.substr(0, colon);
+  if (name.find('/') == std::string::npos && !name.ends_with(".yaml") && !name.ends_with(".yml")) return name;
+  return flag_error("--scale", fmt::format("'{}' is a file and has the size it has; name a preset such as dgx-h100",
+                                           cluster));
+}
+
+Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string& preset, std::uint32_t per_block,
+                             std::uint32_t gpus, double usd) {
+  ScalePoint p;
+  scenario.cluster = fmt::format("{}:{}", preset, (gpus + per_block - 1) / per_block);
+  ask.gpus = gpus;
+  Result<TrainRun> run = run_train(std::move(scenario), ask);
+  if (!run.ok()) return run.error();
+  p.layout = run->layout;
+  p.step = run->step.step_time;
+  p.breakdown = run->step.breakdown;
+  p.tokens_per_s_per_gpu = run->metrics.tokens_per_s_per_gpu;
+  p.mfu = run->metrics.mfu;
+  p.usd_per_day_percent = 0.01 * kHoursPerDay * gpus * (usd > 0 ? usd : run->cluster.usd_per_gpu_hour);
+  return p;
+}
+
+/// The scenario's layout for `gpus` GPUs, with the batch that weak or strong scaling means.
+LayoutSpec layout_for(const LayoutSpec& base, std::uint32_t gpus, bool weak) {
+  LayoutSpec l = base;
+  l.dp = gpus / (l.tp * l.pp * l.cp);
+  if (l.shard_group > l.data_ranks()) l.shard_group = 0;
+  if (weak) l.global_batch = base.micro_batches() * base.micro_batch * l.dp;
+  return l;
+}
+
+std::string why_not(const LayoutSpec& l, std::uint32_t gpus) {
+  const std::uint32_t replica = l.tp * l.pp * l.cp;
+  if (gpus % replica != 0) return fmt::format("one replica needs {} GPUs", replica);
+  if (l.global_batch % (l.dp * l.micro_batch) != 0) {
+    return fmt::format("{} replicas cannot share a batch of {} evenly", l.dp, l.global_batch);
+  }
+  if (l.vpp > 1 && l.micro_batches() % l.pp != 0) return "fewer micro-batches than pipeline stages";
+  return "";
+}
+
+double percent(Duration part, Duration whole) { return 100 * part.in_s() / whole.in_s(); }
+
+}  // namespace
+
+double ScalePoint::exposed_percent() const {
+  const Breakdown& b = breakdown;
+  return percent(b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep, step);
+}
+double ScalePoint::data_percent() const { return percent(breakdown.exposed_dp, step); }
+double ScalePoint::idle_percent() const { return 100 - percent(breakdown.compute + breakdown.optimizer, step); }
+
+std::uint32_t ScaleRun::stops_hiding(bool weak) const {
+  const ScalePoint* first = nullptr;
+  for (const ScalePoint& p : points) {
+    if (p.weak != weak || !p.skipped.empty()) continue;
+    if (first == nullptr) first = &p;
+    if (p.data_percent() > first->data_percent() + kStillHidden) return p.layout.ranks();
+  }
+  return 0;
+}
+
+Result<ScaleAsk> parse_scale(const std::string& text, const std::string& kind) {
+  ScaleAsk ask;
+  const std::size_t dots = text.find("..");
+  const auto number = [](std::string_view s, std::uint32_t& out) {
+    const auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), out);
+    return code == std::errc() && end == s.data() + s.size() && out > 0 && out <= kMostGpus;
+  };
+  if (dots == std::string::npos || !number(std::string_view(text).substr(0, dots), ask.from) ||
+      !number(std::string_view(text).substr(dots + 2), ask.to) || ask.from > ask.to) {
+    return flag_error("--scale", fmt::format("'{}' is no range of GPUs; write FROM..TO, as in 8..131072 (at most {})",
+                                             text, kMostGpus));
+  }
+  if (kind != "weak" && kind != "strong" && kind != "both") {
+    return flag_error("--scaling", fmt::format("'{}' is no kind of scaling; write weak, strong or both", kind));
+  }
+  ask.weak = kind != "strong";
+  ask.strong = kind != "weak";
+  return ask;
+}
+
+Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, const ScaleAsk& scale) {
+  BUSBAR_ASSIGN(const std::string preset, preset_of(scenario.cluster));
+  BUSBAR_ASSIGN(const Cluster own, load_cluster(scenario.cluster, scenario.cluster_overrides));
+  BUSBAR_ASSIGN(const Cluster one, load_cluster(preset + ":1", scenario.cluster_overrides));
+  const auto per_block = static_cast<std::uint32_t>(one.topology.gpus().size());
+  BUSBAR_ASSIGN(const LayoutSpec base, resolve_layout(scenario.layout, scenario.model,
+                                                      static_cast<std::uint32_t>(own.topology.gpus().size())));
+  TrainAsk ask = asked;
+  ask.timeline = ask.relief = ask.scaling = false;
+  ScaleRun out;
+  out.cluster = preset;
+  out.model = scenario.model.name;
+  out.usd_per_gpu_hour = scale.usd_per_gpu_hour > 0 ? scale.usd_per_gpu_hour : own.usd_per_gpu_hour;
+  for (const bool weak : {true, false}) {
+    if (weak ? !scale.weak : !scale.strong) continue;
+    double best = 0;
+    for (std::uint64_t gpus = scale.from; gpus <= scale.to; gpus *= 2) {
+      const auto n = static_cast<std::uint32_t>(gpus);
+      Scenario sized = scenario;
+      sized.layout = layout_for(base, n, weak);
+      ScalePoint p;
+      p.layout = sized.layout;
+      p.skipped = why_not(sized.layout, n);
+      if (p.skipped.empty()) {
+        BUSBAR_ASSIGN(p, one_point(std::move(sized), ask, preset, per_block, n, scale.usd_per_gpu_hour));
+        if (best == 0) best = p.tokens_per_s_per_gpu;
+        p.efficiency = p.tokens_per_s_per_gpu / best;
+      }
+      p.weak = weak;
+      p.layout.dp = std::max(1u, p.layout.dp);
+      out.points.push_back(std::move(p));
+    }
+  }
+  const bool none = std::all_of(out.points.begin(), out.points.end(), [](const auto& p) { return !p.skipped.empty(); });
+  if (none) return flag_error("--scale", "no size in the range fits the layout: " + out.points.front().skipped);
+  return out;
+}
+
+nlohmann::ordered_json scale_json(const ScaleRun& r) {
+  using Json = nlohmann::ordered_json;
+  Json j{{"schema", "busbar.train.scale/1"},
+         {"cluster", r.cluster},
+         {"model", r.model},
+         {"usd_per_gpu_hour", r.usd_per_gpu_hour},
+         {"points", Json::array()},
+         {"skipped", Json::array()}};
+  for (const ScalePoint& p : r.points) {
+    Json row{{"scaling", p.weak ? "weak" : "strong"}, {"gpus", p.layout.ranks()}, {"dp", p.layout.dp}};
+    if (!p.skipped.empty()) {
+      row["reason"] = p.skipped;
+      j["skipped"].push_back(std::move(row));
+      continue;
+    }
+    row["global_batch"] = p.layout.global_batch;
+    row["step_time_s"] = p.step.in_s();
+    row["tokens_per_s_per_gpu"] = p.tokens_per_s_per_gpu;
+    row["mfu"] = p.mfu;
+    row["efficiency"] = p.efficiency;
+    row["exposed_percent"] = p.exposed_percent();
+    row["exposed_dp_percent"] = p.data_percent();
+    row["idle_percent"] = p.idle_percent();
+    row["usd_per_day_per_percent"] = p.usd_per_day_percent;
+    for (const auto& [name, d] : breakdown_rows(p.breakdown)) row["breakdown_s"][name] = d.in_s();
+    j["points"].push_back(std::move(row));
+  }
+  for (const bool weak : {true, false}) {
+    const std::uint32_t n = r.stops_hiding(weak);
+    j["stops_hiding_at_gpus"][weak ? "weak" : "strong"] = n == 0 ? Json(nullptr) : Json(n);
+  }
+  return j;
+}
+
+Document scale_document(const ScaleRun& r, const std::string& typed) {
+  Document d;
+  d.title = fmt::format("{} on {} of many sizes", r.model, r.cluster);
+  d.command = typed;
+  for (const bool weak : {true, false}) {
+    Table t;
+    t.title = weak ? "Weak scaling: the batch grows with the machine" : "Strong scaling: the batch stays";
+    t.columns = {{"GPUs"},          {"DP"},          {"batch"},           {"step (s)"}, {"tokens/s/GPU"}, {"efficiency (%)"},
+                 {"exposed (%)"}, {"of it DP (%)"}, {"idle (%)"}, {"1 % costs ($/day)"}};
+    for (const ScalePoint& p : r.points) {
+      if (p.weak != weak || !p.skipped.empty()) continue;
+      t.rows.push_back({std::to_string(p.layout.ranks()), std::to_string(p.layout.dp),
+                        std::to_string(p.layout.global_batch), format_number(p.step.in_s()),
+                        format_number(p.tokens_per_s_per_gpu), fmt::format("{:.1f}", 100 * p.efficiency),
+                        fmt::format("{:.1f}", p.exposed_percent()), fmt::format("{:.1f}", p.data_percent()),
+                        fmt::format("{:.1f}", p.idle_percent()), fmt::format("{:.0f}", p.usd_per_day_percent)});
+    }
+    if (t.rows.empty()) continue;
+    const std::uint32_t n = r.stops_hiding(weak);
+    t.note = n == 0 ? "Data parallelism stays hidden behind compute at every size."
+                    : fmt::format("From {} GPUs on communication of data parallelism no longer hides behind compute.", n);
+    d.blocks.push_back({std::move(t)});
+  }
+  Table left;
+  left.title = "Sizes left out";
+  left.columns = {{"GPUs"}, {"scaling", Align::kLeft}, {"why", Align::kLeft}};
+  for (const ScalePoint& p : r.points) {
+    if (p.skipped.empty()) continue;
+    left.rows.push_back({std::to_string(p.layout.ranks()), p.weak ? "weak" : "strong", p.skipped});
+  }
+  if (!left.rows.empty()) d.blocks.push_back({std::move(left)});
+  d.blocks.push_back({Paragraph{fmt::format(
+      "idle: the part of a step in which tensor units have nothing to do. Prices at ${} per GPU-hour.",
+      format_number(r.usd_per_gpu_hour))}});
+  return d;
+}
+
+}  // namespace busbar

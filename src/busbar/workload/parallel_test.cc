@@ -1,0 +1,198 @@
+// What each way of cutting a model moves: bytes and operations of programs against the published counts.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "busbar/base/id.h"
+#include "busbar/workload/buckets.h"
+#include "busbar/workload/build_program.h"
+#include "busbar/workload/pipeline_order.h"
+#include "busbar/workload/rank_groups.h"
+#include "busbar/workload/test_models.h"
+
+namespace busbar {
+namespace {
+
+struct Moved {
+  double bytes = 0;
+  std::uint32_t times = 0;
+};
+Moved moved(const Program& p, OpClass cls, Collective op) {
+  Moved out;
+  for (const Op& o : p.ops) {
+    if (o.kind != OpKind::kCollective || o.cls != cls) continue;
+    const CollectiveCall& call = p.calls[index(o.call)];
+    if (call.op != op) continue;
+    out.bytes += static_cast<double>(count(call.bytes));
+    ++out.times;
+  }
+  return out;
+}
+
+Duration compute_of(const Program& p) {
+  Duration sum;
+  for (const Op& o : p.ops)
+    if (o.kind == OpKind::kDelay && o.cls == OpClass::kCompute) sum += o.duration;
+  return sum;
+}
+
+/// 16 ranks, `batches` micro-batches of the small model each.
+LayoutSpec layout_with(std::uint32_t zero, std::uint32_t batches) {
+  LayoutSpec l;
+  l.zero = zero;
+  l.dp = 16;
+  l.seq = 1024;
+  l.recompute = Recompute::kNone;
+  l.gradient_bytes = 2;
+  l.global_batch = 16 * batches;
+  return l;
+}
+
+Program program_of(const LayoutSpec& l) {
+  const auto resolved = resolve_layout(l, small_model(), 0);
+  EXPECT_TRUE(resolved.ok()) << resolved.error().text();
+  auto p = build_program(small_model(), *resolved, flat_kernels());
+  EXPECT_TRUE(p.ok());
+  return std::move(p).value();
+}
+
+// FSDP, per micro-batch: gathers of 2 P forward and 2 P backward, a scatter of g P. The unit that ends the forward pass
+// (the head) is still there in backward, and the embedding's gradient needs no table.
+TEST(FullySharded, MovesParametersTwiceAndGradientsOncePerMicroBatch) {
+  const Program p = program_of(layout_with(3, 3));
+  const double all = static_cast<double>(parameter_count(small_model())), table = 32000.0 * 1024;
+  const double forward = 2 * all, backward = 2 * (all - 2 * table - 1024);
+  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllGather).bytes / (3 * (forward + backward)), 1, 1e-3);
+  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduceScatter).bytes / (3 * 2 * all), 1, 1e-3);
+  LayoutSpec kept = layout_with(3, 3);
+  kept.reshard = false;
+  EXPECT_NEAR(moved(program_of(kept), OpClass::kDp, Collective::kAllGather).bytes / (3 * forward), 1, 1e-3);
+}
+
+TEST(FullySharded, ZeroTwoReducesEveryMicroBatchAndGathersOnce) {
+  const Program p = program_of(layout_with(2, 3));
+  const double all = static_cast<double>(parameter_count(small_model()));
+  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduceScatter).bytes / (3 * 2 * all), 1, 1e-3);
+  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllGather).bytes / (2 * all), 1, 1e-3);
+}
+
+TEST(FullySharded, ZeroNothingReducesAllOnce) {
+  const Program p = program_of(layout_with(0, 3));
+  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllReduce).bytes / (2.0 * parameter_count(small_model())), 1, 1e-3);
+  EXPECT_EQ(moved(p, OpClass::kDp, Collective::kAllGather).times, 0u);
+}
+
+// HSDP: shards inside groups of 4, copies across; each rank's quarter of the gradients is reduced over 4 copies.
+TEST(FullySharded, HybridShardsReduceTheirPartOverTheCopies) {
+  LayoutSpec l = layout_with(3, 2);
+  l.shard_group = 4;
+  const Program p = program_of(l);
+  const double all = static_cast<double>(parameter_count(small_model()));
+  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduceScatter).bytes / (2 * 2 * all), 1, 1e-3);
+  double spread = 0;
+  for (const Op& o : p.ops) {
+    if (o.kind != OpKind::kCollective) continue;
+    const CollectiveCall& c = p.calls[index(o.call)];
+    if (c.op == Collective::kAllReduce && c.groups.size() == 4) spread += static_cast<double>(count(c.bytes));
+  }
+  EXPECT_NEAR(spread / (2 * all / 4), 1, 1e-3);
+}
+
+// Ring attention: K and V of all others arrive in forward, with their gradients in backward: S = 2 x 2 s b kv d bytes.
+TEST(ContextParallel, RingMovesKeysAndValuesOnceForwardAndTwiceBackward) {
+  LayoutSpec l = layout_with(1, 2);
+  l.cp = 4;
+  l.dp = 4;
+  l.global_batch = 8;
+  const double keys = 2 * 2 * 1024.0 * 8 * 64, layers = 8 * 2;
+  EXPECT_NEAR(moved(program_of(l), OpClass::kCp, Collective::kAllGather).bytes / (3 * layers * keys), 1, 1e-3);
+  l.context = ContextParallel::kAllGather;
+  const Program p = program_of(l);
+  EXPECT_NEAR(moved(p, OpClass::kCp, Collective::kAllGather).bytes / (2 * layers * keys), 1, 1e-9);
+  EXPECT_NEAR(moved(p, OpClass::kCp, Collective::kReduceScatter).bytes / (layers * keys), 1, 1e-9);
+}
+
+TEST(ContextParallel, CutsTheWorkOfEachRankAndKeepsGradientsWhole) {
+  KernelTable k = flat_kernels();
+  k.memory_bytes_per_s = 1e30;
+  LayoutSpec l = layout_with(1, 2);
+  const Duration one = compute_of(build_program(small_model(), *resolve_layout(l, small_model(), 0), k).value());
+  l.cp = 4;
+  const auto four = build_program(small_model(), *resolve_layout(l, small_model(), 0), k);
+  EXPECT_NEAR(one.in_us() / compute_of(*four).in_us(), 4, 1e-3);
+  for (const CollectiveCall& c : four->calls)
+    if (c.op == Collective::kReduceScatter) EXPECT_EQ(c.groups.size(), 64u);  // DP x CP
+}
+
+TEST(Recomputation, FullRunsEveryForwardTwice) {
+  LayoutSpec l = layout_with(1, 2);
+  const StepTimes t = step_times(small_model(), l, flat_kernels());
+  const Duration forward = t.attention.forward() + t.mlp.forward();
+  const Duration none = compute_of(program_of(l));
+  l.recompute = Recompute::kFull;
+  EXPECT_EQ(compute_of(program_of(l)) - none, forward * (8 * 2));
+  l.recompute_layers = 3;
+  EXPECT_EQ(compute_of(program_of(l)) - none, forward * (3 * 2));
+  l.early_stop = true;  // the last GEMM of a layer gives nothing that backward needs
+  EXPECT_EQ(compute_of(program_of(l)) - none, (forward - t.mlp.out) * (3 * 2));
+}
+
+TEST(Pipeline, GPipeGoesBackFromTheNewestMicroBatch) {
+  const auto order = gpipe_order(3);
+  ASSERT_EQ(order.size(), 6u);
+  EXPECT_TRUE(order[2].forward && order[2].micro_batch == 2);
+  EXPECT_TRUE(!order[3].forward && order[3].micro_batch == 2);
+  EXPECT_EQ(order[5].micro_batch, 0u);
+}
+
+// In every rank order the groups of each kind cover all ranks of a stage exactly once.
+TEST(RankGroups, EveryKindCoversItsStageOnce) {
+  for (const RankOrder order : {RankOrder::kTpCpDpPp, RankOrder::kTpCpPpDp}) {
+    LayoutSpec l;
+    l.tp = 2, l.cp = 3, l.dp = 4, l.pp = 5, l.rank_order = order, l.shard_group = 6;
+    std::set<std::uint32_t> machine;
+    for (std::uint32_t s = 0; s < l.pp; ++s) {
+      std::set<std::uint32_t> stage;
+      const GroupFamily all = stage_ranks(l, s);
+      for (std::uint32_t m = 0; m < all.size(); ++m) stage.insert(all.actor(0, m));
+      EXPECT_EQ(stage.size(), 24u);
+      machine.insert(stage.begin(), stage.end());
+      for (const auto& [family, size] : {std::pair{tp_groups(l, s), 2u}, std::pair{cp_groups(l, s), 3u},
+                                         std::pair{dp_groups(l, s), 12u}, std::pair{shard_groups(l, s), 6u},
+                                         std::pair{copy_groups(l, s), 2u}}) {
+        EXPECT_EQ(family.size(), size);
+        std::set<std::uint32_t> seen;
+        for (std::uint32_t g = 0; g < family.groups(); ++g)
+          for (std::uint32_t m = 0; m < family.size(); ++m) EXPECT_TRUE(seen.insert(family.actor(g, m)).second);
+        EXPECT_EQ(seen, stage);
+      }
+    }
+    EXPECT_EQ(machine.size(), 120u);
+    EXPECT_EQ(*machine.rbegin(), 119u);
+  }
+}
+
+TEST(Offload, MovesKeptTensorsDownAndUpOncePerLayerAndMicroBatch) {
+  LayoutSpec l = layout_with(1, 2);
+  l.offload_activations = true;
+  KernelTable k = flat_kernels();
+  EXPECT_FALSE(build_program(small_model(), l, k).ok());  // no way to the host is known
+  k.host_bytes_per_s = 50e9;
+  const auto p = build_program(small_model(), l, k);
+  ASSERT_TRUE(p.ok());
+  int copies = 0;
+  for (const Op& o : p->ops)
+    if (o.kind == OpKind::kDelay && o.stream == 5) ++copies;
+  EXPECT_EQ(copies, 2 * 8 * 2);
+}
+
+TEST(Precision, UnitsThatTheGpuDoesNotHaveAreRefused) {
+  LayoutSpec l = layout_with(1, 1);
+  l.precision = Precision::kFp4;
+  const auto p = build_program(small_model(), l, flat_kernels());
+  ASSERT_FALSE(p.ok());
+  EXPECT_NE(p.error().text().find("no fp4 matrix units"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace busbar

@@ -1,0 +1,140 @@
+// The halves of a layer: attention and MLP, forward and backward.
+#include <algorithm>
+#include <vector>
+
+#include "busbar/workload/stage_writer.h"
+
+namespace busbar {
+
+StageWriter::BlockLabels StageWriter::attention_labels() {
+  return {Label::kAttention,
+          Label::kAttentionBack,
+          Label::kAttentionInput,
+          Label::kAttentionWeights,
+          Label::kGatherAttention,
+          Label::kScatterAttention,
+          Label::kGatherAttentionGradient,
+          Label::kRegatherAttention,
+          Label::kScatterAttentionGradient,
+          Label::kAttentionAgain};
+}
+
+StageWriter::BlockLabels StageWriter::mlp_labels() {
+  return {Label::kMlp,
+          Label::kMlpBack,
+          Label::kMlpInput,
+          Label::kMlpWeights,
+          Label::kGatherMlp,
+          Label::kScatterMlp,
+          Label::kGatherMlpGradient,
+          Label::kRegatherMlp,
+          Label::kScatterMlpGradient,
+          Label::kMlpAgain};
+}
+
+void StageWriter::forward_layer(std::uint32_t layer, Run run) {
+  const auto tensor = [&](TensorPart part) { return chunk_->plan.tensor(layer, part); };
+  forward_block(times_.attention, attention_labels(), tensor(TensorPart::kAttentionIn),
+                tensor(TensorPart::kAttentionOut), run, false);
+  const bool stops_early = run == Run::kAgain && layout_.early_stop;
+  forward_block(times_.mlp, mlp_labels(), tensor(TensorPart::kMlpIn), tensor(TensorPart::kMlpOut), run, stops_early);
+}
+
+void StageWriter::backward_layer(std::uint32_t layer) {
+  const auto tensor = [&](TensorPart part) { return chunk_->plan.tensor(layer, part); };
+  backward_block(times_.mlp, mlp_labels(), tensor(TensorPart::kMlpIn), tensor(TensorPart::kMlpOut));
+  backward_block(times_.attention, attention_labels(), tensor(TensorPart::kAttentionIn),
+                 tensor(TensorPart::kAttentionOut));
+}
+
+void StageWriter::forward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor,
+                                std::uint32_t out_tensor, Run run, bool stops_early) {
+  const Label label = run == Run::kAgain ? names.again : names.forward;
+  compute(Label::kNorm, t.norm);
+  await_parameters(in_tensor);
+  if (run == Run::kAgain) await_again(in_tensor);
+  const OpId gathered = tp_open(names.gather);
+  // Pipelined with its collectives, a GEMM runs in TP pieces: all but one beside the gather, all but one beside the
+  // scatter.
+  const Duration beside_gather = overlap_tp_ ? t.in - piece(t.in) : Duration{};
+  const Duration beside_scatter = overlap_tp_ ? t.out - piece(t.out) : Duration{};
+  if (overlap_tp_) compute(label, beside_gather);
+  arrived_ = gathered;
+  const Duration before = t.in + t.middle - beside_gather, out = stops_early ? Duration{} : t.out - beside_scatter;
+  if (layout_.cp > 1 && t.core > Duration{}) {
+    compute(label, before - t.core);
+    attend(label, t.core, false);
+    if (!stops_early) compute(label, out);
+  } else {
+    compute(label, before + out);
+  }
+  await_parameters(out_tensor);
+  if (stops_early) return;
+  const OpId scattered = tp_close(names.scatter);
+  if (overlap_tp_) compute(label, beside_scatter);
+  arrived_ = scattered;
+}
+
+void StageWriter::backward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor,
+                                 std::uint32_t out_tensor) {
+  const OpId gathered = tp_open(names.gather_gradient);
+  const Duration beside_gather = overlap_tp_ ? t.out_dgrad - piece(t.out_dgrad) : Duration{};
+  if (overlap_tp_) compute(names.backward, beside_gather);
+  if (gathered != kNone<OpId>) arrived_ = gathered;
+  const Duration products = t.out_dgrad + t.out_wgrad - beside_gather;
+  if (layout_.cp > 1 && t.core > Duration{}) {
+    compute(names.backward, products);
+    await_again(out_tensor);
+    attend(names.backward, t.core_back, true);
+    compute(names.backward, t.middle_back - t.core_back);
+  } else {
+    compute(names.backward, products + t.middle_back);
+    await_again(out_tensor);
+  }
+  gradient_ready(out_tensor);
+  input_and_weights(names.input, t.in_dgrad, names.weights, t.in_wgrad, names.regather, names.scatter_gradient);
+  compute(Label::kNormBack, t.norm_back);
+  gradient_ready(in_tensor);
+}
+
+void StageWriter::attend(Label label, Duration core, bool backward) {
+  if (layout_.context == ContextParallel::kRing) {
+    return exchange_beside(label, core, backward ? cp_exchange_back_ : cp_exchange_);
+  }
+  arrived_ = out_.collective(role_, StreamId::kCp, Label::kGatherKeys, OpClass::kCp, cp_gather_, {last_compute_});
+  compute(label, core);
+  if (!backward) return;
+  arrived_ = out_.collective(role_, StreamId::kCp, Label::kScatterKeys, OpClass::kCp, cp_scatter_, {last_compute_});
+}
+
+/// Each rank begins with its own keys and values; those of the others arrive while it works.
+void StageWriter::exchange_beside(Label label, Duration core, CallId exchange) {
+  const std::uint32_t pieces = ring_pieces(layout_.cp);
+  const OpId before = last_compute_;
+  std::vector<OpId> arrivals;
+  for (std::uint32_t i = 0; i < pieces; ++i) {
+    arrivals.push_back(
+        out_.collective(role_, StreamId::kCp, Label::kExchangeKeys, OpClass::kCp, exchange, {before}));
+  }
+  const Duration own = Duration::ps(core.in_ps() / layout_.cp), others = core - own;
+  compute(label, own);
+  for (std::uint32_t i = 0; i < pieces; ++i) {
+    const Duration part = Duration::ps(others.in_ps() * (i + 1) / pieces - others.in_ps() * i / pieces);
+    arrived_ = arrivals[i];
+    compute(label, part);
+  }
+}
+
+void StageWriter::input_and_weights(Label input, Duration dgrad, Label weights, Duration wgrad, Label regather,
+                                    Label scatter) {
+  const OpId gathered = tp_open(regather);
+  compute(input, dgrad);
+  const OpId scattered = tp_close(scatter);
+  arrived_ = gathered;
+  compute(weights, wgrad);
+  arrived_ = scattered;
+}
+
+Duration StageWriter::piece(Duration d) const { return Duration::ps(d.in_ps() / layout_.tp); }
+
+}  // namespace busbar
