@@ -156,7 +156,8 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   const double counted = total && per_node && *per_node > 0 ? std::max(1.0, *total / *per_node) : 1;
   out.nodes = static_cast<std::uint32_t>(std::clamp(nodes.value_or(counted), 1.0, 1e6));
   out.gpus_per_node = static_cast<std::uint32_t>(std::clamp(per_node ? *per_node : *total / out.nodes, 1.0, 1e6));
-  if (!nodes && total && *total < out.gpus_per_node) out.gpus_per_node = static_cast<std::uint32_t>(std::max(1.0, *total));
+  if (!nodes && total && *total < out.gpus_per_node)
+    out.gpus_per_node = static_cast<std::uint32_t>(std::max(1.0, *total));
   if (total && static_cast<double>(out.nodes) * out.gpus_per_node != *total)
     return unsupported("nodes x gpus_per_node is not gpus_total");
   const Variant variant = variant_of(table.cell(row, "node_variant"));

@@ -90,6 +90,7 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
     l.context = ContextParallel::kAllGather;
   } else if (framework == "internevo") {
     l.gradient_bytes = 2;
+    l.whole_tensors = l.zero == 1;  // its hybrid ZeRO optimizer deals out tensors and broadcasts them
   } else if (framework == "nemo" || framework == "megatron-bridge") {
     l.overlap_tp = l.sequence_parallel && l.tp > 1;
     l.gradient_bytes = 2;

@@ -15,7 +15,8 @@ struct MeasuredLayout {
   LayoutSpec layout;
   bool chooses_recompute = false;
 };
-/// Degrees and batch are the row's; what it leaves open is the default of its framework (docs/accuracy.md has the list).
+/// Degrees and batch are the row's; what it leaves open is the default of its framework (docs/accuracy.md has the
+/// list).
 Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, const ModelSpec& model);
 
 }  // namespace busbar

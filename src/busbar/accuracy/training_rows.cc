@@ -25,12 +25,22 @@ constexpr double kChipToChip = 200e9;  // bytes/s: NVLink-C2C has 450, PCIe 5 be
 Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
 
 /// Columns that a step follows from: rows that agree in all of them are one configuration.
-constexpr const char* kInputs[] = {
-    "node",       "node_variant",      "gpus_total", "nics_per_node", "nic_gbps",   "fabric",       "framework",
-    "layers",     "hidden",            "ffn_hidden", "heads",         "kv_heads",   "head_dim",     "gated_mlp",
-    "seq_len",    "vocab",             "precision",  "TP",            "PP",         "VPP",          "DP",
-    "CP",         "EP",                "zero_fsdp",  "recompute",     "micro_batch", "global_batch", "overlap",
-    "moe",        "sequence_parallel", "moe_experts"};
+constexpr const char* kInputs[] = {"node",         "node_variant",
+                                   "gpus_total",   "nics_per_node",
+                                   "nic_gbps",     "fabric",
+                                   "framework",    "layers",
+                                   "hidden",       "ffn_hidden",
+                                   "heads",        "kv_heads",
+                                   "head_dim",     "gated_mlp",
+                                   "seq_len",      "vocab",
+                                   "precision",    "TP",
+                                   "PP",           "VPP",
+                                   "DP",           "CP",
+                                   "EP",           "zero_fsdp",
+                                   "recompute",    "micro_batch",
+                                   "global_batch", "overlap",
+                                   "moe",          "sequence_parallel",
+                                   "moe_experts"};
 
 std::string configuration_of(const CsvTable& table, std::size_t row) {
   std::string out = table.cell(row, "model") + " on " + table.cell(row, "gpus_total") + " " + table.cell(row, "gpu");
@@ -83,8 +93,8 @@ Result<StepResult> simulate(const Machine& m, const ModelSpec& model, const Layo
 }
 
 std::string in_words(const LayoutSpec& l) {
-  return fmt::format("TP {} PP {} x{} CP {} DP {}, ZeRO-{} over {}, {}, attention {}, recompute {}{}", l.tp, l.pp, l.vpp,
-                     l.cp, l.dp, l.zero, l.shard_ranks(), name_of(l.precision), name_of(l.attention),
+  return fmt::format("TP {} PP {} x{} CP {} DP {}, ZeRO-{} over {}, {}, attention {}, recompute {}{}", l.tp, l.pp,
+                     l.vpp, l.cp, l.dp, l.zero, l.shard_ranks(), name_of(l.precision), name_of(l.attention),
                      name_of(l.recompute), l.recompute_layers > 0 ? fmt::format(" of {}", l.recompute_layers) : "");
 }
 
@@ -118,7 +128,6 @@ class Rows {
     const auto resolved = resolve_layout(asked.layout, model, machine->placement->ranks());
     if (!resolved.ok()) return unsupported(resolved.error().message);
     LayoutSpec layout = *resolved;
-    const Topology& t = machine->cluster.topology;
     if (asked.chooses_recompute) choose_recompute(*machine, model, layout);
     const auto step = simulate(*machine, model, layout, options_);
     if (!step.ok()) return unsupported(step.error().message);
@@ -127,9 +136,10 @@ class Rows {
     out.how = in_words(layout);
     const Breakdown& b = step->breakdown;
     const auto share = [&](Duration d) { return 100 * d.in_s() / step->step_time.in_s(); };
-    out.bound_by = fmt::format("compute {:.0f} %, tp {:.0f}, dp {:.0f}, pp {:.0f}, cp {:.0f}, bubble {:.0f}, rest {:.0f}",
-                               share(b.compute), share(b.exposed_tp), share(b.exposed_dp), share(b.exposed_pp),
-                               share(b.exposed_cp), share(b.bubble), share(b.optimizer + b.other));
+    out.bound_by =
+        fmt::format("compute {:.0f} %, tp {:.0f}, dp {:.0f}, pp {:.0f}, cp {:.0f}, bubble {:.0f}, rest {:.0f}",
+                    share(b.compute), share(b.exposed_tp), share(b.exposed_dp), share(b.exposed_pp),
+                    share(b.exposed_cp), share(b.bubble), share(b.optimizer + b.other));
     return {};
   }
 

@@ -22,12 +22,9 @@ struct Options {
 };
 
 Json to_json(const ErrorSummary& e) {
-  return {{"configurations", e.configurations},
-          {"rows", e.rows},
-          {"median_percent", e.median_percent},
-          {"median_abs_percent", e.median_abs_percent},
-          {"mean_abs_percent", e.mean_abs_percent},
-          {"p90_abs_percent", e.p90_abs_percent}};
+  return {{"configurations", e.configurations},     {"rows", e.rows},
+          {"median_percent", e.median_percent},     {"median_abs_percent", e.median_abs_percent},
+          {"mean_abs_percent", e.mean_abs_percent}, {"p90_abs_percent", e.p90_abs_percent}};
 }
 
 Json to_json(const std::map<std::string, ErrorSummary>& groups) {
@@ -76,8 +73,8 @@ void add_errors(Table& t, const std::string& name, const ErrorSummary& e) {
 Table errors_table(const char* title, const char* what, const std::map<std::string, ErrorSummary>& groups, bool bands) {
   Table t;
   t.title = title;
-  t.columns = {{what, Align::kLeft}, {"configurations"},     {"rows"},
-               {"median error (%)"}, {"median |error| (%)"}, {"mean |error| (%)"}, {"p90 |error| (%)"}};
+  t.columns = {{what, Align::kLeft},   {"configurations"},   {"rows"},           {"median error (%)"},
+               {"median |error| (%)"}, {"mean |error| (%)"}, {"p90 |error| (%)"}};
   if (bands) {
     for (const std::string& name : band_names())
       if (const auto it = groups.find(name); it != groups.end()) add_errors(t, name, it->second);

@@ -33,10 +33,10 @@ struct TrainRun {
 
 struct TrainAsk {
   std::string engine = "flow";
-  bool timeline = true;  ///< spans for the page and the trace
+  bool timeline = true;    ///< spans for the page and the trace
   std::uint32_t gpus = 0;  ///< of the machine, the first ones; 0: all
   bool scaling = true;     ///< run one replica alone, for scaling_efficiency
-  bool relief = false;   ///< re-run the step with each group of links relieved
+  bool relief = false;     ///< re-run the step with each group of links relieved
 };
 
 /// Loads the machine, fits the layout, simulates. Memory that does not fit is a result, not an error.

@@ -23,8 +23,8 @@ Result<std::string> preset_of(const std::string& cluster) {
   const std::size_t colon = cluster.find(':');
   const std::string name = cluster.substr(0, colon);
   if (name.find('/') == std::string::npos && !name.ends_with(".yaml") && !name.ends_with(".yml")) return name;
-  return flag_error("--scale", fmt::format("'{}' is a file and has the size it has; name a preset such as dgx-h100",
-                                           cluster));
+  return flag_error("--scale",
+                    fmt::format("'{}' is a file and has the size it has; name a preset such as dgx-h100", cluster));
 }
 
 Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string& preset, std::uint32_t per_block,
@@ -143,12 +143,8 @@ Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, cons
 
 nlohmann::ordered_json scale_json(const ScaleRun& r) {
   using Json = nlohmann::ordered_json;
-  Json j{{"schema", "busbar.train.scale/1"},
-         {"cluster", r.cluster},
-         {"model", r.model},
-         {"usd_per_gpu_hour", r.usd_per_gpu_hour},
-         {"points", Json::array()},
-         {"skipped", Json::array()}};
+  Json j{{"schema", "busbar.train.scale/1"},       {"cluster", r.cluster},    {"model", r.model},
+         {"usd_per_gpu_hour", r.usd_per_gpu_hour}, {"points", Json::array()}, {"skipped", Json::array()}};
   for (const ScalePoint& p : r.points) {
     Json row{{"scaling", p.weak ? "weak" : "strong"}, {"gpus", p.layout.ranks()}, {"dp", p.layout.dp}};
     if (!p.skipped.empty()) {
@@ -182,8 +178,8 @@ Document scale_document(const ScaleRun& r, const std::string& typed) {
   for (const bool weak : {true, false}) {
     Table t;
     t.title = weak ? "Weak scaling: the batch grows with the machine" : "Strong scaling: the batch stays";
-    t.columns = {{"GPUs"},          {"DP"},          {"batch"},           {"step (s)"}, {"tokens/s/GPU"}, {"efficiency (%)"},
-                 {"exposed (%)"}, {"of it DP (%)"}, {"idle (%)"}, {"1 % costs ($/day)"}};
+    t.columns = {{"GPUs"},           {"DP"},          {"batch"},        {"step (s)"}, {"tokens/s/GPU"},
+                 {"efficiency (%)"}, {"exposed (%)"}, {"of it DP (%)"}, {"idle (%)"}, {"1 % costs ($/day)"}};
     for (const ScalePoint& p : r.points) {
       if (p.weak != weak || !p.skipped.empty()) continue;
       t.rows.push_back({std::to_string(p.layout.ranks()), std::to_string(p.layout.dp),
@@ -194,8 +190,9 @@ Document scale_document(const ScaleRun& r, const std::string& typed) {
     }
     if (t.rows.empty()) continue;
     const std::uint32_t n = r.stops_hiding(weak);
-    t.note = n == 0 ? "Data parallelism stays hidden behind compute at every size."
-                    : fmt::format("From {} GPUs on communication of data parallelism no longer hides behind compute.", n);
+    t.note = n == 0
+                 ? "Data parallelism stays hidden behind compute at every size."
+                 : fmt::format("From {} GPUs on communication of data parallelism no longer hides behind compute.", n);
     d.blocks.push_back({std::move(t)});
   }
   Table left;
@@ -206,9 +203,9 @@ Document scale_document(const ScaleRun& r, const std::string& typed) {
     left.rows.push_back({std::to_string(p.layout.ranks()), p.weak ? "weak" : "strong", p.skipped});
   }
   if (!left.rows.empty()) d.blocks.push_back({std::move(left)});
-  d.blocks.push_back({Paragraph{fmt::format(
-      "idle: the part of a step in which tensor units have nothing to do. Prices at ${} per GPU-hour.",
-      format_number(r.usd_per_gpu_hour))}});
+  d.blocks.push_back({Paragraph{
+      fmt::format("idle: the part of a step in which tensor units have nothing to do. Prices at ${} per GPU-hour.",
+                  format_number(r.usd_per_gpu_hour))}});
   return d;
 }
 

@@ -25,20 +25,20 @@ struct ScalePoint {
   Duration step;
   Breakdown breakdown;
   double tokens_per_s_per_gpu = 0, mfu = 0;
-  double efficiency = 1;            ///< tokens per second and GPU against the smallest machine of the curve
-  double usd_per_day_percent = 0;   ///< 1 % of the step on this machine, for a day
-  double exposed_percent() const;   ///< communication that nothing hides, of the step
-  double data_percent() const;      ///< of it what data parallelism adds
-  double idle_percent() const;      ///< time in which tensor units have nothing to do, bubble included
-  std::string skipped;              ///< why there is no result at this size; empty: there is one
+  double efficiency = 1;           ///< tokens per second and GPU against the smallest machine of the curve
+  double usd_per_day_percent = 0;  ///< 1 % of the step on this machine, for a day
+  double exposed_percent() const;  ///< communication that nothing hides, of the step
+  double data_percent() const;     ///< of it what data parallelism adds
+  double idle_percent() const;     ///< time in which tensor units have nothing to do, bubble included
+  std::string skipped;             ///< why there is no result at this size; empty: there is one
 };
 
 struct ScaleRun {
   std::vector<ScalePoint> points;  ///< weak ones first, each by size
   std::string cluster, model;
   double usd_per_gpu_hour = 0;
-  /// The first size of a curve at which data parallelism is exposed for more than 1 % of the step beyond what it is at the
-  /// smallest; 0: nowhere.
+  /// The first size of a curve at which data parallelism is exposed for more than 1 % of the step beyond what it is at
+  /// the smallest; 0: nowhere.
   std::uint32_t stops_hiding(bool weak) const;
 };
 Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& ask, const ScaleAsk& scale);

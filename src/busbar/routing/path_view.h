@@ -49,7 +49,8 @@ struct PathView {
 /// one path whose links are all busy at once.
 Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, const DirectReach& reach = {});
 
-/// Bytes per second from the first GPU to the nearest CPU of its block, over PCIe or chip to chip; 0 where there is none.
+/// Bytes per second from the first GPU to the nearest CPU of its block, over PCIe or chip to chip; 0 where there is
+/// none.
 double host_rate(const Router& router);
 
 }  // namespace busbar

@@ -148,6 +148,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.size("zero", l.zero, 0);
   r.word("precision", set_precision);
   r.size("shard_group", l.shard_group);
+  r.flag("whole_tensors", l.whole_tensors);
   r.flag("prefetch", l.prefetch);
   r.flag("reshard", l.reshard);
   r.word("recompute", set_recompute);

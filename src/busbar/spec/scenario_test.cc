@@ -59,7 +59,8 @@ TEST(ModelFile, ExpertsThatCannotBeAreRefusedAtTheirPlace) {
 
 TEST(KernelsFile, EveryTableReadsAndEveryFigureHasASource) {
   const Catalog catalog;
-  for (const char* part : {"v100-sxm-32", "a100-sxm-80", "a100-sxm-40", "h100-sxm", "h200-sxm", "b200-sxm", "gb200", "mi300x", "tpu-v5e"}) {
+  for (const char* part : {"v100-sxm-32", "a100-sxm-80", "a100-sxm-40", "h100-sxm", "h200-sxm", "b200-sxm", "gb200",
+                           "mi300x", "tpu-v5e"}) {
     const auto table = load_kernels(part, catalog);
     ASSERT_TRUE(table.ok()) << table.error().text();
     EXPECT_GE(table->sources.size(), 11u);
@@ -127,7 +128,8 @@ TEST(Scenario, AllFromFlags) {
 
 TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
   const auto document = YamlDocument::parse(
-      "{zero: 3, shard_group: 8, prefetch: false, reshard: false, recompute: full, recompute_layers: 2, cp: 2, context: "
+      "{zero: 3, shard_group: 8, prefetch: false, reshard: false, recompute: full, recompute_layers: 2, cp: 2, "
+      "context: "
       "all_gather, attention: flash1, rank_order: tp-cp-pp-dp, precision: fp8, schedule: gpipe, first_layers: 3, "
       "offload: {activations: true}, cuda_graphs: true, parameter_bytes: 1}",
       "job.yaml");

@@ -38,7 +38,8 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
   BucketPlan plan;
   plan.has_embedding = stage == 0 && chunk == 0;
   plan.has_head = stage + 1 == layout.pp && chunk + 1 == layout.vpp;
-  plan.tensor_parameters = tensors_of(model, layout, layers_of(layout, model, chunk * layout.pp + stage), plan.has_embedding, plan.has_head);
+  plan.tensor_parameters =
+      tensors_of(model, layout, layers_of(layout, model, chunk * layout.pp + stage), plan.has_embedding, plan.has_head);
   plan.bucket_of.resize(plan.tensor_parameters.size());
   const std::uint64_t full = layout.overlap_grad_reduce ? bucket_size(layout) : plan.parameters() + 1;
   const std::uint64_t ranks = layout.data_ranks();
@@ -46,7 +47,8 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
   for (std::size_t t = plan.tensor_parameters.size(); t-- > 0;) {
     plan.bucket_of[t] = static_cast<std::uint32_t>(plan.bucket_parameters.size());
     filled += plan.tensor_parameters[t];
-    if (layout.shards_parameters() ? !plan.begins_unit(t) : filled < full && t != 0) continue;
+    const bool closes = layout.shards_parameters() ? plan.begins_unit(t) : filled >= full || t == 0;
+    if (!closes && !layout.whole_tensors) continue;
     plan.bucket_parameters.push_back((filled + ranks - 1) / ranks * ranks);
     plan.last_tensor.push_back(static_cast<std::uint32_t>(t));
     filled = 0;

@@ -13,7 +13,8 @@ namespace busbar {
 enum class TensorPart : std::uint8_t { kAttentionIn, kAttentionOut, kMlpIn, kMlpOut };
 
 /// The tensors of chunk `chunk` on stage `stage`, per rank, and the bucket each belongs to.
-/// With ZeRO-3 a bucket is a unit. Else buckets fill in the order gradients appear (backwards) and close once they hold bucket_size() parameters.
+/// With ZeRO-3 a bucket is a unit. Else buckets fill in the order gradients appear (backwards) and close once they hold
+/// bucket_size() parameters.
 struct BucketPlan {
   bool has_embedding = false, has_head = false;
   std::vector<std::uint64_t> tensor_parameters;  ///< forward order

@@ -13,10 +13,10 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kMaxOps = 50'000'000;  // 2 GB of operations: refuse before the machine does
-constexpr std::uint64_t kOpsPerLayer = 28;     // at most: 12 forward, 16 backward, with pipelined TP
+constexpr std::uint64_t kMaxOps = 50'000'000;   // 2 GB of operations: refuse before the machine does
+constexpr std::uint64_t kOpsPerLayer = 28;      // at most: 12 forward, 16 backward, with pipelined TP
 constexpr std::uint64_t kMoreOpsPerLayer = 24;  // context parallelism, recomputation, sharded parameters, offload
-constexpr std::uint64_t kNormBytes = 4;        // one fp32
+constexpr std::uint64_t kNormBytes = 4;         // one fp32
 constexpr double kLongestPieceSeconds = 100, kLongestStepSeconds = 1e5;  // far below what picoseconds can count
 constexpr double kLargestMessageBytes = 1e12;
 

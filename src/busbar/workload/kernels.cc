@@ -26,8 +26,8 @@ struct Tile {
 constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.93}, {64, 64, 0.6}};
 constexpr double kShortestSplit = 1024;  // of k that split-K kernels leave to each part
 
-// Attention that writes its scores out, bytes of HBM traffic per score. Forward: write (2), scale, mask and softmax in one
-// kernel (4), read for the product with the values (2). Backward: read them (2), write their gradient (2), softmax
+// Attention that writes its scores out, bytes of HBM traffic per score. Forward: write (2), scale, mask and softmax in
+// one kernel (4), read for the product with the values (2). Backward: read them (2), write their gradient (2), softmax
 // backward (6), read twice (4). Source: Megatron-LM's fused scaled-masked-softmax; own count.
 constexpr double kScoreBytes = 8, kScoreBackBytes = 14;
 constexpr double kBatchedShare = 0.6;  // of the best GEMM's rate for products of one head's size; own estimate
@@ -111,8 +111,8 @@ Duration KernelTable::attention_time(AttentionKernel kernel, std::uint32_t heads
   if (kernel == AttentionKernel::kUnfused) {  // whole score matrices: batched GEMMs, then kernels bound by memory
     const double products = all * (backward ? 2 : 1) / (peak * bf16.best_share * kBatchedShare);
     const double scores = s * s / parts * heads * sequences;
-    return kernel_duration(products + scores * (backward ? kScoreBackBytes : kScoreBytes) /
-                                          (memory_bytes_per_s * memory_share));
+    return kernel_duration(products +
+                           scores * (backward ? kScoreBackBytes : kScoreBytes) / (memory_bytes_per_s * memory_share));
   }
   const double flops = 0.5 * all * ratio;  // causal: half
   const double work = static_cast<double>(heads) * sequences * (s / kReferenceSequence) / parts;

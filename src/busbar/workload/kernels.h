@@ -36,9 +36,9 @@ struct KernelTable {
   std::uint32_t cores = 0;     ///< streaming multiprocessors and their kin: tiles run in waves over them; 0: no waves
   std::vector<EfficiencyPoint> attention_forward;  ///< x: heads x sequences x (length / 4096); causal FLOPs
   std::vector<EfficiencyPoint> attention_backward;
-  double attention_small_heads = 1;  ///< factor on both where heads have 64 elements or fewer
-  double attention_flash2 = 1;       ///< most that FlashAttention-2 reaches here, of the peak
-  double attention_flash1 = 1;       ///< the same of first-generation fused kernels
+  double attention_small_heads = 1;          ///< factor on both where heads have 64 elements or fewer
+  double attention_flash2 = 1;               ///< most that FlashAttention-2 reaches here, of the peak
+  double attention_flash1 = 1;               ///< the same of first-generation fused kernels
   double memory_bytes_per_s = 0;             ///< HBM, data sheet
   double memory_share = 0;                   ///< of it that memory-bound kernels reach
   Duration launch;                           ///< host time per kernel; shows where kernels are shorter
@@ -54,9 +54,9 @@ struct KernelTable {
   std::string text;                  ///< as read, for inputs_hash
 
   const MatrixRates& rates(Precision p) const;
-  /// C[m,n] = A[m,k] B[k,n] in `precision`, written in 16 bits; `extra_bytes` beyond reading A and B and writing C once.
-  /// Tiles run in waves over the cores; loading the first and storing the last tile of a wave is not hidden, so memory
-  /// traffic adds to the time of the products.
+  /// C[m,n] = A[m,k] B[k,n] in `precision`, written in 16 bits; `extra_bytes` beyond reading A and B and writing C
+  /// once. Tiles run in waves over the cores; loading the first and storing the last tile of a wave is not hidden, so
+  /// memory traffic adds to the time of the products.
   Duration gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t k, Precision precision = Precision::kBf16,
                      double extra_bytes = 0) const;
   /// Causal attention core. `parts` ranks share each of the `sequences` sequences evenly (context parallelism).

@@ -88,8 +88,8 @@ TEST(Kernels, PublishedShapesOfTheA100FollowFromItsBestGemm) {
     double share;
   };
   double sum = 0;
-  const Shape shapes[] = {{576, 7168, 0.50},  {4096, 512, 0.61},   {4096, 1024, 0.62}, {1536, 4096, 0.78},
-                          {4096, 4096, 0.72}, {8192, 1024, 0.60},  {8192, 8192, 0.73}, {8192, 3584, 0.69},
+  const Shape shapes[] = {{576, 7168, 0.50},   {4096, 512, 0.61},    {4096, 1024, 0.62}, {1536, 4096, 0.78},
+                          {4096, 4096, 0.72},  {8192, 1024, 0.60},   {8192, 8192, 0.73}, {8192, 3584, 0.69},
                           {28672, 8192, 0.75}, {128256, 8192, 0.745}};
   for (const Shape& s : shapes) {
     const double flops = 2.0 * 4096 * static_cast<double>(s.n * s.k);

@@ -17,9 +17,10 @@ constexpr double kEmbeddingBytes = 4;       // gather rows, write
 constexpr double kEmbeddingBackBytes = 10;  // read dy; read and write the fp32 gradient rows
 // Vocabulary-parallel cross-entropy in fp32, unfused: to fp32 (2+4), maximum (4), subtract (8), exponent (8), sum (4).
 constexpr double kLossBytes = 30;
-constexpr double kLossBackBytes = 14;      // scale in place (8), to bf16 (4+2)
+constexpr double kLossBackBytes = 14;  // scale in place (8), to bf16 (4+2)
 constexpr double kWord = 2;
-// Quantisation for the tensor units, per element of a GEMM's input: read 2, write the values and their transpose, 1 each.
+// Quantisation for the tensor units, per element of a GEMM's input: read 2, write the values and their transpose, 1
+// each.
 constexpr double kCastBytes = 4;
 constexpr double kFusedCastBytes = 2;  // behind a norm or an activation, which has the values at hand: only the writes
 

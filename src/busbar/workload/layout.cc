@@ -13,8 +13,7 @@ constexpr std::uint64_t kMostSequences = 1u << 30;
 using Check = Status (*)(const LayoutSpec&, const ModelSpec&);
 
 Status check_positive(const LayoutSpec& l, const ModelSpec&) {
-  const std::pair<const char*, std::uint32_t> sizes[] = {
-      {"tp", l.tp}, {"pp", l.pp},   {"vpp", l.vpp},
+  const std::pair<const char*, std::uint32_t> sizes[] = {{"tp", l.tp}, {"pp", l.pp},   {"vpp", l.vpp},
                                                          {"cp", l.cp}, {"seq", l.seq}, {"micro_batch", l.micro_batch}};
   for (const auto& [key, value] : sizes) {
     if (value == 0) return invalid("must be at least 1", l.place(key));
@@ -35,6 +34,9 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
                              "micro-batch; use zero 1 or pp 1",
                              l.zero),
                  l.place("zero")};
+  }
+  if (l.whole_tensors && l.zero != 1) {
+    return invalid(fmt::format("whole_tensors is a way of zero 1, not of zero {}", l.zero), l.place("whole_tensors"));
   }
   if (l.schedule == PipelineSchedule::kGPipe && l.vpp > 1) {
     return invalid(fmt::format("GPipe has no interleaving; use vpp 1 instead of {} or schedule: 1f1b", l.vpp),
@@ -71,10 +73,11 @@ Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
                    l.place("seq"));
   }
   if (l.cp > 1 && l.seq % (2ull * l.cp) != 0) {
-    return invalid(fmt::format("sequence {} is not divisible by 2 x cp {}: each rank takes one early and one late piece, "
-                               "so that all have the same work",
-                               l.seq, l.cp),
-                   l.place("seq"));
+    return invalid(
+        fmt::format("sequence {} is not divisible by 2 x cp {}: each rank takes one early and one late piece, "
+                    "so that all have the same work",
+                    l.seq, l.cp),
+        l.place("seq"));
   }
   return {};
 }
@@ -134,8 +137,8 @@ Status check_batch(const LayoutSpec& l, const ModelSpec&) {
 
 Status fill_dp(LayoutSpec& l, std::uint32_t gpus) {
   const std::uint64_t replica = static_cast<std::uint64_t>(l.tp) * l.pp * l.cp;
-  const std::string degrees = l.cp > 1 ? fmt::format("tp {} x pp {} x cp {}", l.tp, l.pp, l.cp)
-                                       : fmt::format("tp {} x pp {}", l.tp, l.pp);
+  const std::string degrees =
+      l.cp > 1 ? fmt::format("tp {} x pp {} x cp {}", l.tp, l.pp, l.cp) : fmt::format("tp {} x pp {}", l.tp, l.pp);
   if (gpus == 0) return l.dp > 0 ? Status{} : invalid("must be given", l.place("dp"));
   if (replica > gpus) {
     return invalid(fmt::format("{} needs {} GPUs, but the machine has {}; lower tp or pp or take more nodes", degrees,
@@ -144,14 +147,12 @@ Status fill_dp(LayoutSpec& l, std::uint32_t gpus) {
   }
   if (l.dp == 0) {
     if (gpus % replica != 0) {
-      return invalid(fmt::format("{} GPUs are not divisible by {} = {}", gpus, degrees, replica),
-                     l.place("tp"));
+      return invalid(fmt::format("{} GPUs are not divisible by {} = {}", gpus, degrees, replica), l.place("tp"));
     }
     l.dp = static_cast<std::uint32_t>(gpus / replica);
   }
   if (replica * l.dp != gpus) {
-    return invalid(fmt::format("{} x dp {} = {} GPUs, but the machine has {}; {}", degrees, l.dp,
-                               replica * l.dp, gpus,
+    return invalid(fmt::format("{} x dp {} = {} GPUs, but the machine has {}; {}", degrees, l.dp, replica * l.dp, gpus,
                                gpus % replica == 0 ? fmt::format("leave dp out for dp {}", gpus / replica)
                                                    : std::string("choose degrees whose product is the machine")),
                    l.place("dp"));

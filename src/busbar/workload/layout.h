@@ -59,6 +59,7 @@ struct LayoutSpec {
   Precision precision = Precision::kBf16;
   std::uint32_t zero = 1;         ///< sharded: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too (FSDP)
   std::uint32_t shard_group = 0;  ///< ranks that share one set of shards; 0: all DP x CP; less: hybrid sharding (HSDP)
+  bool whole_tensors = false;     ///< shards are whole tensors: reduced to and broadcast by their owner, one by one
   bool prefetch = true;           ///< ZeRO-3: a layer's parameters are gathered while the one before computes
   bool reshard = true;            ///< ZeRO-3: gathered parameters are dropped after forward, gathered again in backward
   Recompute recompute = Recompute::kSelective;

@@ -17,8 +17,8 @@ constexpr std::uint64_t kOptimizerBytes = 12;  // fp32 master copy, momentum, va
 // about 1 GiB, cuBLAS and attention workspace and allocator slack about 2 GiB.
 constexpr std::uint64_t kWorkspace = 4ull << 30;
 
-// Scores kept by attention that is not fused: softmax output 2, dropout mask 1, dropout output 2. Source: Korthikanti et
-// al. 2022 (arXiv:2205.05198), section 4.1.
+// Scores kept by attention that is not fused: softmax output 2, dropout mask 1, dropout output 2. Source: Korthikanti
+// et al. 2022 (arXiv:2205.05198), section 4.1.
 constexpr std::uint64_t kUnfusedScoreBytes = 5;
 // With offload: the layer that computes, the one that leaves or arrives, and one beyond.
 constexpr double kLayersOnTheWay = 3;
@@ -126,7 +126,8 @@ Status check_fits(const MemoryUse& use, Bytes capacity) {
                   "optimizer {:.1f}, activations {:.1f}, logits {:.1f}, workspace {:.1f} GB; raise tp, pp or "
                   "zero, recompute more, or lower micro_batch",
                   use.stage, gigabytes(use.total()), gigabytes(capacity), gigabytes(use.parameters),
-                  gigabytes(use.gradients), gigabytes(use.optimizer), gigabytes(use.activations) + gigabytes(use.recomputed), gigabytes(use.logits),
+                  gigabytes(use.gradients), gigabytes(use.optimizer),
+                  gigabytes(use.activations) + gigabytes(use.recomputed), gigabytes(use.logits),
                   gigabytes(use.workspace) + gigabytes(use.gathered)),
       {}};
 }

@@ -82,6 +82,16 @@ TEST(FullySharded, ZeroNothingReducesAllOnce) {
   EXPECT_EQ(moved(p, OpClass::kDp, Collective::kAllGather).times, 0u);
 }
 
+TEST(ShardedOptimizer, WholeTensorsAreReducedAndBroadcastOneByOne) {
+  LayoutSpec l = layout_with(1, 2);
+  l.whole_tensors = true;
+  const Program p = program_of(l);
+  const double all = static_cast<double>(parameter_count(small_model()));
+  EXPECT_EQ(moved(p, OpClass::kDp, Collective::kReduce).times, 4u * 8 + 2);  // four per layer, embedding, head
+  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduce).bytes / (2 * all), 1, 1e-3);
+  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kBroadcast).bytes / (2 * all), 1, 1e-3);
+}
+
 // HSDP: shards inside groups of 4, copies across; each rank's quarter of the gradients is reduced over 4 copies.
 TEST(FullySharded, HybridShardsReduceTheirPartOverTheCopies) {
   LayoutSpec l = layout_with(3, 2);
@@ -157,9 +167,9 @@ TEST(RankGroups, EveryKindCoversItsStageOnce) {
       for (std::uint32_t m = 0; m < all.size(); ++m) stage.insert(all.actor(0, m));
       EXPECT_EQ(stage.size(), 24u);
       machine.insert(stage.begin(), stage.end());
-      for (const auto& [family, size] : {std::pair{tp_groups(l, s), 2u}, std::pair{cp_groups(l, s), 3u},
-                                         std::pair{dp_groups(l, s), 12u}, std::pair{shard_groups(l, s), 6u},
-                                         std::pair{copy_groups(l, s), 2u}}) {
+      for (const auto& [family, size] :
+           {std::pair{tp_groups(l, s), 2u}, std::pair{cp_groups(l, s), 3u}, std::pair{dp_groups(l, s), 12u},
+            std::pair{shard_groups(l, s), 6u}, std::pair{copy_groups(l, s), 2u}}) {
         EXPECT_EQ(family.size(), size);
         std::set<std::uint32_t> seen;
         for (std::uint32_t g = 0; g < family.groups(); ++g)

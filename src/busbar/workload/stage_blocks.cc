@@ -20,16 +20,9 @@ StageWriter::BlockLabels StageWriter::attention_labels() {
 }
 
 StageWriter::BlockLabels StageWriter::mlp_labels() {
-  return {Label::kMlp,
-          Label::kMlpBack,
-          Label::kMlpInput,
-          Label::kMlpWeights,
-          Label::kGatherMlp,
-          Label::kScatterMlp,
-          Label::kGatherMlpGradient,
-          Label::kRegatherMlp,
-          Label::kScatterMlpGradient,
-          Label::kMlpAgain};
+  return {
+      Label::kMlp,        Label::kMlpBack,           Label::kMlpInput,    Label::kMlpWeights,         Label::kGatherMlp,
+      Label::kScatterMlp, Label::kGatherMlpGradient, Label::kRegatherMlp, Label::kScatterMlpGradient, Label::kMlpAgain};
 }
 
 void StageWriter::forward_layer(std::uint32_t layer, Run run) {
@@ -113,8 +106,7 @@ void StageWriter::exchange_beside(Label label, Duration core, CallId exchange) {
   const OpId before = last_compute_;
   std::vector<OpId> arrivals;
   for (std::uint32_t i = 0; i < pieces; ++i) {
-    arrivals.push_back(
-        out_.collective(role_, StreamId::kCp, Label::kExchangeKeys, OpClass::kCp, exchange, {before}));
+    arrivals.push_back(out_.collective(role_, StreamId::kCp, Label::kExchangeKeys, OpClass::kCp, exchange, {before}));
   }
   const Duration own = Duration::ps(core.in_ps() / layout_.cp), others = core - own;
   compute(label, own);

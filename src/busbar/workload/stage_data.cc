@@ -13,8 +13,10 @@ void StageWriter::prepare_data_calls(ChunkState& chunk) {
       continue;
     }
     const GroupFamily shards = shard_groups(layout_, stage_);
-    chunk.reduce.push_back(call(Collective::kReduceScatter, gradients, shards));
-    chunk.gather.push_back(call(Collective::kAllGather, n * layout_.parameter_bytes, shards));
+    const bool whole = layout_.whole_tensors;
+    chunk.reduce.push_back(call(whole ? Collective::kReduce : Collective::kReduceScatter, gradients, shards));
+    chunk.gather.push_back(
+        call(whole ? Collective::kBroadcast : Collective::kAllGather, n * layout_.parameter_bytes, shards));
     if (layout_.shard_copies() == 1) continue;
     const std::uint64_t shard = gradients / layout_.shard_ranks();
     chunk.spread.push_back(call(Collective::kAllReduce, shard, copy_groups(layout_, stage_)));

@@ -105,8 +105,8 @@ class StageWriter {
   RoleId role_{};
   std::vector<ChunkState> chunks_;
   CallId tp_gather_ = kNone<CallId>, tp_scatter_ = kNone<CallId>, tp_reduce_ = kNone<CallId>;
-  CallId cp_exchange_ = kNone<CallId>, cp_exchange_back_ = kNone<CallId>;            // ring, one piece
-  CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;                    // all-gather
+  CallId cp_exchange_ = kNone<CallId>, cp_exchange_back_ = kNone<CallId>;  // ring, one piece
+  CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;          // all-gather
   CallId tp_loss_ = kNone<CallId>, send_next_ = kNone<CallId>, send_previous_ = kNone<CallId>;
 
   ChunkState* chunk_ = nullptr;  ///< of the pass being written
