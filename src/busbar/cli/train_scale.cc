@@ -143,8 +143,9 @@ Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, cons
 
 nlohmann::ordered_json scale_json(const ScaleRun& r) {
   using Json = nlohmann::ordered_json;
-  Json j{{"schema", "busbar.train/1"},       {"cluster", r.cluster},    {"model", r.model},
-         {"usd_per_gpu_hour", r.usd_per_gpu_hour}, {"points", Json::array()}, {"skipped", Json::array()}};
+  Json j{{"schema", "busbar.train/1"}, {"cluster", r.cluster},
+         {"model", r.model},           {"usd_per_gpu_hour", r.usd_per_gpu_hour},
+         {"points", Json::array()},    {"skipped", Json::array()}};
   for (const ScalePoint& p : r.points) {
     Json row{{"scaling", p.weak ? "weak" : "strong"}, {"gpus", p.layout.ranks()}, {"dp", p.layout.dp}};
     if (!p.skipped.empty()) {
