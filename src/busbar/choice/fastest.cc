@@ -1,6 +1,9 @@
 #include "busbar/choice/fastest.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <bit>
 
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/lowering.h"
@@ -8,44 +11,67 @@
 namespace busbar {
 namespace {
 
-/// Algorithms worth a trial: ring, tree and hierarchical where they exist; else all that endpoints run, those with a
-/// route per pair of ranks only up to a size that lowers in seconds.
-std::vector<std::string> candidates(const ScheduleSpec& spec) {
-  constexpr std::uint32_t kMostForPairs = 512;
-  switch (spec.op) {
-    case Collective::kAllReduce:
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kBroadcast:
-    case Collective::kReduce:
-      return algorithms_for(spec.op, spec.ranks, spec.ranks_per_group);
-    default:
-      break;
-  }
-  std::vector<std::string> names = algorithms_for(spec, false);
-  std::erase_if(names, [&](const std::string& name) {
-    return spec.ranks > kMostForPairs && (name == "direct" || name == "pairwise");
-  });
-  return names;
-}
-
-}  // namespace
-
-Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
-                                         CollectiveCall call) {
-  if (call.algorithm != "auto" && call.algorithm != "fastest") return call;
-  Error last{ErrorCode::kUnsupported,
-             std::string(name_of(call.op)) +
-                 " has no schedule yet; all_reduce, all_gather, reduce_scatter, broadcast and reduce have",
-             {}};
-  Duration best = Duration::max();
-  std::string chosen;
+ScheduleSpec spec_of(const CollectiveCall& call, const Placement& placement, const Topology& topology) {
   ScheduleSpec spec;
   spec.op = call.op;
   spec.ranks = call.groups.size();
   spec.ranks_per_group = ranks_per_domain(call, topology, placement);
   spec.root = call.root;
-  for (const std::string& name : candidates(spec)) {
+  spec.pairs = call.pairs;
+  return spec;
+}
+
+/// Connections that have to be routed to time it, all groups together.
+double routes(const std::string& name, const CollectiveCall& call) {
+  const double n = call.groups.size(), groups = call.groups.groups();
+  if (name == "direct" || name == "pairwise")
+    return groups * (call.op == Collective::kGather || call.op == Collective::kScatter ? n : n * n);
+  const bool halves = name == "halving_doubling" || name == "rabenseifner" || name == "bruck" || name == "pat";
+  return groups * n * (halves ? std::bit_width(call.groups.size()) : 1);
+}
+
+bool in_network(const Placement& placement, const Topology& t, const CollectiveCall& call) {
+  const DeviceId gpu = placement.gpu(call.groups.actor(0, 0));
+  const auto reduces = [&](DeviceId d) { return t.device_class(d).reduces; };
+  const auto links = t.out_links(gpu);
+  return std::any_of(links.begin(), links.end(), [&](LinkId l) { return reduces(t.to(l)); }) ||
+         std::any_of(t.fabric_switches().begin(), t.fabric_switches().end(), reduces);
+}
+
+/// What "auto" tries: the algorithms that every library has, where they exist for the collective.
+std::vector<std::string> customary(const CollectiveCall& call, std::vector<std::string> names) {
+  const bool has_ring = std::find(names.begin(), names.end(), "ring") != names.end();
+  if (has_ring && call.op != Collective::kGather && call.op != Collective::kScatter)
+    std::erase_if(names, [](const std::string& n) { return n != "ring" && n != "tree" && n != "hierarchical"; });
+  return names;
+}
+
+}  // namespace
+
+LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& placement, const Topology& topology) {
+  constexpr double kMostRoutes = 1 << 20;
+  LegalAlgorithms out;
+  for (std::string& name : algorithms_for(spec_of(call, placement, topology), in_network(placement, topology, call))) {
+    if (const double n = routes(name, call); n > kMostRoutes && name != "ring")
+      out.left_out.push_back(fmt::format("{} ({:.0f} routes)", name, n));
+    else
+      out.names.push_back(std::move(name));
+  }
+  return out;
+}
+
+Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
+                                         CollectiveCall call) {
+  if (call.algorithm != "auto" && call.algorithm != "fastest") return call;
+  LegalAlgorithms legal = legal_algorithms(call, placement, topology);
+  if (call.algorithm == "auto") legal.names = customary(call, std::move(legal.names));
+  Error last{ErrorCode::kUnsupported,
+             fmt::format("no algorithm does {} over {} ranks here; name one with --algorithm to see why",
+                         name_of(call.op), call.groups.size()),
+             {}};
+  Duration best = Duration::max();
+  std::string chosen;
+  for (const std::string& name : legal.names) {
     CollectiveCall trial = call;
     trial.algorithm = name;
     const Result<CallId> id = analytic.prepare(trial);

@@ -143,7 +143,7 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
   for (const Stage& s : base.stages) {
     used[t.link_class_index(s.busiest)] = true;
     for (const LinkId l : s.link)
-      if (every) used[t.link_class_index(l)] = true;
+      if (every && index(l) < t.link_count()) used[t.link_class_index(l)] = true;
   }
   const auto is_used = [&](std::uint16_t c) { return used[c]; };
   const std::vector<LinkGroup> groups = link_groups(t);

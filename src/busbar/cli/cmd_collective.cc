@@ -8,10 +8,12 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
+#include "busbar/choice/fastest.h"
 #include "busbar/cli/collective_row.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/sweep.h"
 
 namespace busbar {
 namespace {
@@ -32,31 +34,6 @@ double busbw_factor(Collective op, double n) {
     default:
       return 1;
   }
-}
-
-Status flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
-
-struct Sweep {
-  std::vector<Bytes> sizes;
-};
-
-Result<Sweep> sizes_of(const CollectiveOptions& o) {
-  const auto parse = [](const std::string& text, const char* flag) -> Result<Bytes> {
-    Result<Bytes> r = parse_cli_size(text);
-    if (!r.ok()) r.error().where.path = flag;
-    return r;
-  };
-  BUSBAR_ASSIGN(const Bytes first, parse(o.first, "-b"));
-  const bool single = o.last.empty() && count(first) > (std::uint64_t{16} << 30);
-  BUSBAR_ASSIGN(const Bytes last, parse(o.last.empty() ? (single ? o.first : "16G") : o.last, "-e"));
-  if (count(first) == 0) return flag_error("-b", "sizes start at 1 byte").error();
-  if (count(last) < count(first)) return flag_error("-e", fmt::format("{} is below -b {}", o.last, o.first)).error();
-  if (!(o.factor > 1) || o.factor > 1e6) return flag_error("-f", "the step factor must be above 1").error();
-  Sweep sweep;
-  for (double s = static_cast<double>(count(first)); s <= static_cast<double>(count(last)) && sweep.sizes.size() < 4096;
-       s *= o.factor)
-    sweep.sizes.push_back(static_cast<Bytes>(s));
-  return sweep;
 }
 
 Json to_json(const ChainPart& p, Duration time, const Topology& t) {
@@ -99,6 +76,11 @@ Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t)
                  {"channels", r.nccl->channels},
                  {"threads", r.nccl->threads},
                  {"forecast_us", r.nccl->forecast_us}};
+  if (r.jitter)
+    j["jitter"] = {{"time_without_us", r.jitter->without.in_us()},
+                   {"expected_hits", r.jitter->expected_hits},
+                   {"calls_hit_percent", r.jitter->calls_hit_percent},
+                   {"p99_us", r.jitter->p99.in_us()}};
   if (!r.synthesized.empty()) j["synthesized"] = {{"schedule", r.synthesized}, {"ring_time_us", r.ring.in_us()}};
   if (r.jobs.size() > 1)
     j["jobs_us"] = {{"first", r.jobs.front().in_us()},
@@ -149,7 +131,7 @@ struct Chooser {
 /// NCCL for `auto`, unless the machine is not one for it.
 Result<Chooser> make_chooser(const CollectiveOptions& o, const Cluster& c, std::span<const DeviceId> gpus) {
   Chooser out;
-  out.name = o.algorithm == "fastest" ? "fastest" : "given";
+  out.name = o.algorithm == "fastest" || o.algorithm == "all" ? o.algorithm : "given";
   out.words = o.algorithm == "fastest" ? "the fastest legal ones" : "as given";
   Result<NcclVersion> version = parse_nccl_version(o.nccl);
   if (!version.ok()) {
@@ -169,6 +151,14 @@ Result<Chooser> make_chooser(const CollectiveOptions& o, const Cluster& c, std::
   out.name = "fastest";
   out.words = "the fastest legal ones; " + nccl.error().message;
   return out;
+}
+
+/// The row to speak of: of the largest size, the fastest.
+const CollectiveRow& spokesman(const std::vector<CollectiveRow>& rows) {
+  const CollectiveRow* best = &rows.back();
+  for (const CollectiveRow& r : rows)
+    if (r.size == best->size && r.time < best->time) best = &r;
+  return *best;
 }
 
 Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t gpus, Collective op,
@@ -194,7 +184,7 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
       "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +
       chooser.words + ".";
   d.blocks.push_back({t});
-  const CollectiveRow& last = rows.back();
+  const CollectiveRow& last = spokesman(rows);
   d.blocks.push_back({Highlight{fmt::format("At {} the time is bound by {}.", format_binary_size(count(last.size)),
                                             bound_to_text(last.bound, c.topology))}});
   if (last.floor.time > Duration())
@@ -212,6 +202,7 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
                        ? fmt::format("Made for this machine: {}. Plain rings take {} us.", last.synthesized, ring_us)
                        : "Nothing that was made for this machine is faster than plain rings."}});
   }
+  if (last.jitter) d.blocks.push_back({Paragraph{jitter_to_text(*last.jitter, last.time)}});
   if (!last.relief.empty()) {
     Table relief;
     relief.title = fmt::format("What relief would buy at {}", format_binary_size(count(last.size)));
@@ -233,17 +224,14 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   return d;
 }
 
-/// The GPUs of all ranks: the first ones in order, or drawn from all of them.
-Result<std::vector<DeviceId>> place(const CollectiveOptions& o, std::span<const DeviceId> all, std::size_t ranks) {
-  std::vector<DeviceId> gpus(all.begin(), all.end());
-  if (o.placement != "packed" && o.placement != "random")
-    return invalid(fmt::format("there is no placement '{}'; use packed or random", o.placement),
-                   {"", 0, 0, "--placement"});
-  RandomStream random(o.seed, "placement");
-  if (o.placement == "random")
-    for (std::size_t i = gpus.size(); i > 1; --i) std::swap(gpus[i - 1], gpus[random.below(i)]);
-  gpus.resize(ranks);
-  return gpus;
+/// Algorithms to time, and in `words` which were left out of "all".
+std::vector<std::string> algorithms(const CollectiveOptions& o, const CollectiveCall& call, const Placement& placement,
+                                    const Topology& topology, std::string& words) {
+  if (o.algorithm != "all") return {o.algorithm};
+  LegalAlgorithms legal = legal_algorithms(call, placement, topology);
+  words = "every legal one";
+  for (const std::string& name : legal.left_out) words += (name == legal.left_out[0] ? ", without " : ", ") + name;
+  return std::move(legal.names);
 }
 
 int run(const CollectiveOptions& o) {
@@ -256,7 +244,7 @@ int run(const CollectiveOptions& o) {
   constexpr std::uint32_t kMostChannels = 1024;  // of a schedule
   if (o.channels > kMostChannels)
     return report_error(invalid(fmt::format("at most {} channels", kMostChannels), {"", 0, 0, "--channels"}));
-  const Result<Sweep> sweep = sizes_of(o);
+  const Result<std::vector<Bytes>> sweep = sweep_sizes(o.first, o.last, o.factor);
   if (!sweep.ok()) return report_error(sweep.error());
   const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
@@ -272,10 +260,10 @@ int run(const CollectiveOptions& o) {
   // Packets choose their paths themselves; what they are compared with, floors and forecasts, is an even split.
   const RoutingPolicy policy = o.common.engine == "packet" ? RoutingPolicy::kSpray : cluster->routing;
   const Router router(cluster->topology, policy, cluster->seed);
-  const Result<std::vector<DeviceId>> gpus = place(o, all, n * o.jobs);
+  const Result<std::vector<DeviceId>> gpus = place_ranks(o.placement, o.seed, all, n * o.jobs);
   if (!gpus.ok()) return report_error(gpus.error());
   const Placement placement(router, *gpus);
-  const Result<Chooser> chooser = make_chooser(o, *cluster, std::span<const DeviceId>(*gpus).first(n));
+  Result<Chooser> chooser = make_chooser(o, *cluster, std::span<const DeviceId>(*gpus).first(n));
   if (!chooser.ok()) return report_error(chooser.error());
   std::vector<CollectiveRow> rows;
   SharedByRows shared;
@@ -285,9 +273,15 @@ int run(const CollectiveOptions& o) {
     if (!read.ok()) return report_error(read.error());
     shared.packets = *read;
   }
-  for (const Bytes size : sweep->sizes) {
+  const Result<std::vector<LinkDelay>> delays = parse_jitter(o.jitter, cluster->topology);
+  if (!delays.ok()) return report_error(delays.error());
+  if (!o.jitter.empty() && shared.packets)
+    return report_error(
+        {ErrorCode::kUnsupported, "packets are not held up; use --engine flow or analytic", {"", 0, 0, "--jitter"}});
+  for (const Bytes size : *sweep) {
     EngineOptions options;
     options.protocol = cluster->protocol;
+    options.delays = *delays;
     Result<std::unique_ptr<Engine>> engine =
         make_engine(shared.packets ? "analytic" : o.common.engine, router, placement, options);
     if (!engine.ok()) return report_error(engine.error());
@@ -299,10 +293,25 @@ int run(const CollectiveOptions& o) {
     call.chunks = o.chunks;
     call.root = o.root;
     call.channels = o.channels;
-    Result<CollectiveRow> row =
-        predict_row(o, *cluster, router, placement, chooser->nccl ? &*chooser->nccl : nullptr, **engine, call, shared);
-    if (!row.ok()) return report_error(row.error());
-    rows.push_back(std::move(*row));
+    const auto names = algorithms(o, call, placement, cluster->topology, chooser->words);
+    std::optional<Error> refused;
+    const std::size_t before = rows.size();
+    for (const std::string& name : names) {
+      call.algorithm = name;
+      Result<CollectiveRow> row = predict_row(o, *cluster, router, placement, chooser->nccl ? &*chooser->nccl : nullptr,
+                                              **engine, call, shared);
+      if (row.ok())
+        if (const Status done = add_jitter(o, router, placement, options, call, *row); !done.ok())
+          return report_error(done.error());
+      if (row.ok())
+        rows.push_back(std::move(*row));
+      else if (names.size() == 1 || row.error().code != ErrorCode::kUnsupported)
+        return report_error(row.error());
+      else
+        refused = row.error();  // one of many
+    }
+    if (rows.size() == before)
+      return report_error(refused ? *refused : invalid("no algorithm does this", {"", 0, 0, "--algorithm"}));
   }
   Band band = rows.front().band;  // the widest of all sizes
   for (const CollectiveRow& r : rows) {
@@ -320,7 +329,7 @@ int run(const CollectiveOptions& o) {
          {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
          {"results", Json::array()}};
   for (const CollectiveRow& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
-  j["bound_by"] = j["results"].back()["bound_by"];
+  j["bound_by"] = bound_to_json(spokesman(rows).bound, cluster->topology);
   j["band_percent"] = {band.low_percent, band.high_percent};
   j["band_basis"] = band.basis;
   j["run"] = clock.to_json();
@@ -355,7 +364,7 @@ Command collective_command(const std::string& typed) {
       {"-g,--gpus", "N", "use the first N GPUs (default all)", "Sweep", &o->gpus},
       {"-n,--iters", "N", "accepted for nccl-tests' sake; a prediction needs one", "Sweep", &o->iterations},
       {"--algorithm", "NAME",
-       "auto (as NCCL chooses), fastest (of all), synthesized (made for this machine), ring, tree, hierarchical, ...",
+       "auto (as NCCL chooses), fastest (of all), all (each), synthesized (made for this machine), ring, tree, ...",
        "Algorithm", &o->algorithm},
       {"--nccl", "VERSION", "whose choices auto follows, 2.18 to 2.30 (default 2.30)", "Algorithm", &o->nccl},
       {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm",
@@ -367,6 +376,8 @@ Command collective_command(const std::string& typed) {
        &o->jobs},
       {"--placement", "NAME", "packed (GPUs in order) or random (drawn from the whole machine)", "Sweep",
        &o->placement},
+      {"--jitter", "SELECTOR=P%xDELAY", "messages over these links are held up now and then, e.g. node3.nic2=1%x50us",
+       "Machine", &o->jitter},
       {"--seed", "N", "of the random placement (default 0)", "Sweep", &o->seed},
       {"--root", "RANK", "root of broadcast (default 0)", "Algorithm", &o->root},
       {"--transport", "NAME", "with --engine packet: " + transport_words() + " (default nscc)", "Algorithm",

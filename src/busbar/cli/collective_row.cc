@@ -105,4 +105,16 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
   return row;
 }
 
+Status add_jitter(const CollectiveOptions& o, const Router& router, const Placement& placement, EngineOptions options,
+                  CollectiveCall call, CollectiveRow& row) {
+  if (options.delays.empty() || o.jobs > 1 || !row.synthesized.empty()) return {};
+  const std::vector<LinkDelay> delays = std::move(options.delays);
+  options.delays.clear();
+  BUSBAR_ASSIGN(const std::unique_ptr<Engine> calm, make_engine(o.common.engine, router, placement, options));
+  call.algorithm = row.algorithm;
+  BUSBAR_ASSIGN(const CallId id, calm->prepare(call));
+  row.jitter = jitter_effect(calm->time_alone(id), row.time, delays);
+  return {};
+}
+
 }  // namespace busbar

@@ -9,6 +9,7 @@
 #include "busbar/choice/relief.h"
 #include "busbar/choice/synthesis.h"
 #include "busbar/cli/band.h"
+#include "busbar/cli/jitter.h"
 #include "busbar/cli/session.h"
 #include "busbar/engine/chain_part.h"
 #include "busbar/engine/floor.h"
@@ -27,6 +28,7 @@ struct CollectiveOptions {
   std::uint32_t seed = 0;
   std::string algorithm = "auto", nccl = "2.30";
   std::string transport, balance;  ///< packet engine
+  std::vector<std::string> jitter;
 };
 
 /// One line of its table.
@@ -43,7 +45,8 @@ struct CollectiveRow {
   std::vector<ChainPart> chain;  ///< with --explain: parts that sum to the time
   std::string synthesized;       ///< what the schedule is where it was made for this machine: "12 trees"
   Duration ring;                 ///< then: what plain rings take
-  std::vector<Duration> jobs;    ///< when each of several jobs ended, earliest first
+  std::optional<JitterEffect> jitter;
+  std::vector<Duration> jobs;  ///< when each of several jobs ended, earliest first
   /// How far above the floor, in percent.
   double gap_percent() const { return floor.time.in_ps() > 0 ? 100 * (time.in_s() / floor.time.in_s() - 1) : 0; }
   double algbw() const { return time.in_ps() > 0 ? static_cast<double>(count(size)) / time.in_s() / 1e9 : 0; }
@@ -60,5 +63,9 @@ struct SharedByRows {
 Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& cluster, const Router& router,
                                   const Placement& placement, const NcclChooser* nccl, Engine& engine,
                                   CollectiveCall call, SharedByRows& shared);
+
+/// What --jitter does to a row that was timed with options.delays.
+Status add_jitter(const CollectiveOptions& o, const Router& router, const Placement& placement, EngineOptions options,
+                  CollectiveCall call, CollectiveRow& row);
 
 }  // namespace busbar

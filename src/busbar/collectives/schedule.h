@@ -151,6 +151,7 @@ struct PairCounts {
   std::uint32_t first(std::uint32_t n, std::uint32_t src, std::uint32_t dst) const;
   std::uint32_t count(std::uint32_t n, std::uint32_t src, std::uint32_t dst) const;
   bool equal() const { return hot == 0 && begin.empty(); }
+  bool operator==(const PairCounts&) const = default;
 };
 
 struct Schedule {

@@ -12,7 +12,9 @@ namespace busbar {
 class ComponentSplitter {
  public:
   using RateOf = std::function<double(LinkId)>;  ///< bytes per ps
-  ComponentSplitter(std::uint32_t links, bool fold) : owner_(links, kNobody), fold_(fold) {}
+  explicit ComponentSplitter(bool fold) : fold_(fold) {}
+  /// `links` is one more than the largest number in Stage::link.
+  void resize(std::size_t links) { owner_.assign(links, kNobody); }
   void split(Stage& stage, const RateOf& rate_of);
 
  private:

@@ -58,9 +58,18 @@ struct WhatIf {
   Duration latency_less{};  ///< taken off every latency after that; none becomes negative
 };
 
+/// A message over `link` is held up for `delay` with `probability`, and those behind it wait: jitter, or a loss and its
+/// retransmission timeout.
+struct LinkDelay {
+  LinkId link{};
+  double probability = 0;
+  Duration delay;
+};
+
 struct EngineOptions {
   ProtocolModel protocol;
   WhatIf what_if;
+  std::vector<LinkDelay> delays{};  ///< times are those to be expected
   bool fold = true;  ///< solve one of many alike components (DESIGN 4.4); off only to prove that it changes nothing
 };
 

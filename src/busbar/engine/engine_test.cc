@@ -280,6 +280,23 @@ TEST(Engines, DirectAllToAllTakesLatencyAndTheBytesOfAPort) {
     }
 }
 
+// By a matrix: what each port sends and receives bounds it, and the busiest port decides.
+TEST(Engines, AnAllToAllByMatrixTakesTheBytesOfTheBusiestPort) {
+  const Machine m(one_switch(4));
+  CollectiveCall c = test_call(4, "direct", 900'000'000);  // 100 MB a chunk: rank 0 sends nine
+  c.op = Collective::kAllToAllV;
+  const std::uint32_t chunks[4][4] = {{0, 2, 3, 4}, {1, 0, 1, 1}, {1, 1, 0, 1}, {1, 2, 1, 0}};
+  c.pairs.begin = {0};
+  for (const auto& row : chunks)
+    for (const std::uint32_t n : row) c.pairs.begin.push_back(c.pairs.begin.back() + n);
+  for (const bool flow : {false, true}) EXPECT_NEAR(m.milliseconds(flow, c), 900e6 / 450e9 * 1e3 + 1e-3, 2e-3);
+  c.pairs = {};
+  c.pairs.hot = 1;  // everyone sends rank 0 five chunks and the others one: it receives 15 of the 8 a rank has
+  c.pairs.hot_chunks = 5;
+  for (const bool flow : {false, true})
+    EXPECT_NEAR(m.milliseconds(flow, c), 900e6 * 15 / 8 / 450e9 * 1e3 + 1e-3, 1e-6);
+}
+
 TEST(Engines, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
   TopologyBuilder plain = one_switch(8);
   EXPECT_FALSE(Machine(std::move(plain)).engine(true)->prepare(test_call(8, "nvls", kGiB)).ok());

@@ -15,16 +15,20 @@ namespace {
 
 constexpr double kPsPerSecond = 1e12;
 
-/// What the chunks of a schedule cover: S, and for an all-to-all the buffers of all ranks.
-double buffer_bytes(const CollectiveCall& call) {
-  const bool each = call.op == Collective::kAllToAll || call.op == Collective::kAllToAllV;
-  return static_cast<double>(count(call.bytes)) * (each ? call.groups.size() : 1);
+double bytes_per_chunk(const CollectiveCall& call, const Schedule& s) {
+  return static_cast<double>(count(call.bytes)) / s.chunks_per_buffer();
 }
 
 /// Connections that neither wait for each other nor share a rate. A pairwise exchange keeps its rounds.
 bool all_at_once(const Schedule& s, const Phase& phase) {
   return coupling_of(phase.pattern) == Coupling::kFree &&
          stepwise_rounds(phase.pattern, s.families[phase.family].size()) == 1;
+}
+
+/// Messages on each connection of a run: one per round of a ring; the sends of stepwise phases are connections each.
+double sends_each(const Schedule& s, PhaseRun run) {
+  const Pattern p = s.phases[run.begin].pattern;
+  return p == Pattern::kRingReduceScatter || p == Pattern::kRingAllGather ? run_rounds(s, run) : 1;
 }
 
 std::string phase_name(const Schedule& s, PhaseRun run) {
@@ -87,7 +91,7 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
                                        LoweredCall& out) {
   std::size_t steps = 0;
   for (const auto& channel : runs) steps = std::max(steps, channel.size());
-  const double chunk_bytes = buffer_bytes(out.call) / s.chunks;
+  const double chunk_bytes = bytes_per_chunk(out.call, s);
   for (std::size_t step = 0; step < steps; ++step) {
     Stage stage;
     for (const auto& channel : runs) {
@@ -105,7 +109,7 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
           if (traces(out, stage)) trace->parts[out.stages.size()] = trace_run(s, run, g, chunk_bytes, stage.phase);
           const double bytes = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           if (bytes > 0)
-            emit(stage, bytes, alone(s, run, g, chunk_bytes));
+            emit(stage, bytes, alone(s, run, g, chunk_bytes) + hold_ps(sends_each(s, run)));
           else
             forget_weights();
         }
@@ -140,6 +144,7 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
     if (!status.ok()) return;
     double alone_ps = cap > 0 ? bytes / cap : 0;
     for (const LinkId l : touched) alone_ps = std::max(alone_ps, weight[index(l)] / rate_of(l));
+    alone_ps += hold_ps(1);
     stage.latency_ps = std::max(stage.latency_ps, connections[0].latency_ps);
     if (alone_ps > 0)
       emit(stage, bytes, alone_ps);
@@ -154,25 +159,27 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
 Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
                                           LoweredCall& out) {
   const double k = out.chunks;
-  const double chunk_bytes = buffer_bytes(out.call) / s.chunks / k;
+  const double chunk_bytes = bytes_per_chunk(out.call, s) / k;
   Stage stage;
   for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
     for (const auto& channel : runs) {
+      double held_chunk = 0;                                     // one chunk, in all phases
       double first_chunk_ps = 0, most_bytes = 0, all_bytes = 0;  // all: of the phases' busiest connections together
       std::vector<ChainPart> parts, slowest_parts;
       total_touched.clear();
       for (const PhaseRun run : channel) {
         if (stage.phase.empty()) stage.phase = phase_name(s, run);
-        double slowest = 0, run_bytes = 0;
+        double slowest = 0, run_bytes = 0, run_held = 0;
         const std::uint32_t groups = s.families[s.phases[run.begin].family].groups();
         for (std::uint32_t g = 0; g < groups; ++g) {
           BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
-          const double ps = connections.empty() ? 0 : alone(s, run, g, chunk_bytes);
+          const double ps = connections.empty() ? 0 : alone(s, run, g, chunk_bytes) + hold_ps(sends_each(s, run));
           if (ps > slowest && traces(out, stage)) slowest_parts = trace_run(s, run, g, chunk_bytes, phase_name(s, run));
           slowest = std::max(slowest, ps);
           const double busiest = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           most_bytes = std::max(most_bytes, busiest);
           run_bytes = std::max(run_bytes, busiest);
+          run_held = std::max(run_held, hold_ps(sends_each(s, run)));
           for (const LinkId l : touched) {
             if (total_load[index(l)] == 0) total_touched.push_back(l);
             total_load[index(l)] += weight[index(l)];
@@ -183,11 +190,12 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
         all_bytes += run_bytes;
         parts.insert(parts.end(), slowest_parts.begin(), slowest_parts.end());
         slowest_parts.clear();
+        held_chunk += run_held;
       }
       double busiest_ps = cap > 0 ? all_bytes / cap : 0;
       LinkId busiest = kNone<LinkId>;
       for (const LinkId l : total_touched) {
-        if (total_load[index(l)] / rate_of(l) > busiest_ps) busiest = l;
+        if (total_load[index(l)] / rate_of(l) > busiest_ps) busiest = as_link(l);
         busiest_ps = std::max(busiest_ps, total_load[index(l)] / rate_of(l));
         weight[index(l)] = total_load[index(l)] * k;
         touched.push_back(l);
@@ -195,10 +203,10 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
       }
       if (traces(out, stage)) {
         parts.push_back({ChainPartKind::kBandwidth, "chunks after the first", ChainPart::kNobody, ChainPart::kNobody, 0,
-                         0, busiest, (k - 1) * busiest_ps});
+                         0, busiest, (k - 1) * (busiest_ps + held_chunk)});
         trace->parts[out.stages.size()] = std::move(parts);
       }
-      if (most_bytes > 0) emit(stage, most_bytes * k, first_chunk_ps + (k - 1) * busiest_ps);
+      if (most_bytes > 0) emit(stage, most_bytes * k, first_chunk_ps + (k - 1) * (busiest_ps + held_chunk));
     }
   stage.phase = s.algorithm + " " + name_of(s.op) + ", pipelined";
   finish(std::move(stage), out);
@@ -222,7 +230,7 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
     if (end_ps <= latest_ps * (1 + 1e-9)) continue;  // among equals the first, whatever round-off says
     latest_ps = end_ps;
     latency_ps = least_latency[index(l)];
-    stage.busiest = l;
+    stage.busiest = as_link(l);
   }
   forget_weights();
   for (const LinkId l : latency_touched) least_latency[index(l)] = INFINITY;
@@ -239,12 +247,14 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
 }
 
 Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold)
-    : state_(new State{router, placement, protocol, {router.topology().link_count(), fold}}) {
+    : state_(new State{router, placement, protocol, ComponentSplitter(fold)}) {
   state_->read_classes();
-  state_->weight.assign(router.topology().link_count(), 0.0);
-  state_->least_latency.assign(router.topology().link_count(), INFINITY);
-  state_->round_load.assign(router.topology().link_count(), 0.0);
-  state_->total_load.assign(router.topology().link_count(), 0.0);
+  state_->read_units();
+  state_->components.resize(state_->capacities());
+  state_->weight.assign(state_->capacities(), 0.0);
+  state_->least_latency.assign(state_->capacities(), INFINITY);
+  state_->round_load.assign(state_->capacities(), 0.0);
+  state_->total_load.assign(state_->capacities(), 0.0);
 }
 Lowering::~Lowering() = default;
 
@@ -253,6 +263,13 @@ void Lowering::set_what_if(const WhatIf& what_if) {
   state_->read_classes();
 }
 
+void Lowering::set_delays(std::span<const LinkDelay> delays) {
+  state_->held.clear();
+  if (!delays.empty()) state_->held.assign(state_->capacities(), 0.0);
+  for (const LinkDelay& d : delays) state_->held[index(d.link)] += d.probability * static_cast<double>(d.delay.in_ps());
+}
+
+std::uint32_t Lowering::capacities() const { return static_cast<std::uint32_t>(state_->capacities()); }
 double Lowering::rate(LinkId l) const { return state_->rate_of(l); }
 
 Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_t per_domain) {
@@ -262,10 +279,12 @@ Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_
   spec.ranks = call.groups.size();
   spec.ranks_per_group = per_domain;
   spec.root = call.root;
+  spec.pairs = call.pairs;
   const std::uint32_t per_order = call.algorithm == "tree" ? 2 : 1;  // a tree comes with its mate
   const std::uint32_t most = call.channels == 0 ? protocol.max_channels : call.channels;
   if (call.algorithm == "ring" || call.algorithm == "tree")
     spec.orders = ring_orders(call, topology(), placement, per_domain, most == 0 ? 0 : std::max(1u, most / per_order));
+  if (call.algorithm == "sharp") limit_trees(call, spec);
   return build_schedule(spec);
 }
 
@@ -275,6 +294,8 @@ void Lowering::State::set_lanes(const CollectiveCall& call, const Schedule& s, s
   per_order = !call.schedule && s.algorithm == "tree" ? 2 : 1;
   const bool planned = s.families.size() > 1 && !s.families[0].order.empty();  // each order has its NIC
   lanes = 1;
+  cap = 0;
+  if (s.algorithm == "sharp") return;  // a tree has its NIC
   if (call.channels > 0)
     lanes = std::max(1u, call.channels / channels);
   else if (!planned && !call.schedule && per_domain < call.groups.size())
@@ -301,6 +322,7 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   const Schedule& s = call.schedule ? *call.schedule : built;
   if (s.ranks != n || s.op != call.op || s.root != call.root) return invalid("the schedule is for another call");
   st.set_lanes(call, s, per_domain);
+  st.set_trees(call, s, per_domain);
   out.channels = s.channels * st.lanes;
   st.connection_of.assign(s.ranks + s.reducers, 0);
   st.sent.assign(s.ranks, 0.0);
@@ -330,8 +352,9 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
         w += stage.weight[i] * f.bytes;
       }
   for (const LinkId l : st.touched)
-    out.algorithm_floor_ps =
-        std::max(out.algorithm_floor_ps, st.weight[index(l)] / st.floor_rate[st.topology().link_class_index(l)]);
+    if (!st.is_unit(l))
+      out.algorithm_floor_ps =
+          std::max(out.algorithm_floor_ps, st.weight[index(l)] / st.floor_rate[st.topology().link_class_index(l)]);
   st.forget_weights();
   return out;
 }

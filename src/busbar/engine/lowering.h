@@ -33,13 +33,13 @@ struct Component {
 struct Stage {
   std::string phase;  ///< "ring reduce-scatter + all-gather"
   std::vector<Fluid> fluids;
-  std::vector<LinkId> link;            ///< per incidence
+  std::vector<LinkId> link;            ///< per incidence; link_count() + d: the limit of device d as a whole
   std::vector<double> weight;          ///< bytes on the link per byte of the busiest connection
   std::vector<std::uint32_t> members;  ///< fluids, component by component
   std::vector<Component> components;
   std::uint32_t kinds = 0;         ///< components that are like no earlier one
   double load_ps = 0;              ///< largest load / rate over the links: no engine goes below
-  LinkId busiest = kNone<LinkId>;  ///< the link of load_ps
+  LinkId busiest = kNone<LinkId>;  ///< the link of load_ps; of a limit of a device, a link of that device
   double slowest_alone_ps = 0;     ///< largest Fluid::alone_ps
   double latency_ps = 0;           ///< paid before the bytes, in no fluid's alone_ps but in LoweredCall::launch_ps
 };
@@ -65,12 +65,15 @@ class Lowering {
   Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold = true);
   ~Lowering();
   void set_what_if(const WhatIf& what_if);
+  void set_delays(std::span<const LinkDelay> delays);
   /// Errors: kUnsupported (algorithm and collective do not go together), kUnreachable, kInvalid (ranks not placed).
   Result<LoweredCall> lower(const CollectiveCall& call);
   /// The chain behind closed_form_ps(lower(call)): parts that follow each other and sum to it. Cost: two lowerings.
   Result<std::vector<ChainPart>> explain(const CollectiveCall& call);
-  /// Payload rates in bytes per ps and latencies in ps, per link class.
+  /// Payload rate in bytes per ps of a link, or of a limit that Stage::link names.
   double rate(LinkId l) const;
+  /// Links and limits of devices: Stage::link stays below.
+  std::uint32_t capacities() const;
 
  private:
   struct State;

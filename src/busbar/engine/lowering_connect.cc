@@ -14,11 +14,17 @@ double Lowering::State::overhead_ps(DeviceId a, DeviceId b, std::span<const Link
   return static_cast<double>(protocol.step_scale_up.in_ps());
 }
 
-void Lowering::State::cross(const LinkShare& l, double bytes, Connection& c) {
+/// Bytes for now; emit() divides by the busiest connection's.
+void Lowering::State::load(const LinkShare& l, double bytes) {
   double& w = weight[index(l.link)];
   if (w == 0) touched.push_back(l.link);
-  w += l.share * bytes;  // bytes for now; emit() divides by the busiest connection's
-  c.latency_ps += l.share * latency[topology().link_class_index(l.link)];  // shares of one hop sum to 1
+  w += l.share * bytes;
+}
+
+void Lowering::State::cross(const LinkShare& l, double bytes, Connection& c) {
+  load(l, bytes);
+  if (!is_unit(l.link))
+    c.latency_ps += l.share * latency[topology().link_class_index(l.link)];  // shares of one hop sum to 1
 }
 
 void Lowering::State::open_connection(const Connection& c) {
@@ -35,8 +41,7 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
                                 double bytes) {
   const std::uint32_t n = call.groups.size();
   if (from >= n || to >= n) {
-    if (from >= n && to >= n)
-      return Error{ErrorCode::kUnsupported, "reduction between switches is not modelled; use nvls or ring", {}};
+    if (tree.on) return connect_tree(call, group, from, to, bytes);
     return connect_hub(placement.gpu(call.groups.actor(group, std::min(from, to))), to >= n, bytes);
   }
   const std::uint32_t rank_a = call.groups.actor(group, from), rank_b = call.groups.actor(group, to);
@@ -48,10 +53,11 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
   } else {
     BUSBAR_RETURN_IF_ERROR(across(rank_a, rank_b));
   }
+  const double overhead = overhead_ps(a, b, std::span<const LinkShare>(path).subspan(c.begin));
+  add_units(c.begin, false);
   c.end = static_cast<std::uint32_t>(path.size());
-  const std::span<const LinkShare> links(path.data() + c.begin, c.end - c.begin);
-  for (const LinkShare& l : links) cross(l, bytes, c);
-  c.latency_ps += overhead_ps(a, b, links);
+  for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes, c);
+  c.latency_ps += overhead;
   open_connection(c);
   return {};
 }
@@ -68,29 +74,6 @@ Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
     BUSBAR_RETURN_IF_ERROR(router.spread(a, b, nic_a, nic_b, flow, path));
   }
   for (std::size_t i = begin; lanes > 1 && i < path.size(); ++i) path[i].share /= lanes;
-  return {};
-}
-
-/// To or from the reducer of a scale-up domain: all switches beside the GPU that reduce, each with its share of the
-/// bytes.
-Status Lowering::State::connect_hub(DeviceId gpu, bool up, double bytes) {
-  Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
-  double total = 0;
-  for (const LinkId l : topology().out_links(gpu))
-    if (topology().device_class(topology().to(l)).reduces) total += rate_of(l);
-  if (total == 0)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("no switch beside {} can reduce; choose another algorithm, or say 'reduces: true' of the "
-                             "switch",
-                             topology().name(gpu)),
-                 {}};
-  for (const LinkId l : topology().out_links(gpu))
-    if (topology().device_class(topology().to(l)).reduces) path.push_back({up ? l : reverse(l), rate_of(l) / total});
-  c.end = static_cast<std::uint32_t>(path.size());
-  for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes, c);
-  c.latency_ps += static_cast<double>(protocol.step_scale_up.in_ps());
-  c.from = Connection::kHub;
-  open_connection(c);
   return {};
 }
 
@@ -150,6 +133,7 @@ Status Lowering::State::open_run(const CollectiveCall& call, const Schedule& s, 
   path.clear();
   connections.clear();
   channel = s.phases[run.begin].channel;
+  tree.loaded.clear();
   if (is_stepwise(s.phases[run.begin].pattern)) return open_steps(call, s, run, call_group, group, chunk_bytes);
   const Phase& phase = s.phases[run.begin];  // the phases of a run cross the same edges
   const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast;
@@ -176,7 +160,25 @@ std::pair<SendCost, LinkId> Lowering::State::cost_of(const Connection& c, double
     const double here = rate_of(path[i].link) / (weight[index(path[i].link)] / most);
     if (here < rate) rate = here, narrowest = path[i].link;
   }
-  return {{c.latency_ps, piece / rate}, narrowest};
+  return {{c.latency_ps, piece / rate}, as_link(narrowest)};
+}
+
+/// How long the messages of the open run wait at the link that holds them up most, `sends` on each connection. One that
+/// is held up holds up all that follow it on that link, and with them the whole chain.
+double Lowering::State::hold_ps(double sends) {
+  if (held.empty()) return 0;
+  double most = 0;
+  const auto each = [&](auto&& f) {
+    for (const Connection& c : connections)
+      for (std::uint32_t i = c.begin; i < c.end; ++i)
+        if (held[index(path[i].link)] > 0) f(path[i]);
+  };
+  each([&](const LinkShare& l) {
+    round_load[index(l.link)] += l.share * sends;
+    most = std::max(most, round_load[index(l.link)] * held[index(l.link)]);
+  });
+  each([&](const LinkShare& l) { round_load[index(l.link)] = 0; });
+  return most;
 }
 
 /// Time of the open run with its links to itself: the longest dependency chain.

@@ -1,12 +1,16 @@
 // The inside of Lowering: work space of one call, shared by lowering.cc (stages) and lowering_connect.cc (routes).
 #pragma once
 
+#include <optional>
+#include <unordered_set>
 #include <vector>
 
+#include "busbar/collectives/builders.h"
 #include "busbar/collectives/chain.h"
 #include "busbar/collectives/edges.h"
 #include "busbar/engine/components.h"
 #include "busbar/engine/lowering.h"
+#include "busbar/routing/reduction_tree.h"
 
 namespace busbar {
 
@@ -36,12 +40,28 @@ struct Lowering::State {
   WhatIf what_if{};
   Trace* trace = nullptr;
 
+  std::vector<double> held{};  ///< per link: how long a message is held up there, in expectation; empty: nowhere
+  double hold_ps(double sends);
+
   // Channels of the call in hand. Channel c of the schedule stands for `lanes` channels of the call, which share its
   // bytes; number j of them leaves and enters servers by NIC number nic_index(c, j) of a rank.
   std::uint32_t lanes = 1, channels = 1;  ///< channels: of the schedule
   std::uint32_t per_order = 1;            ///< channels of the schedule that share an order and a NIC
   std::uint32_t channel = 0;              ///< of the phases in hand
   double cap = 0;                         ///< bytes per ps of a connection, all lanes together; 0: no limit
+
+  /// Of algorithm sharp.
+  struct Trees {
+    bool on = false;
+    bool at_hubs = false;  ///< a domain's own switches add up first
+    std::uint32_t per_tree = 1, per_domain = 1;
+    std::uint32_t group = 0, channel = 0;        ///< of `roots`
+    std::vector<DeviceId> roots{};               ///< where trees meet, per member of a domain that sends its own share
+    std::unordered_set<std::uint64_t> loaded{};  ///< links and trees of the phases in hand that carry a sum
+  };
+  Trees tree{};
+  std::optional<ReductionTrees> switches{};  ///< made when first needed
+  std::vector<double> unit{};                ///< per device: bytes per ps, 0: no limit; empty: no device has one
 
   // Work space, reused from fluid to fluid.
   std::vector<LinkShare> path{};
@@ -59,7 +79,16 @@ struct Lowering::State {
   std::vector<LinkId> total_touched{};
 
   const Topology& topology() const { return router.topology(); }
-  double rate_of(LinkId l) const { return rate[topology().link_class_index(l)]; }
+  double rate_of(LinkId l) const {
+    return is_unit(l) ? unit[index(l) - topology().link_count()] : rate[topology().link_class_index(l)];
+  }
+  /// Devices whose whole throughput is limited (root complexes, adders of switches) are capacities behind all links.
+  bool is_unit(LinkId l) const { return index(l) >= topology().link_count(); }
+  LinkId unit_of(DeviceId d) const { return static_cast<LinkId>(topology().link_count() + index(d)); }
+  std::size_t capacities() const { return topology().link_count() + unit.size(); }
+  LinkId as_link(LinkId l) const;
+  void read_units();
+  void add_units(std::size_t begin, bool adds);
   void read_classes();
   double overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links) const;
   std::uint32_t nic_index(std::uint32_t lane) const { return channel / per_order + lane * (channels / per_order); }
@@ -68,6 +97,18 @@ struct Lowering::State {
   Status across(std::uint32_t rank_a, std::uint32_t rank_b);
   Status connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to, double bytes);
   Status connect_hub(DeviceId gpu, bool up, double bytes);
+  Status hub_leg(DeviceId gpu, bool up, double share);
+  // lowering_tree.cc
+  void set_trees(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);
+  void limit_trees(const CollectiveCall& call, ScheduleSpec& spec) const;
+  Result<LinkId> uplink(const CollectiveCall& call, std::uint32_t group, std::uint32_t m);
+  Status find_roots(const CollectiveCall& call, std::uint32_t group);
+  Status connect_tree(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to,
+                      double bytes);
+  Result<double> host_leg(const CollectiveCall& call, std::uint32_t group, std::uint32_t m, bool up, double share);
+  Result<double> climb_leg(const CollectiveCall& call, std::uint32_t group, std::uint32_t m, bool up, double share);
+  double leg_ps(std::size_t begin, double whole) const;
+  void load(const LinkShare& l, double bytes);
   void cross(const LinkShare& share, double bytes, Connection& c);
   Status open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
                     std::uint32_t group, double chunk_bytes);

@@ -8,8 +8,9 @@ namespace busbar {
 PreparedCalls::PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options)
     : topology_(router.topology()),
       lowering_(router, placement, options.protocol, options.fold),
-      solver_(router.topology().link_count()) {
+      solver_(lowering_.capacities()) {
   lowering_.set_what_if(options.what_if);
+  lowering_.set_delays(options.delays);
 }
 
 Result<CallId> PreparedCalls::prepare(const CollectiveCall& call) {
@@ -42,7 +43,8 @@ Bound PreparedCalls::bound_by(CallId id) const { return bound_of(lowered(id)); }
 void PreparedCalls::add_link_bytes(CallId id, double times, std::vector<double>& bytes) const {
   for (const Stage& s : lowered(id).stages)
     for (const Fluid& f : s.fluids)
-      for (std::uint32_t i = f.begin; i < f.end; ++i) bytes[index(s.link[i])] += times * s.weight[i] * f.bytes;
+      for (std::uint32_t i = f.begin; i < f.end; ++i)
+        if (index(s.link[i]) < bytes.size()) bytes[index(s.link[i])] += times * s.weight[i] * f.bytes;
 }
 
 }  // namespace busbar

@@ -34,11 +34,12 @@ inline TopologyBuilder one_switch(std::uint32_t n) {
 }
 
 /// AR-b: nodes of 8 GPUs on a switch as above, a 50 GB/s NIC each, all NICs on one ideal switch, 2 us per link.
-inline TopologyBuilder pods_of_eight(std::uint32_t nodes) {
+inline TopologyBuilder pods_of_eight(std::uint32_t nodes, bool reduces = false) {
   NodeTemplate node;
   node.name = "ar-b";
   for (std::uint32_t g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
   node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  node.devices.back().device_class.reduces = reduces;
   for (std::uint32_t g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(g)));
   for (std::uint32_t g = 0; g < 8; ++g) {
     node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
@@ -49,6 +50,7 @@ inline TopologyBuilder pods_of_eight(std::uint32_t nodes) {
   for (std::uint32_t i = 0; i < nodes; ++i) b.add_block(t);
   DeviceClass leaf;
   leaf.kind = DeviceKind::kLeaf;
+  leaf.reduces = reduces;
   const DeviceId hub = b.add_switch(leaf, "leaf0");
   for (std::uint32_t i = 0; i < nodes; ++i)
     for (std::uint32_t g = 0; g < 8; ++g)
@@ -57,7 +59,7 @@ inline TopologyBuilder pods_of_eight(std::uint32_t nodes) {
 }
 
 /// Nodes of one GPU with `nics` NICs of 50 GB/s, all on one ideal switch.
-inline TopologyBuilder single_gpu_nodes(std::uint32_t nodes, std::uint32_t nics) {
+inline TopologyBuilder single_gpu_nodes(std::uint32_t nodes, std::uint32_t nics, DeviceClass leaf = {}) {
   NodeTemplate node;
   node.devices.push_back(test_device(DeviceKind::kGpu, "gpu0"));
   for (std::uint32_t i = 0; i < nics; ++i) {
@@ -67,7 +69,6 @@ inline TopologyBuilder single_gpu_nodes(std::uint32_t nodes, std::uint32_t nics)
   TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);
   for (std::uint32_t i = 0; i < nodes; ++i) b.add_block(t);
-  DeviceClass leaf;
   leaf.kind = DeviceKind::kLeaf;
   const DeviceId hub = b.add_switch(leaf, "leaf0");
   for (std::uint32_t n = 0; n < nodes; ++n)
@@ -77,7 +78,7 @@ inline TopologyBuilder single_gpu_nodes(std::uint32_t nodes, std::uint32_t nics)
 }
 
 /// `leaves` leaves of four one-GPU nodes each, `spines` spines: paths are chosen by hash.
-inline TopologyBuilder leaf_spine(std::uint32_t leaves, std::uint32_t spines) {
+inline TopologyBuilder leaf_spine(std::uint32_t leaves, std::uint32_t spines, bool reduces = false) {
   NodeTemplate node;
   node.devices.push_back(test_device(DeviceKind::kGpu, "gpu0"));
   node.devices.push_back(test_device(DeviceKind::kNic, "nic0"));
@@ -88,6 +89,7 @@ inline TopologyBuilder leaf_spine(std::uint32_t leaves, std::uint32_t spines) {
   DeviceClass leaf, spine;
   leaf.kind = DeviceKind::kLeaf;
   spine.kind = DeviceKind::kSpine;
+  leaf.reduces = spine.reduces = reduces;
   std::vector<DeviceId> lower, upper;
   for (std::uint32_t i = 0; i < leaves; ++i) lower.push_back(b.add_switch(leaf, "leaf" + std::to_string(i)));
   for (std::uint32_t i = 0; i < spines; ++i) upper.push_back(b.add_switch(spine, "spine" + std::to_string(i)));

@@ -25,6 +25,7 @@ struct CollectiveCall {
   std::string algorithm;     ///< "ring", "tree", "hierarchical", or "auto"
   std::uint32_t chunks = 0;  ///< pieces that pipeline through the schedule's phases; 0: the lowering decides
   std::uint32_t channels = 0;  ///< that share the bytes, each with NICs of its own; 0: as many as use every NIC
+  PairCounts pairs{};  ///< all_to_allv: what each pair of members exchanges, in chunks of which the busiest sender has S
   /// Of `op` over one group, made for this machine; null: what `algorithm` builds. Shared by the calls of all sizes.
   std::shared_ptr<const Schedule> schedule{};
   bool operator==(const CollectiveCall&) const = default;

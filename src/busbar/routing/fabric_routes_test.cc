@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "busbar/routing/fabric_table.h"
 #include "busbar/routing/placement.h"
 #include "busbar/routing/route_kind.h"
 #include "busbar/routing/router.h"
@@ -216,6 +217,37 @@ RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()
       for (const LinkShare& l : path) through[t.to(l.link)] += l.share;
       for (const auto& [d, share] : through) RC_ASSERT(share <= 1 + 1e-9);
     }
+  }
+}
+
+/// Hops to every switch by a plain search.
+std::vector<int> hops_from(const FabricTable& table, std::uint32_t from, std::uint32_t switches) {
+  std::vector<int> hops(switches, FabricTable::kFar);
+  std::vector<std::uint32_t> queue{from};
+  hops[from] = 0;
+  for (std::size_t head = 0; head < queue.size(); ++head)
+    for (const FabricTable::Hop& hop : table.hops(queue[head]))
+      if (hops[hop.to] == FabricTable::kFar) hops[hop.to] = hops[queue[head]] + 1, queue.push_back(hop.to);
+  return hops;
+}
+
+RC_GTEST_PROP(FabricTable, TwinsChangeNoDistance, ()) {
+  FabricSpec s = spec(*rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly), 8);
+  TopologyBuilder b = cluster(s, *rc::gen::inRange(2u, 16u), 1);
+  std::vector<LinkId> cables;
+  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
+    if (is_fabric(b.peek().link_class(LinkId{l}).kind)) cables.push_back(LinkId{l});
+  for (auto failed = *rc::gen::inRange(0, 12); failed > 0; --failed) b.fail(*rc::gen::elementOf(cables));
+  const Topology t = std::move(b).seal();
+  FabricTable table(t);
+  const auto n = static_cast<std::uint32_t>(t.fabric_switches().size());
+  std::vector<std::vector<int>> truth;
+  for (std::uint32_t to = 0; to < n; ++to) truth.push_back(hops_from(table, to, n));
+  for (int asked = 0; asked < 50; ++asked) {  // in any order: rows grow as far as is asked
+    const auto from = *rc::gen::inRange(0u, n), to = *rc::gen::inRange(0u, n);
+    RC_ASSERT(int{table.distance(from, to)} == truth[to][from]);
+    for (std::uint32_t x = 0; x < n; ++x)
+      if (truth[to][x] < truth[to][from]) RC_ASSERT(int{table.nearer(to, x)} == truth[to][x]);
   }
 }
 

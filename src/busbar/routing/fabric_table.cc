@@ -1,5 +1,8 @@
 #include "busbar/routing/fabric_table.h"
 
+#include <algorithm>
+#include <map>
+
 namespace busbar {
 
 FabricTable::FabricTable(const Topology& topology) {
@@ -17,8 +20,33 @@ FabricTable::FabricTable(const Topology& topology) {
       leaves_.push_back(hops_.rows());
     hops_.close_row();
   }
-  rows_.resize(switches.size());
   find_webs();
+  find_twins();
+}
+
+void FabricTable::find_twins() {
+  std::map<std::vector<std::uint32_t>, std::uint32_t> known;  // neighbours, each once, and the class that has them
+  std::vector<std::uint32_t> first;                           // member of each class
+  std::vector<std::uint32_t> around;
+  for (std::uint32_t s = 0; s < hops_.rows(); ++s) {
+    around.clear();
+    for (const Hop& hop : hops_.row(s)) around.push_back(hop.to);
+    std::sort(around.begin(), around.end());
+    around.erase(std::unique(around.begin(), around.end()), around.end());
+    const auto next = static_cast<std::uint32_t>(first.size());
+    const std::uint32_t c = around.empty() ? next : known.try_emplace(around, next).first->second;
+    class_.push_back(c);
+    if (c == next) first.push_back(s);
+  }
+  for (const std::uint32_t s : first) {
+    const std::size_t begin = steps_.values.size();
+    for (const Hop& hop : hops_.row(s)) steps_.values.push_back(class_[hop.to]);
+    const auto from = steps_.values.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::sort(from, steps_.values.end());
+    steps_.values.erase(std::unique(from, steps_.values.end()), steps_.values.end());
+    steps_.close_row();
+  }
+  rows_.resize(first.size());
 }
 
 void FabricTable::find_webs() {
@@ -43,25 +71,28 @@ std::int32_t FabricTable::number(DeviceId d) const { return index(d) < first_ ? 
 
 std::uint8_t FabricTable::distance(std::uint32_t from, std::uint32_t to) {
   if (!joined(from, to)) return kFar;
-  Row& row = rows_[to];
+  const std::uint32_t a = class_[from], b = class_[to];
+  if (from == to) return 0;
+  Row& row = rows_[b];
   if (row.hops.empty()) {
-    row.hops.assign(hops_.rows(), kFar);
-    row.hops[to] = 0;
-    row.ring.assign(1, to);
+    row.hops.assign(rows_.size(), kFar);
+    row.hops[b] = 0;
+    row.ring.assign(1, b);
   }
-  while (row.hops[from] == kFar && !row.ring.empty() && row.radius + 1 < kFar) {
+  const auto reached = [&] { return a == b ? row.radius > 0 : row.hops[a] != kFar; };  // twins: what lies between
+  while (!reached() && !row.ring.empty() && row.radius + 1 < kFar) {
     ++row.radius;
     row.next.clear();
     for (const std::uint32_t at : row.ring) {
-      for (const Hop& hop : hops_.row(at)) {
-        if (row.hops[hop.to] != kFar) continue;
-        row.hops[hop.to] = row.radius;
-        row.next.push_back(hop.to);
+      for (const std::uint32_t c : steps_.row(at)) {
+        if (row.hops[c] != kFar) continue;
+        row.hops[c] = row.radius;
+        row.next.push_back(c);
       }
     }
     std::swap(row.ring, row.next);
   }
-  return row.hops[from];
+  return a == b ? kBetweenTwins : row.hops[a];
 }
 
 }  // namespace busbar

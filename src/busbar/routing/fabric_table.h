@@ -1,4 +1,7 @@
 // Hops between the switches outside all blocks, towards one switch at a time, computed as far as is asked.
+//
+// Twins, switches with the same neighbours (the leaves of a pod, the cores above the same spines), are equally far from
+// everything else and two hops apart, so distances are kept between classes of twins. A lost cable splits a class.
 #pragma once
 
 #include <cstdint>
@@ -32,22 +35,28 @@ class FabricTable {
   std::uint8_t distance(std::uint32_t from, std::uint32_t to);
   /// The same without growing the row: kFar for switches that are farther than any that was asked for.
   std::uint8_t nearer(std::uint32_t to, std::uint32_t from) const {
-    return rows_[to].hops.empty() ? kFar : rows_[to].hops[from];
+    const std::uint32_t a = class_[from], b = class_[to];
+    if (a == b) return from == to ? 0 : kBetweenTwins;
+    return rows_[b].hops.empty() ? kFar : rows_[b].hops[a];
   }
 
  private:
+  static constexpr std::uint8_t kBetweenTwins = 2;
   struct Row {
-    std::vector<std::uint8_t> hops;
-    std::vector<std::uint32_t> ring, next;  ///< the switches last reached
+    std::vector<std::uint8_t> hops;         ///< per class
+    std::vector<std::uint32_t> ring, next;  ///< the classes last reached
     std::uint8_t radius = 0;
   };
   void find_webs();
+  void find_twins();
   std::vector<std::int32_t> number_;  ///< per device from first_ on
   std::uint32_t first_ = 0;
   Csr<Hop> hops_;
   std::vector<std::uint32_t> leaves_;
-  std::vector<std::uint32_t> web_;  ///< per switch: the lowest switch that it is joined to
-  std::vector<Row> rows_;
+  std::vector<std::uint32_t> web_;    ///< per switch: the lowest switch that it is joined to
+  std::vector<std::uint32_t> class_;  ///< per switch
+  Csr<std::uint32_t> steps_;          ///< per class: the classes one hop away
+  std::vector<Row> rows_;             ///< per class
 };
 
 }  // namespace busbar

@@ -11,7 +11,7 @@
 #include "busbar/spec/node_base.h"
 #include "busbar/spec/node_file.h"
 #include "busbar/topology/connectivity.h"
-#include "busbar/topology/selector.h"
+#include "busbar/topology/cable_index.h"
 
 namespace busbar {
 namespace {
@@ -111,9 +111,11 @@ Result<std::vector<Fault>> collect_faults(const std::optional<YamlNode>& list, c
 }
 
 Status apply_faults(const std::vector<Fault>& faults, TopologyBuilder& builder) {
+  if (faults.empty()) return {};
+  const CableIndex cables(builder.peek());
   for (const Fault& fault : faults) {
-    const Status done =
-        fault.factor ? degrade_cables(builder, fault.selector, *fault.factor) : fail_cables(builder, fault.selector);
+    const Status done = fault.factor ? degrade_cables(builder, cables, fault.selector, *fault.factor)
+                                     : fail_cables(builder, cables, fault.selector);
     if (done.ok()) continue;
     Error error = done.error();
     error.where = fault.where;

@@ -13,10 +13,17 @@ Status read_switch(const YamlNode& map, Reading& reading, SwitchFigures& out) {
   r.optional("part", &YamlNode::as_string, out.spec.part);
   r.optional("latency", &YamlNode::as_duration, out.latency);
   r.optional("reduces", &YamlNode::as_bool, out.spec.reduces);
+  r.optional("reduce_message", &YamlNode::as_size, out.spec.reduce_message);
+  r.optional("reduce_rate", &YamlNode::as_rate, out.spec.reduce_rate);
+  const auto trees = r.optional("reduce_trees");
   r.optional("frame", &YamlNode::as_size, out.frame);
   const auto product = r.optional("product");
   const auto ports = r.optional("ports"), splits = r.optional("splits"), forwarding = r.optional("forwarding");
   BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (trees) {
+    BUSBAR_ASSIGN(const std::int64_t n, trees->as_int(1, 1024));
+    out.spec.reduce_trees = static_cast<std::uint32_t>(n);
+  }
   if (splits) {
     BUSBAR_ASSIGN(const std::int64_t n, splits->as_int(1, 8));
     out.spec.splits = static_cast<std::uint32_t>(n);

@@ -15,6 +15,9 @@ std::vector<DeviceId> add_switches(TopologyBuilder& builder, DeviceKind kind, co
   device_class.kind = kind;
   device_class.part = spec.part;
   device_class.reduces = spec.reduces;
+  device_class.reduce_trees = spec.reduce_trees;
+  device_class.reduce_message = spec.reduce_message;
+  device_class.reduce_rate = spec.reduce_rate;
   std::vector<DeviceId> out(count);
   for (std::uint32_t i = 0; i < count; ++i)
     out[i] = builder.add_switch(device_class, fmt::format("{}{}", name_of(kind), plane * count + i));

@@ -44,6 +44,10 @@ struct SwitchSpec {
   std::string part;
   std::uint32_t ports = 0;   ///< at the rate of the links; 0: no limit (the ideal switch)
   bool reduces = false;      ///< adds up payloads on the way (SHARP)
+  // Limits of that; 0: none.
+  std::uint32_t reduce_trees = 0;
+  Bytes reduce_message{0};
+  BytesPerSecond reduce_rate{0};
   std::uint32_t splits = 1;  ///< one port may be split into that many of the equal part of its rate
 };
 

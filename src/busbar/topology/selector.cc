@@ -234,20 +234,4 @@ Result<std::vector<LinkId>> select_cables(const Topology& t, std::string_view se
   return out;
 }
 
-Status degrade_cables(TopologyBuilder& builder, std::string_view selector, double factor) {
-  if (!(factor > 0 && factor < 1)) {
-    return invalid(fmt::format("the factor {} for '{}' must lie between 0 and 1, both excluded; a dead cable is 'fail'",
-                               factor, selector));
-  }
-  BUSBAR_ASSIGN(const std::vector<LinkId> links, select_cables(builder.peek(), selector));
-  for (const LinkId l : links) builder.degrade(l, factor);
-  return {};
-}
-
-Status fail_cables(TopologyBuilder& builder, std::string_view selector) {
-  BUSBAR_ASSIGN(const std::vector<LinkId> links, select_cables(builder.peek(), selector));
-  for (const LinkId l : links) builder.fail(l);
-  return {};
-}
-
 }  // namespace busbar

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "busbar/topology/cable_index.h"
 #include "busbar/topology/connectivity.h"
 #include "busbar/topology/levels.h"
 
@@ -102,6 +103,28 @@ TEST(Selector, GlobsMatchNodesDevicesAndSwitches) {
   EXPECT_EQ(cables(b, "leaf*-spine*"), 8u);
   EXPECT_EQ(cables(b, "*-spine1"), 4u);
   EXPECT_EQ(cables(b, "node*.gpu*-nvswitch[01]"), 12u * 8);
+}
+
+// What the index answers is what a pass over the machine answers, errors included.
+TEST(Selector, AnIndexOfCablesAgreesWithThePassOverTheMachine) {
+  const TopologyBuilder b = machine(3);
+  const Topology& t = b.peek();
+  const CableIndex cables(t);
+  std::vector<std::string> names = {
+      "node1",  "node9.gpu0",  "node1.gpu9",         "gpu1", "leaf", "node*.gpu0", "", "-",
+      "node1.", "node01.gpu1", "node4294967297.gpu1"};
+  for (std::uint32_t d = 0; d < t.device_count(); ++d) names.push_back(t.name(static_cast<DeviceId>(d)));
+  for (const std::string local : {"gpu1", "nvswitch0", "nic3"}) names.push_back(local);
+  for (const std::string& first : names)
+    for (std::size_t second = 0; second <= names.size(); ++second) {
+      const std::string selector = second == names.size() ? first : first + "-" + names[second];
+      const auto quick = cables.select(selector), slow = select_cables(t, selector);
+      ASSERT_EQ(quick.ok(), slow.ok()) << selector;
+      if (quick.ok())
+        EXPECT_EQ(*quick, *slow) << selector;
+      else
+        EXPECT_EQ(quick.error().message, slow.error().message) << selector;
+    }
 }
 
 TEST(Selector, SaysWhatThereIsWhenNothingMatches) {

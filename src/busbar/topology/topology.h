@@ -40,6 +40,11 @@ struct DeviceClass {
   Bytes memory{0};   ///< HBM of a GPU, else 0
   BytesPerSecond memory_rate{0};
   bool reduces = false;         ///< a switch that can add up payloads (NVLS, SHARP)
+  // Limits of a switch that reduces; 0: none.
+  std::uint32_t reduce_trees = 0;  ///< at a time
+  Bytes reduce_message{0};         ///< largest
+  BytesPerSecond reduce_rate{0};   ///< of what comes in, all ports together
+  BytesPerSecond transit_rate{0};  ///< of all that enters another device (root complex, host memory); 0: no limit
   int compute_capability = 0;   ///< of NVIDIA GPUs, times ten: 90; 0: not known
   std::string architecture;     ///< of AMD GPUs: "gfx942"; else empty
   ProcessorIdentity processor;  ///< of CPUs

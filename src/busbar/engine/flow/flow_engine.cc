@@ -19,7 +19,7 @@ Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
   known.alone = duration_from_ps(ps);
   for (const Stage& stage : lowered.stages) {
     known.stage_id.push_back(static_cast<std::uint32_t>(stage_links_.size()));
-    std::vector<std::uint64_t> bits((calls_.topology().link_count() + 63) / 64, 0);
+    std::vector<std::uint64_t> bits((calls_.lowering().capacities() + 63) / 64, 0);
     for (const LinkId l : stage.link) bits[index(l) / 64] |= std::uint64_t{1} << (index(l) % 64);
     stage_links_.push_back(std::move(bits));
   }

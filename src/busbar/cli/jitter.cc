@@ -1,0 +1,72 @@
+#include "busbar/cli/jitter.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "busbar/base/quantity.h"
+#include "busbar/topology/cable_index.h"
+
+namespace busbar {
+
+Result<std::vector<LinkDelay>> parse_jitter(const std::vector<std::string>& texts, const Topology& topology) {
+  std::vector<LinkDelay> out;
+  if (texts.empty()) return out;
+  const Where where{"", 0, 0, "--jitter"};
+  const CableIndex cables(topology);
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.rfind('='), x = text.find("%x", equals == std::string::npos ? 0 : equals);
+    const auto wrong = [&](const std::string& why) {
+      return invalid(fmt::format("'{}': {}; write SELECTOR=PERCENT%xDELAY, for example node3.nic2=1%x50us", text, why),
+                     where);
+    };
+    if (equals == std::string::npos || x == std::string::npos) return wrong("no share of messages and delay");
+    double percent = 0;
+    const auto [end, code] = std::from_chars(text.data() + equals + 1, text.data() + x, percent);
+    if (code != std::errc() || end != text.data() + x || !(percent > 0 && percent <= 100))
+      return wrong("the share must be a number above 0 and at most 100");
+    const Result<Duration> delay = parse_duration(std::string_view(text).substr(x + 2));
+    if (!delay.ok()) return wrong(delay.error().message);
+    Result<std::vector<LinkId>> links = cables.select(std::string_view(text).substr(0, equals));
+    if (!links.ok()) {
+      links.error().where = where;
+      return links.error();
+    }
+    for (const LinkId l : *links)
+      for (const LinkId way : {l, reverse(l)}) out.push_back({way, percent / 100, *delay});
+  }
+  return out;
+}
+
+JitterEffect jitter_effect(Duration without, Duration expected, const std::vector<LinkDelay>& delays) {
+  JitterEffect out;
+  out.p99 = out.without = without;
+  Duration longest;
+  for (const LinkDelay& d : delays) longest = std::max(longest, d.delay);
+  if (longest <= Duration() || expected <= without) return out;
+  const double mean = static_cast<double>((expected - without).in_ps()) / static_cast<double>(longest.in_ps());
+  out.expected_hits = mean;
+  out.calls_hit_percent = 100 * -std::expm1(-mean);
+  double hits = 0;
+  if (mean < 500) {  // exp(-mean) is not yet zero
+    double term = std::exp(-mean), sum = term;
+    while (sum < 0.99) sum += term *= mean / ++hits;
+  } else {
+    constexpr double kNormal99 = 2.3263;  // 99 % quantile of the standard normal distribution
+    hits = std::ceil(mean + kNormal99 * std::sqrt(mean));
+  }
+  out.p99 = without + duration_from_ps(hits * static_cast<double>(longest.in_ps()));
+  return out;
+}
+
+std::string jitter_to_text(const JitterEffect& e, Duration expected) {
+  return fmt::format(
+      "Jitter: {} us are expected where it would be {} us without; {} % of calls are held up, {} times on average, and "
+      "99 of 100 take no more than {} us.",
+      format_number(expected.in_us(), 4), format_number(e.without.in_us(), 4), format_number(e.calls_hit_percent),
+      format_number(e.expected_hits), format_number(e.p99.in_us(), 4));
+}
+
+}  // namespace busbar

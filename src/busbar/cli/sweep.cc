@@ -1,0 +1,50 @@
+#include "busbar/cli/sweep.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/base/quantity.h"
+#include "busbar/base/random.h"
+
+namespace busbar {
+namespace {
+
+Status flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
+
+}  // namespace
+
+Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std::string& last_text, double factor) {
+  const auto parse = [](const std::string& text, const char* flag) -> Result<Bytes> {
+    Result<Bytes> r = parse_cli_size(text);
+    if (!r.ok()) r.error().where.path = flag;
+    return r;
+  };
+  BUSBAR_ASSIGN(const Bytes first, parse(first_text, "-b"));
+  const bool single = last_text.empty() && count(first) > (std::uint64_t{16} << 30);
+  BUSBAR_ASSIGN(const Bytes last, parse(last_text.empty() ? (single ? first_text : "16G") : last_text, "-e"));
+  if (count(first) == 0) return flag_error("-b", "sizes start at 1 byte").error();
+  if (count(last) < count(first))
+    return flag_error("-e", fmt::format("{} is below -b {}", last_text, first_text)).error();
+  if (!(factor > 1) || factor > 1e6) return flag_error("-f", "the step factor must be above 1").error();
+  std::vector<Bytes> sizes;
+  for (double s = static_cast<double>(count(first)); s <= static_cast<double>(count(last)) && sizes.size() < 4096;
+       s *= factor)
+    sizes.push_back(static_cast<Bytes>(s));
+  return sizes;
+}
+
+Result<std::vector<DeviceId>> place_ranks(const std::string& placement, std::uint32_t seed,
+                                          std::span<const DeviceId> all, std::size_t ranks) {
+  std::vector<DeviceId> gpus(all.begin(), all.end());
+  if (placement != "packed" && placement != "random")
+    return invalid(fmt::format("there is no placement '{}'; use packed or random", placement),
+                   {"", 0, 0, "--placement"});
+  RandomStream random(seed, "placement");
+  if (placement == "random")
+    for (std::size_t i = gpus.size(); i > 1; --i) std::swap(gpus[i - 1], gpus[random.below(i)]);
+  gpus.resize(ranks);
+  return gpus;
+}
+
+}  // namespace busbar

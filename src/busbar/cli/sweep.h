@@ -1,0 +1,23 @@
+// The sizes and the ranks that a sweep of collectives goes over.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/base/units.h"
+#include "busbar/topology/link.h"
+
+namespace busbar {
+
+/// Sizes from `first` to `last` (empty: 16G, or `first` where that is larger), each `factor` times the one before.
+/// Errors carry the flag.
+Result<std::vector<Bytes>> sweep_sizes(const std::string& first, const std::string& last, double factor);
+
+/// The GPUs of all ranks: the first ones in order ("packed"), or drawn from all of them ("random").
+Result<std::vector<DeviceId>> place_ranks(const std::string& placement, std::uint32_t seed,
+                                          std::span<const DeviceId> all, std::size_t ranks);
+
+}  // namespace busbar

@@ -1,0 +1,95 @@
+// The two fluid engines against each other.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "busbar/base/random.h"
+#include "busbar/engine/lowering.h"
+#include "busbar/engine/test_machines.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+struct Ground {
+  Topology topology;
+  Router router;
+  Placement placement;
+  explicit Ground(TopologyBuilder b)
+      : topology(std::move(b).seal()), router(topology, RoutingPolicy::kStatic), placement(router, topology.gpus()) {}
+};
+
+/// A machine of one of four sorts with some links degraded.
+TopologyBuilder random_machine(RandomStream& random, std::uint32_t& gpus) {
+  const auto damage = [&](TopologyBuilder b) {
+    for (std::uint64_t d = random.below(4); d > 0; --d)
+      b.degrade(static_cast<LinkId>(random.below(b.peek().link_count())), 0.1 + 0.8 * random.uniform());
+    return b;
+  };
+  switch (random.below(4)) {
+    case 0:
+      gpus = static_cast<std::uint32_t>(2 + random.below(30));
+      return damage(one_switch(gpus));
+    case 1:
+      gpus = static_cast<std::uint32_t>(8 * (2 + random.below(4)));
+      return damage(pods_of_eight(gpus / 8, true));
+    case 2:
+      gpus = 16;
+      return damage(leaf_spine(4, 3, true));
+    default:
+      gpus = static_cast<std::uint32_t>(2 + random.below(10));
+      return damage(single_gpu_nodes(gpus, static_cast<std::uint32_t>(1 + random.below(2))));
+  }
+}
+
+ProtocolModel some_protocol() {
+  ProtocolModel p;
+  p.launch = Duration::us(8);
+  p.step_scale_up = Duration::us(2);
+  p.step_network = Duration::us(10);
+  p.chunk = Bytes{512 * 1024};
+  return p;
+}
+
+/// No two fluids of a stage share a link.
+bool nothing_contends(const LoweredCall& call) {
+  for (const Stage& s : call.stages)
+    for (const Component& c : s.components)
+      if (c.end - c.begin > 1) return false;
+  return true;
+}
+
+// Where no fluid shares a link with another the closed form is exact: both engines say the same time.
+TEST(Engines, AnalyticEqualsFlowWhereNothingContends) {
+  RandomStream random(12, "calm");
+  std::uint32_t compared = 0, contended = 0;
+  for (int i = 0; i < 200; ++i) {
+    std::uint32_t gpus = 0;
+    const Ground m(random_machine(random, gpus));
+    EngineOptions o;
+    if (random.below(2) == 0) o.protocol = some_protocol();
+    const auto flow = make_flow_engine(m.router, m.placement, o);
+    const auto analytic = make_analytic_engine(m.router, m.placement, o);
+    const char* const algorithms[] = {"ring", "tree", "hierarchical", "halving_doubling", "pat", "nvls", "sharp"};
+    const Collective ops[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kBroadcast};
+    CollectiveCall call = test_call(gpus, algorithms[random.below(7)], 1 + random.below(4 * kGiB),
+                                    static_cast<std::uint32_t>(random.below(3)));
+    call.op = ops[random.below(3)];
+    const auto id = flow->prepare(call);
+    if (!id.ok()) continue;
+    const Duration a = analytic->time_alone(analytic->prepare(call).value()), f = flow->time_alone(*id);
+    if (nothing_contends(*flow->lowered(*id))) {
+      ++compared;
+      EXPECT_LE(std::abs((a - f).in_ps()), 1) << call.algorithm << " over " << gpus;
+    } else {
+      ++contended;
+      EXPECT_LE(a.in_ps(), f.in_ps() + f.in_ps() / 1'000'000) << "a closed form knows no waiting";
+    }
+  }
+  EXPECT_GT(compared, 40u);
+  EXPECT_GT(contended, 5u);
+}
+
+}  // namespace
+}  // namespace busbar

@@ -1,0 +1,35 @@
+// Limits of whole devices: root complexes and host memory that all their links share, adders of switches that reduce.
+#include "busbar/engine/lowering_state.h"
+
+namespace busbar {
+
+void Lowering::State::read_units() {
+  constexpr double kPsPerSecond = 1e12;
+  unit.clear();
+  for (std::uint32_t d = 0; d < topology().device_count(); ++d) {
+    const DeviceClass& c = topology().device_class(static_cast<DeviceId>(d));
+    const auto limit = static_cast<double>(per_second(c.reduces ? c.reduce_rate : c.transit_rate));
+    if (limit > 0 && unit.empty()) unit.assign(topology().device_count(), 0.0);
+    if (limit > 0) unit[d] = limit / kPsPerSecond;
+  }
+}
+
+/// Appends the limits of the devices that path[begin..) enters; those of adders only where it is added up there.
+void Lowering::State::add_units(std::size_t begin, bool adds) {
+  if (unit.empty()) return;
+  const std::size_t end = path.size();
+  for (std::size_t i = begin; i < end; ++i) {
+    const DeviceId d = topology().to(path[i].link);
+    if (unit[index(d)] > 0 && (adds || !topology().device_class(d).reduces))
+      path.push_back({unit_of(d), path[i].share});
+  }
+}
+
+/// For messages: a link of the device whose limit `l` is.
+LinkId Lowering::State::as_link(LinkId l) const {
+  if (l == kNone<LinkId> || !is_unit(l)) return l;
+  const auto links = topology().out_links(static_cast<DeviceId>(index(l) - topology().link_count()));
+  return links.empty() ? kNone<LinkId> : links[0];
+}
+
+}  // namespace busbar

@@ -1,0 +1,38 @@
+// Cables by the names of their devices, for many selectors on one machine.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "busbar/base/csr.h"
+#include "busbar/topology/selector.h"
+
+namespace busbar {
+
+/// Answers as select_cables does; selectors without globs that name one device, or two, cost the cables of one device
+/// instead of a pass over the machine. Keeps references: names and cables of `topology` must stay, faults may come.
+class CableIndex {
+ public:
+  explicit CableIndex(const Topology& topology);
+  Result<std::vector<LinkId>> select(std::string_view selector) const;
+
+ private:
+  std::optional<DeviceId> local(std::uint32_t block, std::string_view name) const;
+  std::optional<std::uint32_t> block(std::string_view name) const;
+  std::optional<DeviceId> device(std::string_view name) const;
+  bool is_local(std::string_view name) const;
+
+  const Topology& topology_;
+  std::vector<std::unordered_map<std::string_view, std::uint32_t>> places_;  ///< per template; only looked up
+  std::unordered_map<std::string, DeviceId> switches_;                       ///< of the fabric; only looked up
+  Csr<LinkId> cables_;                                                       ///< per device, ascending
+};
+
+/// degrade_cables and fail_cables with an index of the builder's devices.
+Status degrade_cables(TopologyBuilder& builder, const CableIndex& index, std::string_view selector, double factor);
+Status fail_cables(TopologyBuilder& builder, const CableIndex& index, std::string_view selector);
+
+}  // namespace busbar
