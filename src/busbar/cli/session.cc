@@ -86,7 +86,8 @@ int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Do
             Printed printed) {
   if (printed == Printed::kAlready) {
   } else if (o.json) {
-    std::fputs(data.dump(2).c_str(), stdout);
+    constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;  // files may hold any bytes
+    std::fputs(data.dump(2, ' ', false, kReplace).c_str(), stdout);
     std::fputs("\n", stdout);
   } else {
     TextOptions text;

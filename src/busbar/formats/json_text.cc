@@ -46,6 +46,8 @@ Result<Json> parse_json(std::string_view text, const std::string& name) {
     const std::size_t cause = what.find("syntax error");
     return invalid("not JSON: " + (cause == what.npos ? what : what.substr(cause)),
                    place_of(text, e.byte > 0 ? e.byte - 1 : 0, name));
+  } catch (const Json::exception& e) {  // a number that no double holds
+    return invalid(fmt::format("not JSON that can be held: {}", e.what()), {name, 0, 0, ""});
   }
 }
 

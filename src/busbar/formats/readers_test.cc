@@ -85,6 +85,7 @@ TEST(PerfJson, BothMakersReportsAreRead) {
   EXPECT_EQ(amd->tables[0].rank_count, 8);
   EXPECT_THAT(read_perf_json("{\"a\":\n [1,}", "r.json").error().text(), HasSubstr("r.json:2:5: not JSON"));
   EXPECT_FALSE(read_perf_json(std::string(100'000, '['), "r.json").ok());
+  EXPECT_FALSE(read_perf_json("1e309", "r.json").ok()) << "no double holds it";
 }
 
 /// Words of a matrix with PHB and NODE as one: they differ only in how many bridges a socket has.
