@@ -246,6 +246,7 @@ RC_GTEST_PROP(FabricTable, TwinsChangeNoDistance, ()) {
   for (int asked = 0; asked < 50; ++asked) {  // in any order: rows grow as far as is asked
     const auto from = *rc::gen::inRange(0u, n), to = *rc::gen::inRange(0u, n);
     RC_ASSERT(int{table.distance(from, to)} == truth[to][from]);
+    if (truth[to][from] == int{FabricTable::kFar}) continue;
     for (std::uint32_t x = 0; x < n; ++x)
       if (truth[to][x] < truth[to][from]) RC_ASSERT(int{table.nearer(to, x)} == truth[to][x]);
   }

@@ -30,7 +30,8 @@ class FabricTable {
   std::span<const Hop> hops(std::uint32_t from) const { return hops_.row(from); }
   /// Whether live cables join the two, over switches alone.
   bool joined(std::uint32_t a, std::uint32_t b) const { return web_[a] == web_[b]; }
-  /// Hops from `from` to `to`, kFar when there is no way. Afterwards nearer(to, x) holds for all x nearer than `from`.
+  /// Hops from `from` to `to`, kFar when there is no way. Where there is one, nearer(to, x) afterwards holds for all x
+  /// nearer than `from`.
   /// Not safe for concurrent calls.
   std::uint8_t distance(std::uint32_t from, std::uint32_t to);
   /// The same without growing the row: kFar for switches that are farther than any that was asked for.
