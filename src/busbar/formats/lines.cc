@@ -20,6 +20,7 @@ Result<LineSource> LineSource::open(const std::string& path) {
   s.file_.reset(std::fopen(path.c_str(), "rb"));
   if (!s.file_) return Error{ErrorCode::kNotFound, "cannot open this file; does it exist?", {path, 0, 0, ""}};
   s.buffer_.resize(2 * kLongestLine);
+  s.rest_ = {s.buffer_.data(), 0};
   s.ended_ = false;
   return s;
 }
