@@ -39,19 +39,6 @@ Outcome synthesize_on(const Topology& t, Collective op, std::uint32_t ranks, std
           machine_floor(r, p, c).time.in_us(), best.what};
 }
 
-/// Two pairs of GPUs: 50 GB/s between the two of a pair, 20 GB/s from each to one PCIe switch.
-Topology two_pairs() {
-  NodeTemplate node;
-  for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  node.devices.push_back(test_device(DeviceKind::kPcieSwitch, "pcie0"));
-  for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({g, 4, test_link(LinkKind::kPcie, 20, Duration())});
-  node.links.push_back({0, 1, test_link(LinkKind::kNvlink, 50, Duration())});
-  node.links.push_back({2, 3, test_link(LinkKind::kNvlink, 50, Duration())});
-  TopologyBuilder b;
-  b.add_block(b.add_template(node));
-  return std::move(b).seal();
-}
-
 TEST(Synthesis, OfTwoPairsUsesBothWaysAcross) {
   // A ring sends 3/2 S over a PCIe port. Two trees that cross by either GPU of each pair send S/2, which is the floor.
   const Outcome o = synthesize_on(two_pairs(), Collective::kAllReduce, 4, 4 * kGB, true);

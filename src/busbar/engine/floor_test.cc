@@ -80,19 +80,6 @@ TEST(Floor, OfAnUnevenAllToAllFollowsItsCounts) {
   EXPECT_NEAR(floor_us(t, c), 7 * 0.3e6, 1e-3);
 }
 
-/// Two pairs of GPUs with 50 GB/s between the two of a pair and 20 GB/s from each to one PCIe switch.
-Topology two_pairs() {
-  NodeTemplate node;
-  for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  node.devices.push_back(test_device(DeviceKind::kPcieSwitch, "pcie0"));
-  for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({g, 4, test_link(LinkKind::kPcie, 20, Duration())});
-  node.links.push_back({0, 1, test_link(LinkKind::kNvlink, 50, Duration())});
-  node.links.push_back({2, 3, test_link(LinkKind::kNvlink, 50, Duration())});
-  TopologyBuilder b;
-  b.add_block(b.add_template(node));
-  return std::move(b).seal();
-}
-
 TEST(Floor, FindsTheSetOfRanksWithTheNarrowestWayOut) {
   const Floor f = floor_of(two_pairs(), test_call(4, "ring", 4 * kGB));
   EXPECT_NEAR(f.time.in_us(), 4e9 / 40e9 * 1e6, 1e-3);
