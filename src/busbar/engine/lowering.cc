@@ -146,10 +146,12 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
     for (const LinkId l : touched) alone_ps = std::max(alone_ps, weight[index(l)] / rate_of(l));
     alone_ps += hold_ps(1);
     stage.latency_ps = std::max(stage.latency_ps, connections[0].latency_ps);
-    if (alone_ps > 0)
+    if (alone_ps > 0) {
       emit(stage, bytes, alone_ps);
-    else
+      stage.fluids.back().alone_ps = alone_ps;  // the last byte's latency is Stage::latency_ps, not in here too
+    } else {
       forget_weights();
+    }
   });
   return status;
 }
