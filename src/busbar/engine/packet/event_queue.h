@@ -52,6 +52,10 @@ class EventQueue {
     out = current_[place_++];
     return true;
   }
+  /// The source of the event `n` places behind the last one taken, as far as known; kNobody otherwise.
+  std::uint32_t ahead(std::uint32_t n) const {
+    return place_ + n < current_.size() ? current_[place_ + n].source : kNobody;
+  }
 
  private:
   static constexpr std::uint32_t kBuckets = 1u << 14, kMask = kBuckets - 1;

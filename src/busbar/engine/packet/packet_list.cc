@@ -72,6 +72,7 @@ class Run {
     const std::uint64_t flows = out_.flows.size();
     for (EventQueue::Event e{}; hosts_.finished() < flows && events_.pop(e); ++out_.events) {
       last_ = e.time;
+      network_.foresee();
       if ((out_.events & 4095) == 0 && stop_ != nullptr && *stop_ != 0) break;
       if (e.source < wires) {
         network_.arrive(e.source, e.time);
