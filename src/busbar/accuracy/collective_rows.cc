@@ -5,23 +5,13 @@
 #include <memory>
 
 #include "busbar/accuracy/measured_machine.h"
+#include "busbar/accuracy/predictor.h"
 #include "busbar/accuracy/validate.h"
-#include "busbar/choice/fastest.h"
-#include "busbar/engine/lowering.h"
-#include "busbar/topology/path_type.h"
 
 namespace busbar {
 namespace {
 
 Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
-
-/// A machine of the table, ready to time calls on. Rows of one configuration share it.
-struct Machine {
-  Cluster cluster;
-  std::unique_ptr<Router> router;
-  std::unique_ptr<Placement> placement;
-  std::unique_ptr<Engine> engine;
-};
 
 Result<std::vector<DeviceId>> taking_part(const MeasuredMachine& m, const Topology& t) {
   const auto all = t.gpus();
@@ -38,17 +28,12 @@ Result<std::vector<DeviceId>> taking_part(const MeasuredMachine& m, const Topolo
   return out;
 }
 
-Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateOptions& options) {
-  auto out = std::make_unique<Machine>();
-  BUSBAR_ASSIGN(out->cluster, parse_cluster(m.text, m.node, options.overrides));
-  out->router = std::make_unique<Router>(out->cluster.topology, out->cluster.routing, out->cluster.seed);
-  BUSBAR_ASSIGN(const std::vector<DeviceId> gpus, taking_part(m, out->cluster.topology));
-  out->placement = std::make_unique<Placement>(*out->router, gpus);
-  EngineOptions engine;
-  engine.protocol = out->cluster.protocol;
-  out->engine = options.engine == "flow" ? make_flow_engine(*out->router, *out->placement, engine)
-                                         : make_analytic_engine(*out->router, *out->placement, engine);
-  return out;
+Result<std::unique_ptr<Predictor>> build(const MeasuredMachine& m, const ValidateOptions& options, bool nvls,
+                                         Duration launch) {
+  BUSBAR_ASSIGN(Cluster cluster, parse_cluster(m.text, m.node, options.overrides));
+  cluster.protocol.launch = launch;
+  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, taking_part(m, cluster.topology));
+  return Predictor::make(std::move(cluster), std::move(gpus), options.engine, nvls);
 }
 
 /// Time of the row in us: as measured, or from a bandwidth. Source of the factors: nccl-tests, doc/PERFORMANCE.md.
@@ -58,33 +43,8 @@ Result<double> measured_us(const CsvTable& table, std::size_t row, Collective op
   BUSBAR_ASSIGN(const auto alg, table.number(row, "algbw_GBps"));
   if (alg && *alg > 0) return bytes / *alg / 1e3;
   BUSBAR_ASSIGN(const auto bus, table.number(row, "busbw_GBps"));
-  const bool all_reduce = op == Collective::kAllReduce;
-  const bool whole = op == Collective::kBroadcast || op == Collective::kReduce || op == Collective::kSendRecv;
-  const double factor = whole ? 1 : (all_reduce ? 2 : 1) * (n - 1) / n;
-  if (bus && *bus > 0) return bytes * factor / *bus / 1e3;
+  if (bus && *bus > 0) return bytes * bus_factor(op, n) / *bus / 1e3;
   return unsupported("no time and no bandwidth");
-}
-
-struct Timed {
-  double us = 0;
-  std::string how, bound_by;
-};
-
-Result<Timed> time_row(Machine& m, const CsvTable& table, std::size_t row, Collective op, double bytes) {
-  CollectiveCall call;
-  call.op = op;
-  call.bytes = static_cast<Bytes>(static_cast<std::uint64_t>(bytes));
-  call.groups = one_group(m.placement->ranks());
-  const std::string& algo = table.cell(row, "algo");
-  call.algorithm = algo.empty() || algo == "auto" ? "auto" : algo;
-  BUSBAR_ASSIGN(call, resolve_algorithm(*m.engine, *m.placement, m.cluster.topology, std::move(call)));
-  BUSBAR_ASSIGN(const CallId id, m.engine->prepare(call));
-  const Bound bound = m.engine->bound_by(id);
-  return Timed{m.engine->time_alone(id).in_us(), call.algorithm,
-               bound.link == kNone<LinkId>
-                   ? ""
-                   : fmt::format("{} of {}", bound.kind == BoundKind::kBandwidth ? "bandwidth" : "latency",
-                                 m.cluster.topology.link_class(bound.link).part)};
 }
 
 class Rows {
@@ -101,24 +61,35 @@ class Rows {
     if (!op.ok()) return unsupported(fmt::format("collective '{}'", table_.cell(row, "collective")));
     if (table_.cell(row, "algo") == "custom") return unsupported("kernels that are not NCCL's");
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
-    BUSBAR_ASSIGN(Machine* const machine, machine_of(described));
-    if (machine->placement->ranks() < 2) return unsupported("fewer than two GPUs");
-    BUSBAR_ASSIGN(out.measured, measured_us(table_, row, *op, *size, machine->placement->ranks()));
-    BUSBAR_ASSIGN(const Timed timed, time_row(*machine, table_, row, *op, *size));
-    out.gpus = machine->placement->ranks();
-    out.predicted = timed.us;
-    out.how = timed.how;
-    out.bound_by = timed.bound_by;
+    BUSBAR_ASSIGN(Predictor* const machine,
+                  machine_of(described, table_.cell(row, "nvls") != "off", table_.cell(row, "launch")));
+    if (machine->ranks() < 2) return unsupported("fewer than two GPUs");
+    BUSBAR_ASSIGN(out.measured, measured_us(table_, row, *op, *size, machine->ranks()));
+    const std::string& algo = table_.cell(row, "algo");
+    const Result<Protocol> protocol = parse_protocol(table_.cell(row, "proto"));
+    BUSBAR_ASSIGN(const Prediction p, machine->predict(*op, out.size_bytes, algo.empty() ? "auto" : algo,
+                                                       protocol.ok() ? *protocol : Protocol::kAuto));
+    out.gpus = machine->ranks();
+    out.predicted = p.us;
+    out.how = p.how;
+    out.bound_by = p.bound_by;
     return {};
   }
 
  private:
-  Result<Machine*> machine_of(const MeasuredMachine& m) {
-    std::string key = fmt::format("{}|{}", m.gpus_per_node, m.text);
+  /// From catalog/launches; a table without the column, or with a mode that nobody knows, says "unknown".
+  Result<Duration> launch_of(const std::string& mode) {
+    const std::string name = catalog_.has("launches", mode) ? mode : "unknown";
+    BUSBAR_ASSIGN(const YamlDocument document, catalog_.load("launches", name));
+    return document.root().find("launch")->as_duration();
+  }
+  Result<Predictor*> machine_of(const MeasuredMachine& m, bool nvls, const std::string& mode) {
+    BUSBAR_ASSIGN(const Duration launch, launch_of(mode));
+    std::string key = fmt::format("{}|{}|{}|{}", m.gpus_per_node, nvls, mode, m.text);
     for (const std::uint32_t id : m.gpu_ids) key += fmt::format(",{}", id);
     auto it = machines_.find(key);
     if (it == machines_.end()) {
-      auto made = build(m, options_);
+      auto made = build(m, options_, nvls, launch);
       if (!made.ok() && made.error().code != ErrorCode::kUnsupported) {
         // The row's board cannot be built as described: its reason, not the end of the run.
         made = unsupported(made.error().message);
@@ -132,7 +103,7 @@ class Rows {
   const CsvTable& table_;
   const ValidateOptions& options_;
   Catalog catalog_;
-  std::map<std::string, Result<std::unique_ptr<Machine>>> machines_;
+  std::map<std::string, Result<std::unique_ptr<Predictor>>> machines_;
 };
 
 }  // namespace

@@ -112,14 +112,17 @@ Status check_tokens(const Variant& variant) {
 struct Nics {
   int count = 0;
   int gbps = 0;
+  int merged = 1;  ///< ports that the library drives as one: those of a card, or those that a GPU has to itself
 };
 
 Result<std::string> fabric_text(const std::string& fabric, Nics nics, const Catalog& catalog) {
   if (nics.count <= 0 || nics.gbps <= 0) return unsupported("NICs are not known");
   const std::string network = network_of(fabric, nics.gbps, nics.count, catalog);
   if (network.empty()) return unsupported(fmt::format("no network {} of {} Gb/s in the catalogue", fabric, nics.gbps));
-  return fmt::format("fabric: {{kind: rail-optimised, network: {}, cable_m: {{nic: 5, leaf: 20, core: 50}}}}\n",
-                     network);
+  return fmt::format(
+      "fabric: {{kind: rail-optimised, network: {}, link: {{rate: {}Gb/s}}, cable_m: {{nic: 5, leaf: 20, core: "
+      "50}}}}\n",
+      network, nics.gbps * nics.merged);
 }
 
 }  // namespace
@@ -188,8 +191,10 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   if (variant.contains("nics-used")) nics.count = static_cast<int>(whole(variant.at("nics-used")));
   std::string fabric_lines;
   if (blocks > 1) {
+    const int gpus = static_cast<int>(out.gpus_per_node);
+    if (nics.count > gpus && gpus >= 8 && nics.count % gpus == 0) nics.merged = nics.count / gpus;
     BUSBAR_ASSIGN(fabric_lines, fabric_text(fabric, nics, catalog));
-    if (!one_domain) map.keys["nics"] = std::to_string(nics.count);
+    if (!one_domain) map.keys["nics"] = std::to_string(nics.count / nics.merged);
   }
   if (table.cell(row, "gpudirect") == "no") map.keys["gpudirect"] = "false";
   if (table.cell(row, "gpudirect") == "yes") map.keys["gpudirect"] = "true";

@@ -91,10 +91,10 @@ Result<std::vector<ScoredRow>> validate(const CsvTable& table, const ValidateOpt
   switch (kind) {
     case TableKind::kCollectives:
       return validate_collectives(table, rows, options);
+    case TableKind::kPointToPoint:
+      return validate_point_to_point(table, rows, options);
     case TableKind::kTraining:
       return validate_training(table, rows, options);
-    case TableKind::kPointToPoint:
-      break;
   }
   return Error{ErrorCode::kUnsupported, "tables of this kind cannot be predicted yet", {table.file(), 1, 0, ""}};
 }

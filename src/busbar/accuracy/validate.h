@@ -34,5 +34,7 @@ Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const
                                                     const ValidateOptions& options);
 Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                  const ValidateOptions& options);
+Result<std::vector<ScoredRow>> validate_point_to_point(const CsvTable& table, const std::vector<std::size_t>& rows,
+                                                       const ValidateOptions& options);
 
 }  // namespace busbar

@@ -38,6 +38,16 @@ bool in_network(const Placement& placement, const Topology& t, const CollectiveC
          std::any_of(t.fabric_switches().begin(), t.fabric_switches().end(), reduces);
 }
 
+/// Those with flags among the data exist for rings and trees (NVIDIA NCCL, src/device); they save time per send and
+/// cost bandwidth, so that large calls need not try them.
+std::vector<Protocol> protocols_for(const std::string& algorithm, Protocol asked, Bytes bytes) {
+  constexpr std::uint64_t kMostForFlags = 256 << 20;
+  if (asked != Protocol::kAuto) return {asked};
+  if ((algorithm == "ring" || algorithm == "tree") && count(bytes) <= kMostForFlags)
+    return {Protocol::kSimple, Protocol::kLl128, Protocol::kLl};
+  return {Protocol::kSimple};
+}
+
 /// What "auto" tries: the algorithms that every library has, where they exist for the collective.
 std::vector<std::string> customary(const CollectiveCall& call, std::vector<std::string> names) {
   const bool has_ring = std::find(names.begin(), names.end(), "ring") != names.end();
@@ -62,8 +72,13 @@ LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& pl
 
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
                                          CollectiveCall call) {
-  if (call.algorithm != "auto" && call.algorithm != "fastest") return call;
-  LegalAlgorithms legal = legal_algorithms(call, placement, topology);
+  const bool given = call.algorithm != "auto" && call.algorithm != "fastest";
+  if (given && call.protocol != Protocol::kAuto) return call;
+  LegalAlgorithms legal;
+  if (given)
+    legal.names = {call.algorithm};
+  else
+    legal = legal_algorithms(call, placement, topology);
   if (call.algorithm == "auto") legal.names = customary(call, std::move(legal.names));
   Error last{ErrorCode::kUnsupported,
              fmt::format("no algorithm does {} over {} ranks here; name one with --algorithm to see why",
@@ -71,19 +86,23 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
              {}};
   Duration best = Duration::max();
   std::string chosen;
-  for (const std::string& name : legal.names) {
-    CollectiveCall trial = call;
-    trial.algorithm = name;
-    const Result<CallId> id = analytic.prepare(trial);
-    if (!id.ok()) {
-      last = id.error();
-      continue;
+  Protocol chosen_protocol = Protocol::kSimple;
+  for (const std::string& name : legal.names)
+    for (const Protocol protocol : protocols_for(name, call.protocol, call.bytes)) {
+      CollectiveCall trial = call;
+      trial.algorithm = name;
+      trial.protocol = protocol;
+      const Result<CallId> id = analytic.prepare(trial);
+      if (!id.ok()) {
+        last = id.error();
+        continue;
+      }
+      const Duration time = analytic.time_alone(*id);
+      if (chosen.empty() || time < best) best = time, chosen = name, chosen_protocol = protocol;
     }
-    const Duration time = analytic.time_alone(*id);
-    if (chosen.empty() || time < best) best = time, chosen = name;
-  }
   if (chosen.empty()) return last;
   call.algorithm = chosen;
+  call.protocol = chosen_protocol;
   return call;
 }
 

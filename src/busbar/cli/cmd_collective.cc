@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "busbar/accuracy/band.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
 #include "busbar/choice/fastest.h"
@@ -238,9 +239,11 @@ int run(const CollectiveOptions& o) {
   const RunClock clock;
   const Result<Collective> op = parse_collective(o.op);
   if (!op.ok()) return report_error(op.error());
-  if (o.protocol != "auto" && o.protocol != "simple")
-    return report_error(
-        {ErrorCode::kUnsupported, "only the simple protocol is modelled yet", {"", 0, 0, "--protocol"}});
+  Result<Protocol> protocol = parse_protocol(o.protocol);
+  if (!protocol.ok()) {
+    protocol.error().where.path = "--protocol";
+    return report_error(protocol.error());
+  }
   constexpr std::uint32_t kMostChannels = 1024;  // of a schedule
   if (o.channels > kMostChannels)
     return report_error(invalid(fmt::format("at most {} channels", kMostChannels), {"", 0, 0, "--channels"}));
@@ -290,6 +293,7 @@ int run(const CollectiveOptions& o) {
     call.bytes = size;
     call.groups = one_group(n);
     call.algorithm = o.algorithm;
+    call.protocol = *protocol;
     call.chunks = o.chunks;
     call.root = o.root;
     call.channels = o.channels;
@@ -369,7 +373,7 @@ Command collective_command(const std::string& typed) {
       {"--nccl", "VERSION", "whose choices auto follows, 2.18 to 2.30 (default 2.30)", "Algorithm", &o->nccl},
       {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm",
        &o->chunks},
-      {"--protocol", "NAME", "auto or simple", "Algorithm", &o->protocol},
+      {"--protocol", "NAME", "auto (the fastest), simple, ll128, ll", "Algorithm", &o->protocol},
       {"--channels", "N", "parts that share the bytes, each with NICs of its own (default: as many as use every NIC)",
        "Algorithm", &o->channels},
       {"--jobs", "N", "N jobs of -g GPUs each start the collective at once and share the machine (default 1)", "Sweep",

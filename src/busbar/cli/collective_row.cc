@@ -55,14 +55,17 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
   CollectiveRow row;
   if (nccl != nullptr) {
     BUSBAR_ASSIGN(row.nccl, nccl->choose(call.op, call.bytes));
-    row.protocol = protocol_name(row.nccl->protocol);
     call.algorithm = schedule_name(row.nccl->algorithm);
+    if (call.protocol == Protocol::kAuto && call.algorithm != "fastest") {
+      BUSBAR_ASSIGN(call.protocol, parse_protocol(protocol_name(row.nccl->protocol)));
+    }
   }
   BUSBAR_ASSIGN(SynthesizedCall chosen, choose(o, cluster, router, placement, engine, call, shared));
   call = std::move(chosen.call);
   BUSBAR_ASSIGN(const std::vector<CallId> ids, prepare_jobs(o, engine, call));
   row.size = call.bytes;
   row.algorithm = o.algorithm == "synthesized" ? o.algorithm : call.algorithm;
+  row.protocol = name_of(call.protocol == Protocol::kAuto ? Protocol::kSimple : call.protocol);
   row.synthesized = chosen.what;
   row.ring = chosen.ring_alone;
   for (std::uint32_t j = 0; j < o.jobs; ++j) engine.start(ids[j], j, SimTime());

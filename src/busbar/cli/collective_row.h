@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "busbar/accuracy/band.h"
 #include "busbar/choice/as_nccl.h"
 #include "busbar/choice/relief.h"
 #include "busbar/choice/synthesis.h"
-#include "busbar/cli/band.h"
 #include "busbar/cli/jitter.h"
 #include "busbar/cli/session.h"
 #include "busbar/engine/chain_part.h"

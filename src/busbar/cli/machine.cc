@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "busbar/formats/import.h"
@@ -13,12 +14,22 @@ namespace {
 /// Files of ours are known by their name.
 bool is_yaml(const std::string& name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
 
+/// The entry of catalog/protocols for GPUs of that compute capability (times ten).
+const char* protocol_for(int capability) {
+  if (capability >= 100) return "nccl-blackwell";
+  if (capability >= 90) return "nccl-hopper";
+  return capability >= 80 ? "nccl-ampere" : "nccl-volta";
+}
+
 Result<Cluster> adopt(ImportedMachine machine, const std::string& name, std::string text, const Overrides& overrides) {
   bool amd = machine.version == 2;
-  for (const DeviceId gpu : machine.topology.gpus())
+  int capability = 0;
+  for (const DeviceId gpu : machine.topology.gpus()) {
     amd = amd || !machine.topology.device_class(gpu).architecture.empty();
+    capability = std::max<int>(capability, machine.topology.device_class(gpu).compute_capability);
+  }
   BUSBAR_ASSIGN(Cluster cluster, adopt_topology(std::move(machine.topology), name, std::move(text),
-                                                amd ? "rccl-simple" : "nccl-simple", overrides));
+                                                amd ? "rccl-cdna" : protocol_for(capability), overrides));
   for (const std::string& note : machine.notes) cluster.sources.push_back("assumed: " + note);
   return cluster;
 }

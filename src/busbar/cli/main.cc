@@ -5,6 +5,7 @@
 
 #include "busbar/cli/cmd_catalog.h"
 #include "busbar/cli/cmd_collective.h"
+#include "busbar/cli/cmd_expect.h"
 #include "busbar/cli/cmd_flows.h"
 #include "busbar/cli/cmd_import.h"
 #include "busbar/cli/cmd_path.h"
@@ -34,7 +35,8 @@ int main(int argc, char** argv) {
   const std::vector<busbar::Command> commands{
       busbar::collective_command(typed), busbar::train_command(typed), busbar::topo_command(typed),
       busbar::path_command(typed),       busbar::flows_command(typed), busbar::catalog_command(typed),
-      busbar::validate_command(typed),   busbar::rings_command(typed), busbar::import_command(typed)};
+      busbar::validate_command(typed),   busbar::rings_command(typed), busbar::import_command(typed),
+      busbar::expect_command(typed),     busbar::calibrate_command(typed)};
   const busbar::Parsed parsed =
       busbar::parse_command_line(commands, std::vector<std::string>(argv + 1, argv + argc), "busbar 0.1.0");
   if (!parsed.command) {

@@ -47,7 +47,10 @@ void Lowering::State::read_classes() {
   const auto classes = topology().link_classes();
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const bool changed = std::binary_search(what_if.link_classes.begin(), what_if.link_classes.end(), i);
-    rate.push_back(static_cast<double>(per_second(classes[i].payload_rate())) / kPsPerSecond *
+    const double share = is_scale_up(classes[i].kind)    ? protocol.share_scale_up
+                         : is_in_server(classes[i].kind) ? protocol.share_server
+                                                         : protocol.share_network;
+    rate.push_back(static_cast<double>(per_second(classes[i].payload_rate())) / kPsPerSecond * share *
                    (changed ? what_if.rate_factor : 1));
     floor_rate.push_back(static_cast<double>(per_second(classes[i].floor_rate())) / kPsPerSecond);
     const double latency_ps = static_cast<double>(classes[i].latency.in_ps());
@@ -57,7 +60,7 @@ void Lowering::State::read_classes() {
 }
 
 /// Closes the fluid in the making: its weights become the stage's incidences.
-void Lowering::State::emit(Stage& stage, double bytes, double alone_ps) {
+void Lowering::State::emit(Stage& stage, double bytes, double alone_ps, double latency_ps) {
   Fluid f;
   f.begin = static_cast<std::uint32_t>(stage.link.size());
   for (const LinkId l : touched) {
@@ -69,6 +72,7 @@ void Lowering::State::emit(Stage& stage, double bytes, double alone_ps) {
   f.end = static_cast<std::uint32_t>(stage.link.size());
   f.bytes = bytes;
   f.alone_ps = alone_ps;
+  f.latency_ps = latency_ps;
   stage.fluids.push_back(f);
   forget_weights();
 }
@@ -109,7 +113,8 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
           if (traces(out, stage)) trace->parts[out.stages.size()] = trace_run(s, run, g, chunk_bytes, stage.phase);
           const double bytes = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           if (bytes > 0)
-            emit(stage, bytes, alone(s, run, g, chunk_bytes) + hold_ps(sends_each(s, run)));
+            emit(stage, bytes, alone(s, run, g, chunk_bytes) + hold_ps(sends_each(s, run)),
+                 latency_alone(s, run, g));
           else
             forget_weights();
         }
@@ -165,19 +170,20 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
   Stage stage;
   for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
     for (const auto& channel : runs) {
-      double held_chunk = 0;                                     // one chunk, in all phases
+      double held_chunk = 0, latency_ps = 0;                     // of one chunk and of the chains, in all phases
       double first_chunk_ps = 0, most_bytes = 0, all_bytes = 0;  // all: of the phases' busiest connections together
       std::vector<ChainPart> parts, slowest_parts;
       total_touched.clear();
       for (const PhaseRun run : channel) {
         if (stage.phase.empty()) stage.phase = phase_name(s, run);
-        double slowest = 0, run_bytes = 0, run_held = 0;
+        double slowest = 0, latest = 0, run_bytes = 0, run_held = 0;
         const std::uint32_t groups = s.families[s.phases[run.begin].family].groups();
         for (std::uint32_t g = 0; g < groups; ++g) {
           BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
           const double ps = connections.empty() ? 0 : alone(s, run, g, chunk_bytes) + hold_ps(sends_each(s, run));
           if (ps > slowest && traces(out, stage)) slowest_parts = trace_run(s, run, g, chunk_bytes, phase_name(s, run));
           slowest = std::max(slowest, ps);
+          if (!connections.empty()) latest = std::max(latest, latency_alone(s, run, g));
           const double busiest = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           most_bytes = std::max(most_bytes, busiest);
           run_bytes = std::max(run_bytes, busiest);
@@ -189,6 +195,7 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
           forget_weights();
         }
         first_chunk_ps += slowest;
+        latency_ps += latest;
         all_bytes += run_bytes;
         parts.insert(parts.end(), slowest_parts.begin(), slowest_parts.end());
         slowest_parts.clear();
@@ -208,7 +215,8 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
                          0, busiest, (k - 1) * (busiest_ps + held_chunk)});
         trace->parts[out.stages.size()] = std::move(parts);
       }
-      if (most_bytes > 0) emit(stage, most_bytes * k, first_chunk_ps + (k - 1) * (busiest_ps + held_chunk));
+      if (most_bytes > 0)
+        emit(stage, most_bytes * k, first_chunk_ps + (k - 1) * (busiest_ps + held_chunk), latency_ps);
     }
   stage.phase = s.algorithm + " " + name_of(s.op) + ", pipelined";
   finish(std::move(stage), out);
@@ -234,6 +242,14 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
     latency_ps = least_latency[index(l)];
     stage.busiest = as_link(l);
   }
+  // Channels that share links advance side by side: each waits for its own chain while the others send, and none is
+  // through before all that shares its links is.
+  for (Fluid& f : stage.fluids) {
+    double shared_ps = 0;
+    for (std::uint32_t i = f.begin; i < f.end && f.latency_ps > 0; ++i)
+      shared_ps = std::max(shared_ps, weight[index(stage.link[i])] / rate_of(stage.link[i]));
+    f.alone_ps = std::max(f.alone_ps, f.latency_ps + shared_ps);
+  }
   forget_weights();
   for (const LinkId l : latency_touched) least_latency[index(l)] = INFINITY;
   latency_touched.clear();
@@ -250,6 +266,7 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
 
 Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold)
     : state_(new State{router, placement, protocol, ComponentSplitter(fold)}) {
+  state_->bulk = {true, protocol.step_scale_up, protocol.step_server, protocol.step_network, 1};
   state_->read_classes();
   state_->read_units();
   state_->components.resize(state_->capacities());
@@ -293,6 +310,7 @@ Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_
 /// As many channels as were asked for; else as many as it takes to use every NIC.
 void Lowering::State::set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain) {
   channels = s.channels;
+  lane_stride = call.schedule && call.channels == 0 ? 1 : 0;
   per_order = !call.schedule && s.algorithm == "tree" ? 2 : 1;
   const bool planned = s.families.size() > 1 && !s.families[0].order.empty();  // each order has its NIC
   lanes = 1;
@@ -300,6 +318,8 @@ void Lowering::State::set_lanes(const CollectiveCall& call, const Schedule& s, s
   if (s.algorithm == "sharp") return;  // a tree has its NIC
   if (call.channels > 0)
     lanes = std::max(1u, call.channels / channels);
+  else if (call.schedule && per_domain < call.groups.size())
+    lanes = placement.nic_channels();
   else if (!planned && !call.schedule && per_domain < call.groups.size())
     lanes = placement.nic_channels() / std::gcd(placement.nic_channels(), channels / per_order);
   cap = call.channels == 0 ? 0 : lanes * static_cast<double>(per_second(protocol.channel_rate)) / kPsPerSecond;
@@ -310,6 +330,7 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   LoweredCall out;
   out.call = call;
   out.launch_ps = static_cast<double>(st.protocol.launch.in_ps());
+  st.bytes_sent = 1 / st.costs_of(call.protocol).efficiency;
   const std::uint32_t n = call.groups.size();
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
     for (std::uint32_t m = 0; m < n; ++m)
@@ -358,6 +379,8 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
       out.algorithm_floor_ps =
           std::max(out.algorithm_floor_ps, st.weight[index(l)] / st.floor_rate[st.topology().link_class_index(l)]);
   st.forget_weights();
+  // Links to a switch that reduces carry more in the model than on the wire.
+  if (s.reducers > 0) out.algorithm_floor_ps *= st.protocol.share_switch;
   return out;
 }
 

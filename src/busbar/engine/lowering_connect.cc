@@ -7,18 +7,26 @@
 
 namespace busbar {
 
-double Lowering::State::overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links) const {
-  if (topology().block_of(a) != topology().block_of(b)) return static_cast<double>(protocol.step_network.in_ps());
+/// What a call's protocol costs; without flags: the steps of bulk pieces and nothing beside the payload.
+const ProtocolCosts& Lowering::State::costs_of(Protocol p) const {
+  if (p == Protocol::kLl && protocol.ll.available) return protocol.ll;
+  if (p == Protocol::kLl128 && protocol.ll128.available) return protocol.ll128;
+  return bulk;
+}
+
+double Lowering::State::overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links, Protocol p) const {
+  const ProtocolCosts& costs = costs_of(p);
+  if (topology().block_of(a) != topology().block_of(b)) return static_cast<double>(costs.step_network.in_ps());
   for (const LinkShare& l : links)
-    if (is_in_server(topology().link_class(l.link).kind)) return static_cast<double>(protocol.step_server.in_ps());
-  return static_cast<double>(protocol.step_scale_up.in_ps());
+    if (is_in_server(topology().link_class(l.link).kind)) return static_cast<double>(costs.step_server.in_ps());
+  return static_cast<double>(costs.step_scale_up.in_ps());
 }
 
 /// Bytes for now; emit() divides by the busiest connection's.
 void Lowering::State::load(const LinkShare& l, double bytes) {
   double& w = weight[index(l.link)];
   if (w == 0) touched.push_back(l.link);
-  w += l.share * bytes;
+  w += l.share * bytes * bytes_sent;
 }
 
 void Lowering::State::cross(const LinkShare& l, double bytes, Connection& c) {
@@ -49,17 +57,50 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
   Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
   c.from = from;
   if (topology().block_of(a) == topology().block_of(b)) {
-    BUSBAR_RETURN_IF_ERROR(router.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+    BUSBAR_RETURN_IF_ERROR(inside(a, b));
   } else {
     BUSBAR_RETURN_IF_ERROR(across(rank_a, rank_b));
   }
-  const double overhead = overhead_ps(a, b, std::span<const LinkShare>(path).subspan(c.begin));
+  const double overhead = overhead_ps(a, b, std::span<const LinkShare>(path).subspan(c.begin), call.protocol);
   add_units(c.begin, false);
   c.end = static_cast<std::uint32_t>(path.size());
   for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes, c);
   c.latency_ps += overhead;
   open_connection(c);
   return {};
+}
+
+/// The memory that `gpu` stages in: the NUMA node with the fewest hops, the first of several; kNone: there is none.
+DeviceId Lowering::State::host_memory(DeviceId gpu) {
+  const auto [entry, fresh] = host_of.try_emplace(gpu, kNone<DeviceId>);
+  if (!fresh) return entry->second;
+  const Block& block = topology().blocks()[index(topology().block_of(gpu))];
+  double fewest = INFINITY;
+  std::vector<LinkShare> way;
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    way.clear();
+    if (topology().kind(d) != DeviceKind::kNuma ||
+        !router.spread(gpu, d, kNone<DeviceId>, kNone<DeviceId>, 0, way).ok())
+      continue;
+    double hops = 0;
+    for (const LinkShare& l : way) hops += l.share;
+    if (hops < fewest - 0.5) fewest = hops, entry->second = d;
+  }
+  return entry->second;
+}
+
+/// Inside a server; without peer access what would go over PCIe is written to host memory and read from there.
+Status Lowering::State::inside(DeviceId a, DeviceId b) {
+  const std::size_t begin = path.size();
+  BUSBAR_RETURN_IF_ERROR(router.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+  const bool server = std::any_of(path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(),
+                                  [&](const LinkShare& l) { return is_in_server(topology().link_class(l.link).kind); });
+  const DeviceId host = protocol.peer_access || !server ? kNone<DeviceId> : host_memory(a);
+  if (host == kNone<DeviceId>) return {};
+  path.resize(begin);
+  BUSBAR_RETURN_IF_ERROR(router.spread(a, host, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+  return router.spread(host, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
 }
 
 /// Between servers: each lane by its own NIC, and by a flow of its own. Flows are known by their GPUs, so that it does
@@ -71,7 +112,15 @@ Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
     const std::uint32_t c = nic_index(lane);
     const DeviceId nic_b = placement.nic(rank_b, c), nic_a = router.exit_nic(a, placement.nic(rank_a, c), nic_b);
     const std::uint64_t flow = ((std::uint64_t{index(a)} << 32) | index(b)) ^ (std::uint64_t{c} << 48);
-    BUSBAR_RETURN_IF_ERROR(router.spread(a, b, nic_a, nic_b, flow, path));
+    const DeviceId host_a = protocol.gpudirect ? kNone<DeviceId> : host_memory(a);
+    const DeviceId host_b = protocol.gpudirect ? kNone<DeviceId> : host_memory(b);
+    if (host_a == kNone<DeviceId> || host_b == kNone<DeviceId>) {
+      BUSBAR_RETURN_IF_ERROR(router.spread(a, b, nic_a, nic_b, flow, path));
+      continue;
+    }
+    BUSBAR_RETURN_IF_ERROR(router.spread(a, host_a, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+    BUSBAR_RETURN_IF_ERROR(router.spread(host_a, host_b, nic_a, nic_b, flow, path));
+    BUSBAR_RETURN_IF_ERROR(router.spread(host_b, b, kNone<DeviceId>, kNone<DeviceId>, 0, path));
   }
   for (std::size_t i = begin; lanes > 1 && i < path.size(); ++i) path[i].share /= lanes;
   return {};
@@ -81,7 +130,7 @@ Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
 void Lowering::State::close_round(std::size_t first) {
   for (std::size_t i = first; i < connections.size(); ++i)
     for (std::uint32_t k = connections[i].begin; k < connections[i].end; ++k)
-      round_load[index(path[k].link)] += path[k].share * connections[i].bytes;
+      round_load[index(path[k].link)] += path[k].share * connections[i].bytes * sent_per_byte(connections[i]);
   for (std::size_t i = first; i < connections.size(); ++i) {
     Connection& c = connections[i];
     if (cap > 0) c.transfer_ps = c.bytes / cap;
@@ -201,6 +250,12 @@ double Lowering::State::alone(const Schedule& s, PhaseRun run, std::uint32_t gro
     return cost_of(connections[connection_of[by_receiver ? to : from]], piece, most).first;
   };
   return longest_chain(s, run, group, cost, chain);
+}
+
+/// What the chain of the open run waits for when bytes cost nothing; asked for only where channels share links.
+double Lowering::State::latency_alone(const Schedule& s, PhaseRun run, std::uint32_t group) {
+  if (channels == 1 || is_stepwise(s.phases[run.begin].pattern)) return 0;
+  return alone(s, run, group, 0);
 }
 
 }  // namespace busbar

@@ -1,6 +1,7 @@
 // The inside of Lowering: work space of one call, shared by lowering.cc (stages) and lowering_connect.cc (routes).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -39,6 +40,8 @@ struct Lowering::State {
   std::vector<double> rate{}, latency{}, floor_rate{};  ///< per link class: bytes/ps, ps, bytes/ps
   WhatIf what_if{};
   Trace* trace = nullptr;
+  ProtocolCosts bulk{};   ///< protocol.step_*, without flags
+  double bytes_sent = 1;  ///< per payload byte, by the protocol of the call in hand
 
   std::vector<double> held{};  ///< per link: how long a message is held up there, in expectation; empty: nowhere
   double hold_ps(double sends);
@@ -47,6 +50,7 @@ struct Lowering::State {
   // bytes; number j of them leaves and enters servers by NIC number nic_index(c, j) of a rank.
   std::uint32_t lanes = 1, channels = 1;  ///< channels: of the schedule
   std::uint32_t per_order = 1;            ///< channels of the schedule that share an order and a NIC
+  std::uint32_t lane_stride = 0;          ///< NICs from lane to lane; 0: as many as the schedule has orders
   std::uint32_t channel = 0;              ///< of the phases in hand
   double cap = 0;                         ///< bytes per ps of a connection, all lanes together; 0: no limit
 
@@ -62,6 +66,7 @@ struct Lowering::State {
   Trees tree{};
   std::optional<ReductionTrees> switches{};  ///< made when first needed
   std::vector<double> unit{};                ///< per device: bytes per ps, 0: no limit; empty: no device has one
+  std::map<DeviceId, DeviceId> host_of{};  ///< GPU -> memory it stages in, once sought
 
   // Work space, reused from fluid to fluid.
   std::vector<LinkShare> path{};
@@ -90,10 +95,18 @@ struct Lowering::State {
   void read_units();
   void add_units(std::size_t begin, bool adds);
   void read_classes();
-  double overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links) const;
-  std::uint32_t nic_index(std::uint32_t lane) const { return channel / per_order + lane * (channels / per_order); }
+  const ProtocolCosts& costs_of(Protocol p) const;
+  double sent_per_byte(const Connection& c) const {
+    return c.from == Connection::kHub ? bytes_sent / protocol.share_switch : bytes_sent;
+  }
+  double overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links, Protocol p) const;
+  std::uint32_t nic_index(std::uint32_t lane) const {
+    return channel / per_order + lane * (lane_stride > 0 ? lane_stride : channels / per_order);
+  }
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);
   void set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);
+  DeviceId host_memory(DeviceId gpu);
+  Status inside(DeviceId a, DeviceId b);
   Status across(std::uint32_t rank_a, std::uint32_t rank_b);
   Status connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to, double bytes);
   Status connect_hub(DeviceId gpu, bool up, double bytes);
@@ -119,7 +132,8 @@ struct Lowering::State {
   Status open_run(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
                   std::uint32_t group, double chunk_bytes);
   double alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes);
-  void emit(Stage& stage, double bytes, double alone_ps);
+  void emit(Stage& stage, double bytes, double alone_ps, double latency_ps = 0);
+  double latency_alone(const Schedule& s, PhaseRun run, std::uint32_t group);
   void forget_weights();
   void forget_all();
   /// Whether the next fluid of the stage in the making is to be traced.

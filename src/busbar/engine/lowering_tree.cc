@@ -187,8 +187,8 @@ Status Lowering::State::connect_hub(DeviceId gpu, bool up, double bytes) {
   BUSBAR_RETURN_IF_ERROR(hub_leg(gpu, up, 1.0));
   add_units(c.begin, up);
   c.end = static_cast<std::uint32_t>(path.size());
-  for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes, c);
-  c.latency_ps += static_cast<double>(protocol.step_scale_up.in_ps());
+  for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes / protocol.share_switch, c);
+  c.latency_ps += static_cast<double>(protocol.step_switch.in_ps());
   c.from = Connection::kHub;
   open_connection(c);
   return {};

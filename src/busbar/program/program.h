@@ -9,6 +9,7 @@
 #include "busbar/base/csr.h"
 #include "busbar/base/units.h"
 #include "busbar/collectives/schedule.h"
+#include "busbar/program/protocol.h"
 
 namespace busbar {
 
@@ -23,6 +24,7 @@ struct CollectiveCall {
   GroupFamily groups;        ///< member i of a group is rank i of the collective; outer chunk strides unused
   std::uint32_t root = 0;    ///< member
   std::string algorithm;     ///< "ring", "tree", "hierarchical", or "auto"
+  Protocol protocol = Protocol::kAuto;
   std::uint32_t chunks = 0;  ///< pieces that pipeline through the schedule's phases; 0: the lowering decides
   std::uint32_t channels = 0;  ///< that share the bytes, each with NICs of its own; 0: as many as use every NIC
   PairCounts pairs{};  ///< all_to_allv: what each pair of members exchanges, in chunks of which the busiest sender has S

@@ -50,7 +50,7 @@ TEST(Catalog, AnEntryShowsEachFigureWithUnitSourceAndConfidence) {
   EXPECT_THAT(entry.figures[0].source, testing::HasSubstr("H100 data sheet"));
   EXPECT_EQ(entry.figures[1].path, "efficiency");
   EXPECT_EQ(entry.figures[1].unit, "share");
-  EXPECT_THAT(entry.figures[1].source, testing::HasSubstr("NCCL 2.30.7 counts 20.6"));
+  EXPECT_THAT(entry.figures[1].source, testing::HasSubstr("376 of 450 GB/s"));
   EXPECT_EQ(entry.figures[1].confidence, "medium");
 }
 

@@ -10,6 +10,7 @@
 #include "busbar/spec/fabric_file.h"
 #include "busbar/spec/node_base.h"
 #include "busbar/spec/node_file.h"
+#include "busbar/spec/protocol_file.h"
 #include "busbar/topology/connectivity.h"
 #include "busbar/topology/cable_index.h"
 
@@ -25,27 +26,6 @@ struct Fault {
   std::optional<double> factor;  ///< empty: failed
   Where where;
 };
-
-Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading) {
-  ProtocolModel p;
-  MapReader r(map);
-  accept_provenance(r);
-  r.optional("name");
-  r.optional("launch", &YamlNode::as_duration, p.launch);
-  r.optional("step_scale_up", &YamlNode::as_duration, p.step_scale_up);
-  r.optional("step_server", &YamlNode::as_duration, p.step_server);
-  r.optional("step_network", &YamlNode::as_duration, p.step_network);
-  r.optional("chunk", &YamlNode::as_size, p.chunk);
-  r.optional("channel_rate", &YamlNode::as_rate, p.channel_rate);
-  constexpr std::int64_t kMostChannels = 1024;
-  if (const auto channels = r.optional("max_channels")) {
-    BUSBAR_ASSIGN(const std::int64_t most, channels->as_int(1, kMostChannels));
-    p.max_channels = static_cast<std::uint32_t>(most);
-  }
-  BUSBAR_RETURN_IF_ERROR(r.finish());
-  reading.note("protocol overheads", map);
-  return p;
-}
 
 Status read_price(const YamlNode& map, Reading& reading, Cluster& out) {
   constexpr double kHighest = 1e6;
@@ -162,12 +142,17 @@ std::optional<YamlNode> fabric_of(const ClusterKeys& keys, const NodeFile& node)
 
 /// Stamps the nodes, lays the cables, breaks what is said to be broken.
 Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults, Reading& reading,
-                       const YamlNode& root, Cluster& out) {
+                       const YamlNode& root, Cluster& out, std::optional<YamlNode>& transport) {
   const auto nodes = static_cast<std::uint32_t>(keys.nodes);
   FabricFile fabric;
   const auto wanted = fabric_of(keys, node);
   if (wanted) {
     BUSBAR_ASSIGN(fabric, read_fabric(*wanted, reading));
+    transport = fabric.transport;
+    const LinkKind cable = fabric.spec.nic_link.kind;
+    if (!transport && fabric.spec.kind != FabricKind::kNone && cable != LinkKind::kIdeal) {
+      BUSBAR_ASSIGN(transport, reading.open("transports", cable == LinkKind::kInfiniband ? "infiniband" : "roce"));
+    }
   }
   if (fabric.spec.kind == FabricKind::kNone && nodes > 1) {
     return root.error(fmt::format("{} nodes, but no fabric joins them; add 'fabric: ndr-rail' or another", nodes));
@@ -227,13 +212,21 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   out.ocs = node.ocs;
   out.p2p = node.p2p;
   out.seed = static_cast<std::uint64_t>(keys.seed);
-  BUSBAR_ASSIGN(out.topology, build(keys, node, faults, reading, root, out));
+  std::optional<YamlNode> transport;
+  BUSBAR_ASSIGN(out.topology, build(keys, node, faults, reading, root, out, transport));
   if (keys.routing) {
     BUSBAR_ASSIGN(out.routing, as_enum(*keys.routing, kLastRoutingPolicy, &name_of, "routing policy"));
   }
   if (const auto protocol = keys.protocol ? keys.protocol : node.protocol) {
     BUSBAR_ASSIGN(const YamlNode map, reading.resolve(*protocol, "protocols"));
-    BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading));
+    ProtocolModel network;
+    if (transport) {
+      BUSBAR_ASSIGN(const YamlNode costs, reading.resolve(*transport, "transports"));
+      BUSBAR_ASSIGN(network, read_transport(costs, reading));
+    }
+    BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading, network));
+    out.protocol.peer_access = out.p2p;
+    out.protocol.gpudirect = out.gpudirect;
   }
   if (const auto hall = keys.hall ? keys.hall : node.hall) BUSBAR_RETURN_IF_ERROR(read_hall(*hall, out.cabling));
   if (const auto price = keys.price ? keys.price : node.price) BUSBAR_RETURN_IF_ERROR(read_price(*price, reading, out));

@@ -23,6 +23,7 @@ struct Network {
   Duration nic_latency, fec_latency, per_m;
   std::vector<CablePart> cable_parts;
   bool gpudirect = true;
+  std::optional<YamlNode> transport;
 };
 
 Status read_link(const YamlNode& map, Reading& reading, Network& out) {
@@ -77,6 +78,7 @@ Status read_cable(const YamlNode& map, Reading& reading, Network& out) {
 Status read_parts(MapReader& r, Reading& reading, Network& out) {
   const auto link = r.optional("link"), sw = r.optional("switch"), nic = r.optional("nic"), cable = r.optional("cable");
   const auto spine = r.optional("spine_switch"), core = r.optional("core_switch");
+  if (const auto transport = r.optional("transport")) out.transport = transport;
   if (link) BUSBAR_RETURN_IF_ERROR(read_link(*link, reading, out));
   for (SwitchFigures* tier : {&out.leaf, &out.spine, &out.core})
     if (sw) BUSBAR_RETURN_IF_ERROR(read_switch(*sw, reading, *tier));
@@ -175,6 +177,7 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
     return map.error(
         "the fabric has no rate; add 'network: infiniband-ndr', or 'link: {kind: infiniband, rate: 400Gb/s}'");
   }
+  out.transport = network.transport;
   out.network = network.name.empty() ? name_of(network.link.kind) : network.name;
   out.spec.leaf = network.leaf.spec;
   out.spec.spine = network.spine.spec;

@@ -18,6 +18,7 @@ struct FabricFile {
   bool gpudirect = true;                                         ///< false: TCP, which copies through host memory
   RoutingPolicy routing = RoutingPolicy::kStatic;                ///< unless the cluster says otherwise
   std::string network;  ///< "InfiniBand NDR"; the kind of link where the file names no network
+  std::optional<YamlNode> transport;  ///< what sends over the network cost: a map or a name in catalog/transports
 };
 
 /// Reads a map, or the catalogue entry that a name stands for; "none" is the fabric without cables.

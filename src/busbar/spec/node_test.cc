@@ -155,7 +155,7 @@ TEST(Node, LinksOfTheCatalogueAreCountedInLanes) {
   EXPECT_EQ(c.lanes, 6);
   EXPECT_EQ(c.part, "nvlink4 x6");
   EXPECT_EQ(c.kind, LinkKind::kNvlink);
-  EXPECT_NEAR(c.efficiency, 0.824, 1e-9);
+  EXPECT_NEAR(c.efficiency, 0.86, 1e-9);
   EXPECT_THAT(why(gpus(2, "between: ['gpu*', 'gpu*'], link: nvlink44")), HasSubstr("did you mean 'nvlink4'?"));
 }
 

@@ -1,4 +1,4 @@
-#include "busbar/cli/band.h"
+#include "busbar/accuracy/band.h"
 
 namespace busbar {
 namespace {

@@ -1,0 +1,66 @@
+// A user's results beside what the machine should give: `busbar expect` and `busbar calibrate`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/accuracy/results_file.h"
+#include "busbar/spec/cluster.h"
+
+namespace busbar {
+
+struct ExpectOptions {
+  std::string cluster;
+  Overrides overrides;
+  std::string engine = "analytic";
+  Collective op = Collective::kAllReduce;
+  std::uint32_t gpus = 0;  ///< the first of the machine; 0: all
+};
+
+enum class Verdict : std::uint8_t {
+  kGood,        ///< inside the band
+  kLow,         ///< slower than the band allows
+  kSuspicious,  ///< faster than the band allows, or than physics does
+};
+const char* name_of(Verdict verdict);
+
+struct ExpectedRow {
+  std::uint64_t size_bytes = 0;
+  double measured_us = 0, expected_us = 0, low_us = 0, high_us = 0;
+  Verdict verdict = Verdict::kGood;
+  std::string how, bound_by;
+};
+
+struct Expectation {
+  std::vector<ExpectedRow> rows;
+  Verdict verdict = Verdict::kGood;       ///< of the largest size that is not good, else good
+  std::vector<std::string> explanations;  ///< what would make the machine give what was measured there
+  std::uint32_t ranks = 0;
+  std::string inputs;  ///< text that was read, for a hash
+};
+Result<Expectation> expect_results(const MeasuredResults& results, const ExpectOptions& options);
+
+/// One size of two measurements.
+struct ComparedRow {
+  std::uint64_t size_bytes = 0;
+  double measured_us = 0, baseline_us = 0;
+  double change_percent() const { return (measured_us / baseline_us - 1) * 100; }
+};
+/// Sizes that both have. Error kInvalid when there is none.
+Result<std::vector<ComparedRow>> compare_results(const MeasuredResults& now, const MeasuredResults& before);
+
+struct Calibration {
+  double before_percent = 0, after_percent = 0;  ///< median |error| of the predictions
+  double share = 1;                              ///< of the catalogue's bandwidth that the results show
+  double launch_us = 0;                          ///< before the first byte
+  std::string verdict;                           ///< "fits", "broken machine", "too little to fit"
+  std::string why;
+  std::string overlay;  ///< a cluster file: the machine with the fitted figures
+  std::string inputs;
+};
+/// Fits two figures: what a launch takes, from sizes below 64 KiB, and the share of their bandwidth that links reach,
+/// from sizes of 16 MiB and more. A machine whose links would have to run below 70 % of what healthy ones of its kind
+/// do, or whose launch takes more than 100 us longer, is called broken: calibration would only hide that.
+Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOptions& options);
+
+}  // namespace busbar

@@ -1,0 +1,183 @@
+#include "busbar/accuracy/expect.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "busbar/accuracy/predictor.h"
+#include "busbar/spec/protocol_file.h"
+
+namespace busbar {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// What the model itself says of a machine, with every time scaled and shifted.
+MeasuredResults modelled(const std::string& cluster, double factor, double shift_us) {
+  auto machine = Predictor::make(load_cluster(cluster).value(), {}, "analytic").value();
+  MeasuredResults out;
+  for (std::uint64_t size = 8; size <= (std::uint64_t{8} << 30); size *= 4)
+    out.rows.push_back({size, machine->predict(Collective::kAllReduce, size).value().us * factor + shift_us});
+  return out;
+}
+
+ExpectOptions on(const std::string& cluster) {
+  ExpectOptions o;
+  o.cluster = cluster;
+  return o;
+}
+
+TEST(ResultsFile, NcclTestsTablesGiveTheMedianOfBothPlaces) {
+  const auto r = parse_results(
+      "# nThread 1 nGpus 8\n# Collective test starting: all_reduce_perf\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+      "#wrong\n"
+      "        1024           256     float     sum      -1    10.00    0.10    0.18      0    14.00    0.07    0.13   "
+      "   0\n"
+      "        2048           512     float     sum      -1    20.00    0.10    0.18      0    20.00    0.07    0.13   "
+      "   0\n"
+      "# Avg bus bandwidth    : 1\n",
+      "r.txt");
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_EQ(r->collective, "all_reduce_perf");
+  ASSERT_EQ(r->rows.size(), 2u);
+  EXPECT_EQ(r->rows[0].size_bytes, 1024u);
+  EXPECT_EQ(r->rows[0].us, 12);
+}
+
+TEST(ResultsFile, ACsvNeedsSizesAndTimes) {
+  const auto r =
+      parse_results("size_bytes,time_us,collective\n8,10,all_gather\n8,12,all_gather\n16,9,all_gather\n", "r.csv");
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_EQ(r->collective, "all_gather");
+  EXPECT_EQ(r->rows[0].us, 11);
+  EXPECT_THAT(parse_results("size_bytes,us\n8,10\n", "r.csv").error().text(), HasSubstr("time_us"));
+  EXPECT_THAT(parse_results("size_bytes,time_us\n8,0\n", "r.csv").error().text(), HasSubstr("r.csv:2"));
+  EXPECT_THAT(parse_results("size_bytes,time_us,collective\n8,1,a\n8,1,b\n", "r.csv").error().text(),
+              HasSubstr("one collective at a time"));
+  EXPECT_THAT(parse_results("hello\n", "r.txt").error().text(), HasSubstr("there are no results"));
+}
+
+TEST(Expect, WhatTheModelSaysIsGood) {
+  const auto e = expect_results(modelled("dgx-a100", 1, 0), on("dgx-a100"));
+  ASSERT_TRUE(e.ok()) << e.error().text();
+  EXPECT_EQ(e->verdict, Verdict::kGood);
+  for (const ExpectedRow& row : e->rows) {
+    EXPECT_EQ(row.verdict, Verdict::kGood) << row.size_bytes;
+    EXPECT_LE(row.low_us, row.expected_us);
+    EXPECT_GE(row.high_us, row.expected_us);
+  }
+}
+
+TEST(Expect, TenTimesSlowerIsLowAndTenTimesFasterIsSuspicious) {
+  EXPECT_EQ(expect_results(modelled("dgx-a100", 10, 0), on("dgx-a100"))->verdict, Verdict::kLow);
+  EXPECT_EQ(expect_results(modelled("dgx-a100", 0.1, 0), on("dgx-a100"))->verdict, Verdict::kSuspicious);
+}
+
+TEST(Expect, ASwitchThatDoesNotReduceIsNamedAsTheReason) {
+  auto ring = Predictor::make(load_cluster("dgx-h100").value(), {}, "analytic", false).value();
+  MeasuredResults results;
+  const std::uint64_t size = std::uint64_t{16} << 30;
+  results.rows.push_back({size, ring->predict(Collective::kAllReduce, size).value().us * 1.15});
+  const auto e = expect_results(results, on("dgx-h100"));
+  ASSERT_TRUE(e.ok()) << e.error().text();
+  ASSERT_EQ(e->verdict, Verdict::kLow);
+  EXPECT_THAT(e->explanations, ::testing::Contains(HasSubstr("NVLS is not used")));
+}
+
+TEST(Expect, SizesThatTwoFilesShareAreCompared) {
+  const MeasuredResults now{"", {{8, 11}, {16, 20}}}, before{"", {{16, 10}}};
+  const auto rows = compare_results(now, before);
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ((*rows)[0].change_percent(), 100);
+  EXPECT_FALSE(compare_results(now, {"", {{32, 1}}}).ok());
+}
+
+TEST(Calibrate, ASlowerMachineFitsAfterwards) {
+  const auto c = calibrate(modelled("dgx-a100", 1.1, 5), on("dgx-a100"));
+  ASSERT_TRUE(c.ok()) << c.error().text();
+  EXPECT_EQ(c->verdict, "fits");
+  EXPECT_NEAR(c->share, 1 / 1.1, 0.02);
+  EXPECT_LT(c->after_percent, c->before_percent);
+}
+
+TEST(Calibrate, AMachineAtHalfItsBandwidthIsCalledBroken) {
+  const auto c = calibrate(modelled("dgx-a100", 2, 0), on("dgx-a100"));
+  ASSERT_TRUE(c.ok());
+  EXPECT_EQ(c->verdict, "broken machine");
+}
+
+TEST(Calibrate, TheOverlayIsAClusterFileThatGivesTheFittedTimes) {
+  const auto c = calibrate(modelled("dgx-a100", 1.1, 5), on("dgx-a100"));
+  ASSERT_TRUE(c.ok());
+  auto cluster = parse_cluster(c->overlay, "overlay.yaml");
+  ASSERT_TRUE(cluster.ok()) << cluster.error().text();
+  EXPECT_NEAR(cluster->protocol.launch.in_us(), c->launch_us, 1e-3);
+  EXPECT_LT(cluster->protocol.share_scale_up, load_cluster("dgx-a100")->protocol.share_scale_up);
+}
+
+TEST(Predictor, NvlsLiftsBusBandwidthAboveWhatALinkCarries) {
+  auto m = Predictor::make(load_cluster("dgx-h100").value(), {}, "analytic").value();
+  const std::uint64_t size = std::uint64_t{8} << 30;
+  const auto p = m->predict(Collective::kAllReduce, size).value();
+  EXPECT_GT(bus_factor(Collective::kAllReduce, 8) * static_cast<double>(size) / p.us / 1e3, 450);
+  EXPECT_THAT(p.how, HasSubstr("nvls"));
+}
+
+TEST(Predictor, ATreeOverTwoNodesFlattersTheirNics) {
+  auto m = Predictor::make(load_cluster("dgx-a100:2").value(), {}, "analytic").value();
+  const std::uint64_t size = std::uint64_t{1} << 30;
+  const double tree = m->predict(Collective::kAllReduce, size, "tree").value().us;
+  // Across two nodes a tree moves each byte once per direction: bus bandwidth may pass that of the NICs, 8 x 25 GB/s.
+  EXPECT_GT(bus_factor(Collective::kAllReduce, 16) * static_cast<double>(size) / tree / 1e3, 150);
+  EXPECT_GE(tree, m->floor_us(Collective::kAllReduce, size));
+}
+
+TEST(Predictor, EightGpusOfAFullMeshHaveRingsOverAllSevenLinks) {
+  auto m = Predictor::make(load_cluster("mi300x-8").value(), {}, "analytic").value();
+  const std::uint64_t size = std::uint64_t{8} << 30;
+  const auto p = m->predict(Collective::kAllReduce, size, "ring", Protocol::kSimple).value();
+  const double bus = bus_factor(Collective::kAllReduce, 8) * static_cast<double>(size) / p.us / 1e3;
+  EXPECT_GT(bus, 6.5 * 48 * m->cluster().protocol.share_scale_up);
+  EXPECT_LT(bus, 7 * 48);
+}
+
+TEST(Predictor, FlagsAmongTheDataSaveTimePerSendAndCostBandwidth) {
+  auto m = Predictor::make(load_cluster("dgx-a100").value(), {}, "analytic").value();
+  const auto us = [&](std::uint64_t size, Protocol p) {
+    return m->predict(Collective::kAllReduce, size, "ring", p).value().us;
+  };
+  EXPECT_LT(us(1024, Protocol::kLl), us(1024, Protocol::kLl128));
+  EXPECT_LT(us(1024, Protocol::kLl128), us(1024, Protocol::kSimple));
+  const std::uint64_t large = std::uint64_t{4} << 30;
+  EXPECT_NEAR(us(large, Protocol::kLl) / us(large, Protocol::kSimple), 1 / m->cluster().protocol.ll.efficiency, 0.02);
+  EXPECT_NEAR(us(large, Protocol::kLl128) / us(large, Protocol::kSimple), 128.0 / 120, 0.02);
+}
+
+TEST(Predictor, SubsetsOfACubeMeshHaveTheRingsThatTheirNvlinksAllow) {
+  const auto bus = [](std::uint32_t gpus) {
+    Cluster c = load_cluster("dgx-1v").value();
+    std::vector<DeviceId> ids(c.topology.gpus().begin(), c.topology.gpus().begin() + gpus);
+    auto m = Predictor::make(std::move(c), ids, "analytic").value();
+    const std::uint64_t size = std::uint64_t{1} << 30;
+    return bus_factor(Collective::kAllReduce, gpus) * static_cast<double>(size) /
+           m->predict(Collective::kAllReduce, size).value().us / 1e3;
+  };
+  EXPECT_GT(bus(8), bus(2));  // six links in rings of eight, one between GPU 0 and 1
+  EXPECT_GT(bus(4), bus(3));  // three GPUs leave a ring only single links, four close on double ones
+}
+
+TEST(Predictor, CopiesThroughHostMemoryLoadTheSharedUplinkTwice) {
+  const auto us = [](bool p2p) {
+    const std::string text = std::string(
+                                 "name: c\nnode: {base: pcie-cards-switched, gpu: rtx4090, gpus: 2, switches: 1, "
+                                 "cpus: 1, link: pcie4, p2p: ") +
+                             (p2p ? "true" : "false") + "}\n";
+    auto m = Predictor::make(parse_cluster(text, "c.yaml").value(), {}, "analytic").value();
+    return m->predict(Collective::kAllReduce, std::uint64_t{1} << 30, "ring", Protocol::kSimple).value().us;
+  };
+  EXPECT_GT(us(false), 1.7 * us(true));
+}
+
+}  // namespace
+}  // namespace busbar

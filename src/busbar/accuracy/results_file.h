@@ -1,0 +1,28 @@
+// A user's own measurements: the table that nccl-tests or rccl-tests print, or a CSV with size_bytes and time_us.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/collectives/schedule.h"
+
+namespace busbar {
+
+struct MeasuredResult {
+  std::uint64_t size_bytes = 0;
+  double us = 0;
+};
+
+struct MeasuredResults {
+  std::string collective;            ///< as the file names it; empty: it does not
+  std::vector<MeasuredResult> rows;  ///< by ascending size; the median of several of one size
+};
+
+/// Errors with line: a file of neither kind, a table without rows, a time that is no number above 0.
+Result<MeasuredResults> read_results(const std::string& file);
+Result<MeasuredResults> parse_results(std::string_view text, const std::string& name);
+
+}  // namespace busbar

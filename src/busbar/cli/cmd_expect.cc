@@ -1,0 +1,218 @@
+#include "busbar/cli/cmd_expect.h"
+
+#include <fmt/core.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "busbar/accuracy/expect.h"
+#include "busbar/accuracy/predictor.h"
+#include "busbar/base/quantity.h"
+#include "busbar/cli/session.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  CommonOptions common;
+  std::string file, cluster, op, baseline, overlay;
+  std::uint32_t gpus = 0;
+  double tolerance = 5;
+};
+
+/// The collective: the flag's, else the file's, else all-reduce.
+Result<ExpectOptions> read_options(const Options& o, const MeasuredResults& results) {
+  if (o.cluster.empty())
+    return invalid("no machine named; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--cluster"});
+  if (o.common.engine != "analytic" && o.common.engine != "flow")
+    return invalid(fmt::format("'{}' cannot be used here; use analytic or flow", o.common.engine),
+                   {"", 0, 0, "--engine"});
+  ExpectOptions out;
+  out.cluster = o.cluster;
+  out.overrides = o.common.overrides;
+  out.engine = o.common.engine;
+  out.gpus = o.gpus;
+  const std::string name = !o.op.empty() ? o.op : !results.collective.empty() ? results.collective : "all_reduce";
+  BUSBAR_ASSIGN(out.op, parse_collective(name));
+  return out;
+}
+
+std::string us(double value) { return format_number(value, 4); }
+
+int run_baseline(const Options& o, const MeasuredResults& results) {
+  const RunClock clock;
+  const Result<MeasuredResults> before = read_results(o.baseline);
+  if (!before.ok()) return report_error(before.error());
+  const Result<std::vector<ComparedRow>> rows = compare_results(results, *before);
+  if (!rows.ok()) return report_error(rows.error());
+  Json j{{"schema", "busbar.expect/1"},
+         {"baseline", o.baseline},
+         {"tolerance_percent", o.tolerance},
+         {"rows", Json::array()}};
+  Document d;
+  d.title = fmt::format("{} against {}", o.file, o.baseline);
+  d.command = o.common.typed;
+  Table t;
+  t.title = d.title;
+  t.columns = {{"size (B)"}, {"now (us)"}, {"before (us)"}, {"change (%)"}, {"verdict", Align::kLeft}};
+  bool slower = false;
+  for (const ComparedRow& r : *rows) {
+    const bool worse = r.change_percent() > o.tolerance;
+    slower = slower || worse;
+    const char* verdict = worse ? "low" : r.change_percent() < -o.tolerance ? "suspicious" : "good";
+    j["rows"].push_back({{"size_bytes", r.size_bytes},
+                         {"measured_us", r.measured_us},
+                         {"baseline_us", r.baseline_us},
+                         {"change_percent", r.change_percent()},
+                         {"verdict", verdict}});
+    t.rows.push_back({std::to_string(r.size_bytes), us(r.measured_us), us(r.baseline_us),
+                      fmt::format("{:+.1f}", r.change_percent()), verdict});
+  }
+  d.blocks.push_back({t});
+  j["verdict"] = slower ? "low" : "good";
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, d, slower ? 1 : 0);
+}
+
+Document to_document(const Options& o, const Expectation& e, Collective op, double ranks) {
+  Document d;
+  d.title = fmt::format("{} beside {}", o.file, o.cluster);
+  d.command = o.common.typed;
+  Table t;
+  t.title = fmt::format("{}: measured and expected", name_of(op));
+  t.columns = {{"size (B)"},         {"measured (us)"}, {"expected (us)"},         {"from (us)"},
+               {"to (us)"},          {"busbw (GB/s)"},  {"expected busbw (GB/s)"}, {"verdict", Align::kLeft},
+               {"how", Align::kLeft}};
+  for (const ExpectedRow& r : e.rows) {
+    const double bus = bus_factor(op, ranks) * static_cast<double>(r.size_bytes) / 1e3;
+    t.rows.push_back({std::to_string(r.size_bytes), us(r.measured_us), us(r.expected_us), us(r.low_us), us(r.high_us),
+                      format_number(bus / r.measured_us), format_number(bus / r.expected_us), name_of(r.verdict),
+                      r.how});
+  }
+  t.note =
+      "good: inside the band that predictions keep against published measurements (docs/accuracy.md); low: slower; "
+      "suspicious: faster than that, or than physics allows. GB/s is 1e9 bytes per second per direction.";
+  d.blocks.push_back({t});
+  d.blocks.push_back({Highlight{fmt::format("The machine is {}.", name_of(e.verdict))}});
+  for (const std::string& x : e.explanations) d.blocks.push_back({Paragraph{"Would explain it: " + x + "."}});
+  if (e.verdict == Verdict::kLow && e.explanations.empty())
+    d.blocks.push_back({Paragraph{"None of the usual faults gives such a time; compare sizes, nodes and logs."}});
+  return d;
+}
+
+int run_expect(const Options& o) {
+  const RunClock clock;
+  const Result<MeasuredResults> results = read_results(o.file);
+  if (!results.ok()) return report_error(results.error());
+  if (!o.baseline.empty()) return run_baseline(o, *results);
+  const Result<ExpectOptions> options = read_options(o, *results);
+  if (!options.ok()) return report_error(options.error());
+  const Result<Expectation> e = expect_results(*results, *options);
+  if (!e.ok()) return report_error(e.error());
+  Json j{{"schema", "busbar.expect/1"}, {"cluster", o.cluster}, {"collective", name_of(options->op)},
+         {"engine", o.common.engine},   {"gpus", e->ranks},     {"rows", Json::array()}};
+  for (const ExpectedRow& r : e->rows)
+    j["rows"].push_back({{"size_bytes", r.size_bytes},
+                         {"measured_us", r.measured_us},
+                         {"expected_us", r.expected_us},
+                         {"low_us", r.low_us},
+                         {"high_us", r.high_us},
+                         {"verdict", name_of(r.verdict)},
+                         {"how", r.how},
+                         {"bound_by", r.bound_by}});
+  j["verdict"] = name_of(e->verdict);
+  j["explanations"] = e->explanations;
+  j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(e->inputs)));
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, to_document(o, *e, options->op, e->ranks), e->verdict == Verdict::kGood ? 0 : 1);
+}
+
+int run_calibrate(const Options& o) {
+  const RunClock clock;
+  const Result<MeasuredResults> results = read_results(o.file);
+  if (!results.ok()) return report_error(results.error());
+  const Result<ExpectOptions> options = read_options(o, *results);
+  if (!options.ok()) return report_error(options.error());
+  const Result<Calibration> c = calibrate(*results, *options);
+  if (!c.ok()) return report_error(c.error());
+  Json j{{"schema", "busbar.calibrate/1"},
+         {"cluster", o.cluster},
+         {"before", {{"median_abs_percent", c->before_percent}}},
+         {"after", {{"median_abs_percent", c->after_percent}}},
+         {"share", c->share},
+         {"launch_us", c->launch_us},
+         {"verdict", c->verdict},
+         {"why", c->why},
+         {"overlay", c->overlay},
+         {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(c->inputs)))}};
+  j["run"] = clock.to_json();
+  Document d;
+  d.title = fmt::format("{} fitted to {}", o.cluster, o.file);
+  d.command = o.common.typed;
+  Facts facts;
+  facts.items = {{"before", fmt::format("{:.1f} % median error", c->before_percent)},
+                 {"after", fmt::format("{:.1f} % median error", c->after_percent)},
+                 {"bandwidth", fmt::format("{:.1f} % of what was expected", c->share * 100)},
+                 {"launch", fmt::format("{:.1f} us", c->launch_us)},
+                 {"verdict", c->verdict + ": " + c->why}};
+  d.blocks.push_back({facts});
+  if (!o.overlay.empty()) {
+    std::ofstream file(o.overlay, std::ios::binary);
+    file << c->overlay;
+    if (!file.flush())
+      return report_error({ErrorCode::kIo, "cannot be written; does its folder exist?", {o.overlay, 0, 0, ""}});
+    d.blocks.push_back({Paragraph{"overlay: " + o.overlay}});
+  }
+  return deliver(o.common, j, d, c->verdict == "broken machine" ? 1 : 0);
+}
+
+Command command_of(const std::shared_ptr<Options>& o, const std::string& typed) {
+  o->common.typed = typed;
+  o->common.engine = "analytic";
+  Command c;
+  c.positionals = {{"RESULTS", "output of nccl-tests, or a CSV with size_bytes and time_us", &o->file}};
+  c.flags = {{"--cluster", "CLUSTER", "preset, NAME:N or a YAML file", "Machine", &o->cluster},
+             {"--collective", "OP", "what was run (default: as the file says, else all_reduce)", "Machine", &o->op},
+             {"-g,--gpus", "N", "it ran on the first N GPUs (default all)", "Machine", &o->gpus}};
+  for (Flag& f : common_flags(o->common, true)) {
+    if (f.names == "--engine") f.help = "analytic (default) or flow";
+    if (f.names != "--explain") c.flags.push_back(std::move(f));
+  }
+  return c;
+}
+
+}  // namespace
+
+Command expect_command(const std::string& typed) {
+  const auto o = std::make_shared<Options>();
+  Command c = command_of(o, typed);
+  c.name = "expect";
+  c.summary = "put measured results beside what the machine should give, with a verdict per size";
+  c.examples =
+      "  busbar expect results.txt --cluster dgx-h100:2\n"
+      "  busbar expect results.csv --cluster dgx-a100 --collective all_gather --json\n"
+      "  busbar expect today.txt --baseline yesterday.txt --tolerance 3\n";
+  c.flags.push_back({"--baseline", "OLD", "compare with other results instead of a machine", "Rows", &o->baseline});
+  c.flags.push_back(
+      {"--tolerance", "PERCENT", "with --baseline: change that counts (default 5)", "Rows", &o->tolerance});
+  c.run = [o] { return run_expect(*o); };
+  return c;
+}
+
+Command calibrate_command(const std::string& typed) {
+  const auto o = std::make_shared<Options>();
+  Command c = command_of(o, typed);
+  c.name = "calibrate";
+  c.summary = "fit a machine to measured results, or say that it is broken";
+  c.examples =
+      "  busbar calibrate results.txt --cluster dgx-h100:2 --overlay mine.yaml\n"
+      "  busbar collective mine.yaml all_reduce\n";
+  c.flags.push_back({"--overlay", "FILE", "write the fitted machine as a cluster file", "Output", &o->overlay});
+  c.run = [o] { return run_calibrate(*o); };
+  return c;
+}
+
+}  // namespace busbar

@@ -1,0 +1,11 @@
+// `busbar expect RESULTS --cluster C` and `busbar calibrate RESULTS --cluster C`: is this number good for my hardware?
+#pragma once
+
+#include "busbar/cli/flags.h"
+
+namespace busbar {
+
+Command expect_command(const std::string& typed);
+Command calibrate_command(const std::string& typed);
+
+}  // namespace busbar

@@ -1,0 +1,119 @@
+#include "busbar/spec/protocol_file.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+
+namespace busbar {
+namespace {
+
+/// A share or an efficiency.
+void read_share(MapReader& r, const char* key, double& out) {
+  const auto value = r.optional(key);
+  if (!value) return;
+  const Result<double> share = value->as_number(1e-3, 1);
+  if (share.ok())
+    out = *share;
+  else
+    r.fail(share.error());
+}
+
+void read_network_keys(MapReader& r, ProtocolModel& p) {
+  r.optional("step_network", &YamlNode::as_duration, p.step_network);
+  r.optional("ll128_network", &YamlNode::as_duration, p.ll128.step_network);
+  r.optional("ll_network", &YamlNode::as_duration, p.ll.step_network);
+  read_share(r, "share_network", p.share_network);
+}
+
+Status read_keys(const YamlNode& map, ProtocolModel& p, bool outermost, Reading& reading) {
+  MapReader r(map);
+  accept_provenance(r);
+  if (outermost) {
+    r.optional("name");
+    r.optional("fitted");
+  }
+  r.optional("fit");
+  r.optional("launch", &YamlNode::as_duration, p.launch);
+  r.optional("step_scale_up", &YamlNode::as_duration, p.step_scale_up);
+  r.optional("step_server", &YamlNode::as_duration, p.step_server);
+  r.optional("step_switch", &YamlNode::as_duration, p.step_switch);
+  r.optional("ll128_scale_up", &YamlNode::as_duration, p.ll128.step_scale_up);
+  r.optional("ll128_server", &YamlNode::as_duration, p.ll128.step_server);
+  r.optional("ll_scale_up", &YamlNode::as_duration, p.ll.step_scale_up);
+  r.optional("ll_server", &YamlNode::as_duration, p.ll.step_server);
+  read_network_keys(r, p);
+  read_share(r, "share_scale_up", p.share_scale_up);
+  read_share(r, "share_server", p.share_server);
+  read_share(r, "share_switch", p.share_switch);
+  for (const auto& [key, costs] : {std::pair("ll128_efficiency", &p.ll128), std::pair("ll_efficiency", &p.ll)})
+    if (map.find(key)) {
+      read_share(r, key, costs->efficiency);
+      costs->available = true;
+    }
+  r.optional("chunk", &YamlNode::as_size, p.chunk);
+  r.optional("channel_rate", &YamlNode::as_rate, p.channel_rate);
+  constexpr std::int64_t kMostChannels = 1024;
+  if (const auto channels = r.optional("max_channels")) {
+    BUSBAR_ASSIGN(const std::int64_t most, channels->as_int(1, kMostChannels));
+    p.max_channels = static_cast<std::uint32_t>(most);
+  }
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  reading.note("protocol overheads", map);
+  return {};
+}
+
+}  // namespace
+
+Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading, ProtocolModel p) {
+  BUSBAR_RETURN_IF_ERROR(read_keys(map, p, true, reading));
+  const auto fitted = map.find("fitted");
+  if (fitted) BUSBAR_RETURN_IF_ERROR(read_keys(*fitted, p, false, reading));
+  if (!map.find("step_switch") && (!fitted || !fitted->find("step_switch"))) p.step_switch = p.step_scale_up;
+  return p;
+}
+
+Result<ProtocolModel> read_transport(const YamlNode& map, Reading& reading) {
+  ProtocolModel protocol;
+  MapReader r(map);
+  accept_provenance(r);
+  r.optional("name");
+  const auto fitted = r.optional("fitted");
+  read_network_keys(r, protocol);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  reading.note("transport overheads", map);
+  if (!fitted) return protocol;
+  MapReader f(*fitted);
+  accept_provenance(f);
+  f.optional("fit");
+  read_network_keys(f, protocol);
+  BUSBAR_RETURN_IF_ERROR(f.finish());
+  return protocol;
+}
+
+std::string protocol_yaml(const ProtocolModel& p) {
+  std::string out = "protocol:\n";
+  const auto time = [&](const char* key, Duration d) { out += fmt::format("  {}: {}ps\n", key, d.in_ps()); };
+  const auto share = [&](const char* key, double s) { out += fmt::format("  {}: {}\n", key, s); };
+  time("launch", p.launch);
+  time("step_scale_up", p.step_scale_up);
+  time("step_server", p.step_server);
+  time("step_network", p.step_network);
+  time("step_switch", p.step_switch);
+  share("share_scale_up", p.share_scale_up);
+  share("share_server", p.share_server);
+  share("share_network", p.share_network);
+  share("share_switch", p.share_switch);
+  for (const auto& [name, costs] : {std::pair("ll128", p.ll128), std::pair("ll", p.ll)}) {
+    if (!costs.available) continue;
+    time(fmt::format("{}_scale_up", name).c_str(), costs.step_scale_up);
+    time(fmt::format("{}_server", name).c_str(), costs.step_server);
+    time(fmt::format("{}_network", name).c_str(), costs.step_network);
+    share(fmt::format("{}_efficiency", name).c_str(), costs.efficiency);
+  }
+  if (count(p.chunk) > 0) out += fmt::format("  chunk: {}B\n", count(p.chunk));
+  if (p.max_channels > 0) out += fmt::format("  max_channels: {}\n", p.max_channels);
+  if (per_second(p.channel_rate) > 0) out += fmt::format("  channel_rate: {}B/s\n", per_second(p.channel_rate));
+  return out + "  source: fitted to the user's own results\n";
+}
+
+}  // namespace busbar

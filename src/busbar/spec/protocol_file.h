@@ -1,0 +1,21 @@
+// What the software adds to the wire: catalog/protocols (per GPU generation) and catalog/transports (per network).
+#pragma once
+
+#include <string>
+
+#include "busbar/program/protocol.h"
+#include "busbar/spec/reading.h"
+
+namespace busbar {
+
+/// The map of a protocol, over what `start` says. Its key `fitted` holds a map with the same keys: those that were
+/// fitted to measurements.
+Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading, ProtocolModel start = {});
+
+/// The map of a transport: what sends over a network cost where the protocol does not say.
+Result<ProtocolModel> read_transport(const YamlNode& map, Reading& reading);
+
+/// `protocol` as the key of a cluster file, every figure written out.
+std::string protocol_yaml(const ProtocolModel& protocol);
+
+}  // namespace busbar

@@ -1,0 +1,75 @@
+#include "busbar/spec/protocol_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "busbar/spec/cluster.h"
+
+namespace busbar {
+namespace {
+
+/// Keys of `fitted` that are figures.
+std::size_t fitted_constants(const YamlNode& root) {
+  std::size_t n = 0;
+  if (const auto fitted = root.find("fitted"))
+    for (std::size_t i = 0; i < fitted->size(); ++i)
+      n += fitted->key(i) != "fit" && fitted->key(i) != "source" && fitted->key(i) != "confidence" ? 1 : 0;
+  return n;
+}
+
+TEST(ProtocolFile, NoGenerationHasMoreThanSixFittedConstantsAndNoNetworkMoreThanFour) {
+  const Catalog catalog;
+  for (const auto& [folder, most] : {std::pair("protocols", 6u), std::pair("transports", 4u)})
+    for (const std::string& name : catalog.names(folder)) {
+      const YamlDocument d = catalog.load(folder, name).value();
+      EXPECT_LE(fitted_constants(d.root()), most) << folder << "/" << name;
+      if (const auto fitted = d.root().find("fitted")) {
+        EXPECT_TRUE(fitted->find("fit").has_value()) << name << " does not say over what range it was fitted";
+        EXPECT_TRUE(fitted->find("source").has_value()) << name;
+      }
+    }
+}
+
+TEST(ProtocolFile, FittedFiguresReplaceThoseAboveThem) {
+  const Catalog catalog;
+  Reading reading(catalog);
+  const auto p = read_protocol(
+      YamlDocument::parse("launch: 1us\nll_efficiency: 0.5\nfitted: {launch: 2us, share_scale_up: 0.9}\n", "p.yaml")
+          .value()
+          .root(),
+      reading);
+  ASSERT_TRUE(p.ok()) << p.error().text();
+  EXPECT_EQ(p->launch, Duration::us(2));
+  EXPECT_EQ(p->share_scale_up, 0.9);
+  EXPECT_TRUE(p->ll.available);
+  EXPECT_FALSE(p->ll128.available);
+}
+
+TEST(ProtocolFile, AShareAboveOneIsRefusedAtItsPlace) {
+  const Catalog catalog;
+  Reading reading(catalog);
+  const auto p = read_protocol(YamlDocument::parse("share_network: 1.5\n", "p.yaml").value().root(), reading);
+  ASSERT_FALSE(p.ok());
+  EXPECT_THAT(p.error().text(), testing::HasSubstr("p.yaml:1:"));
+}
+
+TEST(ProtocolFile, TheNetworkBringsItsTransportAndTheProtocolMayOverruleIt) {
+  const Cluster ib = load_cluster("dgx-h100:2").value();
+  EXPECT_GT(ib.protocol.step_network, Duration());
+  Overrides tcp;
+  tcp.set = {"fabric.transport=tcp"};
+  EXPECT_GT(load_cluster("dgx-h100:2", tcp)->protocol.step_network, ib.protocol.step_network);
+  Overrides own;
+  own.set = {"protocol.step_network=1us"};
+  EXPECT_EQ(load_cluster("dgx-h100:2", own)->protocol.step_network, Duration::us(1));
+}
+
+TEST(ProtocolFile, WhatIsWrittenIsReadAgain) {
+  const ProtocolModel p = load_cluster("dgx-h100:2")->protocol;
+  const auto c = parse_cluster("name: x\nnode: dgx-h100\nnodes: 2\n" + protocol_yaml(p), "x.yaml");
+  ASSERT_TRUE(c.ok()) << c.error().text();
+  EXPECT_EQ(protocol_yaml(c->protocol), protocol_yaml(p));
+}
+
+}  // namespace
+}  // namespace busbar
