@@ -8,6 +8,15 @@
 
 namespace busbar {
 
+/// Algorithms that can be timed for a call, and those left out because of the work it would take.
+struct LegalAlgorithms {
+  std::vector<std::string> names;     ///< in the order of docs/collectives.md
+  std::vector<std::string> left_out;  ///< "direct (16777216 routes)"
+};
+/// Every algorithm that builds `call` on its machine, in-network ones where switches reduce. Those with more than a
+/// million routes (about a second) are left out, so that the same call has the same answer on every machine.
+LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& placement, const Topology& topology);
+
 /// `call` with "fastest" replaced by the legal algorithm whose time alone on `analytic` is least, and "auto" by the
 /// least of those that libraries have everywhere: ring, tree and hierarchical where there is a choice of them, else as
 /// "fastest"; a protocol of kAuto by the protocol of that least time. Ties go to the order of docs/collectives.md. A
