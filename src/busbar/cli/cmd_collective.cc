@@ -305,7 +305,7 @@ int run(const CollectiveOptions& o) {
       Result<CollectiveRow> row = predict_row(o, *cluster, router, placement, chooser->nccl ? &*chooser->nccl : nullptr,
                                               **engine, call, shared);
       if (row.ok())
-        if (const Status done = add_jitter(o, router, placement, options, call, *row); !done.ok())
+        if (const Status done = add_jitter(o, router, placement, options, *row); !done.ok())
           return report_error(done.error());
       if (row.ok())
         rows.push_back(std::move(*row));

@@ -94,6 +94,7 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
     if (j == 0 || floor.time > row.floor.time) row.floor = floor;
   }
   call.groups.base = 0;
+  row.call = call;
   BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.floor.time, name_of(call.op)));
   BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.algorithm_floor, call.algorithm));
   const std::uint32_t ranks = call.groups.size();
@@ -109,13 +110,12 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
 }
 
 Status add_jitter(const CollectiveOptions& o, const Router& router, const Placement& placement, EngineOptions options,
-                  CollectiveCall call, CollectiveRow& row) {
-  if (options.delays.empty() || o.jobs > 1 || !row.synthesized.empty()) return {};
+                  CollectiveRow& row) {
+  if (options.delays.empty() || o.jobs > 1) return {};
   const std::vector<LinkDelay> delays = std::move(options.delays);
   options.delays.clear();
   BUSBAR_ASSIGN(const std::unique_ptr<Engine> calm, make_engine(o.common.engine, router, placement, options));
-  call.algorithm = row.algorithm;
-  BUSBAR_ASSIGN(const CallId id, calm->prepare(call));
+  BUSBAR_ASSIGN(const CallId id, calm->prepare(row.call));
   row.jitter = jitter_effect(calm->time_alone(id), row.time, delays);
   return {};
 }

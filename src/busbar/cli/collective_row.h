@@ -33,6 +33,7 @@ struct CollectiveOptions {
 
 /// One line of its table.
 struct CollectiveRow {
+  CollectiveCall call;  ///< as timed: algorithm, protocol and schedule chosen
   Bytes size{};
   Duration time, algorithm_floor;
   Floor floor;
@@ -66,6 +67,6 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
 
 /// What --jitter does to a row that was timed with options.delays.
 Status add_jitter(const CollectiveOptions& o, const Router& router, const Placement& placement, EngineOptions options,
-                  CollectiveCall call, CollectiveRow& row);
+                  CollectiveRow& row);
 
 }  // namespace busbar

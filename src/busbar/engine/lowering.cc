@@ -112,9 +112,9 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
           BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
           if (traces(out, stage)) trace->parts[out.stages.size()] = trace_run(s, run, g, chunk_bytes, stage.phase);
           const double bytes = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
+          const double held_ps = hold_ps(sends_each(s, run));
           if (bytes > 0)
-            emit(stage, bytes, alone(s, run, g, chunk_bytes) + hold_ps(sends_each(s, run)),
-                 latency_alone(s, run, g));
+            emit(stage, bytes, alone(s, run, g, chunk_bytes) + held_ps, latency_alone(s, run, g) + held_ps);
           else
             forget_weights();
         }
@@ -180,14 +180,15 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
         const std::uint32_t groups = s.families[s.phases[run.begin].family].groups();
         for (std::uint32_t g = 0; g < groups; ++g) {
           BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
-          const double ps = connections.empty() ? 0 : alone(s, run, g, chunk_bytes) + hold_ps(sends_each(s, run));
+          const double held_ps = connections.empty() ? 0 : hold_ps(sends_each(s, run));
+          const double ps = connections.empty() ? 0 : alone(s, run, g, chunk_bytes) + held_ps;
           if (ps > slowest && traces(out, stage)) slowest_parts = trace_run(s, run, g, chunk_bytes, phase_name(s, run));
           slowest = std::max(slowest, ps);
-          if (!connections.empty()) latest = std::max(latest, latency_alone(s, run, g));
+          if (!connections.empty()) latest = std::max(latest, latency_alone(s, run, g) + held_ps);
           const double busiest = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           most_bytes = std::max(most_bytes, busiest);
           run_bytes = std::max(run_bytes, busiest);
-          run_held = std::max(run_held, hold_ps(sends_each(s, run)));
+          run_held = std::max(run_held, held_ps);
           for (const LinkId l : touched) {
             if (total_load[index(l)] == 0) total_touched.push_back(l);
             total_load[index(l)] += weight[index(l)];
@@ -216,7 +217,8 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
         trace->parts[out.stages.size()] = std::move(parts);
       }
       if (most_bytes > 0)
-        emit(stage, most_bytes * k, first_chunk_ps + (k - 1) * (busiest_ps + held_chunk), latency_ps);
+        emit(stage, most_bytes * k, first_chunk_ps + (k - 1) * (busiest_ps + held_chunk),
+             latency_ps + (k - 1) * held_chunk);
     }
   stage.phase = s.algorithm + " " + name_of(s.op) + ", pipelined";
   finish(std::move(stage), out);
