@@ -275,6 +275,12 @@ int run(const CollectiveOptions& o) {
     const Result<PacketOptions> read = read_packet_options(transport, balance, std::nullopt, *cluster);
     if (!read.ok()) return report_error(read.error());
     shared.packets = *read;
+    if (const Status s = read_faults(o.faults, o.reroute_after, cluster->topology, *shared.packets); !s.ok())
+      return report_error(s.error());
+  } else if (!o.faults.empty()) {
+    return report_error({ErrorCode::kUnsupported,
+                         "only packets meet faults in the middle of a run; add --engine packet",
+                         {"", 0, 0, "--fault"}});
   }
   const Result<std::vector<LinkDelay>> delays = parse_jitter(o.jitter, cluster->topology);
   if (!delays.ok()) return report_error(delays.error());
@@ -388,6 +394,8 @@ Command collective_command(const std::string& typed) {
        &o->transport},
       {"--lb", "NAME", "with --engine packet: ecmp, spray or adaptive (default: the cluster's)", "Algorithm",
        &o->balance},
+      {"--fault", "TEXT", kFaultHelp, "Machine", &o->faults},
+      {"--reroute-after", "TIME", kRerouteHelp, "Machine", &o->reroute_after},
   };
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

@@ -26,6 +26,8 @@ struct Options {
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
   double patience_s = 1800;
+  std::vector<std::string> faults;
+  std::string reroute_after;
 };
 
 /// What the list came to.
@@ -180,8 +182,13 @@ Status check_engine(const std::string& name) {
 
 int run(const Options& o) {
   if (o.common.engine == "packet")
-    return run_packet_flows(o.common, {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links, o.patience_s});
+    return run_packet_flows(o.common, {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links, o.patience_s,
+                                       o.faults, o.reroute_after});
   const RunClock clock;
+  if (!o.faults.empty())
+    return report_error({ErrorCode::kUnsupported,
+                         "only packets meet faults in the middle of a run; add --engine packet",
+                         {"", 0, 0, "--fault"}});
   if (const Status s = check_engine(o.common.engine); !s.ok()) return report_error(s.error());
   Result<Cluster> cluster = load_cluster(o.fabric, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
@@ -232,6 +239,8 @@ Command flows_command(const std::string& typed) {
       {"--seed", "N", "of the hash that picks paths (default: as the cluster says)", "Machine", &o->seed},
       {"--patience", "SECONDS", "with --engine packet: refuse runs that would take longer (default 1800)", "Machine",
        &o->patience_s},
+      {"--fault", "TEXT", kFaultHelp, "Machine", &o->faults},
+      {"--reroute-after", "TIME", kRerouteHelp, "Machine", &o->reroute_after},
       {"--links", "N", "with --json: how many links to list, fullest first (default 1000)", "Output", &o->links},
   };
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));

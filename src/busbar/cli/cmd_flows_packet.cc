@@ -125,6 +125,8 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
            {"timeouts", x.timeouts}}},
          {"flows_done", x.done},
          {"digest", fmt::format("{:016x}", x.digest)}};
+  if (!o.faults.empty()) j["faults"] = o.faults;
+  if (!x.stuck.empty()) j["stuck"] = x.stuck;
   j["flows"] = kFlowsGoHere;
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i)
@@ -208,6 +210,8 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   if (!cluster.ok()) return report_error(cluster.error());
   Result<PacketOptions> options = read_packet_options(o.transport, o.balance, o.seed, *cluster);
   if (!options.ok()) return report_error(options.error());
+  if (const Status s = read_faults(o.faults, o.reroute_after, cluster->topology, *options); !s.ok())
+    return report_error(s.error());
   const Router router(cluster->topology, RoutingPolicy::kStatic, options->seed);
   Result<NamedFlows> named = read_flow_csv(o.flows, router);
   if (!named.ok()) return report_error(named.error());
@@ -219,7 +223,9 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   if (!result.ok()) return report_error(result.error());
   const bool partial = result->done < result->flows.size();
   if (partial)
-    std::fputs(fmt::format("busbar: stopped: {} of {} flows have ended\n", result->done, result->flows.size()).c_str(),
+    std::fputs(fmt::format("busbar: stopped: {} of {} flows have ended{}{}\n", result->done, result->flows.size(),
+                           result->stuck.empty() ? "" : "; ", result->stuck)
+                   .c_str(),
                stderr);
   if (result->done == 0) return 1;
   Report r;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "busbar/cli/session.h"
 
@@ -14,6 +15,8 @@ struct PacketFlowsRequest {
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
   double patience_s = 1800;
+  std::vector<std::string> faults;
+  std::string reroute_after;
 };
 
 /// Runs and delivers; the exit status.

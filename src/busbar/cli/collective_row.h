@@ -29,6 +29,8 @@ struct CollectiveOptions {
   std::string algorithm = "auto", nccl = "2.30";
   std::string transport, balance;  ///< packet engine
   std::vector<std::string> jitter;
+  std::vector<std::string> faults;  ///< packet engine
+  std::string reroute_after;
 };
 
 /// One line of its table.

@@ -3,7 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
+
+#include "busbar/base/quantity.h"
+#include "busbar/topology/selector.h"
 
 namespace busbar {
 namespace {
@@ -15,7 +19,91 @@ constexpr std::pair<const char*, PacketTransport> kTransports[] = {
     {"tcp-cubic", PacketTransport::kTcpCubic}, {"dctcp", PacketTransport::kDctcp},
     {"credit", PacketTransport::kCredit}};
 
+const Where kFaultFlag{"", 0, 0, "--fault"};
+
+Error wrong_fault(const std::string& text, const std::string& why) {
+  return invalid(
+      fmt::format("'{}': {}; write SELECTOR=WHAT[@FROM[..UNTIL]], for example leaf0-spine1=down@20us..60us or "
+                  "node5.nic0=loss:0.001",
+                  text, why),
+      kFaultFlag);
+}
+
+/// WHAT of a fault.
+Status read_kind(const std::string& text, std::string_view what, PacketFault& fault) {
+  using Kind = PacketFault::Kind;
+  const std::size_t colon = what.find(':');
+  const std::string_view word = what.substr(0, colon);
+  const std::pair<const char*, Kind> kinds[] = {{"down", Kind::kDown},
+                                                {"rate", Kind::kRate},
+                                                {"loss", Kind::kLoss},
+                                                {"slow", Kind::kSlow},
+                                                {"storm", Kind::kStorm}};
+  const auto known = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& k) { return word == k.first; });
+  if (known == std::end(kinds))
+    return wrong_fault(text, fmt::format("there is no fault '{}', only down, rate, loss, slow and storm", word));
+  fault.kind = known->second;
+  const bool shares = fault.kind != Kind::kDown && fault.kind != Kind::kStorm;
+  if (shares != (colon != std::string_view::npos))
+    return wrong_fault(text,
+                       shares ? fmt::format("how much? write {}:0.01", word) : fmt::format("{} has no share", word));
+  if (!shares) return {};
+  const std::string_view number = what.substr(colon + 1);
+  const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), fault.value);
+  if (code != std::errc() || end != number.data() + number.size() || !(fault.value > 0 && fault.value < 1))
+    return wrong_fault(text, fmt::format("'{}' is no share above 0 and below 1", number));
+  return {};
+}
+
+Status read_times(const std::string& text, std::string_view times, PacketFault& fault) {
+  const std::size_t dots = times.find("..");
+  const auto read = [&](std::string_view t, SimTime& out) -> Status {
+    const Result<Duration> d = parse_duration(t);
+    if (!d.ok()) return wrong_fault(text, d.error().message);
+    out = SimTime::at(*d);
+    return {};
+  };
+  BUSBAR_RETURN_IF_ERROR(read(times.substr(0, dots), fault.from));
+  if (dots != std::string_view::npos) BUSBAR_RETURN_IF_ERROR(read(times.substr(dots + 2), fault.until));
+  if (fault.until <= fault.from) return wrong_fault(text, "it ends before it begins");
+  return {};
+}
+
 }  // namespace
+
+Status read_faults(const std::vector<std::string>& texts, const std::string& reroute_after, const Topology& topology,
+                   PacketOptions& options) {
+  if (reroute_after == "never") {
+    options.reroute_after = Duration::max();
+  } else if (!reroute_after.empty()) {
+    const Result<Duration> after = parse_duration(reroute_after);
+    if (!after.ok()) return invalid(after.error().message, {"", 0, 0, "--reroute-after"});
+    options.reroute_after = *after;
+  }
+  for (const std::string& text : texts) {
+    PacketFault fault;
+    const std::size_t equals = text.rfind('='), at = text.find('@', equals == std::string::npos ? 0 : equals);
+    if (equals == std::string::npos) return wrong_fault(text, "what is wrong with it?");
+    const std::string_view all(text);
+    BUSBAR_RETURN_IF_ERROR(
+        read_kind(text, all.substr(equals + 1, at == std::string::npos ? at : at - equals - 1), fault));
+    if (at != std::string::npos) BUSBAR_RETURN_IF_ERROR(read_times(text, all.substr(at + 1), fault));
+    Result<std::vector<LinkId>> cables = select_cables(topology, all.substr(0, equals));
+    if (!cables.ok()) return wrong_fault(text, cables.error().message);
+    const bool of_host = fault.kind == PacketFault::Kind::kSlow || fault.kind == PacketFault::Kind::kStorm;
+    const std::size_t before = options.faults.size();
+    for (const LinkId cable : *cables) {
+      for (const LinkId way : {cable, reverse(cable)}) {
+        const DeviceKind end = topology.kind(topology.to(way));
+        if (of_host && end != DeviceKind::kNic && end != DeviceKind::kGpu) continue;
+        fault.link = way;
+        options.faults.push_back(fault);
+      }
+    }
+    if (options.faults.size() == before) return wrong_fault(text, "none of its links ends at a host");
+  }
+  return {};
+}
 
 std::string transport_words() {
   std::string words;

@@ -170,6 +170,7 @@ Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t
   std::vector<Duration> ends(jobs, protocol.launch);
   if (list.flows.empty()) return ends;
   BUSBAR_ASSIGN(const PacketResult result, run_packet_list(router, list, options));
+  if (!result.stuck.empty()) return Error{ErrorCode::kUnreachable, "the collective cannot end: " + result.stuck, {}};
   for (std::size_t f = 0, j = 0; f < result.flows.size(); ++f) {
     while (f >= end_of[j]) ++j;
     ends[j] = std::max(ends[j], result.flows[f].start.since_start() + result.flows[f].received);

@@ -154,6 +154,10 @@ std::uint32_t Hosts::free_wire(const Outlet& o) const {
   for (std::uint32_t i = 1; i < o.wires; ++i) {
     const std::uint32_t w = wires[o.first_wire + i];
     const Port &a = network_->port(w), &b = network_->port(best);
+    if (a.troubled | b.troubled && network_->down(w) != network_->down(best)) [[unlikely]] {
+      if (network_->down(best)) best = w;
+      continue;
+    }
     if (a.stopped != b.stopped ? b.stopped != 0 : a.busy < b.busy) best = w;
   }
   return best;

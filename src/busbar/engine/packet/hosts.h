@@ -28,7 +28,8 @@ struct HostSettings {
   Recovery recovery = Recovery::kTrimming;
   bool spray = false;  ///< a flow's packets take many paths
   std::uint64_t seed = 0;
-  Ps timeout = 0;  ///< nothing heard for so long: all in flight is taken for lost
+  std::uint32_t faults = 0;  ///< whose sources of events come before those of hosts
+  Ps timeout = 0;            ///< nothing heard for so long: all in flight is taken for lost
   ControlSettings control;
 };
 
@@ -55,7 +56,9 @@ class Hosts {
   void pull(std::uint32_t outlet, Ps now);
   void start(std::uint32_t flow, Ps now);
   /// Sources of events, from this number on: outlets, their pulls, flows that start, timers of slots.
-  std::uint32_t first_source() const { return static_cast<std::uint32_t>(2 * wiring_.wires().size()); }
+  std::uint32_t first_source() const {
+    return static_cast<std::uint32_t>(2 * wiring_.wires().size()) + settings_.faults * kFaultEvents;
+  }
   void take_event(std::uint32_t source, Ps now);
   std::uint64_t finished() const { return finished_; }
 

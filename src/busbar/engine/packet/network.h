@@ -6,7 +6,7 @@
 // elsewhere before, and whoever looks at a queue (an arrival) brings it up to date first. Where sending can be blocked
 // by a neighbour (pause, credits) or a buffer is shared between ports, each departure is an event of its own.
 //
-// Sources of events: wire w is number w, the end of a transmission on it wires + w.
+// Sources of events: wire w is number w, the end of a transmission on it wires + w, then kFaultEvents for each fault.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +27,8 @@ constexpr std::uint32_t mix32(std::uint32_t x) {
   x = (x ^ (x >> 13)) * 0xc2b2ae35u;
   return x ^ (x >> 16);
 }
+
+inline constexpr std::uint32_t kFaultEvents = 5;  ///< sources of events per fault
 
 /// `Hosts` provides: leg(slot, back); deliver(id, now); lost(id); run_dry(wire, now) when a wire of theirs has become
 /// empty; before_pause(wire, now), after_pause(wire, now).
@@ -50,6 +52,11 @@ class Network {
   std::vector<std::uint32_t> deadlock() const;
   const QueueHistogram& histogram(std::uint32_t wire) const { return histograms_[wire]; }
   bool eager() const { return eager_; }
+  /// Sources of events from 2 wires on, kFaultEvents for each fault.
+  void begin_faults();
+  bool take_fault(std::uint32_t source, Ps now);
+  bool changes_to_come() const { return changes_to_come_ > 0; }
+  bool down(std::uint32_t wire) const { return ports_[wire].troubled && trouble_[wire].down > 0; }
   std::uint64_t hops() const { return hops_; }
 
  private:
@@ -57,6 +64,15 @@ class Network {
     std::uint32_t bytes = 0;     ///< in the buffer, having come by this wire
     std::uint32_t headroom = 0;  ///< of which above the threshold
     bool pausing = false;
+  };
+  enum class FaultEvent : std::uint8_t { kBegins, kEnds, kReroutes, kRoutesBack, kServes };
+  /// What is wrong with a wire at present, and what waits in the slow host at its end.
+  struct Trouble {
+    std::int32_t down = 0;
+    std::uint32_t bytes = 0, serves = 0;  ///< waiting; the fault whose source serves them
+    std::uint64_t loss = 0, dice = 0;     ///< probability in 2^-32; packets that were diced for
+    Fifo waiting;
+    bool slow = false, full = false, storm = false;
   };
 
   /// The hash of a real switch is a CRC, hence linear: consecutive values of one header field meet the members of a
@@ -90,6 +106,18 @@ class Network {
   std::int64_t pause_threshold(std::uint32_t node) const;
   void send_pause(std::uint32_t from, Kind kind, Ps now);
   void take_permit(std::uint32_t wire, const Packet& p, Ps now);
+  void schedule(std::uint32_t fault, FaultEvent what, Ps at);
+  void change(std::uint32_t fault, bool begins, Ps now);
+  void tell(std::uint32_t wire, Kind kind, Ps now);
+  void set_rate(std::uint32_t wire, double factor);
+  bool survives(std::uint32_t wire, Id id, Ps now);
+  void lose(std::uint32_t wire, Id id, Ps now);
+  Ps service_time(std::uint32_t wire, const Trouble& t) const;
+  void serve_slowly(std::uint32_t wire, Ps now);
+  std::uint32_t serving_source(const Trouble& t) const {
+    return static_cast<std::uint32_t>(2 * ports_.size()) + t.serves * kFaultEvents +
+           static_cast<std::uint32_t>(FaultEvent::kServes);
+  }
 
   const Wiring& wiring_;
   Pool& pool_;
@@ -104,6 +132,8 @@ class Network {
   std::vector<std::int64_t> shared_;    ///< per node: size of that buffer without headroom
   std::vector<std::int64_t> headroom_;  ///< per node: of each cable
   std::vector<std::uint32_t> salt_;     ///< per node, for the hash of paths
+  std::vector<Trouble> trouble_;        ///< per wire; only when there are faults
+  std::uint64_t changes_to_come_ = 0;
   std::uint64_t hops_ = 0;
 };
 
@@ -128,7 +158,7 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
     o.latency = wires[w].latency;
     o.ps_bytes = static_cast<std::uint32_t>(wires[w].ps_bytes);
     o.bytes = static_cast<std::uint32_t>(wires[w].bytes);
-    o.to = wires[w].to & 0xfff'ffffu;
+    o.to = wires[w].to & 0x7ff'ffffu;
     o.credits = options.credit_bytes;
     ++cables[wires[w].to];
   }
@@ -174,6 +204,8 @@ void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
     settle(wire, from, now);
     if (from.flying.empty()) serve(wire, from, from.busy);  // without latency the turn comes only now
   }
+  if (from.troubled && !survives(wire, id, now)) [[unlikely]]
+    return;
   forward(id, node, now);
 }
 
@@ -337,4 +369,5 @@ void Network<Hosts>::depart(std::uint32_t wire, Ps now) {
 
 }  // namespace busbar::packet
 
+#include "busbar/engine/packet/network_faults.h"
 #include "busbar/engine/packet/network_lossless.h"

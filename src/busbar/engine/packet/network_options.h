@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "busbar/engine/packet/fault.h"
 #include "busbar/engine/packet/record.h"
 
 namespace busbar::packet {
@@ -11,6 +13,14 @@ enum class Lossless : std::uint8_t {
   kNo,      ///< a full queue trims or drops
   kPause,   ///< priority flow control (RoCE)
   kCredits  ///< nothing is sent that has no room at the far end (InfiniBand, PCIe, NVLink)
+};
+
+/// A PacketFault on a wire.
+struct WireFault {
+  std::uint32_t wire = 0;
+  PacketFault::Kind kind = PacketFault::Kind::kDown;
+  double value = 0;
+  Ps from = 0, until = INT64_MAX;
 };
 
 struct NetworkOptions {
@@ -29,6 +39,9 @@ struct NetworkOptions {
   std::int64_t resume_below = 0;     ///< hysteresis in bytes
   std::int32_t credit_bytes = 0;     ///< buffer per cable; with credits
   std::int32_t packet_bytes = 4160;  ///< a full packet
+  std::vector<WireFault> faults;
+  Ps reroute_after = INT64_MAX;      ///< from when a link goes or comes until switches know; INT64_MAX: never
+  std::uint32_t receiver_bytes = 0;  ///< buffer of a slow host, above which it pauses or drops
   Ps load_over = 0;                  ///< above 0: packets note the load of the fullest wire, averaged over this time
 };
 

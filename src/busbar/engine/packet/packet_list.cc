@@ -53,6 +53,20 @@ Status check_patience(const Wiring& wiring, const FlowList& list, std::span<cons
       {}};
 }
 
+/// The faults on wires that some route can cross.
+void add_faults(const Wiring& wiring, const PacketOptions& options, const Scale& scale, Profile& p) {
+  for (const PacketFault& f : options.faults) {
+    const std::uint32_t w = wiring.find(f.link);
+    if (w == kNobody) continue;
+    const auto until = f.until == SimTime::max() ? INT64_MAX : f.until.since_start().in_ps();
+    p.network.faults.push_back({w, f.kind, f.value, f.from.since_start().in_ps(), until});
+  }
+  p.hosts.faults = static_cast<std::uint32_t>(p.network.faults.size());
+  p.network.reroute_after = options.reroute_after == Duration::max() ? INT64_MAX : options.reroute_after.in_ps();
+  // Two round trips of data: an assumption, since vendors do not publish the receive buffers of their NICs.
+  p.network.receiver_bytes = static_cast<std::uint32_t>(2 * scale.bdp) + 2 * p.hosts.payload;
+}
+
 class Run {
  public:
   Run(Wiring& wiring, const FlowList& list, std::vector<std::uint32_t> routes, const HostSettings& hosts,
@@ -64,12 +78,15 @@ class Run {
         network_(wiring, pool_, events_, network, hosts_),
         stop_(stop) {
     hosts_.join(network_);
+    faults_ = !network.faults.empty();
+    patience_ = kStillTimeouts * hosts.timeout;
   }
 
   Result<PacketResult> run() {
     hosts_.begin();
     const auto wires = static_cast<std::uint32_t>(wiring_.wires().size());
     const std::uint64_t flows = out_.flows.size();
+    network_.begin_faults();
     for (EventQueue::Event e{}; hosts_.finished() < flows && events_.pop(e); ++out_.events) {
       last_ = e.time;
       network_.foresee();
@@ -78,13 +95,19 @@ class Run {
         network_.arrive(e.source, e.time);
       } else if (e.source < 2 * wires) {
         network_.depart(e.source - wires, e.time);
+      } else if (e.source < hosts_.first_source()) {
+        if (network_.take_fault(e.source, e.time)) wiring_.route_around([&](auto w) { return network_.down(w); });
       } else {
         hosts_.take_event(e.source, e.time);
-        if (out_.timeouts != seen_timeouts_ && stuck()) return deadlock(e.time);
+        if (out_.timeouts != seen_timeouts_ && stuck()) {
+          if (!faults_) return deadlock(e.time);
+          out_.stuck = why_stuck(e.time);
+          break;
+        }
       }
     }
     const bool stopped = stop_ != nullptr && *stop_ != 0;
-    if (hosts_.finished() < flows && !stopped) return deadlock(last_);
+    if (hosts_.finished() < flows && !stopped && out_.stuck.empty()) return deadlock(last_);
     out_.done = hosts_.finished();
     collect();
     return std::move(out_);
@@ -95,16 +118,34 @@ class Run {
   /// rounds, whatever else it may be.
   bool stuck() {
     seen_timeouts_ = out_.timeouts;
-    if (hosts_.delivered() != seen_delivered_) still_ = rounds_ = 0;
+    if (hosts_.delivered() != seen_delivered_) {
+      still_ = rounds_ = 0;
+      last_delivery_ = last_;
+    }
     seen_delivered_ = hosts_.delivered();
+    if (faults_) return !network_.changes_to_come() && last_ - last_delivery_ > patience_;
     if (++still_ <= out_.flows.size()) return false;
     still_ = 0;
     return ++rounds_ > kMostRounds || !network_.deadlock().empty();
   }
-  Error deadlock(Ps now) const {
+  std::string cycle_of_waits() const {
     std::string cycle;
     for (const std::uint32_t w : network_.deadlock())
       cycle += (cycle.empty() ? "" : ", ") + wiring_.topology().name(wiring_.wires()[w].link);
+    return cycle;
+  }
+  /// The wire of a flow that has not ended, at which its packets wait or get lost.
+  std::string why_stuck(Ps now) const {
+    const std::string cycle = cycle_of_waits();
+    const std::string why = cycle.empty() ? "what the faults block" : "a circle of waiting links: " + cycle;
+    return fmt::format(
+        "after {:.3f} us nothing has arrived for {:.3f} us, and nothing will change any more: {} of {} "
+        "flows wait for {}",
+        static_cast<double>(now) * 1e-6, static_cast<double>(now - last_delivery_) * 1e-6,
+        out_.flows.size() - hosts_.finished(), out_.flows.size(), why);
+  }
+  Error deadlock(Ps now) const {
+    const std::string cycle = cycle_of_waits();
     if (cycle.empty())
       return Error{
           ErrorCode::kUnsupported,
@@ -160,8 +201,11 @@ class Run {
     return peak;
   }
 
-  const Wiring& wiring_;
+  Wiring& wiring_;
   std::vector<std::uint32_t> routes_;
+  static constexpr Ps kStillTimeouts = 20;  ///< of silence until a run with faults is given up
+  bool faults_ = false;
+  Ps patience_ = 0, last_delivery_ = 0;
   static constexpr std::uint64_t kMostRounds = 100;
   std::uint64_t seen_timeouts_ = 0, seen_delivered_ = 0, still_ = 0, rounds_ = 0;
   Ps last_ = 0;
@@ -192,9 +236,18 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
     BUSBAR_ASSIGN(const std::uint32_t route, wiring.route(f.from, f.to, f.nic_from, f.nic_to));
     routes.push_back(route);
   }
+  if (!options.faults.empty()) wiring.add_all_cables();
   wiring.seal();
   BUSBAR_RETURN_IF_ERROR(check_patience(wiring, list, routes, shape, options.patience_s));
-  Profile profile = make_profile(options, scale_of(wiring, routes, shape.payload + shape.header, shape.header));
+  const Scale scale = scale_of(wiring, routes, shape.payload + shape.header, shape.header);
+  Profile profile = make_profile(options, scale);
+  add_faults(wiring, options, scale, profile);
+  for (const WireFault& f : profile.network.faults) {
+    if (f.kind == PacketFault::Kind::kStorm && profile.network.lossless != Lossless::kPause)
+      return Error{ErrorCode::kUnsupported,
+                   "a storm of pause frames needs a transport that obeys them; use --transport dcqcn, hpcc or roce",
+                   {"", 0, 0, "--fault"}};
+  }
   const Csr<std::uint32_t>& outlets = wiring.outlets();
   for (std::uint32_t o = 0; o < outlets.rows(); ++o)  // NVLinks side by side keep no order either
     if (outlets.row(o).size() > 1) profile.hosts.recovery = Recovery::kTrimming;

@@ -3,10 +3,12 @@
 
 #include <csignal>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "busbar/base/result.h"
 #include "busbar/engine/flow/flow_list.h"
+#include "busbar/engine/packet/fault.h"
 #include "busbar/routing/router.h"
 
 namespace busbar {
@@ -32,7 +34,9 @@ struct PacketOptions {
   PacketTransport transport = PacketTransport::kNscc;
   PacketBalance balance = PacketBalance::kEcmp;
   std::uint64_t seed = 0;
-  double patience_s = 1800;  ///< a run that would take longer is refused, with an estimate
+  double patience_s = 1800;                     ///< a run that would take longer is refused, with an estimate
+  std::vector<PacketFault> faults;              ///< those on links that no route crosses have no effect
+  Duration reroute_after = Duration::us(1000);  ///< from when a link goes or comes until switches send around it
   /// Set from outside (Ctrl-C): the run ends with what it has.
   const volatile std::sig_atomic_t* stop = nullptr;
 };
@@ -71,6 +75,7 @@ struct PacketResult {
   std::uint64_t events = 0, hops = 0;
   std::uint64_t done = 0;  ///< flows that have ended; fewer than there are when the run was stopped
   std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
+  std::string stuck;         ///< why the rest cannot end, where faults keep it from ending
   std::uint64_t digest = 0;  ///< of all starts and ends
 };
 

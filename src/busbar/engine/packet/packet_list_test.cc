@@ -10,7 +10,7 @@
 namespace busbar::packet {
 namespace {
 
-constexpr PacketOptions kSprayed{PacketTransport::kNscc, PacketBalance::kSpray, 1};
+const PacketOptions kSprayed{PacketTransport::kNscc, PacketBalance::kSpray, 1};
 
 /// One flow on an idle network of equal cables: all but the last packet in a row at the first, then the last packet
 /// behind a full one at each hop, and one acknowledgement back. 50 GB/s and 500 ns per cable.

@@ -76,13 +76,18 @@ std::uint32_t Wiring::nic_of(DeviceId d) {
     ++nic.cables;
     finals.push_back(static_cast<std::uint32_t>(s));
   }
-  std::sort(finals.begin(), finals.end());
-  finals.erase(std::unique(finals.begin(), finals.end()), finals.end());
-  const auto [group, new_group] = group_.try_emplace(finals, static_cast<std::uint32_t>(finals_.size()));
-  if (new_group) finals_.push_back(finals);
-  nic.group = group->second;
+  nic.group = group_of(std::move(finals));
   nics_.push_back(nic);
   return known->second;
+}
+
+/// NICs on the same switches are one group of goals.
+std::uint32_t Wiring::group_of(std::vector<std::uint32_t> finals) {
+  std::sort(finals.begin(), finals.end());
+  finals.erase(std::unique(finals.begin(), finals.end()), finals.end());
+  const auto [group, fresh] = group_.try_emplace(finals, static_cast<std::uint32_t>(finals_.size()));
+  if (fresh) finals_.push_back(finals);
+  return group->second;
 }
 
 std::uint32_t Wiring::fabric_hops(std::uint32_t from_switch, std::uint32_t nic) {
@@ -226,6 +231,10 @@ std::uint32_t Wiring::set_of(std::uint32_t node, const std::vector<std::uint32_t
     for (const FabricTable::Hop& hop : fabric_.hops(node))
       if (left(hop.to) == hops - 1) wires.push_back(wire_of(hop.link));
   }
+  return set_number(wires);
+}
+
+std::uint32_t Wiring::set_number(const std::vector<std::uint32_t>& wires) {
   if (wires.empty()) return 0;
   const auto [known, fresh] = set_.try_emplace(wires, sets_.rows());
   if (fresh) {
@@ -242,6 +251,67 @@ void Wiring::seal() {
   for (std::uint32_t s = 0; s < switches_; ++s)
     for (std::uint32_t g = 0; g < groups_; ++g)
       table_[std::size_t{s} * groups_ + g] = static_cast<std::uint16_t>(set_of(s, finals_[g]));
+}
+
+void Wiring::add_all_cables() {
+  for (std::uint32_t s = 0; s < switches_; ++s)
+    for (const FabricTable::Hop& hop : fabric_.hops(s)) wire_of(hop.link);
+}
+
+/// NICs are reached by those of their cables that are up; where none is, all stay.
+void Wiring::regroup(const std::function<bool(std::uint32_t)>& down) {
+  if (all_by_.empty()) {
+    all_by_ = by_;
+    all_nics_ = nics_;
+  }
+  by_.clear();
+  for (std::size_t n = 0; n < all_nics_.size(); ++n) {
+    const auto cables = std::span(all_by_).subspan(all_nics_[n].first, all_nics_[n].cables);
+    const bool dark = std::all_of(cables.begin(), cables.end(), down);
+    Nic& nic = nics_[n];
+    nic.first = static_cast<std::uint32_t>(by_.size());
+    std::vector<std::uint32_t> finals;
+    for (const std::uint32_t w : cables) {
+      if (!dark && down(w)) continue;
+      by_.push_back(w);
+      finals.push_back(wires_[w].from);
+    }
+    nic.cables = static_cast<std::uint32_t>(by_.size()) - nic.first;
+    if (nic.cables > 0) nic.group = group_of(std::move(finals));
+  }
+}
+
+/// Hops from each switch to the nearest of `finals`, over wires that are up; kFar where there is no way.
+std::vector<std::uint32_t> Wiring::hops_to(const std::vector<std::uint32_t>& finals,
+                                           const std::function<bool(std::uint32_t)>& down) const {
+  std::vector<std::uint32_t> hops(switches_, FabricTable::kFar), ring(finals);
+  for (const std::uint32_t f : finals) hops[f] = 0;
+  for (std::size_t i = 0; i < ring.size(); ++i) {
+    for (const FabricTable::Hop& hop : fabric_.hops(ring[i])) {
+      if (hops[hop.to] < FabricTable::kFar || down(wire_[index(reverse(hop.link))])) continue;
+      hops[hop.to] = hops[ring[i]] + 1;
+      ring.push_back(hop.to);
+    }
+  }
+  return hops;
+}
+
+void Wiring::route_around(const std::function<bool(std::uint32_t)>& down) {
+  regroup(down);
+  groups_ = static_cast<std::uint32_t>(finals_.size());
+  table_.assign(std::size_t{switches_} * groups_, 0);
+  for (std::uint32_t g = 0; g < groups_; ++g) {
+    const std::vector<std::uint32_t> hops = hops_to(finals_[g], down);
+    for (std::uint32_t s = 0; s < switches_; ++s) {
+      std::vector<std::uint32_t> wires;
+      if (hops[s] > 0 && hops[s] < FabricTable::kFar) {
+        for (const FabricTable::Hop& hop : fabric_.hops(s))
+          if (const std::uint32_t w = wire_[index(hop.link)]; hops[hop.to] + 1 == hops[s] && !down(w))
+            wires.push_back(w);
+      }
+      table_[std::size_t{s} * groups_ + g] = static_cast<std::uint16_t>(hops[s] == 0 ? kLast : set_number(wires));
+    }
+  }
 }
 
 std::span<const std::uint32_t> Wiring::last_hop(std::uint32_t node, const Nic& nic) const {

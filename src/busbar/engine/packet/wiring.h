@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <unordered_map>
@@ -51,6 +52,12 @@ class Wiring {
   Result<std::uint32_t> route(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to);
   /// Fills the tables of next hops. Call it once, after the last route().
   void seal();
+  /// Makes wires of all cables between switches, also those that no shortest path takes; before seal().
+  void add_all_cables();
+  /// Works the tables out anew without wires w for which `down`(w). Devices inside servers keep their ways.
+  void route_around(const std::function<bool(std::uint32_t)>& down);
+  /// The wire of a link; kNobody when no route can cross it.
+  std::uint32_t find(LinkId l) const { return wire_[index(l)]; }
 
   std::span<const Wire> wires() const { return wires_; }
   const Route& route(std::uint32_t r) const { return routes_[r]; }
@@ -93,6 +100,11 @@ class Wiring {
   std::uint32_t outlet_of(std::vector<std::uint32_t> wires);
   std::uint32_t fabric_hops(std::uint32_t from_switch, std::uint32_t nic);
   std::uint32_t set_of(std::uint32_t node, const std::vector<std::uint32_t>& finals);
+  std::uint32_t set_number(const std::vector<std::uint32_t>& wires);
+  std::uint32_t group_of(std::vector<std::uint32_t> finals);
+  void regroup(const std::function<bool(std::uint32_t)>& down);
+  std::vector<std::uint32_t> hops_to(const std::vector<std::uint32_t>& finals,
+                                     const std::function<bool(std::uint32_t)>& down) const;
 
   const Router& router_;
   const Topology& topology_;
@@ -107,7 +119,9 @@ class Wiring {
   Csr<std::uint32_t> outlets_, sets_;
   std::unordered_map<std::uint32_t, std::uint32_t> nic_;  ///< device -> nics_; looked up only
   std::vector<Nic> nics_;
-  std::vector<std::uint32_t> by_;  ///< wires from switches to NICs
+  std::vector<std::uint32_t> by_;      ///< wires from switches to NICs
+  std::vector<std::uint32_t> all_by_;  ///< as they were when nothing was down; empty until something is
+  std::vector<Nic> all_nics_;
   std::vector<std::vector<Inner>> inner_;
   std::map<std::array<std::uint32_t, 4>, std::uint32_t> pair_;
   std::vector<Route> routes_;
