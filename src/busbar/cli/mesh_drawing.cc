@@ -27,7 +27,18 @@ struct Bond {
   double rate = 0, heat = -1;
   LinkId link{};
 };
-using Bonds = std::map<std::pair<std::uint32_t, std::uint32_t>, Bond>;  ///< by numbers within the block's GPUs
+using Bonds = std::map<std::pair<std::uint32_t, std::uint32_t>, Bond>;  ///< by numbers of boxes
+
+/// What the boxes and lines of a picture stand for.
+struct Web {
+  struct Box {
+    std::string label, tip;
+    int colour;
+  };
+  std::vector<Box> boxes;
+  Bonds bonds;
+  const char *lane, *lanes;  ///< what a line is counted in, singular and plural
+};
 
 std::vector<DeviceId> gpus_of(const Topology& t, BlockId id) {
   const Block& block = t.blocks()[index(id)];
@@ -37,15 +48,17 @@ std::vector<DeviceId> gpus_of(const Topology& t, BlockId id) {
   return out;
 }
 
-Bonds bonds_of(const Topology& t, const std::vector<DeviceId>& gpus, std::span<const double> utilisation) {
+/// Links between devices of different boxes; `box_of[i]` is that of `devices[i]`.
+Bonds bonds_of(const Topology& t, const std::vector<DeviceId>& devices, const std::vector<std::uint32_t>& box_of,
+               std::span<const double> utilisation) {
   std::map<DeviceId, std::uint32_t> number;
-  for (std::uint32_t i = 0; i < gpus.size(); ++i) number[gpus[i]] = i;
+  for (std::uint32_t i = 0; i < devices.size(); ++i) number[devices[i]] = box_of[i];
   Bonds out;
-  for (std::uint32_t i = 0; i < gpus.size(); ++i) {
-    for (const LinkId l : t.out_links(gpus[i])) {
+  for (std::uint32_t i = 0; i < devices.size(); ++i) {
+    for (const LinkId l : t.out_links(devices[i])) {
       const auto other = number.find(t.to(l));
-      if (other == number.end() || other->second <= i) continue;
-      Bond& b = out[{i, other->second}];
+      if (other == number.end() || other->second <= box_of[i]) continue;
+      Bond& b = out[{box_of[i], other->second}];
       b.lanes += t.link_class(l).lanes;
       b.rate += static_cast<double>(per_second(t.link_class(l).floor_rate()));
       if (!utilisation.empty()) b.heat = std::max({b.heat, utilisation[index(l)], utilisation[index(reverse(l))]});
@@ -55,12 +68,46 @@ Bonds bonds_of(const Topology& t, const std::vector<DeviceId>& gpus, std::span<c
   return out;
 }
 
+/// A box per device.
+Web web_of(const Topology& t, const std::vector<DeviceId>& devices, std::span<const double> utilisation) {
+  Web out;
+  std::vector<std::uint32_t> each;
+  const bool gpus = !devices.empty() && t.kind(devices[0]) == DeviceKind::kGpu;
+  for (const DeviceId d : devices) {
+    const std::string name = t.name(d);
+    out.boxes.push_back(
+        {name.substr(name.find('.') + 1), name + " " + t.device_class(d).part, gpus ? colour::kGpu : colour::kLeaf});
+    each.push_back(static_cast<std::uint32_t>(each.size()));
+  }
+  out.bonds = bonds_of(t, devices, each, utilisation);
+  out.lane = gpus ? "lane" : "cable";
+  out.lanes = gpus ? "lanes" : "cables";
+  return out;
+}
+
+/// Size of the groups that `switches` come in: each joined to all others of its own. All of them where there is no
+/// such size.
+std::uint32_t group_size(const Topology& t, const std::vector<DeviceId>& switches, const Bonds& bonds) {
+  const auto n = static_cast<std::uint32_t>(switches.size());
+  std::uint32_t size = 1;
+  for (bool joined = true; size < n; ++size) {
+    for (std::uint32_t i = 0; i < size && joined; ++i) joined = bonds.contains({i, size});
+    if (!joined) break;
+  }
+  constexpr std::uint32_t kLeast = 3;  // two neighbours of a torus are no group
+  if (size < kLeast || n % size != 0) return n;
+  for (std::uint32_t i = 0; i < n; ++i)
+    for (std::uint32_t j = i + 1; j < n && j / size == i / size; ++j)
+      if (!bonds.contains({i, j}) && !t.out_links(switches[i]).empty()) return n;
+  return size;
+}
+
 struct Point {
   double x = 0, y = 0;
 };
 
 std::vector<Point> ring(std::size_t n, double& height) {
-  const double radius = std::max(150.0, static_cast<double>(n) * (kBoxHeight + 14) / (2 * std::numbers::pi));
+  const double radius = std::max(150.0, static_cast<double>(n) * (kBoxHeight + 20) / (2 * std::numbers::pi));
   const double wide = std::min(radius * 1.5, (kWidth - kBoxWidth) / 2 - 8);
   height = 2 * radius + kBoxHeight + 24;
   std::vector<Point> out;
@@ -104,6 +151,7 @@ std::vector<Point> rows(const Bonds& bonds, std::size_t n, double& height) {
   return out;
 }
 
+constexpr std::size_t kMostWidths = 4;  ///< lines of more lanes are not thicker
 constexpr int kLaneColours[] = {colour::kOther, colour::kTp, colour::kCompute, colour::kDp, colour::kPp};
 
 /// Which colour and thickness stand for which number of lanes.
@@ -121,9 +169,9 @@ Shape line(Point a, Point b, int tone, double heat, double thickness, std::strin
   return s;
 }
 
-void add_legend(const Bonds& bonds, const std::map<std::uint32_t, std::size_t>& ranks, double y, Drawing& d) {
+void add_legend(const Web& web, const std::map<std::uint32_t, std::size_t>& ranks, double y, Drawing& d) {
   std::map<std::uint32_t, std::pair<std::size_t, double>> seen;  // lanes -> pairs, rate
-  for (const auto& [ends, b] : bonds) {
+  for (const auto& [ends, b] : web.bonds) {
     auto& [pairs, rate] = seen[b.lanes];
     ++pairs;
     rate = std::max(rate, b.rate);
@@ -132,10 +180,10 @@ void add_legend(const Bonds& bonds, const std::map<std::uint32_t, std::size_t>& 
   for (const auto& [lanes, found] : seen) {
     const std::size_t rank = ranks.at(lanes);
     d.shapes.push_back(line({x, y}, {x + 34, y}, kLaneColours[rank % std::size(kLaneColours)], -1,
-                            1.5 + 2.0 * static_cast<double>(rank), ""));
+                            1.5 + 2.0 * static_cast<double>(std::min<std::size_t>(rank, kMostWidths)), ""));
     Shape text{Kind::kText, x + 42, y};
-    text.text = fmt::format("{} {} in {} pairs: {} per direction", lanes, lanes == 1 ? "lane" : "lanes", found.first,
-                            format_rate(found.second));
+    text.text = fmt::format("{} {} in {} pairs: {} per direction", lanes, lanes == 1 ? web.lane : web.lanes,
+                            found.first, format_rate(found.second));
     text.colour = colour::kInk;
     text.anchor = Anchor::kStart;
     x += 70 + 6.6 * static_cast<double>(text.text.size());
@@ -143,18 +191,52 @@ void add_legend(const Bonds& bonds, const std::map<std::uint32_t, std::size_t>& 
   }
 }
 
-void add_box(const Topology& t, DeviceId gpu, Point at, double scale, Drawing& d) {
+void add_box(const Web::Box& what, Point at, double scale, Drawing& d) {
   const double w = kBoxWidth * scale, h = kBoxHeight * scale;
-  Shape box{Kind::kRect, at.x - w / 2, at.y - h / 2, w, h, colour::kGpu};
+  Shape box{Kind::kRect, at.x - w / 2, at.y - h / 2, w, h, what.colour};
   box.radius = 5 * scale;
-  const std::string name = t.name(gpu);
-  box.text = name + " " + t.device_class(gpu).part;
+  box.text = what.tip;
   d.shapes.push_back(box);
   Shape text{Kind::kText, at.x, at.y};
-  text.text = name.substr(name.find('.') + 1);
+  text.text = what.label;
   text.colour = colour::kInk;
   text.size = std::max(5.0, 13 * scale);
   d.shapes.push_back(text);
+}
+
+/// In a ring where there are at most `most_in_ring`, else in rows.
+Drawing draw_web(const Web& web, std::string title, std::size_t most_in_ring) {
+  const auto ranks = ranks_of(web.bonds);
+  const std::size_t n = web.boxes.size();
+  const bool in_ring = n <= most_in_ring;
+  Drawing d;
+  d.title = std::move(title);
+  d.description =
+      fmt::format("{} boxes in {}, a line for each pair that is joined directly.", n, in_ring ? "a ring" : "rows");
+  d.width = kWidth;
+  double height = 0;
+  const std::vector<Point> at = in_ring ? ring(n, height) : rows(web.bonds, n, height);
+  const double step = in_ring || at.size() < 2 ? kWidth : (at[1].x - at[0].x) * 1.5;
+  std::size_t left_out = 0;
+  for (const auto& [ends, b] : web.bonds) {
+    const Point p = at[ends.first], q = at[ends.second];
+    if (std::hypot(p.x - q.x, p.y - q.y) > step) {
+      ++left_out;
+      continue;
+    }
+    const std::size_t rank = ranks.at(b.lanes);
+    d.shapes.push_back(
+        line(p, q, kLaneColours[rank % std::size(kLaneColours)], b.heat,
+             1.5 + 2.0 * static_cast<double>(std::min<std::size_t>(rank, kMostWidths)),
+             fmt::format("{} to {}: {} {}, {} per direction", web.boxes[ends.first].tip, web.boxes[ends.second].tip,
+                         b.lanes, b.lanes == 1 ? web.lane : web.lanes, format_rate(b.rate))));
+  }
+  const double scale = in_ring ? 1 : std::min(1.0, (at[1].x - at[0].x) / (kBoxWidth * 1.3));
+  for (std::size_t i = 0; i < n; ++i) add_box(web.boxes[i], at[i], scale, d);
+  add_legend(web, ranks, height + 14, d);
+  d.height = height + 34;
+  if (left_out > 0) d.note = fmt::format("{} longer links, such as those of other dimensions, are left out.", left_out);
+  return d;
 }
 
 }  // namespace
@@ -170,36 +252,36 @@ bool can_draw_mesh(const Topology& t, BlockId id) {
 }
 
 Drawing draw_mesh(const Topology& t, BlockId id, std::span<const double> utilisation) {
-  const std::vector<DeviceId> gpus = gpus_of(t, id);
-  const Bonds bonds = bonds_of(t, gpus, utilisation);
-  const auto ranks = ranks_of(bonds);
-  Drawing d;
-  d.title = fmt::format("Direct links between the GPUs of node{}", index(id));
-  d.description = "GPUs in a ring, a line for each pair that is joined without a switch.";
-  d.width = kWidth;
-  const bool in_ring = gpus.size() <= kMostInRing;
-  double height = 0;
-  const std::vector<Point> at = in_ring ? ring(gpus.size(), height) : rows(bonds, gpus.size(), height);
-  const double step = in_ring || at.size() < 2 ? kWidth : (at[1].x - at[0].x) * 1.5;
-  std::size_t left_out = 0;
-  for (const auto& [ends, b] : bonds) {
-    const Point p = at[ends.first], q = at[ends.second];
-    if (std::hypot(p.x - q.x, p.y - q.y) > step) {
-      ++left_out;
-      continue;
-    }
-    const std::size_t rank = ranks.at(b.lanes);
-    d.shapes.push_back(line(p, q, kLaneColours[rank % std::size(kLaneColours)], b.heat,
-                            1.5 + 2.0 * static_cast<double>(rank),
-                            fmt::format("{} to {}: {} lanes, {} per direction", t.name(gpus[ends.first]),
-                                        t.name(gpus[ends.second]), b.lanes, format_rate(b.rate))));
+  return draw_web(web_of(t, gpus_of(t, id), utilisation),
+                  fmt::format("Direct links between the GPUs of node{}", index(id)), kMostInRing);
+}
+
+Drawing draw_switches(const Topology& t, const std::vector<DeviceId>& switches, std::span<const double> utilisation) {
+  constexpr std::size_t kMostInGroup = 40;
+  const Web all = web_of(t, switches, utilisation);
+  if (all.bonds.empty()) return {};
+  const std::uint32_t size = group_size(t, switches, all.bonds);
+  const auto groups = static_cast<std::uint32_t>(switches.size() / size);
+  if (groups == 1 || switches.size() <= kMostInRing) {
+    if (switches.size() > kMostInRows) return {};
+    const bool mesh = groups == 1 && all.bonds.size() * 2 == switches.size() * (switches.size() - 1);
+    return draw_web(all, "Cables between switches", mesh ? kMostInGroup : kMostInRing);
   }
-  const double scale = in_ring ? 1 : std::min(1.0, (at[1].x - at[0].x) / (kBoxWidth * 1.3));
-  for (std::size_t i = 0; i < gpus.size(); ++i) add_box(t, gpus[i], at[i], scale, d);
-  add_legend(bonds, ranks, height + 14, d);
-  d.height = height + 34;
-  if (left_out > 0) d.note = fmt::format("{} longer links, such as those of other dimensions, are left out.", left_out);
-  return d;
+  if (groups > kMostInRing || size > kMostInGroup) return {};
+  Web between;
+  std::vector<std::uint32_t> group_of;
+  for (std::uint32_t i = 0; i < switches.size(); ++i) group_of.push_back(i / size);
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    const std::string first = t.name(switches[g * size]), last = t.name(switches[g * size + size - 1]);
+    between.boxes.push_back({fmt::format("group {}", g), fmt::format("{} to {}", first, last), colour::kLeaf});
+  }
+  between.bonds = bonds_of(t, switches, group_of, utilisation);
+  between.lane = "cable";
+  between.lanes = "cables";
+  const std::vector<DeviceId> first(switches.begin(), switches.begin() + size);
+  Drawing inside = draw_web(web_of(t, first, utilisation), "", kMostInGroup);
+  inside.title = fmt::format("Cables between {} groups of {} switches, and inside group 0", groups, size);
+  return stack(draw_web(between, "", kMostInRing), std::move(inside));
 }
 
 Drawing stack(Drawing upper, Drawing lower) {

@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/cabling_report.h"
 #include "busbar/cli/topology_drawing.h"
+#include "busbar/topology/tiers.h"
 
 namespace busbar {
 namespace {
@@ -47,6 +49,16 @@ const char* plural_of(DeviceKind k) {
       return "switches";
   }
   return "others";
+}
+
+/// "cores", and those above them as "tier_4_switches".
+void add_core_counts(const Topology& t, std::vector<std::pair<std::string, std::uint32_t>>& out) {
+  constexpr std::uint8_t kCoreTier = 3;
+  std::map<std::uint8_t, std::uint32_t> counts;
+  for (const std::uint8_t tier : switch_tiers(t))
+    if (tier >= kCoreTier) ++counts[tier];
+  for (const auto& [tier, n] : counts)
+    out.emplace_back(tier == kCoreTier ? plural_of(DeviceKind::kCore) : fmt::format("tier_{}_switches", tier), n);
 }
 
 Json level_json(const Level& l) {
@@ -130,7 +142,7 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, n == 1 ? one_of(words_of(key)) : words_of(key));
   out.items.emplace_back("counts", counts);
   if (!c.fabric.network.empty())
-    out.items.emplace_back("fabric", fmt::format("{}, {}, {} NIC cables per uplink", c.fabric.network, c.fabric.kind,
+    out.items.emplace_back("fabric", fmt::format("{}, {}, leaves {}:1 over-subscribed", c.fabric.network, c.fabric.kind,
                                                  format_number(c.fabric.oversubscription)));
   if (f.bisection.GBps > 0)
     out.items.emplace_back(
@@ -202,7 +214,12 @@ TopoFacts topo_facts(const Cluster& c) {
   const Topology& t = c.topology;
   TopoFacts f;
   f.counts.emplace_back("nodes", static_cast<std::uint32_t>(t.blocks().size()));
-  for (const auto& [kind, n] : device_counts(t)) f.counts.emplace_back(plural_of(kind), n);
+  for (const auto& [kind, n] : device_counts(t)) {
+    if (kind == DeviceKind::kCore)
+      add_core_counts(t, f.counts);
+    else
+      f.counts.emplace_back(plural_of(kind), n);
+  }
   f.counts.emplace_back("links", t.link_count() / 2);
   f.levels = machine_levels(t);
   f.bisection = bisect(t);

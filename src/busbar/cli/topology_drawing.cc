@@ -11,6 +11,7 @@
 #include "busbar/cli/mesh_drawing.h"
 #include "busbar/report/layered_drawing.h"
 #include "busbar/report/style.h"
+#include "busbar/topology/tiers.h"
 
 namespace busbar {
 namespace {
@@ -145,6 +146,7 @@ std::vector<DeviceKind> rows_of(const Topology& t, const Block& block) {
           K::kGpu, K::kRootPort, K::kCpu,   K::kNic,  K::kNvme,     K::kNuma};
 }
 
+constexpr std::uint8_t kCoreTier = 3;       ///< those above have no name of their own
 constexpr std::size_t kMostLongNames = 12;  ///< in one row; more have no room for a word
 
 /// "nvswitch17" as "sw17".
@@ -195,13 +197,16 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
   d.description = "Switches of the network in tiers above the servers, and the cables between them.";
   if (t.fabric_switches().empty()) return {};
   std::map<DeviceId, Place> places;
-  for (const DeviceKind kind : {DeviceKind::kCore, DeviceKind::kSpine, DeviceKind::kLeaf, DeviceKind::kSwitch}) {
+  const std::vector<std::uint8_t> tiers = switch_tiers(t);
+  std::vector<DeviceId> leaves;
+  for (std::uint8_t tier = *std::max_element(tiers.begin(), tiers.end()); tier > 0; --tier) {
     Layer layer;
-    layer.title = title_of(kind);
     for (const DeviceId s : t.fabric_switches()) {
-      if (t.kind(s) != kind) continue;
+      if (tiers[index(s)] != tier) continue;
       places[s] = {static_cast<std::uint32_t>(d.layers.size()), static_cast<std::uint32_t>(layer.nodes.size())};
-      layer.nodes.push_back({t.name(s), colour_of(kind), -1, t.name(s) + " " + t.device_class(s).part, 0});
+      layer.title = tier > kCoreTier ? tier_name(tier) : title_of(t.kind(s));
+      layer.nodes.push_back({t.name(s), colour_of(t.kind(s)), -1, t.name(s) + " " + t.device_class(s).part, 0});
+      if (tier == 1) leaves.push_back(s);
     }
     if (!layer.nodes.empty()) d.layers.push_back(std::move(layer));
   }
@@ -220,9 +225,16 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
       else if (places.at(s).layer == places.at(t.to(l)).layer)
         ++beside;
     }
-  if (beside > 0) d.note = fmt::format("{} cables between switches of one row are not drawn.", beside / 2);
   lines.write(d);
-  return lay_out(d);
+  Drawing web = beside > 0 ? draw_switches(t, leaves, utilisation) : Drawing();
+  if (web.shapes.empty()) {
+    if (beside > 0) d.note = fmt::format("{} cables between switches of one row are not drawn.", beside / 2);
+    return lay_out(d);
+  }
+  const std::string title = web.title;
+  Drawing out = stack(std::move(web), lay_out(d));
+  out.title = title;
+  return out;
 }
 
 }  // namespace busbar

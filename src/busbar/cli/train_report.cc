@@ -102,8 +102,11 @@ Facts details(const TrainRun& r) {
   const FabricSummary& fabric = r.cluster.fabric;
   add("machine", fmt::format("{}, {} GPUs ({})", r.cluster.name, r.layout.ranks(), r.cluster.gpu_part));
   std::string network = fabric.network.empty() ? fabric.kind : fabric.network + ", " + fabric.kind;
-  if (fabric.leaves) network += fmt::format(", {} leaves, {} spines", fabric.leaves, fabric.spines);
-  if (fabric.cores) network += fmt::format(", {} cores", fabric.cores);
+  constexpr const char* kTiers[] = {"leaves", "spines", "cores"};
+  for (std::size_t k = 0; k < fabric.switches.size(); ++k) {
+    const std::string tier = k < std::size(kTiers) ? kTiers[k] : fmt::format("switches of tier {}", k + 1);
+    network += fmt::format(", {} {}", fabric.switches[k], tier);
+  }
   add("fabric", network);
   add("model", fmt::format("{}, {}e9 parameters", r.scenario.model.name,
                            format_number(static_cast<double>(parameter_count(r.scenario.model)) / 1e9)));

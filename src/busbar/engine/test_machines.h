@@ -2,32 +2,19 @@
 #pragma once
 
 #include "busbar/program/program.h"
-#include "busbar/topology/topology.h"
+#include "busbar/topology/test_parts.h"
 
 namespace busbar {
-
-inline LinkClass test_link(LinkKind kind, std::uint64_t gigabytes_per_s, Duration latency) {
-  LinkClass c;
-  c.kind = kind;
-  c.wire_rate = BytesPerSecond{gigabytes_per_s * 1'000'000'000};
-  c.latency = latency;
-  return c;
-}
-
-inline TemplateDevice test_device(DeviceKind kind, std::string name) {
-  TemplateDevice d;
-  d.device_class.kind = kind;
-  d.name = std::move(name);
-  return d;
-}
 
 /// AR-a: n GPUs on one switch, 450 GB/s each way, 0.5 us per link.
 inline TopologyBuilder one_switch(std::uint32_t n) {
   NodeTemplate node;
   node.name = "ar-a";
-  for (std::uint32_t g = 0; g < n; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  for (std::uint32_t g = 0; g < n; ++g)
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
   node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
-  for (std::uint32_t g = 0; g < n; ++g) node.links.push_back({g, n, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
+  for (std::uint32_t g = 0; g < n; ++g)
+    node.links.push_back({g, n, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
   TopologyBuilder b;
   b.add_block(b.add_template(node));
   return b;
@@ -37,10 +24,12 @@ inline TopologyBuilder one_switch(std::uint32_t n) {
 inline TopologyBuilder pods_of_eight(std::uint32_t nodes, bool reduces = false) {
   NodeTemplate node;
   node.name = "ar-b";
-  for (std::uint32_t g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  for (std::uint32_t g = 0; g < 8; ++g)
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
   node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
   node.devices.back().device_class.reduces = reduces;
-  for (std::uint32_t g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(g)));
+  for (std::uint32_t g = 0; g < 8; ++g)
+    node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(g)));
   for (std::uint32_t g = 0; g < 8; ++g) {
     node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
     node.links.push_back({g, 9 + g, test_link(LinkKind::kPcie, 1'000'000, Duration())});
@@ -101,7 +90,8 @@ inline TopologyBuilder leaf_spine(std::uint32_t leaves, std::uint32_t spines, bo
 }
 
 /// All GPUs as one group.
-inline CollectiveCall test_call(std::uint32_t ranks, std::string algorithm, std::uint64_t bytes, std::uint32_t chunks = 1) {
+inline CollectiveCall test_call(std::uint32_t ranks, std::string algorithm, std::uint64_t bytes,
+                                std::uint32_t chunks = 1) {
   CollectiveCall c;
   c.op = Collective::kAllReduce;
   c.bytes = Bytes{bytes};

@@ -9,61 +9,31 @@
 #include "busbar/routing/route_kind.h"
 #include "busbar/routing/router.h"
 #include "busbar/topology/connectivity.h"
-#include "busbar/topology/fabric.h"
+#include "busbar/topology/test_parts.h"
 
 namespace busbar {
 namespace {
 
-LinkClass link(LinkKind kind, std::uint64_t gbps) {
-  LinkClass c;
-  c.kind = kind;
-  c.wire_rate = BytesPerSecond{gbps * 1'000'000'000};
-  return c;
-}
-
 /// Two GPUs on an NVSwitch, each with `nics` NICs of its own.
 NodeTemplate server(std::uint32_t nics) {
   NodeTemplate n;
-  const auto device = [&](DeviceKind k, std::string name) {
-    TemplateDevice d;
-    d.device_class.kind = k;
-    d.name = std::move(name);
-    n.devices.push_back(d);
-  };
+  const auto device = [&](DeviceKind k, std::string name) { n.devices.push_back(test_device(k, std::move(name))); };
   device(DeviceKind::kGpu, "gpu0");
   device(DeviceKind::kGpu, "gpu1");
   device(DeviceKind::kNvSwitch, "nvswitch0");
   for (std::uint32_t g = 0; g < 2; ++g) {
-    n.links.push_back({g, 2, link(LinkKind::kNvlink, 450)});
+    n.links.push_back({g, 2, test_link(LinkKind::kNvlink, 450)});
     for (std::uint32_t i = 0; i < nics; ++i) {
       const auto place = static_cast<std::uint32_t>(n.devices.size());
       device(DeviceKind::kNic, "nic" + std::to_string(g * nics + i));
-      n.links.push_back({g, place, link(LinkKind::kPcie, 63)});
+      n.links.push_back({g, place, test_link(LinkKind::kPcie, 63)});
     }
   }
   return n;
 }
 
 TopologyBuilder cluster(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics_per_gpu) {
-  TopologyBuilder b;
-  const auto t = b.add_template(server(nics_per_gpu));
-  Csr<DeviceId> nics;
-  for (std::uint32_t n = 0; n < nodes; ++n) {
-    const BlockId block = b.add_block(t);
-    for (std::uint32_t i = 0; i < 2 * nics_per_gpu; ++i) nics.values.push_back(b.device(block, 3 + i));
-    nics.close_row();
-  }
-  const auto plan = build_fabric(spec, nics, b);
-  EXPECT_TRUE(plan.ok());
-  return b;
-}
-
-FabricSpec spec(FabricKind kind, std::uint32_t ports) {
-  FabricSpec s;
-  s.kind = kind;
-  s.leaf = s.spine = s.core = {"a switch", ports};
-  s.nic_link = s.leaf_link = s.core_link = link(LinkKind::kInfiniband, 50);
-  return s;
+  return std::move(test_cluster(spec, server(nics_per_gpu), nodes)->builder);
 }
 
 bool conserved(const Topology& t, DeviceId from, DeviceId to, const std::vector<LinkShare>& path) {
@@ -92,7 +62,7 @@ std::set<std::uint32_t> fabric_web(const Topology& t, DeviceId nic) {
 }
 
 TEST(FabricRoutes, RailOnlyCrossesRailsOverTheGpuBesideTheNic) {
-  const Topology t = cluster(spec(FabricKind::kRailOnly, 8), 4, 1).seal();
+  const Topology t = cluster(test_fabric(FabricKind::kRailOnly, 8), 4, 1).seal();
   const Router r(t, RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   for (std::uint32_t a = 0; a < p.ranks(); ++a) {
@@ -108,7 +78,7 @@ TEST(FabricRoutes, RailOnlyCrossesRailsOverTheGpuBesideTheNic) {
 }
 
 TEST(FabricRoutes, APortOnEachPlaneCarriesHalf) {
-  FabricSpec s = spec(FabricKind::kLeafSpine, 8);
+  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
   s.planes = 2;
   const Topology t = cluster(s, 8, 1).seal();
   const Router r(t, RoutingPolicy::kStatic);
@@ -122,7 +92,7 @@ TEST(FabricRoutes, APortOnEachPlaneCarriesHalf) {
 }
 
 TEST(FabricRoutes, ChannelsTakeTurnsOverTheNicsOfTheirGpu) {
-  const Topology t = cluster(spec(FabricKind::kLeafSpine, 64), 2, 4).seal();
+  const Topology t = cluster(test_fabric(FabricKind::kLeafSpine, 64), 2, 4).seal();
   const Router r(t, RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   EXPECT_EQ(p.nic_channels(), 4u);
@@ -135,8 +105,8 @@ TEST(FabricRoutes, ChannelsTakeTurnsOverTheNicsOfTheirGpu) {
 }
 
 TEST(FabricRoutes, ADeadCableInTheFirstNodeLeavesTheOthersAlone) {
-  TopologyBuilder b = cluster(spec(FabricKind::kLeafSpine, 64), 3, 2);
-  const Topology whole = cluster(spec(FabricKind::kLeafSpine, 64), 3, 2).seal();
+  TopologyBuilder b = cluster(test_fabric(FabricKind::kLeafSpine, 64), 3, 2);
+  const Topology whole = cluster(test_fabric(FabricKind::kLeafSpine, 64), 3, 2).seal();
   for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2) {
     if (b.peek().name(LinkId{l}) == "node0.nic0->leaf0") b.fail(LinkId{l});
   }
@@ -149,7 +119,7 @@ TEST(FabricRoutes, ADeadCableInTheFirstNodeLeavesTheOthersAlone) {
 
 // One cable joins two switches of a group: straight ways of many flows share it, detours do not.
 TEST(FabricRoutes, ValiantSpreadsOverTheOtherSwitchesOfTheGroup) {
-  FabricSpec s = spec(FabricKind::kDragonfly, 0);
+  FabricSpec s = test_fabric(FabricKind::kDragonfly, 0);
   s.dragonfly = {1, 8, 2, 4};
   const Topology t = cluster(s, 8, 1).seal();
   const Router r(t, RoutingPolicy::kValiant), straight(t, RoutingPolicy::kStatic);
@@ -173,7 +143,7 @@ TEST(FabricRoutes, ValiantSpreadsOverTheOtherSwitchesOfTheGroup) {
 // routed.
 RC_GTEST_PROP(FabricRoutes, WhatTheConnectivityCheckSaysTheRouterFinds, ()) {
   const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly);
-  TopologyBuilder b = cluster(spec(kind, 8), *rc::gen::inRange(2u, 6u), 1);
+  TopologyBuilder b = cluster(test_fabric(kind, 8), *rc::gen::inRange(2u, 6u), 1);
   for (auto failed = *rc::gen::inRange(0, 9); failed > 0; --failed)
     b.fail(LinkId{2 * *rc::gen::inRange(0u, b.peek().link_count() / 2)});
   const Topology t = std::move(b).seal();
@@ -192,7 +162,7 @@ RC_GTEST_PROP(FabricRoutes, WhatTheConnectivityCheckSaysTheRouterFinds, ()) {
 RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()) {
   const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kRailOptimised, FabricKind::kFatTree,
                                       FabricKind::kRailOnly, FabricKind::kDragonfly, FabricKind::kTorus);
-  FabricSpec s = spec(kind, kind == FabricKind::kTorus ? 0 : 7 + *rc::gen::element(1u, 4u));
+  FabricSpec s = test_fabric(kind, kind == FabricKind::kTorus ? 0 : 7 + *rc::gen::element(1u, 4u));
   s.dims = {3, 2, 2};
   const auto nodes = *rc::gen::inRange(2u, 7u);
   TopologyBuilder b = cluster(s, nodes, 1);
@@ -232,7 +202,8 @@ std::vector<int> hops_from(const FabricTable& table, std::uint32_t from, std::ui
 }
 
 RC_GTEST_PROP(FabricTable, TwinsChangeNoDistance, ()) {
-  FabricSpec s = spec(*rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly), 8);
+  FabricSpec s =
+      test_fabric(*rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly), 8);
   TopologyBuilder b = cluster(s, *rc::gen::inRange(2u, 16u), 1);
   std::vector<LinkId> cables;
   for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)

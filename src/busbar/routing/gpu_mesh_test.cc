@@ -8,23 +8,15 @@
 
 #include "busbar/routing/route_kind.h"
 #include "busbar/routing/router.h"
+#include "busbar/topology/test_parts.h"
 
 namespace busbar {
 namespace {
 
-LinkClass link(LinkKind kind, std::uint64_t gbps) {
-  LinkClass c;
-  c.kind = kind;
-  c.wire_rate = BytesPerSecond{gbps * 1'000'000'000};
-  return c;
-}
-
 NodeTemplate gpus(std::uint32_t n) {
   NodeTemplate node;
   for (std::uint32_t i = 0; i < n; ++i) {
-    TemplateDevice d;
-    d.name = "gpu" + std::to_string(i);
-    node.devices.push_back(d);
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(i)));
   }
   return node;
 }
@@ -40,19 +32,16 @@ Topology stamp(NodeTemplate node) {
 NodeTemplate cube_mesh() {
   NodeTemplate node = gpus(8);
   for (const auto& [a, b] : {std::pair{0u, 3u}, {0u, 4u}, {1u, 2u}, {1u, 5u}, {2u, 3u}, {4u, 7u}, {5u, 6u}, {6u, 7u}}) {
-    node.links.push_back({a, b, link(LinkKind::kNvlink, 50)});
+    node.links.push_back({a, b, test_link(LinkKind::kNvlink, 50)});
   }
   for (const auto& [a, b] : {std::pair{0u, 1u}, {0u, 2u}, {1u, 3u}, {2u, 6u}, {3u, 7u}, {4u, 5u}, {4u, 6u}, {5u, 7u}}) {
-    node.links.push_back({a, b, link(LinkKind::kNvlink, 25)});
+    node.links.push_back({a, b, test_link(LinkKind::kNvlink, 25)});
   }
   for (std::uint32_t s = 0; s < 2; ++s) {
-    TemplateDevice pcie;
-    pcie.device_class.kind = DeviceKind::kPcieSwitch;
-    pcie.name = "pcie" + std::to_string(s);
-    node.devices.push_back(pcie);
-    for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({4 * s + g, 8 + s, link(LinkKind::kPcie, 16)});
+    node.devices.push_back(test_device(DeviceKind::kPcieSwitch, "pcie" + std::to_string(s)));
+    for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({4 * s + g, 8 + s, test_link(LinkKind::kPcie, 16)});
   }
-  node.links.push_back({8, 9, link(LinkKind::kPcie, 16)});
+  node.links.push_back({8, 9, test_link(LinkKind::kPcie, 16)});
   return node;
 }
 
@@ -64,7 +53,7 @@ NodeTemplate torus(std::array<std::uint32_t, 3> e, bool wraps) {
     for (std::uint32_t i = 0; i < node.devices.size(); ++i) {
       const std::uint32_t at = i / stride % n, next = (at + 1) % n;
       if (n == 1 || (next == 0 && (!wraps || n == 2))) continue;
-      node.links.push_back({i, i - at * stride + next * stride, link(LinkKind::kIci, 50)});
+      node.links.push_back({i, i - at * stride + next * stride, test_link(LinkKind::kIci, 50)});
     }
     stride *= n;
   }
@@ -131,15 +120,11 @@ TEST(GpuMesh, NvlinkIsNotPassedOnTwiceButLeftForPcie) {
 
 TEST(GpuMesh, HostsWithScaleUpLinksAreTheLastResort) {
   NodeTemplate node = gpus(2);
-  TemplateDevice cpu, nvswitch;
-  cpu.device_class.kind = DeviceKind::kCpu;
-  cpu.name = "cpu0";
-  nvswitch.device_class.kind = DeviceKind::kNvSwitch;
-  nvswitch.name = "nvswitch0";
-  node.devices.insert(node.devices.end(), {cpu, nvswitch});
+  node.devices.push_back(test_device(DeviceKind::kCpu, "cpu0"));
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
   for (std::uint32_t g = 0; g < 2; ++g) {
-    node.links.push_back({g, 2, link(LinkKind::kC2c, 225)});
-    node.links.push_back({g, 3, link(LinkKind::kNvlink, 900)});
+    node.links.push_back({g, 2, test_link(LinkKind::kC2c, 225)});
+    node.links.push_back({g, 3, test_link(LinkKind::kNvlink, 900)});
   }
   const Topology t = stamp(node);
   const Router r(t, RoutingPolicy::kStatic);

@@ -5,28 +5,18 @@
 #include <map>
 
 #include "busbar/routing/placement.h"
+#include "busbar/topology/test_parts.h"
 
 namespace busbar {
 namespace {
 
-LinkClass link(LinkKind kind, std::uint64_t gbps, std::int64_t ns) {
-  LinkClass c;
-  c.kind = kind;
-  c.wire_rate = BytesPerSecond{gbps * 1'000'000'000};
-  c.latency = Duration::ns(ns);
-  return c;
-}
+LinkClass link(LinkKind kind, std::uint64_t gbps, std::int64_t ns) { return test_link(kind, gbps, Duration::ns(ns)); }
 
 /// Two GPUs and two NICs on one PCIe switch, two NVSwitches with 3 and 1 lanes of 25 GB/s.
 NodeTemplate small_server() {
   NodeTemplate n;
   n.name = "small";
-  const auto device = [&](DeviceKind k, std::string name) {
-    TemplateDevice d;
-    d.device_class.kind = k;
-    d.name = std::move(name);
-    n.devices.push_back(d);
-  };
+  const auto device = [&](DeviceKind k, std::string name) { n.devices.push_back(test_device(k, std::move(name))); };
   device(DeviceKind::kGpu, "gpu0");
   device(DeviceKind::kGpu, "gpu1");
   device(DeviceKind::kNvSwitch, "nvswitch0");

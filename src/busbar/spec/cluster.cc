@@ -11,8 +11,8 @@
 #include "busbar/spec/node_base.h"
 #include "busbar/spec/node_file.h"
 #include "busbar/spec/protocol_file.h"
-#include "busbar/topology/connectivity.h"
 #include "busbar/topology/cable_index.h"
+#include "busbar/topology/connectivity.h"
 
 namespace busbar {
 namespace {
@@ -175,14 +175,18 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
     return plan.error();
   }
   out.cabling.parts = std::move(fabric.cable_parts);
-  out.switches_power_w =
-      plan->leaves * fabric.leaf_power_w + plan->spines * fabric.spine_power_w + plan->cores * fabric.core_power_w;
-  const bool unknown = (plan->leaves > 0 && fabric.leaf_power_w == 0) ||
-                       (plan->spines > 0 && fabric.spine_power_w == 0) || (plan->cores > 0 && fabric.core_power_w == 0);
-  if (unknown) out.switches_power_w = 0;
+  const bool placed = keys.hall && fabric.spec.kind != FabricKind::kNone;
+  if (placed || fabric.in_hall) take_lengths(builder, out.cabling, fabric.per_m);
+  bool known = true;
+  for (std::size_t k = 0; k < plan->tiers.size(); ++k) {
+    out.switches_power_w += plan->tiers[k].switches * fabric.power_w[k];
+    known = known && fabric.power_w[k] > 0;
+  }
+  if (!known) out.switches_power_w = 0;
   out.routing = fabric.routing;
   out.gpudirect = node.gpudirect && fabric.gpudirect;
-  out.fabric = {name_of(plan->kind), fabric.network, plan->leaves, plan->spines, plan->cores, plan->oversubscription};
+  out.fabric = {name_of(plan->kind), fabric.network, {}, plan->oversubscription};
+  for (const TierPlan& tier : plan->tiers) out.fabric.switches.push_back(tier.switches);
   BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));
   return std::move(builder).seal();
 }
@@ -212,6 +216,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   out.ocs = node.ocs;
   out.p2p = node.p2p;
   out.seed = static_cast<std::uint64_t>(keys.seed);
+  if (const auto hall = keys.hall ? keys.hall : node.hall) BUSBAR_RETURN_IF_ERROR(read_hall(*hall, out.cabling));
   std::optional<YamlNode> transport;
   BUSBAR_ASSIGN(out.topology, build(keys, node, faults, reading, root, out, transport));
   if (keys.routing) {
@@ -228,7 +233,6 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
     out.protocol.peer_access = out.p2p;
     out.protocol.gpudirect = out.gpudirect;
   }
-  if (const auto hall = keys.hall ? keys.hall : node.hall) BUSBAR_RETURN_IF_ERROR(read_hall(*hall, out.cabling));
   if (const auto price = keys.price ? keys.price : node.price) BUSBAR_RETURN_IF_ERROR(read_price(*price, reading, out));
   if (const Status connected = check_connected(out.topology); !connected.ok()) {
     Error error = connected.error();

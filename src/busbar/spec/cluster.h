@@ -24,9 +24,9 @@ struct Overrides {
 
 /// What `fabric:` in the file said, kept for reports.
 struct FabricSummary {
-  std::string kind;     ///< "none", "single-switch", "leaf-spine", "rail-optimised"
-  std::string network;  ///< "InfiniBand NDR"
-  std::uint32_t leaves = 0, spines = 0, cores = 0;
+  std::string kind;                     ///< "none", "single-switch", "leaf-spine", "rail-optimised"
+  std::string network;                  ///< "InfiniBand NDR"
+  std::vector<std::uint32_t> switches;  ///< of each tier, leaves first
   double oversubscription = 1;
 };
 

@@ -113,8 +113,7 @@ TEST(Cluster, SixtyFourDgxH100StandOnRails) {
   EXPECT_EQ(c.topology.gpus().size(), 512u);
   EXPECT_EQ(c.fabric.kind, "rail-optimised");
   EXPECT_EQ(c.fabric.network, "InfiniBand NDR");
-  EXPECT_EQ(c.fabric.leaves, 16u);
-  EXPECT_EQ(c.fabric.spines, 8u);
+  EXPECT_EQ(c.fabric.switches, (std::vector<std::uint32_t>{16, 8}));
   EXPECT_EQ(c.fabric.oversubscription, 1);
   EXPECT_EQ(rate_between(c.topology, "node40.nic3", "leaf11"), 50);  // second unit, rail 3
   EXPECT_EQ(rate_between(c.topology, "leaf11", "spine7"), 4 * 50);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -13,20 +14,25 @@
 namespace busbar {
 namespace {
 
-/// A network's figures before they are laid out: the catalogue's, with the fabric file's own in their place.
-struct Network {
-  std::string name;
+/// Cables of one sort before they are laid out.
+struct CableFigures {
   LinkClass link;
   bool has_rate = false;
-  std::optional<Duration> link_latency;  ///< as stated; else computed
-  SwitchFigures leaf, spine, core;
+  std::optional<Duration> latency;  ///< as stated; else computed
+};
+
+/// A network's figures: the catalogue's, with the fabric file's own in their place.
+struct Network {
+  std::string name;
+  CableFigures cable;
+  std::vector<SwitchFigures> tiers = std::vector<SwitchFigures>(3);  ///< leaves, spines, cores
   Duration nic_latency, fec_latency, per_m;
   std::vector<CablePart> cable_parts;
   bool gpudirect = true;
   std::optional<YamlNode> transport;
 };
 
-Status read_link(const YamlNode& map, Reading& reading, Network& out) {
+Status read_link(const YamlNode& map, Reading& reading, CableFigures& out) {
   MapReader r(map);
   accept_provenance(r);
   r.optional("rate", &YamlNode::as_rate, out.link.wire_rate);
@@ -41,7 +47,7 @@ Status read_link(const YamlNode& map, Reading& reading, Network& out) {
     BUSBAR_ASSIGN(out.link.efficiency, efficiency->as_number(1e-6, 1));
   }
   if (latency) {
-    BUSBAR_ASSIGN(out.link_latency, latency->as_duration());
+    BUSBAR_ASSIGN(out.latency, latency->as_duration());
   }
   out.has_rate = out.has_rate || map.find("rate").has_value();
   reading.note(fmt::format("{} {}, {} usable", out.link.part.empty() ? name_of(out.link.kind) : out.link.part,
@@ -49,6 +55,22 @@ Status read_link(const YamlNode& map, Reading& reading, Network& out) {
                            format_rate(static_cast<double>(per_second(out.link.payload_rate())))),
                map);
   return {};
+}
+
+/// `uplink`: what cables above the leaves have of their own; one map, or one per tier from the leaves on, of which the
+/// last serves all above. Returns one entry at least.
+Result<std::vector<CableFigures>> read_uplinks(const std::optional<YamlNode>& node, Reading& reading,
+                                               const CableFigures& usual) {
+  if (!node) return std::vector{usual};
+  const bool list = node->kind() == YamlNode::Kind::kSequence;
+  if (list && (node->size() < 1 || node->size() >= kMostTiers))
+    return node->error("one map per tier below the top: [{rate: 800Gb/s}, {rate: 1600Gb/s}]");
+  std::vector<CableFigures> out;
+  for (std::size_t i = 0; i < (list ? node->size() : 1); ++i) {
+    out.push_back(usual);
+    BUSBAR_RETURN_IF_ERROR(read_link(list ? node->item(i) : *node, reading, out.back()));
+  }
+  return out;
 }
 
 Status read_nic(const YamlNode& map, Reading& reading, Network& out) {
@@ -79,11 +101,11 @@ Status read_parts(MapReader& r, Reading& reading, Network& out) {
   const auto link = r.optional("link"), sw = r.optional("switch"), nic = r.optional("nic"), cable = r.optional("cable");
   const auto spine = r.optional("spine_switch"), core = r.optional("core_switch");
   if (const auto transport = r.optional("transport")) out.transport = transport;
-  if (link) BUSBAR_RETURN_IF_ERROR(read_link(*link, reading, out));
-  for (SwitchFigures* tier : {&out.leaf, &out.spine, &out.core})
-    if (sw) BUSBAR_RETURN_IF_ERROR(read_switch(*sw, reading, *tier));
-  if (spine) BUSBAR_RETURN_IF_ERROR(read_switch(*spine, reading, out.spine));
-  if (core) BUSBAR_RETURN_IF_ERROR(read_switch(*core, reading, out.core));
+  if (link) BUSBAR_RETURN_IF_ERROR(read_link(*link, reading, out.cable));
+  for (SwitchFigures& tier : out.tiers)
+    if (sw) BUSBAR_RETURN_IF_ERROR(read_switch(*sw, reading, tier));
+  if (spine) BUSBAR_RETURN_IF_ERROR(read_switch(*spine, reading, out.tiers[1]));
+  if (core) BUSBAR_RETURN_IF_ERROR(read_switch(*core, reading, out.tiers[2]));
   if (nic) BUSBAR_RETURN_IF_ERROR(read_nic(*nic, reading, out));
   r.optional("gpudirect", &YamlNode::as_bool, out.gpudirect);
   if (cable) BUSBAR_RETURN_IF_ERROR(read_cable(*cable, reading, out));
@@ -100,7 +122,7 @@ Status read_network(const YamlNode& map, Reading& reading, Network& out) {
 
 /// Metres of cable at each tier.
 struct Lengths {
-  double nic = 0, leaf = 0, core = 0;
+  double nic = 0, leaf = 0, core = 0;  ///< core: from spines upwards
 };
 
 Status read_lengths(const YamlNode& map, Lengths& out) {
@@ -123,27 +145,44 @@ Duration half(Duration d) { return Duration::ps(d.in_ps() / 2); }
 
 /// Half of a switch. Taking in a whole frame, where it does so, is a latency of every message to fluids, whatever its
 /// size.
-void add_half(const Network& n, const SwitchFigures& s, LatencyParts& out) {
+void add_half(const SwitchFigures& s, BytesPerSecond rate, LatencyParts& out) {
   out.switching += half(s.latency);
-  if (s.store_and_forward && n.has_rate) out.frame += half(transfer_time(s.frame, n.link.wire_rate));
+  if (s.store_and_forward) out.frame += half(transfer_time(s.frame, rate));
 }
 
 /// The cable with its error correction, and half of the time that each of its two devices takes to forward: along a
 /// path the halves add up to every device once. `low`: the lower switch; null: a NIC.
-LinkClass laid(const Network& n, double metres, const SwitchFigures* low, const SwitchFigures& high) {
-  LinkClass c = n.link;
-  if (n.link_latency) {
-    c.latency = *n.link_latency;
+LinkClass laid(const Network& n, const CableFigures& cable, double metres, const SwitchFigures* low,
+               const SwitchFigures& high) {
+  LinkClass c = cable.link;
+  if (cable.latency) {
+    c.latency = *cable.latency;
     return c;
   }
   LatencyParts& p = c.latency_parts;
-  if (low) add_half(n, *low, p);
-  add_half(n, high, p);
+  if (low) add_half(*low, c.wire_rate, p);
+  add_half(high, c.wire_rate, p);
   p.nic = low ? Duration() : half(n.nic_latency);
   p.fec = n.fec_latency;
   p.cable = Duration::ps(std::llround(static_cast<double>(n.per_m.in_ps()) * metres));
   c.latency = p.sum();
   return c;
+}
+
+/// Cables and switches of each tier; `out` has the sizes already.
+void lay(const Network& n, const std::vector<CableFigures>& uplinks, const Lengths& lengths, FabricSpec& out) {
+  // In a tree the links of a tier lead upwards; in a dragonfly and a torus they join leaves.
+  const bool flat = out.kind == FabricKind::kDragonfly || out.kind == FabricKind::kTorus;
+  const auto tier = [&](std::size_t k) -> const SwitchFigures& {
+    return n.tiers[flat ? 0 : std::min(k, n.tiers.size() - 1)];
+  };
+  out.levels.resize(std::max({n.tiers.size(), out.levels.size(), uplinks.size() + 1}), out.levels.back());
+  out.nic_link = laid(n, n.cable, lengths.nic, nullptr, tier(0));
+  for (std::size_t k = 0; k < out.levels.size(); ++k) {
+    const CableFigures& up = uplinks[std::min(k, uplinks.size() - 1)];
+    out.levels[k].switches = tier(k).spec;
+    out.levels[k].up = laid(n, up, k == 0 ? lengths.leaf : lengths.core, &tier(k), tier(k + 1));
+  }
 }
 
 }  // namespace
@@ -166,36 +205,32 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   }
   BUSBAR_RETURN_IF_ERROR(read_parts(r, reading, network));
   BUSBAR_RETURN_IF_ERROR(read_fabric_sizes(r, out.spec));
-  const auto routing = r.optional("routing");
-  if (const auto metres = r.optional("cable_m")) BUSBAR_RETURN_IF_ERROR(read_lengths(*metres, lengths));
+  const auto routing = r.optional("routing"), uplink = r.optional("uplink");
+  if (const auto metres = r.optional("cable_m")) {
+    out.in_hall = metres->kind() == YamlNode::Kind::kScalar && metres->scalar() == "hall";
+    if (!out.in_hall) BUSBAR_RETURN_IF_ERROR(read_lengths(*metres, lengths));
+  }
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (routing) {
     BUSBAR_ASSIGN(out.routing, as_enum(*routing, kLastRoutingPolicy, &name_of, "routing policy"));
   }
   if (out.spec.kind == FabricKind::kNone) return out;
-  if (!network.has_rate) {
+  if (!network.cable.has_rate) {
     return map.error(
         "the fabric has no rate; add 'network: infiniband-ndr', or 'link: {kind: infiniband, rate: 400Gb/s}'");
   }
   out.transport = network.transport;
-  out.network = network.name.empty() ? name_of(network.link.kind) : network.name;
-  out.spec.leaf = network.leaf.spec;
-  out.spec.spine = network.spine.spec;
-  out.spec.core = network.core.spec;
+  out.network = network.name.empty() ? name_of(network.cable.link.kind) : network.name;
   out.gpudirect = network.gpudirect;
-  out.leaf_power_w = network.leaf.power_w;
-  out.spine_power_w = network.spine.power_w;
-  out.core_power_w = network.core.power_w;
+  out.per_m = network.per_m;
+  for (const SwitchFigures& tier : network.tiers) out.power_w.push_back(tier.power_w);
   out.cable_parts = std::move(network.cable_parts);
-  if (out.cable_parts.empty() && network.link.kind != LinkKind::kIdeal) {
+  if (out.cable_parts.empty() && network.cable.link.kind != LinkKind::kIdeal) {
     BUSBAR_ASSIGN(out.cable_parts, usual_cable_parts(reading));
   }
-  // In a tree the links of a tier lead upwards; in a dragonfly and a torus they join leaves.
-  const bool flat = out.spec.kind == FabricKind::kDragonfly || out.spec.kind == FabricKind::kTorus;
-  const SwitchFigures &middle = flat ? network.leaf : network.spine, &top = flat ? network.leaf : network.core;
-  out.spec.nic_link = laid(network, lengths.nic, nullptr, network.leaf);
-  out.spec.leaf_link = laid(network, lengths.leaf, &network.leaf, middle);
-  out.spec.core_link = laid(network, lengths.core, &middle, top);
+  BUSBAR_ASSIGN(const std::vector<CableFigures> uplinks, read_uplinks(uplink, reading, network.cable));
+  lay(network, uplinks, lengths, out.spec);
+  out.power_w.resize(out.spec.levels.size(), out.power_w.back());
   reading.note(fmt::format("fabric {}", name_of(out.spec.kind)), map);
   return out;
 }

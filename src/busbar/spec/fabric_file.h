@@ -13,10 +13,12 @@ namespace busbar {
 
 struct FabricFile {
   FabricSpec spec;
-  std::vector<CablePart> cable_parts;                            ///< empty where there is no fabric
-  double leaf_power_w = 0, spine_power_w = 0, core_power_w = 0;  ///< of a switch without transceivers; 0: not known
-  bool gpudirect = true;                                         ///< false: TCP, which copies through host memory
-  RoutingPolicy routing = RoutingPolicy::kStatic;                ///< unless the cluster says otherwise
+  std::vector<CablePart> cable_parts;  ///< empty where there is no fabric
+  std::vector<double> power_w;         ///< of a switch of each tier without transceivers; 0: not known; as spec.levels
+  Duration per_m;                      ///< of cable
+  bool in_hall = false;                ///< `cable_m: hall`: lengths are those between the racks
+  bool gpudirect = true;               ///< false: TCP, which copies through host memory
+  RoutingPolicy routing = RoutingPolicy::kStatic;  ///< unless the cluster says otherwise
   std::string network;  ///< "InfiniBand NDR"; the kind of link where the file names no network
   std::optional<YamlNode> transport;  ///< what sends over the network cost: a map or a name in catalog/transports
 };

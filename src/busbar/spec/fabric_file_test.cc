@@ -27,13 +27,36 @@ TEST(FabricFile, StatesWidthsOfEachTier) {
       read("kind: fat-tree\ntiers: 3\noversubscription: [2, 1.5]\nparallel: [2, 4]\n" + kLink).value().spec;
   EXPECT_EQ(s.kind, FabricKind::kFatTree);
   EXPECT_EQ(s.tiers, 3u);
-  EXPECT_EQ(s.oversubscription, 2);
-  EXPECT_EQ(s.spine_oversubscription, 1.5);
-  EXPECT_EQ(s.parallel, 2u);
-  EXPECT_EQ(s.core_parallel, 4u);
+  EXPECT_EQ(s.tier(0).oversubscription, 2);
+  EXPECT_EQ(s.tier(1).oversubscription, 1.5);
+  EXPECT_EQ(s.tier(0).parallel, 2u);
+  EXPECT_EQ(s.tier(1).parallel, 4u);
   const FabricSpec one = read("kind: leaf-spine\noversubscription: 3\n" + kLink).value().spec;
-  EXPECT_EQ(one.oversubscription, 3);
-  EXPECT_EQ(one.spine_oversubscription, 1);
+  EXPECT_EQ(one.tier(0).oversubscription, 3);
+  EXPECT_EQ(one.tier(1).oversubscription, 1);
+}
+
+TEST(FabricFile, StatesUplinksAndPortsOfOtherRates) {
+  const FabricSpec s = read(
+                           "kind: fat-tree\ntiers: 5\noversubscription: [1, 2, 3, 4]\nparallel: [1, 1, 1, 2]\n"
+                           "uplink: [{rate: 800Gb/s, part: osfp}, {rate: 1600Gb/s}]\n"
+                           "switch: {ports: 64, port_rate: 1600Gb/s, splits: 4}\n" +
+                           kLink)
+                           .value()
+                           .spec;
+  EXPECT_EQ(s.tiers, 5u);
+  EXPECT_EQ(s.tier(3).oversubscription, 4);
+  EXPECT_EQ(s.tier(3).parallel, 2u);
+  EXPECT_EQ(per_second(s.nic_link.wire_rate), 50'000'000'000u);
+  EXPECT_EQ(per_second(s.tier(0).up.wire_rate), 100'000'000'000u);
+  EXPECT_EQ(s.tier(0).up.part, "osfp");
+  EXPECT_EQ(s.tier(0).up.kind, LinkKind::kInfiniband);  // what is not said is as for NICs
+  for (std::size_t k = 1; k < 5; ++k) {
+    EXPECT_EQ(per_second(s.tier(k).up.wire_rate), 200'000'000'000u);
+    EXPECT_EQ(per_second(s.tier(k).switches.port_rate), 200'000'000'000u);
+  }
+  EXPECT_THAT(why("kind: leaf-spine\nuplink: []\n" + kLink), HasSubstr("f.yaml:2:9: uplink: one map per tier"));
+  EXPECT_THAT(why("kind: leaf-spine\nuplink: [{rate: 800}]\n" + kLink), HasSubstr("f.yaml:2:17: uplink[0].rate"));
 }
 
 TEST(FabricFile, StatesPlanesDragonfliesAndTori) {
@@ -63,10 +86,10 @@ TEST(FabricFile, AStoreAndForwardSwitchTakesInAWholeFrame) {
       read(sizes + "switch: {ports: 64, latency: 200ns, forwarding: store-and-forward, frame: 5000B}\n");
   ASSERT_TRUE(stored.ok());
   EXPECT_EQ(cut.nic_link.latency, Duration::ns(300 + 100 + 10 + 100));  // half NIC, half switch, 2 m, error correction
-  EXPECT_EQ(cut.leaf_link.latency, Duration::ns(200 + 100 + 100));
-  EXPECT_EQ(stored->spec.leaf_link.latency, Duration::ns(200 + 100 + 100 + 100));  // 5,000 bytes at 50 GB/s
+  EXPECT_EQ(cut.tier(0).up.latency, Duration::ns(200 + 100 + 100));
+  EXPECT_EQ(stored->spec.tier(0).up.latency, Duration::ns(200 + 100 + 100 + 100));  // 5,000 bytes at 50 GB/s
   EXPECT_EQ(stored->spec.nic_link.latency, Duration::ns(300 + 100 + 10 + 100 + 50));
-  EXPECT_EQ(stored->spec.leaf_link.latency_parts.frame, Duration::ns(100));
+  EXPECT_EQ(stored->spec.tier(0).up.latency_parts.frame, Duration::ns(100));
 }
 
 TEST(FabricFile, LatencyIsTheSumOfItsParts) {
@@ -75,18 +98,18 @@ TEST(FabricFile, LatencyIsTheSumOfItsParts) {
     Reading reading(catalog);
     const auto file = read_fabric(YamlDocument::parse(name, "f.yaml").value().root(), reading);
     ASSERT_TRUE(file.ok()) << file.error().text();
-    for (const LinkClass* c : {&file->spec.nic_link, &file->spec.leaf_link, &file->spec.core_link}) {
+    for (const LinkClass* c : {&file->spec.nic_link, &file->spec.tier(0).up, &file->spec.tier(1).up}) {
       EXPECT_EQ(c->latency_parts.sum(), c->latency) << name;
       EXPECT_GT(c->latency_parts.switching, Duration()) << name;
     }
     EXPECT_GT(file->spec.nic_link.latency_parts.nic, Duration()) << name;
-    EXPECT_EQ(file->spec.leaf_link.latency_parts.nic, Duration()) << name;
+    EXPECT_EQ(file->spec.tier(0).up.latency_parts.nic, Duration()) << name;
   }
 }
 
 TEST(FabricFile, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(why("kind: torus\ndims: 8\n" + kLink), HasSubstr("f.yaml:2:7: dims: the sizes of a ring"));
-  EXPECT_THAT(why("kind: fat-tree\ntiers: 4\n" + kLink), HasSubstr("f.yaml:2:8: tiers"));
+  EXPECT_THAT(why("kind: fat-tree\ntiers: 9\n" + kLink), HasSubstr("f.yaml:2:8: tiers"));
   EXPECT_THAT(why("kind: fat-tree\nparallel: [1, 2, 3]\n" + kLink), HasSubstr("one number per tier"));
   EXPECT_THAT(why("kind: dragonfly\ndragonfly: {group: 3}\n" + kLink), HasSubstr("did you mean 'groups'"));
   EXPECT_THAT(why("kind: leaf-spine\nplane_order: by-leaf\n" + kLink), HasSubstr("order of planes"));
@@ -95,7 +118,7 @@ TEST(FabricFile, SaysWhatIsWrongAndWhere) {
 }
 
 TEST(FabricFile, TheCatalogueOnesAreWhatTheirNamesSay) {
-  EXPECT_EQ(read("kind: rail-only\nnetwork: infiniband-ndr\n").value().spec.leaf.splits, 2u);
+  EXPECT_EQ(read("kind: rail-only\nnetwork: infiniband-ndr\n").value().spec.tier(0).switches.splits, 2u);
   const Catalog catalog;
   Reading reading(catalog);
   const auto named = [&](const std::string& name) {

@@ -1,5 +1,6 @@
 #include "busbar/spec/fabric_sizes.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace busbar {
@@ -15,36 +16,44 @@ Status read_count(MapReader& r, const char* key, std::int64_t low, std::int64_t 
   return {};
 }
 
-/// One value for the leaves, or a list: leaves, spines.
-Result<std::vector<YamlNode>> per_tier(const YamlNode& node) {
+/// One value for the leaves, or a list: leaves, spines, ...
+Result<std::vector<YamlNode>> per_tier(const YamlNode& node, std::uint32_t tiers) {
   std::vector<YamlNode> out;
   if (node.kind() != YamlNode::Kind::kSequence) {
     out.push_back(node);
     return out;
   }
-  if (node.size() < 1 || node.size() > 2) return node.error("one number per tier below the top: [leaf, spine]");
+  constexpr std::uint32_t kWithoutAsking = 3;
+  if (node.size() < 1 || node.size() >= std::max(tiers, kWithoutAsking))
+    return node.error("one number per tier below the top: [leaf, spine], or more with more 'tiers'");
   for (std::size_t i = 0; i < node.size(); ++i) out.push_back(node.item(i));
   return out;
 }
 
+/// Tiers that the list does not name are as they were.
+TierSpec& tier_of(FabricSpec& spec, std::size_t k) {
+  if (k >= spec.levels.size()) spec.levels.resize(k + 1);
+  return spec.levels[k];
+}
+
 Status read_tiers(MapReader& r, FabricSpec& spec) {
   constexpr double kThinnest = 1000;
+  BUSBAR_RETURN_IF_ERROR(read_count(r, "tiers", 2, kMostTiers, spec.tiers));
   if (const auto node = r.optional("oversubscription")) {
-    BUSBAR_ASSIGN(const auto tiers, per_tier(*node));
-    double* const out[] = {&spec.oversubscription, &spec.spine_oversubscription};
+    BUSBAR_ASSIGN(const auto tiers, per_tier(*node, spec.tiers));
     for (std::size_t i = 0; i < tiers.size(); ++i) {
-      BUSBAR_ASSIGN(*out[i], tiers[i].as_number(1, kThinnest));
+      BUSBAR_ASSIGN(tier_of(spec, i).oversubscription, tiers[i].as_number(1, kThinnest));
     }
   }
   if (const auto node = r.optional("parallel")) {
-    BUSBAR_ASSIGN(const auto tiers, per_tier(*node));
-    std::uint32_t* const out[] = {&spec.parallel, &spec.core_parallel};
+    BUSBAR_ASSIGN(const auto tiers, per_tier(*node, spec.tiers));
     for (std::size_t i = 0; i < tiers.size(); ++i) {
       BUSBAR_ASSIGN(const std::int64_t n, tiers[i].as_int(1, kMost));
-      *out[i] = static_cast<std::uint32_t>(n);
+      tier_of(spec, i).parallel = static_cast<std::uint32_t>(n);
     }
   }
-  return read_count(r, "tiers", 2, 3, spec.tiers);
+  if (spec.levels.size() < spec.tiers) spec.levels.resize(spec.tiers);
+  return {};
 }
 
 Status read_planes(MapReader& r, FabricSpec& spec) {

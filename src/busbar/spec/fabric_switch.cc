@@ -17,6 +17,7 @@ Status read_switch(const YamlNode& map, Reading& reading, SwitchFigures& out) {
   r.optional("reduce_rate", &YamlNode::as_rate, out.spec.reduce_rate);
   const auto trees = r.optional("reduce_trees");
   r.optional("frame", &YamlNode::as_size, out.frame);
+  r.optional("port_rate", &YamlNode::as_rate, out.spec.port_rate);
   const auto product = r.optional("product");
   const auto ports = r.optional("ports"), splits = r.optional("splits"), forwarding = r.optional("forwarding");
   BUSBAR_RETURN_IF_ERROR(r.finish());

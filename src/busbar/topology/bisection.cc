@@ -8,6 +8,7 @@
 
 #include "busbar/topology/levels.h"
 #include "busbar/topology/max_flow.h"
+#include "busbar/topology/tiers.h"
 
 namespace busbar {
 namespace {
@@ -78,24 +79,22 @@ Bisection inside_block(const Topology& t) {
           fmt::format("GPUs 0 to {} against {} to {}, {}", n / 2 - 1, n / 2, n - 1, over)};
 }
 
-/// 1 leaf or single switch, 2 spine, 3 core.
-int tier(DeviceKind k) { return k == DeviceKind::kCore ? 3 : k == DeviceKind::kSpine ? 2 : 1; }
-
 /// Which half each device is in: blocks by number, switches by where most of their cables to lower tiers lead.
 class Sides {
  public:
-  Sides(const Topology& t, std::uint32_t half, bool rest) : t_(t), half_(half), first_(t.device_count(), rest) {}
+  Sides(const Topology& t, const std::vector<std::uint8_t>& tiers, std::uint32_t half, bool rest)
+      : t_(t), tiers_(tiers), half_(half), first_(t.device_count(), rest) {}
   bool first(DeviceId d) const {
     const BlockId b = t_.block_of(d);
     return b == kNone<BlockId> ? first_[index(d)] : index(b) < half_;
   }
-  void settle(int level) {
+  void settle(std::uint8_t level) {
     for (const DeviceId s : t_.fabric_switches()) {
-      if (tier(t_.kind(s)) != level) continue;
+      if (tiers_[index(s)] != level) continue;
       double lead = 0;
       for (const LinkId l : t_.out_links(s)) {
         const DeviceId d = t_.to(l);
-        const bool lower = t_.block_of(d) != kNone<BlockId> || tier(t_.kind(d)) < level;
+        const bool lower = t_.block_of(d) != kNone<BlockId> || tiers_[index(d)] < level;
         if (lower) lead += first(d) ? width(t_, l) : -width(t_, l);
       }
       if (lead != 0) first_[index(s)] = lead > 0;
@@ -114,16 +113,19 @@ class Sides {
 
  private:
   const Topology& t_;
+  const std::vector<std::uint8_t>& tiers_;
   std::uint32_t half_;
   std::vector<bool> first_;
 };
 
 double narrowest_tier(const Topology& t, std::uint32_t half) {
   double narrowest = kUnlimited;
+  const std::vector<std::uint8_t> tiers = switch_tiers(t);
+  const std::uint8_t top = tiers.empty() ? 0 : *std::max_element(tiers.begin(), tiers.end());
   for (const bool rest : {false, true}) {
-    Sides sides(t, half, rest);
+    Sides sides(t, tiers, half, rest);
     narrowest = std::min(narrowest, sides.crossing());
-    for (int level = 1; level <= 3; ++level) {
+    for (std::uint8_t level = 1; level <= top; ++level) {
       sides.settle(level);
       narrowest = std::min(narrowest, sides.crossing());
     }

@@ -88,6 +88,19 @@ LinkId TopologyBuilder::connect(DeviceId a, DeviceId b, const LinkClass& link_cl
   return id;
 }
 
+LinkClassId TopologyBuilder::add_link_class(LinkClass c) {
+  BUSBAR_CHECK(t_.link_classes_.size() < 0xffff) << "too many link classes";
+  t_.payload_rate_.push_back(static_cast<double>(per_second(c.payload_rate())));
+  t_.link_classes_.push_back(std::move(c));
+  return static_cast<LinkClassId>(t_.link_classes_.size() - 1);
+}
+
+void TopologyBuilder::relabel(LinkId link, LinkClassId link_class) {
+  BUSBAR_DCHECK(t_.block_of(t_.from(link)) != t_.block_of(t_.to(link)) || t_.block_of(t_.from(link)) == kNone<BlockId>)
+      << "a link of a template";
+  t_.link_class_[index(link)] = t_.link_class_[index(reverse(link))] = index(link_class);
+}
+
 void TopologyBuilder::reclass(LinkId link, double health) {
   LinkClass c = t_.link_class(link);
   c.health *= health;

@@ -3,7 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <map>
+#include <utility>
+
+#include "busbar/topology/tiers.h"
 
 namespace busbar {
 namespace {
@@ -20,11 +25,12 @@ class Racks {
   Racks(const Topology& t, const CablingRules& rules) : topology_(t), rules_(rules) {
     sum_.assign(t.device_count(), 0);
     count_.assign(t.device_count(), 0);
+    const std::vector<std::uint8_t> tiers = switch_tiers(t);
     for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
       const auto link = static_cast<LinkId>(l);
       if (!is_cable(t, link)) continue;
-      const DeviceId low = t.from(link), high = t.to(link);  // builders connect upwards
-      if (t.kind(low) == t.kind(high)) continue;             // a group's or a torus's own cables move nobody
+      const DeviceId low = t.from(link), high = t.to(link);   // builders connect upwards
+      if (tiers[index(low)] == tiers[index(high)]) continue;  // a group's or a torus's own cables move nobody
       sum_[index(high)] += rack(low);
       ++count_[index(high)];
     }
@@ -80,6 +86,36 @@ const char* name_of(Medium medium) {
       return "co-packaged";
   }
   return "?";
+}
+
+void take_lengths(TopologyBuilder& builder, const CablingRules& rules, Duration per_m) {
+  constexpr double kFinest = 0.1;      // m: as the list of cables prints them
+  constexpr double kMostSteps = 2048;  // so that there are link classes enough for any hall
+  const Topology& t = builder.peek();
+  const Racks racks(t, rules);
+  std::vector<std::pair<LinkId, double>> cables;
+  double longest = 0;
+  for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
+    const auto link = static_cast<LinkId>(l);
+    const LinkClass& c = t.link_class(link);
+    if (!is_cable(t, link) || c.latency_parts.sum() != c.latency) continue;  // one figure has no cable in it
+    cables.emplace_back(link, length_m(racks.rack(t.from(link)), racks.rack(t.to(link)), rules));
+    longest = std::max(longest, cables.back().second);
+  }
+  const double step = std::max(kFinest, longest / kMostSteps);
+  std::map<std::pair<std::uint16_t, std::int64_t>, LinkClassId> classes;  // was, length in steps -> is
+  for (const auto& [link, metres] : cables) {
+    const std::int64_t steps = std::llround(metres / step);
+    const auto [it, fresh] = classes.try_emplace({t.link_class_index(link), steps});
+    if (fresh) {
+      LinkClass c = t.link_class(link);
+      const double ps = static_cast<double>(per_m.in_ps()) * step * static_cast<double>(steps);
+      c.latency_parts.cable = Duration::ps(std::llround(ps));
+      c.latency = c.latency_parts.sum();
+      it->second = builder.add_link_class(c);
+    }
+    builder.relabel(link, it->second);
+  }
 }
 
 std::vector<Cable> lay_cables(const Topology& t, const CablingRules& rules) {

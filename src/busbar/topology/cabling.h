@@ -1,8 +1,8 @@
 // Where racks stand, how long every fabric cable is, and what it is made of.
 //
 // Nodes fill racks, racks fill rows. A switch stands in the middle of the racks of what is cabled below it. A cable
-// goes up to the tray, along the row, across the rows, and down again. The latency that engines use does not come from
-// here: it keeps the nominal lengths of the fabric file, so that cables of one tier stay one class.
+// goes up to the tray, along the row, across the rows, and down again. Latencies keep the nominal lengths of the fabric
+// file, so that cables of one tier stay one class, unless `take_lengths` is called.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,10 @@ struct Cable {
   std::uint16_t part[2] = {0, 0};  ///< place in CablingRules::parts, at from(link) and at to(link)
   bool reaches = true;             ///< false: longer than any part
 };
+
+/// Gives every cable the latency of its length in the hall, in place of a nominal one: rounded to 0.1 m, or to 1/2048
+/// of the longest. Cables whose latency is one figure keep it. Not yet sealed: `builder` has all cables and no faults.
+void take_lengths(TopologyBuilder& builder, const CablingRules& rules, Duration per_m);
 
 /// All cables outside blocks that are not ideal, in order of LinkId; failed ones too, for they still hang there.
 std::vector<Cable> lay_cables(const Topology& topology, const CablingRules& rules);

@@ -5,31 +5,16 @@
 
 #include <algorithm>
 
-#include "busbar/topology/fabric.h"
+#include "busbar/topology/test_parts.h"
 
 namespace busbar {
 namespace {
 
 Topology cluster(std::uint32_t nodes, LinkKind kind) {
-  FabricSpec s;
-  s.kind = FabricKind::kLeafSpine;
-  s.leaf = s.spine = s.core = {"a switch", 8};
-  s.nic_link.wire_rate = s.leaf_link.wire_rate = s.core_link.wire_rate = BytesPerSecond{25'000'000'000};
-  s.nic_link.kind = s.leaf_link.kind = s.core_link.kind = kind;
-  NodeTemplate node;
-  TemplateDevice nic;
-  nic.name = "nic0";
-  nic.device_class.kind = DeviceKind::kNic;
-  node.devices.push_back(nic);
-  TopologyBuilder b;
-  const auto index = b.add_template(node);
-  Csr<DeviceId> nics;
-  for (std::uint32_t n = 0; n < nodes; ++n) {
-    nics.values.push_back(b.device(b.add_block(index), 0));
-    nics.close_row();
-  }
-  EXPECT_TRUE(build_fabric(s, nics, b).ok());
-  return std::move(b).seal();
+  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
+  s.nic_link = test_link(kind, 25);
+  for (TierSpec& tier : s.levels) tier.up = s.nic_link;
+  return std::move(test_cluster(s, test_nics(1), nodes)->builder).seal();
 }
 
 CablingRules rules_with_parts() {
@@ -65,6 +50,30 @@ TEST(Cabling, GoesUpAlongAcrossAndDown) {
   ASSERT_NE(c, cables.end());
   EXPECT_DOUBLE_EQ(c->length_m, 2 * 2.0 + 1 * 0.6 + 1 * 3.0);
   EXPECT_EQ(upper(r, *c).name, "sr");
+}
+
+TEST(Cabling, LengthsOfTheHallBecomeLatencies) {
+  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
+  s.nic_link.latency_parts.nic = s.nic_link.latency = Duration::ns(300);
+  s.levels[0].up.latency = Duration::us(1);  // one figure: not to be touched
+  TestCluster c = std::move(*test_cluster(s, test_nics(1), 32));
+  CablingRules r = rules_with_parts();
+  r.nodes_per_rack = 1;
+  take_lengths(c.builder, r, Duration::ns(5));
+  const Topology t = std::move(c.builder).seal();
+  std::size_t nics = 0;
+  for (const Cable& cable : lay_cables(t, r)) {
+    const LinkClass& up = t.link_class(cable.link);
+    EXPECT_EQ(up, t.link_class(reverse(cable.link)));
+    if (up.latency_parts.nic == Duration()) {
+      EXPECT_EQ(up.latency, Duration::us(1));
+      continue;
+    }
+    ++nics;
+    EXPECT_EQ(up.latency_parts.cable, Duration::ps(std::llround(cable.length_m * 5000)));
+    EXPECT_EQ(up.latency, Duration::ns(300) + up.latency_parts.cable);
+  }
+  EXPECT_EQ(nics, 32u);
 }
 
 TEST(Cabling, NodesOfSeveralRacksStandApart) {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "busbar/topology/fabric_kinds.h"
@@ -9,78 +11,77 @@
 namespace busbar {
 namespace {
 
-std::vector<DeviceId> add_switches(TopologyBuilder& builder, DeviceKind kind, const SwitchSpec& spec,
-                                   std::uint32_t count, std::uint32_t plane) {
+/// "spine3"; above cores "tier4_3".
+std::string switch_name(DeviceKind kind, std::size_t tier, std::uint32_t number) {
+  constexpr std::size_t kNamed = 3;  // leaf, spine, core
+  return tier < kNamed ? fmt::format("{}{}", name_of(kind), number) : fmt::format("tier{}_{}", tier + 1, number);
+}
+
+/// The switches of `tier` in plane `plane`.
+std::vector<DeviceId> add_switches(TopologyBuilder& builder, const FabricSpec& fabric, const FabricPlan& plan,
+                                   std::size_t tier, std::uint32_t plane) {
+  constexpr std::array kKinds{DeviceKind::kLeaf, DeviceKind::kSpine, DeviceKind::kCore};
+  const SwitchSpec& spec = fabric.tier(tier).switches;
+  const bool single = plan.kind == FabricKind::kSingleSwitch;
   DeviceClass device_class;
-  device_class.kind = kind;
+  device_class.kind = single ? DeviceKind::kSwitch : kKinds[std::min(tier, kKinds.size() - 1)];
   device_class.part = spec.part;
   device_class.reduces = spec.reduces;
   device_class.reduce_trees = spec.reduce_trees;
   device_class.reduce_message = spec.reduce_message;
   device_class.reduce_rate = spec.reduce_rate;
-  std::vector<DeviceId> out(count);
+  std::vector<DeviceId> out(plan.tiers[tier].switches);
+  const auto count = static_cast<std::uint32_t>(out.size());
   for (std::uint32_t i = 0; i < count; ++i)
-    out[i] = builder.add_switch(device_class, fmt::format("{}{}", name_of(kind), plane * count + i));
+    out[i] = builder.add_switch(device_class, switch_name(device_class.kind, tier, plane * count + i));
   return out;
 }
 
 /// The leaf of NIC `nic` of node `node`.
 std::uint32_t leaf_of(const FabricSpec& spec, const FabricPlan& plan, std::uint32_t node, std::uint32_t nic,
                       std::uint32_t nics) {
-  if (plan.leaves == 1) return 0;
+  const std::uint32_t leaves = plan.leaves();
+  if (leaves == 1) return 0;
   if (plan.kind == FabricKind::kDragonfly || plan.kind == FabricKind::kTorus) {
     const std::uint64_t number = std::uint64_t{node} * nics + nic;
-    return static_cast<std::uint32_t>(spec.nic_order == NicOrder::kDealt ? number % plan.leaves : number / plan.down);
+    return static_cast<std::uint32_t>(spec.nic_order == NicOrder::kDealt ? number % leaves : number / plan.down);
   }
   if (spec.kind == FabricKind::kRailOptimised) return node / plan.down * nics + nic;
   if (spec.nic_order == NicOrder::kDealt) {
-    return static_cast<std::uint32_t>((std::uint64_t{node} * nics + nic) % plan.leaves);
+    return static_cast<std::uint32_t>((std::uint64_t{node} * nics + nic) % leaves);
   }
   return node / (plan.down / nics);
 }
 
-void cable_leaves(const FabricSpec& spec, const FabricPlan& plan, const std::vector<DeviceId>& leaves,
-                  const std::vector<DeviceId>& spines, TopologyBuilder& builder) {
-  for (std::uint32_t l = 0; l < plan.leaves; ++l) {
-    const std::uint32_t first = l / plan.leaves_per_pod * plan.spines_per_pod;
-    for (std::uint32_t s = 0; s < plan.spines_per_pod; ++s) {
-      for (std::uint32_t c = 0; c < plan.parallel; ++c) builder.connect(leaves[l], spines[first + s], spec.leaf_link);
-    }
-  }
-}
-
-void cable_spines(const FabricSpec& spec, const FabricPlan& plan, const std::vector<DeviceId>& spines,
-                  const std::vector<DeviceId>& cores, TopologyBuilder& builder) {
-  for (std::uint32_t s = 0; s < plan.spines; ++s) {
-    const std::uint32_t first = s % plan.spines_per_pod * plan.cores_per_group;
-    for (std::uint32_t k = 0; k < plan.cores_per_group; ++k) {
-      for (std::uint32_t c = 0; c < plan.core_parallel; ++c)
-        builder.connect(spines[s], cores[first + k], spec.core_link);
-    }
+/// Tier k, whose switches are `upper`, above the one whose switches are `lower`.
+void cable_tier(const FabricSpec& spec, const FabricPlan& plan, std::size_t k, const std::vector<DeviceId>& lower,
+                const std::vector<DeviceId>& upper, TopologyBuilder& builder) {
+  const TierPlan &below = plan.tiers[k - 1], &tier = plan.tiers[k];
+  for (std::uint32_t s = 0; s < lower.size(); ++s) {
+    const std::uint32_t pod = s / below.per_pod / tier.below, place = s % below.per_pod;
+    const std::uint32_t first = pod * tier.per_pod + place * tier.group;
+    for (std::uint32_t u = first; u < first + tier.group; ++u)
+      for (std::uint32_t c = 0; c < tier.parallel; ++c) builder.connect(lower[s], upper[u], spec.tier(k - 1).up);
   }
 }
 
 /// Plane `number`, with the NICs of each node that `places` lists.
 void build_plane(const FabricSpec& spec, FabricPlan plan, const Csr<DeviceId>& nics,
                  const std::vector<std::uint32_t>& places, std::uint32_t number, TopologyBuilder& builder) {
-  plan.leaves /= plan.planes;
-  plan.spines /= plan.planes;
-  plan.cores /= plan.planes;
-  const bool single = plan.kind == FabricKind::kSingleSwitch;
-  const auto leaves =
-      add_switches(builder, single ? DeviceKind::kSwitch : DeviceKind::kLeaf, spec.leaf, plan.leaves, number);
-  const auto spines = add_switches(builder, DeviceKind::kSpine, spec.spine, plan.spines, number);
-  const auto cores = add_switches(builder, DeviceKind::kCore, spec.core, plan.cores, number);
+  std::vector<std::vector<DeviceId>> switches;
+  for (std::size_t k = 0; k < plan.tiers.size(); ++k) {
+    plan.tiers[k].switches /= plan.planes;
+    switches.push_back(add_switches(builder, spec, plan, k, number));
+  }
   const auto per_node = static_cast<std::uint32_t>(places.size());
   for (std::uint32_t n = 0; n < nics.rows(); ++n) {
     for (std::uint32_t i = 0; i < per_node; ++i) {
-      builder.connect(nics.row(n)[places[i]], leaves[leaf_of(spec, plan, n, i, per_node)], spec.nic_link);
+      builder.connect(nics.row(n)[places[i]], switches[0][leaf_of(spec, plan, n, i, per_node)], spec.nic_link);
     }
   }
-  if (plan.kind == FabricKind::kDragonfly) return cable_dragonfly(spec, plan, leaves, builder);
-  if (plan.kind == FabricKind::kTorus) return cable_torus(spec, leaves, builder);
-  cable_leaves(spec, plan, leaves, spines, builder);
-  cable_spines(spec, plan, spines, cores, builder);
+  if (plan.kind == FabricKind::kDragonfly) return cable_dragonfly(spec, plan, switches[0], builder);
+  if (plan.kind == FabricKind::kTorus) return cable_torus(spec, switches[0], builder);
+  for (std::size_t k = 1; k < switches.size(); ++k) cable_tier(spec, plan, k, switches[k - 1], switches[k], builder);
 }
 
 }  // namespace

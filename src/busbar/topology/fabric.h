@@ -1,13 +1,15 @@
 // Fabrics by rule: how many switches a network of a given size needs, and the cables between them.
 //
 // Trees are built from the same parts: NICs below leaves, leaves below spines, and, where one spine cannot reach all
-// leaves, pods of leaves and spines below cores. In a dragonfly and a torus NICs sit on every switch. A fabric may
-// stand several times, as planes. One cable is one duplex link; parallel cables are links of their own.
+// leaves, pods of leaves and spines below cores, and so on. In a dragonfly and a torus NICs sit on every switch. A
+// fabric may stand several times, as planes. One cable is one duplex link; parallel cables are links of their own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "busbar/base/csr.h"
 #include "busbar/base/result.h"
@@ -42,14 +44,26 @@ enum class PlaneOrder : std::uint8_t {
 
 struct SwitchSpec {
   std::string part;
-  std::uint32_t ports = 0;   ///< at the rate of the links; 0: no limit (the ideal switch)
-  bool reduces = false;      ///< adds up payloads on the way (SHARP)
+  std::uint32_t ports = 0;      ///< 0: no limit (the ideal switch)
+  BytesPerSecond port_rate{0};  ///< of those ports; 0: that of whatever cable is put in
+  bool reduces = false;         ///< adds up payloads on the way (SHARP)
   // Limits of that; 0: none.
   std::uint32_t reduce_trees = 0;
   Bytes reduce_message{0};
   BytesPerSecond reduce_rate{0};
   std::uint32_t splits = 1;  ///< one port may be split into that many of the equal part of its rate
 };
+
+/// A tier of switches and its cables to the tier above. In a dragonfly and a torus tier 0 has the switches; its `up`
+/// joins them, in a dragonfly within a group, and that of tier 1 joins groups.
+struct TierSpec {
+  SwitchSpec switches;
+  LinkClass up;                 ///< rate of one cable
+  double oversubscription = 1;  ///< rate down / rate up of one of its switches; 1: none
+  std::uint32_t parallel = 0;   ///< cables between one of its switches and one above; 0: below the top tier as few
+                                ///< switches there as will do, else 1
+};
+constexpr std::uint32_t kMostTiers = 8;  ///< more than any hall needs: 4^8 / 2^7 NICs on switches of four ports
 
 /// A dragonfly's sizes; 0: balanced for the ports (a = 2p = 2h), as many groups as the NICs need.
 /// Source: Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008.
@@ -63,37 +77,47 @@ struct DragonflySpec {
 struct FabricSpec {
   FabricKind kind = FabricKind::kNone;
   NicOrder nic_order = NicOrder::kByNode;
-  SwitchSpec leaf, spine, core;
-  LinkClass nic_link, leaf_link, core_link;  ///< NIC to leaf, leaf to spine, spine to core; rate of one cable
-  std::uint32_t leaf_down = 0;               ///< ports of a leaf towards NICs; 0: what `oversubscription` leaves
-  double oversubscription = 1;               ///< down / up of a leaf; 1: none
-  double spine_oversubscription = 1;         ///< down / up of a spine below cores
-  std::uint32_t parallel = 0;                ///< cables between one leaf and one spine; 0: as few spines as will do
-  std::uint32_t core_parallel = 0;           ///< cables between one spine and one core; 0: as few cores as will do
-  std::uint32_t tiers = 0;                   ///< of a tree, 2 or 3; 0: as few as will do
-  std::uint32_t planes = 0;                  ///< 0: one, or as many as a port splits into where one does not suffice
-  std::uint32_t split = 1;                   ///< ports that each port is split into
+  LinkClass nic_link;                                       ///< NIC to leaf; rate of one cable
+  std::vector<TierSpec> levels = std::vector<TierSpec>(3);  ///< leaves, spines, cores, ...; not empty
+  std::uint32_t leaf_down = 0;  ///< ports of a leaf towards NICs; 0: what its over-subscription leaves
+  std::uint32_t tiers = 0;      ///< of a tree, 2 to kMostTiers; 0: 2 or 3, as few as will do
+  std::uint32_t planes = 0;     ///< 0: one, or as many as a port splits into where one does not suffice
+  std::uint32_t split = 1;      ///< ports that each port is split into
   PlaneOrder plane_order = PlaneOrder::kByPort;
   DragonflySpec dragonfly;
   std::array<std::uint32_t, 3> dims{};  ///< torus, in switches; 0: absent dimension
+
+  /// Leaves are tier 0. Those above the last that is stated are like it.
+  const TierSpec& tier(std::size_t k) const { return levels[std::min(k, levels.size() - 1)]; }
 };
 
-/// What a spec comes to for a number of nodes. Switches are counted over all planes, the rest is that of one plane.
+/// One tier of a tree as built. A pod of tier k is what one of its switches can reach downwards; a leaf is a pod.
+struct TierPlan {
+  std::uint32_t switches = 0;  ///< of all planes; the rest is that of one plane
+  std::uint32_t pods = 1;
+  std::uint32_t per_pod = 1;   ///< its switches in a pod
+  std::uint32_t below = 0;     ///< pods of the tier below in a pod; 0: a leaf
+  std::uint32_t group = 1;     ///< its switches that see the same switch of every pod below
+  std::uint32_t parallel = 0;  ///< cables between one of those and one of these
+};
+
+/// What a spec comes to for a number of nodes.
 struct FabricPlan {
   FabricKind kind = FabricKind::kNone;
-  std::uint32_t leaves = 0, spines = 0, cores = 0;
+  std::vector<TierPlan> tiers;  ///< leaves (or the only switch) first
   std::uint32_t planes = 1;
   std::uint32_t split = 1;  ///< cables have this part of the link's rate, switches this many times the ports
   PlaneOrder plane_order = PlaneOrder::kByPort;
-  std::uint32_t down = 0;      ///< NIC ports of a leaf
-  std::uint32_t up = 0;        ///< spine ports of a leaf that carry cables
-  std::uint32_t parallel = 0;  ///< cables per (leaf, spine of its pod)
-  std::uint32_t pods = 1, leaves_per_pod = 0, spines_per_pod = 0;
-  std::uint32_t cores_per_group = 0;  ///< cores that see spine j of every pod
-  std::uint32_t core_parallel = 0;    ///< cables per (spine, core)
+  std::uint32_t down = 0;             ///< NIC ports of a leaf
   DragonflySpec dragonfly;            ///< as built
   std::uint32_t global_parallel = 0;  ///< cables per pair of groups
-  double oversubscription = 1;        ///< NIC cables per uplink of the fullest leaf, as built
+  double oversubscription = 1;        ///< rate of NIC cables per rate of uplinks of the fullest leaf, as built
+
+  /// Switches of tier k over all planes; 0 where there is no such tier.
+  std::uint32_t switches(std::size_t k) const { return k < tiers.size() ? tiers[k].switches : 0; }
+  std::uint32_t leaves() const { return switches(0); }
+  std::uint32_t spines() const { return switches(1); }
+  std::uint32_t cores() const { return switches(2); }
 };
 
 /// Sizes the fabric. Error kInvalid with the figures when the ports do not suffice.
@@ -102,7 +126,7 @@ Result<FabricPlan> plan_fabric(const FabricSpec& spec, std::uint32_t nodes, std:
 /// Adds switches and cables for `nics` (one row per node, NICs in rail order; equally many in each row).
 /// Leaves of a rail-optimised fabric are numbered unit by unit, in a unit rail by rail.
 /// Names: "switch0", "leaf<i>" (group by group in a dragonfly, first dimension fastest in a torus), "spine<i>" (pod by
-/// pod), "core<i>"; numbers run on from plane to plane.
+/// pod), "core<i>", above them "tier4_<i>" and so on (of the kind of cores); numbers run on from plane to plane.
 Result<FabricPlan> build_fabric(const FabricSpec& spec, const Csr<DeviceId>& nics, TopologyBuilder& builder);
 
 }  // namespace busbar

@@ -11,7 +11,7 @@ namespace {
 DragonflySpec sized(const FabricSpec& spec, std::uint64_t all_nics) {
   DragonflySpec d = spec.dragonfly;
   std::uint32_t p = d.nics != 0 ? d.nics : d.routers != 0 ? ceil_div(d.routers, 2) : d.globals;
-  if (p == 0 && spec.leaf.ports > 0) p = std::max<std::uint32_t>(1, (spec.leaf.ports + 1) / 4);
+  if (p == 0 && spec.tier(0).switches.ports > 0) p = std::max<std::uint32_t>(1, (spec.tier(0).switches.ports + 1) / 4);
   if (p == 0) {  // no limit of ports: the smallest balanced p whose largest dragonfly a p (a h + 1) holds all NICs
     for (p = 1; std::uint64_t{2} * p * p * (std::uint64_t{2} * p * p + 1) < all_nics;) ++p;
   }
@@ -33,8 +33,11 @@ Result<FabricPlan> plan_dragonfly(const FabricSpec& spec, std::uint32_t nodes, s
   const std::uint64_t used = std::uint64_t{d.nics} + d.routers - 1 + (d.groups > 1 ? d.globals : 0);
   const std::string sizes = fmt::format("{} groups of {} switches with {} NICs and {} global cables each", d.groups,
                                         d.routers, d.nics, d.globals);
-  if (used > ports(spec.leaf)) {
-    return cannot(spec, nodes, nics, fmt::format("{} need {} ports, {} has fewer", sizes, used, describe(spec.leaf)));
+  const SwitchSpec& s = spec.tier(0).switches;
+  const std::uint64_t taken =
+      d.nics * part_of_port(s, spec.nic_link) + (d.routers - 1) * part_of_port(s, spec.tier(0).up);
+  if (taken > ports(s) * kPort || (d.groups > 1 && d.globals > room_for(s, spec.tier(1).up, taken))) {
+    return cannot(spec, nodes, nics, fmt::format("{} need {} ports, {} has fewer", sizes, used, describe(s)));
   }
   if (d.groups > globals + 1) {
     return cannot(spec, nodes, nics,
@@ -46,12 +49,8 @@ Result<FabricPlan> plan_dragonfly(const FabricSpec& spec, std::uint32_t nodes, s
   FabricPlan plan;
   plan.kind = FabricKind::kDragonfly;
   plan.dragonfly = d;
-  plan.leaves = d.groups * d.routers;
-  plan.pods = d.groups;
-  plan.leaves_per_pod = d.routers;
+  plan.tiers = {{d.groups * d.routers, d.groups, d.routers}};
   plan.down = d.nics;
-  plan.up = static_cast<std::uint32_t>(used - d.nics);
-  plan.parallel = 1;
   plan.global_parallel = d.groups > 1 ? static_cast<std::uint32_t>(globals / (d.groups - 1)) : 0;
   return plan;
 }
@@ -62,7 +61,7 @@ void cable_dragonfly(const FabricSpec& spec, const FabricPlan& plan, const std::
   for (std::uint32_t g = 0; g < d.groups; ++g) {
     for (std::uint32_t i = 0; i < d.routers; ++i) {
       for (std::uint32_t j = i + 1; j < d.routers; ++j) {
-        builder.connect(leaves[g * d.routers + i], leaves[g * d.routers + j], spec.leaf_link);
+        builder.connect(leaves[g * d.routers + i], leaves[g * d.routers + j], spec.tier(0).up);
       }
     }
   }
@@ -72,7 +71,7 @@ void cable_dragonfly(const FabricSpec& spec, const FabricPlan& plan, const std::
       for (std::uint32_t b = a + 1; b < d.groups; ++b) {
         const std::uint32_t at_a = c * (d.groups - 1) + b - 1, at_b = c * (d.groups - 1) + a;
         builder.connect(leaves[a * d.routers + at_a % d.routers], leaves[b * d.routers + at_b % d.routers],
-                        spec.core_link);
+                        spec.tier(1).up);
       }
     }
   }

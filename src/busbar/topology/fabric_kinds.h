@@ -14,6 +14,13 @@ constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a +
 /// An ideal switch has as many ports as anybody wants.
 inline std::uint64_t ports(const SwitchSpec& s) { return s.ports == 0 ? UINT32_MAX : s.ports; }
 
+/// Ports are shared out in this many parts: whatever number up to 8 a port is split into, its parts are whole.
+constexpr std::uint64_t kPort = 840;
+/// What a cable takes of a port that has at least its rate: all of it, unless the port splits.
+std::uint64_t part_of_port(const SwitchSpec& s, const LinkClass& cable);
+/// Cables that go into what `taken` parts leave of a switch's ports.
+std::uint64_t room_for(const SwitchSpec& s, const LinkClass& cable, std::uint64_t taken = 0);
+
 std::string describe(const SwitchSpec& s);  ///< "QM9700 (64 ports)"
 Error cannot(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics, std::string why);
 

@@ -4,19 +4,11 @@
 
 #include <set>
 
-#include "busbar/topology/fabric.h"
+#include "busbar/topology/test_parts.h"
+#include "busbar/topology/tiers.h"
 
 namespace busbar {
 namespace {
-
-FabricSpec spec(FabricKind kind, std::uint32_t ports) {
-  FabricSpec s;
-  s.kind = kind;
-  s.leaf = s.spine = s.core = {"a switch", ports};
-  s.nic_link.wire_rate = s.leaf_link.wire_rate = s.core_link.wire_rate = BytesPerSecond{50'000'000'000};
-  s.nic_link.kind = s.leaf_link.kind = s.core_link.kind = LinkKind::kInfiniband;
-  return s;
-}
 
 struct Built {
   FabricPlan plan;
@@ -25,25 +17,8 @@ struct Built {
 
 /// Nodes of nothing but NICs.
 Result<Built> build(const FabricSpec& s, std::uint32_t nodes, std::uint32_t nics) {
-  NodeTemplate node;
-  for (std::uint32_t i = 0; i < nics; ++i) {
-    TemplateDevice nic;
-    nic.name = "nic" + std::to_string(i);
-    nic.device_class.kind = DeviceKind::kNic;
-    node.devices.push_back(nic);
-  }
-  TopologyBuilder builder;
-  const auto index = builder.add_template(node);
-  Csr<DeviceId> rows;
-  for (std::uint32_t n = 0; n < nodes; ++n) {
-    const BlockId block = builder.add_block(index);
-    for (std::uint32_t i = 0; i < nics; ++i) rows.values.push_back(builder.device(block, i));
-    rows.close_row();
-  }
-  Built out;
-  BUSBAR_ASSIGN(out.plan, build_fabric(s, rows, builder));
-  out.topology = std::move(builder).seal();
-  return out;
+  BUSBAR_ASSIGN(TestCluster c, test_cluster(s, test_nics(nics), nodes));
+  return Built{std::move(c.plan), std::move(c.builder).seal()};
 }
 
 /// Devices that live cables join to `from`, and the hops to the farthest of them.
@@ -69,22 +44,22 @@ std::size_t cables(const Topology& t, DeviceId d, DeviceKind to) {
 
 TEST(FatTree, ThreeTiersOfRPortsHoldAQuarterOfTheCube) {
   for (const std::uint32_t r : {4u, 6u, 8u, 16u}) {
-    const Built b = build(spec(FabricKind::kFatTree, r), r * r * r / 4, 1).value();
-    EXPECT_EQ(b.plan.leaves, r * r / 2);  // Al-Fares et al.: r pods of r/2 leaves and r/2 spines, r^2/4 cores
-    EXPECT_EQ(b.plan.spines, r * r / 2);
-    EXPECT_EQ(b.plan.cores, r * r / 4);
+    const Built b = build(test_fabric(FabricKind::kFatTree, r), r * r * r / 4, 1).value();
+    EXPECT_EQ(b.plan.leaves(), r * r / 2);  // Al-Fares et al.: r pods of r/2 leaves and r/2 spines, r^2/4 cores
+    EXPECT_EQ(b.plan.spines(), r * r / 2);
+    EXPECT_EQ(b.plan.cores(), r * r / 4);
     EXPECT_EQ(reach(b.topology, DeviceId{0}), std::pair(std::size_t{b.topology.device_count()}, 6));
     for (const DeviceId d : b.topology.fabric_switches()) EXPECT_EQ(b.topology.out_links(d).size(), r);
-    EXPECT_FALSE(plan_fabric(spec(FabricKind::kFatTree, r), r * r * r / 4 + 1, 1).ok());
+    EXPECT_FALSE(plan_fabric(test_fabric(FabricKind::kFatTree, r), r * r * r / 4 + 1, 1).ok());
   }
 }
 
 TEST(FatTree, StatesTiersAndOversubscriptionAndParallelCablesOfEach) {
-  FabricSpec s = spec(FabricKind::kFatTree, 12);
-  s.oversubscription = 2;
-  s.spine_oversubscription = 3;
+  FabricSpec s = test_fabric(FabricKind::kFatTree, 12);
+  s.levels[0].oversubscription = 2;
+  s.levels[1].oversubscription = 3;
   const Built b = build(s, 144, 1).value();
-  EXPECT_GT(b.plan.cores, 0u);
+  EXPECT_GT(b.plan.cores(), 0u);
   for (const DeviceId d : b.topology.fabric_switches()) {
     const auto down = cables(b.topology, d, DeviceKind::kLeaf), up = cables(b.topology, d, DeviceKind::kCore);
     if (b.topology.kind(d) == DeviceKind::kSpine) EXPECT_LE(down, 3 * up);
@@ -92,18 +67,111 @@ TEST(FatTree, StatesTiersAndOversubscriptionAndParallelCablesOfEach) {
   }
   s.tiers = 2;
   EXPECT_FALSE(plan_fabric(s, 144, 1).ok());  // 8 NICs on each of at most 12 leaves
-  FabricSpec p = spec(FabricKind::kFatTree, 16);
-  p.parallel = 2;
-  p.core_parallel = 4;
+  FabricSpec p = test_fabric(FabricKind::kFatTree, 16);
+  p.levels[0].parallel = 2;
+  p.levels[1].parallel = 4;
   const FabricPlan plan = plan_fabric(p, 64, 1).value();
-  EXPECT_EQ(plan.parallel, 2u);
-  EXPECT_EQ(plan.core_parallel, 4u);
+  EXPECT_EQ(plan.tiers[1].parallel, 2u);
+  EXPECT_EQ(plan.tiers[2].parallel, 4u);
+}
+
+TEST(FatTree, AnyNumberOfTiersHoldsAsManyNicsAsItsPortsAllow) {
+  for (const std::uint32_t r : {4u, 6u}) {
+    std::uint32_t most = r;  // 2 (r / 2)^tiers NICs: each tier but the top gives half of its ports upwards
+    for (std::uint32_t tiers = 2; tiers <= 5; ++tiers) {
+      most = most * r / 2;
+      FabricSpec s = test_fabric(FabricKind::kFatTree, r);
+      s.tiers = tiers;
+      const Built b = build(s, most, 1).value();
+      ASSERT_EQ(b.plan.tiers.size(), tiers);
+      const auto hops = static_cast<int>(2 * tiers);
+      EXPECT_EQ(reach(b.topology, DeviceId{0}), std::pair(std::size_t{b.topology.device_count()}, hops));
+      for (const DeviceId d : b.topology.fabric_switches()) EXPECT_EQ(b.topology.out_links(d).size(), r);
+      EXPECT_FALSE(plan_fabric(s, most + 1, 1).ok());
+    }
+  }
+}
+
+TEST(FatTree, NamesTiersAboveTheCores) {
+  FabricSpec s = test_fabric(FabricKind::kFatTree, 4);
+  s.tiers = 5;
+  const Topology t = build(s, 64, 1).value().topology;
+  const std::vector<std::uint8_t> tiers = switch_tiers(t);
+  EXPECT_EQ(tiers[index(t.find("core0").value())], 3);
+  EXPECT_EQ(tiers[index(t.find("tier4_7").value())], 4);
+  EXPECT_EQ(tiers[index(t.find("tier5_3").value())], 5);
+  EXPECT_EQ(tiers[0], 0);
+  EXPECT_EQ(tier_name(3), "core");
+  EXPECT_EQ(tier_name(5), "tier 5");
+}
+
+TEST(FatTree, FasterUplinksAreFewerAndSlowerNicsTakePartsOfPorts) {
+  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 64);  // 64 ports of 100 GB/s, two NICs of 50 GB/s to a port
+  for (TierSpec& tier : s.levels) {
+    tier.switches.port_rate = tier.up.wire_rate = BytesPerSecond{100'000'000'000};
+    tier.switches.splits = 2;
+  }
+  const FabricPlan plan = plan_fabric(s, 128, 1).value();
+  EXPECT_EQ(plan.down, 64u);  // 32 ports
+  EXPECT_EQ(plan.tiers[1].group * plan.tiers[1].parallel, 32u);
+  EXPECT_EQ(plan.oversubscription, 1);
+  EXPECT_TRUE(plan_fabric(s, 4096, 1).ok());  // 64 leaves of 64 NICs
+  s.tiers = 2;
+  s.planes = 1;  // else it would turn to two
+  EXPECT_FALSE(plan_fabric(s, 4097, 1).ok());
+  s.levels[0].switches.port_rate = BytesPerSecond{50'000'000'000};
+  EXPECT_THAT(
+      plan_fabric(s, 128, 1).error().message,
+      testing::HasSubstr("a cable of 800 Gb/s does not go into the ports of a switch (64 ports), which have 400"));
+}
+
+/// Bytes per second that cables of `d` carry to switches of tier `to` (0: NICs).
+double rate_to(const Topology& t, const std::vector<std::uint8_t>& tiers, DeviceId d, std::uint8_t to) {
+  double sum = 0;
+  for (const LinkId l : t.out_links(d))
+    if (tiers[index(t.to(l))] == to) sum += static_cast<double>(per_second(t.link_class(l).wire_rate));
+  return sum;
+}
+
+RC_GTEST_PROP(FatTree, KeepsPortsAndOversubscriptionOfEveryTier, ()) {
+  const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kRailOptimised);
+  FabricSpec s = test_fabric(kind, *rc::gen::element(8u, 12u, 16u, 32u));
+  s.tiers = *rc::gen::inRange(2u, 6u);
+  s.planes = 1;
+  s.levels.resize(s.tiers, s.levels[0]);
+  const auto splits = *rc::gen::element(1u, 2u, 4u);
+  for (TierSpec& tier : s.levels) {
+    tier.oversubscription = *rc::gen::element(1.0, 1.5, 3.0);
+    tier.parallel = *rc::gen::element(0u, 0u, 1u, 2u);
+    tier.up.wire_rate = *rc::gen::element(BytesPerSecond{50'000'000'000}, BytesPerSecond{100'000'000'000});
+    tier.switches.port_rate = BytesPerSecond{100'000'000'000};
+    tier.switches.splits = splits;
+  }
+  const auto nics = *rc::gen::inRange(1u, 5u);
+  auto r = build(s, *rc::gen::inRange(2u, 200u), nics);
+  if (!r.ok() || r->plan.leaves() == 1) return;
+  const Topology& t = r->topology;
+  const std::vector<std::uint8_t> tiers = switch_tiers(t);
+  RC_ASSERT(r->plan.tiers.size() == s.tiers);
+  for (const DeviceId d : t.fabric_switches()) {
+    const std::uint8_t own = tiers[index(d)];
+    const TierSpec& spec = s.tier(own - 1u);
+    std::uint64_t taken = 0;
+    for (const LinkId l : t.out_links(d)) {
+      const bool half = per_second(t.link_class(l).wire_rate) == 50'000'000'000 && splits >= 2;
+      taken += half ? 1 : 2;
+    }
+    RC_ASSERT(taken <= 2 * spec.switches.ports);
+    const double down = rate_to(t, tiers, d, own - 1), up = rate_to(t, tiers, d, own + 1);
+    RC_ASSERT(own == s.tiers || down <= up * spec.oversubscription * (1 + 1e-9));
+  }
+  RC_ASSERT(reach(t, DeviceId{0}).first == t.device_count());
 }
 
 TEST(Planes, PortsAreSplitWhereOnePlaneDoesNotSuffice) {
-  FabricSpec s = spec(FabricKind::kRailOptimised, 8);
+  FabricSpec s = test_fabric(FabricKind::kRailOptimised, 8);
   EXPECT_FALSE(plan_fabric(s, 65, 2).ok());  // 8^3 / 4 = 128 NICs
-  s.leaf.splits = 2;
+  s.levels[0].switches.splits = 2;
   EXPECT_EQ(plan_fabric(s, 64, 2).value().planes, 1u);
   const Built b = build(s, 65, 2).value();
   EXPECT_EQ(b.plan.planes, 2u);
@@ -116,11 +184,11 @@ TEST(Planes, PortsAreSplitWhereOnePlaneDoesNotSuffice) {
 }
 
 TEST(Planes, AreJoinedOnlyByTheirNics) {
-  FabricSpec s = spec(FabricKind::kLeafSpine, 8);
+  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
   s.planes = 2;
   s.plane_order = PlaneOrder::kByNic;
   const Built b = build(s, 8, 4).value();
-  EXPECT_EQ(b.plan.leaves, 8u);
+  EXPECT_EQ(b.plan.leaves(), 8u);
   EXPECT_EQ(reach(b.topology, DeviceId{0}).first, (b.topology.device_count()) / 2);
   s.planes = 3;
   EXPECT_THAT(plan_fabric(s, 8, 4).error().message, testing::HasSubstr("4 NICs cannot be dealt evenly to 3 planes"));
@@ -128,8 +196,8 @@ TEST(Planes, AreJoinedOnlyByTheirNics) {
 
 TEST(RailOnly, JoinsNothingButTheNicsOfARail) {
   for (const std::uint32_t nodes : {16u, 40u}) {  // one switch per rail, then a tree per rail
-    const Built b = build(spec(FabricKind::kRailOnly, 16), nodes, 4).value();
-    EXPECT_EQ(b.plan.spines == 0, nodes <= 16);
+    const Built b = build(test_fabric(FabricKind::kRailOnly, 16), nodes, 4).value();
+    EXPECT_EQ(b.plan.spines() == 0, nodes <= 16);
     const Topology& t = b.topology;
     EXPECT_EQ(reach(t, DeviceId{1}).first, t.device_count() / 4);
     EXPECT_EQ(b.plan.planes, 4u);
@@ -139,16 +207,16 @@ TEST(RailOnly, JoinsNothingButTheNicsOfARail) {
 TEST(Dragonfly, BalancedOneHoldsAPGAndIsThreeSwitchesWide) {
   for (const std::uint32_t p : {1u, 2u, 3u}) {  // a = 2p, h = p, g = a h + 1: Kim et al., ISCA 2008, section 3.1
     const std::uint32_t a = 2 * p, g = a * p + 1;
-    const Built b = build(spec(FabricKind::kDragonfly, 4 * p - 1), a * p * g, 1).value();
-    EXPECT_EQ(b.plan.leaves, a * g);
+    const Built b = build(test_fabric(FabricKind::kDragonfly, 4 * p - 1), a * p * g, 1).value();
+    EXPECT_EQ(b.plan.leaves(), a * g);
     EXPECT_EQ(reach(b.topology, DeviceId{0}), std::pair(std::size_t{b.topology.device_count()}, 5));
     for (const DeviceId d : b.topology.fabric_switches()) EXPECT_EQ(b.topology.out_links(d).size(), 4 * p - 1);
-    EXPECT_FALSE(plan_fabric(spec(FabricKind::kDragonfly, 4 * p - 1), a * p * g + 1, 1).ok());
+    EXPECT_FALSE(plan_fabric(test_fabric(FabricKind::kDragonfly, 4 * p - 1), a * p * g + 1, 1).ok());
   }
 }
 
 TEST(Dragonfly, FewGroupsShareTheGlobalCablesEvenly) {
-  FabricSpec s = spec(FabricKind::kDragonfly, 64);
+  FabricSpec s = test_fabric(FabricKind::kDragonfly, 64);
   s.dragonfly = {4, 8, 4, 6};
   const Built b = build(s, 64, 2).value();
   EXPECT_EQ(b.plan.global_parallel, 16u);  // 8 * 6 / 3
@@ -164,7 +232,7 @@ TEST(Dragonfly, FewGroupsShareTheGlobalCablesEvenly) {
 }
 
 TEST(Torus, HasTwoCablesPerSwitchAndDimension) {
-  FabricSpec s = spec(FabricKind::kTorus, 16);
+  FabricSpec s = test_fabric(FabricKind::kTorus, 16);
   s.dims = {4, 3, 2};
   const Built b = build(s, 48, 1).value();
   const Topology& t = b.topology;

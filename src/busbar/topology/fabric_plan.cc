@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "busbar/topology/fabric_kinds.h"
 
 namespace busbar {
@@ -13,18 +15,48 @@ Error cannot(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics, st
                              std::move(why)));
 }
 
+std::uint64_t part_of_port(const SwitchSpec& s, const LinkClass& cable) {
+  const std::uint64_t port = per_second(s.port_rate), rate = per_second(cable.wire_rate);
+  if (port == 0 || rate == 0) return kPort;
+  return kPort / std::clamp<std::uint64_t>(port / rate, 1, s.splits);
+}
+
+std::uint64_t room_for(const SwitchSpec& s, const LinkClass& cable, std::uint64_t taken) {
+  const std::uint64_t all = ports(s) * kPort;
+  return taken > all ? 0 : (all - taken) / part_of_port(s, cable);
+}
+
 namespace {
+
+/// What does not go into a port for being too fast; empty when everything does.
+std::string rate_fault(const FabricSpec& spec) {
+  const auto fault = [](const SwitchSpec& s, const LinkClass& c) -> std::string {
+    constexpr double kGigabit = 1e9 / 8;
+    const double port = static_cast<double>(per_second(s.port_rate)) / kGigabit,
+                 cable = static_cast<double>(per_second(c.wire_rate)) / kGigabit;
+    if (port == 0 || cable <= port * (1 + 1e-9)) return {};
+    return fmt::format("a cable of {:g} Gb/s does not go into the ports of {}, which have {:g} Gb/s", cable,
+                       describe(s), port);
+  };
+  std::string found = fault(spec.tier(0).switches, spec.nic_link);
+  for (std::size_t k = 0; k + 1 < spec.levels.size() && found.empty(); ++k) {
+    found = fault(spec.tier(k).switches, spec.tier(k).up);
+    if (found.empty()) found = fault(spec.tier(k + 1).switches, spec.tier(k).up);
+  }
+  return found;
+}
 
 Result<FabricPlan> plan_single(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
   const std::uint64_t all = std::uint64_t{nodes} * nics;
-  if (all > ports(spec.leaf)) {
+  const SwitchSpec& only = spec.tier(0).switches;
+  if (all > room_for(only, spec.nic_link)) {
     return cannot(
         spec, nodes, nics,
-        fmt::format("{} NICs do not fit {}; use leaf-spine, or a switch without 'ports'", all, describe(spec.leaf)));
+        fmt::format("{} NICs do not fit {}; use leaf-spine, or a switch without 'ports'", all, describe(only)));
   }
   FabricPlan plan;
   plan.kind = spec.kind;
-  plan.leaves = plan.leaves_per_pod = 1;
+  plan.tiers = {{1}};
   plan.down = static_cast<std::uint32_t>(all);
   return plan;
 }
@@ -50,9 +82,7 @@ Result<FabricPlan> plan_planes(const FabricSpec& spec, std::uint32_t nodes, std:
   plan.planes = planes;
   plan.split = split;
   plan.plane_order = spec.plane_order;
-  plan.leaves *= planes;
-  plan.spines *= planes;
-  plan.cores *= planes;
+  for (TierPlan& tier : plan.tiers) tier.switches *= planes;
   return plan;
 }
 
@@ -67,16 +97,20 @@ Result<FabricPlan> plan_rails(const FabricSpec& spec, std::uint32_t nodes, std::
 }  // namespace
 
 FabricSpec split_ports(FabricSpec spec, std::uint32_t split) {
-  for (SwitchSpec* s : {&spec.leaf, &spec.spine, &spec.core}) s->ports *= split;
-  for (LinkClass* c : {&spec.nic_link, &spec.leaf_link, &spec.core_link}) {
-    c->wire_rate = BytesPerSecond{per_second(c->wire_rate) / split};
+  const auto part = [split](BytesPerSecond& rate) { rate = BytesPerSecond{per_second(rate) / split}; };
+  part(spec.nic_link.wire_rate);
+  for (TierSpec& tier : spec.levels) {
+    part(tier.up.wire_rate);
+    part(tier.switches.port_rate);
+    tier.switches.ports *= split;
+    tier.switches.splits = std::max(1u, tier.switches.splits / split);
   }
   spec.split = 1;
   return spec;
 }
 
 FabricSpec one_rail(FabricSpec spec, std::uint32_t nodes) {
-  const bool fits = spec.leaf.ports == 0 || nodes <= spec.leaf.ports * spec.split;
+  const bool fits = nodes <= room_for(spec.tier(0).switches, spec.nic_link) * spec.split;
   spec.kind = fits && spec.leaf_down == 0 ? FabricKind::kSingleSwitch : FabricKind::kLeafSpine;
   spec.nic_order = NicOrder::kByNode;
   return spec;
@@ -107,15 +141,16 @@ const char* name_of(FabricKind kind) {
 Result<FabricPlan> plan_fabric(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
   if (spec.kind == FabricKind::kNone || nodes == 0) return FabricPlan{};
   if (nics == 0) return cannot(spec, nodes, nics, "the node has no NIC to put a cable in; add one, or 'fabric: none'");
-  if (spec.split > 1 && spec.split > spec.leaf.splits) {
-    return cannot(spec, nodes, nics,
-                  fmt::format("a port of {} cannot be split in {}", describe(spec.leaf), spec.split));
+  const SwitchSpec& leaf = spec.tier(0).switches;
+  if (spec.split > 1 && spec.split > leaf.splits) {
+    return cannot(spec, nodes, nics, fmt::format("a port of {} cannot be split in {}", describe(leaf), spec.split));
   }
+  if (std::string fault = rate_fault(spec); !fault.empty()) return cannot(spec, nodes, nics, std::move(fault));
   if (spec.kind == FabricKind::kRailOnly) return plan_rails(spec, nodes, nics);
   if (spec.planes == 0) {
     auto one = plan_planes(spec, nodes, nics, 1, spec.split);
-    if (one.ok() || spec.split > 1 || spec.leaf.splits < 2) return one;
-    auto several = plan_planes(spec, nodes, nics, spec.leaf.splits, spec.leaf.splits);
+    if (one.ok() || spec.split > 1 || leaf.splits < 2) return one;
+    auto several = plan_planes(spec, nodes, nics, leaf.splits, leaf.splits);
     return several.ok() ? std::move(several) : std::move(one);
   }
   if (spec.plane_order == PlaneOrder::kByPort) return plan_planes(spec, nodes, nics, spec.planes, spec.split);

@@ -1,5 +1,3 @@
-#include "busbar/topology/fabric.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -8,61 +6,21 @@
 #include <set>
 
 #include "busbar/topology/connectivity.h"
+#include "busbar/topology/test_parts.h"
 
 namespace busbar {
 namespace {
 
-FabricSpec spec(FabricKind kind, std::uint32_t ports, double oversubscription = 1) {
-  FabricSpec s;
-  s.kind = kind;
-  s.oversubscription = oversubscription;
-  s.leaf = s.spine = s.core = {"a switch", ports};
-  s.nic_link.wire_rate = s.leaf_link.wire_rate = s.core_link.wire_rate = BytesPerSecond{50'000'000'000};
-  s.nic_link.kind = s.leaf_link.kind = s.core_link.kind = LinkKind::kInfiniband;
-  return s;
-}
-
-/// A node of `nics` pairs of a GPU and a NIC.
-NodeTemplate pairs(std::uint32_t nics) {
-  NodeTemplate node;
-  LinkClass pcie;
-  pcie.kind = LinkKind::kPcie;
-  pcie.wire_rate = BytesPerSecond{64'000'000'000};
-  for (std::uint32_t i = 0; i < nics; ++i) {
-    TemplateDevice gpu, nic;
-    gpu.name = "gpu" + std::to_string(i);
-    nic.name = "nic" + std::to_string(i);
-    nic.device_class.kind = DeviceKind::kNic;
-    node.devices.push_back(gpu);
-    node.devices.push_back(nic);
-    node.links.push_back({2 * i, 2 * i + 1, pcie});
-  }
-  return node;
-}
-
 struct Built {
   FabricPlan plan;
   Topology topology;
-  std::vector<std::vector<DeviceId>> nics;  ///< [node][rail]
+  Csr<DeviceId> nics;  ///< [node][rail]
 };
 
+/// Nodes of pairs of a GPU and a NIC.
 Result<Built> build(const FabricSpec& s, std::uint32_t nodes, std::uint32_t nics) {
-  TopologyBuilder builder;
-  const auto node = builder.add_template(pairs(nics));
-  Built out;
-  Csr<DeviceId> rows;
-  for (std::uint32_t n = 0; n < nodes; ++n) {
-    const BlockId block = builder.add_block(node);
-    out.nics.emplace_back();
-    for (std::uint32_t i = 0; i < nics; ++i) {
-      out.nics.back().push_back(builder.device(block, 2 * i + 1));
-      rows.values.push_back(out.nics.back().back());
-    }
-    rows.close_row();
-  }
-  BUSBAR_ASSIGN(out.plan, build_fabric(s, rows, builder));
-  out.topology = std::move(builder).seal();
-  return out;
+  BUSBAR_ASSIGN(TestCluster c, test_cluster(s, test_nics(nics, true), nodes));
+  return Built{std::move(c.plan), std::move(c.builder).seal(), std::move(c.nics)};
 }
 
 /// The one switch that a NIC's cable leads to.
@@ -89,21 +47,21 @@ TEST(Fabric, RailOptimisedIsSizedLikeASuperPod) {
   struct Row {
     std::uint32_t nodes, leaves, spines, cores;
   };
-  const FabricSpec s = spec(FabricKind::kRailOptimised, 64);
+  const FabricSpec s = test_fabric(FabricKind::kRailOptimised, 64);
   for (const Row row : {Row{64, 16, 8, 0}, Row{128, 32, 16, 0}, Row{256, 64, 32, 0}, Row{512, 128, 128, 64},
                         Row{1024, 256, 256, 128}, Row{2048, 512, 512, 256}}) {
     const FabricPlan p = plan_fabric(s, row.nodes, 8).value();
-    EXPECT_EQ(p.leaves, row.leaves) << row.nodes;
-    EXPECT_EQ(p.spines, row.spines) << row.nodes;
-    EXPECT_EQ(p.cores, row.cores) << row.nodes;
+    EXPECT_EQ(p.leaves(), row.leaves) << row.nodes;
+    EXPECT_EQ(p.spines(), row.spines) << row.nodes;
+    EXPECT_EQ(p.cores(), row.cores) << row.nodes;
     EXPECT_EQ(p.oversubscription, 1);
   }
 }
 
 TEST(Fabric, TwoTiersEndAtHalfTheSquareOfThePortsAndThreeAtAQuarterOfTheCube) {
-  const FabricSpec s = spec(FabricKind::kLeafSpine, 8);
-  EXPECT_EQ(plan_fabric(s, 32, 1).value().cores, 0u);  // 8 * 8 / 2
-  EXPECT_GT(plan_fabric(s, 33, 1).value().cores, 0u);
+  const FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
+  EXPECT_EQ(plan_fabric(s, 32, 1).value().cores(), 0u);  // 8 * 8 / 2
+  EXPECT_GT(plan_fabric(s, 33, 1).value().cores(), 0u);
   EXPECT_TRUE(plan_fabric(s, 128, 1).ok());  // 8 * 8 * 8 / 4
   const auto r = plan_fabric(s, 129, 1);
   ASSERT_FALSE(r.ok());
@@ -111,13 +69,14 @@ TEST(Fabric, TwoTiersEndAtHalfTheSquareOfThePortsAndThreeAtAQuarterOfTheCube) {
 }
 
 TEST(Fabric, SaysWithFiguresWhatDoesNotFit) {
-  EXPECT_THAT(plan_fabric(spec(FabricKind::kSingleSwitch, 64), 9, 8).error().message,
+  EXPECT_THAT(plan_fabric(test_fabric(FabricKind::kSingleSwitch, 64), 9, 8).error().message,
               testing::HasSubstr("72 NICs do not fit a switch (64 ports)"));
-  EXPECT_TRUE(plan_fabric(spec(FabricKind::kSingleSwitch, 0), 8192, 8).ok());
-  EXPECT_THAT(plan_fabric(spec(FabricKind::kLeafSpine, 8), 4, 5).error().message,
+  EXPECT_TRUE(plan_fabric(test_fabric(FabricKind::kSingleSwitch, 0), 8192, 8).ok());
+  EXPECT_THAT(plan_fabric(test_fabric(FabricKind::kLeafSpine, 8), 4, 5).error().message,
               testing::HasSubstr("a node has 5 NICs and a leaf 4 ports for them"));
-  EXPECT_THAT(plan_fabric(spec(FabricKind::kLeafSpine, 8), 4, 0).error().message, testing::HasSubstr("has no NIC"));
-  FabricSpec s = spec(FabricKind::kLeafSpine, 8);
+  EXPECT_THAT(plan_fabric(test_fabric(FabricKind::kLeafSpine, 8), 4, 0).error().message,
+              testing::HasSubstr("has no NIC"));
+  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
   s.leaf_down = 9;
   EXPECT_FALSE(plan_fabric(s, 4, 2).ok());
   s.leaf_down = 8;  // nothing left to go up
@@ -125,11 +84,11 @@ TEST(Fabric, SaysWithFiguresWhatDoesNotFit) {
 }
 
 TEST(Fabric, ParallelCablesAreLinksOfTheirOwn) {
-  FabricSpec s = spec(FabricKind::kLeafSpine, 8);
-  s.parallel = 2;
+  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
+  s.levels[0].parallel = 2;
   const Built b = build(s, 8, 1).value();
-  EXPECT_EQ(b.plan.leaves, 2u);
-  EXPECT_EQ(b.plan.spines, 2u);
+  EXPECT_EQ(b.plan.leaves(), 2u);
+  EXPECT_EQ(b.plan.spines(), 2u);
   const DeviceId leaf = b.topology.find("leaf1").value(), spine = b.topology.find("spine0").value();
   std::size_t between = 0;
   for (const LinkId l : b.topology.out_links(leaf)) between += b.topology.to(l) == spine;
@@ -137,15 +96,15 @@ TEST(Fabric, ParallelCablesAreLinksOfTheirOwn) {
 }
 
 TEST(Fabric, OneLeafNeedsNoSpine) {
-  const FabricPlan p = plan_fabric(spec(FabricKind::kLeafSpine, 64), 4, 8).value();
-  EXPECT_EQ(p.leaves, 1u);
-  EXPECT_EQ(p.spines, 0u);
+  const FabricPlan p = plan_fabric(test_fabric(FabricKind::kLeafSpine, 64), 4, 8).value();
+  EXPECT_EQ(p.leaves(), 1u);
+  EXPECT_EQ(p.spines(), 0u);
 }
 
 RC_GTEST_PROP(Fabric, EveryBuiltFabricKeepsItsRules, ()) {
   const auto kind = *rc::gen::element(FabricKind::kSingleSwitch, FabricKind::kLeafSpine, FabricKind::kRailOptimised);
   const auto ports = *rc::gen::element(4u, 6u, 8u, 16u, 40u, 64u);
-  FabricSpec s = spec(kind, ports, *rc::gen::element(1.0, 1.5, 2.0, 3.0));
+  FabricSpec s = test_fabric(kind, ports, *rc::gen::element(1.0, 1.5, 2.0, 3.0));
   s.nic_order = *rc::gen::element(NicOrder::kByNode, NicOrder::kDealt);
   const auto nodes = *rc::gen::inRange(1u, 80u), nics = *rc::gen::inRange(1u, 9u);
   const auto r = build(s, nodes, nics);
@@ -155,15 +114,15 @@ RC_GTEST_PROP(Fabric, EveryBuiltFabricKeepsItsRules, ()) {
   }
   const Topology& t = r->topology;
   const FabricPlan& p = r->plan;
-  RC_ASSERT(t.fabric_switches().size() == p.leaves + p.spines + p.cores);
+  RC_ASSERT(t.fabric_switches().size() == p.leaves() + p.spines() + p.cores());
   for (const DeviceId d : t.fabric_switches()) {
     RC_ASSERT(t.out_links(d).size() <= ports);
     RC_ASSERT(!t.out_links(d).empty());
-    if (t.kind(d) == DeviceKind::kLeaf && p.leaves > 1) {
+    if (t.kind(d) == DeviceKind::kLeaf && p.leaves() > 1) {
       const std::size_t down = cables(t, d, DeviceKind::kNic), up = cables(t, d, DeviceKind::kSpine);
-      RC_ASSERT(static_cast<double>(down) <= s.oversubscription * static_cast<double>(up) + 1e-9);
+      RC_ASSERT(static_cast<double>(down) <= s.levels[0].oversubscription * static_cast<double>(up) + 1e-9);
     }
-    if (t.kind(d) == DeviceKind::kSpine && p.cores > 0) {
+    if (t.kind(d) == DeviceKind::kSpine && p.cores() > 0) {
       RC_ASSERT(cables(t, d, DeviceKind::kCore) >= cables(t, d, DeviceKind::kLeaf));
     }
   }
@@ -171,18 +130,18 @@ RC_GTEST_PROP(Fabric, EveryBuiltFabricKeepsItsRules, ()) {
   for (std::uint32_t n = 0; n < nodes; ++n) {
     std::set<DeviceId> leaves;
     for (std::uint32_t i = 0; i < nics; ++i) {
-      const DeviceId leaf = leaf_of(t, r->nics[n][i]);
+      const DeviceId leaf = leaf_of(t, r->nics.row(n)[i]);
       RC_ASSERT(leaf != kNone<DeviceId>);
       leaves.insert(leaf);
       rails[leaf].insert(i);
     }
-    if (kind == FabricKind::kRailOptimised && p.leaves > 1) RC_ASSERT(leaves.size() == nics);
+    if (kind == FabricKind::kRailOptimised && p.leaves() > 1) RC_ASSERT(leaves.size() == nics);
     if (kind == FabricKind::kLeafSpine && s.nic_order == NicOrder::kByNode) RC_ASSERT(leaves.size() == 1u);
   }
-  if (kind == FabricKind::kRailOptimised && p.leaves > 1) {
+  if (kind == FabricKind::kRailOptimised && p.leaves() > 1) {
     for (const auto& [leaf, of] : rails) RC_ASSERT(of.size() == 1u);
   }
-  if (kind == FabricKind::kSingleSwitch) RC_ASSERT(p.leaves == 1u);
+  if (kind == FabricKind::kSingleSwitch) RC_ASSERT(p.leaves() == 1u);
   // A GPU has only its NIC, so this says that every NIC reaches every other.
   RC_ASSERT(check_connected(t).ok());
 }

@@ -19,7 +19,7 @@ std::uint32_t neighbours(std::uint32_t n) { return n <= 1 ? 0 : n == 2 ? 1 : 2; 
 }  // namespace
 
 Result<FabricPlan> plan_torus(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
-  const std::uint64_t all = std::uint64_t{nodes} * nics, parallel = std::max<std::uint32_t>(1, spec.parallel);
+  const std::uint64_t all = std::uint64_t{nodes} * nics, parallel = std::max<std::uint32_t>(1, spec.tier(0).parallel);
   std::uint64_t switches = 1, up = 0;
   for (std::size_t d = 0; d < spec.dims.size(); ++d) {
     switches *= extent(spec, d);
@@ -30,9 +30,9 @@ Result<FabricPlan> plan_torus(const FabricSpec& spec, std::uint32_t nodes, std::
   }
   if (spec.dims[0] == 0) return cannot(spec, nodes, nics, "it has no dimensions; add 'dims: [4, 4]'");
   const std::uint64_t down = spec.leaf_down > 0 ? spec.leaf_down : ceil_div(all, switches);
-  if (down + up > ports(spec.leaf)) {
-    return cannot(spec, nodes, nics,
-                  fmt::format("{} NICs and {} cables to neighbours on {}", down, up, describe(spec.leaf)));
+  const SwitchSpec& s = spec.tier(0).switches;
+  if (down > room_for(s, spec.nic_link) || up > room_for(s, spec.tier(0).up, down * part_of_port(s, spec.nic_link))) {
+    return cannot(spec, nodes, nics, fmt::format("{} NICs and {} cables to neighbours on {}", down, up, describe(s)));
   }
   if (down * switches < all) {
     return cannot(spec, nodes, nics,
@@ -40,10 +40,8 @@ Result<FabricPlan> plan_torus(const FabricSpec& spec, std::uint32_t nodes, std::
   }
   FabricPlan plan;
   plan.kind = FabricKind::kTorus;
-  plan.leaves = plan.leaves_per_pod = static_cast<std::uint32_t>(switches);
+  plan.tiers = {{static_cast<std::uint32_t>(switches)}};
   plan.down = static_cast<std::uint32_t>(down);
-  plan.up = static_cast<std::uint32_t>(up);
-  plan.parallel = static_cast<std::uint32_t>(parallel);
   return plan;
 }
 
@@ -55,8 +53,8 @@ void cable_torus(const FabricSpec& spec, const std::vector<DeviceId>& leaves, To
       const std::uint32_t at = i / stride % n;
       if (n == 2 && at == 1) continue;  // its one cable is there already
       const std::uint32_t next = i - at * stride + (at + 1) % n * stride;
-      for (std::uint32_t c = 0; c < std::max<std::uint32_t>(1, spec.parallel); ++c) {
-        builder.connect(leaves[i], leaves[next], spec.leaf_link);
+      for (std::uint32_t c = 0; c < std::max<std::uint32_t>(1, spec.tier(0).parallel); ++c) {
+        builder.connect(leaves[i], leaves[next], spec.tier(0).up);
       }
     }
     stride *= n;

@@ -8,11 +8,28 @@
 namespace busbar {
 namespace {
 
+double rate(const LinkClass& c) { return static_cast<double>(per_second(c.wire_rate)); }
+
+/// Cables up that carry what `down` cables bring, at that over-subscription.
+std::uint64_t uplinks(std::uint64_t down, const LinkClass& low, const TierSpec& tier) {
+  return static_cast<std::uint64_t>(
+      std::ceil(static_cast<double>(down) * rate(low) / rate(tier.up) / tier.oversubscription - 1e-9));
+}
+
+/// Cables down that leave ports enough for their uplinks.
+std::uint64_t downlinks(const LinkClass& low, const TierSpec& tier) {
+  if (tier.switches.ports == 0) return UINT32_MAX;
+  const auto down = static_cast<double>(part_of_port(tier.switches, low));
+  const auto up = static_cast<double>(part_of_port(tier.switches, tier.up));
+  const double each = down + up * rate(low) / rate(tier.up) / tier.oversubscription;
+  return static_cast<std::uint64_t>(static_cast<double>(ports(tier.switches) * kPort) / each + 1e-9);
+}
+
 /// NIC ports of a leaf: as stated, else the share that the over-subscription leaves.
 std::uint64_t down_ports(const FabricSpec& spec, std::uint64_t all_nics) {
   if (spec.leaf_down > 0) return spec.leaf_down;
-  if (spec.leaf.ports == 0) return all_nics;
-  return static_cast<std::uint64_t>(spec.leaf.ports * spec.oversubscription / (1 + spec.oversubscription));
+  if (spec.tier(0).switches.ports == 0) return all_nics;
+  return downlinks(spec.nic_link, spec.tier(0));
 }
 
 /// Leaves and the NICs on the fullest of them.
@@ -33,66 +50,68 @@ LeafLevel leaf_level(const FabricSpec& spec, std::uint64_t nodes, std::uint64_t 
   return {ceil_div(nodes, nodes_per_leaf), std::min(nodes, nodes_per_leaf) * nics};
 }
 
-/// The fewest spines that give `leaves` leaves `up` cables each, evenly. False when the ports do not suffice.
-bool plan_two_tiers(const FabricSpec& spec, std::uint64_t leaves, std::uint64_t up, FabricPlan& plan) {
-  const std::uint64_t spare = ports(spec.leaf) - plan.down;
-  const std::uint64_t first = spec.spine.ports == 0 ? 1 : ceil_div(leaves * up, spec.spine.ports);
-  for (std::uint64_t spines = std::max<std::uint64_t>(first, 1); spines <= up; ++spines) {
-    const std::uint64_t parallel = ceil_div(up, spines);
-    if (spec.parallel != 0 && parallel != spec.parallel) continue;
-    if (leaves * parallel > ports(spec.spine) || spines * parallel > spare) continue;
-    plan.spines = static_cast<std::uint32_t>(spines);
-    plan.parallel = static_cast<std::uint32_t>(parallel);
-    plan.up = static_cast<std::uint32_t>(spines * parallel);
-    plan.spines_per_pod = plan.spines;
-    plan.leaves_per_pod = static_cast<std::uint32_t>(leaves);
-    return true;
+/// The switches of a tier in the making: so many pods stand below it, from each switch of which `up` cables are wanted,
+/// and `taken` parts of its ports are in use.
+struct Below {
+  std::uint64_t pods, per_pod, up, taken;
+};
+
+/// Adds a tier; false when it would have more switches than can be counted.
+bool add_tier(const Below& b, std::uint64_t below, std::uint64_t group, std::uint64_t parallel, FabricPlan& plan) {
+  const std::uint64_t pods = ceil_div(b.pods, below), per_pod = b.per_pod * group;
+  constexpr std::uint64_t kMostSwitches = 1u << 24;
+  if (pods * per_pod > kMostSwitches) return false;
+  const auto n = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  plan.tiers.push_back({n(pods * per_pod), n(pods), n(per_pod), n(below), n(group), n(parallel)});
+  return true;
+}
+
+/// The top tier: the fewest switches that give all below `up` cables each, evenly. False when the ports do not suffice.
+bool add_top(const FabricSpec& spec, std::size_t k, const Below& b, FabricPlan& plan) {
+  const TierSpec &low = spec.tier(k - 1), &top = spec.tier(k);
+  const std::uint64_t spare = room_for(low.switches, low.up, b.taken), room = room_for(top.switches, low.up);
+  if (room == 0) return false;
+  for (std::uint64_t group = std::max<std::uint64_t>(1, ceil_div(b.pods * b.up, room)); group <= b.up; ++group) {
+    const std::uint64_t parallel = ceil_div(b.up, group);
+    if (low.parallel != 0 && parallel != low.parallel) continue;
+    if (b.pods * parallel > room || group * parallel > spare) continue;
+    return add_tier(b, b.pods, group, parallel, plan);
   }
   return false;
 }
 
-/// Pods of leaves and spines, `parallel` (1) cables per pair, below cores; spine j of every pod sees the cores of group
-/// j.
-bool plan_three_tiers(const FabricSpec& spec, std::uint64_t leaves, std::uint64_t up, std::uint64_t unit,
-                      FabricPlan& plan) {
-  const std::uint64_t parallel = std::max<std::uint64_t>(spec.parallel, 1);
-  const std::uint64_t spines = ceil_div(up, parallel);
-  if (spines * parallel > ports(spec.leaf) - plan.down) return false;
-  const double over = spec.spine_oversubscription;
-  std::uint64_t most = spec.spine.ports == 0
-                           ? UINT32_MAX
-                           : static_cast<std::uint64_t>(spec.spine.ports * over / (1 + over) + 1e-9) / parallel;
-  if (most >= unit) most -= most % unit;  // a pod holds whole units of a rail-optimised fabric
+/// A tier between: pods of as many pods below as leave ports for the way up, all alike in size. `unit`: pods hold
+/// whole units of so many. `b` becomes what stands below the next tier.
+bool add_middle(const FabricSpec& spec, std::size_t k, std::uint64_t unit, Below& b, FabricPlan& plan) {
+  const TierSpec &low = spec.tier(k - 1), &tier = spec.tier(k);
+  const std::uint64_t parallel = std::max<std::uint64_t>(low.parallel, 1), group = ceil_div(b.up, parallel);
+  if (group * parallel > room_for(low.switches, low.up, b.taken)) return false;
+  std::uint64_t most = downlinks(low.up, tier) / parallel;
+  if (most >= unit) most -= most % unit;
   if (most == 0) return false;
-  const std::uint64_t pods = ceil_div(leaves, most);
-  if (pods > ports(spec.core)) return false;
-  std::uint64_t per_pod = ceil_div(leaves, pods);
-  if (most >= unit) per_pod = std::min(most, ceil_div(per_pod, unit) * unit);
-  const std::uint64_t downlinks = per_pod * parallel;
-  const auto uplinks = static_cast<std::uint64_t>(std::ceil(static_cast<double>(downlinks) / over - 1e-9));
-  for (std::uint64_t cores = std::max<std::uint64_t>(1, ceil_div(pods * uplinks, ports(spec.core))); cores <= uplinks;
-       ++cores) {
-    const std::uint64_t core_parallel = ceil_div(uplinks, cores);
-    if (spec.core_parallel != 0 && core_parallel != spec.core_parallel) continue;
-    if (pods * core_parallel > ports(spec.core) || cores * core_parallel > ports(spec.spine) - downlinks) continue;
-    plan.parallel = static_cast<std::uint32_t>(parallel);
-    plan.up = static_cast<std::uint32_t>(spines * parallel);
-    plan.pods = static_cast<std::uint32_t>(ceil_div(leaves, per_pod));
-    plan.leaves_per_pod = static_cast<std::uint32_t>(per_pod);
-    plan.spines_per_pod = static_cast<std::uint32_t>(spines);
-    plan.spines = plan.pods * plan.spines_per_pod;
-    plan.cores_per_group = static_cast<std::uint32_t>(cores);
-    plan.core_parallel = static_cast<std::uint32_t>(core_parallel);
-    plan.cores = static_cast<std::uint32_t>(cores * spines);
-    return true;
-  }
-  return false;
+  std::uint64_t below = ceil_div(b.pods, ceil_div(b.pods, most));
+  if (most >= unit) below = std::min(most, ceil_div(below, unit) * unit);
+  if (!add_tier(b, below, group, parallel, plan)) return false;
+  const std::uint64_t down = below * parallel;
+  b = {plan.tiers.back().pods, plan.tiers.back().per_pod, uplinks(down, low.up, tier),
+       down * part_of_port(tier.switches, low.up)};
+  return true;
+}
+
+/// Tiers above the leaves, of which `plan` holds nothing but them.
+bool join_leaves(const FabricSpec& spec, std::uint32_t tiers, std::uint64_t up, std::uint64_t unit, FabricPlan& plan) {
+  plan.tiers.resize(1);
+  Below b{plan.tiers[0].pods, 1, up, plan.down * part_of_port(spec.tier(0).switches, spec.nic_link)};
+  for (std::uint32_t k = 1; k + 1 < tiers; ++k)
+    if (!add_middle(spec, k, k == 1 ? unit : 1, b, plan)) return false;
+  return add_top(spec, tiers - 1, b, plan);
 }
 
 /// What is wrong with the down ports of a leaf; empty when nothing is.
 std::string leaf_fault(const FabricSpec& spec, std::uint64_t down, std::uint64_t nics) {
-  if (down == 0 || down > ports(spec.leaf)) {
-    return fmt::format("a leaf would have {} ports for NICs, {} has too few", down, describe(spec.leaf));
+  const SwitchSpec& leaf = spec.tier(0).switches;
+  if (down == 0 || down > room_for(leaf, spec.nic_link)) {
+    return fmt::format("a leaf would have {} ports for NICs, {} has too few", down, describe(leaf));
   }
   const bool whole_nodes = spec.kind != FabricKind::kRailOptimised && spec.nic_order == NicOrder::kByNode;
   if (whole_nodes && nics > down) {
@@ -112,22 +131,26 @@ Result<FabricPlan> plan_tree(const FabricSpec& spec, std::uint32_t nodes, std::u
   plan.kind = spec.kind;
   plan.down = static_cast<std::uint32_t>(down);
   const LeafLevel level = leaf_level(spec, nodes, nics, down);
-  plan.leaves = plan.leaves_per_pod = static_cast<std::uint32_t>(level.leaves);
-  if (level.leaves == 1) return plan;
-  const auto up =
-      static_cast<std::uint64_t>(std::ceil(static_cast<double>(level.fullest) / spec.oversubscription - 1e-9));
+  const auto leaves = static_cast<std::uint32_t>(level.leaves);
+  plan.tiers = {{leaves, leaves}};
+  if (leaves == 1) return plan;
+  const std::uint64_t up = uplinks(level.fullest, spec.nic_link, spec.tier(0));
   const std::uint64_t unit = spec.kind == FabricKind::kRailOptimised ? nics : 1;
-  const std::uint32_t tiers = spec.tiers == 0 && spec.kind == FabricKind::kFatTree ? 3 : spec.tiers;
-  const bool joined = (tiers != 3 && plan_two_tiers(spec, level.leaves, up, plan)) ||
-                      (tiers != 2 && plan_three_tiers(spec, level.leaves, up, unit, plan));
+  const std::uint32_t least = spec.tiers != 0 ? spec.tiers : spec.kind == FabricKind::kFatTree ? 3 : 2;
+  const std::uint32_t most = spec.tiers != 0 ? spec.tiers : 3;
+  bool joined = false;
+  for (std::uint32_t tiers = least; tiers <= most && !joined; ++tiers)
+    joined = join_leaves(spec, tiers, up, unit, plan);
   if (!joined) {
-    return cannot(
-        spec, nodes, nics,
-        fmt::format("{} leaves {} with {} ports down and {} up each, above them spines {} and cores {}, do not "
-                    "join; use switches with more ports, a higher oversubscription or fewer parallel cables",
-                    level.leaves, describe(spec.leaf), down, up, describe(spec.spine), describe(spec.core)));
+    return cannot(spec, nodes, nics,
+                  fmt::format("{} leaves {} with {} ports down and {} up each, above them spines {} and cores {}, do "
+                              "not join in {} tiers; use switches with more ports, a higher oversubscription, fewer "
+                              "parallel cables or more 'tiers'",
+                              leaves, describe(spec.tier(0).switches), down, up, describe(spec.tier(1).switches),
+                              describe(spec.tier(2).switches), most));
   }
-  plan.oversubscription = static_cast<double>(level.fullest) / plan.up;
+  plan.oversubscription = static_cast<double>(level.fullest) * rate(spec.nic_link) /
+                          (plan.tiers[1].group * plan.tiers[1].parallel * rate(spec.tier(0).up));
   return plan;
 }
 

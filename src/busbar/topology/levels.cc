@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
+
+#include "busbar/topology/tiers.h"
 
 namespace busbar {
 namespace {
@@ -28,30 +31,18 @@ Level level(std::string name, const Sum& sum, double gpus, Duration latency, std
   return {std::move(name), sum.wire / kGiga / gpus, sum.payload / kGiga / gpus, latency, std::move(note)};
 }
 
-/// 0 below the fabric, 1 leaf or single switch, 2 spine, 3 core.
-std::size_t tier(DeviceKind k) {
-  switch (k) {
-    case DeviceKind::kLeaf:
-    case DeviceKind::kSwitch:
-      return 1;
-    case DeviceKind::kSpine:
-      return 2;
-    case DeviceKind::kCore:
-      return 3;
-    default:
-      return 0;
-  }
-}
-
-/// cables[i]: those between tier i and tier i + 1.
-std::array<Sum, 3> fabric_sums(const Topology& t) {
-  std::array<Sum, 3> out;
+/// [i]: the cables between tier i (0: NICs) and the one above, or among the switches of tier i.
+std::vector<Sum> fabric_sums(const Topology& t) {
+  std::vector<Sum> out(1);
+  const std::vector<std::uint8_t> tiers = switch_tiers(t);
   std::uint32_t first = 0;
   if (!t.blocks().empty()) first = t.blocks().back().first_link + t.blocks().back().link_count;
   for (std::uint32_t l = first; l < t.link_count(); l += 2) {
     const auto link = static_cast<LinkId>(l);
-    const std::size_t low = std::min(tier(t.kind(t.from(link))), tier(t.kind(t.to(link))));
-    if (!t.failed(link) && low < out.size()) out[low].add(t.link_class(link));
+    const std::size_t low = std::min(tiers[index(t.from(link))], tiers[index(t.to(link))]);
+    if (t.failed(link)) continue;
+    if (low >= out.size()) out.resize(low + 1);
+    out[low].add(t.link_class(link));
   }
   return out;
 }
@@ -92,26 +83,21 @@ std::vector<Level> bare_levels(const Topology& t) {
         level("nic", sums[0], gpus, sums[0].latency * 2,
               fmt::format("{} NIC cables shared by {} GPUs; latency NIC to NIC", sums[0].cables, t.gpus().size())));
   }
-  static constexpr std::array<const char*, 3> kNames{"nic", "leaf", "spine"};
   Duration below = sums[0].latency * 2;
-  for (std::size_t i = 1; i < sums.size(); ++i) {
+  std::uint8_t top = 0;
+  for (std::uint8_t i = 1; i < sums.size(); ++i) {
     if (sums[i].cables == 0) continue;
     below += sums[i].latency * 2;
-    out.push_back(
-        level(kNames[i], sums[i], gpus, below,
-              fmt::format("{} cables {} upwards, share of a GPU; latency NIC to NIC", sums[i].cables, kNames[i])));
+    top = i;
+    const std::string name = tier_name(i);
+    out.push_back(level(name, sums[i], gpus, below,
+                        fmt::format("{} cables {} upwards, share of a GPU; latency NIC to NIC", sums[i].cables, name)));
   }
-  if (out.empty()) return out;
-  if (out.back().name == "leaf") {  // the top tier carries what the tier below sends up
-    Level top = out.back();
-    top.name = "spine";
-    top.note = "the same cables, seen from the spines";
-    out.push_back(std::move(top));
-  } else if (out.back().name == "spine") {
-    Level top = out.back();
-    top.name = "core";
-    top.note = "the same cables, seen from the cores";
-    out.push_back(std::move(top));
+  if (top > 0) {  // the top tier carries what the tier below sends up
+    Level last = out.back();
+    last.name = tier_name(top + 1);
+    last.note = fmt::format("the same cables, seen from above ({})", last.name);
+    out.push_back(std::move(last));
   }
   return out;
 }

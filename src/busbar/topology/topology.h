@@ -39,15 +39,15 @@ struct DeviceClass {
   std::string part;  ///< catalogue name: "h100-sxm"
   Bytes memory{0};   ///< HBM of a GPU, else 0
   BytesPerSecond memory_rate{0};
-  bool reduces = false;         ///< a switch that can add up payloads (NVLS, SHARP)
+  bool reduces = false;  ///< a switch that can add up payloads (NVLS, SHARP)
   // Limits of a switch that reduces; 0: none.
   std::uint32_t reduce_trees = 0;  ///< at a time
   Bytes reduce_message{0};         ///< largest
   BytesPerSecond reduce_rate{0};   ///< of what comes in, all ports together
   BytesPerSecond transit_rate{0};  ///< of all that enters another device (root complex, host memory); 0: no limit
-  int compute_capability = 0;   ///< of NVIDIA GPUs, times ten: 90; 0: not known
-  std::string architecture;     ///< of AMD GPUs: "gfx942"; else empty
-  ProcessorIdentity processor;  ///< of CPUs
+  int compute_capability = 0;      ///< of NVIDIA GPUs, times ten: 90; 0: not known
+  std::string architecture;        ///< of AMD GPUs: "gfx942"; else empty
+  ProcessorIdentity processor;     ///< of CPUs
   bool operator==(const DeviceClass&) const = default;
 };
 
@@ -143,6 +143,10 @@ class TopologyBuilder {
   /// A cable between two devices of different blocks or of the fabric; returns the a->b direction.
   LinkId connect(DeviceId a, DeviceId b, const LinkClass& link_class);
 
+  /// One more class, for `relabel`; classes of equal figures are not looked for.
+  LinkClassId add_link_class(LinkClass link_class);
+  /// Both directions of the cable are of that class from now on. Precondition: it is outside blocks.
+  void relabel(LinkId link, LinkClassId link_class);
   /// Both directions of the cable now have rate x `factor`, 0 < factor < 1.
   void degrade(LinkId link, double factor);
   /// Both directions are gone.

@@ -1,0 +1,20 @@
+// How high each switch of a network stands above the NICs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+/// Per device: 1 for leaves and single switches, 2 for spines, 3 for cores that have cables to spines (or to no core),
+/// 4 for those above them, and so on; 0 for everything else. Failed cables count: they still hang there. The topology
+/// need not be sealed.
+std::vector<std::uint8_t> switch_tiers(const Topology& topology);
+
+/// "leaf", "spine", "core", "tier 4", ...
+std::string tier_name(std::uint8_t tier);
+
+}  // namespace busbar
