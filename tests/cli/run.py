@@ -17,6 +17,7 @@ A scenario file holds cases. Everything of a case is on lines of its own; text i
     json results[0].time_us = 5785 within 0.1%     also = == != < <= > >= with a number, a string or another path
     json results has 3                       number of entries; also: json results exists
     json sum parts_s = total_s within 0.1%   the same with the sum over the numbers of a map or list
+    output m.svg has NVLink                  the same of a file that the command wrote; also: output m.svg lacks
     same twice                               a second run prints the same bytes (the key `run` of --json aside)
     stdout:                                  the whole of it, rewritten by --update
         GPUs: 8
@@ -114,7 +115,7 @@ def parse(path):
             case.twice = True
         elif line == "stdout:":
             case.golden = (at, block())
-        elif re.match(r"(stdout|stderr) (has |lacks |is empty$)|json ", line):
+        elif re.match(r"(stdout|stderr) (has |lacks |is empty$)|output \S+ (has|lacks) |json ", line):
             case.checks.append((number, line))
         else:
             raise BadScenario(f"{path}:{number}: do not understand '{line}'")
@@ -188,6 +189,14 @@ def check_text(text, streams):
     return None if present == (verb == "has") else f"{stream} {'lacks' if verb == 'has' else 'has'} '{wanted}'"
 
 
+def check_output(text, outputs):
+    """`text`: NAME has TEXT."""
+    name, _, rule = text.partition(" ")
+    if name not in outputs:
+        return f"no file {name} was written"
+    return check_text(text, {name: outputs[name]})
+
+
 def without_run(text):
     """--json output with the volatile part left out; what is not JSON is compared as it is."""
     try:
@@ -223,8 +232,10 @@ class Runner:
                 again = self.execute(case, folder) if case.twice else None
             except subprocess.TimeoutExpired:
                 return [f"did not end within {TIME_LIMIT_S} s"], ""
+            outputs = {path.name: path.read_text("utf-8", "replace") for path in pathlib.Path(folder).iterdir()
+                       if path.is_file() and path.name not in case.files}
         streams = {"stdout": done.stdout.decode("utf-8", "replace"), "stderr": done.stderr.decode("utf-8", "replace")}
-        complaints = self.judge(case, done.returncode, streams)
+        complaints = self.judge(case, done.returncode, streams, outputs)
         if again and (again.returncode != done.returncode or not self.same(case, done.stdout, again.stdout)):
             complaints.append("a second run prints other bytes")
         if complaints and streams["stderr"]:
@@ -236,7 +247,7 @@ class Runner:
             return without_run(first) == without_run(second)
         return first == second
 
-    def judge(self, case, code, streams):
+    def judge(self, case, code, streams, outputs):
         if code < 0:
             return [f"killed by signal {-code}"]
         complaints = [] if code == case.exit else [f"exit {code}, not {case.exit}"]
@@ -254,6 +265,8 @@ class Runner:
         for number, text in case.checks:
             if text.startswith("json "):
                 problem = check_json(text[5:], value) if value is not None else "no JSON to look at"
+            elif text.startswith("output "):
+                problem = check_output(text[7:], outputs)
             else:
                 problem = check_text(text, streams)
             if problem:

@@ -14,6 +14,7 @@ case "$1" in
   silent) exit 2 ;;
   killed) kill -9 $$ ;;
   show) cat "$2" ;;
+  draw) echo '<svg>ring</svg>' > "$2" ;;
   noise) echo hello; echo '{"schema": "busbar.noise/1"}' ;;
 esac
 '''
@@ -48,6 +49,12 @@ class ScenarioRunner(unittest.TestCase):
             with self.subTest(rule=rule):
                 code, text = self.run_scenario(self.case("topo --json", "exit 0", rule))
                 self.assertEqual(code, 1, text)
+
+    def test_files_that_were_written_are_looked_at(self):
+        self.assertEqual(self.run_scenario(self.case("draw m.svg", "exit 0", "output m.svg has ring"))[0], 0)
+        for rule in ("output m.svg has square", "output m.svg lacks ring", "output n.svg has ring"):
+            with self.subTest(rule=rule):
+                self.assertEqual(self.run_scenario(self.case("draw m.svg", "exit 0", rule))[0], 1)
 
     def test_the_wrong_exit_status_fails(self):
         self.assertEqual(self.run_scenario(self.case("refuse", "exit 0"))[0], 1)
