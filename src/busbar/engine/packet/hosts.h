@@ -61,6 +61,12 @@ class Hosts {
   }
   void take_event(std::uint32_t source, Ps now);
   std::uint64_t finished() const { return finished_; }
+  /// Calls f(flow, packets acknowledged) for flows that have begun and not ended, in no order that means anything.
+  template <class F>
+  void each_active(F&& f) const {
+    for (const Sender& s : senders_)
+      if (s.packets > 0 && !s.done) f(s.flow, s.acked);
+  }
 
  private:
   static constexpr std::uint32_t kPathStep =

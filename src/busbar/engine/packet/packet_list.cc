@@ -70,12 +70,14 @@ void add_faults(const Wiring& wiring, const PacketOptions& options, const Scale&
 class Run {
  public:
   Run(Wiring& wiring, const FlowList& list, std::vector<std::uint32_t> routes, const HostSettings& hosts,
-      const NetworkOptions& network, const volatile std::sig_atomic_t* stop)
+      const NetworkOptions& network, const Sampler& sampler, const volatile std::sig_atomic_t* stop)
       : wiring_(wiring),
         routes_(std::move(routes)),
         events_(bucket_bits(wiring)),
         hosts_(wiring, pool_, events_, hosts, list, routes_, out_),
         network_(wiring, pool_, events_, network, hosts_),
+        sampler_(sampler),
+        next_sample_(sampler.every > 0 ? sampler.every : INT64_MAX),
         stop_(stop) {
     hosts_.join(network_);
     faults_ = !network.faults.empty();
@@ -88,6 +90,7 @@ class Run {
     const std::uint64_t flows = out_.flows.size();
     network_.begin_faults();
     for (EventQueue::Event e{}; hosts_.finished() < flows && events_.pop(e); ++out_.events) {
+      if (e.time > next_sample_) sample(e.time);
       last_ = e.time;
       network_.foresee();
       if ((out_.events & 4095) == 0 && stop_ != nullptr && *stop_ != 0) break;
@@ -114,6 +117,11 @@ class Run {
   }
 
  private:
+  void sample(Ps now) {
+    samples_.clear();
+    hosts_.each_active([&](std::uint32_t flow, std::uint32_t packets) { samples_.push_back({flow, packets}); });
+    for (; next_sample_ < now; next_sample_ += sampler_.every) sampler_.look(next_sample_, samples_, network_.ports());
+  }
   /// Every flow could have timed out, and nothing has arrived meanwhile: a circle of waiting ports, or, after many
   /// rounds, whatever else it may be.
   bool stuck() {
@@ -214,6 +222,9 @@ class Run {
   EventQueue events_;
   Hosts hosts_;
   Network<Hosts> network_;
+  const Sampler& sampler_;
+  std::vector<FlowSample> samples_;
+  Ps next_sample_;
   const volatile std::sig_atomic_t* stop_;
 };
 
@@ -257,7 +268,7 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
                  {}};
   }
   if (adjust) adjust(profile);
-  return Run(wiring, list, std::move(routes), profile.hosts, profile.network, options.stop).run();
+  return Run(wiring, list, std::move(routes), profile.hosts, profile.network, profile.sampler, options.stop).run();
 }
 
 }  // namespace packet

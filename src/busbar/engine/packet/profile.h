@@ -16,9 +16,20 @@ struct Scale {
   Ps longest_cable = 0;  ///< latency
 };
 
+/// What a flow has come to in the middle of a run.
+struct FlowSample {
+  std::uint32_t flow = 0, packets = 0;  ///< packets: acknowledged so far
+};
+/// Looks at a run at equal distances of time.
+struct Sampler {
+  Ps every = 0;  ///< 0: never
+  std::function<void(Ps now, std::span<const FlowSample> active, std::span<const Port> ports)> look;
+};
+
 struct Profile {
   HostSettings hosts;
   NetworkOptions network;
+  Sampler sampler;
 };
 
 Profile make_profile(const PacketOptions& options, const Scale& scale);
