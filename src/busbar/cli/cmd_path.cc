@@ -127,7 +127,7 @@ const char* counted(std::string_view part) {
   if (part == "NIC") return "half of each NIC, its fabric side";
   if (part == "switch") return "switches of the fabric, port to port";
   if (part == "frame") return "store-and-forward switches take in a whole frame";
-  if (part == "FEC") return "error correction per cable; 0: contained in the figures of NICs and switches";
+  if (part == "FEC") return "error correction per cable; 0: not known apart from NICs and switches";
   if (part == "cable") return "length of the cables";
   return "cables whose latency is stated as one figure";
 }

@@ -15,12 +15,11 @@ using Kind = YamlNode::Kind;
 
 /// Keys whose values name, place or explain something.
 bool is_wording(std::string_view key) {
-  static constexpr std::array<std::string_view, 27> kKeys{
-      "name",           "part",         "source",     "note",     "confidence", "efficiency_source",
-      "latency_source", "cable_source", "between",    "pairs",    "torus",      "numa",
-      "islands",        "planes",       "kind",       "shape",    "base",       "link",
-      "network",        "fabric",       "parameters", "protocol", "gpu",        "full",
-      "words",          "pci_ids",      "twisted"};
+  static constexpr std::array<std::string_view, 28> kKeys{
+      "fec_source",     "name",         "part",    "source", "note",  "confidence", "efficiency_source",
+      "latency_source", "cable_source", "between", "pairs",  "torus", "numa",       "islands",
+      "planes",         "kind",         "shape",   "base",   "link",  "network",    "fabric",
+      "parameters",     "protocol",     "gpu",     "full",   "words", "pci_ids",    "twisted"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 

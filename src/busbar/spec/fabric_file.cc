@@ -27,6 +27,7 @@ struct Network {
   CableFigures cable;
   std::vector<SwitchFigures> tiers = std::vector<SwitchFigures>(3);  ///< leaves, spines, cores
   Duration nic_latency, fec_latency, per_m;
+  bool fec_contained = false;  ///< in the latencies of NIC and switches: shown apart, not added
   std::vector<CablePart> cable_parts;
   bool gpudirect = true;
   std::optional<YamlNode> transport;
@@ -89,6 +90,7 @@ Status read_cable(const YamlNode& map, Reading& reading, Network& out) {
   const auto parts = r.optional("parts");
   r.optional("latency_per_m", &YamlNode::as_duration, out.per_m);
   r.optional("fec", &YamlNode::as_duration, out.fec_latency);
+  r.optional("fec_contained", &YamlNode::as_bool, out.fec_contained);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (parts) {
     BUSBAR_ASSIGN(out.cable_parts, read_cable_parts(*parts, reading));
@@ -164,9 +166,24 @@ LinkClass laid(const Network& n, const CableFigures& cable, double metres, const
   add_half(high, c.wire_rate, p);
   p.nic = low ? Duration() : half(n.nic_latency);
   p.fec = n.fec_latency;
+  if (n.fec_contained) {  // once in each device that a path passes: half at either side of it
+    (low ? p.switching : p.nic) -= half(n.fec_latency);
+    p.switching -= n.fec_latency - half(n.fec_latency);
+  }
   p.cable = Duration::ps(std::llround(static_cast<double>(n.per_m.in_ps()) * metres));
   c.latency = p.sum();
   return c;
+}
+
+/// Nothing contains what is longer than itself.
+Status check_fec(const Network& n, const YamlNode& map) {
+  if (!n.fec_contained) return {};
+  Duration shortest = n.nic_latency;
+  for (const SwitchFigures& tier : n.tiers) shortest = std::min(shortest, tier.latency);
+  if (n.fec_latency <= shortest) return {};
+  return map.error(fmt::format(
+      "the error correction takes {} and is said to be contained in {} of a NIC or switch; say 'fec_contained: false'",
+      format_duration(n.fec_latency.in_s()), format_duration(shortest.in_s())));
 }
 
 /// Cables and switches of each tier; `out` has the sizes already.
@@ -228,6 +245,7 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   if (out.cable_parts.empty() && network.cable.link.kind != LinkKind::kIdeal) {
     BUSBAR_ASSIGN(out.cable_parts, usual_cable_parts(reading));
   }
+  BUSBAR_RETURN_IF_ERROR(check_fec(network, map));
   BUSBAR_ASSIGN(const std::vector<CableFigures> uplinks, read_uplinks(uplink, reading, network.cable));
   lay(network, uplinks, lengths, out.spec);
   out.power_w.resize(out.spec.levels.size(), out.power_w.back());

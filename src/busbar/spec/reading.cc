@@ -23,7 +23,7 @@ Result<YamlNode> Reading::resolve(const YamlNode& node, std::string_view folder)
 
 void Reading::note(std::string what, const YamlNode& map) {
   std::string from;
-  for (const char* key : {"source", "efficiency_source", "latency_source", "cable_source"}) {
+  for (const char* key : {"source", "efficiency_source", "latency_source", "cable_source", "fec_source"}) {
     if (const auto s = map.find(key)) from += (from.empty() ? "" : "; ") + s->scalar();
   }
   if (from.empty()) return;
@@ -33,7 +33,8 @@ void Reading::note(std::string what, const YamlNode& map) {
 }
 
 void accept_provenance(MapReader& reader) {
-  for (const char* key : {"source", "confidence", "note", "efficiency_source", "latency_source", "cable_source"}) {
+  for (const char* key :
+       {"source", "confidence", "note", "efficiency_source", "latency_source", "cable_source", "fec_source"}) {
     reader.optional(key);
   }
 }

@@ -67,16 +67,30 @@ Bisection all_splits(const HalfFlow& flow, std::size_t n, const std::string& ove
           fmt::format("narrowest of all {} splits into {} and {} GPUs, {}", splits, n / 2, n - n / 2, over)};
 }
 
+/// Runs of equally many GPUs, which belong to the halves by turns. With the first dimension of a torus running fastest,
+/// that is among others each cut across one dimension.
+Bisection regular_splits(const HalfFlow& flow, std::size_t n, const std::string& over) {
+  double narrowest = kUnlimited;
+  std::size_t best = n / 2;
+  for (std::size_t run = n / 2; run > 0; --run) {
+    if (run < n / 2 && n % (2 * run) != 0) continue;
+    std::vector<bool> first(n);
+    for (std::size_t i = 0; i < n; ++i) first[i] = run == n / 2 ? i < run : i / run % 2 == 0;
+    const double width = flow.between(first);
+    if (width < narrowest * (1 - 1e-9)) narrowest = width, best = run;
+  }
+  const std::string halves = best == n / 2
+                                 ? fmt::format("GPUs 0 to {} against {} to {}", n / 2 - 1, n / 2, n - 1)
+                                 : fmt::format("runs of {} GPUs by turns, the narrowest of all such splits", best);
+  return {narrowest / kGiga, "symmetric", fmt::format("{}, {}", halves, over)};
+}
+
 Bisection inside_block(const Topology& t) {
   const std::size_t n = t.gpus().size();
   const bool scale_up = scale_up_domain(t).gpus == n;
   const std::string over = scale_up ? "over scale-up links" : "over all links of the server";
   const HalfFlow flow(t, scale_up);
-  if (n <= kMostSplit) return all_splits(flow, n, over);
-  std::vector<bool> first(n);
-  std::fill(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(n / 2), true);
-  return {flow.between(first) / kGiga, "symmetric",
-          fmt::format("GPUs 0 to {} against {} to {}, {}", n / 2 - 1, n / 2, n - 1, over)};
+  return n <= kMostSplit ? all_splits(flow, n, over) : regular_splits(flow, n, over);
 }
 
 /// Which half each device is in: blocks by number, switches by where most of their cables to lower tiers lead.
