@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "busbar/base/quantity.h"
 #include "busbar/accuracy/band.h"
+#include "busbar/base/quantity.h"
 #include "busbar/cli/cmd_flows_packet.h"
 #include "busbar/cli/flow_csv.h"
 #include "busbar/cli/packet_options.h"

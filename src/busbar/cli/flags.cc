@@ -44,11 +44,7 @@ void add_command(CLI::App& app, const Command& command) {
 std::vector<std::string> flag_names(const Command& command) {
   std::vector<std::string> names;
   for (const Flag& f : command.flags)
-    for (std::size_t at = 0; at < f.names.size();) {
-      const std::size_t comma = std::min(f.names.find(',', at), f.names.size());
-      names.push_back(f.names.substr(at, comma - at));
-      at = comma + 1;
-    }
+    for (std::string& name : split_names(f.names)) names.push_back(std::move(name));
   return names;
 }
 
@@ -78,6 +74,29 @@ std::string explain_usage(const std::vector<Command>& commands, const std::vecto
 }
 
 }  // namespace
+
+std::vector<std::string> split_names(const std::string& names) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < names.size();) {
+    const std::size_t comma = std::min(names.find(',', at), names.size());
+    out.push_back(names.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return out;
+}
+
+std::vector<std::string> categories_of(const Command& command) {
+  std::vector<std::string> out;
+  for (const Flag& f : command.flags)
+    if (std::find(out.begin(), out.end(), f.category) == out.end()) out.push_back(f.category);
+  return out;
+}
+
+std::string usage_of(const Command& command) {
+  std::string out = "busbar " + command.name;
+  for (const Positional& p : command.positionals) out += p.required ? " " + p.name : " [" + p.name + "]";
+  return out + (command.flags.empty() ? "" : " [OPTION]...");
+}
 
 Parsed parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& args,
                           const std::string& version) {

@@ -21,6 +21,7 @@ struct Flag {
   std::string help;      ///< one line, with the default
   std::string category;  ///< "Machine", "Output", ...
   FlagTarget target;
+  std::vector<std::string> choices{};  ///< words it takes, for completion; empty: told from `value` (FILE, CLUSTER)
 };
 
 struct Positional {
@@ -45,6 +46,13 @@ struct Parsed {
   std::string print;
   int status = 0;  ///< of printing: 0 help or version, 2 wrong usage (then `print` is for stderr)
 };
+
+/// "-b", "--minbytes" of "-b,--minbytes".
+std::vector<std::string> split_names(const std::string& names);
+/// Categories in the order in which they first occur.
+std::vector<std::string> categories_of(const Command& command);
+/// How the command is typed: "busbar path CLUSTER A B [OPTION]...".
+std::string usage_of(const Command& command);
 
 /// Parses only; touches no file. `args` without the program's name.
 Parsed parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& args,

@@ -8,6 +8,7 @@
 #include "busbar/cli/cmd_expect.h"
 #include "busbar/cli/cmd_flows.h"
 #include "busbar/cli/cmd_import.h"
+#include "busbar/cli/cmd_pages.h"
 #include "busbar/cli/cmd_path.h"
 #include "busbar/cli/cmd_rings.h"
 #include "busbar/cli/cmd_topo.h"
@@ -32,13 +33,16 @@ std::string typed_line(int argc, char** argv) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: what is left is written to nobody
   const std::string typed = typed_line(argc, argv);
-  const std::vector<busbar::Command> commands{
-      busbar::collective_command(typed), busbar::train_command(typed), busbar::topo_command(typed),
-      busbar::path_command(typed),       busbar::flows_command(typed), busbar::catalog_command(typed),
-      busbar::validate_command(typed),   busbar::rings_command(typed), busbar::import_command(typed),
+  std::vector<busbar::Command> commands{
+      busbar::collective_command(typed), busbar::train_command(typed),    busbar::topo_command(typed),
+      busbar::path_command(typed),       busbar::flows_command(typed),    busbar::catalog_command(typed),
+      busbar::validate_command(typed),   busbar::rings_command(typed),    busbar::import_command(typed),
       busbar::expect_command(typed),     busbar::calibrate_command(typed)};
+  const std::string version = "busbar " BUSBAR_VERSION;
+  commands.push_back(busbar::man_command(commands, version));
+  commands.push_back(busbar::completion_command(commands));
   const busbar::Parsed parsed =
-      busbar::parse_command_line(commands, std::vector<std::string>(argv + 1, argv + argc), "busbar 0.1.0");
+      busbar::parse_command_line(commands, std::vector<std::string>(argv + 1, argv + argc), version);
   if (!parsed.command) {
     std::fputs(parsed.print.c_str(), parsed.status == 0 ? stdout : stderr);
     return parsed.status;

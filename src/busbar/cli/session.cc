@@ -28,7 +28,12 @@ std::vector<Flag> common_flags(CommonOptions& o, bool with_engine) {
       {"--explain", "", "say what relieving each kind of link would buy", "Output", &o.explain},
   };
   if (with_engine)
-    flags.insert(flags.begin(), {"--engine", "NAME", "analytic, flow (default) or packet", "Machine", &o.engine});
+    flags.insert(flags.begin(), {"--engine",
+                                 "NAME",
+                                 "analytic, flow (default) or packet",
+                                 "Machine",
+                                 &o.engine,
+                                 {"analytic", "flow", "packet"}});
   return flags;
 }
 

@@ -1,0 +1,133 @@
+#include "busbar/cli/cmd_pages.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/completion.h"
+#include "busbar/cli/man_page.h"
+#include "busbar/cli/session.h"
+#include "busbar/spec/catalog.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string subject, write;
+  bool markdown = false, json = false;
+};
+
+Status write_text(const std::filesystem::path& path, const std::string& text) {
+  std::error_code failed;
+  std::filesystem::create_directories(path.parent_path(), failed);
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (file.flush()) return {};
+  return Error{ErrorCode::kIo, "cannot write here; may this user?", {path.string(), 0, 0, ""}};
+}
+
+int print(const Options& o, Json data, const std::string& text) {
+  data["text"] = text;
+  std::fputs(o.json ? (data.dump(2) + "\n").c_str() : text.c_str(), stdout);
+  return 0;
+}
+
+const Command* find_command(const std::vector<Command>& commands, const std::string& name) {
+  for (const Command& c : commands)
+    if (c.name == name) return &c;
+  return nullptr;
+}
+
+int run_man(const Options& o, const std::vector<Command>& commands, const std::string& version) {
+  const auto page = [&](const Command& c) { return o.markdown ? markdown_page(c) : man_page(c, version); };
+  if (!o.write.empty()) {
+    const std::filesystem::path folder(o.write);
+    if (!o.markdown)
+      if (const Status s = write_text(folder / "busbar.1", man_overview(commands, version)); !s.ok())
+        return report_error(s.error());
+    for (const Command& c : commands) {
+      const std::string name = o.markdown ? c.name + ".md" : "busbar-" + c.name + ".1";
+      if (const Status s = write_text(folder / name, page(c)); !s.ok()) return report_error(s.error());
+    }
+    return 0;
+  }
+  if (o.subject.empty() && o.markdown)
+    return report_error(invalid("name a command, or --write a folder for all", {"", 0, 0, "--markdown"}));
+  const Json data{{"schema", "busbar.man/1"}, {"page", o.subject.empty() ? "busbar" : "busbar-" + o.subject}};
+  if (o.subject.empty()) return print(o, data, man_overview(commands, version));
+  if (const Command* c = find_command(commands, o.subject)) return print(o, data, page(*c));
+  std::vector<std::string> names;
+  for (const Command& c : commands) names.push_back(c.name);
+  const std::string guess = nearest(o.subject, names);
+  return report_error({ErrorCode::kNotFound,
+                       fmt::format("there is no command '{}'; {}", o.subject,
+                                   guess.empty() ? "busbar --help lists them" : "did you mean '" + guess + "'?"),
+                       {}});
+}
+
+int run_completion(const Options& o, const std::vector<Command>& commands) {
+  const Catalog catalog;
+  const CompletionWords words{catalog.names("nodes"), catalog.names("models")};
+  const std::pair<const char*, std::string> shells[] = {{"bash", "bash-completion/completions/busbar"},
+                                                        {"zsh", "zsh/site-functions/_busbar"},
+                                                        {"fish", "fish/vendor_completions.d/busbar.fish"}};
+  const auto script = [&](std::string_view shell) {
+    if (shell == "bash") return bash_completion(commands, words);
+    return shell == "zsh" ? zsh_completion(commands, words) : fish_completion(commands, words);
+  };
+  for (const auto& [shell, place] : shells) {
+    if (!o.write.empty()) {
+      if (const Status s = write_text(std::filesystem::path(o.write) / place, script(shell)); !s.ok())
+        return report_error(s.error());
+    } else if (o.subject == shell) {
+      return print(o, {{"schema", "busbar.completion/1"}, {"shell", shell}}, script(shell));
+    }
+  }
+  if (!o.write.empty()) return 0;
+  return report_error(
+      invalid(o.subject.empty() ? "name a shell: bash, zsh or fish"
+                                : fmt::format("'{}' is no shell known here; there are bash, zsh and fish", o.subject)));
+}
+
+}  // namespace
+
+Command man_command(const std::vector<Command>& commands, const std::string& version) {
+  const auto o = std::make_shared<Options>();
+  Command c;
+  c.name = "man";
+  c.summary = "the manual page of a command, or of all";
+  c.examples = "  busbar man train | man -l -\n  busbar man --write ~/.local/share/man/man1\n";
+  c.positionals = {{"COMMAND", "whose page; absent: the overview", &o->subject, false}};
+  c.flags = {{"--write", "DIR", "write every page there instead", "Output", &o->write},
+             {"--markdown", "", "Markdown instead of roff", "Output", &o->markdown},
+             {"--json", "", "one JSON object on stdout instead of text", "Output", &o->json}};
+  c.run = [o, &commands, version] { return run_man(*o, commands, version); };
+  return c;
+}
+
+Command completion_command(const std::vector<Command>& commands) {
+  const auto o = std::make_shared<Options>();
+  Command c;
+  c.name = "completion";
+  c.summary = "what bash, zsh or fish need to complete commands, flags and names";
+  c.examples =
+      "  source <(busbar completion bash)\n"
+      "  busbar completion zsh > ~/.zfunc/_busbar\n"
+      "  busbar completion fish > ~/.config/fish/completions/busbar.fish\n";
+  c.positionals = {{"SHELL", "bash, zsh or fish", &o->subject, false}};
+  c.flags = {
+      {"--write", "DIR", "write all three where packages put them below DIR, as /usr/share", "Output", &o->write},
+      {"--json", "", "one JSON object on stdout instead of text", "Output", &o->json}};
+  c.run = [o, &commands] { return run_completion(*o, commands); };
+  return c;
+}
+
+}  // namespace busbar

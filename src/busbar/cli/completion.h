@@ -1,0 +1,20 @@
+// What a shell can complete, made from the table of flags.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/cli/flags.h"
+
+namespace busbar {
+
+/// Names from the catalogue that stand for CLUSTER and MODEL.
+struct CompletionWords {
+  std::vector<std::string> machines, models;
+};
+
+std::string bash_completion(const std::vector<Command>& commands, const CompletionWords& words);
+std::string zsh_completion(const std::vector<Command>& commands, const CompletionWords& words);
+std::string fish_completion(const std::vector<Command>& commands, const CompletionWords& words);
+
+}  // namespace busbar
