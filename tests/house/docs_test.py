@@ -1,0 +1,75 @@
+"""Pages link to what exists, and the site builds where Sphinx is installed.
+
+    tests/house/docs_test.py BUSBAR
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUSBAR = str(pathlib.Path(sys.argv.pop(1)).resolve())
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+
+
+def pages():
+    return sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").rglob("*.md")) + sorted((ROOT / "data").rglob("*.md"))
+
+
+def prose(text):
+    """Text without blocks of code, fenced or indented, and without code spans."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^(?: {4}|\t).*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"`[^`\n]*`", "", text)
+
+
+def anchors(path):
+    heads = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL),
+                       re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+def broken_links(path):
+    for target in LINK.findall(prose(path.read_text())):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        found = path if not name else path.parent / name
+        if not found.exists():
+            yield f"{path.relative_to(ROOT)}: {target}"
+        elif anchor and anchor not in anchors(found):
+            yield f"{path.relative_to(ROOT)}: no heading for #{anchor} in {found.name}"
+
+
+class Links(unittest.TestCase):
+    def test_every_relative_link_leads_somewhere(self):
+        checked = sum(len(LINK.findall(path.read_text())) for path in pages())
+        self.assertGreater(checked, 20)
+        self.assertEqual([broken for path in pages() for broken in broken_links(path)], [])
+
+    def test_every_page_of_docs_is_in_the_table_of_contents(self):
+        index = (ROOT / "docs/index.md").read_text()
+        entries = re.findall(r"^[a-z][\w/*\-]*$", index, re.MULTILINE)
+        for path in (ROOT / "docs").rglob("*.md"):
+            name = str(path.relative_to(ROOT / "docs"))[:-3]
+            listed = name == "index" or any(pathlib.PurePath(name).match(entry) for entry in entries)
+            self.assertTrue(listed, f"docs/{name}.md is missing in docs/index.md")
+
+
+class Site(unittest.TestCase):
+    def test_sphinx_builds_it_without_a_warning(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([str(ROOT / "tools/docs"), "--offline"], capture_output=True, text=True, check=False,
+                                  env={**os.environ, "BUSBAR": BUSBAR, "OUT": folder + "/site"})
+            if done.returncode == 77:
+                self.skipTest(done.stderr.strip())
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            page = pathlib.Path(folder, "site/html/commands/train.html").read_text()
+            self.assertIn("--global-batch", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
