@@ -275,12 +275,10 @@ int run(const CollectiveOptions& o) {
     const Result<PacketOptions> read = read_packet_options(transport, balance, std::nullopt, *cluster);
     if (!read.ok()) return report_error(read.error());
     shared.packets = *read;
-    if (const Status s = read_faults(o.faults, o.reroute_after, cluster->topology, *shared.packets); !s.ok())
+    if (const Status s = read_packet_extras(o.extras, cluster->topology, *shared.packets); !s.ok())
       return report_error(s.error());
-  } else if (!o.faults.empty()) {
-    return report_error({ErrorCode::kUnsupported,
-                         "only packets meet faults in the middle of a run; add --engine packet",
-                         {"", 0, 0, "--fault"}});
+  } else if (const std::string flag = first_packet_extra(o.extras); !flag.empty()) {
+    return report_error({ErrorCode::kUnsupported, "only packets meet that; add --engine packet", {"", 0, 0, flag}});
   }
   const Result<std::vector<LinkDelay>> delays = parse_jitter(o.jitter, cluster->topology);
   if (!delays.ok()) return report_error(delays.error());
@@ -403,13 +401,14 @@ Command collective_command(const std::string& typed) {
        &o->transport},
       {"--lb",
        "NAME",
-       "with --engine packet: ecmp, spray or adaptive (default: the cluster's)",
+       "with --engine packet: ecmp, spray, adaptive or flowlet (default: the cluster's)",
        "Algorithm",
        &o->balance,
-       {"ecmp", "spray", "adaptive"}},
-      {"--fault", "TEXT", kFaultHelp, "Machine", &o->faults},
-      {"--reroute-after", "TIME", kRerouteHelp, "Machine", &o->reroute_after},
+       {"ecmp", "spray", "adaptive", "flowlet"}},
+      {"--compute-jitter", "TIME", "packets: ranks start late by exponential times of this mean", "Packets",
+       &o->extras.compute_jitter},
   };
+  for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;

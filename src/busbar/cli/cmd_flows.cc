@@ -26,8 +26,7 @@ struct Options {
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
   double patience_s = 1800;
-  std::vector<std::string> faults;
-  std::string reroute_after;
+  PacketExtras extras;
 };
 
 /// What the list came to.
@@ -182,13 +181,11 @@ Status check_engine(const std::string& name) {
 
 int run(const Options& o) {
   if (o.common.engine == "packet")
-    return run_packet_flows(o.common, {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links, o.patience_s,
-                                       o.faults, o.reroute_after});
+    return run_packet_flows(o.common,
+                            {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links, o.patience_s, o.extras});
   const RunClock clock;
-  if (!o.faults.empty())
-    return report_error({ErrorCode::kUnsupported,
-                         "only packets meet faults in the middle of a run; add --engine packet",
-                         {"", 0, 0, "--fault"}});
+  if (const std::string flag = first_packet_extra(o.extras); !flag.empty())
+    return report_error({ErrorCode::kUnsupported, "only packets meet that; add --engine packet", {"", 0, 0, flag}});
   if (const Status s = check_engine(o.common.engine); !s.ok()) return report_error(s.error());
   Result<Cluster> cluster = load_cluster(o.fabric, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
@@ -231,18 +228,20 @@ Command flows_command(const std::string& typed) {
   c.positionals = {{"FABRIC", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->fabric},
                    {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger], one flow per line", &o->flows}};
   c.flags = {
-      {"--lb", "NAME",
-       "ecmp (one path per flow, by hash), spray or, packet engine only, adaptive; default: the cluster's", "Machine",
-       &o->balance},
+      {"--lb",
+       "NAME",
+       "ecmp (one path per flow, by hash), spray or, packets only, adaptive, flowlet; default: the cluster's",
+       "Machine",
+       &o->balance,
+       {"ecmp", "spray", "adaptive", "flowlet"}},
       {"--transport", "NAME", "with --engine packet: " + transport_words() + " (default nscc)", "Machine",
        &o->transport},
       {"--seed", "N", "of the hash that picks paths (default: as the cluster says)", "Machine", &o->seed},
       {"--patience", "SECONDS", "with --engine packet: refuse runs that would take longer (default 1800)", "Machine",
        &o->patience_s},
-      {"--fault", "TEXT", kFaultHelp, "Machine", &o->faults},
-      {"--reroute-after", "TIME", kRerouteHelp, "Machine", &o->reroute_after},
       {"--links", "N", "with --json: how many links to list, fullest first (default 1000)", "Output", &o->links},
   };
+  for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;

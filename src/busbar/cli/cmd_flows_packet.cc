@@ -32,6 +32,21 @@ struct Report {
     const auto at = static_cast<std::size_t>((1 - quantile) * static_cast<double>(by_fct.size() - 1));
     return result.flows[by_fct[at]].fct.in_us();
   }
+  std::size_t listed() const { return result.flows.size() - result.background; }
+  /// When the last of the listed flows had `what`.
+  SimTime last(Duration PacketOutcome::*what) const {
+    SimTime end;
+    for (const std::uint32_t f : by_fct) end = std::max(end, result.flows[f].start + result.flows[f].*what);
+    return end;
+  }
+  double background_mean_us() const {
+    double sum = 0, ended = 0;
+    for (std::size_t f = listed(); f < result.flows.size(); ++f) {
+      sum += result.flows[f].fct.in_us();
+      ended += result.flows[f].done ? 1 : 0;
+    }
+    return ended > 0 ? sum / ended : 0;
+  }
   double mean_us() const {
     double sum = 0;
     for (const std::uint32_t f : by_fct) sum += result.flows[f].fct.in_us();
@@ -44,7 +59,7 @@ double busy(const PacketLink& l, const Topology& t) {
 }
 
 void rank(Report& r, const Topology& t) {
-  for (std::uint32_t f = 0; f < r.result.flows.size(); ++f)
+  for (std::uint32_t f = 0; f < r.listed(); ++f)
     if (r.result.flows[f].done) r.by_fct.push_back(f);
   std::stable_sort(r.by_fct.begin(), r.by_fct.end(),
                    [&](auto a, auto b) { return r.result.flows[a].fct > r.result.flows[b].fct; });
@@ -102,8 +117,8 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
          {"lb", o.balance},
          {"seed", r.options.seed},
          {"inputs_hash", fmt::format("{:016x}", hash64(common.typed, hash64(c.text, r.named.hash)))},
-         {"makespan_us", x.end.since_start().in_us()},
-         {"received_us", x.received.since_start().in_us()},
+         {"makespan_us", r.last(&PacketOutcome::fct).since_start().in_us()},
+         {"received_us", r.last(&PacketOutcome::received).since_start().in_us()},
          {"fct_us",
           {{"min", r.fct_us(0)},
            {"mean", r.mean_us()},
@@ -123,9 +138,10 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
            {"marked", x.marks},
            {"pauses", x.pauses},
            {"timeouts", x.timeouts}}},
-         {"flows_done", x.done},
+         {"flows_done", r.by_fct.size()},
          {"digest", fmt::format("{:016x}", x.digest)}};
-  if (!o.faults.empty()) j["faults"] = o.faults;
+  if (!o.extras.faults.empty()) j["faults"] = o.extras.faults;
+  if (x.background > 0) j["background"] = {{"flows", x.background}, {"mean_fct_us", r.background_mean_us()}};
   if (!x.stuck.empty()) j["stuck"] = x.stuck;
   j["flows"] = kFlowsGoHere;
   Json links = Json::array();
@@ -141,7 +157,7 @@ void print_json(const Json& j, const Report& r, const Topology& t) {
   const std::string text = j.dump(2), place = Json(kFlowsGoHere).dump();
   const std::size_t at = text.find(place);
   std::string out = text.substr(0, at) + "[";
-  for (std::uint32_t f = 0; f < r.result.flows.size(); ++f) {
+  for (std::uint32_t f = 0; f < r.listed(); ++f) {
     out += f == 0 ? "\n    " : ",\n    ";
     out += flow_json(r, f, t).dump();
     if (out.size() < 60'000) continue;
@@ -173,12 +189,12 @@ Table slowest_flows(const Report& r, const Topology& t) {
 Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, const Report& r, const Topology& t) {
   const PacketResult& x = r.result;
   Document d;
-  d.title = fmt::format("{} flows on {}, packet by packet", x.flows.size(), r.cluster);
+  d.title = fmt::format("{} flows on {}, packet by packet", r.listed(), r.cluster);
   d.command = common.typed;
   d.blocks.push_back({Facts{
       d.title,
       {{"transport", fmt::format("{}, paths by {}, seed {}", o.transport, o.balance, r.options.seed)},
-       {"all done after", format_duration(x.end.since_start().in_s())},
+       {"all done after", format_duration(r.last(&PacketOutcome::fct).since_start().in_s())},
        {"flow completion time", fmt::format("{} us mean, {} us p99, {} us longest", format_number(r.mean_us(), 4),
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))},
        {"packets",
@@ -210,7 +226,7 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   if (!cluster.ok()) return report_error(cluster.error());
   Result<PacketOptions> options = read_packet_options(o.transport, o.balance, o.seed, *cluster);
   if (!options.ok()) return report_error(options.error());
-  if (const Status s = read_faults(o.faults, o.reroute_after, cluster->topology, *options); !s.ok())
+  if (const Status s = read_packet_extras(o.extras, cluster->topology, *options); !s.ok())
     return report_error(s.error());
   const Router router(cluster->topology, RoutingPolicy::kStatic, options->seed);
   Result<NamedFlows> named = read_flow_csv(o.flows, router);
@@ -222,12 +238,16 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   std::signal(SIGINT, SIG_DFL);
   if (!result.ok()) return report_error(result.error());
   const bool partial = result->done < result->flows.size();
+  const std::size_t listed = result->flows.size() - result->background;
+  const auto listed_done = static_cast<std::size_t>(
+      std::count_if(result->flows.begin(), result->flows.begin() + static_cast<std::ptrdiff_t>(listed),
+                    [](const auto& f) { return f.done; }));
   if (partial)
-    std::fputs(fmt::format("busbar: stopped: {} of {} flows have ended{}{}\n", result->done, result->flows.size(),
+    std::fputs(fmt::format("busbar: stopped: {} of {} flows have ended{}{}\n", listed_done, listed,
                            result->stuck.empty() ? "" : "; ", result->stuck)
                    .c_str(),
                stderr);
-  if (result->done == 0) return 1;
+  if (listed_done == 0) return 1;
   Report r;
   r.cluster = cluster->name;
   r.named = std::move(*named);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
@@ -15,8 +16,7 @@ struct PacketFlowsRequest {
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
   double patience_s = 1800;
-  std::vector<std::string> faults;
-  std::string reroute_after;
+  PacketExtras extras;
 };
 
 /// Runs and delivers; the exit status.

@@ -10,6 +10,7 @@
 #include "busbar/choice/relief.h"
 #include "busbar/choice/synthesis.h"
 #include "busbar/cli/jitter.h"
+#include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 #include "busbar/engine/chain_part.h"
 #include "busbar/engine/floor.h"
@@ -29,8 +30,7 @@ struct CollectiveOptions {
   std::string algorithm = "auto", nccl = "2.30";
   std::string transport, balance;  ///< packet engine
   std::vector<std::string> jitter;
-  std::vector<std::string> faults;  ///< packet engine
-  std::string reroute_after;
+  PacketExtras extras;
 };
 
 /// One line of its table.

@@ -1,12 +1,16 @@
 #include "busbar/cli/packet_options.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstdio>
 #include <iterator>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/size_csv.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {
@@ -69,8 +73,6 @@ Status read_times(const std::string& text, std::string_view times, PacketFault& 
   return {};
 }
 
-}  // namespace
-
 Status read_faults(const std::vector<std::string>& texts, const std::string& reroute_after, const Topology& topology,
                    PacketOptions& options) {
   if (reroute_after == "never") {
@@ -105,6 +107,89 @@ Status read_faults(const std::vector<std::string>& texts, const std::string& rer
   return {};
 }
 
+/// LOAD:SIZES.csv@UNTIL
+Status read_background(const std::string& text, std::uint64_t seed, PacketOptions& options) {
+  const std::size_t colon = text.find(':'), at = text.rfind('@');
+  const auto wrong = [&](const std::string& why) {
+    return invalid(
+        fmt::format("'{}': {}; write LOAD:SIZES.csv@UNTIL, for example 0.3:data/flow-sizes/websearch.csv@1ms", text,
+                    why),
+        {"", 0, 0, "--background"});
+  };
+  if (colon == std::string::npos || at == std::string::npos || at < colon)
+    return wrong("load, sizes or end is missing");
+  BackgroundTraffic b;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + colon, b.load);
+  if (code != std::errc() || end != text.data() + colon || !(b.load > 0 && b.load < 1))
+    return wrong("the load is a share of each host's cable, above 0 and below 1");
+  const Result<Duration> until = parse_duration(std::string_view(text).substr(at + 1));
+  if (!until.ok()) return wrong(until.error().message);
+  b.until = SimTime::at(*until);
+  BUSBAR_ASSIGN(b.sizes, read_size_csv(text.substr(colon + 1, at - colon - 1)));
+  b.seed = seed;
+  options.background = std::move(b);
+  return {};
+}
+
+}  // namespace
+
+std::vector<Flag> packet_flags(PacketExtras& extras) {
+  return {
+      {"--cut-through", "", "packets: switches pass them on while they come in, where the way out is not faster",
+       "Packets", &extras.cut_through},
+      {"--background", "LOAD:SIZES.csv@UNTIL",
+       "packets: flows of others, Poisson, e.g. 0.3:data/flow-sizes/websearch.csv@1ms", "Packets", &extras.background},
+      {"--fault", "SELECTOR=WHAT[@FROM[..UNTIL]]",
+       "packets: down, rate:0.25, loss:0.001, slow:0.5 (receiver) or storm (of pauses), e.g. "
+       "leaf0-spine1=down@20us..60us; repeatable",
+       "Packets", &extras.faults},
+      {"--reroute-after", "TIME", "with --fault: until switches send around a link that went (default 1ms), or never",
+       "Packets", &extras.reroute_after},
+  };
+}
+
+Status read_packet_extras(const PacketExtras& extras, const Topology& topology, PacketOptions& options) {
+  options.cut_through = extras.cut_through;
+  if (!extras.compute_jitter.empty()) {
+    const Result<Duration> mean = parse_duration(extras.compute_jitter);
+    if (!mean.ok()) return invalid(mean.error().message, {"", 0, 0, "--compute-jitter"});
+    options.compute_jitter = *mean;
+  }
+  if (!extras.background.empty()) BUSBAR_RETURN_IF_ERROR(read_background(extras.background, options.seed, options));
+  return read_faults(extras.faults, extras.reroute_after, topology, options);
+}
+
+std::string first_packet_extra(const PacketExtras& extras) {
+  return !extras.faults.empty()           ? "--fault"
+         : !extras.background.empty()     ? "--background"
+         : !extras.compute_jitter.empty() ? "--compute-jitter"
+         : extras.cut_through             ? "--cut-through"
+                                          : "";
+}
+
+std::function<void(const PacketProgress&)> progress_on_stderr() {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kEvery = 2;
+  const auto begin = Clock::now();
+  return [begin, said = 0.0](const PacketProgress& p) mutable {
+    const double s = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (s < said + kEvery) return;
+    said = s;
+    const double share = static_cast<double>(p.hops) / std::max(1.0, p.hops_expected);
+    const std::string left =
+        share > 0 && share < 1 ? fmt::format(", about {:.0f} s to go", s * (1 - share) / share) : std::string();
+    std::fputs(fmt::format(
+                   "busbar: {:.1f} us simulated, {} of {} flows have ended, {:.1f} million packet-hops in {:.0f} s{}\n",
+                   p.now.since_start().in_us(), p.done, p.flows, static_cast<double>(p.hops) * 1e-6, s, left)
+                   .c_str(),
+               stderr);
+  };
+}
+
+double memory_of_this_machine() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
 std::string transport_words() {
   std::string words;
   for (const auto& t : kTransports) words += fmt::format("{}{}", words.empty() ? "" : ", ", t.first);
@@ -126,16 +211,19 @@ Result<PacketOptions> read_packet_options(std::string& transport, std::string& b
     balance = cluster.routing == RoutingPolicy::kSpray      ? "spray"
               : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"
                                                             : "ecmp";
-  if (balance == "ecmp")
-    p.balance = PacketBalance::kEcmp;
-  else if (balance == "spray")
-    p.balance = PacketBalance::kSpray;
-  else if (balance == "adaptive")
-    p.balance = PacketBalance::kAdaptive;
-  else
-    return invalid(fmt::format("'{}' is unknown to the packet engine; use ecmp, spray or adaptive", balance),
+  constexpr std::pair<const char*, PacketBalance> kBalances[] = {{"ecmp", PacketBalance::kEcmp},
+                                                                 {"spray", PacketBalance::kSpray},
+                                                                 {"adaptive", PacketBalance::kAdaptive},
+                                                                 {"flowlet", PacketBalance::kFlowlet}};
+  const auto way =
+      std::find_if(std::begin(kBalances), std::end(kBalances), [&](const auto& b) { return balance == b.first; });
+  if (way == std::end(kBalances))
+    return invalid(fmt::format("'{}' is unknown to the packet engine; use ecmp, spray, adaptive or flowlet", balance),
                    {"", 0, 0, "--lb"});
+  p.balance = way->second;
   if (seed && *seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
+  p.memory_bytes = memory_of_this_machine();
+  p.progress = progress_on_stderr();
   p.seed = seed ? static_cast<std::uint64_t>(*seed) : cluster.seed;
   return p;
 }

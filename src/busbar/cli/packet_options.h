@@ -1,10 +1,12 @@
 // --transport and --lb of the packet engine, the same for all commands.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "busbar/cli/flags.h"
 #include "busbar/engine/packet/packet_list.h"
 #include "busbar/spec/cluster.h"
 
@@ -14,17 +16,23 @@ namespace busbar {
 /// Errors: kInvalid with the flag and the words there are.
 Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
                                           std::optional<std::int64_t> seed, const Cluster& cluster);
-/// What --fault and --reroute-after say: SELECTOR=WHAT[@FROM[..UNTIL]] with WHAT one of down, rate:SHARE, loss:SHARE,
-/// slow:SHARE, storm; times are durations since the start. The last two befall hosts, so the links of the selector that
-/// end at one. Errors carry the flag.
-Status read_faults(const std::vector<std::string>& texts, const std::string& reroute_after, const Topology& topology,
-                   PacketOptions& options);
-inline constexpr const char* kFaultHelp =
-    "with --engine packet: SELECTOR=WHAT[@FROM[..UNTIL]], WHAT: down, rate:0.25, loss:0.001, slow:0.5 (receiver) or "
-    "storm "
-    "(of pause frames); leaf0-spine1=down@20us..60us; repeatable";
-inline constexpr const char* kRerouteHelp =
-    "with --fault: until switches send around a link that went (default 1ms), or 'never'";
+/// What packets meet on their way, the same flags for all commands with packets.
+struct PacketExtras {
+  std::vector<std::string> faults;
+  std::string reroute_after, background, compute_jitter;
+  bool cut_through = false;
+};
+std::vector<Flag> packet_flags(PacketExtras& extras);
+/// Reads them. A fault is SELECTOR=WHAT[@FROM[..UNTIL]] with WHAT one of down, rate:SHARE, loss:SHARE, slow:SHARE,
+/// storm; times are durations since the start; the last two befall hosts, so those links of the selector that end at
+/// one. Background traffic is LOAD:SIZES.csv@UNTIL. Errors carry the flag, or file and line.
+Status read_packet_extras(const PacketExtras& extras, const Topology& topology, PacketOptions& options);
+/// The first of them that was given; empty when none was.
+std::string first_packet_extra(const PacketExtras& extras);
+/// A report of progress on stderr, every two seconds from the second one on.
+std::function<void(const PacketProgress&)> progress_on_stderr();
+/// Bytes of memory that this machine has.
+double memory_of_this_machine();
 /// "nscc (default), dcqcn, ..."
 std::string transport_words();
 

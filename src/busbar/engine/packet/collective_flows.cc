@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
+#include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/moves.h"
 #include "busbar/engine/channels.h"
@@ -141,6 +144,18 @@ class Unroller {
   std::uint64_t bytes_ = 0;
 };
 
+/// What a rank sends from flow `first` on starts late by a random time, the same for all it sends.
+void start_late(const CollectiveCall& call, const Placement& placement, Duration mean, RandomStream& random,
+                FlowList& list, std::size_t first) {
+  std::map<DeviceId, Duration> late;
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
+    for (std::uint32_t r = 0; r < call.groups.size(); ++r)
+      late[placement.gpu(call.groups.actor(g, r))] =
+          duration_from_ps(-std::log(1 - random.uniform()) * static_cast<double>(mean.in_ps()));
+  for (std::size_t f = first; f < list.flows.size(); ++f)
+    list.flows[f].start = list.flows[f].start + late.at(list.flows[f].from);
+}
+
 }  // namespace
 
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
@@ -162,16 +177,21 @@ Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t
                                               const PacketOptions& options) {
   FlowList list;
   std::vector<std::size_t> end_of;
+  RandomStream random(options.seed, "compute jitter");
   for (std::uint32_t j = 0; j < jobs; ++j) {
+    const std::size_t first = list.flows.size();
     call.groups.base = j * call.groups.size();
     BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router, placement, protocol, list));
     end_of.push_back(list.flows.size());
+    if (options.compute_jitter > Duration()) start_late(call, placement, options.compute_jitter, random, list, first);
   }
   std::vector<Duration> ends(jobs, protocol.launch);
   if (list.flows.empty()) return ends;
   BUSBAR_ASSIGN(const PacketResult result, run_packet_list(router, list, options));
+  if (result.done < result.flows.size() && result.stuck.empty())
+    return Error{ErrorCode::kUnsupported, "stopped before the collective had ended", {}};
   if (!result.stuck.empty()) return Error{ErrorCode::kUnreachable, "the collective cannot end: " + result.stuck, {}};
-  for (std::size_t f = 0, j = 0; f < result.flows.size(); ++f) {
+  for (std::size_t f = 0, j = 0; f < end_of.back(); ++f) {
     while (f >= end_of[j]) ++j;
     ends[j] = std::max(ends[j], result.flows[f].start.since_start() + result.flows[f].received);
   }

@@ -46,6 +46,24 @@ class EventQueue {
     if (bucket - now_ >= kBuckets) return push_far({time, source});
     link(bucket & kMask, source);
   }
+  /// Brings the pending event of a source forward to `time`, which is earlier. Cost: a walk through its bucket, or,
+  /// where it lies beyond the calendar, through all that do.
+  void advance(std::uint32_t source, Ps time) {
+    const std::uint64_t bucket = bucket_of(time_[source]);
+    const auto same = [&](const Event& e) { return e.source == source; };
+    if (bucket <= now_) {
+      current_.erase(std::find_if(current_.begin() + static_cast<std::ptrdiff_t>(place_), current_.end(), same));
+    } else if (const auto far = std::find_if(far_.begin(), far_.end(), same); far != far_.end()) {
+      far_.erase(far);
+      std::make_heap(far_.begin(), far_.end(), later);
+    } else {
+      std::uint32_t* at = &head_[bucket & kMask];
+      while (*at != source) at = &next_[*at];
+      *at = next_[source];
+      if (head_[bucket & kMask] == kNobody) unmark(bucket & kMask);
+    }
+    push(source, time);
+  }
   /// The earliest event; false when there is none.
   bool pop(Event& out) {
     if (place_ == current_.size() && !turn()) return false;
@@ -68,6 +86,10 @@ class EventQueue {
     full_[slot >> 6] |= std::uint64_t{1} << (slot & 63);
     some_[slot >> 12] |= std::uint64_t{1} << (slot >> 6 & 63);
   }
+  void unmark(std::uint32_t slot) {
+    full_[slot >> 6] &= ~(std::uint64_t{1} << (slot & 63));
+    if (full_[slot >> 6] == 0) some_[slot >> 12] &= ~(std::uint64_t{1} << (slot >> 6 & 63));
+  }
   void insert_now(const Event& e) {
     BUSBAR_DCHECK(place_ == 0 || e.time >= current_[place_ - 1].time) << "an event in the past";
     current_.insert(std::upper_bound(current_.begin() + static_cast<std::ptrdiff_t>(place_), current_.end(), e), e);
@@ -88,8 +110,7 @@ class EventQueue {
     const std::uint32_t slot = bucket & kMask;
     for (std::uint32_t s = head_[slot]; s != kNobody; s = next_[s]) current_.push_back({time_[s], s});
     head_[slot] = kNobody;
-    full_[slot >> 6] &= ~(std::uint64_t{1} << (slot & 63));
-    if (full_[slot >> 6] == 0) some_[slot >> 12] &= ~(std::uint64_t{1} << (slot >> 6 & 63));
+    unmark(slot);
     while (!far_.empty() && bucket_of(far_.front().time) - now_ < kBuckets) draw_near();
     sort_current();
     return true;

@@ -32,6 +32,16 @@ TEST(EventQueue, GivesEventsByTimeThenBySource) {
       ASSERT_EQ(std::make_pair(e.time, e.source), *expected.begin()) << "seed " << seed << " step " << i;
       expected.erase(expected.begin());
       if (random.below(100) != 0) push(e.source, e.time + 1);
+      if (random.below(4) == 0 && !expected.empty()) {  // brings one forward, from wherever it lies
+        auto moved = expected.begin();
+        std::advance(moved, static_cast<std::ptrdiff_t>(random.below(expected.size())));
+        const auto [time, source] = *moved;
+        const Ps earlier = e.time + static_cast<Ps>(random.below(static_cast<std::uint64_t>(time - e.time) + 1));
+        if (earlier == time || std::pair(earlier, source) < std::pair(e.time, e.source)) continue;
+        expected.erase(moved);
+        expected.emplace(earlier, source);
+        queue.advance(source, earlier);
+      }
     }
     EventQueue::Event e{};
     while (!expected.empty()) {

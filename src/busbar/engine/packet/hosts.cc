@@ -193,9 +193,12 @@ void Hosts::kick(std::uint32_t outlet, Ps now) {
       continue;
     }
     Outlet& o = outlets_[outlet];
-    if (o.armed || !port.flying.empty()) return;  // whichever comes first sees to it: the event, or the wire run dry
+    if (!port.flying.empty() || port.busy > now) return;  // the wire run dry will see to it
+    if (o.armed && at >= o.armed_at) return;
+    o.armed ? events_.advance(first_source() + outlet, at) : events_.push(first_source() + outlet, at);
     o.armed = true;
-    return events_.push(first_source() + outlet, at);
+    o.armed_at = at;
+    return;
   }
 }
 

@@ -104,6 +104,7 @@ class Hosts {
     std::vector<std::pair<Ps, std::uint32_t>> paced;  ///< heap of slots that may send later
     std::uint32_t first_wire = 0, wires = 0;          ///< run in Wiring::outlets().values
     bool armed = false;
+    Ps armed_at = 0;                                         ///< when its event comes
     std::uint32_t pull_head = kNobody, pull_tail = kNobody;  ///< slots whose senders are to get credits, in turn
     Ps next_pull = 0;
     bool pulling = false;

@@ -28,7 +28,8 @@ constexpr std::uint32_t mix32(std::uint32_t x) {
   return x ^ (x >> 16);
 }
 
-inline constexpr std::uint32_t kFaultEvents = 5;  ///< sources of events per fault
+inline constexpr std::uint32_t kFlowletPlaces = 1024;  ///< per switch; a power of two
+inline constexpr std::uint32_t kFaultEvents = 5;       ///< sources of events per fault
 
 /// `Hosts` provides: leg(slot, back); deliver(id, now); lost(id); run_dry(wire, now) when a wire of theirs has become
 /// empty; before_pause(wire, now), after_pause(wire, now).
@@ -66,6 +67,11 @@ class Network {
     bool pausing = false;
   };
   enum class FaultEvent : std::uint8_t { kBegins, kEnds, kReroutes, kRoutesBack, kServes };
+  /// Where the last packets of the flows that share a place in the table went, and when.
+  struct Flowlet {
+    Ps last = INT64_MIN / 2;
+    std::uint32_t wire = kNobody, turn = 0;
+  };
   /// What is wrong with a wire at present, and what waits in the slow host at its end.
   struct Trouble {
     std::int32_t down = 0;
@@ -85,6 +91,10 @@ class Network {
     return wires[static_cast<std::uint32_t>(std::uint64_t{path_of(p, node)} * wires.size() >> 32)];
   }
   std::uint32_t choose(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
+  std::uint32_t shorter(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
+  std::uint32_t flowlet(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
+  void await_end(std::uint32_t wire, Port& o);
+  bool waits_for_tail(std::uint32_t wire, Port& from, Ps now);
   void enqueue(std::uint32_t wire, Id id, Ps now);
   void settle(std::uint32_t wire, Port& o, Ps now);
   bool serve(std::uint32_t wire, Port& o, Ps start);
@@ -132,6 +142,7 @@ class Network {
   std::vector<std::int64_t> shared_;    ///< per node: size of that buffer without headroom
   std::vector<std::int64_t> headroom_;  ///< per node: of each cable
   std::vector<std::uint32_t> salt_;     ///< per node, for the hash of paths
+  std::vector<Flowlet> flowlets_;       ///< kFlowletPlaces per switch
   std::vector<Trouble> trouble_;        ///< per wire; only when there are faults
   std::uint64_t changes_to_come_ = 0;
   std::uint64_t hops_ = 0;
@@ -158,11 +169,13 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
     o.latency = wires[w].latency;
     o.ps_bytes = static_cast<std::uint32_t>(wires[w].ps_bytes);
     o.bytes = static_cast<std::uint32_t>(wires[w].bytes);
-    o.to = wires[w].to & 0x7ff'ffffu;
+    o.to = wires[w].to & 0x3ff'ffffu;
     o.credits = options.credit_bytes;
+    o.cut = options.cut_through && wires[w].to < wiring.switches();
     ++cables[wires[w].to];
   }
   for (const std::uint32_t w : wiring.outlets().values) ports_[w].host = true;
+  if (options.flowlet_gap > 0) flowlets_.resize(std::size_t{wiring.switches()} * kFlowletPlaces);
   for (std::uint32_t n = 0; n < wiring.nodes(); ++n) {
     salt_.push_back(static_cast<std::uint32_t>(mix64(options.seed ^ mix64(n))));
     headroom_.push_back(
@@ -192,17 +205,25 @@ void Network<Hosts>::foresee() {
 template <class Hosts>
 void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
   Port& from = ports_[wire];
+  if (from.cut && waits_for_tail(wire, from, now)) [[unlikely]]
+    return;
   const Id id = from.flying.pop(pool_);
   const std::uint32_t node = from.to;
   if (const Id next = from.flying.head; next != kNobody) {
     const Packet& p = pool_[next];
     events_.push(wire, p.time);
     if (p.next != kNobody) __builtin_prefetch(&pool_[p.next]);
+  } else if (from.host && from.busy > now) {  // cut-through: its tail is still being sent
+    events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, from.busy);
   } else if (from.host) {
     hosts_.run_dry(wire, now);
   } else if (!eager_ && (!from.data.empty() || !from.control.empty())) {
     settle(wire, from, now);
-    if (from.flying.empty()) serve(wire, from, from.busy);  // without latency the turn comes only now
+    if (from.flying.empty() && from.busy > now) {
+      await_end(wire, from);
+    } else if (from.flying.empty()) {
+      serve(wire, from, from.busy);  // without latency the turn comes only now
+    }
   }
   if (from.troubled && !survives(wire, id, now)) [[unlikely]]
     return;
@@ -231,7 +252,15 @@ void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
 template <class Hosts>
 std::uint32_t Network<Hosts>::choose(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node,
                                      Ps now) {
+  if (options_.flowlet_gap > 0) return flowlet(wires, p, node, now);
   if (!options_.adaptive) return hashed(wires, p, node);
+  return shorter(wires, p, node, now);
+}
+
+/// The shorter of two queues that the hash picks.
+template <class Hosts>
+std::uint32_t Network<Hosts>::shorter(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node,
+                                      Ps now) {
   const auto n = static_cast<std::uint32_t>(wires.size());
   const std::uint32_t h = path_of(p, node);
   const auto first = static_cast<std::uint32_t>(std::uint64_t{h} * n >> 32);
@@ -264,6 +293,15 @@ void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
     o.queued += p.size;
     o.peak = std::max(o.peak, o.queued);
   }
+  if (!eager_ && o.flying.empty()) await_end(wire, o);
+}
+
+/// Cut-through: the head of what is being sent has arrived, its tail has not left; what waits has its turn then.
+template <class Hosts>
+void Network<Hosts>::await_end(std::uint32_t wire, Port& o) {
+  if (o.armed) return;
+  o.armed = 1;
+  events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, o.busy);
 }
 
 /// Sends everything whose turn came before `now`.
@@ -345,11 +383,12 @@ void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
   o.busy = start + took;
   o.sent_bytes += p.size;
   ++hops_;
-  p.time = o.busy + o.latency;
+  const Ps first = o.cut ? o.transfer(std::min<std::uint32_t>(p.size, options_.header_bytes)) : took;
+  p.time = start + first + o.latency;
   p.wire = wire;
   if (p.kind == Kind::kData) {
-    p.travel += took + o.latency;
-    p.serial += static_cast<std::uint32_t>(took);
+    p.travel += first + o.latency;
+    p.serial += static_cast<std::uint32_t>(first);
   }
   if (o.flying.empty()) events_.push(wire, p.time);
   o.flying.push(pool_, id);
@@ -362,7 +401,9 @@ void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
 template <class Hosts>
 void Network<Hosts>::depart(std::uint32_t wire, Ps now) {
   Port& o = ports_[wire];
+  if (o.host) return hosts_.run_dry(wire, now);
   o.armed = 0;
+  if (!eager_ && o.busy > now) return;  // a record has taken this turn, and its arrival sees to the next
   release(wire, o, now);
   if (!o.armed) serve(wire, o, now);
 }
@@ -371,3 +412,4 @@ void Network<Hosts>::depart(std::uint32_t wire, Ps now) {
 
 #include "busbar/engine/packet/network_faults.h"
 #include "busbar/engine/packet/network_lossless.h"
+#include "busbar/engine/packet/network_ways.h"

@@ -28,8 +28,10 @@ struct NetworkOptions {
   std::uint32_t header_bytes = 64;  ///< what trimming leaves; also acknowledgements and pause frames
   Lossless lossless = Lossless::kNo;
   bool trim = false;
-  bool adaptive = false;                                        ///< the shorter of two random queues instead of a hash
-  std::uint32_t queue_bytes = 0;                                ///< per port, where it is not lossless
+  bool cut_through = false;
+  Ps flowlet_gap = 0;             ///< above 0: a flow may change its way after so long a pause
+  bool adaptive = false;          ///< the shorter of two random queues instead of a hash
+  std::uint32_t queue_bytes = 0;  ///< per port, where it is not lossless
   std::uint32_t mark_low = UINT32_MAX, mark_high = UINT32_MAX;  ///< queue lengths between which marking sets in
   std::uint64_t mark_most = std::uint64_t{1} << 32;             ///< probability at mark_high, in 2^-32
   std::int64_t buffer_bytes = 0;                                ///< per switch, shared; with pause

@@ -34,15 +34,21 @@ int bucket_bits(const Wiring& wiring) {
   return std::clamp(static_cast<int>(std::bit_width(ps_per_event)) + 2, 7, 13);
 }
 
-/// Refuses what would take too long. Source of the rate: bench/run packet, the slowest case on a busy machine.
-Status check_patience(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes,
-                      const HostSettings& h, double patience_s) {
-  constexpr double kHopsPerSecond = 2.5e6, kWithAcknowledgements = 1.25;
+/// Packet-hops without retransmissions. Source of the share of acknowledgements: one for four packets.
+double expected_hops(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes,
+                     const HostSettings& h) {
+  constexpr double kWithAcknowledgements = 1.25;
   double hops = 0;
   for (std::size_t f = 0; f < routes.size(); ++f) {
     const std::uint64_t packets = count(list.flows[f].bytes) / h.payload + 1;
     hops += kWithAcknowledgements * static_cast<double>(packets) * wiring.route(routes[f]).hops;
   }
+  return hops;
+}
+
+/// Refuses what would take too long. Source of the rate: bench/run packet, the slowest case on a busy machine.
+Status check_patience(double hops, double patience_s) {
+  constexpr double kHopsPerSecond = 2.5e6;
   const double seconds = hops / kHopsPerSecond;
   if (seconds <= patience_s) return {};
   return Error{
@@ -50,6 +56,26 @@ Status check_patience(const Wiring& wiring, const FlowList& list, std::span<cons
       fmt::format("{:.3g} packet-hops would take about {:.2g} hours; make the flows smaller or fewer, use --engine "
                   "flow, which takes seconds, or give --patience {:.0f}",
                   hops, seconds / 3600, seconds * 2),
+      {}};
+}
+
+/// Refuses what would not fit: results of all flows, state of those under way, wires, packets on wires and in queues.
+Status check_memory(const Wiring& wiring, const FlowList& list, double bdp, const PacketOptions& options) {
+  constexpr double kPerFlow = sizeof(ListedFlow) + sizeof(PacketOutcome) + 64, kUnderWay = 700;
+  constexpr double kPerWire = sizeof(Wire) + sizeof(Port) + sizeof(QueueHistogram) + 64;
+  double at_once = 0;  // flows that wait for nothing, and as many again
+  for (std::uint32_t f = 0; f < list.flows.size(); ++f) at_once += list.after.row(f).empty() ? 2 : 0;
+  at_once = std::min(at_once, static_cast<double>(list.flows.size()));
+  const auto wires = static_cast<double>(wiring.wires().size());
+  const double packets = std::min(at_once, wires) * (1.5 * bdp / 4160 + 8);
+  const double bytes = static_cast<double>(list.flows.size()) * kPerFlow + at_once * kUnderWay + wires * kPerWire +
+                       packets * sizeof(Packet);
+  if (options.memory_bytes <= 0 || bytes <= options.memory_bytes) return {};
+  return Error{
+      ErrorCode::kDoesNotFit,
+      fmt::format("{} flows on {} wires would need about {:.3g} GB of memory, and there are {:.3g} GB; run fewer "
+                  "flows at a time, or use --engine flow",
+                  list.flows.size(), wiring.wires().size(), bytes / 1e9, options.memory_bytes / 1e9),
       {}};
 }
 
@@ -70,7 +96,7 @@ void add_faults(const Wiring& wiring, const PacketOptions& options, const Scale&
 class Run {
  public:
   Run(Wiring& wiring, const FlowList& list, std::vector<std::uint32_t> routes, const HostSettings& hosts,
-      const NetworkOptions& network, const Sampler& sampler, const volatile std::sig_atomic_t* stop)
+      const NetworkOptions& network, const Sampler& sampler, const PacketOptions& options, double hops_expected)
       : wiring_(wiring),
         routes_(std::move(routes)),
         events_(bucket_bits(wiring)),
@@ -78,7 +104,8 @@ class Run {
         network_(wiring, pool_, events_, network, hosts_),
         sampler_(sampler),
         next_sample_(sampler.every > 0 ? sampler.every : INT64_MAX),
-        stop_(stop) {
+        hops_expected_(hops_expected),
+        options_(options) {
     hosts_.join(network_);
     faults_ = !network.faults.empty();
     patience_ = kStillTimeouts * hosts.timeout;
@@ -93,7 +120,10 @@ class Run {
       if (e.time > next_sample_) sample(e.time);
       last_ = e.time;
       network_.foresee();
-      if ((out_.events & 4095) == 0 && stop_ != nullptr && *stop_ != 0) break;
+      if ((out_.events & 4095) == 0 && stopped()) break;
+      if ((out_.events & kProgressMask) == kProgressMask && options_.progress) [[unlikely]]
+        options_.progress(
+            {SimTime::at(Duration::ps(e.time)), hosts_.finished(), flows, network_.hops(), hops_expected_});
       if (e.source < wires) {
         network_.arrive(e.source, e.time);
       } else if (e.source < 2 * wires) {
@@ -109,14 +139,14 @@ class Run {
         }
       }
     }
-    const bool stopped = stop_ != nullptr && *stop_ != 0;
-    if (hosts_.finished() < flows && !stopped && out_.stuck.empty()) return deadlock(last_);
+    if (hosts_.finished() < flows && !stopped() && out_.stuck.empty()) return deadlock(last_);
     out_.done = hosts_.finished();
     collect();
     return std::move(out_);
   }
 
  private:
+  bool stopped() const { return options_.stop != nullptr && *options_.stop != 0; }
   void sample(Ps now) {
     samples_.clear();
     hosts_.each_active([&](std::uint32_t flow, std::uint32_t packets) { samples_.push_back({flow, packets}); });
@@ -225,13 +255,24 @@ class Run {
   const Sampler& sampler_;
   std::vector<FlowSample> samples_;
   Ps next_sample_;
-  const volatile std::sig_atomic_t* stop_;
+  static constexpr std::uint64_t kProgressMask = (1u << 20) - 1;
+  double hops_expected_;
+  const PacketOptions& options_;
 };
 
 }  // namespace
 
 Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, const PacketOptions& options,
                                   const std::function<void(Profile&)>& adjust) {
+  if (options.background) {
+    FlowList all = list;
+    BUSBAR_RETURN_IF_ERROR(add_background(*options.background, router, all));
+    PacketOptions rest = options;
+    rest.background.reset();
+    Result<PacketResult> result = run_adjusted(router, all, rest, adjust);
+    if (result.ok()) result->background = all.flows.size() - list.flows.size();
+    return result;
+  }
   constexpr std::uint64_t kMostPackets = 1u << 31;
   const HostSettings shape;
   Wiring wiring(router);
@@ -249,8 +290,11 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   }
   if (!options.faults.empty()) wiring.add_all_cables();
   wiring.seal();
-  BUSBAR_RETURN_IF_ERROR(check_patience(wiring, list, routes, shape, options.patience_s));
+  if (options.cut_through) wiring.cut_through(shape.header);
+  const double hops = expected_hops(wiring, list, routes, shape);
+  BUSBAR_RETURN_IF_ERROR(check_patience(hops, options.patience_s));
   const Scale scale = scale_of(wiring, routes, shape.payload + shape.header, shape.header);
+  BUSBAR_RETURN_IF_ERROR(check_memory(wiring, list, scale.bdp, options));
   Profile profile = make_profile(options, scale);
   add_faults(wiring, options, scale, profile);
   for (const WireFault& f : profile.network.faults) {
@@ -268,7 +312,7 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
                  {}};
   }
   if (adjust) adjust(profile);
-  return Run(wiring, list, std::move(routes), profile.hosts, profile.network, profile.sampler, options.stop).run();
+  return Run(wiring, list, std::move(routes), profile.hosts, profile.network, profile.sampler, options, hops).run();
 }
 
 }  // namespace packet

@@ -3,11 +3,14 @@
 
 #include <csignal>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "busbar/base/result.h"
 #include "busbar/engine/flow/flow_list.h"
+#include "busbar/engine/packet/background.h"
 #include "busbar/engine/packet/fault.h"
 #include "busbar/routing/router.h"
 
@@ -25,18 +28,33 @@ enum class PacketTransport : std::uint8_t {
   kCredit     ///< the receiver grants every packet beyond the first round trip; trimming
 };
 enum class PacketBalance : std::uint8_t {
-  kEcmp,     ///< one path per flow, by hash
-  kSpray,    ///< 64 paths per flow, in turn, marked ones left out once
-  kAdaptive  ///< each packet joins the shorter of two random queues
+  kEcmp,      ///< one path per flow, by hash
+  kSpray,     ///< 64 paths per flow, in turn, marked ones left out once
+  kAdaptive,  ///< each packet joins the shorter of two random queues
+  kFlowlet    ///< so does a flow after each pause of its own
+};
+
+/// How far a run is.
+struct PacketProgress {
+  SimTime now;
+  std::uint64_t done = 0, flows = 0;
+  std::uint64_t hops = 0;
+  double hops_expected = 0;  ///< without retransmissions
 };
 
 struct PacketOptions {
   PacketTransport transport = PacketTransport::kNscc;
   PacketBalance balance = PacketBalance::kEcmp;
   std::uint64_t seed = 0;
-  double patience_s = 1800;                     ///< a run that would take longer is refused, with an estimate
-  std::vector<PacketFault> faults;              ///< those on links that no route crosses have no effect
+  double patience_s = 1800;  ///< a run that would take longer is refused, with an estimate
+  bool cut_through = false;  ///< switches pass packets on while they come in, where the way out is not faster
+  Duration flowlet_gap{};    ///< kFlowlet: the pause that frees a flow to go elsewhere; 0: one round trip
+  std::optional<BackgroundTraffic> background{};  ///< flows of others, behind those of the list in the result
+  Duration compute_jitter{};          ///< collectives: mean of the exponential time by which a rank starts late
+  std::vector<PacketFault> faults{};  ///< those on links that no route crosses have no effect
   Duration reroute_after = Duration::us(1000);  ///< from when a link goes or comes until switches send around it
+  double memory_bytes = 0;                      ///< above 0: a run that would need more is refused, with an estimate
+  std::function<void(const PacketProgress&)> progress{};  ///< called now and then, some times a second
   /// Set from outside (Ctrl-C): the run ends with what it has.
   const volatile std::sig_atomic_t* stop = nullptr;
 };
@@ -73,7 +91,8 @@ struct PacketResult {
   SimTime end;                    ///< the last acknowledgement
   SimTime received;               ///< the last byte
   std::uint64_t events = 0, hops = 0;
-  std::uint64_t done = 0;  ///< flows that have ended; fewer than there are when the run was stopped
+  std::uint64_t background = 0;  ///< flows of others, the last ones
+  std::uint64_t done = 0;        ///< flows that have ended; fewer than there are when the run was stopped
   std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
   std::string stuck;         ///< why the rest cannot end, where faults keep it from ending
   std::uint64_t digest = 0;  ///< of all starts and ends

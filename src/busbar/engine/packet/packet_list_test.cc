@@ -141,6 +141,45 @@ TEST(PacketList, PoissonArrivalsWaitAsQueueingTheorySays) {
   }
 }
 
+TEST(PacketList, AStoppedRunGivesWhatHasEnded) {
+  LeafSpine n(2, 4, 2);
+  n.add(0, 4, 10'000);
+  n.add(1, 5, 1'000'000'000);
+  std::sig_atomic_t stop = 0;
+  PacketOptions o = kSprayed;
+  o.stop = &stop;
+  std::uint64_t calls = 0;
+  o.progress = [&](const PacketProgress& p) {
+    ++calls;
+    EXPECT_EQ(p.done, 1u);
+    EXPECT_EQ(p.flows, 2u);
+    EXPECT_GT(p.hops_expected, static_cast<double>(p.hops));
+    stop = 1;
+  };
+  const PacketResult r = n.run(o);
+  EXPECT_EQ(calls, 1u);
+  EXPECT_EQ(r.done, 1u);
+  EXPECT_TRUE(r.flows[0].done);
+  EXPECT_FALSE(r.flows[1].done);
+}
+
+TEST(PacketList, ARunThatWouldNotFitOrTakeHoursIsRefusedWithAnEstimate) {
+  LeafSpine n(2, 4, 2);
+  for (std::uint32_t f = 0; f < 1000; ++f) n.add(f % 4, 4 + f % 4, 1'000'000);
+  PacketOptions o = kSprayed;
+  o.memory_bytes = 1e5;
+  const auto small = run_packet_list(n.router, n.list, o);
+  ASSERT_FALSE(small.ok());
+  EXPECT_EQ(small.error().code, ErrorCode::kDoesNotFit);
+  EXPECT_NE(small.error().message.find("GB of memory"), std::string::npos);
+  o.memory_bytes = 1e9;
+  EXPECT_TRUE(run_packet_list(n.router, n.list, o).ok());
+  o.patience_s = 0.1;
+  const auto slow = run_packet_list(n.router, n.list, o);
+  ASSERT_FALSE(slow.ok());
+  EXPECT_NE(slow.error().message.find("--engine flow"), std::string::npos);
+}
+
 TEST(PacketList, APairWithoutAWayIsNamed) {
   TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());

@@ -42,9 +42,10 @@ struct alignas(64) Port {
   Ps latency = 0;
   std::uint64_t sent_bytes = 0;
   std::uint32_t ps_bytes = 1, bytes = 1;  ///< as in Wire: ps_bytes / bytes picoseconds a byte
-  std::uint32_t to : 27 = 0;              ///< node at the far end
+  std::uint32_t to : 26 = 0;              ///< node at the far end
   std::uint32_t host : 1 = 0;             ///< belongs to a host, which keeps its own queues
   std::uint32_t stopped : 1 = 0;          ///< data must wait: paused
+  std::uint32_t cut : 1 = 0;              ///< records on it arrive with their header: network_ways.h
   std::uint32_t troubled : 1 = 0;         ///< something is or will be wrong with it: network_faults.h
   std::uint32_t armed : 1 = 0;            ///< blocking networks: the end of the packet being sent is an event to come
   std::uint32_t queued = 0;               ///< bytes of data that wait, the packet being sent not among them

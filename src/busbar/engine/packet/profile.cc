@@ -92,13 +92,16 @@ void credit(Profile& p, const Scale& scale) {
 
 Profile make_profile(const PacketOptions& options, const Scale& scale) {
   Profile p;
-  p.hosts.spray = options.balance != PacketBalance::kEcmp;
+  p.hosts.spray = options.balance == PacketBalance::kSpray || options.balance == PacketBalance::kAdaptive;
   p.hosts.seed = p.network.seed = options.seed;
   p.hosts.timeout = 100'000'000;
   p.hosts.control.network_bdp = scale.bdp;
   p.hosts.control.network_rtt = scale.rtt;
   p.hosts.control.line_rate = scale.line_rate;
   p.network.adaptive = options.balance == PacketBalance::kAdaptive;
+  p.network.cut_through = options.cut_through;
+  if (options.balance == PacketBalance::kFlowlet)
+    p.network.flowlet_gap = options.flowlet_gap > Duration() ? options.flowlet_gap.in_ps() : scale.rtt;
   switch (options.transport) {
     case PacketTransport::kNscc:
       nscc(p, scale);

@@ -26,11 +26,11 @@ enum class Kind : std::uint8_t {
 };
 
 enum Flag : std::uint8_t {
-  kMarked = 1,    ///< ECN: met a long queue
-  kTrimmed = 2,   ///< lost its payload on the way
-  kResent = 4,    ///< not the first copy
-  kAskAck = 8,    ///< the sender cannot go on without an acknowledgement
-  kAnyOrder = 16  ///< may take another path than its predecessor
+  kMarked = 1,   ///< ECN: met a long queue
+  kTrimmed = 2,  ///< lost its payload on the way
+  kResent = 4,   ///< not the first copy
+  kAskAck = 8,   ///< the sender cannot go on without an acknowledgement
+  kWhole = 16    ///< cut-through: all of it has come, not only its header
 };
 
 struct Packet {

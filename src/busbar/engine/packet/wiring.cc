@@ -200,7 +200,12 @@ Result<std::uint32_t> Wiring::route(DeviceId from, DeviceId to, DeviceId nic_fro
 
 Ps Wiring::idle_time(std::uint32_t route, std::uint64_t size) const {
   Ps t = 0;
-  for (const std::uint32_t w : path_[route]) t += wires_[w].transfer(size) + wires_[w].latency;
+  const std::vector<std::uint32_t>& path = path_[route];
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const bool cut = cut_header_ > 0 && i + 1 < path.size() && cuts(path[i], path[i + 1]);
+    const Wire& w = wires_[path[i]];
+    t += w.transfer(cut ? std::min<std::uint64_t>(size, cut_header_) : size) + w.latency;
+  }
   return t;
 }
 

@@ -77,7 +77,14 @@ class Wiring {
   const Topology& topology() const { return topology_; }
   /// Whether some route passes on by a wire by which a host sends on its own account.
   bool relays() const;
-  /// Time of one packet of `size` bytes over an idle route, stored and forwarded at each hop.
+  /// From now on idle times are those of switches that pass a packet on when `header` bytes of it are there.
+  void cut_through(std::uint32_t header) { cut_header_ = header; }
+  /// Whether what comes by `in` may leave by `out` before all of it is there: at a switch, at no higher rate.
+  bool cuts(std::uint32_t in, std::uint32_t out) const {
+    return wires_[in].to < switches_ &&
+           wires_[in].ps_bytes * wires_[out].bytes <= wires_[out].ps_bytes * wires_[in].bytes;
+  }
+  /// Time of one packet of `size` bytes over an idle route.
   Ps idle_time(std::uint32_t route, std::uint64_t size) const;
 
  private:
@@ -125,6 +132,7 @@ class Wiring {
   std::vector<std::vector<Inner>> inner_;
   std::map<std::array<std::uint32_t, 4>, std::uint32_t> pair_;
   std::vector<Route> routes_;
+  std::uint32_t cut_header_ = 0;                  ///< 0: store and forward
   std::vector<std::vector<std::uint32_t>> path_;  ///< per route: wires of one way of it
   std::vector<std::uint16_t> table_;
 };
