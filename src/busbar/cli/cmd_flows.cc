@@ -163,8 +163,11 @@ Status choose_paths(const Options& o, Cluster& cluster) {
     cluster.routing = RoutingPolicy::kStatic;
   else if (o.balance == "spray")
     cluster.routing = RoutingPolicy::kSpray;
+  else if (o.balance == "adaptive")
+    cluster.routing = RoutingPolicy::kAdaptive;
   else if (!o.balance.empty())
-    return invalid(fmt::format("'{}' is unknown to the flow engine; use ecmp or spray", o.balance), {"", 0, 0, "--lb"});
+    return invalid(fmt::format("'{}' is unknown to the flow engine; use ecmp, spray or adaptive", o.balance),
+                   {"", 0, 0, "--lb"});
   if (o.seed && *o.seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
   if (o.seed) cluster.seed = static_cast<std::uint64_t>(*o.seed);
   return {};
@@ -193,6 +196,7 @@ int run(const Options& o) {
   const Router router(cluster->topology, cluster->routing, cluster->seed);
   Result<NamedFlows> named = read_flow_csv(o.flows, router);
   if (!named.ok()) return report_error(named.error());
+  named->list.reach = {cluster->gpudirect, cluster->p2p};
   Result<FlowListResult> result = run_flow_list(router, named->list);
   if (!result.ok()) return report_error(result.error());
   Report r;
@@ -230,7 +234,7 @@ Command flows_command(const std::string& typed) {
   c.flags = {
       {"--lb",
        "NAME",
-       "ecmp (one path per flow, by hash), spray or, packets only, adaptive, flowlet; default: the cluster's",
+       "ecmp (one path per flow, by hash), spray, adaptive or, packets only, flowlet; default: the cluster's",
        "Machine",
        &o->balance,
        {"ecmp", "spray", "adaptive", "flowlet"}},

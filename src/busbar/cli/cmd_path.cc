@@ -148,7 +148,7 @@ const char* meaning(PathType type) {
     case PathType::kNvl:
       return "scale-up links, through switches at most";
     case PathType::kNvb:
-      return "two scale-up links with a GPU between them";
+      return "scale-up links with a GPU between them";
     case PathType::kC2c:
       return "a chip-to-chip link between GPU and CPU";
     case PathType::kPix:

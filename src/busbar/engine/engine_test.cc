@@ -36,10 +36,12 @@ struct Machine {
 
 // Closed forms: docs/models/flow.md. Tolerance 0.1 % as promised there.
 TEST(Engines, RingOnOneSwitchMatchesTheClosedForm) {
-  const std::pair<std::uint32_t, double> cases[] = {{8, 4.190}, {64, 4.824}, {512, 5.785}, {4096, 12.961}, {65536, 135.842}};
+  const std::pair<std::uint32_t, double> cases[] = {
+      {8, 4.190}, {64, 4.824}, {512, 5.785}, {4096, 12.961}, {65536, 135.842}};
   for (const auto& [n, ms] : cases) {
     const Machine m(one_switch(n));
-    for (const bool flow : {false, true}) EXPECT_NEAR(m.milliseconds(flow, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
+    for (const bool flow : {false, true})
+      EXPECT_NEAR(m.milliseconds(flow, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
   }
 }
 
@@ -53,7 +55,8 @@ TEST(Engines, HierarchicalMatchesTheClosedForm) {
 }
 
 TEST(Engines, PipelinedChunksStayBetweenFloorAndPhaseByPhase) {
-  const std::tuple<std::uint32_t, double, double> cases[] = {{64, 4.698, 8.943}, {512, 5.285, 9.978}, {4096, 5.358, 13.636}};
+  const std::tuple<std::uint32_t, double, double> cases[] = {
+      {64, 4.698, 8.943}, {512, 5.285, 9.978}, {4096, 5.358, 13.636}};
   for (const auto& [n, floor, steps] : cases) {
     const Machine m(pods_of_eight(n / 8));
     for (const bool flow : {false, true}) {
@@ -70,7 +73,8 @@ TEST(Engines, OneHalfRateEdgeCostsTheLongestPathNotTheSum) {
     TopologyBuilder b = one_switch(n);
     b.degrade(LinkId{2 * 5}, 0.5);  // gpu5's cable: its two edges of the ring
     const Machine m(std::move(b));
-    for (const bool flow : {false, true}) EXPECT_NEAR(m.milliseconds(flow, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
+    for (const bool flow : {false, true})
+      EXPECT_NEAR(m.milliseconds(flow, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
   }
 }
 
@@ -82,7 +86,8 @@ TEST(Engines, FoldingChangesNothing) {
   for (const char* algorithm : {"ring", "tree", "hierarchical"})
     for (const std::uint32_t chunks : {1u, 16u})
       EXPECT_EQ(m.milliseconds(true, test_call(128, algorithm, kGiB, chunks), true),
-                m.milliseconds(true, test_call(128, algorithm, kGiB, chunks), false)) << algorithm << chunks;
+                m.milliseconds(true, test_call(128, algorithm, kGiB, chunks), false))
+          << algorithm << chunks;
 }
 
 TEST(Engines, DoublingEveryRateHalvesTimesWithoutLatency) {
@@ -207,8 +212,8 @@ CollectiveCall pair_transfer(std::uint32_t from, std::uint32_t to, std::uint64_t
 TEST(FlowEngine, TransfersShareALinkAndFreeItWhenTheyEnd) {
   const Machine m(one_switch(4));
   const auto e = m.engine(true);
-  const CallId small = e->prepare(pair_transfer(0, 3, 450'000'000)).value();   // 1 ms + 1 us alone
-  const CallId large = e->prepare(pair_transfer(1, 3, 1'350'000'000)).value(); // 3 ms + 1 us alone
+  const CallId small = e->prepare(pair_transfer(0, 3, 450'000'000)).value();    // 1 ms + 1 us alone
+  const CallId large = e->prepare(pair_transfer(1, 3, 1'350'000'000)).value();  // 3 ms + 1 us alone
   e->start(small, 1, SimTime());
   e->start(large, 2, SimTime());
   const auto first = e->advance(SimTime::max()), second = e->advance(SimTime::max());
@@ -249,12 +254,14 @@ TEST(Engines, AlgorithmFloorIsNeverAboveTheTime) {
   RandomStream random(1, "floors");
   for (int i = 0; i < 40; ++i) {
     TopologyBuilder b = pods_of_eight(4);
-    for (int d = 0; d < 3; ++d) b.degrade(static_cast<LinkId>(random.below(b.peek().link_count())), 0.1 + 0.8 * random.uniform());
+    for (int d = 0; d < 3; ++d)
+      b.degrade(static_cast<LinkId>(random.below(b.peek().link_count())), 0.1 + 0.8 * random.uniform());
     const Machine m(std::move(b));
     for (const char* algorithm : {"ring", "tree", "hierarchical"}) {
       const auto e = m.engine(true);
       const CallId id = e->prepare(test_call(32, algorithm, 1 + random.below(kGiB), 1 + random.below(8))).value();
-      EXPECT_GE(static_cast<double>(e->time_alone(id).in_ps()), e->lowered(id)->algorithm_floor_ps * (1 - 1e-9)) << algorithm;
+      EXPECT_GE(static_cast<double>(e->time_alone(id).in_ps()), e->lowered(id)->algorithm_floor_ps * (1 - 1e-9))
+          << algorithm;
     }
   }
 }
@@ -293,8 +300,7 @@ TEST(Engines, AnAllToAllByMatrixTakesTheBytesOfTheBusiestPort) {
   c.pairs = {};
   c.pairs.hot = 1;  // everyone sends rank 0 five chunks and the others one: it receives 15 of the 8 a rank has
   c.pairs.hot_chunks = 5;
-  for (const bool flow : {false, true})
-    EXPECT_NEAR(m.milliseconds(flow, c), 900e6 * 15 / 8 / 450e9 * 1e3 + 1e-3, 1e-6);
+  for (const bool flow : {false, true}) EXPECT_NEAR(m.milliseconds(flow, c), 900e6 * 15 / 8 / 450e9 * 1e3 + 1e-3, 1e-6);
 }
 
 TEST(Engines, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
@@ -304,7 +310,8 @@ TEST(Engines, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
   for (int g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
   node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
   node.devices.back().device_class.reduces = true;
-  for (std::uint32_t g = 0; g < 8; ++g) node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
+  for (std::uint32_t g = 0; g < 8; ++g)
+    node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
   TopologyBuilder b;
   b.add_block(b.add_template(node));
   const Machine m(std::move(b));

@@ -66,7 +66,7 @@ struct Lowering::State {
   Trees tree{};
   std::optional<ReductionTrees> switches{};  ///< made when first needed
   std::vector<double> unit{};                ///< per device: bytes per ps, 0: no limit; empty: no device has one
-  std::map<DeviceId, DeviceId> host_of{};  ///< GPU -> memory it stages in, once sought
+  std::map<DeviceId, DeviceId> host_of{};    ///< GPU -> memory it stages in, once sought
 
   // Work space, reused from fluid to fluid.
   std::vector<LinkShare> path{};
@@ -103,6 +103,7 @@ struct Lowering::State {
   std::uint32_t nic_index(std::uint32_t lane) const {
     return channel / per_order + lane * (lane_stride > 0 ? lane_stride : channels / per_order);
   }
+  std::vector<double> load_ps(const LoweredCall& call) const;
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);
   void set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);
   DeviceId host_memory(DeviceId gpu);

@@ -48,7 +48,9 @@ void MaxMinSolver::solve(std::span<const double> capacity) {
   for (std::uint32_t f = fluids; f-- > 0;)  // backwards, so that begin can serve as the cursor
     for (std::uint32_t i = begin_[f]; i < begin_[f + 1]; ++i) fluid_of_[--fluid_begin_[link_[i] + 1]] = f;
   // fluid_begin_[l + 1] now is the first entry of link l; its end is the first entry of link l + 1.
-  const auto later = [](const Entry& a, const Entry& b) { return a.level != b.level ? a.level > b.level : a.item > b.item; };
+  const auto later = [](const Entry& a, const Entry& b) {
+    return a.level != b.level ? a.level > b.level : a.item > b.item;
+  };
   heap_.clear();
   for (std::uint32_t l = 0; l < links; ++l)
     if (open_[l] > 0) heap_.push_back({residual_[l] / open_weight_[l], l});
@@ -71,7 +73,8 @@ void MaxMinSolver::solve(std::span<const double> capacity) {
       std::push_heap(heap_.begin(), heap_.end(), later);
       continue;
     }
-    const std::uint32_t end = e.item + 1 < links ? fluid_begin_[e.item + 2] : static_cast<std::uint32_t>(fluid_of_.size());
+    const std::uint32_t end =
+        e.item + 1 < links ? fluid_begin_[e.item + 2] : static_cast<std::uint32_t>(fluid_of_.size());
     for (std::uint32_t i = fluid_begin_[e.item + 1]; i < end; ++i)
       if (rate_[fluid_of_[i]] < 0) fix(fluid_of_[i], e.level);
   }

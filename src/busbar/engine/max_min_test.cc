@@ -1,8 +1,8 @@
 #include "busbar/engine/max_min.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "busbar/base/random.h"
 

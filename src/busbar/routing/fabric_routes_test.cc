@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "busbar/base/random.h"
 #include "busbar/routing/fabric_table.h"
 #include "busbar/routing/placement.h"
 #include "busbar/routing/route_kind.h"
@@ -172,7 +174,14 @@ RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()
   }
   for (auto failed = *rc::gen::inRange(0, 6); failed > 0; --failed) b.fail(*rc::gen::elementOf(cables));
   const Topology t = std::move(b).seal();
-  const Router r(t, *rc::gen::element(RoutingPolicy::kStatic, RoutingPolicy::kSpray, RoutingPolicy::kValiant));
+  const Router r(t, *rc::gen::element(RoutingPolicy::kStatic, RoutingPolicy::kSpray, RoutingPolicy::kValiant,
+                                      RoutingPolicy::kAdaptive));
+  if (r.policy() == RoutingPolicy::kAdaptive) {
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    Lean lean(t.link_count());
+    for (std::uint32_t l = 0; l < lean.size(); ++l) lean[l] = std::exp2(static_cast<float>(mix64(seed ^ l) % 20) - 10);
+    r.set_lean(std::move(lean));
+  }
   const Placement p(r, t.gpus());
   for (std::uint32_t x = 0; x < p.ranks(); ++x) {
     for (std::uint32_t y = 0; y < p.ranks(); ++y) {
@@ -186,6 +195,8 @@ RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()
       std::map<DeviceId, double> through;  // a loop would bring more than all of it to some device
       for (const LinkShare& l : path) through[t.to(l.link)] += l.share;
       for (const auto& [d, share] : through) RC_ASSERT(share <= 1 + 1e-9);
+      std::set<LinkId> links;
+      for (const LinkShare& l : path) RC_ASSERT(links.insert(l.link).second);
     }
   }
 }

@@ -20,6 +20,8 @@ FabricTable::FabricTable(const Topology& topology) {
       leaves_.push_back(hops_.rows());
     hops_.close_row();
   }
+  for (const std::uint32_t leaf : leaves_)
+    for (const Hop& hop : hops_.row(leaf)) flat_ = flat_ || std::binary_search(leaves_.begin(), leaves_.end(), hop.to);
   find_webs();
   find_twins();
 }

@@ -28,6 +28,8 @@ class FabricTable {
   /// Switches that NICs may hang on, ascending: all but spines and cores.
   std::span<const std::uint32_t> leaves() const { return leaves_; }
   std::span<const Hop> hops(std::uint32_t from) const { return hops_.row(from); }
+  /// Whether some of those are joined directly, as in a dragonfly or a torus.
+  bool flat() const { return flat_; }
   /// Whether live cables join the two, over switches alone.
   bool joined(std::uint32_t a, std::uint32_t b) const { return web_[a] == web_[b]; }
   /// Hops from `from` to `to`, kFar when there is no way. Where there is one, nearer(to, x) afterwards holds for all x
@@ -54,6 +56,7 @@ class FabricTable {
   std::uint32_t first_ = 0;
   Csr<Hop> hops_;
   std::vector<std::uint32_t> leaves_;
+  bool flat_ = false;
   std::vector<std::uint32_t> web_;    ///< per switch: the lowest switch that it is joined to
   std::vector<std::uint32_t> class_;  ///< per switch
   Csr<std::uint32_t> steps_;          ///< per class: the classes one hop away

@@ -26,11 +26,15 @@ class Front {
   }
   /// Sends `share` on over the candidates in proportion to their undamaged rates.
   void split(const Topology& t, double share, std::vector<LinkShare>& out) {
-    const auto rate = [&](LinkId l) { return static_cast<double>(per_second(t.link_class(l).wire_rate)); };
+    split_by([&](LinkId l) { return static_cast<double>(per_second(t.link_class(l).wire_rate)); }, t, share, out);
+  }
+  /// The same in proportion to `pull` of each candidate, above 0.
+  template <typename Pull>
+  void split_by(const Pull& pull, const Topology& t, double share, std::vector<LinkShare>& out) {
     double total = 0;
-    for (const LinkId l : candidates) total += rate(l);
+    for (const LinkId l : candidates) total += pull(l);
     for (const LinkId l : candidates) {
-      const double part = share * rate(l) / total;
+      const double part = share * pull(l) / total;
       out.push_back({l, part});
       reach(t.to(l), part);
     }

@@ -204,6 +204,34 @@ std::vector<DeviceId> copies_of(const Topology& t, DeviceId from, DeviceId to, s
 
 }  // namespace
 
+Status spread_reaching(const Router& router, const DirectReach& reach, DeviceId from, DeviceId to, DeviceId nic_from,
+                       DeviceId nic_to, std::uint64_t flow, std::vector<LinkShare>& out,
+                       std::vector<DeviceId>* copied_in) {
+  const Topology& t = router.topology();
+  const std::size_t begin = out.size();
+  BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_from, nic_to, flow, out));
+  if (reach.gpudirect && reach.p2p) return {};
+  std::vector<DeviceId> stops = copies_of(t, from, to, std::span(out).subspan(begin), reach);
+  if (copied_in) *copied_in = stops;
+  if (stops.empty()) return {};
+  out.resize(begin);
+  // Out of host memory by the GPU's own NIC: nobody passes on over NVLink.
+  const bool passes_on = nic_from != kNone<DeviceId> && t.kind(from) == DeviceKind::kGpu;
+  const DeviceId own = passes_on ? router.nearest_nic(from, 0) : nic_from;
+  stops.push_back(to);
+  for (DeviceId at = from; const DeviceId stop : stops) {
+    BUSBAR_RETURN_IF_ERROR(router.spread(at, stop, own, nic_to, flow, out));
+    at = stop;
+  }
+  for (std::size_t i = begin; i < out.size(); ++i)  // a way out and back may cross a link twice
+    for (std::size_t k = out.size() - 1; k > i; --k) {
+      if (out[k].link != out[i].link) continue;
+      out[i].share += out[k].share;
+      out.erase(out.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+  return {};
+}
+
 Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, const DirectReach& reach) {
   const Topology& t = router.topology();
   for (const DeviceId d : {from, to})
@@ -219,18 +247,7 @@ Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, con
   std::vector<LinkShare> route;
   const bool gpu = !same && t.kind(from) != DeviceKind::kNic;
   const DeviceId nic_to = nic_of(to), nic_from = gpu ? router.exit_nic(from, nic_of(from), nic_to) : nic_of(from);
-  BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_from, nic_to, kFlow, route));
-  view.copied_in = copies_of(t, from, to, route, reach);
-  if (!view.copied_in.empty()) {
-    route.clear();
-    DeviceId at = from;
-    std::vector<DeviceId> stops = view.copied_in;
-    stops.push_back(to);
-    for (const DeviceId stop : stops) {  // out of host memory by the GPU's own NIC: nobody passes on over NVLink
-      BUSBAR_RETURN_IF_ERROR(router.spread(at, stop, nic_of(from), nic_to, kFlow, route));
-      at = stop;
-    }
-  }
+  BUSBAR_RETURN_IF_ERROR(spread_reaching(router, reach, from, to, nic_from, nic_to, kFlow, route, &view.copied_in));
   add_hops(t, from, route, view);
   add_latency_parts(t, view);
   std::vector<LinkId> walk;

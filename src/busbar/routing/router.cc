@@ -26,13 +26,18 @@ struct Router::State {
   mutable BlockRoutes blocks;
   mutable Front front;
   mutable std::unordered_map<std::uint64_t, Ways> known_detours;  ///< by pair of switches; only looked up
+  mutable Lean lean;                                              ///< empty unless adaptive
 
   const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
   bool cabled(DeviceId nic) const;
   bool joined(DeviceId nic_a, DeviceId nic_b) const;
   DeviceId relay_nic(DeviceId gpu, DeviceId far_nic) const;
   bool across(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
+  bool across_straight(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
   bool around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
+  double pull(LinkId l) const { return topology.payload_rate(l) * (lean.empty() ? 1.0 : double{lean[index(l)]}); }
+  double pull(const std::vector<LinkId>& way) const;
+  void take_detours(DeviceId from, DeviceId to, std::size_t begin, std::vector<LinkShare>& out) const;
   void walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const;
   const Ways& detours(std::uint32_t a, std::uint32_t b) const;
   Ways find_detours(std::uint32_t a, std::uint32_t b) const;
@@ -125,8 +130,15 @@ const Router::State::Ways& Router::State::detours(std::uint32_t a, std::uint32_t
   return known_detours.emplace(pair, find_detours(a, b)).first->second;
 }
 
-/// Valiant's routing: equal shares over the detours. A switch to itself: straight. False, with nothing appended, where
-/// there is no detour.
+/// Of links in a row, as conductors have it.
+double Router::State::pull(const std::vector<LinkId>& way) const {
+  double resistance = 0;
+  for (const LinkId l : way) resistance += 1 / pull(l);
+  return 1 / resistance;
+}
+
+/// Valiant's routing: shares over the detours, equal unless some lean. A switch to itself: straight. False, with
+/// nothing appended, where there is no detour.
 bool Router::State::around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const {
   struct Step {
     std::size_t at;  ///< hops from the start
@@ -141,9 +153,11 @@ bool Router::State::around(DeviceId from, DeviceId to, std::vector<LinkShare>& o
     if (p.a == p.b) continue;
     const Ways& ways = detours(p.a, p.b);
     if (ways.empty()) return false;
+    double pulls = 0;
+    for (const std::vector<LinkId>& way : ways) pulls += lean.empty() ? 1 : pull(way);
     for (const std::vector<LinkId>& way : ways)
       for (std::size_t i = 0; i < way.size(); ++i)
-        steps.push_back({1 + i, {way[i], share / static_cast<double>(ways.size())}});
+        steps.push_back({1 + i, {way[i], share * (lean.empty() ? 1 : pull(way)) / pulls}});
   }
   std::stable_sort(steps.begin(), steps.end(), [](const Step& x, const Step& y) { return x.at < y.at; });
   std::unordered_map<std::uint32_t, std::size_t> places;  // only looked up
@@ -178,8 +192,50 @@ std::vector<Router::State::Ports> Router::State::ports_between(DeviceId from, De
   return out;
 }
 
+/// Where switches of the lowest tier are joined directly (dragonflies, tori), adaptive routing that leans takes detours
+/// as well: as much as their mean pulls beside the straight ways, to a power that prefers the shorter as long as
+/// neither is busy. Source of the rule: UGAL (Kim et al., ISCA 2008) compares the straight way with one detour at
+/// random by queue x hops. `out` from `begin` on: the straight ways.
+void Router::State::take_detours(DeviceId from, DeviceId to, std::size_t begin, std::vector<LinkShare>& out) const {
+  double straight = 0, detour = 0;
+  std::size_t count = 0;
+  for (const Ports& p : ports_between(from, to)) {
+    if (p.a == p.b) continue;
+    for (const std::vector<LinkId>& way : detours(p.a, p.b)) detour += pull(way), ++count;
+  }
+  if (count == 0) return;
+  double resistance = 0;  // of the straight ways: links of one hop side by side, hops in a row
+  for (std::size_t i = begin; i < out.size(); ++i) {
+    const LinkId l = out[i].link;
+    if (topology.from(l) != from && topology.to(l) != to) resistance += out[i].share * out[i].share / pull(l);
+  }
+  if (resistance == 0) return;
+  straight = 1 / resistance;
+  const auto steep = [](double x) { return x * x * x * x; };
+  const double kept = steep(straight) / (steep(straight) + steep(detour / static_cast<double>(count)));
+  std::vector<LinkShare> around_it;
+  if (!around(from, to, around_it)) return;
+  std::unordered_map<std::uint32_t, std::size_t> places;  // only looked up
+  for (std::size_t i = begin; i < out.size(); ++i) {
+    out[i].share *= kept;
+    places.emplace(index(out[i].link), i);
+  }
+  for (const LinkShare& s : around_it) {
+    const auto [it, fresh] = places.emplace(index(s.link), out.size());
+    if (fresh) out.push_back({s.link, 0});
+    out[it->second].share += (1 - kept) * s.share;
+  }
+}
+
 bool Router::State::across(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const {
   if (policy == RoutingPolicy::kValiant && around(from, to, out)) return true;
+  const std::size_t begin = out.size();
+  if (!across_straight(from, to, flow, out)) return false;
+  if (policy == RoutingPolicy::kAdaptive && !lean.empty() && fabric.flat()) take_detours(from, to, begin, out);
+  return true;
+}
+
+bool Router::State::across_straight(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const {
   const auto choose = [&](DeviceId at) {  // static hash keeps one of the equal front.candidates
     const bool keeps_one = policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant;
     if (!keeps_one || front.candidates.size() < 2) return;
@@ -213,20 +269,39 @@ bool Router::State::across(DeviceId from, DeviceId to, std::uint64_t flow, std::
     if (hops == best && hops < FabricTable::kFar) front.candidates.push_back(l);
   }
   if (front.candidates.empty()) return false;
+  const auto next_of = [&](DeviceId at, int hops, auto&& take) {
+    if (hops == 1) {
+      for (const LinkId l : topology.out_links(to))
+        if (topology.to(l) == at) take(reverse(l));
+    } else {
+      for (const FabricTable::Hop& hop : fabric.hops(static_cast<std::uint32_t>(fabric.number(at))))
+        if (nearer(hop.to) == hops - 1) take(hop.link);
+    }
+  };
+  std::unordered_map<std::uint32_t, double> ahead;  // switch -> pull of all that follows it; only looked up
+  const auto drawn = [&](auto&& self, LinkId l, int hops) -> double {
+    if (hops == 0) return pull(l);
+    const DeviceId at = topology.to(l);
+    auto it = ahead.find(index(at));
+    if (it == ahead.end()) {
+      double sum = 0;
+      next_of(at, hops, [&](LinkId next) { sum += self(self, next, hops - 1); });
+      it = ahead.emplace(index(at), sum).first;
+    }
+    return 1 / (1 / pull(l) + 1 / it->second);
+  };
+  const auto split = [&](double share, int hops) {
+    if (lean.empty()) return front.split(topology, share, out);
+    front.split_by([&](LinkId l) { return drawn(drawn, l, hops); }, topology, share, out);
+  };
   front.start();
-  front.split(topology, 1.0, out);
+  split(1.0, best);
   for (int hops = best; hops > 0; --hops) {
     for (const Front::At& f : front.advance()) {
       front.candidates.clear();
-      if (hops == 1) {
-        for (const LinkId l : topology.out_links(to))
-          if (topology.to(l) == f.device) front.candidates.push_back(reverse(l));
-      } else {
-        for (const FabricTable::Hop& hop : fabric.hops(static_cast<std::uint32_t>(fabric.number(f.device))))
-          if (nearer(hop.to) == hops - 1) front.candidates.push_back(hop.link);
-      }
+      next_of(f.device, hops, [&](LinkId l) { front.candidates.push_back(l); });
       choose(f.device);
-      front.split(topology, f.share, out);
+      split(f.share, hops - 1);
     }
   }
   return true;
@@ -256,7 +331,7 @@ bool Router::State::over_relays(DeviceId from, DeviceId to, DeviceId nic_from, D
 
 Router::Router(const Topology& topology, RoutingPolicy policy, std::uint64_t seed)
     : state_(std::make_unique<State>(
-          State{topology, policy, seed, FabricTable(topology), BlockRoutes(topology), Front(), {}})) {}
+          State{topology, policy, seed, FabricTable(topology), BlockRoutes(topology), Front(), {}, {}})) {}
 Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 
@@ -314,6 +389,8 @@ DeviceId Router::exit_nic(DeviceId gpu, DeviceId own, DeviceId far) const {
 }
 
 bool Router::has_cable(DeviceId nic) const { return state_->cabled(nic); }
+
+void Router::set_lean(Lean lean) const { state_->lean = std::move(lean); }
 
 const Topology& Router::topology() const { return state_->topology; }
 RoutingPolicy Router::policy() const { return state_->policy; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/routing/lean.h"
 #include "busbar/routing/link_share.h"
 #include "busbar/topology/routing_policy.h"
 #include "busbar/topology/topology.h"
@@ -43,6 +44,10 @@ class Router {
 
   /// Whether a live cable leaves `nic`'s block: storage NICs and NICs with a dead cable have none.
   bool has_cable(DeviceId nic) const;
+
+  /// Policy kAdaptive: how `spread` splits from now on; empty: equally. Engines look for the lean that evens their
+  /// loads and end with an empty one. Not safe for concurrent calls.
+  void set_lean(Lean lean) const;
 
   const Topology& topology() const;
   RoutingPolicy policy() const;

@@ -25,8 +25,12 @@ const char* bond_of(const Topology& t, DeviceId gpu) {
 std::string cell(const Topology& t, DeviceId a, DeviceId b, PathType type, PathType relayed, bool sockets) {
   if (a == b) return "X";
   switch (type) {
-    case PathType::kNvl:
-      return fmt::format("{}{}", bond_of(t, a), bonded_lanes(t, a, b));
+    case PathType::kNvl: {
+      const std::uint32_t lanes = bonded_lanes(t, a, b);
+      if (lanes > 0) return fmt::format("{}{}", bond_of(t, a), lanes);
+      if (t.numa(a) != t.numa(b)) return name_of(PathType::kSys);  // scale-up links to the CPU and back
+      return sockets ? "NODE" : "PHB";
+    }
     case PathType::kPhb:
       return sockets ? "NODE" : "PHB";
     case PathType::kDis:
@@ -41,7 +45,7 @@ constexpr std::pair<std::string_view, std::string_view> kLegend[] = {
     {"NV", "a bonded set of # NVLinks"},
     {"XG", "a bonded set of # xGMI links"},
     {"ICI", "a bonded set of # inter-chip links"},
-    {"NVB", "two scale-up links with a GPU between them"},
+    {"NVB", "scale-up links with a GPU between them, chips of a torus any number"},
     {"C2C", "a chip-to-chip link between GPU and CPU"},
     {"PIX", "PCIe, at most one switch"},
     {"PXB", "PCIe, several switches, no host bridge"},

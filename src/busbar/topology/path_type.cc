@@ -102,9 +102,10 @@ BlockPaths::Reached BlockPaths::step(const Reached& at, LinkId link, GpuRelay re
   if (middle == from_) return out;
   const bool forwards = kind != DeviceKind::kNic && kind != DeviceKind::kNvme && kind != DeviceKind::kNuma;
   if (kind == DeviceKind::kGpu) {
-    const bool both = at.hops == 1 && at.type == PathType::kNvl && out.type == PathType::kNvl &&
-                      topology_.kind(topology_.to(link)) == DeviceKind::kGpu;
-    out.type = both && relay == GpuRelay::kYes ? PathType::kNvb : PathType::kDis;
+    const bool chips = topology_.link_class(link).kind == LinkKind::kIci;  // pass on any number of times
+    const bool scale_up = at.type <= (chips ? PathType::kNvb : PathType::kNvl) && out.type <= PathType::kNvb;
+    const bool passes = scale_up && (chips || at.hops == 1) && topology_.kind(topology_.to(link)) == DeviceKind::kGpu;
+    out.type = passes && relay == GpuRelay::kYes ? PathType::kNvb : PathType::kDis;
   }
   if (!forwards) out.type = PathType::kDis;
   return out;

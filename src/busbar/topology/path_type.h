@@ -16,7 +16,7 @@ namespace busbar {
 enum class PathType : std::uint8_t {
   kLoc,  ///< the device itself
   kNvl,  ///< scale-up links, through switches at most
-  kNvb,  ///< two scale-up links with a GPU between them
+  kNvb,  ///< scale-up links with a GPU between them
   kC2c,  ///< GPU to CPU by a coherent chip-to-chip link
   kPix,  ///< at most one PCIe switch
   kPxb,  ///< several PCIe switches, no host bridge
@@ -36,7 +36,8 @@ PathType classify(const Topology& topology, std::span<const LinkId> walk);
 enum class GpuRelay : std::uint8_t { kNo, kYes };
 
 /// From one device to all of its block: lowest type, then fewest hops.
-/// Rules: NICs, drives and NUMA nodes forward nothing; a GPU forwards only as the middle of two scale-up links.
+/// Rules: NICs, drives and NUMA nodes forward nothing; a GPU forwards only as the middle of two scale-up links, chips
+/// joined by ICI any number of times.
 /// A host bridge between devices of different NUMA nodes is kSys. Cost: O(links x hops) of the block.
 class BlockPaths {
  public:

@@ -160,6 +160,27 @@ TEST(MaxFlow, EqualsTheNarrowestCut) {
 }
 
 // Eight GPUs on one switch: half of the ports are on either side of any cut.
+TEST(BlockPaths, ChipsPassOnAnyNumberOfTimesAndGpusOnce) {
+  for (const LinkKind kind : {LinkKind::kIci, LinkKind::kNvlink}) {
+    Draft d;
+    for (int i = 0; i < 4; ++i) d.add(DeviceKind::kGpu, "gpu" + std::to_string(i));
+    for (std::uint32_t i = 0; i < 3; ++i) d.join(i, i + 1, kind, 50);
+    const Topology t = d.seal();
+    EXPECT_EQ(type(t, "gpu0", "gpu1", GpuRelay::kYes), PathType::kNvl);
+    EXPECT_EQ(type(t, "gpu0", "gpu2", GpuRelay::kYes), PathType::kNvb);
+    EXPECT_EQ(type(t, "gpu0", "gpu3", GpuRelay::kYes), kind == LinkKind::kIci ? PathType::kNvb : PathType::kDis);
+    EXPECT_EQ(type(t, "gpu0", "gpu3"), PathType::kDis);
+  }
+}
+
+TEST(Matrix, GpusThatMeetOverScaleUpLinksToTheirCpuHaveNoBond) {
+  Draft d;
+  const auto cpu = d.add(DeviceKind::kCpu, "cpu0");
+  for (std::uint32_t i = 1; i <= 2; ++i)
+    d.join(d.add(DeviceKind::kGpu, "gpu" + std::to_string(i)), cpu, LinkKind::kXgmi, 36);
+  EXPECT_THAT(relation_matrix(d.seal(), BlockId{0}).cells[0], ElementsAre("X", "PHB"));
+}
+
 TEST(Bisection, OfASwitchIsHalfItsPorts) {
   Draft d;
   const auto s = d.add(DeviceKind::kNvSwitch, "nvswitch0");

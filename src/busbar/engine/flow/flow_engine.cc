@@ -84,8 +84,7 @@ void FlowEngine::share(Run& run, SimTime at) {
   std::vector<std::vector<double>> of_kind(stage.components.size());
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
     const Component& component = stage.components[c];
-    if (component.like == c)
-      run_component(calls_.solver(), calls_.lowering(), stage, component, elapsed, &of_kind[c]);
+    if (component.like == c) run_component(calls_.solver(), calls_.lowering(), stage, component, elapsed, &of_kind[c]);
     for (std::uint32_t m = component.begin; m < component.end; ++m)
       run.left[stage.members[m]] = of_kind[component.like][m - component.begin];
   }

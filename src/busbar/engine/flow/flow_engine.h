@@ -39,10 +39,10 @@ class FlowEngine final : public Engine {
     std::uint64_t tag = 0, sequence = 0;
     std::uint32_t stage = 0;
     bool active = false, in_stage = false, shared = false;
-    SimTime origin;         ///< times are origin + offset_ps, so that roundings do not add up
-    double offset_ps = 0;   ///< end of what is under way, while not shared
-    SimTime began;          ///< of the stage
-    SimTime updated;        ///< `left` is as of then
+    SimTime origin;                  ///< times are origin + offset_ps, so that roundings do not add up
+    double offset_ps = 0;            ///< end of what is under way, while not shared
+    SimTime began;                   ///< of the stage
+    SimTime updated;                 ///< `left` is as of then
     std::vector<double> left, rate;  ///< per fluid of the stage, while shared
     std::uint32_t generation = 0;    ///< events of older generations are void
   };

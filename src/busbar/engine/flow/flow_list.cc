@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "busbar/engine/adaptive.h"
 #include "busbar/engine/flow/end_queue.h"
 #include "busbar/engine/online_max_min.h"
 
@@ -25,6 +26,28 @@ struct Paths {
   Status route(const Router& router, const FlowList& list);
 };
 
+/// Under adaptive routing the split that evens the loads of the whole list best.
+Result<Paths> paths_of(const Router& router, const FlowList& list) {
+  const bool adaptive = router.policy() == RoutingPolicy::kAdaptive;
+  if (adaptive) {
+    BUSBAR_RETURN_IF_ERROR(lean_well(router, [&]() -> Result<SplitTrial> {
+      Paths paths;
+      BUSBAR_RETURN_IF_ERROR(paths.route(router, list));
+      SplitTrial out{1, std::vector<double>(router.topology().link_count(), 0.0)};
+      for (std::size_t n = 0; n < paths.use.size(); ++n) {
+        double& load = out.load_ps[index(paths.link_of[n])] = paths.use[n].bytes / paths.capacity[n];
+        out.cost = std::max(out.cost, load);
+      }
+      return out;
+    }));
+  }
+  Paths out;
+  const Status routed = out.route(router, list);
+  if (adaptive) router.set_lean({});
+  BUSBAR_RETURN_IF_ERROR(routed);
+  return out;
+}
+
 Status Paths::route(const Router& router, const FlowList& list) {
   const Topology& t = router.topology();
   number.assign(t.link_count(), kUnused);
@@ -32,7 +55,8 @@ Status Paths::route(const Router& router, const FlowList& list) {
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const ListedFlow& flow = list.flows[f];
     path.clear();
-    BUSBAR_RETURN_IF_ERROR(router.spread(flow.from, flow.to, flow.nic_from, flow.nic_to, f, path));
+    BUSBAR_RETURN_IF_ERROR(
+        spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path));
     double latency = 0, rate = INFINITY;
     for (const LinkShare& s : path) {
       std::uint32_t& n = number[index(s.link)];
@@ -176,8 +200,7 @@ Csr<std::uint32_t> successors_of(const FlowList& list) {
 }
 
 Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list) {
-  Paths paths;
-  BUSBAR_RETURN_IF_ERROR(paths.route(router, list));
+  BUSBAR_ASSIGN(const Paths paths, paths_of(router, list));
   return ListRun(list, paths).run();
 }
 

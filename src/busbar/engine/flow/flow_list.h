@@ -6,6 +6,7 @@
 
 #include "busbar/base/csr.h"
 #include "busbar/base/result.h"
+#include "busbar/routing/path_view.h"
 #include "busbar/routing/placement.h"
 
 namespace busbar {
@@ -26,6 +27,7 @@ struct ListedFlow {
 struct FlowList {
   std::vector<ListedFlow> flows;
   Csr<std::uint32_t> after;  ///< per flow: flows it waits for; no cycles
+  DirectReach reach{};       ///< what is denied is copied in host memory on the way; the packet engine takes no notice
 };
 
 /// Per flow, those that come after it, ascending.

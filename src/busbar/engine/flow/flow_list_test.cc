@@ -134,5 +134,59 @@ TEST(FlowList, PartsSumToTheTimeAndNoLinkCarriesMoreThanItCan) {
     EXPECT_LE(u.bytes / l.topology.payload_rate(u.link), r.end.since_start().in_s() * (1 + 1e-9));
 }
 
+/// Flows of 1 GB between nodes of one GPU and one NIC of 50 GB/s, without latency.
+double end_ms(const Topology& t, RoutingPolicy policy,
+              const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
+  const Router router(t, policy);
+  FlowList list;
+  for (const auto& [from, to] : pairs) {
+    const DeviceId a = t.gpus()[from], b = t.gpus()[to];
+    list.flows.push_back({a, b, router.nearest_nic(a, 0), router.nearest_nic(b, 0), Bytes{1'000'000'000}, {}});
+    list.after.close_row();
+  }
+  return run_flow_list(router, list)->end.since_start().in_us() / 1e3;
+}
+
+/// Each node sends to the one `step` further on.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> shift(std::uint32_t nodes, std::uint32_t step) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> out;
+  for (std::uint32_t n = 0; n < nodes; ++n) out.emplace_back(n, (n + step) % nodes);
+  return out;
+}
+
+// Four NICs below a leaf, four cables up, one at a quarter of its rate: 3.25 cables for 4 GB take 24.6 ms. Spread
+// equally, 1 GB crosses the slow one: 80 ms.
+TEST(AdaptiveFlows, LeanAwayFromADegradedCable) {
+  TestCluster c = std::move(*test_cluster(test_fabric(FabricKind::kLeafSpine, 8), test_nics(1, true), 8));
+  const Topology& so_far = c.builder.peek();
+  for (std::uint32_t l = 0; l < so_far.link_count(); l += 2) {
+    if (so_far.name(LinkId{l}) != "leaf0->spine0") continue;
+    c.builder.degrade(LinkId{l}, 0.25);
+    break;  // spine0 has more cables to leaf0
+  }
+  const Topology t = std::move(c.builder).seal();
+  const auto across = shift(8, 4);
+  EXPECT_NEAR(end_ms(t, RoutingPolicy::kSpray, across), 80, 0.01);
+  EXPECT_NEAR(end_ms(t, RoutingPolicy::kAdaptive, across), 4 / 3.25 * 20, 0.2);
+}
+
+// One global cable joins two groups of a dragonfly. When a whole group sends to the next, the straight way is that
+// cable alone; detours over other groups have room. When everybody stays in the group, there is nothing to gain by
+// detours.
+TEST(AdaptiveFlows, OfADragonflyTakeDetoursOnlyWhereTheyPay) {
+  FabricSpec s = test_fabric(FabricKind::kDragonfly, 7);
+  const Topology t = std::move(test_cluster(s, test_nics(1, true), 72)->builder).seal();  // 9 groups of 4 switches
+  const auto next_group = shift(72, 8);
+  const double straight = end_ms(t, RoutingPolicy::kSpray, next_group),
+               detours = end_ms(t, RoutingPolicy::kValiant, next_group);
+  const double adaptive = end_ms(t, RoutingPolicy::kAdaptive, next_group);
+  EXPECT_NEAR(straight, 8 * 20, 0.01);  // 8 GB over 50 GB/s
+  EXPECT_LT(adaptive, 0.5 * straight);
+  EXPECT_LT(adaptive, 1.05 * detours);
+  const auto same_switch = shift(72, 1);
+  EXPECT_LE(end_ms(t, RoutingPolicy::kAdaptive, same_switch), end_ms(t, RoutingPolicy::kSpray, same_switch) + 1e-9);
+  EXPECT_LT(end_ms(t, RoutingPolicy::kAdaptive, same_switch), end_ms(t, RoutingPolicy::kValiant, same_switch));
+}
+
 }  // namespace
 }  // namespace busbar
