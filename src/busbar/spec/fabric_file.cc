@@ -225,6 +225,8 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   const auto routing = r.optional("routing"), uplink = r.optional("uplink");
   if (const auto metres = r.optional("cable_m")) {
     out.in_hall = metres->kind() == YamlNode::Kind::kScalar && metres->scalar() == "hall";
+    if (!out.in_hall && metres->kind() != YamlNode::Kind::kMap)
+      return metres->error("expected metres per tier, {nic: 5, leaf: 20, core: 50}, or 'hall'");
     if (!out.in_hall) BUSBAR_RETURN_IF_ERROR(read_lengths(*metres, lengths));
   }
   BUSBAR_RETURN_IF_ERROR(r.finish());

@@ -46,6 +46,10 @@ Result<FabricPlan> plan_dragonfly(const FabricSpec& spec, std::uint32_t nodes, s
   if (all > in_group * d.groups) {
     return cannot(spec, nodes, nics, fmt::format("{} hold {} NICs, not {}", sizes, in_group * d.groups, all));
   }
+  const std::uint64_t switches = std::uint64_t{d.groups} * d.routers;
+  if (switches > kMostSwitches || switches * (d.routers + d.globals) / 2 > kMostCables) {
+    return cannot(spec, nodes, nics, fmt::format("{} are more than {} cables", sizes, kMostCables));
+  }
   FabricPlan plan;
   plan.kind = FabricKind::kDragonfly;
   plan.dragonfly = d;

@@ -14,6 +14,9 @@ constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a +
 /// An ideal switch has as many ports as anybody wants.
 inline std::uint64_t ports(const SwitchSpec& s) { return s.ports == 0 ? UINT32_MAX : s.ports; }
 
+/// Fabrics of more than that are refused: beyond any hall, and some gigabytes of memory.
+constexpr std::uint64_t kMostSwitches = 1u << 22, kMostCables = 1u << 24;
+
 /// Ports are shared out in this many parts: whatever number up to 8 a port is split into, its parts are whole.
 constexpr std::uint64_t kPort = 840;
 /// What a cable takes of a port that has at least its rate: all of it, unless the port splits.

@@ -29,6 +29,9 @@ Result<FabricPlan> plan_torus(const FabricSpec& spec, std::uint32_t nodes, std::
                   fmt::format("a dimension of {} is longer than {}", spec.dims[d], kLongestDimension));
   }
   if (spec.dims[0] == 0) return cannot(spec, nodes, nics, "it has no dimensions; add 'dims: [4, 4]'");
+  if (switches * up > kMostCables) {
+    return cannot(spec, nodes, nics, fmt::format("{} switches of {} cables are too many", switches, up));
+  }
   const std::uint64_t down = spec.leaf_down > 0 ? spec.leaf_down : ceil_div(all, switches);
   const SwitchSpec& s = spec.tier(0).switches;
   if (down > room_for(s, spec.nic_link) || up > room_for(s, spec.tier(0).up, down * part_of_port(s, spec.nic_link))) {

@@ -12,8 +12,8 @@ double rate(const LinkClass& c) { return static_cast<double>(per_second(c.wire_r
 
 /// Cables up that carry what `down` cables bring, at that over-subscription.
 std::uint64_t uplinks(std::uint64_t down, const LinkClass& low, const TierSpec& tier) {
-  return static_cast<std::uint64_t>(
-      std::ceil(static_cast<double>(down) * rate(low) / rate(tier.up) / tier.oversubscription - 1e-9));
+  const double up = std::ceil(static_cast<double>(down) * rate(low) / rate(tier.up) / tier.oversubscription - 1e-9);
+  return static_cast<std::uint64_t>(std::min(up, static_cast<double>(kMostCables) + 1));
 }
 
 /// Cables down that leave ports enough for their uplinks.
@@ -56,11 +56,10 @@ struct Below {
   std::uint64_t pods, per_pod, up, taken;
 };
 
-/// Adds a tier; false when it would have more switches than can be counted.
+/// Adds a tier; false when it would be too large.
 bool add_tier(const Below& b, std::uint64_t below, std::uint64_t group, std::uint64_t parallel, FabricPlan& plan) {
   const std::uint64_t pods = ceil_div(b.pods, below), per_pod = b.per_pod * group;
-  constexpr std::uint64_t kMostSwitches = 1u << 24;
-  if (pods * per_pod > kMostSwitches) return false;
+  if (pods * per_pod > kMostSwitches || b.pods * b.per_pod * group * parallel > kMostCables) return false;
   const auto n = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
   plan.tiers.push_back({n(pods * per_pod), n(pods), n(per_pod), n(below), n(group), n(parallel)});
   return true;
@@ -70,7 +69,7 @@ bool add_tier(const Below& b, std::uint64_t below, std::uint64_t group, std::uin
 bool add_top(const FabricSpec& spec, std::size_t k, const Below& b, FabricPlan& plan) {
   const TierSpec &low = spec.tier(k - 1), &top = spec.tier(k);
   const std::uint64_t spare = room_for(low.switches, low.up, b.taken), room = room_for(top.switches, low.up);
-  if (room == 0) return false;
+  if (room == 0 || b.up > std::min(spare, kMostCables)) return false;
   for (std::uint64_t group = std::max<std::uint64_t>(1, ceil_div(b.pods * b.up, room)); group <= b.up; ++group) {
     const std::uint64_t parallel = ceil_div(b.up, group);
     if (low.parallel != 0 && parallel != low.parallel) continue;
