@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "busbar/collectives/builders.h"
-#include "busbar/engine/adaptive.h"
 #include "busbar/engine/channels.h"
 #include "busbar/engine/lowering_state.h"
 
@@ -327,30 +325,6 @@ void Lowering::State::set_lanes(const CollectiveCall& call, const Schedule& s, s
   else if (!planned && !call.schedule && per_domain < call.groups.size())
     lanes = placement.nic_channels() / std::gcd(placement.nic_channels(), channels / per_order);
   cap = call.channels == 0 ? 0 : lanes * static_cast<double>(per_second(protocol.channel_rate)) / kPsPerSecond;
-}
-
-std::vector<double> Lowering::State::load_ps(const LoweredCall& call) const {
-  std::vector<double> out(topology().link_count(), 0.0);
-  for (const Stage& stage : call.stages)
-    for (const Fluid& f : stage.fluids)
-      for (std::uint32_t i = f.begin; i < f.end; ++i)
-        if (!is_unit(stage.link[i])) out[index(stage.link[i])] += stage.weight[i] * f.bytes / rate_of(stage.link[i]);
-  return out;
-}
-
-Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
-  State& st = *state_;
-  if (st.router.policy() != RoutingPolicy::kAdaptive) return lower_once(call);
-  Trace* const trace = std::exchange(st.trace, nullptr);
-  const Status leaned = lean_well(st.router, [&]() -> Result<SplitTrial> {
-    BUSBAR_ASSIGN(const LoweredCall found, lower_once(call));
-    return SplitTrial{closed_form_ps(found), st.load_ps(found)};
-  });
-  st.trace = trace;
-  BUSBAR_RETURN_IF_ERROR(leaned);
-  auto out = lower_once(call);
-  st.router.set_lean({});
-  return out;
 }
 
 Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {

@@ -225,12 +225,11 @@ Result<std::string> write_nccl_topo_xml(const Topology& t, BlockId block) {
   Element system = Writer(t, block, false).build();
   if (system.size() > kMostNcclNodes) system = Writer(t, block, true).build();
   if (system.size() > kMostNcclNodes)
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("NCCL reads at most {} elements from one file, node{} takes {}; a rack of several hosts has "
-                    "one file per host",
-                    kMostNcclNodes, index(block), system.size()),
-        {}};
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("NCCL reads at most {} elements from one file, node{} takes {}; a rack has one file per "
+                             "host, so describe one host, as '--set node.trays=1' does",
+                             kMostNcclNodes, index(block), system.size()),
+                 {}};
   std::string out;
   system.write(out, 0);
   return out;
