@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -168,8 +167,8 @@ std::string cabling_csv(const Topology& t, const std::vector<Cable>& cables, con
   for (const Cable& c : cables) {
     const double rate = static_cast<double>(per_second(t.link_class(c.link).wire_rate)) * kBitsPerByte / kGiga;
     const CablePart &low = rules.parts[c.part[0]], &high = rules.parts[c.part[1]];
-    fmt::format_to(std::back_inserter(out), "{},{},{:.1f},{},{},{:g}\n", t.name(t.from(c.link)), t.name(t.to(c.link)),
-                   c.length_m, name_of(high.medium), low == high ? high.name : low.name + "+" + high.name, rate);
+    out += fmt::format("{},{},{:.1f},{},{},{:g}\n", t.name(t.from(c.link)), t.name(t.to(c.link)), c.length_m,
+                       name_of(high.medium), low == high ? high.name : low.name + "+" + high.name, rate);
   }
   return out;
 }
