@@ -80,6 +80,8 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   else
     legal = legal_algorithms(call, placement, topology);
   if (call.algorithm == "auto") legal.names = customary(call, std::move(legal.names));
+  if (!given && count(call.bytes) < call.groups.size() && legal.names.size() > 1)  // a ring's pieces would be empty
+    std::erase(legal.names, "ring");
   Error last{ErrorCode::kUnsupported,
              fmt::format("no algorithm does {} over {} ranks here; name one with --algorithm to see why",
                          name_of(call.op), call.groups.size()),
@@ -107,7 +109,17 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
 }
 
 Status resolve_algorithms(Engine& analytic, const Placement& placement, const Topology& topology, Program& program) {
-  for (CollectiveCall& call : program.calls) {
+  std::vector<std::pair<CollectiveCall, std::uint32_t>> asked;  // of which none is alike another
+  for (std::uint32_t i = 0; i < program.calls.size(); ++i) {
+    CollectiveCall& call = program.calls[i];
+    const auto known =
+        std::find_if(asked.begin(), asked.end(), [&](const auto& a) { return analytic.alike(a.first, call); });
+    if (known != asked.end()) {
+      call.algorithm = program.calls[known->second].algorithm;
+      call.protocol = program.calls[known->second].protocol;
+      continue;
+    }
+    asked.emplace_back(call, i);
     BUSBAR_ASSIGN(call, resolve_algorithm(analytic, placement, topology, std::move(call)));
   }
   return {};

@@ -24,6 +24,7 @@ class StepRunner {
     BUSBAR_ASSIGN(Program p, build_program(run_.scenario.model, layout, run_.kernels));
     EngineOptions options;
     options.protocol = run_.cluster.protocol;
+    options.known = lowered_;
     const auto analytic = make_analytic_engine(router_, placement_, options);
     BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*analytic, placement_, run_.cluster.topology, p));
     return p;
@@ -33,6 +34,7 @@ class StepRunner {
     EngineOptions options;
     options.protocol = run_.cluster.protocol;
     options.what_if = what_if;
+    if (what_if.link_classes.empty()) options.known = lowered_;
     BUSBAR_ASSIGN(const auto engine, make_engine(ask_.engine, router_, placement_, options));
     StepOptions step;
     step.contention = run_.kernels.contention;
@@ -46,6 +48,7 @@ class StepRunner {
   const Router& router_;
   const Placement& placement_;
   const TrainAsk& ask_;
+  std::shared_ptr<LoweredCalls> lowered_ = std::make_shared<LoweredCalls>();
 };
 
 Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {

@@ -37,6 +37,8 @@ class Engine {
   virtual ~Engine() = default;
   /// Lowers a call once; starting it afterwards costs no routing. Same call, same id.
   virtual Result<CallId> prepare(const CollectiveCall& call) = 0;
+  /// Whether the calls are one another moved to other servers, so that what is best for one is for the other.
+  virtual bool alike(const CollectiveCall& /*a*/, const CollectiveCall& /*b*/) { return false; }
   /// Time of the call alone on the idle machine.
   virtual Duration time_alone(CallId call) const = 0;
   virtual Bound bound_by(CallId call) const = 0;
@@ -66,10 +68,16 @@ struct LinkDelay {
   Duration delay;
 };
 
+/// Calls that were lowered once, for other engines over the same machine, ranks, protocol, what-if and delays.
+struct LoweredCalls {
+  std::vector<std::shared_ptr<const LoweredCall>> calls;
+};
+
 struct EngineOptions {
   ProtocolModel protocol;
   WhatIf what_if;
-  std::vector<LinkDelay> delays{};  ///< times are those to be expected
+  std::vector<LinkDelay> delays{};        ///< times are those to be expected
+  std::shared_ptr<LoweredCalls> known{};  ///< taken from here, and added; null: none
   bool fold = true;  ///< solve one of many alike components (DESIGN 4.4); off only to prove that it changes nothing
 };
 

@@ -133,6 +133,13 @@ TEST(Engines, ChannelsAskedForUseAsManyNics) {
   }
 }
 
+TEST(Engines, SmallCallsUseFewerChannels) {
+  const Machine m(pods_of_eight(4));
+  const auto e = m.engine(true);
+  for (const auto& [bytes, channels] : {std::pair(4, 1u), {3 * 4096, 3u}, {1 << 20, 8u}})
+    EXPECT_EQ(e->lowered(e->prepare(test_call(32, "ring", static_cast<std::uint64_t>(bytes))).value())->channels, channels) << bytes;
+}
+
 TEST(Engines, ADeadNicCostsARingOneChannelInEight) {
   TopologyBuilder b = pods_of_eight(4);
   for (const LinkId l : select_cables(b.peek(), "node2.nic5-leaf0").value()) b.fail(l);

@@ -293,6 +293,16 @@ void Lowering::set_delays(std::span<const LinkDelay> delays) {
 std::uint32_t Lowering::capacities() const { return static_cast<std::uint32_t>(state_->capacities()); }
 double Lowering::rate(LinkId l) const { return state_->rate_of(l); }
 
+/// Small calls use fewer channels than there are, at least this much on each (NVIDIA NCCL 2.30.7, src/enqueue.cc: 512
+/// threads of 8 bytes, the least of all protocols). 0: no limit.
+std::uint32_t Lowering::State::most_channels(const CollectiveCall& call) const {
+  constexpr std::uint64_t kLeastPerChannel = 4096;
+  const std::uint64_t filled = std::max<std::uint64_t>(1, count(call.bytes) / kLeastPerChannel);
+  if (filled >= placement.nic_channels() && filled >= 64) return protocol.max_channels;
+  const auto n = static_cast<std::uint32_t>(filled);
+  return protocol.max_channels == 0 ? n : std::min(n, protocol.max_channels);
+}
+
 Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_t per_domain) {
   ScheduleSpec spec;
   spec.algorithm = call.algorithm;
@@ -302,7 +312,7 @@ Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_
   spec.root = call.root;
   spec.pairs = call.pairs;
   const std::uint32_t per_order = call.algorithm == "tree" ? 2 : 1;  // a tree comes with its mate
-  const std::uint32_t most = call.channels == 0 ? protocol.max_channels : call.channels;
+  const std::uint32_t most = call.channels == 0 ? most_channels(call) : call.channels;
   if (call.algorithm == "ring" || call.algorithm == "tree")
     spec.orders = ring_orders(call, topology(), placement, per_domain, most == 0 ? 0 : std::max(1u, most / per_order));
   if (call.algorithm == "sharp") limit_trees(call, spec);
@@ -324,6 +334,7 @@ void Lowering::State::set_lanes(const CollectiveCall& call, const Schedule& s, s
     lanes = placement.nic_channels();
   else if (!planned && !call.schedule && per_domain < call.groups.size())
     lanes = placement.nic_channels() / std::gcd(placement.nic_channels(), channels / per_order);
+  if (const std::uint32_t most = most_channels(call); call.channels == 0 && most > 0) lanes = std::min(lanes, most);
   cap = call.channels == 0 ? 0 : lanes * static_cast<double>(per_second(protocol.channel_rate)) / kPsPerSecond;
 }
 

@@ -104,6 +104,7 @@ struct Lowering::State {
     return channel / per_order + lane * (lane_stride > 0 ? lane_stride : channels / per_order);
   }
   std::vector<double> load_ps(const LoweredCall& call) const;
+  std::uint32_t most_channels(const CollectiveCall& call) const;
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);
   void set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);
   DeviceId host_memory(DeviceId gpu);

@@ -8,17 +8,51 @@ namespace busbar {
 PreparedCalls::PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options)
     : topology_(router.topology()),
       lowering_(router, placement, options.protocol, options.fold),
-      solver_(lowering_.capacities()) {
+      solver_(lowering_.capacities()),
+      likeness_(router, placement),
+      fold_(options.fold && options.delays.empty()),
+      known_(options.known) {
   lowering_.set_what_if(options.what_if);
   lowering_.set_delays(options.delays);
+}
+
+/// `from` on the links of `call`, which likeness_ has just found alike.
+LoweredCall PreparedCalls::moved(const LoweredCall& from, const CollectiveCall& call) const {
+  LoweredCall out = from;
+  out.call = call;
+  for (Stage& stage : out.stages) {
+    for (LinkId& l : stage.link) l = likeness_.image(l);
+    if (stage.busiest != kNone<LinkId>) stage.busiest = likeness_.image(stage.busiest);
+  }
+  return out;
+}
+
+std::shared_ptr<const LoweredCall> PreparedCalls::known(const CollectiveCall& call) const {
+  if (known_)
+    for (const auto& lowered : known_->calls)
+      if (lowered->call == call) return lowered;
+  return nullptr;
 }
 
 Result<CallId> PreparedCalls::prepare(const CollectiveCall& call) {
   for (std::uint32_t i = 0; i < calls_.size(); ++i)
     if (calls_[i]->call == call) return static_cast<CallId>(i);
-  BUSBAR_ASSIGN(LoweredCall lowered, lowering_.lower(call));
-  calls_.push_back(std::make_unique<LoweredCall>(std::move(lowered)));
-  return static_cast<CallId>(calls_.size() - 1);
+  const auto id = static_cast<CallId>(calls_.size());
+  for (std::uint32_t i = 0; i < calls_.size() && fold_; ++i)
+    if (index(like_[i]) == i && likeness_.alike(calls_[i]->call, call)) {
+      calls_.push_back(std::make_shared<LoweredCall>(moved(*calls_[i], call)));
+      like_.push_back(static_cast<CallId>(i));
+      return id;
+    }
+  std::shared_ptr<const LoweredCall> found = known(call);
+  if (!found) {
+    BUSBAR_ASSIGN(LoweredCall lowered, lowering_.lower(call));
+    found = std::make_shared<LoweredCall>(std::move(lowered));
+    if (known_) known_->calls.push_back(found);
+  }
+  calls_.push_back(std::move(found));
+  like_.push_back(id);
+  return id;
 }
 
 std::vector<double> PreparedCalls::flow_stage_ps(const LoweredCall& call) {

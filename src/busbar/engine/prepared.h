@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "busbar/engine/engine.h"
+#include "busbar/engine/likeness.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/engine/stage_solver.h"
 
@@ -14,7 +15,11 @@ class PreparedCalls {
  public:
   PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options);
 
+  /// Lowers the call, or moves one there that is alike (not where EngineOptions::fold is off).
   Result<CallId> prepare(const CollectiveCall& call);
+  /// The earlier call that `call` was moved from; itself where it was lowered.
+  CallId like(CallId call) const { return like_[index(call)]; }
+  bool alike(const CollectiveCall& a, const CollectiveCall& b) { return fold_ && likeness_.alike(a, b); }
   const LoweredCall& lowered(CallId call) const { return *calls_[index(call)]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(calls_.size()); }
   /// Each stage run to its end by fair sharing among the call's own fluids, in ps per stage.
@@ -28,10 +33,16 @@ class PreparedCalls {
   StageSolver& solver() { return solver_; }
 
  private:
+  std::shared_ptr<const LoweredCall> known(const CollectiveCall& call) const;
+  LoweredCall moved(const LoweredCall& from, const CollectiveCall& call) const;
   const Topology& topology_;
   Lowering lowering_;
   StageSolver solver_;
-  std::vector<std::unique_ptr<LoweredCall>> calls_;
+  CallLikeness likeness_;
+  bool fold_;
+  std::shared_ptr<LoweredCalls> known_;
+  std::vector<std::shared_ptr<const LoweredCall>> calls_;
+  std::vector<CallId> like_;
 };
 
 }  // namespace busbar

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace busbar {
 
@@ -13,27 +14,46 @@ Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
   if (index(id) < known_.size()) return id;
   const LoweredCall& lowered = calls_.lowered(id);
   Known known;
-  known.stage_ps = calls_.flow_stage_ps(lowered);
+  known.stage_ps = calls_.like(id) == id ? calls_.flow_stage_ps(lowered) : known_[index(calls_.like(id))].stage_ps;
   double ps = lowered.launch_ps;
   for (const double s : known.stage_ps) ps += s;
   known.alone = duration_from_ps(ps);
   for (const Stage& stage : lowered.stages) {
     known.stage_id.push_back(static_cast<std::uint32_t>(stage_links_.size()));
-    std::vector<std::uint64_t> bits((calls_.lowering().capacities() + 63) / 64, 0);
-    for (const LinkId l : stage.link) bits[index(l) / 64] |= std::uint64_t{1} << (index(l) % 64);
-    stage_links_.push_back(std::move(bits));
+    stage_links_.push_back(words_of(stage));
   }
   known_.push_back(std::move(known));
   return id;
+}
+
+/// The links of a stage as a sparse bit set.
+std::vector<FlowEngine::Word> FlowEngine::words_of(const Stage& stage) {
+  word_.resize((calls_.lowering().capacities() + 63) / 64, 0);
+  std::vector<Word> words;
+  for (const LinkId l : stage.link) {
+    std::uint64_t& bits = word_[index(l) / 64];
+    if (bits == 0) words.push_back({index(l) / 64, 0});
+    bits |= std::uint64_t{1} << (index(l) % 64);
+  }
+  std::sort(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.at < b.at; });
+  for (Word& w : words) w.bits = std::exchange(word_[w.at], 0);
+  return words;
 }
 
 bool FlowEngine::contend(const Run& a, const Run& b) {
   std::uint32_t i = known_[index(a.call)].stage_id[a.stage], j = known_[index(b.call)].stage_id[b.stage];
   if (i > j) std::swap(i, j);
   const auto [it, fresh] = contend_.try_emplace((std::uint64_t{i} << 32) | j, false);
-  if (fresh)
-    for (std::size_t w = 0; w < stage_links_[i].size() && !it->second; ++w)
-      it->second = (stage_links_[i][w] & stage_links_[j][w]) != 0;
+  if (!fresh) return it->second;
+  const std::vector<Word>&x = stage_links_[i], &y = stage_links_[j];
+  for (std::size_t u = 0, v = 0; u < x.size() && v < y.size() && !it->second;) {
+    if (x[u].at == y[v].at)
+      it->second = (x[u++].bits & y[v++].bits) != 0;
+    else if (x[u].at < y[v].at)
+      ++u;
+    else
+      ++v;
+  }
   return it->second;
 }
 

@@ -20,6 +20,7 @@ class FlowEngine final : public Engine {
  public:
   FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options);
   Result<CallId> prepare(const CollectiveCall& call) override;
+  bool alike(const CollectiveCall& a, const CollectiveCall& b) override { return calls_.alike(a, b); }
   Duration time_alone(CallId call) const override { return known_[index(call)].alone; }
   Bound bound_by(CallId call) const override { return calls_.bound_by(call); }
   const LoweredCall* lowered(CallId call) const override { return &calls_.lowered(call); }
@@ -54,6 +55,8 @@ class FlowEngine final : public Engine {
   };
 
   const Stage& stage_of(const Run& run) const { return calls_.lowered(run.call).stages[run.stage]; }
+  struct Word;
+  std::vector<Word> words_of(const Stage& stage);
   bool contend(const Run& a, const Run& b);
   void schedule(std::uint32_t run, SimTime at);
   void begin_stage(std::uint32_t run, SimTime at);
@@ -67,8 +70,14 @@ class FlowEngine final : public Engine {
 
   PreparedCalls calls_;
   std::vector<Known> known_;
-  std::vector<std::vector<std::uint64_t>> stage_links_;  ///< per stage id: bit set of links
-  std::unordered_map<std::uint64_t, bool> contend_;      ///< by stage pair; looked up only
+  /// 64 links in a row, and which of them a stage loads.
+  struct Word {
+    std::uint32_t at;
+    std::uint64_t bits;
+  };
+  std::vector<std::vector<Word>> stage_links_;       ///< per stage id, ascending
+  std::unordered_map<std::uint64_t, bool> contend_;  ///< by stage pair; looked up only
+  std::vector<std::uint64_t> word_;                  ///< work space, zero
   std::vector<Run> runs_;
   std::vector<std::uint32_t> free_, in_stage_, rally_;
   std::vector<std::uint32_t> unsolved_;  ///< runs whose stage began at unsolved_at_ and is not yet set going

@@ -1,0 +1,194 @@
+#include "busbar/engine/likeness.h"
+
+#include <algorithm>
+
+#include "busbar/base/id.h"
+
+namespace busbar {
+namespace {
+
+bool same_work(const CollectiveCall& a, const CollectiveCall& b) {
+  return a.op == b.op && a.bytes == b.bytes && a.root == b.root && a.algorithm == b.algorithm &&
+         a.protocol == b.protocol && a.chunks == b.chunks && a.channels == b.channels && a.schedule == b.schedule &&
+         a.pairs == b.pairs && a.groups.groups() == b.groups.groups() && a.groups.size() == b.groups.size() &&
+         a.groups.order == b.groups.order;
+}
+
+}  // namespace
+
+CallLikeness::CallLikeness(const Router& router, const Placement& placement)
+    : router_(router), topology_(router.topology()), placement_(placement) {}
+
+bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
+  if (!same_work(a, b)) return false;
+  forget();
+  return pair_ranks(a, b);
+}
+
+LinkId CallLikeness::image(LinkId link) const {
+  if (index(link) >= topology_.link_count()) {  // the limit of a device
+    const auto d = static_cast<DeviceId>(index(link) - topology_.link_count());
+    const BlockId block = topology_.block_of(d);
+    if (block == kNone<BlockId>) {
+      const DeviceId to = device_image_.empty() ? kNone<DeviceId> : device_image_[index(d)];
+      return to == kNone<DeviceId> ? kNone<LinkId> : static_cast<LinkId>(topology_.link_count() + index(to));
+    }
+    const BlockId to = block_image_[index(block)];
+    if (to == kNone<BlockId>) return kNone<LinkId>;
+    const std::uint32_t place = index(d) - topology_.blocks()[index(block)].first_device;
+    return static_cast<LinkId>(topology_.link_count() + topology_.blocks()[index(to)].first_device + place);
+  }
+  const BlockId block = topology_.block_of(topology_.from(link));
+  if (block != kNone<BlockId> && block == topology_.block_of(topology_.to(link))) {
+    const BlockId to = block_image_[index(block)];
+    if (to == kNone<BlockId>) return kNone<LinkId>;
+    return static_cast<LinkId>(index(link) - topology_.blocks()[index(block)].first_link +
+                               topology_.blocks()[index(to)].first_link);
+  }
+  return cable_image_.empty() ? kNone<LinkId> : cable_image_[index(link)];
+}
+
+bool CallLikeness::pair_ranks(const CollectiveCall& a, const CollectiveCall& b) {
+  const std::uint32_t n = a.groups.size(), groups = a.groups.groups(), ranks = placement_.ranks();
+  bool inside = true;  // no group leaves its server
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    BlockId home = kNone<BlockId>;
+    for (std::uint32_t m = 0; m < n; ++m) {
+      const std::uint32_t rank_a = a.groups.actor(g, m), rank_b = b.groups.actor(g, m);
+      if (rank_a >= ranks || rank_b >= ranks) return false;
+      const DeviceId da = placement_.gpu(rank_a), db = placement_.gpu(rank_b);
+      const BlockId ba = topology_.block_of(da), bb = topology_.block_of(db);
+      if (ba == kNone<BlockId> || bb == kNone<BlockId> || !pair_blocks(ba, bb)) return false;
+      if (index(da) - topology_.blocks()[index(ba)].first_device !=
+          index(db) - topology_.blocks()[index(bb)].first_device)
+        return false;
+      if (m == 0) home = ba;
+      inside = inside && home == ba;
+    }
+  }
+  if (inside) return true;
+  const RoutingPolicy policy = router_.policy();
+  if (policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant || a.algorithm == "sharp") return false;
+  return pair_cables();
+}
+
+bool CallLikeness::pair_blocks(BlockId a, BlockId b) {
+  if (block_image_.empty()) {
+    block_image_.assign(topology_.blocks().size(), kNone<BlockId>);
+    block_origin_ = block_image_;
+  }
+  if (block_image_[index(a)] == b) return true;
+  if (block_image_[index(a)] != kNone<BlockId> || block_origin_[index(b)] != kNone<BlockId>) return false;
+  const Block &x = topology_.blocks()[index(a)], &y = topology_.blocks()[index(b)];
+  if (x.shape != y.shape || x.template_index != y.template_index || x.link_count != y.link_count) return false;
+  for (std::uint32_t l = 0; l < x.link_count; ++l)
+    if (topology_.link_class_index(static_cast<LinkId>(x.first_link + l)) !=
+        topology_.link_class_index(static_cast<LinkId>(y.first_link + l)))
+      return false;
+  block_image_[index(a)] = b;
+  block_origin_[index(b)] = a;
+  paired_blocks_.push_back(a);
+  return true;
+}
+
+/// The cables of the paired servers, the switches they lead to, and so on upwards.
+bool CallLikeness::pair_cables() {
+  find_tiers();
+  if (level_) return false;
+  for (const BlockId a : paired_blocks_) {
+    const Block &x = topology_.blocks()[index(a)], &y = topology_.blocks()[index(block_image_[index(a)])];
+    for (std::uint32_t p = 0; p < x.device_count; ++p)
+      if (!pair_up_links(static_cast<DeviceId>(x.first_device + p), static_cast<DeviceId>(y.first_device + p)))
+        return false;
+  }
+  for (std::size_t i = 0; i < paired_devices_.size(); ++i)  // grows on the way
+    if (!pair_up_links(paired_devices_[i], device_image_[index(paired_devices_[i])])) return false;
+  return true;
+}
+
+bool CallLikeness::pair_devices(DeviceId a, DeviceId b) {
+  if (device_image_[index(a)] == b) return true;
+  if (device_image_[index(a)] != kNone<DeviceId> || device_origin_[index(b)] != kNone<DeviceId>) return false;
+  if (!(topology_.device_class(a) == topology_.device_class(b)) || tier_[index(a)] != tier_[index(b)] ||
+      topology_.out_links(a).size() != topology_.out_links(b).size())
+    return false;
+  device_image_[index(a)] = b;
+  device_origin_[index(b)] = a;
+  paired_devices_.push_back(a);
+  return true;
+}
+
+/// Of two devices that are paired.
+bool CallLikeness::pair_up_links(DeviceId a, DeviceId b) {
+  const auto up_a = topology_.out_links(a), up_b = topology_.out_links(b);
+  if (up_a.size() != up_b.size()) return false;
+  const std::uint8_t tier = tier_[index(a)];
+  for (std::size_t i = 0; i < up_a.size(); ++i) {
+    const DeviceId over_a = topology_.to(up_a[i]), over_b = topology_.to(up_b[i]);
+    if (tier_[index(over_a)] <= tier) {
+      if (tier_[index(over_b)] > tier) return false;
+      continue;  // inside the server, or down
+    }
+    if (topology_.link_class_index(up_a[i]) != topology_.link_class_index(up_b[i])) return false;
+    if (!pair_devices(over_a, over_b)) return false;
+    for (const auto& [l, to] : {std::pair(up_a[i], up_b[i]), std::pair(reverse(up_a[i]), reverse(up_b[i]))}) {
+      cable_image_[index(l)] = to;
+      paired_cables_.push_back(l);
+    }
+  }
+  return true;
+}
+
+/// Breadth first from all servers at once.
+void CallLikeness::find_tiers() {
+  if (tiers_known_) return;
+  constexpr std::uint8_t kFar = 255;
+  tiers_known_ = true;
+  tier_.assign(topology_.device_count(), kFar);
+  device_image_.assign(topology_.device_count(), kNone<DeviceId>);
+  device_origin_ = device_image_;
+  cable_image_.assign(topology_.link_count(), kNone<LinkId>);
+  std::vector<DeviceId> front, next;
+  for (const Block& block : topology_.blocks())
+    for (std::uint32_t p = 0; p < block.device_count; ++p) tier_[block.first_device + p] = 0;
+  for (const DeviceId s : topology_.fabric_switches())
+    for (const LinkId l : topology_.out_links(s))
+      if (tier_[index(topology_.to(l))] == 0 && tier_[index(s)] == kFar) {
+        tier_[index(s)] = 1;
+        front.push_back(s);
+      }
+  for (std::uint8_t tier = 2; !front.empty() && tier < kFar; ++tier) {
+    next.clear();
+    for (const DeviceId s : front)
+      for (const LinkId l : topology_.out_links(s))
+        if (tier_[index(topology_.to(l))] == kFar) {
+          tier_[index(topology_.to(l))] = tier;
+          next.push_back(topology_.to(l));
+        }
+    std::swap(front, next);
+  }
+  for (const DeviceId s : topology_.fabric_switches())
+    for (const LinkId l : topology_.out_links(s)) level_ = level_ || tier_[index(topology_.to(l))] == tier_[index(s)];
+  for (std::uint32_t l = 0; l < topology_.link_count() && !level_; l += 2) {  // cables from server to server
+    const auto link = static_cast<LinkId>(l);
+    level_ = tier_[index(topology_.from(link))] == 0 && tier_[index(topology_.to(link))] == 0 &&
+             topology_.block_of(topology_.from(link)) != topology_.block_of(topology_.to(link));
+  }
+}
+
+void CallLikeness::forget() {
+  for (const BlockId b : paired_blocks_) {
+    block_origin_[index(block_image_[index(b)])] = kNone<BlockId>;
+    block_image_[index(b)] = kNone<BlockId>;
+  }
+  for (const DeviceId d : paired_devices_) {
+    device_origin_[index(device_image_[index(d)])] = kNone<DeviceId>;
+    device_image_[index(d)] = kNone<DeviceId>;
+  }
+  for (const LinkId l : paired_cables_) cable_image_[index(l)] = kNone<LinkId>;
+  paired_blocks_.clear();
+  paired_devices_.clear();
+  paired_cables_.clear();
+}
+
+}  // namespace busbar

@@ -1,0 +1,48 @@
+// Calls that are one another moved to other servers (DESIGN 4.4): what is known of one holds for the other.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "busbar/program/program.h"
+#include "busbar/routing/placement.h"
+
+namespace busbar {
+
+/// Pairs the servers, cables and switches that call `a` can use with those of call `b`, rank by rank and then upwards,
+/// tier by tier. They are alike when the pairing is one to one, all that is paired is of one class, and no switch has
+/// more live cables than its partner: then every route of `a` has its image in `b`. Never alike are calls between
+/// servers where routes hang on hashes (static and Valiant's routing), where switches of one tier are joined
+/// (dragonfly, torus), or where the trees of in-network reduction are chosen by number.
+class CallLikeness {
+ public:
+  CallLikeness(const Router& router, const Placement& placement);
+
+  /// Whether `b` is `a` moved elsewhere. Until the next call image() speaks of these two.
+  bool alike(const CollectiveCall& a, const CollectiveCall& b);
+  /// Where `link`, or the limit of a device, of the first call is in the second; kNone: nothing of it is used there.
+  LinkId image(LinkId link) const;
+
+ private:
+  bool pair_ranks(const CollectiveCall& a, const CollectiveCall& b);
+  bool pair_blocks(BlockId a, BlockId b);
+  bool pair_cables();
+  bool pair_devices(DeviceId a, DeviceId b);
+  bool pair_up_links(DeviceId a, DeviceId b);
+  void find_tiers();
+  void forget();
+
+  const Router& router_;
+  const Topology& topology_;
+  const Placement& placement_;
+  bool tiers_known_ = false, level_ = false;            ///< level_: some switches of one tier are joined
+  std::vector<std::uint8_t> tier_;                      ///< per device: cables to the nearest server
+  std::vector<DeviceId> device_image_, device_origin_;  ///< per device; kNone between calls
+  std::vector<LinkId> cable_image_;                     ///< per link outside servers; kNone between calls
+  std::vector<BlockId> block_image_, block_origin_;
+  std::vector<BlockId> paired_blocks_;    ///< those of `a`
+  std::vector<DeviceId> paired_devices_;  ///< switches of `a`
+  std::vector<LinkId> paired_cables_;
+};
+
+}  // namespace busbar

@@ -1,0 +1,136 @@
+#include "busbar/engine/likeness.h"
+
+#include <gtest/gtest.h>
+
+#include "busbar/engine/engine.h"
+#include "busbar/engine/lowering.h"
+#include "busbar/engine/test_machines.h"
+
+namespace busbar {
+namespace {
+
+/// Sixteen servers of one GPU below four leaves and two spines, and calls over some of them.
+class Likeness : public ::testing::Test {
+ protected:
+  explicit Likeness(RoutingPolicy policy = RoutingPolicy::kSpray) : policy_(policy) {}
+  void machine(TopologyBuilder b) {
+    likeness_.reset();
+    topology_ = std::make_unique<Topology>(std::move(b).seal());
+    router_ = std::make_unique<Router>(*topology_, policy_, 1);
+    placement_ = std::make_unique<Placement>(*router_, topology_->gpus());
+    likeness_ = std::make_unique<CallLikeness>(*router_, *placement_);
+  }
+  static CollectiveCall on(std::vector<std::uint32_t> ranks, std::string algorithm = "ring") {
+    CollectiveCall c = test_call(2, std::move(algorithm), 1 << 20);
+    c.groups = {};
+    c.groups.listed = ranks;
+    c.groups.listed_groups = 1;
+    return c;
+  }
+  bool alike(std::vector<std::uint32_t> a, std::vector<std::uint32_t> b) {
+    return likeness_->alike(on(std::move(a)), on(std::move(b)));
+  }
+  LinkId cable(const char* from, const char* to) const {
+    for (const LinkId l : topology_->out_links(*topology_->find(from)))
+      if (topology_->to(l) == *topology_->find(to)) return l;
+    return kNone<LinkId>;
+  }
+
+  RoutingPolicy policy_;
+  std::unique_ptr<Topology> topology_;
+  std::unique_ptr<Router> router_;
+  std::unique_ptr<Placement> placement_;
+  std::unique_ptr<CallLikeness> likeness_;
+};
+
+TEST_F(Likeness, HoldsForServersThatStandAlikeBelowOtherLeaves) {
+  machine(leaf_spine(4, 2));
+  ASSERT_TRUE(alike({0, 1, 4}, {8, 9, 12}));
+  EXPECT_EQ(likeness_->image(cable("node0.nic0", "leaf0")), cable("node8.nic0", "leaf2"));
+  EXPECT_EQ(likeness_->image(cable("leaf1", "spine1")), cable("leaf3", "spine1"));
+  EXPECT_EQ(likeness_->image(cable("spine0", "leaf0")), cable("spine0", "leaf2"));
+  EXPECT_EQ(likeness_->image(cable("node2.nic0", "leaf0")), kNone<LinkId>);  // of a server that takes no part
+}
+
+TEST_F(Likeness, AsksForTheSameLeavesRankByRank) {
+  machine(leaf_spine(4, 2));
+  EXPECT_FALSE(alike({0, 1, 4}, {8, 12, 13}));  // two and one
+  EXPECT_FALSE(alike({0, 4}, {8, 9}));          // over spines, below a leaf
+  EXPECT_FALSE(alike({0, 1}, {4, 5, 6}));
+  EXPECT_TRUE(alike({0, 4}, {4, 0}));
+}
+
+TEST_F(Likeness, SeesOtherWork) {
+  machine(leaf_spine(4, 2));
+  CollectiveCall a = on({0, 1}), b = on({4, 5});
+  b.bytes = Bytes{1 << 19};
+  EXPECT_FALSE(likeness_->alike(a, b));
+  EXPECT_FALSE(likeness_->alike(a, on({4, 5}, "tree")));
+}
+
+TEST_F(Likeness, EndsAtACableThatIsSlowerOrGone) {
+  TopologyBuilder slow = leaf_spine(4, 2);
+  const auto find = [&](TopologyBuilder& b, const char* from, const char* to) {
+    for (std::uint32_t l = 0; l < b.peek().link_count(); ++l)
+      if (b.peek().name(static_cast<LinkId>(l)) == std::string(from) + "->" + to) return static_cast<LinkId>(l);
+    return kNone<LinkId>;
+  };
+  slow.degrade(find(slow, "leaf2", "spine1"), 0.5);
+  machine(std::move(slow));
+  EXPECT_FALSE(alike({0, 4}, {8, 12}));
+  EXPECT_TRUE(alike({0, 4}, {4, 0}));
+  TopologyBuilder gone = leaf_spine(4, 2);
+  gone.fail(find(gone, "leaf2", "spine1"));
+  machine(std::move(gone));
+  EXPECT_FALSE(alike({0, 4}, {8, 12}));
+  EXPECT_FALSE(alike({0, 4}, {4, 8}));
+  EXPECT_TRUE(alike({0, 1}, {4, 5}));  // neither leaf has lost a cable
+}
+
+TEST_F(Likeness, DoesNotTrustHashes) {
+  policy_ = RoutingPolicy::kStatic;
+  machine(leaf_spine(4, 2));
+  EXPECT_FALSE(alike({0, 4}, {8, 12}));
+}
+
+TEST_F(Likeness, SavesNothingButTime) {
+  machine(leaf_spine(4, 2));
+  const std::vector<CollectiveCall> calls{on({0, 1, 4, 5}), on({8, 9, 12, 13}), on({2, 6}), on({10, 14}),
+                                          on({3, 7, 11})};
+  const auto run = [&](bool fold, bool flow) {
+    EngineOptions o;
+    o.fold = fold;
+    const auto engine =
+        flow ? make_flow_engine(*router_, *placement_, o) : make_analytic_engine(*router_, *placement_, o);
+    std::vector<double> seen;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const Result<CallId> id = engine->prepare(calls[i]);
+      EXPECT_TRUE(id.ok());
+      seen.push_back(static_cast<double>(engine->time_alone(*id).in_ps()));
+      seen.push_back(index(engine->bound_by(*id).link));
+      engine->start(*id, i, SimTime());
+    }
+    while (const auto done = engine->advance(SimTime::max()))
+      seen.push_back(static_cast<double>(done->at.since_start().in_ps()));
+    for (const double b : engine->link_bytes()) seen.push_back(b);
+    return seen;
+  };
+  for (const bool flow : {false, true}) EXPECT_EQ(run(true, flow), run(false, flow));
+}
+
+TEST_F(Likeness, KnowsCallsThatAnotherEngineLowered) {
+  machine(leaf_spine(4, 2));
+  EngineOptions o;
+  o.known = std::make_shared<LoweredCalls>();
+  const auto first = make_analytic_engine(*router_, *placement_, o);
+  ASSERT_TRUE(first->prepare(on({0, 4})).ok());
+  ASSERT_EQ(o.known->calls.size(), 1u);
+  const auto second = make_flow_engine(*router_, *placement_, o);
+  const Result<CallId> id = second->prepare(on({0, 4}));
+  ASSERT_TRUE(id.ok());
+  EXPECT_EQ(o.known->calls.size(), 1u);
+  EXPECT_EQ(second->lowered(*id), o.known->calls[0].get());
+}
+
+}  // namespace
+}  // namespace busbar
