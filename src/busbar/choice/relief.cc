@@ -72,6 +72,7 @@ class Changes {
       : lowering_(router, placement, protocol), call_(call), every_(every) {}
 
   Result<LoweredCall> lower() { return lowering_.lower(call_); }
+  const Lowering& lowering() const { return lowering_; }
   void set_base(const LoweredCall& base) { before_ps_ = closed_form_ps(base); }
 
   /// `limit`: the change that takes the limit away altogether.
@@ -143,7 +144,7 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
   for (const Stage& s : base.stages) {
     used[t.link_class_index(s.busiest)] = true;
     for (const LinkId l : s.link)
-      if (every && index(l) < t.link_count()) used[t.link_class_index(l)] = true;
+      if (every) changes.lowering().for_each_link(l, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
   }
   const auto is_used = [&](std::uint16_t c) { return used[c]; };
   const std::vector<LinkGroup> groups = link_groups(t);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "busbar/base/id.h"
+#include "busbar/topology/tiers.h"
 
 namespace busbar {
 namespace {
@@ -26,6 +27,11 @@ bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
 }
 
 LinkId CallLikeness::image(LinkId link) const {
+  if (const std::uint32_t behind = topology_.link_count() + topology_.device_count(); index(link) >= behind) {
+    const FabricBundles& bundles = *router_.bundles();
+    const LinkId to = image(bundles.first(index(link) - behind));
+    return to == kNone<LinkId> ? to : router_.bundle_link(bundles.of(to));
+  }
   if (index(link) >= topology_.link_count()) {  // the limit of a device
     const auto d = static_cast<DeviceId>(index(link) - topology_.link_count());
     const BlockId block = topology_.block_of(d);
@@ -139,34 +145,13 @@ bool CallLikeness::pair_up_links(DeviceId a, DeviceId b) {
   return true;
 }
 
-/// Breadth first from all servers at once.
 void CallLikeness::find_tiers() {
   if (tiers_known_) return;
-  constexpr std::uint8_t kFar = 255;
   tiers_known_ = true;
-  tier_.assign(topology_.device_count(), kFar);
+  tier_ = switch_tiers(topology_);
   device_image_.assign(topology_.device_count(), kNone<DeviceId>);
   device_origin_ = device_image_;
   cable_image_.assign(topology_.link_count(), kNone<LinkId>);
-  std::vector<DeviceId> front, next;
-  for (const Block& block : topology_.blocks())
-    for (std::uint32_t p = 0; p < block.device_count; ++p) tier_[block.first_device + p] = 0;
-  for (const DeviceId s : topology_.fabric_switches())
-    for (const LinkId l : topology_.out_links(s))
-      if (tier_[index(topology_.to(l))] == 0 && tier_[index(s)] == kFar) {
-        tier_[index(s)] = 1;
-        front.push_back(s);
-      }
-  for (std::uint8_t tier = 2; !front.empty() && tier < kFar; ++tier) {
-    next.clear();
-    for (const DeviceId s : front)
-      for (const LinkId l : topology_.out_links(s))
-        if (tier_[index(topology_.to(l))] == kFar) {
-          tier_[index(topology_.to(l))] = tier;
-          next.push_back(topology_.to(l));
-        }
-    std::swap(front, next);
-  }
   for (const DeviceId s : topology_.fabric_switches())
     for (const LinkId l : topology_.out_links(s)) level_ = level_ || tier_[index(topology_.to(l))] == tier_[index(s)];
   for (std::uint32_t l = 0; l < topology_.link_count() && !level_; l += 2) {  // cables from server to server

@@ -20,7 +20,8 @@ class CallLikeness {
 
   /// Whether `b` is `a` moved elsewhere. Until the next call image() speaks of these two.
   bool alike(const CollectiveCall& a, const CollectiveCall& b);
-  /// Where `link`, or the limit of a device, of the first call is in the second; kNone: nothing of it is used there.
+  /// Where `link`, or the limit of a device, or a bundle, of the first call is in the second; kNone: nothing of it is
+  /// used there.
   LinkId image(LinkId link) const;
 
  private:
@@ -36,7 +37,7 @@ class CallLikeness {
   const Topology& topology_;
   const Placement& placement_;
   bool tiers_known_ = false, level_ = false;            ///< level_: some switches of one tier are joined
-  std::vector<std::uint8_t> tier_;                      ///< per device: cables to the nearest server
+  std::vector<std::uint8_t> tier_;                      ///< per device: switch_tiers()
   std::vector<DeviceId> device_image_, device_origin_;  ///< per device; kNone between calls
   std::vector<LinkId> cable_image_;                     ///< per link outside servers; kNone between calls
   std::vector<BlockId> block_image_, block_origin_;

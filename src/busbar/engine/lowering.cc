@@ -271,6 +271,7 @@ Lowering::Lowering(const Router& router, const Placement& placement, const Proto
   state_->bulk = {true, protocol.step_scale_up, protocol.step_server, protocol.step_network, 1};
   state_->read_classes();
   state_->read_units();
+  if (!fold) state_->bundles = nullptr;
   state_->components.resize(state_->capacities());
   state_->weight.assign(state_->capacities(), 0.0);
   state_->least_latency.assign(state_->capacities(), INFINITY);
@@ -286,11 +287,13 @@ void Lowering::set_what_if(const WhatIf& what_if) {
 
 void Lowering::set_delays(std::span<const LinkDelay> delays) {
   state_->held.clear();
+  if (!delays.empty()) state_->bundles = nullptr;  // messages are held up on single cables
   if (!delays.empty()) state_->held.assign(state_->capacities(), 0.0);
   for (const LinkDelay& d : delays) state_->held[index(d.link)] += d.probability * static_cast<double>(d.delay.in_ps());
 }
 
 std::uint32_t Lowering::capacities() const { return static_cast<std::uint32_t>(state_->capacities()); }
+const Router& Lowering::router() const { return state_->router; }
 double Lowering::rate(LinkId l) const { return state_->rate_of(l); }
 
 /// Small calls use fewer channels than there are, at least this much on each (NVIDIA NCCL 2.30.7, src/enqueue.cc: 512
@@ -388,9 +391,11 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
         w += stage.weight[i] * f.bytes;
       }
   for (const LinkId l : st.touched)
-    if (!st.is_unit(l))
-      out.algorithm_floor_ps =
-          std::max(out.algorithm_floor_ps, st.weight[index(l)] / st.floor_rate[st.topology().link_class_index(l)]);
+    if (!st.is_unit(l)) {
+      const double width = st.is_bundle(l) ? st.bundles->width(st.bundle_of(l)) : 1;
+      const std::uint16_t c = st.topology().link_class_index(st.as_link(l));
+      out.algorithm_floor_ps = std::max(out.algorithm_floor_ps, st.weight[index(l)] / (width * st.floor_rate[c]));
+    }
   st.forget_weights();
   // Links to a switch that reduces carry more in the model than on the wire.
   if (s.reducers > 0) out.algorithm_floor_ps *= st.protocol.share_switch;

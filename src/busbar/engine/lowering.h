@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/base/id.h"
 #include "busbar/base/result.h"
 #include "busbar/engine/chain_part.h"
 #include "busbar/engine/engine.h"
@@ -34,8 +35,8 @@ struct Component {
 struct Stage {
   std::string phase;  ///< "ring reduce-scatter + all-gather"
   std::vector<Fluid> fluids;
-  std::vector<LinkId> link;            ///< per incidence; link_count() + d: the limit of device d as a whole
-  std::vector<double> weight;          ///< bytes on the link per byte of the busiest connection
+  std::vector<LinkId> link;    ///< per incidence; link_count() + d: the limit of device d as a whole; or a bundle
+  std::vector<double> weight;  ///< bytes on the link per byte of the busiest connection
   std::vector<std::uint32_t> members;  ///< fluids, component by component
   std::vector<Component> components;
   std::uint32_t kinds = 0;         ///< components that are like no earlier one
@@ -74,15 +75,30 @@ class Lowering {
   Result<std::vector<ChainPart>> explain(const CollectiveCall& call);
   /// Payload rate in bytes per ps of a link, or of a limit that Stage::link names.
   double rate(LinkId l) const;
-  /// Links and limits of devices: Stage::link stays below.
+  /// Calls f(link, part) for the link that `l` is, or for the cables of the bundle; never for the limit of a device.
+  template <typename F>
+  void for_each_link(LinkId l, F f) const;
+  /// Links, limits of devices and bundles of cables (FabricBundles): Stage::link stays below.
   std::uint32_t capacities() const;
 
  private:
+  const Router& router() const;
   struct State;
   struct Trace;
   Result<LoweredCall> lower_once(const CollectiveCall& call);
   std::unique_ptr<State> state_;
 };
+
+template <typename F>
+void Lowering::for_each_link(LinkId l, F f) const {
+  const Topology& t = router().topology();
+  if (index(l) < t.link_count()) return f(l, 1.0);
+  const std::uint32_t behind = t.link_count() + t.device_count();
+  if (index(l) < behind) return;
+  const FabricBundles& bundles = *router().bundles();
+  const std::uint32_t b = index(l) - behind, width = bundles.width(b);
+  for (std::uint32_t i = 0; i < width; ++i) f(bundles.link(b, i), 1.0 / width);
+}
 
 /// Members of one group of `call` that stand side by side in one scale-up domain; 1 when uneven.
 std::uint32_t ranks_per_domain(const CollectiveCall& call, const Topology& topology, const Placement& placement);

@@ -17,7 +17,8 @@ std::vector<double> Lowering::State::load_ps(const LoweredCall& call) const {
 
 Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   State& st = *state_;
-  if (st.router.policy() != RoutingPolicy::kAdaptive) return lower_once(call);
+  // Where all cables of a bundle carry the same, no other split is better.
+  if (st.router.policy() != RoutingPolicy::kAdaptive || st.bundles) return lower_once(call);
   Trace* const trace = std::exchange(st.trace, nullptr);
   const Status leaned = lean_well(st.router, [&]() -> Result<SplitTrial> {
     BUSBAR_ASSIGN(const LoweredCall found, lower_once(call));

@@ -32,7 +32,7 @@ void Lowering::State::load(const LinkShare& l, double bytes) {
 void Lowering::State::cross(const LinkShare& l, double bytes, Connection& c) {
   load(l, bytes);
   if (!is_unit(l.link))
-    c.latency_ps += l.share * latency[topology().link_class_index(l.link)];  // shares of one hop sum to 1
+    c.latency_ps += l.share * latency[topology().link_class_index(as_link(l.link))];  // shares of one hop sum to 1
 }
 
 void Lowering::State::open_connection(const Connection& c) {
@@ -115,11 +115,13 @@ Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
     const DeviceId host_a = protocol.gpudirect ? kNone<DeviceId> : host_memory(a);
     const DeviceId host_b = protocol.gpudirect ? kNone<DeviceId> : host_memory(b);
     if (host_a == kNone<DeviceId> || host_b == kNone<DeviceId>) {
-      BUSBAR_RETURN_IF_ERROR(router.spread(a, b, nic_a, nic_b, flow, path));
+      BUSBAR_RETURN_IF_ERROR(bundles ? router.spread_bundled(a, b, nic_a, nic_b, path)
+                                     : router.spread(a, b, nic_a, nic_b, flow, path));
       continue;
     }
     BUSBAR_RETURN_IF_ERROR(router.spread(a, host_a, kNone<DeviceId>, kNone<DeviceId>, 0, path));
-    BUSBAR_RETURN_IF_ERROR(router.spread(host_a, host_b, nic_a, nic_b, flow, path));
+    BUSBAR_RETURN_IF_ERROR(bundles ? router.spread_bundled(host_a, host_b, nic_a, nic_b, path)
+                                   : router.spread(host_a, host_b, nic_a, nic_b, flow, path));
     BUSBAR_RETURN_IF_ERROR(router.spread(host_b, b, kNone<DeviceId>, kNone<DeviceId>, 0, path));
   }
   for (std::size_t i = begin; lanes > 1 && i < path.size(); ++i) path[i].share /= lanes;

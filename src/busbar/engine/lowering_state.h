@@ -40,8 +40,9 @@ struct Lowering::State {
   std::vector<double> rate{}, latency{}, floor_rate{};  ///< per link class: bytes/ps, ps, bytes/ps
   WhatIf what_if{};
   Trace* trace = nullptr;
-  ProtocolCosts bulk{};   ///< protocol.step_*, without flags
-  double bytes_sent = 1;  ///< per payload byte, by the protocol of the call in hand
+  const FabricBundles* bundles = nullptr;  ///< null: every cable by itself
+  ProtocolCosts bulk{};                    ///< protocol.step_*, without flags
+  double bytes_sent = 1;                   ///< per payload byte, by the protocol of the call in hand
 
   std::vector<double> held{};  ///< per link: how long a message is held up there, in expectation; empty: nowhere
   double hold_ps(double sends);
@@ -85,12 +86,24 @@ struct Lowering::State {
 
   const Topology& topology() const { return router.topology(); }
   double rate_of(LinkId l) const {
-    return is_unit(l) ? unit[index(l) - topology().link_count()] : rate[topology().link_class_index(l)];
+    if (is_link(l)) return rate[topology().link_class_index(l)];
+    return is_unit(l) ? unit[index(l) - topology().link_count()] : bundle_rate(l);
   }
   /// Devices whose whole throughput is limited (root complexes, adders of switches) are capacities behind all links.
-  bool is_unit(LinkId l) const { return index(l) >= topology().link_count(); }
+  bool is_link(LinkId l) const { return index(l) < topology().link_count(); }
+  bool is_unit(LinkId l) const { return !is_link(l) && !is_bundle(l); }
+  /// Cables that traffic loads alike are one capacity, behind the limits of devices.
+  bool is_bundle(LinkId l) const { return index(l) >= topology().link_count() + topology().device_count(); }
+  std::uint32_t bundle_of(LinkId l) const { return index(l) - topology().link_count() - topology().device_count(); }
+  double bundle_rate(LinkId l) const {
+    const std::uint32_t b = bundle_of(l);
+    return bundles->width(b) * rate[topology().link_class_index(bundles->first(b))];
+  }
   LinkId unit_of(DeviceId d) const { return static_cast<LinkId>(topology().link_count() + index(d)); }
-  std::size_t capacities() const { return topology().link_count() + unit.size(); }
+  std::size_t capacities() const {
+    if (bundles) return std::size_t{topology().link_count()} + topology().device_count() + bundles->count();
+    return topology().link_count() + unit.size();
+  }
   LinkId as_link(LinkId l) const;
   void read_units();
   void add_units(std::size_t begin, bool adds);

@@ -78,7 +78,8 @@ void PreparedCalls::add_link_bytes(CallId id, double times, std::vector<double>&
   for (const Stage& s : lowered(id).stages)
     for (const Fluid& f : s.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i)
-        if (index(s.link[i]) < bytes.size()) bytes[index(s.link[i])] += times * s.weight[i] * f.bytes;
+        lowering_.for_each_link(
+            s.link[i], [&](LinkId l, double part) { bytes[index(l)] += times * s.weight[i] * f.bytes * part; });
 }
 
 }  // namespace busbar

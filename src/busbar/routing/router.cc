@@ -25,14 +25,17 @@ struct Router::State {
   mutable FabricTable fabric;
   mutable BlockRoutes blocks;
   mutable Front front;
-  mutable std::unordered_map<std::uint64_t, Ways> known_detours;  ///< by pair of switches; only looked up
-  mutable Lean lean;                                              ///< empty unless adaptive
+  mutable std::optional<FabricBundles> bundles{};
+  mutable std::vector<std::uint32_t> hops{};
+  mutable std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
+  mutable Lean lean{};                                              ///< empty unless adaptive
 
   const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
   bool cabled(DeviceId nic) const;
   bool joined(DeviceId nic_a, DeviceId nic_b) const;
   DeviceId relay_nic(DeviceId gpu, DeviceId far_nic) const;
-  bool across(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
+  bool across(DeviceId from, DeviceId to, std::uint64_t flow, bool bundled, std::vector<LinkShare>& out) const;
+  bool across_bundled(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
   bool across_straight(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
   bool around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
   double pull(LinkId l) const { return topology.payload_rate(l) * (lean.empty() ? 1.0 : double{lean[index(l)]}); }
@@ -42,8 +45,10 @@ struct Router::State {
   const Ways& detours(std::uint32_t a, std::uint32_t b) const;
   Ways find_detours(std::uint32_t a, std::uint32_t b) const;
   std::vector<Ports> ports_between(DeviceId from, DeviceId to) const;
-  bool over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
+  bool over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow, bool bundled,
                    std::vector<LinkShare>& out) const;
+  Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow, bool bundled,
+                std::vector<LinkShare>& out) const;
   Error unreachable(DeviceId from, DeviceId to) const {
     return Error{ErrorCode::kUnreachable,
                  fmt::format("no live path from {} to {}; check failed links and the fabric", topology.name(from),
@@ -227,7 +232,28 @@ void Router::State::take_detours(DeviceId from, DeviceId to, std::size_t begin, 
   }
 }
 
-bool Router::State::across(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const {
+/// Both NICs have one port.
+bool Router::State::across_bundled(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const {
+  const auto port = [&](DeviceId nic) {
+    const auto links = topology.out_links(nic);
+    const auto l =
+        std::find_if(links.begin(), links.end(), [&](LinkId x) { return is_fabric(topology.link_class(x).kind); });
+    return l == links.end() ? kNone<LinkId> : *l;
+  };
+  const LinkId up = port(from), down = port(to);
+  hops.clear();
+  if (up == kNone<LinkId> || down == kNone<LinkId> || !bundles->between(topology.to(up), topology.to(down), hops))
+    return false;
+  out.push_back({up, 1});
+  for (const std::uint32_t b : hops)
+    out.push_back({static_cast<LinkId>(topology.link_count() + topology.device_count() + b), 1});
+  out.push_back({reverse(down), 1});
+  return true;
+}
+
+bool Router::State::across(DeviceId from, DeviceId to, std::uint64_t flow, bool bundled,
+                           std::vector<LinkShare>& out) const {
+  if (bundled) return across_bundled(from, to, out);
   if (policy == RoutingPolicy::kValiant && around(from, to, out)) return true;
   const std::size_t begin = out.size();
   if (!across_straight(from, to, flow, out)) return false;
@@ -310,17 +336,18 @@ bool Router::State::across_straight(DeviceId from, DeviceId to, std::uint64_t fl
 /// Between NICs that no fabric joins: over scale-up links to the GPU that sits beside a NIC on the receiver's rail, or,
 /// where the sender's server has none, likewise on the receiver's side.
 bool Router::State::over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
-                                std::vector<LinkShare>& out) const {
+                                bool bundled, std::vector<LinkShare>& out) const {
   const Block &a = block_of(from), &b = block_of(to);
   const std::size_t before = out.size();
   if (const DeviceId near = relay_nic(from, nic_to); near != kNone<DeviceId>) {
-    if (blocks.over_owner(a, from, near, out) && across(near, nic_to, flow, out) && blocks.enter(b, nic_to, to, out)) {
+    if (blocks.over_owner(a, from, near, out) && across(near, nic_to, flow, bundled, out) &&
+        blocks.enter(b, nic_to, to, out)) {
       return true;
     }
     out.resize(before);
   }
   if (const DeviceId far = relay_nic(to, nic_from); far != kNone<DeviceId>) {
-    if (blocks.leave(a, from, nic_from, out) && across(nic_from, far, flow, out) &&
+    if (blocks.leave(a, from, nic_from, out) && across(nic_from, far, flow, bundled, out) &&
         blocks.from_owner(b, far, to, out)) {
       return true;
     }
@@ -331,13 +358,30 @@ bool Router::State::over_relays(DeviceId from, DeviceId to, DeviceId nic_from, D
 
 Router::Router(const Topology& topology, RoutingPolicy policy, std::uint64_t seed)
     : state_(std::make_unique<State>(
-          State{topology, policy, seed, FabricTable(topology), BlockRoutes(topology), Front(), {}, {}})) {}
+          State{topology, policy, seed, FabricTable(topology), BlockRoutes(topology), Front()})) {}
 Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 
 Status Router::spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
                       std::vector<LinkShare>& out) const {
+  return state_->spread(from, to, nic_from, nic_to, flow, false, out);
+}
+
+Status Router::spread_bundled(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to,
+                              std::vector<LinkShare>& out) const {
+  return state_->spread(from, to, nic_from, nic_to, 0, true, out);
+}
+
+const FabricBundles* Router::bundles() const {
   const State& s = *state_;
+  if (s.policy != RoutingPolicy::kSpray && s.policy != RoutingPolicy::kAdaptive) return nullptr;
+  if (!s.bundles) s.bundles.emplace(s.topology);
+  return s.bundles->valid() ? &*s.bundles : nullptr;
+}
+
+Status Router::State::spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
+                             bool bundled, std::vector<LinkShare>& out) const {
+  const State& s = *this;
   const Topology& t = s.topology;
   if (t.block_of(from) == t.block_of(to)) {
     if (s.blocks.between(s.block_of(from), from, to, out)) return {};
@@ -345,11 +389,11 @@ Status Router::spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId ni
   }
   if (nic_from == kNone<DeviceId> || nic_to == kNone<DeviceId>) return s.unreachable(from, to);
   if (!s.joined(nic_from, nic_to)) {
-    if (s.over_relays(from, to, nic_from, nic_to, flow, out)) return {};
+    if (s.over_relays(from, to, nic_from, nic_to, flow, bundled, out)) return {};
     return s.unreachable(from, to);
   }
   if (!s.blocks.leave(s.block_of(from), from, nic_from, out)) return s.unreachable(from, nic_from);
-  if (!s.across(nic_from, nic_to, flow, out)) return s.unreachable(nic_from, nic_to);
+  if (!s.across(nic_from, nic_to, flow, bundled, out)) return s.unreachable(nic_from, nic_to);
   if (!s.blocks.enter(s.block_of(to), nic_to, to, out)) return s.unreachable(nic_to, to);
   return {};
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/routing/fabric_bundles.h"
 #include "busbar/routing/lean.h"
 #include "busbar/routing/link_share.h"
 #include "busbar/topology/routing_policy.h"
@@ -31,6 +32,16 @@ class Router {
   /// pair.
   Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
                 std::vector<LinkShare>& out) const;
+  /// The same with the cables between switches taken together: bundle b is the link numbered bundle_link(b).
+  /// Precondition: bundles() is not null.
+  Status spread_bundled(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to,
+                        std::vector<LinkShare>& out) const;
+  /// Null where sprayed traffic does not load cables in bundles, or traffic is not sprayed. Made when first asked for.
+  const FabricBundles* bundles() const;
+  /// Behind all links and all devices, so that limits of devices can be numbered in between.
+  LinkId bundle_link(std::uint32_t bundle) const {
+    return static_cast<LinkId>(topology().link_count() + topology().device_count() + bundle);
+  }
   /// The NIC nearest to `gpu` for `channel` (fewest hops, then lowest number; ties rotate by GPU and channel);
   /// kNone when its block has none.
   DeviceId nearest_nic(DeviceId gpu, std::uint32_t channel) const;

@@ -1,0 +1,114 @@
+#include "busbar/routing/fabric_bundles.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "busbar/topology/tiers.h"
+
+namespace busbar {
+
+FabricBundles::FabricBundles(const Topology& topology) { valid_ = build(topology); }
+
+LinkId FabricBundles::link(std::uint32_t bundle, std::uint32_t i) const {
+  const LinkId up = up_.row(bundle / 2)[i];
+  return bundle % 2 == 0 ? up : reverse(up);
+}
+LinkId FabricBundles::first(std::uint32_t bundle) const { return link(bundle, 0); }
+
+bool FabricBundles::nics_have_one_port(const Topology& t, const std::vector<std::uint8_t>& tier) const {
+  for (const Block& block : t.blocks())
+    for (std::uint32_t p = 0; p < block.device_count; ++p) {
+      const auto d = static_cast<DeviceId>(block.first_device + p);
+      std::uint32_t ports = 0;
+      for (const LinkId l : t.out_links(d)) {
+        if (t.block_of(t.to(l)) == t.block_of(d)) continue;
+        if (++ports > 1 || tier[index(t.to(l))] != 1) return false;
+      }
+    }
+  return true;
+}
+
+/// Tier by tier: the groups of one give those of the next.
+bool FabricBundles::build(const Topology& t) {
+  const std::vector<std::uint8_t> tier = switch_tiers(t);
+  if (!nics_have_one_port(t, tier)) return false;
+  bundle_.assign(t.link_count(), kNoBundle);
+  group_of_.assign(t.device_count(), kNoBundle);
+  std::vector<std::uint32_t> owner(t.device_count(), kNoBundle);  // the group that a switch is in
+  std::vector<std::vector<DeviceId>> members;                     // per group
+  std::vector<std::uint32_t> now, next;
+  for (const DeviceId d : t.fabric_switches()) {
+    if (tier[index(d)] != 1) continue;
+    group_of_[index(d)] = owner[index(d)] = static_cast<std::uint32_t>(groups_.size());
+    now.push_back(owner[index(d)]);
+    groups_.emplace_back();
+    members.push_back({d});
+  }
+  std::vector<std::uint32_t> cables(t.device_count(), 0);  // from the group in hand; zero in between
+  for (std::uint8_t height = 1; !now.empty(); ++height, std::swap(now, next), next.clear())
+    for (const std::uint32_t g : now) {
+      std::vector<LinkId> up;
+      std::vector<DeviceId> above;
+      std::size_t each = 0;
+      for (std::size_t m = 0; m < members[g].size(); ++m) {
+        const std::size_t before = up.size();
+        for (const LinkId l : t.out_links(members[g][m])) {
+          const DeviceId to = t.to(l);
+          if (t.block_of(to) != kNone<BlockId> || tier[index(to)] + 1 == height) continue;
+          if (tier[index(to)] != height + 1) return false;
+          if (!up.empty() && (t.link_class_index(l) != t.link_class_index(up[0]) ||
+                              t.link_class_index(reverse(l)) != t.link_class_index(reverse(up[0]))))
+            return false;
+          up.push_back(l);
+          if (cables[index(to)]++ == 0) above.push_back(to);
+        }
+        if (m == 0) each = up.size();
+        if (up.size() - before != each) return false;
+      }
+      if (up.empty()) continue;
+      std::sort(up.begin(), up.end());
+      std::sort(above.begin(), above.end());
+      const std::uint32_t to_each = cables[index(above[0])];
+      for (const DeviceId d : above)
+        if (std::exchange(cables[index(d)], 0) != to_each) return false;
+      std::uint32_t& over = owner[index(above[0])];
+      if (over == kNoBundle) {
+        over = static_cast<std::uint32_t>(groups_.size());
+        next.push_back(over);
+        groups_.emplace_back();
+        members.push_back(above);
+        for (const DeviceId d : above)
+          if (owner[index(d)] == kNoBundle || d == above[0])
+            owner[index(d)] = over;
+          else
+            return false;
+      } else if (members[over] != above) {
+        return false;
+      }
+      groups_[g] = {2 * up_.rows(), over};
+      for (const LinkId l : up) {
+        bundle_[index(l)] = groups_[g].bundle;
+        bundle_[index(reverse(l))] = groups_[g].bundle + 1;
+        up_.values.push_back(l);
+      }
+      up_.close_row();
+    }
+  return true;
+}
+
+bool FabricBundles::between(DeviceId from_leaf, DeviceId to_leaf, std::vector<std::uint32_t>& out) const {
+  std::uint32_t a = group_of_[index(from_leaf)], b = group_of_[index(to_leaf)];
+  std::uint32_t down[256], depth = 0;
+  while (a != b) {
+    const Group &x = groups_[a], &y = groups_[b];
+    if (x.above == kNoBundle || y.above == kNoBundle) return false;
+    out.push_back(x.bundle);
+    down[depth++] = y.bundle + 1;
+    a = x.above;
+    b = y.above;
+  }
+  while (depth > 0) out.push_back(down[--depth]);
+  return true;
+}
+
+}  // namespace busbar
