@@ -31,7 +31,7 @@ class Interrupt(unittest.TestCase):
             self.assertIn("s to go", said)
             run.send_signal(signal.SIGINT)
             out, err = run.communicate(timeout=TIME_LIMIT_S)
-        self.assertEqual(run.returncode, 1, err)
+        self.assertEqual(run.returncode, 130, err)
         self.assertIn("stopped: 1 of 129 flows have ended", err)
         result = json.loads(out)
         self.assertEqual(result["flows_done"], 1)

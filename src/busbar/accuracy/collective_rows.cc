@@ -113,6 +113,7 @@ Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const
   std::vector<ScoredRow> out;
   Rows scorer(table, options);
   for (const std::size_t row : rows) {
+    if (options.go_on && !options.go_on(out.size(), rows.size())) break;
     ScoredRow s;
     s.row = row;
     s.id = s.configuration = table.cell(row, "source_id");

@@ -196,6 +196,7 @@ Result<std::vector<ScoredRow>> validate_point_to_point(const CsvTable& table, co
   std::vector<ScoredRow> out;
   Paths paths(options);
   for (const std::size_t row : rows) {
+    if (options.go_on && !options.go_on(out.size(), rows.size())) break;
     ScoredRow s;
     s.row = row;
     s.id = s.configuration = table.cell(row, "source_id");

@@ -185,6 +185,7 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
   Rows scorer(table, options);
   std::map<std::string, std::size_t> done;  // configurations already predicted
   for (const std::size_t row : rows) {
+    if (options.go_on && !options.go_on(out.size(), rows.size())) break;
     ScoredRow s;
     s.row = row;
     s.id_key = "row_id";

@@ -1,6 +1,7 @@
 // Predicts what measured tables hold and puts both side by side: `busbar validate`.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct ValidateOptions {
   Overrides overrides;              ///< catalogue, and --set for every machine
   std::string engine = "analytic";  ///< or "flow"
   std::string only;                 ///< see row_filter()
+  /// Asked before each row with how many are done and how many there are; false: leave the rest out.
+  std::function<bool(std::size_t done, std::size_t total)> go_on{};
 };
 
 /// By its columns. Error kUnsupported names those that a table must have.

@@ -172,6 +172,7 @@ Command catalog_command(const std::string& typed) {
   c.flags = {{"--catalog", "DIR", "product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
               &o->common.overrides.catalog},
              {"--json", "", "one JSON object on stdout instead of text", "Output", &o->common.json},
+             {"--csv", "", "the figures as CSV instead of text, one per line", "Output", &o->common.csv},
              {"--html", "FILE", "write a self-contained page too", "Output", &o->common.html}};
   c.run = [o] { return run(*o); };
   return c;

@@ -11,6 +11,7 @@
 #include "busbar/base/random.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/cli/collective_row.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
@@ -285,7 +286,10 @@ int run(const CollectiveOptions& o) {
   if (!o.jitter.empty() && shared.packets)
     return report_error(
         {ErrorCode::kUnsupported, "packets are not held up; use --engine flow or analytic", {"", 0, 0, "--jitter"}});
+  LongRun watch("sizes");
+  std::size_t sizes = 0;
   for (const Bytes size : *sweep) {
+    if (!watch.go_on(sizes++, sweep->size())) break;
     EngineOptions options;
     options.protocol = cluster->protocol;
     options.delays = *delays;
@@ -321,6 +325,8 @@ int run(const CollectiveOptions& o) {
     if (rows.size() == before)
       return report_error(refused ? *refused : invalid("no algorithm does this", {"", 0, 0, "--algorithm"}));
   }
+  watch.say_what_is_known();
+  if (rows.empty()) return kInterrupted;
   Band band = rows.front().band;  // the widest of all sizes
   for (const CollectiveRow& r : rows) {
     band.low_percent = std::min(band.low_percent, r.band.low_percent);
@@ -341,7 +347,8 @@ int run(const CollectiveOptions& o) {
   j["band_percent"] = {band.low_percent, band.high_percent};
   j["band_basis"] = band.basis;
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, *chooser));
+  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, *chooser),
+                 watch.interrupted() ? kInterrupted : 0);
 }
 
 }  // namespace

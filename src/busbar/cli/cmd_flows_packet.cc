@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/flow_csv.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/engine/packet/packet_list.h"
 
@@ -15,8 +15,7 @@ namespace busbar {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::size_t kShown = 10;           ///< rows per table on a terminal
-volatile std::sig_atomic_t interrupted = 0;  ///< by Ctrl-C; a signal handler reaches nothing else
+constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
 constexpr const char* kFlowsGoHere = "@flows@";
 
 /// What the list came to.
@@ -232,22 +231,22 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   Result<NamedFlows> named = read_flow_csv(o.flows, router);
   if (!named.ok()) return report_error(named.error());
   options->patience_s = o.patience_s;
-  options->stop = &interrupted;
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  LongRun watch("flows");
+  options->stop = LongRun::flag();
   Result<PacketResult> result = run_packet_list(router, named->list, *options);
-  std::signal(SIGINT, SIG_DFL);
   if (!result.ok()) return report_error(result.error());
   const bool partial = result->done < result->flows.size();
   const std::size_t listed = result->flows.size() - result->background;
   const auto listed_done = static_cast<std::size_t>(
       std::count_if(result->flows.begin(), result->flows.begin() + static_cast<std::ptrdiff_t>(listed),
                     [](const auto& f) { return f.done; }));
+  const int status = watch.interrupted() ? kInterrupted : partial ? 1 : 0;
   if (partial)
     std::fputs(fmt::format("busbar: stopped: {} of {} flows have ended{}{}\n", listed_done, listed,
                            result->stuck.empty() ? "" : "; ", result->stuck)
                    .c_str(),
                stderr);
-  if (listed_done == 0) return 1;
+  if (listed_done == 0) return status;
   Report r;
   r.cluster = cluster->name;
   r.named = std::move(*named);
@@ -256,11 +255,15 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   rank(r, cluster->topology);
   Json j = to_json(common, o, r, *cluster);
   j["run"] = clock.to_json();
+  if (common.csv) {
+    j["flows"] = Json::array();
+    for (std::uint32_t f = 0; f < r.listed(); ++f) j["flows"].push_back(flow_json(r, f, cluster->topology));
+  }
   if (common.json) {
     print_json(j, r, cluster->topology);
-    if (common.html.empty()) return partial ? 1 : 0;
+    if (common.html.empty()) return status;
   }
-  return deliver(common, j, to_document(common, o, r, cluster->topology), partial ? 1 : 0,
+  return deliver(common, j, to_document(common, o, r, cluster->topology), status,
                  common.json ? Printed::kAlready : Printed::kNot);
 }
 

@@ -74,8 +74,8 @@ int run(const Options& o) {
          {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))}};
   Document d;
   d.command = o.common.typed;
-  if (o.common.json) rings_to_json(view, j);
-  if (!o.common.json || !o.common.html.empty()) rings_to_document(view, d);
+  if (o.common.for_programs()) rings_to_json(view, j);
+  if (!o.common.for_programs() || !o.common.html.empty()) rings_to_document(view, d);
   if (!o.common.html.empty()) d.blocks.push_back({draw_rings(view), Audience::kPage});
   if (!o.svg.empty())
     if (const Status s = write_svg(o.svg, draw_rings(view)); !s.ok()) return report_error(s.error());

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
@@ -34,12 +35,34 @@ int run_sizes(const Options& o, const Scenario& scenario, const TrainAsk& ask, c
   Result<ScaleAsk> scale = parse_scale(o.scale, o.scaling);
   if (!scale.ok()) return report_error(scale.error());
   scale->usd_per_gpu_hour = o.usd_per_gpu_hour;
-  const Result<ScaleRun> run = run_scale(scenario, ask, *scale);
+  LongRun watch("sizes");
+  const Result<ScaleRun> run = run_scale(scenario, ask, *scale, watch);
   if (!run.ok()) return report_error(run.error());
+  watch.say_what_is_known();
+  if (run->points.empty()) return kInterrupted;
   nlohmann::ordered_json j = scale_json(*run);
   j["engine"] = o.common.engine;
+  j["complete"] = !watch.interrupted();
   j["run"] = clock.to_json();
-  return deliver(o.common, j, scale_document(*run, o.common.typed));
+  const int status = watch.interrupted() ? kInterrupted : 0;
+  return deliver(o.common, j, scale_document(*run, o.common.typed), status);
+}
+
+/// Weak scaling from one replica to twice the machine; nothing for machines that come in one size only.
+std::optional<ScaleRun> sizes_for_page(const Scenario& scenario, const TrainAsk& ask) {
+  const Result<Cluster> own = load_cluster(scenario.cluster, scenario.cluster_overrides);
+  if (!own.ok()) return std::nullopt;
+  const auto gpus = static_cast<std::uint32_t>(own->topology.gpus().size());
+  const Result<LayoutSpec> layout = resolve_layout(scenario.layout, scenario.model, gpus);
+  if (!layout.ok()) return std::nullopt;
+  ScaleAsk scale;
+  scale.from = layout->ranks() / layout->dp;
+  scale.to = 2 * gpus;
+  scale.strong = false;
+  LongRun watch("sizes");
+  Result<ScaleRun> run = run_scale(scenario, ask, scale, watch);
+  if (!run.ok() || watch.interrupted()) return std::nullopt;
+  return std::move(*run);
 }
 
 int run(const Options& o) {
@@ -49,8 +72,10 @@ int run(const Options& o) {
   TrainAsk ask;
   ask.engine = o.common.engine;
   if (!o.scale.empty()) return run_sizes(o, *scenario, ask, clock);
-  ask.relief = o.common.explain;
-  const bool document = !o.common.json || !o.common.html.empty();
+  const bool page = !o.common.html.empty();
+  ask.relief = o.common.explain || page;
+  const std::optional<ScaleRun> sizes = page ? sizes_for_page(*scenario, ask) : std::nullopt;
+  const bool document = !o.common.for_programs() || !o.common.html.empty();
   ask.timeline = document || !o.trace.empty();
   const Result<TrainRun> run = run_train(std::move(*scenario), ask);
   if (!run.ok()) return report_error(run.error());
@@ -59,9 +84,10 @@ int run(const Options& o) {
   nlohmann::ordered_json j = train_json(*run, o.common.typed);
   j["run"] = clock.to_json();
   const int status = run->does_not_fit ? 1 : 0;
-  const int delivered = deliver(o.common, j, document ? train_document(*run, o.common.typed) : Document{}, status);
+  const int delivered = deliver(
+      o.common, j, document ? train_document(*run, o.common.typed, sizes ? &*sizes : nullptr) : Document{}, status);
   if (run->does_not_fit) std::fprintf(stderr, "busbar: %s\n", run->does_not_fit->text().c_str());
-  if (!o.trace.empty() && !o.common.json)
+  if (!o.trace.empty() && !o.common.for_programs())
     std::fputs(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace).c_str(), stdout);
   return delivered;
 }

@@ -8,6 +8,7 @@
 #include "busbar/accuracy/summary.h"
 #include "busbar/accuracy/validate.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
@@ -127,7 +128,9 @@ Document to_document(const Options& o, const std::vector<ScoredRow>& rows, const
 
 int run(const Options& o) {
   const RunClock clock;
-  ValidateOptions options{o.common.overrides, o.common.engine, o.only};
+  LongRun watch("rows");
+  const auto go_on = [&watch](std::size_t done, std::size_t total) { return watch.go_on(done, total); };
+  ValidateOptions options{o.common.overrides, o.common.engine, o.only, go_on};
   if (o.common.engine != "analytic" && o.common.engine != "flow")
     return report_error(
         invalid(fmt::format("'{}' cannot validate; use analytic or flow", o.common.engine), {"", 0, 0, "--engine"}));
@@ -135,12 +138,10 @@ int run(const Options& o) {
   if (!table.ok()) return report_error(table.error());
   const Result<std::vector<ScoredRow>> rows = validate(*table, options);
   if (!rows.ok()) return report_error(rows.error());
+  watch.say_what_is_known();
   const Summary s = summarise(*rows);
-  Json j{{"schema", "busbar.validate/1"},
-         {"file", o.file},
-         {"engine", o.common.engine},
-         {"rows", Json::array()},
-         {"unsupported", Json::object()}};
+  Json j{{"schema", "busbar.validate/1"},    {"file", o.file},        {"engine", o.common.engine},
+         {"complete", !watch.interrupted()}, {"rows", Json::array()}, {"unsupported", Json::object()}};
   for (const ScoredRow& r : *rows)
     if (r.unsupported.empty()) j["rows"].push_back(to_json(r));
   for (const auto& [reason, n] : reasons(*rows)) j["unsupported"][reason] = n;
@@ -160,7 +161,7 @@ int run(const Options& o) {
                           {"how", (*rows)[w.example].how},
                           {"bound_by", (*rows)[w.example].bound_by}});
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *rows, s));
+  return deliver(o.common, j, to_document(o, *rows, s), watch.interrupted() ? kInterrupted : 0);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/csv_rows.h"
 
 namespace busbar {
 
@@ -24,6 +25,7 @@ std::vector<Flag> common_flags(CommonOptions& o, bool with_engine) {
       {"--catalog", "DIR", "product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
        &o.overrides.catalog},
       {"--json", "", "one JSON object on stdout instead of text", "Output", &o.json},
+      {"--csv", "", "the rows of it as CSV instead of text, with the keys of --json as columns", "Output", &o.csv},
       {"--html", "FILE", "write a self-contained page too", "Output", &o.html},
       {"--explain", "", "say what relieving each kind of link would buy", "Output", &o.explain},
   };
@@ -89,7 +91,10 @@ std::string bound_in_short(const Bound& b, const Topology& t) {
 
 int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status,
             Printed printed) {
+  if (o.json && o.csv) return report_error(invalid("stdout holds one of them; leave out one", {"", 0, 0, "--csv"}));
   if (printed == Printed::kAlready) {
+  } else if (o.csv) {
+    std::fputs(csv_of(data).c_str(), stdout);
   } else if (o.json) {
     constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;  // files may hold any bytes
     std::fputs(data.dump(2, ' ', false, kReplace).c_str(), stdout);
@@ -113,7 +118,7 @@ int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Do
     file << render_html(document);
     if (!file.flush())
       return report_error({ErrorCode::kIo, "cannot write the page; does its folder exist?", {o.html, 0, 0, ""}});
-    if (!o.json) std::fputs(fmt::format("\nreport: {}\n", o.html).c_str(), stdout);
+    if (!o.for_programs()) std::fputs(fmt::format("\nreport: {}\n", o.html).c_str(), stdout);
   }
   return status;
 }

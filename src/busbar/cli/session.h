@@ -19,9 +19,11 @@ struct CommonOptions {
   Overrides overrides;
   std::string engine = "flow";
   bool json = false;
+  bool csv = false;
   bool explain = false;
   std::string html;
-  std::string typed;  ///< the command line, for the report
+  std::string typed;                                 ///< the command line, for the report
+  bool for_programs() const { return json || csv; }  ///< stdout holds data and nothing else
 };
 std::vector<Flag> common_flags(CommonOptions& o, bool with_engine);
 
@@ -50,7 +52,7 @@ std::string link_class_name(LinkId link, const Topology& topology);
 std::string bound_to_text(const Bound& bound, const Topology& topology);
 std::string bound_in_short(const Bound& bound, const Topology& topology);
 
-/// Prints JSON or the terminal text on stdout, and writes the page where asked. `data` already holds the schema.
+/// Prints JSON, CSV or the terminal text on stdout, and writes the page where asked. `data` already holds the schema.
 /// Returns the exit status: `status`, or 2 when a file could not be written.
 /// Nothing goes to stdout when the command has written its own JSON there already.
 enum class Printed : std::uint8_t { kNot, kAlready };

@@ -98,6 +98,13 @@ Json train_json(const TrainRun& r, const std::string& typed) {
   j["compute_slowed_s"] = r.step.slowed.in_s();
   j["critical_role"] = r.program.roles[index(r.step.critical_role)].name;
   j["memory_bytes"] = memory_json(r);
+  const StepSpread s = step_spread(r);
+  j["jitter"] = {{"gpu_percent", 100 * r.kernels.jitter_share},
+                 {"expected_step_s", s.expected_s},
+                 {"p10_s", s.p10_s},
+                 {"p50_s", s.p50_s},
+                 {"p90_s", s.p90_s},
+                 {"p99_s", s.p99_s}};
   j["fits"] = !r.does_not_fit.has_value();
   j["scaling_efficiency"] = r.scaling_efficiency;
   j["cost_usd"] = {{"per_gpu_hour", r.cluster.usd_per_gpu_hour},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/topology_drawing.h"
 #include "busbar/report/style.h"
@@ -95,6 +96,15 @@ std::string memory_verdict(const TrainRun& r) {
                      : fmt::format("fits, {} left", format_size(have - need));
 }
 
+/// What it costs that all GPUs wait for the slowest.
+std::string spread_words(const TrainRun& r) {
+  const StepSpread s = step_spread(r);
+  return fmt::format(
+      "{} expected with the slowest of {} GPUs, {} to {} in 80 % of steps, {} in 1 of 100 (each GPU varies by {} %)",
+      format_duration(s.expected_s), r.layout.ranks(), format_duration(s.p10_s), format_duration(s.p90_s),
+      format_duration(s.p99_s), format_number(100 * r.kernels.jitter_share));
+}
+
 Facts details(const TrainRun& r) {
   Facts f;
   f.title = "What was asked, and what it means";
@@ -124,8 +134,12 @@ Facts details(const TrainRun& r) {
             format_number(r.cost.usd_per_day, 4), format_number(r.cost.usd_per_day_per_percent),
             format_number(r.cost.usd_per_day_per_percent * share_percent(exposed(r.step.breakdown), r.step.step_time)),
             format_number(r.cluster.usd_per_gpu_hour), r.cluster.price_source));
-  add("trust", fmt::format("{:+.0f} % to {:+.0f} % of compute time: {}", r.kernels.band_low_percent,
-                           r.kernels.band_high_percent, r.kernels.band_basis));
+  add("spread", spread_words(r));
+  const double step = r.step.step_time.in_s(), compute = r.step.breakdown.compute.in_s();
+  add("trust", fmt::format("{} to {} a step; {:+.0f} % to {:+.0f} % of compute time: {}",
+                           format_duration(step + compute * r.kernels.band_low_percent / 100),
+                           format_duration(step + compute * r.kernels.band_high_percent / 100),
+                           r.kernels.band_low_percent, r.kernels.band_high_percent, r.kernels.band_basis));
   return f;
 }
 
@@ -269,7 +283,7 @@ Table source_table(const TrainRun& r) {
 
 }  // namespace
 
-Document train_document(const TrainRun& r, const std::string& typed) {
+Document train_document(const TrainRun& r, const std::string& typed, const ScaleRun* sizes) {
   const Topology& t = r.cluster.topology;
   Document d;
   d.title = fmt::format("{} on {} GPUs of {}", r.scenario.model.name, r.layout.ranks(), r.cluster.name);
@@ -279,21 +293,32 @@ Document train_document(const TrainRun& r, const std::string& typed) {
   add(verdict(r));
   add(headline(r));
   add(details(r));
+  const auto heading = [&](const char* text) { add(Heading{text}, Audience::kPage); };
+  heading("Time");
   add(breakdown_bars(r));
   add(breakdown_note(r));
+  heading("Memory");
   add(memory_bars(r));
+  heading("Communication");
   add(calls_table(r, 5), Audience::kTerminal);
   add(calls_table(r, 40), Audience::kPage);
   if (!r.relief.empty()) add(relief_table(r));
+  heading("Timeline");
   const double end = r.step.step_time.in_s(), slice = end / std::max(8u, r.layout.micro_batches());
   add(timeline_view(r, "Timeline of the step", 0, end), Audience::kPage);
   add(timeline_view(r, "The beginning", 0, slice), Audience::kPage);
   add(timeline_view(r, "The end", end - 1.5 * slice, end), Audience::kPage);
+  heading("Machine");
   add(level_table(t), Audience::kPage);
   std::vector<double> load(t.link_count(), 0.0);
   for (const LinkLoad& l : r.step.timeline.links) load[l.link] = l.utilisation;
   add(draw_node(t, BlockId{0}, load), Audience::kPage);
   if (!t.fabric_switches().empty()) add(draw_fabric(t, load), Audience::kPage);
+  if (sizes != nullptr && !draw_scaling(*sizes, true).shapes.empty()) {
+    heading("Scaling");
+    add(draw_scaling(*sizes, true), Audience::kPage);
+  }
+  heading("Assumptions");
   add(source_table(r), Audience::kPage);
   return d;
 }

@@ -9,9 +9,12 @@
 
 namespace busbar {
 
+struct ScaleRun;
+
 /// The keys of DESIGN's contract and some more; everything but `run`.
 nlohmann::ordered_json train_json(const TrainRun& run, const std::string& typed);
-Document train_document(const TrainRun& run, const std::string& typed);
+/// `sizes`: the same on other sizes of the machine, for the page; nullptr: not known.
+Document train_document(const TrainRun& run, const std::string& typed, const ScaleRun* sizes = nullptr);
 
 /// Name and seconds of the breakdown, in the order of the contract.
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b);

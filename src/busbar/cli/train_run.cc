@@ -9,6 +9,7 @@
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/kernels_file.h"
+#include "busbar/step/jitter.h"
 #include "busbar/workload/build_program.h"
 
 namespace busbar {
@@ -96,6 +97,13 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
     BUSBAR_ASSIGN(run.relief, step_relief(run, runner));
   }
   return run;
+}
+
+StepSpread step_spread(const TrainRun& r) {
+  const double step = r.step.step_time.in_s(), share = r.kernels.jitter_share;
+  const std::uint32_t n = r.layout.ranks();
+  const auto below = [&](double p) { return step * slowest_quantile(share, n, p); };
+  return {step * expected_slowest(share, n), below(0.1), below(0.5), below(0.9), below(0.99)};
 }
 
 }  // namespace busbar

@@ -31,6 +31,12 @@ struct TrainRun {
   std::string engine;
 };
 
+/// The step with all GPUs waiting for the slowest: expected, and the times that a share of steps stays below.
+struct StepSpread {
+  double expected_s = 0, p10_s = 0, p50_s = 0, p90_s = 0, p99_s = 0;
+};
+StepSpread step_spread(const TrainRun& run);
+
 struct TrainAsk {
   std::string engine = "flow";
   bool timeline = true;    ///< spans for the page and the trace

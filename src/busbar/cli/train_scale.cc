@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/train_report.h"
 
 namespace busbar {
@@ -103,7 +104,7 @@ Result<ScaleAsk> parse_scale(const std::string& text, const std::string& kind) {
   return ask;
 }
 
-Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, const ScaleAsk& scale) {
+Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, const ScaleAsk& scale, LongRun& watch) {
   BUSBAR_ASSIGN(const std::string preset, preset_of(scenario.cluster));
   BUSBAR_ASSIGN(const Cluster own, load_cluster(scenario.cluster, scenario.cluster_overrides));
   BUSBAR_ASSIGN(const Cluster one, load_cluster(preset + ":1", scenario.cluster_overrides));
@@ -116,10 +117,14 @@ Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, cons
   out.cluster = preset;
   out.model = scenario.model.name;
   out.usd_per_gpu_hour = scale.usd_per_gpu_hour > 0 ? scale.usd_per_gpu_hour : own.usd_per_gpu_hour;
+  std::size_t sizes = 0;
+  for (std::uint64_t gpus = scale.from; gpus <= scale.to; gpus *= 2) ++sizes;
+  if (scale.weak && scale.strong) sizes *= 2;
   for (const bool weak : {true, false}) {
     if (weak ? !scale.weak : !scale.strong) continue;
     double best = 0;
     for (std::uint64_t gpus = scale.from; gpus <= scale.to; gpus *= 2) {
+      if (!watch.go_on(out.points.size(), sizes)) break;
       const auto n = static_cast<std::uint32_t>(gpus);
       Scenario sized = scenario;
       sized.layout = layout_for(base, n, weak);
@@ -137,7 +142,8 @@ Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, cons
     }
   }
   const bool none = std::all_of(out.points.begin(), out.points.end(), [](const auto& p) { return !p.skipped.empty(); });
-  if (none) return flag_error("--scale", "no size in the range fits the layout: " + out.points.front().skipped);
+  if (none && !watch.interrupted())
+    return flag_error("--scale", "no size in the range fits the layout: " + out.points.front().skipped);
   return out;
 }
 
@@ -177,6 +183,8 @@ Document scale_document(const ScaleRun& r, const std::string& typed) {
   d.title = fmt::format("{} on {} of many sizes", r.model, r.cluster);
   d.command = typed;
   for (const bool weak : {true, false}) {
+    if (Drawing curve = draw_scaling(r, weak); !curve.shapes.empty())
+      d.blocks.push_back({std::move(curve), Audience::kPage});
     Table t;
     t.title = weak ? "Weak scaling: the batch grows with the machine" : "Strong scaling: the batch stays";
     t.columns = {{"GPUs"},           {"DP"},          {"batch"},        {"step (s)"}, {"tokens/s/GPU"},

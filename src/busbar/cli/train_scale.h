@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
 
@@ -41,7 +42,8 @@ struct ScaleRun {
   /// the smallest; 0: nowhere.
   std::uint32_t stops_hiding(bool weak) const;
 };
-Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& ask, const ScaleAsk& scale);
+/// Stops early, with the points so far, when `watch` says so.
+Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& ask, const ScaleAsk& scale, LongRun& watch);
 
 nlohmann::ordered_json scale_json(const ScaleRun& run);
 Document scale_document(const ScaleRun& run, const std::string& typed);

@@ -1,0 +1,115 @@
+#include "busbar/cli/csv_rows.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct RowKeys {
+  const char* list;
+  const char* inner;  ///< a list inside each row whose members are the lines; "" for none
+};
+constexpr RowKeys kRowKeys[] = {{"results", ""}, {"points", ""},   {"rows", ""},
+                                {"flows", ""},   {"channels", ""}, {"layouts", ""},
+                                {"hops", ""},    {"levels", ""},   {"entries", "figures"}};
+
+std::string plain(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string quoted(const std::string& cell) {
+  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  std::string out = "\"";
+  for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+bool is_list_of_objects(const Json& value) {
+  return value.is_array() && !value.empty() && value.front().is_structured();
+}
+
+class CsvWriter {
+ public:
+  void begin_row() { rows_.emplace_back(); }
+  void add(const Json& object, const std::string& prefix = {}) {
+    for (const auto& [key, value] : object.items()) {
+      if (value.is_object())
+        add(value, prefix + key + ".");
+      else if (value.is_array() && !is_list_of_objects(value))
+        set(prefix + key, joined(value));
+      else if (!value.is_array())
+        set(prefix + key, plain(value));
+    }
+  }
+  std::string text() const {
+    std::string out;
+    for (std::size_t c = 0; c < columns_.size(); ++c) out += (c > 0 ? "," : "") + quoted(columns_[c]);
+    out += "\n";
+    for (const auto& row : rows_) {
+      for (std::size_t c = 0; c < columns_.size(); ++c) {
+        if (c > 0) out += ",";
+        if (c < row.size()) out += quoted(row[c]);
+      }
+      out += "\n";
+    }
+    return out;
+  }
+
+ private:
+  static std::string joined(const Json& list) {
+    std::string out;
+    for (const Json& value : list) out += (out.empty() ? "" : " ") + plain(value);
+    return out;
+  }
+  void set(const std::string& name, std::string cell) {
+    const auto [it, fresh] = places_.try_emplace(name, columns_.size());
+    if (fresh) columns_.push_back(name);
+    std::vector<std::string>& row = rows_.back();
+    if (row.size() <= it->second) row.resize(it->second + 1);
+    row[it->second] = std::move(cell);
+  }
+
+  std::vector<std::string> columns_;
+  std::map<std::string, std::size_t> places_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+void add_row(CsvWriter& csv, const Json& row, const char* inner) {
+  const auto lines = row.find(inner);
+  if (lines == row.end() || !is_list_of_objects(*lines)) {
+    csv.begin_row();
+    csv.add(row);
+    return;
+  }
+  for (const Json& line : *lines) {
+    csv.begin_row();
+    csv.add(row);
+    csv.add(line);
+  }
+}
+
+}  // namespace
+
+std::string csv_of(const Json& data) {
+  CsvWriter csv;
+  for (const RowKeys& keys : kRowKeys) {
+    const auto list = data.find(keys.list);
+    if (list == data.end() || !list->is_array()) continue;
+    for (const Json& row : *list) add_row(csv, row, keys.inner);
+    return csv.text();
+  }
+  Json one = data;
+  one.erase("schema");
+  one.erase("run");
+  csv.begin_row();
+  csv.add(one);
+  return csv.text();
+}
+
+}  // namespace busbar

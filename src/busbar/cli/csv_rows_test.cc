@@ -1,0 +1,48 @@
+#include "busbar/cli/csv_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/csv.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+TEST(CsvRows, RowsOfTheListWithObjectsAsDottedColumns) {
+  const Json data = Json::parse(
+      R"({"schema":"x/1","cluster":"c","results":[{"size_bytes":8,"bound_by":{"link":"a->b","kind":null}},
+          {"size_bytes":16,"time_us":0.125,"bound_by":{"link":"c"}}]})");
+  EXPECT_EQ(csv_of(data), "size_bytes,bound_by.link,bound_by.kind,time_us\n8,a->b,,\n16,c,,0.125\n");
+}
+
+TEST(CsvRows, WithoutAListOneLineOfAllThatIsNone) {
+  const Json data = Json::parse(
+      R"({"schema":"x/1","step_time_s":1.5,"fits":true,"calls":[{"a":1}],"band_percent":[-8,10],"run":{"wall_s":3}})");
+  EXPECT_EQ(csv_of(data), "step_time_s,fits,band_percent\n1.5,true,-8 10\n");
+}
+
+TEST(CsvRows, LinesInsideRowsRepeatWhatStandsAroundThem) {
+  const Json data = Json::parse(
+      R"({"entries":[{"folder":"nodes","name":"a","figures":[{"path":"x","value":1},{"path":"y","value":2}]}]})");
+  EXPECT_EQ(csv_of(data), "folder,name,path,value\nnodes,a,x,1\nnodes,a,y,2\n");
+}
+
+TEST(CsvRows, OurOwnReaderGetsBackEveryCell) {
+  const std::string nasty = "a \"quoted\", cell\nwith a line break";
+  Json data;
+  data["rows"] = Json::array({{{"text", nasty}, {"n", 1e-9}}, {{"text", ""}, {"n", 0.1}}});
+  const auto table = CsvTable::parse(csv_of(data), "csv");
+  ASSERT_TRUE(table.ok()) << table.error().text();
+  ASSERT_EQ(table->rows(), 2u);
+  EXPECT_EQ(table->cell(0, "text"), nasty);
+  EXPECT_EQ(*table->number(0, "n").value(), 1e-9);
+  EXPECT_EQ(*table->number(1, "n").value(), 0.1);
+}
+
+TEST(CsvRows, AnEmptyListIsAnEmptyTable) { EXPECT_EQ(csv_of(Json::parse(R"({"rows":[],"file":"f"})")), "\n"); }
+
+}  // namespace
+}  // namespace busbar

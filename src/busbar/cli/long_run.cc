@@ -1,0 +1,76 @@
+#include "busbar/cli/long_run.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace busbar {
+namespace {
+
+constexpr double kQuiet_s = 2;     // shorter runs show nothing
+constexpr double kRedraw_s = 0.2;  // between two pictures
+constexpr std::size_t kCells = 20;
+
+volatile std::sig_atomic_t stop = 0;  // a handler has nothing else to write to
+
+void on_interrupt(int) {
+  stop = 1;
+  std::signal(SIGINT, SIG_DFL);
+}
+
+double seconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+}  // namespace
+
+std::string progress_line(const std::string& what, std::size_t done, std::size_t total, double elapsed_s) {
+  const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(kCells));
+  std::string left;
+  if (done > 0 && done < total) left = fmt::format(", {:.0f} s left", elapsed_s * (1 - share) / share);
+  return fmt::format("busbar: {} of {} {} [{}{}] {:3.0f} %{}", done, total, what, std::string(full, '#'),
+                     std::string(kCells - std::min(kCells, full), '-'), 100 * share, left);
+}
+
+LongRun::LongRun(std::string what) : LongRun(std::move(what), isatty(STDERR_FILENO) != 0) {}
+
+LongRun::LongRun(std::string what, bool shown)
+    : what_(std::move(what)), shown_(shown), start_(std::chrono::steady_clock::now()), drawn_(start_) {
+  stop = 0;
+  std::signal(SIGINT, on_interrupt);
+}
+
+LongRun::~LongRun() {
+  clear();
+  std::signal(SIGINT, SIG_DFL);
+}
+
+const volatile std::sig_atomic_t* LongRun::flag() { return &stop; }
+int LongRun::stopped() { return stop; }
+
+bool LongRun::go_on(std::size_t done, std::size_t total) {
+  done_ = done;
+  total_ = total;
+  const auto now = std::chrono::steady_clock::now();
+  if (shown_ && seconds(now - start_) > kQuiet_s && (!on_screen_ || seconds(now - drawn_) > kRedraw_s)) {
+    drawn_ = now;
+    on_screen_ = true;
+    std::fputs(("\r\033[K" + progress_line(what_, done, total, seconds(now - start_))).c_str(), stderr);
+    std::fflush(stderr);
+  }
+  if (done >= total || interrupted()) clear();
+  return !interrupted();
+}
+
+void LongRun::clear() {
+  if (on_screen_) std::fputs("\r\033[K", stderr);
+  on_screen_ = false;
+}
+
+void LongRun::say_what_is_known() const {
+  if (!interrupted()) return;
+  std::fputs(fmt::format("busbar: interrupted; {} of {} {} are known\n", done_, total_, what_).c_str(), stderr);
+}
+
+}  // namespace busbar

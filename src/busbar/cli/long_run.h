@@ -1,0 +1,46 @@
+// Runs that take a while: Ctrl-C keeps what is known, and a terminal sees how far they are.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <string>
+
+namespace busbar {
+
+/// Exit status of a run that was interrupted, as shells have it: 128 + SIGINT.
+inline constexpr int kInterrupted = 130;
+
+/// While one lives, the first SIGINT only sets a flag; a second one ends the program as ever. One at a time.
+class LongRun {
+ public:
+  /// `what` is counted: "rows". `shown`: whether stderr is a terminal; a bar appears there after two seconds.
+  explicit LongRun(std::string what);
+  LongRun(std::string what, bool shown);
+  ~LongRun();
+  LongRun(const LongRun&) = delete;
+  LongRun& operator=(const LongRun&) = delete;
+
+  /// Call between parts: `done` of `total` are known. False: stop, and keep those.
+  bool go_on(std::size_t done, std::size_t total);
+  bool interrupted() const { return stopped() != 0; }
+  /// For engines that look by themselves.
+  static const volatile std::sig_atomic_t* flag();
+  /// "busbar: interrupted; 3 of 15 rows are known" on stderr where it was.
+  void say_what_is_known() const;
+
+ private:
+  static int stopped();
+  void clear();
+
+  std::string what_;
+  bool shown_;
+  std::chrono::steady_clock::time_point start_, drawn_;
+  bool on_screen_ = false;
+  std::size_t done_ = 0, total_ = 0;
+};
+
+/// "busbar: 12 of 40 rows [######--------------]  30 %, 14 s left", without a line break.
+std::string progress_line(const std::string& what, std::size_t done, std::size_t total, double elapsed_s);
+
+}  // namespace busbar

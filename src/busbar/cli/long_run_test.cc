@@ -1,0 +1,43 @@
+#include "busbar/cli/long_run.h"
+
+#include <gtest/gtest.h>
+
+namespace busbar {
+namespace {
+
+TEST(LongRun, TheFirstInterruptStopsAtTheNextPartAndTheProgramLives) {
+  LongRun run("rows", false);
+  EXPECT_TRUE(run.go_on(1, 4));
+  std::raise(SIGINT);
+  EXPECT_FALSE(run.go_on(2, 4));
+  EXPECT_TRUE(run.interrupted());
+  EXPECT_NE(*LongRun::flag(), 0);
+}
+
+TEST(LongRun, ANewRunKnowsNothingOfTheInterruptOfAnother) {
+  {
+    LongRun run("rows", false);
+    std::raise(SIGINT);
+  }
+  LongRun run("rows", false);
+  EXPECT_TRUE(run.go_on(0, 1));
+}
+
+TEST(LongRun, ASecondInterruptEndsTheProgram) {
+  EXPECT_EXIT(
+      {
+        LongRun run("rows", false);
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+      },
+      testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(LongRun, TheLineSaysHowFarAndHowLong) {
+  EXPECT_EQ(progress_line("rows", 10, 40, 5), "busbar: 10 of 40 rows [#####---------------]  25 %, 15 s left");
+  EXPECT_EQ(progress_line("rows", 0, 40, 5), "busbar: 0 of 40 rows [--------------------]   0 %");
+  EXPECT_EQ(progress_line("rows", 40, 40, 5), "busbar: 40 of 40 rows [####################] 100 %");
+}
+
+}  // namespace
+}  // namespace busbar

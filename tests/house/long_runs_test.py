@@ -1,0 +1,86 @@
+"""Ctrl-C keeps what is known, and a terminal sees how far a long run is.
+
+    tests/house/long_runs_test.py BUSBAR
+"""
+import json
+import os
+import pathlib
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUSBAR = str(pathlib.Path(sys.argv.pop(1)).resolve())
+# Many sizes on a machine whose largest take long: whatever the speed, it is not over when the signal comes.
+LONG = [BUSBAR, "train", "examples/llama3-70b-512xh100.yaml", "--scale", "8..1048576"]
+
+
+def start(words, **more):
+    return subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, **more)
+
+
+class Interrupt(unittest.TestCase):
+    def test_sizes_that_are_known_are_printed_and_the_status_is_130(self):
+        run = start(LONG + ["--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(1.5)
+        run.send_signal(signal.SIGINT)
+        said, complaint = run.communicate(timeout=300)
+        self.assertEqual(run.returncode, 130, complaint)
+        self.assertIn(b"interrupted; ", complaint)
+        answer = json.loads(said)
+        self.assertFalse(answer["complete"])
+        self.assertGreater(len(answer["points"]) + len(answer["skipped"]), 0)
+
+    def test_rows_that_are_known_are_printed(self):
+        run = start([BUSBAR, "validate", "data/measured/collectives.csv", "--engine", "flow", "--json"],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(0.7)
+        run.send_signal(signal.SIGINT)
+        said, complaint = run.communicate(timeout=300)
+        self.assertEqual(run.returncode, 130, complaint)
+        answer = json.loads(said)
+        self.assertFalse(answer["complete"])
+        self.assertGreater(len(answer["rows"]), 0)
+
+    def test_a_second_signal_ends_the_run_at_once(self):
+        run = start(LONG, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1)
+        for _ in range(200):
+            run.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+            if run.poll() is not None:
+                break
+        self.assertIn(run.wait(timeout=60), (-signal.SIGINT, 130))
+
+
+class Progress(unittest.TestCase):
+    def test_a_terminal_sees_a_bar_after_two_seconds_and_stdout_stays_clean(self):
+        ours, theirs = pty.openpty()
+        run = start(LONG + ["--json"], stdout=subprocess.PIPE, stderr=theirs)
+        os.close(theirs)
+        seen, deadline = b"", time.monotonic() + 60
+        while b" sizes [" not in seen and time.monotonic() < deadline:
+            if select.select([ours], [], [], 1)[0]:
+                seen += os.read(ours, 4096)
+        run.send_signal(signal.SIGINT)
+        said = run.stdout.read()
+        run.wait(timeout=300)
+        run.stdout.close()
+        os.close(ours)
+        self.assertIn(b" sizes [", seen)
+        self.assertIn("points", json.loads(said))
+
+    def test_no_bar_where_nobody_looks(self):
+        run = start(LONG, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(3)
+        run.send_signal(signal.SIGINT)
+        _, complaint = run.communicate(timeout=300)
+        self.assertNotIn(b"[", complaint)
+
+
+if __name__ == "__main__":
+    unittest.main()
