@@ -14,6 +14,7 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
+#include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
 
@@ -21,22 +22,6 @@ namespace busbar {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Bus bandwidth per algorithm bandwidth. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
-double busbw_factor(Collective op, double n) {
-  switch (op) {
-    case Collective::kAllReduce:
-      return 2 * (n - 1) / n;
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kAllToAll:
-    case Collective::kGather:
-    case Collective::kScatter:
-      return (n - 1) / n;
-    default:
-      return 1;
-  }
-}
 
 Json to_json(const ChainPart& p, Duration time, const Topology& t) {
   const auto member = [](std::uint32_t m) { return m == ChainPart::kNobody ? Json() : Json(m); };
@@ -237,6 +222,7 @@ std::vector<std::string> algorithms(const CollectiveOptions& o, const Collective
 }
 
 int run(const CollectiveOptions& o) {
+  if (!o.schedule.empty()) return run_schedule(o);
   const RunClock clock;
   const Result<Collective> op = parse_collective(o.op);
   if (!op.ok()) return report_error(op.error());
@@ -332,6 +318,9 @@ int run(const CollectiveOptions& o) {
     band.low_percent = std::min(band.low_percent, r.band.low_percent);
     band.high_percent = std::max(band.high_percent, r.band.high_percent);
   }
+  if (!o.out.empty())
+    if (const Status done = write_schedule(o.out, *cluster, placement, spokesman(rows)); !done.ok())
+      return report_error(done.error());
   Json j{{"schema", "busbar.collective/1"},
          {"cluster", cluster->name},
          {"gpus", n},
@@ -390,6 +379,9 @@ Command collective_command(const std::string& typed) {
        "Algorithm",
        &o->protocol,
        {"auto", "simple", "ll128", "ll"}},
+      {"--schedule", "FILE", "time the schedule in this file (MSCCL XML, MSCCL++ plan) beside ours", "Algorithm",
+       &o->schedule},
+      {"--out", "FILE", "write the schedule of the largest size: .xml (MSCCL) or .goal", "Algorithm", &o->out},
       {"--channels", "N", "parts that share the bytes, each with NICs of its own (default: as many as use every NIC)",
        "Algorithm", &o->channels},
       {"--jobs", "N", "N jobs of -g GPUs each start the collective at once and share the machine (default 1)", "Sweep",

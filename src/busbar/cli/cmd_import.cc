@@ -3,12 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/machine.h"
+#include "busbar/cli/perf_csv.h"
+#include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/sweep.h"
+#include "busbar/cli/trace_timing.h"
 #include "busbar/formats/import.h"
 
 namespace busbar {
@@ -18,7 +23,8 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   CommonOptions common;
-  std::string file, kind;
+  std::string file, kind, cluster, first, last, csv;
+  double factor = 4;
 };
 
 std::string in_words(const Json& value) {
@@ -92,6 +98,43 @@ Document to_document(const Options& o, const ImportReport& report) {
   return d;
 }
 
+/// What a file holds, timed on the machine of --cluster.
+Status add_times(const Options& o, const ImportReport& report, Json& j, Document& document) {
+  const FormatEntry* format = nullptr;
+  for (const FormatEntry& f : import_formats())
+    if (report.kind == f.kind) format = &f;
+  if (format->schedule == nullptr && format->messages == nullptr && format->trace == nullptr)
+    return invalid(fmt::format("a file of kind {} holds nothing to be timed", report.kind), {"", 0, 0, "--cluster"});
+  BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(o.file));
+  if (format->trace != nullptr) {
+    BUSBAR_ASSIGN(const CommTrace trace, format->trace(source));
+    return time_trace(trace, cluster, j["timed"], document);
+  }
+  if (format->messages != nullptr) {
+    BUSBAR_ASSIGN(const ImportedMessages messages, format->messages(source));
+    return time_messages(messages, cluster, j["timed"], document);
+  }
+  BUSBAR_ASSIGN(const ImportedSchedule schedule, load_schedule(o.file));
+  const std::uint64_t low = std::max<std::uint64_t>(schedule.min_bytes, 1 << 10);
+  const std::uint64_t high = schedule.max_bytes > 0 ? schedule.max_bytes : std::max<std::uint64_t>(low, 1 << 30);
+  BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(o.first.empty() ? std::to_string(low) : o.first,
+                                                            o.last.empty() ? std::to_string(high) : o.last, o.factor));
+  BUSBAR_ASSIGN(const std::vector<ScheduleRow> rows, time_schedule(schedule, cluster, sizes, 0));
+  j["timed"] = {{"cluster", cluster.name}, {"results", schedule_json(schedule, rows, cluster)}};
+  document.blocks.push_back({schedule_table(schedule, rows, cluster)});
+  return {};
+}
+
+Status write_csv(const Options& o, const ImportReport& report) {
+  if (!report.found->contains("tables"))
+    return invalid(fmt::format("a file of kind {} holds no rows", report.kind), {"", 0, 0, "--csv"});
+  std::ofstream out(o.csv, std::ios::binary);
+  out << perf_csv((*report.found)["tables"]);
+  if (!out.flush()) return Error{ErrorCode::kIo, "cannot write this file; does its folder exist?", {o.csv, 0, 0, ""}};
+  return {};
+}
+
 int run(const Options& o) {
   const RunClock clock;
   Result<ImportSource> source = ImportSource::open(o.file);
@@ -100,7 +143,9 @@ int run(const Options& o) {
   if (!figures.ok()) return report_error(figures.error());
   Result<ImportReport> report = import_source(*source, *figures, o.kind);
   if (!report.ok()) return report_error(report.error());
-  const Document document = to_document(o, *report);
+  Document document = to_document(o, *report);
+  if (!o.csv.empty())
+    if (const Status done = write_csv(o, *report); !done.ok()) return report_error(done.error());
   Json j{{"schema", "busbar.import/1"}, {"file", o.file}, {"kind", report->kind}};
   j["found"] = std::move(*report->found);  // a log's may be large
   j["notes"] = report->notes;
@@ -108,8 +153,10 @@ int run(const Options& o) {
   for (const UnknownPart& u : report->unknown)
     j["unknown"].push_back({{"line", u.line}, {"what", u.what}, {"count", u.count}});
   j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(source->head())));
+  if (!o.cluster.empty() && !report->refuted)
+    if (const Status timed = add_times(o, *report, j, document); !timed.ok()) return report_error(timed.error());
   j["run"] = clock.to_json();
-  return deliver(o.common, j, document);
+  return deliver(o.common, j, document, report->refuted ? 1 : 0);
 }
 
 }  // namespace
@@ -123,15 +170,24 @@ Command import_command(const std::string& typed) {
   c.examples =
       "  busbar import nccl-topo.xml\n"
       "  busbar import result_0.txt --kind nccl-log --json\n"
-      "  busbar import topo-m.txt && busbar topo topo-m.txt --tree\n";
+      "  busbar import topo-m.txt && busbar topo topo-m.txt --tree\n"
+      "  busbar import allreduce.xml --cluster dgx-h100 -b 1M -e 1G\n";
   c.positionals = {{"FILE",
                     "NCCL topology or graph XML, NCCL_DEBUG=INFO log, nccl-tests output or JSON, nvidia-smi topo -m, "
-                    "rocm-smi --showtopo, hwloc XML, ibnetdiscover, iblinkinfo, Slurm topology.conf",
+                    "rocm-smi --showtopo, hwloc XML, ibnetdiscover, iblinkinfo, Slurm topology.conf, MSCCL XML, "
+                    "MSCCL++ plan, GOAL, Chakra trace, Kineto trace",
                     &o->file}};
-  c.flags = {{"--kind", "NAME", "read as this kind instead of looking, e.g. nccl-log", "Input", &o->kind}};
+  c.flags = {
+      {"--kind", "NAME", "read as this kind instead of looking, e.g. nccl-log", "Input", &o->kind},
+      {"--csv", "FILE", "write the rows of nccl-tests or rccl-tests", "Files", &o->csv},
+      {"--cluster", "CLUSTER", "time what is in the file on this machine: a schedule, messages, or collectives",
+       "Timing", &o->cluster},
+      {"-b,--minbytes", "SIZE", "smallest size S (default: what the file says)", "Timing", &o->first},
+      {"-e,--maxbytes", "SIZE", "largest size (default: what the file says)", "Timing", &o->last},
+      {"-f,--stepfactor", "X", "factor from size to size (default 4)", "Timing", &o->factor},
+  };
   for (Flag& f : common_flags(o->common, false))
-    if (f.names != "--set" && f.names != "--degrade" && f.names != "--fail" && f.names != "--explain")
-      c.flags.push_back(std::move(f));
+    if (f.names != "--explain") c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;
 }

@@ -10,6 +10,7 @@
 #include "busbar/choice/as_nccl.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/rings_drawing.h"
+#include "busbar/cli/rings_graphs.h"
 #include "busbar/cli/rings_report.h"
 #include "busbar/cli/session.h"
 
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   CommonOptions common;
-  std::string cluster, version = "2.30", cross_nic, svg;
+  std::string cluster, version = "2.30", cross_nic, svg, graph;
   std::uint32_t gpus = 0, copies = 1;
   bool no_nvls = false, no_pxn = false, collnet = false;
 };
@@ -42,10 +43,10 @@ Result<NcclSettings> settings_of(const Options& o, const Cluster& c) {
   return s;
 }
 
-Status write_svg(const std::string& name, const Drawing& drawing) {
+Status write_file(const std::string& name, const std::string& text) {
   std::ofstream file(name, std::ios::binary);
-  file << render_svg(drawing);
-  if (!file.flush()) return Error{ErrorCode::kIo, "cannot write the picture; does its folder exist?", {name, 0, 0, ""}};
+  file << text;
+  if (!file.flush()) return Error{ErrorCode::kIo, "cannot write this file; does its folder exist?", {name, 0, 0, ""}};
   return {};
 }
 
@@ -78,7 +79,10 @@ int run(const Options& o) {
   if (!o.common.for_programs() || !o.common.html.empty()) rings_to_document(view, d);
   if (!o.common.html.empty()) d.blocks.push_back({draw_rings(view), Audience::kPage});
   if (!o.svg.empty())
-    if (const Status s = write_svg(o.svg, draw_rings(view)); !s.ok()) return report_error(s.error());
+    if (const Status s = write_file(o.svg, render_svg(draw_rings(view))); !s.ok()) return report_error(s.error());
+  if (!o.graph.empty())
+    if (const Status s = write_file(o.graph, write_nccl_graph_xml(graph_records(*comm))); !s.ok())
+      return report_error(s.error());
   j["run"] = clock.to_json();
   return deliver(o.common, j, d);
 }
@@ -107,6 +111,7 @@ Command rings_command(const std::string& typed) {
       {"--collnet", "", "NCCL_COLLNET_ENABLE=1, on a network whose switches reduce", "Rules", &o->collnet},
       {"--no-pxn", "", "NCCL_PXN_DISABLE=1", "Rules", &o->no_pxn},
       {"--svg", "FILE", "draw the channels", "Files", &o->svg},
+      {"--nccl-graph", "FILE", "write the graphs of the first node for NCCL_GRAPH_FILE", "Files", &o->graph},
   };
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

@@ -1,6 +1,7 @@
 // One row of `busbar collective`: an algorithm chosen, a time, floors, and what would relieve it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct CollectiveOptions {
   std::string transport, balance;  ///< packet engine
   std::vector<std::string> jitter;
   PacketExtras extras;
+  std::string schedule, out;  ///< files
 };
 
 /// One line of its table.
@@ -54,6 +56,9 @@ struct CollectiveRow {
   double gap_percent() const { return floor.time.in_ps() > 0 ? 100 * (time.in_s() / floor.time.in_s() - 1) : 0; }
   double algbw() const { return time.in_ps() > 0 ? static_cast<double>(count(size)) / time.in_s() / 1e9 : 0; }
 };
+
+/// Bus bandwidth per algorithm bandwidth. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
+double busbw_factor(Collective op, double n);
 
 /// What is the same for every size: made once, when first needed.
 struct SharedByRows {

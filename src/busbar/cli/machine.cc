@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-/// Files of ours are known by their name.
+/// Files of ours are known by their name, unless they look like another machine.
 bool is_yaml(const std::string& name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
 
 /// The entry of catalog/protocols for GPUs of that compute capability (times ten).
@@ -44,9 +44,10 @@ Result<PartFigures> catalog_part_figures(const std::string& catalog_directory) {
 
 Result<Cluster> load_machine(const std::string& name, const Overrides& overrides) {
   std::error_code ignored;
-  if (is_yaml(name) || !std::filesystem::is_regular_file(name, ignored)) return load_cluster(name, overrides);
+  if (!std::filesystem::is_regular_file(name, ignored)) return load_cluster(name, overrides);
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(name));
   const FormatEntry* format = find_format(source.head());
+  if (is_yaml(name) && (format == nullptr || format->machine == nullptr)) return load_cluster(name, overrides);
   if (format == nullptr && source.head().starts_with('<'))
     return invalid("XML, but not of a kind that is known; 'busbar import' lists the kinds", {name, 0, 0, ""});
   if (format == nullptr) return load_cluster(name, overrides);

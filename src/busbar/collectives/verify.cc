@@ -13,8 +13,6 @@ constexpr std::uint32_t kNobody = 0xffff'ffffu;
 
 const char* name_of(Buffer b) { return b == Buffer::kInput ? "input" : b == Buffer::kOutput ? "output" : "scratch"; }
 
-bool joins_pairs(Collective op) { return op == Collective::kAllToAll || op == Collective::kAllToAllV; }
-
 }  // namespace
 
 std::string describe(const Move& m) {
@@ -25,16 +23,16 @@ std::string describe(const Move& m) {
 
 Verifier::Verifier(const Schedule& schedule)
     : schedule_(schedule),
+      demand_(schedule),
       words_((schedule.ranks + 63) / 64),
       chunk_channel_(schedule.chunks, kNobody),
       rounds_done_(schedule.channels, 0) {
   const std::uint32_t actors = schedule_.ranks + schedule_.reducers;
-  if (joins_pairs(schedule_.op)) number_pairs();
   slots_.resize(std::size_t{actors} * 3 * schedule_.chunks);
   content_.assign(slots_.size() * words_, 0);
   for (std::uint32_t a = 0; a < schedule_.ranks; ++a)
     for (std::uint32_t c = 0; c < schedule_.chunks; ++c) {
-      if (!has_input(a, c)) continue;
+      if (!demand_.has_input(a, c)) continue;
       for (const Buffer b : {Buffer::kInput, Buffer::kOutput})
         content_[slot(a, b, c) * words_ + a / 64] |= Word{1} << (a % 64);
     }
@@ -43,42 +41,6 @@ Verifier::Verifier(const Schedule& schedule)
 std::size_t Verifier::slot(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const {
   return (std::size_t{actor} * 3 + static_cast<std::size_t>(buffer)) * schedule_.chunks + chunk;
 }
-
-std::uint32_t Verifier::owner(std::uint32_t chunk) const {
-  return static_cast<std::uint32_t>(std::uint64_t{schedule_.part_of(chunk)} * schedule_.ranks / schedule_.chunks);
-}
-
-void Verifier::number_pairs() {
-  const std::uint32_t n = schedule_.ranks;
-  const PairCounts& pairs = schedule_.pairs;
-  const std::uint32_t finer = schedule_.chunks / (pairs.first(n, n - 1, n - 1) + pairs.count(n, n - 1, n - 1));
-  for (std::uint32_t src = 0; src < n; ++src)
-    for (std::uint32_t dst = 0; dst < n; ++dst) {
-      source_of_.insert(source_of_.end(), std::size_t{pairs.count(n, src, dst)} * finer, src);
-      destination_of_.insert(destination_of_.end(), std::size_t{pairs.count(n, src, dst)} * finer, dst);
-    }
-  BUSBAR_CHECK(source_of_.size() == schedule_.chunks) << "pairs hold " << source_of_.size() << " chunks";
-}
-
-bool Verifier::has_input(std::uint32_t actor, std::uint32_t chunk) const {
-  if (actor >= schedule_.ranks) return false;
-  if (joins_pairs(schedule_.op)) return source_of_[chunk] == actor;
-  if (schedule_.op == Collective::kAllGather || schedule_.op == Collective::kGather) return owner(chunk) == actor;
-  if (schedule_.op == Collective::kBroadcast || schedule_.op == Collective::kScatter) return actor == schedule_.root;
-  if (schedule_.op == Collective::kSendRecv) return actor == 0;
-  return true;
-}
-
-bool Verifier::has_output(std::uint32_t actor, std::uint32_t chunk) const {
-  if (actor >= schedule_.ranks) return false;
-  if (joins_pairs(schedule_.op)) return destination_of_[chunk] == actor;
-  if (schedule_.op == Collective::kReduceScatter || schedule_.op == Collective::kScatter) return owner(chunk) == actor;
-  if (schedule_.op == Collective::kReduce || schedule_.op == Collective::kGather) return actor == schedule_.root;
-  if (schedule_.op == Collective::kSendRecv) return actor == 1;
-  return true;
-}
-
-bool Verifier::demanded(std::uint32_t rank, std::uint32_t chunk) const { return has_input(rank, chunk); }
 
 std::string Verifier::shape_error(std::uint32_t channel, const Move& m) {
   const std::uint32_t actors = schedule_.ranks + schedule_.reducers;
@@ -92,9 +54,9 @@ std::string Verifier::shape_error(std::uint32_t channel, const Move& m) {
     std::uint32_t& channel_of = chunk_channel_[c];
     if (channel_of == kNobody) channel_of = channel;
     if (channel_of != channel) return fmt::format("chunk {} belongs to channel {}", c, channel_of);
-    if (m.src_buffer == Buffer::kOutput && !has_output(m.src, c))
+    if (m.src_buffer == Buffer::kOutput && !demand_.has_output(m.src, c))
       return fmt::format("rank {} has no output chunk {}", m.src, c);
-    if (m.dst_buffer == Buffer::kOutput && !has_output(m.dst, c))
+    if (m.dst_buffer == Buffer::kOutput && !demand_.has_output(m.dst, c))
       return fmt::format("rank {} has no output chunk {}", m.dst, c);
   }
   return {};
@@ -158,10 +120,10 @@ Status Verifier::round(std::uint32_t channel, std::span<const Move> moves) {
 Status Verifier::finish() const {
   for (std::uint32_t a = 0; a < schedule_.ranks; ++a)
     for (std::uint32_t c = 0; c < schedule_.chunks; ++c) {
-      if (!has_output(a, c)) continue;
+      if (!demand_.has_output(a, c)) continue;
       for (std::uint32_t r = 0; r < schedule_.ranks; ++r) {
         const bool held = content_[slot(a, Buffer::kOutput, c) * words_ + r / 64] >> (r % 64) & 1;
-        if (held != demanded(r, c))
+        if (held != demand_.demands(r, c))
           return invalid(fmt::format("{} {}: at the end chunk {} of rank {} {} the input of rank {}",
                                      schedule_.algorithm, busbar::name_of(schedule_.op), c, a,
                                      held ? "wrongly holds" : "lacks", r));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/collectives/collective_demand.h"
 #include "busbar/collectives/moves.h"
 #include "busbar/collectives/schedule.h"
 
@@ -41,12 +42,6 @@ class Verifier {
  private:
   using Word = std::uint64_t;
   std::size_t slot(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const;
-  bool has_input(std::uint32_t actor, std::uint32_t chunk) const;
-  bool has_output(std::uint32_t actor, std::uint32_t chunk) const;
-  /// Whether the output chunk must hold the input of `rank`. Precondition: has_output(actor, chunk).
-  bool demanded(std::uint32_t rank, std::uint32_t chunk) const;
-  std::uint32_t owner(std::uint32_t chunk) const;
-  void number_pairs();
   std::string shape_error(std::uint32_t channel, const Move& m);
   std::string read(const Move& m);
   std::string write(const Move& m, const Word* values);
@@ -57,9 +52,9 @@ class Verifier {
   };
 
   Schedule schedule_;
-  std::vector<std::uint32_t> source_of_, destination_of_;  ///< of an all-to-all's chunk
-  std::size_t words_;                                      ///< per content set
-  std::vector<Word> content_;                              ///< per slot
+  CollectiveDemand demand_;
+  std::size_t words_;          ///< per content set
+  std::vector<Word> content_;  ///< per slot
   std::vector<Slot> slots_;
   std::vector<Word> in_flight_;               ///< contents read in this round
   std::vector<std::uint32_t> chunk_channel_;  ///< channel that touched a chunk

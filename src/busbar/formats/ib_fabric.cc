@@ -49,16 +49,23 @@ int lid_in(std::string_view text) {
   return lid >= 0 && lid < (1 << 20) ? static_cast<int>(lid) : -1;
 }
 
+/// Lines that are neither empty nor remarks, with the number of each in `number`.
+template <class F>
+void for_each_line(LineSource& source, int& number, F&& f) {
+  std::string_view raw;
+  while (source.next(raw)) {
+    number = source.number();
+    const std::string_view line = trimmed(raw);
+    if (!line.empty() && line[0] != '#') f(line);
+  }
+}
+
 class DiscoverReader {
  public:
   Result<ImportedFabric> read(LineSource& source) {
-    std::string_view raw;
-    while (source.next(raw)) {
-      line_ = source.number();
-      const std::string_view line = trimmed(raw);
-      if (line.empty() || line[0] == '#') continue;
+    for_each_line(source, line_, [this](std::string_view line) {
       if (!read_line(line) && !is_header(line)) unknown(line);
-    }
+    });
     BUSBAR_RETURN_IF_ERROR(build_topology(all_.out, source.name()));
     return std::move(all_.out);
   }
@@ -192,13 +199,9 @@ std::string speed_of(double Gbps) {
 class LinkInfoReader {
  public:
   Result<ImportedFabric> read(LineSource& source) {
-    std::string_view raw;
-    while (source.next(raw)) {
-      line_ = source.number();
-      const std::string_view line = trimmed(raw);
-      if (line.empty() || line[0] == '#') continue;
+    for_each_line(source, line_, [this](std::string_view line) {
       if (!read_header(line) && !read_port(line)) add_unknown(all_.out.unknown, line_, "line that is no port");
-    }
+    });
     join_peers();
     BUSBAR_RETURN_IF_ERROR(build_topology(all_.out, source.name()));
     return std::move(all_.out);

@@ -5,11 +5,15 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "busbar/formats/astra_sim.h"
+#include "busbar/formats/goal.h"
 #include "busbar/formats/hwloc_xml.h"
 #include "busbar/formats/ib_fabric.h"
 #include "busbar/formats/import_reports.h"
 #include "busbar/formats/lines.h"
+#include "busbar/formats/mscclpp_plan.h"
 #include "busbar/formats/nccl_log.h"
 #include "busbar/formats/nccl_topo_xml_reader.h"
 #include "busbar/formats/perf_table.h"
@@ -44,12 +48,23 @@ std::string_view first_tag(std::string_view head) {
 
 bool is_nccl_topo(std::string_view head) { return first_tag(head) == "system"; }
 bool is_nccl_graph(std::string_view head) { return first_tag(head) == "graphs"; }
+bool is_msccl(std::string_view head) { return first_tag(head) == "algo"; }
 bool is_hwloc(std::string_view head) { return first_tag(head) == "topology"; }
 
 constexpr FormatEntry kFormats[] = {
     {"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_FILE)", is_nccl_topo, report_nccl_topo, read_nccl_topo_xml},
     {"nccl-graph", "NCCL graph XML (NCCL_GRAPH_FILE)", is_nccl_graph, report_nccl_graph, nullptr},
     {"hwloc", "hwloc topology XML (lstopo --of xml)", is_hwloc, report_hwloc, read_hwloc_xml},
+    {"msccl", "MSCCL algorithm XML", is_msccl, report_msccl, nullptr, schedule_of_msccl},
+    {"mscclpp", "MSCCL++ execution plan", looks_like_mscclpp_plan, report_mscclpp, nullptr, schedule_of_mscclpp},
+    {"goal", "GOAL: messages and work of ranks", looks_like_goal, report_goal, nullptr, nullptr, messages_of_goal},
+    {"chakra", "Chakra execution trace", looks_like_chakra, report_chakra, nullptr, nullptr, nullptr, trace_of_chakra},
+    {"kineto", "Kineto trace (PyTorch profiler)", looks_like_kineto, report_kineto, nullptr, nullptr, nullptr,
+     trace_of_kineto},
+    {"astra-network", "network of ASTRA-sim, analytical (YAML)", looks_like_astra_network, report_astra_network,
+     read_astra_machine},
+    {"astra-system", "system, memory or logical dimensions of ASTRA-sim (JSON)", looks_like_astra_system,
+     report_astra_system, nullptr},
     {"nccl-tests-json", "report of nccl-tests or rccl-tests in JSON", looks_like_perf_json, report_perf_json, nullptr},
     {"nccl-tests", "table of nccl-tests or rccl-tests", looks_like_perf_table, report_perf_table, nullptr},
     {"nccl-log", "NCCL_DEBUG=INFO log", looks_like_nccl_log, report_nccl_log, nullptr},
@@ -113,6 +128,16 @@ Result<LineSource> ImportSource::lines() const {
   return LineSource::of_text(given_, name_);
 }
 
+Result<std::unique_ptr<std::istream>> ImportSource::stream() const {
+  std::unique_ptr<std::istream> in;
+  if (is_file_)
+    in = std::make_unique<std::ifstream>(name_, std::ios::binary);
+  else
+    in = std::make_unique<std::istringstream>(std::string(given_));
+  if (!*in) return Error{ErrorCode::kIo, "cannot read this file", {name_, 0, 0, ""}};
+  return in;
+}
+
 std::span<const FormatEntry> import_formats() { return kFormats; }
 
 const FormatEntry* find_format(std::string_view head) {
@@ -130,6 +155,8 @@ Result<ImportReport> import_source(ImportSource& source, const PartFigures& figu
   }
   if (format == nullptr && !kind.empty())
     return invalid(fmt::format("there is no kind '{}'; known are {}", kind, kinds), {"", 0, 0, "--kind"});
+  if (format == nullptr && source.head().starts_with("\x1f\x8b"))
+    return invalid("is compressed; unpack it with gunzip first", {source.name(), 0, 0, ""});
   if (format == nullptr)
     return invalid(fmt::format("not a kind of file that is known; known are {}", kinds), {source.name(), 0, 0, ""});
   BUSBAR_ASSIGN(ImportReport report, format->read(source, figures));

@@ -3,6 +3,7 @@
 // A new format is one row of the table in import.cc and a function that reads and describes it.
 #pragma once
 
+#include <iosfwd>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -11,7 +12,9 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/formats/comm_trace.h"
 #include "busbar/formats/imported.h"
+#include "busbar/formats/imported_schedule.h"
 #include "busbar/topology/part_figures.h"
 
 namespace busbar {
@@ -29,6 +32,8 @@ class ImportSource {
   Result<std::string_view> whole();
   /// Line by line, in constant space.
   Result<class LineSource> lines() const;
+  /// Byte by byte, in constant space.
+  Result<std::unique_ptr<std::istream>> stream() const;
 
  private:
   std::string name_, head_, text_;
@@ -46,6 +51,7 @@ struct ImportReport {
   std::unique_ptr<nlohmann::ordered_json> found;  ///< an object, never null
   std::vector<std::string> notes;
   std::vector<UnknownPart> unknown;
+  bool refuted = false;  ///< what the file holds was understood and is wrong
 };
 
 struct FormatEntry {
@@ -55,6 +61,12 @@ struct FormatEntry {
   Result<ImportReport> (*read)(ImportSource& source, const PartFigures& figures);
   /// Of kinds that describe one machine; else null.
   Result<ImportedMachine> (*machine)(std::string_view text, const std::string& name, const PartFigures& figures);
+  /// Of kinds that hold a schedule, proved; else null.
+  Result<ImportedSchedule> (*schedule)(ImportSource& source) = nullptr;
+  /// Of kinds that hold messages and work; else null.
+  Result<ImportedMessages> (*messages)(ImportSource& source) = nullptr;
+  /// Of traces with collectives; else null.
+  Result<CommTrace> (*trace)(ImportSource& source) = nullptr;
 };
 /// In the order in which they are tried.
 std::span<const FormatEntry> import_formats();

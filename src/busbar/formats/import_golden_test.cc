@@ -50,8 +50,9 @@ Json reading_of(const fs::path& path) {
 
 std::vector<fs::path> samples() {
   std::vector<fs::path> out;
-  for (const char* folder : {"hwloc-xml", "ibnetdiscover", "nccl-graph", "nccl-log", "nccl-tests", "nccl-topo",
-                             "nvidia-smi-topo", "rccl-topo"})
+  for (const char* folder :
+       {"astra-sim", "chakra-et", "goal", "hwloc-xml", "ibnetdiscover", "kineto", "msccl-xml", "mscclpp-plan",
+        "nccl-graph", "nccl-log", "nccl-tests", "nccl-topo", "nvidia-smi-topo", "rccl-topo"})
     for (const auto& file : fs::directory_iterator(fs::path("tests/fixtures") / folder))
       if (file.is_regular_file()) out.push_back(file.path());
   std::sort(out.begin(), out.end());
@@ -81,6 +82,11 @@ TEST(Import, SamplesAreOfTheKindThatTheirFolderSays) {
   const std::pair<const char*, const char*> kinds[] = {{"nccl-topo", "nccl-topology"},
                                                        {"rccl-topo", "nccl-topology"},
                                                        {"nccl-graph", "nccl-graph"},
+                                                       {"msccl-xml", "msccl"},
+                                                       {"goal", "goal"},
+                                                       {"chakra-et", "chakra"},
+                                                       {"kineto", "kineto"},
+                                                       {"mscclpp-plan", "mscclpp"},
                                                        {"nccl-log", "nccl-log"},
                                                        {"hwloc-xml", "hwloc"}};
   for (const fs::path& file : samples())

@@ -15,6 +15,19 @@ Result<ImportReport> report_rocm_smi(ImportSource& source, const PartFigures& fi
 Result<ImportReport> report_nvidia_smi(ImportSource& source, const PartFigures& figures);
 Result<ImportReport> report_iblinkinfo(ImportSource& source, const PartFigures& figures);
 Result<ImportReport> report_ibnetdiscover(ImportSource& source, const PartFigures& figures);
+Result<ImportReport> report_msccl(ImportSource& source, const PartFigures& figures);
+Result<ImportedSchedule> schedule_of_msccl(ImportSource& source);
+Result<ImportReport> report_mscclpp(ImportSource& source, const PartFigures& figures);
+Result<ImportedSchedule> schedule_of_mscclpp(ImportSource& source);
+Result<ImportReport> report_goal(ImportSource& source, const PartFigures& figures);
+Result<ImportedMessages> messages_of_goal(ImportSource& source);
+Result<ImportReport> report_chakra(ImportSource& source, const PartFigures& figures);
+Result<CommTrace> trace_of_chakra(ImportSource& source);
+Result<ImportReport> report_kineto(ImportSource& source, const PartFigures& figures);
+Result<CommTrace> trace_of_kineto(ImportSource& source);
+Result<ImportReport> report_astra_network(ImportSource& source, const PartFigures& figures);
+Result<ImportedMachine> read_astra_machine(std::string_view text, const std::string& name, const PartFigures& figures);
+Result<ImportReport> report_astra_system(ImportSource& source, const PartFigures& figures);
 Result<ImportReport> report_slurm(ImportSource& source, const PartFigures& figures);
 
 }  // namespace busbar

@@ -55,15 +55,16 @@ struct Thread {
 
 /// Messages that say nothing a reader has asked for yet; counted under their beginning.
 constexpr std::string_view kCounted[] = {
-    "Bootstrap",      "Plugin Path",   "NET/Plugin",   "TUNER/Plugin", "PROFILER/Plugin", "Connected ",
-    "threadThresh",   "P2P Chunksize", "P2P plugin",   "Using non-de", "Using devic",     "Using internal",
-    "[Proxy ",        "Comm config",   "DMA-BUF",      "MNNVL ",       "RAS client",      "NVLS comm",
-    "NVLS multicast", "NVLS tuning",   "Check P2P",    "Successfully", "Initialized ",    "Launch mode",
-    "Setting aff",    "Affinity for",  "Init timings", "NET/Socket",   "GPU Direct RDMA", "NET/IB",
-    "Could not",      "ncclCommSplit", "NCCL_",        "Allocated",    "CollNet",         "Assigned ",
-    "Using ",         "Loading ",      "TOPO/NET",     "Ring ",        "Tree ",           "bootstrap",
-    "Max NThr",       "Algorithm",     "Failed to ",   "init.cc",      "comm 0x",         "ncclCommInit",
-    "Trees",          "Channel ",      "Call to",      "misc/",        "NVLS Head",       "include/"};
+    "Bootstrap",      "Plugin Path",   "NET/Plugin",      "TUNER/Plugin", "PROFILER/Plugin", "Connected ",
+    "threadThresh",   "P2P Chunksize", "P2P plugin",      "Using non-de", "Using devic",     "Using internal",
+    "[Proxy ",        "Comm config",   "DMA-BUF",         "MNNVL ",       "RAS client",      "NVLS comm",
+    "NVLS multicast", "NVLS tuning",   "Check P2P",       "Successfully", "Initialized ",    "Launch mode",
+    "Setting aff",    "Affinity for",  "Init timings",    "NET/Socket",   "GPU Direct RDMA", "NET/IB",
+    "Could not",      "ncclCommSplit", "NCCL_",           "Allocated",    "CollNet",         "Assigned ",
+    "Using ",         "Loading ",      "TOPO/NET",        "Ring ",        "Tree ",           "bootstrap",
+    "Max NThr",       "Algorithm",     "Failed to ",      "init.cc",      "comm 0x",         "ncclCommInit",
+    "Trees",          "Channel ",      "Call to",         "misc/",        "NVLS Head",       "include/",
+    "PXN Disabled",   "Sharp rank",    "Communicator has"};
 
 class LogReader {
  public:

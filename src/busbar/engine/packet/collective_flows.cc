@@ -17,19 +17,6 @@ namespace {
 
 constexpr std::uint32_t kNobody = 0xffff'ffffu;
 
-Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
-  if (call.schedule) return *call.schedule;
-  ScheduleSpec spec;
-  spec.algorithm = call.algorithm;
-  spec.op = call.op;
-  spec.ranks = call.groups.size();
-  spec.ranks_per_group = ranks_per_domain(call, topology, placement);
-  spec.root = call.root;
-  if (call.algorithm == "ring" || call.algorithm == "tree")
-    spec.orders = ring_orders(call, topology, placement, spec.ranks_per_group, call.channels);
-  return build_schedule(spec);
-}
-
 /// Who filled which chunk of whom: per (actor, buffer, chunk) a list of flows.
 class Fillers {
  public:
@@ -157,6 +144,19 @@ void start_late(const CollectiveCall& call, const Placement& placement, Duration
 }
 
 }  // namespace
+
+Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
+  if (call.schedule) return *call.schedule;
+  ScheduleSpec spec;
+  spec.algorithm = call.algorithm;
+  spec.op = call.op;
+  spec.ranks = call.groups.size();
+  spec.ranks_per_group = ranks_per_domain(call, topology, placement);
+  spec.root = call.root;
+  if (call.algorithm == "ring" || call.algorithm == "tree")
+    spec.orders = ring_orders(call, topology, placement, spec.ranks_per_group, call.channels);
+  return build_schedule(spec);
+}
 
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
                             const ProtocolModel& protocol, FlowList& list) {

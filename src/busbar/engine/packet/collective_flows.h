@@ -9,6 +9,9 @@
 
 namespace busbar {
 
+/// What `call` runs on this machine: its own schedule, or that of its algorithm with the orders of its channels.
+Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement);
+
 /// Appends the moves of `call` to `list`. A move starts when all that filled its chunks has arrived; of a pairwise
 /// exchange, when the sends of its round before have. The first start after protocol.launch; overheads per send are
 /// left out, the network is all there is. Errors: what build_schedule says; kUnsupported for reduction in the network,

@@ -1,0 +1,273 @@
+#include "busbar/cli/schedule_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/choice/fastest.h"
+#include "busbar/cli/machine.h"
+#include "busbar/cli/sweep.h"
+#include "busbar/engine/flow/message_run.h"
+#include "busbar/engine/packet/collective_flows.h"
+#include "busbar/formats/goal.h"
+#include "busbar/formats/msccl_xml.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostSteps = 400'000;  // of all loops together: some seconds
+
+/// Most loops: then a chunk of the plan is cut into parts of the machine's chunk size.
+std::uint32_t most_loops(const ExecutionPlan& plan, const ProtocolModel& protocol, Bytes size) {
+  const std::uint64_t piece = count(protocol.chunk);
+  if (piece == 0) return 1;
+  const std::uint64_t chunk = (count(size) + plan.chunks - 1) / plan.chunks;
+  const std::uint64_t most = std::max<std::uint64_t>(1, kMostSteps / std::max<std::size_t>(1, plan.steps.size()));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>((chunk + piece - 1) / piece, 1, most));
+}
+
+struct LoopedRun {
+  MessageRun run;
+  std::uint32_t loops = 1;
+};
+/// Cut into 1, 2, 4 ... parts, as long as that makes it faster; or as `loops` says.
+Result<LoopedRun> fastest_run(const ExecutionPlan& plan, const Router& router, const Placement& placement,
+                              const ProtocolModel& model, Protocol protocol, Bytes size, std::uint32_t loops) {
+  LoopedRun best;
+  const std::uint32_t most = loops > 0 ? loops : most_loops(plan, model, size);
+  for (std::uint32_t k = loops > 0 ? loops : 1; k <= most; k *= 2) {
+    BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, size, k));
+    BUSBAR_ASSIGN(MessageRun run, run_messages(router, placement, model, protocol, graph));
+    if (best.run.messages > 0 && run.end >= best.run.end) break;
+    best = {std::move(run), k};
+  }
+  return best;
+}
+
+CollectiveCall call_of(const ExecutionPlan& plan, Bytes size) {
+  CollectiveCall call;
+  call.op = plan.op;
+  call.bytes = size;
+  call.groups = one_group(plan.ranks);
+  call.root = plan.root;
+  call.algorithm = "fastest";
+  return call;
+}
+
+double percent_of(Duration a, Duration b) { return b > Duration() ? 100 * (a.in_s() / b.in_s() - 1) : 0; }
+
+double algbw(const ScheduleRow& r) { return static_cast<double>(count(r.size)) / std::max(1e-12, r.time.in_s()) / 1e9; }
+
+}  // namespace
+
+Result<ImportedSchedule> load_schedule(const std::string& file) {
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
+  const FormatEntry* format = find_format(source.head());
+  if (format == nullptr || format->schedule == nullptr)
+    return invalid(format == nullptr ? "not a schedule of a kind that is known; 'busbar import' lists the kinds"
+                                     : fmt::format("is a file of kind {} and holds no schedule", format->kind),
+                   {file, 0, 0, ""});
+  return format->schedule(source);
+}
+
+Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, const Cluster& cluster,
+                                               const std::vector<Bytes>& sizes, std::uint32_t loops) {
+  const ExecutionPlan& plan = schedule.plan;
+  BUSBAR_ASSIGN(const Protocol protocol, parse_protocol(schedule.protocol));
+  const auto gpus = cluster.topology.gpus();
+  if (gpus.size() < plan.ranks)
+    return invalid(fmt::format("is for {} ranks, {} has {} GPUs", plan.ranks, cluster.name, gpus.size()),
+                   {plan.file, 0, 0, ""});
+  const Router router(cluster.topology, cluster.routing, cluster.seed);
+  const Placement placement(router, gpus.first(plan.ranks));
+  const MachineFloor floor(router, placement, call_of(plan, Bytes{1}));
+  EngineOptions options;
+  options.protocol = cluster.protocol;
+  std::vector<ScheduleRow> rows;
+  for (const Bytes size : sizes) {
+    ScheduleRow row;
+    row.size = size;
+    BUSBAR_ASSIGN(const LoopedRun fastest,
+                  fastest_run(plan, router, placement, cluster.protocol, protocol, size, loops));
+    const MessageRun& run = fastest.run;
+    row.loops = fastest.loops;
+    row.time = cluster.protocol.launch + run.end.since_start();
+    row.algorithm_floor = run.algorithm_floor;
+    row.bound = run.bound;
+    row.floor = floor.at(size);
+    BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.floor.time, plan.name));
+    const std::unique_ptr<Engine> engine = make_flow_engine(router, placement, options);
+    const auto best = resolve_algorithm(*engine, placement, cluster.topology, call_of(plan, size));
+    if (best.ok())
+      if (const auto id = engine->prepare(*best); id.ok()) {
+        row.ours = best->algorithm;
+        row.ours_time = engine->time_alone(*id);
+      }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster) {
+  const ExecutionPlan& plan = schedule.plan;
+  Table t;
+  t.title = fmt::format("{} ({}) over {} GPUs of {}", plan.name, name_of(plan.op), plan.ranks, cluster.name);
+  t.columns = {
+      {"size (B)"},         {"time (us)"},  {"busbw (GB/s)"},    {"fastest of ours", Align::kLeft}, {"its time (us)"},
+      {"against ours (%)"}, {"floor (us)"}, {"above floor (%)"}, {"bound by", Align::kLeft}};
+  for (const ScheduleRow& r : rows)
+    t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4),
+                      format_number(algbw(r) * busbw_factor(plan.op, plan.ranks)), r.ours.empty() ? "-" : r.ours,
+                      r.ours.empty() ? "-" : format_number(r.ours_time.in_us(), 4),
+                      r.ours.empty() ? "-" : fmt::format("{:+.1f}", percent_of(r.time, r.ours_time)),
+                      format_number(r.floor.time.in_us(), 4), format_number(percent_of(r.time, r.floor.time)),
+                      bound_in_short(r.bound, cluster.topology)});
+  t.note =
+      "GB/s is 1e9 bytes per second per direction. Messages of all steps share the links; as many loops as are "
+      "fastest; copies and additions "
+      "within a GPU cost nothing";
+  t.note += fmt::format(". Protocol: {}.", schedule.protocol);
+  if (!cluster.protocol.peer_access || !cluster.protocol.gpudirect)
+    t.note += " What this machine stages in host memory goes straight here: times are too short.";
+  return t;
+}
+
+Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster) {
+  const ExecutionPlan& plan = schedule.plan;
+  Json list = Json::array();
+  for (const ScheduleRow& r : rows)
+    list.push_back({{"size_bytes", count(r.size)},
+                    {"time_us", r.time.in_us()},
+                    {"algbw_GBps", algbw(r)},
+                    {"busbw_GBps", algbw(r) * busbw_factor(plan.op, plan.ranks)},
+                    {"algorithm", plan.name},
+                    {"protocol", name_of(*parse_protocol(schedule.protocol))},
+                    {"channels", plan.channels},
+                    {"chunks", r.loops},
+                    {"floor_us", r.floor.time.in_us()},
+                    {"floor_cut", {{"kind", name_of(r.floor.kind)}, {"name", r.floor.cut}}},
+                    {"above_floor_percent", percent_of(r.time, r.floor.time)},
+                    {"algorithm_floor_us", r.algorithm_floor.in_us()},
+                    {"bound_by", bound_to_json(r.bound, cluster.topology)},
+                    {"relief", Json::array()},
+                    {"ours", r.ours.empty() ? Json() : Json(r.ours)},
+                    {"ours_time_us", r.ours.empty() ? Json() : Json(r.ours_time.in_us())},
+                    {"against_ours_percent", r.ours.empty() ? Json() : Json(percent_of(r.time, r.ours_time))}});
+  return list;
+}
+
+Status time_messages(const ImportedMessages& messages, const Cluster& cluster, Json& json, Document& document) {
+  const auto gpus = cluster.topology.gpus();
+  if (gpus.size() < messages.graph.ranks)
+    return invalid(fmt::format("is for {} ranks, {} has {} GPUs", messages.graph.ranks, cluster.name, gpus.size()),
+                   {messages.name, 0, 0, ""});
+  const Router router(cluster.topology, cluster.routing, cluster.seed);
+  const Placement placement(router, gpus.first(messages.graph.ranks));
+  BUSBAR_ASSIGN(const MessageRun run,
+                run_messages(router, placement, cluster.protocol, Protocol::kSimple, messages.graph));
+  const Duration end = run.end.since_start();
+  json = {{"cluster", cluster.name},
+          {"time_us", end.in_us()},
+          {"messages", run.messages},
+          {"bytes", run.bytes},
+          {"algorithm_floor_us", run.algorithm_floor.in_us()},
+          {"bound_by", bound_to_json(run.bound, cluster.topology)},
+          {"chain_us",
+           {{"work", run.chain_work.in_us()},
+            {"transfer", run.chain_transfer.in_us()},
+            {"latency", run.chain_latency.in_us()}}}};
+  Facts facts;
+  facts.title = fmt::format("On {}", cluster.name);
+  facts.items = {
+      {"time", format_number(end.in_us(), 4) + " us"},
+      {"messages", fmt::format("{} of {} bytes in all", run.messages, run.bytes)},
+      {"longest chain",
+       fmt::format("{} us of work, {} us of bytes, {} us of latency", format_number(run.chain_work.in_us(), 4),
+                   format_number(run.chain_transfer.in_us(), 4), format_number(run.chain_latency.in_us(), 4))},
+      {"busiest link", format_number(run.algorithm_floor.in_us(), 4) + " us at wire rate"},
+      {"bound by", run.messages > 0 ? bound_to_text(run.bound, cluster.topology) : "work"}};
+  document.blocks.push_back({facts});
+  return {};
+}
+
+int run_schedule(const CollectiveOptions& o) {
+  const RunClock clock;
+  const Result<Collective> op = parse_collective(o.op);
+  if (!op.ok()) return report_error(op.error());
+  const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
+  if (!cluster.ok()) return report_error(cluster.error());
+  const Result<ImportedSchedule> schedule = load_schedule(o.schedule);
+  if (!schedule.ok()) return report_error(schedule.error());
+  const ExecutionPlan& plan = schedule->plan;
+  if (plan.op != *op)
+    return report_error(
+        invalid(fmt::format("is an {}, not an {}", name_of(plan.op), name_of(*op)), {o.schedule, 0, 0, ""}));
+  if (o.gpus != 0 && o.gpus != plan.ranks)
+    return report_error(invalid(fmt::format("the schedule is for {} ranks", plan.ranks), {"", 0, 0, "-g"}));
+  const Result<std::vector<Bytes>> sizes = sweep_sizes(o.first, o.last, o.factor);
+  if (!sizes.ok()) return report_error(sizes.error());
+  const auto rows = time_schedule(*schedule, *cluster, *sizes, o.chunks);
+  if (!rows.ok()) return report_error(rows.error());
+  const Band band = collective_band(*cluster, rows->back().size);
+  Json j{{"schema", "busbar.collective/1"},
+         {"cluster", cluster->name},
+         {"gpus", plan.ranks},
+         {"collective", name_of(*op)},
+         {"engine", "flow"},
+         {"algorithm_choice", "file"},
+         {"schedule",
+          {{"file", o.schedule},
+           {"name", plan.name},
+           {"proved", true},
+           {"sends", schedule->proof.sends},
+           {"longest_chain_of_sends", schedule->proof.depth}}},
+         {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
+         {"results", schedule_json(*schedule, *rows, *cluster)}};
+  j["bound_by"] = bound_to_json(rows->back().bound, cluster->topology);
+  j["band_percent"] = {band.low_percent, band.high_percent};
+  j["band_basis"] = band.basis;
+  j["notes"] = schedule->notes;
+  j["run"] = clock.to_json();
+  Document d;
+  d.title = fmt::format("{} over {} GPUs of {} by {}", name_of(*op), plan.ranks, cluster->name, o.schedule);
+  d.command = o.common.typed;
+  d.blocks.push_back({schedule_table(*schedule, *rows, *cluster)});
+  d.blocks.push_back(
+      {Highlight{fmt::format("Proved: {} sends, at most {} of them one after another. At {} the time is bound by {}.",
+                             schedule->proof.sends, schedule->proof.depth, format_binary_size(count(rows->back().size)),
+                             bound_to_text(rows->back().bound, cluster->topology))}});
+  for (const std::string& note : schedule->notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
+  d.blocks.push_back({Paragraph{fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.",
+                                            band.low_percent, band.high_percent, band.basis)}});
+  return deliver(o.common, j, d);
+}
+
+Status write_schedule(const std::string& file, const Cluster& cluster, const Placement& placement,
+                      const CollectiveRow& row) {
+  const bool goal = file.ends_with(".goal");
+  if (!goal && !file.ends_with(".xml"))
+    return invalid(fmt::format("'{}' should end in .xml (MSCCL) or .goal", file), {"", 0, 0, "--out"});
+  BUSBAR_ASSIGN(const Schedule schedule, schedule_of(row.call, cluster.topology, placement));
+  std::string text;
+  if (goal) {
+    BUSBAR_ASSIGN(const ExecutionPlan plan, plan_of(schedule, false));
+    BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, row.size, std::max(1u, row.call.chunks)));
+    BUSBAR_ASSIGN(text, write_goal(graph));
+  } else {
+    BUSBAR_ASSIGN(MscclAlgorithm algorithm, msccl_of(schedule));
+    if (row.call.protocol == Protocol::kLl) algorithm.protocol = "LL";
+    if (row.call.protocol == Protocol::kLl128) algorithm.protocol = "LL128";
+    BUSBAR_ASSIGN(text, write_msccl_xml(algorithm));
+  }
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  if (!out.flush()) return Error{ErrorCode::kIo, "cannot write the schedule; does its folder exist?", {file, 0, 0, ""}};
+  return {};
+}
+
+}  // namespace busbar

@@ -1,0 +1,46 @@
+// A schedule out of a file on a machine: proved, timed, and set beside our own algorithms and the floor.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "busbar/cli/collective_row.h"
+#include "busbar/formats/import.h"
+
+namespace busbar {
+
+/// Reads and proves it. Error for files of kinds that hold no schedule.
+Result<ImportedSchedule> load_schedule(const std::string& file);
+
+/// One size of a schedule out of a file.
+struct ScheduleRow {
+  Bytes size{};
+  Duration time, algorithm_floor;
+  Floor floor;
+  Bound bound;
+  std::uint32_t loops = 1;
+  std::string ours;  ///< the fastest of our algorithms, "" where none can be timed
+  Duration ours_time;
+};
+
+/// Times it message by message. `loops`: parts of the buffer that follow each other; 0: as many
+/// as are fastest, down to the machine's chunk size.
+Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, const Cluster& cluster,
+                                               const std::vector<Bytes>& sizes, std::uint32_t loops);
+Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
+nlohmann::ordered_json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows,
+                                     const Cluster& cluster);
+
+/// Messages out of a file (GOAL, sends and receives of a trace) on a machine, rank r on GPU r.
+Status time_messages(const ImportedMessages& messages, const Cluster& cluster, nlohmann::ordered_json& json,
+                     Document& document);
+
+/// `busbar collective CLUSTER OP --schedule FILE`.
+int run_schedule(const CollectiveOptions& o);
+
+/// `--out FILE` of `busbar collective`: the schedule of `row` as MSCCL XML, or as the messages of its size as GOAL.
+Status write_schedule(const std::string& file, const Cluster& cluster, const Placement& placement,
+                      const CollectiveRow& row);
+
+}  // namespace busbar

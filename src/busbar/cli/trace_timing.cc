@@ -1,0 +1,118 @@
+#include "busbar/cli/trace_timing.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/choice/fastest.h"
+#include "busbar/engine/floor.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TimedCall {
+  std::string algorithm;
+  Duration time;
+  Floor floor;
+  Bound bound;
+};
+
+/// Why a call cannot be timed, in words; empty: it can.
+std::string obstacle(const TracedCall& c, std::size_t gpus) {
+  if (!c.op) return "not a collective that we know";
+  if (c.bytes == 0) return "its size was not recorded";
+  if (c.ranks > gpus || std::any_of(c.members.begin(), c.members.end(), [&](std::uint32_t r) { return r >= gpus; }))
+    return "more ranks than GPUs";
+  return {};
+}
+
+Result<TimedCall> time_call(const TracedCall& c, const Cluster& cluster, const Router& router) {
+  const auto gpus = cluster.topology.gpus();
+  const std::uint32_t n = c.ranks > 0 ? c.ranks : static_cast<std::uint32_t>(gpus.size());
+  std::vector<DeviceId> places(gpus.begin(), gpus.begin() + n);
+  for (std::uint32_t i = 0; i < c.members.size(); ++i) places[i] = gpus[c.members[i]];
+  const Placement placement(router, places);
+  EngineOptions options;
+  options.protocol = cluster.protocol;
+  const std::unique_ptr<Engine> engine = make_flow_engine(router, placement, options);
+  CollectiveCall call;
+  call.op = *c.op;
+  call.bytes = Bytes{c.bytes};
+  call.groups = one_group(n);
+  call.algorithm = "auto";
+  BUSBAR_ASSIGN(call, resolve_algorithm(*engine, placement, cluster.topology, call));
+  BUSBAR_ASSIGN(const CallId id, engine->prepare(call));
+  TimedCall out{call.algorithm, engine->time_alone(id), machine_floor(router, placement, call), engine->bound_by(id)};
+  BUSBAR_RETURN_IF_ERROR(check_floor(out.time, out.floor.time, name_of(call.op)));
+  return out;
+}
+
+}  // namespace
+
+Status time_trace(const CommTrace& trace, const Cluster& cluster, Json& json, Document& document) {
+  const Router router(cluster.topology, cluster.routing, cluster.seed);
+  Table t;
+  t.title = "On " + cluster.name;
+  t.columns = {{"collective", Align::kLeft},
+               {"bytes"},
+               {"ranks"},
+               {"times"},
+               {"fastest (us)"},
+               {"predicted (us)"},
+               {"floor (us)"},
+               {"fastest/floor"},
+               {"bound by", Align::kLeft}};
+  json = {{"cluster", cluster.name}, {"results", Json::array()}, {"not_timed", Json::object()}};
+  double floor_us = 0, measured_us = 0;
+  bool suspicious = false;
+  for (const TracedCall& c : alike(trace)) {
+    std::string why = obstacle(c, cluster.topology.gpus().size());
+    Result<TimedCall> timed = why.empty() ? time_call(c, cluster, router) : invalid(why);
+    if (!timed.ok()) {
+      Json& n = json["not_timed"][timed.error().message];
+      n = (n.is_number() ? n.get<std::uint64_t>() : 0) + c.times;
+      continue;
+    }
+    const bool measured = c.fastest_us > 0;
+    const double floor = timed->floor.time.in_us(), ratio = c.fastest_us / std::max(1e-9, floor);
+    suspicious = suspicious || (measured && ratio < 1);
+    json["results"].push_back({{"collective", c.what},
+                               {"size_bytes", c.bytes},
+                               {"ranks", c.ranks > 0 ? Json(c.ranks) : Json()},
+                               {"times", c.times},
+                               {"measured_us", measured ? Json(c.fastest_us) : Json()},
+                               {"measured_median_us", measured ? Json(c.median_us) : Json()},
+                               {"predicted_us", timed->time.in_us()},
+                               {"algorithm", timed->algorithm},
+                               {"floor_us", floor},
+                               {"above_floor_percent", measured ? Json(100 * (ratio - 1)) : Json()},
+                               {"bound_by", bound_to_json(timed->bound, cluster.topology)}});
+    t.rows.push_back({c.what, std::to_string(c.bytes), c.ranks > 0 ? std::to_string(c.ranks) : "all",
+                      std::to_string(c.times), measured ? format_number(c.fastest_us, 4) : "-",
+                      format_number(timed->time.in_us(), 4), format_number(floor, 4),
+                      measured ? format_number(ratio) : "-", bound_in_short(timed->bound, cluster.topology)});
+    if (!measured) continue;
+    measured_us += c.median_us * static_cast<double>(c.times);
+    floor_us += floor * static_cast<double>(c.times);
+  }
+  t.note = "fastest: of all alike, because a kernel that starts early waits for the other ranks in it.";
+  if (!t.rows.empty()) document.blocks.push_back({t});
+  if (floor_us > 0) {
+    json["measured_over_floor"] = measured_us / floor_us;
+    document.blocks.push_back(
+        {Highlight{fmt::format("Kernels took {} us in all, {} times their floors.", format_number(measured_us, 4),
+                               format_number(measured_us / floor_us))}});
+  }
+  if (suspicious)
+    document.blocks.push_back({Paragraph{
+        "Some are faster than this machine can be: the trace comes from another one, or its sizes are wrong."}});
+  for (const auto& [why, n] : json["not_timed"].items())
+    document.blocks.push_back({Paragraph{fmt::format("Not timed: {}, {} times.", why, n.get<std::uint64_t>())}});
+  return {};
+}
+
+}  // namespace busbar

@@ -1,0 +1,50 @@
+#include "busbar/collectives/execution_plan.h"
+
+#include <fmt/core.h>
+
+#include "busbar/base/check.h"
+#include "busbar/collectives/builders.h"
+
+namespace busbar {
+namespace {
+
+/// Does the buffer consist of one part per rank, of which this one gives its own?
+bool gives_part(Collective op) { return op == Collective::kAllGather || op == Collective::kGather; }
+bool takes_part(Collective op) { return op == Collective::kReduceScatter || op == Collective::kScatter; }
+
+}  // namespace
+
+std::uint32_t input_chunks(const ExecutionPlan& p) { return gives_part(p.op) ? p.chunks / p.ranks : p.chunks; }
+std::uint32_t output_chunks(const ExecutionPlan& p) { return takes_part(p.op) ? p.chunks / p.ranks : p.chunks; }
+
+std::uint32_t chunk_of_input(const ExecutionPlan& p, std::uint32_t rank, std::uint32_t place) {
+  if (p.op == Collective::kAllToAll) return rank * p.chunks + place;
+  return gives_part(p.op) ? rank * (p.chunks / p.ranks) + place : place;
+}
+
+std::uint32_t chunk_of_output(const ExecutionPlan& p, std::uint32_t rank, std::uint32_t place) {
+  const std::uint32_t part = p.chunks / p.ranks;
+  if (p.op == Collective::kAllToAll) return place / part * p.chunks + rank * part + place % part;
+  return takes_part(p.op) ? rank * part + place : place;
+}
+
+Result<CollectiveDemand> demand_of(const ExecutionPlan& p) {
+  const bool parts = gives_part(p.op) || takes_part(p.op) || p.op == Collective::kAllToAll;
+  if (p.ranks == 0 || p.chunks == 0) return invalid("has no ranks or no chunks", {p.file, 0, 0, ""});
+  if (parts && p.chunks % p.ranks != 0)
+    return invalid(fmt::format("{} of {} chunks over {} ranks: each rank's part must be whole chunks", name_of(p.op),
+                               p.chunks, p.ranks),
+                   {p.file, 0, 0, ""});
+  if (p.op == Collective::kAllToAllV)
+    return Error{ErrorCode::kUnsupported, "no plan of an all_to_allv can be proved", {p.file, 0, 0, ""}};
+  ScheduleSpec spec;
+  spec.algorithm = p.name;
+  spec.op = p.op;
+  spec.ranks = p.ranks;
+  spec.root = p.root;
+  Schedule header = blank_schedule(spec, p.chunks);
+  if (p.op == Collective::kAllToAll) header = with_finer_chunks(std::move(header), p.chunks / p.ranks);
+  return CollectiveDemand(header);
+}
+
+}  // namespace busbar

@@ -1,0 +1,119 @@
+#include "busbar/collectives/execution_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "busbar/base/random.h"
+#include "busbar/collectives/every_schedule.h"
+#include "busbar/collectives/verify.h"
+
+namespace busbar {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+/// Schedules of up to 12 ranks that need no reducer, each on its own and in place.
+void for_every_plan(const std::function<void(const BuiltCase&, bool)>& f) {
+  const auto offer = [&](const BuiltCase& c) {
+    if (c.schedule.ranks > 12 || c.schedule.reducers > 0 || c.schedule.op == Collective::kAllToAllV) return;
+    for (const bool in_place : {false, true}) f(c, in_place);
+  };
+  for_every_schedule(offer);
+  for_every_variant(offer);
+}
+
+TEST(ExecutionPlan, OfEveryScheduleIsProved) {
+  std::map<std::string, int> in_place_refused, proved;
+  for_every_plan([&](const BuiltCase& c, bool in_place) {
+    const auto plan = plan_of(c.schedule, in_place);
+    ASSERT_TRUE(plan.ok()) << c.text() << ": " << plan.error().text();
+    const auto proof = prove(*plan);
+    if (in_place && !proof.ok())
+      ++in_place_refused[c.schedule.algorithm + " " + name_of(c.schedule.op)];
+    else
+      ASSERT_TRUE(proof.ok()) << c.text() << (in_place ? " in place: " : ": ") << proof.error().text();
+    proved[c.schedule.algorithm + " " + name_of(c.schedule.op)] += proof.ok();
+  });
+  EXPECT_GT(proved.size(), 40u);
+  // In place, what a rank is sent would overwrite what it has not sent yet.
+  for (const auto& [name, count] : in_place_refused) EXPECT_THAT(name, HasSubstr("all_to_all")) << count;
+}
+
+ExecutionPlan ring_plan() { return plan_of(build_ring(Collective::kAllReduce, 4).value(), true).value(); }
+
+TEST(ExecutionPlan, CountsStepsAndTheLongestChain) {
+  const ExecutionPlan plan = ring_plan();
+  const PlanProof proof = prove(plan).value();
+  EXPECT_EQ(proof.steps, 2u * 4 * 6);  // a send and a receive, 4 ranks, 2(n-1) rounds
+  EXPECT_EQ(proof.sends, 4u * 6);
+  EXPECT_EQ(proof.depth, 6u);
+}
+
+/// The same without row `row` of `after`.
+ExecutionPlan without_waiting(ExecutionPlan p, std::uint32_t step) {
+  Csr<std::uint32_t> after;
+  for (std::uint32_t s = 0; s < p.after.rows(); ++s) {
+    if (s != step)
+      for (const std::uint32_t a : p.after.row(s)) after.values.push_back(a);
+    after.close_row();
+  }
+  p.after = after;
+  return p;
+}
+
+// Of a ring in place, every wait is needed: without it a chunk may be sent before it is summed up, or be read before
+// it has come.
+TEST(ExecutionPlan, EveryWaitOfARingIsNeeded) {
+  const ExecutionPlan plan = ring_plan();
+  int tried = 0;
+  for (std::uint32_t s = 0; s < plan.steps.size(); ++s) {
+    if (plan.after.row(s).empty()) continue;
+    const auto proof = prove(without_waiting(plan, s));
+    ASSERT_FALSE(proof.ok()) << "step " << s;
+    EXPECT_THAT(proof.error().message,
+                AnyOf(HasSubstr("nothing says whether before or after"), HasSubstr("where nothing is")));
+    ++tried;
+  }
+  EXPECT_GT(tried, 30);
+}
+
+TEST(ExecutionPlan, AStepLeftOutIsMissed) {
+  for_every_plan([&](const BuiltCase& c, bool in_place) {
+    if (in_place || c.schedule.ranks > 6) return;
+    const ExecutionPlan plan = plan_of(c.schedule, false).value();
+    if (plan.steps.empty()) return;
+    RandomStream random(plan.steps.size(), "left out");
+    ExecutionPlan bad = plan;
+    const auto s = static_cast<std::uint32_t>(random.below(plan.steps.size()));
+    for (std::uint32_t i = plan.reads.begin[s]; i < plan.reads.begin[s + 1]; ++i) bad.reads.values[i].rank = 0xffff;
+    ASSERT_FALSE(prove(bad).ok()) << c.text();
+    bad = plan;
+    bad.steps[s].count = 0;
+    if (c.schedule.op == Collective::kBroadcast) return;  // may bring the root what it has
+    ASSERT_FALSE(prove(bad).ok()) << c.text() << " without step " << s;
+  });
+}
+
+TEST(ExecutionPlan, WhoWaitsForItselfIsNamed) {
+  ExecutionPlan plan = ring_plan();
+  plan.file = "x.xml";
+  plan.steps[0].line = 7;
+  plan.after.values.insert(plan.after.values.begin(), static_cast<std::uint32_t>(plan.steps.size() - 1));
+  for (std::size_t i = 1; i < plan.after.begin.size(); ++i) ++plan.after.begin[i];
+  const auto proof = prove(plan);
+  ASSERT_FALSE(proof.ok());
+  EXPECT_THAT(proof.error().text(), HasSubstr("x.xml:7: ring all_reduce: rank 0, thread 0, step 0: deadlock"));
+}
+
+TEST(ExecutionPlan, PartsMustBeWholeChunks) {
+  ExecutionPlan plan = ring_plan();
+  plan.op = Collective::kAllGather;
+  plan.chunks = 6;
+  EXPECT_THAT(prove(plan).error().message, HasSubstr("each rank's part must be whole chunks"));
+}
+
+}  // namespace
+}  // namespace busbar

@@ -1,0 +1,210 @@
+// A schedule's moves as steps of threads, each waiting for what must come before it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "busbar/collectives/execution_plan.h"
+#include "busbar/collectives/moves.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint32_t kNone32 = 0xffff'ffffu;
+
+class PlanLister {
+ public:
+  PlanLister(const Schedule& s, bool in_place) : s_(s) {
+    plan_.name = s.algorithm;
+    plan_.op = s.op;
+    plan_.ranks = s.ranks;
+    plan_.root = s.root;
+    plan_.chunks = s.chunks_per_buffer();
+    plan_.channels = s.channels;
+    plan_.in_place = in_place;
+    plan_.scratch.assign(s.ranks, 0);
+    plan_.messages.assign(s.ranks, 0);
+    scratch_of_.assign(std::size_t{s.ranks} * s.chunks, kNone32);
+    written_.assign(std::size_t{s.ranks} * s.chunks, false);
+  }
+
+  Result<ExecutionPlan> run() {
+    BUSBAR_ASSIGN(const CollectiveDemand demand, demand_of(plan_));
+    for (const Phase& phase : s_.phases)
+      for (std::uint32_t r = 0; r < rounds(s_, phase); ++r)
+        for_each_move(s_, phase, r, [&](const Move& m) { add(m, phase.channel); });
+    if (!plan_.in_place) copy_inputs(demand);
+    flatten();
+    return std::move(plan_);
+  }
+
+ private:
+  struct Listed {
+    PlanStep step;
+    std::vector<PlanSlice> reads, writes;
+    std::vector<std::uint32_t> after;  ///< in order of making
+  };
+  struct Touched {
+    std::uint32_t writer = kNone32;
+    std::vector<std::uint32_t> readers;
+  };
+  using Spot = std::tuple<std::uint32_t, PlanBuffer, std::uint32_t>;
+
+  /// Where chunk c lies in a buffer of `rank`.
+  std::uint32_t place_of(std::uint32_t rank, Buffer buffer, std::uint32_t c) {
+    if (buffer == Buffer::kScratch) {
+      std::uint32_t& at = scratch_of_[std::size_t{rank} * s_.chunks + c];
+      if (at == kNone32) at = plan_.scratch[rank]++;
+      return at;
+    }
+    const std::uint32_t part = s_.part_of(c);
+    if (s_.parts > 0) {  // all-to-all: by source, then destination
+      const std::uint32_t each = s_.parts / s_.ranks;
+      return buffer == Buffer::kInput ? part % s_.parts : part / s_.parts * each + part % each;
+    }
+    const std::uint32_t whole = s_.chunks;
+    const std::uint32_t held = buffer == Buffer::kInput ? input_chunks(plan_) : output_chunks(plan_);
+    return held == whole ? part : part % held;
+  }
+
+  /// An output that nobody wrote to yet is the input.
+  Buffer read_from(std::uint32_t rank, Buffer buffer, std::uint32_t c) const {
+    return buffer == Buffer::kOutput && !written_[std::size_t{rank} * s_.chunks + c] ? Buffer::kInput : buffer;
+  }
+  PlanSlice slice(std::uint32_t rank, Buffer buffer, std::uint32_t c) {
+    return {rank, static_cast<PlanBuffer>(buffer), place_of(rank, buffer, c)};
+  }
+
+  /// Chunks of the move that follow each other wherever they are read and written go in one step.
+  void add(const Move& m, std::uint32_t channel) {
+    const std::uint32_t end = m.first_chunk + m.chunk_count;
+    for (std::uint32_t c = m.first_chunk; c < end;) {
+      const PlanSlice from = slice(m.src, read_from(m.src, m.src_buffer, c), c), to = slice(m.dst, m.dst_buffer, c);
+      const PlanSlice own = m.reduce ? slice(m.dst, read_from(m.dst, m.operand, c), c) : to;
+      std::uint32_t n = 1;
+      const auto follows = [n = &n](const PlanSlice& a, const PlanSlice& b) {
+        return a.buffer == b.buffer && a.first + *n == b.first;
+      };
+      while (c + n < end && follows(from, slice(m.src, read_from(m.src, m.src_buffer, c + n), c + n)) &&
+             follows(to, slice(m.dst, m.dst_buffer, c + n)) &&
+             (!m.reduce || follows(own, slice(m.dst, read_from(m.dst, m.operand, c + n), c + n))))
+        ++n;
+      const PlanSlice message{m.dst, PlanBuffer::kMessage, plan_.messages[m.dst]};
+      plan_.messages[m.dst] += n;
+      const std::uint32_t send = step(m.src, thread(m.src, channel, m.dst, true), channel, n, {from}, {message});
+      std::vector<PlanSlice> taken{message};
+      if (m.reduce) taken.push_back(own);
+      const std::uint32_t receive = step(m.dst, thread(m.dst, channel, m.src, false), channel, n, taken, {to});
+      steps_[receive].after.push_back(send);
+      if (m.dst_buffer == Buffer::kOutput)
+        std::fill_n(written_.begin() + static_cast<std::ptrdiff_t>(std::size_t{m.dst} * s_.chunks + c), n, true);
+      c += n;
+    }
+  }
+
+  void copy_inputs(const CollectiveDemand& demand) {
+    for (std::uint32_t r = 0; r < s_.ranks; ++r)
+      for (std::uint32_t c = 0; c < s_.chunks; ++c)
+        if (demand.has_input(r, number_of(c)) && demand.has_output(r, number_of(c)) &&
+            !written_[std::size_t{r} * s_.chunks + c])
+          step(r, thread(r, 0, r, false), 0, 1, {slice(r, Buffer::kInput, c)}, {slice(r, Buffer::kOutput, c)});
+  }
+  /// CollectiveDemand knows chunks by their place, not in the order in which a schedule likes to number them.
+  std::uint32_t number_of(std::uint32_t c) const { return s_.part_of(c); }
+
+  std::uint32_t thread(std::uint32_t rank, std::uint32_t channel, std::uint32_t peer, bool sends) {
+    const auto [it, fresh] =
+        threads_.try_emplace({rank, channel, peer, sends}, static_cast<std::uint32_t>(in_thread_.size()));
+    if (fresh) {
+      in_thread_.emplace_back();
+      rank_of_thread_.push_back(rank);
+    }
+    return it->second;
+  }
+
+  std::uint32_t step(std::uint32_t rank, std::uint32_t thread, std::uint32_t channel, std::uint32_t n,
+                     std::vector<PlanSlice> reads, std::vector<PlanSlice> writes) {
+    const auto number = static_cast<std::uint32_t>(steps_.size());
+    Listed x{{thread, n, static_cast<std::uint16_t>(channel)}, std::move(reads), std::move(writes), {}};
+    const auto wait_for = [&](std::uint32_t other) {
+      if (other != kNone32 && steps_[other].step.thread != thread) x.after.push_back(other);
+    };
+    for (const PlanSlice& s : x.reads)
+      for (std::uint32_t i = 0; i < n && s.buffer != PlanBuffer::kMessage; ++i) {
+        Touched& t = touched_[spot(rank, s, i)];
+        wait_for(t.writer);
+        t.readers.push_back(number);
+      }
+    for (const PlanSlice& s : x.writes)
+      for (std::uint32_t i = 0; i < n && s.buffer != PlanBuffer::kMessage; ++i) {
+        Touched& t = touched_[spot(rank, s, i)];
+        wait_for(t.writer);
+        for (const std::uint32_t r : t.readers)
+          if (r != number) wait_for(r);
+        t = {number, {}};
+      }
+    steps_.push_back(std::move(x));
+    in_thread_[thread].push_back(number);
+    return number;
+  }
+  Spot spot(std::uint32_t rank, const PlanSlice& s, std::uint32_t i) const {
+    const std::uint32_t in = input_chunks(plan_), out = output_chunks(plan_);
+    if (!plan_.in_place || s.buffer == PlanBuffer::kScratch) return {rank, s.buffer, s.first + i};
+    const bool part = s.buffer == PlanBuffer::kInput ? in < out : out < in;  // the smaller lies inside the larger
+    return {rank, PlanBuffer::kInput, s.first + i + (part ? rank * std::min(in, out) : 0)};
+  }
+
+  /// Thread by thread, ranks ascending; of what a step waits for, the last of each thread.
+  void flatten() {
+    std::vector<std::uint32_t> threads(in_thread_.size()), number(steps_.size());
+    for (std::uint32_t t = 0; t < threads.size(); ++t) threads[t] = t;
+    std::stable_sort(threads.begin(), threads.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return rank_of_thread_[a] < rank_of_thread_[b]; });
+    std::uint32_t next = 0;
+    for (const std::uint32_t t : threads)
+      for (const std::uint32_t s : in_thread_[t]) number[s] = next++;
+    for (const std::uint32_t t : threads) {
+      for (const std::uint32_t s : in_thread_[t]) {
+        const Listed& x = steps_[s];
+        std::map<std::uint32_t, std::uint32_t> last;  // per thread
+        for (const std::uint32_t a : x.after) {
+          std::uint32_t& l = last.try_emplace(steps_[a].step.thread, number[a]).first->second;
+          l = std::max(l, number[a]);
+        }
+        for (const auto& [thread, a] : last) plan_.after.values.push_back(a);
+        std::sort(plan_.after.values.begin() + plan_.after.begin.back(), plan_.after.values.end());
+        plan_.after.close_row();
+        plan_.steps.push_back(x.step);
+        plan_.steps.back().thread = static_cast<std::uint32_t>(plan_.thread_rank.size());
+        for (const PlanSlice& r : x.reads) plan_.reads.values.push_back(r);
+        for (const PlanSlice& w : x.writes) plan_.writes.values.push_back(w);
+        plan_.reads.close_row();
+        plan_.writes.close_row();
+      }
+      plan_.thread_rank.push_back(rank_of_thread_[t]);
+    }
+  }
+
+  const Schedule& s_;
+  ExecutionPlan plan_;
+  std::vector<std::uint32_t> scratch_of_;
+  std::vector<bool> written_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>, std::uint32_t> threads_;
+  std::vector<std::vector<std::uint32_t>> in_thread_;
+  std::vector<std::uint32_t> rank_of_thread_;
+  std::vector<Listed> steps_;
+  std::map<Spot, Touched> touched_;
+};
+
+}  // namespace
+
+Result<ExecutionPlan> plan_of(const Schedule& schedule, bool in_place) {
+  if (schedule.reducers > 0)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{} reduces in the network, which no list of steps of ranks can say", schedule.algorithm),
+                 {}};
+  return PlanLister(schedule, in_place).run();
+}
+
+}  // namespace busbar

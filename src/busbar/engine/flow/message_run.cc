@@ -1,0 +1,307 @@
+#include "busbar/engine/flow/message_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "busbar/engine/flow/end_queue.h"
+#include "busbar/engine/online_max_min.h"
+
+namespace busbar {
+namespace {
+
+constexpr double kPsPerSecond = 1e12;
+constexpr std::uint32_t kUnused = 0xffff'ffffu;
+
+/// The way of a message: links numbered densely, and what it takes beside the bytes.
+struct Way {
+  std::vector<std::uint32_t> links;
+  std::vector<double> weights;
+  double latency_ps = 0, rate = INFINITY;  ///< rate in bytes per ps, alone
+  LinkId first = kNone<LinkId>;
+};
+
+class MessageRoutes {
+ public:
+  MessageRoutes(const Router& router, const Placement& placement, const ProtocolModel& model, Protocol protocol)
+      : router_(router),
+        placement_(placement),
+        model_(model),
+        bulk_{true, model.step_scale_up, model.step_server, model.step_network, 1},
+        costs_(protocol == Protocol::kLl && model.ll.available         ? model.ll
+               : protocol == Protocol::kLl128 && model.ll128.available ? model.ll128
+                                                                       : bulk_),
+        number_(topology().link_count(), kUnused) {}
+
+  Result<const Way*> way(const MessageTask& m) {
+    const auto [it, fresh] = ways_.try_emplace({m.from, m.to, m.channel});
+    if (!fresh) return &it->second;
+    std::vector<LinkShare> path;
+    BUSBAR_RETURN_IF_ERROR(has_switch(m) ? by_switch(m, path) : between(m, path));
+    Way& w = it->second;
+    w.latency_ps = static_cast<double>(overhead(m, path).in_ps());
+    w.rate = cap();
+    const double sent = (has_switch(m) ? 1 / model_.share_switch : 1) / costs_.efficiency;
+    for (const LinkShare& s : path) {
+      std::uint32_t& n = number_[index(s.link)];
+      if (n == kUnused) {
+        n = static_cast<std::uint32_t>(link_of.size());
+        link_of.push_back(s.link);
+        capacity.push_back(topology().payload_rate(s.link) / kPsPerSecond * share_of(s.link));
+      }
+      w.links.push_back(n);
+      w.weights.push_back(s.share * sent);
+      w.latency_ps += s.share * static_cast<double>(topology().link_class(s.link).latency.in_ps());
+      w.rate = std::min(w.rate, capacity[n] / (s.share * sent));
+    }
+    if (!path.empty()) w.first = path[0].link;
+    return &w;
+  }
+  double cap() const {
+    const auto rate = static_cast<double>(per_second(model_.channel_rate));
+    return rate > 0 ? rate / kPsPerSecond : INFINITY;
+  }
+  const Topology& topology() const { return router_.topology(); }
+
+  std::vector<LinkId> link_of;   ///< dense number -> link
+  std::vector<double> capacity;  ///< bytes per ps
+
+ private:
+  static bool has_switch(const MessageTask& m) {
+    return m.from == MessageTask::kSwitch || m.to == MessageTask::kSwitch;
+  }
+  double share_of(LinkId l) const {
+    const LinkKind kind = topology().link_class(l).kind;
+    return is_scale_up(kind) ? model_.share_scale_up : is_in_server(kind) ? model_.share_server : model_.share_network;
+  }
+  Status between(const MessageTask& m, std::vector<LinkShare>& path) const {
+    const DeviceId a = placement_.gpu(m.from), b = placement_.gpu(m.to);
+    if (topology().block_of(a) == topology().block_of(b))
+      return router_.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
+    const DeviceId far = placement_.nic(m.to, m.channel);
+    const DeviceId near = router_.exit_nic(a, placement_.nic(m.from, m.channel), far);
+    const std::uint64_t flow = ((std::uint64_t{index(a)} << 32) | index(b)) ^ (std::uint64_t{m.channel} << 48);
+    return router_.spread(a, b, near, far, flow, path);
+  }
+  /// Spread over the switches beside the GPU that can reduce, by their rates.
+  Status by_switch(const MessageTask& m, std::vector<LinkShare>& path) const {
+    const bool up = m.to == MessageTask::kSwitch;
+    const DeviceId gpu = placement_.gpu(up ? m.from : m.to);
+    double total = 0;
+    for (const LinkId l : topology().out_links(gpu))
+      if (topology().device_class(topology().to(l)).reduces) total += topology().payload_rate(l);
+    if (total == 0)
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("no switch beside {} can reduce, which this plan needs", topology().name(gpu)),
+                   {}};
+    for (const LinkId l : topology().out_links(gpu))
+      if (topology().device_class(topology().to(l)).reduces)
+        path.push_back({up ? l : reverse(l), topology().payload_rate(l) / total});
+    return {};
+  }
+  Duration overhead(const MessageTask& m, const std::vector<LinkShare>& path) const {
+    if (has_switch(m)) return model_.step_switch;
+    if (topology().block_of(placement_.gpu(m.from)) != topology().block_of(placement_.gpu(m.to)))
+      return costs_.step_network;
+    for (const LinkShare& l : path)
+      if (is_in_server(topology().link_class(l.link).kind)) return costs_.step_server;
+    return costs_.step_scale_up;
+  }
+
+  const Router& router_;
+  const Placement& placement_;
+  const ProtocolModel& model_;
+  ProtocolCosts bulk_, costs_;
+  std::vector<std::uint32_t> number_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>, Way> ways_;
+};
+
+class GraphRun {
+ public:
+  GraphRun(const MessageGraph& graph, MessageRoutes& routes, std::vector<const Way*> ways)
+      : g_(graph), routes_(routes), ways_(std::move(ways)), solver_(routes.capacity) {
+    const auto n = static_cast<std::uint32_t>(g_.tasks.size());
+    for (const Way* w : ways_)
+      if (w != nullptr)
+        solver_.add_flow(w->links, w->weights, routes.cap());
+      else
+        solver_.add_flow({}, {}, 1);
+    out_.tasks.resize(n);
+    progress_.resize(n);
+    starts_.reset(n);
+    ends_.reset(n);
+    index_successors();
+  }
+
+  Result<MessageRun> run() {
+    while (!starts_.empty() || !ends_.empty()) {
+      const std::int64_t now =
+          std::min(starts_.empty() ? INT64_MAX : starts_.next_ps(), ends_.empty() ? INT64_MAX : ends_.next_ps());
+      while (!ends_.empty() && ends_.next_ps() == now) end(ends_.next_item(), now);
+      while (!starts_.empty() && starts_.next_ps() == now) start(starts_.next_item(), now);
+      settle(now);
+    }
+    if (started_ != g_.tasks.size())
+      return invalid(fmt::format("{} of {} messages and pieces of work wait for each other", g_.tasks.size() - started_,
+                                 g_.tasks.size()));
+    find_loads();
+    find_bound();
+    return std::move(out_);
+  }
+
+ private:
+  struct Progress {
+    double left = 0, rate = 0;
+    std::int64_t updated_ps = 0, ready_ps = 0;
+    std::uint32_t waits_for = 0;
+  };
+  struct Next {
+    std::uint32_t task;
+    TaskEvent event;
+  };
+
+  void index_successors() {
+    const auto n = static_cast<std::uint32_t>(g_.tasks.size());
+    next_.begin.assign(n + 1, 0);
+    for (const TaskEdge& e : g_.after.values) ++next_.begin[e.task + 1];
+    for (std::uint32_t t = 0; t < n; ++t) next_.begin[t + 1] += next_.begin[t];
+    next_.values.resize(g_.after.values.size());
+    std::vector<std::uint32_t> at(next_.begin.begin(), next_.begin.end() - 1);
+    for (std::uint32_t t = 0; t < n; ++t) {
+      for (const TaskEdge& e : g_.after.row(t)) next_.values[at[e.task]++] = {t, e.event};
+      progress_[t].waits_for = static_cast<std::uint32_t>(g_.after.row(t).size());
+      if (progress_[t].waits_for == 0) starts_.set(t, 0);
+    }
+  }
+
+  void release(std::uint32_t by, TaskEvent event, std::int64_t at_ps) {
+    for (const Next& n : next_.row(by)) {
+      if (n.event != event) continue;
+      Progress& p = progress_[n.task];
+      if (at_ps >= p.ready_ps) {
+        p.ready_ps = at_ps;
+        out_.tasks[n.task].released_by = by;
+      }
+      if (--p.waits_for == 0) starts_.set(n.task, p.ready_ps);
+    }
+  }
+
+  void start(std::uint32_t t, std::int64_t now) {
+    starts_.erase(t);
+    ++started_;
+    const MessageTask& m = g_.tasks[t];
+    if (m.is_work() && m.unit != MessageTask::kNoUnit) {
+      std::int64_t& free = free_at_[{m.from, m.unit}];
+      now = std::max(now, free);
+      free = now + m.work.in_ps();
+    }
+    out_.tasks[t].start = SimTime::at(Duration::ps(now));
+    release(t, TaskEvent::kStarted, now);
+    if (m.is_work()) return ends_.set(t, now + m.work.in_ps());
+    const Way& w = *ways_[t];
+    ++out_.messages;
+    out_.bytes += count(m.bytes);
+    out_.tasks[t].latency = duration_from_ps(w.latency_ps);
+    if (count(m.bytes) == 0 || w.links.empty()) return ends_.set(t, now);
+    progress_[t].left = static_cast<double>(count(m.bytes));
+    progress_[t].updated_ps = now;
+    solver_.open(t);
+  }
+
+  void end(std::uint32_t t, std::int64_t now) {
+    ends_.erase(t);
+    TaskOutcome& o = out_.tasks[t];
+    if (progress_[t].rate > 0) {
+      const std::uint32_t l = solver_.held_by(t);
+      if (l != OnlineMaxMin::kNobody) o.held_by = routes_.link_of[l];
+      solver_.close(t);
+    }
+    o.sent = SimTime::at(Duration::ps(now));
+    o.done = o.sent + o.latency;
+    out_.end = std::max(out_.end, o.done);
+    release(t, TaskEvent::kSent, now);
+    release(t, TaskEvent::kDone, o.done.since_start().in_ps());
+  }
+
+  void settle(std::int64_t now) {
+    solver_.settle();
+    for (const std::uint32_t f : solver_.changed()) {
+      Progress& p = progress_[f];
+      p.left = std::max(0.0, p.left - p.rate * static_cast<double>(now - p.updated_ps));
+      p.rate = solver_.rate(f);
+      p.updated_ps = now;
+      ends_.set(f, now + duration_from_ps(p.left / p.rate).in_ps());
+    }
+  }
+
+  void find_loads() {
+    std::vector<double> load(routes_.link_of.size(), 0.0);
+    for (std::size_t t = 0; t < ways_.size(); ++t)
+      for (std::size_t i = 0; ways_[t] != nullptr && i < ways_[t]->links.size(); ++i)
+        load[ways_[t]->links[i]] += ways_[t]->weights[i] * static_cast<double>(count(g_.tasks[t].bytes));
+    double most_ps = 0;
+    for (std::size_t l = 0; l < load.size(); ++l) {
+      const double wire =
+          static_cast<double>(per_second(routes_.topology().link_class(routes_.link_of[l]).floor_rate())) /
+          kPsPerSecond;
+      most_ps = std::max(most_ps, load[l] / wire);
+    }
+    out_.algorithm_floor = duration_from_ps(most_ps);
+  }
+
+  /// Back from the task that ended last, by what released each: where did the time go?
+  void find_bound() {
+    std::uint32_t last = TaskOutcome::kNobodyReleased;
+    for (std::uint32_t t = 0; t < out_.tasks.size(); ++t)
+      if (last == TaskOutcome::kNobodyReleased || out_.tasks[t].done > out_.tasks[last].done) last = t;
+    double most = 0;
+    for (std::uint32_t t = last; t != TaskOutcome::kNobodyReleased; t = out_.tasks[t].released_by) {
+      const TaskOutcome& o = out_.tasks[t];
+      const MessageTask& m = g_.tasks[t];
+      const Duration sending = o.sent - o.start;
+      (m.is_work() ? out_.chain_work : out_.chain_transfer) += sending;
+      out_.chain_latency += o.latency;
+      const double weight = static_cast<double>((sending + o.latency).in_ps());
+      if (m.is_work() || weight < most) continue;
+      most = weight;
+      out_.bound.link = o.held_by != kNone<LinkId> ? o.held_by : ways_[t]->first;
+      const auto name = [](std::uint32_t r) {
+        return r == MessageTask::kSwitch ? "switch" : fmt::format("rank {}", r);
+      };
+      out_.bound.phase = fmt::format("{} -> {}, channel {}", name(m.from), name(m.to), m.channel);
+    }
+    out_.bound.kind = out_.chain_latency > out_.chain_transfer ? BoundKind::kLatency : BoundKind::kBandwidth;
+  }
+
+  const MessageGraph& g_;
+  MessageRoutes& routes_;
+  std::vector<const Way*> ways_;  ///< per task; null: work
+  OnlineMaxMin solver_;
+  Csr<Next> next_;
+  std::vector<Progress> progress_;
+  EndQueue starts_, ends_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> free_at_;
+  std::size_t started_ = 0;
+  MessageRun out_;
+};
+
+}  // namespace
+
+Result<MessageRun> run_messages(const Router& router, const Placement& placement, const ProtocolModel& model,
+                                Protocol protocol, const MessageGraph& graph) {
+  if (graph.ranks > placement.ranks())
+    return invalid(fmt::format("{} ranks, but only {} have a GPU", graph.ranks, placement.ranks()));
+  MessageRoutes routes(router, placement, model, protocol);
+  std::vector<const Way*> ways;
+  for (const MessageTask& m : graph.tasks) {
+    ways.push_back(nullptr);
+    if (m.is_work()) continue;
+    BUSBAR_ASSIGN(ways.back(), routes.way(m));
+  }
+  return GraphRun(graph, routes, std::move(ways)).run();
+}
+
+}  // namespace busbar

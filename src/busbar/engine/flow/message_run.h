@@ -1,0 +1,38 @@
+// A graph of messages run to its end on max-min fair rates.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/engine/engine.h"
+#include "busbar/program/message_graph.h"
+
+namespace busbar {
+
+struct TaskOutcome {
+  SimTime start, sent, done;
+  Duration latency;                             ///< from sent to done: links and the overhead of a send
+  std::uint32_t released_by = kNobodyReleased;  ///< the task that it waited for last
+  LinkId held_by = kNone<LinkId>;               ///< the link that set its rate at the end
+  static constexpr std::uint32_t kNobodyReleased = 0xffff'ffffu;
+};
+
+struct MessageRun {
+  std::vector<TaskOutcome> tasks;
+  SimTime end;
+  Duration algorithm_floor;                            ///< largest load / wire rate
+  Bound bound;                                         ///< along the chain of tasks that ended last
+  Duration chain_latency, chain_transfer, chain_work;  ///< of that chain; what is missing is waiting for units
+  std::uint64_t messages = 0, bytes = 0;
+};
+
+/// Messages share links max-min fairly. One takes the overhead of a send and the latency of its links after its last
+/// byte has left, and none is faster than model.channel_rate. model.launch is not added, and nothing is staged in host
+/// memory.
+/// Errors: kUnreachable with the pair; kUnsupported for reduction in a switch where none can; kInvalid when tasks wait
+/// for each other, or when a rank has no GPU.
+Result<MessageRun> run_messages(const Router& router, const Placement& placement, const ProtocolModel& model,
+                                Protocol protocol, const MessageGraph& graph);
+
+}  // namespace busbar

@@ -1,0 +1,154 @@
+#include "busbar/engine/flow/message_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/engine/test_machines.h"
+
+namespace busbar {
+namespace {
+
+using ::testing::HasSubstr;
+constexpr std::uint64_t kMs = 450'000'000;  // bytes that one_switch() moves in a millisecond
+
+struct Machine {
+  Topology topology;
+  Router router;
+  Placement placement;
+  ProtocolModel protocol;
+  explicit Machine(const TopologyBuilder& b)
+      : topology(TopologyBuilder(b).seal()),
+        router(topology, RoutingPolicy::kStatic),
+        placement(router, topology.gpus()) {}
+  MessageRun run(const MessageGraph& g) const {
+    return run_messages(router, placement, protocol, Protocol::kSimple, g).value();
+  }
+};
+
+struct GraphUnderTest : MessageGraph {
+  explicit GraphUnderTest(std::uint32_t n) { ranks = n; }
+  GraphUnderTest& add(MessageTask t, std::vector<TaskEdge> edges = {}) {
+    tasks.push_back(t);
+    for (const TaskEdge& e : edges) after.values.push_back(e);
+    after.close_row();
+    return *this;
+  }
+};
+MessageTask message(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) { return {from, to, Bytes{bytes}}; }
+MessageTask work(std::uint32_t rank, std::int64_t us, std::uint32_t unit = MessageTask::kNoUnit) {
+  return {rank, rank, Bytes{0}, Duration::us(us), unit};
+}
+double done_us(const MessageRun& r, std::size_t task) { return r.tasks[task].done.since_start().in_us(); }
+
+TEST(MessageRun, WaitsForTheStartTheSendingOrTheArrival) {
+  const Machine m(one_switch(4));
+  GraphUnderTest g(4);
+  g.add(message(0, 1, kMs))
+      .add(work(2, 1), {{0, TaskEvent::kStarted}})
+      .add(work(2, 1), {{0, TaskEvent::kSent}})
+      .add(work(2, 1), {{0, TaskEvent::kDone}});
+  const MessageRun r = m.run(g);
+  EXPECT_DOUBLE_EQ(done_us(r, 0), 1001);  // 1 us over two links
+  EXPECT_DOUBLE_EQ(done_us(r, 1), 1);
+  EXPECT_DOUBLE_EQ(done_us(r, 2), 1001);
+  EXPECT_DOUBLE_EQ(done_us(r, 3), 1002);
+  EXPECT_EQ(r.bytes, kMs);
+  EXPECT_EQ(r.algorithm_floor, Duration::us(1000));
+  EXPECT_EQ(r.bound.kind, BoundKind::kBandwidth);
+  EXPECT_EQ(r.chain_work, Duration::us(1));
+}
+
+TEST(MessageRun, WorkOnOneUnitIsDoneInTurn) {
+  const Machine m(one_switch(2));
+  GraphUnderTest g(2);
+  g.add(work(0, 5, 0)).add(work(0, 5, 0)).add(work(0, 5, 1)).add(work(1, 5, 0)).add(work(0, 5));
+  const MessageRun r = m.run(g);
+  EXPECT_EQ(done_us(r, 0), 5);
+  EXPECT_EQ(done_us(r, 1), 10);
+  for (const std::size_t t : {2u, 3u, 4u}) EXPECT_EQ(done_us(r, t), 5) << t;
+}
+
+TEST(MessageRun, TasksThatWaitForEachOtherAreAnError) {
+  const Machine m(one_switch(2));
+  GraphUnderTest g(2);
+  g.add(work(0, 1), {{1}}).add(work(0, 1), {{0}}).add(work(1, 1));
+  EXPECT_THAT(run_messages(m.router, m.placement, m.protocol, Protocol::kSimple, g).error().message,
+              HasSubstr("2 of 3 messages and pieces of work wait for each other"));
+}
+
+TEST(MessageRun, SwitchesThatReduceTakeHalfAWay) {
+  Machine m(pods_of_eight(1, true));
+  GraphUnderTest g(2);
+  g.add(message(0, MessageTask::kSwitch, kMs)).add(message(MessageTask::kSwitch, 1, kMs));
+  const MessageRun r = m.run(g);
+  EXPECT_DOUBLE_EQ(done_us(r, 0), 1000.5);
+  EXPECT_DOUBLE_EQ(done_us(r, 1), 1000.5);
+  const Machine without(pods_of_eight(1));
+  EXPECT_EQ(run_messages(without.router, without.placement, without.protocol, Protocol::kSimple, g).error().code,
+            ErrorCode::kUnsupported);
+}
+
+TEST(MessageRun, NoMessageIsFasterThanAChannel) {
+  Machine m(one_switch(2));
+  m.protocol.channel_rate = BytesPerSecond{45'000'000'000};
+  EXPECT_DOUBLE_EQ(done_us(m.run(GraphUnderTest(2).add(message(0, 1, kMs))), 0), 10'001);
+}
+
+/// Time of a schedule of ours as messages beside what the engine of closed forms says.
+void expect_as_lowered(const Machine& m, const std::string& algorithm, Collective op, std::uint64_t bytes,
+                       double tolerance_percent) {
+  const std::uint32_t n = m.placement.ranks();
+  EngineOptions options;
+  options.protocol = m.protocol;
+  const auto engine = make_flow_engine(m.router, m.placement, options);
+  CollectiveCall call = test_call(n, algorithm, bytes);
+  call.op = op;
+  ScheduleSpec spec;
+  spec.algorithm = algorithm;
+  spec.op = op;
+  spec.ranks = n;
+  spec.ranks_per_group = std::min(n, 8u);
+  const Schedule schedule = build_schedule(spec).value();
+  call.schedule = std::make_shared<const Schedule>(schedule);
+  const auto id = engine->prepare(call);
+  ASSERT_TRUE(id.ok()) << id.error().text();
+  const double lowered_us = (engine->time_alone(*id) - m.protocol.launch).in_us();
+  const ExecutionPlan plan = plan_of(schedule, false).value();
+  const MessageRun r = m.run(messages_of(plan, Bytes{bytes}, 1).value());
+  EXPECT_NEAR(r.end.since_start().in_us(), lowered_us, lowered_us * tolerance_percent / 100)
+      << algorithm << " " << name_of(op) << " of " << bytes;
+  EXPECT_LE(r.algorithm_floor.in_us(), r.end.since_start().in_us());
+}
+
+TEST(MessageRun, TimesSchedulesOfOursAsTheEngineDoes) {
+  Machine one(one_switch(8));
+  one.protocol.step_scale_up = Duration::ns(1700);
+  for (const std::uint64_t bytes : {8ul << 10, 64ul << 20, 1ul << 30}) {
+    expect_as_lowered(one, "ring", Collective::kAllReduce, bytes, 0.01);
+    expect_as_lowered(one, "ring", Collective::kAllGather, bytes, 0.01);
+    expect_as_lowered(one, "halving_doubling", Collective::kAllReduce, bytes, 0.01);
+    expect_as_lowered(one, "direct", Collective::kAllToAll, bytes, 0.01);
+  }
+  Machine pods(pods_of_eight(2));
+  pods.protocol.step_network = Duration::us(9);
+  for (const std::uint64_t bytes : {8ul << 10, 64ul << 20, 1ul << 30})
+    expect_as_lowered(pods, "ring", Collective::kAllReduce, bytes, 0.01);
+}
+
+// Three ranks in a row: with one loop the second hop waits for all bytes, with many for a part.
+TEST(MessageRun, LoopsFollowEachOtherThroughThePlan) {
+  const Machine m(one_switch(3));
+  const ExecutionPlan plan = plan_of(build_ring(Collective::kBroadcast, 3).value(), false).value();
+  const auto ms = [&](std::uint32_t loops) {
+    const MessageRun r = m.run(messages_of(plan, Bytes{100 * kMs}, loops).value());
+    EXPECT_EQ(r.bytes, 2 * 100 * kMs);
+    return r.end.since_start().in_us() / 1000;
+  };
+  EXPECT_NEAR(ms(1), 200, 0.01);
+  EXPECT_NEAR(ms(4), 125, 0.01);
+  EXPECT_NEAR(ms(100), 101, 0.01);
+}
+
+}  // namespace
+}  // namespace busbar

@@ -1,0 +1,242 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "busbar/formats/comm_trace.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;  ///< of one message
+
+/// Fields of one message in the wire format of protobuf.
+class WireFields {
+ public:
+  WireFields(std::string_view data, std::uint64_t offset) : data_(data), offset_(offset) {}
+
+  std::uint32_t number = 0, type = 0;
+  std::uint64_t value = 0;  ///< of types 0, 1 and 5
+  std::string_view bytes;   ///< of type 2
+  std::uint64_t at = 0;     ///< of `bytes` in the file
+
+  /// False at the end, or with failed() where the data is broken.
+  bool next() {
+    if (data_.empty()) return false;
+    std::uint64_t key = 0;
+    if (!varint(key)) return fail();
+    number = static_cast<std::uint32_t>(key >> 3);
+    type = key & 7;
+    if (number == 0) return fail();
+    if (type == 0) return varint(value) || fail();
+    if (type == 1 || type == 5) {
+      const std::size_t size = type == 1 ? 8 : 4;
+      if (data_.size() < size) return fail();
+      value = 0;
+      for (std::size_t i = 0; i < size; ++i) value |= std::uint64_t{static_cast<unsigned char>(data_[i])} << (8 * i);
+      skip(size);
+      return true;
+    }
+    std::uint64_t size = 0;
+    if (type != 2 || !varint(size) || size > data_.size()) return fail();
+    bytes = data_.substr(0, size);
+    at = offset_;
+    skip(size);
+    return true;
+  }
+  bool failed() const { return failed_; }
+  std::uint64_t offset() const { return offset_; }
+
+ private:
+  bool varint(std::uint64_t& out) {
+    out = 0;
+    for (std::size_t i = 0; i < data_.size() && i < 10; ++i) {
+      const auto byte = static_cast<unsigned char>(data_[i]);
+      out |= std::uint64_t{byte & 0x7fu} << (7 * i);
+      if (byte < 0x80) {
+        skip(i + 1);
+        return true;
+      }
+    }
+    return false;
+  }
+  void skip(std::size_t n) {
+    data_.remove_prefix(n);
+    offset_ += n;
+  }
+  bool fail() {
+    failed_ = true;
+    return false;
+  }
+  std::string_view data_;
+  std::uint64_t offset_;
+  bool failed_ = false;
+};
+
+double as_double(std::uint64_t bits) {
+  double out = 0;
+  std::memcpy(&out, &bits, sizeof out);
+  return std::isfinite(out) ? out : 0;
+}
+
+struct Attribute {
+  std::string_view name, text;
+  std::uint64_t number = 0;
+  double real = 0;
+};
+
+class ChakraReader {
+ public:
+  explicit ChakraReader(const std::string& name) : name_(name) {}
+
+  Result<CommTrace> read(std::istream& in) {
+    std::string message;
+    std::uint64_t at = 0;
+    for (bool first = true;; first = false) {
+      std::uint64_t size = 0;
+      const std::uint64_t begin = at;
+      const int length = read_varint(in, size);
+      if (length == 0) break;
+      at += static_cast<std::uint64_t>(length < 0 ? 0 : length);
+      if (length < 0 || size > kMostBytes) return broken(begin, "is no length of a message");
+      if (!read_bytes(in, size, message)) return broken(at, "the file ends within a message");
+      BUSBAR_RETURN_IF_ERROR(first ? metadata(message, at) : node(message, at));
+      at += size;
+    }
+    if (at == 0) return invalid("is empty", {name_, 0, 0, ""});
+    if (out_.kinds.empty()) out_.notes.push_back("the trace holds no nodes");
+    return std::move(out_);
+  }
+
+ private:
+  Error broken(std::uint64_t at, const std::string& what) const {
+    return invalid(fmt::format("byte {}: {}", at, what), {name_, 0, 0, ""});
+  }
+
+  /// Piece by piece: a length may be wrong.
+  static bool read_bytes(std::istream& in, std::uint64_t size, std::string& out) {
+    constexpr std::uint64_t kPiece = 1 << 20;
+    out.clear();
+    while (out.size() < size) {
+      const std::size_t have = out.size(), more = std::min(kPiece, size - have);
+      out.resize(have + more);
+      in.read(out.data() + have, static_cast<std::streamsize>(more));
+      if (static_cast<std::uint64_t>(in.gcount()) != more) return false;
+    }
+    return true;
+  }
+
+  /// Bytes read; 0 at the end of the file, -1 where there is none.
+  static int read_varint(std::istream& in, std::uint64_t& out) {
+    out = 0;
+    for (int i = 0; i < 10; ++i) {
+      const int c = in.get();
+      if (c == std::istream::traits_type::eof()) return i == 0 ? 0 : -1;
+      out |= std::uint64_t{static_cast<unsigned>(c) & 0x7fu} << (7 * i);
+      if (c < 0x80) return i + 1;
+    }
+    return -1;
+  }
+
+  Result<Attribute> attribute(std::string_view data, std::uint64_t at) const {
+    Attribute a;
+    WireFields f(data, at);
+    while (f.next()) {
+      const bool text = f.type == 2;
+      if (f.number == 1 && text)
+        a.name = f.bytes;
+      else if ((f.number == 29 || f.number == 31) && text)
+        a.text = f.bytes;
+      else if (f.number == 3)
+        a.real = as_double(f.value);
+      else if (!text)
+        a.number = f.number == 15 || f.number == 17 ? (f.value >> 1) : f.value;
+    }
+    if (f.failed()) return broken(f.offset(), "is no field of an attribute");
+    return a;
+  }
+
+  Status metadata(std::string_view data, std::uint64_t at) {
+    WireFields f(data, at);
+    while (f.next()) {
+      if (f.number == 1 && f.type == 2) out_.version = f.bytes.substr(0, 80);
+      if (f.number != 2 || f.type != 2) continue;
+      BUSBAR_ASSIGN(const Attribute a, attribute(f.bytes, f.at));
+      if (a.name == "schema") out_.version = a.text.substr(0, 80);
+    }
+    return f.failed() ? Status(broken(f.offset(), "is no field of the metadata")) : Status();
+  }
+
+  Status node(std::string_view data, std::uint64_t at) {
+    static constexpr std::array kTypes{"invalid", "metadata", "memory_load", "memory_store",
+                                       "compute", "send",     "receive",     "collective"};
+    TracedCollective c;
+    std::uint64_t type = 0, comm_type = UINT64_MAX;
+    bool cpu = false;
+    WireFields f(data, at);
+    while (f.next()) {
+      if (f.number == 2 && f.type == 2) c.name = f.bytes.substr(0, 200);
+      if (f.number == 3 && f.type == 0) type = f.value;
+      if (f.number == 6 && f.type == 0) c.start_us = static_cast<double>(f.value);
+      if (f.number == 7 && f.type == 0) c.duration_us = static_cast<double>(f.value);
+      if (f.number > 10) add_unknown(out_.unknown, 0, fmt::format("field {} of a node", f.number));
+      if (f.number != 10 || f.type != 2) continue;
+      BUSBAR_ASSIGN(const Attribute a, attribute(f.bytes, f.at));
+      if (a.name == "comm_type") comm_type = a.number;
+      if (a.name == "comm_size") c.bytes = a.number;
+      if (a.name == "pg_name") c.group = a.text.substr(0, 80);
+      if (a.name == "is_cpu_op") cpu = a.number != 0;
+      if (a.name == "runtime" && c.duration_us == 0) c.duration_us = static_cast<double>(a.number);
+    }
+    if (f.failed()) return broken(f.offset(), "is no field of a node");
+    ++out_.events;
+    const std::string kind = type < kTypes.size() ? kTypes[type] : fmt::format("type {}", type);
+    ++out_.kinds[kind];
+    if (type >= kTypes.size()) add_unknown(out_.unknown, 0, fmt::format("node type {}", type));
+    if (kind == "send") ++out_.sends, out_.bytes_sent += c.bytes;
+    if (kind == "receive") ++out_.receives;
+    if (kind != "collective") return {};
+    c.on_gpu = !cpu;
+    name_collective(comm_type, c);
+    out_.collectives.push_back(std::move(c));
+    return {};
+  }
+
+  void name_collective(std::uint64_t comm_type, TracedCollective& c) {
+    static constexpr Collective kOps[] = {
+        Collective::kAllReduce, Collective::kReduce,        Collective::kAllGather,
+        Collective::kGather,    Collective::kScatter,       Collective::kBroadcast,
+        Collective::kAllToAll,  Collective::kReduceScatter, Collective::kReduceScatter};
+    if (comm_type < std::size(kOps))
+      c.op = kOps[comm_type];
+    else if (comm_type != 9 && comm_type != UINT64_MAX)  // 9: barrier
+      add_unknown(out_.unknown, 0, fmt::format("comm_type {}", comm_type));
+  }
+
+  const std::string& name_;
+  CommTrace out_;
+};
+
+}  // namespace
+
+bool looks_like_chakra(std::string_view head) {
+  std::size_t i = 0;
+  std::uint64_t size = 0;
+  for (; i < head.size() && i < 5; ++i) {
+    size |= std::uint64_t{static_cast<unsigned char>(head[i]) & 0x7fu} << (7 * i);
+    if (static_cast<unsigned char>(head[i]) < 0x80) break;
+  }
+  if (i + 2 >= head.size() || size < 3 || size > kMostBytes) return false;
+  const std::string_view message = head.substr(i + 1, size);
+  const auto length = static_cast<unsigned char>(message[1]);
+  if (message[0] == '\x0a')  // a version: digits and dots
+    return length > 0 && message.size() >= 2u + length &&
+           message.substr(2, length).find_first_not_of("0123456789.-abcdehkrv") == message.npos && message[2] <= '9';
+  return message[0] == '\x12' && message.size() > 4 && message[2] == '\x0a';  // an attribute with a name
+}
+
+Result<CommTrace> read_chakra(std::istream& in, const std::string& name) { return ChakraReader(name).read(in); }
+
+}  // namespace busbar

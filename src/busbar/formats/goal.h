@@ -1,0 +1,53 @@
+// GOAL: sends, receives and work of ranks with dependencies, as text. Source of the format: Hoefler, Siebert,
+// Lumsdaine, "Group operation assembly language", ICPP 2009, and LogGOPSim's examples.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "busbar/formats/imported.h"
+#include "busbar/formats/lines.h"
+#include "busbar/program/message_graph.h"
+
+namespace busbar {
+
+enum class GoalKind : std::uint8_t { kSend, kReceive, kCalc };
+struct GoalOp {
+  GoalKind kind{};
+  std::uint32_t rank = 0;
+  std::int32_t peer = -1;  ///< -1: any source
+  std::int32_t tag = 0;    ///< -1: any
+  std::uint32_t cpu = 0;
+  std::uint64_t amount = 0;  ///< bytes, or ns of work
+  int line = 0;
+};
+struct GoalEdge {
+  std::uint32_t op = 0, before = 0;
+  bool on_start = false;  ///< irequires
+};
+
+struct GoalProgram {
+  std::string file;
+  std::uint32_t ranks = 0;
+  std::vector<GoalOp> ops;
+  std::vector<GoalEdge> edges;  ///< by op
+  std::vector<UnknownPart> unknown;
+};
+
+bool looks_like_goal(std::string_view head);
+
+/// Line by line; needs memory for operations and edges, 40 and 12 bytes each, and for the labels of one rank.
+Result<GoalProgram> read_goal(LineSource& lines);
+
+/// The k-th send from one rank to another with a tag meets the k-th receive there; a receive from anybody, or with any
+/// tag, takes the first send in the file that nobody else takes. Error where a receive has no send, or a send no
+/// receive.
+Result<MessageGraph> messages_of(const GoalProgram& program);
+
+/// Text that read_goal() and messages_of() read back as the same messages: what waits for an event on another rank gets
+/// a message of 0 bytes. kUnsupported for switches that reduce.
+Result<std::string> write_goal(const MessageGraph& graph);
+
+}  // namespace busbar

@@ -1,0 +1,66 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "busbar/formats/goal.h"
+
+namespace busbar {
+namespace {
+
+/// Labels: s, r and c with the number of the task for sends, receives and work; x and y for messages that only tell.
+class GoalWriter {
+ public:
+  explicit GoalWriter(const MessageGraph& g) : g_(g), text_(g.ranks) {}
+
+  Result<std::string> write() {
+    for (std::uint32_t t = 0; t < g_.tasks.size(); ++t) {
+      const MessageTask& m = g_.tasks[t];
+      if (m.from == MessageTask::kSwitch || m.to == MessageTask::kSwitch)
+        return Error{ErrorCode::kUnsupported, "GOAL has no switches that reduce", {}};
+      if (m.is_work()) {
+        const std::int64_t ps = m.work.in_ps();
+        const std::string cpu = m.unit == MessageTask::kNoUnit ? "" : fmt::format(" cpu {}", m.unit);
+        text_[m.from] += fmt::format("c{}: calc {}{}\n", t, ps / 1000 + (ps % 1000 > 0), cpu);
+      } else {
+        const std::uint32_t tag = tags_[{m.from, m.to}]++;
+        text_[m.from] += fmt::format("s{}: send {}b to {} tag {}\n", t, count(m.bytes), m.to, tag);
+        text_[m.to] += fmt::format("r{}: recv {}b from {} tag {}\n", t, count(m.bytes), m.from, tag);
+      }
+    }
+    for (std::uint32_t t = 0; t < g_.tasks.size(); ++t)
+      for (const TaskEdge& e : g_.after.row(t)) depend(t, e);
+    std::string out = fmt::format("num_ranks {}\n", g_.ranks);
+    for (std::uint32_t r = 0; r < g_.ranks; ++r) out += fmt::format("\nrank {} {{\n{}}}\n", r, text_[r]);
+    return out;
+  }
+
+ private:
+  void depend(std::uint32_t t, const TaskEdge& e) {
+    const MessageTask& m = g_.tasks[t];
+    const MessageTask& before = g_.tasks[e.task];
+    const bool arrives = !before.is_work() && e.event == TaskEvent::kDone;
+    const std::uint32_t where = arrives ? before.to : before.from;
+    const std::string own = fmt::format("{}{}", m.is_work() ? 'c' : 's', t);
+    const std::string other = fmt::format("{}{}", before.is_work() ? 'c' : arrives ? 'r' : 's', e.task);
+    const char* word = e.event == TaskEvent::kStarted ? "irequires" : "requires";
+    if (where == m.from) {
+      text_[where] += fmt::format("{} {} {}\n", own, word, other);
+      return;
+    }
+    const std::uint32_t tag = tags_[{where, m.from}]++, n = tellers_++;
+    text_[where] += fmt::format("x{}: send 0b to {} tag {}\nx{} {} {}\n", n, m.from, tag, n, word, other);
+    text_[m.from] += fmt::format("y{}: recv 0b from {} tag {}\n{} requires y{}\n", n, where, tag, own, n);
+  }
+
+  const MessageGraph& g_;
+  std::vector<std::string> text_;  ///< per rank
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> tags_;
+  std::uint32_t tellers_ = 0;
+};
+
+}  // namespace
+
+Result<std::string> write_goal(const MessageGraph& graph) { return GoalWriter(graph).write(); }
+
+}  // namespace busbar

@@ -1,0 +1,56 @@
+// Reports of input files of other simulators.
+#include <nlohmann/json.hpp>
+
+#include "busbar/formats/astra_sim.h"
+#include "busbar/formats/import_reports.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* name_of(AstraBlock b) {
+  return b == AstraBlock::kRing ? "ring" : b == AstraBlock::kSwitch ? "switch" : "fully connected";
+}
+
+}  // namespace
+
+Result<ImportReport> report_astra_network(ImportSource& source, const PartFigures&) {
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  BUSBAR_ASSIGN(AstraNetwork network, read_astra_network(text, source.name()));
+  BUSBAR_ASSIGN(ImportedMachine machine, machine_of(network));
+  ImportReport report;
+  Json& found = *report.found;
+  found["npus"] = network.npus;
+  found["links"] = machine.topology.link_count() / 2;
+  found["dimensions"] = Json::array();
+  for (const AstraDimension& d : network.dimensions)
+    found["dimensions"].push_back({{"kind", name_of(d.block)},
+                                   {"npus", d.npus},
+                                   {"GBps_per_direction", d.bandwidth * (1 << 30) / 1e9},
+                                   {"latency_ns", d.latency_ns}});
+  report.notes = std::move(machine.notes);
+  report.unknown = std::move(machine.unknown);
+  return report;
+}
+
+Result<ImportedMachine> read_astra_machine(std::string_view text, const std::string& name, const PartFigures&) {
+  BUSBAR_ASSIGN(const AstraNetwork network, read_astra_network(text, name));
+  return machine_of(network);
+}
+
+Result<ImportReport> report_astra_system(ImportSource& source, const PartFigures&) {
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  BUSBAR_ASSIGN(AstraSystem system, read_astra_system(text, source.name()));
+  ImportReport report;
+  Json& found = *report.found;
+  if (!system.algorithms.empty()) found["algorithms_by_dimension"] = Json::object();
+  for (const auto& [op, names] : system.algorithms) found["algorithms_by_dimension"][op] = names;
+  if (!system.logical_dimensions.empty()) found["logical_dimensions"] = system.logical_dimensions;
+  found["settings"] = Json::object();
+  for (const auto& [key, value] : system.settings) found["settings"][key] = value;
+  report.unknown = std::move(system.unknown);
+  return report;
+}
+
+}  // namespace busbar

@@ -1,0 +1,90 @@
+// Reports of traces with collectives.
+#include <algorithm>
+#include <istream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "busbar/formats/import_reports.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+ImportReport describe(CommTrace t) {
+  ImportReport report;
+  Json& found = *report.found;
+  if (!t.version.empty()) found["version"] = t.version;
+  if (t.world_size > 0) {
+    found["rank"] = t.rank;
+    found["world_size"] = t.world_size;
+  }
+  found["events"] = t.events;
+  found["kinds"] = t.kinds;
+  if (t.sends + t.receives > 0) {
+    found["sends"] = t.sends;
+    found["receives"] = t.receives;
+    found["bytes_sent"] = t.bytes_sent;
+  }
+  found["collectives"] = Json::array();
+  for (const TracedCall& c : alike(t)) {
+    Json j{{"what", c.what},
+           {"bytes", c.bytes > 0 ? Json(c.bytes) : Json()},
+           {"ranks", c.ranks > 0 ? Json(c.ranks) : Json()},
+           {"times", c.times}};
+    j["median_us"] = c.median_us > 0 ? Json(c.median_us) : Json();
+    j["fastest_us"] = c.fastest_us > 0 ? Json(c.fastest_us) : Json();
+    found["collectives"].push_back(std::move(j));
+  }
+  report.notes = std::move(t.notes);
+  report.unknown = std::move(t.unknown);
+  return report;
+}
+
+}  // namespace
+
+std::vector<TracedCall> alike(const CommTrace& trace) {
+  std::map<std::tuple<std::string, std::uint64_t, std::uint32_t, std::vector<std::uint32_t>, bool>,
+           std::vector<const TracedCollective*>>
+      by_kind;
+  for (const TracedCollective& c : trace.collectives)
+    by_kind[{c.op ? busbar::name_of(*c.op) : c.name, c.bytes, c.ranks, c.members, c.on_gpu}].push_back(&c);
+  std::vector<TracedCall> out;
+  for (const auto& [key, list] : by_kind) {
+    const TracedCollective& first = *list.front();
+    TracedCall call{std::get<0>(key), first.op, first.bytes, first.ranks, list.size(), 0, 0, first.members};
+    std::vector<double> us;
+    for (const TracedCollective* c : list)
+      if (c->duration_us > 0 && c->on_gpu) us.push_back(c->duration_us);
+    std::sort(us.begin(), us.end());
+    if (!us.empty()) {
+      call.fastest_us = us.front();
+      call.median_us = us.size() % 2 == 1 ? us[us.size() / 2] : (us[us.size() / 2 - 1] + us[us.size() / 2]) / 2;
+    }
+    out.push_back(std::move(call));
+  }
+  return out;
+}
+
+Result<CommTrace> trace_of_chakra(ImportSource& source) {
+  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
+  return read_chakra(*in, source.name());
+}
+
+Result<CommTrace> trace_of_kineto(ImportSource& source) {
+  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
+  return read_kineto(*in, source.name());
+}
+
+Result<ImportReport> report_chakra(ImportSource& source, const PartFigures&) {
+  BUSBAR_ASSIGN(CommTrace trace, trace_of_chakra(source));
+  return describe(std::move(trace));
+}
+
+Result<ImportReport> report_kineto(ImportSource& source, const PartFigures&) {
+  BUSBAR_ASSIGN(CommTrace trace, trace_of_kineto(source));
+  return describe(std::move(trace));
+}
+
+}  // namespace busbar

@@ -1,0 +1,50 @@
+// Messages between ranks and work on them, each after others: what GOAL, a trace of sends and receives, or a plan of
+// steps comes down to. Knows ranks and bytes, never links.
+#pragma once
+
+#include <cstdint>
+
+#include "busbar/base/csr.h"
+#include "busbar/base/result.h"
+#include "busbar/base/units.h"
+#include "busbar/collectives/execution_plan.h"
+
+namespace busbar {
+
+/// What must have happened to a task before one that waits for it may begin.
+enum class TaskEvent : std::uint8_t {
+  kStarted,
+  kSent,  ///< the last byte has left; of work: it has ended
+  kDone,  ///< the last byte has arrived
+};
+
+struct TaskEdge {
+  std::uint32_t task = 0;
+  TaskEvent event = TaskEvent::kDone;
+  auto operator<=>(const TaskEdge&) const = default;
+};
+
+/// A message from one rank to another, or work on one.
+struct MessageTask {
+  static constexpr std::uint32_t kSwitch = 0xffff'ffffu;  ///< as `from` or `to`: the switch beside the other one
+  static constexpr std::uint32_t kNoUnit = 0xffff'ffffu;
+  std::uint32_t from = 0, to = 0;  ///< ranks; equal: work
+  Bytes bytes{0};
+  Duration work{};               ///< of work
+  std::uint32_t unit = kNoUnit;  ///< work of one rank on one unit is done one after another, as it becomes possible
+  std::uint16_t channel = 0;     ///< chooses NICs
+  bool is_work() const { return from == to; }
+};
+
+struct MessageGraph {
+  std::uint32_t ranks = 0;
+  std::vector<MessageTask> tasks;
+  Csr<TaskEdge> after;  ///< per task
+};
+
+/// A plan of S = `bytes` as messages. The buffer is cut into `loops` parts; every thread runs its steps on one part
+/// after the other, so that parts follow each other through the plan as MSCCL's loops do. Copies and additions within a
+/// rank take no time. Error kUnsupported above 4 million messages.
+Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops);
+
+}  // namespace busbar

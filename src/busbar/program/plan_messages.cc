@@ -1,0 +1,158 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/program/message_graph.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::size_t kMostTasks = 4'000'000;
+
+class MessageLister {
+ public:
+  MessageLister(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops) : p_(plan), loops_(loops) {
+    g_.ranks = plan.ranks;
+    bytes_ = count(bytes);
+    last_.resize(plan.thread_rank.size());
+  }
+
+  Result<MessageGraph> run() {
+    BUSBAR_RETURN_IF_ERROR(order());
+    for (loop_ = 0; loop_ < loops_; ++loop_) {
+      ends_.assign(p_.steps.size(), {});
+      for (const std::uint32_t s : order_) {
+        add(s);
+        if (g_.tasks.size() > kMostTasks)
+          return Error{ErrorCode::kUnsupported,
+                       fmt::format("{} over {} ranks is more than {} messages", p_.name, p_.ranks, kMostTasks),
+                       {p_.file, 0, 0, ""}};
+      }
+    }
+    return std::move(g_);
+  }
+
+ private:
+  using Edges = std::vector<TaskEdge>;
+  /// What has to happen before a step counts as done: to those on the same rank, and to those on others.
+  struct Ends {
+    Edges here, there;
+  };
+
+  /// Steps in an order that all threads and waits allow.
+  Status order() {
+    const auto n = static_cast<std::uint32_t>(p_.steps.size());
+    std::vector<std::uint32_t> waits(n, 0);
+    std::vector<std::vector<std::uint32_t>> next(n);
+    for (std::uint32_t s = 0; s < n; ++s) {
+      if (s > 0 && p_.steps[s].thread == p_.steps[s - 1].thread) next[s - 1].push_back(s), ++waits[s];
+      for (const std::uint32_t a : p_.after.row(s)) next[a].push_back(s), ++waits[s];
+    }
+    for (std::uint32_t s = 0; s < n; ++s)
+      if (waits[s] == 0) order_.push_back(s);
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      for (const std::uint32_t s : next[order_[i]])
+        if (--waits[s] == 0) order_.push_back(s);
+    if (order_.size() == n) return note_telling(next);
+    return invalid(fmt::format("{}: steps wait for each other", p_.name), {p_.file, 0, 0, ""});
+  }
+
+  bool sends(std::uint32_t s) const {
+    for (const auto* slices : {&p_.reads, &p_.writes})
+      for (const PlanSlice& x : slices->row(s))
+        if (x.rank != p_.rank_of(p_.steps[s]) || p_.steps[s].in_switch) return true;
+    return false;
+  }
+  /// Steps without a message of their own after which other ranks go on, and what they follow on the same rank: of
+  /// these it matters when messages arrive. Of all others only when they have left.
+  Status note_telling(const std::vector<std::vector<std::uint32_t>>& next) {
+    tells_.assign(p_.steps.size(), false);
+    for (std::size_t i = order_.size(); i-- > 0;) {
+      const std::uint32_t s = order_[i];
+      for (const std::uint32_t t : next[s]) {
+        const bool elsewhere = p_.rank_of(p_.steps[t]) != p_.rank_of(p_.steps[s]);
+        if (elsewhere ? !sends(s) : tells_[t] && !sends(t)) tells_[s] = true;
+      }
+    }
+    return {};
+  }
+
+  /// Bytes of `at` chunks of the part in hand: parts differ by less than a byte per chunk where they do not divide.
+  std::uint64_t bytes_before(std::uint64_t at) const {
+    const unsigned __int128 chunk_bytes = static_cast<unsigned __int128>(bytes_) * at;
+    const unsigned __int128 per_loop = static_cast<unsigned __int128>(p_.chunks) * loops_;
+    return static_cast<std::uint64_t>((chunk_bytes * (loop_ + 1)) / per_loop - chunk_bytes * loop_ / per_loop);
+  }
+  Bytes size_of(const PlanStep& s) const { return Bytes{bytes_before(s.count)}; }
+
+  static void merge(Edges& into, const Edges& more) {
+    into.insert(into.end(), more.begin(), more.end());
+    std::sort(into.begin(), into.end());
+    into.erase(std::unique(into.begin(), into.end()), into.end());
+  }
+  /// Long lists become one task that takes no time, so that they are not handed on again and again.
+  void shorten(Edges& e, std::uint32_t rank) {
+    constexpr std::size_t kLong = 4;
+    if (e.size() <= kLong) return;
+    const std::uint32_t t = task({rank, rank}, e);
+    e = {{t, TaskEvent::kDone}};
+  }
+  std::uint32_t task(const MessageTask& t, const Edges& after) {
+    g_.tasks.push_back(t);
+    g_.after.values.insert(g_.after.values.end(), after.begin(), after.end());
+    g_.after.close_row();
+    return static_cast<std::uint32_t>(g_.tasks.size()) - 1;
+  }
+
+  void add(std::uint32_t s) {
+    const PlanStep& step = p_.steps[s];
+    const std::uint32_t rank = p_.rank_of(step);
+    Ends& before = last_[step.thread];
+    Edges start = before.here, there = tells_[s] ? before.there : Edges();
+    for (const std::uint32_t a : p_.after.row(s)) {
+      const bool here = p_.rank_of(p_.steps[a]) == rank;
+      merge(start, here ? ends_[a].here : ends_[a].there);
+      if (tells_[s]) merge(there, ends_[a].there);
+    }
+    shorten(start, rank);
+    shorten(there, rank);
+    Ends ends;
+    const auto send = [&](std::uint32_t from, std::uint32_t to, Bytes bytes) {
+      const std::uint32_t t = task({from, to, bytes, {}, MessageTask::kNoUnit, step.channel}, start);
+      ends.here.push_back({t, to == rank ? TaskEvent::kDone : TaskEvent::kSent});
+      ends.there.push_back({t, TaskEvent::kDone});
+    };
+    for (const auto* slices : {&p_.reads, &p_.writes})
+      for (const PlanSlice& x : slices->row(s)) {
+        const bool reads = slices == &p_.reads;
+        const Bytes bytes = size_of(step);
+        if (step.in_switch && (reads ? p_.reads.row(s).size() : p_.writes.row(s).size()) > 1)
+          reads ? send(x.rank, MessageTask::kSwitch, bytes) : send(MessageTask::kSwitch, x.rank, bytes);
+        else if (x.rank != rank)
+          reads ? send(x.rank, rank, bytes) : send(rank, x.rank, bytes);
+      }
+    if (step.in_switch && p_.reads.row(s).size() > 1) send(MessageTask::kSwitch, rank, size_of(step));
+    if (step.in_switch && p_.writes.row(s).size() > 1) send(rank, MessageTask::kSwitch, size_of(step));
+    if (ends.here.empty()) ends = {std::move(start), std::move(there)};
+    std::sort(ends.here.begin(), ends.here.end());
+    std::sort(ends.there.begin(), ends.there.end());
+    before = ends;
+    ends_[s] = std::move(ends);
+  }
+
+  const ExecutionPlan& p_;
+  std::uint32_t loops_, loop_ = 0;
+  std::uint64_t bytes_ = 0;
+  MessageGraph g_;
+  std::vector<std::uint32_t> order_;
+  std::vector<bool> tells_;        ///< per step
+  std::vector<Ends> last_, ends_;  ///< per thread; per step
+};
+
+}  // namespace
+
+Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops) {
+  return MessageLister(plan, bytes, std::max(loops, 1u)).run();
+}
+
+}  // namespace busbar
