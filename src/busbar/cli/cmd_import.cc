@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   CommonOptions common;
-  std::string file, kind, cluster, first, last, csv;
+  std::string file, kind, cluster, first, last, rows;
   double factor = 4;
 };
 
@@ -128,10 +128,10 @@ Status add_times(const Options& o, const ImportReport& report, Json& j, Document
 
 Status write_csv(const Options& o, const ImportReport& report) {
   if (!report.found->contains("tables"))
-    return invalid(fmt::format("a file of kind {} holds no rows", report.kind), {"", 0, 0, "--csv"});
-  std::ofstream out(o.csv, std::ios::binary);
+    return invalid(fmt::format("a file of kind {} holds no rows", report.kind), {"", 0, 0, "--rows"});
+  std::ofstream out(o.rows, std::ios::binary);
   out << perf_csv((*report.found)["tables"]);
-  if (!out.flush()) return Error{ErrorCode::kIo, "cannot write this file; does its folder exist?", {o.csv, 0, 0, ""}};
+  if (!out.flush()) return Error{ErrorCode::kIo, "cannot write this file; does its folder exist?", {o.rows, 0, 0, ""}};
   return {};
 }
 
@@ -144,7 +144,7 @@ int run(const Options& o) {
   Result<ImportReport> report = import_source(*source, *figures, o.kind);
   if (!report.ok()) return report_error(report.error());
   Document document = to_document(o, *report);
-  if (!o.csv.empty())
+  if (!o.rows.empty())
     if (const Status done = write_csv(o, *report); !done.ok()) return report_error(done.error());
   Json j{{"schema", "busbar.import/1"}, {"file", o.file}, {"kind", report->kind}};
   j["found"] = std::move(*report->found);  // a log's may be large
@@ -179,7 +179,7 @@ Command import_command(const std::string& typed) {
                     &o->file}};
   c.flags = {
       {"--kind", "NAME", "read as this kind instead of looking, e.g. nccl-log", "Input", &o->kind},
-      {"--csv", "FILE", "write the rows of nccl-tests or rccl-tests", "Files", &o->csv},
+      {"--rows", "FILE", "write the rows of nccl-tests or rccl-tests as CSV", "Files", &o->rows},
       {"--cluster", "CLUSTER", "time what is in the file on this machine: a schedule, messages, or collectives",
        "Timing", &o->cluster},
       {"-b,--minbytes", "SIZE", "smallest size S (default: what the file says)", "Timing", &o->first},
