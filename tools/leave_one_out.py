@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Fits the constants of NCCL's protocols without one board and predicts that board: tools/leave_one_out.py BUSBAR.
+
+For each board of data/measured/collectives.csv the constants of its generation (catalog/protocols, the block
+`fitted`) start from the file's own, sourced values and are fitted on the single-node configurations of the other
+boards of that generation: one constant at a time, by factors, as long as the mean over the size bands of the median
+error without sign falls. A board that is alone in its generation is predicted with the sourced values. Prints a table
+in Markdown: the error of the board with the constants as they are in the catalogue, and left out.
+"""
+import argparse
+import csv
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = ROOT / "data/measured/collectives.csv"
+GENERATIONS = {
+    "nccl-ampere": ["dgx-a100"],
+    "nccl-blackwell": ["dgx-b200", "gb200-nvl72"],
+    "nccl-cards": ["rtx2080ti-pcie", "rtx4070tis-pcie", "rtx4090-pcie", "rtxpro6000-pcie", "dgx-spark"],
+    "nccl-hopper": ["dgx-h100", "dgx-h200", "gh200-4", "hgx-h100-4"],
+    "nccl-volta": ["dgx-1v", "v100-pcie"],
+    "rccl-cdna": ["mi300x-8", "mi355x-8"],
+}
+FACTORS = (1.5, 1.2, 1.07)
+PASSES = 6
+MIB = 1 << 20
+
+
+def band(size):
+    return sum(size >= edge * MIB for edge in (1, 64, 1024))
+
+
+def split(text):
+    """A protocol file as its text without the block `fitted`, and the names and fitted values of that block."""
+    head, _, tail = text.partition("\nfitted:\n")
+    values = re.findall(r"^  (\w+): ([0-9.]+)(us)?$", tail, re.M)
+    return head + "\n", {name: float(value) for name, value, _ in values}
+
+
+def sourced(head, names):
+    """What the file says of the constants before anything was fitted; shares are whole there."""
+    out = {}
+    for name in names:
+        found = re.search(rf"^{name}: ([0-9.]+)(us)?$", head, re.M)
+        out[name] = float(found[1]) if found else 1.0
+    return out
+
+
+class Predictor:
+    def __init__(self, busbar, folder):
+        self.busbar, self.folder = busbar, pathlib.Path(folder)
+        with open(DATA, newline="") as f:
+            self.header, *self.rows = list(csv.reader(f))
+        (self.folder / "protocols").mkdir()
+
+    def errors(self, boards, generation, head, values, one_node):
+        """Errors without sign per band: one per configuration, as `busbar validate` scores them."""
+        block = "".join(f"  {k}: {v:.6g}{'' if k.startswith('share') else 'us'}\n" for k, v in values.items())
+        text = f"{head}fitted:\n{block}  fit: \"left out\"\n  source: \"tools/leave_one_out.py\"\n  confidence: low\n"
+        (self.folder / f"protocols/{generation}.yaml").write_text(text)
+        node, nodes = self.header.index("node"), self.header.index("nodes")
+        rows = [r for r in self.rows if r[node] in boards and (not one_node or r[nodes] == "1")]
+        table = self.folder / "rows.csv"
+        with open(table, "w", newline="") as f:
+            csv.writer(f).writerows([self.header] + rows)
+        run = subprocess.run([self.busbar, "validate", table, "--catalog", self.folder, "--json"],
+                             capture_output=True, text=True, check=False)
+        if run.returncode != 0:
+            raise SystemExit(run.stderr)
+        found = {}
+        for r in json.loads(run.stdout)["rows"]:
+            if r["scored"]:
+                found.setdefault((band(r["size_bytes"]), r["source_id"]), []).append(r["error_percent"])
+        out = {}
+        for (b, _), errors in found.items():
+            out.setdefault(b, []).append(abs(statistics.median(errors)))
+        return out
+
+
+def cost(errors):
+    return statistics.mean(statistics.median(e) for e in errors.values()) if errors else 0.0
+
+
+def fit(predict, values):
+    """Coordinate descent; `predict`: values -> cost."""
+    best, least = dict(values), predict(values)
+    for factor in FACTORS:
+        for _ in range(PASSES):
+            before = least
+            for name in best:
+                for step in (factor, 1 / factor):
+                    trial = dict(best)
+                    trial[name] *= step
+                    if name.startswith("share"):
+                        trial[name] = min(trial[name], 1.0)
+                    if trial != best and (c := predict(trial)) < least:
+                        best, least = trial, c
+                        break
+            if least > before * 0.99:
+                break
+    return best
+
+
+def figures(errors):
+    every = sorted(e for band_errors in errors.values() for e in band_errors)
+    if not every:
+        return "- | -"
+    return f"{statistics.median(every):.1f} | {every[min(len(every) - 1, int(0.9 * len(every)))]:.1f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("busbar", help="the command to ask")
+    parser.add_argument("--board", action="append", help="only these boards")
+    args = parser.parse_args()
+    print("| board left out | configurations | fitted on | median of \\|error\\| (%) | p90 (%) | in the catalogue: median (%) | p90 (%) |")
+    print("|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        predictor = Predictor(args.busbar, folder)
+        for generation, boards in GENERATIONS.items():
+            head, now = split((ROOT / f"catalog/protocols/{generation}.yaml").read_text())
+            for board in boards:
+                if args.board and board not in args.board:
+                    continue
+                others = [b for b in boards if b != board]
+                start = sourced(head, now)
+                left_out = start
+                if others:
+                    left_out = fit(lambda v: cost(predictor.errors(others, generation, head, v, True)), start)
+                with_it = predictor.errors([board], generation, head, now, False)
+                without = predictor.errors([board], generation, head, left_out, False)
+                count = sum(len(e) for e in with_it.values())
+                print(f"| {board} | {count} | {', '.join(others) or 'nothing: sourced values'} | {figures(without)} | {figures(with_it)} |",
+                      flush=True)
+
+
+if __name__ == "__main__":
+    main()
