@@ -38,13 +38,25 @@ bool in_network(const Placement& placement, const Topology& t, const CollectiveC
          std::any_of(t.fabric_switches().begin(), t.fabric_switches().end(), reduces);
 }
 
+bool ll_steps_are_shortest(const ProtocolModel& p) {
+  const auto no_longer = [&](Duration scale_up, Duration server, Duration network) {
+    return p.ll.step_scale_up <= scale_up && p.ll.step_server <= server && p.ll.step_network <= network;
+  };
+  const ProtocolCosts& o = p.ll128;
+  return p.ll.available && no_longer(p.step_scale_up, p.step_server, p.step_network) &&
+         (!o.available || no_longer(o.step_scale_up, o.step_server, o.step_network));
+}
+
 /// Those with flags among the data exist for rings and trees (NVIDIA NCCL, src/device); they save time per send and
 /// cost bandwidth, so that large calls need not try them.
-std::vector<Protocol> protocols_for(const std::string& algorithm, Protocol asked, Bytes bytes) {
+std::vector<Protocol> protocols_for(const std::string& algorithm, Protocol asked, Bytes bytes,
+                                    const ProtocolModel* costs) {
   constexpr std::uint64_t kMostForFlags = 256 << 20;
+  constexpr std::uint64_t kFewBytes = 512;  // nobody's time on a link, beside a step
   if (asked != Protocol::kAuto) return {asked};
-  if ((algorithm == "ring" || algorithm == "tree") && count(bytes) <= kMostForFlags)
-    return {Protocol::kSimple, Protocol::kLl128, Protocol::kLl};
+  const bool flags = algorithm == "ring" || algorithm == "tree";
+  if (flags && count(bytes) <= kFewBytes && costs != nullptr && ll_steps_are_shortest(*costs)) return {Protocol::kLl};
+  if (flags && count(bytes) <= kMostForFlags) return {Protocol::kSimple, Protocol::kLl128, Protocol::kLl};
   return {Protocol::kSimple};
 }
 
@@ -90,7 +102,7 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   std::string chosen;
   Protocol chosen_protocol = Protocol::kSimple;
   for (const std::string& name : legal.names)
-    for (const Protocol protocol : protocols_for(name, call.protocol, call.bytes)) {
+    for (const Protocol protocol : protocols_for(name, call.protocol, call.bytes, analytic.protocol())) {
       CollectiveCall trial = call;
       trial.algorithm = name;
       trial.protocol = protocol;

@@ -42,6 +42,8 @@ class Engine {
   /// Time of the call alone on the idle machine.
   virtual Duration time_alone(CallId call) const = 0;
   virtual Bound bound_by(CallId call) const = 0;
+  /// What times calls cost beside their links; null when the engine does not say.
+  virtual const ProtocolModel* protocol() const { return nullptr; }
   /// What the call became on the links; null when the engine has no fluids.
   virtual const LoweredCall* lowered(CallId) const { return nullptr; }
   /// Starts the call on all its groups. Precondition: `at` is not before the last event.

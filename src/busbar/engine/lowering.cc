@@ -293,6 +293,7 @@ void Lowering::set_delays(std::span<const LinkDelay> delays) {
 }
 
 std::uint32_t Lowering::capacities() const { return static_cast<std::uint32_t>(state_->capacities()); }
+const ProtocolModel& Lowering::protocol() const { return state_->protocol; }
 const Router& Lowering::router() const { return state_->router; }
 double Lowering::rate(LinkId l) const { return state_->rate_of(l); }
 

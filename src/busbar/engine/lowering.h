@@ -73,6 +73,8 @@ class Lowering {
   Result<LoweredCall> lower(const CollectiveCall& call);
   /// The chain behind closed_form_ps(lower(call)): parts that follow each other and sum to it. Cost: two lowerings.
   Result<std::vector<ChainPart>> explain(const CollectiveCall& call);
+  const Router& router() const;
+  const ProtocolModel& protocol() const;
   /// Payload rate in bytes per ps of a link, or of a limit that Stage::link names.
   double rate(LinkId l) const;
   /// Calls f(link, part) for the link that `l` is, or for the cables of the bundle; never for the limit of a device.
@@ -82,7 +84,6 @@ class Lowering {
   std::uint32_t capacities() const;
 
  private:
-  const Router& router() const;
   struct State;
   struct Trace;
   Result<LoweredCall> lower_once(const CollectiveCall& call);

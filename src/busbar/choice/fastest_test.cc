@@ -1,0 +1,67 @@
+#include "busbar/choice/fastest.h"
+
+#include <gtest/gtest.h>
+
+#include "busbar/engine/test_machines.h"
+
+namespace busbar {
+namespace {
+
+ProtocolModel with_flags() {
+  ProtocolModel p;
+  p.launch = Duration::us(6);
+  p.step_scale_up = Duration::us(3);
+  p.step_network = Duration::us(20);
+  p.ll = {true, Duration::ns(200), Duration(), Duration::us(7), 0.4};
+  p.ll128 = {true, Duration::ns(1400), Duration(), Duration::us(10), 0.94};
+  return p;
+}
+
+struct Choice {
+  Topology topology = pods_of_eight(4).seal();
+  Router router{topology, RoutingPolicy::kSpray};
+  Placement placement{router, topology.gpus()};
+  std::unique_ptr<Engine> engine() const {
+    EngineOptions o;
+    o.protocol = with_flags();
+    return make_analytic_engine(router, placement, o);
+  }
+  /// An all-reduce of all GPUs of pod `base`/8, or of all.
+  static CollectiveCall call(std::uint64_t bytes, std::uint32_t ranks = 32, std::uint32_t base = 0) {
+    CollectiveCall c = test_call(ranks, "auto", bytes, 0);
+    c.groups.base = base;
+    return c;
+  }
+};
+
+TEST(Fastest, LeavesNothingUntriedThatWouldBeFaster) {
+  const Choice m;
+  for (const std::uint64_t bytes : {4, 512, 513, 65536, 1 << 24, 1 << 30}) {
+    const auto engine = m.engine();
+    const CollectiveCall best = resolve_algorithm(*engine, m.placement, m.topology, Choice::call(bytes)).value();
+    const Duration time = engine->time_alone(engine->prepare(best).value());
+    for (const char* algorithm : {"ring", "tree", "hierarchical"})
+      for (const Protocol protocol : {Protocol::kSimple, Protocol::kLl128, Protocol::kLl}) {
+        if (std::string(algorithm) == "hierarchical" && protocol != Protocol::kSimple) continue;  // it has no flags
+        CollectiveCall other = Choice::call(bytes);
+        other.algorithm = algorithm;
+        other.protocol = protocol;
+        EXPECT_LE(time, engine->time_alone(engine->prepare(other).value())) << algorithm << name_of(protocol) << bytes;
+      }
+  }
+}
+
+TEST(Fastest, AnswersOnceForCallsThatAreAlike) {
+  const Choice m;
+  Program p;
+  for (const std::uint32_t base : {0u, 8u, 16u, 24u}) p.calls.push_back(Choice::call(1 << 20, 8, base));
+  p.calls.push_back(Choice::call(1 << 20));
+  const std::vector<CollectiveCall> asked = p.calls;
+  const auto engine = m.engine();
+  ASSERT_TRUE(resolve_algorithms(*engine, m.placement, m.topology, p).ok());
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    EXPECT_EQ(p.calls[i], resolve_algorithm(*m.engine(), m.placement, m.topology, asked[i]).value()) << i;
+}
+
+}  // namespace
+}  // namespace busbar
