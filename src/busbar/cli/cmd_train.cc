@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_scale.h"
@@ -18,7 +19,8 @@ namespace {
 struct Options {
   CommonOptions common;
   std::string scenario, trace, scale, scaling = "both";
-  double usd_per_gpu_hour = 0;
+  double usd_per_gpu_hour = 0, patience_s = 0;
+  std::string transport, balance;
   ScenarioFlags flags;
 };
 
@@ -71,6 +73,9 @@ int run(const Options& o) {
   if (!scenario.ok()) return report_error(scenario.error());
   TrainAsk ask;
   ask.engine = o.common.engine;
+  ask.transport = o.transport;
+  ask.balance = o.balance;
+  ask.patience_s = o.patience_s;
   if (!o.scale.empty()) return run_sizes(o, *scenario, ask, clock);
   const bool page = !o.common.html.empty();
   ask.relief = o.common.explain || page;
@@ -138,6 +143,16 @@ Command train_command(const std::string& typed) {
        &o->scaling,
        {"weak", "strong", "both"}},
       {"--usd-per-gpu-hour", "USD", "price for --scale (default: the machine's)", "Scaling", &o->usd_per_gpu_hour},
+      {"--transport", "NAME", "with --engine packet: " + transport_words() + " (default nscc)", "Packets",
+       &o->transport},
+      {"--lb",
+       "NAME",
+       "with --engine packet: ecmp, spray, adaptive or flowlet (default: the cluster's)",
+       "Packets",
+       &o->balance,
+       {"ecmp", "spray", "adaptive", "flowlet"}},
+      {"--patience", "SECONDS", "with --engine packet: refuse steps that would take longer (default 1800)", "Packets",
+       &o->patience_s},
       {"--trace", "FILE", "write a Perfetto trace too", "Output", &o->trace},
   };
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));

@@ -50,8 +50,7 @@ Result<std::unique_ptr<Engine>> make_engine(const std::string& name, const Route
   if (name == "analytic") return make_analytic_engine(router, placement, options);
   const Where where{"", 0, 0, "--engine"};
   if (name == "packet")
-    return Error{ErrorCode::kUnsupported,
-                 "the packet engine runs flows and collectives, no steps; use flow or analytic", where};
+    return Error{ErrorCode::kUnsupported, "the packet engine does not run this; use flow or analytic", where};
   return invalid(fmt::format("there is no engine '{}'; use analytic or flow", name), where);
 }
 

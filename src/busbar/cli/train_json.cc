@@ -93,6 +93,7 @@ Json train_json(const TrainRun& r, const std::string& typed) {
       {"mfu", r.metrics.mfu},
       {"mfu_full_attention", r.metrics.mfu_full_attention},
       {"mfu_counts", "causal attention, no recomputation, dense bf16 peak"}};
+  if (!r.transport.empty()) j["packets"] = {{"transport", r.transport}, {"lb", r.balance}};
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_s"][name] = d.in_s();
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_ps"][name] = d.in_ps();
   j["compute_slowed_s"] = r.step.slowed.in_s();

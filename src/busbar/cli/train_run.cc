@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "busbar/choice/fastest.h"
+#include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
+#include "busbar/engine/packet/packet_engine.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/kernels_file.h"
@@ -26,25 +28,40 @@ class StepRunner {
     EngineOptions options;
     options.protocol = run_.cluster.protocol;
     options.known = lowered_;
-    const auto analytic = make_analytic_engine(router_, placement_, options);
+    const auto analytic = ask_.engine == "packet" ? make_packet_chooser(router_, placement_, options)
+                                                  : make_analytic_engine(router_, placement_, options);
     BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*analytic, placement_, run_.cluster.topology, p));
     return p;
   }
 
-  Result<StepResult> simulate(const Program& p, bool timeline, const WhatIf& what_if = {}) const {
+  /// On the engine that was asked for.
+  Result<StepResult> simulate(const Program& p, bool timeline) const {
+    if (ask_.engine != "packet") return simulate_on(ask_.engine, p, timeline, {});
+    EngineOptions options;
+    options.protocol = run_.cluster.protocol;
+    const auto packets = make_packet_engine(router_, placement_, options, run_.packets);
+    BUSBAR_RETURN_IF_ERROR(check_packet_program(*packets, p, run_.packets.patience_s));
+    return simulate_step(p, *packets, step_options(timeline));
+  }
+  Result<StepResult> simulate_on(const std::string& name, const Program& p, bool timeline,
+                                 const WhatIf& what_if) const {
     EngineOptions options;
     options.protocol = run_.cluster.protocol;
     options.what_if = what_if;
     if (what_if.link_classes.empty()) options.known = lowered_;
-    BUSBAR_ASSIGN(const auto engine, make_engine(ask_.engine, router_, placement_, options));
+    BUSBAR_ASSIGN(const auto engine, make_engine(name, router_, placement_, options));
+    return simulate_step(p, *engine, step_options(timeline));
+  }
+
+ private:
+  StepOptions step_options(bool timeline) const {
     StepOptions step;
     step.contention = run_.kernels.contention;
     step.timeline = timeline;
     step.topology = timeline ? &run_.cluster.topology : nullptr;
-    return simulate_step(p, *engine, step);
+    return step;
   }
 
- private:
   const TrainRun& run_;
   const Router& router_;
   const Placement& placement_;
@@ -54,9 +71,16 @@ class StepRunner {
 
 Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {
   std::vector<Relief> out;
-  const auto before = static_cast<double>(run.step.step_time.in_ps());
+  // What a faster link would buy is asked of fluids beside packets too: it takes a run per group of links.
+  const std::string engine = run.engine == "packet" ? "flow" : run.engine;
+  auto before = static_cast<double>(run.step.step_time.in_ps());
+  if (engine != run.engine) {
+    BUSBAR_ASSIGN(const StepResult fluid, runner.simulate_on(engine, run.program, false, {}));
+    before = static_cast<double>(fluid.step_time.in_ps());
+  }
   for (const LinkGroup& g : link_groups(run.cluster.topology)) {
-    BUSBAR_ASSIGN(const StepResult changed, runner.simulate(run.program, false, WhatIf{g.classes, 1.1, 1.0, {}}));
+    BUSBAR_ASSIGN(const StepResult changed,
+                  runner.simulate_on(engine, run.program, false, WhatIf{g.classes, 1.1, 1.0, {}}));
     out.push_back({fmt::format("+10 % rate of {}", g.name),
                    gain_percent(before, static_cast<double>(changed.step_time.in_ps())),
                    0,
@@ -79,6 +103,13 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(run.kernels, load_kernels(run.cluster.gpu_part, Catalog(run.scenario.cluster_overrides.catalog)));
   const Router router(t, run.cluster.routing, run.cluster.seed);
   if (run.layout.offload_optimizer || run.layout.offload_activations) run.kernels.host_bytes_per_s = host_rate(router);
+  if (ask.engine == "packet") {
+    run.transport = ask.transport;
+    run.balance = ask.balance;
+    BUSBAR_ASSIGN(run.packets, read_packet_options(run.transport, run.balance, std::nullopt, run.cluster));
+    if (ask.patience_s > 0) run.packets.patience_s = ask.patience_s;
+    run.packets.progress = nullptr;
+  }
   const Placement placement(router, t.gpus().first(run.layout.ranks()));
   const StepRunner runner(run, router, placement, ask);
   BUSBAR_ASSIGN(run.program, runner.program(run.layout));

@@ -7,6 +7,7 @@
 
 #include "busbar/choice/relief.h"
 #include "busbar/engine/engine.h"
+#include "busbar/engine/packet/packet_list.h"
 #include "busbar/spec/scenario.h"
 #include "busbar/step/metrics.h"
 #include "busbar/step/simulate.h"
@@ -29,6 +30,8 @@ struct TrainRun {
   double scaling_efficiency = 1;
   std::vector<Relief> relief;  ///< filled when asked
   std::string engine;
+  std::string transport, balance;  ///< of packets
+  PacketOptions packets;
 };
 
 /// The step with all GPUs waiting for the slowest: expected, and the times that a share of steps stays below.
@@ -39,10 +42,12 @@ StepSpread step_spread(const TrainRun& run);
 
 struct TrainAsk {
   std::string engine = "flow";
-  bool timeline = true;    ///< spans for the page and the trace
-  std::uint32_t gpus = 0;  ///< of the machine, the first ones; 0: all
-  bool scaling = true;     ///< run one replica alone, for scaling_efficiency
-  bool relief = false;     ///< re-run the step with each group of links relieved
+  std::string transport, balance;  ///< packets; empty: nscc, as the cluster routes
+  double patience_s = 0;           ///< packets: refuse what would take longer; 0: the default
+  bool timeline = true;            ///< spans for the page and the trace
+  std::uint32_t gpus = 0;          ///< of the machine, the first ones; 0: all
+  bool scaling = true;             ///< run one replica alone, for scaling_efficiency
+  bool relief = false;             ///< re-run the step with each group of links relieved
 };
 
 /// Loads the machine, fits the layout, simulates. Memory that does not fit is a result, not an error.

@@ -50,6 +50,8 @@ class Engine {
   virtual void start(CallId call, std::uint64_t tag, SimTime at) = 0;
   /// The next end not after `limit`, in order of (time, start sequence); empty when there is none until then.
   virtual std::optional<Finished> advance(SimTime limit) = 0;
+  /// Why no call may ever end any more, found in the middle of a run.
+  virtual Status status() const { return {}; }
   /// Bytes that crossed each directed link so far; size link_count().
   virtual std::vector<double> link_bytes() const = 0;
 };

@@ -46,7 +46,9 @@ class Loop {
     set_up();
     for (std::uint32_t s = 0; s < streams_.size(); ++s) start_next(s, kNone<OpId>);
     while (done_ < program_.ops.size()) {
-      if (!step()) return invalid(stuck_message());
+      if (step()) continue;
+      BUSBAR_RETURN_IF_ERROR(engine_.status());
+      return invalid(stuck_message());
     }
     run_.length = now_.since_start();
     return std::move(run_);

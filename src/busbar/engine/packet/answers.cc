@@ -13,8 +13,7 @@ void Hosts::take_pull(Id id, Ps now) {
   if (!s.done) {
     const std::uint32_t outlet = legs_[2 * p.flow].outlet;
     settle(outlet, now);
-    const auto first = static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);
-    s.granted = std::max(s.granted, first + p.seq);
+    s.granted = std::max(s.granted, first_window(s) + p.seq);
     s.last_news = now;
     offer(p.flow, now);
     kick(outlet, now);

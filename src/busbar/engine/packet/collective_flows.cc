@@ -131,6 +131,16 @@ class Unroller {
   std::uint64_t bytes_ = 0;
 };
 
+Status check_reducers(const Schedule& s) {
+  if (s.reducers > 0)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("the packet engine has no reduction in the network, which {} needs; use ring or tree, or "
+                             "--engine flow",
+                             s.algorithm),
+                 {}};
+  return {};
+}
+
 /// What a rank sends from flow `first` on starts late by a random time, the same for all it sends.
 void start_late(const CollectiveCall& call, const Placement& placement, Duration mean, RandomStream& random,
                 FlowList& list, std::size_t first) {
@@ -158,15 +168,15 @@ Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topolog
   return build_schedule(spec);
 }
 
+Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement) {
+  BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
+  return check_reducers(s);
+}
+
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
                             const ProtocolModel& protocol, FlowList& list) {
   BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
-  if (s.reducers > 0)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("the packet engine has no reduction in the network, which {} needs; use ring or tree, or "
-                             "--engine flow",
-                             s.algorithm),
-                 {}};
+  BUSBAR_RETURN_IF_ERROR(check_reducers(s));
   Unroller unroller(call, s, router, placement, protocol, list);
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g) BUSBAR_RETURN_IF_ERROR(unroller.unroll(g));
   return {};

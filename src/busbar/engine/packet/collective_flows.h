@@ -18,6 +18,8 @@ Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topolog
 /// and for more moves than kMostMoves.
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
                             const ProtocolModel& protocol, FlowList& list);
+/// kUnsupported for calls that need reduction in the network.
+Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement);
 inline constexpr std::size_t kMostMoves = 4'000'000;
 
 /// `jobs` calls that start at once, job j on ranks [j n, (j + 1) n): when the last byte of each has arrived, ascending.

@@ -70,6 +70,11 @@ class EventQueue {
     out = current_[place_++];
     return true;
   }
+  /// The same, but events after `limit` stay.
+  bool pop_until(Ps limit, Event& out) {
+    if (place_ == current_.size() && !turn()) return false;
+    return current_[place_].time <= limit && pop(out);
+  }
   /// The source of the event `n` places behind the last one taken, as far as known; kNobody otherwise.
   std::uint32_t ahead(std::uint32_t n) const {
     return place_ + n < current_.size() ? current_[place_ + n].source : kNobody;

@@ -7,11 +7,14 @@
 namespace busbar::packet {
 
 Hosts::Hosts(const Wiring& wiring, Pool& pool, EventQueue& events, const HostSettings& settings, const FlowList& list,
-             std::span<const std::uint32_t> routes, PacketResult& out)
+             const std::vector<std::uint32_t>& routes, PacketResult& out)
     : wiring_(wiring), pool_(pool), events_(events), settings_(settings), list_(list), routes_(routes), out_(out) {
   const auto n = static_cast<std::uint32_t>(list.flows.size());
   const auto window = static_cast<std::uint32_t>(settings.control.max_window / settings.control.packet_bytes) + 1;
-  words_ = std::bit_ceil(std::max(4u, 2 * window / 64 + 1));
+  std::uint32_t side_by_side = 1;
+  for (std::uint32_t o = 0; o < wiring.outlets().rows(); ++o)
+    side_by_side = std::max(side_by_side, static_cast<std::uint32_t>(wiring.outlets().row(o).size()));
+  words_ = std::bit_ceil(std::max(4u, 2 * window * side_by_side / 64 + 1));
   out_.flows.resize(n);
   successors_ = successors_of(list);
   for (std::uint32_t f = 0; f < n; ++f) {
@@ -27,7 +30,8 @@ Hosts::Hosts(const Wiring& wiring, Pool& pool, EventQueue& events, const HostSet
     for (const std::uint32_t w : outlets.row(o)) outlet_of_[w] = o;
     outlets_.push_back(outlet);
   }
-  events_.reserve(first_source() + 2 * outlets.rows() + n);
+  start_sources_ = std::max(n, settings.flow_capacity);
+  events_.reserve(first_source() + 2 * outlets.rows() + start_sources_);
 }
 
 void Hosts::join(Network<Hosts>& network) { network_ = &network; }
@@ -38,12 +42,28 @@ void Hosts::take_event(std::uint32_t source, Ps now) {
   n -= static_cast<std::uint32_t>(outlets_.size());
   if (n < outlets_.size()) return pull(n, now);
   n -= static_cast<std::uint32_t>(outlets_.size());
-  if (n < routes_.size()) return start(n, now);
-  timer(n - static_cast<std::uint32_t>(routes_.size()), now);
+  if (n < start_sources_) return start(n, now);
+  timer(n - start_sources_, now);
 }
 
 void Hosts::begin() {
   for (std::uint32_t f = 0; f < waits_for_.size(); ++f)
+    if (waits_for_[f] == 0) trigger_start(f);
+}
+
+void Hosts::add_block(const Csr<std::uint32_t>& after, const Csr<std::uint32_t>& successors) {
+  const auto first = static_cast<std::uint32_t>(waits_for_.size());
+  const auto block = static_cast<std::uint32_t>(left_in_block_.size());
+  left_in_block_.push_back(after.rows());
+  out_.flows.resize(list_.flows.size());
+  for (std::uint32_t f = 0; f < after.rows(); ++f) {
+    waits_for_.push_back(static_cast<std::uint32_t>(after.row(f).size()));
+    ready_.push_back(list_.flows[first + f].start.since_start().in_ps());
+    for (const std::uint32_t next : successors.row(f)) successors_.values.push_back(first + next);
+    successors_.close_row();
+    block_of_.push_back(block);
+  }
+  for (std::uint32_t f = first; f < waits_for_.size(); ++f)
     if (waits_for_[f] == 0) trigger_start(f);
 }
 
@@ -94,7 +114,8 @@ void Hosts::start(std::uint32_t flow, Ps now) {
   s.hash = static_cast<std::uint32_t>(mix64(settings_.seed ^ mix64(flow)));
   s.path = s.hash >> 26;
   s.last_news = now;
-  s.granted = static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);
+  s.wires = outlets_[route.forth.outlet].wires;
+  s.granted = first_window(s);
   s.live = 1;  // its timer
   const std::uint32_t full = settings_.payload + settings_.header;
   const std::uint32_t size = std::min(full, wire_size(s, 0));
@@ -124,7 +145,7 @@ bool Hosts::may_send(std::uint32_t slot) const {
 /// By its window, or by what the receiver has granted.
 bool Hosts::allowed(const Sender& s) const {
   if (settings_.control.algorithm == Algorithm::kCredit) return s.sends < s.granted;
-  return s.outstanding == 0 || (s.outstanding + 1) * settings_.control.packet_bytes <= s.control.window;
+  return s.outstanding == 0 || (s.outstanding + 1) * settings_.control.packet_bytes <= s.control.window * s.wires;
 }
 
 /// Lets a flow take its turn at its outlet, if it may send and does not wait there already.
@@ -283,7 +304,7 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
     s.new_done = start;
   }
   before_send(s.control, settings_.control, start);
-  if (s.control.gap > 0) s.control.next_send = start + (s.control.gap * p.size >> 10);
+  if (s.control.gap > 0) s.control.next_send = start + (s.control.gap * p.size >> 10) / s.wires;
   if (!may_send(slot)) p.flags |= kAskAck;
   network_->transmit(wire, id, start);
   offer(slot, network_->port(wire).busy);

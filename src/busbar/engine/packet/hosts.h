@@ -28,8 +28,9 @@ struct HostSettings {
   Recovery recovery = Recovery::kTrimming;
   bool spray = false;  ///< a flow's packets take many paths
   std::uint64_t seed = 0;
-  std::uint32_t faults = 0;  ///< whose sources of events come before those of hosts
-  Ps timeout = 0;            ///< nothing heard for so long: all in flight is taken for lost
+  std::uint32_t flow_capacity = 0;  ///< most flows there will ever be, where more may come
+  std::uint32_t faults = 0;         ///< whose sources of events come before those of hosts
+  Ps timeout = 0;                   ///< nothing heard for so long: all in flight is taken for lost
   ControlSettings control;
 };
 
@@ -37,10 +38,14 @@ class Hosts {
  public:
   /// `list` and `routes` (per flow) must outlive this.
   Hosts(const Wiring& wiring, Pool& pool, EventQueue& events, const HostSettings& settings, const FlowList& list,
-        std::span<const std::uint32_t> routes, PacketResult& out);
+        const std::vector<std::uint32_t>& routes, PacketResult& out);
   void join(Network<Hosts>& network);
   /// Starts what waits for nothing.
   void begin();
+  /// More flows, the last ones of the list, with their waits for each other; they make one block.
+  void add_block(const Csr<std::uint32_t>& after, const Csr<std::uint32_t>& successors);
+  /// Blocks of which every byte has arrived since this was asked last, in order.
+  std::vector<std::uint32_t>& ended_blocks() { return ended_blocks_; }
 
   const Leg& leg(std::uint32_t slot, bool back) const { return legs_[2 * slot + (back ? 1 : 0)]; }
   void deliver(Id id, Ps now);
@@ -78,7 +83,8 @@ class Hosts {
     std::uint32_t outstanding = 0, lost = 0;        ///< packets in flight; packets to repeat
     std::uint32_t hash = 0, path = 0;
     std::uint32_t ring_next = kNobody;
-    std::uint32_t live = 0;                ///< records that name this slot
+    std::uint32_t live = 0;   ///< records that name this slot
+    std::uint32_t wires = 1;  ///< side by side at its outlet: its window and rate are those of one, times so many
     std::uint32_t sends = 0, granted = 0;  ///< all copies; as many as the receiver allows (credit)
     bool queued = false, done = false;
     std::uint64_t avoid = 0;  ///< paths that were marked, each left out once
@@ -111,7 +117,7 @@ class Hosts {
   };
 
   std::uint32_t timer_source(std::uint32_t slot) const {
-    return first_source() + static_cast<std::uint32_t>(2 * outlets_.size() + routes_.size()) + slot;
+    return first_source() + static_cast<std::uint32_t>(2 * outlets_.size()) + start_sources_ + slot;
   }
   std::uint32_t take_slot();
   void let_go(std::uint32_t slot);
@@ -137,6 +143,10 @@ class Hosts {
   void take_pull(Id id, Ps now);
   void want_pull(std::uint32_t slot, Ps now);
   bool allowed(const Sender& s) const;
+  /// Packets that a sender may send before its receiver has granted any (credit).
+  std::uint32_t first_window(const Sender& s) const {
+    return s.wires * static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);
+  }
   void note_beyond(std::uint32_t slot, std::uint64_t there);
   void received(std::uint32_t slot, const Packet& last, Ps now);
   void finish(std::uint32_t slot, Ps now);
@@ -151,7 +161,7 @@ class Hosts {
   Network<Hosts>* network_ = nullptr;
   const HostSettings settings_;
   const FlowList& list_;
-  std::span<const std::uint32_t> routes_;
+  const std::vector<std::uint32_t>& routes_;
   PacketResult& out_;
   Csr<std::uint32_t> successors_;
   std::vector<std::uint32_t> waits_for_;
@@ -165,6 +175,8 @@ class Hosts {
   std::vector<std::uint32_t> free_;
   std::uint32_t words_ = 4;
   std::uint64_t finished_ = 0, delivered_ = 0;
+  std::uint32_t start_sources_ = 0;
+  std::vector<std::uint32_t> block_of_, left_in_block_, ended_blocks_;  ///< only where blocks were added
 };
 
 }  // namespace busbar::packet

@@ -2,62 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <bit>
-
-#include "busbar/engine/packet/profile.h"
+#include "busbar/engine/packet/setup.h"
 
 namespace busbar {
 namespace packet {
 namespace {
-
-Scale scale_of(const Wiring& wiring, std::span<const std::uint32_t> routes, std::uint64_t full, std::uint64_t header) {
-  Scale s;
-  std::vector<bool> seen;
-  for (const std::uint32_t r : routes) {
-    if (r < seen.size() && seen[r]) continue;
-    seen.resize(std::max<std::size_t>(seen.size(), r + 1));
-    seen[r] = true;
-    const Ps rtt = wiring.idle_time(r, full) + wiring.idle_time(r, header);
-    const Wire& w = wiring.wires()[wiring.route(r).slowest];
-    s.rtt = std::max(s.rtt, rtt);
-    s.line_rate = std::max(s.line_rate, static_cast<double>(w.bytes) / static_cast<double>(w.ps_bytes));
-    s.bdp = std::max(s.bdp, static_cast<double>(rtt) * static_cast<double>(w.bytes) / static_cast<double>(w.ps_bytes));
-  }
-  for (const Wire& w : wiring.wires()) s.longest_cable = std::max(s.longest_cable, w.latency);
-  return s;
-}
-
-/// Buckets that hold a handful of arrivals at full load.
-int bucket_bits(const Wiring& wiring) {
-  const auto busy = static_cast<std::uint64_t>(wiring.wires().size() / 2 + 1);
-  const std::uint64_t ps_per_event = 83'200 / busy + 1;
-  return std::clamp(static_cast<int>(std::bit_width(ps_per_event)) + 2, 7, 13);
-}
-
-/// Packet-hops without retransmissions. Source of the share of acknowledgements: one for four packets.
-double expected_hops(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes,
-                     const HostSettings& h) {
-  constexpr double kWithAcknowledgements = 1.25;
-  double hops = 0;
-  for (std::size_t f = 0; f < routes.size(); ++f) {
-    const std::uint64_t packets = count(list.flows[f].bytes) / h.payload + 1;
-    hops += kWithAcknowledgements * static_cast<double>(packets) * wiring.route(routes[f]).hops;
-  }
-  return hops;
-}
-
-/// Refuses what would take too long. Source of the rate: bench/run packet, the slowest case on a busy machine.
-Status check_patience(double hops, double patience_s) {
-  constexpr double kHopsPerSecond = 2.5e6;
-  const double seconds = hops / kHopsPerSecond;
-  if (seconds <= patience_s) return {};
-  return Error{
-      ErrorCode::kUnsupported,
-      fmt::format("{:.3g} packet-hops would take about {:.2g} hours; make the flows smaller or fewer, use --engine "
-                  "flow, which takes seconds, or give --patience {:.0f}",
-                  hops, seconds / 3600, seconds * 2),
-      {}};
-}
 
 /// Refuses what would not fit: results of all flows, state of those under way, wires, packets on wires and in queues.
 Status check_memory(const Wiring& wiring, const FlowList& list, double bdp, const PacketOptions& options) {
@@ -77,20 +26,6 @@ Status check_memory(const Wiring& wiring, const FlowList& list, double bdp, cons
                   "flows at a time, or use --engine flow",
                   list.flows.size(), wiring.wires().size(), bytes / 1e9, options.memory_bytes / 1e9),
       {}};
-}
-
-/// The faults on wires that some route can cross.
-void add_faults(const Wiring& wiring, const PacketOptions& options, const Scale& scale, Profile& p) {
-  for (const PacketFault& f : options.faults) {
-    const std::uint32_t w = wiring.find(f.link);
-    if (w == kNobody) continue;
-    const auto until = f.until == SimTime::max() ? INT64_MAX : f.until.since_start().in_ps();
-    p.network.faults.push_back({w, f.kind, f.value, f.from.since_start().in_ps(), until});
-  }
-  p.hosts.faults = static_cast<std::uint32_t>(p.network.faults.size());
-  p.network.reroute_after = options.reroute_after == Duration::max() ? INT64_MAX : options.reroute_after.in_ps();
-  // Two round trips of data: an assumption, since vendors do not publish the receive buffers of their NICs.
-  p.network.receiver_bytes = static_cast<std::uint32_t>(2 * scale.bdp) + 2 * p.hosts.payload;
 }
 
 class Run {
@@ -291,26 +226,11 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   if (!options.faults.empty()) wiring.add_all_cables();
   wiring.seal();
   if (options.cut_through) wiring.cut_through(shape.header);
-  const double hops = expected_hops(wiring, list, routes, shape);
+  const double hops = expected_hops(wiring, list, routes, shape.payload);
   BUSBAR_RETURN_IF_ERROR(check_patience(hops, options.patience_s));
   const Scale scale = scale_of(wiring, routes, shape.payload + shape.header, shape.header);
   BUSBAR_RETURN_IF_ERROR(check_memory(wiring, list, scale.bdp, options));
-  Profile profile = make_profile(options, scale);
-  add_faults(wiring, options, scale, profile);
-  for (const WireFault& f : profile.network.faults) {
-    if (f.kind == PacketFault::Kind::kStorm && profile.network.lossless != Lossless::kPause)
-      return Error{ErrorCode::kUnsupported,
-                   "a storm of pause frames needs a transport that obeys them; use --transport dcqcn, hpcc or roce",
-                   {"", 0, 0, "--fault"}};
-  }
-  const Csr<std::uint32_t>& outlets = wiring.outlets();
-  for (std::uint32_t o = 0; o < outlets.rows(); ++o)  // NVLinks side by side keep no order either
-    if (outlets.row(o).size() > 1) profile.hosts.recovery = Recovery::kTrimming;
-  if (wiring.relays()) {
-    return Error{ErrorCode::kUnsupported,
-                 "here GPUs pass on traffic of others, which the packet engine does not model; use --engine flow",
-                 {}};
-  }
+  BUSBAR_ASSIGN(Profile profile, profile_for(wiring, options, scale));
   if (adjust) adjust(profile);
   return Run(wiring, list, std::move(routes), profile.hosts, profile.network, profile.sampler, options, hops).run();
 }

@@ -69,8 +69,7 @@ bool Hosts::report_gap(std::uint32_t slot, const Packet& data, Ps now) {
 void Hosts::want_pull(std::uint32_t slot, Ps now) {
   Receiver& r = receivers_[slot];
   const Sender& s = senders_[slot];
-  const auto first = static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);
-  if (first + r.pulled + r.wanted >= s.packets + r.trims) return;  // all is under way
+  if (first_window(s) + r.pulled + r.wanted >= s.packets + r.trims) return;  // all is under way
   ++r.wanted;
   if (r.queued) return;
   r.queued = true;
@@ -98,7 +97,8 @@ void Hosts::pull(std::uint32_t outlet, Ps now) {
   o.pulling = false;
   r.queued = false;
   const std::uint32_t wire = wiring_.outlets().values[o.first_wire];
-  o.next_pull = now + network_->port(wire).transfer(static_cast<std::uint32_t>(settings_.control.packet_bytes));
+  o.next_pull =
+      now + network_->port(wire).transfer(static_cast<std::uint32_t>(settings_.control.packet_bytes)) / o.wires;
   const bool done = senders_[slot].done;
   if (!done) {
     --r.wanted;
@@ -186,6 +186,7 @@ void Hosts::received(std::uint32_t slot, const Packet& last, Ps now) {
   o.received = Duration::ps(now - start);
   if (last.worst_wait > 0) o.held_by = wiring_.wires()[last.worst].link;
   out_.received = std::max(out_.received, o.start + o.received);
+  if (!block_of_.empty() && --left_in_block_[block_of_[s.flow]] == 0) ended_blocks_.push_back(block_of_[s.flow]);
   trigger(s.flow, FlowTrigger::kReceived, now);
 }
 
