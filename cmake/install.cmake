@@ -4,15 +4,20 @@
 #   component dev      libbusbar.a with every room but the command line, headers, busbarConfig.cmake, busbar.pc
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-set(BUSBAR_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
-    "where zsh looks for completions below the prefix; Debian's packages use share/zsh/vendor-completions")
 
 # Manual pages and completions; src/busbar/cli/CMakeLists.txt has them written.
 function(busbar_pages)
   set(share ${PROJECT_BINARY_DIR}/share)
   install(DIRECTORY ${share}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT busbar)
   install(DIRECTORY ${share}/bash-completion ${share}/fish DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT busbar)
-  install(FILES ${share}/zsh/site-functions/_busbar DESTINATION ${BUSBAR_ZSH_DIR} COMPONENT busbar)
+  # Debian's zsh looks into site-functions below /usr/local and into vendor-completions below /usr.
+  install(CODE "
+    set(zsh site-functions)
+    if(CMAKE_INSTALL_PREFIX MATCHES \"/usr$\" AND EXISTS /etc/debian_version)
+      set(zsh vendor-completions)
+    endif()
+    file(INSTALL ${share}/zsh/site-functions/_busbar
+         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${zsh}\")" COMPONENT busbar)
 endfunction()
 
 # One archive of all rooms below the command line, so that users name one library.
