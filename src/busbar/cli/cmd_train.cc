@@ -50,11 +50,15 @@ int run_sizes(const Options& o, const Scenario& scenario, const TrainAsk& ask, c
   return deliver(o.common, j, scale_document(*run, o.common.typed), status);
 }
 
-/// Weak scaling from one replica to twice the machine; nothing for machines that come in one size only.
-std::optional<ScaleRun> sizes_for_page(const Scenario& scenario, const TrainAsk& ask) {
+constexpr std::uint32_t kQuickGpus = 4096;  // the page of a larger machine has relief and sizes with --explain only
+
+std::uint32_t gpus_of(const Scenario& scenario) {
   const Result<Cluster> own = load_cluster(scenario.cluster, scenario.cluster_overrides);
-  if (!own.ok()) return std::nullopt;
-  const auto gpus = static_cast<std::uint32_t>(own->topology.gpus().size());
+  return own.ok() ? static_cast<std::uint32_t>(own->topology.gpus().size()) : 0;
+}
+
+/// Weak scaling from one replica to twice the machine; nothing for machines that come in one size only.
+std::optional<ScaleRun> sizes_for_page(const Scenario& scenario, const TrainAsk& ask, std::uint32_t gpus) {
   const Result<LayoutSpec> layout = resolve_layout(scenario.layout, scenario.model, gpus);
   if (!layout.ok()) return std::nullopt;
   ScaleAsk scale;
@@ -78,8 +82,10 @@ int run(const Options& o) {
   ask.patience_s = o.patience_s;
   if (!o.scale.empty()) return run_sizes(o, *scenario, ask, clock);
   const bool page = !o.common.html.empty();
-  ask.relief = o.common.explain || page;
-  const std::optional<ScaleRun> sizes = page ? sizes_for_page(*scenario, ask) : std::nullopt;
+  const std::uint32_t gpus = page ? gpus_of(*scenario) : 0;
+  const bool whole = o.common.explain || (page && gpus <= kQuickGpus);
+  ask.relief = whole;
+  const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(*scenario, ask, gpus) : std::nullopt;
   const bool document = !o.common.for_programs() || !o.common.html.empty();
   ask.timeline = document || !o.trace.empty();
   const Result<TrainRun> run = run_train(std::move(*scenario), ask);

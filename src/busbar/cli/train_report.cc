@@ -302,7 +302,11 @@ Document train_document(const TrainRun& r, const std::string& typed, const Scale
   heading("Communication");
   add(calls_table(r, 5), Audience::kTerminal);
   add(calls_table(r, 40), Audience::kPage);
-  if (!r.relief.empty()) add(relief_table(r));
+  if (!r.relief.empty())
+    add(relief_table(r));
+  else
+    add(Paragraph{"--explain adds what relief of each kind of link would buy, and the curve of scaling."},
+        Audience::kPage);
   heading("Timeline");
   const double end = r.step.step_time.in_s(), slice = end / std::max(8u, r.layout.micro_batches());
   add(timeline_view(r, "Timeline of the step", 0, end), Audience::kPage);
