@@ -83,7 +83,7 @@ int run(const Options& o) {
   j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)));
   j["run"] = clock.to_json();
   const int status = deliver(o.common, j, topo_document(*cluster, facts, parts, o.common.typed));
-  if (!o.common.for_programs() && (o.matrix || o.all))  // as nvidia-smi prints it: too wide for a table, and other tools read it
+  if (!o.common.for_programs() && (o.matrix || o.all))  // as nvidia-smi prints it: too wide for a table
     std::fputs(("\n" + matrix_text(cluster->topology, relation_matrix(cluster->topology, parts.block))).c_str(),
                stdout);
   return status;
