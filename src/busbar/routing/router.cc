@@ -1,61 +1,12 @@
 #include "busbar/routing/router.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 
 #include "busbar/base/random.h"
-#include "busbar/routing/block_routes.h"
-#include "busbar/routing/fabric_table.h"
+#include "busbar/routing/router_state.h"
 
 namespace busbar {
-
-struct Router::State {
-  /// The cables by which two NICs enter and leave the fabric, and their switches there.
-  struct Ports {
-    LinkId up, down;
-    std::uint32_t a, b;
-  };
-  using Ways = std::vector<std::vector<LinkId>>;
-  const Topology& topology;
-  RoutingPolicy policy;
-  std::uint64_t seed;
-  mutable FabricTable fabric;
-  mutable BlockRoutes blocks;
-  mutable Front front;
-  mutable std::optional<FabricBundles> bundles{};
-  mutable std::vector<std::uint32_t> hops{};
-  mutable std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
-  mutable Lean lean{};                                              ///< empty unless adaptive
-
-  const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
-  bool cabled(DeviceId nic) const;
-  bool joined(DeviceId nic_a, DeviceId nic_b) const;
-  DeviceId relay_nic(DeviceId gpu, DeviceId far_nic) const;
-  bool across(DeviceId from, DeviceId to, std::uint64_t flow, bool bundled, std::vector<LinkShare>& out) const;
-  bool across_bundled(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
-  bool across_straight(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
-  bool around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
-  double pull(LinkId l) const { return topology.payload_rate(l) * (lean.empty() ? 1.0 : double{lean[index(l)]}); }
-  double pull(const std::vector<LinkId>& way) const;
-  void take_detours(DeviceId from, DeviceId to, std::size_t begin, std::vector<LinkShare>& out) const;
-  void walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const;
-  const Ways& detours(std::uint32_t a, std::uint32_t b) const;
-  Ways find_detours(std::uint32_t a, std::uint32_t b) const;
-  std::vector<Ports> ports_between(DeviceId from, DeviceId to) const;
-  bool over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow, bool bundled,
-                   std::vector<LinkShare>& out) const;
-  Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow, bool bundled,
-                std::vector<LinkShare>& out) const;
-  Error unreachable(DeviceId from, DeviceId to) const {
-    return Error{ErrorCode::kUnreachable,
-                 fmt::format("no live path from {} to {}; check failed links and the fabric", topology.name(from),
-                             topology.name(to)),
-                 {}};
-  }
-};
 
 bool Router::State::cabled(DeviceId nic) const {
   const auto links = topology.out_links(nic);
@@ -87,95 +38,6 @@ DeviceId Router::State::relay_nic(DeviceId gpu, DeviceId far_nic) const {
   return found.empty() ? kNone<DeviceId> : found[blocks.ordinal(block, gpu) % found.size()];
 }
 
-/// Appends one shortest way between two switches; equal hops by a hash.
-void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const {
-  std::uint32_t x = from;
-  for (int left = fabric.distance(from, to); left > 0; --left) {
-    std::vector<FabricTable::Hop> nearer;
-    for (const FabricTable::Hop& hop : fabric.hops(x))
-      if (fabric.nearer(to, hop.to) == left - 1) nearer.push_back(hop);
-    const FabricTable::Hop& hop = nearer[mix64(flow ^ mix64(seed ^ x)) % nearer.size()];
-    way.push_back(hop.link);
-    x = hop.to;
-  }
-}
-
-/// A detour over each leaf that lies on a way of at most twice the shortest length and meets no switch
-/// twice, at most kMostDetours of them. Inside a group of a dragonfly these are the group's other switches.
-Router::State::Ways Router::State::find_detours(std::uint32_t a, std::uint32_t b) const {
-  constexpr std::size_t kMostDetours = 64;
-  const int straight = fabric.distance(a, b);
-  std::vector<std::uint32_t> middles;
-  for (const std::uint32_t m : fabric.leaves()) {
-    if (m == a || m == b || !fabric.joined(a, m)) continue;
-    if (fabric.distance(m, a) + fabric.distance(m, b) <= 2 * straight) middles.push_back(m);  // links go both ways
-  }
-  Ways out;
-  const std::size_t ways = std::min(middles.size(), kMostDetours);
-  for (std::size_t i = 0; i < ways; ++i) {
-    const std::uint32_t m = middles[i * middles.size() / ways];
-    std::vector<LinkId> way;
-    walk(a, m, mix64(a) ^ m, way);
-    walk(m, b, mix64(b) ^ m, way);
-    std::vector<DeviceId> met{topology.from(way.front())};
-    for (const LinkId l : way) met.push_back(topology.to(l));
-    std::sort(met.begin(), met.end());
-    if (std::adjacent_find(met.begin(), met.end()) == met.end()) out.push_back(std::move(way));
-  }
-  return out;
-}
-
-/// The same, kept for the next flow between the two.
-const Router::State::Ways& Router::State::detours(std::uint32_t a, std::uint32_t b) const {
-  constexpr std::size_t kMostKept = 1 << 14;  // pairs of some 64 ways each: a few hundred MiB at most
-  const std::uint64_t pair = std::uint64_t{a} << 32 | b;
-  const auto it = known_detours.find(pair);
-  if (it != known_detours.end()) return it->second;
-  if (known_detours.size() >= kMostKept) known_detours.clear();
-  return known_detours.emplace(pair, find_detours(a, b)).first->second;
-}
-
-/// Of links in a row, as conductors have it.
-double Router::State::pull(const std::vector<LinkId>& way) const {
-  double resistance = 0;
-  for (const LinkId l : way) resistance += 1 / pull(l);
-  return 1 / resistance;
-}
-
-/// Valiant's routing: shares over the detours, equal unless some lean. A switch to itself: straight. False, with
-/// nothing appended, where there is no detour.
-bool Router::State::around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const {
-  struct Step {
-    std::size_t at;  ///< hops from the start
-    LinkShare part;
-  };
-  std::vector<Step> steps;
-  const std::vector<Ports> ports = ports_between(from, to);
-  for (const Ports& p : ports) {
-    const double share = 1.0 / static_cast<double>(ports.size());
-    steps.push_back({0, {p.up, share}});
-    steps.push_back({SIZE_MAX, {p.down, share}});
-    if (p.a == p.b) continue;
-    const Ways& ways = detours(p.a, p.b);
-    if (ways.empty()) return false;
-    double pulls = 0;
-    for (const std::vector<LinkId>& way : ways) pulls += lean.empty() ? 1 : pull(way);
-    for (const std::vector<LinkId>& way : ways)
-      for (std::size_t i = 0; i < way.size(); ++i)
-        steps.push_back({1 + i, {way[i], share * (lean.empty() ? 1 : pull(way)) / pulls}});
-  }
-  std::stable_sort(steps.begin(), steps.end(), [](const Step& x, const Step& y) { return x.at < y.at; });
-  std::unordered_map<std::uint32_t, std::size_t> places;  // only looked up
-  for (const Step& s : steps) {
-    const auto [it, fresh] = places.emplace(index(s.part.link), out.size());
-    if (fresh)
-      out.push_back(s.part);
-    else
-      out[it->second].share += s.part.share;
-  }
-  return !steps.empty();
-}
-
 /// For each port of one NIC the nearest port of the other.
 std::vector<Router::State::Ports> Router::State::ports_between(DeviceId from, DeviceId to) const {
   std::vector<Ports> out;
@@ -195,41 +57,6 @@ std::vector<Router::State::Ports> Router::State::ports_between(DeviceId from, De
     if (best) out.push_back(*best);
   }
   return out;
-}
-
-/// Where switches of the lowest tier are joined directly (dragonflies, tori), adaptive routing that leans takes detours
-/// as well: as much as their mean pulls beside the straight ways, to a power that prefers the shorter as long as
-/// neither is busy. Source of the rule: UGAL (Kim et al., ISCA 2008) compares the straight way with one detour at
-/// random by queue x hops. `out` from `begin` on: the straight ways.
-void Router::State::take_detours(DeviceId from, DeviceId to, std::size_t begin, std::vector<LinkShare>& out) const {
-  double straight = 0, detour = 0;
-  std::size_t count = 0;
-  for (const Ports& p : ports_between(from, to)) {
-    if (p.a == p.b) continue;
-    for (const std::vector<LinkId>& way : detours(p.a, p.b)) detour += pull(way), ++count;
-  }
-  if (count == 0) return;
-  double resistance = 0;  // of the straight ways: links of one hop side by side, hops in a row
-  for (std::size_t i = begin; i < out.size(); ++i) {
-    const LinkId l = out[i].link;
-    if (topology.from(l) != from && topology.to(l) != to) resistance += out[i].share * out[i].share / pull(l);
-  }
-  if (resistance == 0) return;
-  straight = 1 / resistance;
-  const auto steep = [](double x) { return x * x * x * x; };
-  const double kept = steep(straight) / (steep(straight) + steep(detour / static_cast<double>(count)));
-  std::vector<LinkShare> around_it;
-  if (!around(from, to, around_it)) return;
-  std::unordered_map<std::uint32_t, std::size_t> places;  // only looked up
-  for (std::size_t i = begin; i < out.size(); ++i) {
-    out[i].share *= kept;
-    places.emplace(index(out[i].link), i);
-  }
-  for (const LinkShare& s : around_it) {
-    const auto [it, fresh] = places.emplace(index(s.link), out.size());
-    if (fresh) out.push_back({s.link, 0});
-    out[it->second].share += (1 - kept) * s.share;
-  }
 }
 
 /// Both NICs have one port.

@@ -1,0 +1,60 @@
+// The inside of Router, shared by router.cc (straight ways) and router_detours.cc. Private to routing.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <unordered_map>
+
+#include "busbar/routing/block_routes.h"
+#include "busbar/routing/fabric_table.h"
+#include "busbar/routing/router.h"
+
+namespace busbar {
+
+struct Router::State {
+  /// The cables by which two NICs enter and leave the fabric, and their switches there.
+  struct Ports {
+    LinkId up, down;
+    std::uint32_t a, b;
+  };
+  using Ways = std::vector<std::vector<LinkId>>;
+  const Topology& topology;
+  RoutingPolicy policy;
+  std::uint64_t seed;
+  mutable FabricTable fabric;
+  mutable BlockRoutes blocks;
+  mutable Front front;
+  mutable std::optional<FabricBundles> bundles{};
+  mutable std::vector<std::uint32_t> hops{};
+  mutable std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
+  mutable Lean lean{};                                              ///< empty unless adaptive
+
+  const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
+  bool cabled(DeviceId nic) const;
+  bool joined(DeviceId nic_a, DeviceId nic_b) const;
+  DeviceId relay_nic(DeviceId gpu, DeviceId far_nic) const;
+  bool across(DeviceId from, DeviceId to, std::uint64_t flow, bool bundled, std::vector<LinkShare>& out) const;
+  bool across_bundled(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
+  bool across_straight(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
+  bool around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
+  double pull(LinkId l) const { return topology.payload_rate(l) * (lean.empty() ? 1.0 : double{lean[index(l)]}); }
+  double pull(const std::vector<LinkId>& way) const;
+  void take_detours(DeviceId from, DeviceId to, std::size_t begin, std::vector<LinkShare>& out) const;
+  void walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const;
+  const Ways& detours(std::uint32_t a, std::uint32_t b) const;
+  Ways find_detours(std::uint32_t a, std::uint32_t b) const;
+  std::vector<Ports> ports_between(DeviceId from, DeviceId to) const;
+  bool over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow, bool bundled,
+                   std::vector<LinkShare>& out) const;
+  Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow, bool bundled,
+                std::vector<LinkShare>& out) const;
+  Error unreachable(DeviceId from, DeviceId to) const {
+    return Error{ErrorCode::kUnreachable,
+                 fmt::format("no live path from {} to {}; check failed links and the fabric", topology.name(from),
+                             topology.name(to)),
+                 {}};
+  }
+};
+
+}  // namespace busbar
