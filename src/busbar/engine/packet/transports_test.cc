@@ -225,6 +225,10 @@ TEST(Transports, DigestsAreTheSameEverywhere) {
       {PacketTransport::kTcpCubic, 2973700232648386109u}, {PacketTransport::kDctcp, 7625276017083798609u}};
   for (const auto& [transport, digest] : expected)
     EXPECT_EQ(n.run(options(transport)).digest, digest) << static_cast<int>(transport);
+  PacketOptions other = options(PacketTransport::kDcqcn, PacketBalance::kFlowlet);
+  other.cut_through = true;
+  EXPECT_EQ(n.run(other).digest, 11568570309505788520u);
+  EXPECT_EQ(n.run(options(PacketTransport::kCredit, PacketBalance::kSpray)).digest, 9546551616222511276u);
 }
 
 }  // namespace
