@@ -1,0 +1,174 @@
+#include "busbar/cli/collective_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/session.h"
+
+namespace busbar {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const ChainPart& p, Duration time, const Topology& t) {
+  const auto member = [](std::uint32_t m) { return m == ChainPart::kNobody ? Json() : Json(m); };
+  Json j{{"kind", name_of(p.kind)},
+         {"phase", p.phase},
+         {"from_rank", member(p.from)},
+         {"to_rank", member(p.to)},
+         {"first_round", p.rounds > 0 ? Json(p.first_round) : Json()},
+         {"rounds", p.rounds},
+         {"link", nullptr},
+         {"class", nullptr},
+         {"time_us", p.ps * 1e-6},
+         {"share_percent", 100 * p.ps / std::max(1.0, static_cast<double>(time.in_ps()))}};
+  if (p.link == kNone<LinkId>) return j;
+  j["link"] = t.name(p.link);
+  j["class"] = link_class_name(p.link, t);
+  return j;
+}
+
+/// The chain that bounds the time, a line per part.
+Table chain_table(const CollectiveRow& row, const Topology& topology) {
+  Table t;
+  t.title = fmt::format("The chain that bounds {}", format_binary_size(count(row.size)));
+  t.columns = {{"what", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft},
+               {"phase", Align::kLeft}};
+  for (const ChainPart& p : row.chain) {
+    const bool ranks = p.from != ChainPart::kNobody;
+    t.rows.push_back({name_of(p.kind), format_number(p.ps * 1e-6, 4),
+                      format_number(100 * p.ps / std::max(1.0, static_cast<double>(row.time.in_ps()))),
+                      ranks ? fmt::format("{} -> {}", p.from, p.to) : "-",
+                      p.rounds > 0 ? std::to_string(p.rounds) : "-",
+                      p.link == kNone<LinkId> ? "-" : topology.name(p.link), p.phase});
+  }
+  t.note =
+      "Parts follow each other and sum to the time. ranks: where a part begins and ends; link: the narrowest there.";
+  return t;
+}
+
+}  // namespace
+
+const CollectiveRow& spokesman(const std::vector<CollectiveRow>& rows) {
+  const CollectiveRow* best = &rows.back();
+  for (const CollectiveRow& r : rows)
+    if (r.size == best->size && r.time < best->time) best = &r;
+  return *best;
+}
+
+Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t) {
+  Json j{{"size_bytes", count(r.size)},
+         {"time_us", r.time.in_us()},
+         {"algbw_GBps", r.algbw()},
+         {"busbw_GBps", r.algbw() * busbw_factor(op, n)},
+         {"algorithm", r.algorithm},
+         {"protocol", r.protocol},
+         {"channels", r.channels},
+         {"chunks", r.chunks},
+         {"floor_us", r.floor.time.in_us()},
+         {"floor_cut", {{"kind", name_of(r.floor.kind)}, {"name", r.floor.cut}}},
+         {"above_floor_percent", r.gap_percent()},
+         {"algorithm_floor_us", r.algorithm_floor.in_us()},
+         {"bound_by", bound_to_json(r.bound, t)},
+         {"band_percent", {r.band.low_percent, r.band.high_percent}},
+         {"relief", Json::array()}};
+  if (r.nccl)
+    j["nccl"] = {{"algorithm", name_of(r.nccl->algorithm)},
+                 {"protocol", name_of(r.nccl->protocol)},
+                 {"channels", r.nccl->channels},
+                 {"threads", r.nccl->threads},
+                 {"forecast_us", r.nccl->forecast_us}};
+  if (r.jitter)
+    j["jitter"] = {{"time_without_us", r.jitter->without.in_us()},
+                   {"expected_hits", r.jitter->expected_hits},
+                   {"calls_hit_percent", r.jitter->calls_hit_percent},
+                   {"p99_us", r.jitter->p99.in_us()}};
+  if (!r.synthesized.empty()) j["synthesized"] = {{"schedule", r.synthesized}, {"ring_time_us", r.ring.in_us()}};
+  if (r.jobs.size() > 1)
+    j["jobs_us"] = {{"first", r.jobs.front().in_us()},
+                    {"median", r.jobs[r.jobs.size() / 2].in_us()},
+                    {"last", r.jobs.back().in_us()}};
+  for (const Relief& x : r.relief) {
+    j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
+    if (!x.next) continue;
+    j["relief"].back()["most_percent"] = x.most_percent;
+    j["relief"].back()["next"] = bound_to_json(*x.next, t);
+  }
+  if (r.chain.empty()) return j;
+  j["chain"] = Json::array();
+  for (const ChainPart& p : r.chain) j["chain"].push_back(to_json(p, r.time, t));
+  for (int k = 0; k <= static_cast<int>(ChainPartKind::kSharing); ++k) {
+    double ps = 0;
+    for (const ChainPart& p : r.chain) ps += static_cast<int>(p.kind) == k ? p.ps : 0;
+    j["breakdown_us"][name_of(static_cast<ChainPartKind>(k))] = ps * 1e-6;
+  }
+  return j;
+}
+
+Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t gpus, Collective op,
+                     const std::vector<CollectiveRow>& rows, const Band& band, const std::string& chosen) {
+  Document d;
+  d.title = fmt::format("{} over {} GPUs of {}", name_of(op), gpus, c.name);
+  d.command = o.common.typed;
+  Table t;
+  t.title = d.title + ", " + o.common.engine + " engine";
+  t.columns = {{"size (B)"},
+               {"time (us)"},
+               {"algbw (GB/s)"},
+               {"busbw (GB/s)"},
+               {"algorithm", Align::kLeft},
+               {"protocol", Align::kLeft},
+               {"floor (us)"},
+               {"bound by", Align::kLeft}};
+  for (const CollectiveRow& r : rows)
+    t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4), format_number(r.algbw()),
+                      format_number(r.algbw() * busbw_factor(op, gpus)), r.algorithm, r.protocol,
+                      format_number(r.floor.time.in_us(), 4), bound_in_short(r.bound, c.topology)});
+  t.note =
+      "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +
+      chosen + ".";
+  d.blocks.push_back({t});
+  const CollectiveRow& last = spokesman(rows);
+  d.blocks.push_back({Highlight{fmt::format("At {} the time is bound by {}.", format_binary_size(count(last.size)),
+                                            bound_to_text(last.bound, c.topology))}});
+  if (last.floor.time > Duration())
+    d.blocks.push_back({Paragraph{fmt::format(
+        "It is {:.1f} % above the floor, which is set by the {} cut: {}. The busiest link of this schedule alone takes "
+        "{} us "
+        "at wire rate.",
+        last.gap_percent(), name_of(last.floor.kind), last.floor.cut,
+        format_number(last.algorithm_floor.in_us(), 4))}});
+  if (!last.chain.empty()) d.blocks.push_back({chain_table(last, c.topology)});
+  if (!last.synthesized.empty()) {
+    const std::string ring_us = format_number(last.ring.in_us(), 4);
+    d.blocks.push_back(
+        {Paragraph{last.time < last.ring
+                       ? fmt::format("Made for this machine: {}. Plain rings take {} us.", last.synthesized, ring_us)
+                       : "Nothing that was made for this machine is faster than plain rings."}});
+  }
+  if (last.jitter) d.blocks.push_back({Paragraph{jitter_to_text(*last.jitter, last.time)}});
+  if (!last.relief.empty()) {
+    Table relief;
+    relief.title = fmt::format("What relief would buy at {}", format_binary_size(count(last.size)));
+    relief.columns = {{"change", Align::kLeft}, {"time saved (%)"}};
+    for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
+    if (o.common.explain) {
+      relief.columns.push_back({"at most (%)"});
+      relief.columns.push_back({"then bound by", Align::kLeft});
+      for (std::size_t i = 0; i < last.relief.size(); ++i) {
+        relief.rows[i].push_back(format_number(last.relief[i].most_percent));
+        relief.rows[i].push_back(last.relief[i].next ? bound_in_short(*last.relief[i].next, c.topology) : "-");
+      }
+      relief.note = "at most: if that were no limit at all; then bound by: the limit that comes next.";
+    }
+    d.blocks.push_back({relief});
+  }
+  d.blocks.push_back({Paragraph{fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.",
+                                            band.low_percent, band.high_percent, band.basis)}});
+  return d;
+}
+
+}  // namespace busbar

@@ -1,0 +1,24 @@
+// What `busbar collective` says of its rows.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "busbar/cli/collective_row.h"
+#include "busbar/report/document.h"
+
+namespace busbar {
+
+/// The row to speak of: of the largest size, the fastest.
+const CollectiveRow& spokesman(const std::vector<CollectiveRow>& rows);
+
+/// One entry of "results". `n`: ranks.
+nlohmann::ordered_json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t);
+
+/// The table of all rows and what is to be said of the largest size. `chosen`: how algorithms were, "as NCCL 2.30
+/// chooses".
+Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t gpus, Collective op,
+                     const std::vector<CollectiveRow>& rows, const Band& band, const std::string& chosen);
+
+}  // namespace busbar
