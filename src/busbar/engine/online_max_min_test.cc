@@ -7,6 +7,7 @@
 #include <new>
 
 #include "busbar/base/random.h"
+#include "busbar/engine/max_min.h"
 
 // Counts every allocation of this program, so that a test can ask for none.
 namespace {
@@ -130,6 +131,26 @@ TEST(OnlineMaxMin, AllocatesNothingWhenItRunsTheSameAgain) {
   run();
   const std::size_t before = g_allocations;
   run();
+  EXPECT_EQ(g_allocations, before);
+}
+
+TEST(MaxMin, MakesNoAllocationAfterTheFirstRunOfASize) {
+  RandomStream random(5, "allocations");
+  const std::vector<double> capacity(200, 100.0), weights{1, 2, 0.5};
+  std::vector<std::vector<std::uint32_t>> links;
+  for (int f = 0; f < 500; ++f) {
+    const auto at = static_cast<std::uint32_t>(random.below(100));
+    links.push_back({at, at + 1 + static_cast<std::uint32_t>(random.below(40)), at + 50 + at % 40});
+  }
+  MaxMinSolver solver;
+  const auto run = [&](std::size_t flows) {
+    solver.clear();
+    for (std::size_t f = 0; f < flows; ++f) solver.add_fluid(links[f], weights, f % 3 == 0 ? 0.1 : INFINITY);
+    solver.solve(capacity);
+  };
+  run(links.size());
+  const std::size_t before = g_allocations;
+  for (std::size_t flows = links.size(); flows > 100; flows -= 7) run(flows);
   EXPECT_EQ(g_allocations, before);
 }
 
