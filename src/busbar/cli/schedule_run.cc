@@ -197,6 +197,12 @@ Status time_messages(const ImportedMessages& messages, const Cluster& cluster, J
 
 int run_schedule(const CollectiveOptions& o) {
   const RunClock clock;
+  if (o.common.engine != "flow")
+    return report_error(
+        {ErrorCode::kUnsupported,
+         fmt::format("a schedule from a file is timed message by message on the flow engine, not on '{}'",
+                     o.common.engine),
+         {"", 0, 0, "--engine"}});
   const Result<Collective> op = parse_collective(o.op);
   if (!op.ok()) return report_error(op.error());
   const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
