@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace busbar::bench {
@@ -32,13 +33,6 @@ double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 *
   _exit(127);
 }
 
-std::string drain(int from) {
-  std::string text;
-  std::array<char, 65536> buffer;
-  for (ssize_t n; (n = read(from, buffer.data(), buffer.size())) > 0;) text.append(buffer.data(), n);
-  return text;
-}
-
 /// The rest of the first line of `path` that begins with `key`, from the first character after ":" and blanks.
 std::string line_of(const char* path, const std::string& key) {
   std::ifstream in(path);
@@ -52,20 +46,15 @@ std::string line_of(const char* path, const std::string& key) {
 
 }  // namespace
 
-Usage run(const std::vector<std::string>& command) {
-  int ends[2];
-  if (pipe(ends) != 0) throw std::runtime_error("cannot make a pipe");
+Usage run(const std::vector<std::string>& command, const std::string& stdout_file) {
+  const int output = open(stdout_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (output < 0) throw std::runtime_error(stdout_file + ": cannot be written");
   const auto start = std::chrono::steady_clock::now();
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("cannot fork");
-  if (child == 0) {
-    close(ends[0]);
-    become(command, ends[1]);
-  }
-  close(ends[1]);
+  if (child == 0) become(command, output);
+  close(output);
   Usage usage;
-  usage.output = drain(ends[0]);
-  close(ends[0]);
   int status = 0;
   rusage resources{};
   if (wait4(child, &status, 0, &resources) != child) throw std::runtime_error("cannot wait for " + command[0]);
@@ -74,6 +63,30 @@ Usage run(const std::vector<std::string>& command) {
   usage.peak_mib = static_cast<double>(resources.ru_maxrss) / 1024;  // Linux counts in KiB
   usage.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return usage;
+}
+
+std::vector<double> numbers_of(const std::string& json_file, const std::vector<std::string>& pointers) {
+  std::vector<double> numbers(pointers.size(), std::nan(""));
+  const auto bytes = static_cast<ssize_t>(numbers.size() * sizeof(double));
+  int ends[2];
+  if (pipe(ends) != 0) throw std::runtime_error("cannot make a pipe");
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("cannot fork");
+  if (child == 0) {
+    std::ifstream in(json_file);
+    const auto document = nlohmann::json::parse(in, nullptr, false);
+    for (std::size_t i = 0; i < pointers.size() && !document.is_discarded(); ++i) {
+      const nlohmann::json::json_pointer place(pointers[i]);
+      if (document.contains(place) && document.at(place).is_number()) numbers[i] = document.at(place).get<double>();
+    }
+    _exit(write(ends[1], numbers.data(), static_cast<std::size_t>(bytes)) == bytes ? 0 : 1);
+  }
+  close(ends[1]);
+  std::vector<double> found(pointers.size());
+  const bool whole = read(ends[0], found.data(), static_cast<std::size_t>(bytes)) == bytes;  // far below PIPE_BUF
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return whole ? found : numbers;
 }
 
 double median(std::vector<double> values) {

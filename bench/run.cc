@@ -1,12 +1,16 @@
 // busbar_bench: user + system seconds and peak memory of whole commands, as somebody at a terminal meets them.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "cases.h"
@@ -87,28 +91,34 @@ std::vector<Case> select(const CaseFile& file, const std::vector<std::string>& n
   return chosen;
 }
 
-std::optional<double> number_at(const nlohmann::json& document, const std::string& pointer) {
-  const nlohmann::json::json_pointer place(pointer);
-  if (document.is_discarded() || !document.contains(place) || !document.at(place).is_number()) return std::nullopt;
-  return document.at(place).get<double>();
+/// What the command printed about its result and its own work.
+void read_output(Outcome& outcome, const std::string& file) {
+  const auto numbers = numbers_of(file, {outcome.about.result, "/packet_hops", "/events_per_hop"});
+  const auto known = [](double x) { return std::isnan(x) ? std::nullopt : std::optional(x); };
+  if (const auto found = known(numbers[0])) outcome.predicted_ms = *found * outcome.about.result_ms;
+  outcome.packet_hops = known(numbers[1]);
+  outcome.events_per_hop = known(numbers[2]);
 }
 
-/// What the command printed about its result and its own work.
-void read_output(Outcome& outcome, const std::string& output) {
-  const auto document = nlohmann::json::parse(output, nullptr, false);
-  if (const auto found = number_at(document, outcome.about.result))
-    outcome.predicted_ms = *found * outcome.about.result_ms;
-  outcome.packet_hops = number_at(document, "/packet_hops");
-  outcome.events_per_hop = number_at(document, "/events_per_hop");
-}
+/// A file that goes with its owner.
+struct Scratch {
+  std::string path = std::filesystem::temp_directory_path() / "busbar-bench-XXXXXX";
+  Scratch() {
+    const int file = mkstemp(path.data());
+    if (file < 0) throw std::runtime_error(path + ": cannot be made");
+    close(file);
+  }
+  ~Scratch() { std::remove(path.c_str()); }
+};
 
 Outcome measure(const Case& c, const Options& options) {
   Outcome outcome;
+  const Scratch output;
   outcome.about = c;
   const auto once = [&](const std::string& program, std::vector<Usage>& runs) {
     std::vector<std::string> command{program};
     command.insert(command.end(), c.command.begin(), c.command.end());
-    runs.push_back(run(command));
+    runs.push_back(run(command, output.path));
     outcome.exit_code = std::max(outcome.exit_code, runs.back().exit_code);
   };
   for (int i = 0; i < options.runs && outcome.exit_code == 0; ++i) {
@@ -116,7 +126,7 @@ Outcome measure(const Case& c, const Options& options) {
     once(options.busbar, outcome.runs);
   }
   if (outcome.runs.empty()) throw std::runtime_error(c.name + ": the program given with --against fails");
-  read_output(outcome, outcome.runs.back().output);
+  read_output(outcome, output.path);
   if (outcome.exit_code == 0 && !outcome.predicted_ms) {
     fmt::print(stderr, "bench: {}: no number at {} in the output\n", c.name, c.result);
     outcome.exit_code = 2;
