@@ -114,14 +114,9 @@ Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const
   Rows scorer(table, options);
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
-    ScoredRow s;
-    s.row = row;
-    s.id = s.configuration = table.cell(row, "source_id");
-    s.node = table.cell(row, "node");
+    ScoredRow s = begin_scored_row(table, row);
     s.fabric = table.cell(row, "fabric");
     s.kind = table.cell(row, "collective");
-    const std::string& use = table.cell(row, "use");
-    s.counts = use.empty() || use == "accuracy";
     if (const Status done = scorer.score(row, s); !done.ok()) {
       if (done.error().code == ErrorCode::kInvalid) return done.error();
       s.unsupported = done.error().message;

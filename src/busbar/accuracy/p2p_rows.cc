@@ -197,14 +197,9 @@ Result<std::vector<ScoredRow>> validate_point_to_point(const CsvTable& table, co
   Paths paths(options);
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
-    ScoredRow s;
-    s.row = row;
-    s.id = s.configuration = table.cell(row, "source_id");
-    s.node = table.cell(row, "node");
+    ScoredRow s = begin_scored_row(table, row);
     s.kind = table.cell(row, "path_kind");
     s.fabric = s.kind.starts_with("nic-") ? s.kind.substr(4) : "none";
-    const std::string& use = table.cell(row, "use");
-    s.counts = use.empty() || use == "accuracy";
     BUSBAR_ASSIGN(const auto size, table.number(row, "size_bytes"));
     BUSBAR_ASSIGN(const auto value, table.number(row, "value"));
     s.size_bytes = static_cast<std::uint64_t>(size.value_or(0));

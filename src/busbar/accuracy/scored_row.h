@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "busbar/base/csv.h"
+
 namespace busbar {
 
 struct ScoredRow {
@@ -23,5 +25,16 @@ struct ScoredRow {
 
   double error_percent() const { return (predicted / measured - 1) * 100; }
 };
+
+/// What every table says of a row: its source, which is its configuration as well, its board, and whether it counts.
+inline ScoredRow begin_scored_row(const CsvTable& table, std::size_t row) {
+  ScoredRow s;
+  s.row = row;
+  s.id = s.configuration = table.cell(row, "source_id");
+  s.node = table.cell(row, "node");
+  const std::string& use = table.cell(row, "use");
+  s.counts = use.empty() || use == "accuracy";
+  return s;
+}
 
 }  // namespace busbar

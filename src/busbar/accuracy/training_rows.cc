@@ -186,17 +186,13 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
   std::map<std::string, std::size_t> done;  // configurations already predicted
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
-    ScoredRow s;
-    s.row = row;
+    ScoredRow s = begin_scored_row(table, row);
     s.id_key = "row_id";
     s.unit = "s";
     s.id = table.cell(row, "row_id");
     s.configuration = configuration_of(table, row);
-    s.node = table.cell(row, "node");
     s.fabric = table.cell(row, "fabric");
     s.kind = table.cell(row, "framework");
-    const std::string& use = table.cell(row, "use");
-    s.counts = use.empty() || use == "accuracy";
     if (const auto same = done.find(s.configuration); same != done.end() && out[same->second].unsupported.empty()) {
       const ScoredRow& twin = out[same->second];
       BUSBAR_ASSIGN(const auto measured, table.number(row, "step_time_s"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "busbar/accuracy/predictor.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"
 
@@ -63,7 +64,7 @@ Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t)
   Json j{{"size_bytes", count(r.size)},
          {"time_us", r.time.in_us()},
          {"algbw_GBps", r.algbw()},
-         {"busbw_GBps", r.algbw() * busbw_factor(op, n)},
+         {"busbw_GBps", r.algbw() * bus_factor(op, n)},
          {"algorithm", r.algorithm},
          {"protocol", r.protocol},
          {"channels", r.channels},
@@ -125,7 +126,7 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
                {"bound by", Align::kLeft}};
   for (const CollectiveRow& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4), format_number(r.algbw()),
-                      format_number(r.algbw() * busbw_factor(op, gpus)), r.algorithm, r.protocol,
+                      format_number(r.algbw() * bus_factor(op, gpus)), r.algorithm, r.protocol,
                       format_number(r.floor.time.in_us(), 4), bound_in_short(r.bound, c.topology)});
   t.note =
       "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +

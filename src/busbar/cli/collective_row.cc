@@ -49,21 +49,6 @@ Result<std::vector<CallId>> prepare_jobs(const CollectiveOptions& o, Engine& eng
 
 }  // namespace
 
-double busbw_factor(Collective op, double n) {
-  switch (op) {
-    case Collective::kAllReduce:
-      return 2 * (n - 1) / n;
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kAllToAll:
-    case Collective::kGather:
-    case Collective::kScatter:
-      return (n - 1) / n;
-    default:
-      return 1;
-  }
-}
-
 Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& cluster, const Router& router,
                                   const Placement& placement, const NcclChooser* nccl, Engine& engine,
                                   CollectiveCall call, SharedByRows& shared) {

@@ -57,9 +57,6 @@ struct CollectiveRow {
   double algbw() const { return time.in_ps() > 0 ? static_cast<double>(count(size)) / time.in_s() / 1e9 : 0; }
 };
 
-/// Bus bandwidth per algorithm bandwidth. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
-double busbw_factor(Collective op, double n);
-
 /// What is the same for every size: made once, when first needed.
 struct SharedByRows {
   std::vector<MachineFloor> floors;  ///< per job

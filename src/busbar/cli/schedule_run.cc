@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "busbar/accuracy/predictor.h"
 #include "busbar/base/quantity.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/cli/machine.h"
@@ -122,7 +123,7 @@ Table schedule_table(const ImportedSchedule& schedule, const std::vector<Schedul
       {"against ours (%)"}, {"floor (us)"}, {"above floor (%)"}, {"bound by", Align::kLeft}};
   for (const ScheduleRow& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4),
-                      format_number(algbw(r) * busbw_factor(plan.op, plan.ranks)), r.ours.empty() ? "-" : r.ours,
+                      format_number(algbw(r) * bus_factor(plan.op, plan.ranks)), r.ours.empty() ? "-" : r.ours,
                       r.ours.empty() ? "-" : format_number(r.ours_time.in_us(), 4),
                       r.ours.empty() ? "-" : fmt::format("{:+.1f}", percent_of(r.time, r.ours_time)),
                       format_number(r.floor.time.in_us(), 4), format_number(percent_of(r.time, r.floor.time)),
@@ -144,7 +145,7 @@ Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleR
     list.push_back({{"size_bytes", count(r.size)},
                     {"time_us", r.time.in_us()},
                     {"algbw_GBps", algbw(r)},
-                    {"busbw_GBps", algbw(r) * busbw_factor(plan.op, plan.ranks)},
+                    {"busbw_GBps", algbw(r) * bus_factor(plan.op, plan.ranks)},
                     {"algorithm", plan.name},
                     {"protocol", name_of(*parse_protocol(schedule.protocol))},
                     {"channels", plan.channels},
