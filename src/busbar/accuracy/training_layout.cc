@@ -59,7 +59,7 @@ void set_sharding(const std::string& text, LayoutSpec& l) {
     l.reshard = !has(text, "SHARD_GRAD_OP");  // torch's name for keeping parameters between forward and backward
     group = std::max(number_after(text, "FSDP group "), number_after(text, "FSDP="));
     if (has(text, "float8 all-gather")) l.parameter_bytes = 1;
-  } else if (has(text, "ZeRO-2") && l.pp == 1) {
+  } else if (has(text, "ZeRO-2") && l.pp == 1) {  // with stages gradients add up first: as ZeRO-1
     l.zero = 2;
   } else if (has(text, "none") || text.empty()) {
     l.zero = 0;

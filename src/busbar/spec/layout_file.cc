@@ -87,7 +87,12 @@ class LayoutReader {
     const Status status = refuse_degree(key, value, layout.place(key));
     if (!status.ok()) reader_.fail(status.error());
   }
-  void flag(const char* key, bool& out) { reader_.optional(key, &YamlNode::as_bool, out); }
+  void flag(const char* key, bool& out) {
+    const auto node = reader_.optional(key);
+    if (!node || !reader_.ok()) return;
+    reader_.optional(key, &YamlNode::as_bool, out);
+    layout.places[key] = node->where();
+  }
   void offload() {
     const auto node = reader_.optional("offload");
     if (!node || !reader_.ok()) return;
@@ -151,6 +156,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.flag("whole_tensors", l.whole_tensors);
   r.flag("prefetch", l.prefetch);
   r.flag("reshard", l.reshard);
+  r.flag("accumulate_gradients", l.accumulate_gradients);
   r.word("recompute", set_recompute);
   r.size("recompute_layers", l.recompute_layers);
   r.flag("early_stop", l.early_stop);

@@ -128,7 +128,8 @@ TEST(Scenario, AllFromFlags) {
 
 TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
   const auto document = YamlDocument::parse(
-      "{zero: 3, shard_group: 8, prefetch: false, reshard: false, recompute: full, recompute_layers: 2, cp: 2, "
+      "{zero: 3, shard_group: 8, prefetch: false, reshard: false, accumulate_gradients: true, recompute: full, "
+      "recompute_layers: 2, cp: 2, "
       "context: "
       "all_gather, attention: flash1, rank_order: tp-cp-pp-dp, precision: fp8, schedule: gpipe, first_layers: 3, "
       "offload: {activations: true}, cuda_graphs: true, parameter_bytes: 1}",
@@ -138,6 +139,7 @@ TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
   EXPECT_EQ(l->zero, 3u);
   EXPECT_EQ(l->shard_group, 8u);
   EXPECT_FALSE(l->prefetch || l->reshard);
+  EXPECT_TRUE(l->accumulate_gradients);
   EXPECT_EQ(l->recompute, Recompute::kFull);
   EXPECT_EQ(l->recompute_layers, 2u);
   EXPECT_EQ(l->cp, 2u);

@@ -45,11 +45,13 @@ Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) 
       l.place("seq"));
 }
 
-/// A tied embedding has one gradient on the first stage and one on the last.
+/// A tied embedding has one gradient on the first stage and one on the last; where gradients are sharded each rank has
+/// its part of both.
 OpId reduce_tied_embedding(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m, const LayoutSpec& l,
                            const std::vector<OpId>& reduced) {
   if (!m.tied_embeddings || l.pp == 1) return kNone<OpId>;
-  const std::uint64_t bytes = embedding_parameters(m) / l.tp * l.gradient_bytes;
+  const std::uint32_t parts = l.zero >= 2 ? l.shard_ranks() : 1;
+  const std::uint64_t bytes = embedding_parameters(m) / l.tp / parts * l.gradient_bytes;
   const CallId call = out.intern(auto_call(Collective::kAllReduce, bytes, stage_pairs(l, 0, l.pp - 1)));
   return stages.front().across_stages(Label::kTiedEmbedding, call, {reduced.front(), reduced.back()});
 }

@@ -28,12 +28,9 @@ Status check_positive(const LayoutSpec& l, const ModelSpec&) {
 
 Status check_switches(const LayoutSpec& l, const ModelSpec&) {
   if (l.zero > 3) return invalid(fmt::format("there is no ZeRO-{}; use 0 to 3", l.zero), l.place("zero"));
-  if (l.zero >= 2 && l.pp > 1) {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("ZeRO-{} with pipeline stages is not modelled: gradients would be reduced for every "
-                             "micro-batch; use zero 1 or pp 1",
-                             l.zero),
-                 l.place("zero")};
+  if (l.accumulate_gradients && l.zero < 2) {
+    return invalid(fmt::format("zero {} always accumulates gradients; leave accumulate_gradients out", l.zero),
+                   l.place("accumulate_gradients"));
   }
   if (l.whole_tensors && l.zero != 1) {
     return invalid(fmt::format("whole_tensors is a way of zero 1, not of zero {}", l.zero), l.place("whole_tensors"));

@@ -61,7 +61,11 @@ struct LayoutSpec {
   std::uint32_t shard_group = 0;  ///< ranks that share one set of shards; 0: all DP x CP; less: hybrid sharding (HSDP)
   bool whole_tensors = false;     ///< shards are whole tensors: reduced to and broadcast by their owner, one by one
   bool prefetch = true;           ///< ZeRO-3: a layer's parameters are gathered while the one before computes
-  bool reshard = true;            ///< ZeRO-3: gathered parameters are dropped after forward, gathered again in backward
+  /// ZeRO-3: gathered parameters are dropped after forward and gathered again in backward. Else they stay until their
+  /// backward pass ends or, with pipeline stages, until the step's last one.
+  bool reshard = true;
+  bool accumulate_gradients =
+      false;  ///< ZeRO-2 and 3: whole gradients are kept and reduced once, after all micro-batches
   Recompute recompute = Recompute::kSelective;
   std::uint32_t recompute_layers = 0;  ///< kFull: layers of each model chunk that are computed again; 0: all
   bool early_stop = false;  ///< recomputation ends where the last kept tensor is back (PyTorch): not the last GEMM
@@ -85,9 +89,10 @@ struct LayoutSpec {
   std::uint32_t shard_ranks() const { return shard_group == 0 ? data_ranks() : shard_group; }
   std::uint32_t shard_copies() const { return data_ranks() / shard_ranks(); }  ///< above 1: hybrid sharding
   bool shards_optimizer() const { return zero >= 1 && shard_ranks() > 1; }
-  bool shards_gradients() const { return zero >= 2 && shard_ranks() > 1; }
+  bool shards_gradients() const { return zero >= 2 && shard_ranks() > 1 && !accumulate_gradients; }
   bool shards_parameters() const { return zero >= 3 && shard_ranks() > 1; }
-  std::uint32_t chunks() const { return pp * vpp; }  ///< model chunks: virtual stages
+  bool keeps_gathered() const { return shards_parameters() && !reshard && pp > 1; }  ///< gathered once a step
+  std::uint32_t chunks() const { return pp * vpp; }                                  ///< model chunks: virtual stages
   Where place(const std::string& key) const;
 };
 

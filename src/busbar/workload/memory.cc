@@ -72,7 +72,7 @@ double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
   return most;
 }
 
-/// Two units at once: the one that computes and the one that arrives; and a gradient that leaves.
+/// Two units at once, the one that computes and the one that arrives (or all that stay), and a gradient that leaves.
 Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
   if (!l.shards_parameters()) return Bytes{0};
   std::uint64_t largest = 0, all = 0;
@@ -83,7 +83,7 @@ Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stag
     }
   }
   const std::uint64_t parameters = l.reshard ? (l.prefetch ? 2 : 1) * largest : all;
-  return Bytes{parameters * l.parameter_bytes + largest * l.gradient_bytes};
+  return Bytes{parameters * l.parameter_bytes + (l.shards_gradients() ? largest * l.gradient_bytes : 0)};
 }
 
 }  // namespace

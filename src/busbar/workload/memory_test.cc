@@ -94,6 +94,29 @@ TEST(Memory, ShardingDividesStatesByItsDegree) {
   EXPECT_NEAR(states(3), 16.0 / 8, 1e-3);
 }
 
+// With stages the same table holds for the stage's own parameters. Gradients that add up are whole; parameters that
+// stay gathered are whole beside their shard.
+TEST(Memory, ShardingWithStagesDividesTheStatesOfAStage) {
+  LayoutSpec l = main_layout(4, 1);
+  l.gradient_bytes = 2;
+  const double local = static_cast<double>(stage_parameters(llama3_70b(), l, 1));
+  const auto states = [&](std::uint32_t zero) {
+    l.zero = zero;
+    const MemoryUse use = stage_memory(llama3_70b(), l, 1);
+    return static_cast<double>(count(use.parameters) + count(use.gradients) + count(use.optimizer)) / local;
+  };
+  EXPECT_NEAR(states(2), 2 + 14.0 / 16, 1e-3);
+  EXPECT_NEAR(states(3), 16.0 / 16, 1e-3);
+  const auto gathered = [&] { return static_cast<double>(count(stage_memory(llama3_70b(), l, 1).gathered)); };
+  const double layer = local / 20;  // Llama-3-70B over four stages
+  EXPECT_NEAR(gathered() / layer, 2 * 2 + 2, 1e-3);
+  l.accumulate_gradients = true;
+  EXPECT_NEAR(states(3), 2 + 14.0 / 16, 1e-3);
+  EXPECT_NEAR(gathered() / layer, 2 * 2, 1e-3);
+  l.reshard = false;
+  EXPECT_NEAR(gathered() / local, 2, 1e-3);
+}
+
 TEST(Memory, FullRecomputationKeepsInputsAndOneLayer) {
   LayoutSpec l = main_layout(1, 1);
   l.recompute = Recompute::kFull;

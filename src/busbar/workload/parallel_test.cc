@@ -76,6 +76,89 @@ TEST(FullySharded, ZeroTwoReducesEveryMicroBatchAndGathersOnce) {
   EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllGather).bytes / (2 * all), 1, 1e-3);
 }
 
+/// Stages of the small model, `batches` micro-batches each over 4 replicas.
+LayoutSpec staged_layout(std::uint32_t zero, std::uint32_t pp, std::uint32_t vpp, std::uint32_t batches) {
+  LayoutSpec l = layout_with(zero, batches);
+  l.pp = pp, l.vpp = vpp, l.dp = 4;
+  l.global_batch = 4 * batches;
+  return l;
+}
+
+/// Bytes that the calls of one stage name, of this kind.
+double moved_by(const Program& p, std::uint32_t stage, Collective op) {
+  double bytes = 0;
+  for (const Op& o : p.ops) {
+    if (o.kind != OpKind::kCollective || o.cls != OpClass::kDp || index(o.role) != stage) continue;
+    const CollectiveCall& call = p.calls[index(o.call)];
+    if (call.op == op) bytes += static_cast<double>(count(call.bytes));
+  }
+  return bytes;
+}
+
+// With stages: each gathers its own parameters for every forward and every backward pass and scatters its gradients
+// after every backward pass. Two layers are a stage; the first has the embedding, which backward does not need, the
+// last the head. Where a backward pass follows a forward pass (1F1B: all but the warm-up ones) its first unit is still
+// there.
+TEST(FullySharded, EveryStageGathersItsOwnParametersForEveryPass) {
+  const std::uint32_t batches = 6, pp = 4;
+  const Program p = program_of(staged_layout(3, pp, 1, batches));
+  const double all = static_cast<double>(parameter_count(small_model())), table = 32000.0 * 1024;
+  const double layer = (all - 2 * table - 1024) / 8;
+  for (std::uint32_t s = 0; s < pp; ++s) {
+    const double ends = s == 0 || s + 1 == pp ? table : 0, still_there = s + 1 == pp ? 0 : layer;
+    const double warmup = pp - 1 - s, gathered = batches * (4 * layer + ends) - (batches - warmup) * still_there;
+    EXPECT_NEAR(moved_by(p, s, Collective::kAllGather) / (2 * gathered), 1, 1e-3) << s;
+    EXPECT_NEAR(moved_by(p, s, Collective::kReduceScatter) / (2 * batches * (2 * layer + ends)), 1, 1e-3) << s;
+  }
+}
+
+TEST(FullySharded, WithStagesKeptParametersAreGatheredOnceAStep) {
+  for (const auto& [pp, vpp] : {std::pair{4u, 1u}, std::pair{2u, 2u}}) {
+    LayoutSpec l = staged_layout(3, pp, vpp, 6);
+    l.reshard = false;
+    const Program p = program_of(l);
+    const double all = static_cast<double>(parameter_count(small_model()));
+    EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllGather).bytes / (2 * all), 1, 1e-3);
+    EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduceScatter).bytes / (6 * 2 * all), 1, 1e-3);
+  }
+}
+
+TEST(FullySharded, ZeroTwoReducesEveryPassOfEveryStageOrOnceWhereGradientsAddUp) {
+  const double all = static_cast<double>(parameter_count(small_model()));
+  for (const std::uint32_t zero : {2u, 3u}) {
+    for (const auto& [pp, vpp] : {std::pair{4u, 1u}, std::pair{2u, 2u}, std::pair{1u, 1u}}) {
+      for (const bool overlap : {true, false}) {
+        LayoutSpec l = staged_layout(zero, pp, vpp, 6);
+        l.overlap_grad_reduce = overlap;
+        EXPECT_NEAR(moved(program_of(l), OpClass::kDp, Collective::kReduceScatter).bytes / (6 * 2 * all), 1, 1e-3);
+        l.accumulate_gradients = true;
+        EXPECT_NEAR(moved(program_of(l), OpClass::kDp, Collective::kReduceScatter).bytes / (2 * all), 1, 1e-3);
+      }
+    }
+  }
+}
+
+// GPipe goes back from the newest micro-batch, whose last unit is the only one that is still there.
+TEST(FullySharded, GPipeGathersTheLastUnitAgainForAllButItsNewestMicroBatch) {
+  LayoutSpec l = staged_layout(3, 4, 1, 6);
+  l.schedule = PipelineSchedule::kGPipe;
+  const double all = static_cast<double>(parameter_count(small_model())), table = 32000.0 * 1024;
+  const double layer = (all - 2 * table - 1024) / 8;
+  EXPECT_NEAR(moved_by(program_of(l), 1, Collective::kAllGather) / (2 * layer * (6 * 2 * 2 - 1)), 1, 1e-3);
+}
+
+TEST(FullySharded, ATiedEmbeddingIsAddedUpShardByShard) {
+  ModelSpec tied = small_model();
+  tied.tied_embeddings = true;
+  const auto bytes = [&](std::uint32_t zero) {
+    const auto l = resolve_layout(staged_layout(zero, 4, 1, 6), tied, 0);
+    const Program p = build_program(tied, *l, flat_kernels()).value();
+    return moved(p, OpClass::kDp, Collective::kAllReduce).bytes - 4;  // the sum of norms is one fp32
+  };
+  EXPECT_DOUBLE_EQ(bytes(1), 2 * 32000.0 * 1024);
+  EXPECT_DOUBLE_EQ(bytes(3), bytes(1) / 4);
+}
+
 TEST(FullySharded, ZeroNothingReducesAllOnce) {
   const Program p = program_of(layout_with(0, 3));
   EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllReduce).bytes / (2.0 * parameter_count(small_model())), 1, 1e-3);

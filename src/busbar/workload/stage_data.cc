@@ -57,21 +57,21 @@ void StageWriter::before_unit(std::uint32_t bucket, std::uint32_t next, bool fir
 }
 
 void StageWriter::before_forward_unit(std::uint32_t tensor) {
-  if (!layout_.shards_parameters()) return;
+  if (!layout_.shards_parameters() || (layout_.keeps_gathered() && micro_batch_ > 0)) return;
   const std::uint32_t bucket = chunk_->plan.bucket_of[tensor];  // buckets count backwards
   before_unit(bucket, bucket - 1, bucket + 1 == chunk_->gather.size());
 }
 
-/// The unit that comes last in forward is first in backward and still there; the embedding's gradient needs no table.
+/// The unit that comes last in forward is first in backward and still there if no other pass came between; the
+/// embedding's gradient needs no table.
 void StageWriter::before_backward_unit(std::uint32_t tensor) {
   if (!layout_.shards_parameters() || !layout_.reshard) return;
   const std::uint32_t bucket = chunk_->plan.bucket_of[tensor], next = bucket + 1;
-  const bool last = chunk_->plan.has_embedding && next + 1 == chunk_->gather.size();
-  if (bucket == 0) {
-    if (layout_.prefetch && !last && next < chunk_->gather.size()) fetch(next);
-  } else {
-    before_unit(bucket, last ? static_cast<std::uint32_t>(chunk_->gather.size()) : next, false);
-  }
+  const auto units = static_cast<std::uint32_t>(chunk_->gather.size());
+  const bool last = chunk_->plan.has_embedding && next + 1 == units;
+  const std::uint32_t prefetched = last ? units : next;
+  if (bucket > 0 || !comes_after_its_forward_) return before_unit(bucket, prefetched, bucket == 0);
+  if (layout_.prefetch && prefetched < units) fetch(prefetched);
 }
 
 void StageWriter::offload_layer() {
@@ -99,7 +99,9 @@ void StageWriter::reduce_bucket(ChunkState& chunk, std::uint32_t bucket) {
 
 OpId StageWriter::reduce_rest() {
   if (!layout_.overlap_grad_reduce && !layout_.shards_gradients()) {
-    for (ChunkState& chunk : chunks_) reduce_bucket(chunk, 0);
+    for (ChunkState& chunk : chunks_) {
+      for (std::uint32_t b = 0; b < chunk.reduce.size(); ++b) reduce_bucket(chunk, b);
+    }
   }
   return last_dp_;
 }

@@ -87,6 +87,8 @@ void StageWriter::prepare_calls() {
 
 void StageWriter::pass(const PipelineStep& step) {
   chunk_ = &chunks_[step.chunk];
+  comes_after_its_forward_ = !step.forward && forward_before_ == chunk_;
+  forward_before_ = step.forward ? chunk_ : nullptr;
   virtual_stage_ = step.chunk * layout_.pp + stage_;
   micro_batch_ = step.micro_batch;
   const std::uint32_t layers = layers_of(layout_, model_, virtual_stage_);

@@ -109,7 +109,9 @@ class StageWriter {
   CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;          // all-gather
   CallId tp_loss_ = kNone<CallId>, send_next_ = kNone<CallId>, send_previous_ = kNone<CallId>;
 
-  ChunkState* chunk_ = nullptr;  ///< of the pass being written
+  ChunkState* chunk_ = nullptr;           ///< of the pass being written
+  bool comes_after_its_forward_ = false;  ///< a backward pass, right after the forward pass of the same chunk
+  ChunkState* forward_before_ = nullptr;  ///< the chunk of the pass before, if that was a forward pass
   std::uint32_t virtual_stage_ = 0, micro_batch_ = 0;
   OpId arrived_ = kNone<OpId>;        ///< the collective whose result the next compute needs
   OpId blocking_send_ = kNone<OpId>;  ///< without p2p overlap everything later waits for it

@@ -1,0 +1,110 @@
+// Steps whose states are sharded, with and without pipeline stages, on a real machine: what no sharding may beat.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "busbar/choice/fastest.h"
+#include "busbar/engine/floor.h"
+#include "busbar/spec/kernels_file.h"
+#include "busbar/spec/model_file.h"
+#include "busbar/spec/scenario.h"
+#include "busbar/step/simulate.h"
+#include "busbar/workload/build_program.h"
+
+namespace busbar {
+namespace {
+
+struct Machine {
+  Cluster cluster = load_cluster("dgx-h100:4").value();
+  Router router{cluster.topology, cluster.routing, cluster.seed};
+  Placement placement{router, cluster.topology.gpus()};
+  KernelTable kernels = load_kernels(cluster.gpu_part, Catalog()).value();
+  ModelSpec model = read_model(Catalog().load("models", "llama3-8b").value().root()).value();
+};
+
+struct Step {
+  Program program;
+  StepResult result;
+};
+
+Step run(const Machine& m, const LayoutSpec& asked) {
+  const auto layout = resolve_layout(asked, m.model, 32);
+  EXPECT_TRUE(layout.ok()) << layout.error().text();
+  Program p = build_program(m.model, *layout, m.kernels).value();
+  const auto engine = make_analytic_engine(m.router, m.placement, {.protocol = m.cluster.protocol, .fold = true});
+  EXPECT_TRUE(resolve_algorithms(*engine, m.placement, m.cluster.topology, p).ok());
+  StepResult result =
+      simulate_step(p, *engine, {.contention = m.kernels.contention, .timeline = false, .topology = nullptr}).value();
+  return {std::move(p), std::move(result)};
+}
+
+/// Per stage: its computation alone, and its collectives of data parallelism each at the floor of this machine, one
+/// after another as their stream runs them.
+std::map<std::uint32_t, Duration> floors(const Machine& m, const Program& p, OpKind kind) {
+  std::map<CallId, Duration> calls;
+  std::map<std::uint32_t, Duration> sums;
+  for (const Op& o : p.ops) {
+    if (o.kind != kind || o.stream != (kind == OpKind::kDelay ? 0 : 2)) continue;
+    Duration d = o.duration;
+    if (kind == OpKind::kCollective) {
+      const auto [at, fresh] = calls.try_emplace(o.call);
+      if (fresh) at->second = machine_floor(m.router, m.placement, p.calls[index(o.call)]).time;
+      d = at->second;
+    }
+    sums[index(o.role)] += d;
+  }
+  return sums;
+}
+
+struct Way {
+  std::uint32_t zero, pp, vpp;
+  bool reshard, accumulate;
+};
+
+class Sharding : public testing::TestWithParam<Way> {};
+
+TEST_P(Sharding, NeverBeatsItsFloors) {
+  const Machine m;
+  const Way& w = GetParam();
+  for (const bool prefetch : {true, false}) {
+    LayoutSpec l;
+    l.tp = 2, l.pp = w.pp, l.vpp = w.vpp, l.zero = w.zero, l.reshard = w.reshard;
+    l.accumulate_gradients = w.accumulate;
+    l.prefetch = prefetch;
+    l.global_batch = 128;
+    const Step s = run(m, l);
+    EXPECT_EQ(s.result.breakdown.total(), s.result.step_time);
+    for (const OpKind kind : {OpKind::kDelay, OpKind::kCollective}) {
+      const auto sums = floors(m, s.program, kind);
+      EXPECT_EQ(sums.size(), w.pp);
+      for (const auto& [stage, floor] : sums) EXPECT_GE(s.result.step_time, floor) << "stage " << stage;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Sharding,
+                         testing::Values(Way{0, 4, 1, true, false}, Way{1, 4, 1, true, false},
+                                         Way{2, 1, 1, true, false}, Way{2, 4, 1, true, false},
+                                         Way{2, 4, 2, true, false}, Way{2, 4, 1, true, true}, Way{3, 1, 1, true, false},
+                                         Way{3, 2, 1, true, false}, Way{3, 4, 2, true, false},
+                                         Way{3, 4, 2, false, false}, Way{3, 4, 2, false, true}));
+
+// Kept parameters and added-up gradients move what ZeRO-1 moves, so they cost what it costs; gathered and scattered in
+// every pass they cost more.
+TEST(Sharding, OfParametersCostsNothingWhereTheyStayGathered) {
+  const Machine m;
+  const auto step = [&](std::uint32_t zero, bool kept) {
+    LayoutSpec l;
+    l.tp = 2, l.pp = 4, l.zero = zero, l.global_batch = 128;
+    l.reshard = !kept;
+    l.accumulate_gradients = kept && zero >= 2;
+    return run(m, l).result.step_time.in_s();
+  };
+  const double one = step(1, false);
+  EXPECT_NEAR(step(3, true) / one, 1, 0.05);
+  EXPECT_GT(step(3, false), one);
+}
+
+}  // namespace
+}  // namespace busbar
