@@ -9,6 +9,8 @@
 
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/train_batches.h"
+#include "busbar/cli/train_beside.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_scale.h"
 #include "busbar/trace/perfetto.h"
@@ -18,36 +20,57 @@ namespace {
 
 struct Options {
   CommonOptions common;
-  std::string scenario, trace, scale, scaling = "both";
+  std::string scenario, trace, scale, scaling = "both", batches;
   double usd_per_gpu_hour = 0, patience_s = 0;
   std::string transport, balance;
+  std::vector<std::string> besides;
   ScenarioFlags flags;
 };
 
-Result<Scenario> scenario_of(const Options& o) {
-  const Catalog catalog(o.common.overrides.catalog);
-  if (!o.scenario.empty()) return load_scenario(o.scenario, o.flags, o.common.overrides, catalog);
-  if (o.flags.cluster.empty() && o.flags.model.empty())
-    return invalid(
-        "name a scenario file, or a machine and a model: busbar train --cluster dgx-h100:64 --model llama3-70b --tp 8");
-  return scenario_from_flags(o.flags, o.common.overrides, catalog);
-}
-
-int run_sizes(const Options& o, const Scenario& scenario, const TrainAsk& ask, const RunClock& clock) {
+int run_sizes(const Options& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask, const RunClock& clock) {
   Result<ScaleAsk> scale = parse_scale(o.scale, o.scaling);
   if (!scale.ok()) return report_error(scale.error());
   scale->usd_per_gpu_hour = o.usd_per_gpu_hour;
   LongRun watch("sizes");
-  const Result<ScaleRun> run = run_scale(scenario, ask, *scale, watch);
-  if (!run.ok()) return report_error(run.error());
+  std::vector<ScaleRun> runs;
+  for (const TrainVariant& v : variants) {
+    TrainAsk mine = ask;
+    mine.fold = v.fold;
+    Result<ScaleRun> run = run_scale(v.scenario, mine, *scale, watch);
+    if (!run.ok()) return report_error(v.change.empty() ? run.error() : with_change(run.error(), v.change));
+    run->change = v.change;
+    if (!run->points.empty()) runs.push_back(std::move(*run));
+    if (watch.interrupted()) break;
+  }
   watch.say_what_is_known();
-  if (run->points.empty()) return kInterrupted;
-  nlohmann::ordered_json j = scale_json(*run);
+  if (runs.empty()) return kInterrupted;
+  nlohmann::ordered_json j = scale_json(runs.front());
+  for (std::size_t i = 1; i < runs.size(); ++i) j["beside"].push_back(scale_json(runs[i]));
   j["engine"] = o.common.engine;
   j["complete"] = !watch.interrupted();
   j["run"] = clock.to_json();
   const int status = watch.interrupted() ? kInterrupted : 0;
-  return deliver(o.common, j, scale_document(*run, o.common.typed), status);
+  return deliver(o.common, j, scale_document(runs, o.common.typed), status);
+}
+
+int run_over_batches(const Options& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
+                     const RunClock& clock) {
+  const Result<BatchAsk> batches = parse_batches(o.batches);
+  if (!batches.ok()) return report_error(batches.error());
+  const Result<YamlDocument> said = Catalog(o.common.overrides.catalog).load("claims", "training");
+  if (!said.ok()) return report_error(said.error());
+  const Result<Claims> claims = read_claims(*said);
+  if (!claims.ok()) return report_error(claims.error());
+  LongRun watch("machines");
+  const Result<BatchesRun> run = run_batches(variants, ask, *batches, *claims, watch);
+  if (!run.ok()) return report_error(run.error());
+  watch.say_what_is_known();
+  if (run->machines.empty()) return kInterrupted;
+  nlohmann::ordered_json j = batches_json(*run);
+  j["engine"] = o.common.engine;
+  j["complete"] = !watch.interrupted();
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, batches_document(*run, o.common.typed), watch.interrupted() ? kInterrupted : 0);
 }
 
 constexpr std::uint32_t kQuickGpus = 4096;  // the page of a larger machine has relief and sizes with --explain only
@@ -71,36 +94,49 @@ std::optional<ScaleRun> sizes_for_page(const Scenario& scenario, const TrainAsk&
   return std::move(*run);
 }
 
+/// One step, and its variants in columns.
+int run_step(const Options& o, std::vector<TrainVariant> variants, TrainAsk ask, const RunClock& clock) {
+  const bool page = !o.common.html.empty();
+  Scenario scenario = std::move(variants.front().scenario);
+  variants.erase(variants.begin());
+  const std::uint32_t gpus = page ? gpus_of(scenario) : 0;
+  const bool whole = o.common.explain || (page && gpus <= kQuickGpus);
+  ask.relief = whole;
+  const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(scenario, ask, gpus) : std::nullopt;
+  const bool document = !o.common.for_programs() || page;
+  ask.timeline = document || !o.trace.empty();
+  const Result<TrainRun> run = run_train(std::move(scenario), ask);
+  if (!run.ok()) return report_error(run.error());
+  const Result<std::vector<BesideRun>> besides = run_besides(std::move(variants), ask);
+  if (!besides.ok()) return report_error(besides.error());
+  if (!o.trace.empty())
+    if (const Status s = write_perfetto(run->step.timeline, o.trace); !s.ok()) return report_error(s.error());
+  nlohmann::ordered_json j = train_json(*run, o.common.typed);
+  if (!besides->empty()) j["beside"] = beside_json(*besides, o.common.typed);
+  j["run"] = clock.to_json();
+  const int delivered = deliver(
+      o.common, j, document ? train_document(*run, o.common.typed, sizes ? &*sizes : nullptr, *besides) : Document{},
+      run->does_not_fit ? 1 : 0);
+  if (run->does_not_fit) std::fprintf(stderr, "busbar: %s\n", run->does_not_fit->text().c_str());
+  if (!o.trace.empty() && !o.common.for_programs())
+    std::fputs(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace).c_str(), stdout);
+  return delivered;
+}
+
 int run(const Options& o) {
   const RunClock clock;
-  Result<Scenario> scenario = scenario_of(o);
-  if (!scenario.ok()) return report_error(scenario.error());
+  Result<std::vector<TrainVariant>> variants = read_variants({o.scenario, o.flags, o.common.overrides}, o.besides);
+  if (!variants.ok()) return report_error(variants.error());
   TrainAsk ask;
   ask.engine = o.common.engine;
   ask.transport = o.transport;
   ask.balance = o.balance;
   ask.patience_s = o.patience_s;
-  if (!o.scale.empty()) return run_sizes(o, *scenario, ask, clock);
-  const bool page = !o.common.html.empty();
-  const std::uint32_t gpus = page ? gpus_of(*scenario) : 0;
-  const bool whole = o.common.explain || (page && gpus <= kQuickGpus);
-  ask.relief = whole;
-  const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(*scenario, ask, gpus) : std::nullopt;
-  const bool document = !o.common.for_programs() || !o.common.html.empty();
-  ask.timeline = document || !o.trace.empty();
-  const Result<TrainRun> run = run_train(std::move(*scenario), ask);
-  if (!run.ok()) return report_error(run.error());
-  if (!o.trace.empty())
-    if (const Status s = write_perfetto(run->step.timeline, o.trace); !s.ok()) return report_error(s.error());
-  nlohmann::ordered_json j = train_json(*run, o.common.typed);
-  j["run"] = clock.to_json();
-  const int status = run->does_not_fit ? 1 : 0;
-  const int delivered = deliver(
-      o.common, j, document ? train_document(*run, o.common.typed, sizes ? &*sizes : nullptr) : Document{}, status);
-  if (run->does_not_fit) std::fprintf(stderr, "busbar: %s\n", run->does_not_fit->text().c_str());
-  if (!o.trace.empty() && !o.common.for_programs())
-    std::fputs(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace).c_str(), stdout);
-  return delivered;
+  if (!o.scale.empty() && !o.batches.empty())
+    return report_error(invalid("cannot go with --scale; ask for one of them", {"", 0, 0, "--batches"}));
+  if (!o.batches.empty()) return run_over_batches(o, *variants, ask, clock);
+  if (!o.scale.empty()) return run_sizes(o, *variants, ask, clock);
+  return run_step(o, std::move(*variants), ask, clock);
 }
 
 }  // namespace
@@ -116,6 +152,8 @@ Command train_command(const std::string& typed) {
       "  busbar train examples/llama3-70b-512xh100.yaml --html step.html --trace step.perfetto-trace\n"
       "  busbar train --cluster dgx-h100:16 --model llama3-8b --tp 2 --global-batch 256 --json\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --degrade 'node3.nic*=0.5' --explain\n"
+      "  busbar train examples/llama3-70b-512xh100.yaml --beside cluster=dgx-b200:64 --beside layout.pp=4\n"
+      "  busbar train examples/llama3-8b-64xcards-100g.yaml --batches 64..4096 --beside cluster=dgx-h100:8\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --scale 8..16384 --usd-per-gpu-hour 3\n";
   c.positionals = {{"SCENARIO", "YAML file that names cluster, model and layout", &o->scenario, false}};
   LayoutFlags& l = o->flags.degrees;
@@ -140,6 +178,11 @@ Command train_command(const std::string& typed) {
        &l.zero,
        {"0", "1", "2", "3"}},
       {"--recompute", "NAME", "none, selective or full", "Layout", &l.recompute, {"none", "selective", "full"}},
+      {"--beside", "CHANGES",
+       "the same with changes, in a column beside it: 'cluster.routing=static unfolded', 'cluster=dgx-b200:64 "
+       "layout.tp=4'; "
+       "may be repeated",
+       "Scenario", &o->besides},
       {"--scale", "FROM..TO", "the same layout on machines of FROM to TO GPUs, doubling: 8..131072", "Scaling",
        &o->scale},
       {"--scaling",
@@ -148,6 +191,9 @@ Command train_command(const std::string& typed) {
        "Scaling",
        &o->scaling,
        {"weak", "strong", "both"}},
+      {"--batches", "FROM..TO",
+       "the same step with batches of FROM to TO sequences, and where popular figures hold: 64..4096", "Scaling",
+       &o->batches},
       {"--usd-per-gpu-hour", "USD", "price for --scale (default: the machine's)", "Scaling", &o->usd_per_gpu_hour},
       {"--transport", "NAME", "with --engine packet: " + transport_words() + " (default nscc)", "Packets",
        &o->transport},

@@ -96,6 +96,9 @@ Json train_json(const TrainRun& r, const std::string& typed) {
   if (!r.transport.empty()) j["packets"] = {{"transport", r.transport}, {"lb", r.balance}};
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_s"][name] = d.in_s();
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_ps"][name] = d.in_ps();
+  j["idle_percent"] = idle_percent(r.step.breakdown, r.step.step_time);
+  const GradientWindow w = gradient_window(r);
+  j["gradient_reduction"] = {{"alone_s", w.reduction.in_s()}, {"backward_s", w.backward.in_s()}};
   j["compute_slowed_s"] = r.step.slowed.in_s();
   j["critical_role"] = r.program.roles[index(r.step.critical_role)].name;
   j["memory_bytes"] = memory_json(r);

@@ -8,6 +8,7 @@
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/topology_drawing.h"
+#include "busbar/cli/train_beside.h"
 #include "busbar/report/style.h"
 #include "busbar/topology/levels.h"
 
@@ -96,6 +97,16 @@ std::string memory_verdict(const TrainRun& r) {
                      : fmt::format("fits, {} left", format_size(have - need));
 }
 
+/// Why GPUs stand idle; nothing where the reduction of gradients fits behind the backward pass.
+std::string gradient_words(const TrainRun& r) {
+  const GradientWindow w = gradient_window(r);
+  if (w.reduction <= w.backward || r.step.breakdown.exposed_dp <= Duration()) return "";
+  return fmt::format(
+      "their reduction takes {}, the backward pass that could hide it {}: data parallelism leaves GPUs idle for {}",
+      format_duration(w.reduction.in_s()), format_duration(w.backward.in_s()),
+      format_duration(r.step.breakdown.exposed_dp.in_s()));
+}
+
 /// What it costs that all GPUs wait for the slowest.
 std::string spread_words(const TrainRun& r) {
   const StepSpread s = step_spread(r);
@@ -112,9 +123,11 @@ Facts details(const TrainRun& r) {
   const FabricSummary& fabric = r.cluster.fabric;
   add("machine", fmt::format("{}, {} GPUs ({})", r.cluster.name, r.layout.ranks(), r.cluster.gpu_part));
   std::string network = fabric.network.empty() ? fabric.kind : fabric.network + ", " + fabric.kind;
-  constexpr const char* kTiers[] = {"leaves", "spines", "cores"};
+  constexpr std::pair<const char*, const char*> kTiers[] = {{"leaf", "leaves"}, {"spine", "spines"}, {"core", "cores"}};
   for (std::size_t k = 0; k < fabric.switches.size(); ++k) {
-    const std::string tier = k < std::size(kTiers) ? kTiers[k] : fmt::format("switches of tier {}", k + 1);
+    const bool one = fabric.switches[k] == 1;
+    const std::string tier = k < std::size(kTiers) ? (one ? kTiers[k].first : kTiers[k].second)
+                                                   : fmt::format("{} of tier {}", one ? "switch" : "switches", k + 1);
     network += fmt::format(", {} {}", fabric.switches[k], tier);
   }
   add("fabric", network);
@@ -126,6 +139,9 @@ Facts details(const TrainRun& r) {
                   format_number(r.metrics.model_tflops_per_gpu),
                   format_number(r.metrics.model_tflops_per_gpu_full_attention),
                   format_number(100 * r.metrics.mfu_full_attention)));
+  add("idle", fmt::format("{} % of the step tensor units have nothing to do",
+                          format_number(idle_percent(r.step.breakdown, r.step.step_time))));
+  if (std::string words = gradient_words(r); !words.empty()) add("gradients", std::move(words));
   add("memory", memory_verdict(r));
   if (r.cluster.usd_per_gpu_hour > 0)
     add("money",
@@ -143,15 +159,21 @@ Facts details(const TrainRun& r) {
   return f;
 }
 
-Bars breakdown_bars(const TrainRun& r) {
+Bar breakdown_bar(std::string name, const Breakdown& b) {
+  Bar bar{std::move(name), {}};
+  for (const auto& [part, d] : breakdown_rows(b))
+    for (const Part& p : kParts)
+      if (part == p.key && d > Duration()) bar.parts.push_back({p.words, d.in_s(), p.colour});
+  return bar;
+}
+
+Bars breakdown_bars(const TrainRun& r, const std::vector<BesideRun>& besides) {
   Bars bars;
   bars.title = "Where the time goes";
   bars.unit = "s";
-  Bar bar{"step", {}};
-  for (const auto& [name, d] : breakdown_rows(r.step.breakdown))
-    for (const Part& p : kParts)
-      if (name == p.key && d > Duration()) bar.parts.push_back({p.words, d.in_s(), p.colour});
-  bars.bars.push_back(bar);
+  bars.bars.push_back(breakdown_bar(besides.empty() ? "step" : "as asked", r.step.breakdown));
+  for (const BesideRun& b : besides) bars.bars.push_back(breakdown_bar(b.variant.change, b.run.step.breakdown));
+  if (!besides.empty()) return bars;  // what GPUs at peak would need differs from bar to bar
   bars.mark = r.step.step_time.in_s() * r.metrics.mfu;
   bars.mark_name = "all GPUs at peak FLOP/s";
   return bars;
@@ -283,7 +305,8 @@ Table source_table(const TrainRun& r) {
 
 }  // namespace
 
-Document train_document(const TrainRun& r, const std::string& typed, const ScaleRun* sizes) {
+Document train_document(const TrainRun& r, const std::string& typed, const ScaleRun* sizes,
+                        const std::vector<BesideRun>& besides) {
   const Topology& t = r.cluster.topology;
   Document d;
   d.title = fmt::format("{} on {} GPUs of {}", r.scenario.model.name, r.layout.ranks(), r.cluster.name);
@@ -292,10 +315,11 @@ Document train_document(const TrainRun& r, const std::string& typed, const Scale
   if (r.does_not_fit) add(Highlight{r.does_not_fit->message});
   add(verdict(r));
   add(headline(r));
+  if (!besides.empty()) add(beside_table(r, besides));
   add(details(r));
   const auto heading = [&](const char* text) { add(Heading{text}, Audience::kPage); };
   heading("Time");
-  add(breakdown_bars(r));
+  add(breakdown_bars(r, besides));
   add(breakdown_note(r));
   heading("Memory");
   add(memory_bars(r));

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
@@ -10,11 +11,13 @@
 namespace busbar {
 
 struct ScaleRun;
+struct BesideRun;
 
 /// The keys of DESIGN's contract and some more; everything but `run`.
 nlohmann::ordered_json train_json(const TrainRun& run, const std::string& typed);
-/// `sizes`: the same on other sizes of the machine, for the page; nullptr: not known.
-Document train_document(const TrainRun& run, const std::string& typed, const ScaleRun* sizes = nullptr);
+/// `sizes`: the same on other sizes of the machine, for the page; nullptr: not known. `besides`: in columns beside it.
+Document train_document(const TrainRun& run, const std::string& typed, const ScaleRun* sizes = nullptr,
+                        const std::vector<BesideRun>& besides = {});
 
 /// Name and seconds of the breakdown, in the order of the contract.
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b);

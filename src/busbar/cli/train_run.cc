@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 
 #include "busbar/choice/fastest.h"
 #include "busbar/cli/packet_options.h"
@@ -25,9 +26,7 @@ class StepRunner {
 
   Result<Program> program(const LayoutSpec& layout) const {
     BUSBAR_ASSIGN(Program p, build_program(run_.scenario.model, layout, run_.kernels));
-    EngineOptions options;
-    options.protocol = run_.cluster.protocol;
-    options.known = lowered_;
+    EngineOptions options = plain_options();
     const auto analytic = ask_.engine == "packet" ? make_packet_chooser(router_, placement_, options)
                                                   : make_analytic_engine(router_, placement_, options);
     BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*analytic, placement_, run_.cluster.topology, p));
@@ -37,23 +36,29 @@ class StepRunner {
   /// On the engine that was asked for.
   Result<StepResult> simulate(const Program& p, bool timeline) const {
     if (ask_.engine != "packet") return simulate_on(ask_.engine, p, timeline, {});
-    EngineOptions options;
-    options.protocol = run_.cluster.protocol;
+    EngineOptions options = plain_options();
+    options.known = nullptr;
     const auto packets = make_packet_engine(router_, placement_, options, run_.packets);
     BUSBAR_RETURN_IF_ERROR(check_packet_program(*packets, p, run_.packets.patience_s));
     return simulate_step(p, *packets, step_options(timeline));
   }
   Result<StepResult> simulate_on(const std::string& name, const Program& p, bool timeline,
                                  const WhatIf& what_if) const {
-    EngineOptions options;
-    options.protocol = run_.cluster.protocol;
+    EngineOptions options = plain_options();
     options.what_if = what_if;
-    if (what_if.link_classes.empty()) options.known = lowered_;
+    if (!what_if.link_classes.empty()) options.known = nullptr;
     BUSBAR_ASSIGN(const auto engine, make_engine(name, router_, placement_, options));
     return simulate_step(p, *engine, step_options(timeline));
   }
 
  private:
+  EngineOptions plain_options() const {
+    EngineOptions options;
+    options.protocol = run_.cluster.protocol;
+    options.fold = ask_.fold;
+    options.known = lowered_;
+    return options;
+  }
   StepOptions step_options(bool timeline) const {
     StepOptions step;
     step.contention = run_.kernels.contention;
@@ -135,6 +140,27 @@ StepSpread step_spread(const TrainRun& r) {
   const std::uint32_t n = r.layout.ranks();
   const auto below = [&](double p) { return step * slowest_quantile(share, n, p); };
   return {step * expected_slowest(share, n), below(0.1), below(0.5), below(0.9), below(0.99)};
+}
+
+double idle_percent(const Breakdown& parts, Duration step) {
+  return 100 - 100 * (parts.compute + parts.optimizer).in_s() / step.in_s();
+}
+
+GradientWindow gradient_window(const TrainRun& r) {
+  const std::uint32_t last = r.layout.schedule == PipelineSchedule::kGPipe ? 0 : r.layout.micro_batches() - 1;
+  const auto in_backward = [&](const std::string& label) {  // all pieces of a backward pass are called so
+    return label.ends_with("backward") || label.ends_with("gradient") || label.ends_with("again");
+  };
+  std::map<CallId, Duration> alone;
+  for (const CallUse& u : r.step.calls) alone[u.call] = u.alone;
+  GradientWindow w;
+  for (const Op& o : r.program.ops) {
+    if (o.role != r.step.critical_role || o.micro_batch != last) continue;
+    const std::string& label = r.program.labels[o.label];
+    if (o.kind == OpKind::kDelay && o.cls == OpClass::kCompute && in_backward(label)) w.backward += o.duration;
+    if (o.kind == OpKind::kCollective && label == "reduce gradients") w.reduction += alone[o.call];
+  }
+  return w;
 }
 
 }  // namespace busbar

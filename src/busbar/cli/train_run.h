@@ -40,6 +40,15 @@ struct StepSpread {
 };
 StepSpread step_spread(const TrainRun& run);
 
+/// What hides the reduction of gradients, at most: the backward pass of the last micro-batch, on the critical stage.
+struct GradientWindow {
+  Duration reduction;  ///< its calls one after another, each alone on the idle machine; not on other ranks' account
+  Duration backward;   ///< computation, recomputation included
+};
+GradientWindow gradient_window(const TrainRun& run);
+/// The part of a step in which tensor units have nothing to do.
+double idle_percent(const Breakdown& parts, Duration step);
+
 struct TrainAsk {
   std::string engine = "flow";
   std::string transport, balance;  ///< packets; empty: nscc, as the cluster routes
@@ -47,6 +56,7 @@ struct TrainAsk {
   bool timeline = true;            ///< spans for the page and the trace
   std::uint32_t gpus = 0;          ///< of the machine, the first ones; 0: all
   bool scaling = true;             ///< run one replica alone, for scaling_efficiency
+  bool fold = true;                ///< solve one of many alike parts of a call (DESIGN 4.4)
   bool relief = false;             ///< re-run the step with each group of links relieved
 };
 

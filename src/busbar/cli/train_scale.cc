@@ -57,7 +57,7 @@ std::string why_not(const LayoutSpec& l, std::uint32_t gpus) {
   const std::uint32_t replica = l.tp * l.pp * l.cp;
   if (gpus % replica != 0) return fmt::format("one replica needs {} GPUs", replica);
   if (l.global_batch % (l.dp * l.micro_batch) != 0) {
-    return fmt::format("{} replicas cannot share a batch of {} evenly", l.dp, l.global_batch);
+    return fmt::format("a batch of {} does not go into so many replicas evenly", l.global_batch);
   }
   if (l.vpp > 1 && l.micro_batches() % l.pp != 0) return "fewer micro-batches than pipeline stages";
   return "";
@@ -72,7 +72,7 @@ double ScalePoint::exposed_percent() const {
   return percent(b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep, step);
 }
 double ScalePoint::data_percent() const { return percent(breakdown.exposed_dp, step); }
-double ScalePoint::idle_percent() const { return 100 - percent(breakdown.compute + breakdown.optimizer, step); }
+double ScalePoint::idle_percent() const { return busbar::idle_percent(breakdown, step); }
 
 std::uint32_t ScaleRun::stops_hiding(bool weak) const {
   const ScalePoint* first = nullptr;
@@ -84,18 +84,27 @@ std::uint32_t ScaleRun::stops_hiding(bool weak) const {
   return 0;
 }
 
+Result<std::pair<std::uint32_t, std::uint32_t>> parse_range(const std::string& text, const char* flag, const char* what,
+                                                            const char* example, std::uint32_t most) {
+  std::pair<std::uint32_t, std::uint32_t> range{0, 0};
+  const std::size_t dots = text.find("..");
+  const auto number = [most](std::string_view s, std::uint32_t& out) {
+    const auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), out);
+    return code == std::errc() && end == s.data() + s.size() && out > 0 && out <= most;
+  };
+  if (dots == std::string::npos || !number(std::string_view(text).substr(0, dots), range.first) ||
+      !number(std::string_view(text).substr(dots + 2), range.second) || range.first > range.second) {
+    return flag_error(
+        flag, fmt::format("'{}' is no range of {}; write FROM..TO, as in {} (at most {})", text, what, example, most));
+  }
+  return range;
+}
+
 Result<ScaleAsk> parse_scale(const std::string& text, const std::string& kind) {
   ScaleAsk ask;
-  const std::size_t dots = text.find("..");
-  const auto number = [](std::string_view s, std::uint32_t& out) {
-    const auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), out);
-    return code == std::errc() && end == s.data() + s.size() && out > 0 && out <= kMostGpus;
-  };
-  if (dots == std::string::npos || !number(std::string_view(text).substr(0, dots), ask.from) ||
-      !number(std::string_view(text).substr(dots + 2), ask.to) || ask.from > ask.to) {
-    return flag_error("--scale", fmt::format("'{}' is no range of GPUs; write FROM..TO, as in 8..131072 (at most {})",
-                                             text, kMostGpus));
-  }
+  BUSBAR_ASSIGN(const auto range, parse_range(text, "--scale", "GPUs", "8..131072", kMostGpus));
+  ask.from = range.first;
+  ask.to = range.second;
   if (kind != "weak" && kind != "strong" && kind != "both") {
     return flag_error("--scaling", fmt::format("'{}' is no kind of scaling; write weak, strong or both", kind));
   }
@@ -152,6 +161,7 @@ nlohmann::ordered_json scale_json(const ScaleRun& r) {
   Json j{{"schema", "busbar.train/1"}, {"cluster", r.cluster},
          {"model", r.model},           {"usd_per_gpu_hour", r.usd_per_gpu_hour},
          {"points", Json::array()},    {"skipped", Json::array()}};
+  if (!r.change.empty()) j["change"] = r.change;
   for (const ScalePoint& p : r.points) {
     Json row{{"scaling", p.weak ? "weak" : "strong"}, {"gpus", p.layout.ranks()}, {"dp", p.layout.dp}};
     if (!p.skipped.empty()) {
@@ -178,43 +188,83 @@ nlohmann::ordered_json scale_json(const ScaleRun& r) {
   return j;
 }
 
-Document scale_document(const ScaleRun& r, const std::string& typed) {
-  Document d;
-  d.title = fmt::format("{} on {} of many sizes", r.model, r.cluster);
-  d.command = typed;
-  for (const bool weak : {true, false}) {
-    if (Drawing curve = draw_scaling(r, weak); !curve.shapes.empty())
-      d.blocks.push_back({std::move(curve), Audience::kPage});
-    Table t;
-    t.title = weak ? "Weak scaling: the batch grows with the machine" : "Strong scaling: the batch stays";
-    t.columns = {{"GPUs"},           {"DP"},          {"batch"},        {"step (s)"}, {"tokens/s/GPU"},
-                 {"efficiency (%)"}, {"exposed (%)"}, {"of it DP (%)"}, {"idle (%)"}, {"1 % costs ($/day)"}};
-    for (const ScalePoint& p : r.points) {
-      if (p.weak != weak || !p.skipped.empty()) continue;
-      t.rows.push_back({std::to_string(p.layout.ranks()), std::to_string(p.layout.dp),
-                        std::to_string(p.layout.global_batch), format_number(p.step.in_s()),
-                        format_number(p.tokens_per_s_per_gpu), fmt::format("{:.1f}", 100 * p.efficiency),
-                        fmt::format("{:.1f}", p.exposed_percent()), fmt::format("{:.1f}", p.data_percent()),
-                        fmt::format("{:.1f}", p.idle_percent()), fmt::format("{:.0f}", p.usd_per_day_percent)});
-    }
-    if (t.rows.empty()) continue;
-    const std::uint32_t n = r.stops_hiding(weak);
-    t.note = n == 0
-                 ? "Data parallelism stays hidden behind compute at every size."
-                 : fmt::format("From {} GPUs on communication of data parallelism no longer hides behind compute.", n);
-    d.blocks.push_back({std::move(t)});
-  }
-  Table left;
-  left.title = "Sizes left out";
-  left.columns = {{"GPUs"}, {"scaling", Align::kLeft}, {"why", Align::kLeft}};
+namespace {
+
+Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
+  Table t;
+  t.title = (weak ? "Weak scaling" : "Strong scaling") + where +
+            (weak ? ": the batch grows with the machine" : ": the batch stays");
+  t.columns = {{"GPUs"},           {"DP"},          {"batch"},        {"step (s)"}, {"tokens/s/GPU"},
+               {"efficiency (%)"}, {"exposed (%)"}, {"of it DP (%)"}, {"idle (%)"}, {"1 % costs ($/day)"}};
   for (const ScalePoint& p : r.points) {
-    if (p.skipped.empty()) continue;
-    left.rows.push_back({std::to_string(p.layout.ranks()), p.weak ? "weak" : "strong", p.skipped});
+    if (p.weak != weak || !p.skipped.empty()) continue;
+    t.rows.push_back({std::to_string(p.layout.ranks()), std::to_string(p.layout.dp),
+                      std::to_string(p.layout.global_batch), format_number(p.step.in_s()),
+                      format_number(p.tokens_per_s_per_gpu), fmt::format("{:.1f}", 100 * p.efficiency),
+                      fmt::format("{:.1f}", p.exposed_percent()), fmt::format("{:.1f}", p.data_percent()),
+                      fmt::format("{:.1f}", p.idle_percent()),
+                      p.usd_per_day_percent > 0 ? fmt::format("{:.0f}", p.usd_per_day_percent) : "-"});
   }
-  if (!left.rows.empty()) d.blocks.push_back({std::move(left)});
+  if (t.rows.size() < 2) return t;
+  const std::uint32_t n = r.stops_hiding(weak);
+  t.note = n == 0 ? "Data parallelism stays hidden behind compute at every size."
+                  : fmt::format("From {} GPUs on communication of data parallelism no longer hides behind compute.", n);
+  return t;
+}
+
+/// Neighbouring sizes that are left out for the same reason share a line.
+Table left_out(const ScaleRun& r, const std::string& where) {
+  Table t;
+  t.title = "Sizes left out" + where;
+  t.columns = {{"GPUs", Align::kLeft}, {"scaling", Align::kLeft}, {"why", Align::kLeft}};
+  const ScalePoint* from = nullptr;
+  const ScalePoint* to = nullptr;
+  const auto close = [&] {
+    if (from == nullptr) return;
+    const std::string first = std::to_string(from->layout.ranks()), last = std::to_string(to->layout.ranks());
+    t.rows.push_back({from == to ? first : first + " to " + last, from->weak ? "weak" : "strong", from->skipped});
+    from = nullptr;
+  };
+  for (const ScalePoint& p : r.points) {
+    if (from != nullptr && (p.weak != from->weak || p.skipped != from->skipped)) close();
+    if (p.skipped.empty()) continue;
+    if (from == nullptr) from = &p;
+    to = &p;
+  }
+  close();
+  return t;
+}
+
+void add_run(const ScaleRun& r, bool several, Document& d) {
+  std::string where;
+  if (several) where = fmt::format(", {}", r.change.empty() ? r.cluster : r.change);
+  for (const bool weak : {true, false}) {
+    if (Drawing curve = draw_scaling(r, weak); !curve.shapes.empty()) {
+      if (several) curve.title += where;
+      d.blocks.push_back({std::move(curve), Audience::kPage});
+    }
+    if (Table t = curve_table(r, weak, where); !t.rows.empty()) d.blocks.push_back({std::move(t)});
+  }
+  if (Table left = left_out(r, where); !left.rows.empty()) d.blocks.push_back({std::move(left)});
+}
+
+}  // namespace
+
+Document scale_document(const std::vector<ScaleRun>& runs, const std::string& typed) {
+  const ScaleRun& first = runs.front();
+  Document d;
+  d.title = fmt::format("{} on {} of many sizes", first.model, first.cluster);
+  d.command = typed;
+  for (const ScaleRun& r : runs) add_run(r, runs.size() > 1, d);
+  std::string prices;
+  for (const ScaleRun& r : runs) {
+    prices += prices.empty() ? "" : ", ";
+    prices += r.usd_per_gpu_hour > 0 ? fmt::format("${} per GPU-hour", format_number(r.usd_per_gpu_hour))
+                                     : "not known (--usd-per-gpu-hour gives one)";
+    if (runs.size() > 1) prices += " for " + r.cluster;
+  }
   d.blocks.push_back({Paragraph{
-      fmt::format("idle: the part of a step in which tensor units have nothing to do. Prices at ${} per GPU-hour.",
-                  format_number(r.usd_per_gpu_hour))}});
+      fmt::format("idle: the part of a step in which tensor units have nothing to do. Price: {}.", prices)}});
   return d;
 }
 

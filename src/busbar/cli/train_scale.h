@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "busbar/cli/long_run.h"
@@ -16,6 +17,9 @@ struct ScaleAsk {
   bool weak = true, strong = true;
   double usd_per_gpu_hour = 0;  ///< 0: the machine's own price
 };
+/// "FROM..TO" with 1 <= FROM <= TO <= `most`. Error kInvalid names `flag`, `what` is counted, `example` a good one.
+Result<std::pair<std::uint32_t, std::uint32_t>> parse_range(const std::string& text, const char* flag, const char* what,
+                                                            const char* example, std::uint32_t most);
 /// "8..131072". Error kInvalid names --scale.
 Result<ScaleAsk> parse_scale(const std::string& text, const std::string& kind);
 
@@ -37,6 +41,7 @@ struct ScalePoint {
 struct ScaleRun {
   std::vector<ScalePoint> points;  ///< weak ones first, each by size
   std::string cluster, model;
+  std::string change;  ///< of --beside; empty: what was asked for
   double usd_per_gpu_hour = 0;
   /// The first size of a curve at which data parallelism is exposed for more than 1 % of the step beyond what it is at
   /// the smallest; 0: nowhere.
@@ -46,6 +51,7 @@ struct ScaleRun {
 Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& ask, const ScaleAsk& scale, LongRun& watch);
 
 nlohmann::ordered_json scale_json(const ScaleRun& run);
-Document scale_document(const ScaleRun& run, const std::string& typed);
+/// All runs one after another, what was asked first.
+Document scale_document(const std::vector<ScaleRun>& runs, const std::string& typed);
 
 }  // namespace busbar

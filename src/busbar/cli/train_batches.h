@@ -1,0 +1,50 @@
+// One layout on one machine, or several, over batches of many sizes: where popular figures hold.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "busbar/cli/batch_range.h"
+#include "busbar/cli/long_run.h"
+#include "busbar/cli/train_scale.h"
+#include "busbar/cli/train_variants.h"
+#include "busbar/spec/claims_file.h"
+
+namespace busbar {
+
+struct BatchAsk {
+  std::uint32_t from = 0, to = 0;  ///< sequences per step
+};
+/// "64..4096". Error kInvalid names --batches.
+Result<BatchAsk> parse_batches(const std::string& text);
+
+struct ClaimRange {
+  Claim claim;
+  std::uint32_t from_batch = 0, to_batch = 0;  ///< 0, 0: holds nowhere
+  bool reaches_below = false, reaches_above = false;
+  double least_percent = 0, most_percent = 0;  ///< of the measure, over the sampled batches
+};
+/// "192", "960 to 1920", "960 and more", or "nowhere: 98.0 to 99.9 %".
+std::string words_of(const ClaimRange& r);
+
+struct MachineBatches {
+  std::string change, cluster;
+  LayoutSpec layout;               ///< of the smallest batch
+  std::vector<ScalePoint> points;  ///< batches that double; efficiency: against one replica with as many micro-batches
+  std::vector<ClaimRange> claims;  ///< those that concern the layout: DP above 1 for efficiency, TP for exposed_tp
+  std::string does_not_fit;        ///< message; empty: it fits
+};
+struct BatchesRun {
+  std::vector<MachineBatches> machines;  ///< what was asked first
+  std::string model;
+  Claims claims;
+};
+/// Stops early, with the machines so far, when `watch` says so.
+Result<BatchesRun> run_batches(const std::vector<TrainVariant>& variants, const TrainAsk& ask, const BatchAsk& batches,
+                               const Claims& claims, LongRun& watch);
+
+nlohmann::ordered_json batches_json(const BatchesRun& run);
+Document batches_document(const BatchesRun& run, const std::string& typed);
+
+}  // namespace busbar

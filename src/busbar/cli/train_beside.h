@@ -1,0 +1,26 @@
+// A step and its variants in columns.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "busbar/cli/train_run.h"
+#include "busbar/cli/train_variants.h"
+#include "busbar/report/document.h"
+
+namespace busbar {
+
+/// A variant that was run; `run.program` and the like are those of its own machine and layout.
+struct BesideRun {
+  TrainVariant variant;
+  TrainRun run;
+};
+/// Runs `variants` one after another, without timelines and relief.
+Result<std::vector<BesideRun>> run_besides(std::vector<TrainVariant> variants, const TrainAsk& ask);
+
+/// One column each, what was asked first; parts that are nothing everywhere are left out.
+Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides);
+/// Per variant {change, folded, and the keys of train_json()}.
+nlohmann::ordered_json beside_json(const std::vector<BesideRun>& besides, const std::string& typed);
+
+}  // namespace busbar

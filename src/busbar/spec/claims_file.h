@@ -1,0 +1,29 @@
+// What is said of interconnects in training, from catalog/claims: bands to hold against predictions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/base/yaml.h"
+
+namespace busbar {
+
+enum class ClaimMeasure : std::uint8_t {
+  kEfficiency,  ///< tokens per second and GPU against one replica
+  kExposedTp,   ///< tensor-parallel communication that nothing hides, of the step
+};
+const char* name_of(ClaimMeasure m);  ///< "efficiency", "exposed_tp"
+
+struct Claim {
+  ClaimMeasure measure{};
+  std::string said_of;  ///< "PCIe 5"
+  double low_percent = 0, high_percent = 0;
+};
+struct Claims {
+  std::string source, text;
+  std::vector<Claim> claims;
+};
+/// Unknown keys, bands that end before they begin and figures outside 0 to 100 % are refused.
+Result<Claims> read_claims(const YamlDocument& document);
+
+}  // namespace busbar
