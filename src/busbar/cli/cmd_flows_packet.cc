@@ -107,6 +107,12 @@ Json link_json(const PacketLink& l, const Topology& t, SimTime end) {
   return j;
 }
 
+/// Several threads need some events more, so that with them this is a matter of the run.
+Json events_json(const PacketResult& x) {
+  return {{"events", x.events},
+          {"events_per_hop", static_cast<double>(x.events) / static_cast<double>(std::max<std::uint64_t>(1, x.hops))}};
+}
+
 Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Report& r, const Cluster& c) {
   const PacketResult& x = r.result;
   Json j{{"schema", "busbar.flows/1"},
@@ -115,7 +121,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
          {"transport", o.transport},
          {"lb", o.balance},
          {"seed", r.options.seed},
-         {"inputs_hash", fmt::format("{:016x}", hash64(common.typed, hash64(c.text, r.named.hash)))},
+         {"inputs_hash", fmt::format("{:016x}", hash64(without_threads(common.typed), hash64(c.text, r.named.hash)))},
          {"makespan_us", r.last(&PacketOutcome::fct).since_start().in_us()},
          {"received_us", r.last(&PacketOutcome::received).since_start().in_us()},
          {"fct_us",
@@ -125,8 +131,6 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
            {"p99", r.fct_us(0.99)},
            {"max", r.fct_us(1)}}},
          {"packet_hops", x.hops},
-         {"events", x.events},
-         {"events_per_hop", static_cast<double>(x.events) / static_cast<double>(std::max<std::uint64_t>(1, x.hops))},
          {"packets",
           {{"data", x.data},
            {"acks", x.acks},
@@ -139,6 +143,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
            {"timeouts", x.timeouts}}},
          {"flows_done", r.by_fct.size()},
          {"digest", fmt::format("{:016x}", x.digest)}};
+  if (x.threads == 1) j.update(events_json(x));
   if (!o.extras.faults.empty()) j["faults"] = o.extras.faults;
   if (x.background > 0) j["background"] = {{"flows", x.background}, {"mean_fct_us", r.background_mean_us()}};
   if (!x.stuck.empty()) j["stuck"] = x.stuck;
@@ -255,6 +260,10 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   rank(r, cluster->topology);
   Json j = to_json(common, o, r, *cluster);
   j["run"] = clock.to_json();
+  if (r.options.threads > 1) {
+    j["run"]["threads"] = r.result.threads;
+    if (r.result.threads > 1) j["run"].update(events_json(r.result));
+  }
   if (common.csv) {
     j["flows"] = Json::array();
     for (std::uint32_t f = 0; f < r.listed(); ++f) j["flows"].push_back(flow_json(r, f, cluster->topology));

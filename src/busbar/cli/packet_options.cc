@@ -23,6 +23,7 @@ constexpr std::pair<const char*, PacketTransport> kTransports[] = {
     {"tcp-cubic", PacketTransport::kTcpCubic}, {"dctcp", PacketTransport::kDctcp},
     {"credit", PacketTransport::kCredit}};
 
+constexpr std::uint32_t kMostThreads = 256;
 const Where kFaultFlag{"", 0, 0, "--fault"};
 
 Error wrong_fault(const std::string& text, const std::string& why) {
@@ -145,11 +146,16 @@ std::vector<Flag> packet_flags(PacketExtras& extras) {
        "Packets", &extras.faults},
       {"--reroute-after", "TIME", "with --fault: until switches send around a link that went (default 1ms), or never",
        "Packets", &extras.reroute_after},
+      {"--threads", "N", "packets: parts of the network run side by side, with equal results (default 1)", "Packets",
+       &extras.threads},
   };
 }
 
 Status read_packet_extras(const PacketExtras& extras, const Topology& topology, PacketOptions& options) {
   options.cut_through = extras.cut_through;
+  if (extras.threads == 0 || extras.threads > kMostThreads)
+    return invalid(fmt::format("1 to {} threads", kMostThreads), {"", 0, 0, "--threads"});
+  options.threads = extras.threads;
   if (!extras.compute_jitter.empty()) {
     const Result<Duration> mean = parse_duration(extras.compute_jitter);
     if (!mean.ok()) return invalid(mean.error().message, {"", 0, 0, "--compute-jitter"});
@@ -161,6 +167,7 @@ Status read_packet_extras(const PacketExtras& extras, const Topology& topology, 
 
 std::string first_packet_extra(const PacketExtras& extras) {
   return !extras.faults.empty()           ? "--fault"
+         : extras.threads != 1            ? "--threads"
          : !extras.background.empty()     ? "--background"
          : !extras.compute_jitter.empty() ? "--compute-jitter"
          : extras.cut_through             ? "--cut-through"
@@ -184,6 +191,25 @@ std::function<void(const PacketProgress&)> progress_on_stderr() {
                    .c_str(),
                stderr);
   };
+}
+
+std::function<void(const std::string&)> notice_on_stderr() {
+  return [said = std::string()](const std::string& text) mutable {
+    if (text == said) return;
+    said = text;
+    std::fputs(fmt::format("busbar: {}\n", text).c_str(), stderr);
+  };
+}
+
+std::string without_threads(const std::string& typed) {
+  constexpr std::string_view kFlag = " --threads";
+  std::string left = typed;
+  for (std::size_t at = left.find(kFlag); at != std::string::npos; at = left.find(kFlag, at)) {
+    std::size_t end = left.find_first_not_of(" =", at + kFlag.size());
+    end = end == std::string::npos ? end : left.find(' ', end);
+    left.erase(at, end == std::string::npos ? end : end - at);
+  }
+  return left;
 }
 
 double memory_of_this_machine() {
@@ -224,6 +250,7 @@ Result<PacketOptions> read_packet_options(std::string& transport, std::string& b
   if (seed && *seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
   p.memory_bytes = memory_of_this_machine();
   p.progress = progress_on_stderr();
+  p.notice = notice_on_stderr();
   p.seed = seed ? static_cast<std::uint64_t>(*seed) : cluster.seed;
   return p;
 }

@@ -21,6 +21,7 @@ struct PacketExtras {
   std::vector<std::string> faults;
   std::string reroute_after, background, compute_jitter;
   bool cut_through = false;
+  std::uint32_t threads = 1;
 };
 std::vector<Flag> packet_flags(PacketExtras& extras);
 /// Reads them. A fault is SELECTOR=WHAT[@FROM[..UNTIL]] with WHAT one of down, rate:SHARE, loss:SHARE, slow:SHARE,
@@ -31,6 +32,10 @@ Status read_packet_extras(const PacketExtras& extras, const Topology& topology, 
 std::string first_packet_extra(const PacketExtras& extras);
 /// A report of progress on stderr, every two seconds from the second one on.
 std::function<void(const PacketProgress&)> progress_on_stderr();
+/// A line on stderr, once for each text.
+std::function<void(const std::string&)> notice_on_stderr();
+/// The command line without --threads, on which no result depends.
+std::string without_threads(const std::string& typed);
 /// Bytes of memory that this machine has.
 double memory_of_this_machine();
 /// "nscc (default), dcqcn, ..."

@@ -8,17 +8,16 @@ namespace busbar::packet {
 
 void Hosts::take_pull(Id id, Ps now) {
   const Packet p = pool_[id];
-  Sender& s = senders_[p.flow];
   pool_.give(id);
-  if (!s.done) {
-    const std::uint32_t outlet = legs_[2 * p.flow].outlet;
-    settle(outlet, now);
-    s.granted = std::max(s.granted, first_window(s) + p.seq);
-    s.last_news = now;
-    offer(p.flow, now);
-    kick(outlet, now);
-  }
-  let_go(p.flow);
+  const std::uint32_t slot = traffic_.sender_of[p.flow];
+  if (slot == kOver || senders_[slot].done) return;
+  Sender& s = senders_[slot];
+  const std::uint32_t outlet = leg(p.flow, false).outlet;
+  settle(outlet, now);
+  s.granted = std::max(s.granted, first_window(s.wires) + p.seq);
+  s.last_news = now;
+  offer(slot, now);
+  kick(outlet, now);
 }
 
 /// What has arrived beyond what was known to be there.
@@ -31,42 +30,41 @@ std::uint32_t Hosts::count_new(Sender& s, std::uint32_t total) {
 
 void Hosts::take_ack(Id id, Ps now) {
   const Packet p = pool_[id];
-  const std::uint32_t slot = p.flow;
-  Sender& s = senders_[slot];
-  if (!s.done) {
-    const std::uint32_t outlet = legs_[2 * slot].outlet;
-    settle(outlet, now);
-    const std::uint32_t fresh = count_new(s, p.serial);
-    s.last_news = now;
-    std::uint64_t *bits = known(slot), *gone = missing(slot);
-    for (; s.all_before < p.seq; ++s.all_before) {
-      clear(bits, words_, s.all_before);
-      if (s.lost > 0 && test(gone, words_, s.all_before)) {
-        clear(gone, words_, s.all_before);
-        --s.lost;
-      }
-    }
-    if (p.seq == s.all_before) note_beyond(slot, static_cast<std::uint64_t>(p.travel));
-    News news;
-    news.now = now;
-    news.bytes = fresh * settings_.control.packet_bytes;
-    news.delay = std::max<Ps>(0, now - p.sent - s.control.base_rtt);
-    news.marked = p.worst * settings_.control.packet_bytes;
-    news.last_marked = (p.flags & kMarked) != 0;
-    news.load = p.paused * 0x1p-20;
-    news.next = s.next;
-    news.all_before = s.all_before;
-    if (news.last_marked && settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
-    on_ack(s.control, settings_.control, news);
-    if (s.acked == s.packets) {
-      finish(slot, now);
-    } else {
-      offer(slot, now);
-    }
-    kick(outlet, now);
-  }
   pool_.give(id);
-  let_go(slot);
+  const std::uint32_t slot = traffic_.sender_of[p.flow];
+  if (slot == kOver || senders_[slot].done) return;
+  Sender& s = senders_[slot];
+  const std::uint32_t outlet = leg(p.flow, false).outlet;
+  settle(outlet, now);
+  const std::uint32_t fresh = count_new(s, p.serial);
+  s.last_news = now;
+  std::uint64_t *bits = known(slot), *gone = missing(slot);
+  for (; s.all_before < p.seq; ++s.all_before) {
+    clear(bits, words_, s.all_before);
+    if (s.lost > 0 && test(gone, words_, s.all_before)) {
+      clear(gone, words_, s.all_before);
+      --s.lost;
+    }
+  }
+  if (p.seq == s.all_before) note_beyond(slot, static_cast<std::uint64_t>(p.travel));
+  News news;
+  news.now = now;
+  news.bytes = fresh * settings_.control.packet_bytes;
+  news.delay = std::max<Ps>(0, now - p.sent - s.control.base_rtt);
+  news.marked = p.worst * settings_.control.packet_bytes;
+  news.last_marked = (p.flags & kMarked) != 0;
+  news.load = p.paused * 0x1p-20;
+  news.next = s.next;
+  news.all_before = s.all_before;
+  if (news.last_marked && settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
+  on_ack(s.control, settings_.control, news);
+  if (s.acked == s.packets) {
+    finish(slot, now);
+    let_go_sender(slot);
+  } else {
+    offer(slot, now);
+  }
+  kick(outlet, now);
 }
 
 /// 64 packets from all_before on: those that are there need not be repeated.
@@ -84,27 +82,26 @@ void Hosts::note_beyond(std::uint32_t slot, std::uint64_t there) {
 
 void Hosts::take_nack(Id id, Ps now) {
   const Packet p = pool_[id];
-  const std::uint32_t slot = p.flow;
-  Sender& s = senders_[slot];
-  if (!s.done && p.seq >= s.all_before && !test(missing(slot), words_, p.seq)) {
-    const std::uint32_t outlet = legs_[2 * slot].outlet;
-    settle(outlet, now);
-    s.last_news = now;
-    count_new(s, p.serial);
-    if (settings_.recovery == Recovery::kGoBack) {
-      go_back(slot, p.seq);
-    } else {
-      set(missing(slot), words_, p.seq);
-      ++s.lost;
-      if (s.outstanding > 0) --s.outstanding;
-    }
-    if (settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
-    on_loss(s.control, settings_.control, now, wire_size(s, p.seq), s.outstanding * settings_.control.packet_bytes);
-    offer(slot, now);
-    kick(outlet, now);
-  }
   pool_.give(id);
-  let_go(slot);
+  const std::uint32_t slot = traffic_.sender_of[p.flow];
+  if (slot == kOver) return;
+  Sender& s = senders_[slot];
+  if (s.done || p.seq < s.all_before || test(missing(slot), words_, p.seq)) return;
+  const std::uint32_t outlet = leg(p.flow, false).outlet;
+  settle(outlet, now);
+  s.last_news = now;
+  count_new(s, p.serial);
+  if (settings_.recovery == Recovery::kGoBack) {
+    go_back(slot, p.seq);
+  } else {
+    set(missing(slot), words_, p.seq);
+    ++s.lost;
+    if (s.outstanding > 0) --s.outstanding;
+  }
+  if (settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
+  on_loss(s.control, settings_.control, now, wire_size(s, p.seq), s.outstanding * settings_.control.packet_bytes);
+  offer(slot, now);
+  kick(outlet, now);
 }
 
 /// All from `seq` on is to be sent again.
@@ -122,9 +119,9 @@ void Hosts::go_back(std::uint32_t slot, std::uint32_t seq) {
 /// Nothing was heard for long: all that is in flight counts as lost.
 void Hosts::timer(std::uint32_t slot, Ps now) {
   Sender& s = senders_[slot];
-  if (s.done) return let_go(slot);
+  if (s.done) return;
   if (now - s.last_news >= settings_.timeout) {
-    const std::uint32_t outlet = legs_[2 * slot].outlet;
+    const std::uint32_t outlet = leg(s.flow, false).outlet;
     settle(outlet, now);
     s.last_news = now;
     ++out_.timeouts;
@@ -140,7 +137,7 @@ void Hosts::timer(std::uint32_t slot, Ps now) {
     offer(slot, now);
     kick(outlet, now);
   }
-  events_.push(timer_source(slot), s.last_news + settings_.timeout);
+  events_.push(source_of(s.flow), s.last_news + settings_.timeout);
 }
 
 }  // namespace busbar::packet

@@ -65,15 +65,22 @@ class EventQueue {
     push(source, time);
   }
   /// The earliest event; false when there is none.
-  bool pop(Event& out) {
-    if (place_ == current_.size() && !turn()) return false;
+  bool pop(Event& out) { return pop_until(INT64_MAX, out); }
+  /// The same, but events after `limit` stay.
+  bool pop_until(Ps limit, Event& out) {
+    if (place_ == current_.size() && !turn(limit)) return false;
+    if (current_[place_].time > limit) return false;
     out = current_[place_++];
     return true;
   }
-  /// The same, but events after `limit` stay.
-  bool pop_until(Ps limit, Event& out) {
-    if (place_ == current_.size() && !turn()) return false;
-    return current_[place_].time <= limit && pop(out);
+  /// When the next event is due; INT64_MAX when there is none. Cost: a walk through a bucket.
+  Ps next_time() const {
+    if (place_ < current_.size()) return current_[place_].time;
+    Ps first = far_.empty() ? INT64_MAX : far_.front().time;
+    const std::uint64_t bucket = next_full();
+    if (bucket == kNever) return first;
+    for (std::uint32_t s = head_[bucket & kMask]; s != kNobody; s = next_[s]) first = std::min(first, time_[s]);
+    return first;
   }
   /// The source of the event `n` places behind the last one taken, as far as known; kNobody otherwise.
   std::uint32_t ahead(std::uint32_t n) const {
@@ -104,13 +111,13 @@ class EventQueue {
     far_.push_back(e);
     std::push_heap(far_.begin(), far_.end(), later);
   }
-  /// Makes the next bucket that holds something the current one; false when there is none.
-  bool turn() {
+  /// Makes the next bucket that holds something the current one; false when there is none that begins by `limit`.
+  bool turn(Ps limit) {
     current_.clear();
     place_ = 0;
     const std::uint64_t ring = next_full();
     const std::uint64_t bucket = far_.empty() ? ring : std::min(ring, bucket_of(far_.front().time));
-    if (bucket == kNever) return false;
+    if (bucket == kNever || bucket > bucket_of(limit)) return false;
     now_ = bucket;
     const std::uint32_t slot = bucket & kMask;
     for (std::uint32_t s = head_[slot]; s != kNobody; s = next_[s]) current_.push_back({time_[s], s});

@@ -6,32 +6,29 @@
 
 namespace busbar::packet {
 
-Hosts::Hosts(const Wiring& wiring, Pool& pool, EventQueue& events, const HostSettings& settings, const FlowList& list,
-             const std::vector<std::uint32_t>& routes, PacketResult& out)
-    : wiring_(wiring), pool_(pool), events_(events), settings_(settings), list_(list), routes_(routes), out_(out) {
-  const auto n = static_cast<std::uint32_t>(list.flows.size());
+Hosts::Hosts(Traffic& traffic, Pool& pool, EventQueue& events, const HostSettings& settings, const NetworkPart& part,
+             PacketResult& out)
+    : wiring_(traffic.wiring),
+      traffic_(traffic),
+      pool_(pool),
+      events_(events),
+      settings_(settings),
+      part_(part),
+      out_(out) {
   const auto window = static_cast<std::uint32_t>(settings.control.max_window / settings.control.packet_bytes) + 1;
+  const Csr<std::uint32_t>& outlets = wiring_.outlets();
   std::uint32_t side_by_side = 1;
-  for (std::uint32_t o = 0; o < wiring.outlets().rows(); ++o)
-    side_by_side = std::max(side_by_side, static_cast<std::uint32_t>(wiring.outlets().row(o).size()));
-  words_ = std::bit_ceil(std::max(4u, 2 * window * side_by_side / 64 + 1));
-  out_.flows.resize(n);
-  successors_ = successors_of(list);
-  for (std::uint32_t f = 0; f < n; ++f) {
-    waits_for_.push_back(static_cast<std::uint32_t>(list.after.row(f).size()));
-    ready_.push_back(list.flows[f].start.since_start().in_ps());
-  }
-  const Csr<std::uint32_t>& outlets = wiring.outlets();
-  outlet_of_.assign(wiring.wires().size(), kNobody);
+  outlet_of_.assign(wiring_.wires().size(), kNobody);
   for (std::uint32_t o = 0; o < outlets.rows(); ++o) {
     Outlet outlet;
     outlet.first_wire = outlets.begin[o];
     outlet.wires = static_cast<std::uint32_t>(outlets.row(o).size());
     for (const std::uint32_t w : outlets.row(o)) outlet_of_[w] = o;
     outlets_.push_back(outlet);
+    side_by_side = std::max(side_by_side, outlet.wires);
   }
-  start_sources_ = std::max(n, settings.flow_capacity);
-  events_.reserve(first_source() + 2 * outlets.rows() + start_sources_);
+  words_ = std::bit_ceil(std::max(4u, 2 * window * side_by_side / 64 + 1));
+  events_.reserve(first_source() + 2 * outlets.rows() + std::max(traffic.size(), settings.flow_capacity));
 }
 
 void Hosts::join(Network<Hosts>& network) { network_ = &network; }
@@ -42,98 +39,121 @@ void Hosts::take_event(std::uint32_t source, Ps now) {
   n -= static_cast<std::uint32_t>(outlets_.size());
   if (n < outlets_.size()) return pull(n, now);
   n -= static_cast<std::uint32_t>(outlets_.size());
-  if (n < start_sources_) return start(n, now);
-  timer(n - start_sources_, now);
+  const std::uint32_t slot = traffic_.sender_of[n];
+  if (slot == kNobody) return start(n, now);
+  if (slot != kOver) timer(slot, now);
 }
 
 void Hosts::begin() {
-  for (std::uint32_t f = 0; f < waits_for_.size(); ++f)
-    if (waits_for_[f] == 0) trigger_start(f);
+  for (std::uint32_t f = 0; f < traffic_.size(); ++f)
+    if (traffic_.waits_for[f] == 0 && part_.sends(wiring_, leg(f, false))) trigger_start(f);
 }
 
-void Hosts::add_block(const Csr<std::uint32_t>& after, const Csr<std::uint32_t>& successors) {
-  const auto first = static_cast<std::uint32_t>(waits_for_.size());
+void Hosts::add_block(std::uint32_t flows) {
+  const std::uint32_t first = traffic_.size() - flows;
   const auto block = static_cast<std::uint32_t>(left_in_block_.size());
-  left_in_block_.push_back(after.rows());
-  out_.flows.resize(list_.flows.size());
-  for (std::uint32_t f = 0; f < after.rows(); ++f) {
-    waits_for_.push_back(static_cast<std::uint32_t>(after.row(f).size()));
-    ready_.push_back(list_.flows[first + f].start.since_start().in_ps());
-    for (const std::uint32_t next : successors.row(f)) successors_.values.push_back(first + next);
-    successors_.close_row();
-    block_of_.push_back(block);
-  }
-  for (std::uint32_t f = first; f < waits_for_.size(); ++f)
-    if (waits_for_[f] == 0) trigger_start(f);
+  left_in_block_.push_back(flows);
+  block_of_.resize(traffic_.size(), block);
+  for (std::uint32_t f = first; f < traffic_.size(); ++f)
+    if (traffic_.waits_for[f] == 0) trigger_start(f);
 }
 
 /// Makes an event of the start, which may be now.
-void Hosts::trigger_start(std::uint32_t flow) {
-  events_.push(first_source() + static_cast<std::uint32_t>(2 * outlets_.size()) + flow, ready_[flow]);
-}
+void Hosts::trigger_start(std::uint32_t flow) { events_.push(source_of(flow), traffic_.ready[flow]); }
 
 void Hosts::trigger(std::uint32_t flow, FlowTrigger what, Ps now) {
-  for (const std::uint32_t next : successors_.row(flow)) {
-    if (list_.flows[next].trigger != what) continue;
-    ready_[next] = std::max(ready_[next], now);
-    if (--waits_for_[next] == 0) trigger_start(next);
+  for (const std::uint32_t next : traffic_.successors.row(flow)) {
+    if (traffic_.list.flows[next].trigger != what) continue;
+    traffic_.ready[next] = std::max(traffic_.ready[next], now);
+    if (--traffic_.waits_for[next] == 0) trigger_start(next);
   }
 }
 
-std::uint32_t Hosts::take_slot() {
-  if (!free_.empty()) {
-    const std::uint32_t slot = free_.back();
-    free_.pop_back();
-    std::fill_n(got(slot), 3 * words_, 0);
-    return slot;
+std::uint32_t Hosts::take_sender(std::uint32_t flow) {
+  auto slot = static_cast<std::uint32_t>(senders_.size());
+  if (free_senders_.empty()) {
+    senders_.emplace_back();
+    sent_bits_.resize(sent_bits_.size() + 2 * words_);
+  } else {
+    slot = free_senders_.back();
+    free_senders_.pop_back();
+    senders_[slot] = Sender{};
+    std::fill_n(known(slot), 2 * words_, 0);
   }
-  const auto slot = static_cast<std::uint32_t>(senders_.size());
-  senders_.emplace_back();
-  receivers_.emplace_back();
-  legs_.resize(legs_.size() + 2);
-  bits_.resize(bits_.size() + 3 * words_);
+  traffic_.sender_of[flow] = slot;
   return slot;
 }
 
-/// One record that names the slot is gone.
-void Hosts::let_go(std::uint32_t slot) {
-  if (--senders_[slot].live == 0) free_.push_back(slot);
+std::uint32_t Hosts::take_receiver(std::uint32_t flow) {
+  auto slot = static_cast<std::uint32_t>(receivers_.size());
+  if (free_receivers_.empty()) {
+    receivers_.emplace_back();
+    got_.resize(got_.size() + words_);
+  } else {
+    slot = free_receivers_.back();
+    free_receivers_.pop_back();
+    receivers_[slot] = Receiver{};
+    std::fill_n(got(slot), words_, 0);
+  }
+  traffic_.receiver_of[flow] = slot;
+  Receiver& r = receivers_[slot];
+  r.flow = flow;
+  r.packets = packets_of(flow);
+  r.hash = hash_of(flow);
+  return slot;
+}
+
+/// All is acknowledged, and no turn is due at the outlet: only the flow's timer will look once more.
+void Hosts::let_go_sender(std::uint32_t slot) {
+  const Sender& s = senders_[slot];
+  if (!s.done || s.queued) return;
+  traffic_.sender_of[s.flow] = kOver;
+  free_senders_.push_back(slot);
+}
+
+/// All is there: what still comes is answered without memory.
+void Hosts::let_go_receiver(std::uint32_t slot) {
+  const Receiver& r = receivers_[slot];
+  if (r.total < r.packets || r.queued) return;
+  traffic_.receiver_of[r.flow] = kOver;
+  free_receivers_.push_back(slot);
+}
+
+std::uint32_t Hosts::hash_of(std::uint32_t flow) const {
+  return static_cast<std::uint32_t>(mix64(settings_.seed ^ mix64(flow)));
+}
+
+std::uint32_t Hosts::packets_of(std::uint32_t flow) const {
+  const std::uint64_t bytes = count(traffic_.list.flows[flow].bytes);
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (bytes + settings_.payload - 1) / settings_.payload));
 }
 
 void Hosts::start(std::uint32_t flow, Ps now) {
-  const std::uint32_t slot = take_slot();
-  const Route& route = wiring_.route(routes_[flow]);
-  legs_[2 * slot] = route.forth;
-  legs_[2 * slot + 1] = route.back;
+  const std::uint32_t slot = take_sender(flow);
+  const std::uint32_t outlet = leg(flow, false).outlet, route = traffic_.routes[flow];
   Sender& s = senders_[slot];
-  s = Sender{};
-  receivers_[slot] = Receiver{};
   s.flow = flow;
-  s.packets = static_cast<std::uint32_t>(
-      std::max<std::uint64_t>(1, (count(list_.flows[flow].bytes) + settings_.payload - 1) / settings_.payload));
-  s.hash = static_cast<std::uint32_t>(mix64(settings_.seed ^ mix64(flow)));
+  s.packets = packets_of(flow);
+  s.hash = hash_of(flow);
   s.path = s.hash >> 26;
   s.last_news = now;
-  s.wires = outlets_[route.forth.outlet].wires;
-  s.granted = first_window(s);
-  s.live = 1;  // its timer
+  s.wires = outlets_[outlet].wires;
+  s.granted = first_window(s.wires);
   const std::uint32_t full = settings_.payload + settings_.header;
   const std::uint32_t size = std::min(full, wire_size(s, 0));
   busbar::packet::begin(s.control, settings_.control, now,
-                        wiring_.idle_time(routes_[flow], size) + wiring_.idle_time(routes_[flow], settings_.header));
-  out_.flows[flow].start = SimTime::at(Duration::ps(now));
-  const std::uint32_t clock = timer_source(slot);
-  events_.reserve(clock + 1);
-  events_.push(clock, now + settings_.timeout);
-  settle(route.forth.outlet, now);
+                        wiring_.idle_time(route, size) + wiring_.idle_time(route, settings_.header));
+  traffic_.outcomes[flow].start = SimTime::at(Duration::ps(now));
+  events_.push(source_of(flow), now + settings_.timeout);
+  settle(outlet, now);
   offer(slot, now);
-  kick(route.forth.outlet, now);
+  kick(outlet, now);
 }
 
 std::uint32_t Hosts::wire_size(const Sender& s, std::uint32_t seq) const {
   if (seq + 1 < s.packets) return settings_.payload + settings_.header;
   const std::uint64_t before = std::uint64_t{seq} * settings_.payload;
-  return static_cast<std::uint32_t>(count(list_.flows[s.flow].bytes) - before) + settings_.header;
+  return static_cast<std::uint32_t>(count(traffic_.list.flows[s.flow].bytes) - before) + settings_.header;
 }
 
 bool Hosts::may_send(std::uint32_t slot) const {
@@ -152,7 +172,7 @@ bool Hosts::allowed(const Sender& s) const {
 void Hosts::offer(std::uint32_t slot, Ps now) {
   Sender& s = senders_[slot];
   if (s.queued || s.done || !may_send(slot)) return;
-  Outlet& o = outlets_[legs_[2 * slot].outlet];
+  Outlet& o = outlets_[leg(s.flow, false).outlet];
   s.queued = true;
   if (s.control.next_send > now) {
     o.paced.emplace_back(s.control.next_send, slot);
@@ -278,28 +298,29 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
     senders_[slot].queued = false;
     senders_[slot].control.next_send = start;
     offer(slot, start);
+    let_go_sender(slot);
   }
   const std::uint32_t slot = o.head;
   if (slot == kNobody) return;  // what was paced may not send any more: a window has closed
   Sender& s = senders_[slot];
   o.head = s.ring_next;
   s.queued = false;
-  if (!may_send(slot)) return;  // the window has closed since
+  if (!may_send(slot)) return let_go_sender(slot);  // the window has closed since, or all is there
   const Id id = pool_.take();
   Packet& p = pool_[id];
   p = Packet{};
-  p.flow = slot;
+  p.flow = s.flow;
   p.seq = pick_sequence(slot, p.flags);
   p.hash = path_hash(s);
   p.sent = start;
   p.time = start;
   p.size = static_cast<std::uint16_t>(wire_size(s, p.seq));
-  ++s.live;
   ++s.outstanding;
   ++s.sends;
   ++out_.data;
   if (p.flags & kResent) {
-    ++out_.flows[s.flow].resent;
+    ++traffic_.outcomes[s.flow].resent;
+    ++out_.resent;
   } else if (s.next == s.packets) {
     s.new_done = start;
   }
@@ -323,10 +344,6 @@ void Hosts::deliver(Id id, Ps now) {
   }
 }
 
-void Hosts::lost(Id id) {
-  const std::uint32_t slot = pool_[id].flow;
-  pool_.give(id);
-  let_go(slot);
-}
+void Hosts::lost(Id id) { pool_.give(id); }
 
 }  // namespace busbar::packet

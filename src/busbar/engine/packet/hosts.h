@@ -11,6 +11,8 @@
 #include "busbar/engine/packet/control.h"
 #include "busbar/engine/packet/network.h"
 #include "busbar/engine/packet/packet_list.h"
+#include "busbar/engine/packet/split.h"
+#include "busbar/engine/packet/traffic.h"
 
 namespace busbar::packet {
 
@@ -36,18 +38,18 @@ struct HostSettings {
 
 class Hosts {
  public:
-  /// `list` and `routes` (per flow) must outlive this.
-  Hosts(const Wiring& wiring, Pool& pool, EventQueue& events, const HostSettings& settings, const FlowList& list,
-        const std::vector<std::uint32_t>& routes, PacketResult& out);
+  /// Those of `part`; `out` gets their counts.
+  Hosts(Traffic& traffic, Pool& pool, EventQueue& events, const HostSettings& settings, const NetworkPart& part,
+        PacketResult& out);
   void join(Network<Hosts>& network);
   /// Starts what waits for nothing.
   void begin();
-  /// More flows, the last ones of the list, with their waits for each other; they make one block.
-  void add_block(const Csr<std::uint32_t>& after, const Csr<std::uint32_t>& successors);
+  /// The last `flows` of the traffic are new; they make one block.
+  void add_block(std::uint32_t flows);
   /// Blocks of which every byte has arrived since this was asked last, in order.
   std::vector<std::uint32_t>& ended_blocks() { return ended_blocks_; }
 
-  const Leg& leg(std::uint32_t slot, bool back) const { return legs_[2 * slot + (back ? 1 : 0)]; }
+  const Leg& leg(std::uint32_t flow, bool back) const { return traffic_.legs[2 * flow + (back ? 1 : 0)]; }
   void deliver(Id id, Ps now);
   void wake(std::uint32_t outlet, Ps now);
   void run_dry(std::uint32_t wire, Ps now);
@@ -57,10 +59,8 @@ class Hosts {
   /// A control record that goes before all others, by this wire and no other of its outlet.
   void send_first(std::uint32_t wire, Id id, Ps now);
   std::uint64_t delivered() const { return delivered_; }
-  void timer(std::uint32_t slot, Ps now);
   void pull(std::uint32_t outlet, Ps now);
-  void start(std::uint32_t flow, Ps now);
-  /// Sources of events, from this number on: outlets, their pulls, flows that start, timers of slots.
+  /// Sources of events, from this number on: outlets, their pulls, flows (their start, then their timer).
   std::uint32_t first_source() const {
     return static_cast<std::uint32_t>(2 * wiring_.wires().size()) + settings_.faults * kFaultEvents;
   }
@@ -83,7 +83,6 @@ class Hosts {
     std::uint32_t outstanding = 0, lost = 0;        ///< packets in flight; packets to repeat
     std::uint32_t hash = 0, path = 0;
     std::uint32_t ring_next = kNobody;
-    std::uint32_t live = 0;   ///< records that name this slot
     std::uint32_t wires = 1;  ///< side by side at its outlet: its window and rate are those of one, times so many
     std::uint32_t sends = 0, granted = 0;  ///< all copies; as many as the receiver allows (credit)
     bool queued = false, done = false;
@@ -92,6 +91,7 @@ class Hosts {
     Control control;
   };
   struct Receiver {
+    std::uint32_t flow = 0, packets = 0, hash = 0;
     std::uint32_t all_before = 0, total = 0;
     std::uint32_t unanswered = 0, marked = 0;
     std::uint32_t highest = 0;             ///< one more than the highest number seen
@@ -116,11 +116,17 @@ class Hosts {
     bool pulling = false;
   };
 
-  std::uint32_t timer_source(std::uint32_t slot) const {
-    return first_source() + static_cast<std::uint32_t>(2 * outlets_.size()) + start_sources_ + slot;
+  std::uint32_t source_of(std::uint32_t flow) const {
+    return first_source() + static_cast<std::uint32_t>(2 * outlets_.size()) + flow;
   }
-  std::uint32_t take_slot();
-  void let_go(std::uint32_t slot);
+  std::uint32_t take_sender(std::uint32_t flow);
+  std::uint32_t take_receiver(std::uint32_t flow);
+  void let_go_sender(std::uint32_t slot);
+  void let_go_receiver(std::uint32_t slot);
+  std::uint32_t hash_of(std::uint32_t flow) const;
+  std::uint32_t packets_of(std::uint32_t flow) const;
+  void start(std::uint32_t flow, Ps now);
+  void timer(std::uint32_t slot, Ps now);
   void trigger_start(std::uint32_t flow);
   void trigger(std::uint32_t flow, FlowTrigger what, Ps now);
   std::uint32_t wire_size(const Sender& s, std::uint32_t seq) const;
@@ -135,6 +141,8 @@ class Hosts {
   std::uint32_t path_hash(Sender& s);
   void take_data(Id id, Ps now);
   void answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now);
+  void answer_again(const Packet& data, Ps now);
+  void send_answer(const Receiver& r, const Packet& data, Kind kind, std::uint64_t there, Ps now);
   bool report_gap(std::uint32_t slot, const Packet& data, Ps now);
   void go_back(std::uint32_t slot, std::uint32_t seq);
   static std::uint32_t count_new(Sender& s, std::uint32_t total);
@@ -144,38 +152,33 @@ class Hosts {
   void want_pull(std::uint32_t slot, Ps now);
   bool allowed(const Sender& s) const;
   /// Packets that a sender may send before its receiver has granted any (credit).
-  std::uint32_t first_window(const Sender& s) const {
-    return s.wires * static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);
+  std::uint32_t first_window(std::uint32_t wires) const {
+    return wires * static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);
   }
   void note_beyond(std::uint32_t slot, std::uint64_t there);
-  void received(std::uint32_t slot, const Packet& last, Ps now);
+  void received(const Packet& last, Ps now);
   void finish(std::uint32_t slot, Ps now);
-  std::uint64_t* got(std::uint32_t slot) { return &bits_[std::size_t{slot} * 3 * words_]; }
-  std::uint64_t* known(std::uint32_t slot) { return got(slot) + words_; }
-  std::uint64_t* missing(std::uint32_t slot) { return got(slot) + 2 * words_; }
+  std::uint64_t* got(std::uint32_t slot) { return &got_[std::size_t{slot} * words_]; }
+  std::uint64_t* known(std::uint32_t slot) { return &sent_bits_[std::size_t{slot} * 2 * words_]; }
+  std::uint64_t* missing(std::uint32_t slot) { return known(slot) + words_; }
   std::uint32_t window_packets() const { return words_ * 64; }
 
   const Wiring& wiring_;
+  Traffic& traffic_;
   Pool& pool_;
   EventQueue& events_;
   Network<Hosts>* network_ = nullptr;
   const HostSettings settings_;
-  const FlowList& list_;
-  const std::vector<std::uint32_t>& routes_;
+  const NetworkPart& part_;
   PacketResult& out_;
-  Csr<std::uint32_t> successors_;
-  std::vector<std::uint32_t> waits_for_;
-  std::vector<Ps> ready_;
   std::vector<Outlet> outlets_;
   std::vector<std::uint32_t> outlet_of_;  ///< per wire
-  std::vector<Leg> legs_;                 ///< two per slot
-  std::vector<Sender> senders_;
+  std::vector<Sender> senders_;           ///< by slot; of flows under way
   std::vector<Receiver> receivers_;
-  std::vector<std::uint64_t> bits_;
-  std::vector<std::uint32_t> free_;
+  std::vector<std::uint64_t> sent_bits_, got_;
+  std::vector<std::uint32_t> free_senders_, free_receivers_;
   std::uint32_t words_ = 4;
   std::uint64_t finished_ = 0, delivered_ = 0;
-  std::uint32_t start_sources_ = 0;
   std::vector<std::uint32_t> block_of_, left_in_block_, ended_blocks_;  ///< only where blocks were added
 };
 

@@ -15,8 +15,10 @@
 
 #include "busbar/base/random.h"
 #include "busbar/engine/packet/event_queue.h"
+#include "busbar/engine/packet/mail.h"
 #include "busbar/engine/packet/network_options.h"
 #include "busbar/engine/packet/port.h"
+#include "busbar/engine/packet/split.h"
 #include "busbar/engine/packet/wiring.h"
 
 namespace busbar::packet {
@@ -31,7 +33,7 @@ constexpr std::uint32_t mix32(std::uint32_t x) {
 inline constexpr std::uint32_t kFlowletPlaces = 1024;  ///< per switch; a power of two
 inline constexpr std::uint32_t kFaultEvents = 5;       ///< sources of events per fault
 
-/// `Hosts` provides: leg(slot, back); deliver(id, now); lost(id); run_dry(wire, now) when a wire of theirs has become
+/// `Hosts` provides: leg(flow, back); deliver(id, now); lost(id); run_dry(wire, now) when a wire of theirs has become
 /// empty; before_pause(wire, now), after_pause(wire, now).
 template <class Hosts>
 class Network {
@@ -44,6 +46,15 @@ class Network {
   void depart(std::uint32_t wire, Ps now);
   /// Brings into the cache what the next arrivals will need; changes nothing.
   void foresee();
+  /// From now on only `part` is here; what leaves it goes by `mail`.
+  void join(const NetworkPart& part, Mail& mail);
+  /// Sends all whose turn at the end of a wire to another part came before `end`, that of a window; returns when the
+  /// next turn comes, INT64_MAX when nothing waits.
+  Ps hand_over_until(Ps end);
+  /// Sends all whose turn came before `end`, that of the run.
+  void close(Ps end);
+  /// A record that comes by a wire from another part; those of a wire in the order in which they were sent.
+  void receive(const Packet& p);
   /// Puts a record on an idle wire; its first bit leaves at `start`.
   void transmit(std::uint32_t wire, Id id, Ps start);
 
@@ -94,6 +105,8 @@ class Network {
   std::uint32_t shorter(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
   std::uint32_t flowlet(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
   void await_end(std::uint32_t wire, Port& o);
+  void fly(std::uint32_t wire, Port& o, Id id);
+  void hand_over(Port& o, Id id);
   bool waits_for_tail(std::uint32_t wire, Port& from, Ps now);
   void enqueue(std::uint32_t wire, Id id, Ps now);
   void settle(std::uint32_t wire, Port& o, Ps now);
@@ -134,6 +147,9 @@ class Network {
   EventQueue& events_;
   const NetworkOptions options_;
   Hosts& hosts_;
+  Mail* mail_ = nullptr;  ///< only where there are several parts
+  const NetworkPart* part_ = nullptr;
+  std::vector<std::uint32_t> waiting_;  ///< wires to other parts at which something waits
   bool eager_;
   std::vector<Port> ports_;
   std::vector<QueueHistogram> histograms_;
@@ -296,11 +312,13 @@ void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
   if (!eager_ && o.flying.empty()) await_end(wire, o);
 }
 
-/// Cut-through: the head of what is being sent has arrived, its tail has not left; what waits has its turn then.
+/// Cut-through: the head of what is being sent has arrived, its tail has not left; what waits has its turn then. What
+/// waits to go to another part is seen to at the end of the window.
 template <class Hosts>
 void Network<Hosts>::await_end(std::uint32_t wire, Port& o) {
   if (o.armed) return;
   o.armed = 1;
+  if (o.remote) return waiting_.push_back(wire);
   events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, o.busy);
 }
 
@@ -390,12 +408,21 @@ void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
     p.travel += first + o.latency;
     p.serial += static_cast<std::uint32_t>(first);
   }
-  if (o.flying.empty()) events_.push(wire, p.time);
-  o.flying.push(pool_, id);
+  if (o.remote) [[unlikely]] {
+    hand_over(o, id);
+  } else {
+    fly(wire, o, id);
+  }
   if (eager_ && !o.host) {
     o.armed = 1;
     events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, o.busy);
   }
+}
+
+template <class Hosts>
+void Network<Hosts>::fly(std::uint32_t wire, Port& o, Id id) {
+  if (o.flying.empty()) events_.push(wire, pool_[id].time);
+  o.flying.push(pool_, id);
 }
 
 template <class Hosts>
@@ -412,4 +439,5 @@ void Network<Hosts>::depart(std::uint32_t wire, Ps now) {
 
 #include "busbar/engine/packet/network_faults.h"
 #include "busbar/engine/packet/network_lossless.h"
+#include "busbar/engine/packet/network_parts.h"
 #include "busbar/engine/packet/network_ways.h"

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "busbar/engine/packet/collective_flows.h"
+#include "busbar/engine/packet/running_part.h"
 #include "busbar/engine/packet/setup.h"
 #include "busbar/engine/prepared.h"
 
@@ -15,19 +16,12 @@ namespace {
 /// The network once it is known: made at the first start.
 struct Live {
   Live(Wiring& wiring, const Profile& p, const FlowList& list, const std::vector<std::uint32_t>& routes)
-      : profile(p),
-        events(bucket_bits(wiring)),
-        hosts(wiring, pool, events, profile.hosts, list, routes, out),
-        network(wiring, pool, events, profile.network, hosts) {
-    hosts.join(network);
-    network.begin_faults();
+      : profile(p), traffic(wiring, list, routes), part(wiring, traffic, profile, bucket_bits(wiring)) {
+    part.network.begin_faults();
   }
   const Profile profile;
-  PacketResult out;
-  Pool pool;
-  EventQueue events;
-  Hosts hosts;
-  Network<Hosts> network;
+  Traffic traffic;
+  RunningPart part;
 };
 
 class OnlinePackets final : public PacketEngine {
@@ -81,14 +75,15 @@ class OnlinePackets final : public PacketEngine {
     }
     routes_.insert(routes_.end(), c.routes.begin(), c.routes.end());
     tags_.push_back(tag);
-    live_->hosts.add_block(c.flows.after, c.successors);
+    live_->traffic.add(c.flows.after, c.successors);
+    live_->part.hosts.add_block(static_cast<std::uint32_t>(c.flows.flows.size()));
   }
 
   std::optional<Finished> advance(SimTime limit) override {
     if (!live_ || !status_.ok()) return std::nullopt;
     const SimTime soon = idle_.empty() ? limit : std::min(limit, idle_.begin()->first.first);
-    std::vector<std::uint32_t>& ended = live_->hosts.ended_blocks();
-    for (EventQueue::Event e{}; ended.empty() && live_->events.pop_until(soon.since_start().in_ps(), e);) {
+    std::vector<std::uint32_t>& ended = live_->part.hosts.ended_blocks();
+    for (EventQueue::Event e{}; ended.empty() && live_->part.events.pop_until(soon.since_start().in_ps(), e);) {
       take(e);
       if (!status_.ok()) return std::nullopt;
     }
@@ -107,7 +102,7 @@ class OnlinePackets final : public PacketEngine {
     std::vector<double> bytes(router_.topology().link_count(), 0.0);
     if (live_)
       for (std::uint32_t w = 0; w < wiring_.wires().size(); ++w)
-        bytes[index(wiring_.wires()[w].link)] = static_cast<double>(live_->network.ports()[w].sent_bytes);
+        bytes[index(wiring_.wires()[w].link)] = static_cast<double>(live_->part.network.ports()[w].sent_bytes);
     return bytes;
   }
 
@@ -140,30 +135,20 @@ class OnlinePackets final : public PacketEngine {
   }
 
   void take(const EventQueue::Event& e) {
-    const auto wires = static_cast<std::uint32_t>(wiring_.wires().size());
     now_ = e.time;
-    live_->network.foresee();
-    if (e.source < wires) {
-      live_->network.arrive(e.source, e.time);
-    } else if (e.source < 2 * wires) {
-      live_->network.depart(e.source - wires, e.time);
-    } else if (e.source < live_->hosts.first_source()) {
-      if (live_->network.take_fault(e.source, e.time))
-        wiring_.route_around([&](std::uint32_t w) { return live_->network.down(w); });
-    } else {
-      live_->hosts.take_event(e.source, e.time);
-      if (live_->out.timeouts != seen_timeouts_) look_for_silence();
-    }
+    live_->part.take(e);
+    if (live_->part.out.timeouts != seen_timeouts_) look_for_silence();
   }
 
   /// A timeout: is anything still arriving?
   void look_for_silence() {
-    seen_timeouts_ = live_->out.timeouts;
-    if (live_->hosts.delivered() != seen_delivered_) last_news_ = now_;
-    seen_delivered_ = live_->hosts.delivered();
-    if (now_ - last_news_ <= kStillTimeouts * live_->profile.hosts.timeout || live_->network.changes_to_come()) return;
+    seen_timeouts_ = live_->part.out.timeouts;
+    if (live_->part.hosts.delivered() != seen_delivered_) last_news_ = now_;
+    seen_delivered_ = live_->part.hosts.delivered();
+    if (now_ - last_news_ <= kStillTimeouts * live_->profile.hosts.timeout || live_->part.network.changes_to_come())
+      return;
     std::string cycle;
-    for (const std::uint32_t w : live_->network.deadlock())
+    for (const std::uint32_t w : live_->part.network.deadlock())
       cycle += (cycle.empty() ? "" : ", ") + wiring_.topology().name(wiring_.wires()[w].link);
     status_ = Error{ErrorCode::kDoesNotFit,
                     cycle.empty() ? std::string("nothing arrives any more; use --engine flow")

@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include "busbar/engine/packet/running_part.h"
 #include "busbar/engine/packet/setup.h"
+#include "busbar/engine/packet/threads.h"
 
 namespace busbar {
 namespace packet {
@@ -30,81 +32,74 @@ Status check_memory(const Wiring& wiring, const FlowList& list, double bdp, cons
 
 class Run {
  public:
-  Run(Wiring& wiring, const FlowList& list, std::vector<std::uint32_t> routes, const HostSettings& hosts,
-      const NetworkOptions& network, const Sampler& sampler, const PacketOptions& options, double hops_expected)
-      : wiring_(wiring),
-        routes_(std::move(routes)),
-        events_(bucket_bits(wiring)),
-        hosts_(wiring, pool_, events_, hosts, list, routes_, out_),
-        network_(wiring, pool_, events_, network, hosts_),
-        sampler_(sampler),
-        next_sample_(sampler.every > 0 ? sampler.every : INT64_MAX),
+  Run(Wiring& wiring, Traffic& traffic, const Profile& profile, const PacketOptions& options, double hops_expected)
+      : profile_(profile),
+        options_(options),
         hops_expected_(hops_expected),
-        options_(options) {
-    hosts_.join(network_);
-    faults_ = !network.faults.empty();
-    patience_ = kStillTimeouts * hosts.timeout;
-  }
+        traffic_(traffic),
+        part_(wiring, traffic, profile, bucket_bits(wiring)),
+        after_(ends_after(wiring)),
+        next_sample_(profile.sampler.every > 0 ? profile.sampler.every : INT64_MAX),
+        faults_(!profile.network.faults.empty()),
+        patience_(kStillTimeouts * profile.hosts.timeout) {}
 
   Result<PacketResult> run() {
-    hosts_.begin();
-    const auto wires = static_cast<std::uint32_t>(wiring_.wires().size());
-    const std::uint64_t flows = out_.flows.size();
-    network_.begin_faults();
-    for (EventQueue::Event e{}; hosts_.finished() < flows && events_.pop(e); ++out_.events) {
+    const std::uint64_t flows = traffic_.size();
+    PacketResult& out = part_.out;
+    part_.hosts.begin();
+    part_.network.begin_faults();
+    for (EventQueue::Event e{}; part_.hosts.finished() < flows && part_.events.pop(e); ++out.events) {
       if (e.time > next_sample_) sample(e.time);
       last_ = e.time;
-      network_.foresee();
-      if ((out_.events & 4095) == 0 && stopped()) break;
-      if ((out_.events & kProgressMask) == kProgressMask && options_.progress) [[unlikely]]
+      if ((out.events & 4095) == 0 && stopped()) break;
+      if ((out.events & kProgressMask) == kProgressMask && options_.progress) [[unlikely]]
         options_.progress(
-            {SimTime::at(Duration::ps(e.time)), hosts_.finished(), flows, network_.hops(), hops_expected_});
-      if (e.source < wires) {
-        network_.arrive(e.source, e.time);
-      } else if (e.source < 2 * wires) {
-        network_.depart(e.source - wires, e.time);
-      } else if (e.source < hosts_.first_source()) {
-        if (network_.take_fault(e.source, e.time)) wiring_.route_around([&](auto w) { return network_.down(w); });
-      } else {
-        hosts_.take_event(e.source, e.time);
-        if (out_.timeouts != seen_timeouts_ && stuck()) {
-          if (!faults_) return deadlock(e.time);
-          out_.stuck = why_stuck(e.time);
-          break;
-        }
+            {SimTime::at(Duration::ps(e.time)), part_.hosts.finished(), flows, part_.network.hops(), hops_expected_});
+      part_.take(e);
+      if (out.timeouts != seen_timeouts_ && stuck()) {
+        if (!faults_) return deadlock(e.time);
+        why_ = why_stuck(e.time);
+        break;
       }
     }
-    if (hosts_.finished() < flows && !stopped() && out_.stuck.empty()) return deadlock(last_);
-    out_.done = hosts_.finished();
-    collect();
-    return std::move(out_);
+    if (part_.hosts.finished() < flows && !stopped() && why_.empty()) return deadlock(last_);
+    if (part_.hosts.finished() == flows) finish();
+    RunningPart* const all[] = {&part_};
+    PacketResult result = collect(all, traffic_);
+    result.stuck = why_;
+    return result;
   }
 
  private:
+  void finish() {
+    for (EventQueue::Event e{}; part_.events.pop_until(last_ + after_, e); ++part_.out.events) part_.take(e);
+    part_.network.close(last_ + after_ + 1);
+  }
   bool stopped() const { return options_.stop != nullptr && *options_.stop != 0; }
   void sample(Ps now) {
     samples_.clear();
-    hosts_.each_active([&](std::uint32_t flow, std::uint32_t packets) { samples_.push_back({flow, packets}); });
-    for (; next_sample_ < now; next_sample_ += sampler_.every) sampler_.look(next_sample_, samples_, network_.ports());
+    part_.hosts.each_active([&](std::uint32_t flow, std::uint32_t packets) { samples_.push_back({flow, packets}); });
+    for (; next_sample_ < now; next_sample_ += profile_.sampler.every)
+      profile_.sampler.look(next_sample_, samples_, part_.network.ports());
   }
   /// Every flow could have timed out, and nothing has arrived meanwhile: a circle of waiting ports, or, after many
   /// rounds, whatever else it may be.
   bool stuck() {
-    seen_timeouts_ = out_.timeouts;
-    if (hosts_.delivered() != seen_delivered_) {
+    seen_timeouts_ = part_.out.timeouts;
+    if (part_.hosts.delivered() != seen_delivered_) {
       still_ = rounds_ = 0;
       last_delivery_ = last_;
     }
-    seen_delivered_ = hosts_.delivered();
-    if (faults_) return !network_.changes_to_come() && last_ - last_delivery_ > patience_;
-    if (++still_ <= out_.flows.size()) return false;
+    seen_delivered_ = part_.hosts.delivered();
+    if (faults_) return !part_.network.changes_to_come() && last_ - last_delivery_ > patience_;
+    if (++still_ <= traffic_.size()) return false;
     still_ = 0;
-    return ++rounds_ > kMostRounds || !network_.deadlock().empty();
+    return ++rounds_ > kMostRounds || !part_.network.deadlock().empty();
   }
   std::string cycle_of_waits() const {
     std::string cycle;
-    for (const std::uint32_t w : network_.deadlock())
-      cycle += (cycle.empty() ? "" : ", ") + wiring_.topology().name(wiring_.wires()[w].link);
+    for (const std::uint32_t w : part_.network.deadlock())
+      cycle += (cycle.empty() ? "" : ", ") + part_.wiring.topology().name(part_.wiring.wires()[w].link);
     return cycle;
   }
   /// The wire of a flow that has not ended, at which its packets wait or get lost.
@@ -115,7 +110,7 @@ class Run {
         "after {:.3f} us nothing has arrived for {:.3f} us, and nothing will change any more: {} of {} "
         "flows wait for {}",
         static_cast<double>(now) * 1e-6, static_cast<double>(now - last_delivery_) * 1e-6,
-        out_.flows.size() - hosts_.finished(), out_.flows.size(), why);
+        traffic_.size() - part_.hosts.finished(), traffic_.size(), why);
   }
   Error deadlock(Ps now) const {
     const std::string cycle = cycle_of_waits();
@@ -132,68 +127,30 @@ class Run {
         {}};
   }
 
-  void collect() {
-    out_.hops = network_.hops();
-    for (std::uint32_t w = 0; w < wiring_.wires().size(); ++w) add_link(w);
-    std::sort(out_.links.begin(), out_.links.end(), [](const auto& a, const auto& b) { return a.link < b.link; });
-    for (const PacketOutcome& f : out_.flows) {
-      out_.digest = mix64(out_.digest ^ static_cast<std::uint64_t>(f.start.since_start().in_ps()));
-      out_.digest = mix64(out_.digest ^ static_cast<std::uint64_t>(f.fct.in_ps()));
-    }
-  }
-
-  void add_link(std::uint32_t w) {
-    const Port& o = network_.ports()[w];
-    if (o.sent_bytes == 0 && o.drops == 0) return;
-    PacketLink l;
-    l.link = wiring_.wires()[w].link;
-    l.bytes = o.sent_bytes;
-    l.marks = o.marks;
-    l.trims = o.trims;
-    l.drops = o.drops;
-    l.pauses = o.pauses;
-    l.paused = Duration::ps(o.paused);
-    l.queue_p50 = percentile(network_.histogram(w), 0.5, o.peak);
-    l.queue_p99 = percentile(network_.histogram(w), 0.99, o.peak);
-    l.queue_max = o.peak;
-    out_.links.push_back(l);
-    out_.marks += o.marks;
-    out_.trims += o.trims;
-    out_.drops += o.drops;
-    out_.pauses += o.pauses;
-  }
-
-  static std::uint64_t percentile(const QueueHistogram& h, double share, std::uint64_t peak) {
-    std::uint64_t all = 0, below = 0;
-    for (const std::uint32_t n : h.count) all += n;  // the times when it was empty are not in it
-    for (std::uint32_t step = 0; step < QueueHistogram::kSteps; ++step) {
-      below += h.count[step];
-      if (static_cast<double>(below) >= share * static_cast<double>(all))
-        return std::min(peak, QueueHistogram::upper(step));
-    }
-    return peak;
-  }
-
-  Wiring& wiring_;
-  std::vector<std::uint32_t> routes_;
   static constexpr Ps kStillTimeouts = 20;  ///< of silence until a run with faults is given up
-  bool faults_ = false;
-  Ps patience_ = 0, last_delivery_ = 0;
   static constexpr std::uint64_t kMostRounds = 100;
-  std::uint64_t seen_timeouts_ = 0, seen_delivered_ = 0, still_ = 0, rounds_ = 0;
-  Ps last_ = 0;
-  PacketResult out_;
-  Pool pool_;
-  EventQueue events_;
-  Hosts hosts_;
-  Network<Hosts> network_;
-  const Sampler& sampler_;
-  std::vector<FlowSample> samples_;
-  Ps next_sample_;
   static constexpr std::uint64_t kProgressMask = (1u << 20) - 1;
-  double hops_expected_;
+  const Profile& profile_;
   const PacketOptions& options_;
+  const double hops_expected_;
+  Traffic& traffic_;
+  RunningPart part_;
+  const Ps after_;
+  Ps next_sample_;
+  const bool faults_;
+  const Ps patience_;
+  Ps last_delivery_ = 0, last_ = 0;
+  std::uint64_t seen_timeouts_ = 0, seen_delivered_ = 0, still_ = 0, rounds_ = 0;
+  std::vector<FlowSample> samples_;
+  std::string why_;
 };
+
+/// How many threads a run can use, and why not more.
+std::string why_one_thread(const Profile& profile) {
+  if (!profile.network.faults.empty()) return "faults change the ways of all at once";
+  if (profile.sampler.every > 0) return "somebody looks at all of it at once";
+  return "";
+}
 
 }  // namespace
 
@@ -232,7 +189,25 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   BUSBAR_RETURN_IF_ERROR(check_memory(wiring, list, scale.bdp, options));
   BUSBAR_ASSIGN(Profile profile, profile_for(wiring, options, scale));
   if (adjust) adjust(profile);
-  return Run(wiring, list, std::move(routes), profile.hosts, profile.network, profile.sampler, options, hops).run();
+  std::string why = options.threads > 1 ? why_one_thread(profile) : "";
+  const std::uint32_t wanted = why.empty() ? options.threads : 1;
+  const NetworkSplit split = split_network(wiring, list, routes, wanted);
+  if (why.empty() && split.parts < wanted)
+    why =
+        "no more groups of hosts can run apart; between groups there must be cables with a latency, and a flow that "
+        "starts when another ends must start where that ends";
+  if (!why.empty() && options.notice)
+    options.notice(fmt::format("{} of {} threads run: {}", split.parts, options.threads, why));
+  if (split.parts > 1) {
+    Traffic traffic(wiring, list, routes);
+    std::optional<PacketResult> r = run_on_threads(wiring, traffic, profile, split, bucket_bits(wiring), options, hops);
+    if (r) {
+      r->threads = split.parts;
+      return std::move(*r);
+    }
+  }
+  Traffic traffic(wiring, list, routes);
+  return Run(wiring, traffic, profile, options, hops).run();
 }
 
 }  // namespace packet

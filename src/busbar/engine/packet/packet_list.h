@@ -53,8 +53,10 @@ struct PacketOptions {
   Duration compute_jitter{};          ///< collectives: mean of the exponential time by which a rank starts late
   std::vector<PacketFault> faults{};  ///< those on links that no route crosses have no effect
   Duration reroute_after = Duration::us(1000);  ///< from when a link goes or comes until switches send around it
+  std::uint32_t threads = 1;                    ///< at most; fewer where the network has fewer parts to give them
   double memory_bytes = 0;                      ///< above 0: a run that would need more is refused, with an estimate
   std::function<void(const PacketProgress&)> progress{};  ///< called now and then, some times a second
+  std::function<void(const std::string&)> notice{};       ///< told why fewer threads run than were asked for
   /// Set from outside (Ctrl-C): the run ends with what it has.
   const volatile std::sig_atomic_t* stop = nullptr;
 };
@@ -94,8 +96,9 @@ struct PacketResult {
   std::uint64_t background = 0;  ///< flows of others, the last ones
   std::uint64_t done = 0;        ///< flows that have ended; fewer than there are when the run was stopped
   std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
-  std::string stuck;         ///< why the rest cannot end, where faults keep it from ending
-  std::uint64_t digest = 0;  ///< of all starts and ends
+  std::uint32_t threads = 1;  ///< that ran; but for `events` nothing depends on them
+  std::string stuck;          ///< why the rest cannot end, where faults keep it from ending
+  std::uint64_t digest = 0;   ///< of all starts and ends
 };
 
 /// Runs the list to its end. Two runs with the same input give the same result, to the bit.

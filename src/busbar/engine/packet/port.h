@@ -47,7 +47,8 @@ struct alignas(64) Port {
   std::uint32_t stopped : 1 = 0;          ///< data must wait: paused
   std::uint32_t cut : 1 = 0;              ///< records on it arrive with their header: network_ways.h
   std::uint32_t troubled : 1 = 0;         ///< something is or will be wrong with it: network_faults.h
-  std::uint32_t armed : 1 = 0;            ///< blocking networks: the end of the packet being sent is an event to come
+  std::uint32_t armed : 1 = 0;            ///< the end of the packet being sent is an event to come
+  std::uint32_t remote : 1 = 0;           ///< its far end belongs to another part: network_parts.h
   std::uint32_t queued = 0;               ///< bytes of data that wait, the packet being sent not among them
   Fifo flying;                            ///< on the wire, in order of arrival
   Fifo control, data;
