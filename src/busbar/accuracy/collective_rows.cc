@@ -1,10 +1,10 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <map>
+#include <charconv>
 #include <memory>
 
-#include "busbar/accuracy/measured_machine.h"
+#include "busbar/accuracy/library_version.h"
+#include "busbar/accuracy/machine_cache.h"
 #include "busbar/accuracy/predictor.h"
 #include "busbar/accuracy/validate.h"
 
@@ -13,27 +13,12 @@ namespace {
 
 Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
 
-Result<std::vector<DeviceId>> taking_part(const MeasuredMachine& m, const Topology& t) {
-  const auto all = t.gpus();
-  const std::size_t per_block = all.size() / m.nodes;
-  if (per_block * m.nodes != all.size() || m.gpus_per_node > per_block)
-    return unsupported(fmt::format("{} GPUs a node, the board has {}", m.gpus_per_node, per_block));
-  std::vector<DeviceId> out;
-  for (std::uint32_t b = 0; b < m.nodes; ++b)
-    for (std::uint32_t g = 0; g < m.gpus_per_node; ++g) {
-      const std::uint32_t id = g < m.gpu_ids.size() ? m.gpu_ids[g] : g;
-      if (id >= per_block) return unsupported(fmt::format("there is no GPU {} on the board", id));
-      out.push_back(all[b * per_block + id]);
-    }
-  return out;
-}
-
-Result<std::unique_ptr<Predictor>> build(const MeasuredMachine& m, const ValidateOptions& options, bool nvls,
-                                         Duration launch) {
+Result<std::unique_ptr<Predictor>> build(const MeasuredMachine& m, const ValidateOptions& options,
+                                         const PredictorOptions& asked, Duration launch) {
   BUSBAR_ASSIGN(Cluster cluster, parse_cluster(m.text, m.node, options.overrides));
   cluster.protocol.launch = launch;
-  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, taking_part(m, cluster.topology));
-  return Predictor::make(std::move(cluster), std::move(gpus), options.engine, nvls);
+  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, gpus_taking_part(m, cluster.topology));
+  return Predictor::make(std::move(cluster), std::move(gpus), asked);
 }
 
 /// Time of the row in us: as measured, or from a bandwidth. Source of the factors: nccl-tests, doc/PERFORMANCE.md.
@@ -45,6 +30,21 @@ Result<double> measured_us(const CsvTable& table, std::size_t row, Collective op
   BUSBAR_ASSIGN(const auto bus, table.number(row, "busbw_GBps"));
   if (bus && *bus > 0) return bytes * bus_factor(op, n) / *bus / 1e3;
   return unsupported("no time and no bandwidth");
+}
+
+/// "8" is forced, ">=8" and "4..16" are limits, "auto" and what cannot be read are none.
+void set_channels(const std::string& cell, PredictorOptions& out) {
+  const char* at = cell.data();
+  const char* const last = at + cell.size();
+  const bool at_least = cell.starts_with(">=");
+  std::uint32_t from = 0, to = 0;
+  const auto first = std::from_chars(at + (at_least ? 2 : 0), last, from);
+  if (first.ec != std::errc()) return;
+  const std::string_view rest(first.ptr, static_cast<std::size_t>(last - first.ptr));
+  if (rest.empty()) to = at_least ? 0 : from;
+  if (!rest.empty() && (!rest.starts_with("..") || std::from_chars(first.ptr + 2, last, to).ec != std::errc())) return;
+  out.min_channels = from;
+  out.max_channels = to;
 }
 
 class Rows {
@@ -61,14 +61,18 @@ class Rows {
     if (!op.ok()) return unsupported(fmt::format("collective '{}'", table_.cell(row, "collective")));
     if (table_.cell(row, "algo") == "custom") return unsupported("kernels that are not NCCL's");
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
-    BUSBAR_ASSIGN(Predictor* const machine,
-                  machine_of(described, table_.cell(row, "nvls") != "off", table_.cell(row, "launch")));
+    const LibraryVersion library = library_version(table_.cell(row, "library_version"));
+    out.library = library.words;
+    PredictorOptions asked{options_.engine, library.rules, table_.cell(row, "nvls") != "off"};
+    set_channels(table_.cell(row, "channels"), asked);
+    BUSBAR_ASSIGN(Predictor* const machine, machine_of(described, asked, table_.cell(row, "launch")));
+    if (!machine->follows_nccl()) out.library.clear();
     if (machine->ranks() < 2) return unsupported("fewer than two GPUs");
     BUSBAR_ASSIGN(out.measured, measured_us(table_, row, *op, *size, machine->ranks()));
-    const std::string& algo = table_.cell(row, "algo");
+    const std::string algo = algorithm_of(row, *op, described.nodes);
     const Result<Protocol> protocol = parse_protocol(table_.cell(row, "proto"));
-    BUSBAR_ASSIGN(const Prediction p, machine->predict(*op, out.size_bytes, algo.empty() ? "auto" : algo,
-                                                       protocol.ok() ? *protocol : Protocol::kAuto));
+    BUSBAR_ASSIGN(const Prediction p,
+                  machine->predict(*op, out.size_bytes, algo, protocol.ok() ? *protocol : Protocol::kAuto));
     out.gpus = machine->ranks();
     out.predicted = p.us;
     out.how = p.how;
@@ -77,33 +81,31 @@ class Rows {
   }
 
  private:
+  /// As NCCL names it. Where nothing but NVLS is named, it is what an all-reduce took.
+  std::string algorithm_of(std::size_t row, Collective op, std::uint32_t nodes) {
+    const std::string& named = table_.cell(row, "algo");
+    if (!named.empty() && named != "auto") return named;
+    if (table_.cell(row, "nvls") != "on" || op != Collective::kAllReduce) return "auto";
+    return nodes == 1 ? "nvls" : "nvlstree";
+  }
+
   /// From catalog/launches; a table without the column, or with a mode that nobody knows, says "unknown".
   Result<Duration> launch_of(const std::string& mode) {
     const std::string name = catalog_.has("launches", mode) ? mode : "unknown";
     BUSBAR_ASSIGN(const YamlDocument document, catalog_.load("launches", name));
     return document.root().find("launch")->as_duration();
   }
-  Result<Predictor*> machine_of(const MeasuredMachine& m, bool nvls, const std::string& mode) {
+  Result<Predictor*> machine_of(const MeasuredMachine& m, const PredictorOptions& asked, const std::string& mode) {
     BUSBAR_ASSIGN(const Duration launch, launch_of(mode));
-    std::string key = fmt::format("{}|{}|{}|{}", m.gpus_per_node, nvls, mode, m.text);
-    for (const std::uint32_t id : m.gpu_ids) key += fmt::format(",{}", id);
-    auto it = machines_.find(key);
-    if (it == machines_.end()) {
-      auto made = build(m, options_, nvls, launch);
-      if (!made.ok() && made.error().code != ErrorCode::kUnsupported) {
-        // The row's board cannot be built as described: its reason, not the end of the run.
-        made = unsupported(made.error().message);
-      }
-      it = machines_.emplace(std::move(key), std::move(made)).first;
-    }
-    if (!it->second.ok()) return it->second.error();
-    return it->second->get();
+    const std::string more = fmt::format("{}|{}|{}|{}|{}", asked.nvls, mode, to_string(asked.version),
+                                         asked.min_channels, asked.max_channels);
+    return machines_.of(m, more, [&] { return build(m, options_, asked, launch); });
   }
 
   const CsvTable& table_;
   const ValidateOptions& options_;
   Catalog catalog_;
-  std::map<std::string, Result<std::unique_ptr<Predictor>>> machines_;
+  MachineCache<Predictor> machines_;
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ Result<std::unique_ptr<Predictor>> predictor(const ExpectOptions& o, const Overr
   if (n < 2 || n > all.size())
     return invalid(fmt::format("{} GPUs, the machine has {}; a collective needs two", n, all.size()), {"", 0, 0, "-g"});
   const std::vector<DeviceId> gpus = first_gpus(cluster, n);
-  return Predictor::make(std::move(cluster), gpus, o.engine, nvls);
+  return Predictor::make(std::move(cluster), gpus, {.engine = o.engine, .nvls = nvls});
 }
 
 /// A cluster file for a preset; for a file of the user's own, what to put in place of its `protocol`.
@@ -153,7 +153,7 @@ Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOption
   out.overlay = overlay_of(options.cluster, fitted.protocol);
   out.inputs = fitted.text;
   const auto gpus = first_gpus(fitted, machine->ranks());
-  BUSBAR_ASSIGN(const auto after, Predictor::make(std::move(fitted), gpus, options.engine));
+  BUSBAR_ASSIGN(const auto after, Predictor::make(std::move(fitted), gpus, {.engine = options.engine}));
   errors.clear();
   for (const MeasuredResult& m : results.rows) {
     BUSBAR_ASSIGN(const Prediction p, after->predict(options.op, m.size_bytes));

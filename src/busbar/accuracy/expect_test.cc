@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 /// What the model itself says of a machine, with every time scaled and shifted.
 MeasuredResults modelled(const std::string& cluster, double factor, double shift_us) {
-  auto machine = Predictor::make(load_cluster(cluster).value(), {}, "analytic").value();
+  auto machine = Predictor::make(load_cluster(cluster).value(), {}).value();
   MeasuredResults out;
   for (std::uint64_t size = 8; size <= (std::uint64_t{8} << 30); size *= 4)
     out.rows.push_back({size, machine->predict(Collective::kAllReduce, size).value().us * factor + shift_us});
@@ -74,7 +74,7 @@ TEST(Expect, TenTimesSlowerIsLowAndTenTimesFasterIsSuspicious) {
 }
 
 TEST(Expect, ASwitchThatDoesNotReduceIsNamedAsTheReason) {
-  auto ring = Predictor::make(load_cluster("dgx-h100").value(), {}, "analytic", false).value();
+  auto ring = Predictor::make(load_cluster("dgx-h100").value(), {}, {.nvls = false}).value();
   MeasuredResults results;
   const std::uint64_t size = std::uint64_t{16} << 30;
   results.rows.push_back({size, ring->predict(Collective::kAllReduce, size).value().us * 1.15});
@@ -117,7 +117,7 @@ TEST(Calibrate, TheOverlayIsAClusterFileThatGivesTheFittedTimes) {
 }
 
 TEST(Predictor, NvlsLiftsBusBandwidthAboveWhatALinkCarries) {
-  auto m = Predictor::make(load_cluster("dgx-h100").value(), {}, "analytic").value();
+  auto m = Predictor::make(load_cluster("dgx-h100").value(), {}).value();
   const std::uint64_t size = std::uint64_t{8} << 30;
   const auto p = m->predict(Collective::kAllReduce, size).value();
   EXPECT_GT(bus_factor(Collective::kAllReduce, 8) * static_cast<double>(size) / p.us / 1e3, 450);
@@ -125,7 +125,7 @@ TEST(Predictor, NvlsLiftsBusBandwidthAboveWhatALinkCarries) {
 }
 
 TEST(Predictor, ATreeOverTwoNodesFlattersTheirNics) {
-  auto m = Predictor::make(load_cluster("dgx-a100:2").value(), {}, "analytic").value();
+  auto m = Predictor::make(load_cluster("dgx-a100:2").value(), {}).value();
   const std::uint64_t size = std::uint64_t{1} << 30;
   const double tree = m->predict(Collective::kAllReduce, size, "tree").value().us;
   // Across two nodes a tree moves each byte once per direction: bus bandwidth may pass that of the NICs, 8 x 25 GB/s.
@@ -134,7 +134,7 @@ TEST(Predictor, ATreeOverTwoNodesFlattersTheirNics) {
 }
 
 TEST(Predictor, EightGpusOfAFullMeshHaveRingsOverAllSevenLinks) {
-  auto m = Predictor::make(load_cluster("mi300x-8").value(), {}, "analytic").value();
+  auto m = Predictor::make(load_cluster("mi300x-8").value(), {}).value();
   const std::uint64_t size = std::uint64_t{8} << 30;
   const auto p = m->predict(Collective::kAllReduce, size, "ring", Protocol::kSimple).value();
   const double bus = bus_factor(Collective::kAllReduce, 8) * static_cast<double>(size) / p.us / 1e3;
@@ -143,7 +143,7 @@ TEST(Predictor, EightGpusOfAFullMeshHaveRingsOverAllSevenLinks) {
 }
 
 TEST(Predictor, FlagsAmongTheDataSaveTimePerSendAndCostBandwidth) {
-  auto m = Predictor::make(load_cluster("dgx-a100").value(), {}, "analytic").value();
+  auto m = Predictor::make(load_cluster("dgx-a100").value(), {}).value();
   const auto us = [&](std::uint64_t size, Protocol p) {
     return m->predict(Collective::kAllReduce, size, "ring", p).value().us;
   };
@@ -158,7 +158,7 @@ TEST(Predictor, SubsetsOfACubeMeshHaveTheRingsThatTheirNvlinksAllow) {
   const auto bus = [](std::uint32_t gpus) {
     Cluster c = load_cluster("dgx-1v").value();
     std::vector<DeviceId> ids(c.topology.gpus().begin(), c.topology.gpus().begin() + gpus);
-    auto m = Predictor::make(std::move(c), ids, "analytic").value();
+    auto m = Predictor::make(std::move(c), ids).value();
     const std::uint64_t size = std::uint64_t{1} << 30;
     return bus_factor(Collective::kAllReduce, gpus) * static_cast<double>(size) /
            m->predict(Collective::kAllReduce, size).value().us / 1e3;
@@ -173,7 +173,7 @@ TEST(Predictor, CopiesThroughHostMemoryLoadTheSharedUplinkTwice) {
                                  "name: c\nnode: {base: pcie-cards-switched, gpu: rtx4090, gpus: 2, switches: 1, "
                                  "cpus: 1, link: pcie4, p2p: ") +
                              (p2p ? "true" : "false") + "}\n";
-    auto m = Predictor::make(parse_cluster(text, "c.yaml").value(), {}, "analytic").value();
+    auto m = Predictor::make(parse_cluster(text, "c.yaml").value(), {}).value();
     return m->predict(Collective::kAllReduce, std::uint64_t{1} << 30, "ring", Protocol::kSimple).value().us;
   };
   EXPECT_GT(us(false), 1.7 * us(true));

@@ -205,4 +205,19 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   return out;
 }
 
+Result<std::vector<DeviceId>> gpus_taking_part(const MeasuredMachine& m, const Topology& t) {
+  const auto all = t.gpus();
+  const std::size_t per_block = all.size() / m.nodes;
+  if (per_block * m.nodes != all.size() || m.gpus_per_node > per_block)
+    return unsupported(fmt::format("{} GPUs a node, the board has {}", m.gpus_per_node, per_block));
+  std::vector<DeviceId> out;
+  for (std::uint32_t b = 0; b < m.nodes; ++b)
+    for (std::uint32_t g = 0; g < m.gpus_per_node; ++g) {
+      const std::uint32_t id = g < m.gpu_ids.size() ? m.gpu_ids[g] : g;
+      if (id >= per_block) return unsupported(fmt::format("there is no GPU {} on the board", id));
+      out.push_back(all[b * per_block + id]);
+    }
+  return out;
+}
+
 }  // namespace busbar

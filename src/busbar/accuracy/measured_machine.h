@@ -24,6 +24,9 @@ struct MeasuredMachine {
 /// that are alike for alike reasons; kInvalid: the table is wrong.
 Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog);
 
+/// The GPUs of `topology`, built from m.text, that take part, in order of ranks.
+Result<std::vector<DeviceId>> gpus_taking_part(const MeasuredMachine& m, const Topology& topology);
+
 /// Catalogue entry in networks/ for a fabric of the measured tables and the rate of a port in Gb/s; empty: none.
 std::string network_of(const std::string& fabric, int gbps, int nics, const Catalog& catalog);
 

@@ -12,7 +12,7 @@ Predictor::Predictor(Cluster cluster) : cluster_(std::move(cluster)) {}
 Predictor::~Predictor() = default;
 
 Result<std::unique_ptr<Predictor>> Predictor::make(Cluster cluster, std::vector<DeviceId> gpus,
-                                                   const std::string& engine, bool nvls) {
+                                                   const PredictorOptions& asked) {
   std::unique_ptr<Predictor> out(new Predictor(std::move(cluster)));
   const Cluster& c = out->cluster_;
   if (gpus.empty()) gpus.assign(c.topology.gpus().begin(), c.topology.gpus().end());
@@ -20,10 +20,12 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster cluster, std::vector<
   out->placement_ = std::make_unique<Placement>(*out->router_, gpus);
   EngineOptions options;
   options.protocol = c.protocol;
-  out->engine_ = engine == "flow" ? make_flow_engine(*out->router_, *out->placement_, options)
-                                  : make_analytic_engine(*out->router_, *out->placement_, options);
-  NcclSettings settings = nccl_settings({c.fabric.kind, c.gpudirect, c.p2p});
-  settings.nvls = nvls;
+  out->engine_ = asked.engine == "flow" ? make_flow_engine(*out->router_, *out->placement_, options)
+                                        : make_analytic_engine(*out->router_, *out->placement_, options);
+  NcclSettings settings = nccl_settings({c.fabric.kind, c.gpudirect, c.p2p}, asked.version);
+  settings.nvls = asked.nvls;
+  settings.min_channels = asked.min_channels;
+  if (asked.max_channels > 0) settings.max_channels = asked.max_channels;
   if (Result<NcclComm> comm = build_nccl_comm(c.topology, gpus, settings); comm.ok()) {
     if (!comm->shapes.front().system.amd_gpus) out->tuning_ = tune_nccl(*comm);
     out->nccl_ = std::make_unique<NcclSchedules>(std::move(*comm));
@@ -130,6 +132,7 @@ Result<CollectiveCall> Predictor::choose(CollectiveCall call) {
       CollectiveCall chosen = call;
       chosen.algorithm = schedule_name(choice->algorithm);
       chosen.protocol = our_name(choice->protocol);
+      chosen.chunks = choice->pieces;
       BUSBAR_ASSIGN(chosen, nccl_->over_channels(std::move(chosen)));
       if (engine_->prepare(chosen).ok()) return chosen;
     }

@@ -20,14 +20,22 @@ struct Prediction {
   std::string bound_by;  ///< "bandwidth of nvlink4 x5"
 };
 
+struct PredictorOptions {
+  std::string engine = "analytic";  ///< or "flow"
+  NcclVersion version{};            ///< whose rules choose
+  bool nvls = true;                 ///< whether NCCL may use switches that reduce
+  std::uint32_t min_channels = 0, max_channels = 0;  ///< NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; 0: not set
+};
+
 class Predictor {
  public:
-  /// Rank r runs on gpus[r]; empty: on all GPUs in order. `engine`: "analytic" or "flow". `nvls`: whether NCCL
-  /// may use switches that reduce.
-  static Result<std::unique_ptr<Predictor>> make(Cluster cluster, std::vector<DeviceId> gpus, const std::string& engine,
-                                                 bool nvls = true);
+  /// Rank r runs on gpus[r]; empty: on all GPUs in order.
+  static Result<std::unique_ptr<Predictor>> make(Cluster cluster, std::vector<DeviceId> gpus,
+                                                 const PredictorOptions& options = {});
   ~Predictor();
   const Cluster& cluster() const { return cluster_; }
+  /// Whether NCCL's rules choose algorithms here; else the fastest is taken.
+  bool follows_nccl() const { return tuning_.has_value(); }
   std::uint32_t ranks() const { return placement_->ranks(); }
   /// `algorithm` as in CollectiveCall or "nvlstree"; what is left to "auto" and Protocol::kAuto is chosen as NCCL does,
   /// and where its tables do not reach (AMD GPUs, copies between pairs) the fastest of its schedules is taken.

@@ -20,6 +20,7 @@ struct ScoredRow {
   std::string node, fabric, kind;  ///< kind: the collective, the path, or the framework
   std::string how;                 ///< what was predicted: "ring, simple, 16 channels"
   std::string bound_by;            ///< in words
+  std::string library;             ///< whose rules chose: "NCCL 2.27"; empty: nobody's
   bool counts = true;              ///< whether the row is one to be scored: use=accuracy, or the table does not say
   std::string unsupported;         ///< why there is no prediction; empty: there is one
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "busbar/accuracy/measured_machine.h"
+#include "busbar/accuracy/machine_cache.h"
 #include "busbar/accuracy/training_layout.h"
 #include "busbar/accuracy/validate.h"
 #include "busbar/choice/fastest.h"
@@ -68,11 +68,7 @@ Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateO
   auto out = std::make_unique<Machine>();
   BUSBAR_ASSIGN(out->cluster, parse_cluster(m.text, m.node, options.overrides));
   const Topology& t = out->cluster.topology;
-  const std::size_t per_block = t.gpus().size() / m.nodes;
-  if (m.gpus_per_node > per_block) return unsupported(fmt::format("{} GPUs a node", m.gpus_per_node));
-  std::vector<DeviceId> gpus;
-  for (std::uint32_t b = 0; b < m.nodes; ++b)
-    for (std::uint32_t g = 0; g < m.gpus_per_node; ++g) gpus.push_back(t.gpus()[b * per_block + g]);
+  BUSBAR_ASSIGN(const std::vector<DeviceId> gpus, gpus_taking_part(m, t));
   out->router = std::make_unique<Router>(t, out->cluster.routing, out->cluster.seed);
   out->placement = std::make_unique<Placement>(*out->router, gpus);
   BUSBAR_ASSIGN(out->kernels, load_kernels(out->cluster.gpu_part, Catalog(options.overrides.catalog)));
@@ -124,7 +120,8 @@ class Rows {
     BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row));
     BUSBAR_ASSIGN(const MeasuredLayout asked, layout_of_row(table_, row, model));
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
-    BUSBAR_ASSIGN(const Machine* const machine, machine_of(described));
+    BUSBAR_ASSIGN(const Machine* const machine,
+                  machines_.of(described, "", [&] { return build(described, options_); }));
     const auto resolved = resolve_layout(asked.layout, model, machine->placement->ranks());
     if (!resolved.ok()) return unsupported(resolved.error().message);
     LayoutSpec layout = *resolved;
@@ -144,22 +141,10 @@ class Rows {
   }
 
  private:
-  Result<const Machine*> machine_of(const MeasuredMachine& m) {
-    const std::string key = fmt::format("{}|{}", m.gpus_per_node, m.text);
-    auto it = machines_.find(key);
-    if (it == machines_.end()) {
-      auto made = build(m, options_);
-      if (!made.ok()) made = unsupported(made.error().message);
-      it = machines_.emplace(key, std::move(made)).first;
-    }
-    if (!it->second.ok()) return it->second.error();
-    return it->second->get();
-  }
-
   const CsvTable& table_;
   const ValidateOptions& options_;
   Catalog catalog_;
-  std::map<std::string, Result<std::unique_ptr<Machine>>> machines_;
+  MachineCache<Machine> machines_;
 };
 
 /// Of rows of one configuration the newest release is scored: the highest number of a container, else the last row.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "busbar/accuracy/library_version.h"
 #include "busbar/accuracy/measured_machine.h"
 #include "busbar/accuracy/summary.h"
 #include "busbar/topology/levels.h"
@@ -64,6 +65,37 @@ TEST(Validate, ARowIsPredictedFromItsColumnsAndATimeFollowsFromItsBandwidth) {
   EXPECT_NEAR((*rows)[1].measured, 8000, 1e-6);  // 2 (n-1)/n S / busbw
   EXPECT_GT((*rows)[0].predicted, 1073741824 * 1.75 / 300e9 * 1e6) << "below what 300 GB/s allow";
   EXPECT_EQ((*rows)[0].predicted, (*rows)[1].predicted);
+}
+
+TEST(Validate, TheRulesAreThoseOfTheReleaseThatARowStates) {
+  const auto words = [](const char* text) { return library_version(text).words; };
+  EXPECT_EQ(words("NCCL 2.27.7 (doc default)"), "NCCL 2.27");
+  EXPECT_EQ(words("NCCL 2.22.3+cuda12.5"), "NCCL 2.22");
+  EXPECT_EQ(words("NCCL 2.18-2.19 era"), "NCCL 2.18");
+  EXPECT_EQ(words("NCCL not stated (doc default 2.27.7)"), "NCCL 2.27");
+  EXPECT_EQ(words("NCCL (22907 headers), nccl-tests 2.20.0"), "NCCL 2.29");
+  EXPECT_EQ(words("NCCL 2.9.9 era"), "NCCL 2.18, the oldest known, for 2.9");
+  EXPECT_EQ(words("NCCL (23102 headers)"), "NCCL 2.30, the newest known, for 2.31");
+  for (const char* none : {"", "nccl-tests 2.17.6", "NCCL 2019", "NCCL 2.2x", "NCCL (CUDA 12.4)", "RCCL 2.22.3",
+                           "NCCL not stated (2021-22)", "NCCL", "NCCL not stated (doc default"})
+    EXPECT_EQ(words(none), "NCCL 2.30, none is stated") << none;
+}
+
+TEST(Validate, ReleasesAndChannelsOfARowChangeWhatIsPredicted) {
+  std::string header = kHeader;
+  header.insert(header.size() - 1, ",library_version,channels");
+  const CsvTable t = table(header +
+                           "a,1,5,5,all_reduce,8589934592,,414,dgx-h200,gpus-visible=5,0,0,none,na,auto,,NCCL 2.27,\n"
+                           "b,1,5,5,all_reduce,8589934592,,414,dgx-h200,gpus-visible=5,0,0,none,na,auto,,NCCL 2.30,\n"
+                           "c,2,16,8,all_reduce,8,20,,dgx-h100,,8,400,ib,yes,auto,,,4..16\n"
+                           "d,1,8,8,all_reduce,8,20,,mi300x-8,,0,0,none,na,auto,,RCCL 2.22.3,\n");
+  const auto rows = validate(t, {});
+  ASSERT_TRUE(rows.ok()) << rows.error().text();
+  EXPECT_EQ((*rows)[0].how, "nvls, simple");
+  EXPECT_EQ((*rows)[0].library, "NCCL 2.27");
+  EXPECT_EQ((*rows)[1].how, "ring, simple");
+  EXPECT_EQ((*rows)[2].unsupported, "");
+  EXPECT_EQ((*rows)[3].library, "") << "no rules choose there, the fastest is taken";
 }
 
 TEST(Validate, ARowThatCannotBePredictedSaysWhyAndTheOthersGoOn) {

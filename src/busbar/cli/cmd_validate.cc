@@ -53,7 +53,8 @@ Json to_json(const ScoredRow& r) {
          {"kind", r.kind},
          {"scored", r.counts},
          {"how", r.how},
-         {"bound_by", r.bound_by}};
+         {"bound_by", r.bound_by},
+         {"library", r.library}};
   if (r.size_bytes > 0) j["size_bytes"] = r.size_bytes;
   return j;
 }
@@ -63,6 +64,22 @@ std::map<std::string, std::size_t> reasons(const std::vector<ScoredRow>& rows) {
   for (const ScoredRow& r : rows)
     if (!r.unsupported.empty()) ++out[r.unsupported];
   return out;
+}
+
+/// Whose rules predicted how many rows.
+std::map<std::string, std::size_t> libraries(const std::vector<ScoredRow>& rows) {
+  std::map<std::string, std::size_t> out;
+  for (const ScoredRow& r : rows)
+    if (r.unsupported.empty() && !r.library.empty()) ++out[r.library];
+  return out;
+}
+
+Table counts_table(const char* title, const char* what, const std::map<std::string, std::size_t>& counts) {
+  Table t;
+  t.title = title;
+  t.columns = {{what, Align::kLeft}, {"rows"}};
+  for (const auto& [name, n] : counts) t.rows.push_back({name, std::to_string(n)});
+  return t;
 }
 
 void add_errors(Table& t, const std::string& name, const ErrorSummary& e) {
@@ -118,11 +135,10 @@ Document to_document(const Options& o, const std::vector<ScoredRow>& rows, const
                           format_number(r.measured), r.unit, r.how, r.bound_by});
   }
   if (!worst.rows.empty()) d.blocks.push_back({worst});
-  Table left;
-  left.title = "Not predicted";
-  left.columns = {{"reason", Align::kLeft}, {"rows"}};
-  for (const auto& [reason, n] : reasons(rows)) left.rows.push_back({reason, std::to_string(n)});
-  if (!left.rows.empty()) d.blocks.push_back({left});
+  if (const auto left = reasons(rows); !left.empty())
+    d.blocks.push_back({counts_table("Not predicted", "reason", left)});
+  if (const auto used = libraries(rows); !used.empty())
+    d.blocks.push_back({counts_table("By the rules of", "library", used)});
   return d;
 }
 
@@ -145,6 +161,8 @@ int run(const Options& o) {
   for (const ScoredRow& r : *rows)
     if (r.unsupported.empty()) j["rows"].push_back(to_json(r));
   for (const auto& [reason, n] : reasons(*rows)) j["unsupported"][reason] = n;
+  j["libraries"] = Json::object();
+  for (const auto& [library, n] : libraries(*rows)) j["libraries"][library] = n;
   j["summary"] = {
       {"by_band", bands_to_json(s.by_band)},
       {"by_node", to_json(s.by_node)},

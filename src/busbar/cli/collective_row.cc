@@ -56,6 +56,7 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
   if (nccl != nullptr) {
     BUSBAR_ASSIGN(row.nccl, nccl->choose(call.op, call.bytes));
     call.algorithm = schedule_name(row.nccl->algorithm);
+    if (call.chunks == 0) call.chunks = row.nccl->pieces;
     if (call.protocol == Protocol::kAuto && call.algorithm != "fastest") {
       BUSBAR_ASSIGN(call.protocol, parse_protocol(protocol_name(row.nccl->protocol)));
     }

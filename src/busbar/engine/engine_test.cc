@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "busbar/base/random.h"
+#include "busbar/collectives/builders.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/engine/test_machines.h"
 #include "busbar/topology/selector.h"
@@ -64,6 +65,21 @@ TEST(Engines, PipelinedChunksStayBetweenFloorAndPhaseByPhase) {
       EXPECT_GT(ms, floor) << n;
       EXPECT_LT(ms, steps) << n;
     }
+  }
+}
+
+// A chain 0 -> 1 -> 2 that a buffer goes down in k pieces takes (k + 1) / k S / rate: the links fill one after another,
+// however many channels share them.
+TEST(Engines, ChannelsThatShareLinksFillThemTogether) {
+  const Machine m(one_switch(3));
+  const GivenTree down{{0, 1, 2}, {0, 0, 1}};
+  for (const std::uint32_t channels : {1u, 2u, 5u}) {
+    CollectiveCall call = test_call(3, "tree", kGiB, 4);
+    call.op = Collective::kBroadcast;
+    const std::vector<WeightedTree> trees(channels, WeightedTree{down, 1});
+    call.schedule = std::make_shared<const Schedule>(build_tree_packing(call.op, 3, 0, trees).value());
+    for (const bool flow : {false, true})
+      EXPECT_NEAR(m.milliseconds(flow, call), 1.25 * kGiB / 450e9 * 1e3 + 0.002, 1e-4) << channels;
   }
 }
 
@@ -137,7 +153,9 @@ TEST(Engines, SmallCallsUseFewerChannels) {
   const Machine m(pods_of_eight(4));
   const auto e = m.engine(true);
   for (const auto& [bytes, channels] : {std::pair(4, 1u), {3 * 4096, 3u}, {1 << 20, 8u}})
-    EXPECT_EQ(e->lowered(e->prepare(test_call(32, "ring", static_cast<std::uint64_t>(bytes))).value())->channels, channels) << bytes;
+    EXPECT_EQ(e->lowered(e->prepare(test_call(32, "ring", static_cast<std::uint64_t>(bytes))).value())->channels,
+              channels)
+        << bytes;
 }
 
 TEST(Engines, ADeadNicCostsARingOneChannelInEight) {

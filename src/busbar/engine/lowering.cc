@@ -87,6 +87,7 @@ void Lowering::State::forget_all() {
   std::fill(total_load.begin(), total_load.end(), 0.0);
   std::fill(least_latency.begin(), least_latency.end(), INFINITY);
   latency_touched.clear();
+  beside = nullptr;
 }
 
 Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
@@ -96,9 +97,10 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
   const double chunk_bytes = bytes_per_chunk(out.call, s);
   for (std::size_t step = 0; step < steps; ++step) {
     Stage stage;
-    for (const auto& channel : runs) {
-      if (step >= channel.size()) continue;
-      const PhaseRun run = channel[step];
+    BUSBAR_ASSIGN(SideBySide all, open_side_by_side(out, s, runs, step, chunk_bytes));
+    for (std::size_t c = 0; c < runs.size(); ++c) {
+      if (step >= runs[c].size()) continue;
+      const PhaseRun run = runs[c][step];
       if (stage.phase.empty()) stage.phase = phase_name(s, run);
       const std::uint32_t groups = s.families[s.phases[run.begin].family].groups();
       for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
@@ -107,7 +109,7 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
             BUSBAR_RETURN_IF_ERROR(lower_free(s, run, cg, g, chunk_bytes, out, stage));
             continue;
           }
-          BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
+          BUSBAR_RETURN_IF_ERROR(reopen(all, out, s, run, c, cg, g, chunk_bytes));
           if (traces(out, stage)) trace->parts[out.stages.size()] = trace_run(s, run, g, chunk_bytes, stage.phase);
           const double bytes = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           const double held_ps = hold_ps(sends_each(s, run));
@@ -117,6 +119,7 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
             forget_weights();
         }
     }
+    beside = nullptr;
     finish(std::move(stage), out);
   }
   return {};
@@ -166,18 +169,28 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
   const double k = out.chunks;
   const double chunk_bytes = bytes_per_chunk(out.call, s) / k;
   Stage stage;
+  std::size_t steps = 0;
+  for (const auto& channel : runs) steps = std::max(steps, channel.size());
+  std::vector<SideBySide> side(steps);  // of one chunk
+  std::vector<double> all_loads;        // of all steps together
+  for (std::size_t step = 0; step < steps; ++step) {
+    BUSBAR_ASSIGN(side[step], open_side_by_side(out, s, runs, step, chunk_bytes));
+    if (all_loads.empty()) all_loads.resize(side[step].loads.size());
+    for (std::size_t l = 0; l < side[step].loads.size(); ++l) all_loads[l] += side[step].loads[l];
+  }
   for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
-    for (const auto& channel : runs) {
+    for (std::size_t c = 0; c < runs.size(); ++c) {
       double held_chunk = 0, latency_ps = 0;                     // of one chunk and of the chains, in all phases
       double first_chunk_ps = 0, most_bytes = 0, all_bytes = 0;  // all: of the phases' busiest connections together
       std::vector<ChainPart> parts, slowest_parts;
       total_touched.clear();
-      for (const PhaseRun run : channel) {
+      for (std::size_t step = 0; step < runs[c].size(); ++step) {
+        const PhaseRun run = runs[c][step];
         if (stage.phase.empty()) stage.phase = phase_name(s, run);
         double slowest = 0, latest = 0, run_bytes = 0, run_held = 0;
         const std::uint32_t groups = s.families[s.phases[run.begin].family].groups();
         for (std::uint32_t g = 0; g < groups; ++g) {
-          BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, run, cg, g, chunk_bytes));
+          BUSBAR_RETURN_IF_ERROR(reopen(side[step], out, s, run, c, cg, g, chunk_bytes));
           const double held_ps = connections.empty() ? 0 : hold_ps(sends_each(s, run));
           const double ps = connections.empty() ? 0 : alone(s, run, g, chunk_bytes) + held_ps;
           if (ps > slowest && traces(out, stage)) slowest_parts = trace_run(s, run, g, chunk_bytes, phase_name(s, run));
@@ -200,11 +213,14 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
         slowest_parts.clear();
         held_chunk += run_held;
       }
+      beside = nullptr;
       double busiest_ps = cap > 0 ? all_bytes / cap : 0;
       LinkId busiest = kNone<LinkId>;
       for (const LinkId l : total_touched) {
-        if (total_load[index(l)] / rate_of(l) > busiest_ps) busiest = as_link(l);
-        busiest_ps = std::max(busiest_ps, total_load[index(l)] / rate_of(l));
+        const double load =
+            all_loads.empty() ? total_load[index(l)] : std::max(total_load[index(l)], all_loads[index(l)]);
+        if (load / rate_of(l) > busiest_ps) busiest = as_link(l);
+        busiest_ps = std::max(busiest_ps, load / rate_of(l));
         weight[index(l)] = total_load[index(l)] * k;
         touched.push_back(l);
         total_load[index(l)] = 0;

@@ -128,19 +128,22 @@ Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
   return {};
 }
 
-/// What each send of the round that began with connection `first` takes while the others of the round are under way.
-void Lowering::State::close_round(std::size_t first) {
-  for (std::size_t i = first; i < connections.size(); ++i)
-    for (std::uint32_t k = connections[i].begin; k < connections[i].end; ++k)
-      round_load[index(path[k].link)] += path[k].share * connections[i].bytes * sent_per_byte(connections[i]);
-  for (std::size_t i = first; i < connections.size(); ++i) {
-    Connection& c = connections[i];
-    if (cap > 0) c.transfer_ps = c.bytes / cap;
-    for (std::uint32_t k = c.begin; k < c.end; ++k)
-      c.transfer_ps = std::max(c.transfer_ps, round_load[index(path[k].link)] / rate_of(path[k].link));
-  }
-  for (std::size_t i = first; i < connections.size(); ++i)
-    for (std::uint32_t k = connections[i].begin; k < connections[i].end; ++k) round_load[index(path[k].link)] = 0;
+/// What each send of the round, connections [first, last), takes while the others of the round are under way; with
+/// `others`, also what goes on beside the run, which must be whole: it stretches each round alike.
+void Lowering::State::close_round(std::size_t first, std::size_t last, bool others) {
+  const auto each_link = [&](auto&& f) {
+    for (std::size_t i = first; i < last; ++i)
+      for (std::uint32_t k = connections[i].begin; k < connections[i].end; ++k) f(connections[i], path[k]);
+  };
+  each_link([&](const Connection& c, const LinkShare& l) {
+    round_load[index(l.link)] += l.share * c.bytes * sent_per_byte(c);
+  });
+  for (std::size_t i = first; cap > 0 && i < last; ++i) connections[i].transfer_ps = connections[i].bytes / cap;
+  each_link([&](Connection& c, const LinkShare& l) {
+    const double stretch = others ? load_beside(l.link) / weight[index(l.link)] : 1;
+    c.transfer_ps = std::max(c.transfer_ps, round_load[index(l.link)] * stretch / rate_of(l.link));
+  });
+  each_link([&](const Connection&, const LinkShare& l) { round_load[index(l.link)] = 0; });
 }
 
 /// Routes every send of one group of a run of stepwise phases, in the order in which longest_chain asks for them.
@@ -160,7 +163,7 @@ Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s
                          actor_of(phase, family, n, group, send.dst), static_cast<double>(chunks) * chunk_bytes);
         if (status.ok()) connections.back().chunks = chunks;
       });
-      close_round(first);
+      close_round(first, connections.size(), false);
     }
   }
   return status;
@@ -208,7 +211,7 @@ std::pair<SendCost, LinkId> Lowering::State::cost_of(const Connection& c, double
   double rate = cap > 0 ? cap : INFINITY;  // what this connection gets when all of the fluid are busy
   LinkId narrowest = c.begin < c.end ? path[c.begin].link : kNone<LinkId>;
   for (std::uint32_t i = c.begin; i < c.end; ++i) {
-    const double here = rate_of(path[i].link) / (weight[index(path[i].link)] / most);
+    const double here = rate_of(path[i].link) / (load_beside(path[i].link) / most);
     if (here < rate) rate = here, narrowest = path[i].link;
   }
   return {{c.latency_ps, piece / rate}, as_link(narrowest)};

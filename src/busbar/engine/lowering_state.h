@@ -32,6 +32,19 @@ struct Lowering::Trace {
   std::vector<std::vector<ChainPart>> parts;  ///< per stage
 };
 
+/// A run that was routed before its turn.
+struct RoutedRun {
+  std::vector<LinkShare> path{};
+  std::vector<Connection> connections{};
+  std::vector<std::pair<LinkId, double>> loads{};
+};
+
+/// One step of all channels and groups.
+struct SideBySide {
+  std::vector<double> loads{};                 ///< per link, together; empty: nobody shares
+  std::vector<std::vector<RoutedRun>> kept{};  ///< per channel, by call group and group; empty: not routed yet
+};
+
 struct Lowering::State {
   const Router& router;
   const Placement& placement;
@@ -80,6 +93,8 @@ struct Lowering::State {
   ChainScratch chain{};
   // Sums of the pipeline in the making (k > 1): bytes per link, and over all channels and groups.
   std::vector<double> total_load{};
+  /// Per link: what all that goes on beside the open run loads it with, and that itself; null: only the run's own.
+  const std::vector<double>* beside = nullptr;
   std::vector<double> least_latency{};  ///< per link, of the connections of the stage in the making that cross it
   std::vector<LinkId> latency_touched{};
   std::vector<LinkId> total_touched{};
@@ -140,12 +155,23 @@ struct Lowering::State {
   void cross(const LinkShare& share, double bytes, Connection& c);
   Status open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
                     std::uint32_t group, double chunk_bytes);
-  void close_round(std::size_t first);
+  void close_round(std::size_t first, std::size_t last, bool others);
   double busiest_bytes(bool stepwise);
   Status lower_free(const Schedule& s, PhaseRun run, std::uint32_t call_group, std::uint32_t group, double chunk_bytes,
                     LoweredCall& out, Stage& stage);
   Status open_run(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
                   std::uint32_t group, double chunk_bytes);
+  // lowering_beside.cc
+  Result<SideBySide> open_side_by_side(const LoweredCall& out, const Schedule& s,
+                                       std::span<const std::vector<PhaseRun>> runs, std::size_t step,
+                                       double chunk_bytes);
+  RoutedRun put_by();
+  Status reopen(SideBySide& all, const LoweredCall& out, const Schedule& s, PhaseRun run, std::size_t c,
+                std::uint32_t cg, std::uint32_t g, double chunk_bytes);
+  void stretch_rounds(const Schedule& s, PhaseRun run);
+  double load_beside(LinkId l) const {
+    return beside ? std::max((*beside)[index(l)], weight[index(l)]) : weight[index(l)];
+  }
   double alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes);
   void emit(Stage& stage, double bytes, double alone_ps, double latency_ps = 0);
   double latency_alone(const Schedule& s, PhaseRun run, std::uint32_t group);

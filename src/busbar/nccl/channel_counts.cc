@@ -19,24 +19,13 @@ std::uint32_t coll_channels(const NcclComm& c) {
   return std::max(n, std::min(c.settings.min_channels, kMostNcclChannels));
 }
 
-/// Slowest network device of all nodes.
-float least_net_GBps(const NcclComm& c) {
-  float least = 0;
-  for (const NcclNodeShape& s : c.shapes)
-    for (const std::uint32_t n : s.system.nets) {
-      const float rate = s.system.nodes[n].net_GBps;
-      least = least == 0 ? rate : std::min(least, rate);
-    }
-  return least;
-}
-
 std::uint32_t nvls_channels(const NcclComm& c) {
   if (!c.nvls) return 0;
   if (c.settings.nvls_channels != 0) return c.settings.nvls_channels;
   if (c.least_capability < 100) return 16;
   if (c.settings.version < NcclVersion{2, 27}) return 32;  // sample log of 2.25.1 on one node of 8 B200
   if (c.node_count() == 1) return 24;
-  const float nic = least_net_GBps(c);
+  const float nic = least_nic_GBps(c);
   if (c.node_count() == 2 && nic >= 48) return 32;
   if (nic >= 96) return c.most_local_ranks() <= 8 ? 24 : 32;
   return nic >= 48 ? 24 : 32;
@@ -89,6 +78,16 @@ void count_p2p(NcclComm& c) {
 }
 
 }  // namespace
+
+float least_nic_GBps(const NcclComm& c) {
+  float least = 0;
+  for (const NcclNodeShape& s : c.shapes)
+    for (const std::uint32_t n : s.system.nets) {
+      const float rate = s.system.nodes[n].net_GBps;
+      least = least == 0 ? rate : std::min(least, rate);
+    }
+  return least;
+}
 
 void count_nccl_channels(NcclComm& c) {
   bool enough = true;  // multicast groups start at three GPUs

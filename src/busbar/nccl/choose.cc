@@ -122,6 +122,7 @@ Result<NcclChoice> choose_nccl(const NcclComm& c, const NcclTuning& t, Collectiv
                     forced.algorithm ? name_of(*forced.algorithm) : "such protocol", name_of(op)),
         {}};
   set_channels(c, t, count(bytes), best);
+  best.pieces = nccl_pieces(c, t, best, bytes);
   return best;
 }
 

@@ -44,6 +44,9 @@ struct NcclComm {
   std::uint32_t most_local_ranks() const;
 };
 
+/// Rate of the slowest network device of all nodes; 0 without one.
+float least_nic_GBps(const NcclComm& comm);
+
 /// Rank r runs on gpus[r]; a block of the topology is a node. With `copies` the same nodes follow as often, with higher
 /// ranks, as if there were more of them: for the description of a single node. Errors: those of build_nccl_system.
 /// Cost: one search per kind of node, O(ranks) else.

@@ -51,8 +51,13 @@ struct NcclChoice {
   NcclAlgorithm algorithm = NcclAlgorithm::kRing;
   NcclProtocol protocol = NcclProtocol::kSimple;
   std::uint32_t channels = 1, threads = 0;
-  float forecast_us = 0;  ///< NCCL's own; 0 where it makes none (point to point)
+  std::uint32_t pieces = 0;  ///< that follow each other through the algorithm's phases; 0: these are not a pipeline
+  float forecast_us = 0;     ///< NCCL's own; 0 where it makes none (point to point)
 };
+
+/// Pieces of a call of `bytes` by trees or NVLS: S / (channels x heads x chunk). Rings go round with whole shares; and
+/// where they only pass on, broadcast and reduce, ranks run ahead into the next call, which hides how pieces fill it.
+std::uint32_t nccl_pieces(const NcclComm& comm, const NcclTuning& tuning, const NcclChoice& choice, Bytes bytes);
 
 NcclTuning tune_nccl(const NcclComm& comm);
 

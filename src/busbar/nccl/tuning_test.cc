@@ -74,6 +74,26 @@ TEST(NcclChoice, OneNodeOfH100TakesRingsForSmallAndTheSwitchForLargeAllReduces) 
   EXPECT_EQ(large.threads, 640u);
 }
 
+// Chunks: 32 KiB of 16 channels x 8 heads to begin with, 128 KiB from 64 MiB on. Source: NCCL 2.30.7, src/enqueue.cc.
+TEST(NcclChoice, PiecesOfNvlsTreesGrowWithTheCallAndThenTheirNumber) {
+  const NcclComm c = comm_of(nccl_machine(TestNode{}, 2));
+  constexpr std::uint64_t kMiB = 1 << 20;
+  for (const auto& [mib, pieces] : {std::pair{4u, 1u}, {16u, 2u}, {32u, 4u}, {64u, 4u}, {128u, 8u}, {1024u, 64u}}) {
+    const NcclChoice made = choice(c, Collective::kAllReduce, mib * kMiB);
+    ASSERT_EQ(made.algorithm, NcclAlgorithm::kNvlsTree) << mib;
+    EXPECT_EQ(made.pieces, pieces) << mib << " MiB";
+  }
+  const NcclComm more = comm_of(nccl_machine(TestNode{}, 4));  // at most 64 KiB from four nodes on
+  const NcclForced trees{NcclAlgorithm::kNvlsTree, NcclProtocol::kSimple};
+  EXPECT_EQ(choose_nccl(more, tune_nccl(more), Collective::kAllReduce, Bytes{1024 * kMiB}, trees)->pieces, 128u);
+}
+
+TEST(NcclChoice, RingsHaveNoPieces) {
+  const NcclComm c = comm_of(nccl_machine(TestNode{}, 1));
+  EXPECT_EQ(choice(c, Collective::kAllGather, 1024).pieces, 0u);
+  EXPECT_EQ(choice(c, Collective::kBroadcast, 1 << 30).pieces, 0u);
+}
+
 TEST(NcclChoice, OneNodeOfA100KnowsNoNvlsAndUsesTreesInTheMiddle) {
   TestNode a100;
   a100.compute_capability = 80;
@@ -83,6 +103,19 @@ TEST(NcclChoice, OneNodeOfA100KnowsNoNvlsAndUsesTreesInTheMiddle) {
     EXPECT_NE(choice(c, Collective::kAllReduce, bytes).algorithm, NcclAlgorithm::kNvls);
   EXPECT_EQ(choice(c, Collective::kAllReduce, 1ull << 30).algorithm, NcclAlgorithm::kRing);
   EXPECT_EQ(choice(c, Collective::kAllReduce, 1ull << 30).channels, 24u);
+}
+
+// What users saw of 2.27.7 on 8 H200: rings over 2 to 4 of them, NVLS over 5 and more.
+TEST(NcclChoice, FiveOfEightGpusTakeNvlsWith227AndFourDoNot) {
+  const Topology t = nccl_machine(TestNode{}, 1);
+  NcclSettings settings;
+  settings.version = {2, 27};
+  for (const std::uint32_t gpus : {4u, 5u, 8u}) {
+    const NcclComm c = build_nccl_comm(t, t.gpus().first(gpus), settings).value();
+    EXPECT_EQ(choice(c, Collective::kAllReduce, 8ull << 30).algorithm,
+              gpus < 5 ? NcclAlgorithm::kRing : NcclAlgorithm::kNvls)
+        << gpus;
+  }
 }
 
 TEST(NcclChoice, ManyNodesReduceOverTreesAndOnePerNodeGathersByPat) {

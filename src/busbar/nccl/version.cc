@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace busbar {
@@ -25,6 +26,8 @@ Result<NcclVersion> parse_nccl_version(std::string_view text) {
         {}};
   return v;
 }
+
+NcclVersion nearest_known(NcclVersion version) { return std::clamp(version, kOldest, kNewest); }
 
 std::string to_string(NcclVersion v) { return fmt::format("{}.{}", v.major, v.minor); }
 

@@ -1,0 +1,85 @@
+// What the channels and groups of a call load links with, side by side: each hop of a piece through a tree, a chain or
+// switches that reduce is as slow as its links are full of the others' pieces.
+#include "busbar/engine/lowering_state.h"
+
+namespace busbar {
+
+/// Opens the runs of step `step` of all channels and groups and keeps them, with the sum of their loads. Not those of
+/// rings, whose rounds overlap with those of other rings, see finish(), nor of halving and the like, whose rounds cross
+/// other links each.
+Result<SideBySide> Lowering::State::open_side_by_side(const LoweredCall& out, const Schedule& s,
+                                                      std::span<const std::vector<PhaseRun>> runs, std::size_t step,
+                                                      double chunk_bytes) {
+  SideBySide all;
+  all.kept.resize(runs.size());
+  std::size_t opened = 0;
+  for (std::size_t c = 0; c < runs.size(); ++c) {
+    if (step >= runs[c].size()) continue;
+    const Phase& phase = s.phases[runs[c][step].begin];
+    const bool ring = phase.pattern == Pattern::kRingReduceScatter || phase.pattern == Pattern::kRingAllGather;
+    if (ring || (is_stepwise(phase.pattern) && !uses_hub(phase.pattern))) continue;
+    for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
+      for (std::uint32_t g = 0; g < s.families[phase.family].groups(); ++g, ++opened) {
+        BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, runs[c][step], cg, g, chunk_bytes));
+        if (all.loads.empty()) all.loads.assign(capacities(), 0.0);
+        for (const LinkId l : touched) all.loads[index(l)] += weight[index(l)];
+        all.kept[c].push_back(put_by());
+      }
+  }
+  if (opened < 2) all.loads.clear();  // it has its links to itself
+  return all;
+}
+
+/// The open run as it is, which is closed by that.
+RoutedRun Lowering::State::put_by() {
+  RoutedRun out;
+  out.path = path;
+  out.connections = connections;
+  out.loads.reserve(touched.size());
+  for (const LinkId l : touched) out.loads.emplace_back(l, weight[index(l)]);
+  forget_weights();
+  return out;
+}
+
+/// Opens run `step` of channel `c` for one group of one group of ranks: as it was kept, else anew.
+Status Lowering::State::reopen(SideBySide& all, const LoweredCall& out, const Schedule& s, PhaseRun run, std::size_t c,
+                               std::uint32_t cg, std::uint32_t g, double chunk_bytes) {
+  beside = all.loads.empty() ? nullptr : &all.loads;
+  if (all.kept[c].empty()) return open_run(out.call, s, run, cg, g, chunk_bytes);
+  const Phase& phase = s.phases[run.begin];
+  const GroupFamily& family = s.families[phase.family];
+  RoutedRun& kept = all.kept[c][std::size_t{cg} * family.groups() + g];
+  channel = phase.channel;
+  path = std::move(kept.path);
+  connections = std::move(kept.connections);
+  for (const auto& [link, load] : kept.loads) {
+    weight[index(link)] = load;
+    touched.push_back(link);
+  }
+  kept = {};
+  if (is_stepwise(phase.pattern)) {
+    if (beside != nullptr) stretch_rounds(s, run);
+    return {};
+  }
+  std::uint32_t next = 0;  // in the order in which open_run() went along the edges
+  for_each_edge(s, phase, g, [&](std::uint32_t from, std::uint32_t to, auto) {
+    connection_of[phase.pattern == Pattern::kTreeBroadcast ? to : from] = next++;
+  });
+  return {};
+}
+
+/// What each send of the open run takes while all that goes on beside it is under way.
+void Lowering::State::stretch_rounds(const Schedule& s, PhaseRun run) {
+  std::size_t first = 0;
+  for (std::uint32_t p = run.begin; p < run.end; ++p) {
+    const std::uint32_t n = s.families[s.phases[p].family].size();
+    for (std::uint32_t r = 0; r < stepwise_rounds(s.phases[p].pattern, n); ++r) {
+      std::size_t last = first;
+      for_each_send(s.phases[p], n, r, [&](const Send&) { ++last; });
+      close_round(first, last, true);
+      first = last;
+    }
+  }
+}
+
+}  // namespace busbar

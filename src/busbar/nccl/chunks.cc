@@ -1,0 +1,93 @@
+// Into how many pieces a call is cut that go through its algorithm one after another.
+//
+// Source: NVIDIA NCCL 2.30.7, src/enqueue.cc (getChunkSize, loop counts), src/init.cc (chunks of NVLS).
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "busbar/nccl/tuning.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+
+/// One of eight steps of a channel's buffer, in bytes of data.
+std::uint64_t step_bytes(NcclProtocol p) {
+  if (p == NcclProtocol::kLl) return 32 * kKiB;
+  return p == NcclProtocol::kLl128 ? 576'000 : 512 * kKiB;
+}
+
+/// Most bytes of a chunk that goes up and down the trees between NVLS domains.
+std::uint64_t nvls_tree_most(const NcclComm& c, float nic_GBps) {
+  constexpr float kFast = 96, kGood = 48;
+  const std::uint32_t nodes = c.node_count(), local = c.most_local_ranks();
+  const std::uint64_t customary = (nodes >= 4 ? 64 : 128) * kKiB;
+  if (c.least_capability < 100 || c.settings.version < NcclVersion{2, 27} || nic_GBps < kGood) return customary;
+  const bool near = c.graphs.nvls.inter_type <= PathType::kPxb;
+  if (nodes == 2) {
+    if (local <= 4) return 256 * kKiB;
+    return (local >= 16 || (local <= 8 && near && nic_GBps < kFast) ? 64 : 128) * kKiB;
+  }
+  if (nic_GBps >= kFast) return (local <= 8 ? 256 : local < 32 ? 128 : 64) * kKiB;
+  return (near ? 64 : 128) * kKiB;
+}
+
+/// Halves `chunk` down to `least` while a channel has fewer than `chunks` of them.
+void halve(std::uint64_t& chunk, std::uint64_t per_channel, double chunks, std::uint64_t least) {
+  while (static_cast<double>(per_channel) < chunks * static_cast<double>(chunk) && chunk > least) chunk /= 2;
+}
+
+std::uint64_t tree_ll128(const NcclComm& c, std::uint64_t per_channel) {
+  const auto local = static_cast<double>(c.ranks / c.node_count());
+  const double depth = 1 + std::floor(std::log2(c.node_count())) + .1 * local;
+  std::uint64_t chunk = step_bytes(NcclProtocol::kLl128);
+  halve(chunk, per_channel, depth * 64 / local, 128 * kKiB);
+  halve(chunk, per_channel, depth * 16 / local, 32 * kKiB);
+  return chunk;
+}
+
+std::uint64_t nvls(const NcclComm& c, const NcclTuning& t, std::uint64_t bytes, std::uint64_t at_once) {
+  constexpr float kSlowGBps = 150;
+  const float model = t.of(Collective::kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kSimple).GBps;
+  std::uint64_t chunk = (c.node_count() > 1 && model < kSlowGBps ? 32 : 128) * kKiB;
+  if (bytes < 64 * at_once * chunk) chunk = std::min(chunk, 64 * kKiB);
+  if (bytes < 8 * at_once * chunk) chunk = std::min(chunk, 32 * kKiB);
+  if (bytes < 2 * at_once * chunk) chunk = std::min(chunk, 16 * kKiB);
+  return chunk;
+}
+
+std::uint64_t nvls_tree(const NcclComm& c, std::uint64_t bytes, std::uint64_t at_once) {
+  std::uint64_t chunk = nvls_tree_most(c, least_nic_GBps(c));
+  if (bytes < 16 * at_once * chunk) chunk = std::min(chunk, 128 * kKiB);
+  if (bytes < 4 * at_once * chunk) chunk = std::min(chunk, 64 * kKiB);
+  if (bytes < at_once * chunk) chunk = std::min(chunk, 32 * kKiB);
+  return chunk;
+}
+
+}  // namespace
+
+std::uint32_t nccl_pieces(const NcclComm& c, const NcclTuning& t, const NcclChoice& choice, Bytes size) {
+  constexpr std::uint64_t kMost = 4096;  // beyond, filling and draining a pipeline is nothing
+  const std::uint64_t bytes = count(size), channels = std::max(choice.channels, 1u);
+  const std::uint64_t heads = std::max(c.graphs.nvls.channels, 1u);
+  std::uint64_t chunk = step_bytes(choice.protocol), at_once = channels;
+  switch (choice.algorithm) {
+    case NcclAlgorithm::kTree:
+      if (choice.protocol == NcclProtocol::kLl128) chunk = tree_ll128(c, bytes / channels);
+      break;
+    case NcclAlgorithm::kNvls:
+      at_once = channels * heads;
+      chunk = nvls(c, t, bytes, at_once);
+      break;
+    case NcclAlgorithm::kNvlsTree:
+      at_once = channels * heads;
+      chunk = nvls_tree(c, bytes, at_once);
+      break;
+    default:
+      return 0;
+  }
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / (at_once * chunk), 1, kMost));
+}
+
+}  // namespace busbar
