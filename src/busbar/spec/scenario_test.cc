@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "busbar/spec/kernels_file.h"
 #include "busbar/spec/model_file.h"
 
@@ -65,6 +67,28 @@ TEST(KernelsFile, EveryTableReadsAndEveryFigureHasASource) {
     ASSERT_TRUE(table.ok()) << table.error().text();
     EXPECT_GE(table->sources.size(), 11u);
     for (const std::string& line : table->sources) EXPECT_NE(line.find(": "), std::string::npos) << line;
+  }
+}
+
+// What the GPUs that training is asked about need: matrix products, attention over heads, memory. What is not measured
+// has a wider band.
+TEST(KernelsFile, EveryUsualGpuHasItsKernelsAndAtMostTwoFreeConstants) {
+  const std::pair<const char*, double> narrowest[] = {
+      {"v100-sxm", 30}, {"a100-sxm", 10}, {"h100-sxm", 10},    {"h200-sxm", 10},  {"b200-sxm", 10}, {"gb200", 10},
+      {"mi300x", 30},   {"tpu-v5e", 30},  {"a100-sxm-40", 10}, {"h100-pcie", 15}, {"b300-sxm", 15}, {"gb300", 15}};
+  for (const auto& [part, band] : narrowest) {
+    const auto table = load_kernels(part, Catalog());
+    ASSERT_TRUE(table.ok()) << part;
+    EXPECT_GT(table->bf16.best_share, 0) << part;
+    EXPECT_GE(table->attention_forward.size(), 2u) << part;
+    EXPECT_GE(table->attention_backward.size(), 2u) << part;
+    EXPECT_GT(table->memory_share * table->memory_bytes_per_s, 0) << part;
+    EXPECT_LE(table->band_low_percent, -band) << part;
+    EXPECT_GE(table->band_high_percent, band) << part;
+    EXPECT_LE(std::count_if(table->sources.begin(), table->sources.end(),
+                            [](const std::string& s) { return s.find("free constant") != std::string::npos; }),
+              2)
+        << part;
   }
 }
 
