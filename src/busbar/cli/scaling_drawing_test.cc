@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "busbar/cli/curve_drawing.h"
+
 namespace busbar {
 namespace {
 
@@ -43,6 +47,25 @@ TEST(ScalingDrawing, SizesWithoutAResultAreLeftOutAndOnePointIsNoCurve) {
   run.points[1].skipped = "too small";
   EXPECT_TRUE(draw_scaling(run, true).shapes.empty());
   EXPECT_TRUE(draw_scaling(run, false).shapes.empty());
+}
+
+TEST(CurveDrawing, ManyCurvesHaveTheirNamesAboveThePlotAndAllLiesInside) {
+  std::vector<Curve> curves;
+  for (int i = 0; i < 6; ++i) curves.push_back({"curve", i, {{8, 100.0 + i, ""}, {24, 114, ""}, {64, 3, ""}}});
+  const Drawing d = draw_curves(curves, "sequences");
+  const auto marks = dots(d);
+  ASSERT_EQ(marks.size(), 18u);
+  double highest = d.height;
+  for (const Shape& s : marks) highest = std::min(highest, s.y);
+  int names = 0;
+  for (const Shape& s : d.shapes) {
+    EXPECT_GE(s.y, 0);
+    EXPECT_LE(s.y, d.height);
+    if (s.kind != Shape::Kind::kText || s.text != "curve") continue;
+    EXPECT_LT(s.y, highest);
+    ++names;
+  }
+  EXPECT_EQ(names, 6);
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/curve_drawing.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/report/style.h"
 
 namespace busbar {
 namespace {
@@ -166,6 +168,26 @@ Table claims_table(const BatchesRun& r) {
   return t;
 }
 
+/// One curve per machine: efficiency, or exposed TP where there is one replica only.
+Drawing batches_drawing(const BatchesRun& r) {
+  constexpr int kColours[] = {colour::kCompute, colour::kTp, colour::kDp, colour::kPp, colour::kOptimizer, colour::kCp};
+  const bool replicas = concerns(ClaimMeasure::kEfficiency, r.machines.front().layout);
+  const ClaimMeasure measure = replicas ? ClaimMeasure::kEfficiency : ClaimMeasure::kExposedTp;
+  std::vector<Curve> curves;
+  for (const MachineBatches& m : r.machines) {
+    Curve c{label_of(m), kColours[curves.size() % std::size(kColours)], {}};
+    for (const ScalePoint& p : m.points)
+      c.points.push_back({p.layout.global_batch, measured(p, measure),
+                          fmt::format("{}, batch {}: {:.1f} %, {} a step", c.name, p.layout.global_batch,
+                                      measured(p, measure), format_duration(p.step.in_s()))});
+    curves.push_back(std::move(c));
+  }
+  Drawing d = draw_curves(curves, "sequences per step");
+  d.title = replicas ? "Efficiency against one replica" : "Exposed tensor parallelism, of the step";
+  d.description = d.title + " over the batch, a curve for each machine; the tables below have the figures.";
+  return d;
+}
+
 }  // namespace
 
 Result<BatchAsk> parse_batches(const std::string& text) {
@@ -239,6 +261,8 @@ Document batches_document(const BatchesRun& r, const std::string& typed) {
   d.title = fmt::format("{} on {} GPUs over batches of many sizes", r.model, l.ranks());
   d.command = typed;
   d.blocks.push_back({claims_table(r)});
+  if (Drawing curves = batches_drawing(r); !curves.shapes.empty())
+    d.blocks.push_back({std::move(curves), Audience::kPage});
   for (const MachineBatches& m : r.machines) d.blocks.push_back({points_table(m)});
   d.blocks.push_back({Paragraph{
       "batch: sequences per step. efficiency: tokens per second and GPU against one replica alone with as many "
