@@ -102,6 +102,13 @@ Table errors_table(const char* title, const char* what, const std::map<std::stri
   return t;
 }
 
+/// "GPT3-175B on 768 H100-SXM-80GB (row 1238)": the key by which training rows merge goes on behind a bar.
+std::string words_of(const WorstCase& w, const ScoredRow& example) {
+  const std::size_t bar = w.configuration.find('|');
+  if (bar == std::string::npos) return w.configuration;
+  return fmt::format("{} (row {})", w.configuration.substr(0, bar), example.id);
+}
+
 Document to_document(const Options& o, const std::vector<ScoredRow>& rows, const Summary& s) {
   Document d;
   d.title = fmt::format("{} rows of {} predicted", rows.size(), o.file);
@@ -131,7 +138,7 @@ Document to_document(const Options& o, const std::vector<ScoredRow>& rows, const
                    {"bound by", Align::kLeft}};
   for (const WorstCase& w : worst_cases(rows, o.worst)) {
     const ScoredRow& r = rows[w.example];
-    worst.rows.push_back({w.configuration, w.band, fmt::format("{:+.1f}", w.error_percent), format_number(r.predicted),
+    worst.rows.push_back({words_of(w, r), w.band, fmt::format("{:+.1f}", w.error_percent), format_number(r.predicted),
                           format_number(r.measured), r.unit, r.how, r.bound_by});
   }
   if (!worst.rows.empty()) d.blocks.push_back({worst});
@@ -173,7 +180,7 @@ int run(const Options& o) {
   for (const auto& [node, bands] : s.by_node_band) j["summary"]["by_node_and_band"][node] = bands_to_json(bands);
   j["worst"] = Json::array();
   for (const WorstCase& w : worst_cases(*rows, o.worst))
-    j["worst"].push_back({{"configuration", w.configuration},
+    j["worst"].push_back({{"configuration", words_of(w, (*rows)[w.example])},
                           {"band", w.band},
                           {"error_percent", w.error_percent},
                           {"how", (*rows)[w.example].how},

@@ -64,7 +64,7 @@ tbody th{min-width:6em}td:not(.r){min-width:10em}
 footer{margin-top:56px;padding-top:16px;border-top:1px solid var(--rule);color:var(--muted);font-size:.8125rem}
 @media (min-width:640px){.a1{display:inline}.z1{display:none}}
 @media (min-width:1000px){.a2{display:inline}.z2{display:none}}
-@media (max-width:639px){.page{padding:24px 16px 48px}h1{font-size:1.375rem}h2{margin-top:40px}.facts dl{grid-template-columns:1fr 1fr;gap:0 20px}.list div{display:block}.names{font-size:.6875rem}.timeline{column-gap:8px}td:not(.r):last-child{min-width:17em}}
+@media (max-width:639px){.page{padding:24px 16px 48px}h1{font-size:1.375rem}h2{margin-top:40px}.facts dl{grid-template-columns:1fr 1fr;gap:0 20px}.list div{display:block}.names{font-size:.6875rem}.timeline{column-gap:8px}td:not(.r):last-child{min-width:17em}tbody th:not(.r):not(:last-child){min-width:12em}.parts tbody th{min-width:9em}}
 @media print{@page{margin:14mm}body{font-size:10.5pt}.page{max-width:none;padding:0}nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0}h2{margin-top:24px}h1,h2,.title,figcaption,caption{break-after:avoid}tr,svg,.timeline,.facts div,.highlight{break-inside:avoid}p{orphans:3;widows:3}thead{display:table-header-group}table,thead th{font-size:8.5pt}th,td{padding:3px 8px 3px 0}th.r,td.r{padding:3px 0 3px 10px}th.r+th:not(.r),td.r+td:not(.r),th.r+td:not(.r){padding-left:14px}tbody th,td:not(.r),td:not(.r):last-child{min-width:0}svg,.sw,.meter,.meter i,.highlight{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )";
 }
