@@ -6,11 +6,13 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <regex>
 #include <set>
 
 #include "busbar/formats/nccl_topo_xml_reader.h"
 #include "busbar/nccl/comm.h"
+#include "busbar/nccl/system.h"
 
 namespace busbar {
 namespace {
@@ -83,6 +85,26 @@ TEST(NcclTopologyFiles, HiddenGpusLeaveRingsOfTheOthers) {
       EXPECT_EQ(std::set<std::uint32_t>(ring.order.begin(), ring.order.end()).size(), 8u) << file;
     }
   }
+}
+
+/// A switch chip of 8 x H100 shows as three PCIe bridges: several switches for people, one for NCCL.
+TEST(NcclTopologyFiles, TheTwoLevelsOfOneSwitchAreOneSwitchForNccl) {
+  const std::string text = text_of("tests/fixtures/nccl-topo/oci-H100-topology.xml");
+  const auto type_of = [](const std::string& xml) {
+    const ImportedMachine m = read_nccl_topo_xml(xml, "file.xml").value();
+    std::vector<std::uint32_t> ranks(m.topology.gpus().size());
+    std::iota(ranks.begin(), ranks.end(), 0u);
+    const NcclSystem s = build_nccl_system(m.topology, m.topology.gpus(), ranks, true, {}).value();
+    return s.gpu_net.at(0, 0).type;
+  };
+  EXPECT_EQ(type_of(text), PathType::kPix);
+  EXPECT_EQ(type_of(std::regex_replace(text, std::regex("0xc030"), "0x1234")), PathType::kPxb) << "by its id only";
+  const ImportedMachine m = read_nccl_topo_xml(text, "file.xml").value();
+  const auto up =
+      std::find_if(m.topology.out_links(m.topology.gpus()[0]).begin(), m.topology.out_links(m.topology.gpus()[0]).end(),
+                   [&](LinkId l) { return m.topology.kind(m.topology.to(l)) == DeviceKind::kPcieSwitch; });
+  ASSERT_NE(up, m.topology.out_links(m.topology.gpus()[0]).end());
+  EXPECT_TRUE(m.topology.device_class(m.topology.to(*up)).lower_level);
 }
 
 /// Every topology file of the samples whose GPUs are known gives sound rings and trees.

@@ -134,16 +134,32 @@ Layer server_row(const Topology& t, std::vector<std::uint32_t>& box_of) {
 }
 
 /// Top to bottom. Without PCIe switches CPUs stand next to the GPUs that hang on them, and NICs below.
-std::vector<DeviceKind> rows_of(const Topology& t, const Block& block) {
-  bool switches = false;
-  for (std::uint32_t p = 0; p < block.device_count; ++p)
-    switches = switches || t.kind(static_cast<DeviceId>(block.first_device + p)) == DeviceKind::kPcieSwitch;
+/// The lower levels of PCIe switches that show two have a row of their own, below what hangs on them.
+struct Row {
+  DeviceKind kind{};
+  bool lower = false;
+};
+std::vector<Row> rows_of(const Topology& t, const Block& block) {
+  bool switches = false, levels = false;
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    switches = switches || t.kind(d) == DeviceKind::kPcieSwitch;
+    levels = levels || t.device_class(d).lower_level;
+  }
   using K = DeviceKind;
-  if (switches)
-    return {K::kOcs,        K::kCore, K::kSpine, K::kLeaf,     K::kNvSwitch, K::kSwitch, K::kGpu,
-            K::kPcieSwitch, K::kNic,  K::kNvme,  K::kRootPort, K::kCpu,      K::kNuma};
-  return {K::kOcs, K::kCore,     K::kSpine, K::kLeaf, K::kNvSwitch, K::kSwitch,
-          K::kGpu, K::kRootPort, K::kCpu,   K::kNic,  K::kNvme,     K::kNuma};
+  std::vector<Row> out;
+  for (const K k : {K::kOcs, K::kCore, K::kSpine, K::kLeaf, K::kNvSwitch, K::kSwitch, K::kGpu}) out.push_back({k});
+  if (levels) {
+    for (const Row r :
+         {Row{K::kNic}, Row{K::kPcieSwitch, true}, Row{K::kPcieSwitch}, Row{K::kNvme}, Row{K::kRootPort}, Row{K::kCpu}})
+      out.push_back(r);
+  } else if (switches) {
+    for (const K k : {K::kPcieSwitch, K::kNic, K::kNvme, K::kRootPort, K::kCpu}) out.push_back({k});
+  } else {
+    for (const K k : {K::kRootPort, K::kCpu, K::kNic, K::kNvme}) out.push_back({k});
+  }
+  out.push_back({K::kNuma});
+  return out;
 }
 
 constexpr std::uint8_t kCoreTier = 3;       ///< those above have no name of their own
@@ -161,15 +177,15 @@ Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisa
   d.title = fmt::format("Inside node{} ({})", index(id), what);
   d.description = fmt::format("Devices of one {} in rows and the links between them.", what);
   std::map<DeviceId, Place> places;
-  for (const DeviceKind kind : rows_of(t, block)) {
+  for (const auto [kind, lower] : rows_of(t, block)) {
     Layer layer;
-    layer.title = title_of(kind);
+    layer.title = lower ? "their lower levels" : title_of(kind);
     for (std::uint32_t p = 0; p < block.device_count; ++p) {
       const auto device = static_cast<DeviceId>(block.first_device + p);
-      if (t.kind(device) != kind) continue;
+      if (t.kind(device) != kind || t.device_class(device).lower_level != lower) continue;
       places[device] = {static_cast<std::uint32_t>(d.layers.size()), static_cast<std::uint32_t>(layer.nodes.size())};
       const std::string name = t.templates()[block.template_index].devices[p].name;
-      layer.nodes.push_back({name, colour_of(kind), -1, name + " " + t.device_class(device).part, 0});
+      layer.nodes.push_back({lower ? "PCIe" : name, colour_of(kind), -1, name + " " + t.device_class(device).part, 0});
     }
     if (kind == DeviceKind::kNuma && layer.nodes.size() > kMostLongNames) {  // one below each CPU: nothing new
       std::erase_if(places, [&](const auto& place) { return t.kind(place.first) == kind; });

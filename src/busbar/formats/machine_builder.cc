@@ -121,8 +121,20 @@ class MachineBuilder {
     for (std::size_t n = 0; n < list.size(); ++n) {
       DeviceClass c;
       c.kind = kind;
+      c.lower_level = is_lower_level(list[n]);
       place_[list[n]] = add(std::move(c), fmt::format("{}{}", stem, n), numa_of(list[n]), record(list[n]).said);
     }
+  }
+
+  /// Broadcom's switches of PCIe 4 and 5 show as two levels of one id (nccl-topo of 8 x H100; NCCL merges them).
+  bool is_two_level(std::size_t i) {
+    const std::uint32_t id = record(i).said.pci_id;
+    return id == 0x1000'c010u || id == 0x1000'c030u;
+  }
+  bool is_lower_level(std::size_t i) {
+    const std::size_t up = record(i).parent;
+    return is_two_level(i) && record(i).children > 0 && up != kNoParent &&
+           record(up).said.pci_id == record(i).said.pci_id && !is_lower_level(up);
   }
 
   void add_gpus(std::vector<std::size_t> list) {

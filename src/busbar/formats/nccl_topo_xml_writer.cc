@@ -110,6 +110,7 @@ class Writer {
     switch (t_.kind(d)) {
       case DeviceKind::kPcieSwitch:
         pci(line, "0x060400", out);
+        name_two_levels(line, out);
         return true;
       case DeviceKind::kGpu:
         pci(line, "0x030200", out);
@@ -142,6 +143,21 @@ class Writer {
     for (const double s : {5.0, 8.0, 16.0, 32.0, 64.0, 128.0})
       if (lane >= s * 0.9) step = s;  // files may give the rate after encoding
     out.set("link_speed", fmt::format("{:.1f} GT/s PCIe", step)).set("link_width", lanes);
+  }
+
+  /// Ids of a switch chip that shows two levels, so that NCCL merges them: Broadcom's of PCIe 4 and of PCIe 5.
+  void name_two_levels(const TreeLine& line, Element& out) {
+    const bool lower = t_.device_class(line.device).lower_level;
+    bool two = lower;
+    double GBps_of_lane = 0;
+    for (const LinkId l : t_.out_links(line.device)) {
+      if (t_.kind(t_.to(l)) != DeviceKind::kPcieSwitch || lower == t_.device_class(t_.to(l)).lower_level) continue;
+      two = true;
+      GBps_of_lane =
+          static_cast<double>(per_second(t_.link_class(l).wire_rate)) / 1e9 / std::max<int>(t_.link_class(l).lanes, 1);
+    }
+    constexpr double kPcie5Lane = 3.9;  // GB/s after encoding
+    if (two) out.set("vendor", "0x1000").set("device", GBps_of_lane >= kPcie5Lane ? "0xc030" : "0xc010");
   }
 
   Element gpu(DeviceId d) {

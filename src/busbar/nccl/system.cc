@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "busbar/nccl/internal/paths.h"
 
@@ -128,15 +129,27 @@ class SystemBuilder {
     for (std::uint32_t p = 0; p < block_.device_count; ++p) {
       const DeviceId d = device(p);
       const DeviceKind k = t_.kind(d);
-      if (k == DeviceKind::kPcieSwitch) node_of(d) = add(NcclNodeKind::kPci, d);
+      if (k == DeviceKind::kPcieSwitch && !has_upper_level(d)) node_of(d) = add(NcclNodeKind::kPci, d);
       if (k == DeviceKind::kNvSwitch) {
         if (!s_.has_nvs()) s_.nvs = add(NcclNodeKind::kNvs, d);
         node_of(d) = s_.nvs;
       }
       if (k == DeviceKind::kCpu || k == DeviceKind::kRootPort) node_of(d) = cpu_of(t_.numa(d));
     }
+    for (std::uint32_t p = 0; p < block_.device_count; ++p)
+      if (t_.kind(device(p)) == DeviceKind::kPcieSwitch && has_upper_level(device(p)))
+        node_of(device(p)) = node_of(*upper_level(device(p)));
     if (!s_.cpus.empty()) s_.cpu = s_.nodes[s_.cpus[0]].cpu;
   }
+
+  /// NCCL takes the two levels that one PCIe switch shows as one: the upper level of a lower one.
+  std::optional<DeviceId> upper_level(DeviceId d) const {
+    if (!t_.device_class(d).lower_level) return std::nullopt;
+    for (const LinkId l : t_.out_links(d))
+      if (t_.kind(t_.to(l)) == DeviceKind::kPcieSwitch && !t_.device_class(t_.to(l)).lower_level) return t_.to(l);
+    return std::nullopt;
+  }
+  bool has_upper_level(DeviceId d) const { return upper_level(d).has_value(); }
 
   void add_nets() {
     for (std::uint32_t p = 0; p < block_.device_count; ++p) {

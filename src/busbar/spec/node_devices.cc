@@ -95,6 +95,7 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   r.optional("kind");
   r.optional("cabled", &YamlNode::as_bool, group.cabled);
   r.optional("reduces", &YamlNode::as_bool, group.device_class.reduces);
+  r.optional("lower_level", &YamlNode::as_bool, group.device_class.lower_level);
   r.optional("reduce_rate", &YamlNode::as_rate, group.device_class.reduce_rate);
   r.optional("transit_rate", &YamlNode::as_rate, group.device_class.transit_rate);
   BUSBAR_RETURN_IF_ERROR(r.finish());

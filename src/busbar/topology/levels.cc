@@ -142,8 +142,10 @@ ScaleUpDomain scale_up_domain(const Topology& t) {
 
 std::vector<std::pair<DeviceKind, std::uint32_t>> device_counts(const Topology& t) {
   std::array<std::uint32_t, kKinds> counts{};
-  for (std::uint32_t d = 0; d < t.device_count(); ++d)
-    ++counts[static_cast<std::size_t>(t.kind(static_cast<DeviceId>(d)))];
+  for (std::uint32_t i = 0; i < t.device_count(); ++i) {
+    const auto d = static_cast<DeviceId>(i);
+    if (!t.device_class(d).lower_level) ++counts[static_cast<std::size_t>(t.kind(d))];
+  }
   std::vector<std::pair<DeviceKind, std::uint32_t>> out;
   for (std::size_t k = 0; k < kKinds; ++k) {
     if (counts[k] > 0) out.emplace_back(static_cast<DeviceKind>(k), counts[k]);

@@ -24,6 +24,7 @@ struct Level {
 std::vector<Level> machine_levels(const Topology& topology);
 
 /// How many devices there are of each kind, kinds in the order of DeviceKind, absent ones left out.
+/// A switch chip that shows two levels counts once.
 std::vector<std::pair<DeviceKind, std::uint32_t>> device_counts(const Topology& topology);
 
 /// HBM of all GPUs.

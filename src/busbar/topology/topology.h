@@ -46,6 +46,7 @@ struct DeviceClass {
   BytesPerSecond reduce_rate{0};   ///< of what comes in, all ports together
   BytesPerSecond transit_rate{0};  ///< of all that enters another device (root complex, host memory); 0: no limit
   int compute_capability = 0;      ///< of NVIDIA GPUs, times ten: 90; 0: not known
+  bool lower_level = false;        ///< a PCIe switch that is one chip with the switch above it
   std::string architecture;        ///< of AMD GPUs: "gfx942"; else empty
   ProcessorIdentity processor;     ///< of CPUs
   bool operator==(const DeviceClass&) const = default;
