@@ -31,6 +31,11 @@ std::uint32_t CollectiveDemand::owner(std::uint32_t chunk) const {
   return static_cast<std::uint32_t>(std::uint64_t{schedule_.part_of(chunk)} * schedule_.ranks / schedule_.chunks);
 }
 
+/// Of two ranks the first sends to the second; of more, each to the next.
+std::uint32_t CollectiveDemand::sender(std::uint32_t chunk) const {
+  return schedule_.parts == 0 ? 0 : chunk / schedule_.parts;
+}
+
 void CollectiveDemand::number_pairs() {
   const std::uint32_t n = schedule_.ranks;
   const PairCounts& pairs = schedule_.pairs;
@@ -48,7 +53,7 @@ bool CollectiveDemand::has_input(std::uint32_t actor, std::uint32_t chunk) const
   if (joins_pairs(schedule_.op)) return source_of_[chunk] == actor;
   if (schedule_.op == Collective::kAllGather || schedule_.op == Collective::kGather) return owner(chunk) == actor;
   if (schedule_.op == Collective::kBroadcast || schedule_.op == Collective::kScatter) return actor == schedule_.root;
-  if (schedule_.op == Collective::kSendRecv) return actor == 0;
+  if (schedule_.op == Collective::kSendRecv) return actor == sender(chunk);
   return true;
 }
 
@@ -57,7 +62,7 @@ bool CollectiveDemand::has_output(std::uint32_t actor, std::uint32_t chunk) cons
   if (joins_pairs(schedule_.op)) return destination_of_[chunk] == actor;
   if (schedule_.op == Collective::kReduceScatter || schedule_.op == Collective::kScatter) return owner(chunk) == actor;
   if (schedule_.op == Collective::kReduce || schedule_.op == Collective::kGather) return actor == schedule_.root;
-  if (schedule_.op == Collective::kSendRecv) return actor == 1;
+  if (schedule_.op == Collective::kSendRecv) return actor == (sender(chunk) + 1) % schedule_.ranks;
   return true;
 }
 

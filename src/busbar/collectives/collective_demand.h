@@ -21,6 +21,7 @@ class CollectiveDemand {
  private:
   std::uint32_t owner(std::uint32_t chunk) const;
   void number_pairs();
+  std::uint32_t sender(std::uint32_t chunk) const;
 
   Schedule schedule_;                                      ///< without phases and families
   std::vector<std::uint32_t> source_of_, destination_of_;  ///< of an all-to-all's chunk

@@ -9,10 +9,13 @@ Result<Schedule> build_direct(const ScheduleSpec& spec) {
   constexpr auto in = Buffer::kInput, out = Buffer::kOutput;
   const bool pairs = spec.op == Collective::kAllToAll || spec.op == Collective::kAllToAllV;
   if (spec.op == Collective::kSendRecv) {
-    if (spec.ranks == 2 && spec.root == 0) return build_send_recv();
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("send_recv joins two ranks, 0 to 1, not {} with root {}", spec.ranks, spec.root),
-                 {}};
+    if (spec.root != 0)
+      return Error{ErrorCode::kUnsupported, fmt::format("send_recv has no root, here it is {}", spec.root), {}};
+    if (spec.ranks == 2) return build_send_recv();
+    Schedule ring = blank_schedule(spec, spec.ranks);
+    ring.parts = 1;
+    ring.phases = {phase_of(Pattern::kDirectShift, in, out, out)};
+    return ring;
   }
   Schedule s = blank_schedule(spec, pairs ? spec.ranks * spec.ranks : spec.ranks);
   switch (spec.op) {

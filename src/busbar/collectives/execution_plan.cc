@@ -12,18 +12,22 @@ namespace {
 bool gives_part(Collective op) { return op == Collective::kAllGather || op == Collective::kGather; }
 bool takes_part(Collective op) { return op == Collective::kReduceScatter || op == Collective::kScatter; }
 
+/// A send_recv that is not between two ranks: each sends to the next.
+bool to_next(const ExecutionPlan& p) { return p.op == Collective::kSendRecv && p.ranks != 2; }
+
 }  // namespace
 
 std::uint32_t input_chunks(const ExecutionPlan& p) { return gives_part(p.op) ? p.chunks / p.ranks : p.chunks; }
 std::uint32_t output_chunks(const ExecutionPlan& p) { return takes_part(p.op) ? p.chunks / p.ranks : p.chunks; }
 
 std::uint32_t chunk_of_input(const ExecutionPlan& p, std::uint32_t rank, std::uint32_t place) {
-  if (p.op == Collective::kAllToAll) return rank * p.chunks + place;
+  if (p.op == Collective::kAllToAll || to_next(p)) return rank * p.chunks + place;
   return gives_part(p.op) ? rank * (p.chunks / p.ranks) + place : place;
 }
 
 std::uint32_t chunk_of_output(const ExecutionPlan& p, std::uint32_t rank, std::uint32_t place) {
   const std::uint32_t part = p.chunks / p.ranks;
+  if (to_next(p)) return (rank + p.ranks - 1) % p.ranks * p.chunks + place;
   if (p.op == Collective::kAllToAll) return place / part * p.chunks + rank * part + place % part;
   return takes_part(p.op) ? rank * part + place : place;
 }
@@ -42,7 +46,8 @@ Result<CollectiveDemand> demand_of(const ExecutionPlan& p) {
   spec.op = p.op;
   spec.ranks = p.ranks;
   spec.root = p.root;
-  Schedule header = blank_schedule(spec, p.chunks);
+  Schedule header = blank_schedule(spec, to_next(p) ? p.chunks * p.ranks : p.chunks);
+  if (to_next(p)) header.parts = p.chunks;
   if (p.op == Collective::kAllToAll) header = with_finer_chunks(std::move(header), p.chunks / p.ranks);
   return CollectiveDemand(header);
 }

@@ -39,7 +39,8 @@ TEST(ExecutionPlan, OfEveryScheduleIsProved) {
   });
   EXPECT_GT(proved.size(), 40u);
   // In place, what a rank is sent would overwrite what it has not sent yet.
-  for (const auto& [name, count] : in_place_refused) EXPECT_THAT(name, HasSubstr("all_to_all")) << count;
+  for (const auto& [name, count] : in_place_refused)
+    EXPECT_THAT(name, AnyOf(HasSubstr("all_to_all"), HasSubstr("send_recv"))) << count;
 }
 
 ExecutionPlan ring_plan() { return plan_of(build_ring(Collective::kAllReduce, 4).value(), true).value(); }

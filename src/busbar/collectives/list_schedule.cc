@@ -59,6 +59,7 @@ class PlanLister {
       return at;
     }
     const std::uint32_t part = s_.part_of(c);
+    if (s_.op == Collective::kSendRecv && s_.parts > 0) return part % s_.parts;
     if (s_.parts > 0) {  // all-to-all: by source, then destination
       const std::uint32_t each = s_.parts / s_.ranks;
       return buffer == Buffer::kInput ? part % s_.parts : part / s_.parts * each + part % each;

@@ -91,6 +91,7 @@ Piece piece_of(const Phase& ph, std::uint32_t n, std::uint32_t round, const Send
     case Pattern::kDirectReduceScatter:
       return {s.dst, ph.source, ph.result, true, s.second ? ph.result : ph.source};
     case Pattern::kDirectAllGather:
+    case Pattern::kDirectShift:
     case Pattern::kDirectGather:
       return {s.src, ph.source, ph.result, false, {}};
     case Pattern::kDirectScatter:

@@ -54,6 +54,8 @@ std::string names_that_build(Collective op) {
 /// Counts must fit.
 Status check_pairs(const ScheduleSpec& spec) {
   const std::uint64_t n = spec.ranks;
+  if (spec.op == kSendRecv && n != 2 && spec.channels > 1)
+    return invalid("a send_recv of more than two ranks has one channel");
   if (spec.op != kAllToAll && spec.op != kAllToAllV) return {};
   if (spec.channels > 1) return invalid("an all-to-all has one channel");
   constexpr std::uint32_t kMost = 1u << 16;  // n n chunks, counted in 32 bits
@@ -131,7 +133,6 @@ std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_networ
     if (!builds(e, spec.op) || (e.in_network && !(in_network && divides && l > 1))) continue;
     if (e.name == "hierarchical" && !two_levels) continue;
     if (e.name == "torus" && spec.dimensions.empty()) continue;
-    if (spec.op == kSendRecv && spec.ranks != 2) continue;
     if (!check_pairs(spec).ok()) continue;
     out.emplace_back(e.name);
   }

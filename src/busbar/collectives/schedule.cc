@@ -62,13 +62,13 @@ bool uses_hub(Pattern p) { return p >= Pattern::kHubReduce; }
 
 const char* name_of(Pattern p) {
   static constexpr const char* kNames[] = {
-      "ring reduce-scatter", "ring all-gather",      "chain broadcast",        "chain reduce",
-      "tree reduce",         "tree broadcast",       "halving reduce-scatter", "doubling all-gather",
-      "Bruck all-gather",    "PAT all-gather",       "PAT reduce-scatter",     "binomial scatter",
-      "binomial gather",     "Bruck all-to-all",     "pairwise all-to-all",    "direct reduce-scatter",
-      "direct all-gather",   "direct all-to-all",    "direct gather",          "direct scatter",
-      "in-network reduce",   "in-network multicast", "in-network gather",      "in-network scatter",
-      "send to the network", "take from the network"};
+      "ring reduce-scatter", "ring all-gather",     "chain broadcast",        "chain reduce",
+      "tree reduce",         "tree broadcast",      "halving reduce-scatter", "doubling all-gather",
+      "Bruck all-gather",    "PAT all-gather",      "PAT reduce-scatter",     "binomial scatter",
+      "binomial gather",     "Bruck all-to-all",    "pairwise all-to-all",    "direct reduce-scatter",
+      "direct all-gather",   "direct all-to-all",   "send to the next",       "direct gather",
+      "direct scatter",      "in-network reduce",   "in-network multicast",   "in-network gather",
+      "in-network scatter",  "send to the network", "take from the network"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(Pattern::kHubDown) + 1);
   return kNames[static_cast<std::size_t>(p)];
 }

@@ -92,6 +92,7 @@ enum class Pattern : std::uint8_t {
   kDirectReduceScatter,
   kDirectAllGather,
   kDirectAllToAll,
+  kDirectShift,  ///< every member sends its piece to the next one, the last to the first
   kDirectGather,
   kDirectScatter,
   // Between the members and the reducer of their group, actor Phase::hub + group. One round each.
@@ -161,7 +162,7 @@ struct Schedule {
   std::uint32_t reducers = 0;
   std::uint32_t channels = 1;
   std::uint32_t chunks = 0;  ///< equal parts of the buffer S of nccl-tests (all-gather: of the gathered buffer)
-  /// All-to-all only, else 0: chunks of one rank's buffer S (of the rank that sends most), while `chunks` counts those
+  /// All-to-all, and send_recv of more than two ranks, else 0: chunks of one rank's buffer S (of the rank that sends most), while `chunks` counts those
   /// of all ranks, ordered by source and then destination, so that a chunk keeps its number wherever it goes.
   /// With 65,536 ranks, the most there can be, `chunks` is UINT32_MAX: edges and chain need no numbers, but moves
   /// cannot be made.

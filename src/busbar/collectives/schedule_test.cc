@@ -124,7 +124,7 @@ TEST(Registry, RefusesWithReasonAndRemedy) {
               HasSubstr("12 ranks do not divide into groups of 8"));
   EXPECT_THAT(refuse("hierarchical", Collective::kAllReduce, 12, 0).message, HasSubstr("groups of 0"));
   EXPECT_THAT(refuse("ring", Collective::kAllToAll, 8, 8).message, HasSubstr("legal: bruck, direct, pairwise"));
-  EXPECT_THAT(refuse("direct", Collective::kSendRecv, 3, 1).message, HasSubstr("two ranks"));
+  EXPECT_THAT(refuse("direct", Collective::kSendRecv, 3, 1, 1).message, HasSubstr("no root"));
   EXPECT_THAT(refuse("rong", Collective::kAllReduce, 8, 8).message,
               HasSubstr("algorithm 'rong' has no schedule for all_reduce; legal: ring, tree, halving_doubling, "));
   EXPECT_EQ(refuse("ring", Collective::kBroadcast, 8, 8, 8).code, ErrorCode::kInvalid);

@@ -150,6 +150,7 @@ void for_each_send(const Phase& phase, std::uint32_t n, std::uint32_t round, F&&
     default:
       break;
   }
+  if (phase.pattern == Pattern::kDirectShift) return shift(n, 1, 1, f);
   for (std::uint32_t m = 0; m < n; ++m) {
     const bool root = m == phase.root;
     if (phase.pattern == Pattern::kDirectGather && !root) f(Send{m, phase.root});

@@ -6,9 +6,10 @@ namespace busbar {
 
 FloorDemand::FloorDemand(const CollectiveCall& call) : op_(call.op), n_(call.groups.size()), root_(call.root) {
   constexpr std::uint32_t kMostUneven = 4096;  // ranks^2 counts are added up
-  if (op_ != Collective::kAllToAllV || !call.schedule || call.schedule->pairs.equal() || n_ > kMostUneven) return;
+  const PairCounts& pairs = call.schedule ? call.schedule->pairs : call.pairs;
+  if (op_ != Collective::kAllToAllV || pairs.equal() || n_ > kMostUneven) return;
   uneven_ = true;
-  pairs_ = &call.schedule->pairs;
+  pairs_ = &pairs;
   const auto n = static_cast<std::uint32_t>(n_);
   sent_.assign(n, 0);
   received_.assign(n, 0);
@@ -22,6 +23,17 @@ FloorDemand::FloorDemand(const CollectiveCall& call) : op_(call.op), n_(call.gro
 }
 
 Demand FloorDemand::across(const std::vector<std::uint32_t>& inside) const {
+  if (op_ == Collective::kSendRecv && n_ > 2) {  // one S over each border between a member and the next
+    std::vector<std::uint8_t> in(static_cast<std::size_t>(n_), 0);
+    for (const std::uint32_t m : inside) in[m] = 1;
+    Demand d;
+    for (std::size_t m = 0; m < in.size(); ++m) {
+      const bool next = in[(m + 1) % in.size()] != 0;
+      d.out += in[m] && !next;
+      d.in += !in[m] && next;
+    }
+    return d;
+  }
   if (!uneven_)
     return across(static_cast<double>(inside.size()), std::find(inside.begin(), inside.end(), root_) != inside.end());
   Demand d;
@@ -61,6 +73,7 @@ Demand FloorDemand::across(double inside, bool root_inside) const {
     case Collective::kScatter:
       return root_inside ? Demand{outside, 0} : Demand{0, inside / n_};
     case Collective::kSendRecv:
+      if (n_ > 2) return {1, 1};
       return root_inside ? Demand{1, 0} : Demand{0, 1};
   }
   return {};

@@ -61,8 +61,8 @@ class Unroller {
         launch_(SimTime::at(protocol.launch)),
         list_(list),
         per_order_(!call.schedule && s.algorithm == "tree" ? 2 : 1) {
-    const bool each = call.op == Collective::kAllToAll || call.op == Collective::kAllToAllV;
-    bytes_ = count(call.bytes) * (each ? call.groups.size() : 1);
+    const unsigned __int128 chunks = s.chunks;
+    bytes_ = static_cast<std::uint64_t>(count(call.bytes) * chunks / s.chunks_per_buffer());
   }
 
   Status unroll(std::uint32_t group) {
