@@ -17,6 +17,7 @@
 #include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
+#include "busbar/formats/pair_matrix.h"
 
 namespace busbar {
 namespace {
@@ -64,6 +65,16 @@ std::vector<std::string> algorithms(const CollectiveOptions& o, const Collective
   return std::move(legal.names);
 }
 
+/// The matrix of an all_to_allv; empty where none is given.
+Result<PairMatrix> read_matrix(const CollectiveOptions& o, Collective op, std::uint32_t ranks) {
+  if (o.matrix.empty()) return PairMatrix();
+  if (op != Collective::kAllToAllV)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{} sends every pair the same; a matrix is for all_to_allv", name_of(op)),
+                 {"", 0, 0, "--matrix"}};
+  return read_pair_matrix(o.matrix, ranks);
+}
+
 int run(const CollectiveOptions& o) {
   if (!o.schedule.empty()) return run_schedule(o);
   const RunClock clock;
@@ -77,7 +88,7 @@ int run(const CollectiveOptions& o) {
   constexpr std::uint32_t kMostChannels = 1024;  // of a schedule
   if (o.channels > kMostChannels)
     return report_error(invalid(fmt::format("at most {} channels", kMostChannels), {"", 0, 0, "--channels"}));
-  const Result<std::vector<Bytes>> sweep = sweep_sizes(o.first, o.last, o.factor);
+  Result<std::vector<Bytes>> sweep = sweep_sizes(o.first, o.last, o.factor);
   if (!sweep.ok()) return report_error(sweep.error());
   const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
@@ -90,6 +101,10 @@ int run(const CollectiveOptions& o) {
         {"", 0, 0, "-g"}));
   if (o.root >= n)
     return report_error(invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"}));
+  const Result<PairMatrix> matrix = read_matrix(o, *op, n);
+  if (!matrix.ok()) return report_error(matrix.error());
+  const bool any_size = o.first == CollectiveOptions().first && o.last.empty();
+  if (any_size && !o.matrix.empty()) *sweep = {matrix->busiest};
   // Packets choose their paths themselves; what they are compared with, floors and forecasts, is an even split.
   const RoutingPolicy policy = o.common.engine == "packet" ? RoutingPolicy::kSpray : cluster->routing;
   const Router router(cluster->topology, policy, cluster->seed);
@@ -134,6 +149,7 @@ int run(const CollectiveOptions& o) {
     call.chunks = o.chunks;
     call.root = o.root;
     call.channels = o.channels;
+    call.pairs = matrix->counts;
     const auto names = algorithms(o, call, placement, cluster->topology, chooser->words);
     std::optional<Error> refused;
     const std::size_t before = rows.size();
@@ -224,6 +240,8 @@ Command collective_command(const std::string& typed) {
        {"auto", "simple", "ll128", "ll"}},
       {"--schedule", "FILE", "time the schedule in this file (MSCCL XML, MSCCL++ plan) beside ours", "Algorithm",
        &o->schedule},
+      {"--matrix", "FILE", "all_to_allv: src,dst,bytes of each pair; -b and -e scale it to what the busiest rank sends",
+       "Sweep", &o->matrix},
       {"--out", "FILE", "write the schedule of the largest size: .xml (MSCCL) or .goal", "Algorithm", &o->out},
       {"--channels", "N", "parts that share the bytes, each with NICs of its own (default: as many as use every NIC)",
        "Algorithm", &o->channels},

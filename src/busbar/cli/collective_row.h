@@ -32,7 +32,7 @@ struct CollectiveOptions {
   std::string transport, balance;  ///< packet engine
   std::vector<std::string> jitter;
   PacketExtras extras;
-  std::string schedule, out;  ///< files
+  std::string schedule, out, matrix;  ///< files
 };
 
 /// One line of its table.

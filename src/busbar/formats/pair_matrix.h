@@ -1,0 +1,27 @@
+// What each pair of ranks exchanges in an all_to_allv: a CSV table `src,dst,bytes`, as a router of experts or a counter
+// of messages writes it (docs/formats/flows.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "busbar/base/result.h"
+#include "busbar/base/units.h"
+#include "busbar/collectives/schedule.h"
+
+namespace busbar {
+
+struct PairMatrix {
+  PairCounts counts;  ///< in chunks
+  Bytes busiest{0};   ///< of the rank that sends most, what it keeps for itself included: S
+};
+
+/// Pairs that are not listed exchange nothing. Sizes are exact where their greatest common divisor allows it, else
+/// rounded to one part in 2^31 of the whole. Errors with file and line: kInvalid (a column is missing, a rank is not
+/// among `ranks`, a pair stands twice, a size is negative or no number, nothing is sent), kUnsupported (above 4,096
+/// ranks), kNotFound.
+Result<PairMatrix> read_pair_matrix(const std::string& file, std::uint32_t ranks);
+Result<PairMatrix> parse_pair_matrix(std::string_view text, const std::string& name, std::uint32_t ranks);
+
+}  // namespace busbar
