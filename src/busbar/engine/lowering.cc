@@ -132,7 +132,8 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
   const Phase& phase = s.phases[run.begin];
   const GroupFamily& family = s.families[phase.family];
   const std::uint32_t n = family.size();
-  const bool pairs = phase.pattern != Pattern::kDirectGather && phase.pattern != Pattern::kDirectScatter;
+  const bool pairs = phase.pattern != Pattern::kDirectGather && phase.pattern != Pattern::kDirectScatter &&
+                     phase.pattern != Pattern::kDirectShift;
   if (stage.fluids.size() + std::uint64_t{n} * (pairs ? n : 1) > kMostFluids)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("{} over {} ranks is {} routes at once; choose pairwise or bruck", name_of(phase.pattern),
@@ -240,8 +241,9 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
 }
 
 /// Loads, latency and components of a stage; an empty one is dropped. The least latency of what crosses the link with
-/// the most of load + latency is paid before the bytes, not beside them: else fluids that wait for a shared link would
-/// end when their last byte leaves it, and not when it arrives.
+/// the largest load is paid before the bytes, not beside them: else fluids that wait for a shared link would end when
+/// their last byte leaves it, and not when it arrives. Where another link has more of load + latency, what crosses it
+/// takes that long.
 void Lowering::State::finish(Stage stage, LoweredCall& out) {
   for (const Fluid& f : stage.fluids)
     for (std::uint32_t i = f.begin; i < f.end; ++i) {
@@ -249,13 +251,19 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
       if (w == 0) touched.push_back(stage.link[i]);
       w += stage.weight[i] * f.bytes;
     }
+  constexpr double kAlike = 1e-9;  // round-off
   double latest_ps = 0, latency_ps = 0;
+  LinkId latest = kNone<LinkId>;
   for (const LinkId l : touched) {
-    const double ps = weight[index(l)] / rate_of(l), end_ps = ps + least_latency[index(l)];
+    const double ps = weight[index(l)] / rate_of(l), latency_of = least_latency[index(l)], end_ps = ps + latency_of;
+    if (ps > stage.load_ps * (1 + kAlike))
+      latency_ps = latency_of;
+    else if (ps >= stage.load_ps * (1 - kAlike))
+      latency_ps = std::max(latency_ps, latency_of);
     stage.load_ps = std::max(stage.load_ps, ps);
-    if (end_ps <= latest_ps * (1 + 1e-9)) continue;  // among equals the first, whatever round-off says
+    if (end_ps <= latest_ps * (1 + kAlike)) continue;  // among equals the first, whatever round-off says
     latest_ps = end_ps;
-    latency_ps = least_latency[index(l)];
+    latest = l;
     stage.busiest = as_link(l);
   }
   // Channels that share links advance side by side: each waits for its own chain while the others send, and none is
@@ -265,6 +273,9 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
     for (std::uint32_t i = f.begin; i < f.end && f.latency_ps > 0; ++i)
       shared_ps = std::max(shared_ps, weight[index(stage.link[i])] / rate_of(stage.link[i]));
     f.alone_ps = std::max(f.alone_ps, f.latency_ps + shared_ps);
+    if (stage.latency_ps == 0 && latest_ps > stage.load_ps + latency_ps &&
+        std::find(stage.link.begin() + f.begin, stage.link.begin() + f.end, latest) != stage.link.begin() + f.end)
+      f.alone_ps = std::max(f.alone_ps, latest_ps);
   }
   forget_weights();
   for (const LinkId l : latency_touched) least_latency[index(l)] = INFINITY;
