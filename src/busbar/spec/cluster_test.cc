@@ -101,8 +101,11 @@ TEST(Cluster, DgxA100HasItsPlaces) {
   for (int g = 0; g < 8; ++g) {
     const std::string gpu = "node0.gpu" + std::to_string(g), pcie = "node0.pcie" + std::to_string(g / 2);
     for (int s = 0; s < 6; ++s) EXPECT_EQ(rate_between(t, gpu, "node0.nvswitch" + std::to_string(s)), 50);
-    EXPECT_EQ(rate_between(t, gpu, pcie), 32);
-    EXPECT_EQ(rate_between(t, pcie, "node0.nic" + std::to_string(g)), 32);
+    const std::string gpu_port = "node0.pciegpu" + std::to_string(g), nic_port = "node0.pcienic" + std::to_string(g);
+    EXPECT_EQ(rate_between(t, gpu, gpu_port), 32);
+    EXPECT_EQ(rate_between(t, gpu_port, pcie), 32) << "each lower level has a link of its own upwards";
+    EXPECT_EQ(rate_between(t, nic_port, pcie), 32);
+    EXPECT_EQ(rate_between(t, nic_port, "node0.nic" + std::to_string(g)), 32);
     EXPECT_EQ(t.numa(t.find(gpu).value()), numa[g]);
   }
   EXPECT_EQ(counted(t, DeviceKind::kNuma), 8u);
