@@ -35,6 +35,7 @@ std::string unit_of_key(std::string_view path) {
   if (path.find("price_usd") != std::string_view::npos) return "$";
   if (key.ends_with("tflops")) return "TFLOP/s";
   if (key == "gflop") return "GFLOP";
+  if (key == "megabytes") return "MB";
   if (key.ends_with("lanes") || key == "channels") return "lanes";
   if (path.find("ports") != std::string_view::npos) return "ports";
   if (key == "links") return "links";

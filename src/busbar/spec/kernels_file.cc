@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 namespace busbar {
 namespace {
 
-constexpr double kTera = 1e12;
+constexpr double kMega = 1e6, kTera = 1e12;
 
 class KernelReader {
  public:
@@ -136,6 +138,8 @@ Result<KernelTable> read_kernels(const YamlDocument& document) {
   r.number("sustained_share", 0.1, 1, t.sustained_share);
   r.figure("memory_rate", &YamlNode::as_rate, memory);
   r.number("memory_share", 0.01, 1, t.memory_share);
+  r.curve("memory_by_size", "megabytes", t.memory_by_size);
+  for (EfficiencyPoint& p : t.memory_by_size) p.x = std::log10(p.x * kMega);
   r.curve("attention_forward", "heads_x_4096", t.attention_forward);
   r.curve("attention_backward", "heads_x_4096", t.attention_backward);
   r.number("attention_small_heads", 0.1, 1, t.attention_small_heads);

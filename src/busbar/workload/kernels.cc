@@ -124,7 +124,9 @@ Duration KernelTable::attention_time(AttentionKernel kernel, std::uint32_t heads
 }
 
 Duration KernelTable::memory_time(double bytes) const {
-  return kernel_duration(bytes / (memory_bytes_per_s * memory_share));
+  if (bytes <= 0) return {};
+  const double by_size = memory_by_size.empty() ? 1 : share_at(memory_by_size, std::log10(bytes));
+  return kernel_duration(bytes / (memory_bytes_per_s * memory_share * by_size));
 }
 
 }  // namespace busbar

@@ -36,11 +36,13 @@ struct KernelTable {
   std::uint32_t cores = 0;     ///< streaming multiprocessors and their kin: tiles run in waves over them; 0: no waves
   std::vector<EfficiencyPoint> attention_forward;  ///< x: heads x sequences x (length / 4096); causal FLOPs
   std::vector<EfficiencyPoint> attention_backward;
-  double attention_small_heads = 1;          ///< factor on both where heads have 64 elements or fewer
-  double attention_flash2 = 1;               ///< most that FlashAttention-2 reaches here, of the peak
-  double attention_flash1 = 1;               ///< the same of first-generation fused kernels
-  double memory_bytes_per_s = 0;             ///< HBM, data sheet
-  double memory_share = 0;                   ///< of it that memory-bound kernels reach
+  double attention_small_heads = 1;  ///< factor on both where heads have 64 elements or fewer
+  double attention_flash2 = 1;       ///< most that FlashAttention-2 reaches here, of the peak
+  double attention_flash1 = 1;       ///< the same of first-generation fused kernels
+  double memory_bytes_per_s = 0;     ///< HBM, data sheet
+  double memory_share = 0;           ///< of it that memory-bound kernels reach
+  std::vector<EfficiencyPoint>
+      memory_by_size;                        ///< factor on that by log10(bytes): short kernels fill and drain; empty: 1
   Duration launch;                           ///< host time per kernel; shows where kernels are shorter
   double jitter_share = 0;                   ///< standard deviation of one GPU's step time, of its mean
   double optimizer_bytes_per_parameter = 0;  ///< HBM traffic of the Adam step per parameter of the shard

@@ -40,6 +40,19 @@ TEST(Kernels, AThinGemmIsBoundByMemory) {
   EXPECT_LT(k.gemm_time(1, 8192, 8192).in_us(), 1.01 * memory.in_us());
 }
 
+// By decades: straight lines over the logarithm of the bytes.
+TEST(Kernels, ShortMemoryBoundKernelsReachLessOfTheRate) {
+  KernelTable k = flat_kernels();
+  const double rate = k.memory_bytes_per_s * k.memory_share * 1e-6;  // per us
+  EXPECT_NEAR(k.memory_time(1e6).in_us(), 1e6 / rate, 1e-3);
+  k.memory_by_size = {{6, 0.6}, {7, 0.8}, {8, 1}};
+  EXPECT_NEAR(k.memory_time(1e5).in_us(), 1e5 / rate / 0.6, 1e-3);
+  EXPECT_NEAR(k.memory_time(1e7).in_us(), 1e7 / rate / 0.8, 1e-3);
+  EXPECT_NEAR(k.memory_time(1e7 * std::sqrt(10.0)).in_us(), 1e7 * std::sqrt(10.0) / rate / 0.9, 1e-2);
+  EXPECT_NEAR(k.memory_time(1e9).in_us(), 1e9 / rate, 1e-3);
+  EXPECT_EQ(k.memory_time(0), Duration{});
+}
+
 // One tile more than cores: the last wave has one tile and costs as much as a full one.
 TEST(Kernels, TilesRunInWaves) {
   KernelTable k = without_memory_traffic();
