@@ -197,6 +197,12 @@ int run(const Options& o) {
   Result<NamedFlows> named = read_flow_csv(o.flows, router);
   if (!named.ok()) return report_error(named.error());
   named->list.reach = {cluster->gpudirect, cluster->p2p};
+  for (std::size_t f = 0; f < named->ids.size(); ++f)
+    if (named->list.flows[f].lane > 0)
+      return report_error(
+          {ErrorCode::kUnsupported,
+           fmt::format("flow {} has a lane, and fluids have none; add --engine packet and --lanes", named->ids[f]),
+           {o.flows, 0, 0, "lane"}});
   Result<FlowListResult> result = run_flow_list(router, named->list);
   if (!result.ok()) return report_error(result.error());
   Report r;
@@ -227,10 +233,11 @@ Command flows_command(const std::string& typed) {
       "  busbar flows dgx-h100:64 flows.csv --lb spray --json\n"
       "  busbar flows bench/cases/ar-c-65536.yaml flows.csv --seed 7 --fail leaf0-spine1\n"
       "  busbar flows bench/cases/ls128.yaml W1.csv --engine packet --transport nscc --lb spray --seed 1 --json\n"
-      "A flow list has the columns id,src,dst,bytes,start_ns,after and, if need be, trigger (received or acked).\n"
+      "A flow list has the columns id,src,dst,bytes,start_ns,after and, if need be, trigger (received or acked) and "
+      "lane.\n"
       "src and dst: a GPU's number, or a name as in node5.gpu3 or node5.nic3; after: ids parted by ';'.\n";
   c.positionals = {{"FABRIC", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->fabric},
-                   {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger], one flow per line", &o->flows}};
+                   {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger][,lane], one flow per line", &o->flows}};
   c.flags = {
       {"--lb",
        "NAME",

@@ -221,6 +221,16 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
   return d;
 }
 
+Status check_lanes(const NamedFlows& named, const PacketOptions& options, const std::string& file) {
+  const std::size_t lanes = std::max<std::size_t>(1, options.lanes.size());
+  for (std::size_t f = 0; f < named.ids.size(); ++f)
+    if (named.list.flows[f].lane >= lanes)
+      return invalid(fmt::format("flow {} is of lane {}, and there {} {}; give each lane a weight, as in --lanes 3,1",
+                                 named.ids[f], named.list.flows[f].lane, lanes == 1 ? "is" : "are", lanes),
+                     {file, 0, 0, "lane"});
+  return {};
+}
+
 }  // namespace
 
 int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request) {
@@ -235,6 +245,8 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   const Router router(cluster->topology, RoutingPolicy::kStatic, options->seed);
   Result<NamedFlows> named = read_flow_csv(o.flows, router);
   if (!named.ok()) return report_error(named.error());
+  named->list.reach = {cluster->gpudirect, cluster->p2p};
+  if (const Status s = check_lanes(*named, *options, o.flows); !s.ok()) return report_error(s.error());
   options->patience_s = o.patience_s;
   LongRun watch("flows");
   options->stop = LongRun::flag();

@@ -14,8 +14,9 @@
 namespace busbar {
 namespace {
 
-enum Field : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kFields };
-constexpr std::array<const char*, kFields> kFieldNames{"id", "src", "dst", "bytes", "start_ns", "after", "trigger"};
+enum Field : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kLane, kFields };
+constexpr std::array<const char*, kFields> kFieldNames{"id",       "src",   "dst",     "bytes",
+                                                       "start_ns", "after", "trigger", "lane"};
 
 std::string_view trim(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
@@ -81,7 +82,7 @@ class Reader {
       while (f < kFields && names[c] != kFieldNames[f]) ++f;
       if (f == kFields) {
         return at(line_, fmt::format("there is no column '{}'; the columns are id,src,dst,bytes,start_ns,after and, if "
-                                     "need be, trigger",
+                                     "need be, trigger and lane",
                                      names[c]));
       }
       if (column_[f] != kAbsent) return at(line_, fmt::format("the column '{}' is there twice", names[c]));
@@ -115,6 +116,11 @@ class Reader {
       flow.trigger = FlowTrigger::kAcked;
     else if (!word.empty() && word != "received")
       return at(line_, fmt::format("'{}' is no trigger; write received (the default) or acked", word), kTrigger);
+    if (const auto word = cell(kLane); !word.empty()) {
+      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), flow.lane);
+      if (error != std::errc() || end != word.data() + word.size() || flow.lane >= kMostFlowLanes)
+        return at(line_, fmt::format("'{}' is no lane; lanes are 0 to {}", word, kMostFlowLanes - 1), kLane);
+    }
     if (!cell(kAfter).empty()) waits_.push_back({number, line_, std::string(cell(kAfter))});
     out_.ids.emplace_back(cell(kId));
     out_.list.flows.push_back(flow);

@@ -1,4 +1,4 @@
-// Flow lists as files: id,src,dst,bytes,start_ns,after[,trigger] (docs/formats/flows.md).
+// Flow lists as files: id,src,dst,bytes,start_ns,after[,trigger][,lane] (docs/formats/flows.md).
 #pragma once
 
 #include <string>

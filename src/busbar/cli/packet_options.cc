@@ -132,6 +132,29 @@ Status read_background(const std::string& text, std::uint64_t seed, PacketOption
   return {};
 }
 
+/// Weights or "strict", parted by commas.
+Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
+  constexpr std::uint32_t kMostWeight = 1000;
+  std::vector<std::uint32_t> weights;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view word = std::string_view(text).substr(begin, end - begin);
+    std::uint32_t weight = 0;
+    const auto [stop, code] = std::from_chars(word.data(), word.data() + word.size(), weight);
+    const bool number = code == std::errc() && stop == word.data() + word.size();
+    if (word != "strict" && (!number || weight == 0 || weight > kMostWeight))
+      return invalid(
+          fmt::format("'{}' is no weight; write 1 to {} or strict for each lane, as in strict,3,1", word, kMostWeight),
+          {"", 0, 0, "--lanes"});
+    weights.push_back(number ? weight : 0);
+    begin = end + 1;
+  }
+  if (weights.size() > kMostFlowLanes)
+    return invalid(fmt::format("{} lanes, and there are at most {}", weights.size(), kMostFlowLanes),
+                   {"", 0, 0, "--lanes"});
+  return weights;
+}
+
 }  // namespace
 
 std::vector<Flag> packet_flags(PacketExtras& extras) {
@@ -146,6 +169,9 @@ std::vector<Flag> packet_flags(PacketExtras& extras) {
        "Packets", &extras.faults},
       {"--reroute-after", "TIME", "with --fault: until switches send around a link that went (default 1ms), or never",
        "Packets", &extras.reroute_after},
+      {"--lanes", "W,W,...",
+       "packets: virtual lanes with these weights, or strict; of a flow: its column lane, of a job: in turn", "Packets",
+       &extras.lanes},
       {"--threads", "N", "packets: parts of the network run side by side, with equal results (default 1)", "Packets",
        &extras.threads},
   };
@@ -153,6 +179,9 @@ std::vector<Flag> packet_flags(PacketExtras& extras) {
 
 Status read_packet_extras(const PacketExtras& extras, const Topology& topology, PacketOptions& options) {
   options.cut_through = extras.cut_through;
+  if (!extras.lanes.empty()) {
+    BUSBAR_ASSIGN(options.lanes, read_lanes(extras.lanes));
+  }
   if (extras.threads == 0 || extras.threads > kMostThreads)
     return invalid(fmt::format("1 to {} threads", kMostThreads), {"", 0, 0, "--threads"});
   options.threads = extras.threads;
@@ -168,6 +197,7 @@ Status read_packet_extras(const PacketExtras& extras, const Topology& topology, 
 std::string first_packet_extra(const PacketExtras& extras) {
   return !extras.faults.empty()           ? "--fault"
          : extras.threads != 1            ? "--threads"
+         : !extras.lanes.empty()          ? "--lanes"
          : !extras.background.empty()     ? "--background"
          : !extras.compute_jitter.empty() ? "--compute-jitter"
          : extras.cut_through             ? "--cut-through"

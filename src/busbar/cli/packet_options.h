@@ -19,7 +19,7 @@ Result<PacketOptions> read_packet_options(std::string& transport, std::string& b
 /// What packets meet on their way, the same flags for all commands with packets.
 struct PacketExtras {
   std::vector<std::string> faults;
-  std::string reroute_after, background, compute_jitter;
+  std::string reroute_after, background, compute_jitter, lanes;
   bool cut_through = false;
   std::uint32_t threads = 1;
 };

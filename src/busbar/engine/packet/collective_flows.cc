@@ -177,6 +177,7 @@ Status add_collective_flows(const CollectiveCall& call, const Router& router, co
                             const ProtocolModel& protocol, FlowList& list) {
   BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
   BUSBAR_RETURN_IF_ERROR(check_reducers(s));
+  list.reach = {protocol.gpudirect, protocol.peer_access};
   Unroller unroller(call, s, router, placement, protocol, list);
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g) BUSBAR_RETURN_IF_ERROR(unroller.unroll(g));
   return {};
@@ -193,6 +194,9 @@ Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t
     call.groups.base = j * call.groups.size();
     BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router, placement, protocol, list));
     end_of.push_back(list.flows.size());
+    const auto lanes = static_cast<std::uint32_t>(options.lanes.size());
+    for (std::size_t f = first; f < list.flows.size() && lanes > 1; ++f)
+      list.flows[f].lane = static_cast<std::uint8_t>(j % lanes);
     if (options.compute_jitter > Duration()) start_late(call, placement, options.compute_jitter, random, list, first);
   }
   std::vector<Duration> ends(jobs, protocol.launch);

@@ -22,7 +22,8 @@ Status add_collective_flows(const CollectiveCall& call, const Router& router, co
 Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement);
 inline constexpr std::size_t kMostMoves = 4'000'000;
 
-/// `jobs` calls that start at once, job j on ranks [j n, (j + 1) n): when the last byte of each has arrived, ascending.
+/// `jobs` calls that start at once, job j on ranks [j n, (j + 1) n) and lane j modulo the number of lanes: when the
+/// last byte of each has arrived, ascending.
 Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t jobs, const Router& router,
                                               const Placement& placement, const ProtocolModel& protocol,
                                               const PacketOptions& options);

@@ -27,6 +27,7 @@ Hosts::Hosts(Traffic& traffic, Pool& pool, EventQueue& events, const HostSetting
     outlets_.push_back(outlet);
     side_by_side = std::max(side_by_side, outlet.wires);
   }
+  lanes_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(settings.lanes.size()));
   words_ = std::bit_ceil(std::max(4u, 2 * window * side_by_side / 64 + 1));
   events_.reserve(first_source() + 2 * outlets.rows() + std::max(traffic.size(), settings.flow_capacity));
 }
@@ -135,6 +136,7 @@ void Hosts::start(std::uint32_t flow, Ps now) {
   s.flow = flow;
   s.packets = packets_of(flow);
   s.hash = hash_of(flow);
+  s.lane = static_cast<std::uint8_t>(std::min<std::uint32_t>(traffic_.list.flows[flow].lane, lanes_ - 1));
   s.path = s.hash >> 26;
   s.last_news = now;
   s.wires = outlets_[outlet].wires;
@@ -180,12 +182,13 @@ void Hosts::offer(std::uint32_t slot, Ps now) {
     return;
   }
   s.ring_next = kNobody;
-  if (o.head == kNobody) {
-    o.head = slot;
+  Ring& ring = o.rings[s.lane];
+  if (ring.head == kNobody) {
+    ring.head = slot;
   } else {
-    senders_[o.tail].ring_next = slot;
+    senders_[ring.tail].ring_next = slot;
   }
-  o.tail = slot;
+  ring.tail = slot;
 }
 
 /// The wire of an outlet that is free first; one that has to wait only where all have.
@@ -204,11 +207,14 @@ std::uint32_t Hosts::free_wire(const Outlet& o) const {
   return best;
 }
 
-/// When the outlet sends next over that port if nothing changes; kNever when it has nothing to send.
-Ps Hosts::next_start(const Outlet& o, const Port& port) const {
+/// When the outlet sends next over that wire if nothing changes; kNever when it has nothing to send.
+Ps Hosts::next_start(const Outlet& o, std::uint32_t wire) const {
+  const Port& port = network_->port(wire);
   if (!o.control.empty()) return port.busy;
   if (port.stopped) return kNever;
-  if (o.head != kNobody) return port.busy;
+  if (o.rings[0].head != kNobody && lanes_ == 1) return port.busy;
+  for (std::uint32_t l = 0; l < lanes_ && lanes_ > 1; ++l)
+    if (o.rings[l].head != kNobody && !network_->lane_stopped(wire, l)) return port.busy;
   return o.paced.empty() ? kNever : std::max(port.busy, o.paced.front().first);
 }
 
@@ -216,7 +222,7 @@ Ps Hosts::next_start(const Outlet& o, const Port& port) const {
 void Hosts::settle(std::uint32_t outlet, Ps now) {
   for (;;) {
     const std::uint32_t wire = free_wire(outlets_[outlet]);
-    const Ps at = next_start(outlets_[outlet], network_->port(wire));
+    const Ps at = next_start(outlets_[outlet], wire);
     if (at >= now) return;
     send_one(outlet, wire, at);
   }
@@ -227,7 +233,7 @@ void Hosts::kick(std::uint32_t outlet, Ps now) {
   for (;;) {
     const std::uint32_t wire = free_wire(outlets_[outlet]);
     const Port& port = network_->port(wire);
-    const Ps at = next_start(outlets_[outlet], port);
+    const Ps at = next_start(outlets_[outlet], wire);
     if (at == kNever) return;
     if (at <= now) {
       send_one(outlet, wire, now);
@@ -288,6 +294,14 @@ std::uint32_t Hosts::path_hash(Sender& s) {
   return (s.hash & ~63u) | s.path;
 }
 
+/// Charges for a full packet; send_one() gives back what was too much.
+std::uint32_t Hosts::next_lane(Outlet& o, std::uint32_t wire) {
+  const auto full = static_cast<std::uint32_t>(settings_.control.packet_bytes);
+  return pick_lane(o.turns, settings_.lanes, full, [&](std::uint32_t l) {
+    return o.rings[l].head == kNobody || network_->lane_stopped(wire, l) ? 0 : full;
+  });
+}
+
 void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   Outlet& o = outlets_[outlet];
   if (!o.control.empty()) return network_->transmit(wire, o.control.pop(pool_), start);
@@ -300,21 +314,27 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
     offer(slot, start);
     let_go_sender(slot);
   }
-  const std::uint32_t slot = o.head;
+  const std::uint32_t lane = lanes_ == 1 ? 0 : next_lane(o, wire);
+  const std::uint32_t slot = lane == kNoLane ? kNobody : o.rings[lane].head;
   if (slot == kNobody) return;  // what was paced may not send any more: a window has closed
   Sender& s = senders_[slot];
-  o.head = s.ring_next;
+  o.rings[lane].head = s.ring_next;
   s.queued = false;
-  if (!may_send(slot)) return let_go_sender(slot);  // the window has closed since, or all is there
+  if (!may_send(slot)) {  // the window has closed since, or all is there
+    if (lanes_ > 1) o.turns.left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes);
+    return let_go_sender(slot);
+  }
   const Id id = pool_.take();
   Packet& p = pool_[id];
   p = Packet{};
   p.flow = s.flow;
+  p.flags = static_cast<std::uint8_t>(lane << kLaneShift);
   p.seq = pick_sequence(slot, p.flags);
   p.hash = path_hash(s);
   p.sent = start;
   p.time = start;
   p.size = static_cast<std::uint16_t>(wire_size(s, p.seq));
+  if (lanes_ > 1) o.turns.left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes) - p.size;
   ++s.outstanding;
   ++s.sends;
   ++out_.data;

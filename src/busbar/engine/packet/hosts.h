@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -30,9 +31,10 @@ struct HostSettings {
   Recovery recovery = Recovery::kTrimming;
   bool spray = false;  ///< a flow's packets take many paths
   std::uint64_t seed = 0;
-  std::uint32_t flow_capacity = 0;  ///< most flows there will ever be, where more may come
-  std::uint32_t faults = 0;         ///< whose sources of events come before those of hosts
-  Ps timeout = 0;                   ///< nothing heard for so long: all in flight is taken for lost
+  std::uint32_t flow_capacity = 0;   ///< most flows there will ever be, where more may come
+  std::vector<std::uint32_t> lanes;  ///< weights, as in NetworkOptions
+  std::uint32_t faults = 0;          ///< whose sources of events come before those of hosts
+  Ps timeout = 0;                    ///< nothing heard for so long: all in flight is taken for lost
   ControlSettings control;
 };
 
@@ -86,6 +88,7 @@ class Hosts {
     std::uint32_t wires = 1;  ///< side by side at its outlet: its window and rate are those of one, times so many
     std::uint32_t sends = 0, granted = 0;  ///< all copies; as many as the receiver allows (credit)
     bool queued = false, done = false;
+    std::uint8_t lane = 0;
     std::uint64_t avoid = 0;  ///< paths that were marked, each left out once
     Ps last_news = 0, new_done = 0;
     Control control;
@@ -104,9 +107,13 @@ class Hosts {
     std::uint32_t trimmed = 0;  ///< packets whose payload is still to come: until then each arrival is answered, since
                                 ///< headers overtake data and the sender could wait for data that nobody reports
   };
+  struct Ring {
+    std::uint32_t head = kNobody, tail = kNobody;
+  };
   struct Outlet {
     Fifo control;
-    std::uint32_t head = kNobody, tail = kNobody;     ///< slots that may send, in turn
+    std::array<Ring, kMostLanes> rings;               ///< per lane: slots that may send, in turn
+    LaneTurns turns;                                  ///< only where there are several lanes
     std::vector<std::pair<Ps, std::uint32_t>> paced;  ///< heap of slots that may send later
     std::uint32_t first_wire = 0, wires = 0;          ///< run in Wiring::outlets().values
     bool armed = false;
@@ -135,7 +142,8 @@ class Hosts {
   void settle(std::uint32_t outlet, Ps now);
   void kick(std::uint32_t outlet, Ps now);
   std::uint32_t free_wire(const Outlet& o) const;
-  Ps next_start(const Outlet& o, const Port& port) const;
+  Ps next_start(const Outlet& o, std::uint32_t wire) const;
+  std::uint32_t next_lane(Outlet& o, std::uint32_t wire);
   void send_one(std::uint32_t outlet, std::uint32_t wire, Ps start);
   std::uint32_t pick_sequence(std::uint32_t slot, std::uint8_t& flags);
   std::uint32_t path_hash(Sender& s);
@@ -177,7 +185,7 @@ class Hosts {
   std::vector<Receiver> receivers_;
   std::vector<std::uint64_t> sent_bits_, got_;
   std::vector<std::uint32_t> free_senders_, free_receivers_;
-  std::uint32_t words_ = 4;
+  std::uint32_t words_ = 4, lanes_ = 1;
   std::uint64_t finished_ = 0, delivered_ = 0;
   std::vector<std::uint32_t> block_of_, left_in_block_, ended_blocks_;  ///< only where blocks were added
 };

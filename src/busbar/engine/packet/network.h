@@ -15,6 +15,7 @@
 
 #include "busbar/base/random.h"
 #include "busbar/engine/packet/event_queue.h"
+#include "busbar/engine/packet/lanes.h"
 #include "busbar/engine/packet/mail.h"
 #include "busbar/engine/packet/network_options.h"
 #include "busbar/engine/packet/port.h"
@@ -64,6 +65,10 @@ class Network {
   std::vector<std::uint32_t> deadlock() const;
   const QueueHistogram& histogram(std::uint32_t wire) const { return histograms_[wire]; }
   bool eager() const { return eager_; }
+  /// Whether data of that lane must wait: paused, or without credits.
+  bool lane_stopped(std::uint32_t wire, std::uint32_t l) const {
+    return many_ ? lane(wire, l).stopped : ports_[wire].stopped != 0;
+  }
   /// Sources of events from 2 wires on, kFaultEvents for each fault.
   void begin_faults();
   bool take_fault(std::uint32_t source, Ps now);
@@ -111,23 +116,34 @@ class Network {
   void enqueue(std::uint32_t wire, Id id, Ps now);
   void settle(std::uint32_t wire, Port& o, Ps now);
   bool serve(std::uint32_t wire, Port& o, Ps start);
-  bool admit(Port& o, Id id, std::uint32_t from);
-  void mark(Port& o, Packet& p);
+  bool admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from);
+  void mark(Port& o, std::uint32_t queued, Packet& p);
+  void note_wait(std::uint32_t wire, Packet& p, Ps start) const;
+  Lane& lane(std::uint32_t wire, std::uint32_t l) { return lanes_[std::size_t{wire} * lane_count_ + l]; }
+  const Lane& lane(std::uint32_t wire, std::uint32_t l) const { return lanes_[std::size_t{wire} * lane_count_ + l]; }
+  const Fifo& data_of(std::uint32_t wire, std::uint32_t l) const {
+    return many_ ? lane(wire, l).data : ports_[wire].data;
+  }
+  void make_lanes();
+  void queue_in_lane(std::uint32_t wire, Id id);
+  bool serve_lane(std::uint32_t wire, Port& o, Ps start);
+  void stop_lane(std::uint32_t wire, Port& o, std::uint32_t l, Ps now);
+  void free_lane(std::uint32_t wire, Port& o, std::uint32_t l, Ps now);
   void forward(Id id, std::uint32_t node, Ps now);
   bool pausing() const { return options_.lossless == Lossless::kPause; }
   bool credits() const { return options_.lossless == Lossless::kCredits; }
-  bool fits_headroom(std::uint32_t from, std::uint32_t size) const;
+  bool fits_headroom(std::uint32_t from, std::uint32_t lane, std::uint32_t size) const;
   void send_control(std::uint32_t wire, Id id, Ps now);
-  void spend(Port& o, std::uint32_t size, Ps now);
-  void give_back(std::uint32_t from, std::uint32_t size, Ps now);
-  void stop(Port& o, Ps now);
-  void go_on(Port& o, Ps now);
-  void note_pause(const Port& o, Packet& p);
+  void spend(std::uint32_t wire, Port& o, std::uint32_t lane, std::uint32_t size, Ps now);
+  void give_back(std::uint32_t from, std::uint32_t lane, std::uint32_t size, Ps now);
+  void stop(std::uint32_t wire, Port& o, std::uint32_t lane, Ps now);
+  void go_on(std::uint32_t wire, Port& o, std::uint32_t lane, Ps now);
+  void note_pause(Ps since, Ps until, Packet& p);
   void note_load(Port& o, Packet& p, Ps end);
-  void hold(std::uint32_t from, std::uint32_t node, std::uint32_t size, Ps now);
+  void hold(std::uint32_t from, std::uint32_t lane, std::uint32_t node, std::uint32_t size, Ps now);
   void release(std::uint32_t wire, Port& o, Ps now);
   std::int64_t pause_threshold(std::uint32_t node) const;
-  void send_pause(std::uint32_t from, Kind kind, Ps now);
+  void send_pause(std::uint32_t from, Kind kind, std::uint32_t lane, Ps now);
   void take_permit(std::uint32_t wire, const Packet& p, Ps now);
   void schedule(std::uint32_t fault, FaultEvent what, Ps at);
   void change(std::uint32_t fault, bool begins, Ps now);
@@ -151,12 +167,16 @@ class Network {
   const NetworkPart* part_ = nullptr;
   std::vector<std::uint32_t> waiting_;  ///< wires to other parts at which something waits
   bool eager_;
+  bool many_ = false;  ///< lanes
+  std::uint32_t lane_count_ = 1;
   std::vector<Port> ports_;
+  std::vector<Lane> lanes_;       ///< per wire and lane; only where there are several
+  std::vector<LaneTurns> turns_;  ///< per wire; likewise
   std::vector<QueueHistogram> histograms_;
-  std::vector<Ingress> ingress_;        ///< per wire; only where buffers are shared
+  std::vector<Ingress> ingress_;        ///< per wire and lane; only where buffers are shared
   std::vector<std::int64_t> held_;      ///< per node: bytes in its shared buffer
   std::vector<std::int64_t> shared_;    ///< per node: size of that buffer without headroom
-  std::vector<std::int64_t> headroom_;  ///< per node: of each cable
+  std::vector<std::int64_t> headroom_;  ///< per node: of each cable and lane
   std::vector<std::uint32_t> salt_;     ///< per node, for the hash of paths
   std::vector<Flowlet> flowlets_;       ///< kFlowletPlaces per switch
   std::vector<Trouble> trouble_;        ///< per wire; only when there are faults
@@ -177,7 +197,8 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
   events_.reserve(static_cast<std::uint32_t>(2 * wires.size()));
   ports_.resize(wires.size());
   histograms_.resize(wires.size());
-  ingress_.resize(eager_ ? wires.size() : 0);
+  make_lanes();
+  ingress_.resize(eager_ ? wires.size() * lane_count_ : 0);
   held_.assign(wiring.nodes(), 0);
   std::vector<std::int64_t> cables(wiring.nodes(), 0);
   for (std::uint32_t w = 0; w < wires.size(); ++w) {
@@ -194,6 +215,7 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
   if (options.flowlet_gap > 0) flowlets_.resize(std::size_t{wiring.switches()} * kFlowletPlaces);
   for (std::uint32_t n = 0; n < wiring.nodes(); ++n) {
     salt_.push_back(static_cast<std::uint32_t>(mix64(options.seed ^ mix64(n))));
+    cables[n] *= lane_count_;
     headroom_.push_back(
         std::min(options.headroom_bytes, options.buffer_bytes / std::max<std::int64_t>(1, 2 * cables[n])));
     shared_.push_back(options.buffer_bytes - cables[n] * headroom_.back());
@@ -233,7 +255,7 @@ void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
     events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, from.busy);
   } else if (from.host) {
     hosts_.run_dry(wire, now);
-  } else if (!eager_ && (!from.data.empty() || !from.control.empty())) {
+  } else if (!eager_ && (from.queued > 0 || !from.control.empty())) {
     settle(wire, from, now);
     if (from.flying.empty() && from.busy > now) {
       await_end(wire, from);
@@ -256,7 +278,7 @@ void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
   }
   const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData);
   if (node == leg.target) {
-    if (credits() && p.kind == Kind::kData) give_back(p.wire, p.size, now);
+    if (credits() && p.kind == Kind::kData) give_back(p.wire, lane_of(p), p.size, now);
     return hosts_.deliver(id, now);
   }
   const auto wires = node < wiring_.switches() ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
@@ -294,20 +316,22 @@ void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
   settle(wire, o, now);
   if (const Packet& p = pool_[id]; p.kind == Kind::kData && !(p.flags & kTrimmed)) {
     if (o.queued > 0) histograms_[wire].add(o.queued);
-    if (!admit(o, id, p.wire)) return hosts_.lost(id);
-    if (pausing()) hold(p.wire, wiring_.wires()[wire].from, p.size, now);
+    if (!admit(wire, o, id, p.wire)) return hosts_.lost(id);
+    if (pausing()) hold(p.wire, lane_of(p), wiring_.wires()[wire].from, p.size, now);
   }
   const Packet& p = pool_[id];  // only now: a pause frame may have moved the pool
   const bool control = p.kind != Kind::kData || (p.flags & kTrimmed);  // admit() may have trimmed it
   const bool idle = eager_ ? !o.armed : o.busy <= now;
-  if (idle && o.control.empty() && (control || (o.data.empty() && !o.stopped))) return transmit(wire, id, now);
+  if (idle && o.control.empty() && (control || (o.queued == 0 && !lane_stopped(wire, lane_of(p)))))
+    return transmit(wire, id, now);
   if (control) {
     o.control.push(pool_, id);
     o.queued_control += p.size;
   } else {
-    o.data.push(pool_, id);
+    many_ ? queue_in_lane(wire, id) : o.data.push(pool_, id);
     o.queued += p.size;
     o.peak = std::max(o.peak, o.queued);
+    if (many_ && eager_ && idle) serve(wire, o, now);  // what is before it is stopped, in other lanes
   }
   if (!eager_ && o.flying.empty()) await_end(wire, o);
 }
@@ -338,32 +362,38 @@ bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
     transmit(wire, id, start);
     return true;
   }
-  if (o.data.empty() || o.stopped) return false;
+  if (o.queued == 0 || o.stopped) return false;
+  if (many_) [[unlikely]]
+    return serve_lane(wire, o, start);
   const Id id = o.data.pop(pool_);
   Packet& p = pool_[id];
   if (p.next != kNobody) __builtin_prefetch(&pool_[p.next]);
   o.queued -= p.size;
-  const Ps waited = start - p.time;
-  if (waited > p.worst_wait) {
-    p.worst_wait = static_cast<std::uint32_t>(std::min<Ps>(waited, UINT32_MAX));
-    p.worst = wire;
-  }
-  if (waited > 0 && o.paused_until > p.time) note_pause(o, p);
-  if (o.queued > options_.mark_low) mark(o, p);
+  note_wait(wire, p, start);
+  if (start > p.time && o.paused_until > p.time) note_pause(o.paused_since, o.paused_until, p);
+  if (o.queued > options_.mark_low) mark(o, o.queued, p);
   transmit(wire, id, start);
   return true;
 }
 
+template <class Hosts>
+void Network<Hosts>::note_wait(std::uint32_t wire, Packet& p, Ps start) const {
+  const Ps waited = start - p.time;
+  if (waited <= p.worst_wait) return;
+  p.worst_wait = static_cast<std::uint32_t>(std::min<Ps>(waited, UINT32_MAX));
+  p.worst = wire;
+}
+
 /// Whether the packet may wait here; it may be trimmed for that.
 template <class Hosts>
-bool Network<Hosts>::admit(Port& o, Id id, std::uint32_t from) {
+bool Network<Hosts>::admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from) {
   Packet& p = pool_[id];
   if (eager_) {
-    if (credits() || fits_headroom(from, p.size)) return true;
+    if (credits() || fits_headroom(from, lane_of(p), p.size)) return true;
     ++o.drops;
     return false;
   }
-  if (o.queued + p.size <= options_.queue_bytes) return true;
+  if ((many_ ? lane(wire, lane_of(p)).queued : o.queued) + p.size <= options_.queue_bytes) return true;
   if (options_.trim && o.queued_control + options_.header_bytes <= options_.queue_bytes) {
     ++o.trims;
     p.flags |= kTrimmed;
@@ -375,10 +405,10 @@ bool Network<Hosts>::admit(Port& o, Id id, std::uint32_t from) {
 }
 
 template <class Hosts>
-void Network<Hosts>::mark(Port& o, Packet& p) {
+void Network<Hosts>::mark(Port& o, std::uint32_t queued, Packet& p) {
   if (p.flags & kMarked) return;
-  if (o.queued < options_.mark_high) {  // linear between the thresholds
-    const std::uint64_t over = o.queued - options_.mark_low, range = options_.mark_high - options_.mark_low;
+  if (queued < options_.mark_high) {  // linear between the thresholds
+    const std::uint64_t over = queued - options_.mark_low, range = options_.mark_high - options_.mark_low;
     const std::uint64_t dice = mix32(p.hash ^ mix32(p.seq ^ (p.flow << 12) ^ static_cast<std::uint32_t>(p.time >> 6)));
     if (dice * range >= over * options_.mark_most) return;
   }
@@ -394,8 +424,9 @@ void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
   if (eager_) {
     const bool data = p.kind == Kind::kData && !(p.flags & kTrimmed);
     o.serving = data && !o.host ? p.size : 0;
+    o.serving_lane = lane_of(p) & (kMostLanes - 1);
     o.serving_from = p.wire;
-    if (data && credits()) spend(o, p.size, start);
+    if (data && credits()) spend(wire, o, lane_of(p), p.size, start);
   }
   if (options_.load_over > 0) note_load(o, p, start + took);
   o.busy = start + took;
@@ -438,6 +469,7 @@ void Network<Hosts>::depart(std::uint32_t wire, Ps now) {
 }  // namespace busbar::packet
 
 #include "busbar/engine/packet/network_faults.h"
+#include "busbar/engine/packet/network_lanes.h"
 #include "busbar/engine/packet/network_lossless.h"
 #include "busbar/engine/packet/network_parts.h"
 #include "busbar/engine/packet/network_ways.h"

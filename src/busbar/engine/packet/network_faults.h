@@ -81,7 +81,7 @@ void Network<Hosts>::change(std::uint32_t fault, bool begins, Ps now) {
 
 template <class Hosts>
 void Network<Hosts>::tell(std::uint32_t wire, Kind kind, Ps now) {
-  if (pausing()) send_pause(wire, kind, now);
+  for (std::uint32_t l = 0; l < lane_count_ && pausing(); ++l) send_pause(wire, kind, l, now);
 }
 
 template <class Hosts>
@@ -131,7 +131,7 @@ void Network<Hosts>::lose(std::uint32_t wire, Id id, Ps now) {
   const Packet p = pool_[id];
   ++ports_[wire].drops;
   hosts_.lost(id);
-  if (credits() && p.kind == Kind::kData && !(p.flags & kTrimmed)) give_back(wire, p.size, now);
+  if (credits() && p.kind == Kind::kData && !(p.flags & kTrimmed)) give_back(wire, lane_of(p), p.size, now);
 }
 
 template <class Hosts>

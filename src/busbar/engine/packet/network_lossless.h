@@ -18,16 +18,16 @@ std::int64_t Network<Hosts>::pause_threshold(std::uint32_t node) const {
 }
 
 template <class Hosts>
-bool Network<Hosts>::fits_headroom(std::uint32_t from, std::uint32_t size) const {
+bool Network<Hosts>::fits_headroom(std::uint32_t from, std::uint32_t lane, std::uint32_t size) const {
   const std::uint32_t node = ports_[from].to;
-  const Ingress& in = ingress_[from];
+  const Ingress& in = ingress_[std::size_t{from} * lane_count_ + lane];
   return in.bytes + size <= pause_threshold(node) || in.headroom + size <= headroom_[node];
 }
 
 /// A packet that came by wire `from` now occupies buffer at `node`.
 template <class Hosts>
-void Network<Hosts>::hold(std::uint32_t from, std::uint32_t node, std::uint32_t size, Ps now) {
-  Ingress& in = ingress_[from];
+void Network<Hosts>::hold(std::uint32_t from, std::uint32_t lane, std::uint32_t node, std::uint32_t size, Ps now) {
+  Ingress& in = ingress_[std::size_t{from} * lane_count_ + lane];
   const bool above = in.bytes + size > pause_threshold(node);
   in.bytes += size;
   if (above) {
@@ -37,7 +37,7 @@ void Network<Hosts>::hold(std::uint32_t from, std::uint32_t node, std::uint32_t 
   }
   if (above && !in.pausing) {
     in.pausing = true;
-    send_pause(from, Kind::kPause, now);
+    send_pause(from, Kind::kPause, lane, now);
   }
 }
 
@@ -45,10 +45,10 @@ void Network<Hosts>::hold(std::uint32_t from, std::uint32_t node, std::uint32_t 
 template <class Hosts>
 void Network<Hosts>::release(std::uint32_t wire, Port& o, Ps now) {
   if (o.serving == 0) return;
-  const std::uint32_t size = o.serving, from = o.serving_from;
+  const std::uint32_t size = o.serving, from = o.serving_from, lane = o.serving_lane;
   o.serving = 0;
-  if (credits()) return give_back(from, size, now);
-  Ingress& in = ingress_[from];
+  if (credits()) return give_back(from, lane, size, now);
+  Ingress& in = ingress_[std::size_t{from} * lane_count_ + lane];
   const std::uint32_t node = wiring_.wires()[wire].from;
   const std::uint32_t spare = std::min(in.headroom, size);
   in.headroom -= spare;
@@ -57,17 +57,18 @@ void Network<Hosts>::release(std::uint32_t wire, Port& o, Ps now) {
   const std::int64_t resume = std::max<std::int64_t>(0, pause_threshold(node) - options_.resume_below);
   if (in.pausing && in.headroom == 0 && in.bytes <= resume) {
     in.pausing = false;
-    send_pause(from, Kind::kResume, now);
+    send_pause(from, Kind::kResume, lane, now);
   }
 }
 
 /// A frame to whoever sends on wire `from`.
 template <class Hosts>
-void Network<Hosts>::send_pause(std::uint32_t from, Kind kind, Ps now) {
+void Network<Hosts>::send_pause(std::uint32_t from, Kind kind, std::uint32_t lane, Ps now) {
   const Id id = pool_.take();
   Packet& p = pool_[id];
   p = Packet{};
   p.kind = kind;
+  p.flow = lane;
   p.size = static_cast<std::uint16_t>(options_.header_bytes);
   send_control(from ^ 1, id, now);
 }
@@ -80,8 +81,9 @@ void Network<Hosts>::send_control(std::uint32_t wire, Id id, Ps now) {
   if (o.host) return hosts_.send_first(wire, id, now);
   if (!o.armed) return transmit(wire, id, now);
   const auto is_pause = [&](Id x) { return pool_[x].kind == Kind::kPause || pool_[x].kind == Kind::kResume; };
-  if (!o.control.empty() && is_pause(id) && is_pause(o.control.head)) {  // only the last word counts
-    pool_[o.control.head].kind = pool_[id].kind;
+  for (Id x = o.control.head; is_pause(id) && x != kNobody && is_pause(x); x = pool_[x].next) {
+    if (pool_[x].flow != pool_[id].flow) continue;
+    pool_[x].kind = pool_[id].kind;  // only the last word on a lane counts
     return pool_.give(id);
   }
   o.control.push_front(pool_, id);
@@ -89,31 +91,35 @@ void Network<Hosts>::send_control(std::uint32_t wire, Id id, Ps now) {
 }
 
 template <class Hosts>
-void Network<Hosts>::spend(Port& o, std::uint32_t size, Ps now) {
-  o.credits -= static_cast<std::int32_t>(size);
-  if (o.credits < options_.packet_bytes) stop(o, now);
+void Network<Hosts>::spend(std::uint32_t wire, Port& o, std::uint32_t lane_number, std::uint32_t size, Ps now) {
+  std::int32_t& left = many_ ? lane(wire, lane_number).credits : o.credits;
+  left -= static_cast<std::int32_t>(size);
+  if (left < options_.packet_bytes) stop(wire, o, lane_number, now);
 }
 
 /// Tells whoever sends on wire `from` that `size` bytes of its buffer are free again.
 template <class Hosts>
-void Network<Hosts>::give_back(std::uint32_t from, std::uint32_t size, Ps now) {
+void Network<Hosts>::give_back(std::uint32_t from, std::uint32_t lane, std::uint32_t size, Ps now) {
   constexpr std::uint16_t kUpdateBytes = 8;
   const Port& o = ports_[from ^ 1];
-  if (!o.host && o.control.head != kNobody && pool_[o.control.head].kind == Kind::kCredit) {
-    pool_[o.control.head].seq += size;  // it has not left yet
+  for (Id x = o.host ? kNobody : o.control.head; x != kNobody && pool_[x].kind == Kind::kCredit; x = pool_[x].next) {
+    if (pool_[x].flow != lane) continue;
+    pool_[x].seq += size;  // it has not left yet
     return;
   }
   const Id id = pool_.take();
   Packet& p = pool_[id];
   p = Packet{};
   p.kind = Kind::kCredit;
+  p.flow = lane;
   p.size = kUpdateBytes;
   p.seq = size;
   send_control(from ^ 1, id, now);
 }
 
 template <class Hosts>
-void Network<Hosts>::stop(Port& o, Ps now) {
+void Network<Hosts>::stop(std::uint32_t wire, Port& o, std::uint32_t lane, Ps now) {
+  if (many_) return stop_lane(wire, o, lane, now);
   if (o.stopped) return;
   o.stopped = 1;
   o.paused_since = now;
@@ -121,7 +127,8 @@ void Network<Hosts>::stop(Port& o, Ps now) {
 }
 
 template <class Hosts>
-void Network<Hosts>::go_on(Port& o, Ps now) {
+void Network<Hosts>::go_on(std::uint32_t wire, Port& o, std::uint32_t lane, Ps now) {
+  if (many_) return free_lane(wire, o, lane, now);
   if (!o.stopped) return;
   o.stopped = 0;
   o.paused_until = now;
@@ -134,12 +141,13 @@ void Network<Hosts>::take_permit(std::uint32_t wire, const Packet& p, Ps now) {
   Port& o = ports_[wire];
   if (o.host) hosts_.before_pause(wire, now);
   if (p.kind == Kind::kCredit) {
-    o.credits += static_cast<std::int32_t>(p.seq);
-    if (o.credits >= options_.packet_bytes) go_on(o, now);
+    std::int32_t& left = many_ ? lane(wire, p.flow).credits : o.credits;
+    left += static_cast<std::int32_t>(p.seq);
+    if (left >= options_.packet_bytes) go_on(wire, o, p.flow, now);
   } else if (p.kind == Kind::kPause) {
-    stop(o, now);
+    stop(wire, o, p.flow, now);
   } else {
-    go_on(o, now);
+    go_on(wire, o, p.flow, now);
   }
   if (o.host) return hosts_.after_pause(wire, now);
   if (!o.stopped && !o.armed) serve(wire, o, now);
@@ -147,9 +155,9 @@ void Network<Hosts>::take_permit(std::uint32_t wire, const Packet& p, Ps now) {
 
 /// Of the last pause, what the packet spent in this queue.
 template <class Hosts>
-void Network<Hosts>::note_pause(const Port& o, Packet& p) {
+void Network<Hosts>::note_pause(Ps since, Ps until, Packet& p) {
   if (options_.load_over > 0) return;  // the field is in use
-  const Ps part = o.paused_until - std::max(o.paused_since, p.time);
+  const Ps part = until - std::max(since, p.time);
   p.paused = static_cast<std::uint32_t>(std::min<Ps>(UINT32_MAX, p.paused + std::max<Ps>(0, part)));
 }
 
@@ -169,14 +177,14 @@ void Network<Hosts>::note_load(Port& o, Packet& p, Ps end) {
 /// A stopped port waits for the far node to pass on what came by its wire; that waits in ports of that node.
 template <class Hosts>
 std::vector<std::uint32_t> Network<Hosts>::deadlock() const {
-  const auto n = static_cast<std::uint32_t>(ports_.size());
+  const auto n = static_cast<std::uint32_t>(ports_.size() * lane_count_);  // a lane of a wire
+  const auto stopped = [&](std::uint32_t w, std::uint32_t l) { return !ports_[w].host && lane_stopped(w, l); };
   std::vector<std::vector<std::uint32_t>> waits(n);
-  for (std::uint32_t w = 0; w < n; ++w) {
-    if (!ports_[w].stopped || ports_[w].host) continue;
-    for (Id id = ports_[w].data.head; id != kNobody; id = pool_[id].next) {
-      const std::uint32_t from = pool_[id].wire;
-      if (ports_[from].stopped && !ports_[from].host) waits[from].push_back(w);
-    }
+  for (std::uint32_t at = 0; at < n; ++at) {
+    const std::uint32_t w = at / lane_count_, l = at % lane_count_;
+    if (!stopped(w, l)) continue;
+    for (Id id = data_of(w, l).head; id != kNobody; id = pool_[id].next)
+      if (stopped(pool_[id].wire, l)) waits[pool_[id].wire * lane_count_ + l].push_back(at);
   }
   enum : std::uint8_t { kNew, kBehind, kDone };
   std::vector<std::uint8_t> mark(n, kNew);
@@ -194,7 +202,11 @@ std::vector<std::uint32_t> Network<Hosts>::deadlock() const {
         continue;
       }
       const std::uint32_t next = waits[at][cursor[at]++];
-      if (mark[next] == kBehind) return {std::find(walk.begin(), walk.end(), next), walk.end()};
+      if (mark[next] == kBehind) {
+        std::vector<std::uint32_t> circle(std::find(walk.begin(), walk.end(), next), walk.end());
+        for (std::uint32_t& x : circle) x /= lane_count_;
+        return circle;
+      }
       if (mark[next] == kDone) continue;
       mark[next] = kBehind;
       walk.push_back(next);

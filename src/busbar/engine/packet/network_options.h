@@ -41,6 +41,7 @@ struct NetworkOptions {
   std::int64_t resume_below = 0;     ///< hysteresis in bytes
   std::int32_t credit_bytes = 0;     ///< buffer per cable; with credits
   std::int32_t packet_bytes = 4160;  ///< a full packet
+  std::vector<std::uint32_t> lanes;  ///< weights; 0: before all others; fewer than two: one lane
   std::vector<WireFault> faults;
   Ps reroute_after = INT64_MAX;      ///< from when a link goes or comes until switches know; INT64_MAX: never
   std::uint32_t receiver_bytes = 0;  ///< buffer of a slow host, above which it pauses or drops

@@ -33,7 +33,7 @@ Ps Network<Hosts>::hand_over_until(Ps end) {
   for (const std::uint32_t w : waiting_) {
     Port& o = ports_[w];
     settle(w, o, end);
-    o.armed = !(o.control.empty() && o.data.empty());
+    o.armed = !o.control.empty() || o.queued > 0;
     if (!o.armed) continue;
     next = std::min(next, o.busy);
     waiting_[left++] = w;

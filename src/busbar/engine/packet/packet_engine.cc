@@ -40,6 +40,7 @@ class OnlinePackets final : public PacketEngine {
     if (live_) return Error{ErrorCode::kUnsupported, "the packet engine takes no new call once it runs", {}};
     Call c;
     BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router_, placement_, protocol_, c.flows));
+    BUSBAR_RETURN_IF_ERROR(check_copies(router_, c.flows));
     c.successors = successors_of(c.flows);
     for (const ListedFlow& f : c.flows.flows) {
       BUSBAR_ASSIGN(const std::uint32_t route, wiring_.route(f.from, f.to, f.nic_from, f.nic_to));

@@ -165,6 +165,7 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
     if (result.ok()) result->background = all.flows.size() - list.flows.size();
     return result;
   }
+  BUSBAR_RETURN_IF_ERROR(check_copies(router, list));
   constexpr std::uint64_t kMostPackets = 1u << 31;
   const HostSettings shape;
   Wiring wiring(router);

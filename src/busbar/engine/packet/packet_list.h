@@ -53,8 +53,10 @@ struct PacketOptions {
   Duration compute_jitter{};          ///< collectives: mean of the exponential time by which a rank starts late
   std::vector<PacketFault> faults{};  ///< those on links that no route crosses have no effect
   Duration reroute_after = Duration::us(1000);  ///< from when a link goes or comes until switches send around it
-  std::uint32_t threads = 1;                    ///< at most; fewer where the network has fewer parts to give them
-  double memory_bytes = 0;                      ///< above 0: a run that would need more is refused, with an estimate
+  /// Weights of virtual lanes, 0: before all others; a flow's lane is its own. Fewer than two: one lane.
+  std::vector<std::uint32_t> lanes{};
+  std::uint32_t threads = 1;  ///< at most; fewer where the network has fewer parts to give them
+  double memory_bytes = 0;    ///< above 0: a run that would need more is refused, with an estimate
   std::function<void(const PacketProgress&)> progress{};  ///< called now and then, some times a second
   std::function<void(const std::string&)> notice{};       ///< told why fewer threads run than were asked for
   /// Set from outside (Ctrl-C): the run ends with what it has.

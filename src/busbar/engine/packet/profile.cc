@@ -100,6 +100,7 @@ Profile make_profile(const PacketOptions& options, const Scale& scale) {
   p.hosts.control.line_rate = scale.line_rate;
   p.network.adaptive = options.balance == PacketBalance::kAdaptive;
   p.network.cut_through = options.cut_through;
+  p.network.lanes = p.hosts.lanes = options.lanes;
   if (options.balance == PacketBalance::kFlowlet)
     p.network.flowlet_gap = options.flowlet_gap > Duration() ? options.flowlet_gap.in_ps() : scale.rtt;
   switch (options.transport) {

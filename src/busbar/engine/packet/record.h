@@ -32,6 +32,7 @@ enum Flag : std::uint8_t {
   kAskAck = 8,   ///< the sender cannot go on without an acknowledgement
   kWhole = 16    ///< cut-through: all of it has come, not only its header
 };
+inline constexpr int kLaneShift = 5;  ///< the three highest bits of the flags of data are its lane
 
 struct Packet {
   Ps time = 0;               ///< arrival at the far end of the wire; while it waits, when it came

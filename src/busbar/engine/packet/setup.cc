@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <set>
 
 namespace busbar::packet {
 namespace {
@@ -68,6 +70,28 @@ Status check_patience(double hops, double patience_s) {
                   "flow, which takes seconds, or give --patience {:.0f}",
                   hops, seconds / 3600, seconds * 2),
       {}};
+}
+
+Status check_copies(const Router& router, const FlowList& list) {
+  if (list.reach.gpudirect && list.reach.p2p) return {};
+  std::set<std::array<DeviceId, 4>> seen;
+  std::vector<LinkShare> path;
+  for (const ListedFlow& f : list.flows) {
+    if (!seen.insert({f.from, f.to, f.nic_from, f.nic_to}).second) continue;
+    path.clear();
+    std::vector<DeviceId> copied_in;
+    BUSBAR_RETURN_IF_ERROR(
+        spread_reaching(router, list.reach, f.from, f.to, f.nic_from, f.nic_to, 0, path, &copied_in));
+    if (copied_in.empty()) continue;
+    const Topology& t = router.topology();
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("what goes from {} to {} is copied in {} on its way (gpudirect or p2p is off), which packets "
+                    "do not model; use --engine flow, or --set gpudirect=true --set p2p=true",
+                    t.name(f.from), t.name(f.to), t.name(copied_in.front())),
+        {}};
+  }
+  return {};
 }
 
 Result<Profile> profile_for(const Wiring& wiring, const PacketOptions& options, const Scale& scale) {

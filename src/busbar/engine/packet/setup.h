@@ -16,6 +16,8 @@ double expected_hops(const Wiring& wiring, const FlowList& list, std::span<const
                      std::uint32_t payload);
 /// Refuses what would take too long. Source of the rate: bench/run packet, the slowest case on a busy machine.
 Status check_patience(double hops, double patience_s);
+/// Refuses flows that are copied in host memory on their way, which packets know nothing of.
+Status check_copies(const Router& router, const FlowList& list);
 /// The defaults of a transport on this network, with what `options` add. Errors: kUnsupported where GPUs pass on
 /// traffic of others, and for faults that the transport does not know.
 Result<Profile> profile_for(const Wiring& wiring, const PacketOptions& options, const Scale& scale);
