@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "busbar/collectives/builders.h"
 #include "busbar/program/program.h"
 #include "busbar/routing/placement.h"
 
@@ -19,5 +20,8 @@ namespace busbar {
 std::vector<std::vector<std::uint32_t>> ring_orders(const CollectiveCall& call, const Topology& topology,
                                                     const Placement& placement, std::uint32_t per_domain,
                                                     std::uint32_t most);
+
+/// Trees of reducing switches and their limits: as many trees as GPUs have NICs, no more than the switches hold.
+void limit_trees(const CollectiveCall& call, const Topology& topology, const Placement& placement, ScheduleSpec& spec);
 
 }  // namespace busbar

@@ -34,7 +34,7 @@ Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_
   const std::uint32_t most = call.channels == 0 ? most_channels(call) : call.channels;
   if (call.algorithm == "ring" || call.algorithm == "tree")
     spec.orders = ring_orders(call, topology(), placement, per_domain, most == 0 ? 0 : std::max(1u, most / per_order));
-  if (call.algorithm == "sharp") limit_trees(call, spec);
+  if (call.algorithm == "sharp") limit_trees(call, topology(), placement, spec);
   return build_schedule(spec);
 }
 

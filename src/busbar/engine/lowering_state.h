@@ -143,7 +143,6 @@ struct Lowering::State {
   Status hub_leg(DeviceId gpu, bool up, double share);
   // lowering_tree.cc
   void set_trees(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);
-  void limit_trees(const CollectiveCall& call, ScheduleSpec& spec) const;
   Result<LinkId> uplink(const CollectiveCall& call, std::uint32_t group, std::uint32_t m);
   Status find_roots(const CollectiveCall& call, std::uint32_t group);
   Status connect_tree(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to,

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "busbar/engine/channels.h"
 #include "busbar/engine/lowering_state.h"
 
 namespace busbar {
@@ -21,6 +22,17 @@ bool reduces_beside(const Topology& t, DeviceId gpu) {
 }
 
 }  // namespace
+
+void limit_trees(const CollectiveCall& call, const Topology& topology, const Placement& placement, ScheduleSpec& spec) {
+  spec.message_bytes = count(call.bytes);
+  for (const DeviceId d : topology.fabric_switches()) {
+    const DeviceClass& c = topology.device_class(d);
+    if (!c.reduces) continue;
+    if (c.reduce_trees > 0) spec.max_trees = std::min(spec.max_trees, c.reduce_trees);
+    if (count(c.reduce_message) > 0) spec.max_message_bytes = std::min(spec.max_message_bytes, count(c.reduce_message));
+  }
+  spec.channels = call.channels > 0 ? call.channels : std::min(spec.max_trees, placement.nic_channels());
+}
 
 /// What a schedule of algorithm sharp has for reducers, and where.
 void Lowering::State::set_trees(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain) {
@@ -38,18 +50,6 @@ void Lowering::State::set_trees(const CollectiveCall& call, const Schedule& s, s
   for (std::uint32_t m = 0; m < n && all; ++m) all = beside(m);
   tree.at_hubs = tree.at_hubs || all;
   if (!switches && tree.per_tree > 1) switches.emplace(topology());
-}
-
-/// Trees and their limits: as many trees as GPUs have NICs, no more than the switches hold.
-void Lowering::State::limit_trees(const CollectiveCall& call, ScheduleSpec& spec) const {
-  spec.message_bytes = count(call.bytes);
-  for (const DeviceId d : topology().fabric_switches()) {
-    const DeviceClass& c = topology().device_class(d);
-    if (!c.reduces) continue;
-    if (c.reduce_trees > 0) spec.max_trees = std::min(spec.max_trees, c.reduce_trees);
-    if (count(c.reduce_message) > 0) spec.max_message_bytes = std::min(spec.max_message_bytes, count(c.reduce_message));
-  }
-  spec.channels = call.channels > 0 ? call.channels : std::min(spec.max_trees, placement.nic_channels());
 }
 
 /// The cable from the NIC of member `m`, for the tree of the channel in hand, to its switch.

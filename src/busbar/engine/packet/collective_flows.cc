@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/moves.h"
 #include "busbar/engine/channels.h"
 #include "busbar/engine/lowering.h"
+#include "busbar/engine/packet/reduction_flows.h"
 
 namespace busbar {
 namespace {
@@ -31,11 +34,16 @@ class Fillers {
   void each(std::uint32_t actor, Buffer buffer, std::uint32_t chunk, F&& f) const {
     for (std::uint32_t e = of(actor, buffer, chunk); e != kNobody; e = entries_[e].next) f(entries_[e].flow);
   }
-  /// The chunk is now what `flow` brought and, in a reduction, what filled the operand before.
-  void fill(const Move& m, std::uint32_t chunk, std::uint32_t flow) {
-    const std::uint32_t before = m.reduce ? of(m.dst, m.operand, chunk) : kNobody;
-    entries_.push_back({flow, before});
-    head_[place(m.dst, m.dst_buffer, chunk)] = static_cast<std::uint32_t>(entries_.size()) - 1;
+  /// The chunks are now what `flows` brought and, in a reduction, what filled the operand before.
+  void fill(const Move& m, std::span<const std::uint32_t> flows) {
+    for (std::uint32_t chunk = m.first_chunk; chunk < m.first_chunk + m.chunk_count; ++chunk) {
+      std::uint32_t before = m.reduce ? of(m.dst, m.operand, chunk) : kNobody;
+      for (const std::uint32_t flow : flows) {
+        entries_.push_back({flow, before});
+        before = static_cast<std::uint32_t>(entries_.size()) - 1;
+      }
+      head_[place(m.dst, m.dst_buffer, chunk)] = before;
+    }
   }
 
  private:
@@ -60,29 +68,39 @@ class Unroller {
         placement_(placement),
         launch_(SimTime::at(protocol.launch)),
         list_(list),
-        per_order_(!call.schedule && s.algorithm == "tree" ? 2 : 1) {
+        per_order_(!call.schedule && s.algorithm == "tree" ? 2 : 1),
+        protocol_(protocol) {
     const unsigned __int128 chunks = s.chunks;
     bytes_ = static_cast<std::uint64_t>(count(call.bytes) * chunks / s.chunks_per_buffer());
   }
 
+  /// Where switches add, what they send on waits for all that belongs to it: then in segments, one behind the other.
   Status unroll(std::uint32_t group) {
-    Fillers fillers(s_.ranks, s_.chunks);
+    constexpr std::uint64_t kLeastSegment = 256 * 1024, kMostSegments = 32;
+    segments_ = s_.reducers == 0 ? 1 : std::clamp<std::uint64_t>(bytes_ / kLeastSegment, 1, kMostSegments);
+    for (segment_ = 0; segment_ < segments_; ++segment_) {
+      const std::size_t first = list_.flows.size();
+      BUSBAR_RETURN_IF_ERROR(unroll_segment(group));
+      per_segment_ = list_.flows.size() - first;
+    }
+    return {};
+  }
+
+ private:
+  Status unroll_segment(std::uint32_t group) {
+    Fillers fillers(s_.ranks + s_.reducers, s_.chunks);
     std::vector<std::uint32_t> sent(s_.ranks, kNobody);  // of the round before, pairwise exchanges only
+    std::vector<Move> moves;
     for (const Phase& phase : s_.phases) {
-      const bool in_turn = phase.pattern == Pattern::kPairwiseAllToAll;
       for (std::uint32_t round = 0; round < rounds(s_, phase); ++round) {
-        std::vector<std::uint32_t> now = sent;
+        moves.clear();
+        for_each_move(s_, phase, round, [&](const Move& m) { moves.push_back(m); });
         // Moves of one round send what earlier rounds left: fill only when all of them are known.
-        std::vector<std::pair<Move, std::uint32_t>> filled;
-        for_each_move(s_, phase, round, [&](const Move& m) {
-          const auto flow = static_cast<std::uint32_t>(list_.flows.size());
-          add(m, phase, group, fillers, in_turn ? sent[m.src] : kNobody);
-          now[m.src] = flow;
-          filled.emplace_back(m, flow);
-        });
-        for (const auto& [m, flow] : filled)
-          for (std::uint32_t c = m.first_chunk; c < m.first_chunk + m.chunk_count; ++c) fillers.fill(m, c, flow);
-        if (in_turn) sent = now;
+        if (uses_hub(phase.pattern)) {
+          BUSBAR_RETURN_IF_ERROR(add_by_hub(phase, group, moves, fillers));
+        } else {
+          add_direct(phase, group, moves, fillers, sent);
+        }
         if (list_.flows.size() > kMostMoves) {
           return Error{ErrorCode::kUnsupported,
                        fmt::format("{} on {} ranks has more than {} moves; use fewer ranks, or --engine flow",
@@ -94,12 +112,47 @@ class Unroller {
     return {};
   }
 
- private:
+  void add_direct(const Phase& phase, std::uint32_t group, std::span<const Move> moves, Fillers& fillers,
+                  std::vector<std::uint32_t>& sent) {
+    const bool in_turn = phase.pattern == Pattern::kPairwiseAllToAll;
+    std::vector<std::uint32_t> now = sent, flows;
+    for (const Move& m : moves) {
+      flows.push_back(add(m, phase, group, fillers, in_turn ? sent[m.src] : kNobody));
+      now[m.src] = flows.back();
+    }
+    for (std::size_t i = 0; i < moves.size(); ++i) fillers.fill(moves[i], std::span(flows).subspan(i, 1));
+    if (in_turn) sent = now;
+  }
+
+  Status add_by_hub(const Phase& phase, std::uint32_t group, std::span<const Move> moves, Fillers& fillers) {
+    if (!reductions_)
+      reductions_.emplace(call_, s_, topology_, placement_, protocol_, ranks_per_domain(call_, topology_, placement_),
+                          [this](ListedFlow f, const ReductionFlows::Flows& after) { return emit(f, after); });
+    const auto filled = [&](const Move& m) { return filled_by(m, fillers); };
+    const auto size_of = [&](const Move& m) { return bytes_of(m); };
+    BUSBAR_ASSIGN(const std::vector<ReductionFlows::Flows> flows,
+                  reductions_->round(phase, group, moves, filled, size_of));
+    for (std::size_t i = 0; i < moves.size(); ++i) fillers.fill(moves[i], flows[i]);
+    return {};
+  }
+
   std::uint64_t begin_of(std::uint32_t chunk) const {
     return static_cast<std::uint64_t>(static_cast<unsigned __int128>(bytes_) * chunk / s_.chunks);
   }
+  /// In the segment in hand.
+  std::uint64_t bytes_of(const Move& m) const {
+    const std::uint64_t all = begin_of(m.first_chunk + m.chunk_count) - begin_of(m.first_chunk);
+    return all * (segment_ + 1) / segments_ - all * segment_ / segments_;
+  }
+  static std::vector<std::uint32_t> filled_by(const Move& m, const Fillers& fillers) {
+    std::vector<std::uint32_t> flows;
+    for (std::uint32_t c = m.first_chunk; c < m.first_chunk + m.chunk_count; ++c)
+      fillers.each(m.src, m.src_buffer, c, [&](std::uint32_t flow) { flows.push_back(flow); });
+    return flows;
+  }
 
-  void add(const Move& m, const Phase& phase, std::uint32_t group, const Fillers& fillers, std::uint32_t behind) {
+  std::uint32_t add(const Move& m, const Phase& phase, std::uint32_t group, const Fillers& fillers,
+                    std::uint32_t behind) {
     const std::uint32_t a = call_.groups.actor(group, m.src), b = call_.groups.actor(group, m.dst);
     const std::uint32_t nic = phase.channel / per_order_;
     ListedFlow f;
@@ -107,18 +160,24 @@ class Unroller {
     f.to = placement_.gpu(b);
     f.nic_from = placement_.nic(a, nic);
     f.nic_to = placement_.nic(b, nic);
-    f.bytes = Bytes{begin_of(m.first_chunk + m.chunk_count) - begin_of(m.first_chunk)};
-    f.start = launch_;
-    const std::size_t first = list_.after.values.size();
-    auto& after = list_.after.values;
-    for (std::uint32_t c = m.first_chunk; c < m.first_chunk + m.chunk_count; ++c)
-      fillers.each(m.src, m.src_buffer, c, [&](std::uint32_t flow) { after.push_back(flow); });
+    f.bytes = Bytes{bytes_of(m)};
+    std::vector<std::uint32_t> after = filled_by(m, fillers);
     if (behind != kNobody) after.push_back(behind);
-    const auto begin = after.begin() + static_cast<std::ptrdiff_t>(first);
-    std::sort(begin, after.end());
-    after.erase(std::unique(begin, after.end()), after.end());
+    return emit(f, std::move(after));
+  }
+
+  /// Two segments of a move are under way at a time.
+  std::uint32_t emit(ListedFlow f, std::vector<std::uint32_t> after) {
+    constexpr std::uint64_t kUnderWay = 2;
+    const auto number = static_cast<std::uint32_t>(list_.flows.size());
+    f.start = launch_;
+    if (segment_ >= kUnderWay) after.push_back(number - static_cast<std::uint32_t>(kUnderWay * per_segment_));
+    std::sort(after.begin(), after.end());
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    list_.after.values.insert(list_.after.values.end(), after.begin(), after.end());
     list_.after.close_row();
     list_.flows.push_back(f);
+    return number;
   }
 
   const CollectiveCall& call_;
@@ -129,15 +188,20 @@ class Unroller {
   FlowList& list_;
   std::uint32_t per_order_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t segment_ = 0, segments_ = 1;
+  std::size_t per_segment_ = 0;  ///< flows
+  const ProtocolModel& protocol_;
+  std::optional<ReductionFlows> reductions_;
 };
 
 Status check_reducers(const Schedule& s) {
   if (s.reducers > 0)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("the packet engine has no reduction in the network, which {} needs; use ring or tree, or "
-                             "--engine flow",
-                             s.algorithm),
-                 {}};
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("steps packet by packet run no reduction in the network, which {} needs; use ring or tree, or "
+                    "--engine flow",
+                    s.algorithm),
+        {}};
   return {};
 }
 
@@ -150,7 +214,8 @@ void start_late(const CollectiveCall& call, const Placement& placement, Duration
       late[placement.gpu(call.groups.actor(g, r))] =
           duration_from_ps(-std::log(1 - random.uniform()) * static_cast<double>(mean.in_ps()));
   for (std::size_t f = first; f < list.flows.size(); ++f)
-    list.flows[f].start = list.flows[f].start + late.at(list.flows[f].from);
+    if (const auto of = late.find(list.flows[f].from); of != late.end())  // switches that add are never late
+      list.flows[f].start = list.flows[f].start + of->second;
 }
 
 }  // namespace
@@ -165,6 +230,7 @@ Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topolog
   spec.root = call.root;
   if (call.algorithm == "ring" || call.algorithm == "tree")
     spec.orders = ring_orders(call, topology, placement, spec.ranks_per_group, call.channels);
+  if (call.algorithm == "sharp") limit_trees(call, topology, placement, spec);
   return build_schedule(spec);
 }
 
@@ -176,7 +242,6 @@ Status packets_can_run(const CollectiveCall& call, const Router& router, const P
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
                             const ProtocolModel& protocol, FlowList& list) {
   BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
-  BUSBAR_RETURN_IF_ERROR(check_reducers(s));
   list.reach = {protocol.gpudirect, protocol.peer_access};
   Unroller unroller(call, s, router, placement, protocol, list);
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g) BUSBAR_RETURN_IF_ERROR(unroller.unroll(g));

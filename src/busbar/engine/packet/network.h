@@ -234,7 +234,9 @@ void Network<Hosts>::foresee() {
     const std::uint32_t node = ports_[w].to;
     if (p.next != kNobody) __builtin_prefetch(&pool_[p.next]);
     if (p.kind >= Kind::kPause || node >= wiring_.switches()) return;
-    const auto next = wiring_.next(node, hosts_.leg(p.flow, p.kind != Kind::kData).nic);
+    const std::uint32_t nic = hosts_.leg(p.flow, p.kind != Kind::kData).nic;
+    if (nic == kNobody) return;
+    const auto next = wiring_.next(node, nic);
     if (!next.empty()) __builtin_prefetch(&ports_[hashed(next, p, node)]);
   }
 }

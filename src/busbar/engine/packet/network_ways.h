@@ -21,8 +21,10 @@ bool Network<Hosts>::waits_for_tail(std::uint32_t wire, Port& from, Ps now) {
   }
   const Ps rest = from.transfer(p.size) - from.transfer(std::min<std::uint32_t>(p.size, options_.header_bytes));
   if (p.kind >= Kind::kPause || rest == 0) return false;
-  const auto ways = wiring_.next(from.to, hosts_.leg(p.flow, p.kind != Kind::kData).nic);
-  if (ways.empty() || wiring_.cuts(wire, ways.front())) return false;  // equal members of a group have equal rates
+  if (const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData); leg.nic != kNobody) {  // else it ends here
+    const auto ways = wiring_.next(from.to, leg.nic);
+    if (ways.empty() || wiring_.cuts(wire, ways.front())) return false;  // equal members of a group have equal rates
+  }
   p.flags |= kWhole;
   p.time = now + rest;
   if (p.kind == Kind::kData) {

@@ -108,7 +108,8 @@ Result<Profile> profile_for(const Wiring& wiring, const PacketOptions& options, 
     if (outlets.row(o).size() > 1) profile.hosts.recovery = Recovery::kTrimming;
   if (wiring.relays()) {
     return Error{ErrorCode::kUnsupported,
-                 "here GPUs pass on traffic of others, which the packet engine does not model; use --engine flow",
+                 "here GPUs or switches that add pass on traffic of others, which the packet engine does not model; "
+                 "use --engine flow",
                  {}};
   }
   return profile;

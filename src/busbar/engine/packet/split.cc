@@ -32,7 +32,7 @@ Groups groups_of(const Wiring& wiring, bool cut_nics) {
   for (std::uint32_t w = 0; w < wiring.wires().size(); ++w) {
     const Wire& x = wiring.wires()[w];
     const bool inside = x.from < wiring.switches() && x.to < wiring.switches();
-    const bool cable = !x.in_server && (inside || (cut_nics && !outlet[w] && !outlet[w ^ 1]));
+    const bool cable = !x.in_server && (inside || cut_nics) && !outlet[w] && !outlet[w ^ 1];
     if (!cable || x.latency <= 0) groups.join(x.from, x.to);
   }
   return groups;

@@ -164,17 +164,74 @@ Status Wiring::add_leg(const std::vector<LinkShare>& path, DeviceId from, Device
   leg.outlet = outlet_of(first->wires);
   leg.inner = static_cast<std::uint32_t>(inner_.size());
   inner_.push_back(std::move(inner));
-  // One walk from end to end for the idle times: of parallel links the first.
+  add_idle_walk(walked, home, leg.target, route);
+  return {};
+}
+
+/// One walk from end to end for the idle times: of parallel links the first.
+void Wiring::add_idle_walk(const std::vector<std::uint32_t>& wires, std::uint32_t home, std::uint32_t target,
+                           Route& route) {
   std::vector<std::uint32_t> walk;
-  for (std::uint32_t at = home; at != leg.target && walk.size() < walked.size();) {
-    const auto w = std::find_if(walked.begin(), walked.end(), [&](std::uint32_t x) { return wires_[x].from == at; });
-    if (w == walked.end()) break;
+  for (std::uint32_t at = home; at != target && walk.size() < wires.size();) {
+    const auto w = std::find_if(wires.begin(), wires.end(), [&](std::uint32_t x) { return wires_[x].from == at; });
+    if (w == wires.end()) break;
     walk.push_back(*w);
     at = wires_[*w].to;
   }
   path_.push_back(walk);
   route.hops = static_cast<std::uint32_t>(walk.size());
-  return {};
+}
+
+bool Wiring::is_switch(DeviceId d) const { return fabric_.number(d) >= 0 || topology_.device_class(d).reduces; }
+
+/// Links from a switch or to one: those between neighbours, or by the NIC of a GPU.
+Result<std::vector<LinkId>> Wiring::links_to_switch(DeviceId from, DeviceId to, DeviceId nic_from,
+                                                    DeviceId nic_to) const {
+  const auto between = [&](DeviceId a, DeviceId b, std::vector<LinkId>& out) {
+    for (const LinkId l : topology_.out_links(a))
+      if (topology_.to(l) == b) out.push_back(l);
+  };
+  std::vector<LinkId> links;
+  between(from, to, links);
+  if (!links.empty()) return links;
+  std::vector<LinkShare> inside;
+  const DeviceId nic = nic_from != kNone<DeviceId> ? nic_from : nic_to;
+  if (nic != kNone<DeviceId>) {
+    if (nic == nic_to) between(from, nic, links);
+    BUSBAR_RETURN_IF_ERROR(nic == nic_from ? router_.spread(from, nic, kNone<DeviceId>, kNone<DeviceId>, 0, inside)
+                                           : router_.spread(nic, to, kNone<DeviceId>, kNone<DeviceId>, 0, inside));
+    for (const LinkShare& s : inside) links.push_back(s.link);
+    if (nic == nic_from) between(nic, to, links);
+  }
+  if (!links.empty()) return links;
+  return Error{
+      ErrorCode::kUnreachable, fmt::format("no cable joins {} and {}", topology_.name(from), topology_.name(to)), {}};
+}
+
+/// Every hop as given: nothing is looked up in tables on the way.
+void Wiring::add_leg_of(const std::vector<LinkId>& links, DeviceId from, DeviceId to, Leg& leg, Route& route) {
+  std::vector<Inner> inner;
+  std::vector<std::uint32_t> wires;
+  leg.nic = kNobody;
+  leg.target = node_of(to);
+  const std::uint32_t home = node_of(from);
+  for (const LinkId l : links) {
+    const std::uint32_t a = node_of(topology_.from(l));
+    if (a == node_of(topology_.to(l))) continue;
+    wires.push_back(wire_of(l));
+    const auto at = std::find_if(inner.begin(), inner.end(), [&](const Inner& i) { return i.node == a; });
+    if (at == inner.end()) {
+      inner.push_back({a, {wires.back()}});
+    } else {
+      at->wires.push_back(wires.back());
+    }
+  }
+  const auto first = std::find_if(inner.begin(), inner.end(), [&](const Inner& i) { return i.node == home; });
+  BUSBAR_CHECK(first != inner.end()) << "a way that does not begin where it should";
+  leg.outlet = outlet_of(first->wires);
+  leg.inner = static_cast<std::uint32_t>(inner_.size());
+  inner_.push_back(std::move(inner));
+  add_idle_walk(wires, home, leg.target, route);
 }
 
 Result<std::uint32_t> Wiring::route(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to) {
@@ -182,13 +239,21 @@ Result<std::uint32_t> Wiring::route(DeviceId from, DeviceId to, DeviceId nic_fro
                                                 static_cast<std::uint32_t>(routes_.size()));
   if (!fresh) return known->second;
   Route r;
-  std::vector<LinkShare> path;
-  BUSBAR_RETURN_IF_ERROR(router_.spread(to, from, nic_to, nic_from, 0, path));
-  BUSBAR_RETURN_IF_ERROR(add_leg(path, to, from, r.back, r));
-  path.clear();
-  path_.pop_back();
-  BUSBAR_RETURN_IF_ERROR(router_.spread(from, to, nic_from, nic_to, 0, path));
-  BUSBAR_RETURN_IF_ERROR(add_leg(path, from, to, r.forth, r));
+  if (is_switch(from) || is_switch(to)) {
+    BUSBAR_ASSIGN(const std::vector<LinkId> back, links_to_switch(to, from, nic_to, nic_from));
+    BUSBAR_ASSIGN(const std::vector<LinkId> forth, links_to_switch(from, to, nic_from, nic_to));
+    add_leg_of(back, to, from, r.back, r);
+    path_.pop_back();
+    add_leg_of(forth, from, to, r.forth, r);
+  } else {
+    std::vector<LinkShare> path;
+    BUSBAR_RETURN_IF_ERROR(router_.spread(to, from, nic_to, nic_from, 0, path));
+    BUSBAR_RETURN_IF_ERROR(add_leg(path, to, from, r.back, r));
+    path.clear();
+    path_.pop_back();
+    BUSBAR_RETURN_IF_ERROR(router_.spread(from, to, nic_from, nic_to, 0, path));
+    BUSBAR_RETURN_IF_ERROR(add_leg(path, from, to, r.forth, r));
+  }
   r.slowest = path_.back().front();
   for (const std::uint32_t w : path_.back()) {
     r.latency += wires_[w].latency;
@@ -211,8 +276,13 @@ Ps Wiring::idle_time(std::uint32_t route, std::uint64_t size) const {
 
 bool Wiring::relays() const {
   std::vector<bool> own(wires_.size());
-  for (const std::uint32_t w : outlets_.values) own[w] = true;
+  bool by_fabric_switch = false;
+  for (const std::uint32_t w : outlets_.values) {
+    own[w] = true;
+    by_fabric_switch = by_fabric_switch || wires_[w].from < switches_;
+  }
   for (const Route& r : routes_) {
+    if (by_fabric_switch && r.forth.nic != kNobody) return true;
     for (const Leg& leg : {r.forth, r.back}) {
       const std::uint32_t home = wires_[outlets_.row(leg.outlet).front()].from;
       for (const Inner& i : inner_[leg.inner])

@@ -31,7 +31,7 @@ struct Wire {
 struct Leg {
   std::uint32_t outlet = 0;  ///< where it leaves its host
   std::uint32_t target = 0;  ///< node at which it ends
-  std::uint32_t nic = 0;     ///< the NIC by which it leaves the fabric; kNobody inside a server
+  std::uint32_t nic = 0;     ///< the NIC by which it leaves the fabric; kNobody inside a server, or at a switch
   std::uint32_t inner = 0;   ///< row of inner hops: what to take at nodes that are no fabric switch
 };
 
@@ -48,7 +48,8 @@ struct Route {
 class Wiring {
  public:
   explicit Wiring(const Router& router);
-  /// The route of a pair, made when first asked for. Errors: kUnreachable with the pair.
+  /// The route of a pair, made when first asked for. One end, or both if next to each other, may be a switch that adds.
+  /// Errors: kUnreachable with the pair.
   Result<std::uint32_t> route(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to);
   /// Fills the tables of next hops. Call it once, after the last route().
   void seal();
@@ -75,7 +76,7 @@ class Wiring {
   /// The same at a node inside a server, for one leg.
   std::span<const std::uint32_t> next_inside(std::uint32_t node, const Leg& leg) const;
   const Topology& topology() const { return topology_; }
-  /// Whether some route passes on by a wire by which a host sends on its own account.
+  /// Whether some route passes on, or may, by a wire by which a host or an adding switch sends on its own account.
   bool relays() const;
   /// From now on idle times are those of switches that pass a packet on when `header` bytes of it are there.
   void cut_through(std::uint32_t header) { cut_header_ = header; }
@@ -102,6 +103,10 @@ class Wiring {
   std::uint32_t node_of(DeviceId d);
   std::uint32_t wire_of(LinkId l);
   std::uint32_t nic_of(DeviceId d);
+  bool is_switch(DeviceId d) const;
+  Result<std::vector<LinkId>> links_to_switch(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to) const;
+  void add_leg_of(const std::vector<LinkId>& links, DeviceId from, DeviceId to, Leg& leg, Route& route);
+  void add_idle_walk(const std::vector<std::uint32_t>& wires, std::uint32_t home, std::uint32_t target, Route& route);
   Status add_leg(const std::vector<LinkShare>& path, DeviceId from, DeviceId to, Leg& leg, Route& route);
   void add_first_cables(DeviceId nic, std::uint32_t towards, std::vector<Inner>& inner);
   std::uint32_t outlet_of(std::vector<std::uint32_t> wires);
