@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kNoLane = kMostLanes;
 inline std::uint32_t lane_of(const Packet& p) { return p.flags >> kLaneShift; }
 
 /// One lane of a port; only where there are several, else Port itself is the lane.
-struct Lane {
+struct LaneQueue {
   Fifo data;
   std::uint32_t queued = 0;  ///< bytes in `data`
   std::int32_t credits = 0;

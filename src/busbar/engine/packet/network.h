@@ -119,8 +119,10 @@ class Network {
   bool admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from);
   void mark(Port& o, std::uint32_t queued, Packet& p);
   void note_wait(std::uint32_t wire, Packet& p, Ps start) const;
-  Lane& lane(std::uint32_t wire, std::uint32_t l) { return lanes_[std::size_t{wire} * lane_count_ + l]; }
-  const Lane& lane(std::uint32_t wire, std::uint32_t l) const { return lanes_[std::size_t{wire} * lane_count_ + l]; }
+  LaneQueue& lane(std::uint32_t wire, std::uint32_t l) { return lanes_[std::size_t{wire} * lane_count_ + l]; }
+  const LaneQueue& lane(std::uint32_t wire, std::uint32_t l) const {
+    return lanes_[std::size_t{wire} * lane_count_ + l];
+  }
   const Fifo& data_of(std::uint32_t wire, std::uint32_t l) const {
     return many_ ? lane(wire, l).data : ports_[wire].data;
   }
@@ -170,7 +172,7 @@ class Network {
   bool many_ = false;  ///< lanes
   std::uint32_t lane_count_ = 1;
   std::vector<Port> ports_;
-  std::vector<Lane> lanes_;       ///< per wire and lane; only where there are several
+  std::vector<LaneQueue> lanes_;  ///< per wire and lane; only where there are several
   std::vector<LaneTurns> turns_;  ///< per wire; likewise
   std::vector<QueueHistogram> histograms_;
   std::vector<Ingress> ingress_;        ///< per wire and lane; only where buffers are shared

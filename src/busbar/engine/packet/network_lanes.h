@@ -14,13 +14,13 @@ void Network<Hosts>::make_lanes() {
   if (!many_) return;
   lanes_.resize(ports_.size() * lane_count_);
   turns_.resize(ports_.size());
-  for (Lane& l : lanes_) l.credits = options_.credit_bytes;
+  for (LaneQueue& l : lanes_) l.credits = options_.credit_bytes;
 }
 
 template <class Hosts>
 void Network<Hosts>::queue_in_lane(std::uint32_t wire, Id id) {
   const Packet& p = pool_[id];
-  Lane& l = lane(wire, lane_of(p));
+  LaneQueue& l = lane(wire, lane_of(p));
   l.queued += p.size;
   l.data.push(pool_, id);
 }
@@ -29,11 +29,11 @@ template <class Hosts>
 bool Network<Hosts>::serve_lane(std::uint32_t wire, Port& o, Ps start) {
   const std::uint32_t n =
       pick_lane(turns_[wire], options_.lanes, static_cast<std::uint32_t>(options_.packet_bytes), [&](std::uint32_t x) {
-        const Lane& l = lane(wire, x);
+        const LaneQueue& l = lane(wire, x);
         return l.stopped || l.data.empty() ? 0u : std::uint32_t{pool_[l.data.head].size};
       });
   if (n == kNoLane) return false;
-  Lane& l = lane(wire, n);
+  LaneQueue& l = lane(wire, n);
   const Id id = l.data.pop(pool_);
   Packet& p = pool_[id];
   l.queued -= p.size;
@@ -47,7 +47,7 @@ bool Network<Hosts>::serve_lane(std::uint32_t wire, Port& o, Ps start) {
 
 template <class Hosts>
 void Network<Hosts>::stop_lane(std::uint32_t wire, Port& o, std::uint32_t n, Ps now) {
-  Lane& l = lane(wire, n);
+  LaneQueue& l = lane(wire, n);
   if (l.stopped) return;
   l.stopped = true;
   l.paused_since = now;
@@ -59,7 +59,7 @@ void Network<Hosts>::stop_lane(std::uint32_t wire, Port& o, std::uint32_t n, Ps 
 
 template <class Hosts>
 void Network<Hosts>::free_lane(std::uint32_t wire, Port& o, std::uint32_t n, Ps now) {
-  Lane& l = lane(wire, n);
+  LaneQueue& l = lane(wire, n);
   if (!l.stopped) return;
   l.stopped = false;
   l.paused_until = now;

@@ -87,7 +87,7 @@ Status check_copies(const Router& router, const FlowList& list) {
     return Error{
         ErrorCode::kUnsupported,
         fmt::format("what goes from {} to {} is copied in {} on its way (gpudirect or p2p is off), which packets "
-                    "do not model; use --engine flow, or --set gpudirect=true --set p2p=true",
+                    "do not model; use --engine flow, or --set node.gpudirect=true --set node.p2p=true",
                     t.name(f.from), t.name(f.to), t.name(copied_in.front())),
         {}};
   }
