@@ -70,6 +70,7 @@ Json layout_json(const LayoutSpec& l) {
           {"context", name_of(l.context)},
           {"attention", name_of(l.attention)},
           {"rank_order", name_of(l.rank_order)},
+          {"straggler", {{"speed", l.straggler_speed}, {"stage", l.straggler_stage}}},
           {"offload", {{"optimizer", l.offload_optimizer}, {"activations", l.offload_activations}}}};
 }
 

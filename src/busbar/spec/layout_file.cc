@@ -103,6 +103,24 @@ class LayoutReader {
     const Status status = inner.finish();
     if (!status.ok()) reader_.fail(status.error());
   }
+  void straggler() {
+    const auto node = reader_.optional("straggler");
+    if (!node || !reader_.ok()) return;
+    MapReader inner(*node);
+    std::int64_t stage = 0;
+    if (const auto speed = inner.optional("speed"); speed && inner.ok()) {
+      const auto value = speed->as_number(0.01, 1);
+      value.ok() ? void(layout.straggler_speed = *value) : inner.fail(value.error());
+    }
+    if (const auto at = inner.optional("stage"); at && inner.ok()) {
+      const auto value = at->as_int(0, kMost);
+      value.ok() ? void(stage = *value) : inner.fail(value.error());
+    }
+    layout.straggler_stage = static_cast<std::uint32_t>(stage);
+    layout.places["straggler"] = node->where();
+    const Status status = inner.finish();
+    if (!status.ok()) reader_.fail(status.error());
+  }
   void overlap() {
     const auto node = reader_.optional("overlap");
     if (!node || !reader_.ok()) return;
@@ -169,6 +187,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.word("rank_order", set_rank_order);
   r.flag("cuda_graphs", l.cuda_graphs);
   r.offload();
+  r.straggler();
   r.flag("sequence_parallel", l.sequence_parallel);
   std::uint32_t bucket_millions = 0;
   r.size("bucket_million_parameters", bucket_millions);

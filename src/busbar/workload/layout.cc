@@ -32,6 +32,9 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
     return invalid(fmt::format("zero {} always accumulates gradients; leave accumulate_gradients out", l.zero),
                    l.place("accumulate_gradients"));
   }
+  if (l.straggler_stage >= l.pp) {
+    return invalid(fmt::format("there is no stage {}: pp is {}", l.straggler_stage, l.pp), l.place("straggler"));
+  }
   if (l.whole_tensors && l.zero != 1) {
     return invalid(fmt::format("whole_tensors is a way of zero 1, not of zero {}", l.zero), l.place("whole_tensors"));
   }

@@ -80,6 +80,8 @@ struct LayoutSpec {
   bool overlap_param_gather = true;
   bool overlap_p2p = true;              ///< honoured with vpp > 1 only, as in Megatron
   bool overlap_tp = false;              ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
+  double straggler_speed = 1;           ///< of the slowest GPU, which its stage and all replicas wait for; 1: none
+  std::uint32_t straggler_stage = 0;    ///< where it is
   std::map<std::string, Where> places;  ///< where each key was given (file or flag), for messages
 
   std::uint32_t ranks() const { return tp * cp * pp * dp; }

@@ -39,6 +39,7 @@ TEST(Layout, EveryRefusalNamesItsPlaceAndARemedy) {
       {[](LayoutSpec& l) { l.dp = 63; }, "layout.dp", "leave dp out for dp 64"},
       {[](LayoutSpec& l) { l.global_batch = 1000; }, "layout.global_batch", "the next multiple is 1024"},
       {[](LayoutSpec& l) { l.pp = 4, l.vpp = 5, l.global_batch = 16 * 6; }, "layout.global_batch", "multiples of pp 4"},
+      {[](LayoutSpec& l) { l.straggler_stage = 1; }, "layout.straggler", "no stage 1"},
       {[](LayoutSpec& l) { l.zero = 4; }, "layout.zero", "use 0 to 3"},
       {[](LayoutSpec& l) { l.overlap_tp = true, l.sequence_parallel = false; }, "layout.overlap_tp",
        "sequence_parallel"},

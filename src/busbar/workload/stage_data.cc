@@ -113,14 +113,14 @@ OpId StageWriter::across_stages(Label label, CallId call, const std::vector<OpId
 }
 
 OpId StageWriter::gradient_norm(Duration duration, OpId after) {
-  last_compute_ = out_.delay(role_, Label::kGradientNorm, OpClass::kOptimizer, duration, {arrived_, after});
+  last_compute_ = out_.delay(role_, Label::kGradientNorm, OpClass::kOptimizer, slowed(duration), {arrived_, after});
   arrived_ = kNone<OpId>;
   take_pending();
   return last_compute_;
 }
 
 void StageWriter::update(Duration duration, OpId norm_sum) {
-  last_compute_ = out_.delay(role_, Label::kOptimizer, OpClass::kOptimizer, duration, {norm_sum});
+  last_compute_ = out_.delay(role_, Label::kOptimizer, OpClass::kOptimizer, slowed(duration), {norm_sum});
   if (layout_.shards_optimizer() && !layout_.shards_parameters() && !layout_.overlap_param_gather) {
     for (ChunkState& chunk : chunks_) {
       for (const CallId call : chunk.gather) {

@@ -34,6 +34,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
     const double bytes = static_cast<double>(activation_bytes_per_layer(model, layout));
     host_copy_ = duration_from_ps(bytes / host_bytes_per_s * 1e12);
   }
+  if (stage == layout.straggler_stage) slowness_ = 1 / layout.straggler_speed;
   prepare_calls();
   for (std::uint32_t c = 0; c < layout_.vpp; ++c) {
     ChunkState chunk;
@@ -188,7 +189,7 @@ void StageWriter::take_pending() {
 }
 
 OpId StageWriter::compute(Label label, Duration d) {
-  last_compute_ = out_.delay(role_, label, OpClass::kCompute, d, {arrived_});
+  last_compute_ = out_.delay(role_, label, OpClass::kCompute, slowed(d), {arrived_});
   arrived_ = kNone<OpId>;
   take_pending();
   return last_compute_;

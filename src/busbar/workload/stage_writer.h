@@ -72,6 +72,7 @@ class StageWriter {
   void receive(bool forward);
   void send(bool forward);
 
+  Duration slowed(Duration d) const { return slowness_ > 1 ? duration_from_ps(d.in_ps() * slowness_) : d; }
   OpId compute(Label label, Duration d);
   OpId tp(Label label, CallId call);  ///< after the compute written last; kNone without TP
   OpId tp_close(Label label) { return tp(label, sequence_parallel_ ? tp_scatter_ : tp_reduce_); }
@@ -101,7 +102,8 @@ class StageWriter {
   const StepTimes& times_;
   std::uint32_t stage_ = 0, virtual_stages_ = 1;
   bool sequence_parallel_ = false, overlap_tp_ = false, blocking_p2p_ = false;
-  Duration host_copy_;  ///< of one layer's kept tensors, one way
+  double slowness_ = 1;  ///< of this stage's computation: above 1 where a straggler is
+  Duration host_copy_;   ///< of one layer's kept tensors, one way
   RoleId role_{};
   std::vector<ChunkState> chunks_;
   CallId tp_gather_ = kNone<CallId>, tp_scatter_ = kNone<CallId>, tp_reduce_ = kNone<CallId>;
