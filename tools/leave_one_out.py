@@ -64,7 +64,7 @@ class Predictor:
         (self.folder / "protocols").mkdir()
 
     def errors(self, boards, generation, head, values, one_node):
-        """Errors without sign per band: one per configuration, as `busbar validate` scores them."""
+        """Errors per band: one per configuration, as `busbar validate` scores them."""
         block = "".join(f"  {k}: {v:.6g}{'' if k.startswith('share') else 'us'}\n" for k, v in values.items())
         text = f"{head}fitted:\n{block}  fit: \"left out\"\n  source: \"tools/leave_one_out.py\"\n  confidence: low\n"
         (self.folder / f"protocols/{generation}.yaml").write_text(text)
@@ -83,12 +83,12 @@ class Predictor:
                 found.setdefault((band(r["size_bytes"]), r["source_id"]), []).append(r["error_percent"])
         out = {}
         for (b, _), errors in found.items():
-            out.setdefault(b, []).append(abs(statistics.median(errors)))
+            out.setdefault(b, []).append(statistics.median(errors))
         return out
 
 
 def cost(errors):
-    return statistics.mean(statistics.median(e) for e in errors.values()) if errors else 0.0
+    return statistics.mean(statistics.median(map(abs, e)) for e in errors.values()) if errors else 0.0
 
 
 def fit(predict, values):
@@ -112,7 +112,7 @@ def fit(predict, values):
 
 
 def figures(errors):
-    every = sorted(e for band_errors in errors.values() for e in band_errors)
+    every = sorted(abs(e) for band_errors in errors.values() for e in band_errors)
     if not every:
         return "- | -"
     return f"{statistics.median(every):.1f} | {every[min(len(every) - 1, int(0.9 * len(every)))]:.1f}"
@@ -150,7 +150,7 @@ def training(busbar):
         low = training_times(busbar, folder)
     print("| GPU | series | configurations | mean error (%) | constant without it | mean \\|error\\| without it (%) | p90 (%) |")
     print("|---|---|---|---|---|---|---|")
-    every = []
+    every, truths = [], []
     for title, _, boards in KERNELS:
         share = shares[title]
         rows = {}  # series -> [(time now, growth for a share of 0.9, measured)]
@@ -166,13 +166,16 @@ def training(busbar):
             others = [r for other, rs in rows.items() if other != one for r in rs]
             grid = [share * (0.7 + 0.005 * i) for i in range(100)]
             best = min(grid, key=lambda at: statistics.mean(map(abs, errors(others, at)))) if others else share
-            left_out = sorted(map(abs, errors(rows[one], best)))
+            found = errors(rows[one], best)
+            left_out = sorted(map(abs, found))
+            truths += [100 * (1 / (1 + e / 100) - 1) for e in found]
             every += left_out
             p90 = left_out[min(len(left_out) - 1, int(0.9 * len(left_out)))]
             print(f"| {title} | {one} | {len(left_out)} | {statistics.mean(errors(rows[one], share)):+.1f} | {best:.2f} | "
                   f"{statistics.mean(left_out):.1f} | {p90:.1f} |")
     every.sort()
     print(f"\nOver all: mean {statistics.mean(every):.1f} %, 90 % below {every[int(0.9 * len(every))]:.1f} %.")
+    tell_share(truths, "series")
 
 
 def main():
@@ -186,6 +189,7 @@ def main():
         return
     print("| board left out | configurations | fitted on | median of \\|error\\| (%) | p90 (%) | in the catalogue: median (%) | p90 (%) |")
     print("|---|---|---|---|---|---|---|")
+    truths = []  # measured / predicted - 1 of boards that were left out
     with tempfile.TemporaryDirectory() as folder:
         predictor = Predictor(args.busbar, folder)
         for generation, boards in GENERATIONS.items():
@@ -201,8 +205,28 @@ def main():
                 with_it = predictor.errors([board], generation, head, now, False)
                 without = predictor.errors([board], generation, head, left_out, False)
                 count = sum(len(e) for e in with_it.values())
+                truths += [100 * (1 / (1 + e / 100) - 1) for errors in without.values() for e in errors]
                 print(f"| {board} | {count} | {', '.join(others) or 'nothing: sourced values'} | {figures(without)} | {figures(with_it)} |",
                       flush=True)
+    tell_share(truths, "boards")
+
+
+def tell_share(truths, what):
+    low, high = share_within(truths)
+    print(f"\nOf {what} left out, nine tenths of {len(truths)} configurations were measured {low:+.1f} to {high:+.1f} % from the prediction.")
+
+
+def share_within(values, share=0.9):
+    """The middle `share` of the values: its ends, between neighbours in proportion."""
+    ordered = sorted(values)
+
+    def at(q):
+        place = q * (len(ordered) - 1)
+        below = int(place)
+        above = min(below + 1, len(ordered) - 1)
+        return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+    return at((1 - share) / 2), at((1 + share) / 2)
 
 
 if __name__ == "__main__":

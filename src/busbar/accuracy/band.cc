@@ -1,25 +1,120 @@
 #include "busbar/accuracy/band.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/base/quantity.h"
+#include "busbar/spec/reading.h"
+
 namespace busbar {
 namespace {
 
-/// Errors of the prediction seen against measured tables, as (1 / (1 + error) - 1) of it; docs/accuracy.md, 2026-11.
-struct SizeBand {
-  std::uint64_t from_bytes;
-  double low_percent, high_percent;
-};
-constexpr SizeBand kSeen[] = {{std::uint64_t{64} << 20, -24, 44}, {std::uint64_t{1} << 20, -4, 93}, {0, -57, 87}};
+constexpr double kMostPercent = 10'000;
+
+template <typename E>
+Status read_errors(MapReader& r, E& out) {
+  const auto number = [&r](const char* key, double least, double most, double& value) {
+    const Result<double> read = r.required(key).as_number(least, most);
+    if (read.ok())
+      value = *read;
+    else
+      r.fail(read.error());
+  };
+  number("low_percent", -100, kMostPercent, out.low_percent);
+  number("high_percent", -100, kMostPercent, out.high_percent);
+  BUSBAR_ASSIGN(out.configurations, r.required("configurations").as_int(1, 1'000'000));
+  accept_provenance(r);
+  return r.finish();
+}
 
 }  // namespace
 
-Band collective_band(const Cluster& cluster, Bytes size) {
+Status AccuracyTable::read_collectives(const YamlNode& root) {
+  MapReader r(root);
+  accept_provenance(r);
+  r.optional("name");
+  r.optional("fit");
+  const YamlNode gpus = r.required("gpus"), bands = r.required("bands");
+  for (std::size_t i = 0; i < gpus.size(); ++i) gpus_.push_back(gpus.item(i).scalar());
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    SizeErrors band;
+    MapReader b(bands.item(i));
+    b.optional("from", &YamlNode::as_size, band.from);
+    b.optional("several_nodes", &YamlNode::as_bool, band.several_nodes);
+    BUSBAR_RETURN_IF_ERROR(read_errors(b, band.errors));
+    collectives_.push_back(band);
+  }
+  MapReader left_out(r.required("left_out"));
+  BUSBAR_RETURN_IF_ERROR(read_errors(left_out, collectives_left_out_));
+  return r.finish();
+}
+
+Status AccuracyTable::read_training(const YamlNode& root) {
+  MapReader r(root);
+  accept_provenance(r);
+  r.optional("name");
+  r.optional("fit");
+  const YamlNode gpus = r.required("gpus");
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    GpuErrors of;
+    MapReader g(gpus.item(i));
+    of.gpu = g.required("name").scalar();
+    BUSBAR_RETURN_IF_ERROR(read_errors(g, of.errors));
+    training_.push_back(std::move(of));
+  }
+  MapReader left_out(r.required("left_out"));
+  BUSBAR_RETURN_IF_ERROR(read_errors(left_out, training_left_out_));
+  return r.finish();
+}
+
+Result<AccuracyTable> AccuracyTable::load(const Catalog& catalog) {
+  AccuracyTable out;
+  BUSBAR_ASSIGN(const YamlDocument collectives, catalog.load("accuracy", "collectives"));
+  BUSBAR_RETURN_IF_ERROR(out.read_collectives(collectives.root()));
+  BUSBAR_ASSIGN(const YamlDocument training, catalog.load("accuracy", "training"));
+  BUSBAR_RETURN_IF_ERROR(out.read_training(training.root()));
+  return out;
+}
+
+Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_nodes) const {
   if (cluster.gpu_part.empty())
     return {0, 0, "ideal machine: exact for its stated rates and latencies, no measurement behind it"};
-  for (const SizeBand& b : kSeen)
-    if (count(size) >= b.from_bytes)
-      return {b.low_percent, b.high_percent,
-              "widest errors against 14 measured tables of DGX A100 and H100, docs/accuracy.md"};
-  return {};
+  if (std::find(gpus_.begin(), gpus_.end(), cluster.gpu_part) == gpus_.end())
+    return {collectives_left_out_.low_percent, collectives_left_out_.high_percent,
+            fmt::format("no {} among the measured machines; nine tenths of {} configurations of boards that were left "
+                        "out of the fit, docs/accuracy.md",
+                        cluster.gpu_part, collectives_left_out_.configurations)};
+  const SizeErrors* best = nullptr;
+  for (const SizeErrors& b : collectives_)
+    if (b.several_nodes == several_nodes && count(b.from) <= count(size) &&
+        (best == nullptr || count(b.from) > count(best->from)))
+      best = &b;
+  if (best == nullptr) return {};
+  return {std::min(best->errors.low_percent, collectives_left_out_.low_percent), best->errors.high_percent,
+          fmt::format("nine tenths of {} measured configurations {} from {} on, docs/accuracy.md",
+                      best->errors.configurations, several_nodes ? "over several nodes" : "inside a node",
+                      format_binary_size(count(best->from)))};
+}
+
+Band AccuracyTable::training(const Cluster& cluster) const {
+  for (const GpuErrors& of : training_)
+    if (of.gpu == cluster.gpu_part)
+      return {
+          of.errors.low_percent, of.errors.high_percent,
+          fmt::format("nine tenths of {} published runs on {}, docs/accuracy.md", of.errors.configurations, of.gpu)};
+  return {training_left_out_.low_percent, training_left_out_.high_percent,
+          fmt::format("no {} among the published runs; nine tenths of {} of series that were left out of the fit, "
+                      "docs/accuracy.md",
+                      cluster.gpu_part.empty() ? "such machine" : cluster.gpu_part, training_left_out_.configurations)};
+}
+
+std::vector<Bytes> AccuracyTable::sizes() const {
+  std::vector<Bytes> out;
+  for (const SizeErrors& b : collectives_)
+    if (!b.several_nodes) out.push_back(b.from);
+  std::sort(out.begin(), out.end(), [](Bytes a, Bytes b) { return count(a) < count(b); });
+  return out;
 }
 
 }  // namespace busbar

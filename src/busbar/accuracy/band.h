@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "busbar/base/units.h"
+#include "busbar/spec/catalog.h"
 #include "busbar/spec/cluster.h"
 
 namespace busbar {
@@ -13,7 +15,40 @@ struct Band {
   std::string basis;
 };
 
-/// Of a collective's time at one size. Source: the comparison in docs/accuracy.md, widest errors of each size band.
-Band collective_band(const Cluster& cluster, Bytes size);
+/// Errors that predictions had against measured tables: catalog/accuracy, which tools/write_accuracy.py writes. A band
+/// holds nine tenths of what was measured; machines whose GPUs were not measured get what boards had that were left out
+/// of the fit, and no machine is held to be faster than these were.
+class AccuracyTable {
+ public:
+  static Result<AccuracyTable> load(const Catalog& catalog);
+  /// Of a collective's time at one size.
+  Band collective(const Cluster& cluster, Bytes size, bool several_nodes) const;
+  /// Of a training step's time.
+  Band training(const Cluster& cluster) const;
+  /// Sizes from which on each band of collectives holds, ascending, the first 0.
+  std::vector<Bytes> sizes() const;
+
+ private:
+  struct Errors {
+    double low_percent = 0, high_percent = 0;
+    std::int64_t configurations = 0;
+  };
+  struct SizeErrors {
+    Bytes from{0};
+    bool several_nodes = false;
+    Errors errors;
+  };
+  struct GpuErrors {
+    std::string gpu;
+    Errors errors;
+  };
+  Status read_collectives(const YamlNode& root);
+  Status read_training(const YamlNode& root);
+
+  std::vector<SizeErrors> collectives_;
+  std::vector<std::string> gpus_;  ///< whose collectives were measured
+  std::vector<GpuErrors> training_;
+  Errors collectives_left_out_, training_left_out_;
+};
 
 }  // namespace busbar

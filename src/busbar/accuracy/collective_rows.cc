@@ -74,6 +74,8 @@ class Rows {
     BUSBAR_ASSIGN(const Prediction p,
                   machine->predict(*op, out.size_bytes, algo, protocol.ok() ? *protocol : Protocol::kAuto));
     out.gpus = machine->ranks();
+    out.gpu = machine->cluster().gpu_part;
+    out.several_nodes = machine->several_nodes();
     out.predicted = p.us;
     out.how = p.how;
     out.bound_by = p.bound_by;

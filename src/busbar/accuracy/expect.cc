@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "busbar/accuracy/band.h"
-#include "busbar/accuracy/predictor.h"
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/quantity.h"
 #include "busbar/spec/protocol_file.h"
@@ -40,16 +39,6 @@ std::vector<DeviceId> first_gpus(const Cluster& cluster, std::uint32_t n) {
   return {all.begin(), all.begin() + n};
 }
 
-Result<std::unique_ptr<Predictor>> predictor(const ExpectOptions& o, const Overrides& overrides, bool nvls = true) {
-  BUSBAR_ASSIGN(Cluster cluster, load_cluster(o.cluster, overrides));
-  const auto all = cluster.topology.gpus();
-  const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) : o.gpus;
-  if (n < 2 || n > all.size())
-    return invalid(fmt::format("{} GPUs, the machine has {}; a collective needs two", n, all.size()), {"", 0, 0, "-g"});
-  const std::vector<DeviceId> gpus = first_gpus(cluster, n);
-  return Predictor::make(std::move(cluster), gpus, {.engine = o.engine, .nvls = nvls});
-}
-
 /// A cluster file for a preset; for a file of the user's own, what to put in place of its `protocol`.
 std::string overlay_of(const std::string& cluster, const ProtocolModel& p) {
   std::string out = "# Fitted to measured results by busbar calibrate\n";
@@ -70,7 +59,7 @@ std::vector<std::string> explain(const ExpectOptions& o, const ExpectedRow& row)
     Overrides overrides = o.overrides;
     overrides.set.insert(overrides.set.end(), s.set.begin(), s.set.end());
     overrides.degrade.insert(overrides.degrade.end(), s.degrade.begin(), s.degrade.end());
-    const auto made = predictor(o, overrides, s.nvls);
+    const auto made = predictor_of(o, overrides, s.nvls);
     if (!made.ok()) continue;  // a machine without such a part
     const auto p = (*made)->predict(o.op, row.size_bytes);
     if (!p.ok() || std::abs(p->us / row.expected_us - 1) < kDifferent) continue;
@@ -81,6 +70,16 @@ std::vector<std::string> explain(const ExpectOptions& o, const ExpectedRow& row)
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& o, const Overrides& overrides, bool nvls) {
+  BUSBAR_ASSIGN(Cluster cluster, load_cluster(o.cluster, overrides));
+  const auto all = cluster.topology.gpus();
+  const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) : o.gpus;
+  if (n < 2 || n > all.size())
+    return invalid(fmt::format("{} GPUs, the machine has {}; a collective needs two", n, all.size()), {"", 0, 0, "-g"});
+  const std::vector<DeviceId> gpus = first_gpus(cluster, n);
+  return Predictor::make(std::move(cluster), gpus, {.engine = o.engine, .version = o.nccl, .nvls = nvls});
+}
 
 const char* name_of(Verdict verdict) {
   switch (verdict) {
@@ -95,14 +94,16 @@ const char* name_of(Verdict verdict) {
 }
 
 Result<Expectation> expect_results(const MeasuredResults& results, const ExpectOptions& options) {
-  BUSBAR_ASSIGN(const auto machine, predictor(options, options.overrides));
+  BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides));
   Expectation out;
+  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
   out.inputs = machine->cluster().text;
   out.ranks = machine->ranks();
   const ExpectedRow* worst = nullptr;
   for (const MeasuredResult& m : results.rows) {
     BUSBAR_ASSIGN(const Prediction p, machine->predict(options.op, m.size_bytes));
-    const Band band = collective_band(machine->cluster(), static_cast<Bytes>(m.size_bytes));
+    const Band band =
+        accuracy.collective(machine->cluster(), static_cast<Bytes>(m.size_bytes), machine->several_nodes());
     ExpectedRow row{
         m.size_bytes,   m.us,  p.us,      p.us * (1 + band.low_percent / 100), p.us * (1 + band.high_percent / 100),
         Verdict::kGood, p.how, p.bound_by};
@@ -132,7 +133,7 @@ Result<std::vector<ComparedRow>> compare_results(const MeasuredResults& now, con
 Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOptions& options) {
   constexpr std::uint64_t kSmall = 64 << 10, kLarge = 16 << 20;
   constexpr double kBrokenShare = 0.7, kBrokenLaunchUs = 100;
-  BUSBAR_ASSIGN(const auto machine, predictor(options, options.overrides));
+  BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides));
   Calibration out;
   std::vector<double> errors, late, shares;
   for (const MeasuredResult& m : results.rows) {
@@ -153,7 +154,8 @@ Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOption
   out.overlay = overlay_of(options.cluster, fitted.protocol);
   out.inputs = fitted.text;
   const auto gpus = first_gpus(fitted, machine->ranks());
-  BUSBAR_ASSIGN(const auto after, Predictor::make(std::move(fitted), gpus, {.engine = options.engine}));
+  BUSBAR_ASSIGN(const auto after,
+                Predictor::make(std::move(fitted), gpus, {.engine = options.engine, .version = options.nccl}));
   errors.clear();
   for (const MeasuredResult& m : results.rows) {
     BUSBAR_ASSIGN(const Prediction p, after->predict(options.op, m.size_bytes));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/accuracy/predictor.h"
 #include "busbar/accuracy/results_file.h"
 #include "busbar/spec/cluster.h"
 
@@ -15,7 +16,12 @@ struct ExpectOptions {
   std::string engine = "analytic";
   Collective op = Collective::kAllReduce;
   std::uint32_t gpus = 0;  ///< the first of the machine; 0: all
+  NcclVersion nccl{};      ///< whose rules choose
 };
+
+/// What answers for calls on the machine of `options`, with more changes to its file.
+Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& options, const Overrides& overrides,
+                                                bool nvls = true);
 
 enum class Verdict : std::uint8_t {
   kGood,        ///< inside the band

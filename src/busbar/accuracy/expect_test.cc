@@ -38,10 +38,27 @@ TEST(ResultsFile, NcclTestsTablesGiveTheMedianOfBothPlaces) {
       "# Avg bus bandwidth    : 1\n",
       "r.txt");
   ASSERT_TRUE(r.ok()) << r.error().text();
-  EXPECT_EQ(r->collective, "all_reduce_perf");
+  EXPECT_EQ(r->collective, "all_reduce");
   ASSERT_EQ(r->rows.size(), 2u);
   EXPECT_EQ(r->rows[0].size_bytes, 1024u);
   EXPECT_EQ(r->rows[0].us, 12);
+}
+
+TEST(ResultsFile, SaysWhichLibraryRanAndWhatCouldNotBeRead) {
+  const auto r = parse_results(
+      "# nccl-tests version 2.17.6 nccl-headers=22707 nccl-library=22707\n# Collective test starting: all_reduce_perf\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+      "        1024           256     float     sum      -1    10.00    0.10    0.18      0\n"
+      "        2048           512     float     sum      -1    20.00\n",
+      "r.txt");
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_EQ(r->library, "22707");
+  ASSERT_EQ(r->unread.size(), 1u);
+  EXPECT_THAT(r->unread[0], HasSubstr("line 5: cut off"));
+  const char* const zero =
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+      "        1024           256     float     sum      -1     0.00    0.10    0.18      0\n";
+  EXPECT_THAT(parse_results(zero, "r.txt").error().text(), HasSubstr("r.txt:2"));
 }
 
 TEST(ResultsFile, ACsvNeedsSizesAndTimes) {

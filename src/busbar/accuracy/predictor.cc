@@ -144,6 +144,13 @@ Result<CollectiveCall> Predictor::choose(CollectiveCall call) {
   return resolve_algorithm(*engine_, *placement_, cluster_.topology, std::move(call));
 }
 
+bool Predictor::several_nodes() const {
+  const Topology& t = cluster_.topology;
+  for (std::uint32_t r = 1; r < ranks(); ++r)
+    if (t.block_of(placement_->gpu(r)) != t.block_of(placement_->gpu(0))) return true;
+  return false;
+}
+
 double Predictor::floor_us(Collective op, std::uint64_t bytes) const {
   CollectiveCall call;
   call.op = op;

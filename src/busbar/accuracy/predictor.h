@@ -21,9 +21,9 @@ struct Prediction {
 };
 
 struct PredictorOptions {
-  std::string engine = "analytic";  ///< or "flow"
-  NcclVersion version{};            ///< whose rules choose
-  bool nvls = true;                 ///< whether NCCL may use switches that reduce
+  std::string engine = "analytic";                   ///< or "flow"
+  NcclVersion version{};                             ///< whose rules choose
+  bool nvls = true;                                  ///< whether NCCL may use switches that reduce
   std::uint32_t min_channels = 0, max_channels = 0;  ///< NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; 0: not set
 };
 
@@ -36,6 +36,8 @@ class Predictor {
   const Cluster& cluster() const { return cluster_; }
   /// Whether NCCL's rules choose algorithms here; else the fastest is taken.
   bool follows_nccl() const { return tuning_.has_value(); }
+  /// Whether its ranks stand in more than one block of the machine.
+  bool several_nodes() const;
   std::uint32_t ranks() const { return placement_->ranks(); }
   /// `algorithm` as in CollectiveCall or "nvlstree"; what is left to "auto" and Protocol::kAuto is chosen as NCCL does,
   /// and where its tables do not reach (AMD GPUs, copies between pairs) the fastest of its schedules is taken.

@@ -1,4 +1,5 @@
-// A user's own measurements: the table that nccl-tests or rccl-tests print, or a CSV with size_bytes and time_us.
+// A user's own measurements: the table or JSON report of nccl-tests or rccl-tests, or a CSV with size_bytes and
+// time_us.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,10 @@ struct MeasuredResult {
 };
 
 struct MeasuredResults {
-  std::string collective;            ///< as the file names it; empty: it does not
-  std::vector<MeasuredResult> rows;  ///< by ascending size; the median of several of one size
+  std::string collective{};            ///< as the file names it; empty: it does not
+  std::vector<MeasuredResult> rows{};  ///< by ascending size; the median of several of one size
+  std::string library{};               ///< NCCL's number as nccl-tests print it: "23007"; empty: not said
+  std::vector<std::string> unread{};   ///< rows that were cut off: "line 12: ..."
 };
 
 /// Errors with line: a file of neither kind, a table without rows, a time that is no number above 0.

@@ -17,6 +17,8 @@ struct ScoredRow {
   double predicted = 0, measured = 0;
   const char* unit = "us";
   std::uint32_t gpus = 0;          ///< that take part; 0: unknown
+  std::string gpu;                 ///< catalogue name of them
+  bool several_nodes = false;      ///< collectives: ranks in more than one block of the machine
   std::string node, fabric, kind;  ///< kind: the collective, the path, or the framework
   std::string how;                 ///< what was predicted: "ring, simple, 16 channels"
   std::string bound_by;            ///< in words

@@ -129,6 +129,7 @@ class Rows {
     const auto step = simulate(*machine, model, layout, options_);
     if (!step.ok()) return unsupported(step.error().message);
     out.gpus = layout.ranks();
+    out.gpu = machine->cluster.gpu_part;
     out.predicted = step->step_time.in_s() * expected_slowest(machine->kernels.jitter_share, layout.ranks());
     out.how = in_words(layout);
     const Breakdown& b = step->breakdown;
@@ -187,6 +188,7 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
         s.measured = *measured;
         s.predicted = twin.predicted;
         s.gpus = twin.gpus;
+        s.gpu = twin.gpu;
         s.how = twin.how;
         s.bound_by = twin.bound_by;
       }

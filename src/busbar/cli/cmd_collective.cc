@@ -115,6 +115,9 @@ int run(const CollectiveOptions& o) {
   if (!chooser.ok()) return report_error(chooser.error());
   std::vector<CollectiveRow> rows;
   SharedByRows shared;
+  Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
+  if (!accuracy.ok()) return report_error(accuracy.error());
+  shared.accuracy = std::move(*accuracy);
   if (o.common.engine == "packet") {
     std::string transport = o.transport, balance = o.balance;
     const Result<PacketOptions> read = read_packet_options(transport, balance, std::nullopt, *cluster);

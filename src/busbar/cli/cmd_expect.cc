@@ -2,14 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "busbar/accuracy/expect.h"
+#include "busbar/accuracy/library_version.h"
 #include "busbar/accuracy/predictor.h"
+#include "busbar/accuracy/thresholds.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/sweep.h"
 
 namespace busbar {
 namespace {
@@ -18,9 +22,11 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   CommonOptions common;
-  std::string file, cluster, op, baseline, overlay;
+  std::string file, cluster, op, baseline, overlay, nccl;
+  std::string first = "1M", last = "16G";  ///< of thresholds
   std::uint32_t gpus = 0;
-  double tolerance = 5;
+  double tolerance = 5, factor = 4;
+  bool thresholds = false;
 };
 
 /// The collective: the flag's, else the file's, else all-reduce.
@@ -37,7 +43,88 @@ Result<ExpectOptions> read_options(const Options& o, const MeasuredResults& resu
   out.gpus = o.gpus;
   const std::string name = !o.op.empty() ? o.op : !results.collective.empty() ? results.collective : "all_reduce";
   BUSBAR_ASSIGN(out.op, parse_collective(name));
+  if (!o.nccl.empty()) {
+    Result<NcclVersion> version = parse_nccl_version(o.nccl);
+    if (!version.ok()) {
+      version.error().where.path = "--nccl";
+      return version.error();
+    }
+    out.nccl = *version;
+  } else if (!results.library.empty()) {
+    out.nccl = library_version("NCCL " + results.library).rules;
+  }
   return out;
+}
+
+/// Collectives that acceptance tests run.
+constexpr Collective kAccepted[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+                                    Collective::kBroadcast, Collective::kAllToAll,  Collective::kSendRecv};
+
+Document to_document(const Options& o, const Thresholds& found) {
+  Document d;
+  d.title = fmt::format("Acceptance of {} over {} GPUs", o.cluster, found.ranks);
+  d.command = o.common.typed;
+  Table t;
+  t.title = "Bus bandwidth to accept";
+  t.columns = {{"collective", Align::kLeft},
+               {"size (B)"},
+               {"at least (GB/s)"},
+               {"expected (GB/s)"},
+               {"at most (us)"},
+               {"expected (us)"},
+               {"band (%)"},
+               {"how", Align::kLeft},
+               {"bound by", Align::kLeft}};
+  for (const Threshold& r : found.rows)
+    t.rows.push_back({name_of(r.op), std::to_string(r.size_bytes), format_number(r.least_busbw_GBps),
+                      format_number(r.expected_busbw_GBps), format_number(r.most_us, 4),
+                      format_number(r.expected_us, 4),
+                      fmt::format("{:+.0f} to {:+.0f}", r.band.low_percent, r.band.high_percent), r.how, r.bound_by});
+  t.note =
+      "at least: the bus bandwidth, as nccl-tests print it, that 95 of 100 healthy machines reach beside their "
+      "prediction; band: of the time. GB/s is 1e9 bytes per second per direction.";
+  d.blocks.push_back({t});
+  std::vector<std::string> said;
+  for (const Threshold& r : found.rows)
+    if (std::find(said.begin(), said.end(), r.band.basis) == said.end()) said.push_back(r.band.basis);
+  for (const std::string& basis : said) d.blocks.push_back({Paragraph{"Band: " + basis + "."}});
+  return d;
+}
+
+int run_thresholds(const Options& o) {
+  const RunClock clock;
+  if (!o.file.empty() || !o.baseline.empty())
+    return report_error(
+        invalid("results and a baseline are not looked at; leave them out", {"", 0, 0, "--thresholds"}));
+  const Result<ExpectOptions> options = read_options(o, {});
+  if (!options.ok()) return report_error(options.error());
+  const Result<std::vector<Bytes>> sweep = sweep_sizes(o.first, o.last, o.factor);
+  if (!sweep.ok()) return report_error(sweep.error());
+  std::vector<std::uint64_t> sizes;
+  for (const Bytes size : *sweep) sizes.push_back(count(size));
+  std::vector<Collective> ops(std::begin(kAccepted), std::end(kAccepted));
+  if (!o.op.empty()) ops = {options->op};
+  const Result<Thresholds> found = acceptance_thresholds(*options, ops, sizes);
+  if (!found.ok()) return report_error(found.error());
+  Json j{{"schema", "busbar.expect/1"},      {"cluster", o.cluster},
+         {"engine", o.common.engine},        {"gpus", found->ranks},
+         {"nccl", to_string(options->nccl)}, {"rows", Json::array()}};
+  for (const Threshold& r : found->rows)
+    j["rows"].push_back({{"collective", name_of(r.op)},
+                         {"size_bytes", r.size_bytes},
+                         {"least_busbw_GBps", r.least_busbw_GBps},
+                         {"expected_busbw_GBps", r.expected_busbw_GBps},
+                         {"most_busbw_GBps", r.most_busbw_GBps},
+                         {"expected_us", r.expected_us},
+                         {"low_us", r.least_us},
+                         {"high_us", r.most_us},
+                         {"band_percent", {r.band.low_percent, r.band.high_percent}},
+                         {"band_basis", r.band.basis},
+                         {"how", r.how},
+                         {"bound_by", r.bound_by}});
+  j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(found->inputs)));
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, to_document(o, *found));
 }
 
 std::string us(double value) { return format_number(value, 4); }
@@ -77,7 +164,8 @@ int run_baseline(const Options& o, const MeasuredResults& results) {
   return deliver(o.common, j, d, slower ? 1 : 0);
 }
 
-Document to_document(const Options& o, const Expectation& e, Collective op, double ranks) {
+Document to_document(const Options& o, const MeasuredResults& results, const Expectation& e, Collective op,
+                     double ranks) {
   Document d;
   d.title = fmt::format("{} beside {}", o.file, o.cluster);
   d.command = o.common.typed;
@@ -97,6 +185,7 @@ Document to_document(const Options& o, const Expectation& e, Collective op, doub
       "suspicious: faster than that, or than physics allows. GB/s is 1e9 bytes per second per direction.";
   d.blocks.push_back({t});
   d.blocks.push_back({Highlight{fmt::format("The machine is {}.", name_of(e.verdict))}});
+  for (const std::string& line : results.unread) d.blocks.push_back({Paragraph{"Not read: " + line + "."}});
   for (const std::string& x : e.explanations) d.blocks.push_back({Paragraph{"Would explain it: " + x + "."}});
   if (e.verdict == Verdict::kLow && e.explanations.empty())
     d.blocks.push_back({Paragraph{"None of the usual faults gives such a time; compare sizes, nodes and logs."}});
@@ -104,6 +193,9 @@ Document to_document(const Options& o, const Expectation& e, Collective op, doub
 }
 
 int run_expect(const Options& o) {
+  if (o.thresholds) return run_thresholds(o);
+  if (o.file.empty())
+    return report_error(invalid("no results named; give a file, or --thresholds for what to accept", {}));
   const RunClock clock;
   const Result<MeasuredResults> results = read_results(o.file);
   if (!results.ok()) return report_error(results.error());
@@ -125,9 +217,12 @@ int run_expect(const Options& o) {
                          {"bound_by", r.bound_by}});
   j["verdict"] = name_of(e->verdict);
   j["explanations"] = e->explanations;
+  j["nccl"] = to_string(options->nccl);
+  j["unread"] = results->unread;
   j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(e->inputs)));
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *e, options->op, e->ranks), e->verdict == Verdict::kGood ? 0 : 1);
+  return deliver(o.common, j, to_document(o, *results, *e, options->op, e->ranks),
+                 e->verdict == Verdict::kGood ? 0 : 1);
 }
 
 int run_calibrate(const Options& o) {
@@ -174,11 +269,14 @@ Command command_of(const std::shared_ptr<Options>& o, const std::string& typed) 
   o->common.engine = "analytic";
   Command c;
   c.positionals = {{"RESULTS", "output of nccl-tests, or a CSV with size_bytes and time_us", &o->file}};
-  c.flags = {{"--cluster", "CLUSTER", "preset, NAME:N or a YAML file", "Machine", &o->cluster},
-             {"--collective", "OP", "what was run (default: as the file says, else all_reduce)", "Machine", &o->op},
-             {"-g,--gpus", "N", "it ran on the first N GPUs (default all)", "Machine", &o->gpus}};
+  c.flags = {
+      {"--cluster", "CLUSTER", "preset, NAME:N or a YAML file", "Machine", &o->cluster},
+      {"--collective", "OP", "what was run (default: as the file says, else all_reduce)", "Machine", &o->op},
+      {"-g,--gpus", "N", "it ran on the first N GPUs (default all)", "Machine", &o->gpus},
+      {"--nccl", "VERSION", "whose rules, 2.18 to 2.30 (default: as the file says, else 2.30)", "Machine", &o->nccl}};
   for (Flag& f : common_flags(o->common, true)) {
-    if (f.names == "--engine") f.help = "analytic (default) or flow";
+    if (f.names == "--engine")
+      f.help = "analytic (default: a call alone shares links with nobody, and flow says the same) or flow";
     if (f.names != "--explain") c.flags.push_back(std::move(f));
   }
   return c;
@@ -194,7 +292,14 @@ Command expect_command(const std::string& typed) {
   c.examples =
       "  busbar expect results.txt --cluster dgx-h100:2\n"
       "  busbar expect results.csv --cluster dgx-a100 --collective all_gather --json\n"
-      "  busbar expect today.txt --baseline yesterday.txt --tolerance 3\n";
+      "  busbar expect today.txt --baseline yesterday.txt --tolerance 3\n"
+      "  busbar expect --thresholds --cluster dgx-h100:4 --csv\n";
+  c.positionals.front().required = false;
+  c.flags.push_back({"--thresholds", "", "the least bandwidth to accept, by collective and size, instead of results",
+                     "Rows", &o->thresholds});
+  c.flags.push_back({"-b,--minbytes", "SIZE", "with --thresholds: smallest size (default 1M)", "Rows", &o->first});
+  c.flags.push_back({"-e,--maxbytes", "SIZE", "with --thresholds: largest size (default 16G)", "Rows", &o->last});
+  c.flags.push_back({"-f,--stepfactor", "F", "with --thresholds: from size to size (default 4)", "Rows", &o->factor});
   c.flags.push_back({"--baseline", "OLD", "compare with other results instead of a machine", "Rows", &o->baseline});
   c.flags.push_back(
       {"--tolerance", "PERCENT", "with --baseline: change that counts (default 5)", "Rows", &o->tolerance});

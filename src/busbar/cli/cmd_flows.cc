@@ -212,7 +212,9 @@ int run(const Options& o) {
   rank_flows_and_links(r, cluster->topology, o.links);
   std::uint64_t largest = 1;
   for (const ListedFlow& f : r.named.list.flows) largest = std::max(largest, count(f.bytes));
-  r.band = collective_band(*cluster, static_cast<Bytes>(largest));
+  const Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
+  if (!accuracy.ok()) return report_error(accuracy.error());
+  r.band = accuracy->collective(*cluster, static_cast<Bytes>(largest), cluster->topology.blocks().size() > 1);
   if (const Status s = check_floor(r.result.end.since_start(), r.floor, "flows"); !s.ok())
     return report_error(s.error());
   Json j = to_json(o, r, *cluster);

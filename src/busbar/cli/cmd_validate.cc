@@ -49,6 +49,8 @@ Json to_json(const ScoredRow& r) {
          {"error_percent", r.error_percent()},
          {"unit", r.unit},
          {"node", r.node},
+         {"gpu", r.gpu},
+         {"several_nodes", r.several_nodes},
          {"fabric", r.fabric},
          {"kind", r.kind},
          {"scored", r.counts},
@@ -206,7 +208,8 @@ Command validate_command(const std::string& typed) {
   c.flags = {{"--only", "EXPR", "rows where column=value, !=, > or <; several joined by ','", "Rows", &o->only},
              {"--worst", "N", "how many of the worst to list (default 12)", "Output", &o->worst}};
   for (Flag& f : common_flags(o->common, true)) {
-    if (f.names == "--engine") f.help = "analytic (default) or flow";
+    if (f.names == "--engine")
+      f.help = "analytic (default: each row alone shares links with nobody, and flow says the same) or flow";
     if (f.names != "--explain") c.flags.push_back(std::move(f));
   }
   c.run = [o] { return run(*o); };

@@ -47,6 +47,12 @@ Result<std::vector<CallId>> prepare_jobs(const CollectiveOptions& o, Engine& eng
   return ids;
 }
 
+bool several_blocks(const Topology& t, const Placement& placement) {
+  for (std::uint32_t r = 1; r < placement.ranks(); ++r)
+    if (t.block_of(placement.gpu(r)) != t.block_of(placement.gpu(0))) return true;
+  return false;
+}
+
 }  // namespace
 
 Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& cluster, const Router& router,
@@ -81,7 +87,7 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
   }
   row.time = row.jobs.back();
   row.bound = engine.bound_by(ids[last]);
-  row.band = collective_band(cluster, call.bytes);
+  row.band = shared.accuracy.collective(cluster, call.bytes, several_blocks(cluster.topology, placement));
   for (std::uint32_t j = 0; j < o.jobs; ++j) {
     if (const LoweredCall* lowered = engine.lowered(ids[j])) {
       row.channels = lowered->channels;

@@ -59,6 +59,7 @@ struct CollectiveRow {
 
 /// What is the same for every size: made once, when first needed.
 struct SharedByRows {
+  AccuracyTable accuracy;
   std::vector<MachineFloor> floors;  ///< per job
   std::optional<std::vector<Synthesized>> schedules;
   std::optional<PacketOptions> packets;  ///< time each call packet by packet; the rest is what `engine` says

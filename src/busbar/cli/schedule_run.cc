@@ -220,7 +220,9 @@ int run_schedule(const CollectiveOptions& o) {
   if (!sizes.ok()) return report_error(sizes.error());
   const auto rows = time_schedule(*schedule, *cluster, *sizes, o.chunks);
   if (!rows.ok()) return report_error(rows.error());
-  const Band band = collective_band(*cluster, rows->back().size);
+  const Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
+  if (!accuracy.ok()) return report_error(accuracy.error());
+  const Band band = accuracy->collective(*cluster, rows->back().size, cluster->topology.blocks().size() > 1);
   Json j{{"schema", "busbar.collective/1"},
          {"cluster", cluster->name},
          {"gpus", plan.ranks},

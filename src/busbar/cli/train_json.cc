@@ -125,8 +125,8 @@ Json train_json(const TrainRun& r, const std::string& typed) {
                       : bound_to_json(r.step.calls.front().bound, r.cluster.topology);
   j["relief"] = Json::array();
   for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
-  j["band_percent"] = {r.kernels.band_low_percent, r.kernels.band_high_percent};
-  j["band_basis"] = r.kernels.band_basis;
+  j["band_percent"] = {r.band.low_percent, r.band.high_percent};
+  j["band_basis"] = r.band.basis;
   return j;
 }
 

@@ -154,11 +154,12 @@ Facts details(const TrainRun& r) {
             format_number(r.cost.usd_per_day_per_percent * share_percent(exposed(r.step.breakdown), r.step.step_time)),
             format_number(r.cluster.usd_per_gpu_hour), r.cluster.price_source));
   add("spread", spread_words(r));
-  const double step = r.step.step_time.in_s(), compute = r.step.breakdown.compute.in_s();
-  add("trust", fmt::format("{} to {} a step; {:+.0f} % to {:+.0f} % of compute time: {}",
-                           format_duration(step + compute * r.kernels.band_low_percent / 100),
-                           format_duration(step + compute * r.kernels.band_high_percent / 100),
-                           r.kernels.band_low_percent, r.kernels.band_high_percent, r.kernels.band_basis));
+  const double step = r.step.step_time.in_s();
+  add("trust",
+      fmt::format("{} to {} a step ({:+.0f} % to {:+.0f} %): {}; kernels alone {:+.0f} % to {:+.0f} %: {}",
+                  format_duration(step * (1 + r.band.low_percent / 100)),
+                  format_duration(step * (1 + r.band.high_percent / 100)), r.band.low_percent, r.band.high_percent,
+                  r.band.basis, r.kernels.band_low_percent, r.kernels.band_high_percent, r.kernels.band_basis));
   return f;
 }
 

@@ -105,7 +105,10 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
   const Topology& t = run.cluster.topology;
   const auto gpus = ask.gpus > 0 ? ask.gpus : static_cast<std::uint32_t>(t.gpus().size());
   BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, gpus));
-  BUSBAR_ASSIGN(run.kernels, load_kernels(run.cluster.gpu_part, Catalog(run.scenario.cluster_overrides.catalog)));
+  const Catalog catalog(run.scenario.cluster_overrides.catalog);
+  BUSBAR_ASSIGN(run.kernels, load_kernels(run.cluster.gpu_part, catalog));
+  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
+  run.band = accuracy.training(run.cluster);
   const Router router(t, run.cluster.routing, run.cluster.seed);
   if (run.layout.offload_optimizer || run.layout.offload_activations) run.kernels.host_bytes_per_s = host_rate(router);
   if (ask.engine == "packet") {

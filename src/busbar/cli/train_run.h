@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/accuracy/band.h"
 #include "busbar/choice/relief.h"
 #include "busbar/engine/engine.h"
 #include "busbar/engine/packet/packet_list.h"
@@ -20,6 +21,7 @@ struct TrainRun {
   Cluster cluster;
   LayoutSpec layout;  ///< resolved
   KernelTable kernels;
+  Band band;       ///< of the step's time
   Program program;  ///< algorithms resolved
   StepResult step;
   MemoryUse memory;

@@ -1,0 +1,76 @@
+#include "busbar/accuracy/thresholds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace busbar {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Collective kOps[] = {Collective::kAllReduce, Collective::kAllGather};
+constexpr std::uint64_t kSizes[] = {std::uint64_t{1} << 20, std::uint64_t{1} << 30};
+
+Thresholds of(const char* cluster, std::vector<std::string> degrade = {}) {
+  ExpectOptions o;
+  o.cluster = cluster;
+  o.overrides.degrade = std::move(degrade);
+  return acceptance_thresholds(o, kOps, kSizes).value();
+}
+
+TEST(Thresholds, ExpectedLiesBetweenTheLeastToAcceptAndTheMostToBelieve) {
+  const Thresholds t = of("dgx-h100:2");
+  EXPECT_EQ(t.ranks, 16u);
+  ASSERT_EQ(t.rows.size(), 4u);
+  for (const Threshold& r : t.rows) {
+    EXPECT_LT(r.least_busbw_GBps, r.expected_busbw_GBps);
+    EXPECT_GT(r.most_busbw_GBps, r.expected_busbw_GBps);
+    EXPECT_NEAR(r.expected_us / r.most_us, r.least_busbw_GBps / r.expected_busbw_GBps, 1e-9);
+  }
+}
+
+TEST(Thresholds, WhatTheyAcceptExpectCallsGood) {
+  ExpectOptions o;
+  o.cluster = "dgx-h100";
+  for (const Threshold& r : of("dgx-h100").rows) {
+    o.op = r.op;
+    for (const auto& [us, verdict] : {std::pair{r.most_us * 0.999, Verdict::kGood},
+                                      {r.most_us * 1.001, Verdict::kLow},
+                                      {r.least_us * 0.999, Verdict::kSuspicious}}) {
+      const MeasuredResults one{"", {{r.size_bytes, us}}};
+      EXPECT_EQ(expect_results(one, o)->verdict, verdict) << name_of(r.op) << " " << r.size_bytes;
+    }
+  }
+}
+
+TEST(Thresholds, BandsComeFromMeasurementsAndAreWiderWhereThereIsNone) {
+  const AccuracyTable table = AccuracyTable::load(Catalog()).value();
+  const Bytes size{std::uint64_t{1} << 30};
+  const auto width = [&](const char* cluster, bool several) {
+    const Band b = table.collective(load_cluster(cluster).value(), size, several);
+    return b.high_percent - b.low_percent;
+  };
+  EXPECT_GT(width("dgx-h100", false), 0);
+  EXPECT_GT(width("dgx-h100:2", true), 0);
+  EXPECT_GT(width("gaudi3-8", false), width("dgx-h100", false));
+  EXPECT_THAT(table.collective(load_cluster("gaudi3-8").value(), size, false).basis, HasSubstr("no gaudi3 among"));
+  EXPECT_THAT(table.collective(load_cluster("dgx-h100").value(), size, false).basis,
+              HasSubstr("measured configurations"));
+  EXPECT_THAT(table.training(load_cluster("dgx-h100").value()).basis, HasSubstr("published runs on h100-sxm"));
+}
+
+TEST(Thresholds, SizesAboveABandsBeginningUseIt) {
+  const AccuracyTable table = AccuracyTable::load(Catalog()).value();
+  const Cluster c = load_cluster("dgx-h100").value();
+  const auto sizes = table.sizes();
+  ASSERT_EQ(sizes.size(), 4u);
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    const Band at = table.collective(c, sizes[i], false);
+    const Band below_next = table.collective(c, Bytes{count(sizes[i + 1]) - 1}, false);
+    EXPECT_EQ(at.basis, below_next.basis);
+    EXPECT_NE(at.basis, table.collective(c, sizes[i + 1], false).basis);
+  }
+}
+
+}  // namespace
+}  // namespace busbar
