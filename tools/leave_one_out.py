@@ -36,6 +36,9 @@ PASSES = 6
 MIB = 1 << 20
 
 
+BANDS = ["0 B", "1 MiB", "64 MiB", "1 GiB"]
+
+
 def band(size):
     return sum(size >= edge * MIB for edge in (1, 64, 1024))
 
@@ -189,7 +192,7 @@ def main():
         return
     print("| board left out | configurations | fitted on | median of \\|error\\| (%) | p90 (%) | in the catalogue: median (%) | p90 (%) |")
     print("|---|---|---|---|---|---|---|")
-    truths = []  # measured / predicted - 1 of boards that were left out
+    truths = {}  # by size band: measured / predicted - 1 of boards that were left out
     with tempfile.TemporaryDirectory() as folder:
         predictor = Predictor(args.busbar, folder)
         for generation, boards in GENERATIONS.items():
@@ -205,10 +208,13 @@ def main():
                 with_it = predictor.errors([board], generation, head, now, False)
                 without = predictor.errors([board], generation, head, left_out, False)
                 count = sum(len(e) for e in with_it.values())
-                truths += [100 * (1 / (1 + e / 100) - 1) for errors in without.values() for e in errors]
+                for b, errors in without.items():
+                    truths.setdefault(b, []).extend(100 * (1 / (1 + e / 100) - 1) for e in errors)
                 print(f"| {board} | {count} | {', '.join(others) or 'nothing: sourced values'} | {figures(without)} | {figures(with_it)} |",
                       flush=True)
-    tell_share(truths, "boards")
+    for b, found in sorted(truths.items()):
+        tell_share(found, f"boards from {BANDS[b]} on")
+    tell_share([t for found in truths.values() for t in found], "boards")
 
 
 def tell_share(truths, what):

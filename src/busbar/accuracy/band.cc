@@ -30,24 +30,42 @@ Status read_errors(MapReader& r, E& out) {
 
 }  // namespace
 
+Status AccuracyTable::read_bands(const YamlNode& list, std::vector<SizeErrors>& out) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SizeErrors band;
+    MapReader b(list.item(i));
+    b.required("from", &YamlNode::as_size, band.from);
+    b.optional("several_nodes", &YamlNode::as_bool, band.several_nodes);
+    BUSBAR_RETURN_IF_ERROR(read_errors(b, band.errors));
+    out.push_back(band);
+  }
+  return {};
+}
+
 Status AccuracyTable::read_collectives(const YamlNode& root) {
   MapReader r(root);
   accept_provenance(r);
   r.optional("name");
   r.optional("fit");
-  const YamlNode gpus = r.required("gpus"), bands = r.required("bands");
+  const YamlNode gpus = r.required("gpus");
   for (std::size_t i = 0; i < gpus.size(); ++i) gpus_.push_back(gpus.item(i).scalar());
-  for (std::size_t i = 0; i < bands.size(); ++i) {
-    SizeErrors band;
-    MapReader b(bands.item(i));
-    b.optional("from", &YamlNode::as_size, band.from);
-    b.optional("several_nodes", &YamlNode::as_bool, band.several_nodes);
-    BUSBAR_RETURN_IF_ERROR(read_errors(b, band.errors));
-    collectives_.push_back(band);
-  }
+  BUSBAR_RETURN_IF_ERROR(read_bands(r.required("bands"), collectives_));
   MapReader left_out(r.required("left_out"));
-  BUSBAR_RETURN_IF_ERROR(read_errors(left_out, collectives_left_out_));
+  accept_provenance(left_out);
+  BUSBAR_RETURN_IF_ERROR(read_bands(left_out.required("bands"), collectives_left_out_));
+  BUSBAR_RETURN_IF_ERROR(left_out.finish());
   return r.finish();
+}
+
+/// The band with the largest beginning that `size` reaches; null: none.
+const AccuracyTable::SizeErrors* AccuracyTable::at(const std::vector<SizeErrors>& bands, Bytes size,
+                                                   bool several_nodes) {
+  const SizeErrors* best = nullptr;
+  for (const SizeErrors& b : bands)
+    if (b.several_nodes == several_nodes && count(b.from) <= count(size) &&
+        (best == nullptr || count(b.from) > count(best->from)))
+      best = &b;
+  return best;
 }
 
 Status AccuracyTable::read_training(const YamlNode& root) {
@@ -80,21 +98,21 @@ Result<AccuracyTable> AccuracyTable::load(const Catalog& catalog) {
 Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_nodes) const {
   if (cluster.gpu_part.empty())
     return {0, 0, "ideal machine: exact for its stated rates and latencies, no measurement behind it"};
+  const SizeErrors* left_out = at(collectives_left_out_, size, false);
+  const SizeErrors* own = at(collectives_, size, several_nodes);
+  if (left_out == nullptr || own == nullptr) return {};
   if (std::find(gpus_.begin(), gpus_.end(), cluster.gpu_part) == gpus_.end())
-    return {collectives_left_out_.low_percent, collectives_left_out_.high_percent,
-            fmt::format("no {} among the measured machines; nine tenths of {} configurations of boards that were left "
-                        "out of the fit, docs/accuracy.md",
-                        cluster.gpu_part, collectives_left_out_.configurations)};
-  const SizeErrors* best = nullptr;
-  for (const SizeErrors& b : collectives_)
-    if (b.several_nodes == several_nodes && count(b.from) <= count(size) &&
-        (best == nullptr || count(b.from) > count(best->from)))
-      best = &b;
-  if (best == nullptr) return {};
-  return {std::min(best->errors.low_percent, collectives_left_out_.low_percent), best->errors.high_percent,
-          fmt::format("nine tenths of {} measured configurations {} from {} on, docs/accuracy.md",
-                      best->errors.configurations, several_nodes ? "over several nodes" : "inside a node",
-                      format_binary_size(count(best->from)))};
+    return {
+        left_out->errors.low_percent, left_out->errors.high_percent,
+        fmt::format("no {} among the measured machines; nine tenths of {} configurations from {} on, of boards that "
+                    "were left out of the fit, docs/accuracy.md",
+                    cluster.gpu_part, left_out->errors.configurations, format_binary_size(count(left_out->from)))};
+  return {std::min(own->errors.low_percent, left_out->errors.low_percent),
+          std::max(own->errors.high_percent, left_out->errors.high_percent),
+          fmt::format("nine tenths of {} measured configurations {} from {} on, and of boards left out of the fit, "
+                      "docs/accuracy.md",
+                      own->errors.configurations, several_nodes ? "over several nodes" : "inside a node",
+                      format_binary_size(count(own->from)))};
 }
 
 Band AccuracyTable::training(const Cluster& cluster) const {

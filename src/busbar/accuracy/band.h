@@ -17,7 +17,7 @@ struct Band {
 
 /// Errors that predictions had against measured tables: catalog/accuracy, which tools/write_accuracy.py writes. A band
 /// holds nine tenths of what was measured; machines whose GPUs were not measured get what boards had that were left out
-/// of the fit, and no machine is held to be faster than these were.
+/// of the fit, and no machine is promised more than these.
 class AccuracyTable {
  public:
   static Result<AccuracyTable> load(const Catalog& catalog);
@@ -45,10 +45,13 @@ class AccuracyTable {
   Status read_collectives(const YamlNode& root);
   Status read_training(const YamlNode& root);
 
-  std::vector<SizeErrors> collectives_;
+  static const SizeErrors* at(const std::vector<SizeErrors>& bands, Bytes size, bool several_nodes);
+  static Status read_bands(const YamlNode& list, std::vector<SizeErrors>& out);
+
+  std::vector<SizeErrors> collectives_, collectives_left_out_;
   std::vector<std::string> gpus_;  ///< whose collectives were measured
   std::vector<GpuErrors> training_;
-  Errors collectives_left_out_, training_left_out_;
+  Errors training_left_out_;
 };
 
 }  // namespace busbar

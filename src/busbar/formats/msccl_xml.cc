@@ -216,6 +216,10 @@ Result<PlanSlice> MscclReader::read_slice(const XmlElement& step, std::uint32_t 
   return PlanSlice{rank, b, static_cast<std::uint32_t>(first)};
 }
 
+/// Messages that a connection holds before one must be taken, at most; protocols that cut them hold fewer.
+/// Source: NVIDIA NCCL, src/include/device.h, NCCL_STEPS, which MSCCL keeps.
+constexpr std::size_t kSlots = 8;
+
 /// The k-th send of a connection goes to its k-th receive.
 Status MscclReader::match() {
   std::map<Connection, std::uint32_t> owner_out, owner_in;
@@ -238,6 +242,7 @@ Status MscclReader::match() {
   message_in_.assign(raw_.size(), 0);
   message_out_.assign(raw_.size(), 0);
   sender_of_.assign(raw_.size(), 0);
+  out_.slot_freed_by.assign(raw_.size(), MscclAlgorithm::kNoStep);
   for (const auto& [c, sends] : sent_) {
     const auto& [from, to, channel] = c;
     const std::vector<std::uint32_t>& takes = taken_[c];
@@ -248,6 +253,7 @@ Status MscclReader::match() {
         return at_line(raw_[sends[k]].line,
                        fmt::format("sends {} chunks, rank {} takes {} in line {}", raw_[sends[k]].count, to,
                                    raw_[takes[k]].count, raw_[takes[k]].line));
+      if (k >= kSlots) out_.slot_freed_by[sends[k]] = takes[k - kSlots];
       message_out_[sends[k]] = message_in_[takes[k]] = plan().messages[to];
       sender_of_[takes[k]] = sends[k];
       plan().messages[to] += raw_[sends[k]].count;
@@ -325,7 +331,26 @@ Result<MscclAlgorithm> read_msccl_xml(std::string_view text, const std::string& 
   return algorithm;
 }
 
+namespace {
+
+/// The plan with sends that also wait for a slot of their connection.
+ExecutionPlan with_slots(const MscclAlgorithm& algorithm) {
+  ExecutionPlan plan = algorithm.plan;
+  Csr<std::uint32_t> after;
+  for (std::uint32_t s = 0; s < plan.steps.size(); ++s) {
+    for (const std::uint32_t b : plan.after.row(s)) after.values.push_back(b);
+    if (algorithm.slot_freed_by[s] != MscclAlgorithm::kNoStep) after.values.push_back(algorithm.slot_freed_by[s]);
+    after.close_row();
+  }
+  plan.after = std::move(after);
+  return plan;
+}
+
+}  // namespace
+
 Result<PlanProof> prove(const MscclAlgorithm& algorithm) {
+  const auto waits = [](std::uint32_t s) { return s != MscclAlgorithm::kNoStep; };
+  const bool slots = std::any_of(algorithm.slot_freed_by.begin(), algorithm.slot_freed_by.end(), waits);
   PlanProof proof;
   for (const bool in_place : {true, false}) {
     if (!(in_place ? algorithm.in_place : algorithm.out_of_place)) continue;
@@ -335,6 +360,14 @@ Result<PlanProof> prove(const MscclAlgorithm& algorithm) {
     if (!here.ok()) {
       here.error().message += in_place ? " (in place)" : " (out of place)";
       return here.error();
+    }
+    if (slots) {
+      ExecutionPlan held = with_slots(algorithm);
+      held.in_place = in_place;
+      if (Result<PlanProof> runs = prove(held); !runs.ok()) {
+        runs.error().message += fmt::format("; a connection holds {} messages, and nobody takes one", kSlots);
+        return runs.error();
+      }
     }
     proof = *here;
   }

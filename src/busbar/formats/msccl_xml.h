@@ -17,15 +17,19 @@ struct MscclAlgorithm {
   bool in_place = false, out_of_place = true;  ///< what the file says it is for
   std::uint64_t min_bytes = 0, max_bytes = 0;  ///< sizes it is meant for; max 0: no limit
   std::vector<std::uint32_t> input, output;    ///< chunks of these as the file declares them, per rank
+  /// Per step the receive that must have freed a slot of its connection before it can send; kNoStep: none. Of a file.
+  std::vector<std::uint32_t> slot_freed_by{};
+  static constexpr std::uint32_t kNoStep = 0xffff'ffffu;
   std::vector<std::string> notes;
   std::vector<UnknownPart> unknown;
 };
 
-/// Errors name the line: a step that does not exist, a receive without its send, buffers that are not there.
-/// `op`: of a "custom" collective, what it is taken for.
+/// Errors name the line: a step that does not exist, a receive without its send, buffers that are not there, a
+/// collective of kind "custom", of which nobody knows what it shall do.
 Result<MscclAlgorithm> read_msccl_xml(std::string_view text, const std::string& name);
 
-/// Proves it in every mode that the file says it is for.
+/// Proves it in every mode that the file says it is for, and that no rank waits for ever for a slot of a connection,
+/// of which there are eight.
 Result<PlanProof> prove(const MscclAlgorithm& algorithm);
 
 /// Text that read_msccl_xml() reads back as the same steps. kUnsupported for steps that MSCCL has no type for.

@@ -11,6 +11,7 @@
 namespace busbar {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
@@ -35,6 +36,37 @@ std::string exchange(const std::string& second_step =
   return R"(<algo name="x" proto="LL" nchannels="1" nchunksperloop="1" ngpus="2" coll="allreduce" inplace="1">
 )" + gpu(0, 1) +
          gpu(1, 0) + "</algo>";
+}
+
+/// Both ranks send `n` chunks to each other and only then take any.
+std::string all_sends_first(int n) {
+  std::string text = R"(<algo name="x" proto="Simple" nchannels="1" nchunksperloop=")" + std::to_string(2 * n) +
+                     R"(" ngpus="2" coll="allgather" inplace="1">
+)";
+  for (const int id : {0, 1}) {
+    const std::string peer = std::to_string(1 - id);
+    text += "<gpu id=\"" + std::to_string(id) + R"(" i_chunks="0" o_chunks="0" s_chunks="0">
+<tb id="0" send=")" +
+            peer + "\" recv=\"" + peer + "\" chan=\"0\">\n";
+    for (int k = 0; k < 2 * n; ++k) {
+      const std::string at = std::to_string(k < n ? id * n + k : (1 - id) * n + k - n);
+      text += "<step s=\"" + std::to_string(k) + "\" type=\"" + (k < n ? "s" : "r") + R"(" srcbuf="o" srcoff=")" + at +
+              R"(" dstbuf="o" dstoff=")" + at + "\" cnt=\"1\"/>\n";
+    }
+    text += "</tb></gpu>\n";
+  }
+  return text + "</algo>";
+}
+
+TEST(MscclXml, SendsThatNobodyTakesFillTheirConnectionAndHang) {
+  EXPECT_EQ(message_of(all_sends_first(8)), "proved");
+  EXPECT_THAT(message_of(all_sends_first(9)), AllOf(HasSubstr("a.xml:12: "), HasSubstr("a connection holds 8 messages")));
+}
+
+TEST(MscclXml, ACollectiveOfKindCustomIsRefusedAtItsLine) {
+  std::string text = exchange();
+  text.replace(text.find("allreduce"), 9, "custom");
+  EXPECT_THAT(read_msccl_xml(text, "x.xml").error().text(), AllOf(HasSubstr("x.xml:1:"), HasSubstr("'custom'")));
 }
 
 TEST(MscclXml, EverySampleIsProved) {
