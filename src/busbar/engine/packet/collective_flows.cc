@@ -88,13 +88,17 @@ class Unroller {
 
  private:
   Status unroll_segment(std::uint32_t group) {
-    Fillers fillers(s_.ranks + s_.reducers, s_.chunks);
+    // What is there from the start waits for nobody, and an uneven all-to-all may have a thousand million chunks.
+    waits_ = s_.phases.size() != 1 || coupling_of(s_.phases[0].pattern) != Coupling::kFree;
+    Fillers fillers(s_.ranks + s_.reducers, waits_ ? s_.chunks : 0);
     std::vector<std::uint32_t> sent(s_.ranks, kNobody);  // of the round before, pairwise exchanges only
     std::vector<Move> moves;
     for (const Phase& phase : s_.phases) {
       for (std::uint32_t round = 0; round < rounds(s_, phase); ++round) {
         moves.clear();
-        for_each_move(s_, phase, round, [&](const Move& m) { moves.push_back(m); });
+        for_each_move(s_, phase, round, [&](const Move& m) {
+          if (m.chunk_count > 0) moves.push_back(m);
+        });
         // Moves of one round send what earlier rounds left: fill only when all of them are known.
         if (uses_hub(phase.pattern)) {
           BUSBAR_RETURN_IF_ERROR(add_by_hub(phase, group, moves, fillers));
@@ -120,7 +124,7 @@ class Unroller {
       flows.push_back(add(m, phase, group, fillers, in_turn ? sent[m.src] : kNobody));
       now[m.src] = flows.back();
     }
-    for (std::size_t i = 0; i < moves.size(); ++i) fillers.fill(moves[i], std::span(flows).subspan(i, 1));
+    for (std::size_t i = 0; i < moves.size() && waits_; ++i) fillers.fill(moves[i], std::span(flows).subspan(i, 1));
     if (in_turn) sent = now;
   }
 
@@ -144,9 +148,9 @@ class Unroller {
     const std::uint64_t all = begin_of(m.first_chunk + m.chunk_count) - begin_of(m.first_chunk);
     return all * (segment_ + 1) / segments_ - all * segment_ / segments_;
   }
-  static std::vector<std::uint32_t> filled_by(const Move& m, const Fillers& fillers) {
+  std::vector<std::uint32_t> filled_by(const Move& m, const Fillers& fillers) const {
     std::vector<std::uint32_t> flows;
-    for (std::uint32_t c = m.first_chunk; c < m.first_chunk + m.chunk_count; ++c)
+    for (std::uint32_t c = m.first_chunk; waits_ && c < m.first_chunk + m.chunk_count; ++c)
       fillers.each(m.src, m.src_buffer, c, [&](std::uint32_t flow) { flows.push_back(flow); });
     return flows;
   }
@@ -190,6 +194,7 @@ class Unroller {
   std::uint64_t bytes_ = 0;
   std::uint64_t segment_ = 0, segments_ = 1;
   std::size_t per_segment_ = 0;  ///< flows
+  bool waits_ = true;            ///< moves send on what others bring
   const ProtocolModel& protocol_;
   std::optional<ReductionFlows> reductions_;
 };
@@ -228,6 +233,7 @@ Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topolog
   spec.ranks = call.groups.size();
   spec.ranks_per_group = ranks_per_domain(call, topology, placement);
   spec.root = call.root;
+  spec.pairs = call.pairs;
   if (call.algorithm == "ring" || call.algorithm == "tree")
     spec.orders = ring_orders(call, topology, placement, spec.ranks_per_group, call.channels);
   if (call.algorithm == "sharp") limit_trees(call, topology, placement, spec);

@@ -56,6 +56,45 @@ TEST(CollectiveFlows, ARingTakesItsRoundsOneAfterTheOther) {
   EXPECT_LE(got_us, closed_us * 1.02);  // acknowledgements of the round before share the cable
 }
 
+/// A thousand million chunks, of which two pairs exchange any.
+TEST(CollectiveFlows, AnUnevenAllToAllSendsItsPairsOnly) {
+  const LeafSpine n(1, 4, 0);
+  const Placement placement(n.router, n.topology.gpus());
+  CollectiveCall call = call_of(Collective::kAllToAllV, "direct", 4, 1'000'000'000);
+  call.pairs.begin.assign(4 * 4 + 1, 1'000'000'000);
+  call.pairs.begin[0] = call.pairs.begin[1] = 0;  // 0 to 1: all but
+  for (int pair = 2; pair < 7; ++pair) call.pairs.begin[static_cast<std::size_t>(pair)] = 999'999'993;
+  for (const char* algorithm : {"direct", "pairwise"}) {  // 1 to 2: seven
+    call.algorithm = algorithm;
+    call.bytes = Bytes{999'999'993};
+    FlowList list;
+    ASSERT_TRUE(add_collective_flows(call, n.router, placement, {}, list).ok());
+    ASSERT_EQ(list.flows.size(), 2u);
+    std::uint64_t most = 0, least = UINT64_MAX;
+    for (const ListedFlow& f : list.flows) {
+      most = std::max(most, count(f.bytes));
+      least = std::min(least, count(f.bytes));
+    }
+    EXPECT_EQ(most, 999'999'993u) << algorithm;
+    EXPECT_EQ(least, 7u) << algorithm;
+  }
+}
+
+/// A ring of sends has one flow per rank, from each to the next.
+TEST(CollectiveFlows, SendRecvGoesOnceAround) {
+  const LeafSpine n(1, 4, 0);
+  const Placement placement(n.router, n.topology.gpus());
+  FlowList list;
+  ASSERT_TRUE(
+      add_collective_flows(call_of(Collective::kSendRecv, "direct", 4, 1000), n.router, placement, {}, list).ok());
+  ASSERT_EQ(list.flows.size(), 4u);
+  for (std::uint32_t f = 0; f < 4; ++f) {
+    EXPECT_EQ(list.flows[f].from, placement.gpu(f));
+    EXPECT_EQ(list.flows[f].to, placement.gpu((f + 1) % 4));
+    EXPECT_EQ(list.flows[f].bytes, Bytes{1000});
+  }
+}
+
 /// No flow waits for itself: the numbers of what it waits for are lower than its own.
 TEST(CollectiveFlows, EveryAlgorithmUnrollsForwards) {
   const LeafSpine n(2, 4, 2);
