@@ -28,6 +28,10 @@ Hosts::Hosts(Traffic& traffic, Pool& pool, EventQueue& events, const HostSetting
     side_by_side = std::max(side_by_side, outlet.wires);
   }
   lanes_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(settings.lanes.size()));
+  if (lanes_ > 1) {
+    more_rings_.resize(outlets_.size() * (lanes_ - 1));
+    turns_.resize(outlets_.size());
+  }
   words_ = std::bit_ceil(std::max(4u, 2 * window * side_by_side / 64 + 1));
   events_.reserve(first_source() + 2 * outlets.rows() + std::max(traffic.size(), settings.flow_capacity));
 }
@@ -182,7 +186,7 @@ void Hosts::offer(std::uint32_t slot, Ps now) {
     return;
   }
   s.ring_next = kNobody;
-  Ring& ring = o.rings[s.lane];
+  Ring& ring = ring_of(o, s.lane);
   if (ring.head == kNobody) {
     ring.head = slot;
   } else {
@@ -212,9 +216,7 @@ Ps Hosts::next_start(const Outlet& o, std::uint32_t wire) const {
   const Port& port = network_->port(wire);
   if (!o.control.empty()) return port.busy;
   if (port.stopped) return kNever;
-  if (o.rings[0].head != kNobody && lanes_ == 1) return port.busy;
-  for (std::uint32_t l = 0; l < lanes_ && lanes_ > 1; ++l)
-    if (o.rings[l].head != kNobody && !network_->lane_stopped(wire, l)) return port.busy;
+  if (lanes_ == 1 ? o.ring.head != kNobody : some_lane_ready(o, wire)) return port.busy;
   return o.paced.empty() ? kNever : std::max(port.busy, o.paced.front().first);
 }
 
@@ -294,11 +296,17 @@ std::uint32_t Hosts::path_hash(Sender& s) {
   return (s.hash & ~63u) | s.path;
 }
 
+bool Hosts::some_lane_ready(const Outlet& o, std::uint32_t wire) const {
+  for (std::uint32_t l = 0; l < lanes_; ++l)
+    if (ring_of(o, l).head != kNobody && !network_->lane_stopped(wire, l)) return true;
+  return false;
+}
+
 /// Charges for a full packet; send_one() gives back what was too much.
 std::uint32_t Hosts::next_lane(Outlet& o, std::uint32_t wire) {
   const auto full = static_cast<std::uint32_t>(settings_.control.packet_bytes);
-  return pick_lane(o.turns, settings_.lanes, full, [&](std::uint32_t l) {
-    return o.rings[l].head == kNobody || network_->lane_stopped(wire, l) ? 0 : full;
+  return pick_lane(turns_[number_of(o)], settings_.lanes, full, [&](std::uint32_t l) {
+    return ring_of(o, l).head == kNobody || network_->lane_stopped(wire, l) ? 0 : full;
   });
 }
 
@@ -315,13 +323,13 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
     let_go_sender(slot);
   }
   const std::uint32_t lane = lanes_ == 1 ? 0 : next_lane(o, wire);
-  const std::uint32_t slot = lane == kNoLane ? kNobody : o.rings[lane].head;
+  const std::uint32_t slot = lane == kNoLane ? kNobody : ring_of(o, lane).head;
   if (slot == kNobody) return;  // what was paced may not send any more: a window has closed
   Sender& s = senders_[slot];
-  o.rings[lane].head = s.ring_next;
+  ring_of(o, lane).head = s.ring_next;
   s.queued = false;
   if (!may_send(slot)) {  // the window has closed since, or all is there
-    if (lanes_ > 1) o.turns.left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes);
+    if (lanes_ > 1) turns_[outlet].left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes);
     return let_go_sender(slot);
   }
   const Id id = pool_.take();
@@ -334,7 +342,7 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   p.sent = start;
   p.time = start;
   p.size = static_cast<std::uint16_t>(wire_size(s, p.seq));
-  if (lanes_ > 1) o.turns.left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes) - p.size;
+  if (lanes_ > 1) turns_[outlet].left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes) - p.size;
   ++s.outstanding;
   ++s.sends;
   ++out_.data;

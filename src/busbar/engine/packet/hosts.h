@@ -2,7 +2,6 @@
 // it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -112,8 +111,7 @@ class Hosts {
   };
   struct Outlet {
     Fifo control;
-    std::array<Ring, kMostLanes> rings;               ///< per lane: slots that may send, in turn
-    LaneTurns turns;                                  ///< only where there are several lanes
+    Ring ring;                                        ///< of lane 0: slots that may send, in turn
     std::vector<std::pair<Ps, std::uint32_t>> paced;  ///< heap of slots that may send later
     std::uint32_t first_wire = 0, wires = 0;          ///< run in Wiring::outlets().values
     bool armed = false;
@@ -143,7 +141,13 @@ class Hosts {
   void kick(std::uint32_t outlet, Ps now);
   std::uint32_t free_wire(const Outlet& o) const;
   Ps next_start(const Outlet& o, std::uint32_t wire) const;
-  std::uint32_t next_lane(Outlet& o, std::uint32_t wire);
+  [[gnu::noinline]] bool some_lane_ready(const Outlet& o, std::uint32_t wire) const;
+  [[gnu::noinline]] std::uint32_t next_lane(Outlet& o, std::uint32_t wire);
+  std::uint32_t number_of(const Outlet& o) const { return static_cast<std::uint32_t>(&o - outlets_.data()); }
+  const Ring& ring_of(const Outlet& o, std::uint32_t lane) const {
+    return lane == 0 ? o.ring : more_rings_[std::size_t{number_of(o)} * (lanes_ - 1) + lane - 1];
+  }
+  Ring& ring_of(Outlet& o, std::uint32_t lane) { return const_cast<Ring&>(std::as_const(*this).ring_of(o, lane)); }
   void send_one(std::uint32_t outlet, std::uint32_t wire, Ps start);
   std::uint32_t pick_sequence(std::uint32_t slot, std::uint8_t& flags);
   std::uint32_t path_hash(Sender& s);
@@ -180,6 +184,8 @@ class Hosts {
   const NetworkPart& part_;
   PacketResult& out_;
   std::vector<Outlet> outlets_;
+  std::vector<Ring> more_rings_;          ///< per outlet: of lanes from 1 on
+  std::vector<LaneTurns> turns_;          ///< per outlet; only where there are several lanes
   std::vector<std::uint32_t> outlet_of_;  ///< per wire
   std::vector<Sender> senders_;           ///< by slot; of flows under way
   std::vector<Receiver> receivers_;

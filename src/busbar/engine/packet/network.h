@@ -44,7 +44,7 @@ class Network {
   /// The first record on a wire has come to its end.
   void arrive(std::uint32_t wire, Ps now);
   /// A transmission has ended; blocking networks only.
-  void depart(std::uint32_t wire, Ps now);
+  [[gnu::always_inline]] void depart(std::uint32_t wire, Ps now);
   /// Brings into the cache what the next arrivals will need; changes nothing.
   void foresee();
   /// From now on only `part` is here; what leaves it goes by `mail`.
@@ -127,10 +127,10 @@ class Network {
     return many_ ? lane(wire, l).data : ports_[wire].data;
   }
   void make_lanes();
-  void queue_in_lane(std::uint32_t wire, Id id);
-  bool serve_lane(std::uint32_t wire, Port& o, Ps start);
-  void stop_lane(std::uint32_t wire, Port& o, std::uint32_t l, Ps now);
-  void free_lane(std::uint32_t wire, Port& o, std::uint32_t l, Ps now);
+  [[gnu::noinline]] void queue_in_lane(std::uint32_t wire, Id id);
+  [[gnu::noinline]] bool serve_lane(std::uint32_t wire, Port& o, Ps start);
+  [[gnu::noinline]] void stop_lane(std::uint32_t wire, Port& o, std::uint32_t l, Ps now);
+  [[gnu::noinline]] void free_lane(std::uint32_t wire, Port& o, std::uint32_t l, Ps now);
   void forward(Id id, std::uint32_t node, Ps now);
   bool pausing() const { return options_.lossless == Lossless::kPause; }
   bool credits() const { return options_.lossless == Lossless::kCredits; }
@@ -326,7 +326,8 @@ void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
   const Packet& p = pool_[id];  // only now: a pause frame may have moved the pool
   const bool control = p.kind != Kind::kData || (p.flags & kTrimmed);  // admit() may have trimmed it
   const bool idle = eager_ ? !o.armed : o.busy <= now;
-  if (idle && o.control.empty() && (control || (o.queued == 0 && !lane_stopped(wire, lane_of(p)))))
+  if (idle && o.control.empty() &&
+      (control || (o.queued == 0 && !(many_ ? lane(wire, lane_of(p)).stopped : o.stopped))))
     return transmit(wire, id, now);
   if (control) {
     o.control.push(pool_, id);
@@ -428,7 +429,7 @@ void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
   if (eager_) {
     const bool data = p.kind == Kind::kData && !(p.flags & kTrimmed);
     o.serving = data && !o.host ? p.size : 0;
-    o.serving_lane = lane_of(p) & (kMostLanes - 1);
+    o.serving_lane = static_cast<std::uint8_t>(lane_of(p));
     o.serving_from = p.wire;
     if (data && credits()) spend(wire, o, lane_of(p), p.size, start);
   }
@@ -461,7 +462,7 @@ void Network<Hosts>::fly(std::uint32_t wire, Port& o, Id id) {
 }
 
 template <class Hosts>
-void Network<Hosts>::depart(std::uint32_t wire, Ps now) {
+inline void Network<Hosts>::depart(std::uint32_t wire, Ps now) {
   Port& o = ports_[wire];
   if (o.host) return hosts_.run_dry(wire, now);
   o.armed = 0;

@@ -54,9 +54,9 @@ struct alignas(64) Port {
   Fifo control, data;
 
   std::uint32_t queued_control = 0;
-  std::uint32_t serving : 29 = 0;      ///< blocking networks: bytes of the data packet now being sent
-  std::uint32_t serving_lane : 3 = 0;  ///< its lane
-  std::uint32_t serving_from = 0;      ///< and the wire it came by
+  std::uint16_t serving = 0;       ///< blocking networks: bytes of the data packet now being sent
+  std::uint8_t serving_lane = 0;   ///< its lane
+  std::uint32_t serving_from = 0;  ///< and the wire it came by
   std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
   std::uint32_t peak = 0;                             ///< most bytes that waited
   Ps paused_since = 0, paused_until = 0, paused = 0;  ///< the last pause, and all of them
