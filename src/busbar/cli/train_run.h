@@ -21,7 +21,7 @@ struct TrainRun {
   Cluster cluster;
   LayoutSpec layout;  ///< resolved
   KernelTable kernels;
-  Band band;       ///< of the step's time
+  Band band;        ///< of the step's time
   Program program;  ///< algorithms resolved
   StepResult step;
   MemoryUse memory;

@@ -60,7 +60,8 @@ std::string all_sends_first(int n) {
 
 TEST(MscclXml, SendsThatNobodyTakesFillTheirConnectionAndHang) {
   EXPECT_EQ(message_of(all_sends_first(8)), "proved");
-  EXPECT_THAT(message_of(all_sends_first(9)), AllOf(HasSubstr("a.xml:12: "), HasSubstr("a connection holds 8 messages")));
+  EXPECT_THAT(message_of(all_sends_first(9)),
+              AllOf(HasSubstr("a.xml:12: "), HasSubstr("a connection holds 8 messages")));
 }
 
 TEST(MscclXml, ACollectiveOfKindCustomIsRefusedAtItsLine) {
