@@ -45,7 +45,13 @@ int run_sizes(const Options& o, const std::vector<TrainVariant>& variants, const
   watch.say_what_is_known();
   if (runs.empty()) return kInterrupted;
   nlohmann::ordered_json j = scale_json(runs.front());
-  for (std::size_t i = 1; i < runs.size(); ++i) j["beside"].push_back(scale_json(runs[i]));
+  for (std::size_t i = 1; i < runs.size(); ++i) {  // points in one list, as --csv needs them
+    nlohmann::ordered_json other = scale_json(runs[i]);
+    for (auto& p : other["points"]) j["points"].push_back(std::move(p));
+    other.erase("schema");
+    other.erase("points");
+    j["beside"].push_back(std::move(other));
+  }
   j["engine"] = o.common.engine;
   j["complete"] = !watch.interrupted();
   j["run"] = clock.to_json();
@@ -180,8 +186,7 @@ Command train_command(const std::string& typed) {
       {"--recompute", "NAME", "none, selective or full", "Layout", &l.recompute, {"none", "selective", "full"}},
       {"--beside", "CHANGES",
        "the same with changes, in a column beside it: 'cluster.routing=static unfolded', 'cluster=dgx-b200:64 "
-       "layout.tp=4'; "
-       "may be repeated",
+       "layout.tp=4'",
        "Scenario", &o->besides},
       {"--scale", "FROM..TO", "the same layout on machines of FROM to TO GPUs, doubling: 8..131072", "Scaling",
        &o->scale},

@@ -163,7 +163,8 @@ nlohmann::ordered_json scale_json(const ScaleRun& r) {
          {"points", Json::array()},    {"skipped", Json::array()}};
   if (!r.change.empty()) j["change"] = r.change;
   for (const ScalePoint& p : r.points) {
-    Json row{{"scaling", p.weak ? "weak" : "strong"}, {"gpus", p.layout.ranks()}, {"dp", p.layout.dp}};
+    Json row{
+        {"change", r.change}, {"scaling", p.weak ? "weak" : "strong"}, {"gpus", p.layout.ranks()}, {"dp", p.layout.dp}};
     if (!p.skipped.empty()) {
       row["reason"] = p.skipped;
       j["skipped"].push_back(std::move(row));
