@@ -97,7 +97,7 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
 
 }  // namespace
 
-Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
+Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   TrainRun run;
   run.engine = ask.engine;
   run.scenario = std::move(scenario);
@@ -109,6 +109,11 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(run.kernels, load_kernels(run.cluster.gpu_part, catalog));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
   run.band = accuracy.training(run.cluster);
+  return run;
+}
+
+Status predict_train(TrainRun& run, const TrainAsk& ask) {
+  const Topology& t = run.cluster.topology;
   const Router router(t, run.cluster.routing, run.cluster.seed);
   if (run.layout.offload_optimizer || run.layout.offload_activations) run.kernels.host_bytes_per_s = host_rate(router);
   if (ask.engine == "packet") {
@@ -135,6 +140,12 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
   if (ask.relief) {
     BUSBAR_ASSIGN(run.relief, step_relief(run, runner));
   }
+  return {};
+}
+
+Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
+  BUSBAR_ASSIGN(TrainRun run, load_train(std::move(scenario), ask));
+  BUSBAR_RETURN_IF_ERROR(predict_train(run, ask));
   return run;
 }
 

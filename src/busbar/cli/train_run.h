@@ -62,7 +62,11 @@ struct TrainAsk {
   bool relief = false;             ///< re-run the step with each group of links relieved
 };
 
-/// Loads the machine, fits the layout, simulates. Memory that does not fit is a result, not an error.
+/// Loads the machine and the kernel table and fits the layout.
+Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask);
+/// Simulates what was loaded and fills in the rest of `run`. Memory that does not fit is a result, not an error.
+Status predict_train(TrainRun& run, const TrainAsk& ask);
+/// Both.
 Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask);
 
 }  // namespace busbar

@@ -1,0 +1,88 @@
+// busbar_after_load: processor time of training steps once files are read and machines stand, in one process.
+//
+// Start-up, YAML, the graph of the machine and the writing of JSON are outside; routing, lowering, the choice of
+// algorithms, the program, its simulation, that of one replica and the breakdown are inside. Each is predicted anew.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "busbar/cli/train_run.h"
+
+namespace {
+
+struct Case {
+  const char* name;
+  const char* scenario;
+  const char* routing;  ///< empty: the cluster's
+  double target_ms;     ///< 0: none
+};
+
+constexpr Case kCases[] = {
+    {"main-job", "examples/llama3-70b-512xh100.yaml", "", 0},
+    {"main-job-pp4", "examples/llama3-70b-512xh100-pp4.yaml", "", 0},
+    {"train-gpt3-1024", "examples/gpt3-175b-1024xa100.yaml", "", 10},
+    {"train-405b-adaptive", "examples/llama3.1-405b-16384xh100.yaml", "adaptive", 100},
+    {"train-405b-static", "examples/llama3.1-405b-16384xh100.yaml", "static", 5000},
+};
+
+double cpu_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+}
+
+struct Measured {
+  double load_ms = 0, step_ms = 0, with_replica_ms = 0, step_s = 0;
+};
+
+busbar::Result<Measured> measure(const Case& c, int runs) {
+  busbar::Overrides overrides;
+  if (*c.routing != 0) overrides.set.push_back(fmt::format("cluster.routing={}", c.routing));
+  const busbar::Catalog catalog(overrides.catalog);
+  BUSBAR_ASSIGN(busbar::Scenario scenario, busbar::load_scenario(c.scenario, {}, overrides, catalog));
+  busbar::TrainAsk ask;
+  ask.timeline = false;
+  Measured m;
+  std::vector<double> alone, both;
+  for (int i = 0; i < runs; ++i)
+    for (const bool replica : {false, true}) {
+      ask.scaling = replica;
+      const double begin = cpu_ms();
+      BUSBAR_ASSIGN(busbar::TrainRun run, busbar::load_train(scenario, ask));
+      const double loaded = cpu_ms();
+      BUSBAR_RETURN_IF_ERROR(busbar::predict_train(run, ask));
+      (replica ? both : alone).push_back(cpu_ms() - loaded);
+      m.load_ms = loaded - begin;
+      m.step_s = run.step.step_time.in_s();
+    }
+  std::sort(alone.begin(), alone.end());
+  std::sort(both.begin(), both.end());
+  m.step_ms = alone[alone.size() / 2];
+  m.with_replica_ms = both[both.size() / 2];
+  return m;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int runs = argc > 1 ? std::max(1, std::atoi(argv[1])) : 5;
+  const std::string only = argc > 2 ? argv[2] : "";
+  fmt::print("{:<20} {:>9} {:>9} {:>16} {:>10} {:>12}\n", "case", "load ms", "step ms", "and replica ms", "target ms",
+             "step time s");
+  for (const Case& c : kCases) {
+    if (!only.empty() && only != c.name) continue;
+    const busbar::Result<Measured> m = measure(c, runs);
+    if (!m.ok()) {
+      std::fprintf(stderr, "%s\n", m.error().text().c_str());
+      return 2;
+    }
+    fmt::print("{:<20} {:>9.2f} {:>9.2f} {:>16.2f} {:>10} {:>12.6f}\n", c.name, m->load_ms, m->step_ms,
+               m->with_replica_ms, c.target_ms > 0 ? fmt::format("{:g}", c.target_ms) : "", m->step_s);
+  }
+  return 0;
+}
