@@ -6,6 +6,7 @@
 
 #include "busbar/choice/fastest.h"
 #include "busbar/engine/floor.h"
+#include "busbar/program/passes.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/spec/model_file.h"
 #include "busbar/spec/scenario.h"
@@ -44,7 +45,8 @@ Step run(const Machine& m, const LayoutSpec& asked) {
 std::map<std::uint32_t, Duration> floors(const Machine& m, const Program& p, OpKind kind) {
   std::map<CallId, Duration> calls;
   std::map<std::uint32_t, Duration> sums;
-  for (const Op& o : p.ops) {
+  const Program all = expanded(p);
+  for (const Op& o : all.ops) {
     if (o.kind != kind || o.stream != (kind == OpKind::kDelay ? 0 : 2)) continue;
     Duration d = o.duration;
     if (kind == OpKind::kCollective) {

@@ -46,8 +46,15 @@ class Engine {
   virtual const ProtocolModel* protocol() const { return nullptr; }
   /// What the call became on the links; null when the engine has no fluids.
   virtual const LoweredCall* lowered(CallId) const { return nullptr; }
-  /// Starts the call on all its groups. Precondition: `at` is not before the last event.
+  /// Whether a call that meets none but those apart from it takes time_alone() to the picosecond.
+  virtual bool times_hold() const { return false; }
+  /// Whether two calls never change each other's times. Meaningless unless times_hold().
+  virtual bool apart(CallId /*a*/, CallId /*b*/) { return false; }
+  /// Starts the call on all its groups. Precondition: `at` is not before the last event; where times_hold(), it may be
+  /// if the call has met none but those apart from it since and has not ended yet.
   virtual void start(CallId call, std::uint64_t tag, SimTime at) = 0;
+  /// Counts `times` runs of the call, past ones that were not started here, into link_bytes().
+  virtual void count_runs(CallId /*call*/, std::uint64_t /*times*/) {}
   /// The next end not after `limit`, in order of (time, start sequence); empty when there is none until then.
   virtual std::optional<Finished> advance(SimTime limit) = 0;
   /// Why no call may ever end any more, found in the middle of a run.

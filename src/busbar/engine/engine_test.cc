@@ -364,5 +364,27 @@ TEST(Engines, ForgetACallThatCouldNotBeLowered) {
   EXPECT_EQ(used->time_alone(used->prepare(c).value()), fresh->time_alone(fresh->prepare(c).value()));
 }
 
+// A call that has met nobody may be told to the engine late: it ends, and shares, as if it had been there in time.
+TEST(FlowEngine, ACallStartedInThePastSharesAsIfItHadBeenThere) {
+  const Machine m(pods_of_eight(2));
+  CollectiveCall inside = test_call(8, "ring", kGiB), across = test_call(16, "ring", kGiB);
+  const auto ends = [&](bool late) {
+    const auto e = m.engine(true);
+    const CallId a = e->prepare(inside).value(), b = e->prepare(across).value();
+    EXPECT_TRUE(e->times_hold());
+    EXPECT_FALSE(e->apart(a, b));
+    const SimTime begin = SimTime::at(Duration::us(100)), join = SimTime::at(Duration::us(900));
+    if (!late) e->start(a, 1, begin);
+    EXPECT_FALSE(e->advance(join).has_value());
+    if (late) e->start(a, 1, begin);
+    e->start(b, 2, join);
+    std::vector<std::pair<std::uint64_t, SimTime>> out;
+    while (const auto done = e->advance(SimTime::max())) out.emplace_back(done->tag, done->at);
+    return out;
+  };
+  EXPECT_EQ(ends(true), ends(false));
+  EXPECT_EQ(ends(true).size(), 2u);
+}
+
 }  // namespace
 }  // namespace busbar

@@ -20,14 +20,15 @@ enum class RoleId : std::uint32_t {};
 /// A collective over every group of a family of global ranks at once: all 64 tensor-parallel groups are one call.
 struct CollectiveCall {
   Collective op{};
-  Bytes bytes{0};            ///< S as nccl-tests counts it, per group
-  GroupFamily groups;        ///< member i of a group is rank i of the collective; outer chunk strides unused
-  std::uint32_t root = 0;    ///< member
-  std::string algorithm;     ///< "ring", "tree", "hierarchical", or "auto"
+  Bytes bytes{0};          ///< S as nccl-tests counts it, per group
+  GroupFamily groups;      ///< member i of a group is rank i of the collective; outer chunk strides unused
+  std::uint32_t root = 0;  ///< member
+  std::string algorithm;   ///< "ring", "tree", "hierarchical", or "auto"
   Protocol protocol = Protocol::kAuto;
-  std::uint32_t chunks = 0;  ///< pieces that pipeline through the schedule's phases; 0: the lowering decides
+  std::uint32_t chunks = 0;    ///< pieces that pipeline through the schedule's phases; 0: the lowering decides
   std::uint32_t channels = 0;  ///< that share the bytes, each with NICs of its own; 0: as many as use every NIC
-  PairCounts pairs{};  ///< all_to_allv: what each pair of members exchanges, in chunks of which the busiest sender has S
+  PairCounts
+      pairs{};  ///< all_to_allv: what each pair of members exchanges, in chunks of which the busiest sender has S
   /// Of `op` over one group, made for this machine; null: what `algorithm` builds. Shared by the calls of all sizes.
   std::shared_ptr<const Schedule> schedule{};
   bool operator==(const CollectiveCall&) const = default;
@@ -45,10 +46,10 @@ enum class OpKind : std::uint8_t {
 struct Op {
   OpKind kind{};
   OpClass cls{};
-  std::uint16_t stream = 0;   ///< of its role
-  std::uint16_t label = 0;    ///< index into Program::labels
+  std::uint16_t stream = 0;  ///< of its role
+  std::uint16_t label = 0;   ///< index into Program::labels
   RoleId role{};
-  Duration duration;          ///< kDelay
+  Duration duration;                                ///< kDelay
   CallId call = static_cast<CallId>(0xffff'ffffu);  ///< kCollective
   std::uint16_t micro_batch = 0;
   std::uint16_t layer = 0;
@@ -61,15 +62,37 @@ struct Role {
   GroupFamily ranks;                 ///< one group with all ranks of the role
 };
 
+/// Operations of one role that it runs again and again, written once: what a stage does for a micro-batch.
+struct Pass {
+  /// In a dependency: the n-th of PassUse::outside, not operation n of the pass.
+  static constexpr std::uint32_t kOutside = 0x8000'0000u;
+  std::vector<Op> ops;  ///< role and micro_batch are those of the use
+  Csr<OpId> deps;       ///< per op: earlier ops of the pass by their place in it, or kOutside + n
+};
+
+/// One run of a pass. Its operations have the ids first, first + 1, ...
+struct PassUse {
+  std::uint32_t pass = 0;
+  OpId first{};
+  RoleId role{};
+  std::uint16_t micro_batch = 0;
+};
+
 /// Rules: ops on one (role, stream) run in the order listed, each starting no earlier than its predecessor's end and
 /// the end of every dependency. Dependencies may cross roles and may only point backwards (dependency id < own id) or,
 /// across roles, anywhere as long as no cycle arises.
+/// The list is `ops` with the operations of every use in between: ids count both. Without uses ids are places in `ops`;
+/// else OpIndex (program/passes.h) says what an id is.
 struct Program {
   std::vector<Role> roles;
   std::vector<std::string> labels;
   std::vector<CollectiveCall> calls;  ///< interned: equal calls are one entry
-  std::vector<Op> ops;
-  Csr<OpId> deps;                     ///< per op
+  std::vector<Op> ops;                ///< those that are in no pass
+  Csr<OpId> deps;                     ///< per op of `ops`
+  std::vector<Pass> passes;
+  std::vector<PassUse> uses;  ///< by first
+  Csr<OpId> outside;          ///< per use: what operations of the pass wait for beside it; at most kMostOutside
+  static constexpr std::uint32_t kMostOutside = 32;
 };
 
 }  // namespace busbar

@@ -10,37 +10,95 @@ namespace {
 
 constexpr std::uint16_t kComputeStream = 0;
 
+/// `to` + (`b` - `a`)
+void add_difference(Attribution& to, const Attribution& b, const Attribution& a) {
+  constexpr Duration Breakdown::*kRows[] = {&Breakdown::compute,    &Breakdown::exposed_tp, &Breakdown::exposed_dp,
+                                            &Breakdown::exposed_pp, &Breakdown::exposed_cp, &Breakdown::exposed_ep,
+                                            &Breakdown::bubble,     &Breakdown::optimizer,  &Breakdown::other};
+  for (const auto row : kRows) to.breakdown.*row += b.breakdown.*row - a.breakdown.*row;
+  to.slowed += b.slowed - a.slowed;
+  for (std::size_t c = 0; c < to.exposed.size(); ++c) to.exposed[c] += b.exposed[c] - a.exposed[c];
+}
+
 class Attributor {
  public:
-  Attributor(const Program& program, const ProgramRun& run) : program_(program), run_(run) {
+  using Place = OpIndex::Place;
+  Attributor(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes)
+      : program_(program), ids_(ids), run_(run), causes_(causes), of_pass_(program.passes.size()) {
     out_.exposed.resize(program.calls.size());
     out_.critical_time.resize(program.roles.size());
   }
 
   Attribution run() {
-    find_critical_role();
-    SimTime idle_since;
-    for (std::uint32_t i = 0; i < program_.ops.size(); ++i) {
-      const Op& op = program_.ops[i];
-      if (op.role != out_.critical_role || op.stream != kComputeStream) continue;
-      const OpRun& r = run_.ops[i];
-      walk_back(idle_since, r.start, r.cause);
-      busy(op, r.end - r.start);
-      idle_since = r.end;
-    }
-    walk_back(idle_since, SimTime::at(run_.length), run_.last);
+    const OpId last = causes_.last();
+    find_critical_role(last);
+    ids_.for_each_piece(
+        [&](Place p) {
+          const Op& op = program_.ops[p.at];
+          if (op.role == out_.critical_role && op.stream == kComputeStream) account(p);
+        },
+        [&](std::uint32_t u) {
+          if (program_.uses[u].role == out_.critical_role) account_use(u);
+        });
+    walk_back(idle_since_, SimTime::at(run_.length), last);
     BUSBAR_CHECK(out_.breakdown.total() == run_.length) << "the breakdown does not sum to the step";
     return std::move(out_);
   }
 
  private:
-  void find_critical_role() {
-    if (program_.ops.empty()) return;
-    for (OpId op = run_.last; op != kNone<OpId>; op = run_.ops[index(op)].cause) {
-      out_.critical_time[index(program_.ops[index(op)].role)] += run_.ops[index(op)].end - run_.ops[index(op)].start;
+  /// A place in a pass as one event, from which causes lead to the pass's beginning.
+  Place beginning(Place p) {
+    std::vector<std::uint32_t>& known = of_pass_[program_.uses[p.use].pass].beginning;
+    known.resize(run_.shapes[program_.uses[p.use].pass].waits.size(), kUnknown);
+    const std::uint32_t from = p.at;
+    while (known[p.at] == kUnknown) {
+      const OpId cause = causes_.of(p);
+      if (cause == kNone<OpId>) break;
+      const Place before = ids_.place(cause);
+      if (before.use != p.use) break;
+      p = before;
     }
+    return {p.use, known[from] = known[p.at] == kUnknown ? p.at : known[p.at]};
+  }
+
+  void find_critical_role(OpId last) {
+    for (OpId op = last; op != kNone<OpId>;) {
+      Place p = ids_.place(op);
+      const SimTime end = run_.at(program_, p).end;
+      if (p.use != OpIndex::kNoUse && run_.uses[p.use].split == UseRun::kWhole) p = beginning(p);
+      out_.critical_time[index(ids_.role(p))] += end - run_.at(program_, p).start;
+      op = causes_.of(p);
+    }
+    if (last == kNone<OpId>) return;
     const auto most = std::max_element(out_.critical_time.begin(), out_.critical_time.end());
     out_.critical_role = static_cast<RoleId>(most - out_.critical_time.begin());
+  }
+
+  /// The next operation of the critical compute stream, and the gap before it.
+  void account(Place p) {
+    const OpRun r = run_.at(program_, p);
+    if (r.start > idle_since_) walk_back(idle_since_, r.start, causes_.of(p));
+    busy(ids_.op(p), r.end - r.start);
+    idle_since_ = r.end;
+  }
+
+  /// Passes that are one event differ in nothing but the gap before their first operation.
+  void account_use(std::uint32_t u) {
+    const PassUse& use = program_.uses[u];
+    const PassShape& shape = run_.shapes[use.pass];
+    if (shape.streams.front() != kComputeStream) return;
+    const auto row = shape.stream_ops.row(0);
+    account({u, row.front()});
+    const bool whole = run_.uses[u].split == UseRun::kWhole;
+    OfPass& known = of_pass_[use.pass];
+    if (whole && known.counted) {
+      add_difference(out_, known.after, known.before);
+      idle_since_ = run_.at(program_, {u, row.back()}).end;
+      return;
+    }
+    if (whole) known.before = out_;
+    for (std::size_t i = 1; i < row.size(); ++i) account({u, row[i]});
+    if (whole) known.after = out_, known.counted = true;
   }
 
   void busy(const Op& op, Duration d) {
@@ -61,23 +119,24 @@ class Attributor {
   /// Explains [from, to): `cause` ended at `to`, its own cause where it started, and so on.
   void walk_back(SimTime from, SimTime to, OpId cause) {
     while (to > from && cause != kNone<OpId>) {
-      const OpRun& r = run_.ops[index(cause)];
+      const Place p = ids_.place(cause);
+      const OpRun r = run_.at(program_, p);
       BUSBAR_DCHECK(r.end == to) << "a hole in the chain of causes";
       const SimTime begin = std::max(r.start, from);
-      const Op& op = program_.ops[index(cause)];
-      row(op) += to - begin;
+      const Op& op = ids_.op(p);
+      row(op, ids_.role(p)) += to - begin;
       if (op.kind == OpKind::kCollective) out_.exposed[index(op.call)] += to - begin;
       to = begin;
-      cause = r.cause;
+      cause = causes_.of(p);
     }
     out_.breakdown.other += to - from;
   }
 
-  Duration& row(const Op& op) {
+  Duration& row(const Op& op, RoleId role) {
     Breakdown& b = out_.breakdown;
     if (op.cls == OpClass::kPp) return b.exposed_pp;
     if (op.cls == OpClass::kDp) return b.exposed_dp;
-    if (op.role != out_.critical_role) return b.bubble;
+    if (role != out_.critical_role) return b.bubble;
     switch (op.cls) {
       case OpClass::kTp:
         return b.exposed_tp;
@@ -90,13 +149,26 @@ class Attributor {
     }
   }
 
+  static constexpr std::uint32_t kUnknown = 0xffff'ffffu;
+  struct OfPass {
+    std::vector<std::uint32_t> beginning;  ///< per operation: where causes lead to inside the pass
+    bool counted = false;
+    Attribution before, after;  ///< what one use as one event adds, but for its first operation
+  };
+
   const Program& program_;
+  const OpIndex& ids_;
   const ProgramRun& run_;
+  const Causes& causes_;
   Attribution out_;
+  std::vector<OfPass> of_pass_;
+  SimTime idle_since_;
 };
 
 }  // namespace
 
-Attribution attribute(const Program& program, const ProgramRun& run) { return Attributor(program, run).run(); }
+Attribution attribute(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes) {
+  return Attributor(program, ids, run, causes).run();
+}
 
 }  // namespace busbar

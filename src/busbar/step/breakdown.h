@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "busbar/step/causes.h"
 #include "busbar/step/run_program.h"
 
 namespace busbar {
@@ -27,6 +28,6 @@ struct Attribution {
 /// that spends most time on it (ties: lowest). A gap of its compute stream is walked back over the chain of causes:
 /// own tp, dp, ... are exposed as such; transfers and gradient reductions of any role likewise; other work of another
 /// role is bubble; time that nothing explains is other. Result: total() == run.length exactly.
-Attribution attribute(const Program& program, const ProgramRun& run);
+Attribution attribute(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes);
 
 }  // namespace busbar

@@ -9,19 +9,38 @@
 namespace busbar {
 namespace {
 
-std::vector<CallUse> call_uses(const Program& program, const ProgramRun& run, const Attribution& attribution,
-                               const Engine& engine) {
-  std::vector<CallUse> uses(program.calls.size());
-  for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
-    if (op.kind != OpKind::kCollective) continue;
+/// How often each call ran, and how long in all.
+void count_calls(const Program& program, const OpIndex& ids, const ProgramRun& run, std::vector<CallUse>& uses) {
+  const auto add = [&](OpIndex::Place p) {
+    const Op& op = ids.op(p);
+    if (op.kind != OpKind::kCollective) return;
     CallUse& use = uses[index(op.call)];
     if (use.count++ == 0) {
       use.cls = op.cls;
       use.label = op.label;
     }
-    use.total += run.ops[i].end - run.ops[i].start;
-  }
+    const OpRun r = run.at(program, p);
+    use.total += r.end - r.start;
+  };
+  std::vector<std::int64_t> more(program.passes.size(), -1);  // runs as one event after the first
+  ids.for_each_piece(add, [&](std::uint32_t u) {
+    const std::uint32_t pass = program.uses[u].pass;
+    if (run.uses[u].split == UseRun::kWhole && ++more[pass] > 0) return;
+    for (std::uint32_t i = 0; i < program.passes[pass].ops.size(); ++i) add({u, i});
+  });
+  for (std::uint32_t p = 0; p < more.size(); ++p)
+    for (const std::uint32_t i : run.shapes[p].collectives) {
+      if (more[p] <= 0) continue;
+      CallUse& use = uses[index(program.passes[p].ops[i].call)];
+      use.count += static_cast<std::uint64_t>(more[p]);
+      use.total += (run.shapes[p].ops[i].end - run.shapes[p].ops[i].start) * more[p];
+    }
+}
+
+std::vector<CallUse> call_uses(const Program& program, const OpIndex& ids, const ProgramRun& run,
+                               const Attribution& attribution, const Engine& engine) {
+  std::vector<CallUse> uses(program.calls.size());
+  count_calls(program, ids, run, uses);
   for (std::uint32_t c = 0; c < uses.size(); ++c) {
     uses[c].call = static_cast<CallId>(c);
     uses[c].alone = engine.time_alone(run.calls[c]);
@@ -37,16 +56,18 @@ std::vector<CallUse> call_uses(const Program& program, const ProgramRun& run, co
 }  // namespace
 
 Result<StepResult> simulate_step(const Program& program, Engine& engine, const StepOptions& options) {
-  BUSBAR_ASSIGN(const ProgramRun run, run_program(program, engine, options.contention));
-  const Attribution attribution = attribute(program, run);
+  BUSBAR_ASSIGN(const ProgramRun run, run_program(program, engine, options.contention, options.passes));
+  const OpIndex ids(program);
+  const Causes causes(program, ids, run);
+  const Attribution attribution = attribute(program, ids, run, causes);
   StepResult result;
   result.step_time = run.length;
   result.critical_role = attribution.critical_role;
   result.breakdown = attribution.breakdown;
   result.slowed = attribution.slowed;
   result.critical_time = attribution.critical_time;
-  result.calls = call_uses(program, run, attribution, engine);
-  if (options.timeline) result.timeline = step_timeline(program, run, engine, options.topology);
+  result.calls = call_uses(program, ids, run, attribution, engine);
+  if (options.timeline) result.timeline = step_timeline(program, ids, run, causes, engine, options.topology);
   return result;
 }
 

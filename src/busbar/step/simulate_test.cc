@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "busbar/base/id.h"
+#include "busbar/program/passes.h"
 #include "busbar/step/fake_engine.h"
 #include "busbar/step/metrics.h"
 #include "busbar/workload/build_program.h"
@@ -180,7 +181,7 @@ TEST(Step, CausesFormAChainWithoutHolesAndSpansAreInOrder) {
   auto program = build_program(small_model(), small_layout(2, 2, 2, 2, 4), flat_kernels());
   const StepResult r = simulate(*program, constant(Duration::us(11)));
   const Timeline& t = r.timeline;
-  ASSERT_EQ(t.spans.size(), program->ops.size());
+  ASSERT_EQ(t.spans.size(), OpIndex(*program).count());
   for (std::size_t i = 0; i < t.spans.size(); ++i) {
     const Span& s = t.spans[i];
     if (i > 0) EXPECT_LE(t.spans[i - 1].start, s.start);
@@ -198,8 +199,11 @@ TEST(Step, EveryDependencyEndsBeforeItsOperationStarts) {
   FakeEngine engine(constant(Duration::us(23)));
   const auto run = run_program(*program, engine, {.tp = 0.15, .dp = 0.03, .pp = 0.03});
   ASSERT_TRUE(run.ok());
-  for (std::uint32_t i = 0; i < program->ops.size(); ++i) {
-    for (const OpId dep : program->deps.row(i)) EXPECT_LE(run->ops[index(dep)].end, run->ops[i].start);
+  const OpIndex ids(*program);
+  for (std::uint32_t i = 0; i < ids.count(); ++i) {
+    const OpIndex::Place place = ids.place(static_cast<OpId>(i));
+    ids.for_each_dep(
+        place, [&](OpId dep) { EXPECT_LE(run->at(*program, ids.place(dep)).end, run->at(*program, place).start); });
   }
 }
 

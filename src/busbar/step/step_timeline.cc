@@ -1,7 +1,6 @@
 #include "busbar/step/step_timeline.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 #include "busbar/base/id.h"
@@ -20,8 +19,9 @@ std::uint32_t intern(std::vector<std::string>& strings, const std::string& text)
 
 class Writer {
  public:
-  Writer(const Program& program, const ProgramRun& run, const Engine& engine, const Topology* topology)
-      : program_(program), run_(run), engine_(engine), topology_(topology) {}
+  Writer(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes, const Engine& engine,
+         const Topology* topology)
+      : program_(program), ids_(ids), run_(run), causes_(causes), engine_(engine), topology_(topology) {}
 
   Timeline write() {
     out_.length = run_.length;
@@ -51,26 +51,36 @@ class Writer {
   }
 
   void add_spans() {
-    const auto track = [&](std::uint32_t i) {
-      return first_track_[index(program_.ops[i].role)] + program_.ops[i].stream;
+    struct Entry {
+      SimTime start;
+      std::uint32_t track, id;
+      OpIndex::Place place;
     };
-    std::vector<std::uint32_t> order(program_.ops.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::make_tuple(run_.ops[a].start, track(a), a) < std::make_tuple(run_.ops[b].start, track(b), b);
+    std::vector<Entry> order;
+    order.reserve(ids_.count());
+    const auto add = [&](OpIndex::Place p) {
+      const std::uint32_t track = first_track_[index(ids_.role(p))] + ids_.op(p).stream;
+      order.push_back({run_.at(program_, p).start, track, static_cast<std::uint32_t>(order.size()), p});
+    };
+    ids_.for_each_piece(add, [&](std::uint32_t u) {
+      const auto n = static_cast<std::uint32_t>(program_.passes[program_.uses[u].pass].ops.size());
+      for (std::uint32_t i = 0; i < n; ++i) add({u, i});
+    });
+    std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) {
+      return std::tie(a.start, a.track, a.id) < std::tie(b.start, b.track, b.id);
     });
     std::vector<SpanId> span_of(order.size());
-    for (std::uint32_t s = 0; s < order.size(); ++s) span_of[order[s]] = static_cast<SpanId>(s);
+    for (std::uint32_t s = 0; s < order.size(); ++s) span_of[order[s].id] = static_cast<SpanId>(s);
     out_.spans.reserve(order.size());
-    for (const std::uint32_t i : order) {
-      const Op& op = program_.ops[i];
+    for (const Entry& e : order) {
+      const Op& op = ids_.op(e.place);
       Span span;
-      span.track = static_cast<TrackId>(track(i));
+      span.track = static_cast<TrackId>(e.track);
       span.label = op.label;
       span.category = category_[static_cast<std::size_t>(op.cls)];
-      span.start = run_.ops[i].start;
-      span.duration = run_.ops[i].end - run_.ops[i].start;
-      if (run_.ops[i].cause != kNone<OpId>) span.cause = span_of[index(run_.ops[i].cause)];
+      span.start = e.start;
+      span.duration = run_.at(program_, e.place).end - e.start;
+      if (const OpId cause = causes_.of(e.place); cause != kNone<OpId>) span.cause = span_of[index(cause)];
       if (op.kind == OpKind::kCollective) span.bound_by = bound_[index(op.call)];
       out_.spans.push_back(span);
     }
@@ -86,7 +96,9 @@ class Writer {
   }
 
   const Program& program_;
+  const OpIndex& ids_;
   const ProgramRun& run_;
+  const Causes& causes_;
   const Engine& engine_;
   const Topology* topology_;
   Timeline out_;
@@ -95,8 +107,9 @@ class Writer {
 
 }  // namespace
 
-Timeline step_timeline(const Program& program, const ProgramRun& run, const Engine& engine, const Topology* topology) {
-  return Writer(program, run, engine, topology).write();
+Timeline step_timeline(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes,
+                       const Engine& engine, const Topology* topology) {
+  return Writer(program, ids, run, causes, engine, topology).write();
 }
 
 }  // namespace busbar

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "busbar/engine/engine.h"
+#include "busbar/step/causes.h"
 #include "busbar/step/run_program.h"
 #include "busbar/topology/topology.h"
 #include "busbar/trace/timeline.h"
@@ -10,6 +11,7 @@ namespace busbar {
 
 /// One track per role and stream, one span per operation, with its cause; with a topology also which link bounds each
 /// collective, and the load of every link that carried something.
-Timeline step_timeline(const Program& program, const ProgramRun& run, const Engine& engine, const Topology* topology);
+Timeline step_timeline(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes,
+                       const Engine& engine, const Topology* topology);
 
 }  // namespace busbar

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <deque>
 #include <limits>
 
@@ -13,10 +14,11 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kMaxOps = 50'000'000;   // 2 GB of operations: refuse before the machine does
-constexpr std::uint64_t kOpsPerLayer = 28;      // at most: 12 forward, 16 backward, with pipelined TP
-constexpr std::uint64_t kMoreOpsPerLayer = 24;  // context parallelism, recomputation, sharded parameters, offload
-constexpr std::uint64_t kNormBytes = 4;         // one fp32
+constexpr std::uint64_t kMaxOps = 50'000'000;    // 2 GB of operations: refuse before the machine does
+constexpr std::uint64_t kOpsPerLayer = 28;       // at most: 12 forward, 16 backward, with pipelined TP
+constexpr std::uint64_t kMoreOpsPerLayer = 24;   // context parallelism, recomputation, sharded parameters, offload
+constexpr std::uint64_t kReservedOps = 1 << 14;  // most are repetitions
+constexpr std::uint64_t kNormBytes = 4;          // one fp32
 constexpr double kLongestPieceSeconds = 100, kLongestStepSeconds = 1e5;  // far below what picoseconds can count
 constexpr double kLargestMessageBytes = 1e12;
 
@@ -85,9 +87,9 @@ std::vector<PipelineStep> order_of(const LayoutSpec& l, std::uint32_t stage) {
 }  // namespace
 
 Program build_program(const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
-                      const KernelTable& kernels) {
+                      const KernelTable& kernels, bool passes) {
   const std::uint32_t promises = 2 * layout.pp * layout.vpp * layout.micro_batches();
-  ProgramWriter out(promises, expected_ops(model, layout));
+  ProgramWriter out(promises, std::min<std::uint64_t>(expected_ops(model, layout), kReservedOps), passes);
   std::deque<StageWriter> stages;  // never moved: writers hold references
   for (std::uint32_t s = 0; s < layout.pp; ++s) {
     StageWriter& stage = stages.emplace_back(out, model, layout, times, s, kernels.host_bytes_per_s);

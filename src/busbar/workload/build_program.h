@@ -14,11 +14,12 @@ namespace busbar {
 /// with the optimizer. Roles are pipeline stages; each has the streams compute, tp, dp, pp.
 /// Precondition: `layout` comes from resolve_layout().
 /// Source: the order of operations is Megatron-LM's (core/pipeline_parallel/schedules.py, tensor_parallel/layers.py,
-/// distributed/param_and_grad_buffer.py). Cost: about 20 operations per layer and micro-batch.
+/// distributed/param_and_grad_buffer.py). What a stage does for every micro-batch alike is written once, as a pass.
+/// Cost: about 20 operations per layer, and one use per chunk and micro-batch.
 Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels);
 
-/// The same from given durations: what tests use to ask for equal stages.
+/// The same from given durations: what tests use to ask for equal stages. `passes` off: every operation written out.
 Program build_program(const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
-                      const KernelTable& kernels);
+                      const KernelTable& kernels, bool passes = true);
 
 }  // namespace busbar

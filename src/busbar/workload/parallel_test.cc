@@ -4,6 +4,7 @@
 #include <set>
 
 #include "busbar/base/id.h"
+#include "busbar/program/passes.h"
 #include "busbar/workload/buckets.h"
 #include "busbar/workload/build_program.h"
 #include "busbar/workload/pipeline_order.h"
@@ -19,7 +20,8 @@ struct Moved {
 };
 Moved moved(const Program& p, OpClass cls, Collective op) {
   Moved out;
-  for (const Op& o : p.ops) {
+  const Program all = expanded(p);
+  for (const Op& o : all.ops) {
     if (o.kind != OpKind::kCollective || o.cls != cls) continue;
     const CollectiveCall& call = p.calls[index(o.call)];
     if (call.op != op) continue;
@@ -31,7 +33,8 @@ Moved moved(const Program& p, OpClass cls, Collective op) {
 
 Duration compute_of(const Program& p) {
   Duration sum;
-  for (const Op& o : p.ops)
+  const Program all = expanded(p);
+  for (const Op& o : all.ops)
     if (o.kind == OpKind::kDelay && o.cls == OpClass::kCompute) sum += o.duration;
   return sum;
 }

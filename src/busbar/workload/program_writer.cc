@@ -1,14 +1,12 @@
 #include "busbar/workload/program_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "busbar/base/check.h"
 
 namespace busbar {
 namespace {
-
-/// Dependency values with this bit name a promise, not an operation.
-constexpr std::uint32_t kPromiseBit = 0x8000'0000u;
 
 std::vector<std::string> label_texts() {
   std::vector<std::string> t(static_cast<std::size_t>(Label::kCount));
@@ -68,7 +66,8 @@ std::vector<std::string> label_texts() {
 
 }  // namespace
 
-ProgramWriter::ProgramWriter(std::uint32_t promises, std::size_t expected_ops) : kept_(promises, kNone<OpId>) {
+ProgramWriter::ProgramWriter(std::uint32_t promises, std::size_t expected_ops, bool passes)
+    : passes_(passes), kept_(promises, kNone<OpId>) {
   program_.labels = label_texts();
   program_.ops.reserve(expected_ops);
   program_.deps.begin.reserve(expected_ops + 1);
@@ -92,7 +91,7 @@ CallId ProgramWriter::intern(const CollectiveCall& call) {
 }
 
 OpId ProgramWriter::append(Op op, std::initializer_list<OpId> after) {
-  const auto id = static_cast<OpId>(program_.ops.size());
+  const OpId id = next();
   op.micro_batch = micro_batch_;
   op.layer = layer_;
   program_.ops.push_back(op);
@@ -133,19 +132,77 @@ void ProgramWriter::also_after(OpId op) {
   ++program_.deps.begin.back();
 }
 
-void ProgramWriter::also_after(Promise promise) { also_after(static_cast<OpId>(promise.key | kPromiseBit)); }
+void ProgramWriter::also_after(Promise promise) { also_after(promised(promise)); }
 
 void ProgramWriter::set_position(std::uint32_t micro_batch, std::uint32_t layer) {
   micro_batch_ = static_cast<std::uint16_t>(micro_batch);
   layer_ = static_cast<std::uint16_t>(layer);
 }
 
+void ProgramWriter::begin_pass(std::span<const OpId> entry) {
+  pass_begin_ = static_cast<std::uint32_t>(program_.ops.size());
+  entry_.assign(entry.begin(), entry.end());
+}
+
+std::uint32_t ProgramWriter::end_pass() {
+  const auto end = static_cast<std::uint32_t>(program_.ops.size());
+  const std::uint32_t first = in_passes_ + pass_begin_;
+  if (!passes_ || pass_begin_ == end) return kNoPass;
+  Pass pass;
+  std::vector<std::uint32_t> places;
+  for (std::uint32_t i = pass_begin_; i < end; ++i) {
+    if (program_.ops[i].role != program_.ops[pass_begin_].role) return kNoPass;
+    for (const OpId dep : program_.deps.row(i)) {
+      if (index(dep) >= first && (index(dep) & kPromiseBit) == 0) {
+        pass.deps.values.push_back(static_cast<OpId>(index(dep) - first));
+        continue;
+      }
+      const auto entry = static_cast<std::uint32_t>(std::find(entry_.begin(), entry_.end(), dep) - entry_.begin());
+      if (entry == entry_.size()) return kNoPass;
+      auto place = static_cast<std::uint32_t>(std::find(places.begin(), places.end(), entry) - places.begin());
+      if (place == places.size()) places.push_back(entry);
+      pass.deps.values.push_back(static_cast<OpId>(Pass::kOutside | place));
+    }
+    pass.deps.close_row();
+  }
+  if (places.size() > Program::kMostOutside) return kNoPass;
+  const RoleId role = program_.ops[pass_begin_].role;
+  pass.ops.assign(program_.ops.begin() + pass_begin_, program_.ops.end());
+  for (Op& op : pass.ops) op.role = RoleId{}, op.micro_batch = 0;
+  program_.ops.resize(pass_begin_);
+  program_.deps.begin.resize(pass_begin_ + 1);
+  program_.deps.values.resize(program_.deps.begin.back());
+  program_.passes.push_back(std::move(pass));
+  entry_of_.push_back(std::move(places));
+  const auto number = static_cast<std::uint32_t>(program_.passes.size() - 1);
+  use(number, role, entry_);
+  return number;
+}
+
+void ProgramWriter::use(std::uint32_t pass, RoleId role, std::span<const OpId> entry) {
+  program_.uses.push_back({pass, next(), role, micro_batch_});
+  for (const std::uint32_t place : entry_of_[pass]) {
+    BUSBAR_CHECK(entry[place] != kNone<OpId>) << "a pass is repeated without something that it waits for";
+    program_.outside.values.push_back(entry[place]);
+  }
+  program_.outside.close_row();
+  in_passes_ += static_cast<std::uint32_t>(program_.passes[pass].ops.size());
+}
+
+OpId ProgramWriter::repeat_pass(std::uint32_t pass, RoleId role, std::span<const OpId> entry) {
+  const OpId first = next();
+  use(pass, role, entry);
+  return first;
+}
+
 Program ProgramWriter::finish() && {
-  for (OpId& dep : program_.deps.values) {
-    if ((index(dep) & kPromiseBit) == 0) continue;
+  const auto keep = [&](OpId& dep) {
+    if ((index(dep) & kPromiseBit) == 0) return;
     dep = kept_[index(dep) & ~kPromiseBit];
     BUSBAR_CHECK(dep != kNone<OpId>) << "a transfer that somebody waits for was never written";
-  }
+  };
+  for (OpId& dep : program_.deps.values) keep(dep);
+  for (OpId& dep : program_.outside.values) keep(dep);
   return std::move(program_);
 }
 

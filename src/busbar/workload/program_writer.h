@@ -3,10 +3,12 @@
 // Invariants:
 //  1. Operations of one role are appended in the order its streams run them.
 //  2. A dependency on an operation that is not written yet (another stage's transfer) is a promise, kept by finish().
+//  3. Ids count the operations of all uses of passes too, as if each had been written.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -80,7 +82,8 @@ struct Promise {
 
 class ProgramWriter {
  public:
-  ProgramWriter(std::uint32_t promises, std::size_t expected_ops);
+  /// `passes` off: every operation is written out.
+  ProgramWriter(std::uint32_t promises, std::size_t expected_ops, bool passes = true);
 
   /// `streams`: how many of StreamId this role has, at least the first four.
   RoleId add_role(std::string name, GroupFamily ranks, std::uint32_t streams = 4);
@@ -93,14 +96,34 @@ class ProgramWriter {
   void also_after(OpId op);
   void also_after(Promise promise);
   void keep(Promise promise, OpId op) { kept_[promise.key] = op; }
+  /// The promise as something that `entry` of a pass may hold.
+  static OpId promised(Promise promise) { return static_cast<OpId>(promise.key | kPromiseBit); }
+
+  static constexpr std::uint32_t kNoPass = 0xffff'ffffu;
+  /// What is written until end_pass() may be repeated: it waits for nothing but itself and what `entry` holds (kNone:
+  /// nothing there). All of one role.
+  void begin_pass(std::span<const OpId> entry);
+  /// Its number for repeat_pass(); kNoPass when it waits for something else, and so stays as it is written.
+  std::uint32_t end_pass();
+  /// Writes the pass once more, with other operations in the places of `entry`; returns the first of its operations.
+  OpId repeat_pass(std::uint32_t pass, RoleId role, std::span<const OpId> entry);
+  OpId next() const { return static_cast<OpId>(in_passes_ + program_.ops.size()); }  ///< id of what is written next
   /// Stamped on all further operations.
   void set_position(std::uint32_t micro_batch, std::uint32_t layer);
 
   Program finish() &&;
 
  private:
+  /// Dependency values with this bit name a promise, not an operation.
+  static constexpr std::uint32_t kPromiseBit = 0x8000'0000u;
   OpId append(Op op, std::initializer_list<OpId> after);
+  void use(std::uint32_t pass, RoleId role, std::span<const OpId> entry);
   Program program_;
+  const bool passes_;
+  std::uint32_t in_passes_ = 0;                       ///< operations of the uses so far
+  std::uint32_t pass_begin_ = 0;                      ///< in program_.ops, of the pass in the making
+  std::vector<OpId> entry_;                           ///< of the pass in the making
+  std::vector<std::vector<std::uint32_t>> entry_of_;  ///< per pass and outside dependency: its place in the entry
   std::vector<OpId> kept_;
   std::uint16_t micro_batch_ = 0, layer_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "busbar/workload/memory.h"
@@ -95,26 +96,73 @@ void StageWriter::pass(const PipelineStep& step) {
   const std::uint32_t layers = layers_of(layout_, model_, virtual_stage_);
   const std::uint32_t first = first_layer_of(layout_, model_, virtual_stage_);
   out_.set_position(micro_batch_, first);
-  if (step.forward) {
-    forward(first, layers);
+  const bool receives = step.forward ? virtual_stage_ != 0 : virtual_stage_ + 1 != virtual_stages_;
+  const bool sends = step.forward ? virtual_stage_ + 1 != virtual_stages_ : virtual_stage_ != 0;
+  if (receives) receive(step.forward);
+  if (repeats(step.forward)) {
+    repeat(step, first, layers);
   } else {
-    backward(first, layers);
+    step.forward ? forward(first, layers) : backward(first, layers);
   }
+  out_.set_position(micro_batch_, step.forward && layers > 0 ? first + layers - 1 : first);
+  if (sends) send(step.forward);
+}
+
+/// Whether the pass is the same for all other micro-batches that say so here.
+bool StageWriter::repeats(bool forward) const {
+  if (layout_.shards_parameters() || layout_.shards_gradients() || layout_.offload_activations) return false;
+  if (layout_.data_ranks() == 1) return true;
+  return forward ? micro_batch_ != 0 || !layout_.shards_optimizer() || !layout_.overlap_param_gather
+                 : !last_pass() || !layout_.overlap_grad_reduce;
+}
+
+StageWriter::Entry StageWriter::entry() const {
+  return {last_compute_, arrived_, blocking_send_, receiving_ ? ProgramWriter::promised(awaited_) : kNone<OpId>};
+}
+
+/// Writes the pass, or repeats one that was written where as much was there to wait for.
+void StageWriter::repeat(const PipelineStep& step, std::uint32_t first_layer, std::uint32_t layers) {
+  const Entry before = entry();
+  const auto same = [&](const Written& w) {
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if ((w.before[i] == kNone<OpId>) != (before[i] == kNone<OpId>)) return false;
+    return w.step.forward == step.forward && w.step.chunk == step.chunk;
+  };
+  const auto known = std::find_if(written_.begin(), written_.end(), same);
+  if (known == written_.end()) {
+    const OpId first = out_.next();
+    out_.begin_pass(before);
+    step.forward ? forward(first_layer, layers) : backward(first_layer, layers);
+    const std::uint32_t pass = out_.end_pass();
+    if (pass != ProgramWriter::kNoPass) written_.push_back({step, before, entry(), first, pass});
+    return;
+  }
+  const OpId first = out_.repeat_pass(known->pass, role_, before);
+  const auto moved = [&](OpId after) {
+    if (after == kNone<OpId>) return after;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if (after == known->before[i]) return before[i];
+    return static_cast<OpId>(index(after) - index(known->first) + index(first));
+  };
+  last_compute_ = moved(known->after[0]);
+  arrived_ = moved(known->after[1]);
+  blocking_send_ = moved(known->after[2]);
+  receiving_ = known->after[3] != kNone<OpId>;
 }
 
 void StageWriter::forward(std::uint32_t first_layer, std::uint32_t layers) {
-  virtual_stage_ == 0 ? forward_embedding() : receive(true);
+  if (virtual_stage_ == 0) forward_embedding();
   for (std::uint32_t i = 0; i < layers; ++i) {
     out_.set_position(micro_batch_, first_layer + i);
     before_forward_unit(chunk_->plan.tensor(i, TensorPart::kAttentionIn));
     forward_layer(i, Run::kFirst);
     if (layout_.offload_activations) offload_layer();
   }
-  virtual_stage_ + 1 == virtual_stages_ ? forward_head() : send(true);
+  if (virtual_stage_ + 1 == virtual_stages_) forward_head();
 }
 
 void StageWriter::backward(std::uint32_t first_layer, std::uint32_t layers) {
-  virtual_stage_ + 1 == virtual_stages_ ? backward_head() : receive(false);
+  if (virtual_stage_ + 1 == virtual_stages_) backward_head();
   const std::uint32_t again = recomputed_layers_of(layout_, model_, virtual_stage_);
   if (layout_.offload_activations) fetch_layer();
   for (std::uint32_t i = layers; i-- > 0;) {
@@ -127,7 +175,7 @@ void StageWriter::backward(std::uint32_t first_layer, std::uint32_t layers) {
     if (i < again) forward_layer(i, Run::kAgain);
     backward_layer(i);
   }
-  virtual_stage_ == 0 ? backward_embedding() : send(false);
+  if (virtual_stage_ == 0) backward_embedding();
 }
 
 void StageWriter::forward_embedding() {

@@ -7,6 +7,7 @@
 // library's stream waits for the stream that launched it); the next compute waits for `arrived_`.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "busbar/workload/buckets.h"
@@ -52,9 +53,23 @@ class StageWriter {
   };
   enum class Run : std::uint8_t { kFirst, kAgain };  ///< a forward pass, or its repetition in the backward pass
 
+  /// What the next pass may wait for of all that is written: the compute written last, arrived_, blocking_send_, the
+  /// awaited transfer; kNone where there is none.
+  using Entry = std::array<OpId, 4>;
+  /// A pass that was written once, and what it left behind.
+  struct Written {
+    PipelineStep step;
+    Entry before, after;
+    OpId first{};
+    std::uint32_t pass = 0;
+  };
+
   void prepare_calls();
   void prepare_data_calls(ChunkState& chunk);
   CallId call(Collective op, std::uint64_t bytes, GroupFamily groups);
+  bool repeats(bool forward) const;
+  void repeat(const PipelineStep& step, std::uint32_t first_layer, std::uint32_t layers);
+  Entry entry() const;
   void forward(std::uint32_t first_layer, std::uint32_t layers);
   void backward(std::uint32_t first_layer, std::uint32_t layers);
   void forward_layer(std::uint32_t layer, Run run);
@@ -120,6 +135,7 @@ class StageWriter {
   bool receiving_ = false;
   Promise awaited_;
   OpId last_compute_ = kNone<OpId>, last_dp_ = kNone<OpId>;
+  std::vector<Written> written_;
   OpId fetched_ = kNone<OpId>, next_fetched_ = kNone<OpId>;  ///< kept tensors that came back from the host
 };
 

@@ -24,6 +24,9 @@ class AnalyticEngine final : public Engine {
   Duration time_alone(CallId call) const override { return alone_[index(call)]; }
   Bound bound_by(CallId call) const override { return calls_.bound_by(call); }
   const LoweredCall* lowered(CallId call) const override { return &calls_.lowered(call); }
+  bool times_hold() const override { return true; }
+  bool apart(CallId, CallId) override { return true; }
+  void count_runs(CallId call, std::uint64_t times) override { starts_[index(call)] += static_cast<double>(times); }
   void start(CallId call, std::uint64_t tag, SimTime at) override {
     pending_.emplace(std::pair(at + alone_[index(call)], sequence_++), tag);
     ++starts_[index(call)];

@@ -40,8 +40,15 @@ std::vector<FlowEngine::Word> FlowEngine::words_of(const Stage& stage) {
   return words;
 }
 
-bool FlowEngine::contend(const Run& a, const Run& b) {
-  std::uint32_t i = known_[index(a.call)].stage_id[a.stage], j = known_[index(b.call)].stage_id[b.stage];
+bool FlowEngine::apart(CallId a, CallId b) {
+  for (const std::uint32_t i : known_[index(a)].stage_id)
+    for (const std::uint32_t j : known_[index(b)].stage_id)
+      if (contend(i, j)) return false;
+  return true;
+}
+
+/// Whether two stages share a link.
+bool FlowEngine::contend(std::uint32_t i, std::uint32_t j) {
   if (i > j) std::swap(i, j);
   const auto [it, fresh] = contend_.try_emplace((std::uint64_t{i} << 32) | j, false);
   if (!fresh) return it->second;
@@ -89,9 +96,12 @@ void FlowEngine::find_rally(std::uint32_t r) {
   rally_.assign(1, r);
   for (std::size_t head = 0; head < rally_.size(); ++head)
     for (const std::uint32_t other : in_stage_)
-      if (std::find(rally_.begin(), rally_.end(), other) == rally_.end() && contend(runs_[rally_[head]], runs_[other]))
+      if (std::find(rally_.begin(), rally_.end(), other) == rally_.end() &&
+          contend(stage_id(runs_[rally_[head]]), stage_id(runs_[other])))
         rally_.push_back(other);
-  std::sort(rally_.begin(), rally_.end(), [&](auto a, auto b) { return runs_[a].sequence < runs_[b].sequence; });
+  std::sort(rally_.begin(), rally_.end(), [&](auto a, auto b) {
+    return std::pair(runs_[a].call, runs_[a].sequence) < std::pair(runs_[b].call, runs_[b].sequence);
+  });
 }
 
 /// Turns a run that went by its known time into fluids one by one, as they stand at `at`.
@@ -100,7 +110,6 @@ void FlowEngine::share(Run& run, SimTime at) {
   run.left.resize(stage.fluids.size());
   run.rate.assign(stage.fluids.size(), 0.0);
   const auto elapsed = static_cast<double>((at - run.began).in_ps());
-  std::vector<double> remaining;
   std::vector<std::vector<double>> of_kind(stage.components.size());
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
     const Component& component = stage.components[c];
@@ -122,16 +131,36 @@ void FlowEngine::progress(Run& run, SimTime at) {
   run.updated = at;
 }
 
-/// Gives every open fluid of the rally its fair rate and schedules each run's next end of a fluid.
-void FlowEngine::solve_rally(SimTime at) {
+/// Of the open fluids of the rally, run by run.
+std::span<const double> FlowEngine::rally_rates() {
+  constexpr std::size_t kMostKept = 1 << 20;  // 8 MiB
+  rally_key_.clear();
+  for (const std::uint32_t r : rally_) {
+    rally_key_.push_back(stage_id(runs_[r]));
+    std::uint64_t open = 0;
+    const std::vector<double>& left = runs_[r].left;
+    for (std::uint32_t f = 0; f < left.size(); ++f) {
+      open |= std::uint64_t{left[f] > 0} << (f % 64);
+      if (f % 64 == 63 || f + 1 == left.size()) rally_key_.push_back(std::exchange(open, 0));
+    }
+  }
+  if (const auto kept = rates_.find(rally_key_); kept != rates_.end()) return kept->second;
   StageSolver& solver = calls_.solver();
-  for (const std::uint32_t r : rally_) runs_[r].shared ? progress(runs_[r], at) : share(runs_[r], at);
   solver.begin();
   const auto rate_of = [&](LinkId l) { return calls_.lowering().rate(l); };
   for (const std::uint32_t r : rally_)
     for (std::uint32_t f = 0; f < runs_[r].left.size(); ++f)
       if (runs_[r].left[f] > 0) solver.add(stage_of(runs_[r]), f, rate_of);
   const auto rates = solver.solve();
+  if (rates_kept_ + rates.size() > kMostKept) rates_.clear(), rates_kept_ = 0;
+  rates_kept_ += rates.size() + rally_key_.size();
+  return rates_.emplace(rally_key_, std::vector<double>(rates.begin(), rates.end())).first->second;
+}
+
+/// Gives every open fluid of the rally its fair rate and schedules each run's next end of a fluid.
+void FlowEngine::solve_rally(SimTime at) {
+  for (const std::uint32_t r : rally_) runs_[r].shared ? progress(runs_[r], at) : share(runs_[r], at);
+  const std::span<const double> rates = rally_rates();
   std::size_t next = 0;
   for (const std::uint32_t r : rally_) {
     Run& run = runs_[r];
@@ -145,6 +174,7 @@ void FlowEngine::solve_rally(SimTime at) {
 }
 
 void FlowEngine::begin_stage(std::uint32_t r, SimTime at) {
+  if (!unsolved_.empty() && unsolved_at_ != at) settle();  // this one began in the past
   Run& run = runs_[r];
   run.began = at;
   run.in_stage = true;

@@ -5,10 +5,15 @@
 //  2. A run nobody contends with is not solved: its stage ends when it would alone, a time known from prepare().
 //  3. Runs whose stages share a link (directly or through others) form a rally: their fluids are solved together at
 //     every start and end in it, and only then. Once in a rally a run keeps its fluids one by one until the stage ends.
-//  4. Events are ordered by (time, sequence of the run); equal inputs give equal bits.
+//  4. Events are ordered by (time, sequence of the run); equal inputs give equal bits. Within a rally runs are ordered
+//  by
+//     call, so that rates do not hang on which of two calls started first at one time.
+//  5. What a rally has been solved to once is kept: steps repeat themselves.
 #pragma once
 
+#include <map>
 #include <queue>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -25,7 +30,12 @@ class FlowEngine final : public Engine {
   Duration time_alone(CallId call) const override { return known_[index(call)].alone; }
   Bound bound_by(CallId call) const override { return calls_.bound_by(call); }
   const LoweredCall* lowered(CallId call) const override { return &calls_.lowered(call); }
+  bool times_hold() const override { return true; }
+  bool apart(CallId a, CallId b) override;
   void start(CallId call, std::uint64_t tag, SimTime at) override;
+  void count_runs(CallId call, std::uint64_t times) override {
+    known_[index(call)].starts += static_cast<double>(times);
+  }
   std::optional<Finished> advance(SimTime limit) override;
   std::vector<double> link_bytes() const override;
 
@@ -58,7 +68,8 @@ class FlowEngine final : public Engine {
   const Stage& stage_of(const Run& run) const { return calls_.lowered(run.call).stages[run.stage]; }
   struct Word;
   std::vector<Word> words_of(const Stage& stage);
-  bool contend(const Run& a, const Run& b);
+  std::uint32_t stage_id(const Run& run) const { return known_[index(run.call)].stage_id[run.stage]; }
+  bool contend(std::uint32_t i, std::uint32_t j);
   void schedule(std::uint32_t run, SimTime at);
   void begin_stage(std::uint32_t run, SimTime at);
   /// Ends the stage in hand; true when the call has ended with it.
@@ -68,6 +79,7 @@ class FlowEngine final : public Engine {
   void share(Run& run, SimTime at);
   void progress(Run& run, SimTime at);
   void solve_rally(SimTime at);
+  std::span<const double> rally_rates();
 
   PreparedCalls calls_;
   std::vector<Known> known_;
@@ -76,9 +88,12 @@ class FlowEngine final : public Engine {
     std::uint32_t at;
     std::uint64_t bits;
   };
-  std::vector<std::vector<Word>> stage_links_;       ///< per stage id, ascending
-  std::unordered_map<std::uint64_t, bool> contend_;  ///< by stage pair; looked up only
-  std::vector<std::uint64_t> word_;                  ///< work space, zero
+  std::vector<std::vector<Word>> stage_links_;                       ///< per stage id, ascending
+  std::unordered_map<std::uint64_t, bool> contend_;                  ///< by stage pair; looked up only
+  std::vector<std::uint64_t> word_;                                  ///< work space, zero
+  std::map<std::vector<std::uint64_t>, std::vector<double>> rates_;  ///< by stages of a rally and their open fluids
+  std::size_t rates_kept_ = 0;                                       ///< numbers in rates_
+  std::vector<std::uint64_t> rally_key_;
   std::vector<Run> runs_;
   std::vector<std::uint32_t> free_, in_stage_, rally_;
   std::vector<std::uint32_t> unsolved_;  ///< runs whose stage began at unsolved_at_ and is not yet set going

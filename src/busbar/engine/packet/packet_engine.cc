@@ -215,8 +215,12 @@ Status check_packet_program(PacketEngine& engine, const Program& program, double
     hops.push_back(engine.hops(id));
   }
   double all = 0;
-  for (const Op& op : program.ops)
-    if (op.kind == OpKind::kCollective) all += hops[index(op.call)];
+  const auto add = [&](const std::vector<Op>& ops) {
+    for (const Op& op : ops)
+      if (op.kind == OpKind::kCollective) all += hops[index(op.call)];
+  };
+  add(program.ops);
+  for (const PassUse& use : program.uses) add(program.passes[use.pass].ops);
   return packet::check_patience(all, patience_s);
 }
 

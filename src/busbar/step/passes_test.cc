@@ -1,0 +1,159 @@
+// A pass as one event changes nothing but how long the simulation takes.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "busbar/base/id.h"
+#include "busbar/engine/random_machine.h"
+#include "busbar/step/simulate.h"
+
+namespace busbar {
+namespace {
+
+Duration some_us(RandomStream& random, std::uint64_t most) {
+  return Duration::ps(static_cast<std::int64_t>(random.below(most * 1'000'000)));
+}
+
+constexpr OpClass kClasses[] = {OpClass::kCompute, OpClass::kTp, OpClass::kDp, OpClass::kPp, OpClass::kOther};
+
+/// Roles with passes that are used again and again among other operations, all waiting for one another at random.
+class RandomProgram {
+ public:
+  RandomProgram(RandomStream& random, std::uint32_t ranks) : random_(random) {
+    p_.labels = {"work"};
+    const std::uint32_t roles = 1 + static_cast<std::uint32_t>(random.below(3));
+    for (std::uint32_t r = 0; r < roles; ++r) {
+      p_.roles.push_back({"role " + std::to_string(r), {"compute", "tp", "dp", "pp"}, {}});
+      for (std::uint64_t n = random.below(3); n > 0; --n) passes_of_.emplace(r, add_pass());
+    }
+    for (std::uint64_t n = 2 + random.below(4); n > 0; --n) p_.calls.push_back(random_call(ranks));
+    for (auto& pass : p_.passes)
+      for (Op& op : pass.ops) op.call = any_call();
+    for (std::uint64_t n = 5 + random.below(40); n > 0; --n) random.below(2) == 0 ? add_op() : add_use();
+  }
+  Program take() { return std::move(p_); }
+
+ private:
+  CallId any_call() { return static_cast<CallId>(random_.below(p_.calls.size())); }
+  CollectiveCall random_call(std::uint32_t ranks) {
+    const auto size = 2 + static_cast<std::uint32_t>(random_.below(ranks - 1));
+    CollectiveCall call = test_call(size, "ring", 1 + random_.below(std::uint64_t{1} << (10 + random_.below(20))));
+    call.groups.base = static_cast<std::uint32_t>(random_.below(ranks - size + 1));
+    return call;
+  }
+  Op random_op(std::uint16_t streams) {
+    Op op;
+    op.kind = random_.below(2) == 0 ? OpKind::kDelay : OpKind::kCollective;
+    op.cls = kClasses[random_.below(5)];
+    op.stream = static_cast<std::uint16_t>(random_.below(streams));
+    if (op.kind == OpKind::kDelay) op.duration = random_.below(8) == 0 ? Duration() : some_us(random_, 300);
+    return op;
+  }
+  std::uint32_t add_pass() {
+    Pass pass;
+    outside_.push_back(static_cast<std::uint32_t>(random_.below(4)));
+    const auto streams = static_cast<std::uint16_t>(1 + random_.below(3));
+    for (std::uint64_t n = 1 + random_.below(10); n > 0; --n) {
+      const auto i = pass.ops.size();
+      for (std::uint64_t d = random_.below(3); i > 0 && d > 0; --d)
+        pass.deps.values.push_back(static_cast<OpId>(random_.below(i)));
+      if (outside_.back() > 0 && random_.below(3) == 0)
+        pass.deps.values.push_back(static_cast<OpId>(Pass::kOutside | random_.below(outside_.back())));
+      pass.deps.close_row();
+      pass.ops.push_back(random_op(streams));
+    }
+    p_.passes.push_back(std::move(pass));
+    return static_cast<std::uint32_t>(p_.passes.size() - 1);
+  }
+  OpId earlier() { return static_cast<OpId>(next_ - 1 - random_.below(std::min<std::uint64_t>(next_, 12))); }
+  void add_op() {
+    Op op = random_op(4);
+    op.role = static_cast<RoleId>(random_.below(p_.roles.size()));
+    op.call = any_call();
+    for (std::uint64_t d = random_.below(3); next_ > 0 && d > 0; --d) p_.deps.values.push_back(earlier());
+    p_.deps.close_row();
+    p_.ops.push_back(op);
+    ++next_;
+  }
+  void add_use() {
+    if (passes_of_.empty() || next_ == 0) return add_op();
+    const auto at = std::next(passes_of_.begin(), static_cast<std::ptrdiff_t>(random_.below(passes_of_.size())));
+    p_.uses.push_back({at->second, static_cast<OpId>(next_), static_cast<RoleId>(at->first), 0});
+    for (std::uint32_t d = 0; d < outside_[at->second]; ++d) p_.outside.values.push_back(earlier());
+    p_.outside.close_row();
+    next_ += static_cast<std::uint32_t>(p_.passes[at->second].ops.size());
+  }
+
+  RandomStream& random_;
+  Program p_;
+  std::vector<std::uint32_t> outside_;  ///< per pass
+  std::multimap<std::uint32_t, std::uint32_t> passes_of_;
+  std::uint32_t next_ = 0;
+};
+
+void expect_equal(const StepResult& a, const StepResult& b, const std::string& what) {
+  ASSERT_EQ(a.step_time, b.step_time) << what;
+  EXPECT_EQ(a.critical_role, b.critical_role) << what;
+  EXPECT_EQ(a.critical_time, b.critical_time) << what;
+  EXPECT_EQ(a.slowed, b.slowed) << what;
+  EXPECT_EQ(a.breakdown.compute, b.breakdown.compute) << what;
+  EXPECT_EQ(a.breakdown.exposed_tp, b.breakdown.exposed_tp) << what;
+  EXPECT_EQ(a.breakdown.exposed_dp, b.breakdown.exposed_dp) << what;
+  EXPECT_EQ(a.breakdown.exposed_pp, b.breakdown.exposed_pp) << what;
+  EXPECT_EQ(a.breakdown.bubble, b.breakdown.bubble) << what;
+  EXPECT_EQ(a.breakdown.other, b.breakdown.other) << what;
+  ASSERT_EQ(a.calls.size(), b.calls.size());
+  for (std::size_t i = 0; i < a.calls.size(); ++i) {
+    EXPECT_EQ(a.calls[i].call, b.calls[i].call) << what;
+    EXPECT_EQ(a.calls[i].count, b.calls[i].count) << what;
+    EXPECT_EQ(a.calls[i].total, b.calls[i].total) << what;
+    EXPECT_EQ(a.calls[i].exposed, b.calls[i].exposed) << what;
+    EXPECT_EQ(a.calls[i].label, b.calls[i].label) << what;
+  }
+  ASSERT_EQ(a.timeline.spans.size(), b.timeline.spans.size()) << what;
+  for (std::size_t i = 0; i < a.timeline.spans.size(); ++i) {
+    const Span &x = a.timeline.spans[i], &y = b.timeline.spans[i];
+    ASSERT_TRUE(x.start == y.start && x.duration == y.duration && x.track == y.track && x.cause == y.cause)
+        << what << ", span " << i;
+  }
+  ASSERT_EQ(a.timeline.links.size(), b.timeline.links.size()) << what;
+  for (std::size_t l = 0; l < a.timeline.links.size(); ++l)
+    EXPECT_EQ(a.timeline.links[l].bytes, b.timeline.links[l].bytes) << what;
+}
+
+TEST(Passes, AsOneEventGiveTheTimesOfTheirOperationsOneByOne) {
+  std::uint64_t whole = 0, split = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    RandomStream random(seed, "passes");
+    const Topology machine = random_machine(random);
+    if (machine.gpus().size() < 2) continue;
+    const Router router(machine, RoutingPolicy::kStatic);
+    const Placement placement(router, machine.gpus());
+    const Program p = RandomProgram(random, static_cast<std::uint32_t>(machine.gpus().size())).take();
+    StepOptions options;
+    options.contention = {.tp = 0.15, .dp = random.below(2) == 0 ? 0.03 : 0.0, .pp = 0.02};
+    options.topology = &machine;
+    for (const bool flow : {true, false}) {
+      const auto run = [&](const Program& program, bool passes) {
+        const auto engine =
+            flow ? make_flow_engine(router, placement, {}) : make_analytic_engine(router, placement, {});
+        options.passes = passes;
+        auto result = simulate_step(program, *engine, options);
+        EXPECT_TRUE(result.ok()) << result.error().text();
+        return std::move(result).value();
+      };
+      const StepResult one_by_one = run(p, false);
+      const std::string what = "seed " + std::to_string(seed) + (flow ? ", flow" : ", analytic");
+      expect_equal(run(p, true), one_by_one, what);
+      expect_equal(run(expanded(p), true), one_by_one, what + ", expanded");
+    }
+    const auto engine = make_flow_engine(router, placement, {});
+    const auto run = run_program(p, *engine, options.contention);
+    for (const UseRun& use : run->uses) ++(use.split == UseRun::kWhole ? whole : split);
+  }
+  EXPECT_GT(whole, 500u);  // both happen, or nothing was shown
+  EXPECT_GT(split, 500u);
+}
+
+}  // namespace
+}  // namespace busbar

@@ -1,0 +1,132 @@
+// The event loop behind run_program().
+//
+// Invariants:
+//  1. A stream runs its operations in program order, one at a time.
+//  2. An operation starts at the very moment the last of its dependencies and its predecessor ends, so the chain of
+//     causes from any operation back to time 0 has no holes (causes.h).
+//  3. Events are ordered by (time, ends of collectives first, sequence number).
+//  4. A pass is one event as long as its role runs no other collective that slows it and nothing is in flight that its
+//     calls are not apart from. When something else is about to start, the pass is split: its operations stand where
+//     they would have stood, and go on one by one. So passes as events change no time of any operation.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include "busbar/step/run_program.h"
+
+namespace busbar {
+
+class ProgramLoop {
+ public:
+  /// `calls`: per call of the program, the engine's. `shapes`: per pass.
+  ProgramLoop(const Program& program, Engine& engine, const Contention& contention, std::vector<CallId> calls,
+              std::vector<PassShape> shapes);
+  Result<ProgramRun> run();
+
+ private:
+  using Place = OpIndex::Place;
+  static constexpr std::uint32_t kNoUse = OpIndex::kNoUse;
+  static constexpr std::uint32_t kUseBit = 0x8000'0000u;
+  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
+  /// Work of a delay is counted in thousandths of picoseconds, so that a share of 0.15 re-times exactly.
+  static constexpr std::int64_t kFullRate = 1000;
+
+  struct Stream {
+    std::vector<std::uint32_t> queue;  ///< places in Program::ops, or kUseBit + use, in program order
+    std::uint32_t next = 0;            ///< first of them not started
+    std::uint32_t role = 0;
+    bool busy = false;  ///< with `running`; its place is kNobody in a pass that is one event
+    Place running;
+    // While a pass runs here operation by operation:
+    std::uint32_t split = kNoUse;  ///< the use
+    std::span<const std::uint32_t> row;
+    std::uint32_t cursor = 0;  ///< first of `row` not started
+    // While a delay runs:
+    std::int64_t work_left = 0;  ///< ps x kFullRate
+    SimTime since;               ///< when work_left was true
+    std::uint32_t version = 0;   ///< outdates the ends in the queue
+  };
+  enum class State : std::uint8_t { kWaiting, kWhole, kSplit, kDone };
+  struct Use {
+    State state = State::kWaiting;
+    std::uint32_t missing = 0;  ///< bit per outside dependency that has not ended
+    std::uint32_t left = 0;     ///< while whole: bit per stream of the pass that is through with it
+    std::uint32_t version = 0;  ///< outdates its events
+  };
+  /// An operation, or an outside dependency of a use, that waits for operation `from` of its row.
+  struct Target {
+    std::uint32_t use, at;  ///< kNoUse: a place in Program::ops
+    std::uint32_t from;     ///< rows of uses: in the pass
+  };
+  enum class Kind : std::uint8_t { kDelay, kWhole, kExit, kLeave };
+  struct Event {
+    SimTime at;
+    std::uint64_t sequence = 0;
+    std::uint32_t who = 0, version = 0;  ///< stream or use
+    std::uint32_t target = 0;            ///< kExit: in use_targets_; kLeave: in the pass's streams
+    Kind kind{};
+    bool operator>(const Event& o) const { return at != o.at ? at > o.at : sequence > o.sequence; }
+  };
+
+  void set_up();
+  void add_target(OpId source, Target target);
+  void link_targets();
+  bool step();
+  bool outdated(const Event& e) const;
+  void finish(Place op);
+  void finish_whole(std::uint32_t use);
+  void leave(std::uint32_t use, std::uint32_t k);
+  void start_next(std::uint32_t stream);
+  void begin(std::uint32_t stream, Place op);
+  void consider(std::uint32_t use);
+  bool may_start(std::uint32_t use, std::uint32_t op) const;
+  bool meets_nobody(std::uint32_t use);
+  void begin_whole(std::uint32_t use);
+  void split(std::uint32_t use);
+  void split_running(std::uint32_t use);
+  std::vector<OpRun>& open_split(std::uint32_t use);
+  void resume(std::uint32_t use, std::uint32_t op, std::uint32_t stream);
+  void meet(CallId call, std::uint32_t role, std::int64_t share);
+  void split_whole_of(std::uint32_t role);
+  bool pass_apart(CallId call, std::uint32_t pass);
+  void satisfy(const Target& t);
+  void wake(const Target& t);
+  void start_streams(std::uint32_t use);
+  void schedule_end(std::uint32_t stream);
+  void change_rate(std::uint32_t role, std::int64_t by);
+  void count_whole_runs();
+  std::int64_t share(const Op& op) const;
+  std::uint32_t stream_of(Place p) const { return role_begin_[index_of_role(p)] + ids_.op(p).stream; }
+  std::uint32_t index_of_role(Place p) const { return static_cast<std::uint32_t>(ids_.role(p)); }
+  std::uint32_t role_of_use(std::uint32_t use) const { return static_cast<std::uint32_t>(program_.uses[use].role); }
+  const PassShape& shape(std::uint32_t use) const { return run_.shapes[program_.uses[use].pass]; }
+  const Pass& pass(std::uint32_t use) const { return program_.passes[program_.uses[use].pass]; }
+  bool runs_delay(const Stream& s) const;
+  std::string stuck_message() const;
+
+  const Program& program_;
+  const OpIndex ids_;
+  Engine& engine_;
+  const Contention contention_;
+  ProgramRun run_;
+  std::vector<Stream> streams_;
+  std::vector<std::uint32_t> role_begin_;  ///< roles + 1 offsets into streams_
+  std::vector<std::int64_t> rate_;         ///< per role, thousandths
+  std::vector<std::uint32_t> waiting_;     ///< per entry of Program::ops: dependencies not ended
+  std::vector<Use> uses_;
+  std::vector<std::vector<std::uint32_t>> split_waiting_;  ///< per split, per operation: dependencies not ended
+  Csr<Target> op_targets_, use_targets_;
+  std::vector<std::uint8_t> released_;  ///< per use_targets_ value
+  std::vector<std::pair<std::uint32_t, Target>> op_pairs_, use_pairs_;
+  std::vector<std::uint32_t> whole_;              ///< uses that are one event now
+  std::vector<CallId> in_flight_;                 ///< calls that were started on the engine
+  std::vector<std::vector<std::uint8_t>> apart_;  ///< per pass and call: 0 not asked yet, 1 apart, 2 not
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  SimTime now_;
+  std::uint64_t sequence_ = 0, done_ = 0;
+};
+
+}  // namespace busbar

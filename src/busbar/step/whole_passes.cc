@@ -1,0 +1,214 @@
+// Passes as single events: when one may begin, and what becomes of it when it meets something after all.
+#include <algorithm>
+
+#include "busbar/base/check.h"
+#include "busbar/base/id.h"
+#include "busbar/step/program_loop.h"
+
+namespace busbar {
+namespace {
+
+/// Length that two spans of time share.
+std::int64_t overlap_ps(SimTime a_begin, SimTime a_end, SimTime b_begin, SimTime b_end) {
+  return std::max<std::int64_t>(0, (std::min(a_end, b_end) - std::max(a_begin, b_begin)).in_ps());
+}
+
+}  // namespace
+
+/// Whether nothing that operation `op` of the pass waits for, beside its stream, is missing; none of the pass has run.
+bool ProgramLoop::may_start(std::uint32_t use, std::uint32_t op) const {
+  if (shape(use).waits[op] != 0) return false;
+  for (const OpId dep : pass(use).deps.row(op))
+    if (uses_[use].missing >> (index(dep) & ~Pass::kOutside) & 1) return false;
+  return true;
+}
+
+/// Something changed for a pass of which nothing has run: begins it as one event, or operation by operation when one of
+/// them may start now and the whole may not.
+void ProgramLoop::consider(std::uint32_t use) {
+  const PassShape& form = shape(use);
+  bool any = false, all = uses_[use].missing == 0;
+  for (std::uint32_t k = 0; k < form.streams.size(); ++k) {
+    const Stream& stream = streams_[role_begin_[role_of_use(use)] + form.streams[k]];
+    const bool here = !stream.busy && stream.split == kNoUse && stream.next < stream.queue.size() &&
+                      stream.queue[stream.next] == (use | kUseBit);
+    if (!here)
+      all = false;
+    else
+      any = any || may_start(use, form.stream_ops.row(k).front());
+  }
+  if (!any) return;
+  if (all && form.whole && meets_nobody(use))
+    begin_whole(use);
+  else
+    split(use);
+}
+
+bool ProgramLoop::pass_apart(CallId call, std::uint32_t pass) {
+  std::vector<std::uint8_t>& known = apart_[pass];
+  if (known.size() <= index(call)) known.resize(index(call) + 1, 0);
+  if (known[index(call)] == 0) {
+    const std::vector<CallId>& calls = run_.shapes[pass].calls;
+    const bool apart = std::all_of(calls.begin(), calls.end(), [&](CallId c) { return engine_.apart(call, c); });
+    known[index(call)] = apart ? 1 : 2;
+  }
+  return known[index(call)] == 1;
+}
+
+bool ProgramLoop::meets_nobody(std::uint32_t use) {
+  const std::uint32_t role = role_of_use(use);
+  if (rate_[role] != kFullRate) return false;
+  for (std::uint32_t s = role_begin_[role]; s < role_begin_[role + 1]; ++s)
+    if (runs_delay(streams_[s])) return false;  // which the pass would slow
+  const std::uint32_t mine = program_.uses[use].pass;
+  for (const CallId call : in_flight_)
+    if (!pass_apart(call, mine)) return false;
+  for (const std::uint32_t other : whole_) {
+    if (role_of_use(other) == role) return false;
+    for (const CallId call : shape(other).calls)
+      if (!pass_apart(call, mine)) return false;
+  }
+  return true;
+}
+
+void ProgramLoop::begin_whole(std::uint32_t use) {
+  const PassShape& form = shape(use);
+  Use& state = uses_[use];
+  state.state = State::kWhole;
+  run_.uses[use].begin = now_;
+  whole_.push_back(use);
+  ++state.version;
+  for (std::uint32_t k = 0; k < form.streams.size(); ++k) {
+    Stream& stream = streams_[role_begin_[role_of_use(use)] + form.streams[k]];
+    stream.busy = true;
+    stream.running = {use, kNobody};
+    const Duration through = form.ops[form.stream_ops.row(k).back()].end.since_start();
+    if (through < form.length) events_.push({now_ + through, sequence_++, use, state.version, k, Kind::kLeave});
+  }
+  for (std::uint32_t i = use_targets_.begin[use]; i < use_targets_.begin[use + 1]; ++i) {
+    const Duration exit = form.ops[use_targets_.values[i].from].end.since_start();
+    if (exit < form.length) events_.push({now_ + exit, sequence_++, use, state.version, i, Kind::kExit});
+  }
+  events_.push({now_ + form.length, sequence_++, use, state.version, 0, Kind::kWhole});
+}
+
+std::vector<OpRun>& ProgramLoop::open_split(std::uint32_t use) {
+  uses_[use].state = State::kSplit;
+  run_.uses[use].split = static_cast<std::uint32_t>(run_.splits.size());
+  split_waiting_.push_back(shape(use).waits);
+  return run_.splits.emplace_back(pass(use).ops.size());
+}
+
+/// Operation by operation from the start.
+void ProgramLoop::split(std::uint32_t use) {
+  open_split(use);
+  const PassShape& form = shape(use);
+  for (std::uint32_t n = 0; n < form.after_outside.rows(); ++n)
+    if (uses_[use].missing >> n & 1)
+      for (const std::uint32_t op : form.after_outside.row(n)) ++split_waiting_[run_.uses[use].split][op];
+  start_streams(use);
+}
+
+/// Operation by operation from where a pass that was one event stands now.
+void ProgramLoop::split_running(std::uint32_t use) {
+  const SimTime began = run_.uses[use].begin;
+  const PassShape& form = shape(use);
+  ++uses_[use].version;
+  std::erase(whole_, use);
+  std::vector<OpRun>& ops = open_split(use);
+  for (std::uint32_t i = 0; i < ops.size(); ++i) {
+    const OpRun alone{began + form.ops[i].start.since_start(), began + form.ops[i].end.since_start()};
+    if (alone.start > now_) continue;
+    ops[i] = alone;
+    if (alone.end > now_) continue;
+    ++done_;
+    if (const Op& op = pass(use).ops[i]; op.kind == OpKind::kCollective)
+      engine_.count_runs(run_.calls[index(op.call)], 1);  // the engine never saw it
+    for (const std::uint32_t next : form.successors.row(i)) --split_waiting_[run_.uses[use].split][next];
+  }
+  for (std::uint32_t k = 0; k < form.streams.size(); ++k) {
+    const std::uint32_t s = role_begin_[role_of_use(use)] + form.streams[k];
+    if (uses_[use].left >> k & 1) continue;
+    Stream& stream = streams_[s];
+    stream.busy = false;
+    stream.split = use;
+    stream.row = form.stream_ops.row(k);
+    stream.cursor = 0;
+    const auto started = [&](std::uint32_t i) { return began + form.ops[i].start.since_start() <= now_; };
+    while (stream.cursor < stream.row.size() && started(stream.row[stream.cursor])) ++stream.cursor;
+    if (stream.cursor == 0) continue;
+    const std::uint32_t last = stream.row[stream.cursor - 1];
+    if (ops[last].end > now_) resume(use, last, s);
+  }
+  for (std::uint32_t s = role_begin_[role_of_use(use)]; s < role_begin_[role_of_use(use) + 1]; ++s)
+    if (streams_[s].split == use && runs_delay(streams_[s])) schedule_end(s);
+  std::vector<std::uint32_t> fresh;
+  for (std::uint32_t i = use_targets_.begin[use]; i < use_targets_.begin[use + 1]; ++i) {
+    const OpRun& from = ops[use_targets_.values[i].from];
+    if (released_[i] || began + form.ops[use_targets_.values[i].from].end.since_start() > now_) continue;
+    BUSBAR_DCHECK(from.end == now_) << "an operation ended unseen";
+    released_[i] = 1;
+    fresh.push_back(i);
+  }
+  for (const std::uint32_t i : fresh) satisfy(use_targets_.values[i]);
+  start_streams(use);
+  for (const std::uint32_t i : fresh) wake(use_targets_.values[i]);
+}
+
+/// Takes up an operation in the middle. Delays get their ends when all rates are known again.
+void ProgramLoop::resume(std::uint32_t use, std::uint32_t i, std::uint32_t s) {
+  Stream& stream = streams_[s];
+  const SimTime began = run_.uses[use].begin, start = run_.splits[run_.uses[use].split][i].start;
+  const Op& op = pass(use).ops[i];
+  stream.busy = true;
+  stream.running = {use, i};
+  if (op.kind == OpKind::kCollective) {
+    const CallId call = run_.calls[index(op.call)];
+    engine_.start(call, (std::uint64_t{use} << 32) | i, start);
+    in_flight_.push_back(call);
+    rate_[stream.role] -= share(op);
+    return;
+  }
+  std::int64_t spent = (now_ - start).in_ps() * kFullRate;
+  for (const std::uint32_t c : shape(use).collectives)
+    spent -= share(pass(use).ops[c]) * overlap_ps(start, now_, began + shape(use).ops[c].start.since_start(),
+                                                  began + shape(use).ops[c].end.since_start());
+  stream.work_left = std::max<std::int64_t>(0, op.duration.in_ps() * kFullRate - spent);
+  stream.since = now_;
+}
+
+/// A call is about to start: splits the passes that it may disturb.
+void ProgramLoop::meet(CallId call, std::uint32_t role, std::int64_t share) {
+  for (std::size_t i = 0; i < whole_.size();) {
+    const std::uint32_t use = whole_[i];
+    if ((share != 0 && role_of_use(use) == role) || !pass_apart(call, program_.uses[use].pass)) {
+      split_running(use);
+      i = 0;  // what it set going may have met others
+    } else {
+      ++i;
+    }
+  }
+}
+
+/// A delay of the role is about to start, which collectives of a pass would slow.
+void ProgramLoop::split_whole_of(std::uint32_t role) {
+  for (std::size_t i = 0; i < whole_.size();) {
+    if (role_of_use(whole_[i]) == role) {
+      split_running(whole_[i]);
+      i = 0;
+    } else {
+      ++i;
+    }
+  }
+}
+
+void ProgramLoop::count_whole_runs() {
+  std::vector<std::uint64_t> runs(program_.passes.size(), 0);
+  for (std::uint32_t u = 0; u < program_.uses.size(); ++u)
+    runs[program_.uses[u].pass] += run_.uses[u].split == UseRun::kWhole;
+  for (std::uint32_t p = 0; p < runs.size(); ++p)
+    for (const Op& op : program_.passes[p].ops)
+      if (op.kind == OpKind::kCollective && runs[p] > 0) engine_.count_runs(run_.calls[index(op.call)], runs[p]);
+}
+
+}  // namespace busbar

@@ -1,0 +1,94 @@
+// Passes are a shorter way to write the same program.
+#include "busbar/program/passes.h"
+
+#include <gtest/gtest.h>
+
+#include "busbar/base/id.h"
+#include "busbar/workload/build_program.h"
+#include "busbar/workload/program_writer.h"
+#include "busbar/workload/test_models.h"
+
+namespace busbar {
+namespace {
+
+void expect_equal(const Program& a, const Program& b, const std::string& what) {
+  ASSERT_EQ(a.ops.size(), b.ops.size()) << what;
+  EXPECT_EQ(a.calls, b.calls) << what;
+  EXPECT_EQ(a.deps.begin, b.deps.begin) << what;
+  EXPECT_EQ(a.deps.values, b.deps.values) << what;
+  for (std::size_t i = 0; i < a.ops.size(); ++i) {
+    const Op &x = a.ops[i], &y = b.ops[i];
+    ASSERT_TRUE(x.kind == y.kind && x.cls == y.cls && x.stream == y.stream && x.label == y.label && x.role == y.role &&
+                x.duration == y.duration && x.call == y.call && x.micro_batch == y.micro_batch && x.layer == y.layer)
+        << what << ", operation " << i;
+  }
+}
+
+std::vector<LayoutSpec> layouts() {
+  std::vector<LayoutSpec> out{small_layout(8, 1, 1, 4, 3),  small_layout(2, 2, 2, 2, 4), small_layout(4, 4, 1, 1, 6),
+                              small_layout(1, 1, 1, 16, 2), small_layout(1, 8, 1, 1, 2), small_layout(2, 4, 2, 2, 8)};
+  const auto add = [&](auto change) {
+    LayoutSpec l = small_layout(2, 4, 1, 2, 5);
+    change(l);
+    out.push_back(l);
+  };
+  add([](LayoutSpec& l) { l.schedule = PipelineSchedule::kGPipe; });
+  add([](LayoutSpec& l) { l.overlap_tp = true; });
+  add([](LayoutSpec& l) { l.sequence_parallel = false; });
+  add([](LayoutSpec& l) { l.overlap_grad_reduce = false; });
+  add([](LayoutSpec& l) { l.overlap_param_gather = false; });
+  add([](LayoutSpec& l) { l.recompute = Recompute::kFull; });
+  for (const std::uint32_t zero : {0u, 2u, 3u}) add([&](LayoutSpec& l) { l.zero = zero; });
+  return out;
+}
+
+TEST(Passes, ExpandToTheProgramThatIsWrittenWithoutThem) {
+  for (const LayoutSpec& l : layouts()) {
+    const StepTimes times = step_times(small_model(), l, flat_kernels());
+    const Program with = build_program(small_model(), l, times, flat_kernels());
+    const Program without = build_program(small_model(), l, times, flat_kernels(), false);
+    EXPECT_TRUE(without.uses.empty());
+    expect_equal(expanded(with), without, std::to_string(l.pp) + " stages, ZeRO " + std::to_string(l.zero));
+    if (l.micro_batches() > 2 && l.zero < 2) EXPECT_LT(with.ops.size(), without.ops.size() / 2);
+  }
+}
+
+TEST(Passes, IdsLeadToPlacesAndBack) {
+  for (const LayoutSpec& l : layouts()) {
+    const Program p = build_program(small_model(), l, flat_kernels()).value();
+    const OpIndex ids(p);
+    for (std::uint32_t i = 0; i < ids.count(); ++i) ASSERT_EQ(ids.id(ids.place(OpId{i})), OpId{i});
+    std::uint32_t next = 0;
+    ids.for_each_piece([&](OpIndex::Place at) { EXPECT_EQ(ids.id(at), OpId{next++}); },
+                       [&](std::uint32_t u) {
+                         EXPECT_EQ(p.uses[u].first, OpId{next});
+                         next += static_cast<std::uint32_t>(p.passes[p.uses[u].pass].ops.size());
+                       });
+    EXPECT_EQ(next, ids.count());
+  }
+}
+
+TEST(Passes, OneThatWaitsForSomethingElseStaysAsItIsWritten) {
+  ProgramWriter w(0, 8);
+  const RoleId role = w.add_role("a", one_group(1));
+  const auto work = [&](std::initializer_list<OpId> after) {
+    return w.delay(role, Label::kNorm, OpClass::kCompute, Duration::us(1), after);
+  };
+  const OpId first = work({}), second = work({first});
+  w.begin_pass(std::vector{second});
+  work({first});
+  EXPECT_EQ(w.end_pass(), ProgramWriter::kNoPass);
+  w.begin_pass(std::vector{second});
+  const OpId inside = work({second});
+  work({inside});
+  const std::uint32_t pass = w.end_pass();
+  ASSERT_NE(pass, ProgramWriter::kNoPass);
+  EXPECT_EQ(w.repeat_pass(pass, role, std::vector{OpId{4}}), OpId{5});
+  EXPECT_EQ(w.next(), OpId{7});
+  const Program p = std::move(w).finish();
+  EXPECT_EQ(p.ops.size(), 3u);
+  EXPECT_EQ(expanded(p).deps.values, (std::vector<OpId>{first, first, second, OpId{3}, OpId{4}, OpId{5}}));
+}
+
+}  // namespace
+}  // namespace busbar
