@@ -168,12 +168,16 @@ GradientWindow gradient_window(const TrainRun& r) {
   std::map<CallId, Duration> alone;
   for (const CallUse& u : r.step.calls) alone[u.call] = u.alone;
   GradientWindow w;
-  for (const Op& o : r.program.ops) {
-    if (o.role != r.step.critical_role || o.micro_batch != last) continue;
+  const auto add = [&](const Op& o) {
     const std::string& label = r.program.labels[o.label];
     if (o.kind == OpKind::kDelay && o.cls == OpClass::kCompute && in_backward(label)) w.backward += o.duration;
     if (o.kind == OpKind::kCollective && label == "reduce gradients") w.reduction += alone[o.call];
-  }
+  };
+  for (const Op& o : r.program.ops)
+    if (o.role == r.step.critical_role && o.micro_batch == last) add(o);
+  for (const PassUse& use : r.program.uses)
+    if (use.role == r.step.critical_role && use.micro_batch == last)
+      for (const Op& o : r.program.passes[use.pass].ops) add(o);
   return w;
 }
 
