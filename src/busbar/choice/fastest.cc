@@ -11,6 +11,11 @@
 namespace busbar {
 namespace {
 
+constexpr std::uint64_t kFewBytes = 512;  // nobody's time on a link, beside a step
+
+/// With room for round-off.
+double most_ps(Duration d) { return static_cast<double>(d.in_ps()) * (1 + 1e-9); }
+
 ScheduleSpec spec_of(const CollectiveCall& call, const Placement& placement, const Topology& topology) {
   ScheduleSpec spec;
   spec.op = call.op;
@@ -52,12 +57,25 @@ bool ll_steps_are_shortest(const ProtocolModel& p) {
 std::vector<Protocol> protocols_for(const std::string& algorithm, Protocol asked, Bytes bytes,
                                     const ProtocolModel* costs) {
   constexpr std::uint64_t kMostForFlags = 256 << 20;
-  constexpr std::uint64_t kFewBytes = 512;  // nobody's time on a link, beside a step
   if (asked != Protocol::kAuto) return {asked};
   const bool flags = algorithm == "ring" || algorithm == "tree";
   if (flags && count(bytes) <= kFewBytes && costs != nullptr && ll_steps_are_shortest(*costs)) return {Protocol::kLl};
   if (flags && count(bytes) <= kMostForFlags) return {Protocol::kSimple, Protocol::kLl128, Protocol::kLl};
   return {Protocol::kSimple};
+}
+
+/// What the links alone take with `p`, as ps, where they take `simple_ps` with kSimple.
+double links_ps(double simple_ps, Protocol p, const ProtocolModel* costs) {
+  if (costs == nullptr || (p != Protocol::kLl && p != Protocol::kLl128)) return 0;
+  const ProtocolCosts& of = p == Protocol::kLl ? costs->ll : costs->ll128;
+  return of.available ? simple_ps / of.efficiency : simple_ps;
+}
+
+/// Link loads of all stages one after the other; 0 where the engine does not say.
+double simple_links_ps(const LoweredCall* lowered) {
+  double sum = 0;
+  for (std::size_t s = 0; lowered != nullptr && s < lowered->stages.size(); ++s) sum += lowered->stages[s].load_ps;
+  return sum;
 }
 
 /// What "auto" tries: the algorithms that every library has, where they exist for the collective.
@@ -101,19 +119,25 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   Duration best = Duration::max();
   std::string chosen;
   Protocol chosen_protocol = Protocol::kSimple;
-  for (const std::string& name : legal.names)
+  for (const std::string& name : legal.names) {
+    double simple_ps = 0;
     for (const Protocol protocol : protocols_for(name, call.protocol, call.bytes, analytic.protocol())) {
       CollectiveCall trial = call;
       trial.algorithm = name;
       trial.protocol = protocol;
+      // What cannot be the best need not be lowered.
+      if (!chosen.empty() && links_ps(simple_ps, protocol, analytic.protocol()) > most_ps(best)) continue;
+      if (!chosen.empty() && count(call.bytes) <= kFewBytes && analytic.least_time(trial) > best) continue;
       const Result<CallId> id = analytic.prepare(trial);
       if (!id.ok()) {
         last = id.error();
         continue;
       }
       const Duration time = analytic.time_alone(*id);
+      if (protocol == Protocol::kSimple) simple_ps = simple_links_ps(analytic.lowered(*id));
       if (chosen.empty() || time < best) best = time, chosen = name, chosen_protocol = protocol;
     }
+  }
   if (chosen.empty()) return last;
   call.algorithm = chosen;
   call.protocol = chosen_protocol;

@@ -26,10 +26,10 @@ class StepRunner {
 
   Result<Program> program(const LayoutSpec& layout) const {
     BUSBAR_ASSIGN(Program p, build_program(run_.scenario.model, layout, run_.kernels));
-    EngineOptions options = plain_options();
-    const auto analytic = ask_.engine == "packet" ? make_packet_chooser(router_, placement_, options)
-                                                  : make_analytic_engine(router_, placement_, options);
-    BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*analytic, placement_, run_.cluster.topology, p));
+    if (!chooser_)
+      chooser_ = ask_.engine == "packet" ? make_packet_chooser(router_, placement_, plain_options())
+                                         : make_analytic_engine(router_, placement_, plain_options());
+    BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*chooser_, placement_, run_.cluster.topology, p));
     return p;
   }
 
@@ -72,6 +72,7 @@ class StepRunner {
   const Placement& placement_;
   const TrainAsk& ask_;
   std::shared_ptr<LoweredCalls> lowered_ = std::make_shared<LoweredCalls>();
+  mutable std::unique_ptr<Engine> chooser_;  ///< of algorithms, for all programs
 };
 
 Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {

@@ -41,6 +41,8 @@ class Engine {
   virtual bool alike(const CollectiveCall& /*a*/, const CollectiveCall& /*b*/) { return false; }
   /// Time of the call alone on the idle machine.
   virtual Duration time_alone(CallId call) const = 0;
+  /// What time_alone() of the call cannot go below, said without lowering it; 0 where nothing is known.
+  virtual Duration least_time(const CollectiveCall& /*call*/) { return {}; }
   virtual Bound bound_by(CallId call) const = 0;
   /// What times calls cost beside their links; null when the engine does not say.
   virtual const ProtocolModel* protocol() const { return nullptr; }

@@ -22,8 +22,14 @@ CallLikeness::CallLikeness(const Router& router, const Placement& placement)
 
 bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
   if (!same_work(a, b)) return false;
+  // The pairing hangs on the groups; one with trees of switches on more.
+  const bool kept = a.algorithm != "sharp" && !kept_sharp_ && a.groups == kept_a_ && b.groups == kept_b_;
+  if (kept) return kept_alike_;
   forget();
-  return pair_ranks(a, b);
+  kept_a_ = a.groups;
+  kept_b_ = b.groups;
+  kept_sharp_ = a.algorithm == "sharp";
+  return kept_alike_ = pair_ranks(a, b);
 }
 
 LinkId CallLikeness::image(LinkId link) const {

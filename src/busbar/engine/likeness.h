@@ -33,6 +33,8 @@ class CallLikeness {
   void find_tiers();
   void forget();
 
+  GroupFamily kept_a_, kept_b_;  ///< groups of the pairing in hand
+  bool kept_alike_ = false, kept_sharp_ = true;
   const Router& router_;
   const Topology& topology_;
   const Placement& placement_;

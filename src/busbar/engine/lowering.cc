@@ -297,11 +297,6 @@ Lowering::Lowering(const Router& router, const Placement& placement, const Proto
   state_->read_classes();
   state_->read_units();
   if (!fold) state_->bundles = nullptr;
-  state_->components.resize(state_->capacities());
-  state_->weight.assign(state_->capacities(), 0.0);
-  state_->least_latency.assign(state_->capacities(), INFINITY);
-  state_->round_load.assign(state_->capacities(), 0.0);
-  state_->total_load.assign(state_->capacities(), 0.0);
 }
 Lowering::~Lowering() = default;
 
@@ -322,8 +317,52 @@ const ProtocolModel& Lowering::protocol() const { return state_->protocol; }
 const Router& Lowering::router() const { return state_->router; }
 double Lowering::rate(LinkId l) const { return state_->rate_of(l); }
 
+/// Pieces that pipeline through the phases.
+std::uint32_t Lowering::State::pipeline_chunks(const CollectiveCall& call, const Schedule& s,
+                                               std::uint32_t all_channels) const {
+  if (call.chunks != 0) return call.chunks;
+  const std::uint64_t piece = count(protocol.chunk) * all_channels;
+  const bool free = std::any_of(s.phases.begin(), s.phases.end(),
+                                [](const Phase& p) { return coupling_of(p.pattern) == Coupling::kFree; });
+  const bool pipelines =
+      !free && (s.algorithm != "ring" || call.op == Collective::kBroadcast || call.op == Collective::kReduce);
+  if (piece == 0 || !pipelines) return 1;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, 4096));
+}
+
+double Lowering::least_ps(const CollectiveCall& call) {
+  State& st = *state_;
+  const std::uint32_t n = call.groups.size(), per_domain = ranks_per_domain(call, st.topology(), st.placement);
+  Result<Schedule> built = call.schedule ? Result<Schedule>(*call.schedule) : st.build(call, per_domain);
+  if (!built.ok() || built->ranks != n || count(call.bytes) == 0) return 0;
+  const Schedule& s = *built;
+  st.set_lanes(call, s, per_domain);
+  if (st.pipeline_chunks(call, s, s.channels * st.lanes) != 1) return 0;
+  const ProtocolCosts& costs = st.costs_of(call.protocol);
+  Duration least = std::min({costs.step_scale_up, costs.step_server, costs.step_network});
+  if (s.reducers > 0) least = std::min({least, st.protocol.step_switch, st.protocol.step_network});
+  const SendCost send{static_cast<double>(least.in_ps()), 0};
+  std::vector<double> ps(s.channels, 0.0);
+  for (const PhaseRun run : phase_runs(s))
+    if (coupling_of(s.phases[run.begin].pattern) != Coupling::kFree)
+      ps[s.phases[run.begin].channel] += longest_chain(
+          s, run, 0, [&](std::uint32_t, std::uint32_t) { return send; }, st.chain);
+  return static_cast<double>(st.protocol.launch.in_ps()) + *std::max_element(ps.begin(), ps.end());
+}
+
+/// Work space per capacity: an engine that takes all its calls over from another never needs it.
+void Lowering::State::make_room() {
+  if (!weight.empty()) return;
+  components.resize(capacities());
+  weight.assign(capacities(), 0.0);
+  least_latency.assign(capacities(), INFINITY);
+  round_load.assign(capacities(), 0.0);
+  total_load.assign(capacities(), 0.0);
+}
+
 Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
   State& st = *state_;
+  st.make_room();
   LoweredCall out;
   out.call = call;
   out.launch_ps = static_cast<double>(st.protocol.launch.in_ps());
@@ -348,17 +387,7 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
   st.sent.assign(s.ranks, 0.0);
   std::vector<std::vector<PhaseRun>> runs(s.channels);
   for (const PhaseRun run : phase_runs(s)) runs[s.phases[run.begin].channel].push_back(run);
-  out.chunks = call.chunks;
-  if (out.chunks == 0) {
-    const std::uint64_t piece = count(st.protocol.chunk) * out.channels;
-    const bool free = std::any_of(s.phases.begin(), s.phases.end(),
-                                  [](const Phase& p) { return coupling_of(p.pattern) == Coupling::kFree; });
-    const bool pipelines =
-        !free && (s.algorithm != "ring" || call.op == Collective::kBroadcast || call.op == Collective::kReduce);
-    out.chunks = piece == 0 || !pipelines
-                     ? 1
-                     : static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, 4096));
-  }
+  out.chunks = st.pipeline_chunks(call, s, out.channels);
   const Status status = out.chunks == 1 ? st.lower_in_steps(s, runs, out) : st.lower_as_pipeline(s, runs, out);
   if (!status.ok()) {
     st.forget_all();

@@ -73,6 +73,9 @@ class Lowering {
   Result<LoweredCall> lower(const CollectiveCall& call);
   /// The chain behind closed_form_ps(lower(call)): parts that follow each other and sum to it. Cost: two lowerings.
   Result<std::vector<ChainPart>> explain(const CollectiveCall& call);
+  /// What closed_form_ps(lower(call)) cannot go below, without routing anything: the longest chain of sends, each at
+  /// the least overhead of the protocol. 0 where the phases overlap, and for what cannot be lowered.
+  double least_ps(const CollectiveCall& call);
   const Router& router() const;
   const ProtocolModel& protocol() const;
   /// Payload rate in bytes per ps of a link, or of a limit that Stage::link names.

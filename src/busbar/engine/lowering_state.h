@@ -123,6 +123,7 @@ struct Lowering::State {
   void read_units();
   void add_units(std::size_t begin, bool adds);
   void read_classes();
+  void make_room();
   const ProtocolCosts& costs_of(Protocol p) const;
   double sent_per_byte(const Connection& c) const {
     return c.from == Connection::kHub ? bytes_sent / protocol.share_switch : bytes_sent;
@@ -132,6 +133,7 @@ struct Lowering::State {
     return channel / per_order + lane * (lane_stride > 0 ? lane_stride : channels / per_order);
   }
   std::vector<double> load_ps(const LoweredCall& call) const;
+  std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& s, std::uint32_t all_channels) const;
   std::uint32_t most_channels(const CollectiveCall& call) const;
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);
   void set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);

@@ -20,6 +20,9 @@ class PreparedCalls {
   /// The earlier call that `call` was moved from; itself where it was lowered.
   CallId like(CallId call) const { return like_[index(call)]; }
   bool alike(const CollectiveCall& a, const CollectiveCall& b) { return fold_ && likeness_.alike(a, b); }
+  Duration least_time(const CollectiveCall& call) {
+    return Duration::ps(static_cast<std::int64_t>(lowering_.least_ps(call)));
+  }
   const LoweredCall& lowered(CallId call) const { return *calls_[index(call)]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(calls_.size()); }
   /// Each stage run to its end by fair sharing among the call's own fluids, in ps per stage.

@@ -14,7 +14,7 @@ namespace busbar {
 class StageSolver {
  public:
   /// `links` is the topology's link count; `rate` gives bytes per ps of a link.
-  explicit StageSolver(std::uint32_t links) : local_(links, 0) {}
+  explicit StageSolver(std::uint32_t links) : links_(links) {}
 
   void begin();
   template <typename Rate>
@@ -36,7 +36,8 @@ class StageSolver {
   std::span<const double> solve();
 
  private:
-  std::vector<std::uint32_t> local_;  ///< link -> 1 + dense number; 0: not in use
+  std::uint32_t links_;
+  std::vector<std::uint32_t> local_;  ///< made when first needed; link -> 1 + dense number; 0: not in use
   std::vector<LinkId> used_;
   std::vector<double> capacity_;
   std::vector<std::uint32_t> scratch_;

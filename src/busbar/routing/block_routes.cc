@@ -17,6 +17,29 @@ const ShapeTable& BlockRoutes::table(const Block& block, RouteLevel level) {
 bool BlockRoutes::by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to,
                            std::vector<LinkShare>& out) {
   if (from == to) return true;
+  if (block.device_count > kMostKept) return find_by_level(block, level, from, to, out);
+  Ways& ways = tables(block).ways[static_cast<int>(level)];
+  if (ways.number.empty()) ways.number.assign(std::size_t{block.device_count} * block.device_count, kNotSought);
+  std::uint32_t& number =
+      ways.number[(index(from) - block.first_device) * block.device_count + (index(to) - block.first_device)];
+  if (number == kNotSought) {
+    const std::size_t begin = out.size();
+    number = kNoWay;
+    if (!find_by_level(block, level, from, to, out)) return false;
+    number = ways.links.rows();
+    for (std::size_t i = begin; i < out.size(); ++i)
+      ways.links.values.push_back({static_cast<LinkId>(index(out[i].link) - block.first_link), out[i].share});
+    ways.links.close_row();
+    return true;
+  }
+  if (number == kNoWay) return false;
+  for (const LinkShare& l : ways.links.row(number))
+    out.push_back({static_cast<LinkId>(index(l.link) + block.first_link), l.share});
+  return true;
+}
+
+bool BlockRoutes::find_by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to,
+                                std::vector<LinkShare>& out) {
   const ShapeTable& t = table(block, level);
   const auto place = [&](DeviceId d) { return index(d) - block.first_device; };
   const auto within = [&](DeviceId d) { return place(d) < block.device_count; };

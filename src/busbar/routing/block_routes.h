@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "busbar/base/csr.h"
 #include "busbar/routing/front.h"
 #include "busbar/routing/gpu_mesh.h"
 #include "busbar/routing/link_share.h"
@@ -47,8 +48,16 @@ class BlockRoutes {
     bool relay = false;       ///< better over the NIC's own GPU
     std::uint8_t hops = 255;  ///< over the server's links; 255: there is no such way
   };
+  /// Ways by level that were asked for, in blocks of up to kMostKept devices: those of one block serve all of its
+  /// shape.
+  struct Ways {
+    std::vector<std::uint32_t> number;  ///< by places of both ends; of a row of `links`, or one of the two below
+    Csr<LinkShare> links;               ///< counted from the block's first
+  };
+  static constexpr std::uint32_t kMostKept = 512, kNotSought = 0xffff'ffffu, kNoWay = 0xffff'fffeu;
   struct Tables {
     std::optional<ShapeTable> level[2];
+    Ways ways[2];
     std::optional<GpuMesh> mesh;
     std::unordered_map<std::uint64_t, Exit> exits;  ///< by places of GPU and NIC; only looked up
     std::vector<std::uint32_t> owner;               ///< per place of a NIC, the place of its GPU once sought
@@ -56,6 +65,7 @@ class BlockRoutes {
   Tables& tables(const Block& block);
   const ShapeTable& table(const Block& block, RouteLevel level);
   bool by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
+  bool find_by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
   bool by_gpus(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
   /// The GPU that is nearest to a NIC; NICs take turns over several that are. kNone when none reaches it.
   DeviceId owner(const Block& block, DeviceId nic);

@@ -153,10 +153,10 @@ TEST(Program, TooManyMicroBatchesAreRefused) {
 // A stage waits for its slowest GPU, and so do all replicas: its computation is stretched, that of others is not.
 TEST(Program, AStragglerStretchesTheComputationOfItsStageAlone) {
   LayoutSpec l = small_layout(2, 4, 1, 2, 8);
-  const Program even = build_program(small_model(), l, flat_kernels()).value();
+  const Program even = expanded(build_program(small_model(), l, flat_kernels()).value());
   l.straggler_speed = 0.8;
   l.straggler_stage = 2;
-  const Program slow = build_program(small_model(), l, flat_kernels()).value();
+  const Program slow = expanded(build_program(small_model(), l, flat_kernels()).value());
   ASSERT_EQ(even.ops.size(), slow.ops.size());
   for (std::size_t i = 0; i < even.ops.size(); ++i) {
     const double factor = even.ops[i].kind == OpKind::kDelay && index(even.ops[i].role) == 2 ? 1 / 0.8 : 1;

@@ -22,6 +22,7 @@ class AnalyticEngine final : public Engine {
   bool alike(const CollectiveCall& a, const CollectiveCall& b) override { return calls_.alike(a, b); }
   const ProtocolModel* protocol() const override { return &calls_.lowering().protocol(); }
   Duration time_alone(CallId call) const override { return alone_[index(call)]; }
+  Duration least_time(const CollectiveCall& call) override { return calls_.least_time(call); }
   Bound bound_by(CallId call) const override { return calls_.bound_by(call); }
   const LoweredCall* lowered(CallId call) const override { return &calls_.lowered(call); }
   bool times_hold() const override { return true; }
