@@ -51,6 +51,17 @@ bool is_nccl_graph(std::string_view head) { return first_tag(head) == "graphs"; 
 bool is_msccl(std::string_view head) { return first_tag(head) == "algo"; }
 bool is_hwloc(std::string_view head) { return first_tag(head) == "topology"; }
 
+/// What unpacks a file that begins like this; null where it is not packed, or where we do not know by what.
+const char* unpacker_of(std::string_view head) {
+  if (head.starts_with("\x1f\x8b")) return "gunzip";  // text that is no file, or packed twice
+  if (head.starts_with("\x28\xb5\x2f\xfd")) return "unzstd";
+  if (head.starts_with("\xfd\x37zXZ")) return "unxz";
+  if (head.starts_with("BZh")) return "bunzip2";
+  if (head.starts_with("PK\x03\x04")) return "unzip";
+  if (head.size() > 262 && head.substr(257, 5) == "ustar") return "tar -x";
+  return nullptr;
+}
+
 constexpr FormatEntry kFormats[] = {
     {"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_FILE)", is_nccl_topo, report_nccl_topo, read_nccl_topo_xml},
     {"nccl-graph", "NCCL graph XML (NCCL_GRAPH_FILE)", is_nccl_graph, report_nccl_graph, nullptr},
@@ -96,6 +107,13 @@ Result<ImportSource> ImportSource::open(const std::string& path) {
   if (file.bad() || (file.gcount() == 0 && !file.eof()))
     return Error{ErrorCode::kIo, "cannot read this file; is it a folder?", {path, 0, 0, ""}};
   s.head_.resize(static_cast<std::size_t>(file.gcount()));
+  if (!looks_like_gzip(s.head_)) return s;
+  s.failure_ = std::make_shared<GzipFailure>();
+  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, s.stream());
+  s.head_.resize(kHead);
+  in->read(s.head_.data(), static_cast<std::streamsize>(kHead));
+  s.head_.resize(static_cast<std::size_t>(in->gcount()));
+  BUSBAR_RETURN_IF_ERROR(s.unpacked());
   return s;
 }
 
@@ -110,6 +128,13 @@ ImportSource ImportSource::of_text(std::string_view text, std::string name) {
 Result<std::string_view> ImportSource::whole() {
   if (!is_file_) return given_;
   if (read_) return std::string_view(text_);
+  if (failure_) {
+    BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, stream());
+    text_.assign(std::istreambuf_iterator<char>(*in), {});
+    BUSBAR_RETURN_IF_ERROR(unpacked());
+    read_ = true;
+    return std::string_view(text_);
+  }
   std::ifstream file(name_, std::ios::binary | std::ios::ate);
   const std::streamoff size = file.tellg();
   if (!file || size < 0) return Error{ErrorCode::kIo, "cannot read this file", {name_, 0, 0, ""}};
@@ -124,6 +149,10 @@ Result<std::string_view> ImportSource::whole() {
 }
 
 Result<LineSource> ImportSource::lines() const {
+  if (failure_) {
+    BUSBAR_ASSIGN(std::unique_ptr<std::istream> in, stream());
+    return LineSource::of_stream(std::move(in), name_);
+  }
   if (is_file_) return LineSource::open(name_);
   return LineSource::of_text(given_, name_);
 }
@@ -135,8 +164,11 @@ Result<std::unique_ptr<std::istream>> ImportSource::stream() const {
   else
     in = std::make_unique<std::istringstream>(std::string(given_));
   if (!*in) return Error{ErrorCode::kIo, "cannot read this file", {name_, 0, 0, ""}};
+  if (failure_) return unpack_gzip(std::move(in), failure_);
   return in;
 }
+
+Status ImportSource::unpacked() const { return failure_ ? status_of(*failure_, name_) : Status(); }
 
 std::span<const FormatEntry> import_formats() { return kFormats; }
 
@@ -155,12 +187,14 @@ Result<ImportReport> import_source(ImportSource& source, const PartFigures& figu
   }
   if (format == nullptr && !kind.empty())
     return invalid(fmt::format("there is no kind '{}'; known are {}", kind, kinds), {"", 0, 0, "--kind"});
-  if (format == nullptr && source.head().starts_with("\x1f\x8b"))
-    return invalid("is compressed; unpack it with gunzip first", {source.name(), 0, 0, ""});
+  if (const char* tool = format == nullptr ? unpacker_of(source.head()) : nullptr)
+    return invalid(fmt::format("is packed, and only gzip is unpacked here; unpack it with {} first", tool),
+                   {source.name(), 0, 0, ""});
   if (format == nullptr)
     return invalid(fmt::format("not a kind of file that is known; known are {}", kinds), {source.name(), 0, 0, ""});
-  BUSBAR_ASSIGN(ImportReport report, format->read(source, figures));
-  report.kind = format->kind;
+  Result<ImportReport> report = format->read(source, figures);
+  BUSBAR_RETURN_IF_ERROR(source.unpacked());  // it explains what a reader says about a text that ends early
+  if (report.ok()) report->kind = format->kind;
   return report;
 }
 

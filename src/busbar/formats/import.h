@@ -13,13 +13,15 @@
 
 #include "busbar/base/result.h"
 #include "busbar/formats/comm_trace.h"
+#include "busbar/formats/gzip_stream.h"
 #include "busbar/formats/imported.h"
 #include "busbar/formats/imported_schedule.h"
 #include "busbar/topology/part_figures.h"
 
 namespace busbar {
 
-/// A file to import: its beginning, and the whole when a reader asks for it.
+/// A file to import: its beginning, and the whole when a reader asks for it. Files compressed by gzip are unpacked
+/// while they are read, up to kMostUnpacked bytes.
 class ImportSource {
  public:
   static Result<ImportSource> open(const std::string& path);
@@ -34,11 +36,14 @@ class ImportSource {
   Result<class LineSource> lines() const;
   /// Byte by byte, in constant space.
   Result<std::unique_ptr<std::istream>> stream() const;
+  /// Ok while lines and streams end where the file does; else why they ended before: only seen once they were read.
+  Status unpacked() const;
 
  private:
   std::string name_, head_, text_;
   std::string_view given_;
   bool is_file_ = false, read_ = false;
+  std::shared_ptr<GzipFailure> failure_;  ///< only of packed files; shared with their streams, which may live longer
 };
 
 /// What a file holds, in words and numbers that a person asked for.

@@ -69,12 +69,16 @@ std::vector<TracedCall> alike(const CommTrace& trace) {
 
 Result<CommTrace> trace_of_chakra(ImportSource& source) {
   BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
-  return read_chakra(*in, source.name());
+  Result<CommTrace> trace = read_chakra(*in, source.name());
+  BUSBAR_RETURN_IF_ERROR(source.unpacked());
+  return trace;
 }
 
 Result<CommTrace> trace_of_kineto(ImportSource& source) {
   BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
-  return read_kineto(*in, source.name());
+  Result<CommTrace> trace = read_kineto(*in, source.name());
+  BUSBAR_RETURN_IF_ERROR(source.unpacked());
+  return trace;
 }
 
 Result<ImportReport> report_chakra(ImportSource& source, const PartFigures&) {

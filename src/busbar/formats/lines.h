@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <istream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ class LineSource {
   /// The text must outlive the source.
   static LineSource of_text(std::string_view text, std::string name);
   static Result<LineSource> open(const std::string& path);
+  static LineSource of_stream(std::unique_ptr<std::istream> stream, std::string name);
 
   /// The next line without its end (LF or CR LF); valid until the next call. False at the end. A line above
   /// kLongestLine comes in pieces of that length.
@@ -31,12 +33,14 @@ class LineSource {
   struct Closer {
     void operator()(std::FILE* f) const { std::fclose(f); }
   };
+  void begin_reading();
   bool refill();
   std::string name_;
   std::unique_ptr<std::FILE, Closer> file_;
-  std::vector<char> buffer_;  ///< only of files
-  std::string_view rest_;     ///< not yet given
-  bool ended_ = true;         ///< nothing more to read into the buffer
+  std::unique_ptr<std::istream> stream_;  ///< instead of a file
+  std::vector<char> buffer_;              ///< only of files and streams
+  std::string_view rest_;                 ///< not yet given
+  bool ended_ = true;                     ///< nothing more to read into the buffer
   int number_ = 0;
 };
 
