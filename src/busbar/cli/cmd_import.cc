@@ -14,6 +14,7 @@
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
 #include "busbar/cli/trace_timing.h"
+#include "busbar/formats/comm_groups.h"
 #include "busbar/formats/import.h"
 
 namespace busbar {
@@ -23,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   CommonOptions common;
-  std::string file, kind, cluster, first, last, rows;
+  std::string file, kind, cluster, groups, first, last, rows;
   double factor = 4;
 };
 
@@ -98,6 +99,18 @@ Document to_document(const Options& o, const ImportReport& report) {
   return d;
 }
 
+/// The ranks of groups from the file of --groups.
+Status add_groups(const std::string& file, CommTrace& trace) {
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  BUSBAR_ASSIGN(const std::vector<CommGroup> groups, read_comm_groups(text, file));
+  return assign_groups(groups, file, trace);
+}
+
+Error groups_wanted_for(const char* what) {
+  return invalid(fmt::format("says where the collectives of a trace run, and {}", what), {"", 0, 0, "--groups"});
+}
+
 /// What a file holds, timed on the machine of --cluster.
 Status add_times(const Options& o, const ImportReport& report, Json& j, Document& document) {
   const FormatEntry* format = nullptr;
@@ -105,10 +118,12 @@ Status add_times(const Options& o, const ImportReport& report, Json& j, Document
     if (report.kind == f.kind) format = &f;
   if (format->schedule == nullptr && format->messages == nullptr && format->trace == nullptr)
     return invalid(fmt::format("a file of kind {} holds nothing to be timed", report.kind), {"", 0, 0, "--cluster"});
+  if (!o.groups.empty() && format->trace == nullptr) return groups_wanted_for("this file is none");
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(o.file));
   if (format->trace != nullptr) {
-    BUSBAR_ASSIGN(const CommTrace trace, format->trace(source));
+    BUSBAR_ASSIGN(CommTrace trace, format->trace(source));
+    if (!o.groups.empty()) BUSBAR_RETURN_IF_ERROR(add_groups(o.groups, trace));
     return time_trace(trace, cluster, j["timed"], document);
   }
   if (format->messages != nullptr) {
@@ -137,6 +152,7 @@ Status write_csv(const Options& o, const ImportReport& report) {
 
 int run(const Options& o) {
   const RunClock clock;
+  if (!o.groups.empty() && o.cluster.empty()) return report_error(groups_wanted_for("there is no --cluster"));
   Result<ImportSource> source = ImportSource::open(o.file);
   if (!source.ok()) return report_error(source.error());
   const Result<PartFigures> figures = catalog_part_figures(o.common.overrides.catalog);
@@ -182,6 +198,8 @@ Command import_command(const std::string& typed) {
       {"--rows", "FILE", "write the rows of nccl-tests or rccl-tests as CSV", "Files", &o->rows},
       {"--cluster", "CLUSTER", "time what is in the file on this machine: a schedule, messages, or collectives",
        "Timing", &o->cluster},
+      {"--groups", "FILE", "ranks of the groups that a trace names, as JSON: {\"1\": [0, 1, 2, 3]}", "Timing",
+       &o->groups},
       {"-b,--minbytes", "SIZE", "smallest size S (default: what the file says)", "Timing", &o->first},
       {"-e,--maxbytes", "SIZE", "largest size (default: what the file says)", "Timing", &o->last},
       {"-f,--stepfactor", "X", "factor from size to size (default 4)", "Timing", &o->factor},

@@ -1,11 +1,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
-#include "busbar/formats/comm_trace.h"
+#include "busbar/formats/chakra_nodes.h"
 
 namespace busbar {
 namespace {
@@ -85,7 +84,16 @@ struct Attribute {
   std::string_view name, text;
   std::uint64_t number = 0;
   double real = 0;
+  bool has_false = false;  ///< of a list of truths
 };
+
+/// Of a list of truths, one by one or packed.
+bool holds_zero(std::string_view list, std::uint64_t at) {
+  WireFields f(list, at);
+  while (f.next())
+    if (f.number == 1 && (f.type == 0 ? f.value == 0 : f.bytes.find('\0') != f.bytes.npos)) return true;
+  return false;
+}
 
 class ChakraReader {
  public:
@@ -149,6 +157,8 @@ class ChakraReader {
         a.name = f.bytes;
       else if ((f.number == 29 || f.number == 31) && text)
         a.text = f.bytes;
+      else if (f.number == 28 && text)
+        a.has_false = holds_zero(f.bytes, f.at);
       else if (f.number == 3)
         a.real = as_double(f.value);
       else if (!text)
@@ -170,49 +180,28 @@ class ChakraReader {
   }
 
   Status node(std::string_view data, std::uint64_t at) {
-    static constexpr std::array kTypes{"invalid", "metadata", "memory_load", "memory_store",
-                                       "compute", "send",     "receive",     "collective"};
-    TracedCollective c;
-    std::uint64_t type = 0, comm_type = UINT64_MAX;
-    bool cpu = false;
+    ChakraNode n;
+    TracedCollective& c = n.call;
     WireFields f(data, at);
     while (f.next()) {
       if (f.number == 2 && f.type == 2) c.name = f.bytes.substr(0, 200);
-      if (f.number == 3 && f.type == 0) type = f.value;
+      if (f.number == 3 && f.type == 0) n.type = f.value;
       if (f.number == 6 && f.type == 0) c.start_us = static_cast<double>(f.value);
       if (f.number == 7 && f.type == 0) c.duration_us = static_cast<double>(f.value);
       if (f.number > 10) add_unknown(out_.unknown, 0, fmt::format("field {} of a node", f.number));
       if (f.number != 10 || f.type != 2) continue;
       BUSBAR_ASSIGN(const Attribute a, attribute(f.bytes, f.at));
-      if (a.name == "comm_type") comm_type = a.number;
+      if (a.name == "comm_type") n.comm_type = a.number;
       if (a.name == "comm_size") c.bytes = a.number;
-      if (a.name == "pg_name") c.group = a.text.substr(0, 80);
-      if (a.name == "is_cpu_op") cpu = a.number != 0;
+      if (a.name == "pg_name" || a.name == "comm_group")
+        c.group = a.text.empty() && a.name == "comm_group" ? std::to_string(a.number) : a.text.substr(0, 200);
+      if (a.name == "is_cpu_op") n.on_cpu = a.number != 0;
+      if (a.name == "involved_dim") n.leaves_dimensions_out = a.has_false;
       if (a.name == "runtime" && c.duration_us == 0) c.duration_us = static_cast<double>(a.number);
     }
     if (f.failed()) return broken(f.offset(), "is no field of a node");
-    ++out_.events;
-    const std::string kind = type < kTypes.size() ? kTypes[type] : fmt::format("type {}", type);
-    ++out_.kinds[kind];
-    if (type >= kTypes.size()) add_unknown(out_.unknown, 0, fmt::format("node type {}", type));
-    if (kind == "send") ++out_.sends, out_.bytes_sent += c.bytes;
-    if (kind == "receive") ++out_.receives;
-    if (kind != "collective") return {};
-    c.on_gpu = !cpu;
-    name_collective(comm_type, c);
-    out_.collectives.push_back(std::move(c));
+    add_node(std::move(n), out_);
     return {};
-  }
-
-  void name_collective(std::uint64_t comm_type, TracedCollective& c) {
-    static constexpr Collective kOps[] = {
-        Collective::kAllReduce, Collective::kReduce,        Collective::kAllGather,
-        Collective::kGather,    Collective::kScatter,       Collective::kBroadcast,
-        Collective::kAllToAll,  Collective::kReduceScatter, Collective::kReduceScatter};
-    if (comm_type < std::size(kOps))
-      c.op = kOps[comm_type];
-    else if (comm_type != 9 && comm_type != UINT64_MAX)  // 9: barrier
-      add_unknown(out_.unknown, 0, fmt::format("comm_type {}", comm_type));
   }
 
   const std::string& name_;

@@ -52,11 +52,18 @@ struct TracedCall {
 std::vector<TracedCall> alike(const CommTrace& trace);
 
 bool looks_like_chakra(std::string_view head);
+bool looks_like_chakra_json(std::string_view head);
 bool looks_like_kineto(std::string_view head);
+
+/// The collective that the name of a kernel or a call tells of: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)",
+/// "nccl:all_reduce", "_allgather_base".
+std::optional<Collective> collective_in(std::string_view name);
 
 /// Message by message, in memory for one message. Errors name the byte. Source: mlcommons/chakra,
 /// schema/protobuf/et_def.proto.
 Result<CommTrace> read_chakra(std::istream& in, const std::string& name);
+/// The same as JSON, node by node. Source: mlcommons/chakra, what its feeder reads.
+Result<CommTrace> read_chakra_json(std::istream& in, const std::string& name);
 
 /// Event by event, in memory for one event and for the collectives. Source: pytorch/kineto, and what PyTorch's
 /// record_param_comms adds to events of NCCL's kernels.

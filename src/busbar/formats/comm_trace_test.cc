@@ -83,6 +83,79 @@ TEST(Chakra, UnknownTypesAreListed) {
   EXPECT_EQ(t.unknown[1].what, "field 31 of a node");
 }
 
+TEST(Chakra, KnowsGroupsByNameOrNumberAndDimensionsThatAreLeftOut) {
+  const std::string by_name = bytes(10, bytes(1, "pg_name") + bytes(29, "3"));
+  const std::string by_number = bytes(10, bytes(1, "comm_group") + number(9, 3));
+  const std::string all = bytes(10, bytes(1, "involved_dim") + bytes(28, bytes(1, "\x01\x01")));
+  const std::string some = bytes(10, bytes(1, "involved_dim") + bytes(28, number(1, 1) + number(1, 0)));
+  const CommTrace t =
+      chakra(kHead + message(number(3, 7) + by_name + all) + message(number(3, 7) + by_number + some)).value();
+  ASSERT_EQ(t.collectives.size(), 2u);
+  EXPECT_EQ(t.collectives[0].group, "3");
+  EXPECT_EQ(t.collectives[1].group, "3");
+  ASSERT_EQ(t.unknown.size(), 1u);
+  EXPECT_EQ(t.unknown[0], (UnknownPart{0, "involved_dim that leaves dimensions out", 1}));
+}
+
+Result<CommTrace> chakra_json(const std::string& text) {
+  std::istringstream in(text);
+  return read_chakra_json(in, "t.json");
+}
+
+TEST(ChakraJson, ReadsASample) {
+  const CommTrace t = chakra_json(fixture("chakra-json/small_chakra.0.json")).value();
+  EXPECT_EQ(t.world_size, 8u);
+  EXPECT_EQ(t.events, 7u);
+  ASSERT_EQ(t.collectives.size(), 3u);
+  EXPECT_FALSE(t.collectives[0].on_gpu);
+  EXPECT_EQ(t.collectives[0].op, Collective::kBroadcast) << "by its name: c10d::broadcast_(0)";
+  EXPECT_EQ(t.collectives[2].op, Collective::kBroadcast);
+  EXPECT_EQ(t.collectives[2].duration_us, 28);
+  EXPECT_TRUE(t.collectives[2].on_gpu);
+  EXPECT_TRUE(t.unknown.empty());
+}
+
+TEST(ChakraJson, SaysWhatTheWireFormSays) {
+  const auto attribute = [](const char* name, int field, std::uint64_t v) {
+    return bytes(10, bytes(1, name) + number(field, v));
+  };
+  std::string wire = kHead, json = R"({"workload_graph": [)";
+  for (std::uint64_t op = 0; op <= 10; ++op) {
+    wire += message(number(3, 7) + bytes(2, "x") + attribute("comm_type", 9, op) + attribute("comm_size", 9, 64 << op) +
+                    attribute("is_cpu_op", 27, op % 2) + attribute("runtime", 9, 5 + op) +
+                    bytes(10, bytes(1, "pg_name") + bytes(29, "g")));
+    json += (op > 0 ? "," : "") + std::string(R"({"NodeType": 7, "Name": "x", "pg_name": "g", "comm_type": )") +
+            std::to_string(op) + R"(, "comm_size": )" + std::to_string(64 << op) + R"(, "is_cpu_op": )" +
+            (op % 2 == 1 ? "true" : "false") + R"(, "runtime": )" + std::to_string(5 + op) + "}";
+  }
+  const CommTrace a = chakra(wire).value(), b = chakra_json(json + "]}").value();
+  ASSERT_EQ(a.collectives.size(), 11u);
+  ASSERT_EQ(b.collectives.size(), 11u);
+  for (std::size_t i = 0; i < 11; ++i) {
+    const TracedCollective &x = a.collectives[i], &y = b.collectives[i];
+    EXPECT_EQ(x.op, y.op);
+    EXPECT_EQ(x.bytes, y.bytes);
+    EXPECT_EQ(x.group, y.group);
+    EXPECT_EQ(x.duration_us, y.duration_us);
+    EXPECT_EQ(x.on_gpu, y.on_gpu);
+  }
+  EXPECT_EQ(a.kinds, b.kinds);
+  EXPECT_EQ(a.unknown, b.unknown);
+}
+
+TEST(ChakraJson, BrokenOnesNameThePlace) {
+  EXPECT_THAT(chakra_json(R"({"workload_graph": [{"NodeType": 7, "comm_size": -1}]})").error().text(),
+              HasSubstr("t.json: workload_graph[0].comm_size: '-1' is no number of 0 or more"));
+  EXPECT_THAT(chakra_json(R"({"workload_graph": [{"NodeType": 4}, {"Id": 1}]})").error().text(),
+              HasSubstr("workload_graph[1]: lacks 'NodeType'"));
+  EXPECT_THAT(chakra_json(R"({"workload_graph": [{"NodeType": 4})").error().text(), HasSubstr("byte 36: not JSON"));
+  EXPECT_THAT(chakra_json("{\"ngpus\": 8}").error().text(), HasSubstr("no 'workload_graph'"));
+  EXPECT_THAT(
+      chakra_json("{\"workload_graph\": [" + std::string(400, '[') + std::string(400, ']') + "]}").error().text(),
+      HasSubstr("nested deeper than 256 levels"));
+  EXPECT_EQ(chakra_json(R"({"workload_graph": [{"NodeType": 4, "odd": 1}], "also": 2})").value().unknown.size(), 2u);
+}
+
 constexpr const char* kModern = R"json({"schemaVersion": 1,
 "distributedInfo": {"backend": "nccl", "rank": 2, "world_size": 8}, "traceEvents": [
  {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "busbar/formats/astra_sim.h"
+#include "busbar/formats/comm_groups.h"
 #include "busbar/formats/goal.h"
 #include "busbar/formats/hwloc_xml.h"
 #include "busbar/formats/ib_fabric.h"
@@ -70,12 +71,15 @@ constexpr FormatEntry kFormats[] = {
     {"mscclpp", "MSCCL++ execution plan", looks_like_mscclpp_plan, report_mscclpp, nullptr, schedule_of_mscclpp},
     {"goal", "GOAL: messages and work of ranks", looks_like_goal, report_goal, nullptr, nullptr, messages_of_goal},
     {"chakra", "Chakra execution trace", looks_like_chakra, report_chakra, nullptr, nullptr, nullptr, trace_of_chakra},
+    {"chakra-json", "Chakra execution trace as JSON", looks_like_chakra_json, report_chakra_json, nullptr, nullptr,
+     nullptr, trace_of_chakra_json},
     {"kineto", "Kineto trace (PyTorch profiler)", looks_like_kineto, report_kineto, nullptr, nullptr, nullptr,
      trace_of_kineto},
     {"astra-network", "network of ASTRA-sim, analytical (YAML)", looks_like_astra_network, report_astra_network,
      read_astra_machine},
     {"astra-system", "system, memory or logical dimensions of ASTRA-sim (JSON)", looks_like_astra_system,
      report_astra_system, nullptr},
+    {"comm-groups", "communicator groups of ASTRA-sim (JSON)", looks_like_comm_groups, report_comm_groups, nullptr},
     {"nccl-tests-json", "report of nccl-tests or rccl-tests in JSON", looks_like_perf_json, report_perf_json, nullptr},
     {"nccl-tests", "table of nccl-tests or rccl-tests", looks_like_perf_table, report_perf_table, nullptr},
     {"nccl-log", "NCCL_DEBUG=INFO log", looks_like_nccl_log, report_nccl_log, nullptr},

@@ -51,8 +51,8 @@ Json reading_of(const fs::path& path) {
 std::vector<fs::path> samples() {
   std::vector<fs::path> out;
   for (const char* folder :
-       {"astra-sim", "chakra-et", "goal", "hwloc-xml", "ibnetdiscover", "kineto", "msccl-xml", "mscclpp-plan",
-        "nccl-graph", "nccl-log", "nccl-tests", "nccl-topo", "nvidia-smi-topo", "rccl-topo"})
+       {"astra-sim", "chakra-et", "chakra-json", "goal", "hwloc-xml", "ibnetdiscover", "kineto", "msccl-xml",
+        "mscclpp-plan", "nccl-graph", "nccl-log", "nccl-tests", "nccl-topo", "nvidia-smi-topo", "rccl-topo"})
     for (const auto& file : fs::directory_iterator(fs::path("tests/fixtures") / folder))
       if (file.is_regular_file()) out.push_back(file.path());
   std::sort(out.begin(), out.end());
@@ -85,6 +85,7 @@ TEST(Import, SamplesAreOfTheKindThatTheirFolderSays) {
                                                        {"msccl-xml", "msccl"},
                                                        {"goal", "goal"},
                                                        {"chakra-et", "chakra"},
+                                                       {"chakra-json", "chakra-json"},
                                                        {"kineto", "kineto"},
                                                        {"mscclpp-plan", "mscclpp"},
                                                        {"nccl-log", "nccl-log"},

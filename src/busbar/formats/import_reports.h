@@ -23,6 +23,9 @@ Result<ImportReport> report_goal(ImportSource& source, const PartFigures& figure
 Result<ImportedMessages> messages_of_goal(ImportSource& source);
 Result<ImportReport> report_chakra(ImportSource& source, const PartFigures& figures);
 Result<CommTrace> trace_of_chakra(ImportSource& source);
+Result<ImportReport> report_chakra_json(ImportSource& source, const PartFigures& figures);
+Result<CommTrace> trace_of_chakra_json(ImportSource& source);
+Result<ImportReport> report_comm_groups(ImportSource& source, const PartFigures& figures);
 Result<ImportReport> report_kineto(ImportSource& source, const PartFigures& figures);
 Result<CommTrace> trace_of_kineto(ImportSource& source);
 Result<ImportReport> report_astra_network(ImportSource& source, const PartFigures& figures);

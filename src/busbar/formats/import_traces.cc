@@ -5,12 +5,28 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "busbar/formats/comm_groups.h"
 #include "busbar/formats/import_reports.h"
 
 namespace busbar {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Groups that collectives name, how many do, and their ranks where they are said.
+Json groups_of(const CommTrace& t) {
+  std::map<std::string, std::pair<std::uint64_t, std::uint32_t>> groups;
+  for (const TracedCollective& c : t.collectives) {
+    if (c.group.empty()) continue;
+    auto& [times, ranks] = groups[c.group];
+    ++times;
+    ranks = std::max(ranks, c.ranks);
+  }
+  Json out = Json::array();
+  for (const auto& [name, g] : groups)
+    out.push_back({{"name", name}, {"collectives", g.first}, {"ranks", g.second > 0 ? Json(g.second) : Json()}});
+  return out;
+}
 
 ImportReport describe(CommTrace t) {
   ImportReport report;
@@ -27,6 +43,7 @@ ImportReport describe(CommTrace t) {
     found["receives"] = t.receives;
     found["bytes_sent"] = t.bytes_sent;
   }
+  if (const Json groups = groups_of(t); !groups.empty()) found["groups"] = groups;
   found["collectives"] = Json::array();
   for (const TracedCall& c : alike(t)) {
     Json j{{"what", c.what},
@@ -38,6 +55,11 @@ ImportReport describe(CommTrace t) {
     found["collectives"].push_back(std::move(j));
   }
   report.notes = std::move(t.notes);
+  if (std::any_of(t.collectives.begin(), t.collectives.end(),
+                  [](const TracedCollective& c) { return !c.group.empty() && c.ranks == 0; }))
+    report.notes.push_back(
+        "groups are named and their ranks are not in the trace: they are taken to be all GPUs, unless "
+        "--groups tells them");
   report.unknown = std::move(t.unknown);
   return report;
 }
@@ -74,6 +96,13 @@ Result<CommTrace> trace_of_chakra(ImportSource& source) {
   return trace;
 }
 
+Result<CommTrace> trace_of_chakra_json(ImportSource& source) {
+  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
+  Result<CommTrace> trace = read_chakra_json(*in, source.name());
+  BUSBAR_RETURN_IF_ERROR(source.unpacked());
+  return trace;
+}
+
 Result<CommTrace> trace_of_kineto(ImportSource& source) {
   BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
   Result<CommTrace> trace = read_kineto(*in, source.name());
@@ -84,6 +113,21 @@ Result<CommTrace> trace_of_kineto(ImportSource& source) {
 Result<ImportReport> report_chakra(ImportSource& source, const PartFigures&) {
   BUSBAR_ASSIGN(CommTrace trace, trace_of_chakra(source));
   return describe(std::move(trace));
+}
+
+Result<ImportReport> report_chakra_json(ImportSource& source, const PartFigures&) {
+  BUSBAR_ASSIGN(CommTrace trace, trace_of_chakra_json(source));
+  return describe(std::move(trace));
+}
+
+Result<ImportReport> report_comm_groups(ImportSource& source, const PartFigures&) {
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  BUSBAR_ASSIGN(const std::vector<CommGroup> groups, read_comm_groups(text, source.name()));
+  ImportReport report;
+  Json& list = (*report.found)["groups"] = Json::array();
+  for (const CommGroup& g : groups)
+    list.push_back({{"name", g.name}, {"ranks", g.members.size()}, {"members", g.members}});
+  return report;
 }
 
 Result<ImportReport> report_kineto(ImportSource& source, const PartFigures&) {

@@ -29,25 +29,6 @@ std::uint64_t element_bytes(std::string_view type) {
   return 0;
 }
 
-/// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", "nccl:all_reduce", "_allgather_base".
-std::optional<Collective> op_of(std::string_view name) {
-  struct Word {
-    std::string_view word;
-    Collective op;
-  };
-  static constexpr Word kWords[] = {
-      {"allreduce", Collective::kAllReduce}, {"reducescatter", Collective::kReduceScatter},
-      {"allgather", Collective::kAllGather}, {"broadcast", Collective::kBroadcast},
-      {"alltoall", Collective::kAllToAll},   {"reduce", Collective::kReduce},
-      {"gather", Collective::kGather},       {"scatter", Collective::kScatter}};
-  std::string key;
-  for (const char c : name.substr(0, name.find('(')))
-    if (c != '_') key += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  for (const Word& w : kWords)
-    if (key.find(w.word) != key.npos) return w.op;
-  return std::nullopt;
-}
-
 /// What an event says, as far as we want it.
 struct KinetoEvent {
   std::string category, name, collective, type, group, members;
@@ -170,7 +151,7 @@ class KinetoHandler : public nlohmann::json_sax<nlohmann::json> {
     if (!kernel && !call) return;
     TracedCollective c;
     c.name = e.name.substr(0, e.name.find('('));
-    c.op = op_of(e.collective.empty() ? e.name : e.collective);
+    c.op = collective_in(e.collective.empty() ? e.name : e.collective);
     c.on_gpu = kernel;
     c.start_us = e.start_us;
     c.duration_us = kernel ? e.duration_us : 0;
@@ -212,6 +193,24 @@ class KinetoHandler : public nlohmann::json_sax<nlohmann::json> {
 };
 
 }  // namespace
+
+std::optional<Collective> collective_in(std::string_view name) {
+  struct Word {
+    std::string_view word;
+    Collective op;
+  };
+  static constexpr Word kWords[] = {
+      {"allreduce", Collective::kAllReduce}, {"reducescatter", Collective::kReduceScatter},
+      {"allgather", Collective::kAllGather}, {"broadcast", Collective::kBroadcast},
+      {"alltoall", Collective::kAllToAll},   {"reduce", Collective::kReduce},
+      {"gather", Collective::kGather},       {"scatter", Collective::kScatter}};
+  std::string key;
+  for (const char c : name.substr(0, name.find('(')))
+    if (c != '_') key += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  for (const Word& w : kWords)
+    if (key.find(w.word) != key.npos) return w.op;
+  return std::nullopt;
+}
 
 bool looks_like_kineto(std::string_view head) {
   const std::size_t at = head.find_first_not_of(" \t\r\n");

@@ -1,0 +1,41 @@
+#include "busbar/formats/chakra_nodes.h"
+
+#include <fmt/core.h>
+
+#include <array>
+
+namespace busbar {
+namespace {
+
+void name_collective(std::uint64_t comm_type, TracedCollective& c, CommTrace& out) {
+  static constexpr Collective kOps[] = {Collective::kAllReduce, Collective::kReduce,        Collective::kAllGather,
+                                        Collective::kGather,    Collective::kScatter,       Collective::kBroadcast,
+                                        Collective::kAllToAll,  Collective::kReduceScatter, Collective::kReduceScatter};
+  if (comm_type < std::size(kOps))
+    c.op = kOps[comm_type];
+  else if (comm_type == ChakraNode::kNotSaid)
+    c.op = collective_in(c.name);
+  else if (comm_type != 9)  // barrier
+    add_unknown(out.unknown, 0, fmt::format("comm_type {}", comm_type));
+}
+
+}  // namespace
+
+void add_node(ChakraNode node, CommTrace& out) {
+  static constexpr std::array kTypes{"invalid", "metadata", "memory_load", "memory_store",
+                                     "compute", "send",     "receive",     "collective"};
+  const bool known = node.type < kTypes.size();
+  const std::string kind = known ? kTypes[node.type] : fmt::format("type {}", node.type);
+  ++out.events;
+  ++out.kinds[kind];
+  if (!known) add_unknown(out.unknown, 0, "node " + kind);
+  if (kind == "send") ++out.sends, out.bytes_sent += node.call.bytes;
+  if (kind == "receive") ++out.receives;
+  if (kind != "collective") return;
+  if (node.leaves_dimensions_out) add_unknown(out.unknown, 0, "involved_dim that leaves dimensions out");
+  node.call.on_gpu = !node.on_cpu;
+  name_collective(node.comm_type, node.call, out);
+  out.collectives.push_back(std::move(node.call));
+}
+
+}  // namespace busbar
