@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "busbar/nccl/internal/channel_bound.h"
 #include "busbar/nccl/internal/search.h"
 
 namespace busbar {
@@ -85,7 +86,11 @@ PathType worse(PathType t) { return static_cast<PathType>(static_cast<int>(t) + 
 class Relaxation {
  public:
   Relaxation(const NcclSystem& s, NcclGraph wanted, const NcclSettings& settings)
-      : s_(s), best_(std::move(wanted)), speeds_(speeds_of(s, settings.version)), search_(s, best_, settings.version) {
+      : s_(s),
+        best_(std::move(wanted)),
+        speeds_(speeds_of(s, settings.version)),
+        bound_(s),
+        search_(s, best_, settings.version) {
     const bool may_cross = best_.pattern == NcclPattern::kRing || best_.pattern == NcclPattern::kBalancedTree ||
                            best_.pattern == NcclPattern::kSplitTree;
     cross_ = s.net_count() > 1 && may_cross ? settings.cross_nic : 0;
@@ -152,13 +157,32 @@ class Relaxation {
     trial_.intra_GBps = trial_.inter_GBps = speeds_[i];
   }
 
-  /// One search; whether it is the end of all searching.
-  bool done() {
-    const int granted = trial_.same_channels ? kStepsSameChannels : kSteps;
-    budget_ -= granted;
+  static int granted_to(const NcclGraph& trial) { return trial.same_channels ? kStepsSameChannels : kSteps; }
+
+  /// One search; whether it is the end of all searching. A vain one is passed over if `may_pass`: what it would leave
+  /// of its steps is looked up only when that decides something.
+  bool done(bool may_pass) {
     trial_.hops = 0;
-    left_ = searched_before(granted);
-    return left_ == kNcclPerfect || static_cast<float>(best_.channels) * best_.inter_GBps >= s_.total_GBps;
+    budget_ -= granted_to(trial_);
+    passed_over_ = may_pass && !bound_.may_improve(trial_, best_);
+    if (passed_over_)
+      last_ = trial_;
+    else
+      left_ = search(trial_, granted_to(trial_));
+    return (!passed_over_ && left_ == kNcclPerfect) ||
+           static_cast<float>(best_.channels) * best_.inter_GBps >= s_.total_GBps;
+  }
+
+  /// Counts what the last search left. Of those passed over, nothing at first: they may have left more, not less.
+  bool out_of_budget() {
+    if (passed_over_)
+      owed_.push_back(last_);
+    else
+      budget_ += left_;
+    if (budget_ >= 0 || best_.channels == 0) return false;
+    for (const NcclGraph& trial : owed_) budget_ += search(trial, granted_to(trial));
+    owed_.clear();
+    return budget_ < 0;
   }
 
   /// What two trials must have in common to be the same search: types that no path has allow nothing more.
@@ -173,27 +197,27 @@ class Relaxation {
   };
 
   /// Steps left of a search. One that was made before would meet the same chains and improve nothing.
-  int searched_before(int granted) {
+  int search(const NcclGraph& wanted, int granted) {
     const auto up_to = [](PathType t) { return (2u << static_cast<unsigned>(t)) - 1; };
-    const Trial t{trial_.pattern,
-                  trial_.same_channels,
-                  trial_.cross_nic,
+    const Trial t{wanted.pattern,
+                  wanted.same_channels,
+                  wanted.cross_nic,
                   granted,
-                  trial_.min_channels,
-                  trial_.max_channels,
-                  trial_.intra_GBps,
-                  trial_.inter_GBps,
-                  types_inside_ & up_to(trial_.intra_type),
-                  types_outside_ & up_to(trial_.inter_type)};
+                  wanted.min_channels,
+                  wanted.max_channels,
+                  wanted.intra_GBps,
+                  wanted.inter_GBps,
+                  types_inside_ & up_to(wanted.intra_type),
+                  types_outside_ & up_to(wanted.inter_type)};
     for (const auto& [trial, left] : trials_)
       if (trial == t) return left;
-    const int left = search_.run(trial_, granted);
+    const int left = search_.run(wanted, granted);
     trials_.emplace_back(t, left);
     return left;
   }
 
   void relax() {
-    while (!done() && relax_one()) {
+    while (!done(true) && relax_one()) {
     }
   }
 
@@ -206,8 +230,7 @@ class Relaxation {
       return true;
     }
     trial_.same_channels = same_channels_;
-    budget_ += left_;
-    if (budget_ < 0 && best_.channels > 0) return false;
+    if (out_of_budget()) return false;
     if (s_.least_capability >= 90 && trial_.pattern == NcclPattern::kBalancedTree) {
       trial_.pattern = NcclPattern::kTree;
       return true;
@@ -289,7 +312,7 @@ class Relaxation {
       } else {
         break;
       }
-      static_cast<void>(done());  // faster still may do where this speed did not
+      static_cast<void>(done(false));  // faster still may do where this speed did not
     }
   }
 
@@ -320,9 +343,13 @@ class Relaxation {
   std::vector<std::pair<Trial, int>> trials_;      ///< made so far, with the steps that they left
   unsigned types_inside_ = 0, types_outside_ = 0;  ///< bit per PathType that occurs
   std::span<const float> speeds_;
+  ChannelBound bound_;
   GraphSearch search_;
   TypeRange intra_, inter_;
   int cross_ = 0, left_ = 0;
+  bool passed_over_ = false;     ///< the last trial
+  NcclGraph last_;               ///< if so, that trial
+  std::vector<NcclGraph> owed_;  ///< passed over, their steps left not yet counted
   bool same_channels_ = true;
   std::size_t speed_ = 0;
   std::int64_t budget_ = kAllSteps;

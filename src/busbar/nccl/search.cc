@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
+#include "busbar/nccl/internal/channel_bound.h"
+
 namespace busbar {
 namespace {
-
-/// NCCL rounds what is left of a link to 1e-3 GB/s each time it takes or gives back, so whole numbers of that do.
-std::int32_t thousandths(float gigabytes_per_s) {
-  return static_cast<std::int32_t>(gigabytes_per_s * 1000 + (gigabytes_per_s < 0 ? -.5f : .5f));
-}
 
 /// Odd multipliers that differ for every link: sums of them times reservations tell reservations apart.
 std::uint64_t fingerprint(std::uint32_t link) { return (link + 1) * 0x9e3779b97f4a7c15u | 1; }
@@ -22,8 +19,9 @@ GraphSearch::GraphSearch(const NcclSystem& system, NcclGraph& best, NcclVersion 
                                                                     : Neighbours::kOnly),
       replays_always_(version < NcclVersion{2, 23}),
       best_(best) {
-  for (const NcclLink& l : s_.links) left_.push_back(thousandths(l.GBps));
+  for (const NcclLink& l : s_.links) left_.push_back(thousandths_of_GBps(l.GBps));
   for (const std::uint32_t n : s_.nets) net_left_.push_back(s_.nodes[n].net_GBps);
+  for (std::uint32_t n = 0; n < s_.net_count(); ++n) same_port_.push_back(nets_on_port_of(n));
   used_.resize(s_.gpu_count());
   rankings_.resize(s_.gpus.size() * (s_.nets.size() + 1));
   for (const NcclLink& l : s_.links) takes_back_.push_back(share_taken_back(l));
@@ -39,6 +37,16 @@ std::int32_t GraphSearch::share_taken_back(const NcclLink& l) const {
   return to.kind == NcclNodeKind::kCpu && to.cpu.arch == CpuArch::kPower && l.kind == NcclLinkKind::kNvl ? 1 : 0;
 }
 
+std::vector<std::uint32_t> GraphSearch::nets_on_port_of(std::uint32_t net) const {
+  std::vector<std::uint32_t> out;
+  const NcclNode& a = s_.nodes[s_.nets[net]];
+  for (std::uint32_t n = 0; n < s_.nets.size(); ++n) {
+    const NcclNode& b = s_.nodes[s_.nets[n]];
+    if (a.asic == b.asic && a.port == b.port) out.push_back(n);
+  }
+  return out;
+}
+
 int GraphSearch::run(const NcclGraph& trial, int steps) {
   now_ = trial;
   now_.channels = 0;
@@ -50,6 +58,10 @@ int GraphSearch::run(const NcclGraph& trial, int steps) {
     nets_of_.clear();
     for (int g = -1; g < static_cast<int>(s_.gpu_count()); ++g) nets_of_.push_back(usable_nets(g));
   }
+  if (ranked_type_ != now_.intra_type || ranked_tree_ != is_tree())
+    for (Ranking& r : rankings_) r.made = false;
+  ranked_type_ = now_.intra_type;
+  ranked_tree_ = is_tree();
   next_channel(steps);
   return steps;
 }
@@ -70,13 +82,13 @@ GraphSearch::Leg GraphSearch::leg(End from, std::uint32_t a, End to, std::uint32
 /// Reserves `bandwidth` on the first `most` links; stops before one that has too little. Returns the links done.
 // HOT: bench case rings-b200-2.
 std::size_t GraphSearch::walk(const Leg& leg, std::size_t most, float bandwidth) {
-  const std::int32_t plain = thousandths(bandwidth);
+  const std::int32_t plain = thousandths_of_GBps(bandwidth);
   std::int32_t over_pcie = plain;
   if (leg.path->type == PathType::kPhb && leg.from_gpu)
     for (const std::uint32_t l : leg.path->links) {  // an Intel host bridge loses a sixth of peer traffic
       const NcclNode& n = s_.nodes[s_.links[l].to];
       if (n.kind == NcclNodeKind::kCpu && n.cpu.arch == CpuArch::kX86 && n.cpu.vendor == CpuVendor::kIntel)
-        over_pcie = thousandths(bandwidth * 6 / 5);
+        over_pcie = thousandths_of_GBps(bandwidth * 6 / 5);
     }
   for (std::size_t i = 0; i < most; ++i) {
     const std::uint32_t l = leg.path->links[i];
@@ -97,10 +109,14 @@ std::size_t GraphSearch::walk(const Leg& leg, std::size_t most, float bandwidth)
   return most;
 }
 
+bool GraphSearch::allowed(const Leg& leg) const {
+  const PathType most = leg.intra ? now_.intra_type : now_.inter_type;
+  if (leg.path->type == PathType::kDis || leg.path->type > most) return false;
+  return !is_tree() || leg.back->type <= most;
+}
+
 bool GraphSearch::take(const Leg& leg, float times) {
-  const PathType allowed = leg.intra ? now_.intra_type : now_.inter_type;
-  if (leg.path->type == PathType::kDis || leg.path->type > allowed) return false;
-  if (is_tree() && leg.back->type > allowed) return false;
+  if (!allowed(leg)) return false;
   const float bandwidth = (leg.intra ? now_.intra_GBps : now_.inter_GBps) * times;
   const std::size_t all = leg.path->links.size(), done = walk(leg, all, bandwidth);
   if (done < all) {
@@ -150,15 +166,15 @@ void GraphSearch::next_channel(int& steps) {
   }
 }
 
-void GraphSearch::try_gpu(std::uint32_t step, Turns turns, Order order, int& steps, std::optional<std::uint32_t> net,
+void GraphSearch::try_gpu(std::uint32_t step, Turns turns, Order order, int& steps, std::uint32_t net,
                           std::uint32_t gpu) {
   if (steps <= 0) return;
   const std::uint64_t flag = std::uint64_t{1} << now_.channels;
-  const bool first = step == 0 && !net;
+  const bool first = step == 0 && net == kNoNet;
   Leg way{};
   if (!first) {
     const std::uint32_t before = step == 0 ? 0 : now_.gpu(now_.channels, step - 1);
-    way = net ? leg(End::kNet, *net, End::kGpu, gpu) : leg(End::kGpu, before, End::kGpu, gpu);
+    way = net != kNoNet ? leg(End::kNet, net, End::kGpu, gpu) : leg(End::kGpu, before, End::kGpu, gpu);
     if (!take(way, 1)) return;
   }
   used_[gpu] ^= flag;
@@ -184,7 +200,7 @@ void GraphSearch::at_gpu(std::uint32_t gpu, std::uint32_t step, Turns turns, Ord
       next.push(replayed(static_cast<std::int32_t>(step)));
     else
       next_gpus(gpu, turns.net == -1 ? 0 : turns.net == static_cast<int>(step) + 1 ? 1 : -1, next);
-    for (std::uint32_t i = 0; i < next.count; ++i) try_gpu(step + 1, turns, order, steps, std::nullopt, next.gpu[i]);
+    for (std::uint32_t i = 0; i < next.count; ++i) try_gpu(step + 1, turns, order, steps, kNoNet, next.gpu[i]);
     return;
   }
   if (static_cast<int>(step) == turns.first) {
@@ -228,11 +244,7 @@ bool GraphSearch::net_allowed(std::uint32_t start, std::uint32_t net, std::uint3
 }
 
 void GraphSearch::reserve_net(std::uint32_t net, float gigabytes_per_s) {
-  const NcclNode& a = s_.nodes[s_.nets[net]];
-  for (std::uint32_t n = 0; n < s_.nets.size(); ++n) {
-    const NcclNode& b = s_.nodes[s_.nets[n]];
-    if (a.asic == b.asic && a.port == b.port) net_left_[n] -= gigabytes_per_s;
-  }
+  for (const std::uint32_t n : same_port_[net]) net_left_[n] -= gigabytes_per_s;
 }
 
 void GraphSearch::from_nets(Turns turns, int& steps) {
@@ -283,15 +295,15 @@ void GraphSearch::from_net(std::uint32_t net, Turns turns, int& steps) {
 
 void GraphSearch::from_gpus(Turns turns, int& steps) {
   if (now_.pattern == NcclPattern::kNvls) {
-    try_gpu(0, turns, Order::kFree, steps, std::nullopt, now_.channels);
+    try_gpu(0, turns, Order::kFree, steps, kNoNet, now_.channels);
     return;
   }
   if (now_.channels == 0)
-    try_gpu(0, turns, Order::kPci, steps, std::nullopt, 0);
+    try_gpu(0, turns, Order::kPci, steps, kNoNet, 0);
   else
-    try_gpu(0, turns, Order::kReplay, steps, std::nullopt, replayed(-1));
+    try_gpu(0, turns, Order::kReplay, steps, kNoNet, replayed(-1));
   if (now_.channels > 0 && now_.same_channels) return;
-  for (std::uint32_t g = 0; g < s_.gpu_count(); ++g) try_gpu(0, turns, Order::kFree, steps, std::nullopt, g);
+  for (std::uint32_t g = 0; g < s_.gpu_count(); ++g) try_gpu(0, turns, Order::kFree, steps, kNoNet, g);
 }
 
 /// Every GPU to and from the switches, the head twice.

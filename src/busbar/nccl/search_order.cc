@@ -15,6 +15,10 @@ bool before(const GraphSearch::GpuScore& a, const GraphSearch::GpuScore& b) {
   return a.offset < b.offset;
 }
 
+bool as_well(const GraphSearch::GpuScore& a, const GraphSearch::GpuScore& b) {
+  return a.GBps == b.GBps && a.hops == b.hops;
+}
+
 void add_new(std::vector<std::uint32_t>& list, std::uint32_t value) {
   if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
 }
@@ -57,7 +61,7 @@ const GraphSearch::Ranking& GraphSearch::ranking(std::uint32_t gpu, bool for_net
   if (r.made && (!for_net || r.pcie_key == pcie_key_)) return r;
   r.made = true;
   r.pcie_key = pcie_key_;
-  r.scores.clear();
+  scores_.clear();
   const std::uint32_t gpus = s_.gpu_count();
   for (std::uint32_t i = 1; i < gpus; ++i) {
     GpuScore s;
@@ -73,24 +77,33 @@ const GraphSearch::Ranking& GraphSearch::ranking(std::uint32_t gpu, bool for_net
       s.net_pcie_GBps = static_cast<int>(pcie_GBps_of(s.gpu));
       s.net_GBps = static_cast<int>(from_net.GBps);
     }
-    r.scores.push_back(s);
+    scores_.push_back(s);
   }
-  std::sort(r.scores.begin(), r.scores.end(), before);
+  std::sort(scores_.begin(), scores_.end(), before);
+  r.best_first.clear();
+  for (const GpuScore& s : scores_) {
+    const auto way = std::find_if(scores_.begin(), scores_.end(), [&](const GpuScore& t) { return as_well(s, t); });
+    r.best_first.push_back({static_cast<std::uint8_t>(s.gpu), static_cast<std::uint8_t>(way - scores_.begin()),
+                            allowed(leg(End::kGpu, gpu, End::kGpu, s.gpu))});
+  }
   return r;
 }
 
-/// `sort_net` 1: the next GPU goes to the network; -1: a later one does, so those near it are kept for then.
+/// `sort_net` 1: the next GPU goes to the network; -1: a later one does, so those near it are kept for then. GPUs that
+/// no allowed path reaches count for that, and are left out.
+// HOT: bench case rings-mi250x-2. No branch: which GPUs are free cannot be foretold.
 void GraphSearch::sorted_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) {
-  const std::uint64_t flag = std::uint64_t{1} << now_.channels;
-  const GpuScore* first = nullptr;
-  bool alike = true;
-  for (const GpuScore& s : ranking(gpu, sort_net != 0).scores) {
-    if ((used_[s.gpu] & flag) != 0) continue;
-    if (first == nullptr) first = &s;
-    alike = alike && s.GBps == first->GBps && s.hops == first->hops;
-    next.push(s.gpu);
+  std::uint32_t count = 0;
+  std::uint32_t in_any = 0, in_all = UINT32_MAX;  // bits of the ways of free GPUs: equal when all have one way
+  for (const Ranked& r : ranking(gpu, sort_net != 0).best_first) {
+    const auto free = static_cast<std::uint32_t>(~used_[r.gpu] >> now_.channels & 1);
+    next.gpu[count] = r.gpu;
+    count += free & static_cast<std::uint32_t>(r.allowed);
+    in_any |= r.way & (0 - free);
+    in_all &= r.way | (free - 1);
   }
-  if (sort_net == -1 && alike) std::reverse(next.gpu, next.gpu + next.count);
+  next.count = count;
+  if (sort_net == -1 && in_any == in_all) std::reverse(next.gpu, next.gpu + count);
 }
 
 std::vector<std::uint32_t> GraphSearch::preferred_nets(std::uint32_t gpu) const {
@@ -107,16 +120,19 @@ std::vector<std::uint32_t> GraphSearch::preferred_nets(std::uint32_t gpu) const 
 /// then others by type.
 std::vector<std::uint32_t> GraphSearch::usable_nets(int gpu) const {
   std::vector<std::uint32_t> nets;
-  const auto wanted = [&](std::uint32_t g) { return gpu == -1 || static_cast<std::uint32_t>(gpu) == g; };
-  for (std::uint32_t g = 0; g < s_.gpu_count(); ++g)
-    if (wanted(g))
-      for (const std::uint32_t n : near_nets_[g]) add_new(nets, n);
+  std::vector<bool> listed(s_.net_count());
+  const auto list = [&](std::uint32_t n) {
+    if (!listed[n]) nets.push_back(n);
+    listed[n] = true;
+  };
+  const std::uint32_t first = gpu == -1 ? 0 : static_cast<std::uint32_t>(gpu);
+  const std::uint32_t end = gpu == -1 ? s_.gpu_count() : first + 1;
+  for (std::uint32_t g = first; g < end; ++g)
+    for (const std::uint32_t n : near_nets_[g]) list(n);
   for (auto t = static_cast<int>(PathType::kLoc); t <= static_cast<int>(now_.inter_type); ++t)
-    for (std::uint32_t g = 0; g < s_.gpu_count(); ++g) {
-      if (!wanted(g)) continue;
+    for (std::uint32_t g = first; g < end && nets.size() < listed.size(); ++g)
       for (std::uint32_t n = 0; n < s_.net_count(); ++n)
-        if (s_.gpu_net.at(g, n).type == static_cast<PathType>(t)) add_new(nets, n);
-    }
+        if (s_.gpu_net.at(g, n).type == static_cast<PathType>(t)) list(n);
   return nets;
 }
 

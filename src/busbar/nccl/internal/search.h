@@ -1,8 +1,6 @@
 // The recursive part of the graph search: one speed, one set of allowed path types.
 #pragma once
 
-#include <optional>
-
 #include "busbar/nccl/graph.h"
 
 namespace busbar {
@@ -33,16 +31,22 @@ class GraphSearch {
     bool from_gpu;
     std::uint32_t start;
   };
+  static constexpr std::uint32_t kNoNet = UINT32_MAX;  ///< plainer than an optional, which the calls would have to pack
   /// GPUs to try, in order; on the stack, for there is one per step of the recursion.
   struct NextGpus {
     std::uint32_t count = 0;
     std::uint16_t gpu[kMostNcclGpus];
     void push(std::uint32_t g) { gpu[count++] = static_cast<std::uint16_t>(g); }
   };
+  /// One entry of a ranking. GPUs that the GPU before them reaches equally well have the same `way`.
+  struct Ranked {
+    std::uint8_t gpu, way;
+    bool allowed;  ///< by the types of the trial
+  };
   struct Ranking {
     bool made = false;
     std::uint64_t pcie_key = 0;
-    std::vector<GpuScore> scores;
+    std::vector<Ranked> best_first;
   };
   /// Where a chain turns back: to the network, or to its first GPU; -1 nowhere.
   struct Turns {
@@ -53,8 +57,7 @@ class GraphSearch {
   bool take(const Leg& leg, float times);
   void give(const Leg& leg, float times);
   std::size_t walk(const Leg& leg, std::size_t most, float bandwidth);
-  void try_gpu(std::uint32_t step, Turns turns, Order order, int& steps, std::optional<std::uint32_t> net,
-               std::uint32_t gpu);
+  void try_gpu(std::uint32_t step, Turns turns, Order order, int& steps, std::uint32_t net, std::uint32_t gpu);
   void at_gpu(std::uint32_t gpu, std::uint32_t step, Turns turns, Order order, int& steps);
   void back_to_net(std::uint32_t gpu, std::uint32_t step, Turns turns, Order order, int& steps);
   void complete(int& steps);
@@ -74,10 +77,12 @@ class GraphSearch {
   const Ranking& ranking(std::uint32_t gpu, bool for_net);
   std::vector<std::uint32_t> usable_nets(int gpu) const;
   void reserve_net(std::uint32_t net, float gigabytes_per_s);
+  std::vector<std::uint32_t> nets_on_port_of(std::uint32_t net) const;
   float pcie_GBps_of(std::uint32_t gpu) const;
   std::int32_t share_taken_back(const NcclLink& link) const;
   std::vector<std::uint32_t> preferred_nets(std::uint32_t gpu) const;
   bool is_tree() const;
+  bool allowed(const Leg& leg) const;
 
   /// What switches change about the order: before 2.19 nothing, then neighbours come first, since 2.23 alone.
   enum class Neighbours : std::uint8_t { kNone, kFirst, kOnly };
@@ -87,12 +92,16 @@ class GraphSearch {
   bool replays_always_;  ///< the last channel's order is tried before others (before 2.23)
   NcclGraph& best_;
   NcclGraph now_;
-  std::vector<std::int32_t> left_;        ///< per link: bandwidth not yet reserved, in 1e-3 GB/s
-  std::vector<std::int32_t> takes_back_;  ///< per link, see share_taken_back
-  std::vector<float> net_left_;           ///< per network device
-  std::vector<std::uint64_t> used_;       ///< per GPU: bit per channel
-  std::uint64_t pcie_key_ = 0;            ///< fingerprint of what is reserved on PCIe: equal reservations, equal key
-  std::vector<Ranking> rankings_;         ///< per GPU and network device (or none)
+  std::vector<std::int32_t> left_;         ///< per link: bandwidth not yet reserved, in 1e-3 GB/s
+  std::vector<std::int32_t> takes_back_;   ///< per link, see share_taken_back
+  std::vector<float> net_left_;            ///< per network device
+  std::vector<std::uint64_t> used_;        ///< per GPU: bit per channel
+  std::uint64_t pcie_key_ = 0;             ///< fingerprint of what is reserved on PCIe: equal reservations, equal key
+  PathType ranked_type_ = PathType::kLoc;  ///< for which types rankings were made
+  bool ranked_tree_ = false;               ///< and for which patterns
+  std::vector<GpuScore> scores_;           ///< work space of ranking()
+  std::vector<Ranking> rankings_;          ///< per GPU and network device (or none)
+  std::vector<std::vector<std::uint32_t>> same_port_;  ///< per network device: those of its port, itself too
   std::vector<std::vector<std::uint32_t>> near_gpus_;  ///< per network device
   std::vector<std::vector<std::uint32_t>> near_nets_;  ///< per GPU: those it prefers, in order of channels
   PathType nets_type_ = PathType::kLoc;                ///< for which nets_of_ was made

@@ -1,0 +1,103 @@
+#include "busbar/nccl/internal/channel_bound.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "busbar/nccl/internal/search.h"
+#include "busbar/nccl/test_nodes.h"
+
+namespace busbar {
+namespace {
+
+NcclSystem system_of(const TestNode& node, bool inter) {
+  const Topology t = nccl_machine(node, 2);
+  std::vector<DeviceId> gpus;
+  for (const DeviceId g : t.gpus())
+    if (t.block_of(g) == static_cast<BlockId>(0)) gpus.push_back(g);
+  std::vector<std::uint32_t> ranks(gpus.size());
+  std::iota(ranks.begin(), ranks.end(), 0u);
+  return build_nccl_system(t, gpus, ranks, inter, NcclSettings{}).value();
+}
+
+NcclGraph trial_of(NcclPattern pattern, float speed, PathType inside, PathType outside) {
+  NcclGraph trial;
+  trial.pattern = pattern;
+  trial.same_channels = false;
+  trial.cross_nic = 2;
+  trial.intra_GBps = trial.inter_GBps = speed;
+  trial.intra_type = inside;
+  trial.inter_type = outside;
+  return trial;
+}
+
+TEST(NcclChannelBound, NoSearchFindsMoreChannelsOrFewerHops) {
+  std::vector<TestNode> nodes(5);
+  nodes[1].compute_capability = 80, nodes[1].nvlinks = 12, nodes[1].gpus_per_switch = nodes[1].nics_per_switch = 2;
+  nodes[2].nics_per_switch = 4, nodes[2].nic_gigabits = 100;
+  nodes[3].nvlinks = 0, nodes[3].gpus = 4, nodes[3].gpus_per_switch = 2;
+  nodes[4].gpus_per_switch = 4, nodes[4].vendor = "AuthenticAMD";
+  int found = 0, reached = 0;
+  for (const TestNode& node : nodes)
+    for (const bool inter : {false, true}) {
+      const NcclSystem s = system_of(node, inter);
+      for (const NcclPattern pattern : {NcclPattern::kRing, NcclPattern::kBalancedTree, NcclPattern::kTree})
+        for (const float speed : {48.0f, 24.0f, 12.0f, 6.0f, 0.24f})
+          for (const PathType inside : {PathType::kNvl, PathType::kPxb, PathType::kSys})
+            for (const PathType outside : {PathType::kPxb, PathType::kSys}) {
+              const NcclGraph trial = trial_of(pattern, speed, inside, outside);
+              NcclGraph best = trial;
+              best.intra_GBps = 0;
+              GraphSearch(s, best, NcclVersion{2, 30}).run(trial, 1 << 10);
+              if (best.channels == 0) continue;
+              ChannelBound bound(s);
+              EXPECT_LE(best.channels, bound.most_channels(trial));
+              EXPECT_GE(best.hops, static_cast<int>(best.channels) * bound.least_hops(trial));
+              ++found;
+              if (best.channels == bound.most_channels(trial)) ++reached;
+            }
+    }
+  EXPECT_GT(found, 100);
+  EXPECT_GT(reached, found / 2);  // a bound that is seldom met would pass over nothing
+}
+
+TEST(NcclChannelBound, CountsNicsByWholeGigabytesAndPathsOfAllGpusTogether) {
+  const NcclSystem two_nodes = system_of(TestNode{}, true);  // 8 GPUs, 18 NVLinks of 20.6 GB/s each, 8 NICs of 50 GB/s
+  ChannelBound bound(two_nodes);
+  NcclGraph trial = trial_of(NcclPattern::kRing, 48, PathType::kNvl, PathType::kPxb);
+  // 370.8 GB/s of a GPU hold 7 paths of 48 GB/s, so 8 GPUs hold 56: 8 channels of 7 paths each.
+  EXPECT_EQ(bound.most_channels(trial), 8u);
+  trial.intra_GBps = 60;  // 6 each, 48 in all
+  EXPECT_EQ(bound.most_channels(trial), 6u);
+  trial.intra_GBps = 20;
+  EXPECT_EQ(bound.most_channels(trial), 8u);  // a NIC each
+  trial.inter_GBps = 24.9f;                   // 24 in whole GB/s: two
+  EXPECT_EQ(bound.most_channels(trial), 16u);
+}
+
+TEST(NcclChannelBound, PassesOverWhatCannotBeBetterThanTheBest) {
+  const NcclSystem s = system_of(TestNode{}, true);
+  ChannelBound bound(s);
+  const NcclGraph trial = trial_of(NcclPattern::kRing, 24, PathType::kNvl, PathType::kPxb);  // 15 or 16 channels
+  NcclGraph best = trial;
+  best.channels = 0;
+  EXPECT_TRUE(bound.may_improve(trial, best));
+  best.channels = bound.most_channels(trial);
+  best.hops = static_cast<int>(best.channels) * bound.least_hops(trial);
+  EXPECT_FALSE(bound.may_improve(trial, best));
+  ++best.hops;
+  EXPECT_TRUE(bound.may_improve(trial, best));
+  best.cross_nic = 0;  // hops are compared between graphs of one kind
+  EXPECT_FALSE(bound.may_improve(trial, best));
+  best.channels -= 1;
+  EXPECT_TRUE(bound.may_improve(trial, best));
+  NcclGraph many = trial;
+  many.min_channels = bound.most_channels(trial) + 1;
+  best.channels = 0;
+  EXPECT_FALSE(bound.may_improve(many, best));
+  many.pattern = NcclPattern::kNvls;  // no chain: nothing is known
+  EXPECT_TRUE(bound.may_improve(many, best));
+}
+
+}  // namespace
+}  // namespace busbar
