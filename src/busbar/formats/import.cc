@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "busbar/formats/astra_ns3.h"
 #include "busbar/formats/astra_sim.h"
 #include "busbar/formats/comm_groups.h"
 #include "busbar/formats/goal.h"
@@ -79,6 +80,8 @@ constexpr FormatEntry kFormats[] = {
      read_astra_machine},
     {"astra-system", "system, memory or logical dimensions of ASTRA-sim (JSON)", looks_like_astra_system,
      report_astra_system, nullptr},
+    {"ns3-topology", "physical topology of ASTRA-sim for ns-3", looks_like_ns3_topology, report_ns3_topology,
+     read_ns3_machine},
     {"comm-groups", "communicator groups of ASTRA-sim (JSON)", looks_like_comm_groups, report_comm_groups, nullptr},
     {"nccl-tests-json", "report of nccl-tests or rccl-tests in JSON", looks_like_perf_json, report_perf_json, nullptr},
     {"nccl-tests", "table of nccl-tests or rccl-tests", looks_like_perf_table, report_perf_table, nullptr},

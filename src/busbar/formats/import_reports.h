@@ -30,6 +30,8 @@ Result<ImportReport> report_kineto(ImportSource& source, const PartFigures& figu
 Result<CommTrace> trace_of_kineto(ImportSource& source);
 Result<ImportReport> report_astra_network(ImportSource& source, const PartFigures& figures);
 Result<ImportedMachine> read_astra_machine(std::string_view text, const std::string& name, const PartFigures& figures);
+Result<ImportReport> report_ns3_topology(ImportSource& source, const PartFigures& figures);
+Result<ImportedMachine> read_ns3_machine(std::string_view text, const std::string& name, const PartFigures& figures);
 Result<ImportReport> report_astra_system(ImportSource& source, const PartFigures& figures);
 Result<ImportReport> report_slurm(ImportSource& source, const PartFigures& figures);
 

@@ -1,6 +1,8 @@
 // Reports of input files of other simulators.
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "busbar/formats/astra_ns3.h"
 #include "busbar/formats/astra_sim.h"
 #include "busbar/formats/import_reports.h"
 
@@ -37,6 +39,32 @@ Result<ImportReport> report_astra_network(ImportSource& source, const PartFigure
 Result<ImportedMachine> read_astra_machine(std::string_view text, const std::string& name, const PartFigures&) {
   BUSBAR_ASSIGN(const AstraNetwork network, read_astra_network(text, name));
   return machine_of(network);
+}
+
+Result<ImportReport> report_ns3_topology(ImportSource& source, const PartFigures&) {
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  BUSBAR_ASSIGN(const Ns3Topology topology, read_ns3_topology(text, source.name()));
+  BUSBAR_ASSIGN(ImportedMachine machine, machine_of(topology));
+  ImportReport report;
+  Json& found = *report.found;
+  found["npus"] = machine.topology.gpus().size();
+  found["switches"] = topology.is_switch.size() - machine.topology.gpus().size();
+  found["links"] = topology.links.size();
+  std::map<std::pair<std::uint64_t, std::int64_t>, std::uint64_t> kinds;
+  for (const Ns3Link& l : topology.links) ++kinds[{static_cast<std::uint64_t>(l.rate), l.latency.in_ps()}];
+  found["link_kinds"] = Json::array();
+  for (const auto& [kind, number] : kinds)
+    found["link_kinds"].push_back({{"GBps_per_direction", static_cast<double>(kind.first) / 1e9},
+                                   {"latency_ns", static_cast<double>(kind.second) / 1e3},
+                                   {"links", number}});
+  report.notes = std::move(machine.notes);
+  report.unknown = std::move(machine.unknown);
+  return report;
+}
+
+Result<ImportedMachine> read_ns3_machine(std::string_view text, const std::string& name, const PartFigures&) {
+  BUSBAR_ASSIGN(const Ns3Topology topology, read_ns3_topology(text, name));
+  return machine_of(topology);
 }
 
 Result<ImportReport> report_astra_system(ImportSource& source, const PartFigures&) {
