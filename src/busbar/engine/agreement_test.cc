@@ -5,20 +5,13 @@
 
 #include "busbar/base/random.h"
 #include "busbar/engine/lowering.h"
+#include "busbar/engine/test_ground.h"
 #include "busbar/engine/test_machines.h"
 
 namespace busbar {
 namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-
-struct Ground {
-  Topology topology;
-  Router router;
-  Placement placement;
-  explicit Ground(TopologyBuilder b)
-      : topology(std::move(b).seal()), router(topology, RoutingPolicy::kStatic), placement(router, topology.gpus()) {}
-};
 
 /// A machine of one of four sorts with some links degraded.
 TopologyBuilder random_machine(RandomStream& random, std::uint32_t& gpus) {
@@ -43,15 +36,6 @@ TopologyBuilder random_machine(RandomStream& random, std::uint32_t& gpus) {
   }
 }
 
-ProtocolModel some_protocol() {
-  ProtocolModel p;
-  p.launch = Duration::us(8);
-  p.step_scale_up = Duration::us(2);
-  p.step_network = Duration::us(10);
-  p.chunk = Bytes{512 * 1024};
-  return p;
-}
-
 /// No two fluids of a stage share a link.
 bool nothing_contends(const LoweredCall& call) {
   for (const Stage& s : call.stages)
@@ -66,7 +50,7 @@ TEST(Engines, AnalyticEqualsFlowWhereNothingContends) {
   std::uint32_t compared = 0, contended = 0;
   for (int i = 0; i < 200; ++i) {
     std::uint32_t gpus = 0;
-    const Ground m(random_machine(random, gpus));
+    const Ground m(random_machine(random, gpus).seal());
     EngineOptions o;
     if (random.below(2) == 0) o.protocol = some_protocol();
     const auto flow = make_flow_engine(m.router, m.placement, o);

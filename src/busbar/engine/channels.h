@@ -21,7 +21,18 @@ std::vector<std::vector<std::uint32_t>> ring_orders(const CollectiveCall& call, 
                                                     const Placement& placement, std::uint32_t per_domain,
                                                     std::uint32_t most);
 
-/// Trees of reducing switches and their limits: as many trees as GPUs have NICs, no more than the switches hold.
-void limit_trees(const CollectiveCall& call, const Topology& topology, const Placement& placement, ScheduleSpec& spec);
+// Lowering cuts a call into no more chunks, and fills a channel with kBytesPerChannel before it takes the next, up to
+// kFilledChannels; then all. Source of the bytes: NVIDIA NCCL 2.30.7, src/enqueue.cc, 512 threads of 8 bytes, the least
+// of all protocols.
+inline constexpr std::uint32_t kMostChunks = 4096;
+inline constexpr std::uint64_t kBytesPerChannel = 4096, kFilledChannels = 64;
+
+/// The schedule that `call.algorithm` builds over domains of `per_domain` ranks; rings and trees over at most
+/// `most_orders` orders (0: no limit), reducing switches within their limits.
+Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topology, const Placement& placement,
+                                std::uint32_t per_domain, std::uint32_t most_orders);
+
+/// Whether a switch that adds hangs on the GPU.
+bool reduces_beside(const Topology& topology, DeviceId gpu);
 
 }  // namespace busbar

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "busbar/collectives/builders.h"
+#include "busbar/engine/channels.h"
 #include "busbar/engine/lowering_state.h"
 
 namespace busbar {
@@ -327,7 +328,7 @@ std::uint32_t Lowering::State::pipeline_chunks(const CollectiveCall& call, const
   const bool pipelines =
       !free && (s.algorithm != "ring" || call.op == Collective::kBroadcast || call.op == Collective::kReduce);
   if (piece == 0 || !pipelines) return 1;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, 4096));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, kMostChunks));
 }
 
 double Lowering::least_ps(const CollectiveCall& call) {

@@ -10,19 +10,22 @@ namespace {
 
 constexpr double kPsPerSecond = 1e12;
 
-}  // namespace
-
-/// Small calls use fewer channels than there are, at least this much on each (NVIDIA NCCL 2.30.7, src/enqueue.cc: 512
-/// threads of 8 bytes, the least of all protocols). 0: no limit.
-std::uint32_t Lowering::State::most_channels(const CollectiveCall& call) const {
-  constexpr std::uint64_t kLeastPerChannel = 4096;
-  const std::uint64_t filled = std::max<std::uint64_t>(1, count(call.bytes) / kLeastPerChannel);
-  if (filled >= placement.nic_channels() && filled >= 64) return protocol.max_channels;
-  const auto n = static_cast<std::uint32_t>(filled);
-  return protocol.max_channels == 0 ? n : std::min(n, protocol.max_channels);
+/// Trees of reducing switches and their limits: as many trees as GPUs have NICs, no more than the switches hold.
+void limit_trees(const CollectiveCall& call, const Topology& topology, const Placement& placement, ScheduleSpec& spec) {
+  spec.message_bytes = count(call.bytes);
+  for (const DeviceId d : topology.fabric_switches()) {
+    const DeviceClass& c = topology.device_class(d);
+    if (!c.reduces) continue;
+    if (c.reduce_trees > 0) spec.max_trees = std::min(spec.max_trees, c.reduce_trees);
+    if (count(c.reduce_message) > 0) spec.max_message_bytes = std::min(spec.max_message_bytes, count(c.reduce_message));
+  }
+  spec.channels = call.channels > 0 ? call.channels : std::min(spec.max_trees, placement.nic_channels());
 }
 
-Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_t per_domain) {
+}  // namespace
+
+Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topology, const Placement& placement,
+                                std::uint32_t per_domain, std::uint32_t most_orders) {
   ScheduleSpec spec;
   spec.algorithm = call.algorithm;
   spec.op = call.op;
@@ -30,12 +33,24 @@ Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_
   spec.ranks_per_group = per_domain;
   spec.root = call.root;
   spec.pairs = call.pairs;
+  if (call.algorithm == "ring" || call.algorithm == "tree")
+    spec.orders = ring_orders(call, topology, placement, per_domain, most_orders);
+  if (call.algorithm == "sharp") limit_trees(call, topology, placement, spec);
+  return build_schedule(spec);
+}
+
+/// Small calls use fewer channels than there are, at least kBytesPerChannel on each. 0: no limit.
+std::uint32_t Lowering::State::most_channels(const CollectiveCall& call) const {
+  const std::uint64_t filled = std::max<std::uint64_t>(1, count(call.bytes) / kBytesPerChannel);
+  if (filled >= placement.nic_channels() && filled >= kFilledChannels) return protocol.max_channels;
+  const auto n = static_cast<std::uint32_t>(filled);
+  return protocol.max_channels == 0 ? n : std::min(n, protocol.max_channels);
+}
+
+Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_t per_domain) {
   const std::uint32_t per_order = call.algorithm == "tree" ? 2 : 1;  // a tree comes with its mate
   const std::uint32_t most = call.channels == 0 ? most_channels(call) : call.channels;
-  if (call.algorithm == "ring" || call.algorithm == "tree")
-    spec.orders = ring_orders(call, topology(), placement, per_domain, most == 0 ? 0 : std::max(1u, most / per_order));
-  if (call.algorithm == "sharp") limit_trees(call, topology(), placement, spec);
-  return build_schedule(spec);
+  return build_for_call(call, topology(), placement, per_domain, most == 0 ? 0 : std::max(1u, most / per_order));
 }
 
 /// As many channels as were asked for; else as many as it takes to use every NIC.

@@ -16,22 +16,12 @@ namespace {
 
 Error cannot_reduce(std::string why) { return {ErrorCode::kUnsupported, std::move(why), {}}; }
 
-bool reduces_beside(const Topology& t, DeviceId gpu) {
-  const auto links = t.out_links(gpu);
-  return std::any_of(links.begin(), links.end(), [&](LinkId l) { return t.device_class(t.to(l)).reduces; });
-}
-
 }  // namespace
 
-void limit_trees(const CollectiveCall& call, const Topology& topology, const Placement& placement, ScheduleSpec& spec) {
-  spec.message_bytes = count(call.bytes);
-  for (const DeviceId d : topology.fabric_switches()) {
-    const DeviceClass& c = topology.device_class(d);
-    if (!c.reduces) continue;
-    if (c.reduce_trees > 0) spec.max_trees = std::min(spec.max_trees, c.reduce_trees);
-    if (count(c.reduce_message) > 0) spec.max_message_bytes = std::min(spec.max_message_bytes, count(c.reduce_message));
-  }
-  spec.channels = call.channels > 0 ? call.channels : std::min(spec.max_trees, placement.nic_channels());
+bool reduces_beside(const Topology& topology, DeviceId gpu) {
+  const auto links = topology.out_links(gpu);
+  return std::any_of(links.begin(), links.end(),
+                     [&](LinkId l) { return topology.device_class(topology.to(l)).reduces; });
 }
 
 /// What a schedule of algorithm sharp has for reducers, and where.

@@ -4,11 +4,12 @@
 #include <cmath>
 #include <optional>
 
+#include "busbar/engine/channels.h"
+
 namespace busbar {
 namespace {
 
-constexpr double kEqual = 1e-9;              // of a time: round-off of a lowering, no other term
-constexpr std::uint32_t kMostChunks = 4096;  // Lowering::lower cuts into no more
+constexpr double kEqual = 1e-9;  // of a time: round-off of a lowering, no other term
 constexpr std::size_t kMostSamples = 2000;
 
 struct Rectangle {
@@ -200,15 +201,14 @@ class SizeIndex::Builder {
 };
 
 Result<SizeIndex> SizeIndex::make(Lowering& lowering, CollectiveCall call, Bytes low, Bytes high) {
-  constexpr std::uint64_t kStep = 4096, kSteps = 64;  // small calls take a channel more per so many bytes, up to here
   SizeIndex out;
   const std::uint64_t first = std::max<std::uint64_t>(1, count(low)), last = std::max(first, count(high));
   out.chunks_ = call.chunks;
   const std::uint64_t chunk = count(lowering.protocol().chunk);
   Builder builder(lowering, std::move(call), out);
-  for (std::uint64_t n = 1; n <= kSteps; ++n) {
-    const std::uint64_t from = n == 1 ? first : std::max(first, n * kStep),
-                        to = n < kSteps ? (n + 1) * kStep : last + 1;
+  for (std::uint64_t n = 1; n <= kFilledChannels; ++n) {
+    const std::uint64_t from = n == 1 ? first : std::max(first, n * kBytesPerChannel),
+                        to = n < kFilledChannels ? (n + 1) * kBytesPerChannel : last + 1;
     if (from >= to || from > last) continue;
     BUSBAR_ASSIGN(const LoweredCall probe, builder.lower(from, 1));
     std::size_t fluids = 0;

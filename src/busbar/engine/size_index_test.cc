@@ -7,30 +7,13 @@
 
 #include "busbar/base/random.h"
 #include "busbar/engine/random_machine.h"
+#include "busbar/engine/test_ground.h"
 #include "busbar/engine/test_machines.h"
 
 namespace busbar {
 namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-
-struct Ground {
-  Topology topology;
-  Router router;
-  Placement placement;
-  explicit Ground(Topology t)
-      : topology(std::move(t)), router(topology, RoutingPolicy::kStatic), placement(router, topology.gpus()) {}
-  std::uint32_t gpus() const { return static_cast<std::uint32_t>(topology.gpus().size()); }
-};
-
-ProtocolModel some_protocol() {
-  ProtocolModel p;
-  p.launch = Duration::us(8);
-  p.step_scale_up = Duration::us(2);
-  p.step_network = Duration::us(10);
-  p.chunk = Bytes{512 * 1024};
-  return p;
-}
 
 void expect_as_lowered(Lowering& lowering, CollectiveCall call, RandomStream& random, int queries) {
   const auto index = SizeIndex::make(lowering, call, Bytes{1}, Bytes{64 * kGiB});

@@ -227,17 +227,7 @@ void start_late(const CollectiveCall& call, const Placement& placement, Duration
 
 Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
   if (call.schedule) return *call.schedule;
-  ScheduleSpec spec;
-  spec.algorithm = call.algorithm;
-  spec.op = call.op;
-  spec.ranks = call.groups.size();
-  spec.ranks_per_group = ranks_per_domain(call, topology, placement);
-  spec.root = call.root;
-  spec.pairs = call.pairs;
-  if (call.algorithm == "ring" || call.algorithm == "tree")
-    spec.orders = ring_orders(call, topology, placement, spec.ranks_per_group, call.channels);
-  if (call.algorithm == "sharp") limit_trees(call, topology, placement, spec);
-  return build_schedule(spec);
+  return build_for_call(call, topology, placement, ranks_per_domain(call, topology, placement), call.channels);
 }
 
 Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement) {

@@ -6,15 +6,12 @@
 #include <cmath>
 #include <map>
 
+#include "busbar/engine/channels.h"
+
 namespace busbar {
 namespace {
 
 Error cannot_reduce(std::string why) { return {ErrorCode::kUnsupported, std::move(why), {}}; }
-
-bool reduces_beside(const Topology& t, DeviceId gpu) {
-  const auto links = t.out_links(gpu);
-  return std::any_of(links.begin(), links.end(), [&](LinkId l) { return t.device_class(t.to(l)).reduces; });
-}
 
 /// Part `i` of `n` of so many bytes.
 std::uint64_t part_of(std::uint64_t bytes, std::uint64_t i, std::uint64_t n) {
