@@ -234,5 +234,44 @@ RC_GTEST_PROP(FabricTable, TwinsChangeNoDistance, ()) {
   }
 }
 
+// The definition, by plain searches: at each switch one of the links to a neighbour that is nearer, the hash says
+// which.
+RC_GTEST_PROP(FabricRoutes, AHashPicksOneOfTheShortestWaysSwitchBySwitch, ()) {
+  const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly);
+  TopologyBuilder b = cluster(test_fabric(kind, 8), *rc::gen::inRange(2u, 12u), 1);
+  std::vector<LinkId> cables;
+  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
+    if (is_fabric(b.peek().link_class(LinkId{l}).kind)) cables.push_back(LinkId{l});
+  for (auto failed = *rc::gen::inRange(0, 6); failed > 0; --failed) b.fail(*rc::gen::elementOf(cables));
+  const Topology t = std::move(b).seal();
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>(), flow = *rc::gen::arbitrary<std::uint64_t>();
+  const Router r(t, RoutingPolicy::kStatic, seed);
+  const FabricTable table(t);
+  const auto n = static_cast<std::uint32_t>(t.fabric_switches().size());
+  for (const DeviceId x : t.gpus())
+    for (const DeviceId y : t.gpus()) {
+      std::vector<LinkShare> path;
+      const DeviceId nic = r.nearest_nic(y, 0);
+      if (t.block_of(x) == t.block_of(y) || !r.spread(x, y, r.nearest_nic(x, 0), nic, flow, path).ok()) continue;
+      if (!std::all_of(path.begin(), path.end(), [](const LinkShare& l) { return l.share == 1; })) continue;
+      for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+        const DeviceId at = t.to(path[i].link);
+        if (table.number(at) < 0 || t.to(path[i + 1].link) == nic) continue;
+        std::vector<int> hops(n, FabricTable::kFar);  // to the switches of the NIC, from here on
+        for (const LinkId l : t.out_links(nic)) {
+          if (table.number(t.to(l)) < 0) continue;
+          const auto one = hops_from(table, static_cast<std::uint32_t>(table.number(t.to(l))), n);
+          std::transform(hops.begin(), hops.end(), one.begin(), hops.begin(),
+                         [](int p, int q) { return std::min(p, q); });
+        }
+        std::vector<LinkId> nearer;
+        const auto here = static_cast<std::uint32_t>(table.number(at));
+        for (const FabricTable::Hop& hop : table.hops(here))
+          if (hops[hop.to] == hops[here] - 1) nearer.push_back(hop.link);
+        RC_ASSERT(path[i + 1].link == nearer[mix64(flow ^ mix64(seed ^ index(at))) % nearer.size()]);
+      }
+    }
+}
+
 }  // namespace
 }  // namespace busbar

@@ -49,6 +49,7 @@ void FabricTable::find_twins() {
     steps_.close_row();
   }
   rows_.resize(first.size());
+  for (const Hop& hop : hops_.values) hop_class_.push_back(class_[hop.to]);
 }
 
 void FabricTable::find_webs() {
@@ -70,6 +71,17 @@ void FabricTable::find_webs() {
 }
 
 std::int32_t FabricTable::number(DeviceId d) const { return index(d) < first_ ? -1 : number_[index(d) - first_]; }
+
+// HOT: bench ar-c-65536, ar-d-65536. Some 64 ports at each of five switches on a way.
+void FabricTable::links_towards(std::uint32_t from, std::uint32_t to, int left, std::vector<LinkId>& out) const {
+  const std::uint32_t b = class_[to];
+  const std::uint8_t* row = rows_[b].hops.data();
+  for (std::uint32_t i = hops_.begin[from]; i < hops_.begin[from + 1]; ++i) {
+    const std::uint32_t c = hop_class_[i];
+    const int hops = c != b ? row[c] : hops_.values[i].to == to ? 0 : kBetweenTwins;
+    if (hops == left) out.push_back(hops_.values[i].link);
+  }
+}
 
 std::uint8_t FabricTable::distance(std::uint32_t from, std::uint32_t to) {
   if (!joined(from, to)) return kFar;

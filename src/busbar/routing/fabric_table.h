@@ -30,6 +30,9 @@ class FabricTable {
   std::span<const Hop> hops(std::uint32_t from) const { return hops_.row(from); }
   /// Whether some of those are joined directly, as in a dragonfly or a torus.
   bool flat() const { return flat_; }
+  /// Appends the links from `from` to switches that are `left` hops from `to`, in the order of hops(from).
+  /// Precondition: distance(from, to) was asked for and is left + 1.
+  void links_towards(std::uint32_t from, std::uint32_t to, int left, std::vector<LinkId>& out) const;
   /// Whether live cables join the two, over switches alone.
   bool joined(std::uint32_t a, std::uint32_t b) const { return web_[a] == web_[b]; }
   /// Hops from `from` to `to`, kFar when there is no way. Where there is one, nearer(to, x) afterwards holds for all x
@@ -55,6 +58,7 @@ class FabricTable {
   std::vector<std::int32_t> number_;  ///< per device from first_ on
   std::uint32_t first_ = 0;
   Csr<Hop> hops_;
+  std::vector<std::uint32_t> hop_class_;  ///< beside hops_.values: the class of Hop::to
   std::vector<std::uint32_t> leaves_;
   bool flat_ = false;
   std::vector<std::uint32_t> web_;    ///< per switch: the lowest switch that it is joined to

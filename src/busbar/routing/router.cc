@@ -89,8 +89,8 @@ bool Router::State::across(DeviceId from, DeviceId to, std::uint64_t flow, bool 
 }
 
 bool Router::State::across_straight(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const {
+  const bool keeps_one = policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant;
   const auto choose = [&](DeviceId at) {  // static hash keeps one of the equal front.candidates
-    const bool keeps_one = policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant;
     if (!keeps_one || front.candidates.size() < 2) return;
     const std::uint64_t h = mix64(flow ^ mix64(seed ^ index(at)));
     front.candidates.assign(1, front.candidates[h % front.candidates.size()]);
@@ -122,6 +122,11 @@ bool Router::State::across_straight(DeviceId from, DeviceId to, std::uint64_t fl
     if (hops == best && hops < FabricTable::kFar) front.candidates.push_back(l);
   }
   if (front.candidates.empty()) return false;
+  const bool single = keeps_one && best > 0 && front.candidates.size() == 1;
+  if (const std::int32_t last = single ? only_switch(to) : -1; last >= 0) {
+    out.push_back({front.candidates[0], 1});
+    return across_hashed(topology.to(front.candidates[0]), to, static_cast<std::uint32_t>(last), best, flow, out);
+  }
   const auto next_of = [&](DeviceId at, int hops, auto&& take) {
     if (hops == 1) {
       for (const LinkId l : topology.out_links(to))

@@ -37,6 +37,10 @@ struct Router::State {
   bool across(DeviceId from, DeviceId to, std::uint64_t flow, bool bundled, std::vector<LinkShare>& out) const;
   bool across_bundled(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
   bool across_straight(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
+  /// Of the switch that all of `nic`'s cables lead to; -1: they lead to several, or elsewhere.
+  std::int32_t only_switch(DeviceId nic) const;
+  bool across_hashed(DeviceId at, DeviceId to, std::uint32_t last, int hops, std::uint64_t flow,
+                     std::vector<LinkShare>& out) const;
   bool around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
   double pull(LinkId l) const { return topology.payload_rate(l) * (lean.empty() ? 1.0 : double{lean[index(l)]}); }
   double pull(const std::vector<LinkId>& way) const;
