@@ -11,6 +11,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/cli/cmd_flows_packet.h"
 #include "busbar/cli/flow_csv.h"
+#include "busbar/cli/json_rows.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 
@@ -94,19 +95,7 @@ Json to_json(const Options& o, const Report& r, const Cluster& c) {
          {"band_basis", r.band.basis},
          {"events", r.result.events},
          {"rate_changes", r.result.rate_changes}};
-  Json::array_t flows;
-  flows.reserve(r.result.flows.size());
-  for (std::size_t f = 0; f < r.result.flows.size(); ++f) {
-    const FlowOutcome& x = r.result.flows[f];
-    flows.push_back(
-        Json{{"id", r.named.ids[f]},
-             {"start_us", x.start.since_start().in_us()},
-             {"fct_us", x.fct.in_us()},
-             {"parts_us",
-              {{"latency", x.latency.in_us()}, {"transfer", x.transfer.in_us()}, {"sharing", x.sharing.in_us()}}},
-             {"held_by", x.held_by == kNone<LinkId> ? Json() : Json(c.topology.name(x.held_by))}});
-  }
-  j["flows"] = std::move(flows);
+  j["flows"] = nullptr;  // deliver_rows() writes them
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i) {
     const LinkUse& u = r.busiest[i];
@@ -118,6 +107,27 @@ Json to_json(const Options& o, const Report& r, const Cluster& c) {
   j["links"] = std::move(links);
   j["links_used"] = r.result.links.size();
   return j;
+}
+
+/// The row of each flow in turn; its places are kept from one to the next.
+JsonRows rows_of(const Report& r, const Topology& t) {
+  const auto row = std::make_shared<Json>(Json{{"id", ""},
+                                               {"start_us", 0.0},
+                                               {"fct_us", 0.0},
+                                               {"parts_us", {{"latency", 0.0}, {"transfer", 0.0}, {"sharing", 0.0}}},
+                                               {"held_by", nullptr}});
+  return {"flows", r.result.flows.size(), [row, &r, &t](std::size_t f) -> const Json& {
+            const FlowOutcome& x = r.result.flows[f];
+            Json &j = *row, &parts = j["parts_us"];
+            j["id"] = r.named.ids[f];
+            j["start_us"] = x.start.since_start().in_us();
+            j["fct_us"] = x.fct.in_us();
+            parts["latency"] = x.latency.in_us();
+            parts["transfer"] = x.transfer.in_us();
+            parts["sharing"] = x.sharing.in_us();
+            j["held_by"] = x.held_by == kNone<LinkId> ? Json() : Json(t.name(x.held_by));
+            return j;
+          }};
 }
 
 Document to_document(const Options& o, const Report& r, const Topology& t) {
@@ -219,7 +229,8 @@ int run(const Options& o) {
     return report_error(s.error());
   Json j = to_json(o, r, *cluster);
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, r, cluster->topology));
+  return deliver_rows(o.common, std::move(j), rows_of(r, cluster->topology),
+                      [&] { return to_document(o, r, cluster->topology); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/flow_csv.h"
+#include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/engine/packet/packet_list.h"
@@ -16,7 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
-constexpr const char* kFlowsGoHere = "@flows@";
 
 /// What the list came to.
 struct Report {
@@ -147,29 +147,13 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
   if (!o.extras.faults.empty()) j["faults"] = o.extras.faults;
   if (x.background > 0) j["background"] = {{"flows", x.background}, {"mean_fct_us", r.background_mean_us()}};
   if (!x.stuck.empty()) j["stuck"] = x.stuck;
-  j["flows"] = kFlowsGoHere;
+  j["flows"] = nullptr;  // deliver_rows() writes them
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i)
     links.push_back(link_json(r.busiest[i], c.topology, x.end));
   j["links"] = std::move(links);
   j["links_used"] = x.links.size();
   return j;
-}
-
-/// The flows are written one by one: as a document of their own they would outweigh the simulation.
-void print_json(const Json& j, const Report& r, const Topology& t) {
-  const std::string text = j.dump(2), place = Json(kFlowsGoHere).dump();
-  const std::size_t at = text.find(place);
-  std::string out = text.substr(0, at) + "[";
-  for (std::uint32_t f = 0; f < r.listed(); ++f) {
-    out += f == 0 ? "\n    " : ",\n    ";
-    out += flow_json(r, f, t).dump();
-    if (out.size() < 60'000) continue;
-    std::fputs(out.c_str(), stdout);
-    out.clear();
-  }
-  out += "\n  ]" + text.substr(at + place.size()) + "\n";
-  std::fputs(out.c_str(), stdout);
 }
 
 Table slowest_flows(const Report& r, const Topology& t) {
@@ -276,16 +260,12 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
     j["run"]["threads"] = r.result.threads;
     if (r.result.threads > 1) j["run"].update(events_json(r.result));
   }
-  if (common.csv) {
-    j["flows"] = Json::array();
-    for (std::uint32_t f = 0; f < r.listed(); ++f) j["flows"].push_back(flow_json(r, f, cluster->topology));
-  }
-  if (common.json) {
-    print_json(j, r, cluster->topology);
-    if (common.html.empty()) return status;
-  }
-  return deliver(common, j, to_document(common, o, r, cluster->topology), status,
-                 common.json ? Printed::kAlready : Printed::kNot);
+  Json row;
+  const JsonRows rows{"flows", r.listed(), [&](std::size_t f) -> const Json& {
+                        return row = flow_json(r, static_cast<std::uint32_t>(f), cluster->topology);
+                      }};
+  return deliver_rows(
+      common, std::move(j), rows, [&] { return to_document(common, o, r, cluster->topology); }, status);
 }
 
 }  // namespace busbar

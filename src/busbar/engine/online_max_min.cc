@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace busbar {
 namespace {
@@ -20,16 +21,54 @@ OnlineMaxMin::OnlineMaxMin(std::vector<double> capacity) {
 
 std::uint32_t OnlineMaxMin::add_flow(std::span<const std::uint32_t> links, std::span<const double> weights,
                                      double cap) {
+  if (heeded_ == Links::kWithoutIdle) heed_all_links();
   const auto f = static_cast<std::uint32_t>(flows_.size());
   const auto begin = static_cast<std::uint32_t>(crossings_.size());
   for (std::size_t i = 0; i < links.size(); ++i) crossings_.push_back({f, links[i], kNobody, kNobody, weights[i]});
   Flow flow{};
   flow.begin = begin;
-  flow.end = static_cast<std::uint32_t>(crossings_.size());
+  flow.end = flow.live = static_cast<std::uint32_t>(crossings_.size());
   flow.cap = cap;
   flow.held_by = kNobody;
   flows_.push_back(flow);
   return f;
+}
+
+/// Invariant 4: what a flow crosses for nothing goes to the end of its run.
+void OnlineMaxMin::pass_over_idle_links() {
+  constexpr double kSpare = 1e-9;  // relative; far above kSame, so that no round-off fills such a link
+  heeded_ = Links::kWithoutIdle;
+  std::vector<double> demand(links_.size(), 0.0);
+  std::vector<std::uint32_t> flows(links_.size(), 0);
+  for (const Flow& f : flows_) {
+    double most = f.cap;
+    for (std::uint32_t c = f.begin; c < f.end; ++c)
+      most = std::min(most, links_[crossings_[c].link].capacity / crossings_[c].weight);
+    for (std::uint32_t c = f.begin; c < f.end; ++c) {
+      demand[crossings_[c].link] += crossings_[c].weight * most;
+      ++flows[crossings_[c].link];
+    }
+  }
+  for (Flow& f : flows_) {
+    std::pair<double, std::uint32_t> narrowest{INFINITY, kNobody};  // of the links that it has for itself
+    for (std::uint32_t c = f.begin; c < f.end; ++c)
+      if (const Crossing& x = crossings_[c]; flows[x.link] == 1)
+        narrowest = std::min(narrowest, {links_[x.link].capacity / x.weight, x.link});
+    const auto can_be_full = [&](const Crossing& x) {
+      if (demand[x.link] < links_[x.link].capacity * (1 - kSpare)) return false;
+      return flows[x.link] > 1 || x.link == narrowest.second;
+    };
+    const auto run = crossings_.begin();
+    f.live = static_cast<std::uint32_t>(std::stable_partition(run + f.begin, run + f.end, can_be_full) - run);
+  }
+}
+
+void OnlineMaxMin::heed_all_links() {
+  heeded_ = Links::kAll;
+  for (Flow& f : flows_) {
+    for (std::uint32_t c = f.live; f.listed && c < f.end; ++c) list(c);
+    f.live = f.end;
+  }
 }
 
 void OnlineMaxMin::push(double key, std::uint32_t item) {
@@ -49,11 +88,11 @@ double OnlineMaxMin::limit(const Flow& f, std::uint32_t l) const {
 double OnlineMaxMin::level_of(const Link& link, std::uint32_t l) const {
   double level = 0, above = -1;
   for (;;) {
-    double taken = 0, open = 0;
+    double taken = 0, open = 0, least = INFINITY;  // the last: of those that are open
     for (std::uint32_t c = link.first; c != kNobody; c = crossings_[c].next) {
       const double u = limit(flows_[crossings_[c].flow], l);
       if (u > level)
-        open += crossings_[c].weight;
+        open += crossings_[c].weight, least = std::min(least, u);
       else
         taken += crossings_[c].weight * u;
     }
@@ -63,6 +102,7 @@ double OnlineMaxMin::level_of(const Link& link, std::uint32_t l) const {
     const double next = std::max(0.0, link.capacity - taken) / open;
     if (next <= level) return level;
     level = next;
+    if (level < least) return level;  // nobody drops out on the way there
   }
 }
 
@@ -100,7 +140,7 @@ void OnlineMaxMin::weigh() {
 /// (a tie): there it stays.
 void OnlineMaxMin::release(std::uint32_t f, std::uint32_t but) {
   Flow& flow = flows_[f];
-  for (std::uint32_t c = flow.begin; c < flow.end; ++c) {
+  for (std::uint32_t c = flow.begin; c < flow.live; ++c) {
     const Link& link = links_[crossings_[c].link];
     if (link.stamp == sweep_ && link.done) return fix(f, link.level, crossings_[c].link);
   }
@@ -108,7 +148,7 @@ void OnlineMaxMin::release(std::uint32_t f, std::uint32_t but) {
   flow.state = State::kOpen;
   flow.before = flow.rate;
   if (flow.cap < INFINITY) push(flow.cap, static_cast<std::uint32_t>(links_.size()) + f);
-  for (std::uint32_t c = flow.begin; c < flow.end; ++c)
+  for (std::uint32_t c = flow.begin; c < flow.live; ++c)
     if (crossings_[c].link != but) touch(crossings_[c].link);
 }
 
@@ -131,7 +171,7 @@ void OnlineMaxMin::fix(std::uint32_t f, double rate, std::uint32_t by) {
   flow.held_by = by;
   if (same(rate, flow.before)) return;  // links that took it for open are in the sweep already
   changed_.push_back(f);
-  for (std::uint32_t c = flow.begin; c < flow.end; ++c)
+  for (std::uint32_t c = flow.begin; c < flow.live; ++c)
     if (crossings_[c].link != by && links_[crossings_[c].link].stamp != sweep_) touch(crossings_[c].link);
 }
 
@@ -149,17 +189,21 @@ void OnlineMaxMin::finish(std::uint32_t l, double level) {
   }
 }
 
+void OnlineMaxMin::list(std::uint32_t c) {
+  std::uint32_t& first = links_[crossings_[c].link].first;
+  crossings_[c].next = first;
+  crossings_[c].previous = kNobody;
+  if (first != kNobody) crossings_[first].previous = c;
+  first = c;
+}
+
 void OnlineMaxMin::open(std::uint32_t f) {
+  if (heeded_ == Links::kNew) pass_over_idle_links();
   Flow& flow = flows_[f];
+  flow.listed = true;
   flow.rate = 0;
   flow.held_by = kNobody;
-  for (std::uint32_t c = flow.begin; c < flow.end; ++c) {
-    std::uint32_t& first = links_[crossings_[c].link].first;
-    crossings_[c].next = first;
-    crossings_[c].previous = kNobody;
-    if (first != kNobody) crossings_[first].previous = c;
-    first = c;
-  }
+  for (std::uint32_t c = flow.begin; c < flow.live; ++c) list(c);
   fresh_.push_back(f);
   flow.stamp = sweep_;
   flow.state = State::kOpen;
@@ -168,7 +212,7 @@ void OnlineMaxMin::open(std::uint32_t f) {
 
 void OnlineMaxMin::close(std::uint32_t f) {
   Flow& flow = flows_[f];
-  for (std::uint32_t c = flow.begin; c < flow.end; ++c) {
+  for (std::uint32_t c = flow.begin; c < flow.live; ++c) {
     const Crossing& x = crossings_[c];
     if (x.previous == kNobody)
       links_[x.link].first = x.next;
@@ -177,6 +221,7 @@ void OnlineMaxMin::close(std::uint32_t f) {
     if (x.next != kNobody) crossings_[x.next].previous = x.previous;
     if (links_[x.link].level < INFINITY) touch(x.link);
   }
+  flow.listed = false;
   flow.rate = 0;
   flow.held_by = kNobody;
 }

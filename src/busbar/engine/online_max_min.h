@@ -4,6 +4,8 @@
 //  1. level[l] is the rate of the flows that link l holds back, +infinity when it is not full.
 //  2. rate[f] = min(cap of f, level over its links); `held_by` names the link that attains it.
 //  3. Hence every open flow is at its cap or crosses a full link on which no flow is faster: the definition.
+//  4. A link that could carry all flows known at the first open(), each as fast as its narrowest link lets it, is never
+//     full; of links that one flow has for itself only the narrowest can be. The others are in no sweep.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +26,7 @@ namespace busbar {
 /// Cost:    per settle, of the order of the links and flows whose rates change, times flows per link; no allocation
 ///          after the first run of a given size.
 /// Order:   by (level, link), so equal inputs give bit-equal outputs.
+/// Limits:  a flow added after the first open() costs a pass over all flows, once, and ends invariant 4.
 class OnlineMaxMin {
  public:
   explicit OnlineMaxMin(std::vector<double> capacity);
@@ -51,9 +54,11 @@ class OnlineMaxMin {
   };
   struct Flow {
     std::uint32_t begin, end;  ///< its run in crossings_
+    std::uint32_t live;        ///< end of those whose links can be full
     std::uint32_t held_by = kNobody;
     std::uint32_t stamp = 0;  ///< sweep in which `state` holds; else clean
     State state = State::kClean;
+    bool listed = false;  ///< in the lists of its links
     double rate = 0, before = 0, cap;
   };
   struct Link {
@@ -68,6 +73,9 @@ class OnlineMaxMin {
     bool operator<(const Entry& o) const { return key != o.key ? key > o.key : item > o.item; }
   };
 
+  void pass_over_idle_links();
+  void heed_all_links();
+  void list(std::uint32_t crossing);
   State state(const Flow& f) const { return f.stamp == sweep_ ? f.state : State::kClean; }
   double limit(const Flow& f, std::uint32_t link) const;
   double level_of(const Link& link, std::uint32_t l) const;
@@ -85,6 +93,7 @@ class OnlineMaxMin {
   std::vector<Entry> heap_;
   std::vector<std::uint32_t> changed_, fresh_, touched_, pending_;
   std::uint32_t sweep_ = 1;
+  enum class Links : std::uint8_t { kNew, kWithoutIdle, kAll } heeded_ = Links::kNew;
 };
 
 }  // namespace busbar

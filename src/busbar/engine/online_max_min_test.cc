@@ -97,6 +97,43 @@ TEST(OnlineMaxMin, KeepsTheBottleneckPropertyThroughOpeningsAndClosings) {
   }
 }
 
+/// Half of the flows are known when the first opens; links that those could not fill, the others may.
+TEST(OnlineMaxMin, KeepsTheBottleneckPropertyForFlowsThatCameLater) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    Case c = random_case(seed, seed % 3 == 0);
+    OnlineMaxMin solver(c.capacity);
+    std::uint32_t known = 0;
+    const auto add_up_to = [&](std::size_t n) {
+      for (; known < n; ++known) solver.add_flow(c.flows[known].links, c.flows[known].weights, c.flows[known].cap);
+    };
+    add_up_to((c.flows.size() + 1) / 2);
+    RandomStream random(seed, "latecomers");
+    for (int step = 0; step < 12; ++step) {
+      if (step == 4) add_up_to(c.flows.size());
+      const auto f = static_cast<std::uint32_t>(random.below(known));
+      c.flows[f].open = !c.flows[f].open;
+      c.flows[f].open ? solver.open(f) : solver.close(f);
+      solver.settle();
+      expect_max_min(c, solver, seed);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(OnlineMaxMin, NamesTheFirstOfLinksThatAreEquallyNarrow) {
+  OnlineMaxMin solver({8, 4, 4, 4, 100});
+  const std::vector<double> ones(4, 1.0);
+  solver.add_flow(std::vector<std::uint32_t>{0, 3, 2, 4}, ones, INFINITY);
+  solver.add_flow(std::vector<std::uint32_t>{4}, std::span(ones).first(1), INFINITY);
+  solver.open(0);
+  solver.open(1);
+  solver.settle();
+  EXPECT_EQ(solver.held_by(0), 2u);
+  EXPECT_DOUBLE_EQ(solver.rate(0), 4);
+  EXPECT_EQ(solver.held_by(1), 4u);
+  EXPECT_DOUBLE_EQ(solver.rate(1), 96);
+}
+
 TEST(OnlineMaxMin, TouchesOnlyTheFlowsWhoseRatesChange) {
   OnlineMaxMin solver({10, 10, 10});
   const double one[] = {1.0};
