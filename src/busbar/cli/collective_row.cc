@@ -96,7 +96,8 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
       row.algorithm_floor = std::max(row.algorithm_floor, duration_from_ps(lowered->algorithm_floor_ps));
     }
     call.groups.base = j * call.groups.size();
-    if (shared.floors.size() == j) shared.floors.emplace_back(router, placement, call);
+    if (!shared.tiers) shared.tiers.emplace(router.topology());
+    if (shared.floors.size() == j) shared.floors.emplace_back(router, placement, call, *shared.tiers);
     const Floor floor = shared.floors[j].at(call.bytes);
     if (j == 0 || floor.time > row.floor.time) row.floor = floor;
   }

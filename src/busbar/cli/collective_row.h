@@ -15,6 +15,7 @@
 #include "busbar/cli/session.h"
 #include "busbar/engine/chain_part.h"
 #include "busbar/engine/floor.h"
+#include "busbar/engine/floor_tiers.h"
 #include "busbar/engine/packet/packet_list.h"
 
 namespace busbar {
@@ -60,6 +61,7 @@ struct CollectiveRow {
 /// What is the same for every size: made once, when first needed.
 struct SharedByRows {
   AccuracyTable accuracy;
+  std::optional<FloorTiers> tiers;   ///< of the machine, once asked for
   std::vector<MachineFloor> floors;  ///< per job
   std::optional<std::vector<Synthesized>> schedules;
   std::optional<PacketOptions> packets;  ///< time each call packet by packet; the rest is what `engine` says

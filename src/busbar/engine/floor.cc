@@ -29,8 +29,14 @@ const char* name_of(CutKind kind) {
 }
 
 MachineFloor::MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call) {
+  FloorTiers tiers(router.topology());
+  *this = MachineFloor(router, placement, call, tiers);
+}
+
+MachineFloor::MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call,
+                           FloorTiers& tiers) {
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g) {
-    const std::vector<Line> lines = FloorCuts(router, placement, call, g).bounds();
+    const std::vector<Line> lines = FloorCuts(router, placement, call, g, tiers).bounds();
     lines_.insert(lines_.end(), lines.begin(), lines.end());
   }
 }

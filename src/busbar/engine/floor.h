@@ -9,6 +9,8 @@
 
 namespace busbar {
 
+class FloorTiers;
+
 enum class CutKind : std::uint8_t { kEndpoint, kAllPorts, kPcieSwitch, kNuma, kNode, kLeaf, kPod, kRanks, kFarthest };
 const char* name_of(
     CutKind kind);  ///< "endpoint", "all ports", "PCIe switch", "NUMA", "node", "leaf", "pod", "ranks", "farthest pair"
@@ -36,6 +38,8 @@ class MachineFloor {
   /// Pre: the call's ranks are placed. `call.bytes` does not matter. Groups are bounded one by one, as if each were
   /// alone.
   MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call);
+  /// The same with the machine's tiers from floor to floor.
+  MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call, FloorTiers& tiers);
   Floor at(Bytes bytes) const;
 
  private:

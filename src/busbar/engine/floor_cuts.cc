@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 namespace busbar {
 
-FloorCuts::FloorCuts(const Router& router, const Placement& placement, const CollectiveCall& call, std::uint32_t group)
+FloorCuts::FloorCuts(const Router& router, const Placement& placement, const CollectiveCall& call, std::uint32_t group,
+                     FloorTiers& tiers)
     : router_(router),
       placement_(placement),
       t_(router.topology()),
       call_(call),
+      tiers_(tiers),
       demand_(call),
       n_(call.groups.size()),
       side_(t_.device_count(), 0) {
@@ -293,58 +294,27 @@ void FloorCuts::blocks() {
     take_all_of(static_cast<std::uint32_t>(used_blocks_.size()), all, CutKind::kNode, "cables of all nodes together");
 }
 
-/// Tier by tier: domains that share switches become one, and what leaves these switches upwards is the cut.
+/// Tier by tier: what leaves the switches that domains share upwards is the cut.
 void FloorCuts::tiers() {
-  const std::uint32_t devices = t_.device_count(), nobody = devices;
-  std::vector<std::uint32_t> parent(t_.blocks().size()), owner(devices, nobody);
-  std::iota(parent.begin(), parent.end(), 0u);
-  const auto root = [&](std::uint32_t b) {
-    while (parent[b] != b) b = parent[b] = parent[parent[b]];
-    return b;
-  };
-  const auto cluster_of = [&](DeviceId d) {
-    const BlockId b = t_.block_of(d);
-    return b != kNone<BlockId> ? index(b) : owner[index(d)];
-  };
-  for (int tier = 0; tier < 8; ++tier) {
-    std::vector<std::pair<DeviceId, std::uint32_t>> joined;  // switches that the clusters so far have a cable to
-    for (const DeviceId s : t_.fabric_switches()) {
-      if (owner[index(s)] != nobody) continue;
-      for (const LinkId l : t_.out_links(s))
-        if (cluster_of(t_.to(l)) != nobody) joined.push_back({s, cluster_of(t_.to(l))});
-    }
-    if (joined.empty()) return;
-    for (const auto& [s, b] : joined) {
-      std::uint32_t& o = owner[index(s)];
-      if (o == nobody) o = b;
-      const std::uint32_t x = root(o), y = root(b);
-      parent[std::max(x, y)] = std::min(x, y);
-    }
-    std::vector<double> up(parent.size(), 0), down(parent.size(), 0);
-    for (const DeviceId s : t_.fabric_switches()) {
-      if (owner[index(s)] == nobody) continue;
-      const std::uint32_t own = root(owner[index(s)]);
-      for (const LinkId l : t_.out_links(s)) {
-        const std::uint32_t far = cluster_of(t_.to(l));
-        if (far == nobody || root(far) != own) up[own] += rate(l), down[own] += rate(reverse(l));
-      }
-    }
+  for (std::size_t k = 0;; ++k) {
+    const FloorTiers::Tier* tier = tiers_.at(k);
+    if (!tier) return;
     std::map<std::uint32_t, std::vector<std::uint32_t>> inside;
     for (std::size_t b = 0; b < used_blocks_.size(); ++b) {
-      auto& list = inside[root(used_blocks_[b])];
+      auto& list = inside[tier->cluster_of[used_blocks_[b]]];
       list.insert(list.end(), members_.begin() + members_begin_[b], members_.begin() + members_begin_[b + 1]);
     }
     if (inside.size() < 2) return;
-    const CutKind kind = tier == 0 ? CutKind::kLeaf : CutKind::kPod;
+    const CutKind kind = k == 0 ? CutKind::kLeaf : CutKind::kPod;
     double all = 0;
     for (const auto& [b, ranks] : inside) {
-      if (take(demand_.across(ranks), up[b], down[b], kind, ranks))
-        name_it(kind, fmt::format("uplinks of the {} of node{}", tier == 0 ? "leaves" : "pod", b));
-      all += up[b];
+      if (take(demand_.across(ranks), tier->up[b], tier->down[b], kind, ranks))
+        name_it(kind, fmt::format("uplinks of the {} of node{}", k == 0 ? "leaves" : "pod", b));
+      all += tier->up[b];
     }
     if (!fabric_reduces())
       take_all_of(static_cast<std::uint32_t>(inside.size()), all, kind,
-                  tier == 0 ? "uplinks of all leaves together" : "uplinks of all pods together");
+                  k == 0 ? "uplinks of all leaves together" : "uplinks of all pods together");
   }
 }
 

@@ -7,13 +7,15 @@
 
 #include "busbar/engine/floor.h"
 #include "busbar/engine/floor_demand.h"
+#include "busbar/engine/floor_tiers.h"
 
 namespace busbar {
 
 /// The cuts of one group of ranks.
 class FloorCuts {
  public:
-  FloorCuts(const Router& router, const Placement& placement, const CollectiveCall& call, std::uint32_t group);
+  FloorCuts(const Router& router, const Placement& placement, const CollectiveCall& call, std::uint32_t group,
+            FloorTiers& tiers);
   /// The largest of each kind.
   std::vector<MachineFloor::Line> bounds();
 
@@ -49,6 +51,7 @@ class FloorCuts {
   const Placement& placement_;
   const Topology& t_;
   const CollectiveCall& call_;
+  FloorTiers& tiers_;
   FloorDemand demand_;
   std::uint32_t n_;
   std::vector<DeviceId> gpus_;

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <tuple>
+
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
+#include "busbar/engine/floor_tiers.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/engine/random_machine.h"
 #include "busbar/engine/test_machines.h"
@@ -172,6 +175,25 @@ TEST(Floor, FollowsOversubscriptionUpTheTiers) {
   EXPECT_NEAR(leaf.time.in_us(), 4 * 16.0 / 20 * 1e9 / 10e9 * 1e6, 1e-3);
   EXPECT_NEAR(floor_us(three_tiers(2, 5), of_op(Collective::kAllReduce, 40, kGB)), 2 * 39.0 / 40 * 1e5, 1e-3)
       << "40 nodes that do not reduce for each other pass on 78 S over 40 cables";
+}
+
+TEST(FloorTiers, HoldLeavesThenPodsThenAllAndServeEveryCall) {
+  const Topology t = three_tiers(2, 5);  // 2 pods of 5 leaves of 4 GPUs
+  FloorTiers tiers(t);
+  for (const auto& [tier, below, up] : {std::tuple(0u, 4u, 10.0), {1u, 20u, 10.0}, {2u, 40u, 0.0}}) {
+    const FloorTiers::Tier* at = tiers.at(tier);
+    ASSERT_NE(at, nullptr);
+    for (std::uint32_t b = 0; b < 40; ++b) EXPECT_EQ(at->cluster_of[b], b / below * below) << tier;
+    EXPECT_NEAR(at->up[0] * 1e3, up, 1e-9) << tier << " in GB/s";
+    EXPECT_NEAR(at->down[0] * 1e3, up, 1e-9) << tier;
+  }
+  EXPECT_EQ(tiers.at(3), nullptr);
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  for (const std::uint32_t ranks : {40u, 20u, 4u, 30u}) {
+    const CollectiveCall c = of_op(Collective::kAllToAll, ranks, kGB);
+    EXPECT_EQ(MachineFloor(r, p, c, tiers).at(c.bytes).time, machine_floor(r, p, c).time) << ranks;
+  }
 }
 
 RC_GTEST_PROP(Floor, NoScheduleOfOursOnARandomMachineGoesBelow, ()) {

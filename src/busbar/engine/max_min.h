@@ -15,7 +15,8 @@ namespace busbar {
 /// Result:  sum of weight x rate <= capacity on every link; every fluid is at its cap or crosses a saturated link on
 ///          which no other fluid has a higher rate.
 /// Source:  Bertsekas & Gallager, Data Networks (2nd ed.), section 6.5.2, with weights.
-/// Cost:    O((nnz + L) log L); no allocation after the first call of a given size.
+/// Cost:    O(nnz + L), and O(nnz' log L') for the links that can be full at all; no allocation after the first call of
+///          a given size.
 /// Order:   ties go to the lowest link, so equal inputs give bit-equal outputs.
 class MaxMinSolver {
  public:
@@ -30,9 +31,17 @@ class MaxMinSolver {
     std::uint32_t item;  ///< link, or links + fluid for a cap
   };
   void fix(std::uint32_t fluid, double rate);
-  std::vector<std::uint32_t> begin_{0}, link_, fluid_begin_, fluid_of_;
-  std::vector<double> weight_, cap_, rate_, residual_, open_weight_;
-  std::vector<std::uint32_t> open_;
+  void find_narrow_links(std::span<const double> capacity);
+  void index_narrow_links(std::span<const double> capacity);
+  std::vector<std::uint32_t> begin_{0}, link_;
+  std::vector<double> weight_, cap_, rate_;
+  std::vector<double> demand_;                  ///< per link
+  std::vector<std::uint32_t> crossed_;          ///< per link: fluids that cross it, 0 where it is not narrow
+  std::vector<std::uint32_t> place_;            ///< per narrow link: its place among them, ascending
+  std::vector<double> residual_, open_weight_;  ///< per place
+  std::vector<std::uint32_t> open_, fluid_begin_, fluid_of_, next_;  ///< per place; fluid_of_ in runs
+  std::vector<std::uint32_t> cross_begin_, cross_;                   ///< per fluid its places
+  std::vector<double> cross_weight_;                                 ///< beside cross_
   std::vector<Entry> heap_;
   std::uint32_t fixed_ = 0;  ///< fluids whose rate is known
 };

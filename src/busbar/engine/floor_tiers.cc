@@ -1,0 +1,65 @@
+#include "busbar/engine/floor_tiers.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace busbar {
+
+FloorTiers::FloorTiers(const Topology& topology)
+    : t_(topology), parent_(topology.blocks().size()), owner_(topology.device_count(), kNobody) {
+  std::iota(parent_.begin(), parent_.end(), 0u);
+}
+
+const FloorTiers::Tier* FloorTiers::at(std::size_t tier) {
+  while (tiers_.size() <= tier && !complete_) {
+    complete_ = tiers_.size() == kMostTiers || !join_next_switches();
+    if (!complete_) measure();
+  }
+  return tier < tiers_.size() ? &tiers_[tier] : nullptr;
+}
+
+std::uint32_t FloorTiers::root(std::uint32_t b) {
+  while (parent_[b] != b) b = parent_[b] = parent_[parent_[b]];
+  return b;
+}
+
+std::uint32_t FloorTiers::member_of(DeviceId d) const {
+  const BlockId b = t_.block_of(d);
+  return b != kNone<BlockId> ? index(b) : owner_[index(d)];
+}
+
+/// Switches that the clusters so far have a cable to join them; false when there are none.
+bool FloorTiers::join_next_switches() {
+  std::vector<std::pair<DeviceId, std::uint32_t>> joined;
+  for (const DeviceId s : t_.fabric_switches()) {
+    if (owner_[index(s)] != kNobody) continue;
+    for (const LinkId l : t_.out_links(s))
+      if (const std::uint32_t b = member_of(t_.to(l)); b != kNobody) joined.push_back({s, b});
+  }
+  for (const auto& [s, b] : joined) {
+    std::uint32_t& o = owner_[index(s)];
+    if (o == kNobody) o = b;
+    const std::uint32_t x = root(o), y = root(b);
+    parent_[std::max(x, y)] = std::min(x, y);
+  }
+  return !joined.empty();
+}
+
+void FloorTiers::measure() {
+  Tier tier;
+  for (std::uint32_t b = 0; b < parent_.size(); ++b) tier.cluster_of.push_back(root(b));
+  tier.up.assign(parent_.size(), 0);
+  tier.down.assign(parent_.size(), 0);
+  const auto rate = [&](LinkId l) { return static_cast<double>(per_second(t_.link_class(l).floor_rate())) * 1e-12; };
+  for (const DeviceId s : t_.fabric_switches()) {
+    if (owner_[index(s)] == kNobody) continue;
+    const std::uint32_t own = tier.cluster_of[owner_[index(s)]];
+    for (const LinkId l : t_.out_links(s)) {
+      const std::uint32_t far = member_of(t_.to(l));
+      if (far == kNobody || tier.cluster_of[far] != own) tier.up[own] += rate(l), tier.down[own] += rate(reverse(l));
+    }
+  }
+  tiers_.push_back(std::move(tier));
+}
+
+}  // namespace busbar

@@ -1,0 +1,40 @@
+// Domains joined tier by tier by the switches above them, and what leads out of each cluster.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+/// Tier 0: domains with a leaf in common are one cluster; tier 1: clusters whose leaves have a spine in common; and so
+/// on. Knows nothing of calls, so that one serves the floors of many. Tiers are made when first asked for.
+/// Not safe for concurrent calls.
+class FloorTiers {
+ public:
+  struct Tier {
+    std::vector<std::uint32_t> cluster_of;  ///< per block: the lowest block of its cluster
+    std::vector<double> up, down;  ///< by lowest block: bytes per ps of links out of the switches, and into them
+  };
+  explicit FloorTiers(const Topology& topology);
+  /// Null above the topmost switches.
+  const Tier* at(std::size_t tier);
+
+ private:
+  static constexpr std::size_t kMostTiers = 8;
+  bool join_next_switches();
+  void measure();
+  std::uint32_t root(std::uint32_t block);
+  /// The block whose cluster `d` is in; kNobody for a switch that none has reached yet.
+  std::uint32_t member_of(DeviceId d) const;
+  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
+  const Topology& t_;
+  std::vector<std::uint32_t> parent_;  ///< per block
+  std::vector<std::uint32_t> owner_;   ///< per device, used of switches: a block
+  std::vector<Tier> tiers_;
+  bool complete_ = false;
+};
+
+}  // namespace busbar
