@@ -35,6 +35,8 @@ class FabricTable {
   void links_towards(std::uint32_t from, std::uint32_t to, int left, std::vector<LinkId>& out) const;
   /// Whether live cables join the two, over switches alone.
   bool joined(std::uint32_t a, std::uint32_t b) const { return web_[a] == web_[b]; }
+  /// The lowest switch that it is joined to.
+  std::uint32_t web(std::uint32_t s) const { return web_[s]; }
   /// Hops from `from` to `to`, kFar when there is no way. Where there is one, nearer(to, x) afterwards holds for all x
   /// nearer than `from`.
   /// Not safe for concurrent calls.

@@ -266,7 +266,10 @@ DeviceId Router::exit_nic(DeviceId gpu, DeviceId own, DeviceId far) const {
 
 bool Router::has_cable(DeviceId nic) const { return state_->cabled(nic); }
 
-void Router::set_lean(Lean lean) const { state_->lean = std::move(lean); }
+void Router::set_lean(Lean lean) const {
+  state_->lean = std::move(lean);
+  ++state_->leans;
+}
 
 const Topology& Router::topology() const { return state_->topology; }
 RoutingPolicy Router::policy() const { return state_->policy; }

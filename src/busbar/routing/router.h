@@ -64,6 +64,7 @@ class Router {
   RoutingPolicy policy() const;
 
  private:
+  friend class PairSpread;
   struct State;
   std::unique_ptr<State> state_;
 };

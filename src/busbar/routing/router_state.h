@@ -29,6 +29,7 @@ struct Router::State {
   mutable std::vector<std::uint32_t> hops{};
   mutable std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
   mutable Lean lean{};                                              ///< empty unless adaptive
+  mutable std::uint64_t leans = 0;                                  ///< how often that was set
 
   const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
   bool cabled(DeviceId nic) const;

@@ -1,0 +1,150 @@
+// The inside of PairSpread, shared by pair_classes.cc (who is alike) and pair_spread.cc (what they load). Private to
+// routing.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "busbar/base/csr.h"
+#include "busbar/routing/pair_spread.h"
+#include "busbar/routing/pair_walk.h"
+#include "busbar/routing/router_state.h"
+
+namespace busbar {
+
+struct PairSpread::State {
+  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
+
+  /// NICs that hang on the same switches by like cables: to the fabric they are one.
+  struct Attachment {
+    DeviceId nic{};                       ///< one of them
+    std::vector<std::uint32_t> switches;  ///< per port
+    bool wide() const { return switches.size() > 1; }
+  };
+  /// Receivers that a sender reaches by one and the same NIC of its own.
+  struct Far {
+    DeviceId nic{};  ///< of one of them
+    std::uint32_t lane = 0, members = 0;
+  };
+  struct Leg {
+    std::uint32_t attachment = kNobody;  ///< kNobody: there is nobody to send to
+    double ps = 0;                       ///< latency up to the switch, or, with more ports than one, up to the NIC
+  };
+  /// Senders whose legs to every Far are alike; receivers whose legs in every lane are.
+  struct Source {
+    std::vector<Leg> to;  ///< per Far
+    std::vector<std::uint32_t> members;
+  };
+  struct Sink {
+    std::vector<std::uint32_t> far;  ///< per lane
+    std::vector<Leg> by;             ///< per lane
+    std::vector<std::uint32_t> members;
+  };
+  enum class Kind : std::uint8_t { kFixed, kHashed, kNone };
+  /// Between two attachments. Of hashed flows only `up` is known beforehand.
+  struct Way {
+    Kind kind = Kind::kNone;
+    std::uint32_t first = 0, count = 0;  ///< in `pool`, without the NICs' own cables
+    std::vector<double> up, down;        ///< shares of ports, where there are several
+  };
+  struct Load {
+    double pairs = 0, least_ps = 0;
+  };
+
+  const Router& router;
+  const Router::State& r;
+  std::span<const double> latency_ps{};
+  bool bundled = false;
+
+  // Who is alike, pair_classes.cc.
+  std::uint32_t members = 0, lanes = 1;
+  std::vector<std::uint32_t> block{};  ///< per member, numbered from 0
+  Csr<std::uint32_t> of_block{};       ///< its members
+  std::vector<Attachment> attachments{};
+  std::map<std::vector<std::uint32_t>, std::uint32_t> attachment_known{};
+  std::unordered_map<std::uint32_t, std::uint32_t> attachment_of{};  ///< by NIC; only looked up
+  std::vector<Far> fars{};
+  std::vector<std::uint32_t> far_of{};   ///< per member and lane
+  std::vector<std::uint32_t> own_far{};  ///< per Far: members of the block in hand; zero in between
+  std::vector<DeviceId> exit{};          ///< per member and Far: the NIC it leaves by
+  std::vector<std::uint8_t> relayed{};   ///< likewise: over GPUs to a NIC that is joined to the receiver's
+  std::vector<Source> sources{};
+  std::vector<Sink> sinks{};
+  std::vector<std::uint32_t> source_of{}, sink_of{};  ///< per member
+  std::vector<std::uint32_t> neighbours{};            ///< per source and sink: pairs of one block
+
+  // Ways between attachments; kept while routes stay as they are.
+  std::unordered_map<std::uint64_t, Way> ways{};  ///< only looked up
+  std::vector<LinkShare> pool{};
+  std::uint64_t leans = 0;
+
+  // What is loaded.
+  std::vector<Load> load{};  ///< per capacity
+  std::vector<LinkId> touched{};
+  std::vector<Load> between{};       ///< per pair of attachments
+  std::vector<double> way_ps{};      ///< likewise: latency once known
+  std::vector<double> least_to{};    ///< per source and Far
+  std::vector<double> least_from{};  ///< per sink
+  std::vector<PairWalk> walks{};     ///< per lane
+  std::vector<std::uint32_t> aimed{};
+  std::vector<LinkId> steps{};
+  std::vector<LinkShare> path{};
+
+  // The last answer.
+  PairEnds asked{};
+  std::vector<double> asked_ps{};
+  PairLoads answer{};
+  bool answered = false, possible = false;  ///< possible: `answer` is one
+
+  bool classify(const PairEnds& ends);
+  bool place(const PairEnds& ends);
+  std::uint32_t attach(DeviceId nic);
+  bool find_fars(const PairEnds& ends);
+  bool find_sources(const PairEnds& ends);
+  bool find_sinks(const PairEnds& ends);
+  bool leave(const PairEnds& ends, std::uint32_t member, std::uint32_t far);
+  std::vector<LinkId> ports(DeviceId nic) const;
+  double path_ps() const;
+  template <typename F>
+  void for_each_far(std::uint32_t block_number, F f);
+
+  Result<bool> add_all(const PairEnds& ends);
+  Way way(std::uint32_t a, std::uint32_t b);
+  Way find_way(std::uint32_t a, std::uint32_t b);
+  Kind kind_of(std::uint32_t a, std::uint32_t b) const;
+  void add(LinkId l, double pairs, double least_ps) {
+    Load& x = load[index(l)];
+    if (x.pairs == 0) {
+      touched.push_back(l);
+      x.least_ps = least_ps;
+    } else if (least_ps < x.least_ps) {
+      x.least_ps = least_ps;
+    }
+    x.pairs += pairs;
+  }
+  Result<bool> find_latencies();
+  bool pair_classes(const PairEnds& ends);
+  bool walk_pairs(const PairEnds& ends, std::uint32_t source, std::uint32_t sink, double& low, double& high);
+  void add_ways();
+  void add_leaving(const PairEnds& ends);
+  void add_entering(const PairEnds& ends);
+  double pairs_of(std::uint32_t source, std::uint32_t sink) const {
+    return static_cast<double>(sources[source].members.size()) * static_cast<double>(sinks[sink].members.size()) -
+           neighbours[source * sinks.size() + sink];
+  }
+};
+
+/// Calls f(far, members outside the block) for all that have such members.
+template <typename F>
+void PairSpread::State::for_each_far(std::uint32_t block_number, F f) {
+  const auto own = of_block.row(block_number);
+  for (const std::uint32_t m : own)
+    for (std::uint32_t lane = 0; lane < lanes; ++lane) ++own_far[far_of[std::size_t{m} * lanes + lane]];
+  for (std::uint32_t far = 0; far < fars.size(); ++far)
+    if (fars[far].members > own_far[far]) f(far, fars[far].members - own_far[far]);
+  for (const std::uint32_t m : own)
+    for (std::uint32_t lane = 0; lane < lanes; ++lane) own_far[far_of[std::size_t{m} * lanes + lane]] = 0;
+}
+
+}  // namespace busbar
