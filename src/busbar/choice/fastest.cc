@@ -29,6 +29,7 @@ ScheduleSpec spec_of(const CollectiveCall& call, const Placement& placement, con
 /// Connections that have to be routed to time it, all groups together.
 double routes(const std::string& name, const CollectiveCall& call) {
   const double n = call.groups.size(), groups = call.groups.groups();
+  if (name == "direct" && call.pairs.equal()) return groups * n;  // the rest by classes
   if (name == "direct" || name == "pairwise")
     return groups * (call.op == Collective::kGather || call.op == Collective::kScatter ? n : n * n);
   const bool halves = name == "halving_doubling" || name == "rabenseifner" || name == "bruck" || name == "pat";
@@ -89,7 +90,7 @@ std::vector<std::string> customary(const CollectiveCall& call, std::vector<std::
 }  // namespace
 
 LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& placement, const Topology& topology) {
-  constexpr double kMostRoutes = 1 << 20;
+  constexpr double kMostRoutes = 1 << 19;
   LegalAlgorithms out;
   for (std::string& name : algorithms_for(spec_of(call, placement, topology), in_network(placement, topology, call))) {
     if (const double n = routes(name, call); n > kMostRoutes && name != "ring")
@@ -101,7 +102,7 @@ LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& pl
 }
 
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
-                                         CollectiveCall call, Engine* sieve) {
+                                         CollectiveCall call) {
   const bool given = call.algorithm != "auto" && call.algorithm != "fastest";
   if (given && call.protocol != Protocol::kAuto) return call;
   LegalAlgorithms legal;
@@ -128,10 +129,6 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
       // What cannot be the best need not be lowered.
       if (!chosen.empty() && links_ps(simple_ps, protocol, analytic.protocol()) > most_ps(best)) continue;
       if (!chosen.empty() && count(call.bytes) <= kFewBytes && analytic.least_time(trial) > best) continue;
-      if (sieve != nullptr && !chosen.empty()) {
-        const Result<CallId> cheap = sieve->prepare(trial);
-        if (cheap.ok() && sieve->time_alone(*cheap) > best) continue;
-      }
       const Result<CallId> id = analytic.prepare(trial);
       if (!id.ok()) {
         last = id.error();

@@ -99,6 +99,7 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
   for (std::size_t step = 0; step < steps; ++step) {
     Stage stage;
     BUSBAR_ASSIGN(SideBySide all, open_side_by_side(out, s, runs, step, chunk_bytes));
+    const bool together = pairs_together(out, s, runs, step);
     for (std::size_t c = 0; c < runs.size(); ++c) {
       if (step >= runs[c].size()) continue;
       const PhaseRun run = runs[c][step];
@@ -107,7 +108,8 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
       for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
         for (std::uint32_t g = 0; g < groups; ++g) {
           if (all_at_once(s, s.phases[run.begin])) {
-            BUSBAR_RETURN_IF_ERROR(lower_free(s, run, cg, g, chunk_bytes, out, stage));
+            BUSBAR_RETURN_IF_ERROR(together ? lower_together(s, run, cg, g, chunk_bytes, out, stage)
+                                            : lower_free(s, run, cg, g, chunk_bytes, out, stage));
             continue;
           }
           BUSBAR_RETURN_IF_ERROR(reopen(all, out, s, run, c, cg, g, chunk_bytes));
@@ -292,8 +294,10 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
   out.stages.push_back(std::move(stage));
 }
 
-Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold)
-    : state_(new State{router, placement, protocol, ComponentSplitter(fold)}) {
+Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold,
+                   std::uint32_t pairs_apart)
+    : state_(new State{router, placement, protocol, ComponentSplitter(fold), PairSpread(router)}) {
+  state_->pairs_apart = fold ? pairs_apart : UINT64_MAX;
   state_->bulk = {true, protocol.step_scale_up, protocol.step_server, protocol.step_network, 1};
   state_->read_classes();
   state_->read_units();

@@ -11,6 +11,7 @@
 #include "busbar/collectives/edges.h"
 #include "busbar/engine/components.h"
 #include "busbar/engine/lowering.h"
+#include "busbar/routing/pair_spread.h"
 #include "busbar/routing/reduction_tree.h"
 
 namespace busbar {
@@ -39,6 +40,12 @@ struct RoutedRun {
   std::vector<std::pair<LinkId, double>> loads{};
 };
 
+/// Of pairs that are taken together.
+struct PairTimes {
+  double latest_ps = 0;  ///< largest latency
+  double alone_ps = 0;   ///< longest time of one by itself, where messages are held up
+};
+
 /// One step of all channels and groups.
 struct SideBySide {
   std::vector<double> loads{};                 ///< per link, together; empty: nobody shares
@@ -50,6 +57,8 @@ struct Lowering::State {
   const Placement& placement;
   ProtocolModel protocol;
   ComponentSplitter components;
+  PairSpread pair_spread;
+  std::uint64_t pairs_apart = 0;
   std::vector<double> rate{}, latency{}, floor_rate{};  ///< per link class: bytes/ps, ps, bytes/ps
   WhatIf what_if{};
   Trace* trace = nullptr;
@@ -160,6 +169,16 @@ struct Lowering::State {
   double busiest_bytes(bool stepwise);
   Status lower_free(const Schedule& s, PhaseRun run, std::uint32_t call_group, std::uint32_t group, double chunk_bytes,
                     LoweredCall& out, Stage& stage);
+  // lowering_pairs.cc
+  bool pairs_together(const LoweredCall& out, const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
+                      std::size_t step) const;
+  Status lower_together(const Schedule& s, PhaseRun run, std::uint32_t call_group, std::uint32_t group,
+                        double chunk_bytes, LoweredCall& out, Stage& stage);
+  Status connect_pair(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to,
+                      double bytes, PairTimes& times);
+  Result<bool> spread_pairs(const CollectiveCall& call, std::uint32_t group, std::span<const std::uint32_t> actors,
+                            double bytes, PairTimes& times);
+  void cross_pairs(const LinkShare& l, double bytes, double least_ps);
   Status open_run(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
                   std::uint32_t group, double chunk_bytes);
   // lowering_beside.cc

@@ -7,7 +7,7 @@ namespace busbar {
 
 PreparedCalls::PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options)
     : topology_(router.topology()),
-      lowering_(router, placement, options.protocol, options.fold),
+      lowering_(router, placement, options.protocol, options.fold, options.pairs_apart),
       solver_(lowering_.capacities()),
       likeness_(router, placement),
       fold_(options.fold && options.delays.empty()),
