@@ -102,7 +102,7 @@ LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& pl
 }
 
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
-                                         CollectiveCall call) {
+                                         CollectiveCall call, Engine* sieve) {
   const bool given = call.algorithm != "auto" && call.algorithm != "fastest";
   if (given && call.protocol != Protocol::kAuto) return call;
   LegalAlgorithms legal;
@@ -129,6 +129,10 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
       // What cannot be the best need not be lowered.
       if (!chosen.empty() && links_ps(simple_ps, protocol, analytic.protocol()) > most_ps(best)) continue;
       if (!chosen.empty() && count(call.bytes) <= kFewBytes && analytic.least_time(trial) > best) continue;
+      if (sieve != nullptr && !chosen.empty()) {
+        const Result<CallId> cheap = sieve->prepare(trial);
+        if (cheap.ok() && sieve->time_alone(*cheap) > best) continue;
+      }
       const Result<CallId> id = analytic.prepare(trial);
       if (!id.ok()) {
         last = id.error();

@@ -1,20 +1,14 @@
 #include "busbar/choice/packing.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "busbar/choice/cheapest.h"
+#include "busbar/choice/link_prices.h"
 
 namespace busbar {
 namespace {
 
-constexpr double kUnreachable = 1e30;
-
-/// x^12: steep enough that the busiest link rules, smooth enough that the next ones count.
-double steep(double x) {
-  const double x3 = x * x * x, x6 = x3 * x3;
-  return x6 * x6;
-}
+constexpr double kUnreachable = LinkPrices::kUnreachable;
 
 /// One ring or tree as the directed pairs of ranks it sends between.
 struct Unit {
@@ -25,7 +19,7 @@ struct Unit {
 class Packer {
  public:
   Packer(const RankRoutes& routes, Collective op, std::uint32_t root, PackingShape shape)
-      : routes_(routes), op_(op), root_(root), shape_(shape), n_(routes.ranks()), busy_(routes.links(), 0.0) {
+      : routes_(routes), op_(op), root_(root), shape_(shape), n_(routes.ranks()), prices_(routes) {
     const double n = n_;
     ring_bytes_ = op == Collective::kAllReduce                                ? 2 * (n - 1) / n
                   : op == Collective::kBroadcast || op == Collective::kReduce ? 1
@@ -40,7 +34,7 @@ class Packer {
         if (!add()) return best;
       for (int sweep = 0; sweep < 4 && improve(); ++sweep) {
       }
-      const double busiest = *std::max_element(busy_.begin(), busy_.end()) / goal;
+      const double busiest = prices_.busiest() / goal;
       if (best.size() == 0 || busiest < best.busiest_ps_per_byte * (1 - 1e-3)) best = result(busiest);
     }
     return best;
@@ -65,26 +59,17 @@ class Packer {
   }
 
   void load(const Unit& u, double sign) {
-    for_each_pair(u, [&](std::uint32_t a, std::uint32_t b, double bytes) {
-      for (const RankRoutes::Part& p : routes_.route(a, b)) busy_[p.link] += sign * bytes * p.ps_per_byte;
-    });
-    for (double& x : busy_) x = std::max(x, 0.0);  // round-off never makes a link less than idle
-  }
-
-  double total() const {
-    double sum = 0;
-    for (const double x : busy_) sum += steep(x / scale_);
-    return sum;
+    for_each_pair(u, [&](std::uint32_t a, std::uint32_t b, double bytes) { prices_.add(a, b, sign * bytes); });
   }
 
   /// What one more use of each pair would add to the total.
-  PairPrices prices() const {
+  PairPrices ring_prices() const {
     PairPrices c(n_, kUnreachable);
     for (std::uint32_t a = 0; a < n_; ++a)
       for (std::uint32_t b = 0; b < n_; ++b) {
         const bool chain = op_ == Collective::kBroadcast || op_ == Collective::kReduce;
         const bool unused = chain && (op_ == Collective::kBroadcast ? b : a) == root_;  // where a chain is open
-        if (a != b) c.at(a, b) = unused ? 0 : price_of(a, b);
+        if (a != b) c.at(a, b) = unused ? 0 : prices_.price(a, b, ring_bytes_);
       }
     return c;
   }
@@ -92,51 +77,15 @@ class Packer {
   Unit cheapest(const std::vector<std::uint32_t>& start) {
     Unit u;
     if (shape_ == PackingShape::kRings)
-      u.order = cheapest_ring(prices(), start);
+      u.order = cheapest_ring(ring_prices(), start);
     else
       u.tree = grow_tree();
     return u;
   }
 
-  double price_of(std::uint32_t a, std::uint32_t b) const {
-    if (!routes_.joined(a, b)) return kUnreachable;
-    const double bytes = shape_ == PackingShape::kRings ? ring_bytes_ : 1;
-    double sum = 1e-9;  // among free ones the fewest
-    for (const RankRoutes::Part& p : routes_.route(a, b))
-      sum += steep((busy_[p.link] + bytes * p.ps_per_byte) / scale_) - steep(busy_[p.link] / scale_);
-    return sum;
-  }
-
-  /// Adds the rank that is cheapest to reach to what the tree has so far, with the tree's own load counted: a port that
-  /// it has used once costs more the next time. (With fixed prices this would be Prim's minimum spanning tree.)
   GivenTree grow_tree() {
-    const std::vector<double> before = busy_;
-    std::vector<std::uint32_t> in{root_}, out;
-    std::vector<std::vector<std::uint32_t>> near(n_);
-    for (std::uint32_t r = 0; r < n_; ++r)
-      if (r != root_) out.push_back(r);
-    while (!out.empty()) {
-      double least = INFINITY;
-      std::uint32_t parent = root_;
-      std::size_t child = 0;
-      for (const std::uint32_t a : in)
-        for (std::size_t i = 0; i < out.size(); ++i) {
-          const double price = (op_ != Collective::kBroadcast ? price_of(out[i], a) : 0) +
-                               (op_ != Collective::kReduce ? price_of(a, out[i]) : 0);
-          if (price < least) least = price, parent = a, child = i;
-        }
-      const std::uint32_t next = out[child];
-      for (const bool up : {true, false})
-        if (op_ != (up ? Collective::kBroadcast : Collective::kReduce))
-          for (const RankRoutes::Part& p : routes_.route(up ? next : parent, up ? parent : next))
-            busy_[p.link] += p.ps_per_byte;
-      near[parent].push_back(next);
-      near[next].push_back(parent);
-      in.push_back(next);
-      out.erase(out.begin() + static_cast<std::ptrdiff_t>(child));
-    }
-    busy_ = before;
-    return op_ == Collective::kAllReduce ? hang_by_centre(near) : hang_by(near, root_);
+    auto near = prices_.cheapest_tree(root_, {op_ != Collective::kBroadcast, op_ != Collective::kReduce});
+    return op_ == Collective::kAllReduce ? hang_by_centre(std::move(near)) : hang_by(std::move(near), root_);
   }
 
   bool reaches_all(const Unit& u) const {
@@ -146,8 +95,7 @@ class Packer {
   }
 
   bool add() {
-    scale_ = std::max(*std::max_element(busy_.begin(), busy_.end()), 1e-9);
-    if (units_.empty()) scale_ = slowest_pair();
+    prices_.rescale();
     std::vector<std::uint32_t> start(n_);
     for (std::uint32_t i = 0; i < n_; ++i) start[i] = (root_ + i) % n_;
     Unit u = cheapest(start);
@@ -157,23 +105,16 @@ class Packer {
     return true;
   }
 
-  double slowest_pair() const {
-    double most = 1e-9;
-    for (std::uint32_t b = 1; b < n_; ++b)
-      for (const RankRoutes::Part& p : routes_.route(0, b)) most = std::max(most, p.ps_per_byte);
-    return most;
-  }
-
   bool improve() {
     bool better = false;
     for (Unit& u : units_) {
-      scale_ = *std::max_element(busy_.begin(), busy_.end());
-      if (scale_ <= 0) return false;
-      const double before = total();
+      if (prices_.busiest() <= 0) return false;
+      prices_.rescale();
+      const double before = prices_.total();
       load(u, -1);
       Unit other = cheapest(u.order);
       load(other, 1);
-      if (reaches_all(other) && total() < before * (1 - 1e-9)) {
+      if (reaches_all(other) && prices_.total() < before * (1 - 1e-9)) {
         u = std::move(other);
         better = true;
         continue;
@@ -208,8 +149,8 @@ class Packer {
   std::uint32_t root_;
   PackingShape shape_;
   std::uint32_t n_;
-  double ring_bytes_ = 1, scale_ = 1;
-  std::vector<double> busy_;  ///< ps per byte that each unit carries, summed over the units
+  double ring_bytes_ = 1;
+  LinkPrices prices_;  ///< ps per byte that each unit carries, summed over the units
   std::vector<Unit> units_;
 };
 

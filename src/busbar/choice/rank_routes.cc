@@ -1,29 +1,120 @@
 #include "busbar/choice/rank_routes.h"
 
+#include <algorithm>
+
 namespace busbar {
+namespace {
+
+bool same_links(std::span<const RankRoutes::Part> a, std::span<const RankRoutes::Part> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return x.link == y.link; });
+}
+
+}  // namespace
+
+/// Routes of one node, its links numbered as they are met.
+class RankRoutes::Reader {
+ public:
+  Reader(const Router& router, const Placement& placement)
+      : router_(router), placement_(placement), number_(router.topology().link_count(), 0) {}
+
+  void start_node() {
+    for (const std::uint32_t l : met_) number_[l] = 0;
+    met_.clear();
+  }
+  std::uint32_t links() const { return static_cast<std::uint32_t>(met_.size()); }
+
+  std::vector<Part> between(std::uint32_t a, std::uint32_t b, bool keep_fabric = true) {
+    std::vector<Part> out;
+    if (a == b) return out;
+    const DeviceId from = placement_.gpu(a), to = placement_.gpu(b);
+    const Topology& t = router_.topology();
+    path_.clear();
+    const std::uint32_t lanes = t.block_of(from) == t.block_of(to) ? 1 : placement_.nic_channels();
+    for (std::uint32_t c = 0; c < lanes; ++c) {
+      const DeviceId nic_to = placement_.nic(b, c), nic_from = router_.exit_nic(from, placement_.nic(a, c), nic_to);
+      const std::uint64_t flow = ((std::uint64_t{index(from)} << 32) | index(to)) ^ (std::uint64_t{c} << 48);
+      if (!router_.spread(from, to, nic_from, nic_to, flow, path_).ok()) return out;
+    }
+    for (const LinkShare& s : path_) {
+      if (!keep_fabric && t.block_of(t.from(s.link)) == kNone<BlockId> && t.block_of(t.to(s.link)) == kNone<BlockId>)
+        continue;
+      std::uint32_t& k = number_[index(s.link)];
+      if (k == 0) {
+        met_.push_back(index(s.link));
+        k = links();
+      }
+      const double ps_per_byte = s.share / lanes / (t.payload_rate(s.link) * 1e-12);
+      const auto same = std::find_if(out.begin(), out.end(), [&](const Part& p) { return p.link == k - 1; });
+      if (same == out.end())
+        out.push_back({k - 1, ps_per_byte});
+      else
+        same->ps_per_byte += ps_per_byte;
+    }
+    return out;
+  }
+
+ private:
+  const Router& router_;
+  const Placement& placement_;
+  std::vector<std::uint32_t> number_;  ///< per link: 1 + dense number; 0: not met yet
+  std::vector<std::uint32_t> met_;
+  std::vector<LinkShare> path_;
+};
 
 RankRoutes::RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call)
     : ranks_(call.groups.size()) {
-  const Topology& t = router.topology();
-  std::vector<std::uint32_t> number(t.link_count(), 0);  // 1 + dense number; 0: not met yet
-  std::vector<LinkShare> path;
-  begin_.push_back(0);
+  Reader reader(router, placement);
+  Rows rows;
   for (std::uint32_t a = 0; a < ranks_; ++a)
-    for (std::uint32_t b = 0; b < ranks_; ++b) {
-      path.clear();
-      const std::uint32_t from = call.groups.actor(0, a), to = call.groups.actor(0, b);
-      const std::uint64_t flow = (std::uint64_t{from} << 32) | to;
-      const bool found = a != b && router
-                                       .spread(placement.gpu(from), placement.gpu(to), placement.nic(from, 0),
-                                               placement.nic(to, 0), flow, path)
-                                       .ok();
-      for (const LinkShare& s : found ? std::span(path) : std::span<LinkShare>()) {
-        std::uint32_t& k = number[index(s.link)];
-        if (k == 0) k = ++links_;
-        parts_.push_back({k - 1, s.share / (t.payload_rate(s.link) * 1e-12)});
-      }
-      begin_.push_back(parts_.size());
+    for (std::uint32_t b = 0; b < ranks_; ++b)
+      rows.push_back(reader.between(call.groups.actor(0, a), call.groups.actor(0, b)));
+  rows.resize(rows.size() + ranks_);
+  keep({std::move(rows)});
+}
+
+RankRoutes::RankRoutes(const Router& router, const Placement& placement,
+                       std::span<const std::vector<std::uint32_t>> nodes)
+    : ranks_(static_cast<std::uint32_t>(nodes[0].size())) {
+  Reader reader(router, placement);
+  std::vector<Rows> kinds;
+  for (std::size_t v = 0; v < nodes.size(); ++v) {
+    reader.start_node();
+    const auto& here = nodes[v];
+    const auto& next = nodes[(v + 1) % nodes.size()];
+    Rows rows;
+    for (const std::uint32_t a : here)
+      for (const std::uint32_t b : here) rows.push_back(reader.between(a, b));
+    for (std::uint32_t l = 0; l < ranks_; ++l) rows.push_back(reader.between(here[l], next[l], false));
+    const auto alike = std::find_if(kinds.begin(), kinds.end(), [&](const Rows& k) {
+      return std::equal(k.begin(), k.end(), rows.begin(), same_links);
+    });
+    if (alike == kinds.end()) {
+      kinds.push_back(std::move(rows));
+      continue;
     }
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      for (std::size_t p = 0; p < rows[i].size(); ++p)
+        (*alike)[i][p].ps_per_byte = std::max((*alike)[i][p].ps_per_byte, rows[i][p].ps_per_byte);
+  }
+  keep(kinds);
+}
+
+/// Row by row what all nodes load, the links of each numbered behind those of the nodes before it.
+void RankRoutes::keep(const std::vector<Rows>& nodes) {
+  std::vector<std::uint32_t> first;
+  for (const Rows& rows : nodes) {
+    first.push_back(links_);
+    for (const auto& row : rows)
+      for (const Part& p : row) links_ = std::max(links_, first.back() + p.link + 1);
+  }
+  begin_.push_back(0);
+  for (std::size_t i = 0; i < nodes[0].size(); ++i) {
+    const bool everywhere = std::none_of(nodes.begin(), nodes.end(), [&](const Rows& rows) { return rows[i].empty(); });
+    for (std::size_t v = 0; everywhere && v < nodes.size(); ++v)
+      for (const Part& p : nodes[v][i]) parts_.push_back({first[v] + p.link, p.ps_per_byte});
+    begin_.push_back(parts_.size());
+  }
 }
 
 }  // namespace busbar

@@ -1,4 +1,7 @@
-// What every pair of a group's ranks would load, over links numbered densely: the ground that synthesis builds on.
+// What every pair of ranks would load, over links numbered densely: the ground that synthesis builds on.
+//
+// Of several nodes with ranks at the same places, a pair of places loads the links of every node at once; nodes whose
+// routes cross links in the same manner count as one, each of whose links is as slow as the slowest in its place.
 #pragma once
 
 #include <span>
@@ -16,18 +19,32 @@ class RankRoutes {
     std::uint32_t link;
     double ps_per_byte;
   };
-  /// Routes of group 0 of `call`, as the engines lay them. Cost: one routing per ordered pair of ranks.
+  /// Routes of group 0 of `call`, as the engines lay them, over all NICs of a rank. Cost: one routing per ordered pair
+  /// of ranks and NIC.
   RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call);
+  /// Routes inside nodes, given by their ranks place by place, and from each node to the next.
+  /// Precondition: two nodes or more, as many ranks in each.
+  RankRoutes(const Router& router, const Placement& placement, std::span<const std::vector<std::uint32_t>> nodes);
+
   std::uint32_t ranks() const { return ranks_; }
   std::uint32_t links() const { return links_; }
   std::span<const Part> route(std::uint32_t from, std::uint32_t to) const {
-    const std::size_t i = std::size_t{from} * ranks_ + to;
-    return std::span(parts_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
+    return row(std::size_t{from} * ranks_ + to);
   }
+  /// What the ranks of `place` load together when each sends to the next node, as far as the cables of their NICs.
+  /// Empty: there is one node, or no way.
+  std::span<const Part> across(std::uint32_t place) const { return row(std::size_t{ranks_} * ranks_ + place); }
   /// Whether a payload can get from one to the other.
   bool joined(std::uint32_t from, std::uint32_t to) const { return from == to || !route(from, to).empty(); }
 
  private:
+  using Rows = std::vector<std::vector<Part>>;
+  class Reader;
+  void keep(const std::vector<Rows>& nodes);
+  std::span<const Part> row(std::size_t i) const {
+    return std::span(parts_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
+  }
+
   std::uint32_t ranks_ = 0, links_ = 0;
   std::vector<std::size_t> begin_;
   std::vector<Part> parts_;

@@ -6,7 +6,9 @@
 #include <map>
 
 #include "busbar/choice/cheapest.h"
+#include "busbar/choice/forest_packing.h"
 #include "busbar/choice/packing.h"
+#include "busbar/choice/two_levels.h"
 #include "busbar/collectives/builders.h"
 
 namespace busbar {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::uint32_t kMostSearched = 64;  // ranks
 constexpr std::uint32_t kMostUnits = 32;     // rings or trees side by side
+constexpr std::uint32_t kMostForest = 96;    // trees side by side
 constexpr std::uint32_t kMostTurned = 8192;  // ranks
 
 class Maker {
@@ -22,10 +25,13 @@ class Maker {
       : router_(router), placement_(placement), call_(call), n_(call.groups.size()) {}
 
   Result<std::vector<Synthesized>> all() {
+    if (call_.op > Collective::kReduce) return std::move(out_);  // those have no rings and no trees
     if (n_ > 2 && n_ <= kMostTurned) {
       const std::vector<std::vector<std::uint32_t>> nodes = by_node();
       BUSBAR_RETURN_IF_ERROR(turned_rings(nodes));
       BUSBAR_RETURN_IF_ERROR(turned_trees(nodes));
+      BUSBAR_ASSIGN(std::vector<Synthesized> two, two_levels(router_, placement_, call_, nodes));
+      std::move(two.begin(), two.end(), std::back_inserter(out_));
     }
     if (n_ > 1 && n_ <= kMostSearched) {
       const RankRoutes routes(router_, placement_, call_);
@@ -34,6 +40,10 @@ class Maker {
         if (r.size() > 0) BUSBAR_RETURN_IF_ERROR(rings(r.orders, "searched"));
         const Packing t = pack(routes, call_.op, call_.root, PackingShape::kTrees, most);
         if (t.size() > 0) BUSBAR_RETURN_IF_ERROR(trees(t.trees));
+      }
+      for (const double per_depth : {0.0, 1.0}) {
+        const ForestWish wish{call_.op, 1, kMostForest, per_depth, call_.op == Collective::kAllReduce};
+        for (const ForestPacking& f : pack_forests(routes, wish)) BUSBAR_RETURN_IF_ERROR(forest(f.trees));
       }
     }
     return std::move(out_);
@@ -56,6 +66,17 @@ class Maker {
   Status trees(const std::vector<WeightedTree>& trees) {
     BUSBAR_ASSIGN(Schedule s, build_tree_packing(call_.op, n_, call_.root, trees));
     add(std::move(s), fmt::format("{} tree{}", trees.size(), trees.size() == 1 ? "" : "s"));
+    return {};
+  }
+
+  Status forest(const std::vector<ForestTree>& trees) {
+    ForestSpec spec;
+    spec.op = call_.op;
+    spec.ranks = n_;
+    spec.trees = trees;
+    BUSBAR_ASSIGN(Schedule s, build_forest(spec));
+    s.root = call_.root;
+    add(std::move(s), fmt::format("{} trees from every rank", trees.size()));
     return {};
   }
 
@@ -134,21 +155,31 @@ Result<std::vector<Synthesized>> synthesize(const Router& router, const Placemen
   return Maker(router, placement, call).all();
 }
 
-Result<SynthesizedCall> pick_fastest(Engine& engine, const std::vector<Synthesized>& candidates, CollectiveCall call) {
+Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, const std::vector<Synthesized>& candidates,
+                                     CollectiveCall call, CollectiveCall textbook) {
   SynthesizedCall best;
-  Duration least = Duration::max();
-  const auto offer = [&](const std::string& what) -> Result<Duration> {
+  BUSBAR_ASSIGN(const CallId plain, engine.prepare(textbook));
+  Duration least = best.textbook_alone = engine.time_alone(plain);
+  best.call = best.textbook = std::move(textbook);
+  best.what = "plain " + best.call.algorithm;
+  call.algorithm = "ring";
+  if (const Result<CallId> ring = engine.prepare(call); ring.ok()) best.ring_alone = engine.time_alone(*ring);
+  call.algorithm = "synthesized";
+  std::vector<std::pair<Duration, std::size_t>> order;  // by what the sieve says
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    order.emplace_back(Duration(), i);
+    if (sieve == nullptr) continue;
+    call.schedule = candidates[i].schedule;
+    BUSBAR_ASSIGN(const CallId id, sieve->prepare(call));
+    order.back().first = sieve->time_alone(id);
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& [at_least, i] : order) {
+    if (at_least > least) break;
+    call.schedule = candidates[i].schedule;
     BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
     const Duration time = engine.time_alone(id);
-    if (time < least) least = time, best.call = call, best.what = what;
-    return time;
-  };
-  call.algorithm = "ring";
-  BUSBAR_ASSIGN(best.ring_alone, offer("plain ring"));
-  call.algorithm = "synthesized";
-  for (const Synthesized& s : candidates) {
-    call.schedule = s.schedule;
-    BUSBAR_RETURN_IF_ERROR(offer(s.what));
+    if (time < least) least = time, best.call = call, best.what = candidates[i].what;
   }
   return best;
 }

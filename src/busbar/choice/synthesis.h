@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,18 +16,22 @@ struct Synthesized {
 };
 
 /// Candidates for `call.op` over the ranks of group 0: rings and trees that leave each node by another GPU in turn,
-/// rings by search, and trees by search (all_reduce, broadcast, reduce). Searches cover up to 64 ranks. Nothing here
-/// depends on call.bytes: make them once for all sizes. Errors: kUnsupported for several groups at once and for
-/// collectives without a ring.
+/// trees made for one node and textbook algorithms between nodes (two_levels.h), and by search over up to 64 ranks
+/// rings, trees, and trees from every rank. Nothing here depends on call.bytes: make them once for all sizes.
+/// Errors: kUnsupported for several groups at once.
 Result<std::vector<Synthesized>> synthesize(const Router& router, const Placement& placement,
                                             const CollectiveCall& call);
 
 struct SynthesizedCall {
-  CollectiveCall call;  ///< algorithm "synthesized" with its schedule, or "ring" where nothing is faster
-  std::string what;     ///< of Synthesized, or "plain ring"
-  Duration ring_alone;  ///< what algorithm "ring" takes
+  CollectiveCall call;      ///< algorithm "synthesized" with its schedule, or `textbook` where nothing is faster
+  std::string what;         ///< of Synthesized, or "plain ring"
+  CollectiveCall textbook;  ///< what it was held against
+  Duration textbook_alone;  ///< what that takes
+  std::optional<Duration> ring_alone;  ///< what algorithm "ring" takes, where there is one
 };
-/// `call` with the candidate whose time alone on `engine` is least, and with algorithm "ring" unless one is faster.
-Result<SynthesizedCall> pick_fastest(Engine& engine, const std::vector<Synthesized>& candidates, CollectiveCall call);
+/// `call` with the candidate whose time alone on `engine` is least, and `textbook`, which has its algorithm and protocol
+/// chosen, unless one is faster. `sieve`: as for resolve_algorithm, or null.
+Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, const std::vector<Synthesized>& candidates,
+                                     CollectiveCall call, CollectiveCall textbook);
 
 }  // namespace busbar

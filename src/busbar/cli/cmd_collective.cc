@@ -140,8 +140,14 @@ int run(const CollectiveOptions& o) {
     EngineOptions options;
     options.protocol = cluster->protocol;
     options.delays = *delays;
+    EngineOptions sharing = options;
+    shared.sieve.reset();
+    if (may_synthesize(o) && o.common.engine == "flow") {
+      sharing.known = std::make_shared<LoweredCalls>();
+      shared.sieve = make_analytic_engine(router, placement, sharing);
+    }
     Result<std::unique_ptr<Engine>> engine =
-        make_engine(shared.packets ? "analytic" : o.common.engine, router, placement, options);
+        make_engine(shared.packets ? "analytic" : o.common.engine, router, placement, sharing);
     if (!engine.ok()) return report_error(engine.error());
     CollectiveCall call;
     call.op = *op;

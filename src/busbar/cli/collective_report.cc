@@ -87,7 +87,11 @@ Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t)
                    {"expected_hits", r.jitter->expected_hits},
                    {"calls_hit_percent", r.jitter->calls_hit_percent},
                    {"p99_us", r.jitter->p99.in_us()}};
-  if (!r.synthesized.empty()) j["synthesized"] = {{"schedule", r.synthesized}, {"ring_time_us", r.ring.in_us()}};
+  if (!r.synthesized.empty()) {
+    j["synthesized"] = {
+        {"schedule", r.synthesized}, {"textbook_algorithm", r.textbook}, {"textbook_time_us", r.textbook_time.in_us()}};
+    if (r.ring) j["synthesized"]["ring_time_us"] = r.ring->in_us();
+  }
   if (r.jobs.size() > 1)
     j["jobs_us"] = {{"first", r.jobs.front().in_us()},
                     {"median", r.jobs[r.jobs.size() / 2].in_us()},
@@ -144,11 +148,13 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
         format_number(last.algorithm_floor.in_us(), 4))}});
   if (!last.chain.empty()) d.blocks.push_back({chain_table(last, c.topology)});
   if (!last.synthesized.empty()) {
-    const std::string ring_us = format_number(last.ring.in_us(), 4);
-    d.blocks.push_back(
-        {Paragraph{last.time < last.ring
-                       ? fmt::format("Made for this machine: {}. Plain rings take {} us.", last.synthesized, ring_us)
-                       : "Nothing that was made for this machine is faster than plain rings."}});
+    const auto us = [](Duration d) { return format_number(d.in_us(), 4); };
+    std::string text = "Nothing that was made for this machine is faster than algorithm " + last.textbook + ".";
+    if (last.call.schedule)
+      text = fmt::format("Made for this machine: {}. The fastest of the others, {}, takes {} us{}.", last.synthesized,
+                         last.textbook, us(last.textbook_time),
+                         last.ring ? fmt::format(", plain rings {} us", us(*last.ring)) : "");
+    d.blocks.push_back({Paragraph{std::move(text)}});
   }
   if (last.jitter) d.blocks.push_back({Paragraph{jitter_to_text(*last.jitter, last.time)}});
   if (!last.relief.empty()) {

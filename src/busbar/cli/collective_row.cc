@@ -7,33 +7,30 @@
 #include "busbar/engine/packet/collective_flows.h"
 
 namespace busbar {
-namespace {
 
 bool may_synthesize(const CollectiveOptions& o) { return o.algorithm == "synthesized" || o.algorithm == "fastest"; }
 
-/// The call with its algorithm chosen. "fastest" takes a synthesized schedule only where that is faster than all
-/// others.
+namespace {
+
+/// The call with its algorithm chosen: a synthesized schedule only where that is faster than all textbook algorithms.
 Result<SynthesizedCall> choose(const CollectiveOptions& o, const Cluster& cluster, const Router& router,
                                const Placement& placement, Engine& engine, const CollectiveCall& call,
                                SharedByRows& shared) {
   SynthesizedCall chosen;
   const bool only = o.algorithm == "synthesized";
-  if (!only) {
-    BUSBAR_ASSIGN(chosen.call, resolve_algorithm(engine, placement, cluster.topology, call));
-  }
-  if (!may_synthesize(o) || (o.jobs > 1 && !only)) return chosen;
-  if (o.jobs > 1) return Error{ErrorCode::kUnsupported, "schedules are synthesized for one job at a time", {}};
+  if (only && o.jobs > 1) return Error{ErrorCode::kUnsupported, "schedules are synthesized for one job at a time", {}};
+  chosen.call = call;
+  if (only) chosen.call.algorithm = "fastest";
+  BUSBAR_ASSIGN(chosen.call, resolve_algorithm(engine, placement, cluster.topology, chosen.call, shared.sieve.get()));
+  if (!may_synthesize(o) || o.jobs > 1) return chosen;
   if (!shared.schedules) {
     Result<std::vector<Synthesized>> made = synthesize(router, placement, call);
     if (!made.ok() && only) return made.error();
     shared.schedules = made.ok() ? std::move(*made) : std::vector<Synthesized>();
   }
   if (!only && shared.schedules->empty()) return chosen;
-  BUSBAR_ASSIGN(SynthesizedCall best, pick_fastest(engine, *shared.schedules, call));
-  if (only) return best;
-  BUSBAR_ASSIGN(const CallId a, engine.prepare(chosen.call));
-  BUSBAR_ASSIGN(const CallId b, engine.prepare(best.call));
-  return engine.time_alone(b) < engine.time_alone(a) ? best : chosen;
+  BUSBAR_ASSIGN(SynthesizedCall best, pick_fastest(engine, shared.sieve.get(), *shared.schedules, call, chosen.call));
+  return only || best.call.schedule ? best : chosen;
 }
 
 /// The calls of all jobs, which start at once: job j on ranks [j n, (j + 1) n).
@@ -75,6 +72,8 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
   row.protocol = name_of(call.protocol == Protocol::kAuto ? Protocol::kSimple : call.protocol);
   row.synthesized = chosen.what;
   row.ring = chosen.ring_alone;
+  row.textbook = chosen.textbook.algorithm;
+  row.textbook_time = chosen.textbook_alone;
   for (std::uint32_t j = 0; j < o.jobs; ++j) engine.start(ids[j], j, SimTime());
   std::uint64_t last = 0;
   while (const auto done = engine.advance(SimTime::max())) {

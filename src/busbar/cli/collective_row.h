@@ -50,7 +50,9 @@ struct CollectiveRow {
   std::vector<Relief> relief;
   std::vector<ChainPart> chain;  ///< with --explain: parts that sum to the time
   std::string synthesized;       ///< what the schedule is where it was made for this machine: "12 trees"
-  Duration ring;                 ///< then: what plain rings take
+  std::string textbook;          ///< then: the fastest of the others
+  Duration textbook_time;
+  std::optional<Duration> ring;  ///< and what plain rings take, where there are any
   std::optional<JitterEffect> jitter;
   std::vector<Duration> jobs;  ///< when each of several jobs ended, earliest first
   /// How far above the floor, in percent.
@@ -64,8 +66,12 @@ struct SharedByRows {
   std::optional<FloorTiers> tiers;   ///< of the machine, once asked for
   std::vector<MachineFloor> floors;  ///< per job
   std::optional<std::vector<Synthesized>> schedules;
+  std::unique_ptr<Engine> sieve;  ///< closed forms, to time only what they do not show to be slower; null: time all
   std::optional<PacketOptions> packets;  ///< time each call packet by packet; the rest is what `engine` says
 };
+
+/// Whether schedules made for the machine are among what is timed.
+bool may_synthesize(const CollectiveOptions& o);
 
 /// Times `call` on `engine` and bounds it. `nccl`: chooses the algorithm, where not null.
 Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& cluster, const Router& router,

@@ -19,4 +19,7 @@ Status check_ranks(std::uint32_t ranks, std::uint32_t root);
 /// kUnsupported: `algorithm` has no schedule for `op`; names those that have one.
 Error not_built(std::string_view algorithm, Collective op);
 
+/// Whether `tree`, called by its `number`, has each of `ranks` positions once and parents before their children.
+Status check_tree(const GivenTree& tree, std::uint32_t ranks, std::size_t number);
+
 }  // namespace busbar

@@ -4,7 +4,6 @@
 #include "busbar/collectives/legality.h"
 
 namespace busbar {
-namespace {
 
 Status check_tree(const GivenTree& t, std::uint32_t ranks, std::size_t number) {
   const auto refuse = [&](const char* why) { return invalid(fmt::format("tree {}: {}", number, why)); };
@@ -18,8 +17,6 @@ Status check_tree(const GivenTree& t, std::uint32_t ranks, std::size_t number) {
     if (t.parent[i] >= i) return refuse("a child comes before its parent");
   return {};
 }
-
-}  // namespace
 
 Result<Schedule> build_tree_packing(Collective op, std::uint32_t ranks, std::uint32_t root,
                                     const std::vector<WeightedTree>& trees) {

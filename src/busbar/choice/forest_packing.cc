@@ -1,0 +1,162 @@
+#include "busbar/choice/forest_packing.h"
+
+#include <algorithm>
+
+#include "busbar/choice/cheapest.h"
+#include "busbar/choice/link_prices.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint32_t kMostRootsTried = 16;
+
+class ForestPacker {
+ public:
+  ForestPacker(const RankRoutes& routes, const ForestWish& wish)
+      : routes_(routes),
+        op_(wish.op),
+        n_(routes.ranks()),
+        any_root_(wish.any_root),
+        per_depth_(wish.per_depth),
+        across_bytes_((op_ == Collective::kAllReduce ? 2.0 : 1.0) * (wish.nodes - 1) / wish.nodes),
+        prices_(routes) {}
+
+  std::vector<ForestPacking> all(std::uint32_t most_trees) {
+    std::vector<ForestPacking> out;
+    for (const std::uint32_t each : {1u, 2u, 3u, 4u, 6u, 8u, 12u}) {
+      if (each > 1 && each * n_ > most_trees) break;
+      while (units_.size() < std::size_t{each} * n_) add();
+      for (int sweep = 0; sweep < 4 && improve(); ++sweep) {
+      }
+      if (!reaches_all()) break;
+      const double busiest = prices_.busiest() / static_cast<double>(units_.size());
+      if (out.empty() || busiest < out.back().busiest_ps_per_byte * (1 - 1e-3)) out.push_back({result(), busiest});
+    }
+    return out;
+  }
+
+ private:
+  bool scatters() const { return op_ != Collective::kAllGather; }
+  bool gathers() const { return op_ != Collective::kReduceScatter; }
+
+  template <class F>
+  static void for_each_edge_of(const GivenTree& t, F&& f) {
+    for (std::uint32_t i = 1; i < t.position.size(); ++i) f(t.position[i], t.position[t.parent[i]]);
+  }
+  void load(const ForestTree& u, double sign) {
+    load_up(u, sign);
+    if (gathers()) for_each_edge_of(u.down, [&](auto child, auto parent) { prices_.add(parent, child, sign); });
+  }
+  void load_up(const ForestTree& u, double sign) {
+    if (across_bytes_ > 0) prices_.add_across(root_of(u), sign * across_bytes_);
+    if (scatters()) for_each_edge_of(u.up, [&](auto child, auto parent) { prices_.add(child, parent, sign); });
+  }
+  std::uint32_t root_of(const ForestTree& u) const { return (scatters() ? u.up : u.down).position[0]; }
+
+  /// Not loaded when it comes back.
+  ForestTree grow(std::uint32_t root) {
+    ForestTree u;
+    if (scatters()) u.up = hang_by(prices_.cheapest_tree(root, {true, false, per_depth_}), root);
+    if (scatters()) load_up(u, 1);
+    if (gathers()) u.down = hang_by(prices_.cheapest_tree(root, {false, true, per_depth_}), root);
+    if (scatters()) load_up(u, -1);
+    return u;
+  }
+
+  /// The cheapest for a share that had its root at `root`.
+  ForestTree cheapest(std::uint32_t root) {
+    if (!any_root_) return grow(root);
+    std::vector<std::uint32_t> roots;
+    if (n_ <= kMostRootsTried)
+      for (std::uint32_t r = 0; r < n_; ++r) roots.push_back((root + r) % n_);
+    else
+      roots = {root, cheapest_border()};
+    ForestTree best;
+    double least = 0;
+    for (const std::uint32_t r : roots) {
+      ForestTree u = grow(r);
+      load(u, 1);
+      const double sum = prices_.total();
+      load(u, -1);
+      if (r == roots[0] || sum < least * (1 - 1e-9)) best = std::move(u), least = sum;
+    }
+    return best;
+  }
+  std::uint32_t cheapest_border() const {
+    std::uint32_t best = 0;
+    for (std::uint32_t r = 1; r < n_; ++r)
+      if (prices_.price_across(r, across_bytes_) < prices_.price_across(best, across_bytes_)) best = r;
+    return best;
+  }
+
+  void add() {
+    prices_.rescale();
+    ForestTree u = cheapest(static_cast<std::uint32_t>(units_.size() % n_));
+    load(u, 1);
+    units_.push_back(std::move(u));
+  }
+
+  bool improve() {
+    bool better = false;
+    for (ForestTree& u : units_) {
+      if (prices_.busiest() <= 0) return false;
+      prices_.rescale();
+      const double before = prices_.total();
+      load(u, -1);
+      ForestTree other = cheapest(root_of(u));
+      load(other, 1);
+      if (prices_.total() < before * (1 - 1e-9)) {
+        u = std::move(other);
+        better = true;
+        continue;
+      }
+      load(other, -1);
+      load(u, 1);
+    }
+    return better;
+  }
+
+  bool reaches_all() const {
+    bool all = true;
+    for (const ForestTree& u : units_) {
+      if (scatters()) for_each_edge_of(u.up, [&](auto child, auto parent) { all &= routes_.joined(child, parent); });
+      if (gathers()) for_each_edge_of(u.down, [&](auto child, auto parent) { all &= routes_.joined(parent, child); });
+      if (across_bytes_ > 0) all &= !routes_.across(root_of(u)).empty();
+    }
+    return all;
+  }
+
+  static bool same(const GivenTree& a, const GivenTree& b) { return a.position == b.position && a.parent == b.parent; }
+  std::vector<ForestTree> result() const {
+    std::vector<ForestTree> out;
+    for (const ForestTree& u : units_) {
+      const auto known = std::find_if(out.begin(), out.end(),
+                                      [&](const ForestTree& o) { return same(o.up, u.up) && same(o.down, u.down); });
+      if (known == out.end())
+        out.push_back(u);
+      else
+        ++known->weight;
+    }
+    return out;
+  }
+
+  const RankRoutes& routes_;
+  Collective op_;
+  std::uint32_t n_;
+  bool any_root_;
+  double per_depth_;
+  double across_bytes_;  ///< over the border at its root, per byte of a tree
+  LinkPrices prices_;    ///< of bytes that each tree carries
+  std::vector<ForestTree> units_;
+};
+
+}  // namespace
+
+std::vector<ForestPacking> pack_forests(const RankRoutes& routes, const ForestWish& wish) {
+  const Collective op = wish.op;
+  const bool pieces = op == Collective::kAllReduce || op == Collective::kAllGather || op == Collective::kReduceScatter;
+  if (!pieces || routes.ranks() * wish.nodes < 2) return {};
+  return ForestPacker(routes, wish).all(wish.most_trees);
+}
+
+}  // namespace busbar

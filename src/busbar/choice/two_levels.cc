@@ -1,0 +1,154 @@
+#include "busbar/choice/two_levels.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "busbar/choice/cheapest.h"
+#include "busbar/choice/forest_packing.h"
+#include "busbar/choice/link_prices.h"
+#include "busbar/collectives/tree_shape.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint64_t kMostRoutes = 1 << 18;
+constexpr std::uint32_t kMostPlaces = 72;
+constexpr std::uint32_t kMostChannels = 64;
+
+using Nodes = std::vector<std::vector<std::uint32_t>>;
+
+/// Depths are dear, or free: trees that are shallow start sooner, deep ones may share links better.
+constexpr double kPerDepth[] = {0.0, 1.0};
+
+class TwoLevels {
+ public:
+  TwoLevels(const Router& router, const Placement& placement, const CollectiveCall& call, const Nodes& nodes)
+      : call_(call), nodes_(nodes), count_(static_cast<std::uint32_t>(nodes.size())), places_(nodes[0].size()) {
+    Nodes global = nodes;
+    for (auto& ranks : global)
+      for (std::uint32_t& r : ranks) r = call.groups.actor(0, r);
+    routes_.emplace(router, placement, global);
+    if (rooted()) root_routes_.emplace(router, placement, Nodes{global[root_node()], global[root_node()]});
+  }
+
+  Result<std::vector<Synthesized>> all() {
+    for (const double per_depth : kPerDepth) {
+      ForestWish wish;
+      wish.op = call_.op == Collective::kBroadcast ? Collective::kAllGather
+                : call_.op == Collective::kReduce  ? Collective::kReduceScatter
+                                                   : call_.op;
+      wish.nodes = count_;
+      wish.most_trees = kMostChannels;
+      wish.per_depth = per_depth;
+      wish.any_root = rooted() || call_.op == Collective::kAllReduce;
+      for (const ForestPacking& packing : pack_forests(*routes_, wish))
+        BUSBAR_RETURN_IF_ERROR(rooted() ? whole(packing.trees) : pieces(packing.trees));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  bool rooted() const { return call_.op == Collective::kBroadcast || call_.op == Collective::kReduce; }
+  std::size_t root_node() const {
+    for (std::size_t v = 0; v < nodes_.size(); ++v)
+      if (std::find(nodes_[v].begin(), nodes_[v].end(), call_.root) != nodes_[v].end()) return v;
+    return 0;
+  }
+
+  void add(Schedule s, std::string what) {
+    s.root = call_.root;
+    out_.push_back({std::make_shared<const Schedule>(std::move(s)), std::move(what)});
+  }
+
+  Status pieces(const std::vector<ForestTree>& trees) {
+    ForestSpec spec;
+    spec.op = call_.op;
+    spec.ranks = call_.groups.size();
+    spec.per_node = places_;
+    spec.trees = trees;
+    BUSBAR_ASSIGN(Schedule rings, build_forest(spec));
+    add(std::move(rings), fmt::format("{} trees in each of {} nodes, rings between them", trees.size(), count_));
+    spec.scatter = Pattern::kHalvingReduceScatter;
+    spec.gather = Pattern::kDoublingAllGather;
+    BUSBAR_ASSIGN(Schedule halves, build_forest(spec));
+    add(std::move(halves), fmt::format("{} trees in each of {} nodes, halves between them", trees.size(), count_));
+    return {};
+  }
+
+  /// Trees over all ranks, two of each sort: mates with the same root between the nodes, where no node is within both.
+  Status whole(const std::vector<ForestTree>& forest) {
+    const bool up = call_.op == Collective::kReduce;
+    LinkPrices prices(*root_routes_);
+    const std::size_t home = root_node();
+    const auto& at_home = nodes_[home];
+    const auto root =
+        static_cast<std::uint32_t>(std::find(at_home.begin(), at_home.end(), call_.root) - at_home.begin());
+    std::vector<WeightedTree> trees;
+    for (const ForestTree& share : forest) {
+      const GivenTree& inside = up ? share.up : share.down;
+      prices.rescale();
+      const auto own = prices.cheapest_tree(root, {up, !up});
+      for (std::uint32_t a = 0; a < places_; ++a)
+        for (const std::uint32_t b : own[a]) prices.add(a, b, 1);
+      for (const std::uint8_t mate : {0, 2}) {
+        if (count_ == 2 && mate == 2) continue;
+        std::vector<std::vector<std::uint32_t>> near(call_.groups.size());
+        for (std::uint32_t a = 0; a < places_; ++a)
+          for (const std::uint32_t b : own[a]) near[at_home[a]].push_back(at_home[b]);
+        hang_nodes(inside, mate, home, near);
+        trees.push_back({hang_by(std::move(near), call_.root), share.weight});
+      }
+    }
+    BUSBAR_ASSIGN(Schedule s, build_tree_packing(call_.op, call_.groups.size(), call_.root, trees));
+    add(std::move(s), fmt::format("{} trees over {} nodes", trees.size(), count_));
+    return {};
+  }
+
+  /// The other nodes' trees, each joined at its root with the rank of that place in the node above it.
+  void hang_nodes(const GivenTree& inside, std::uint8_t mate, std::size_t home,
+                  std::vector<std::vector<std::uint32_t>>& near) const {
+    const auto join = [&](std::uint32_t a, std::uint32_t b) { near[a].push_back(b), near[b].push_back(a); };
+    for (std::uint32_t i = 1; i < count_; ++i) {
+      const auto node_of = [&](std::uint32_t k) -> const std::vector<std::uint32_t>& {
+        return nodes_[tree_position(count_, mate, static_cast<std::uint32_t>(home), k)];
+      };
+      const auto& ranks = node_of(i);
+      join(node_of(tree_parent(count_, i))[inside.position[0]], ranks[inside.position[0]]);
+      for (std::uint32_t k = 1; k < places_; ++k)
+        join(ranks[inside.position[inside.parent[k]]], ranks[inside.position[k]]);
+    }
+  }
+
+  const CollectiveCall& call_;
+  const Nodes& nodes_;
+  std::uint32_t count_, places_;
+  std::optional<RankRoutes> routes_, root_routes_;
+  std::vector<Synthesized> out_;
+};
+
+bool in_order(const Nodes& nodes) {
+  std::uint32_t next = 0;
+  for (const auto& ranks : nodes)
+    for (const std::uint32_t r : ranks)
+      if (r != next++) return false;
+  return true;
+}
+
+}  // namespace
+
+Result<std::vector<Synthesized>> two_levels(const Router& router, const Placement& placement,
+                                            const CollectiveCall& call, const Nodes& nodes) {
+  const bool whole = call.op == Collective::kBroadcast || call.op == Collective::kReduce;
+  const bool pieces =
+      call.op == Collective::kAllReduce || call.op == Collective::kAllGather || call.op == Collective::kReduceScatter;
+  const std::uint64_t places = nodes.empty() ? 0 : nodes[0].size();
+  const bool equal = std::all_of(nodes.begin(), nodes.end(), [&](const auto& ranks) { return ranks.size() == places; });
+  if (!(whole || (pieces && in_order(nodes))) || !equal || nodes.size() < 2 || places > kMostPlaces ||
+      nodes.size() * places * places > kMostRoutes)
+    return std::vector<Synthesized>();
+  return TwoLevels(router, placement, call, nodes).all();
+}
+
+}  // namespace busbar
