@@ -8,16 +8,19 @@
 #include "busbar/choice/cheapest.h"
 #include "busbar/choice/forest_packing.h"
 #include "busbar/choice/packing.h"
+#include "busbar/choice/path_packing.h"
 #include "busbar/choice/two_levels.h"
 #include "busbar/collectives/builders.h"
 
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kMostSearched = 64;  // ranks
-constexpr std::uint32_t kMostUnits = 32;     // rings or trees side by side
-constexpr std::uint32_t kMostForest = 96;    // trees side by side
-constexpr std::uint32_t kMostTurned = 8192;  // ranks
+constexpr std::uint32_t kMostSearched = 64;       // ranks
+constexpr std::uint32_t kMostUnits = 32;          // rings or trees side by side
+constexpr std::uint32_t kMostForest = 96;         // trees side by side
+constexpr std::uint32_t kMostPairsSearched = 16;  // ranks of an all-to-all
+constexpr std::uint32_t kMostRelayed = 1024;      // ranks
+constexpr std::uint32_t kMostTurned = 8192;       // ranks
 
 class Maker {
  public:
@@ -25,7 +28,10 @@ class Maker {
       : router_(router), placement_(placement), call_(call), n_(call.groups.size()) {}
 
   Result<std::vector<Synthesized>> all() {
-    if (call_.op > Collective::kReduce) return std::move(out_);  // those have no rings and no trees
+    if (call_.op > Collective::kReduce) {  // those have no rings and no trees
+      BUSBAR_RETURN_IF_ERROR(over_relays());
+      return std::move(out_);
+    }
     if (n_ > 2 && n_ <= kMostTurned) {
       const std::vector<std::vector<std::uint32_t>> nodes = by_node();
       BUSBAR_RETURN_IF_ERROR(turned_rings(nodes));
@@ -77,6 +83,41 @@ class Maker {
     BUSBAR_ASSIGN(Schedule s, build_forest(spec));
     s.root = call_.root;
     add(std::move(s), fmt::format("{} trees from every rank", trees.size()));
+    return {};
+  }
+
+  /// Where nodes have as many ranks as the root's, also without search: over the rank of that place in the root's node.
+  Status over_relays() {
+    const bool pairs = call_.op == Collective::kAllToAll;
+    if (n_ > 1 && n_ <= (pairs ? kMostPairsSearched : kMostSearched)) {
+      const RankRoutes routes(router_, placement_, call_);
+      for (const PathPacking& p : pack_paths(routes, call_.op, call_.root)) BUSBAR_RETURN_IF_ERROR(paths(p.paths));
+    }
+    if (pairs || n_ < 3 || n_ > kMostRelayed || (call_.op != Collective::kGather && call_.op != Collective::kScatter))
+      return {};
+    const std::vector<std::vector<std::uint32_t>> nodes = by_node();
+    const auto has_root = [&](const auto& ranks) {
+      return std::find(ranks.begin(), ranks.end(), call_.root) != ranks.end();
+    };
+    const auto& home = *std::find_if(nodes.begin(), nodes.end(), has_root);
+    std::vector<RankPath> out;
+    for (const auto& ranks : nodes)
+      for (std::size_t l = 0; l < ranks.size(); ++l) {
+        if (ranks[l] == call_.root) continue;
+        const std::uint32_t relay = home[l % home.size()];
+        RankPath p{{ranks[l], call_.root}};
+        if (relay != call_.root && relay != ranks[l]) p.ranks.insert(p.ranks.begin() + 1, relay);
+        if (call_.op == Collective::kScatter) std::reverse(p.ranks.begin(), p.ranks.end());
+        out.push_back(std::move(p));
+      }
+    return nodes.size() < 2 ? Status() : paths(out);
+  }
+
+  Status paths(const std::vector<RankPath>& paths) {
+    BUSBAR_ASSIGN(Schedule s, build_paths(call_.op, n_, call_.root, paths));
+    const auto relayed =
+        std::count_if(paths.begin(), paths.end(), [](const RankPath& p) { return p.ranks.size() > 2; });
+    add(std::move(s), fmt::format("{} paths, {} of them over relays", paths.size(), relayed));
     return {};
   }
 

@@ -29,8 +29,8 @@ struct SynthesizedCall {
   Duration textbook_alone;  ///< what that takes
   std::optional<Duration> ring_alone;  ///< what algorithm "ring" takes, where there is one
 };
-/// `call` with the candidate whose time alone on `engine` is least, and `textbook`, which has its algorithm and protocol
-/// chosen, unless one is faster. `sieve`: as for resolve_algorithm, or null.
+/// `call` with the candidate whose time alone on `engine` is least, and `textbook`, which has its algorithm and
+/// protocol chosen, unless one is faster. `sieve`: as for resolve_algorithm, or null.
 Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, const std::vector<Synthesized>& candidates,
                                      CollectiveCall call, CollectiveCall textbook);
 

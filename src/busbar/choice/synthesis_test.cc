@@ -114,6 +114,36 @@ TEST(Synthesis, PassesLessBetweenNodesThanRingsOfAllRanks) {
   EXPECT_NEAR(o.time_us, 1.75 * 40e9 / 450e9 * 1e6, 0.02 * o.time_us) << o.what;
 }
 
+TEST(Synthesis, GathersByAllNicsOfTheRootsNode) {
+  // Direct messages come in by the root's one NIC, 16/24 S at 50 GB/s. Over relays they use all eight, and the root's
+  // port of 450 GB/s takes 23/24 S.
+  const Topology t = pods_of_eight(3).seal();
+  for (const Collective op : {Collective::kGather, Collective::kScatter})
+    for (const std::uint32_t root : {0u, 13u}) {
+      const Outcome o = synthesize_on(t, op, 24, 40 * kGB, true, 4096, root);
+      EXPECT_LT(o.time_us, 1.05 * 23 / 24 * 40e9 / 450e9 * 1e6) << o.what;
+      EXPECT_LE(o.time_us, o.textbook_us) << o.what;
+      if (op == Collective::kGather) EXPECT_NEAR(o.textbook_us, 16.0 / 24 * 40e9 / 50e9 * 1e6, 100);
+    }
+}
+
+TEST(Synthesis, GathersOver32NodesWithoutASearch) {
+  const Topology t = pods_of_eight(32).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  CollectiveCall c = test_call(256, "synthesized", 40 * kGB, 64);
+  c.op = Collective::kGather;
+  c.root = 77;
+  const auto candidates = synthesize(r, p, c).value();
+  ASSERT_EQ(candidates.size(), 1u);
+  EXPECT_EQ(candidates[0].what, "255 paths, 217 of them over relays");
+  EXPECT_TRUE(verify(*candidates[0].schedule).ok());
+  const auto engine = make_analytic_engine(r, p, {});
+  c.schedule = candidates[0].schedule;  // 248/256 S by eight NICs of 50 GB/s
+  const double us = engine->time_alone(engine->prepare(c).value()).in_us();
+  EXPECT_NEAR(us, 248.0 / 256 * 40e9 / 400e9 * 1e6, 0.05 * us);
+}
+
 /// Nodes of eight V100 in a cube mesh with one NIC of 50 GB/s each, on one ideal switch.
 TopologyBuilder cube_meshes(std::uint32_t nodes) {
   NodeTemplate node = cube_mesh_node();
@@ -176,8 +206,9 @@ RC_GTEST_PROP(Synthesis, NeverLosesToATextbookAlgorithmWhateverIsDamaged, ()) {
     return std::move(b).seal();
   }();
   const auto n = static_cast<std::uint32_t>(t.gpus().size());
-  const auto op = static_cast<Collective>(random.below(5));
-  const bool rooted = op == Collective::kBroadcast || op == Collective::kReduce;
+  const auto op = static_cast<Collective>(random.below(8));
+  const bool rooted = op != Collective::kAllReduce && op != Collective::kAllGather &&
+                      op != Collective::kReduceScatter && op != Collective::kAllToAll;
   const auto root = static_cast<std::uint32_t>(rooted ? random.below(n) : 0);
   const std::uint64_t bytes = 1 + random.below(std::uint64_t{1} << random.below(34));
   for (const bool flow : {false, true}) {
