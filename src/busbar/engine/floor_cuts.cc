@@ -72,13 +72,22 @@ double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector
   return least;
 }
 
-/// Whether payloads of the group stay on scale-up links, and the farthest latency from rank 0 or to the next rank.
+std::pair<std::uint32_t, std::uint32_t> FloorCuts::pair(std::uint32_t m) const {
+  if (to_next()) return {m - 1, m};
+  const std::uint32_t other = m == call_.root ? 0 : m;
+  if (call_.op == Collective::kGather || call_.op == Collective::kReduce) return {other, call_.root};
+  return {call_.root, other};
+}
+
+/// Whether payloads of the group stay on scale-up links, and the farthest latency from the root, or towards it, or to
+/// the next rank.
 void FloorCuts::find_reach() {
   scale_up_ = one_block_;
   std::vector<LinkShare> path;
   const std::uint32_t stride = std::max(1u, n_ / 4096);  // any pair bounds from below; 4,096 of them are enough
   for (std::uint32_t m = 1; m < n_; m += (m + stride < n_ ? stride : std::max(1u, n_ - 1 - m))) {
-    const double ps = route_latency_ps(to_next() ? m - 1 : 0, m, path);
+    const auto [from, to] = pair(m);
+    const double ps = route_latency_ps(from, to, path);
     if (ps < INFINITY) far_ps_ = std::max(far_ps_, ps);
     scale_up_ = scale_up_ && ps < INFINITY && std::all_of(path.begin(), path.end(), [&](const LinkShare& s) {
                   return is_scale_up(t_.link_class(s.link).kind);
@@ -103,8 +112,9 @@ void FloorCuts::find_latencies() {
         for (std::uint32_t b = 0; b < n_; ++b)
           pair_ps_[a * n_ + b] = std::min(pair_ps_[a * n_ + b], pair_ps_[a * n_ + k] + pair_ps_[k * n_ + b]);
     far_ps_ = 0;
-    for (std::uint32_t b = 1; b < n_; ++b) {
-      const double ps = pair_ps_[to_next() ? (b - 1) * n_ + b : b];
+    for (std::uint32_t m = 1; m < n_; ++m) {
+      const auto [from, to] = pair(m);
+      const double ps = pair_ps_[from * n_ + to];
       if (ps < INFINITY) far_ps_ = std::max(far_ps_, ps);
     }
     return;

@@ -23,6 +23,8 @@ class FloorCuts {
   bool usable(LinkId l) const;
   /// A send_recv of more than two ranks: each only has to reach the next.
   bool to_next() const { return call_.op == Collective::kSendRecv && n_ > 2; }
+  /// Two members of which one must hear of the other, from and to: the m-th such pair, m from 1 to n - 1.
+  std::pair<std::uint32_t, std::uint32_t> pair(std::uint32_t m) const;
   double rate(LinkId l) const { return static_cast<double>(per_second(t_.link_class(l).floor_rate())) * 1e-12; }
   double route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path) const;
   void find_reach();

@@ -70,6 +70,23 @@ TEST(Floor, CountsWhatEachCollectiveMustMove) {
       << "each rank of a node sends half of its 400 GB to the other one: 8 x 200 GB over 8 x 50 GB/s";
 }
 
+TEST(Floor, HearsOfTheRootAloneWhereThereIsOne) {
+  // Three GPUs in a row: the middle one is one link of 1 us from both, the ends are two from each other.
+  NodeTemplate node;
+  for (int g = 0; g < 3; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  for (std::uint32_t g = 0; g < 2; ++g)
+    node.links.push_back({g, g + 1, test_link(LinkKind::kNvlink, 450, Duration::us(1))});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const Topology t = std::move(b).seal();
+  for (const Collective op : {Collective::kBroadcast, Collective::kReduce, Collective::kGather, Collective::kScatter})
+    for (const std::uint32_t root : {0u, 1u, 2u}) {
+      CollectiveCall c = of_op(op, 3, 3);
+      c.root = root;
+      EXPECT_NEAR(floor_us(t, c), root == 1 ? 1 : 2, 0.001) << name_of(op) << " " << root;
+    }
+}
+
 TEST(Floor, OfAnUnevenAllToAllFollowsItsCounts) {
   const Topology t = eight_gpus(false).seal();
   ScheduleSpec spec;
