@@ -33,7 +33,8 @@ struct Component {
 };
 
 struct Stage {
-  std::string phase;  ///< "ring reduce-scatter + all-gather"
+  std::string phase;       ///< "ring reduce-scatter + all-gather"
+  std::uint32_t step = 0;  ///< which phase run of the schedule, counted per channel
   std::vector<Fluid> fluids;
   std::vector<LinkId> link;    ///< per incidence; link_count() + d: the limit of device d as a whole; or a bundle
   std::vector<double> weight;  ///< bytes on the link per byte of the busiest connection
@@ -71,8 +72,12 @@ class Lowering {
   void set_what_if(const WhatIf& what_if);
   void set_delays(std::span<const LinkDelay> delays);
   /// Errors: kUnsupported (algorithm and collective do not go together), kUnreachable, kInvalid (ranks not placed).
-  /// Where routing is adaptive, split as evens the call's own loads best. Cost of that: some 5 to 25 lowerings.
+  /// Where splits() holds, each stage is split as evens its own loads best. Cost of that: some 5 to 25 lowerings.
   Result<LoweredCall> lower(const CollectiveCall& call);
+  /// Whether routing is adaptive and no split is the best whatever the traffic.
+  bool splits() const;
+  /// The stage of Stage::step `step`, split as the router leans now; its fluids come in the order of lower().
+  Result<Stage> lower_step(const CollectiveCall& call, std::uint32_t step);
   /// The chain behind closed_form_ps(lower(call)): parts that follow each other and sum to it. Cost: two lowerings.
   Result<std::vector<ChainPart>> explain(const CollectiveCall& call);
   /// What closed_form_ps(lower(call)) cannot go below, without routing anything: the longest chain of sends, each at

@@ -1,4 +1,4 @@
-// A call under adaptive routing: lowered until its loads are as even as a split can make them.
+// A call under adaptive routing: lowered until the loads of each stage are as even as a split can make them.
 #include <utility>
 
 #include "busbar/engine/adaptive.h"
@@ -6,29 +6,54 @@
 
 namespace busbar {
 
-std::vector<double> Lowering::State::load_ps(const LoweredCall& call) const {
+std::vector<double> Lowering::State::load_ps(const Stage& stage) const {
   std::vector<double> out(topology().link_count(), 0.0);
-  for (const Stage& stage : call.stages)
-    for (const Fluid& f : stage.fluids)
-      for (std::uint32_t i = f.begin; i < f.end; ++i)
-        if (!is_unit(stage.link[i])) out[index(stage.link[i])] += stage.weight[i] * f.bytes / rate_of(stage.link[i]);
+  for (const Fluid& f : stage.fluids)
+    for (std::uint32_t i = f.begin; i < f.end; ++i)
+      if (!is_unit(stage.link[i])) out[index(stage.link[i])] += stage.weight[i] * f.bytes / rate_of(stage.link[i]);
   return out;
 }
 
+/// Where all cables of a bundle carry the same, no other split is better.
+bool Lowering::splits() const { return router().policy() == RoutingPolicy::kAdaptive && !state_->bundles; }
+
 Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   State& st = *state_;
-  // Where all cables of a bundle carry the same, no other split is better.
-  if (st.router.policy() != RoutingPolicy::kAdaptive || st.bundles) return lower_once(call);
+  if (!splits()) return lower_once(call);
   Trace* const trace = std::exchange(st.trace, nullptr);
-  const Status leaned = lean_well(st.router, [&]() -> Result<SplitTrial> {
-    BUSBAR_ASSIGN(const LoweredCall found, lower_once(call));
-    return SplitTrial{closed_form_ps(found), st.load_ps(found)};
-  });
+  std::vector<SplitSearch> steps(1);
+  Result<LoweredCall> found = invalid("nothing was tried");
+  for (bool more = true; more;) {  // all steps at once, each with a search of its own
+    st.leans.clear();
+    for (const SplitSearch& s : steps) st.leans.push_back(s.over() ? s.best() : s.lean());
+    found = lower_once(call);
+    more = false;
+    if (!found.ok()) break;
+    for (const Stage& stage : found->stages) {
+      if (stage.step >= steps.size()) steps.resize(stage.step + 1);
+      SplitSearch& s = steps[stage.step];
+      if (s.over()) continue;
+      s.learn(st.topology(), std::max(stage.slowest_alone_ps, stage.load_ps) + stage.latency_ps, st.load_ps(stage));
+      more = true;
+    }
+  }
   st.trace = trace;
-  BUSBAR_RETURN_IF_ERROR(leaned);
-  auto out = lower_once(call);
+  if (found.ok() && trace) found = lower_once(call);
+  st.leans.clear();
   st.router.set_lean({});
-  return out;
+  return found;
+}
+
+Result<Stage> Lowering::lower_step(const CollectiveCall& call, std::uint32_t step) {
+  State& st = *state_;
+  Trace* const trace = std::exchange(st.trace, nullptr);
+  st.only = step;
+  Result<LoweredCall> found = lower_once(call);
+  st.only.reset();
+  st.trace = trace;
+  if (!found.ok()) return found.error();
+  if (found->stages.size() != 1) return invalid("no such stage");
+  return std::move(found->stages[0]);
 }
 
 }  // namespace busbar

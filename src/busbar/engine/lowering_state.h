@@ -66,6 +66,9 @@ struct Lowering::State {
   ProtocolCosts bulk{};                    ///< protocol.step_*, without flags
   double bytes_sent = 1;                   ///< per payload byte, by the protocol of the call in hand
 
+  std::vector<Lean> leans{};          ///< per step of the schedule; empty: as the router leans
+  std::optional<std::size_t> only{};  ///< the one step to lower
+
   std::vector<double> held{};  ///< per link: how long a message is held up there, in expectation; empty: nowhere
   double hold_ps(double sends);
 
@@ -141,7 +144,10 @@ struct Lowering::State {
   std::uint32_t nic_index(std::uint32_t lane) const {
     return channel / per_order + lane * (lane_stride > 0 ? lane_stride : channels / per_order);
   }
-  std::vector<double> load_ps(const LoweredCall& call) const;
+  std::vector<double> load_ps(const Stage& stage) const;
+  void lean_for(std::size_t step) const {
+    if (!leans.empty()) router.set_lean(step < leans.size() ? leans[step] : Lean{});
+  }
   std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& s, std::uint32_t all_channels) const;
   std::uint32_t most_channels(const CollectiveCall& call) const;
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);

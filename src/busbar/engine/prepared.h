@@ -33,6 +33,7 @@ class PreparedCalls {
 
   const Topology& topology() const { return topology_; }
   const Lowering& lowering() const { return lowering_; }
+  Lowering& lowering() { return lowering_; }
   StageSolver& solver() { return solver_; }
 
  private:

@@ -20,17 +20,22 @@ class StageSolver {
   template <typename Rate>
   void add(const Stage& stage, std::uint32_t fluid, const Rate& rate) {
     const Fluid& f = stage.fluids[fluid];
+    const std::uint32_t size = f.end - f.begin;
+    add(std::span(stage.link).subspan(f.begin, size), std::span(stage.weight).subspan(f.begin, size), f.cap(), rate);
+  }
+  template <typename Rate>
+  void add(std::span<const LinkId> links, std::span<const double> weights, double cap, const Rate& rate) {
     scratch_.clear();
-    for (std::uint32_t i = f.begin; i < f.end; ++i) {
-      std::uint32_t& l = local_[index(stage.link[i])];
+    for (const LinkId link : links) {
+      std::uint32_t& l = local_[index(link)];
       if (l == 0) {
-        used_.push_back(stage.link[i]);
-        capacity_.push_back(rate(stage.link[i]));
+        used_.push_back(link);
+        capacity_.push_back(rate(link));
         l = static_cast<std::uint32_t>(used_.size());
       }
       scratch_.push_back(l - 1);
     }
-    solver_.add_fluid(scratch_, std::span(stage.weight).subspan(f.begin, f.end - f.begin), f.cap());
+    solver_.add_fluid(scratch_, weights, cap);
   }
   /// Rates in bytes per ps of the busiest connection, in order of add().
   std::span<const double> solve();

@@ -38,6 +38,8 @@ class Router {
                         std::vector<LinkShare>& out) const;
   /// Null where sprayed traffic does not load cables in bundles, or traffic is not sprayed. Made when first asked for.
   const FabricBundles* bundles() const;
+  /// Whether routing is adaptive and there is more to choose than among cables that any traffic loads alike.
+  bool splits() const { return policy() == RoutingPolicy::kAdaptive && bundles() == nullptr; }
   /// Behind all links and all devices, so that limits of devices can be numbered in between.
   LinkId bundle_link(std::uint32_t bundle) const {
     return static_cast<LinkId>(topology().link_count() + topology().device_count() + bundle);

@@ -77,11 +77,14 @@ bool Router::State::around(DeviceId from, DeviceId to, std::vector<LinkShare>& o
     if (p.a == p.b) continue;
     const Ways& ways = detours(p.a, p.b);
     if (ways.empty()) return false;
-    double pulls = 0;
-    for (const std::vector<LinkId>& way : ways) pulls += lean.empty() ? 1 : pull(way);
-    for (const std::vector<LinkId>& way : ways)
-      for (std::size_t i = 0; i < way.size(); ++i)
-        steps.push_back({1 + i, {way[i], share * (lean.empty() ? 1 : pull(way)) / pulls}});
+    std::vector<double> pulls;
+    for (const std::vector<LinkId>& way : ways) pulls.push_back(lean.empty() ? 1 : pull(way));
+    const double most = *std::max_element(pulls.begin(), pulls.end());
+    double all = 0;
+    for (double& p : pulls) all += p = Front::too_weakly(p, most) ? 0 : p;
+    for (std::size_t w = 0; w < ways.size(); ++w)
+      for (std::size_t i = 0; i < ways[w].size() && pulls[w] > 0; ++i)
+        steps.push_back({1 + i, {ways[w][i], share * pulls[w] / all}});
   }
   std::stable_sort(steps.begin(), steps.end(), [](const Step& x, const Step& y) { return x.at < y.at; });
   std::unordered_map<std::uint32_t, std::size_t> places;  // only looked up
@@ -115,7 +118,9 @@ void Router::State::take_detours(DeviceId from, DeviceId to, std::size_t begin, 
   if (resistance == 0) return;
   straight = 1 / resistance;
   const auto steep = [](double x) { return x * x * x * x; };
-  const double kept = steep(straight) / (steep(straight) + steep(detour / static_cast<double>(count)));
+  const double stay = steep(straight), leave = steep(detour / static_cast<double>(count));
+  if (Front::too_weakly(leave, stay)) return;
+  const double kept = Front::too_weakly(stay, leave) ? 0 : stay / (stay + leave);
   std::vector<LinkShare> around_it;
   if (!around(from, to, around_it)) return;
   std::unordered_map<std::uint32_t, std::size_t> places;  // only looked up
@@ -128,6 +133,7 @@ void Router::State::take_detours(DeviceId from, DeviceId to, std::size_t begin, 
     if (fresh) out.push_back({s.link, 0});
     out[it->second].share += (1 - kept) * s.share;
   }
+  if (kept == 0) std::erase_if(out, [](const LinkShare& s) { return s.share == 0; });
 }
 
 }  // namespace busbar

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "busbar/engine/flow/shared_split.h"
+
 namespace busbar {
 
 FlowEngine::FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options)
@@ -18,12 +20,14 @@ Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
   double ps = lowered.launch_ps;
   for (const double s : known.stage_ps) ps += s;
   known.alone = duration_from_ps(ps);
-  for (const Stage& stage : lowered.stages) {
-    known.stage_id.push_back(static_cast<std::uint32_t>(stage_links_.size()));
-    stage_links_.push_back(words_of(stage));
-  }
+  for (const Stage& stage : lowered.stages) known.stage_id.push_back(number_stage(stage));
   known_.push_back(std::move(known));
   return id;
+}
+
+std::uint32_t FlowEngine::number_stage(const Stage& stage) {
+  stage_links_.push_back(words_of(stage));
+  return static_cast<std::uint32_t>(stage_links_.size() - 1);
 }
 
 /// The links of a stage as a sparse bit set.
@@ -94,6 +98,11 @@ void FlowEngine::start(CallId call, std::uint64_t tag, SimTime at) {
 /// The runs in a stage that contend with `r`, directly or through others, `r` included.
 void FlowEngine::find_rally(std::uint32_t r) {
   rally_.assign(1, r);
+  grow_rally();
+}
+
+/// Takes in the runs that contend with those of the rally.
+void FlowEngine::grow_rally() {
   for (std::size_t head = 0; head < rally_.size(); ++head)
     for (const std::uint32_t other : in_stage_)
       if (std::find(rally_.begin(), rally_.end(), other) == rally_.end() &&
@@ -106,7 +115,8 @@ void FlowEngine::find_rally(std::uint32_t r) {
 
 /// Turns a run that went by its known time into fluids one by one, as they stand at `at`.
 void FlowEngine::share(Run& run, SimTime at) {
-  const Stage& stage = stage_of(run);
+  const Stage& stage = own_stage(run);
+  run.split = nullptr;
   run.left.resize(stage.fluids.size());
   run.rate.assign(stage.fluids.size(), 0.0);
   const auto elapsed = static_cast<double>((at - run.began).in_ps());
@@ -121,9 +131,24 @@ void FlowEngine::share(Run& run, SimTime at) {
   run.updated = at;
 }
 
+/// What the fluids of `run` carry in the time over the links of its split, and no longer over those of its own.
+void FlowEngine::count_split(const Run& run, double elapsed_ps) {
+  moved_.resize(calls_.topology().link_count(), 0.0);
+  const auto add = [&](const Stage& stage, double sign) {
+    for (std::size_t f = 0; f < run.left.size(); ++f) {
+      const double bytes = sign * std::min(run.left[f], run.rate[f] * elapsed_ps);
+      for (std::uint32_t i = stage.fluids[f].begin; i < stage.fluids[f].end; ++i)
+        if (index(stage.link[i]) < moved_.size()) moved_[index(stage.link[i])] += bytes * stage.weight[i];
+    }
+  };
+  add(run.split->stage, 1);
+  add(own_stage(run), -1);
+}
+
 void FlowEngine::progress(Run& run, SimTime at) {
   const Stage& stage = stage_of(run);
   const auto elapsed = static_cast<double>((at - run.updated).in_ps());
+  if (run.split) count_split(run, elapsed);
   for (std::size_t f = 0; f < run.left.size(); ++f) {
     run.left[f] -= run.rate[f] * elapsed;
     if (run.left[f] <= 1e-9 * stage.fluids[f].bytes) run.left[f] = 0;  // round-off of one part in 1e9 is an end
@@ -136,7 +161,7 @@ std::span<const double> FlowEngine::rally_rates() {
   constexpr std::size_t kMostKept = 1 << 20;  // 8 MiB
   rally_key_.clear();
   for (const std::uint32_t r : rally_) {
-    rally_key_.push_back(stage_id(runs_[r]));
+    rally_key_.push_back(own_stage_id(runs_[r]));
     std::uint64_t open = 0;
     const std::vector<double>& left = runs_[r].left;
     for (std::uint32_t f = 0; f < left.size(); ++f) {
@@ -157,9 +182,41 @@ std::span<const double> FlowEngine::rally_rates() {
   return rates_.emplace(rally_key_, std::vector<double>(rates.begin(), rates.end())).first->second;
 }
 
+/// Every run of the rally as it stands at `at`, fluid by fluid.
+void FlowEngine::bring_up(SimTime at) {
+  for (const std::uint32_t r : rally_) runs_[r].shared ? progress(runs_[r], at) : share(runs_[r], at);
+}
+
+/// How the stages of the rally are best split together; empty: each as it is.
+const std::vector<FlowEngine::Split>& FlowEngine::splits_of_rally() {
+  std::vector<std::uint64_t> key;
+  for (const std::uint32_t r : rally_) key.push_back(own_stage_id(runs_[r]));
+  const auto [kept, fresh] = splits_.try_emplace(std::move(key));
+  if (!fresh || rally_.size() == 1) return kept->second;
+  std::vector<SharedStage> stages;
+  for (const std::uint32_t r : rally_) stages.push_back({&calls_.lowered(runs_[r].call).call, &own_stage(runs_[r])});
+  for (Stage& stage : split_together(calls_.lowering(), calls_.solver(), stages)) {
+    const std::uint32_t id = number_stage(stage);
+    kept->second.push_back({std::move(stage), id});
+  }
+  return kept->second;
+}
+
+/// Splits the stages of the rally anew, and again as long as that makes them run into others.
+void FlowEngine::split_rally(SimTime at) {
+  for (std::size_t before = 0; before < rally_.size();) {
+    before = rally_.size();
+    const std::vector<Split>& splits = splits_of_rally();
+    for (std::size_t i = 0; i < rally_.size(); ++i) runs_[rally_[i]].split = splits.empty() ? nullptr : &splits[i];
+    grow_rally();
+    bring_up(at);
+  }
+}
+
 /// Gives every open fluid of the rally its fair rate and schedules each run's next end of a fluid.
 void FlowEngine::solve_rally(SimTime at) {
-  for (const std::uint32_t r : rally_) runs_[r].shared ? progress(runs_[r], at) : share(runs_[r], at);
+  bring_up(at);
+  if (calls_.lowering().splits()) split_rally(at);
   const std::span<const double> rates = rally_rates();
   std::size_t next = 0;
   for (const std::uint32_t r : rally_) {
@@ -205,6 +262,7 @@ bool FlowEngine::end_stage(std::uint32_t r, SimTime at) {
   if (run.in_stage) {
     std::erase(in_stage_, r);
     run.in_stage = false;
+    run.split = nullptr;
     if (run.shared) {  // from here on its own clock again
       run.origin = at;
       run.offset_ps = 0;
@@ -233,7 +291,7 @@ std::optional<Finished> FlowEngine::advance(SimTime limit) {
       find_rally(e.run);
       progress(run, e.at);
       const bool over = std::all_of(run.left.begin(), run.left.end(), [](double left) { return left <= 0; });
-      if (over) std::erase(rally_, e.run);
+      if (over) std::erase(rally_, e.run), std::erase(in_stage_, e.run);
       solve_rally(e.at);
       if (!over) continue;
     }
@@ -247,6 +305,7 @@ std::vector<double> FlowEngine::link_bytes() const {
   std::vector<double> bytes(calls_.topology().link_count(), 0.0);
   for (std::uint32_t c = 0; c < known_.size(); ++c)
     calls_.add_link_bytes(static_cast<CallId>(c), known_[c].starts, bytes);
+  for (std::size_t l = 0; l < moved_.size(); ++l) bytes[l] = std::max(0.0, bytes[l] + moved_[l]);
   return bytes;
 }
 

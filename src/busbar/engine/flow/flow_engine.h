@@ -9,6 +9,8 @@
 //  by
 //     call, so that rates do not hang on which of two calls started first at one time.
 //  5. What a rally has been solved to once is kept: steps repeat themselves.
+//  6. Where Lowering::splits() holds, a rally is split anew at each start and end of a stage in it; a run by itself has
+//     the split of its own. What a split makes run into further runs belongs to the rally.
 #pragma once
 
 #include <map>
@@ -46,6 +48,11 @@ class FlowEngine final : public Engine {
     std::vector<std::uint32_t> stage_id;  ///< number among all stages ever prepared
     double starts = 0;
   };
+  /// A stage as a rally splits it.
+  struct Split {
+    Stage stage;
+    std::uint32_t stage_id;
+  };
   struct Run {
     CallId call{};
     std::uint64_t tag = 0, sequence = 0;
@@ -56,6 +63,7 @@ class FlowEngine final : public Engine {
     SimTime began;                   ///< of the stage
     SimTime updated;                 ///< `left` is as of then
     std::vector<double> left, rate;  ///< per fluid of the stage, while shared
+    const Split* split = nullptr;    ///< null: as lowered
     std::uint32_t generation = 0;    ///< events of older generations are void
   };
   struct Event {
@@ -65,10 +73,13 @@ class FlowEngine final : public Engine {
     bool operator>(const Event& o) const { return at != o.at ? at > o.at : sequence > o.sequence; }
   };
 
-  const Stage& stage_of(const Run& run) const { return calls_.lowered(run.call).stages[run.stage]; }
+  const Stage& own_stage(const Run& run) const { return calls_.lowered(run.call).stages[run.stage]; }
+  const Stage& stage_of(const Run& run) const { return run.split ? run.split->stage : own_stage(run); }
   struct Word;
   std::vector<Word> words_of(const Stage& stage);
-  std::uint32_t stage_id(const Run& run) const { return known_[index(run.call)].stage_id[run.stage]; }
+  std::uint32_t own_stage_id(const Run& run) const { return known_[index(run.call)].stage_id[run.stage]; }
+  std::uint32_t stage_id(const Run& run) const { return run.split ? run.split->stage_id : own_stage_id(run); }
+  std::uint32_t number_stage(const Stage& stage);
   bool contend(std::uint32_t i, std::uint32_t j);
   void schedule(std::uint32_t run, SimTime at);
   void begin_stage(std::uint32_t run, SimTime at);
@@ -76,9 +87,14 @@ class FlowEngine final : public Engine {
   bool end_stage(std::uint32_t run, SimTime at);
   void settle();
   void find_rally(std::uint32_t run);
+  void grow_rally();
   void share(Run& run, SimTime at);
   void progress(Run& run, SimTime at);
+  void count_split(const Run& run, double elapsed_ps);
   void solve_rally(SimTime at);
+  void bring_up(SimTime at);
+  void split_rally(SimTime at);
+  const std::vector<Split>& splits_of_rally();
   std::span<const double> rally_rates();
 
   PreparedCalls calls_;
@@ -93,6 +109,8 @@ class FlowEngine final : public Engine {
   std::vector<std::uint64_t> word_;                                  ///< work space, zero
   std::map<std::vector<std::uint64_t>, std::vector<double>> rates_;  ///< by stages of a rally and their open fluids
   std::size_t rates_kept_ = 0;                                       ///< numbers in rates_
+  std::map<std::vector<std::uint64_t>, std::vector<Split>> splits_;  ///< by stages of a rally; empty: their own
+  std::vector<double> moved_;                                        ///< bytes per link beside those of own splits
   std::vector<std::uint64_t> rally_key_;
   std::vector<Run> runs_;
   std::vector<std::uint32_t> free_, in_stage_, rally_;

@@ -1,11 +1,12 @@
 #include "busbar/engine/flow/flow_list.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
-#include "busbar/engine/adaptive.h"
-#include "busbar/engine/flow/end_queue.h"
-#include "busbar/engine/online_max_min.h"
+#include "busbar/engine/flow/fixed_rates.h"
+#include "busbar/engine/flow/leaning_rates.h"
+#include "busbar/engine/flow/transfer_clock.h"
 
 namespace busbar {
 namespace {
@@ -25,28 +26,6 @@ struct Paths {
 
   Status route(const Router& router, const FlowList& list);
 };
-
-/// Under adaptive routing the split that evens the loads of the whole list best.
-Result<Paths> paths_of(const Router& router, const FlowList& list) {
-  const bool adaptive = router.policy() == RoutingPolicy::kAdaptive;
-  if (adaptive) {
-    BUSBAR_RETURN_IF_ERROR(lean_well(router, [&]() -> Result<SplitTrial> {
-      Paths paths;
-      BUSBAR_RETURN_IF_ERROR(paths.route(router, list));
-      SplitTrial out{1, std::vector<double>(router.topology().link_count(), 0.0)};
-      for (std::size_t n = 0; n < paths.use.size(); ++n) {
-        double& load = out.load_ps[index(paths.link_of[n])] = paths.use[n].bytes / paths.capacity[n];
-        out.cost = std::max(out.cost, load);
-      }
-      return out;
-    }));
-  }
-  Paths out;
-  const Status routed = out.route(router, list);
-  if (adaptive) router.set_lean({});
-  BUSBAR_RETURN_IF_ERROR(routed);
-  return out;
-}
 
 Status Paths::route(const Router& router, const FlowList& list) {
   const Topology& t = router.topology();
@@ -80,71 +59,45 @@ Status Paths::route(const Router& router, const FlowList& list) {
   return {};
 }
 
-/// The clockwork: starts and ends in order of (time, flow), all of one picosecond before rates are settled.
+/// Rates: FixedRates or LeaningRates.
+template <typename Rates>
 class ListRun {
  public:
-  ListRun(const FlowList& list, const Paths& paths) : list_(list), paths_(paths), solver_(paths.capacity) {
-    const auto n = static_cast<std::uint32_t>(list.flows.size());
-    for (std::uint32_t f = 0; f < n; ++f) {
-      const std::uint32_t begin = paths.links.begin[f], size = paths.links.begin[f + 1] - begin;
-      solver_.add_flow(paths.links.row(f), std::span(paths.weights).subspan(begin, size), INFINITY);
+  ListRun(const FlowList& list, const Paths& paths, Rates& rates)
+      : list_(list),
+        paths_(paths),
+        rates_(rates),
+        clock_(rates, static_cast<std::uint32_t>(list.flows.size())),
+        successors_(successors_of(list)),
+        waits_for_(list.flows.size()),
+        ready_ps_(list.flows.size()) {
+    out_.flows.resize(list.flows.size());
+    for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
+      waits_for_[f] = static_cast<std::uint32_t>(list.after.row(f).size());
+      ready_ps_[f] = list.flows[f].start.since_start().in_ps();
+      if (waits_for_[f] == 0) clock_.start_at(f, ready_ps_[f]);
     }
-    out_.flows.resize(n);
-    progress_.resize(n);
-    starts_.reset(n);
-    ends_.reset(n);
-    index_successors();
   }
 
   FlowListResult run() {
-    while (!starts_.empty() || !ends_.empty()) {
-      const std::int64_t now =
-          std::min(starts_.empty() ? INT64_MAX : starts_.next_ps(), ends_.empty() ? INT64_MAX : ends_.next_ps());
-      while (!ends_.empty() && ends_.next_ps() == now) end(ends_.next_item(), now);
-      while (!starts_.empty() && starts_.next_ps() == now) start(starts_.next_item(), now);
-      settle(now);
-      ++out_.events;
-    }
-    for (const std::uint32_t n : paths_.number)
-      if (n != kUnused && paths_.use[n].bytes > 0) out_.links.push_back(paths_.use[n]);
+    out_.events = clock_.run([this](auto f, auto now) { start(f, now); }, [this](auto f, auto now) { end(f, now); });
+    out_.rate_changes = clock_.rate_changes();
     return std::move(out_);
   }
 
  private:
-  struct Progress {
-    double left = 0, rate = 0;
-    std::int64_t updated_ps = 0, ready_ps = 0;
-    std::uint32_t waits_for = 0;
-  };
-
-  void index_successors() {
-    successors_ = successors_of(list_);
-    for (std::uint32_t f = 0; f < list_.flows.size(); ++f) {
-      progress_[f].waits_for = static_cast<std::uint32_t>(list_.after.row(f).size());
-      progress_[f].ready_ps = list_.flows[f].start.since_start().in_ps();
-      if (progress_[f].waits_for == 0) starts_.set(f, progress_[f].ready_ps);
-    }
-  }
-
   void start(std::uint32_t f, std::int64_t now) {
-    starts_.erase(f);
     FlowOutcome& o = out_.flows[f];
     o.start = SimTime::at(Duration::ps(now));
     o.latency = duration_from_ps(paths_.latency_ps[f]);
     const auto bytes = static_cast<double>(count(list_.flows[f].bytes));
     o.transfer = duration_from_ps(bytes / paths_.narrowest[f]);
     if (o.transfer == Duration()) return arrive(f, now);
-    progress_[f].left = bytes;
-    progress_[f].rate = 0;
-    progress_[f].updated_ps = now;
-    solver_.open(f);
+    clock_.send(f, bytes, now);
   }
 
   void end(std::uint32_t f, std::int64_t now) {
-    ends_.erase(f);
-    const std::uint32_t l = solver_.held_by(f);
-    if (l != OnlineMaxMin::kNobody) out_.flows[f].held_by = paths_.link_of[l];
-    solver_.close(f);
+    out_.flows[f].held_by = rates_.held_by(f);
     arrive(f, now);
   }
 
@@ -156,33 +109,49 @@ class ListRun {
     o.fct = sending + o.latency;
     out_.end = std::max(out_.end, o.start + o.fct);
     for (const std::uint32_t next : successors_.row(f)) {
-      Progress& p = progress_[next];
       const bool acked = list_.flows[next].trigger == FlowTrigger::kAcked;
-      p.ready_ps = std::max(p.ready_ps, sent_ps + o.latency.in_ps() * (acked ? 2 : 1));
-      if (--p.waits_for == 0) starts_.set(next, p.ready_ps);
+      ready_ps_[next] = std::max(ready_ps_[next], sent_ps + o.latency.in_ps() * (acked ? 2 : 1));
+      if (--waits_for_[next] == 0) clock_.start_at(next, ready_ps_[next]);
     }
-  }
-
-  void settle(std::int64_t now) {
-    solver_.settle();
-    for (const std::uint32_t f : solver_.changed()) {
-      Progress& p = progress_[f];
-      p.left = std::max(0.0, p.left - p.rate * static_cast<double>(now - p.updated_ps));
-      p.rate = solver_.rate(f);
-      p.updated_ps = now;
-      ends_.set(f, now + duration_from_ps(p.left / p.rate).in_ps());
-    }
-    out_.rate_changes += solver_.changed().size();
   }
 
   const FlowList& list_;
   const Paths& paths_;
-  OnlineMaxMin solver_;
+  Rates& rates_;
+  TransferClock<Rates> clock_;
   Csr<std::uint32_t> successors_;
-  std::vector<Progress> progress_;
-  EndQueue starts_, ends_;
+  std::vector<std::uint32_t> waits_for_;
+  std::vector<std::int64_t> ready_ps_;
   FlowListResult out_;
 };
+
+FlowListResult run_fixed(const FlowList& list, const Paths& paths) {
+  FixedRates rates(paths.link_of, paths.capacity);
+  for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
+    const std::uint32_t begin = paths.links.begin[f], size = paths.links.begin[f + 1] - begin;
+    rates.add(paths.links.row(f), std::span(paths.weights).subspan(begin, size), INFINITY);
+  }
+  FlowListResult out = ListRun(list, paths, rates).run();
+  for (const std::uint32_t n : paths.number)
+    if (n != kUnused && paths.use[n].bytes > 0) out.links.push_back(paths.use[n]);
+  return out;
+}
+
+FlowListResult run_leaning(const Router& router, const FlowList& list, const Paths& paths) {
+  const auto way = [&](std::uint32_t f, std::vector<LinkShare>& path) {
+    const ListedFlow& flow = list.flows[f];
+    const Status found = spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path);
+    assert(found.ok());  // Paths::route() has gone there
+    static_cast<void>(found);
+  };
+  const auto rate = [&](LinkId l) { return router.topology().payload_rate(l) / kPsPerSecond; };
+  LeaningRates rates(router, way, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()));
+  FlowListResult out = ListRun(list, paths, rates).run();
+  const auto bytes = rates.link_bytes();
+  for (std::uint32_t l = 0; l < bytes.size(); ++l)
+    if (bytes[l] > 0) out.links.push_back({static_cast<LinkId>(l), bytes[l], rates.link_items()[l]});
+  return out;
+}
 
 }  // namespace
 
@@ -200,8 +169,9 @@ Csr<std::uint32_t> successors_of(const FlowList& list) {
 }
 
 Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list) {
-  BUSBAR_ASSIGN(const Paths paths, paths_of(router, list));
-  return ListRun(list, paths).run();
+  Paths paths;
+  BUSBAR_RETURN_IF_ERROR(paths.route(router, list));
+  return router.splits() ? run_leaning(router, list, paths) : run_fixed(list, paths);
 }
 
 }  // namespace busbar

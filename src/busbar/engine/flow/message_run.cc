@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <map>
 #include <tuple>
 
-#include "busbar/engine/flow/end_queue.h"
-#include "busbar/engine/online_max_min.h"
+#include "busbar/engine/flow/fixed_rates.h"
+#include "busbar/engine/flow/leaning_rates.h"
+#include "busbar/engine/flow/transfer_clock.h"
 
 namespace busbar {
 namespace {
@@ -40,17 +42,17 @@ class MessageRoutes {
     const auto [it, fresh] = ways_.try_emplace({m.from, m.to, m.channel});
     if (!fresh) return &it->second;
     std::vector<LinkShare> path;
-    BUSBAR_RETURN_IF_ERROR(has_switch(m) ? by_switch(m, path) : between(m, path));
+    BUSBAR_RETURN_IF_ERROR(route(m, path));
     Way& w = it->second;
     w.latency_ps = static_cast<double>(overhead(m, path).in_ps());
     w.rate = cap();
-    const double sent = (has_switch(m) ? 1 / model_.share_switch : 1) / costs_.efficiency;
+    const double sent = sent_per_byte(m);
     for (const LinkShare& s : path) {
       std::uint32_t& n = number_[index(s.link)];
       if (n == kUnused) {
         n = static_cast<std::uint32_t>(link_of.size());
         link_of.push_back(s.link);
-        capacity.push_back(topology().payload_rate(s.link) / kPsPerSecond * share_of(s.link));
+        capacity.push_back(rate(s.link));
       }
       w.links.push_back(n);
       w.weights.push_back(s.share * sent);
@@ -60,6 +62,14 @@ class MessageRoutes {
     if (!path.empty()) w.first = path[0].link;
     return &w;
   }
+  Status route(const MessageTask& m, std::vector<LinkShare>& path) const {
+    return has_switch(m) ? by_switch(m, path) : between(m, path);
+  }
+  double sent_per_byte(const MessageTask& m) const {
+    return (has_switch(m) ? 1 / model_.share_switch : 1) / costs_.efficiency;
+  }
+  /// In bytes per ps.
+  double rate(LinkId l) const { return topology().payload_rate(l) / kPsPerSecond * share_of(l); }
   double cap() const {
     const auto rate = static_cast<double>(per_second(model_.channel_rate));
     return rate > 0 ? rate / kPsPerSecond : INFINITY;
@@ -119,31 +129,23 @@ class MessageRoutes {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>, Way> ways_;
 };
 
+/// Rates: FixedRates or LeaningRates.
+template <typename Rates>
 class GraphRun {
  public:
-  GraphRun(const MessageGraph& graph, MessageRoutes& routes, std::vector<const Way*> ways)
-      : g_(graph), routes_(routes), ways_(std::move(ways)), solver_(routes.capacity) {
-    const auto n = static_cast<std::uint32_t>(g_.tasks.size());
-    for (const Way* w : ways_)
-      if (w != nullptr)
-        solver_.add_flow(w->links, w->weights, routes.cap());
-      else
-        solver_.add_flow({}, {}, 1);
-    out_.tasks.resize(n);
-    progress_.resize(n);
-    starts_.reset(n);
-    ends_.reset(n);
+  GraphRun(const MessageGraph& graph, const MessageRoutes& routes, const std::vector<const Way*>& ways, Rates& rates)
+      : g_(graph),
+        routes_(routes),
+        ways_(ways),
+        rates_(rates),
+        clock_(rates, static_cast<std::uint32_t>(graph.tasks.size())),
+        progress_(graph.tasks.size()) {
+    out_.tasks.resize(g_.tasks.size());
     index_successors();
   }
 
   Result<MessageRun> run() {
-    while (!starts_.empty() || !ends_.empty()) {
-      const std::int64_t now =
-          std::min(starts_.empty() ? INT64_MAX : starts_.next_ps(), ends_.empty() ? INT64_MAX : ends_.next_ps());
-      while (!ends_.empty() && ends_.next_ps() == now) end(ends_.next_item(), now);
-      while (!starts_.empty() && starts_.next_ps() == now) start(starts_.next_item(), now);
-      settle(now);
-    }
+    clock_.run([this](auto t, auto now) { start(t, now); }, [this](auto t, auto now) { end(t, now); });
     if (started_ != g_.tasks.size())
       return invalid(fmt::format("{} of {} messages and pieces of work wait for each other", g_.tasks.size() - started_,
                                  g_.tasks.size()));
@@ -154,8 +156,7 @@ class GraphRun {
 
  private:
   struct Progress {
-    double left = 0, rate = 0;
-    std::int64_t updated_ps = 0, ready_ps = 0;
+    std::int64_t ready_ps = 0;
     std::uint32_t waits_for = 0;
   };
   struct Next {
@@ -173,7 +174,7 @@ class GraphRun {
     for (std::uint32_t t = 0; t < n; ++t) {
       for (const TaskEdge& e : g_.after.row(t)) next_.values[at[e.task]++] = {t, e.event};
       progress_[t].waits_for = static_cast<std::uint32_t>(g_.after.row(t).size());
-      if (progress_[t].waits_for == 0) starts_.set(t, 0);
+      if (progress_[t].waits_for == 0) clock_.start_at(t, 0);
     }
   }
 
@@ -185,12 +186,11 @@ class GraphRun {
         p.ready_ps = at_ps;
         out_.tasks[n.task].released_by = by;
       }
-      if (--p.waits_for == 0) starts_.set(n.task, p.ready_ps);
+      if (--p.waits_for == 0) clock_.start_at(n.task, p.ready_ps);
     }
   }
 
   void start(std::uint32_t t, std::int64_t now) {
-    starts_.erase(t);
     ++started_;
     const MessageTask& m = g_.tasks[t];
     if (m.is_work() && m.unit != MessageTask::kNoUnit) {
@@ -200,41 +200,23 @@ class GraphRun {
     }
     out_.tasks[t].start = SimTime::at(Duration::ps(now));
     release(t, TaskEvent::kStarted, now);
-    if (m.is_work()) return ends_.set(t, now + m.work.in_ps());
+    if (m.is_work()) return clock_.end_at(t, now + m.work.in_ps());
     const Way& w = *ways_[t];
     ++out_.messages;
     out_.bytes += count(m.bytes);
     out_.tasks[t].latency = duration_from_ps(w.latency_ps);
-    if (count(m.bytes) == 0 || w.links.empty()) return ends_.set(t, now);
-    progress_[t].left = static_cast<double>(count(m.bytes));
-    progress_[t].updated_ps = now;
-    solver_.open(t);
+    if (count(m.bytes) == 0 || w.links.empty()) return clock_.end_at(t, now);
+    clock_.send(t, static_cast<double>(count(m.bytes)), now);
   }
 
   void end(std::uint32_t t, std::int64_t now) {
-    ends_.erase(t);
     TaskOutcome& o = out_.tasks[t];
-    if (progress_[t].rate > 0) {
-      const std::uint32_t l = solver_.held_by(t);
-      if (l != OnlineMaxMin::kNobody) o.held_by = routes_.link_of[l];
-      solver_.close(t);
-    }
+    if (clock_.sends(t)) o.held_by = rates_.held_by(t);
     o.sent = SimTime::at(Duration::ps(now));
     o.done = o.sent + o.latency;
     out_.end = std::max(out_.end, o.done);
     release(t, TaskEvent::kSent, now);
     release(t, TaskEvent::kDone, o.done.since_start().in_ps());
-  }
-
-  void settle(std::int64_t now) {
-    solver_.settle();
-    for (const std::uint32_t f : solver_.changed()) {
-      Progress& p = progress_[f];
-      p.left = std::max(0.0, p.left - p.rate * static_cast<double>(now - p.updated_ps));
-      p.rate = solver_.rate(f);
-      p.updated_ps = now;
-      ends_.set(f, now + duration_from_ps(p.left / p.rate).in_ps());
-    }
   }
 
   void find_loads() {
@@ -277,16 +259,41 @@ class GraphRun {
   }
 
   const MessageGraph& g_;
-  MessageRoutes& routes_;
-  std::vector<const Way*> ways_;  ///< per task; null: work
-  OnlineMaxMin solver_;
+  const MessageRoutes& routes_;
+  const std::vector<const Way*>& ways_;  ///< per task; null: work
+  Rates& rates_;
+  TransferClock<Rates> clock_;
   Csr<Next> next_;
   std::vector<Progress> progress_;
-  EndQueue starts_, ends_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> free_at_;
   std::size_t started_ = 0;
   MessageRun out_;
 };
+
+Result<MessageRun> run_fixed(const MessageGraph& graph, const MessageRoutes& routes,
+                             const std::vector<const Way*>& ways) {
+  FixedRates rates(routes.link_of, routes.capacity);
+  for (const Way* w : ways)
+    if (w != nullptr)
+      rates.add(w->links, w->weights, routes.cap());
+    else
+      rates.add({}, {}, 1);
+  return GraphRun(graph, routes, ways, rates).run();
+}
+
+Result<MessageRun> run_leaning(const Router& router, const MessageGraph& graph, const MessageRoutes& routes,
+                               const std::vector<const Way*>& ways) {
+  const auto way = [&](std::uint32_t task, std::vector<LinkShare>& path) {
+    const MessageTask& m = graph.tasks[task];
+    const Status found = routes.route(m, path);
+    assert(found.ok());  // MessageRoutes::way() has gone there
+    static_cast<void>(found);
+    for (LinkShare& s : path) s.share *= routes.sent_per_byte(m);
+  };
+  const auto rate = [&](LinkId l) { return routes.rate(l); };
+  LeaningRates rates(router, way, rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()));
+  return GraphRun(graph, routes, ways, rates).run();
+}
 
 }  // namespace
 
@@ -301,7 +308,7 @@ Result<MessageRun> run_messages(const Router& router, const Placement& placement
     if (m.is_work()) continue;
     BUSBAR_ASSIGN(ways.back(), routes.way(m));
   }
-  return GraphRun(graph, routes, std::move(ways)).run();
+  return router.splits() ? run_leaning(router, graph, routes, ways) : run_fixed(graph, routes, ways);
 }
 
 }  // namespace busbar

@@ -1,0 +1,44 @@
+// What one split of adaptive routing comes to where transfers compete: fair rates, and how much slower than by their
+// own machines alone.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "busbar/engine/stage_solver.h"
+
+namespace busbar {
+
+/// Fluids that end together, as the fluids of a call's stage do.
+struct Competitor {
+  const Stage* stage;
+  std::span<const std::uint8_t> open;  ///< per fluid; empty: all are
+};
+
+struct ContestOutcome {
+  std::vector<double> rates;  ///< of the open fluids, in order, in bytes per ps
+  double cost = 0;            ///< sum over competitors of what they could send if the network had room / what they can
+  std::vector<double> load;   ///< per directed link: what would cross it if all sent as fast as they could / its rate
+};
+
+class Contest {
+ public:
+  /// `rate`: bytes per ps of a link or limit, see Stage::link.
+  Contest(const Topology& topology, StageSolver& solver, std::function<double(LinkId)> rate)
+      : topology_(topology), solver_(solver), rate_(std::move(rate)) {}
+
+  /// What each fluid could send if only cables between switches had room without end: their fair rates then. To be
+  /// called before outcome(), whose competitors must have as many open fluids in the same order.
+  void ask(std::span<const Competitor> competitors);
+  ContestOutcome outcome(std::span<const Competitor> competitors);
+
+ private:
+  bool between_switches(LinkId l) const;
+  const Topology& topology_;
+  StageSolver& solver_;
+  std::function<double(LinkId)> rate_;
+  std::vector<double> demand_;
+};
+
+}  // namespace busbar

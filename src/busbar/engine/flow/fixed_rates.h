@@ -1,0 +1,38 @@
+// Fair rates of transfers whose ways stay as they are.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "busbar/base/id.h"
+#include "busbar/engine/online_max_min.h"
+
+namespace busbar {
+
+/// What TransferClock asks for, by OnlineMaxMin over densely numbered links.
+class FixedRates {
+ public:
+  /// `link_of` and `capacity` (bytes per ps): by dense number.
+  FixedRates(const std::vector<LinkId>& link_of, std::vector<double> capacity)
+      : link_of_(link_of), solver_(std::move(capacity)) {}
+  /// The next item's links by dense number; none for one that sends nothing.
+  void add(std::span<const std::uint32_t> links, std::span<const double> weights, double cap) {
+    solver_.add_flow(links, weights, cap);
+  }
+  void open(std::uint32_t item) { solver_.open(item); }
+  void close(std::uint32_t item) { solver_.close(item); }
+  void settle(std::int64_t /*now_ps*/) { solver_.settle(); }
+  std::span<const std::uint32_t> changed() const { return solver_.changed(); }
+  double rate(std::uint32_t item) const { return solver_.rate(item); }
+  /// The link that holds it back; kNone: nothing, or its cap.
+  LinkId held_by(std::uint32_t item) const {
+    const std::uint32_t l = solver_.held_by(item);
+    return l == OnlineMaxMin::kNobody ? kNone<LinkId> : link_of_[l];
+  }
+
+ private:
+  const std::vector<LinkId>& link_of_;
+  OnlineMaxMin solver_;
+};
+
+}  // namespace busbar

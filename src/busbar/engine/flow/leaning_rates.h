@@ -1,0 +1,77 @@
+// Fair rates of transfers under adaptive routing, split anew as they come and go.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "busbar/engine/flow/contest.h"
+#include "busbar/engine/online_max_min.h"
+#include "busbar/routing/link_share.h"
+#include "busbar/routing/router.h"
+
+namespace busbar {
+
+/// Where an item's bytes go as the router leans now: appends per link the bytes on it per byte sent. Must find a way
+/// under every lean.
+using WayOf = std::function<void(std::uint32_t item, std::vector<LinkShare>& out)>;
+
+/// What TransferClock asks for. The split is sought anew at every start and end; where more than 64 are under way, when
+/// an eighth of them has started or ended since. Between that OnlineMaxMin keeps the rates.
+/// Cost of a split: 5 to 25 times routing all that is under way.
+class LeaningRates {
+ public:
+  /// `rate`: bytes per ps of a link; `cap`: of an item.
+  LeaningRates(const Router& router, WayOf way, std::function<double(LinkId)> rate, double cap, std::uint32_t items);
+  ~LeaningRates() { router_.set_lean({}); }
+  LeaningRates(const LeaningRates&) = delete;
+  LeaningRates& operator=(const LeaningRates&) = delete;
+
+  void open(std::uint32_t item) { opened_.push_back(item); }
+  void close(std::uint32_t item) { closed_.push_back(item); }
+  void settle(std::int64_t now_ps);
+  std::span<const std::uint32_t> changed() const { return changed_; }
+  double rate(std::uint32_t item) const { return items_[item].rate; }
+  /// The link that holds it back; kNone: nothing, or its cap.
+  LinkId held_by(std::uint32_t item) const;
+  /// Bytes so far, per link.
+  std::span<const double> link_bytes() const { return bytes_; }
+  /// Items that have crossed each link.
+  std::span<const std::uint32_t> link_items() const { return items_on_; }
+
+ private:
+  struct Item {
+    double rate = 0;
+    std::int64_t counted_ps = 0;  ///< its bytes are in bytes_ until then
+    std::uint32_t flow = 0;       ///< its number in solver_, while under way
+    Stage way{};                  ///< of one fluid of one byte, so that its cap is the item's
+  };
+  void count(Item& item, std::int64_t now_ps);
+  Stage way(std::uint32_t item);
+  bool due() const;
+  void split();
+  void forget_solver();
+  void add_to_solver(std::uint32_t item);
+
+  const Router& router_;
+  WayOf way_of_;
+  std::function<double(LinkId)> link_rate_;
+  double cap_;
+  StageSolver trial_solver_;
+  Contest contest_;
+  Lean lean_;
+  std::vector<Item> items_;
+  std::vector<std::uint32_t> open_, opened_, closed_, changed_;
+  std::vector<LinkShare> scratch_;
+  OnlineMaxMin solver_{{}};                  ///< of all that was under way since the last split
+  std::vector<std::uint32_t> item_of_flow_;  ///< flows of solver_
+  std::vector<std::uint32_t> number_;        ///< link -> 1 + its number in solver_; 0: none
+  std::vector<LinkId> link_of_;              ///< number in solver_ -> link
+  std::vector<std::uint32_t> numbers_;       ///< of the flow in hand
+  std::vector<double> bytes_;
+  std::vector<std::uint32_t> items_on_;
+  std::size_t changes_ = 0;  ///< starts and ends since the last split
+};
+
+}  // namespace busbar

@@ -1,0 +1,55 @@
+#include "busbar/engine/flow/shared_split.h"
+
+#include <cmath>
+
+#include "busbar/engine/adaptive.h"
+
+namespace busbar {
+namespace {
+
+/// Whether fluid i of the one is fluid i of the other by another way.
+bool same_fluids(const Stage& a, const Stage& b) {
+  constexpr double kAlike = 1e-9;
+  if (a.fluids.size() != b.fluids.size()) return false;
+  for (std::size_t f = 0; f < a.fluids.size(); ++f)
+    if (std::abs(a.fluids[f].bytes - b.fluids[f].bytes) > kAlike * a.fluids[f].bytes) return false;
+  return true;
+}
+
+std::vector<Competitor> competitors_of(std::span<const Stage> stages) {
+  std::vector<Competitor> out;
+  for (const Stage& s : stages) out.push_back({&s, {}});
+  return out;
+}
+
+}  // namespace
+
+std::vector<Stage> split_together(Lowering& lowering, StageSolver& solver, std::span<const SharedStage> stages) {
+  const Router& router = lowering.router();
+  Contest contest(router.topology(), solver, [&](LinkId l) { return lowering.rate(l); });
+  std::vector<Competitor> own;
+  for (const SharedStage& s : stages) own.push_back({s.own, {}});
+  contest.ask(own);
+  constexpr double kWorthIt = 1e-4;
+  double least = contest.outcome(own).cost * (1 - kWorthIt);
+  std::vector<Stage> best;
+  for (SplitSearch search; !search.over();) {
+    router.set_lean(search.lean());
+    std::vector<Stage> trial;
+    for (const SharedStage& s : stages) {
+      Result<Stage> stage = lowering.lower_step(*s.call, s.own->step);
+      if (!stage.ok() || !same_fluids(*stage, *s.own)) {
+        router.set_lean({});
+        return {};
+      }
+      trial.push_back(std::move(*stage));
+    }
+    const ContestOutcome found = contest.outcome(competitors_of(trial));
+    search.learn(router.topology(), found.cost, found.load);
+    if (found.cost < least) least = found.cost, best = std::move(trial);
+  }
+  router.set_lean({});
+  return best;
+}
+
+}  // namespace busbar

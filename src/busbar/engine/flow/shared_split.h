@@ -1,0 +1,23 @@
+// Calls in progress at one time under adaptive routing: one split that serves them all.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "busbar/engine/flow/contest.h"
+#include "busbar/engine/lowering.h"
+
+namespace busbar {
+
+/// A stage of a call that shares links with others.
+struct SharedStage {
+  const CollectiveCall* call;
+  const Stage* own;  ///< split as if it were alone
+};
+
+/// The stages as the best split for all of them together has them: the fewest times slower, added up, than if the
+/// cables between switches had room without end. Empty where splits of their own serve them as well. Same fluids in the
+/// same order as in `own`, on other links or with other weights. Cost: 5 to 25 lowerings of each.
+std::vector<Stage> split_together(Lowering& lowering, StageSolver& solver, std::span<const SharedStage> stages);
+
+}  // namespace busbar
