@@ -1,6 +1,7 @@
 // Adaptive routing in fluids: the split over equal ways that evens the loads of what is routed together.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -10,7 +11,8 @@
 namespace busbar {
 
 /// Looks for the split that costs least among a few: the equal one, then the one to start from where one is given, then
-/// each leaned away from the busy links of the one before. The best is never worse than the equal split.
+/// the best so far leaned away from its busy links, in steps that grow while they help (the end may be a corner: a way
+/// that is not taken at all) and start small again when they do not. The best is never worse than the equal split.
 class SplitSearch {
  public:
   SplitSearch() = default;
@@ -18,26 +20,33 @@ class SplitSearch {
 
   /// To be tried next.
   const Lean& lean() const { return lean_; }
-  /// Whether enough was tried: some 4 where nothing can be gained, 24 at most.
-  bool over() const { return trials_ >= kMostTrials || trials_ - last_ > kPatience; }
-  /// What lean() came to: what is to be small, above 0, and how busy each directed link was.
+  /// Whether enough was tried: 4 where nothing can be gained, 24 at most.
+  bool over() const { return trials_ >= kMostTrials || power_ < kLeastPower; }
+  /// What lean() came to: what is to be small, above 0, and per directed link what it was given / what it can carry, in
+  /// any unit.
   void learn(const Topology& topology, double cost, std::span<const double> load) {
-    if (trials_ == 0 || cost < least_ * (1 - kWorthIt)) least_ = cost, best_ = lean_, last_ = trials_;
-    if (++trials_ == 1 && !start_.empty())
-      lean_ = std::move(start_);
-    else
-      lean_ = lean_away(topology, std::move(lean_), load);
+    improved_ = trials_ == 0 || cost < least_ * (1 - kWorthIt);
+    if (improved_) {
+      least_ = cost;
+      best_ = lean_;
+      load_.assign(load.begin(), load.end());
+    }
+    if (leans_) power_ = improved_ ? std::min(power_ * 2, kMostPower) : std::min(power_ / 3, kFirstPower);
+    leans_ = ++trials_ > 1 || start_.empty();
+    lean_ = leans_ ? lean_away(topology, best_, load_, power_) : std::move(start_);
   }
   const Lean& best() const { return best_; }
   /// Whether what was learned last is the best so far.
-  bool improved() const { return trials_ == last_ + 1; }
+  bool improved() const { return improved_; }
 
  private:
-  static constexpr int kMostTrials = 24, kPatience = 4;
-  static constexpr double kWorthIt = 1e-4;
+  static constexpr int kMostTrials = 24;
+  static constexpr double kWorthIt = 1e-4, kFirstPower = 0.5, kLeastPower = 0.05, kMostPower = 64;
   Lean start_{}, lean_{}, best_{};
-  double least_ = 0;
-  int trials_ = 0, last_ = 0;
+  std::vector<double> load_{};
+  double least_ = 0, power_ = kFirstPower;
+  int trials_ = 0;
+  bool improved_ = false, leans_ = false;  ///< leans_: whether lean() comes of lean_away()
 };
 
 }  // namespace busbar

@@ -16,15 +16,19 @@ PreparedCalls::PreparedCalls(const Router& router, const Placement& placement, c
   lowering_.set_delays(options.delays);
 }
 
-/// `from` on the links of `call`, which likeness_ has just found alike.
-LoweredCall PreparedCalls::moved(const LoweredCall& from, const CollectiveCall& call) const {
+/// `from` on the links of `call`, which likeness_ has just found alike. Nothing where it crosses links that the pairing
+/// does not reach: past a dead cable, a way may go down and up again.
+std::shared_ptr<const LoweredCall> PreparedCalls::moved(const LoweredCall& from, const CollectiveCall& call) const {
   LoweredCall out = from;
   out.call = call;
   for (Stage& stage : out.stages) {
-    for (LinkId& l : stage.link) l = likeness_.image(l);
+    for (LinkId& l : stage.link) {
+      l = likeness_.image(l);
+      if (l == kNone<LinkId>) return nullptr;
+    }
     if (stage.busiest != kNone<LinkId>) stage.busiest = likeness_.image(stage.busiest);
   }
-  return out;
+  return std::make_shared<LoweredCall>(std::move(out));
 }
 
 std::shared_ptr<const LoweredCall> PreparedCalls::known(const CollectiveCall& call) const {
@@ -40,7 +44,9 @@ Result<CallId> PreparedCalls::prepare(const CollectiveCall& call) {
   const auto id = static_cast<CallId>(calls_.size());
   for (std::uint32_t i = 0; i < calls_.size() && fold_; ++i)
     if (index(like_[i]) == i && likeness_.alike(calls_[i]->call, call)) {
-      calls_.push_back(std::make_shared<LoweredCall>(moved(*calls_[i], call)));
+      auto there = moved(*calls_[i], call);
+      if (!there) break;
+      calls_.push_back(std::move(there));
       like_.push_back(static_cast<CallId>(i));
       return id;
     }

@@ -38,7 +38,7 @@ class PreparedCalls {
 
  private:
   std::shared_ptr<const LoweredCall> known(const CollectiveCall& call) const;
-  LoweredCall moved(const LoweredCall& from, const CollectiveCall& call) const;
+  std::shared_ptr<const LoweredCall> moved(const LoweredCall& from, const CollectiveCall& call) const;
   const Topology& topology_;
   Lowering lowering_;
   StageSolver solver_;

@@ -5,18 +5,20 @@
 
 namespace busbar {
 
-Lean lean_away(const Topology& t, Lean lean, std::span<const double> load_ps) {
-  constexpr float kMost = 1e6F;
-  constexpr float kIdle = 2;  // a link without load draws so much more strongly the next time
+Lean lean_away(const Topology& t, Lean lean, std::span<const double> load, double power) {
+  const auto fabric = [&](std::uint32_t l) { return is_fabric(t.link_class(static_cast<LinkId>(l)).kind); };
   lean.resize(t.link_count(), 1.0F);
-  double most = 0;
+  std::vector<double> busy;
   for (std::uint32_t l = 0; l < t.link_count(); ++l)
-    if (is_fabric(t.link_class(static_cast<LinkId>(l)).kind)) most = std::max(most, load_ps[l]);
+    if (load[l] > 0 && fabric(l)) busy.push_back(load[l]);
+  if (busy.empty()) return lean;
+  const auto middle = busy.begin() + static_cast<std::ptrdiff_t>(busy.size() / 2);
+  std::nth_element(busy.begin(), middle, busy.end());         // so that leans as a whole neither rise nor fall
+  const double median = std::log2(*middle), far = 2 * power;  // a link without load draws so much more the next time
   for (std::uint32_t l = 0; l < t.link_count(); ++l) {
-    if (most == 0 || !is_fabric(t.link_class(static_cast<LinkId>(l)).kind)) continue;
-    // Half of the way in the logarithm, for the links before and behind on a path move as well.
-    const float step = load_ps[l] > 0 ? std::sqrt(static_cast<float>(most / load_ps[l])) : kIdle;
-    lean[l] = std::clamp(lean[l] * std::min(step, kIdle), 1 / kMost, kMost);
+    if (!fabric(l)) continue;
+    const double step = load[l] > 0 ? std::clamp(power * (median - std::log2(load[l])), -far, far) : far;
+    lean[l] = std::clamp(lean[l] * static_cast<float>(std::exp2(step)), 1 / kMostLean, kMostLean);
   }
   return lean;
 }

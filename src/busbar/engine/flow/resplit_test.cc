@@ -1,0 +1,175 @@
+// Adaptive routing, split anew as transfers come and go. Four nodes of one NIC below a leaf, two spines; leaf2 hangs on
+// spine0 alone and leaf3 on spine1 alone, so whoever sends to leaf1 has to give way. NICs and cables carry 50 GB/s.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "busbar/base/random.h"
+#include "busbar/engine/flow/flow_engine.h"
+#include "busbar/engine/flow/flow_list.h"
+#include "busbar/engine/flow/message_run.h"
+#include "busbar/engine/test_machines.h"
+
+namespace busbar {
+namespace {
+
+Topology one_sided_leaves() {
+  TopologyBuilder b = leaf_spine(4, 2);
+  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2) {
+    const std::string name = b.peek().name(LinkId{l});
+    if (name == "leaf2->spine1" || name == "leaf3->spine0") b.fail(LinkId{l});
+  }
+  return std::move(b).seal();
+}
+
+struct Ground {
+  Topology topology = one_sided_leaves();
+  Router router;
+  Placement placement;
+  explicit Ground(RoutingPolicy policy = RoutingPolicy::kAdaptive)
+      : router(topology, policy), placement(router, topology.gpus()) {}
+  ListedFlow flow(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, Duration start = {}) const {
+    return {placement.gpu(from),  placement.gpu(to), placement.nic(from, 0),
+            placement.nic(to, 0), Bytes{bytes},      SimTime::at(start)};
+  }
+};
+
+FlowListResult run(const Ground& g, std::vector<ListedFlow> flows) {
+  FlowList list;
+  list.flows = std::move(flows);
+  for (std::size_t f = 0; f < list.flows.size(); ++f) list.after.close_row();
+  return run_flow_list(g.router, list).value();
+}
+
+constexpr std::uint64_t kGb = 1'000'000'000;  // 20 ms
+
+double end_ms(const FlowOutcome& f) { return (f.start + f.fct).since_start().in_us() / 1e3; }
+
+// To leaf1 for 40 ms, beside it to leaf2 (spine0) for 20 ms and to leaf3 (spine1) for 20 ms more. No split that stays
+// as it is serves all three; one that is found anew lets everybody send as fast as his NIC.
+TEST(Resplit, AFlowGivesWayFirstToTheOneSideAndThenToTheOther) {
+  const auto ends = [](RoutingPolicy policy) {
+    const Ground g(policy);
+    std::vector<double> out;
+    const FlowListResult r =
+        run(g, {g.flow(0, 4, 2 * kGb), g.flow(1, 8, kGb), g.flow(2, 12, kGb, Duration::us(20'010))});
+    for (const FlowOutcome& f : r.flows) out.push_back(end_ms(f));
+    return out;
+  };
+  const std::vector<double> adaptive = ends(RoutingPolicy::kAdaptive), halves = ends(RoutingPolicy::kSpray);
+  EXPECT_NEAR(adaptive[0], 40, 0.4);
+  EXPECT_NEAR(adaptive[1], 20, 0.2);
+  EXPECT_NEAR(adaptive[2], 40, 0.2);
+  EXPECT_NEAR(halves[1], 30, 0.2);  // three halves on one cable
+}
+
+// Three that can go one way only share it; who can avoid them does not feel them.
+TEST(Resplit, AFlowLeavesAWayAltogether) {
+  const Ground g;
+  const FlowListResult r = run(g, {g.flow(0, 4, kGb), g.flow(1, 8, kGb), g.flow(2, 9, kGb), g.flow(3, 10, kGb)});
+  EXPECT_NEAR(end_ms(r.flows[0]), 20, 0.2);
+  for (int f = 1; f < 4; ++f) EXPECT_NEAR(end_ms(r.flows[f]), 60, 0.6);
+}
+
+TEST(Resplit, AllBytesOfAListCrossEveryTier) {
+  const Ground g;
+  RandomStream random(5, "resplit");
+  std::vector<ListedFlow> flows;
+  double up = 0;
+  for (int f = 0; f < 60; ++f) {
+    const auto from = static_cast<std::uint32_t>(random.below(16));
+    const auto to = static_cast<std::uint32_t>((from + 4 + random.below(8)) % 16);
+    const std::uint64_t bytes = 1 + random.below(100'000'000);
+    flows.push_back(g.flow(from, to, bytes, Duration::us(static_cast<std::int64_t>(random.below(5000)))));
+    const bool roundabout = from / 8 == 1 && to / 8 == 1;  // leaf2 and leaf3 have no spine in common
+    if (from / 4 != to / 4) up += static_cast<double>(bytes) * (roundabout ? 2 : 1);
+  }
+  const FlowListResult r = run(g, flows);
+  double crossed = 0;
+  for (const LinkUse& u : r.links) {
+    const Topology& t = g.topology;
+    if (t.kind(t.from(u.link)) == DeviceKind::kLeaf && t.kind(t.to(u.link)) == DeviceKind::kSpine) crossed += u.bytes;
+    EXPECT_LE(u.bytes / t.payload_rate(u.link), r.end.since_start().in_s() * (1 + 1e-9)) << t.name(u.link);
+  }
+  EXPECT_NEAR(crossed, up, 1e-6 * up);
+}
+
+CollectiveCall pair(std::uint32_t a, std::uint32_t b, std::uint64_t bytes) {
+  CollectiveCall c;
+  c.op = Collective::kSendRecv;
+  c.bytes = Bytes{bytes};
+  c.groups.listed = {a, b};
+  c.groups.listed_groups = 1;
+  c.algorithm = "direct";
+  c.chunks = 1;
+  return c;
+}
+
+std::map<std::uint64_t, double> ends_ms(Engine& engine) {
+  std::map<std::uint64_t, double> out;
+  while (const auto done = engine.advance(SimTime::at(Duration::us(1'000'000))))
+    out[done->tag] = done->at.since_start().in_us() / 1e3;
+  return out;
+}
+
+TEST(Resplit, CallsGiveWayToEachOtherAsTheyComeAndGo) {
+  const Ground g;
+  const auto engine = make_flow_engine(g.router, g.placement, {});
+  const CallId x = engine->prepare(pair(0, 4, 2 * kGb)).value(), y = engine->prepare(pair(1, 8, kGb)).value(),
+               z = engine->prepare(pair(2, 12, kGb)).value();
+  engine->start(x, 1, SimTime());
+  engine->start(y, 2, SimTime());
+  ASSERT_FALSE(engine->advance(SimTime::at(Duration::us(20'010))).value().tag == 1);
+  engine->start(z, 3, SimTime::at(Duration::us(20'010)));
+  const auto ends = ends_ms(*engine);
+  EXPECT_NEAR(ends.at(1), 40, 0.5);
+  EXPECT_NEAR(ends.at(3), 40, 0.3);
+  double crossed = 0;
+  const std::vector<double> bytes = engine->link_bytes();
+  for (std::uint32_t l = 0; l < bytes.size(); ++l)
+    if (g.topology.name(LinkId{l}).rfind("leaf0->spine", 0) == 0) crossed += bytes[l];
+  EXPECT_NEAR(crossed, 4.0 * kGb, 1e-6 * kGb);
+}
+
+// From leaf2 to leaf3 the way goes up, down to a third leaf and up again.
+TEST(Resplit, CallsThatGoRoundaboutAreAlike) {
+  for (const RoutingPolicy policy : {RoutingPolicy::kSpray, RoutingPolicy::kAdaptive}) {
+    const Ground g(policy);
+    const auto engine = make_flow_engine(g.router, g.placement, {});
+    const CallId a = engine->prepare(pair(8, 12, kGb)).value(), b = engine->prepare(pair(9, 13, kGb)).value();
+    EXPECT_EQ(engine->time_alone(a), engine->time_alone(b));
+    EXPECT_NEAR(engine->time_alone(a).in_us() / 1e3, 20, 0.1);
+  }
+}
+
+// The first at its own pace, then beside the others: however calls meet, none is faster than alone and what they move
+// together stays below what cables carry.
+TEST(Resplit, NoCallIsFasterThanAloneNorSlowerThanUnderEqualSplits) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    double last[2] = {0, 0};
+    for (const bool adaptive : {false, true}) {
+      const Ground g(adaptive ? RoutingPolicy::kAdaptive : RoutingPolicy::kSpray);
+      const auto engine = make_flow_engine(g.router, g.placement, {});
+      RandomStream random(seed, "calls");
+      std::map<std::uint64_t, double> start, alone;
+      for (std::uint64_t c = 0; c < 6; ++c) {
+        const auto a = static_cast<std::uint32_t>(random.below(16));
+        const auto b = static_cast<std::uint32_t>((a + 1 + random.below(15)) % 16);
+        const CallId id = engine->prepare(pair(a, b, kGb)).value();
+        start[c] = static_cast<double>(random.below(30));
+        alone[c] = engine->time_alone(id).in_us() / 1e3;
+        engine->start(id, c, SimTime::at(Duration::us(static_cast<std::int64_t>(start[c] * 1000))));
+      }
+      for (const auto& [tag, at] : ends_ms(*engine)) {
+        EXPECT_GE(at - start[tag], alone[tag] * (1 - 1e-6));
+        last[adaptive] = std::max(last[adaptive], at);
+      }
+    }
+    EXPECT_LE(last[1], last[0] * 1.001) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace busbar
