@@ -1,10 +1,23 @@
+// Three sorts of links say nothing about any rate and are left out before the filling begins, which changes no bit:
+// - one that could carry all its fluids, each as fast as its cap or its narrowest link lets it, is never full;
+// - of those that one fluid has for itself only the narrowest can be full;
+// - of several that the same fluids cross with the same weights only the narrowest can be full.
 #include "busbar/engine/max_min.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <utility>
+
+#include "busbar/base/random.h"
 
 namespace busbar {
+namespace {
+
+constexpr double kSpare = 1e-9;      ///< relative; what a link has left that never fills; far above round-off
+constexpr double kNarrower = 1e-12;  ///< relative; likewise, of two links in series
+constexpr std::uint32_t kNobody = 0xffff'ffffu;
+
+}  // namespace
 
 void MaxMinSolver::clear() {
   begin_.assign(1, 0);
@@ -20,6 +33,134 @@ void MaxMinSolver::add_fluid(std::span<const std::uint32_t> links, std::span<con
   cap_.push_back(cap);
 }
 
+/// What no rate of the fluid exceeds.
+double MaxMinSolver::most(std::uint32_t f, std::span<const double> capacity) const {
+  if (cap_[f] < INFINITY) return cap_[f];
+  double most = INFINITY;
+  for (std::uint32_t i = begin_[f]; i < begin_[f + 1]; ++i) most = std::min(most, capacity[link_[i]] / weight_[i]);
+  return most;
+}
+
+// HOT: bench ar-d-65536, after-load.
+void MaxMinSolver::count_demand(std::span<const double> capacity) {
+  if (links_.size() < capacity.size()) links_.resize(capacity.size());
+  touched_.clear();
+  for (std::uint32_t f = 0; f < cap_.size(); ++f) {
+    const double rate = most(f, capacity);
+    for (std::uint32_t i = begin_[f]; i < begin_[f + 1]; ++i) {
+      Link& link = links_[link_[i]];
+      if (link.crossed++ == 0) {
+        touched_.push_back(link_[i]);
+        link.demand = 0;
+        link.weight = weight_[i];
+        link.number = f;
+      }
+      link.demand += weight_[i] * rate;
+    }
+  }
+}
+
+void MaxMinSolver::drop_idle(std::span<const double> capacity) {
+  narrowest_.assign(cap_.size(), INFINITY);
+  by_.assign(cap_.size(), kNobody);
+  std::size_t kept = 0;
+  for (const std::uint32_t l : touched_) {
+    Link& link = links_[l];
+    const std::uint32_t f = link.number;
+    const double level = capacity[l] / link.weight;
+    const bool idle = link.demand < capacity[l] * (1 - kSpare) || (link.crossed == 1 && level >= narrowest_[f]);
+    if (idle) {
+      link.crossed = 0;
+      continue;
+    }
+    touched_[kept++] = l;
+    if (link.crossed > 1) continue;
+    if (by_[f] != kNobody) links_[by_[f]].crossed = 0;
+    narrowest_[f] = level;
+    by_[f] = l;
+  }
+  touched_.resize(kept);
+}
+
+/// A row for each link that is left: the fluids that cross it.
+void MaxMinSolver::make_rows(std::span<const double> capacity) {
+  residual_.clear(), open_.clear(), row_begin_.assign(1, 0);
+  for (const std::uint32_t l : touched_) {
+    if (links_[l].crossed == 0) continue;
+    links_[l].number = static_cast<std::uint32_t>(residual_.size());
+    residual_.push_back(capacity[l]);
+    open_.push_back(links_[l].crossed);
+    row_begin_.push_back(row_begin_.back() + links_[l].crossed);
+  }
+  open_weight_.assign(residual_.size(), 0.0);
+  row_hash_.assign(residual_.size(), 0);
+  row_fluid_.resize(row_begin_.back());
+  row_weight_.resize(row_begin_.back());
+  next_.assign(row_begin_.begin(), row_begin_.end());
+  for (std::uint32_t f = 0; f < cap_.size(); ++f)
+    for (std::uint32_t i = begin_[f]; i < begin_[f + 1]; ++i) {
+      const Link& link = links_[link_[i]];
+      if (link.crossed == 0) continue;
+      const std::uint32_t row = link.number;
+      row_fluid_[next_[row]] = f;
+      row_weight_[next_[row]++] = weight_[i];
+      row_hash_[row] = mix64(row_hash_[row] ^ f) + std::bit_cast<std::uint64_t>(weight_[i]);
+      open_weight_[row] += weight_[i];
+    }
+  for (const std::uint32_t l : touched_) links_[l].crossed = 0;
+}
+
+bool MaxMinSolver::same_row(std::uint32_t a, std::uint32_t b) const {
+  const auto row = [&](const auto& values, std::uint32_t r) {
+    return std::span(values).subspan(row_begin_[r], row_begin_[r + 1] - row_begin_[r]);
+  };
+  return row_hash_[a] == row_hash_[b] && std::ranges::equal(row(row_fluid_, a), row(row_fluid_, b)) &&
+         std::ranges::equal(row(row_weight_, a), row(row_weight_, b));
+}
+
+/// Rows that are dropped have no open fluids.
+void MaxMinSolver::drop_in_series() {
+  const std::size_t slots = std::bit_ceil(2 * residual_.size() + 1);
+  table_.assign(slots, 0);
+  for (std::uint32_t r = 0; r < residual_.size(); ++r)
+    for (std::size_t at = mix64(row_hash_[r]) % slots;; at = (at + 1) % slots) {
+      if (table_[at] == 0) {
+        table_[at] = 1 + r;
+        break;
+      }
+      const std::uint32_t other = table_[at] - 1;
+      if (!same_row(r, other)) continue;
+      if (residual_[r] == residual_[other] || residual_[r] > residual_[other] * (1 + kNarrower)) {
+        open_[r] = 0;
+        break;
+      }
+      if (residual_[r] * (1 + kNarrower) < residual_[other]) {
+        open_[other] = 0;
+        table_[at] = 1 + r;
+        break;
+      }
+    }
+}
+
+/// For each fluid the rows that are left of those it is in.
+void MaxMinSolver::transpose_rows() {
+  cross_begin_.assign(cap_.size() + 1, 0);
+  const auto each = [&](auto&& take) {
+    for (std::uint32_t r = 0; r < open_.size(); ++r)
+      for (std::uint32_t i = row_begin_[r]; open_[r] > 0 && i < row_begin_[r + 1]; ++i) take(r, i);
+  };
+  each([&](std::uint32_t, std::uint32_t i) { ++cross_begin_[row_fluid_[i] + 1]; });
+  for (std::size_t f = 0; f < cap_.size(); ++f) cross_begin_[f + 1] += cross_begin_[f];
+  cross_.resize(cross_begin_.back());
+  cross_weight_.resize(cross_begin_.back());
+  next_.assign(cross_begin_.begin(), cross_begin_.end());
+  each([&](std::uint32_t r, std::uint32_t i) {
+    const std::uint32_t at = next_[row_fluid_[i]]++;
+    cross_[at] = r;
+    cross_weight_[at] = row_weight_[i];
+  });
+}
+
 void MaxMinSolver::fix(std::uint32_t fluid, double rate) {
   rate_[fluid] = rate;
   ++fixed_;
@@ -31,75 +172,27 @@ void MaxMinSolver::fix(std::uint32_t fluid, double rate) {
   }
 }
 
-/// A link that could carry all its fluids, each as fast as its own narrowest link or its cap lets it, is never full; of
-/// those that one fluid has for itself only the narrowest can be. The others say nothing about any rate.
-void MaxMinSolver::find_narrow_links(std::span<const double> capacity) {
-  constexpr double kSpare = 1e-9;  // relative; far above round-off
-  const auto links = static_cast<std::uint32_t>(capacity.size());
-  const auto fluids = static_cast<std::uint32_t>(cap_.size());
-  demand_.assign(links, 0.0);
-  crossed_.assign(links, 0);
-  for (std::uint32_t f = 0; f < fluids; ++f) {
-    double most = cap_[f];
-    for (std::uint32_t i = begin_[f]; i < begin_[f + 1]; ++i) most = std::min(most, capacity[link_[i]] / weight_[i]);
-    for (std::uint32_t i = begin_[f]; i < begin_[f + 1]; ++i) {
-      demand_[link_[i]] += weight_[i] * most;
-      ++crossed_[link_[i]];
-    }
-  }
-  for (std::uint32_t l = 0; l < links; ++l)
-    if (demand_[l] < capacity[l] * (1 - kSpare)) crossed_[l] = 0;
-  for (std::uint32_t f = 0; f < fluids; ++f) {
-    std::pair<double, std::uint32_t> narrowest{INFINITY, links};
-    for (std::uint32_t i = begin_[f]; i < begin_[f + 1]; ++i) {
-      if (crossed_[link_[i]] != 1) continue;
-      crossed_[link_[i]] = 0;
-      narrowest = std::min(narrowest, {capacity[link_[i]] / weight_[i], link_[i]});
-    }
-    if (narrowest.second < links) crossed_[narrowest.second] = 1;
-  }
-}
-
-/// Gives the narrow links places in the order of their numbers, and makes the rows of links and of fluids.
-void MaxMinSolver::index_narrow_links(std::span<const double> capacity) {
-  const auto fluids = static_cast<std::uint32_t>(cap_.size());
-  place_.resize(capacity.size());
-  residual_.clear(), open_.clear(), fluid_begin_.assign(1, 0);
-  for (std::uint32_t l = 0; l < capacity.size(); ++l) {
-    if (crossed_[l] == 0) continue;
-    place_[l] = static_cast<std::uint32_t>(residual_.size());
-    residual_.push_back(capacity[l]);
-    open_.push_back(crossed_[l]);
-    fluid_begin_.push_back(fluid_begin_.back() + crossed_[l]);
-  }
-  open_weight_.assign(residual_.size(), 0.0);
-  cross_.clear(), cross_weight_.clear(), cross_begin_.assign(1, 0);
-  fluid_of_.resize(fluid_begin_.back());
-  next_.assign(fluid_begin_.begin(), fluid_begin_.end());
-  for (std::uint32_t f = 0; f < fluids; ++f) {
-    for (std::uint32_t i = begin_[f]; i < begin_[f + 1]; ++i) {
-      if (crossed_[link_[i]] == 0) continue;
-      const std::uint32_t l = place_[link_[i]];
-      cross_.push_back(l);
-      cross_weight_.push_back(weight_[i]);
-      open_weight_[l] += weight_[i];
-      fluid_of_[next_[l]++] = f;
-    }
-    cross_begin_.push_back(static_cast<std::uint32_t>(cross_.size()));
-  }
-}
-
 void MaxMinSolver::solve(std::span<const double> capacity) {
-  find_narrow_links(capacity);
-  index_narrow_links(capacity);
+  count_demand(capacity);
+  drop_idle(capacity);
+  make_rows(capacity);
+  drop_in_series();
+  transpose_rows();
+  rate_.assign(cap_.size(), -1.0);
+  fill();
+  for (double& r : rate_)
+    if (r < 0) r = INFINITY;  // crosses nothing and has no cap
+}
+
+void MaxMinSolver::fill() {
   const auto links = static_cast<std::uint32_t>(residual_.size());
   const auto fluids = static_cast<std::uint32_t>(cap_.size());
-  rate_.assign(fluids, -1.0);
   const auto later = [](const Entry& a, const Entry& b) {
     return a.level != b.level ? a.level > b.level : a.item > b.item;
   };
   heap_.clear();
-  for (std::uint32_t l = 0; l < links; ++l) heap_.push_back({residual_[l] / open_weight_[l], l});
+  for (std::uint32_t l = 0; l < links; ++l)
+    if (open_[l] > 0) heap_.push_back({residual_[l] / open_weight_[l], l});
   for (std::uint32_t f = 0; f < fluids; ++f)
     if (std::isfinite(cap_[f])) heap_.push_back({cap_[f], links + f});
   std::make_heap(heap_.begin(), heap_.end(), later);
@@ -119,11 +212,9 @@ void MaxMinSolver::solve(std::span<const double> capacity) {
       std::push_heap(heap_.begin(), heap_.end(), later);
       continue;
     }
-    for (std::uint32_t i = fluid_begin_[e.item]; i < fluid_begin_[e.item + 1]; ++i)
-      if (rate_[fluid_of_[i]] < 0) fix(fluid_of_[i], e.level);
+    for (std::uint32_t i = row_begin_[e.item]; i < row_begin_[e.item + 1]; ++i)
+      if (rate_[row_fluid_[i]] < 0) fix(row_fluid_[i], e.level);
   }
-  for (double& r : rate_)
-    if (r < 0) r = INFINITY;  // crosses nothing and has no cap
 }
 
 }  // namespace busbar

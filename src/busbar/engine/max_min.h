@@ -15,9 +15,9 @@ namespace busbar {
 /// Result:  sum of weight x rate <= capacity on every link; every fluid is at its cap or crosses a saturated link on
 ///          which no other fluid has a higher rate.
 /// Source:  Bertsekas & Gallager, Data Networks (2nd ed.), section 6.5.2, with weights.
-/// Cost:    O(nnz + L), and O(nnz' log L') for the links that can be full at all; no allocation after the first call of
-///          a given size.
-/// Order:   ties go to the lowest link, so equal inputs give bit-equal outputs.
+/// Cost:    linear in the incidences, and n log n in those of links that decide anything: not in L. No allocation
+///          after the first call of a given size.
+/// Order:   ties go to the link that was added first, so equal inputs give bit-equal outputs.
 class MaxMinSolver {
  public:
   void clear();
@@ -30,18 +30,36 @@ class MaxMinSolver {
     double level;
     std::uint32_t item;  ///< link, or links + fluid for a cap
   };
+  struct Link {
+    double demand = 0;          ///< of all fluids, each as fast as its cap or its narrowest link lets it
+    double weight = 0;          ///< of the first fluid
+    std::uint32_t crossed = 0;  ///< fluids that cross it; 0 once known not to matter, and between calls
+    std::uint32_t number = 0;   ///< the first fluid; then the row
+  };
+  double most(std::uint32_t fluid, std::span<const double> capacity) const;
+  void count_demand(std::span<const double> capacity);
+  void drop_idle(std::span<const double> capacity);
+  void make_rows(std::span<const double> capacity);
+  bool same_row(std::uint32_t a, std::uint32_t b) const;
+  void drop_in_series();
+  void transpose_rows();
+  void fill();
   void fix(std::uint32_t fluid, double rate);
-  void find_narrow_links(std::span<const double> capacity);
-  void index_narrow_links(std::span<const double> capacity);
+
   std::vector<std::uint32_t> begin_{0}, link_;
   std::vector<double> weight_, cap_, rate_;
-  std::vector<double> demand_;                  ///< per link
-  std::vector<std::uint32_t> crossed_;          ///< per link: fluids that cross it, 0 where it is not narrow
-  std::vector<std::uint32_t> place_;            ///< per narrow link: its place among them, ascending
-  std::vector<double> residual_, open_weight_;  ///< per place
-  std::vector<std::uint32_t> open_, fluid_begin_, fluid_of_, next_;  ///< per place; fluid_of_ in runs
-  std::vector<std::uint32_t> cross_begin_, cross_;                   ///< per fluid its places
-  std::vector<double> cross_weight_;                                 ///< beside cross_
+  std::vector<Link> links_;             ///< per link
+  std::vector<std::uint32_t> touched_;  ///< links by first fluid
+  std::vector<double> narrowest_;       ///< per fluid, of the links that it has for itself: level
+  std::vector<std::uint32_t> by_;       ///< and which one
+  // Rows of links that can be full, in the order of touched_.
+  std::vector<double> residual_, open_weight_, row_weight_;
+  std::vector<std::uint32_t> open_, row_begin_, row_fluid_, next_;
+  std::vector<std::uint64_t> row_hash_;
+  std::vector<std::uint32_t> table_;        ///< of row_hash_: 1 + row; 0: nobody
+  std::vector<std::uint32_t> cross_begin_;  ///< per fluid, into the next two
+  std::vector<std::uint32_t> cross_;        ///< rows
+  std::vector<double> cross_weight_;
   std::vector<Entry> heap_;
   std::uint32_t fixed_ = 0;  ///< fluids whose rate is known
 };

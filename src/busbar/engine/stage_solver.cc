@@ -6,9 +6,6 @@ namespace busbar {
 
 void StageSolver::begin() {
   if (local_.empty()) local_.assign(links_, 0);
-  for (const LinkId l : used_) local_[index(l)] = 0;
-  used_.clear();
-  capacity_.clear();
   solver_.clear();
 }
 

@@ -42,7 +42,7 @@ class StageSolver {
 
  private:
   std::uint32_t links_;
-  std::vector<std::uint32_t> local_;  ///< made when first needed; link -> 1 + dense number; 0: not in use
+  std::vector<std::uint32_t> local_;  ///< made when first needed; link -> 1 + dense number, kept; 0: not met yet
   std::vector<LinkId> used_;
   std::vector<double> capacity_;
   std::vector<std::uint32_t> scratch_;
