@@ -25,11 +25,41 @@ bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
   // The pairing hangs on the groups; one with trees of switches on more.
   const bool kept = a.algorithm != "sharp" && !kept_sharp_ && a.groups == kept_a_ && b.groups == kept_b_;
   if (kept) return kept_alike_;
-  forget();
+  const bool pairing = kept_alike_ && !kept_sharp_ && !paired_blocks_.empty();
+  const bool within = pairing && a.algorithm != "sharp" && within_kept(a, b);
+  if (!within) forget();
   kept_a_ = a.groups;
   kept_b_ = b.groups;
   kept_sharp_ = a.algorithm == "sharp";
-  return kept_alike_ = pair_ranks(a, b);
+  return kept_alike_ = within || pair_ranks(a, b);
+}
+
+/// Whether routes hang on more than the classes of what is there.
+bool CallLikeness::hashed(const CollectiveCall& a) const {
+  const RoutingPolicy policy = router_.policy();
+  return policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant || a.algorithm == "sharp";
+}
+
+/// Whether the pairing in hand, of as many servers or more, pairs these ranks too: the calls of one pipeline stage by
+/// its tensor and its data groups, for instance.
+bool CallLikeness::within_kept(const CollectiveCall& a, const CollectiveCall& b) const {
+  const std::uint32_t ranks = placement_.ranks();
+  for (std::uint32_t g = 0; g < a.groups.groups(); ++g) {
+    BlockId home = kNone<BlockId>;
+    for (std::uint32_t m = 0; m < a.groups.size(); ++m) {
+      const std::uint32_t rank_a = a.groups.actor(g, m), rank_b = b.groups.actor(g, m);
+      if (rank_a >= ranks || rank_b >= ranks) return false;
+      const DeviceId da = placement_.gpu(rank_a), db = placement_.gpu(rank_b);
+      const BlockId ba = topology_.block_of(da), bb = topology_.block_of(db);
+      if (ba == kNone<BlockId> || bb == kNone<BlockId> || block_image_[index(ba)] != bb) return false;
+      if (index(da) - topology_.blocks()[index(ba)].first_device !=
+          index(db) - topology_.blocks()[index(bb)].first_device)
+        return false;
+      if (m == 0) home = ba;
+      if (home != ba && !kept_cables_) return false;
+    }
+  }
+  return true;
 }
 
 LinkId CallLikeness::image(LinkId link) const {
@@ -76,12 +106,10 @@ bool CallLikeness::pair_ranks(const CollectiveCall& a, const CollectiveCall& b) 
         return false;
       if (m == 0) home = ba;
       inside = inside && home == ba;
+      if (!inside && hashed(a)) return false;
     }
   }
-  if (inside) return true;
-  const RoutingPolicy policy = router_.policy();
-  if (policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant || a.algorithm == "sharp") return false;
-  return pair_cables();
+  return inside || (kept_cables_ = pair_cables());
 }
 
 bool CallLikeness::pair_blocks(BlockId a, BlockId b) {
@@ -108,13 +136,19 @@ bool CallLikeness::pair_cables() {
   find_tiers();
   if (level_) return false;
   for (const BlockId a : paired_blocks_) {
-    const Block &x = topology_.blocks()[index(a)], &y = topology_.blocks()[index(block_image_[index(a)])];
-    for (std::uint32_t p = 0; p < x.device_count; ++p)
-      if (!pair_up_links(static_cast<DeviceId>(x.first_device + p), static_cast<DeviceId>(y.first_device + p)))
-        return false;
+    const BlockId b = block_image_[index(a)];
+    const Block &x = topology_.blocks()[index(a)], &y = topology_.blocks()[index(b)];
+    const auto ports_a = ports_.row(index(a)), ports_b = ports_.row(index(b));
+    if (ports_a.size() != ports_b.size()) return false;
+    for (std::size_t i = 0; i < ports_a.size(); ++i) {
+      if (index(ports_a[i]) - x.first_device != index(ports_b[i]) - y.first_device) return false;
+      if (!pair_up_links(ports_a[i], ports_b[i])) return false;
+    }
   }
   for (std::size_t i = 0; i < paired_devices_.size(); ++i)  // grows on the way
-    if (!pair_up_links(paired_devices_[i], device_image_[index(paired_devices_[i])])) return false;
+    if (tier_[index(paired_devices_[i])] < top_ &&
+        !pair_up_links(paired_devices_[i], device_image_[index(paired_devices_[i])]))
+      return false;
   return true;
 }
 
@@ -158,13 +192,24 @@ void CallLikeness::find_tiers() {
   device_image_.assign(topology_.device_count(), kNone<DeviceId>);
   device_origin_ = device_image_;
   cable_image_.assign(topology_.link_count(), kNone<LinkId>);
-  for (const DeviceId s : topology_.fabric_switches())
-    for (const LinkId l : topology_.out_links(s)) level_ = level_ || tier_[index(topology_.to(l))] == tier_[index(s)];
-  for (std::uint32_t l = 0; l < topology_.link_count() && !level_; l += 2) {  // cables from server to server
-    const auto link = static_cast<LinkId>(l);
-    level_ = tier_[index(topology_.from(link))] == 0 && tier_[index(topology_.to(link))] == 0 &&
-             topology_.block_of(topology_.from(link)) != topology_.block_of(topology_.to(link));
+  for (const Block& block : topology_.blocks()) {
+    for (std::uint32_t p = 0; p < block.device_count; ++p) {
+      const auto d = static_cast<DeviceId>(block.first_device + p);
+      const auto links = topology_.out_links(d);
+      if (std::any_of(links.begin(), links.end(),
+                      [&](LinkId l) { return topology_.block_of(topology_.to(l)) != topology_.block_of(d); }))
+        ports_.values.push_back(d);
+    }
+    ports_.close_row();
   }
+  for (const DeviceId s : topology_.fabric_switches()) {
+    top_ = std::max(top_, tier_[index(s)]);
+    for (const LinkId l : topology_.out_links(s)) level_ = level_ || tier_[index(topology_.to(l))] == tier_[index(s)];
+  }
+  for (const DeviceId d : ports_.values)  // cables from server to server
+    for (const LinkId l : topology_.out_links(d))
+      level_ = level_ ||
+               (tier_[index(topology_.to(l))] == 0 && topology_.block_of(topology_.to(l)) != topology_.block_of(d));
 }
 
 void CallLikeness::forget() {
@@ -177,6 +222,7 @@ void CallLikeness::forget() {
     device_image_[index(d)] = kNone<DeviceId>;
   }
   for (const LinkId l : paired_cables_) cable_image_[index(l)] = kNone<LinkId>;
+  kept_cables_ = false;
   paired_blocks_.clear();
   paired_devices_.clear();
   paired_cables_.clear();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "busbar/base/csr.h"
 #include "busbar/program/program.h"
 #include "busbar/routing/placement.h"
 
@@ -25,7 +26,9 @@ class CallLikeness {
   LinkId image(LinkId link) const;
 
  private:
+  bool hashed(const CollectiveCall& a) const;
   bool pair_ranks(const CollectiveCall& a, const CollectiveCall& b);
+  bool within_kept(const CollectiveCall& a, const CollectiveCall& b) const;
   bool pair_blocks(BlockId a, BlockId b);
   bool pair_cables();
   bool pair_devices(DeviceId a, DeviceId b);
@@ -34,12 +37,14 @@ class CallLikeness {
   void forget();
 
   GroupFamily kept_a_, kept_b_;  ///< groups of the pairing in hand
-  bool kept_alike_ = false, kept_sharp_ = true;
+  bool kept_alike_ = false, kept_sharp_ = true, kept_cables_ = false;
   const Router& router_;
   const Topology& topology_;
   const Placement& placement_;
   bool tiers_known_ = false, level_ = false;            ///< level_: some switches of one tier are joined
+  std::uint8_t top_ = 0;                                ///< the highest tier
   std::vector<std::uint8_t> tier_;                      ///< per device: switch_tiers()
+  Csr<DeviceId> ports_;                                 ///< per block: its devices with cables out of it
   std::vector<DeviceId> device_image_, device_origin_;  ///< per device; kNone between calls
   std::vector<LinkId> cable_image_;                     ///< per link outside servers; kNone between calls
   std::vector<BlockId> block_image_, block_origin_;

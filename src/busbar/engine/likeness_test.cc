@@ -93,6 +93,18 @@ TEST_F(Likeness, DoesNotTrustHashes) {
   EXPECT_FALSE(alike({0, 4}, {8, 12}));
 }
 
+TEST_F(Likeness, SaysTheSameOfACallWithinOneThatWasAlike) {
+  machine(leaf_spine(4, 2));
+  ASSERT_TRUE(alike({0, 1, 4, 5}, {8, 9, 12, 13}));
+  EXPECT_TRUE(alike({5, 0}, {13, 8}));
+  EXPECT_EQ(likeness_->image(cable("leaf1", "spine1")), cable("leaf3", "spine1"));
+  EXPECT_TRUE(alike({0, 4}, {8, 13}));  // with other partners than before
+  EXPECT_EQ(likeness_->image(cable("node4.nic0", "leaf1")), cable("node13.nic0", "leaf3"));
+  EXPECT_FALSE(alike({0, 4}, {8, 9}));
+  EXPECT_TRUE(alike({0, 1}, {8, 9}));
+  EXPECT_EQ(likeness_->image(cable("node4.nic0", "leaf1")), kNone<LinkId>) << "paired anew after a failure";
+}
+
 TEST_F(Likeness, SavesNothingButTime) {
   machine(leaf_spine(4, 2));
   const std::vector<CollectiveCall> calls{on({0, 1, 4, 5}), on({8, 9, 12, 13}), on({2, 6}), on({10, 14}),

@@ -252,7 +252,8 @@ double Lowering::State::alone(const Schedule& s, PhaseRun run, std::uint32_t gro
   }
   const double most = most_bytes();
   const auto cost = [&](std::uint32_t from, std::uint32_t to) {
-    return cost_of(connections[connection_of[by_receiver ? to : from]], piece, most).first;
+    const Connection& c = connections[connection_of[by_receiver ? to : from]];
+    return piece > 0 ? cost_of(c, piece, most).first : SendCost{c.latency_ps, 0};
   };
   return longest_chain(s, run, group, cost, chain);
 }
