@@ -1,6 +1,7 @@
 #include "busbar/choice/forest_packing.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "busbar/choice/cheapest.h"
 #include "busbar/choice/link_prices.h"
@@ -8,7 +9,8 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kMostRootsTried = 16;
+constexpr std::uint32_t kMostRootsTried = 16;  // ranks
+constexpr std::uint32_t kMostSweptOften = 32;  // ranks
 
 class ForestPacker {
  public:
@@ -23,19 +25,32 @@ class ForestPacker {
 
   std::vector<ForestPacking> all(std::uint32_t most_trees) {
     std::vector<ForestPacking> out;
-    for (const std::uint32_t each : {1u, 2u, 3u, 4u, 6u, 8u, 12u}) {
-      if (each > 1 && each * n_ > most_trees) break;
-      while (units_.size() < std::size_t{each} * n_) add();
-      for (int sweep = 0; sweep < 4 && improve(); ++sweep) {
+    double least = INFINITY;
+    for (const std::uint32_t goal : goals(most_trees)) {
+      while (units_.size() < goal) add();
+      for (int sweep = 0; sweep < (n_ > kMostSweptOften ? 1 : 4) && improve(); ++sweep) {
       }
       if (!reaches_all()) break;
       const double busiest = prices_.busiest() / static_cast<double>(units_.size());
-      if (out.empty() || busiest < out.back().busiest_ps_per_byte * (1 - 1e-3)) out.push_back({result(), busiest});
+      if (out.empty() || goal == n_ || busiest < least * (1 - 1e-3)) out.push_back({result(), busiest});
+      least = std::min(least, busiest);
     }
     return out;
   }
 
  private:
+  /// Numbers of trees to stop at.
+  std::vector<std::uint32_t> goals(std::uint32_t most) const {
+    if (n_ > kMostSweptOften) return any_root_ ? std::vector<std::uint32_t>{4, 8, 32} : std::vector<std::uint32_t>{n_};
+    std::vector<std::uint32_t> out;
+    for (const std::uint32_t each : {1u, 2u, 3u, 4u, 6u, 8u, 12u})
+      if (each == 1 || each * n_ <= most) out.push_back(each * n_);
+    for (const std::uint32_t few : {2u, 4u, 8u, 16u, 32u})
+      if (any_root_ && few < n_) out.push_back(few);
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
   bool scatters() const { return op_ != Collective::kAllGather; }
   bool gathers() const { return op_ != Collective::kReduceScatter; }
 

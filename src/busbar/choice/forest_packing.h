@@ -27,9 +27,10 @@ struct ForestWish {
   bool any_root = false;         ///< else every rank is the root of as many trees
 };
 
-/// The best found with 1, 2, 3, 4, 6, 8 and 12 trees per rank, each only if it is better than all with fewer trees.
-/// Empty where a rank cannot be reached. Cost: trees x ranks^2 x pairs per link, five times each; 8 ranks 5 ms, 64
-/// ranks 0.3 s.
+/// The best found with 1, 2, 3, 4, 6, 8 and 12 trees per rank, and with any roots with 2, 4, 8, 16 and 32 trees in all,
+/// one per rank, and others only if better than all with fewer trees; above 32 ranks with one per rank, or with any 4,
+/// 8 and 32. Empty where a rank cannot be reached. Cost: trees x ranks^2 x pairs per link, five times each; 8 ranks 5
+/// ms, 64 ranks 0.3 s.
 std::vector<ForestPacking> pack_forests(const RankRoutes& routes, const ForestWish& wish);
 
 }  // namespace busbar

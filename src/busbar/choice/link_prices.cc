@@ -32,7 +32,7 @@ void LinkPrices::add_parts(std::span<const RankRoutes::Part> parts, double bytes
   for (const RankRoutes::Part& p : parts) {
     double& busy = busy_[p.link];
     busy = std::max(0.0, busy + bytes * p.ps_per_byte);  // round-off never makes a link less than idle
-    now_[p.link] = steep(busy / scale_);
+    now_[p.link] = steep(busy * per_scale_);
   }
 }
 
@@ -45,11 +45,11 @@ double LinkPrices::total() const {
 }
 
 void LinkPrices::rescale() {
-  scale_ = busiest();
-  for (std::uint32_t b = 1; scale_ == 0 && b < routes_.ranks(); ++b)
-    for (const RankRoutes::Part& p : routes_.route(0, b)) scale_ = std::max(scale_, p.ps_per_byte);
-  scale_ = std::max(scale_, 1e-9);
-  for (std::size_t l = 0; l < busy_.size(); ++l) now_[l] = steep(busy_[l] / scale_);
+  double scale = busiest();
+  for (std::uint32_t b = 1; scale == 0 && b < routes_.ranks(); ++b)
+    for (const RankRoutes::Part& p : routes_.route(0, b)) scale = std::max(scale, p.ps_per_byte);
+  per_scale_ = 1 / std::max(scale, 1e-9);
+  for (std::size_t l = 0; l < busy_.size(); ++l) now_[l] = steep(busy_[l] * per_scale_);
 }
 
 double LinkPrices::price(std::uint32_t from, std::uint32_t to, double bytes) const {
@@ -58,7 +58,8 @@ double LinkPrices::price(std::uint32_t from, std::uint32_t to, double bytes) con
 
 double LinkPrices::price_of(std::span<const RankRoutes::Part> parts, double bytes) const {
   double sum = 1e-9;  // among free ones the fewest
-  for (const RankRoutes::Part& p : parts) sum += steep((busy_[p.link] + bytes * p.ps_per_byte) / scale_) - now_[p.link];
+  for (const RankRoutes::Part& p : parts)
+    sum += steep((busy_[p.link] + bytes * p.ps_per_byte) * per_scale_) - now_[p.link];
   return sum;
 }
 

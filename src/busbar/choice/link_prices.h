@@ -52,7 +52,7 @@ class LinkPrices {
   struct Grower;
   const RankRoutes& routes_;
   std::vector<double> busy_, now_;  ///< per link: ps, and its part of total()
-  double scale_ = 1;
+  double per_scale_ = 1;
   std::vector<std::size_t> pairs_begin_;  ///< per link: its run in pairs_
   std::vector<std::uint32_t> pairs_;      ///< from x ranks + to
 };

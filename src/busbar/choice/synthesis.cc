@@ -18,8 +18,9 @@ namespace {
 constexpr std::uint32_t kMostSearched = 64;       // ranks
 constexpr std::uint32_t kMostUnits = 32;          // rings or trees side by side
 constexpr std::uint32_t kMostForest = 96;         // trees side by side
+constexpr std::uint32_t kMostBesideLevels = 16;   // ranks of a forest over several nodes
 constexpr std::uint32_t kMostPairsSearched = 16;  // ranks of an all-to-all
-constexpr std::uint32_t kMostRelayed = 1024;      // ranks
+constexpr std::uint32_t kMostRelayed = 8192;      // ranks
 constexpr std::uint32_t kMostTurned = 8192;       // ranks
 
 class Maker {
@@ -32,11 +33,13 @@ class Maker {
       BUSBAR_RETURN_IF_ERROR(over_relays());
       return std::move(out_);
     }
+    bool has_levels = false;
     if (n_ > 2 && n_ <= kMostTurned) {
       const std::vector<std::vector<std::uint32_t>> nodes = by_node();
       BUSBAR_RETURN_IF_ERROR(turned_rings(nodes));
       BUSBAR_RETURN_IF_ERROR(turned_trees(nodes));
       BUSBAR_ASSIGN(std::vector<Synthesized> two, two_levels(router_, placement_, call_, nodes));
+      has_levels = !two.empty();
       std::move(two.begin(), two.end(), std::back_inserter(out_));
     }
     if (n_ > 1 && n_ <= kMostSearched) {
@@ -48,6 +51,7 @@ class Maker {
         if (t.size() > 0) BUSBAR_RETURN_IF_ERROR(trees(t.trees));
       }
       for (const double per_depth : {0.0, 1.0}) {
+        if (has_levels && n_ > kMostBesideLevels) break;
         const ForestWish wish{call_.op, 1, kMostForest, per_depth, call_.op == Collective::kAllReduce};
         for (const ForestPacking& f : pack_forests(routes, wish)) BUSBAR_RETURN_IF_ERROR(forest(f.trees));
       }

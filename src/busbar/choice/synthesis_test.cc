@@ -114,6 +114,19 @@ TEST(Synthesis, PassesLessBetweenNodesThanRingsOfAllRanks) {
   EXPECT_NEAR(o.time_us, 1.75 * 40e9 / 450e9 * 1e6, 0.02 * o.time_us) << o.what;
 }
 
+TEST(Synthesis, StaysNearTheFloorOver128Ranks) {
+  // Sixteen nodes of eight NICs of 50 GB/s. No switch reduces: an all_reduce passes 15/16 S on twice per node.
+  const Topology t = pods_of_eight(16).seal();
+  const double node_us = 40e9 / 400e9 * 1e6;
+  EXPECT_LT(synthesize_on(t, Collective::kAllGather, 128, 40 * kGB, false, 512).time_us, 1.05 * 15 / 16 * node_us);
+  EXPECT_LT(synthesize_on(t, Collective::kReduceScatter, 128, 40 * kGB, false, 512).time_us, 1.05 * 15 / 16 * node_us);
+  EXPECT_LT(synthesize_on(t, Collective::kAllReduce, 128, 40 * kGB, false, 512).time_us, 1.1 * 30 / 16 * node_us);
+  for (const std::uint32_t root : {0u, 77u}) {
+    EXPECT_LT(synthesize_on(t, Collective::kBroadcast, 128, 40 * kGB, false, 512, root).time_us, 1.1 * node_us);
+    EXPECT_LT(synthesize_on(t, Collective::kReduce, 128, 40 * kGB, false, 512, root).time_us, 1.1 * node_us);
+  }
+}
+
 TEST(Synthesis, GathersByAllNicsOfTheRootsNode) {
   // Direct messages come in by the root's one NIC, 16/24 S at 50 GB/s. Over relays they use all eight, and the root's
   // port of 450 GB/s takes 23/24 S.

@@ -15,12 +15,24 @@ namespace {
 
 constexpr std::uint64_t kMostRoutes = 1 << 18;
 constexpr std::uint32_t kMostPlaces = 72;
+constexpr std::uint32_t kMostPlacesDeep = 32;
 constexpr std::uint32_t kMostChannels = 64;
 
 using Nodes = std::vector<std::vector<std::uint32_t>>;
 
 /// Depths are dear, or free: trees that are shallow start sooner, deep ones may share links better.
 constexpr double kPerDepth[] = {0.0, 1.0};
+
+/// How the ranks of one place do their part.
+struct Between {
+  const char* name;
+  Pattern scatter, gather;
+};
+constexpr Between kBetween[] = {
+    {"rings", Pattern::kRingReduceScatter, Pattern::kRingAllGather},
+    {"halves", Pattern::kHalvingReduceScatter, Pattern::kDoublingAllGather},
+    {"parallel trees", Pattern::kPatReduceScatter, Pattern::kPatAllGather},
+};
 
 class TwoLevels {
  public:
@@ -35,6 +47,7 @@ class TwoLevels {
 
   Result<std::vector<Synthesized>> all() {
     for (const double per_depth : kPerDepth) {
+      if (per_depth == 0 && places_ > kMostPlacesDeep) continue;
       ForestWish wish;
       wish.op = call_.op == Collective::kBroadcast ? Collective::kAllGather
                 : call_.op == Collective::kReduce  ? Collective::kReduceScatter
@@ -68,12 +81,12 @@ class TwoLevels {
     spec.ranks = call_.groups.size();
     spec.per_node = places_;
     spec.trees = trees;
-    BUSBAR_ASSIGN(Schedule rings, build_forest(spec));
-    add(std::move(rings), fmt::format("{} trees in each of {} nodes, rings between them", trees.size(), count_));
-    spec.scatter = Pattern::kHalvingReduceScatter;
-    spec.gather = Pattern::kDoublingAllGather;
-    BUSBAR_ASSIGN(Schedule halves, build_forest(spec));
-    add(std::move(halves), fmt::format("{} trees in each of {} nodes, halves between them", trees.size(), count_));
+    for (const Between& way : kBetween) {
+      spec.scatter = way.scatter;
+      spec.gather = way.gather;
+      BUSBAR_ASSIGN(Schedule s, build_forest(spec));
+      add(std::move(s), fmt::format("{} trees in each of {} nodes, {} between them", trees.size(), count_, way.name));
+    }
     return {};
   }
 
@@ -90,8 +103,11 @@ class TwoLevels {
       const GivenTree& inside = up ? share.up : share.down;
       prices.rescale();
       const auto own = prices.cheapest_tree(root, {up, !up});
-      for (std::uint32_t a = 0; a < places_; ++a)
-        for (const std::uint32_t b : own[a]) prices.add(a, b, 1);
+      const GivenTree hung = hang_by(own, root);
+      for (std::uint32_t i = 1; i < places_; ++i) {
+        const std::uint32_t child = hung.position[i], parent = hung.position[hung.parent[i]];
+        prices.add(up ? child : parent, up ? parent : child, 1);
+      }
       for (const std::uint8_t mate : {0, 2}) {
         if (count_ == 2 && mate == 2) continue;
         std::vector<std::vector<std::uint32_t>> near(call_.groups.size());

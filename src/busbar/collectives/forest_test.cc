@@ -50,7 +50,9 @@ RC_GTEST_PROP(Forest, IsProvedForRandomTreesOfAllRoots, ()) {
     spec.op = op;
     spec.ranks = places * nodes;
     spec.per_node = nodes == 1 && random.below(2) == 0 ? 0 : places;
-    if (random.below(2) == 0) spec.scatter = Pattern::kHalvingReduceScatter, spec.gather = Pattern::kDoublingAllGather;
+    const auto between = random.below(3);
+    if (between == 1) spec.scatter = Pattern::kHalvingReduceScatter, spec.gather = Pattern::kDoublingAllGather;
+    if (between == 2) spec.scatter = Pattern::kPatReduceScatter, spec.gather = Pattern::kPatAllGather;
     for (std::uint32_t root = places; root-- > 0;) {
       if (each == 3) spec.trees.push_back(random_pair(random, places, root, 1));
       spec.trees.push_back(random_pair(random, places, root, each == 1 ? 1 : 2));
