@@ -90,6 +90,28 @@ LinkId CallLikeness::image(LinkId link) const {
   return cable_image_.empty() ? kNone<LinkId> : cable_image_[index(link)];
 }
 
+/// Links of one server mostly come one after the other.
+bool CallLikeness::move(std::vector<LinkId>& links) const {
+  std::uint32_t first = 0, count = 0, to = 0;  // the run of links inside the last server, and where it goes
+  for (LinkId& l : links) {
+    if (index(l) - first < count) {
+      l = static_cast<LinkId>(index(l) - first + to);
+      continue;
+    }
+    const LinkId from = l;
+    l = image(from);
+    if (l == kNone<LinkId>) return false;
+    if (index(from) >= topology_.link_count()) continue;
+    const BlockId block = topology_.block_of(topology_.from(from));
+    if (block == kNone<BlockId> || block_image_[index(block)] == kNone<BlockId>) continue;
+    const Block& x = topology_.blocks()[index(block)];
+    first = x.first_link;
+    count = x.link_count;
+    to = topology_.blocks()[index(block_image_[index(block)])].first_link;
+  }
+  return true;
+}
+
 bool CallLikeness::pair_ranks(const CollectiveCall& a, const CollectiveCall& b) {
   const std::uint32_t n = a.groups.size(), groups = a.groups.groups(), ranks = placement_.ranks();
   bool inside = true;  // no group leaves its server

@@ -24,6 +24,8 @@ class CallLikeness {
   /// Where `link`, or the limit of a device, or a bundle, of the first call is in the second; kNone: nothing of it is
   /// used there.
   LinkId image(LinkId link) const;
+  /// Puts the image of each in its place; false, with some done, where one has none.
+  bool move(std::vector<LinkId>& links) const;
 
  private:
   bool hashed(const CollectiveCall& a) const;

@@ -268,6 +268,7 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
     else if (ps >= stage.load_ps * (1 - kAlike))
       latency_ps = std::max(latency_ps, latency_of);
     stage.load_ps = std::max(stage.load_ps, ps);
+    round_load[index(l)] = ps;
     if (end_ps <= latest_ps * (1 + kAlike)) continue;  // among equals the first, whatever round-off says
     latest_ps = end_ps;
     latest = l;
@@ -278,12 +279,13 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
   for (Fluid& f : stage.fluids) {
     double shared_ps = 0;
     for (std::uint32_t i = f.begin; i < f.end && f.latency_ps > 0; ++i)
-      shared_ps = std::max(shared_ps, weight[index(stage.link[i])] / rate_of(stage.link[i]));
+      shared_ps = std::max(shared_ps, round_load[index(stage.link[i])]);
     f.alone_ps = std::max(f.alone_ps, f.latency_ps + shared_ps);
     if (stage.latency_ps == 0 && latest_ps > stage.load_ps + latency_ps &&
         std::find(stage.link.begin() + f.begin, stage.link.begin() + f.end, latest) != stage.link.begin() + f.end)
       f.alone_ps = std::max(f.alone_ps, latest_ps);
   }
+  for (const LinkId l : touched) round_load[index(l)] = 0;
   forget_weights();
   for (const LinkId l : latency_touched) least_latency[index(l)] = INFINITY;
   latency_touched.clear();

@@ -33,8 +33,10 @@ Result<SideBySide> Lowering::State::open_side_by_side(const LoweredCall& out, co
 /// The open run as it is, which is closed by that.
 RoutedRun Lowering::State::put_by() {
   RoutedRun out;
-  out.path = path;
-  out.connections = connections;
+  out.path.swap(path);
+  out.connections.swap(connections);
+  path.reserve(out.path.size());  // the next run is mostly as long
+  connections.reserve(out.connections.size());
   out.loads.reserve(touched.size());
   for (const LinkId l : touched) out.loads.emplace_back(l, weight[index(l)]);
   forget_weights();

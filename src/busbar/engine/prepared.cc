@@ -22,10 +22,7 @@ std::shared_ptr<const LoweredCall> PreparedCalls::moved(const LoweredCall& from,
   LoweredCall out = from;
   out.call = call;
   for (Stage& stage : out.stages) {
-    for (LinkId& l : stage.link) {
-      l = likeness_.image(l);
-      if (l == kNone<LinkId>) return nullptr;
-    }
+    if (!likeness_.move(stage.link)) return nullptr;
     if (stage.busiest != kNone<LinkId>) stage.busiest = likeness_.image(stage.busiest);
   }
   return std::make_shared<LoweredCall>(std::move(out));
