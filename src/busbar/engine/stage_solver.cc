@@ -4,8 +4,14 @@
 
 namespace busbar {
 
-void StageSolver::begin() {
+void StageSolver::begin(Rates rates) {
   if (local_.empty()) local_.assign(links_, 0);
+  if (rates == Rates::kNew || rates_ == Rates::kNew) {
+    for (const LinkId l : used_) local_[index(l)] = 0;
+    used_.clear();
+    capacity_.clear();
+  }
+  rates_ = rates;
   solver_.clear();
 }
 
@@ -23,7 +29,7 @@ double run_component(StageSolver& solver, const Lowering& lowering, const Stage&
   double now = 0;
   for (;;) {
     open.clear();
-    solver.begin();
+    solver.begin(StageSolver::Rates::kAsBefore);
     for (std::uint32_t m = 0; m < n; ++m)
       if (left[m] > 0) {
         open.push_back(m);

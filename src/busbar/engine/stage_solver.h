@@ -16,7 +16,10 @@ class StageSolver {
   /// `links` is the topology's link count; `rate` gives bytes per ps of a link.
   explicit StageSolver(std::uint32_t links) : links_(links) {}
 
-  void begin();
+  /// kAsBefore: what add() will be given says of every link what it said after the last
+  /// begin() too, where that was with kAsBefore; numbers of links are kept then.
+  enum class Rates : std::uint8_t { kNew, kAsBefore };
+  void begin(Rates rates = Rates::kNew);
   template <typename Rate>
   void add(const Stage& stage, std::uint32_t fluid, const Rate& rate) {
     const Fluid& f = stage.fluids[fluid];
@@ -42,10 +45,11 @@ class StageSolver {
 
  private:
   std::uint32_t links_;
-  std::vector<std::uint32_t> local_;  ///< made when first needed; link -> 1 + dense number, kept; 0: not met yet
+  std::vector<std::uint32_t> local_;  ///< made when first needed; link -> 1 + dense number; 0: not met yet
   std::vector<LinkId> used_;
   std::vector<double> capacity_;
   std::vector<std::uint32_t> scratch_;
+  Rates rates_ = Rates::kNew;  ///< of the fluids in hand
   MaxMinSolver solver_;
 };
 

@@ -171,7 +171,7 @@ std::span<const double> FlowEngine::rally_rates() {
   }
   if (const auto kept = rates_.find(rally_key_); kept != rates_.end()) return kept->second;
   StageSolver& solver = calls_.solver();
-  solver.begin();
+  solver.begin(StageSolver::Rates::kAsBefore);
   const auto rate_of = [&](LinkId l) { return calls_.lowering().rate(l); };
   for (const std::uint32_t r : rally_)
     for (std::uint32_t f = 0; f < runs_[r].left.size(); ++f)
