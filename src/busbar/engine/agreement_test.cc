@@ -75,5 +75,32 @@ TEST(Engines, AnalyticEqualsFlowWhereNothingContends) {
   EXPECT_GT(contended, 5u);
 }
 
+// Sprayed traffic loads cables of a bundle alike, whatever their health: taken together or one by one, the time is the
+// same, and the bound is the slow cable.
+TEST(Engines, SlowCablesHoldBackTheirBundlesAsTheyDoOneByOne) {
+  RandomStream random(8, "slow cables");
+  std::uint32_t bundled = 0;
+  for (int i = 0; i < 60; ++i) {
+    TopologyBuilder b = leaf_spine(4, 3);
+    for (int d = 0; d < 6; ++d)
+      b.degrade(static_cast<LinkId>(random.below(b.peek().link_count())), 0.05 + 0.9 * random.uniform());
+    const Topology t = std::move(b).seal();
+    const Router router(t, RoutingPolicy::kSpray);
+    bundled += router.bundles() != nullptr;
+    const Placement placement(router, t.gpus());
+    CollectiveCall call = test_call(16, random.below(2) == 0 ? "ring" : "direct", 1 + random.below(kGiB));
+    if (call.algorithm == "direct") call.op = Collective::kAllToAll;
+    EngineOptions one_by_one;
+    one_by_one.fold = false;
+    const auto together = make_flow_engine(router, placement, {}),
+               apart = make_flow_engine(router, placement, one_by_one);
+    const CallId a = together->prepare(call).value(), c = apart->prepare(call).value();
+    const double ps = static_cast<double>(apart->time_alone(c).in_ps());
+    EXPECT_NEAR(static_cast<double>(together->time_alone(a).in_ps()), ps, 1e-6 * ps);
+    EXPECT_EQ(t.link_class_index(together->bound_by(a).link), t.link_class_index(apart->bound_by(c).link));
+  }
+  EXPECT_EQ(bundled, 60u);
+}
+
 }  // namespace
 }  // namespace busbar

@@ -56,6 +56,7 @@ void Lowering::State::read_classes() {
     const double less_ps = static_cast<double>(what_if.latency_less.in_ps());
     latency.push_back(changed ? std::max(0.0, latency_ps * what_if.latency_factor - less_ps) : latency_ps);
   }
+  find_slowest();
 }
 
 /// Closes the fluid in the making: its weights become the stage's incidences.
@@ -305,8 +306,8 @@ Lowering::Lowering(const Router& router, const Placement& placement, const Proto
     : state_(new State{router, placement, protocol, ComponentSplitter(fold), PairSpread(router)}) {
   state_->pairs_apart = fold ? pairs_apart : UINT64_MAX;
   state_->bulk = {true, protocol.step_scale_up, protocol.step_server, protocol.step_network, 1};
-  state_->read_classes();
   state_->read_units();
+  state_->read_classes();
   if (!fold) state_->bundles = nullptr;
 }
 Lowering::~Lowering() = default;

@@ -63,6 +63,7 @@ struct Lowering::State {
   WhatIf what_if{};
   Trace* trace = nullptr;
   const FabricBundles* bundles = nullptr;  ///< null: every cable by itself
+  std::vector<LinkId> slowest{};           ///< per bundle; empty: all cables of a bundle are alike
   ProtocolCosts bulk{};                    ///< protocol.step_*, without flags
   double bytes_sent = 1;                   ///< per payload byte, by the protocol of the call in hand
 
@@ -122,9 +123,11 @@ struct Lowering::State {
   /// Cables that traffic loads alike are one capacity, behind the limits of devices.
   bool is_bundle(LinkId l) const { return index(l) >= topology().link_count() + topology().device_count(); }
   std::uint32_t bundle_of(LinkId l) const { return index(l) - topology().link_count() - topology().device_count(); }
+  /// Cables of a bundle carry the same each, so that the slowest one holds them all back.
+  LinkId slowest_of(std::uint32_t b) const { return slowest.empty() ? bundles->first(b) : slowest[b]; }
   double bundle_rate(LinkId l) const {
     const std::uint32_t b = bundle_of(l);
-    return bundles->width(b) * rate[topology().link_class_index(bundles->first(b))];
+    return bundles->width(b) * rate[topology().link_class_index(slowest_of(b))];
   }
   LinkId unit_of(DeviceId d) const { return static_cast<LinkId>(topology().link_count() + index(d)); }
   std::size_t capacities() const {
@@ -135,6 +138,7 @@ struct Lowering::State {
   void read_units();
   void add_units(std::size_t begin, bool adds);
   void read_classes();
+  void find_slowest();
   void make_room();
   const ProtocolCosts& costs_of(Protocol p) const;
   double sent_per_byte(const Connection& c) const {

@@ -33,10 +33,21 @@ void Lowering::State::add_units(std::size_t begin, bool adds) {
   }
 }
 
-/// For messages: a link of the device whose limit `l` is, the first cable of a bundle.
+void Lowering::State::find_slowest() {
+  slowest.clear();
+  for (std::uint32_t b = 0; bundles && !bundles->alike() && b < bundles->count(); ++b) {
+    const auto rate_at = [&](std::uint32_t i) { return rate[topology().link_class_index(bundles->link(b, i))]; };
+    std::uint32_t least = 0;
+    for (std::uint32_t i = 1; i < bundles->width(b); ++i)
+      if (rate_at(i) < rate_at(least)) least = i;
+    slowest.push_back(bundles->link(b, least));
+  }
+}
+
+/// For messages: a link of the device whose limit `l` is, the slowest cable of a bundle.
 LinkId Lowering::State::as_link(LinkId l) const {
   if (l == kNone<LinkId> || is_link(l)) return l;
-  if (is_bundle(l)) return bundles->first(bundle_of(l));
+  if (is_bundle(l)) return slowest_of(bundle_of(l));
   const auto links = topology().out_links(static_cast<DeviceId>(index(l) - topology().link_count()));
   return links.empty() ? kNone<LinkId> : links[0];
 }

@@ -10,7 +10,8 @@
 
 namespace busbar {
 
-/// Gathers fluids, numbers their links densely and solves. Work space is kept; one per engine.
+/// Gathers fluids, numbers their links densely and solves. Work space is kept; one per engine: add() must always say
+/// the same rates.
 class StageSolver {
  public:
   /// `links` is the topology's link count; `rate` gives bytes per ps of a link.

@@ -28,6 +28,14 @@ bool FabricBundles::nics_have_one_port(const Topology& t, const std::vector<std:
   return true;
 }
 
+bool FabricBundles::same_but_for_health(const Topology& t, LinkId a, LinkId b) {
+  if (t.link_class_index(a) == t.link_class_index(b)) return true;
+  alike_ = false;
+  LinkClass x = t.link_class(a);
+  x.health = t.link_class(b).health;
+  return x == t.link_class(b);
+}
+
 /// Tier by tier: the groups of one give those of the next.
 bool FabricBundles::build(const Topology& t) {
   const std::vector<std::uint8_t> tier = switch_tiers(t);
@@ -56,8 +64,7 @@ bool FabricBundles::build(const Topology& t) {
           const DeviceId to = t.to(l);
           if (t.block_of(to) != kNone<BlockId> || tier[index(to)] + 1 == height) continue;
           if (tier[index(to)] != height + 1) return false;
-          if (!up.empty() && (t.link_class_index(l) != t.link_class_index(up[0]) ||
-                              t.link_class_index(reverse(l)) != t.link_class_index(reverse(up[0]))))
+          if (!up.empty() && !(same_but_for_health(t, l, up[0]) && same_but_for_health(t, reverse(l), reverse(up[0]))))
             return false;
           up.push_back(l);
           if (cables[index(to)]++ == 0) above.push_back(to);

@@ -13,14 +13,17 @@
 namespace busbar {
 
 /// Where equal splitting loads a bundle evenly whatever the traffic: each NIC has one port, on a leaf; cables join
-/// neighbouring tiers only; the switches of a group have equally many cables upwards, all of one class, equally many to
-/// each switch above them; and two groups stand below the same switches or below none in common. One slower or missing
-/// cable between switches, and there are no bundles: valid() is false.
+/// neighbouring tiers only; the switches of a group have equally many cables upwards, all of one class but for their
+/// health, equally many to each switch above them; and two groups stand below the same switches or below none in
+/// common. One missing cable between switches, and there are no bundles: valid() is false.
 class FabricBundles {
  public:
   explicit FabricBundles(const Topology& topology);
 
   bool valid() const { return valid_; }
+  /// Whether the cables of every bundle are of one class. Else equal splitting is as slow as the slowest of each, and
+  /// other splits may be better.
+  bool alike() const { return alike_; }
   /// Both ways counted: 2k goes up, 2k + 1 is its way back.
   std::uint32_t count() const { return 2 * up_.rows(); }
   /// Cables of a bundle one way, ascending going up; never empty.
@@ -40,7 +43,8 @@ class FabricBundles {
   };
   bool build(const Topology& topology);
   bool nics_have_one_port(const Topology& topology, const std::vector<std::uint8_t>& tier) const;
-  bool valid_ = false;
+  bool same_but_for_health(const Topology& topology, LinkId a, LinkId b);
+  bool valid_ = false, alike_ = true;
   Csr<LinkId> up_;                       ///< per pair of bundles
   std::vector<std::uint32_t> bundle_;    ///< per link
   std::vector<std::uint32_t> group_of_;  ///< per device that is a leaf, else kNoBundle

@@ -208,6 +208,7 @@ const FabricBundles* Router::bundles() const {
   const State& s = *state_;
   if (s.policy != RoutingPolicy::kSpray && s.policy != RoutingPolicy::kAdaptive) return nullptr;
   if (!s.bundles) s.bundles.emplace(s.topology);
+  if (s.policy == RoutingPolicy::kAdaptive && !s.bundles->alike()) return nullptr;
   return s.bundles->valid() ? &*s.bundles : nullptr;
 }
 

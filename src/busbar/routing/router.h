@@ -36,7 +36,8 @@ class Router {
   /// Precondition: bundles() is not null.
   Status spread_bundled(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to,
                         std::vector<LinkShare>& out) const;
-  /// Null where sprayed traffic does not load cables in bundles, or traffic is not sprayed. Made when first asked for.
+  /// Null where sprayed traffic does not load cables in bundles, or traffic is not sprayed, or a split other than the
+  /// equal one could be better and is sought. Made when first asked for.
   const FabricBundles* bundles() const;
   /// Whether routing is adaptive and there is more to choose than among cables that any traffic loads alike.
   bool splits() const { return policy() == RoutingPolicy::kAdaptive && bundles() == nullptr; }

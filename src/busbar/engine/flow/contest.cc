@@ -21,10 +21,10 @@ bool Contest::between_switches(LinkId l) const {
 
 void Contest::ask(std::span<const Competitor> competitors) {
   constexpr double kRoom = 1e12;  // bytes per ps
-  solver_.begin();
+  roomy_.begin();
   const auto rate = [this](LinkId l) { return between_switches(l) ? kRoom : rate_(l); };
-  for_each_open(competitors, [&](std::size_t, const Stage& s, std::uint32_t f) { solver_.add(s, f, rate); });
-  const auto rates = solver_.solve();
+  for_each_open(competitors, [&](std::size_t, const Stage& s, std::uint32_t f) { roomy_.add(s, f, rate); });
+  const auto rates = roomy_.solve();
   demand_.assign(rates.begin(), rates.end());
 }
 

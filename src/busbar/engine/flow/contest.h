@@ -24,9 +24,9 @@ struct ContestOutcome {
 
 class Contest {
  public:
-  /// `rate`: bytes per ps of a link or limit, see Stage::link.
-  Contest(const Topology& topology, StageSolver& solver, std::function<double(LinkId)> rate)
-      : topology_(topology), solver_(solver), rate_(std::move(rate)) {}
+  /// `rate`: bytes per ps of a link or limit, see Stage::link; `capacities`: all of those are below.
+  Contest(const Topology& topology, std::uint32_t capacities, std::function<double(LinkId)> rate)
+      : topology_(topology), solver_(capacities), roomy_(capacities), rate_(std::move(rate)) {}
 
   /// What each fluid could send if only cables between switches had room without end: their fair rates then. To be
   /// called before outcome(), whose competitors must have as many open fluids in the same order.
@@ -36,7 +36,7 @@ class Contest {
  private:
   bool between_switches(LinkId l) const;
   const Topology& topology_;
-  StageSolver& solver_;
+  StageSolver solver_, roomy_;  ///< roomy_: where cables between switches have room without end
   std::function<double(LinkId)> rate_;
   std::vector<double> demand_;
 };

@@ -195,7 +195,7 @@ const std::vector<FlowEngine::Split>& FlowEngine::splits_of_rally() {
   if (!fresh || rally_.size() == 1) return kept->second;
   std::vector<SharedStage> stages;
   for (const std::uint32_t r : rally_) stages.push_back({&calls_.lowered(runs_[r].call).call, &own_stage(runs_[r])});
-  for (Stage& stage : split_together(calls_.lowering(), calls_.solver(), stages)) {
+  for (Stage& stage : split_together(calls_.lowering(), stages)) {
     const std::uint32_t id = number_stage(stage);
     kept->second.push_back({std::move(stage), id});
   }

@@ -58,7 +58,6 @@ class LeaningRates {
   WayOf way_of_;
   std::function<double(LinkId)> link_rate_;
   double cap_;
-  StageSolver trial_solver_;
   Contest contest_;
   Lean lean_;
   std::vector<Item> items_;

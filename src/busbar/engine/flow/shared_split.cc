@@ -24,9 +24,9 @@ std::vector<Competitor> competitors_of(std::span<const Stage> stages) {
 
 }  // namespace
 
-std::vector<Stage> split_together(Lowering& lowering, StageSolver& solver, std::span<const SharedStage> stages) {
+std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStage> stages) {
   const Router& router = lowering.router();
-  Contest contest(router.topology(), solver, [&](LinkId l) { return lowering.rate(l); });
+  Contest contest(router.topology(), lowering.capacities(), [&](LinkId l) { return lowering.rate(l); });
   std::vector<Competitor> own;
   for (const SharedStage& s : stages) own.push_back({s.own, {}});
   contest.ask(own);

@@ -18,6 +18,6 @@ struct SharedStage {
 /// The stages as the best split for all of them together has them: the fewest times slower, added up, than if the
 /// cables between switches had room without end. Empty where splits of their own serve them as well. Same fluids in the
 /// same order as in `own`, on other links or with other weights. Cost: 5 to 25 lowerings of each.
-std::vector<Stage> split_together(Lowering& lowering, StageSolver& solver, std::span<const SharedStage> stages);
+std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStage> stages);
 
 }  // namespace busbar
