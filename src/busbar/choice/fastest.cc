@@ -30,6 +30,7 @@ ScheduleSpec spec_of(const CollectiveCall& call, const Placement& placement, con
 double routes(const std::string& name, const CollectiveCall& call) {
   const double n = call.groups.size(), groups = call.groups.groups();
   if (name == "direct" && call.pairs.equal()) return groups * n;  // the rest by classes
+  if (name == "direct" && call.op == Collective::kAllToAllV) return groups * n * n / 4;  // all that can be laid out
   if (name == "direct" || name == "pairwise")
     return groups * (call.op == Collective::kGather || call.op == Collective::kScatter ? n : n * n);
   const bool halves = name == "halving_doubling" || name == "rabenseifner" || name == "bruck" || name == "pat";

@@ -109,7 +109,7 @@ Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& clu
     BUSBAR_ASSIGN(row.relief, find_relief(router, placement, cluster.protocol, call, o.common.explain));
   }
   if (o.jobs == 1 && o.common.explain && !shared.packets && engine.lowered(ids[0]) != nullptr) {
-    Lowering lowering(router, placement, cluster.protocol);
+    Lowering lowering(router, placement, cluster.protocol, true, 0);
     BUSBAR_ASSIGN(row.chain, lowering.explain(call));
     close_sum(row.chain, static_cast<double>(row.time.in_ps()), row.bound.link, row.bound.phase);
   }

@@ -149,13 +149,21 @@ void Lowering::State::close_round(std::size_t first, std::size_t last, bool othe
 /// Routes every send of one group of a run of stepwise phases, in the order in which longest_chain asks for them.
 Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run,
                                    std::uint32_t call_group, std::uint32_t group, double chunk_bytes) {
+  constexpr std::uint64_t kMostSends = 1 << 24;  // some 1 GB and a quarter of a minute
   Status status;
   for (std::uint32_t p = run.begin; p < run.end; ++p) {
     const Phase& phase = s.phases[p];
     const GroupFamily& family = s.families[phase.family];
     const std::uint32_t n = family.size();
+    if (const std::uint64_t sends = std::uint64_t{n} * stepwise_rounds(phase.pattern, n); sends > kMostSends)
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("{} over {} ranks is {} sends, each on a way of its own; choose another algorithm, such "
+                               "as bruck or direct",
+                               name_of(phase.pattern), n, sends),
+                   {}};
+    const bool done_with = trace == nullptr && held.empty() && !uses_hub(phase.pattern);  // nobody asks for ways again
     for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n) && status.ok(); ++r) {
-      const std::size_t first = connections.size();
+      const std::size_t first = connections.size(), first_link = path.size();
       for_each_send(phase, n, r, [&](const Send& send) {
         if (!status.ok()) return;
         const std::uint64_t chunks = chunks_of(s, phase, n, send);
@@ -164,6 +172,9 @@ Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s
         if (status.ok()) connections.back().chunks = chunks;
       });
       close_round(first, connections.size(), false);
+      if (!done_with) continue;
+      path.resize(first_link);
+      for (std::size_t i = first; i < connections.size(); ++i) connections[i].begin = connections[i].end = 0;
     }
   }
   return status;

@@ -126,10 +126,11 @@ Status Lowering::State::lower_together(const Schedule& s, PhaseRun run, std::uin
     BUSBAR_ASSIGN(spread, spread_pairs(out.call, call_group, actors, bytes, times));
   }
   if (!spread && std::uint64_t{family.size()} * family.size() > kMostRouted)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("{} over {} ranks is {} routes that are not alike; choose pairwise or bruck",
-                             name_of(phase.pattern), family.size(), std::uint64_t{family.size()} * family.size()),
-                 {}};
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("{} over {} ranks is {} routes that are not alike; choose another algorithm, such as bruck",
+                    name_of(phase.pattern), family.size(), std::uint64_t{family.size()} * family.size()),
+        {}};
   for (const auto& [block, own] : by_block)
     for (const std::uint32_t a : own)
       for (const std::uint32_t b : spread ? own : actors)

@@ -5,6 +5,7 @@
 
 #include "busbar/engine/lowering.h"
 #include "busbar/engine/random_machine.h"
+#include "busbar/engine/stage_solver.h"
 #include "busbar/engine/test_ground.h"
 
 namespace busbar {
@@ -107,6 +108,79 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
   }
   EXPECT_GT(compared, 200u);
   EXPECT_LT(unreachable, 150u);
+}
+
+/// An all_to_allv of random pieces, some of them nothing.
+CollectiveCall uneven_exchange(RandomStream& random, std::uint32_t ranks) {
+  CollectiveCall call = test_call(ranks, "direct", std::uint64_t{1} << 30);
+  call.op = Collective::kAllToAllV;
+  call.pairs.begin.assign(1, 0);
+  for (std::uint32_t a = 0; a < ranks; ++a)
+    for (std::uint32_t b = 0; b < ranks; ++b)
+      call.pairs.begin.push_back(call.pairs.begin.back() +
+                                 static_cast<std::uint32_t>(a == b ? 0 : random.below(4) * random.below(1000)));
+  return call;
+}
+
+/// Every end solved anew from the definition.
+double event_by_event(const Lowering& lowering, const Stage& stage, const Component& c) {
+  StageSolver solver(lowering.capacities());
+  std::vector<std::uint32_t> open(stage.members.begin() + c.begin, stage.members.begin() + c.end);
+  std::vector<double> left;
+  for (const Fluid& f : stage.fluids) left.push_back(f.bytes);
+  double now = 0;
+  while (!open.empty()) {
+    solver.begin();
+    for (const std::uint32_t f : open) solver.add(stage, f, [&](LinkId l) { return lowering.rate(l); });
+    const auto rates = solver.solve();
+    double step = INFINITY;
+    for (std::size_t i = 0; i < open.size(); ++i) step = std::min(step, left[open[i]] / rates[i]);
+    for (std::size_t i = 0; i < open.size(); ++i) left[open[i]] -= rates[i] * step;
+    std::erase_if(open, [&](std::uint32_t f) { return left[f] <= 1e-9 * stage.fluids[f].bytes; });
+    now += step;
+  }
+  return now;
+}
+
+TEST(Pairs, ThatDifferEndOneByOneOnTheirNarrowLinks) {
+  RandomStream random(5, "uneven");
+  std::uint32_t large = 0;
+  for (int i = 0; i < 12; ++i) {
+    SCOPED_TRACE(i);
+    const NodeTemplate node = random_server(random);
+    const Topology t = std::move(random_cluster(random, node, 7)).seal();
+    const Router router(t, random.below(2) == 0 ? RoutingPolicy::kStatic : RoutingPolicy::kSpray, random.next());
+    const Placement placement(router, t.gpus());
+    Lowering lowering(router, placement, ProtocolModel());
+    const Result<LoweredCall> call =
+        lowering.lower(uneven_exchange(random, static_cast<std::uint32_t>(t.gpus().size())));
+    if (!call.ok()) continue;
+    StageSolver solver(lowering.capacities());
+    for (const Stage& stage : call->stages)
+      for (const Component& c : stage.components) {
+        large += c.end - c.begin > 256;
+        const double expected = event_by_event(lowering, stage, c);
+        EXPECT_NEAR(run_component(solver, lowering, stage, c, INFINITY, nullptr), expected, 1e-7 * expected);
+        std::vector<double> left;
+        EXPECT_NEAR(run_component(solver, lowering, stage, c, expected / 2, &left), expected / 2, 1e-9 * expected);
+        EXPECT_LT(left[0], stage.fluids[stage.members[c.begin]].bytes);
+      }
+  }
+  EXPECT_GT(large, 3u);
+}
+
+// Receivers of one switch: each takes the bytes that it is sent / its rate, the busiest longest, as it is never idle.
+TEST(Pairs, ThatAreTooManyForEndsOfTheirOwnTakeTheLoadOfALinkThatIsAlwaysFull) {
+  RandomStream random(6, "many");
+  const Ground m(one_switch(128).seal());
+  CollectiveCall call = uneven_exchange(random, 128);
+  EngineOptions o;
+  const auto flow = make_flow_engine(m.router, m.placement, o);
+  const CallId id = flow->prepare(call).value();
+  const Stage& stage = flow->lowered(id)->stages.at(0);
+  ASSERT_GT(stage.fluids.size(), 10'000u);
+  EXPECT_NEAR(static_cast<double>(flow->time_alone(id).in_ps()), stage.load_ps + stage.latency_ps,
+              1e-9 * stage.load_ps + 2);
 }
 
 }  // namespace

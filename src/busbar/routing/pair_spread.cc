@@ -77,8 +77,9 @@ Result<bool> PairSpread::State::find_latencies() {
   constexpr double kUnknown = -1, kMostFlows = 1 << 28;
   constexpr std::size_t kMostWays = 1 << 20, kMostTable = 1 << 24;
   const auto too_many = [](const std::string& what, const char* remedy) {
-    return Error{
-        ErrorCode::kUnsupported, fmt::format("all pairs would be {}; choose pairwise or bruck{}", what, remedy), {}};
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("all pairs would be {}; choose another algorithm, such as bruck{}", what, remedy),
+                 {}};
   };
   const std::size_t n = attachments.size();
   if (n * n > kMostTable) return too_many(fmt::format("{} pairs of switches that differ", n * n), "");

@@ -9,7 +9,7 @@ namespace {
 class AnalyticEngine final : public Engine {
  public:
   AnalyticEngine(const Router& router, const Placement& placement, const EngineOptions& options)
-      : calls_(router, placement, options) {}
+      : calls_(router, placement, closed_forms(options)) {}
 
   Result<CallId> prepare(const CollectiveCall& call) override {
     BUSBAR_ASSIGN(const CallId id, calls_.prepare(call));
@@ -46,6 +46,11 @@ class AnalyticEngine final : public Engine {
   }
 
  private:
+  /// Nobody's pairs end one by one here; but what others are to know is laid out as they want it.
+  static EngineOptions closed_forms(EngineOptions options) {
+    if (!options.known) options.pairs_apart = 0;
+    return options;
+  }
   PreparedCalls calls_;
   std::vector<Duration> alone_;
   std::vector<double> starts_;

@@ -66,7 +66,7 @@ void LeaningRates::split() {
     for (std::size_t i = 0; i < ways.size(); ++i) all[i].stage = &ways[i];
     if (first) contest_.ask(all);
     const ContestOutcome found = contest_.outcome(all);
-    search.learn(router_.topology(), found.cost, found.load, static_cast<double>(all.size()));
+    search.learn(router_.topology(), found.cost, found.load);
     if (search.improved()) best = std::move(ways);
   }
   lean_ = search.best();
