@@ -9,7 +9,7 @@
 namespace busbar {
 
 FlowEngine::FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options)
-    : calls_(router, placement, options) {}
+    : calls_(router, placement, options), rates_(calls_.solver(), calls_.lowering()) {}
 
 Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
   BUSBAR_ASSIGN(const CallId id, calls_.prepare(call));
@@ -158,28 +158,9 @@ void FlowEngine::progress(Run& run, SimTime at) {
 
 /// Of the open fluids of the rally, run by run.
 std::span<const double> FlowEngine::rally_rates() {
-  constexpr std::size_t kMostKept = 1 << 20;  // 8 MiB
-  rally_key_.clear();
-  for (const std::uint32_t r : rally_) {
-    rally_key_.push_back(own_stage_id(runs_[r]));
-    std::uint64_t open = 0;
-    const std::vector<double>& left = runs_[r].left;
-    for (std::uint32_t f = 0; f < left.size(); ++f) {
-      open |= std::uint64_t{left[f] > 0} << (f % 64);
-      if (f % 64 == 63 || f + 1 == left.size()) rally_key_.push_back(std::exchange(open, 0));
-    }
-  }
-  if (const auto kept = rates_.find(rally_key_); kept != rates_.end()) return kept->second;
-  StageSolver& solver = calls_.solver();
-  solver.begin(StageSolver::Rates::kAsBefore);
-  const auto rate_of = [&](LinkId l) { return calls_.lowering().rate(l); };
-  for (const std::uint32_t r : rally_)
-    for (std::uint32_t f = 0; f < runs_[r].left.size(); ++f)
-      if (runs_[r].left[f] > 0) solver.add(stage_of(runs_[r]), f, rate_of);
-  const auto rates = solver.solve();
-  if (rates_kept_ + rates.size() > kMostKept) rates_.clear(), rates_kept_ = 0;
-  rates_kept_ += rates.size() + rally_key_.size();
-  return rates_.emplace(rally_key_, std::vector<double>(rates.begin(), rates.end())).first->second;
+  members_.clear();
+  for (const std::uint32_t r : rally_) members_.push_back({stage_id(runs_[r]), &stage_of(runs_[r]), runs_[r].left});
+  return rates_.of(members_);
 }
 
 /// Every run of the rally as it stands at `at`, fluid by fluid.

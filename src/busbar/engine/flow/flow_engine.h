@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "busbar/engine/flow/rally_rates.h"
 #include "busbar/engine/prepared.h"
 
 namespace busbar {
@@ -104,14 +105,13 @@ class FlowEngine final : public Engine {
     std::uint32_t at;
     std::uint64_t bits;
   };
-  std::vector<std::vector<Word>> stage_links_;                       ///< per stage id, ascending
-  std::unordered_map<std::uint64_t, bool> contend_;                  ///< by stage pair; looked up only
-  std::vector<std::uint64_t> word_;                                  ///< work space, zero
-  std::map<std::vector<std::uint64_t>, std::vector<double>> rates_;  ///< by stages of a rally and their open fluids
-  std::size_t rates_kept_ = 0;                                       ///< numbers in rates_
+  std::vector<std::vector<Word>> stage_links_;       ///< per stage id, ascending
+  std::unordered_map<std::uint64_t, bool> contend_;  ///< by stage pair; looked up only
+  std::vector<std::uint64_t> word_;                  ///< work space, zero
+  RallyRates rates_;
+  std::vector<RallyRates::Member> members_;                          ///< of the rally in hand
   std::map<std::vector<std::uint64_t>, std::vector<Split>> splits_;  ///< by stages of a rally; empty: their own
   std::vector<double> moved_;                                        ///< bytes per link beside those of own splits
-  std::vector<std::uint64_t> rally_key_;
   std::vector<Run> runs_;
   std::vector<std::uint32_t> free_, in_stage_, rally_;
   std::vector<std::uint32_t> unsolved_;  ///< runs whose stage began at unsolved_at_ and is not yet set going

@@ -1,0 +1,65 @@
+#include "busbar/engine/flow/rally_rates.h"
+
+#include <gtest/gtest.h>
+
+#include "busbar/base/random.h"
+#include "busbar/engine/test_machines.h"
+
+namespace busbar {
+namespace {
+
+/// Fluids over one to four links each, out of `links`.
+Stage random_stage(RandomStream& random, std::span<const LinkId> links) {
+  Stage s;
+  for (std::uint64_t f = 1 + random.below(8); f > 0; --f) {
+    Fluid fluid;
+    fluid.begin = static_cast<std::uint32_t>(s.link.size());
+    const std::uint64_t first = random.below(links.size() - 4);
+    for (std::uint64_t i = 0, n = 1 + random.below(4); i < n; ++i) {
+      s.link.push_back(links[first + i]);
+      s.weight.push_back(0.25 * static_cast<double>(1 + random.below(8)));
+    }
+    fluid.end = static_cast<std::uint32_t>(s.link.size());
+    fluid.bytes = 1e6;
+    fluid.alone_ps = 1e6 * (1 + 100 * random.uniform());
+    s.fluids.push_back(fluid);
+  }
+  return s;
+}
+
+TEST(RallyRates, AreTheSameBitsWholeInPartsAndKept) {
+  const Topology t = leaf_spine(4, 4).seal();
+  const Router router(t, RoutingPolicy::kStatic);
+  const Placement placement(router, t.gpus());
+  const Lowering lowering(router, placement, {});
+  std::vector<LinkId> links;
+  for (std::uint32_t l = 0; l < t.link_count(); ++l) links.push_back(LinkId{l});
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    RandomStream random(seed, "rallies");
+    std::vector<Stage> stages;
+    for (std::uint64_t n = 1 + random.below(4); n > 0; --n) stages.push_back(random_stage(random, links));
+    StageSolver kept_solver(lowering.capacities());
+    RallyRates rates(kept_solver, lowering);
+    for (int time = 0; time < 8; ++time) {
+      std::vector<std::vector<double>> left;
+      std::vector<RallyRates::Member> rally;
+      StageSolver solver(lowering.capacities());
+      solver.begin();
+      for (std::uint32_t s = 0; s < stages.size(); ++s) {
+        left.emplace_back();
+        for (std::uint32_t f = 0; f < stages[s].fluids.size(); ++f) {
+          left[s].push_back(random.below(3) > 0 ? 1 : 0);
+          if (left[s][f] > 0) solver.add(stages[s], f, [&](LinkId l) { return lowering.rate(l); });
+        }
+      }
+      for (std::uint32_t s = 0; s < stages.size(); ++s) rally.push_back({s, &stages[s], left[s]});
+      const auto truth = solver.solve();
+      const auto found = rates.of(rally);
+      ASSERT_EQ(found.size(), truth.size()) << "seed " << seed;
+      for (std::size_t i = 0; i < truth.size(); ++i) ASSERT_EQ(found[i], truth[i]) << "seed " << seed << " at " << time;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace busbar
