@@ -129,13 +129,17 @@ class Maker {
     out_.push_back({std::make_shared<const Schedule>(std::move(s)), std::move(what)});
   }
 
-  /// Ranks of each node, in order.
+  /// Ranks of each node in the order of their GPUs, so that those of one place have the same rail.
   std::vector<std::vector<std::uint32_t>> by_node() const {
     std::map<std::uint32_t, std::vector<std::uint32_t>> nodes;
     for (std::uint32_t r = 0; r < n_; ++r)
       nodes[index(router_.topology().block_of(placement_.gpu(call_.groups.actor(0, r))))].push_back(r);
     std::vector<std::vector<std::uint32_t>> out;
-    for (auto& [node, ranks] : nodes) out.push_back(std::move(ranks));
+    const auto gpu = [&](std::uint32_t r) { return index(placement_.gpu(call_.groups.actor(0, r))); };
+    for (auto& [node, ranks] : nodes) {
+      std::sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) { return gpu(a) < gpu(b); });
+      out.push_back(std::move(ranks));
+    }
     return out;
   }
 
@@ -212,9 +216,10 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, const std::v
   call.algorithm = "synthesized";
   std::vector<std::pair<Duration, std::size_t>> order;  // by what the sieve says
   for (std::size_t i = 0; i < candidates.size(); ++i) {
+    call.schedule = candidates[i].schedule;
+    if (engine.least_time(call) > least) continue;
     order.emplace_back(Duration(), i);
     if (sieve == nullptr) continue;
-    call.schedule = candidates[i].schedule;
     BUSBAR_ASSIGN(const CallId id, sieve->prepare(call));
     order.back().first = sieve->time_alone(id);
   }

@@ -127,6 +127,26 @@ TEST(Synthesis, StaysNearTheFloorOver128Ranks) {
   }
 }
 
+TEST(Synthesis, ReducesOverRanksInAnyOrderAsFastAsInOrder) {
+  const Topology t = pods_of_eight(9).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  std::vector<DeviceId> gpus(t.gpus().begin(), t.gpus().end());
+  const auto time_us = [&] {
+    const Placement p(r, gpus);
+    const auto engine = make_analytic_engine(r, p, {});
+    CollectiveCall c = test_call(72, "fastest", 40 * kGB, 256);
+    const auto candidates = synthesize(r, p, c).value();
+    const SynthesizedCall best =
+        pick_fastest(*engine, nullptr, candidates, c, resolve_algorithm(*engine, p, t, c).value()).value();
+    EXPECT_TRUE(!best.call.schedule || verify(*best.call.schedule).ok()) << best.what;
+    return engine->time_alone(engine->prepare(best.call).value()).in_us();
+  };
+  const double in_order = time_us();
+  RandomStream random(5, "shuffle");
+  for (std::size_t i = gpus.size(); i > 1; --i) std::swap(gpus[i - 1], gpus[random.below(i)]);
+  EXPECT_NEAR(time_us(), in_order, 0.02 * in_order);
+}
+
 TEST(Synthesis, GathersByAllNicsOfTheRootsNode) {
   // Direct messages come in by the root's one NIC, 16/24 S at 50 GB/s. Over relays they use all eight, and the root's
   // port of 450 GB/s takes 23/24 S.

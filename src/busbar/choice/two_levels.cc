@@ -23,6 +23,14 @@ using Nodes = std::vector<std::vector<std::uint32_t>>;
 /// Depths are dear, or free: trees that are shallow start sooner, deep ones may share links better.
 constexpr double kPerDepth[] = {0.0, 1.0};
 
+bool in_order(const Nodes& nodes) {
+  std::uint32_t next = 0;
+  for (const auto& ranks : nodes)
+    for (const std::uint32_t r : ranks)
+      if (r != next++) return false;
+  return true;
+}
+
 /// How the ranks of one place do their part.
 struct Between {
   const char* name;
@@ -81,6 +89,8 @@ class TwoLevels {
     spec.ranks = call_.groups.size();
     spec.per_node = places_;
     spec.trees = trees;
+    for (const auto& ranks : nodes_)
+      if (!in_order(nodes_)) spec.order.insert(spec.order.end(), ranks.begin(), ranks.end());
     for (const Between& way : kBetween) {
       spec.scatter = way.scatter;
       spec.gather = way.gather;
@@ -144,14 +154,6 @@ class TwoLevels {
   std::vector<Synthesized> out_;
 };
 
-bool in_order(const Nodes& nodes) {
-  std::uint32_t next = 0;
-  for (const auto& ranks : nodes)
-    for (const std::uint32_t r : ranks)
-      if (r != next++) return false;
-  return true;
-}
-
 }  // namespace
 
 Result<std::vector<Synthesized>> two_levels(const Router& router, const Placement& placement,
@@ -161,8 +163,8 @@ Result<std::vector<Synthesized>> two_levels(const Router& router, const Placemen
       call.op == Collective::kAllReduce || call.op == Collective::kAllGather || call.op == Collective::kReduceScatter;
   const std::uint64_t places = nodes.empty() ? 0 : nodes[0].size();
   const bool equal = std::all_of(nodes.begin(), nodes.end(), [&](const auto& ranks) { return ranks.size() == places; });
-  if (!(whole || (pieces && in_order(nodes))) || !equal || nodes.size() < 2 || places > kMostPlaces ||
-      nodes.size() * places * places > kMostRoutes)
+  if (!(whole || call.op == Collective::kAllReduce || (pieces && in_order(nodes))) || !equal || nodes.size() < 2 ||
+      places > kMostPlaces || nodes.size() * places * places > kMostRoutes)
     return std::vector<Synthesized>();
   return TwoLevels(router, placement, call, nodes).all();
 }

@@ -47,6 +47,7 @@ class ForestWriter {
       return not_built("tree", spec_.op);
     if (places_ == 0 || nodes_ * places_ != spec_.ranks)
       return invalid(fmt::format("{} ranks do not divide into nodes of {}", spec_.ranks, places_));
+    BUSBAR_RETURN_IF_ERROR(check_order());
     std::vector<std::uint64_t> weight(places_, 0);
     std::uint64_t all = 0;
     for (std::size_t i = 0; i < spec_.trees.size(); ++i) {
@@ -68,8 +69,20 @@ class ForestWriter {
     return {};
   }
 
+  Status check_order() const {
+    if (spec_.order.empty()) return {};
+    std::vector<std::uint32_t> sorted = spec_.order;
+    std::sort(sorted.begin(), sorted.end());
+    bool each = sorted.size() == spec_.ranks;
+    for (std::uint32_t r = 0; each && r < spec_.ranks; ++r) each = sorted[r] == r;
+    if (!each) return invalid("the order of a forest does not name each rank once");
+    if (spec_.op != Collective::kAllReduce) return invalid("only an all_reduce can have its ranks in any order");
+    return {};
+  }
+
   /// 0: the ranks of every node; 1 + l: those of place l.
   void add_families() {
+    if (!spec_.order.empty()) return list_families();
     s_.families = {one_group(places_)};
     if (nodes_ == 1) return;
     s_.families[0].outer = {Axis{.extent = nodes_, .actor_stride = places_}};
@@ -78,6 +91,21 @@ class ForestWriter {
       across.base = l;
       across.inner = {Axis{.extent = nodes_, .actor_stride = places_}};
       s_.families.push_back(std::move(across));
+    }
+  }
+
+  void list_families() {
+    const auto list = [&](std::vector<std::uint32_t> ranks, std::uint32_t groups) {
+      GroupFamily f;
+      f.listed = std::move(ranks);
+      f.listed_groups = groups;
+      s_.families.push_back(std::move(f));
+    };
+    list(spec_.order, nodes_);
+    for (std::uint32_t l = 0; l < places_ && nodes_ > 1; ++l) {
+      std::vector<std::uint32_t> across;
+      for (std::uint32_t m = 0; m < nodes_; ++m) across.push_back(spec_.order[std::size_t{m} * places_ + l]);
+      list(std::move(across), 1);
     }
   }
 

@@ -21,6 +21,9 @@ struct ForestSpec {
   std::uint32_t ranks = 1;
   /// The trees span so many consecutive ranks, and stand in every such run of ranks alike; 0: all ranks.
   std::uint32_t per_node = 0;
+  /// Rank at each place of each run, run by run; empty: 0, 1, 2 ... Over several runs for all_reduce alone: elsewhere
+  /// the pieces of a place would not follow each other in the buffer.
+  std::vector<std::uint32_t> order;
   /// How the ranks of one place, one of each run, do their part among themselves.
   Pattern scatter = Pattern::kRingReduceScatter, gather = Pattern::kRingAllGather;
   std::vector<ForestTree> trees;  ///< all_gather and reduce_scatter: of every root the same weight

@@ -57,6 +57,8 @@ RC_GTEST_PROP(Forest, IsProvedForRandomTreesOfAllRoots, ()) {
       if (each == 3) spec.trees.push_back(random_pair(random, places, root, 1));
       spec.trees.push_back(random_pair(random, places, root, each == 1 ? 1 : 2));
     }
+    for (std::uint32_t r = 0; op == Collective::kAllReduce && each == 2 && r < spec.ranks; ++r)
+      spec.order.insert(spec.order.begin() + static_cast<std::ptrdiff_t>(random.below(r + 1)), r);
     if (op == Collective::kAllReduce && places > 1) spec.trees.pop_back();  // not every rank need be a root
     const Schedule s = build_forest(spec).value();
     const Status proof = verify(s);
@@ -98,12 +100,14 @@ TEST(Forest, SendsEveryPieceToEveryRankOnce) {
 
 TEST(Forest, RefusesRootsOfUnequalWeightAndTreesOfTwoRoots) {
   const GivenTree zero{{0, 1}, {0, 0}}, one{{1, 0}, {0, 0}};
-  const auto build = [&](Collective op, std::vector<ForestTree> trees, std::uint32_t ranks = 2) {
+  const auto build = [&](Collective op, std::vector<ForestTree> trees, std::uint32_t ranks = 2,
+                         std::vector<std::uint32_t> order = {}) {
     ForestSpec spec;
     spec.op = op;
     spec.ranks = ranks;
     spec.per_node = 2;
     spec.trees = std::move(trees);
+    spec.order = std::move(order);
     return build_forest(spec).ok();
   };
   EXPECT_TRUE(build(Collective::kAllGather, {{zero, zero, 1}, {one, one, 1}}));
@@ -115,6 +119,9 @@ TEST(Forest, RefusesRootsOfUnequalWeightAndTreesOfTwoRoots) {
   EXPECT_FALSE(build(Collective::kAllReduce, {}));
   EXPECT_FALSE(build(Collective::kBroadcast, {{zero, zero, 1}}));
   EXPECT_FALSE(build(Collective::kAllReduce, {{zero, zero, 1}}, 3));
+  EXPECT_TRUE(build(Collective::kAllReduce, {{zero, zero, 1}}, 2, {1, 0}));
+  EXPECT_FALSE(build(Collective::kAllReduce, {{zero, zero, 1}}, 2, {1, 1}));
+  EXPECT_FALSE(build(Collective::kAllGather, {{zero, zero, 1}, {one, one, 1}}, 2, {1, 0}));
 }
 
 /// A random way from a to b over others.
