@@ -142,7 +142,7 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
   changes.set_base(base);
   std::vector<bool> used(t.link_classes().size(), false);
   for (const Stage& s : base.stages) {
-    used[t.link_class_index(s.busiest)] = true;
+    if (s.busiest != kNone<LinkId>) used[t.link_class_index(s.busiest)] = true;  // adding up in one switch crosses none
     for (const LinkId l : s.link)
       if (every) changes.lowering().for_each_link(l, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
   }
