@@ -110,15 +110,16 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
   EXPECT_LT(unreachable, 150u);
 }
 
-/// An all_to_allv of random pieces, some of them nothing.
-CollectiveCall uneven_exchange(RandomStream& random, std::uint32_t ranks) {
+/// An all_to_allv of random pieces, one in `nothing` of which is nothing.
+CollectiveCall uneven_exchange(RandomStream& random, std::uint32_t ranks, std::uint64_t nothing) {
   CollectiveCall call = test_call(ranks, "direct", std::uint64_t{1} << 30);
   call.op = Collective::kAllToAllV;
   call.pairs.begin.assign(1, 0);
   for (std::uint32_t a = 0; a < ranks; ++a)
     for (std::uint32_t b = 0; b < ranks; ++b)
-      call.pairs.begin.push_back(call.pairs.begin.back() +
-                                 static_cast<std::uint32_t>(a == b ? 0 : random.below(4) * random.below(1000)));
+      call.pairs.begin.push_back(
+          call.pairs.begin.back() +
+          static_cast<std::uint32_t>(a == b || random.below(nothing) == 0 ? 0 : 1 + random.below(1000)));
   return call;
 }
 
@@ -145,15 +146,15 @@ double event_by_event(const Lowering& lowering, const Stage& stage, const Compon
 TEST(Pairs, ThatDifferEndOneByOneOnTheirNarrowLinks) {
   RandomStream random(5, "uneven");
   std::uint32_t large = 0;
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 8; ++i) {
     SCOPED_TRACE(i);
     const NodeTemplate node = random_server(random);
-    const Topology t = std::move(random_cluster(random, node, 7)).seal();
+    const Topology t = std::move(random_cluster(random, node, 5)).seal();
     const Router router(t, random.below(2) == 0 ? RoutingPolicy::kStatic : RoutingPolicy::kSpray, random.next());
     const Placement placement(router, t.gpus());
     Lowering lowering(router, placement, ProtocolModel());
     const Result<LoweredCall> call =
-        lowering.lower(uneven_exchange(random, static_cast<std::uint32_t>(t.gpus().size())));
+        lowering.lower(uneven_exchange(random, static_cast<std::uint32_t>(t.gpus().size()), 4));
     if (!call.ok()) continue;
     StageSolver solver(lowering.capacities());
     for (const Stage& stage : call->stages)
@@ -166,19 +167,19 @@ TEST(Pairs, ThatDifferEndOneByOneOnTheirNarrowLinks) {
         EXPECT_LT(left[0], stage.fluids[stage.members[c.begin]].bytes);
       }
   }
-  EXPECT_GT(large, 3u);
+  EXPECT_GT(large, 1u);
 }
 
 // Receivers of one switch: each takes the bytes that it is sent / its rate, the busiest longest, as it is never idle.
 TEST(Pairs, ThatAreTooManyForEndsOfTheirOwnTakeTheLoadOfALinkThatIsAlwaysFull) {
   RandomStream random(6, "many");
   const Ground m(one_switch(128).seal());
-  CollectiveCall call = uneven_exchange(random, 128);
+  CollectiveCall call = uneven_exchange(random, 128, 1000);
   EngineOptions o;
   const auto flow = make_flow_engine(m.router, m.placement, o);
   const CallId id = flow->prepare(call).value();
   const Stage& stage = flow->lowered(id)->stages.at(0);
-  ASSERT_GT(stage.fluids.size(), 10'000u);
+  ASSERT_GT(stage.fluids.size(), 16'000u);
   EXPECT_NEAR(static_cast<double>(flow->time_alone(id).in_ps()), stage.load_ps + stage.latency_ps,
               1e-9 * stage.load_ps + 2);
 }
