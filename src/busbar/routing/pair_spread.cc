@@ -322,6 +322,7 @@ Result<bool> PairSpread::State::add_all(const PairEnds& ends) {
     add_leaving(ends);
     add_entering(ends);
   }
+  std::sort(touched.begin(), touched.end());
   for (const LinkId l : touched) {
     Load& x = load[index(l)];
     answer.links.push_back({l, x.pairs, x.least_ps});

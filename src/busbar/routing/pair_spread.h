@@ -34,7 +34,7 @@ struct PairLoads {
     double pairs;     ///< sum of the shares of those that cross it
     double least_ps;  ///< latency: of no pair that crosses it less; of some class of them exactly that
   };
-  std::vector<At> links;
+  std::vector<At> links;  ///< ascending
   double latest_ps = 0;                           ///< largest latency of a pair, without overheads
   std::vector<double> least_out_ps, least_in_ps;  ///< per member, of the pairs it sends to and receives from
 };
