@@ -57,6 +57,15 @@ TEST(MaxMin, EightConnectionsAgainstOneShareEightToOne) {
   EXPECT_DOUBLE_EQ(rate[1], 10);
 }
 
+TEST(MaxMin, OfLinksInSeriesTheNarrowestHolds) {
+  MaxMinSolver s;
+  const auto both = [&](std::vector<double> capacity) {
+    return solve(s, {capacity, {{0, 1, 2}, {0, 1, 2}}, {{1, 1, 1}, {2, 2, 2}}, {INFINITY, INFINITY}});
+  };
+  for (const std::vector<double>& capacity : {std::vector<double>{9, 6, 12}, {6, 9, 12}, {12, 9, 6}, {6, 6, 6}})
+    for (const double rate : both(capacity)) EXPECT_DOUBLE_EQ(rate, 2);
+}
+
 TEST(MaxMin, EveryFluidIsAtItsCapOrHasABottleneck) {
   MaxMinSolver s;  // reused on purpose: a stale work space would show here
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
