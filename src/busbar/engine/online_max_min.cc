@@ -19,11 +19,6 @@ OnlineMaxMin::OnlineMaxMin(std::vector<double> capacity) {
   for (const double c : capacity) links_.push_back({c, INFINITY, INFINITY});
 }
 
-std::uint32_t OnlineMaxMin::add_link(double capacity) {
-  links_.push_back({capacity, INFINITY, INFINITY});
-  return static_cast<std::uint32_t>(links_.size() - 1);
-}
-
 std::uint32_t OnlineMaxMin::add_flow(std::span<const std::uint32_t> links, std::span<const double> weights,
                                      double cap) {
   if (heeded_ == Links::kWithoutIdle) heed_all_links();

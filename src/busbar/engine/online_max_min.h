@@ -31,8 +31,6 @@ class OnlineMaxMin {
  public:
   explicit OnlineMaxMin(std::vector<double> capacity);
 
-  /// Returns the number of a further link, which no flow crosses yet. Between settle() and open() or close() only.
-  std::uint32_t add_link(double capacity);
   /// Registers a flow, closed; returns its number.
   std::uint32_t add_flow(std::span<const std::uint32_t> links, std::span<const double> weights, double cap);
   void open(std::uint32_t flow);

@@ -14,12 +14,13 @@ namespace {
 constexpr double kPsPerSecond = 1e12;
 constexpr std::uint32_t kUnused = 0xffff'ffffu;
 
-/// The links of all flows, numbered densely as they are met.
+/// The links of all flows, numbered densely as they are met. Cables that traffic loads alike count as one link, the
+/// slowest of them.
 struct Paths {
-  std::vector<std::uint32_t> number;          ///< link -> dense number
+  std::vector<std::uint32_t> number;          ///< link or bundle -> dense number
   std::vector<LinkId> link_of;                ///< dense number -> link
   std::vector<double> capacity;               ///< bytes per ps
-  std::vector<LinkUse> use;                   ///< by dense number
+  std::vector<LinkUse> use;                   ///< by dense number, of the whole bundle
   Csr<std::uint32_t> links;                   ///< per flow
   std::vector<double> weights;                ///< beside links.values
   std::vector<double> latency_ps, narrowest;  ///< per flow; narrowest in bytes per ps, infinity on no link
@@ -27,29 +28,41 @@ struct Paths {
   Status route(const Router& router, const FlowList& list);
 };
 
+LinkId slowest_of(const Topology& t, const FabricBundles& bundles, std::uint32_t b) {
+  LinkId slowest = bundles.first(b);
+  for (std::uint32_t i = 1; i < bundles.width(b); ++i)
+    if (t.payload_rate(bundles.link(b, i)) < t.payload_rate(slowest)) slowest = bundles.link(b, i);
+  return slowest;
+}
+
 Status Paths::route(const Router& router, const FlowList& list) {
   const Topology& t = router.topology();
-  number.assign(t.link_count(), kUnused);
+  const FabricBundles* const bundles = list.reach.gpudirect && list.reach.p2p ? router.bundles() : nullptr;
+  const std::uint32_t behind = index(router.bundle_link(0));
+  number.assign(behind + (bundles ? bundles->count() : 0), kUnused);
   std::vector<LinkShare> path;
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const ListedFlow& flow = list.flows[f];
     path.clear();
     BUSBAR_RETURN_IF_ERROR(
-        spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path));
+        bundles ? router.spread_bundled(flow.from, flow.to, flow.nic_from, flow.nic_to, path)
+                : spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path));
     double latency = 0, rate = INFINITY;
     for (const LinkShare& s : path) {
       std::uint32_t& n = number[index(s.link)];
       if (n == kUnused) {
         n = static_cast<std::uint32_t>(link_of.size());
-        link_of.push_back(s.link);
-        capacity.push_back(t.payload_rate(s.link) / kPsPerSecond);
+        const bool bundle = index(s.link) >= behind;
+        link_of.push_back(bundle ? slowest_of(t, *bundles, index(s.link) - behind) : s.link);
+        const double width = bundle ? bundles->width(index(s.link) - behind) : 1;
+        capacity.push_back(width * t.payload_rate(link_of.back()) / kPsPerSecond);
         use.push_back({s.link});
       }
       use[n].bytes += s.share * static_cast<double>(count(flow.bytes));
       ++use[n].flows;
       links.values.push_back(n);
       weights.push_back(s.share);
-      latency += s.share * static_cast<double>(t.link_class(s.link).latency.in_ps());
+      latency += s.share * static_cast<double>(t.link_class(link_of[n]).latency.in_ps());
       rate = std::min(rate, capacity[n] / s.share);
     }
     links.close_row();
@@ -125,15 +138,26 @@ class ListRun {
   FlowListResult out_;
 };
 
-FlowListResult run_fixed(const FlowList& list, const Paths& paths) {
+FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths& paths) {
   FixedRates rates(paths.link_of, paths.capacity);
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const std::uint32_t begin = paths.links.begin[f], size = paths.links.begin[f + 1] - begin;
     rates.add(paths.links.row(f), std::span(paths.weights).subspan(begin, size), INFINITY);
   }
   FlowListResult out = ListRun(list, paths, rates).run();
-  for (const std::uint32_t n : paths.number)
-    if (n != kUnused && paths.use[n].bytes > 0) out.links.push_back(paths.use[n]);
+  const std::uint32_t behind = index(router.bundle_link(0));
+  for (const std::uint32_t n : paths.number) {
+    if (n == kUnused || paths.use[n].bytes <= 0) continue;
+    const LinkUse& use = paths.use[n];
+    if (index(use.link) < behind) {
+      out.links.push_back(use);
+      continue;
+    }
+    const std::uint32_t b = index(use.link) - behind, width = router.bundles()->width(b);
+    for (std::uint32_t i = 0; i < width; ++i)
+      out.links.push_back({router.bundles()->link(b, i), use.bytes / width, use.flows});
+  }
+  std::sort(out.links.begin(), out.links.end(), [](const LinkUse& a, const LinkUse& b) { return a.link < b.link; });
   return out;
 }
 
@@ -171,7 +195,7 @@ Csr<std::uint32_t> successors_of(const FlowList& list) {
 Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list) {
   Paths paths;
   BUSBAR_RETURN_IF_ERROR(paths.route(router, list));
-  return router.splits() ? run_leaning(router, list, paths) : run_fixed(list, paths);
+  return router.splits() ? run_leaning(router, list, paths) : run_fixed(router, list, paths);
 }
 
 }  // namespace busbar

@@ -16,13 +16,18 @@ LeaningRates::LeaningRates(const Router& router, WayOf way, std::function<double
       cap_(cap),
       contest_(router.topology(), router.topology().link_count(), link_rate_),
       items_(items),
-      number_(router.topology().link_count(), 0),
-      bytes_(router.topology().link_count(), 0.0),
+      solver_(router.topology().link_count()),
+      used_(router.topology().link_count(), 0.0),
+      fastest_(used_.size(), 0.0),
+      bytes_(used_.size(), 0.0),
       items_on_(bytes_.size(), 0) {}
 
-LinkId LeaningRates::held_by(std::uint32_t item) const {
-  const std::uint32_t l = solver_.held_by(items_[item].flow);
-  return l == OnlineMaxMin::kNobody ? kNone<LinkId> : link_of_[l];
+LinkId LeaningRates::held_by(std::uint32_t id) const {
+  constexpr double kFull = 1 - 1e-9;
+  const Item& item = items_[id];
+  for (const LinkId l : item.way.link)
+    if (used_[index(l)] >= link_rate_(l) * kFull && item.rate >= fastest_[index(l)] * kFull) return l;
+  return kNone<LinkId>;
 }
 
 /// Adds what it has sent since it was last counted to the links it crosses.
@@ -53,9 +58,9 @@ bool LeaningRates::due() const {
 }
 
 /// Finds the split that serves all that is under way best, and gives them its ways.
-void LeaningRates::split() {
+void LeaningRates::split(std::int64_t now_ps) {
   changes_ = 0;
-  if (open_.empty()) return forget_solver();
+  for (const std::uint32_t id : open_) count(items_[id], now_ps);  // on the links of before
   SplitSearch search(std::exchange(lean_, {}));
   std::vector<Stage> best;
   std::vector<Competitor> all(open_.size());
@@ -71,40 +76,35 @@ void LeaningRates::split() {
   }
   lean_ = search.best();
   router_.set_lean(lean_);
-  forget_solver();
+  for (std::size_t i = 0; i < open_.size(); ++i) items_[open_[i]].way = std::move(best[i]);
+}
+
+void LeaningRates::solve(std::int64_t now_ps) {
+  constexpr double kSame = 1e-12;
+  solver_.begin(StageSolver::Rates::kAsBefore);
+  for (const std::uint32_t id : open_) solver_.add(items_[id].way.link, items_[id].way.weight, cap_, link_rate_);
+  const auto rates = solver_.solve();
   for (std::size_t i = 0; i < open_.size(); ++i) {
-    items_[open_[i]].way = std::move(best[i]);
-    add_to_solver(open_[i]);
-  }
-}
-
-void LeaningRates::forget_solver() {
-  for (const LinkId l : link_of_) number_[index(l)] = 0;
-  link_of_.clear();
-  item_of_flow_.clear();
-  solver_ = OnlineMaxMin({});
-}
-
-void LeaningRates::add_to_solver(std::uint32_t id) {
-  Item& item = items_[id];
-  numbers_.clear();
-  for (const LinkId l : item.way.link) {
-    std::uint32_t& n = number_[index(l)];
-    if (n == 0) {
-      n = solver_.add_link(link_rate_(l)) + 1;
-      link_of_.push_back(l);
+    Item& item = items_[open_[i]];
+    if (std::abs(rates[i] - item.rate) > kSame * item.rate) {
+      count(item, now_ps);
+      item.rate = rates[i];
+      changed_.push_back(open_[i]);
     }
-    numbers_.push_back(n - 1);
+    for (std::size_t k = 0; k < item.way.link.size(); ++k) {
+      const std::uint32_t l = index(item.way.link[k]);
+      used_[l] += item.way.weight[k] * item.rate;
+      fastest_[l] = std::max(fastest_[l], item.rate);
+    }
   }
-  item.flow = solver_.add_flow(numbers_, item.way.weight, cap_);
-  item_of_flow_.push_back(id);
-  solver_.open(item.flow);
 }
 
 void LeaningRates::settle(std::int64_t now_ps) {
   changed_.clear();
   if (opened_.empty() && closed_.empty()) return;
   changes_ += opened_.size() + closed_.size();
+  for (const std::uint32_t id : open_)
+    for (const LinkId l : items_[id].way.link) used_[index(l)] = fastest_[index(l)] = 0;
   for (const std::uint32_t id : closed_) {
     Item& item = items_[id];
     count(item, now_ps);
@@ -112,33 +112,16 @@ void LeaningRates::settle(std::int64_t now_ps) {
     item.way = {};
   }
   if (!closed_.empty()) std::erase_if(open_, [&](std::uint32_t id) { return items_[id].way.link.empty(); });
-  const std::size_t before = open_.size();
   open_.insert(open_.end(), opened_.begin(), opened_.end());
   for (const std::uint32_t id : opened_) {
     items_[id].counted_ps = now_ps;
     items_[id].way = way(id);
     for (const LinkId l : items_[id].way.link) ++items_on_[index(l)];
   }
-  if (due()) {
-    for (std::size_t i = 0; i < before; ++i) count(items_[open_[i]], now_ps);
-    split();
-  } else {
-    for (const std::uint32_t id : closed_) solver_.close(items_[id].flow);
-    for (const std::uint32_t id : opened_) add_to_solver(id);
-  }
   opened_.clear();
   closed_.clear();
-  solver_.settle();
-  constexpr double kSame = 1e-12;
-  for (const std::uint32_t flow : solver_.changed()) {
-    const std::uint32_t id = item_of_flow_[flow];
-    Item& item = items_[id];
-    const double rate = solver_.rate(flow);
-    if (rate == 0 || std::abs(rate - item.rate) <= kSame * item.rate) continue;  // closed, or as it was
-    count(item, now_ps);
-    item.rate = rate;
-    changed_.push_back(id);
-  }
+  if (due()) split(now_ps);
+  solve(now_ps);
 }
 
 }  // namespace busbar
