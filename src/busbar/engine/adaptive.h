@@ -10,6 +10,11 @@
 
 namespace busbar {
 
+/// Whether the network may find a way around the cable: it joins two switches outside all servers.
+inline bool between_switches(const Topology& t, LinkId l) {
+  return index(l) < t.link_count() && t.block_of(t.from(l)) == kNone<BlockId> && t.block_of(t.to(l)) == kNone<BlockId>;
+}
+
 /// Looks for the split that costs least among a few: the equal one, then the one to start from where one is given, then
 /// the best so far leaned away from its busy links, in steps that grow while they help (the end may be a corner: a way
 /// that is not taken at all) and start small again when they do not. The best is never worse than the equal split.
@@ -20,11 +25,11 @@ class SplitSearch {
 
   /// To be tried next.
   const Lean& lean() const { return lean_; }
-  /// Whether enough was tried: 4 where nothing can be gained, 24 at most.
+  /// Whether enough was tried: 1 where nothing can be gained, 24 at most.
   bool over() const { return trials_ >= kMostTrials || power_ < kLeastPower; }
-  /// What lean() came to: what is to be small, above 0, and per directed link what it was given / what it can carry, in
-  /// any unit.
-  void learn(const Topology& topology, double cost, std::span<const double> load) {
+  /// What lean() came to: what is to be small, above 0; per directed link what it was given / what it can carry, in any
+  /// unit; and what no split costs less than.
+  void learn(const Topology& topology, double cost, std::span<const double> load, double least_possible) {
     improved_ = trials_ == 0 || cost < least_ * (1 - kWorthIt);
     if (improved_) {
       least_ = cost;
@@ -32,6 +37,7 @@ class SplitSearch {
       load_.assign(load.begin(), load.end());
     }
     if (leans_) power_ = improved_ ? std::min(power_ * 2, kMostPower) : std::min(power_ / 3, kFirstPower);
+    if (least_ <= least_possible * (1 + kWorthIt)) power_ = 0;
     leans_ = ++trials_ > 1 || start_.empty();
     lean_ = leans_ ? lean_away(topology, best_, load_, power_) : std::move(start_);
   }

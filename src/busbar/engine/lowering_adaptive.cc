@@ -14,6 +14,22 @@ std::vector<double> Lowering::State::load_ps(const Stage& stage) const {
   return out;
 }
 
+namespace {
+
+/// A stage of `ps` whose links have these loads takes no less under any split: links that cannot be avoided stay as
+/// busy as they are, and what hardly loads the others gains nothing there.
+double least_by_any_split(const Topology& t, std::span<const double> load_ps, const Stage& stage, double ps) {
+  constexpr double kHardly = 1e-3;
+  double avoidable = 0, certain = 0;
+  for (std::uint32_t l = 0; l < load_ps.size(); ++l) {
+    double& most = between_switches(t, static_cast<LinkId>(l)) ? avoidable : certain;
+    most = std::max(most, load_ps[l]);
+  }
+  return avoidable <= kHardly * ps ? ps : certain + stage.latency_ps;  // the shortest ways have the least latency
+}
+
+}  // namespace
+
 /// Where all cables of a bundle carry the same, no other split is better.
 bool Lowering::splits() const { return router().policy() == RoutingPolicy::kAdaptive && !state_->bundles; }
 
@@ -33,7 +49,9 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
       if (stage.step >= steps.size()) steps.resize(stage.step + 1);
       SplitSearch& s = steps[stage.step];
       if (s.over()) continue;
-      s.learn(st.topology(), std::max(stage.slowest_alone_ps, stage.load_ps) + stage.latency_ps, st.load_ps(stage));
+      const std::vector<double> load_ps = st.load_ps(stage);
+      const double ps = std::max(stage.slowest_alone_ps, stage.load_ps) + stage.latency_ps;
+      s.learn(st.topology(), ps, load_ps, least_by_any_split(st.topology(), load_ps, stage, ps));
       more = true;
     }
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "busbar/engine/adaptive.h"
+
 namespace busbar {
 namespace {
 
@@ -14,15 +16,10 @@ void for_each_open(std::span<const Competitor> competitors, F f) {
 
 }  // namespace
 
-bool Contest::between_switches(LinkId l) const {
-  return index(l) < topology_.link_count() && topology_.block_of(topology_.from(l)) == kNone<BlockId> &&
-         topology_.block_of(topology_.to(l)) == kNone<BlockId>;
-}
-
 void Contest::ask(std::span<const Competitor> competitors) {
   constexpr double kRoom = 1e12;  // bytes per ps
   roomy_.begin();
-  const auto rate = [this](LinkId l) { return between_switches(l) ? kRoom : rate_(l); };
+  const auto rate = [this](LinkId l) { return between_switches(topology_, l) ? kRoom : rate_(l); };
   for_each_open(competitors, [&](std::size_t, const Stage& s, std::uint32_t f) { roomy_.add(s, f, rate); });
   const auto rates = roomy_.solve();
   demand_.assign(rates.begin(), rates.end());

@@ -18,8 +18,9 @@ struct Competitor {
 
 struct ContestOutcome {
   std::vector<double> rates;  ///< of the open fluids, in order, in bytes per ps
-  double cost = 0;            ///< sum over competitors of what they could send if the network had room / what they can
-  std::vector<double> load;   ///< per directed link: what would cross it if all sent as fast as they could / its rate
+  /// Sum over competitors of what they could send if the network had room / what they can: their number at least.
+  double cost = 0;
+  std::vector<double> load;  ///< per directed link: what would cross it if all sent as fast as they could / its rate
 };
 
 class Contest {
@@ -34,7 +35,6 @@ class Contest {
   ContestOutcome outcome(std::span<const Competitor> competitors);
 
  private:
-  bool between_switches(LinkId l) const;
   const Topology& topology_;
   StageSolver solver_, roomy_;  ///< roomy_: where cables between switches have room without end
   std::function<double(LinkId)> rate_;

@@ -71,7 +71,7 @@ void LeaningRates::split(std::int64_t now_ps) {
     for (std::size_t i = 0; i < ways.size(); ++i) all[i].stage = &ways[i];
     if (first) contest_.ask(all);
     const ContestOutcome found = contest_.outcome(all);
-    search.learn(router_.topology(), found.cost, found.load);
+    search.learn(router_.topology(), found.cost, found.load, static_cast<double>(all.size()));
     if (search.improved()) best = std::move(ways);
   }
   lean_ = search.best();

@@ -31,8 +31,10 @@ std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStag
   for (const SharedStage& s : stages) own.push_back({s.own, {}});
   contest.ask(own);
   constexpr double kWorthIt = 1e-4;
+  const auto least_possible = static_cast<double>(own.size());
   double least = contest.outcome(own).cost * (1 - kWorthIt);
   std::vector<Stage> best;
+  if (least <= least_possible) return best;
   for (SplitSearch search; !search.over();) {
     router.set_lean(search.lean());
     std::vector<Stage> trial;
@@ -45,7 +47,7 @@ std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStag
       trial.push_back(std::move(*stage));
     }
     const ContestOutcome found = contest.outcome(competitors_of(trial));
-    search.learn(router.topology(), found.cost, found.load);
+    search.learn(router.topology(), found.cost, found.load, least_possible);
     if (found.cost < least) least = found.cost, best = std::move(trial);
   }
   router.set_lean({});
