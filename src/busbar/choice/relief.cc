@@ -132,6 +132,29 @@ std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, 
   return {classes, nics};
 }
 
+/// The first live link of each class that is slower than it was built and that `used` names, the slowest first, and how
+/// many cables or slots are like it.
+std::vector<std::pair<LinkId, std::uint32_t>> damaged_links(const Topology& t, const std::vector<bool>& used) {
+  std::vector<std::pair<LinkId, std::uint32_t>> out;
+  std::vector<std::uint32_t> seen(t.link_classes().size(), 0);  // 1 + place in `out`
+  for (std::uint32_t l = 0; l < t.link_count(); l += 2)
+    for (const LinkId link : {static_cast<LinkId>(l), reverse(static_cast<LinkId>(l))}) {
+      const std::uint16_t c = t.link_class_index(link);
+      const double health = t.link_class(link).health;
+      if (!used[c] || health <= 0 || health >= 1) continue;
+      if (seen[c] == 0) {
+        out.emplace_back(link, 0);
+        seen[c] = static_cast<std::uint32_t>(out.size());
+      }
+      ++out[seen[c] - 1].second;
+      if (t.link_class_index(reverse(link)) == c) break;  // one cable
+    }
+  std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) {
+    return t.link_class(a.first).health < t.link_class(b.first).health;
+  });
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,
@@ -156,6 +179,16 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
     const WhatIf at_once{g.classes, 1.0, 0.0, {}};
     BUSBAR_RETURN_IF_ERROR(
         changes.add("1 us less latency of " + g.name, {g.classes, 1.0, 1.0, Duration::us(1)}, at_once));
+  }
+  constexpr std::size_t kMostRepairs = 8;
+  const auto damaged = damaged_links(t, used);
+  for (std::size_t i = 0; i < damaged.size() && i < kMostRepairs; ++i) {
+    const auto& [link, alike] = damaged[i];
+    const double health = t.link_class(link).health;
+    const WhatIf repaired{{t.link_class_index(link)}, 1 / health, 1.0, {}};
+    const std::string others = alike > 1 ? fmt::format(" and {} more", alike - 1) : "";
+    BUSBAR_RETURN_IF_ERROR(changes.add(
+        fmt::format("{}{} as built, not at {:.3g} %", t.name(link), others, 100 * health), repaired, repaired));
   }
   const auto [classes, nics] = nics_of(t, placement.gpu(call.groups.actor(0, 0)), groups);
   if (nics > 0 && std::any_of(classes.begin(), classes.end(), is_used))

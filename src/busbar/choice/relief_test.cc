@@ -67,6 +67,26 @@ TEST(Relief, SaysWhichLimitComesNext) {
   EXPECT_NEAR(nic->gain_percent, 100 * outside * (1 - 8.0 / 9) / (inside + outside), 0.05);
 }
 
+TEST(Relief, OfARepairIsTheTimeOfTheMachineAsBuilt) {
+  TopologyBuilder b = pods_of_eight(2);
+  std::vector<LinkId> cables;
+  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
+    if (b.peek().link_class(LinkId{l}).kind == LinkKind::kInfiniband) cables.push_back(LinkId{l});
+  b.degrade(cables[3], 0.5);
+  b.degrade(cables[5], 0.5);
+  b.degrade(cables[9], 0.75);
+  const std::string name = b.peek().name(cables[3]), other = b.peek().name(cables[9]);
+  const CollectiveCall call = test_call(16, "hierarchical", std::uint64_t{1} << 36);
+  const auto relief = relief_of(std::move(b).seal(), call);
+  const Relief* both = find(relief, name + " and 1 more as built, not at 50 %");
+  ASSERT_NE(both, nullptr);
+  const double inside = 1.75 / 450;  // and outside S/8 over 25, then over 37.5 GB/s
+  EXPECT_NEAR(both->gain_percent, 100 * (1 - (inside + 1 / 300.0) / (inside + 1 / 200.0)), 0.05);
+  const Relief* milder = find(relief, other + " as built, not at 75 %");
+  ASSERT_NE(milder, nullptr);
+  EXPECT_EQ(milder->gain_percent, 0);
+}
+
 TEST(Relief, OfOneMoreNicHelpsNodesWithADamagedOneAsWell) {
   TopologyBuilder b = pods_of_eight(2);
   const Topology& t = b.peek();

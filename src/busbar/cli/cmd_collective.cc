@@ -228,7 +228,11 @@ Command collective_command(const std::string& typed) {
                     "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, NCCL topology XML, "
                     "hwloc XML, nvidia-smi matrix)",
                     &o->cluster},
-                   {"OP", "all_reduce, all_gather, reduce_scatter, broadcast; nccl-tests' spellings too", &o->op}};
+                   {"OP",
+                    "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, all_to_allv, gather, "
+                    "scatter or send_recv; "
+                    "nccl-tests' spellings too",
+                    &o->op}};
   c.flags = {
       {"-b,--minbytes", "SIZE", "smallest size S; K, M, G are binary (default 8)", "Sweep", &o->first},
       {"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Sweep", &o->last},
@@ -265,7 +269,7 @@ Command collective_command(const std::string& typed) {
       {"--jitter", "SELECTOR=P%xDELAY", "messages over these links are held up now and then, e.g. node3.nic2=1%x50us",
        "Machine", &o->jitter},
       {"--seed", "N", "of the random placement (default 0)", "Sweep", &o->seed},
-      {"--root", "RANK", "root of broadcast (default 0)", "Algorithm", &o->root},
+      {"--root", "RANK", "root of broadcast, reduce, gather and scatter (default 0)", "Algorithm", &o->root},
       {"--transport", "NAME", "with --engine packet: " + transport_words() + " (default nscc)", "Algorithm",
        &o->transport},
       {"--lb",
