@@ -212,7 +212,11 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, const std::v
   best.call = best.textbook = std::move(textbook);
   best.what = "plain " + best.call.algorithm;
   call.algorithm = "ring";
-  if (const Result<CallId> ring = engine.prepare(call); ring.ok()) best.ring_alone = engine.time_alone(*ring);
+  if (const Result<CallId> ring = engine.prepare(call); ring.ok()) {
+    best.ring_alone = engine.time_alone(*ring);
+    // Of less than a byte per rank no ring is among the textbook's.
+    if (*best.ring_alone < least) least = *best.ring_alone, best.call = call, best.what = "plain ring";
+  }
   call.algorithm = "synthesized";
   std::vector<std::pair<Duration, std::size_t>> order;  // by what the sieve says
   for (std::size_t i = 0; i < candidates.size(); ++i) {

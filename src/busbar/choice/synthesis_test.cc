@@ -248,8 +248,7 @@ RC_GTEST_PROP(Synthesis, NeverLosesToATextbookAlgorithmWhateverIsDamaged, ()) {
     const Outcome o = synthesize_on(t, op, n, bytes, flow, 1 + static_cast<std::uint32_t>(random.below(64)), root);
     RC_ASSERT(o.time_us <= o.ring_us);
     RC_ASSERT(o.time_us <= o.textbook_us);
-    const bool in_switches = o.what == "plain nvls" || o.what == "plain sharp";  // by links that no route takes
-    if (!in_switches && o.time_us < o.floor_us * (1 - 1e-9) - 1e-6)
+    if (o.time_us < o.floor_us * (1 - 1e-9) - 1e-6)
       RC_FAIL(o.what + " takes " + std::to_string(o.time_us) + " us, floor " + std::to_string(o.floor_us));
   }
 }

@@ -55,19 +55,29 @@ std::vector<MachineFloor::Line> FloorCuts::bounds() {
 
 bool FloorCuts::usable(LinkId l) const { return !scale_up_ || is_scale_up(t_.link_class(l).kind); }
 
-/// Least of all channels' routes, infinite where there is no way. Leaves the last route in `path`.
+/// Least of all channels' routes, by the NIC that a payload takes and by the one that a sum does, and of the ways over
+/// a switch beside both that reduces; infinite where there is no way. Leaves the last route in `path`.
 double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path) const {
   const bool inside = t_.block_of(gpus_[a]) == t_.block_of(gpus_[b]);
   double least = INFINITY;
-  for (std::uint32_t c = 0; c < (inside ? 1 : placement_.nic_channels()); ++c) {
-    const DeviceId to = placement_.nic(ranks_[b], c);
-    const DeviceId from =
-        inside ? placement_.nic(ranks_[a], c) : router_.exit_nic(gpus_[a], placement_.nic(ranks_[a], c), to);
+  const auto latency_ps = [&](LinkId l) { return static_cast<double>(t_.link_class(l).latency.in_ps()); };
+  for (const LinkId up : t_.out_links(gpus_[a])) {
+    if (!t_.device_class(t_.to(up)).reduces) continue;
+    for (const LinkId down : t_.out_links(t_.to(up)))
+      if (t_.to(down) == gpus_[b]) least = std::min(least, latency_ps(up) + latency_ps(down));
+  }
+  const auto by = [&](DeviceId from, DeviceId to) {
     path.clear();
-    if (!router_.spread(gpus_[a], gpus_[b], from, to, 0, path).ok()) continue;
+    if (!router_.spread(gpus_[a], gpus_[b], from, to, 0, path).ok()) return;
     double ps = 0;
-    for (const LinkShare& s : path) ps += s.share * static_cast<double>(t_.link_class(s.link).latency.in_ps());
+    for (const LinkShare& s : path) ps += s.share * latency_ps(s.link);
     least = std::min(least, ps);
+  };
+  for (std::uint32_t c = 0; c < (inside ? 1 : placement_.nic_channels()); ++c) {
+    const DeviceId own = placement_.nic(ranks_[a], c), to = placement_.nic(ranks_[b], c);
+    const DeviceId from = inside ? own : router_.exit_nic(gpus_[a], own, to);
+    if (from != own && fabric_reduces()) by(own, to);
+    by(from, to);
   }
   return least;
 }
@@ -145,8 +155,8 @@ double FloorCuts::nearest_ps(const std::vector<std::uint32_t>& inside, bool betw
   return least < INFINITY ? least : 0;
 }
 
-/// Given that rank 0's pairs do: true for webs of chips, where whoever is joined is joined over such links, and where
-/// all have equal switches; else looked up.
+/// Given that the pairs of find_reach() do: true for webs of chips, where whoever is joined is joined over such links,
+/// and where all have equal switches; else looked up.
 bool FloorCuts::all_pairs_scale_up() const {
   constexpr std::uint32_t kMostPairs = 128;  // ranks
   const auto peers = [&](DeviceId gpu) {
@@ -161,8 +171,8 @@ bool FloorCuts::all_pairs_scale_up() const {
   if (switched && std::all_of(gpus_.begin(), gpus_.end(), [&](DeviceId g) { return peers(g) == first; })) return true;
   std::vector<LinkShare> path;
   if (n_ > kMostPairs) return false;  // PCIe ports count as well: a weaker, still true bound
-  for (std::uint32_t a = 1; a < n_; ++a)
-    for (std::uint32_t b = 1; b < n_; ++b) {
+  for (std::uint32_t a = 0; a < n_; ++a)
+    for (std::uint32_t b = 0; b < n_; ++b) {
       if (a == b) continue;
       if (route_latency_ps(a, b, path) == INFINITY) return false;
       for (const LinkShare& s : path)

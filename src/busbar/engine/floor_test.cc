@@ -213,6 +213,24 @@ TEST(FloorTiers, HoldLeavesThenPodsThenAllAndServeEveryCall) {
   }
 }
 
+// A chain of four NVLinks' ends: the second GPU reaches all over NVLink, but the first and the last one have no way
+// without two relays and use PCIe, which then counts for every cut, whoever is root.
+TEST(Floor, CountsLinksThatPairsWithoutTheRootUse) {
+  NodeTemplate node;
+  for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kPcieSwitch, "pcie0"));
+  for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({g, 4, test_link(LinkKind::kPcie, 20, Duration())});
+  for (std::uint32_t g = 1; g < 4; ++g) node.links.push_back({g - 1, g, test_link(LinkKind::kNvlink, 30, Duration())});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const Topology t = std::move(b).seal();
+  for (const std::uint32_t root : {0u, 1u, 2u}) {
+    CollectiveCall c = of_op(Collective::kBroadcast, 4, kGB);
+    c.root = root;
+    EXPECT_NEAR(floor_us(t, c), 1e9 / 50e9 * 1e6, 1e-3) << root;
+  }
+}
+
 RC_GTEST_PROP(Floor, NoScheduleOfOursOnARandomMachineGoesBelow, ()) {
   RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "floor machines");
   const Topology t = random_machine(random);
@@ -222,9 +240,13 @@ RC_GTEST_PROP(Floor, NoScheduleOfOursOnARandomMachineGoesBelow, ()) {
   const auto analytic = make_analytic_engine(r, p, {});
   const auto n = static_cast<std::uint32_t>(t.gpus().size());
   for (int o = 0; o <= static_cast<int>(Collective::kAllToAllV); ++o) {
-    CollectiveCall c = test_call(n, "", 1 + random.below(kGB));
+    CollectiveCall c = test_call(n, "", 1 + random.below(std::uint64_t{1} << random.below(31)));
     c.op = static_cast<Collective>(o);
+    const bool rooted = c.op == Collective::kBroadcast || c.op == Collective::kReduce || c.op == Collective::kGather ||
+                        c.op == Collective::kScatter;
+    c.root = rooted ? static_cast<std::uint32_t>(random.below(n)) : 0;
     ScheduleSpec spec;
+    spec.root = c.root;
     spec.op = c.op;
     spec.ranks = n;
     spec.ranks_per_group = ranks_per_domain(c, t, p);
