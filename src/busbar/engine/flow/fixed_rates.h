@@ -1,11 +1,13 @@
 // Fair rates of transfers whose ways stay as they are.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "busbar/base/id.h"
 #include "busbar/engine/online_max_min.h"
+#include "busbar/topology/link.h"
 
 namespace busbar {
 
