@@ -112,23 +112,9 @@ class ForestPacker {
   }
 
   bool improve() {
-    bool better = false;
-    for (ForestTree& u : units_) {
-      if (prices_.busiest() <= 0) return false;
-      prices_.rescale();
-      const double before = prices_.total();
-      load(u, -1);
-      ForestTree other = cheapest(root_of(u));
-      load(other, 1);
-      if (prices_.total() < before * (1 - 1e-9)) {
-        u = std::move(other);
-        better = true;
-        continue;
-      }
-      load(other, -1);
-      load(u, 1);
-    }
-    return better;
+    return replace_each(
+        prices_, units_, [this](const ForestTree& u, double sign) { load(u, sign); },
+        [this](const ForestTree& u) { return cheapest(root_of(u)); });
   }
 
   bool reaches_all() const {

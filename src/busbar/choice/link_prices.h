@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "busbar/choice/rank_routes.h"
@@ -56,5 +57,32 @@ class LinkPrices {
   std::vector<std::size_t> pairs_begin_;  ///< per link: its run in pairs_
   std::vector<std::uint32_t> pairs_;      ///< from x ranks + to
 };
+
+/// Takes each unit out in turn and puts `cheapest(unit)` in its place where `fits` and the sum of all prices falls.
+/// `load(unit, sign)` puts one in (1) or takes it out (-1). True where one was replaced.
+template <typename Unit, typename Load, typename Cheapest, typename Fits>
+bool replace_each(LinkPrices& prices, std::vector<Unit>& units, Load load, Cheapest cheapest, Fits fits) {
+  bool better = false;
+  for (Unit& u : units) {
+    if (prices.busiest() <= 0) return false;
+    prices.rescale();
+    const double before = prices.total();
+    load(u, -1);
+    Unit other = cheapest(u);
+    load(other, 1);
+    if (fits(other) && prices.total() < before * (1 - 1e-9)) {
+      u = std::move(other);
+      better = true;
+      continue;
+    }
+    load(other, -1);
+    load(u, 1);
+  }
+  return better;
+}
+template <typename Unit, typename Load, typename Cheapest>
+bool replace_each(LinkPrices& prices, std::vector<Unit>& units, Load load, Cheapest cheapest) {
+  return replace_each(prices, units, load, cheapest, [](const Unit&) { return true; });
+}
 
 }  // namespace busbar

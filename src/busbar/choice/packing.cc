@@ -106,23 +106,9 @@ class Packer {
   }
 
   bool improve() {
-    bool better = false;
-    for (Unit& u : units_) {
-      if (prices_.busiest() <= 0) return false;
-      prices_.rescale();
-      const double before = prices_.total();
-      load(u, -1);
-      Unit other = cheapest(u.order);
-      load(other, 1);
-      if (reaches_all(other) && prices_.total() < before * (1 - 1e-9)) {
-        u = std::move(other);
-        better = true;
-        continue;
-      }
-      load(other, -1);
-      load(u, 1);
-    }
-    return better;
+    return replace_each(
+        prices_, units_, [this](const Unit& u, double sign) { load(u, sign); },
+        [this](const Unit& u) { return cheapest(u.order); }, [this](const Unit& u) { return reaches_all(u); });
   }
 
   Packing result(double busiest) const {

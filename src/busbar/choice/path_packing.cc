@@ -72,23 +72,9 @@ class PathPacker {
   }
 
   bool improve() {
-    bool better = false;
-    for (Way& u : units_) {
-      if (prices_.busiest() <= 0) return false;
-      prices_.rescale();
-      const double sum = prices_.total();
-      load(u, -1);
-      Way other = cheapest(u.front(), u.back());
-      load(other, 1);
-      if (prices_.total() < sum * (1 - 1e-9)) {
-        u = std::move(other);
-        better = true;
-        continue;
-      }
-      load(other, -1);
-      load(u, 1);
-    }
-    return better;
+    return replace_each(
+        prices_, units_, [this](const Way& u, double sign) { load(u, sign); },
+        [this](const Way& u) { return cheapest(u.front(), u.back()); });
   }
 
   std::vector<RankPath> result() const {
