@@ -130,14 +130,8 @@ class ForestPacker {
   static bool same(const GivenTree& a, const GivenTree& b) { return a.position == b.position && a.parent == b.parent; }
   std::vector<ForestTree> result() const {
     std::vector<ForestTree> out;
-    for (const ForestTree& u : units_) {
-      const auto known = std::find_if(out.begin(), out.end(),
-                                      [&](const ForestTree& o) { return same(o.up, u.up) && same(o.down, u.down); });
-      if (known == out.end())
-        out.push_back(u);
-      else
-        ++known->weight;
-    }
+    for (const ForestTree& u : units_)
+      add_or_weigh(out, u, [&](const ForestTree& o) { return same(o.up, u.up) && same(o.down, u.down); });
     return out;
   }
 

@@ -6,6 +6,7 @@
 //  2. Equal inputs give equal trees: ties go to the rank that joined first, then to the lowest.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -83,6 +84,16 @@ bool replace_each(LinkPrices& prices, std::vector<Unit>& units, Load load, Cheap
 template <typename Unit, typename Load, typename Cheapest>
 bool replace_each(LinkPrices& prices, std::vector<Unit>& units, Load load, Cheapest cheapest) {
   return replace_each(prices, units, load, cheapest, [](const Unit&) { return true; });
+}
+
+/// Appends `one`, of weight 1; where `same` holds for one that is there, that one weighs more instead.
+template <typename Weighted, typename Same>
+void add_or_weigh(std::vector<Weighted>& found, Weighted one, Same same) {
+  const auto known = std::find_if(found.begin(), found.end(), same);
+  if (known == found.end())
+    found.push_back(std::move(one));
+  else
+    ++known->weight;
 }
 
 }  // namespace busbar

@@ -119,13 +119,9 @@ class Packer {
         out.orders.push_back(u.order);
         continue;
       }
-      const auto same = std::find_if(out.trees.begin(), out.trees.end(), [&](const WeightedTree& w) {
+      add_or_weigh(out.trees, WeightedTree{u.tree, 1}, [&](const WeightedTree& w) {
         return w.tree.position == u.tree.position && w.tree.parent == u.tree.parent;
       });
-      if (same == out.trees.end())
-        out.trees.push_back({u.tree, 1});
-      else
-        ++same->weight;
     }
     return out;
   }

@@ -79,13 +79,7 @@ class PathPacker {
 
   std::vector<RankPath> result() const {
     std::vector<RankPath> out;
-    for (const Way& u : units_) {
-      const auto known = std::find_if(out.begin(), out.end(), [&](const RankPath& p) { return p.ranks == u; });
-      if (known == out.end())
-        out.push_back({u, 1});
-      else
-        ++known->weight;
-    }
+    for (const Way& u : units_) add_or_weigh(out, RankPath{u, 1}, [&](const RankPath& p) { return p.ranks == u; });
     return out;
   }
 

@@ -39,6 +39,7 @@ class SplitSearch {
     if (leans_) power_ = improved_ ? std::min(power_ * 2, kMostPower) : std::min(power_ / 3, kFirstPower);
     if (least_ <= least_possible * (1 + kWorthIt)) power_ = 0;
     leans_ = ++trials_ > 1 || start_.empty();
+    if (over()) return;
     lean_ = leans_ ? lean_away(topology, best_, load_, power_) : std::move(start_);
   }
   const Lean& best() const { return best_; }

@@ -222,17 +222,6 @@ TEST(Engines, RelabellingRanksOfAHashedFabricChangesNothing) {
   }
 }
 
-CollectiveCall pair_transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) {
-  CollectiveCall c;
-  c.op = Collective::kSendRecv;
-  c.bytes = Bytes{bytes};
-  c.groups.listed = {from, to};
-  c.groups.listed_groups = 1;
-  c.algorithm = "direct";
-  c.chunks = 1;
-  return c;
-}
-
 // Two transfers into one GPU: 450 GB/s shared. The short one ends at 2 x its time alone, then the long one speeds up.
 TEST(FlowEngine, TransfersShareALinkAndFreeItWhenTheyEnd) {
   const Machine m(one_switch(4));

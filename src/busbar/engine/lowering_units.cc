@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "busbar/engine/lowering_state.h"
+#include "busbar/routing/slowest_cable.h"
 
 namespace busbar {
 
@@ -35,13 +36,8 @@ void Lowering::State::add_units(std::size_t begin, bool adds) {
 
 void Lowering::State::find_slowest() {
   slowest.clear();
-  for (std::uint32_t b = 0; bundles && !bundles->alike() && b < bundles->count(); ++b) {
-    const auto rate_at = [&](std::uint32_t i) { return rate[topology().link_class_index(bundles->link(b, i))]; };
-    std::uint32_t least = 0;
-    for (std::uint32_t i = 1; i < bundles->width(b); ++i)
-      if (rate_at(i) < rate_at(least)) least = i;
-    slowest.push_back(bundles->link(b, least));
-  }
+  for (std::uint32_t b = 0; bundles && !bundles->alike() && b < bundles->count(); ++b)
+    slowest.push_back(slowest_cable(*bundles, b, [this](LinkId l) { return rate[topology().link_class_index(l)]; }));
 }
 
 /// For messages: a link of the device whose limit `l` is, the slowest cable of a bundle.

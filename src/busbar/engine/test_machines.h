@@ -101,6 +101,16 @@ inline CollectiveCall test_call(std::uint32_t ranks, std::string algorithm, std:
   return c;
 }
 
+/// From one rank to another.
+inline CollectiveCall pair_transfer(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) {
+  CollectiveCall c = test_call(2, "direct", bytes);
+  c.op = Collective::kSendRecv;
+  c.groups = {};
+  c.groups.listed = {from, to};
+  c.groups.listed_groups = 1;
+  return c;
+}
+
 /// Two pairs of GPUs: 50 GB/s between the two of a pair, 20 GB/s from each to one PCIe switch.
 inline Topology two_pairs() {
   NodeTemplate node;

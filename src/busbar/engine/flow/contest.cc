@@ -7,41 +7,38 @@
 namespace busbar {
 namespace {
 
-template <typename F>
-void for_each_open(std::span<const Competitor> competitors, F f) {
-  for (std::size_t c = 0; c < competitors.size(); ++c)
-    for (std::uint32_t i = 0; i < competitors[c].stage->fluids.size(); ++i)
-      if (competitors[c].open.empty() || competitors[c].open[i] != 0) f(c, *competitors[c].stage, i);
+std::span<const double> solved(StageSolver& solver, std::span<const Stage* const> stages, const auto& rate) {
+  solver.begin();
+  for (const Stage* s : stages)
+    for (std::uint32_t f = 0; f < s->fluids.size(); ++f) solver.add(*s, f, rate);
+  return solver.solve();
 }
 
 }  // namespace
 
-void Contest::ask(std::span<const Competitor> competitors) {
+void Contest::ask(std::span<const Stage* const> stages) {
   constexpr double kRoom = 1e12;  // bytes per ps
-  roomy_.begin();
   const auto rate = [this](LinkId l) { return between_switches(topology_, l) ? kRoom : rate_(l); };
-  for_each_open(competitors, [&](std::size_t, const Stage& s, std::uint32_t f) { roomy_.add(s, f, rate); });
-  const auto rates = roomy_.solve();
+  const auto rates = solved(roomy_, stages, rate);
   demand_.assign(rates.begin(), rates.end());
 }
 
-ContestOutcome Contest::outcome(std::span<const Competitor> competitors) {
+ContestOutcome Contest::outcome(std::span<const Stage* const> stages) {
   ContestOutcome out;
-  solver_.begin();
-  for_each_open(competitors, [&](std::size_t, const Stage& s, std::uint32_t f) { solver_.add(s, f, rate_); });
-  const auto rates = solver_.solve();
-  out.rates.assign(rates.begin(), rates.end());
+  const auto rates = solved(solver_, stages, rate_);
   out.load.assign(topology_.link_count(), 0.0);
-  std::vector<double> slowest(competitors.size(), 0.0);
   std::size_t next = 0;
-  for_each_open(competitors, [&](std::size_t c, const Stage& s, std::uint32_t f) {
-    const double demand = demand_[next];
-    slowest[c] = std::max(slowest[c], demand / out.rates[next++]);
-    for (std::uint32_t i = s.fluids[f].begin; i < s.fluids[f].end; ++i)
-      if (index(s.link[i]) < topology_.link_count())
-        out.load[index(s.link[i])] += s.weight[i] * demand / rate_(s.link[i]);
-  });
-  for (const double s : slowest) out.cost += s;
+  for (const Stage* s : stages) {
+    double slowest = 0;
+    for (const Fluid& f : s->fluids) {
+      const double demand = demand_[next];
+      slowest = std::max(slowest, demand / rates[next++]);
+      for (std::uint32_t i = f.begin; i < f.end; ++i)
+        if (index(s->link[i]) < topology_.link_count())
+          out.load[index(s->link[i])] += s->weight[i] * demand / rate_(s->link[i]);
+    }
+    out.cost += slowest;
+  }
   return out;
 }
 

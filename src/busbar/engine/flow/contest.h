@@ -10,19 +10,13 @@
 
 namespace busbar {
 
-/// Fluids that end together, as the fluids of a call's stage do.
-struct Competitor {
-  const Stage* stage;
-  std::span<const std::uint8_t> open;  ///< per fluid; empty: all are
-};
-
 struct ContestOutcome {
-  std::vector<double> rates;  ///< of the open fluids, in order, in bytes per ps
-  /// Sum over competitors of what they could send if the network had room / what they can: their number at least.
+  /// Sum over stages of what they could send if the network had room / what they can: their number at least.
   double cost = 0;
   std::vector<double> load;  ///< per directed link: what would cross it if all sent as fast as they could / its rate
 };
 
+/// Among stages, the fluids of each of which end together.
 class Contest {
  public:
   /// `rate`: bytes per ps of a link or limit, see Stage::link; `capacities`: all of those are below.
@@ -30,9 +24,9 @@ class Contest {
       : topology_(topology), solver_(capacities), roomy_(capacities), rate_(std::move(rate)) {}
 
   /// What each fluid could send if only cables between switches had room without end: their fair rates then. To be
-  /// called before outcome(), whose competitors must have as many open fluids in the same order.
-  void ask(std::span<const Competitor> competitors);
-  ContestOutcome outcome(std::span<const Competitor> competitors);
+  /// called before outcome(), whose stages must have as many fluids in the same order.
+  void ask(std::span<const Stage* const> stages);
+  ContestOutcome outcome(std::span<const Stage* const> stages);
 
  private:
   const Topology& topology_;

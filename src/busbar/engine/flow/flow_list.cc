@@ -1,12 +1,13 @@
 #include "busbar/engine/flow/flow_list.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
+#include "busbar/base/check.h"
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/leaning_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
+#include "busbar/routing/slowest_cable.h"
 
 namespace busbar {
 namespace {
@@ -28,17 +29,11 @@ struct Paths {
   Status route(const Router& router, const FlowList& list);
 };
 
-LinkId slowest_of(const Topology& t, const FabricBundles& bundles, std::uint32_t b) {
-  LinkId slowest = bundles.first(b);
-  for (std::uint32_t i = 1; i < bundles.width(b); ++i)
-    if (t.payload_rate(bundles.link(b, i)) < t.payload_rate(slowest)) slowest = bundles.link(b, i);
-  return slowest;
-}
-
 Status Paths::route(const Router& router, const FlowList& list) {
   const Topology& t = router.topology();
   const FabricBundles* const bundles = list.reach.gpudirect && list.reach.p2p ? router.bundles() : nullptr;
   const std::uint32_t behind = index(router.bundle_link(0));
+  const auto rate_of = [&](LinkId l) { return t.payload_rate(l); };
   number.assign(behind + (bundles ? bundles->count() : 0), kUnused);
   std::vector<LinkShare> path;
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
@@ -53,7 +48,7 @@ Status Paths::route(const Router& router, const FlowList& list) {
       if (n == kUnused) {
         n = static_cast<std::uint32_t>(link_of.size());
         const bool bundle = index(s.link) >= behind;
-        link_of.push_back(bundle ? slowest_of(t, *bundles, index(s.link) - behind) : s.link);
+        link_of.push_back(bundle ? slowest_cable(*bundles, index(s.link) - behind, rate_of) : s.link);
         const double width = bundle ? bundles->width(index(s.link) - behind) : 1;
         capacity.push_back(width * t.payload_rate(link_of.back()) / kPsPerSecond);
         use.push_back({s.link});
@@ -165,8 +160,7 @@ FlowListResult run_leaning(const Router& router, const FlowList& list, const Pat
   const auto way = [&](std::uint32_t f, std::vector<LinkShare>& path) {
     const ListedFlow& flow = list.flows[f];
     const Status found = spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path);
-    assert(found.ok());  // Paths::route() has gone there
-    static_cast<void>(found);
+    BUSBAR_CHECK(found.ok());  // Paths::route() has gone there
   };
   const auto rate = [&](LinkId l) { return router.topology().payload_rate(l) / kPsPerSecond; };
   LeaningRates rates(router, way, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()));

@@ -63,12 +63,12 @@ void LeaningRates::split(std::int64_t now_ps) {
   for (const std::uint32_t id : open_) count(items_[id], now_ps);  // on the links of before
   SplitSearch search(std::exchange(lean_, {}));
   std::vector<Stage> best;
-  std::vector<Competitor> all(open_.size());
+  std::vector<const Stage*> all(open_.size());
   for (bool first = true; !search.over(); first = false) {
     router_.set_lean(search.lean());
     std::vector<Stage> ways;
     for (const std::uint32_t item : open_) ways.push_back(way(item));
-    for (std::size_t i = 0; i < ways.size(); ++i) all[i].stage = &ways[i];
+    for (std::size_t i = 0; i < ways.size(); ++i) all[i] = &ways[i];
     if (first) contest_.ask(all);
     const ContestOutcome found = contest_.outcome(all);
     search.learn(router_.topology(), found.cost, found.load, static_cast<double>(all.size()));

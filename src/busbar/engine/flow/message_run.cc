@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <map>
 #include <tuple>
 
+#include "busbar/base/check.h"
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/leaning_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
@@ -286,8 +286,7 @@ Result<MessageRun> run_leaning(const Router& router, const MessageGraph& graph, 
   const auto way = [&](std::uint32_t task, std::vector<LinkShare>& path) {
     const MessageTask& m = graph.tasks[task];
     const Status found = routes.route(m, path);
-    assert(found.ok());  // MessageRoutes::way() has gone there
-    static_cast<void>(found);
+    BUSBAR_CHECK(found.ok());  // MessageRoutes::way() has gone there
     for (LinkShare& s : path) s.share *= routes.sent_per_byte(m);
   };
   const auto rate = [&](LinkId l) { return routes.rate(l); };

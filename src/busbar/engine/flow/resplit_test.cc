@@ -96,17 +96,6 @@ TEST(Resplit, AllBytesOfAListCrossEveryTier) {
   EXPECT_NEAR(crossed, up, 1e-6 * up);
 }
 
-CollectiveCall pair(std::uint32_t a, std::uint32_t b, std::uint64_t bytes) {
-  CollectiveCall c;
-  c.op = Collective::kSendRecv;
-  c.bytes = Bytes{bytes};
-  c.groups.listed = {a, b};
-  c.groups.listed_groups = 1;
-  c.algorithm = "direct";
-  c.chunks = 1;
-  return c;
-}
-
 std::map<std::uint64_t, double> ends_ms(Engine& engine) {
   std::map<std::uint64_t, double> out;
   while (const auto done = engine.advance(SimTime::at(Duration::us(1'000'000))))
@@ -117,8 +106,9 @@ std::map<std::uint64_t, double> ends_ms(Engine& engine) {
 TEST(Resplit, CallsGiveWayToEachOtherAsTheyComeAndGo) {
   const Ground g;
   const auto engine = make_flow_engine(g.router, g.placement, {});
-  const CallId x = engine->prepare(pair(0, 4, 2 * kGb)).value(), y = engine->prepare(pair(1, 8, kGb)).value(),
-               z = engine->prepare(pair(2, 12, kGb)).value();
+  const CallId x = engine->prepare(pair_transfer(0, 4, 2 * kGb)).value(),
+               y = engine->prepare(pair_transfer(1, 8, kGb)).value(),
+               z = engine->prepare(pair_transfer(2, 12, kGb)).value();
   engine->start(x, 1, SimTime());
   engine->start(y, 2, SimTime());
   ASSERT_FALSE(engine->advance(SimTime::at(Duration::us(20'010))).value().tag == 1);
@@ -138,7 +128,8 @@ TEST(Resplit, CallsThatGoRoundaboutAreAlike) {
   for (const RoutingPolicy policy : {RoutingPolicy::kSpray, RoutingPolicy::kAdaptive}) {
     const Ground g(policy);
     const auto engine = make_flow_engine(g.router, g.placement, {});
-    const CallId a = engine->prepare(pair(8, 12, kGb)).value(), b = engine->prepare(pair(9, 13, kGb)).value();
+    const CallId a = engine->prepare(pair_transfer(8, 12, kGb)).value(),
+                 b = engine->prepare(pair_transfer(9, 13, kGb)).value();
     EXPECT_EQ(engine->time_alone(a), engine->time_alone(b));
     EXPECT_NEAR(engine->time_alone(a).in_us() / 1e3, 20, 0.1);
   }
@@ -157,7 +148,7 @@ TEST(Resplit, NoCallIsFasterThanAloneNorSlowerThanUnderEqualSplits) {
       for (std::uint64_t c = 0; c < 6; ++c) {
         const auto a = static_cast<std::uint32_t>(random.below(16));
         const auto b = static_cast<std::uint32_t>((a + 1 + random.below(15)) % 16);
-        const CallId id = engine->prepare(pair(a, b, kGb)).value();
+        const CallId id = engine->prepare(pair_transfer(a, b, kGb)).value();
         start[c] = static_cast<double>(random.below(30));
         alone[c] = engine->time_alone(id).in_us() / 1e3;
         engine->start(id, c, SimTime::at(Duration::us(static_cast<std::int64_t>(start[c] * 1000))));

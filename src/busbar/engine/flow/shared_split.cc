@@ -16,19 +16,13 @@ bool same_fluids(const Stage& a, const Stage& b) {
   return true;
 }
 
-std::vector<Competitor> competitors_of(std::span<const Stage> stages) {
-  std::vector<Competitor> out;
-  for (const Stage& s : stages) out.push_back({&s, {}});
-  return out;
-}
-
 }  // namespace
 
 std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStage> stages) {
   const Router& router = lowering.router();
   Contest contest(router.topology(), lowering.capacities(), [&](LinkId l) { return lowering.rate(l); });
-  std::vector<Competitor> own;
-  for (const SharedStage& s : stages) own.push_back({s.own, {}});
+  std::vector<const Stage*> own, tried(stages.size());
+  for (const SharedStage& s : stages) own.push_back(s.own);
   contest.ask(own);
   constexpr double kWorthIt = 1e-4;
   const auto least_possible = static_cast<double>(own.size());
@@ -46,7 +40,8 @@ std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStag
       }
       trial.push_back(std::move(*stage));
     }
-    const ContestOutcome found = contest.outcome(competitors_of(trial));
+    for (std::size_t i = 0; i < trial.size(); ++i) tried[i] = &trial[i];
+    const ContestOutcome found = contest.outcome(tried);
     search.learn(router.topology(), found.cost, found.load, least_possible);
     if (found.cost < least) least = found.cost, best = std::move(trial);
   }

@@ -1,0 +1,17 @@
+// Which cable of a bundle holds the others back: they carry the same each.
+#pragma once
+
+#include "busbar/routing/fabric_bundles.h"
+
+namespace busbar {
+
+/// The first of the slowest by `rate_of(LinkId)`.
+template <typename Rate>
+LinkId slowest_cable(const FabricBundles& bundles, std::uint32_t bundle, const Rate& rate_of) {
+  LinkId slowest = bundles.first(bundle);
+  for (std::uint32_t i = 1; i < bundles.width(bundle); ++i)
+    if (rate_of(bundles.link(bundle, i)) < rate_of(slowest)) slowest = bundles.link(bundle, i);
+  return slowest;
+}
+
+}  // namespace busbar
