@@ -17,5 +17,7 @@ constexpr std::uint32_t index(Id id) {
 template <typename Id>
   requires std::is_enum_v<Id>
 inline constexpr Id kNone = static_cast<Id>(0xffff'ffffu);
+/// The index that names nothing, where indices are plain numbers.
+inline constexpr std::uint32_t kNone32 = 0xffff'ffffu;
 
 }  // namespace busbar

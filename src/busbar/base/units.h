@@ -7,6 +7,9 @@
 
 namespace busbar {
 
+/// Factors between units of raw doubles.
+inline constexpr double kGiga = 1e9, kPsPerSecond = 1e12;
+
 /// A span of simulated time: a signed count of picoseconds (+-106 days).
 class Duration {
  public:

@@ -5,13 +5,12 @@
 #include <map>
 #include <tuple>
 
+#include "busbar/base/id.h"
 #include "busbar/collectives/execution_plan.h"
 #include "busbar/collectives/moves.h"
 
 namespace busbar {
 namespace {
-
-constexpr std::uint32_t kNone32 = 0xffff'ffffu;
 
 class PlanLister {
  public:

@@ -4,12 +4,12 @@
 #include <bit>
 #include <optional>
 
+#include "busbar/base/id.h"
 #include "busbar/collectives/execution_plan.h"
 
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kNone32 = 0xffff'ffffu;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 29;
 
 const char* word_for(PlanBuffer b) {

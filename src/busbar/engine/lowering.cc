@@ -12,8 +12,6 @@
 namespace busbar {
 namespace {
 
-constexpr double kPsPerSecond = 1e12;
-
 double bytes_per_chunk(const CollectiveCall& call, const Schedule& s) {
   return static_cast<double>(count(call.bytes)) / s.chunks_per_buffer();
 }

@@ -8,8 +8,6 @@
 namespace busbar {
 namespace {
 
-constexpr double kPsPerSecond = 1e12;
-
 /// Trees of reducing switches and their limits: as many trees as GPUs have NICs, no more than the switches hold.
 void limit_trees(const CollectiveCall& call, const Topology& topology, const Placement& placement, ScheduleSpec& spec) {
   spec.message_bytes = count(call.bytes);

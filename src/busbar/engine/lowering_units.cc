@@ -7,7 +7,6 @@
 namespace busbar {
 
 void Lowering::State::read_units() {
-  constexpr double kPsPerSecond = 1e12;
   unit.clear();
   for (std::uint32_t d = 0; d < topology().device_count(); ++d) {
     const DeviceClass& c = topology().device_class(static_cast<DeviceId>(d));

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 
+#include "busbar/base/id.h"
 #include "busbar/base/random.h"
 
 namespace busbar {
@@ -15,7 +16,6 @@ namespace {
 
 constexpr double kSpare = 1e-9;      ///< relative; what a link has left that never fills; far above round-off
 constexpr double kNarrower = 1e-12;  ///< relative; likewise, of two links in series
-constexpr std::uint32_t kNobody = 0xffff'ffffu;
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void MaxMinSolver::count_demand(std::span<const double> capacity) {
 
 void MaxMinSolver::drop_idle(std::span<const double> capacity) {
   narrowest_.assign(cap_.size(), INFINITY);
-  by_.assign(cap_.size(), kNobody);
+  by_.assign(cap_.size(), kNone32);
   std::size_t kept = 0;
   for (const std::uint32_t l : touched_) {
     Link& link = links_[l];
@@ -75,7 +75,7 @@ void MaxMinSolver::drop_idle(std::span<const double> capacity) {
     }
     touched_[kept++] = l;
     if (link.crossed > 1) continue;
-    if (by_[f] != kNobody) links_[by_[f]].crossed = 0;
+    if (by_[f] != kNone32) links_[by_[f]].crossed = 0;
     narrowest_[f] = level;
     by_[f] = l;
   }

@@ -193,7 +193,6 @@ using GoalRoute = std::tuple<std::uint32_t, std::uint32_t, std::int32_t>;  ///< 
 
 /// The send that each receive takes.
 Result<std::vector<std::uint32_t>> match(const GoalProgram& p) {
-  constexpr std::uint32_t kNone32 = 0xffff'ffffu;
   std::vector<std::uint32_t> taken(p.ops.size(), kNone32);
   std::map<GoalRoute, std::vector<std::uint32_t>> sends;  // those not yet taken, from `next` on
   std::map<GoalRoute, std::size_t> next;

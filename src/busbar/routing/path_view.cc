@@ -11,7 +11,6 @@
 namespace busbar {
 namespace {
 
-constexpr double kGiga = 1e9;
 constexpr std::uint32_t kMostListed = 256;
 constexpr std::size_t kMostGpus = 128;  ///< of a block whose pairs are all tried
 constexpr std::uint32_t kChannels = 8;  ///< tried for the NICs that a GPU may use

@@ -13,7 +13,6 @@
 namespace busbar {
 namespace {
 
-constexpr double kGiga = 1e9;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostSplit = 16;        ///< GPUs whose splits are all tried: 6,435 of them
 constexpr std::uint32_t kMostLinks = 60'000;  ///< for one maximum flow within some ten milliseconds

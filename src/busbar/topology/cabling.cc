@@ -162,7 +162,7 @@ CablingSums sum_of(const Topology& t, const std::vector<Cable>& cables, const Ca
 }
 
 std::string cabling_csv(const Topology& t, const std::vector<Cable>& cables, const CablingRules& rules) {
-  constexpr double kBitsPerByte = 8, kGiga = 1e9;
+  constexpr double kBitsPerByte = 8;
   std::string out = "from,to,length_m,medium,part,rate_Gbps\n";
   for (const Cable& c : cables) {
     const double rate = static_cast<double>(per_second(t.link_class(c.link).wire_rate)) * kBitsPerByte / kGiga;

@@ -12,7 +12,6 @@ namespace busbar {
 namespace {
 
 constexpr std::size_t kKinds = static_cast<std::size_t>(DeviceKind::kSwitch) + 1;
-constexpr double kGiga = 1e9;
 
 /// Sums over live cables, counted once each.
 struct Sum {

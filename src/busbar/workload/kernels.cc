@@ -8,8 +8,6 @@
 namespace busbar {
 namespace {
 
-constexpr double kPsPerSecond = 1e12;
-
 /// Flash attention recomputes the scores: 2.5 times the forward's FLOPs.
 /// Source: benchmarks/benchmark_flash_attention.py of Dao-AILab/flash-attention.
 constexpr double kBackwardFlopsRatio = 2.5;

@@ -12,9 +12,6 @@
 namespace busbar {
 namespace {
 
-constexpr double kPsPerSecond = 1e12;
-constexpr std::uint32_t kUnused = 0xffff'ffffu;
-
 /// The links of all flows, numbered densely as they are met. Cables that traffic loads alike count as one link, the
 /// slowest of them.
 struct Paths {
@@ -34,7 +31,7 @@ Status Paths::route(const Router& router, const FlowList& list) {
   const FabricBundles* const bundles = list.reach.gpudirect && list.reach.p2p ? router.bundles() : nullptr;
   const std::uint32_t behind = index(router.bundle_link(0));
   const auto rate_of = [&](LinkId l) { return t.payload_rate(l); };
-  number.assign(behind + (bundles ? bundles->count() : 0), kUnused);
+  number.assign(behind + (bundles ? bundles->count() : 0), kNone32);
   std::vector<LinkShare> path;
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const ListedFlow& flow = list.flows[f];
@@ -45,7 +42,7 @@ Status Paths::route(const Router& router, const FlowList& list) {
     double latency = 0, rate = INFINITY;
     for (const LinkShare& s : path) {
       std::uint32_t& n = number[index(s.link)];
-      if (n == kUnused) {
+      if (n == kNone32) {
         n = static_cast<std::uint32_t>(link_of.size());
         const bool bundle = index(s.link) >= behind;
         link_of.push_back(bundle ? slowest_cable(*bundles, index(s.link) - behind, rate_of) : s.link);
@@ -142,7 +139,7 @@ FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths
   FlowListResult out = ListRun(list, paths, rates).run();
   const std::uint32_t behind = index(router.bundle_link(0));
   for (const std::uint32_t n : paths.number) {
-    if (n == kUnused || paths.use[n].bytes <= 0) continue;
+    if (n == kNone32 || paths.use[n].bytes <= 0) continue;
     const LinkUse& use = paths.use[n];
     if (index(use.link) < behind) {
       out.links.push_back(use);

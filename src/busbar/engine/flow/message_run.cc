@@ -15,9 +15,6 @@
 namespace busbar {
 namespace {
 
-constexpr double kPsPerSecond = 1e12;
-constexpr std::uint32_t kUnused = 0xffff'ffffu;
-
 /// The way of a message: links numbered densely, and what it takes beside the bytes.
 struct Way {
   std::vector<std::uint32_t> links;
@@ -36,7 +33,7 @@ class MessageRoutes {
         costs_(protocol == Protocol::kLl && model.ll.available         ? model.ll
                : protocol == Protocol::kLl128 && model.ll128.available ? model.ll128
                                                                        : bulk_),
-        number_(topology().link_count(), kUnused) {}
+        number_(topology().link_count(), kNone32) {}
 
   Result<const Way*> way(const MessageTask& m) {
     const auto [it, fresh] = ways_.try_emplace({m.from, m.to, m.channel});
@@ -49,7 +46,7 @@ class MessageRoutes {
     const double sent = sent_per_byte(m);
     for (const LinkShare& s : path) {
       std::uint32_t& n = number_[index(s.link)];
-      if (n == kUnused) {
+      if (n == kNone32) {
         n = static_cast<std::uint32_t>(link_of.size());
         link_of.push_back(s.link);
         capacity.push_back(rate(s.link));

@@ -18,13 +18,11 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kNobody = 0xffff'ffffu;
-
 /// Who filled which chunk of whom: per (actor, buffer, chunk) a list of flows.
 class Fillers {
  public:
   Fillers(std::uint32_t actors, std::uint32_t chunks)
-      : chunks_(chunks), head_(std::size_t{actors} * 3 * chunks, kNobody) {}
+      : chunks_(chunks), head_(std::size_t{actors} * 3 * chunks, kNone32) {}
 
   std::uint32_t of(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const {
     return head_[place(actor, buffer, chunk)];
@@ -32,12 +30,12 @@ class Fillers {
   /// Calls f(flow) for those that filled it.
   template <class F>
   void each(std::uint32_t actor, Buffer buffer, std::uint32_t chunk, F&& f) const {
-    for (std::uint32_t e = of(actor, buffer, chunk); e != kNobody; e = entries_[e].next) f(entries_[e].flow);
+    for (std::uint32_t e = of(actor, buffer, chunk); e != kNone32; e = entries_[e].next) f(entries_[e].flow);
   }
   /// The chunks are now what `flows` brought and, in a reduction, what filled the operand before.
   void fill(const Move& m, std::span<const std::uint32_t> flows) {
     for (std::uint32_t chunk = m.first_chunk; chunk < m.first_chunk + m.chunk_count; ++chunk) {
-      std::uint32_t before = m.reduce ? of(m.dst, m.operand, chunk) : kNobody;
+      std::uint32_t before = m.reduce ? of(m.dst, m.operand, chunk) : kNone32;
       for (const std::uint32_t flow : flows) {
         entries_.push_back({flow, before});
         before = static_cast<std::uint32_t>(entries_.size()) - 1;
@@ -91,7 +89,7 @@ class Unroller {
     // What is there from the start waits for nobody, and an uneven all-to-all may have a thousand million chunks.
     waits_ = s_.phases.size() != 1 || coupling_of(s_.phases[0].pattern) != Coupling::kFree;
     Fillers fillers(s_.ranks + s_.reducers, waits_ ? s_.chunks : 0);
-    std::vector<std::uint32_t> sent(s_.ranks, kNobody);  // of the round before, pairwise exchanges only
+    std::vector<std::uint32_t> sent(s_.ranks, kNone32);  // of the round before, pairwise exchanges only
     std::vector<Move> moves;
     for (const Phase& phase : s_.phases) {
       for (std::uint32_t round = 0; round < rounds(s_, phase); ++round) {
@@ -121,7 +119,7 @@ class Unroller {
     const bool in_turn = phase.pattern == Pattern::kPairwiseAllToAll;
     std::vector<std::uint32_t> now = sent, flows;
     for (const Move& m : moves) {
-      flows.push_back(add(m, phase, group, fillers, in_turn ? sent[m.src] : kNobody));
+      flows.push_back(add(m, phase, group, fillers, in_turn ? sent[m.src] : kNone32));
       now[m.src] = flows.back();
     }
     for (std::size_t i = 0; i < moves.size() && waits_; ++i) fillers.fill(moves[i], std::span(flows).subspan(i, 1));
@@ -166,7 +164,7 @@ class Unroller {
     f.nic_to = placement_.nic(b, nic);
     f.bytes = Bytes{bytes_of(m)};
     std::vector<std::uint32_t> after = filled_by(m, fillers);
-    if (behind != kNobody) after.push_back(behind);
+    if (behind != kNone32) after.push_back(behind);
     return emit(f, std::move(after));
   }
 
