@@ -11,8 +11,6 @@
 namespace busbar {
 namespace {
 
-Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
-
 Result<std::unique_ptr<Predictor>> build(const MeasuredMachine& m, const ValidateOptions& options,
                                          const PredictorOptions& asked, Duration launch) {
   BUSBAR_ASSIGN(Cluster cluster, parse_cluster(m.text, m.node, options.overrides));
@@ -47,9 +45,9 @@ void set_channels(const std::string& cell, PredictorOptions& out) {
   out.max_channels = to;
 }
 
-class Rows {
+class CollectiveRows {
  public:
-  Rows(const CsvTable& table, const ValidateOptions& options)
+  CollectiveRows(const CsvTable& table, const ValidateOptions& options)
       : table_(table), options_(options), catalog_(options.overrides.catalog) {}
 
   /// Fills `out`; an error of kind kUnsupported is the row's reason, any other ends the run.
@@ -115,7 +113,7 @@ class Rows {
 Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                     const ValidateOptions& options) {
   std::vector<ScoredRow> out;
-  Rows scorer(table, options);
+  CollectiveRows scorer(table, options);
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
     ScoredRow s = begin_scored_row(table, row);

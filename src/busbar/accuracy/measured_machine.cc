@@ -10,8 +10,6 @@
 namespace busbar {
 namespace {
 
-Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
-
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> out;
   for (std::size_t at = 0; at <= text.size() && !text.empty();) {

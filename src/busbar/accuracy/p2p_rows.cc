@@ -15,8 +15,6 @@
 namespace busbar {
 namespace {
 
-Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
-
 /// A copy between GPUs through host memory is cut in pieces that are written and then read again: what is left of the
 /// narrower of the two ways, both directions together. Source: data/measured/p2p.csv, 22 of 26 GB/s (RTX 4090), 37 of
 /// 55 (H100), 5.7 of 12.8 (RTX 2080 Ti); both directions at once move no more than one.

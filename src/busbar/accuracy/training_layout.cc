@@ -8,8 +8,6 @@
 namespace busbar {
 namespace {
 
-Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
-
 bool has(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
 
 /// Whole numbers of one row; remembers the first that is missing.

@@ -22,8 +22,6 @@ namespace {
 
 constexpr double kChipToChip = 200e9;  // bytes/s: NVLink-C2C has 450, PCIe 5 below 64
 
-Error unsupported(std::string why) { return Error{ErrorCode::kUnsupported, std::move(why), {}}; }
-
 /// Columns that a step follows from: rows that agree in all of them are one configuration.
 constexpr const char* kInputs[] = {"node",         "node_variant",
                                    "gpus_total",   "nics_per_node",
@@ -107,9 +105,9 @@ void choose_recompute(const Machine& m, const ModelSpec& model, LayoutSpec& layo
   layout = least_recomputation(model, layout, capacity);
 }
 
-class Rows {
+class TrainingRows {
  public:
-  Rows(const CsvTable& table, const ValidateOptions& options)
+  TrainingRows(const CsvTable& table, const ValidateOptions& options)
       : table_(table), options_(options), catalog_(options.overrides.catalog) {}
 
   Status score(std::size_t row, ScoredRow& out) {
@@ -168,7 +166,7 @@ void score_newest_only(const CsvTable& table, std::vector<ScoredRow>& rows) {
 Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                  const ValidateOptions& options) {
   std::vector<ScoredRow> out;
-  Rows scorer(table, options);
+  TrainingRows scorer(table, options);
   std::map<std::string, std::size_t> done;  // configurations already predicted
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;

@@ -88,6 +88,9 @@ class [[nodiscard]] Status {
 inline Error invalid(std::string message, Where where = {}) {
   return Error{ErrorCode::kInvalid, std::move(message), std::move(where)};
 }
+inline Error unsupported(std::string message, Where where = {}) {
+  return Error{ErrorCode::kUnsupported, std::move(message), std::move(where)};
+}
 
 }  // namespace busbar
 

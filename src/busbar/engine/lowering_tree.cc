@@ -12,11 +12,6 @@
 #include "busbar/engine/lowering_state.h"
 
 namespace busbar {
-namespace {
-
-Error cannot_reduce(std::string why) { return {ErrorCode::kUnsupported, std::move(why), {}}; }
-
-}  // namespace
 
 bool reduces_beside(const Topology& topology, DeviceId gpu) {
   const auto links = topology.out_links(gpu);
@@ -48,7 +43,7 @@ Result<LinkId> Lowering::State::uplink(const CollectiveCall& call, std::uint32_t
   const DeviceId nic = placement.nic(rank, nic_index(0));
   const LinkId l = nic == kNone<DeviceId> ? kNone<LinkId> : switches->uplink(nic);
   if (l == kNone<LinkId>)
-    return cannot_reduce(
+    return unsupported(
         fmt::format("no switch above {} can reduce; choose another algorithm, or say 'reduces: true' of "
                     "the fabric's switch",
                     topology().name(placement.gpu(rank))));
@@ -73,7 +68,7 @@ Status Lowering::State::find_roots(const CollectiveCall& call, std::uint32_t gro
     leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
     tree.roots.push_back(switches->root(leaves, channel * lanes_of_tree + lane));
     if (tree.roots.back() == kNone<DeviceId>)
-      return cannot_reduce(
+      return unsupported(
           "the switches above these ranks do not meet in one that can reduce; choose another algorithm");
   }
   return {};
@@ -109,7 +104,7 @@ Result<double> Lowering::State::climb_leg(const CollectiveCall& call, std::uint3
   std::vector<LinkId> links;
   const std::uint32_t number = channel * static_cast<std::uint32_t>(tree.roots.size()) + lane;
   if (!switches->climb(topology().to(cable), tree.roots[lane], number, links))
-    return cannot_reduce(fmt::format("no way of switches that reduce leads from {} to {}; choose another algorithm",
+    return unsupported(fmt::format("no way of switches that reduce leads from {} to {}; choose another algorithm",
                                      topology().name(topology().to(cable)), topology().name(tree.roots[lane])));
   double ps = 0;
   for (const LinkId l : links) {
@@ -162,7 +157,7 @@ Status Lowering::State::hub_leg(DeviceId gpu, bool up, double share) {
   for (const LinkId l : topology().out_links(gpu))
     if (topology().device_class(topology().to(l)).reduces) total += rate_of(l);
   if (total == 0)
-    return cannot_reduce(
+    return unsupported(
         fmt::format("no switch beside {} can reduce; choose another algorithm, or say 'reduces: true' of the switch",
                     topology().name(gpu)));
   for (const LinkId l : topology().out_links(gpu))

@@ -11,8 +11,6 @@
 namespace busbar {
 namespace {
 
-Error cannot_reduce(std::string why) { return {ErrorCode::kUnsupported, std::move(why), {}}; }
-
 /// Part `i` of `n` of so many bytes.
 std::uint64_t part_of(std::uint64_t bytes, std::uint64_t i, std::uint64_t n) {
   return bytes * (i + 1) / n - bytes * i / n;
@@ -55,7 +53,7 @@ Result<DeviceId> ReductionFlows::leaf(std::uint32_t group, std::uint32_t member,
   const DeviceId n = nic(group, member, channel);
   const LinkId l = n == kNone<DeviceId> ? kNone<LinkId> : trees_->uplink(n);
   if (l == kNone<LinkId>)
-    return cannot_reduce(
+    return unsupported(
         fmt::format("no switch above {} can reduce; choose another algorithm, or say 'reduces: true' "
                     "of the fabric's switch",
                     t_.name(gpu(group, member))));
@@ -77,7 +75,7 @@ Result<ReductionFlows::Flows> ReductionFlows::beside(DeviceId gpu, bool up, std:
     }
   }
   if (switches.empty())
-    return cannot_reduce(
+    return unsupported(
         fmt::format("no switch beside {} can reduce; choose another algorithm, or say 'reduces: true' of the switch",
                     t_.name(gpu)));
   Flows out;
@@ -143,11 +141,11 @@ Result<ReductionFlows::Climb> ReductionFlows::climb_of(std::uint32_t group, std:
   Climb c;
   c.root = trees_->root(all, tree);
   if (c.root == kNone<DeviceId>)
-    return cannot_reduce("the switches above these ranks do not meet in one that can reduce; choose another algorithm");
+    return unsupported("the switches above these ranks do not meet in one that can reduce; choose another algorithm");
   for (const DeviceId from : leaves) {
     std::vector<LinkId> links;
     if (!trees_->climb(from, c.root, tree, links))
-      return cannot_reduce(fmt::format("no way of switches that reduce leads from {} to {}; choose another algorithm",
+      return unsupported(fmt::format("no way of switches that reduce leads from {} to {}; choose another algorithm",
                                        t_.name(from), t_.name(c.root)));
     c.levels.resize(std::max(c.levels.size(), links.size()));
     for (std::size_t i = 0; i < links.size(); ++i) c.levels[i].push_back(links[i]);
