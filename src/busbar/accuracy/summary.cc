@@ -8,11 +8,11 @@ namespace busbar {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-struct Band {
+struct SizeBand {
   std::uint64_t from;
   const char* name;
 };
-constexpr Band kBands[] = {
+constexpr SizeBand kSizeBands[] = {
     {0, "below 1 MiB"}, {kMiB, "1-64 MiB"}, {64 * kMiB, "64 MiB-1 GiB"}, {1024 * kMiB, "1 GiB and more"}};
 constexpr const char* kNoSize = "no size";
 
@@ -80,15 +80,15 @@ PairOrder order_of(const std::vector<ScoredRow>& rows) {
 
 std::string band_of(std::uint64_t size) {
   if (size == 0) return kNoSize;
-  const Band* band = kBands;
-  for (const Band& b : kBands)
+  const SizeBand* band = kSizeBands;
+  for (const SizeBand& b : kSizeBands)
     if (size >= b.from) band = &b;
   return band->name;
 }
 
 std::vector<std::string> band_names() {
   std::vector<std::string> out;
-  for (const Band& b : kBands) out.emplace_back(b.name);
+  for (const SizeBand& b : kSizeBands) out.emplace_back(b.name);
   out.emplace_back(kNoSize);
   return out;
 }

@@ -26,7 +26,7 @@ struct XmlElement::Impl {
 
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxNesting = 64;
 constexpr std::size_t kMaxElements = 1'000'000;
 
 pugi::xml_node node_of(void* node) { return pugi::xml_node(static_cast<pugi::xml_node_struct*>(node)); }
@@ -41,7 +41,7 @@ Status check_shape(const pugi::xml_document& document, const XmlElement::Impl& i
       ++elements;
       const Where where = impl.at(at.offset_debug() - 1);
       if (depth == 0 && ++roots > 1) return invalid("a second root element; a file holds one", where);
-      if (depth >= kMaxDepth) return invalid(fmt::format("elements nested deeper than {}", kMaxDepth), where);
+      if (depth >= kMaxNesting) return invalid(fmt::format("elements nested deeper than {}", kMaxNesting), where);
       if (elements > kMaxElements) return invalid(fmt::format("more than {} elements", kMaxElements), where);
     }
     if (at.first_child()) {

@@ -10,7 +10,7 @@
 namespace busbar {
 namespace {
 
-constexpr auto kIn = Buffer::kInput, kOut = Buffer::kOutput, kTmp = Buffer::kScratch;
+using enum Buffer;
 
 class ForestWriter {
  public:
@@ -142,11 +142,11 @@ class ForestWriter {
       s_.phases.back().given = tree;
       s_.phases.back().root = root;
     };
-    const Buffer sums = gathers_ ? kOut : kTmp;
-    if (scatters_) add_way(Pattern::kTreeReduce, up, kIn, sums, across ? sums : kOut);
-    if (scatters_ && across) add(spec_.scatter, 1 + root, weight, places_ > 1 ? sums : kIn, sums, kOut);
-    if (gathers_ && across) add(spec_.gather, 1 + root, weight, scatters_ ? kOut : kIn, kOut, kOut);
-    if (gathers_) add_way(Pattern::kTreeBroadcast, down, scatters_ || across ? kOut : kIn, kOut, kOut);
+    const Buffer sums = gathers_ ? kOutput : kScratch;
+    if (scatters_) add_way(Pattern::kTreeReduce, up, kInput, sums, across ? sums : kOutput);
+    if (scatters_ && across) add(spec_.scatter, 1 + root, weight, places_ > 1 ? sums : kInput, sums, kOutput);
+    if (gathers_ && across) add(spec_.gather, 1 + root, weight, scatters_ ? kOutput : kInput, kOutput, kOutput);
+    if (gathers_) add_way(Pattern::kTreeBroadcast, down, scatters_ || across ? kOutput : kInput, kOutput, kOutput);
     s_.chunks += all;
     ++s_.channels;
   }

@@ -10,7 +10,7 @@
 namespace busbar {
 namespace {
 
-constexpr auto kIn = Buffer::kInput, kOut = Buffer::kOutput, kTmp = Buffer::kScratch;
+using enum Buffer;
 
 struct Name {
   std::string_view name;
@@ -102,7 +102,7 @@ class Writer {
 
   Status write_pieces() {
     const bool scatters = s_.op != Collective::kAllGather, gathers = s_.op != Collective::kReduceScatter;
-    const Buffer sums = gathers ? kOut : kTmp;
+    const Buffer sums = gathers ? kOutput : kScratch;
     const std::size_t n = levels_.size();
     for (std::size_t i = 0; i < n; ++i)
       if (levels_[i].algorithm == LevelAlgorithm::kTree && (i + 1 < n || !scatters || !gathers))
@@ -110,8 +110,9 @@ class Writer {
             "a tree moves the whole buffer, so it can only be the last level of an all_reduce, or a level "
             "of a broadcast or reduce; choose ring, halving_doubling, pat, direct or nvls");
     for (std::size_t i = 0; scatters && i < n; ++i)
-      add_half(i, true, i == 0 ? kIn : sums, sums, i + 1 == n ? kOut : sums);
-    for (std::size_t i = n; gathers && i-- > 0;) add_half(i, false, !scatters && i + 1 == n ? kIn : kOut, kOut, kOut);
+      add_half(i, true, i == 0 ? kInput : sums, sums, i + 1 == n ? kOutput : sums);
+    for (std::size_t i = n; gathers && i-- > 0;)
+      add_half(i, false, !scatters && i + 1 == n ? kInput : kOutput, kOutput, kOutput);
     return {};
   }
 
@@ -120,8 +121,8 @@ class Writer {
     const std::size_t n = levels_.size();
     for (std::size_t k = 0; k < n; ++k) {
       const std::size_t i = down ? n - 1 - k : k;
-      const Buffer source = k == 0 ? kIn : down ? kOut : kTmp, work = down ? kOut : kTmp;
-      const Buffer result = down || k + 1 == n ? kOut : kTmp;
+      const Buffer source = k == 0 ? kInput : down ? kOutput : kScratch, work = down ? kOutput : kScratch;
+      const Buffer result = down || k + 1 == n ? kOutput : kScratch;
       const LevelAlgorithm a = levels_[i].algorithm;
       const std::size_t from = s_.phases.size();
       if (a == LevelAlgorithm::kRing)

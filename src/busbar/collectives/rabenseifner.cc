@@ -8,7 +8,7 @@
 namespace busbar {
 namespace {
 
-constexpr auto kIn = Buffer::kInput, kOut = Buffer::kOutput, kTmp = Buffer::kScratch;
+using enum Buffer;
 
 /// Rank i < n - p and rank i + p halve their two buffers between them and the lower one takes both halves; at the end
 /// it hands the result back. Ranks without a partner have their input in the output buffer already.
@@ -21,14 +21,14 @@ void add_all_reduce(Schedule& s) {
     pairs.outer = {Axis{.extent = extra, .actor_stride = 1}};
     pairs.inner = {Axis{.extent = 2, .actor_stride = p}};
     s.families.push_back(pairs);
-    s.phases = {phase_of(Pattern::kHalvingReduceScatter, kIn, kOut, kOut),
-                phase_of(Pattern::kBinomialGather, kOut, kOut, kOut)};
+    s.phases = {phase_of(Pattern::kHalvingReduceScatter, kInput, kOutput, kOutput),
+                phase_of(Pattern::kBinomialGather, kOutput, kOutput, kOutput)};
     for (Phase& fold : s.phases) fold.family = 1, fold.span = p / 2;
   }
-  s.phases.push_back(phase_of(Pattern::kHalvingReduceScatter, extra > 0 ? kOut : kIn, kOut, kOut));
-  s.phases.push_back(phase_of(Pattern::kDoublingAllGather, kOut, kOut, kOut));
+  s.phases.push_back(phase_of(Pattern::kHalvingReduceScatter, extra > 0 ? kOutput : kInput, kOutput, kOutput));
+  s.phases.push_back(phase_of(Pattern::kDoublingAllGather, kOutput, kOutput, kOutput));
   if (extra == 0) return;
-  s.phases.push_back(phase_of(Pattern::kChainBroadcast, kOut, kOut, kOut));
+  s.phases.push_back(phase_of(Pattern::kChainBroadcast, kOutput, kOutput, kOutput));
   s.phases.back().family = 1;
   s.phases.back().span = p;
 }
@@ -42,13 +42,13 @@ Result<Schedule> build_rabenseifner(const ScheduleSpec& spec) {
       add_all_reduce(s);
       return s;
     case Collective::kReduce:
-      s.phases = {phase_of(Pattern::kHalvingReduceScatter, kIn, kTmp, kOut),
-                  phase_of(Pattern::kBinomialGather, kTmp, kTmp, kOut)};
+      s.phases = {phase_of(Pattern::kHalvingReduceScatter, kInput, kScratch, kOutput),
+                  phase_of(Pattern::kBinomialGather, kScratch, kScratch, kOutput)};
       s.phases[0].at_root = true;
       break;
     case Collective::kBroadcast:
-      s.phases = {phase_of(Pattern::kBinomialScatter, kIn, kOut, kOut),
-                  phase_of(Pattern::kDoublingAllGather, kOut, kOut, kOut)};
+      s.phases = {phase_of(Pattern::kBinomialScatter, kInput, kOutput, kOutput),
+                  phase_of(Pattern::kDoublingAllGather, kOutput, kOutput, kOutput)};
       break;
     default:
       return not_built(s.algorithm, spec.op);

@@ -13,14 +13,14 @@ namespace {
 
 constexpr double kNameHeight = 24, kBarHeight = 30, kGap = 16, kAxisHeight = 26, kMarkHeight = 22;
 constexpr double kStep = kNameHeight + kBarHeight + kGap;
-constexpr double kLetter = 7.4;  // px: mean width of a 13 px letter, rounded up
+constexpr double kLetterWidth = 7.4;  // px: mean width of a 13 px letter, rounded up
 constexpr double kPadding = 14;  // px: room left and right of a label
 // Narrowest picture, in px, from which a label of class a0, a1, a2 shows; page_css has the matching windows.
 constexpr double kWidths[] = {360, 570, 930};
 
 /// 0..2: from which width on `text` fits into `percent` of the picture; 3: never.
 int breakpoint(const std::string& text, double percent) {
-  const double need = static_cast<double>(display_width(text)) * kLetter + kPadding;
+  const double need = static_cast<double>(display_width(text)) * kLetterWidth + kPadding;
   int b = 0;
   while (b < 3 && percent / 100 * kWidths[b] < need) ++b;
   return b;

@@ -9,7 +9,6 @@
 namespace busbar {
 namespace {
 
-constexpr double kLetter = 12;
 constexpr std::size_t kHottest = 12;  // lines drawn upon one band
 constexpr double kHotter = 0.1;       // a link this much above the mean is drawn on its own: one step of the scale
 
@@ -82,7 +81,7 @@ std::vector<Shape> labels(const std::vector<Band>& bands, double y, double left,
   for (int brevity = 0; brevity < 3; ++brevity) {
     std::vector<Extent> plates;
     for (const Band& band : bands) {
-      const double half = text_width(words(band, brevity), kLetter) / 2 + 8;
+      const double half = text_width(words(band, brevity), kLayeredLetter) / 2 + 8;
       plates.emplace_back(band.x() - half, band.x() + half);
     }
     std::sort(plates.begin(), plates.end());
@@ -92,10 +91,10 @@ std::vector<Shape> labels(const std::vector<Band>& bands, double y, double left,
     std::vector<Shape> out;
     for (const Band& band : bands) {
       const std::string text = words(band, brevity);
-      const double width = text_width(text, kLetter) + 16;
+      const double width = text_width(text, kLayeredLetter) + 16;
       out.push_back({Shape::Kind::kRect, band.x() - width / 2, y - 10, width, 20, colour::kFrame});
       out.back().radius = 10;
-      out.push_back(text_shape(band.x(), y, text, colour::kInk, Anchor::kMiddle, kLetter));
+      out.push_back(text_shape(band.x(), y, text, colour::kInk, Anchor::kMiddle, kLayeredLetter));
     }
     return out;
   }

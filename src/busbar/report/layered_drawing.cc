@@ -11,7 +11,7 @@ namespace busbar {
 namespace {
 
 constexpr double kStrip = 4;  // height of the heat strip in a box
-constexpr double kLetter = 12, kSmall = 11;
+constexpr double kSmall = 11;
 using Kind = Shape::Kind;
 
 /// Cut with an ellipsis where it does not fit.
@@ -113,7 +113,7 @@ class Painter {
     const bool warm = n.heat >= 0;
     hot_ = hot_ || warm;
     if (warm) out_.shapes.push_back({Kind::kRect, b.x + 3, b.bottom() - kStrip - 3, b.w - 6, kStrip, 0, n.heat});
-    const double size = text_width(n.label, kLetter) + 4 > b.w ? kSmall : kLetter;
+    const double size = text_width(n.label, kLayeredLetter) + 4 > b.w ? kSmall : kLayeredLetter;
     const double y = b.y + (b.h - (warm ? kStrip + 2 : 0)) / 2;
     out_.shapes.push_back(
         text_shape(b.middle(), y, fitted(n.label, size, b.w - 2), colour::kInk, Anchor::kMiddle, size));
@@ -123,7 +123,7 @@ class Painter {
     for (std::size_t l = 0; l < in_.layers.size(); ++l) {
       const PlacedLayer& layer = placed_.layers[l];
       out_.shapes.push_back(text_shape(2, layer.area.y + layer.area.h / 2,
-                                       fitted(in_.layers[l].title, kLetter, placed_.left - 10), colour::kMuted,
+                                       fitted(in_.layers[l].title, kLayeredLetter, placed_.left - 10), colour::kMuted,
                                        Anchor::kStart));
       if (!layer.framed) continue;
       const auto words = frame_titles(in_.layers[l], layer);

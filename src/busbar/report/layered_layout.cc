@@ -8,7 +8,7 @@
 namespace busbar {
 namespace {
 
-constexpr double kLetter = 12, kBoxHeight = 34, kLineGap = 8, kBoxGap = 8;
+constexpr double kBoxHeight = 34, kLineGap = 8, kBoxGap = 8;
 constexpr double kFramePad = 10, kFrameTitle = 22, kFrameGap = 22;
 constexpr double kNarrowest = 34, kWidest = 240;
 constexpr std::size_t kMostLines = 6;
@@ -26,7 +26,7 @@ std::size_t per_line(std::size_t n, std::size_t fit) {
 
 double box_width(const Layer& layer) {
   double widest = 0;
-  for (const LayeredNode& node : layer.nodes) widest = std::max(widest, text_width(node.label, kLetter));
+  for (const LayeredNode& node : layer.nodes) widest = std::max(widest, text_width(node.label, kLayeredLetter));
   return std::clamp(widest + 18, kNarrowest, kWidest);
 }
 
@@ -97,7 +97,7 @@ Placed place(const LayeredDrawing& drawing, const LayeredOptions& options,
   Placed out;
   const auto order = order_nodes(drawing);
   out.width = options.width;
-  for (const Layer& layer : drawing.layers) out.left = std::max(out.left, text_width(layer.title, kLetter) + 20);
+  for (const Layer& layer : drawing.layers) out.left = std::max(out.left, text_width(layer.title, kLayeredLetter) + 20);
   out.left = std::min(out.left, options.width / 4);
   double y = 6;
   for (std::size_t i = 0; i < drawing.layers.size(); ++i) {

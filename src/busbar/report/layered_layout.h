@@ -8,6 +8,8 @@
 
 namespace busbar {
 
+inline constexpr double kLayeredLetter = 12;  ///< size of the letters
+
 struct Box {
   double x = 0, y = 0, w = 0, h = 0;
   double middle() const { return x + w / 2; }

@@ -9,8 +9,8 @@
 namespace busbar {
 namespace {
 
-constexpr std::size_t kGap = 2;         // spaces between columns
-constexpr std::size_t kNarrowest = 12;  // a left-aligned column is not squeezed below this
+constexpr std::size_t kColumnGap = 2;         // spaces between columns
+constexpr std::size_t kNarrowestColumn = 12;  // a left-aligned column is not squeezed below this
 
 struct Grid {
   std::vector<std::string> heads;
@@ -19,7 +19,7 @@ struct Grid {
   std::vector<std::size_t> widths;
   std::size_t columns() const { return heads.size(); }
   std::size_t total() const {
-    return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kGap * (columns() - 1);
+    return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kColumnGap * (columns() - 1);
   }
 };
 
@@ -83,7 +83,7 @@ bool fit(Grid& g, std::size_t width) {
   while (g.total() > width) {  // squeeze the widest left-aligned column
     std::size_t widest = g.columns();
     for (std::size_t c = 0; c < g.columns(); ++c) {
-      const bool can = !g.right[c] && g.widths[c] > kNarrowest;
+      const bool can = !g.right[c] && g.widths[c] > kNarrowestColumn;
       if (can && (widest == g.columns() || g.widths[c] > g.widths[widest])) widest = c;
     }
     if (widest == g.columns()) return false;
@@ -96,7 +96,7 @@ std::string line_of(const Grid& g, const std::vector<std::vector<std::string>>& 
   std::string out;
   for (std::size_t c = 0; c < g.columns(); ++c) {
     const std::string text = line < wrapped[c].size() ? wrapped[c][line] : "";
-    if (c > 0) out += std::string(kGap, ' ');
+    if (c > 0) out += std::string(kColumnGap, ' ');
     out += g.right[c] ? pad_left(text, g.widths[c]) : pad_right(text, g.widths[c]);
   }
   out.erase(out.find_last_not_of(' ') + 1);
@@ -147,7 +147,7 @@ std::string text_of(const Table& table, const TextStyle& style) {
     out += rows_of(grid, grid.heads, true, style);
     std::vector<std::string> rule;
     for (const std::size_t w : grid.widths) rule.push_back(repeat(style.rule(), w));
-    for (std::size_t c = 0; c < rule.size(); ++c) out += (c > 0 ? std::string(kGap, ' ') : "") + rule[c];
+    for (std::size_t c = 0; c < rule.size(); ++c) out += (c > 0 ? std::string(kColumnGap, ' ') : "") + rule[c];
     out += "\n";
     for (const auto& row : grid.cells) out += rows_of(grid, row, false, style);
   }

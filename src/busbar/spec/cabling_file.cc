@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kLongest = 100'000;   // m: beyond any building
 constexpr double kStrongest = 1e6;     // W: beyond any switch
-constexpr std::int64_t kMost = 1'000;  // nodes in a rack, racks in a row, racks of a node
+constexpr std::int64_t kMostRacks = 1'000;  // nodes in a rack, racks in a row, racks of a node
 
 /// Figures of the catalogue stand alone or as {value: 17W, source: ...}.
 YamlNode value_of(const YamlNode& figure) {
@@ -90,7 +90,7 @@ Status read_hall(const YamlNode& map, CablingRules& out) {
   accept_provenance(r);
   const auto many = [&](const char* key, std::uint32_t& to) -> Status {
     if (const auto node = r.optional(key)) {
-      BUSBAR_ASSIGN(const std::int64_t n, node->as_int(1, kMost));
+      BUSBAR_ASSIGN(const std::int64_t n, node->as_int(1, kMostRacks));
       to = static_cast<std::uint32_t>(n);
     }
     return {};

@@ -17,7 +17,6 @@
 namespace busbar {
 namespace {
 
-constexpr std::int64_t kMaxNodes = 1'000'000;
 constexpr std::size_t kMaxClusterDevices = std::size_t{1} << 24;
 
 /// One fault, from the file or the command line.

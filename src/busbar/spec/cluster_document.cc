@@ -10,8 +10,6 @@
 namespace busbar {
 namespace {
 
-constexpr std::int64_t kMaxNodes = 1'000'000;
-
 bool is_file(std::string_view name) {
   std::error_code ignored;
   const bool exists = std::filesystem::is_regular_file(std::filesystem::path(name), ignored);

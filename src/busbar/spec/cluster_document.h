@@ -1,12 +1,15 @@
 // From the name on the command line to one YAML tree with --set applied. Part of cluster.h's work.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "busbar/spec/cluster.h"
 #include "busbar/spec/reading.h"
 
 namespace busbar {
+
+inline constexpr std::int64_t kMaxNodes = 1'000'000;
 
 /// The file, or the few lines that a preset stands for ("node: dgx-h100", "nodes: 64"), with --set applied. A name on
 /// the way of a --set path ("fabric" of "fabric.link.rate") is first replaced by the catalogue file it names; a part

@@ -6,7 +6,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::int64_t kMost = 1'000'000;  ///< switches, ports or cables of one sort: more than any fabric has
+constexpr std::int64_t kMostParts = 1'000'000;  ///< switches, ports or cables of one sort: more than any fabric has
 
 Status read_count(MapReader& r, const char* key, std::int64_t low, std::int64_t high, std::uint32_t& out) {
   if (const auto node = r.optional(key)) {
@@ -48,7 +48,7 @@ Status read_tiers(MapReader& r, FabricSpec& spec) {
   if (const auto node = r.optional("parallel")) {
     BUSBAR_ASSIGN(const auto tiers, per_tier(*node, spec.tiers));
     for (std::size_t i = 0; i < tiers.size(); ++i) {
-      BUSBAR_ASSIGN(const std::int64_t n, tiers[i].as_int(1, kMost));
+      BUSBAR_ASSIGN(const std::int64_t n, tiers[i].as_int(1, kMostParts));
       tier_of(spec, i).parallel = static_cast<std::uint32_t>(n);
     }
   }
@@ -70,7 +70,7 @@ Status read_dragonfly(const YamlNode& map, DragonflySpec& out) {
   constexpr std::int64_t kWidest = 4096;  // of a group: its switches are joined all to all
   MapReader r(map);
   accept_provenance(r);
-  BUSBAR_RETURN_IF_ERROR(read_count(r, "groups", 1, kMost, out.groups));
+  BUSBAR_RETURN_IF_ERROR(read_count(r, "groups", 1, kMostParts, out.groups));
   BUSBAR_RETURN_IF_ERROR(read_count(r, "switches_per_group", 1, kWidest, out.routers));
   BUSBAR_RETURN_IF_ERROR(read_count(r, "nics_per_switch", 1, kWidest, out.nics));
   BUSBAR_RETURN_IF_ERROR(read_count(r, "globals_per_switch", 1, kWidest, out.globals));
@@ -95,7 +95,7 @@ Status read_fabric_sizes(MapReader& r, FabricSpec& spec) {
     BUSBAR_ASSIGN(const std::size_t i, as_one_of(*order, {"by-node", "dealt"}, "order of NICs"));
     spec.nic_order = static_cast<NicOrder>(i);
   }
-  BUSBAR_RETURN_IF_ERROR(read_count(r, "leaf_down", 1, kMost, spec.leaf_down));
+  BUSBAR_RETURN_IF_ERROR(read_count(r, "leaf_down", 1, kMostParts, spec.leaf_down));
   BUSBAR_RETURN_IF_ERROR(read_tiers(r, spec));
   BUSBAR_RETURN_IF_ERROR(read_planes(r, spec));
   if (const auto map = r.optional("dragonfly")) BUSBAR_RETURN_IF_ERROR(read_dragonfly(*map, spec.dragonfly));

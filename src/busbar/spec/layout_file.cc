@@ -5,7 +5,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::int64_t kMost = 1 << 24;  // GPUs, tokens, sequences: above any machine
+constexpr std::int64_t kMostUnits = 1 << 24;  // GPUs, tokens, sequences: above any machine
 
 /// Words of an enumeration, in its order.
 template <typename E, std::size_t N>
@@ -67,7 +67,7 @@ class LayoutReader {
   void size(const char* key, std::uint32_t& out, std::int64_t low = 1) {
     const auto node = reader_.optional(key);
     if (!node || !reader_.ok()) return;
-    const auto value = node->as_int(low, kMost);
+    const auto value = node->as_int(low, kMostUnits);
     if (!value.ok()) return reader_.fail(value.error());
     out = static_cast<std::uint32_t>(*value);
     layout.places[key] = node->where();
@@ -113,7 +113,7 @@ class LayoutReader {
       value.ok() ? void(layout.straggler_speed = *value) : inner.fail(value.error());
     }
     if (const auto at = inner.optional("stage"); at && inner.ok()) {
-      const auto value = at->as_int(0, kMost);
+      const auto value = at->as_int(0, kMostUnits);
       value.ok() ? void(stage = *value) : inner.fail(value.error());
     }
     layout.straggler_stage = static_cast<std::uint32_t>(stage);
@@ -146,8 +146,8 @@ Status apply(const char* key, const std::optional<std::int64_t>& flag, std::uint
   Where where;
   where.path = fmt::format("--{}", key);
   for (char& c : where.path) c = c == '_' ? '-' : c;
-  if (*flag < low || *flag > kMost) {
-    return invalid(fmt::format("{} is not between {} and {}", *flag, low, kMost), where);
+  if (*flag < low || *flag > kMostUnits) {
+    return invalid(fmt::format("{} is not between {} and {}", *flag, low, kMostUnits), where);
   }
   out = static_cast<std::uint32_t>(*flag);
   l.places[key] = where;

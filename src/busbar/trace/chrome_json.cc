@@ -37,7 +37,7 @@ std::string metadata(const char* what, std::size_t pid, std::size_t tid, const s
                      quoted(name));
 }
 
-std::string event(const Timeline& timeline, const Span& s, std::size_t pid, std::size_t tid) {
+std::string chrome_event(const Timeline& timeline, const Span& s, std::size_t pid, std::size_t tid) {
   std::string args;
   const auto add = [&](const char* key, std::string_view value) {
     if (!value.empty()) args += fmt::format("{}\"{}\":{}", args.empty() ? "" : ",", key, quoted(value));
@@ -68,7 +68,7 @@ std::string chrome_json(const Timeline& timeline) {
     const auto [it, fresh] = pids.emplace(process, pids.size() + 1);
     if (fresh) add(metadata("process_name", it->second, 0, process));
     add(metadata("thread_name", it->second, ++tid, lane_name(timeline, lane)));
-    for (const std::uint32_t s : lane.spans) add(event(timeline, timeline.spans[s], it->second, tid));
+    for (const std::uint32_t s : lane.spans) add(chrome_event(timeline, timeline.spans[s], it->second, tid));
   }
   return out + "\n]}\n";
 }

@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxOps = 50'000'000;    // 2 GB of operations: refuse b
 constexpr std::uint64_t kOpsPerLayer = 28;       // at most: 12 forward, 16 backward, with pipelined TP
 constexpr std::uint64_t kMoreOpsPerLayer = 24;   // context parallelism, recomputation, sharded parameters, offload
 constexpr std::uint64_t kReservedOps = 1 << 14;  // most are repetitions
-constexpr std::uint64_t kNormBytes = 4;          // one fp32
+constexpr std::uint64_t kGradientNormBytes = 4;          // one fp32
 constexpr double kLongestPieceSeconds = 100, kLongestStepSeconds = 1e5;  // far below what picoseconds can count
 constexpr double kLargestMessageBytes = 1e12;
 
@@ -73,7 +73,7 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
   }
   OpId sum = kNone<OpId>;
   if (l.ranks() > 1) {
-    const CallId call = out.intern(auto_call(Collective::kAllReduce, kNormBytes, one_group(l.ranks())));
+    const CallId call = out.intern(auto_call(Collective::kAllReduce, kGradientNormBytes, one_group(l.ranks())));
     sum = stages.front().across_stages(Label::kNormSum, call, norms);
   }
   for (std::uint32_t s = 0; s < l.pp; ++s) stages[s].update(times[s].update, sum);

@@ -18,7 +18,7 @@ constexpr double kEmbeddingBackBytes = 10;  // read dy; read and write the fp32 
 // Vocabulary-parallel cross-entropy in fp32, unfused: to fp32 (2+4), maximum (4), subtract (8), exponent (8), sum (4).
 constexpr double kLossBytes = 30;
 constexpr double kLossBackBytes = 14;  // scale in place (8), to bf16 (4+2)
-constexpr double kWord = 2;
+constexpr double kGradientWord = 2;
 // Quantisation for the tensor units, per element of a GEMM's input: read 2, write the values and their transpose, 1
 // each.
 constexpr double kCastBytes = 4;
@@ -55,7 +55,7 @@ struct Shapes {
   }
   /// Accumulated into the main gradient: read and written, instead of one 16-bit write.
   Duration wgrad(std::uint64_t n, std::uint64_t inner, Precision p) const {
-    const double extra = 2.0 * l.gradient_bytes - kWord;
+    const double extra = 2.0 * l.gradient_bytes - kGradientWord;
     return floor(k.gemm_time(n, inner, tokens, p, extra * static_cast<double>(n * inner)), kGradKernels);
   }
   Duration cast(std::uint64_t columns, double bytes) const {

@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kActivationBytes = 2;  // bf16
+constexpr std::uint64_t kBf16Bytes = 2;
 constexpr std::uint64_t kLossTermBytes = 4;    // one fp32 per token
 constexpr int kLossSums = 3;  // maximum, sum of exponents, the target's logit: vocabulary-parallel cross-entropy
 constexpr std::uint32_t kPlainStreams = 4, kCpStreams = 5, kHostStreams = 6;
@@ -51,7 +51,7 @@ CallId StageWriter::call(Collective op, std::uint64_t bytes, GroupFamily groups)
 }
 
 void StageWriter::prepare_calls() {
-  const std::uint64_t states = kActivationBytes * layout_.tokens() * model_.hidden;
+  const std::uint64_t states = kBf16Bytes * layout_.tokens() * model_.hidden;
   if (layout_.tp > 1) {
     const GroupFamily tp_family = tp_groups(layout_, stage_);
     if (sequence_parallel_) {
@@ -66,7 +66,7 @@ void StageWriter::prepare_calls() {
   }
   if (layout_.cp > 1) {
     const std::uint64_t heads = model_.kv_heads < layout_.tp ? 1 : model_.kv_heads / layout_.tp;
-    const std::uint64_t keys = 2 * kActivationBytes * layout_.tokens() * layout_.cp * heads * model_.head_dim;
+    const std::uint64_t keys = 2 * kBf16Bytes * layout_.tokens() * layout_.cp * heads * model_.head_dim;
     const GroupFamily cp_family = cp_groups(layout_, stage_);
     if (layout_.context == ContextParallel::kRing) {
       const std::uint32_t pieces = ring_pieces(layout_.cp);
