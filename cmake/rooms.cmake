@@ -1,6 +1,9 @@
 # Rooms that read files or command lines; their tests run under the sanitizers as well.
 set(BUSBAR_READERS base topology workload spec accuracy formats)
 
+# Rooms whose sources share names, so that CMAKE_UNITY_BUILD cannot compile them together.
+set(BUSBAR_SEPARATE cli formats)
+
 # One room = one folder under src/busbar = one library target busbar_<name>; its *_test.cc files make <name>_test.
 #   busbar_room(topology DEPS base)
 function(busbar_room name)
@@ -20,6 +23,9 @@ function(busbar_room name)
   target_include_directories(busbar_${name} ${scope} ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(busbar_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS} fmt::fmt)
   busbar_flags(busbar_${name} ${scope})
+  if(name IN_LIST BUSBAR_SEPARATE)
+    set_target_properties(busbar_${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   set_property(GLOBAL APPEND PROPERTY BUSBAR_ROOMS ${name})
   if(BUSBAR_TESTS AND tests)
     busbar_gtest(${name} DEPS ${name} SOURCES ${tests})
@@ -31,6 +37,7 @@ function(busbar_gtest name)
   cmake_parse_arguments(ARG "" "" "DEPS;SOURCES" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND busbar_)
   add_executable(${name}_test ${ARG_SOURCES})
+  set_target_properties(${name}_test PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${name}_test
                         PRIVATE ${ARG_DEPS} rapidcheck rapidcheck_gtest GTest::gmock GTest::gtest GTest::gtest_main)
   # Most of the build is test code, which has little to gain from either: the rooms it calls stay optimised and watched.
@@ -82,6 +89,7 @@ function(busbar_header_check)
     list(APPEND sources ${source})
   endforeach()
   add_library(busbar_headers OBJECT EXCLUDE_FROM_ALL ${sources})
+  set_target_properties(busbar_headers PROPERTIES UNITY_BUILD OFF)
   target_include_directories(busbar_headers PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(busbar_headers PRIVATE fmt::fmt nlohmann_json::nlohmann_json yaml-cpp::yaml-cpp)
   target_compile_options(busbar_headers PRIVATE -O0 -g0 -Wall -Wextra)
