@@ -9,6 +9,7 @@
 #include "busbar/base/csr.h"
 #include "busbar/base/units.h"
 #include "busbar/collectives/schedule.h"
+#include "busbar/program/channel_nics.h"
 #include "busbar/program/protocol.h"
 
 namespace busbar {
@@ -31,6 +32,8 @@ struct CollectiveCall {
       pairs{};  ///< all_to_allv: what each pair of members exchanges, in chunks of which the busiest sender has S
   /// Of `op` over one group, made for this machine; null: what `algorithm` builds. Shared by the calls of all sizes.
   std::shared_ptr<const Schedule> schedule{};
+  /// NICs of the channels of `schedule`; null: each rank uses those that are nearest to its GPU. Shared likewise.
+  std::shared_ptr<const ChannelNics> nics{};
   bool operator==(const CollectiveCall&) const = default;
 };
 
