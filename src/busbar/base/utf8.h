@@ -7,6 +7,13 @@
 
 namespace busbar {
 
+struct Utf8Character {
+  std::size_t length = 0;  ///< bytes, at least 1
+  bool whole = false;      ///< else they are the longest beginning of a well-formed character, or no such beginning
+};
+/// The character that begins at `i`. Pre: i < text.size(). Source: RFC 3629, section 4.
+Utf8Character character_at(std::string_view text, std::size_t i);
+
 struct BadText {
   int line = 0, column = 0;  ///< 1-based; columns count bytes
   std::string message;

@@ -1,0 +1,237 @@
+#include "busbar/base/json.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "busbar/base/check.h"
+#include "busbar/base/utf8.h"
+
+namespace busbar {
+namespace {
+
+/// Digits and an exponent where the point would stand after more than 15 digits, or before more than three zeros.
+void print_real(double value, std::string& out) {
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }
+  char buffer[32];
+  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
+  const std::string_view text(buffer, static_cast<std::size_t>(end - buffer));  // "-1.25e-05"
+  const std::size_t e = text.find('e');
+  int exponent = 0;
+  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), end, exponent);
+  const int point = exponent + 1;  // digits before it
+  constexpr int kMostDigits = 15, kMostZeros = 3;
+  if (point > kMostDigits || point < -kMostZeros) {
+    out += text;
+    return;
+  }
+  std::string digits;
+  for (const char c : text.substr(0, e)) {
+    if (c == '-') out += c;
+    if (c >= '0' && c <= '9') digits += c;
+  }
+  const int count = static_cast<int>(digits.size());
+  if (point <= 0)
+    out += "0." + std::string(static_cast<std::size_t>(-point), '0') + digits;
+  else if (count <= point)
+    out += digits + std::string(static_cast<std::size_t>(point - count), '0') + ".0";
+  else
+    out += digits.insert(static_cast<std::size_t>(point), 1, '.');
+}
+
+/// A character below 0x20, a quote or a backslash. Source: RFC 8259, section 7.
+void print_escaped(char c, std::string& out) {
+  constexpr std::string_view kNamed = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
+  const std::size_t at = kNamed.find(c);
+  if (at != kNamed.npos)
+    (out += '\\') += kLetters[at];
+  else
+    out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+}
+
+void print_text(std::string_view text, std::string& out) {
+  out += '"';
+  for (std::size_t i = 0; i < text.size();) {
+    const Utf8Character c = character_at(text, i);
+    const char first = text[i];
+    if (!c.whole)
+      out += "\xef\xbf\xbd";  // U+FFFD
+    else if (c.length == 1 && (static_cast<unsigned char>(first) < 0x20 || first == '"' || first == '\\'))
+      print_escaped(first, out);
+    else
+      out += text.substr(i, c.length);
+    i += c.length;
+  }
+  out += '"';
+}
+
+void print_line_end(int indent, int depth, std::string& out) {
+  if (indent < 0) return;
+  out += '\n';
+  out.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(depth), ' ');
+}
+
+}  // namespace
+
+Json::Json(bool value) : kind_(Kind::kTruth), held_{.truth = value} {}
+Json::Json(long long value) : kind_(Kind::kInteger), held_{.integer = value} {}
+Json::Json(unsigned long long value) : kind_(Kind::kNatural), held_{.natural = value} {}
+Json::Json(double value) : kind_(Kind::kReal), held_{.real = value} {}
+Json::Json(const char* text) : Json(std::string(text)) {}
+Json::Json(std::string_view text) : Json(std::string(text)) {}
+Json::Json(std::string text) : kind_(Kind::kText), held_{.text = new std::string(std::move(text))} {}
+
+Json::Json(std::initializer_list<Pair> members) : Json(object()) {
+  held_.object->reserve(members.size());
+  for (const Pair& m : members) held_.object->push_back({std::string(m.key), std::move(m.value)});
+}
+
+Json Json::array(std::initializer_list<Json> values) {
+  Json out;
+  out.held_.array = new std::vector<Json>(values);
+  out.kind_ = Kind::kArray;
+  return out;
+}
+
+Json Json::object() {
+  Json out;
+  out.held_.object = new std::vector<Member>;
+  out.kind_ = Kind::kObject;
+  return out;
+}
+
+Json::Json(const Json& other) : kind_(other.kind_), held_(other.held_) {
+  if (kind_ == Kind::kText) held_.text = new std::string(*other.held_.text);
+  if (kind_ == Kind::kArray) held_.array = new std::vector<Json>(*other.held_.array);
+  if (kind_ == Kind::kObject) held_.object = new std::vector<Member>(*other.held_.object);
+}
+
+Json::Json(Json&& other) noexcept : kind_(std::exchange(other.kind_, Kind::kNull)), held_(other.held_) {}
+
+Json& Json::operator=(Json other) noexcept {
+  std::swap(kind_, other.kind_);
+  std::swap(held_, other.held_);
+  return *this;
+}
+
+Json::~Json() {
+  if (kind_ == Kind::kText) delete held_.text;
+  if (kind_ == Kind::kArray) delete held_.array;
+  if (kind_ == Kind::kObject) delete held_.object;
+}
+
+bool Json::truth() const {
+  BUSBAR_CHECK(is_boolean());
+  return held_.truth;
+}
+
+double Json::number() const {
+  BUSBAR_CHECK(is_number());
+  if (kind_ == Kind::kInteger) return static_cast<double>(held_.integer);
+  return kind_ == Kind::kNatural ? static_cast<double>(held_.natural) : held_.real;
+}
+
+const std::string& Json::text() const {
+  BUSBAR_CHECK(is_string());
+  return *held_.text;
+}
+
+std::size_t Json::size() const {
+  if (is_null()) return 0;
+  return is_object() ? held_.object->size() : values().size();
+}
+
+const std::vector<Json>& Json::values() const {
+  BUSBAR_CHECK(is_array());
+  return *held_.array;
+}
+
+Json& Json::back() {
+  BUSBAR_CHECK(is_array() && !held_.array->empty());
+  return held_.array->back();
+}
+
+void Json::push_back(Json value) {
+  if (is_null()) *this = array();
+  BUSBAR_CHECK(is_array());
+  held_.array->push_back(std::move(value));
+}
+
+const std::vector<Json::Member>& Json::members() const {
+  BUSBAR_CHECK(is_object());
+  return *held_.object;
+}
+
+const Json* Json::find(std::string_view key) const {
+  const auto at = std::find_if(members().begin(), members().end(), [&](const Member& m) { return m.key == key; });
+  return at == members().end() ? nullptr : &at->value;
+}
+
+Json& Json::operator[](std::string_view key) {
+  if (is_null()) *this = object();
+  if (const Json* found = find(key)) return const_cast<Json&>(*found);
+  return held_.object->emplace_back(Member{std::string(key), {}}).value;
+}
+
+void Json::update(Json other) {
+  BUSBAR_CHECK(other.is_object());
+  for (Member& m : *other.held_.object) (*this)[m.key] = std::move(m.value);
+}
+
+void Json::erase(std::string_view key) {
+  BUSBAR_CHECK(is_object());
+  std::erase_if(*held_.object, [&](const Member& m) { return m.key == key; });
+}
+
+std::string Json::dump(int indent) const {
+  std::string out;
+  print(indent, 0, out);
+  return out;
+}
+
+void Json::print(int indent, int depth, std::string& out) const {
+  switch (kind_) {
+    case Kind::kNull:
+      out += "null";
+      return;
+    case Kind::kTruth:
+      out += held_.truth ? "true" : "false";
+      return;
+    case Kind::kInteger:
+      out += std::to_string(held_.integer);
+      return;
+    case Kind::kNatural:
+      out += std::to_string(held_.natural);
+      return;
+    case Kind::kReal:
+      return print_real(held_.real, out);
+    case Kind::kText:
+      return print_text(*held_.text, out);
+    case Kind::kArray:
+    case Kind::kObject:
+      return print_inside(indent, depth, out);
+  }
+}
+
+void Json::print_inside(int indent, int depth, std::string& out) const {
+  out += is_array() ? '[' : '{';
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (i > 0) out += ',';
+    print_line_end(indent, depth + 1, out);
+    if (is_object()) {
+      print_text((*held_.object)[i].key, out);
+      out += indent < 0 ? ":" : ": ";
+    }
+    (is_object() ? (*held_.object)[i].value : (*held_.array)[i]).print(indent, depth + 1, out);
+  }
+  if (!empty()) print_line_end(indent, depth, out);
+  out += is_array() ? ']' : '}';
+}
+
+}  // namespace busbar
