@@ -173,6 +173,12 @@ const Json* Json::find(std::string_view key) const {
   return at == members().end() ? nullptr : &at->value;
 }
 
+const Json& Json::operator[](std::string_view key) const {
+  static const Json kAbsent;
+  const Json* found = find(key);
+  return found ? *found : kAbsent;
+}
+
 Json& Json::operator[](std::string_view key) {
   if (is_null()) *this = object();
   if (const Json* found = find(key)) return const_cast<Json&>(*found);

@@ -79,10 +79,10 @@ class Json {
   void push_back(Json value);
 
   const std::vector<Member>& members() const;  ///< of an object
-  /// The value of this key; null where the object has none.
-  const Json* find(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
-  /// The value of this key, which comes last where the object has none yet.
+  /// The value of this key; a null where the object has none.
+  const Json& operator[](std::string_view key) const;
+  /// The value of this key, which becomes the last one where the object has none.
   Json& operator[](std::string_view key);
   /// Sets each member of `other`.
   void update(Json other);
@@ -107,6 +107,7 @@ class Json {
   Kind kind_ = Kind::kNull;
   Held held_;
 
+  const Json* find(std::string_view key) const;
   void print(int indent, int depth, std::string& out) const;
   void print_inside(int indent, int depth, std::string& out) const;  ///< of an array or an object
 };

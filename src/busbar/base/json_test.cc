@@ -122,10 +122,10 @@ TEST(Json, NullBecomesWhatIsPutIntoIt) {
 
 TEST(Json, MembersAreFoundReplacedAndErased) {
   Json j{{"a", 1}, {"b", 2.5}, {"c", "text"}};
-  ASSERT_NE(j.find("b"), nullptr);
-  EXPECT_EQ(j.find("b")->number(), 2.5);
+  EXPECT_EQ(std::as_const(j)["b"].number(), 2.5);
   EXPECT_EQ(j["c"].text(), "text");
-  EXPECT_EQ(j.find("d"), nullptr);
+  EXPECT_TRUE(std::as_const(j)["d"].is_null());
+  EXPECT_FALSE(j.contains("d"));
   j.update({{"b", 3}, {"d", false}});
   j.erase("a");
   EXPECT_EQ(j.dump(), R"({"b":3,"c":"text","d":false})");
