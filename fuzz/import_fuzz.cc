@@ -1,6 +1,4 @@
 // Every reader of foreign files on any bytes: refused with a message, or read into a report.
-#include <nlohmann/json.hpp>
-
 #include "busbar/base/check.h"
 #include "busbar/formats/import.h"
 #include "fuzz.h"
@@ -12,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     f.matches(text);
     ImportSource source = ImportSource::of_text(text, "input");
     const auto report = import_source(source, {}, f.kind);
-    BUSBAR_CHECK(report.ok() ? report->found->is_object() : !report.error().message.empty()) << f.kind;
+    BUSBAR_CHECK(report.ok() ? report->found.is_object() : !report.error().message.empty()) << f.kind;
   }
   return 0;
 }

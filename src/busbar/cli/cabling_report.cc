@@ -2,14 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string watts(double w) {
   return w < 1e4 ? fmt::format("{} W", format_number(w)) : fmt::format("{} kW", format_number(w / 1e3));

@@ -1,9 +1,9 @@
 // What `busbar topo` says of cables, optics and the power of a network.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "busbar/base/json.h"
 #include "busbar/report/document.h"
 #include "busbar/spec/cluster.h"
 #include "busbar/topology/cabling.h"
@@ -14,6 +14,6 @@ namespace busbar {
 std::string cabling_sentence(const Cluster& cluster, const CablingSums& sums);
 /// One row per part that is used, then the switches, then the sum.
 Table cabling_table(const Cluster& cluster, const CablingSums& sums);
-nlohmann::ordered_json cabling_json(const Cluster& cluster, const CablingSums& sums);
+Json cabling_json(const Cluster& cluster, const CablingSums& sums);
 
 }  // namespace busbar

@@ -3,16 +3,14 @@
 #include <fmt/core.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"
 #include "busbar/spec/catalog_entry.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string name;

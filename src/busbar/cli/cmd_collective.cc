@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "busbar/accuracy/band.h"
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
 #include "busbar/choice/fastest.h"
@@ -21,8 +21,6 @@
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// What chooses algorithms, where none is given.
 struct Chooser {
@@ -201,7 +199,7 @@ int run(const CollectiveOptions& o) {
          {"results", Json::array()}};
   for (const CollectiveRow& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
   j["bound_by"] = bound_to_json(spokesman(rows).bound, cluster->topology);
-  j["band_percent"] = {band.low_percent, band.high_percent};
+  j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
   j["run"] = clock.to_json();
   return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, chooser->words),

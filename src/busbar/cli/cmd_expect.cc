@@ -5,20 +5,18 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "busbar/accuracy/expect.h"
 #include "busbar/accuracy/library_version.h"
 #include "busbar/accuracy/predictor.h"
 #include "busbar/accuracy/thresholds.h"
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   CommonOptions common;
@@ -118,7 +116,7 @@ int run_thresholds(const Options& o) {
                          {"expected_us", r.expected_us},
                          {"low_us", r.least_us},
                          {"high_us", r.most_us},
-                         {"band_percent", {r.band.low_percent, r.band.high_percent}},
+                         {"band_percent", Json::array({r.band.low_percent, r.band.high_percent})},
                          {"band_basis", r.band.basis},
                          {"how", r.how},
                          {"bound_by", r.bound_by}});

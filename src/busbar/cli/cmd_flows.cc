@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "busbar/accuracy/band.h"
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/cmd_flows_packet.h"
 #include "busbar/cli/flow_csv.h"
@@ -18,7 +18,6 @@
 namespace busbar {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
 
 struct Options {
@@ -91,7 +90,7 @@ Json to_json(const Options& o, const Report& r, const Cluster& c) {
          {"floor_us", r.floor.in_us()},
          {"fct_us", {{"min", r.fct_us(0)}, {"p50", r.fct_us(0.5)}, {"p99", r.fct_us(0.99)}, {"max", r.fct_us(1)}}},
          {"bound_by", bound_to_json(bound_of(last_of(r)), c.topology)},
-         {"band_percent", {r.band.low_percent, r.band.high_percent}},
+         {"band_percent", Json::array({r.band.low_percent, r.band.high_percent})},
          {"band_basis", r.band.basis},
          {"events", r.result.events},
          {"rate_changes", r.result.rate_changes}};

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/flow_csv.h"
 #include "busbar/cli/json_rows.h"
@@ -15,7 +15,6 @@
 namespace busbar {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
 
 /// What the list came to.

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/perf_csv.h"
@@ -20,8 +20,6 @@
 namespace busbar {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct Options {
   CommonOptions common;
   std::string file, kind, cluster, groups, first, last, rows;
@@ -29,21 +27,22 @@ struct Options {
 };
 
 std::string in_words(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_float()) return format_number(value.get<double>(), 4);
-  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_string()) return value.text();
+  if (value.is_number_float()) return format_number(value.number(), 4);
+  if (value.is_boolean()) return value.truth() ? "yes" : "no";
   if (value.is_null()) return "not said";
   if (value.is_array()) {
+    const std::vector<Json>& list = value.values();
     const bool plain =
-        value.size() <= 16 && std::none_of(value.begin(), value.end(), [](const Json& v) { return v.is_structured(); });
-    if (!plain) return fmt::format("{} entries", value.size());
+        list.size() <= 16 && std::none_of(list.begin(), list.end(), [](const Json& v) { return v.is_structured(); });
+    if (!plain) return fmt::format("{} entries", list.size());
     std::string out;
-    for (const Json& v : value) out += (out.empty() ? "" : ", ") + in_words(v);
+    for (const Json& v : list) out += (out.empty() ? "" : ", ") + in_words(v);
     return out.empty() ? "none" : out;
   }
   if (value.is_object()) {
     std::string out;
-    for (const auto& [key, v] : value.items()) out += (out.empty() ? "" : ", ") + key + " " + in_words(v);
+    for (const auto& [key, v] : value.members()) out += (out.empty() ? "" : ", ") + key + " " + in_words(v);
     return out;
   }
   return value.dump();
@@ -52,17 +51,17 @@ std::string in_words(const Json& value) {
 /// A list of alike maps as a table with its plain columns.
 std::optional<Table> table_of(const std::string& title, const Json& list) {
   constexpr std::size_t kMostRows = 40, kMostColumns = 8;
-  if (!list.is_array() || list.empty() || !list.front().is_object()) return std::nullopt;
+  if (!list.is_array() || list.empty() || !list.values().front().is_object()) return std::nullopt;
   Table t;
   t.title = title;
   std::vector<std::string> keys;
-  for (const Json& row : list)
-    for (const auto& [key, v] : row.items())
-      if (!(v.is_array() && !v.empty() && v.front().is_structured()) && keys.size() < kMostColumns &&
+  for (const Json& row : list.values())
+    for (const auto& [key, v] : row.members())
+      if (!(v.is_array() && !v.empty() && v.values().front().is_structured()) && keys.size() < kMostColumns &&
           std::find(keys.begin(), keys.end(), key) == keys.end())
         keys.push_back(key);
   for (const std::string& key : keys) t.columns.push_back({key, Align::kLeft});
-  for (const Json& row : list) {
+  for (const Json& row : list.values()) {
     if (t.rows.size() == kMostRows) {
       t.note = fmt::format("{} more rows; --json has them all.", list.size() - kMostRows);
       break;
@@ -81,12 +80,12 @@ Document to_document(const Options& o, const ImportReport& report) {
   Facts facts;
   for (const FormatEntry& f : import_formats())
     if (report.kind == f.kind) facts.items.emplace_back("kind", fmt::format("{} ({})", report.kind, f.summary));
-  for (const auto& [key, value] : report.found->items())
+  for (const auto& [key, value] : report.found.members())
     if (key != "matrix" && (!value.is_array() || !table_of(key, value))) facts.items.emplace_back(key, in_words(value));
   facts.items.emplace_back("unknown",
                            report.unknown.empty() ? "nothing" : fmt::format("{} parts", report.unknown.size()));
   d.blocks.push_back({facts});
-  for (const auto& [key, value] : report.found->items())
+  for (const auto& [key, value] : report.found.members())
     if (auto table = table_of(key, value)) d.blocks.push_back({std::move(*table)});
   for (const std::string& note : report.notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
   if (report.unknown.empty()) return d;
@@ -142,10 +141,10 @@ Status add_times(const Options& o, const ImportReport& report, Json& j, Document
 }
 
 Status write_csv(const Options& o, const ImportReport& report) {
-  if (!report.found->contains("tables"))
+  if (!report.found.contains("tables"))
     return invalid(fmt::format("a file of kind {} holds no rows", report.kind), {"", 0, 0, "--rows"});
   std::ofstream out(o.rows, std::ios::binary);
-  out << perf_csv((*report.found)["tables"]);
+  out << perf_csv(report.found["tables"]);
   if (!out.flush()) return Error{ErrorCode::kIo, "cannot write this file; does its folder exist?", {o.rows, 0, 0, ""}};
   return {};
 }
@@ -163,7 +162,7 @@ int run(const Options& o) {
   if (!o.rows.empty())
     if (const Status done = write_csv(o, *report); !done.ok()) return report_error(done.error());
   Json j{{"schema", "busbar.import/1"}, {"file", o.file}, {"kind", report->kind}};
-  j["found"] = std::move(*report->found);  // a log's may be large
+  j["found"] = std::move(report->found);  // a log's may be large
   j["notes"] = report->notes;
   j["unknown"] = Json::array();
   for (const UnknownPart& u : report->unknown)

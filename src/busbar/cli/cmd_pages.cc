@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/completion.h"
 #include "busbar/cli/man_page.h"
@@ -17,8 +17,6 @@
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string subject, write;

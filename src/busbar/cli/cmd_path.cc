@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
 #include "busbar/cli/machine.h"
@@ -16,8 +16,6 @@
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   CommonOptions common;

@@ -4,8 +4,8 @@
 
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/choice/as_nccl.h"
 #include "busbar/cli/machine.h"
@@ -16,8 +16,6 @@
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   CommonOptions common;

@@ -4,9 +4,9 @@
 
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "busbar/base/json.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_batches.h"
@@ -44,10 +44,10 @@ int run_sizes(const Options& o, const std::vector<TrainVariant>& variants, const
   }
   watch.say_what_is_known();
   if (runs.empty()) return kInterrupted;
-  nlohmann::ordered_json j = scale_json(runs.front());
+  Json j = scale_json(runs.front());
   for (std::size_t i = 1; i < runs.size(); ++i) {  // points in one list, as --csv needs them
-    nlohmann::ordered_json other = scale_json(runs[i]);
-    for (auto& p : other["points"]) j["points"].push_back(std::move(p));
+    Json other = scale_json(runs[i]);
+    for (const Json& p : other["points"].values()) j["points"].push_back(p);
     other.erase("schema");
     other.erase("points");
     j["beside"].push_back(std::move(other));
@@ -72,7 +72,7 @@ int run_over_batches(const Options& o, const std::vector<TrainVariant>& variants
   if (!run.ok()) return report_error(run.error());
   watch.say_what_is_known();
   if (run->machines.empty()) return kInterrupted;
-  nlohmann::ordered_json j = batches_json(*run);
+  Json j = batches_json(*run);
   j["engine"] = o.common.engine;
   j["complete"] = !watch.interrupted();
   j["run"] = clock.to_json();
@@ -117,7 +117,7 @@ int run_step(const Options& o, std::vector<TrainVariant> variants, TrainAsk ask,
   if (!besides.ok()) return report_error(besides.error());
   if (!o.trace.empty())
     if (const Status s = write_perfetto(run->step.timeline, o.trace); !s.ok()) return report_error(s.error());
-  nlohmann::ordered_json j = train_json(*run, o.common.typed);
+  Json j = train_json(*run, o.common.typed);
   if (!besides->empty()) j["beside"] = beside_json(*besides, o.common.typed);
   j["run"] = clock.to_json();
   const int delivered = deliver(

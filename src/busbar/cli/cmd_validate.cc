@@ -3,18 +3,16 @@
 #include <fmt/core.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "busbar/accuracy/summary.h"
 #include "busbar/accuracy/validate.h"
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   CommonOptions common;

@@ -3,16 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "busbar/accuracy/predictor.h"
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json to_json(const ChainPart& p, Duration time, const Topology& t) {
   const auto member = [](std::uint32_t m) { return m == ChainPart::kNobody ? Json() : Json(m); };
@@ -74,7 +72,7 @@ Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t)
          {"above_floor_percent", r.gap_percent()},
          {"algorithm_floor_us", r.algorithm_floor.in_us()},
          {"bound_by", bound_to_json(r.bound, t)},
-         {"band_percent", {r.band.low_percent, r.band.high_percent}},
+         {"band_percent", Json::array({r.band.low_percent, r.band.high_percent})},
          {"relief", Json::array()}};
   if (r.nccl)
     j["nccl"] = {{"algorithm", name_of(r.nccl->algorithm)},

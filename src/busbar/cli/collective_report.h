@@ -1,10 +1,10 @@
 // What `busbar collective` says of its rows.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/cli/collective_row.h"
 #include "busbar/report/document.h"
 
@@ -14,7 +14,7 @@ namespace busbar {
 const CollectiveRow& spokesman(const std::vector<CollectiveRow>& rows);
 
 /// One entry of "results". `n`: ranks.
-nlohmann::ordered_json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t);
+Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t);
 
 /// The table of all rows and what is to be said of the largest size. `chosen`: how algorithms were, "as NCCL 2.30
 /// chooses".

@@ -1,13 +1,12 @@
 #include "busbar/cli/csv_rows.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
+
+#include "busbar/base/json.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct RowKeys {
   const char* list;
@@ -19,8 +18,7 @@ constexpr RowKeys kRowKeys[] = {{"results", ""}, {"points", ""},   {"rows", ""},
 
 std::string plain(const Json& value) {
   if (value.is_null()) return "";
-  if (value.is_string()) return value.get<std::string>();
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.is_string() ? value.text() : value.dump();
 }
 
 std::string quoted(const std::string& cell) {
@@ -31,14 +29,14 @@ std::string quoted(const std::string& cell) {
 }
 
 bool is_list_of_objects(const Json& value) {
-  return value.is_array() && !value.empty() && value.front().is_structured();
+  return value.is_array() && !value.empty() && value.values().front().is_structured();
 }
 
 class CsvWriter {
  public:
   void begin_row() { rows_.emplace_back(); }
   void add(const Json& object, const std::string& prefix = {}) {
-    for (const auto& [key, value] : object.items()) {
+    for (const auto& [key, value] : object.members()) {
       if (value.is_object())
         add(value, prefix + key + ".");
       else if (value.is_array() && !is_list_of_objects(value))
@@ -64,7 +62,7 @@ class CsvWriter {
  private:
   static std::string joined(const Json& list) {
     std::string out;
-    for (const Json& value : list) out += (out.empty() ? "" : " ") + plain(value);
+    for (const Json& value : list.values()) out += (out.empty() ? "" : " ") + plain(value);
     return out;
   }
   void set(const std::string& name, std::string cell) {
@@ -81,13 +79,13 @@ class CsvWriter {
 };
 
 void add_row(CsvWriter& csv, const Json& row, const char* inner) {
-  const auto lines = row.find(inner);
-  if (lines == row.end() || !is_list_of_objects(*lines)) {
+  const Json& lines = row[inner];
+  if (!is_list_of_objects(lines)) {
     csv.begin_row();
     csv.add(row);
     return;
   }
-  for (const Json& line : *lines) {
+  for (const Json& line : lines.values()) {
     csv.begin_row();
     csv.add(row);
     csv.add(line);
@@ -99,9 +97,9 @@ void add_row(CsvWriter& csv, const Json& row, const char* inner) {
 std::string csv_of(const Json& data) {
   CsvWriter csv;
   for (const RowKeys& keys : kRowKeys) {
-    const auto list = data.find(keys.list);
-    if (list == data.end() || !list->is_array()) continue;
-    for (const Json& row : *list) add_row(csv, row, keys.inner);
+    const Json& list = data[keys.list];
+    if (!list.is_array()) continue;
+    for (const Json& row : list.values()) add_row(csv, row, keys.inner);
     return csv.text();
   }
   Json one = data;

@@ -2,31 +2,32 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "busbar/base/csv.h"
+#include "busbar/base/json.h"
 
 namespace busbar {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 TEST(CsvRows, RowsOfTheListWithObjectsAsDottedColumns) {
-  const Json data = Json::parse(
-      R"({"schema":"x/1","cluster":"c","results":[{"size_bytes":8,"bound_by":{"link":"a->b","kind":null}},
-          {"size_bytes":16,"time_us":0.125,"bound_by":{"link":"c"}}]})");
+  Json data{{"schema", "x/1"}, {"cluster", "c"}};
+  data["results"] = Json::array({{{"size_bytes", 8}, {"bound_by", {{"link", "a->b"}, {"kind", nullptr}}}},
+                                 {{"size_bytes", 16}, {"time_us", 0.125}, {"bound_by", {{"link", "c"}}}}});
   EXPECT_EQ(csv_of(data), "size_bytes,bound_by.link,bound_by.kind,time_us\n8,a->b,,\n16,c,,0.125\n");
 }
 
 TEST(CsvRows, WithoutAListOneLineOfAllThatIsNone) {
-  const Json data = Json::parse(
-      R"({"schema":"x/1","step_time_s":1.5,"fits":true,"calls":[{"a":1}],"band_percent":[-8,10],"run":{"wall_s":3}})");
+  const Json data{{"schema", "x/1"},
+                  {"step_time_s", 1.5},
+                  {"fits", true},
+                  {"calls", Json::array({{{"a", 1}}})},
+                  {"band_percent", Json::array({-8, 10})},
+                  {"run", {{"wall_s", 3}}}};
   EXPECT_EQ(csv_of(data), "step_time_s,fits,band_percent\n1.5,true,-8 10\n");
 }
 
 TEST(CsvRows, LinesInsideRowsRepeatWhatStandsAroundThem) {
-  const Json data = Json::parse(
-      R"({"entries":[{"folder":"nodes","name":"a","figures":[{"path":"x","value":1},{"path":"y","value":2}]}]})");
+  const Json figures = Json::array({{{"path", "x"}, {"value", 1}}, {{"path", "y"}, {"value", 2}}});
+  const Json data{{"entries", Json::array({{{"folder", "nodes"}, {"name", "a"}, {"figures", figures}}})}};
   EXPECT_EQ(csv_of(data), "folder,name,path,value\nnodes,a,x,1\nnodes,a,y,2\n");
 }
 
@@ -42,7 +43,7 @@ TEST(CsvRows, OurOwnReaderGetsBackEveryCell) {
   EXPECT_EQ(*table->number(1, "n").value(), 0.1);
 }
 
-TEST(CsvRows, AnEmptyListIsAnEmptyTable) { EXPECT_EQ(csv_of(Json::parse(R"({"rows":[],"file":"f"})")), "\n"); }
+TEST(CsvRows, AnEmptyListIsAnEmptyTable) { EXPECT_EQ(csv_of({{"rows", Json::array()}, {"file", "f"}}), "\n"); }
 
 }  // namespace
 }  // namespace busbar

@@ -2,39 +2,35 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
+#include "busbar/base/json.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Quoted where a comma, a quote or a line end stands in it; nothing for null.
 std::string cell(const Json& v) {
   if (v.is_null()) return {};
   if (!v.is_string()) return v.dump();
-  const auto& s = v.get_ref<const std::string&>();
+  const std::string& s = v.text();
   if (s.find_first_of(",\"\r\n") == s.npos) return s;
   std::string out = "\"";
   for (const char c : s) out += c == '"' ? "\"\"" : std::string(1, c);
   return out + "\"";
 }
 
-Json at(const Json& map, const char* key) { return map.contains(key) ? map[key] : Json(); }
-
 }  // namespace
 
 std::string perf_csv(const Json& tables) {
   std::string out = "collective,gpus,size_bytes,count,type,op,root,in_place,time_us,algbw_GBps,busbw_GBps,wrong\n";
-  for (const Json& t : tables)
-    for (const Json& r : t["rows"])
+  for (const Json& t : tables.values())
+    for (const Json& r : t["rows"].values())
       for (const bool in_place : {false, true}) {
         const Json& m = r[in_place ? "in_place" : "out_of_place"];
         if (m.is_null()) continue;
         out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", cell(t["collective"]), cell(t["ranks"]),
                            cell(r["size_bytes"]), cell(r["count"]), cell(r["type"]), cell(r["op"]), cell(r["root"]),
                            in_place ? "yes" : "no", cell(m["time_us"]), cell(m["algbw_GBps"]), cell(m["busbw_GBps"]),
-                           cell(at(m, "wrong")));
+                           cell(m["wrong"]));
       }
   return out;
 }

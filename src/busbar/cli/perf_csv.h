@@ -1,12 +1,13 @@
 // Rows of nccl-tests and rccl-tests as CSV, with the column names of `busbar validate`.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include "busbar/base/json.h"
 
 namespace busbar {
 
 /// `tables`: what the report of such a file has found. A line per size and side (out of place, in place).
-std::string perf_csv(const nlohmann::ordered_json& tables);
+std::string perf_csv(const Json& tables);
 
 }  // namespace busbar

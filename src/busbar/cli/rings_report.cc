@@ -3,15 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json to_json(const NcclGraph& g) {
   if (g.channels == 0) return nullptr;

@@ -1,9 +1,9 @@
 // The rings and trees of a communicator as JSON and as a page.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "busbar/base/json.h"
 #include "busbar/nccl/comm.h"
 #include "busbar/report/document.h"
 
@@ -19,7 +19,7 @@ struct RingsView {
 std::string nic_name(const RingsView& view, std::uint32_t node, DeviceId nic);
 
 /// "channels", "counts", "graphs", "gpus_nics" of the command's JSON.
-void rings_to_json(const RingsView& view, nlohmann::ordered_json& out);
+void rings_to_json(const RingsView& view, Json& out);
 void rings_to_document(const RingsView& view, Document& out);
 
 }  // namespace busbar

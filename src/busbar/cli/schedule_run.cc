@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "busbar/accuracy/predictor.h"
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/cli/machine.h"
@@ -18,8 +18,6 @@
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostSteps = 400'000;  // of all loops together: some seconds
 
@@ -238,7 +236,7 @@ int run_schedule(const CollectiveOptions& o) {
          {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
          {"results", schedule_json(*schedule, *rows, *cluster)}};
   j["bound_by"] = bound_to_json(rows->back().bound, cluster->topology);
-  j["band_percent"] = {band.low_percent, band.high_percent};
+  j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
   j["notes"] = schedule->notes;
   j["run"] = clock.to_json();

@@ -1,10 +1,10 @@
 // A schedule out of a file on a machine: proved, timed, and set beside our own algorithms and the floor.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/cli/collective_row.h"
 #include "busbar/formats/import.h"
 
@@ -29,12 +29,10 @@ struct ScheduleRow {
 Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, const Cluster& cluster,
                                                const std::vector<Bytes>& sizes, std::uint32_t loops);
 Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
-nlohmann::ordered_json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows,
-                                     const Cluster& cluster);
+Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
 
 /// Messages out of a file (GOAL, sends and receives of a trace) on a machine, rank r on GPU r.
-Status time_messages(const ImportedMessages& messages, const Cluster& cluster, nlohmann::ordered_json& json,
-                     Document& document);
+Status time_messages(const ImportedMessages& messages, const Cluster& cluster, Json& json, Document& document);
 
 /// `busbar collective CLUSTER OP --schedule FILE`.
 int run_schedule(const CollectiveOptions& o);

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/csv_rows.h"
 
@@ -39,7 +39,7 @@ std::vector<Flag> common_flags(CommonOptions& o, bool with_engine) {
   return flags;
 }
 
-nlohmann::ordered_json RunClock::to_json() const {
+Json RunClock::to_json() const {
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
   return {{"wall_s", wall.count()}, {"cpu_s", static_cast<double>(std::clock()) / CLOCKS_PER_SEC}};
 }
@@ -70,8 +70,8 @@ std::string link_class_name(LinkId link, const Topology& t) {
   return c.part.empty() ? name_of(c.kind) : c.part;
 }
 
-nlohmann::ordered_json bound_to_json(const Bound& b, const Topology& t) {
-  nlohmann::ordered_json j{{"link", nullptr}, {"class", nullptr}, {"phase", b.phase}, {"kind", nullptr}};
+Json bound_to_json(const Bound& b, const Topology& t) {
+  Json j{{"link", nullptr}, {"class", nullptr}, {"phase", b.phase}, {"kind", nullptr}};
   if (b.link == kNone<LinkId>) return j;
   j["link"] = t.name(b.link);
   j["class"] = link_class_name(b.link, t);
@@ -88,15 +88,13 @@ std::string bound_in_short(const Bound& b, const Topology& t) {
   return b.link == kNone<LinkId> ? "-" : fmt::format("{}, {}", word(b.kind), link_class_name(b.link, t));
 }
 
-int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status,
-            Printed printed) {
+int deliver(const CommonOptions& o, const Json& data, const Document& document, int status, Printed printed) {
   if (o.json && o.csv) return report_error(invalid("stdout holds one of them; leave out one", {"", 0, 0, "--csv"}));
   if (printed == Printed::kAlready) {
   } else if (o.csv) {
     std::fputs(csv_of(data).c_str(), stdout);
   } else if (o.json) {
-    constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;  // files may hold any bytes
-    std::fputs(data.dump(2, ' ', false, kReplace).c_str(), stdout);
+    std::fputs(data.dump(2).c_str(), stdout);
     std::fputs("\n", stdout);
   } else {
     TextOptions text;

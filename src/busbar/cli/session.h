@@ -2,10 +2,10 @@
 #pragma once
 
 #include <chrono>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/base/result.h"
 #include "busbar/cli/flags.h"
 #include "busbar/engine/engine.h"
@@ -31,7 +31,7 @@ std::vector<Flag> common_flags(CommonOptions& o, bool with_engine);
 class RunClock {
  public:
   RunClock() : start_(std::chrono::steady_clock::now()) {}
-  nlohmann::ordered_json to_json() const;
+  Json to_json() const;
 
  private:
   std::chrono::steady_clock::time_point start_;
@@ -45,7 +45,7 @@ Result<std::unique_ptr<Engine>> make_engine(const std::string& name, const Route
 int report_error(const Error& error);
 
 /// {"link", "class", "phase", "kind"} of a bound; nulls when nothing was sent.
-nlohmann::ordered_json bound_to_json(const Bound& bound, const Topology& topology);
+Json bound_to_json(const Bound& bound, const Topology& topology);
 /// What people call a link: its part, else its kind.
 std::string link_class_name(LinkId link, const Topology& topology);
 /// "the bandwidth of ndr 4x (node0.nic3->leaf3), phase ring all-gather"; in short: "bandwidth, ndr 4x".
@@ -56,7 +56,7 @@ std::string bound_in_short(const Bound& bound, const Topology& topology);
 /// Returns the exit status: `status`, or 2 when a file could not be written.
 /// Nothing goes to stdout when the command has written its own JSON there already.
 enum class Printed : std::uint8_t { kNot, kAlready };
-int deliver(const CommonOptions& o, const nlohmann::ordered_json& data, const Document& document, int status = 0,
+int deliver(const CommonOptions& o, const Json& data, const Document& document, int status = 0,
             Printed printed = Printed::kNot);
 
 /// Refuses a prediction below a physical floor: that is our bug. Tolerance: one part in 1e9 for round-off.

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/cabling_report.h"
 #include "busbar/cli/topology_drawing.h"
@@ -13,8 +13,6 @@
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double in_ns(Duration d) { return static_cast<double>(d.in_ps()) / 1e3; }
 double giga(BytesPerSecond r) { return static_cast<double>(per_second(r)) / 1e9; }

@@ -1,11 +1,11 @@
 // What `busbar topo` found, and its ways out.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/report/document.h"
 #include "busbar/spec/cluster.h"
 #include "busbar/topology/bisection.h"
@@ -45,7 +45,7 @@ std::vector<LargestModel> largest_models(const ScaleUpDomain& domain);
 Table level_table(const std::vector<Level>& levels);
 
 /// Everything but `schema`, hash and run; devices, links and the matrix where `parts.all`.
-nlohmann::ordered_json topo_json(const Cluster& cluster, const TopoFacts& facts, const TopoParts& parts);
+Json topo_json(const Cluster& cluster, const TopoFacts& facts, const TopoParts& parts);
 Document topo_document(const Cluster& cluster, const TopoFacts& facts, const TopoParts& parts,
                        const std::string& typed);
 /// The matrix as `nvidia-smi topo -m` lays it out: tabs between cells, then the legends.

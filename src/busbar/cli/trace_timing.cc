@@ -3,16 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/engine/floor.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct TimedCall {
   std::string algorithm;
@@ -74,7 +72,7 @@ Status time_trace(const CommTrace& trace, const Cluster& cluster, Json& json, Do
     Result<TimedCall> timed = why.empty() ? time_call(c, cluster, router) : invalid(why);
     if (!timed.ok()) {
       Json& n = json["not_timed"][timed.error().message];
-      n = (n.is_number() ? n.get<std::uint64_t>() : 0) + c.times;
+      n = (n.is_null() ? 0 : static_cast<std::uint64_t>(n.number())) + c.times;
       continue;
     }
     const bool measured = c.fastest_us > 0;
@@ -110,8 +108,8 @@ Status time_trace(const CommTrace& trace, const Cluster& cluster, Json& json, Do
   if (suspicious)
     document.blocks.push_back({Paragraph{
         "Some are faster than this machine can be: the trace comes from another one, or its sizes are wrong."}});
-  for (const auto& [why, n] : json["not_timed"].items())
-    document.blocks.push_back({Paragraph{fmt::format("Not timed: {}, {} times.", why, n.get<std::uint64_t>())}});
+  for (const auto& [why, n] : json["not_timed"].members())
+    document.blocks.push_back({Paragraph{fmt::format("Not timed: {}, {} times.", why, n.dump())}});
   return {};
 }
 

@@ -1,8 +1,7 @@
 // Collectives of a trace on a machine, each against its own bound.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "busbar/base/json.h"
 #include "busbar/cli/session.h"
 #include "busbar/formats/comm_trace.h"
 
@@ -10,6 +9,6 @@ namespace busbar {
 
 /// Predicts every kind of collective of the trace on `cluster` and adds a table to `document`. Ranks of a group sit on
 /// the GPUs of their numbers where the trace lists them, else on the first ones.
-Status time_trace(const CommTrace& trace, const Cluster& cluster, nlohmann::ordered_json& json, Document& document);
+Status time_trace(const CommTrace& trace, const Cluster& cluster, Json& json, Document& document);
 
 }  // namespace busbar

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/curve_drawing.h"
 #include "busbar/cli/train_report.h"
@@ -216,8 +216,7 @@ Result<BatchesRun> run_batches(const std::vector<TrainVariant>& variants, const 
   return out;
 }
 
-nlohmann::ordered_json batches_json(const BatchesRun& r) {
-  using Json = nlohmann::ordered_json;
+Json batches_json(const BatchesRun& r) {
   const auto batch_or_null = [](std::uint32_t batch) { return batch == 0 ? Json(nullptr) : Json(batch); };
   Json j{{"schema", "busbar.train/1"}, {"model", r.model}, {"points", Json::array()}, {"claims", Json::array()}};
   for (const MachineBatches& m : r.machines) {

@@ -1,10 +1,10 @@
 // One layout on one machine, or several, over batches of many sizes: where popular figures hold.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/cli/batch_range.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/train_scale.h"
@@ -44,7 +44,7 @@ struct BatchesRun {
 Result<BatchesRun> run_batches(const std::vector<TrainVariant>& variants, const TrainAsk& ask, const BatchAsk& batches,
                                const Claims& claims, LongRun& watch);
 
-nlohmann::ordered_json batches_json(const BatchesRun& run);
+Json batches_json(const BatchesRun& run);
 Document batches_document(const BatchesRun& run, const std::string& typed);
 
 }  // namespace busbar

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/train_report.h"
 
@@ -97,13 +97,13 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
   return t;
 }
 
-nlohmann::ordered_json beside_json(const std::vector<BesideRun>& besides, const std::string& typed) {
-  auto out = nlohmann::ordered_json::array();
+Json beside_json(const std::vector<BesideRun>& besides, const std::string& typed) {
+  auto out = Json::array();
   for (const BesideRun& b : besides) {
-    nlohmann::ordered_json j{{"change", b.variant.change}, {"folded", b.variant.fold}};
-    nlohmann::ordered_json keys = train_json(b.run, typed);
+    Json j{{"change", b.variant.change}, {"folded", b.variant.fold}};
+    Json keys = train_json(b.run, typed);
     keys.erase("schema");
-    for (auto& [key, value] : keys.items()) j[key] = std::move(value);
+    j.update(std::move(keys));
     out.push_back(std::move(j));
   }
   return out;

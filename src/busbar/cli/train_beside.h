@@ -1,9 +1,9 @@
 // A step and its variants in columns.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/cli/train_run.h"
 #include "busbar/cli/train_variants.h"
 #include "busbar/report/document.h"
@@ -21,6 +21,6 @@ Result<std::vector<BesideRun>> run_besides(std::vector<TrainVariant> variants, c
 /// One column each, what was asked first; parts that are nothing everywhere are left out.
 Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides);
 /// Per variant {change, folded, and the keys of train_json()}.
-nlohmann::ordered_json beside_json(const std::vector<BesideRun>& besides, const std::string& typed);
+Json beside_json(const std::vector<BesideRun>& besides, const std::string& typed);
 
 }  // namespace busbar

@@ -1,14 +1,11 @@
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
 
 namespace busbar {
-
-using Json = nlohmann::ordered_json;
 
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b) {
   return {{"compute", b.compute},       {"exposed_tp", b.exposed_tp}, {"exposed_dp", b.exposed_dp},
@@ -125,7 +122,7 @@ Json train_json(const TrainRun& r, const std::string& typed) {
                       : bound_to_json(r.step.calls.front().bound, r.cluster.topology);
   j["relief"] = Json::array();
   for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
-  j["band_percent"] = {r.band.low_percent, r.band.high_percent};
+  j["band_percent"] = Json::array({r.band.low_percent, r.band.high_percent});
   j["band_basis"] = r.band.basis;
   return j;
 }

@@ -1,10 +1,10 @@
 // A predicted step as JSON and as a document.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
 
@@ -14,7 +14,7 @@ struct ScaleRun;
 struct BesideRun;
 
 /// The keys of DESIGN's contract and some more; everything but `run`.
-nlohmann::ordered_json train_json(const TrainRun& run, const std::string& typed);
+Json train_json(const TrainRun& run, const std::string& typed);
 /// `sizes`: the same on other sizes of the machine, for the page; nullptr: not known. `besides`: in columns beside it.
 Document train_document(const TrainRun& run, const std::string& typed, const ScaleRun* sizes = nullptr,
                         const std::vector<BesideRun>& besides = {});

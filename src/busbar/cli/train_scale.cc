@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/train_report.h"
@@ -156,8 +156,7 @@ Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, cons
   return out;
 }
 
-nlohmann::ordered_json scale_json(const ScaleRun& r) {
-  using Json = nlohmann::ordered_json;
+Json scale_json(const ScaleRun& r) {
   Json j{{"schema", "busbar.train/1"}, {"cluster", r.cluster},
          {"model", r.model},           {"usd_per_gpu_hour", r.usd_per_gpu_hour},
          {"points", Json::array()},    {"skipped", Json::array()}};

@@ -1,11 +1,11 @@
 // One layout on machines of many sizes: where scaling bends and what that costs.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
@@ -50,7 +50,7 @@ struct ScaleRun {
 /// Stops early, with the points so far, when `watch` says so.
 Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& ask, const ScaleAsk& scale, LongRun& watch);
 
-nlohmann::ordered_json scale_json(const ScaleRun& run);
+Json scale_json(const ScaleRun& run);
 /// All runs one after another, what was asked first.
 Document scale_document(const std::vector<ScaleRun>& runs, const std::string& typed);
 

@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "busbar/formats/astra_ns3.h"
@@ -97,11 +96,6 @@ constexpr FormatEntry kFormats[] = {
 };
 
 }  // namespace
-
-ImportReport::ImportReport() : found(std::make_unique<nlohmann::ordered_json>(nlohmann::ordered_json::object())) {}
-ImportReport::~ImportReport() = default;
-ImportReport::ImportReport(ImportReport&&) noexcept = default;
-ImportReport& ImportReport::operator=(ImportReport&&) noexcept = default;
 
 Result<ImportSource> ImportSource::open(const std::string& path) {
   ImportSource s;

@@ -5,12 +5,12 @@
 
 #include <iosfwd>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/base/result.h"
 #include "busbar/formats/comm_trace.h"
 #include "busbar/formats/gzip_stream.h"
@@ -48,12 +48,8 @@ class ImportSource {
 
 /// What a file holds, in words and numbers that a person asked for.
 struct ImportReport {
-  ImportReport();
-  ~ImportReport();
-  ImportReport(ImportReport&&) noexcept;
-  ImportReport& operator=(ImportReport&&) noexcept;
   std::string kind;
-  std::unique_ptr<nlohmann::ordered_json> found;  ///< an object, never null
+  Json found = Json::object();
   std::vector<std::string> notes;
   std::vector<UnknownPart> unknown;
   bool refuted = false;  ///< what the file holds was understood and is wrong

@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/formats/ib_fabric.h"
 #include "busbar/formats/import_reports.h"
 #include "busbar/formats/slurm_topology.h"
@@ -11,8 +11,6 @@
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json counts_of(const Topology& t) {
   Json counts{{"hosts", t.blocks().size()}};
@@ -22,7 +20,7 @@ Json counts_of(const Topology& t) {
 
 ImportReport describe(ImportedFabric f) {
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   found["counts"] = counts_of(f.topology);
   found["cables"] = f.cables.size();
   found["unconnected_ports"] = f.unconnected;
@@ -70,7 +68,7 @@ Result<ImportReport> report_slurm(ImportSource& source, const PartFigures&) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(SlurmTopology slurm, read_slurm_topology(text, source.name()));
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   found["counts"] = counts_of(slurm.topology);
   found["switches"] = Json::array();
   for (const SlurmSwitch& s : slurm.switches)

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/formats/fixture.h"
 #include "busbar/formats/import.h"
@@ -16,7 +16,6 @@
 namespace busbar {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 /// Long lists as their length, ends and a hash of all.
@@ -24,12 +23,15 @@ Json condensed(const Json& value) {
   constexpr std::size_t kLong = 8;
   if (value.is_array() && value.size() > kLong)
     return {{"entries", value.size()},
-            {"first", condensed(value.front())},
-            {"last", condensed(value.back())},
+            {"first", condensed(value.values().front())},
+            {"last", condensed(value.values().back())},
             {"hash", fmt::format("{:016x}", hash64(value.dump()))}};
-  Json out = value;
-  if (value.is_structured())
-    for (auto it = out.begin(); it != out.end(); ++it) *it = condensed(*it);
+  if (!value.is_structured()) return value;
+  Json out = value.is_array() ? Json::array() : Json::object();
+  if (value.is_array())
+    for (const Json& v : value.values()) out.push_back(condensed(v));
+  else
+    for (const auto& [key, v] : value.members()) out[key] = condensed(v);
   return out;
 }
 
@@ -39,7 +41,7 @@ Json reading_of(const fs::path& path) {
   const auto report = import_source(*source, {});
   if (!report.ok()) return {{"error", report.error().text()}};
   Json j{{"kind", report->kind},
-         {"found", condensed(*report->found)},
+         {"found", condensed(report->found)},
          {"notes", report->notes},
          {"unknown", Json::array()}};
   for (const UnknownPart& u : report->unknown)

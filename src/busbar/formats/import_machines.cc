@@ -1,8 +1,7 @@
 // Reports of files that describe one machine.
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
+#include "busbar/base/json.h"
 #include "busbar/formats/hwloc_xml.h"
 #include "busbar/formats/import_reports.h"
 #include "busbar/formats/nccl_graph_xml.h"
@@ -13,8 +12,6 @@
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Lanes out of a device over links of one kind.
 std::uint32_t lanes_of(const Topology& t, DeviceId d, bool scale_up) {
@@ -57,7 +54,7 @@ Json ports_of(const ImportedMachine& m) {
 
 ImportReport describe(ImportedMachine m) {
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   Json counts = Json::object();
   for (const auto& [kind, n] : device_counts(m.topology)) counts[name_of(kind)] = n;
   found["counts"] = counts;
@@ -117,7 +114,7 @@ Result<ImportReport> report_nccl_graph(ImportSource& source, const PartFigures&)
                       {"same_channels", g.same_channels},
                       {"channels", channels}});
   }
-  (*report.found)["graphs"] = graphs;
+  report.found["graphs"] = graphs;
   report.unknown = std::move(file.unknown);
   return report;
 }

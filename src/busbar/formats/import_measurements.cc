@@ -1,8 +1,7 @@
 // Reports of logs and tables of results.
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
+#include "busbar/base/json.h"
 #include "busbar/formats/import_reports.h"
 #include "busbar/formats/lines.h"
 #include "busbar/formats/nccl_log.h"
@@ -10,8 +9,6 @@
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json texts(const std::vector<LoggedText>& list) {
   Json out = Json::array();
@@ -49,8 +46,8 @@ ImportReport describe(PerfResults results) {
                            {"in_place", timing(r.in_place)}});
     tables.push_back(std::move(j));
   }
-  (*report.found)["tables"] = tables;
-  (*report.found)["other_lines"] = results.other_lines;
+  report.found["tables"] = tables;
+  report.found["other_lines"] = results.other_lines;
   report.unknown = std::move(results.unknown);
   return report;
 }
@@ -63,7 +60,7 @@ Json member(int rank, const LoggedRank& r) {
   Json sends = Json::array();
   bool bounce = false;
   for (const LoggedNic& n : r.sends) {
-    sends.push_back({n.channel, n.device, n.proxy});
+    sends.push_back(Json::array({n.channel, n.device, n.proxy}));
     bounce = bounce || !n.gpudirect;
   }
   if (!r.sends.empty()) {
@@ -141,7 +138,7 @@ Result<ImportReport> report_nccl_log(ImportSource& source, const PartFigures&) {
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   BUSBAR_ASSIGN(NcclLog log, read_nccl_log(lines));
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   found["lines"] = log.lines;
   found["messages"] = log.messages;
   found["broken_messages"] = log.broken;

@@ -1,8 +1,7 @@
 // Reports of files that hold a schedule.
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
+#include "busbar/base/json.h"
 #include "busbar/formats/goal.h"
 #include "busbar/formats/import_reports.h"
 #include "busbar/formats/msccl_xml.h"
@@ -10,8 +9,6 @@
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void describe(const ExecutionPlan& p, Json& found) {
   found["name"] = p.name;
@@ -25,7 +22,7 @@ void describe(const ExecutionPlan& p, Json& found) {
 
 /// Whether it does what its collective demands; that it does not is an answer, not a failure to read.
 void describe(const Result<PlanProof>& proof, ImportReport& report) {
-  Json& found = *report.found;
+  Json& found = report.found;
   found["proved"] = proof.ok();
   if (proof.ok()) {
     found["sends"] = proof->sends;
@@ -42,7 +39,7 @@ Result<ImportReport> report_msccl(ImportSource& source, const PartFigures&) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(MscclAlgorithm a, read_msccl_xml(text, source.name()));
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   describe(a.plan, found);
   found["protocol"] = a.protocol;
   found["in_place"] = a.in_place;
@@ -64,7 +61,7 @@ Result<ImportReport> report_goal(ImportSource& source, const PartFigures&) {
     amount[static_cast<std::size_t>(o.kind)] += o.amount;
   }
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   found["ranks"] = p.ranks;
   found["sends"] = n[0];
   found["receives"] = n[1];
@@ -91,7 +88,7 @@ Result<ImportReport> report_mscclpp(ImportSource& source, const PartFigures&) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(MscclppPlan p, read_mscclpp_plan(text, source.name()));
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   describe(p.plan, found);
   found["protocol"] = p.protocol;
   found["in_place"] = p.plan.in_place;

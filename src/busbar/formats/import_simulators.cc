@@ -1,15 +1,13 @@
 // Reports of input files of other simulators.
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "busbar/base/json.h"
 #include "busbar/formats/astra_ns3.h"
 #include "busbar/formats/astra_sim.h"
 #include "busbar/formats/import_reports.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const char* name_of(AstraBlock b) {
   return b == AstraBlock::kRing ? "ring" : b == AstraBlock::kSwitch ? "switch" : "fully connected";
@@ -22,7 +20,7 @@ Result<ImportReport> report_astra_network(ImportSource& source, const PartFigure
   BUSBAR_ASSIGN(AstraNetwork network, read_astra_network(text, source.name()));
   BUSBAR_ASSIGN(ImportedMachine machine, machine_of(network));
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   found["npus"] = network.npus;
   found["links"] = machine.topology.link_count() / 2;
   found["dimensions"] = Json::array();
@@ -46,7 +44,7 @@ Result<ImportReport> report_ns3_topology(ImportSource& source, const PartFigures
   BUSBAR_ASSIGN(const Ns3Topology topology, read_ns3_topology(text, source.name()));
   BUSBAR_ASSIGN(ImportedMachine machine, machine_of(topology));
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   found["npus"] = machine.topology.gpus().size();
   found["switches"] = topology.is_switch.size() - machine.topology.gpus().size();
   found["links"] = topology.links.size();
@@ -71,7 +69,7 @@ Result<ImportReport> report_astra_system(ImportSource& source, const PartFigures
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(AstraSystem system, read_astra_system(text, source.name()));
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   if (!system.algorithms.empty()) found["algorithms_by_dimension"] = Json::object();
   for (const auto& [op, names] : system.algorithms) found["algorithms_by_dimension"][op] = names;
   if (!system.logical_dimensions.empty()) found["logical_dimensions"] = system.logical_dimensions;

@@ -2,16 +2,14 @@
 #include <algorithm>
 #include <istream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "busbar/base/json.h"
 #include "busbar/formats/comm_groups.h"
 #include "busbar/formats/import_reports.h"
 
 namespace busbar {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Groups that collectives name, how many do, and their ranks where they are said.
 Json groups_of(const CommTrace& t) {
@@ -30,7 +28,7 @@ Json groups_of(const CommTrace& t) {
 
 ImportReport describe(CommTrace t) {
   ImportReport report;
-  Json& found = *report.found;
+  Json& found = report.found;
   if (!t.version.empty()) found["version"] = t.version;
   if (t.world_size > 0) {
     found["rank"] = t.rank;
@@ -124,7 +122,7 @@ Result<ImportReport> report_comm_groups(ImportSource& source, const PartFigures&
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(const std::vector<CommGroup> groups, read_comm_groups(text, source.name()));
   ImportReport report;
-  Json& list = (*report.found)["groups"] = Json::array();
+  Json& list = report.found["groups"] = Json::array();
   for (const CommGroup& g : groups)
     list.push_back({{"name", g.name}, {"ranks", g.members.size()}, {"members", g.members}});
   return report;
