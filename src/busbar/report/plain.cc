@@ -1,35 +1,14 @@
 #include "busbar/report/plain.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+
+#include "busbar/base/utf8.h"
 
 namespace busbar {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-struct CodePoint {
-  std::uint32_t value = 0;
-  std::size_t bytes = 0;  ///< 0: not UTF-8
-};
-
-/// The code point at `text[i]` by RFC 3629: no overlong forms, no surrogates.
-CodePoint decode(std::string_view text, std::size_t i) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-  const unsigned char first = byte(i);
-  if (first < 0x80) return {first, 1};
-  const std::size_t n = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || i + n > text.size()) return {};
-  std::uint32_t value = first & (0xFFu >> (n + 1));
-  for (std::size_t k = 1; k < n; ++k) {
-    if ((byte(i + k) & 0xC0) != 0x80) return {};
-    value = value << 6 | (byte(i + k) & 0x3Fu);
-  }
-  constexpr std::array<std::uint32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
-  if (value < kLeast[n] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) return {};
-  return {value, n};
-}
 
 bool allowed_in_xml(std::uint32_t c) {
   return c == '\t' || c == '\n' || c == '\r' ||
@@ -102,15 +81,15 @@ std::string escape_markup(std::string_view text) {
   std::string out;
   out.reserve(text.size() + text.size() / 8);
   for (std::size_t i = 0; i < text.size();) {
-    const CodePoint c = decode(text, i);
-    if (c.bytes == 0 || !allowed_in_xml(c.value)) {
+    const Utf8Character c = character_at(text, i);
+    if (!c.whole || !allowed_in_xml(c.code_point)) {
       out += kReplacement;
-    } else if (const auto name = entity(c.value); !name.empty()) {
+    } else if (const auto name = entity(c.code_point); !name.empty()) {
       out += name;
     } else {
-      out += text.substr(i, c.bytes);
+      out += text.substr(i, c.length);
     }
-    i += std::max<std::size_t>(1, c.bytes);
+    i += c.length;
   }
   return out;
 }
@@ -119,17 +98,17 @@ std::string escape_terminal(std::string_view text, bool utf8) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
-    const CodePoint c = decode(text, i);
-    if (c.value == '\t' || c.value == '\n' || c.value == '\r') {
+    const Utf8Character c = character_at(text, i);
+    if (c.code_point == '\t' || c.code_point == '\n' || c.code_point == '\r') {
       out += ' ';
-    } else if (c.bytes == 0 || !allowed_in_xml(c.value)) {
+    } else if (!c.whole || commands_terminal(c.code_point)) {
       out += '?';
-    } else if (c.bytes == 1 || utf8) {
-      out += text.substr(i, c.bytes);
+    } else if (c.length == 1 || utf8) {
+      out += text.substr(i, c.length);
     } else {
-      out += ascii_spelling(c.value);
+      out += ascii_spelling(c.code_point);
     }
-    i += std::max<std::size_t>(1, c.bytes);
+    i += c.length;
   }
   return out;
 }

@@ -11,8 +11,8 @@ namespace busbar {
 /// controls that XML 1.0 forbids become U+FFFD.
 std::string escape_markup(std::string_view text);
 
-/// For a terminal: controls (so also escape sequences) become '?', tabs and line breaks a space. Without `utf8` the
-/// signs we use ourselves are spelt in ASCII and any other character becomes '?'.
+/// For a terminal: controls (so also escape sequences) and marks that turn the direction of text become '?', tabs and
+/// line breaks a space. Without `utf8` the signs we use ourselves are spelt in ASCII and any other character becomes '?'.
 std::string escape_terminal(std::string_view text, bool utf8);
 
 /// Cells that `text` takes on a terminal: one per code point. Limits: wide and combining characters count one.
