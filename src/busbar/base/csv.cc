@@ -5,90 +5,110 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <iterator>
+
+#include "busbar/base/input.h"
 
 namespace busbar {
 namespace {
 
-/// Takes one record off the front of `text`. False: a quote does not end.
-bool take_record(std::string_view& text, int& line, std::vector<std::string>& cells) {
-  cells.assign(1, "");
-  bool quoted = false, at_start = true;
-  std::size_t i = 0;
-  for (; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\n') ++line;
-      if (c != '"') {
-        cells.back() += c;
-      } else if (i + 1 < text.size() && text[i + 1] == '"') {
-        cells.back() += '"';
-        ++i;
-      } else {
-        quoted = false;
-      }
-      continue;
-    }
-    if (c == '\n') break;
-    if (c == ',') {
-      cells.emplace_back();
-      at_start = true;
-      continue;
-    }
-    if (c == '"' && at_start) {
-      quoted = true;
-    } else if (c != '\r') {
-      cells.back() += c;
-    }
-    at_start = false;
-  }
-  ++line;
-  text.remove_prefix(std::min(text.size(), i + 1));
-  return !quoted;
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+/// Takes blanks off the end of a cell without quotes.
+void trim_end(std::string& cell) {
+  while (!cell.empty() && is_blank(cell.back())) cell.pop_back();
 }
 
 }  // namespace
 
+CsvReader::CsvReader(std::string_view text, std::string name) : rest_(text), name_(std::move(name)) {
+  if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);  // byte order mark
+}
+
+Result<bool> CsvReader::next(std::vector<std::string>& cells) {
+  while (skips_line()) {
+  }
+  if (rest_.empty()) return false;
+  begin_ = next_;
+  BUSBAR_RETURN_IF_ERROR(take_record(cells));
+  return true;
+}
+
+/// Takes off a line that holds no record.
+bool CsvReader::skips_line() {
+  std::size_t at = 0;
+  while (at < rest_.size() && is_blank(rest_[at])) ++at;
+  if (rest_.empty() || (at < rest_.size() && rest_[at] != '\n' && rest_[at] != '#')) return false;
+  rest_.remove_prefix(std::min(rest_.size(), std::min(rest_.find('\n', at), rest_.size()) + 1));
+  ++next_;
+  return true;
+}
+
+Status CsvReader::take_record(std::vector<std::string>& cells) {
+  std::size_t used = 0, i = 0;
+  const auto begin_cell = [&] {
+    if (used == cells.size()) cells.emplace_back();
+    cells[used++].clear();
+  };
+  begin_cell();
+  bool inside = false, quoted = false;  // a quoted cell; it or an earlier part of it
+  for (; i < rest_.size(); ++i) {
+    const char c = rest_[i];
+    std::string& cell = cells[used - 1];
+    if (inside) {
+      next_ += c == '\n';
+      const bool doubled = c == '"' && i + 1 < rest_.size() && rest_[i + 1] == '"';
+      if (c != '"' || doubled) cell += c;
+      inside = c != '"' || doubled;
+      i += doubled;
+    } else if (c == '\n') {
+      break;
+    } else if (c == ',') {
+      if (!quoted) trim_end(cell);
+      begin_cell();
+      quoted = false;
+    } else if (c == '"' && cell.empty() && !quoted) {
+      inside = quoted = true;
+    } else if (!is_blank(c) || (!cell.empty() && !quoted)) {
+      cell += c;
+    }
+  }
+  if (inside) return invalid("a quoted cell does not end; close it with \"", where());
+  if (!quoted) trim_end(cells[used - 1]);
+  cells.resize(used);
+  ++next_;
+  rest_.remove_prefix(std::min(rest_.size(), i + 1));
+  return {};
+}
+
 Result<CsvTable> CsvTable::parse(std::string_view text, const std::string& name) {
   CsvTable out;
   out.file_ = name;
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // byte order mark
-  std::vector<std::string> cells;
-  int line = 1;
-  while (!text.empty()) {
-    const int at = line;
-    if (!take_record(text, line, cells))
-      return invalid("a quoted cell does not end; close it with \"", {name, at, 0, ""});
-    if (cells.size() == 1 && cells[0].empty()) continue;  // an empty line
-    if (out.columns_.empty()) {
-      for (std::size_t c = 0; c < cells.size(); ++c) {
-        if (cells[c].empty())
-          return invalid(fmt::format("column {} has no name; the first line names the columns", c + 1),
-                         {name, at, 0, ""});
-        if (std::find(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(c), cells[c]) !=
-            cells.begin() + static_cast<std::ptrdiff_t>(c))
-          return invalid(fmt::format("the column '{}' is there twice", cells[c]), {name, at, 0, ""});
-      }
-      out.columns_ = cells;
-      continue;
-    }
+  CsvReader reader(text, name);
+  BUSBAR_ASSIGN(const bool headed, reader.next(out.columns_));
+  if (!headed) return invalid("the file is empty; the first line names the columns", {name, 0, 0, ""});
+  for (auto c = out.columns_.begin(); c != out.columns_.end(); ++c) {
+    if (c->empty())
+      return invalid(fmt::format("column {} has no name; the first line names the columns",
+                                 c - out.columns_.begin() + 1),
+                     reader.where());
+    if (std::find(out.columns_.begin(), c, *c) != c)
+      return invalid(fmt::format("the column '{}' is there twice", *c), reader.where());
+  }
+  for (std::vector<std::string> cells;;) {
+    BUSBAR_ASSIGN(const bool more, reader.next(cells));
+    if (!more) return out;
     if (cells.size() != out.columns_.size())
       return invalid(fmt::format("{} cells, the header has {}; put quotes around a cell with a comma", cells.size(),
                                  out.columns_.size()),
-                     {name, at, 0, ""});
+                     reader.where());
     std::move(cells.begin(), cells.end(), std::back_inserter(out.cells_));
-    out.lines_.push_back(at);
+    out.lines_.push_back(reader.line());
   }
-  if (out.columns_.empty()) return invalid("the file is empty; the first line names the columns", {name, 0, 0, ""});
-  return out;
 }
 
 Result<CsvTable> CsvTable::load(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return Error{ErrorCode::kIo, "cannot be read; is the path right?", {file, 0, 0, ""}};
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) return Error{ErrorCode::kIo, "reading failed", {file, 0, 0, ""}};
+  BUSBAR_ASSIGN(const std::string text, read_text(file, kMostCsv));
   return parse(text, file);
 }
 

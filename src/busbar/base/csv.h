@@ -1,5 +1,6 @@
 // Comma-separated tables with a header line (RFC 4180: quoted cells, doubled quotes, line breaks in quotes); every cell
-// knows where it stands.
+// knows where it stands. A byte order mark, empty lines, lines that begin with '#', and blanks around cells without
+// quotes do not count.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,28 @@
 #include "busbar/base/result.h"
 
 namespace busbar {
+
+/// The most bytes of a table that is read: 16 million rows of a matrix, with some room.
+inline constexpr std::uint64_t kMostCsv = std::uint64_t{512} << 20;
+
+/// The records of a table one by one, the header first.
+class CsvReader {
+ public:
+  /// `text` must outlive the reader; `name` stands in for the file in messages.
+  CsvReader(std::string_view text, std::string name);
+  /// The next record's cells. False: there is none. Error: a quote that does not end.
+  Result<bool> next(std::vector<std::string>& cells);
+  int line() const { return begin_; }  ///< where the record last given begins, 1-based
+  Where where() const { return {name_, begin_, 0, ""}; }
+
+ private:
+  bool skips_line();
+  Status take_record(std::vector<std::string>& cells);
+
+  std::string_view rest_;
+  std::string name_;
+  int begin_ = 0, next_ = 1;  ///< lines
+};
 
 class CsvTable {
  public:

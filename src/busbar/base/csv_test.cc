@@ -44,6 +44,32 @@ TEST(Csv, BrokenTablesAreRefusedWithTheirLine) {
   EXPECT_NE(refusal("a,b\n1,\"2\n").find("t.csv:2: a quoted cell does not end"), std::string::npos);
 }
 
+TEST(Csv, BlanksAroundCellsRemarksAndEmptyLinesDoNotCount) {
+  const auto t = CsvTable::parse("# source: a lab\n a ,\tb\r\n\n  # more\n 1 , \" x \" \n\"#2\",\"\"\n", "t.csv");
+  ASSERT_TRUE(t.ok()) << t.error().text();
+  ASSERT_EQ(t->rows(), 2u);
+  EXPECT_EQ(t->columns()[1], "b");
+  EXPECT_EQ(t->cell(0, "a"), "1");
+  EXPECT_EQ(t->cell(0, "b"), " x ");  // quotes keep blanks
+  EXPECT_EQ(t->cell(1, "a"), "#2");   // and begin no remark
+  EXPECT_EQ(t->where(0, "a").line, 5);
+  EXPECT_EQ(t->where(1, "a").line, 6);
+}
+
+TEST(Csv, RecordsComeOneByOneWithTheirLines) {
+  CsvReader reader("a,b\n\"1\n2\",3\n4\n", "t.csv");
+  std::vector<std::string> cells{"left", "from", "before"};
+  ASSERT_TRUE(*reader.next(cells));
+  EXPECT_EQ(cells, (std::vector<std::string>{"a", "b"}));
+  ASSERT_TRUE(*reader.next(cells));
+  EXPECT_EQ(cells, (std::vector<std::string>{"1\n2", "3"}));
+  EXPECT_EQ(reader.line(), 2);
+  ASSERT_TRUE(*reader.next(cells));
+  EXPECT_EQ(cells, (std::vector<std::string>{"4"}));
+  EXPECT_EQ(reader.line(), 4);
+  EXPECT_FALSE(*reader.next(cells));
+}
+
 TEST(Csv, AFileWithoutALastLineBreakIsWhole) {
   const auto t = CsvTable::parse(
       "\xef\xbb\xbf"

@@ -6,10 +6,9 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
+#include "busbar/base/input.h"
 #include "busbar/base/utf8.h"
 #include "busbar/base/yaml_impl.h"
 
@@ -220,17 +219,8 @@ Result<std::shared_ptr<const YamlNode::Impl>> parse_tree(const std::string& text
 }
 
 Result<YamlDocument> YamlDocument::load(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    return Error{ErrorCode::kIo, "is a directory; name a file", Where{path, 0, 0, {}}};
-  }
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream buffer;
-  if (in) buffer << in.rdbuf();
-  if (!in || in.bad()) {
-    return Error{ErrorCode::kIo, "cannot be read; check the name and the permissions", Where{path, 0, 0, {}}};
-  }
-  return parse(std::move(buffer).str(), path);
+  BUSBAR_ASSIGN(std::string text, read_text(path, kMaxFileBytes));
+  return parse(std::move(text), path);
 }
 
 Result<YamlDocument> YamlDocument::parse(std::string text, const std::string& name) {
