@@ -64,6 +64,8 @@ void print_text(std::string_view text, std::string& out) {
       out += "\xef\xbf\xbd";  // U+FFFD
     else if (c.length == 1 && (static_cast<unsigned char>(first) < 0x20 || first == '"' || first == '\\'))
       print_escaped(first, out);
+    else if (commands_terminal(c.code_point))
+      out += fmt::format("\\u{:04x}", c.code_point);  // the same text, and harmless on a screen
     else
       out += text.substr(i, c.length);
     i += c.length;

@@ -70,7 +70,9 @@ TEST(Json, TextsAreEscapedAndBadBytesReplaced) {
   const std::pair<std::string, std::string> cases[] = {
       {"a\"b\\c/d", R"(a\"b\\c/d)"},
       {"\b\f\n\r\t", R"(\b\f\n\r\t)"},
-      {std::string("\x01\x1f\0", 3) + "\x7f", "\\u0001\\u001f\\u0000\x7f"},
+      {std::string("\x01\x1f\0", 3) + "\x7f", "\\u0001\\u001f\\u0000\\u007f"},
+      {"user\xe2\x80\xaegpj", "user\\u202egpj"},  // a terminal would show the rest backwards
+      {"\xc2\x9b[0m", "\\u009b[0m"},
       {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
       {"\xe2\x82"
        "x",
