@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::int64_t kMostNodes = 8192, kMostLinks = 1'000'000;
+constexpr std::int64_t kMostNodes = 8192, kMostNs3Links = 1'000'000;
 
 /// As many whole numbers as the line has, and nothing else.
 bool integers(std::string_view line, std::vector<std::int64_t>& out) {
@@ -36,7 +36,7 @@ class Ns3Reader {
     if (counts[0] < 1 || counts[0] > kMostNodes)
       return wrong(fmt::format("wants 1 to {} nodes, not {}", kMostNodes, counts[0]));
     if (counts[1] < 0 || counts[1] >= counts[0]) return wrong("wants fewer switches than nodes, and none below zero");
-    if (counts[2] < 0 || counts[2] > kMostLinks) return wrong(fmt::format("wants at most {} links", kMostLinks));
+    if (counts[2] < 0 || counts[2] > kMostNs3Links) return wrong(fmt::format("wants at most {} links", kMostNs3Links));
     out_.is_switch.resize(static_cast<std::size_t>(counts[0]));
     BUSBAR_RETURN_IF_ERROR(switches(counts[1]));
     for (std::int64_t i = 0; i < counts[2]; ++i) {

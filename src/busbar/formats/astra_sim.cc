@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kMostNpus = 4096;
-constexpr std::size_t kMostLinks = 1'000'000, kMostDimensions = 8;
+constexpr std::size_t kMostAstraLinks = 1'000'000, kMostDimensions = 8;
 
 Result<YamlNode> list_of(const YamlNode& root, std::string_view key, std::size_t entries) {
   const auto node = root.find(key);
@@ -125,8 +125,8 @@ Result<ImportedMachine> machine_of(const AstraNetwork& network) {
   std::uint32_t stride = 1, switches = 0;
   for (const AstraDimension& d : network.dimensions) {
     const std::uint64_t each = d.block == AstraBlock::kFullyConnected ? d.npus - 1 : 2;
-    if (node.links.size() + network.npus * each > kMostLinks)
-      return Error{ErrorCode::kUnsupported, fmt::format("more than {} links", kMostLinks), {}};
+    if (node.links.size() + network.npus * each > kMostAstraLinks)
+      return Error{ErrorCode::kUnsupported, fmt::format("more than {} links", kMostAstraLinks), {}};
     for (std::uint32_t first = 0; first < network.npus; ++first) {
       if (first / stride % d.npus != 0 || d.npus == 1) continue;
       std::vector<std::uint32_t> members;

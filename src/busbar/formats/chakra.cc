@@ -9,7 +9,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;  ///< of one message
+constexpr std::uint64_t kMostMessageBytes = std::uint64_t{256} << 20;  ///< of one message
 
 /// Fields of one message in the wire format of protobuf.
 class WireFields {
@@ -108,7 +108,7 @@ class ChakraReader {
       const int length = read_varint(in, size);
       if (length == 0) break;
       at += static_cast<std::uint64_t>(length < 0 ? 0 : length);
-      if (length < 0 || size > kMostBytes) return broken(begin, "is no length of a message");
+      if (length < 0 || size > kMostMessageBytes) return broken(begin, "is no length of a message");
       if (!read_bytes(in, size, message)) return broken(at, "the file ends within a message");
       BUSBAR_RETURN_IF_ERROR(first ? metadata(message, at) : node(message, at));
       at += size;
@@ -217,7 +217,7 @@ bool looks_like_chakra(std::string_view head) {
     size |= std::uint64_t{static_cast<unsigned char>(head[i]) & 0x7fu} << (7 * i);
     if (static_cast<unsigned char>(head[i]) < 0x80) break;
   }
-  if (i + 2 >= head.size() || size < 3 || size > kMostBytes) return false;
+  if (i + 2 >= head.size() || size < 3 || size > kMostMessageBytes) return false;
   const std::string_view message = head.substr(i + 1, size);
   const auto length = static_cast<unsigned char>(message[1]);
   if (message[0] == '\x0a')  // a version: digits and dots

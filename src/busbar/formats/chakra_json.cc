@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "busbar/formats/chakra_nodes.h"
+#include "busbar/formats/json_text.h"
 
 namespace busbar {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
-constexpr int kMostDepth = 256;
 
 /// Keys of a node that say nothing of collectives; what is in none of the lists is unknown.
 constexpr std::array kPassedOver{"Id",       "ctrlDeps", "ctrl_deps",  "data_deps",    "dataDeps",
@@ -26,27 +26,27 @@ class ChakraJsonReader {
 
   Result<CommTrace> read(std::istream& in) {
     bool nodes = false, deep = false;
-    const auto look = [&](int depth, Json::parse_event_t event, Json& parsed) {
-      if (event == Json::parse_event_t::key && depth == 1) {
+    const auto look = [&](int depth, SortedJson::parse_event_t event, SortedJson& parsed) {
+      if (event == SortedJson::parse_event_t::key && depth == 1) {
         key_ = parsed.get<std::string>();
         nodes = nodes || key_ == "workload_graph";
       }
-      deep = deep || depth > kMostDepth;
+      deep = deep || depth > kMostJsonDepth;
       if (deep) return false;
-      if (key_ != "workload_graph" || event != Json::parse_event_t::object_end || depth != 2) return true;
+      if (key_ != "workload_graph" || event != SortedJson::parse_event_t::object_end || depth != 2) return true;
       if (problem_.ok()) problem_ = node(parsed);
       return false;  // so that memory holds one node
     };
     try {
-      const Json rest = Json::parse(in, look);
-      if (deep) return invalid(fmt::format("nested deeper than {} levels", kMostDepth), {name_, 0, 0, ""});
+      const SortedJson rest = SortedJson::parse(in, look);
+      if (deep) return invalid(fmt::format("nested deeper than {} levels", kMostJsonDepth), {name_, 0, 0, ""});
       if (rest.is_object()) top(rest);
-    } catch (const Json::parse_error& e) {
+    } catch (const SortedJson::parse_error& e) {
       const std::string what = e.what();
       const std::size_t cause = what.find("syntax error");
       return invalid(fmt::format("byte {}: not JSON: {}", e.byte, cause == what.npos ? what : what.substr(cause)),
                      {name_, 0, 0, ""});
-    } catch (const Json::exception& e) {  // a number that no double holds
+    } catch (const SortedJson::exception& e) {  // a number that no double holds
       return invalid(fmt::format("not JSON that can be held: {}", e.what()), {name_, 0, 0, ""});
     }
     BUSBAR_RETURN_IF_ERROR(problem_);
@@ -57,7 +57,7 @@ class ChakraJsonReader {
 
  private:
   /// What stands beside the nodes.
-  void top(const Json& rest) {
+  void top(const SortedJson& rest) {
     for (const auto& [key, value] : rest.items()) {
       if (key == "ngpus" && value.is_number_unsigned() && value.get<std::uint64_t>() <= UINT32_MAX)
         out_.world_size = value.get<std::uint32_t>();
@@ -68,12 +68,12 @@ class ChakraJsonReader {
     }
   }
 
-  Error wrong(const std::string& key, const Json& value, const char* wanted) const {
+  Error wrong(const std::string& key, const SortedJson& value, const char* wanted) const {
     return invalid(fmt::format("'{}' is no {}", value.dump().substr(0, 80), wanted),
                    {name_, 0, 0, fmt::format("workload_graph[{}].{}", out_.events, key)});
   }
 
-  Status node(const Json& j) {
+  Status node(const SortedJson& j) {
     ChakraNode n;
     for (const auto& [key, value] : j.items()) {
       if (key == "Name" || key == "pg_name" || key == "comm_group") {
@@ -94,7 +94,7 @@ class ChakraJsonReader {
         add_unknown(out_.unknown, 0, fmt::format("key {} of a node", key.substr(0, 80)));
       }
       if (key == "involved_dim" && value.is_array())
-        for (const Json& v : value) n.leaves_dimensions_out |= v == false;
+        for (const SortedJson& v : value) n.leaves_dimensions_out |= v == false;
     }
     if (!j.contains("NodeType"))
       return invalid("lacks 'NodeType'", {name_, 0, 0, fmt::format("workload_graph[{}]", out_.events)});
@@ -102,13 +102,13 @@ class ChakraJsonReader {
     return {};
   }
 
-  Status count(const std::string& key, const Json& value, std::uint64_t& out) const {
+  Status count(const std::string& key, const SortedJson& value, std::uint64_t& out) const {
     if (!value.is_number_unsigned()) return wrong(key, value, "number of 0 or more");
     out = value.get<std::uint64_t>();
     return {};
   }
 
-  Status text(const std::string& key, const Json& value, std::string& out) const {
+  Status text(const std::string& key, const SortedJson& value, std::string& out) const {
     if (!value.is_string() && !value.is_number_unsigned()) return wrong(key, value, "name");
     out = (value.is_string() ? value.get<std::string>() : value.dump()).substr(0, 200);
     return {};

@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kMostDevices = 2'000;
+constexpr std::uint32_t kMostNamedDevices = 2'000;
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -39,7 +39,7 @@ const char* style_of(DeviceKind k) {
 /// Where blocks are single boxes, a device of one is called like its block.
 class Names {
  public:
-  Names(const Topology& t) : t_(t), whole_(t.device_count() <= kMostDevices) {}
+  Names(const Topology& t) : t_(t), whole_(t.device_count() <= kMostNamedDevices) {}
   bool whole() const { return whole_; }
   std::string of(DeviceId d) const {
     const BlockId b = t_.block_of(d);

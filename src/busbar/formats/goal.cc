@@ -10,7 +10,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::int64_t kMostRanks = 1 << 20;
+constexpr std::int64_t kMostGoalRanks = 1 << 20;
 constexpr std::size_t kMostOps = std::size_t{1} << 28;
 
 class GoalReader {
@@ -89,8 +89,8 @@ class GoalReader {
   Status num_ranks(LineCursor& c) {
     std::int64_t n = 0;
     c.blanks();
-    if (!c.integer(n) || n < 1 || n > kMostRanks || out_.ranks != 0)
-      return error(fmt::format("'num_ranks' wants one number from 1 to {}", kMostRanks));
+    if (!c.integer(n) || n < 1 || n > kMostGoalRanks || out_.ranks != 0)
+      return error(fmt::format("'num_ranks' wants one number from 1 to {}", kMostGoalRanks));
     out_.ranks = static_cast<std::uint32_t>(n);
     return {};
   }

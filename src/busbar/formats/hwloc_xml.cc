@@ -17,7 +17,7 @@ namespace {
 
 using namespace machine_records;
 
-constexpr std::size_t kMostRecords = 1 << 14, kMostPairs = 1 << 20, kMostLinks = 1 << 15, kMostCpus = 512;
+constexpr std::size_t kMostPairs = 1 << 20;
 constexpr std::uint32_t kBridge = 0x060400, kNvSwitch = 0x068000;
 
 std::string info(const XmlElement& e, std::string_view name) {

@@ -11,11 +11,11 @@ namespace {
 
 using namespace ib_fabric;
 
-constexpr std::int64_t kMostPorts = 1 << 16;
+constexpr std::int64_t kHighestPort = 1 << 16;
 
 bool take_port(LineCursor& c, int& out) {
   std::int64_t n = 0;
-  if (!c.integer(n) || n < 0 || n > kMostPorts) return false;
+  if (!c.integer(n) || n < 0 || n > kHighestPort) return false;
   out = static_cast<int>(n);
   return true;
 }

@@ -8,7 +8,7 @@
 namespace busbar::ib_fabric {
 namespace {
 
-constexpr std::size_t kMostDevices = 1 << 20;
+constexpr std::size_t kMostFabricDevices = 1 << 20;
 
 /// "a08-c01 mlx5_5" -> host and NIC; none where the last word is no name of a NIC.
 std::optional<std::pair<std::string, std::string>> host_and_nic(const std::string& description) {
@@ -30,7 +30,7 @@ class FabricBuilder {
 
   Status build(const std::string& name) {
     if (out_.devices.empty()) return invalid("no switch and no adapter in this file", {name, 0, 0, ""});
-    if (out_.devices.size() > kMostDevices) return invalid("more than a million devices", {name, 0, 0, ""});
+    if (out_.devices.size() > kMostFabricDevices) return invalid("more than a million devices", {name, 0, 0, ""});
     place_.assign(out_.devices.size(), kNone<DeviceId>);
     find_levels();
     add_hosts();

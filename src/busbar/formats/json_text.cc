@@ -8,7 +8,6 @@ namespace busbar {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kMostDepth = 256;
 
 Where place_of(std::string_view text, std::size_t byte, const std::string& name) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
@@ -27,7 +26,7 @@ bool too_deep(std::string_view text) {
       ++i;
     else if (c == '"')
       quoted = !quoted;
-    else if (!quoted && (c == '[' || c == '{') && ++depth > kMostDepth)
+    else if (!quoted && (c == '[' || c == '{') && ++depth > kMostJsonDepth)
       return true;
     else if (!quoted && (c == ']' || c == '}'))
       --depth;
@@ -38,7 +37,7 @@ bool too_deep(std::string_view text) {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, const std::string& name) {
-  if (too_deep(text)) return invalid(fmt::format("nested deeper than {} levels", kMostDepth), {name, 0, 0, ""});
+  if (too_deep(text)) return invalid(fmt::format("nested deeper than {} levels", kMostJsonDepth), {name, 0, 0, ""});
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const Json::parse_error& e) {

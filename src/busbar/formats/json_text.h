@@ -9,6 +9,8 @@
 
 namespace busbar {
 
+inline constexpr int kMostJsonDepth = 256;
+
 /// Error kInvalid with line and column; nesting deeper than 256 is refused.
 Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& name);
 

@@ -12,7 +12,6 @@
 namespace busbar::machine_records {
 namespace {
 
-constexpr std::size_t kMostCpus = 512;  ///< all pairs of one host are joined
 constexpr std::uint32_t kNvSwitchClass = 0x068000, kCpuClass = 0x068001;
 constexpr std::uint32_t kNoPlace = static_cast<std::uint32_t>(-1);
 

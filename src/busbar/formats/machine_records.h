@@ -11,6 +11,9 @@
 namespace busbar::machine_records {
 
 inline constexpr std::size_t kNoParent = static_cast<std::size_t>(-1);
+/// Far beyond any machine, and few enough that each may have a device or link class of its own.
+inline constexpr std::size_t kMostRecords = 1 << 14, kMostLinks = 1 << 15;
+inline constexpr std::size_t kMostCpus = 512;  ///< all pairs of one host are joined
 
 /// `cpu`, `pci` and `nic` elements in file order; a parent stands before its children.
 enum class RecordKind : std::uint8_t { kCpu, kPci };

@@ -12,8 +12,8 @@
 namespace busbar {
 namespace {
 
-constexpr std::int64_t kMostRanks = 4096, kMostChunks = 1 << 16, kMostThreads = 1 << 16, kMostScratch = 1 << 20;
-constexpr std::uint64_t kMostInAll = std::uint64_t{1} << 22;  ///< chunks of all ranks together
+constexpr std::int64_t kMostMscclRanks = 4096, kMostChunks = 1 << 16, kMostThreads = 1 << 16, kMostScratch = 1 << 20;
+constexpr std::uint64_t kMostChunksInAll = std::uint64_t{1} << 22;  ///< chunks of all ranks together
 
 constexpr std::array kAlgoAttributes{"name",    "proto",      "nchannels", "nchunksperloop", "ngpus", "coll",
                                      "inplace", "outofplace", "minBytes",  "maxBytes",       "redop"};
@@ -100,11 +100,12 @@ Status MscclReader::read_head(const XmlElement& algo) {
   if (algo.tag() != "algo") return algo.error("an MSCCL algorithm begins with <algo>");
   note_unknown(algo, kAlgoAttributes);
   BUSBAR_ASSIGN(plan().name, algo.string("name"));
-  BUSBAR_ASSIGN(const std::int64_t ranks, algo.integer("ngpus", 1, kMostRanks));
+  BUSBAR_ASSIGN(const std::int64_t ranks, algo.integer("ngpus", 1, kMostMscclRanks));
   BUSBAR_ASSIGN(const std::int64_t chunks, algo.integer("nchunksperloop", 1, kMostChunks));
   BUSBAR_ASSIGN(const std::int64_t channels, algo.integer("nchannels", 1, 1024));
-  if (static_cast<std::uint64_t>(ranks * chunks) > kMostInAll)
-    return algo.error(fmt::format("{} GPUs with {} chunks are too many; at most {} in all", ranks, chunks, kMostInAll));
+  if (static_cast<std::uint64_t>(ranks * chunks) > kMostChunksInAll)
+    return algo.error(
+        fmt::format("{} GPUs with {} chunks are too many; at most {} in all", ranks, chunks, kMostChunksInAll));
   plan().ranks = static_cast<std::uint32_t>(ranks);
   plan().chunks = static_cast<std::uint32_t>(chunks);
   plan().channels = static_cast<std::uint32_t>(channels);

@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kMostInAll = std::uint64_t{1} << 22;  ///< parts of chunks of all ranks together
+constexpr std::uint64_t kMostPartsInAll = std::uint64_t{1} << 22;  ///< parts of chunks of all ranks together
 
 }  // namespace
 
@@ -121,8 +121,9 @@ Result<MscclppPlan> MscclppReader::read(const Json& root) {
   if (chunks == 0) return fail("gpus", "have no chunks");
   out_.parts = parts_ * rounds_;
   plan().chunks = static_cast<std::uint32_t>(chunks) * out_.parts;
-  if (std::uint64_t{plan().chunks} * plan().ranks > kMostInAll)
-    return fail("gpus", fmt::format("{} parts of chunks are too many; at most {} in all", plan().chunks, kMostInAll));
+  if (std::uint64_t{plan().chunks} * plan().ranks > kMostPartsInAll)
+    return fail("gpus",
+                fmt::format("{} parts of chunks are too many; at most {} in all", plan().chunks, kMostPartsInAll));
   for (std::uint32_t& s : plan().scratch) s *= out_.parts;
   plan().messages.assign(plan().ranks, 0);
   for (std::uint32_t r = 0; r < plan().ranks; ++r)

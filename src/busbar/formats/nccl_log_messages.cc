@@ -5,12 +5,12 @@
 namespace busbar::nccl_log {
 namespace {
 
-constexpr std::int64_t kMostRanks = 1 << 24;  ///< larger numbers are noise
+constexpr std::int64_t kHighestRank = 1 << 24;  ///< larger numbers are noise
 
 bool small(LineCursor& c, int& out) {
   std::int64_t n = 0;
   LineCursor ahead = c;
-  if (!ahead.integer(n) || n < -1 || n > kMostRanks) return false;
+  if (!ahead.integer(n) || n < -1 || n > kHighestRank) return false;
   c = ahead;
   out = static_cast<int>(n);
   return true;

@@ -11,8 +11,7 @@
 namespace busbar::machine_records {
 namespace {
 
-/// Far beyond any machine, and few enough that each may have a device or link class of its own.
-constexpr std::size_t kMostRecords = 1 << 14, kMostLinks = 1 << 15, kMostPorts = 1 << 13;
+constexpr std::size_t kMostPorts = 1 << 13;  ///< far beyond any machine
 constexpr int kMost = 1 << 20;  ///< of numbers that count devices
 
 /// Lists the attributes that nobody knows.

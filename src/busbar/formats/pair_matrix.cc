@@ -12,9 +12,9 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kMostRanks = 4096;       // ranks^2 counts are held
-constexpr std::uint64_t kMostChunks = 1u << 31;  // counted in 32 bits
-constexpr double kMostBytes = 1e15;              // of one pair
+constexpr std::uint32_t kMostMatrixRanks = 4096;       // ranks^2 counts are held
+constexpr std::uint64_t kMostPairChunks = 1u << 31;  // counted in 32 bits
+constexpr double kMostPairBytes = 1e15;              // of one pair
 
 Result<std::uint32_t> rank_at(const CsvTable& t, std::size_t row, const char* column, std::uint32_t ranks) {
   BUSBAR_ASSIGN(const std::optional<double> number, t.number(row, column));
@@ -26,7 +26,7 @@ Result<std::uint32_t> rank_at(const CsvTable& t, std::size_t row, const char* co
 
 Result<std::uint64_t> bytes_at(const CsvTable& t, std::size_t row) {
   BUSBAR_ASSIGN(const std::optional<double> number, t.number(row, "bytes"));
-  if (!number || *number < 0 || *number > kMostBytes)
+  if (!number || *number < 0 || *number > kMostPairBytes)
     return invalid(fmt::format("'{}' is no size in bytes from 0 to 1e15", t.cell(row, "bytes")), t.where(row, "bytes"));
   return static_cast<std::uint64_t>(std::llround(*number));
 }
@@ -36,7 +36,7 @@ PairCounts in_chunks(const std::vector<std::uint64_t>& bytes) {
   std::uint64_t divisor = 0;
   long double whole = 0;
   for (const std::uint64_t b : bytes) divisor = std::gcd(divisor, b), whole += static_cast<long double>(b);
-  const long double chunk = std::max(static_cast<long double>(divisor), whole / kMostChunks);
+  const long double chunk = std::max(static_cast<long double>(divisor), whole / kMostPairChunks);
   PairCounts out;
   out.begin.reserve(bytes.size() + 1);
   long double sum = 0;
@@ -49,9 +49,9 @@ PairCounts in_chunks(const std::vector<std::uint64_t>& bytes) {
 }
 
 Result<PairMatrix> read(const CsvTable& t, std::uint32_t ranks) {
-  if (ranks > kMostRanks)
+  if (ranks > kMostMatrixRanks)
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("a matrix over {} ranks: at most {}; take fewer with -g", ranks, kMostRanks),
+                 fmt::format("a matrix over {} ranks: at most {}; take fewer with -g", ranks, kMostMatrixRanks),
                  {t.file(), 0, 0, ""}};
   for (const char* column : {"src", "dst", "bytes"})
     if (t.column(column) == CsvTable::kAbsent)

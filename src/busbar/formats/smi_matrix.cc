@@ -16,7 +16,7 @@ namespace {
 
 using namespace machine_records;
 
-constexpr std::size_t kMostDevices = 512;
+constexpr std::size_t kMostColumns = 512;
 constexpr std::int64_t kMostLinksOfAGpu = 36;  // NVIDIA's counts so far: 18 up to Blackwell, 36 with Rubin
 
 /// Without ANSI escapes, which highlight the header.
@@ -88,7 +88,7 @@ Result<Matrix> read_matrix(std::string_view text, const std::string& name) {
         if (c == "NUMA Affinity") numa_column = static_cast<std::size_t>(&c - cells.data()) + 1;
       }
       columns = m.names.size();
-      if (columns > kMostDevices) return invalid(fmt::format("more than {} devices", kMostDevices), where);
+      if (columns > kMostColumns) return invalid(fmt::format("more than {} devices", kMostColumns), where);
     } else if (columns > 0 && !legend && is_device(cells.front())) {
       if (m.cells.size() >= columns || cells.front() != m.names[m.cells.size()])
         return invalid(fmt::format("row '{}' does not follow the order of the columns", cells.front()), where);
