@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "busbar/trace/file.h"
+#include "busbar/base/output.h"
 #include "busbar/trace/nesting.h"
 #include "busbar/trace/wire.h"
 
@@ -242,7 +242,7 @@ class TraceWriter {
 std::string perfetto_bytes(const Timeline& timeline) { return TraceWriter(timeline).write(); }
 
 Status write_perfetto(const Timeline& timeline, const std::string& path) {
-  return write_file(perfetto_bytes(timeline), path);
+  return write_file(path, perfetto_bytes(timeline));
 }
 
 }  // namespace busbar
