@@ -13,8 +13,6 @@
 namespace busbar {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::int64_t kMostNpus = 4096;
 constexpr std::size_t kMostAstraLinks = 1'000'000, kMostDimensions = 8;
 
@@ -195,7 +193,7 @@ Error in_file(const std::string& name, const std::string& key, std::string what)
 }
 
 /// A number, in digits or in a word of digits.
-Result<std::uint32_t> count_of(const Json& v, const std::string& name, const std::string& key) {
+Result<std::uint32_t> count_of(const JsonTree& v, const std::string& name, const std::string& key) {
   std::uint64_t n = 0;
   bool ok = v.is_number_unsigned();
   if (ok) n = v.get<std::uint64_t>();
@@ -211,7 +209,7 @@ Result<std::uint32_t> count_of(const Json& v, const std::string& name, const std
 }  // namespace
 
 Result<AstraSystem> read_astra_system(std::string_view text, const std::string& name) {
-  BUSBAR_ASSIGN(const Json root, parse_json(text, name));
+  BUSBAR_ASSIGN(const JsonTree root, parse_json(text, name));
   if (!root.is_object()) return in_file(name, "", "is no map of settings");
   AstraSystem out;
   for (const auto& [key, value] : root.items()) {
@@ -220,7 +218,7 @@ Result<AstraSystem> read_astra_system(std::string_view text, const std::string& 
       const bool custom = key.ends_with(kCustom);
       if (!value.is_array()) return in_file(name, key, "wants a list with one algorithm per dimension");
       std::vector<std::string> names;
-      for (const Json& v : value) {
+      for (const JsonTree& v : value) {
         if (!v.is_string()) return in_file(name, key, fmt::format("'{}' is no name", v.dump()));
         names.push_back(custom ? "traces " + v.get<std::string>() : our_algorithm(v.get<std::string>()));
       }
@@ -229,7 +227,7 @@ Result<AstraSystem> read_astra_system(std::string_view text, const std::string& 
       out.algorithms.emplace_back(op, names);
     } else if (key == "logical-dims") {
       if (!value.is_array()) return in_file(name, key, "wants a list");
-      for (const Json& v : value) {
+      for (const JsonTree& v : value) {
         BUSBAR_ASSIGN(const std::uint32_t n, count_of(v, name, key));
         out.logical_dimensions.push_back(n);
       }

@@ -9,14 +9,12 @@
 namespace busbar {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostNamed = 20;  ///< names of groups in a message
 
-Result<std::vector<std::uint32_t>> members_of(const Json& list, const Where& where) {
+Result<std::vector<std::uint32_t>> members_of(const JsonTree& list, const Where& where) {
   if (!list.is_array() || list.empty()) return invalid("wants a list of ranks, such as [0, 1]", where);
   std::vector<std::uint32_t> out;
-  for (const Json& v : list) {
+  for (const JsonTree& v : list) {
     if (!v.is_number_unsigned() || v.get<std::uint64_t>() >= UINT32_MAX)
       return invalid(fmt::format("'{}' is no rank", v.dump().substr(0, 80)), where);
     out.push_back(v.get<std::uint32_t>());
@@ -47,7 +45,7 @@ bool looks_like_comm_groups(std::string_view head) {
 }
 
 Result<std::vector<CommGroup>> read_comm_groups(std::string_view text, const std::string& name) {
-  BUSBAR_ASSIGN(const Json root, parse_json(text, name));
+  BUSBAR_ASSIGN(const JsonTree root, parse_json(text, name));
   if (!root.is_object() || root.empty())
     return invalid("is no map from groups to ranks, such as {\"1\": [0, 1]}", {name, 0, 0, ""});
   std::vector<CommGroup> out;

@@ -7,8 +7,6 @@
 namespace busbar {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Where place_of(std::string_view text, std::size_t byte, const std::string& name) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
   const auto line = std::count(before.begin(), before.end(), '\n');
@@ -36,16 +34,16 @@ bool too_deep(std::string_view text) {
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view text, const std::string& name) {
+Result<JsonTree> parse_json(std::string_view text, const std::string& name) {
   if (too_deep(text)) return invalid(fmt::format("nested deeper than {} levels", kMostJsonDepth), {name, 0, 0, ""});
   try {
-    return Json::parse(text.begin(), text.end());
-  } catch (const Json::parse_error& e) {
+    return JsonTree::parse(text.begin(), text.end());
+  } catch (const JsonTree::parse_error& e) {
     const std::string what = e.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     const std::size_t cause = what.find("syntax error");
     return invalid("not JSON: " + (cause == what.npos ? what : what.substr(cause)),
                    place_of(text, e.byte > 0 ? e.byte - 1 : 0, name));
-  } catch (const Json::exception& e) {  // a number that no double holds
+  } catch (const JsonTree::exception& e) {  // a number that no double holds
     return invalid(fmt::format("not JSON that can be held: {}", e.what()), {name, 0, 0, ""});
   }
 }

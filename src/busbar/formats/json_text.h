@@ -9,9 +9,10 @@
 
 namespace busbar {
 
+using JsonTree = nlohmann::ordered_json;
 inline constexpr int kMostJsonDepth = 256;
 
 /// Error kInvalid with line and column; nesting deeper than 256 is refused.
-Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& name);
+Result<JsonTree> parse_json(std::string_view text, const std::string& name);
 
 }  // namespace busbar

@@ -251,7 +251,7 @@ Status MscclppReader::read_ops(const Json& ops, Block& b, const std::string& pat
 }
 
 Result<MscclppPlan> read_mscclpp_plan(std::string_view text, const std::string& name) {
-  BUSBAR_ASSIGN(const nlohmann::ordered_json root, parse_json(text, name));
+  BUSBAR_ASSIGN(const JsonTree root, parse_json(text, name));
   return MscclppReader(name).read(root);
 }
 
