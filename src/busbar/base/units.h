@@ -19,6 +19,7 @@ class Duration {
   static constexpr Duration us(std::int64_t n) { return Duration(n * 1'000'000); }
   static constexpr Duration max() { return Duration(std::numeric_limits<std::int64_t>::max()); }
   constexpr std::int64_t in_ps() const { return ps_; }
+  constexpr double in_ns() const { return static_cast<double>(ps_) / 1e3; }
   constexpr double in_us() const { return static_cast<double>(ps_) * 1e-6; }
   constexpr double in_s() const { return static_cast<double>(ps_) * 1e-12; }
   constexpr auto operator<=>(const Duration&) const = default;

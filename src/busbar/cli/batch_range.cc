@@ -5,16 +5,17 @@
 namespace busbar {
 namespace {
 
-using Figure = std::function<Result<double>(std::uint32_t)>;
+using BatchFigure = std::function<Result<double>(std::uint32_t)>;
 
-struct Band {
+struct BatchBand {
   double low, high;
   /// -1 below, 0 inside, 1 above.
   int side(double value) const { return value < low ? -1 : value > high ? 1 : 0; }
 };
 
 /// The batch nearest to `outside` that is inside still; `inside` and `outside` may lie either way round.
-Result<std::uint32_t> edge(std::uint32_t inside, std::uint32_t outside, const Band& band, const Figure& figure) {
+Result<std::uint32_t> edge(std::uint32_t inside, std::uint32_t outside, const BatchBand& band,
+                           const BatchFigure& figure) {
   while (inside + 1 < outside || outside + 1 < inside) {
     const std::uint32_t middle = std::midpoint(inside, outside);
     BUSBAR_ASSIGN(const double value, figure(middle));
@@ -24,7 +25,8 @@ Result<std::uint32_t> edge(std::uint32_t inside, std::uint32_t outside, const Ba
 }
 
 /// A batch inside the band between two on different sides of it; 0: the figure jumps over it.
-Result<std::uint32_t> between(std::uint32_t a, int side_of_a, std::uint32_t b, const Band& band, const Figure& figure) {
+Result<std::uint32_t> between(std::uint32_t a, int side_of_a, std::uint32_t b, const BatchBand& band,
+                              const BatchFigure& figure) {
   while (a + 1 < b) {
     const std::uint32_t middle = std::midpoint(a, b);
     BUSBAR_ASSIGN(const double value, figure(middle));
@@ -38,8 +40,8 @@ Result<std::uint32_t> between(std::uint32_t a, int side_of_a, std::uint32_t b, c
 }  // namespace
 
 Result<BatchRange> find_batch_range(const std::vector<std::uint32_t>& samples, double low, double high,
-                                    const Figure& figure) {
-  const Band band{low, high};
+                                    const BatchFigure& figure) {
+  const BatchBand band{low, high};
   std::vector<int> sides;
   for (const std::uint32_t s : samples) {
     BUSBAR_ASSIGN(const double value, figure(s));

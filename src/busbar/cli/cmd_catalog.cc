@@ -12,7 +12,7 @@
 namespace busbar {
 namespace {
 
-struct Options {
+struct CatalogFlags {
   std::string name;
   CommonOptions common;
 };
@@ -68,7 +68,7 @@ Result<Table> folder_table(const std::string& folder, const Catalog& catalog, Js
 }
 
 /// All folders by name alone, or one folder with titles.
-int list(const Options& o, const Catalog& catalog, const std::vector<std::string>& folders) {
+int list(const CatalogFlags& o, const Catalog& catalog, const std::vector<std::string>& folders) {
   Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
   Document document;
   document.title = "Catalogue";
@@ -132,7 +132,7 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
   return out;
 }
 
-int show(const Options& o, const Catalog& catalog) {
+int show(const CatalogFlags& o, const Catalog& catalog) {
   const auto entries = collect(o.name, catalog);
   if (!entries.ok()) return report_error(entries.error());
   Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
@@ -146,7 +146,7 @@ int show(const Options& o, const Catalog& catalog) {
   return deliver(o.common, data, document);
 }
 
-int run(const Options& o) {
+int run(const CatalogFlags& o) {
   const Catalog catalog(o.common.overrides.catalog);
   const std::vector<std::string> folders = catalog.folders();
   if (o.name.empty()) return list(o, catalog, folders);
@@ -159,7 +159,7 @@ int run(const Options& o) {
 }  // namespace
 
 Command catalog_command(const std::string& typed) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CatalogFlags>();
   o->common.typed = typed;
   Command c;
   c.name = "catalog";

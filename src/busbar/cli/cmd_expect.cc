@@ -18,7 +18,7 @@
 namespace busbar {
 namespace {
 
-struct Options {
+struct ExpectFlags {
   CommonOptions common;
   std::string file, cluster, op, baseline, overlay, nccl;
   std::string first = "1M", last = "16G";  ///< of thresholds
@@ -28,7 +28,7 @@ struct Options {
 };
 
 /// The collective: the flag's, else the file's, else all-reduce.
-Result<ExpectOptions> read_options(const Options& o, const MeasuredResults& results) {
+Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& results) {
   if (o.cluster.empty())
     return invalid("no machine named; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--cluster"});
   if (o.common.engine != "analytic" && o.common.engine != "flow")
@@ -58,7 +58,7 @@ Result<ExpectOptions> read_options(const Options& o, const MeasuredResults& resu
 constexpr Collective kAccepted[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
                                     Collective::kBroadcast, Collective::kAllToAll,  Collective::kSendRecv};
 
-Document to_document(const Options& o, const Thresholds& found) {
+Document to_document(const ExpectFlags& o, const Thresholds& found) {
   Document d;
   d.title = fmt::format("Acceptance of {} over {} GPUs", o.cluster, found.ranks);
   d.command = o.common.typed;
@@ -89,7 +89,7 @@ Document to_document(const Options& o, const Thresholds& found) {
   return d;
 }
 
-int run_thresholds(const Options& o) {
+int run_thresholds(const ExpectFlags& o) {
   const RunClock clock;
   if (!o.file.empty() || !o.baseline.empty())
     return report_error(
@@ -127,7 +127,7 @@ int run_thresholds(const Options& o) {
 
 std::string us(double value) { return format_number(value, 4); }
 
-int run_baseline(const Options& o, const MeasuredResults& results) {
+int run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
   const RunClock clock;
   const Result<MeasuredResults> before = read_results(o.baseline);
   if (!before.ok()) return report_error(before.error());
@@ -162,7 +162,7 @@ int run_baseline(const Options& o, const MeasuredResults& results) {
   return deliver(o.common, j, d, slower ? 1 : 0);
 }
 
-Document to_document(const Options& o, const MeasuredResults& results, const Expectation& e, Collective op,
+Document to_document(const ExpectFlags& o, const MeasuredResults& results, const Expectation& e, Collective op,
                      double ranks) {
   Document d;
   d.title = fmt::format("{} beside {}", o.file, o.cluster);
@@ -190,7 +190,7 @@ Document to_document(const Options& o, const MeasuredResults& results, const Exp
   return d;
 }
 
-int run_expect(const Options& o) {
+int run_expect(const ExpectFlags& o) {
   if (o.thresholds) return run_thresholds(o);
   if (o.file.empty())
     return report_error(invalid("no results named; give a file, or --thresholds for what to accept", {}));
@@ -223,7 +223,7 @@ int run_expect(const Options& o) {
                  e->verdict == Verdict::kGood ? 0 : 1);
 }
 
-int run_calibrate(const Options& o) {
+int run_calibrate(const ExpectFlags& o) {
   const RunClock clock;
   const Result<MeasuredResults> results = read_results(o.file);
   if (!results.ok()) return report_error(results.error());
@@ -262,7 +262,7 @@ int run_calibrate(const Options& o) {
   return deliver(o.common, j, d, c->verdict == "broken machine" ? 1 : 0);
 }
 
-Command command_of(const std::shared_ptr<Options>& o, const std::string& typed) {
+Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typed) {
   o->common.typed = typed;
   o->common.engine = "analytic";
   Command c;
@@ -283,7 +283,7 @@ Command command_of(const std::shared_ptr<Options>& o, const std::string& typed) 
 }  // namespace
 
 Command expect_command(const std::string& typed) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ExpectFlags>();
   Command c = command_of(o, typed);
   c.name = "expect";
   c.summary = "put measured results beside what the machine should give, with a verdict per size";
@@ -306,7 +306,7 @@ Command expect_command(const std::string& typed) {
 }
 
 Command calibrate_command(const std::string& typed) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ExpectFlags>();
   Command c = command_of(o, typed);
   c.name = "calibrate";
   c.summary = "fit a machine to measured results, or say that it is broken";

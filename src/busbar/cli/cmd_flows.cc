@@ -18,9 +18,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
-
-struct Options {
+struct FlowsFlags {
   CommonOptions common;
   std::string fabric, flows, balance, transport;
   std::optional<std::int64_t> seed;
@@ -56,7 +54,7 @@ void rank_flows_and_links(Report& r, const Topology& t, std::size_t shown) {
   std::iota(r.by_fct.begin(), r.by_fct.end(), 0u);
   std::stable_sort(r.by_fct.begin(), r.by_fct.end(),
                    [&](auto a, auto b) { return r.result.flows[a].fct > r.result.flows[b].fct; });
-  r.busiest.resize(std::min<std::size_t>(std::max<std::size_t>(shown, kShown), r.result.links.size()));
+  r.busiest.resize(std::min<std::size_t>(std::max<std::size_t>(shown, kRowsShown), r.result.links.size()));
   std::partial_sort_copy(r.result.links.begin(), r.result.links.end(), r.busiest.begin(), r.busiest.end(),
                          [&](const LinkUse& a, const LinkUse& b) {
                            const double x = a.bytes / t.payload_rate(a.link), y = b.bytes / t.payload_rate(b.link);
@@ -81,7 +79,7 @@ const FlowOutcome& last_of(const Report& r) {
       [](const FlowOutcome& a, const FlowOutcome& b) { return a.start + a.fct < b.start + b.fct; });
 }
 
-Json to_json(const Options& o, const Report& r, const Cluster& c) {
+Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
   Json j{{"schema", "busbar.flows/1"},
          {"cluster", r.cluster},
          {"engine", o.common.engine},
@@ -129,7 +127,7 @@ JsonRows rows_of(const Report& r, const Topology& t) {
           }};
 }
 
-Document to_document(const Options& o, const Report& r, const Topology& t) {
+Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
   Document d;
   d.title = fmt::format("{} flows on {}", r.result.flows.size(), r.cluster);
   d.command = o.common.typed;
@@ -143,7 +141,7 @@ Document to_document(const Options& o, const Report& r, const Topology& t) {
   slow.title = "Slowest flows";
   slow.columns = {{"flow", Align::kLeft}, {"start (us)"},           {"fct (us)"}, {"latency (us)"}, {"transfer (us)"},
                   {"sharing (us)"},       {"held by", Align::kLeft}};
-  for (std::size_t i = 0; i < std::min(kShown, r.by_fct.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kRowsShown, r.by_fct.size()); ++i) {
     const FlowOutcome& x = r.result.flows[r.by_fct[i]];
     slow.rows.push_back({r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
                          format_number(x.fct.in_us(), 4), format_number(x.latency.in_us()),
@@ -155,7 +153,7 @@ Document to_document(const Options& o, const Report& r, const Topology& t) {
   Table links;
   links.title = "Fullest links";
   links.columns = {{"link", Align::kLeft}, {"flows"}, {"MB"}, {"in use (% of the time)"}};
-  for (std::size_t i = 0; i < std::min(kShown, r.busiest.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kRowsShown, r.busiest.size()); ++i) {
     const LinkUse& u = r.busiest[i];
     links.rows.push_back({t.name(u.link), std::to_string(u.flows), format_number(u.bytes / 1e6),
                           format_number(100 * mean_use(u, t, r.result.end))});
@@ -167,7 +165,7 @@ Document to_document(const Options& o, const Report& r, const Topology& t) {
   return d;
 }
 
-Status choose_paths(const Options& o, Cluster& cluster) {
+Status choose_paths(const FlowsFlags& o, Cluster& cluster) {
   if (o.balance == "ecmp")
     cluster.routing = RoutingPolicy::kStatic;
   else if (o.balance == "spray")
@@ -191,7 +189,7 @@ Status check_engine(const std::string& name) {
   return invalid(fmt::format("there is no engine '{}'; use flow or packet", name), where);
 }
 
-int run(const Options& o) {
+int run(const FlowsFlags& o) {
   if (o.common.engine == "packet")
     return run_packet_flows(o.common,
                             {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links, o.patience_s, o.extras});
@@ -235,7 +233,7 @@ int run(const Options& o) {
 }  // namespace
 
 Command flows_command(const std::string& typed) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<FlowsFlags>();
   o->common.typed = typed;
   Command c;
   c.name = "flows";

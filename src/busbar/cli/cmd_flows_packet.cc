@@ -15,10 +15,8 @@
 namespace busbar {
 namespace {
 
-constexpr std::size_t kShown = 10;  ///< rows per table on a terminal
-
 /// What the list came to.
-struct Report {
+struct PacketReport {
   std::string cluster;
   NamedFlows named;
   PacketOptions options;
@@ -56,7 +54,7 @@ double busy(const PacketLink& l, const Topology& t) {
   return static_cast<double>(l.bytes) / static_cast<double>(per_second(t.link_class(l.link).floor_rate()));
 }
 
-void rank(Report& r, const Topology& t) {
+void rank(PacketReport& r, const Topology& t) {
   for (std::uint32_t f = 0; f < r.listed(); ++f)
     if (r.result.flows[f].done) r.by_fct.push_back(f);
   std::stable_sort(r.by_fct.begin(), r.by_fct.end(),
@@ -78,7 +76,7 @@ std::vector<std::pair<const char*, Duration>> parts_of(const PacketOutcome& f) {
           {"acknowledgement", p.acknowledgement}};
 }
 
-Json flow_json(const Report& r, std::uint32_t f, const Topology& t) {
+Json flow_json(const PacketReport& r, std::uint32_t f, const Topology& t) {
   const PacketOutcome& x = r.result.flows[f];
   if (!x.done) return Json{{"id", r.named.ids[f]}, {"fct_us", nullptr}};
   Json parts;
@@ -112,7 +110,7 @@ Json events_json(const PacketResult& x) {
           {"events_per_hop", static_cast<double>(x.events) / static_cast<double>(std::max<std::uint64_t>(1, x.hops))}};
 }
 
-Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Report& r, const Cluster& c) {
+Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const PacketReport& r, const Cluster& c) {
   const PacketResult& x = r.result;
   Json j{{"schema", "busbar.flows/1"},
          {"cluster", r.cluster},
@@ -155,13 +153,13 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Rep
   return j;
 }
 
-Table slowest_flows(const Report& r, const Topology& t) {
+Table slowest_flows(const PacketReport& r, const Topology& t) {
   Table slow;
   slow.title = "Slowest flows: where the time went (us)";
   slow.columns = {{"flow", Align::kLeft}, {"start"}, {"fct"}};
   for (const auto& part : parts_of(r.result.flows[0])) slow.columns.push_back({part.first});
   slow.columns.push_back({"held by", Align::kLeft});
-  for (std::size_t i = 0; i < std::min(kShown, r.by_fct.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kRowsShown, r.by_fct.size()); ++i) {
     const PacketOutcome& x = r.result.flows[r.by_fct[i]];
     std::vector<std::string> row{r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
                                  format_number(x.fct.in_us(), 4)};
@@ -173,7 +171,8 @@ Table slowest_flows(const Report& r, const Topology& t) {
   return slow;
 }
 
-Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, const Report& r, const Topology& t) {
+Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, const PacketReport& r,
+                     const Topology& t) {
   const PacketResult& x = r.result;
   Document d;
   d.title = fmt::format("{} flows on {}, packet by packet", r.listed(), r.cluster);
@@ -193,7 +192,7 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
   links.title = "Fullest links";
   links.columns = {{"link", Align::kLeft}, {"MB"},       {"in use (% of the time)"},
                    {"queue p50 (kB)"},     {"p99 (kB)"}, {"max (kB)"}};
-  for (std::size_t i = 0; i < std::min(kShown, r.busiest.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kRowsShown, r.busiest.size()); ++i) {
     const PacketLink& l = r.busiest[i];
     const auto kb = [](std::uint64_t b) { return format_number(static_cast<double>(b) / 1e3); };
     links.rows.push_back({t.name(l.link), format_number(static_cast<double>(l.bytes) / 1e6),
@@ -247,7 +246,7 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
                    .c_str(),
                stderr);
   if (listed_done == 0) return status;
-  Report r;
+  PacketReport r;
   r.cluster = cluster->name;
   r.named = std::move(*named);
   r.options = *options;

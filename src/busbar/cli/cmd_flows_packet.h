@@ -10,6 +10,8 @@
 
 namespace busbar {
 
+inline constexpr std::size_t kRowsShown = 10;  ///< per table of flows or links on a terminal
+
 /// What `busbar flows` was asked for with the packet engine.
 struct PacketFlowsRequest {
   std::string fabric, flows, transport, balance;

@@ -20,7 +20,7 @@
 namespace busbar {
 namespace {
 
-struct Options {
+struct ImportFlags {
   CommonOptions common;
   std::string file, kind, cluster, groups, first, last, rows;
   double factor = 4;
@@ -73,7 +73,7 @@ std::optional<Table> table_of(const std::string& title, const Json& list) {
   return t;
 }
 
-Document to_document(const Options& o, const ImportReport& report) {
+Document to_document(const ImportFlags& o, const ImportReport& report) {
   Document d;
   d.title = fmt::format("{}: {}", o.file, report.kind);
   d.command = o.common.typed;
@@ -111,7 +111,7 @@ Error groups_wanted_for(const char* what) {
 }
 
 /// What a file holds, timed on the machine of --cluster.
-Status add_times(const Options& o, const ImportReport& report, Json& j, Document& document) {
+Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Document& document) {
   const FormatEntry* format = nullptr;
   for (const FormatEntry& f : import_formats())
     if (report.kind == f.kind) format = &f;
@@ -140,7 +140,7 @@ Status add_times(const Options& o, const ImportReport& report, Json& j, Document
   return {};
 }
 
-Status write_csv(const Options& o, const ImportReport& report) {
+Status write_csv(const ImportFlags& o, const ImportReport& report) {
   if (!report.found.contains("tables"))
     return invalid(fmt::format("a file of kind {} holds no rows", report.kind), {"", 0, 0, "--rows"});
   std::ofstream out(o.rows, std::ios::binary);
@@ -149,7 +149,7 @@ Status write_csv(const Options& o, const ImportReport& report) {
   return {};
 }
 
-int run(const Options& o) {
+int run(const ImportFlags& o) {
   const RunClock clock;
   if (!o.groups.empty() && o.cluster.empty()) return report_error(groups_wanted_for("there is no --cluster"));
   Result<ImportSource> source = ImportSource::open(o.file);
@@ -177,7 +177,7 @@ int run(const Options& o) {
 }  // namespace
 
 Command import_command(const std::string& typed) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ImportFlags>();
   o->common.typed = typed;
   Command c;
   c.name = "import";

@@ -18,7 +18,7 @@
 namespace busbar {
 namespace {
 
-struct Options {
+struct PagesFlags {
   std::string subject, write;
   bool markdown = false, json = false;
 };
@@ -32,7 +32,7 @@ Status write_text(const std::filesystem::path& path, const std::string& text) {
   return Error{ErrorCode::kIo, "cannot write here; may this user?", {path.string(), 0, 0, ""}};
 }
 
-int print(const Options& o, Json data, const std::string& text) {
+int print(const PagesFlags& o, Json data, const std::string& text) {
   data["text"] = text;
   std::fputs(o.json ? (data.dump(2) + "\n").c_str() : text.c_str(), stdout);
   return 0;
@@ -44,7 +44,7 @@ const Command* find_command(const std::vector<Command>& commands, const std::str
   return nullptr;
 }
 
-int run_man(const Options& o, const std::vector<Command>& commands, const std::string& version) {
+int run_man(const PagesFlags& o, const std::vector<Command>& commands, const std::string& version) {
   const auto page = [&](const Command& c) { return o.markdown ? markdown_page(c) : man_page(c, version); };
   if (!o.write.empty()) {
     const std::filesystem::path folder(o.write);
@@ -71,7 +71,7 @@ int run_man(const Options& o, const std::vector<Command>& commands, const std::s
                        {}});
 }
 
-int run_completion(const Options& o, const std::vector<Command>& commands) {
+int run_completion(const PagesFlags& o, const std::vector<Command>& commands) {
   const Catalog catalog;
   const CompletionWords words{catalog.names("nodes"), catalog.names("models")};
   const std::pair<const char*, std::string> shells[] = {{"bash", "bash-completion/completions/busbar"},
@@ -98,7 +98,7 @@ int run_completion(const Options& o, const std::vector<Command>& commands) {
 }  // namespace
 
 Command man_command(const std::vector<Command>& commands, const std::string& version) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<PagesFlags>();
   Command c;
   c.name = "man";
   c.summary = "the manual page of a command, or of all";
@@ -112,7 +112,7 @@ Command man_command(const std::vector<Command>& commands, const std::string& ver
 }
 
 Command completion_command(const std::vector<Command>& commands) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<PagesFlags>();
   Command c;
   c.name = "completion";
   c.summary = "what bash, zsh or fish need to complete commands, flags and names";

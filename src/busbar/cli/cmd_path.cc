@@ -17,13 +17,12 @@
 namespace busbar {
 namespace {
 
-struct Options {
+struct PathFlags {
   CommonOptions common;
   std::string cluster, a, b;
 };
 
-double in_ns(Duration d) { return static_cast<double>(d.in_ps()) / 1e3; }
-std::string ns_text(Duration d) { return fmt::format("{:.6g}", in_ns(d)); }
+std::string ns_text(Duration d) { return fmt::format("{:.6g}", d.in_ns()); }
 
 /// "node5.gpu3" where accelerators have other names ("chip3"): number 3 of that node.
 std::optional<DeviceId> numbered_gpu(const Topology& t, const std::string& name) {
@@ -74,7 +73,7 @@ std::string part_of(const Topology& t, LinkId l) {
 
 Json to_json(const std::vector<std::pair<std::string, Duration>>& parts) {
   Json j = Json::object();
-  for (const auto& [part, latency] : parts) j[part] = in_ns(latency);
+  for (const auto& [part, latency] : parts) j[part] = latency.in_ns();
   return j;
 }
 
@@ -87,14 +86,14 @@ Json hop_to_json(const Topology& t, const PathHop& hop) {
          {"class", part_of(t, hop.links.front().link)},
          {"GBps", hop.payload_GBps},
          {"wire_GBps", hop.wire_GBps},
-         {"latency_ns", in_ns(hop.latency)},
+         {"latency_ns", hop.latency.in_ns()},
          {"latency_parts_ns", to_json(hop.latency_parts)},
          {"links", Json::array()}};
   for (const LinkShare& l : hop.links) j["links"].push_back({{"link", t.name(l.link)}, {"share", l.share}});
   return j;
 }
 
-Json to_json(const Options& o, const Cluster& c, const PathView& v, DeviceId a, DeviceId b) {
+Json to_json(const PathFlags& o, const Cluster& c, const PathView& v, DeviceId a, DeviceId b) {
   const Topology& t = c.topology;
   Json j{{"schema", "busbar.path/1"}, {"cluster", c.name},       {"from", t.name(a)},
          {"to", t.name(b)},           {"type", name_of(v.type)}, {"nccl_type", name_of(v.nccl_type)},
@@ -102,7 +101,7 @@ Json to_json(const Options& o, const Cluster& c, const PathView& v, DeviceId a, 
   for (const PathHop& hop : v.hops) j["hops"].push_back(hop_to_json(t, hop));
   j["GBps"] = v.hops.empty() ? Json(nullptr) : Json(v.payload_GBps);
   j["wire_GBps"] = v.hops.empty() ? Json(nullptr) : Json(v.wire_GBps);
-  j["latency_ns"] = in_ns(v.latency);
+  j["latency_ns"] = v.latency.in_ns();
   j["latency_parts_ns"] = to_json(v.latency_parts);
   j["copied_in"] = Json::array();
   for (const DeviceId d : v.copied_in) j["copied_in"].push_back(t.name(d));
@@ -169,7 +168,7 @@ const char* meaning(PathType type) {
   return "";
 }
 
-Document to_document(const Options& o, const Cluster& c, const PathView& v, DeviceId a, DeviceId b) {
+Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, DeviceId a, DeviceId b) {
   const Topology& t = c.topology;
   Document d;
   d.title = fmt::format("{} to {} in {}", t.name(a), t.name(b), c.name);
@@ -214,7 +213,7 @@ Document to_document(const Options& o, const Cluster& c, const PathView& v, Devi
   return d;
 }
 
-int run(const Options& o) {
+int run(const PathFlags& o) {
   const RunClock clock;
   const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
@@ -232,7 +231,7 @@ int run(const Options& o) {
 }  // namespace
 
 Command path_command(const std::string& typed) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<PathFlags>();
   o->common.typed = typed;
   Command c;
   c.name = "path";

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <fstream>
 #include <memory>
 
 #include "busbar/base/json.h"
+#include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/choice/as_nccl.h"
 #include "busbar/cli/machine.h"
@@ -17,14 +17,14 @@
 namespace busbar {
 namespace {
 
-struct Options {
+struct RingsFlags {
   CommonOptions common;
   std::string cluster, version = "2.30", cross_nic, svg, graph;
   std::uint32_t gpus = 0, copies = 1;
   bool no_nvls = false, no_pxn = false, collnet = false;
 };
 
-Result<NcclSettings> settings_of(const Options& o, const Cluster& c) {
+Result<NcclSettings> settings_of(const RingsFlags& o, const Cluster& c) {
   Result<NcclVersion> version = parse_nccl_version(o.version);
   if (!version.ok()) {
     version.error().where.path = "--nccl";
@@ -41,14 +41,7 @@ Result<NcclSettings> settings_of(const Options& o, const Cluster& c) {
   return s;
 }
 
-Status write_file(const std::string& name, const std::string& text) {
-  std::ofstream file(name, std::ios::binary);
-  file << text;
-  if (!file.flush()) return Error{ErrorCode::kIo, "cannot write this file; does its folder exist?", {name, 0, 0, ""}};
-  return {};
-}
-
-int run(const Options& o) {
+int run(const RingsFlags& o) {
   const RunClock clock;
   const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
@@ -88,7 +81,7 @@ int run(const Options& o) {
 }  // namespace
 
 Command rings_command(const std::string& typed) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<RingsFlags>();
   o->common.typed = typed;
   Command c;
   c.name = "rings";

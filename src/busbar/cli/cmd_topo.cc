@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 
 #include "busbar/base/json.h"
+#include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
@@ -19,7 +19,7 @@
 namespace busbar {
 namespace {
 
-struct Options {
+struct TopoFlags {
   CommonOptions common;
   std::string cluster;
   bool matrix = false, tree = false, levels = false, all = false;
@@ -27,20 +27,13 @@ struct Options {
   std::string dot, svg, nccl_xml, cables;
 };
 
-Status write_file(const std::string& name, const std::string& text) {
-  std::ofstream file(name, std::ios::binary);
-  file << text;
-  if (!file.flush()) return Error{ErrorCode::kIo, "cannot write this file; does its folder exist?", {name, 0, 0, ""}};
-  return {};
-}
-
 /// One picture: the network where there is one, unless a node was asked for.
-Drawing picture(const Topology& t, const Options& o, BlockId block) {
+Drawing picture(const Topology& t, const TopoFlags& o, BlockId block) {
   const bool inside = o.node.has_value() || t.fabric_switches().empty();
   return inside ? draw_node(t, block, {}) : draw_fabric(t, {});
 }
 
-Status write_files(const Options& o, const Cluster& c, const TopoFacts& facts, BlockId block) {
+Status write_files(const TopoFlags& o, const Cluster& c, const TopoFacts& facts, BlockId block) {
   if (!o.nccl_xml.empty()) {
     BUSBAR_ASSIGN(const std::string text, write_nccl_topo_xml(c.topology, block));
     BUSBAR_RETURN_IF_ERROR(write_file(o.nccl_xml, text));
@@ -57,7 +50,7 @@ Status write_files(const Options& o, const Cluster& c, const TopoFacts& facts, B
   return {};
 }
 
-int run(const Options& o) {
+int run(const TopoFlags& o) {
   const RunClock clock;
   const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
@@ -90,7 +83,7 @@ int run(const Options& o) {
 }  // namespace
 
 Command topo_command(const std::string& typed) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<TopoFlags>();
   o->common.typed = typed;
   Command c;
   c.name = "topo";

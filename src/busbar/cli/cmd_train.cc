@@ -18,7 +18,7 @@
 namespace busbar {
 namespace {
 
-struct Options {
+struct TrainFlags {
   CommonOptions common;
   std::string scenario, trace, scale, scaling = "both", batches;
   double usd_per_gpu_hour = 0, patience_s = 0;
@@ -27,7 +27,8 @@ struct Options {
   ScenarioFlags flags;
 };
 
-int run_sizes(const Options& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask, const RunClock& clock) {
+int run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
+              const RunClock& clock) {
   Result<ScaleAsk> scale = parse_scale(o.scale, o.scaling);
   if (!scale.ok()) return report_error(scale.error());
   scale->usd_per_gpu_hour = o.usd_per_gpu_hour;
@@ -59,7 +60,7 @@ int run_sizes(const Options& o, const std::vector<TrainVariant>& variants, const
   return deliver(o.common, j, scale_document(runs, o.common.typed), status);
 }
 
-int run_over_batches(const Options& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
+int run_over_batches(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
                      const RunClock& clock) {
   const Result<BatchAsk> batches = parse_batches(o.batches);
   if (!batches.ok()) return report_error(batches.error());
@@ -101,7 +102,7 @@ std::optional<ScaleRun> sizes_for_page(const Scenario& scenario, const TrainAsk&
 }
 
 /// One step, and its variants in columns.
-int run_step(const Options& o, std::vector<TrainVariant> variants, TrainAsk ask, const RunClock& clock) {
+int run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk ask, const RunClock& clock) {
   const bool page = !o.common.html.empty();
   Scenario scenario = std::move(variants.front().scenario);
   variants.erase(variants.begin());
@@ -129,7 +130,7 @@ int run_step(const Options& o, std::vector<TrainVariant> variants, TrainAsk ask,
   return delivered;
 }
 
-int run(const Options& o) {
+int run(const TrainFlags& o) {
   const RunClock clock;
   Result<std::vector<TrainVariant>> variants = read_variants({o.scenario, o.flags, o.common.overrides}, o.besides);
   if (!variants.ok()) return report_error(variants.error());
@@ -148,7 +149,7 @@ int run(const Options& o) {
 }  // namespace
 
 Command train_command(const std::string& typed) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<TrainFlags>();
   o->common.typed = typed;
   Command c;
   c.name = "train";

@@ -14,7 +14,7 @@
 namespace busbar {
 namespace {
 
-struct Options {
+struct ValidateFlags {
   CommonOptions common;
   std::string file, only;
   std::uint32_t worst = 12;
@@ -109,7 +109,7 @@ std::string words_of(const WorstCase& w, const ScoredRow& example) {
   return fmt::format("{} (row {})", w.configuration.substr(0, bar), example.id);
 }
 
-Document to_document(const Options& o, const std::vector<ScoredRow>& rows, const Summary& s) {
+Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows, const Summary& s) {
   Document d;
   d.title = fmt::format("{} rows of {} predicted", rows.size(), o.file);
   d.command = o.common.typed;
@@ -149,7 +149,7 @@ Document to_document(const Options& o, const std::vector<ScoredRow>& rows, const
   return d;
 }
 
-int run(const Options& o) {
+int run(const ValidateFlags& o) {
   const RunClock clock;
   LongRun watch("rows");
   const auto go_on = [&watch](std::size_t done, std::size_t total) { return watch.go_on(done, total); };
@@ -192,7 +192,7 @@ int run(const Options& o) {
 }  // namespace
 
 Command validate_command(const std::string& typed) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ValidateFlags>();
   o->common.typed = typed;
   o->common.engine = "analytic";
   Command c;

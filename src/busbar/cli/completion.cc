@@ -34,7 +34,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 /// Text between single quotes: a quote ends them, is escaped, and opens them again.
-std::string quoted(const std::string& text, const std::string& specials = "") {
+std::string single_quoted(const std::string& text, const std::string& specials = "") {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'')
@@ -107,12 +107,12 @@ std::string zsh_command(const Command& c, const CompletionWords& known) {
       if (!f.value.empty() && name.starts_with("--")) spec += "=";
       spec += "[" + zsh_text(f.help) + "]";
       if (!f.value.empty()) spec += ":" + zsh_text(f.value) + ":" + zsh_action(candidates(f.value, f.choices, known));
-      out += " \\\n        " + quoted(spec);
+      out += " \\\n        " + single_quoted(spec);
     }
   }
   for (std::size_t i = 0; i < c.positionals.size(); ++i) {
     const Positional& p = c.positionals[i];
-    out += " \\\n        " + quoted(fmt::format("{}:{}{}:{}", i + 1, p.required ? "" : ":", zsh_text(p.name),
+    out += " \\\n        " + single_quoted(fmt::format("{}:{}{}:{}", i + 1, p.required ? "" : ":", zsh_text(p.name),
                                                 zsh_action(candidates(p.name, {}, known))));
   }
   return out + " ;;\n";
@@ -120,7 +120,7 @@ std::string zsh_command(const Command& c, const CompletionWords& known) {
 
 std::string fish_place(const Candidates& c) {
   std::string out;
-  if (!c.words.empty()) out += " -a " + quoted(joined(c.words));
+  if (!c.words.empty()) out += " -a " + single_quoted(joined(c.words));
   if (c.files) out += " -F";
   if (c.folders) out += " -a '(__fish_complete_directories)'";
   return out;
@@ -129,7 +129,7 @@ std::string fish_place(const Candidates& c) {
 std::string fish_command(const Command& c, const CompletionWords& known) {
   const std::string seen = fmt::format("complete -c busbar -n '__fish_seen_subcommand_from {}'", c.name);
   std::string out =
-      fmt::format("complete -c busbar -n __fish_use_subcommand -a {} -d {}\n", c.name, quoted(c.summary, "\\"));
+      fmt::format("complete -c busbar -n __fish_use_subcommand -a {} -d {}\n", c.name, single_quoted(c.summary, "\\"));
   for (const Positional& p : c.positionals)
     if (const std::string place = fish_place(candidates(p.name, {}, known)); !place.empty()) out += seen + place + "\n";
   for (const Flag& f : c.flags) {
@@ -140,7 +140,7 @@ std::string fish_command(const Command& c, const CompletionWords& known) {
       const Candidates values = candidates(f.value, f.choices, known);
       out += (values.files ? " -r" : " -x") + fish_place(values);
     }
-    out += " -d " + quoted(f.help, "\\") + "\n";
+    out += " -d " + single_quoted(f.help, "\\") + "\n";
   }
   return out;
 }
@@ -170,7 +170,7 @@ std::string zsh_completion(const std::vector<Command>& commands, const Completio
   std::string names, cases;
   for (const Command& c : commands) {
     std::string name = c.name + ":" + c.summary;
-    names += "    " + quoted(name) + "\n";
+    names += "    " + single_quoted(name) + "\n";
     cases += zsh_command(c, known);
   }
   return fmt::format(

@@ -21,7 +21,7 @@ std::string plain(const Json& value) {
   return value.is_string() ? value.text() : value.dump();
 }
 
-std::string quoted(const std::string& cell) {
+std::string quoted_cell(const std::string& cell) {
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
   std::string out = "\"";
   for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -47,12 +47,12 @@ class CsvWriter {
   }
   std::string text() const {
     std::string out;
-    for (std::size_t c = 0; c < columns_.size(); ++c) out += (c > 0 ? "," : "") + quoted(columns_[c]);
+    for (std::size_t c = 0; c < columns_.size(); ++c) out += (c > 0 ? "," : "") + quoted_cell(columns_[c]);
     out += "\n";
     for (const auto& row : rows_) {
       for (std::size_t c = 0; c < columns_.size(); ++c) {
         if (c > 0) out += ",";
-        if (c < row.size()) out += quoted(row[c]);
+        if (c < row.size()) out += quoted_cell(row[c]);
       }
       out += "\n";
     }

@@ -12,6 +12,9 @@
 
 namespace busbar {
 
+/// What is wrong with the value of a flag ("--scale").
+inline Error flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
+
 using FlagTarget = std::variant<bool*, std::string*, std::vector<std::string>*, std::uint32_t*, double*,
                                 std::optional<std::int64_t>*, std::optional<std::string>*>;
 

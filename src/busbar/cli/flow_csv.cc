@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "busbar/base/quantity.h"
+#include "busbar/formats/lines.h"
 
 namespace busbar {
 namespace {
@@ -18,18 +19,12 @@ enum Field : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kL
 constexpr std::array<const char*, kFields> kFieldNames{"id",       "src",   "dst",     "bytes",
                                                        "start_ns", "after", "trigger", "lane"};
 
-std::string_view trim(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
-  return s;
-}
-
 /// Cuts `line` at `separator`, trimmed; at most `max` parts, the last holding the rest.
 std::size_t cut(std::string_view line, char separator, std::span<std::string_view> out) {
   std::size_t n = 0;
   for (;;) {
     const std::size_t at = n + 1 < out.size() ? line.find(separator) : std::string_view::npos;
-    out[n++] = trim(line.substr(0, at));
+    out[n++] = trimmed(line.substr(0, at));
     if (at == std::string_view::npos) return n;
     line.remove_prefix(at + 1);
   }
@@ -50,7 +45,7 @@ class Reader {
     while (std::getline(in, line)) {
       ++line_;
       out_.hash = hash64(line, out_.hash);
-      const std::string_view text = trim(line);
+      const std::string_view text = trimmed(line);
       if (text.empty() || text.front() == '#') continue;
       BUSBAR_RETURN_IF_ERROR(headed ? take_flow(text) : take_header(text));
       headed = true;
@@ -196,7 +191,7 @@ class Reader {
   Status link_one(const Wait& wait) {
     for (std::string_view rest = wait.text; !rest.empty();) {
       const std::size_t end = std::min(rest.find(';'), rest.size());
-      const std::string id(trim(rest.substr(0, end)));
+      const std::string id(trimmed(rest.substr(0, end)));
       rest.remove_prefix(std::min(end + 1, rest.size()));
       const auto it = known_.find(id);
       if (it == known_.end())

@@ -20,7 +20,7 @@ namespace {
 using Kind = Shape::Kind;
 
 constexpr std::size_t kMostInRing = 24, kMostInRows = 256;
-constexpr double kWidth = 1056, kBoxWidth = 72, kBoxHeight = 32;
+constexpr double kBoxWidth = 72, kBoxHeight = 32;
 
 struct Bond {
   std::uint32_t lanes = 0;
@@ -102,18 +102,14 @@ std::uint32_t group_size(const Topology& t, const std::vector<DeviceId>& switche
   return size;
 }
 
-struct Point {
-  double x = 0, y = 0;
-};
-
 std::vector<Point> ring(std::size_t n, double& height) {
   const double radius = std::max(150.0, static_cast<double>(n) * (kBoxHeight + 20) / (2 * std::numbers::pi));
-  const double wide = std::min(radius * 1.5, (kWidth - kBoxWidth) / 2 - 8);
+  const double wide = std::min(radius * 1.5, (kDrawingWidth - kBoxWidth) / 2 - 8);
   height = 2 * radius + kBoxHeight + 24;
   std::vector<Point> out;
   for (std::size_t i = 0; i < n; ++i) {
     const double a = 2 * std::numbers::pi * (static_cast<double>(i) + 0.5) / static_cast<double>(n);
-    out.push_back({kWidth / 2 + wide * std::sin(a), height / 2 - radius * std::cos(a)});
+    out.push_back({kDrawingWidth / 2 + wide * std::sin(a), height / 2 - radius * std::cos(a)});
   }
   return out;
 }
@@ -137,7 +133,7 @@ std::vector<Point> rows(const Bonds& bonds, std::size_t n, double& height) {
   const std::size_t plane = next_extent(bonds, n, columns), planes = (n + plane - 1) / plane;
   const auto beside = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(planes))));
   const double wide = static_cast<double>(columns) + kBetween;
-  const double step = (kWidth - 40) / (wide * static_cast<double>(beside) - kBetween);
+  const double step = (kDrawingWidth - 40) / (wide * static_cast<double>(beside) - kBetween);
   const double down = std::min(step, std::max(0.55 * step, kBoxHeight * 1.6 * std::min(1.0, step / kBoxWidth)));
   const double tall = static_cast<double>((plane + columns - 1) / columns) + kBetween;
   std::vector<Point> out;
@@ -213,10 +209,10 @@ Drawing draw_web(const Web& web, std::string title, std::size_t most_in_ring) {
   d.title = std::move(title);
   d.description =
       fmt::format("{} boxes in {}, a line for each pair that is joined directly.", n, in_ring ? "a ring" : "rows");
-  d.width = kWidth;
+  d.width = kDrawingWidth;
   double height = 0;
   const std::vector<Point> at = in_ring ? ring(n, height) : rows(web.bonds, n, height);
-  const double step = in_ring || at.size() < 2 ? kWidth : (at[1].x - at[0].x) * 1.5;
+  const double step = in_ring || at.size() < 2 ? kDrawingWidth : (at[1].x - at[0].x) * 1.5;
   std::size_t left_out = 0;
   for (const auto& [ends, b] : web.bonds) {
     const Point p = at[ends.first], q = at[ends.second];

@@ -12,11 +12,7 @@ namespace busbar {
 namespace {
 
 constexpr std::uint32_t kMostNodes = 4, kMostChannels = 8, kPerRow = 4;
-constexpr double kWidth = 1056, kPanelGap = 16, kTitle = 24, kRowGap = 36;
-
-struct Point {
-  double x = 0, y = 0;
-};
+constexpr double kPanelGap = 16, kTitle = 24, kRowGap = 36;
 
 /// Where the GPUs of the first nodes stand in a panel of the given corner and width.
 class Places {
@@ -155,10 +151,10 @@ Drawing draw_rings(const RingsView& v) {
   Drawing d;
   d.title = fmt::format("Rings and trees of {}", v.cluster);
   d.description = "One picture per channel: GPUs on a circle for each node, an arrow for every hop.";
-  d.width = kWidth;
+  d.width = kDrawingWidth;
   const std::vector<bool> balanced[2] = {balanced_rings(c), balanced_trees(c)};
   const std::uint32_t shown = std::min(c.search_channels, kMostChannels);
-  const double width = (kWidth - (kPerRow - 1) * kPanelGap) / kPerRow;
+  const double width = (kDrawingWidth - (kPerRow - 1) * kPanelGap) / kPerRow;
   double y = 0;
   for (const bool trees : {false, true}) {
     double height = 0;

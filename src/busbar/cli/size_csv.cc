@@ -6,17 +6,13 @@
 #include <fstream>
 #include <string_view>
 
+#include "busbar/formats/lines.h"
+
 namespace busbar {
 namespace {
 
-std::string_view trim(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
-  return s;
-}
-
 bool read_number(std::string_view word, double& out) {
-  word = trim(word);
+  word = trimmed(word);
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
   return error == std::errc() && end == word.data() + word.size();
 }
@@ -34,7 +30,7 @@ Result<SizeDistribution> read_size_csv(const std::string& file) {
   const auto wrong = [&](std::string why) { return Error{ErrorCode::kInvalid, std::move(why), {file, line, 0, ""}}; };
   while (std::getline(in, text)) {
     ++line;
-    const std::string_view row = trim(text);
+    const std::string_view row = trimmed(text);
     if (row.empty() || row.front() == '#') continue;
     if (!headed) {
       if (row != "bytes,percent") return wrong("the first line names the columns: bytes,percent");

@@ -6,14 +6,9 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
+#include "busbar/cli/flags.h"
 
 namespace busbar {
-namespace {
-
-Status flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
-
-}  // namespace
-
 Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std::string& last_text, double factor) {
   const auto parse = [](const std::string& text, const char* flag) -> Result<Bytes> {
     Result<Bytes> r = parse_cli_size(text);
@@ -23,10 +18,10 @@ Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std:
   BUSBAR_ASSIGN(const Bytes first, parse(first_text, "-b"));
   const bool single = last_text.empty() && count(first) > (std::uint64_t{16} << 30);
   BUSBAR_ASSIGN(const Bytes last, parse(last_text.empty() ? (single ? first_text : "16G") : last_text, "-e"));
-  if (count(first) == 0) return flag_error("-b", "sizes start at 1 byte").error();
+  if (count(first) == 0) return flag_error("-b", "sizes start at 1 byte");
   if (count(last) < count(first))
-    return flag_error("-e", fmt::format("{} is below -b {}", last_text, first_text)).error();
-  if (!(factor > 1) || factor > 1e6) return flag_error("-f", "the step factor must be above 1").error();
+    return flag_error("-e", fmt::format("{} is below -b {}", last_text, first_text));
+  if (!(factor > 1) || factor > 1e6) return flag_error("-f", "the step factor must be above 1");
   std::vector<Bytes> sizes;
   for (double s = static_cast<double>(count(first)); s <= static_cast<double>(count(last)) && sizes.size() < 4096;
        s *= factor)

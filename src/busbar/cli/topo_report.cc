@@ -14,7 +14,6 @@
 namespace busbar {
 namespace {
 
-double in_ns(Duration d) { return static_cast<double>(d.in_ps()) / 1e3; }
 double giga(BytesPerSecond r) { return static_cast<double>(per_second(r)) / 1e9; }
 
 const char* plural_of(DeviceKind k) {
@@ -61,7 +60,7 @@ void add_core_counts(const Topology& t, std::vector<std::pair<std::string, std::
 
 Json level_json(const Level& l) {
   Json j{{"name", l.name}, {"GBps_per_direction", l.wire_GBps}, {"payload_GBps", l.payload_GBps}};
-  j["latency_ns"] = l.latency > Duration() ? Json(in_ns(l.latency)) : Json(nullptr);
+  j["latency_ns"] = l.latency > Duration() ? Json(l.latency.in_ns()) : Json(nullptr);
   j["ratio"] = l.ratio > 0 ? Json(l.ratio) : Json(nullptr);
   j["counted"] = l.note;
   return j;
@@ -94,7 +93,7 @@ void add_graph(const Topology& t, Json& j) {
                      {"lanes", c.lanes},
                      {"GBps_per_direction", giga(c.wire_rate)},
                      {"payload_GBps", giga(c.payload_rate())},
-                     {"latency_ns", in_ns(c.latency)},
+                     {"latency_ns", c.latency.in_ns()},
                      {"health", c.health}});
   }
 }
@@ -246,7 +245,7 @@ Table level_table(const std::vector<Level>& levels) {
   for (const Level& l : levels)
     t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
                       l.ratio > 0 ? format_number(l.ratio) : "-",
-                      l.latency > Duration() ? format_number(in_ns(l.latency), 4) : "-", l.note});
+                      l.latency > Duration() ? format_number(l.latency.in_ns(), 4) : "-", l.note});
   t.note =
       "1 GB/s = 1e9 bytes per second per direction; vendors often add both directions. Engines use payload, floors use "
       "wire. Latency is one way, hardware only.";

@@ -7,6 +7,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/flags.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/train_report.h"
 
@@ -16,8 +17,6 @@ namespace {
 constexpr std::uint32_t kMostGpus = 1u << 20;
 constexpr double kStillHidden = 1.0;  // % of the step
 constexpr double kHoursPerDay = 24;
-
-Error flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
 
 /// "dgx-h100" of "dgx-h100:64": only presets come in any size.
 Result<std::string> preset_of(const std::string& cluster) {

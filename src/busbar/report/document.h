@@ -42,6 +42,12 @@ struct Bars {
 };
 
 enum class Anchor : std::uint8_t { kMiddle, kStart, kEnd };
+
+/// A place in a drawing, in user units.
+struct Point {
+  double x = 0, y = 0;
+};
+
 /// A piece of a picture in user units, y downwards. Later shapes lie on top of earlier ones.
 ///   rect     corner (x, y), size w x h, `radius`
 ///   line     from (x, y) to (x + w, y + h)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "busbar/report/document.h"
+#include "busbar/report/style.h"
 
 namespace busbar {
 
@@ -44,7 +45,7 @@ struct LayeredDrawing {
 };
 
 struct LayeredOptions {
-  double width = 1056;           ///< of the picture, user units
+  double width = kDrawingWidth;           ///< of the picture, user units
   std::size_t most_lines = 128;  ///< two layers with more edges between them get bands instead
 };
 

@@ -7,6 +7,8 @@
 
 namespace busbar {
 
+inline constexpr double kDrawingWidth = 1056;  ///< user units; as wide as a page
+
 /// Palette indices. Series 0..6 differ for readers with deutan, protan and tritan vision too, and stand out from the
 /// page 3:1 in both themes; idle time is pale on purpose and carries an outline. Devices are a tint with an edge.
 namespace colour {
