@@ -1,9 +1,6 @@
 # Rooms that read files or command lines; their tests run under the sanitizers as well.
 set(BUSBAR_READERS base topology workload spec accuracy formats)
 
-# Rooms whose sources share names, so that CMAKE_UNITY_BUILD cannot compile them together.
-set(BUSBAR_SEPARATE cli formats)
-
 # One room = one folder under src/busbar = one library target busbar_<name>; its *_test.cc files make <name>_test.
 #   busbar_room(topology DEPS base)
 function(busbar_room name)
@@ -23,9 +20,6 @@ function(busbar_room name)
   target_include_directories(busbar_${name} ${scope} ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(busbar_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS} fmt::fmt)
   busbar_flags(busbar_${name} ${scope})
-  if(name IN_LIST BUSBAR_SEPARATE)
-    set_target_properties(busbar_${name} PROPERTIES UNITY_BUILD OFF)
-  endif()
   set_property(GLOBAL APPEND PROPERTY BUSBAR_ROOMS ${name})
   if(BUSBAR_TESTS AND tests)
     busbar_gtest(${name} DEPS ${name} SOURCES ${tests})
