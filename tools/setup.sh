@@ -58,6 +58,56 @@ sudo_works() {
   [ -t 0 ] && [ -t 2 ] && sudo -v
 }
 
+# Runs COMMAND, whose ninja numbers its steps. Every line goes to the log. A terminal shows the last finished step, how
+# far the build is and how long it may still take; elsewhere there is a line for every tenth.
+follow_build() {  # LOG COMMAND...
+  local log=$1
+  shift
+  LC_ALL=C NINJA_STATUS='[%f/%t] ' "$@" 2>&1 </dev/null | show_progress "$log"
+  return "${PIPESTATUS[0]}"
+}
+
+show_progress() {  # LOG
+  local line done total tenth=0 begin=$SECONDS terminal=no
+  [ ! -t 1 ] || terminal=yes
+  while IFS= read -r line; do
+    printf '%s\n' "$line" >>"$1"
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    done=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
+    [ "$total" -ge 20 ] || continue  # only a few files have changed
+    if [ "$terminal" = yes ]; then
+      printf '\r%-78.78s' "$(progress_text $((SECONDS - begin))): $(step_name "$line")"
+    elif [ $((10 * done / total)) -gt "$tenth" ]; then
+      tenth=$((10 * done / total))
+      progress_text $((SECONDS - begin))
+      printf '\n'
+    fi
+  done
+  [ "$terminal" = no ] || printf '\r%-78s\r' ''
+}
+
+# Once, before the first long wait.
+suggest_reading() {
+  [ "${suggested:-no}" = no ] || return 0
+  suggested=yes
+  say "this takes some minutes; meanwhile, docs/concepts.md explains the terms and docs/tutorials/ the first steps"
+}
+
+# Of `done` and `total` of the caller, and the seconds since the start.
+progress_text() {
+  printf '   [%d/%d] %d %%' "$done" "$total" $((100 * done / total))
+  [ "$1" -lt 5 ] || [ "$done" -eq "$total" ] || printf ', about %s left' "$(rough_time $(($1 * (total - done) / done)))"
+}
+
+rough_time() { if [ "$1" -lt 90 ]; then echo "$1 s"; else echo "$((($1 + 30) / 60)) min"; fi; }
+
+# "engine" of "[7/90] Building CXX object src/busbar/engine/CMakeFiles/...".
+step_name() {
+  local path=${1##* }
+  path=${path%%/CMakeFiles/*}
+  printf '%s' "${path#src/busbar/}"
+}
+
 build_preset() {
   local preset=$1 log=build/$1.log
   local -a launcher=()
@@ -75,8 +125,9 @@ build_preset() {
       return 2
     fi
     sed -n '/^-- busbar /,$ s/^--   / /p' "$log" | grep -v -E ' (Configuring|Generating) done' || true
+    suggest_reading
   fi
-  if ! LC_ALL=C cmake --build "build/$preset" --target "$@" >>"$log" 2>&1 </dev/null; then
+  if ! follow_build "$log" cmake --build "build/$preset" --target "$@"; then
     grep -nE 'error|FAILED|undefined reference' "$log" | head -n 20 >&2 || true
     tail -n 40 "$log" >&2
     complain "building failed; the whole log is in $log"

@@ -49,9 +49,11 @@ class House:
     def remove(self, name):
         (self.bin / name).unlink()
 
+    def env(self):
+        return {"PATH": str(self.bin), "HOME": self.folder.name}
+
     def run(self, *command):
-        env = {"PATH": str(self.bin), "HOME": self.folder.name}
-        return subprocess.run(command, cwd=self.top, env=env, stdin=subprocess.DEVNULL, text=True, check=False,
+        return subprocess.run(command, cwd=self.top, env=self.env(), stdin=subprocess.DEVNULL, text=True, check=False,
                               capture_output=True, timeout=60)
 
     def setup(self, *packages):
