@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "busbar/base/check.h"
@@ -108,6 +109,26 @@ Json Json::object() {
   return out;
 }
 
+Json Json::object(std::vector<Member> members) {
+  std::vector<std::size_t> by_key(members.size());
+  std::iota(by_key.begin(), by_key.end(), std::size_t{0});
+  std::stable_sort(by_key.begin(), by_key.end(),
+                   [&](std::size_t a, std::size_t b) { return members[a].key < members[b].key; });
+  std::vector<bool> again(members.size());
+  for (std::size_t i = 1, first = 0; i < by_key.size(); ++i) {
+    if (members[by_key[i]].key != members[by_key[first]].key) {
+      first = i;
+      continue;
+    }
+    members[by_key[first]].value = std::move(members[by_key[i]].value);
+    again[by_key[i]] = true;
+  }
+  Json out = object();
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (!again[i]) out.held_.object->push_back(std::move(members[i]));
+  return out;
+}
+
 Json::Json(const Json& other) : kind_(other.kind_), held_(other.held_) {
   if (kind_ == Kind::kText) held_.text = new std::string(*other.held_.text);
   if (kind_ == Kind::kArray) held_.array = new std::vector<Json>(*other.held_.array);
@@ -139,19 +160,21 @@ double Json::number() const {
   return kind_ == Kind::kNatural ? static_cast<double>(held_.natural) : held_.real;
 }
 
+std::uint64_t Json::natural() const {
+  BUSBAR_CHECK(is_natural());
+  return held_.natural;
+}
+
 const std::string& Json::text() const {
   BUSBAR_CHECK(is_string());
   return *held_.text;
 }
 
-std::size_t Json::size() const {
-  if (is_null()) return 0;
-  return is_object() ? held_.object->size() : values().size();
-}
+std::size_t Json::size() const { return is_object() ? held_.object->size() : values().size(); }
 
 const std::vector<Json>& Json::values() const {
-  BUSBAR_CHECK(is_array());
-  return *held_.array;
+  static const std::vector<Json> kNone;
+  return is_array() ? *held_.array : kNone;
 }
 
 Json& Json::back() {
@@ -166,8 +189,8 @@ void Json::push_back(Json value) {
 }
 
 const std::vector<Json::Member>& Json::members() const {
-  BUSBAR_CHECK(is_object());
-  return *held_.object;
+  static const std::vector<Member> kNone;
+  return is_object() ? *held_.object : kNone;
 }
 
 const Json* Json::find(std::string_view key) const {
@@ -183,6 +206,7 @@ const Json& Json::operator[](std::string_view key) const {
 
 Json& Json::operator[](std::string_view key) {
   if (is_null()) *this = object();
+  BUSBAR_CHECK(is_object());
   if (const Json* found = find(key)) return const_cast<Json&>(*found);
   return held_.object->emplace_back(Member{std::string(key), {}}).value;
 }

@@ -51,6 +51,8 @@ class Json {
   }
   static Json array(std::initializer_list<Json> values = {});
   static Json object();
+  /// Of members with one key the last value stays, at the place of the first. Cost: n log n.
+  static Json object(std::vector<Member> members);
 
   Json(const Json& other);
   Json(Json&& other) noexcept;
@@ -61,6 +63,7 @@ class Json {
   bool is_boolean() const { return kind_ == Kind::kTruth; }
   bool is_number() const { return kind_ == Kind::kInteger || kind_ == Kind::kNatural || is_number_float(); }
   bool is_number_float() const { return kind_ == Kind::kReal; }
+  bool is_natural() const { return kind_ == Kind::kNatural; }  ///< made of an unsigned integer
   bool is_string() const { return kind_ == Kind::kText; }
   bool is_array() const { return kind_ == Kind::kArray; }
   bool is_object() const { return kind_ == Kind::kObject; }
@@ -68,17 +71,18 @@ class Json {
 
   bool truth() const;
   double number() const;  ///< of any number
+  std::uint64_t natural() const;
   const std::string& text() const;
 
   /// Values of an array, members of an object; null has none.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
 
-  const std::vector<Json>& values() const;  ///< of an array
+  const std::vector<Json>& values() const;  ///< of an array; none of anything else
   Json& back();
   void push_back(Json value);
 
-  const std::vector<Member>& members() const;  ///< of an object
+  const std::vector<Member>& members() const;  ///< of an object; none of anything else
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   /// The value of this key; a null where the object has none.
   const Json& operator[](std::string_view key) const;

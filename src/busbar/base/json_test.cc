@@ -122,6 +122,24 @@ TEST(Json, NullBecomesWhatIsPutIntoIt) {
   EXPECT_EQ(list.dump() + object.dump(), R"([1]{"a":{"b":2}})");
 }
 
+TEST(Json, OfEqualKeysTheLastValueStaysAtThePlaceOfTheFirst) {
+  EXPECT_EQ(Json::object({{"b", 1}, {"a", 2}, {"b", 3}, {"c", 4}, {"b", 5}, {"c", 6}}).dump(),
+            R"({"b":5,"a":2,"c":6})");
+}
+
+TEST(Json, WhatHasNoSuchPartGivesNone) {
+  const Json text = "x", list = Json::array({1});
+  EXPECT_TRUE(text["key"].is_null() && list["key"].is_null() && !list.contains("key"));
+  EXPECT_TRUE(text.values().empty() && list.members().empty() && text.empty());
+  EXPECT_EQ(list.size(), 1u);
+}
+
+TEST(Json, NumbersKnowWhetherTheyAreNatural) {
+  EXPECT_EQ(Json(UINT64_MAX).natural(), UINT64_MAX);
+  EXPECT_FALSE(Json(-1).is_natural() || Json(1.0).is_natural() || Json("1").is_natural());
+  EXPECT_EQ(Json(-1).number(), -1.0);
+}
+
 TEST(Json, MembersAreFoundReplacedAndErased) {
   Json j{{"a", 1}, {"b", 2.5}, {"c", "text"}};
   EXPECT_EQ(std::as_const(j)["b"].number(), 2.5);
