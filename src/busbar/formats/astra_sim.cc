@@ -193,12 +193,12 @@ Error in_file(const std::string& name, const std::string& key, std::string what)
 }
 
 /// A number, in digits or in a word of digits.
-Result<std::uint32_t> count_of(const JsonTree& v, const std::string& name, const std::string& key) {
+Result<std::uint32_t> count_of(const Json& v, const std::string& name, const std::string& key) {
   std::uint64_t n = 0;
-  bool ok = v.is_number_unsigned();
-  if (ok) n = v.get<std::uint64_t>();
+  bool ok = v.is_natural();
+  if (ok) n = v.natural();
   if (v.is_string()) {
-    const auto& s = v.get_ref<const std::string&>();
+    const std::string& s = v.text();
     const auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), n);
     ok = code == std::errc() && end == s.data() + s.size();
   }
@@ -209,30 +209,30 @@ Result<std::uint32_t> count_of(const JsonTree& v, const std::string& name, const
 }  // namespace
 
 Result<AstraSystem> read_astra_system(std::string_view text, const std::string& name) {
-  BUSBAR_ASSIGN(const JsonTree root, parse_json(text, name));
+  BUSBAR_ASSIGN(const Json root, parse_json(text, name));
   if (!root.is_object()) return in_file(name, "", "is no map of settings");
   AstraSystem out;
-  for (const auto& [key, value] : root.items()) {
+  for (const auto& [key, value] : root.members()) {
     constexpr std::string_view kSuffix = "-implementation", kCustom = "-implementation-custom";
     if (key.ends_with(kSuffix) || key.ends_with(kCustom)) {
       const bool custom = key.ends_with(kCustom);
       if (!value.is_array()) return in_file(name, key, "wants a list with one algorithm per dimension");
       std::vector<std::string> names;
-      for (const JsonTree& v : value) {
+      for (const Json& v : value.values()) {
         if (!v.is_string()) return in_file(name, key, fmt::format("'{}' is no name", v.dump()));
-        names.push_back(custom ? "traces " + v.get<std::string>() : our_algorithm(v.get<std::string>()));
+        names.push_back(custom ? "traces " + v.text() : our_algorithm(v.text()));
       }
       std::string op = key.substr(0, key.size() - (custom ? kCustom : kSuffix).size());
       std::replace(op.begin(), op.end(), '-', '_');
       out.algorithms.emplace_back(op, names);
     } else if (key == "logical-dims") {
       if (!value.is_array()) return in_file(name, key, "wants a list");
-      for (const JsonTree& v : value) {
+      for (const Json& v : value.values()) {
         BUSBAR_ASSIGN(const std::uint32_t n, count_of(v, name, key));
         out.logical_dimensions.push_back(n);
       }
     } else if (std::find(kSettings.begin(), kSettings.end(), key) != kSettings.end() && !value.is_structured()) {
-      out.settings.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+      out.settings.emplace_back(key, value.is_string() ? value.text() : value.dump());
     } else {
       add_unknown(out.unknown, 0, fmt::format("key {}", key.substr(0, 80)));
     }

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "busbar/formats/comm_trace.h"
+#include "busbar/formats/json_text.h"
 
 namespace busbar {
 namespace {
-
-constexpr std::size_t kMostDepth = 256;
 
 /// Bytes of an element, by the names of PyTorch's types.
 std::uint64_t element_bytes(std::string_view type) {
@@ -39,64 +36,34 @@ struct KinetoEvent {
 };
 
 /// Events one by one; everything else is passed over.
-class KinetoHandler : public nlohmann::json_sax<nlohmann::json> {
+class KinetoListener : public JsonListener {
  public:
-  explicit KinetoHandler(CommTrace& out) : out_(out) {}
+  explicit KinetoListener(CommTrace& out) : out_(out) {}
 
-  bool null() override { return value(); }
-  bool boolean(bool) override { return value(); }
-  bool number_integer(number_integer_t v) override { return number(static_cast<double>(v)); }
-  bool number_unsigned(number_unsigned_t v) override { return number(static_cast<double>(v)); }
-  bool number_float(number_float_t v, const string_t&) override { return number(v); }
-  bool binary(binary_t&) override { return value(); }
-  bool string(string_t& v) override {
-    text(v);
-    return value();
+  void scalar(Json value) override {
+    if (value.is_string()) text(value.text());
+    if (value.is_number()) number(value.number());
+    count();
   }
-  bool start_object(std::size_t) override { return open(); }
-  bool start_array(std::size_t) override { return open(); }
-  bool key(string_t& k) override {
-    keys_.back() = k.substr(0, 200);
-    return true;
-  }
-  bool end_object() override {
-    if (depth() == 3 && keys_[0] == "traceEvents") finish();
-    return close();
-  }
-  bool end_array() override { return close(); }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) override {
-    error_at = position;
-    const std::string what = e.what();
-    const std::size_t cause = what.find("syntax error");
-    error = cause == what.npos ? what : what.substr(cause);
-    return false;
-  }
-  bool saw_events = false;
-  std::size_t error_at = 0;
-  std::string error;
-
- private:
-  std::size_t depth() const { return keys_.size(); }
-  bool value() {
-    if (!keys_.empty()) ++items_.back();
-    return true;
-  }
-  bool open() {
-    if (keys_.size() >= kMostDepth) {
-      error = fmt::format("nested deeper than {} levels", kMostDepth);
-      return false;
-    }
-    value();
+  void begin(bool) override {
+    count();
     if (depth() == 1 && keys_[0] == "traceEvents") saw_events = true;
     if (depth() == 2 && keys_[0] == "traceEvents") event_ = KinetoEvent();
     keys_.emplace_back();
     items_.push_back(0);
-    return true;
   }
-  bool close() {
+  void key(std::string k) override { keys_.back() = k.substr(0, 200); }
+  void end(bool array) override {
+    if (!array && depth() == 3 && keys_[0] == "traceEvents") finish();
     keys_.pop_back();
     items_.pop_back();
-    return true;
+  }
+  bool saw_events = false;
+
+ private:
+  std::size_t depth() const { return keys_.size(); }
+  void count() {
+    if (!items_.empty()) ++items_.back();
   }
   /// In the map of an event: depth 3, of its args: depth 4.
   bool in_event(std::size_t at) const { return depth() == at && keys_[0] == "traceEvents"; }
@@ -117,7 +84,7 @@ class KinetoHandler : public nlohmann::json_sax<nlohmann::json> {
     }
   }
 
-  bool number(double v) {
+  void number(double v) {
     const auto count = v >= 0 && v < 9e15 ? static_cast<std::uint64_t>(v) : 0;
     if (depth() == 2 && keys_[0] == "distributedInfo") {
       if (keys_[1] == "rank") out_.rank = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX));
@@ -139,7 +106,6 @@ class KinetoHandler : public nlohmann::json_sax<nlohmann::json> {
       const std::uint64_t so_far = items_.back() == 0 ? 1 : event_.input_elements;
       event_.input_elements = so_far > 0 && count < UINT64_MAX / so_far ? so_far * count : 0;
     }
-    return value();
   }
 
   void finish() {
@@ -221,14 +187,9 @@ bool looks_like_kineto(std::string_view head) {
 
 Result<CommTrace> read_kineto(std::istream& in, const std::string& name) {
   CommTrace out;
-  KinetoHandler handler(out);
-  try {
-    if (!nlohmann::json::sax_parse(in, &handler))
-      return invalid(fmt::format("byte {}: not JSON: {}", handler.error_at, handler.error), {name, 0, 0, ""});
-  } catch (const nlohmann::json::exception& e) {  // a number that no double holds
-    return invalid(fmt::format("not JSON that can be held: {}", e.what()), {name, 0, 0, ""});
-  }
-  if (!handler.saw_events) return invalid("no 'traceEvents' in this file", {name, 0, 0, ""});
+  KinetoListener listener(out);
+  BUSBAR_RETURN_IF_ERROR(read_json(in, name, listener));
+  if (!listener.saw_events) return invalid("no 'traceEvents' in this file", {name, 0, 0, ""});
   // Sizes stand beside the kernels, or, in older traces, beside the calls.
   const bool sized = std::any_of(out.collectives.begin(), out.collectives.end(),
                                  [](const TracedCollective& c) { return c.on_gpu && c.bytes > 0; });

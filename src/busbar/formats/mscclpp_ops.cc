@@ -64,7 +64,7 @@ Status MscclppReader::read_op(const Json& op, Block& b, const std::string& path,
   if (plan().steps.size() > kMostSteps) return fail(path, fmt::format("more than {} steps", kMostSteps));
   switch (known->kind) {
     case MscclppKind::kPipeline: {
-      BUSBAR_ASSIGN(const Json* inner, list(op, "ops", path));
+      BUSBAR_ASSIGN(const std::vector<Json>* inner, list(op, "ops", path));
       for (std::uint32_t r = 0; r < rounds_; ++r) BUSBAR_RETURN_IF_ERROR(read_ops(*inner, b, path + ".ops", r));
       return {};
     }
@@ -88,11 +88,11 @@ Status MscclppReader::sync(const Json& op, const std::string& name, Block& b, co
     barriers_[{b.rank, id}].push_back(step(b, 0, {}, {}, false));
   }
   if (name != "sem_acquire" && name != "sem_release") return {};  // the others order threads within the block
-  BUSBAR_ASSIGN(const Json* ids, list(op, "semaphore_ids", path));
+  BUSBAR_ASSIGN(const std::vector<Json>* ids, list(op, "semaphore_ids", path));
   for (const Json& id : *ids) {
-    if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= gpus_[b.rank].semaphores.size())
+    if (!id.is_natural() || id.natural() >= gpus_[b.rank].semaphores.size())
       return fail(path + ".semaphore_ids", fmt::format("there is no semaphore '{}'", id.dump()));
-    use((name == "sem_acquire" ? acquired_ : released_)[{b.rank, id.get<std::uint32_t>()}], b,
+    use((name == "sem_acquire" ? acquired_ : released_)[{b.rank, static_cast<std::uint32_t>(id.natural())}], b,
         step(b, 0, {}, {}, false), path);
   }
   return {};
@@ -100,13 +100,13 @@ Status MscclppReader::sync(const Json& op, const std::string& name, Block& b, co
 
 Result<std::vector<MscclppEnd>> MscclppReader::ends(const Json& op, const Block& b, const std::string& path) const {
   BUSBAR_ASSIGN(const std::string type, word(op, "channel_type", path));
-  BUSBAR_ASSIGN(const Json* ids, list(op, "channel_ids", path));
+  BUSBAR_ASSIGN(const std::vector<Json>* ids, list(op, "channel_ids", path));
   std::vector<MscclppEnd> out;
   const auto own = b.channels.find(type);
   for (const Json& id : *ids) {
-    if (!id.is_number_unsigned() || own == b.channels.end() || id.get<std::uint64_t>() >= own->second.size())
+    if (!id.is_natural() || own == b.channels.end() || id.natural() >= own->second.size())
       return fail(path + ".channel_ids", fmt::format("the thread block has no {} channel '{}'", type, id.dump()));
-    out.emplace_back(b.rank, type, own->second[id.get<std::uint32_t>()]);
+    out.emplace_back(b.rank, type, own->second[id.natural()]);
   }
   return out;
 }
@@ -143,11 +143,11 @@ Result<MscclppReader::SliceOf> MscclppReader::slice(const Json& j, const std::st
 
 Result<std::vector<MscclppReader::SliceOf>> MscclppReader::slices(const Json& op, const char* key, const Block& b,
                                                                   const std::string& path) const {
-  BUSBAR_ASSIGN(const Json* all, list(op, key, path));
-  const auto type = op.find("channel_type");
+  BUSBAR_ASSIGN(const std::vector<Json>* all, list(op, key, path));
+  const Json& type = op["channel_type"];
   std::vector<SliceOf> out;
   for (const Json& j : *all) {
-    BUSBAR_ASSIGN(SliceOf s, slice(j, type != op.end() && type->is_string() ? type->get<std::string>() : "memory", b,
+    BUSBAR_ASSIGN(SliceOf s, slice(j, type.is_string() ? type.text() : "memory", b,
                                    fmt::format("{}.{}[{}]", path, key, out.size())));
     out.push_back(std::move(s));
   }
@@ -183,9 +183,9 @@ Status MscclppReader::add_move(const MscclppOp& name, const Json& op, const Bloc
   if (moves && from.size() != to.size() && from.size() != 1)
     return fail(path, fmt::format("{} sources for {} destinations", from.size(), to.size()));
   std::int64_t begin = 0, end = size * parts_ * (round < 0 ? rounds_ : 1);
-  if (const auto info = op.find("tbg_info"); info != op.end() && info->is_object()) {
-    BUSBAR_ASSIGN(const std::int64_t group, integer(*info, "tbg_size", -1, 1, kMostMscclppParts, path + ".tbg_info"));
-    BUSBAR_ASSIGN(const std::int64_t place, integer(*info, "tb_id", -1, 0, group - 1, path + ".tbg_info"));
+  if (const Json& info = op["tbg_info"]; info.is_object()) {
+    BUSBAR_ASSIGN(const std::int64_t group, integer(info, "tbg_size", -1, 1, kMostMscclppParts, path + ".tbg_info"));
+    BUSBAR_ASSIGN(const std::int64_t place, integer(info, "tb_id", -1, 0, group - 1, path + ".tbg_info"));
     begin = end / group * place;
     end = end / group * (place + 1);
   }

@@ -15,32 +15,28 @@ constexpr std::uint64_t kMostPartsInAll = std::uint64_t{1} << 22;  ///< parts of
 
 }  // namespace
 
-Result<const MscclppReader::Json*> MscclppReader::list(const Json& j, const char* key, const std::string& path) const {
-  static const Json kEmpty = Json::array();
-  const auto at = j.find(key);
-  if (at == j.end()) return &kEmpty;
-  if (!at->is_array()) return fail(path + "." + key, "must be a list");
-  return &*at;
+Result<const std::vector<Json>*> MscclppReader::list(const Json& j, const char* key, const std::string& path) const {
+  if (j.contains(key) && !j[key].is_array()) return fail(path + "." + key, "must be a list");
+  return &j[key].values();
 }
 
 Result<std::int64_t> MscclppReader::integer(const Json& j, const char* key, std::int64_t otherwise, std::int64_t low,
                                             std::int64_t high, const std::string& path) const {
-  const auto at = j.find(key);
-  if (at == j.end()) {
+  if (!j.contains(key)) {
     if (otherwise < low) return fail(path, fmt::format("lacks '{}'", key));
     return otherwise;
   }
-  if (at->is_number_unsigned() && at->get<std::uint64_t>() > static_cast<std::uint64_t>(high))
+  const Json& value = j[key];
+  if (value.is_natural() && value.natural() > static_cast<std::uint64_t>(high))
     return fail(path + "." + key, fmt::format("must be at most {}", high));
-  if (!at->is_number_integer() || at->get<std::int64_t>() < low || at->get<std::int64_t>() > high)
+  if (!value.is_natural() || static_cast<std::int64_t>(value.natural()) < low)
     return fail(path + "." + key, fmt::format("must be a whole number from {} to {}", low, high));
-  return at->get<std::int64_t>();
+  return static_cast<std::int64_t>(value.natural());
 }
 
 Result<std::string> MscclppReader::word(const Json& j, const char* key, const std::string& path) const {
-  const auto at = j.find(key);
-  if (at == j.end() || !at->is_string()) return fail(path, fmt::format("lacks the word '{}'", key));
-  return at->get<std::string>();
+  if (!j[key].is_string()) return fail(path, fmt::format("lacks the word '{}'", key));
+  return j[key].text();
 }
 
 Result<PlanBuffer> MscclppReader::buffer(const Json& j, const char* key, const std::string& path) const {
@@ -52,7 +48,7 @@ Result<PlanBuffer> MscclppReader::buffer(const Json& j, const char* key, const s
 }
 
 void MscclppReader::note_unknown(const Json& j, std::initializer_list<const char*> known, const char* where) {
-  for (const auto& [key, value] : j.items())
+  for (const auto& [key, value] : j.members())
     if (std::find(known.begin(), known.end(), key) == known.end())
       add_unknown(out_.unknown, 0, fmt::format("key {}{}", where, key));
 }
@@ -85,18 +81,17 @@ Status MscclppReader::read_head(const Json& root) {
                             "are allreduce, allgather, reducescatter, alltoall, broadcast",
                             collective));
   plan().op = *op;
-  const auto in_place = root.find("inplace");
-  plan().in_place = in_place != root.end() && in_place->is_boolean() && in_place->get<bool>();
+  plan().in_place = root["inplace"].is_boolean() && root["inplace"].truth();
   BUSBAR_ASSIGN(const std::int64_t least, integer(root, "min_message_size", 0, 0, INT64_MAX, ""));
   out_.min_bytes = static_cast<std::uint64_t>(least);
-  if (const auto most = root.find("max_message_size"); most != root.end() && most->is_number_unsigned())
-    out_.max_bytes = most->get<std::uint64_t>() == UINT64_MAX ? 0 : most->get<std::uint64_t>();
+  if (const Json& most = root["max_message_size"]; most.is_natural())
+    out_.max_bytes = most.natural() == UINT64_MAX ? 0 : most.natural();
   return {};
 }
 
 Result<MscclppPlan> MscclppReader::read(const Json& root) {
   BUSBAR_RETURN_IF_ERROR(read_head(root));
-  BUSBAR_ASSIGN(const Json* gpus, list(root, "gpus", ""));
+  BUSBAR_ASSIGN(const std::vector<Json>* gpus, list(root, "gpus", ""));
   if (gpus->empty() || gpus->size() > 4096) return fail("gpus", "must list 1 to 4096 GPUs");
   plan().ranks = static_cast<std::uint32_t>(gpus->size());
   std::int64_t chunks = 0;
@@ -111,10 +106,10 @@ Result<MscclppPlan> MscclppReader::read(const Json& root) {
     BUSBAR_ASSIGN(const std::int64_t scratch, integer(gpu, "scratch_chunks", 0, 0, kMostMscclppChunks, path));
     chunks = std::max(chunks, plan().op == Collective::kAllGather ? out : in);
     plan().scratch.push_back(static_cast<std::uint32_t>(scratch));
-    BUSBAR_ASSIGN(const Json* blocks, list(gpu, "threadblocks", path));
+    BUSBAR_ASSIGN(const std::vector<Json>* blocks, list(gpu, "threadblocks", path));
     for (const Json& tb : *blocks) {
       if (!tb.is_object()) return fail(path + ".threadblocks", "must be maps");
-      BUSBAR_ASSIGN(const Json* ops, list(tb, "ops", path));
+      BUSBAR_ASSIGN(const std::vector<Json>* ops, list(tb, "ops", path));
       BUSBAR_RETURN_IF_ERROR(find_parts(*ops, path, 0));
     }
   }
@@ -143,31 +138,30 @@ Result<MscclppPlan> MscclppReader::read(const Json& root) {
 }
 
 /// How finely chunks must be cut: by groups of thread blocks that share a step, and for rounds of pipelines.
-Status MscclppReader::find_parts(const Json& ops, const std::string& path, int depth) {
+Status MscclppReader::find_parts(const std::vector<Json>& ops, const std::string& path, int depth) {
   for (const Json& op : ops) {
     if (!op.is_object()) continue;
-    if (const auto info = op.find("tbg_info"); info != op.end() && info->is_object()) {
-      BUSBAR_ASSIGN(const std::int64_t size, integer(*info, "tbg_size", -1, 1, kMostMscclppParts, path + ".tbg_info"));
+    if (const Json& info = op["tbg_info"]; info.is_object()) {
+      BUSBAR_ASSIGN(const std::int64_t size, integer(info, "tbg_size", -1, 1, kMostMscclppParts, path + ".tbg_info"));
       parts_ = std::lcm(parts_, static_cast<std::uint32_t>(size));
       if (parts_ > kMostMscclppParts)
         return fail(path, fmt::format("groups of thread blocks need more than {} parts", kMostMscclppParts));
     }
-    const auto inner = op.find("ops");
-    if (inner == op.end() || !inner->is_array()) continue;
+    if (!op["ops"].is_array()) continue;
     if (depth > 0) return fail(path, "a pipeline in a pipeline");
     rounds_ = 2;
-    BUSBAR_RETURN_IF_ERROR(find_parts(*inner, path, depth + 1));
+    BUSBAR_RETURN_IF_ERROR(find_parts(op["ops"].values(), path, depth + 1));
   }
   return {};
 }
 
 Status MscclppReader::read_channels(const Json& gpu, MscclppGpu& g, const std::string& path) {
-  BUSBAR_ASSIGN(const Json* channels, list(gpu, "channels", path));
-  const auto ranks = [&](const Json& j, std::vector<std::uint32_t>& out) -> Status {
-    for (const Json& r : j) {
-      if (!r.is_number_unsigned() || r.get<std::uint64_t>() >= plan().ranks)
+  BUSBAR_ASSIGN(const std::vector<Json>* channels, list(gpu, "channels", path));
+  const auto ranks = [&](const std::vector<Json>& list, std::vector<std::uint32_t>& out) -> Status {
+    for (const Json& r : list) {
+      if (!r.is_natural() || r.natural() >= plan().ranks)
         return fail(path + ".channels", fmt::format("'{}' is no rank", r.dump()));
-      out.push_back(r.get<std::uint32_t>());
+      out.push_back(static_cast<std::uint32_t>(r.natural()));
     }
     return {};
   };
@@ -176,28 +170,28 @@ Status MscclppReader::read_channels(const Json& gpu, MscclppGpu& g, const std::s
     note_unknown(c, {"channel_type", "connected_to", "buffer_type", "buff", "rank_groups"}, "gpus.channels.");
     BUSBAR_ASSIGN(const std::string type, word(c, "channel_type", path + ".channels"));
     if (type != "switch") {
-      BUSBAR_ASSIGN(const Json* peers, list(c, "connected_to", path + ".channels"));
+      BUSBAR_ASSIGN(const std::vector<Json>* peers, list(c, "connected_to", path + ".channels"));
       BUSBAR_RETURN_IF_ERROR(ranks(*peers, g.peers[type]));
       continue;
     }
     BUSBAR_ASSIGN(const PlanBuffer b,
                   buffer(c, c.contains("buffer_type") ? "buffer_type" : "buff", path + ".channels"));
-    BUSBAR_ASSIGN(const Json* groups, list(c, "rank_groups", path + ".channels"));
+    BUSBAR_ASSIGN(const std::vector<Json>* groups, list(c, "rank_groups", path + ".channels"));
     for (const Json& group : *groups) {
       if (!group.is_object()) return fail(path + ".channels.rank_groups", "must be maps");
-      BUSBAR_ASSIGN(const Json* members, list(group, "ranks", path + ".channels.rank_groups"));
+      BUSBAR_ASSIGN(const std::vector<Json>* members, list(group, "ranks", path + ".channels.rank_groups"));
       g.switches.push_back({b, {}});
       BUSBAR_RETURN_IF_ERROR(ranks(*members, g.switches.back().ranks));
     }
   }
-  BUSBAR_ASSIGN(const Json* remote, list(gpu, "remote_buffers", path));
+  BUSBAR_ASSIGN(const std::vector<Json>* remote, list(gpu, "remote_buffers", path));
   for (const Json& r : *remote) {
     if (!r.is_object()) return fail(path + ".remote_buffers", "must be maps");
     BUSBAR_ASSIGN(const std::int64_t rank, integer(r, "rank", -1, 0, plan().ranks - 1, path + ".remote_buffers"));
     BUSBAR_ASSIGN(const PlanBuffer b, buffer(r, "type", path + ".remote_buffers"));
     g.remote.push_back({static_cast<std::uint32_t>(rank), b});
   }
-  BUSBAR_ASSIGN(const Json* semaphores, list(gpu, "semaphores", path));
+  BUSBAR_ASSIGN(const std::vector<Json>* semaphores, list(gpu, "semaphores", path));
   for (const Json& s : *semaphores) {
     if (!s.is_object()) return fail(path + ".semaphores", "must be maps");
     BUSBAR_ASSIGN(const std::int64_t value, integer(s, "init_value", 0, 0, INT32_MAX, path + ".semaphores"));
@@ -211,7 +205,7 @@ Status MscclppReader::read_gpu(const Json& gpu, std::uint32_t rank, const std::s
                {"id", "input_chunks", "output_chunks", "scratch_chunks", "channels", "remote_buffers", "semaphores",
                 "threadblocks"},
                "gpus.");
-  BUSBAR_ASSIGN(const Json* blocks, list(gpu, "threadblocks", path));
+  BUSBAR_ASSIGN(const std::vector<Json>* blocks, list(gpu, "threadblocks", path));
   for (std::size_t i = 0; i < blocks->size(); ++i)
     BUSBAR_RETURN_IF_ERROR(read_block((*blocks)[i], rank, fmt::format("{}.threadblocks[{}]", path, i)));
   return {};
@@ -225,33 +219,33 @@ Status MscclppReader::read_block(const Json& tb, std::uint32_t rank, const std::
   b.thread = static_cast<std::uint32_t>(plan().thread_rank.size());
   plan().thread_rank.push_back(rank);
   for (const bool channels : {true, false}) {
-    BUSBAR_ASSIGN(const Json* refs, list(tb, channels ? "channels" : "remote_buffer_refs", path));
+    BUSBAR_ASSIGN(const std::vector<Json>* refs, list(tb, channels ? "channels" : "remote_buffer_refs", path));
     for (const Json& c : *refs) {
       if (!c.is_object()) return fail(path, "must list maps");
       BUSBAR_ASSIGN(const std::string type, word(c, channels ? "channel_type" : "access_channel_type", path));
-      BUSBAR_ASSIGN(const Json* ids, list(c, channels ? "channel_ids" : "remote_buffer_ids", path));
+      BUSBAR_ASSIGN(const std::vector<Json>* ids, list(c, channels ? "channel_ids" : "remote_buffer_ids", path));
       for (const Json& id : *ids) {
         const std::size_t most = !channels          ? gpus_[rank].remote.size()
                                  : type == "switch" ? gpus_[rank].switches.size()
                                                     : gpus_[rank].peers[type].size();
-        if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= most)
+        if (!id.is_natural() || id.natural() >= most)
           return fail(path, fmt::format("there is no {} {} '{}'", type, channels ? "channel" : "buffer", id.dump()));
-        (channels ? b.channels : b.buffers)[type].push_back(id.get<std::uint32_t>());
+        (channels ? b.channels : b.buffers)[type].push_back(static_cast<std::uint32_t>(id.natural()));
       }
     }
   }
-  BUSBAR_ASSIGN(const Json* ops, list(tb, "ops", path));
+  BUSBAR_ASSIGN(const std::vector<Json>* ops, list(tb, "ops", path));
   return read_ops(*ops, b, path + ".ops", -1);
 }
 
-Status MscclppReader::read_ops(const Json& ops, Block& b, const std::string& path, std::int64_t round) {
+Status MscclppReader::read_ops(const std::vector<Json>& ops, Block& b, const std::string& path, std::int64_t round) {
   for (std::size_t i = 0; i < ops.size(); ++i)
     BUSBAR_RETURN_IF_ERROR(read_op(ops[i], b, fmt::format("{}[{}]", path, i), round));
   return {};
 }
 
 Result<MscclppPlan> read_mscclpp_plan(std::string_view text, const std::string& name) {
-  BUSBAR_ASSIGN(const JsonTree root, parse_json(text, name));
+  BUSBAR_ASSIGN(const Json root, parse_json(text, name));
   return MscclppReader(name).read(root);
 }
 

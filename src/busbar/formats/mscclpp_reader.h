@@ -3,11 +3,11 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/formats/mscclpp_plan.h"
 
 namespace busbar {
@@ -45,7 +45,6 @@ struct MscclppGpu {
 
 class MscclppReader {
  public:
-  using Json = nlohmann::ordered_json;
   explicit MscclppReader(const std::string& name) { plan().file = name; }
   Result<MscclppPlan> read(const Json& root);
 
@@ -63,8 +62,8 @@ class MscclppReader {
   Error fail(const std::string& path, std::string what) const {
     return invalid(std::move(what), {out_.plan.file, 0, 0, path});
   }
-  /// A list; a missing one is empty.
-  Result<const Json*> list(const Json& j, const char* key, const std::string& path) const;
+  /// The values of a list; a missing one has none.
+  Result<const std::vector<Json>*> list(const Json& j, const char* key, const std::string& path) const;
   Result<std::int64_t> integer(const Json& j, const char* key, std::int64_t otherwise, std::int64_t low,
                                std::int64_t high, const std::string& path) const;
   Result<std::string> word(const Json& j, const char* key, const std::string& path) const;
@@ -74,9 +73,9 @@ class MscclppReader {
   Status read_head(const Json& root);
   Status read_gpu(const Json& gpu, std::uint32_t rank, const std::string& path);
   Status read_channels(const Json& gpu, MscclppGpu& g, const std::string& path);
-  Status find_parts(const Json& ops, const std::string& path, int depth);
+  Status find_parts(const std::vector<Json>& ops, const std::string& path, int depth);
   Status read_block(const Json& tb, std::uint32_t rank, const std::string& path);
-  Status read_ops(const Json& ops, Block& b, const std::string& path, std::int64_t round);
+  Status read_ops(const std::vector<Json>& ops, Block& b, const std::string& path, std::int64_t round);
   Status read_op(const Json& op, Block& b, const std::string& path, std::int64_t round);
   Status sync(const Json& op, const std::string& name, Block& b, const std::string& path);
   Result<std::vector<MscclppEnd>> ends(const Json& op, const Block& b, const std::string& path) const;

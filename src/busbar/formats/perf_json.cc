@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "busbar/formats/json_text.h"
 #include "busbar/formats/perf_table.h"
@@ -11,56 +10,51 @@ namespace busbar {
 namespace {
 
 /// Numbers of the report may stand as strings ("nan", " -1").
-std::optional<double> number_of(const JsonTree& map, const char* key) {
-  const auto at = map.find(key);
-  if (at == map.end()) return std::nullopt;
-  if (at->is_number()) return at->get<double>();
+std::optional<double> number_of(const Json& map, const char* key) {
+  const Json& found = map[key];
+  if (found.is_number()) return found.number();
   double value = 0;
-  LineCursor c(at->is_string() ? trimmed(at->get_ref<const std::string&>()) : std::string_view());
+  LineCursor c(found.is_string() ? trimmed(found.text()) : std::string_view());
   return c.number(value) && c.at_end() ? std::optional(value) : std::nullopt;
 }
-std::string text_of(const JsonTree& map, const char* key) {
-  const auto at = map.find(key);
-  return at != map.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-std::uint64_t count_of(const JsonTree& map, const char* key) {
+std::string text_of(const Json& map, const char* key) { return map[key].is_string() ? map[key].text() : std::string(); }
+std::uint64_t count_of(const Json& map, const char* key) {
   const double n = number_of(map, key).value_or(0);
   return n >= 0 && n < 1e18 ? static_cast<std::uint64_t>(n) : 0;
 }
-int small_of(const JsonTree& map, const char* key, int otherwise) {
+int small_of(const Json& map, const char* key, int otherwise) {
   const double n = number_of(map, key).value_or(otherwise);
   return n >= -1 && n < 1e9 ? static_cast<int>(n) : otherwise;
 }
 
-void note_keys(const JsonTree& map, std::initializer_list<const char*> known, const char* of, PerfResults& out) {
-  for (const auto& [key, value] : map.items())
+void note_keys(const Json& map, std::initializer_list<const char*> known, const char* of, PerfResults& out) {
+  for (const auto& [key, value] : map.members())
     if (std::find_if(known.begin(), known.end(), [&](const char* k) { return key == k; }) == known.end())
       add_unknown(out.unknown, 0, fmt::format("key {}.{}", of, key));
 }
 
-std::optional<PerfTiming> timing_of(const JsonTree& row, const char* key) {
-  const auto at = row.find(key);
-  if (at == row.end() || !at->is_object()) return std::nullopt;
-  const auto time = number_of(*at, at->contains("time") ? "time" : "cpu_time");
+std::optional<PerfTiming> timing_of(const Json& row, const char* key) {
+  const Json& t = row[key];
+  const auto time = number_of(t, t.contains("time") ? "time" : "cpu_time");
   if (!time) return std::nullopt;
-  return PerfTiming{*time, number_of(*at, "alg_bw").value_or(0), number_of(*at, "bus_bw").value_or(0),
-                    number_of(*at, "nwrong")};
+  return PerfTiming{*time, number_of(t, "alg_bw").value_or(0), number_of(t, "bus_bw").value_or(0),
+                    number_of(t, "nwrong")};
 }
 
 /// NVIDIA's report: one object with "results".
-void read_report(const JsonTree& root, PerfResults& out) {
+void read_report(const Json& root, PerfResults& out) {
   note_keys(root,
             {"version", "start_time", "end_time", "args", "env", "nccl_version", "config", "results", "devices",
              "out_of_bounds", "average_bus_bandwidth", "average_bus_bw"},
             "report", out);
   PerfTable t;
-  if (const auto args = root.find("args"); args != root.end() && args->is_array() && !args->empty()) {
-    std::string program = (*args)[0].is_string() ? (*args)[0].get<std::string>() : "";
+  if (const auto& args = root["args"].values(); !args.empty()) {
+    std::string program = args[0].is_string() ? args[0].text() : "";
     program = program.substr(program.rfind('/') + 1);
     if (program.ends_with("_perf")) t.collective = program.substr(0, program.size() - 5);
   }
   if (const auto version = number_of(root, "nccl_version")) t.library = fmt::format("{:.0f}", *version);
-  for (const JsonTree& row : root["results"]) {
+  for (const Json& row : root["results"].values()) {
     if (!row.is_object()) continue;
     note_keys(row,
               {"size", "count", "type", "redop", "root", "out_of_place", "in_place", "out_of_place_per_iter",
@@ -81,9 +75,9 @@ void read_report(const JsonTree& root, PerfResults& out) {
 }
 
 /// AMD's report: a list of rows, one for in place and one for out of place.
-void read_rows(const JsonTree& root, PerfResults& out) {
+void read_rows(const Json& root, PerfResults& out) {
   std::map<std::string, std::size_t> table_of;
-  for (const JsonTree& row : root) {
+  for (const Json& row : root.values()) {
     if (!row.is_object()) continue;
     note_keys(row,
               {"numCycle", "name", "nodes", "ranks", "ranksPerNode", "gpusPerRank", "size", "type", "redop", "inPlace",
@@ -123,9 +117,9 @@ bool looks_like_perf_json(std::string_view head) {
 }
 
 Result<PerfResults> read_perf_json(std::string_view text, const std::string& name) {
-  BUSBAR_ASSIGN(const JsonTree root, parse_json(text, name));
+  BUSBAR_ASSIGN(const Json root, parse_json(text, name));
   PerfResults out;
-  if (root.is_object() && root.contains("results") && root["results"].is_array())
+  if (root["results"].is_array())
     read_report(root, out);
   else if (root.is_array())
     read_rows(root, out);
