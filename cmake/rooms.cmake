@@ -85,7 +85,7 @@ function(busbar_header_check)
   add_library(busbar_headers OBJECT EXCLUDE_FROM_ALL ${sources})
   set_target_properties(busbar_headers PROPERTIES UNITY_BUILD OFF)
   target_include_directories(busbar_headers PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(busbar_headers PRIVATE fmt::fmt nlohmann_json::nlohmann_json yaml-cpp::yaml-cpp)
+  target_link_libraries(busbar_headers PRIVATE fmt::fmt yaml-cpp::yaml-cpp)
   target_compile_options(busbar_headers PRIVATE -O0 -g0 -Wall -Wextra)
 endfunction()
 
