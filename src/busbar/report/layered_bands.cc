@@ -17,6 +17,7 @@ using Extent = std::pair<double, double>;  ///< from x, to x
 struct Band {
   std::vector<const LayeredEdge*> edges;
   Extent top, bottom;
+  std::uint64_t links = 0;
   double mean = -1, worst = -1;
   double x() const { return (top.first + top.second + bottom.first + bottom.second) / 4; }
 };
@@ -57,6 +58,7 @@ std::vector<Band> collect(const LayeredDrawing& drawing, const Placed& placed, c
     band.bottom = slice(extent(lower, key.second), arrived[key.second]++, into[key.second]);
     double sum = 0;
     for (const LayeredEdge* e : band.edges) {
+      band.links += e->links;
       sum += std::max(0.0, e->heat);
       band.worst = std::max(band.worst, e->heat);
     }
@@ -68,8 +70,8 @@ std::vector<Band> collect(const LayeredDrawing& drawing, const Placed& placed, c
 
 /// 0: all there is to say; 1: the count with its noun; 2: the count.
 std::string words(const Band& band, int brevity) {
-  std::string out = fmt::format("{}", band.edges.size());
-  if (brevity < 2) out += band.edges.size() == 1 ? " link" : " links";
+  std::string out = fmt::format("{}", band.links);
+  if (brevity < 2) out += band.links == 1 ? " link" : " links";
   if (brevity < 1 && band.worst >= 0) {
     out += fmt::format(", mean {:.0f} %, busiest {:.0f} %", 100 * band.mean, 100 * band.worst);
   }

@@ -35,6 +35,7 @@ struct LayeredEdge {
   double heat = -1;
   double thickness = 1.5;
   std::string tip{};
+  std::uint32_t links = 1;  ///< that the line stands for
 };
 
 struct LayeredDrawing {
@@ -54,7 +55,7 @@ struct LayeredOptions {
 /// Nodes of a layer are spread evenly, so that 2 stand over 4 over 8, in the order of what they are linked to. A group
 /// that does not fit on one line becomes a block of lines, and one that would need more than a few lines a single box
 /// with its count. Lines that pass a layer go through the gaps between its boxes. Where single lines would be too many,
-/// all edges between two groups become one band in the colour of its busiest edge, labelled with count and load. Pre:
+/// all edges between two groups become one band in the colour of its busiest edge, labelled with the number of links and their load. Pre:
 /// every end of an edge names an existing node (edges that do not are left out). Order: equal input gives equal shapes;
 /// hotter lines lie above cooler ones.
 Drawing lay_out(const LayeredDrawing& drawing, const LayeredOptions& options = {});

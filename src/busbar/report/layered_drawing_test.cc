@@ -106,6 +106,15 @@ TEST(LayeredDrawing, NodesStandNearWhatTheyAreLinkedTo) {
   EXPECT_EQ(row[2].second, "of c");  // 5/6 before the 7/8 at which the lone one was given
 }
 
+TEST(LayeredDrawing, ABandCountsTheLinksThatItsLinesStandFor) {
+  LayeredDrawing in = demo::fabric(2, 32, 8, 16);
+  for (LayeredEdge& e : in.edges) e.links = 16;
+  std::vector<std::string> texts;
+  for (const Shape& s : lay_out(in).shapes)
+    if (s.kind == Kind::kText) texts.push_back(s.text);
+  EXPECT_THAT(texts, testing::Contains("2048 links, mean 40 %, busiest 95 %"));
+}
+
 TEST(LayeredDrawing, AFabricDrawsBandsWithTheirCountAndTheHotLinkOnItsOwn) {
   const Drawing d = lay_out(demo::fabric(2, 32, 8, 16));
   EXPECT_EQ(boxes(d).size(), 16u + 16 + 64);
