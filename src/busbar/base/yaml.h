@@ -54,7 +54,8 @@ class YamlDocument {
   static Result<YamlDocument> parse(std::string text, const std::string& name);
   YamlNode root() const;
   const std::string& text() const;  ///< as read, for inputs_hash
-  /// `--set links[3].rate=400Gb/s`: replaces or adds one scalar (or flow-style value); errors name the flag.
+  /// `--set links[3].rate=400Gb/s`: replaces or adds one scalar (or flow-style value); errors name the flag. A list
+  /// item is named by its place or by the value of its key `name`: devices[gpu].
   Status set(std::string_view path, std::string_view value);
   /// Puts `value`, which keeps its own places, at `path`: a name in one file becomes the file it names.
   Status replace(std::string_view path, const YamlNode& value);

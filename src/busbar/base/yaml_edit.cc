@@ -14,21 +14,32 @@ using Impl = YamlNode::Impl;
 using Kind = YamlNode::Kind;
 using Tree = std::shared_ptr<const Impl>;
 
-/// One step of a path: a key, or the index of a list item.
+/// One step of a path: a key, or a list item by its place or by its `name`.
 struct Step {
   std::string key;
-  std::size_t index = 0;
-  bool is_index = false;
+  bool is_item = false;
 };
 
-Result<Step> index_step(std::string_view inside, const Where& where) {
-  Step step;
-  step.is_index = true;
-  const auto [end, code] = std::from_chars(inside.data(), inside.data() + inside.size(), step.index);
-  if (code != std::errc() || end != inside.data() + inside.size()) {
-    return invalid(fmt::format("'[{}]' is not the number of a list item", inside), where);
+/// The place in `list` of the item that `wanted` numbers or names.
+Result<std::size_t> find_item(const Impl& list, const std::string& wanted, const Where& where) {
+  std::size_t place = 0;
+  const auto [end, code] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), place);
+  if (code == std::errc() && end == wanted.data() + wanted.size()) {
+    if (place < list.items.size()) return place;
+    return invalid(
+        fmt::format("item {} does not exist; the list has {} items, counted from 0", place, list.items.size()), where);
   }
-  return step;
+  std::string names;
+  for (place = 0; place < list.items.size(); ++place) {
+    const Impl& item = *list.items[place];
+    const auto name = item.kind == Kind::kMap ? item.index_of("name") : std::nullopt;
+    if (!name) continue;
+    if (item.items[*name]->scalar == wanted) return place;
+    names += (names.empty() ? "" : ", ") + item.items[*name]->scalar;
+  }
+  return invalid(fmt::format("'[{}]' is neither the number of a list item nor a name{}", wanted,
+                             names.empty() ? "" : "; there are " + names),
+                 where);
 }
 
 /// "links[3].rate" -> links, 3, rate.
@@ -39,15 +50,14 @@ Result<std::vector<Step>> split_path(std::string_view path, const Where& where) 
     if (path[i] == '[') {
       const std::size_t close = path.find(']', i);
       if (close == std::string_view::npos) return invalid(fmt::format("'{}': a ']' is missing", path), where);
-      BUSBAR_ASSIGN(Step step, index_step(path.substr(i + 1, close - i - 1), where));
-      steps.push_back(std::move(step));
+      steps.push_back({std::string(path.substr(i + 1, close - i - 1)), true});
       i = close + 1;
       if (i < path.size() && path[i] == '.') ++i;
       continue;
     }
     const std::size_t end = std::min(path.find_first_of(".[", i), path.size());
     if (end == i) return invalid(fmt::format("'{}' has an empty key", path), where);
-    steps.push_back({std::string(path.substr(i, end - i)), 0, false});
+    steps.push_back({std::string(path.substr(i, end - i)), false});
     i = end;
     if (i < path.size() && path[i] == '.' && ++i == path.size()) {
       return invalid(fmt::format("'{}' has an empty key", path), where);
@@ -72,18 +82,14 @@ Result<Tree> replaced(const Tree& old, const std::vector<Step>& steps, std::size
   if (at == steps.size()) return value;
   const Step& step = steps[at];
   const bool absent = !old || old->kind == Kind::kNull;
-  if (step.is_index) {
+  if (step.is_item) {
     if (absent || old->kind != Kind::kSequence) {
-      return invalid(fmt::format("'[{}]' asks for a list item, but there is no list here", step.index), where);
+      return invalid(fmt::format("'[{}]' asks for a list item, but there is no list here", step.key), where);
     }
-    if (step.index >= old->items.size()) {
-      return invalid(
-          fmt::format("item {} does not exist; the list has {} items, counted from 0", step.index, old->items.size()),
-          where);
-    }
-    BUSBAR_ASSIGN(Tree child, replaced(old->items[step.index], steps, at + 1, value, where));
+    BUSBAR_ASSIGN(const std::size_t place, find_item(*old, step.key, where));
+    BUSBAR_ASSIGN(Tree child, replaced(old->items[place], steps, at + 1, value, where));
     auto copy = std::make_shared<Impl>(*old);
-    copy->items[step.index] = std::move(child);
+    copy->items[place] = std::move(child);
     return Tree(std::move(copy));
   }
   if (!absent && old->kind != Kind::kMap) {

@@ -123,6 +123,17 @@ TEST(Yaml, SetReplacesAddsAndNamesTheFlag) {
             "--set links[0].rate: '400' has no unit; write 400Gb/s");
 }
 
+TEST(Yaml, SetFindsListItemsByName) {
+  auto d = doc("devices:\n  - {name: cpu, count: 2}\n  - {name: gpu, count: 8}\n  - plain\n");
+  ASSERT_TRUE(d.set("devices[gpu].memory_rate", "100GB/s").ok());
+  EXPECT_EQ(d.root().find("devices")->item(1).find("memory_rate")->scalar(), "100GB/s");
+  EXPECT_FALSE(d.root().find("devices")->item(0).find("memory_rate"));
+  const auto s = d.set("devices[nic].count", "4");
+  ASSERT_FALSE(s.ok());
+  EXPECT_EQ(s.error().text(),
+            "--set devices[nic].count: '[nic]' is neither the number of a list item nor a name; there are cpu, gpu");
+}
+
 TEST(Yaml, SetSaysWhyAPathDoesNotFit) {
   auto d = doc("links: [{rate: 1GB/s}]\nnode: dgx\n");
   const auto bad = [&](const char* path, const char* value = "1") {
