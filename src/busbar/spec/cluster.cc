@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "busbar/base/quantity.h"
 #include "busbar/spec/cabling_file.h"
 #include "busbar/spec/cluster_document.h"
 #include "busbar/spec/fabric_file.h"
@@ -89,6 +90,15 @@ Result<std::vector<Fault>> collect_faults(const std::optional<YamlNode>& list, c
   return out;
 }
 
+Status apply_memory_rate(const Overrides& overrides, TopologyBuilder& builder, Reading& reading) {
+  if (overrides.gpu_memory_rate.empty()) return {};
+  const Result<BytesPerSecond> rate = parse_rate(overrides.gpu_memory_rate);
+  if (!rate.ok()) return invalid(rate.error().message, {"", 0, 0, "--gpu-memory-rate"});
+  builder.set_gpu_memory_rate(*rate);
+  reading.sources.push_back(fmt::format("GPU memory rate {}: --gpu-memory-rate", overrides.gpu_memory_rate));
+  return {};
+}
+
 Status apply_faults(const std::vector<Fault>& faults, TopologyBuilder& builder) {
   if (faults.empty()) return {};
   const CableIndex cables(builder.peek());
@@ -140,8 +150,9 @@ std::optional<YamlNode> fabric_of(const ClusterKeys& keys, const NodeFile& node)
 }
 
 /// Stamps the nodes, lays the cables, breaks what is said to be broken.
-Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults, Reading& reading,
-                       const YamlNode& root, Cluster& out, std::optional<YamlNode>& transport) {
+Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults,
+                       const Overrides& overrides, Reading& reading, const YamlNode& root, Cluster& out,
+                       std::optional<YamlNode>& transport) {
   const auto nodes = static_cast<std::uint32_t>(keys.nodes);
   FabricFile fabric;
   const auto wanted = fabric_of(keys, node);
@@ -186,6 +197,7 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
   out.gpudirect = node.gpudirect && fabric.gpudirect;
   out.fabric = {name_of(plan->kind), fabric.network, {}, plan->oversubscription};
   for (const TierPlan& tier : plan->tiers) out.fabric.switches.push_back(tier.switches);
+  BUSBAR_RETURN_IF_ERROR(apply_memory_rate(overrides, builder, reading));
   BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));
   return std::move(builder).seal();
 }
@@ -195,6 +207,7 @@ std::string text_of(const Reading& reading, const Overrides& overrides) {
   std::string text = reading.text;
   for (const std::string& d : overrides.degrade) text += "--degrade " + d + "\n";
   for (const std::string& f : overrides.fail) text += "--fail " + f + "\n";
+  if (!overrides.gpu_memory_rate.empty()) text += "--gpu-memory-rate " + overrides.gpu_memory_rate + "\n";
   return text;
 }
 
@@ -217,7 +230,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   out.seed = static_cast<std::uint64_t>(keys.seed);
   if (const auto hall = keys.hall ? keys.hall : node.hall) BUSBAR_RETURN_IF_ERROR(read_hall(*hall, out.cabling));
   std::optional<YamlNode> transport;
-  BUSBAR_ASSIGN(out.topology, build(keys, node, faults, reading, root, out, transport));
+  BUSBAR_ASSIGN(out.topology, build(keys, node, faults, overrides, reading, root, out, transport));
   if (keys.routing) {
     BUSBAR_ASSIGN(out.routing, as_enum(*keys.routing, kLastRoutingPolicy, &name_of, "routing policy"));
   }
@@ -272,6 +285,7 @@ Result<Cluster> adopt_topology(Topology topology, std::string name, std::string 
   out.name = std::move(name);
   BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(std::nullopt, overrides));
   TopologyBuilder builder(std::move(topology));
+  BUSBAR_RETURN_IF_ERROR(apply_memory_rate(overrides, builder, reading));
   BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));
   out.topology = std::move(builder).seal();
   for (const DeviceId gpu : out.topology.gpus())

@@ -14,11 +14,12 @@
 
 namespace busbar {
 
-/// --set, --degrade and --fail as typed, in order.
+/// --set, --degrade, --fail and --gpu-memory-rate as typed, in order.
 struct Overrides {
   std::vector<std::string> set;      ///< "fabric.link.rate=200Gb/s"
   std::vector<std::string> degrade;  ///< "node5.nic2=0.5"
   std::vector<std::string> fail;     ///< "leaf3-spine1"
+  std::string gpu_memory_rate;       ///< --gpu-memory-rate; empty: as the file says
   std::string catalog;               ///< --catalog DIR; empty: $BUSBAR_CATALOG, then the embedded files
 };
 

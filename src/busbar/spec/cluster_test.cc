@@ -155,6 +155,24 @@ TEST(Cluster, SetReachesIntoThePresetAndItsFabric) {
   EXPECT_EQ(quick.protocol.step_network, load_cluster("dgx-h100:64")->protocol.step_network);
 }
 
+TEST(Cluster, GpuMemoryRateComesFromTheFileAPathOrAFlag) {
+  const auto rate = [](const Overrides& overrides, const char* cluster) {
+    const auto c = load_cluster(cluster, overrides);
+    if (!c.ok()) return why(c);
+    for (const DeviceId gpu : c->topology.gpus())
+      EXPECT_EQ(c->topology.device_class(gpu).memory_rate, c->topology.device_class(c->topology.gpus()[0]).memory_rate);
+    return std::to_string(per_second(c->topology.device_class(c->topology.gpus()[0]).memory_rate));
+  };
+  EXPECT_EQ(rate({}, "dgx-h100:2"), "3350000000000");
+  Overrides by_name, by_flag, wrong;
+  by_name.set = {"node.devices[gpu].memory_rate=1TB/s"};
+  by_flag.gpu_memory_rate = "8TB/s";
+  wrong.gpu_memory_rate = "8000";
+  EXPECT_EQ(rate(by_name, "dgx-h100:2"), "1000000000000");
+  EXPECT_EQ(rate(by_flag, "dgx-h100:2"), "8000000000000");
+  EXPECT_THAT(rate(wrong, "dgx-h100"), HasSubstr("--gpu-memory-rate: '8000' has no unit"));
+}
+
 TEST(Cluster, FaultsComeFromTheFileAndTheCommandLine) {
   const std::string text = "node: dgx-h100\nnodes: 4\nfaults:\n  - {degrade: node1.gpu2-nvswitch0, factor: 0.5}\n";
   Overrides o;

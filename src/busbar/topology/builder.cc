@@ -109,6 +109,15 @@ void TopologyBuilder::reclass(LinkId link, double health) {
   t_.link_class_[index(reverse(link))] = id;
 }
 
+void TopologyBuilder::set_gpu_memory_rate(BytesPerSecond rate) {
+  const auto set = [&](DeviceClass& c) {
+    if (c.kind == DeviceKind::kGpu) c.memory_rate = rate;
+  };
+  for (DeviceClass& c : t_.device_classes_) set(c);
+  for (NodeTemplate& node : t_.templates_)
+    for (TemplateDevice& d : node.devices) set(d.device_class);
+}
+
 void TopologyBuilder::degrade(LinkId link, double factor) {
   BUSBAR_CHECK(factor > 0 && factor < 1) << "degrade factor " << factor;
   reclass(link, factor);

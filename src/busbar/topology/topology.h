@@ -148,6 +148,8 @@ class TopologyBuilder {
   LinkClassId add_link_class(LinkClass link_class);
   /// Both directions of the cable are of that class from now on. Precondition: it is outside blocks.
   void relabel(LinkId link, LinkClassId link_class);
+  /// The memory of every GPU has that rate from now on.
+  void set_gpu_memory_rate(BytesPerSecond rate);
   /// Both directions of the cable now have rate x `factor`, 0 < factor < 1.
   void degrade(LinkId link, double factor);
   /// Both directions are gone.
