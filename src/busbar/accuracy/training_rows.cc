@@ -69,7 +69,7 @@ Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateO
   BUSBAR_ASSIGN(const std::vector<DeviceId> gpus, gpus_taking_part(m, t));
   out->router = std::make_unique<Router>(t, out->cluster.routing, out->cluster.seed);
   out->placement = std::make_unique<Placement>(*out->router, gpus);
-  BUSBAR_ASSIGN(out->kernels, load_kernels(out->cluster.gpu_part, Catalog(options.overrides.catalog)));
+  BUSBAR_ASSIGN(out->kernels, load_kernels(out->cluster, Catalog(options.overrides.catalog)));
   out->kernels.host_bytes_per_s = host_rate(*out->router);
   return out;
 }

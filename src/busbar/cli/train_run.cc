@@ -107,7 +107,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   const auto gpus = ask.gpus > 0 ? ask.gpus : static_cast<std::uint32_t>(t.gpus().size());
   BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, gpus));
   const Catalog catalog(run.scenario.cluster_overrides.catalog);
-  BUSBAR_ASSIGN(run.kernels, load_kernels(run.cluster.gpu_part, catalog));
+  BUSBAR_ASSIGN(run.kernels, load_kernels(run.cluster, catalog));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
   run.band = accuracy.training(run.cluster);
   return run;

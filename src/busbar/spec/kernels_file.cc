@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace busbar {
@@ -174,6 +175,22 @@ Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catal
   }
   BUSBAR_ASSIGN(const YamlDocument document, catalog.load("kernels", name));
   return read_kernels(document);
+}
+
+Result<KernelTable> load_kernels(const Cluster& cluster, const Catalog& catalog) {
+  BUSBAR_ASSIGN(KernelTable table, load_kernels(cluster.gpu_part, catalog));
+  if (!catalog.has("gpus", cluster.gpu_part)) return table;
+  BUSBAR_ASSIGN(const YamlDocument part, catalog.load("gpus", cluster.gpu_part));
+  BUSBAR_ASSIGN(const BytesPerSecond built, part.root().find("memory_rate").value_or(YamlNode()).as_rate());
+  BytesPerSecond slowest = cluster.topology.device_class(cluster.topology.gpus()[0]).memory_rate;
+  for (const DeviceId gpu : cluster.topology.gpus())
+    slowest = std::min(slowest, cluster.topology.device_class(gpu).memory_rate);
+  if (slowest == built) return table;
+  const double factor = static_cast<double>(per_second(slowest)) / static_cast<double>(per_second(built));
+  table.memory_bytes_per_s *= factor;
+  table.sources.push_back(fmt::format("memory_rate x {:.4g}: the cluster's GPU memory against that of '{}'", factor,
+                                      cluster.gpu_part));
+  return table;
 }
 
 }  // namespace busbar

@@ -5,6 +5,7 @@
 
 #include "busbar/base/yaml.h"
 #include "busbar/spec/catalog.h"
+#include "busbar/spec/cluster.h"
 #include "busbar/workload/kernels.h"
 
 namespace busbar {
@@ -15,5 +16,8 @@ Result<KernelTable> read_kernels(const YamlDocument& document);
 /// The table of a GPU by its catalogue name: "h100-sxm"; "a100-sxm-80" is found as "a100-sxm".
 /// Error kNotFound says that this GPU's kernels are not known.
 Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catalog);
+/// The table of the cluster's GPU. Where the cluster gives it a memory rate other than the catalogue's, that of the
+/// table, and with it all that waits for memory, changes by the same factor.
+Result<KernelTable> load_kernels(const Cluster& cluster, const Catalog& catalog);
 
 }  // namespace busbar

@@ -92,6 +92,21 @@ TEST(KernelsFile, EveryUsualGpuHasItsKernelsAndAtMostTwoFreeConstants) {
   }
 }
 
+TEST(KernelsFile, MemoryFollowsTheClustersOwn) {
+  const auto table = [](const char* rate) {
+    Overrides overrides;
+    overrides.gpu_memory_rate = rate;
+    return load_kernels(load_cluster("dgx-h100", overrides).value(), Catalog()).value();
+  };
+  const KernelTable built = load_kernels("h100-sxm", Catalog()).value(), same = table("3.35TB/s"),
+                    half = table("1.675TB/s");
+  EXPECT_EQ(same.memory_bytes_per_s, built.memory_bytes_per_s);
+  EXPECT_EQ(same.sources, built.sources);
+  EXPECT_DOUBLE_EQ(half.memory_bytes_per_s, built.memory_bytes_per_s / 2);
+  EXPECT_EQ(half.sources.size(), built.sources.size() + 1) << "with its reason";
+  EXPECT_NEAR(half.memory_time(1e9).in_s(), 2 * built.memory_time(1e9).in_s(), 1e-9);
+}
+
 TEST(KernelsFile, AFigureWithoutSourceIsRefused) {
   const auto document = YamlDocument::parse("name: x\nbf16: {peak_tflops: 989, best_share: 0.8}\n", "x.yaml");
   ASSERT_TRUE(document.ok());
