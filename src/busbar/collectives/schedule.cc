@@ -60,6 +60,11 @@ bool is_stepwise(Pattern p) { return p >= Pattern::kHalvingReduceScatter; }
 
 bool uses_hub(Pattern p) { return p >= Pattern::kHubReduce; }
 
+bool adds_at_ranks(Pattern p) {
+  return p == Pattern::kRingReduceScatter || p == Pattern::kChainReduce || p == Pattern::kTreeReduce ||
+         p == Pattern::kHalvingReduceScatter || p == Pattern::kPatReduceScatter || p == Pattern::kDirectReduceScatter;
+}
+
 const char* name_of(Pattern p) {
   static constexpr const char* kNames[] = {
       "ring reduce-scatter", "ring all-gather",     "chain broadcast",        "chain reduce",

@@ -114,6 +114,8 @@ Coupling coupling_of(Pattern pattern);
 bool is_stepwise(Pattern pattern);
 /// Whether the pattern joins members with a reducer.
 bool uses_hub(Pattern pattern);
+/// Whether a rank adds what arrives to what it has; else it keeps what arrives as it is.
+bool adds_at_ranks(Pattern pattern);
 const char* name_of(Pattern pattern);  ///< "ring reduce-scatter", ...
 
 /// A pattern over all groups of a family at once.

@@ -146,6 +146,7 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
                  {}};
   Status status;
   channel = phase.channel;
+  set_arrival_cost(s, run.begin, run.begin + 1);
   for_each_send(phase, n, 0, [&](const Send& send) {
     const double bytes = static_cast<double>(chunks_of(s, phase, n, send)) * chunk_bytes;
     if (!status.ok() || bytes == 0) return;

@@ -63,6 +63,8 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
   }
   const double overhead = overhead_ps(a, b, std::span<const LinkShare>(path).subspan(c.begin), call.protocol);
   add_units(c.begin, false);
+  add_memory(a, 1);
+  add_memory(b, arrival_cost);
   c.end = static_cast<std::uint32_t>(path.size());
   for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes, c);
   c.latency_ps += overhead;
@@ -161,6 +163,7 @@ Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s
                                "as bruck or direct",
                                name_of(phase.pattern), n, sends),
                    {}};
+    set_arrival_cost(s, p, p + 1);
     const bool done_with = trace == nullptr && held.empty() && !uses_hub(phase.pattern);  // nobody asks for ways again
     for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n) && status.ok(); ++r) {
       const std::size_t first = connections.size(), first_link = path.size();
@@ -203,6 +206,7 @@ Status Lowering::State::open_run(const CollectiveCall& call, const Schedule& s, 
   const Phase& phase = s.phases[run.begin];  // the phases of a run cross the same edges
   const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast;
   const double repeats = run.end - run.begin;
+  set_arrival_cost(s, run.begin, run.end);
   Status status;
   for_each_edge(s, phase, group, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
     if (!status.ok()) return;

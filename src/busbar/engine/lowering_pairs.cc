@@ -87,12 +87,19 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
     cross_pairs({l, pairs}, bytes, least_ps);
     if (unit.empty() || !is_link(l)) return;
     const DeviceId d = topology().to(l);
-    if (unit[index(d)] > 0 && !topology().device_class(d).reduces) cross_pairs({unit_of(d), pairs}, bytes, least_ps);
+    if (unit[index(d)] > 0 && topology().kind(d) != DeviceKind::kGpu && !topology().device_class(d).reduces)
+      cross_pairs({unit_of(d), pairs}, bytes, least_ps);
   };
   for (const PairLoads::At& l : loads->links) add(l.link, l.pairs, l.least_ps + overhead_ps);
-  if (hosts == 0) return true;
   std::map<BlockId, std::uint32_t> own;
   for (const DeviceId gpu : ends.gpu) ++own[topology().block_of(gpu)];
+  for (std::size_t m = 0; m < actors.size(); ++m) {
+    if (!memory_limited(ends.gpu[m])) continue;
+    const double pairs = static_cast<double>(actors.size()) - own[topology().block_of(ends.gpu[m])];
+    cross_pairs({unit_of(ends.gpu[m]), pairs * (1 + arrival_cost)}, bytes,
+                std::min(loads->least_out_ps[m], loads->least_in_ps[m]) + overhead_ps);
+  }
+  if (hosts == 0) return true;
   for (std::size_t m = 0; m < actors.size(); ++m) {
     const double pairs = static_cast<double>(actors.size()) - own[topology().block_of(ends.gpu[m])];
     for (const bool out : {true, false}) {
@@ -114,6 +121,7 @@ Status Lowering::State::lower_together(const Schedule& s, PhaseRun run, std::uin
   const double bytes = static_cast<double>(chunks_per_pair(s, phase)) * chunk_bytes;
   if (bytes == 0) return {};
   channel = phase.channel;
+  set_arrival_cost(s, run.begin, run.begin + 1);
   std::vector<std::uint32_t> actors(family.size());
   std::map<BlockId, std::vector<std::uint32_t>> by_block;
   for (std::uint32_t m = 0; m < family.size(); ++m) {

@@ -92,7 +92,8 @@ struct Lowering::State {
   };
   Trees tree{};
   std::optional<ReductionTrees> switches{};  ///< made when first needed
-  std::vector<double> unit{};                ///< per device: bytes per ps, 0: no limit; empty: no device has one
+  std::vector<double> unit{};  ///< per device: bytes per ps, 0: no limit; empty: no device has one. Of GPUs: memory
+  double arrival_cost = 1;     ///< bytes that memory moves for one that arrives, in the phases in hand
   std::map<DeviceId, DeviceId> host_of{};    ///< GPU -> memory it stages in, once sought
 
   // Work space, reused from fluid to fluid.
@@ -117,7 +118,8 @@ struct Lowering::State {
     if (is_link(l)) return rate[topology().link_class_index(l)];
     return is_unit(l) ? unit[index(l) - topology().link_count()] : bundle_rate(l);
   }
-  /// Devices whose whole throughput is limited (root complexes, adders of switches) are capacities behind all links.
+  /// Devices whose whole throughput is limited (root complexes, adders of switches, memory of GPUs) are capacities
+  /// behind all links.
   bool is_link(LinkId l) const { return index(l) < topology().link_count(); }
   bool is_unit(LinkId l) const { return !is_link(l) && !is_bundle(l); }
   /// Cables that traffic loads alike are one capacity, behind the limits of devices.
@@ -137,6 +139,9 @@ struct Lowering::State {
   LinkId as_link(LinkId l) const;
   void read_units();
   void add_units(std::size_t begin, bool adds);
+  bool memory_limited(DeviceId gpu) const { return !unit.empty() && unit[index(gpu)] > 0; }
+  void set_arrival_cost(const Schedule& s, std::uint32_t first, std::uint32_t last);
+  void add_memory(DeviceId gpu, double bytes);
   void read_classes();
   void find_slowest();
   void make_room();

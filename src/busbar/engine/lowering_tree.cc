@@ -145,6 +145,8 @@ Status Lowering::State::connect_tree(const CollectiveCall& call, std::uint32_t g
     c.latency_ps = std::max(c.latency_ps, ps);
   }
   add_units(c.begin, up);
+  for (std::uint32_t m = begin; m < end && (leaf_edge || tree.at_hubs); ++m)  // from the hub and on to the NIC, or back
+    add_memory(placement.gpu(call.groups.actor(group, m)), leaf_edge ? 1 : 2 * share);
   c.end = static_cast<std::uint32_t>(path.size());
   for (std::uint32_t i = c.begin; i < c.end; ++i) load(path[i], bytes);
   open_connection(c);
@@ -171,6 +173,7 @@ Status Lowering::State::connect_hub(DeviceId gpu, bool up, double bytes) {
   Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
   BUSBAR_RETURN_IF_ERROR(hub_leg(gpu, up, 1.0));
   add_units(c.begin, up);
+  add_memory(gpu, protocol.share_switch);  // which the sum of a link's load is divided by below
   c.end = static_cast<std::uint32_t>(path.size());
   for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes / protocol.share_switch, c);
   c.latency_ps += static_cast<double>(protocol.step_switch.in_ps());

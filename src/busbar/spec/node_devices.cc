@@ -110,6 +110,8 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   }
   BUSBAR_RETURN_IF_ERROR(check_name(*map.find("name"), group.name, count.has_value()));
   BUSBAR_ASSIGN(group.device_class.kind, kind_of(map, group.name));
+  if (group.device_class.kind == DeviceKind::kGpu && per_second(group.device_class.transit_rate) > 0)
+    return map.error("'transit_rate' limits what passes a device on its way; of a GPU, give 'memory_rate'");
   if (part) {
     BUSBAR_ASSIGN(group.device_class.part, part->as_string());
     if (group.device_class.kind == DeviceKind::kCpu) {

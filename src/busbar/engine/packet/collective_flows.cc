@@ -13,6 +13,7 @@
 #include "busbar/collectives/moves.h"
 #include "busbar/engine/channels.h"
 #include "busbar/engine/lowering.h"
+#include "busbar/engine/memory_limit.h"
 #include "busbar/engine/packet/reduction_flows.h"
 
 namespace busbar {
@@ -208,6 +209,18 @@ Status check_reducers(const Schedule& s) {
   return {};
 }
 
+Status check_memory(const CollectiveCall& call, const Topology& t, const Placement& placement) {
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
+    for (std::uint32_t m = 0; m < call.groups.size(); ++m) {
+      const DeviceId gpu = placement.gpu(call.groups.actor(g, m));
+      if (per_second(memory_limit(t, gpu)) > 0)
+        return unsupported(fmt::format("the memory of {} is slower than its links, which packets do not model; use "
+                                       "--engine flow",
+                                       t.name(gpu)));
+    }
+  return {};
+}
+
 /// What a rank sends from flow `first` on starts late by a random time, the same for all it sends.
 void start_late(const CollectiveCall& call, const Placement& placement, Duration mean, RandomStream& random,
                 FlowList& list, std::size_t first) {
@@ -229,12 +242,14 @@ Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topolog
 }
 
 Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement) {
+  BUSBAR_RETURN_IF_ERROR(check_memory(call, router.topology(), placement));
   BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
   return check_reducers(s);
 }
 
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
                             const ProtocolModel& protocol, FlowList& list) {
+  BUSBAR_RETURN_IF_ERROR(check_memory(call, router.topology(), placement));
   BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
   list.reach = {protocol.gpudirect, protocol.peer_access};
   Unroller unroller(call, s, router, placement, protocol, list);

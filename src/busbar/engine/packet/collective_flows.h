@@ -15,10 +15,10 @@ Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topolog
 /// Appends the moves of `call` to `list`. A move starts when all that filled its chunks has arrived; of a pairwise
 /// exchange, when the sends of its round before have. The first start after protocol.launch; overheads per send are
 /// left out, the network is all there is. Errors: what build_schedule says; kUnsupported for reduction in the network,
-/// and for more moves than kMostMoves.
+/// for GPUs whose memory is slower than their links, and for more moves than kMostMoves.
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
                             const ProtocolModel& protocol, FlowList& list);
-/// kUnsupported for calls that need reduction in the network.
+/// kUnsupported for calls that need reduction in the network, or a memory that is slower than the links of its GPU.
 Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement);
 inline constexpr std::size_t kMostMoves = 4'000'000;
 

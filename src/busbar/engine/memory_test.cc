@@ -1,0 +1,157 @@
+// Memory of GPUs that is slower than their links.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "busbar/collectives/every_schedule.h"
+#include "busbar/collectives/moves.h"
+#include "busbar/engine/lowering.h"
+#include "busbar/engine/memory_limit.h"
+#include "busbar/engine/packet/collective_flows.h"
+#include "busbar/engine/test_ground.h"
+#include "busbar/engine/test_machines.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+constexpr double kSlow = 100e9;
+
+/// Eight GPUs or so on a switch that reduces, 450 GB/s each way, with memory of that rate; without latencies.
+Topology one_domain(std::uint32_t gpus, double memory) {
+  NodeTemplate node;
+  for (std::uint32_t g = 0; g < gpus; ++g) {
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.back().device_class.memory_rate = BytesPerSecond{static_cast<std::uint64_t>(memory)};
+  }
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  node.devices.back().device_class.reduces = true;
+  for (std::uint32_t g = 0; g < gpus; ++g)
+    node.links.push_back({g, gpus, test_link(LinkKind::kNvlink, 450, Duration())});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  return std::move(b).seal();
+}
+
+double seconds(const Topology& t, const CollectiveCall& call, bool flow) {
+  const Ground g(t);
+  const auto e = flow ? make_flow_engine(g.router, g.placement, {}) : make_analytic_engine(g.router, g.placement, {});
+  return e->time_alone(e->prepare(call).value()).in_s();
+}
+
+CollectiveCall of_op(Collective op, const char* algorithm, std::uint32_t chunks = 1) {
+  CollectiveCall c = test_call(8, algorithm, kGiB, chunks);
+  c.op = op;
+  return c;
+}
+
+TEST(Memory, OfGpusIsReadForWhatLeavesAndWrittenForWhatArrives) {
+  const Topology t = one_domain(8, kSlow);
+  const double s = kGiB / kSlow;
+  for (const bool flow : {false, true}) {
+    // 7/8 S leave and 7/8 S arrive; a sum reads what is there as well.
+    EXPECT_NEAR(seconds(t, of_op(Collective::kAllGather, "ring"), flow), 2 * 7.0 / 8 * s, 1e-9);
+    EXPECT_NEAR(seconds(t, of_op(Collective::kReduceScatter, "ring"), flow), 3 * 7.0 / 8 * s, 1e-9);
+    EXPECT_NEAR(seconds(t, of_op(Collective::kAllReduce, "ring"), flow), 5 * 7.0 / 8 * s, 1e-9);
+    EXPECT_NEAR(seconds(t, of_op(Collective::kAllToAll, "direct"), flow), 2 * 7.0 / 8 * s, 1e-9);
+    // A switch that adds reads all that a GPU has once and writes the sum; an eighth of it passes the GPU in between.
+    EXPECT_NEAR(seconds(t, of_op(Collective::kAllReduce, "nvls", 4096), flow), 2 * (1 + 1.0 / 8) * s, 2e-3 * s);
+  }
+}
+
+TEST(Memory, ThreeTimesAsFastAsTheLinksIsNoLimit) {
+  for (const auto& [rate, limits] : {std::pair(1350e9, false), {1349e9, true}, {0.0, false}}) {
+    const Topology t = one_domain(8, rate);
+    EXPECT_EQ(per_second(memory_limit(t, t.gpus()[0])) > 0, limits) << rate;
+    const Ground g(t);
+    EXPECT_EQ(Lowering(g.router, g.placement, {}).capacities() > t.link_count(), limits);
+  }
+}
+
+TEST(Memory, NeverSlowsWhatItsLinksHoldUpAlready) {
+  for (const auto& [op, algorithm] :
+       {std::pair(Collective::kAllReduce, "ring"), {Collective::kAllGather, "direct"}, {Collective::kAllToAll, "bruck"}})
+    EXPECT_DOUBLE_EQ(seconds(one_domain(8, 1349e9), of_op(op, algorithm), true),
+                     seconds(one_domain(8, 0), of_op(op, algorithm), true))
+        << algorithm;
+}
+
+/// Bytes that the memory of each rank moves, by the moves of the schedule.
+std::vector<double> by_moves(const Schedule& s, double chunk_bytes) {
+  std::vector<double> out(s.ranks, 0.0);
+  for (const Phase& phase : s.phases)
+    for (std::uint32_t r = 0; r < rounds(s, phase); ++r)
+      for_each_move(s, phase, r, [&](const Move& m) {
+        if (m.src < s.ranks) out[m.src] += m.chunk_count * chunk_bytes;
+        if (m.dst < s.ranks) out[m.dst] += (m.reduce ? 2 : 1) * m.chunk_count * chunk_bytes;
+      });
+  return out;
+}
+
+/// The same by the fluids of the lowered call.
+std::vector<double> by_fluids(const LoweredCall& call, const Ground& ground) {
+  std::vector<double> out(ground.gpus(), 0.0);
+  const Topology& t = ground.topology;
+  for (const Stage& stage : call.stages)
+    for (const Fluid& f : stage.fluids)
+      for (std::uint32_t i = f.begin; i < f.end; ++i) {
+        if (index(stage.link[i]) < t.link_count()) continue;
+        const auto gpu = static_cast<DeviceId>(index(stage.link[i]) - t.link_count());
+        for (std::uint32_t r = 0; r < ground.gpus(); ++r)
+          if (t.gpus()[r] == gpu) out[r] += stage.weight[i] * f.bytes;
+      }
+  return out;
+}
+
+TEST(Memory, MovesWhatTheMovesOfEveryScheduleReadAndWrite) {
+  std::map<std::uint32_t, std::unique_ptr<Ground>> grounds;
+  std::size_t seen = 0;
+  for_every_schedule([&](const BuiltCase& c) {
+    if (c.schedule.ranks < 2 || c.schedule.ranks > 9) return;
+    auto& ground = grounds[c.schedule.ranks];
+    if (!ground) ground = std::make_unique<Ground>(one_domain(c.schedule.ranks, kSlow));
+    CollectiveCall call = test_call(c.schedule.ranks, c.schedule.algorithm.c_str(), 1'000'000);
+    call.op = c.schedule.op;
+    call.root = c.schedule.root;
+    call.schedule = std::make_shared<const Schedule>(c.schedule);
+    const auto lowered = Lowering(ground->router, ground->placement, {}).lower(call);
+    if (!lowered.ok()) return;  // trees of a fabric, which this machine has not
+    ++seen;
+    const auto moved = by_moves(c.schedule, 1e6 / c.schedule.chunks_per_buffer());
+    const auto loaded = by_fluids(*lowered, *ground);
+    for (std::uint32_t r = 0; r < c.schedule.ranks; ++r) EXPECT_NEAR(loaded[r], moved[r], 1e-3) << c.text() << r;
+  });
+  EXPECT_GT(seen, 500u);
+}
+
+// Where pairs are counted by classes of members, each member's memory still carries its own.
+TEST(Memory, OfPairsTakenTogetherIsThatOfPairsApart) {
+  NodeTemplate node = single_gpu_nodes(1, 1).peek().templates()[0];
+  node.devices[0].device_class.memory_rate = BytesPerSecond{50'000'000'000};
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  for (int i = 0; i < 6; ++i) b.add_block(t);
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (int i = 0; i < 6; ++i)
+    b.connect(b.device(static_cast<BlockId>(i), 1), hub, test_link(LinkKind::kInfiniband, 50, Duration()));
+  const Ground g(std::move(b).seal());
+  CollectiveCall call = test_call(6, "direct", kGiB);
+  call.op = Collective::kAllToAll;
+  for (const std::uint32_t apart : {0u, 1000u}) {
+    const auto lowered = Lowering(g.router, g.placement, {}, true, apart).lower(call);
+    ASSERT_TRUE(lowered.ok());
+    for (const double bytes : by_fluids(*lowered, g)) EXPECT_NEAR(bytes, 2 * 5.0 / 6 * kGiB, 1) << apart;
+    EXPECT_NEAR(closed_form_ps(*lowered) * 1e-12, 2 * 5.0 / 6 * kGiB / 50e9, 1e-9) << apart;
+  }
+}
+
+TEST(Memory, ThatHoldsLinksUpIsRefusedByPackets) {
+  const Ground g(one_domain(8, kSlow));
+  const Status status = packets_can_run(of_op(Collective::kAllGather, "ring"), g.router, g.placement);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, testing::HasSubstr("the memory of node0.gpu0"));
+}
+
+}  // namespace
+}  // namespace busbar
