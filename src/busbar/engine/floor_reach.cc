@@ -1,0 +1,135 @@
+// Which links payloads of a call may use, and how long the least byte takes between its members.
+#include <algorithm>
+#include <cmath>
+
+#include "busbar/engine/floor_cuts.h"
+
+namespace busbar {
+
+/// Least of all channels' routes, by the NIC that a payload takes and by the one that a sum does, and of the ways over
+/// a switch beside both that reduces; infinite where there is no way. Leaves the last route in `path`.
+double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path) const {
+  const bool inside = t_.block_of(gpus_[a]) == t_.block_of(gpus_[b]);
+  double least = INFINITY;
+  const auto latency_ps = [&](LinkId l) { return static_cast<double>(t_.link_class(l).latency.in_ps()); };
+  for (const LinkId up : t_.out_links(gpus_[a])) {
+    if (!t_.device_class(t_.to(up)).reduces) continue;
+    for (const LinkId down : t_.out_links(t_.to(up)))
+      if (t_.to(down) == gpus_[b]) least = std::min(least, latency_ps(up) + latency_ps(down));
+  }
+  const auto by = [&](DeviceId from, DeviceId to) {
+    path.clear();
+    if (!router_.spread(gpus_[a], gpus_[b], from, to, 0, path).ok()) return;
+    double ps = 0;
+    for (const LinkShare& s : path) ps += s.share * latency_ps(s.link);
+    least = std::min(least, ps);
+  };
+  for (std::uint32_t c = 0; c < (inside ? 1 : placement_.nic_channels()); ++c) {
+    const DeviceId own = placement_.nic(ranks_[a], c), to = placement_.nic(ranks_[b], c);
+    const DeviceId from = inside ? own : router_.exit_nic(gpus_[a], own, to);
+    if (from != own && fabric_reduces()) by(own, to);
+    by(from, to);
+  }
+  return least;
+}
+
+std::pair<std::uint32_t, std::uint32_t> FloorCuts::pair(std::uint32_t m) const {
+  if (to_next()) return {m - 1, m};
+  const std::uint32_t other = m == call_.root ? 0 : m;
+  if (call_.op == Collective::kGather || call_.op == Collective::kReduce) return {other, call_.root};
+  return {call_.root, other};
+}
+
+/// Whether payloads of the group stay on scale-up links, and the farthest latency from the root, or towards it, or to
+/// the next rank.
+void FloorCuts::find_reach() {
+  scale_up_ = one_block_;
+  std::vector<LinkShare> path;
+  const std::uint32_t stride = std::max(1u, n_ / 4096);  // any pair bounds from below; 4,096 of them are enough
+  for (std::uint32_t m = 1; m < n_; m += (m + stride < n_ ? stride : std::max(1u, n_ - 1 - m))) {
+    const auto [from, to] = pair(m);
+    const double ps = route_latency_ps(from, to, path);
+    if (ps < INFINITY) far_ps_ = std::max(far_ps_, ps);
+    scale_up_ = scale_up_ && ps < INFINITY && std::all_of(path.begin(), path.end(), [&](const LinkShare& s) {
+                  return is_scale_up(t_.link_class(s.link).kind);
+                });
+  }
+  scale_up_ = scale_up_ && all_pairs_scale_up();
+  find_latencies();
+}
+
+/// Up to 64 ranks all pairs, passed on by others where that is shorter; beyond, the least latency of what any route
+/// inside a domain or between two domains must cross.
+void FloorCuts::find_latencies() {
+  constexpr std::uint32_t kMostPairs = 64;  // ranks
+  std::vector<LinkShare> path;
+  if (n_ <= kMostPairs) {
+    pair_ps_.assign(std::size_t{n_} * n_, 0);
+    for (std::uint32_t a = 0; a < n_; ++a)
+      for (std::uint32_t b = 0; b < n_; ++b)
+        if (a != b) pair_ps_[a * n_ + b] = route_latency_ps(a, b, path);
+    for (std::uint32_t k = 0; k < n_; ++k)
+      for (std::uint32_t a = 0; a < n_; ++a)
+        for (std::uint32_t b = 0; b < n_; ++b)
+          pair_ps_[a * n_ + b] = std::min(pair_ps_[a * n_ + b], pair_ps_[a * n_ + k] + pair_ps_[k * n_ + b]);
+    far_ps_ = 0;
+    for (std::uint32_t m = 1; m < n_; ++m) {
+      const auto [from, to] = pair(m);
+      const double ps = pair_ps_[from * n_ + to];
+      if (ps < INFINITY) far_ps_ = std::max(far_ps_, ps);
+    }
+    return;
+  }
+  double port_ps = INFINITY, cable_ps = INFINITY;
+  for (const DeviceId g : gpus_)
+    for (const LinkId l : t_.out_links(g))
+      if (usable(l)) port_ps = std::min(port_ps, static_cast<double>(t_.link_class(l).latency.in_ps()));
+  for (const std::uint32_t b : used_blocks_)
+    for (std::uint32_t p = 0; !one_block_ && p < t_.blocks()[b].device_count; ++p)
+      for (const LinkId l : t_.out_links(static_cast<DeviceId>(t_.blocks()[b].first_device + p)))
+        if (index(t_.block_of(t_.to(l))) != b)
+          cable_ps = std::min(cable_ps, static_cast<double>(t_.link_class(l).latency.in_ps()));
+  const bool wired = t_.kind(t_.to(t_.out_links(gpus_[0]).front())) == DeviceKind::kGpu;
+  near_ps_ = port_ps < INFINITY ? (wired ? 1 : 2) * port_ps : 0;
+  near_domains_ps_ = cable_ps < INFINITY ? cable_ps + std::max(near_ps_, cable_ps) : near_ps_;
+  if (used_blocks_.size() == n_) near_ps_ = near_domains_ps_;
+}
+
+double FloorCuts::nearest_ps(const std::vector<std::uint32_t>& inside, bool between_domains) const {
+  if (pair_ps_.empty()) return between_domains ? near_domains_ps_ : near_ps_;
+  std::vector<bool> in(n_, false);
+  for (const std::uint32_t m : inside) in[m] = true;
+  double least = INFINITY;
+  for (std::uint32_t a = 0; a < n_; ++a)
+    for (std::uint32_t b = 0; b < n_; ++b)
+      if (a != b && (inside.empty() || in[a] != in[b])) least = std::min(least, pair_ps_[a * n_ + b]);
+  return least < INFINITY ? least : 0;
+}
+
+/// Given that the pairs of find_reach() do: true for webs of chips, where whoever is joined is joined over such links,
+/// and where all have equal switches; else looked up.
+bool FloorCuts::all_pairs_scale_up() const {
+  constexpr std::uint32_t kMostPairs = 128;  // ranks
+  const auto peers = [&](DeviceId gpu) {
+    std::vector<DeviceId> out;
+    for (const LinkId l : t_.out_links(gpu))
+      if (is_scale_up(t_.link_class(l).kind)) out.push_back(t_.to(l));
+    return out;
+  };
+  const std::vector<DeviceId> first = peers(gpus_[0]);
+  const bool switched =
+      std::all_of(first.begin(), first.end(), [&](DeviceId d) { return t_.kind(d) == DeviceKind::kNvSwitch; });
+  if (switched && std::all_of(gpus_.begin(), gpus_.end(), [&](DeviceId g) { return peers(g) == first; })) return true;
+  std::vector<LinkShare> path;
+  if (n_ > kMostPairs) return false;  // PCIe ports count as well: a weaker, still true bound
+  for (std::uint32_t a = 0; a < n_; ++a)
+    for (std::uint32_t b = 0; b < n_; ++b) {
+      if (a == b) continue;
+      if (route_latency_ps(a, b, path) == INFINITY) return false;
+      for (const LinkShare& s : path)
+        if (!is_scale_up(t_.link_class(s.link).kind)) return false;
+    }
+  return true;
+}
+
+}  // namespace busbar
