@@ -22,6 +22,8 @@ const char* name_of(CutKind kind) {
       return "pod";
     case CutKind::kRanks:
       return "ranks";
+    case CutKind::kMemory:
+      return "memory";
     case CutKind::kFarthest:
       return "farthest pair";
   }
@@ -36,23 +38,28 @@ MachineFloor::MachineFloor(const Router& router, const Placement& placement, con
 MachineFloor::MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call,
                            FloorTiers& tiers) {
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g) {
-    const std::vector<Line> lines = FloorCuts(router, placement, call, g, tiers).bounds();
-    lines_.insert(lines_.end(), lines.begin(), lines.end());
+    FloorCuts cuts(router, placement, call, g, tiers);
+    for (const FloorRates rates : {FloorRates::kWire, FloorRates::kPayload}) {
+      const std::vector<Line> lines = cuts.bounds(rates);
+      auto& all = lines_[static_cast<std::size_t>(rates)];
+      all.insert(all.end(), lines.begin(), lines.end());
+    }
   }
 }
 
-Floor MachineFloor::at(Bytes bytes) const {
+Floor MachineFloor::at(Bytes bytes, FloorRates rates) const {
   Floor worst;
-  for (const Line& line : lines_) {
+  const std::vector<Line>& lines = lines_[static_cast<std::size_t>(rates)];
+  for (const Line& line : lines) {
     const double ps = line.latency_ps + line.ps_per_byte * static_cast<double>(count(bytes));
-    if (&line == &lines_.front() || duration_from_ps(ps) > worst.time)
+    if (&line == &lines.front() || duration_from_ps(ps) > worst.time)
       worst = {duration_from_ps(ps), line.kind, line.cut};
   }
   return worst;
 }
 
-Floor machine_floor(const Router& router, const Placement& placement, const CollectiveCall& call) {
-  return MachineFloor(router, placement, call).at(call.bytes);
+Floor machine_floor(const Router& router, const Placement& placement, const CollectiveCall& call, FloorRates rates) {
+  return MachineFloor(router, placement, call).at(call.bytes, rates);
 }
 
 }  // namespace busbar

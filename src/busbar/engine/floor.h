@@ -1,6 +1,7 @@
 // What no schedule and no tuning can beat on this machine (DESIGN 4.6).
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,26 @@ namespace busbar {
 
 class FloorTiers;
 
-enum class CutKind : std::uint8_t { kEndpoint, kAllPorts, kPcieSwitch, kNuma, kNode, kLeaf, kPod, kRanks, kFarthest };
-const char* name_of(
-    CutKind kind);  ///< "endpoint", "all ports", "PCIe switch", "NUMA", "node", "leaf", "pod", "ranks", "farthest pair"
+enum class CutKind : std::uint8_t {
+  kEndpoint,
+  kAllPorts,
+  kPcieSwitch,
+  kNuma,
+  kNode,
+  kLeaf,
+  kPod,
+  kRanks,
+  kMemory,
+  kFarthest
+};
+/// "endpoint", "all ports", "PCIe switch", "NUMA", "node", "leaf", "pod", "ranks", "memory", "farthest pair"
+const char* name_of(CutKind kind);
+
+/// At which rates links count.
+enum class FloorRates : std::uint8_t {
+  kWire,     ///< of data sheets: what no schedule and no tuning can beat
+  kPayload,  ///< of payloads at best, and only where payloads of the call can go: what a good schedule can reach
+};
 
 struct Floor {
   Duration time;
@@ -30,7 +48,10 @@ struct Floor {
 /// a leaf, or that share leaves; pods, likewise one tier up, and so on; up to 16 ranks every set of them, the devices
 /// between going to the side with which they share more. Where no switch between them can reduce, N parts of the
 /// machine that hold all ranks pass 2 (N - 1) S on in an all-reduce: all GPUs, domains, leaves or pods together.
-/// Links count that payloads of the call may use: only scale-up ones where these join all its ranks.
+/// Links count that payloads of the call may use: only scale-up ones where these join all its ranks. At payload rates,
+/// and up to 64 ranks, links to GPUs count only where these are members or on the way between members.
+/// Memory: a GPU reads what must leave it, or all it has where that is added up, and writes what must enter it.
+/// Payload rates hold for every engine whose protocol shares are at most 1; a calibrated share above 1 may go below.
 /// Source: cut arguments as in Patarasuk & Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 2009, section 3.
 /// Cost: linear in ranks, links of their domains and fabric links; every set of 16 ranks some 10 ms.
 class MachineFloor {
@@ -40,7 +61,7 @@ class MachineFloor {
   MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call);
   /// The same with the machine's tiers from floor to floor.
   MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call, FloorTiers& tiers);
-  Floor at(Bytes bytes) const;
+  Floor at(Bytes bytes, FloorRates rates = FloorRates::kWire) const;
 
  private:
   struct Line {  ///< one bound: time >= latency + S x ps_per_byte
@@ -49,9 +70,10 @@ class MachineFloor {
     std::string cut;
   };
   friend class FloorCuts;
-  std::vector<Line> lines_;
+  std::array<std::vector<Line>, 2> lines_;  ///< by FloorRates
 };
 
-Floor machine_floor(const Router& router, const Placement& placement, const CollectiveCall& call);
+Floor machine_floor(const Router& router, const Placement& placement, const CollectiveCall& call,
+                    FloorRates rates = FloorRates::kWire);
 
 }  // namespace busbar

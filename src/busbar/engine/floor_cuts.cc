@@ -31,12 +31,15 @@ FloorCuts::FloorCuts(const Router& router, const Placement& placement, const Col
     members_begin_.push_back(static_cast<std::uint32_t>(members_.size()));
   }
   one_block_ = used_blocks_.size() == 1;
+  if (n_ > 1) find_reach();
 }
 
-std::vector<MachineFloor::Line> FloorCuts::bounds() {
+std::vector<MachineFloor::Line> FloorCuts::bounds(FloorRates rates) {
   if (n_ < 2) return {};
-  find_reach();
+  rates_ = rates;
+  best_ = {};
   endpoints();
+  memories();
   if (!scale_up_) inside_blocks();
   if (!one_block_) {
     blocks();
@@ -52,7 +55,9 @@ std::vector<MachineFloor::Line> FloorCuts::bounds() {
   return out;
 }
 
-bool FloorCuts::usable(LinkId l) const { return !scale_up_ || is_scale_up(t_.link_class(l).kind); }
+bool FloorCuts::usable(LinkId l) const {
+  return (!scale_up_ || is_scale_up(t_.link_class(l).kind)) && !is_stranger(t_.to(l)) && !is_stranger(t_.from(l));
+}
 
 bool FloorCuts::fabric_reduces() const {
   return std::any_of(t_.fabric_switches().begin(), t_.fabric_switches().end(),
@@ -114,6 +119,18 @@ void FloorCuts::endpoints() {
     if (take(d, out, in, CutKind::kEndpoint, {m})) name_it(CutKind::kEndpoint, "ports of " + t_.name(gpus_[m]));
   }
   if (!can_reduce()) take_all_of(n_, all, CutKind::kAllPorts, "all ports together");
+}
+
+/// What a GPU reads and writes does not cross a cut, but takes its memory that long.
+void FloorCuts::memories() {
+  MachineFloor::Line& best = best_[static_cast<std::size_t>(CutKind::kMemory)];
+  for (std::uint32_t m = 0; m < n_; ++m) {
+    const double memory = 1e-12 * static_cast<double>(per_second(t_.device_class(gpus_[m]).memory_rate));
+    const double ps = memory > 0 ? demand_.through_memory(m) / memory : 0;
+    if (ps <= best.ps_per_byte * (1 + 1e-9)) continue;
+    best.ps_per_byte = ps;
+    name_it(CutKind::kMemory, "memory of " + t_.name(gpus_[m]));
+  }
 }
 
 void FloorCuts::inside_blocks() {
@@ -199,11 +216,12 @@ void FloorCuts::tiers() {
     }
     if (inside.size() < 2) return;
     const CutKind kind = k == 0 ? CutKind::kLeaf : CutKind::kPod;
+    const auto &up = tier->up[static_cast<std::size_t>(rates_)], &down = tier->down[static_cast<std::size_t>(rates_)];
     double all = 0;
     for (const auto& [b, ranks] : inside) {
-      if (take(demand_.across(ranks), tier->up[b], tier->down[b], kind, ranks))
+      if (take(demand_.across(ranks), up[b], down[b], kind, ranks))
         name_it(kind, fmt::format("uplinks of the {} of node{}", k == 0 ? "leaves" : "pod", b));
-      all += tier->up[b];
+      all += up[b];
     }
     if (!fabric_reduces())
       take_all_of(static_cast<std::uint32_t>(inside.size()), all, kind,

@@ -17,21 +17,24 @@ class FloorCuts {
   FloorCuts(const Router& router, const Placement& placement, const CollectiveCall& call, std::uint32_t group,
             FloorTiers& tiers);
   /// The largest of each kind.
-  std::vector<MachineFloor::Line> bounds();
+  std::vector<MachineFloor::Line> bounds(FloorRates rates);
 
  private:
   bool usable(LinkId l) const;
+  /// At payload rates: a GPU that is no member and that no payload of the call passes.
+  bool is_stranger(DeviceId d) const { return rates_ == FloorRates::kPayload && !stranger_.empty() && stranger_[index(d)] != 0; }
   /// A send_recv of more than two ranks: each only has to reach the next.
   bool to_next() const { return call_.op == Collective::kSendRecv && n_ > 2; }
   /// Two members of which one must hear of the other, from and to: the m-th such pair, m from 1 to n - 1.
   std::pair<std::uint32_t, std::uint32_t> pair(std::uint32_t m) const;
-  double rate(LinkId l) const { return static_cast<double>(per_second(t_.link_class(l).floor_rate())) * 1e-12; }
-  double route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path) const;
+  double rate(LinkId l) const { return floor_rate(t_, l, rates_); }
+  double route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path);
   void find_reach();
+  void find_strangers();
   void find_latencies();
   /// Of two ranks on different sides.
   double nearest_ps(const std::vector<std::uint32_t>& inside, bool between_domains) const;
-  bool all_pairs_scale_up() const;
+  bool all_pairs_scale_up();
   bool fabric_reduces() const;
   bool can_reduce() const;
   /// Offers a cut whose links carry `out` and `in` bytes per ps. True where it is the largest of its kind so far.
@@ -42,6 +45,7 @@ class FloorCuts {
   /// Offers a set of devices of one block.
   void take_devices(const std::vector<DeviceId>& devices, CutKind kind, const std::string& name);
   void endpoints();
+  void memories();
   void inside_blocks();
   void numa_nodes(const Block& block, const std::string& node);
   void pcie_switches(const Block& block);
@@ -61,7 +65,9 @@ class FloorCuts {
   std::vector<std::uint32_t> used_blocks_;    ///< ascending
   std::vector<std::uint32_t> members_begin_;  ///< per entry of used_blocks_, into members_; one more
   std::vector<std::uint32_t> members_;        ///< by block
-  std::vector<std::uint8_t> side_;            ///< per device: 1 while its cut is being measured
+  FloorRates rates_ = FloorRates::kWire;
+  std::vector<std::uint8_t> side_;  ///< per device: 1 while its cut is being measured
+  std::vector<std::uint8_t> stranger_;  ///< per device: 1 for GPUs that no way between members passes; empty: not known
   bool one_block_ = true, scale_up_ = true;
   bool cabled_ = false;  ///< a domain has a cable to another one: what leaves their leaves is not all that leaves them
   std::vector<double> pair_ps_;  ///< up to 64 ranks: least latency over any ranks, from a x n + to

@@ -79,4 +79,10 @@ Demand FloorDemand::across(double inside, bool root_inside) const {
   return {};
 }
 
+double FloorDemand::through_memory(std::uint32_t member) const {
+  const Demand d = uneven_ ? across({member}) : across(1, member == root_);
+  const bool adds = op_ == Collective::kAllReduce || op_ == Collective::kReduceScatter || op_ == Collective::kReduce;
+  return (adds ? 1 : d.out) + d.in;
+}
+
 }  // namespace busbar

@@ -19,6 +19,9 @@ class FloorDemand {
   Demand across(const std::vector<std::uint32_t>& inside) const;
   /// Where every rank counts alike.
   Demand across(double inside, bool root_inside) const;
+  /// Parts of S that the memory of a rank moves: reads of what leaves it, or of all it has where that is added up, and
+  /// writes of what enters it.
+  double through_memory(std::uint32_t member) const;
   bool uneven() const { return uneven_; }
 
  private:

@@ -8,7 +8,7 @@ namespace busbar {
 
 /// Least of all channels' routes, by the NIC that a payload takes and by the one that a sum does, and of the ways over
 /// a switch beside both that reduces; infinite where there is no way. Leaves the last route in `path`.
-double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path) const {
+double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path) {
   const bool inside = t_.block_of(gpus_[a]) == t_.block_of(gpus_[b]);
   double least = INFINITY;
   const auto latency_ps = [&](LinkId l) { return static_cast<double>(t_.link_class(l).latency.in_ps()); };
@@ -21,7 +21,10 @@ double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector
     path.clear();
     if (!router_.spread(gpus_[a], gpus_[b], from, to, 0, path).ok()) return;
     double ps = 0;
-    for (const LinkShare& s : path) ps += s.share * latency_ps(s.link);
+    for (const LinkShare& s : path) {
+      ps += s.share * latency_ps(s.link);
+      if (!stranger_.empty()) stranger_[index(t_.from(s.link))] = 0;
+    }
     least = std::min(least, ps);
   };
   for (std::uint32_t c = 0; c < (inside ? 1 : placement_.nic_channels()); ++c) {
@@ -58,12 +61,24 @@ void FloorCuts::find_reach() {
   find_latencies();
 }
 
+/// GPUs that are no members; those on ways between members are taken out as these are found.
+void FloorCuts::find_strangers() {
+  stranger_.assign(t_.device_count(), 0);
+  for (const std::uint32_t b : used_blocks_)
+    for (std::uint32_t p = 0; p < t_.blocks()[b].device_count; ++p) {
+      const auto d = static_cast<DeviceId>(t_.blocks()[b].first_device + p);
+      stranger_[index(d)] = t_.kind(d) == DeviceKind::kGpu;
+    }
+  for (const DeviceId gpu : gpus_) stranger_[index(gpu)] = 0;
+}
+
 /// Up to 64 ranks all pairs, passed on by others where that is shorter; beyond, the least latency of what any route
 /// inside a domain or between two domains must cross.
 void FloorCuts::find_latencies() {
   constexpr std::uint32_t kMostPairs = 64;  // ranks
   std::vector<LinkShare> path;
   if (n_ <= kMostPairs) {
+    find_strangers();
     pair_ps_.assign(std::size_t{n_} * n_, 0);
     for (std::uint32_t a = 0; a < n_; ++a)
       for (std::uint32_t b = 0; b < n_; ++b)
@@ -108,7 +123,7 @@ double FloorCuts::nearest_ps(const std::vector<std::uint32_t>& inside, bool betw
 
 /// Given that the pairs of find_reach() do: true for webs of chips, where whoever is joined is joined over such links,
 /// and where all have equal switches; else looked up.
-bool FloorCuts::all_pairs_scale_up() const {
+bool FloorCuts::all_pairs_scale_up() {
   constexpr std::uint32_t kMostPairs = 128;  // ranks
   const auto peers = [&](DeviceId gpu) {
     std::vector<DeviceId> out;

@@ -88,7 +88,9 @@ void FloorCuts::sets_of_ranks() {
   std::uint32_t next = n_;
   for (const std::uint32_t b : used_blocks_)
     for (std::uint32_t p = 0; p < t_.blocks()[b].device_count; ++p)
-      if (place.emplace(static_cast<DeviceId>(t_.blocks()[b].first_device + p), next).second) ++next;
+      if (const auto d = static_cast<DeviceId>(t_.blocks()[b].first_device + p);
+          !is_stranger(d) && place.emplace(d, next).second)
+        ++next;
   const std::uint32_t hub = next;
   if (!one_block_)
     for (const DeviceId s : t_.fabric_switches()) place.emplace(s, whole ? hub : next++);

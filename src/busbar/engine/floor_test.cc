@@ -201,8 +201,8 @@ TEST(FloorTiers, HoldLeavesThenPodsThenAllAndServeEveryCall) {
     const FloorTiers::Tier* at = tiers.at(tier);
     ASSERT_NE(at, nullptr);
     for (std::uint32_t b = 0; b < 40; ++b) EXPECT_EQ(at->cluster_of[b], b / below * below) << tier;
-    EXPECT_NEAR(at->up[0] * 1e3, up, 1e-9) << tier << " in GB/s";
-    EXPECT_NEAR(at->down[0] * 1e3, up, 1e-9) << tier;
+    EXPECT_NEAR(at->up[0][0] * 1e3, up, 1e-9) << tier << " in GB/s";
+    EXPECT_NEAR(at->down[0][0] * 1e3, up, 1e-9) << tier;
   }
   EXPECT_EQ(tiers.at(3), nullptr);
   const Router r(t, RoutingPolicy::kStatic);
@@ -231,9 +231,71 @@ TEST(Floor, CountsLinksThatPairsWithoutTheRootUse) {
   }
 }
 
+/// GPUs that are all joined to each other by links of 50 GB/s, of which payloads reach half.
+TopologyBuilder joined_gpus(std::uint32_t gpus) {
+  NodeTemplate node;
+  LinkClass half = test_link(LinkKind::kNvlink, 50, Duration());
+  half.efficiency = 0.5;
+  for (std::uint32_t g = 0; g < gpus; ++g) {
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    for (std::uint32_t h = 0; h < g; ++h) node.links.push_back({h, g, half});
+  }
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  return b;
+}
+
+TEST(Floor, AtPayloadRatesCountsPortsThatLeadToMembers) {
+  const Topology t = joined_gpus(8).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  const CollectiveCall call = of_op(Collective::kAllGather, 3, 3 * kGB);
+  EXPECT_NEAR(machine_floor(r, p, call).time.in_us(), 2e9 / (7 * 50e9) * 1e6, 1e-3);
+  const Floor reachable = machine_floor(r, p, call, FloorRates::kPayload);
+  EXPECT_NEAR(reachable.time.in_us(), 2e9 / (2 * 25e9) * 1e6, 1e-3) << reachable.cut;
+}
+
+TEST(Floor, AtPayloadRatesCountsPortsThatLeadToRelays) {
+  // A square of chips: members 0 and 3 reach each other over 1 and 2 alone.
+  NodeTemplate node;
+  for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  for (const auto& [a, b] : {std::pair(0u, 1u), {0u, 2u}, {1u, 3u}, {2u, 3u}})
+    node.links.push_back({a, b, test_link(LinkKind::kIci, 50, Duration())});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const Topology t = std::move(b).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  CollectiveCall call = of_op(Collective::kAllGather, 2, 2 * kGB);
+  call.groups.listed = {0, 3};
+  call.groups.listed_groups = 1;
+  call.groups.inner.clear();
+  const double us = machine_floor(r, p, call, FloorRates::kPayload).time.in_us();
+  EXPECT_GE(us, 1e9 / 100e9 * 1e6 * (1 - 1e-9));
+  EXPECT_LE(us, 1e9 / 50e9 * 1e6 * (1 + 1e-9));
+}
+
+TEST(Floor, OfMemoryIsReadingAndWritingOnce) {
+  TopologyBuilder b = eight_gpus(true);
+  b.set_gpu_memory_rate(BytesPerSecond{100'000'000'000});
+  const Topology t = std::move(b).seal();
+  const std::pair<Collective, double> cases[] = {
+      {Collective::kAllReduce, 2},   {Collective::kReduceScatter, 1 + 1.0 / 8}, {Collective::kAllGather, 1},
+      {Collective::kReduce, 2},      {Collective::kBroadcast, 1},               {Collective::kAllToAll, 2 * 7.0 / 8},
+      {Collective::kGather, 7.0 / 8}};
+  for (const auto& [op, share] : cases) {
+    const Floor f = floor_of(t, of_op(op, 8, 100 * kGB));
+    EXPECT_EQ(f.kind, CutKind::kMemory) << name_of(op);
+    EXPECT_EQ(f.cut, "memory of node0.gpu0");
+    EXPECT_NEAR(f.time.in_us(), share * 1e6, 1e-3) << name_of(op);
+  }
+}
+
 RC_GTEST_PROP(Floor, NoScheduleOfOursOnARandomMachineGoesBelow, ()) {
   RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "floor machines");
-  const Topology t = random_machine(random);
+  TopologyBuilder machine(random_machine(random));
+  if (random.below(2) == 0) machine.set_gpu_memory_rate(BytesPerSecond{(1 + random.below(500)) * kGB});
+  const Topology t = std::move(machine).seal();
   const Router r(t, RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   const auto flow = make_flow_engine(r, p, {});
@@ -250,7 +312,8 @@ RC_GTEST_PROP(Floor, NoScheduleOfOursOnARandomMachineGoesBelow, ()) {
     spec.op = c.op;
     spec.ranks = n;
     spec.ranks_per_group = ranks_per_domain(c, t, p);
-    const Duration floor = machine_floor(r, p, c).time;
+    const Floor floor = machine_floor(r, p, c, FloorRates::kPayload);
+    if (machine_floor(r, p, c).time > floor.time) RC_FAIL("payloads are faster than wires");
     for (const std::string& algorithm : algorithms_for(spec, true)) {
       c.algorithm = algorithm;
       c.chunks = 1 + static_cast<std::uint32_t>(random.below(20));
@@ -261,8 +324,8 @@ RC_GTEST_PROP(Floor, NoScheduleOfOursOnARandomMachineGoesBelow, ()) {
         const double algorithm_us = e->lowered(*id)->algorithm_floor_ps * 1e-6;
         const std::string text =
             fmt::format("{} {} {} us, floor {} us by {}, of the algorithm {} us", algorithm, name_of(c.op), us,
-                        floor.in_us(), machine_floor(r, p, c).cut, algorithm_us);
-        if (us < floor.in_us() || us < algorithm_us) RC_FAIL(text);
+                        floor.time.in_us(), floor.cut, algorithm_us);
+        if (us < floor.time.in_us() || us < algorithm_us) RC_FAIL(text);
       }
     }
   }

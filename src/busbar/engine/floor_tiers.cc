@@ -5,6 +5,11 @@
 
 namespace busbar {
 
+double floor_rate(const Topology& t, LinkId l, FloorRates rates) {
+  return 1e-12 * (rates == FloorRates::kWire ? static_cast<double>(per_second(t.link_class(l).floor_rate()))
+                                             : t.payload_rate(l));
+}
+
 FloorTiers::FloorTiers(const Topology& topology)
     : t_(topology), parent_(topology.blocks().size()), owner_(topology.device_count(), kNobody) {
   std::iota(parent_.begin(), parent_.end(), 0u);
@@ -48,15 +53,18 @@ bool FloorTiers::join_next_switches() {
 void FloorTiers::measure() {
   Tier tier;
   for (std::uint32_t b = 0; b < parent_.size(); ++b) tier.cluster_of.push_back(root(b));
-  tier.up.assign(parent_.size(), 0);
-  tier.down.assign(parent_.size(), 0);
-  const auto rate = [&](LinkId l) { return static_cast<double>(per_second(t_.link_class(l).floor_rate())) * 1e-12; };
+  for (auto* rates : {&tier.up, &tier.down})
+    for (std::vector<double>& by_block : *rates) by_block.assign(parent_.size(), 0);
   for (const DeviceId s : t_.fabric_switches()) {
     if (owner_[index(s)] == kNobody) continue;
     const std::uint32_t own = tier.cluster_of[owner_[index(s)]];
     for (const LinkId l : t_.out_links(s)) {
       const std::uint32_t far = member_of(t_.to(l));
-      if (far == kNobody || tier.cluster_of[far] != own) tier.up[own] += rate(l), tier.down[own] += rate(reverse(l));
+      if (far != kNobody && tier.cluster_of[far] == own) continue;
+      for (const FloorRates rates : {FloorRates::kWire, FloorRates::kPayload}) {
+        tier.up[static_cast<std::size_t>(rates)][own] += floor_rate(t_, l, rates);
+        tier.down[static_cast<std::size_t>(rates)][own] += floor_rate(t_, reverse(l), rates);
+      }
     }
   }
   tiers_.push_back(std::move(tier));

@@ -1,13 +1,18 @@
 // Domains joined tier by tier by the switches above them, and what leads out of each cluster.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "busbar/engine/floor.h"
 #include "busbar/topology/topology.h"
 
 namespace busbar {
+
+/// In bytes per ps.
+double floor_rate(const Topology& topology, LinkId link, FloorRates rates);
 
 /// Tier 0: domains with a leaf in common are one cluster; tier 1: clusters whose leaves have a spine in common; and so
 /// on. Knows nothing of calls, so that one serves the floors of many. Tiers are made when first asked for.
@@ -16,7 +21,8 @@ class FloorTiers {
  public:
   struct Tier {
     std::vector<std::uint32_t> cluster_of;  ///< per block: the lowest block of its cluster
-    std::vector<double> up, down;  ///< by lowest block: bytes per ps of links out of the switches, and into them
+    /// By FloorRates and lowest block: bytes per ps of links out of the switches, and into them.
+    std::array<std::vector<double>, 2> up, down;
   };
   explicit FloorTiers(const Topology& topology);
   /// Null above the topmost switches.
