@@ -63,6 +63,8 @@ class Engine {
   virtual Status status() const { return {}; }
   /// Bytes that crossed each directed link so far; size link_count().
   virtual std::vector<double> link_bytes() const = 0;
+  /// Adds to `bytes` (size link_count()) what one run of the call by itself sends over each link.
+  virtual void add_bytes_of(CallId /*call*/, std::vector<double>& /*bytes*/) const {}
 };
 
 /// Changes that a what-if asks for, without touching the topology.

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "busbar/base/id.h"
+#include "busbar/step/link_courses.h"
 
 namespace busbar {
 namespace {
@@ -81,7 +82,10 @@ class Writer {
       span.start = e.start;
       span.duration = run_.at(program_, e.place).end - e.start;
       if (const OpId cause = causes_.of(e.place); cause != kNone<OpId>) span.cause = span_of[index(cause)];
-      if (op.kind == OpKind::kCollective) span.bound_by = bound_[index(op.call)];
+      if (op.kind == OpKind::kCollective) {
+        span.bound_by = bound_[index(op.call)];
+        courses_.add(op.call, span.start, span.duration);
+      }
       out_.spans.push_back(span);
     }
   }
@@ -91,8 +95,11 @@ class Writer {
     for (std::uint32_t l = 0; l < bytes.size(); ++l) {
       if (!(bytes[l] > 0)) continue;
       const double possible = topology_->payload_rate(static_cast<LinkId>(l)) * run_.length.in_s();
-      out_.links.push_back({l, static_cast<std::uint64_t>(bytes[l] + 0.5), possible > 0 ? bytes[l] / possible : 0});
+      out_.links.push_back(
+          {l, static_cast<std::uint64_t>(bytes[l] + 0.5), possible > 0 ? bytes[l] / possible : 0, kNoString, {}});
     }
+    for (LinkLoad* link : courses_.follow(*topology_, engine_, run_, out_))
+      link->name = intern(out_.strings, topology_->name(static_cast<LinkId>(link->link)));
   }
 
   const Program& program_;
@@ -103,6 +110,7 @@ class Writer {
   const Topology* topology_;
   Timeline out_;
   std::vector<std::uint32_t> first_track_, category_, bound_;
+  LinkCourses courses_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace busbar {
 
 /// One track per role and stream, one span per operation, with its cause; with a topology also which link bounds each
-/// collective, and the load of every link that carried something.
+/// collective, the load of every link that carried something, and the courses of the busiest ones (link_courses.h).
 Timeline step_timeline(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes,
                        const Engine& engine, const Topology* topology);
 

@@ -198,10 +198,10 @@ class TraceWriter {
 
   void counters() {
     std::vector<const LinkLoad*> links;
-    for (const LinkLoad& l : timeline_.links) links.push_back(&l);
+    for (const LinkLoad& l : timeline_.links)
+      if (!l.course.empty()) links.push_back(&l);
     std::stable_sort(links.begin(), links.end(),
                      [](const auto* a, const auto* b) { return a->utilisation > b->utilisation; });
-    if (links.size() > kCounters) links.resize(kCounters);
     if (links.empty()) return;
     describe_process("links", process_uuid_.size() + 1);
     const std::uint64_t parent = uuid_;
@@ -215,9 +215,16 @@ class TraceWriter {
       descriptor.message(track::kCounter, inner);
       packet_.message(packet::kTrack, descriptor);
       emit(kNeeded);
-      count(100 * link->utilisation, Duration());
+      follow(link->course);
       count(0, timeline_.length);
     }
+  }
+
+  void follow(const std::vector<double>& course) {
+    const double part_ps = static_cast<double>(timeline_.length.in_ps()) / static_cast<double>(course.size());
+    for (std::size_t i = 0; i < course.size(); ++i)
+      if (i == 0 || course[i] != course[i - 1])
+        count(100 * course[i], duration_from_ps(static_cast<double>(i) * part_ps));
   }
 
   void count(double value, Duration when) {

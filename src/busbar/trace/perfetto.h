@@ -11,8 +11,8 @@ namespace busbar {
 
 /// The bytes of a Perfetto trace: TrackEvents on one process track per Track::process and one thread track per track
 /// (more where spans overlap without nesting). Slices carry their category and, where known, the arguments `bound_by`
-/// and `cause` (label of the causing span), and a flow arrow from the cause. Link loads are counters in percent, the
-/// busiest `kCounters` of them, constant over the run.
+/// and `cause` (label of the causing span), and a flow arrow from the cause. Links whose course is known are counters in
+/// percent of their payload rate, busiest first, with a value wherever it changes.
 ///
 /// Units:   Perfetto counts nanoseconds. Both ends of a span are rounded to the nearest one, not its duration, so spans
 ///          that touch still touch and nesting survives. Times before 0 become 0.
@@ -21,7 +21,6 @@ namespace busbar {
 /// Cost:    linear in spans but for a sort per track; about 60 bytes a span.
 /// Order:   equal timelines give equal bytes.
 std::string perfetto_bytes(const Timeline& timeline);
-inline constexpr std::size_t kCounters = 256;
 
 /// Writes them to `path`; kIo with the path where that fails.
 Status write_perfetto(const Timeline& timeline, const std::string& path);

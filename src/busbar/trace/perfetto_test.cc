@@ -156,7 +156,7 @@ Timeline two_streams() {
   t.spans = {{TrackId{0}, 0, 1, ps(0), Duration::ps(1'499)},
              {TrackId{1}, 2, 3, ps(1'499), Duration::ps(2'000'001), SpanId{0}, 4},
              {TrackId{2}, 0, 1, ps(5'000'000), Duration::ps(7'000'500)}};
-  t.links = {{7, 1000, 0.25, 5}, {9, 10, 0.5}};
+  t.links = {{7, 1000, 0.25, 5, {0.5, 0.5, 0, 0}}, {9, 10, 0.5, kNoString, {1, 0}}, {11, 10, 0.5, kNoString, {}}};
   t.length = Duration::us(20);
   return t;
 }
@@ -181,12 +181,13 @@ TEST(Perfetto, AFlowOfItsOwnLeadsFromACauseToEachEffect) {
                                                      Pair(3u, "tp")));
 }
 
-TEST(Perfetto, LinkLoadsAreCountersInPercentThatEndWithTheRun) {
+TEST(Perfetto, CoursesOfLinksAreCountersInPercentThatEndWithTheRun) {
   const Viewer v(perfetto_bytes(two_streams()));
   using testing::ElementsAre;
   using testing::Pair;
-  EXPECT_THAT(v.counts.at("leaf3 -> spine1"), ElementsAre(Pair(0, 25), Pair(20'000, 0)));
-  EXPECT_THAT(v.counts.at("link 9"), ElementsAre(Pair(0, 50), Pair(20'000, 0)));
+  EXPECT_EQ(v.counts.size(), 2u) << "link 11 has no course";
+  EXPECT_THAT(v.counts.at("leaf3 -> spine1"), ElementsAre(Pair(0, 50), Pair(10'000, 0), Pair(20'000, 0)));
+  EXPECT_THAT(v.counts.at("link 9"), ElementsAre(Pair(0, 100), Pair(10'000, 0), Pair(20'000, 0)));
 }
 
 TEST(Perfetto, SpansThatTouchStillTouchAfterRounding) {

@@ -34,7 +34,8 @@ struct LinkLoad {
   std::uint32_t link = 0;  ///< LinkId of the topology that was simulated
   std::uint64_t bytes = 0;
   double utilisation = 0;          ///< bytes / (payload rate x length of the run), 0..1
-  std::uint32_t name = kNoString;  ///< index into Timeline::strings: "leaf3 -> spine1", or none
+  std::uint32_t name = kNoString;  ///< index into Timeline::strings: "leaf3->spine1", or none
+  std::vector<double> course;      ///< utilisation in equal parts of the run, one after the other; empty: not known
 };
 
 struct Timeline {

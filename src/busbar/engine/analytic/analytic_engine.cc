@@ -39,6 +39,7 @@ class AnalyticEngine final : public Engine {
     pending_.erase(first);
     return done;
   }
+  void add_bytes_of(CallId call, std::vector<double>& bytes) const override { calls_.add_link_bytes(call, 1, bytes); }
   std::vector<double> link_bytes() const override {
     std::vector<double> bytes(calls_.topology().link_count(), 0.0);
     for (std::uint32_t c = 0; c < starts_.size(); ++c) calls_.add_link_bytes(static_cast<CallId>(c), starts_[c], bytes);

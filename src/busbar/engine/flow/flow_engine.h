@@ -41,6 +41,7 @@ class FlowEngine final : public Engine {
   }
   std::optional<Finished> advance(SimTime limit) override;
   std::vector<double> link_bytes() const override;
+  void add_bytes_of(CallId call, std::vector<double>& bytes) const override { calls_.add_link_bytes(call, 1, bytes); }
 
  private:
   struct Known {

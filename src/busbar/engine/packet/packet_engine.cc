@@ -53,6 +53,7 @@ class OnlinePackets final : public PacketEngine {
   Duration time_alone(CallId call) const override { return closed_->time_alone(call); }
   Bound bound_by(CallId call) const override { return closed_->bound_by(call); }
   const LoweredCall* lowered(CallId call) const override { return closed_->lowered(call); }
+  void add_bytes_of(CallId call, std::vector<double>& bytes) const override { closed_->add_bytes_of(call, bytes); }
   double hops(CallId call) const override { return calls_[index(call)].hops; }
   Status status() const override { return status_; }
 

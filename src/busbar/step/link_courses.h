@@ -1,0 +1,35 @@
+// How the load of links runs over a step.
+#pragma once
+
+#include <vector>
+
+#include "busbar/engine/engine.h"
+#include "busbar/step/run_program.h"
+#include "busbar/topology/topology.h"
+#include "busbar/trace/timeline.h"
+
+namespace busbar {
+
+class LinkCourses {
+ public:
+  static constexpr std::size_t kParts = 1024;   ///< of a step: some 10 ms each
+  static constexpr std::size_t kEachClass = 4;  ///< links of a class that are followed: the busiest
+
+  /// `call` of the program ran from `start` on.
+  void add(CallId call, SimTime start, Duration duration) { runs_.push_back({call, start, duration}); }
+  /// Fills LinkLoad::course of the busiest links of each class and returns these. The bytes of a call count as spread
+  /// evenly over its run, and each course has the mean that the link's utilisation says.
+  /// Pre: timeline.links and timeline.length are known.
+  std::vector<LinkLoad*> follow(const Topology& topology, const Engine& engine, const ProgramRun& run,
+                                Timeline& timeline) const;
+
+ private:
+  struct CallRun {
+    CallId call;
+    SimTime start;
+    Duration duration;
+  };
+  std::vector<CallRun> runs_;
+};
+
+}  // namespace busbar
