@@ -5,6 +5,7 @@
 
 #include "busbar/base/id.h"
 #include "busbar/engine/random_machine.h"
+#include "busbar/step/link_courses.h"
 #include "busbar/step/simulate.h"
 
 namespace busbar {
@@ -119,6 +120,42 @@ void expect_equal(const StepResult& a, const StepResult& b, const std::string& w
   ASSERT_EQ(a.timeline.links.size(), b.timeline.links.size()) << what;
   for (std::size_t l = 0; l < a.timeline.links.size(); ++l)
     EXPECT_EQ(a.timeline.links[l].bytes, b.timeline.links[l].bytes) << what;
+}
+
+// 1 ms of work, then an all-gather of 1 GB over two GPUs, which sends 0.5 GB over each link.
+TEST(LinkCourses, AreBusyWhileCallsRunAndIdleElse) {
+  const Topology machine = one_switch(2).seal();
+  const Router router(machine, RoutingPolicy::kStatic);
+  const Placement placement(router, machine.gpus());
+  const auto engine = make_flow_engine(router, placement, {});
+  Program p;
+  p.labels = {"work"};
+  p.roles = {{"role", {"stream"}, {}}};
+  p.calls = {test_call(2, "ring", 1'000'000'000)};
+  p.calls[0].op = Collective::kAllGather;
+  Op work, gather;
+  work.duration = Duration::us(1000);
+  gather.kind = OpKind::kCollective;
+  gather.call = CallId{0};
+  p.ops = {work, gather};
+  p.deps.close_row();
+  p.deps.close_row();
+  StepOptions options;
+  options.topology = &machine;
+  const StepResult r = simulate_step(p, *engine, options).value();
+  std::uint32_t followed = 0;
+  for (const LinkLoad& link : r.timeline.links) {
+    ASSERT_EQ(link.course.size(), LinkCourses::kParts);
+    ++followed;
+    EXPECT_EQ(r.timeline.strings.at(link.name), machine.name(static_cast<LinkId>(link.link)));
+    const double begins = 1000 / r.step_time.in_us() * LinkCourses::kParts, while_it_runs = 0.5e9 / 450e9 * 1e6;
+    for (std::size_t i = 0; i < link.course.size(); ++i) {
+      if (static_cast<double>(i) + 1 < begins) EXPECT_EQ(link.course[i], 0) << i;
+      if (static_cast<double>(i) > begins)
+        EXPECT_NEAR(link.course[i], while_it_runs / (r.step_time.in_us() - 1000), 1e-6) << i;
+    }
+  }
+  EXPECT_EQ(followed, 4u);
 }
 
 TEST(Passes, AsOneEventGiveTheTimesOfTheirOperationsOneByOne) {
