@@ -23,9 +23,10 @@ struct ScheduleSpec {
   /// hierarchical: extents of its levels, torus: of its dimensions, the innermost first; empty: groups and domains of
   /// ranks_per_group, and for a torus the two factors of `ranks` that are nearest to each other.
   std::vector<std::uint32_t> dimensions;
-  /// ring: rank at each position, per channel; tree: per pair of channels; empty: 0, 1, 2 ...
+  /// Algorithms that take orders: rank at each position, one for every AlgorithmTraits::channels_per_order channels;
+  /// empty: 0, 1, 2 ...
   std::vector<std::vector<std::uint32_t>> orders;
-  PairCounts pairs;                                ///< all_to_allv
+  PairCounts pairs;  ///< all_to_allv
   // Limits of aggregation in the network (sharp). Defaults refuse nothing; machines that have limits state them.
   std::uint64_t message_bytes = 0;  ///< 0: not known
   std::uint64_t max_message_bytes = UINT64_MAX;
@@ -38,14 +39,16 @@ Result<Schedule> build_schedule(const ScheduleSpec& spec);
 /// All of them, in the order of docs/collectives.md.
 std::vector<std::string> algorithm_names();
 
-/// Algorithms that build `spec.op` for spec.ranks and spec.ranks_per_group, in the order of docs/collectives.md:
-/// "hierarchical" only where it has two levels. Those that need in-network reduction only with `in_network`.
+/// Algorithms that build `spec.op` for spec.ranks and spec.ranks_per_group, in the order of docs/collectives.md.
+/// Those with levels only where there are two, those with dimensions only where `spec` gives them, and those that
+/// reduce in the network only with `in_network`.
 std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_network);
 
-/// The same for ring, tree, hierarchical and direct messages only.
+/// Of an algorithm by name, "hierarchical(ring,tree)" included. Of a name that is none: the defaults.
+AlgorithmTraits traits_of(std::string_view algorithm);
+
 Result<Schedule> build_schedule(std::string_view algorithm, Collective op, std::uint32_t ranks,
                                 std::uint32_t ranks_per_group, std::uint32_t root);
-std::vector<std::string> algorithms_for(Collective op, std::uint32_t ranks, std::uint32_t ranks_per_group);
 
 /// all_reduce, all_gather, reduce_scatter around the ring 0 -> 1 -> ... -> 0; broadcast and reduce along the chain that
 /// starts or ends at `root`.
@@ -59,19 +62,6 @@ Result<Schedule> build_tree(Collective op, std::uint32_t ranks, std::uint32_t ro
 /// all_reduce, all_gather, reduce_scatter by rings, broadcast and reduce by chains.
 Result<Schedule> build_hierarchical(Collective op, std::uint32_t groups, std::uint32_t group_size,
                                     std::uint32_t root = 0);
-
-Result<Schedule> build_ring(const ScheduleSpec& spec);
-Result<Schedule> build_tree(const ScheduleSpec& spec);
-Result<Schedule> build_halving_doubling(const ScheduleSpec& spec);
-Result<Schedule> build_rabenseifner(const ScheduleSpec& spec);
-Result<Schedule> build_bruck(const ScheduleSpec& spec);
-Result<Schedule> build_pat(const ScheduleSpec& spec);
-Result<Schedule> build_direct(const ScheduleSpec& spec);
-Result<Schedule> build_pairwise(const ScheduleSpec& spec);
-Result<Schedule> build_hierarchical(const ScheduleSpec& spec);
-Result<Schedule> build_nvls(const ScheduleSpec& spec);
-Result<Schedule> build_sharp(const ScheduleSpec& spec);
-Result<Schedule> build_torus(const ScheduleSpec& spec);
 
 /// A tree over all ranks that carries `weight` parts of the buffer.
 struct WeightedTree {
@@ -96,7 +86,7 @@ Phase phase_of(Pattern pattern, Buffer source, Buffer work, Buffer result);
 Schedule with_finer_chunks(Schedule schedule, std::uint32_t parts);
 
 /// orders.size() copies side by side, copy i over the ranks in the order orders[i]; a root keeps its rank.
-/// Error: an order that does not name each rank once. Precondition: one family of all ranks in its natural order.
+/// Error: an order that does not name each rank once. Precondition: every family is one group of all ranks.
 Result<Schedule> with_orders(Schedule schedule, const std::vector<std::vector<std::uint32_t>>& orders);
 
 /// `copies` copies side by side, each on channels of its own with 1/copies of the buffer.

@@ -100,18 +100,23 @@ Schedule with_copies(Schedule s, std::uint32_t copies) {
 Result<Schedule> with_orders(Schedule schedule, const std::vector<std::vector<std::uint32_t>>& orders) {
   const std::uint32_t each = schedule.channels;
   Schedule s = with_copies(std::move(schedule), static_cast<std::uint32_t>(orders.size()));
+  const std::vector<GroupFamily> natural = std::move(s.families);
   s.families.clear();
-  std::vector<std::uint32_t> root;  // position of the root in each order
-  for (const auto& order : orders) {
-    if (!is_permutation_of(s.ranks, order))
-      return invalid(fmt::format("order {} does not name each of {} ranks once", s.families.size(), s.ranks));
-    s.families.push_back(one_group(s.ranks));
-    s.families.back().order = order;
-    root.push_back(static_cast<std::uint32_t>(std::find(order.begin(), order.end(), s.root) - order.begin()));
+  std::vector<std::uint32_t> root;  // position of the root in each family
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    if (!is_permutation_of(s.ranks, orders[i]))
+      return invalid(fmt::format("order {} does not name each of {} ranks once", i, s.ranks));
+    for (const GroupFamily& f : natural) {
+      s.families.push_back(one_group(s.ranks));
+      std::vector<std::uint32_t>& order = s.families.back().order;
+      for (std::uint32_t position = 0; position < s.ranks; ++position)
+        order.push_back(orders[i][f.member_at(position)]);
+      root.push_back(static_cast<std::uint32_t>(std::find(order.begin(), order.end(), s.root) - order.begin()));
+    }
   }
   const bool rooted = s.op == Collective::kBroadcast || s.op == Collective::kReduce;
   for (Phase& p : s.phases) {
-    p.family = static_cast<std::uint16_t>(p.channel / each);
+    p.family = static_cast<std::uint16_t>(p.channel / each * natural.size() + p.family);
     if (rooted) p.root = root[p.family];
   }
   return s;

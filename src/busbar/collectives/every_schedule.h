@@ -37,7 +37,7 @@ inline bool all_to_all(Collective op) { return op == Collective::kAllToAll || op
 
 /// Whether the algorithm looks at the size of groups.
 inline bool grouped(const std::string& algorithm) {
-  return algorithm == "hierarchical" || algorithm == "nvls" || algorithm == "sharp";
+  return traits_of(algorithm).names_levels || traits_of(algorithm).reduces_in_network;
 }
 
 /// Calls f(BuiltCase) for each, with roots 0, 1, the middle and the last rank where there is a root.
@@ -106,8 +106,7 @@ inline void for_every_variant(const std::function<void(const BuiltCase&)>& f) {
     ScheduleSpec spec;
     spec.ranks = n;
     spec.ranks_per_group = n % 2 == 0 ? n / 2 : n;
-    for (const std::string& algorithm : {"ring", "tree", "halving_doubling", "rabenseifner", "bruck", "pat", "direct",
-                                         "hierarchical", "nvls", "sharp"}) {
+    for (const std::string& algorithm : algorithm_names()) {
       spec.algorithm = algorithm;
       spec.channels = 4;
       offer(spec, spec.ranks_per_group);
@@ -117,17 +116,17 @@ inline void for_every_variant(const std::function<void(const BuiltCase&)>& f) {
       spec.orders.emplace_back();
       for (std::uint32_t i = 0; i < n; ++i) spec.orders.back().push_back((by == 2 ? n - i : i + by) % n);
     }
-    for (const char* algorithm : {"ring", "tree"}) {
+    for (const std::string& algorithm : algorithm_names()) {
       spec.algorithm = algorithm;
-      offer(spec);
+      if (traits_of(algorithm).takes_orders) offer(spec);
     }
     spec.orders.clear();
     for (std::uint32_t i = 0; i <= n * n; ++i) spec.pairs.begin.push_back(i * (i + 1) / 2 - i / 3);  // zeroes and not
     spec.op = Collective::kAllToAllV;
     spec.root = 0;
-    for (const char* algorithm : {"direct", "pairwise"}) {
+    for (const std::string& algorithm : algorithm_names()) {
       spec.algorithm = algorithm;
-      f({build_schedule(spec).value()});
+      if (const auto s = build_schedule(spec); s.ok()) f({*s});
     }
   }
 }

@@ -24,6 +24,7 @@ class ForestWriter {
   Result<Schedule> write() {
     BUSBAR_RETURN_IF_ERROR(check());
     s_.algorithm = nodes_ > 1 ? "hierarchical" : "tree";
+    s_.traits.names_levels = nodes_ > 1;
     s_.op = spec_.op;
     s_.ranks = spec_.ranks;
     s_.channels = 0;

@@ -76,8 +76,6 @@ class Writer {
     s_.phases.push_back(p);
   }
 
-  static bool is_tree(Pattern p) { return p == Pattern::kTreeReduce || p == Pattern::kTreeBroadcast; }
-
   /// Reducers of a level, made when first asked for: one per group that reduces, and one that multicasts.
   std::uint32_t hub(std::size_t i, Pattern p) {
     const bool reduces = p == Pattern::kHubReduce || p == Pattern::kHubScatter || p == Pattern::kHubDown;

@@ -6,9 +6,8 @@ namespace busbar {
 
 std::uint32_t rounds(const Schedule& schedule, const Phase& phase) {
   const std::uint32_t n = schedule.families[phase.family].size();
-  const bool tree = phase.pattern == Pattern::kTreeReduce || phase.pattern == Pattern::kTreeBroadcast;
   if (is_stepwise(phase.pattern)) return n <= 1 && !uses_hub(phase.pattern) ? 0 : stepwise_rounds(phase.pattern, n);
-  return tree ? TreeNodes(schedule, phase, n).height() : n - 1;
+  return is_tree(phase.pattern) ? TreeNodes(schedule, phase, n).height() : n - 1;
 }
 
 namespace moves_internal {

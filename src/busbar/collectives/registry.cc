@@ -1,9 +1,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
-#include "busbar/collectives/builders.h"
+#include "busbar/collectives/algorithms.h"
 #include "busbar/collectives/legality.h"
 
 namespace busbar {
@@ -11,43 +10,23 @@ namespace {
 
 using enum Collective;
 
-template <class... Ops>
-constexpr std::uint32_t set_of(Ops... ops) {
-  return ((1u << static_cast<int>(ops)) | ...);
+bool builds(const Algorithm& a, Collective op) { return a.ops >> static_cast<int>(op) & 1; }
+
+/// "hierarchical" of "hierarchical(ring,tree)".
+std::string_view without_arguments(std::string_view name) { return name.substr(0, name.find('(')); }
+
+/// Null where no algorithm has this name.
+const Algorithm* algorithm_named(std::string_view name) {
+  const std::string_view head = without_arguments(name);
+  for (const Algorithm& a : algorithms())
+    if (a.name == head && (name == head || a.traits.names_levels)) return &a;
+  return nullptr;
 }
-
-struct Entry {
-  std::string_view name;
-  std::uint32_t ops;  ///< bit per Collective
-  Result<Schedule> (*build)(const ScheduleSpec&);
-  bool in_network = false;
-};
-
-/// The one list of algorithms, in the order of docs/collectives.md.
-constexpr std::array<Entry, 12> kEntries{{
-    {"ring", set_of(kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce), &build_ring},
-    {"tree", set_of(kAllReduce, kBroadcast, kReduce, kGather, kScatter), &build_tree},
-    {"halving_doubling", set_of(kAllReduce, kAllGather, kReduceScatter), &build_halving_doubling},
-    {"rabenseifner", set_of(kAllReduce, kBroadcast, kReduce), &build_rabenseifner},
-    {"bruck", set_of(kAllGather, kAllToAll), &build_bruck},
-    {"pat", set_of(kAllGather, kReduceScatter), &build_pat},
-    {"direct", set_of(kAllReduce, kAllGather, kReduceScatter, kAllToAll, kAllToAllV, kGather, kScatter, kSendRecv),
-     &build_direct},
-    {"pairwise", set_of(kAllToAll, kAllToAllV), &build_pairwise},
-    {"hierarchical", set_of(kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce), &build_hierarchical},
-    {"nvls", set_of(kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce), &build_nvls, true},
-    {"sharp", set_of(kAllReduce, kReduce), &build_sharp, true},
-    {"torus", set_of(kAllReduce, kAllGather, kReduceScatter), &build_torus},
-}};
-
-bool builds(const Entry& e, Collective op) { return e.ops >> static_cast<int>(op) & 1; }
-
-std::string_view without_levels(std::string_view name) { return name.substr(0, name.find('(')); }
 
 std::string names_that_build(Collective op) {
   std::string out;
-  for (const Entry& e : kEntries)
-    if (builds(e, op)) out += (out.empty() ? "" : ", ") + std::string(e.name);
+  for (const Algorithm& a : algorithms())
+    if (builds(a, op)) out += (out.empty() ? "" : ", ") + std::string(a.name);
   return out;
 }
 
@@ -73,15 +52,20 @@ Status check_pairs(const ScheduleSpec& spec) {
   return {};
 }
 
-Result<Schedule> build(const Entry& e, const ScheduleSpec& spec) {
+Result<Schedule> build(const Algorithm& a, const ScheduleSpec& spec) {
   constexpr std::uint32_t kMostChannels = 1024;  // far above any machine
   if (spec.channels > kMostChannels || spec.orders.size() > kMostChannels)
     return invalid(fmt::format("at most {} channels", kMostChannels));
   BUSBAR_RETURN_IF_ERROR(check_pairs(spec));
-  BUSBAR_ASSIGN(Schedule s, e.build(spec));
+  BUSBAR_ASSIGN(Schedule s, a.build(spec));
+  s.algorithm = spec.algorithm;
+  s.traits = a.traits;
+  if (a.traits.takes_orders && !spec.orders.empty() && spec.op != kGather && spec.op != kScatter) {
+    BUSBAR_ASSIGN(s, with_orders(std::move(s), spec.orders));
+  }
   if (spec.channels <= s.channels) return s;
   if (spec.channels % s.channels != 0)
-    return invalid(fmt::format("{} has {} channels or a multiple of it, not {}", e.name, s.channels, spec.channels));
+    return invalid(fmt::format("{} has {} channels or a multiple of it, not {}", a.name, s.channels, spec.channels));
   if (std::uint64_t{s.chunks} * spec.channels > UINT32_MAX) return too_many_ranks(spec.ranks);
   return with_copies(std::move(s), spec.channels / s.channels);
 }
@@ -108,11 +92,8 @@ Error not_built(std::string_view algorithm, Collective op) {
 
 Result<Schedule> build_schedule(const ScheduleSpec& spec) {
   BUSBAR_RETURN_IF_ERROR(check_ranks(spec.ranks, spec.root));
-  const std::string_view name = without_levels(spec.algorithm);
-  for (const Entry& e : kEntries) {
-    if (e.name != name || (name != spec.algorithm && name != "hierarchical")) continue;
-    return builds(e, spec.op) ? build(e, spec) : Result<Schedule>(not_built(e.name, spec.op));
-  }
+  if (const Algorithm* a = algorithm_named(spec.algorithm))
+    return builds(*a, spec.op) ? build(*a, spec) : Result<Schedule>(not_built(a->name, spec.op));
   std::string shown = spec.algorithm.substr(0, 64);
   for (char& c : shown)
     if (c < ' ' || c > '~') c = '?';  // the message goes to terminals
@@ -121,20 +102,25 @@ Result<Schedule> build_schedule(const ScheduleSpec& spec) {
 
 std::vector<std::string> algorithm_names() {
   std::vector<std::string> out;
-  for (const Entry& e : kEntries) out.emplace_back(e.name);
+  for (const Algorithm& a : algorithms()) out.emplace_back(a.name);
   return out;
+}
+
+AlgorithmTraits traits_of(std::string_view algorithm) {
+  const Algorithm* a = algorithm_named(algorithm);
+  return a == nullptr ? AlgorithmTraits() : a->traits;
 }
 
 std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_network) {
   std::vector<std::string> out;
   const std::uint32_t l = spec.ranks_per_group;
   const bool divides = l > 0 && spec.ranks % l == 0, two_levels = divides && l > 1 && l < spec.ranks;
-  for (const Entry& e : kEntries) {
-    if (!builds(e, spec.op) || (e.in_network && !(in_network && divides && l > 1))) continue;
-    if (e.name == "hierarchical" && !two_levels) continue;
-    if (e.name == "torus" && spec.dimensions.empty()) continue;
-    if (!check_pairs(spec).ok()) continue;
-    out.emplace_back(e.name);
+  if (!check_pairs(spec).ok()) return out;
+  for (const Algorithm& a : algorithms()) {
+    const AlgorithmTraits& t = a.traits;
+    if (!builds(a, spec.op) || (t.reduces_in_network && !(in_network && divides && l > 1))) continue;
+    if ((t.names_levels && !two_levels) || (t.takes_dimensions && spec.dimensions.empty())) continue;
+    out.emplace_back(a.name);
   }
   return out;
 }
@@ -148,19 +134,6 @@ Result<Schedule> build_schedule(std::string_view algorithm, Collective op, std::
   spec.ranks_per_group = ranks_per_group;
   spec.root = root;
   return build_schedule(spec);
-}
-
-std::vector<std::string> algorithms_for(Collective op, std::uint32_t ranks, std::uint32_t ranks_per_group) {
-  ScheduleSpec spec;
-  spec.op = op;
-  spec.ranks = ranks;
-  spec.ranks_per_group = ranks_per_group;
-  std::vector<std::string> out;
-  for (const std::string& name : algorithms_for(spec, false)) {
-    const bool first_four = name == "ring" || name == "tree" || name == "hierarchical" || name == "direct";
-    if (first_four && (name != "direct" || op == kSendRecv) && op != kGather && op != kScatter) out.push_back(name);
-  }
-  return out;
 }
 
 }  // namespace busbar

@@ -43,10 +43,6 @@ Result<Schedule> build_ring(Collective op, std::uint32_t ranks, std::uint32_t ro
   return s;
 }
 
-Result<Schedule> build_ring(const ScheduleSpec& spec) {
-  BUSBAR_ASSIGN(Schedule s, build_ring(spec.op, spec.ranks, spec.root));
-  if (spec.orders.empty()) return s;
-  return with_orders(std::move(s), spec.orders);
-}
+Result<Schedule> build_ring(const ScheduleSpec& spec) { return build_ring(spec.op, spec.ranks, spec.root); }
 
 }  // namespace busbar

@@ -58,6 +58,8 @@ Coupling coupling_of(Pattern p) {
 
 bool is_stepwise(Pattern p) { return p >= Pattern::kHalvingReduceScatter; }
 
+bool is_tree(Pattern p) { return p == Pattern::kTreeReduce || p == Pattern::kTreeBroadcast; }
+
 bool uses_hub(Pattern p) { return p >= Pattern::kHubReduce; }
 
 bool adds_at_ranks(Pattern p) {

@@ -112,6 +112,7 @@ enum class Coupling : std::uint8_t {
 Coupling coupling_of(Pattern pattern);
 /// Whether moves, edges and chain come from sends.h; else from code of their own (rings, chains, trees).
 bool is_stepwise(Pattern pattern);
+bool is_tree(Pattern pattern);
 /// Whether the pattern joins members with a reducer.
 bool uses_hub(Pattern pattern);
 /// Whether a rank adds what arrives to what it has; else it keeps what arrives as it is.
@@ -157,17 +158,31 @@ struct PairCounts {
   bool operator==(const PairCounts&) const = default;
 };
 
+/// What the other rooms need to know of an algorithm. They ask for this and never for a name (DESIGN 4.12).
+struct AlgorithmTraits {
+  bool takes_orders = false;             ///< ScheduleSpec::orders: its channels may visit the ranks in any order
+  std::uint32_t channels_per_order = 1;  ///< channels that share one order and its NICs: 2 for a tree and its mate
+  bool takes_dimensions = false;         ///< ScheduleSpec::dimensions: for machines whose GPUs form a torus
+  bool names_levels = false;             ///< an algorithm per level, "hierarchical(ring,tree)": for two levels and more
+  bool reduces_in_network = false;       ///< its reducers are switches, of a scale-up domain or of the fabric
+  bool reduces_in_fabric = false;  ///< its reducers are switches of the fabric, and every channel is one tree of them
+  bool sends_flags = false;        ///< runs with the protocols that put flags among the data: LL and LL128
+  bool customary = false;          ///< every library has it, so `auto` tries it where no library's choice is known
+  bool operator==(const AlgorithmTraits&) const = default;
+};
+
 struct Schedule {
-  std::string algorithm;  ///< "ring", "tree", "hierarchical"
+  std::string algorithm;   ///< "ring", "tree", "hierarchical": to show, not to compare
+  AlgorithmTraits traits;  ///< of that algorithm; defaults for schedules made for one machine or read from a file
   Collective op{};
   std::uint32_t ranks = 0;
   std::uint32_t reducers = 0;
   std::uint32_t channels = 1;
   std::uint32_t chunks = 0;  ///< equal parts of the buffer S of nccl-tests (all-gather: of the gathered buffer)
-  /// All-to-all, and send_recv of more than two ranks, else 0: chunks of one rank's buffer S (of the rank that sends most), while `chunks` counts those
-  /// of all ranks, ordered by source and then destination, so that a chunk keeps its number wherever it goes.
-  /// With 65,536 ranks, the most there can be, `chunks` is UINT32_MAX: edges and chain need no numbers, but moves
-  /// cannot be made.
+  /// All-to-all, and send_recv of more than two ranks, else 0: chunks of one rank's buffer S (of the rank that sends
+  /// most), while `chunks` counts those of all ranks, ordered by source and then destination, so that a chunk keeps its
+  /// number wherever it goes. With 65,536 ranks, the most there can be, `chunks` is UINT32_MAX: edges and chain need no
+  /// numbers, but moves cannot be made.
   std::uint32_t parts = 0;
   PairCounts pairs;        ///< all-to-all only
   std::uint32_t root = 0;  ///< rank, for rooted collectives

@@ -56,10 +56,6 @@ Result<Schedule> build_tree(Collective op, std::uint32_t ranks, std::uint32_t ro
   return s;
 }
 
-Result<Schedule> build_tree(const ScheduleSpec& spec) {
-  BUSBAR_ASSIGN(Schedule s, build_tree(spec.op, spec.ranks, spec.root));
-  if (spec.orders.empty() || spec.op == Collective::kGather || spec.op == Collective::kScatter) return s;
-  return with_orders(std::move(s), spec.orders);
-}
+Result<Schedule> build_tree(const ScheduleSpec& spec) { return build_tree(spec.op, spec.ranks, spec.root); }
 
 }  // namespace busbar

@@ -50,7 +50,10 @@ TEST(Schedules, DoExactlyWhatTheirCollectiveDemands) {
     }
   };
   for_every_schedule(prove);
-  EXPECT_EQ(proved.size(), 45u);
+  for (const std::string& name : algorithm_names())
+    for (int o = 0; o <= static_cast<int>(Collective::kAllToAllV); ++o)
+      if (const auto op = static_cast<Collective>(o); build_schedule(name, op, 8, 4, 0).ok())
+        EXPECT_GE(proved[name + " " + name_of(op)], 21) << name << " " << name_of(op);
   EXPECT_EQ(proved["ring all_reduce"], 21 * 3);
   EXPECT_GT(proved["tree broadcast"], 21 * 3 * 3);
   EXPECT_GT(proved["hierarchical broadcast"], 21 * 3 * 4);
@@ -70,7 +73,7 @@ TEST(Schedules, HoldInAnyOrderOfRanks) {
       f.order = shuffled(f.size(), random);
       for (Phase& p : s.phases) {
         if (&s.families[p.family] != &f || !rooted(s.op)) continue;
-        const std::uint32_t member = p.root;  // builders use positions in the identity order
+        const std::uint32_t member = c.schedule.families[p.family].member_at(p.root);
         for (std::uint32_t at = 0; at < f.size(); ++at)
           if (f.order[at] == member) p.root = at;
       }

@@ -1,0 +1,31 @@
+// The algorithms as the registry knows them. Inside this room only: others ask builders.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "busbar/collectives/builders.h"
+
+namespace busbar {
+
+struct Algorithm {
+  std::string_view name;
+  std::uint32_t ops = 0;  ///< bit per Collective: set_of(...)
+  Result<Schedule> (*build)(const ScheduleSpec&) = nullptr;
+  AlgorithmTraits traits{};
+};
+
+template <class... Ops>
+constexpr std::uint32_t set_of(Ops... ops) {
+  return ((1u << static_cast<int>(ops)) | ...);
+}
+
+/// The one list, in the order of docs/collectives.md.
+std::span<const Algorithm> registered_algorithms();
+
+/// The list that build_schedule and all others here read: registered_algorithms(). It has a source file of its own, so
+/// that a test program can link another list.
+std::span<const Algorithm> algorithms();
+
+}  // namespace busbar
