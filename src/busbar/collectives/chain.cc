@@ -30,6 +30,19 @@ std::vector<PhaseRun> phase_runs(const Schedule& schedule) {
   return runs;
 }
 
+bool pipelines(const Schedule& schedule) {
+  bool handed_on = false;
+  std::vector<bool> begun(schedule.channels, false);
+  for (const PhaseRun run : phase_runs(schedule)) {
+    const Phase& p = schedule.phases[run.begin];
+    if (coupling_of(p.pattern) == Coupling::kFree) return false;
+    const bool ring = p.pattern == Pattern::kRingReduceScatter || p.pattern == Pattern::kRingAllGather;
+    handed_on = handed_on || !ring || begun[p.channel];
+    begun[p.channel] = true;
+  }
+  return handed_on;
+}
+
 std::uint32_t run_rounds(const Schedule& schedule, PhaseRun run) {
   std::uint32_t sum = 0;
   for (std::uint32_t i = run.begin; i < run.end; ++i) sum += rounds(schedule, schedule.phases[i]);

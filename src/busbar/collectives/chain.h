@@ -32,6 +32,10 @@ struct PhaseRun {
 /// one run; every other phase is a run of its own. Phases of one run may cross different edges: for_each_run_edge.
 std::vector<PhaseRun> phase_runs(const Schedule& schedule);
 
+/// Whether chunks that follow each other through the phases overlap. Not where a channel is one pass around a ring,
+/// whose edges are busy all the time as it is, nor where connections end each for itself (Coupling::kFree).
+bool pipelines(const Schedule& schedule);
+
 /// for_each_edge over all phases of the run: an edge that several phases use is seen once in a ring, else once in each.
 template <class F>
 void for_each_run_edge(const Schedule& schedule, PhaseRun run, std::uint32_t group, F&& f) {
