@@ -27,10 +27,10 @@ std::vector<std::vector<std::uint32_t>> ring_orders(const CollectiveCall& call, 
 inline constexpr std::uint32_t kMostChunks = 4096;
 inline constexpr std::uint64_t kBytesPerChannel = 4096, kFilledChannels = 64;
 
-/// The schedule that `call.algorithm` builds over domains of `per_domain` ranks; rings and trees over at most
-/// `most_orders` orders (0: no limit), reducing switches within their limits.
+/// The schedule that `call.algorithm` builds over domains of `per_domain` ranks: algorithms that take orders over
+/// those that use every NIC, on at most `most_channels` channels (0: no limit), reducing switches within their limits.
 Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topology, const Placement& placement,
-                                std::uint32_t per_domain, std::uint32_t most_orders);
+                                std::uint32_t per_domain, std::uint32_t most_channels);
 
 /// Whether a switch that adds hangs on the GPU.
 bool reduces_beside(const Topology& topology, DeviceId gpu);

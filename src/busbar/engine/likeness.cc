@@ -22,22 +22,22 @@ CallLikeness::CallLikeness(const Router& router, const Placement& placement)
 
 bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
   if (!same_work(a, b)) return false;
-  // The pairing hangs on the groups; one with trees of switches on more.
-  const bool kept = a.algorithm != "sharp" && !kept_sharp_ && a.groups == kept_a_ && b.groups == kept_b_;
-  if (kept) return kept_alike_;
-  const bool pairing = kept_alike_ && !kept_sharp_ && !paired_blocks_.empty();
-  const bool within = pairing && a.algorithm != "sharp" && within_kept(a, b);
+  // The pairing depends only on the groups, except for trees of switches, whose roots are chosen by number.
+  const bool by_number = traits_of(a).reduces_in_fabric;
+  if (!by_number && !kept_by_number_ && a.groups == kept_a_ && b.groups == kept_b_) return kept_alike_;
+  const bool pairing = kept_alike_ && !kept_by_number_ && !paired_blocks_.empty();
+  const bool within = pairing && !by_number && within_kept(a, b);
   if (!within) forget();
   kept_a_ = a.groups;
   kept_b_ = b.groups;
-  kept_sharp_ = a.algorithm == "sharp";
+  kept_by_number_ = by_number;
   return kept_alike_ = within || pair_ranks(a, b);
 }
 
-/// Whether routes hang on more than the classes of what is there.
+/// Whether routes depend on more than the classes of what is there.
 bool CallLikeness::hashed(const CollectiveCall& a) const {
   const RoutingPolicy policy = router_.policy();
-  return policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant || a.algorithm == "sharp";
+  return policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant || traits_of(a).reduces_in_fabric;
 }
 
 /// Whether the pairing in hand, of as many servers or more, pairs these ranks too: the calls of one pipeline stage by

@@ -39,7 +39,7 @@ class CallLikeness {
   void forget();
 
   GroupFamily kept_a_, kept_b_;  ///< groups of the pairing in hand
-  bool kept_alike_ = false, kept_sharp_ = true, kept_cables_ = false;
+  bool kept_alike_ = false, kept_by_number_ = true, kept_cables_ = false;
   const Router& router_;
   const Topology& topology_;
   const Placement& placement_;

@@ -32,7 +32,7 @@ std::string phase_name(const Schedule& s, PhaseRun run) {
   std::string name = name_of(s.phases[run.begin].pattern);
   if (run.end - run.begin > 1 && !is_stepwise(s.phases[run.begin].pattern)) name += " + all-gather";
   const GroupFamily& family = s.families[s.phases[run.begin].family];
-  if (s.algorithm == "hierarchical")
+  if (s.traits.names_levels)
     name += family.size() > 1 && family.actor(0, 1) == family.actor(0, 0) + 1 ? " in group" : " across groups";
   return name;
 }
@@ -333,11 +333,7 @@ std::uint32_t Lowering::State::pipeline_chunks(const CollectiveCall& call, const
                                                std::uint32_t all_channels) const {
   if (call.chunks != 0) return call.chunks;
   const std::uint64_t piece = count(protocol.chunk) * all_channels;
-  const bool free = std::any_of(s.phases.begin(), s.phases.end(),
-                                [](const Phase& p) { return coupling_of(p.pattern) == Coupling::kFree; });
-  const bool pipelines =
-      !free && (s.algorithm != "ring" || call.op == Collective::kBroadcast || call.op == Collective::kReduce);
-  if (piece == 0 || !pipelines) return 1;
+  if (piece == 0 || !pipelines(s)) return 1;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, kMostChunks));
 }
 

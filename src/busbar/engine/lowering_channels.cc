@@ -23,7 +23,7 @@ void limit_trees(const CollectiveCall& call, const Topology& topology, const Pla
 }  // namespace
 
 Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topology, const Placement& placement,
-                                std::uint32_t per_domain, std::uint32_t most_orders) {
+                                std::uint32_t per_domain, std::uint32_t most_channels) {
   ScheduleSpec spec;
   spec.algorithm = call.algorithm;
   spec.op = call.op;
@@ -31,9 +31,12 @@ Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topo
   spec.ranks_per_group = per_domain;
   spec.root = call.root;
   spec.pairs = call.pairs;
-  if (call.algorithm == "ring" || call.algorithm == "tree")
-    spec.orders = ring_orders(call, topology, placement, per_domain, most_orders);
-  if (call.algorithm == "sharp") limit_trees(call, topology, placement, spec);
+  const AlgorithmTraits traits = traits_of(call.algorithm);
+  if (traits.takes_orders) {
+    const std::uint32_t most = most_channels == 0 ? 0 : std::max(1u, most_channels / traits.channels_per_order);
+    spec.orders = ring_orders(call, topology, placement, per_domain, most);
+  }
+  if (traits.reduces_in_fabric) limit_trees(call, topology, placement, spec);
   return build_schedule(spec);
 }
 
@@ -46,20 +49,19 @@ std::uint32_t Lowering::State::most_channels(const CollectiveCall& call) const {
 }
 
 Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_t per_domain) {
-  const std::uint32_t per_order = call.algorithm == "tree" ? 2 : 1;  // a tree comes with its mate
   const std::uint32_t most = call.channels == 0 ? most_channels(call) : call.channels;
-  return build_for_call(call, topology(), placement, per_domain, most == 0 ? 0 : std::max(1u, most / per_order));
+  return build_for_call(call, topology(), placement, per_domain, most);
 }
 
 /// As many channels as were asked for; else as many as it takes to use every NIC.
 void Lowering::State::set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain) {
   channels = s.channels;
   lane_stride = call.schedule && call.channels == 0 ? 1 : 0;
-  per_order = !call.schedule && s.algorithm == "tree" ? 2 : 1;
+  per_order = s.traits.channels_per_order;
   const bool planned = s.families.size() > 1 && !s.families[0].order.empty();  // each order has its NIC
   lanes = 1;
   cap = 0;
-  if (s.algorithm == "sharp") return;  // a tree has its NIC
+  if (s.traits.reduces_in_fabric) return;  // a tree has its NIC
   if (call.channels > 0)
     lanes = std::max(1u, call.channels / channels);
   else if (call.schedule && per_domain < call.groups.size())

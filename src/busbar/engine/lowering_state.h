@@ -81,7 +81,7 @@ struct Lowering::State {
   std::uint32_t channel = 0;              ///< of the phases in hand
   double cap = 0;                         ///< bytes per ps of a connection, all lanes together; 0: no limit
 
-  /// Of algorithm sharp.
+  /// Of schedules that reduce in the fabric.
   struct Trees {
     bool on = false;
     bool at_hubs = false;  ///< a domain's own switches add up first

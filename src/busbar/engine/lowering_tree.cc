@@ -19,10 +19,10 @@ bool reduces_beside(const Topology& topology, DeviceId gpu) {
                      [&](LinkId l) { return topology.device_class(topology.to(l)).reduces; });
 }
 
-/// What a schedule of algorithm sharp has for reducers, and where.
+/// What a schedule that reduces in the fabric has for reducers, and where.
 void Lowering::State::set_trees(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain) {
   tree = {};
-  if (s.algorithm != "sharp" || s.reducers == 0) return;
+  if (!s.traits.reduces_in_fabric || s.reducers == 0) return;
   tree.on = true;
   tree.per_tree = s.reducers / s.channels;
   tree.per_domain = per_domain;

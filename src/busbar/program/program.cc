@@ -1,6 +1,7 @@
 #include "busbar/program/program.h"
 
 #include "busbar/base/check.h"
+#include "busbar/collectives/builders.h"
 
 namespace busbar {
 
@@ -25,6 +26,10 @@ const char* name_of(OpClass c) {
   }
   BUSBAR_CHECK(false) << "op class " << static_cast<int>(c);
   return "";
+}
+
+AlgorithmTraits traits_of(const CollectiveCall& call) {
+  return call.schedule ? call.schedule->traits : traits_of(call.algorithm);
 }
 
 }  // namespace busbar

@@ -24,7 +24,7 @@ struct CollectiveCall {
   Bytes bytes{0};          ///< S as nccl-tests counts it, per group
   GroupFamily groups;      ///< member i of a group is rank i of the collective; outer chunk strides unused
   std::uint32_t root = 0;  ///< member
-  std::string algorithm;   ///< "ring", "tree", "hierarchical", or "auto"
+  std::string algorithm;   ///< one of build_schedule's, or a policy of room choice: "auto", "fastest"
   Protocol protocol = Protocol::kAuto;
   std::uint32_t chunks = 0;    ///< pieces that pipeline through the schedule's phases; 0: the lowering decides
   std::uint32_t channels = 0;  ///< that share the bytes, each with NICs of its own; 0: as many as use every NIC
@@ -36,6 +36,9 @@ struct CollectiveCall {
   std::shared_ptr<const ChannelNics> nics{};
   bool operator==(const CollectiveCall&) const = default;
 };
+
+/// Of the call's own schedule, or of its algorithm.
+AlgorithmTraits traits_of(const CollectiveCall& call);
 
 /// What an operation is for: the rows of the breakdown.
 enum class OpClass : std::uint8_t { kCompute, kTp, kDp, kPp, kCp, kEp, kOptimizer, kOther };

@@ -67,7 +67,7 @@ class Unroller {
         placement_(placement),
         launch_(SimTime::at(protocol.launch)),
         list_(list),
-        per_order_(!call.schedule && s.algorithm == "tree" ? 2 : 1),
+        per_order_(s.traits.channels_per_order),
         protocol_(protocol) {
     const unsigned __int128 chunks = s.chunks;
     bytes_ = static_cast<std::uint64_t>(count(call.bytes) * chunks / s.chunks_per_buffer());

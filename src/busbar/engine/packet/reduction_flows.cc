@@ -32,7 +32,7 @@ ReductionFlows::ReductionFlows(const CollectiveCall& call, const Schedule& sched
       share_switch_(protocol.share_switch),
       per_domain_(per_domain),
       emit_(std::move(emit)) {
-  if (s_.algorithm != "sharp" || s_.reducers == 0) return;
+  if (!s_.traits.reduces_in_fabric || s_.reducers == 0) return;
   const bool one_domain = s_.reducers == s_.channels;  // nothing else could add up
   for (std::uint32_t m = 0; m < s_.ranks && at_hubs_; ++m) at_hubs_ = reduces_beside(t_, gpu(0, m));
   at_hubs_ = one_domain || (at_hubs_ && per_domain > 1);
