@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "busbar/collectives/builders.h"
+#include "busbar/collectives/sends.h"
 #include "busbar/engine/lowering.h"
 
 namespace busbar {
@@ -26,15 +26,30 @@ ScheduleSpec spec_of(const CollectiveCall& call, const Placement& placement, con
   return spec;
 }
 
-/// Connections that have to be routed to time it, all groups together.
-double routes(const std::string& name, const CollectiveCall& call) {
-  const double n = call.groups.size(), groups = call.groups.groups();
-  if (name == "direct" && call.pairs.equal()) return groups * n;  // the rest by classes
-  if (name == "direct" && call.op == Collective::kAllToAllV) return groups * n * n / 4;  // all that can be laid out
-  if (name == "direct" || name == "pairwise")
-    return groups * (call.op == Collective::kGather || call.op == Collective::kScatter ? n : n * n);
-  const bool halves = name == "halving_doubling" || name == "rabenseifner" || name == "bruck" || name == "pat";
-  return groups * n * (halves ? std::bit_width(call.groups.size()) : 1);
+/// Connections of one group of the phase that have to be routed to time it; those of equal pairs by classes.
+double routes(const Phase& phase, std::uint32_t n, bool equal_pairs) {
+  const double pairs = double{1} * n * n;
+  switch (phase.pattern) {
+    case Pattern::kDirectAllToAll:
+      return equal_pairs ? n : pairs / 4;  // all that can be laid out
+    case Pattern::kPairwiseAllToAll:
+      return pairs;
+    default:
+      return double{1} * n * (is_stepwise(phase.pattern) ? stepwise_rounds(phase.pattern, n) : 1);
+  }
+}
+
+/// Those of all groups together, in the phase that has the most of them.
+double routes(std::string algorithm, const CollectiveCall& call, ScheduleSpec spec) {
+  spec.algorithm = std::move(algorithm);
+  spec.pairs = {};
+  const Result<Schedule> s = build_schedule(spec);
+  double most = 0;
+  for (const Phase& phase : s.ok() ? s->phases : std::vector<Phase>()) {
+    const GroupFamily& family = s->families[phase.family];
+    most = std::max(most, family.groups() * routes(phase, family.size(), call.pairs.equal()));
+  }
+  return most * call.groups.groups();
 }
 
 bool in_network(const Placement& placement, const Topology& t, const CollectiveCall& call) {
@@ -54,13 +69,12 @@ bool ll_steps_are_shortest(const ProtocolModel& p) {
          (!o.available || no_longer(o.step_scale_up, o.step_server, o.step_network));
 }
 
-/// Those with flags among the data exist for rings and trees (NVIDIA NCCL, src/device); they save time per send and
-/// cost bandwidth, so that large calls need not try them.
+/// Protocols with flags among the data save time per send and cost bandwidth, so that large calls need not try them.
 std::vector<Protocol> protocols_for(const std::string& algorithm, Protocol asked, Bytes bytes,
                                     const ProtocolModel* costs) {
   constexpr std::uint64_t kMostForFlags = 256 << 20;
   if (asked != Protocol::kAuto) return {asked};
-  const bool flags = algorithm == "ring" || algorithm == "tree";
+  const bool flags = traits_of(algorithm).sends_flags;
   if (flags && count(bytes) <= kFewBytes && costs != nullptr && ll_steps_are_shortest(*costs)) return {Protocol::kLl};
   if (flags && count(bytes) <= kMostForFlags) return {Protocol::kSimple, Protocol::kLl128, Protocol::kLl};
   return {Protocol::kSimple};
@@ -80,12 +94,35 @@ double simple_links_ps(const LoweredCall* lowered) {
   return sum;
 }
 
-/// What "auto" tries: the algorithms that every library has, where they exist for the collective.
+/// What "auto" tries: the customary algorithms, where there is one for the collective.
 std::vector<std::string> customary(const CollectiveCall& call, std::vector<std::string> names) {
-  const bool has_ring = std::find(names.begin(), names.end(), "ring") != names.end();
-  if (has_ring && call.op != Collective::kGather && call.op != Collective::kScatter)
-    std::erase_if(names, [](const std::string& n) { return n != "ring" && n != "tree" && n != "hierarchical"; });
+  const auto rare = [](const std::string& name) { return !traits_of(name).customary; };
+  const bool some = !std::all_of(names.begin(), names.end(), rare);
+  if (some && call.op != Collective::kGather && call.op != Collective::kScatter) std::erase_if(names, rare);
   return names;
+}
+
+/// What may be the fastest, cheapest to rule out first.
+struct Trial {
+  std::size_t place = 0;  ///< of the algorithm in the order of docs/collectives.md
+  CollectiveCall call;
+  Duration at_least;
+};
+
+/// Every algorithm with its protocols; of few bytes those first that cannot take long, so that the others need not be
+/// lowered.
+std::vector<Trial> trials_of(const CollectiveCall& call, const std::vector<std::string>& names, Engine& analytic) {
+  std::vector<Trial> out;
+  const bool few = count(call.bytes) <= kFewBytes && names.size() > 1;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (const Protocol protocol : protocols_for(names[i], call.protocol, call.bytes, analytic.protocol())) {
+      Trial& t = out.emplace_back(i, call, Duration());
+      t.call.algorithm = names[i];
+      t.call.protocol = protocol;
+      if (few) t.at_least = analytic.least_time(t.call);
+    }
+  std::stable_sort(out.begin(), out.end(), [](const Trial& a, const Trial& b) { return a.at_least < b.at_least; });
+  return out;
 }
 
 }  // namespace
@@ -93,8 +130,10 @@ std::vector<std::string> customary(const CollectiveCall& call, std::vector<std::
 LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& placement, const Topology& topology) {
   constexpr double kMostRoutes = 1 << 19;
   LegalAlgorithms out;
-  for (std::string& name : algorithms_for(spec_of(call, placement, topology), in_network(placement, topology, call))) {
-    if (const double n = routes(name, call); n > kMostRoutes && name != "ring")
+  const ScheduleSpec spec = spec_of(call, placement, topology);
+  for (std::string& name : algorithms_for(spec, in_network(placement, topology, call))) {
+    const double n = routes(name, call, spec);
+    if (n > kMostRoutes && n > call.groups.groups() * double{1} * call.groups.size())
       out.left_out.push_back(fmt::format("{} ({:.0f} routes)", name, n));
     else
       out.names.push_back(std::move(name));
@@ -112,42 +151,33 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   else
     legal = legal_algorithms(call, placement, topology);
   if (call.algorithm == "auto") legal.names = customary(call, std::move(legal.names));
-  if (!given && count(call.bytes) < call.groups.size() && legal.names.size() > 1)  // a ring's pieces would be empty
-    std::erase(legal.names, "ring");
   Error last{ErrorCode::kUnsupported,
              fmt::format("no algorithm does {} over {} ranks here; name one with --algorithm to see why",
                          name_of(call.op), call.groups.size()),
              {}};
   Duration best = Duration::max();
-  std::string chosen;
-  Protocol chosen_protocol = Protocol::kSimple;
-  for (const std::string& name : legal.names) {
-    double simple_ps = 0;
-    for (const Protocol protocol : protocols_for(name, call.protocol, call.bytes, analytic.protocol())) {
-      CollectiveCall trial = call;
-      trial.algorithm = name;
-      trial.protocol = protocol;
-      // What cannot be the best need not be lowered.
-      if (!chosen.empty() && links_ps(simple_ps, protocol, analytic.protocol()) > most_ps(best)) continue;
-      if (!chosen.empty() && count(call.bytes) <= kFewBytes && analytic.least_time(trial) > best) continue;
-      if (sieve != nullptr && !chosen.empty()) {
-        const Result<CallId> cheap = sieve->prepare(trial);
-        if (cheap.ok() && sieve->time_alone(*cheap) > best) continue;
-      }
-      const Result<CallId> id = analytic.prepare(trial);
-      if (!id.ok()) {
-        last = id.error();
-        continue;
-      }
-      const Duration time = analytic.time_alone(*id);
-      if (protocol == Protocol::kSimple) simple_ps = simple_links_ps(analytic.lowered(*id));
-      if (chosen.empty() || time < best) best = time, chosen = name, chosen_protocol = protocol;
+  const Trial* chosen = nullptr;
+  std::vector<double> simple_ps(legal.names.size(), 0.0);
+  const std::vector<Trial> trials = trials_of(call, legal.names, analytic);
+  for (const Trial& t : trials) {
+    // What cannot be the best need not be lowered.
+    if (chosen && links_ps(simple_ps[t.place], t.call.protocol, analytic.protocol()) > most_ps(best)) continue;
+    if (chosen && t.at_least > best) continue;
+    if (chosen && sieve != nullptr) {
+      const Result<CallId> cheap = sieve->prepare(t.call);
+      if (cheap.ok() && sieve->time_alone(*cheap) > best) continue;
     }
+    const Result<CallId> id = analytic.prepare(t.call);
+    if (!id.ok()) {
+      last = id.error();
+      continue;
+    }
+    const Duration time = analytic.time_alone(*id);
+    if (t.call.protocol == Protocol::kSimple) simple_ps[t.place] = simple_links_ps(analytic.lowered(*id));
+    if (!chosen || time < best || (time == best && t.place < chosen->place)) best = time, chosen = &t;
   }
-  if (chosen.empty()) return last;
-  call.algorithm = chosen;
-  call.protocol = chosen_protocol;
-  return call;
+  if (!chosen) return last;
+  return chosen->call;
 }
 
 Status resolve_algorithms(Engine& analytic, const Placement& placement, const Topology& topology, Program& program) {

@@ -106,7 +106,7 @@ bool is_amd_mesh(const NcclComm& comm) {
 
 Result<Schedule> NcclSchedules::rings(const CollectiveCall& call) const {
   ScheduleSpec spec;
-  spec.algorithm = "ring";
+  spec.algorithm = call.algorithm;
   spec.op = call.op;
   spec.ranks = comm_.ranks;
   spec.root = call.root;
@@ -136,12 +136,14 @@ Result<Schedule> NcclSchedules::trees(const CollectiveCall& call) const {
 }
 
 Result<CollectiveCall> NcclSchedules::over_channels(CollectiveCall call) {
-  const bool tree = call.algorithm == "tree" && call.op == Collective::kAllReduce;
-  if ((call.algorithm != "ring" && !tree) || call.root != 0 || call.groups.groups() != 1 ||
+  if (!traits_of(call.algorithm).takes_orders || call.root != 0 || call.groups.groups() != 1 ||
       call.groups.size() != comm_.ranks || comm_.channels == 0)
     return call;
   auto& schedule = made_[{call.algorithm, call.op}];
   if (!schedule) {
+    BUSBAR_ASSIGN(const Schedule plain, build_schedule(call.algorithm, call.op, comm_.ranks, 1, call.root));
+    const bool tree = !plain.phases.empty() && is_tree(plain.phases.front().pattern);
+    if (tree && call.op != Collective::kAllReduce) return call;
     BUSBAR_ASSIGN(Schedule made, tree ? trees(call) : rings(call));
     schedule = std::make_shared<const Schedule>(std::move(made));
   }
