@@ -1,0 +1,168 @@
+// No room but collectives knows an algorithm by its name: each is registered a second time under another one, and every
+// engine says the same of both.
+#include "other_names.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "busbar/choice/fastest.h"
+#include "busbar/collectives/algorithms.h"
+#include "busbar/engine/packet/collective_flows.h"
+#include "busbar/engine/random_machine.h"
+
+namespace busbar {
+namespace {
+
+struct Machine {
+  std::string name;
+  Topology topology;
+  RoutingPolicy policy = RoutingPolicy::kSpray;
+};
+
+std::vector<Machine> machines() {
+  std::vector<Machine> out;
+  out.push_back({"four pods that reduce", pods_of_eight(4, true).seal()});
+  out.push_back({"two pods", pods_of_eight(2).seal()});
+  out.push_back({"one switch", one_switch(8).seal()});
+  out.push_back({"a leaf-spine fabric that reduces", leaf_spine(2, 2, true).seal(), RoutingPolicy::kStatic});
+  out.push_back({"two NICs", single_gpu_nodes(6, 2).seal()});
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    RandomStream random(seed, "machines of other names");
+    out.push_back({"random " + std::to_string(seed), random_machine(random)});
+  }
+  return out;
+}
+
+/// Costs of everything that depends on an algorithm, each another figure.
+EngineOptions costs() {
+  EngineOptions o;
+  o.protocol.launch = Duration::us(6);
+  o.protocol.chunk = Bytes{1 << 16};
+  o.protocol.step_scale_up = Duration::us(3);
+  o.protocol.step_server = Duration::us(4);
+  o.protocol.step_network = Duration::us(20);
+  o.protocol.step_switch = Duration::us(1);
+  o.protocol.share_switch = 0.8;
+  o.protocol.ll = {true, Duration::ns(200), Duration::ns(300), Duration::us(7), 0.4};
+  o.protocol.ll128 = {true, Duration::ns(1400), Duration::ns(1500), Duration::us(10), 0.94};
+  return o;
+}
+
+/// What an engine says of a call: the error, or time, bound, and the bytes on each link.
+struct Said {
+  ErrorCode refused{};
+  Duration alone, end;
+  LinkId bound = kNone<LinkId>;
+  BoundKind kind{};
+  std::vector<double> link_bytes;
+  bool operator==(const Said&) const = default;
+};
+
+Said ask(std::unique_ptr<Engine> engine, const CollectiveCall& call) {
+  Said out;
+  const Result<CallId> id = engine->prepare(call);
+  if (!id.ok()) {
+    out.refused = id.error().code;
+    return out;
+  }
+  out.alone = engine->time_alone(*id);
+  out.bound = engine->bound_by(*id).link;
+  out.kind = engine->bound_by(*id).kind;
+  engine->start(*id, 0, SimTime());
+  engine->start(*id, 1, SimTime());  // beside itself
+  while (const auto done = engine->advance(SimTime::max())) out.end = done->at - SimTime();
+  out.link_bytes = engine->link_bytes();
+  return out;
+}
+
+bool same_flows(const FlowList& a, const FlowList& b) {
+  const auto same = [](const ListedFlow& x, const ListedFlow& y) {
+    return x.from == y.from && x.to == y.to && x.nic_from == y.nic_from && x.nic_to == y.nic_to && x.bytes == y.bytes &&
+           x.start == y.start;
+  };
+  return std::equal(a.flows.begin(), a.flows.end(), b.flows.begin(), b.flows.end(), same) &&
+         a.after.values == b.after.values;
+}
+
+/// Whether the call can be timed there.
+bool expect_the_same(const Machine& m, const CollectiveCall& ours, const CollectiveCall& other) {
+  const Router router(m.topology, m.policy);
+  const Placement placement(router, m.topology.gpus());
+  const auto what = m.name + ": " + ours.algorithm + " " + name_of(ours.op);
+  EXPECT_EQ(ask(make_analytic_engine(router, placement, costs()), ours),
+            ask(make_analytic_engine(router, placement, costs()), other))
+      << what;
+  EXPECT_EQ(ask(make_flow_engine(router, placement, costs()), ours),
+            ask(make_flow_engine(router, placement, costs()), other))
+      << what;
+  FlowList a, b;
+  const Status first = add_collective_flows(ours, router, placement, costs().protocol, a);
+  const Status second = add_collective_flows(other, router, placement, costs().protocol, b);
+  EXPECT_EQ(first.ok(), second.ok()) << what;
+  EXPECT_TRUE(same_flows(a, b)) << what;
+  const auto engine = make_analytic_engine(router, placement, costs());
+  const auto of_ours = resolve_algorithm(*engine, placement, m.topology, ours);
+  const auto of_other = resolve_algorithm(*engine, placement, m.topology, other);
+  EXPECT_EQ(of_ours.ok(), of_other.ok()) << what;
+  if (of_ours.ok() && of_other.ok()) EXPECT_EQ(of_ours->protocol, of_other->protocol) << what;
+  return of_ours.ok();
+}
+
+TEST(OtherNames, ChangeNothingInAnyEngine) {
+  std::map<std::string_view, int> timed;
+  for (const Machine& m : machines())
+    for (const Algorithm& a : registered_algorithms())
+      for (int op = 0; op <= static_cast<int>(Collective::kAllToAllV); ++op) {
+        if (!(a.ops >> op & 1)) continue;
+        CollectiveCall ours = test_call(static_cast<std::uint32_t>(m.topology.gpus().size()), std::string(a.name), 0);
+        ours.op = static_cast<Collective>(op);
+        if (ours.op == Collective::kAllToAllV) ours.pairs.hot = 1, ours.pairs.hot_chunks = 3;
+        ours.chunks = 0;
+        for (const std::uint64_t bytes : {64, 1 << 14, 1 << 22}) {
+          ours.bytes = Bytes{bytes};
+          CollectiveCall other = ours;
+          other.algorithm = other_name(ours.algorithm);
+          timed[a.name] += expect_the_same(m, ours, other);
+          if (!a.traits.names_levels) continue;
+          ours.algorithm = std::string(a.name) + "(ring,tree)";
+          other.algorithm = other_name(std::string(a.name)) + "(ring,tree)";
+          expect_the_same(m, ours, other);
+          ours.algorithm = a.name;
+        }
+      }
+  for (const Algorithm& a : registered_algorithms()) EXPECT_GT(timed[a.name], 0) << a.name;
+}
+
+/// What docs/tutorials/add-an-algorithm.md promises of an algorithm that has one file and one entry in the registry.
+TEST(ANewAlgorithm, UsesEveryNicOfTwoNodesAsRingDoes) {
+  const Topology topology = pods_of_eight(2).seal();
+  const Router router(topology, RoutingPolicy::kSpray);
+  const Placement placement(router, topology.gpus());
+  const auto engine = make_analytic_engine(router, placement, {});
+  const auto time = [&](const char* algorithm) {
+    return engine->time_alone(engine->prepare(test_call(16, algorithm, 1 << 30, 0)).value()).in_us();
+  };
+  EXPECT_NEAR(time("bidirectional_ring"), time("ring"), 0.01 * time("ring"));
+}
+
+/// GPUs joined in a ring: one direction leaves half of the links idle.
+TEST(ANewAlgorithm, IsTriedByFastest) {
+  NodeTemplate node;
+  for (std::uint32_t g = 0; g < 8; ++g) {
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.links.push_back({g, (g + 1) % 8, test_link(LinkKind::kNvlink, 50, Duration::ns(500))});
+  }
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const Topology topology = std::move(b).seal();
+  const Router router(topology, RoutingPolicy::kSpray);
+  const Placement placement(router, topology.gpus());
+  const auto engine = make_analytic_engine(router, placement, {});
+  const auto best = resolve_algorithm(*engine, placement, topology, test_call(8, "fastest", 1 << 30, 0));
+  EXPECT_EQ(best.value().algorithm, "bidirectional_ring");
+}
+
+}  // namespace
+}  // namespace busbar
