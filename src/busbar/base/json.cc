@@ -14,36 +14,21 @@
 namespace busbar {
 namespace {
 
-/// Digits and an exponent where the point would stand after more than 15 digits, or before more than three zeros.
+/// With an exponent where the point would stand after more than 15 digits, or before more than three zeros.
 void print_real(double value, std::string& out) {
   if (!std::isfinite(value)) {
     out += "null";
     return;
   }
+  const double size = std::abs(value);
+  const bool written_out = size == 0 || (size >= 1e-4 && size < 1e15);
   char buffer[32];
-  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
-  const std::string_view text(buffer, static_cast<std::size_t>(end - buffer));  // "-1.25e-05"
-  const std::size_t e = text.find('e');
-  int exponent = 0;
-  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), end, exponent);
-  const int point = exponent + 1;  // digits before it
-  constexpr int kMostDigits = 15, kMostZeros = 3;
-  if (point > kMostDigits || point < -kMostZeros) {
-    out += text;
-    return;
-  }
-  std::string digits;
-  for (const char c : text.substr(0, e)) {
-    if (c == '-') out += c;
-    if (c >= '0' && c <= '9') digits += c;
-  }
-  const int count = static_cast<int>(digits.size());
-  if (point <= 0)
-    out += "0." + std::string(static_cast<std::size_t>(-point), '0') + digits;
-  else if (count <= point)
-    out += digits + std::string(static_cast<std::size_t>(point - count), '0') + ".0";
-  else
-    out += digits.insert(static_cast<std::size_t>(point), 1, '.');
+  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value,
+                                  written_out ? std::chars_format::fixed : std::chars_format::scientific)
+                        .ptr;
+  const std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
+  out += text;
+  if (written_out && text.find('.') == text.npos) out += ".0";
 }
 
 /// A character below 0x20, a quote or a backslash. Source: RFC 8259, section 7.
@@ -56,9 +41,20 @@ void print_escaped(char c, std::string& out) {
     out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
 }
 
+/// How many bytes at the beginning stand for themselves: ASCII that can be seen, without quotes and backslashes.
+std::size_t plain_bytes(std::string_view text) {
+  std::size_t n = 0;
+  while (n < text.size() && text[n] >= ' ' && text[n] <= '~' && text[n] != '"' && text[n] != '\\') ++n;
+  return n;
+}
+
 void print_text(std::string_view text, std::string& out) {
   out += '"';
   for (std::size_t i = 0; i < text.size();) {
+    const std::size_t run = plain_bytes(text.substr(i));
+    out += text.substr(i, run);
+    i += run;
+    if (i == text.size()) break;
     const Utf8Character c = character_at(text, i);
     const char first = text[i];
     if (!c.whole)
