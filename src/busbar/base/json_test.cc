@@ -125,6 +125,9 @@ TEST(Json, NullBecomesWhatIsPutIntoIt) {
 TEST(Json, OfEqualKeysTheLastValueStaysAtThePlaceOfTheFirst) {
   EXPECT_EQ(Json::object({{"b", 1}, {"a", 2}, {"b", 3}, {"c", 4}, {"b", 5}, {"c", 6}}).dump(),
             R"({"b":5,"a":2,"c":6})");
+  std::vector<Json::Member> many;
+  for (int i = 0; i < 100; ++i) many.push_back({i % 3 == 0 ? "x" : "y", i});
+  EXPECT_EQ(Json::object(std::move(many)).dump(), R"({"x":99,"y":98})");
 }
 
 TEST(Json, WhatHasNoSuchPartGivesNone) {
