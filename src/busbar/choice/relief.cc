@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "busbar/engine/lowering.h"
 
@@ -132,26 +133,43 @@ std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, 
   return {classes, nics};
 }
 
-/// The first live link of each class that is slower than it was built and that `used` names, the slowest first, and how
-/// many cables or slots are like it.
-std::vector<std::pair<LinkId, std::uint32_t>> damaged_links(const Topology& t, const std::vector<bool>& used) {
-  std::vector<std::pair<LinkId, std::uint32_t>> out;
-  std::vector<std::uint32_t> seen(t.link_classes().size(), 0);  // 1 + place in `out`
-  for (std::uint32_t l = 0; l < t.link_count(); l += 2)
-    for (const LinkId link : {static_cast<LinkId>(l), reverse(static_cast<LinkId>(l))}) {
-      const std::uint16_t c = t.link_class_index(link);
-      const double health = t.link_class(link).health;
-      if (!used[c] || health <= 0 || health >= 1) continue;
-      if (seen[c] == 0) {
-        out.emplace_back(link, 0);
-        seen[c] = static_cast<std::uint32_t>(out.size());
-      }
-      ++out[seen[c] - 1].second;
-      if (t.link_class_index(reverse(link)) == c) break;  // one cable
+/// What a person would repair together.
+struct Repair {
+  std::string name;
+  double left = 1;                     ///< of the rates
+  std::vector<std::uint16_t> classes;  ///< ascending
+};
+
+/// Damage to links that `used` names, the worst first. Links of one class change their rates together, and so does
+/// damage of one degree that shares a class: it is one repair.
+std::vector<Repair> repairs(const Topology& t, const std::vector<bool>& used) {
+  std::vector<Repair> out;
+  std::vector<std::uint32_t> alike;
+  for (const Damage& d : t.damage()) {
+    std::vector<std::uint16_t> classes;
+    for (const LinkId l : d.links)
+      for (const LinkId way : {l, reverse(l)}) classes.push_back(t.link_class_index(way));
+    std::sort(classes.begin(), classes.end());
+    classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+    if (std::none_of(classes.begin(), classes.end(), [&](std::uint16_t c) { return used[c]; })) continue;
+    const auto same = std::find_if(out.begin(), out.end(), [&](const Repair& r) {
+      return r.left == d.left && std::find_first_of(classes.begin(), classes.end(), r.classes.begin(),
+                                                    r.classes.end()) != classes.end();
+    });
+    if (same == out.end()) {
+      out.push_back({d.name, d.left, classes});
+      alike.push_back(0);
+      continue;
     }
-  std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) {
-    return t.link_class(a.first).health < t.link_class(b.first).health;
-  });
+    ++alike[static_cast<std::size_t>(same - out.begin())];
+    std::vector<std::uint16_t> both;
+    std::set_union(classes.begin(), classes.end(), same->classes.begin(), same->classes.end(),
+                   std::back_inserter(both));
+    same->classes = std::move(both);
+  }
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (alike[i] > 0) out[i].name += fmt::format(" and {} more", alike[i]);
+  std::stable_sort(out.begin(), out.end(), [](const Repair& a, const Repair& b) { return a.left < b.left; });
   return out;
 }
 
@@ -181,14 +199,11 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
         changes.add("1 us less latency of " + g.name, {g.classes, 1.0, 1.0, Duration::us(1)}, at_once));
   }
   constexpr std::size_t kMostRepairs = 8;
-  const auto damaged = damaged_links(t, used);
-  for (std::size_t i = 0; i < damaged.size() && i < kMostRepairs; ++i) {
-    const auto& [link, alike] = damaged[i];
-    const double health = t.link_class(link).health;
-    const WhatIf repaired{{t.link_class_index(link)}, 1 / health, 1.0, {}};
-    const std::string others = alike > 1 ? fmt::format(" and {} more", alike - 1) : "";
+  const std::vector<Repair> all = repairs(t, used);
+  for (std::size_t i = 0; i < all.size() && i < kMostRepairs; ++i) {
+    const WhatIf repaired{all[i].classes, 1 / all[i].left, 1.0, {}};
     BUSBAR_RETURN_IF_ERROR(changes.add(
-        fmt::format("{}{} as built, not at {:.3g} %", t.name(link), others, 100 * health), repaired, repaired));
+        fmt::format("{} as built, not at {:.3g} %", all[i].name, 100 * all[i].left), repaired, repaired));
   }
   const auto [classes, nics] = nics_of(t, placement.gpu(call.groups.actor(0, 0)), groups);
   if (nics > 0 && std::any_of(classes.begin(), classes.end(), is_used))

@@ -29,8 +29,8 @@ double gain_percent(double before_ps, double after_ps);
 /// Largest gain first; ties stay in order.
 void sort_by_gain(std::vector<Relief>& relief);
 
-/// Re-lowers `call` with one group changed at a time: rate +10 %, 1 us less latency, one more NIC per node, and links
-/// that are slower than they were built repaired (the eight sorts that are slowest). Groups that the call's stages are
+/// Re-lowers `call` with one group changed at a time: rate +10 %, 1 us less latency, one more NIC per node, and damage
+/// (Topology::damage) undone, each as a whole (the eight worst). Groups that the call's stages are
 /// busiest on; all groups it uses, with what comes next, when `every` is set. Largest gain first, ties by group. Gains
 /// are those of the closed form, in which calls do not disturb each other.
 Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,

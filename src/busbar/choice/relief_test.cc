@@ -7,6 +7,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/engine/random_machine.h"
+#include "busbar/topology/selector.h"
 
 namespace busbar {
 namespace {
@@ -75,7 +76,10 @@ TEST(Relief, OfARepairIsTheTimeOfTheMachineAsBuilt) {
   b.degrade(cables[3], 0.5);
   b.degrade(cables[5], 0.5);
   b.degrade(cables[9], 0.75);
-  const std::string name = b.peek().name(cables[3]), other = b.peek().name(cables[9]);
+  const auto name_of = [&](LinkId l) {
+    return b.peek().name(b.peek().from(l)) + "-" + b.peek().name(b.peek().to(l));
+  };
+  const std::string name = name_of(cables[3]), other = name_of(cables[9]);
   const CollectiveCall call = test_call(16, "hierarchical", std::uint64_t{1} << 36);
   const auto relief = relief_of(std::move(b).seal(), call);
   const Relief* both = find(relief, name + " and 1 more as built, not at 50 %");
@@ -85,6 +89,27 @@ TEST(Relief, OfARepairIsTheTimeOfTheMachineAsBuilt) {
   const Relief* milder = find(relief, other + " as built, not at 75 %");
   ASSERT_NE(milder, nullptr);
   EXPECT_EQ(milder->gain_percent, 0);
+}
+
+// A NIC at half rate has a slow cable and a slow slot: one alone repaired leaves the other.
+TEST(Relief, OfADeviceUndoesTheWholeSelector) {
+  const CollectiveCall call = test_call(16, "hierarchical", std::uint64_t{1} << 36);
+  TopologyBuilder b = pods_of_eight(2);
+  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)  // a slot as slow as the cable
+    if (b.peek().name(LinkId{l}) == "node1.gpu3->node1.nic3") b.degrade(LinkId{l}, 50e9 / 1e15);
+  const Topology sound = TopologyBuilder(b.peek()).seal();
+  ASSERT_TRUE(degrade_cables(b, "node1.nic3", 0.5).ok());
+  const Topology broken = std::move(b).seal();
+  const auto time = [&](const Topology& t) {
+    const Router r(t, RoutingPolicy::kStatic);
+    const Placement p(r, t.gpus());
+    return closed_form_ps(Lowering(r, p, {}).lower(call).value());
+  };
+  const auto relief = relief_of(broken, call);
+  const Relief* whole = find(relief, "node1.nic3 as built, not at 50 %");
+  ASSERT_NE(whole, nullptr);
+  EXPECT_NEAR(whole->gain_percent, gain_percent(time(broken), time(sound)), 1e-6);
+  EXPECT_GT(whole->gain_percent, 20);
 }
 
 TEST(Relief, OfOneMoreNicHelpsNodesWithADamagedOneAsWell) {

@@ -119,8 +119,13 @@ void TopologyBuilder::set_gpu_memory_rate(BytesPerSecond rate) {
 }
 
 void TopologyBuilder::degrade(LinkId link, double factor) {
+  degrade({link}, factor, t_.name(t_.from(link)) + "-" + t_.name(t_.to(link)));
+}
+
+void TopologyBuilder::degrade(std::vector<LinkId> links, double factor, std::string name) {
   BUSBAR_CHECK(factor > 0 && factor < 1) << "degrade factor " << factor;
-  reclass(link, factor);
+  for (const LinkId l : links) reclass(l, factor);
+  t_.damage_.push_back({std::move(name), factor, std::move(links)});
 }
 
 void TopologyBuilder::fail(LinkId link) {

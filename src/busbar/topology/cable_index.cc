@@ -82,8 +82,8 @@ Status degrade_cables(TopologyBuilder& builder, const CableIndex& index, std::st
     return invalid(fmt::format("the factor {} for '{}' must lie between 0 and 1, both excluded; a dead cable is 'fail'",
                                factor, selector));
   }
-  BUSBAR_ASSIGN(const std::vector<LinkId> links, index.select(selector));
-  for (const LinkId l : links) builder.degrade(l, factor);
+  BUSBAR_ASSIGN(std::vector<LinkId> links, index.select(selector));
+  builder.degrade(std::move(links), factor, std::string(selector));
   return {};
 }
 

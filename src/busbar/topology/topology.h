@@ -76,6 +76,13 @@ struct Block {
   std::uint32_t first_link = 0, link_count = 0;  ///< directed links inside the block
 };
 
+/// Cables that were slowed together.
+struct Damage {
+  std::string name;           ///< as --degrade takes it: "node1.nic3"
+  double left = 1;            ///< of their rates, in (0, 1)
+  std::vector<LinkId> links;  ///< one direction of each
+};
+
 class Topology {
  public:
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(device_class_.size()); }
@@ -107,6 +114,7 @@ class Topology {
   std::span<const Block> blocks() const { return blocks_; }
   std::span<const NodeTemplate> templates() const { return templates_; }
   std::span<const DeviceId> fabric_switches() const { return fabric_; }  ///< devices outside every block
+  std::span<const Damage> damage() const { return damage_; }             ///< in the order in which it was done
 
  private:
   friend class TopologyBuilder;
@@ -122,6 +130,7 @@ class Topology {
   std::vector<NodeTemplate> templates_;
   std::vector<DeviceId> gpus_;
   std::vector<DeviceId> fabric_;
+  std::vector<Damage> damage_;
   std::vector<std::string> fabric_names_;                          ///< per fabric_ entry
   std::unordered_map<std::uint32_t, std::uint32_t> fabric_index_;  ///< device -> entry of fabric_; only looked up
 };
@@ -152,6 +161,8 @@ class TopologyBuilder {
   void set_gpu_memory_rate(BytesPerSecond rate);
   /// Both directions of the cable now have rate x `factor`, 0 < factor < 1.
   void degrade(LinkId link, double factor);
+  /// The same for several, which a person would repair together under that name.
+  void degrade(std::vector<LinkId> links, double factor, std::string name);
   /// Both directions are gone.
   void fail(LinkId link);
 
