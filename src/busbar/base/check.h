@@ -1,25 +1,31 @@
 // What can only be our own bug. Input never triggers a check.
 #pragma once
 
-#include <sstream>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
 
 namespace busbar {
 
-/// Prints the failed condition and its context on stderr and aborts when it goes out of scope.
+/// Prints the failed condition, then its context piece by piece, on stderr; aborts when it goes out of scope.
+/// Nothing here needs a stream: nearly every source includes this header.
 class CheckFailure {
  public:
   CheckFailure(const char* file, int line, const char* condition);
   [[noreturn]] ~CheckFailure();
   CheckFailure(const CheckFailure&) = delete;
   CheckFailure& operator=(const CheckFailure&) = delete;
+  CheckFailure& operator<<(std::string_view text);
+  CheckFailure& operator<<(double number);
   template <typename T>
-  CheckFailure& operator<<(const T& value) {
-    text_ << value;
-    return *this;
+    requires std::is_integral_v<T>
+  CheckFailure& operator<<(T number) {
+    return std::is_signed_v<T> ? add(static_cast<std::int64_t>(number)) : add(static_cast<std::uint64_t>(number));
   }
 
  private:
-  std::ostringstream text_;
+  CheckFailure& add(std::int64_t number);
+  CheckFailure& add(std::uint64_t number);
 };
 
 }  // namespace busbar
