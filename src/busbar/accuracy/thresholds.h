@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "busbar/accuracy/band.h"
 #include "busbar/accuracy/expect.h"
+#include "busbar/predict/band.h"
 
 namespace busbar {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "busbar/accuracy/band.h"
 #include "busbar/choice/relief.h"
 #include "busbar/engine/engine.h"
 #include "busbar/engine/packet/packet_list.h"
+#include "busbar/predict/band.h"
 #include "busbar/spec/scenario.h"
 #include "busbar/step/metrics.h"
 #include "busbar/step/simulate.h"

@@ -1,4 +1,4 @@
-#include "busbar/accuracy/band.h"
+#include "busbar/predict/band.h"
 
 #include <fmt/core.h>
 

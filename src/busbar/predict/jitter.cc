@@ -1,4 +1,4 @@
-#include "busbar/cli/jitter.h"
+#include "busbar/predict/jitter.h"
 
 #include <fmt/core.h>
 
