@@ -5,16 +5,15 @@
 
 #include "busbar/accuracy/library_version.h"
 #include "busbar/accuracy/machine_cache.h"
-#include "busbar/accuracy/predictor.h"
 #include "busbar/accuracy/validate.h"
+#include "busbar/predict/predictor.h"
 
 namespace busbar {
 namespace {
 
 Result<std::unique_ptr<Predictor>> build(const MeasuredMachine& m, const ValidateOptions& options,
-                                         const PredictorOptions& asked, Duration launch) {
+                                         const PredictPolicy& asked) {
   BUSBAR_ASSIGN(Cluster cluster, parse_cluster(m.text, m.node, options.overrides));
-  cluster.protocol.launch = launch;
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus, gpus_taking_part(m, cluster.topology));
   return Predictor::make(std::move(cluster), std::move(gpus), asked);
 }
@@ -31,7 +30,7 @@ Result<double> measured_us(const CsvTable& table, std::size_t row, Collective op
 }
 
 /// "8" is forced, ">=8" and "4..16" are limits, "auto" and what cannot be read are none.
-void set_channels(const std::string& cell, PredictorOptions& out) {
+void set_channels(const std::string& cell, PredictPolicy& out) {
   const char* at = cell.data();
   const char* const last = at + cell.size();
   const bool at_least = cell.starts_with(">=");
@@ -61,22 +60,24 @@ class CollectiveRows {
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
     const LibraryVersion library = library_version(table_.cell(row, "library_version"));
     out.library = library.words;
-    PredictorOptions asked{options_.engine, library.rules, table_.cell(row, "nvls") != "off"};
+    PredictPolicy asked{.engine = options_.engine, .nccl = library.rules, .nvls = table_.cell(row, "nvls") != "off"};
+    BUSBAR_ASSIGN(asked.launch, launch_of(table_.cell(row, "launch")));
     set_channels(table_.cell(row, "channels"), asked);
-    BUSBAR_ASSIGN(Predictor* const machine, machine_of(described, asked, table_.cell(row, "launch")));
-    if (!machine->follows_nccl()) out.library.clear();
+    BUSBAR_ASSIGN(Predictor* const machine, machine_of(described, asked));
+    if (!machine->follows_nccl(one_group(machine->ranks()))) out.library.clear();
     if (machine->ranks() < 2) return unsupported("fewer than two GPUs");
     BUSBAR_ASSIGN(out.measured, measured_us(table_, row, *op, *size, machine->ranks()));
-    const std::string algo = algorithm_of(row, *op, described.nodes);
     const Result<Protocol> protocol = parse_protocol(table_.cell(row, "proto"));
-    BUSBAR_ASSIGN(const Prediction p,
-                  machine->predict(*op, out.size_bytes, algo, protocol.ok() ? *protocol : Protocol::kAuto));
+    CollectiveCall call = call_over(*op, Bytes{out.size_bytes}, machine->ranks());
+    call.algorithm = algorithm_of(row, *op, described.nodes);
+    if (protocol.ok()) call.protocol = *protocol;
+    BUSBAR_ASSIGN(const Prediction p, machine->time(call, kTimeAlone));
     out.gpus = machine->ranks();
     out.gpu = machine->cluster().gpu_part;
     out.several_nodes = machine->several_nodes();
-    out.predicted = p.us;
-    out.how = p.how;
-    out.bound_by = p.bound_by;
+    out.predicted = p.time.in_us();
+    out.how = how_of(p);
+    out.bound_by = limit_of(p, machine->cluster().topology);
     return {};
   }
 
@@ -95,11 +96,10 @@ class CollectiveRows {
     BUSBAR_ASSIGN(const YamlDocument document, catalog_.load("launches", name));
     return document.root().find("launch")->as_duration();
   }
-  Result<Predictor*> machine_of(const MeasuredMachine& m, const PredictorOptions& asked, const std::string& mode) {
-    BUSBAR_ASSIGN(const Duration launch, launch_of(mode));
-    const std::string more = fmt::format("{}|{}|{}|{}|{}", asked.nvls, mode, to_string(asked.version),
+  Result<Predictor*> machine_of(const MeasuredMachine& m, const PredictPolicy& asked) {
+    const std::string more = fmt::format("{}|{}|{}|{}|{}", asked.nvls, asked.launch->in_ps(), to_string(asked.nccl),
                                          asked.min_channels, asked.max_channels);
-    return machines_.of(m, more, [&] { return build(m, options_, asked, launch); });
+    return machines_.of(m, more, [&] { return build(m, options_, asked); });
   }
 
   const CsvTable& table_;

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "busbar/accuracy/band.h"
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/quantity.h"
 #include "busbar/spec/protocol_file.h"
@@ -50,6 +49,10 @@ std::string overlay_of(const std::string& cluster, const ProtocolModel& p) {
   return out + protocol_yaml(p);
 }
 
+Result<Prediction> time_alone(Predictor& machine, Collective op, std::uint64_t bytes) {
+  return machine.time(call_over(op, Bytes{bytes}, machine.ranks()), kTimeAlone);
+}
+
 /// Suspicions under which the size would take what was measured.
 std::vector<std::string> explain(const ExpectOptions& o, const ExpectedRow& row) {
   constexpr double kNear = 0.2;       // of the measurement
@@ -61,24 +64,25 @@ std::vector<std::string> explain(const ExpectOptions& o, const ExpectedRow& row)
     overrides.degrade.insert(overrides.degrade.end(), s.degrade.begin(), s.degrade.end());
     const auto made = predictor_of(o, overrides, s.nvls);
     if (!made.ok()) continue;  // a machine without such a part
-    const auto p = (*made)->predict(o.op, row.size_bytes);
-    if (!p.ok() || std::abs(p->us / row.expected_us - 1) < kDifferent) continue;
-    if (std::abs(p->us / row.measured_us - 1) <= kNear)
-      out.push_back(fmt::format("{}: {} expected then", s.words, format_duration(p->us / 1e6)));
+    const auto p = time_alone(**made, o.op, row.size_bytes);
+    if (!p.ok() || std::abs(p->time.in_us() / row.expected_us - 1) < kDifferent) continue;
+    if (std::abs(p->time.in_us() / row.measured_us - 1) <= kNear)
+      out.push_back(fmt::format("{}: {} expected then", s.words, format_duration(p->time.in_s())));
   }
   return out;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& o, const Overrides& overrides, bool nvls) {
+Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& o, const Overrides& overrides, bool nvls,
+                                                const AccuracyTable* accuracy) {
   BUSBAR_ASSIGN(Cluster cluster, load_cluster(o.cluster, overrides));
   const auto all = cluster.topology.gpus();
   const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) : o.gpus;
   if (n < 2 || n > all.size())
     return invalid(fmt::format("{} GPUs, the machine has {}; a collective needs two", n, all.size()), {"", 0, 0, "-g"});
   const std::vector<DeviceId> gpus = first_gpus(cluster, n);
-  return Predictor::make(std::move(cluster), gpus, {.engine = o.engine, .version = o.nccl, .nvls = nvls});
+  return Predictor::make(std::move(cluster), gpus, {.engine = o.engine, .nccl = o.nccl, .nvls = nvls, .accuracy = accuracy});
 }
 
 const char* name_of(Verdict verdict) {
@@ -94,20 +98,24 @@ const char* name_of(Verdict verdict) {
 }
 
 Result<Expectation> expect_results(const MeasuredResults& results, const ExpectOptions& options) {
-  BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides));
-  Expectation out;
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
+  BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides, true, &accuracy));
+  Expectation out;
   out.inputs = machine->cluster().text;
   out.ranks = machine->ranks();
   const ExpectedRow* worst = nullptr;
   for (const MeasuredResult& m : results.rows) {
-    BUSBAR_ASSIGN(const Prediction p, machine->predict(options.op, m.size_bytes));
-    const Band band =
-        accuracy.collective(machine->cluster(), static_cast<Bytes>(m.size_bytes), machine->several_nodes());
-    ExpectedRow row{
-        m.size_bytes,   m.us,  p.us,      p.us * (1 + band.low_percent / 100), p.us * (1 + band.high_percent / 100),
-        Verdict::kGood, p.how, p.bound_by};
-    row.low_us = std::max(row.low_us, machine->floor_us(options.op, m.size_bytes));
+    BUSBAR_ASSIGN(const Prediction p,
+                  machine->time(call_over(options.op, Bytes{m.size_bytes}, machine->ranks()), {.relief = false}));
+    const double us = p.time.in_us();
+    ExpectedRow row{m.size_bytes,
+                    m.us,
+                    us,
+                    std::max(us * (1 + p.band.low_percent / 100), p.floor.time.in_us()),
+                    us * (1 + p.band.high_percent / 100),
+                    Verdict::kGood,
+                    how_of(p),
+                    limit_of(p, machine->cluster().topology)};
     if (m.us > row.high_us) row.verdict = Verdict::kLow;
     if (m.us < row.low_us) row.verdict = Verdict::kSuspicious;
     out.rows.push_back(std::move(row));
@@ -137,10 +145,11 @@ Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOption
   Calibration out;
   std::vector<double> errors, late, shares;
   for (const MeasuredResult& m : results.rows) {
-    BUSBAR_ASSIGN(const Prediction p, machine->predict(options.op, m.size_bytes));
-    errors.push_back(std::abs(p.us / m.us - 1) * 100);
-    if (m.size_bytes <= kSmall) late.push_back(m.us - p.us);
-    if (m.size_bytes >= kLarge) shares.push_back(p.us / m.us);
+    BUSBAR_ASSIGN(const Prediction p, time_alone(*machine, options.op, m.size_bytes));
+    const double us = p.time.in_us();
+    errors.push_back(std::abs(us / m.us - 1) * 100);
+    if (m.size_bytes <= kSmall) late.push_back(m.us - us);
+    if (m.size_bytes >= kLarge) shares.push_back(us / m.us);
   }
   out.before_percent = out.after_percent = median_of(errors);
   const ProtocolModel& model = machine->cluster().protocol;
@@ -155,11 +164,11 @@ Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOption
   out.inputs = fitted.text;
   const auto gpus = first_gpus(fitted, machine->ranks());
   BUSBAR_ASSIGN(const auto after,
-                Predictor::make(std::move(fitted), gpus, {.engine = options.engine, .version = options.nccl}));
+                Predictor::make(std::move(fitted), gpus, {.engine = options.engine, .nccl = options.nccl}));
   errors.clear();
   for (const MeasuredResult& m : results.rows) {
-    BUSBAR_ASSIGN(const Prediction p, after->predict(options.op, m.size_bytes));
-    errors.push_back(std::abs(p.us / m.us - 1) * 100);
+    BUSBAR_ASSIGN(const Prediction p, time_alone(*after, options.op, m.size_bytes));
+    errors.push_back(std::abs(p.time.in_us() / m.us - 1) * 100);
   }
   out.after_percent = median_of(errors);
   if (late.empty() && shares.empty()) {

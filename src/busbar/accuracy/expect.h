@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "busbar/accuracy/predictor.h"
 #include "busbar/accuracy/results_file.h"
+#include "busbar/predict/predictor.h"
 #include "busbar/spec/cluster.h"
 
 namespace busbar {
@@ -19,9 +19,9 @@ struct ExpectOptions {
   NcclVersion nccl{};      ///< whose rules choose
 };
 
-/// What answers for calls on the machine of `options`, with more changes to its file.
+/// What answers for calls on the machine of `options`, with more changes to its file. `accuracy`: as of PredictPolicy.
 Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& options, const Overrides& overrides,
-                                                bool nvls = true);
+                                                bool nvls = true, const AccuracyTable* accuracy = nullptr);
 
 enum class Verdict : std::uint8_t {
   kGood,        ///< inside the band

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "busbar/accuracy/predictor.h"
+#include "busbar/predict/predictor.h"
 #include "busbar/spec/protocol_file.h"
 
 namespace busbar {
@@ -11,12 +11,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
+double all_reduce_us(Predictor& machine, std::uint64_t size) {
+  const CollectiveCall call = call_over(Collective::kAllReduce, Bytes{size}, machine.ranks());
+  return machine.time(call, kTimeAlone).value().time.in_us();
+}
+
 /// What the model itself says of a machine, with every time scaled and shifted.
 MeasuredResults modelled(const std::string& cluster, double factor, double shift_us) {
   auto machine = Predictor::make(load_cluster(cluster).value(), {}).value();
   MeasuredResults out;
   for (std::uint64_t size = 8; size <= (std::uint64_t{8} << 30); size *= 4)
-    out.rows.push_back({size, machine->predict(Collective::kAllReduce, size).value().us * factor + shift_us});
+    out.rows.push_back({size, all_reduce_us(*machine, size) * factor + shift_us});
   return out;
 }
 
@@ -94,7 +99,7 @@ TEST(Expect, ASwitchThatDoesNotReduceIsNamedAsTheReason) {
   auto ring = Predictor::make(load_cluster("dgx-h100").value(), {}, {.nvls = false}).value();
   MeasuredResults results;
   const std::uint64_t size = std::uint64_t{16} << 30;
-  results.rows.push_back({size, ring->predict(Collective::kAllReduce, size).value().us * 1.15});
+  results.rows.push_back({size, all_reduce_us(*ring, size) * 1.15});
   const auto e = expect_results(results, on("dgx-h100"));
   ASSERT_TRUE(e.ok()) << e.error().text();
   ASSERT_EQ(e->verdict, Verdict::kLow);
@@ -131,69 +136,6 @@ TEST(Calibrate, TheOverlayIsAClusterFileThatGivesTheFittedTimes) {
   ASSERT_TRUE(cluster.ok()) << cluster.error().text();
   EXPECT_NEAR(cluster->protocol.launch.in_us(), c->launch_us, 1e-3);
   EXPECT_LT(cluster->protocol.share_scale_up, load_cluster("dgx-a100")->protocol.share_scale_up);
-}
-
-TEST(Predictor, NvlsLiftsBusBandwidthAboveWhatALinkCarries) {
-  auto m = Predictor::make(load_cluster("dgx-h100").value(), {}).value();
-  const std::uint64_t size = std::uint64_t{8} << 30;
-  const auto p = m->predict(Collective::kAllReduce, size).value();
-  EXPECT_GT(bus_factor(Collective::kAllReduce, 8) * static_cast<double>(size) / p.us / 1e3, 450);
-  EXPECT_THAT(p.how, HasSubstr("nvls"));
-}
-
-TEST(Predictor, ATreeOverTwoNodesFlattersTheirNics) {
-  auto m = Predictor::make(load_cluster("dgx-a100:2").value(), {}).value();
-  const std::uint64_t size = std::uint64_t{1} << 30;
-  const double tree = m->predict(Collective::kAllReduce, size, "tree").value().us;
-  // Across two nodes a tree moves each byte once per direction: bus bandwidth may pass that of the NICs, 8 x 25 GB/s.
-  EXPECT_GT(bus_factor(Collective::kAllReduce, 16) * static_cast<double>(size) / tree / 1e3, 150);
-  EXPECT_GE(tree, m->floor_us(Collective::kAllReduce, size));
-}
-
-TEST(Predictor, EightGpusOfAFullMeshHaveRingsOverAllSevenLinks) {
-  auto m = Predictor::make(load_cluster("mi300x-8").value(), {}).value();
-  const std::uint64_t size = std::uint64_t{8} << 30;
-  const auto p = m->predict(Collective::kAllReduce, size, "ring", Protocol::kSimple).value();
-  const double bus = bus_factor(Collective::kAllReduce, 8) * static_cast<double>(size) / p.us / 1e3;
-  EXPECT_GT(bus, 6.5 * 48 * m->cluster().protocol.share_scale_up);
-  EXPECT_LT(bus, 7 * 48);
-}
-
-TEST(Predictor, FlagsAmongTheDataSaveTimePerSendAndCostBandwidth) {
-  auto m = Predictor::make(load_cluster("dgx-a100").value(), {}).value();
-  const auto us = [&](std::uint64_t size, Protocol p) {
-    return m->predict(Collective::kAllReduce, size, "ring", p).value().us;
-  };
-  EXPECT_LT(us(1024, Protocol::kLl), us(1024, Protocol::kLl128));
-  EXPECT_LT(us(1024, Protocol::kLl128), us(1024, Protocol::kSimple));
-  const std::uint64_t large = std::uint64_t{4} << 30;
-  EXPECT_NEAR(us(large, Protocol::kLl) / us(large, Protocol::kSimple), 1 / m->cluster().protocol.ll.efficiency, 0.02);
-  EXPECT_NEAR(us(large, Protocol::kLl128) / us(large, Protocol::kSimple), 128.0 / 120, 0.02);
-}
-
-TEST(Predictor, SubsetsOfACubeMeshHaveTheRingsThatTheirNvlinksAllow) {
-  const auto bus = [](std::uint32_t gpus) {
-    Cluster c = load_cluster("dgx-1v").value();
-    std::vector<DeviceId> ids(c.topology.gpus().begin(), c.topology.gpus().begin() + gpus);
-    auto m = Predictor::make(std::move(c), ids).value();
-    const std::uint64_t size = std::uint64_t{1} << 30;
-    return bus_factor(Collective::kAllReduce, gpus) * static_cast<double>(size) /
-           m->predict(Collective::kAllReduce, size).value().us / 1e3;
-  };
-  EXPECT_GT(bus(8), bus(2));  // six links in rings of eight, one between GPU 0 and 1
-  EXPECT_GT(bus(4), bus(3));  // three GPUs leave a ring only single links, four close on double ones
-}
-
-TEST(Predictor, CopiesThroughHostMemoryLoadTheSharedUplinkTwice) {
-  const auto us = [](bool p2p) {
-    const std::string text = std::string(
-                                 "name: c\nnode: {base: pcie-cards-switched, gpu: rtx4090, gpus: 2, switches: 1, "
-                                 "cpus: 1, link: pcie4, p2p: ") +
-                             (p2p ? "true" : "false") + "}\n";
-    auto m = Predictor::make(parse_cluster(text, "c.yaml").value(), {}).value();
-    return m->predict(Collective::kAllReduce, std::uint64_t{1} << 30, "ring", Protocol::kSimple).value().us;
-  };
-  EXPECT_GT(us(false), 1.7 * us(true));
 }
 
 }  // namespace

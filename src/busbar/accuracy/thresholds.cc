@@ -6,29 +6,29 @@ namespace busbar {
 
 Result<Thresholds> acceptance_thresholds(const ExpectOptions& options, std::span<const Collective> ops,
                                          std::span<const std::uint64_t> sizes) {
-  BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
+  BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides, true, &accuracy));
   Thresholds out;
   out.ranks = machine->ranks();
   out.inputs = machine->cluster().text;
   for (const Collective op : ops)
     for (const std::uint64_t size : sizes) {
-      const Result<Prediction> p = machine->predict(op, size);
+      const Result<Prediction> p = machine->time(call_over(op, Bytes{size}, out.ranks), {.relief = false});
       if (!p.ok() && p.error().code == ErrorCode::kUnsupported) continue;
       if (!p.ok()) return p.error();
       Threshold t;
       t.op = op;
       t.size_bytes = size;
-      t.band = accuracy.collective(machine->cluster(), static_cast<Bytes>(size), machine->several_nodes());
-      t.expected_us = p->us;
-      t.most_us = p->us * (1 + t.band.high_percent / 100);
-      t.least_us = std::max(p->us * (1 + t.band.low_percent / 100), machine->floor_us(op, size));
+      t.band = p->band;
+      t.expected_us = p->time.in_us();
+      t.most_us = t.expected_us * (1 + t.band.high_percent / 100);
+      t.least_us = std::max(t.expected_us * (1 + t.band.low_percent / 100), p->floor.time.in_us());
       const double carried = bus_factor(op, out.ranks) * static_cast<double>(size) / 1e3;  // GB/s x us
       t.expected_busbw_GBps = carried / t.expected_us;
       t.least_busbw_GBps = carried / t.most_us;
       t.most_busbw_GBps = carried / t.least_us;
-      t.how = p->how;
-      t.bound_by = p->bound_by;
+      t.how = how_of(*p);
+      t.bound_by = limit_of(*p, machine->cluster().topology);
       out.rows.push_back(std::move(t));
     }
   return out;

@@ -8,7 +8,6 @@
 
 #include "busbar/accuracy/expect.h"
 #include "busbar/accuracy/library_version.h"
-#include "busbar/accuracy/predictor.h"
 #include "busbar/accuracy/thresholds.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"

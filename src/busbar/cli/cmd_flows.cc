@@ -6,7 +6,6 @@
 #include <memory>
 #include <numeric>
 
-#include "busbar/accuracy/band.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/cmd_flows_packet.h"
@@ -14,6 +13,7 @@
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
+#include "busbar/predict/prediction.h"
 
 namespace busbar {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "busbar/accuracy/predictor.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"

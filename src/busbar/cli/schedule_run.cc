@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <fstream>
 
-#include "busbar/accuracy/predictor.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/choice/fastest.h"
@@ -15,6 +14,7 @@
 #include "busbar/engine/packet/collective_flows.h"
 #include "busbar/formats/goal.h"
 #include "busbar/formats/msccl_xml.h"
+#include "busbar/predict/prediction.h"
 
 namespace busbar {
 namespace {

@@ -122,11 +122,4 @@ int deliver(const CommonOptions& o, const Json& data, const Document& document, 
   return status;
 }
 
-Status check_floor(Duration predicted, Duration floor, const std::string& what) {
-  if (static_cast<double>(predicted.in_ps()) >= static_cast<double>(floor.in_ps()) * (1 - 1e-9)) return {};
-  return invalid(
-      fmt::format("{}: predicted {} is below the physical floor {}; this is a bug of busbar, please report it", what,
-                  format_duration(predicted.in_s()), format_duration(floor.in_s())));
-}
-
 }  // namespace busbar

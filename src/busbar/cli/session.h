@@ -59,7 +59,4 @@ enum class Printed : std::uint8_t { kNot, kAlready };
 int deliver(const CommonOptions& o, const Json& data, const Document& document, int status = 0,
             Printed printed = Printed::kNot);
 
-/// Refuses a prediction below a physical floor: that is our bug. Tolerance: one part in 1e9 for round-off.
-Status check_floor(Duration predicted, Duration floor, const std::string& what);
-
 }  // namespace busbar

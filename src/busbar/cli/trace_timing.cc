@@ -8,6 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/engine/floor.h"
+#include "busbar/predict/prediction.h"
 
 namespace busbar {
 namespace {

@@ -1,0 +1,87 @@
+#include "busbar/predict/communicators.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/base/id.h"
+
+namespace busbar {
+
+/// Servers of one kind have the same wiring and NICs of the same rates.
+std::uint32_t Communicators::kind_of(BlockId id) {
+  kind_of_block_.resize(topology_.blocks().size(), 0);
+  std::uint32_t& known = kind_of_block_[index(id)];
+  if (known != 0) return known - 1;
+  const Block& block = topology_.blocks()[index(id)];
+  std::vector<std::uint64_t> key{index(block.shape), block.template_index};
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    if (topology_.kind(d) != DeviceKind::kNic) continue;
+    std::uint64_t rate = 0;
+    for (const LinkId l : topology_.out_links(d))
+      if (is_fabric(topology_.link_class(l).kind)) rate += per_second(topology_.link_class(l).floor_rate());
+    key.push_back(rate);
+  }
+  const auto next = static_cast<std::uint32_t>(kinds_.size());
+  known = 1 + kinds_.try_emplace(std::move(key), next).first->second;
+  return known - 1;
+}
+
+Result<Communicators::Shape> Communicators::shape_of(const GroupFamily& family, std::uint32_t group) {
+  place_of_block_.resize(topology_.blocks().size(), 0);
+  Shape out;
+  std::vector<BlockId> blocks;
+  const std::uint32_t n = family.size();
+  out.reserve(std::size_t{3} * n);
+  for (std::uint32_t m = 0; m < n; ++m)
+    if (const std::uint32_t rank = family.actor(group, m); rank >= placement_.ranks())
+      return invalid(fmt::format("rank {} has no GPU: only {} are placed", rank, placement_.ranks()));
+  for (std::uint32_t m = 0; m < n; ++m) {
+    const DeviceId gpu = placement_.gpu(family.actor(group, m));
+    const BlockId block = topology_.block_of(gpu);
+    std::uint32_t& place = place_of_block_[index(block)];
+    if (place == 0) {
+      blocks.push_back(block);
+      place = static_cast<std::uint32_t>(blocks.size());
+    }
+    out.insert(out.end(), {place, kind_of(block), index(gpu) - topology_.blocks()[index(block)].first_device});
+  }
+  for (const BlockId block : blocks) place_of_block_[index(block)] = 0;
+  return out;
+}
+
+Result<std::unique_ptr<Communicator>> Communicators::make(const GroupFamily& family, std::uint32_t group,
+                                                              std::uint32_t channels) const {
+  NcclSettings settings = settings_;
+  if (channels > 0) settings.min_channels = settings.max_channels = channels;
+  std::vector<DeviceId> gpus;
+  for (std::uint32_t m = 0; m < family.size(); ++m) gpus.push_back(placement_.gpu(family.actor(group, m)));
+  BUSBAR_ASSIGN(NcclComm comm, build_nccl_comm(topology_, gpus, settings));
+  std::optional<NcclTuning> tuning;
+  if (!comm.shapes.front().system.amd_gpus) tuning = tune_nccl(comm);
+  return std::make_unique<Communicator>(Communicator{NcclSchedules(std::move(comm)), std::move(tuning)});
+}
+
+Result<std::vector<Communicator*>> Communicators::of(const GroupFamily& family, std::uint32_t channels) {
+  const auto known = std::find_if(families_.begin(), families_.end(), [&](const Known& k) {
+    return k.channels == channels && k.family == family;
+  });
+  if (known != families_.end()) return known->classes;
+  std::vector<Communicator*> classes;
+  for (std::uint32_t g = 0; g < family.groups(); ++g) {
+    BUSBAR_ASSIGN(Shape shape, shape_of(family, g));
+    shape.push_back(channels);
+    auto at = made_.find(shape);
+    if (at == made_.end()) {
+      BUSBAR_ASSIGN(auto fresh, make(family, g, channels));
+      at = made_.emplace(std::move(shape), std::move(fresh)).first;
+    }
+    if (std::find(classes.begin(), classes.end(), at->second.get()) == classes.end())
+      classes.push_back(at->second.get());
+  }
+  families_.push_back({family, channels, classes});
+  return classes;
+}
+
+}  // namespace busbar

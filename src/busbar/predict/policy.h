@@ -1,0 +1,26 @@
+// What may be asked of every call on a machine, next to the machine itself.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "busbar/engine/engine.h"
+#include "busbar/engine/packet/packet_list.h"
+#include "busbar/nccl/version.h"
+#include "busbar/predict/band.h"
+
+namespace busbar {
+
+struct PredictPolicy {
+  std::string engine = "flow";                       ///< "analytic", "flow" or "packet"
+  NcclVersion nccl{};                                ///< whose rules algorithm "auto" follows
+  bool nvls = true;                                  ///< whether NCCL may use switches that reduce
+  std::uint32_t min_channels = 0, max_channels = 0;  ///< NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; 0: not set
+  std::optional<Duration> launch{};                  ///< before the first byte; empty: as the machine's file says
+  std::vector<LinkDelay> delays{};                   ///< messages that are held up: times are then expected ones
+  std::optional<PacketOptions> packets{};            ///< of engine "packet"
+  const AccuracyTable* accuracy = nullptr;  ///< of the bands; null: predictions get none. Outlives the predictor
+};
+
+}  // namespace busbar

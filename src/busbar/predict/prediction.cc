@@ -1,0 +1,52 @@
+#include "busbar/predict/prediction.h"
+
+#include <fmt/core.h>
+
+#include "busbar/base/quantity.h"
+
+namespace busbar {
+
+const char* name_of(ChosenBy chosen_by) {
+  switch (chosen_by) {
+    case ChosenBy::kGiven:
+      return "given";
+    case ChosenBy::kNccl:
+      return "nccl";
+    case ChosenBy::kFastest:
+      return "fastest";
+  }
+  return "?";
+}
+
+std::string how_of(const Prediction& p) { return fmt::format("{}, {}", p.call.algorithm, name_of(p.protocol())); }
+
+std::string limit_of(const Prediction& p, const Topology& topology) {
+  if (p.bound.link == kNone<LinkId>) return "";
+  const LinkClass& c = topology.link_class(p.bound.link);
+  return fmt::format("{} of {}", p.bound.kind == BoundKind::kBandwidth ? "bandwidth" : "latency",
+                     c.part.empty() ? name_of(c.kind) : c.part);
+}
+
+double bus_factor(Collective op, double n) {
+  switch (op) {
+    case Collective::kAllReduce:
+      return 2 * (n - 1) / n;
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+    case Collective::kAllToAll:
+    case Collective::kGather:
+    case Collective::kScatter:
+      return (n - 1) / n;
+    default:
+      return 1;
+  }
+}
+
+Status check_floor(Duration predicted, Duration floor, const std::string& what) {
+  if (static_cast<double>(predicted.in_ps()) >= static_cast<double>(floor.in_ps()) * (1 - 1e-9)) return {};
+  return invalid(
+      fmt::format("{}: predicted {} is below the physical floor {}; this is a bug of busbar, please report it", what,
+                  format_duration(predicted.in_s()), format_duration(floor.in_s())));
+}
+
+}  // namespace busbar

@@ -1,0 +1,102 @@
+// The one way to time a collective (DESIGN 4.11): a machine, a call, a policy -> Prediction.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "busbar/choice/fastest.h"
+#include "busbar/choice/synthesis.h"
+#include "busbar/engine/floor_tiers.h"
+#include "busbar/predict/communicators.h"
+#include "busbar/predict/policy.h"
+#include "busbar/predict/prediction.h"
+#include "busbar/spec/cluster.h"
+
+namespace busbar {
+
+/// What time() is to find out next to the time.
+struct TimeAsk {
+  std::uint32_t jobs = 1;  ///< as many start at once, job j on the call's ranks + j x the size of a group
+  bool floor = true;
+  bool relief = true;    ///< of one job of up to 1,024 ranks: it lowers the call again and again
+  bool explain = false;  ///< relief of every kind of link, whatever the number of ranks, and the chain
+};
+
+inline constexpr TimeAsk kTimeAlone{.floor = false, .relief = false};
+
+/// S = `bytes` over ranks 0 to n - 1, all else left to be chosen.
+CollectiveCall call_over(Collective op, Bytes bytes, std::uint32_t n);
+
+/// A machine with ranks on its GPUs and a policy. Algorithms of a call:
+/// "auto": what NCCL or RCCL chooses, over its own rings, trees and NICs, and where neither drives these GPUs the
+///   fastest of those that all libraries have;
+/// "ring", "tree", "nvls", "nvlstree", "pat": as NCCL would run it when told so by NCCL_ALGO, where it can;
+/// "synthesized": made for this machine; "fastest": the fastest of all; any other: as collectives/ builds it.
+/// What is left to Protocol::kAuto and 0 chunks is chosen with the algorithm.
+class Predictor {
+ public:
+  /// Rank r runs on gpus[r]; empty: on all GPUs in order.
+  static Result<std::unique_ptr<Predictor>> make(Cluster cluster, std::vector<DeviceId> gpus,
+                                                 PredictPolicy policy = {});
+  ~Predictor();
+
+  const Cluster& cluster() const { return cluster_; }
+  const Placement& placement() const { return *placement_; }
+  std::uint32_t ranks() const { return placement_->ranks(); }
+  /// Whether NCCL's rules choose algorithms for these ranks; else the fastest is taken.
+  bool follows_nccl(const GroupFamily& groups);
+  /// Whether its ranks stand in more than one block of the machine.
+  bool several_nodes() const;
+  /// What algorithm "auto" is for these ranks: "as NCCL 2.30 chooses".
+  std::string words_of_auto(const GroupFamily& groups);
+  LegalAlgorithms legal(const CollectiveCall& call) const;
+
+  /// Times the call alone on the machine, or as several jobs.
+  Result<Prediction> time(const CollectiveCall& call, const TimeAsk& ask = {});
+  /// What no schedule on this machine can beat.
+  Floor floor(const CollectiveCall& call);
+
+ private:
+  /// Engines on which candidates are tried; what was lowered there once is not lowered again.
+  struct Trials {
+    std::unique_ptr<Engine> engine;
+    std::unique_ptr<Engine> sieve;  ///< closed forms that are never above the engine's times and cost less; or null
+    bool alone = true;              ///< no other job runs at the same time: schedules may be made for the machine
+  };
+  struct Chosen {
+    CollectiveCall call;
+    ChosenBy by = ChosenBy::kGiven;
+    std::optional<NcclChoice> nccl;
+    std::optional<MadeSchedule> made;
+  };
+  Predictor(Cluster cluster, PredictPolicy policy);
+  Trials open_trials(const CollectiveCall& call) const;
+  EngineOptions engine_options() const;
+  Result<Chosen> choose(const CollectiveCall& call, Trials& trials);
+  Result<std::optional<Chosen>> as_library(const CollectiveCall& call, Trials& trials);
+  std::optional<Chosen> as_nccl(const CollectiveCall& call, Communicator& comm, Trials& trials);
+  Result<Chosen> fastest_of_all(const CollectiveCall& call, Trials& trials);
+  Result<CollectiveCall> over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,
+                                       Communicator& comm, Trials& trials);
+  Result<std::vector<CollectiveCall>> jobs_of(const CollectiveCall& asked, const Chosen& first, std::uint32_t jobs,
+                                              Trials& trials);
+  Status run(const std::vector<CollectiveCall>& jobs, Trials& trials, Prediction& out);
+  Status judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, Trials& trials, Prediction& out);
+  Status add_jitter(Prediction& out) const;
+  const std::vector<Synthesized>* schedules_for(const CollectiveCall& call, std::optional<Error>& refused);
+
+  Cluster cluster_;
+  PredictPolicy policy_;
+  ProtocolModel protocol_;
+  std::unique_ptr<Router> router_;
+  std::unique_ptr<Placement> placement_;
+  std::unique_ptr<Communicators> communicators_;
+  std::optional<FloorTiers> tiers_;
+  std::vector<std::pair<CollectiveCall, MachineFloor>> floors_;  ///< of calls that differ in what floors depend on
+  std::optional<std::pair<CollectiveCall, std::vector<Synthesized>>> made_;  ///< for the last such call, of any size
+};
+
+}  // namespace busbar

@@ -1,0 +1,117 @@
+#include "busbar/predict/predictor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace busbar {
+namespace {
+
+using ::testing::HasSubstr;
+
+Prediction all_reduce(Predictor& machine, std::uint64_t size, const std::string& algorithm = "auto",
+                      Protocol protocol = Protocol::kAuto) {
+  CollectiveCall call = call_over(Collective::kAllReduce, Bytes{size}, machine.ranks());
+  call.algorithm = algorithm;
+  call.protocol = protocol;
+  return machine.time(call).value();
+}
+
+std::unique_ptr<Predictor> on(const std::string& cluster, PredictPolicy policy = {}) {
+  return Predictor::make(load_cluster(cluster).value(), {}, std::move(policy)).value();
+}
+
+TEST(Predictor, NvlsLiftsBusBandwidthAboveWhatALinkCarries) {
+  auto m = Predictor::make(load_cluster("dgx-h100").value(), {}).value();
+  const std::uint64_t size = std::uint64_t{8} << 30;
+  const Prediction p = all_reduce(*m, size);
+  EXPECT_GT(p.algbw() * bus_factor(Collective::kAllReduce, 8), 450);
+  EXPECT_EQ(p.algorithm, "nvls");
+}
+
+TEST(Predictor, ATreeOverTwoNodesFlattersTheirNics) {
+  auto m = Predictor::make(load_cluster("dgx-a100:2").value(), {}).value();
+  const std::uint64_t size = std::uint64_t{1} << 30;
+  const Prediction tree = all_reduce(*m, size, "tree");
+  // Across two nodes a tree moves each byte once per direction: bus bandwidth may pass that of the NICs, 8 x 25 GB/s.
+  EXPECT_GT(tree.algbw() * bus_factor(Collective::kAllReduce, 16), 150);
+  EXPECT_GE(tree.time, tree.floor.time);
+}
+
+TEST(Predictor, EightGpusOfAFullMeshHaveRingsOverAllSevenLinks) {
+  auto m = Predictor::make(load_cluster("mi300x-8").value(), {}).value();
+  const std::uint64_t size = std::uint64_t{8} << 30;
+  const double bus =
+      all_reduce(*m, size, "ring", Protocol::kSimple).algbw() * bus_factor(Collective::kAllReduce, 8);
+  EXPECT_GT(bus, 6.5 * 48 * m->cluster().protocol.share_scale_up);
+  EXPECT_LT(bus, 7 * 48);
+}
+
+TEST(Predictor, FlagsAmongTheDataSaveTimePerSendAndCostBandwidth) {
+  auto m = Predictor::make(load_cluster("dgx-a100").value(), {}).value();
+  const auto us = [&](std::uint64_t size, Protocol p) {
+    return all_reduce(*m, size, "ring", p).time.in_us();
+  };
+  EXPECT_LT(us(1024, Protocol::kLl), us(1024, Protocol::kLl128));
+  EXPECT_LT(us(1024, Protocol::kLl128), us(1024, Protocol::kSimple));
+  const std::uint64_t large = std::uint64_t{4} << 30;
+  EXPECT_NEAR(us(large, Protocol::kLl) / us(large, Protocol::kSimple), 1 / m->cluster().protocol.ll.efficiency, 0.02);
+  EXPECT_NEAR(us(large, Protocol::kLl128) / us(large, Protocol::kSimple), 128.0 / 120, 0.02);
+}
+
+TEST(Predictor, SubsetsOfACubeMeshHaveTheRingsThatTheirNvlinksAllow) {
+  const auto bus = [](std::uint32_t gpus) {
+    Cluster c = load_cluster("dgx-1v").value();
+    std::vector<DeviceId> ids(c.topology.gpus().begin(), c.topology.gpus().begin() + gpus);
+    auto m = Predictor::make(std::move(c), ids).value();
+    const std::uint64_t size = std::uint64_t{1} << 30;
+    return all_reduce(*m, size).algbw() * bus_factor(Collective::kAllReduce, gpus);
+  };
+  EXPECT_GT(bus(8), bus(2));  // six links in rings of eight, one between GPU 0 and 1
+  EXPECT_GT(bus(4), bus(3));  // three GPUs leave a ring only single links, four close on double ones
+}
+
+TEST(Predictor, CopiesThroughHostMemoryLoadTheSharedUplinkTwice) {
+  const auto us = [](bool p2p) {
+    const std::string text = std::string(
+                                 "name: c\nnode: {base: pcie-cards-switched, gpu: rtx4090, gpus: 2, switches: 1, "
+                                 "cpus: 1, link: pcie4, p2p: ") +
+                             (p2p ? "true" : "false") + "}\n";
+    auto m = Predictor::make(parse_cluster(text, "c.yaml").value(), {}).value();
+    return all_reduce(*m, std::uint64_t{1} << 30, "ring", Protocol::kSimple).time.in_us();
+  };
+  EXPECT_GT(us(false), 1.7 * us(true));
+}
+
+TEST(Predictor, EachJobHasRingsOfItsOwn) {
+  // GPUs 0 to 3 and 4 to 7 of a cube mesh are alike: two jobs that share no link take as long as one.
+  auto m = on("dgx-1v");
+  const CollectiveCall half = call_over(Collective::kAllReduce, Bytes{1u << 30}, 4);
+  const Prediction one = m->time(half).value(), two = m->time(half, {.jobs = 2}).value();
+  ASSERT_NE(one.call.schedule, nullptr);
+  EXPECT_EQ(two.jobs, (std::vector<Duration>{one.time, one.time}));
+}
+
+TEST(Predictor, TheFastestOfAllIsNeverSlowerThanWhatNcclTakes) {
+  for (const char* cluster : {"dgx-1v", "hgx-a100-4", "dgx-h100:2"})
+    for (const std::uint64_t size : {8ull, 65536ull, 1ull << 30}) {
+      auto m = on(cluster);
+      EXPECT_LE(all_reduce(*m, size, "fastest").time, all_reduce(*m, size).time) << cluster << " " << size;
+    }
+}
+
+TEST(Predictor, WhatNcclIsToldToRunIsSaidToBeGiven) {
+  auto m = on("dgx-h100");
+  EXPECT_EQ(all_reduce(*m, 1u << 30).chosen_by, ChosenBy::kNccl);
+  EXPECT_EQ(all_reduce(*m, 1u << 30, "ring").chosen_by, ChosenBy::kGiven);
+  EXPECT_EQ(all_reduce(*m, 1u << 30, "fastest").chosen_by, ChosenBy::kFastest);
+}
+
+TEST(Predictor, RanksWithoutAGpuAreRefused) {
+  auto m = on("dgx-h100");
+  const auto p = m->time(call_over(Collective::kAllReduce, Bytes{8}, 9));
+  ASSERT_FALSE(p.ok());
+  EXPECT_THAT(p.error().text(), HasSubstr("rank 8 has no GPU"));
+}
+
+}  // namespace
+}  // namespace busbar
