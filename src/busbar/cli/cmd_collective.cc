@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "busbar/accuracy/band.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
-#include "busbar/choice/fastest.h"
 #include "busbar/cli/collective_report.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
@@ -18,49 +16,55 @@
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
 #include "busbar/formats/pair_matrix.h"
+#include "busbar/predict/predictor.h"
 
 namespace busbar {
 namespace {
 
-/// What chooses algorithms, where none is given.
-struct Chooser {
-  std::optional<NcclChooser> nccl;
-  std::string name, words;  ///< "nccl", "as NCCL 2.30 chooses"
+/// Who chooses algorithms: "nccl", "as NCCL 2.30 chooses".
+struct Choice {
+  std::string name, words;
 };
 
-/// NCCL for `auto`, unless the machine is not one for it.
-Result<Chooser> make_chooser(const CollectiveOptions& o, const Cluster& c, std::span<const DeviceId> gpus) {
-  Chooser out;
-  out.name = o.algorithm == "fastest" || o.algorithm == "all" ? o.algorithm : "given";
-  out.words = o.algorithm == "fastest" ? "the fastest legal ones" : "as given";
+Choice choice_of(const CollectiveOptions& o, Predictor& machine, std::uint32_t n) {
+  if (o.algorithm == "fastest") return {o.algorithm, "the fastest legal ones"};
+  if (o.algorithm == "all") return {o.algorithm, "every legal one"};
+  if (o.algorithm != "auto") return {"given", "as given"};
+  return {machine.follows_nccl(one_group(n)) ? "nccl" : "fastest", machine.words_of_auto(one_group(n))};
+}
+
+/// Algorithms to time, and in `words` which were left out of "all".
+std::vector<std::string> algorithms(const CollectiveOptions& o, const CollectiveCall& call, const Predictor& machine,
+                                    std::string& words) {
+  if (o.algorithm != "all") return {o.algorithm};
+  LegalAlgorithms legal = machine.legal(call);
+  words = "every legal one";
+  for (const std::string& name : legal.left_out) words += (name == legal.left_out[0] ? ", without " : ", ") + name;
+  return std::move(legal.names);
+}
+
+/// What the flags say next to the call.
+Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& cluster) {
+  PredictPolicy out;
+  out.engine = o.common.engine;
   Result<NcclVersion> version = parse_nccl_version(o.nccl);
   if (!version.ok()) {
     version.error().where.path = "--nccl";
     return version.error();
   }
-  if (o.algorithm != "auto") return out;
-  const NcclSettings settings = nccl_settings({c.fabric.kind, c.gpudirect, c.p2p}, *version);
-  Result<NcclChooser> nccl = NcclChooser::make(c.topology, gpus, settings);
-  if (nccl.ok()) {
-    out.name = "nccl";
-    out.words = fmt::format("as NCCL {} chooses", to_string(*version));
-    out.nccl = std::move(*nccl);
-    return out;
+  out.nccl = *version;
+  if (out.engine == "packet") {
+    std::string transport = o.transport, balance = o.balance;
+    BUSBAR_ASSIGN(out.packets, read_packet_options(transport, balance, std::nullopt, cluster));
+    BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, *out.packets));
+  } else if (const std::string flag = first_packet_extra(o.extras); !flag.empty()) {
+    return Error{ErrorCode::kUnsupported, "only packets meet that; add --engine packet", {"", 0, 0, flag}};
   }
-  if (nccl.error().code != ErrorCode::kUnsupported) return nccl.error();
-  out.name = "fastest";
-  out.words = "the fastest legal ones; " + nccl.error().message;
+  BUSBAR_ASSIGN(out.delays, parse_jitter(o.jitter, cluster.topology));
+  if (!o.jitter.empty() && out.packets)
+    return Error{
+        ErrorCode::kUnsupported, "packets are not held up; use --engine flow or analytic", {"", 0, 0, "--jitter"}};
   return out;
-}
-
-/// Algorithms to time, and in `words` which were left out of "all".
-std::vector<std::string> algorithms(const CollectiveOptions& o, const CollectiveCall& call, const Placement& placement,
-                                    const Topology& topology, std::string& words) {
-  if (o.algorithm != "all") return {o.algorithm};
-  LegalAlgorithms legal = legal_algorithms(call, placement, topology);
-  words = "every legal one";
-  for (const std::string& name : legal.left_out) words += (name == legal.left_out[0] ? ", without " : ", ") + name;
-  return std::move(legal.names);
 }
 
 /// The matrix of an all_to_allv; empty where none is given.
@@ -88,14 +92,14 @@ int run(const CollectiveOptions& o) {
     return report_error(invalid(fmt::format("at most {} channels", kMostChannels), {"", 0, 0, "--channels"}));
   Result<std::vector<Bytes>> sweep = sweep_sizes(o.first, o.last, o.factor);
   if (!sweep.ok()) return report_error(sweep.error());
-  const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
-  if (!cluster.ok()) return report_error(cluster.error());
-  const auto all = cluster->topology.gpus();
+  Result<Cluster> loaded = load_machine(o.cluster, o.common.overrides);
+  if (!loaded.ok()) return report_error(loaded.error());
+  const auto all = loaded->topology.gpus();
   if (o.jobs == 0) return report_error(invalid("there must be a job", {"", 0, 0, "--jobs"}));
   const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) / o.jobs : o.gpus;
   if (n == 0 || std::uint64_t{n} * o.jobs > all.size())
     return report_error(invalid(
-        fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs, cluster->name, all.size()),
+        fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs, loaded->name, all.size()),
         {"", 0, 0, "-g"}));
   if (o.root >= n)
     return report_error(invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"}));
@@ -103,72 +107,39 @@ int run(const CollectiveOptions& o) {
   if (!matrix.ok()) return report_error(matrix.error());
   const bool any_size = o.first == CollectiveOptions().first && o.last.empty();
   if (any_size && !o.matrix.empty()) *sweep = {matrix->busiest};
-  // Packets choose their paths themselves; what they are compared with, floors and forecasts, is an even split.
-  const RoutingPolicy policy = o.common.engine == "packet" ? RoutingPolicy::kSpray : cluster->routing;
-  const Router router(cluster->topology, policy, cluster->seed);
-  const Result<std::vector<DeviceId>> gpus = place_ranks(o.placement, o.seed, all, n * o.jobs);
+  Result<std::vector<DeviceId>> gpus = place_ranks(o.placement, o.seed, all, n * o.jobs);
   if (!gpus.ok()) return report_error(gpus.error());
-  const Placement placement(router, *gpus);
-  Result<Chooser> chooser = make_chooser(o, *cluster, std::span<const DeviceId>(*gpus).first(n));
-  if (!chooser.ok()) return report_error(chooser.error());
-  std::vector<CollectiveRow> rows;
-  SharedByRows shared;
-  Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
+  const Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
   if (!accuracy.ok()) return report_error(accuracy.error());
-  shared.accuracy = std::move(*accuracy);
-  if (o.common.engine == "packet") {
-    std::string transport = o.transport, balance = o.balance;
-    const Result<PacketOptions> read = read_packet_options(transport, balance, std::nullopt, *cluster);
-    if (!read.ok()) return report_error(read.error());
-    shared.packets = *read;
-    if (const Status s = read_packet_extras(o.extras, cluster->topology, *shared.packets); !s.ok())
-      return report_error(s.error());
-  } else if (const std::string flag = first_packet_extra(o.extras); !flag.empty()) {
-    return report_error({ErrorCode::kUnsupported, "only packets meet that; add --engine packet", {"", 0, 0, flag}});
-  }
-  const Result<std::vector<LinkDelay>> delays = parse_jitter(o.jitter, cluster->topology);
-  if (!delays.ok()) return report_error(delays.error());
-  if (!o.jitter.empty() && shared.packets)
-    return report_error(
-        {ErrorCode::kUnsupported, "packets are not held up; use --engine flow or analytic", {"", 0, 0, "--jitter"}});
+  Result<PredictPolicy> policy = policy_of(o, *loaded);
+  if (!policy.ok()) return report_error(policy.error());
+  policy->accuracy = &*accuracy;
+  const auto made = Predictor::make(std::move(*loaded), std::move(*gpus), std::move(*policy));
+  if (!made.ok()) return report_error(made.error());
+  Predictor& machine = **made;
+  const Cluster* const cluster = &machine.cluster();
+  Choice choice = choice_of(o, machine, n);
+  const TimeAsk ask{.jobs = o.jobs, .explain = o.common.explain};
+  std::vector<CollectiveRow> rows;
   LongRun watch("sizes");
   std::size_t sizes = 0;
   for (const Bytes size : *sweep) {
     if (!watch.go_on(sizes++, sweep->size())) break;
-    EngineOptions options;
-    options.protocol = cluster->protocol;
-    options.delays = *delays;
-    EngineOptions sharing = options;
-    shared.sieve.reset();
-    if (may_synthesize(o) && o.common.engine == "flow") {
-      sharing.known = std::make_shared<LoweredCalls>();
-      shared.sieve = make_analytic_engine(router, placement, sharing);
-    }
-    Result<std::unique_ptr<Engine>> engine =
-        make_engine(shared.packets ? "analytic" : o.common.engine, router, placement, sharing);
-    if (!engine.ok()) return report_error(engine.error());
-    CollectiveCall call;
-    call.op = *op;
-    call.bytes = size;
-    call.groups = one_group(n);
+    CollectiveCall call = call_over(*op, size, n);
     call.algorithm = o.algorithm;
     call.protocol = *protocol;
     call.chunks = o.chunks;
     call.root = o.root;
     call.channels = o.channels;
     call.pairs = matrix->counts;
-    const auto names = algorithms(o, call, placement, cluster->topology, chooser->words);
+    const auto names = algorithms(o, call, machine, choice.words);
     std::optional<Error> refused;
     const std::size_t before = rows.size();
     for (const std::string& name : names) {
       call.algorithm = name;
-      Result<CollectiveRow> row = predict_row(o, *cluster, router, placement, chooser->nccl ? &*chooser->nccl : nullptr,
-                                              **engine, call, shared);
+      Result<Prediction> row = machine.time(call, ask);
       if (row.ok())
-        if (const Status done = add_jitter(o, router, placement, options, *row); !done.ok())
-          return report_error(done.error());
-      if (row.ok())
-        rows.push_back(std::move(*row));
+        rows.push_back(row_of(std::move(*row)));
       else if (names.size() == 1 || row.error().code != ErrorCode::kUnsupported)
         return report_error(row.error());
       else
@@ -185,7 +156,7 @@ int run(const CollectiveOptions& o) {
     band.high_percent = std::max(band.high_percent, r.band.high_percent);
   }
   if (!o.out.empty())
-    if (const Status done = write_schedule(o.out, *cluster, placement, spokesman(rows)); !done.ok())
+    if (const Status done = write_schedule(o.out, *cluster, machine.placement(), spokesman(rows)); !done.ok())
       return report_error(done.error());
   Json j{{"schema", "busbar.collective/1"},
          {"cluster", cluster->name},
@@ -193,8 +164,8 @@ int run(const CollectiveOptions& o) {
          {"jobs", o.jobs},
          {"collective", name_of(*op)},
          {"engine", o.common.engine},
-         {"algorithm_choice", chooser->name},
-         {"algorithm_choice_note", chooser->words},
+         {"algorithm_choice", choice.name},
+         {"algorithm_choice_note", choice.words},
          {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
          {"results", Json::array()}};
   for (const CollectiveRow& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
@@ -202,7 +173,7 @@ int run(const CollectiveOptions& o) {
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, chooser->words),
+  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, choice.words),
                  watch.interrupted() ? kInterrupted : 0);
 }
 

@@ -1,22 +1,13 @@
-// One row of `busbar collective`: an algorithm chosen, a time, floors, and what would relieve it.
+// What `busbar collective` was asked, and one row of its answer.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "busbar/accuracy/band.h"
-#include "busbar/choice/as_nccl.h"
-#include "busbar/choice/relief.h"
-#include "busbar/choice/synthesis.h"
-#include "busbar/cli/jitter.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
-#include "busbar/engine/chain_part.h"
-#include "busbar/engine/floor.h"
-#include "busbar/engine/floor_tiers.h"
-#include "busbar/engine/packet/packet_list.h"
+#include "busbar/predict/prediction.h"
 
 namespace busbar {
 
@@ -60,26 +51,6 @@ struct CollectiveRow {
   double algbw() const { return time.in_ps() > 0 ? static_cast<double>(count(size)) / time.in_s() / 1e9 : 0; }
 };
 
-/// What is the same for every size: made once, when first needed.
-struct SharedByRows {
-  AccuracyTable accuracy;
-  std::optional<FloorTiers> tiers;   ///< of the machine, once asked for
-  std::vector<MachineFloor> floors;  ///< per job
-  std::optional<std::vector<Synthesized>> schedules;
-  std::unique_ptr<Engine> sieve;  ///< closed forms, to time only what they do not show to be slower; null: time all
-  std::optional<PacketOptions> packets;  ///< time each call packet by packet; the rest is what `engine` says
-};
-
-/// Whether schedules made for the machine are among what is timed.
-bool may_synthesize(const CollectiveOptions& o);
-
-/// Times `call` on `engine` and bounds it. `nccl`: chooses the algorithm, where not null.
-Result<CollectiveRow> predict_row(const CollectiveOptions& o, const Cluster& cluster, const Router& router,
-                                  const Placement& placement, const NcclChooser* nccl, Engine& engine,
-                                  CollectiveCall call, SharedByRows& shared);
-
-/// What --jitter does to a row that was timed with options.delays.
-Status add_jitter(const CollectiveOptions& o, const Router& router, const Placement& placement, EngineOptions options,
-                  CollectiveRow& row);
+CollectiveRow row_of(Prediction prediction);
 
 }  // namespace busbar
