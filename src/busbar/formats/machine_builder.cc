@@ -59,11 +59,22 @@ class MachineBuilder {
     return i;
   }
 
+  /// "0000:17:00.0" as a number, digit by digit; kNoBusId: none, or one that is longer.
+  static std::uint64_t number_of(const std::string& bus_id) {
+    constexpr int kHex = 16;
+    std::string digits = bus_id;
+    std::erase_if(digits, [](char c) { return c == ':' || c == '.'; });
+    std::uint64_t out = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), out, kHex);
+    const bool whole = !digits.empty() && read.ec == std::errc() && read.ptr == digits.data() + digits.size();
+    return whole ? out : TemplateDevice::kNoBusId;
+  }
+
   std::uint32_t add(DeviceClass c, std::string name, int numa, ImportedDevice said) {
     constexpr int kMostNuma = 1023;
     names_.insert(name);
     const auto local = static_cast<std::int16_t>(numa >= 0 && numa <= kMostNuma ? numa : -1);
-    node_.devices.push_back({std::move(c), std::move(name), local});
+    node_.devices.push_back({std::move(c), std::move(name), local, -1, number_of(said.bus_id)});
     out_.devices.push_back(std::move(said));
     return static_cast<std::uint32_t>(node_.devices.size() - 1);
   }
@@ -194,6 +205,19 @@ class MachineBuilder {
       place_[list[n]] = add(std::move(c), std::move(name), numa_of(list[n]), r.said);
     }
     nics_ = std::move(list);
+    number_cards();
+  }
+
+  /// The functions of one PCI device are the ports of one card.
+  void number_cards() {
+    constexpr int kFunctionBits = 4;
+    std::map<std::pair<std::string, std::uint64_t>, std::int16_t> cards;
+    for (const std::size_t n : nics_) {
+      TemplateDevice& device = node_.devices[place_[n]];
+      if (device.bus_id == TemplateDevice::kNoBusId) continue;
+      const std::pair card{record(root_of(n)).said.host, device.bus_id >> kFunctionBits};
+      device.card = cards.try_emplace(card, static_cast<std::int16_t>(cards.size())).first->second;
+    }
   }
 
   void link(std::uint32_t a, std::uint32_t b, LinkClass c) { node_.links.push_back({a, b, std::move(c)}); }

@@ -157,6 +157,24 @@ TEST(NcclTopoReader, EveryAttributeCountsOrIsListed) {
   EXPECT_THAT(m->notes, Contains(HasSubstr("nvlink lanes of GPUs of compute capability 8.0: no figure is known")));
 }
 
+TEST(NcclTopoReader, FunctionsOfOnePciDeviceAreOneCard) {
+  std::string text = R"(<system version="1"><cpu numaid="0" arch="x86_64" vendor="AuthenticAMD" familyid="143")";
+  text += R"( modelid="49">)";
+  for (const char* bus : {"0000:0c:00.0", "0000:0c:00.1", "0001:0c:00.0"})
+    text += std::string("<pci busid=\"") + bus + R"(" class="0x020000"><nic><net name="mlx5_)" + bus[11] + bus[3] +
+            R"(" dev="0" speed="200000" guid="0x1"/></nic></pci>)";
+  const auto m = read_nccl_topo_xml(text + "</cpu></system>", "cards.xml");
+  ASSERT_TRUE(m.ok()) << m.error().text();
+  std::vector<TemplateDevice> nics;
+  for (const TemplateDevice& d : m->topology.templates()[0].devices)
+    if (d.device_class.kind == DeviceKind::kNic) nics.push_back(d);
+  ASSERT_EQ(nics.size(), 3u);
+  EXPECT_EQ(nics[0].card, nics[1].card);
+  EXPECT_NE(nics[0].card, nics[2].card) << "another PCI domain";
+  EXPECT_EQ(nics[1].bus_id, 0x0c001u);
+  EXPECT_EQ(nics[2].bus_id, 0x10c000u);
+}
+
 TEST(NcclTopoReader, FiguresGiveLanesTheirRate) {
   PartFigures figures;
   LinkClass lane;

@@ -19,6 +19,7 @@ struct DeviceGroup {
   bool cabled = true;
   bool none = false;              ///< `count: 0`
   std::uint32_t lane_budget = 0;  ///< PCIe lanes; 0: not stated
+  std::uint32_t ports_per_card = 1;
 };
 
 /// Local names are words: dots, dashes and globs belong to selectors, a digit at the end to the number.
@@ -92,6 +93,7 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   r.required("name", &YamlNode::as_string, group.name);
   const auto count = r.optional("count"), part = r.optional("part"), numa = r.optional("numa");
   const auto memory = r.optional("memory"), rate = r.optional("memory_rate"), lanes = r.optional("pcie_lanes");
+  const auto ports = r.optional("ports_per_card");
   r.optional("kind");
   r.optional("cabled", &YamlNode::as_bool, group.cabled);
   r.optional("reduces", &YamlNode::as_bool, group.device_class.reduces);
@@ -107,6 +109,10 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   if (lanes) {
     BUSBAR_ASSIGN(const std::int64_t n, lanes->as_int(1, 1024));
     group.lane_budget = static_cast<std::uint32_t>(n);
+  }
+  if (ports) {
+    BUSBAR_ASSIGN(const std::int64_t n, ports->as_int(1, 64));
+    group.ports_per_card = static_cast<std::uint32_t>(n);
   }
   BUSBAR_RETURN_IF_ERROR(check_name(*map.find("name"), group.name, count.has_value()));
   BUSBAR_ASSIGN(group.device_class.kind, kind_of(map, group.name));
@@ -154,6 +160,7 @@ void append(const DeviceGroup& group, NodeFile& out) {
     device.device_class = group.device_class;
     device.name = group.count > 0 ? fmt::format("{}{}", group.name, i) : group.name;
     if (!group.numa.empty()) device.numa = group.numa[group.numa.size() > 1 ? i : 0];
+    if (group.ports_per_card > 1) device.card = static_cast<std::int16_t>(i / group.ports_per_card);
     const auto place = static_cast<std::uint32_t>(out.node.devices.size());
     if (device.device_class.kind == DeviceKind::kNic && group.cabled) out.nics.push_back(place);
     if (device.device_class.kind == DeviceKind::kGpu) ++out.gpus;

@@ -179,6 +179,15 @@ TEST(Node, BasesTakeParameters) {
   EXPECT_THAT(why("{name: x}"), HasSubstr("the key 'devices' is missing"));
 }
 
+TEST(Node, PortsInARowShareACard) {
+  const auto file = read("devices: [{name: gpu}, {name: nic, count: 4, ports_per_card: 2}]\n");
+  ASSERT_TRUE(file.ok()) << file.error().text();
+  std::vector<int> cards;
+  for (const TemplateDevice& d : file->node.devices) cards.push_back(d.card);
+  EXPECT_THAT(cards, ElementsAre(-1, 0, 0, 1, 1));
+  EXPECT_THAT(why("devices: [{name: gpu}, {name: nic, count: 4, ports_per_card: 0}]\n"), HasSubstr("ports_per_card"));
+}
+
 TEST(Node, CountsMayBeProducts) {
   const auto count = [](const char* text) {
     return as_count(YamlDocument::parse("n: " + std::string(text), "f").value().root().item(0), 1, 1000);

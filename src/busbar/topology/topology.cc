@@ -8,19 +8,19 @@ namespace busbar {
 
 BlockId Topology::block_of(DeviceId d) const { return device_block_[index(d)]; }
 
+const TemplateDevice& Topology::template_device(DeviceId d) const {
+  const Block& block = blocks_[index(block_of(d))];
+  return templates_[block.template_index].devices[index(d) - block.first_device];
+}
+
 std::int16_t Topology::numa(DeviceId d) const {
-  const BlockId b = block_of(d);
-  if (b == kNone<BlockId>) return -1;
-  const Block& block = blocks_[index(b)];
-  return templates_[block.template_index].devices[index(d) - block.first_device].numa;
+  return block_of(d) == kNone<BlockId> ? std::int16_t{-1} : template_device(d).numa;
 }
 
 std::string Topology::name(DeviceId d) const {
   const BlockId b = block_of(d);
   if (b == kNone<BlockId>) return fabric_names_[fabric_index_.at(index(d))];
-  const Block& block = blocks_[index(b)];
-  return fmt::format("node{}.{}", index(b),
-                     templates_[block.template_index].devices[index(d) - block.first_device].name);
+  return fmt::format("node{}.{}", index(b), template_device(d).name);
 }
 
 std::string Topology::name(LinkId l) const { return name(from(l)) + "->" + name(to(l)); }

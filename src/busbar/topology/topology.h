@@ -57,6 +57,9 @@ struct TemplateDevice {
   DeviceClass device_class;
   std::string name;  ///< local name, unique in the template: "gpu3", "nvswitch0", "nic7"
   std::int16_t numa = -1;
+  std::int16_t card = -1;            ///< ports of one card have the same number; -1: a card of its own
+  std::uint64_t bus_id = kNoBusId;   ///< PCI: domain << 20 | bus << 12 | device << 4 | function
+  static constexpr std::uint64_t kNoBusId = UINT64_MAX;  ///< not known
 };
 struct TemplateLink {
   std::uint32_t a = 0, b = 0;  ///< places in NodeTemplate::devices
@@ -92,6 +95,8 @@ class Topology {
   const DeviceClass& device_class(DeviceId d) const { return device_classes_[device_class_[index(d)]]; }
   BlockId block_of(DeviceId d) const;   ///< kNone<BlockId> for fabric switches
   std::int16_t numa(DeviceId d) const;  ///< NUMA node inside its block, -1 unknown
+  /// What its template says of a device. Precondition: it lies in a block.
+  const TemplateDevice& template_device(DeviceId d) const;
   std::string name(DeviceId d) const;   ///< "node5.gpu3", "leaf12"
   std::string name(LinkId l) const;     ///< "node5.gpu3->node5.nvswitch0"
   /// The device of that name; Error kNotFound with the nearest names.
