@@ -15,11 +15,12 @@ using Kind = YamlNode::Kind;
 
 /// Keys whose values name, place or explain something.
 bool is_wording(std::string_view key) {
-  static constexpr std::array<std::string_view, 28> kKeys{
+  static constexpr std::array<std::string_view, 29> kKeys{
       "fec_source",     "name",         "part",    "source", "note",  "confidence", "efficiency_source",
       "latency_source", "cable_source", "between", "pairs",  "torus", "numa",       "islands",
       "planes",         "kind",         "shape",   "base",   "link",  "network",    "fabric",
-      "parameters",     "protocol",     "gpu",     "full",   "words", "pci_ids",    "twisted"};
+      "parameters",     "protocol",     "gpu",     "full",   "words", "pci_ids",    "twisted",
+      "merges_nics"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 

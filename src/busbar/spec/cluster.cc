@@ -236,12 +236,13 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   }
   if (const auto protocol = keys.protocol ? keys.protocol : node.protocol) {
     BUSBAR_ASSIGN(const YamlNode map, reading.resolve(*protocol, "protocols"));
-    ProtocolModel network;
+    Transport network;
     if (transport) {
-      BUSBAR_ASSIGN(const YamlNode costs, reading.resolve(*transport, "transports"));
-      BUSBAR_ASSIGN(network, read_transport(costs, reading));
+      BUSBAR_ASSIGN(const YamlNode sends, reading.resolve(*transport, "transports"));
+      BUSBAR_ASSIGN(network, read_transport(sends, reading));
     }
-    BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading, network));
+    out.fabric.merges_nics = network.merges_nics;
+    BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading, network.costs));
     out.protocol.peer_access = out.p2p;
     out.protocol.gpudirect = out.gpudirect;
   }

@@ -9,6 +9,7 @@
 #include "busbar/program/protocol.h"
 #include "busbar/spec/optical_switches.h"
 #include "busbar/topology/cabling.h"
+#include "busbar/topology/nic_merging.h"
 #include "busbar/topology/routing_policy.h"
 #include "busbar/topology/topology.h"
 
@@ -29,6 +30,7 @@ struct FabricSummary {
   std::string network;                  ///< "InfiniBand NDR"
   std::vector<std::uint32_t> switches;  ///< of each tier, leaves first
   double oversubscription = 1;
+  NicMerging merges_nics = NicMerging::kByCard;  ///< as its transport says
 };
 
 struct Cluster {

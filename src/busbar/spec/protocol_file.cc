@@ -72,22 +72,26 @@ Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading, Proto
   return p;
 }
 
-Result<ProtocolModel> read_transport(const YamlNode& map, Reading& reading) {
-  ProtocolModel protocol;
+Result<Transport> read_transport(const YamlNode& map, Reading& reading) {
+  Transport out;
   MapReader r(map);
   accept_provenance(r);
   r.optional("name");
-  const auto fitted = r.optional("fitted");
-  read_network_keys(r, protocol);
+  const auto fitted = r.optional("fitted"), merges = r.optional("merges_nics");
+  read_network_keys(r, out.costs);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  reading.note("transport overheads", map);
-  if (!fitted) return protocol;
+  reading.note("network plugin", map);
+  if (merges) {
+    BUSBAR_ASSIGN(out.merges_nics, as_enum(*merges, NicMerging::kByGpu, &name_of, "way to merge NICs"));
+  }
+  if (!fitted) return out;
+  reading.note("transport overheads", *fitted);
   MapReader f(*fitted);
   accept_provenance(f);
   f.optional("fit");
-  read_network_keys(f, protocol);
+  read_network_keys(f, out.costs);
   BUSBAR_RETURN_IF_ERROR(f.finish());
-  return protocol;
+  return out;
 }
 
 std::string protocol_yaml(const ProtocolModel& p) {

@@ -5,6 +5,7 @@
 
 #include "busbar/program/protocol.h"
 #include "busbar/spec/reading.h"
+#include "busbar/topology/nic_merging.h"
 
 namespace busbar {
 
@@ -12,8 +13,12 @@ namespace busbar {
 /// fitted to measurements.
 Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading, ProtocolModel start = {});
 
-/// The map of a transport: what sends over a network cost where the protocol does not say.
-Result<ProtocolModel> read_transport(const YamlNode& map, Reading& reading);
+/// What sends over a network cost where the protocol does not say, and which NICs they take together.
+struct Transport {
+  ProtocolModel costs;
+  NicMerging merges_nics = NicMerging::kByCard;
+};
+Result<Transport> read_transport(const YamlNode& map, Reading& reading);
 
 /// `protocol` as the key of a cluster file, every figure written out.
 std::string protocol_yaml(const ProtocolModel& protocol);

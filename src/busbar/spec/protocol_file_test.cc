@@ -64,6 +64,15 @@ TEST(ProtocolFile, TheNetworkBringsItsTransportAndTheProtocolMayOverruleIt) {
   EXPECT_EQ(load_cluster("dgx-h100:2", own)->protocol.step_network, Duration::us(1));
 }
 
+TEST(ProtocolFile, TheTransportSaysWhichNicsAreTakenTogether) {
+  EXPECT_EQ(load_cluster("dgx-h100:2")->fabric.merges_nics, NicMerging::kByCard);
+  EXPECT_EQ(load_cluster("aws-p5:2")->fabric.merges_nics, NicMerging::kByGpu);
+  EXPECT_EQ(load_cluster("aws-p4d:2")->fabric.merges_nics, NicMerging::kNone);
+  Overrides wrong;
+  wrong.set = {"fabric.transport={merges_nics: often}"};
+  EXPECT_THAT(load_cluster("dgx-h100:2", wrong).error().text(), testing::HasSubstr("by_card"));
+}
+
 TEST(ProtocolFile, WhatIsWrittenIsReadAgain) {
   const ProtocolModel p = load_cluster("dgx-h100:2")->protocol;
   const auto c = parse_cluster("name: x\nnode: dgx-h100\nnodes: 2\n" + protocol_yaml(p), "x.yaml");
