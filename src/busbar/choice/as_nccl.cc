@@ -10,6 +10,7 @@ NcclSettings nccl_settings(const NcclSurroundings& around, NcclVersion version) 
   s.version = version;
   s.gdr = around.gpudirect;
   s.p2p = around.p2p;
+  s.merges_nics = around.merges_nics;
   if (around.fabric_kind.starts_with("rail")) s.cross_nic = 0;
   return s;
 }

@@ -14,6 +14,7 @@ namespace busbar {
 struct NcclSurroundings {
   std::string_view fabric_kind;  ///< as in FabricSummary: "rail-optimised"
   bool gpudirect = true, p2p = true;
+  NicMerging merges_nics = NicMerging::kByCard;
 };
 /// On a fabric of rails NCCL_CROSS_NIC is taken to be 0, as NCCL's documentation advises for networks with a switch per
 /// NIC and as the rings of public logs of such machines show; else NCCL's own default.

@@ -7,18 +7,23 @@
 namespace busbar {
 namespace {
 
-/// Distinct values in order of their first appearance, with how often each occurs.
-template <typename T>
-std::vector<std::pair<T, std::uint32_t>> counted(std::vector<T> values) {
-  std::vector<std::pair<T, std::uint32_t>> out;
-  for (T& v : values) {
-    const auto it = std::find_if(out.begin(), out.end(), [&](const auto& e) { return e.first == v; });
-    if (it == out.end())
-      out.emplace_back(std::move(v), 1);
-    else
-      ++it->second;
-  }
-  return out;
+/// What one channel of NCCL does: its ranks in order, or its tree, and by which NICs.
+template <typename Shape>
+struct Channel {
+  Shape shape;
+  std::vector<NcclPorts> ports;
+  std::uint32_t times = 1;  ///< channels that are alike in both
+};
+
+/// Adds a channel to those that are not alike, in order of their first appearance.
+template <typename Shape>
+void count(std::vector<Channel<Shape>>& channels, Shape shape, std::vector<NcclPorts> ports) {
+  const auto alike = [&](const Channel<Shape>& c) { return c.shape == shape && c.ports == ports; };
+  const auto it = std::find_if(channels.begin(), channels.end(), alike);
+  if (it == channels.end())
+    channels.push_back({std::move(shape), std::move(ports)});
+  else
+    ++it->times;
 }
 
 /// Parents before children, as GivenTree wants them.
@@ -104,50 +109,168 @@ bool is_amd_mesh(const NcclComm& comm) {
 
 }  // namespace
 
-Result<Schedule> NcclSchedules::rings(const CollectiveCall& call) const {
+Result<NcclSchedules::Laid> NcclSchedules::rings(const CollectiveCall& call) const {
   ScheduleSpec spec;
   spec.algorithm = call.algorithm;
   spec.op = call.op;
   spec.ranks = comm_.ranks;
   spec.root = call.root;
+  Laid out;
   if (is_amd_mesh(comm_)) spec.orders = MeshRings::of(comm_.ranks);  // RCCL's fixed rings use all links of a mesh
-  if (!spec.orders.empty()) return build_schedule(spec);
-  for (std::uint32_t c = 0; c < comm_.channels; ++c) spec.orders.push_back(nccl_ring(comm_, c).order);
-  auto distinct = counted(spec.orders);
-  const bool alike =
-      std::all_of(distinct.begin(), distinct.end(), [&](const auto& e) { return e.second == distinct.front().second; });
-  if (alike) {
-    spec.orders.clear();
-    for (auto& [order, times] : distinct) spec.orders.push_back(std::move(order));
+  if (spec.orders.empty()) {
+    std::vector<Channel<std::vector<std::uint32_t>>> channels;
+    for (std::uint32_t c = 0; c < comm_.channels; ++c) {
+      NcclRing ring = nccl_ring(comm_, c);
+      count(channels, std::move(ring.order), std::move(ring.ports));
+    }
+    const bool even = std::all_of(channels.begin(), channels.end(),
+                                  [&](const auto& c) { return c.times == channels.front().times; });
+    for (const auto& c : channels)  // all channels of a ring schedule have the same share
+      for (std::uint32_t i = 0; i < (even ? 1 : c.times); ++i) {
+        spec.orders.push_back(c.shape);
+        out.ports.push_back(c.ports);
+      }
   }
-  return build_schedule(spec);
+  BUSBAR_ASSIGN(Schedule schedule, build_schedule(spec));
+  out.schedule = std::make_shared<const Schedule>(std::move(schedule));
+  out.shapes = std::move(spec.orders);
+  return out;
 }
 
-Result<Schedule> NcclSchedules::trees(const CollectiveCall& call) const {
-  std::vector<std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>> shapes;
+Result<NcclSchedules::Laid> NcclSchedules::trees(const CollectiveCall& call) const {
+  using Shape = std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>;
+  std::vector<Channel<Shape>> channels;
   for (std::uint32_t c = 0; c < comm_.channels; ++c) {
-    GivenTree tree = given(nccl_tree(comm_, c));
-    shapes.emplace_back(std::move(tree.position), std::move(tree.parent));
+    NcclTree tree = nccl_tree(comm_, c);
+    GivenTree shape = given(tree);
+    count(channels, Shape{std::move(shape.position), std::move(shape.parent)}, std::move(tree.ports));
   }
   std::vector<WeightedTree> trees;
-  for (const auto& [shape, times] : counted(std::move(shapes)))
-    trees.push_back({GivenTree{shape.first, shape.second}, times});
-  return build_tree_packing(call.op, comm_.ranks, call.root, trees);
+  Laid out;
+  for (auto& c : channels) {
+    out.shapes.push_back(c.shape.first);
+    out.shapes.push_back(c.shape.second);
+    trees.push_back({GivenTree{std::move(c.shape.first), std::move(c.shape.second)}, c.times});
+    out.ports.push_back(std::move(c.ports));
+  }
+  BUSBAR_ASSIGN(Schedule schedule, build_tree_packing(call.op, comm_.ranks, call.root, trees));
+  out.schedule = std::make_shared<const Schedule>(std::move(schedule));
+  return out;
+}
+
+/// Every rank by the NICs nearest to its GPU, which it takes in turns.
+NcclSchedules::Laid NcclSchedules::local() const {
+  std::size_t turns = 0;
+  Laid out;
+  for (const NcclNodeShape& shape : comm_.shapes) {
+    if (shape.system.net_count() == 0) return out;
+    for (std::uint32_t g = 0; g < shape.system.gpu_count(); ++g)
+      turns = std::max(turns, local_nets(shape.system, g).size());
+  }
+  out.ports.resize(turns);
+  for (std::uint32_t c = 0; c < turns; ++c)
+    for (std::uint32_t n = 0; n < comm_.node_count(); ++n)
+      for (std::uint32_t g = 0; g < comm_.nodes[n].ranks.size(); ++g) {
+        const NcclPort port = nccl_local_port(comm_, n, g, c);
+        out.ports[c].push_back({port, port});
+      }
+  return out;
+}
+
+/// Whether NCCL lays calls of that shape over channels: the collectives that have a table of costs.
+bool NcclSchedules::fits(const CollectiveCall& call) const {
+  const bool tuned = call.op == Collective::kAllReduce || call.op == Collective::kAllGather ||
+                     call.op == Collective::kReduceScatter || call.op == Collective::kBroadcast ||
+                     call.op == Collective::kReduce;
+  return tuned && call.root == 0 && call.groups.size() == comm_.ranks && comm_.channels > 0;
+}
+
+Result<const NcclSchedules::Laid*> NcclSchedules::lay(const CollectiveCall& call) {
+  const bool ordered = traits_of(call.algorithm).takes_orders;
+  const auto [at, fresh] = laid_.try_emplace({ordered ? call.algorithm : "", call.op});
+  if (!fresh) return &at->second;
+  const auto make = [&]() -> Result<Laid> {
+    if (!ordered) return local();
+    BUSBAR_ASSIGN(const Schedule plain, build_schedule(call.algorithm, call.op, comm_.ranks, 1, call.root));
+    const bool tree = !plain.phases.empty() && is_tree(plain.phases.front().pattern);
+    if (tree && call.op != Collective::kAllReduce) return local();
+    return tree ? trees(call) : rings(call);
+  };
+  Result<Laid> made = make();
+  if (!made.ok()) {
+    laid_.erase(at);
+    return made.error();
+  }
+  at->second = std::move(*made);
+  return &at->second;
 }
 
 Result<CollectiveCall> NcclSchedules::over_channels(CollectiveCall call) {
-  if (!traits_of(call.algorithm).takes_orders || call.root != 0 || call.groups.groups() != 1 ||
-      call.groups.size() != comm_.ranks || comm_.channels == 0)
-    return call;
-  auto& schedule = made_[{call.algorithm, call.op}];
-  if (!schedule) {
-    BUSBAR_ASSIGN(const Schedule plain, build_schedule(call.algorithm, call.op, comm_.ranks, 1, call.root));
-    const bool tree = !plain.phases.empty() && is_tree(plain.phases.front().pattern);
-    if (tree && call.op != Collective::kAllReduce) return call;
-    BUSBAR_ASSIGN(Schedule made, tree ? trees(call) : rings(call));
-    schedule = std::make_shared<const Schedule>(std::move(made));
+  if (call.groups.groups() != 1) return call;
+  std::vector<std::uint32_t> first_device(comm_.ranks);
+  for (const NcclMember& m : comm_.nodes)
+    for (const std::uint32_t r : m.ranks) first_device[r] = m.first_device;
+  return NcclGroups([this](std::uint32_t) -> NcclSchedules& { return *this; },
+                    [&](std::uint32_t, std::uint32_t member) { return first_device[member]; })
+      .over_channels(std::move(call));
+}
+
+/// Adds the ports of one group. `row_of`: rows of nics.ports by their first device.
+void NcclGroups::add(const NcclComm& comm, const NcclSchedules::Laid& laid, const GroupFamily& groups,
+                     std::uint32_t group, std::map<std::uint32_t, std::uint32_t>& row_of, ChannelNics& nics) const {
+  const auto row = [&](std::uint32_t node, const NcclPort& p) {
+    const std::uint32_t first = first_device_(group, p.rank);
+    std::vector<std::uint32_t> devices;
+    for (const DeviceId d : nic_devices(comm, node, p.net))
+      devices.push_back(index(d) - comm.nodes[node].first_device + first);
+    const auto [at, fresh] = row_of.try_emplace(devices.front(), nics.ports.rows());
+    if (!fresh) return at->second;
+    nics.ports.values.insert(nics.ports.values.end(), devices.begin(), devices.end());
+    nics.ports.close_row();
+    return at->second;
+  };
+  std::vector<std::uint32_t> node_of(comm.ranks);
+  for (std::uint32_t n = 0; n < comm.node_count(); ++n)
+    for (const std::uint32_t r : comm.nodes[n].ranks) node_of[r] = n;
+  const auto use = [&](std::uint32_t c, const NcclPort& p, std::vector<std::uint32_t>& way,
+                       std::vector<std::uint32_t>& back) {
+    const std::size_t at = nics.at(c, groups.actor(group, p.rank));
+    way[at] = row(node_of[p.rank], p);
+    if (back[at] == kNone32) back[at] = way[at];  // trees send and receive by the same one
+    nics.proxy[at] = groups.actor(group, p.proxy);
+  };
+  for (std::uint32_t c = 0; c < laid.ports.size(); ++c)
+    for (const NcclPorts& ports : laid.ports[c]) {
+      use(c, ports.in, nics.in, nics.out);
+      use(c, ports.out, nics.out, nics.in);
+    }
+}
+
+Result<CollectiveCall> NcclGroups::over_channels(CollectiveCall call) const {
+  const std::uint32_t groups = call.groups.groups();
+  std::vector<const NcclSchedules::Laid*> laid(groups);
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    if (!of_(g).fits(call)) return call;
+    BUSBAR_ASSIGN(laid[g], of_(g).lay(call));
+    if (laid[g]->shapes != laid[0]->shapes || laid[g]->ports.size() != laid[0]->ports.size()) return call;
   }
-  call.schedule = schedule;
+  call.schedule = laid[0]->schedule;
+  if (laid[0]->ports.empty() || laid[0]->ports[0].empty()) return call;
+  auto& known = of_(0).nics_;
+  for (const auto& [of, table] : known)
+    if (of.first == laid[0] && of.second == call.groups) call.nics = table;
+  if (call.nics) return call;
+  auto nics = std::make_shared<ChannelNics>();
+  nics->channels = static_cast<std::uint32_t>(laid[0]->ports.size());
+  for (std::uint32_t g = 0; g < groups; ++g)
+    for (std::uint32_t m = 0; m < call.groups.size(); ++m)
+      nics->ranks = std::max(nics->ranks, call.groups.actor(g, m) + 1);
+  nics->out.assign(std::size_t{nics->channels} * nics->ranks, kNone32);
+  nics->in = nics->proxy = nics->out;
+  std::map<std::uint32_t, std::uint32_t> row_of;
+  for (std::uint32_t g = 0; g < groups; ++g) add(of_(g).comm(), *laid[g], call.groups, g, row_of, *nics);
+  call.nics = std::move(nics);
+  known.push_back({{laid[0], call.groups}, call.nics});
   return call;
 }
 

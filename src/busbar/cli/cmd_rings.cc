@@ -30,7 +30,7 @@ Result<NcclSettings> settings_of(const RingsFlags& o, const Cluster& c) {
     version.error().where.path = "--nccl";
     return version.error();
   }
-  NcclSettings s = nccl_settings({c.fabric.kind, c.gpudirect, c.p2p}, *version);
+  NcclSettings s = nccl_settings({c.fabric.kind, c.gpudirect, c.p2p, c.fabric.merges_nics}, *version);
   if (!o.cross_nic.empty() && o.cross_nic != "0" && o.cross_nic != "1" && o.cross_nic != "2")
     return invalid(fmt::format("'{}' is none of 0 (never), 1 (always) and 2 (where it helps)", o.cross_nic),
                    {"", 0, 0, "--cross-nic"});

@@ -105,11 +105,11 @@ void gpus(Drawing& d, const NcclComm& comm, const Places& places) {
 /// NIC names in the middle of each node.
 void nics(Drawing& d, const RingsView& v, const Places& places, const std::vector<NcclPorts>& ports) {
   for (std::uint32_t n = 0; n < places.nodes() && n < ports.size(); ++n) {
-    const auto local = [&](DeviceId nic) {
-      const std::string name = nic_name(v, n, nic);
+    const auto local = [&](std::uint32_t net) {
+      const std::string name = nic_name(v, n, net);
       return name.substr(name.find('.') + 1);
     };
-    const std::string in = local(ports[n].in.nic), out = local(ports[n].out.nic);
+    const std::string in = local(ports[n].in.net), out = local(ports[n].out.net);
     const Point c = places.centre(n);
     if (in == out) {
       word(d, c, in, 10, colour::kMuted, false, Anchor::kMiddle);

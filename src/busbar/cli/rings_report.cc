@@ -32,8 +32,8 @@ std::vector<std::uint32_t> order_of(const NcclTree& t) {
 Json nics_of(const RingsView& v, const std::vector<NcclPorts>& ports) {
   Json out = Json::array();
   for (std::uint32_t n = 0; n < ports.size(); ++n) {
-    out.push_back(nic_name(v, n, ports[n].in.nic));
-    if (ports[n].out.nic != ports[n].in.nic) out.push_back(nic_name(v, n, ports[n].out.nic));
+    out.push_back(nic_name(v, n, ports[n].in.net));
+    if (ports[n].out.net != ports[n].in.net) out.push_back(nic_name(v, n, ports[n].out.net));
   }
   return out;
 }
@@ -46,7 +46,7 @@ void add_collnet(const RingsView& v, Json& out) {
     for (std::uint32_t n = 0; n < c.node_count(); ++n) {
       const NcclGraph& g = c.shapes[c.nodes[n].shape].graphs.collnet_chain;
       for (std::uint32_t i = 0; i < g.gpus; ++i) order.push_back(c.nodes[n].ranks[g.gpu(ch, i)]);
-      if (!g.inter.empty()) nics.push_back(nic_name(v, n, nic_device(c, n, g.net(ch, 0))));
+      if (!g.inter.empty()) nics.push_back(nic_name(v, n, g.net(ch, 0)));
     }
     out.push_back({{"kind", "collnet_chain"}, {"channel", ch}, {"order", order}, {"nics", nics}, {"balanced", true}});
   }
@@ -83,7 +83,7 @@ void add_channels(const RingsView& v, Json& out) {
     for (std::uint32_t n = 0; n < c.node_count(); ++n) {
       const NcclNodeShape& shape = c.shapes[c.nodes[n].shape];
       const NcclGraph& g = shape.graphs.nvls;
-      if (!g.inter.empty()) nics.push_back(nic_name(v, n, nic_device(c, n, g.net(h, 0))));
+      if (!g.inter.empty()) nics.push_back(nic_name(v, n, g.net(h, 0)));
     }
     out.push_back(
         {{"kind", "nvls"}, {"channel", h}, {"order", heads[h]}, {"nics", std::move(nics)}, {"balanced", true}});
@@ -99,8 +99,8 @@ std::string listed(const std::vector<std::uint32_t>& order) {
 }
 
 std::string port_text(const RingsView& v, std::uint32_t node, const NcclPorts& p) {
-  std::string text = nic_name(v, node, p.in.nic);
-  if (p.out.nic != p.in.nic) text += ", out " + nic_name(v, node, p.out.nic);
+  std::string text = nic_name(v, node, p.in.net);
+  if (p.out.net != p.in.net) text += ", out " + nic_name(v, node, p.out.net);
   if (p.out.proxy != p.out.rank) text += fmt::format(", sent by {} for {}", p.out.proxy, p.out.rank);
   return text;
 }
@@ -144,18 +144,22 @@ Table nic_table(const RingsView& v) {
   for (std::uint32_t g = 0; g < s.gpu_count() && s.net_count() > 0; ++g) {
     const std::uint32_t n = local_net(s, g, 0);
     t.rows.push_back({std::to_string(c.nodes[0].ranks[g]), v.topology->name(s.nodes[s.gpus[g]].device),
-                      nic_name(v, 0, nic_device(c, 0, n)), name_of(s.gpu_net.at(g, n).type)});
+                      nic_name(v, 0, n), name_of(s.gpu_net.at(g, n).type)});
   }
   return t;
 }
 
 }  // namespace
 
-std::string nic_name(const RingsView& v, std::uint32_t node, DeviceId nic) {
-  const std::string name = v.topology->name(nic);
-  if (node < v.topology->blocks().size()) return name;
-  const std::size_t dot = name.find('.');  // a copy: there is no such block
-  return fmt::format("node{}{}", node, dot == std::string::npos ? "." + name : name.substr(dot));
+std::string nic_name(const RingsView& v, std::uint32_t node, std::uint32_t net) {
+  const NcclMember& member = v.comm->nodes[node];
+  std::string text = fmt::format("node{}", node < v.topology->blocks().size() ? index(member.block) : node);
+  const char* separator = ".";
+  for (const DeviceId nic : nic_devices(*v.comm, node, net)) {
+    text += separator + v.topology->template_device(nic).name;
+    separator = "+";
+  }
+  return text;
 }
 
 void rings_to_json(const RingsView& v, Json& out) {
@@ -173,7 +177,7 @@ void rings_to_json(const RingsView& v, Json& out) {
   for (std::uint32_t n = 0; n < c.node_count(); ++n) {
     const NcclSystem& s = c.shapes[c.nodes[n].shape].system;
     for (std::uint32_t g = 0; g < s.gpu_count() && s.net_count() > 0; ++g)
-      nics.push_back({{"rank", c.nodes[n].ranks[g]}, {"nic", nic_name(v, n, nic_device(c, n, local_net(s, g, 0)))}});
+      nics.push_back({{"rank", c.nodes[n].ranks[g]}, {"nic", nic_name(v, n, local_net(s, g, 0))}});
   }
   out["nic_of_gpu"] = std::move(nics);
   out["channels"] = Json::array();

@@ -15,8 +15,9 @@ struct RingsView {
   std::string cluster;  ///< as typed
 };
 
-/// NIC as people call it, with the node it belongs to in the communicator: a copy of a node has the name of the copy.
-std::string nic_name(const RingsView& view, std::uint32_t node, DeviceId nic);
+/// Network device `net` of a node as people call it, with the node it belongs to in the communicator: a copy of a node
+/// has the name of the copy. NICs that are driven as one: "node0.nic0+nic1".
+std::string nic_name(const RingsView& view, std::uint32_t node, std::uint32_t net);
 
 /// "channels", "counts", "graphs", "gpus_nics" of the command's JSON.
 void rings_to_json(const RingsView& view, Json& out);

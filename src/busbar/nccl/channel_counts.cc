@@ -34,13 +34,8 @@ std::uint32_t nvls_channels(const NcclComm& c) {
 /// Channels that one GPU would give a peer over the network.
 std::uint32_t per_net_peer(const NcclComm& c, const NcclSystem& s, std::uint32_t gpu) {
   if (c.settings.channels_per_peer != 0) return c.settings.channels_per_peer;
-  std::vector<std::uint32_t> local;
-  for (std::uint32_t ch = 0; ch < kMostNcclChannels; ++ch) {
-    const std::uint32_t n = local_net(s, gpu, ch);
-    if (!local.empty() && n == local.front()) break;
-    local.push_back(n);
-  }
-  if (s.net_count() == 0) return 2;
+  const std::vector<std::uint32_t> local = local_nets(s, gpu);
+  if (local.empty()) return 2;
   const auto nics = static_cast<std::uint32_t>(local.size());
   if (c.settings.version >= NcclVersion{2, 28}) {
     constexpr float kPerChannelGBps = 14;  // NCCL_P2P_PER_CHANNEL_NET_BW

@@ -55,17 +55,23 @@ Result<NcclComm> build_nccl_comm(const Topology& topology, std::span<const Devic
 
 /// The network device by which a channel enters or leaves a node, and the rank that carries it to or from there.
 struct NcclPort {
-  DeviceId nic = kNone<DeviceId>;
+  std::uint32_t net = 0;    ///< of the node's system
   std::uint32_t rank = 0;   ///< first or last of the node's chain
-  std::uint32_t proxy = 0;  ///< the rank beside the NIC; another than `rank` with PXN
+  std::uint32_t proxy = 0;  ///< the rank next to the NIC; another than `rank` with PXN
+  bool operator==(const NcclPort&) const = default;
 };
-/// Network device `net` of the node's system as the device of that very node.
-DeviceId nic_device(const NcclComm& comm, std::uint32_t node, std::uint32_t net);
+/// The NICs that network device `net` of the node's system stands for, as devices of that very node.
+std::vector<DeviceId> nic_devices(const NcclComm& comm, std::uint32_t node, std::uint32_t net);
 
 /// Ports of one channel of one node.
 struct NcclPorts {
   NcclPort in, out;
+  bool operator==(const NcclPorts&) const = default;
 };
+
+/// The port by which rank number `gpu` of a node goes to other nodes outside rings and trees, on channel `channel`.
+/// Pre: the node has network devices.
+NcclPort nccl_local_port(const NcclComm& comm, std::uint32_t node, std::uint32_t gpu, std::uint32_t channel);
 
 struct NcclRing {
   std::vector<std::uint32_t> order;  ///< ranks, from rank 0 on

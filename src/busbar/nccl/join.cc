@@ -25,7 +25,7 @@ std::uint32_t ring_channel(const NcclComm& c, std::uint32_t node, std::uint32_t 
 NcclPort port_of(const NcclComm& c, std::uint32_t node, std::uint32_t gpu, std::uint32_t net, bool sends) {
   const NcclSystem& s = shape_of(c, node).system;
   NcclPort port;
-  port.nic = nic_device(c, node, net);
+  port.net = net;
   port.rank = port.proxy = c.nodes[node].ranks[gpu];
   if (sends && s.gpu_net.at(gpu, net).type == PathType::kPxn)
     port.proxy = c.nodes[node].ranks[static_cast<std::size_t>(s.local_gpu[net])];
@@ -89,10 +89,15 @@ void add_child(NcclTree& t, std::uint32_t rank, std::int32_t child) {
 
 }  // namespace
 
-DeviceId nic_device(const NcclComm& c, std::uint32_t node, std::uint32_t net) {
+std::vector<DeviceId> nic_devices(const NcclComm& c, std::uint32_t node, std::uint32_t net) {
   const NcclNodeShape& shape = shape_of(c, node);
-  const DeviceId device = shape.system.nodes[shape.system.nets[net]].device;
-  return static_cast<DeviceId>(index(device) - shape.first_device + c.nodes[node].first_device);
+  std::vector<DeviceId> out = shape.system.nodes[shape.system.nets[net]].ports;
+  for (DeviceId& d : out) d = static_cast<DeviceId>(index(d) - shape.first_device + c.nodes[node].first_device);
+  return out;
+}
+
+NcclPort nccl_local_port(const NcclComm& c, std::uint32_t node, std::uint32_t gpu, std::uint32_t channel) {
+  return port_of(c, node, gpu, local_net(shape_of(c, node).system, gpu, channel), true);
 }
 
 NcclRing nccl_ring(const NcclComm& c, std::uint32_t channel) {
@@ -143,7 +148,7 @@ NcclTree nccl_tree(const NcclComm& c, std::uint32_t channel) {
     if (g.inter.empty()) continue;
     const std::uint32_t last = g.pattern == NcclPattern::kTree || g.gpus == 1 ? 0 : 1;
     out.ports.push_back(
-        {port_of(c, n, g.gpu(ch, 0), g.net(ch, 0), false), port_of(c, n, g.gpu(ch, last), g.net(ch, 1), true)});
+        {port_of(c, n, g.gpu(ch, 0), g.net(ch, 0), true), port_of(c, n, g.gpu(ch, last), g.net(ch, 1), true)});
   }
   return out;
 }

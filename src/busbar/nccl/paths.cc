@@ -259,6 +259,16 @@ std::uint32_t local_net(const NcclSystem& s, std::uint32_t gpu, std::uint32_t ch
   return nets[(start + channel % ((count + sharing - 1) / sharing)) % count];
 }
 
+std::vector<std::uint32_t> local_nets(const NcclSystem& s, std::uint32_t gpu) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t c = 0; c < kMostNcclChannels && s.net_count() > 0; ++c) {
+    const std::uint32_t net = local_net(s, gpu, c);
+    if (!out.empty() && net == out.front()) break;
+    out.push_back(net);
+  }
+  return out;
+}
+
 void compute_nccl_paths(NcclSystem& s, const NcclSettings& settings) {
   const auto table = [](NcclPaths& p, std::size_t rows, std::size_t columns) {
     p.columns = static_cast<std::uint32_t>(columns);

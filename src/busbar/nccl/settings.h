@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "busbar/nccl/version.h"
+#include "busbar/topology/nic_merging.h"
 #include "busbar/topology/path_type.h"
 
 namespace busbar {
@@ -17,6 +18,8 @@ struct NcclSettings {
   bool nvb = true;                      ///< not NCCL_NVB_DISABLE
   bool nvls = true;                     ///< NCCL_NVLS_ENABLE
   bool collnet = false;                 ///< NCCL_COLLNET_ENABLE, with a plugin that reduces in the network
+  NicMerging merges_nics = NicMerging::kByCard;  ///< what the network plugin offers
+  PathType merge_level = PathType::kNvl;         ///< NCCL_NET_MERGE_LEVEL; kNvl stands for its PORT, kLoc is off
   std::optional<PathType> p2p_level;    ///< NCCL_P2P_LEVEL
   std::optional<PathType> gdr_level;    ///< NCCL_NET_GDR_LEVEL
   std::uint32_t min_channels = 0;       ///< NCCL_MIN_NCHANNELS, NCCL_MIN_CTAS; 0: not set

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "busbar/nccl/internal/nics.h"
 #include "busbar/nccl/internal/paths.h"
 
 namespace busbar {
@@ -55,6 +56,7 @@ class SystemBuilder {
     for (std::uint32_t p = 0; p < block_.device_count; ++p) add_links(device(p));
     mesh_cpus();
     adopt_orphans();
+    raise_links();
     sort_links();
     return std::move(s_);
   }
@@ -152,23 +154,41 @@ class SystemBuilder {
   bool has_upper_level(DeviceId d) const { return upper_level(d).has_value(); }
 
   void add_nets() {
-    for (std::uint32_t p = 0; p < block_.device_count; ++p) {
-      const DeviceId d = device(p);
-      if (t_.kind(d) != DeviceKind::kNic) continue;
-      double rate = 0;
-      for (const LinkId l : t_.out_links(d))
-        if (is_fabric(t_.link_class(l).kind) && !inside(t_.to(l)))
-          rate += static_cast<double>(per_second(t_.link_class(l).wire_rate)) * t_.link_class(l).health;
-      if (rate <= 0) continue;
+    std::map<std::int16_t, std::pair<std::uint32_t, std::uint32_t>> cards;  // network device and ports so far
+    for (const NicGroup& group : group_nics(t_, block_, settings_)) {
+      const DeviceId d = group.ports.front();
       const std::uint32_t nic = add(NcclNodeKind::kNic, d), net = add(NcclNodeKind::kNet, d);
-      node_of(d) = nic;
+      for (const DeviceId port : group.ports)
+        if (port == d || group.sums_pcie) node_of(port) = nic;
+      if (group.raised > 1) raised_.emplace_back(nic, group.raised);
       NcclNode& node = s_.nodes[net];
-      node.net_GBps = static_cast<float>(rate / 1e9);
+      for (const DeviceId port : group.ports) node.net_GBps += static_cast<float>(cabled_GBps(t_, port));
+      node.ports = group.ports;
       node.asic = net;
+      if (const std::int16_t card = t_.template_device(d).card; card >= 0) {
+        auto& [first, ports] = cards.try_emplace(card, net, 0).first->second;
+        node.asic = first;
+        node.port = ports++;
+      }
       node.collnet = settings_.collnet;
       s_.nets.push_back(net);
       join(nic, net, NcclLinkKind::kNet, node.net_GBps);
     }
+  }
+
+  /// The PCIe link of a NIC that stands for several counts twice and twice again, until it has that of a GPU.
+  void raise_links() {
+    float most = 0;
+    for (const std::uint32_t g : s_.gpus)
+      for (const std::uint32_t l : s_.out[g])
+        if (s_.links[l].kind == NcclLinkKind::kPci) most = std::max(most, s_.links[l].GBps);
+    for (const auto& [nic, times] : raised_)
+      for (const std::uint32_t l : s_.out[nic]) {
+        NcclLink& link = s_.links[l];
+        if (link.kind != NcclLinkKind::kPci) continue;
+        for (std::uint32_t left = times; left > 1 && link.GBps * 2 <= most; left /= 2)
+          link.GBps = s_.links[link.reverse].GBps *= 2;
+      }
   }
 
   void join(std::uint32_t a, std::uint32_t b, NcclLinkKind kind, float gigabytes_per_s) {
@@ -284,6 +304,7 @@ class SystemBuilder {
   std::vector<std::uint32_t> node_of_;
   std::map<int, std::uint32_t> cpu_of_numa_;
   std::string_view target_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> raised_;  ///< NIC and how many times its PCIe link may count
 };
 
 }  // namespace

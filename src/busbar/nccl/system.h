@@ -35,6 +35,7 @@ struct NcclNode {
   float net_GBps = 0;
   float net_latency_us = 0;
   std::uint32_t asic = 0, port = 0;
+  std::vector<DeviceId> ports;  ///< all NICs that it stands for, the first is `device`; several where NICs are merged
   bool collnet = false;
   // CPUs
   CpuType cpu;
@@ -83,11 +84,14 @@ struct NcclSystem {
 };
 
 /// The block of `gpus` with only those GPUs, rank r on gpus[i] when ranks[i] == r. Network devices are the block's NICs
-/// with a live cable, and none when `inter` is false; `inter` of the result is false where there are none. Error
-/// kInvalid: GPUs of several blocks; kUnsupported: a kind of accelerator that neither NCCL nor RCCL drives.
+/// with a live cable, merged as the settings say, and none when `inter` is false; `inter` of the result is false where
+/// there are none. Error kInvalid: GPUs of several blocks; kUnsupported: a kind of accelerator that neither NCCL nor RCCL
+/// drives.
 Result<NcclSystem> build_nccl_system(const Topology& topology, std::span<const DeviceId> gpus,
                                      std::span<const std::uint32_t> ranks, bool inter, const NcclSettings& settings);
 
+/// Network devices of GPU `gpu` by channel: channel c has number c modulo their count. Empty without network devices.
+std::vector<std::uint32_t> local_nets(const NcclSystem& system, std::uint32_t gpu);
 /// Network device of GPU `gpu` for channel `channel`. Pre: there is one.
 std::uint32_t local_net(const NcclSystem& system, std::uint32_t gpu, std::uint32_t channel);
 /// GPUs that are nearest to network device `net`: most bandwidth, then the lowest type.

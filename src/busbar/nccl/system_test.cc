@@ -176,5 +176,82 @@ TEST(NcclSystem, RefusesDomainsLargerThanNcclKnows) {
   EXPECT_NE(refused.error().message.find("at most 72"), std::string::npos);
 }
 
+/// Two ports of 200 Gb/s per card, and a card per GPU.
+Topology dual_ports() {
+  TestNode node;
+  node.nic_gigabits = 200;
+  node.nics_per_switch = node.ports_per_card = 2;
+  return nccl_machine(node, 2);
+}
+
+std::vector<std::size_t> ports_of(const NcclSystem& s) {
+  std::vector<std::size_t> out;
+  for (const std::uint32_t n : s.nets) out.push_back(s.nodes[n].ports.size());
+  return out;
+}
+
+TEST(NcclNics, PortsOfACardAreOneDeviceWithTheirSumBehindThePcieLinkOfOne) {
+  const NcclSystem s = system_of(dual_ports(), true);
+  EXPECT_EQ(ports_of(s), std::vector<std::size_t>(8, 2));
+  EXPECT_FLOAT_EQ(s.nodes[s.nets[0]].net_GBps, 50);
+  EXPECT_FLOAT_EQ(s.gpu_net.at(0, 0).GBps, 48) << "PCIe 5 x16";
+}
+
+TEST(NcclNics, ReleasesBefore220AndLevelLocLeavePortsApart) {
+  NcclSettings old, off;
+  old.version = {2, 19};
+  off.merge_level = PathType::kLoc;
+  for (const NcclSettings& settings : {old, off}) {
+    const NcclSystem s = system_of(dual_ports(), true, settings);
+    ASSERT_EQ(ports_of(s), std::vector<std::size_t>(16, 1));
+    EXPECT_EQ(s.nodes[s.nets[0]].asic, s.nodes[s.nets[1]].asic) << "one card still";
+    EXPECT_NE(s.nodes[s.nets[0]].port, s.nodes[s.nets[1]].port);
+    EXPECT_NE(s.nodes[s.nets[0]].asic, s.nodes[s.nets[2]].asic);
+  }
+}
+
+TEST(NcclNics, AsManyPortsAreMergedAsTheReleaseAllows) {
+  TestNode node;
+  node.gpus = 2;
+  node.nics_per_switch = node.ports_per_card = 8;
+  const Topology t = nccl_machine(node, 2);
+  for (const auto& [minor, ports] : {std::pair{23, 2u}, {29, 4u}, {30, 8u}}) {
+    NcclSettings settings;
+    settings.version.minor = static_cast<std::uint16_t>(minor);
+    EXPECT_EQ(ports_of(system_of(t, true, settings)), std::vector<std::size_t>(16 / ports, ports)) << minor;
+  }
+}
+
+TEST(NcclNics, ALevelOfPcieSwitchesMergesCardsAndSumsTheirPcieLinks) {
+  TestNode node;
+  node.nics_per_switch = 2;  // cards of one port each
+  const Topology t = nccl_machine(node, 2);
+  NcclSettings settings;
+  EXPECT_EQ(ports_of(system_of(t, true, settings)).size(), 16u);
+  settings.merge_level = PathType::kPix;
+  const NcclSystem s = system_of(t, true, settings);
+  EXPECT_EQ(ports_of(s), std::vector<std::size_t>(8, 2));
+  EXPECT_FLOAT_EQ(s.nodes[s.nets[0]].net_GBps, 100);
+  EXPECT_FLOAT_EQ(s.net_cpu.at(0, 0).GBps, 48) << "the switch's own uplink stays as it is";
+  float to_switch = 0;
+  for (const std::uint32_t l : s.out[s.links[s.out[s.nets[0]][0]].to])
+    if (s.links[l].kind == NcclLinkKind::kPci) to_switch = s.links[l].GBps;
+  EXPECT_FLOAT_EQ(to_switch, 96);
+}
+
+TEST(NcclNics, AwsPluginGivesEveryGpuTheNicsNextToItAsOne) {
+  TestNode node;
+  node.nic_gigabits = 100;
+  node.gpus_per_switch = 2;
+  node.nics_per_switch = 7;
+  const Topology t = nccl_machine(node, 2);
+  NcclSettings settings;
+  settings.merges_nics = NicMerging::kByGpu;
+  const NcclSystem s = system_of(t, true, settings);
+  EXPECT_EQ(ports_of(s), (std::vector<std::size_t>{4, 3, 4, 3, 4, 3, 4, 3})) << "7 for two GPUs, the larger first";
+  settings.merges_nics = NicMerging::kNone;
+  EXPECT_EQ(ports_of(system_of(t, true, settings)).size(), 28u);
+}
+
 }  // namespace
 }  // namespace busbar

@@ -18,6 +18,7 @@ struct TestNode {
   int pcie_generation = 5;
   std::string vendor = "GenuineIntel";
   int family = 6, model = 143;
+  std::uint32_t ports_per_card = 1;
   bool nics_first = false;  ///< NICs before GPUs, and in reverse: other numbers, same machine
 };
 
@@ -59,6 +60,7 @@ inline NodeTemplate nccl_node(const TestNode& t) {
     for (std::uint32_t i = 0; i < nics; ++i) {
       const std::uint32_t s = (t.nics_first ? nics - 1 - i : i) / t.nics_per_switch;
       n.links.push_back({add(DeviceKind::kNic, "nic" + std::to_string(i), numa_of(s)), bridge[s], pcie});
+      if (t.ports_per_card > 1) n.devices.back().card = static_cast<std::int16_t>(i / t.ports_per_card);
     }
   };
   if (t.nics_first) add_nics();

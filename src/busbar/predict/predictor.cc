@@ -96,7 +96,9 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   const RoutingPolicy routing = p.engine == "packet" ? RoutingPolicy::kSpray : cluster.routing;
   out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed);
   out->placement_ = std::make_unique<Placement>(*out->router_, gpus);
-  NcclSettings settings = nccl_settings({cluster.fabric.kind, cluster.gpudirect, cluster.p2p}, p.nccl);
+  const FabricSummary& fabric = cluster.fabric;
+  NcclSettings settings =
+      nccl_settings({fabric.kind, cluster.gpudirect, cluster.p2p, fabric.merges_nics}, p.nccl);
   settings.nvls = p.nvls;
   settings.min_channels = p.min_channels;
   if (p.max_channels > 0) settings.max_channels = p.max_channels;
