@@ -110,7 +110,6 @@ Status check_tokens(const Variant& variant) {
 struct Nics {
   int count = 0;
   int gbps = 0;
-  int merged = 1;  ///< ports that the library drives as one: those of a card, or those that a GPU has to itself
 };
 
 Result<std::string> fabric_text(const std::string& fabric, Nics nics, const Catalog& catalog) {
@@ -120,7 +119,7 @@ Result<std::string> fabric_text(const std::string& fabric, Nics nics, const Cata
   return fmt::format(
       "fabric: {{kind: rail-optimised, network: {}, link: {{rate: {}Gb/s}}, cable_m: {{nic: 5, leaf: 20, core: "
       "50}}}}\n",
-      network, nics.gbps * nics.merged);
+      network, nics.gbps);
 }
 
 }  // namespace
@@ -190,9 +189,11 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   std::string fabric_lines;
   if (blocks > 1) {
     const int gpus = static_cast<int>(out.gpus_per_node);
-    if (nics.count > gpus && gpus >= 8 && nics.count % gpus == 0) nics.merged = nics.count / gpus;
     BUSBAR_ASSIGN(fabric_lines, fabric_text(fabric, nics, catalog));
-    if (!one_domain) map.keys["nics"] = std::to_string(nics.count / nics.merged);
+    if (!one_domain) map.keys["nics"] = std::to_string(nics.count);
+    // Whole servers have a card for each GPU; EFA has no cards of several ports.
+    const bool several = nics.count > gpus && gpus >= 8 && nics.count % gpus == 0;
+    if (several && fabric != "efa") map.keys["ports_per_card"] = std::to_string(nics.count / gpus);
   }
   if (table.cell(row, "gpudirect") == "no") map.keys["gpudirect"] = "false";
   if (table.cell(row, "gpudirect") == "yes") map.keys["gpudirect"] = "true";
