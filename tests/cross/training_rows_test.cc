@@ -16,16 +16,16 @@
 namespace busbar {
 namespace {
 
-struct Row {
+struct StepRow {
   std::string source, model, cluster, recompute, use;
   std::uint32_t vocab = 0, tp = 0, pp = 0, vpp = 0, dp = 0, seq = 0, micro_batch = 0, global_batch = 0;
   bool overlap_tp = false;
   double step_time_s = 0;
 };
 
-std::vector<Row> read_rows() {
+std::vector<StepRow> read_rows() {
   std::ifstream file("data/measured/training_rows.csv");
-  std::vector<Row> rows;
+  std::vector<StepRow> rows;
   std::string line;
   std::getline(file, line);
   while (std::getline(file, line)) {
@@ -39,7 +39,7 @@ std::vector<Row> read_rows() {
   return rows;
 }
 
-Result<double> predict_s(const Row& row) {
+Result<double> predict_s(const StepRow& row) {
   const Catalog catalog;
   BUSBAR_ASSIGN(const Cluster cluster, load_cluster(row.cluster));
   BUSBAR_ASSIGN(const YamlDocument document, catalog.load("models", row.model));
@@ -69,11 +69,11 @@ Result<double> predict_s(const Row& row) {
 }
 
 TEST(TrainingRows, PredictionsStayNearPublishedRuns) {
-  const std::vector<Row> rows = read_rows();
+  const std::vector<StepRow> rows = read_rows();
   ASSERT_GE(rows.size(), 10u);
   double worst = 0, sum = 0;
   int held_out = 0;
-  for (const Row& row : rows) {
+  for (const StepRow& row : rows) {
     const auto predicted = predict_s(row);
     ASSERT_TRUE(predicted.ok()) << predicted.error().text();
     const double error = *predicted / row.step_time_s - 1;
@@ -92,10 +92,10 @@ TEST(TrainingRows, PredictionsStayNearPublishedRuns) {
 
 /// Inside one series only the number of replicas changes: this is what the network has to explain.
 TEST(TrainingRows, ScalingInsideASeriesIsWithinFourPercent) {
-  const Row* first = nullptr;
+  const StepRow* first = nullptr;
   double predicted_first = 0;
-  const std::vector<Row> rows = read_rows();
-  for (const Row& row : rows) {
+  const std::vector<StepRow> rows = read_rows();
+  for (const StepRow& row : rows) {
     if (row.model != "nemotron4-15b") continue;
     const double predicted = predict_s(row).value();
     if (first == nullptr) {

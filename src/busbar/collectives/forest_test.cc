@@ -15,7 +15,7 @@
 namespace busbar {
 namespace {
 
-GivenTree random_tree(RandomStream& random, std::uint32_t n, std::uint32_t root) {
+GivenTree random_given_tree(RandomStream& random, std::uint32_t n, std::uint32_t root) {
   GivenTree t;
   for (std::uint32_t i = 0; i < n; ++i) t.position.push_back((root + i) % n);
   for (std::uint32_t i = n; i > 2; --i) std::swap(t.position[i - 1], t.position[1 + random.below(i - 1)]);
@@ -25,7 +25,7 @@ GivenTree random_tree(RandomStream& random, std::uint32_t n, std::uint32_t root)
 }
 
 ForestTree random_pair(RandomStream& random, std::uint32_t n, std::uint32_t root, std::uint32_t weight) {
-  return {random_tree(random, n, root), random_tree(random, n, root), weight};
+  return {random_given_tree(random, n, root), random_given_tree(random, n, root), weight};
 }
 
 void expect_readers_agree(const Schedule& s) {

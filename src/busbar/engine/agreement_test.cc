@@ -11,8 +11,6 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-
 /// A machine of one of four sorts with some links degraded.
 TopologyBuilder random_machine(RandomStream& random, std::uint32_t& gpus) {
   const auto damage = [&](TopologyBuilder b) {

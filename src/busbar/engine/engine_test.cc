@@ -11,8 +11,6 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-
 struct Machine {
   Topology topology;
   Router router;

@@ -13,7 +13,6 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 constexpr double kSlow = 100e9;
 
 /// Eight GPUs or so on a switch that reduces, 450 GB/s each way, with memory of that rate; without latencies.

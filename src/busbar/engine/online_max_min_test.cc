@@ -30,14 +30,14 @@ struct Flow {
   double cap = INFINITY;
   bool open = false;
 };
-struct Case {
+struct OnlineCase {
   std::vector<double> capacity;
   std::vector<Flow> flows;
 };
 
-Case random_case(std::uint64_t seed, bool plain) {
+OnlineCase random_case(std::uint64_t seed, bool plain) {
   RandomStream random(seed, "online");
-  Case c;
+  OnlineCase c;
   const std::uint64_t links = 1 + random.below(12), flows = 1 + random.below(24);
   for (std::uint64_t l = 0; l < links; ++l) c.capacity.push_back(plain ? 1 : 0.5 + 10 * random.uniform());
   for (std::uint64_t f = 0; f < flows; ++f) {
@@ -55,7 +55,7 @@ Case random_case(std::uint64_t seed, bool plain) {
 }
 
 /// The definition: no link above its capacity, and every open flow at its cap or on a full link where it is fastest.
-void expect_max_min(const Case& c, const OnlineMaxMin& solver, std::uint64_t seed) {
+void expect_max_min(const OnlineCase& c, const OnlineMaxMin& solver, std::uint64_t seed) {
   constexpr double kRoundOff = 1e-9;  // relative
   std::vector<double> load(c.capacity.size(), 0.0), fastest(c.capacity.size(), 0.0);
   for (std::uint32_t f = 0; f < c.flows.size(); ++f)
@@ -76,7 +76,7 @@ void expect_max_min(const Case& c, const OnlineMaxMin& solver, std::uint64_t see
 
 TEST(OnlineMaxMin, KeepsTheBottleneckPropertyThroughOpeningsAndClosings) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    Case c = random_case(seed, seed % 3 == 0);
+    OnlineCase c = random_case(seed, seed % 3 == 0);
     OnlineMaxMin solver(c.capacity);
     for (const Flow& f : c.flows) solver.add_flow(f.links, f.weights, f.cap);
     RandomStream random(seed, "comings and goings");
@@ -100,7 +100,7 @@ TEST(OnlineMaxMin, KeepsTheBottleneckPropertyThroughOpeningsAndClosings) {
 /// Half of the flows are known when the first opens; links that those could not fill, the others may.
 TEST(OnlineMaxMin, KeepsTheBottleneckPropertyForFlowsThatCameLater) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    Case c = random_case(seed, seed % 3 == 0);
+    OnlineCase c = random_case(seed, seed % 3 == 0);
     OnlineMaxMin solver(c.capacity);
     std::uint32_t known = 0;
     const auto add_up_to = [&](std::size_t n) {
@@ -152,7 +152,7 @@ TEST(OnlineMaxMin, TouchesOnlyTheFlowsWhoseRatesChange) {
 }
 
 TEST(OnlineMaxMin, AllocatesNothingWhenItRunsTheSameAgain) {
-  const Case c = random_case(4, false);
+  const OnlineCase c = random_case(4, false);
   OnlineMaxMin solver(c.capacity);
   for (const Flow& f : c.flows) solver.add_flow(f.links, f.weights, f.cap);
   const auto run = [&] {

@@ -10,7 +10,6 @@ namespace busbar {
 namespace {
 
 using testing::HasSubstr;
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 struct Built {
   Topology topology;

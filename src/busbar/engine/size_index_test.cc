@@ -13,8 +13,6 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-
 void expect_as_lowered(Lowering& lowering, CollectiveCall call, RandomStream& random, int queries) {
   const auto index = SizeIndex::make(lowering, call, Bytes{1}, Bytes{64 * kGiB});
   ASSERT_TRUE(index.ok()) << index.error().text();

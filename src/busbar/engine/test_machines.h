@@ -6,6 +6,8 @@
 
 namespace busbar {
 
+inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
 /// AR-a: n GPUs on one switch, 450 GB/s each way, 0.5 us per link.
 inline TopologyBuilder one_switch(std::uint32_t n) {
   NodeTemplate node;

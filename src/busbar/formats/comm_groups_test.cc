@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string refusal(const std::string& text) { return read_comm_groups(text, "g.json").error().text(); }
+std::string refusal_of_groups(const std::string& text) { return read_comm_groups(text, "g.json").error().text(); }
 
 TEST(CommGroups, KeepTheOrderOfTheirRanks) {
   const auto groups = read_comm_groups(R"({"dp": [5, 1, 3], "1": [0]})", "g.json").value();
@@ -27,11 +27,11 @@ TEST(CommGroups, AreToldFromOtherJson) {
 }
 
 TEST(CommGroups, WrongOnesNameTheGroup) {
-  EXPECT_THAT(refusal(R"({"1": []})"), HasSubstr("g.json: 1: wants a list of ranks"));
-  EXPECT_THAT(refusal(R"({"1": [0], "2": [0, -1]})"), HasSubstr("g.json: 2: '-1' is no rank"));
-  EXPECT_THAT(refusal(R"({"1": [3, 2, 3]})"), HasSubstr("has rank 3 twice"));
-  EXPECT_THAT(refusal("{}"), HasSubstr("is no map from groups to ranks"));
-  EXPECT_THAT(refusal("{\"1\": [0,]}"), HasSubstr("g.json:1:10: not JSON"));
+  EXPECT_THAT(refusal_of_groups(R"({"1": []})"), HasSubstr("g.json: 1: wants a list of ranks"));
+  EXPECT_THAT(refusal_of_groups(R"({"1": [0], "2": [0, -1]})"), HasSubstr("g.json: 2: '-1' is no rank"));
+  EXPECT_THAT(refusal_of_groups(R"({"1": [3, 2, 3]})"), HasSubstr("has rank 3 twice"));
+  EXPECT_THAT(refusal_of_groups("{}"), HasSubstr("is no map from groups to ranks"));
+  EXPECT_THAT(refusal_of_groups("{\"1\": [0,]}"), HasSubstr("g.json:1:10: not JSON"));
 }
 
 TEST(CommGroups, GiveRanksToCollectivesThatNameThem) {

@@ -11,19 +11,19 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<GoalProgram> read(const std::string& text) {
+Result<GoalProgram> read_program(const std::string& text) {
   LineSource lines = LineSource::of_text(text, "g.goal");
   return read_goal(lines);
 }
-std::string message_of(const std::string& text) {
-  const auto p = read(text);
+std::string program_error(const std::string& text) {
+  const auto p = read_program(text);
   if (!p.ok()) return p.error().text();
   const auto g = messages_of(*p);
   return g.ok() ? "read" : g.error().text();
 }
 
 TEST(Goal, ReadsABinomialTree) {
-  const GoalProgram p = read(fixture("goal/binary_tree_32.goal")).value();
+  const GoalProgram p = read_program(fixture("goal/binary_tree_32.goal")).value();
   EXPECT_EQ(p.ranks, 32u);
   const MessageGraph g = messages_of(p).value();
   std::size_t messages = 0;
@@ -34,7 +34,7 @@ TEST(Goal, ReadsABinomialTree) {
 
 TEST(Goal, KnowsCommentsTagsUnitsAndBothDependencies) {
   const GoalProgram p =
-      read(
+      read_program(
           "/* two\n ranks */ num_ranks 2 // here\nrank 0 { a: calc 1500 cpu 3\n b: send 4096b to 1 tag 7\n"
           "b irequires a }\nrank 1 {\n c: recv 4096b from -1 tag -1 nic 1\n}\n")
           .value();
@@ -55,26 +55,28 @@ TEST(Goal, KnowsCommentsTagsUnitsAndBothDependencies) {
 TEST(Goal, SendsMeetReceivesInOrder) {
   const std::string head = "num_ranks 2\nrank 0 {\nsend 1b to 1 tag 1\nsend 2b to 1 tag 1\nsend 3b to 1 tag 2\n}\n";
   const auto g =
-      messages_of(read(head + "rank 1 {\nrecv 3b from 0 tag 2\nrecv 1b from -1 tag 1\nrecv 2b from 0 tag 1\n}").value())
+      messages_of(
+          read_program(head + "rank 1 {\nrecv 3b from 0 tag 2\nrecv 1b from -1 tag 1\nrecv 2b from 0 tag 1\n}").value())
           .value();
   EXPECT_EQ(g.after.row(3)[0].task, 2u);
   EXPECT_EQ(g.after.row(4)[0].task, 1u);  // those who name their peer choose first
   EXPECT_EQ(g.after.row(5)[0].task, 0u);
-  EXPECT_THAT(message_of(head), HasSubstr("g.goal:3: rank 1 never receives this"));
-  EXPECT_THAT(message_of("num_ranks 2\nrank 0 {\nrecv 1b from 1\n}"),
+  EXPECT_THAT(program_error(head), HasSubstr("g.goal:3: rank 1 never receives this"));
+  EXPECT_THAT(program_error("num_ranks 2\nrank 0 {\nrecv 1b from 1\n}"),
               HasSubstr("g.goal:3: rank 1 sends nothing that this receives"));
 }
 
 TEST(Goal, WhatIsWrongHasItsLine) {
-  EXPECT_THAT(message_of("num_ranks 2\nrank 2 {\n}"), HasSubstr("g.goal:2: 'rank' wants a number below num_ranks, 2"));
-  EXPECT_THAT(message_of("num_ranks 1\nrank 0 {\nx: walk 3\n}"), HasSubstr("g.goal:3: 'walk' is none of send"));
-  EXPECT_THAT(message_of("num_ranks 1\nrank 0 {\nx: calc 3\nx: calc 4\n}"),
+  EXPECT_THAT(program_error("num_ranks 2\nrank 2 {\n}"),
+              HasSubstr("g.goal:2: 'rank' wants a number below num_ranks, 2"));
+  EXPECT_THAT(program_error("num_ranks 1\nrank 0 {\nx: walk 3\n}"), HasSubstr("g.goal:3: 'walk' is none of send"));
+  EXPECT_THAT(program_error("num_ranks 1\nrank 0 {\nx: calc 3\nx: calc 4\n}"),
               HasSubstr("g.goal:4: rank 0 has label 'x' twice"));
-  EXPECT_THAT(message_of("num_ranks 1\nrank 0 {\nx: calc 3\nx requires y\n}"),
+  EXPECT_THAT(program_error("num_ranks 1\nrank 0 {\nx: calc 3\nx requires y\n}"),
               HasSubstr("g.goal:4: rank 0 has no label 'y'"));
-  EXPECT_THAT(message_of("num_ranks 1\nrank 0 {\n"), HasSubstr("rank 0 is not closed"));
-  EXPECT_THAT(message_of("num_ranks 2\nrank 0 {\nsend 1b to 2\n}"), HasSubstr("g.goal:3: no such rank"));
-  EXPECT_THAT(message_of("// nothing\n"), HasSubstr("no 'num_ranks'"));
+  EXPECT_THAT(program_error("num_ranks 1\nrank 0 {\n"), HasSubstr("rank 0 is not closed"));
+  EXPECT_THAT(program_error("num_ranks 2\nrank 0 {\nsend 1b to 2\n}"), HasSubstr("g.goal:3: no such rank"));
+  EXPECT_THAT(program_error("// nothing\n"), HasSubstr("no 'num_ranks'"));
 }
 
 // Messages alone keep their number and bytes; each is a send and a receive.
@@ -86,7 +88,7 @@ TEST(Goal, SchedulesOfOursSurviveWritingAndReading) {
     spec.ranks = 8;
     const ExecutionPlan plan = plan_of(build_schedule(spec).value(), false).value();
     const MessageGraph g = messages_of(plan, Bytes{8'000'003}, 2).value();
-    const MessageGraph back = messages_of(read(write_goal(g).value()).value()).value();
+    const MessageGraph back = messages_of(read_program(write_goal(g).value()).value()).value();
     std::uint64_t bytes = 0, bytes_back = 0, sends = 0, sends_back = 0;
     for (const MessageTask& t : g.tasks) bytes += count(t.bytes), sends += !t.is_work();
     for (const MessageTask& t : back.tasks) bytes_back += count(t.bytes), sends_back += !t.is_work();

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(const std::string& text) { return parse_json(text, "f").error().text(); }
+std::string refusal_of_json(const std::string& text) { return parse_json(text, "f").error().text(); }
 
 TEST(JsonText, WhatIsPrintedIsReadBack) {
   for (const char* text :
@@ -27,10 +27,10 @@ TEST(JsonText, OfEqualKeysTheLastValueCounts) {
 }
 
 TEST(JsonText, ErrorsNameTheirPlace) {
-  EXPECT_THAT(refusal("{\"a\":\n [1,}"), HasSubstr("f:2:5: not JSON: syntax error"));
-  EXPECT_THAT(refusal(""), HasSubstr("f:1:1: not JSON"));
-  EXPECT_THAT(refusal("[1, 1e999]"), HasSubstr("not JSON: number overflow"));
-  EXPECT_THAT(refusal(std::string(100'000, '[')), HasSubstr("f: nested deeper than 256 levels"));
+  EXPECT_THAT(refusal_of_json("{\"a\":\n [1,}"), HasSubstr("f:2:5: not JSON: syntax error"));
+  EXPECT_THAT(refusal_of_json(""), HasSubstr("f:1:1: not JSON"));
+  EXPECT_THAT(refusal_of_json("[1, 1e999]"), HasSubstr("not JSON: number overflow"));
+  EXPECT_THAT(refusal_of_json(std::string(100'000, '[')), HasSubstr("f: nested deeper than 256 levels"));
   EXPECT_TRUE(parse_json(std::string(256, '[') + std::string(256, ']'), "f").ok());
   std::istringstream in("[1, 2");
   JsonBuilder builder;

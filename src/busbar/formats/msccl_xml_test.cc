@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-std::string message_of(const std::string& text) {
+std::string xml_error(const std::string& text) {
   const auto a = read_msccl_xml(text, "a.xml");
   if (!a.ok()) return a.error().text();
   const auto proof = prove(*a);
@@ -59,8 +59,8 @@ std::string all_sends_first(int n) {
 }
 
 TEST(MscclXml, SendsThatNobodyTakesFillTheirConnectionAndHang) {
-  EXPECT_EQ(message_of(all_sends_first(8)), "proved");
-  EXPECT_THAT(message_of(all_sends_first(9)),
+  EXPECT_EQ(xml_error(all_sends_first(8)), "proved");
+  EXPECT_THAT(xml_error(all_sends_first(9)),
               AllOf(HasSubstr("a.xml:12: "), HasSubstr("a connection holds 8 messages")));
 }
 
@@ -132,15 +132,15 @@ TEST(MscclXml, OursAreProvedWhenReadBack) {
 }
 
 TEST(MscclXml, WrongAlgorithmsAreRefusedByTheProof) {
-  EXPECT_THAT(message_of(exchange()), HasSubstr("proved"));
+  EXPECT_THAT(xml_error(exchange()), HasSubstr("proved"));
   EXPECT_THAT(
-      message_of(exchange(R"(<step s="1" type="r" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1"/>)")),
+      xml_error(exchange(R"(<step s="1" type="r" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1"/>)")),
       HasSubstr("a.xml: x all_reduce: at the end output chunk 0 of rank 0 lacks the input of rank 0 (in place)"));
 }
 
 TEST(MscclXml, WhatIsWrongHasItsLine) {
   const auto after = [](std::string text, const std::string& from, const std::string& to) {
-    return message_of(text.replace(text.find(from), from.size(), to));
+    return xml_error(text.replace(text.find(from), from.size(), to));
   };
   EXPECT_THAT(after(exchange(), "\"rrc\"", "\"rcc\""), HasSubstr("a.xml:5:1: step.type: 'rcc' is none of s, r, cpy"));
   EXPECT_THAT(after(exchange(), "recv=\"1\"", "recv=\"-1\""),

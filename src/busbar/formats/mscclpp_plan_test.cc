@@ -16,7 +16,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == text.npos ? text : text.replace(at, from.size(), to);
 }
 
-std::string message_of(const std::string& text) {
+std::string plan_error(const std::string& text) {
   const auto p = read_mscclpp_plan(text, "p.json");
   if (!p.ok()) return p.error().text();
   const auto proof = prove(p->plan);
@@ -24,7 +24,7 @@ std::string message_of(const std::string& text) {
 }
 
 /// Two ranks: each adds the other's half to its own, and writes the sum to both.
-std::string exchange() {
+std::string exchange_plan() {
   std::string gpus;
   for (const int id : {0, 1}) {
     const std::string own = std::to_string(id), peer = std::to_string(1 - id);
@@ -51,35 +51,36 @@ TEST(MscclppPlan, WhatASampleDoesIsProved) {
   for (const char* name : {"allreduce", "allreduce_packet", "allreduce_pipeline", "reduce", "reduce_nvls",
                            "reduce_nvls_pipeline", "transfer_pack_tbg"}) {
     const std::string file = std::string(name) + ".json";
-    EXPECT_EQ(message_of(fixture("mscclpp-plan/" + file)), "proved") << name;
+    EXPECT_EQ(plan_error(fixture("mscclpp-plan/" + file)), "proved") << name;
   }
 }
 
-TEST(MscclppPlan, SumsInPlaceWithTwoSignals) { EXPECT_EQ(message_of(exchange()), "proved"); }
+TEST(MscclppPlan, SumsInPlaceWithTwoSignals) { EXPECT_EQ(plan_error(exchange_plan()), "proved"); }
 
 TEST(MscclppPlan, WithoutItsSignalOrWaitItIsWrong) {
-  EXPECT_THAT(message_of(replaced(exchange(), R"("signal")", R"("nop")")),
+  EXPECT_THAT(plan_error(replaced(exchange_plan(), R"("signal")", R"("nop")")),
               HasSubstr("gpus[1].threadblocks[0].ops[1]: waits for 1 signals, of which 0 are sent"));
   // Reading and writing the other's buffer is a race only where both touch the same chunk.
-  const std::string same = replaced(exchange(), R"("index": 1, "size": 1}, {"buffer_id": 0, "index": 1)",
+  const std::string same = replaced(exchange_plan(), R"("index": 1, "size": 1}, {"buffer_id": 0, "index": 1)",
                                     R"("index": 0, "size": 1}, {"buffer_id": 0, "index": 0)");
-  EXPECT_THAT(message_of(same), HasSubstr("nothing says whether before or after rank"));
+  EXPECT_THAT(plan_error(same), HasSubstr("nothing says whether before or after rank"));
 }
 
 TEST(MscclppPlan, WhatIsWrongHasItsPath) {
-  EXPECT_THAT(message_of(replaced(exchange(), R"("rres")", R"("rrez")")),
+  EXPECT_THAT(plan_error(replaced(exchange_plan(), R"("rres")", R"("rrez")")),
               HasSubstr("p.json: gpus[0].threadblocks[0].ops[2].name: there is no operation 'rrez'"));
-  EXPECT_THAT(message_of(replaced(exchange(), R"("buffer_id": 0)", R"("buffer_id": 7)")),
+  EXPECT_THAT(plan_error(replaced(exchange_plan(), R"("buffer_id": 0)", R"("buffer_id": 7)")),
               HasSubstr("gpus[0].threadblocks[0].ops[2].src_buff[1]: the thread block has no remote buffer 7"));
-  EXPECT_THAT(message_of(replaced(exchange(), R"("channel_ids": [0])", R"("channel_ids": [4])")),
+  EXPECT_THAT(plan_error(replaced(exchange_plan(), R"("channel_ids": [0])", R"("channel_ids": [4])")),
               HasSubstr("there is no memory channel '4'"));
-  EXPECT_THAT(message_of(replaced(exchange(), R"("allreduce")", R"("dance")")), HasSubstr("collective: 'dance'"));
-  EXPECT_THAT(message_of(replaced(exchange(), R"("id": 0)", R"("id": 9)")), HasSubstr("gpus[0].id: GPU 9 where GPU 0"));
-  EXPECT_THAT(message_of("[1, 2"), HasSubstr("p.json:1:6: not JSON"));
+  EXPECT_THAT(plan_error(replaced(exchange_plan(), R"("allreduce")", R"("dance")")), HasSubstr("collective: 'dance'"));
+  EXPECT_THAT(plan_error(replaced(exchange_plan(), R"("id": 0)", R"("id": 9)")),
+              HasSubstr("gpus[0].id: GPU 9 where GPU 0"));
+  EXPECT_THAT(plan_error("[1, 2"), HasSubstr("p.json:1:6: not JSON"));
 }
 
 TEST(MscclppPlan, UnknownKeysAreListed) {
-  const auto p = read_mscclpp_plan(replaced(exchange(), R"("inplace")", R"("colour": 3, "inplace")"), "p").value();
+  const auto p = read_mscclpp_plan(replaced(exchange_plan(), R"("inplace")", R"("colour": 3, "inplace")"), "p").value();
   ASSERT_EQ(p.unknown.size(), 1u);
   EXPECT_EQ(p.unknown[0].what, "key colour");
 }

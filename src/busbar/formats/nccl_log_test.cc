@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-NcclLog read(const std::string& text) {
+NcclLog read_log(const std::string& text) {
   LineSource source = LineSource::of_text(text, "log");
   auto log = read_nccl_log(source);
   EXPECT_TRUE(log.ok()) << log.error().text();
@@ -21,7 +21,7 @@ NcclLog read(const std::string& text) {
 }
 
 TEST(NcclLog, TheCleanLogHoldsItsWholeCommunicator) {
-  const NcclLog log = read(fixture("nccl-log/nebius-2x8-h100-sd.log"));
+  const NcclLog log = read_log(fixture("nccl-log/nebius-2x8-h100-sd.log"));
   ASSERT_EQ(log.versions.size(), 1u);
   EXPECT_EQ(log.versions[0].text, "2.19.3+cuda12.3");
   ASSERT_EQ(log.communicators.size(), 1u);
@@ -47,7 +47,7 @@ TEST(NcclLog, TheCleanLogHoldsItsWholeCommunicator) {
 }
 
 TEST(NcclLog, TreesOfACommunicatorFitTogether) {
-  const NcclLog log = read(fixture("nccl-log/nebius-2x8-h100-sd.log"));
+  const NcclLog log = read_log(fixture("nccl-log/nebius-2x8-h100-sd.log"));
   const LoggedCommunicator& c = log.communicators.at(0);
   for (const auto& [rank, member] : c.members)
     for (std::size_t channel = 0; channel < member.trees.size(); ++channel)
@@ -58,7 +58,7 @@ TEST(NcclLog, TreesOfACommunicatorFitTogether) {
 }
 
 TEST(NcclLog, ConnectionsTellTheNicOfARankAndWhoSendsForIt) {
-  const NcclLog log = read(fixture("nccl-log/nebius-2x8-h100-sd.log"));
+  const NcclLog log = read_log(fixture("nccl-log/nebius-2x8-h100-sd.log"));
   std::size_t proxied = 0, own = 0;
   for (const auto& [rank, member] : log.communicators.at(0).members)
     for (const LoggedNic& n : member.sends) {
@@ -70,7 +70,7 @@ TEST(NcclLog, ConnectionsTellTheNicOfARankAndWhoSendsForIt) {
 }
 
 TEST(NcclLog, OldReleasesWithoutIdsGiveTheirCommunicatorsToo) {
-  const NcclLog log = read(fixture("nccl-log/mlperf11-dell-8xA100-pcie-bert.log"));
+  const NcclLog log = read_log(fixture("nccl-log/mlperf11-dell-8xA100-pcie-bert.log"));
   EXPECT_EQ(log.versions.at(0).text, "2.11.4+cuda11.4");
   ASSERT_EQ(log.communicators.size(), 3u);
   for (const LoggedCommunicator& c : log.communicators) {
@@ -86,7 +86,7 @@ TEST(NcclLog, OldReleasesWithoutIdsGiveTheirCommunicatorsToo) {
 }
 
 TEST(NcclLog, BouncingThroughTheHostShowsAsNoGpudirect) {
-  const NcclLog log = read(fixture("nccl-log/mlperf30-dell-2x4-a100-maskrcnn.log"));
+  const NcclLog log = read_log(fixture("nccl-log/mlperf30-dell-2x4-a100-maskrcnn.log"));
   bool direct = false, bounced = false;
   for (const LoggedText& t : log.transports) {
     if (!t.text.starts_with("NET/")) continue;
@@ -98,7 +98,7 @@ TEST(NcclLog, BouncingThroughTheHostShowsAsNoGpudirect) {
 
 TEST(NcclLog, EverySampleIsReadAndFewMessagesAreBroken) {
   for (const auto& file : std::filesystem::directory_iterator("tests/fixtures/nccl-log")) {
-    const NcclLog log = read(fixture("nccl-log" / file.path().filename()));
+    const NcclLog log = read_log(fixture("nccl-log" / file.path().filename()));
     EXPECT_GT(log.messages, 0u) << file.path();
     EXPECT_LT(log.broken * 20, log.messages) << file.path();
     EXPECT_LT(log.unknown.size(), 40u) << file.path();
@@ -109,7 +109,7 @@ const char* const kPrefix = "0: host:1:2 [0] NCCL INFO ";
 
 TEST(NcclLog, ShapesOfNewReleasesAreKnown) {
   const std::string p = kPrefix;
-  const NcclLog log = read(
+  const NcclLog log = read_log(
       p + "NCCL version 2.30.7+cuda13.0\n" +  //
       p + "NCCL_ALGO set by environment to Ring.\n" + p +
       "ncclCommInitRankConfig comm 0x1 rank 1 nranks 2 cudaDev 1 nvmlDev 1 busId 3b000 commId 0xab - Init START\n" + p +
@@ -145,12 +145,12 @@ TEST(NcclLog, ShapesOfNewReleasesAreKnown) {
 
 TEST(NcclLog, MessagesBrokenOffAreCountedAndNotTrusted) {
   const std::string p = kPrefix;
-  const NcclLog log = read(p + "Channel 00/02 :    0   1   2\n" +                                             //
-                           p + "Channel 01/02 :    0   1Setting up\n" +                                       //
-                           p + "Channel 00/0 : 9[1] -> 0[0] [send] via NET/IB/4/GDhost:3:4 [1] NCCL INFO " +  //
-                           "Channel 00/0 : 1[1] -> 0[0] via P2P/CUMEM\n" +                                    //
-                           p + "comm 0x1 rank 7 nranks 16 cudaDev 7 nvmlSetting up - Init START\n" +          //
-                           p + "Trees [0] 1/-1/-1->0->-1 [1] 1/-1/-1->0-\n");
+  const NcclLog log = read_log(p + "Channel 00/02 :    0   1   2\n" +                                             //
+                               p + "Channel 01/02 :    0   1Setting up\n" +                                       //
+                               p + "Channel 00/0 : 9[1] -> 0[0] [send] via NET/IB/4/GDhost:3:4 [1] NCCL INFO " +  //
+                               "Channel 00/0 : 1[1] -> 0[0] via P2P/CUMEM\n" +                                    //
+                               p + "comm 0x1 rank 7 nranks 16 cudaDev 7 nvmlSetting up - Init START\n" +          //
+                               p + "Trees [0] 1/-1/-1->0->-1 [1] 1/-1/-1->0-\n");
   EXPECT_EQ(log.broken, 4u);
   EXPECT_EQ(log.transports.size(), 1u);
   EXPECT_EQ(log.messages, 6u);
@@ -164,7 +164,7 @@ TEST(NcclLog, AFileWithoutNcclIsRefused) {
 TEST(NcclLog, OneLineMayHoldAnyNumberOfMessages) {
   std::string line;
   for (int i = 0; i < 200'000; ++i) line += " NCCL INFO ";
-  EXPECT_GT(read(kPrefix + line).broken, 1000u);
+  EXPECT_GT(read_log(kPrefix + line).broken, 1000u);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(NcclTuning, CostsAreThoseOfAPublicLog) {
     for (std::size_t p = 0; p < 3; ++p) EXPECT_EQ(t.threads[a][p], expected[a][p]);
 }
 
-NcclComm comm_of(const Topology& t, NcclVersion version = {}) {
+NcclComm comm_as(const Topology& t, NcclVersion version = {}) {
   NcclSettings settings;
   settings.version = version;
   return build_nccl_comm(t, t.gpus(), settings).value();
@@ -64,7 +64,7 @@ NcclChoice choice(const NcclComm& c, Collective op, std::uint64_t bytes) {
 }
 
 TEST(NcclChoice, OneNodeOfH100TakesRingsForSmallAndTheSwitchForLargeAllReduces) {
-  const NcclComm c = comm_of(nccl_machine(TestNode{}, 1));
+  const NcclComm c = comm_as(nccl_machine(TestNode{}, 1));
   EXPECT_EQ(choice(c, Collective::kAllReduce, 1024).protocol, NcclProtocol::kLl);
   EXPECT_EQ(choice(c, Collective::kAllReduce, 1024).algorithm, NcclAlgorithm::kRing);
   EXPECT_EQ(choice(c, Collective::kAllReduce, 1024).channels, 1u);
@@ -76,20 +76,20 @@ TEST(NcclChoice, OneNodeOfH100TakesRingsForSmallAndTheSwitchForLargeAllReduces) 
 
 // Chunks: 32 KiB of 16 channels x 8 heads to begin with, 128 KiB from 64 MiB on. Source: NCCL 2.30.7, src/enqueue.cc.
 TEST(NcclChoice, PiecesOfNvlsTreesGrowWithTheCallAndThenTheirNumber) {
-  const NcclComm c = comm_of(nccl_machine(TestNode{}, 2));
+  const NcclComm c = comm_as(nccl_machine(TestNode{}, 2));
   constexpr std::uint64_t kMiB = 1 << 20;
   for (const auto& [mib, pieces] : {std::pair{4u, 1u}, {16u, 2u}, {32u, 4u}, {64u, 4u}, {128u, 8u}, {1024u, 64u}}) {
     const NcclChoice made = choice(c, Collective::kAllReduce, mib * kMiB);
     ASSERT_EQ(made.algorithm, NcclAlgorithm::kNvlsTree) << mib;
     EXPECT_EQ(made.pieces, pieces) << mib << " MiB";
   }
-  const NcclComm more = comm_of(nccl_machine(TestNode{}, 4));  // at most 64 KiB from four nodes on
+  const NcclComm more = comm_as(nccl_machine(TestNode{}, 4));  // at most 64 KiB from four nodes on
   const NcclForced trees{NcclAlgorithm::kNvlsTree, NcclProtocol::kSimple};
   EXPECT_EQ(choose_nccl(more, tune_nccl(more), Collective::kAllReduce, Bytes{1024 * kMiB}, trees)->pieces, 128u);
 }
 
 TEST(NcclChoice, RingsHaveNoPieces) {
-  const NcclComm c = comm_of(nccl_machine(TestNode{}, 1));
+  const NcclComm c = comm_as(nccl_machine(TestNode{}, 1));
   EXPECT_EQ(choice(c, Collective::kAllGather, 1024).pieces, 0u);
   EXPECT_EQ(choice(c, Collective::kBroadcast, 1 << 30).pieces, 0u);
 }
@@ -98,7 +98,7 @@ TEST(NcclChoice, OneNodeOfA100KnowsNoNvlsAndUsesTreesInTheMiddle) {
   TestNode a100;
   a100.compute_capability = 80;
   a100.nvlinks = 12;
-  const NcclComm c = comm_of(nccl_machine(a100, 1));
+  const NcclComm c = comm_as(nccl_machine(a100, 1));
   for (std::uint64_t bytes = 8; bytes <= 1ull << 33; bytes *= 8)
     EXPECT_NE(choice(c, Collective::kAllReduce, bytes).algorithm, NcclAlgorithm::kNvls);
   EXPECT_EQ(choice(c, Collective::kAllReduce, 1ull << 30).algorithm, NcclAlgorithm::kRing);
@@ -119,7 +119,7 @@ TEST(NcclChoice, FiveOfEightGpusTakeNvlsWith227AndFourDoNot) {
 }
 
 TEST(NcclChoice, ManyNodesReduceOverTreesAndOnePerNodeGathersByPat) {
-  const NcclComm c = comm_of(nccl_machine(TestNode{}, 16));
+  const NcclComm c = comm_as(nccl_machine(TestNode{}, 16));
   EXPECT_EQ(choice(c, Collective::kAllReduce, 1ull << 30).algorithm, NcclAlgorithm::kNvlsTree);
   EXPECT_EQ(choice(c, Collective::kAllReduce, 4096).algorithm, NcclAlgorithm::kTree);
   EXPECT_EQ(choice(c, Collective::kBroadcast, 1ull << 30).algorithm, NcclAlgorithm::kRing);
@@ -139,7 +139,7 @@ TEST(NcclChoice, ManyNodesReduceOverTreesAndOnePerNodeGathersByPat) {
 
 TEST(NcclChoice, ForecastsNeverFallWithSizeAndTheChosenIsTheLeast) {
   for (const std::uint32_t nodes : {1u, 2u, 4u}) {
-    const NcclComm c = comm_of(nccl_machine(TestNode{}, nodes));
+    const NcclComm c = comm_as(nccl_machine(TestNode{}, nodes));
     const NcclTuning t = tune_nccl(c);
     for (const Collective op : {Collective::kAllGather, Collective::kReduceScatter, Collective::kBroadcast}) {
       float before = 0;
@@ -159,14 +159,14 @@ TEST(NcclChoice, ForecastsNeverFallWithSizeAndTheChosenIsTheLeast) {
 }
 
 TEST(NcclChoice, WhatIsForcedButDoesNotExistIsRefusedByName) {
-  const NcclComm c = comm_of(nccl_machine(TestNode{}, 1));
+  const NcclComm c = comm_as(nccl_machine(TestNode{}, 1));
   const auto refused = choose_nccl(c, tune_nccl(c), Collective::kAllReduce, Bytes{1024}, {NcclAlgorithm::kPat, {}});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("PAT"), std::string::npos);
 }
 
 TEST(NcclChoice, AllToAllIsPointToPointWithMoreChannelsForLargeMessages) {
-  const NcclComm c = comm_of(nccl_machine(TestNode{}, 1));
+  const NcclComm c = comm_as(nccl_machine(TestNode{}, 1));
   const NcclChoice small = choice(c, Collective::kAllToAll, 8 * 1024),
                    large = choice(c, Collective::kAllToAll, 1ull << 30);
   EXPECT_EQ(small.algorithm, NcclAlgorithm::kPointToPoint);
@@ -184,18 +184,18 @@ TEST(NcclChoice, AReducingNetworkMakesCollnetAvailableForAllReduces) {
   const NcclTuning costs = tune_nccl(c);
   for (const NcclAlgorithm a : {NcclAlgorithm::kCollnetChain, NcclAlgorithm::kCollnetDirect, NcclAlgorithm::kNvls})
     EXPECT_GT(costs.of(Collective::kAllReduce, a, NcclProtocol::kSimple).GBps, 0) << name_of(a);
-  EXPECT_EQ(tune_nccl(comm_of(t)).of(Collective::kAllReduce, NcclAlgorithm::kCollnetChain, NcclProtocol::kSimple).GBps,
+  EXPECT_EQ(tune_nccl(comm_as(t)).of(Collective::kAllReduce, NcclAlgorithm::kCollnetChain, NcclProtocol::kSimple).GBps,
             0);
 }
 
 TEST(NcclVersion, ChangesWhatIsCounted) {
   const Topology t = nccl_machine(TestNode{}, 2);
-  const NcclTuning old = tune_nccl(comm_of(t, {2, 20})), now = tune_nccl(comm_of(t));
+  const NcclTuning old = tune_nccl(comm_as(t, {2, 20})), now = tune_nccl(comm_as(t));
   EXPECT_GT(old.of(Collective::kAllReduce, NcclAlgorithm::kTree, NcclProtocol::kSimple).latency_us,
             now.of(Collective::kAllReduce, NcclAlgorithm::kTree, NcclProtocol::kSimple).latency_us);
   const Topology one = nccl_machine(TestNode{}, 1);
-  EXPECT_LT(tune_nccl(comm_of(one, {2, 20})).of(Collective::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kLl).GBps,
-            tune_nccl(comm_of(one)).of(Collective::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kLl).GBps);
+  EXPECT_LT(tune_nccl(comm_as(one, {2, 20})).of(Collective::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kLl).GBps,
+            tune_nccl(comm_as(one)).of(Collective::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kLl).GBps);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ std::vector<LinkShare> route(const Router& r, DeviceId a, DeviceId b) {
 }
 
 /// What arrives at each device leaves it again, and all of it arrives at the end.
-bool conserved(const Topology& t, DeviceId from, DeviceId to, const std::vector<LinkShare>& path) {
+bool mesh_conserves(const Topology& t, DeviceId from, DeviceId to, const std::vector<LinkShare>& path) {
   std::map<DeviceId, double> balance;
   for (const LinkShare& s : path) {
     balance[t.from(s.link)] -= s.share;
@@ -93,7 +93,7 @@ TEST(GpuMesh, CubeMeshPassesOnOverOneGpuAndTakesTheWidestWay) {
     for (const DeviceId b : t.gpus()) {
       if (a == b) continue;
       const auto path = route(r, a, b);
-      EXPECT_TRUE(conserved(t, a, b, path));
+      EXPECT_TRUE(mesh_conserves(t, a, b, path));
       EXPECT_LE(hops(path), 2.0);
       ++kinds[route_kind(t, path)];
     }
@@ -155,7 +155,7 @@ RC_GTEST_PROP(GpuMesh, TorusRoutesAreShortestAndLoadAllLinksAlike, ()) {
     for (const DeviceId b : t.gpus()) {
       if (a == b) continue;
       const auto path = route(r, a, b);
-      RC_ASSERT(conserved(t, a, b, path));
+      RC_ASSERT(mesh_conserves(t, a, b, path));
       double shortest = 0;
       for (std::uint32_t stride = 1, d = 0; d < 3; stride *= e[d++]) {
         const std::uint32_t x = index(a) / stride % e[d], y = index(b) / stride % e[d];
@@ -190,7 +190,7 @@ TEST(GpuMesh, ATorusWithALostLinkStillReachesEverybody) {
     for (const DeviceId y : t.gpus()) {
       if (x == y) continue;
       const auto path = route(r, x, y);
-      ASSERT_TRUE(conserved(t, x, y, path));
+      ASSERT_TRUE(mesh_conserves(t, x, y, path));
       for (const LinkShare& s : path) EXPECT_FALSE(t.failed(s.link));
       EXPECT_LE(hops(path), 7 + 1e-9);  // the lost cable costs one more hop at most, plus parity
     }
@@ -203,7 +203,7 @@ TEST(GpuMesh, RoutesInAPodOf9216ChipsWithoutTables) {
   const std::uint32_t n = static_cast<std::uint32_t>(t.gpus().size());
   for (std::uint32_t i = 0; i < n; ++i) {
     const DeviceId a = t.gpus()[i], b = t.gpus()[(i * 5279ull + 17) % n];
-    if (a != b) ASSERT_TRUE(conserved(t, a, b, route(r, a, b)));
+    if (a != b) ASSERT_TRUE(mesh_conserves(t, a, b, route(r, a, b)));
   }
 }
 

@@ -8,15 +8,15 @@ namespace {
 
 using testing::HasSubstr;
 
-Result<FabricFile> read(const std::string& text) {
+Result<FabricFile> read_text(const std::string& text) {
   const Catalog catalog;
   Reading reading(catalog);
   BUSBAR_ASSIGN(const YamlDocument doc, YamlDocument::parse(text, "f.yaml"));
   return read_fabric(doc.root(), reading);
 }
 
-std::string why(const std::string& text) {
-  const auto r = read(text);
+std::string why_no_fabric(const std::string& text) {
+  const auto r = read_text(text);
   return r.ok() ? "no error" : r.error().text();
 }
 
@@ -24,20 +24,20 @@ const std::string kLink = "link: {kind: infiniband, rate: 400Gb/s}\n";
 
 TEST(FabricFile, StatesWidthsOfEachTier) {
   const FabricSpec s =
-      read("kind: fat-tree\ntiers: 3\noversubscription: [2, 1.5]\nparallel: [2, 4]\n" + kLink).value().spec;
+      read_text("kind: fat-tree\ntiers: 3\noversubscription: [2, 1.5]\nparallel: [2, 4]\n" + kLink).value().spec;
   EXPECT_EQ(s.kind, FabricKind::kFatTree);
   EXPECT_EQ(s.tiers, 3u);
   EXPECT_EQ(s.tier(0).oversubscription, 2);
   EXPECT_EQ(s.tier(1).oversubscription, 1.5);
   EXPECT_EQ(s.tier(0).parallel, 2u);
   EXPECT_EQ(s.tier(1).parallel, 4u);
-  const FabricSpec one = read("kind: leaf-spine\noversubscription: 3\n" + kLink).value().spec;
+  const FabricSpec one = read_text("kind: leaf-spine\noversubscription: 3\n" + kLink).value().spec;
   EXPECT_EQ(one.tier(0).oversubscription, 3);
   EXPECT_EQ(one.tier(1).oversubscription, 1);
 }
 
 TEST(FabricFile, StatesUplinksAndPortsOfOtherRates) {
-  const FabricSpec s = read(
+  const FabricSpec s = read_text(
                            "kind: fat-tree\ntiers: 5\noversubscription: [1, 2, 3, 4]\nparallel: [1, 1, 1, 2]\n"
                            "uplink: [{rate: 800Gb/s, part: osfp}, {rate: 1600Gb/s}]\n"
                            "switch: {ports: 64, port_rate: 1600Gb/s, splits: 4}\n" +
@@ -55,15 +55,17 @@ TEST(FabricFile, StatesUplinksAndPortsOfOtherRates) {
     EXPECT_EQ(per_second(s.tier(k).up.wire_rate), 200'000'000'000u);
     EXPECT_EQ(per_second(s.tier(k).switches.port_rate), 200'000'000'000u);
   }
-  EXPECT_THAT(why("kind: leaf-spine\nuplink: []\n" + kLink), HasSubstr("f.yaml:2:9: uplink: one map per tier"));
-  EXPECT_THAT(why("kind: leaf-spine\nuplink: [{rate: 800}]\n" + kLink), HasSubstr("f.yaml:2:17: uplink[0].rate"));
+  EXPECT_THAT(why_no_fabric("kind: leaf-spine\nuplink: []\n" + kLink),
+              HasSubstr("f.yaml:2:9: uplink: one map per tier"));
+  EXPECT_THAT(why_no_fabric("kind: leaf-spine\nuplink: [{rate: 800}]\n" + kLink),
+              HasSubstr("f.yaml:2:17: uplink[0].rate"));
 }
 
 TEST(FabricFile, StatesPlanesDragonfliesAndTori) {
-  const FabricSpec p = read("kind: leaf-spine\nplanes: 4\nplane_order: by-nic\n" + kLink).value().spec;
+  const FabricSpec p = read_text("kind: leaf-spine\nplanes: 4\nplane_order: by-nic\n" + kLink).value().spec;
   EXPECT_EQ(p.planes, 4u);
   EXPECT_EQ(p.plane_order, PlaneOrder::kByNic);
-  const FabricSpec d = read(
+  const FabricSpec d = read_text(
                            "kind: dragonfly\ndragonfly: {groups: 9, switches_per_group: 4, nics_per_switch: 2, "
                            "globals_per_switch: 2}\n" +
                            kLink)
@@ -73,7 +75,8 @@ TEST(FabricFile, StatesPlanesDragonfliesAndTori) {
   EXPECT_EQ(d.dragonfly.routers, 4u);
   EXPECT_EQ(d.dragonfly.nics, 2u);
   EXPECT_EQ(d.dragonfly.globals, 2u);
-  EXPECT_EQ(read("kind: torus\ndims: [8, 4]\n" + kLink).value().spec.dims, (std::array<std::uint32_t, 3>{8, 4, 0}));
+  EXPECT_EQ(read_text("kind: torus\ndims: [8, 4]\n" + kLink).value().spec.dims,
+            (std::array<std::uint32_t, 3>{8, 4, 0}));
 }
 
 TEST(FabricFile, AStoreAndForwardSwitchTakesInAWholeFrame) {
@@ -81,9 +84,9 @@ TEST(FabricFile, AStoreAndForwardSwitchTakesInAWholeFrame) {
       "kind: leaf-spine\ncable: {latency_per_m: 5ns, fec: 100ns}\ncable_m: {nic: 2, leaf: 20}\n"
       "nic: {latency: 600ns}\n" +
       kLink;
-  const FabricSpec cut = read(sizes + "switch: {ports: 64, latency: 200ns}\n").value().spec;
+  const FabricSpec cut = read_text(sizes + "switch: {ports: 64, latency: 200ns}\n").value().spec;
   const auto stored =
-      read(sizes + "switch: {ports: 64, latency: 200ns, forwarding: store-and-forward, frame: 5000B}\n");
+      read_text(sizes + "switch: {ports: 64, latency: 200ns, forwarding: store-and-forward, frame: 5000B}\n");
   ASSERT_TRUE(stored.ok());
   EXPECT_EQ(cut.nic_link.latency, Duration::ns(300 + 100 + 10 + 100));  // half NIC, half switch, 2 m, error correction
   EXPECT_EQ(cut.tier(0).up.latency, Duration::ns(200 + 100 + 100));
@@ -108,17 +111,18 @@ TEST(FabricFile, LatencyIsTheSumOfItsParts) {
 }
 
 TEST(FabricFile, SaysWhatIsWrongAndWhere) {
-  EXPECT_THAT(why("kind: torus\ndims: 8\n" + kLink), HasSubstr("f.yaml:2:7: dims: the sizes of a ring"));
-  EXPECT_THAT(why("kind: fat-tree\ntiers: 9\n" + kLink), HasSubstr("f.yaml:2:8: tiers"));
-  EXPECT_THAT(why("kind: fat-tree\nparallel: [1, 2, 3]\n" + kLink), HasSubstr("one number per tier"));
-  EXPECT_THAT(why("kind: dragonfly\ndragonfly: {group: 3}\n" + kLink), HasSubstr("did you mean 'groups'"));
-  EXPECT_THAT(why("kind: leaf-spine\nplane_order: by-leaf\n" + kLink), HasSubstr("order of planes"));
-  EXPECT_THAT(why("kind: leaf-spine\nswitch: {forwarding: store-and-forward}\n" + kLink), HasSubstr("needs 'frame'"));
-  EXPECT_THAT(why("kind: dragonflies\n" + kLink), HasSubstr("kind of fabric"));
+  EXPECT_THAT(why_no_fabric("kind: torus\ndims: 8\n" + kLink), HasSubstr("f.yaml:2:7: dims: the sizes of a ring"));
+  EXPECT_THAT(why_no_fabric("kind: fat-tree\ntiers: 9\n" + kLink), HasSubstr("f.yaml:2:8: tiers"));
+  EXPECT_THAT(why_no_fabric("kind: fat-tree\nparallel: [1, 2, 3]\n" + kLink), HasSubstr("one number per tier"));
+  EXPECT_THAT(why_no_fabric("kind: dragonfly\ndragonfly: {group: 3}\n" + kLink), HasSubstr("did you mean 'groups'"));
+  EXPECT_THAT(why_no_fabric("kind: leaf-spine\nplane_order: by-leaf\n" + kLink), HasSubstr("order of planes"));
+  EXPECT_THAT(why_no_fabric("kind: leaf-spine\nswitch: {forwarding: store-and-forward}\n" + kLink),
+              HasSubstr("needs 'frame'"));
+  EXPECT_THAT(why_no_fabric("kind: dragonflies\n" + kLink), HasSubstr("kind of fabric"));
 }
 
 TEST(FabricFile, TheCatalogueOnesAreWhatTheirNamesSay) {
-  EXPECT_EQ(read("kind: rail-only\nnetwork: infiniband-ndr\n").value().spec.tier(0).switches.splits, 2u);
+  EXPECT_EQ(read_text("kind: rail-only\nnetwork: infiniband-ndr\n").value().spec.tier(0).switches.splits, 2u);
   const Catalog catalog;
   Reading reading(catalog);
   const auto named = [&](const std::string& name) {

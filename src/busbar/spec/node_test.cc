@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Result<NodeFile> read(const std::string& text) {
+Result<NodeFile> read_whole(const std::string& text) {
   static const Catalog catalog;
   Reading reading(catalog);
   BUSBAR_ASSIGN(const YamlDocument document, YamlDocument::parse(text, "f"));
@@ -20,14 +20,14 @@ Result<NodeFile> read(const std::string& text) {
   return read_node(whole, reading);
 }
 
-std::string why(const std::string& text) {
-  const auto r = read(text);
+std::string why_no_node(const std::string& text) {
+  const auto r = read_whole(text);
   return r.ok() ? "no error" : r.error().text();
 }
 
 /// The links as "gpu0-gpu3", in order.
 std::vector<std::string> links_of(const std::string& text) {
-  const auto file = read(text);
+  const auto file = read_whole(text);
   EXPECT_TRUE(file.ok()) << file.error().text();
   std::vector<std::string> out;
   if (!file.ok()) return out;
@@ -66,16 +66,16 @@ TEST(Node, NumbersFollowARule) {
   EXPECT_THAT(links_of(gpus(2, "between: ['gpu#', 'pcie#*4/2'], kind: pcie, rate: 1GB/s",
                             ", {name: pcie, kind: pcie_switch, count: 4}")),
               ElementsAre("gpu0-pcie0", "gpu1-pcie2"));
-  EXPECT_THAT(why(gpus(2, "between: ['gpu#', 'gpu#/0']" + kWire)), HasSubstr("wants a whole number above 0"));
-  EXPECT_THAT(why(gpus(2, "between: ['gpu#', 'gpu#']" + kWire)), HasSubstr("joins gpu0 to itself"));
+  EXPECT_THAT(why_no_node(gpus(2, "between: ['gpu#', 'gpu#/0']" + kWire)), HasSubstr("wants a whole number above 0"));
+  EXPECT_THAT(why_no_node(gpus(2, "between: ['gpu#', 'gpu#']" + kWire)), HasSubstr("joins gpu0 to itself"));
 }
 
 TEST(Node, PairsAreTakenAsListed) {
   EXPECT_THAT(links_of(gpus(4, "pairs: [[gpu0, gpu3], [gpu2, gpu1]]" + kWire)), ElementsAre("gpu0-gpu3", "gpu2-gpu1"));
-  EXPECT_THAT(why(gpus(4, "pairs: [[gpu0, gpu0]]" + kWire)), HasSubstr("two different devices"));
-  EXPECT_THAT(why(gpus(4, "pairs: [[gpu0, 'gpu*']]" + kWire)), HasSubstr("no globs"));
-  EXPECT_THAT(why(gpus(4, "pairs: gpu0" + kWire)), HasSubstr("expected a list of pairs"));
-  EXPECT_THAT(why(gpus(4, "rate: 1GB/s, kind: nvlink")), HasSubstr("one of 'between', 'pairs' and 'torus'"));
+  EXPECT_THAT(why_no_node(gpus(4, "pairs: [[gpu0, gpu0]]" + kWire)), HasSubstr("two different devices"));
+  EXPECT_THAT(why_no_node(gpus(4, "pairs: [[gpu0, 'gpu*']]" + kWire)), HasSubstr("no globs"));
+  EXPECT_THAT(why_no_node(gpus(4, "pairs: gpu0" + kWire)), HasSubstr("expected a list of pairs"));
+  EXPECT_THAT(why_no_node(gpus(4, "rate: 1GB/s, kind: nvlink")), HasSubstr("one of 'between', 'pairs' and 'torus'"));
 }
 
 TEST(Node, ATorusClosesOnlyFullDimensions) {
@@ -87,8 +87,9 @@ TEST(Node, ATorusClosesOnlyFullDimensions) {
   EXPECT_THAT(torus(4, "shape: 2x2"), ElementsAre("gpu0-gpu1", "gpu2-gpu3", "gpu0-gpu2", "gpu1-gpu3"));
   EXPECT_EQ(torus(64, "shape: 4x4x4").size(), 64u * 6 / 2);
   EXPECT_EQ(torus(32, "shape: 4x8, full: 8").size(), 3u * 8 + 32);
-  EXPECT_THAT(why(gpus(5, "torus: 'gpu*', shape: 2x2, kind: ici, rate: 1GB/s")), HasSubstr("4 places for 5 devices"));
-  EXPECT_THAT(why(gpus(4, "torus: 'gpu*', shape: 2y2, kind: ici, rate: 1GB/s")), HasSubstr("is not a shape"));
+  EXPECT_THAT(why_no_node(gpus(5, "torus: 'gpu*', shape: 2x2, kind: ici, rate: 1GB/s")),
+              HasSubstr("4 places for 5 devices"));
+  EXPECT_THAT(why_no_node(gpus(4, "torus: 'gpu*', shape: 2y2, kind: ici, rate: 1GB/s")), HasSubstr("is not a shape"));
 }
 
 /// Hops from place 0 to all others, summed; every place must have `degree` neighbours.
@@ -122,33 +123,34 @@ TEST(Node, ATwistedTorusIsNearerToItself) {
   };
   for (const auto& [chips, shape] : {std::pair(32, "4x8"), {128, "4x4x8"}, {256, "4x8x8"}, {1024, "8x8x16"}}) {
     const std::size_t degree = shape == std::string("4x8") ? 4 : 6;
-    const std::size_t plain = hops_from_first(read(torus(chips, shape, false)).value(), degree);
-    EXPECT_LT(hops_from_first(read(torus(chips, shape, true)).value(), degree), plain) << shape;
+    const std::size_t plain = hops_from_first(read_whole(torus(chips, shape, false)).value(), degree);
+    EXPECT_LT(hops_from_first(read_whole(torus(chips, shape, true)).value(), degree), plain) << shape;
   }
-  EXPECT_THAT(why(torus(64, "4x4x4", true)), HasSubstr("n x n x 2n"));
-  EXPECT_THAT(why(torus(48, "3x4x4", true)), HasSubstr("n x n x 2n"));
-  EXPECT_THAT(why(torus(16, "2x2x4", true)), HasSubstr("closes in all dimensions"));
+  EXPECT_THAT(why_no_node(torus(64, "4x4x4", true)), HasSubstr("n x n x 2n"));
+  EXPECT_THAT(why_no_node(torus(48, "3x4x4", true)), HasSubstr("n x n x 2n"));
+  EXPECT_THAT(why_no_node(torus(16, "2x2x4", true)), HasSubstr("closes in all dimensions"));
 }
 
 TEST(Node, OpticalSwitchesJoinCubesBySixFaces) {
   const std::string node = gpus(2, "between: [gpu0, gpu1]" + kWire);
-  const auto file = read(node + "ocs: {switches: 48, cube: 4, reconfiguration: 10s}\n");
+  const auto file = read_whole(node + "ocs: {switches: 48, cube: 4, reconfiguration: 10s}\n");
   ASSERT_TRUE(file.ok()) << file.error().text();
   EXPECT_EQ(file->ocs.links(4096), 6144u);  // as published of the TPU v4 pod
-  EXPECT_THAT(why(node + "ocs: {switches: 48, cube: 4}\n"), HasSubstr("reconfiguration"));
-  EXPECT_THAT(why(node + "ocs: {switches: 0, cube: 4, reconfiguration: 10s}\n"), HasSubstr("ocs.switches"));
+  EXPECT_THAT(why_no_node(node + "ocs: {switches: 48, cube: 4}\n"), HasSubstr("reconfiguration"));
+  EXPECT_THAT(why_no_node(node + "ocs: {switches: 0, cube: 4, reconfiguration: 10s}\n"), HasSubstr("ocs.switches"));
 }
 
 TEST(Node, CpusHaveAsManySlotsAsLanes) {
   const auto server = [](int cards) {
     return gpus(cards, "between: ['gpu*', cpu], link: pcie4, lanes: 16", ", {name: cpu, pcie_lanes: 128}");
   };
-  EXPECT_EQ(why(server(8)), "no error");
-  EXPECT_THAT(why(server(9)), HasSubstr("cpu has 128 PCIe lanes, and the links use 144 of it: 8 slots of x16 fit"));
+  EXPECT_EQ(why_no_node(server(8)), "no error");
+  EXPECT_THAT(why_no_node(server(9)),
+              HasSubstr("cpu has 128 PCIe lanes, and the links use 144 of it: 8 slots of x16 fit"));
 }
 
 TEST(Node, LinksOfTheCatalogueAreCountedInLanes) {
-  const auto file = read(gpus(2, "between: ['gpu*', 'gpu*'], link: nvlink4, lanes: 6")).value();
+  const auto file = read_whole(gpus(2, "between: ['gpu*', 'gpu*'], link: nvlink4, lanes: 6")).value();
   ASSERT_EQ(file.node.links.size(), 1u);
   const LinkClass& c = file.node.links[0].link_class;
   EXPECT_EQ(per_second(c.wire_rate), 150'000'000'000u);
@@ -156,27 +158,27 @@ TEST(Node, LinksOfTheCatalogueAreCountedInLanes) {
   EXPECT_EQ(c.part, "nvlink4 x6");
   EXPECT_EQ(c.kind, LinkKind::kNvlink);
   EXPECT_NEAR(c.efficiency, 0.86, 1e-9);
-  EXPECT_THAT(why(gpus(2, "between: ['gpu*', 'gpu*'], link: nvlink44")), HasSubstr("did you mean 'nvlink4'?"));
+  EXPECT_THAT(why_no_node(gpus(2, "between: ['gpu*', 'gpu*'], link: nvlink44")), HasSubstr("did you mean 'nvlink4'?"));
 }
 
 TEST(Node, AGroupOfNoneTakesItsLinksWithIt) {
   const std::string none = ", {name: nic, count: 0}";
   EXPECT_THAT(links_of(gpus(2, "between: ['nic#', 'gpu#*2/0']" + kWire, none)), IsEmpty());
   EXPECT_THAT(links_of(gpus(2, "between: ['nic*', gpu0]" + kWire, none)), IsEmpty());
-  EXPECT_THAT(why(gpus(2, "between: ['nik*', gpu0]" + kWire, none)), HasSubstr("no device of this node"));
+  EXPECT_THAT(why_no_node(gpus(2, "between: ['nik*', gpu0]" + kWire, none)), HasSubstr("no device of this node"));
 }
 
 TEST(Node, BasesTakeParameters) {
-  EXPECT_EQ(read("{base: rtx4090-pcie, gpus: 6}").value().gpus, 6u);
-  EXPECT_EQ(read("{base: dgx-h100, nics: 32}").value().nics.size(), 32u);
-  EXPECT_EQ(read("{base: gb200-nvl72, trays: 2}").value().gpus, 8u);
-  EXPECT_EQ(read("{base: dgx-h100, fabric: efa-v2}").value().fabric->scalar(), "efa-v2");
-  EXPECT_FALSE(read("{base: rtx4090-pcie}").value().p2p);
-  EXPECT_THAT(why("{base: rtx4090-pcie, gpu_s: 6}"), HasSubstr("no parameter 'gpu_s'; did you mean 'gpus'?"));
-  EXPECT_THAT(why("{base: rtx4090-pcie, gpus: '2}, {x'}"), HasSubstr("takes one word or number"));
-  EXPECT_THAT(why("{base: rtx4090-pci}"), HasSubstr("did you mean 'rtx4090-pcie'?"));
-  EXPECT_THAT(why("{base: rtx4090-pcie, gpus: 40}"), HasSubstr("gpu8 has no 'cpu2'"));
-  EXPECT_THAT(why("{name: x}"), HasSubstr("the key 'devices' is missing"));
+  EXPECT_EQ(read_whole("{base: rtx4090-pcie, gpus: 6}").value().gpus, 6u);
+  EXPECT_EQ(read_whole("{base: dgx-h100, nics: 32}").value().nics.size(), 32u);
+  EXPECT_EQ(read_whole("{base: gb200-nvl72, trays: 2}").value().gpus, 8u);
+  EXPECT_EQ(read_whole("{base: dgx-h100, fabric: efa-v2}").value().fabric->scalar(), "efa-v2");
+  EXPECT_FALSE(read_whole("{base: rtx4090-pcie}").value().p2p);
+  EXPECT_THAT(why_no_node("{base: rtx4090-pcie, gpu_s: 6}"), HasSubstr("no parameter 'gpu_s'; did you mean 'gpus'?"));
+  EXPECT_THAT(why_no_node("{base: rtx4090-pcie, gpus: '2}, {x'}"), HasSubstr("takes one word or number"));
+  EXPECT_THAT(why_no_node("{base: rtx4090-pci}"), HasSubstr("did you mean 'rtx4090-pcie'?"));
+  EXPECT_THAT(why_no_node("{base: rtx4090-pcie, gpus: 40}"), HasSubstr("gpu8 has no 'cpu2'"));
+  EXPECT_THAT(why_no_node("{name: x}"), HasSubstr("the key 'devices' is missing"));
 }
 
 TEST(Node, PortsInARowShareACard) {

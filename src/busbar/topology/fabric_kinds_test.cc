@@ -10,15 +10,15 @@
 namespace busbar {
 namespace {
 
-struct Built {
+struct BuiltKind {
   FabricPlan plan;
   Topology topology;
 };
 
 /// Nodes of nothing but NICs.
-Result<Built> build(const FabricSpec& s, std::uint32_t nodes, std::uint32_t nics) {
+Result<BuiltKind> build_kind(const FabricSpec& s, std::uint32_t nodes, std::uint32_t nics) {
   BUSBAR_ASSIGN(TestCluster c, test_cluster(s, test_nics(nics), nodes));
-  return Built{std::move(c.plan), std::move(c.builder).seal()};
+  return BuiltKind{std::move(c.plan), std::move(c.builder).seal()};
 }
 
 /// Devices that live cables join to `from`, and the hops to the farthest of them.
@@ -36,7 +36,7 @@ std::pair<std::size_t, int> reach(const Topology& t, DeviceId from) {
   return {queue.size(), hops[index(queue.back())]};
 }
 
-std::size_t cables(const Topology& t, DeviceId d, DeviceKind to) {
+std::size_t cables_to(const Topology& t, DeviceId d, DeviceKind to) {
   std::size_t n = 0;
   for (const LinkId l : t.out_links(d)) n += t.kind(t.to(l)) == to;
   return n;
@@ -44,7 +44,7 @@ std::size_t cables(const Topology& t, DeviceId d, DeviceKind to) {
 
 TEST(FatTree, ThreeTiersOfRPortsHoldAQuarterOfTheCube) {
   for (const std::uint32_t r : {4u, 6u, 8u, 16u}) {
-    const Built b = build(test_fabric(FabricKind::kFatTree, r), r * r * r / 4, 1).value();
+    const BuiltKind b = build_kind(test_fabric(FabricKind::kFatTree, r), r * r * r / 4, 1).value();
     EXPECT_EQ(b.plan.leaves(), r * r / 2);  // Al-Fares et al.: r pods of r/2 leaves and r/2 spines, r^2/4 cores
     EXPECT_EQ(b.plan.spines(), r * r / 2);
     EXPECT_EQ(b.plan.cores(), r * r / 4);
@@ -58,12 +58,12 @@ TEST(FatTree, StatesTiersAndOversubscriptionAndParallelCablesOfEach) {
   FabricSpec s = test_fabric(FabricKind::kFatTree, 12);
   s.levels[0].oversubscription = 2;
   s.levels[1].oversubscription = 3;
-  const Built b = build(s, 144, 1).value();
+  const BuiltKind b = build_kind(s, 144, 1).value();
   EXPECT_GT(b.plan.cores(), 0u);
   for (const DeviceId d : b.topology.fabric_switches()) {
-    const auto down = cables(b.topology, d, DeviceKind::kLeaf), up = cables(b.topology, d, DeviceKind::kCore);
+    const auto down = cables_to(b.topology, d, DeviceKind::kLeaf), up = cables_to(b.topology, d, DeviceKind::kCore);
     if (b.topology.kind(d) == DeviceKind::kSpine) EXPECT_LE(down, 3 * up);
-    if (b.topology.kind(d) == DeviceKind::kLeaf) EXPECT_EQ(cables(b.topology, d, DeviceKind::kSpine), 4u);
+    if (b.topology.kind(d) == DeviceKind::kLeaf) EXPECT_EQ(cables_to(b.topology, d, DeviceKind::kSpine), 4u);
   }
   s.tiers = 2;
   EXPECT_FALSE(plan_fabric(s, 144, 1).ok());  // 8 NICs on each of at most 12 leaves
@@ -82,7 +82,7 @@ TEST(FatTree, AnyNumberOfTiersHoldsAsManyNicsAsItsPortsAllow) {
       most = most * r / 2;
       FabricSpec s = test_fabric(FabricKind::kFatTree, r);
       s.tiers = tiers;
-      const Built b = build(s, most, 1).value();
+      const BuiltKind b = build_kind(s, most, 1).value();
       ASSERT_EQ(b.plan.tiers.size(), tiers);
       const auto hops = static_cast<int>(2 * tiers);
       EXPECT_EQ(reach(b.topology, DeviceId{0}), std::pair(std::size_t{b.topology.device_count()}, hops));
@@ -95,7 +95,7 @@ TEST(FatTree, AnyNumberOfTiersHoldsAsManyNicsAsItsPortsAllow) {
 TEST(FatTree, NamesTiersAboveTheCores) {
   FabricSpec s = test_fabric(FabricKind::kFatTree, 4);
   s.tiers = 5;
-  const Topology t = build(s, 64, 1).value().topology;
+  const Topology t = build_kind(s, 64, 1).value().topology;
   const std::vector<std::uint8_t> tiers = switch_tiers(t);
   EXPECT_EQ(tiers[index(t.find("core0").value())], 3);
   EXPECT_EQ(tiers[index(t.find("tier4_7").value())], 4);
@@ -148,7 +148,7 @@ RC_GTEST_PROP(FatTree, KeepsPortsAndOversubscriptionOfEveryTier, ()) {
     tier.switches.splits = splits;
   }
   const auto nics = *rc::gen::inRange(1u, 5u);
-  auto r = build(s, *rc::gen::inRange(2u, 200u), nics);
+  auto r = build_kind(s, *rc::gen::inRange(2u, 200u), nics);
   if (!r.ok() || r->plan.leaves() == 1) return;
   const Topology& t = r->topology;
   const std::vector<std::uint8_t> tiers = switch_tiers(t);
@@ -173,7 +173,7 @@ TEST(Planes, PortsAreSplitWhereOnePlaneDoesNotSuffice) {
   EXPECT_FALSE(plan_fabric(s, 65, 2).ok());  // 8^3 / 4 = 128 NICs
   s.levels[0].switches.splits = 2;
   EXPECT_EQ(plan_fabric(s, 64, 2).value().planes, 1u);
-  const Built b = build(s, 65, 2).value();
+  const BuiltKind b = build_kind(s, 65, 2).value();
   EXPECT_EQ(b.plan.planes, 2u);
   const Topology& t = b.topology;
   double rate = 0;
@@ -187,7 +187,7 @@ TEST(Planes, AreJoinedOnlyByTheirNics) {
   FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
   s.planes = 2;
   s.plane_order = PlaneOrder::kByNic;
-  const Built b = build(s, 8, 4).value();
+  const BuiltKind b = build_kind(s, 8, 4).value();
   EXPECT_EQ(b.plan.leaves(), 8u);
   EXPECT_EQ(reach(b.topology, DeviceId{0}).first, (b.topology.device_count()) / 2);
   s.planes = 3;
@@ -196,7 +196,7 @@ TEST(Planes, AreJoinedOnlyByTheirNics) {
 
 TEST(RailOnly, JoinsNothingButTheNicsOfARail) {
   for (const std::uint32_t nodes : {16u, 40u}) {  // one switch per rail, then a tree per rail
-    const Built b = build(test_fabric(FabricKind::kRailOnly, 16), nodes, 4).value();
+    const BuiltKind b = build_kind(test_fabric(FabricKind::kRailOnly, 16), nodes, 4).value();
     EXPECT_EQ(b.plan.spines() == 0, nodes <= 16);
     const Topology& t = b.topology;
     EXPECT_EQ(reach(t, DeviceId{1}).first, t.device_count() / 4);
@@ -207,7 +207,7 @@ TEST(RailOnly, JoinsNothingButTheNicsOfARail) {
 TEST(Dragonfly, BalancedOneHoldsAPGAndIsThreeSwitchesWide) {
   for (const std::uint32_t p : {1u, 2u, 3u}) {  // a = 2p, h = p, g = a h + 1: Kim et al., ISCA 2008, section 3.1
     const std::uint32_t a = 2 * p, g = a * p + 1;
-    const Built b = build(test_fabric(FabricKind::kDragonfly, 4 * p - 1), a * p * g, 1).value();
+    const BuiltKind b = build_kind(test_fabric(FabricKind::kDragonfly, 4 * p - 1), a * p * g, 1).value();
     EXPECT_EQ(b.plan.leaves(), a * g);
     EXPECT_EQ(reach(b.topology, DeviceId{0}), std::pair(std::size_t{b.topology.device_count()}, 5));
     for (const DeviceId d : b.topology.fabric_switches()) EXPECT_EQ(b.topology.out_links(d).size(), 4 * p - 1);
@@ -218,7 +218,7 @@ TEST(Dragonfly, BalancedOneHoldsAPGAndIsThreeSwitchesWide) {
 TEST(Dragonfly, FewGroupsShareTheGlobalCablesEvenly) {
   FabricSpec s = test_fabric(FabricKind::kDragonfly, 64);
   s.dragonfly = {4, 8, 4, 6};
-  const Built b = build(s, 64, 2).value();
+  const BuiltKind b = build_kind(s, 64, 2).value();
   EXPECT_EQ(b.plan.global_parallel, 16u);  // 8 * 6 / 3
   std::size_t global = 0;
   for (std::uint32_t l = 0; l < b.topology.link_count(); l += 2) {
@@ -234,7 +234,7 @@ TEST(Dragonfly, FewGroupsShareTheGlobalCablesEvenly) {
 TEST(Torus, HasTwoCablesPerSwitchAndDimension) {
   FabricSpec s = test_fabric(FabricKind::kTorus, 16);
   s.dims = {4, 3, 2};
-  const Built b = build(s, 48, 1).value();
+  const BuiltKind b = build_kind(s, 48, 1).value();
   const Topology& t = b.topology;
   EXPECT_EQ(t.fabric_switches().size(), 24u);
   for (const DeviceId d : t.fabric_switches()) EXPECT_EQ(t.out_links(d).size(), 2u + 5u);  // 2 + 2 + 1 neighbours

@@ -12,12 +12,12 @@ namespace {
 using ::testing::HasSubstr;
 constexpr std::uint64_t kMs = 450'000'000;  // bytes that one_switch() moves in a millisecond
 
-struct Machine {
+struct MessageMachine {
   Topology topology;
   Router router;
   Placement placement;
   ProtocolModel protocol;
-  explicit Machine(const TopologyBuilder& b)
+  explicit MessageMachine(const TopologyBuilder& b)
       : topology(TopologyBuilder(b).seal()),
         router(topology, RoutingPolicy::kStatic),
         placement(router, topology.gpus()) {}
@@ -42,7 +42,7 @@ MessageTask work(std::uint32_t rank, std::int64_t us, std::uint32_t unit = Messa
 double done_us(const MessageRun& r, std::size_t task) { return r.tasks[task].done.since_start().in_us(); }
 
 TEST(MessageRun, WaitsForTheStartTheSendingOrTheArrival) {
-  const Machine m(one_switch(4));
+  const MessageMachine m(one_switch(4));
   GraphUnderTest g(4);
   g.add(message(0, 1, kMs))
       .add(work(2, 1), {{0, TaskEvent::kStarted}})
@@ -60,7 +60,7 @@ TEST(MessageRun, WaitsForTheStartTheSendingOrTheArrival) {
 }
 
 TEST(MessageRun, WorkOnOneUnitIsDoneInTurn) {
-  const Machine m(one_switch(2));
+  const MessageMachine m(one_switch(2));
   GraphUnderTest g(2);
   g.add(work(0, 5, 0)).add(work(0, 5, 0)).add(work(0, 5, 1)).add(work(1, 5, 0)).add(work(0, 5));
   const MessageRun r = m.run(g);
@@ -70,7 +70,7 @@ TEST(MessageRun, WorkOnOneUnitIsDoneInTurn) {
 }
 
 TEST(MessageRun, TasksThatWaitForEachOtherAreAnError) {
-  const Machine m(one_switch(2));
+  const MessageMachine m(one_switch(2));
   GraphUnderTest g(2);
   g.add(work(0, 1), {{1}}).add(work(0, 1), {{0}}).add(work(1, 1));
   EXPECT_THAT(run_messages(m.router, m.placement, m.protocol, Protocol::kSimple, g).error().message,
@@ -78,25 +78,25 @@ TEST(MessageRun, TasksThatWaitForEachOtherAreAnError) {
 }
 
 TEST(MessageRun, SwitchesThatReduceTakeHalfAWay) {
-  Machine m(pods_of_eight(1, true));
+  MessageMachine m(pods_of_eight(1, true));
   GraphUnderTest g(2);
   g.add(message(0, MessageTask::kSwitch, kMs)).add(message(MessageTask::kSwitch, 1, kMs));
   const MessageRun r = m.run(g);
   EXPECT_DOUBLE_EQ(done_us(r, 0), 1000.5);
   EXPECT_DOUBLE_EQ(done_us(r, 1), 1000.5);
-  const Machine without(pods_of_eight(1));
+  const MessageMachine without(pods_of_eight(1));
   EXPECT_EQ(run_messages(without.router, without.placement, without.protocol, Protocol::kSimple, g).error().code,
             ErrorCode::kUnsupported);
 }
 
 TEST(MessageRun, NoMessageIsFasterThanAChannel) {
-  Machine m(one_switch(2));
+  MessageMachine m(one_switch(2));
   m.protocol.channel_rate = BytesPerSecond{45'000'000'000};
   EXPECT_DOUBLE_EQ(done_us(m.run(GraphUnderTest(2).add(message(0, 1, kMs))), 0), 10'001);
 }
 
 /// Time of a schedule of ours as messages beside what the engine of closed forms says.
-void expect_as_lowered(const Machine& m, const std::string& algorithm, Collective op, std::uint64_t bytes,
+void expect_as_lowered(const MessageMachine& m, const std::string& algorithm, Collective op, std::uint64_t bytes,
                        double tolerance_percent) {
   const std::uint32_t n = m.placement.ranks();
   EngineOptions options;
@@ -122,7 +122,7 @@ void expect_as_lowered(const Machine& m, const std::string& algorithm, Collectiv
 }
 
 TEST(MessageRun, TimesSchedulesOfOursAsTheEngineDoes) {
-  Machine one(one_switch(8));
+  MessageMachine one(one_switch(8));
   one.protocol.step_scale_up = Duration::ns(1700);
   for (const std::uint64_t bytes : {8ul << 10, 64ul << 20, 1ul << 30}) {
     expect_as_lowered(one, "ring", Collective::kAllReduce, bytes, 0.01);
@@ -130,7 +130,7 @@ TEST(MessageRun, TimesSchedulesOfOursAsTheEngineDoes) {
     expect_as_lowered(one, "halving_doubling", Collective::kAllReduce, bytes, 0.01);
     expect_as_lowered(one, "direct", Collective::kAllToAll, bytes, 0.01);
   }
-  Machine pods(pods_of_eight(2));
+  MessageMachine pods(pods_of_eight(2));
   pods.protocol.step_network = Duration::us(9);
   for (const std::uint64_t bytes : {8ul << 10, 64ul << 20, 1ul << 30})
     expect_as_lowered(pods, "ring", Collective::kAllReduce, bytes, 0.01);
@@ -138,7 +138,7 @@ TEST(MessageRun, TimesSchedulesOfOursAsTheEngineDoes) {
 
 // Three ranks in a row: with one loop the second hop waits for all bytes, with many for a part.
 TEST(MessageRun, LoopsFollowEachOtherThroughThePlan) {
-  const Machine m(one_switch(3));
+  const MessageMachine m(one_switch(3));
   const ExecutionPlan plan = plan_of(build_ring(Collective::kBroadcast, 3).value(), false).value();
   const auto ms = [&](std::uint32_t loops) {
     const MessageRun r = m.run(messages_of(plan, Bytes{100 * kMs}, loops).value());

@@ -24,11 +24,11 @@ Topology one_sided_leaves() {
   return std::move(b).seal();
 }
 
-struct Ground {
+struct LeafSpineGround {
   Topology topology = one_sided_leaves();
   Router router;
   Placement placement;
-  explicit Ground(RoutingPolicy policy = RoutingPolicy::kAdaptive)
+  explicit LeafSpineGround(RoutingPolicy policy = RoutingPolicy::kAdaptive)
       : router(topology, policy), placement(router, topology.gpus()) {}
   ListedFlow flow(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, Duration start = {}) const {
     return {placement.gpu(from),  placement.gpu(to), placement.nic(from, 0),
@@ -36,7 +36,7 @@ struct Ground {
   }
 };
 
-FlowListResult run(const Ground& g, std::vector<ListedFlow> flows) {
+FlowListResult run(const LeafSpineGround& g, std::vector<ListedFlow> flows) {
   FlowList list;
   list.flows = std::move(flows);
   for (std::size_t f = 0; f < list.flows.size(); ++f) list.after.close_row();
@@ -51,7 +51,7 @@ double end_ms(const FlowOutcome& f) { return (f.start + f.fct).since_start().in_
 // as it is serves all three; one that is found anew lets everybody send as fast as his NIC.
 TEST(Resplit, AFlowGivesWayFirstToTheOneSideAndThenToTheOther) {
   const auto ends = [](RoutingPolicy policy) {
-    const Ground g(policy);
+    const LeafSpineGround g(policy);
     std::vector<double> out;
     const FlowListResult r =
         run(g, {g.flow(0, 4, 2 * kGb), g.flow(1, 8, kGb), g.flow(2, 12, kGb, Duration::us(20'010))});
@@ -67,14 +67,14 @@ TEST(Resplit, AFlowGivesWayFirstToTheOneSideAndThenToTheOther) {
 
 // Three that can go one way only share it; who can avoid them does not feel them.
 TEST(Resplit, AFlowLeavesAWayAltogether) {
-  const Ground g;
+  const LeafSpineGround g;
   const FlowListResult r = run(g, {g.flow(0, 4, kGb), g.flow(1, 8, kGb), g.flow(2, 9, kGb), g.flow(3, 10, kGb)});
   EXPECT_NEAR(end_ms(r.flows[0]), 20, 0.2);
   for (int f = 1; f < 4; ++f) EXPECT_NEAR(end_ms(r.flows[f]), 60, 0.6);
 }
 
 TEST(Resplit, AllBytesOfAListCrossEveryTier) {
-  const Ground g;
+  const LeafSpineGround g;
   RandomStream random(5, "resplit");
   std::vector<ListedFlow> flows;
   double up = 0;
@@ -104,7 +104,7 @@ std::map<std::uint64_t, double> ends_ms(Engine& engine) {
 }
 
 TEST(Resplit, CallsGiveWayToEachOtherAsTheyComeAndGo) {
-  const Ground g;
+  const LeafSpineGround g;
   const auto engine = make_flow_engine(g.router, g.placement, {});
   const CallId x = engine->prepare(pair_transfer(0, 4, 2 * kGb)).value(),
                y = engine->prepare(pair_transfer(1, 8, kGb)).value(),
@@ -126,7 +126,7 @@ TEST(Resplit, CallsGiveWayToEachOtherAsTheyComeAndGo) {
 // From leaf2 to leaf3 the way goes up, down to a third leaf and up again.
 TEST(Resplit, CallsThatGoRoundaboutAreAlike) {
   for (const RoutingPolicy policy : {RoutingPolicy::kSpray, RoutingPolicy::kAdaptive}) {
-    const Ground g(policy);
+    const LeafSpineGround g(policy);
     const auto engine = make_flow_engine(g.router, g.placement, {});
     const CallId a = engine->prepare(pair_transfer(8, 12, kGb)).value(),
                  b = engine->prepare(pair_transfer(9, 13, kGb)).value();
@@ -141,7 +141,7 @@ TEST(Resplit, NoCallIsFasterThanAloneNorSlowerThanUnderEqualSplits) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     double last[2] = {0, 0};
     for (const bool adaptive : {false, true}) {
-      const Ground g(adaptive ? RoutingPolicy::kAdaptive : RoutingPolicy::kSpray);
+      const LeafSpineGround g(adaptive ? RoutingPolicy::kAdaptive : RoutingPolicy::kSpray);
       const auto engine = make_flow_engine(g.router, g.placement, {});
       RandomStream random(seed, "calls");
       std::map<std::uint64_t, double> start, alone;

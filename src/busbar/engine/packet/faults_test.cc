@@ -33,7 +33,7 @@ PacketOptions with(PacketTransport t, PacketBalance b, std::vector<PacketFault> 
   return o;
 }
 
-void expect_whole(const PacketResult& r) {
+void expect_done_and_whole(const PacketResult& r) {
   for (const PacketOutcome& f : r.flows) {
     const PacketParts& p = f.parts;
     EXPECT_TRUE(f.done);
@@ -61,7 +61,7 @@ TEST(Faults, OneLostPacketCostsTheRoundTripOrOneSlot) {
     EXPECT_NEAR(static_cast<double>(healthy.flows[0].fct.in_ps()), kAlone,
                 160);  // credits of 8 bytes before the answer
     EXPECT_EQ(r.flows[0].fct, healthy.flows[0].fct + Duration::ps(again * kSlot));
-    expect_whole(r);
+    expect_done_and_whole(r);
   }
 }
 
@@ -83,7 +83,7 @@ TEST(Faults, LossesHitTheirShareAndEveryTransportGetsEverythingThrough) {
       EXPECT_GE(static_cast<double>(r.drops), least - 5 * std::sqrt(least)) << static_cast<int>(t);
       EXPECT_LE(static_cast<double>(r.drops), most + 5 * std::sqrt(most)) << static_cast<int>(t);
       EXPECT_GE(r.resent, r.drops / 2);
-      expect_whole(r);
+      expect_done_and_whole(r);
     }
   }
 }
@@ -96,7 +96,7 @@ TEST(Faults, ALinkDegradedAtATimeSlowsWhatComesAfterwards) {
   const PacketResult r =
       n.run(with(PacketTransport::kRoce, PacketBalance::kEcmp, {{uplink(n, 0), Kind::kRate, 0.25, at_ps(from)}}));
   EXPECT_EQ(r.flows[0].received.in_ps(), 120 * kSlot + 280 * 4 * kSlot + kSlot + 2 * 500'000);
-  expect_whole(r);
+  expect_done_and_whole(r);
 }
 
 /// A host that takes half of what its wire brings: lossless networks hold the rest back, nothing is lost.
@@ -113,7 +113,7 @@ TEST(Faults, ASlowReceiverSetsThePaceOfItsSender) {
     EXPECT_LE(static_cast<double>(r.flows[1].received.in_ps()), 2000.0 * kSlot + 2e6);
     if (t != PacketTransport::kNscc) EXPECT_EQ(r.drops, 0u);
     if (t == PacketTransport::kRoce) EXPECT_GT(r.pauses, 0u);
-    expect_whole(r);
+    expect_done_and_whole(r);
   }
 }
 
@@ -132,7 +132,7 @@ TEST(Faults, AStormOfPausesReachesFlowsToOtherHosts) {
     const PacketResult r = n.run(o);
     EXPECT_EQ(r.done, 2u);
     EXPECT_EQ(r.drops, 0u);
-    expect_whole(r);
+    expect_done_and_whole(r);
     return std::pair{r.flows[0].received.in_us(), r.flows[1].received.in_us()};
   };
   const auto [hit, victim] = run(true);
@@ -159,7 +159,7 @@ TEST(Faults, TrafficGoesAroundALinkThatIsDownOnceSwitchesKnow) {
   EXPECT_LT(soon.end.since_start().in_us(), 300);
   EXPECT_GT(late.drops, soon.drops);
   EXPECT_GT(late.end.since_start(), soon.end.since_start());
-  expect_whole(soon);
+  expect_done_and_whole(soon);
 }
 
 /// A cable that comes back is used again; one that does not leaves its flow without an end, and the rest ends.

@@ -10,11 +10,11 @@
 namespace busbar {
 namespace {
 
-struct Machine {
+struct ReducingMachine {
   Topology topology;
   Router router;
   Placement placement;
-  explicit Machine(TopologyBuilder b)
+  explicit ReducingMachine(TopologyBuilder b)
       : topology(std::move(b).seal()), router(topology, RoutingPolicy::kSpray), placement(router, topology.gpus()) {}
 
   double fluid_us(CollectiveCall call) const {
@@ -43,7 +43,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 
 /// Each payload once in and once out, side by side: S / 50 GB/s, headers of 64 in 4,096 bytes, segments of a 32nd.
 TEST(ReductionFlows, OneSwitchTakesEachPayloadOnceInAndOnceOut) {
-  const Machine m(single_gpu_nodes(8, 1, adds()));
+  const ReducingMachine m(single_gpu_nodes(8, 1, adds()));
   const double floor_us = 64.0 * kMiB / 50e9 * 1e6;
   const double us = m.run(test_call(8, "sharp", 64 * kMiB), kCredits).received.since_start().in_us();
   EXPECT_GT(us, floor_us * 4160 / 4096);
@@ -52,7 +52,7 @@ TEST(ReductionFlows, OneSwitchTakesEachPayloadOnceInAndOnceOut) {
 }
 
 TEST(ReductionFlows, ALinkBetweenSwitchesCarriesOneSumEachWay) {
-  const Machine m(leaf_spine(4, 2, true));
+  const ReducingMachine m(leaf_spine(4, 2, true));
   const PacketResult r = m.run(test_call(16, "sharp", 8 * kMiB), kCredits);
   double up = 0, down = 0;
   for (const PacketLink& l : r.links) {
@@ -69,7 +69,7 @@ TEST(ReductionFlows, ALinkBetweenSwitchesCarriesOneSumEachWay) {
 
 /// Servers that add inside send their share up the tree of each NIC.
 TEST(ReductionFlows, AgreesWithFluidsWithinAFifthForNvlsAndSharp) {
-  const Machine m(pods_of_eight(4, true));
+  const ReducingMachine m(pods_of_eight(4, true));
   for (const char* algorithm : {"nvls", "sharp"}) {
     for (const PacketTransport t : {PacketTransport::kIb, PacketTransport::kNscc}) {
       const CollectiveCall call = test_call(32, algorithm, 64 * kMiB);
@@ -83,7 +83,7 @@ TEST(ReductionFlows, AgreesWithFluidsWithinAFifthForNvlsAndSharp) {
 }
 
 TEST(ReductionFlows, AnyNumberOfThreadsGivesTheSameResult) {
-  const Machine m(leaf_spine(4, 2, true));
+  const ReducingMachine m(leaf_spine(4, 2, true));
   PacketOptions o = kCredits;
   const std::uint64_t one = m.run(test_call(16, "sharp", kMiB), o).digest;
   o.threads = 4;
@@ -91,7 +91,7 @@ TEST(ReductionFlows, AnyNumberOfThreadsGivesTheSameResult) {
 }
 
 TEST(ReductionFlows, ReduceEndsAtItsRoot) {
-  const Machine m(leaf_spine(4, 2, true));
+  const ReducingMachine m(leaf_spine(4, 2, true));
   CollectiveCall call = test_call(16, "sharp", kMiB);
   call.op = Collective::kReduce;
   call.root = 5;
@@ -104,7 +104,7 @@ TEST(ReductionFlows, ReduceEndsAtItsRoot) {
 }
 
 TEST(ReductionFlows, NeedSwitchesThatAdd) {
-  const Machine m(leaf_spine(4, 2, false));
+  const ReducingMachine m(leaf_spine(4, 2, false));
   FlowList list;
   const Status s = add_collective_flows(test_call(16, "sharp", kMiB), m.router, m.placement, {}, list);
   ASSERT_FALSE(s.ok());
@@ -113,7 +113,7 @@ TEST(ReductionFlows, NeedSwitchesThatAdd) {
 
 /// Packets of others cannot pass a port by which a switch sends sums.
 TEST(ReductionFlows, RefuseFlowsOfOthersOnTheSamePorts) {
-  const Machine m(leaf_spine(2, 1, true));
+  const ReducingMachine m(leaf_spine(2, 1, true));
   FlowList list;
   ASSERT_TRUE(add_collective_flows(test_call(8, "sharp", kMiB), m.router, m.placement, {}, list).ok());
   const DeviceId a = m.topology.gpus()[0], b = m.topology.gpus()[7];

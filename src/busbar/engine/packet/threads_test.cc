@@ -40,7 +40,7 @@ void expect_equal(const PacketResult& a, const PacketResult& b) {
 }
 
 /// A permutation, an incast on top of it, and flows that answer others.
-LeafSpine busy_fabric() {
+LeafSpine busy_leaf_spine() {
   LeafSpine n(4, 4, 3);
   for (std::uint32_t h = 0; h < 16; ++h) n.add(h, (h + 5) % 16, 300'000 + 1000 * h);
   for (std::uint32_t h = 4; h < 16; ++h) n.add(h, 0, 100'000, Duration::us(2));
@@ -58,7 +58,7 @@ PacketResult run_on(const LeafSpine& n, PacketOptions options, std::uint32_t thr
 }
 
 TEST(Threads, GiveTheSameResultForEveryTransportAndEveryBalance) {
-  const LeafSpine n = busy_fabric();
+  const LeafSpine n = busy_leaf_spine();
   for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kHpcc,
                                   PacketTransport::kRoce, PacketTransport::kSwift, PacketTransport::kIb,
                                   PacketTransport::kTcpCubic, PacketTransport::kDctcp, PacketTransport::kCredit}) {
@@ -73,7 +73,7 @@ TEST(Threads, GiveTheSameResultForEveryTransportAndEveryBalance) {
 }
 
 TEST(Threads, GiveTheSameResultWithCutThroughAndBackgroundTraffic) {
-  const LeafSpine n = busy_fabric();
+  const LeafSpine n = busy_leaf_spine();
   for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kIb}) {
     PacketOptions o{t, PacketBalance::kAdaptive, 5};
     o.cut_through = true;
@@ -88,7 +88,7 @@ TEST(Threads, GiveTheSameResultWithCutThroughAndBackgroundTraffic) {
 
 /// Four leaves: no more than four threads have anything to do.
 TEST(Threads, AreNoMoreThanTheNetworkHasPartsAndSaySo) {
-  const LeafSpine n = busy_fabric();
+  const LeafSpine n = busy_leaf_spine();
   PacketOptions o{PacketTransport::kNscc, PacketBalance::kSpray, 1};
   o.threads = 9;
   std::string said;
@@ -116,7 +116,7 @@ TEST(Threads, KeepFlowsThatTriggerEachOtherTogether) {
 }
 
 TEST(Threads, LeaveRunsWithFaultsToOne) {
-  LeafSpine n = busy_fabric();
+  LeafSpine n = busy_leaf_spine();
   PacketOptions o;
   o.threads = 2;
   PacketFault down;
@@ -162,7 +162,7 @@ TEST(Threads, TellOfADeadlockAsOneThreadDoes) {
 }
 
 TEST(Threads, StopWhenTheyAreTold) {
-  const LeafSpine n = busy_fabric();
+  const LeafSpine n = busy_leaf_spine();
   std::sig_atomic_t stop = 0;
   PacketOptions o{PacketTransport::kNscc, PacketBalance::kSpray, 1};
   o.threads = 2;

@@ -15,7 +15,7 @@ PacketOptions cut(PacketTransport t, PacketBalance b = PacketBalance::kEcmp) {
 
 /// All packets in a row at the first cable, then the header of the last at each hop, and one acknowledgement back,
 /// which is a header anyway. 50 GB/s, 500 ns.
-std::int64_t alone_ps(std::uint64_t bytes, std::int64_t hops) {
+std::int64_t cut_through_ps(std::uint64_t bytes, std::int64_t hops) {
   const auto full = static_cast<std::int64_t>((bytes - 1) / 4096);
   const std::int64_t last = static_cast<std::int64_t>(bytes) - full * 4096 + 64;
   return 20 * (full * 4160 + last + (hops - 1) * 64 + hops * 64) + 2 * hops * 500'000;
@@ -26,13 +26,13 @@ TEST(CutThrough, OneFlowTakesItsClosedFormToThePicosecond) {
     for (const std::uint64_t bytes : {2'000'000u, 1u, 4096u, 4097u, 100'000u}) {
       LeafSpine n(8, 16, 16);
       n.add(0, 127, bytes);
-      EXPECT_EQ(n.run(cut(t)).flows[0].fct.in_ps(), alone_ps(bytes, 4)) << bytes;
+      EXPECT_EQ(n.run(cut(t)).flows[0].fct.in_ps(), cut_through_ps(bytes, 4)) << bytes;
       LeafSpine near(2, 16, 1);
       near.add(3, 7, bytes);
-      EXPECT_EQ(near.run(cut(t)).flows[0].fct.in_ps(), alone_ps(bytes, 2)) << bytes;
+      EXPECT_EQ(near.run(cut(t)).flows[0].fct.in_ps(), cut_through_ps(bytes, 2)) << bytes;
     }
   }
-  EXPECT_EQ(alone_ps(2'000'000, 4), 44'634'880);
+  EXPECT_EQ(cut_through_ps(2'000'000, 4), 44'634'880);
 }
 
 /// From 25 to 50 GB/s a packet must be there in full before it goes on; back it need not.
