@@ -31,7 +31,6 @@ function(busbar_gtest name)
   cmake_parse_arguments(ARG "" "" "DEPS;SOURCES" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND busbar_)
   add_executable(${name}_test ${ARG_SOURCES})
-  set_target_properties(${name}_test PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${name}_test
                         PRIVATE ${ARG_DEPS} rapidcheck rapidcheck_gtest GTest::gmock GTest::gtest GTest::gtest_main)
   # Most of the build is test code, which has little to gain from either: the rooms it calls stay optimised and watched.
