@@ -2,9 +2,10 @@
 set(BUSBAR_READERS base topology workload spec accuracy formats)
 
 # One room = one folder under src/busbar = one library target busbar_<name>; its *_test.cc files make <name>_test.
+# COLD: a room that no benchmark shows; compiling it quickly is worth more than its speed.
 #   busbar_room(topology DEPS base)
 function(busbar_room name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "DEPS;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|/main)\\.cc$")
@@ -20,6 +21,9 @@ function(busbar_room name)
   target_include_directories(busbar_${name} ${scope} ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(busbar_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS} fmt::fmt)
   busbar_flags(busbar_${name} ${scope})
+  if(ARG_COLD)
+    target_compile_options(busbar_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   set_property(GLOBAL APPEND PROPERTY BUSBAR_ROOMS ${name})
   if(BUSBAR_TESTS AND tests)
     busbar_gtest(${name} DEPS ${name} SOURCES ${tests})
