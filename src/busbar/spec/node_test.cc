@@ -182,12 +182,13 @@ TEST(Node, BasesTakeParameters) {
 }
 
 TEST(Node, PortsInARowShareACard) {
-  const auto file = read("devices: [{name: gpu}, {name: nic, count: 4, ports_per_card: 2}]\n");
+  const auto file = read_whole("devices: [{name: gpu}, {name: nic, count: 4, ports_per_card: 2}]\n");
   ASSERT_TRUE(file.ok()) << file.error().text();
   std::vector<int> cards;
   for (const TemplateDevice& d : file->node.devices) cards.push_back(d.card);
   EXPECT_THAT(cards, ElementsAre(-1, 0, 0, 1, 1));
-  EXPECT_THAT(why("devices: [{name: gpu}, {name: nic, count: 4, ports_per_card: 0}]\n"), HasSubstr("ports_per_card"));
+  EXPECT_THAT(why_no_node("devices: [{name: gpu}, {name: nic, count: 4, ports_per_card: 0}]\n"),
+              HasSubstr("ports_per_card"));
 }
 
 TEST(Node, CountsMayBeProducts) {
