@@ -12,15 +12,15 @@ Result<Schedule> build_bidirectional_ring(const ScheduleSpec& spec);
 
 std::string other_name(const std::string& name) { return "other_" + std::to_string(name.size()) + name.substr(0, 2); }
 
-std::span<const Algorithm> algorithms() {
+std::span<const RegisteredAlgorithm> algorithms() {
   static const auto names = [] {
     std::vector<std::string> out;
-    for (const Algorithm& a : registered_algorithms()) out.push_back(other_name(std::string(a.name)));
+    for (const RegisteredAlgorithm& a : registered_algorithms()) out.push_back(other_name(std::string(a.name)));
     return out;
   }();
   static const auto all = [] {
     const auto registered = registered_algorithms();
-    std::vector<Algorithm> out(registered.begin(), registered.end());
+    std::vector<RegisteredAlgorithm> out(registered.begin(), registered.end());
     for (std::size_t i = 0; i < registered.size(); ++i) {
       out.push_back(registered[i]);
       out.back().name = names[i];

@@ -113,7 +113,7 @@ bool expect_the_same(const Machine& m, const CollectiveCall& ours, const Collect
 TEST(OtherNames, ChangeNothingInAnyEngine) {
   std::map<std::string_view, int> timed;
   for (const Machine& m : machines())
-    for (const Algorithm& a : registered_algorithms())
+    for (const RegisteredAlgorithm& a : registered_algorithms())
       for (int op = 0; op <= static_cast<int>(Collective::kAllToAllV); ++op) {
         if (!(a.ops >> op & 1)) continue;
         CollectiveCall ours = test_call(static_cast<std::uint32_t>(m.topology.gpus().size()), std::string(a.name), 0);
@@ -132,7 +132,7 @@ TEST(OtherNames, ChangeNothingInAnyEngine) {
           ours.algorithm = a.name;
         }
       }
-  for (const Algorithm& a : registered_algorithms()) EXPECT_GT(timed[a.name], 0) << a.name;
+  for (const RegisteredAlgorithm& a : registered_algorithms()) EXPECT_GT(timed[a.name], 0) << a.name;
 }
 
 /// What docs/tutorials/add-an-algorithm.md promises of an algorithm that has one file and one entry in the registry.

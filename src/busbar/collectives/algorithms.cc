@@ -23,7 +23,7 @@ using enum Collective;
 constexpr std::uint32_t kPieces = set_of(kAllReduce, kAllGather, kReduceScatter);
 constexpr std::uint32_t kWithRoots = kPieces | set_of(kBroadcast, kReduce);
 
-constexpr Algorithm kAlgorithms[] = {
+constexpr RegisteredAlgorithm kAlgorithms[] = {
     {"ring", kWithRoots, &build_ring, {.takes_orders = true, .sends_flags = true, .customary = true}},
     {"tree",
      set_of(kAllReduce, kBroadcast, kReduce, kGather, kScatter),
@@ -43,6 +43,6 @@ constexpr Algorithm kAlgorithms[] = {
 
 }  // namespace
 
-std::span<const Algorithm> registered_algorithms() { return kAlgorithms; }
+std::span<const RegisteredAlgorithm> registered_algorithms() { return kAlgorithms; }
 
 }  // namespace busbar

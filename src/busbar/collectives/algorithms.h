@@ -9,7 +9,7 @@
 
 namespace busbar {
 
-struct Algorithm {
+struct RegisteredAlgorithm {
   std::string_view name;
   std::uint32_t ops = 0;  ///< bit per Collective: set_of(...)
   Result<Schedule> (*build)(const ScheduleSpec&) = nullptr;
@@ -22,10 +22,10 @@ constexpr std::uint32_t set_of(Ops... ops) {
 }
 
 /// The one list, in the order of docs/collectives.md.
-std::span<const Algorithm> registered_algorithms();
+std::span<const RegisteredAlgorithm> registered_algorithms();
 
 /// The list that build_schedule and all others here read: registered_algorithms(). It has a source file of its own, so
 /// that a test program can link another list.
-std::span<const Algorithm> algorithms();
+std::span<const RegisteredAlgorithm> algorithms();
 
 }  // namespace busbar

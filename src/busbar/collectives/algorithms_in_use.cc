@@ -2,6 +2,6 @@
 
 namespace busbar {
 
-std::span<const Algorithm> algorithms() { return registered_algorithms(); }
+std::span<const RegisteredAlgorithm> algorithms() { return registered_algorithms(); }
 
 }  // namespace busbar

@@ -10,22 +10,22 @@ namespace {
 
 using enum Collective;
 
-bool builds(const Algorithm& a, Collective op) { return a.ops >> static_cast<int>(op) & 1; }
+bool builds(const RegisteredAlgorithm& a, Collective op) { return a.ops >> static_cast<int>(op) & 1; }
 
 /// "hierarchical" of "hierarchical(ring,tree)".
 std::string_view without_arguments(std::string_view name) { return name.substr(0, name.find('(')); }
 
 /// Null where no algorithm has this name.
-const Algorithm* algorithm_named(std::string_view name) {
+const RegisteredAlgorithm* algorithm_named(std::string_view name) {
   const std::string_view head = without_arguments(name);
-  for (const Algorithm& a : algorithms())
+  for (const RegisteredAlgorithm& a : algorithms())
     if (a.name == head && (name == head || a.traits.names_levels)) return &a;
   return nullptr;
 }
 
 std::string names_that_build(Collective op) {
   std::string out;
-  for (const Algorithm& a : algorithms())
+  for (const RegisteredAlgorithm& a : algorithms())
     if (builds(a, op)) out += (out.empty() ? "" : ", ") + std::string(a.name);
   return out;
 }
@@ -52,7 +52,7 @@ Status check_pairs(const ScheduleSpec& spec) {
   return {};
 }
 
-Result<Schedule> build(const Algorithm& a, const ScheduleSpec& spec) {
+Result<Schedule> build(const RegisteredAlgorithm& a, const ScheduleSpec& spec) {
   constexpr std::uint32_t kMostChannels = 1024;  // far above any machine
   if (spec.channels > kMostChannels || spec.orders.size() > kMostChannels)
     return invalid(fmt::format("at most {} channels", kMostChannels));
@@ -92,7 +92,7 @@ Error not_built(std::string_view algorithm, Collective op) {
 
 Result<Schedule> build_schedule(const ScheduleSpec& spec) {
   BUSBAR_RETURN_IF_ERROR(check_ranks(spec.ranks, spec.root));
-  if (const Algorithm* a = algorithm_named(spec.algorithm))
+  if (const RegisteredAlgorithm* a = algorithm_named(spec.algorithm))
     return builds(*a, spec.op) ? build(*a, spec) : Result<Schedule>(not_built(a->name, spec.op));
   std::string shown = spec.algorithm.substr(0, 64);
   for (char& c : shown)
@@ -102,12 +102,12 @@ Result<Schedule> build_schedule(const ScheduleSpec& spec) {
 
 std::vector<std::string> algorithm_names() {
   std::vector<std::string> out;
-  for (const Algorithm& a : algorithms()) out.emplace_back(a.name);
+  for (const RegisteredAlgorithm& a : algorithms()) out.emplace_back(a.name);
   return out;
 }
 
 AlgorithmTraits traits_of(std::string_view algorithm) {
-  const Algorithm* a = algorithm_named(algorithm);
+  const RegisteredAlgorithm* a = algorithm_named(algorithm);
   return a == nullptr ? AlgorithmTraits() : a->traits;
 }
 
@@ -116,7 +116,7 @@ std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_networ
   const std::uint32_t l = spec.ranks_per_group;
   const bool divides = l > 0 && spec.ranks % l == 0, two_levels = divides && l > 1 && l < spec.ranks;
   if (!check_pairs(spec).ok()) return out;
-  for (const Algorithm& a : algorithms()) {
+  for (const RegisteredAlgorithm& a : algorithms()) {
     const AlgorithmTraits& t = a.traits;
     if (!builds(a, spec.op) || (t.reduces_in_network && !(in_network && divides && l > 1))) continue;
     if ((t.names_levels && !two_levels) || (t.takes_dimensions && spec.dimensions.empty())) continue;
