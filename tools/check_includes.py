@@ -11,12 +11,13 @@ import sys
 # Every room with the rooms its arrows lead to, in order: a room may use those and all that they may use.
 ROOMS = {
     "base": [],
+    "solve": ["base"],
     "topology": ["base"],
     "routing": ["topology"],
     "collectives": ["base"],
     "program": ["collectives"],
     "trace": ["base"],
-    "engine": ["routing", "program", "trace"],
+    "engine": ["solve", "routing", "program", "trace"],
     "formats": ["topology", "collectives", "program", "trace"],
     "nccl": ["routing", "collectives"],
     "choice": ["nccl", "engine"],

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "busbar/engine/lowering.h"
-#include "busbar/engine/max_min.h"
+#include "busbar/solve/max_min.h"
 
 namespace busbar {
 

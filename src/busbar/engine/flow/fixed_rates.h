@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "busbar/engine/online_max_min.h"
+#include "busbar/solve/online_max_min.h"
 #include "busbar/topology/link.h"
 
 namespace busbar {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "busbar/base/random.h"
-#include "busbar/engine/max_min.h"
 #include "busbar/engine/test_machines.h"
+#include "busbar/solve/max_min.h"
 
 namespace busbar {
 namespace {

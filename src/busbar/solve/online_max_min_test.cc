@@ -1,4 +1,4 @@
-#include "busbar/engine/online_max_min.h"
+#include "busbar/solve/online_max_min.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <new>
 
 #include "busbar/base/random.h"
-#include "busbar/engine/max_min.h"
+#include "busbar/solve/max_min.h"
 
 // Counts every allocation of this program, so that a test can ask for none.
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/engine/online_max_min.h"
+#include "busbar/solve/online_max_min.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // - one that could carry all its fluids, each as fast as its cap or its narrowest link lets it, is never full;
 // - of those that one fluid has for itself only the narrowest can be full;
 // - of several that the same fluids cross with the same weights only the narrowest can be full.
-#include "busbar/engine/max_min.h"
+#include "busbar/solve/max_min.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "busbar/engine/max_min.h"
+#include "busbar/solve/max_min.h"
 
 #include <gtest/gtest.h>
 
