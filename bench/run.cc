@@ -24,8 +24,7 @@ constexpr const char* kHelp =
     R"(usage: bench/run CASE... [--runs N] [--json FILE] [--check] [--busbar PROGRAM] [--against OLD_PROGRAM]
 
 Runs each case N times (5), prints medians of cpu time (user + system) and peak memory beside targets, closed forms and
-other simulators. 'all' stands for every case, 'packet' for all that begin with packet-, '--list' names them. 'index' instead
-measures questions to an index of sizes over 65,536 GPUs.
+other simulators. 'all' stands for every case, 'packet' for all that begin with packet-, '--list' names them.
 
   --json FILE     appends one JSON line per case
   --check         exit 1 when a target is missed
