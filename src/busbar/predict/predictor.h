@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "busbar/choice/fastest.h"
-#include "busbar/choice/synthesis.h"
 #include "busbar/engine/floor_tiers.h"
+#include "busbar/predict/call_chooser.h"
 #include "busbar/predict/communicators.h"
 #include "busbar/predict/policy.h"
 #include "busbar/predict/prediction.h"
@@ -60,33 +59,14 @@ class Predictor {
   Floor floor(const CollectiveCall& call);
 
  private:
-  /// Engines on which candidates are tried; what was lowered there once is not lowered again.
-  struct Trials {
-    std::unique_ptr<Engine> engine;
-    std::unique_ptr<Engine> sieve;  ///< closed forms that are never above the engine's times and cost less; or null
-    bool alone = true;              ///< no other job runs at the same time: schedules may be made for the machine
-  };
-  struct Chosen {
-    CollectiveCall call;
-    ChosenBy by = ChosenBy::kGiven;
-    std::optional<NcclChoice> nccl;
-    std::optional<MadeSchedule> made;
-  };
   Predictor(Cluster cluster, PredictPolicy policy);
-  Trials open_trials(const CollectiveCall& call) const;
+  TrialEngines open_trials(const CollectiveCall& call) const;
   EngineOptions engine_options() const;
-  Result<Chosen> choose(const CollectiveCall& call, Trials& trials);
-  Result<std::optional<Chosen>> as_library(const CollectiveCall& call, Trials& trials);
-  std::optional<Chosen> as_nccl(const CollectiveCall& call, Communicator& comm, Trials& trials);
-  Result<Chosen> fastest_of_all(const CollectiveCall& call, Trials& trials);
-  Result<CollectiveCall> over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,
-                                       Communicator& comm, Trials& trials);
-  Result<std::vector<CollectiveCall>> jobs_of(const CollectiveCall& asked, const Chosen& first, std::uint32_t jobs,
-                                              Trials& trials);
-  Status run(const std::vector<CollectiveCall>& jobs, Trials& trials, Prediction& out);
-  Status judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, Trials& trials, Prediction& out);
+  Result<std::vector<CollectiveCall>> jobs_of(const CollectiveCall& asked, const ChosenCall& first, std::uint32_t jobs,
+                                              TrialEngines& trials);
+  Status run(const std::vector<CollectiveCall>& jobs, TrialEngines& trials, Prediction& out);
+  Status judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out);
   Status add_jitter(Prediction& out) const;
-  const std::vector<Synthesized>* schedules_for(const CollectiveCall& call, std::optional<Error>& refused);
 
   Cluster cluster_;
   PredictPolicy policy_;
@@ -94,9 +74,9 @@ class Predictor {
   std::unique_ptr<Router> router_;
   std::unique_ptr<Placement> placement_;
   std::unique_ptr<Communicators> communicators_;
+  std::unique_ptr<CallChooser> chooser_;
   std::optional<FloorTiers> tiers_;
   std::vector<std::pair<CollectiveCall, MachineFloor>> floors_;  ///< of calls that differ in what floors depend on
-  std::optional<std::pair<CollectiveCall, std::vector<Synthesized>>> made_;  ///< for the last such call, of any size
 };
 
 }  // namespace busbar

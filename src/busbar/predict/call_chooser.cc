@@ -1,0 +1,182 @@
+#include "busbar/predict/call_chooser.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "busbar/choice/as_nccl.h"
+
+namespace busbar {
+namespace {
+
+std::optional<NcclAlgorithm> nccl_algorithm(const std::string& name) {
+  constexpr NcclAlgorithm kAll[] = {NcclAlgorithm::kRing, NcclAlgorithm::kTree, NcclAlgorithm::kNvls,
+                                    NcclAlgorithm::kNvlsTree, NcclAlgorithm::kPat};
+  for (const NcclAlgorithm a : kAll)
+    if (name == schedule_name(a)) return a;
+  return std::nullopt;
+}
+
+std::optional<NcclProtocol> nccl_protocol(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::kSimple:
+      return NcclProtocol::kSimple;
+    case Protocol::kLl128:
+      return NcclProtocol::kLl128;
+    case Protocol::kLl:
+      return NcclProtocol::kLl;
+    case Protocol::kAuto:
+      break;
+  }
+  return std::nullopt;
+}
+
+Protocol protocol_of(NcclProtocol protocol) {
+  switch (protocol) {
+    case NcclProtocol::kLl:
+      return Protocol::kLl;
+    case NcclProtocol::kLl128:
+      return Protocol::kLl128;
+    case NcclProtocol::kSimple:
+      break;
+  }
+  return Protocol::kSimple;
+}
+
+/// Collectives for which NCCL has a table of costs.
+bool is_tuned(Collective op) {
+  return op == Collective::kAllReduce || op == Collective::kAllGather || op == Collective::kReduceScatter ||
+         op == Collective::kBroadcast || op == Collective::kReduce;
+}
+
+}  // namespace
+
+bool may_be_made(const CollectiveCall& call) { return call.algorithm == "synthesized" || call.algorithm == "fastest"; }
+
+bool same_shape(const CollectiveCall& a, const CollectiveCall& b) {
+  return a.op == b.op && a.root == b.root && a.groups == b.groups && a.pairs == b.pairs;
+}
+
+/// The fastest of `algorithms` over the channels of `comm`, each with the protocol that suits it best.
+Result<CollectiveCall> CallChooser::over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,
+                                                Communicator& comm, TrialEngines& trials) {
+  Error last{ErrorCode::kUnsupported, "no algorithm", {}};
+  std::optional<CollectiveCall> best;
+  Duration least = Duration::max();
+  for (const std::string& name : algorithms) {
+    call.algorithm = name;
+    call.schedule = nullptr;
+    BUSBAR_ASSIGN(CollectiveCall trial, comm.schedules.over_channels(call));
+    Result<CollectiveCall> resolved =
+        resolve_algorithm(*trials.engine, placement_, topology_, std::move(trial));
+    const Result<CallId> id = resolved.ok() ? trials.engine->prepare(*resolved) : Result<CallId>(resolved.error());
+    if (!id.ok()) {
+      last = id.error();
+      continue;
+    }
+    if (best && trials.engine->time_alone(*id) >= least) continue;
+    least = trials.engine->time_alone(*id);
+    best = std::move(*resolved);
+  }
+  if (!best) return last;
+  return *std::move(best);
+}
+
+/// Empty where NCCL's tables hold nothing for the call, or name what cannot be laid on this machine.
+std::optional<ChosenCall> CallChooser::as_nccl(const CollectiveCall& call, Communicator& comm, TrialEngines& trials) {
+  if (!comm.tuning) return std::nullopt;
+  const auto named = nccl_algorithm(call.algorithm);
+  const auto choice = choose_nccl(comm.schedules.comm(), *comm.tuning, call.op, call.bytes,
+                                  {named, nccl_protocol(call.protocol)});
+  if (!choice.ok()) return std::nullopt;
+  ChosenCall out{call, named ? ChosenBy::kGiven : ChosenBy::kNccl, *choice, {}};
+  out.call.algorithm = schedule_name(choice->algorithm);
+  out.call.protocol = protocol_of(choice->protocol);
+  if (call.chunks == 0) out.call.chunks = choice->pieces;
+  Result<CollectiveCall> laid = comm.schedules.over_channels(out.call);
+  if (!laid.ok() || !trials.engine->prepare(*laid).ok()) return std::nullopt;
+  out.call = std::move(*laid);
+  return out;
+}
+
+/// Empty where neither NCCL nor RCCL has anything to say.
+Result<std::optional<ChosenCall>> CallChooser::as_library(const CollectiveCall& call, TrialEngines& trials) {
+  const bool is_auto = call.algorithm == "auto";
+  if (!is_auto && !nccl_algorithm(call.algorithm)) return std::optional<ChosenCall>();
+  const auto classes = communicators_.of(call.groups, call.channels);
+  if (!classes.ok() && classes.error().code != ErrorCode::kUnsupported) return classes.error();
+  if (!classes.ok()) return std::optional<ChosenCall>();
+  Communicator& comm = *classes->front();
+  if (is_tuned(call.op))
+    if (auto chosen = as_nccl(call, comm, trials)) return chosen;
+  std::vector<std::string> names{call.algorithm};
+  if (is_auto) names = is_tuned(call.op) ? std::vector<std::string>{"ring", "tree"} : std::vector<std::string>{"direct"};
+  Result<CollectiveCall> best = over_channels(call, names, comm, trials);
+  if (!best.ok() && !is_auto) return best.error();
+  if (!best.ok()) return std::optional<ChosenCall>();
+  ChosenCall out{std::move(*best), is_auto ? ChosenBy::kFastest : ChosenBy::kGiven, {}, {}};
+  if (is_auto && !is_tuned(call.op)) {
+    out.by = ChosenBy::kNccl;  // grouped sends and receives
+    if (comm.tuning)
+      if (const auto choice = choose_nccl(comm.schedules.comm(), *comm.tuning, call.op, call.bytes); choice.ok())
+        out.nccl = *choice;
+  }
+  return std::optional<ChosenCall>(std::move(out));
+}
+
+/// Schedules for calls of this shape and any size; null where none can be made, which `refused` says.
+const std::vector<Synthesized>* CallChooser::schedules_for(const CollectiveCall& call, std::optional<Error>& refused) {
+  if (!made_ || !same_shape(made_->first, call)) {
+    Result<std::vector<Synthesized>> made = synthesize(router_, placement_, call);
+    if (!made.ok()) {
+      refused = made.error();
+      return nullptr;
+    }
+    made_.emplace(call, std::move(*made));
+  }
+  return &made_->second;
+}
+
+/// The fastest of all textbook algorithms, of what NCCL takes, and of schedules made for the machine; "synthesized":
+/// the fastest of the last, with the fastest of the others beside it.
+Result<ChosenCall> CallChooser::fastest_of_all(const CollectiveCall& call, TrialEngines& trials) {
+  const bool only = call.algorithm == "synthesized";
+  CollectiveCall plain = call;
+  plain.algorithm = "fastest";
+  BUSBAR_ASSIGN(CollectiveCall textbook, resolve_algorithm(*trials.engine, placement_, topology_, plain,
+                                                           trials.sieve.get()));
+  plain.algorithm = "auto";
+  BUSBAR_ASSIGN(auto library, as_library(plain, trials));
+  ChosenCall out{textbook, only ? ChosenBy::kGiven : ChosenBy::kFastest, {}, {}};
+  if (library) {
+    BUSBAR_ASSIGN(const CallId ours, trials.engine->prepare(textbook));
+    BUSBAR_ASSIGN(const CallId theirs, trials.engine->prepare(library->call));
+    if (trials.engine->time_alone(theirs) < trials.engine->time_alone(ours)) textbook = std::move(library->call);
+    out.call = textbook;
+  }
+  if (!trials.alone) return out;
+  std::optional<Error> refused;
+  const std::vector<Synthesized>* made = schedules_for(call, refused);
+  if (made == nullptr && only) return *refused;
+  if (made == nullptr || (made->empty() && !only)) return out;
+  BUSBAR_ASSIGN(SynthesizedCall best, pick_fastest(*trials.engine, trials.sieve.get(), *made, plain, textbook));
+  if (!only && best.call.algorithm != "synthesized") return out;
+  out.call = std::move(best.call);
+  out.made = MadeSchedule{best.what, best.textbook.algorithm, best.textbook_alone, best.ring_alone};
+  return out;
+}
+
+Result<ChosenCall> CallChooser::choose(const CollectiveCall& asked, TrialEngines& trials) {
+  CollectiveCall call = asked;
+  if (call.algorithm == "nvlstree") call.algorithm = schedule_name(NcclAlgorithm::kNvlsTree);  // as NCCL calls it
+  if (!call.schedule) {
+    if (may_be_made(call)) return fastest_of_all(call, trials);
+    BUSBAR_ASSIGN(auto chosen, as_library(call, trials));
+    if (chosen) return *std::move(chosen);
+  }
+  ChosenCall out{call, call.algorithm == "auto" ? ChosenBy::kFastest : ChosenBy::kGiven, {}, {}};
+  BUSBAR_ASSIGN(out.call, resolve_algorithm(*trials.engine, placement_, topology_, std::move(call)));
+  return out;
+}
+
+}  // namespace busbar

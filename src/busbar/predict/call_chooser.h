@@ -1,0 +1,60 @@
+// What a call runs: the schedule behind "auto", "ring", "fastest" and "synthesized" on a machine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "busbar/choice/fastest.h"
+#include "busbar/choice/synthesis.h"
+#include "busbar/predict/communicators.h"
+#include "busbar/predict/prediction.h"
+
+namespace busbar {
+
+/// Engines on which candidates are tried; what was lowered there once is not lowered again.
+struct TrialEngines {
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Engine> sieve;  ///< closed forms that are never above the engine's times and cost less; or null
+  bool alone = true;              ///< no other job runs at the same time: schedules may be made for the machine
+};
+
+struct ChosenCall {
+  CollectiveCall call;
+  ChosenBy by = ChosenBy::kGiven;
+  std::optional<NcclChoice> nccl;
+  std::optional<MadeSchedule> made;
+};
+
+/// Whether schedules made for the machine are among the candidates.
+bool may_be_made(const CollectiveCall& call);
+/// Whether two calls differ in size and algorithm only.
+bool same_shape(const CollectiveCall& a, const CollectiveCall& b);
+
+/// What Predictor says of the algorithms of a call.
+class CallChooser {
+ public:
+  /// All outlive this.
+  CallChooser(const Router& router, const Placement& placement, Communicators& communicators)
+      : topology_(router.topology()), router_(router), placement_(placement), communicators_(communicators) {}
+
+  Result<ChosenCall> choose(const CollectiveCall& asked, TrialEngines& trials);
+
+ private:
+  Result<std::optional<ChosenCall>> as_library(const CollectiveCall& call, TrialEngines& trials);
+  std::optional<ChosenCall> as_nccl(const CollectiveCall& call, Communicator& comm, TrialEngines& trials);
+  Result<ChosenCall> fastest_of_all(const CollectiveCall& call, TrialEngines& trials);
+  Result<CollectiveCall> over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,
+                                       Communicator& comm, TrialEngines& trials);
+  const std::vector<Synthesized>* schedules_for(const CollectiveCall& call, std::optional<Error>& refused);
+
+  const Topology& topology_;
+  const Router& router_;
+  const Placement& placement_;
+  Communicators& communicators_;
+  std::optional<std::pair<CollectiveCall, std::vector<Synthesized>>> made_;  ///< for the last such call, of any size
+};
+
+}  // namespace busbar
