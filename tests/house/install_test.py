@@ -58,7 +58,7 @@ class Installed(unittest.TestCase):
         self.assertEqual(names(folder), names(built_in))
 
     def test_every_command_has_its_manual_page_and_shells_their_completions(self):
-        listed = self.busbar("--help").partition("Subcommands:\n")[2].partition("\n\n")[0]
+        listed = self.busbar("--help").partition("Commands:\n")[2].partition("\n\n")[0]
         wanted = {f"busbar-{line.split()[0]}.1" for line in listed.splitlines()} | {"busbar.1"}
         self.assertEqual({path.name for path in (self.prefix / "share/man/man1").iterdir()}, wanted)
         self.assertEqual((self.prefix / "share/bash-completion/completions/busbar").read_text(),

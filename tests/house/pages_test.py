@@ -19,7 +19,7 @@ def busbar(*words):
 
 
 def commands():
-    listed = busbar("--help").partition("Subcommands:\n")[2].partition("\n\n")[0]
+    listed = busbar("--help").partition("Commands:\n")[2].partition("\n\n")[0]
     return [name for name in re.findall(r"^  (\w+) ", listed, re.MULTILINE)]
 
 

@@ -2,75 +2,176 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
+#include <charconv>
+#include <cmath>
+#include <set>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/help_page.h"
 
 namespace busbar {
 namespace {
 
-void add_flag(CLI::App& app, const Flag& flag) {
-  CLI::Option* option = std::visit(
-      [&](auto* target) -> CLI::Option* {
-        using T = std::remove_pointer_t<decltype(target)>;
-        if constexpr (std::is_same_v<T, bool>)
-          return app.add_flag(flag.names, *target, flag.help);
-        else if constexpr (std::is_same_v<T, std::vector<std::string>>)
-          return app.add_option(flag.names, *target, flag.help)
-              ->expected(1)
-              ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-              ->delimiter('\0');
-        else
-          return app.add_option(flag.names, *target, flag.help);
-      },
-      flag.target);
-  option->group(flag.category);
-  if (!flag.value.empty()) option->type_name(flag.value);
+template <typename T>
+Status read_number(const std::string& text, const char* what, T& out) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (code == std::errc() && end == text.data() + text.size()) return {};
+  return invalid(fmt::format("'{}' is no {}", text, what));
 }
 
-void add_command(CLI::App& app, const Command& command) {
-  CLI::App* sub = app.add_subcommand(command.name, command.summary);
-  for (const Positional& p : command.positionals) {
-    CLI::Option* o = sub->add_option(p.name, *p.target, p.help);
-    if (p.required) o->required();
+Status take(const std::string& text, std::string& out) {
+  out = text;
+  return {};
+}
+Status take(const std::string& text, std::optional<std::string>& out) {
+  out = text;
+  return {};
+}
+Status take(const std::string& text, std::vector<std::string>& out) {
+  out.push_back(text);
+  return {};
+}
+Status take(const std::string& text, std::uint32_t& out) {
+  return read_number(text, "whole number from 0 to 4294967295", out);
+}
+Status take(const std::string& text, std::optional<std::int64_t>& out) {
+  return read_number(text, "whole number", out.emplace());
+}
+Status take(const std::string& text, double& out) {
+  constexpr const char* kWhat = "number of 0 or more";
+  BUSBAR_RETURN_IF_ERROR(read_number(text, kWhat, out));
+  if (std::isfinite(out) && !std::signbit(out)) return {};
+  return invalid(fmt::format("'{}' is no {}", text, kWhat));
+}
+Status take(const std::string&, bool& out) {
+  out = true;
+  return {};
+}
+
+bool is_list(const Flag& f) { return std::holds_alternative<std::vector<std::string>*>(f.target); }
+
+std::string in_words(const std::vector<std::string>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 < words.size() ? ", " : " and ") + words[i];
+  return out;
+}
+
+/// "; did you mean '--engine'?", or nothing.
+std::string guess_among(const std::string& word, const std::vector<std::string>& known) {
+  const std::string guess = nearest(word, known);
+  return guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess);
+}
+
+Error unknown_flag(const Command& c, const std::string& name) {
+  std::vector<std::string> known{"--help"};
+  for (const Flag& f : c.flags)
+    for (std::string& n : split_names(f.names)) known.push_back(std::move(n));
+  return invalid(fmt::format("unknown flag '{}'{}", name, guess_among(name, known)));
+}
+
+/// The words of one command line, against the table of one command.
+class ArgumentReader {
+ public:
+  ArgumentReader(const Command& command, std::vector<std::string> args) : c_(command), args_(std::move(args)) {}
+
+  Status read() {
+    for (bool flags = true; at_ < args_.size();) {
+      const std::string word = args_[at_++];
+      if (flags && word == "--") {
+        flags = false;
+      } else if (flags && word.size() > 1 && word[0] == '-') {
+        BUSBAR_RETURN_IF_ERROR(read_flag(word));
+      } else {
+        words_.push_back(word);
+      }
+    }
+    return help_ ? Status() : place_words();
   }
-  for (const Flag& f : command.flags) add_flag(*sub, f);
-  sub->footer("Examples:\n" + command.examples);
-  sub->allow_extras(false);
+  bool help() const { return help_; }
+
+ private:
+  const Flag* find(const std::string& name) const {
+    for (const Flag& f : c_.flags)
+      for (const std::string& n : split_names(f.names))
+        if (n == name) return &f;
+    return nullptr;
+  }
+
+  Status read_flag(const std::string& word) {
+    const bool is_long = word.starts_with("--");
+    const std::size_t end = is_long ? std::min(word.find('='), word.size()) : 2;
+    const std::string name = word.substr(0, end);
+    if (name == "--help" || name == "-h") {
+      help_ = true;
+      return {};
+    }
+    const Flag* const f = find(name);
+    if (f == nullptr) return unknown_flag(c_, is_long ? name : word);
+    std::optional<std::string> value;
+    if (end < word.size()) value = word.substr(end + (word[end] == '='));
+    Status done = set(*f, name, std::move(value));
+    if (done.ok()) return done;
+    Error error = done.error();
+    error.where.path = name;
+    return error;
+  }
+
+  Status set(const Flag& f, const std::string& name, std::optional<std::string> value) {
+    if (f.value.empty() && value) return invalid("takes no value");
+    if (!given_.insert(&f).second && !is_list(f)) return invalid("is given twice; leave one out");
+    if (!f.value.empty() && !value) {
+      if (at_ == args_.size()) return invalid(fmt::format("a value is missing; write {} {}", name, f.value));
+      value = args_[at_];
+      if (value->starts_with("--") || find(*value) != nullptr)
+        return invalid(fmt::format("a value is missing before '{}'; write {} {}", *value, name, f.value));
+      ++at_;
+    }
+    const bool known = f.choices.empty() || std::find(f.choices.begin(), f.choices.end(), *value) != f.choices.end();
+    if (!known)
+      return invalid(fmt::format("'{}' is none of {}{}", *value, in_words(f.choices), guess_among(*value, f.choices)));
+    const std::string text = value.value_or("");
+    return std::visit([&](auto* target) { return take(text, *target); }, f.target);
+  }
+
+  bool has_flag(const Positional& p) const {
+    return std::any_of(given_.begin(), given_.end(), [&](const Flag* f) {
+      const auto* const target = std::get_if<std::string*>(&f->target);
+      return target != nullptr && *target == p.target;
+    });
+  }
+
+  Status place_words() const {
+    std::size_t next = 0;
+    for (const Positional& p : c_.positionals) {
+      if (has_flag(p)) continue;
+      if (next < words_.size())
+        *p.target = words_[next++];
+      else if (p.required)
+        return invalid(p.name + " is missing");
+    }
+    if (next == words_.size()) return {};
+    return invalid(fmt::format("'{}' is one word too many; the command is {}", words_[next], usage_of(c_)));
+  }
+
+  const Command& c_;
+  const std::vector<std::string> args_;
+  std::size_t at_ = 0;
+  std::vector<std::string> words_;
+  std::set<const Flag*> given_;  // asked for members only
+  bool help_ = false;
+};
+
+Parsed wrong_usage(const std::string& prefix, const Error& error) {
+  return {nullptr, fmt::format("{}: {}\n{} --help explains every flag\n", prefix, error.text(), prefix), 2};
 }
 
-std::vector<std::string> flag_names(const Command& command) {
-  std::vector<std::string> names;
-  for (const Flag& f : command.flags)
-    for (std::string& name : split_names(f.names)) names.push_back(std::move(name));
-  return names;
-}
-
-/// "busbar: unknown flag '--enginge'; did you mean '--engine'?" for the first argument nobody knows.
-std::string explain_usage(const std::vector<Command>& commands, const std::vector<std::string>& args,
-                          const std::string& otherwise) {
-  std::vector<std::string> known;
+Parsed unknown_command(const std::vector<Command>& commands, const std::string& word) {
+  std::vector<std::string> known{"help"};
   for (const Command& c : commands) known.push_back(c.name);
-  if (args.empty() || args[0].starts_with("-")) return "busbar: " + otherwise + "; try busbar --help\n";
-  const auto it = std::find(known.begin(), known.end(), args[0]);
-  if (it == known.end()) {
-    const std::string guess = nearest(args[0], known);
-    return fmt::format("busbar: there is no command '{}'{}; try busbar --help\n", args[0],
-                       guess.empty() ? "" : "; did you mean '" + guess + "'?");
-  }
-  const Command& command = commands[static_cast<std::size_t>(it - known.begin())];
-  const auto names = flag_names(command);
-  for (std::size_t i = 1; i < args.size(); ++i) {
-    const std::string word = args[i].substr(0, args[i].find('='));
-    if (!word.starts_with("--") || word == "--help" || std::find(names.begin(), names.end(), word) != names.end())
-      continue;
-    const std::string guess = nearest(word, names);
-    return fmt::format("busbar {}: unknown flag '{}'{}; try busbar {} --help\n", command.name, word,
-                       guess.empty() ? "" : "; did you mean '" + guess + "'?", command.name);
-  }
-  return fmt::format("busbar {}: {}; try busbar {} --help\n", command.name, otherwise, command.name);
+  return wrong_usage("busbar",
+                     invalid(fmt::format("there is no command '{}'{}", word, guess_among(word, known))));
 }
 
 }  // namespace
@@ -100,37 +201,20 @@ std::string usage_of(const Command& command) {
 
 Parsed parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& args,
                           const std::string& version) {
-  CLI::App app{"How fast can these GPUs talk, what limits them, and what would change it?", "busbar"};
-  app.set_version_flag("--version", version);
-  app.footer(
-      "First steps:\n  busbar collective dgx-h100 all_reduce\n  busbar train examples/llama3-70b-512xh100.yaml\n"
-      "busbar COMMAND --help explains every flag. Exit status: 0 done, 1 a clean no, 2 could not do it.");
-  app.require_subcommand(0, 1);
-  for (const Command& c : commands) add_command(app, c);
-  std::vector<std::string> reversed(args.rbegin(), args.rend());
-  Parsed out;
-  try {
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    const auto subs = app.get_subcommands();
-    out.print = subs.empty() ? app.help() : subs.front()->help("busbar");
-    return out;
-  } catch (const CLI::CallForVersion&) {
-    out.print = version + "\n";
-    return out;
-  } catch (const CLI::ParseError& e) {
-    out.print = explain_usage(commands, args, e.what());
-    out.status = 2;
-    return out;
+  std::vector<std::string> rest = args;
+  if (!rest.empty() && rest[0] == "help") {  // busbar help train: busbar train --help
+    rest.erase(rest.begin());
+    rest.insert(rest.begin() + (rest.empty() ? 0 : 1), "--help");
   }
-  const auto subs = app.get_subcommands();
-  if (subs.empty()) {
-    out.print = app.help();
-    return out;
-  }
-  for (const Command& c : commands)
-    if (c.name == subs.front()->get_name()) out.command = &c;
-  return out;
+  if (rest.empty() || rest[0] == "--help" || rest[0] == "-h") return {nullptr, help_overview(commands), 0};
+  if (rest[0] == "--version") return {nullptr, version + "\n", 0};
+  const auto c = std::find_if(commands.begin(), commands.end(), [&](const Command& k) { return k.name == rest[0]; });
+  if (c == commands.end()) return unknown_command(commands, rest[0]);
+  ArgumentReader reader(*c, {rest.begin() + 1, rest.end()});
+  const Status done = reader.read();
+  if (!done.ok()) return wrong_usage("busbar " + c->name, done.error());
+  if (reader.help()) return {nullptr, help_page(*c), 0};
+  return {&*c, "", 0};
 }
 
 }  // namespace busbar

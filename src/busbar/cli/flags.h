@@ -20,11 +20,11 @@ using FlagTarget = std::variant<bool*, std::string*, std::vector<std::string>*, 
 
 struct Flag {
   std::string names;     ///< "-b,--minbytes"
-  std::string value;     ///< "SIZE", empty for switches
+  std::string value;     ///< "SIZE", empty for switches; a list takes one for each time the flag is given
   std::string help;      ///< one line, with the default
   std::string category;  ///< "Machine", "Output", ...
   FlagTarget target;
-  std::vector<std::string> choices{};  ///< words it takes, for completion; empty: told from `value` (FILE, CLUSTER)
+  std::vector<std::string> choices{};  ///< words it takes; empty: any, and completion looks at `value` (FILE, CLUSTER)
 };
 
 struct Positional {
@@ -57,7 +57,9 @@ std::vector<std::string> categories_of(const Command& command);
 /// How the command is typed: "busbar path CLUSTER A B [OPTION]...".
 std::string usage_of(const Command& command);
 
-/// Parses only; touches no file. `args` without the program's name.
+/// Flags and positionals in any order; "--flag VALUE", "--flag=VALUE", "-fVALUE"; "--" ends the flags, "-" is a word.
+/// Parses only; touches no file. `args` without the program's name. Numbers are finite and 0 or more, except 64-bit ones.
+/// A positional whose target a flag has filled takes no word.
 Parsed parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& args,
                           const std::string& version);
 

@@ -1,0 +1,103 @@
+#include "busbar/cli/flags.h"
+
+#include <gtest/gtest.h>
+
+namespace busbar {
+namespace {
+
+struct Typed {
+  std::string cluster, op, engine = "flow";
+  std::vector<std::string> set;
+  std::uint32_t gpus = 0;
+  double factor = 2;
+  std::optional<std::int64_t> seed;
+  bool json = false;
+};
+
+/// One command with a flag of each type.
+std::vector<Command> table(Typed& t) {
+  Command c;
+  c.name = "run";
+  c.positionals = {{"CLUSTER", "a machine", &t.cluster}, {"OP", "what", &t.op, false}};
+  c.flags = {{"--cluster", "CLUSTER", "the same", "In", &t.cluster},
+             {"--engine", "NAME", "which", "In", &t.engine, {"flow", "packet"}},
+             {"--set", "K=V", "changes", "In", &t.set},
+             {"-g,--gpus", "N", "how many", "In", &t.gpus},
+             {"-f,--factor", "X", "step", "In", &t.factor},
+             {"--seed", "N", "seed", "In", &t.seed},
+             {"--json", "", "JSON", "Out", &t.json}};
+  return {c};
+}
+
+/// What is wrong with a command line; empty: nothing.
+std::string refusal(Typed& t, const std::vector<std::string>& args) {
+  const std::vector<Command> commands = table(t);
+  const Parsed parsed = parse_command_line(commands, args, "1.0");
+  return parsed.command == nullptr ? parsed.print.substr(0, parsed.print.find('\n')) : "";
+}
+
+TEST(Flags, StandAnywhereAndTakeOneValueEach) {
+  Typed t;
+  EXPECT_EQ(refusal(t, {"run", "--set", "a=1", "box", "--json", "--set=b=2", "-g4", "sum", "-f", "1.5", "--seed", "-3"}),
+            "");
+  EXPECT_EQ(t.cluster, "box");
+  EXPECT_EQ(t.op, "sum");
+  EXPECT_EQ(t.set, (std::vector<std::string>{"a=1", "b=2"}));
+  EXPECT_EQ(t.gpus, 4u);
+  EXPECT_EQ(t.factor, 1.5);
+  EXPECT_EQ(t.seed, -3);
+  EXPECT_TRUE(t.json);
+}
+
+TEST(Flags, FillPositionalsByName) {
+  Typed t;
+  EXPECT_EQ(refusal(t, {"run", "sum", "--cluster", "box"}), "");
+  EXPECT_EQ(t.cluster, "box");
+  EXPECT_EQ(t.op, "sum");
+}
+
+TEST(Flags, EndWithTwoDashesAndOneDashIsAWord) {
+  Typed t;
+  EXPECT_EQ(refusal(t, {"run", "-", "--", "--json"}), "");
+  EXPECT_EQ(t.cluster, "-");
+  EXPECT_EQ(t.op, "--json");
+  EXPECT_FALSE(t.json);
+}
+
+TEST(Flags, SayWhatIsWrongWithThem) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"run"}, "busbar run: CLUSTER is missing"},
+      {{"run", "a", "b", "c"}, "busbar run: 'c' is one word too many; the command is busbar run CLUSTER [OP] [OPTION]..."},
+      {{"run", "a", "--set"}, "busbar run: --set: a value is missing; write --set K=V"},
+      {{"run", "a", "--set", "--json"}, "busbar run: --set: a value is missing before '--json'; write --set K=V"},
+      {{"run", "a", "--set", "-g"}, "busbar run: --set: a value is missing before '-g'; write --set K=V"},
+      {{"run", "a", "--json=1"}, "busbar run: --json: takes no value"},
+      {{"run", "a", "-g", "1", "--gpus=2"}, "busbar run: --gpus: is given twice; leave one out"},
+      {{"run", "a", "-g", "4294967296"}, "busbar run: -g: '4294967296' is no whole number from 0 to 4294967295"},
+      {{"run", "a", "-g", "4x"}, "busbar run: -g: '4x' is no whole number from 0 to 4294967295"},
+      {{"run", "a", "-f", "nan"}, "busbar run: -f: 'nan' is no number of 0 or more"},
+      {{"run", "a", "-f", "inf"}, "busbar run: -f: 'inf' is no number of 0 or more"},
+      {{"run", "a", "-f", "-1"}, "busbar run: -f: '-1' is no number of 0 or more"},
+      {{"run", "a", "--engine", "packets"}, "busbar run: --engine: 'packets' is none of flow and packet; did you mean "
+                                            "'packet'?"},
+      {{"run", "a", "--jsn"}, "busbar run: unknown flag '--jsn'; did you mean '--json'?"},
+      {{"rnu"}, "busbar: there is no command 'rnu'; did you mean 'run'?"}};
+  for (const auto& [args, text] : cases) {
+    Typed t;
+    EXPECT_EQ(refusal(t, args), text);
+  }
+}
+
+TEST(Flags, HelpIsAFlagAndACommand) {
+  Typed t;
+  const std::vector<Command> commands = table(t);
+  const auto printed = [&](std::vector<std::string> args) { return parse_command_line(commands, args, "1.0").print; };
+  EXPECT_EQ(printed({"help", "run"}), printed({"run", "--help"}));
+  EXPECT_EQ(printed({"help"}), printed({"--help"}));
+  EXPECT_EQ(printed({}), printed({"-h"}));
+  EXPECT_NE(printed({"run", "-h"}).find("-g,--gpus N"), std::string::npos);
+  EXPECT_EQ(printed({"--version"}), "1.0\n");
+}
+
+}  // namespace
+}  // namespace busbar

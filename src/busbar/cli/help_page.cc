@@ -1,0 +1,54 @@
+#include "busbar/cli/help_page.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/report/plain.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+constexpr std::size_t kIndent = 26;  // of the explanations
+
+/// "  --set PATH=VALUE      change one key ...", explanation in lines below each other.
+std::string item(const std::string& head, const std::string& text) {
+  std::string out = "  " + head;
+  if (head.size() + 4 > kIndent)
+    out += "\n" + std::string(kIndent, ' ');
+  else
+    out = pad_right(out, kIndent);
+  const std::vector<std::string> lines = wrap_words(text, kColumns - kIndent);
+  for (std::size_t i = 0; i < lines.size(); ++i) out += (i > 0 ? std::string(kIndent, ' ') : "") + lines[i] + "\n";
+  return out;
+}
+
+std::string item(const Flag& f) { return item(f.names + (f.value.empty() ? "" : " " + f.value), f.help); }
+
+}  // namespace
+
+std::string help_page(const Command& c) {
+  std::string out = fmt::format("{}\n\nUsage: {}\n", c.summary, usage_of(c));
+  if (!c.positionals.empty()) out += "\nArguments:\n";
+  for (const Positional& p : c.positionals) out += item(p.name, p.help);
+  for (const std::string& category : categories_of(c)) {
+    out += fmt::format("\n{}:\n", category);
+    for (const Flag& f : c.flags)
+      if (f.category == category) out += item(f);
+  }
+  return out + fmt::format("\n  -h,--help               this text\n\nExamples:\n{}", c.examples);
+}
+
+std::string help_overview(const std::vector<Command>& commands) {
+  std::string out =
+      "How fast can these GPUs talk, what limits them, and what would change it?\n\n"
+      "Usage: busbar COMMAND [ARGUMENT]... [OPTION]...\n\nCommands:\n";
+  for (const Command& c : commands) out += item(c.name, c.summary);
+  return out +
+         "\nFirst steps:\n  busbar collective dgx-h100 all_reduce\n  busbar train examples/llama3-70b-512xh100.yaml\n"
+         "busbar help COMMAND explains every flag; busbar --version says which busbar this is.\n"
+         "Exit status: 0 done, 1 a clean no, 2 could not do it.\n";
+}
+
+}  // namespace busbar

@@ -1,0 +1,15 @@
+// What --help prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/cli/flags.h"
+
+namespace busbar {
+
+std::string help_page(const Command& command);
+/// Of `busbar` itself: its commands.
+std::string help_overview(const std::vector<Command>& commands);
+
+}  // namespace busbar
