@@ -12,6 +12,23 @@ Place place_of(const Grid& g, std::uint32_t ordinal) {
   return {ordinal % g.extent[0], ordinal / g.extent[0] % g.extent[1], ordinal / g.extent[0] / g.extent[1]};
 }
 
+/// Extents of the box that these places fill in their order, without those of 1; empty: they fill none.
+std::vector<std::uint32_t> box_of(std::span<const Place> places) {
+  std::vector<std::uint32_t> extents;
+  std::size_t stride = 1;
+  for (std::size_t d = 0; d < 3; ++d) {
+    std::vector<std::uint32_t> used;
+    for (const Place& p : places) used.push_back(p[d]);
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (places[i][d] != used[i / stride % used.size()]) return {};
+    if (used.size() > 1) extents.push_back(static_cast<std::uint32_t>(used.size()));
+    stride *= used.size();
+  }
+  return stride == places.size() ? extents : std::vector<std::uint32_t>();
+}
+
 std::uint32_t ordinal_of(const Grid& g, const Place& p) { return p[0] + g.extent[0] * (p[1] + g.extent[1] * p[2]); }
 
 }  // namespace
@@ -197,6 +214,35 @@ bool GpuMesh::over_many(std::uint32_t from, std::uint32_t to, std::vector<Part>&
     std::swap(front, next);
   }
   return true;
+}
+
+std::vector<std::uint32_t> torus_extents(const Topology& t, std::span<const DeviceId> gpus, std::uint32_t size) {
+  std::vector<std::uint32_t> extents, ordinal;
+  std::optional<Grid> grid;
+  BlockId home = kNone<BlockId>;
+  std::vector<Place> places(size);
+  for (std::size_t first = 0; first < gpus.size(); first += size) {
+    const auto group = gpus.subspan(first, size);
+    const BlockId block = t.block_of(group[0]);
+    if (block == kNone<BlockId> || t.block_of(group.back()) != block) return {};
+    const Block& b = t.blocks()[index(block)];
+    if (block != home) {
+      home = block;
+      grid = GpuMesh(t, b).grid();
+      ordinal.assign(b.device_count, 0);
+      for (std::uint32_t p = 0, next = 0; p < b.device_count; ++p)
+        if (t.kind(static_cast<DeviceId>(b.first_device + p)) == DeviceKind::kGpu) ordinal[p] = next++;
+    }
+    if (!grid) return {};
+    for (std::uint32_t m = 0; m < size; ++m) {
+      if (t.block_of(group[m]) != home) return {};
+      places[m] = place_of(*grid, ordinal[index(group[m]) - b.first_device]);
+    }
+    std::vector<std::uint32_t> own = box_of(places);
+    if (own.empty() || (first > 0 && own != extents)) return {};
+    extents = std::move(own);
+  }
+  return extents;
 }
 
 }  // namespace busbar

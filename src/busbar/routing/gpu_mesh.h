@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "busbar/base/csr.h"
@@ -56,5 +57,10 @@ class GpuMesh {
   std::optional<Grid> grid_;
   std::vector<std::vector<std::uint8_t>> rows_;
 };
+
+/// Extents of the box of a torus or grid that every group of `size` GPUs in `gpus` fills, the fastest dimension first
+/// and none of 1. Empty where the groups differ, fill no box of one block, stand in another order than that of their
+/// coordinates, or are not wired as a torus or grid. Precondition: size divides gpus.size().
+std::vector<std::uint32_t> torus_extents(const Topology& topology, std::span<const DeviceId> gpus, std::uint32_t size);
 
 }  // namespace busbar

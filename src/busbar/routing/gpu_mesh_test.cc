@@ -145,6 +145,40 @@ TEST(GpuMesh, FindsTheExtentsOfATorusAndOfAGrid) {
   }
 }
 
+TEST(TorusExtents, AreThoseOfTheBoxThatEachGroupFills) {
+  const Topology t = stamp(torus({4, 3, 2}, true));
+  const auto extents = [&](std::vector<std::uint32_t> ordinals, std::uint32_t size) {
+    std::vector<DeviceId> gpus;
+    for (const std::uint32_t i : ordinals) gpus.push_back(t.gpus()[i]);
+    return torus_extents(t, gpus, size);
+  };
+  using Extents = std::vector<std::uint32_t>;
+  Extents all(24);
+  for (std::uint32_t i = 0; i < 24; ++i) all[i] = i;
+  EXPECT_EQ(extents(all, 24), (Extents{4, 3, 2}));
+  EXPECT_EQ(extents(all, 12), (Extents{4, 3}));                          // one layer each
+  EXPECT_EQ(extents(all, 4), (Extents{4}));                              // a line each
+  EXPECT_EQ(extents({0, 4, 8, 12, 16, 20}, 6), (Extents{3, 2}));         // across the lines
+  EXPECT_EQ(extents({1, 2, 5, 6}, 4), (Extents{2, 2}));                  // inside
+  EXPECT_EQ(extents({0, 1, 4, 5, 8, 9, 0, 4, 8, 1, 5, 9}, 6), Extents());  // the second group stands in another order
+  EXPECT_EQ(extents({0, 1, 2, 3, 0, 4, 8, 12}, 4), Extents());           // a line and no box
+  EXPECT_EQ(extents({1, 0, 2, 3}, 4), Extents());                        // out of order
+  EXPECT_EQ(extents({0, 1, 4}, 3), Extents());                           // no box
+  EXPECT_EQ(extents({0}, 1), Extents());
+}
+
+TEST(TorusExtents, ThereAreNoneAcrossPodsAndWithoutATorus) {
+  TopologyBuilder b;
+  const auto pod = b.add_template(torus({4, 4, 1}, true));
+  b.add_block(pod);
+  b.add_block(pod);
+  const Topology two = std::move(b).seal();
+  EXPECT_EQ(torus_extents(two, two.gpus(), 16), (std::vector<std::uint32_t>{4, 4}));
+  EXPECT_TRUE(torus_extents(two, two.gpus(), 32).empty());
+  const Topology mesh = stamp(cube_mesh());
+  EXPECT_TRUE(torus_extents(mesh, mesh.gpus(), 8).empty());
+}
+
 RC_GTEST_PROP(GpuMesh, TorusRoutesAreShortestAndLoadAllLinksAlike, ()) {
   const auto extent = [] { return rc::gen::element(1u, 2u, 3u, 4u, 5u, 6u); };
   const std::array e{*rc::gen::element(2u, 3u, 4u, 6u), *extent(), *extent()};
