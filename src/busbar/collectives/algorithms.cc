@@ -38,7 +38,7 @@ constexpr RegisteredAlgorithm kAlgorithms[] = {
     {"hierarchical", kWithRoots, &build_hierarchical, {.names_levels = true, .customary = true}},
     {"nvls", kWithRoots, &build_nvls, {.reduces_in_network = true}},
     {"sharp", set_of(kAllReduce, kReduce), &build_sharp, {.reduces_in_network = true, .reduces_in_fabric = true}},
-    {"torus", kPieces, &build_torus, {.takes_dimensions = true}},
+    {"torus", kPieces, &build_torus, {.takes_dimensions = true, .customary = true}},
 };
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace busbar {
 
 /// What to build. Only the first four fields are needed; an algorithm ignores what it has no use for.
 struct ScheduleSpec {
-  /// "ring", "tree", ...; "hierarchical(ring,tree)" names the algorithm of each level, the innermost first.
+  /// "ring", "tree", ...; "hierarchical(ring,tree)" names the algorithm of each level, the innermost first,
+  /// "torus(4,4,4)" the extents.
   std::string algorithm;
   Collective op{};
   std::uint32_t ranks = 1;

@@ -93,7 +93,7 @@ inline void for_every_variant(const std::function<void(const BuiltCase&)>& f) {
         spec.algorithm = fmt::format("hierarchical({},ring,{})", inner, outer);
         offer(spec, l);
       }
-  for (const auto& dims : std::vector<std::vector<std::uint32_t>>{{3, 4}, {2, 3, 4}, {5, 1, 3}, {4, 4, 4}})
+  for (const auto& dims : std::vector<std::vector<std::uint32_t>>{{5}, {3, 4}, {2, 3, 4}, {5, 1, 3}, {4, 4, 4}})
     for (const std::uint32_t channels : {0u, 1u, 3u}) {
       ScheduleSpec spec;
       spec.algorithm = "torus";

@@ -11,18 +11,12 @@ namespace {
 
 /// "hierarchical" and "hierarchical(a,b)": as many rings as there are levels, or what is named.
 Result<std::vector<LevelAlgorithm>> parse(std::string_view name, std::size_t levels) {
-  const auto open = name.find('(');
-  if (open == std::string_view::npos) return std::vector<LevelAlgorithm>(levels, LevelAlgorithm::kRing);
-  std::string_view rest = name.substr(open + 1);
-  if (!rest.ends_with(')'))
-    return invalid("write hierarchical(ring,tree): the algorithm of each level, innermost first");
-  rest.remove_suffix(1);
+  BUSBAR_ASSIGN(const auto words, arguments_of(name));
+  if (words.empty()) return std::vector<LevelAlgorithm>(levels, LevelAlgorithm::kRing);
   std::vector<LevelAlgorithm> out;
-  for (std::size_t comma = 0; comma != std::string_view::npos; rest.remove_prefix(comma + 1)) {
-    comma = rest.find(',');
-    BUSBAR_ASSIGN(const LevelAlgorithm level, parse_level(rest.substr(0, comma)));
+  for (const std::string_view word : words) {
+    BUSBAR_ASSIGN(const LevelAlgorithm level, parse_level(word));
     out.push_back(level);
-    if (comma == std::string_view::npos) break;
   }
   if (out.size() != levels)
     return invalid(

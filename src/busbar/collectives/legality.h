@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "busbar/collectives/schedule.h"
 
@@ -21,5 +22,8 @@ Error not_built(std::string_view algorithm, Collective op);
 
 /// Whether `tree`, called by its `number`, has each of `ranks` positions once and parents before their children.
 Status check_tree(const GivenTree& tree, std::uint32_t ranks, std::size_t number);
+
+/// {"ring", "tree"} of "hierarchical(ring,tree)"; empty of a plain name. Error: what is missing in one like it.
+Result<std::vector<std::string_view>> arguments_of(std::string_view algorithm);
 
 }  // namespace busbar

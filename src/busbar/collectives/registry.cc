@@ -19,7 +19,7 @@ std::string_view without_arguments(std::string_view name) { return name.substr(0
 const RegisteredAlgorithm* algorithm_named(std::string_view name) {
   const std::string_view head = without_arguments(name);
   for (const RegisteredAlgorithm& a : algorithms())
-    if (a.name == head && (name == head || a.traits.names_levels)) return &a;
+    if (a.name == head && (name == head || a.traits.names_levels || a.traits.takes_dimensions)) return &a;
   return nullptr;
 }
 
@@ -98,6 +98,20 @@ Result<Schedule> build_schedule(const ScheduleSpec& spec) {
   for (char& c : shown)
     if (c < ' ' || c > '~') c = '?';  // the message goes to terminals
   return not_built("'" + shown + "'", spec.op);
+}
+
+Result<std::vector<std::string_view>> arguments_of(std::string_view algorithm) {
+  std::vector<std::string_view> out;
+  const auto open = algorithm.find('(');
+  if (open == std::string_view::npos) return out;
+  if (!algorithm.ends_with(')')) return invalid("end the list with ')': hierarchical(ring,tree) or torus(4,4,4)");
+  std::string_view rest = algorithm.substr(open + 1, algorithm.size() - open - 2);
+  for (auto comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
+    out.push_back(rest.substr(0, comma));
+    rest.remove_prefix(comma + 1);
+  }
+  out.push_back(rest);
+  return out;
 }
 
 std::vector<std::string> algorithm_names() {

@@ -162,12 +162,12 @@ struct PairCounts {
 struct AlgorithmTraits {
   bool takes_orders = false;             ///< ScheduleSpec::orders: its channels may visit the ranks in any order
   std::uint32_t channels_per_order = 1;  ///< channels that share one order and its NICs: 2 for a tree and its mate
-  bool takes_dimensions = false;         ///< ScheduleSpec::dimensions: for machines whose GPUs form a torus
+  bool takes_dimensions = false;         ///< those of a machine whose GPUs form a torus, or named: "torus(4,4,4)"
   bool names_levels = false;             ///< an algorithm per level, "hierarchical(ring,tree)": for two levels and more
   bool reduces_in_network = false;       ///< its reducers are switches, of a scale-up domain or of the fabric
   bool reduces_in_fabric = false;  ///< its reducers are switches of the fabric, and every channel is one tree of them
   bool sends_flags = false;        ///< runs with the protocols that put flags among the data: LL and LL128
-  bool customary = false;          ///< every library has it, so `auto` tries it where no library's choice is known
+  bool customary = false;          ///< every library has it where it fits, so `auto` tries it where none is known
   bool operator==(const AlgorithmTraits&) const = default;
 };
 

@@ -202,7 +202,7 @@ TEST(Registry, RefusesWhatASpecForbids) {
   const auto nothing = [](ScheduleSpec&) {};
   EXPECT_EQ(refuse("hierarchical(nvls,tree)", nothing), "");
   EXPECT_THAT(refuse("hierarchical(ring)", nothing), HasSubstr("1 algorithms for 2 levels"));
-  EXPECT_THAT(refuse("hierarchical(ring,", nothing), HasSubstr("write hierarchical(ring,tree)"));
+  EXPECT_THAT(refuse("hierarchical(ring,", nothing), HasSubstr("end the list with ')'"));
   EXPECT_THAT(refuse("hierarchical(tree,ring)", nothing), HasSubstr("only be the last level of an all_reduce"));
   EXPECT_THAT(refuse("hierarchical(ring,bruck)", nothing),
               HasSubstr("'bruck' is no algorithm for one level; there are"));
@@ -215,6 +215,12 @@ TEST(Registry, RefusesWhatASpecForbids) {
                        s.dimensions = {0, 24};
                      }),
               HasSubstr("whose product is the number of ranks"));
+  EXPECT_EQ(refuse("torus(2,3,4)", nothing), "");
+  EXPECT_EQ(refuse("torus(6,4)", [](auto& s) { s.dimensions = {2, 3, 4}; }), "");
+  EXPECT_THAT(refuse("torus(4,4,4)", nothing), HasSubstr("4 x 4 x 4 is not 24"));
+  EXPECT_THAT(refuse("torus(1,2,3,4)", nothing), HasSubstr("up to three dimensions"));
+  for (const char* name : {"torus()", "torus(6,)", "torus(6,4x)", "torus(-6,4)", "torus(0,24)"})
+    EXPECT_THAT(refuse(name, nothing), HasSubstr("write the extents of a torus as torus(4,4,4)")) << name;
   EXPECT_THAT(refuse("nvls", [](auto& s) { s.ranks = 12; }), HasSubstr("do not divide into domains of 8"));
   EXPECT_THAT(refuse("sharp", [](auto& s) { s.channels = 3, s.max_trees = 2; }), HasSubstr("2 trees here, not 3"));
   EXPECT_THAT(refuse("sharp", [](auto& s) { s.message_bytes = 4097, s.max_message_bytes = 4096; }),

@@ -1,6 +1,8 @@
 // Rings along one dimension after the other. Every channel begins with another dimension, and half of them run
 // backwards, so that all links of the torus carry the same load.
-#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <charconv>
 
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/legality.h"
@@ -9,19 +11,28 @@
 namespace busbar {
 namespace {
 
-/// The given ones, or the two factors nearest to each other.
-std::vector<std::uint32_t> dimensions_of(const ScheduleSpec& spec) {
+/// Those in the name, else the machine's, else the two factors nearest to each other.
+Result<std::vector<std::uint32_t>> dimensions_of(const ScheduleSpec& spec) {
+  BUSBAR_ASSIGN(const auto words, arguments_of(spec.algorithm));
+  std::vector<std::uint32_t> out;
+  for (const std::string_view word : words) {
+    std::uint32_t& extent = out.emplace_back(0);
+    const auto read = std::from_chars(word.data(), word.data() + word.size(), extent);
+    if (read.ec != std::errc() || read.ptr != word.data() + word.size() || extent == 0)
+      return invalid("write the extents of a torus as torus(4,4,4), the innermost first");
+  }
+  if (!out.empty()) return out;
   if (!spec.dimensions.empty()) return spec.dimensions;
   std::uint32_t x = 1;
   for (std::uint32_t d = 1; std::uint64_t{d} * d <= spec.ranks; ++d)
     if (spec.ranks % d == 0) x = d;
-  return {spec.ranks / x, x};
+  return std::vector<std::uint32_t>{spec.ranks / x, x};
 }
 
 }  // namespace
 
 Result<Schedule> build_torus(const ScheduleSpec& spec) {
-  const auto dims = dimensions_of(spec);
+  BUSBAR_ASSIGN(const auto dims, dimensions_of(spec));
   const auto d = static_cast<std::uint32_t>(dims.size());
   std::uint64_t product = 1;
   std::vector<RankLevel> levels;
@@ -30,10 +41,10 @@ Result<Schedule> build_torus(const ScheduleSpec& spec) {
     product = extent == 0 || product >= kMaxRanks ? kMaxRanks : product * extent;
   }
   if (product != spec.ranks || d > 3)
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("torus needs two or three dimensions whose product is the number of ranks, {}", spec.ranks),
-        {}};
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("torus needs up to three dimensions whose product is the number of ranks; {} is not {}",
+                             fmt::join(dims, " x "), spec.ranks),
+                 {}};
   const std::uint32_t channels = spec.channels == 0 ? 2 * d : spec.channels;
   if (std::uint64_t{channels} * spec.ranks >= kMaxRanks) return too_many_ranks(std::uint64_t{channels} * spec.ranks);
   Schedule s = blank_schedule(spec, spec.ranks * channels);

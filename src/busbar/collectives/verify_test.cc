@@ -39,6 +39,27 @@ std::vector<std::uint32_t> shuffled(std::uint32_t n, RandomStream& random) {
   return order;
 }
 
+TEST(Schedules, AreProvedForATorusOfAnyExtents) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    RandomStream random(seed, "torus extents");
+    ScheduleSpec spec;
+    spec.algorithm = "torus(";
+    for (std::uint64_t d = 1 + random.below(3); d > 0; --d) {
+      const auto extent = static_cast<std::uint32_t>(1 + random.below(6));
+      spec.ranks *= extent;
+      spec.algorithm += std::to_string(extent) + (d > 1 ? "," : ")");
+    }
+    spec.channels = static_cast<std::uint32_t>(random.below(5));
+    for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter}) {
+      spec.op = op;
+      const auto s = build_schedule(spec);
+      ASSERT_TRUE(s.ok()) << spec.algorithm << ": " << s.error().text();
+      const Status proved = verify(*s);
+      EXPECT_TRUE(proved.ok()) << spec.algorithm << " " << name_of(op) << ": " << proved.error().text();
+    }
+  }
+}
+
 TEST(Schedules, DoExactlyWhatTheirCollectiveDemands) {
   std::map<std::string, int> proved;
   const auto prove = [&](const BuiltCase& c) {
