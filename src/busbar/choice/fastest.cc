@@ -6,6 +6,7 @@
 
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/sends.h"
+#include "busbar/engine/channels.h"
 #include "busbar/engine/lowering.h"
 
 namespace busbar {
@@ -23,6 +24,7 @@ ScheduleSpec spec_of(const CollectiveCall& call, const Placement& placement, con
   spec.ranks_per_group = ranks_per_domain(call, topology, placement);
   spec.root = call.root;
   spec.pairs = call.pairs;
+  spec.dimensions = torus_dimensions(call, topology, placement);
   return spec;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "busbar/routing/gpu_mesh.h"
+
 namespace busbar {
 namespace {
 
@@ -86,6 +88,14 @@ std::vector<std::vector<std::uint32_t>> ring_orders(const CollectiveCall& call, 
     }
   }
   return orders;
+}
+
+std::vector<std::uint32_t> torus_dimensions(const CollectiveCall& call, const Topology& topology,
+                                            const Placement& placement) {
+  std::vector<DeviceId> gpus;
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
+    for (std::uint32_t m = 0; m < call.groups.size(); ++m) gpus.push_back(placement.gpu(call.groups.actor(g, m)));
+  return torus_extents(topology, gpus, call.groups.size());
 }
 
 }  // namespace busbar

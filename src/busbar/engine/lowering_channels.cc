@@ -36,6 +36,7 @@ Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topo
     const std::uint32_t most = most_channels == 0 ? 0 : std::max(1u, most_channels / traits.channels_per_order);
     spec.orders = ring_orders(call, topology, placement, per_domain, most);
   }
+  if (traits.takes_dimensions) spec.dimensions = torus_dimensions(call, topology, placement);
   if (traits.reduces_in_fabric) limit_trees(call, topology, placement, spec);
   return build_schedule(spec);
 }
