@@ -15,7 +15,7 @@ ROOMS = {
     "topology": ["base"],
     "routing": ["topology"],
     "collectives": ["base"],
-    "program": ["collectives"],
+    "program": ["topology", "collectives"],
     "trace": ["base"],
     "engine": ["solve", "routing", "program", "trace"],
     "formats": ["topology", "collectives", "program", "trace"],

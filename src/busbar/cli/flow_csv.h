@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
-#include "busbar/engine/flow/flow_list.h"
+#include "busbar/engine/flow/flow_list_run.h"
 
 namespace busbar {
 

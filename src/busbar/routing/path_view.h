@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/routing/router.h"
+#include "busbar/topology/direct_reach.h"
 #include "busbar/topology/path_type.h"
 
 namespace busbar {
@@ -17,12 +18,6 @@ struct PathHop {
   double wire_GBps = 0;
   Duration latency;                                             ///< of the slowest of them
   std::vector<std::pair<std::string, Duration>> latency_parts;  ///< as in PathView
-};
-
-/// What reaches GPU memory without a copy in host memory.
-struct DirectReach {
-  bool gpudirect = true;  ///< NICs and drives
-  bool p2p = true;        ///< GPUs over PCIe
 };
 
 struct PathView {

@@ -8,7 +8,7 @@
 
 #include "busbar/base/random.h"
 #include "busbar/engine/flow/flow_engine.h"
-#include "busbar/engine/flow/flow_list.h"
+#include "busbar/engine/flow/flow_list_run.h"
 #include "busbar/engine/flow/message_run.h"
 #include "busbar/engine/test_machines.h"
 

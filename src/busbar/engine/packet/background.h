@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "busbar/base/result.h"
-#include "busbar/engine/flow/flow_list.h"
+#include "busbar/program/flow_list.h"
+#include "busbar/routing/router.h"
 
 namespace busbar {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "busbar/base/result.h"
-#include "busbar/engine/flow/flow_list.h"
 #include "busbar/engine/packet/packet_list.h"
+#include "busbar/program/flow_list.h"
 #include "busbar/program/program.h"
 #include "busbar/program/protocol.h"
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "busbar/engine/flow/flow_list.h"
 #include "busbar/engine/packet/port.h"
+#include "busbar/program/flow_list.h"
 
 namespace busbar::packet {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "busbar/base/result.h"
-#include "busbar/engine/flow/flow_list.h"
 #include "busbar/engine/packet/background.h"
 #include "busbar/engine/packet/fault.h"
+#include "busbar/program/flow_list.h"
 #include "busbar/routing/router.h"
 
 namespace busbar {

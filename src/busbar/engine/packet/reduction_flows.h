@@ -13,7 +13,7 @@
 
 #include "busbar/base/result.h"
 #include "busbar/collectives/moves.h"
-#include "busbar/engine/flow/flow_list.h"
+#include "busbar/program/flow_list.h"
 #include "busbar/program/program.h"
 #include "busbar/program/protocol.h"
 #include "busbar/routing/reduction_tree.h"

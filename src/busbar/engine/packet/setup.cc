@@ -1,4 +1,5 @@
 #include "busbar/engine/packet/setup.h"
+#include "busbar/routing/path_view.h"
 
 #include <fmt/core.h>
 

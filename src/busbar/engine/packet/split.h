@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "busbar/engine/flow/flow_list.h"
 #include "busbar/engine/packet/wiring.h"
+#include "busbar/program/flow_list.h"
 
 namespace busbar::packet {
 

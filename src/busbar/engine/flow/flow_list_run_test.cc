@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/flow_list.h"
+#include "busbar/engine/flow/flow_list_run.h"
 
 #include <gtest/gtest.h>
 

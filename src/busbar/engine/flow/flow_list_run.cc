@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/flow_list.h"
+#include "busbar/engine/flow/flow_list_run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/leaning_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
+#include "busbar/routing/path_view.h"
 #include "busbar/routing/slowest_cable.h"
 
 namespace busbar {
@@ -169,19 +170,6 @@ FlowListResult run_leaning(const Router& router, const FlowList& list, const Pat
 }
 
 }  // namespace
-
-Csr<std::uint32_t> successors_of(const FlowList& list) {
-  const auto n = static_cast<std::uint32_t>(list.flows.size());
-  Csr<std::uint32_t> out;
-  out.begin.assign(n + 1, 0);
-  for (const std::uint32_t before : list.after.values) ++out.begin[before + 1];
-  for (std::uint32_t f = 0; f < n; ++f) out.begin[f + 1] += out.begin[f];
-  out.values.resize(list.after.values.size());
-  std::vector<std::uint32_t> at(out.begin.begin(), out.begin.end() - 1);
-  for (std::uint32_t f = 0; f < n; ++f)
-    for (const std::uint32_t before : list.after.row(f)) out.values[at[before]++] = f;
-  return out;
-}
 
 Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list) {
   Paths paths;
