@@ -9,8 +9,8 @@
 
 #include "busbar/choice/fastest.h"
 #include "busbar/collectives/algorithms.h"
-#include "busbar/engine/packet/collective_flows.h"
 #include "busbar/engine/random_machine.h"
+#include "busbar/packet/collective_flows.h"
 
 namespace busbar {
 namespace {

@@ -10,7 +10,7 @@
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/packet_options.h"
-#include "busbar/engine/packet/packet_list.h"
+#include "busbar/packet/packet_list.h"
 
 namespace busbar {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "busbar/cli/flags.h"
-#include "busbar/engine/packet/packet_list.h"
+#include "busbar/packet/packet_list.h"
 #include "busbar/spec/cluster.h"
 
 namespace busbar {

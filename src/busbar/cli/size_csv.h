@@ -4,7 +4,7 @@
 #include <string>
 
 #include "busbar/base/result.h"
-#include "busbar/engine/packet/background.h"
+#include "busbar/packet/background.h"
 
 namespace busbar {
 

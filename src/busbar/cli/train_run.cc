@@ -8,7 +8,7 @@
 #include "busbar/choice/fastest.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
-#include "busbar/engine/packet/packet_engine.h"
+#include "busbar/packet/packet_engine.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/kernels_file.h"

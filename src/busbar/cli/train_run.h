@@ -7,7 +7,7 @@
 
 #include "busbar/choice/relief.h"
 #include "busbar/engine/engine.h"
-#include "busbar/engine/packet/packet_list.h"
+#include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
 #include "busbar/spec/scenario.h"
 #include "busbar/step/metrics.h"

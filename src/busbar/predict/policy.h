@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "busbar/engine/engine.h"
-#include "busbar/engine/packet/packet_list.h"
 #include "busbar/nccl/version.h"
+#include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
 
 namespace busbar {

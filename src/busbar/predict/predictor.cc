@@ -7,7 +7,7 @@
 
 #include "busbar/choice/as_nccl.h"
 #include "busbar/engine/lowering.h"
-#include "busbar/engine/packet/collective_flows.h"
+#include "busbar/packet/collective_flows.h"
 
 namespace busbar {
 namespace {

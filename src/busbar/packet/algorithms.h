@@ -1,0 +1,23 @@
+// The algorithms behind control.h; each is explained where it is defined.
+#pragma once
+
+#include "busbar/packet/control.h"
+
+namespace busbar::packet {
+
+void nscc_begin(Control& c, const ControlSettings& s, Ps now);
+void nscc_ack(Control& c, const ControlSettings& s, const News& news);
+void nscc_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight);
+
+void dcqcn_begin(Control& c, const ControlSettings& s);
+void dcqcn_ack(Control& c, const ControlSettings& s, const News& news);
+void dcqcn_clock(Control& c, const ControlSettings& s, Ps now);
+
+void dctcp_ack(Control& c, const ControlSettings& s, const News& news);
+void dctcp_loss(Control& c, const ControlSettings& s, Ps now);
+void cubic_ack(Control& c, const ControlSettings& s, const News& news);
+void cubic_loss(Control& c, const ControlSettings& s, Ps now);
+void swift_ack(Control& c, const ControlSettings& s, const News& news);
+void hpcc_ack(Control& c, const ControlSettings& s, const News& news);
+
+}  // namespace busbar::packet

@@ -1,0 +1,143 @@
+// The sending side when answers come, or do not come.
+#include <bit>
+
+#include "busbar/packet/bits.h"
+#include "busbar/packet/hosts.h"
+
+namespace busbar::packet {
+
+void Hosts::take_pull(Id id, Ps now) {
+  const Packet p = pool_[id];
+  pool_.give(id);
+  const std::uint32_t slot = traffic_.sender_of[p.flow];
+  if (slot == kOver || senders_[slot].done) return;
+  Sender& s = senders_[slot];
+  const std::uint32_t outlet = leg(p.flow, false).outlet;
+  settle(outlet, now);
+  s.granted = std::max(s.granted, first_window(s.wires) + p.seq);
+  s.last_news = now;
+  offer(slot, now);
+  kick(outlet, now);
+}
+
+/// What has arrived beyond what was known to be there.
+std::uint32_t Hosts::count_new(Sender& s, std::uint32_t total) {
+  const std::uint32_t fresh = total > s.acked ? total - s.acked : 0;
+  s.acked += fresh;
+  s.outstanding -= std::min(fresh, s.outstanding);
+  return fresh;
+}
+
+void Hosts::take_ack(Id id, Ps now) {
+  const Packet p = pool_[id];
+  pool_.give(id);
+  const std::uint32_t slot = traffic_.sender_of[p.flow];
+  if (slot == kOver || senders_[slot].done) return;
+  Sender& s = senders_[slot];
+  const std::uint32_t outlet = leg(p.flow, false).outlet;
+  settle(outlet, now);
+  const std::uint32_t fresh = count_new(s, p.serial);
+  s.last_news = now;
+  std::uint64_t *bits = known(slot), *gone = missing(slot);
+  for (; s.all_before < p.seq; ++s.all_before) {
+    clear(bits, words_, s.all_before);
+    if (s.lost > 0 && test(gone, words_, s.all_before)) {
+      clear(gone, words_, s.all_before);
+      --s.lost;
+    }
+  }
+  if (p.seq == s.all_before) note_beyond(slot, static_cast<std::uint64_t>(p.travel));
+  News news;
+  news.now = now;
+  news.bytes = fresh * settings_.control.packet_bytes;
+  news.delay = std::max<Ps>(0, now - p.sent - s.control.base_rtt);
+  news.marked = p.worst * settings_.control.packet_bytes;
+  news.last_marked = (p.flags & kMarked) != 0;
+  news.load = p.paused * 0x1p-20;
+  news.next = s.next;
+  news.all_before = s.all_before;
+  if (news.last_marked && settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
+  on_ack(s.control, settings_.control, news);
+  if (s.acked == s.packets) {
+    finish(slot, now);
+    let_go_sender(slot);
+  } else {
+    offer(slot, now);
+  }
+  kick(outlet, now);
+}
+
+/// 64 packets from all_before on: those that are there need not be repeated.
+void Hosts::note_beyond(std::uint32_t slot, std::uint64_t there) {
+  Sender& s = senders_[slot];
+  std::uint64_t *bits = known(slot), *gone = missing(slot);
+  for (; there != 0; there &= there - 1) {
+    const std::uint32_t seq = s.all_before + static_cast<std::uint32_t>(std::countr_zero(there));
+    set(bits, words_, seq);
+    if (s.lost == 0 || !test(gone, words_, seq)) continue;
+    clear(gone, words_, seq);
+    --s.lost;
+  }
+}
+
+void Hosts::take_nack(Id id, Ps now) {
+  const Packet p = pool_[id];
+  pool_.give(id);
+  const std::uint32_t slot = traffic_.sender_of[p.flow];
+  if (slot == kOver) return;
+  Sender& s = senders_[slot];
+  if (s.done || p.seq < s.all_before || test(missing(slot), words_, p.seq)) return;
+  const std::uint32_t outlet = leg(p.flow, false).outlet;
+  settle(outlet, now);
+  s.last_news = now;
+  count_new(s, p.serial);
+  if (settings_.recovery == Recovery::kGoBack) {
+    go_back(slot, p.seq);
+  } else {
+    set(missing(slot), words_, p.seq);
+    ++s.lost;
+    if (s.outstanding > 0) --s.outstanding;
+  }
+  if (settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
+  on_loss(s.control, settings_.control, now, wire_size(s, p.seq), s.outstanding * settings_.control.packet_bytes);
+  offer(slot, now);
+  kick(outlet, now);
+}
+
+/// All from `seq` on is to be sent again.
+void Hosts::go_back(std::uint32_t slot, std::uint32_t seq) {
+  Sender& s = senders_[slot];
+  std::uint64_t* gone = missing(slot);
+  for (; seq < s.next; ++seq) {
+    if (test(gone, words_, seq)) continue;
+    set(gone, words_, seq);
+    ++s.lost;
+  }
+  s.outstanding = 0;
+}
+
+/// Nothing was heard for long: all that is in flight counts as lost.
+void Hosts::timer(std::uint32_t slot, Ps now) {
+  Sender& s = senders_[slot];
+  if (s.done) return;
+  if (now - s.last_news >= settings_.timeout) {
+    const std::uint32_t outlet = leg(s.flow, false).outlet;
+    settle(outlet, now);
+    s.last_news = now;
+    ++out_.timeouts;
+    std::uint64_t *bits = known(slot), *gone = missing(slot);
+    for (std::uint32_t seq = s.all_before; seq < s.next; ++seq) {
+      if (test(bits, words_, seq) || test(gone, words_, seq)) continue;
+      set(gone, words_, seq);
+      ++s.lost;
+    }
+    s.outstanding = 0;
+    s.granted = std::max(s.granted, s.sends + s.lost);  // grants may be lost too
+    on_timeout(s.control, settings_.control, now);
+    offer(slot, now);
+    kick(outlet, now);
+  }
+  events_.push(source_of(s.flow), s.last_news + settings_.timeout);
+}
+
+}  // namespace busbar::packet

@@ -1,0 +1,290 @@
+#include "busbar/packet/collective_flows.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <span>
+
+#include "busbar/base/random.h"
+#include "busbar/collectives/builders.h"
+#include "busbar/collectives/moves.h"
+#include "busbar/engine/channels.h"
+#include "busbar/engine/lowering.h"
+#include "busbar/engine/memory_limit.h"
+#include "busbar/packet/reduction_flows.h"
+
+namespace busbar {
+namespace {
+
+/// Who filled which chunk of whom: per (actor, buffer, chunk) a list of flows.
+class Fillers {
+ public:
+  Fillers(std::uint32_t actors, std::uint32_t chunks)
+      : chunks_(chunks), head_(std::size_t{actors} * 3 * chunks, kNone32) {}
+
+  std::uint32_t of(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const {
+    return head_[place(actor, buffer, chunk)];
+  }
+  /// Calls f(flow) for those that filled it.
+  template <class F>
+  void each(std::uint32_t actor, Buffer buffer, std::uint32_t chunk, F&& f) const {
+    for (std::uint32_t e = of(actor, buffer, chunk); e != kNone32; e = entries_[e].next) f(entries_[e].flow);
+  }
+  /// The chunks are now what `flows` brought and, in a reduction, what filled the operand before.
+  void fill(const Move& m, std::span<const std::uint32_t> flows) {
+    for (std::uint32_t chunk = m.first_chunk; chunk < m.first_chunk + m.chunk_count; ++chunk) {
+      std::uint32_t before = m.reduce ? of(m.dst, m.operand, chunk) : kNone32;
+      for (const std::uint32_t flow : flows) {
+        entries_.push_back({flow, before});
+        before = static_cast<std::uint32_t>(entries_.size()) - 1;
+      }
+      head_[place(m.dst, m.dst_buffer, chunk)] = before;
+    }
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t flow, next;
+  };
+  std::size_t place(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const {
+    return (std::size_t{actor} * 3 + static_cast<std::size_t>(buffer)) * chunks_ + chunk;
+  }
+  std::uint32_t chunks_;
+  std::vector<std::uint32_t> head_;
+  std::vector<Entry> entries_;
+};
+
+class Unroller {
+ public:
+  Unroller(const CollectiveCall& call, const Schedule& s, const Router& router, const Placement& placement,
+           const ProtocolModel& protocol, FlowList& list)
+      : call_(call),
+        s_(s),
+        topology_(router.topology()),
+        placement_(placement),
+        launch_(SimTime::at(protocol.launch)),
+        list_(list),
+        per_order_(s.traits.channels_per_order),
+        protocol_(protocol) {
+    const unsigned __int128 chunks = s.chunks;
+    bytes_ = static_cast<std::uint64_t>(count(call.bytes) * chunks / s.chunks_per_buffer());
+  }
+
+  /// Where switches add, what they send on waits for all that belongs to it: then in segments, one behind the other.
+  Status unroll(std::uint32_t group) {
+    constexpr std::uint64_t kLeastSegment = 256 * 1024, kMostSegments = 32;
+    segments_ = s_.reducers == 0 ? 1 : std::clamp<std::uint64_t>(bytes_ / kLeastSegment, 1, kMostSegments);
+    for (segment_ = 0; segment_ < segments_; ++segment_) {
+      const std::size_t first = list_.flows.size();
+      BUSBAR_RETURN_IF_ERROR(unroll_segment(group));
+      per_segment_ = list_.flows.size() - first;
+    }
+    return {};
+  }
+
+ private:
+  Status unroll_segment(std::uint32_t group) {
+    // What is there from the start waits for nobody, and an uneven all-to-all may have a thousand million chunks.
+    waits_ = s_.phases.size() != 1 || coupling_of(s_.phases[0].pattern) != Coupling::kFree;
+    Fillers fillers(s_.ranks + s_.reducers, waits_ ? s_.chunks : 0);
+    std::vector<std::uint32_t> sent(s_.ranks, kNone32);  // of the round before, pairwise exchanges only
+    std::vector<Move> moves;
+    for (const Phase& phase : s_.phases) {
+      for (std::uint32_t round = 0; round < rounds(s_, phase); ++round) {
+        moves.clear();
+        for_each_move(s_, phase, round, [&](const Move& m) {
+          if (m.chunk_count > 0) moves.push_back(m);
+        });
+        // Moves of one round send what earlier rounds left: fill only when all of them are known.
+        if (uses_hub(phase.pattern)) {
+          BUSBAR_RETURN_IF_ERROR(add_by_hub(phase, group, moves, fillers));
+        } else {
+          add_direct(phase, group, moves, fillers, sent);
+        }
+        if (list_.flows.size() > kMostMoves) {
+          return Error{ErrorCode::kUnsupported,
+                       fmt::format("{} on {} ranks has more than {} moves; use fewer ranks, or --engine flow",
+                                   s_.algorithm, s_.ranks, kMostMoves),
+                       {}};
+        }
+      }
+    }
+    return {};
+  }
+
+  void add_direct(const Phase& phase, std::uint32_t group, std::span<const Move> moves, Fillers& fillers,
+                  std::vector<std::uint32_t>& sent) {
+    const bool in_turn = phase.pattern == Pattern::kPairwiseAllToAll;
+    std::vector<std::uint32_t> now = sent, flows;
+    for (const Move& m : moves) {
+      flows.push_back(add(m, phase, group, fillers, in_turn ? sent[m.src] : kNone32));
+      now[m.src] = flows.back();
+    }
+    for (std::size_t i = 0; i < moves.size() && waits_; ++i) fillers.fill(moves[i], std::span(flows).subspan(i, 1));
+    if (in_turn) sent = now;
+  }
+
+  Status add_by_hub(const Phase& phase, std::uint32_t group, std::span<const Move> moves, Fillers& fillers) {
+    if (!reductions_)
+      reductions_.emplace(call_, s_, topology_, placement_, protocol_, ranks_per_domain(call_, topology_, placement_),
+                          [this](ListedFlow f, const ReductionFlows::Flows& after) { return emit(f, after); });
+    const auto filled = [&](const Move& m) { return filled_by(m, fillers); };
+    const auto size_of = [&](const Move& m) { return bytes_of(m); };
+    BUSBAR_ASSIGN(const std::vector<ReductionFlows::Flows> flows,
+                  reductions_->round(phase, group, moves, filled, size_of));
+    for (std::size_t i = 0; i < moves.size(); ++i) fillers.fill(moves[i], flows[i]);
+    return {};
+  }
+
+  std::uint64_t begin_of(std::uint32_t chunk) const {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(bytes_) * chunk / s_.chunks);
+  }
+  /// In the segment in hand.
+  std::uint64_t bytes_of(const Move& m) const {
+    const std::uint64_t all = begin_of(m.first_chunk + m.chunk_count) - begin_of(m.first_chunk);
+    return all * (segment_ + 1) / segments_ - all * segment_ / segments_;
+  }
+  std::vector<std::uint32_t> filled_by(const Move& m, const Fillers& fillers) const {
+    std::vector<std::uint32_t> flows;
+    for (std::uint32_t c = m.first_chunk; waits_ && c < m.first_chunk + m.chunk_count; ++c)
+      fillers.each(m.src, m.src_buffer, c, [&](std::uint32_t flow) { flows.push_back(flow); });
+    return flows;
+  }
+
+  std::uint32_t add(const Move& m, const Phase& phase, std::uint32_t group, const Fillers& fillers,
+                    std::uint32_t behind) {
+    const std::uint32_t a = call_.groups.actor(group, m.src), b = call_.groups.actor(group, m.dst);
+    const std::uint32_t nic = phase.channel / per_order_;
+    ListedFlow f;
+    f.from = placement_.gpu(a);
+    f.to = placement_.gpu(b);
+    f.nic_from = placement_.nic(a, nic);
+    f.nic_to = placement_.nic(b, nic);
+    f.bytes = Bytes{bytes_of(m)};
+    std::vector<std::uint32_t> after = filled_by(m, fillers);
+    if (behind != kNone32) after.push_back(behind);
+    return emit(f, std::move(after));
+  }
+
+  /// Two segments of a move are under way at a time.
+  std::uint32_t emit(ListedFlow f, std::vector<std::uint32_t> after) {
+    constexpr std::uint64_t kUnderWay = 2;
+    const auto number = static_cast<std::uint32_t>(list_.flows.size());
+    f.start = launch_;
+    if (segment_ >= kUnderWay) after.push_back(number - static_cast<std::uint32_t>(kUnderWay * per_segment_));
+    std::sort(after.begin(), after.end());
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    list_.after.values.insert(list_.after.values.end(), after.begin(), after.end());
+    list_.after.close_row();
+    list_.flows.push_back(f);
+    return number;
+  }
+
+  const CollectiveCall& call_;
+  const Schedule& s_;
+  const Topology& topology_;
+  const Placement& placement_;
+  SimTime launch_;
+  FlowList& list_;
+  std::uint32_t per_order_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t segment_ = 0, segments_ = 1;
+  std::size_t per_segment_ = 0;  ///< flows
+  bool waits_ = true;            ///< moves send on what others bring
+  const ProtocolModel& protocol_;
+  std::optional<ReductionFlows> reductions_;
+};
+
+Status check_reducers(const Schedule& s) {
+  if (s.reducers > 0)
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("steps packet by packet run no reduction in the network, which {} needs; use ring or tree, or "
+                    "--engine flow",
+                    s.algorithm),
+        {}};
+  return {};
+}
+
+Status check_memory(const CollectiveCall& call, const Topology& t, const Placement& placement) {
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
+    for (std::uint32_t m = 0; m < call.groups.size(); ++m) {
+      const DeviceId gpu = placement.gpu(call.groups.actor(g, m));
+      if (per_second(memory_limit(t, gpu)) > 0)
+        return unsupported(fmt::format("the memory of {} is slower than its links, which packets do not model; use "
+                                       "--engine flow",
+                                       t.name(gpu)));
+    }
+  return {};
+}
+
+/// What a rank sends from flow `first` on starts late by a random time, the same for all it sends.
+void start_late(const CollectiveCall& call, const Placement& placement, Duration mean, RandomStream& random,
+                FlowList& list, std::size_t first) {
+  std::map<DeviceId, Duration> late;
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
+    for (std::uint32_t r = 0; r < call.groups.size(); ++r)
+      late[placement.gpu(call.groups.actor(g, r))] =
+          duration_from_ps(-std::log(1 - random.uniform()) * static_cast<double>(mean.in_ps()));
+  for (std::size_t f = first; f < list.flows.size(); ++f)
+    if (const auto of = late.find(list.flows[f].from); of != late.end())  // switches that add are never late
+      list.flows[f].start = list.flows[f].start + of->second;
+}
+
+}  // namespace
+
+Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
+  if (call.schedule) return *call.schedule;
+  return build_for_call(call, topology, placement, ranks_per_domain(call, topology, placement), call.channels);
+}
+
+Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement) {
+  BUSBAR_RETURN_IF_ERROR(check_memory(call, router.topology(), placement));
+  BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
+  return check_reducers(s);
+}
+
+Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
+                            const ProtocolModel& protocol, FlowList& list) {
+  BUSBAR_RETURN_IF_ERROR(check_memory(call, router.topology(), placement));
+  BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
+  list.reach = {protocol.gpudirect, protocol.peer_access};
+  Unroller unroller(call, s, router, placement, protocol, list);
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g) BUSBAR_RETURN_IF_ERROR(unroller.unroll(g));
+  return {};
+}
+
+Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t jobs, const Router& router,
+                                              const Placement& placement, const ProtocolModel& protocol,
+                                              const PacketOptions& options) {
+  FlowList list;
+  std::vector<std::size_t> end_of;
+  RandomStream random(options.seed, "compute jitter");
+  for (std::uint32_t j = 0; j < jobs; ++j) {
+    const std::size_t first = list.flows.size();
+    call.groups.base = j * call.groups.size();
+    BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router, placement, protocol, list));
+    end_of.push_back(list.flows.size());
+    const auto lanes = static_cast<std::uint32_t>(options.lanes.size());
+    for (std::size_t f = first; f < list.flows.size() && lanes > 1; ++f)
+      list.flows[f].lane = static_cast<std::uint8_t>(j % lanes);
+    if (options.compute_jitter > Duration()) start_late(call, placement, options.compute_jitter, random, list, first);
+  }
+  std::vector<Duration> ends(jobs, protocol.launch);
+  if (list.flows.empty()) return ends;
+  BUSBAR_ASSIGN(const PacketResult result, run_packet_list(router, list, options));
+  if (result.done < result.flows.size() && result.stuck.empty())
+    return Error{ErrorCode::kUnsupported, "stopped before the collective had ended", {}};
+  if (!result.stuck.empty()) return Error{ErrorCode::kUnreachable, "the collective cannot end: " + result.stuck, {}};
+  for (std::size_t f = 0, j = 0; f < end_of.back(); ++f) {
+    while (f >= end_of[j]) ++j;
+    ends[j] = std::max(ends[j], result.flows[f].start.since_start() + result.flows[f].received);
+  }
+  std::sort(ends.begin(), ends.end());
+  return ends;
+}
+
+}  // namespace busbar

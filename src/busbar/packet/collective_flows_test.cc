@@ -1,0 +1,142 @@
+#include "busbar/packet/collective_flows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/engine/test_ground.h"
+#include "busbar/engine/test_machines.h"
+#include "busbar/packet/test_fabrics.h"
+
+namespace busbar::packet {
+namespace {
+
+CollectiveCall call_of(Collective op, const std::string& algorithm, std::uint32_t ranks, std::uint64_t bytes) {
+  CollectiveCall call;
+  call.op = op;
+  call.bytes = Bytes{bytes};
+  call.groups = one_group(ranks);
+  call.algorithm = algorithm;
+  return call;
+}
+
+FlowList flows_of(const LeafSpine& n, const CollectiveCall& call) {
+  FlowList list;
+  const Placement placement(n.router, n.topology.gpus());
+  const Status s = add_collective_flows(call, n.router, placement, {}, list);
+  EXPECT_TRUE(s.ok()) << (s.ok() ? "" : s.error().text());
+  return list;
+}
+
+/// 2 (n - 1) / n S leaves every rank of a ring, and each move but the first comes after one other.
+TEST(CollectiveFlows, ARingSendsItsLawAndEachMoveWaitsForTheOneThatFilledIt) {
+  const LeafSpine n(2, 4, 2);
+  for (const std::uint64_t bytes : {8'000'000u, 1'000'003u}) {
+    const FlowList list = flows_of(n, call_of(Collective::kAllReduce, "ring", 8, bytes));
+    ASSERT_EQ(list.flows.size(), 8u * 14);
+    std::uint64_t sent = 0, waiting = 0;
+    for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
+      sent += count(list.flows[f].bytes);
+      waiting += list.after.row(f).size();
+    }
+    EXPECT_EQ(sent, 2 * 7 * bytes);
+    EXPECT_EQ(waiting, 8u * 13);
+  }
+}
+
+/// Each round of a ring takes one piece over the slowest cable: packets, hops and latencies as for a flow alone.
+TEST(CollectiveFlows, ARingTakesItsRoundsOneAfterTheOther) {
+  const LeafSpine n(1, 8, 0);
+  const Placement placement(n.router, n.topology.gpus());
+  const auto ends = run_packet_jobs(call_of(Collective::kAllReduce, "ring", 8, 8 * 1'048'576), 1, n.router, placement,
+                                    {}, {PacketTransport::kNscc, PacketBalance::kSpray, 1});
+  ASSERT_TRUE(ends.ok());
+  const std::int64_t round_ps = 20 * (256 * 4160 + 4160) + 2 * 500'000;  // 256 full packets, two hops, last byte
+  const double closed_us = 14 * round_ps * 1e-6, got_us = ends.value()[0].in_us();
+  EXPECT_GE(got_us, closed_us * (1 - 1e-9));
+  EXPECT_LE(got_us, closed_us * 1.02);  // acknowledgements of the round before share the cable
+}
+
+/// A thousand million chunks, of which two pairs exchange any.
+TEST(CollectiveFlows, AnUnevenAllToAllSendsItsPairsOnly) {
+  const LeafSpine n(1, 4, 0);
+  const Placement placement(n.router, n.topology.gpus());
+  CollectiveCall call = call_of(Collective::kAllToAllV, "direct", 4, 1'000'000'000);
+  call.pairs.begin.assign(4 * 4 + 1, 1'000'000'000);
+  call.pairs.begin[0] = call.pairs.begin[1] = 0;  // 0 to 1: all but
+  for (int pair = 2; pair < 7; ++pair) call.pairs.begin[static_cast<std::size_t>(pair)] = 999'999'993;
+  for (const char* algorithm : {"direct", "pairwise"}) {  // 1 to 2: seven
+    call.algorithm = algorithm;
+    call.bytes = Bytes{999'999'993};
+    FlowList list;
+    ASSERT_TRUE(add_collective_flows(call, n.router, placement, {}, list).ok());
+    ASSERT_EQ(list.flows.size(), 2u);
+    std::uint64_t most = 0, least = UINT64_MAX;
+    for (const ListedFlow& f : list.flows) {
+      most = std::max(most, count(f.bytes));
+      least = std::min(least, count(f.bytes));
+    }
+    EXPECT_EQ(most, 999'999'993u) << algorithm;
+    EXPECT_EQ(least, 7u) << algorithm;
+  }
+}
+
+/// A ring of sends has one flow per rank, from each to the next.
+TEST(CollectiveFlows, SendRecvGoesOnceAround) {
+  const LeafSpine n(1, 4, 0);
+  const Placement placement(n.router, n.topology.gpus());
+  FlowList list;
+  ASSERT_TRUE(
+      add_collective_flows(call_of(Collective::kSendRecv, "direct", 4, 1000), n.router, placement, {}, list).ok());
+  ASSERT_EQ(list.flows.size(), 4u);
+  for (std::uint32_t f = 0; f < 4; ++f) {
+    EXPECT_EQ(list.flows[f].from, placement.gpu(f));
+    EXPECT_EQ(list.flows[f].to, placement.gpu((f + 1) % 4));
+    EXPECT_EQ(list.flows[f].bytes, Bytes{1000});
+  }
+}
+
+/// No flow waits for itself: the numbers of what it waits for are lower than its own.
+TEST(CollectiveFlows, EveryAlgorithmUnrollsForwards) {
+  const LeafSpine n(2, 4, 2);
+  const std::pair<Collective, const char*> all[] = {
+      {Collective::kAllReduce, "tree"},     {Collective::kAllReduce, "halving_doubling"},
+      {Collective::kAllGather, "bruck"},    {Collective::kAllToAll, "pairwise"},
+      {Collective::kAllToAll, "direct"},    {Collective::kBroadcast, "ring"},
+      {Collective::kReduceScatter, "ring"}, {Collective::kAllReduce, "hierarchical"},
+  };
+  for (const auto& [op, algorithm] : all) {
+    CollectiveCall call = call_of(op, algorithm, 7, 70'000);
+    if (std::string(algorithm) == "hierarchical") call.groups = one_group(8);
+    FlowList list;
+    const Placement placement(n.router, n.topology.gpus());
+    if (!add_collective_flows(call, n.router, placement, {}, list).ok()) continue;  // not for these ranks
+    for (std::uint32_t f = 0; f < list.flows.size(); ++f)
+      for (const std::uint32_t before : list.after.row(f)) EXPECT_LT(before, f) << algorithm;
+    EXPECT_FALSE(list.flows.empty()) << algorithm;
+    const PacketResult r = run_packet_list(n.router, list, {}).value();
+    EXPECT_EQ(r.done, list.flows.size()) << algorithm;
+  }
+}
+
+/// Eight GPUs on one switch, 450 GB/s each way, with memory of 100 GB/s.
+TEST(CollectiveFlows, MemoryThatHoldsLinksUpIsRefused) {
+  NodeTemplate node;
+  for (std::uint32_t g = 0; g < 8; ++g) {
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.back().device_class.memory_rate = BytesPerSecond{100'000'000'000};
+    node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration())});
+  }
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const Ground g(std::move(b).seal());
+  const Status status = packets_can_run(call_of(Collective::kAllGather, "ring", 8, 1u << 30), g.router, g.placement);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, testing::HasSubstr("the memory of node0.gpu0"));
+}
+
+}  // namespace
+}  // namespace busbar::packet

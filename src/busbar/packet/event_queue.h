@@ -1,0 +1,189 @@
+// Events in order of (time, source): a calendar of short buckets, each sorted when its turn comes.
+//
+// Invariants:
+//  1. A source (a wire, a port, a host, a timer) has at most one pending event, so an event is a place in two arrays
+//  and
+//     the pending set is as small as the machine, however many packets are on their way.
+//  2. Time never goes back: push() takes no time before that of the last pop().
+//  3. Buckets [now, now + kBuckets) are lists linked through next_, a bit says which hold something; what lies beyond
+//     waits in a heap.
+//  4. No two events share (time, source), so the order does not depend on the order of pushes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "busbar/packet/record.h"
+
+namespace busbar::packet {
+
+/// Cost: a push is three stores; a pop is a step in a sorted array, and a few comparisons of sorting per event.
+class EventQueue {
+ public:
+  struct Event {
+    Ps time;
+    std::uint32_t source;
+    bool operator<(const Event& o) const { return time != o.time ? time < o.time : source < o.source; }
+  };
+
+  /// Buckets of 2^width_bits ps; best where a bucket gets a handful of events.
+  explicit EventQueue(int width_bits) : width_(width_bits) { head_.fill(kNobody); }
+  /// Makes room for sources [0, n).
+  void reserve(std::uint32_t n) {
+    if (n > time_.size()) {
+      time_.resize(n);
+      next_.resize(n);
+    }
+  }
+
+  void push(std::uint32_t source, Ps time) {
+    const std::uint64_t bucket = bucket_of(time);
+    time_[source] = time;
+    if (bucket <= now_) return insert_now({time, source});
+    if (bucket - now_ >= kBuckets) return push_far({time, source});
+    link(bucket & kMask, source);
+  }
+  /// Brings the pending event of a source forward to `time`, which is earlier. Cost: a walk through its bucket, or,
+  /// where it lies beyond the calendar, through all that do.
+  void advance(std::uint32_t source, Ps time) {
+    const std::uint64_t bucket = bucket_of(time_[source]);
+    const auto same = [&](const Event& e) { return e.source == source; };
+    if (bucket <= now_) {
+      current_.erase(std::find_if(current_.begin() + static_cast<std::ptrdiff_t>(place_), current_.end(), same));
+    } else if (const auto far = std::find_if(far_.begin(), far_.end(), same); far != far_.end()) {
+      far_.erase(far);
+      std::make_heap(far_.begin(), far_.end(), later);
+    } else {
+      std::uint32_t* at = &head_[bucket & kMask];
+      while (*at != source) at = &next_[*at];
+      *at = next_[source];
+      if (head_[bucket & kMask] == kNobody) unmark(bucket & kMask);
+    }
+    push(source, time);
+  }
+  /// The earliest event; false when there is none.
+  bool pop(Event& out) { return pop_until(INT64_MAX, out); }
+  /// The same, but events after `limit` stay.
+  bool pop_until(Ps limit, Event& out) {
+    if (place_ == current_.size() && !turn(limit)) return false;
+    if (current_[place_].time > limit) return false;
+    out = current_[place_++];
+    return true;
+  }
+  /// When the next event is due; INT64_MAX when there is none. Cost: a walk through a bucket.
+  Ps next_time() const {
+    if (place_ < current_.size()) return current_[place_].time;
+    Ps first = far_.empty() ? INT64_MAX : far_.front().time;
+    const std::uint64_t bucket = next_full();
+    if (bucket == kNever) return first;
+    for (std::uint32_t s = head_[bucket & kMask]; s != kNobody; s = next_[s]) first = std::min(first, time_[s]);
+    return first;
+  }
+  /// The source of the event `n` places behind the last one taken, as far as known; kNobody otherwise.
+  std::uint32_t ahead(std::uint32_t n) const {
+    return place_ + n < current_.size() ? current_[place_ + n].source : kNobody;
+  }
+
+ private:
+  static constexpr std::uint32_t kBuckets = 1u << 14, kMask = kBuckets - 1;
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  std::uint64_t bucket_of(Ps time) const { return static_cast<std::uint64_t>(time) >> width_; }
+  void link(std::uint32_t slot, std::uint32_t source) {
+    next_[source] = head_[slot];
+    head_[slot] = source;
+    full_[slot >> 6] |= std::uint64_t{1} << (slot & 63);
+    some_[slot >> 12] |= std::uint64_t{1} << (slot >> 6 & 63);
+  }
+  void unmark(std::uint32_t slot) {
+    full_[slot >> 6] &= ~(std::uint64_t{1} << (slot & 63));
+    if (full_[slot >> 6] == 0) some_[slot >> 12] &= ~(std::uint64_t{1} << (slot >> 6 & 63));
+  }
+  void insert_now(const Event& e) {
+    BUSBAR_DCHECK(place_ == 0 || e.time >= current_[place_ - 1].time) << "an event in the past";
+    current_.insert(std::upper_bound(current_.begin() + static_cast<std::ptrdiff_t>(place_), current_.end(), e), e);
+  }
+  static bool later(const Event& a, const Event& b) { return b < a; }
+  void push_far(const Event& e) {
+    far_.push_back(e);
+    std::push_heap(far_.begin(), far_.end(), later);
+  }
+  /// Makes the next bucket that holds something the current one; false when there is none that begins by `limit`.
+  bool turn(Ps limit) {
+    current_.clear();
+    place_ = 0;
+    const std::uint64_t ring = next_full();
+    const std::uint64_t bucket = far_.empty() ? ring : std::min(ring, bucket_of(far_.front().time));
+    if (bucket == kNever || bucket > bucket_of(limit)) return false;
+    now_ = bucket;
+    const std::uint32_t slot = bucket & kMask;
+    for (std::uint32_t s = head_[slot]; s != kNobody; s = next_[s]) current_.push_back({time_[s], s});
+    head_[slot] = kNobody;
+    unmark(slot);
+    while (!far_.empty() && bucket_of(far_.front().time) - now_ < kBuckets) draw_near();
+    sort_current();
+    return true;
+  }
+  void draw_near() {
+    const Event e = far_.front();
+    std::pop_heap(far_.begin(), far_.end(), later);
+    far_.pop_back();
+    const std::uint64_t bucket = bucket_of(e.time);
+    if (bucket == now_) {
+      current_.push_back(e);
+    } else {
+      link(bucket & kMask, e.source);
+    }
+  }
+  void sort_current() {
+    if (current_.size() > 48) return std::sort(current_.begin(), current_.end());
+    for (std::size_t i = 1; i < current_.size(); ++i) {
+      const Event e = current_[i];
+      std::size_t j = i;
+      for (; j > 0 && e < current_[j - 1]; --j) current_[j] = current_[j - 1];
+      current_[j] = e;
+    }
+  }
+  /// The next bucket after now_ in the ring that holds something, or kNever.
+  std::uint64_t next_full() const {
+    const std::uint32_t from = (now_ + 1) & kMask;
+    std::uint32_t slot = first_full(from, kBuckets);
+    if (slot == kBuckets) slot = first_full(0, from);
+    if (slot == kBuckets) return kNever;
+    return now_ + 1 + ((slot - from) & kMask);
+  }
+  /// The first slot in [from, to) that holds something, or kBuckets.
+  std::uint32_t first_full(std::uint32_t from, std::uint32_t to) const {
+    if (from >= to) return kBuckets;
+    const std::uint64_t first = full_[from >> 6] >> (from & 63);
+    std::uint32_t slot = kBuckets;
+    if (first != 0) {
+      slot = from + static_cast<std::uint32_t>(std::countr_zero(first));
+    } else {
+      for (std::uint32_t w = (from >> 6) + 1; w < kBuckets >> 6; w = (w & ~63u) + 64) {
+        const std::uint64_t words = some_[w >> 6] >> (w & 63);
+        if (words == 0) continue;
+        const std::uint32_t word = w + static_cast<std::uint32_t>(std::countr_zero(words));
+        slot = (word << 6) + static_cast<std::uint32_t>(std::countr_zero(full_[word]));
+        break;
+      }
+    }
+    return slot < to ? slot : kBuckets;
+  }
+
+  int width_;
+  std::uint64_t now_ = 0;       ///< the current bucket
+  std::size_t place_ = 0;       ///< in current_
+  std::vector<Event> current_;  ///< sorted
+  std::vector<Event> far_;      ///< heap, earliest first
+  std::vector<Ps> time_;        ///< per source
+  std::vector<std::uint32_t> next_;
+  std::array<std::uint32_t, kBuckets> head_;
+  std::array<std::uint64_t, kBuckets / 64> full_{};
+  std::array<std::uint64_t, kBuckets / 4096> some_{};
+};
+
+}  // namespace busbar::packet

@@ -1,0 +1,196 @@
+// Links that go, slow down and lose, and hosts that do not keep up: closed forms where there are some.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "busbar/packet/test_fabrics.h"
+
+namespace busbar::packet {
+namespace {
+
+using Kind = PacketFault::Kind;
+
+/// The one cable of host `h`, towards its leaf.
+LinkId uplink(const LeafSpine& n, std::uint32_t h) {
+  const DeviceId nic = n.router.nearest_nic(n.topology.gpus()[h], 0);
+  for (const LinkId l : n.topology.out_links(nic))
+    if (n.topology.kind(n.topology.to(l)) == DeviceKind::kLeaf) return l;
+  return kNone<LinkId>;
+}
+
+LinkId named(const LeafSpine& n, const std::string& name) {
+  for (std::uint32_t l = 0; l < n.topology.link_count(); ++l)
+    if (n.topology.name(static_cast<LinkId>(l)) == name) return static_cast<LinkId>(l);
+  ADD_FAILURE() << name;
+  return kNone<LinkId>;
+}
+
+SimTime at_ps(std::int64_t ps) { return SimTime::at(Duration::ps(ps)); }
+
+PacketOptions with(PacketTransport t, PacketBalance b, std::vector<PacketFault> faults) {
+  PacketOptions o{t, b, 1};
+  o.faults = std::move(faults);
+  return o;
+}
+
+void expect_done_and_whole(const PacketResult& r) {
+  for (const PacketOutcome& f : r.flows) {
+    const PacketParts& p = f.parts;
+    EXPECT_TRUE(f.done);
+    EXPECT_EQ(p.serialisation + p.propagation + p.queueing + p.pause + p.held + p.retransmission + p.acknowledgement,
+              f.fct);
+  }
+}
+
+constexpr std::int64_t kSlot = 83'200;  ///< ps of a full packet at 50 GB/s
+constexpr std::int64_t kAlone = 488 * kSlot + 1216 * 20 + kSlot + 2 * (64 * 20) + 4 * 500'000;  ///< 2 MB over one leaf
+
+/// Packet 100 is lost on its first cable. Word of that comes when packet 101 has crossed two hops and a report of 64
+/// bytes two back: until then 28 packets have left. Going back sends them again; keeping the others costs one slot.
+TEST(Faults, OneLostPacketCostsTheRoundTripOrOneSlot) {
+  for (const auto& [transport, again] : {std::pair{PacketTransport::kRoce, 28}, {PacketTransport::kIb, 1}}) {
+    LeafSpine n(1, 2, 0);
+    n.add(0, 1, 2'000'000);
+    const std::int64_t arrives = 101 * kSlot + 500'000;
+    const PacketFault gone{uplink(n, 0), Kind::kDown, 0, at_ps(arrives - 1000), at_ps(arrives + 1000)};
+    const PacketResult r = n.run(with(transport, PacketBalance::kEcmp, {gone}));
+    const PacketResult healthy = n.run(with(transport, PacketBalance::kEcmp, {}));
+    EXPECT_EQ(r.drops, 1u);
+    EXPECT_EQ(r.timeouts, 0u);
+    EXPECT_EQ(r.resent, static_cast<std::uint64_t>(again));
+    EXPECT_NEAR(static_cast<double>(healthy.flows[0].fct.in_ps()), kAlone,
+                160);  // credits of 8 bytes before the answer
+    EXPECT_EQ(r.flows[0].fct, healthy.flows[0].fct + Duration::ps(again * kSlot));
+    expect_done_and_whole(r);
+  }
+}
+
+TEST(Faults, LossesHitTheirShareAndEveryTransportGetsEverythingThrough) {
+  for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kHpcc,
+                                  PacketTransport::kRoce, PacketTransport::kSwift, PacketTransport::kIb,
+                                  PacketTransport::kTcpCubic, PacketTransport::kDctcp, PacketTransport::kCredit}) {
+    for (const PacketBalance b : {PacketBalance::kEcmp, PacketBalance::kSpray}) {
+      LeafSpine n(2, 8, 4);
+      for (std::uint32_t h = 0; h < 8; ++h) n.add(h, 8 + h, 1'000'000);
+      std::vector<PacketFault> faults;
+      for (std::uint32_t h = 8; h < 16; ++h) faults.push_back({reverse(uplink(n, h)), Kind::kLoss, 0.02, {}});
+      const PacketResult r = n.run(with(t, b, faults));
+      EXPECT_EQ(r.done, 8u) << static_cast<int>(t);
+      std::uint64_t crossed = 0;
+      for (const PacketLink& l : r.links)
+        if (n.topology.kind(n.topology.to(l.link)) == DeviceKind::kNic && l.drops > 0) crossed += l.bytes / 4160;
+      const double least = 0.02 * static_cast<double>(crossed), most = least + 0.02 * static_cast<double>(r.trims);
+      EXPECT_GE(static_cast<double>(r.drops), least - 5 * std::sqrt(least)) << static_cast<int>(t);
+      EXPECT_LE(static_cast<double>(r.drops), most + 5 * std::sqrt(most)) << static_cast<int>(t);
+      EXPECT_GE(r.resent, r.drops / 2);
+      expect_done_and_whole(r);
+    }
+  }
+}
+
+/// From 10 us on a quarter of the rate is left: what has not left by then takes four times as long.
+TEST(Faults, ALinkDegradedAtATimeSlowsWhatComesAfterwards) {
+  LeafSpine n(1, 2, 0);
+  n.add(0, 1, 4096 * 400);
+  const std::int64_t from = 120 * kSlot - 1;  // in the middle of the 120th packet
+  const PacketResult r =
+      n.run(with(PacketTransport::kRoce, PacketBalance::kEcmp, {{uplink(n, 0), Kind::kRate, 0.25, at_ps(from)}}));
+  EXPECT_EQ(r.flows[0].received.in_ps(), 120 * kSlot + 280 * 4 * kSlot + kSlot + 2 * 500'000);
+  expect_done_and_whole(r);
+}
+
+/// A host that takes half of what its wire brings: lossless networks hold the rest back, nothing is lost.
+TEST(Faults, ASlowReceiverSetsThePaceOfItsSender) {
+  for (const PacketTransport t :
+       {PacketTransport::kRoce, PacketTransport::kIb, PacketTransport::kDcqcn, PacketTransport::kNscc}) {
+    LeafSpine n(1, 4, 0);
+    n.add(0, 1, 4096 * 2000);
+    n.add(2, 3, 4096 * 2000);  // nobody's victim: other wires
+    const PacketResult r = n.run(with(t, PacketBalance::kEcmp, {{reverse(uplink(n, 1)), Kind::kSlow, 0.5, SimTime()}}));
+    const double ideal_ps = 2000.0 * 2 * kSlot;
+    EXPECT_GE(static_cast<double>(r.flows[0].received.in_ps()), ideal_ps);
+    EXPECT_LE(static_cast<double>(r.flows[0].received.in_ps()), 1.05 * ideal_ps) << static_cast<int>(t);
+    EXPECT_LE(static_cast<double>(r.flows[1].received.in_ps()), 2000.0 * kSlot + 2e6);
+    if (t != PacketTransport::kNscc) EXPECT_EQ(r.drops, 0u);
+    if (t == PacketTransport::kRoce) EXPECT_GT(r.pauses, 0u);
+    expect_done_and_whole(r);
+  }
+}
+
+/// A host pauses its leaf from 10 us to 2 ms. The leaf fills and pauses its neighbours, so that a flow between healthy
+/// hosts stands still as well; with its own ports free it would have ended after 330 us.
+TEST(Faults, AStormOfPausesReachesFlowsToOtherHosts) {
+  const auto run = [](bool storm) {
+    LeafSpine n(2, 4, 1);
+    n.add(0, 4, 16'000'000);
+    n.add(0, 5, 8'000'000);
+    std::vector<PacketFault> faults;
+    if (storm)
+      faults.push_back(
+          {reverse(uplink(n, 4)), Kind::kStorm, 0, SimTime::at(Duration::us(10)), SimTime::at(Duration::us(2000))});
+    PacketOptions o = with(PacketTransport::kRoce, PacketBalance::kEcmp, faults);
+    const PacketResult r = n.run(o);
+    EXPECT_EQ(r.done, 2u);
+    EXPECT_EQ(r.drops, 0u);
+    expect_done_and_whole(r);
+    return std::pair{r.flows[0].received.in_us(), r.flows[1].received.in_us()};
+  };
+  const auto [hit, victim] = run(true);
+  const auto [healthy, beside] = run(false);
+  EXPECT_GT(hit, 2000);
+  EXPECT_LT(healthy, 500);
+  EXPECT_LT(beside, 400);
+  EXPECT_GT(victim, beside);
+}
+
+/// Two spines, one cable of the far leaf goes: until switches know, half of the packets of a sprayed flow are lost.
+TEST(Faults, TrafficGoesAroundALinkThatIsDownOnceSwitchesKnow) {
+  const auto run = [](Duration reroute_after) {
+    LeafSpine n(2, 2, 2);
+    n.add(0, 2, 4'000'000);
+    PacketOptions o = with(PacketTransport::kNscc, PacketBalance::kSpray,
+                           {{named(n, "spine0->leaf1"), Kind::kDown, 0, SimTime::at(Duration::us(20))}});
+    o.reroute_after = reroute_after;
+    return n.run(o);
+  };
+  const PacketResult soon = run(Duration::us(1)), late = run(Duration::us(500));
+  EXPECT_EQ(soon.done, 1u);
+  EXPECT_EQ(late.done, 1u);
+  EXPECT_LT(soon.end.since_start().in_us(), 300);
+  EXPECT_GT(late.drops, soon.drops);
+  EXPECT_GT(late.end.since_start(), soon.end.since_start());
+  expect_done_and_whole(soon);
+}
+
+/// A cable that comes back is used again; one that does not leaves its flow without an end, and the rest ends.
+TEST(Faults, WhatCannotEndIsSaidAndTheRestEnds) {
+  for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kRoce, PacketTransport::kTcpCubic}) {
+    LeafSpine n(1, 4, 0);
+    n.add(0, 1, 1'000'000);
+    n.add(2, 3, 1'000'000);
+    PacketFault cut{uplink(n, 0), Kind::kDown, 0, SimTime::at(Duration::us(5))};
+    const PacketResult r = n.run(with(t, PacketBalance::kEcmp, {cut}));
+    EXPECT_EQ(r.done, 1u);
+    EXPECT_FALSE(r.flows[0].done);
+    EXPECT_TRUE(r.flows[1].done);
+    EXPECT_NE(r.stuck.find("1 of 2 flows wait"), std::string::npos) << r.stuck;
+    cut.until = SimTime::at(Duration::us(30'000));
+    const PacketResult back = n.run(with(t, PacketBalance::kEcmp, {cut}));
+    EXPECT_EQ(back.done, 2u);
+    EXPECT_GT(back.flows[0].fct.in_us(), 30'000);
+    EXPECT_EQ(back.stuck, "");
+  }
+}
+
+TEST(Faults, AStormNeedsATransportThatObeysPauses) {
+  LeafSpine n(1, 2, 0);
+  n.add(0, 1, 1000);
+  const auto r = run_packet_list(
+      n.router, n.list,
+      with(PacketTransport::kNscc, PacketBalance::kEcmp, {{reverse(uplink(n, 1)), Kind::kStorm, 0, SimTime()}}));
+  ASSERT_FALSE(r.ok());
+  EXPECT_EQ(r.error().code, ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace busbar::packet

@@ -1,0 +1,377 @@
+#include "busbar/packet/hosts.h"
+
+#include <bit>
+
+#include "busbar/packet/bits.h"
+
+namespace busbar::packet {
+
+Hosts::Hosts(Traffic& traffic, Pool& pool, EventQueue& events, const HostSettings& settings, const NetworkPart& part,
+             PacketResult& out)
+    : wiring_(traffic.wiring),
+      traffic_(traffic),
+      pool_(pool),
+      events_(events),
+      settings_(settings),
+      part_(part),
+      out_(out) {
+  const auto window = static_cast<std::uint32_t>(settings.control.max_window / settings.control.packet_bytes) + 1;
+  const Csr<std::uint32_t>& outlets = wiring_.outlets();
+  std::uint32_t side_by_side = 1;
+  outlet_of_.assign(wiring_.wires().size(), kNobody);
+  for (std::uint32_t o = 0; o < outlets.rows(); ++o) {
+    Outlet outlet;
+    outlet.first_wire = outlets.begin[o];
+    outlet.wires = static_cast<std::uint32_t>(outlets.row(o).size());
+    for (const std::uint32_t w : outlets.row(o)) outlet_of_[w] = o;
+    outlets_.push_back(outlet);
+    side_by_side = std::max(side_by_side, outlet.wires);
+  }
+  lanes_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(settings.lanes.size()));
+  if (lanes_ > 1) {
+    more_rings_.resize(outlets_.size() * (lanes_ - 1));
+    turns_.resize(outlets_.size());
+  }
+  words_ = std::bit_ceil(std::max(4u, 2 * window * side_by_side / 64 + 1));
+  events_.reserve(first_source() + 2 * outlets.rows() + std::max(traffic.size(), settings.flow_capacity));
+}
+
+void Hosts::join(Network<Hosts>& network) { network_ = &network; }
+
+void Hosts::take_event(std::uint32_t source, Ps now) {
+  std::uint32_t n = source - first_source();
+  if (n < outlets_.size()) return wake(n, now);
+  n -= static_cast<std::uint32_t>(outlets_.size());
+  if (n < outlets_.size()) return pull(n, now);
+  n -= static_cast<std::uint32_t>(outlets_.size());
+  const std::uint32_t slot = traffic_.sender_of[n];
+  if (slot == kNobody) return start(n, now);
+  if (slot != kOver) timer(slot, now);
+}
+
+void Hosts::begin() {
+  for (std::uint32_t f = 0; f < traffic_.size(); ++f)
+    if (traffic_.waits_for[f] == 0 && part_.sends(wiring_, leg(f, false))) trigger_start(f);
+}
+
+void Hosts::add_block(std::uint32_t flows) {
+  const std::uint32_t first = traffic_.size() - flows;
+  const auto block = static_cast<std::uint32_t>(left_in_block_.size());
+  left_in_block_.push_back(flows);
+  block_of_.resize(traffic_.size(), block);
+  for (std::uint32_t f = first; f < traffic_.size(); ++f)
+    if (traffic_.waits_for[f] == 0) trigger_start(f);
+}
+
+/// Makes an event of the start, which may be now.
+void Hosts::trigger_start(std::uint32_t flow) { events_.push(source_of(flow), traffic_.ready[flow]); }
+
+void Hosts::trigger(std::uint32_t flow, FlowTrigger what, Ps now) {
+  for (const std::uint32_t next : traffic_.successors.row(flow)) {
+    if (traffic_.list.flows[next].trigger != what) continue;
+    traffic_.ready[next] = std::max(traffic_.ready[next], now);
+    if (--traffic_.waits_for[next] == 0) trigger_start(next);
+  }
+}
+
+std::uint32_t Hosts::take_sender(std::uint32_t flow) {
+  auto slot = static_cast<std::uint32_t>(senders_.size());
+  if (free_senders_.empty()) {
+    senders_.emplace_back();
+    sent_bits_.resize(sent_bits_.size() + 2 * words_);
+  } else {
+    slot = free_senders_.back();
+    free_senders_.pop_back();
+    senders_[slot] = Sender{};
+    std::fill_n(known(slot), 2 * words_, 0);
+  }
+  traffic_.sender_of[flow] = slot;
+  return slot;
+}
+
+std::uint32_t Hosts::take_receiver(std::uint32_t flow) {
+  auto slot = static_cast<std::uint32_t>(receivers_.size());
+  if (free_receivers_.empty()) {
+    receivers_.emplace_back();
+    got_.resize(got_.size() + words_);
+  } else {
+    slot = free_receivers_.back();
+    free_receivers_.pop_back();
+    receivers_[slot] = Receiver{};
+    std::fill_n(got(slot), words_, 0);
+  }
+  traffic_.receiver_of[flow] = slot;
+  Receiver& r = receivers_[slot];
+  r.flow = flow;
+  r.packets = packets_of(flow);
+  r.hash = hash_of(flow);
+  return slot;
+}
+
+/// All is acknowledged, and no turn is due at the outlet: only the flow's timer will look once more.
+void Hosts::let_go_sender(std::uint32_t slot) {
+  const Sender& s = senders_[slot];
+  if (!s.done || s.queued) return;
+  traffic_.sender_of[s.flow] = kOver;
+  free_senders_.push_back(slot);
+}
+
+/// All is there: what still comes is answered without memory.
+void Hosts::let_go_receiver(std::uint32_t slot) {
+  const Receiver& r = receivers_[slot];
+  if (r.total < r.packets || r.queued) return;
+  traffic_.receiver_of[r.flow] = kOver;
+  free_receivers_.push_back(slot);
+}
+
+std::uint32_t Hosts::hash_of(std::uint32_t flow) const {
+  return static_cast<std::uint32_t>(mix64(settings_.seed ^ mix64(flow)));
+}
+
+std::uint32_t Hosts::packets_of(std::uint32_t flow) const {
+  const std::uint64_t bytes = count(traffic_.list.flows[flow].bytes);
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (bytes + settings_.payload - 1) / settings_.payload));
+}
+
+void Hosts::start(std::uint32_t flow, Ps now) {
+  const std::uint32_t slot = take_sender(flow);
+  const std::uint32_t outlet = leg(flow, false).outlet, route = traffic_.routes[flow];
+  Sender& s = senders_[slot];
+  s.flow = flow;
+  s.packets = packets_of(flow);
+  s.hash = hash_of(flow);
+  s.lane = static_cast<std::uint8_t>(std::min<std::uint32_t>(traffic_.list.flows[flow].lane, lanes_ - 1));
+  s.path = s.hash >> 26;
+  s.last_news = now;
+  s.wires = outlets_[outlet].wires;
+  s.granted = first_window(s.wires);
+  const std::uint32_t full = settings_.payload + settings_.header;
+  const std::uint32_t size = std::min(full, wire_size(s, 0));
+  busbar::packet::begin(s.control, settings_.control, now,
+                        wiring_.idle_time(route, size) + wiring_.idle_time(route, settings_.header));
+  traffic_.outcomes[flow].start = SimTime::at(Duration::ps(now));
+  events_.push(source_of(flow), now + settings_.timeout);
+  settle(outlet, now);
+  offer(slot, now);
+  kick(outlet, now);
+}
+
+std::uint32_t Hosts::wire_size(const Sender& s, std::uint32_t seq) const {
+  if (seq + 1 < s.packets) return settings_.payload + settings_.header;
+  const std::uint64_t before = std::uint64_t{seq} * settings_.payload;
+  return static_cast<std::uint32_t>(count(traffic_.list.flows[s.flow].bytes) - before) + settings_.header;
+}
+
+bool Hosts::may_send(std::uint32_t slot) const {
+  const Sender& s = senders_[slot];
+  if (s.lost == 0 && (s.next == s.packets || s.next - s.all_before >= window_packets())) return false;
+  return allowed(s);
+}
+
+/// By its window, or by what the receiver has granted.
+bool Hosts::allowed(const Sender& s) const {
+  if (settings_.control.algorithm == Algorithm::kCredit) return s.sends < s.granted;
+  return s.outstanding == 0 || (s.outstanding + 1) * settings_.control.packet_bytes <= s.control.window * s.wires;
+}
+
+/// Lets a flow take its turn at its outlet, if it may send and does not wait there already.
+void Hosts::offer(std::uint32_t slot, Ps now) {
+  Sender& s = senders_[slot];
+  if (s.queued || s.done || !may_send(slot)) return;
+  Outlet& o = outlets_[leg(s.flow, false).outlet];
+  s.queued = true;
+  if (s.control.next_send > now) {
+    o.paced.emplace_back(s.control.next_send, slot);
+    std::push_heap(o.paced.begin(), o.paced.end(), std::greater<>());
+    return;
+  }
+  s.ring_next = kNobody;
+  Ring& ring = ring_of(o, s.lane);
+  if (ring.head == kNobody) {
+    ring.head = slot;
+  } else {
+    senders_[ring.tail].ring_next = slot;
+  }
+  ring.tail = slot;
+}
+
+/// The wire of an outlet that is free first; one that has to wait only where all have.
+std::uint32_t Hosts::free_wire(const Outlet& o) const {
+  const auto& wires = wiring_.outlets().values;
+  std::uint32_t best = wires[o.first_wire];
+  for (std::uint32_t i = 1; i < o.wires; ++i) {
+    const std::uint32_t w = wires[o.first_wire + i];
+    const Port &a = network_->port(w), &b = network_->port(best);
+    if (a.troubled | b.troubled && network_->down(w) != network_->down(best)) [[unlikely]] {
+      if (network_->down(best)) best = w;
+      continue;
+    }
+    if (a.stopped != b.stopped ? b.stopped != 0 : a.busy < b.busy) best = w;
+  }
+  return best;
+}
+
+/// When the outlet sends next over that wire if nothing changes; kNever when it has nothing to send.
+Ps Hosts::next_start(const Outlet& o, std::uint32_t wire) const {
+  const Port& port = network_->port(wire);
+  if (!o.control.empty()) return port.busy;
+  if (port.stopped) return kNever;
+  if (lanes_ == 1 ? o.ring.head != kNobody : some_lane_ready(o, wire)) return port.busy;
+  return o.paced.empty() ? kNever : std::max(port.busy, o.paced.front().first);
+}
+
+/// Sends everything whose turn came before `now`.
+void Hosts::settle(std::uint32_t outlet, Ps now) {
+  for (;;) {
+    const std::uint32_t wire = free_wire(outlets_[outlet]);
+    const Ps at = next_start(outlets_[outlet], wire);
+    if (at >= now) return;
+    send_one(outlet, wire, at);
+  }
+}
+
+/// After a change at `now`, the past being settled: sends what can leave at once and sees to the rest later.
+void Hosts::kick(std::uint32_t outlet, Ps now) {
+  for (;;) {
+    const std::uint32_t wire = free_wire(outlets_[outlet]);
+    const Port& port = network_->port(wire);
+    const Ps at = next_start(outlets_[outlet], wire);
+    if (at == kNever) return;
+    if (at <= now) {
+      send_one(outlet, wire, now);
+      continue;
+    }
+    Outlet& o = outlets_[outlet];
+    if (!port.flying.empty() || port.busy > now) return;  // the wire run dry will see to it
+    if (o.armed && at >= o.armed_at) return;
+    o.armed ? events_.advance(first_source() + outlet, at) : events_.push(first_source() + outlet, at);
+    o.armed = true;
+    o.armed_at = at;
+    return;
+  }
+}
+
+void Hosts::wake(std::uint32_t outlet, Ps now) {
+  outlets_[outlet].armed = false;
+  settle(outlet, now);
+  kick(outlet, now);
+}
+
+void Hosts::run_dry(std::uint32_t wire, Ps now) {
+  settle(outlet_of_[wire], now);
+  kick(outlet_of_[wire], now);
+}
+
+void Hosts::send_first(std::uint32_t wire, Id id, Ps now) {
+  settle(outlet_of_[wire], now);
+  network_->transmit(wire, id, std::max(now, network_->port(wire).busy));
+}
+
+void Hosts::after_pause(std::uint32_t wire, Ps now) {
+  Port& port = network_->port(wire);
+  if (!port.stopped) port.busy = std::max(port.busy, now);
+  kick(outlet_of_[wire], now);
+}
+
+std::uint32_t Hosts::pick_sequence(std::uint32_t slot, std::uint8_t& flags) {
+  Sender& s = senders_[slot];
+  if (s.lost == 0) return s.next++;
+  std::uint64_t* bits = missing(slot);
+  std::uint32_t seq = s.all_before;
+  while (!test(bits, words_, seq)) ++seq;
+  clear(bits, words_, seq);
+  --s.lost;
+  flags |= kResent;
+  return seq;
+}
+
+/// ECMP: one hash per flow. Spraying: the next of 64, without those that were marked.
+std::uint32_t Hosts::path_hash(Sender& s) {
+  if (!settings_.spray) return s.hash;
+  for (int tries = 0; tries < 8; ++tries) {
+    s.path = (s.path + kPathStep) & 63;
+    if (!(s.avoid >> s.path & 1)) break;
+    s.avoid &= ~(std::uint64_t{1} << s.path);
+  }
+  return (s.hash & ~63u) | s.path;
+}
+
+bool Hosts::some_lane_ready(const Outlet& o, std::uint32_t wire) const {
+  for (std::uint32_t l = 0; l < lanes_; ++l)
+    if (ring_of(o, l).head != kNobody && !network_->lane_stopped(wire, l)) return true;
+  return false;
+}
+
+/// Charges for a full packet; send_one() gives back what was too much.
+std::uint32_t Hosts::next_lane(Outlet& o, std::uint32_t wire) {
+  const auto full = static_cast<std::uint32_t>(settings_.control.packet_bytes);
+  return pick_lane(turns_[number_of(o)], settings_.lanes, full, [&](std::uint32_t l) {
+    return ring_of(o, l).head == kNobody || network_->lane_stopped(wire, l) ? 0 : full;
+  });
+}
+
+void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
+  Outlet& o = outlets_[outlet];
+  if (!o.control.empty()) return network_->transmit(wire, o.control.pop(pool_), start);
+  while (!o.paced.empty() && o.paced.front().first <= start) {
+    const std::uint32_t slot = o.paced.front().second;
+    std::pop_heap(o.paced.begin(), o.paced.end(), std::greater<>());
+    o.paced.pop_back();
+    senders_[slot].queued = false;
+    senders_[slot].control.next_send = start;
+    offer(slot, start);
+    let_go_sender(slot);
+  }
+  const std::uint32_t lane = lanes_ == 1 ? 0 : next_lane(o, wire);
+  const std::uint32_t slot = lane == kNoLane ? kNobody : ring_of(o, lane).head;
+  if (slot == kNobody) return;  // what was paced may not send any more: a window has closed
+  Sender& s = senders_[slot];
+  ring_of(o, lane).head = s.ring_next;
+  s.queued = false;
+  if (!may_send(slot)) {  // the window has closed since, or all is there
+    if (lanes_ > 1) turns_[outlet].left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes);
+    return let_go_sender(slot);
+  }
+  const Id id = pool_.take();
+  Packet& p = pool_[id];
+  p = Packet{};
+  p.flow = s.flow;
+  p.flags = static_cast<std::uint8_t>(lane << kLaneShift);
+  p.seq = pick_sequence(slot, p.flags);
+  p.hash = path_hash(s);
+  p.sent = start;
+  p.time = start;
+  p.size = static_cast<std::uint16_t>(wire_size(s, p.seq));
+  if (lanes_ > 1) turns_[outlet].left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes) - p.size;
+  ++s.outstanding;
+  ++s.sends;
+  ++out_.data;
+  if (p.flags & kResent) {
+    ++traffic_.outcomes[s.flow].resent;
+    ++out_.resent;
+  } else if (s.next == s.packets) {
+    s.new_done = start;
+  }
+  before_send(s.control, settings_.control, start);
+  if (s.control.gap > 0) s.control.next_send = start + (s.control.gap * p.size >> 10) / s.wires;
+  if (!may_send(slot)) p.flags |= kAskAck;
+  network_->transmit(wire, id, start);
+  offer(slot, network_->port(wire).busy);
+}
+
+void Hosts::deliver(Id id, Ps now) {
+  switch (pool_[id].kind) {
+    case Kind::kData:
+      return take_data(id, now);
+    case Kind::kAck:
+      return take_ack(id, now);
+    case Kind::kPull:
+      return take_pull(id, now);
+    default:
+      return take_nack(id, now);
+  }
+}
+
+void Hosts::lost(Id id) { pool_.give(id); }
+
+}  // namespace busbar::packet

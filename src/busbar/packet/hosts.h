@@ -1,0 +1,199 @@
+// What hosts do: cut flows into packets, send them when control allows, acknowledge, resend, and tell what became of
+// it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "busbar/base/random.h"
+#include "busbar/packet/control.h"
+#include "busbar/packet/network.h"
+#include "busbar/packet/packet_list.h"
+#include "busbar/packet/split.h"
+#include "busbar/packet/traffic.h"
+
+namespace busbar::packet {
+
+/// What a receiver does about a gap in the numbers.
+enum class Recovery : std::uint8_t {
+  kTrimming,   ///< nothing: switches send on the headers of what they cannot keep, and paths may reorder
+  kSelective,  ///< reports each missing packet once and keeps the others
+  kGoBack      ///< reports the first missing one and throws away what follows
+};
+
+/// How hosts cut, acknowledge and repeat.
+struct HostSettings {
+  std::uint32_t payload = 4096, header = 64;
+  std::uint32_t packets_per_ack = 4;
+  Recovery recovery = Recovery::kTrimming;
+  bool spray = false;  ///< a flow's packets take many paths
+  std::uint64_t seed = 0;
+  std::uint32_t flow_capacity = 0;   ///< most flows there will ever be, where more may come
+  std::vector<std::uint32_t> lanes;  ///< weights, as in NetworkOptions
+  std::uint32_t faults = 0;          ///< whose sources of events come before those of hosts
+  Ps timeout = 0;                    ///< nothing heard for so long: all in flight is taken for lost
+  ControlSettings control;
+};
+
+class Hosts {
+ public:
+  /// Those of `part`; `out` gets their counts.
+  Hosts(Traffic& traffic, Pool& pool, EventQueue& events, const HostSettings& settings, const NetworkPart& part,
+        PacketResult& out);
+  void join(Network<Hosts>& network);
+  /// Starts what waits for nothing.
+  void begin();
+  /// The last `flows` of the traffic are new; they make one block.
+  void add_block(std::uint32_t flows);
+  /// Blocks of which every byte has arrived since this was asked last, in order.
+  std::vector<std::uint32_t>& ended_blocks() { return ended_blocks_; }
+
+  const Leg& leg(std::uint32_t flow, bool back) const { return traffic_.legs[2 * flow + (back ? 1 : 0)]; }
+  void deliver(Id id, Ps now);
+  void wake(std::uint32_t outlet, Ps now);
+  void run_dry(std::uint32_t wire, Ps now);
+  void lost(Id id);
+  void before_pause(std::uint32_t wire, Ps now) { settle(outlet_of_[wire], now); }
+  void after_pause(std::uint32_t wire, Ps now);
+  /// A control record that goes before all others, by this wire and no other of its outlet.
+  void send_first(std::uint32_t wire, Id id, Ps now);
+  std::uint64_t delivered() const { return delivered_; }
+  void pull(std::uint32_t outlet, Ps now);
+  /// Sources of events, from this number on: outlets, their pulls, flows (their start, then their timer).
+  std::uint32_t first_source() const {
+    return static_cast<std::uint32_t>(2 * wiring_.wires().size()) + settings_.faults * kFaultEvents;
+  }
+  void take_event(std::uint32_t source, Ps now);
+  std::uint64_t finished() const { return finished_; }
+  /// Calls f(flow, packets acknowledged) for flows that have begun and not ended, in no order that means anything.
+  template <class F>
+  void each_active(F&& f) const {
+    for (const Sender& s : senders_)
+      if (s.packets > 0 && !s.done) f(s.flow, s.acked);
+  }
+
+ private:
+  static constexpr std::uint32_t kPathStep =
+      37;  ///< odd, so that all 64 paths have their turn; neighbours lie far apart
+  static constexpr Ps kNever = INT64_MAX;
+  struct Sender {
+    std::uint32_t flow = 0, packets = 0, next = 0;  ///< next: first packet that was never sent
+    std::uint32_t acked = 0, all_before = 0;        ///< known to be there: how many; all up to here
+    std::uint32_t outstanding = 0, lost = 0;        ///< packets in flight; packets to repeat
+    std::uint32_t hash = 0, path = 0;
+    std::uint32_t ring_next = kNobody;
+    std::uint32_t wires = 1;  ///< side by side at its outlet: its window and rate are those of one, times so many
+    std::uint32_t sends = 0, granted = 0;  ///< all copies; as many as the receiver allows (credit)
+    bool queued = false, done = false;
+    std::uint8_t lane = 0;
+    std::uint64_t avoid = 0;  ///< paths that were marked, each left out once
+    Ps last_news = 0, new_done = 0;
+    Control control;
+  };
+  struct Receiver {
+    std::uint32_t flow = 0, packets = 0, hash = 0;
+    std::uint32_t all_before = 0, total = 0;
+    std::uint32_t unanswered = 0, marked = 0;
+    std::uint32_t highest = 0;             ///< one more than the highest number seen
+    bool reported = false;                 ///< the present gap has been reported (go back)
+    std::uint32_t load = 0;                ///< HPCC
+    std::uint32_t trims = 0;               ///< headers without payload, ever
+    std::uint32_t pulled = 0, wanted = 0;  ///< credits granted beyond the first window; arrivals that ask for one
+    std::uint32_t ring_next = kNobody;     ///< in the ring of those that wait for credits
+    bool queued = false;
+    std::uint32_t trimmed = 0;  ///< packets whose payload is still to come: until then each arrival is answered, since
+                                ///< headers overtake data and the sender could wait for data that nobody reports
+  };
+  struct Ring {
+    std::uint32_t head = kNobody, tail = kNobody;
+  };
+  struct Outlet {
+    Fifo control;
+    Ring ring;                                        ///< of lane 0: slots that may send, in turn
+    std::vector<std::pair<Ps, std::uint32_t>> paced;  ///< heap of slots that may send later
+    std::uint32_t first_wire = 0, wires = 0;          ///< run in Wiring::outlets().values
+    bool armed = false;
+    Ps armed_at = 0;                                         ///< when its event comes
+    std::uint32_t pull_head = kNobody, pull_tail = kNobody;  ///< slots whose senders are to get credits, in turn
+    Ps next_pull = 0;
+    bool pulling = false;
+  };
+
+  std::uint32_t source_of(std::uint32_t flow) const {
+    return first_source() + static_cast<std::uint32_t>(2 * outlets_.size()) + flow;
+  }
+  std::uint32_t take_sender(std::uint32_t flow);
+  std::uint32_t take_receiver(std::uint32_t flow);
+  void let_go_sender(std::uint32_t slot);
+  void let_go_receiver(std::uint32_t slot);
+  std::uint32_t hash_of(std::uint32_t flow) const;
+  std::uint32_t packets_of(std::uint32_t flow) const;
+  void start(std::uint32_t flow, Ps now);
+  void timer(std::uint32_t slot, Ps now);
+  void trigger_start(std::uint32_t flow);
+  void trigger(std::uint32_t flow, FlowTrigger what, Ps now);
+  std::uint32_t wire_size(const Sender& s, std::uint32_t seq) const;
+  bool may_send(std::uint32_t slot) const;
+  void offer(std::uint32_t slot, Ps now);
+  void settle(std::uint32_t outlet, Ps now);
+  void kick(std::uint32_t outlet, Ps now);
+  std::uint32_t free_wire(const Outlet& o) const;
+  Ps next_start(const Outlet& o, std::uint32_t wire) const;
+  [[gnu::noinline]] bool some_lane_ready(const Outlet& o, std::uint32_t wire) const;
+  [[gnu::noinline]] std::uint32_t next_lane(Outlet& o, std::uint32_t wire);
+  std::uint32_t number_of(const Outlet& o) const { return static_cast<std::uint32_t>(&o - outlets_.data()); }
+  const Ring& ring_of(const Outlet& o, std::uint32_t lane) const {
+    return lane == 0 ? o.ring : more_rings_[std::size_t{number_of(o)} * (lanes_ - 1) + lane - 1];
+  }
+  Ring& ring_of(Outlet& o, std::uint32_t lane) { return const_cast<Ring&>(std::as_const(*this).ring_of(o, lane)); }
+  void send_one(std::uint32_t outlet, std::uint32_t wire, Ps start);
+  std::uint32_t pick_sequence(std::uint32_t slot, std::uint8_t& flags);
+  std::uint32_t path_hash(Sender& s);
+  void take_data(Id id, Ps now);
+  void answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now);
+  void answer_again(const Packet& data, Ps now);
+  void send_answer(const Receiver& r, const Packet& data, Kind kind, std::uint64_t there, Ps now);
+  bool report_gap(std::uint32_t slot, const Packet& data, Ps now);
+  void go_back(std::uint32_t slot, std::uint32_t seq);
+  static std::uint32_t count_new(Sender& s, std::uint32_t total);
+  void take_ack(Id id, Ps now);
+  void take_nack(Id id, Ps now);
+  void take_pull(Id id, Ps now);
+  void want_pull(std::uint32_t slot, Ps now);
+  bool allowed(const Sender& s) const;
+  /// Packets that a sender may send before its receiver has granted any (credit).
+  std::uint32_t first_window(std::uint32_t wires) const {
+    return wires * static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);
+  }
+  void note_beyond(std::uint32_t slot, std::uint64_t there);
+  void received(const Packet& last, Ps now);
+  void finish(std::uint32_t slot, Ps now);
+  std::uint64_t* got(std::uint32_t slot) { return &got_[std::size_t{slot} * words_]; }
+  std::uint64_t* known(std::uint32_t slot) { return &sent_bits_[std::size_t{slot} * 2 * words_]; }
+  std::uint64_t* missing(std::uint32_t slot) { return known(slot) + words_; }
+  std::uint32_t window_packets() const { return words_ * 64; }
+
+  const Wiring& wiring_;
+  Traffic& traffic_;
+  Pool& pool_;
+  EventQueue& events_;
+  Network<Hosts>* network_ = nullptr;
+  const HostSettings settings_;
+  const NetworkPart& part_;
+  PacketResult& out_;
+  std::vector<Outlet> outlets_;
+  std::vector<Ring> more_rings_;          ///< per outlet: of lanes from 1 on
+  std::vector<LaneTurns> turns_;          ///< per outlet; only where there are several lanes
+  std::vector<std::uint32_t> outlet_of_;  ///< per wire
+  std::vector<Sender> senders_;           ///< by slot; of flows under way
+  std::vector<Receiver> receivers_;
+  std::vector<std::uint64_t> sent_bits_, got_;
+  std::vector<std::uint32_t> free_senders_, free_receivers_;
+  std::uint32_t words_ = 4, lanes_ = 1;
+  std::uint64_t finished_ = 0, delivered_ = 0;
+  std::vector<std::uint32_t> block_of_, left_in_block_, ended_blocks_;  ///< only where blocks were added
+};
+
+}  // namespace busbar::packet

@@ -1,0 +1,236 @@
+// What happens to a packet at a hop: it arrives, joins a queue, has its turn and leaves.
+#pragma once
+
+#include "busbar/packet/network.h"
+
+namespace busbar::packet {
+
+// HOT: bench/run packet. Once per packet and hop, as is transmit().
+template <class Hosts>
+void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
+  Port& from = ports_[wire];
+  if (from.cut && waits_for_tail(wire, from, now)) [[unlikely]]
+    return;
+  const Id id = from.flying.pop(pool_);
+  const std::uint32_t node = from.to;
+  if (const Id next = from.flying.head; next != kNobody) {
+    const Packet& p = pool_[next];
+    events_.push(wire, p.time);
+    if (p.next != kNobody) __builtin_prefetch(&pool_[p.next]);
+  } else if (from.host && from.busy > now) {  // cut-through: its tail is still being sent
+    events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, from.busy);
+  } else if (from.host) {
+    hosts_.run_dry(wire, now);
+  } else if (!eager_ && (from.queued > 0 || !from.control.empty())) {
+    settle(wire, from, now);
+    if (from.flying.empty() && from.busy > now) {
+      await_end(wire, from);
+    } else if (from.flying.empty()) {
+      serve(wire, from, from.busy);  // without latency the turn comes only now
+    }
+  }
+  if (from.troubled && !survives(wire, id, now)) [[unlikely]]
+    return;
+  forward(id, node, now);
+}
+
+template <class Hosts>
+void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
+  Packet& p = pool_[id];
+  if (p.kind >= Kind::kPause) [[unlikely]] {
+    const Packet permit = p;  // what it lets go may move the pool
+    pool_.give(id);
+    return take_permit(permit.wire ^ 1, permit, now);
+  }
+  const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData);
+  if (node == leg.target) {
+    if (credits() && p.kind == Kind::kData) give_back(p.wire, lane_of(p), p.size, now);
+    return hosts_.deliver(id, now);
+  }
+  const auto wires = node < wiring_.switches() ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
+  if (wires.empty()) [[unlikely]]
+    return hosts_.lost(id);
+  enqueue(wires.size() == 1 ? wires[0] : choose(wires, p, node, now), id, now);
+}
+
+template <class Hosts>
+std::uint32_t Network<Hosts>::choose(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node,
+                                     Ps now) {
+  if (options_.flowlet_gap > 0) return flowlet(wires, p, node, now);
+  if (!options_.adaptive) return hashed(wires, p, node);
+  return shorter(wires, p, node, now);
+}
+
+/// The shorter of two queues that the hash picks.
+template <class Hosts>
+std::uint32_t Network<Hosts>::shorter(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node,
+                                      Ps now) {
+  const auto n = static_cast<std::uint32_t>(wires.size());
+  const std::uint32_t h = path_of(p, node);
+  const auto first = static_cast<std::uint32_t>(std::uint64_t{h} * n >> 32);
+  const auto second = static_cast<std::uint32_t>(std::uint64_t{mix32(h)} * n >> 32);
+  const auto load = [&](std::uint32_t w) {
+    settle(w, ports_[w], now);
+    return std::max<Ps>(0, ports_[w].busy - now) + ports_[w].transfer(ports_[w].queued + ports_[w].queued_control);
+  };
+  return load(wires[second]) < load(wires[first]) ? wires[second] : wires[first];
+}
+
+template <class Hosts>
+void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
+  Port& o = ports_[wire];
+  settle(wire, o, now);
+  if (const Packet& p = pool_[id]; p.kind == Kind::kData && !(p.flags & kTrimmed)) {
+    if (o.queued > 0) histograms_[wire].add(o.queued);
+    if (!admit(wire, o, id, p.wire)) return hosts_.lost(id);
+    if (pausing()) hold(p.wire, lane_of(p), wiring_.wires()[wire].from, p.size, now);
+  }
+  const Packet& p = pool_[id];  // only now: a pause frame may have moved the pool
+  const bool control = p.kind != Kind::kData || (p.flags & kTrimmed);  // admit() may have trimmed it
+  const bool idle = eager_ ? !o.armed : o.busy <= now;
+  if (idle && o.control.empty() &&
+      (control || (o.queued == 0 && !(many_ ? lane(wire, lane_of(p)).stopped : o.stopped))))
+    return transmit(wire, id, now);
+  if (control) {
+    o.control.push(pool_, id);
+    o.queued_control += p.size;
+  } else {
+    many_ ? queue_in_lane(wire, id) : o.data.push(pool_, id);
+    o.queued += p.size;
+    o.peak = std::max(o.peak, o.queued);
+    if (many_ && eager_ && idle) serve(wire, o, now);  // what is before it is stopped, in other lanes
+  }
+  if (!eager_ && o.flying.empty()) await_end(wire, o);
+}
+
+/// Cut-through: the head of what is being sent has arrived, its tail has not left; what waits has its turn then. What
+/// waits to go to another part is seen to at the end of the window.
+template <class Hosts>
+void Network<Hosts>::await_end(std::uint32_t wire, Port& o) {
+  if (o.armed) return;
+  o.armed = 1;
+  if (o.remote) return waiting_.push_back(wire);
+  events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, o.busy);
+}
+
+/// Sends everything whose turn came before `now`.
+template <class Hosts>
+void Network<Hosts>::settle(std::uint32_t wire, Port& o, Ps now) {
+  while (o.busy < now && serve(wire, o, o.busy)) {
+  }
+}
+
+/// Sends what is next, if anything may be sent; the wire must be free at `start`.
+template <class Hosts>
+bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
+  if (!o.control.empty()) {
+    const Id id = o.control.pop(pool_);
+    o.queued_control -= pool_[id].size;
+    transmit(wire, id, start);
+    return true;
+  }
+  if (o.queued == 0 || o.stopped) return false;
+  if (many_) [[unlikely]]
+    return serve_lane(wire, o, start);
+  const Id id = o.data.pop(pool_);
+  Packet& p = pool_[id];
+  if (p.next != kNobody) __builtin_prefetch(&pool_[p.next]);
+  o.queued -= p.size;
+  note_wait(wire, p, start);
+  if (start > p.time && o.paused_until > p.time) note_pause(o.paused_since, o.paused_until, p);
+  if (o.queued > options_.mark_low) mark(o, o.queued, p);
+  transmit(wire, id, start);
+  return true;
+}
+
+template <class Hosts>
+void Network<Hosts>::note_wait(std::uint32_t wire, Packet& p, Ps start) const {
+  const Ps waited = start - p.time;
+  if (waited <= p.worst_wait) return;
+  p.worst_wait = static_cast<std::uint32_t>(std::min<Ps>(waited, UINT32_MAX));
+  p.worst = wire;
+}
+
+/// Whether the packet may wait here; it may be trimmed for that.
+template <class Hosts>
+bool Network<Hosts>::admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from) {
+  Packet& p = pool_[id];
+  if (eager_) {
+    if (credits() || fits_headroom(from, lane_of(p), p.size)) return true;
+    ++o.drops;
+    return false;
+  }
+  if ((many_ ? lane(wire, lane_of(p)).queued : o.queued) + p.size <= options_.queue_bytes) return true;
+  if (options_.trim && o.queued_control + options_.header_bytes <= options_.queue_bytes) {
+    ++o.trims;
+    p.flags |= kTrimmed;
+    p.size = static_cast<std::uint16_t>(options_.header_bytes);
+    return true;
+  }
+  ++o.drops;
+  return false;
+}
+
+template <class Hosts>
+void Network<Hosts>::mark(Port& o, std::uint32_t queued, Packet& p) {
+  if (p.flags & kMarked) return;
+  if (queued < options_.mark_high) {  // linear between the thresholds
+    const std::uint64_t over = queued - options_.mark_low, range = options_.mark_high - options_.mark_low;
+    const std::uint64_t dice = mix32(p.hash ^ mix32(p.seq ^ (p.flow << 12) ^ static_cast<std::uint32_t>(p.time >> 6)));
+    if (dice * range >= over * options_.mark_most) return;
+  }
+  p.flags |= kMarked;
+  ++o.marks;
+}
+
+template <class Hosts>
+void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
+  Port& o = ports_[wire];
+  Packet& p = pool_[id];
+  const Ps took = o.transfer(p.size);
+  if (eager_) {
+    const bool data = p.kind == Kind::kData && !(p.flags & kTrimmed);
+    o.serving = data && !o.host ? p.size : 0;
+    o.serving_lane = static_cast<std::uint8_t>(lane_of(p));
+    o.serving_from = p.wire;
+    if (data && credits()) spend(wire, o, lane_of(p), p.size, start);
+  }
+  if (options_.load_over > 0) note_load(o, p, start + took);
+  o.busy = start + took;
+  o.sent_bytes += p.size;
+  ++hops_;
+  const Ps first = o.cut ? o.transfer(std::min<std::uint32_t>(p.size, options_.header_bytes)) : took;
+  p.time = start + first + o.latency;
+  p.wire = wire;
+  if (p.kind == Kind::kData) {
+    p.travel += first + o.latency;
+    p.serial += static_cast<std::uint32_t>(first);
+  }
+  if (o.remote) [[unlikely]] {
+    hand_over(o, id);
+  } else {
+    fly(wire, o, id);
+  }
+  if (eager_ && !o.host) {
+    o.armed = 1;
+    events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, o.busy);
+  }
+}
+
+template <class Hosts>
+void Network<Hosts>::fly(std::uint32_t wire, Port& o, Id id) {
+  if (o.flying.empty()) events_.push(wire, pool_[id].time);
+  o.flying.push(pool_, id);
+}
+
+template <class Hosts>
+inline void Network<Hosts>::depart(std::uint32_t wire, Ps now) {
+  Port& o = ports_[wire];
+  if (o.host) return hosts_.run_dry(wire, now);
+  o.armed = 0;
+  if (!eager_ && o.busy > now) return;  // a record has taken this turn, and its arrival sees to the next
+  release(wire, o, now);
+  if (!o.armed) serve(wire, o, now);
+}
+
+}  // namespace busbar::packet

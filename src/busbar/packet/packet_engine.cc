@@ -1,0 +1,228 @@
+#include "busbar/packet/packet_engine.h"
+
+#include <fmt/core.h>
+
+#include <map>
+
+#include "busbar/engine/prepared.h"
+#include "busbar/packet/collective_flows.h"
+#include "busbar/packet/running_part.h"
+#include "busbar/packet/setup.h"
+
+namespace busbar {
+namespace packet {
+namespace {
+
+/// The network once it is known: made at the first start.
+struct Live {
+  Live(Wiring& wiring, const Profile& p, const FlowList& list, const std::vector<std::uint32_t>& routes)
+      : profile(p), traffic(wiring, list, routes), part(wiring, traffic, profile, bucket_bits(wiring)) {
+    part.network.begin_faults();
+  }
+  const Profile profile;
+  Traffic traffic;
+  RunningPart part;
+};
+
+class OnlinePackets final : public PacketEngine {
+ public:
+  OnlinePackets(const Router& router, const Placement& placement, const EngineOptions& options, PacketOptions packets)
+      : router_(router),
+        placement_(placement),
+        protocol_(options.protocol),
+        packets_(std::move(packets)),
+        closed_(make_analytic_engine(router, placement, options)),
+        wiring_(router) {}
+
+  Result<CallId> prepare(const CollectiveCall& call) override {
+    BUSBAR_ASSIGN(const CallId id, closed_->prepare(call));
+    if (index(id) < calls_.size()) return id;
+    if (live_) return Error{ErrorCode::kUnsupported, "the packet engine takes no new call once it runs", {}};
+    Call c;
+    BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router_, placement_, protocol_, c.flows));
+    BUSBAR_RETURN_IF_ERROR(check_copies(router_, c.flows));
+    c.successors = successors_of(c.flows);
+    for (const ListedFlow& f : c.flows.flows) {
+      BUSBAR_ASSIGN(const std::uint32_t route, wiring_.route(f.from, f.to, f.nic_from, f.nic_to));
+      c.routes.push_back(route);
+    }
+    c.hops = expected_hops(wiring_, c.flows, c.routes, HostSettings().payload);
+    calls_.push_back(std::move(c));
+    return id;
+  }
+  Duration time_alone(CallId call) const override { return closed_->time_alone(call); }
+  Bound bound_by(CallId call) const override { return closed_->bound_by(call); }
+  const LoweredCall* lowered(CallId call) const override { return closed_->lowered(call); }
+  void add_bytes_of(CallId call, std::vector<double>& bytes) const override { closed_->add_bytes_of(call, bytes); }
+  double hops(CallId call) const override { return calls_[index(call)].hops; }
+  Status status() const override { return status_; }
+
+  void start(CallId call, std::uint64_t tag, SimTime at) override {
+    if (!live_ && status_.ok()) status_ = go_live();
+    if (!status_.ok()) return;
+    const Call& c = calls_[index(call)];
+    last_news_ = std::max(last_news_, at.since_start().in_ps());
+    if (c.flows.flows.empty()) {
+      idle_.emplace(std::pair(at + protocol_.launch, sequence_++), tag);
+      return;
+    }
+    if (list_.flows.size() + c.flows.flows.size() > kMostFlows) {
+      status_ = Error{
+          ErrorCode::kUnsupported, fmt::format("more than {} moves in one program; use --engine flow", kMostFlows), {}};
+      return;
+    }
+    for (ListedFlow f : c.flows.flows) {
+      f.start = at + f.start.since_start();
+      list_.flows.push_back(f);
+    }
+    routes_.insert(routes_.end(), c.routes.begin(), c.routes.end());
+    tags_.push_back(tag);
+    live_->traffic.add(c.flows.after, c.successors);
+    live_->part.hosts.add_block(static_cast<std::uint32_t>(c.flows.flows.size()));
+  }
+
+  std::optional<Finished> advance(SimTime limit) override {
+    if (!live_ || !status_.ok()) return std::nullopt;
+    const SimTime soon = idle_.empty() ? limit : std::min(limit, idle_.begin()->first.first);
+    std::vector<std::uint32_t>& ended = live_->part.hosts.ended_blocks();
+    for (EventQueue::Event e{}; ended.empty() && live_->part.events.pop_until(soon.since_start().in_ps(), e);) {
+      take(e);
+      if (!status_.ok()) return std::nullopt;
+    }
+    if (!ended.empty()) {
+      const std::uint64_t tag = tags_[ended.front()];
+      ended.erase(ended.begin());
+      return Finished{tag, SimTime::at(Duration::ps(now_))};
+    }
+    if (idle_.empty() || idle_.begin()->first.first > limit) return std::nullopt;
+    const Finished done{idle_.begin()->second, idle_.begin()->first.first};
+    idle_.erase(idle_.begin());
+    return done;
+  }
+
+  std::vector<double> link_bytes() const override {
+    std::vector<double> bytes(router_.topology().link_count(), 0.0);
+    if (live_)
+      for (std::uint32_t w = 0; w < wiring_.wires().size(); ++w)
+        bytes[index(wiring_.wires()[w].link)] = static_cast<double>(live_->part.network.ports()[w].sent_bytes);
+    return bytes;
+  }
+
+ private:
+  struct Call {
+    FlowList flows;
+    Csr<std::uint32_t> successors;
+    std::vector<std::uint32_t> routes;
+    double hops = 0;
+  };
+  static constexpr std::uint32_t kMostFlows = 1u << 22;
+  static constexpr Ps kStillTimeouts = 100;  ///< of silence, then a circle is looked for
+
+  Status go_live() {
+    if (!packets_.faults.empty()) wiring_.add_all_cables();
+    wiring_.seal();
+    std::vector<std::uint32_t> all;
+    std::size_t flows = 0;
+    for (const Call& c : calls_) {
+      all.insert(all.end(), c.routes.begin(), c.routes.end());
+      flows += c.routes.size();
+    }
+    const HostSettings shape;
+    if (packets_.cut_through) wiring_.cut_through(shape.header);
+    BUSBAR_ASSIGN(Profile p,
+                  profile_for(wiring_, packets_, scale_of(wiring_, all, shape.payload + shape.header, shape.header)));
+    p.hosts.flow_capacity = flows == 0 ? 1 : kMostFlows;
+    live_ = std::make_unique<Live>(wiring_, p, list_, routes_);
+    return {};
+  }
+
+  void take(const EventQueue::Event& e) {
+    now_ = e.time;
+    live_->part.take(e);
+    if (live_->part.out.timeouts != seen_timeouts_) look_for_silence();
+  }
+
+  /// A timeout: is anything still arriving?
+  void look_for_silence() {
+    seen_timeouts_ = live_->part.out.timeouts;
+    if (live_->part.hosts.delivered() != seen_delivered_) last_news_ = now_;
+    seen_delivered_ = live_->part.hosts.delivered();
+    if (now_ - last_news_ <= kStillTimeouts * live_->profile.hosts.timeout || live_->part.network.changes_to_come())
+      return;
+    std::string cycle;
+    for (const std::uint32_t w : live_->part.network.deadlock())
+      cycle += (cycle.empty() ? "" : ", ") + wiring_.topology().name(wiring_.wires()[w].link);
+    status_ = Error{ErrorCode::kDoesNotFit,
+                    cycle.empty() ? std::string("nothing arrives any more; use --engine flow")
+                                  : "deadlock: these links wait for each other: " + cycle,
+                    {}};
+  }
+
+  const Router& router_;
+  const Placement& placement_;
+  const ProtocolModel protocol_;
+  const PacketOptions packets_;
+  std::unique_ptr<Engine> closed_;
+  Wiring wiring_;
+  std::vector<Call> calls_;
+  FlowList list_;  ///< all that was started; `after` stays empty, blocks bring their own
+  std::vector<std::uint32_t> routes_;
+  std::vector<std::uint64_t> tags_;  ///< per block
+  std::unique_ptr<Live> live_;
+  Status status_;
+  std::map<std::pair<SimTime, std::uint64_t>, std::uint64_t> idle_;  ///< ends of calls without moves
+  std::uint64_t sequence_ = 0, seen_timeouts_ = 0, seen_delivered_ = 0;
+  Ps now_ = 0, last_news_ = 0;
+};
+
+class Chooser final : public Engine {
+ public:
+  Chooser(const Router& router, const Placement& placement, const EngineOptions& options)
+      : router_(router), placement_(placement), closed_(make_analytic_engine(router, placement, options)) {}
+
+  Result<CallId> prepare(const CollectiveCall& call) override {
+    BUSBAR_RETURN_IF_ERROR(packets_can_run(call, router_, placement_));
+    return closed_->prepare(call);
+  }
+  Duration time_alone(CallId call) const override { return closed_->time_alone(call); }
+  Bound bound_by(CallId call) const override { return closed_->bound_by(call); }
+  const LoweredCall* lowered(CallId call) const override { return closed_->lowered(call); }
+  void start(CallId call, std::uint64_t tag, SimTime at) override { closed_->start(call, tag, at); }
+  std::optional<Finished> advance(SimTime limit) override { return closed_->advance(limit); }
+  std::vector<double> link_bytes() const override { return closed_->link_bytes(); }
+
+ private:
+  const Router& router_;
+  const Placement& placement_;
+  std::unique_ptr<Engine> closed_;
+};
+
+}  // namespace
+}  // namespace packet
+
+std::unique_ptr<Engine> make_packet_chooser(const Router& router, const Placement& placement, EngineOptions options) {
+  return std::make_unique<packet::Chooser>(router, placement, options);
+}
+
+std::unique_ptr<PacketEngine> make_packet_engine(const Router& router, const Placement& placement,
+                                                 EngineOptions options, PacketOptions packets) {
+  return std::make_unique<packet::OnlinePackets>(router, placement, options, std::move(packets));
+}
+
+Status check_packet_program(PacketEngine& engine, const Program& program, double patience_s) {
+  std::vector<double> hops;
+  for (const CollectiveCall& call : program.calls) {
+    BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
+    hops.push_back(engine.hops(id));
+  }
+  double all = 0;
+  const auto add = [&](const std::vector<Op>& ops) {
+    for (const Op& op : ops)
+      if (op.kind == OpKind::kCollective) all += hops[index(op.call)];
+  };
+  add(program.ops);
+  for (const PassUse& use : program.uses) add(program.passes[use.pass].ops);
+  return packet::check_patience(all, patience_s);
+}
+
+}  // namespace busbar

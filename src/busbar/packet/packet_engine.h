@@ -1,0 +1,27 @@
+// The packet engine behind the common interface: calls start when a program says so and share the network.
+#pragma once
+
+#include <memory>
+
+#include "busbar/engine/engine.h"
+#include "busbar/packet/packet_list.h"
+
+namespace busbar {
+
+/// A call becomes the moves of its schedule (collective_flows.h). Its time alone, what bounds it and how it lies on the
+/// links are those of the closed form. All calls are prepared before the first one starts; a later one is
+/// kUnsupported.
+class PacketEngine : public Engine {
+ public:
+  /// Packet-hops of one run of the call, without retransmissions.
+  virtual double hops(CallId call) const = 0;
+};
+
+std::unique_ptr<PacketEngine> make_packet_engine(const Router& router, const Placement& placement,
+                                                 EngineOptions options, PacketOptions packets);
+/// The closed form for choosing algorithms: refuses calls that packets cannot run.
+std::unique_ptr<Engine> make_packet_chooser(const Router& router, const Placement& placement, EngineOptions options);
+/// Refuses a program whose calls would take longer than options.patience_s or are too many moves; prepares them all.
+Status check_packet_program(PacketEngine& engine, const Program& program, double patience_s);
+
+}  // namespace busbar

@@ -1,0 +1,94 @@
+#include "busbar/packet/packet_engine.h"
+
+#include <gtest/gtest.h>
+
+#include "busbar/packet/collective_flows.h"
+#include "busbar/packet/test_fabrics.h"
+
+namespace busbar::packet {
+namespace {
+
+CollectiveCall ring(std::uint32_t base, std::uint32_t ranks, std::uint64_t bytes) {
+  CollectiveCall call;
+  call.op = Collective::kAllReduce;
+  call.bytes = Bytes{bytes};
+  call.groups = one_group(ranks);
+  call.groups.base = base;
+  call.algorithm = "ring";
+  return call;
+}
+
+const PacketOptions kPackets{PacketTransport::kNscc, PacketBalance::kSpray, 1};
+
+TEST(PacketEngine, OneCallTakesWhatTheSameCallTakesAsAListOfFlows) {
+  const LeafSpine n(2, 4, 2);
+  const Placement placement(n.router, n.topology.gpus());
+  for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kIb}) {
+    const PacketOptions packets{t, PacketBalance::kEcmp, 1};
+    const auto engine = make_packet_engine(n.router, placement, {}, packets);
+    const CallId id = engine->prepare(ring(0, 8, 4'000'000)).value();
+    EXPECT_EQ(engine->prepare(ring(0, 8, 4'000'000)).value(), id);
+    engine->start(id, 7, SimTime());
+    const auto done = engine->advance(SimTime::max());
+    ASSERT_TRUE(done.has_value());
+    EXPECT_EQ(done->tag, 7u);
+    const auto list = run_packet_jobs(ring(0, 8, 4'000'000), 1, n.router, placement, {}, packets).value();
+    EXPECT_EQ(done->at.since_start(), list[0]);
+    EXPECT_FALSE(engine->advance(SimTime::max()).has_value());
+    EXPECT_TRUE(engine->status().ok());
+  }
+}
+
+/// The second run of a call starts where the first ended and takes as long; two at once on other hosts do not meet.
+TEST(PacketEngine, CallsOneAfterTheOtherTakeEquallyLongAndStrangersDoNotMeet) {
+  const LeafSpine n(2, 4, 4);
+  const Placement placement(n.router, n.topology.gpus());
+  const auto engine = make_packet_engine(n.router, placement, {}, kPackets);
+  const CallId a = engine->prepare(ring(0, 4, 1'000'000)).value(), b = engine->prepare(ring(4, 4, 1'000'000)).value();
+  engine->start(a, 1, SimTime());
+  const SimTime first = engine->advance(SimTime::max())->at;
+  const SimTime later = first + Duration::us(100);
+  engine->start(a, 2, later);
+  engine->start(b, 3, later);
+  EXPECT_FALSE(engine->advance(later).has_value());  // none ends at once
+  const auto x = engine->advance(SimTime::max()), y = engine->advance(SimTime::max());
+  ASSERT_TRUE(x && y);
+  EXPECT_EQ(x->at - later, first - SimTime());
+  EXPECT_EQ(y->at - later, first - SimTime());
+}
+
+/// Two rings over the same hosts share their cables: neither ends before, both by twice the time of one.
+TEST(PacketEngine, CallsOnTheSameCablesShareThem) {
+  const LeafSpine n(2, 4, 4);
+  const Placement placement(n.router, n.topology.gpus());
+  const auto alone = make_packet_engine(n.router, placement, {}, kPackets);
+  alone->start(alone->prepare(ring(0, 8, 32'000'000)).value(), 0, SimTime());
+  const double one = alone->advance(SimTime::max())->at.since_start().in_us();
+  const auto engine = make_packet_engine(n.router, placement, {}, kPackets);
+  const CallId id = engine->prepare(ring(0, 8, 32'000'000)).value();
+  engine->start(id, 0, SimTime());
+  engine->start(id, 1, SimTime());
+  engine->advance(SimTime::max());
+  const double both = engine->advance(SimTime::max())->at.since_start().in_us();
+  EXPECT_GT(both, 1.7 * one);
+  EXPECT_LT(both, 2.1 * one);
+}
+
+TEST(PacketEngine, ProgramsThatWouldTakeTooLongAreRefused) {
+  const LeafSpine n(2, 4, 4);
+  const Placement placement(n.router, n.topology.gpus());
+  Program p;
+  p.calls.push_back(ring(0, 8, 32'000'000));
+  Op op;
+  op.kind = OpKind::kCollective;
+  op.call = CallId{0};
+  p.ops.assign(10, op);
+  const auto engine = make_packet_engine(n.router, placement, {}, kPackets);
+  EXPECT_TRUE(check_packet_program(*engine, p, 100).ok());
+  const Status refused = check_packet_program(*engine, p, 0.5);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("--engine flow"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace busbar::packet

@@ -1,0 +1,220 @@
+#include "busbar/packet/packet_list.h"
+
+#include <fmt/core.h>
+
+#include "busbar/packet/running_part.h"
+#include "busbar/packet/setup.h"
+#include "busbar/packet/threads.h"
+
+namespace busbar {
+namespace packet {
+namespace {
+
+/// Refuses what would not fit: results of all flows, state of those under way, wires, packets on wires and in queues.
+Status check_memory(const Wiring& wiring, const FlowList& list, double bdp, const PacketOptions& options) {
+  constexpr double kPerFlow = sizeof(ListedFlow) + sizeof(PacketOutcome) + 64, kUnderWay = 700;
+  constexpr double kPerWire = sizeof(Wire) + sizeof(Port) + sizeof(QueueHistogram) + 64;
+  double at_once = 0;  // flows that wait for nothing, and as many again
+  for (std::uint32_t f = 0; f < list.flows.size(); ++f) at_once += list.after.row(f).empty() ? 2 : 0;
+  at_once = std::min(at_once, static_cast<double>(list.flows.size()));
+  const auto wires = static_cast<double>(wiring.wires().size());
+  const double packets = std::min(at_once, wires) * (1.5 * bdp / 4160 + 8);
+  const double bytes = static_cast<double>(list.flows.size()) * kPerFlow + at_once * kUnderWay + wires * kPerWire +
+                       packets * sizeof(Packet);
+  if (options.memory_bytes <= 0 || bytes <= options.memory_bytes) return {};
+  return Error{
+      ErrorCode::kDoesNotFit,
+      fmt::format("{} flows on {} wires would need about {:.3g} GB of memory, and there are {:.3g} GB; run fewer "
+                  "flows at a time, or use --engine flow",
+                  list.flows.size(), wiring.wires().size(), bytes / 1e9, options.memory_bytes / 1e9),
+      {}};
+}
+
+class Run {
+ public:
+  Run(Wiring& wiring, Traffic& traffic, const Profile& profile, const PacketOptions& options, double hops_expected)
+      : profile_(profile),
+        options_(options),
+        hops_expected_(hops_expected),
+        traffic_(traffic),
+        part_(wiring, traffic, profile, bucket_bits(wiring)),
+        after_(ends_after(wiring)),
+        next_sample_(profile.sampler.every > 0 ? profile.sampler.every : INT64_MAX),
+        faults_(!profile.network.faults.empty()),
+        patience_(kStillTimeouts * profile.hosts.timeout) {}
+
+  Result<PacketResult> run() {
+    const std::uint64_t flows = traffic_.size();
+    PacketResult& out = part_.out;
+    part_.hosts.begin();
+    part_.network.begin_faults();
+    for (EventQueue::Event e{}; part_.hosts.finished() < flows && part_.events.pop(e); ++out.events) {
+      if (e.time > next_sample_) sample(e.time);
+      last_ = e.time;
+      if ((out.events & 4095) == 0 && stopped()) break;
+      if ((out.events & kProgressMask) == kProgressMask && options_.progress) [[unlikely]]
+        options_.progress(
+            {SimTime::at(Duration::ps(e.time)), part_.hosts.finished(), flows, part_.network.hops(), hops_expected_});
+      part_.take(e);
+      if (out.timeouts != seen_timeouts_ && stuck()) {
+        if (!faults_) return deadlock(e.time);
+        why_ = why_stuck(e.time);
+        break;
+      }
+    }
+    if (part_.hosts.finished() < flows && !stopped() && why_.empty()) return deadlock(last_);
+    if (part_.hosts.finished() == flows) finish();
+    RunningPart* const all[] = {&part_};
+    PacketResult result = collect(all, traffic_);
+    result.stuck = why_;
+    return result;
+  }
+
+ private:
+  void finish() {
+    for (EventQueue::Event e{}; part_.events.pop_until(last_ + after_, e); ++part_.out.events) part_.take(e);
+    part_.network.close(last_ + after_ + 1);
+  }
+  bool stopped() const { return options_.stop != nullptr && *options_.stop != 0; }
+  void sample(Ps now) {
+    samples_.clear();
+    part_.hosts.each_active([&](std::uint32_t flow, std::uint32_t packets) { samples_.push_back({flow, packets}); });
+    for (; next_sample_ < now; next_sample_ += profile_.sampler.every)
+      profile_.sampler.look(next_sample_, samples_, part_.network.ports());
+  }
+  /// Every flow could have timed out, and nothing has arrived meanwhile: a circle of waiting ports, or, after many
+  /// rounds, whatever else it may be.
+  bool stuck() {
+    seen_timeouts_ = part_.out.timeouts;
+    if (part_.hosts.delivered() != seen_delivered_) {
+      still_ = rounds_ = 0;
+      last_delivery_ = last_;
+    }
+    seen_delivered_ = part_.hosts.delivered();
+    if (faults_) return !part_.network.changes_to_come() && last_ - last_delivery_ > patience_;
+    if (++still_ <= traffic_.size()) return false;
+    still_ = 0;
+    return ++rounds_ > kMostRounds || !part_.network.deadlock().empty();
+  }
+  std::string cycle_of_waits() const {
+    std::string cycle;
+    for (const std::uint32_t w : part_.network.deadlock())
+      cycle += (cycle.empty() ? "" : ", ") + part_.wiring.topology().name(part_.wiring.wires()[w].link);
+    return cycle;
+  }
+  /// The wire of a flow that has not ended, at which its packets wait or get lost.
+  std::string why_stuck(Ps now) const {
+    const std::string cycle = cycle_of_waits();
+    const std::string why = cycle.empty() ? "what the faults block" : "a circle of waiting links: " + cycle;
+    return fmt::format(
+        "after {:.3f} us nothing has arrived for {:.3f} us, and nothing will change any more: {} of {} "
+        "flows wait for {}",
+        static_cast<double>(now) * 1e-6, static_cast<double>(now - last_delivery_) * 1e-6,
+        traffic_.size() - part_.hosts.finished(), traffic_.size(), why);
+  }
+  Error deadlock(Ps now) const {
+    const std::string cycle = cycle_of_waits();
+    if (cycle.empty())
+      return Error{
+          ErrorCode::kUnsupported,
+          "nothing has arrived any more for many timeouts, though no ports wait in a circle; use --engine flow",
+          {}};
+    return Error{
+        ErrorCode::kDoesNotFit,
+        fmt::format("deadlock after {:.3f} us: these links wait for each other: {}; route up and then down only, "
+                    "or enlarge buffers",
+                    static_cast<double>(now) * 1e-6, cycle),
+        {}};
+  }
+
+  static constexpr Ps kStillTimeouts = 20;  ///< of silence until a run with faults is given up
+  static constexpr std::uint64_t kMostRounds = 100;
+  static constexpr std::uint64_t kProgressMask = (1u << 20) - 1;
+  const Profile& profile_;
+  const PacketOptions& options_;
+  const double hops_expected_;
+  Traffic& traffic_;
+  RunningPart part_;
+  const Ps after_;
+  Ps next_sample_;
+  const bool faults_;
+  const Ps patience_;
+  Ps last_delivery_ = 0, last_ = 0;
+  std::uint64_t seen_timeouts_ = 0, seen_delivered_ = 0, still_ = 0, rounds_ = 0;
+  std::vector<FlowSample> samples_;
+  std::string why_;
+};
+
+/// How many threads a run can use, and why not more.
+std::string why_one_thread(const Profile& profile) {
+  if (!profile.network.faults.empty()) return "faults change the ways of all at once";
+  if (profile.sampler.every > 0) return "somebody looks at all of it at once";
+  return "";
+}
+
+}  // namespace
+
+Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, const PacketOptions& options,
+                                  const std::function<void(Profile&)>& adjust) {
+  if (options.background) {
+    FlowList all = list;
+    BUSBAR_RETURN_IF_ERROR(add_background(*options.background, router, all));
+    PacketOptions rest = options;
+    rest.background.reset();
+    Result<PacketResult> result = run_adjusted(router, all, rest, adjust);
+    if (result.ok()) result->background = all.flows.size() - list.flows.size();
+    return result;
+  }
+  BUSBAR_RETURN_IF_ERROR(check_copies(router, list));
+  constexpr std::uint64_t kMostPackets = 1u << 31;
+  const HostSettings shape;
+  Wiring wiring(router);
+  std::vector<std::uint32_t> routes;
+  routes.reserve(list.flows.size());
+  for (const ListedFlow& f : list.flows) {
+    if (count(f.bytes) / shape.payload >= kMostPackets) {
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("a flow of {} bytes has more packets than 31 bits count; cut it, or use --engine flow",
+                               count(f.bytes)),
+                   {}};
+    }
+    BUSBAR_ASSIGN(const std::uint32_t route, wiring.route(f.from, f.to, f.nic_from, f.nic_to));
+    routes.push_back(route);
+  }
+  if (!options.faults.empty()) wiring.add_all_cables();
+  wiring.seal();
+  if (options.cut_through) wiring.cut_through(shape.header);
+  const double hops = expected_hops(wiring, list, routes, shape.payload);
+  BUSBAR_RETURN_IF_ERROR(check_patience(hops, options.patience_s));
+  const Scale scale = scale_of(wiring, routes, shape.payload + shape.header, shape.header);
+  BUSBAR_RETURN_IF_ERROR(check_memory(wiring, list, scale.bdp, options));
+  BUSBAR_ASSIGN(Profile profile, profile_for(wiring, options, scale));
+  if (adjust) adjust(profile);
+  std::string why = options.threads > 1 ? why_one_thread(profile) : "";
+  const std::uint32_t wanted = why.empty() ? options.threads : 1;
+  const NetworkSplit split = split_network(wiring, list, routes, wanted);
+  if (why.empty() && split.parts < wanted)
+    why =
+        "no more groups of hosts can run apart; between groups there must be cables with a latency, and a flow that "
+        "starts when another ends must start where that ends";
+  if (!why.empty() && options.notice)
+    options.notice(fmt::format("{} of {} threads run: {}", split.parts, options.threads, why));
+  if (split.parts > 1) {
+    Traffic traffic(wiring, list, routes);
+    std::optional<PacketResult> r = run_on_threads(wiring, traffic, profile, split, bucket_bits(wiring), options, hops);
+    if (r) {
+      r->threads = split.parts;
+      return std::move(*r);
+    }
+  }
+  Traffic traffic(wiring, list, routes);
+  return Run(wiring, traffic, profile, options, hops).run();
+}
+
+}  // namespace packet
+
+Result<PacketResult> run_packet_list(const Router& router, const FlowList& list, const PacketOptions& options) {
+  return packet::run_adjusted(router, list, options, {});
+}
+
+}  // namespace busbar

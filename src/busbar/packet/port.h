@@ -1,0 +1,94 @@
+// The sending end of a wire: what waits for it, and until when it is busy.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "busbar/packet/record.h"
+
+namespace busbar::packet {
+
+/// Records in order of arrival, linked by Packet::next.
+struct Fifo {
+  Id head = kNobody, tail = kNobody;
+
+  bool empty() const { return head == kNobody; }
+  void push(Pool& pool, Id id) {
+    pool[id].next = kNobody;
+    if (empty()) {
+      head = id;
+    } else {
+      pool[tail].next = id;
+    }
+    tail = id;
+  }
+  void push_front(Pool& pool, Id id) {
+    pool[id].next = head;
+    if (empty()) tail = id;
+    head = id;
+  }
+  Id pop(const Pool& pool) {
+    const Id id = head;
+    head = pool[id].next;
+    return id;
+  }
+};
+
+/// Two classes: control (acknowledgements, trimmed packets, pause frames) goes before data and is never paused.
+/// The first cache line is what a hop needs, the second what only some need.
+struct alignas(64) Port {
+  Ps busy = 0;  ///< the wire is free from here on
+  Ps latency = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint32_t ps_bytes = 1, bytes = 1;  ///< as in Wire: ps_bytes / bytes picoseconds a byte
+  std::uint32_t to : 26 = 0;              ///< node at the far end
+  std::uint32_t host : 1 = 0;             ///< belongs to a host, which keeps its own queues
+  std::uint32_t stopped : 1 = 0;          ///< data must wait: paused
+  std::uint32_t cut : 1 = 0;              ///< records on it arrive with their header: network_ways.h
+  std::uint32_t troubled : 1 = 0;         ///< something is or will be wrong with it: network_faults.h
+  std::uint32_t armed : 1 = 0;            ///< the end of the packet being sent is an event to come
+  std::uint32_t remote : 1 = 0;           ///< its far end belongs to another part: network_parts.h
+  std::uint32_t queued = 0;               ///< bytes of data that wait, the packet being sent not among them
+  Fifo flying;                            ///< on the wire, in order of arrival
+  Fifo control, data;
+
+  std::uint32_t queued_control = 0;
+  std::uint16_t serving = 0;       ///< blocking networks: bytes of the data packet now being sent
+  std::uint8_t serving_lane = 0;   ///< its lane
+  std::uint32_t serving_from = 0;  ///< and the wire it came by
+  std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
+  std::uint32_t peak = 0;                             ///< most bytes that waited
+  Ps paused_since = 0, paused_until = 0, paused = 0;  ///< the last pause, and all of them
+  std::int32_t credits = 0;                           ///< bytes of room left at the far end
+  std::uint32_t load = 0;                             ///< of the wire, in 2^-20: HPCC
+
+  Ps transfer(std::uint32_t size) const {
+    const std::uint64_t ps = std::uint64_t{size} * ps_bytes;
+    return static_cast<Ps>(bytes == 1 ? ps : (ps + bytes - 1) / bytes);
+  }
+};
+static_assert(sizeof(Port) == 128, "two cache lines: ports are touched once per hop");
+
+/// Lengths of the queue as arriving packets found it where it was not empty, in steps of half an octave from 64 bytes
+/// up.
+struct QueueHistogram {
+  static constexpr std::uint32_t kSteps = 32;
+  std::array<std::uint32_t, kSteps> count{};
+
+  void add(std::uint32_t bytes) { ++count[step(bytes)]; }
+  static std::uint32_t step(std::uint32_t bytes) {
+    const std::uint32_t x = bytes >> 5;
+    if (x < 2) return 0;
+    const auto log = static_cast<std::uint32_t>(31 - __builtin_clz(x));
+    return std::min<std::uint32_t>(kSteps - 1, 2 * log - 1 + (x >> (log - 1) & 1));
+  }
+  /// The largest length of a step: what percentiles report.
+  static std::uint64_t upper(std::uint32_t step) {
+    if (step == 0) return 0;
+    const std::uint32_t log = (step + 1) / 2;
+    return (std::uint64_t{(step & 1) ? 3u : 4u} << (log - 1) << 5) - 1;
+  }
+};
+
+}  // namespace busbar::packet

@@ -1,0 +1,40 @@
+// What a transport means for hosts and switches: the defaults, each with its source.
+#pragma once
+
+#include <functional>
+
+#include "busbar/packet/hosts.h"
+#include "busbar/packet/network_options.h"
+
+namespace busbar::packet {
+
+/// The longest route when idle decides windows and queues.
+struct Scale {
+  Ps rtt = 0;
+  double bdp = 0;        ///< bytes
+  double line_rate = 0;  ///< bytes per ps, of the fastest host
+  Ps longest_cable = 0;  ///< latency
+};
+
+/// What a flow has come to in the middle of a run.
+struct FlowSample {
+  std::uint32_t flow = 0, packets = 0;  ///< packets: acknowledged so far
+};
+/// Looks at a run at equal distances of time.
+struct Sampler {
+  Ps every = 0;  ///< 0: never
+  std::function<void(Ps now, std::span<const FlowSample> active, std::span<const Port> ports)> look;
+};
+
+struct Profile {
+  HostSettings hosts;
+  NetworkOptions network;
+  Sampler sampler;
+};
+
+Profile make_profile(const PacketOptions& options, const Scale& scale);
+/// run_packet_list() with a profile that `adjust` has changed.
+Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, const PacketOptions& options,
+                                  const std::function<void(Profile&)>& adjust);
+
+}  // namespace busbar::packet

@@ -1,0 +1,225 @@
+// The receiving side: what has arrived, what is answered, which sender may send more, and where the time of a flow
+// went.
+#include "busbar/packet/bits.h"
+#include "busbar/packet/hosts.h"
+
+namespace busbar::packet {
+
+void Hosts::take_data(Id id, Ps now) {
+  const Packet p = pool_[id];
+  pool_.give(id);
+  std::uint32_t slot = traffic_.receiver_of[p.flow];
+  if (slot == kOver) [[unlikely]]
+    return answer_again(p, now);
+  if (slot == kNobody) slot = take_receiver(p.flow);
+  Receiver& r = receivers_[slot];
+  if (p.flags & kTrimmed) {
+    if (settings_.control.algorithm == Algorithm::kCredit) ++r.trims;
+    ++r.trimmed;
+    answer(slot, p, Kind::kNack, now);
+  } else {
+    if (settings_.recovery != Recovery::kTrimming && !report_gap(slot, p, now)) return;
+    std::uint64_t* bits = got(slot);
+    const bool fresh = p.seq >= r.all_before && !test(bits, words_, p.seq);
+    if (fresh) {
+      set(bits, words_, p.seq);
+      ++r.total;
+      ++delivered_;
+      if (p.flags & kResent && r.trimmed > 0) --r.trimmed;
+      while (test(bits, words_, r.all_before)) clear(bits, words_, r.all_before++);
+      if (r.total == r.packets) received(p, now);
+    }
+    ++r.unanswered;
+    if (p.flags & kMarked) ++r.marked;
+    r.load = p.paused;
+    const bool all = r.total == r.packets;
+    if (!fresh || all || r.trimmed > 0 || p.flags & kAskAck || r.unanswered >= settings_.packets_per_ack) {
+      answer(slot, p, Kind::kAck, now);
+    }
+    if (all) return let_go_receiver(slot);
+  }
+  if (settings_.control.algorithm == Algorithm::kCredit && r.total < r.packets) want_pull(slot, now);
+}
+
+/// Sees to numbers that were passed over, on paths that keep the order. False: the packet is not to be kept.
+bool Hosts::report_gap(std::uint32_t slot, const Packet& data, Ps now) {
+  if (settings_.recovery == Recovery::kGoBack) {
+    if (data.seq <= receivers_[slot].all_before) {
+      receivers_[slot].reported = false;
+      return true;
+    }
+    if (receivers_[slot].reported) return false;
+    receivers_[slot].reported = true;
+    Packet first = data;
+    first.seq = receivers_[slot].all_before;
+    answer(slot, first, Kind::kNack, now);
+    return false;
+  }
+  Packet gone = data;
+  const std::uint32_t highest = receivers_[slot].highest;
+  receivers_[slot].highest = std::max(highest, data.seq + 1);
+  for (gone.seq = highest; gone.seq < data.seq; ++gone.seq) {
+    ++receivers_[slot].trimmed;
+    answer(slot, gone, Kind::kNack, now);
+  }
+  return true;
+}
+
+/// An arrival has made room on the way: its sender may send one more, when its turn among this host's senders comes.
+void Hosts::want_pull(std::uint32_t slot, Ps now) {
+  Receiver& r = receivers_[slot];
+  const std::uint32_t outlet = leg(r.flow, true).outlet;
+  const std::uint32_t window = first_window(outlets_[leg(r.flow, false).outlet].wires);
+  if (window + r.pulled + r.wanted >= r.packets + r.trims) return;  // all is under way
+  ++r.wanted;
+  if (r.queued) return;
+  r.queued = true;
+  r.ring_next = kNobody;
+  Outlet& o = outlets_[outlet];
+  if (o.pull_head == kNobody) {
+    o.pull_head = slot;
+  } else {
+    receivers_[o.pull_tail].ring_next = slot;
+  }
+  o.pull_tail = slot;
+  if (o.pulling) return;
+  o.pulling = true;
+  events_.push(first_source() + static_cast<std::uint32_t>(outlets_.size()) + outlet, std::max(now, o.next_pull));
+}
+
+/// Grants one packet to the sender whose turn it is: as many as the host's wire takes, and no more.
+void Hosts::pull(std::uint32_t outlet, Ps now) {
+  Outlet& o = outlets_[outlet];
+  const std::uint32_t slot = o.pull_head;
+  Receiver& r = receivers_[slot];
+  o.pull_head = r.ring_next;
+  o.pulling = false;
+  r.queued = false;
+  const std::uint32_t wire = wiring_.outlets().values[o.first_wire];
+  o.next_pull =
+      now + network_->port(wire).transfer(static_cast<std::uint32_t>(settings_.control.packet_bytes)) / o.wires;
+  if (r.total < r.packets) {
+    --r.wanted;
+    ++r.pulled;
+    const Id id = pool_.take();
+    Packet& p = pool_[id];
+    p = Packet{};
+    p.kind = Kind::kPull;
+    p.flow = r.flow;
+    p.seq = r.pulled;
+    p.size = static_cast<std::uint16_t>(settings_.header);
+    p.hash = (r.hash & ~63u) | (r.pulled * kPathStep & 63);
+    p.time = now;
+    settle(outlet, now);
+    outlets_[outlet].control.push(pool_, id);
+    kick(outlet, now);
+    if (r.wanted > 0) {
+      --r.wanted;  // want_pull() counts it again, at the end of the ring
+      want_pull(slot, now);
+    }
+  } else {
+    let_go_receiver(slot);
+  }
+  if (o.pull_head != kNobody && !o.pulling) {
+    o.pulling = true;
+    events_.push(first_source() + static_cast<std::uint32_t>(outlets_.size()) + outlet, o.next_pull);
+  }
+}
+
+void Hosts::answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now) {
+  Receiver& r = receivers_[slot];
+  const std::uint64_t* bits = got(slot);
+  const std::uint32_t word = r.all_before >> 6 & (words_ - 1), shift = r.all_before & 63;
+  std::uint64_t there = bits[word] >> shift;
+  if (shift != 0) there |= bits[(word + 1) & (words_ - 1)] << (64 - shift);
+  send_answer(r, data, kind, there, now);
+  r.unanswered = r.marked = 0;
+}
+
+/// A packet of a flow of which all has arrived before.
+void Hosts::answer_again(const Packet& data, Ps now) {
+  Receiver r;
+  r.flow = data.flow;
+  r.hash = hash_of(data.flow);
+  r.all_before = r.total = packets_of(data.flow);
+  const bool trimmed = (data.flags & kTrimmed) != 0;
+  if (!trimmed) {
+    r.load = data.paused;
+    r.marked = (data.flags & kMarked) != 0 ? 1 : 0;
+  }
+  send_answer(r, data, trimmed ? Kind::kNack : Kind::kAck, 0, now);
+}
+
+/// `there`: 64 bits of what is there from r.all_before on.
+void Hosts::send_answer(const Receiver& r, const Packet& data, Kind kind, std::uint64_t there, Ps now) {
+  const Id id = pool_.take();
+  Packet& p = pool_[id];
+  p = Packet{};
+  p.kind = kind;
+  p.flow = r.flow;
+  p.size = static_cast<std::uint16_t>(settings_.header);
+  p.sent = data.sent;
+  p.worst_wait = data.hash;
+  p.hash = settings_.spray ? (r.hash & ~63u) | (data.seq * kPathStep & 63) : r.hash;
+  p.time = now;
+  p.flags = data.flags & kMarked;
+  p.serial = r.total;
+  p.paused = r.load;
+  p.worst = r.marked;
+  if (kind == Kind::kAck) {
+    p.seq = r.all_before;
+    p.travel = static_cast<Ps>(there);
+    ++out_.acks;
+  } else {
+    p.seq = data.seq;
+    ++out_.nacks;
+  }
+  const std::uint32_t outlet = leg(r.flow, true).outlet;
+  settle(outlet, now);
+  outlets_[outlet].control.push(pool_, id);
+  kick(outlet, now);
+}
+
+/// The last byte is there: where the time went on the way. What the sender knows is added in finish(); until then
+/// `held` is when the packet left, `retransmission` whether it was a copy, `acknowledgement` its number.
+void Hosts::received(const Packet& last, Ps now) {
+  PacketOutcome& o = traffic_.outcomes[last.flow];
+  const Ps start = o.start.since_start().in_ps();
+  const Ps paused = settings_.control.algorithm == Algorithm::kHpcc ? 0 : last.paused;
+  o.parts.serialisation = Duration::ps(last.serial);
+  o.parts.propagation = Duration::ps(last.travel - last.serial);
+  o.parts.pause = Duration::ps(paused);
+  o.parts.queueing = Duration::ps(now - last.sent - last.travel - paused);
+  o.parts.held = Duration::ps(last.sent);
+  o.parts.retransmission = Duration::ps((last.flags & kResent) != 0 ? 1 : 0);
+  o.parts.acknowledgement = Duration::ps(last.seq);
+  o.received = Duration::ps(now - start);
+  if (last.worst_wait > 0) o.held_by = wiring_.wires()[last.worst].link;
+  out_.received = std::max(out_.received, o.start + o.received);
+  if (!block_of_.empty() && --left_in_block_[block_of_[last.flow]] == 0) ended_blocks_.push_back(block_of_[last.flow]);
+  trigger(last.flow, FlowTrigger::kReceived, now);
+}
+
+void Hosts::finish(std::uint32_t slot, Ps now) {
+  Sender& s = senders_[slot];
+  PacketOutcome& o = traffic_.outcomes[s.flow];
+  const Ps start = o.start.since_start().in_ps(), left = o.parts.held.in_ps();
+  const bool again = o.parts.retransmission > Duration() && left >= s.new_done;
+  const std::uint32_t first_wire = wiring_.outlets().values[outlets_[leg(s.flow, false).outlet].first_wire];
+  const Port& port = network_->port(first_wire);
+  const Ps before = again ? s.packets - 1 : o.parts.acknowledgement.in_ps();
+  const Ps waited = (again ? s.new_done : left) - start;
+  const Ps streaming = std::min(waited, before * port.transfer(settings_.payload + settings_.header));
+  o.parts.serialisation = o.parts.serialisation + Duration::ps(streaming);
+  o.parts.held = Duration::ps(waited - streaming);
+  o.parts.retransmission = Duration::ps(again ? left - s.new_done : 0);
+  s.done = true;
+  ++finished_;
+  o.fct = Duration::ps(now) - o.start.since_start();
+  o.parts.acknowledgement = o.fct - o.received;
+  o.done = true;
+  out_.end = std::max(out_.end, o.start + o.fct);
+  trigger(s.flow, FlowTrigger::kAcked, now);
+}
+
+}  // namespace busbar::packet

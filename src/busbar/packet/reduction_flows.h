@@ -1,0 +1,75 @@
+// Reduction in the network as flows: to and from scale-up switches, and up and down trees of fabric switches.
+//
+// A switch that adds sends a sum on when all that belongs to it has arrived, so that calls are cut into segments that
+// follow each other through the phases. The reducer of a domain is its scale-up switches where these reduce (NVLS), in
+// proportion to the rates of the links to them; else (SHARP) the switches above the NICs of its members.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/collectives/moves.h"
+#include "busbar/program/flow_list.h"
+#include "busbar/program/program.h"
+#include "busbar/program/protocol.h"
+#include "busbar/routing/placement.h"
+#include "busbar/routing/reduction_tree.h"
+#include "busbar/routing/router.h"
+
+namespace busbar {
+
+class ReductionFlows {
+ public:
+  using Flows = std::vector<std::uint32_t>;
+  /// Appends a flow that starts when all of `after` have arrived; its number.
+  using Emit = std::function<std::uint32_t(const ListedFlow& flow, const Flows& after)>;
+  /// What filled the chunks of a move at its source.
+  using Filled = std::function<Flows(const Move& move)>;
+  /// Bytes of a move, in the segment in hand.
+  using SizeOf = std::function<std::uint64_t(const Move& move)>;
+
+  ReductionFlows(const CollectiveCall& call, const Schedule& schedule, const Topology& topology,
+                 const Placement& placement, const ProtocolModel& protocol, std::uint32_t per_domain, Emit emit);
+  /// The moves of one round of a phase with a hub, among the members of `group`; per move the flows that end it.
+  Result<std::vector<Flows>> round(const Phase& phase, std::uint32_t group, std::span<const Move> moves,
+                                   const Filled& filled, const SizeOf& size_of);
+
+ private:
+  /// The way of one tree from the switches above some members to where they meet: links by distance from the leaves.
+  struct Climb {
+    DeviceId root = kNone<DeviceId>;
+    std::vector<std::vector<LinkId>> levels;
+  };
+  DeviceId gpu(std::uint32_t group, std::uint32_t member) const;
+  DeviceId nic(std::uint32_t group, std::uint32_t member, std::uint32_t channel) const;
+  Result<DeviceId> leaf(std::uint32_t group, std::uint32_t member, std::uint32_t channel);
+  Result<Flows> beside(DeviceId gpu, bool up, std::uint64_t bytes, const Flows& after);
+  Result<Flows> to_leaf(std::uint32_t group, std::uint32_t member, std::uint32_t channel, bool up, std::uint64_t bytes,
+                        const Flows& after);
+  Result<Climb> climb_of(std::uint32_t group, std::uint32_t channel, std::uint32_t lane,
+                         std::span<const std::uint32_t> members);
+  Result<std::vector<Flows>> up_the_trees(const Phase& phase, std::uint32_t group, std::span<const Move> moves,
+                                          const Filled& filled, const SizeOf& size_of);
+  Result<std::vector<Flows>> down_the_trees(const Phase& phase, std::uint32_t group, std::span<const Move> moves,
+                                            const Filled& filled, const SizeOf& size_of);
+  /// Members of the domain whose reducer is `actor` that belong to `lane`.
+  std::vector<std::uint32_t> members_of(const Phase& phase, std::uint32_t actor, std::uint32_t lane) const;
+  std::vector<std::uint32_t> members_of_lane(std::uint32_t lane) const;
+
+  const CollectiveCall& call_;
+  const Schedule& s_;
+  const Topology& t_;
+  const Placement& placement_;
+  const double share_switch_;
+  const std::uint32_t per_domain_;
+  const Emit emit_;
+  bool at_hubs_ = true;      ///< reducers of domains are scale-up switches
+  std::uint32_t lanes_ = 1;  ///< parts of a payload, each with a tree of its own
+  std::optional<ReductionTrees> trees_;
+};
+
+}  // namespace busbar

@@ -1,0 +1,54 @@
+// Hosts, switches and events of a run, or of one part of it on a thread of its own.
+#pragma once
+
+#include <span>
+
+#include "busbar/packet/profile.h"
+#include "busbar/packet/traffic.h"
+
+namespace busbar::packet {
+
+struct RunningPart {
+  RunningPart(Wiring& wiring_, Traffic& traffic, const Profile& profile, int bucket_bits, const NetworkPart& part_ = {})
+      : wiring(wiring_),
+        part(part_),
+        events(bucket_bits),
+        hosts(traffic, pool, events, profile.hosts, part, out),
+        network(wiring, pool, events, profile.network, hosts),
+        wires(static_cast<std::uint32_t>(wiring.wires().size())),
+        first_of_hosts(hosts.first_source()) {
+    hosts.join(network);
+  }
+  RunningPart(const RunningPart&) = delete;
+  /// What an event that was taken from `events` does. Inlined into the loops that call it: a call for each event is 3
+  /// %.
+  [[gnu::always_inline]] void take(const EventQueue::Event& e) {
+    network.foresee();
+    if (e.source < wires) {
+      network.arrive(e.source, e.time);
+    } else if (e.source < 2 * wires) {
+      network.depart(e.source - wires, e.time);
+    } else if (e.source < first_of_hosts) {
+      if (network.take_fault(e.source, e.time)) wiring.route_around([&](auto w) { return network.down(w); });
+    } else {
+      hosts.take_event(e.source, e.time);
+    }
+  }
+
+  Wiring& wiring;
+  const NetworkPart part;
+  PacketResult out;  ///< counts; the outcomes of flows are in the traffic
+  Pool pool;
+  EventQueue events;
+  Hosts hosts;
+  Network<Hosts> network;
+  const std::uint32_t wires, first_of_hosts;  ///< sources of events: arrivals below the first, hosts from the second on
+};
+
+/// After the last flow has ended a run goes on for the latency of its longest cable, so that its counts do not depend
+/// on how it was cut into parts.
+Ps ends_after(const Wiring& wiring);
+/// The sum of all parts, with links and digest; takes the outcomes out of `traffic`.
+PacketResult collect(std::span<RunningPart* const> parts, Traffic& traffic);
+
+}  // namespace busbar::packet

@@ -1,0 +1,139 @@
+#include "busbar/packet/threads.h"
+
+#include <array>
+#include <barrier>
+#include <memory>
+#include <thread>
+
+namespace busbar::packet {
+namespace {
+
+/// What a part tells the others between two windows, on a cache line of its own.
+struct alignas(64) Word {
+  Ps next = 0;           ///< its next event, or that of a packet it has sent
+  Ps turns = INT64_MAX;  ///< when something that waits to go to another part has its turn
+  Ps end = 0;            ///< of its last flow
+  std::uint64_t finished = 0, delivered = 0, timeouts = 0;
+  std::uint64_t hops = 0;
+  bool stop = false;
+};
+
+class Windows {
+ public:
+  Windows(Wiring& wiring, Traffic& traffic, const Profile& profile, const NetworkSplit& split, int bucket_bits,
+          const PacketOptions& options, double hops_expected)
+      : split_(split),
+        options_(options),
+        hops_expected_(hops_expected),
+        flows_(traffic.size()),
+        after_(ends_after(wiring)),
+        meeting_(static_cast<std::ptrdiff_t>(split.parts)) {
+    for (std::uint32_t p = 0; p < split.parts; ++p) mail_.push_back(std::make_unique<Mail>(split.parts));
+    for (std::uint32_t p = 0; p < split.parts; ++p) {
+      parts_.push_back(std::make_unique<RunningPart>(wiring, traffic, profile, bucket_bits, NetworkPart{&split, p}));
+      parts_[p]->network.join(parts_[p]->part, *mail_[p]);
+    }
+    for (auto& words : words_) words.resize(split.parts);
+  }
+
+  /// False: nothing arrives any more.
+  bool run() {
+    std::vector<std::thread> others;
+    for (std::uint32_t p = 1; p < split_.parts; ++p) others.emplace_back([this, p] { run_part(p); });
+    run_part(0);
+    for (std::thread& t : others) t.join();
+    return !stuck_;
+  }
+  std::vector<RunningPart*> parts() const {
+    std::vector<RunningPart*> all;
+    for (const auto& p : parts_) all.push_back(p.get());
+    return all;
+  }
+
+ private:
+  /// What all parts said, the same for each of them.
+  struct Sum {
+    Ps next = INT64_MAX, end = 0;
+    std::uint64_t finished = 0, delivered = 0, timeouts = 0, hops = 0;
+    bool stop = false;
+  };
+
+  void run_part(std::uint32_t number) {
+    RunningPart& part = *parts_[number];
+    part.hosts.begin();
+    std::uint64_t seen_delivered = 0, seen_timeouts = 0;
+    for (std::uint32_t turn = 0;; turn ^= 1) {
+      speak(number, words_[turn][number]);
+      meeting_.arrive_and_wait();
+      const Sum sum = add(words_[turn]);
+      if (sum.delivered != seen_delivered) seen_timeouts = sum.timeouts;
+      seen_delivered = sum.delivered;
+      const bool done = sum.finished == flows_;
+      const Ps last = done ? sum.end + after_ : INT64_MAX;
+      const bool silent = sum.timeouts - seen_timeouts > flows_ || (!done && sum.next == INT64_MAX);
+      if (silent || sum.stop || sum.next > last) {
+        if (number == 0) stuck_ = silent && !done;
+        if (done) part.network.close(last + 1);
+        return;
+      }
+      if (number == 0 && options_.progress)
+        options_.progress({SimTime::at(Duration::ps(sum.next)), sum.finished, flows_, sum.hops, hops_expected_});
+      for (std::uint32_t from = 0; from < split_.parts; ++from) {
+        std::vector<Packet>& box = mail_[from]->box(turn, number);
+        for (const Packet& p : box) part.network.receive(p);
+        box.clear();
+      }
+      const Ps limit =
+          std::min(last, sum.next > INT64_MAX - split_.lookahead ? INT64_MAX : sum.next + split_.lookahead - 1);
+      for (EventQueue::Event e{}; part.events.pop_until(limit, e); ++part.out.events) part.take(e);
+      words_[turn ^ 1][number].turns = part.network.hand_over_until(limit == INT64_MAX ? limit : limit + 1);
+    }
+  }
+  void speak(std::uint32_t number, Word& w) {
+    const RunningPart& part = *parts_[number];
+    w.next = std::min({part.events.next_time(), mail_[number]->close(), w.turns});
+    w.end = part.out.end.since_start().in_ps();
+    w.finished = part.hosts.finished();
+    w.delivered = part.hosts.delivered();
+    w.timeouts = part.out.timeouts;
+    w.hops = part.network.hops();
+    w.stop = number == 0 && options_.stop != nullptr && *options_.stop != 0;
+  }
+  static Sum add(const std::vector<Word>& words) {
+    Sum s;
+    for (const Word& w : words) {
+      s.next = std::min(s.next, w.next);
+      s.end = std::max(s.end, w.end);
+      s.finished += w.finished;
+      s.delivered += w.delivered;
+      s.timeouts += w.timeouts;
+      s.hops += w.hops;
+      s.stop = s.stop || w.stop;
+    }
+    return s;
+  }
+
+  const NetworkSplit& split_;
+  const PacketOptions& options_;
+  const double hops_expected_;
+  const std::uint64_t flows_;
+  const Ps after_;
+  bool stuck_ = false;  ///< written by part 0, read when all threads have ended
+  std::vector<std::unique_ptr<Mail>> mail_;
+  std::vector<std::unique_ptr<RunningPart>> parts_;
+  std::array<std::vector<Word>, 2> words_;  ///< in turn, as in Mail
+  std::barrier<> meeting_;
+};
+
+}  // namespace
+
+std::optional<PacketResult> run_on_threads(Wiring& wiring, Traffic& traffic, const Profile& profile,
+                                           const NetworkSplit& split, int bucket_bits, const PacketOptions& options,
+                                           double hops_expected) {
+  Windows windows(wiring, traffic, profile, split, bucket_bits, options, hops_expected);
+  if (!windows.run()) return std::nullopt;
+  const std::vector<RunningPart*> parts = windows.parts();
+  return collect(parts, traffic);
+}
+
+}  // namespace busbar::packet

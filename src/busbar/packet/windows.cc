@@ -1,0 +1,103 @@
+// Control by windows: DCTCP, CUBIC and Swift.
+//
+// Sources: Alizadeh et al., "Data center TCP", SIGCOMM 2010, and RFC 8257; RFC 9438 (CUBIC) and RFC 5681 (slow start);
+// Kumar et al., "Swift: delay is simple and effective for congestion control in the datacenter", SIGCOMM 2020.
+#include <cmath>
+
+#include "busbar/packet/algorithms.h"
+
+namespace busbar::packet {
+namespace {
+
+void grow(Control& c, const ControlSettings& s, double bytes) {
+  c.window = std::clamp(c.window + bytes, s.packet_bytes, s.max_window);
+}
+
+}  // namespace
+
+// DCTCP. Control::a is alpha, b the bytes of a round, c the marked ones among them.
+void dctcp_ack(Control& c, const ControlSettings& s, const News& news) {
+  constexpr double kGain = 1.0 / 16;  // RFC 8257, 4.2
+  c.b += news.bytes;
+  c.c += news.marked;
+  if (news.marked > 0) c.slow_start = false;
+  if (news.all_before >= c.round_end) {
+    if (c.b > 0) c.a += kGain * (c.c / c.b - c.a);
+    if (c.c > 0) c.window = std::max(s.packet_bytes, c.window * (1 - c.a / 2));
+    c.b = c.c = 0;
+    c.round_end = news.next;
+  }
+  grow(c, s, c.slow_start ? news.bytes : s.packet_bytes * news.bytes / c.window);
+}
+
+// CUBIC, packets and seconds as in the RFC. Control::a is the window before the last decrease, b the time at which the
+// cubic is back there, t1 the time of the decrease, d where slow start ends after a timeout.
+void cubic_ack(Control& c, const ControlSettings& s, const News& news) {
+  constexpr double kScale = 0.4;  // RFC 9438, 5.1
+  if (c.slow_start && (c.d == 0 || c.window < c.d)) return grow(c, s, news.bytes);
+  c.slow_start = false;
+  const double at = static_cast<double>(news.now - c.t1 + c.base_rtt) * 1e-12 - c.b;
+  const double target = c.a + kScale * at * at * at;
+  const double window = c.window / s.packet_bytes;
+  // In networks of microseconds the cubic hardly moves; what TCP Reno would do is the faster one (RFC 9438, 4.3).
+  const double friendly = 3 * (1 - 0.7) / (1 + 0.7);
+  grow(c, s,
+       std::max(target > window ? (target - window) * s.packet_bytes : 0.0, friendly * s.packet_bytes) * news.bytes /
+           c.window);
+}
+
+void cubic_loss(Control& c, const ControlSettings& s, Ps now) {
+  constexpr double kScale = 0.4, kLeft = 0.7;  // RFC 9438, 4.6
+  if (now - c.last_decrease < c.base_rtt && c.last_decrease > 0) return;
+  c.last_decrease = c.t1 = now;
+  c.slow_start = false;
+  c.a = c.window / s.packet_bytes;
+  c.b = std::cbrt(c.a * (1 - kLeft) / kScale);
+  c.window = std::max(s.packet_bytes, c.window * kLeft);
+}
+
+/// DCTCP answers a loss as TCP does: half, once a round trip.
+void dctcp_loss(Control& c, const ControlSettings& s, Ps now) {
+  if (now - c.last_decrease < c.base_rtt && c.last_decrease > 0) return;
+  c.last_decrease = now;
+  c.slow_start = false;
+  c.window = std::max(s.packet_bytes, c.window / 2);
+}
+
+// Swift, without its scaling of the target by hops and windows below one packet.
+void swift_ack(Control& c, const ControlSettings& s, const News& news) {
+  constexpr double kAdditive = 1, kBeta = 0.8, kMost = 0.5;
+  const auto delay = static_cast<double>(news.delay), target = static_cast<double>(s.target_delay);
+  if (delay < target) return grow(c, s, kAdditive * s.packet_bytes * news.bytes / c.window);
+  if (news.now - c.last_decrease < c.base_rtt + news.delay) return;
+  c.last_decrease = news.now;
+  c.window = std::max(s.packet_bytes, c.window * std::max(1 - kBeta * (delay - target) / delay, 1 - kMost));
+}
+
+// HPCC: Li et al., "HPCC: high precision congestion control", SIGCOMM 2019, algorithm 1, with its constants. Switches
+// give the load of the fullest link as PINT (SIGCOMM 2020) does. Control::a is the reference window, stage counts
+// additive steps.
+void hpcc_ack(Control& c, const ControlSettings& s, const News& news) {
+  constexpr double kAim = 0.95;
+  constexpr std::uint32_t kAdditiveSteps = 5;
+  const double additive = s.max_window * (1 - kAim) / 32;
+  c.b += (news.load - c.b) * std::min(1.0, news.bytes / c.window);
+  const double load = c.b;
+  double window = 0;
+  if (load >= kAim || c.stage >= kAdditiveSteps) {
+    window = c.a / (load / kAim) + additive;
+    if (news.all_before >= c.round_end) c.stage = 0;
+  } else {
+    window = c.a + additive;
+    if (news.all_before >= c.round_end) ++c.stage;
+  }
+  c.window = std::clamp(window, s.packet_bytes, s.max_window);
+  if (news.all_before >= c.round_end) {
+    c.a = c.window;
+    c.round_end = news.next;
+  }
+  const double rate = c.window / static_cast<double>(s.network_rtt);
+  c.gap = rate >= s.line_rate ? 0 : static_cast<Ps>(1024 / rate);
+}
+
+}  // namespace busbar::packet

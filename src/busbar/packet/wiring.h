@@ -1,0 +1,145 @@
+// What packets need to know of a machine: wires and next hops in flat tables, worked out before the first packet.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "busbar/base/csr.h"
+#include "busbar/base/result.h"
+#include "busbar/packet/record.h"
+#include "busbar/routing/fabric_table.h"
+#include "busbar/routing/router.h"
+
+namespace busbar::packet {
+
+/// One direction of a cable.
+struct Wire {
+  LinkId link{};
+  std::uint32_t from = 0, to = 0;         ///< nodes
+  std::uint64_t ps_bytes = 1, bytes = 1;  ///< it takes ps_bytes / bytes picoseconds a byte
+  Ps latency = 0;
+  bool in_server = false;  ///< PCIe, NVLink and the like
+
+  Ps transfer(std::uint64_t size) const { return static_cast<Ps>((size * ps_bytes + bytes - 1) / bytes); }
+};
+
+/// One direction of a connection.
+struct Leg {
+  std::uint32_t outlet = 0;  ///< where it leaves its host
+  std::uint32_t target = 0;  ///< node at which it ends
+  std::uint32_t nic = 0;     ///< the NIC by which it leaves the fabric; kNobody inside a server, or at a switch
+  std::uint32_t inner = 0;   ///< row of inner hops: what to take at nodes that are no fabric switch
+};
+
+/// A pair of devices and both ways between them. Times are those of an idle network.
+struct Route {
+  Leg forth, back;
+  Ps latency = 0;             ///< of the links, one way
+  std::uint32_t slowest = 0;  ///< its wire of the least rate
+  std::uint32_t hops = 0;
+};
+
+/// Nodes [0, switches()) are the fabric's switches; others are devices inside servers that some route crosses. Two
+/// devices with an ideal joint between them (no latency, 1 PB/s or more) are one node.
+class Wiring {
+ public:
+  explicit Wiring(const Router& router);
+  /// The route of a pair, made when first asked for. One end, or both if next to each other, may be a switch that adds.
+  /// Errors: kUnreachable with the pair.
+  Result<std::uint32_t> route(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to);
+  /// Fills the tables of next hops. Call it once, after the last route().
+  void seal();
+  /// Makes wires of all cables between switches, also those that no shortest path takes; before seal().
+  void add_all_cables();
+  /// Works the tables out anew without wires w for which `down`(w). Devices inside servers keep their ways.
+  void route_around(const std::function<bool(std::uint32_t)>& down);
+  /// The wire of a link; kNobody when no route can cross it.
+  std::uint32_t find(LinkId l) const { return wire_[index(l)]; }
+
+  std::span<const Wire> wires() const { return wires_; }
+  const Route& route(std::uint32_t r) const { return routes_[r]; }
+  std::uint32_t switches() const { return switches_; }
+  std::uint32_t nodes() const { return static_cast<std::uint32_t>(device_of_.size()); }
+  /// Groups of wires by which hosts send.
+  const Csr<std::uint32_t>& outlets() const { return outlets_; }
+  /// Wires by which a fabric switch may pass on what goes to a NIC: all of the shortest paths.
+  std::span<const std::uint32_t> next(std::uint32_t node, std::uint32_t nic) const {
+    const Nic& n = nics_[nic];
+    const std::uint32_t set = table_[std::size_t{node} * groups_ + n.group];
+    if (set != kLast) return sets_.row(set);
+    return n.cables == 1 ? std::span(by_).subspan(n.first, 1) : last_hop(node, n);
+  }
+  /// The same at a node inside a server, for one leg.
+  std::span<const std::uint32_t> next_inside(std::uint32_t node, const Leg& leg) const;
+  const Topology& topology() const { return topology_; }
+  /// Whether some route passes on, or may, by a wire by which a host or an adding switch sends on its own account.
+  bool relays() const;
+  /// From now on idle times are those of switches that pass a packet on when `header` bytes of it are there.
+  void cut_through(std::uint32_t header) { cut_header_ = header; }
+  /// Whether what comes by `in` may leave by `out` before all of it is there: at a switch, at no higher rate.
+  bool cuts(std::uint32_t in, std::uint32_t out) const {
+    return wires_[in].to < switches_ &&
+           wires_[in].ps_bytes * wires_[out].bytes <= wires_[out].ps_bytes * wires_[in].bytes;
+  }
+  /// Time of one packet of `size` bytes over an idle route.
+  Ps idle_time(std::uint32_t route, std::uint64_t size) const;
+
+ private:
+  static constexpr std::uint32_t kLast = 0xffff;
+  struct Nic {
+    std::uint32_t group = 0, node = 0;
+    std::uint32_t first = 0, cables = 0;  ///< its run in by_
+  };
+  struct Inner {
+    std::uint32_t node;
+    std::vector<std::uint32_t> wires;
+  };
+
+  std::span<const std::uint32_t> last_hop(std::uint32_t node, const Nic& nic) const;
+  std::uint32_t node_of(DeviceId d);
+  std::uint32_t wire_of(LinkId l);
+  std::uint32_t nic_of(DeviceId d);
+  bool is_switch(DeviceId d) const;
+  Result<std::vector<LinkId>> links_to_switch(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to) const;
+  void add_leg_of(const std::vector<LinkId>& links, DeviceId from, DeviceId to, Leg& leg, Route& route);
+  void add_idle_walk(const std::vector<std::uint32_t>& wires, std::uint32_t home, std::uint32_t target, Route& route);
+  Status add_leg(const std::vector<LinkShare>& path, DeviceId from, DeviceId to, Leg& leg, Route& route);
+  void add_first_cables(DeviceId nic, std::uint32_t towards, std::vector<Inner>& inner);
+  std::uint32_t outlet_of(std::vector<std::uint32_t> wires);
+  std::uint32_t fabric_hops(std::uint32_t from_switch, std::uint32_t nic);
+  std::uint32_t set_of(std::uint32_t node, const std::vector<std::uint32_t>& finals);
+  std::uint32_t set_number(const std::vector<std::uint32_t>& wires);
+  std::uint32_t group_of(std::vector<std::uint32_t> finals);
+  void regroup(const std::function<bool(std::uint32_t)>& down);
+  std::vector<std::uint32_t> hops_to(const std::vector<std::uint32_t>& finals,
+                                     const std::function<bool(std::uint32_t)>& down) const;
+
+  const Router& router_;
+  const Topology& topology_;
+  FabricTable fabric_;
+  std::uint32_t switches_ = 0, groups_ = 0;
+  std::vector<DeviceId> device_of_;                        ///< per node, the first device of it
+  std::unordered_map<std::uint32_t, std::uint32_t> node_;  ///< device -> node; looked up only
+  std::vector<std::uint32_t> wire_;                        ///< link -> wire
+  std::vector<Wire> wires_;
+  std::map<std::vector<std::uint32_t>, std::uint32_t> outlet_, group_, set_;
+  std::vector<std::vector<std::uint32_t>> finals_;  ///< per group: switches with a cable to its NICs
+  Csr<std::uint32_t> outlets_, sets_;
+  std::unordered_map<std::uint32_t, std::uint32_t> nic_;  ///< device -> nics_; looked up only
+  std::vector<Nic> nics_;
+  std::vector<std::uint32_t> by_;      ///< wires from switches to NICs
+  std::vector<std::uint32_t> all_by_;  ///< as they were when nothing was down; empty until something is
+  std::vector<Nic> all_nics_;
+  std::vector<std::vector<Inner>> inner_;
+  std::map<std::array<std::uint32_t, 4>, std::uint32_t> pair_;
+  std::vector<Route> routes_;
+  std::uint32_t cut_header_ = 0;                  ///< 0: store and forward
+  std::vector<std::vector<std::uint32_t>> path_;  ///< per route: wires of one way of it
+  std::vector<std::uint16_t> table_;
+};
+
+}  // namespace busbar::packet
