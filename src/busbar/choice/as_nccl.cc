@@ -9,7 +9,7 @@ NcclSettings nccl_settings(const NcclSurroundings& around, NcclVersion version) 
   NcclSettings s;
   s.version = version;
   s.gdr = around.gpudirect;
-  s.p2p = around.p2p;
+  s.p2p_over_pcie = around.p2p;
   s.merges_nics = around.merges_nics;
   if (around.fabric_kind.starts_with("rail")) s.cross_nic = 0;
   return s;

@@ -19,9 +19,7 @@ std::uint32_t coll_channels(const NcclComm& c) {
   return std::max(n, std::min(c.settings.min_channels, kMostNcclChannels));
 }
 
-std::uint32_t nvls_channels(const NcclComm& c) {
-  if (!c.nvls) return 0;
-  if (c.settings.nvls_channels != 0) return c.settings.nvls_channels;
+std::uint32_t nvls_channels_by_rule(const NcclComm& c) {
   if (c.least_capability < 100) return 16;
   if (c.settings.version < NcclVersion{2, 27}) return 32;  // sample log of 2.25.1 on one node of 8 B200
   if (c.node_count() == 1) return 24;
@@ -29,6 +27,12 @@ std::uint32_t nvls_channels(const NcclComm& c) {
   if (c.node_count() == 2 && nic >= 48) return 32;
   if (nic >= 96) return c.most_local_ranks() <= 8 ? 24 : 32;
   return nic >= 48 ? 24 : 32;
+}
+
+std::uint32_t nvls_channels(const NcclComm& c) {
+  if (!c.nvls) return 0;
+  const std::uint32_t n = c.settings.nvls_channels != 0 ? c.settings.nvls_channels : nvls_channels_by_rule(c);
+  return std::max(std::min(n, c.settings.max_channels), std::min(c.settings.min_channels, kMostNcclChannels));
 }
 
 /// Channels that one GPU would give a peer over the network.

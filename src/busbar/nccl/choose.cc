@@ -11,11 +11,6 @@
 namespace busbar {
 namespace {
 
-bool is_tuned(Collective op) {
-  return op == Collective::kAllReduce || op == Collective::kAllGather || op == Collective::kReduceScatter ||
-         op == Collective::kBroadcast || op == Collective::kReduce;
-}
-
 /// Source: NVIDIA NCCL 2.30.7, src/graph/tuning.cc, ncclTopoGetAlgoTime.
 float forecast_us(const NcclComm& c, const NcclCost& cost, Collective op, NcclAlgorithm a, NcclProtocol p,
                   std::uint64_t bytes) {
@@ -94,36 +89,48 @@ NcclChoice point_to_point(const NcclComm& c, Collective op, std::uint64_t bytes)
   return out;
 }
 
-}  // namespace
-
-Result<NcclChoice> choose_nccl(const NcclComm& c, const NcclTuning& t, Collective op, Bytes bytes,
-                               const NcclForced& forced) {
-  if (!is_tuned(op) || c.ranks < 2) return point_to_point(c, op, count(bytes));
-  NcclChoice best;
-  bool found = false;
+/// Least forecast of what `allowed` and `forced` leave; empty where that is nothing.
+std::optional<NcclChoice> cheapest(const NcclComm& c, const NcclTuning& t, Collective op, std::uint64_t bytes,
+                                   const NcclAllowed& allowed, const NcclForced& forced) {
+  std::optional<NcclChoice> best;
   for (std::size_t a = 0; a < kNcclAlgorithms; ++a)
     for (std::size_t p = 0; p < kNcclProtocols; ++p) {
       const auto algorithm = static_cast<NcclAlgorithm>(a);
       const auto protocol = static_cast<NcclProtocol>(p);
       if (forced.algorithm.value_or(algorithm) != algorithm || forced.protocol.value_or(protocol) != protocol) continue;
+      if (!allowed.has(algorithm) || !allowed.has(protocol)) continue;
       const NcclCost& cost = t.of(op, algorithm, protocol);
       if (cost.GBps <= 0) continue;
-      const float time = forecast_us(c, cost, op, algorithm, protocol, count(bytes));
-      if (found && time >= best.forecast_us) continue;
-      found = true;
-      best.algorithm = algorithm;
-      best.protocol = protocol;
-      best.forecast_us = time;
+      const float time = forecast_us(c, cost, op, algorithm, protocol, bytes);
+      if (best && time >= best->forecast_us) continue;
+      best.emplace();
+      best->algorithm = algorithm;
+      best->protocol = protocol;
+      best->forecast_us = time;
     }
-  if (!found)
+  return best;
+}
+
+}  // namespace
+
+Result<NcclChoice> choose_nccl(const NcclComm& c, const NcclTuning& t, Collective op, Bytes bytes,
+                               const NcclForced& forced) {
+  if (!is_nccl_tuned(op) || c.ranks < 2) return point_to_point(c, op, count(bytes));
+  NcclAllowed allowed = c.settings.allowed[nccl_place(op)];
+  std::optional<NcclChoice> best = cheapest(c, t, op, count(bytes), allowed, forced);
+  if (!best && !forced.algorithm && c.settings.version >= NcclVersion{2, 19}) {  // rings are the last resort
+    allowed.algorithms = 0xff;
+    best = cheapest(c, t, op, count(bytes), allowed, {NcclAlgorithm::kRing, forced.protocol});
+  }
+  if (!best)
     return Error{
         ErrorCode::kUnsupported,
         fmt::format("NCCL {} has no {} for {} here; leave algorithm and protocol to it", to_string(c.settings.version),
                     forced.algorithm ? name_of(*forced.algorithm) : "such protocol", name_of(op)),
         {}};
-  set_channels(c, t, count(bytes), best);
-  best.pieces = nccl_pieces(c, t, best, bytes);
-  return best;
+  set_channels(c, t, count(bytes), *best);
+  best->pieces = nccl_pieces(c, t, *best, bytes);
+  return *best;
 }
 
 }  // namespace busbar

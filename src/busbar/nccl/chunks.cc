@@ -13,9 +13,11 @@ namespace {
 constexpr std::uint64_t kKiB = 1024;
 
 /// One of eight steps of a channel's buffer, in bytes of data.
-std::uint64_t step_bytes(NcclProtocol p) {
-  if (p == NcclProtocol::kLl) return 32 * kKiB;
-  return p == NcclProtocol::kLl128 ? 576'000 : 512 * kKiB;
+std::uint64_t step_bytes(const NcclComm& c, NcclProtocol p) {
+  const std::uint64_t buffer = c.settings.buffers[static_cast<std::size_t>(p)];
+  if (p == NcclProtocol::kLl) return buffer > 0 ? buffer / 16 : 32 * kKiB;  // half is flags
+  if (p == NcclProtocol::kLl128) return buffer > 0 ? buffer / 128 * 15 : 576'000;
+  return buffer > 0 ? buffer / 8 : 512 * kKiB;
 }
 
 /// Most bytes of a chunk that goes up and down the trees between NVLS domains.
@@ -41,7 +43,7 @@ void halve(std::uint64_t& chunk, std::uint64_t per_channel, double chunks, std::
 std::uint64_t tree_ll128(const NcclComm& c, std::uint64_t per_channel) {
   const auto local = static_cast<double>(c.ranks / c.node_count());
   const double depth = 1 + std::floor(std::log2(c.node_count())) + .1 * local;
-  std::uint64_t chunk = step_bytes(NcclProtocol::kLl128);
+  std::uint64_t chunk = step_bytes(c, NcclProtocol::kLl128);
   halve(chunk, per_channel, depth * 64 / local, 128 * kKiB);
   halve(chunk, per_channel, depth * 16 / local, 32 * kKiB);
   return chunk;
@@ -50,7 +52,8 @@ std::uint64_t tree_ll128(const NcclComm& c, std::uint64_t per_channel) {
 std::uint64_t nvls(const NcclComm& c, const NcclTuning& t, std::uint64_t bytes, std::uint64_t at_once) {
   constexpr float kSlowGBps = 150;
   const float model = t.of(Collective::kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kSimple).GBps;
-  std::uint64_t chunk = (c.node_count() > 1 && model < kSlowGBps ? 32 : 128) * kKiB;
+  const std::uint64_t most = c.settings.nvls_chunk > 0 ? c.settings.nvls_chunk : 128 * kKiB;
+  std::uint64_t chunk = c.node_count() > 1 && model < kSlowGBps ? std::min(most, 32 * kKiB) : most;
   if (bytes < 64 * at_once * chunk) chunk = std::min(chunk, 64 * kKiB);
   if (bytes < 8 * at_once * chunk) chunk = std::min(chunk, 32 * kKiB);
   if (bytes < 2 * at_once * chunk) chunk = std::min(chunk, 16 * kKiB);
@@ -59,6 +62,8 @@ std::uint64_t nvls(const NcclComm& c, const NcclTuning& t, std::uint64_t bytes, 
 
 std::uint64_t nvls_tree(const NcclComm& c, std::uint64_t bytes, std::uint64_t at_once) {
   std::uint64_t chunk = nvls_tree_most(c, least_nic_GBps(c));
+  if (c.settings.nvls_tree_chunk > 0) chunk = c.settings.nvls_tree_chunk;
+  if (c.settings.nvls_chunk > 0) chunk = std::min(chunk, c.settings.nvls_chunk);
   if (bytes < 16 * at_once * chunk) chunk = std::min(chunk, 128 * kKiB);
   if (bytes < 4 * at_once * chunk) chunk = std::min(chunk, 64 * kKiB);
   if (bytes < at_once * chunk) chunk = std::min(chunk, 32 * kKiB);
@@ -71,7 +76,7 @@ std::uint32_t nccl_pieces(const NcclComm& c, const NcclTuning& t, const NcclChoi
   constexpr std::uint64_t kMost = 4096;  // beyond, filling and draining a pipeline is nothing
   const std::uint64_t bytes = count(size), channels = std::max(choice.channels, 1u);
   const std::uint64_t heads = std::max(c.graphs.nvls.channels, 1u);
-  std::uint64_t chunk = step_bytes(choice.protocol), at_once = channels;
+  std::uint64_t chunk = step_bytes(c, choice.protocol), at_once = channels;
   switch (choice.algorithm) {
     case NcclAlgorithm::kTree:
       if (choice.protocol == NcclProtocol::kLl128) chunk = tree_ll128(c, bytes / channels);

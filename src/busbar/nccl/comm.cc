@@ -77,6 +77,20 @@ void agree(NcclComm& comm) {
   comm.graphs.ring.channels = comm.graphs.tree.channels = comm.search_channels;
 }
 
+/// Without shared memory, GPUs that do not reach each other meet over the network, which is not modelled.
+Status check_meeting(const NcclSystem& s, const NcclSettings& settings) {
+  if (settings.shm) return {};
+  const auto uses_cpu = [&](const NcclPath& path) {
+    return std::any_of(path.links.begin(), path.links.end(),
+                       [&](std::uint32_t l) { return s.nodes[s.links[l].to].kind == NcclNodeKind::kCpu; });
+  };
+  if (!std::any_of(s.gpu_gpu.cells.begin(), s.gpu_gpu.cells.end(), uses_cpu)) return {};
+  return Error{ErrorCode::kUnsupported,
+               "GPUs of a node that meet in host memory would send over the network with NCCL_SHM_DISABLE=1, which is "
+               "not modelled",
+               {}};
+}
+
 }  // namespace
 
 std::uint32_t NcclComm::most_local_ranks() const {
@@ -117,6 +131,7 @@ Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gp
     NcclNodeShape shape;
     shape.first_device = member.first_device;
     BUSBAR_ASSIGN(shape.system, build_nccl_system(t, here, member.ranks, comm.node_count() * copies > 1, settings));
+    BUSBAR_RETURN_IF_ERROR(check_meeting(shape.system, settings));
     shape.graphs = search_nccl_graphs(shape.system, settings);
     comm.shapes.push_back(std::move(shape));
   }

@@ -103,8 +103,9 @@ double cabled_GBps(const Topology& t, DeviceId nic) {
 
 std::vector<NicGroup> group_nics(const Topology& t, const Block& block, const NcclSettings& settings) {
   const std::vector<DeviceId> nics = cabled_nics(t, block);
-  if (settings.merges_nics == NicMerging::kByGpu) return by_gpu(t, block, nics);
-  if (settings.merges_nics == NicMerging::kByCard) return by_distance(t, nics, settings);
+  const NicMerging merging = settings.sockets ? NicMerging::kNone : settings.merges_nics;
+  if (merging == NicMerging::kByGpu) return by_gpu(t, block, nics);
+  if (merging == NicMerging::kByCard) return by_distance(t, nics, settings);
   std::vector<NicGroup> alone;
   for (const DeviceId n : nics) alone.push_back({{n}, false, 1});
   return alone;

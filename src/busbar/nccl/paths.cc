@@ -110,7 +110,7 @@ class Corrections {
     PathType level = PathType::kPxb;
     if (s_.cpu.arch == CpuArch::kX86 && s_.cpu.vendor == CpuVendor::kAmd && s_.gpu_count() <= 2) level = PathType::kSys;
     level = settings_.p2p_level.value_or(level);
-    if (!settings_.p2p) level = PathType::kLoc;
+    if (!settings_.p2p_over_pcie) level = std::min(level, PathType::kNvb);
     for (std::uint32_t g = 0; g < s_.gpu_count(); ++g) {
       const std::uint32_t cpu = local_cpu(g);
       for (std::uint32_t p = 0; p < s_.gpu_count(); ++p) {
@@ -135,7 +135,7 @@ class Corrections {
 
   void through_peers() {
     if (!settings_.pxn) return;
-    const PathType beside = settings_.version < NcclVersion{2, 27} ? PathType::kPxb : PathType::kP2c;
+    const PathType beside = reaches_c2c(settings_.pxn_c2c) ? PathType::kP2c : PathType::kPxb;
     for (std::uint32_t n = 0; n < s_.net_count(); ++n) {
       const int p = s_.local_gpu[n];
       if (p < 0) continue;
@@ -166,10 +166,12 @@ class Corrections {
   }
 
  private:
+  bool reaches_c2c(bool enabled) const { return enabled && settings_.version >= NcclVersion{2, 27}; }
+
   /// Whether the NIC reads and writes the GPU's memory.
   bool direct(std::uint32_t g, std::uint32_t n) const {
-    if (!settings_.gdr) return false;
-    const PathType level = settings_.version < NcclVersion{2, 27} ? PathType::kPxb : PathType::kP2c;
+    if (!settings_.gdr || settings_.sockets) return false;
+    const PathType level = reaches_c2c(settings_.gdr_c2c) ? PathType::kP2c : PathType::kPxb;
     return s_.gpu_net.at(g, n).type <= settings_.gdr_level.value_or(level);
   }
 

@@ -1,8 +1,11 @@
 // What a user sets by NCCL_* variables, and what cannot be read from a topology.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 
+#include "busbar/nccl/algorithms.h"
 #include "busbar/nccl/version.h"
 #include "busbar/topology/nic_merging.h"
 #include "busbar/topology/path_type.h"
@@ -11,21 +14,38 @@ namespace busbar {
 
 struct NcclSettings {
   NcclVersion version;
-  int cross_nic = 2;                    ///< NCCL_CROSS_NIC: 0 never, 1 always, 2 where it helps
-  bool p2p = true;                      ///< not NCCL_P2P_DISABLE
-  bool gdr = true;                      ///< NICs reach GPU memory
-  bool pxn = true;                      ///< not NCCL_PXN_DISABLE
-  bool nvb = true;                      ///< not NCCL_NVB_DISABLE
-  bool nvls = true;                     ///< NCCL_NVLS_ENABLE
-  bool collnet = false;                 ///< NCCL_COLLNET_ENABLE, with a plugin that reduces in the network
+  // Of the machine, until a variable says otherwise.
+  int cross_nic = 2;                             ///< NCCL_CROSS_NIC: 0 never, 1 always, 2 where it helps
+  bool p2p_over_pcie = true;                     ///< GPUs can reach each other over PCIe
+  bool gdr = true;                               ///< NICs reach GPU memory
   NicMerging merges_nics = NicMerging::kByCard;  ///< what the network plugin offers
-  PathType merge_level = PathType::kNvl;         ///< NCCL_NET_MERGE_LEVEL; kNvl stands for its PORT, kLoc is off
-  std::optional<PathType> p2p_level;    ///< NCCL_P2P_LEVEL
-  std::optional<PathType> gdr_level;    ///< NCCL_NET_GDR_LEVEL
-  std::uint32_t min_channels = 0;       ///< NCCL_MIN_NCHANNELS, NCCL_MIN_CTAS; 0: not set
-  std::uint32_t max_channels = 64;      ///< NCCL_MAX_NCHANNELS
-  std::uint32_t nvls_channels = 0;      ///< NCCL_NVLS_NCHANNELS; 0: by rule
-  std::uint32_t channels_per_peer = 0;  ///< NCCL_NCHANNELS_PER_NET_PEER; 0: by rule
+  // Paths.
+  std::optional<PathType> p2p_level;      ///< NCCL_P2P_LEVEL; kLoc: NCCL_P2P_DISABLE
+  std::optional<PathType> gdr_level;      ///< NCCL_NET_GDR_LEVEL
+  bool shm = true;                        ///< not NCCL_SHM_DISABLE
+  bool pxn = true;                        ///< not NCCL_PXN_DISABLE
+  bool pxn_c2c = true, gdr_c2c = true;    ///< NCCL_PXN_C2C, NCCL_NET_GDR_C2C: NICs behind a C2C link are near
+  bool nvb = true;                        ///< not NCCL_NVB_DISABLE
+  bool sockets = false;                   ///< TCP instead of RDMA: NCCL_NET=Socket, NCCL_IB_DISABLE. Sockets
+                                          ///< copy through host memory and merge no NICs
+  PathType merge_level = PathType::kNvl;  ///< NCCL_NET_MERGE_LEVEL; kNvl stands for its PORT, kLoc is off
+  // Algorithms.
+  NcclAllowedAll allowed{};              ///< NCCL_ALGO, NCCL_PROTO
+  bool nvls = true;                      ///< NCCL_NVLS_ENABLE
+  bool collnet = false;                  ///< NCCL_COLLNET_ENABLE, with a plugin that reduces in the network
+  std::uint32_t collnet_nodes = 2;       ///< NCCL_COLLNET_NODE_THRESHOLD
+  std::optional<bool> pat;               ///< NCCL_PAT_ENABLE; empty: by NCCL's rule
+  std::optional<float> net_overhead_us;  ///< NCCL_NET_OVERHEAD; empty: by processor
+  // Channels and threads; 0: by rule.
+  std::uint32_t min_channels = 0;       ///< NCCL_MIN_NCHANNELS, NCCL_MIN_CTAS
+  std::uint32_t max_channels = 64;      ///< NCCL_MAX_NCHANNELS, NCCL_MAX_CTAS
+  std::uint32_t nvls_channels = 0;      ///< NCCL_NVLS_NCHANNELS
+  std::uint32_t channels_per_peer = 0;  ///< NCCL_NCHANNELS_PER_NET_PEER
+  std::uint32_t threads = 0;            ///< NCCL_NTHREADS, of Simple and LL
+  // Bytes; 0: by rule.
+  std::array<std::uint64_t, kNcclProtocols> buffers{};  ///< NCCL_LL_BUFFSIZE, NCCL_LL128_BUFFSIZE, NCCL_BUFFSIZE
+  std::uint64_t nvls_chunk = 0;                         ///< NCCL_NVLS_CHUNKSIZE
+  std::uint64_t nvls_tree_chunk = 0;                    ///< NCCL_NVLSTREE_MAX_CHUNKSIZE
 };
 
 }  // namespace busbar

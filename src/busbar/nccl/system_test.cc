@@ -97,7 +97,8 @@ TEST(NcclPaths, OtherNicsAreReachedThroughTheGpuBesideThemButOnlyToSend) {
 
 TEST(NcclPaths, WithoutPeerAccessOrGpudirectEverythingGoesThroughTheCpu) {
   NcclSettings off;
-  off.p2p = off.gdr = false;
+  off.p2p_level = PathType::kLoc;
+  off.gdr = false;
   const NcclSystem s = system_of(nccl_machine(TestNode{}, 2), true, off);
   EXPECT_EQ(s.gpu_gpu.at(0, 1).type, PathType::kPhb);
   EXPECT_EQ(s.gpu_gpu.at(0, 7).type, PathType::kSys);

@@ -8,19 +8,7 @@
 
 namespace busbar {
 
-const char* name_of(NcclAlgorithm a) {
-  constexpr const char* kNames[] = {"Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT", "P2P"};
-  return kNames[static_cast<std::size_t>(a)];
-}
-const char* name_of(NcclProtocol p) {
-  constexpr const char* kNames[] = {"LL", "LL128", "Simple"};
-  return kNames[static_cast<std::size_t>(p)];
-}
-
 namespace {
-
-constexpr Collective kTuned[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
-                                 Collective::kBroadcast, Collective::kReduce};
 
 /// Since then NVLS counts with the efficiency of the switches. Of 2.27.7 it is known that 5 of 8 GPUs take NVLS and 4
 /// do not (github.com/stas00/ml-engineering, network, one node of 8 H200), which the older count gives.
@@ -95,11 +83,17 @@ class CostModel {
     if (graph(a).channels == 0) return false;
     if (is_nvls(a) && (!c_.nvls || graph(a).channels < 2)) return false;
     if (a == NcclAlgorithm::kNvlsTree && nodes_ == 1) return false;
-    if (a == NcclAlgorithm::kNvls && nodes_ > 1 && (!c_.settings.collnet || gathers(op))) return false;
-    if (is_collnet(a) && (!c_.settings.collnet || nodes_ < 2)) return false;
+    const bool collnet = c_.settings.collnet && nodes_ >= std::max(c_.settings.collnet_nodes, 2u);
+    if (a == NcclAlgorithm::kNvls && nodes_ > 1 && (!collnet || gathers(op))) return false;
+    if (is_collnet(a) && !collnet) return false;
     if (a == NcclAlgorithm::kCollnetDirect && (!c_.shapes.front().system.has_nvs() || gathers(op))) return false;
-    if (a == NcclAlgorithm::kPat) return v_ >= NcclVersion{2, 23} && nodes_ == c_.ranks && c_.least_capability >= 60;
-    return p != NcclProtocol::kLl128 || ll128(a);
+    if (a == NcclAlgorithm::kPat) return pat();
+    return p != NcclProtocol::kLl128 || c_.settings.allowed[nccl_place(op)].trusts_ll128 || ll128(a);
+  }
+
+  bool pat() const {
+    if (v_ < NcclVersion{2, 23} || c_.least_capability < 60) return false;
+    return c_.settings.pat.value_or(nodes_ == c_.ranks);
   }
 
   bool ll128(NcclAlgorithm a) const {
@@ -178,7 +172,8 @@ class CostModel {
     }
     float over_net = 0;
     if (nodes_ > 1) {
-      const float overhead = cpu_.arch == CpuArch::kX86 && cpu_.vendor == CpuVendor::kAmd ? 2 : 1;
+      const bool amd = cpu_.arch == CpuArch::kX86 && cpu_.vendor == CpuVendor::kAmd;
+      const float overhead = c_.settings.net_overhead_us.value_or(amd ? 2.f : 1.f);
       inside = std::max(inside, overhead * (p == NcclProtocol::kSimple ? 3 : 1));
       const auto hops = static_cast<float>(nodes_ - 1);
       over_net = op == Collective::kAllReduce ? 2 * hops : hops;
@@ -223,34 +218,29 @@ class CostModel {
   CpuType cpu_;
 };
 
-std::size_t place_of(Collective op) {
-  const auto at = std::find(std::begin(kTuned), std::end(kTuned), op);
-  BUSBAR_CHECK(at != std::end(kTuned)) << name_of(op) << " is not in NCCL's tables";
-  return static_cast<std::size_t>(at - std::begin(kTuned));
-}
-
 }  // namespace
 
 const NcclCost& NcclTuning::of(Collective op, NcclAlgorithm a, NcclProtocol p) const {
-  return cost[place_of(op)][static_cast<std::size_t>(a)][static_cast<std::size_t>(p)];
+  return cost[nccl_place(op)][static_cast<std::size_t>(a)][static_cast<std::size_t>(p)];
 }
 
 NcclTuning tune_nccl(const NcclComm& comm) {
   NcclTuning out;
   const CostModel model(comm);
-  for (std::size_t o = 0; o < std::size(kTuned); ++o)
+  for (std::size_t o = 0; o < kNcclCollectives; ++o)
     for (std::size_t a = 0; a < kNcclAlgorithms; ++a)
       for (std::size_t p = 0; p < kNcclProtocols; ++p)
         if (comm.ranks > 1)
-          out.cost[o][a][p] = model.cost(kTuned[o], static_cast<NcclAlgorithm>(a), static_cast<NcclProtocol>(p));
+          out.cost[o][a][p] = model.cost(kNcclTuned[o], static_cast<NcclAlgorithm>(a), static_cast<NcclProtocol>(p));
   // Threads per block. Source: src/graph/tuning.cc and src/include/device.h.
-  constexpr std::uint32_t kLl = 512, kLl128 = 640, kSimple = 512, kMost = 640;
+  constexpr std::uint32_t kLl128 = 640, kMost = 640;
   constexpr float kPcieGBps = 12;  // slower than that, fewer threads do
-  for (auto& row : out.threads) row = {kLl, kLl128, kMost};
+  const std::uint32_t set = comm.settings.threads, some = set > 0 ? set : 512;
+  for (auto& row : out.threads) row = {some, kLl128, kMost};
   const NcclGraph& ring = comm.graphs.ring;
   const bool slow = ring.intra_GBps * static_cast<float>(ring.channels) <= kPcieGBps;
-  out.threads[static_cast<std::size_t>(NcclAlgorithm::kRing)][2] = slow ? 256 : kSimple;
-  out.threads[static_cast<std::size_t>(NcclAlgorithm::kTree)][2] = kSimple;
+  out.threads[static_cast<std::size_t>(NcclAlgorithm::kRing)][2] = slow && set == 0 ? 256 : some;
+  out.threads[static_cast<std::size_t>(NcclAlgorithm::kTree)][2] = some;
   return out;
 }
 

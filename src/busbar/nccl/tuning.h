@@ -7,25 +7,10 @@
 #include <array>
 #include <optional>
 
-#include "busbar/collectives/schedule.h"
+#include "busbar/nccl/algorithms.h"
 #include "busbar/nccl/comm.h"
 
 namespace busbar {
-
-enum class NcclAlgorithm : std::uint8_t {
-  kTree,
-  kRing,
-  kCollnetDirect,
-  kCollnetChain,
-  kNvls,
-  kNvlsTree,
-  kPat,
-  kPointToPoint,  ///< grouped sends and receives: no entry in the tables
-};
-enum class NcclProtocol : std::uint8_t { kLl, kLl128, kSimple };
-inline constexpr std::size_t kNcclAlgorithms = 7, kNcclProtocols = 3;
-const char* name_of(NcclAlgorithm algorithm);  ///< "Tree", "Ring", "NVLSTree", ...
-const char* name_of(NcclProtocol protocol);    ///< "LL", "LL128", "Simple"
 
 /// time = latency + bytes / bandwidth; bandwidth 0: not available.
 struct NcclCost {
@@ -33,15 +18,15 @@ struct NcclCost {
 };
 
 struct NcclTuning {
-  /// By collective (all-reduce, all-gather, reduce-scatter, broadcast, reduce), algorithm, protocol.
-  std::array<std::array<std::array<NcclCost, kNcclProtocols>, kNcclAlgorithms>, 5> cost{};
+  /// By collective in the order of kNcclTuned, algorithm, protocol.
+  std::array<std::array<std::array<NcclCost, kNcclProtocols>, kNcclAlgorithms>, kNcclCollectives> cost{};
   std::array<std::array<std::uint32_t, kNcclProtocols>, kNcclAlgorithms> threads{};  ///< most per block
 
   /// Pre: one of the five collectives.
   const NcclCost& of(Collective op, NcclAlgorithm a, NcclProtocol p) const;
 };
 
-/// Restrictions as NCCL_ALGO and NCCL_PROTO make them.
+/// What one call is to use, next to what the settings allow.
 struct NcclForced {
   std::optional<NcclAlgorithm> algorithm;
   std::optional<NcclProtocol> protocol;

@@ -1,0 +1,360 @@
+#include "busbar/nccl/environment.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "busbar/base/quantity.h"
+#include "busbar/nccl/constants.h"
+
+namespace busbar {
+namespace {
+
+using Value = std::string_view;
+
+std::string lower_case(Value text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+Result<std::uint64_t> whole(Value text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t n = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (failed != std::errc() || end != text.data() + text.size() || n < least || n > most)
+    return invalid(fmt::format("'{}' is no whole number from {} to {}", text, least, most));
+  return n;
+}
+
+/// 0 or 1. NCCL takes any other number for 1 as well; a user who writes one has mistaken the variable.
+Status to_flag(Value text, bool& out) {
+  BUSBAR_ASSIGN(const std::uint64_t n, whole(text, 0, 1));
+  out = n != 0;
+  return {};
+}
+Status to_opposite(Value text, bool& out) {
+  BUSBAR_RETURN_IF_ERROR(to_flag(text, out));
+  out = !out;
+  return {};
+}
+Status to_count(Value text, std::uint64_t most, std::uint32_t& out) {
+  BUSBAR_ASSIGN(const std::uint64_t n, whole(text, 1, most));
+  out = static_cast<std::uint32_t>(n);
+  return {};
+}
+Status to_bytes(Value text, std::uint64_t& out) {
+  constexpr std::uint64_t kLeast = 1024, kMost = std::uint64_t{1} << 32;
+  BUSBAR_ASSIGN(out, whole(text, kLeast, kMost));
+  return {};
+}
+
+/// A path type by name, or by the numbers that the first releases had.
+Result<PathType> level(Value text, std::initializer_list<PathType> names) {
+  constexpr PathType kNumbers[] = {PathType::kLoc, PathType::kPix, PathType::kPxb, PathType::kPhb, PathType::kSys};
+  if (const auto n = whole(text, 0, std::size(kNumbers) - 1); n.ok()) return kNumbers[*n];
+  std::string list;
+  for (const PathType t : names) {
+    if (lower_case(text) == lower_case(name_of(t))) return t;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", name_of(t));
+  }
+  return invalid(fmt::format("'{}' is no level of paths; there are {}", text, list));
+}
+
+Status to_level(Value text, std::optional<PathType>& out) {
+  BUSBAR_ASSIGN(out, level(text, {PathType::kLoc, PathType::kNvl, PathType::kNvb, PathType::kC2c, PathType::kPix,
+                                  PathType::kPxb, PathType::kP2c, PathType::kPxn, PathType::kPhb, PathType::kSys}));
+  return {};
+}
+
+Status to_network(Value text, NcclSettings& s) {
+  const std::string name = lower_case(text);
+  s.sockets = name == "socket";
+  if (s.sockets || name == "ib") return {};
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("'{}' is none of IB and Socket; other plugins belong to the machine: --set "
+                           "fabric.transport=efa",
+                           text),
+               {}};
+}
+
+// Lists of NCCL_ALGO and NCCL_PROTO: "[collective:][^]name,name;...".
+
+template <typename Named>
+Result<std::uint8_t> bits_of(Value list, std::size_t count) {
+  const bool but = list.starts_with('^');
+  if (but) list.remove_prefix(1);
+  std::uint8_t bits = 0;
+  while (true) {
+    const std::size_t comma = list.find(',');
+    const std::string word = lower_case(list.substr(0, comma));
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) names.push_back(lower_case(name_of(static_cast<Named>(i))));
+    const auto at = std::find(names.begin(), names.end(), word);
+    if (at == names.end()) {
+      std::string all;
+      for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
+      return invalid(fmt::format("'{}' is none of {}", word, all));
+    }
+    bits = static_cast<std::uint8_t>(bits | 1u << (at - names.begin()));
+    if (comma == Value::npos) break;
+    list.remove_prefix(comma + 1);
+  }
+  return but ? static_cast<std::uint8_t>(~bits) : bits;
+}
+
+/// Whether a group of a list is for that collective; all are for one without a name.
+Result<bool> is_for(Value name, Collective op) {
+  constexpr std::pair<Value, Collective> kNames[] = {{"allreduce", Collective::kAllReduce},
+                                                     {"allgather", Collective::kAllGather},
+                                                     {"reducescatter", Collective::kReduceScatter},
+                                                     {"broadcast", Collective::kBroadcast},
+                                                     {"reduce", Collective::kReduce}};
+  if (name.empty()) return true;
+  for (const auto& [known, of] : kNames)
+    if (lower_case(name) == known) return of == op;
+  return invalid(fmt::format("'{}' is none of allreduce, allgather, reducescatter, broadcast and reduce", name));
+}
+
+template <typename Named, typename Set>
+Status each_group(Value text, std::size_t count, const Set& set) {
+  while (true) {
+    const std::size_t end = text.find(';');
+    Value list = text.substr(0, end);
+    const std::size_t colon = list.find(':');
+    const Value name = colon == Value::npos ? Value() : list.substr(0, colon);
+    if (colon != Value::npos) list.remove_prefix(colon + 1);
+    BUSBAR_ASSIGN(const std::uint8_t bits, bits_of<Named>(list, count));
+    for (std::size_t i = 0; i < kNcclCollectives; ++i) {
+      BUSBAR_ASSIGN(const bool here, is_for(name, kNcclTuned[i]));
+      if (here) set(i, bits);
+    }
+    if (end == Value::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+}
+
+Status to_algorithms(Value text, NcclSettings& s) {
+  return each_group<NcclAlgorithm>(text, kNcclAlgorithms,
+                                   [&](std::size_t i, std::uint8_t bits) { s.allowed[i].algorithms = bits; });
+}
+Status to_protocols(Value text, NcclSettings& s) {
+  return each_group<NcclProtocol>(text, kNcclProtocols, [&](std::size_t i, std::uint8_t bits) {
+    s.allowed[i].protocols = bits;
+    s.allowed[i].trusts_ll128 = s.allowed[i].has(NcclProtocol::kLl128);
+  });
+}
+
+using S = NcclSettings;
+constexpr std::uint32_t kMostChannels = kMostNcclChannels;
+constexpr Value kFlag = "0 or 1", kChannels = "1 to 64", kBytes = "bytes", kLevel = "LOC, NVL, PIX, PXB, PHB or SYS";
+
+constexpr NcclVariable kVariables[] = {
+    {"NCCL_P2P_DISABLE", kFlag, "1: GPUs of a node meet in host memory, over no NVLink either",
+     [](Value v, S& s) -> Status {
+       bool off = false;
+       BUSBAR_RETURN_IF_ERROR(to_flag(v, off));
+       s.p2p_level = off ? std::optional(PathType::kLoc) : std::nullopt;
+       return {};
+     }},
+    {"NCCL_P2P_LEVEL", kLevel, "the farthest path over which GPUs of a node reach each other's memory",
+     [](Value v, S& s) { return to_level(v, s.p2p_level); }},
+    {"NCCL_SHM_DISABLE", kFlag, "1: GPUs without such a path do not meet in host memory",
+     [](Value v, S& s) { return to_opposite(v, s.shm); }},
+    {"NCCL_NVB_DISABLE", kFlag, "1: no GPU passes on what goes between two others",
+     [](Value v, S& s) { return to_opposite(v, s.nvb); }},
+    {"NCCL_NET_GDR_LEVEL", kLevel, "the farthest path over which NICs reach GPU memory; LOC: none does",
+     [](Value v, S& s) { return to_level(v, s.gdr_level); }},
+    {"NCCL_NET_GDR_C2C", kFlag, "0: NICs do not reach GPU memory over a C2C link",
+     [](Value v, S& s) { return to_flag(v, s.gdr_c2c); }},
+    {"NCCL_PXN_DISABLE", kFlag, "1: no GPU sends by a NIC next to another GPU",
+     [](Value v, S& s) { return to_opposite(v, s.pxn); }},
+    {"NCCL_PXN_C2C", kFlag, "0: not by one that the other GPU reaches over a C2C link",
+     [](Value v, S& s) { return to_flag(v, s.pxn_c2c); }},
+    {"NCCL_CROSS_NIC", "0, 1 or 2", "whether rings may leave by another NIC than they enter: never, always, if faster",
+     [](Value v, S& s) -> Status {
+       BUSBAR_ASSIGN(const std::uint64_t n, whole(v, 0, 2));
+       s.cross_nic = static_cast<int>(n);
+       return {};
+     }},
+    {"NCCL_NET", "IB or Socket", "Socket: TCP through host memory instead of RDMA", to_network},
+    {"NCCL_IB_DISABLE", kFlag, "1: TCP through host memory instead of RDMA",
+     [](Value v, S& s) { return to_flag(v, s.sockets); }},
+    {"NCCL_NET_MERGE_LEVEL", "LOC, PORT, PIX, PXB, P2C, PXN, PHB or SYS", "how near NICs are that count as one",
+     [](Value v, S& s) -> Status {
+       if (lower_case(v) == "port") v = name_of(PathType::kNvl);  // which has its number
+       BUSBAR_ASSIGN(s.merge_level, level(v, {PathType::kLoc, PathType::kNvl, PathType::kPix, PathType::kPxb,
+                                              PathType::kP2c, PathType::kPxn, PathType::kPhb, PathType::kSys}));
+       return {};
+     }},
+    {"NCCL_IB_MERGE_NICS", kFlag, "0: every port of a NIC for itself",
+     [](Value v, S& s) -> Status {
+       bool on = true;
+       BUSBAR_RETURN_IF_ERROR(to_flag(v, on));
+       s.merge_level = on ? PathType::kNvl : PathType::kLoc;
+       return {};
+     }},
+    {"NCCL_ALGO", "[collective:][^]ring,tree,...;...", "which algorithms are allowed", to_algorithms},
+    {"NCCL_PROTO", "[collective:][^]ll,ll128,simple;...", "which protocols are allowed", to_protocols},
+    {"NCCL_NVLS_ENABLE", "0, 1 or 2", "0: switches do not reduce",
+     [](Value v, S& s) -> Status {
+       BUSBAR_ASSIGN(const std::uint64_t n, whole(v, 0, 2));
+       s.nvls = n != 0;
+       return {};
+     }},
+    {"NCCL_COLLNET_ENABLE", kFlag, "1: the network reduces, on fabrics that can",
+     [](Value v, S& s) { return to_flag(v, s.collnet); }},
+    {"NCCL_COLLNET_NODE_THRESHOLD", "2 or more", "the fewest nodes for which the network reduces",
+     [](Value v, S& s) { return to_count(v, UINT32_MAX, s.collnet_nodes); }},
+    {"NCCL_PAT_ENABLE", "0, 1 or 2", "0: no PAT, 1: PAT with several GPUs per node as well",
+     [](Value v, S& s) -> Status {
+       BUSBAR_ASSIGN(const std::uint64_t n, whole(v, 0, 2));
+       s.pat = n == 2 ? std::nullopt : std::optional(n == 1);
+       return {};
+     }},
+    {"NCCL_NET_OVERHEAD", "nanoseconds", "what NCCL's forecast counts for a step over the network",
+     [](Value v, S& s) -> Status {
+       BUSBAR_ASSIGN(const std::uint64_t ns, whole(v, 0, 1'000'000));
+       s.net_overhead_us = static_cast<float>(ns) / 1000;
+       return {};
+     }},
+    {"NCCL_MIN_NCHANNELS", kChannels, "the fewest channels",
+     [](Value v, S& s) { return to_count(v, kMostChannels, s.min_channels); }},
+    {"NCCL_MAX_NCHANNELS", kChannels, "the most channels",
+     [](Value v, S& s) { return to_count(v, kMostChannels, s.max_channels); }},
+    {"NCCL_MIN_CTAS", kChannels, "as NCCL_MIN_NCHANNELS",
+     [](Value v, S& s) { return to_count(v, kMostChannels, s.min_channels); }},
+    {"NCCL_MAX_CTAS", kChannels, "as NCCL_MAX_NCHANNELS",
+     [](Value v, S& s) { return to_count(v, kMostChannels, s.max_channels); }},
+    {"NCCL_NVLS_NCHANNELS", kChannels, "channels where switches reduce",
+     [](Value v, S& s) { return to_count(v, kMostChannels, s.nvls_channels); }},
+    {"NCCL_NCHANNELS_PER_NET_PEER", kChannels, "channels of a send to a GPU of another node",
+     [](Value v, S& s) { return to_count(v, kMostChannels, s.channels_per_peer); }},
+    {"NCCL_NTHREADS", "64, 128, 256 or 512", "threads per channel with Simple and LL: fewer bytes fill one",
+     [](Value v, S& s) -> Status {
+       std::uint32_t n = 0;
+       BUSBAR_RETURN_IF_ERROR(to_count(v, 512, n));
+       if (n < 64 || (n & (n - 1)) != 0) return invalid(fmt::format("'{}' is none of 64, 128, 256 and 512", v));
+       s.threads = n;
+       return {};
+     }},
+    {"NCCL_BUFFSIZE", kBytes, "buffer of a channel with Simple; an eighth is a chunk",
+     [](Value v, S& s) { return to_bytes(v, s.buffers[static_cast<std::size_t>(NcclProtocol::kSimple)]); }},
+    {"NCCL_LL_BUFFSIZE", kBytes, "the same with LL",
+     [](Value v, S& s) { return to_bytes(v, s.buffers[static_cast<std::size_t>(NcclProtocol::kLl)]); }},
+    {"NCCL_LL128_BUFFSIZE", kBytes, "the same with LL128",
+     [](Value v, S& s) { return to_bytes(v, s.buffers[static_cast<std::size_t>(NcclProtocol::kLl128)]); }},
+    {"NCCL_NVLS_CHUNKSIZE", kBytes, "most bytes of a chunk where switches reduce",
+     [](Value v, S& s) { return to_bytes(v, s.nvls_chunk); }},
+    {"NCCL_NVLSTREE_MAX_CHUNKSIZE", kBytes, "most bytes of a chunk of trees between such domains",
+     [](Value v, S& s) { return to_bytes(v, s.nvls_tree_chunk); }},
+};
+
+/// Change what a run prints, survives or needs, but not its times as far as the model goes.
+constexpr Value kSilent[] = {"NCCL_DEBUG",
+                             "NCCL_DEBUG_SUBSYS",
+                             "NCCL_DEBUG_FILE",
+                             "NCCL_TOPO_DUMP_FILE",
+                             "NCCL_GRAPH_DUMP_FILE",
+                             "NCCL_RAS_ENABLE",
+                             "NCCL_COMM_ID",
+                             "NCCL_SOCKET_IFNAME",
+                             "NCCL_SOCKET_FAMILY",
+                             "NCCL_OOB_NET_IFNAME",
+                             "NCCL_IB_GID_INDEX",
+                             "NCCL_IB_ROCE_VERSION_NUM",
+                             "NCCL_IB_TC",
+                             "NCCL_IB_SL",
+                             "NCCL_IB_PKEY",
+                             "NCCL_IB_TIMEOUT",
+                             "NCCL_IB_RETRY_CNT",
+                             "NCCL_IB_QPS_PER_CONNECTION",
+                             "NCCL_IB_SPLIT_DATA_ON_QPS",
+                             "NCCL_IB_PCI_RELAXED_ORDERING",
+                             "NCCL_IB_ADAPTIVE_ROUTING",
+                             "NCCL_IB_AR_THRESHOLD",
+                             "NCCL_DMABUF_ENABLE",
+                             "NCCL_CUMEM_ENABLE",
+                             "NCCL_CUMEM_HOST_ENABLE",
+                             "NCCL_LOCAL_REGISTER",
+                             "NCCL_IGNORE_CPU_AFFINITY",
+                             "NCCL_RUNTIME_CONNECT",
+                             "NCCL_SET_STACK_SIZE"};
+
+struct Unknown {
+  Value name, instead;
+};
+/// Change times, but not here.
+constexpr Unknown kNotModelled[] = {
+    {"NCCL_IB_HCA", "take NICs away with --fail 'node*.nic1'"},
+    {"NCCL_NET_PLUGIN", "name the network's transport: --set fabric.transport=efa"},
+    {"NCCL_NET_GDR_READ", "GPUDirect is on or off for both directions: NCCL_NET_GDR_LEVEL=LOC"},
+    {"NCCL_NET_FORCE_MERGE", "NCCL_NET_MERGE_LEVEL merges NICs by distance"},
+    {"NCCL_NET_MERGE_POLICY", ""},
+    {"NCCL_NETDEVS_POLICY", ""},
+    {"NCCL_NET_DISABLE_INTRA", ""},
+    {"NCCL_P2P_PXN_LEVEL", "NCCL_PXN_DISABLE=1 turns PXN off"},
+    {"NCCL_P2P_NET_CHUNKSIZE", ""},
+    {"NCCL_P2P_NVL_CHUNKSIZE", ""},
+    {"NCCL_P2P_PCI_CHUNKSIZE", ""},
+    {"NCCL_P2P_LL_THRESHOLD", ""},
+    {"NCCL_MAX_P2P_NCHANNELS", ""},
+    {"NCCL_MIN_P2P_NCHANNELS", ""},
+    {"NCCL_P2P_DIRECT_DISABLE", ""},
+    {"NCCL_P2P_READ_ENABLE", ""},
+    {"NCCL_MNNVL_ENABLE", ""},
+    {"NCCL_LL128_NTHREADS", ""},
+    {"NCCL_THREAD_THRESHOLDS", ""},
+    {"NCCL_LL128_C2C", ""},
+    {"NCCL_CTA_POLICY", ""},
+    {"NCCL_SYM_KERNEL", ""},
+    {"NCCL_GRAPH_REGISTER", ""},
+    {"NCCL_GRAPH_FILE", ""},
+    {"NCCL_TOPO_FILE", "give the file as CLUSTER"},
+    {"NCCL_TUNER_PLUGIN", "NCCL_ALGO and NCCL_PROTO say what a tuner would"},
+    {"NCCL_TUNER_CONFIG_FILE", "NCCL_ALGO and NCCL_PROTO say what a tuner would"},
+    {"NCCL_SOCKET_NTHREADS", ""},
+    {"NCCL_NSOCKS_PERTHREAD", ""},
+    {"NCCL_LAUNCH_MODE", ""},
+    {"NCCL_IB_DATA_DIRECT", ""},
+};
+
+Error no_such(Value name) {
+  std::vector<std::string> names;
+  for (const NcclVariable& v : kVariables) names.emplace_back(v.name);
+  for (const Value v : kSilent) names.emplace_back(v);
+  const std::string near = nearest(name, names);
+  return invalid(fmt::format("NCCL has no variable '{}'{}", name,
+                             near.empty() ? " that is known here" : fmt::format("; did you mean '{}'?", near)));
+}
+
+}  // namespace
+
+std::span<const NcclVariable> nccl_variables() { return kVariables; }
+
+Status parse_nccl_setting(std::string_view text, NcclSettings& settings) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == Value::npos)
+    return invalid(fmt::format("'{}' is no setting; write NCCL_NVLS_ENABLE=0", text));
+  const Value name = text.substr(0, equals), value = text.substr(equals + 1);
+  for (const NcclVariable& v : kVariables) {
+    if (v.name != name) continue;
+    NcclSettings changed = settings;
+    if (const Status done = v.set(value, changed); !done.ok())
+      return Error{done.error().code, fmt::format("{}: {}", name, done.error().message), {}};
+    settings = changed;
+    return {};
+  }
+  if (std::find(std::begin(kSilent), std::end(kSilent), name) != std::end(kSilent)) return {};
+  for (const Unknown& u : kNotModelled)
+    if (u.name == name)
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("what {} changes is not modelled{}{}", name, u.instead.empty() ? "" : "; ", u.instead),
+                   {}};
+  return no_such(name);
+}
+
+}  // namespace busbar
