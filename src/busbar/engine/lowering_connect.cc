@@ -92,13 +92,16 @@ DeviceId Lowering::State::host_memory(DeviceId gpu) {
   return entry->second;
 }
 
-/// Inside a server; without peer access what would go over PCIe is written to host memory and read from there.
+/// Inside a server; what goes over links without peer access is written to host memory and read from there.
 Status Lowering::State::inside(DeviceId a, DeviceId b) {
   const std::size_t begin = path.size();
   BUSBAR_RETURN_IF_ERROR(router.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, path));
-  const bool server = std::any_of(path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(),
-                                  [&](const LinkShare& l) { return is_in_server(topology().link_class(l.link).kind); });
-  const DeviceId host = protocol.peer_access || !server ? kNone<DeviceId> : host_memory(a);
+  const auto denied = [&](const LinkShare& l) {
+    const LinkKind kind = topology().link_class(l.link).kind;
+    return (!protocol.peer_access && is_in_server(kind)) || (!protocol.scale_up_access && is_scale_up(kind));
+  };
+  const bool staged = std::any_of(path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), denied);
+  const DeviceId host = staged ? host_memory(a) : kNone<DeviceId>;
   if (host == kNone<DeviceId>) return {};
   path.resize(begin);
   BUSBAR_RETURN_IF_ERROR(router.spread(a, host, kNone<DeviceId>, kNone<DeviceId>, 0, path));

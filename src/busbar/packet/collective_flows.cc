@@ -251,6 +251,8 @@ Status add_collective_flows(const CollectiveCall& call, const Router& router, co
                             const ProtocolModel& protocol, FlowList& list) {
   BUSBAR_RETURN_IF_ERROR(check_memory(call, router.topology(), placement));
   BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
+  if (!protocol.scale_up_access)
+    return Error{ErrorCode::kUnsupported, "packets do not model GPUs without access over scale-up links", {}};
   list.reach = {protocol.gpudirect, protocol.peer_access};
   Unroller unroller(call, s, router, placement, protocol, list);
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g) BUSBAR_RETURN_IF_ERROR(unroller.unroll(g));

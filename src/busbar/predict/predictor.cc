@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "busbar/choice/as_nccl.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/packet/collective_flows.h"
+#include "busbar/predict/environment.h"
 
 namespace busbar {
 namespace {
@@ -38,6 +38,7 @@ Predictor::~Predictor() = default;
 
 Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<DeviceId> gpus,
                                                    PredictPolicy policy) {
+  BUSBAR_ASSIGN(NcclSettings settings, apply_nccl_environment(machine, policy.nccl, policy.env));
   std::unique_ptr<Predictor> out(new Predictor(std::move(machine), std::move(policy)));
   const Cluster& cluster = out->cluster_;
   const PredictPolicy& p = out->policy_;
@@ -49,11 +50,8 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   const RoutingPolicy routing = p.engine == "packet" ? RoutingPolicy::kSpray : cluster.routing;
   out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed);
   out->placement_ = std::make_unique<Placement>(*out->router_, gpus);
-  const FabricSummary& fabric = cluster.fabric;
-  NcclSettings settings =
-      nccl_settings({fabric.kind, cluster.gpudirect, cluster.p2p, fabric.merges_nics}, p.nccl);
-  settings.nvls = p.nvls;
-  settings.min_channels = p.min_channels;
+  settings.nvls = settings.nvls && p.nvls;
+  settings.min_channels = std::max(settings.min_channels, p.min_channels);
   if (p.max_channels > 0) settings.max_channels = p.max_channels;
   out->communicators_ = std::make_unique<Communicators>(cluster.topology, *out->placement_, settings);
   out->chooser_ = std::make_unique<CallChooser>(*out->router_, *out->placement_, *out->communicators_);

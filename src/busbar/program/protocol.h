@@ -39,8 +39,9 @@ struct ProtocolModel {
   /// What kernels that move and add bytes reach of the payload rate of links (of plain copies): NVLink and its like,
   /// inside a server, over NICs, and over links whose switch reduces.
   double share_scale_up = 1, share_server = 1, share_network = 1, share_switch = 1;
-  bool peer_access = true;  ///< GPUs write to each other over PCIe; else to host memory and from there
-  bool gpudirect = true;    ///< NICs reach GPU memory; else through host memory
+  bool peer_access = true;      ///< GPUs write to each other over PCIe; else to host memory and from there
+  bool scale_up_access = true;  ///< the same over NVLink, xGMI, ...
+  bool gpudirect = true;        ///< NICs reach GPU memory; else through host memory
   Bytes chunk{0};  ///< piece size that pipelines trees, chains and hierarchies when the call does not say; 0: one piece
 };
 
