@@ -22,6 +22,8 @@ std::vector<Flag> common_flags(CommonOptions& o, bool with_engine) {
       {"--degrade", "SELECTOR=FACTOR", "links run at FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed",
        "Machine", &o.overrides.degrade},
       {"--fail", "SELECTOR", "links are gone, e.g. leaf3-spine1; globs allowed", "Machine", &o.overrides.fail},
+      {"--gpu", "PART", "what the GPUs are where the machine's file does not say, e.g. h100-sxm (see catalog gpus)",
+       "Machine", &o.overrides.gpu},
       {"--gpu-memory-rate", "RATE", "memory (HBM) of every GPU at RATE, e.g. 8TB/s: collectives and kernels follow it",
        "Machine", &o.overrides.gpu_memory_rate},
       {"--catalog", "DIR", "product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",

@@ -37,6 +37,7 @@ Status change(const std::string& word, TrainInput& input, bool& fold) {
       std::erase_if(input.overrides.set, [](const std::string& s) { return s.starts_with("cluster."); });
       input.overrides.degrade.clear();
       input.overrides.fail.clear();
+      input.overrides.gpu.clear();
       input.overrides.gpu_memory_rate.clear();
       return {};
     }

@@ -95,6 +95,46 @@ TEST(Catalog, EveryNodeLoadsAloneAndTwoOfItOnItsFabric) {
   }
 }
 
+TEST(Catalog, EveryGpuHasTheProtocolOfItsGeneration) {
+  const Catalog catalog;
+  for (const std::string& name : catalog.names("gpus")) {
+    if (name == "host-memory") continue;
+    const auto part = catalog.load("gpus", name);
+    const auto protocol = part->root().find("protocol");
+    ASSERT_TRUE(protocol) << name;
+    EXPECT_TRUE(catalog.has("protocols", protocol->scalar())) << name;
+  }
+}
+
+TEST(Catalog, BoardsCountTheProtocolOfTheirGpus) {
+  const Catalog catalog;
+  for (const std::string& name : catalog.names("nodes")) {
+    const auto board = load_cluster(name);
+    ASSERT_TRUE(board.ok()) << name;
+    if (board->gpu_part.empty() || board->gpu_part == "host-memory") continue;
+    const std::string text = "node:\n  devices: [{name: gpu, part: " + board->gpu_part + "}]\n";
+    const auto plain = parse_cluster(text, "t");
+    ASSERT_TRUE(plain.ok()) << plain.error().text();
+    EXPECT_FALSE(plain->ideal);
+    EXPECT_EQ(plain->protocol.step_scale_up, board->protocol.step_scale_up) << name;
+    EXPECT_EQ(plain->protocol.step_server, board->protocol.step_server) << name;
+  }
+}
+
+TEST(Catalog, MachinesOfUnknownGpusAreIdealUntilTheyAreNamed) {
+  const std::string text =
+      "node:\n  devices: [{name: gpu, count: 2}]\n"
+      "  links: [{between: [gpu0, gpu1], kind: nvlink, rate: 25GB/s}]\n";
+  EXPECT_TRUE(parse_cluster(text, "t")->ideal);
+  Overrides named;
+  named.gpu = "h100-sxm";
+  const auto cluster = parse_cluster(text, "t", named);
+  ASSERT_TRUE(cluster.ok()) << cluster.error().text();
+  EXPECT_FALSE(cluster->ideal);
+  EXPECT_EQ(cluster->gpu_part, "h100-sxm");
+  EXPECT_GT(cluster->protocol.launch, Duration());
+}
+
 TEST(Catalog, PartsSayWhatNcclChoosesBy) {
   const auto of = [](const char* cluster, const char* device) {
     const Topology t = load_cluster(cluster)->topology;

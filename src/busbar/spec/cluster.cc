@@ -202,11 +202,32 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
   return std::move(builder).seal();
 }
 
+/// --gpu is for GPUs that the file does not name.
+Status check_gpu(const Overrides& overrides, const std::string& gpu_part, Reading& reading) {
+  const Where where{"", 0, 0, "--gpu"};
+  if (overrides.gpu.empty()) return {};
+  if (gpu_part != overrides.gpu)
+    return invalid(fmt::format("the GPUs of this machine are {} already; --gpu is for files that do not name them",
+                               gpu_part),
+                   where);
+  reading.sources.push_back(fmt::format("GPUs are {}: --gpu", overrides.gpu));
+  return {};
+}
+
+/// What the file says, else its node, else what the generation of its GPUs has.
+Result<std::optional<YamlNode>> protocol_of(const ClusterKeys& keys, const NodeFile& node, Reading& reading) {
+  if (keys.protocol) return keys.protocol;
+  if (node.protocol || !reading.catalog.has("gpus", node.gpu_part)) return node.protocol;
+  BUSBAR_ASSIGN(const YamlNode part, reading.open("gpus", node.gpu_part));
+  return part.find("protocol");
+}
+
 /// Everything that `inputs_hash` has to see.
 std::string text_of(const Reading& reading, const Overrides& overrides) {
   std::string text = reading.text;
   for (const std::string& d : overrides.degrade) text += "--degrade " + d + "\n";
   for (const std::string& f : overrides.fail) text += "--fail " + f + "\n";
+  if (!overrides.gpu.empty()) text += "--gpu " + overrides.gpu + "\n";
   if (!overrides.gpu_memory_rate.empty()) text += "--gpu-memory-rate " + overrides.gpu_memory_rate + "\n";
   return text;
 }
@@ -224,6 +245,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   }
   NodeFile node = std::move(*read);
   BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(keys.faults, overrides));
+  BUSBAR_RETURN_IF_ERROR(check_gpu(overrides, node.gpu_part, reading));
   out.gpu_part = node.gpu_part;
   out.ocs = node.ocs;
   out.p2p = node.p2p;
@@ -234,7 +256,9 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   if (keys.routing) {
     BUSBAR_ASSIGN(out.routing, as_enum(*keys.routing, kLastRoutingPolicy, &name_of, "routing policy"));
   }
-  if (const auto protocol = keys.protocol ? keys.protocol : node.protocol) {
+  BUSBAR_ASSIGN(const std::optional<YamlNode> protocol, protocol_of(keys, node, reading));
+  out.ideal = !protocol;
+  if (protocol) {
     BUSBAR_ASSIGN(const YamlNode map, reading.resolve(*protocol, "protocols"));
     Transport network;
     if (transport) {
@@ -263,6 +287,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
 Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides) {
   const Catalog catalog(overrides.catalog);
   Reading reading(catalog);
+  reading.gpu = overrides.gpu;
   BUSBAR_ASSIGN(const YamlDocument document, cluster_document(name, overrides, reading));
   return read_cluster(document.root(), std::string(name), overrides, reading);
 }
@@ -270,6 +295,7 @@ Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides) 
 Result<Cluster> parse_cluster(std::string text, const std::string& name, const Overrides& overrides) {
   const Catalog catalog(overrides.catalog);
   Reading reading(catalog);
+  reading.gpu = overrides.gpu;
   BUSBAR_ASSIGN(const YamlDocument document,
                 cluster_document(YamlDocument::parse(std::move(text), name), overrides, reading));
   return read_cluster(document.root(), name, overrides, reading);
@@ -291,8 +317,11 @@ Result<Cluster> adopt_topology(Topology topology, std::string name, std::string 
   out.topology = std::move(builder).seal();
   for (const DeviceId gpu : out.topology.gpus())
     if (out.gpu_part.empty()) out.gpu_part = out.topology.device_class(gpu).part;
-  BUSBAR_ASSIGN(const YamlNode map, reading.open("protocols", protocol));
-  BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading));
+  out.ideal = protocol.empty();
+  if (!out.ideal) {
+    BUSBAR_ASSIGN(const YamlNode map, reading.open("protocols", protocol));
+    BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading));
+  }
   if (const Status connected = check_connected(out.topology); !connected.ok()) {
     Error error = connected.error();
     error.where = {out.name, 0, 0, ""};

@@ -15,11 +15,12 @@
 
 namespace busbar {
 
-/// --set, --degrade, --fail and --gpu-memory-rate as typed, in order.
+/// --set, --degrade, --fail, --gpu and --gpu-memory-rate as typed, in order.
 struct Overrides {
   std::vector<std::string> set;      ///< "fabric.link.rate=200Gb/s"
   std::vector<std::string> degrade;  ///< "node5.nic2=0.5"
   std::vector<std::string> fail;     ///< "leaf3-spine1"
+  std::string gpu;                   ///< --gpu: product of GPUs that the file does not name; empty: as the file says
   std::string gpu_memory_rate;       ///< --gpu-memory-rate; empty: as the file says
   std::string catalog;               ///< --catalog DIR; empty: $BUSBAR_CATALOG, then the embedded files
 };
@@ -44,11 +45,13 @@ struct Cluster {
   CablingRules cabling;         ///< no parts where there is no fabric of real cables
   double switches_power_w = 0;  ///< of all fabric switches without transceivers; 0: not known
   std::string gpu_part;         ///< catalogue name of the GPU, "" for ideal machines
+  bool ideal = false;           ///< nothing is known of what its software costs: none is counted
   bool gpudirect = true;        ///< NICs reach GPU memory; else payloads bounce in host memory
   bool p2p = true;              ///< GPUs reach each other over PCIe; else through host memory
   double usd_per_gpu_hour = 0;  ///< 0: unknown
   std::string price_source;
-  std::vector<std::string> sources;  ///< one line per figure that matters: what, value, source
+  std::vector<std::string> assumptions;  ///< made for what the machine's file leaves open
+  std::vector<std::string> sources;      ///< one line per figure that matters: what, value, source
   std::string text;                  ///< everything read, for inputs_hash
 };
 
@@ -59,7 +62,8 @@ Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides =
 Result<Cluster> parse_cluster(std::string text, const std::string& name, const Overrides& overrides = {});
 
 /// A machine that another program described: with faults applied, and the overheads of that entry of
-/// catalog/protocols. --set is refused: there are no keys. `text`: what it was read from, for inputs_hash.
+/// catalog/protocols (empty: none, an ideal machine). --set is refused: there are no keys. `text`: what it was read
+/// from, for inputs_hash.
 Result<Cluster> adopt_topology(Topology topology, std::string name, std::string text, std::string_view protocol,
                                const Overrides& overrides);
 

@@ -43,11 +43,10 @@ Result<DeviceKind> kind_of(const YamlNode& map, const std::string& name) {
   return map.error(fmt::format("the kind of '{}' is not known; add 'kind: gpu', 'kind: nic', ...", name));
 }
 
-/// Memory of a GPU from its catalogue entry.
-Status look_up_gpu(const YamlNode& part, Reading& reading, DeviceClass& out) {
-  BUSBAR_ASSIGN(const YamlNode map, reading.resolve(part, "gpus"));
+/// Memory of a GPU from its catalogue entry `map`.
+Status look_up_gpu(const YamlNode& map, Reading& reading, DeviceClass& out) {
   MapReader r(map);
-  for (const char* key : {"name", "kind", "peak", "power", "scale_up", "host"}) r.optional(key);
+  for (const char* key : {"name", "kind", "peak", "power", "scale_up", "host", "protocol"}) r.optional(key);
   accept_provenance(r);
   if (const auto identity = r.optional("identity")) BUSBAR_RETURN_IF_ERROR(read_gpu_identity(*identity, out));
   r.required("memory", &YamlNode::as_size, out.memory);
@@ -124,7 +123,14 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
       BUSBAR_ASSIGN(group.device_class.processor, find_processor(group.device_class.part, reading));
     }
     const bool known = group.device_class.kind == DeviceKind::kGpu && (!memory || !rate);
-    if (known) BUSBAR_RETURN_IF_ERROR(look_up_gpu(*part, reading, group.device_class));
+    if (known) {
+      BUSBAR_ASSIGN(const YamlNode entry, reading.resolve(*part, "gpus"));
+      BUSBAR_RETURN_IF_ERROR(look_up_gpu(entry, reading, group.device_class));
+    }
+  } else if (group.device_class.kind == DeviceKind::kGpu && !reading.gpu.empty()) {
+    group.device_class.part = reading.gpu;
+    BUSBAR_ASSIGN(const YamlNode entry, reading.open("gpus", reading.gpu));
+    BUSBAR_RETURN_IF_ERROR(look_up_gpu(entry, reading, group.device_class));
   }
   if (memory) {
     BUSBAR_ASSIGN(group.device_class.memory, memory->as_size());

@@ -12,6 +12,7 @@ namespace busbar {
 struct Reading {
   explicit Reading(const Catalog& from) : catalog(from) {}
   const Catalog& catalog;
+  std::string gpu;                   ///< product of GPUs for which a node names none; empty: they have none
   std::string text;                  ///< of every file, in order of reading, for inputs_hash
   std::vector<std::string> sources;  ///< one line per figure that matters
 
