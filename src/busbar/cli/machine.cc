@@ -21,16 +21,28 @@ const char* protocol_for(int capability) {
   return capability >= 80 ? "nccl-ampere" : "nccl-volta";
 }
 
-Result<Cluster> adopt(ImportedMachine machine, const std::string& name, std::string text, const Overrides& overrides) {
-  bool amd = machine.version == 2;
-  int capability = 0;
+/// What the software of the GPUs costs: by their product, else by their generation; empty where the file knows neither.
+std::string protocol_of(const ImportedMachine& machine, const PartFigures& figures) {
+  std::string out;
   for (const DeviceId gpu : machine.topology.gpus()) {
-    amd = amd || !machine.topology.device_class(gpu).architecture.empty();
-    capability = std::max<int>(capability, machine.topology.device_class(gpu).compute_capability);
+    const DeviceClass& c = machine.topology.device_class(gpu);
+    for (const PartFigures::Gpu& known : figures.gpus)
+      if (!c.part.empty() && known.device_class.part == c.part && !known.protocol.empty()) return known.protocol;
+    if (!c.architecture.empty()) return "rccl-cdna";
+    if (out.empty() && c.compute_capability > 0) out = protocol_for(c.compute_capability);
   }
-  BUSBAR_ASSIGN(Cluster cluster, adopt_topology(std::move(machine.topology), name, std::move(text),
-                                                amd ? "rccl-cdna" : protocol_for(capability), overrides));
+  return out;
+}
+
+Result<Cluster> adopt(ImportedMachine machine, const std::string& name, std::string text, const PartFigures& figures,
+                      const Overrides& overrides) {
+  if (!machine.unnamed.empty())
+    return invalid(machine.unnamed, {name, 0, 0, ""});
+  const std::string protocol = protocol_of(machine, figures);
+  BUSBAR_ASSIGN(Cluster cluster,
+                adopt_topology(std::move(machine.topology), name, std::move(text), protocol, overrides));
   for (const std::string& note : machine.notes) cluster.sources.push_back("assumed: " + note);
+  cluster.assumptions = std::move(machine.notes);
   return cluster;
 }
 
@@ -56,11 +68,12 @@ Result<Cluster> load_machine(const std::string& name, const Overrides& overrides
         fmt::format("is no machine but a file of kind {}; 'busbar import' shows what it holds", format->kind),
         {name, 0, 0, ""});
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
-  BUSBAR_ASSIGN(const PartFigures figures, catalog_part_figures(overrides.catalog));
+  BUSBAR_ASSIGN(PartFigures figures, catalog_part_figures(overrides.catalog));
+  figures.given_gpu = overrides.gpu;
   BUSBAR_ASSIGN(ImportedMachine machine, format->machine(text, name, figures));
   if (machine.topology.gpus().empty())
     return invalid("no GPU in this file; 'busbar import' shows what it holds", {name, 0, 0, ""});
-  return adopt(std::move(machine), name, std::string(text), overrides);
+  return adopt(std::move(machine), name, std::string(text), figures, overrides);
 }
 
 }  // namespace busbar

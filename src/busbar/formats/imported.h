@@ -51,6 +51,7 @@ struct ImportedMachine {
   std::vector<ImportedDevice> devices;  ///< of the block, by place: devices[index(d)]
   std::vector<ImportedPort> ports;      ///< by dev
   std::vector<std::string> notes;       ///< assumptions made for what the file leaves open
+  std::string unnamed;                  ///< why it is not known which GPUs these are; empty: it is
   std::vector<UnknownPart> unknown;
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "busbar/formats/gpu_naming.h"
 #include "busbar/formats/machine_records.h"
 #include "busbar/formats/part_links.h"
 
@@ -14,17 +15,6 @@ namespace {
 
 constexpr std::uint32_t kNvSwitchClass = 0x068000, kCpuClass = 0x068001;
 constexpr std::uint32_t kNoPlace = static_cast<std::uint32_t>(-1);
-
-/// What a PCI function is. Source: NCCL 2.30.7, src/graph/topo.cc; base classes from the PCI Code and ID Assignment
-/// Specification (0x12: processing accelerators, as RCCL's files have AMD's).
-std::optional<DeviceKind> kind_of(const Record& r) {
-  const std::uint32_t base = r.said.pci_class >> 16, sub = r.said.pci_class >> 8;
-  if (r.has_gpu || base == 0x03 || base == 0x12) return DeviceKind::kGpu;
-  if (r.has_nic || base == 0x02) return DeviceKind::kNic;
-  if (sub == 0x0108) return DeviceKind::kNvme;
-  if (sub == 0x0604 || sub == 0x0801 || r.children > 0) return DeviceKind::kPcieSwitch;
-  return std::nullopt;
-}
 
 /// A name that selectors and files can hold.
 bool is_word(const std::string& name) {
@@ -155,7 +145,9 @@ class MachineBuilder {
     });
     for (std::size_t n = 0; n < list.size(); ++n) {
       Record& r = record(list[n]);
-      DeviceClass c = parts_.gpu(r.said.pci_id, r.architecture.empty() ? r.said.sm : -1, r.architecture);
+      DeviceClass c = r.product.empty()
+                          ? parts_.gpu(r.said.pci_id, r.architecture.empty() ? r.said.sm : -1, r.architecture)
+                          : parts_.product(r.product);
       place_[list[n]] = add(std::move(c), fmt::format("gpu{}", n), numa_of(list[n]), r.said);
       gpu_of_bus_[r.said.bus_id].push_back(list[n]);
       if (!r.has_gpu)
@@ -340,6 +332,7 @@ class MachineBuilder {
                      [](const ImportedPort& a, const ImportedPort& b) { return a.dev < b.dev; });
     out_.topology = std::move(builder).seal();
     for (const std::string& note : parts_.notes()) add_note(note);
+    if (out_.unnamed.empty()) out_.unnamed = parts_.unnamed();
   }
 
   void add_note(const std::string& note) {
@@ -359,8 +352,21 @@ class MachineBuilder {
 
 }  // namespace
 
+std::optional<DeviceKind> kind_of(const Record& r) {
+  const std::uint32_t base = r.said.pci_class >> 16, sub = r.said.pci_class >> 8;
+  if (r.has_gpu || base == 0x03 || base == 0x12) return DeviceKind::kGpu;
+  if (r.has_nic || base == 0x02) return DeviceKind::kNic;
+  if (sub == 0x0108) return DeviceKind::kNvme;
+  if (sub == 0x0604 || sub == 0x0801 || r.children > 0) return DeviceKind::kPcieSwitch;
+  return std::nullopt;
+}
+
 Result<ImportedMachine> build_machine(Records records, const PartFigures& figures, const std::string& name) {
-  return MachineBuilder(std::move(records), figures).build(name);
+  BUSBAR_ASSIGN(GpuNaming naming, name_gpus(records, figures, name));
+  BUSBAR_ASSIGN(ImportedMachine out, MachineBuilder(std::move(records), figures).build(name));
+  out.notes.insert(out.notes.begin(), naming.notes.begin(), naming.notes.end());
+  if (!naming.unnamed.empty()) out.unnamed = std::move(naming.unnamed);
+  return out;
 }
 
 }  // namespace busbar::machine_records

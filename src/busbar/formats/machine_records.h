@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct Record {
   std::int64_t link_width = 0;
   bool has_gpu = false, has_nic = false;
   std::string architecture;  ///< AMD GPU
+  std::string product;       ///< GPU: catalogue name where the PCI id does not tell it
   std::vector<LinkRecord> links;
   std::vector<ImportedPort> ports;
   Where where;
@@ -48,6 +50,10 @@ struct Records {
   std::vector<Record> all;
   std::vector<UnknownPart> unknown;
 };
+
+/// Source: NCCL 2.30.7, src/graph/topo.cc; base classes from the PCI Code and ID Assignment Specification (0x12:
+/// processing accelerators, as RCCL's files have AMD's).
+std::optional<DeviceKind> kind_of(const Record& pci);
 
 /// Devices: one CPU per `cpu` record, joined with all others of its host; GPUs in the order of rank, then dev; NICs in
 /// the order of dev, called as their first port where that is a word; one NVSwitch per bus id that links of class

@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "busbar/base/check.h"
+
 namespace busbar {
 namespace {
 
 constexpr std::uint64_t kMega = 1'000'000;
+
+double payload_of(const LinkClass& c) { return static_cast<double>(per_second(c.wire_rate)) * c.efficiency; }
 
 std::string generation_name(const DeviceClass& gpu) {
   if (gpu.compute_capability > 0)
@@ -37,6 +41,13 @@ DeviceClass PartLinks::gpu(std::uint32_t pci_id, int compute_capability, const s
   return c;
 }
 
+DeviceClass PartLinks::product(const std::string& name) const {
+  const auto found = std::find_if(figures_.gpus.begin(), figures_.gpus.end(),
+                                  [&](const PartFigures::Gpu& g) { return g.device_class.part == name; });
+  BUSBAR_CHECK(found != figures_.gpus.end()) << name;
+  return found->device_class;
+}
+
 LinkClass PartLinks::scale_up_lane(const DeviceClass& gpu, LinkKind kind, std::int64_t MBps) {
   const auto fits = [&](const PartFigures::Gpu& g) {
     if (!g.lane || g.lane->kind != kind) return false;
@@ -56,6 +67,8 @@ LinkClass PartLinks::scale_up_lane(const DeviceClass& gpu, LinkKind kind, std::i
   if (MBps > 0) lane.wire_rate = BytesPerSecond{static_cast<std::uint64_t>(MBps) * kMega};
   if (MBps > 0 || found != figures_.gpus.end()) return lane;
   lane.wire_rate = kUnknownLane;
+  unnamed_ = fmt::format("no product is known that has {} links and GPUs of {}; say which it is with --gpu",
+                         name_of(kind), generation_name(gpu));
   note(fmt::format("{} lanes of GPUs of {}: no figure is known, 1 GB/s each is assumed", name_of(kind),
                    generation_name(gpu)));
   return lane;
@@ -102,6 +115,13 @@ LinkClass PartLinks::socket(const ProcessorIdentity& p) {
     if (best->identity != p)
       note(fmt::format("sockets of {} family {} model {}: taken as {}", p.vendor, p.family, p.model, c.part));
     return c;
+  }
+  for (const PartFigures::Processor& known : figures_.processors)
+    if (known.socket && (best == nullptr || payload_of(*known.socket) < payload_of(*best->socket))) best = &known;
+  if (best) {
+    note(fmt::format("what joins the sockets is not known: {} is assumed, the slowest in the catalogue",
+                     best->socket->part));
+    return *best->socket;
   }
   LinkClass c;
   c.kind = LinkKind::kSocket;

@@ -16,13 +16,14 @@ class PartLinks {
 
   /// By PCI id, else nothing but the generation: compute capability x 10 (-1: none) or AMD architecture.
   DeviceClass gpu(std::uint32_t pci_id, int compute_capability, const std::string& architecture);
+  DeviceClass product(const std::string& name) const;  ///< pre: figures have it
   /// One lane of the GPU's scale-up link: of its product, else of the first product of its generation. MBps: what the
   /// file says of its wire, 0 where it does not.
   LinkClass scale_up_lane(const DeviceClass& gpu, LinkKind kind, std::int64_t MBps = 0);
   LinkClass times(LinkClass lane, std::int64_t lanes) const;
   /// "16.0 GT/s PCIe" and a width; NCCL counts an unknown speed as 8 GT/s and an unknown width as 16.
   LinkClass pcie(std::string_view speed, std::int64_t width);
-  /// Between two sockets with such processors.
+  /// Between two sockets with such processors; of unknown ones, the slowest that is known.
   LinkClass socket(const ProcessorIdentity& processor);
   LinkClass c2c(std::int64_t MBps, std::int64_t lanes) const;
   LinkClass cable(bool infiniband, std::int64_t Mbps) const;
@@ -30,11 +31,14 @@ class PartLinks {
   LinkClass without_wire(const char* part) const;
 
   const std::vector<std::string>& notes() const { return notes_; }
+  /// Why a rate had to be made up; empty: none had to.
+  const std::string& unnamed() const { return unnamed_; }
 
  private:
   void note(std::string text);
   const PartFigures& figures_;
   std::vector<std::string> notes_;
+  std::string unnamed_;
 };
 
 }  // namespace busbar

@@ -6,6 +6,7 @@
 
 #include "busbar/spec/identity.h"
 #include "busbar/spec/lane.h"
+#include "busbar/topology/link.h"
 
 namespace busbar {
 namespace {
@@ -44,7 +45,51 @@ Result<PartFigures::Gpu> read_gpu(const std::string& name, const YamlNode& map, 
     BUSBAR_ASSIGN(const LinkLane lane, read_lane(*part, reading));
     gpu.lane = lane.link;
   }
+  if (const auto protocol = map.find("protocol")) gpu.protocol = protocol->scalar();
+  const auto host = map.find("host");
+  const auto slot = host ? host->find("part") : std::nullopt;
+  constexpr std::string_view kPcie = "pcie";
+  if (slot && slot->scalar().starts_with(kPcie)) {
+    const std::string& text = slot->scalar();
+    std::from_chars(text.data() + kPcie.size(), text.data() + text.size(), gpu.host_pcie);
+  }
   return gpu;
+}
+
+const char* name_of_joined(PartFigures::Joined joined) {
+  constexpr const char* kNames[] = {"switch", "mesh", "cube"};
+  return kNames[static_cast<int>(joined)];
+}
+
+Result<PartFigures::Signature> read_signature(const YamlNode& map) {
+  constexpr std::int64_t kMost = 1024;
+  PartFigures::Signature out;
+  MapReader r(map);
+  accept_provenance(r);
+  const YamlNode gpus = r.required("gpus"), lanes = r.required("lanes"), kind = r.required("kind");
+  const YamlNode joined = r.required("joined"), products = r.required("products");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_ASSIGN(const std::int64_t n, gpus.as_int(1, kMost));
+  out.gpus = static_cast<std::size_t>(n);
+  BUSBAR_ASSIGN(out.lanes, lanes.as_int(1, kMost));
+  BUSBAR_ASSIGN(out.kind, as_enum(kind, LinkKind::kXgmi, &name_of, "kind of link"));
+  BUSBAR_ASSIGN(out.joined, as_enum(joined, PartFigures::Joined::kCube, &name_of_joined, "way to join GPUs"));
+  for (std::size_t i = 0; i < products.size(); ++i) out.products.push_back(products.item(i).scalar());
+  return out;
+}
+
+Status read_signatures(Reading& reading, PartFigures& out) {
+  BUSBAR_ASSIGN(const YamlDocument file, reading.catalog.load("signatures", "gpus"));
+  MapReader r(file.root());
+  accept_provenance(r);
+  r.optional("name");
+  const YamlNode list = r.required("signatures");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    BUSBAR_ASSIGN(PartFigures::Signature one, read_signature(list.item(i)));
+    out.signatures.push_back(std::move(one));
+  }
+  return {};
 }
 
 Result<PartFigures::Processor> read_socket(const ProcessorFile& file, Reading& reading) {
@@ -88,6 +133,7 @@ Result<PartFigures> read_part_figures(Reading& reading) {
     BUSBAR_ASSIGN(PartFigures::Gpu gpu, read_gpu(name, file.root(), reading));
     out.gpus.push_back(std::move(gpu));
   }
+  BUSBAR_RETURN_IF_ERROR(read_signatures(reading, out));
   for (const std::string& name : reading.catalog.names("processors")) {
     BUSBAR_ASSIGN(const YamlDocument file, reading.catalog.load("processors", name));
     BUSBAR_ASSIGN(const ProcessorFile processor, read_processor(file.root()));
