@@ -172,6 +172,7 @@ int run(const CollectiveOptions& o) {
   j["bound_by"] = bound_to_json(spokesman(rows).bound, cluster->topology);
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
+  if (!cluster->assumptions.empty()) j["assumptions"] = cluster->assumptions;
   j["run"] = clock.to_json();
   return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, choice.words),
                  watch.interrupted() ? kInterrupted : 0);

@@ -160,8 +160,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
   }
   d.blocks.push_back({links});
   d.blocks.push_back({Highlight{fmt::format("The last flow is bound by {}.", bound_to_text(bound_of(last_of(r)), t))}});
-  d.blocks.push_back({Paragraph{fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.",
-                                            r.band.low_percent, r.band.high_percent, r.band.basis)}});
+  d.blocks.push_back({Paragraph{words_of(r.band)}});
   return d;
 }
 

@@ -170,8 +170,8 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
     }
     d.blocks.push_back({relief});
   }
-  d.blocks.push_back({Paragraph{fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.",
-                                            band.low_percent, band.high_percent, band.basis)}});
+  for (const std::string& a : c.assumptions) d.blocks.push_back({Paragraph{"Assumed: " + a + "."}});
+  d.blocks.push_back({Paragraph{words_of(band)}});
   return d;
 }
 

@@ -249,8 +249,7 @@ int run_schedule(const CollectiveOptions& o) {
                              schedule->proof.sends, schedule->proof.depth, format_binary_size(count(rows->back().size)),
                              bound_to_text(rows->back().bound, cluster->topology))}});
   for (const std::string& note : schedule->notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
-  d.blocks.push_back({Paragraph{fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.",
-                                            band.low_percent, band.high_percent, band.basis)}});
+  d.blocks.push_back({Paragraph{words_of(band)}});
   return deliver(o.common, j, d);
 }
 

@@ -95,9 +95,17 @@ Result<AccuracyTable> AccuracyTable::load(const Catalog& catalog) {
   return out;
 }
 
+std::string words_of(const Band& band) {
+  if (band.ideal) return fmt::format("I{}.", band.basis.substr(1));
+  return fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.", band.low_percent,
+                     band.high_percent, band.basis);
+}
+
 Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_nodes) const {
-  if (cluster.gpu_part.empty())
-    return {0, 0, "ideal machine: exact for its stated rates and latencies, no measurement behind it"};
+  if (cluster.ideal)
+    return {0, 0,
+            "ideal machine: no software costs; exact for the stated rates and latencies, no measurement is behind it",
+            true};
   const SizeErrors* left_out = at(collectives_left_out_, size, false);
   const SizeErrors* own = at(collectives_, size, several_nodes);
   if (left_out == nullptr || own == nullptr) return {};
@@ -106,7 +114,8 @@ Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_
         left_out->errors.low_percent, left_out->errors.high_percent,
         fmt::format("no {} among the measured machines; nine tenths of {} configurations from {} on, of boards that "
                     "were left out of the fit, docs/accuracy.md",
-                    cluster.gpu_part, left_out->errors.configurations, format_binary_size(count(left_out->from)))};
+                    cluster.gpu_part.empty() ? "such GPU" : cluster.gpu_part, left_out->errors.configurations,
+                    format_binary_size(count(left_out->from)))};
   return {std::min(own->errors.low_percent, left_out->errors.low_percent),
           std::max(own->errors.high_percent, left_out->errors.high_percent),
           fmt::format("nine tenths of {} measured configurations {} from {} on, and of boards left out of the fit, "

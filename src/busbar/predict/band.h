@@ -13,7 +13,11 @@ namespace busbar {
 struct Band {
   double low_percent = 0, high_percent = 0;  ///< the truth lies within (1 + low/100 .. 1 + high/100) of the prediction
   std::string basis;
+  bool ideal = false;  ///< of a machine without software costs: nothing was measured, and there is no band
 };
+
+/// The same in a sentence for people.
+std::string words_of(const Band& band);
 
 /// Errors that predictions had against measured tables: catalog/accuracy, which tools/write_accuracy.py writes. A band
 /// holds nine tenths of what was measured; machines whose GPUs were not measured get what boards had that were left out
