@@ -2,12 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/csv.h"
+#include "busbar/base/input.h"
 #include "busbar/formats/perf_table.h"
 
 namespace busbar {
@@ -88,9 +87,7 @@ Result<MeasuredResults> parse_results(std::string_view text, const std::string& 
 }
 
 Result<MeasuredResults> read_results(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return Error{ErrorCode::kIo, "cannot be read; is the path right?", {file, 0, 0, ""}};
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  BUSBAR_ASSIGN(const std::string text, read_text(file));
   return parse_results(text, file);
 }
 

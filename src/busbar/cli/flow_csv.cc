@@ -5,10 +5,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <string_view>
 #include <unordered_map>
 
+#include "busbar/base/csv.h"
+#include "busbar/base/input.h"
 #include "busbar/base/quantity.h"
 #include "busbar/formats/lines.h"
 
@@ -19,17 +20,6 @@ enum Field : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kL
 constexpr std::array<const char*, kFields> kFieldNames{"id",       "src",   "dst",     "bytes",
                                                        "start_ns", "after", "trigger", "lane"};
 
-/// Cuts `line` at `separator`, trimmed; at most `max` parts, the last holding the rest.
-std::size_t cut(std::string_view line, char separator, std::span<std::string_view> out) {
-  std::size_t n = 0;
-  for (;;) {
-    const std::size_t at = n + 1 < out.size() ? line.find(separator) : std::string_view::npos;
-    out[n++] = trimmed(line.substr(0, at));
-    if (at == std::string_view::npos) return n;
-    line.remove_prefix(at + 1);
-  }
-}
-
 class Reader {
  public:
   Reader(const std::string& file, const Router& router)
@@ -38,20 +28,18 @@ class Reader {
   }
 
   Result<NamedFlows> read() {
-    std::ifstream in(file_, std::ios::binary);
-    if (!in) return Error{ErrorCode::kIo, "cannot be read; is the path right?", {file_, 0, 0, ""}};
-    std::string line;
-    bool headed = false;
-    while (std::getline(in, line)) {
-      ++line_;
-      out_.hash = hash64(line, out_.hash);
-      const std::string_view text = trimmed(line);
-      if (text.empty() || text.front() == '#') continue;
-      BUSBAR_RETURN_IF_ERROR(headed ? take_flow(text) : take_header(text));
-      headed = true;
+    BUSBAR_ASSIGN(const std::string text, read_text(file_, kMostCsv));
+    out_.hash = hash64(text);
+    CsvReader rows(text, file_);
+    std::vector<std::string> cells;
+    for (bool headed = false;; headed = true) {
+      BUSBAR_ASSIGN(const bool more, rows.next(cells));
+      line_ = rows.line();
+      if (!more && !headed)
+        return at(0, "the file is empty; the first line names the columns: id,src,dst,bytes,start_ns,after");
+      if (!more) break;
+      BUSBAR_RETURN_IF_ERROR(headed ? take_flow(cells) : take_header(cells));
     }
-    if (in.bad()) return Error{ErrorCode::kIo, "reading failed", {file_, line_, 0, ""}};
-    if (!headed) return at(0, "the file is empty; the first line names the columns: id,src,dst,bytes,start_ns,after");
     if (out_.ids.empty()) return at(0, "there is no flow below the header");
     BUSBAR_RETURN_IF_ERROR(link_after());
     BUSBAR_RETURN_IF_ERROR(refuse_cycles());
@@ -68,9 +56,8 @@ class Reader {
     return Error{code, std::move(message), {file_, line, 0, field == kFields ? "" : kFieldNames[field]}};
   }
 
-  Status take_header(std::string_view text) {
-    std::array<std::string_view, 32> names;
-    columns_ = cut(text, ',', names);
+  Status take_header(const std::vector<std::string>& names) {
+    columns_ = names.size();
     column_.fill(kAbsent);
     for (std::size_t c = 0; c < columns_; ++c) {
       std::size_t f = 0;
@@ -88,14 +75,14 @@ class Reader {
     return {};
   }
 
-  Status take_flow(std::string_view text) {
-    std::array<std::string_view, 32> cells;
-    const std::size_t n = cut(text, ',', cells);
-    if (n != columns_) {
-      return at(line_,
-                fmt::format("{} columns, the header has {}; several flows in 'after' are parted by ';'", n, columns_));
+  Status take_flow(const std::vector<std::string>& cells) {
+    if (cells.size() != columns_) {
+      return at(line_, fmt::format("{} columns, the header has {}; several flows in 'after' are parted by ';'",
+                                   cells.size(), columns_));
     }
-    const auto cell = [&](Field f) { return column_[f] == kAbsent ? std::string_view() : cells[column_[f]]; };
+    const auto cell = [&](Field f) {
+      return column_[f] == kAbsent ? std::string_view() : std::string_view(cells[column_[f]]);
+    };
     if (cell(kId).empty()) return at(line_, "is empty; give every flow a name or a number", kId);
     const auto number = static_cast<std::uint32_t>(out_.ids.size());
     if (!known_.emplace(std::string(cell(kId)), number).second)

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "busbar/base/input.h"
 #include "busbar/formats/import.h"
 #include "busbar/spec/part_figures_file.h"
 
@@ -55,8 +55,7 @@ Result<PartFigures> catalog_part_figures(const std::string& catalog_directory) {
 }
 
 Result<Cluster> load_machine(const std::string& name, const Overrides& overrides) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(name, ignored)) return load_cluster(name, overrides);
+  if (!names_input(name)) return load_cluster(name, overrides);
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(name));
   const FormatEntry* format = find_format(source.head());
   if (is_yaml(name) && (format == nullptr || format->machine == nullptr)) return load_cluster(name, overrides);

@@ -129,7 +129,7 @@ TEST(Gzip, LinesOfAPackedFileKeepTheirNumbers) {
   int n = 0;
   while (lines->next(line)) ASSERT_EQ(line, "line " + std::to_string(n++));
   EXPECT_EQ(lines->number(), 500'000);
-  EXPECT_TRUE(source->unpacked().ok());
+  EXPECT_TRUE(source->complete().ok());
 }
 
 TEST(Gzip, AReaderThatMeetsAnEarlyEndSaysWhatCausedIt) {

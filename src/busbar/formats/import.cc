@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <fstream>
 #include <iterator>
 #include <sstream>
 
@@ -25,11 +24,11 @@ namespace busbar {
 namespace {
 
 constexpr std::size_t kHead = 64 << 10;
-constexpr std::uint64_t kMostWhole = std::uint64_t{1} << 30;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 /// The first tag of an XML file, past declaration, document type and comments.
 std::string_view first_tag(std::string_view head) {
-  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
+  if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
   std::size_t at = head.find_first_not_of(" \t\r\n");
   if (at == head.npos || head[at] != '<') return {};
   while (at != head.npos) {
@@ -100,21 +99,21 @@ constexpr FormatEntry kFormats[] = {
 Result<ImportSource> ImportSource::open(const std::string& path) {
   ImportSource s;
   s.name_ = path;
-  s.is_file_ = true;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kNotFound, "cannot open this file; does it exist?", {path, 0, 0, ""}};
-  s.head_.resize(kHead);
-  file.read(s.head_.data(), static_cast<std::streamsize>(kHead));
-  if (file.bad() || (file.gcount() == 0 && !file.eof()))
-    return Error{ErrorCode::kIo, "cannot read this file; is it a folder?", {path, 0, 0, ""}};
-  s.head_.resize(static_cast<std::size_t>(file.gcount()));
-  if (!looks_like_gzip(s.head_)) return s;
-  s.failure_ = std::make_shared<GzipFailure>();
-  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, s.stream());
-  s.head_.resize(kHead);
-  in->read(s.head_.data(), static_cast<std::streamsize>(kHead));
-  s.head_.resize(static_cast<std::size_t>(in->gcount()));
-  BUSBAR_RETURN_IF_ERROR(s.unpacked());
+  BUSBAR_ASSIGN(s.input_, Input::open(path));
+  const auto read_head = [&s]() -> Status {
+    BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, s.stream());
+    s.head_.resize(kHead);
+    in->read(s.head_.data(), static_cast<std::streamsize>(kHead));
+    s.head_.resize(static_cast<std::size_t>(in->gcount()));
+    return s.complete();
+  };
+  BUSBAR_RETURN_IF_ERROR(read_head());
+  if (looks_like_gzip(s.head_)) {
+    s.failure_ = std::make_shared<GzipFailure>();
+    BUSBAR_RETURN_IF_ERROR(read_head());
+  }
+  s.marked_ = s.head_.starts_with(kByteOrderMark);
+  if (s.marked_) s.head_.erase(0, kByteOrderMark.size());
   return s;
 }
 
@@ -127,49 +126,42 @@ ImportSource ImportSource::of_text(std::string_view text, std::string name) {
 }
 
 Result<std::string_view> ImportSource::whole() {
-  if (!is_file_) return given_;
+  if (!input_) return given_;
   if (read_) return std::string_view(text_);
   if (failure_) {
     BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, stream());
     text_.assign(std::istreambuf_iterator<char>(*in), {});
-    BUSBAR_RETURN_IF_ERROR(unpacked());
-    read_ = true;
-    return std::string_view(text_);
+    BUSBAR_RETURN_IF_ERROR(complete());
+  } else {
+    BUSBAR_ASSIGN(text_, input_->whole());
+    if (marked_) text_.erase(0, kByteOrderMark.size());
   }
-  std::ifstream file(name_, std::ios::binary | std::ios::ate);
-  const std::streamoff size = file.tellg();
-  if (!file || size < 0) return Error{ErrorCode::kIo, "cannot read this file", {name_, 0, 0, ""}};
-  if (static_cast<std::uint64_t>(size) > kMostWhole)
-    return Error{ErrorCode::kUnsupported, "files of this kind are read whole, up to 1 GiB", {name_, 0, 0, ""}};
-  text_.resize(static_cast<std::size_t>(size));
-  file.seekg(0);
-  file.read(text_.data(), size);
-  if (!file) return Error{ErrorCode::kIo, "cannot read this file", {name_, 0, 0, ""}};
   read_ = true;
   return std::string_view(text_);
 }
 
 Result<LineSource> ImportSource::lines() const {
-  if (failure_) {
-    BUSBAR_ASSIGN(std::unique_ptr<std::istream> in, stream());
-    return LineSource::of_stream(std::move(in), name_);
-  }
-  if (is_file_) return LineSource::open(name_);
-  return LineSource::of_text(given_, name_);
+  if (!input_) return LineSource::of_text(given_, name_);
+  BUSBAR_ASSIGN(std::unique_ptr<std::istream> in, stream());
+  return LineSource::of_stream(std::move(in), name_);
 }
 
 Result<std::unique_ptr<std::istream>> ImportSource::stream() const {
   std::unique_ptr<std::istream> in;
-  if (is_file_)
-    in = std::make_unique<std::ifstream>(name_, std::ios::binary);
+  if (input_)
+    in = input_->stream();
   else
     in = std::make_unique<std::istringstream>(std::string(given_));
-  if (!*in) return Error{ErrorCode::kIo, "cannot read this file", {name_, 0, 0, ""}};
-  if (failure_) return unpack_gzip(std::move(in), failure_);
+  if (!*in) return Error{ErrorCode::kIo, "cannot be read", {name_, 0, 0, ""}};
+  if (failure_) in = unpack_gzip(std::move(in), failure_);
+  if (marked_) in->ignore(static_cast<std::streamsize>(kByteOrderMark.size()));
   return in;
 }
 
-Status ImportSource::unpacked() const { return failure_ ? status_of(*failure_, name_) : Status(); }
+Status ImportSource::complete() const {
+  if (failure_) BUSBAR_RETURN_IF_ERROR(status_of(*failure_, name_));
+  return input_ ? input_->status() : Status();
+}
 
 std::span<const FormatEntry> import_formats() { return kFormats; }
 
@@ -194,7 +186,7 @@ Result<ImportReport> import_source(ImportSource& source, const PartFigures& figu
   if (format == nullptr)
     return invalid(fmt::format("not a kind of file that is known; known are {}", kinds), {source.name(), 0, 0, ""});
   Result<ImportReport> report = format->read(source, figures);
-  BUSBAR_RETURN_IF_ERROR(source.unpacked());  // it explains what a reader says about a text that ends early
+  BUSBAR_RETURN_IF_ERROR(source.complete());  // it explains what a reader says about a text that ends early
   if (report.ok()) report->kind = format->kind;
   return report;
 }

@@ -5,11 +5,13 @@
 
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/base/result.h"
 #include "busbar/formats/comm_trace.h"
@@ -20,8 +22,8 @@
 
 namespace busbar {
 
-/// A file to import: its beginning, and the whole when a reader asks for it. Files compressed by gzip are unpacked
-/// while they are read, up to kMostUnpacked bytes.
+/// An input to import: its beginning, and the whole when a reader asks for it. What gzip compressed is unpacked while
+/// it is read, up to kMostUnpacked bytes. A byte order mark does not count.
 class ImportSource {
  public:
   static Result<ImportSource> open(const std::string& path);
@@ -36,14 +38,16 @@ class ImportSource {
   Result<class LineSource> lines() const;
   /// Byte by byte, in constant space.
   Result<std::unique_ptr<std::istream>> stream() const;
-  /// Ok while lines and streams end where the file does; else why they ended before: only seen once they were read.
-  Status unpacked() const;
+  /// Ok while lines and streams end where the input does; else why they ended before: only seen once they were read.
+  Status complete() const;
 
  private:
   std::string name_, head_, text_;
   std::string_view given_;
-  bool is_file_ = false, read_ = false;
-  std::shared_ptr<GzipFailure> failure_;  ///< only of packed files; shared with their streams, which may live longer
+  std::optional<Input> input_;  ///< absent: text in memory
+  bool marked_ = false;         ///< it begins with a byte order mark
+  bool read_ = false;
+  std::shared_ptr<GzipFailure> failure_;  ///< only of packed inputs; shared with their streams, which may live longer
 };
 
 /// What a file holds, in words and numbers that a person asked for.

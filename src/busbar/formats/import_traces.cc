@@ -90,21 +90,21 @@ std::vector<TracedCall> alike(const CommTrace& trace) {
 Result<CommTrace> trace_of_chakra(ImportSource& source) {
   BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
   Result<CommTrace> trace = read_chakra(*in, source.name());
-  BUSBAR_RETURN_IF_ERROR(source.unpacked());
+  BUSBAR_RETURN_IF_ERROR(source.complete());
   return trace;
 }
 
 Result<CommTrace> trace_of_chakra_json(ImportSource& source) {
   BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
   Result<CommTrace> trace = read_chakra_json(*in, source.name());
-  BUSBAR_RETURN_IF_ERROR(source.unpacked());
+  BUSBAR_RETURN_IF_ERROR(source.complete());
   return trace;
 }
 
 Result<CommTrace> trace_of_kineto(ImportSource& source) {
   BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
   Result<CommTrace> trace = read_kineto(*in, source.name());
-  BUSBAR_RETURN_IF_ERROR(source.unpacked());
+  BUSBAR_RETURN_IF_ERROR(source.complete());
   return trace;
 }
 

@@ -14,38 +14,22 @@ LineSource LineSource::of_text(std::string_view text, std::string name) {
   return s;
 }
 
-Result<LineSource> LineSource::open(const std::string& path) {
-  LineSource s;
-  s.name_ = path;
-  s.file_.reset(std::fopen(path.c_str(), "rb"));
-  if (!s.file_) return Error{ErrorCode::kNotFound, "cannot open this file; does it exist?", {path, 0, 0, ""}};
-  s.begin_reading();
-  return s;
-}
-
 LineSource LineSource::of_stream(std::unique_ptr<std::istream> stream, std::string name) {
   LineSource s;
   s.name_ = std::move(name);
   s.stream_ = std::move(stream);
-  s.begin_reading();
+  s.buffer_.resize(2 * kLongestLine);
+  s.rest_ = {s.buffer_.data(), 0};
+  s.ended_ = false;
   return s;
-}
-
-void LineSource::begin_reading() {
-  buffer_.resize(2 * kLongestLine);
-  rest_ = {buffer_.data(), 0};
-  ended_ = false;
 }
 
 bool LineSource::refill() {
   if (ended_) return false;
   std::memmove(buffer_.data(), rest_.data(), rest_.size());
   const std::size_t kept = rest_.size();
-  char* const to = buffer_.data() + kept;
-  const std::size_t room = buffer_.size() - kept;
-  const std::size_t got = stream_
-                              ? static_cast<std::size_t>(stream_->read(to, static_cast<std::streamsize>(room)).gcount())
-                              : std::fread(to, 1, room, file_.get());
+  stream_->read(buffer_.data() + kept, static_cast<std::streamsize>(buffer_.size() - kept));
+  const auto got = static_cast<std::size_t>(stream_->gcount());
   ended_ = got == 0;
   rest_ = {buffer_.data(), kept + got};
   return got > 0;

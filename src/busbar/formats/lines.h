@@ -1,8 +1,7 @@
-// Text as lines, from a file of any size or from memory, in constant space.
+// Text as lines, from a stream of any size or from memory, in constant space.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <istream>
 #include <memory>
 #include <string>
@@ -17,7 +16,6 @@ class LineSource {
  public:
   /// The text must outlive the source.
   static LineSource of_text(std::string_view text, std::string name);
-  static Result<LineSource> open(const std::string& path);
   static LineSource of_stream(std::unique_ptr<std::istream> stream, std::string name);
 
   /// The next line without its end (LF or CR LF); valid until the next call. False at the end. A line above
@@ -30,15 +28,10 @@ class LineSource {
   static constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
  private:
-  struct Closer {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
-  void begin_reading();
   bool refill();
   std::string name_;
-  std::unique_ptr<std::FILE, Closer> file_;
-  std::unique_ptr<std::istream> stream_;  ///< instead of a file
-  std::vector<char> buffer_;              ///< only of files and streams
+  std::unique_ptr<std::istream> stream_;  ///< null: all is in memory
+  std::vector<char> buffer_;              ///< only of streams
   std::string_view rest_;                 ///< not yet given
   bool ended_ = true;                     ///< nothing more to read into the buffer
   int number_ = 0;

@@ -3,17 +3,15 @@
 #include <fmt/core.h>
 
 #include <charconv>
-#include <filesystem>
 
+#include "busbar/base/input.h"
 #include "busbar/spec/node_base.h"
 
 namespace busbar {
 namespace {
 
 bool is_file(std::string_view name) {
-  std::error_code ignored;
-  const bool exists = std::filesystem::is_regular_file(std::filesystem::path(name), ignored);
-  return exists || name.ends_with(".yaml") || name.ends_with(".yml");
+  return names_input(std::string(name)) || name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
 /// "dgx-h100:64" as a document.
