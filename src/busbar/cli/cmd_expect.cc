@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 
 #include "busbar/accuracy/expect.h"
 #include "busbar/accuracy/library_version.h"
 #include "busbar/accuracy/thresholds.h"
 #include "busbar/base/json.h"
+#include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
@@ -252,10 +252,7 @@ int run_calibrate(const ExpectFlags& o) {
                  {"verdict", c->verdict + ": " + c->why}};
   d.blocks.push_back({facts});
   if (!o.overlay.empty()) {
-    std::ofstream file(o.overlay, std::ios::binary);
-    file << c->overlay;
-    if (!file.flush())
-      return report_error({ErrorCode::kIo, "cannot be written; does its folder exist?", {o.overlay, 0, 0, ""}});
+    if (const Status done = write_file(o.overlay, c->overlay); !done.ok()) return report_error(done.error());
     d.blocks.push_back({Paragraph{"overlay: " + o.overlay}});
   }
   return deliver(o.common, j, d, c->verdict == "broken machine" ? 1 : 0);

@@ -241,10 +241,8 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
                     [](const auto& f) { return f.done; }));
   const int status = watch.interrupted() ? kInterrupted : partial ? 1 : 0;
   if (partial)
-    std::fputs(fmt::format("busbar: stopped: {} of {} flows have ended{}{}\n", listed_done, listed,
-                           result->stuck.empty() ? "" : "; ", result->stuck)
-                   .c_str(),
-               stderr);
+    say(fmt::format("stopped: {} of {} flows have ended{}{}", listed_done, listed, result->stuck.empty() ? "" : "; ",
+                    result->stuck));
   if (listed_done == 0) return status;
   PacketReport r;
   r.cluster = cluster->name;

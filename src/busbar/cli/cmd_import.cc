@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 
 #include "busbar/base/json.h"
+#include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/perf_csv.h"
@@ -143,10 +143,7 @@ Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Docu
 Status write_csv(const ImportFlags& o, const ImportReport& report) {
   if (!report.found.contains("tables"))
     return invalid(fmt::format("a file of kind {} holds no rows", report.kind), {"", 0, 0, "--rows"});
-  std::ofstream out(o.rows, std::ios::binary);
-  out << perf_csv(report.found["tables"]);
-  if (!out.flush()) return Error{ErrorCode::kIo, "cannot write this file; does its folder exist?", {o.rows, 0, 0, ""}};
-  return {};
+  return write_file(o.rows, perf_csv(report.found["tables"]));
 }
 
 int run(const ImportFlags& o) {

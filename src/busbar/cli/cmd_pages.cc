@@ -3,12 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "busbar/base/json.h"
+#include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/completion.h"
 #include "busbar/cli/man_page.h"
@@ -26,16 +25,14 @@ struct PagesFlags {
 Status write_text(const std::filesystem::path& path, const std::string& text) {
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (file.flush()) return {};
-  return Error{ErrorCode::kIo, "cannot write here; may this user?", {path.string(), 0, 0, ""}};
+  if (failed)
+    return Error{ErrorCode::kIo, "cannot be made: " + failed.message(), {path.parent_path().string(), 0, 0, ""}};
+  return write_file(path.string(), text);
 }
 
 int print(const PagesFlags& o, Json data, const std::string& text) {
   data["text"] = text;
-  std::fputs(o.json ? (data.dump(2) + "\n").c_str() : text.c_str(), stdout);
-  return 0;
+  return print_out(o.json ? data.dump(2) + "\n" : text);
 }
 
 const Command* find_command(const std::vector<Command>& commands, const std::string& name) {

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -74,10 +73,8 @@ int run(const TopoFlags& o) {
   j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)));
   j["run"] = clock.to_json();
   const int status = deliver(o.common, j, topo_document(*cluster, facts, parts, o.common.typed));
-  if (!o.common.for_programs() && (o.matrix || o.all))  // as nvidia-smi prints it: too wide for a table
-    std::fputs(("\n" + matrix_text(cluster->topology, relation_matrix(cluster->topology, parts.block))).c_str(),
-               stdout);
-  return status;
+  if (o.common.for_programs() || !(o.matrix || o.all)) return status;
+  return print_out("\n" + matrix_text(cluster->topology, relation_matrix(cluster->topology, parts.block)), status);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -121,13 +120,12 @@ int run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk a
   Json j = train_json(*run, o.common.typed);
   if (!besides->empty()) j["beside"] = beside_json(*besides, o.common.typed);
   j["run"] = clock.to_json();
-  const int delivered = deliver(
+  const int status = deliver(
       o.common, j, document ? train_document(*run, o.common.typed, sizes ? &*sizes : nullptr, *besides) : Document{},
       run->does_not_fit ? 1 : 0);
-  if (run->does_not_fit) std::fprintf(stderr, "busbar: %s\n", run->does_not_fit->text().c_str());
-  if (!o.trace.empty() && !o.common.for_programs())
-    std::fputs(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace).c_str(), stdout);
-  return delivered;
+  if (run->does_not_fit) report_error(*run->does_not_fit);
+  if (o.trace.empty() || o.common.for_programs()) return status;
+  return print_out(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace), status);
 }
 
 int run(const TrainFlags& o) {

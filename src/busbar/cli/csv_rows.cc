@@ -1,9 +1,11 @@
 #include "busbar/cli/csv_rows.h"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
 #include "busbar/base/json.h"
+#include "busbar/report/plain.h"
 
 namespace busbar {
 namespace {
@@ -21,10 +23,22 @@ std::string plain(const Json& value) {
   return value.is_string() ? value.text() : value.dump();
 }
 
+/// Line breaks stay; nothing else in a cell commands a terminal.
+std::string shown_cell(const std::string& cell) {
+  std::string out;
+  for (std::size_t at = 0; at <= cell.size();) {
+    const std::size_t end = std::min(cell.find('\n', at), cell.size());
+    out += (at > 0 ? "\n" : "") + escape_terminal(std::string_view(cell).substr(at, end - at), true);
+    at = end + 1;
+  }
+  return out;
+}
+
 std::string quoted_cell(const std::string& cell) {
-  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  const std::string shown = shown_cell(cell);
+  if (shown.find_first_of(",\"\n") == std::string::npos) return shown;
   std::string out = "\"";
-  for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  for (const char c : shown) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + "\"";
 }
 

@@ -163,15 +163,16 @@ class ArgumentReader {
   bool help_ = false;
 };
 
-Parsed wrong_usage(const std::string& prefix, const Error& error) {
-  return {nullptr, fmt::format("{}: {}\n{} --help explains every flag\n", prefix, error.text(), prefix), 2};
+/// `help` explains more.
+Parsed wrong_usage(const Error& error, const std::string& help) {
+  return {nullptr, fmt::format("{} ({})", error.text(), help), 2};
 }
 
 Parsed unknown_command(const std::vector<Command>& commands, const std::string& word) {
   std::vector<std::string> known{"help"};
   for (const Command& c : commands) known.push_back(c.name);
-  return wrong_usage("busbar",
-                     invalid(fmt::format("there is no command '{}'{}", word, guess_among(word, known))));
+  return wrong_usage(invalid(fmt::format("there is no command '{}'{}", word, guess_among(word, known))),
+                     "busbar --help");
 }
 
 }  // namespace
@@ -212,7 +213,7 @@ Parsed parse_command_line(const std::vector<Command>& commands, const std::vecto
   if (c == commands.end()) return unknown_command(commands, rest[0]);
   ArgumentReader reader(*c, {rest.begin() + 1, rest.end()});
   const Status done = reader.read();
-  if (!done.ok()) return wrong_usage("busbar " + c->name, done.error());
+  if (!done.ok()) return wrong_usage(done.error(), fmt::format("busbar {} --help", c->name));
   if (reader.help()) return {nullptr, help_page(*c), 0};
   return {&*c, "", 0};
 }

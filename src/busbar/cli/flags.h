@@ -58,8 +58,8 @@ std::vector<std::string> categories_of(const Command& command);
 std::string usage_of(const Command& command);
 
 /// Flags and positionals in any order; "--flag VALUE", "--flag=VALUE", "-fVALUE"; "--" ends the flags, "-" is a word.
-/// Parses only; touches no file. `args` without the program's name. Numbers are finite and 0 or more, except 64-bit ones.
-/// A positional whose target a flag has filled takes no word.
+/// Parses only; touches no file. `args` without the program's name. Numbers are finite and 0 or more, except 64-bit
+/// ones. A positional whose target a flag has filled takes no word.
 Parsed parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& args,
                           const std::string& version);
 

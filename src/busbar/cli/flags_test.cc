@@ -33,7 +33,7 @@ std::vector<Command> table(Typed& t) {
 std::string refusal(Typed& t, const std::vector<std::string>& args) {
   const std::vector<Command> commands = table(t);
   const Parsed parsed = parse_command_line(commands, args, "1.0");
-  return parsed.command == nullptr ? parsed.print.substr(0, parsed.print.find('\n')) : "";
+  return parsed.command == nullptr ? parsed.print.substr(0, parsed.print.rfind(" (busbar")) : "";
 }
 
 TEST(Flags, StandAnywhereAndTakeOneValueEach) {
@@ -66,22 +66,23 @@ TEST(Flags, EndWithTwoDashesAndOneDashIsAWord) {
 
 TEST(Flags, SayWhatIsWrongWithThem) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
-      {{"run"}, "busbar run: CLUSTER is missing"},
-      {{"run", "a", "b", "c"}, "busbar run: 'c' is one word too many; the command is busbar run CLUSTER [OP] [OPTION]..."},
-      {{"run", "a", "--set"}, "busbar run: --set: a value is missing; write --set K=V"},
-      {{"run", "a", "--set", "--json"}, "busbar run: --set: a value is missing before '--json'; write --set K=V"},
-      {{"run", "a", "--set", "-g"}, "busbar run: --set: a value is missing before '-g'; write --set K=V"},
-      {{"run", "a", "--json=1"}, "busbar run: --json: takes no value"},
-      {{"run", "a", "-g", "1", "--gpus=2"}, "busbar run: --gpus: is given twice; leave one out"},
-      {{"run", "a", "-g", "4294967296"}, "busbar run: -g: '4294967296' is no whole number from 0 to 4294967295"},
-      {{"run", "a", "-g", "4x"}, "busbar run: -g: '4x' is no whole number from 0 to 4294967295"},
-      {{"run", "a", "-f", "nan"}, "busbar run: -f: 'nan' is no number of 0 or more"},
-      {{"run", "a", "-f", "inf"}, "busbar run: -f: 'inf' is no number of 0 or more"},
-      {{"run", "a", "-f", "-1"}, "busbar run: -f: '-1' is no number of 0 or more"},
-      {{"run", "a", "--engine", "packets"}, "busbar run: --engine: 'packets' is none of flow and packet; did you mean "
+      {{"run"}, "CLUSTER is missing"},
+      {{"run", "a", "b", "c"},
+       "'c' is one word too many; the command is busbar run CLUSTER [OP] [OPTION]..."},
+      {{"run", "a", "--set"}, "--set: a value is missing; write --set K=V"},
+      {{"run", "a", "--set", "--json"}, "--set: a value is missing before '--json'; write --set K=V"},
+      {{"run", "a", "--set", "-g"}, "--set: a value is missing before '-g'; write --set K=V"},
+      {{"run", "a", "--json=1"}, "--json: takes no value"},
+      {{"run", "a", "-g", "1", "--gpus=2"}, "--gpus: is given twice; leave one out"},
+      {{"run", "a", "-g", "4294967296"}, "-g: '4294967296' is no whole number from 0 to 4294967295"},
+      {{"run", "a", "-g", "4x"}, "-g: '4x' is no whole number from 0 to 4294967295"},
+      {{"run", "a", "-f", "nan"}, "-f: 'nan' is no number of 0 or more"},
+      {{"run", "a", "-f", "inf"}, "-f: 'inf' is no number of 0 or more"},
+      {{"run", "a", "-f", "-1"}, "-f: '-1' is no number of 0 or more"},
+      {{"run", "a", "--engine", "packets"}, "--engine: 'packets' is none of flow and packet; did you mean "
                                             "'packet'?"},
-      {{"run", "a", "--jsn"}, "busbar run: unknown flag '--jsn'; did you mean '--json'?"},
-      {{"rnu"}, "busbar: there is no command 'rnu'; did you mean 'run'?"}};
+      {{"run", "a", "--jsn"}, "unknown flag '--jsn'; did you mean '--json'?"},
+      {{"rnu"}, "there is no command 'rnu'; did you mean 'run'?"}};
   for (const auto& [args, text] : cases) {
     Typed t;
     EXPECT_EQ(refusal(t, args), text);

@@ -1,13 +1,12 @@
 #include "busbar/cli/json_rows.h"
 
-#include <cstdio>
-
 #include "busbar/base/json.h"
+#include "busbar/base/output.h"
 
 namespace busbar {
 namespace {
 
-void print(const Json& data, const JsonRows& rows) {
+Status print(const Json& data, const JsonRows& rows) {
   constexpr std::size_t kAtOnce = 60'000;  // characters
   // Only the keys of the report itself follow a line's end.
   const std::string place = "\n  " + Json(rows.key).dump() + ": ";
@@ -18,11 +17,11 @@ void print(const Json& data, const JsonRows& rows) {
     out += i == 0 ? "\n    " : ",\n    ";
     out += rows.row(i).dump();
     if (out.size() < kAtOnce) continue;
-    std::fputs(out.c_str(), stdout);
+    BUSBAR_RETURN_IF_ERROR(write_stdout(out));
     out.clear();
   }
   out += (rows.count > 0 ? "\n  ]" : "]") + text.substr(at + 1) + "\n";
-  std::fputs(out.c_str(), stdout);
+  return write_stdout(out);
 }
 
 }  // namespace
@@ -31,7 +30,7 @@ int deliver_rows(const CommonOptions& o, Json data, const JsonRows& rows, const 
                  int status) {
   if (o.json && !o.csv) {
     data[rows.key] = 0;  // one character
-    print(data, rows);
+    if (const Status done = print(data, rows); !done.ok()) return report_error(done.error());
     return o.html.empty() ? status : deliver(o, data, document(), status, Printed::kAlready);
   }
   Json all = Json::array();

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "busbar/cli/streams.h"
+
 namespace busbar {
 namespace {
 
@@ -70,7 +72,7 @@ void LongRun::clear() {
 
 void LongRun::say_what_is_known() const {
   if (!interrupted()) return;
-  std::fputs(fmt::format("busbar: interrupted; {} of {} {} are known\n", done_, total_, what_).c_str(), stderr);
+  say(fmt::format("interrupted; {} of {} {} are known", done_, total_, what_));
 }
 
 }  // namespace busbar

@@ -1,8 +1,8 @@
 #include <csignal>
-#include <cstdio>
 #include <string>
 #include <vector>
 
+#include "busbar/base/run_files.h"
 #include "busbar/cli/cmd_catalog.h"
 #include "busbar/cli/cmd_collective.h"
 #include "busbar/cli/cmd_expect.h"
@@ -14,6 +14,7 @@
 #include "busbar/cli/cmd_topo.h"
 #include "busbar/cli/cmd_train.h"
 #include "busbar/cli/cmd_validate.h"
+#include "busbar/cli/streams.h"
 
 namespace {
 
@@ -31,7 +32,9 @@ std::string typed_line(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: what is left is written to nobody
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: what is left is dropped
+  busbar::occupy_standard_streams();
+  const busbar::RunFiles files;
   const std::string typed = typed_line(argc, argv);
   std::vector<busbar::Command> commands{
       busbar::collective_command(typed), busbar::train_command(typed),    busbar::topo_command(typed),
@@ -43,9 +46,8 @@ int main(int argc, char** argv) {
   commands.push_back(busbar::completion_command(commands));
   const busbar::Parsed parsed =
       busbar::parse_command_line(commands, std::vector<std::string>(argv + 1, argv + argc), version);
-  if (!parsed.command) {
-    std::fputs(parsed.print.c_str(), parsed.status == 0 ? stdout : stderr);
-    return parsed.status;
-  }
-  return parsed.command->run();
+  if (parsed.command) return parsed.command->run();
+  if (parsed.status == 0) return busbar::print_out(parsed.print);
+  busbar::say(parsed.print);
+  return parsed.status;
 }

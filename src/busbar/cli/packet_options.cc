@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <iterator>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/size_csv.h"
+#include "busbar/cli/streams.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {
@@ -215,11 +215,8 @@ std::function<void(const PacketProgress&)> progress_on_stderr() {
     const double share = static_cast<double>(p.hops) / std::max(1.0, p.hops_expected);
     const std::string left =
         share > 0 && share < 1 ? fmt::format(", about {:.0f} s to go", s * (1 - share) / share) : std::string();
-    std::fputs(fmt::format(
-                   "busbar: {:.1f} us simulated, {} of {} flows have ended, {:.1f} million packet-hops in {:.0f} s{}\n",
-                   p.now.since_start().in_us(), p.done, p.flows, static_cast<double>(p.hops) * 1e-6, s, left)
-                   .c_str(),
-               stderr);
+    say(fmt::format("{:.1f} us simulated, {} of {} flows have ended, {:.1f} million packet-hops in {:.0f} s{}",
+                    p.now.since_start().in_us(), p.done, p.flows, static_cast<double>(p.hops) * 1e-6, s, left));
   };
 }
 
@@ -227,7 +224,7 @@ std::function<void(const std::string&)> notice_on_stderr() {
   return [said = std::string()](const std::string& text) mutable {
     if (text == said) return;
     said = text;
-    std::fputs(fmt::format("busbar: {}\n", text).c_str(), stderr);
+    say(text);
   };
 }
 

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "busbar/base/json.h"
+#include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/cli/machine.h"
@@ -270,10 +270,7 @@ Status write_schedule(const std::string& file, const Cluster& cluster, const Pla
     if (row.call.protocol == Protocol::kLl128) algorithm.protocol = "LL128";
     BUSBAR_ASSIGN(text, write_msccl_xml(algorithm));
   }
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  if (!out.flush()) return Error{ErrorCode::kIo, "cannot write the schedule; does its folder exist?", {file, 0, 0, ""}};
-  return {};
+  return write_file(file, text);
 }
 
 }  // namespace busbar

@@ -1,15 +1,11 @@
 #include "busbar/cli/session.h"
 
 #include <fmt/core.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <ctime>
-#include <fstream>
 
 #include "busbar/base/json.h"
+#include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/csv_rows.h"
 
@@ -58,11 +54,6 @@ Result<std::unique_ptr<Engine>> make_engine(const std::string& name, const Route
   return invalid(fmt::format("there is no engine '{}'; use analytic or flow", name), where);
 }
 
-int report_error(const Error& error) {
-  std::fprintf(stderr, "busbar: %s\n", error.text().c_str());
-  return error.code == ErrorCode::kDoesNotFit ? 1 : 2;
-}
-
 namespace {
 
 const char* word(BoundKind k) { return k == BoundKind::kBandwidth ? "bandwidth" : "latency"; }
@@ -94,34 +85,14 @@ std::string bound_in_short(const Bound& b, const Topology& t) {
 
 int deliver(const CommonOptions& o, const Json& data, const Document& document, int status, Printed printed) {
   if (o.json && o.csv) return report_error(invalid("stdout holds one of them; leave out one", {"", 0, 0, "--csv"}));
-  if (printed == Printed::kAlready) {
-  } else if (o.csv) {
-    std::fputs(csv_of(data).c_str(), stdout);
-  } else if (o.json) {
-    std::fputs(data.dump(2).c_str(), stdout);
-    std::fputs("\n", stdout);
-  } else {
-    TextOptions text;
-    winsize size{};
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
-      text.columns = size.ws_col;
-    text.colour = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
-    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-      const char* value = std::getenv(name);
-      if (!value || !*value) continue;
-      text.utf8 = std::string_view(value).find("UTF-8") != std::string_view::npos;
-      break;
-    }
-    std::fputs(render_text(document, text).c_str(), stdout);
-  }
-  if (!o.html.empty()) {
-    std::ofstream file(o.html, std::ios::binary);
-    file << render_html(document);
-    if (!file.flush())
-      return report_error({ErrorCode::kIo, "cannot write the page; does its folder exist?", {o.html, 0, 0, ""}});
-    if (!o.for_programs()) std::fputs(fmt::format("\nreport: {}\n", o.html).c_str(), stdout);
-  }
-  return status;
+  if (printed == Printed::kNot)
+    status = print_out(o.csv    ? csv_of(data)
+                       : o.json ? data.dump(2) + "\n"
+                                : render_text(document, text_options()),
+                       status);
+  if (o.html.empty()) return status;
+  if (const Status done = write_file(o.html, render_html(document)); !done.ok()) return report_error(done.error());
+  return o.for_programs() ? status : print_out(fmt::format("\nreport: {}\n", o.html), status);
 }
 
 }  // namespace busbar

@@ -8,6 +8,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/result.h"
 #include "busbar/cli/flags.h"
+#include "busbar/cli/streams.h"
 #include "busbar/engine/engine.h"
 #include "busbar/report/document.h"
 #include "busbar/spec/cluster.h"
@@ -41,9 +42,6 @@ class RunClock {
 Result<std::unique_ptr<Engine>> make_engine(const std::string& name, const Router& router, const Placement& placement,
                                             EngineOptions options);
 
-/// "busbar: <error>" on stderr; the exit status that its code asks for (1 does not fit, else 2).
-int report_error(const Error& error);
-
 /// {"link", "class", "phase", "kind"} of a bound; nulls when nothing was sent.
 Json bound_to_json(const Bound& bound, const Topology& topology);
 /// What people call a link: its part, else its kind.
@@ -53,7 +51,7 @@ std::string bound_to_text(const Bound& bound, const Topology& topology);
 std::string bound_in_short(const Bound& bound, const Topology& topology);
 
 /// Prints JSON, CSV or the terminal text on stdout, and writes the page where asked. `data` already holds the schema.
-/// Returns the exit status: `status`, or 2 when a file could not be written.
+/// Returns the exit status: `status`, or 2 when stdout or a file could not be written.
 /// Nothing goes to stdout when the command has written its own JSON there already.
 enum class Printed : std::uint8_t { kNot, kAlready };
 int deliver(const CommonOptions& o, const Json& data, const Document& document, int status = 0,

@@ -9,6 +9,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/cli/cabling_report.h"
 #include "busbar/cli/topology_drawing.h"
+#include "busbar/report/plain.h"
 #include "busbar/topology/tiers.h"
 
 namespace busbar {
@@ -308,10 +309,10 @@ Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p,
 
 std::string matrix_text(const Topology& t, const RelationMatrix& m) {
   std::string out;
-  for (const std::string& name : m.names) out += "\t" + name;
+  for (const std::string& name : m.names) out += "\t" + escape_terminal(name, true);
   out += "\tCPU Affinity\tNUMA Affinity\n";
   for (std::size_t i = 0; i < m.names.size(); ++i) {
-    out += m.names[i];
+    out += escape_terminal(m.names[i], true);
     for (const std::string& c : m.cells[i]) out += c == "X" ? "\t X " : "\t" + c;
     out += "\t" + m.cpu_affinity[i] + "\t" + m.numa_affinity[i] + "\n";
   }
@@ -321,7 +322,7 @@ std::string matrix_text(const Topology& t, const RelationMatrix& m) {
   for (std::size_t i = 0; i < m.names.size(); ++i) {
     if (t.kind(m.devices[i]) != DeviceKind::kNic) continue;
     const std::string name = t.name(m.devices[i]);
-    nics += fmt::format("  {}: {}\n", m.names[i], name.substr(name.find('.') + 1));
+    nics += fmt::format("  {}: {}\n", m.names[i], escape_terminal(name.substr(name.find('.') + 1), true));
   }
   return nics.empty() ? out : out + "\nNIC Legend:\n\n" + nics;
 }

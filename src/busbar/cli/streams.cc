@@ -1,0 +1,105 @@
+#include "busbar/cli/streams.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+#include "busbar/base/output.h"
+#include "busbar/report/plain.h"
+
+namespace busbar {
+namespace {
+
+constexpr int kFewestColumns = 40, kMostColumns = 1000;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// 0: not known.
+int columns_of_output() {
+  const std::string asked = variable("COLUMNS");
+  int columns = 0;
+  const auto [end, code] = std::from_chars(asked.data(), asked.data() + asked.size(), columns);
+  if (code == std::errc() && end == asked.data() + asked.size() && columns > 0) return columns;
+  winsize size{};
+  const bool known = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return known ? size.ws_col : 0;
+}
+
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string value = variable(name);
+    if (value.empty()) continue;
+    std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
+    return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+/// The end of the word or of the text between single quotes that begins at `at`.
+std::size_t end_of_word(std::string_view text, std::size_t at) {
+  const std::size_t quote = text[at] == '\'' ? text.find('\'', at + 1) : std::string_view::npos;
+  return std::min(quote == std::string_view::npos ? text.find(' ', at) : quote + 1, text.size());
+}
+
+/// Cuts words, and text between single quotes, that are longer than anybody reads.
+std::string without_long_echoes(std::string_view text) {
+  constexpr std::size_t kMost = 200;
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == ' ' || text[at] == '(') {
+      out += text[at++];
+      continue;
+    }
+    const std::size_t end = end_of_word(text, at);
+    std::size_t shown = std::min(end, at + kMost);
+    while (shown < end && (static_cast<unsigned char>(text[shown]) & 0xc0) == 0x80) --shown;  // whole characters
+    out += text.substr(at, shown - at);
+    if (shown < end) out += text[at] == '\'' ? "...'" : "...";
+    at = end;
+  }
+  return out;
+}
+
+}  // namespace
+
+void occupy_standard_streams() {
+  const int flags[] = {O_RDONLY, O_RDONLY, O_WRONLY};  // writing to what is open for reading fails
+  for (int fd = 0; fd <= 2; ++fd)
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", flags[fd]);  // takes the lowest number that is free
+}
+
+int print_out(std::string_view text, int status) {
+  if (status == 2) return status;
+  const Status done = write_stdout(text);
+  return done.ok() ? status : report_error(done.error());
+}
+
+void say(std::string_view line) {
+  const std::string text = "busbar: " + without_long_echoes(escape_terminal(line, true)) + "\n";
+  std::fputs(text.c_str(), stderr);
+}
+
+int report_error(const Error& error) {
+  say(error.text());
+  return error.code == ErrorCode::kDoesNotFit ? 1 : 2;
+}
+
+TextOptions text_options() {
+  TextOptions text;
+  if (const int columns = columns_of_output(); columns >= kFewestColumns)
+    text.columns = std::min(columns, kMostColumns);
+  text.colour = isatty(STDOUT_FILENO) != 0 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  text.utf8 = locale_is_utf8();
+  return text;
+}
+
+}  // namespace busbar
