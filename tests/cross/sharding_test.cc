@@ -5,7 +5,7 @@
 #include <map>
 
 #include "busbar/choice/fastest.h"
-#include "busbar/engine/floor.h"
+#include "busbar/floors/floor.h"
 #include "busbar/program/passes.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/spec/model_file.h"

@@ -7,8 +7,8 @@
 #include "busbar/choice/cheapest.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/collectives/verify.h"
-#include "busbar/engine/floor.h"
 #include "busbar/engine/random_machine.h"
+#include "busbar/floors/floor.h"
 
 namespace busbar {
 namespace {

@@ -7,7 +7,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/choice/fastest.h"
-#include "busbar/engine/floor.h"
+#include "busbar/floors/floor.h"
 #include "busbar/predict/prediction.h"
 
 namespace busbar {

@@ -8,7 +8,7 @@
 #include "busbar/choice/relief.h"
 #include "busbar/engine/chain_part.h"
 #include "busbar/engine/engine.h"
-#include "busbar/engine/floor.h"
+#include "busbar/floors/floor.h"
 #include "busbar/nccl/tuning.h"
 #include "busbar/predict/band.h"
 #include "busbar/predict/jitter.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "busbar/engine/floor_tiers.h"
+#include "busbar/floors/floor_tiers.h"
 #include "busbar/predict/call_chooser.h"
 #include "busbar/predict/communicators.h"
 #include "busbar/predict/policy.h"

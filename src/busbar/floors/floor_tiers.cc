@@ -1,4 +1,4 @@
-#include "busbar/engine/floor_tiers.h"
+#include "busbar/floors/floor_tiers.h"
 
 #include <algorithm>
 #include <numeric>

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "busbar/engine/floor.h"
-#include "busbar/engine/floor_demand.h"
-#include "busbar/engine/floor_tiers.h"
+#include "busbar/floors/floor.h"
+#include "busbar/floors/floor_demand.h"
+#include "busbar/floors/floor_tiers.h"
 
 namespace busbar {
 

@@ -1,6 +1,6 @@
-#include "busbar/engine/floor.h"
+#include "busbar/floors/floor.h"
 
-#include "busbar/engine/floor_cuts.h"
+#include "busbar/floors/floor_cuts.h"
 
 namespace busbar {
 

@@ -1,4 +1,4 @@
-#include "busbar/engine/floor_demand.h"
+#include "busbar/floors/floor_demand.h"
 
 #include <algorithm>
 

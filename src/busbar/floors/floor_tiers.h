@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "busbar/engine/floor.h"
+#include "busbar/floors/floor.h"
 #include "busbar/topology/topology.h"
 
 namespace busbar {

@@ -1,4 +1,4 @@
-#include "busbar/engine/floor.h"
+#include "busbar/floors/floor.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
-#include "busbar/engine/floor_tiers.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/engine/random_machine.h"
 #include "busbar/engine/test_machines.h"
+#include "busbar/floors/floor_tiers.h"
 
 namespace busbar {
 namespace {
