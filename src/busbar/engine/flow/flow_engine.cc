@@ -96,19 +96,19 @@ void FlowEngine::start(CallId call, std::uint64_t tag, SimTime at) {
 }
 
 /// The runs in a stage that contend with `r`, directly or through others, `r` included.
-void FlowEngine::find_rally(std::uint32_t r) {
-  rally_.assign(1, r);
-  grow_rally();
+void FlowEngine::find_group(std::uint32_t r) {
+  group_.assign(1, r);
+  grow_group();
 }
 
-/// Takes in the runs that contend with those of the rally.
-void FlowEngine::grow_rally() {
-  for (std::size_t head = 0; head < rally_.size(); ++head)
+/// Takes in the runs that contend with those of the sharing group.
+void FlowEngine::grow_group() {
+  for (std::size_t head = 0; head < group_.size(); ++head)
     for (const std::uint32_t other : in_stage_)
-      if (std::find(rally_.begin(), rally_.end(), other) == rally_.end() &&
-          contend(stage_id(runs_[rally_[head]]), stage_id(runs_[other])))
-        rally_.push_back(other);
-  std::sort(rally_.begin(), rally_.end(), [&](auto a, auto b) {
+      if (std::find(group_.begin(), group_.end(), other) == group_.end() &&
+          contend(stage_id(runs_[group_[head]]), stage_id(runs_[other])))
+        group_.push_back(other);
+  std::sort(group_.begin(), group_.end(), [&](auto a, auto b) {
     return std::pair(runs_[a].call, runs_[a].sequence) < std::pair(runs_[b].call, runs_[b].sequence);
   });
 }
@@ -156,26 +156,26 @@ void FlowEngine::progress(Run& run, SimTime at) {
   run.updated = at;
 }
 
-/// Of the open fluids of the rally, run by run.
-std::span<const double> FlowEngine::rally_rates() {
+/// Of the open fluids of the sharing group, run by run.
+std::span<const double> FlowEngine::group_rates() {
   members_.clear();
-  for (const std::uint32_t r : rally_) members_.push_back({stage_id(runs_[r]), &stage_of(runs_[r]), runs_[r].left});
+  for (const std::uint32_t r : group_) members_.push_back({stage_id(runs_[r]), &stage_of(runs_[r]), runs_[r].left});
   return rates_.of(members_);
 }
 
-/// Every run of the rally as it stands at `at`, fluid by fluid.
+/// Every run of the sharing group as it stands at `at`, fluid by fluid.
 void FlowEngine::bring_up(SimTime at) {
-  for (const std::uint32_t r : rally_) runs_[r].shared ? progress(runs_[r], at) : share(runs_[r], at);
+  for (const std::uint32_t r : group_) runs_[r].shared ? progress(runs_[r], at) : share(runs_[r], at);
 }
 
-/// How the stages of the rally are best split together; empty: each as it is.
-const std::vector<FlowEngine::Split>& FlowEngine::splits_of_rally() {
+/// How the stages of the sharing group are best split together; empty: each as it is.
+const std::vector<FlowEngine::Split>& FlowEngine::splits_of_group() {
   std::vector<std::uint64_t> key;
-  for (const std::uint32_t r : rally_) key.push_back(own_stage_id(runs_[r]));
+  for (const std::uint32_t r : group_) key.push_back(own_stage_id(runs_[r]));
   const auto [kept, fresh] = splits_.try_emplace(std::move(key));
-  if (!fresh || rally_.size() == 1) return kept->second;
+  if (!fresh || group_.size() == 1) return kept->second;
   std::vector<SharedStage> stages;
-  for (const std::uint32_t r : rally_) stages.push_back({&calls_.lowered(runs_[r].call).call, &own_stage(runs_[r])});
+  for (const std::uint32_t r : group_) stages.push_back({&calls_.lowered(runs_[r].call).call, &own_stage(runs_[r])});
   for (Stage& stage : split_together(calls_.lowering(), stages)) {
     const std::uint32_t id = number_stage(stage);
     kept->second.push_back({std::move(stage), id});
@@ -183,24 +183,25 @@ const std::vector<FlowEngine::Split>& FlowEngine::splits_of_rally() {
   return kept->second;
 }
 
-/// Splits the stages of the rally anew, and again as long as that makes them run into others.
-void FlowEngine::split_rally(SimTime at) {
-  for (std::size_t before = 0; before < rally_.size();) {
-    before = rally_.size();
-    const std::vector<Split>& splits = splits_of_rally();
-    for (std::size_t i = 0; i < rally_.size(); ++i) runs_[rally_[i]].split = splits.empty() ? nullptr : &splits[i];
-    grow_rally();
+/// Splits the stages of the sharing group again, and once more whenever the new split makes them share links with other
+/// runs.
+void FlowEngine::split_group(SimTime at) {
+  for (std::size_t before = 0; before < group_.size();) {
+    before = group_.size();
+    const std::vector<Split>& splits = splits_of_group();
+    for (std::size_t i = 0; i < group_.size(); ++i) runs_[group_[i]].split = splits.empty() ? nullptr : &splits[i];
+    grow_group();
     bring_up(at);
   }
 }
 
-/// Gives every open fluid of the rally its fair rate and schedules each run's next end of a fluid.
-void FlowEngine::solve_rally(SimTime at) {
+/// Gives every open fluid of the sharing group its fair rate and schedules each run's next end of a fluid.
+void FlowEngine::solve_group(SimTime at) {
   bring_up(at);
-  if (calls_.lowering().splits()) split_rally(at);
-  const std::span<const double> rates = rally_rates();
+  if (calls_.lowering().splits()) split_group(at);
+  const std::span<const double> rates = group_rates();
   std::size_t next = 0;
-  for (const std::uint32_t r : rally_) {
+  for (const std::uint32_t r : group_) {
     Run& run = runs_[r];
     double soonest = INFINITY;
     for (std::uint32_t f = 0; f < run.left.size(); ++f) {
@@ -222,14 +223,14 @@ void FlowEngine::begin_stage(std::uint32_t r, SimTime at) {
   unsolved_at_ = at;
 }
 
-/// Sets all stages going that began at one time: each on its own clock, or its rally once for all that joined it.
+/// Sets all stages going that began at one time: each on its own clock, or its sharing group once for all its runs.
 void FlowEngine::settle() {
   for (const std::uint32_t r : unsolved_) {
     Run& run = runs_[r];
-    if (run.shared) continue;  // the rally of an earlier one
-    find_rally(r);
-    if (rally_.size() > 1) {
-      solve_rally(unsolved_at_);
+    if (run.shared) continue;  // in the sharing group of an earlier one
+    find_group(r);
+    if (group_.size() > 1) {
+      solve_group(unsolved_at_);
       continue;
     }
     run.offset_ps += known_[index(run.call)].stage_ps[run.stage];
@@ -269,11 +270,11 @@ std::optional<Finished> FlowEngine::advance(SimTime limit) {
     Run& run = runs_[e.run];
     if (!run.active || run.generation != e.generation) continue;
     if (run.in_stage && run.shared) {
-      find_rally(e.run);
+      find_group(e.run);
       progress(run, e.at);
       const bool over = std::all_of(run.left.begin(), run.left.end(), [](double left) { return left <= 0; });
-      if (over) std::erase(rally_, e.run), std::erase(in_stage_, e.run);
-      solve_rally(e.at);
+      if (over) std::erase(group_, e.run), std::erase(in_stage_, e.run);
+      solve_group(e.at);
       if (!over) continue;
     }
     const Finished done{run.tag, e.at};

@@ -1,16 +1,16 @@
 // The flow engine: calls in progress share links max-min fairly, event by event (DESIGN 4.3).
 //
 // Invariants:
-//  1. A run is one started call; it is in its launch, or in exactly one stage.
-//  2. A run nobody contends with is not solved: its stage ends when it would alone, a time known from prepare().
-//  3. Runs whose stages share a link (directly or through others) form a rally: their fluids are solved together at
-//     every start and end in it, and only then. Once in a rally a run keeps its fluids one by one until the stage ends.
-//  4. Events are ordered by (time, sequence of the run); equal inputs give equal bits. Within a rally runs are ordered
-//  by
-//     call, so that rates do not hang on which of two calls started first at one time.
-//  5. What a rally has been solved to once is kept: steps repeat themselves.
-//  6. Where Lowering::splits() holds, a rally is split anew at each start and end of a stage in it; a run by itself has
-//     the split of its own. What a split makes run into further runs belongs to the rally.
+//  1. A run is one started call. It is in its launch, or in exactly one stage.
+//  2. A run that shares no link with another is not solved: its stage ends at the time known from prepare().
+//  3. Runs whose stages share a link, directly or through others, form a sharing group. Their fluids are solved
+//     together at every start and end in the group, and only then. A run that has joined one keeps its fluids one by
+//     one until its stage ends.
+//  4. Events are ordered by (time, sequence of the run), so equal inputs give equal bits. Within a sharing group runs
+//     are ordered by call: rates do not depend on which of two calls started first at the same time.
+//  5. The rates of a sharing group are kept, because training steps repeat themselves.
+//  6. Where Lowering::splits() holds, a sharing group is split again at each start and end of a stage in it. A run
+//     alone keeps its own split. Runs that share links only because of a split belong to the sharing group too.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "busbar/engine/flow/rally_rates.h"
+#include "busbar/engine/flow/shared_rates.h"
 #include "busbar/engine/prepared.h"
 
 namespace busbar {
@@ -50,7 +50,7 @@ class FlowEngine final : public Engine {
     std::vector<std::uint32_t> stage_id;  ///< number among all stages ever prepared
     double starts = 0;
   };
-  /// A stage as a rally splits it.
+  /// A stage as its sharing group splits it.
   struct Split {
     Stage stage;
     std::uint32_t stage_id;
@@ -88,16 +88,16 @@ class FlowEngine final : public Engine {
   /// Ends the stage in hand; true when the call has ended with it.
   bool end_stage(std::uint32_t run, SimTime at);
   void settle();
-  void find_rally(std::uint32_t run);
-  void grow_rally();
+  void find_group(std::uint32_t run);
+  void grow_group();
   void share(Run& run, SimTime at);
   void progress(Run& run, SimTime at);
   void count_split(const Run& run, double elapsed_ps);
-  void solve_rally(SimTime at);
+  void solve_group(SimTime at);
   void bring_up(SimTime at);
-  void split_rally(SimTime at);
-  const std::vector<Split>& splits_of_rally();
-  std::span<const double> rally_rates();
+  void split_group(SimTime at);
+  const std::vector<Split>& splits_of_group();
+  std::span<const double> group_rates();
 
   PreparedCalls calls_;
   std::vector<Known> known_;
@@ -109,12 +109,12 @@ class FlowEngine final : public Engine {
   std::vector<std::vector<Word>> stage_links_;       ///< per stage id, ascending
   std::unordered_map<std::uint64_t, bool> contend_;  ///< by stage pair; looked up only
   std::vector<std::uint64_t> word_;                  ///< work space, zero
-  RallyRates rates_;
-  std::vector<RallyRates::Member> members_;                          ///< of the rally in hand
-  std::map<std::vector<std::uint64_t>, std::vector<Split>> splits_;  ///< by stages of a rally; empty: their own
+  SharedRates rates_;
+  std::vector<SharedRates::Member> members_;                         ///< of the sharing group that is being solved
+  std::map<std::vector<std::uint64_t>, std::vector<Split>> splits_;  ///< by stages of a sharing group; empty: their own
   std::vector<double> moved_;                                        ///< bytes per link beside those of own splits
   std::vector<Run> runs_;
-  std::vector<std::uint32_t> free_, in_stage_, rally_;
+  std::vector<std::uint32_t> free_, in_stage_, group_;
   std::vector<std::uint32_t> unsolved_;  ///< runs whose stage began at unsolved_at_ and is not yet set going
   SimTime unsolved_at_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

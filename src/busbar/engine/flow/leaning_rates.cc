@@ -14,7 +14,7 @@ LeaningRates::LeaningRates(const Router& router, WayOf way, std::function<double
       way_of_(std::move(way)),
       link_rate_(std::move(rate)),
       cap_(cap),
-      contest_(router.topology(), router.topology().link_count(), link_rate_),
+      split_cost_(router.topology(), router.topology().link_count(), link_rate_),
       items_(items),
       solver_(router.topology().link_count()),
       used_(router.topology().link_count(), 0.0),
@@ -69,8 +69,8 @@ void LeaningRates::split(std::int64_t now_ps) {
     std::vector<Stage> ways;
     for (const std::uint32_t item : open_) ways.push_back(way(item));
     for (std::size_t i = 0; i < ways.size(); ++i) all[i] = &ways[i];
-    if (first) contest_.ask(all);
-    const ContestOutcome found = contest_.outcome(all);
+    if (first) split_cost_.measure_demand(all);
+    const SplitOutcome found = split_cost_.of(all);
     search.learn(router_.topology(), found.cost, found.load, static_cast<double>(all.size()));
     if (search.improved()) best = std::move(ways);
   }

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "busbar/engine/flow/contest.h"
+#include "busbar/engine/flow/split_cost.h"
 #include "busbar/routing/link_share.h"
 #include "busbar/routing/router.h"
 
@@ -56,7 +56,7 @@ class LeaningRates {
   WayOf way_of_;
   std::function<double(LinkId)> link_rate_;
   double cap_;
-  Contest contest_;
+  SplitCost split_cost_;
   Lean lean_;
   std::vector<Item> items_;
   std::vector<std::uint32_t> open_, opened_, closed_, changed_;

@@ -20,13 +20,13 @@ bool same_fluids(const Stage& a, const Stage& b) {
 
 std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStage> stages) {
   const Router& router = lowering.router();
-  Contest contest(router.topology(), lowering.capacities(), [&](LinkId l) { return lowering.rate(l); });
+  SplitCost split_cost(router.topology(), lowering.capacities(), [&](LinkId l) { return lowering.rate(l); });
   std::vector<const Stage*> own, tried(stages.size());
   for (const SharedStage& s : stages) own.push_back(s.own);
-  contest.ask(own);
+  split_cost.measure_demand(own);
   constexpr double kWorthIt = 1e-4;
   const auto least_possible = static_cast<double>(own.size());
-  double least = contest.outcome(own).cost * (1 - kWorthIt);
+  double least = split_cost.of(own).cost * (1 - kWorthIt);
   std::vector<Stage> best;
   if (least <= least_possible) return best;
   for (SplitSearch search; !search.over();) {
@@ -41,7 +41,7 @@ std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStag
       trial.push_back(std::move(*stage));
     }
     for (std::size_t i = 0; i < trial.size(); ++i) tried[i] = &trial[i];
-    const ContestOutcome found = contest.outcome(tried);
+    const SplitOutcome found = split_cost.of(tried);
     search.learn(router.topology(), found.cost, found.load, least_possible);
     if (found.cost < least) least = found.cost, best = std::move(trial);
   }

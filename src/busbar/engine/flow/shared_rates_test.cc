@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/rally_rates.h"
+#include "busbar/engine/flow/shared_rates.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ Stage random_stage(RandomStream& random, std::span<const LinkId> links) {
   return s;
 }
 
-TEST(RallyRates, AreTheSameBitsWholeInPartsAndKept) {
+TEST(SharedRates, AreTheSameBitsWholeInPartsAndKept) {
   const Topology t = leaf_spine(4, 4).seal();
   const Router router(t, RoutingPolicy::kStatic);
   const Placement placement(router, t.gpus());
@@ -35,14 +35,14 @@ TEST(RallyRates, AreTheSameBitsWholeInPartsAndKept) {
   std::vector<LinkId> links;
   for (std::uint32_t l = 0; l < t.link_count(); ++l) links.push_back(LinkId{l});
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    RandomStream random(seed, "rallies");
+    RandomStream random(seed, "sharing groups");
     std::vector<Stage> stages;
     for (std::uint64_t n = 1 + random.below(4); n > 0; --n) stages.push_back(random_stage(random, links));
     StageSolver kept_solver(lowering.capacities());
-    RallyRates rates(kept_solver, lowering);
+    SharedRates rates(kept_solver, lowering);
     for (int time = 0; time < 8; ++time) {
       std::vector<std::vector<double>> left;
-      std::vector<RallyRates::Member> rally;
+      std::vector<SharedRates::Member> group;
       StageSolver solver(lowering.capacities());
       solver.begin();
       for (std::uint32_t s = 0; s < stages.size(); ++s) {
@@ -52,9 +52,9 @@ TEST(RallyRates, AreTheSameBitsWholeInPartsAndKept) {
           if (left[s][f] > 0) solver.add(stages[s], f, [&](LinkId l) { return lowering.rate(l); });
         }
       }
-      for (std::uint32_t s = 0; s < stages.size(); ++s) rally.push_back({s, &stages[s], left[s]});
+      for (std::uint32_t s = 0; s < stages.size(); ++s) group.push_back({s, &stages[s], left[s]});
       const auto truth = solver.solve();
-      const auto found = rates.of(rally);
+      const auto found = rates.of(group);
       ASSERT_EQ(found.size(), truth.size()) << "seed " << seed;
       for (std::size_t i = 0; i < truth.size(); ++i) ASSERT_EQ(found[i], truth[i]) << "seed " << seed << " at " << time;
     }

@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/contest.h"
+#include "busbar/engine/flow/split_cost.h"
 
 #include <algorithm>
 
@@ -16,15 +16,15 @@ std::span<const double> solved(StageSolver& solver, std::span<const Stage* const
 
 }  // namespace
 
-void Contest::ask(std::span<const Stage* const> stages) {
+void SplitCost::measure_demand(std::span<const Stage* const> stages) {
   constexpr double kRoom = 1e12;  // bytes per ps
   const auto rate = [this](LinkId l) { return between_switches(topology_, l) ? kRoom : rate_(l); };
   const auto rates = solved(roomy_, stages, rate);
   demand_.assign(rates.begin(), rates.end());
 }
 
-ContestOutcome Contest::outcome(std::span<const Stage* const> stages) {
-  ContestOutcome out;
+SplitOutcome SplitCost::of(std::span<const Stage* const> stages) {
+  SplitOutcome out;
   const auto rates = solved(solver_, stages, rate_);
   out.load.assign(topology_.link_count(), 0.0);
   std::size_t next = 0;

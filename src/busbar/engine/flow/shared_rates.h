@@ -1,4 +1,4 @@
-// Fair rates of stages that share links, kept: steps repeat themselves.
+// Fair rates of stages that share links. They are kept, because training steps repeat themselves.
 #pragma once
 
 #include <map>
@@ -11,39 +11,40 @@
 
 namespace busbar {
 
-/// Solves a rally as one the first time its stages meet; from the second on part by part, a part being fluids that
-/// share links with one another and nobody else, so that an end re-solves its own part alone. Both give the same bits.
-class RallyRates {
+/// Solves a sharing group whole the first time its stages are together, and part by part from the second time on. A
+/// part is a set of fluids that share links with one another and with no other fluid, so an end re-solves its own part
+/// alone. Both ways give the same bits.
+class SharedRates {
  public:
   struct Member {
     std::uint32_t stage_id;  ///< equal ids are equal stages
     const Stage* stage;
     std::span<const double> left;  ///< per fluid; above 0: open
   };
-  RallyRates(StageSolver& solver, const Lowering& lowering);
+  SharedRates(StageSolver& solver, const Lowering& lowering);
   /// In bytes per ps, of the open fluids, member by member. Valid until the next call.
-  std::span<const double> of(std::span<const Member> rally);
+  std::span<const double> of(std::span<const Member> group);
 
  private:
-  struct Meeting {
+  struct KnownGroup {
     std::uint32_t number = 0;
     bool again = false;
-    Csr<std::uint32_t> parts;  ///< of places_; none before it meets again
+    Csr<std::uint32_t> parts;  ///< of places_; none before it is asked for again
   };
   struct Place {
     std::uint32_t member, fluid;
     bool open;
   };
-  void list(std::span<const Member> rally);
-  void find_parts(std::span<const Member> rally, Meeting& meeting);
+  void list(std::span<const Member> group);
+  void find_parts(std::span<const Member> group, KnownGroup& known_group);
   const std::vector<double>* known(std::uint64_t part, std::span<const std::uint32_t> row);
-  void solve(std::span<const Member> rally, std::uint64_t part, std::span<const std::uint32_t> row);
+  void solve(std::span<const Member> group, std::uint64_t part, std::span<const std::uint32_t> row);
 
   StageSolver& solver_;
   const Lowering& lowering_;
   ComponentSplitter splitter_{false};
-  std::map<std::vector<std::uint32_t>, Meeting> meetings_;           ///< by stages
-  std::map<std::vector<std::uint64_t>, std::vector<double>> known_;  ///< by meeting, part and its open fluids
+  std::map<std::vector<std::uint32_t>, KnownGroup> groups_;          ///< by stages
+  std::map<std::vector<std::uint64_t>, std::vector<double>> known_;  ///< by group, part and its open fluids
   std::size_t kept_ = 0;                                             ///< numbers in both
   std::vector<std::uint32_t> ids_, all_;
   std::vector<std::uint64_t> key_;

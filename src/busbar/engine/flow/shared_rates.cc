@@ -1,39 +1,39 @@
-#include "busbar/engine/flow/rally_rates.h"
+#include "busbar/engine/flow/shared_rates.h"
 
 #include <numeric>
 #include <utility>
 
 namespace busbar {
 
-RallyRates::RallyRates(StageSolver& solver, const Lowering& lowering) : solver_(solver), lowering_(lowering) {}
+SharedRates::SharedRates(StageSolver& solver, const Lowering& lowering) : solver_(solver), lowering_(lowering) {}
 
-std::span<const double> RallyRates::of(std::span<const Member> rally) {
+std::span<const double> SharedRates::of(std::span<const Member> group) {
   constexpr std::size_t kMostKept = 1 << 20;  // 8 MiB
-  if (kept_ > kMostKept) meetings_.clear(), known_.clear(), kept_ = 0;
-  list(rally);
-  const auto [entry, fresh] = meetings_.try_emplace(ids_);
-  Meeting& meeting = entry->second;
-  if (fresh) meeting.number = static_cast<std::uint32_t>(meetings_.size());
-  const std::uint64_t whole = std::uint64_t{meeting.number} << 32;
-  if (meeting.parts.rows() == 0) {
+  if (kept_ > kMostKept) groups_.clear(), known_.clear(), kept_ = 0;
+  list(group);
+  const auto [entry, fresh] = groups_.try_emplace(ids_);
+  KnownGroup& known_group = entry->second;
+  if (fresh) known_group.number = static_cast<std::uint32_t>(groups_.size());
+  const std::uint64_t whole = std::uint64_t{known_group.number} << 32;
+  if (known_group.parts.rows() == 0) {
     const bool new_to_us = known(whole, all_) == nullptr;
-    if (new_to_us && meeting.again) find_parts(rally, meeting);
-    meeting.again = true;
+    if (new_to_us && known_group.again) find_parts(group, known_group);
+    known_group.again = true;
   }
-  if (meeting.parts.rows() == 0) solve(rally, whole, all_);
-  for (std::uint32_t p = 0; p < meeting.parts.rows(); ++p) solve(rally, whole + 1 + p, meeting.parts.row(p));
+  if (known_group.parts.rows() == 0) solve(group, whole, all_);
+  for (std::uint32_t p = 0; p < known_group.parts.rows(); ++p) solve(group, whole + 1 + p, known_group.parts.row(p));
   out_.clear();
   for (std::size_t i = 0; i < places_.size(); ++i)
     if (places_[i].open) out_.push_back(rate_[i]);
   return out_;
 }
 
-/// All fluids of the rally, in order.
-void RallyRates::list(std::span<const Member> rally) {
+/// All fluids of the group, in order.
+void SharedRates::list(std::span<const Member> group) {
   ids_.clear(), places_.clear();
-  for (std::uint32_t m = 0; m < rally.size(); ++m) {
-    ids_.push_back(rally[m].stage_id);
-    for (std::uint32_t f = 0; f < rally[m].left.size(); ++f) places_.push_back({m, f, rally[m].left[f] > 0});
+  for (std::uint32_t m = 0; m < group.size(); ++m) {
+    ids_.push_back(group[m].stage_id);
+    for (std::uint32_t f = 0; f < group[m].left.size(); ++f) places_.push_back({m, f, group[m].left[f] > 0});
   }
   all_.resize(places_.size());
   std::iota(all_.begin(), all_.end(), 0u);
@@ -41,9 +41,9 @@ void RallyRates::list(std::span<const Member> rally) {
 }
 
 /// As the components of a stage of all fluids together.
-void RallyRates::find_parts(std::span<const Member> rally, Meeting& meeting) {
+void SharedRates::find_parts(std::span<const Member> group, KnownGroup& known_group) {
   Stage together;
-  for (const Member& m : rally) {
+  for (const Member& m : group) {
     const auto begin = static_cast<std::uint32_t>(together.link.size());
     together.link.insert(together.link.end(), m.stage->link.begin(), m.stage->link.end());
     for (Fluid f : m.stage->fluids) {
@@ -54,15 +54,15 @@ void RallyRates::find_parts(std::span<const Member> rally, Meeting& meeting) {
   splitter_.resize(lowering_.capacities());
   splitter_.split(together, nullptr);
   for (const Component& c : together.components) {
-    meeting.parts.values.insert(meeting.parts.values.end(), together.members.begin() + c.begin,
-                                together.members.begin() + c.end);
-    meeting.parts.close_row();
+    known_group.parts.values.insert(known_group.parts.values.end(), together.members.begin() + c.begin,
+                                    together.members.begin() + c.end);
+    known_group.parts.close_row();
   }
   kept_ += together.members.size();
 }
 
 /// Leaves its key in key_.
-const std::vector<double>* RallyRates::known(std::uint64_t part, std::span<const std::uint32_t> row) {
+const std::vector<double>* SharedRates::known(std::uint64_t part, std::span<const std::uint32_t> row) {
   key_.assign(1, part);
   std::uint64_t open = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -74,13 +74,13 @@ const std::vector<double>* RallyRates::known(std::uint64_t part, std::span<const
 }
 
 /// Fills in the rates of the part's open fluids.
-void RallyRates::solve(std::span<const Member> rally, std::uint64_t part, std::span<const std::uint32_t> row) {
+void SharedRates::solve(std::span<const Member> group, std::uint64_t part, std::span<const std::uint32_t> row) {
   const std::vector<double>* rates = known(part, row);
   if (!rates) {
     solver_.begin(StageSolver::Rates::kAsBefore);
     const auto rate_of = [&](LinkId l) { return lowering_.rate(l); };
     for (const std::uint32_t i : row)
-      if (places_[i].open) solver_.add(*rally[places_[i].member].stage, places_[i].fluid, rate_of);
+      if (places_[i].open) solver_.add(*group[places_[i].member].stage, places_[i].fluid, rate_of);
     const auto found = solver_.solve();
     kept_ += key_.size() + found.size();
     rates = &known_.emplace(key_, std::vector<double>(found.begin(), found.end())).first->second;
