@@ -109,7 +109,7 @@ bool is_amd_mesh(const NcclComm& comm) {
 
 }  // namespace
 
-Result<NcclSchedules::Laid> NcclSchedules::rings(const CollectiveCall& call) const {
+Result<NcclSchedules::Laid> NcclSchedules::rings(const CollectiveCall& call, std::uint32_t used) const {
   ScheduleSpec spec;
   spec.algorithm = call.algorithm;
   spec.op = call.op;
@@ -119,7 +119,7 @@ Result<NcclSchedules::Laid> NcclSchedules::rings(const CollectiveCall& call) con
   if (is_amd_mesh(comm_)) spec.orders = MeshRings::of(comm_.ranks);  // RCCL's fixed rings use all links of a mesh
   if (spec.orders.empty()) {
     std::vector<Channel<std::vector<std::uint32_t>>> channels;
-    for (std::uint32_t c = 0; c < comm_.channels; ++c) {
+    for (std::uint32_t c = 0; c < used; ++c) {
       NcclRing ring = nccl_ring(comm_, c);
       count(channels, std::move(ring.order), std::move(ring.ports));
     }
@@ -137,10 +137,10 @@ Result<NcclSchedules::Laid> NcclSchedules::rings(const CollectiveCall& call) con
   return out;
 }
 
-Result<NcclSchedules::Laid> NcclSchedules::trees(const CollectiveCall& call) const {
+Result<NcclSchedules::Laid> NcclSchedules::trees(const CollectiveCall& call, std::uint32_t used) const {
   using Shape = std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>;
   std::vector<Channel<Shape>> channels;
-  for (std::uint32_t c = 0; c < comm_.channels; ++c) {
+  for (std::uint32_t c = 0; c < used; ++c) {
     NcclTree tree = nccl_tree(comm_, c);
     GivenTree shape = given(tree);
     count(channels, Shape{std::move(shape.position), std::move(shape.parent)}, std::move(tree.ports));
@@ -185,16 +185,17 @@ bool NcclSchedules::fits(const CollectiveCall& call) const {
   return tuned && call.root == 0 && call.groups.size() == comm_.ranks && comm_.channels > 0;
 }
 
-Result<const NcclSchedules::Laid*> NcclSchedules::lay(const CollectiveCall& call) {
+Result<const NcclSchedules::Laid*> NcclSchedules::lay(const CollectiveCall& call, std::uint32_t channels) {
   const bool ordered = traits_of(call.algorithm).takes_orders;
-  const auto [at, fresh] = laid_.try_emplace({ordered ? call.algorithm : "", call.op});
+  const std::uint32_t used = channels == 0 ? comm_.channels : std::min(channels, comm_.channels);
+  const auto [at, fresh] = laid_.try_emplace({ordered ? call.algorithm : "", call.op, ordered ? used : 0});
   if (!fresh) return &at->second;
   const auto make = [&]() -> Result<Laid> {
     if (!ordered) return local();
     BUSBAR_ASSIGN(const Schedule plain, build_schedule(call.algorithm, call.op, comm_.ranks, 1, call.root));
     const bool tree = !plain.phases.empty() && is_tree(plain.phases.front().pattern);
     if (tree && call.op != Collective::kAllReduce) return local();
-    return tree ? trees(call) : rings(call);
+    return tree ? trees(call, used) : rings(call, used);
   };
   Result<Laid> made = make();
   if (!made.ok()) {
@@ -205,14 +206,14 @@ Result<const NcclSchedules::Laid*> NcclSchedules::lay(const CollectiveCall& call
   return &at->second;
 }
 
-Result<CollectiveCall> NcclSchedules::over_channels(CollectiveCall call) {
+Result<CollectiveCall> NcclSchedules::over_channels(CollectiveCall call, std::uint32_t channels) {
   if (call.groups.groups() != 1) return call;
   std::vector<std::uint32_t> first_device(comm_.ranks);
   for (const NcclMember& m : comm_.nodes)
     for (const std::uint32_t r : m.ranks) first_device[r] = m.first_device;
   return NcclGroups([this](std::uint32_t) -> NcclSchedules& { return *this; },
                     [&](std::uint32_t, std::uint32_t member) { return first_device[member]; })
-      .over_channels(std::move(call));
+      .over_channels(std::move(call), channels);
 }
 
 /// Adds the ports of one group. `row_of`: rows of nics.ports by their first device.
@@ -246,12 +247,13 @@ void NcclGroups::add(const NcclComm& comm, const NcclSchedules::Laid& laid, cons
     }
 }
 
-Result<CollectiveCall> NcclGroups::over_channels(CollectiveCall call) const {
+Result<CollectiveCall> NcclGroups::over_channels(CollectiveCall call, std::uint32_t channels) const {
   const std::uint32_t groups = call.groups.groups();
   std::vector<const NcclSchedules::Laid*> laid(groups);
   for (std::uint32_t g = 0; g < groups; ++g) {
-    if (!of_(g).fits(call)) return call;
-    BUSBAR_ASSIGN(laid[g], of_(g).lay(call));
+    NcclSchedules& of = of_(g);
+    if (!of.fits(call)) return call;
+    BUSBAR_ASSIGN(laid[g], of.lay(call, channels));
     if (laid[g]->shapes != laid[0]->shapes || laid[g]->ports.size() != laid[0]->ports.size()) return call;
   }
   call.schedule = laid[0]->schedule;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,9 @@ class NcclSchedules {
   /// `call`, which names an algorithm, as NCCL lays it: one that takes orders of ranks over NCCL's rings or trees (these
   /// for all-reduce only), any other as it is, and each with the NICs of its channels. Grouped sends and receives, whose NICs depend on
   /// the receiver, and calls of several groups or over other ranks than the communicator's come back as they are.
-  /// Channels with the same order and the same NICs become one with their share of the bytes.
-  Result<CollectiveCall> over_channels(CollectiveCall call);
+  /// Channels with the same order and the same NICs become one with their share of the bytes. `channels`: the first so
+  /// many are used; 0: all.
+  Result<CollectiveCall> over_channels(CollectiveCall call, std::uint32_t channels = 0);
 
  private:
   friend class NcclGroups;
@@ -34,13 +36,13 @@ class NcclSchedules {
     std::vector<std::vector<NcclPorts>> ports;
   };
   bool fits(const CollectiveCall& call) const;
-  Result<const Laid*> lay(const CollectiveCall& call);
-  Result<Laid> rings(const CollectiveCall& call) const;
-  Result<Laid> trees(const CollectiveCall& call) const;
+  Result<const Laid*> lay(const CollectiveCall& call, std::uint32_t channels);
+  Result<Laid> rings(const CollectiveCall& call, std::uint32_t channels) const;
+  Result<Laid> trees(const CollectiveCall& call, std::uint32_t channels) const;
   Laid local() const;
 
   NcclComm comm_;
-  std::map<std::pair<std::string, Collective>, Laid> laid_;
+  std::map<std::tuple<std::string, Collective, std::uint32_t>, Laid> laid_;  ///< by algorithm and channels
   /// Tables of NICs by what they were made from.
   std::vector<std::pair<std::pair<const Laid*, GroupFamily>, std::shared_ptr<const ChannelNics>>> nics_;
 };
@@ -55,7 +57,7 @@ class NcclGroups {
       : of_(std::move(of)), first_device_(std::move(first_device)) {}
 
   /// As NcclSchedules::over_channels. Where the groups' rings or trees differ, the call comes back as it is.
-  Result<CollectiveCall> over_channels(CollectiveCall call) const;
+  Result<CollectiveCall> over_channels(CollectiveCall call, std::uint32_t channels = 0) const;
 
  private:
   void add(const NcclComm& comm, const NcclSchedules::Laid& laid, const GroupFamily& groups, std::uint32_t group,
