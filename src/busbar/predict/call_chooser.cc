@@ -57,16 +57,28 @@ bool same_shape(const CollectiveCall& a, const CollectiveCall& b) {
   return a.op == b.op && a.root == b.root && a.groups == b.groups && a.pairs == b.pairs;
 }
 
-/// The fastest of `algorithms` over the channels of `comm`, each with the protocol that suits it best.
+/// Each group of the call over the first so many channels (0: all) of its own communicator.
+Result<CollectiveCall> CallChooser::lay(CollectiveCall call, const FamilyCommunicators& comms,
+                                        std::uint32_t channels) const {
+  const GroupFamily groups = call.groups;
+  const auto first_device = [&](std::uint32_t group, std::uint32_t member) {
+    const BlockId block = topology_.block_of(placement_.gpu(groups.actor(group, member)));
+    return topology_.blocks()[index(block)].first_device;
+  };
+  return NcclGroups([&](std::uint32_t group) -> NcclSchedules& { return comms.of(group).schedules; }, first_device)
+      .over_channels(std::move(call), channels);
+}
+
+/// The fastest of `algorithms` over the channels of `comms`, each with the protocol that suits it best.
 Result<CollectiveCall> CallChooser::over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,
-                                                Communicator& comm, TrialEngines& trials) {
+                                                const FamilyCommunicators& comms, TrialEngines& trials) {
   Error last{ErrorCode::kUnsupported, "no algorithm", {}};
   std::optional<CollectiveCall> best;
   Duration least = Duration::max();
   for (const std::string& name : algorithms) {
     call.algorithm = name;
     call.schedule = nullptr;
-    BUSBAR_ASSIGN(CollectiveCall trial, comm.schedules.over_channels(call));
+    BUSBAR_ASSIGN(CollectiveCall trial, lay(call, comms, 0));
     Result<CollectiveCall> resolved =
         resolve_algorithm(*trials.engine, placement_, topology_, std::move(trial));
     const Result<CallId> id = resolved.ok() ? trials.engine->prepare(*resolved) : Result<CallId>(resolved.error());
@@ -83,7 +95,9 @@ Result<CollectiveCall> CallChooser::over_channels(CollectiveCall call, const std
 }
 
 /// Empty where NCCL's tables hold nothing for the call, or name what cannot be laid on this machine.
-std::optional<ChosenCall> CallChooser::as_nccl(const CollectiveCall& call, Communicator& comm, TrialEngines& trials) {
+std::optional<ChosenCall> CallChooser::as_nccl(const CollectiveCall& call, const FamilyCommunicators& comms,
+                                                TrialEngines& trials) {
+  const Communicator& comm = comms.first();
   if (!comm.tuning) return std::nullopt;
   const auto named = nccl_algorithm(call.algorithm);
   const auto choice = choose_nccl(comm.schedules.comm(), *comm.tuning, call.op, call.bytes,
@@ -93,7 +107,7 @@ std::optional<ChosenCall> CallChooser::as_nccl(const CollectiveCall& call, Commu
   out.call.algorithm = schedule_name(choice->algorithm);
   out.call.protocol = protocol_of(choice->protocol);
   if (call.chunks == 0) out.call.chunks = choice->pieces;
-  Result<CollectiveCall> laid = comm.schedules.over_channels(out.call);
+  Result<CollectiveCall> laid = lay(out.call, comms, choice->channels);
   if (!laid.ok() || !trials.engine->prepare(*laid).ok()) return std::nullopt;
   out.call = std::move(*laid);
   return out;
@@ -103,15 +117,17 @@ std::optional<ChosenCall> CallChooser::as_nccl(const CollectiveCall& call, Commu
 Result<std::optional<ChosenCall>> CallChooser::as_library(const CollectiveCall& call, TrialEngines& trials) {
   const bool is_auto = call.algorithm == "auto";
   if (!is_auto && !nccl_algorithm(call.algorithm)) return std::optional<ChosenCall>();
-  const auto classes = communicators_.of(call.groups, call.channels);
-  if (!classes.ok() && classes.error().code != ErrorCode::kUnsupported) return classes.error();
-  if (!classes.ok()) return std::optional<ChosenCall>();
-  Communicator& comm = *classes->front();
+  const auto found = communicators_.of(call.groups, call.channels);
+  if (!found.ok() && found.error().code != ErrorCode::kUnsupported) return found.error();
+  if (!found.ok()) return std::optional<ChosenCall>();
+  const FamilyCommunicators& comms = **found;
+  const Communicator& comm = comms.first();
   if (is_tuned(call.op))
-    if (auto chosen = as_nccl(call, comm, trials)) return chosen;
+    if (auto chosen = as_nccl(call, comms, trials)) return chosen;
   std::vector<std::string> names{call.algorithm};
-  if (is_auto) names = is_tuned(call.op) ? std::vector<std::string>{"ring", "tree"} : std::vector<std::string>{"direct"};
-  Result<CollectiveCall> best = over_channels(call, names, comm, trials);
+  if (is_auto && is_tuned(call.op)) names = {"ring", "tree"};
+  if (is_auto && !is_tuned(call.op)) names = {"direct"};
+  Result<CollectiveCall> best = over_channels(call, names, comms, trials);
   if (!best.ok() && !is_auto) return best.error();
   if (!best.ok()) return std::optional<ChosenCall>();
   ChosenCall out{std::move(*best), is_auto ? ChosenBy::kFastest : ChosenBy::kGiven, {}, {}};

@@ -44,10 +44,11 @@ class CallChooser {
 
  private:
   Result<std::optional<ChosenCall>> as_library(const CollectiveCall& call, TrialEngines& trials);
-  std::optional<ChosenCall> as_nccl(const CollectiveCall& call, Communicator& comm, TrialEngines& trials);
+  std::optional<ChosenCall> as_nccl(const CollectiveCall& call, const FamilyCommunicators& comms, TrialEngines& trials);
   Result<ChosenCall> fastest_of_all(const CollectiveCall& call, TrialEngines& trials);
   Result<CollectiveCall> over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,
-                                       Communicator& comm, TrialEngines& trials);
+                                       const FamilyCommunicators& comms, TrialEngines& trials);
+  Result<CollectiveCall> lay(CollectiveCall call, const FamilyCommunicators& comms, std::uint32_t channels) const;
   const std::vector<Synthesized>* schedules_for(const CollectiveCall& call, std::optional<Error>& refused);
 
   const Topology& topology_;

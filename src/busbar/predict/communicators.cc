@@ -63,12 +63,10 @@ Result<std::unique_ptr<Communicator>> Communicators::make(const GroupFamily& fam
   return std::make_unique<Communicator>(Communicator{NcclSchedules(std::move(comm)), std::move(tuning)});
 }
 
-Result<std::vector<Communicator*>> Communicators::of(const GroupFamily& family, std::uint32_t channels) {
-  const auto known = std::find_if(families_.begin(), families_.end(), [&](const Known& k) {
-    return k.channels == channels && k.family == family;
-  });
-  if (known != families_.end()) return known->classes;
-  std::vector<Communicator*> classes;
+Result<const FamilyCommunicators*> Communicators::of(const GroupFamily& family, std::uint32_t channels) {
+  for (const Known& known : families_)
+    if (known.channels == channels && known.family == family) return &known.communicators;
+  FamilyCommunicators out;
   for (std::uint32_t g = 0; g < family.groups(); ++g) {
     BUSBAR_ASSIGN(Shape shape, shape_of(family, g));
     shape.push_back(channels);
@@ -77,11 +75,12 @@ Result<std::vector<Communicator*>> Communicators::of(const GroupFamily& family, 
       BUSBAR_ASSIGN(auto fresh, make(family, g, channels));
       at = made_.emplace(std::move(shape), std::move(fresh)).first;
     }
-    if (std::find(classes.begin(), classes.end(), at->second.get()) == classes.end())
-      classes.push_back(at->second.get());
+    const auto known = std::find(out.classes.begin(), out.classes.end(), at->second.get());
+    out.class_of.push_back(static_cast<std::uint32_t>(known - out.classes.begin()));
+    if (known == out.classes.end()) out.classes.push_back(at->second.get());
   }
-  families_.push_back({family, channels, classes});
-  return classes;
+  families_.push_back({family, channels, std::move(out)});
+  return &families_.back().communicators;
 }
 
 }  // namespace busbar

@@ -31,7 +31,10 @@ CollectiveCall call_over(Collective op, Bytes bytes, std::uint32_t n) {
 }
 
 Predictor::Predictor(Cluster cluster, PredictPolicy policy)
-    : cluster_(std::move(cluster)), policy_(std::move(policy)), protocol_(cluster_.protocol) {
+    : cluster_(std::move(cluster)),
+      policy_(std::move(policy)),
+      protocol_(cluster_.protocol),
+      lowered_(std::make_shared<LoweredCalls>()) {
   if (policy_.launch) protocol_.launch = *policy_.launch;
 }
 Predictor::~Predictor() = default;
@@ -60,7 +63,7 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
 
 bool Predictor::follows_nccl(const GroupFamily& groups) {
   const auto all = communicators_->of(groups);
-  return all.ok() && all->front()->tuning.has_value();
+  return all.ok() && (*all)->first().tuning.has_value();
 }
 
 bool Predictor::several_nodes() const {
@@ -70,7 +73,7 @@ bool Predictor::several_nodes() const {
 std::string Predictor::words_of_auto(const GroupFamily& groups) {
   const auto all = communicators_->of(groups);
   if (!all.ok()) return "the fastest legal ones; " + all.error().message;
-  if (!all->front()->tuning) return "the fastest of RCCL's rings and trees; its tables of costs are not known";
+  if (!(*all)->first().tuning) return "the fastest of RCCL's rings and trees; its tables of costs are not known";
   return fmt::format("as NCCL {} chooses", to_string(policy_.nccl));
 }
 
@@ -82,7 +85,13 @@ EngineOptions Predictor::engine_options() const {
   EngineOptions options;
   options.protocol = protocol_;
   options.delays = policy_.delays;
+  options.fold = policy_.fold;
   return options;
+}
+
+std::unique_ptr<Engine> Predictor::open(EngineOptions options, bool flow) const {
+  return flow ? make_flow_engine(*router_, *placement_, std::move(options))
+              : make_analytic_engine(*router_, *placement_, std::move(options));
 }
 
 TrialEngines Predictor::open_trials(const CollectiveCall& call) const {
@@ -90,11 +99,51 @@ TrialEngines Predictor::open_trials(const CollectiveCall& call) const {
   EngineOptions options = engine_options();
   if (policy_.engine == "flow" && may_be_made(call)) {
     options.known = std::make_shared<LoweredCalls>();
-    out.sieve = make_analytic_engine(*router_, *placement_, options);
+    out.sieve = open(options, false);
   }
-  out.engine = policy_.engine == "flow" ? make_flow_engine(*router_, *placement_, options)
-                                        : make_analytic_engine(*router_, *placement_, options);
+  out.engine = open(std::move(options), policy_.engine == "flow");
   return out;
+}
+
+std::unique_ptr<Engine> Predictor::open_engine(const WhatIf& what_if) const {
+  EngineOptions options = engine_options();
+  options.what_if = what_if;
+  if (what_if.link_classes.empty()) options.known = lowered_;
+  return open(std::move(options), policy_.engine != "analytic");
+}
+
+std::unique_ptr<PacketEngine> Predictor::open_packets() const {
+  return make_packet_engine(*router_, *placement_, engine_options(), *policy_.packets);
+}
+
+/// What is best for one call is so for all that are the same elsewhere on the machine.
+Result<CollectiveCall> Predictor::prepare(const CollectiveCall& asked) {
+  if (!trials_) {
+    EngineOptions options = engine_options();
+    options.known = lowered_;
+    trials_.emplace();
+    trials_->engine = policy_.packets ? make_packet_chooser(*router_, *placement_, std::move(options))
+                                      : open(std::move(options), policy_.engine == "flow");
+  }
+  CollectiveCall call = asked;
+  for (const auto& [known, prepared] : prepared_)
+    if (known == asked) {
+      return prepared;
+    } else if (trials_->engine->alike(known, asked)) {
+      call.algorithm = prepared.algorithm;
+      call.protocol = prepared.protocol;
+      break;
+    }
+  BUSBAR_ASSIGN(ChosenCall chosen, chooser_->choose(call, *trials_));
+  prepared_.emplace_back(asked, chosen.call);
+  return std::move(chosen.call);
+}
+
+Status Predictor::prepare(Program& program) {
+  for (CollectiveCall& call : program.calls) {
+    BUSBAR_ASSIGN(call, prepare(call));
+  }
+  return {};
 }
 
 /// The calls of all jobs. Each job has a communicator of its own.
@@ -156,7 +205,8 @@ Floor Predictor::floor(const CollectiveCall& call) {
 }
 
 /// Floors, relief and the chain.
-Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out) {
+Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
+                        Prediction& out) {
   constexpr std::uint32_t kMostUnasked = 1024;  // ranks
   const CollectiveCall& call = jobs.front();
   if (ask.floor) {
@@ -181,8 +231,7 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
 Status Predictor::add_jitter(Prediction& out) const {
   EngineOptions calm = engine_options();
   calm.delays.clear();
-  const std::unique_ptr<Engine> engine = policy_.engine == "flow" ? make_flow_engine(*router_, *placement_, calm)
-                                                                  : make_analytic_engine(*router_, *placement_, calm);
+  const std::unique_ptr<Engine> engine = open(std::move(calm), policy_.engine == "flow");
   BUSBAR_ASSIGN(const CallId id, engine->prepare(out.call));
   out.jitter = jitter_effect(engine->time_alone(id), out.time, policy_.delays);
   return {};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "busbar/floors/floor_tiers.h"
+#include "busbar/packet/packet_engine.h"
 #include "busbar/predict/call_chooser.h"
 #include "busbar/predict/communicators.h"
 #include "busbar/predict/policy.h"
@@ -43,6 +44,7 @@ class Predictor {
   ~Predictor();
 
   const Cluster& cluster() const { return cluster_; }
+  const Router& router() const { return *router_; }
   const Placement& placement() const { return *placement_; }
   std::uint32_t ranks() const { return placement_->ranks(); }
   /// Whether NCCL's rules choose algorithms for these ranks; else the fastest is taken.
@@ -53,6 +55,16 @@ class Predictor {
   std::string words_of_auto(const GroupFamily& groups);
   LegalAlgorithms legal(const CollectiveCall& call) const;
 
+  /// The call with its algorithm, protocol, orders of ranks and NICs, as time() runs it: ready for any engine of this
+  /// predictor, on which others may run at the same time.
+  Result<CollectiveCall> prepare(const CollectiveCall& call);
+  /// Every call of a program.
+  Status prepare(Program& program);
+  /// A fresh engine of fluids for prepared calls: the policy's, "flow" where that is "packet".
+  std::unique_ptr<Engine> open_engine(const WhatIf& what_if = {}) const;
+  /// A fresh packet engine for prepared calls. Pre: the policy has packets.
+  std::unique_ptr<PacketEngine> open_packets() const;
+
   /// Times the call alone on the machine, or as several jobs.
   Result<Prediction> time(const CollectiveCall& call, const TimeAsk& ask = {});
   /// What no schedule on this machine can beat.
@@ -62,6 +74,7 @@ class Predictor {
   Predictor(Cluster cluster, PredictPolicy policy);
   TrialEngines open_trials(const CollectiveCall& call) const;
   EngineOptions engine_options() const;
+  std::unique_ptr<Engine> open(EngineOptions options, bool flow) const;
   Result<std::vector<CollectiveCall>> jobs_of(const CollectiveCall& asked, const ChosenCall& first, std::uint32_t jobs,
                                               TrialEngines& trials);
   Status run(const std::vector<CollectiveCall>& jobs, TrialEngines& trials, Prediction& out);
@@ -75,6 +88,9 @@ class Predictor {
   std::unique_ptr<Placement> placement_;
   std::unique_ptr<Communicators> communicators_;
   std::unique_ptr<CallChooser> chooser_;
+  std::shared_ptr<LoweredCalls> lowered_;  ///< of prepared calls
+  std::optional<TrialEngines> trials_;     ///< of prepared calls
+  std::vector<std::pair<CollectiveCall, CollectiveCall>> prepared_;  ///< as asked and as prepared
   std::optional<FloorTiers> tiers_;
   std::vector<std::pair<CollectiveCall, MachineFloor>> floors_;  ///< of calls that differ in what floors depend on
 };

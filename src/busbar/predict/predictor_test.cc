@@ -106,6 +106,39 @@ TEST(Predictor, WhatNcclIsToldToRunIsSaidToBeGiven) {
   EXPECT_EQ(all_reduce(*m, 1u << 30, "fastest").chosen_by, ChosenBy::kFastest);
 }
 
+TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAlone) {
+  for (const char* cluster : {"dgx-1v", "mi300x-8", "dgx-h100:4", "ac922-6:2", "tpu-v4"}) {
+    SCOPED_TRACE(cluster);
+    auto m = on(cluster);
+    Program program;
+    for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kAllToAll})
+      for (const std::uint64_t size : {8ull, 16ull << 20}) {
+        program.calls.push_back(call_over(op, Bytes{size}, m->ranks() / 2));
+        program.calls.push_back(program.calls.back());
+        program.calls.back().groups.base = m->ranks() / 2;
+      }
+    const std::vector<CollectiveCall> asked = program.calls;
+    ASSERT_TRUE(m->prepare(program).ok());
+    const auto engine = m->open_engine();
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const CallId id = engine->prepare(program.calls[i]).value();
+      EXPECT_EQ(engine->time_alone(id), m->time(asked[i], kTimeAlone).value().time) << i;
+    }
+  }
+}
+
+TEST(Predictor, GroupsOnDifferentGpusHaveCommunicatorsOfTheirOwn) {
+  // Eight groups of one GPU per server, at once: each has a NIC to itself, so that they take as long as one of them.
+  auto m = on("dgx-h100:4");
+  CollectiveCall one = call_over(Collective::kReduceScatter, Bytes{1u << 30}, 4), all = one;
+  one.groups.inner = all.groups.inner = {{4, 8, 0}};
+  all.groups.outer = {{8, 1, 0}};
+  const CollectiveCall prepared = m->prepare(all).value();
+  ASSERT_NE(prepared.schedule, nullptr);
+  ASSERT_NE(prepared.nics, nullptr);
+  EXPECT_EQ(m->time(all, kTimeAlone).value().time, m->time(one, kTimeAlone).value().time);
+}
+
 TEST(Predictor, RanksWithoutAGpuAreRefused) {
   auto m = on("dgx-h100");
   const auto p = m->time(call_over(Collective::kAllReduce, Bytes{8}, 9));
