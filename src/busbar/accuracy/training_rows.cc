@@ -9,7 +9,7 @@
 #include "busbar/accuracy/machine_cache.h"
 #include "busbar/accuracy/training_layout.h"
 #include "busbar/accuracy/validate.h"
-#include "busbar/choice/fastest.h"
+#include "busbar/predict/predictor.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/step/jitter.h"
@@ -56,33 +56,24 @@ std::string release_of(const std::string& source) {
 }
 
 struct Machine {
-  Cluster cluster;
-  std::unique_ptr<Router> router;
-  std::unique_ptr<Placement> placement;
+  std::unique_ptr<Predictor> predictor;
   KernelTable kernels;
 };
 
 Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateOptions& options) {
   auto out = std::make_unique<Machine>();
-  BUSBAR_ASSIGN(out->cluster, parse_cluster(m.text, m.node, options.overrides));
-  const Topology& t = out->cluster.topology;
-  BUSBAR_ASSIGN(const std::vector<DeviceId> gpus, gpus_taking_part(m, t));
-  out->router = std::make_unique<Router>(t, out->cluster.routing, out->cluster.seed);
-  out->placement = std::make_unique<Placement>(*out->router, gpus);
-  BUSBAR_ASSIGN(out->kernels, load_kernels(out->cluster, Catalog(options.overrides.catalog)));
-  out->kernels.host_bytes_per_s = host_rate(*out->router);
+  BUSBAR_ASSIGN(Cluster cluster, parse_cluster(m.text, m.node, options.overrides));
+  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, gpus_taking_part(m, cluster.topology));
+  BUSBAR_ASSIGN(out->kernels, load_kernels(cluster, Catalog(options.overrides.catalog)));
+  BUSBAR_ASSIGN(out->predictor, Predictor::make(std::move(cluster), std::move(gpus), {.engine = options.engine}));
+  out->kernels.host_bytes_per_s = host_rate(out->predictor->router());
   return out;
 }
 
-Result<StepResult> simulate(const Machine& m, const ModelSpec& model, const LayoutSpec& layout,
-                            const ValidateOptions& options) {
+Result<StepResult> simulate(const Machine& m, const ModelSpec& model, const LayoutSpec& layout) {
   BUSBAR_ASSIGN(Program program, build_program(model, layout, m.kernels));
-  EngineOptions engine_options;
-  engine_options.protocol = m.cluster.protocol;
-  const auto analytic = make_analytic_engine(*m.router, *m.placement, engine_options);
-  BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*analytic, *m.placement, m.cluster.topology, program));
-  const auto engine = options.engine == "flow" ? make_flow_engine(*m.router, *m.placement, engine_options)
-                                               : make_analytic_engine(*m.router, *m.placement, engine_options);
+  BUSBAR_RETURN_IF_ERROR(m.predictor->prepare(program));
+  const auto engine = m.predictor->open_engine();
   return simulate_step(program, *engine, {.contention = m.kernels.contention, .timeline = false});
 }
 
@@ -94,7 +85,7 @@ std::string in_words(const LayoutSpec& l) {
 
 /// What does not fit is computed again, or kept in host memory where that is joined chip to chip.
 void choose_recompute(const Machine& m, const ModelSpec& model, LayoutSpec& layout) {
-  const Topology& t = m.cluster.topology;
+  const Topology& t = m.predictor->cluster().topology;
   const Bytes capacity = t.device_class(t.gpus().front()).memory;
   const bool fits = count(memory_use(model, layout).total()) <= count(capacity);
   if (!fits && m.kernels.host_bytes_per_s >= kChipToChip) {
@@ -120,14 +111,14 @@ class TrainingRows {
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
     BUSBAR_ASSIGN(const Machine* const machine,
                   machines_.of(described, "", [&] { return build(described, options_); }));
-    const auto resolved = resolve_layout(asked.layout, model, machine->placement->ranks());
+    const auto resolved = resolve_layout(asked.layout, model, machine->predictor->ranks());
     if (!resolved.ok()) return unsupported(resolved.error().message);
     LayoutSpec layout = *resolved;
     if (asked.chooses_recompute) choose_recompute(*machine, model, layout);
-    const auto step = simulate(*machine, model, layout, options_);
+    const auto step = simulate(*machine, model, layout);
     if (!step.ok()) return unsupported(step.error().message);
     out.gpus = layout.ranks();
-    out.gpu = machine->cluster.gpu_part;
+    out.gpu = machine->predictor->cluster().gpu_part;
     out.predicted = step->step_time.in_s() * expected_slowest(machine->kernels.jitter_share, layout.ranks());
     out.how = in_words(layout);
     const Breakdown& b = step->breakdown;

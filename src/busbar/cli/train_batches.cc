@@ -42,7 +42,7 @@ class BatchCurve {
     scenario.layout.global_batch = units * smallest();
     Result<TrainRun> run = run_train(std::move(scenario), ask_);
     if (!run.ok()) return variant_.change.empty() ? run.error() : with_change(run.error(), variant_.change);
-    cluster_ = run->cluster.name;
+    cluster_ = run->cluster().name;
     if (run->does_not_fit) does_not_fit_ = run->does_not_fit->message;
     ScalePoint p;
     p.layout = run->layout;

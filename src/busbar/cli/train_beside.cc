@@ -80,8 +80,8 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
     for (const Compared& c : all) cells.push_back(cell(c));
     t.rows.push_back(std::move(cells));
   };
-  row("machine", [](const Compared& c) { return c.run->cluster.name; });
-  row("routing", [](const Compared& c) { return std::string(name_of(c.run->cluster.routing)); });
+  row("machine", [](const Compared& c) { return c.run->cluster().name; });
+  row("routing", [](const Compared& c) { return std::string(name_of(c.run->cluster().routing)); });
   row("alike parts", [](const Compared& c) { return std::string(c.fold ? "folded" : "each by itself"); });
   row("step", [](const Compared& c) { return format_duration(c.run->step.step_time.in_s()); });
   row("against the first", [&](const Compared& c) { return against(c, all.front()); });

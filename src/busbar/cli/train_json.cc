@@ -44,7 +44,7 @@ Json call_json(const TrainRun& r, const CallUse& u) {
           {"alone_us", u.alone.in_us()},
           {"total_s", u.total.in_s()},
           {"exposed_s", u.exposed.in_s()},
-          {"bound_by", bound_to_json(u.bound, r.cluster.topology)}};
+          {"bound_by", bound_to_json(u.bound, r.cluster().topology)}};
 }
 
 Json layout_json(const LayoutSpec& l) {
@@ -76,13 +76,13 @@ Json layout_json(const LayoutSpec& l) {
 Json train_json(const TrainRun& r, const std::string& typed) {
   Json j{
       {"schema", "busbar.train/1"},
-      {"cluster", r.cluster.name},
+      {"cluster", r.cluster().name},
       {"gpus", r.layout.ranks()},
       {"model", r.scenario.model.name},
       {"layout", layout_json(r.layout)},
       {"engine", r.engine},
       {"inputs_hash",
-       fmt::format("{:016x}", hash64(typed, hash64(r.kernels.text, hash64(r.scenario.text, hash64(r.cluster.text)))))},
+       fmt::format("{:016x}", hash64(typed, hash64(r.kernels.text, hash64(r.scenario.text, hash64(r.cluster().text)))))},
       {"step_time_s", r.step.step_time.in_s()},
       {"step_time_ps", r.step.step_time.in_ps()},
       {"tokens_per_s_per_gpu", r.metrics.tokens_per_s_per_gpu},
@@ -109,8 +109,8 @@ Json train_json(const TrainRun& r, const std::string& typed) {
                  {"p99_s", s.p99_s}};
   j["fits"] = !r.does_not_fit.has_value();
   j["scaling_efficiency"] = r.scaling_efficiency;
-  j["cost_usd"] = {{"per_gpu_hour", r.cluster.usd_per_gpu_hour},
-                   {"price_source", r.cluster.price_source},
+  j["cost_usd"] = {{"per_gpu_hour", r.cluster().usd_per_gpu_hour},
+                   {"price_source", r.cluster().price_source},
                    {"per_step", r.cost.usd_per_step},
                    {"per_million_tokens", r.cost.usd_per_million_tokens},
                    {"per_day", r.cost.usd_per_day},
@@ -119,7 +119,7 @@ Json train_json(const TrainRun& r, const std::string& typed) {
   for (const CallUse& u : r.step.calls) j["calls"].push_back(call_json(r, u));
   j["bound_by"] = r.step.calls.empty()
                       ? Json{{"link", nullptr}, {"class", nullptr}, {"phase", nullptr}, {"kind", nullptr}}
-                      : bound_to_json(r.step.calls.front().bound, r.cluster.topology);
+                      : bound_to_json(r.step.calls.front().bound, r.cluster().topology);
   j["relief"] = Json::array();
   for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
   j["band_percent"] = Json::array({r.band.low_percent, r.band.high_percent});

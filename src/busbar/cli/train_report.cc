@@ -75,7 +75,7 @@ Highlight verdict(const TrainRun& r) {
   if (!s.calls.empty() && s.calls.front().exposed > Duration())
     text +=
         fmt::format("Most of what is exposed, {}, is {}, bound by {}.", format_duration(s.calls.front().exposed.in_s()),
-                    call_name(r, s.calls.front()), bound_to_text(s.calls.front().bound, r.cluster.topology));
+                    call_name(r, s.calls.front()), bound_to_text(s.calls.front().bound, r.cluster().topology));
   return {text};
 }
 
@@ -88,7 +88,7 @@ Facts headline(const TrainRun& r) {
   add("memory per GPU", fmt::format("{} of {}", format_size(static_cast<double>(count(r.memory.total()))),
                                     format_size(static_cast<double>(count(r.memory_capacity)))));
   add("scaling", fmt::format("{} % of one replica", format_number(100 * r.scaling_efficiency)));
-  if (r.cluster.usd_per_gpu_hour > 0) add("money", fmt::format("${} a step", format_number(r.cost.usd_per_step)));
+  if (r.cluster().usd_per_gpu_hour > 0) add("money", fmt::format("${} a step", format_number(r.cost.usd_per_step)));
   return f;
 }
 
@@ -123,8 +123,8 @@ Facts details(const TrainRun& r) {
   Facts f;
   f.title = "What was asked, and what it means";
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
-  const FabricSummary& fabric = r.cluster.fabric;
-  add("machine", fmt::format("{}, {} GPUs ({})", r.cluster.name, r.layout.ranks(), r.cluster.gpu_part));
+  const FabricSummary& fabric = r.cluster().fabric;
+  add("machine", fmt::format("{}, {} GPUs ({})", r.cluster().name, r.layout.ranks(), r.cluster().gpu_part));
   std::string network = fabric.network.empty() ? fabric.kind : fabric.network + ", " + fabric.kind;
   constexpr std::pair<const char*, const char*> kTiers[] = {{"leaf", "leaves"}, {"spine", "spines"}, {"core", "cores"}};
   for (std::size_t k = 0; k < fabric.switches.size(); ++k) {
@@ -146,13 +146,13 @@ Facts details(const TrainRun& r) {
                           format_number(idle_percent(r.step.breakdown, r.step.step_time))));
   if (std::string words = gradient_words(r); !words.empty()) add("gradients", std::move(words));
   add("memory", memory_verdict(r));
-  if (r.cluster.usd_per_gpu_hour > 0)
+  if (r.cluster().usd_per_gpu_hour > 0)
     add("money",
         fmt::format(
             "${} a day; 1 % of the step costs ${} a day, all exposed communication ${} a day (at ${} per GPU-hour: {})",
             format_number(r.cost.usd_per_day, 4), format_number(r.cost.usd_per_day_per_percent),
             format_number(r.cost.usd_per_day_per_percent * share_percent(exposed(r.step.breakdown), r.step.step_time)),
-            format_number(r.cluster.usd_per_gpu_hour), r.cluster.price_source));
+            format_number(r.cluster().usd_per_gpu_hour), r.cluster().price_source));
   add("spread", spread_words(r));
   const double step = r.step.step_time.in_s();
   add("trust",
@@ -244,7 +244,7 @@ Table calls_table(const TrainRun& r, std::size_t most) {
     if (t.rows.size() == most) break;
     t.rows.push_back({row.name, row.algorithm, std::to_string(row.times), format_number(row.mean_us(row.total)),
                       format_number(row.mean_us(row.alone)), format_number(row.exposed.in_s()),
-                      bound_in_short(row.bound, r.cluster.topology)});
+                      bound_in_short(row.bound, r.cluster().topology)});
   }
   if (rows.size() > most)
     t.note = fmt::format("{} more kinds of calls: --html and --json have them.", rows.size() - most);
@@ -302,7 +302,7 @@ Table source_table(const TrainRun& r) {
   Table t;
   t.title = "Assumptions and their sources";
   t.columns = {{"figure", Align::kLeft}};
-  for (const std::string& s : r.cluster.sources) t.rows.push_back({s});
+  for (const std::string& s : r.cluster().sources) t.rows.push_back({s});
   for (const std::string& s : r.kernels.sources) t.rows.push_back({s});
   return t;
 }
@@ -311,9 +311,9 @@ Table source_table(const TrainRun& r) {
 
 Document train_document(const TrainRun& r, const std::string& typed, const ScaleRun* sizes,
                         const std::vector<BesideRun>& besides) {
-  const Topology& t = r.cluster.topology;
+  const Topology& t = r.cluster().topology;
   Document d;
-  d.title = fmt::format("{} on {} GPUs of {}", r.scenario.model.name, r.layout.ranks(), r.cluster.name);
+  d.title = fmt::format("{} on {} GPUs of {}", r.scenario.model.name, r.layout.ranks(), r.cluster().name);
   d.command = typed;
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   if (r.does_not_fit) add(Highlight{r.does_not_fit->message});

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "busbar/choice/fastest.h"
 #include "busbar/cli/packet_options.h"
-#include "busbar/cli/session.h"
 #include "busbar/packet/packet_engine.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/catalog.h"
@@ -18,75 +16,51 @@
 namespace busbar {
 namespace {
 
-/// A program with its algorithms chosen, and its run on a fresh engine.
+/// Programs whose calls are prepared, and their runs on fresh engines.
 class StepRunner {
  public:
-  StepRunner(const TrainRun& run, const Router& router, const Placement& placement, const TrainAsk& ask)
-      : run_(run), router_(router), placement_(placement), ask_(ask) {}
+  explicit StepRunner(const TrainRun& run) : run_(run) {}
 
   Result<Program> program(const LayoutSpec& layout) const {
     BUSBAR_ASSIGN(Program p, build_program(run_.scenario.model, layout, run_.kernels));
-    if (!chooser_)
-      chooser_ = ask_.engine == "packet" ? make_packet_chooser(router_, placement_, plain_options())
-                                         : make_analytic_engine(router_, placement_, plain_options());
-    BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*chooser_, placement_, run_.cluster.topology, p));
+    BUSBAR_RETURN_IF_ERROR(run_.machine->prepare(p));
     return p;
   }
-
   /// On the engine that was asked for.
   Result<StepResult> simulate(const Program& p, bool timeline) const {
-    if (ask_.engine != "packet") return simulate_on(ask_.engine, p, timeline, {});
-    EngineOptions options = plain_options();
-    options.known = nullptr;
-    const auto packets = make_packet_engine(router_, placement_, options, run_.packets);
+    if (run_.engine != "packet") return simulate_fluids(p, timeline, {});
+    const auto packets = run_.machine->open_packets();
     BUSBAR_RETURN_IF_ERROR(check_packet_program(*packets, p, run_.packets.patience_s));
     return simulate_step(p, *packets, step_options(timeline));
   }
-  Result<StepResult> simulate_on(const std::string& name, const Program& p, bool timeline,
-                                 const WhatIf& what_if) const {
-    EngineOptions options = plain_options();
-    options.what_if = what_if;
-    if (!what_if.link_classes.empty()) options.known = nullptr;
-    BUSBAR_ASSIGN(const auto engine, make_engine(name, router_, placement_, options));
+  Result<StepResult> simulate_fluids(const Program& p, bool timeline, const WhatIf& what_if) const {
+    const auto engine = run_.machine->open_engine(what_if);
     return simulate_step(p, *engine, step_options(timeline));
   }
 
  private:
-  EngineOptions plain_options() const {
-    EngineOptions options;
-    options.protocol = run_.cluster.protocol;
-    options.fold = ask_.fold;
-    options.known = lowered_;
-    return options;
-  }
   StepOptions step_options(bool timeline) const {
     StepOptions step;
     step.contention = run_.kernels.contention;
     step.timeline = timeline;
-    step.topology = timeline ? &run_.cluster.topology : nullptr;
+    step.topology = timeline ? &run_.cluster().topology : nullptr;
     return step;
   }
 
   const TrainRun& run_;
-  const Router& router_;
-  const Placement& placement_;
-  const TrainAsk& ask_;
-  std::shared_ptr<LoweredCalls> lowered_ = std::make_shared<LoweredCalls>();
-  mutable std::unique_ptr<Engine> chooser_;  ///< of algorithms, for all programs
 };
 
 Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {
   std::vector<Relief> out;
   // What a faster link would buy is asked of fluids beside packets too: it takes a run per group of links.
-  const std::string engine = run.engine == "packet" ? "flow" : run.engine;
   auto before = static_cast<double>(run.step.step_time.in_ps());
-  if (engine != run.engine) {
-    BUSBAR_ASSIGN(const StepResult fluid, runner.simulate_on(engine, run.program, false, {}));
+  if (run.engine == "packet") {
+    BUSBAR_ASSIGN(const StepResult fluid, runner.simulate_fluids(run.program, false, {}));
     before = static_cast<double>(fluid.step_time.in_ps());
   }
-  for (const LinkGroup& g : link_groups(run.cluster.topology)) {
+  for (const LinkGroup& g : link_groups(run.cluster().topology)) {
     BUSBAR_ASSIGN(const StepResult changed,
-                  runner.simulate_on(engine, run.program, false, WhatIf{g.classes, 1.1, 1.0, {}}));
+                  runner.simulate_fluids(run.program, false, WhatIf{g.classes, 1.1, 1.0, {}}));
     out.push_back({fmt::format("+10 % rate of {}", g.name),
                    gain_percent(before, static_cast<double>(changed.step_time.in_ps())),
                    0,
@@ -102,37 +76,38 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   TrainRun run;
   run.engine = ask.engine;
   run.scenario = std::move(scenario);
-  BUSBAR_ASSIGN(run.cluster, load_cluster(run.scenario.cluster, run.scenario.cluster_overrides));
-  const Topology& t = run.cluster.topology;
-  const auto gpus = ask.gpus > 0 ? ask.gpus : static_cast<std::uint32_t>(t.gpus().size());
-  BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, gpus));
+  BUSBAR_ASSIGN(Cluster cluster, load_cluster(run.scenario.cluster, run.scenario.cluster_overrides));
+  const auto all = static_cast<std::uint32_t>(cluster.topology.gpus().size());
+  BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, ask.gpus > 0 ? ask.gpus : all));
   const Catalog catalog(run.scenario.cluster_overrides.catalog);
-  BUSBAR_ASSIGN(run.kernels, load_kernels(run.cluster, catalog));
+  BUSBAR_ASSIGN(run.kernels, load_kernels(cluster, catalog));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
-  run.band = accuracy.training(run.cluster);
+  run.band = accuracy.training(cluster);
+  PredictPolicy policy{.engine = ask.engine, .fold = ask.fold};
+  if (ask.engine == "packet") {
+    run.transport = ask.transport;
+    run.balance = ask.balance;
+    BUSBAR_ASSIGN(run.packets, read_packet_options(run.transport, run.balance, std::nullopt, cluster));
+    if (ask.patience_s > 0) run.packets.patience_s = ask.patience_s;
+    run.packets.progress = nullptr;
+    policy.packets = run.packets;
+  }
+  BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), {}, std::move(policy)));
   return run;
 }
 
 Status predict_train(TrainRun& run, const TrainAsk& ask) {
-  const Topology& t = run.cluster.topology;
-  const Router router(t, run.cluster.routing, run.cluster.seed);
-  if (run.layout.offload_optimizer || run.layout.offload_activations) run.kernels.host_bytes_per_s = host_rate(router);
-  if (ask.engine == "packet") {
-    run.transport = ask.transport;
-    run.balance = ask.balance;
-    BUSBAR_ASSIGN(run.packets, read_packet_options(run.transport, run.balance, std::nullopt, run.cluster));
-    if (ask.patience_s > 0) run.packets.patience_s = ask.patience_s;
-    run.packets.progress = nullptr;
-  }
-  const Placement placement(router, t.gpus().first(run.layout.ranks()));
-  const StepRunner runner(run, router, placement, ask);
+  const Topology& t = run.cluster().topology;
+  if (run.layout.offload_optimizer || run.layout.offload_activations)
+    run.kernels.host_bytes_per_s = host_rate(run.machine->router());
+  const StepRunner runner(run);
   BUSBAR_ASSIGN(run.program, runner.program(run.layout));
   BUSBAR_ASSIGN(run.step, runner.simulate(run.program, ask.timeline));
   run.memory = memory_use(run.scenario.model, run.layout);
   run.memory_capacity = t.device_class(t.gpus().front()).memory;
   if (const Status fits = check_fits(run.memory, run.memory_capacity); !fits.ok()) run.does_not_fit = fits.error();
   run.metrics = step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.bf16.peak_flops_per_s);
-  run.cost = step_cost(run.layout, run.step.step_time, run.cluster.usd_per_gpu_hour);
+  run.cost = step_cost(run.layout, run.step.step_time, run.cluster().usd_per_gpu_hour);
   if (ask.scaling && run.layout.dp > 1) {
     BUSBAR_ASSIGN(const Program alone, runner.program(single_replica(run.layout)));
     BUSBAR_ASSIGN(const StepResult replica, runner.simulate(alone, false));

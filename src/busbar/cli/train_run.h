@@ -1,14 +1,15 @@
 // One training step predicted: everything the report needs, before anyone decides how it looks.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "busbar/choice/relief.h"
-#include "busbar/engine/engine.h"
 #include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
+#include "busbar/predict/predictor.h"
 #include "busbar/spec/scenario.h"
 #include "busbar/step/metrics.h"
 #include "busbar/step/simulate.h"
@@ -18,7 +19,7 @@ namespace busbar {
 
 struct TrainRun {
   Scenario scenario;
-  Cluster cluster;
+  std::unique_ptr<Predictor> machine;  ///< rank r on GPU r
   LayoutSpec layout;  ///< resolved
   KernelTable kernels;
   Band band;        ///< of the step's time
@@ -34,6 +35,7 @@ struct TrainRun {
   std::string engine;
   std::string transport, balance;  ///< of packets
   PacketOptions packets;
+  const Cluster& cluster() const { return machine->cluster(); }
 };
 
 /// The step with all GPUs waiting for the slowest: expected, and the times that a share of steps stays below.

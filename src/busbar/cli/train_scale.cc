@@ -39,7 +39,7 @@ Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string&
   p.breakdown = run->step.breakdown;
   p.tokens_per_s_per_gpu = run->metrics.tokens_per_s_per_gpu;
   p.mfu = run->metrics.mfu;
-  p.usd_per_day_percent = 0.01 * kHoursPerDay * gpus * (usd > 0 ? usd : run->cluster.usd_per_gpu_hour);
+  p.usd_per_day_percent = 0.01 * kHoursPerDay * gpus * (usd > 0 ? usd : run->cluster().usd_per_gpu_hour);
   return p;
 }
 
