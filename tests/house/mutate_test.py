@@ -1,0 +1,47 @@
+"""tools/mutate changes code, one place at a time, and nothing else."""
+import importlib.machinery
+import importlib.util
+import pathlib
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "mutate"
+loader = importlib.machinery.SourceFileLoader("mutate", str(TOOL))
+mutate = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutate", loader))
+loader.exec_module(mutate)
+
+
+class Changes(unittest.TestCase):
+    def test_swaps_one_operator_at_a_time(self):
+        self.assertCountEqual(mutate.changes_of("  if (a < b && c)"),
+                              ["  if (a <= b && c)", "  if (a >= b && c)", "  if (a < b || c)"])
+
+    def test_counts_one_more_and_removes_a_statement(self):
+        self.assertCountEqual(mutate.changes_of("  left[f] = 7;"), ["  left[f] = 8;", ""])
+
+    def test_leaves_types_text_and_comments_alone(self):
+        for line in ("  std::vector<int> v;", '  name("a < b");', "// a < b", "#include <map>"):
+            self.assertEqual([c for c in mutate.changes_of(line) if c], [], line)
+
+    def test_leaves_checks_alone(self):
+        self.assertEqual(mutate.changes_of("  BUSBAR_CHECK(a < b);"), [])
+
+
+class Judging(unittest.TestCase):
+    class FakeTests:
+        def __init__(self, root, compiles, passes):
+            self.root, self.compile, self.pass_ = root, lambda: compiles, lambda: passes
+
+    def test_names_what_happened_and_puts_the_file_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "a.cc").write_text("one\ntwo\n")
+            for compiles, passes, verdict in ((False, True, "no code"), (True, False, "killed"),
+                                              (True, True, "survived")):
+                tests = self.FakeTests(root, compiles, passes)
+                self.assertEqual(mutate.judge(tests, ("a.cc", 1, "three")), verdict)
+                self.assertEqual((root / "a.cc").read_text(), "one\ntwo\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
