@@ -118,23 +118,25 @@ Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Docu
   if (format->schedule == nullptr && format->messages == nullptr && format->trace == nullptr)
     return invalid(fmt::format("a file of kind {} holds nothing to be timed", report.kind), {"", 0, 0, "--cluster"});
   if (!o.groups.empty() && format->trace == nullptr) return groups_wanted_for("this file is none");
-  BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
+  BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.overrides));
+  BUSBAR_ASSIGN(const auto machine, Predictor::make(std::move(loaded), {}));
+  const Cluster& cluster = machine->cluster();
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(o.file));
   if (format->trace != nullptr) {
     BUSBAR_ASSIGN(CommTrace trace, format->trace(source));
     if (!o.groups.empty()) BUSBAR_RETURN_IF_ERROR(add_groups(o.groups, trace));
-    return time_trace(trace, cluster, j["timed"], document);
+    return time_trace(trace, *machine, j["timed"], document);
   }
   if (format->messages != nullptr) {
     BUSBAR_ASSIGN(const ImportedMessages messages, format->messages(source));
-    return time_messages(messages, cluster, j["timed"], document);
+    return time_messages(messages, *machine, j["timed"], document);
   }
   BUSBAR_ASSIGN(const ImportedSchedule schedule, load_schedule(o.file));
   const std::uint64_t low = std::max<std::uint64_t>(schedule.min_bytes, 1 << 10);
   const std::uint64_t high = schedule.max_bytes > 0 ? schedule.max_bytes : std::max<std::uint64_t>(low, 1 << 30);
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(o.first.empty() ? std::to_string(low) : o.first,
                                                             o.last.empty() ? std::to_string(high) : o.last, o.factor));
-  BUSBAR_ASSIGN(const std::vector<ScheduleRow> rows, time_schedule(schedule, cluster, sizes, 0));
+  BUSBAR_ASSIGN(const std::vector<ScheduleRow> rows, time_schedule(schedule, *machine, sizes, 0));
   j["timed"] = {{"cluster", cluster.name}, {"results", schedule_json(schedule, rows, cluster)}};
   document.blocks.push_back({schedule_table(schedule, rows, cluster)});
   return {};

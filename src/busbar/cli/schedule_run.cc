@@ -7,14 +7,13 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
-#include "busbar/choice/fastest.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/sweep.h"
 #include "busbar/engine/flow/message_run.h"
 #include "busbar/formats/goal.h"
 #include "busbar/formats/msccl_xml.h"
 #include "busbar/packet/collective_flows.h"
-#include "busbar/predict/prediction.h"
+#include "busbar/predict/predictor.h"
 
 namespace busbar {
 namespace {
@@ -35,13 +34,14 @@ struct LoopedRun {
   std::uint32_t loops = 1;
 };
 /// Cut into 1, 2, 4 ... parts, as long as that makes it faster; or as `loops` says.
-Result<LoopedRun> fastest_run(const ExecutionPlan& plan, const Router& router, const Placement& placement,
-                              const ProtocolModel& model, Protocol protocol, Bytes size, std::uint32_t loops) {
+Result<LoopedRun> fastest_run(const ExecutionPlan& plan, const Predictor& machine, Protocol protocol, Bytes size,
+                              std::uint32_t loops) {
   LoopedRun best;
-  const std::uint32_t most = loops > 0 ? loops : most_loops(plan, model, size);
+  const std::uint32_t most = loops > 0 ? loops : most_loops(plan, machine.protocol(), size);
   for (std::uint32_t k = loops > 0 ? loops : 1; k <= most; k *= 2) {
     BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, size, k));
-    BUSBAR_ASSIGN(MessageRun run, run_messages(router, placement, model, protocol, graph));
+    BUSBAR_ASSIGN(MessageRun run,
+                  run_messages(machine.router(), machine.placement(), machine.protocol(), protocol, graph));
     if (best.run.messages > 0 && run.end >= best.run.end) break;
     best = {std::move(run), k};
   }
@@ -49,10 +49,7 @@ Result<LoopedRun> fastest_run(const ExecutionPlan& plan, const Router& router, c
 }
 
 CollectiveCall call_of(const ExecutionPlan& plan, Bytes size) {
-  CollectiveCall call;
-  call.op = plan.op;
-  call.bytes = size;
-  call.groups = one_group(plan.ranks);
+  CollectiveCall call = call_over(plan.op, size, plan.ranks);
   call.root = plan.root;
   call.algorithm = "fastest";
   return call;
@@ -74,39 +71,29 @@ Result<ImportedSchedule> load_schedule(const std::string& file) {
   return format->schedule(source);
 }
 
-Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, const Cluster& cluster,
+Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, Predictor& machine,
                                                const std::vector<Bytes>& sizes, std::uint32_t loops) {
   const ExecutionPlan& plan = schedule.plan;
   BUSBAR_ASSIGN(const Protocol protocol, parse_protocol(schedule.protocol));
-  const auto gpus = cluster.topology.gpus();
-  if (gpus.size() < plan.ranks)
-    return invalid(fmt::format("is for {} ranks, {} has {} GPUs", plan.ranks, cluster.name, gpus.size()),
+  if (machine.ranks() < plan.ranks)
+    return invalid(fmt::format("is for {} ranks, {} has {} GPUs", plan.ranks, machine.cluster().name, machine.ranks()),
                    {plan.file, 0, 0, ""});
-  const Router router(cluster.topology, cluster.routing, cluster.seed);
-  const Placement placement(router, gpus.first(plan.ranks));
-  const MachineFloor floor(router, placement, call_of(plan, Bytes{1}));
-  EngineOptions options;
-  options.protocol = cluster.protocol;
   std::vector<ScheduleRow> rows;
   for (const Bytes size : sizes) {
     ScheduleRow row;
     row.size = size;
-    BUSBAR_ASSIGN(const LoopedRun fastest,
-                  fastest_run(plan, router, placement, cluster.protocol, protocol, size, loops));
+    BUSBAR_ASSIGN(const LoopedRun fastest, fastest_run(plan, machine, protocol, size, loops));
     const MessageRun& run = fastest.run;
     row.loops = fastest.loops;
-    row.time = cluster.protocol.launch + run.end.since_start();
+    row.time = machine.protocol().launch + run.end.since_start();
     row.algorithm_floor = run.algorithm_floor;
     row.bound = run.bound;
-    row.floor = floor.at(size);
+    row.floor = machine.floor(call_of(plan, size));
     BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.floor.time, plan.name));
-    const std::unique_ptr<Engine> engine = make_flow_engine(router, placement, options);
-    const auto best = resolve_algorithm(*engine, placement, cluster.topology, call_of(plan, size));
-    if (best.ok())
-      if (const auto id = engine->prepare(*best); id.ok()) {
-        row.ours = best->algorithm;
-        row.ours_time = engine->time_alone(*id);
-      }
+    if (const auto ours = machine.time(call_of(plan, size), kTimeAlone); ours.ok()) {
+      row.ours = ours->algorithm;
+      row.ours_time = ours->time;
+    }
     rows.push_back(std::move(row));
   }
   return rows;
@@ -160,15 +147,13 @@ Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleR
   return list;
 }
 
-Status time_messages(const ImportedMessages& messages, const Cluster& cluster, Json& json, Document& document) {
-  const auto gpus = cluster.topology.gpus();
-  if (gpus.size() < messages.graph.ranks)
-    return invalid(fmt::format("is for {} ranks, {} has {} GPUs", messages.graph.ranks, cluster.name, gpus.size()),
+Status time_messages(const ImportedMessages& messages, const Predictor& machine, Json& json, Document& document) {
+  const Cluster& cluster = machine.cluster();
+  if (machine.ranks() < messages.graph.ranks)
+    return invalid(fmt::format("is for {} ranks, {} has {} GPUs", messages.graph.ranks, cluster.name, machine.ranks()),
                    {messages.name, 0, 0, ""});
-  const Router router(cluster.topology, cluster.routing, cluster.seed);
-  const Placement placement(router, gpus.first(messages.graph.ranks));
-  BUSBAR_ASSIGN(const MessageRun run,
-                run_messages(router, placement, cluster.protocol, Protocol::kSimple, messages.graph));
+  BUSBAR_ASSIGN(const MessageRun run, run_messages(machine.router(), machine.placement(), machine.protocol(),
+                                                   Protocol::kSimple, messages.graph));
   const Duration end = run.end.since_start();
   json = {{"cluster", cluster.name},
           {"time_us", end.in_us()},
@@ -204,8 +189,11 @@ int run_schedule(const CollectiveOptions& o) {
          {"", 0, 0, "--engine"}});
   const Result<Collective> op = parse_collective(o.op);
   if (!op.ok()) return report_error(op.error());
-  const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
-  if (!cluster.ok()) return report_error(cluster.error());
+  Result<Cluster> loaded = load_machine(o.cluster, o.common.overrides);
+  if (!loaded.ok()) return report_error(loaded.error());
+  const auto machine = Predictor::make(std::move(*loaded), {});
+  if (!machine.ok()) return report_error(machine.error());
+  const Cluster* const cluster = &(*machine)->cluster();
   const Result<ImportedSchedule> schedule = load_schedule(o.schedule);
   if (!schedule.ok()) return report_error(schedule.error());
   const ExecutionPlan& plan = schedule->plan;
@@ -216,7 +204,7 @@ int run_schedule(const CollectiveOptions& o) {
     return report_error(invalid(fmt::format("the schedule is for {} ranks", plan.ranks), {"", 0, 0, "-g"}));
   const Result<std::vector<Bytes>> sizes = sweep_sizes(o.first, o.last, o.factor);
   if (!sizes.ok()) return report_error(sizes.error());
-  const auto rows = time_schedule(*schedule, *cluster, *sizes, o.chunks);
+  const auto rows = time_schedule(*schedule, **machine, *sizes, o.chunks);
   if (!rows.ok()) return report_error(rows.error());
   const Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
   if (!accuracy.ok()) return report_error(accuracy.error());

@@ -7,6 +7,7 @@
 #include "busbar/base/json.h"
 #include "busbar/cli/collective_row.h"
 #include "busbar/formats/import.h"
+#include "busbar/predict/predictor.h"
 
 namespace busbar {
 
@@ -26,13 +27,13 @@ struct ScheduleRow {
 
 /// Times it message by message. `loops`: parts of the buffer that follow each other; 0: as many
 /// as are fastest, down to the machine's chunk size.
-Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, const Cluster& cluster,
+Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, Predictor& machine,
                                                const std::vector<Bytes>& sizes, std::uint32_t loops);
 Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
 Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
 
 /// Messages out of a file (GOAL, sends and receives of a trace) on a machine, rank r on GPU r.
-Status time_messages(const ImportedMessages& messages, const Cluster& cluster, Json& json, Document& document);
+Status time_messages(const ImportedMessages& messages, const Predictor& machine, Json& json, Document& document);
 
 /// `busbar collective CLUSTER OP --schedule FILE`.
 int run_schedule(const CollectiveOptions& o);

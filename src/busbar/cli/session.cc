@@ -44,16 +44,6 @@ Json RunClock::to_json() const {
   return {{"wall_s", wall.count()}, {"cpu_s", static_cast<double>(std::clock()) / CLOCKS_PER_SEC}};
 }
 
-Result<std::unique_ptr<Engine>> make_engine(const std::string& name, const Router& router, const Placement& placement,
-                                            EngineOptions options) {
-  if (name == "flow") return make_flow_engine(router, placement, options);
-  if (name == "analytic") return make_analytic_engine(router, placement, options);
-  const Where where{"", 0, 0, "--engine"};
-  if (name == "packet")
-    return Error{ErrorCode::kUnsupported, "the packet engine does not run this; use flow or analytic", where};
-  return invalid(fmt::format("there is no engine '{}'; use analytic or flow", name), where);
-}
-
 namespace {
 
 const char* word(BoundKind k) { return k == BoundKind::kBandwidth ? "bandwidth" : "latency"; }

@@ -38,10 +38,6 @@ class RunClock {
   std::chrono::steady_clock::time_point start_;
 };
 
-/// Flow or analytic by name; kUnsupported for what is not built, kInvalid with a suggestion for what nobody knows.
-Result<std::unique_ptr<Engine>> make_engine(const std::string& name, const Router& router, const Placement& placement,
-                                            EngineOptions options);
-
 /// {"link", "class", "phase", "kind"} of a bound; nulls when nothing was sent.
 Json bound_to_json(const Bound& bound, const Topology& topology);
 /// What people call a link: its part, else its kind.

@@ -6,19 +6,9 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
-#include "busbar/choice/fastest.h"
-#include "busbar/floors/floor.h"
-#include "busbar/predict/prediction.h"
 
 namespace busbar {
 namespace {
-
-struct TimedCall {
-  std::string algorithm;
-  Duration time;
-  Floor floor;
-  Bound bound;
-};
 
 /// Why a call cannot be timed, in words; empty: it can.
 std::string obstacle(const TracedCall& c, std::size_t gpus) {
@@ -29,31 +19,20 @@ std::string obstacle(const TracedCall& c, std::size_t gpus) {
   return {};
 }
 
-Result<TimedCall> time_call(const TracedCall& c, const Cluster& cluster, const Router& router) {
-  const auto gpus = cluster.topology.gpus();
-  const std::uint32_t n = c.ranks > 0 ? c.ranks : static_cast<std::uint32_t>(gpus.size());
-  std::vector<DeviceId> places(gpus.begin(), gpus.begin() + n);
-  for (std::uint32_t i = 0; i < c.members.size(); ++i) places[i] = gpus[c.members[i]];
-  const Placement placement(router, places);
-  EngineOptions options;
-  options.protocol = cluster.protocol;
-  const std::unique_ptr<Engine> engine = make_flow_engine(router, placement, options);
-  CollectiveCall call;
-  call.op = *c.op;
-  call.bytes = Bytes{c.bytes};
-  call.groups = one_group(n);
-  call.algorithm = "auto";
-  BUSBAR_ASSIGN(call, resolve_algorithm(*engine, placement, cluster.topology, call));
-  BUSBAR_ASSIGN(const CallId id, engine->prepare(call));
-  TimedCall out{call.algorithm, engine->time_alone(id), machine_floor(router, placement, call), engine->bound_by(id)};
-  BUSBAR_RETURN_IF_ERROR(check_floor(out.time, out.floor.time, name_of(call.op)));
-  return out;
+Result<Prediction> time_call(const TracedCall& c, Predictor& machine) {
+  CollectiveCall call = call_over(*c.op, Bytes{c.bytes}, c.ranks > 0 ? c.ranks : machine.ranks());
+  if (!c.members.empty()) {
+    call.groups = {};
+    call.groups.listed = c.members;
+    call.groups.listed_groups = 1;
+  }
+  return machine.time(call, {.relief = false});
 }
 
 }  // namespace
 
-Status time_trace(const CommTrace& trace, const Cluster& cluster, Json& json, Document& document) {
-  const Router router(cluster.topology, cluster.routing, cluster.seed);
+Status time_trace(const CommTrace& trace, Predictor& machine, Json& json, Document& document) {
+  const Cluster& cluster = machine.cluster();
   Table t;
   t.title = "On " + cluster.name;
   t.columns = {{"collective", Align::kLeft},
@@ -70,7 +49,7 @@ Status time_trace(const CommTrace& trace, const Cluster& cluster, Json& json, Do
   bool suspicious = false;
   for (const TracedCall& c : alike(trace)) {
     std::string why = obstacle(c, cluster.topology.gpus().size());
-    Result<TimedCall> timed = why.empty() ? time_call(c, cluster, router) : invalid(why);
+    const Result<Prediction> timed = why.empty() ? time_call(c, machine) : invalid(why);
     if (!timed.ok()) {
       Json& n = json["not_timed"][timed.error().message];
       n = (n.is_null() ? 0 : static_cast<std::uint64_t>(n.number())) + c.times;

@@ -45,6 +45,7 @@ class Predictor {
 
   const Cluster& cluster() const { return cluster_; }
   const Router& router() const { return *router_; }
+  const ProtocolModel& protocol() const { return protocol_; }
   const Placement& placement() const { return *placement_; }
   std::uint32_t ranks() const { return placement_->ranks(); }
   /// Whether NCCL's rules choose algorithms for these ranks; else the fastest is taken.
