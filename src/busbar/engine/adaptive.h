@@ -16,44 +16,44 @@ inline bool between_switches(const Topology& t, LinkId l) {
 }
 
 /// Looks for the split that costs least among a few: the equal one, then the one to start from where one is given, then
-/// the best so far leaned away from its busy links, in steps that grow while they help (the end may be a corner: a way
+/// the best so far biased away from its busy links, in steps that grow while they help (the end may be a corner: a way
 /// that is not taken at all) and start small again when they do not. The best is never worse than the equal split.
 class SplitSearch {
  public:
   SplitSearch() = default;
-  explicit SplitSearch(Lean start) : start_(std::move(start)) {}
+  explicit SplitSearch(SplitBias start) : start_(std::move(start)) {}
 
   /// To be tried next.
-  const Lean& lean() const { return lean_; }
+  const SplitBias& bias() const { return bias_; }
   /// Whether enough was tried: 1 where nothing can be gained, 24 at most.
   bool over() const { return trials_ >= kMostTrials || power_ < kLeastPower; }
-  /// What lean() came to: what is to be small, above 0; per directed link what it was given / what it can carry, in any
-  /// unit; and what no split costs less than.
-  void learn(const Topology& topology, double cost, std::span<const double> load, double least_possible) {
+  /// Records the result of trying bias(): its cost, above 0; per directed link load / capacity, in any unit; and a cost
+  /// that no split is below.
+  void record(const Topology& topology, double cost, std::span<const double> load, double least_possible) {
     improved_ = trials_ == 0 || cost < least_ * (1 - kWorthIt);
     if (improved_) {
       least_ = cost;
-      best_ = lean_;
+      best_ = bias_;
       load_.assign(load.begin(), load.end());
     }
-    if (leans_) power_ = improved_ ? std::min(power_ * 2, kMostPower) : std::min(power_ / 3, kFirstPower);
+    if (steered_) power_ = improved_ ? std::min(power_ * 2, kMostPower) : std::min(power_ / 3, kFirstPower);
     if (least_ <= least_possible * (1 + kWorthIt)) power_ = 0;
-    leans_ = ++trials_ > 1 || start_.empty();
+    steered_ = ++trials_ > 1 || start_.empty();
     if (over()) return;
-    lean_ = leans_ ? lean_away(topology, best_, load_, power_) : std::move(start_);
+    bias_ = steered_ ? bias_away(topology, best_, load_, power_) : std::move(start_);
   }
-  const Lean& best() const { return best_; }
-  /// Whether what was learned last is the best so far.
+  const SplitBias& best() const { return best_; }
+  /// Whether what was recorded last is the best so far.
   bool improved() const { return improved_; }
 
  private:
   static constexpr int kMostTrials = 24;
   static constexpr double kWorthIt = 1e-4, kFirstPower = 0.5, kLeastPower = 0.05, kMostPower = 64;
-  Lean start_{}, lean_{}, best_{};
+  SplitBias start_{}, bias_{}, best_{};
   std::vector<double> load_{};
   double least_ = 0, power_ = kFirstPower;
   int trials_ = 0;
-  bool improved_ = false, leans_ = false;  ///< leans_: whether lean() comes of lean_away()
+  bool improved_ = false, steered_ = false;  ///< steered_: whether bias() comes of bias_away()
 };
 
 }  // namespace busbar

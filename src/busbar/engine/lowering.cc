@@ -97,7 +97,7 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
   const double chunk_bytes = bytes_per_chunk(out.call, s);
   for (std::size_t step = 0; step < steps; ++step) {
     if (only && step != *only) continue;
-    lean_for(step);
+    set_bias(step);
     Stage stage;
     stage.step = static_cast<std::uint32_t>(step);
     BUSBAR_ASSIGN(SideBySide all, open_side_by_side(out, s, runs, step, chunk_bytes));
@@ -175,7 +175,7 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
                                           LoweredCall& out) {
   const double k = out.chunks;
   const double chunk_bytes = bytes_per_chunk(out.call, s) / k;
-  lean_for(0);
+  set_bias(0);
   Stage stage;
   std::size_t steps = 0;
   for (const auto& channel : runs) steps = std::max(steps, channel.size());

@@ -76,8 +76,8 @@ class Lowering {
   Result<LoweredCall> lower(const CollectiveCall& call);
   /// Whether routing is adaptive and no split is the best whatever the traffic.
   bool splits() const;
-  /// The stage of Stage::step `step`, split as the router leans now; its fluids come in the order of lower().
-  Result<Stage> lower_step(const CollectiveCall& call, std::uint32_t step);
+  /// The stage of Stage::step `step`, split by `bias`; its fluids come in the order of lower().
+  Result<Stage> lower_step(const CollectiveCall& call, std::uint32_t step, const SplitBias& bias);
   /// The chain behind closed_form_ps(lower(call)): parts that follow each other and sum to it. Cost: two lowerings.
   Result<std::vector<ChainPart>> explain(const CollectiveCall& call);
   /// What closed_form_ps(lower(call)) cannot go below, without routing anything: the longest chain of sends, each at

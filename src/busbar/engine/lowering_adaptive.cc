@@ -40,8 +40,8 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   std::vector<SplitSearch> steps(1);
   Result<LoweredCall> found = invalid("nothing was tried");
   for (bool more = true; more;) {  // all steps at once, each with a search of its own
-    st.leans.clear();
-    for (const SplitSearch& s : steps) st.leans.push_back(s.over() ? s.best() : s.lean());
+    st.biases.clear();
+    for (const SplitSearch& s : steps) st.biases.push_back(s.over() ? s.best() : s.bias());
     found = lower_once(call);
     more = false;
     if (!found.ok()) break;
@@ -51,23 +51,24 @@ Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
       if (s.over()) continue;
       const std::vector<double> load_ps = st.load_ps(stage);
       const double ps = std::max(stage.slowest_alone_ps, stage.load_ps) + stage.latency_ps;
-      s.learn(st.topology(), ps, load_ps, least_by_any_split(st.topology(), load_ps, stage, ps));
+      s.record(st.topology(), ps, load_ps, least_by_any_split(st.topology(), load_ps, stage, ps));
       more = true;
     }
   }
   st.trace = trace;
   if (found.ok() && trace) found = lower_once(call);
-  st.leans.clear();
-  st.router.set_lean({});
+  st.biases.clear();
   return found;
 }
 
-Result<Stage> Lowering::lower_step(const CollectiveCall& call, std::uint32_t step) {
+Result<Stage> Lowering::lower_step(const CollectiveCall& call, std::uint32_t step, const SplitBias& bias) {
   State& st = *state_;
   Trace* const trace = std::exchange(st.trace, nullptr);
   st.only = step;
+  st.biases.assign(step + 1, bias);
   Result<LoweredCall> found = lower_once(call);
   st.only.reset();
+  st.biases.clear();
   st.trace = trace;
   if (!found.ok()) return found.error();
   if (found->stages.size() != 1) return invalid("no such stage");

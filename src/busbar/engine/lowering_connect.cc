@@ -121,12 +121,12 @@ Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
     const DeviceId host_b = protocol.gpudirect ? kNone<DeviceId> : host_memory(b);
     if (host_a == kNone<DeviceId> || host_b == kNone<DeviceId>) {
       BUSBAR_RETURN_IF_ERROR(bundles ? router.spread_bundled(a, b, nic_a, nic_b, path)
-                                     : router.spread(a, b, nic_a, nic_b, flow, path));
+                                     : router.spread(a, b, nic_a, nic_b, flow, path, *bias));
       continue;
     }
     BUSBAR_RETURN_IF_ERROR(router.spread(a, host_a, kNone<DeviceId>, kNone<DeviceId>, 0, path));
     BUSBAR_RETURN_IF_ERROR(bundles ? router.spread_bundled(host_a, host_b, nic_a, nic_b, path)
-                                   : router.spread(host_a, host_b, nic_a, nic_b, flow, path));
+                                   : router.spread(host_a, host_b, nic_a, nic_b, flow, path, *bias));
     BUSBAR_RETURN_IF_ERROR(router.spread(host_b, b, kNone<DeviceId>, kNone<DeviceId>, 0, path));
   }
   for (std::size_t i = begin; lanes > 1 && i < path.size(); ++i) path[i].share /= lanes;

@@ -79,7 +79,7 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
     for (std::uint32_t lane = 0; lane < lanes; ++lane) ends.nic.push_back(placement.nic(rank, nic_index(lane)));
   }
   if (hosts != 0 && hosts != actors.size()) return false;
-  BUSBAR_ASSIGN(const PairLoads* const loads, pair_spread.between_blocks(ends, latency, bundles != nullptr));
+  BUSBAR_ASSIGN(const PairLoads* const loads, pair_spread.between_blocks(ends, latency, bundles != nullptr, *bias));
   if (loads == nullptr) return false;
   const auto overhead_ps = static_cast<double>(costs_of(call.protocol).step_network.in_ps());
   times.latest_ps = std::max(times.latest_ps, loads->latest_ps + overhead_ps);

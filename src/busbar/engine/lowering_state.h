@@ -67,8 +67,9 @@ struct Lowering::State {
   ProtocolCosts bulk{};                    ///< protocol.step_*, without flags
   double bytes_sent = 1;                   ///< per payload byte, by the protocol of the call in hand
 
-  std::vector<Lean> leans{};          ///< per step of the schedule; empty: as the router leans
-  std::optional<std::size_t> only{};  ///< the one step to lower
+  std::vector<SplitBias> biases{};       ///< per step of the schedule; none: equal splits
+  const SplitBias* bias = &kEqualSplit;  ///< of the step that is being laid out
+  std::optional<std::size_t> only{};     ///< the one step to lower
 
   std::vector<double> held{};  ///< per link: how long a message is held up there, in expectation; empty: nowhere
   double hold_ps(double sends);
@@ -94,7 +95,7 @@ struct Lowering::State {
   std::optional<ReductionTrees> switches{};  ///< made when first needed
   std::vector<double> unit{};  ///< per device: bytes per ps, 0: no limit; empty: no device has one. Of GPUs: memory
   double arrival_cost = 1;     ///< bytes that memory moves for one that arrives, in the phases in hand
-  std::map<DeviceId, DeviceId> host_of{};    ///< GPU -> memory it stages in, once sought
+  std::map<DeviceId, DeviceId> host_of{};  ///< GPU -> memory it stages in, once sought
 
   // Work space, reused from fluid to fluid.
   std::vector<LinkShare> path{};
@@ -154,9 +155,7 @@ struct Lowering::State {
     return channel / per_order + lane * (lane_stride > 0 ? lane_stride : channels / per_order);
   }
   std::vector<double> load_ps(const Stage& stage) const;
-  void lean_for(std::size_t step) const {
-    if (!leans.empty()) router.set_lean(step < leans.size() ? leans[step] : Lean{});
-  }
+  void set_bias(std::size_t step) { bias = step < biases.size() ? &biases[step] : &kEqualSplit; }
   std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& s, std::uint32_t all_channels) const;
   std::uint32_t most_channels(const CollectiveCall& call) const;
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);

@@ -176,11 +176,11 @@ RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()
   const Topology t = std::move(b).seal();
   const Router r(t, *rc::gen::element(RoutingPolicy::kStatic, RoutingPolicy::kSpray, RoutingPolicy::kValiant,
                                       RoutingPolicy::kAdaptive));
+  SplitBias bias;
   if (r.policy() == RoutingPolicy::kAdaptive) {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-    Lean lean(t.link_count());
-    for (std::uint32_t l = 0; l < lean.size(); ++l) lean[l] = std::exp2(static_cast<float>(mix64(seed ^ l) % 20) - 10);
-    r.set_lean(std::move(lean));
+    bias.resize(t.link_count());
+    for (std::uint32_t l = 0; l < bias.size(); ++l) bias[l] = std::exp2(static_cast<float>(mix64(seed ^ l) % 20) - 10);
   }
   const Placement p(r, t.gpus());
   for (std::uint32_t x = 0; x < p.ranks(); ++x) {
@@ -188,7 +188,7 @@ RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()
       if (x / 2 == y / 2 || p.nic(x, 0) == kNone<DeviceId> || p.nic(y, 0) == kNone<DeviceId>) continue;
       const bool joined = fabric_web(t, p.nic(x, 0)).count(index(p.nic(y, 0))) > 0;
       std::vector<LinkShare> path;
-      const bool found = r.spread(p.gpu(x), p.gpu(y), p.nic(x, 0), p.nic(y, 0), x * 97 + y, path).ok();
+      const bool found = r.spread(p.gpu(x), p.gpu(y), p.nic(x, 0), p.nic(y, 0), x * 97 + y, path, bias).ok();
       RC_ASSERT(found || !joined);
       if (!found) continue;
       RC_ASSERT(conserved(t, p.gpu(x), p.gpu(y), path));

@@ -38,8 +38,8 @@ std::uint32_t PairSpread::State::attach(DeviceId nic) {
       key.push_back(r.topology.link_class_index(reverse(l)));
     }
     for (const LinkId way : {l, reverse(l)})
-      if (!r.lean.empty()) {
-        const auto pull = std::bit_cast<std::uint64_t>(r.pull(way));
+      if (!bias.empty()) {
+        const auto pull = std::bit_cast<std::uint64_t>(r.pull(way, bias));
         key.push_back(static_cast<std::uint32_t>(pull >> 32));
         key.push_back(static_cast<std::uint32_t>(pull));
       }

@@ -43,7 +43,7 @@ PairSpread::State::Way PairSpread::State::find_way(std::uint32_t a, std::uint32_
     return out;
   }
   path.clear();
-  if (!r.across(x.nic, y.nic, 0, bundled, path)) {
+  if (!r.across(x.nic, y.nic, {0, bundled, bias}, path)) {
     out.kind = Kind::kNone;
     return out;
   }
@@ -333,10 +333,10 @@ Result<bool> PairSpread::State::add_all(const PairEnds& ends) {
 }
 
 Result<const PairLoads*> PairSpread::between_blocks(const PairEnds& ends, std::span<const double> latency_ps,
-                                                    bool bundled) {
+                                                    bool bundled, const SplitBias& bias) {
   State& s = *state_;
   const auto answer = [&]() -> const PairLoads* { return s.possible ? &s.answer : nullptr; };
-  const bool same_ways = s.leans == s.r.leans && s.bundled == bundled;
+  const bool same_ways = s.bias == bias && s.bundled == bundled;
   if (s.answered && same_ways && s.asked == ends && std::ranges::equal(s.asked_ps, latency_ps)) return answer();
   if (!same_ways) {
     s.attachments.clear();
@@ -345,7 +345,7 @@ Result<const PairLoads*> PairSpread::between_blocks(const PairEnds& ends, std::s
     s.ways.clear();
     s.pool.clear();
   }
-  s.leans = s.r.leans;
+  s.bias = bias;
   s.bundled = bundled;
   s.asked = ends;
   s.asked_ps.assign(latency_ps.begin(), latency_ps.end());

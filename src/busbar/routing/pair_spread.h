@@ -34,7 +34,7 @@ struct PairLoads {
     double pairs;     ///< sum of the shares of those that cross it
     double least_ps;  ///< latency: of no pair that crosses it less; of some class of them exactly that
   };
-  std::vector<At> links;  ///< ascending
+  std::vector<At> links;                          ///< ascending
   double latest_ps = 0;                           ///< largest latency of a pair, without overheads
   std::vector<double> least_out_ps, least_in_ps;  ///< per member, of the pairs it sends to and receives from
 };
@@ -50,7 +50,8 @@ class PairSpread {
   /// Errors: kUnsupported where that is more than some ten seconds of work: 2^28 hashed flows, 2^20 ways between
   /// switches that are split, or a table of 2^24 pairs of attachments. The result holds until the next call; asked for
   /// the same again it is not worked out again.
-  Result<const PairLoads*> between_blocks(const PairEnds& ends, std::span<const double> latency_ps, bool bundled);
+  Result<const PairLoads*> between_blocks(const PairEnds& ends, std::span<const double> latency_ps, bool bundled,
+                                          const SplitBias& bias);
 
  private:
   struct State;

@@ -77,7 +77,7 @@ struct PairSpread::State {
   // Ways between attachments; kept while routes stay as they are.
   std::unordered_map<std::uint64_t, Way> ways{};  ///< only looked up
   std::vector<LinkShare> pool{};
-  std::uint64_t leans = 0;
+  SplitBias bias{};
 
   // What is loaded.
   std::vector<Load> load{};  ///< per capacity

@@ -205,10 +205,10 @@ std::vector<DeviceId> copies_of(const Topology& t, DeviceId from, DeviceId to, s
 
 Status spread_reaching(const Router& router, const DirectReach& reach, DeviceId from, DeviceId to, DeviceId nic_from,
                        DeviceId nic_to, std::uint64_t flow, std::vector<LinkShare>& out,
-                       std::vector<DeviceId>* copied_in) {
+                       std::vector<DeviceId>* copied_in, const SplitBias& bias) {
   const Topology& t = router.topology();
   const std::size_t begin = out.size();
-  BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_from, nic_to, flow, out));
+  BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_from, nic_to, flow, out, bias));
   if (reach.gpudirect && reach.p2p) return {};
   std::vector<DeviceId> stops = copies_of(t, from, to, std::span(out).subspan(begin), reach);
   if (copied_in) *copied_in = stops;
@@ -219,7 +219,7 @@ Status spread_reaching(const Router& router, const DirectReach& reach, DeviceId 
   const DeviceId own = passes_on ? router.nearest_nic(from, 0) : nic_from;
   stops.push_back(to);
   for (DeviceId at = from; const DeviceId stop : stops) {
-    BUSBAR_RETURN_IF_ERROR(router.spread(at, stop, own, nic_to, flow, out));
+    BUSBAR_RETURN_IF_ERROR(router.spread(at, stop, own, nic_to, flow, out, bias));
     at = stop;
   }
   for (std::size_t i = begin; i < out.size(); ++i)  // a way out and back may cross a link twice

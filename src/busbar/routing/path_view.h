@@ -36,11 +36,11 @@ struct PathView {
   std::uint32_t shared_count = 0;        ///< of all, also those that `shared_with` leaves out
 };
 
-/// Router::spread for one connection of `flow`: what `reach` denies goes to the host memory nearest to the GPU and on from
-/// there. Links come in order, each once. `copied_in`: those memories, if asked for.
+/// Router::spread for one connection of `flow`: what `reach` denies goes to the host memory nearest to the GPU and on
+/// from there. Links come in order, each once. `copied_in`: those memories, if asked for.
 Status spread_reaching(const Router& router, const DirectReach& reach, DeviceId from, DeviceId to, DeviceId nic_from,
                        DeviceId nic_to, std::uint64_t flow, std::vector<LinkShare>& out,
-                       std::vector<DeviceId>* copied_in = nullptr);
+                       std::vector<DeviceId>* copied_in = nullptr, const SplitBias& bias = kEqualSplit);
 
 /// How the payload of one connection from `from` to `to` travels, both inside blocks (any device that is not a switch
 /// of the fabric). Between blocks it uses the nearest NICs, of channel 0. shared_with: inside a block, pairs of GPUs

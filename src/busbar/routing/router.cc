@@ -78,21 +78,22 @@ bool Router::State::across_bundled(DeviceId from, DeviceId to, std::vector<LinkS
   return true;
 }
 
-bool Router::State::across(DeviceId from, DeviceId to, std::uint64_t flow, bool bundled,
-                           std::vector<LinkShare>& out) const {
-  if (bundled) return across_bundled(from, to, out);
-  if (policy == RoutingPolicy::kValiant && around(from, to, out)) return true;
+bool Router::State::across(DeviceId from, DeviceId to, const Crossing& how, std::vector<LinkShare>& out) const {
+  if (how.bundled) return across_bundled(from, to, out);
+  if (policy == RoutingPolicy::kValiant && around(from, to, how.bias, out)) return true;
   const std::size_t begin = out.size();
-  if (!across_straight(from, to, flow, out)) return false;
-  if (policy == RoutingPolicy::kAdaptive && !lean.empty() && fabric.flat()) take_detours(from, to, begin, out);
+  if (!across_straight(from, to, how, out)) return false;
+  if (policy == RoutingPolicy::kAdaptive && !how.bias.empty() && fabric.flat())
+    take_detours(from, to, how.bias, begin, out);
   return true;
 }
 
-bool Router::State::across_straight(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const {
+bool Router::State::across_straight(DeviceId from, DeviceId to, const Crossing& how,
+                                    std::vector<LinkShare>& out) const {
   const bool keeps_one = policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant;
   const auto choose = [&](DeviceId at) {  // static hash keeps one of the equal front.candidates
     if (!keeps_one || front.candidates.size() < 2) return;
-    const std::uint64_t h = mix64(flow ^ mix64(seed ^ index(at)));
+    const std::uint64_t h = mix64(how.flow ^ mix64(seed ^ index(at)));
     front.candidates.assign(1, front.candidates[h % front.candidates.size()]);
   };
   const auto left = [&](std::uint32_t x) {
@@ -125,7 +126,7 @@ bool Router::State::across_straight(DeviceId from, DeviceId to, std::uint64_t fl
   const bool single = keeps_one && best > 0 && front.candidates.size() == 1;
   if (const std::int32_t last = single ? only_switch(to) : -1; last >= 0) {
     out.push_back({front.candidates[0], 1});
-    return across_hashed(topology.to(front.candidates[0]), to, static_cast<std::uint32_t>(last), best, flow, out);
+    return across_hashed(topology.to(front.candidates[0]), to, static_cast<std::uint32_t>(last), best, how.flow, out);
   }
   const auto next_of = [&](DeviceId at, int hops, auto&& take) {
     if (hops == 1) {
@@ -138,7 +139,7 @@ bool Router::State::across_straight(DeviceId from, DeviceId to, std::uint64_t fl
   };
   std::unordered_map<std::uint32_t, double> ahead;  // switch -> pull of all that follows it; only looked up
   const auto drawn = [&](auto&& self, LinkId l, int hops) -> double {
-    if (hops == 0) return pull(l);
+    if (hops == 0) return pull(l, how.bias);
     const DeviceId at = topology.to(l);
     auto it = ahead.find(index(at));
     if (it == ahead.end()) {
@@ -146,10 +147,10 @@ bool Router::State::across_straight(DeviceId from, DeviceId to, std::uint64_t fl
       next_of(at, hops, [&](LinkId next) { sum += self(self, next, hops - 1); });
       it = ahead.emplace(index(at), sum).first;
     }
-    return 1 / (1 / pull(l) + 1 / it->second);
+    return 1 / (1 / pull(l, how.bias) + 1 / it->second);
   };
   const auto split = [&](double share, int hops) {
-    if (lean.empty()) return front.split(topology, share, out);
+    if (how.bias.empty()) return front.split(topology, share, out);
     front.split_by([&](LinkId l) { return drawn(drawn, l, hops); }, topology, share, out);
   };
   front.start();
@@ -167,20 +168,18 @@ bool Router::State::across_straight(DeviceId from, DeviceId to, std::uint64_t fl
 
 /// Between NICs that no fabric joins: over scale-up links to the GPU that sits beside a NIC on the receiver's rail, or,
 /// where the sender's server has none, likewise on the receiver's side.
-bool Router::State::over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
-                                bool bundled, std::vector<LinkShare>& out) const {
+bool Router::State::over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, const Crossing& how,
+                                std::vector<LinkShare>& out) const {
   const Block &a = block_of(from), &b = block_of(to);
   const std::size_t before = out.size();
   if (const DeviceId near = relay_nic(from, nic_to); near != kNone<DeviceId>) {
-    if (blocks.over_owner(a, from, near, out) && across(near, nic_to, flow, bundled, out) &&
-        blocks.enter(b, nic_to, to, out)) {
+    if (blocks.over_owner(a, from, near, out) && across(near, nic_to, how, out) && blocks.enter(b, nic_to, to, out)) {
       return true;
     }
     out.resize(before);
   }
   if (const DeviceId far = relay_nic(to, nic_from); far != kNone<DeviceId>) {
-    if (blocks.leave(a, from, nic_from, out) && across(nic_from, far, flow, bundled, out) &&
-        blocks.from_owner(b, far, to, out)) {
+    if (blocks.leave(a, from, nic_from, out) && across(nic_from, far, how, out) && blocks.from_owner(b, far, to, out)) {
       return true;
     }
     out.resize(before);
@@ -195,13 +194,13 @@ Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 
 Status Router::spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
-                      std::vector<LinkShare>& out) const {
-  return state_->spread(from, to, nic_from, nic_to, flow, false, out);
+                      std::vector<LinkShare>& out, const SplitBias& bias) const {
+  return state_->spread(from, to, nic_from, nic_to, {flow, false, bias}, out);
 }
 
 Status Router::spread_bundled(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to,
                               std::vector<LinkShare>& out) const {
-  return state_->spread(from, to, nic_from, nic_to, 0, true, out);
+  return state_->spread(from, to, nic_from, nic_to, {.bundled = true}, out);
 }
 
 const FabricBundles* Router::bundles() const {
@@ -212,8 +211,8 @@ const FabricBundles* Router::bundles() const {
   return s.bundles->valid() ? &*s.bundles : nullptr;
 }
 
-Status Router::State::spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
-                             bool bundled, std::vector<LinkShare>& out) const {
+Status Router::State::spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, const Crossing& how,
+                             std::vector<LinkShare>& out) const {
   const State& s = *this;
   const Topology& t = s.topology;
   if (t.block_of(from) == t.block_of(to)) {
@@ -222,11 +221,11 @@ Status Router::State::spread(DeviceId from, DeviceId to, DeviceId nic_from, Devi
   }
   if (nic_from == kNone<DeviceId> || nic_to == kNone<DeviceId>) return s.unreachable(from, to);
   if (!s.joined(nic_from, nic_to)) {
-    if (s.over_relays(from, to, nic_from, nic_to, flow, bundled, out)) return {};
+    if (s.over_relays(from, to, nic_from, nic_to, how, out)) return {};
     return s.unreachable(from, to);
   }
   if (!s.blocks.leave(s.block_of(from), from, nic_from, out)) return s.unreachable(from, nic_from);
-  if (!s.across(nic_from, nic_to, flow, bundled, out)) return s.unreachable(nic_from, nic_to);
+  if (!s.across(nic_from, nic_to, how, out)) return s.unreachable(nic_from, nic_to);
   if (!s.blocks.enter(s.block_of(to), nic_to, to, out)) return s.unreachable(nic_to, to);
   return {};
 }
@@ -266,11 +265,6 @@ DeviceId Router::exit_nic(DeviceId gpu, DeviceId own, DeviceId far) const {
 }
 
 bool Router::has_cable(DeviceId nic) const { return state_->cabled(nic); }
-
-void Router::set_lean(Lean lean) const {
-  state_->lean = std::move(lean);
-  ++state_->leans;
-}
 
 const Topology& Router::topology() const { return state_->topology; }
 RoutingPolicy Router::policy() const { return state_->policy; }

@@ -12,8 +12,8 @@
 
 #include "busbar/base/result.h"
 #include "busbar/routing/fabric_bundles.h"
-#include "busbar/routing/lean.h"
 #include "busbar/routing/link_share.h"
+#include "busbar/routing/split_bias.h"
 #include "busbar/topology/routing_policy.h"
 #include "busbar/topology/topology.h"
 
@@ -29,9 +29,9 @@ class Router {
   /// links straight or over switches, then over other GPUs, then the server's own. Between blocks the payload leaves by
   /// `nic_from` and arrives by `nic_to`; where no fabric joins the two (rail-only), it first goes over scale-up links
   /// to the GPU beside a NIC that is joined to `nic_to`. `route_kind` says which it was. Error kUnreachable names the
-  /// pair.
+  /// pair. `bias`: how policy kAdaptive splits over the fabric.
   Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
-                std::vector<LinkShare>& out) const;
+                std::vector<LinkShare>& out, const SplitBias& bias = kEqualSplit) const;
   /// The same with the cables between switches taken together: bundle b is the link numbered bundle_link(b).
   /// Precondition: bundles() is not null.
   Status spread_bundled(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to,
@@ -58,10 +58,6 @@ class Router {
 
   /// Whether a live cable leaves `nic`'s block: storage NICs and NICs with a dead cable have none.
   bool has_cable(DeviceId nic) const;
-
-  /// Policy kAdaptive: how `spread` splits from now on; empty: equally. Engines look for the lean that evens their
-  /// loads and end with an empty one. Not safe for concurrent calls.
-  void set_lean(Lean lean) const;
 
   const Topology& topology() const;
   RoutingPolicy policy() const;

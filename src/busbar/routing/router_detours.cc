@@ -55,15 +55,15 @@ const Router::State::Ways& Router::State::detours(std::uint32_t a, std::uint32_t
 }
 
 /// Of links in a row, as conductors have it.
-double Router::State::pull(const std::vector<LinkId>& way) const {
+double Router::State::pull(const std::vector<LinkId>& way, const SplitBias& bias) const {
   double resistance = 0;
-  for (const LinkId l : way) resistance += 1 / pull(l);
+  for (const LinkId l : way) resistance += 1 / pull(l, bias);
   return 1 / resistance;
 }
 
-/// Valiant's routing: shares over the detours, equal unless some lean. A switch to itself: straight. False, with
+/// Valiant's routing: shares over the detours, equal unless biased. A switch to itself: straight. False, with
 /// nothing appended, where there is no detour.
-bool Router::State::around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const {
+bool Router::State::around(DeviceId from, DeviceId to, const SplitBias& bias, std::vector<LinkShare>& out) const {
   struct Step {
     std::size_t at;  ///< hops from the start
     LinkShare part;
@@ -78,7 +78,7 @@ bool Router::State::around(DeviceId from, DeviceId to, std::vector<LinkShare>& o
     const Ways& ways = detours(p.a, p.b);
     if (ways.empty()) return false;
     std::vector<double> pulls;
-    for (const std::vector<LinkId>& way : ways) pulls.push_back(lean.empty() ? 1 : pull(way));
+    for (const std::vector<LinkId>& way : ways) pulls.push_back(bias.empty() ? 1 : pull(way, bias));
     const double most = *std::max_element(pulls.begin(), pulls.end());
     double all = 0;
     for (double& p : pulls) all += p = Front::too_weakly(p, most) ? 0 : p;
@@ -98,22 +98,23 @@ bool Router::State::around(DeviceId from, DeviceId to, std::vector<LinkShare>& o
   return !steps.empty();
 }
 
-/// Where switches of the lowest tier are joined directly (dragonflies, tori), adaptive routing that leans takes detours
-/// as well: as much as their mean pulls beside the straight ways, to a power that prefers the shorter as long as
-/// neither is busy. Source of the rule: UGAL (Kim et al., ISCA 2008) compares the straight way with one detour at
-/// random by queue x hops. `out` from `begin` on: the straight ways.
-void Router::State::take_detours(DeviceId from, DeviceId to, std::size_t begin, std::vector<LinkShare>& out) const {
+/// Where switches of the lowest tier are joined directly (dragonflies, tori), adaptive routing with a bias takes
+/// detours as well: as much as their mean pulls against those of the straight ways, to a power that prefers the shorter
+/// as long as neither is busy. Source of the rule: UGAL (Kim et al., ISCA 2008) compares the straight way with one
+/// detour at random by queue x hops. `out` from `begin` on: the straight ways.
+void Router::State::take_detours(DeviceId from, DeviceId to, const SplitBias& bias, std::size_t begin,
+                                 std::vector<LinkShare>& out) const {
   double straight = 0, detour = 0;
   std::size_t count = 0;
   for (const Ports& p : ports_between(from, to)) {
     if (p.a == p.b) continue;
-    for (const std::vector<LinkId>& way : detours(p.a, p.b)) detour += pull(way), ++count;
+    for (const std::vector<LinkId>& way : detours(p.a, p.b)) detour += pull(way, bias), ++count;
   }
   if (count == 0) return;
   double resistance = 0;  // of the straight ways: links of one hop side by side, hops in a row
   for (std::size_t i = begin; i < out.size(); ++i) {
     const LinkId l = out[i].link;
-    if (topology.from(l) != from && topology.to(l) != to) resistance += out[i].share * out[i].share / pull(l);
+    if (topology.from(l) != from && topology.to(l) != to) resistance += out[i].share * out[i].share / pull(l, bias);
   }
   if (resistance == 0) return;
   straight = 1 / resistance;
@@ -122,7 +123,7 @@ void Router::State::take_detours(DeviceId from, DeviceId to, std::size_t begin, 
   if (Front::too_weakly(leave, stay)) return;
   const double kept = Front::too_weakly(stay, leave) ? 0 : stay / (stay + leave);
   std::vector<LinkShare> around_it;
-  if (!around(from, to, around_it)) return;
+  if (!around(from, to, bias, around_it)) return;
   std::unordered_map<std::uint32_t, std::size_t> places;  // only looked up
   for (std::size_t i = begin; i < out.size(); ++i) {
     out[i].share *= kept;

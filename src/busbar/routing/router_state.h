@@ -19,6 +19,12 @@ struct Router::State {
     std::uint32_t a, b;
   };
   using Ways = std::vector<std::vector<LinkId>>;
+  /// How a payload crosses the fabric.
+  struct Crossing {
+    std::uint64_t flow = 0;  ///< what static hashing tells flows apart by
+    bool bundled = false;    ///< cables between switches are taken together
+    const SplitBias& bias = kEqualSplit;
+  };
   const Topology& topology;
   RoutingPolicy policy;
   std::uint64_t seed;
@@ -28,31 +34,33 @@ struct Router::State {
   mutable std::optional<FabricBundles> bundles{};
   mutable std::vector<std::uint32_t> hops{};
   mutable std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
-  mutable Lean lean{};                                              ///< empty unless adaptive
-  mutable std::uint64_t leans = 0;                                  ///< how often that was set
 
   const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
   bool cabled(DeviceId nic) const;
   bool joined(DeviceId nic_a, DeviceId nic_b) const;
   DeviceId relay_nic(DeviceId gpu, DeviceId far_nic) const;
-  bool across(DeviceId from, DeviceId to, std::uint64_t flow, bool bundled, std::vector<LinkShare>& out) const;
+  bool across(DeviceId from, DeviceId to, const Crossing& how, std::vector<LinkShare>& out) const;
   bool across_bundled(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
-  bool across_straight(DeviceId from, DeviceId to, std::uint64_t flow, std::vector<LinkShare>& out) const;
+  bool across_straight(DeviceId from, DeviceId to, const Crossing& how, std::vector<LinkShare>& out) const;
   /// Of the switch that all of `nic`'s cables lead to; -1: they lead to several, or elsewhere.
   std::int32_t only_switch(DeviceId nic) const;
   bool across_hashed(DeviceId at, DeviceId to, std::uint32_t last, int hops, std::uint64_t flow,
                      std::vector<LinkShare>& out) const;
-  bool around(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
-  double pull(LinkId l) const { return topology.payload_rate(l) * (lean.empty() ? 1.0 : double{lean[index(l)]}); }
-  double pull(const std::vector<LinkId>& way) const;
-  void take_detours(DeviceId from, DeviceId to, std::size_t begin, std::vector<LinkShare>& out) const;
+  bool around(DeviceId from, DeviceId to, const SplitBias& bias, std::vector<LinkShare>& out) const;
+  /// What a split gives a link or a way: rate x bias, added up as conductors do.
+  double pull(LinkId l, const SplitBias& bias) const {
+    return topology.payload_rate(l) * (bias.empty() ? 1.0 : double{bias[index(l)]});
+  }
+  double pull(const std::vector<LinkId>& way, const SplitBias& bias) const;
+  void take_detours(DeviceId from, DeviceId to, const SplitBias& bias, std::size_t begin,
+                    std::vector<LinkShare>& out) const;
   void walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const;
   const Ways& detours(std::uint32_t a, std::uint32_t b) const;
   Ways find_detours(std::uint32_t a, std::uint32_t b) const;
   std::vector<Ports> ports_between(DeviceId from, DeviceId to) const;
-  bool over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow, bool bundled,
+  bool over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, const Crossing& how,
                    std::vector<LinkShare>& out) const;
-  Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow, bool bundled,
+  Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, const Crossing& how,
                 std::vector<LinkShare>& out) const;
   Error unreachable(DeviceId from, DeviceId to) const {
     return Error{ErrorCode::kUnreachable,

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "busbar/base/check.h"
+#include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
-#include "busbar/engine/flow/leaning_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/routing/slowest_cable.h"
@@ -65,7 +65,7 @@ Status Paths::route(const Router& router, const FlowList& list) {
   return {};
 }
 
-/// Rates: FixedRates or LeaningRates.
+/// Rates: FixedRates or AdaptiveRates.
 template <typename Rates>
 class ListRun {
  public:
@@ -154,14 +154,15 @@ FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths
   return out;
 }
 
-FlowListResult run_leaning(const Router& router, const FlowList& list, const Paths& paths) {
-  const auto way = [&](std::uint32_t f, std::vector<LinkShare>& path) {
+FlowListResult run_adaptive(const Router& router, const FlowList& list, const Paths& paths) {
+  const auto way = [&](std::uint32_t f, const SplitBias& bias, std::vector<LinkShare>& path) {
     const ListedFlow& flow = list.flows[f];
-    const Status found = spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path);
+    const Status found =
+        spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path, nullptr, bias);
     BUSBAR_CHECK(found.ok());  // Paths::route() has gone there
   };
   const auto rate = [&](LinkId l) { return router.topology().payload_rate(l) / kPsPerSecond; };
-  LeaningRates rates(router, way, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()));
+  AdaptiveRates rates(router, way, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()));
   FlowListResult out = ListRun(list, paths, rates).run();
   const auto bytes = rates.link_bytes();
   for (std::uint32_t l = 0; l < bytes.size(); ++l)
@@ -174,7 +175,7 @@ FlowListResult run_leaning(const Router& router, const FlowList& list, const Pat
 Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list) {
   Paths paths;
   BUSBAR_RETURN_IF_ERROR(paths.route(router, list));
-  return router.splits() ? run_leaning(router, list, paths) : run_fixed(router, list, paths);
+  return router.splits() ? run_adaptive(router, list, paths) : run_fixed(router, list, paths);
 }
 
 }  // namespace busbar

@@ -32,7 +32,7 @@ struct FlowListResult {
 };
 
 /// Flows share links max-min fairly, all with weight 1 on their busiest link; every start and end re-solves only the
-/// flows whose rates it changes (online_max_min.h). Under adaptive routing it splits them anew (leaning_rates.h);
+/// flows whose rates it changes (online_max_min.h). Under adaptive routing it splits them again (adaptive_rates.h);
 /// FlowOutcome::latency and transfer are then those of an equal split.
 /// Errors: kUnreachable with the pair.
 Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list);

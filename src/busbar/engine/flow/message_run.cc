@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "busbar/base/check.h"
+#include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
-#include "busbar/engine/flow/leaning_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
 
 namespace busbar {
@@ -59,8 +59,8 @@ class MessageRoutes {
     if (!path.empty()) w.first = path[0].link;
     return &w;
   }
-  Status route(const MessageTask& m, std::vector<LinkShare>& path) const {
-    return has_switch(m) ? by_switch(m, path) : between(m, path);
+  Status route(const MessageTask& m, std::vector<LinkShare>& path, const SplitBias& bias = kEqualSplit) const {
+    return has_switch(m) ? by_switch(m, path) : between(m, bias, path);
   }
   double sent_per_byte(const MessageTask& m) const {
     return (has_switch(m) ? 1 / model_.share_switch : 1) / costs_.efficiency;
@@ -84,14 +84,14 @@ class MessageRoutes {
     const LinkKind kind = topology().link_class(l).kind;
     return is_scale_up(kind) ? model_.share_scale_up : is_in_server(kind) ? model_.share_server : model_.share_network;
   }
-  Status between(const MessageTask& m, std::vector<LinkShare>& path) const {
+  Status between(const MessageTask& m, const SplitBias& bias, std::vector<LinkShare>& path) const {
     const DeviceId a = placement_.gpu(m.from), b = placement_.gpu(m.to);
     if (topology().block_of(a) == topology().block_of(b))
       return router_.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
     const DeviceId far = placement_.nic(m.to, m.channel);
     const DeviceId near = router_.exit_nic(a, placement_.nic(m.from, m.channel), far);
     const std::uint64_t flow = ((std::uint64_t{index(a)} << 32) | index(b)) ^ (std::uint64_t{m.channel} << 48);
-    return router_.spread(a, b, near, far, flow, path);
+    return router_.spread(a, b, near, far, flow, path, bias);
   }
   /// Spread over the switches beside the GPU that can reduce, by their rates.
   Status by_switch(const MessageTask& m, std::vector<LinkShare>& path) const {
@@ -126,7 +126,7 @@ class MessageRoutes {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>, Way> ways_;
 };
 
-/// Rates: FixedRates or LeaningRates.
+/// Rates: FixedRates or AdaptiveRates.
 template <typename Rates>
 class GraphRun {
  public:
@@ -278,16 +278,16 @@ Result<MessageRun> run_fixed(const MessageGraph& graph, const MessageRoutes& rou
   return GraphRun(graph, routes, ways, rates).run();
 }
 
-Result<MessageRun> run_leaning(const Router& router, const MessageGraph& graph, const MessageRoutes& routes,
-                               const std::vector<const Way*>& ways) {
-  const auto way = [&](std::uint32_t task, std::vector<LinkShare>& path) {
+Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph, const MessageRoutes& routes,
+                                const std::vector<const Way*>& ways) {
+  const auto way = [&](std::uint32_t task, const SplitBias& bias, std::vector<LinkShare>& path) {
     const MessageTask& m = graph.tasks[task];
-    const Status found = routes.route(m, path);
+    const Status found = routes.route(m, path, bias);
     BUSBAR_CHECK(found.ok());  // MessageRoutes::way() has gone there
     for (LinkShare& s : path) s.share *= routes.sent_per_byte(m);
   };
   const auto rate = [&](LinkId l) { return routes.rate(l); };
-  LeaningRates rates(router, way, rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()));
+  AdaptiveRates rates(router, way, rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()));
   return GraphRun(graph, routes, ways, rates).run();
 }
 
@@ -304,7 +304,7 @@ Result<MessageRun> run_messages(const Router& router, const Placement& placement
     if (m.is_work()) continue;
     BUSBAR_ASSIGN(ways.back(), routes.way(m));
   }
-  return router.splits() ? run_leaning(router, graph, routes, ways) : run_fixed(graph, routes, ways);
+  return router.splits() ? run_adaptive(router, graph, routes, ways) : run_fixed(graph, routes, ways);
 }
 
 }  // namespace busbar

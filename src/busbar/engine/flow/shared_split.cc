@@ -30,22 +30,17 @@ std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStag
   std::vector<Stage> best;
   if (least <= least_possible) return best;
   for (SplitSearch search; !search.over();) {
-    router.set_lean(search.lean());
     std::vector<Stage> trial;
     for (const SharedStage& s : stages) {
-      Result<Stage> stage = lowering.lower_step(*s.call, s.own->step);
-      if (!stage.ok() || !same_fluids(*stage, *s.own)) {
-        router.set_lean({});
-        return {};
-      }
+      Result<Stage> stage = lowering.lower_step(*s.call, s.own->step, search.bias());
+      if (!stage.ok() || !same_fluids(*stage, *s.own)) return {};
       trial.push_back(std::move(*stage));
     }
     for (std::size_t i = 0; i < trial.size(); ++i) tried[i] = &trial[i];
     const SplitOutcome found = split_cost.of(tried);
-    search.learn(router.topology(), found.cost, found.load, least_possible);
+    search.record(router.topology(), found.cost, found.load, least_possible);
     if (found.cost < least) least = found.cost, best = std::move(trial);
   }
-  router.set_lean({});
   return best;
 }
 

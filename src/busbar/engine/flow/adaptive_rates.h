@@ -1,4 +1,4 @@
-// Fair rates of transfers under adaptive routing, split anew as they come and go.
+// Fair rates of transfers under adaptive routing, split again as they start and end.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,20 @@
 
 namespace busbar {
 
-/// Where an item's bytes go as the router leans now: appends per link the bytes on it per byte sent. Must find a way
-/// under every lean.
-using WayOf = std::function<void(std::uint32_t item, std::vector<LinkShare>& out)>;
+/// Where an item's bytes go under `bias`: appends per link the bytes on it per byte sent. Must find a way under every
+/// bias.
+using WayOf = std::function<void(std::uint32_t item, const SplitBias& bias, std::vector<LinkShare>& out)>;
 
-/// What TransferClock asks for. The split is sought anew at every start and end; where more than 64 are under way, when
-/// an eighth of them has started or ended since. Rates are solved afresh at each event: items that are split over many
+/// What TransferClock asks for. The split is sought at every start and end; where more than 64 are under way, when an
+/// eighth of them has started or ended since. Rates are solved afresh at each event: items that are split over many
 /// links all meet each other, so that there is little that an event leaves as it was.
 /// Cost of a split: 1 to 24 times routing all that is under way.
-class LeaningRates {
+class AdaptiveRates {
  public:
   /// `rate`: bytes per ps of a link; `cap`: of an item.
-  LeaningRates(const Router& router, WayOf way, std::function<double(LinkId)> rate, double cap, std::uint32_t items);
-  ~LeaningRates() { router_.set_lean({}); }
-  LeaningRates(const LeaningRates&) = delete;
-  LeaningRates& operator=(const LeaningRates&) = delete;
+  AdaptiveRates(const Router& router, WayOf way, std::function<double(LinkId)> rate, double cap, std::uint32_t items);
+  AdaptiveRates(const AdaptiveRates&) = delete;
+  AdaptiveRates& operator=(const AdaptiveRates&) = delete;
 
   void open(std::uint32_t item) { opened_.push_back(item); }
   void close(std::uint32_t item) { closed_.push_back(item); }
@@ -47,7 +46,7 @@ class LeaningRates {
     Stage way{};                  ///< of one fluid of one byte, so that its cap is the item's
   };
   void count(Item& item, std::int64_t now_ps);
-  Stage way(std::uint32_t item);
+  Stage way(std::uint32_t item, const SplitBias& bias);
   bool due() const;
   void split(std::int64_t now_ps);
   void solve(std::int64_t now_ps);
@@ -57,7 +56,7 @@ class LeaningRates {
   std::function<double(LinkId)> link_rate_;
   double cap_;
   SplitCost split_cost_;
-  Lean lean_;
+  SplitBias bias_;
   std::vector<Item> items_;
   std::vector<std::uint32_t> open_, opened_, closed_, changed_;
   std::vector<LinkShare> scratch_;

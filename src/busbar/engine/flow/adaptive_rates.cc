@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/leaning_rates.h"
+#include "busbar/engine/flow/adaptive_rates.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 
 namespace busbar {
 
-LeaningRates::LeaningRates(const Router& router, WayOf way, std::function<double(LinkId)> rate, double cap,
-                           std::uint32_t items)
+AdaptiveRates::AdaptiveRates(const Router& router, WayOf way, std::function<double(LinkId)> rate, double cap,
+                             std::uint32_t items)
     : router_(router),
       way_of_(std::move(way)),
       link_rate_(std::move(rate)),
@@ -22,7 +22,7 @@ LeaningRates::LeaningRates(const Router& router, WayOf way, std::function<double
       bytes_(used_.size(), 0.0),
       items_on_(bytes_.size(), 0) {}
 
-LinkId LeaningRates::held_by(std::uint32_t id) const {
+LinkId AdaptiveRates::held_by(std::uint32_t id) const {
   constexpr double kFull = 1 - 1e-9;
   const Item& item = items_[id];
   for (const LinkId l : item.way.link)
@@ -31,14 +31,14 @@ LinkId LeaningRates::held_by(std::uint32_t id) const {
 }
 
 /// Adds what it has sent since it was last counted to the links it crosses.
-void LeaningRates::count(Item& item, std::int64_t now_ps) {
+void AdaptiveRates::count(Item& item, std::int64_t now_ps) {
   const double bytes = item.rate * static_cast<double>(now_ps - std::exchange(item.counted_ps, now_ps));
   for (std::size_t k = 0; k < item.way.link.size(); ++k) bytes_[index(item.way.link[k])] += item.way.weight[k] * bytes;
 }
 
-Stage LeaningRates::way(std::uint32_t item) {
+Stage AdaptiveRates::way(std::uint32_t item, const SplitBias& bias) {
   scratch_.clear();
-  way_of_(item, scratch_);
+  way_of_(item, bias, scratch_);
   Stage out;
   for (const LinkShare& s : scratch_) {
     out.link.push_back(s.link);
@@ -52,34 +52,32 @@ Stage LeaningRates::way(std::uint32_t item) {
   return out;
 }
 
-bool LeaningRates::due() const {
+bool AdaptiveRates::due() const {
   constexpr std::size_t kFew = 64, kPart = 8;
   return open_.size() <= kFew || changes_ * kPart >= open_.size();
 }
 
 /// Finds the split that serves all that is under way best, and gives them its ways.
-void LeaningRates::split(std::int64_t now_ps) {
+void AdaptiveRates::split(std::int64_t now_ps) {
   changes_ = 0;
-  for (const std::uint32_t id : open_) count(items_[id], now_ps);  // on the links of before
-  SplitSearch search(std::exchange(lean_, {}));
+  for (const std::uint32_t id : open_) count(items_[id], now_ps);  // on the links of the previous split
+  SplitSearch search(std::exchange(bias_, {}));
   std::vector<Stage> best;
   std::vector<const Stage*> all(open_.size());
   for (bool first = true; !search.over(); first = false) {
-    router_.set_lean(search.lean());
     std::vector<Stage> ways;
-    for (const std::uint32_t item : open_) ways.push_back(way(item));
+    for (const std::uint32_t item : open_) ways.push_back(way(item, search.bias()));
     for (std::size_t i = 0; i < ways.size(); ++i) all[i] = &ways[i];
     if (first) split_cost_.measure_demand(all);
     const SplitOutcome found = split_cost_.of(all);
-    search.learn(router_.topology(), found.cost, found.load, static_cast<double>(all.size()));
+    search.record(router_.topology(), found.cost, found.load, static_cast<double>(all.size()));
     if (search.improved()) best = std::move(ways);
   }
-  lean_ = search.best();
-  router_.set_lean(lean_);
+  bias_ = search.best();
   for (std::size_t i = 0; i < open_.size(); ++i) items_[open_[i]].way = std::move(best[i]);
 }
 
-void LeaningRates::solve(std::int64_t now_ps) {
+void AdaptiveRates::solve(std::int64_t now_ps) {
   constexpr double kSame = 1e-12;
   solver_.begin(StageSolver::Rates::kAsBefore);
   for (const std::uint32_t id : open_) solver_.add(items_[id].way.link, items_[id].way.weight, cap_, link_rate_);
@@ -99,7 +97,7 @@ void LeaningRates::solve(std::int64_t now_ps) {
   }
 }
 
-void LeaningRates::settle(std::int64_t now_ps) {
+void AdaptiveRates::settle(std::int64_t now_ps) {
   changed_.clear();
   if (opened_.empty() && closed_.empty()) return;
   changes_ += opened_.size() + closed_.size();
@@ -115,7 +113,7 @@ void LeaningRates::settle(std::int64_t now_ps) {
   open_.insert(open_.end(), opened_.begin(), opened_.end());
   for (const std::uint32_t id : opened_) {
     items_[id].counted_ps = now_ps;
-    items_[id].way = way(id);
+    items_[id].way = way(id, bias_);
     for (const LinkId l : items_[id].way.link) ++items_on_[index(l)];
   }
   opened_.clear();
