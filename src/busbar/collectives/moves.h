@@ -104,6 +104,17 @@ void stepwise_round(const Schedule& s, const Phase& ph, std::uint32_t n, std::ui
   });
 }
 
+/// Nobody but the root of a reduce has an output: the others keep in scratch what a phase keeps in the output.
+inline Move without_output(const Schedule& s, Move m) {
+  const auto at = [&](std::uint32_t actor, Buffer b) {
+    return b == Buffer::kOutput && actor != s.root ? Buffer::kScratch : b;
+  };
+  m.src_buffer = at(m.src, m.src_buffer);
+  m.dst_buffer = at(m.dst, m.dst_buffer);
+  m.operand = at(m.dst, m.operand);
+  return m;
+}
+
 }  // namespace moves_internal
 
 /// Calls f(Move) for every move of `round` in all groups. Within a round every move sends what earlier rounds left, so
@@ -114,24 +125,27 @@ void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t r
   const GroupFamily& family = schedule.families[phase.family];
   const std::uint32_t n = family.size(), groups = family.groups();
   if (n <= 1 && !uses_hub(phase.pattern)) return;
+  const auto emit = [&](const Move& m) {
+    f(schedule.op == Collective::kReduce ? moves_internal::without_output(schedule, m) : m);
+  };
   for (std::uint32_t g = 0; g < groups; ++g) {
     const std::uint32_t base = phase.chunk_base + family.chunk_offset(g);
     const auto actor_at = [&](std::uint32_t position) { return family.actor(g, family.member_at(position)); };
     switch (phase.pattern) {
       case Pattern::kRingReduceScatter:
       case Pattern::kRingAllGather:
-        moves_internal::ring_round(phase, family, n, round, base, actor_at, f);
+        moves_internal::ring_round(phase, family, n, round, base, actor_at, emit);
         break;
       case Pattern::kChainBroadcast:
       case Pattern::kChainReduce:
-        moves_internal::chain_round(phase, n, round, base, actor_at, f);
+        moves_internal::chain_round(phase, n, round, base, actor_at, emit);
         break;
       case Pattern::kTreeReduce:
       case Pattern::kTreeBroadcast:
-        moves_internal::tree_round(schedule, phase, n, round, base, actor_at, f);
+        moves_internal::tree_round(schedule, phase, n, round, base, actor_at, emit);
         break;
       default:
-        moves_internal::stepwise_round(schedule, phase, n, round, g, base, f);
+        moves_internal::stepwise_round(schedule, phase, n, round, g, base, emit);
         break;
     }
   }

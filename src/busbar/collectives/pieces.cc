@@ -8,7 +8,7 @@ std::uint32_t around(std::uint32_t n, std::uint64_t position) { return static_ca
 Piece halving(const Phase& ph, std::uint32_t n, std::uint32_t level, const Send& s, std::uint32_t i) {
   const Half h = half_at(n, level, s.src), theirs = half_at(n, level, s.dst);
   const bool lower = s.dst - h.lo < h.low;
-  const bool last = (lower ? h.low : h.high()) == 1 && (!ph.at_root || s.dst == ph.root);
+  const bool last = (lower ? h.low : h.high()) == 1;
   const Buffer to = last ? ph.result : ph.work;
   const Buffer operand = s.second ? to : theirs.received ? ph.work : ph.source;
   return {(lower ? h.lo : h.lo + h.low) + i, h.received ? ph.work : ph.source, to, true, operand};

@@ -42,9 +42,8 @@ Result<Schedule> build_rabenseifner(const ScheduleSpec& spec) {
       add_all_reduce(s);
       return s;
     case Collective::kReduce:
-      s.phases = {phase_of(Pattern::kHalvingReduceScatter, kInput, kScratch, kOutput),
-                  phase_of(Pattern::kBinomialGather, kScratch, kScratch, kOutput)};
-      s.phases[0].at_root = true;
+      s.phases = {phase_of(Pattern::kHalvingReduceScatter, kInput, kOutput, kOutput),
+                  phase_of(Pattern::kBinomialGather, kOutput, kOutput, kOutput)};
       break;
     case Collective::kBroadcast:
       s.phases = {phase_of(Pattern::kBinomialScatter, kInput, kOutput, kOutput),

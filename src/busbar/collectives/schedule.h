@@ -36,7 +36,8 @@ const char* name_of(Collective op);  ///< "all_reduce", ...
 Result<Collective> parse_collective(std::string_view name);
 
 /// Where a chunk lies. Nothing ever writes an input; scratch starts empty. An output chunk that no move has written to
-/// holds the actor's own input chunk, if it has one: a local copy that crosses no link and that nobody schedules.
+/// holds the actor's own input chunk, if it has one: a local copy that crosses no link and that nobody schedules. In a
+/// reduce only the root has an output; where a phase says output, the moves of the others say scratch.
 enum class Buffer : std::uint8_t { kInput, kOutput, kScratch };
 
 /// One digit of a mixed-radix number of groups or members.
@@ -135,8 +136,7 @@ struct Phase {
   Buffer source = Buffer::kInput;   ///< holds what an actor brings into the phase: to send first, or to add to
   Buffer work = Buffer::kOutput;    ///< takes what arrives, and what was just taken is sent on from here
   Buffer result = Buffer::kOutput;  ///< takes instead of `work` what makes a member's reduced piece complete
-  /// Halving: only position root has a `result`, the others keep theirs in `work`. Multicast: position root needs none.
-  bool at_root = false;
+  bool at_root = false;             ///< multicast: position root needs none
   std::uint32_t hub = 0;  ///< hub patterns: actor of group 0's reducer, group g has hub + g
 };
 

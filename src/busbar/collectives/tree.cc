@@ -48,7 +48,6 @@ Result<Schedule> build_tree(Collective op, std::uint32_t ranks, std::uint32_t ro
     } else {
       p.tree = channel == 0 ? 0 : 2;
       p.root = root;
-      if (op == Collective::kReduce) p.work = Buffer::kScratch;
     }
     p.pattern = op == Collective::kReduce ? Pattern::kTreeReduce : Pattern::kTreeBroadcast;
     s.phases.push_back(p);

@@ -44,7 +44,6 @@ Result<Schedule> build_tree_packing(Collective op, std::uint32_t ranks, std::uin
     p.span = trees[c].weight;
     p.root = trees[c].tree.position[0];
     s.chunks += p.span;
-    if (op == Collective::kReduce) p.work = Buffer::kScratch;
     if (op != Collective::kBroadcast) {
       p.pattern = Pattern::kTreeReduce;
       s.phases.push_back(p);
