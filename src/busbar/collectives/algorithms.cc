@@ -33,11 +33,14 @@ constexpr RegisteredAlgorithm kAlgorithms[] = {
     {"rabenseifner", set_of(kAllReduce, kBroadcast, kReduce), &build_rabenseifner},
     {"bruck", set_of(kAllGather, kAllToAll), &build_bruck},
     {"pat", set_of(kAllGather, kReduceScatter), &build_pat},
-    {"direct", kPieces | set_of(kAllToAll, kAllToAllV, kGather, kScatter, kSendRecv), &build_direct},
+    {"direct", kWithRoots | set_of(kAllToAll, kAllToAllV, kGather, kScatter, kSendRecv), &build_direct},
     {"pairwise", set_of(kAllToAll, kAllToAllV), &build_pairwise},
     {"hierarchical", kWithRoots, &build_hierarchical, {.names_levels = true, .customary = true}},
     {"nvls", kWithRoots, &build_nvls, {.reduces_in_network = true}},
-    {"sharp", set_of(kAllReduce, kReduce), &build_sharp, {.reduces_in_network = true, .reduces_in_fabric = true}},
+    {"sharp",
+     set_of(kAllReduce, kBroadcast, kReduce),
+     &build_sharp,
+     {.reduces_in_network = true, .reduces_in_fabric = true}},
     {"torus", kPieces, &build_torus, {.takes_dimensions = true, .customary = true}},
 };
 

@@ -29,6 +29,13 @@ Result<Schedule> build_direct(const ScheduleSpec& spec) {
     case Collective::kAllGather:
       s.phases = {phase_of(Pattern::kDirectAllGather, in, out, out)};
       return s;
+    case Collective::kBroadcast:
+      s.phases = {phase_of(Pattern::kDirectScatter, in, out, out), phase_of(Pattern::kDirectAllGather, out, out, out)};
+      break;
+    case Collective::kReduce:
+      s.phases = {phase_of(Pattern::kDirectReduceScatter, in, out, out),
+                  phase_of(Pattern::kDirectGather, out, out, out)};
+      break;
     case Collective::kAllToAll:
     case Collective::kAllToAllV:
       s.phases = {phase_of(Pattern::kDirectAllToAll, in, out, out)};
@@ -42,7 +49,7 @@ Result<Schedule> build_direct(const ScheduleSpec& spec) {
     default:
       return not_built("direct", spec.op);
   }
-  s.phases[0].root = spec.root;
+  s.phases[0].root = s.phases.back().root = spec.root;
   return s;
 }
 

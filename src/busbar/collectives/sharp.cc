@@ -27,7 +27,8 @@ Status check_limits(const ScheduleSpec& spec, std::uint32_t trees) {
 
 Result<Schedule> build_sharp(const ScheduleSpec& spec) {
   constexpr auto in = Buffer::kInput, out = Buffer::kOutput, tmp = Buffer::kScratch;
-  if (spec.op != Collective::kAllReduce && spec.op != Collective::kReduce) return not_built("sharp", spec.op);
+  const bool up = spec.op != Collective::kBroadcast, down = spec.op != Collective::kReduce;  // of all ranks
+  if (up && down && spec.op != Collective::kAllReduce) return not_built("sharp", spec.op);
   const std::uint32_t trees = spec.channels == 0 ? 1 : spec.channels, l = spec.ranks_per_group;
   BUSBAR_RETURN_IF_ERROR(check_limits(spec, trees));
   const std::uint32_t leaves = spec.ranks / l, per_tree = leaves > 1 ? leaves + 1 : 1;
@@ -45,7 +46,6 @@ Result<Schedule> build_sharp(const ScheduleSpec& spec) {
     p.hub = hub;
     s.phases.push_back(p);
   };
-  const bool all = spec.op == Collective::kAllReduce;
   for (std::uint32_t t = 0; t < trees; ++t) {
     const std::uint32_t leaf = spec.ranks + t * per_tree, top = leaf + per_tree - 1;
     GroupFamily domains, joined = one_group(leaves), home = one_group(l);
@@ -53,18 +53,16 @@ Result<Schedule> build_sharp(const ScheduleSpec& spec) {
     domains.inner = {Axis{.extent = l, .actor_stride = 1}};
     joined.base = leaf;
     home.base = spec.root / l * l;
-    Phase up = phase_of({}, in, tmp, out), switches = phase_of({}, tmp, tmp, tmp), down = up;
+    Phase ranks = phase_of({}, in, tmp, out), switches = phase_of({}, tmp, tmp, tmp);
+    const std::uint32_t own = leaf + spec.root / l;  // above the root
+    ranks.root = spec.root % l;
     switches.root = spec.root / l;
-    down.root = spec.root % l;
-    add(t, Pattern::kHubReduce, domains, up, leaf);
+    add(t, up ? Pattern::kHubReduce : Pattern::kHubUp, up ? domains : home, ranks, up ? leaf : own);
     if (leaves > 1) {
-      add(t, Pattern::kHubReduce, joined, switches, top);
-      add(t, all ? Pattern::kHubMulticast : Pattern::kHubDown, joined, switches, top);
+      add(t, up ? Pattern::kHubReduce : Pattern::kHubUp, joined, switches, top);
+      add(t, down ? Pattern::kHubMulticast : Pattern::kHubDown, joined, switches, top);
     }
-    if (all)
-      add(t, Pattern::kHubMulticast, domains, down, leaf);
-    else
-      add(t, Pattern::kHubDown, home, down, leaf + spec.root / l);
+    add(t, down ? Pattern::kHubMulticast : Pattern::kHubDown, down ? domains : home, ranks, down ? leaf : own);
   }
   return s;
 }

@@ -118,8 +118,11 @@ TEST(Schedules, SayTheSameWithListedGroups) {
   });
 }
 
-/// The all-gather of a broadcast brings the root what it has: such moves can be missed.
-bool has_spare_moves(const Schedule& s) { return s.algorithm == "rabenseifner" && s.op == Collective::kBroadcast; }
+/// The all-gather or multicast of a broadcast brings the root what it has: such moves can be missed.
+bool has_spare_moves(const Schedule& s) {
+  const auto is = [&](const char* name) { return s.algorithm == name; };
+  return s.op == Collective::kBroadcast && (is("rabenseifner") || is("direct") || is("sharp"));
+}
 
 /// Whether a move of `second` sends what one of `first` has brought.
 bool depends(const std::vector<Move>& second, const std::vector<Move>& first) {
