@@ -44,14 +44,21 @@ Result<Schedule> build_hierarchical(const ScheduleSpec& spec) {
                              spec.ranks, extents.empty() ? 0 : extents[0]),
                  {}};
   if (algorithms.size() > 3) return invalid("hierarchical has at most three levels");
-  const bool whole = spec.op == Collective::kBroadcast || spec.op == Collective::kReduce;
-  const bool two_trees = !whole && algorithms.back() == LevelAlgorithm::kTree;  // each with half of the buffer
-  Schedule s = blank_schedule(spec, (whole ? 1 : spec.ranks) * (two_trees ? 2 : 1));
+  for (std::size_t i = 1; i < algorithms.size(); ++i)
+    if (algorithms[i] == LevelAlgorithm::kNvls)
+      return Error{ErrorCode::kUnsupported,
+                   "nvls joins the ranks of one scale-up domain by its switch, so it can only be the innermost level",
+                   {}};
+  const bool rooted = spec.op == Collective::kBroadcast || spec.op == Collective::kReduce;
+  levels[0].in_pieces = levels.size() > 1;  // so that all members use their NICs
+  const bool two_trees = algorithms.back() == LevelAlgorithm::kTree;  // each with half of the buffer
+  const std::uint32_t chunks = rooted ? rooted_chunks(levels) : spec.ranks;
+  Schedule s = blank_schedule(spec, chunks * (two_trees ? 2 : 1));
   s.families.clear();
   s.channels = two_trees ? 2 : 1;
-  if (!whole && !two_trees) s.layout = layout_of(levels);
+  if (!rooted && !two_trees) s.layout = layout_of(levels);
   for (std::uint32_t c = 0; c < s.channels; ++c)
-    BUSBAR_RETURN_IF_ERROR(add_levels(s, levels, static_cast<std::uint16_t>(c), c * spec.ranks, c == 1));
+    BUSBAR_RETURN_IF_ERROR(add_levels(s, levels, static_cast<std::uint16_t>(c), c * chunks, c == 1));
   return s;
 }
 

@@ -25,6 +25,19 @@ constexpr std::array<Name, 6> kNames{{
     {"nvls", Pattern::kHubReduce, Pattern::kHubMulticast},
 }};
 
+/// Of a broadcast or reduce.
+bool in_pieces(const RankLevel& l) {
+  switch (l.algorithm) {
+    case LevelAlgorithm::kRing:
+    case LevelAlgorithm::kTree:
+      return false;
+    case LevelAlgorithm::kNvls:
+      return l.in_pieces;
+    default:
+      return true;
+  }
+}
+
 class Writer {
  public:
   Writer(Schedule& s, std::span<const RankLevel> all, std::uint16_t channel, std::uint32_t chunk_base, bool mate)
@@ -33,32 +46,33 @@ class Writer {
       if (l.extent > 1) levels_.push_back(l);
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       spans_.push_back(1);
-      for (std::size_t j = i + 1; j < levels_.size(); ++j) spans_[i] *= levels_[j].extent;
+      for (std::size_t j = i + 1; j < levels_.size(); ++j)
+        if (!rooted() || in_pieces(levels_[j])) spans_[i] *= levels_[j].extent;
       hubs_.push_back({0, 0});
     }
     first_family_ = static_cast<std::uint16_t>(s_.families.size());
   }
 
   Status write() {
-    const bool whole = s_.op == Collective::kBroadcast || s_.op == Collective::kReduce;
-    for (std::size_t i = 0; i < levels_.size(); ++i) s_.families.push_back(family(i, whole));
-    return whole ? write_whole() : write_pieces();
+    for (std::size_t i = 0; i < levels_.size(); ++i) s_.families.push_back(family(i, false));
+    if (!rooted()) return write_pieces();
+    write_rooted();
+    return {};
   }
 
  private:
+  bool rooted() const { return s_.op == Collective::kBroadcast || s_.op == Collective::kReduce; }
   std::uint32_t digit(std::size_t i) const { return s_.root / levels_[i].stride % levels_[i].extent; }
 
-  /// Groups along level i. On pieces: of all ranks, those that share lower digits hold their part of the chunks.
-  /// Whole: only where the lower digits are the root's.
-  GroupFamily family(std::size_t i, bool whole) const {
+  /// Groups along level i, `home`: only where the upper digits are the root's. Those that share lower digits hold their
+  /// part of the chunks; a lower level of a broadcast or reduce that is not in pieces joins only where the root is.
+  GroupFamily family(std::size_t i, bool home) const {
     GroupFamily f;
     const RankLevel& own = levels_[i];
     for (std::size_t j = 0; j < levels_.size(); ++j) {
-      const Axis axis{levels_[j].extent, levels_[j].stride, j < i && !whole ? spans_[j] : 0};
-      if (j < i && whole)
-        f.base += digit(j) * levels_[j].stride;
-      else if (j != i)
-        f.outer.push_back(axis);
+      const bool fixed = j < i ? rooted() && !in_pieces(levels_[j]) : home;
+      if (j != i && fixed) f.base += digit(j) * levels_[j].stride;
+      if (j != i && !fixed) f.outer.push_back({levels_[j].extent, levels_[j].stride, j < i ? spans_[j] : 0});
     }
     f.inner = {Axis{.extent = own.extent, .actor_stride = own.stride}};
     for (std::uint32_t p = 0; own.backwards && p < own.extent; ++p) f.order.push_back(p == 0 ? 0 : own.extent - p);
@@ -114,30 +128,47 @@ class Writer {
     return {};
   }
 
-  Status write_whole() {
+  /// Between the root and the pieces of its group.
+  void add_ends(std::size_t i, Buffer source) {
+    s_.families.push_back(family(i, true));
+    const LevelAlgorithm a = levels_[i].algorithm;
+    const bool direct = a == LevelAlgorithm::kDirect;
+    const Pattern scatter = direct ? Pattern::kDirectScatter : Pattern::kBinomialScatter;
+    const Pattern gather = direct ? Pattern::kDirectGather : Pattern::kBinomialGather;
+    add(i, s_.op == Collective::kBroadcast ? scatter : gather, spans_[i], source, kOutput, kOutput);
+    s_.phases.back().family = static_cast<std::uint16_t>(s_.families.size() - 1);
+    s_.phases.back().root = digit(i);
+  }
+
+  void add_whole(std::size_t i, Buffer source) {
+    const bool down = s_.op == Collective::kBroadcast, hub = levels_[i].algorithm == LevelAlgorithm::kNvls;
+    const std::size_t from = s_.phases.size();
+    const auto put = [&](Pattern p) { add(i, p, spans_[i], source, kOutput, kOutput); };
+    if (levels_[i].algorithm == LevelAlgorithm::kRing) put(down ? Pattern::kChainBroadcast : Pattern::kChainReduce);
+    if (levels_[i].algorithm == LevelAlgorithm::kTree) put(down ? Pattern::kTreeBroadcast : Pattern::kTreeReduce);
+    if (hub) put(down ? Pattern::kHubUp : Pattern::kHubReduce), put(down ? Pattern::kHubMulticast : Pattern::kHubDown);
+    for (std::size_t p = from; p < s_.phases.size(); ++p) {
+      s_.phases[p].root = digit(i);
+      s_.phases[p].tree = is_tree(s_.phases[p].pattern) && mate_ ? 2 : 0;
+    }
+    s_.phases.back().at_root = down && hub;
+  }
+
+  void write_rooted() {
     const bool down = s_.op == Collective::kBroadcast;
     const std::size_t n = levels_.size();
+    const auto source = [&, first = s_.phases.size()] { return s_.phases.size() == first ? kInput : kOutput; };
+    for (std::size_t i = 0; down && i < n; ++i)
+      if (in_pieces(levels_[i])) add_ends(i, source());
     for (std::size_t k = 0; k < n; ++k) {
       const std::size_t i = down ? n - 1 - k : k;
-      const Buffer source = k == 0 ? kInput : down ? kOutput : kScratch, work = down ? kOutput : kScratch;
-      const Buffer result = down || k + 1 == n ? kOutput : kScratch;
-      const LevelAlgorithm a = levels_[i].algorithm;
-      const std::size_t from = s_.phases.size();
-      if (a == LevelAlgorithm::kRing)
-        add(i, down ? Pattern::kChainBroadcast : Pattern::kChainReduce, 1, source, work, result);
-      else if (a == LevelAlgorithm::kTree)
-        add(i, down ? Pattern::kTreeBroadcast : Pattern::kTreeReduce, 1, source, work, result);
-      else if (a == LevelAlgorithm::kNvls) {
-        add(i, down ? Pattern::kHubUp : Pattern::kHubReduce, 1, source, work, result);
-        add(i, down ? Pattern::kHubMulticast : Pattern::kHubDown, 1, source, work, result);
-      } else {
-        return invalid(fmt::format("{} passes pieces, so it cannot be a level of a {}; choose ring, tree or nvls",
-                                   kNames[static_cast<std::size_t>(a)].name, name_of(s_.op)));
-      }
-      for (std::size_t p = from; p < s_.phases.size(); ++p) s_.phases[p].root = digit(i), s_.phases[p].tree = 0;
-      s_.phases.back().at_root = down && a == LevelAlgorithm::kNvls;
+      if (in_pieces(levels_[i]))
+        add_half(i, !down, source(), kOutput, kOutput);
+      else
+        add_whole(i, source());
     }
-    return {};
+    for (std::size_t i = n; !down && i-- > 0;)
+      if (in_pieces(levels_[i])) add_ends(i, kOutput);
   }
 
   Schedule& s_;
@@ -164,6 +195,13 @@ Result<LevelAlgorithm> parse_level(std::string_view name) {
 Status add_levels(Schedule& schedule, std::span<const RankLevel> levels, std::uint16_t channel,
                   std::uint32_t chunk_base, bool mate) {
   return Writer(schedule, levels, channel, chunk_base, mate).write();
+}
+
+std::uint32_t rooted_chunks(std::span<const RankLevel> levels) {
+  std::uint32_t chunks = 1;
+  for (const RankLevel& l : levels)
+    if (in_pieces(l)) chunks *= l.extent;
+  return chunks;
 }
 
 std::vector<Axis> layout_of(std::span<const RankLevel> levels) {

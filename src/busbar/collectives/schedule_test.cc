@@ -207,14 +207,14 @@ TEST(Registry, RefusesWhatASpecForbids) {
   EXPECT_THAT(refuse("hierarchical(ring,bruck)", nothing),
               HasSubstr("'bruck' is no algorithm for one level; there are"));
   EXPECT_THAT(refuse("ring(tree)", nothing), HasSubstr("algorithm 'ring(tree)' has no schedule"));
-  EXPECT_THAT(refuse("hierarchical(direct,ring)", [](auto& s) { s.op = Collective::kBroadcast; }),
-              HasSubstr("direct passes pieces"));
   EXPECT_THAT(refuse("hierarchical", [](auto& s) { s.dimensions = {2, 3, 5}; }), HasSubstr("do not divide"));
   EXPECT_THAT(refuse("torus",
                      [](auto& s) {
                        s.dimensions = {0, 24};
                      }),
               HasSubstr("whose product is the number of ranks"));
+  EXPECT_THAT(refuse("hierarchical(ring,nvls)", nothing), HasSubstr("can only be the innermost level"));
+  EXPECT_THAT(refuse("hierarchical(nvls,nvls)", nothing), HasSubstr("can only be the innermost level"));
   EXPECT_EQ(refuse("torus(2,3,4)", nothing), "");
   EXPECT_EQ(refuse("torus(6,4)", [](auto& s) { s.dimensions = {2, 3, 4}; }), "");
   EXPECT_THAT(refuse("torus(4,4,4)", nothing), HasSubstr("4 x 4 x 4 is not 24"));
