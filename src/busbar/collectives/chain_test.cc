@@ -63,6 +63,7 @@ RC_GTEST_PROP(RingPath, IsTheEndOfTheDependencyGrid, ()) {
     for (SendCost& e : edges) {
       e.transfer_ps = draw();
       e.latency_ps = random.below(4) == 0 ? 0.0 : draw();
+      if (random.below(4) == 0) e.latency_ps = -random.uniform() * e.transfer_ps;
     }
     const double exact = grid_end(edges, rounds);
     RingPath path;

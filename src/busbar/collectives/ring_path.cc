@@ -25,8 +25,8 @@ double RingPath::longest(std::uint64_t rounds) {
     const auto [low, high] = std::minmax_element(
         edges_.begin(), edges_.end(), [](const SendCost& a, const SendCost& b) { return a.latency_ps < b.latency_ps; });
     if (low->latency_ps == high->latency_ps) {
-      window_ = {0, rounds};
-      return static_cast<double>(rounds) * (low->latency_ps + low->transfer_ps);
+      window_ = {0, low->latency_ps < 0 ? 1 : rounds};
+      return static_cast<double>(rounds) * low->transfer_ps + static_cast<double>(window_.length) * low->latency_ps;
     }
   }
   sum_prefixes(rounds);

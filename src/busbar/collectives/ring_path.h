@@ -6,7 +6,8 @@
 
 namespace busbar {
 
-/// Cost of sending one piece over an edge: the transfer occupies the edge, the latency follows it.
+/// Cost of sending one piece over an edge: the transfer occupies the edge, the latency follows it. In a ring a latency
+/// down to -transfer is a piece that arrives before the edge is free for the next one.
 struct SendCost {
   double latency_ps = 0;
   double transfer_ps = 0;

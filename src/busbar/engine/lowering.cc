@@ -24,8 +24,7 @@ bool all_at_once(const Schedule& s, const Phase& phase) {
 
 /// Messages on each connection of a run: one per round of a ring; the sends of stepwise phases are connections each.
 double sends_each(const Schedule& s, PhaseRun run) {
-  const Pattern p = s.phases[run.begin].pattern;
-  return p == Pattern::kRingReduceScatter || p == Pattern::kRingAllGather ? run_rounds(s, run) : 1;
+  return is_ring(s.phases[run.begin].pattern) ? run_rounds(s, run) : 1;
 }
 
 std::string phase_name(const Schedule& s, PhaseRun run) {
@@ -58,7 +57,7 @@ void Lowering::State::read_classes() {
 }
 
 /// Closes the fluid in the making: its weights become the stage's incidences.
-void Lowering::State::emit(Stage& stage, double bytes, double alone_ps, double latency_ps) {
+void Lowering::State::emit(Stage& stage, double bytes, double alone_ps) {
   Fluid f;
   f.begin = static_cast<std::uint32_t>(stage.link.size());
   for (const LinkId l : touched) {
@@ -70,7 +69,6 @@ void Lowering::State::emit(Stage& stage, double bytes, double alone_ps, double l
   f.end = static_cast<std::uint32_t>(stage.link.size());
   f.bytes = bytes;
   f.alone_ps = alone_ps;
-  f.latency_ps = latency_ps;
   stage.fluids.push_back(f);
   forget_weights();
 }
@@ -119,7 +117,7 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
           const double bytes = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           const double held_ps = hold_ps(sends_each(s, run));
           if (bytes > 0)
-            emit(stage, bytes, alone(s, run, g, chunk_bytes) + held_ps, latency_alone(s, run, g) + held_ps);
+            emit(stage, bytes, alone(s, run, g, chunk_bytes) + held_ps);
           else
             forget_weights();
         }
@@ -188,14 +186,14 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
   }
   for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
     for (std::size_t c = 0; c < runs.size(); ++c) {
-      double held_chunk = 0, latency_ps = 0;                     // of one chunk and of the chains, in all phases
+      double held_chunk = 0;                                     // of one chunk in all phases
       double first_chunk_ps = 0, most_bytes = 0, all_bytes = 0;  // all: of the phases' busiest connections together
       std::vector<ChainPart> parts, slowest_parts;
       total_touched.clear();
       for (std::size_t step = 0; step < runs[c].size(); ++step) {
         const PhaseRun run = runs[c][step];
         if (stage.phase.empty()) stage.phase = phase_name(s, run);
-        double slowest = 0, latest = 0, run_bytes = 0, run_held = 0;
+        double slowest = 0, run_bytes = 0, run_held = 0;
         const std::uint32_t groups = s.families[s.phases[run.begin].family].groups();
         for (std::uint32_t g = 0; g < groups; ++g) {
           BUSBAR_RETURN_IF_ERROR(reopen(side[step], out, s, run, c, cg, g, chunk_bytes));
@@ -203,7 +201,6 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
           const double ps = connections.empty() ? 0 : alone(s, run, g, chunk_bytes) + held_ps;
           if (ps > slowest && traces(out, stage)) slowest_parts = trace_run(s, run, g, chunk_bytes, phase_name(s, run));
           slowest = std::max(slowest, ps);
-          if (!connections.empty()) latest = std::max(latest, latency_alone(s, run, g) + held_ps);
           const double busiest = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           most_bytes = std::max(most_bytes, busiest);
           run_bytes = std::max(run_bytes, busiest);
@@ -215,7 +212,6 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
           forget_weights();
         }
         first_chunk_ps += slowest;
-        latency_ps += latest;
         all_bytes += run_bytes;
         parts.insert(parts.end(), slowest_parts.begin(), slowest_parts.end());
         slowest_parts.clear();
@@ -239,8 +235,7 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
         trace->parts[out.stages.size()] = std::move(parts);
       }
       if (most_bytes > 0)
-        emit(stage, most_bytes * k, first_chunk_ps + (k - 1) * (busiest_ps + held_chunk),
-             latency_ps + (k - 1) * held_chunk);
+        emit(stage, most_bytes * k, first_chunk_ps + (k - 1) * (busiest_ps + held_chunk));
     }
   stage.phase = s.algorithm + " " + name_of(s.op) + ", pipelined";
   finish(std::move(stage), out);
@@ -268,24 +263,15 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
     else if (ps >= stage.load_ps * (1 - kAlike))
       latency_ps = std::max(latency_ps, latency_of);
     stage.load_ps = std::max(stage.load_ps, ps);
-    round_load[index(l)] = ps;
     if (end_ps <= latest_ps * (1 + kAlike)) continue;  // among equals the first, whatever round-off says
     latest_ps = end_ps;
     latest = l;
     stage.busiest = as_link(l);
   }
-  // Channels that share links advance side by side: each waits for its own chain while the others send, and none is
-  // through before all that shares its links is.
-  for (Fluid& f : stage.fluids) {
-    double shared_ps = 0;
-    for (std::uint32_t i = f.begin; i < f.end && f.latency_ps > 0; ++i)
-      shared_ps = std::max(shared_ps, round_load[index(stage.link[i])]);
-    f.alone_ps = std::max(f.alone_ps, f.latency_ps + shared_ps);
+  for (Fluid& f : stage.fluids)
     if (stage.latency_ps == 0 && latest_ps > stage.load_ps + latency_ps &&
         std::find(stage.link.begin() + f.begin, stage.link.begin() + f.end, latest) != stage.link.begin() + f.end)
       f.alone_ps = std::max(f.alone_ps, latest_ps);
-  }
-  for (const LinkId l : touched) round_load[index(l)] = 0;
   forget_weights();
   for (const LinkId l : latency_touched) least_latency[index(l)] = INFINITY;
   latency_touched.clear();

@@ -21,8 +21,8 @@ namespace busbar {
 struct Fluid {
   std::uint32_t begin = 0, end = 0;  ///< its run in Stage::link and Stage::weight
   double bytes = 0;                  ///< what its busiest connection carries
-  double latency_ps = 0;             ///< of its dependency chain alone, where several channels share its links; else 0
-  double alone_ps = 0;               ///< its time with every link to itself, latencies and send overheads included
+  /// Its time beside those that start with it in its step of the call, latencies and send overheads included.
+  double alone_ps = 0;
   double cap() const { return bytes / alone_ps; }  ///< bytes per ps: a latency-bound fluid does not fill its links
 };
 

@@ -16,8 +16,7 @@ Result<SideBySide> Lowering::State::open_side_by_side(const LoweredCall& out, co
   for (std::size_t c = 0; c < runs.size(); ++c) {
     if (step >= runs[c].size()) continue;
     const Phase& phase = s.phases[runs[c][step].begin];
-    const bool ring = phase.pattern == Pattern::kRingReduceScatter || phase.pattern == Pattern::kRingAllGather;
-    if (ring || (is_stepwise(phase.pattern) && !uses_hub(phase.pattern))) continue;
+    if (is_stepwise(phase.pattern) && !uses_hub(phase.pattern)) continue;
     for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
       for (std::uint32_t g = 0; g < s.families[phase.family].groups(); ++g, ++opened) {
         BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, runs[c][step], cg, g, chunk_bytes));

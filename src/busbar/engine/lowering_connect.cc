@@ -225,14 +225,32 @@ double Lowering::State::most_bytes() const {
   return most;
 }
 
-std::pair<SendCost, LinkId> Lowering::State::cost_of(const Connection& c, double piece, double most) const {
-  double rate = cap > 0 ? cap : INFINITY;  // what this connection gets when all of the fluid are busy
-  LinkId narrowest = c.begin < c.end ? path[c.begin].link : kNone<LinkId>;
+PieceCost Lowering::State::cost_of(const Connection& c, double piece, double most) const {
+  const double capped_ps = cap > 0 ? piece / cap : 0;
+  PieceCost out{c.latency_ps, capped_ps, capped_ps, c.begin < c.end ? path[c.begin].link : kNone<LinkId>};
   for (std::uint32_t i = c.begin; i < c.end; ++i) {
-    const double here = rate_of(path[i].link) / (load_beside(path[i].link) / most);
-    if (here < rate) rate = here, narrowest = path[i].link;
+    const LinkId l = path[i].link;
+    const double ps_per_byte = piece / most / rate_of(l), all_ps = load_beside(l) * ps_per_byte;
+    out.passing_ps = std::max(out.passing_ps, std::min(all_ps, PieceCost::kMet * weight[index(l)] * ps_per_byte));
+    if (all_ps > out.staying_ps) out.staying_ps = all_ps, out.narrowest = l;
   }
-  return {{c.latency_ps, piece / rate}, as_link(narrowest)};
+  out.narrowest = as_link(out.narrowest);
+  return out;
+}
+
+/// A round of the open ring when its links are as full as that of its quickest edge: all wait for the piece that this
+/// edge brings, but for the time that pieces which came over longer edges fill.
+FullRound Lowering::State::full_round(double piece) const {
+  const double most = most_bytes();
+  PieceCost quickest{INFINITY};
+  double mean_ps = 0;  // latency
+  for (const Connection& c : connections) {
+    const PieceCost cost = cost_of(c, piece, most);
+    mean_ps += cost.latency_ps / static_cast<double>(connections.size());
+    if (cost.latency_ps + cost.staying_ps < quickest.latency_ps + quickest.staying_ps) quickest = cost;
+  }
+  const double filled_ps = FullRound::kFilled * (mean_ps - quickest.latency_ps);
+  return {std::max(0.0, quickest.latency_ps - filled_ps), quickest.staying_ps, quickest.narrowest};
 }
 
 /// How long the messages of the open run wait at the link that holds them up most, `sends` on each connection. One that
@@ -269,17 +287,16 @@ double Lowering::State::alone(const Schedule& s, PhaseRun run, std::uint32_t gro
         chain);
   }
   const double most = most_bytes();
+  const bool ring = is_ring(phase.pattern);
+  bool crowded = false;
   const auto cost = [&](std::uint32_t from, std::uint32_t to) {
-    const Connection& c = connections[connection_of[by_receiver ? to : from]];
-    return piece > 0 ? cost_of(c, piece, most).first : SendCost{c.latency_ps, 0};
+    const PieceCost c = cost_of(connections[connection_of[by_receiver ? to : from]], piece, most);
+    if (!ring) return SendCost{c.latency_ps, c.staying_ps};
+    crowded = crowded || c.staying_ps > c.passing_ps;
+    return c.in_ring();
   };
-  return longest_chain(s, run, group, cost, chain);
-}
-
-/// What the chain of the open run waits for when bytes cost nothing; asked for only where channels share links.
-double Lowering::State::latency_alone(const Schedule& s, PhaseRun run, std::uint32_t group) {
-  if (channels == 1 || is_stepwise(s.phases[run.begin].pattern)) return 0;
-  return alone(s, run, group, 0);
+  const double ps = longest_chain(s, run, group, cost, chain);
+  return crowded ? std::max(ps, run_rounds(s, run) * full_round(piece).ps()) : ps;
 }
 
 }  // namespace busbar

@@ -27,6 +27,28 @@ struct Connection {
   std::uint64_t chunks = 0;  ///< stepwise phases
 };
 
+inline bool is_ring(Pattern p) { return p == Pattern::kRingReduceScatter || p == Pattern::kRingAllGather; }
+
+/// What one piece costs on a connection whose links other channels and groups use too: docs/models/flow.md, "Channels
+/// that share links".
+struct PieceCost {
+  static constexpr double kMet = 2;  ///< a piece that passes shares its links with as many bytes again
+  double latency_ps = 0;
+  double passing_ps = 0;  ///< transfer of a piece that passes once
+  double staying_ps = 0;  ///< transfer of a piece of this and all other channels
+  LinkId narrowest = kNone<LinkId>;
+  /// In the dependency grid of a ring: a path passes each edge of its window once and stays on the slowest.
+  SendCost in_ring() const { return {latency_ps + passing_ps - staying_ps, staying_ps}; }
+};
+
+/// A round of a ring all of whose links are busy with the pieces of other channels too.
+struct FullRound {
+  static constexpr double kFilled = 2;  ///< of the mean extra latency of the ring's edges
+  double idle_ps, busy_ps;              ///< of the links
+  LinkId link;
+  double ps() const { return idle_ps + busy_ps; }
+};
+
 /// What Lowering::explain asks for: the chain of one fluid of each stage.
 struct Lowering::Trace {
   std::vector<std::uint32_t> fluid;           ///< per stage
@@ -207,19 +229,20 @@ struct Lowering::State {
     return beside ? std::max((*beside)[index(l)], weight[index(l)]) : weight[index(l)];
   }
   double alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes);
-  void emit(Stage& stage, double bytes, double alone_ps, double latency_ps = 0);
-  double latency_alone(const Schedule& s, PhaseRun run, std::uint32_t group);
+  void emit(Stage& stage, double bytes, double alone_ps);
   void forget_weights();
   void forget_all();
   /// Whether the next fluid of the stage in the making is to be traced.
   bool traces(const LoweredCall& out, const Stage& stage) const;
   std::vector<ChainPart> trace_run(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes,
                                    const std::string& phase);
+  std::vector<ChainPart> trace_full_rounds(const FullRound& round, std::uint64_t rounds,
+                                           const std::string& phase) const;
   std::vector<ChainPart> trace_steps(const Schedule& s, PhaseRun run, std::uint32_t group, const std::string& phase);
   /// Of the open run's connections.
   double most_bytes() const;
-  /// What one piece costs on a connection while all of its fluid are busy, and the link that is narrowest then.
-  std::pair<SendCost, LinkId> cost_of(const Connection& c, double piece, double most) const;
+  PieceCost cost_of(const Connection& c, double piece, double most) const;
+  FullRound full_round(double piece) const;
   Status lower_in_steps(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out);
   Status lower_as_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out);
   void open_connection(const Connection& c);

@@ -11,8 +11,7 @@ namespace {
 /// One send on the chain.
 struct Hop {
   std::uint32_t from, to, round;
-  SendCost cost;
-  LinkId link;
+  PieceCost cost;
 };
 
 ChainPart part(ChainPartKind kind, const std::string& phase, const Hop& first, const Hop& last, std::uint32_t rounds,
@@ -26,12 +25,12 @@ std::vector<ChainPart> parts_of(const std::vector<Hop>& hops, const std::string&
   for (const ChainPartKind kind : {ChainPartKind::kLatency, ChainPartKind::kBandwidth}) {
     std::vector<std::uint16_t> classes;
     for (const Hop& h : hops) {
-      const double ps = kind == ChainPartKind::kLatency ? h.cost.latency_ps : h.cost.transfer_ps;
-      const std::uint16_t c = t.link_class_index(h.link);
+      const double ps = kind == ChainPartKind::kLatency ? h.cost.latency_ps : h.cost.staying_ps;
+      const std::uint16_t c = t.link_class_index(h.cost.narrowest);
       const auto known = std::find(classes.begin(), classes.end(), c);
       if (known == classes.end()) {
         classes.push_back(c);
-        out.push_back(part(kind, phase, h, h, 1, h.link, ps));
+        out.push_back(part(kind, phase, h, h, 1, h.cost.narrowest, ps));
         continue;
       }
       ChainPart& p = out[out.size() - classes.size() + static_cast<std::size_t>(known - classes.begin())];
@@ -59,8 +58,7 @@ std::vector<ChainPart> Lowering::State::trace_run(const Schedule& s, PhaseRun ru
   const auto actor_at = [&](std::uint32_t p) { return family.actor(group, family.member_at(p % n)); };
   const auto hop_of = [&](std::uint32_t from, std::uint32_t to, std::uint32_t key, std::uint32_t round) {
     const Connection& c = connections[connection_of[key]];
-    const auto [cost, link] = cost_of(c, piece, busiest);
-    return Hop{from, to, round, cost, link};
+    return Hop{from, to, round, cost_of(c, piece, busiest)};
   };
   std::vector<Hop> hops;
   switch (first.pattern) {
@@ -69,29 +67,35 @@ std::vector<ChainPart> Lowering::State::trace_run(const Schedule& s, PhaseRun ru
       const std::uint64_t rounds = (run.end - run.begin) * std::uint64_t{n - 1};
       chain.ring.clear();
       for (std::uint32_t p = 0; p < n; ++p) hops.push_back(hop_of(actor_at(p), actor_at(p + 1), actor_at(p), 1));
-      for (const Hop& h : hops) chain.ring.add(h.cost);
-      chain.ring.longest(rounds);
+      for (const Hop& h : hops) chain.ring.add(h.cost.in_ring());
+      const double ps = chain.ring.longest(rounds);
+      if (const FullRound full = full_round(piece); static_cast<double>(rounds) * full.ps() > ps)
+        return trace_full_rounds(full, rounds, phase);
       const RingWindow w = chain.ring.window();
       const Hop &start = hops[w.first % n], &end = hops[(w.first + w.length - 1) % n];
-      double latency = 0, transfer = 0, longest = -1;
+      double latency = 0, passing = 0, longest = -1;
       const Hop *slowest = &start, *farthest = &start;
       for (std::uint64_t i = w.first; i < w.first + w.length; ++i) {
         const Hop& h = hops[i % n];
         latency += h.cost.latency_ps;
-        transfer += h.cost.transfer_ps;
-        if (h.cost.transfer_ps > slowest->cost.transfer_ps) slowest = &h;
+        passing += h.cost.passing_ps;
+        if (h.cost.staying_ps > slowest->cost.staying_ps) slowest = &h;
         if (h.cost.latency_ps > longest) longest = h.cost.latency_ps, farthest = &h;
       }
       const auto length = static_cast<std::uint32_t>(w.length), rest = static_cast<std::uint32_t>(rounds - w.length);
-      std::vector<ChainPart> out{part(ChainPartKind::kLatency, phase, start, end, length, farthest->link, latency)};
-      const double once = transfer - slowest->cost.transfer_ps, stays = (rest + 1) * slowest->cost.transfer_ps;
-      const bool even = once >= (length - 1) * slowest->cost.transfer_ps * (1 - 1e-9);
+      std::vector<ChainPart> out{
+          part(ChainPartKind::kLatency, phase, start, end, length, farthest->cost.narrowest, latency)};
+      const double once = passing - slowest->cost.passing_ps;
+      const double stays = slowest->cost.passing_ps + rest * slowest->cost.staying_ps;
+      const bool even = once >= (length - 1) * slowest->cost.passing_ps * (1 - 1e-9);
       if (even) {
-        out.push_back(part(ChainPartKind::kBandwidth, phase, start, end, length + rest, slowest->link, once + stays));
+        out.push_back(
+            part(ChainPartKind::kBandwidth, phase, start, end, length + rest, slowest->cost.narrowest, once + stays));
         return out;
       }
-      out.push_back(part(ChainPartKind::kBandwidth, phase, start, end, length - 1, start.link, once));
-      out.push_back(part(ChainPartKind::kBandwidth, phase, *slowest, *slowest, rest + 1, slowest->link, stays));
+      out.push_back(part(ChainPartKind::kBandwidth, phase, start, end, length - 1, start.cost.narrowest, once));
+      out.push_back(
+          part(ChainPartKind::kBandwidth, phase, *slowest, *slowest, rest + 1, slowest->cost.narrowest, stays));
       return out;
     }
     case Pattern::kChainBroadcast:
@@ -115,7 +119,7 @@ std::vector<ChainPart> Lowering::State::trace_run(const Schedule& s, PhaseRun ru
       tree.for_each(up, [&](std::uint32_t node) {
         const std::uint32_t from = up ? node : tree.parent(node), to = up ? tree.parent(node) : node;
         const Hop h = hop_at(node);
-        const double end = ready[from] + h.cost.transfer_ps + h.cost.latency_ps;
+        const double end = ready[from] + h.cost.staying_ps + h.cost.latency_ps;
         if (end > ready[to]) ready[to] = end, via[to] = node;
         if (ready[to] > ready[last]) last = to;
       });
@@ -130,6 +134,21 @@ std::vector<ChainPart> Lowering::State::trace_run(const Schedule& s, PhaseRun ru
       return trace_steps(s, run, group, phase);
   }
   return parts_of(hops, phase, topology());
+}
+
+std::vector<ChainPart> Lowering::State::trace_full_rounds(const FullRound& round, std::uint64_t rounds,
+                                                          const std::string& phase) const {
+  ChainPart part;
+  part.phase = phase;
+  part.rounds = static_cast<std::uint32_t>(rounds);
+  part.link = round.link;
+  part.kind = ChainPartKind::kLatency;
+  part.ps = static_cast<double>(rounds) * round.idle_ps;
+  std::vector<ChainPart> out{part};
+  part.kind = ChainPartKind::kBandwidth;
+  part.ps = static_cast<double>(rounds) * round.busy_ps;
+  out.push_back(part);
+  return out;
 }
 
 /// As chain.h walks stepwise phases, with the send that each position last waited for.
@@ -165,8 +184,7 @@ std::vector<ChainPart> Lowering::State::trace_steps(const Schedule& s, PhaseRun 
         steps.push_back({{actor_of(ph, family, n, group, send.src),
                           actor_of(ph, family, n, group, send.dst),
                           round,
-                          {c.latency_ps, c.transfer_ps},
-                          slow},
+                          {c.latency_ps, c.transfer_ps, c.transfer_ps, slow}},
                          why[send.src]});
         if (left > next[send.src]) next[send.src] = left, next_why[send.src] = -2 - number;  // sent, not arrived
         if (there > next[send.dst]) next[send.dst] = there, next_why[send.dst] = number;
@@ -185,7 +203,7 @@ std::vector<ChainPart> Lowering::State::trace_steps(const Schedule& s, PhaseRun 
     k = step.before;
   }
   std::reverse(hops.begin(), hops.end());
-  std::erase_if(hops, [](const Hop& h) { return h.link == kNone<LinkId>; });
+  std::erase_if(hops, [](const Hop& h) { return h.cost.narrowest == kNone<LinkId>; });
   return parts_of(hops, phase, topology());
 }
 

@@ -1,0 +1,149 @@
+// Calls of several channels as fluids against the same schedules message by message.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "busbar/base/random.h"
+#include "busbar/engine/channels.h"
+#include "busbar/engine/flow/message_run.h"
+#include "busbar/engine/lowering.h"
+#include "busbar/engine/random_machine.h"
+#include "busbar/engine/test_ground.h"
+
+namespace busbar {
+namespace {
+
+/// Nodes of `gpus` GPUs on a switch, `nics` NICs of 50 GB/s on one ideal switch.
+struct PodShape {
+  std::uint32_t nodes = 2, gpus = 8, nics = 8;
+  std::uint64_t nvlink_gbyte_per_s = 450;
+  Duration nvlink_latency = Duration::ns(300), cable_latency = Duration::ns(900);
+};
+
+Topology pods(const PodShape& shape) {
+  NodeTemplate node;
+  node.name = "pod";
+  for (std::uint32_t g = 0; g < shape.gpus; ++g)
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  for (std::uint32_t g = 0; g < shape.gpus; ++g)
+    node.links.push_back(
+        {g, shape.gpus, test_link(LinkKind::kNvlink, shape.nvlink_gbyte_per_s, shape.nvlink_latency)});
+  for (std::uint32_t k = 0; k < shape.nics; ++k) {
+    node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(k)));
+    node.links.push_back({k % shape.gpus, shape.gpus + 1 + k, test_link(LinkKind::kPcie, 64, Duration::ns(400))});
+  }
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  for (std::uint32_t i = 0; i < shape.nodes; ++i) b.add_block(t);
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (std::uint32_t i = 0; i < shape.nodes; ++i)
+    for (std::uint32_t k = 0; k < shape.nics; ++k)
+      b.connect(b.device(static_cast<BlockId>(i), shape.gpus + 1 + k), hub,
+                test_link(LinkKind::kInfiniband, 50, shape.cable_latency));
+  return std::move(b).seal();
+}
+
+/// The call with its schedule laid out, on at most `channels` channels.
+CollectiveCall laid_out(const Ground& m, CollectiveCall call, std::uint32_t channels) {
+  const std::uint32_t per_domain = ranks_per_domain(call, m.topology, m.placement);
+  Schedule s = build_for_call(call, m.topology, m.placement, per_domain, channels).value();
+  call.channels = s.channels;
+  call.schedule = std::make_shared<const Schedule>(std::move(s));
+  return call;
+}
+
+double fluids_us(const Ground& m, const CollectiveCall& call) {
+  const auto engine = make_flow_engine(m.router, m.placement, {});
+  return engine->time_alone(engine->prepare(call).value()).in_us();
+}
+
+double messages_us(const Ground& m, const CollectiveCall& call) {
+  const ExecutionPlan plan = plan_of(*call.schedule, false).value();
+  const MessageGraph graph = messages_of(plan, call.bytes, std::max(call.chunks, 1u)).value();
+  return run_messages(m.router, m.placement, {}, Protocol::kSimple, graph)->end.since_start().in_us();
+}
+
+/// Of fluids from messages, in percent.
+double difference(const Ground& m, const CollectiveCall& call) {
+  const double us = messages_us(m, call);
+  return 100 * (fluids_us(m, call) / us - 1);
+}
+
+// docs/models/flow.md, "Channels that share links".
+TEST(Engines, RingsOfSeveralChannelsTakeAsLongAsTheirMessages) {
+  std::vector<double> off;
+  for (const std::uint32_t nodes : {1u, 2u, 4u})
+    for (const std::uint64_t rate : {450ul, 300ul}) {
+      const Ground m(pods({.nodes = nodes, .nvlink_gbyte_per_s = rate}));
+      for (const std::uint32_t channels : {1u, 2u, 3u, 4u, 6u, 8u})
+        for (const std::uint64_t bytes : {64ul << 10, 1ul << 20, 4ul << 20, 16ul << 20, 64ul << 20, 1ul << 30}) {
+          const CollectiveCall call = laid_out(m, test_call(8 * nodes, "ring", bytes), channels);
+          const double percent = difference(m, call);
+          if (call.channels == 1) EXPECT_NEAR(percent, 0, 0.01) << nodes << " nodes, " << bytes << " bytes";
+          EXPECT_NEAR(percent, 0, 14) << nodes << " nodes, " << channels << " channels, " << bytes << " bytes";
+          off.push_back(std::abs(percent));
+        }
+    }
+  const auto within = std::count_if(off.begin(), off.end(), [](double percent) { return percent < 1; });
+  EXPECT_GT(static_cast<double>(within), 0.9 * static_cast<double>(off.size()));
+}
+
+TEST(Engines, OneMoreNicNeverSlowsACall) {
+  RandomStream random(14, "NICs");
+  for (int i = 0; i < 150; ++i) {
+    PodShape shape;
+    shape.nodes = static_cast<std::uint32_t>(2 + random.below(3));
+    shape.gpus = static_cast<std::uint32_t>(2 + random.below(7));
+    shape.nics = static_cast<std::uint32_t>(1 + random.below(shape.gpus - 1));
+    shape.nvlink_gbyte_per_s = 30 + random.below(420);
+    shape.nvlink_latency = Duration::ns(static_cast<std::int64_t>(random.below(2000)));
+    shape.cable_latency = Duration::ns(static_cast<std::int64_t>(random.below(4000)));
+    const char* const algorithms[] = {"ring", "tree", "hierarchical", "halving_doubling", "direct"};
+    const auto bytes = static_cast<std::uint64_t>(std::exp2(10 + 20 * random.uniform()));
+    CollectiveCall call = test_call(shape.nodes * shape.gpus, algorithms[random.below(5)], bytes, 0);
+    if (random.below(3) == 0 && call.algorithm != "tree") call.op = Collective::kAllGather;
+    const double before = fluids_us(Ground(pods(shape)), call);
+    ++shape.nics;
+    EXPECT_LE(fluids_us(Ground(pods(shape)), call), before * (1 + 1e-6))
+        << call.algorithm << " " << name_of(call.op) << " of " << bytes << " over " << shape.nodes << " nodes of "
+        << shape.gpus << " GPUs, then with " << shape.nics << " NICs, NVLink " << shape.nvlink_gbyte_per_s << " GB/s";
+  }
+}
+
+// A part that is charged to the bytes on a link is no longer than all bytes that the call sends over that link take.
+TEST(Engines, NoPartOfAnExplanationIsLongerThanItsLinkIsBusy) {
+  RandomStream random(15, "parts");
+  std::uint32_t parts = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Ground m(random_machine(random));
+    const char* const algorithms[] = {"ring", "tree", "hierarchical", "halving_doubling"};
+    const auto bytes = static_cast<std::uint64_t>(std::exp2(10 + 18 * random.uniform()));
+    const CollectiveCall call =
+        test_call(m.gpus(), algorithms[random.below(4)], bytes, random.below(2) == 0 ? 1 : 8);
+    Lowering lowering(m.router, m.placement, {});
+    const auto lowered = lowering.lower(call);
+    if (!lowered.ok()) continue;
+    std::vector<double> busy_ps(lowering.capacities(), 0.0);
+    for (const Stage& s : lowered->stages)
+      for (const Fluid& f : s.fluids)
+        for (std::uint32_t k = f.begin; k < f.end; ++k)
+          lowering.for_each_link(s.link[k], [&](LinkId l, double part) {
+            busy_ps[index(l)] += s.weight[k] * f.bytes * part / lowering.rate(l);
+          });
+    const auto chain = lowering.explain(call).value();
+    EXPECT_NEAR(sum_ps(chain), closed_form_ps(*lowered), 1e-6 * closed_form_ps(*lowered));
+    for (const ChainPart& p : chain) {
+      if (p.kind != ChainPartKind::kBandwidth || p.rounds > 0) continue;
+      EXPECT_LE(p.ps, busy_ps[index(p.link)] * (1 + 1e-6)) << call.algorithm << " " << p.phase << " " << bytes;
+      ++parts;
+    }
+  }
+  EXPECT_GT(parts, 20u);
+}
+
+}  // namespace
+}  // namespace busbar
