@@ -46,6 +46,29 @@ class Interrupt(unittest.TestCase):
         self.assertFalse(answer["complete"])
         self.assertGreater(len(answer["rows"]), 0)
 
+    def test_termination_keeps_what_is_known_too_and_the_status_is_143(self):
+        variants = [word for batches in range(1, 400) for word in ("--beside", f"layout.global_batch={1024 * batches}")]
+        for words in (["validate", "data/measured/collectives.csv", "--engine", "flow"],
+                      ["train", "examples/llama3-70b-512xh100.yaml", *variants]):
+            run = start([BUSBAR, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            time.sleep(1.5)
+            run.send_signal(signal.SIGTERM)
+            said, complaint = run.communicate(timeout=300)
+            self.assertEqual(run.returncode, 143, complaint)
+            self.assertIn(b"interrupted; ", complaint)
+            self.assertGreater(len(said.splitlines()), 1)
+
+    def test_packets_stop_within_a_size(self):
+        run = start([BUSBAR, "collective", "dgx-h100:4", "all_to_all", "-b", "64K", "-e", "4G", "-f", "65536", "--engine",
+                     "packet", "--patience", "1e6", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        run.stderr.readline()  # progress of the second size
+        run.send_signal(signal.SIGINT)
+        said, complaint = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 130, complaint)
+        self.assertIn(b"interrupted; 1 of 2 sizes are known", complaint)
+        answer = json.loads(said)
+        self.assertEqual((len(answer["results"]), answer["complete"]), (1, False))
+
     def test_a_second_signal_ends_the_run_at_once(self):
         run = start(LONG, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(1)

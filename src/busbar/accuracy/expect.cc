@@ -105,6 +105,7 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
   out.ranks = machine->ranks();
   const ExpectedRow* worst = nullptr;
   for (const MeasuredResult& m : results.rows) {
+    if (options.go_on && !options.go_on(out.rows.size(), results.rows.size())) break;
     BUSBAR_ASSIGN(const Prediction p,
                   machine->time(call_over(options.op, Bytes{m.size_bytes}, machine->ranks()), {.relief = false}));
     const double us = p.time.in_us();
@@ -124,7 +125,7 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
     if (row.verdict != Verdict::kGood) worst = &row;
   if (worst != nullptr) {
     out.verdict = worst->verdict;
-    if (worst->verdict == Verdict::kLow) out.explanations = explain(options, *worst);
+    if (worst->verdict == Verdict::kLow && out.rows.size() == results.rows.size()) out.explanations = explain(options, *worst);
   }
   return out;
 }

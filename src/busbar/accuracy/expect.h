@@ -1,6 +1,7 @@
 // A user's results beside what the machine should give: `busbar expect` and `busbar calibrate`.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct ExpectOptions {
   Collective op = Collective::kAllReduce;
   std::uint32_t gpus = 0;  ///< the first of the machine; 0: all
   NcclVersion nccl{};      ///< whose rules choose
+  /// Called before each row with how many are known of how many; false: stop and keep those. Null: none.
+  std::function<bool(std::size_t, std::size_t)> go_on = nullptr;
 };
 
 /// What answers for calls on the machine of `options`, with more changes to its file. `accuracy`: as of PredictPolicy.

@@ -57,8 +57,8 @@ Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& clust
     std::string transport = o.transport, balance = o.balance;
     BUSBAR_ASSIGN(out.packets, read_packet_options(transport, balance, std::nullopt, cluster));
     BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, *out.packets));
-  } else if (const std::string flag = first_packet_extra(o.extras); !flag.empty()) {
-    return Error{ErrorCode::kUnsupported, "only packets meet that; add --engine packet", {"", 0, 0, flag}};
+    out.packets->patience_s = o.patience_s;
+    out.packets->stop = LongRun::flag();
   }
   BUSBAR_ASSIGN(out.delays, parse_jitter(o.jitter, cluster.topology));
   if (!o.jitter.empty() && out.packets)
@@ -122,9 +122,9 @@ int run(const CollectiveOptions& o) {
   const TimeAsk ask{.jobs = o.jobs, .explain = o.common.explain};
   std::vector<CollectiveRow> rows;
   LongRun watch("sizes");
-  std::size_t sizes = 0;
+  std::size_t known = 0;
   for (const Bytes size : *sweep) {
-    if (!watch.go_on(sizes++, sweep->size())) break;
+    if (!watch.go_on(known, sweep->size())) break;
     CollectiveCall call = call_over(*op, size, n);
     call.algorithm = o.algorithm;
     call.protocol = *protocol;
@@ -138,6 +138,7 @@ int run(const CollectiveOptions& o) {
     for (const std::string& name : names) {
       call.algorithm = name;
       Result<Prediction> row = machine.time(call, ask);
+      if (!row.ok() && watch.interrupted()) break;  // packets stop within a size
       if (row.ok())
         rows.push_back(row_of(std::move(*row)));
       else if (names.size() == 1 || row.error().code != ErrorCode::kUnsupported)
@@ -145,11 +146,14 @@ int run(const CollectiveOptions& o) {
       else
         refused = row.error();  // one of many
     }
+    if (rows.size() == before && watch.interrupted()) break;
     if (rows.size() == before)
       return report_error(refused ? *refused : invalid("no algorithm does this", {"", 0, 0, "--algorithm"}));
+    ++known;
   }
+  watch.go_on(known, sweep->size());
   watch.say_what_is_known();
-  if (rows.empty()) return kInterrupted;
+  if (rows.empty()) return watch.status();
   Band band = rows.front().band;  // the widest of all sizes
   for (const CollectiveRow& r : rows) {
     band.low_percent = std::min(band.low_percent, r.band.low_percent);
@@ -173,9 +177,9 @@ int run(const CollectiveOptions& o) {
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
   if (!cluster->assumptions.empty()) j["assumptions"] = cluster->assumptions;
+  j["complete"] = known == sweep->size();
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, choice.words),
-                 watch.interrupted() ? kInterrupted : 0);
+  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, choice.words), watch.status());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
 
@@ -199,8 +200,11 @@ int run_expect(const ExpectFlags& o) {
   if (!o.baseline.empty()) return run_baseline(o, *results);
   const Result<ExpectOptions> options = read_options(o, *results);
   if (!options.ok()) return report_error(options.error());
+  LongRun watch("rows");
+  options->go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
   const Result<Expectation> e = expect_results(*results, *options);
   if (!e.ok()) return report_error(e.error());
+  watch.say_what_is_known();
   Json j{{"schema", "busbar.expect/1"}, {"cluster", o.cluster}, {"collective", name_of(options->op)},
          {"engine", o.common.engine},   {"gpus", e->ranks},     {"rows", Json::array()}};
   for (const ExpectedRow& r : e->rows)
@@ -216,10 +220,11 @@ int run_expect(const ExpectFlags& o) {
   j["explanations"] = e->explanations;
   j["nccl"] = to_string(options->nccl);
   j["unread"] = results->unread;
+  j["complete"] = e->rows.size() == results->rows.size();
   j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(e->inputs)));
   j["run"] = clock.to_json();
   return deliver(o.common, j, to_document(o, *results, *e, options->op, e->ranks),
-                 e->verdict == Verdict::kGood ? 0 : 1);
+                 watch.status(e->verdict == Verdict::kGood ? 0 : 1));
 }
 
 int run_calibrate(const ExpectFlags& o) {

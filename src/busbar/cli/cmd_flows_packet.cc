@@ -239,7 +239,7 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   const auto listed_done = static_cast<std::size_t>(
       std::count_if(result->flows.begin(), result->flows.begin() + static_cast<std::ptrdiff_t>(listed),
                     [](const auto& f) { return f.done; }));
-  const int status = watch.interrupted() ? kInterrupted : partial ? 1 : 0;
+  const int status = watch.status(partial ? 1 : 0);
   if (partial)
     say(fmt::format("stopped: {} of {} flows have ended{}{}", listed_done, listed, result->stuck.empty() ? "" : "; ",
                     result->stuck));

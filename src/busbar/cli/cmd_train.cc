@@ -43,7 +43,7 @@ int run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, co
     if (watch.interrupted()) break;
   }
   watch.say_what_is_known();
-  if (runs.empty()) return kInterrupted;
+  if (runs.empty()) return watch.status();
   Json j = scale_json(runs.front());
   for (std::size_t i = 1; i < runs.size(); ++i) {  // points in one list, as --csv needs them
     Json other = scale_json(runs[i]);
@@ -55,8 +55,7 @@ int run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, co
   j["engine"] = o.common.engine;
   j["complete"] = !watch.interrupted();
   j["run"] = clock.to_json();
-  const int status = watch.interrupted() ? kInterrupted : 0;
-  return deliver(o.common, j, scale_document(runs, o.common.typed), status);
+  return deliver(o.common, j, scale_document(runs, o.common.typed), watch.status());
 }
 
 int run_over_batches(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
@@ -71,12 +70,12 @@ int run_over_batches(const TrainFlags& o, const std::vector<TrainVariant>& varia
   const Result<BatchesRun> run = run_batches(variants, ask, *batches, *claims, watch);
   if (!run.ok()) return report_error(run.error());
   watch.say_what_is_known();
-  if (run->machines.empty()) return kInterrupted;
+  if (run->machines.empty()) return watch.status();
   Json j = batches_json(*run);
   j["engine"] = o.common.engine;
   j["complete"] = !watch.interrupted();
   j["run"] = clock.to_json();
-  return deliver(o.common, j, batches_document(*run, o.common.typed), watch.interrupted() ? kInterrupted : 0);
+  return deliver(o.common, j, batches_document(*run, o.common.typed), watch.status());
 }
 
 constexpr std::uint32_t kQuickGpus = 4096;  // the page of a larger machine has relief and sizes with --explain only
@@ -113,16 +112,27 @@ int run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk a
   ask.timeline = document || !o.trace.empty();
   const Result<TrainRun> run = run_train(std::move(scenario), ask);
   if (!run.ok()) return report_error(run.error());
-  const Result<std::vector<BesideRun>> besides = run_besides(std::move(variants), ask);
-  if (!besides.ok()) return report_error(besides.error());
+  LongRun watch("columns");
+  const std::size_t columns = 1 + variants.size();
+  std::vector<BesideRun> besides;
+  for (TrainVariant& v : variants) {
+    if (!watch.go_on(1 + besides.size(), columns)) break;
+    Result<BesideRun> beside = run_beside(std::move(v), ask);
+    if (!beside.ok() && watch.interrupted()) break;
+    if (!beside.ok()) return report_error(beside.error());
+    besides.push_back(std::move(*beside));
+  }
+  watch.go_on(1 + besides.size(), columns);
+  watch.say_what_is_known();
   if (!o.trace.empty())
     if (const Status s = write_perfetto(run->step.timeline, o.trace); !s.ok()) return report_error(s.error());
   Json j = train_json(*run, o.common.typed);
-  if (!besides->empty()) j["beside"] = beside_json(*besides, o.common.typed);
+  if (!besides.empty()) j["beside"] = beside_json(besides, o.common.typed);
+  if (columns > 1) j["complete"] = 1 + besides.size() == columns;
   j["run"] = clock.to_json();
   const int status = deliver(
-      o.common, j, document ? train_document(*run, o.common.typed, sizes ? &*sizes : nullptr, *besides) : Document{},
-      run->does_not_fit ? 1 : 0);
+      o.common, j, document ? train_document(*run, o.common.typed, sizes ? &*sizes : nullptr, besides) : Document{},
+      watch.status(run->does_not_fit ? 1 : 0));
   if (run->does_not_fit) report_error(*run->does_not_fit);
   if (o.trace.empty() || o.common.for_programs()) return status;
   return print_out(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace), status);

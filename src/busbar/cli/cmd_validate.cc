@@ -186,7 +186,7 @@ int run(const ValidateFlags& o) {
                           {"how", (*rows)[w.example].how},
                           {"bound_by", (*rows)[w.example].bound_by}});
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *rows, s), watch.interrupted() ? kInterrupted : 0);
+  return deliver(o.common, j, to_document(o, *rows, s), watch.status());
 }
 
 }  // namespace

@@ -17,9 +17,14 @@ constexpr std::size_t kCells = 20;
 
 volatile std::sig_atomic_t stop = 0;  // a handler has nothing else to write to
 
-void on_interrupt(int) {
-  stop = 1;
-  std::signal(SIGINT, SIG_DFL);
+void on_signals(void (*handler)(int)) {
+  std::signal(SIGINT, handler);
+  std::signal(SIGTERM, handler);
+}
+
+void on_interrupt(int number) {
+  stop = number;
+  on_signals(SIG_DFL);
 }
 
 double seconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
@@ -40,12 +45,12 @@ LongRun::LongRun(std::string what) : LongRun(std::move(what), isatty(STDERR_FILE
 LongRun::LongRun(std::string what, bool shown)
     : what_(std::move(what)), shown_(shown), start_(std::chrono::steady_clock::now()), drawn_(start_) {
   stop = 0;
-  std::signal(SIGINT, on_interrupt);
+  on_signals(on_interrupt);
 }
 
 LongRun::~LongRun() {
   clear();
-  std::signal(SIGINT, SIG_DFL);
+  on_signals(SIG_DFL);
 }
 
 const volatile std::sig_atomic_t* LongRun::flag() { return &stop; }

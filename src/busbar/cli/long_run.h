@@ -1,4 +1,4 @@
-// Runs that take a while: Ctrl-C keeps what is known, and a terminal sees how far they are.
+// Runs that take a while: Ctrl-C and SIGTERM keep what is known, and a terminal sees how far they are.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,7 @@
 
 namespace busbar {
 
-/// Exit status of a run that was interrupted, as shells have it: 128 + SIGINT.
-inline constexpr int kInterrupted = 130;
-
-/// While one lives, the first SIGINT only sets a flag; a second one ends the program as ever. One at a time.
+/// While one lives, the first SIGINT or SIGTERM only sets a flag; a second one ends the program as ever. One at a time.
 class LongRun {
  public:
   /// `what` is counted: "rows". `shown`: whether stderr is a terminal; a bar appears there after two seconds.
@@ -24,6 +21,8 @@ class LongRun {
   /// Call between parts: `done` of `total` are known. False: stop, and keep those.
   bool go_on(std::size_t done, std::size_t total);
   bool interrupted() const { return stopped() != 0; }
+  /// Exit status of the run: `otherwise`, or 128 and the number of the signal, as shells have it.
+  int status(int otherwise = 0) const { return interrupted() ? 128 + stopped() : otherwise; }
   /// For engines that look by themselves.
   static const volatile std::sig_atomic_t* flag();
   /// "busbar: interrupted; 3 of 15 rows are known" on stderr where it was.

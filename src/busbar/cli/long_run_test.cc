@@ -23,6 +23,15 @@ TEST(LongRun, ANewRunKnowsNothingOfTheInterruptOfAnother) {
   EXPECT_TRUE(run.go_on(0, 1));
 }
 
+TEST(LongRun, TheStatusNamesTheSignal) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    LongRun run("rows", false);
+    EXPECT_EQ(run.status(1), 1);
+    std::raise(number);
+    EXPECT_EQ(run.status(1), 128 + number);
+  }
+}
+
 TEST(LongRun, ASecondInterruptEndsTheProgram) {
   EXPECT_EXIT(
       {

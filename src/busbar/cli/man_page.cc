@@ -15,7 +15,7 @@ constexpr const char* kStatus[][2] = {
     {"0", "done"},
     {"1", "a clean no: a fault found, does not fit, a target missed"},
     {"2", "could not do it: wrong usage or input, a file that cannot be read or written"},
-    {"130", "interrupted; what was known by then is printed"}};
+    {"130, 143", "interrupted by Ctrl-C or SIGTERM; what was known by then is printed"}};
 
 /// Text as roff takes it: no escapes, no requests, and hyphens that can be copied.
 std::string roff(const std::string& text) {

@@ -55,17 +55,12 @@ void add_parts(const std::vector<Compared>& all, Table& t) {
 
 }  // namespace
 
-Result<std::vector<BesideRun>> run_besides(std::vector<TrainVariant> variants, const TrainAsk& asked) {
-  std::vector<BesideRun> out;
-  for (TrainVariant& v : variants) {
-    TrainAsk ask = asked;
-    ask.timeline = ask.relief = false;
-    ask.fold = v.fold;
-    Result<TrainRun> run = run_train(v.scenario, ask);
-    if (!run.ok()) return with_change(run.error(), v.change);
-    out.push_back({std::move(v), std::move(*run)});
-  }
-  return out;
+Result<BesideRun> run_beside(TrainVariant variant, TrainAsk ask) {
+  ask.timeline = ask.relief = false;
+  ask.fold = variant.fold;
+  Result<TrainRun> run = run_train(variant.scenario, ask);
+  if (!run.ok()) return with_change(run.error(), variant.change);
+  return BesideRun{std::move(variant), std::move(*run)};
 }
 
 Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides) {

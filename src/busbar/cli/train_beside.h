@@ -15,8 +15,8 @@ struct BesideRun {
   TrainVariant variant;
   TrainRun run;
 };
-/// Runs `variants` one after another, without timelines and relief.
-Result<std::vector<BesideRun>> run_besides(std::vector<TrainVariant> variants, const TrainAsk& ask);
+/// Without timeline and relief.
+Result<BesideRun> run_beside(TrainVariant variant, TrainAsk ask);
 
 /// One column each, what was asked first; parts that are nothing everywhere are left out.
 Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/packet/packet_engine.h"
 #include "busbar/routing/path_view.h"
@@ -90,6 +91,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
     BUSBAR_ASSIGN(run.packets, read_packet_options(run.transport, run.balance, std::nullopt, cluster));
     if (ask.patience_s > 0) run.packets.patience_s = ask.patience_s;
     run.packets.progress = nullptr;
+    run.packets.stop = LongRun::flag();
     policy.packets = run.packets;
   }
   BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), {}, std::move(policy)));
