@@ -96,6 +96,19 @@ class Streams(unittest.TestCase):
                 run = self.shell(line)
                 self.assertIn((run.returncode, run.stderr), ((0, ""), (1, "")))
 
+    def test_memory_that_runs_out_is_status_2_with_a_remedy(self):
+        run = self.shell('ulimit -v 100000; "$B" topo dgx-h100:16384')
+        self.assertEqual((run.returncode, run.stderr[:34]), (2, "busbar: not enough memory; ask for"))
+
+    def test_files_without_end_are_refused(self):
+        for line in ('validate /dev/zero', 'collective dgx-h100 all_to_allv --matrix /dev/zero', 'topo /dev/zero',
+                     'import /dev/zero', 'train /dev/zero', 'flows dgx-h100:2 /dev/zero',
+                     'flows dgx-h100:2 flows.csv --engine packet --background 0.1:/dev/zero@1us'):
+            with self.subTest(line=line):
+                run = self.shell(f'ulimit -v 2000000; timeout 60 "$B" {line}')
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertIn("/dev/zero", run.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -53,6 +53,10 @@ int run(const RingsFlags& o) {
     return report_error(
         invalid(fmt::format("{} GPUs asked for, {} has {}", o.gpus, cluster->name, gpus.size()), {"", 0, 0, "-g"}));
   if (o.copies == 0) return report_error(invalid("there must be a node", {"", 0, 0, "--copies"}));
+  constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20;  // some seconds
+  if (std::uint64_t{o.copies} * gpus.size() > kMostRanks)
+    return report_error(invalid(fmt::format("{} times {} GPUs are more than {} ranks", o.copies, gpus.size(), kMostRanks),
+                                {"", 0, 0, "--copies"}));
   if (o.gpus > 0) gpus = gpus.first(o.gpus);
   const Result<NcclComm> comm = build_nccl_comm(cluster->topology, gpus, *settings, o.copies);
   if (!comm.ok()) return report_error(comm.error());

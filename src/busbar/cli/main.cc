@@ -1,5 +1,10 @@
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdlib>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "busbar/base/run_files.h"
@@ -30,10 +35,25 @@ std::string typed_line(int argc, char** argv) {
 }
 
 }  // namespace
+/// A folder that is none would give answers from other product data than was asked for.
+busbar::Status check_catalog(const busbar::Command& command) {
+  for (const busbar::Flag& f : command.flags)
+    if (f.names == "--catalog") return busbar::Catalog(*std::get<std::string*>(f.target)).check();
+  return {};
+}
+
+[[noreturn]] void give_up_for_memory() {
+  constexpr std::string_view kWhy =
+      "busbar: not enough memory; ask for fewer GPUs, sizes or flows, or allow more (ulimit -v)\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kWhy.data(), kWhy.size());  // without memory
+  std::_Exit(2);  // other threads may wait for each other
+}
+
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: what is left is dropped
   busbar::occupy_standard_streams();
+  std::set_new_handler(give_up_for_memory);
   const busbar::RunFiles files;
   const std::string typed = typed_line(argc, argv);
   std::vector<busbar::Command> commands{

@@ -1,5 +1,7 @@
 #include "busbar/packet/background.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -8,6 +10,8 @@
 
 namespace busbar {
 namespace {
+
+constexpr double kMostBackgroundFlows = 4e6;  // some gigabytes
 
 struct Host {
   DeviceId gpu, nic;
@@ -50,6 +54,13 @@ Status add_background(const BackgroundTraffic& traffic, const Router& router, Fl
   if (hosts.size() < 2)
     return Error{ErrorCode::kUnsupported, "background traffic needs two GPUs with NICs", {"", 0, 0, "--background"}};
   const double mean = traffic.sizes.mean_bytes();
+  double expected = 0;
+  for (const Host& h : hosts) expected += traffic.load * h.bytes_per_s / mean * traffic.until.since_start().in_s();
+  if (expected > kMostBackgroundFlows)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("about {:.2g} flows of others, more than {:.2g}; end it earlier, or lower the load",
+                             expected, kMostBackgroundFlows),
+                 {"", 0, 0, "--background"}};
   std::vector<ListedFlow> flows;
   for (std::size_t h = 0; h < hosts.size(); ++h) {
     RandomStream random(traffic.seed, "background of host " + std::to_string(h));

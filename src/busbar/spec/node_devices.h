@@ -6,7 +6,7 @@
 namespace busbar {
 
 /// More of either in one cluster is refused: a typing error, not a machine (65,536 GPUs in DGX servers are 350,000).
-inline constexpr std::size_t kMaxDevices = std::size_t{1} << 24;
+inline constexpr std::size_t kMaxDevices = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxLinks = std::size_t{1} << 24;
 
 /// Appends the devices of the list `devices` to `out`.
