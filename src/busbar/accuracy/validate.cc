@@ -88,6 +88,8 @@ Result<std::vector<std::size_t>> filter_rows(const CsvTable& table, const std::s
 Result<std::vector<ScoredRow>> validate(const CsvTable& table, const ValidateOptions& options) {
   BUSBAR_ASSIGN(const TableKind kind, kind_of_table(table));
   BUSBAR_ASSIGN(const std::vector<std::size_t> rows, filter_rows(table, options.only));
+  if (rows.empty() && !options.only.empty())
+    return flag_error(fmt::format("no row of {} matches '{}'", table.file(), options.only));
   switch (kind) {
     case TableKind::kCollectives:
       return validate_collectives(table, rows, options);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
@@ -22,10 +23,15 @@ Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std:
   if (count(last) < count(first))
     return flag_error("-e", fmt::format("{} is below -b {}", last_text, first_text));
   if (!(factor > 1) || factor > 1e6) return flag_error("-f", "the step factor must be above 1");
+  constexpr std::size_t kMostSizes = 4096;
+  constexpr double kMostSteps = 1e6;  // small sizes need many steps from one to the next
+  const auto low = static_cast<double>(count(first)), high = static_cast<double>(count(last));
+  const double steps = std::log(high / low) / std::log(factor);
   std::vector<Bytes> sizes;
-  for (double s = static_cast<double>(count(first)); s <= static_cast<double>(count(last)) && sizes.size() < 4096;
-       s *= factor)
-    sizes.push_back(static_cast<Bytes>(s));
+  for (double s = low; s <= high && steps <= kMostSteps && sizes.size() <= kMostSizes; s *= factor)
+    if (sizes.empty() || static_cast<Bytes>(s) != sizes.back()) sizes.push_back(static_cast<Bytes>(s));
+  if (steps > kMostSteps || sizes.size() > kMostSizes)
+    return flag_error("-f", fmt::format("{:g} gives more than {} sizes; take a larger factor", factor, kMostSizes));
   return sizes;
 }
 
