@@ -242,19 +242,17 @@ Command collective_command(const std::string& typed) {
        {"packed", "random"}},
       {"--jitter", "SELECTOR=P%xDELAY", "messages over these links are held up now and then, e.g. node3.nic2=1%x50us",
        "Machine", &o->jitter},
-      {"--seed", "N", "of the random placement (default 0)", "Sweep", &o->seed},
+      {"--seed", "N", "of the placement (default 0)", "Sweep", &o->seed, {}, "--placement random"},
       {"--root", "RANK", "root of broadcast, reduce, gather and scatter (default 0)", "Algorithm", &o->root},
-      {"--transport", "NAME", "with --engine packet: " + transport_words() + " (default nscc)", "Algorithm",
-       &o->transport},
-      {"--lb",
-       "NAME",
-       "with --engine packet: ecmp, spray, adaptive or flowlet (default: the cluster's)",
-       "Algorithm",
-       &o->balance,
-       {"ecmp", "spray", "adaptive", "flowlet"}},
-      {"--compute-jitter", "TIME", "packets: ranks start late by exponential times of this mean", "Packets",
-       &o->extras.compute_jitter},
+      {"--compute-jitter",
+       "TIME",
+       "ranks start late by exponential times of this mean",
+       "Packets",
+       &o->extras.compute_jitter,
+       {},
+       "--engine packet"},
   };
+  for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

@@ -198,7 +198,7 @@ int run_expect(const ExpectFlags& o) {
   const Result<MeasuredResults> results = read_results(o.file);
   if (!results.ok()) return report_error(results.error());
   if (!o.baseline.empty()) return run_baseline(o, *results);
-  const Result<ExpectOptions> options = read_options(o, *results);
+  Result<ExpectOptions> options = read_options(o, *results);
   if (!options.ok()) return report_error(options.error());
   LongRun watch("rows");
   options->go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
@@ -296,12 +296,12 @@ Command expect_command(const std::string& typed) {
   c.positionals.front().required = false;
   c.flags.push_back({"--thresholds", "", "the least bandwidth to accept, by collective and size, instead of results",
                      "Rows", &o->thresholds});
-  c.flags.push_back({"-b,--minbytes", "SIZE", "with --thresholds: smallest size (default 1M)", "Rows", &o->first});
-  c.flags.push_back({"-e,--maxbytes", "SIZE", "with --thresholds: largest size (default 16G)", "Rows", &o->last});
-  c.flags.push_back({"-f,--stepfactor", "F", "with --thresholds: from size to size (default 4)", "Rows", &o->factor});
+  c.flags.push_back({"-b,--minbytes", "SIZE", "smallest size (default 1M)", "Rows", &o->first, {}, "--thresholds"});
+  c.flags.push_back({"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Rows", &o->last, {}, "--thresholds"});
+  c.flags.push_back({"-f,--stepfactor", "F", "from size to size (default 4)", "Rows", &o->factor, {}, "--thresholds"});
   c.flags.push_back({"--baseline", "OLD", "compare with other results instead of a machine", "Rows", &o->baseline});
   c.flags.push_back(
-      {"--tolerance", "PERCENT", "with --baseline: change that counts (default 5)", "Rows", &o->tolerance});
+      {"--tolerance", "PERCENT", "change that counts (default 5)", "Rows", &o->tolerance, {}, "--baseline"});
   c.run = [o] { return run_expect(*o); };
   return c;
 }

@@ -193,8 +193,6 @@ int run(const FlowsFlags& o) {
     return run_packet_flows(o.common,
                             {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links, o.patience_s, o.extras});
   const RunClock clock;
-  if (const std::string flag = first_packet_extra(o.extras); !flag.empty())
-    return report_error({ErrorCode::kUnsupported, "only packets meet that; add --engine packet", {"", 0, 0, flag}});
   if (const Status s = check_engine(o.common.engine); !s.ok()) return report_error(s.error());
   Result<Cluster> cluster = load_cluster(o.fabric, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
@@ -254,13 +252,11 @@ Command flows_command(const std::string& typed) {
        "Machine",
        &o->balance,
        {"ecmp", "spray", "adaptive", "flowlet"}},
-      {"--transport", "NAME", "with --engine packet: " + transport_words() + " (default nscc)", "Machine",
-       &o->transport},
       {"--seed", "N", "of the hash that picks paths (default: as the cluster says)", "Machine", &o->seed},
-      {"--patience", "SECONDS", "with --engine packet: refuse runs that would take longer (default 1800)", "Machine",
-       &o->patience_s},
-      {"--links", "N", "with --json: how many links to list, fullest first (default 1000)", "Output", &o->links},
+      {"--links", "N", "how many links to list, fullest first (default 1000)", "Output", &o->links, {}, "--json"},
   };
+  for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s))
+    if (f.names != "--lb") c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

@@ -198,9 +198,9 @@ Command import_command(const std::string& typed) {
        "Timing", &o->cluster},
       {"--groups", "FILE", "ranks of the groups that a trace names, as JSON: {\"1\": [0, 1, 2, 3]}", "Timing",
        &o->groups},
-      {"-b,--minbytes", "SIZE", "smallest size S (default: what the file says)", "Timing", &o->first},
-      {"-e,--maxbytes", "SIZE", "largest size (default: what the file says)", "Timing", &o->last},
-      {"-f,--stepfactor", "X", "factor from size to size (default 4)", "Timing", &o->factor},
+      {"-b,--minbytes", "SIZE", "smallest size S (default: what the file says)", "Timing", &o->first, {}, "--cluster"},
+      {"-e,--maxbytes", "SIZE", "largest size (default: what the file says)", "Timing", &o->last, {}, "--cluster"},
+      {"-f,--stepfactor", "X", "factor from size to size (default 4)", "Timing", &o->factor, {}, "--cluster"},
   };
   for (Flag& f : common_flags(o->common, false))
     if (f.names != "--explain") c.flags.push_back(std::move(f));

@@ -20,7 +20,7 @@ namespace {
 struct TrainFlags {
   CommonOptions common;
   std::string scenario, trace, scale, scaling = "both", batches;
-  double usd_per_gpu_hour = 0, patience_s = 0;
+  double usd_per_gpu_hour = 0, patience_s = 1800;
   std::string transport, balance;
   std::vector<std::string> besides;
   ScenarioFlags flags;
@@ -204,23 +204,15 @@ Command train_command(const std::string& typed) {
        "weak (the batch grows), strong (it stays) or both (default)",
        "Scaling",
        &o->scaling,
-       {"weak", "strong", "both"}},
+       {"weak", "strong", "both"},
+       "--scale"},
       {"--batches", "FROM..TO",
        "the same step with batches of FROM to TO sequences, and where popular figures hold: 64..4096", "Scaling",
        &o->batches},
-      {"--usd-per-gpu-hour", "USD", "price for --scale (default: the machine's)", "Scaling", &o->usd_per_gpu_hour},
-      {"--transport", "NAME", "with --engine packet: " + transport_words() + " (default nscc)", "Packets",
-       &o->transport},
-      {"--lb",
-       "NAME",
-       "with --engine packet: ecmp, spray, adaptive or flowlet (default: the cluster's)",
-       "Packets",
-       &o->balance,
-       {"ecmp", "spray", "adaptive", "flowlet"}},
-      {"--patience", "SECONDS", "with --engine packet: refuse steps that would take longer (default 1800)", "Packets",
-       &o->patience_s},
+      {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Scaling", &o->usd_per_gpu_hour, {}, "--scale"},
       {"--trace", "FILE", "write a Perfetto trace too", "Output", &o->trace},
   };
+  for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;

@@ -22,6 +22,7 @@ struct CollectiveOptions {
   std::uint32_t seed = 0;
   std::string algorithm = "auto", nccl = "2.30";
   std::string transport, balance;  ///< packet engine
+  double patience_s = 1800;
   std::vector<std::string> jitter;
   PacketExtras extras;
   std::string schedule, out, matrix;  ///< files

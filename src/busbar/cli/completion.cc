@@ -105,7 +105,7 @@ std::string zsh_command(const Command& c, const CompletionWords& known) {
       std::string spec = repeats ? "*" : fmt::format("({})", joined(names));
       spec += name;
       if (!f.value.empty() && name.starts_with("--")) spec += "=";
-      spec += "[" + zsh_text(f.help) + "]";
+      spec += "[" + zsh_text(help_of(f)) + "]";
       if (!f.value.empty()) spec += ":" + zsh_text(f.value) + ":" + zsh_action(candidates(f.value, f.choices, known));
       out += " \\\n        " + single_quoted(spec);
     }
@@ -140,7 +140,7 @@ std::string fish_command(const Command& c, const CompletionWords& known) {
       const Candidates values = candidates(f.value, f.choices, known);
       out += (values.files ? " -r" : " -x") + fish_place(values);
     }
-    out += " -d " + single_quoted(f.help, "\\") + "\n";
+    out += " -d " + single_quoted(help_of(f), "\\") + "\n";
   }
   return out;
 }

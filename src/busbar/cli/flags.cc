@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <set>
+#include <map>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/help_page.h"
@@ -87,7 +87,9 @@ class ArgumentReader {
         words_.push_back(word);
       }
     }
-    return help_ ? Status() : place_words();
+    if (help_) return {};
+    BUSBAR_RETURN_IF_ERROR(check_needs());
+    return place_words();
   }
   bool help() const { return help_; }
 
@@ -120,7 +122,7 @@ class ArgumentReader {
 
   Status set(const Flag& f, const std::string& name, std::optional<std::string> value) {
     if (f.value.empty() && value) return invalid("takes no value");
-    if (!given_.insert(&f).second && !is_list(f)) return invalid("is given twice; leave one out");
+    if (!given_.emplace(&f, name).second && !is_list(f)) return invalid("is given twice; leave one out");
     if (!f.value.empty() && !value) {
       if (at_ == args_.size()) return invalid(fmt::format("a value is missing; write {} {}", name, f.value));
       value = args_[at_];
@@ -128,6 +130,7 @@ class ArgumentReader {
         return invalid(fmt::format("a value is missing before '{}'; write {} {}", *value, name, f.value));
       ++at_;
     }
+    if (value && value->empty()) return invalid(fmt::format("the value is empty; write {} {}", name, f.value));
     const bool known = f.choices.empty() || std::find(f.choices.begin(), f.choices.end(), *value) != f.choices.end();
     if (!known)
       return invalid(fmt::format("'{}' is none of {}{}", *value, in_words(f.choices), guess_among(*value, f.choices)));
@@ -136,10 +139,29 @@ class ArgumentReader {
   }
 
   bool has_flag(const Positional& p) const {
-    return std::any_of(given_.begin(), given_.end(), [&](const Flag* f) {
-      const auto* const target = std::get_if<std::string*>(&f->target);
+    return std::any_of(given_.begin(), given_.end(), [&](const auto& given) {
+      const auto* const target = std::get_if<std::string*>(&given.first->target);
       return target != nullptr && *target == p.target;
     });
+  }
+
+  Status check_needs() const {
+    for (const Flag& f : c_.flags) {
+      const auto given = given_.find(&f);
+      if (f.needs.empty() || given == given_.end()) continue;
+      const std::size_t space = f.needs.find(' ');
+      const Flag* const other = find(f.needs.substr(0, space));
+      BUSBAR_CHECK(other != nullptr) << f.needs;
+      const auto* const value = std::get_if<std::string*>(&other->target);
+      const bool met = space == std::string::npos ? given_.contains(other)
+                                                  : value != nullptr && **value == f.needs.substr(space + 1);
+      if (met) continue;
+      std::string why = fmt::format("changes nothing without {}; add it, or leave this out", f.needs);
+      if (other->names == "--engine" && value != nullptr)
+        why = fmt::format("the {} engine does not know it; add {}, or leave this out", **value, f.needs);
+      return Error{ErrorCode::kUnsupported, std::move(why), {"", 0, 0, given->second}};
+    }
+    return {};
   }
 
   Status place_words() const {
@@ -159,7 +181,7 @@ class ArgumentReader {
   const std::vector<std::string> args_;
   std::size_t at_ = 0;
   std::vector<std::string> words_;
-  std::set<const Flag*> given_;  // asked for members only
+  std::map<const Flag*, std::string> given_;  // as spelt; asked for members only
   bool help_ = false;
 };
 
@@ -176,6 +198,8 @@ Parsed unknown_command(const std::vector<Command>& commands, const std::string& 
 }
 
 }  // namespace
+
+std::string help_of(const Flag& f) { return (f.needs.empty() ? "" : "with " + f.needs + ": ") + f.help; }
 
 std::vector<std::string> split_names(const std::string& names) {
   std::vector<std::string> out;

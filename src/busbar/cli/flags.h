@@ -25,6 +25,7 @@ struct Flag {
   std::string category;  ///< "Machine", "Output", ...
   FlagTarget target;
   std::vector<std::string> choices{};  ///< words it takes; empty: any, and completion looks at `value` (FILE, CLUSTER)
+  std::string needs{};  ///< changes nothing, and is refused, without this flag ("--scale") or value ("--engine packet")
 };
 
 struct Positional {
@@ -50,6 +51,8 @@ struct Parsed {
   int status = 0;  ///< of printing: 0 help or version, 2 wrong usage (then `print` is for stderr)
 };
 
+/// Its help with what it needs: "with --scale: price ...".
+std::string help_of(const Flag& flag);
 /// "-b", "--minbytes" of "-b,--minbytes".
 std::vector<std::string> split_names(const std::string& names);
 /// Categories in the order in which they first occur.

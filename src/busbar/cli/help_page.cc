@@ -24,7 +24,7 @@ std::string item(const std::string& head, const std::string& text) {
   return out;
 }
 
-std::string item(const Flag& f) { return item(f.names + (f.value.empty() ? "" : " " + f.value), f.help); }
+std::string item(const Flag& f) { return item(f.names + (f.value.empty() ? "" : " " + f.value), help_of(f)); }
 
 }  // namespace
 

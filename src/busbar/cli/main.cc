@@ -20,6 +20,7 @@
 #include "busbar/cli/cmd_train.h"
 #include "busbar/cli/cmd_validate.h"
 #include "busbar/cli/streams.h"
+#include "busbar/spec/catalog.h"
 
 namespace {
 
@@ -34,7 +35,6 @@ std::string typed_line(int argc, char** argv) {
   return line;
 }
 
-}  // namespace
 /// A folder that is none would give answers from other product data than was asked for.
 busbar::Status check_catalog(const busbar::Command& command) {
   for (const busbar::Flag& f : command.flags)
@@ -49,11 +49,12 @@ busbar::Status check_catalog(const busbar::Command& command) {
   std::_Exit(2);  // other threads may wait for each other
 }
 
+}  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: what is left is dropped
-  busbar::occupy_standard_streams();
   std::set_new_handler(give_up_for_memory);
+  busbar::occupy_standard_streams();
   const busbar::RunFiles files;
   const std::string typed = typed_line(argc, argv);
   std::vector<busbar::Command> commands{
@@ -66,7 +67,10 @@ int main(int argc, char** argv) {
   commands.push_back(busbar::completion_command(commands));
   const busbar::Parsed parsed =
       busbar::parse_command_line(commands, std::vector<std::string>(argv + 1, argv + argc), version);
-  if (parsed.command) return parsed.command->run();
+  if (parsed.command) {
+    const busbar::Status catalog = check_catalog(*parsed.command);
+    return catalog.ok() ? parsed.command->run() : busbar::report_error(catalog.error());
+  }
   if (parsed.status == 0) return busbar::print_out(parsed.print);
   busbar::say(parsed.print);
   return parsed.status;

@@ -52,7 +52,7 @@ std::string option(const Flag& f) {
     out += (i > 0 ? ", " : "") + fmt::format("\\fB{}\\fR", roff(names[i]));
   }
   if (!f.value.empty()) out += fmt::format(" \\fI{}\\fR", roff(f.value));
-  return out + "\n" + roff(f.help) + (repeats(f) ? "; may be given several times" : "") + "\n";
+  return out + "\n" + roff(help_of(f)) + (repeats(f) ? "; may be given several times" : "") + "\n";
 }
 
 template <std::size_t N>
@@ -122,7 +122,7 @@ std::string markdown_page(const Command& c) {
       std::string names;
       for (const std::string& name : split_names(f.names)) names += (names.empty() ? "`" : ", `") + name + "`";
       if (!f.value.empty()) names += " " + markdown_cell(f.value);
-      out += fmt::format("| {} | {}{} |\n", names, markdown_cell(f.help), repeats(f) ? "; several times too" : "");
+      out += fmt::format("| {} | {}{} |\n", names, markdown_cell(help_of(f)), repeats(f) ? "; several times too" : "");
     }
   }
   return out + fmt::format("\n## Examples\n\n```text\n{}\n```\n", trimmed_end(c.examples));

@@ -1,6 +1,6 @@
 #include "busbar/cli/packet_options.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +23,12 @@ constexpr std::pair<const char*, PacketTransport> kTransports[] = {
     {"tcp-cubic", PacketTransport::kTcpCubic}, {"dctcp", PacketTransport::kDctcp},
     {"credit", PacketTransport::kCredit}};
 
+constexpr std::pair<const char*, PacketBalance> kBalances[] = {{"ecmp", PacketBalance::kEcmp},
+                                                               {"spray", PacketBalance::kSpray},
+                                                               {"adaptive", PacketBalance::kAdaptive},
+                                                               {"flowlet", PacketBalance::kFlowlet}};
+
+constexpr const char* kPackets = "--engine packet";
 constexpr std::uint32_t kMostThreads = 256;
 const Where kFaultFlag{"", 0, 0, "--fault"};
 
@@ -158,23 +164,42 @@ Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
 }  // namespace
 
 std::vector<Flag> packet_flags(PacketExtras& extras) {
-  return {
-      {"--cut-through", "", "packets: switches pass them on while they come in, where the way out is not faster",
-       "Packets", &extras.cut_through},
-      {"--background", "LOAD:SIZES.csv@UNTIL",
-       "packets: flows of others, Poisson, e.g. 0.3:data/flow-sizes/websearch.csv@1ms", "Packets", &extras.background},
+  std::vector<Flag> flags{
+      {"--cut-through", "", "switches pass packets on while they come in, where the way out is not faster", "Packets",
+       &extras.cut_through},
+      {"--background", "LOAD:SIZES.csv@UNTIL", "flows of others, Poisson, e.g. 0.3:data/flow-sizes/websearch.csv@1ms",
+       "Packets", &extras.background},
       {"--fault", "SELECTOR=WHAT[@FROM[..UNTIL]]",
-       "packets: down, rate:0.25, loss:0.001, slow:0.5 (receiver) or storm (of pauses), e.g. "
-       "leaf0-spine1=down@20us..60us; repeatable",
+       "down, rate:0.25, loss:0.001, slow:0.5 (receiver) or storm (of pauses), e.g. leaf0-spine1=down@20us..60us; "
+       "repeatable",
        "Packets", &extras.faults},
-      {"--reroute-after", "TIME", "with --fault: until switches send around a link that went (default 1ms), or never",
-       "Packets", &extras.reroute_after},
       {"--lanes", "W,W,...",
-       "packets: virtual lanes with these weights, or strict; of a flow: its column lane, of a job: in turn", "Packets",
+       "virtual lanes with these weights, or strict; of a flow: its column lane, of a job: in turn", "Packets",
        &extras.lanes},
-      {"--threads", "N", "packets: parts of the network run side by side, with equal results (default 1)", "Packets",
+      {"--threads", "N", "parts of the network run side by side, with equal results (default 1)", "Packets",
        &extras.threads},
   };
+  for (Flag& f : flags) f.needs = kPackets;
+  flags.push_back({"--reroute-after",
+                   "TIME",
+                   "until switches send around a link that went (default 1ms), or never",
+                   "Packets",
+                   &extras.reroute_after,
+                   {},
+                   "--fault"});
+  return flags;
+}
+
+std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance, double& patience_s) {
+  std::vector<std::string> transports, balances;
+  for (const auto& t : kTransports) transports.emplace_back(t.first);
+  for (const auto& b : kBalances) balances.emplace_back(b.first);
+  return {{"--transport", "NAME", fmt::format("{} (default nscc)", fmt::join(transports, ", ")), "Packets", &transport,
+           transports, kPackets},
+          {"--lb", "NAME", fmt::format("{} (default: the cluster's)", fmt::join(balances, ", ")), "Packets", &balance,
+           balances, kPackets},
+          {"--patience", "SECONDS", "refuse runs that would take longer (default 1800)", "Packets", &patience_s, {},
+           kPackets}};
 }
 
 Status read_packet_extras(const PacketExtras& extras, const Topology& topology, PacketOptions& options) {
@@ -192,16 +217,6 @@ Status read_packet_extras(const PacketExtras& extras, const Topology& topology, 
   }
   if (!extras.background.empty()) BUSBAR_RETURN_IF_ERROR(read_background(extras.background, options.seed, options));
   return read_faults(extras.faults, extras.reroute_after, topology, options);
-}
-
-std::string first_packet_extra(const PacketExtras& extras) {
-  return !extras.faults.empty()           ? "--fault"
-         : extras.threads != 1            ? "--threads"
-         : !extras.lanes.empty()          ? "--lanes"
-         : !extras.background.empty()     ? "--background"
-         : !extras.compute_jitter.empty() ? "--compute-jitter"
-         : extras.cut_through             ? "--cut-through"
-                                          : "";
 }
 
 std::function<void(const PacketProgress&)> progress_on_stderr() {
@@ -243,36 +258,21 @@ double memory_of_this_machine() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-std::string transport_words() {
-  std::string words;
-  for (const auto& t : kTransports) words += fmt::format("{}{}", words.empty() ? "" : ", ", t.first);
-  return words;
-}
-
 Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
                                           std::optional<std::int64_t> seed, const Cluster& cluster) {
   PacketOptions p;
   if (transport.empty()) transport = kTransports[0].first;
   const auto known =
       std::find_if(std::begin(kTransports), std::end(kTransports), [&](const auto& t) { return transport == t.first; });
-  if (known == std::end(kTransports)) {
-    return invalid(fmt::format("there is no transport '{}'; use one of {}", transport, transport_words()),
-                   {"", 0, 0, "--transport"});
-  }
+  BUSBAR_CHECK(known != std::end(kTransports)) << transport;  // the table of flags has refused other words
   p.transport = known->second;
   if (balance.empty())
     balance = cluster.routing == RoutingPolicy::kSpray      ? "spray"
               : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"
                                                             : "ecmp";
-  constexpr std::pair<const char*, PacketBalance> kBalances[] = {{"ecmp", PacketBalance::kEcmp},
-                                                                 {"spray", PacketBalance::kSpray},
-                                                                 {"adaptive", PacketBalance::kAdaptive},
-                                                                 {"flowlet", PacketBalance::kFlowlet}};
   const auto way =
       std::find_if(std::begin(kBalances), std::end(kBalances), [&](const auto& b) { return balance == b.first; });
-  if (way == std::end(kBalances))
-    return invalid(fmt::format("'{}' is unknown to the packet engine; use ecmp, spray, adaptive or flowlet", balance),
-                   {"", 0, 0, "--lb"});
+  BUSBAR_CHECK(way != std::end(kBalances)) << balance;
   p.balance = way->second;
   if (seed && *seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
   p.memory_bytes = memory_of_this_machine();

@@ -89,7 +89,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
     run.transport = ask.transport;
     run.balance = ask.balance;
     BUSBAR_ASSIGN(run.packets, read_packet_options(run.transport, run.balance, std::nullopt, cluster));
-    if (ask.patience_s > 0) run.packets.patience_s = ask.patience_s;
+    run.packets.patience_s = ask.patience_s;
     run.packets.progress = nullptr;
     run.packets.stop = LongRun::flag();
     policy.packets = run.packets;

@@ -56,7 +56,7 @@ double idle_percent(const Breakdown& parts, Duration step);
 struct TrainAsk {
   std::string engine = "flow";
   std::string transport, balance;  ///< packets; empty: nscc, as the cluster routes
-  double patience_s = 0;           ///< packets: refuse what would take longer; 0: the default
+  double patience_s = 1800;        ///< packets: refuse what would take longer
   bool timeline = true;            ///< spans for the page and the trace
   std::uint32_t gpus = 0;          ///< of the machine, the first ones; 0: all
   bool scaling = true;             ///< run one replica alone, for scaling_efficiency

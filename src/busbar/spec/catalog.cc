@@ -38,16 +38,30 @@ std::string file_in(const std::string& directory, std::string_view folder, std::
 }  // namespace
 
 Catalog::Catalog(std::string directory) {
-  if (!directory.empty()) directories_.push_back(std::move(directory));
+  if (!directory.empty()) directories_.push_back({std::move(directory), "--catalog"});
   if (const char* from_environment = std::getenv("BUSBAR_CATALOG"); from_environment && *from_environment) {
-    directories_.emplace_back(from_environment);
+    directories_.push_back({from_environment, "$BUSBAR_CATALOG"});
   }
+}
+
+Status Catalog::check() const {
+  for (const auto& [path, named_by] : directories_) {
+    const Where where{"", 0, 0, named_by};
+    std::error_code failed;
+    if (!fs::is_directory(path, failed)) return invalid(fmt::format("'{}' is no folder", path), where);
+    const auto built_in = embedded_catalog();
+    const bool any = std::any_of(built_in.begin(), built_in.end(), [&, &path = path](const EmbeddedFile& file) {
+      return fs::is_directory(fs::path(path) / file.name.substr(0, file.name.find('/')), failed);
+    });
+    if (!any) return invalid(fmt::format("'{}' holds no folder of product data, such as nodes or gpus", path), where);
+  }
+  return {};
 }
 
 bool Catalog::has(std::string_view folder, std::string_view name) const {
   if (!is_name(name)) return false;
   std::error_code ignored;
-  for (const std::string& directory : directories_) {
+  for (const auto& [directory, named_by] : directories_) {
     if (fs::exists(file_in(directory, folder, name), ignored)) return true;
   }
   return find_embedded(folder, name) != nullptr;
@@ -56,7 +70,7 @@ bool Catalog::has(std::string_view folder, std::string_view name) const {
 Result<YamlDocument> Catalog::load(std::string_view folder, std::string_view name) const {
   if (is_name(name)) {
     std::error_code ignored;
-    for (const std::string& directory : directories_) {
+    for (const auto& [directory, named_by] : directories_) {
       const std::string path = file_in(directory, folder, name);
       if (fs::exists(path, ignored)) return YamlDocument::load(path);
     }
@@ -79,7 +93,7 @@ std::vector<std::string> Catalog::names(std::string_view folder) const {
       out.emplace_back(file.name.substr(folder.size() + 1));
     }
   }
-  for (const std::string& directory : directories_) {
+  for (const auto& [directory, named_by] : directories_) {
     std::error_code failed;
     for (fs::directory_iterator it(fs::path(directory) / folder, failed), end; !failed && it != end;
          it.increment(failed)) {
@@ -94,7 +108,7 @@ std::vector<std::string> Catalog::names(std::string_view folder) const {
 std::vector<std::string> Catalog::folders() const {
   std::vector<std::string> out;
   for (const EmbeddedFile& file : embedded_catalog()) out.emplace_back(file.name.substr(0, file.name.find('/')));
-  for (const std::string& directory : directories_) {
+  for (const auto& [directory, named_by] : directories_) {
     std::error_code failed;
     for (fs::directory_iterator it(directory, failed), end; !failed && it != end; it.increment(failed)) {
       std::error_code ignored;

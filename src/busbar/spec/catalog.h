@@ -27,6 +27,8 @@ class Catalog {
   /// `directory`: what --catalog says; empty: only $BUSBAR_CATALOG and the embedded files.
   explicit Catalog(std::string directory = {});
 
+  /// Error, with what named it, where one of the directories is no folder of product data.
+  Status check() const;
   /// The file `name` of `folder` ("nodes", "gpus", "fabrics", "networks", "models", ...). Error kNotFound names the
   /// nearest entry and lists the folder.
   Result<YamlDocument> load(std::string_view folder, std::string_view name) const;
@@ -37,7 +39,11 @@ class Catalog {
   std::vector<std::string> folders() const;
 
  private:
-  std::vector<std::string> directories_;  ///< in order of preference
+  struct Directory {
+    std::string path;
+    const char* named_by;  ///< "--catalog"
+  };
+  std::vector<Directory> directories_;  ///< in order of preference
 };
 
 }  // namespace busbar
