@@ -4,7 +4,8 @@
 For each board of data/measured/collectives.csv the constants of its generation (catalog/protocols, the block
 `fitted`) start from the file's own, sourced values and are fitted on the single-node configurations of the other
 boards of that generation: one constant at a time, by factors, as long as the mean over the size bands of the median
-error without sign falls. A board that is alone in its generation is predicted with the sourced values. Prints a table
+error without sign falls. A board that is alone in its generation is predicted with the sourced values, and with the
+shares of bandwidth of the next generation. What networks and launches cost is not fitted again. Prints a table
 in Markdown: the error of the board with the constants as they are in the catalogue, and left out.
 
 With --training the same for the one constant per GPU of training steps, `sustained_share` in catalog/kernels: each row
@@ -31,12 +32,10 @@ GENERATIONS = {
     "nccl-volta": ["dgx-1v", "v100-pcie"],
     "rccl-cdna": ["mi300x-8", "mi355x-8"],
 }
+NEXT = {"nccl-ampere": "nccl-hopper"}  # of generations with one board
 FACTORS = (1.5, 1.2, 1.07)
 PASSES = 6
 MIB = 1 << 20
-
-
-BANDS = ["0 B", "1 MiB", "64 MiB", "1 GiB"]
 
 
 def band(size):
@@ -66,8 +65,8 @@ class Predictor:
             self.header, *self.rows = list(csv.reader(f))
         (self.folder / "protocols").mkdir()
 
-    def errors(self, boards, generation, head, values, one_node):
-        """Errors per band: one per configuration, as `busbar validate` scores them."""
+    def rows_of(self, boards, generation, head, values, one_node):
+        """Rows that count, as `busbar validate` predicts them with these constants."""
         block = "".join(f"  {k}: {v:.6g}{'' if k.startswith('share') else 'us'}\n" for k, v in values.items())
         text = f"{head}fitted:\n{block}  fit: \"left out\"\n  source: \"tools/leave_one_out.py\"\n  confidence: low\n"
         (self.folder / f"protocols/{generation}.yaml").write_text(text)
@@ -80,14 +79,22 @@ class Predictor:
                              capture_output=True, text=True, check=False)
         if run.returncode != 0:
             raise SystemExit(run.stderr)
-        found = {}
-        for r in json.loads(run.stdout)["rows"]:
-            if r["scored"]:
-                found.setdefault((band(r["size_bytes"]), r["source_id"]), []).append(r["error_percent"])
-        out = {}
-        for (b, _), errors in found.items():
-            out.setdefault(b, []).append(statistics.median(errors))
-        return out
+        return [r for r in json.loads(run.stdout)["rows"] if r["scored"]]
+
+    def errors(self, *asked):
+        """Errors per band: one per configuration."""
+        return errors_of(self.rows_of(*asked))
+
+
+def errors_of(rows):
+    """Errors per size band: the median of each configuration."""
+    found = {}
+    for r in rows:
+        found.setdefault((band(r["size_bytes"]), r["source_id"]), []).append(r["error_percent"])
+    out = {}
+    for (b, _), errors in found.items():
+        out.setdefault(b, []).append(statistics.median(errors))
+    return out
 
 
 def cost(errors):
@@ -181,6 +188,36 @@ def training(busbar):
     tell_share(truths, "series")
 
 
+def boards_left_out(busbar, only=None):
+    """(board, boards that it was fitted on, rows as predicted without it, errors with it) of each board."""
+    with tempfile.TemporaryDirectory() as folder:
+        predictor = Predictor(busbar, folder)
+        for generation, boards in GENERATIONS.items():
+            head, now = split((ROOT / f"catalog/protocols/{generation}.yaml").read_text())
+            for board in boards:
+                if only and board not in only:
+                    continue
+                others = [b for b in boards if b != board]
+                left_out = sourced(head, now)
+                if not others:  # shares of bandwidth as those of the next generation, of which no board is left out
+                    _, next_now = split((ROOT / f"catalog/protocols/{NEXT[generation]}.yaml").read_text())
+                    left_out.update({k: v for k, v in next_now.items() if k in left_out and k.startswith("share")})
+                if others:
+                    left_out = fit(lambda v: cost(predictor.errors(others, generation, head, v, True)), left_out)
+                with_it = predictor.errors([board], generation, head, now, False)
+                yield board, others, predictor.rows_of([board], generation, head, left_out, False), with_it
+
+
+TITLE = ["| board left out | configurations | fitted on | median of \\|error\\| (%) | p90 (%) | in the catalogue: median (%) | p90 (%) |",
+         "|---|---|---|---|---|---|---|"]
+
+
+def line_of(board, others, rows, with_it):
+    count = sum(len(e) for e in with_it.values())
+    fitted_on = ", ".join(others) or "nothing: sourced values, shares of the next generation"
+    return f"| {board} | {count} | {fitted_on} | {figures(errors_of(rows))} | {figures(with_it)} |"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("busbar", help="the command to ask")
@@ -190,31 +227,9 @@ def main():
     if args.training:
         training(args.busbar)
         return
-    print("| board left out | configurations | fitted on | median of \\|error\\| (%) | p90 (%) | in the catalogue: median (%) | p90 (%) |")
-    print("|---|---|---|---|---|---|---|")
-    truths = {}  # by size band: measured / predicted - 1 of boards that were left out
-    with tempfile.TemporaryDirectory() as folder:
-        predictor = Predictor(args.busbar, folder)
-        for generation, boards in GENERATIONS.items():
-            head, now = split((ROOT / f"catalog/protocols/{generation}.yaml").read_text())
-            for board in boards:
-                if args.board and board not in args.board:
-                    continue
-                others = [b for b in boards if b != board]
-                start = sourced(head, now)
-                left_out = start
-                if others:
-                    left_out = fit(lambda v: cost(predictor.errors(others, generation, head, v, True)), start)
-                with_it = predictor.errors([board], generation, head, now, False)
-                without = predictor.errors([board], generation, head, left_out, False)
-                count = sum(len(e) for e in with_it.values())
-                for b, errors in without.items():
-                    truths.setdefault(b, []).extend(100 * (1 / (1 + e / 100) - 1) for e in errors)
-                print(f"| {board} | {count} | {', '.join(others) or 'nothing: sourced values'} | {figures(without)} | {figures(with_it)} |",
-                      flush=True)
-    for b, found in sorted(truths.items()):
-        tell_share(found, f"boards from {BANDS[b]} on")
-    tell_share([t for found in truths.values() for t in found], "boards")
+    print("\n".join(TITLE))
+    for found in boards_left_out(args.busbar, args.board):
+        print(line_of(*found), flush=True)
 
 
 def tell_share(truths, what):

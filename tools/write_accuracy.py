@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
 """Writes catalog/accuracy from the measured tables: tools/write_accuracy.py BUSBAR [--check].
 
-Every row of data/measured/collectives.csv and training.csv that counts is predicted (`busbar validate`); rows of one
-configuration and size band are reduced to their median; the middle nine tenths of measured / predicted - 1 make a band:
-of collectives by size and by whether ranks stand in one node or in several, of training steps by GPU. The errors of
-boards and series that were left out of the fit are taken over from the files: tools/leave_one_out.py prints them.
-With --check nothing is written, and a band that has moved by more than two percent points ends it with 1.
+Every row of data/measured/collectives.csv and training.csv that counts is predicted (`busbar validate`). Bands of
+collectives: tools/accuracy_bands.py, for each GPU that was measured from rows on it and on others, and for all others from
+boards that are left out of the fit one after another (tools/leave_one_out.py, which fits the constants again without each;
+some minutes). Bands of training steps: the middle nine tenths of measured / predicted - 1 of a GPU; the errors of series
+that were left out are taken over from the file. Tables of docs/accuracy.md between <!-- NAME --> and <!-- end --> are
+written too. With --check nothing is written and no constant fitted, and a band that has moved by more than a tenth of
+its width ends it with 1.
 """
 import argparse
 import json
-import pathlib
+import math
 import re
-import statistics
 import subprocess
 
-from leave_one_out import MIB, ROOT, band, share_within
+import accuracy_bands
+import leave_one_out
+from leave_one_out import ROOT, band, share_within
 
 FOLDER = ROOT / "catalog/accuracy"
 FROM = ["0B", "1MiB", "64MiB", "1GiB"]
+NAMES = ["below 1 MiB", "1-64 MiB", "64 MiB-1 GiB", "1 GiB and more"]
 LEAST = 5  # configurations of a GPU that make a band of its own
 
 
@@ -37,31 +41,83 @@ def fields(values):
 
 
 def kept(name):
-    """The part of the file that this tool does not know: boards and series that were left out."""
+    """The part of the file about boards and series that were left out."""
     path = FOLDER / f"{name}.yaml"
     found = re.search(r"^left_out:\n(?:  .*\n)+", path.read_text(), re.M) if path.exists() else None
     if not found:
-        raise SystemExit(f"{path}: no block left_out; tools/leave_one_out.py prints what belongs there")
+        raise SystemExit(f"{path}: no block left_out; tools/write_accuracy.py writes that of collectives, for training "
+                         "steps tools/leave_one_out.py --training prints what belongs there")
     return found[0]
 
 
-def collectives(busbar):
-    medians = {}
-    gpus = set()
-    for r in rows_of(busbar, "collectives"):
-        medians.setdefault((r["several_nodes"], band(r["size_bytes"]), r["source_id"]), []).append(truth(r))
-        gpus.add(r["gpu"])
+def by_size(rows):
+    out = [[] for _ in FROM]
+    for r in rows:
+        out[band(r["size_bytes"])].append(accuracy_bands.Seen(r))
+    return out
+
+
+def ends(low, high):
+    return f"low_percent: {100 * math.expm1(low):.1f}, high_percent: {100 * math.expm1(high):.1f}"
+
+
+def lines_of(seen_by_size, kind, unit, indent, others):
+    """A line per kind of machine, nodes and size class; and (coverage, width, p90) of each size class.
+
+    Configurations are those on the kind itself, with `others` those of all kinds, which then has a line for each.
+    """
+    text, holds = "", []
+    kinds = sorted({getattr(s, kind) for seen in seen_by_size for s in seen})
+    shares = []
+    for seen in seen_by_size:
+        shares.append(accuracy_bands.share_for(seen, kind, unit))
+        holds.append(accuracy_bands.coverage(accuracy_bands.bands_left_out(seen, kind, unit, shares[-1])))
+    for value in kinds:
+        for several in (False, True):
+            for start, seen, share in zip(FROM, seen_by_size, shares):
+                like = {s.configuration for s in seen if getattr(s, kind) == value and s.several == several}
+                if not like and not others:
+                    continue
+                if others:
+                    like = {s.configuration for s in seen}
+                text += (f"{indent}- {{from: {start}, several_nodes: {str(several).lower()}, {kind}: {value}, "
+                         f"{ends(*accuracy_bands.band_of(seen, kind, value, several, share))}, configurations: {len(like)}}}\n")
+    return text, holds
+
+
+def collectives(busbar, fit_again):
+    own, holds = lines_of(by_size(rows_of(busbar, "collectives")), "gpu", "configuration", "  ", False)
     text = ("# How far predicted collectives were off: the bands that commands print. Written by tools/write_accuracy.py\n"
             "name: collectives\n"
             'source: "data/measured/collectives.csv against busbar validate; docs/accuracy.md"\n'
-            'fit: "measured / predicted - 1, medians of a configuration and size band, the middle nine tenths"\n'
-            "confidence: medium\n"
-            f"gpus: [{', '.join(sorted(gpus))}]\nbands:\n")
-    for several in (False, True):
-        for b, start in enumerate(FROM):
-            values = [statistics.median(v) for (s, at, _), v in medians.items() if s == several and at == b]
-            text += f"  - {{from: {start}, several_nodes: {str(several).lower()}, {fields(values)}}}\n"
-    return text + kept("collectives")
+            'fit: "measured / predicted - 1 by size, one node or several, and GPU; tools/accuracy_bands.py"\n'
+            f"confidence: medium\nbands:\n{own}")
+    if not fit_again:
+        return text + kept("collectives")
+    table, rows = [], []
+    for board, others, left_out, with_it in leave_one_out.boards_left_out(busbar):
+        table.append(leave_one_out.line_of(board, others, left_out, with_it))
+        print(table[-1], flush=True)
+        rows += left_out
+    bands, holds_left_out = lines_of(by_size(rows), "joined", "board", "    ", True)
+    write_table("left out", leave_one_out.TITLE + table)
+    write_table("bands", ["| size | left out | in the band (%) | median width (%) | p90 of the error (%) | width / p90 |",
+                          "|---|---|---|---|---|---|"] +
+                [f"| {name} | {what} | {c:.1f} | {w:.1f} | {p:.1f} | {w / p:.2f} |"
+                 for what, found in (("each board", holds_left_out), ("each configuration", holds))
+                 for name, (c, w, p) in zip(NAMES, found)])
+    return text + ('left_out:\n  source: "tools/leave_one_out.py, which fits again without each board; docs/accuracy.md"\n'
+                   f"  bands:\n{bands}")
+
+
+def write_table(name, lines):
+    """Replaces what stands between <!-- name --> and <!-- end --> in docs/accuracy.md."""
+    path = ROOT / "docs/accuracy.md"
+    text, n = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2],
+                      path.read_text(), flags=re.S)
+    if n != 1:
+        raise SystemExit(f"{path}: {n} places for the table '{name}'")
+    path.write_text(text)
 
 
 def training(busbar):
@@ -80,8 +136,15 @@ def training(busbar):
 
 
 def differs(old, new):
-    numbers = [[float(n) for n in re.findall(r"_percent: (-?[0-9.]+)", text)] for text in (old, new)]
-    return len(numbers[0]) != len(numbers[1]) or any(abs(a - b) > 2 for a, b in zip(*numbers))
+    """Whether an end has moved by more than a tenth of the band's width and two percent points."""
+    found = [re.findall(r"(.*)low_percent: (-?[0-9.]+), high_percent: (-?[0-9.]+)", text) for text in (old, new)]
+    if [f[0] for f in found[0]] != [f[0] for f in found[1]]:
+        return True
+    for (_, low, high), (_, low_now, high_now) in zip(*found):
+        most = max(2, 0.1 * (float(high) - float(low)))
+        if abs(float(low) - float(low_now)) > most or abs(float(high) - float(high_now)) > most:
+            return True
+    return False
 
 
 def main():
@@ -91,7 +154,7 @@ def main():
     parser.add_argument("--only", choices=["collectives", "training"], help="one of the two files")
     args = parser.parse_args()
     moved = []
-    for name, make in (("collectives", collectives), ("training", training)):
+    for name, make in (("collectives", lambda b: collectives(b, not args.check)), ("training", training)):
         if args.only not in (None, name):
             continue
         text, path = make(args.busbar), FOLDER / f"{name}.yaml"

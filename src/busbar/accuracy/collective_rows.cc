@@ -46,8 +46,8 @@ void set_channels(const std::string& cell, PredictPolicy& out) {
 
 class CollectiveRows {
  public:
-  CollectiveRows(const CsvTable& table, const ValidateOptions& options)
-      : table_(table), options_(options), catalog_(options.overrides.catalog) {}
+  CollectiveRows(const CsvTable& table, const ValidateOptions& options, const AccuracyTable& accuracy)
+      : table_(table), options_(options), catalog_(options.overrides.catalog), accuracy_(accuracy) {}
 
   /// Fills `out`; an error of kind kUnsupported is the row's reason, any other ends the run.
   Status score(std::size_t row, ScoredRow& out) {
@@ -75,6 +75,8 @@ class CollectiveRows {
     out.gpus = machine->ranks();
     out.gpu = machine->cluster().gpu_part;
     out.several_nodes = machine->several_nodes();
+    out.joined = name_of(joined_by(machine->cluster().topology));
+    out.band = accuracy_.collective(machine->cluster(), call.bytes, out.several_nodes);
     out.predicted = p.time.in_us();
     out.how = how_of(p);
     out.bound_by = limit_of(p, machine->cluster().topology);
@@ -105,6 +107,7 @@ class CollectiveRows {
   const CsvTable& table_;
   const ValidateOptions& options_;
   Catalog catalog_;
+  const AccuracyTable& accuracy_;
   MachineCache<Predictor> machines_;
 };
 
@@ -113,7 +116,8 @@ class CollectiveRows {
 Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                     const ValidateOptions& options) {
   std::vector<ScoredRow> out;
-  CollectiveRows scorer(table, options);
+  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
+  CollectiveRows scorer(table, options, accuracy);
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
     ScoredRow s = begin_scored_row(table, row);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "busbar/base/csv.h"
+#include "busbar/predict/band.h"
 
 namespace busbar {
 
@@ -19,6 +20,8 @@ struct ScoredRow {
   std::uint32_t gpus = 0;          ///< that take part; 0: unknown
   std::string gpu;                 ///< catalogue name of them
   bool several_nodes = false;      ///< collectives: ranks in more than one block of the machine
+  std::string joined;              ///< collectives: what joins the GPUs: "switch", "mesh", "pcie"
+  Band band;                       ///< basis empty: has none
   std::string node, fabric, kind;  ///< kind: the collective, the path, or the framework
   std::string how;                 ///< what was predicted: "ring, simple, 16 channels"
   std::string bound_by;            ///< in words
@@ -27,6 +30,9 @@ struct ScoredRow {
   std::string unsupported;         ///< why there is no prediction; empty: there is one
 
   double error_percent() const { return (predicted / measured - 1) * 100; }
+  bool in_band() const {
+    return measured >= predicted * (1 + band.low_percent / 100) && measured <= predicted * (1 + band.high_percent / 100);
+  }
 };
 
 /// What every table says of a row: its source, which is its configuration as well, its board, and whether it counts.

@@ -47,6 +47,41 @@ std::map<std::string, ErrorSummary> by_group(const Errors& errors) {
   return out;
 }
 
+/// The smallest value that `share` of the weight does not exceed.
+double weighted_quantile(std::vector<std::pair<double, double>> values_and_weights, double share) {
+  std::sort(values_and_weights.begin(), values_and_weights.end());
+  double sum = 0, before = 0;
+  for (const auto& [value, weight] : values_and_weights) sum += weight;
+  for (const auto& [value, weight] : values_and_weights)
+    if ((before += weight) >= share * sum * (1 - 1e-9)) return value;
+  return 0;
+}
+
+std::map<std::string, BandSummary> summarise_bands(const std::vector<ScoredRow>& rows) {
+  std::map<std::string, std::map<std::string, std::vector<const ScoredRow*>>> of;
+  for (const ScoredRow& r : rows)
+    if (r.counts && r.unsupported.empty() && !r.band.basis.empty() && !r.band.ideal)
+      of[band_of(r.size_bytes)][r.configuration].push_back(&r);
+  std::map<std::string, BandSummary> out;
+  for (const auto& [name, configurations] : of) {
+    BandSummary& s = out[name];
+    std::vector<std::pair<double, double>> widths, errors;
+    for (const auto& [configuration, list] : configurations) {
+      const double weight = 1.0 / static_cast<double>(list.size());
+      for (const ScoredRow* r : list) {
+        widths.emplace_back(r->band.high_percent - r->band.low_percent, weight);
+        errors.emplace_back(100 * std::abs(r->measured / r->predicted - 1), weight);
+        s.coverage_percent += r->in_band() ? 100 * weight / static_cast<double>(configurations.size()) : 0;
+      }
+      s.rows += list.size();
+    }
+    s.configurations = configurations.size();
+    s.median_width_percent = weighted_quantile(std::move(widths), 0.5);
+    s.p90_percent = weighted_quantile(std::move(errors), 0.9);
+  }
+  return out;
+}
+
 /// Configurations are compared at equal collective and size, by their medians there.
 PairOrder order_of(const std::vector<ScoredRow>& rows) {
   constexpr double kApart = 1.15;
@@ -119,7 +154,7 @@ Summary summarise(const std::vector<ScoredRow>& rows) {
     kind[{r.kind, r.configuration, b}].push_back(e);
     node_band[r.node][{b, r.configuration, b}].push_back(e);
   }
-  Summary out{by_group(band), by_group(node), by_group(fabric), by_group(kind), {}, order_of(rows)};
+  Summary out{by_group(band), by_group(node), by_group(fabric), by_group(kind), {}, order_of(rows), summarise_bands(rows)};
   for (const auto& [name, errors] : node_band) out.by_node_band[name] = by_group(errors);
   return out;
 }

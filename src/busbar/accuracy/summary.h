@@ -36,10 +36,19 @@ struct PairOrder {
   }
 };
 
+/// How the bands of predictions hold. Rows of one configuration count as much as those of any other.
+struct BandSummary {
+  std::size_t configurations = 0, rows = 0;
+  double coverage_percent = 0;      ///< measured inside the band
+  double median_width_percent = 0;  ///< from the lower end to the upper, of the predicted time
+  double p90_percent = 0;           ///< of |measured / predicted - 1|, what the width is to be compared with
+};
+
 struct Summary {
   std::map<std::string, ErrorSummary> by_band, by_node, by_fabric, by_kind;
   std::map<std::string, std::map<std::string, ErrorSummary>> by_node_band;
   PairOrder order;
+  std::map<std::string, BandSummary> bands;  ///< by size band, of rows that have a band
 };
 /// Of the rows that count and have a prediction.
 Summary summarise(const std::vector<ScoredRow>& rows);

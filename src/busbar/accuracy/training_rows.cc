@@ -98,8 +98,8 @@ void choose_recompute(const Machine& m, const ModelSpec& model, LayoutSpec& layo
 
 class TrainingRows {
  public:
-  TrainingRows(const CsvTable& table, const ValidateOptions& options)
-      : table_(table), options_(options), catalog_(options.overrides.catalog) {}
+  TrainingRows(const CsvTable& table, const ValidateOptions& options, const AccuracyTable& accuracy)
+      : table_(table), options_(options), catalog_(options.overrides.catalog), accuracy_(accuracy) {}
 
   Status score(std::size_t row, ScoredRow& out) {
     BUSBAR_ASSIGN(const auto measured, table_.number(row, "step_time_s"));
@@ -119,6 +119,7 @@ class TrainingRows {
     if (!step.ok()) return unsupported(step.error().message);
     out.gpus = layout.ranks();
     out.gpu = machine->predictor->cluster().gpu_part;
+    out.band = accuracy_.training(machine->predictor->cluster());
     out.predicted = step->step_time.in_s() * expected_slowest(machine->kernels.jitter_share, layout.ranks());
     out.how = in_words(layout);
     const Breakdown& b = step->breakdown;
@@ -134,6 +135,7 @@ class TrainingRows {
   const CsvTable& table_;
   const ValidateOptions& options_;
   Catalog catalog_;
+  const AccuracyTable& accuracy_;
   MachineCache<Machine> machines_;
 };
 
@@ -157,7 +159,8 @@ void score_newest_only(const CsvTable& table, std::vector<ScoredRow>& rows) {
 Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                  const ValidateOptions& options) {
   std::vector<ScoredRow> out;
-  TrainingRows scorer(table, options);
+  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
+  TrainingRows scorer(table, options, accuracy);
   std::map<std::string, std::size_t> done;  // configurations already predicted
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
@@ -178,6 +181,7 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
         s.predicted = twin.predicted;
         s.gpus = twin.gpus;
         s.gpu = twin.gpu;
+        s.band = twin.band;
         s.how = twin.how;
         s.bound_by = twin.bound_by;
       }

@@ -181,6 +181,28 @@ TEST(Summary, AConfigurationCountsOnceByItsMedianHoweverManyRowsItHas) {
   EXPECT_NEAR(e.p90_abs_percent, 20, 1e-9);
 }
 
+TEST(Summary, BandsHoldWhatIsInsideThemAndConfigurationsCountAlike) {
+  std::vector<ScoredRow> rows;
+  const auto add = [&](const char* configuration, double predicted, double measured, Band band) {
+    ScoredRow r = scored(configuration, std::uint64_t{1} << 30, predicted, measured);
+    r.band = std::move(band);
+    rows.push_back(std::move(r));
+  };
+  add("a", 100, 109, {-10, 10, "b"});  // one of two inside
+  add("a", 100, 111, {-10, 10, "b"});
+  add("b", 100, 95, {-20, 30, "b"});
+  add("c", 100, 500, {0, 0, "ideal", true});  // no band
+  add("d", 100, 500, {});
+  const Summary s = summarise(rows);
+  ASSERT_EQ(s.bands.size(), 1u);
+  const BandSummary& b = s.bands.begin()->second;
+  EXPECT_EQ(b.configurations, 2u);
+  EXPECT_EQ(b.rows, 3u);
+  EXPECT_DOUBLE_EQ(b.coverage_percent, 75);
+  EXPECT_DOUBLE_EQ(b.median_width_percent, 20);
+  EXPECT_NEAR(b.p90_percent, 11, 1e-9);
+}
+
 TEST(Summary, OnlyPairsThatDifferByMoreThan15PercentHaveAnOrder) {
   const Summary s =
       summarise({scored("a", 8, 1, 100), scored("b", 8, 2, 110), scored("c", 8, 3, 130), scored("d", 8, 0.5, 200)});

@@ -154,11 +154,7 @@ int run(const CollectiveOptions& o) {
   watch.go_on(known, sweep->size());
   watch.say_what_is_known();
   if (rows.empty()) return watch.status();
-  Band band = rows.front().band;  // the widest of all sizes
-  for (const CollectiveRow& r : rows) {
-    band.low_percent = std::min(band.low_percent, r.band.low_percent);
-    band.high_percent = std::max(band.high_percent, r.band.high_percent);
-  }
+  const Band& band = spokesman(rows).band;
   if (!o.out.empty())
     if (const Status done = write_schedule(o.out, *cluster, machine.placement(), spokesman(rows)); !done.ok())
       return report_error(done.error());

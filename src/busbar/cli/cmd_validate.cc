@@ -39,6 +39,14 @@ Json bands_to_json(const std::map<std::string, ErrorSummary>& bands) {
   return j;
 }
 
+Json to_json(const BandSummary& b) {
+  return {{"configurations", b.configurations},
+          {"rows", b.rows},
+          {"coverage_percent", b.coverage_percent},
+          {"median_width_percent", b.median_width_percent},
+          {"p90_percent", b.p90_percent}};
+}
+
 Json to_json(const ScoredRow& r) {
   Json j{{r.id_key, r.id},
          {"size_bytes", nullptr},
@@ -56,6 +64,8 @@ Json to_json(const ScoredRow& r) {
          {"bound_by", r.bound_by},
          {"library", r.library}};
   if (r.size_bytes > 0) j["size_bytes"] = r.size_bytes;
+  if (!r.joined.empty()) j["joined"] = r.joined;
+  if (!r.band.basis.empty()) j["band_percent"] = Json::array({r.band.low_percent, r.band.high_percent});
   return j;
 }
 
@@ -102,6 +112,23 @@ Table errors_table(const char* title, const char* what, const std::map<std::stri
   return t;
 }
 
+Table coverage_table(const std::map<std::string, BandSummary>& bands) {
+  Table t;
+  t.title = "What bands hold";
+  t.columns = {{"size", Align::kLeft}, {"configurations"}, {"rows"}, {"in the band (%)"}, {"median width (%)"},
+               {"p90 (%)"}};
+  for (const std::string& name : band_names())
+    if (const auto it = bands.find(name); it != bands.end())
+      t.rows.push_back({name, std::to_string(it->second.configurations), std::to_string(it->second.rows),
+                        fmt::format("{:.1f}", it->second.coverage_percent),
+                        fmt::format("{:.1f}", it->second.median_width_percent),
+                        fmt::format("{:.1f}", it->second.p90_percent)});
+  t.note =
+      "Rows of one configuration count as much as those of any other. width: from the band's lower end to its upper, of "
+      "the predicted time; p90: of |measured / predicted - 1|.";
+  return t;
+}
+
 /// "GPT3-175B on 768 H100-SXM-80GB (row 1238)": the key by which training rows merge goes on behind a bar.
 std::string words_of(const WorstCase& w, const ScoredRow& example) {
   const std::size_t bar = w.configuration.find('|');
@@ -118,6 +145,7 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
       "error = predicted / measured - 1. Rows of one configuration and band are reduced to their median first; "
       "only rows marked use=accuracy count, where the table marks them.";
   d.blocks.push_back({bands});
+  if (!s.bands.empty()) d.blocks.push_back({coverage_table(s.bands)});
   d.blocks.push_back({errors_table("Errors by board", "board", s.by_node, false)});
   d.blocks.push_back({errors_table("Errors by fabric", "fabric", s.by_fabric, false)});
   d.blocks.push_back({errors_table("Errors by kind", "kind", s.by_kind, false)});
@@ -172,12 +200,14 @@ int run(const ValidateFlags& o) {
   for (const auto& [library, n] : libraries(*rows)) j["libraries"][library] = n;
   j["summary"] = {
       {"by_band", bands_to_json(s.by_band)},
+      {"bands", Json::object()},
       {"by_node", to_json(s.by_node)},
       {"by_fabric", to_json(s.by_fabric)},
       {"by_kind", to_json(s.by_kind)},
       {"by_node_and_band", Json::object()},
       {"order", {{"pairs", s.order.pairs}, {"right", s.order.right}, {"right_percent", s.order.right_percent()}}}};
   for (const auto& [node, bands] : s.by_node_band) j["summary"]["by_node_and_band"][node] = bands_to_json(bands);
+  for (const auto& [name, b] : s.bands) j["summary"]["bands"][name] = to_json(b);
   j["worst"] = Json::array();
   for (const WorstCase& w : worst_cases(*rows, o.worst))
     j["worst"].push_back({{"configuration", words_of(w, (*rows)[w.example])},

@@ -30,11 +30,35 @@ Status read_errors(MapReader& r, E& out) {
 
 }  // namespace
 
-Status AccuracyTable::read_bands(const YamlNode& list, std::vector<SizeErrors>& out) {
+const char* name_of(JoinedBy by) {
+  switch (by) {
+    case JoinedBy::kSwitch:
+      return "switch";
+    case JoinedBy::kMesh:
+      return "mesh";
+    case JoinedBy::kPcie:
+      return "pcie";
+  }
+  return "?";
+}
+
+JoinedBy joined_by(const Topology& t) {
+  JoinedBy out = JoinedBy::kPcie;
+  if (t.gpus().empty()) return out;
+  for (const LinkId l : t.out_links(t.gpus().front())) {
+    if (!is_scale_up(t.link_class(l).kind)) continue;
+    if (t.kind(t.to(l)) == DeviceKind::kNvSwitch) return JoinedBy::kSwitch;
+    if (t.kind(t.to(l)) == DeviceKind::kGpu) out = JoinedBy::kMesh;
+  }
+  return out;
+}
+
+Status AccuracyTable::read_bands(const YamlNode& list, const char* of, std::vector<SizeErrors>& out) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     SizeErrors band;
     MapReader b(list.item(i));
     b.required("from", &YamlNode::as_size, band.from);
+    b.required(of, &YamlNode::as_string, band.of);
     b.optional("several_nodes", &YamlNode::as_bool, band.several_nodes);
     BUSBAR_RETURN_IF_ERROR(read_errors(b, band.errors));
     out.push_back(band);
@@ -47,22 +71,20 @@ Status AccuracyTable::read_collectives(const YamlNode& root) {
   accept_provenance(r);
   r.optional("name");
   r.optional("fit");
-  const YamlNode gpus = r.required("gpus");
-  for (std::size_t i = 0; i < gpus.size(); ++i) gpus_.push_back(gpus.item(i).scalar());
-  BUSBAR_RETURN_IF_ERROR(read_bands(r.required("bands"), collectives_));
+  BUSBAR_RETURN_IF_ERROR(read_bands(r.required("bands"), "gpu", collectives_));
   MapReader left_out(r.required("left_out"));
   accept_provenance(left_out);
-  BUSBAR_RETURN_IF_ERROR(read_bands(left_out.required("bands"), collectives_left_out_));
+  BUSBAR_RETURN_IF_ERROR(read_bands(left_out.required("bands"), "joined", collectives_left_out_));
   BUSBAR_RETURN_IF_ERROR(left_out.finish());
   return r.finish();
 }
 
 /// The band with the largest beginning that `size` reaches; null: none.
-const AccuracyTable::SizeErrors* AccuracyTable::at(const std::vector<SizeErrors>& bands, Bytes size,
-                                                   bool several_nodes) {
+const AccuracyTable::SizeErrors* AccuracyTable::at(const std::vector<SizeErrors>& bands, const std::string& of,
+                                                   Bytes size, bool several_nodes) {
   const SizeErrors* best = nullptr;
   for (const SizeErrors& b : bands)
-    if (b.several_nodes == several_nodes && count(b.from) <= count(size) &&
+    if (b.several_nodes == several_nodes && b.of == of && count(b.from) <= count(size) &&
         (best == nullptr || count(b.from) > count(best->from)))
       best = &b;
   return best;
@@ -95,10 +117,10 @@ Result<AccuracyTable> AccuracyTable::load(const Catalog& catalog) {
   return out;
 }
 
-std::string words_of(const Band& band) {
+std::string words_of(const Band& band, const std::string& what) {
   if (band.ideal) return fmt::format("I{}.", band.basis.substr(1));
-  return fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from these times: {}.", band.low_percent,
-                     band.high_percent, band.basis);
+  return fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from {}: {}.", band.low_percent, band.high_percent,
+                     what, band.basis);
 }
 
 Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_nodes) const {
@@ -106,22 +128,21 @@ Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_
     return {0, 0,
             "ideal machine: no software costs; exact for the stated rates and latencies, no measurement is behind it",
             true};
-  const SizeErrors* left_out = at(collectives_left_out_, size, false);
-  const SizeErrors* own = at(collectives_, size, several_nodes);
-  if (left_out == nullptr || own == nullptr) return {};
-  if (std::find(gpus_.begin(), gpus_.end(), cluster.gpu_part) == gpus_.end())
-    return {
-        left_out->errors.low_percent, left_out->errors.high_percent,
-        fmt::format("no {} among the measured machines; nine tenths of {} configurations from {} on, of boards that "
-                    "were left out of the fit, docs/accuracy.md",
-                    cluster.gpu_part.empty() ? "such GPU" : cluster.gpu_part, left_out->errors.configurations,
-                    format_binary_size(count(left_out->from)))};
-  return {std::min(own->errors.low_percent, left_out->errors.low_percent),
-          std::max(own->errors.high_percent, left_out->errors.high_percent),
-          fmt::format("nine tenths of {} measured configurations {} from {} on, and of boards left out of the fit, "
+  const char* nodes = several_nodes ? "over several nodes" : "inside a node";
+  const SizeErrors* left_out = at(collectives_left_out_, name_of(joined_by(cluster.topology)), size, several_nodes);
+  const SizeErrors* own = at(collectives_, cluster.gpu_part, size, several_nodes);
+  if (own != nullptr && left_out != nullptr && own->from == left_out->from)
+    return {own->errors.low_percent, own->errors.high_percent,
+            fmt::format("nine tenths of what was measured on {} ({} configurations) and machines like it {} from {} on, "
+                        "docs/accuracy.md",
+                        own->of, own->errors.configurations, nodes, format_binary_size(count(own->from)))};
+  if (left_out == nullptr) return {};
+  return {left_out->errors.low_percent, left_out->errors.high_percent,
+          fmt::format("no {} among the measured machines {}; nine tenths of what was measured from {} on, on boards "
+                      "that were left out of the fit ({} configurations; those joined by {} count most), "
                       "docs/accuracy.md",
-                      own->errors.configurations, several_nodes ? "over several nodes" : "inside a node",
-                      format_binary_size(count(own->from)))};
+                      cluster.gpu_part.empty() ? "such GPU" : cluster.gpu_part, nodes,
+                      format_binary_size(count(left_out->from)), left_out->errors.configurations, left_out->of)};
 }
 
 Band AccuracyTable::training(const Cluster& cluster) const {
@@ -138,9 +159,9 @@ Band AccuracyTable::training(const Cluster& cluster) const {
 
 std::vector<Bytes> AccuracyTable::sizes() const {
   std::vector<Bytes> out;
-  for (const SizeErrors& b : collectives_)
-    if (!b.several_nodes) out.push_back(b.from);
+  for (const SizeErrors& b : collectives_left_out_) out.push_back(b.from);
   std::sort(out.begin(), out.end(), [](Bytes a, Bytes b) { return count(a) < count(b); });
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

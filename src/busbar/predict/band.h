@@ -16,12 +16,18 @@ struct Band {
   bool ideal = false;  ///< of a machine without software costs: nothing was measured, and there is no band
 };
 
-/// The same in a sentence for people.
-std::string words_of(const Band& band);
+/// The same in a sentence for people, of "these times" or another `what`.
+std::string words_of(const Band& band, const std::string& what = "these times");
+
+/// What joins the GPUs of a machine: boards that are alike in it are predicted alike.
+enum class JoinedBy : std::uint8_t { kSwitch, kMesh, kPcie };
+const char* name_of(JoinedBy joined_by);  ///< "switch", "mesh" (links from GPU to GPU), "pcie"
+/// By the links of the first GPU.
+JoinedBy joined_by(const Topology& topology);
 
 /// Errors that predictions had against measured tables: catalog/accuracy, which tools/write_accuracy.py writes. A band
-/// holds nine tenths of what was measured; machines whose GPUs were not measured get what boards had that were left out
-/// of the fit, and no machine is promised more than these.
+/// holds nine tenths of what was measured on boards like the machine, at that size, over as many nodes (one or several).
+/// GPUs that were not measured get what boards had that were left out of the fit.
 class AccuracyTable {
  public:
   static Result<AccuracyTable> load(const Catalog& catalog);
@@ -40,6 +46,7 @@ class AccuracyTable {
   struct SizeErrors {
     Bytes from{0};
     bool several_nodes = false;
+    std::string of;  ///< GPU; of boards left out, what joins their GPUs
     Errors errors;
   };
   struct GpuErrors {
@@ -49,11 +56,11 @@ class AccuracyTable {
   Status read_collectives(const YamlNode& root);
   Status read_training(const YamlNode& root);
 
-  static const SizeErrors* at(const std::vector<SizeErrors>& bands, Bytes size, bool several_nodes);
-  static Status read_bands(const YamlNode& list, std::vector<SizeErrors>& out);
+  static const SizeErrors* at(const std::vector<SizeErrors>& bands, const std::string& of, Bytes size,
+                              bool several_nodes);
+  static Status read_bands(const YamlNode& list, const char* of, std::vector<SizeErrors>& out);
 
   std::vector<SizeErrors> collectives_, collectives_left_out_;
-  std::vector<std::string> gpus_;  ///< whose collectives were measured
   std::vector<GpuErrors> training_;
   Errors training_left_out_;
 };

@@ -1,0 +1,56 @@
+#include "busbar/predict/band.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace busbar {
+namespace {
+
+using testing::HasSubstr;
+
+AccuracyTable published_bands() { return AccuracyTable::load(Catalog()).value(); }
+
+TEST(Bands, WhatJoinsGpusIsSeenOnTheirLinks) {
+  EXPECT_EQ(joined_by(load_cluster("dgx-h100")->topology), JoinedBy::kSwitch);
+  EXPECT_EQ(joined_by(load_cluster("mi300x-8")->topology), JoinedBy::kMesh);
+  EXPECT_EQ(joined_by(load_cluster("dgx-1v:2")->topology), JoinedBy::kMesh);
+  EXPECT_EQ(joined_by(load_cluster("rtx4090-pcie")->topology), JoinedBy::kPcie);
+}
+
+TEST(Bands, EveryMachineOfTheCatalogueHasOneAtEverySize) {
+  const AccuracyTable table = published_bands();
+  ASSERT_EQ(table.sizes().size(), 4u);
+  for (const std::string& name : Catalog().names("nodes")) {
+    const Cluster c = load_cluster(name).value();
+    if (c.ideal) continue;
+    for (const bool several : {false, true})
+      for (const Bytes size : table.sizes()) {
+        const Band b = table.collective(c, size, several);
+        EXPECT_LT(b.low_percent, b.high_percent) << name << ' ' << count(size);
+        EXPECT_GT(b.low_percent, -100) << name;
+        EXPECT_FALSE(b.basis.empty()) << name;
+      }
+  }
+}
+
+TEST(Bands, AGpuMeasuredInOneNodeOnlyHasTheBandOfOthersOverSeveral) {
+  const AccuracyTable table = published_bands();
+  const Cluster c = load_cluster("v100-pcie").value();
+  EXPECT_THAT(table.collective(c, Bytes{1 << 20}, false).basis, HasSubstr("on v100-pcie"));
+  EXPECT_THAT(table.collective(c, Bytes{1 << 20}, true).basis, HasSubstr("no v100-pcie among"));
+}
+
+TEST(Bands, AMachineWithoutSoftwareCostsHasNone) {
+  const auto c = parse_cluster(
+      "node:\n  devices: [{name: gpu, count: 2}]\n"
+      "  links: [{between: [gpu0, gpu1], kind: nvlink, rate: 25GB/s}]\n",
+      "t");
+  ASSERT_TRUE(c.ok()) << c.error().text();
+  const Band b = published_bands().collective(*c, Bytes{1 << 20}, false);
+  EXPECT_TRUE(b.ideal);
+  EXPECT_THAT(words_of(b), HasSubstr("no software costs"));
+  EXPECT_THAT(words_of(b), testing::Not(HasSubstr("+0 %")));
+}
+
+}  // namespace
+}  // namespace busbar
