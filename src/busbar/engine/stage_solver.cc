@@ -20,4 +20,9 @@ std::span<const double> StageSolver::solve() {
   return solver_.rates();
 }
 
+std::span<const double> StageSolver::solve_again() {
+  solver_.solve_again();
+  return solver_.rates();
+}
+
 }  // namespace busbar

@@ -43,6 +43,10 @@ class StageSolver {
   }
   /// Rates in bytes per ps of the busiest connection, in order of add().
   std::span<const double> solve();
+  /// The i-th of those added has ended; solve_again() gives the rates of the others.
+  void close(std::uint32_t i) { solver_.close(i); }
+  std::span<const double> solve_again();
+  std::size_t crossings() const { return solver_.crossings(); }
 
  private:
   std::uint32_t links_;

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
+#include <numeric>
+#include <utility>
 
 #include "busbar/base/id.h"
 #include "busbar/base/random.h"
@@ -84,16 +87,15 @@ void MaxMinSolver::drop_idle(std::span<const double> capacity) {
 
 /// A row for each link that is left: the fluids that cross it.
 void MaxMinSolver::make_rows(std::span<const double> capacity) {
-  residual_.clear(), open_.clear(), row_begin_.assign(1, 0);
+  row_capacity_.clear(), open_.clear(), row_begin_.assign(1, 0);
   for (const std::uint32_t l : touched_) {
     if (links_[l].crossed == 0) continue;
-    links_[l].number = static_cast<std::uint32_t>(residual_.size());
-    residual_.push_back(capacity[l]);
+    links_[l].number = static_cast<std::uint32_t>(row_capacity_.size());
+    row_capacity_.push_back(capacity[l]);
     open_.push_back(links_[l].crossed);
     row_begin_.push_back(row_begin_.back() + links_[l].crossed);
   }
-  open_weight_.assign(residual_.size(), 0.0);
-  row_hash_.assign(residual_.size(), 0);
+  row_hash_.assign(row_capacity_.size(), 0);
   row_fluid_.resize(row_begin_.back());
   row_weight_.resize(row_begin_.back());
   next_.assign(row_begin_.begin(), row_begin_.end());
@@ -105,7 +107,6 @@ void MaxMinSolver::make_rows(std::span<const double> capacity) {
       row_fluid_[next_[row]] = f;
       row_weight_[next_[row]++] = weight_[i];
       row_hash_[row] = mix64(row_hash_[row] ^ f) + std::bit_cast<std::uint64_t>(weight_[i]);
-      open_weight_[row] += weight_[i];
     }
   for (const std::uint32_t l : touched_) links_[l].crossed = 0;
 }
@@ -120,9 +121,9 @@ bool MaxMinSolver::same_row(std::uint32_t a, std::uint32_t b) const {
 
 /// Rows that are dropped have no open fluids.
 void MaxMinSolver::drop_in_series() {
-  const std::size_t slots = std::bit_ceil(2 * residual_.size() + 1);
+  const std::size_t slots = std::bit_ceil(2 * row_capacity_.size() + 1);
   table_.assign(slots, 0);
-  for (std::uint32_t r = 0; r < residual_.size(); ++r)
+  for (std::uint32_t r = 0; r < row_capacity_.size(); ++r)
     for (std::size_t at = mix64(row_hash_[r]) % slots;; at = (at + 1) % slots) {
       if (table_[at] == 0) {
         table_[at] = 1 + r;
@@ -130,11 +131,11 @@ void MaxMinSolver::drop_in_series() {
       }
       const std::uint32_t other = table_[at] - 1;
       if (!same_row(r, other)) continue;
-      if (residual_[r] == residual_[other] || residual_[r] > residual_[other] * (1 + kNarrower)) {
+      if (row_capacity_[r] == row_capacity_[other] || row_capacity_[r] > row_capacity_[other] * (1 + kNarrower)) {
         open_[r] = 0;
         break;
       }
-      if (residual_[r] * (1 + kNarrower) < residual_[other]) {
+      if (row_capacity_[r] * (1 + kNarrower) < row_capacity_[other]) {
         open_[other] = 0;
         table_[at] = 1 + r;
         break;
@@ -178,41 +179,67 @@ void MaxMinSolver::solve(std::span<const double> capacity) {
   make_rows(capacity);
   drop_in_series();
   transpose_rows();
-  rate_.assign(cap_.size(), -1.0);
-  fill();
-  for (double& r : rate_)
-    if (r < 0) r = INFINITY;  // crosses nothing and has no cap
+  rate_.assign(cap_.size(), 0.0);
+  closed_.assign(cap_.size(), false);
+  live_.resize(cap_.size());
+  std::iota(live_.begin(), live_.end(), 0u);
+  by_cap_.clear();
+  std::ranges::copy_if(live_, std::back_inserter(by_cap_), [&](std::uint32_t f) { return std::isfinite(cap_[f]); });
+  std::ranges::sort(by_cap_, {}, [&](std::uint32_t f) { return std::pair(cap_[f], f); });
+  solve_again();
 }
 
+void MaxMinSolver::close(std::uint32_t fluid) {
+  closed_[fluid] = any_closed_ = true;
+  rate_[fluid] = 0;
+}
+
+void MaxMinSolver::solve_again() {
+  if (std::exchange(any_closed_, false))
+    for (auto* list : {&live_, &by_cap_}) std::erase_if(*list, [&](std::uint32_t f) { return closed_[f]; });
+  residual_ = row_capacity_;
+  open_weight_.assign(residual_.size(), 0.0);
+  open_.assign(residual_.size(), 0);
+  for (const std::uint32_t f : live_) {
+    rate_[f] = -1;
+    for (std::uint32_t i = cross_begin_[f]; i < cross_begin_[f + 1]; ++i) {
+      open_weight_[cross_[i]] += cross_weight_[i];
+      ++open_[cross_[i]];
+    }
+  }
+  fill();
+  for (const std::uint32_t f : live_)
+    if (rate_[f] < 0) rate_[f] = INFINITY;  // crosses nothing and has no cap
+}
+
+/// Takes the fullest link and the least cap, whichever level is lower, until every live fluid has its rate.
 void MaxMinSolver::fill() {
-  const auto links = static_cast<std::uint32_t>(residual_.size());
-  const auto fluids = static_cast<std::uint32_t>(cap_.size());
   const auto later = [](const Entry& a, const Entry& b) {
-    return a.level != b.level ? a.level > b.level : a.item > b.item;
+    return a.level != b.level ? a.level > b.level : a.row > b.row;
   };
   heap_.clear();
-  for (std::uint32_t l = 0; l < links; ++l)
-    if (open_[l] > 0) heap_.push_back({residual_[l] / open_weight_[l], l});
-  for (std::uint32_t f = 0; f < fluids; ++f)
-    if (std::isfinite(cap_[f])) heap_.push_back({cap_[f], links + f});
+  for (std::uint32_t r = 0; r < residual_.size(); ++r)
+    if (open_[r] > 0) heap_.push_back({residual_[r] / open_weight_[r], r});
   std::make_heap(heap_.begin(), heap_.end(), later);
-  fixed_ = 0;
-  while (fixed_ < fluids && !heap_.empty()) {
+  auto next_cap = by_cap_.begin();
+  for (fixed_ = 0; fixed_ < live_.size();) {
+    while (next_cap != by_cap_.end() && rate_[*next_cap] >= 0) ++next_cap;
+    if (next_cap != by_cap_.end() && (heap_.empty() || cap_[*next_cap] < heap_.front().level)) {
+      fix(*next_cap, cap_[*next_cap]);
+      continue;
+    }
+    if (heap_.empty()) return;
     std::pop_heap(heap_.begin(), heap_.end(), later);
     const Entry e = heap_.back();
     heap_.pop_back();
-    if (e.item >= links) {
-      if (rate_[e.item - links] < 0) fix(e.item - links, e.level);
-      continue;
-    }
-    if (open_[e.item] == 0) continue;
-    const double level = residual_[e.item] / open_weight_[e.item];  // levels only rise while filling
+    if (open_[e.row] == 0) continue;
+    const double level = residual_[e.row] / open_weight_[e.row];  // levels only rise while filling
     if (level > e.level) {
-      heap_.push_back({level, e.item});
+      heap_.push_back({level, e.row});
       std::push_heap(heap_.begin(), heap_.end(), later);
       continue;
     }
-    for (std::uint32_t i = row_begin_[e.item]; i < row_begin_[e.item + 1]; ++i)
+    for (std::uint32_t i = row_begin_[e.row]; i < row_begin_[e.row + 1]; ++i)
       if (rate_[row_fluid_[i]] < 0) fix(row_fluid_[i], e.level);
   }
 }

@@ -23,12 +23,18 @@ class MaxMinSolver {
   void clear();
   void add_fluid(std::span<const std::uint32_t> links, std::span<const double> weights, double cap);
   void solve(std::span<const double> capacity);
+  /// Takes a fluid out of what was solved: its rate is 0 from then on. solve_again() gives the others their new rates,
+  /// over the links that could be full with all of them.
+  void close(std::uint32_t fluid);
+  void solve_again();
   std::span<const double> rates() const { return rate_; }
+  /// Pairs of a fluid and a link of its that can be full: what solve_again() costs. After solve().
+  std::size_t crossings() const { return cross_.size(); }
 
  private:
   struct Entry {
     double level;
-    std::uint32_t item;  ///< link, or links + fluid for a cap
+    std::uint32_t row;
   };
   struct Link {
     double demand = 0;          ///< of all fluids, each as fast as its cap or its narrowest link lets it
@@ -53,7 +59,7 @@ class MaxMinSolver {
   std::vector<double> narrowest_;       ///< per fluid, of the links that it has for itself: level
   std::vector<std::uint32_t> by_;       ///< and which one
   // Rows of links that can be full, in the order of touched_.
-  std::vector<double> residual_, open_weight_, row_weight_;
+  std::vector<double> row_capacity_, residual_, open_weight_, row_weight_;
   std::vector<std::uint32_t> open_, row_begin_, row_fluid_, next_;
   std::vector<std::uint64_t> row_hash_;
   std::vector<std::uint32_t> table_;        ///< of row_hash_: 1 + row; 0: nobody
@@ -61,7 +67,11 @@ class MaxMinSolver {
   std::vector<std::uint32_t> cross_;        ///< rows
   std::vector<double> cross_weight_;
   std::vector<Entry> heap_;
-  std::uint32_t fixed_ = 0;  ///< fluids whose rate is known
+  std::vector<std::uint32_t> live_;    ///< fluids that are not closed
+  std::vector<std::uint32_t> by_cap_;  ///< those of them that have a cap, least first
+  std::vector<bool> closed_;
+  bool any_closed_ = false;  ///< since the last solve
+  std::uint32_t fixed_ = 0;  ///< live fluids whose rate is known
 };
 
 }  // namespace busbar

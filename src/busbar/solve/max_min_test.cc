@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "busbar/base/random.h"
 
@@ -66,27 +68,62 @@ TEST(MaxMin, OfLinksInSeriesTheNarrowestHolds) {
     for (const double rate : both(capacity)) EXPECT_DOUBLE_EQ(rate, 2);
 }
 
+/// Max-min fair: no link carries more than it can, and each fluid is at its cap or crosses a full link on which no
+/// other is faster. Fluids of rate 0 have ended.
+void expect_fair(const Case& c, std::span<const double> rate, std::uint64_t seed) {
+  std::vector<double> used(c.capacity.size(), 0);
+  for (std::size_t f = 0; f < rate.size(); ++f)
+    for (std::size_t i = 0; i < c.links[f].size(); ++i) used[c.links[f][i]] += c.weights[f][i] * rate[f];
+  for (std::size_t l = 0; l < used.size(); ++l) ASSERT_LE(used[l], c.capacity[l] * (1 + 1e-9)) << seed;
+  for (std::size_t f = 0; f < rate.size(); ++f) {
+    ASSERT_LE(rate[f], c.caps[f]);
+    bool bounded = rate[f] == c.caps[f] || rate[f] == 0;
+    for (const std::uint32_t l : c.links[f]) {
+      bool fastest = used[l] >= c.capacity[l] * (1 - 1e-9);
+      for (std::size_t g = 0; g < rate.size() && fastest; ++g)
+        for (const std::uint32_t k : c.links[g]) fastest &= k != l || rate[g] <= rate[f] * (1 + 1e-9);
+      bounded |= fastest;
+    }
+    ASSERT_TRUE(bounded) << "seed " << seed << " fluid " << f;
+  }
+}
+
 TEST(MaxMin, EveryFluidIsAtItsCapOrHasABottleneck) {
   MaxMinSolver s;  // reused on purpose: a stale work space would show here
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     const Case c = random_case(seed);
     const auto rate = solve(s, c);
-    std::vector<double> used(c.capacity.size(), 0);
-    for (std::size_t f = 0; f < rate.size(); ++f)
-      for (std::size_t i = 0; i < c.links[f].size(); ++i) used[c.links[f][i]] += c.weights[f][i] * rate[f];
-    for (std::size_t l = 0; l < used.size(); ++l) ASSERT_LE(used[l], c.capacity[l] * (1 + 1e-9)) << seed;
-    for (std::size_t f = 0; f < rate.size(); ++f) {
-      ASSERT_LE(rate[f], c.caps[f]);
-      bool bounded = rate[f] == c.caps[f];
-      for (const std::uint32_t l : c.links[f]) {
-        bool fastest = used[l] >= c.capacity[l] * (1 - 1e-9);
-        for (std::size_t g = 0; g < rate.size() && fastest; ++g)
-          for (const std::uint32_t k : c.links[g]) fastest &= k != l || rate[g] <= rate[f] * (1 + 1e-9);
-        bounded |= fastest;
-      }
-      ASSERT_TRUE(bounded) << "seed " << seed << " fluid " << f;
+    for (const double r : rate) ASSERT_GT(r, 0);
+    expect_fair(c, rate, seed);
+  }
+}
+
+TEST(MaxMin, WhatIsLeftAfterAnyEndsIsFairAgain) {
+  MaxMinSolver s;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    const Case c = random_case(seed);
+    solve(s, c);
+    RandomStream order(seed, "ends");
+    for (std::size_t left = c.caps.size(); left > 1;) {
+      const auto f = static_cast<std::uint32_t>(order.below(c.caps.size()));
+      if (s.rates()[f] == 0) continue;
+      s.close(f);
+      --left;
+      if (order.below(2) == 0) continue;  // several ends at one time
+      s.solve_again();
+      EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(s.rates(), 0.0)), c.caps.size() - left);
+      expect_fair(c, s.rates(), seed);
     }
   }
+}
+
+/// Caps below, between and above the fair share of a link.
+TEST(MaxMin, CapsBindInTheirOrder) {
+  MaxMinSolver s;
+  EXPECT_EQ(solve(s, {{12}, {{0}, {0}, {0}}, {{1}, {1}, {1}}, {2, 100, 4}}), (std::vector<double>{2, 6, 4}));
+  s.close(0);
+  s.solve_again();
+  EXPECT_EQ(std::vector<double>(s.rates().begin(), s.rates().end()), (std::vector<double>{0, 8, 4}));
 }
 
 }  // namespace
