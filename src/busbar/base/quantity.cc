@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <span>
+#include <tuple>
+#include <utility>
 
 namespace busbar {
 namespace {
@@ -106,6 +108,20 @@ std::string lower(std::string_view s) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return out;
+}
+
+constexpr int kNoLikeness = 3;
+
+/// How `known` is like `wanted`, best first: 0 it holds all of it, 1 it holds its characters in order among few others,
+/// 2 few edits lie between; and how much lies between. Short words are like others by edits only.
+std::pair<int, std::size_t> likeness(const std::string& wanted, const std::string& known) {
+  const std::size_t apart = edit_distance(wanted, known);
+  if (apart == 0) return {0, 0};
+  if (wanted.size() >= 4 && known.find(wanted) != std::string::npos) return {0, apart};
+  std::size_t taken = 0;
+  for (const char c : known) taken += taken < wanted.size() && c == wanted[taken];
+  if (wanted.size() >= 6 && taken == wanted.size() && apart <= 3) return {1, apart};
+  return {apart <= std::max<std::size_t>(1, wanted.size() / 3) ? 2 : kNoLikeness, apart};
 }
 
 }  // namespace
@@ -215,16 +231,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t kLongest = 64;  // keeps hostile input cheap
-  if (word.size() > kLongest) return {};
+  if (word.empty() || word.size() > kLongest) return {};
   const std::string wanted = lower(word);
-  const std::size_t allowed = std::max<std::size_t>(1, word.size() / 3);
-  std::pair best{allowed + 1, std::size_t{0}};  // distance whatever the case, then with it
+  std::tuple<int, std::size_t, std::size_t> best{kNoLikeness, 0, 0};
   const std::string* found = nullptr;
   for (const std::string& k : known) {
     if (k.size() > kLongest) continue;
-    const std::pair d{edit_distance(wanted, lower(k)), edit_distance(word, k)};
-    if (d.first > allowed || d >= best) continue;
-    best = d;
+    const auto d = likeness(wanted, lower(k));
+    const std::tuple mine{d.first, d.second, edit_distance(word, k)};
+    if (mine >= best) continue;
+    best = mine;
     found = &k;
   }
   return found ? *found : std::string();

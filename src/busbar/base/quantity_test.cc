@@ -90,6 +90,9 @@ TEST(Quantity, SuggestsOnlyNearWords) {
   EXPECT_EQ(nearest("rat", {"latency", "rate"}), "rate");
   EXPECT_EQ(nearest("Rate", {"latency", "rate"}), "rate");
   EXPECT_EQ(nearest("lanes", {"latency", "rate"}), "");
+  EXPECT_EQ(nearest("llama3-405b", {"llama3-70b", "llama3-8b", "llama3.1-405b"}), "llama3.1-405b");
+  EXPECT_EQ(nearest("h100", {"a100", "hgx-h100-8", "dgx-h100", "gb200"}), "dgx-h100");
+  EXPECT_EQ(nearest("rat", {"memory_rate"}), "");
   EXPECT_EQ(nearest("ndoe", {"node", "nodes"}), "node");
 }
 
