@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "busbar/spec/cluster_document.h"
+
 namespace busbar {
 namespace {
 
@@ -34,7 +36,7 @@ Status change(const std::string& word, TrainInput& input, bool& fold) {
     const std::string value = word.substr(equals + 1);
     if (key == "cluster") {
       input.flags.cluster = value;
-      std::erase_if(input.overrides.set, [](const std::string& s) { return s.starts_with("cluster."); });
+      std::erase_if(input.overrides.set, [](const std::string& s) { return cluster_key(s).has_value(); });
       input.overrides.degrade.clear();
       input.overrides.fail.clear();
       input.overrides.gpu.clear();
@@ -45,16 +47,15 @@ Status change(const std::string& word, TrainInput& input, bool& fold) {
       input.flags.model = value;
       return {};
     }
-    for (const char* part : {"cluster.", "model.", "layout."}) {
-      if (!key.starts_with(part)) continue;
-      if (key.starts_with("layout.")) forget_flag(key.substr(7), input.flags.degrees);
+    if (key.starts_with("layout.")) forget_flag(key.substr(7), input.flags.degrees);
+    if (key.starts_with("layout.") || key.starts_with("model.") || cluster_key(key)) {
       input.overrides.set.push_back(word);
       return {};
     }
   }
   return beside_error(
-      fmt::format("'{}' changes nothing; write cluster=NAME, model=NAME, cluster.KEY=VALUE, model.KEY=VALUE, "
-                  "layout.KEY=VALUE or unfolded, with spaces between",
+      fmt::format("'{}' changes nothing; write cluster=NAME, model=NAME, model.KEY=VALUE, "
+                  "layout.KEY=VALUE, a key of the cluster as in fabric=NAME, or unfolded, with spaces between",
                   word));
 }
 

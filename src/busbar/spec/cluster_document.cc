@@ -90,6 +90,19 @@ Status prepare(YamlDocument& document, std::string_view path, Reading& reading) 
 
 }  // namespace
 
+std::optional<std::string> cluster_key(std::string_view path) {
+  constexpr std::string_view kPrefix = "cluster.";
+  const bool prefixed = path.starts_with(kPrefix);
+  if (prefixed) path.remove_prefix(kPrefix.size());
+  const std::string_view first = path.substr(0, path.find_first_of(".[="));
+  for (const std::string_view of_node : {"devices", "links", "gpudirect", "p2p"})
+    if (first == of_node) return fmt::format("node.{}", path);
+  for (const std::string_view own :
+       {"name", "node", "nodes", "seed", "fabric", "routing", "protocol", "price", "faults", "hall"})
+    if (first == own) return std::string(path);
+  return prefixed ? std::optional(std::string(path)) : std::nullopt;
+}
+
 Result<YamlDocument> cluster_document(std::string_view name, const Overrides& overrides, Reading& reading) {
   if (name.empty()) return invalid("no cluster named; write a file, a preset such as dgx-h100, or dgx-h100:64");
   return cluster_document(is_file(name) ? YamlDocument::load(std::string(name)) : preset(name, reading), overrides,
@@ -103,7 +116,7 @@ Result<YamlDocument> cluster_document(Result<YamlDocument> document, const Overr
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos)
       return invalid(fmt::format("'{}' has no '='; write PATH=VALUE", set), {"", 0, 0, "--set"});
-    const std::string_view path = std::string_view(set).substr(0, equals);
+    const std::string typed = set.substr(0, equals), path = cluster_key(typed).value_or(typed);
     BUSBAR_RETURN_IF_ERROR(prepare(*document, path, reading));
     BUSBAR_RETURN_IF_ERROR(document->set(path, std::string_view(set).substr(equals + 1)));
     reading.text += "--set " + set + "\n";

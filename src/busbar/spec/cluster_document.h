@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "busbar/spec/cluster.h"
 #include "busbar/spec/reading.h"
 
 namespace busbar {
+
+/// The path of --set in a cluster file: without "cluster.", and with "node." before what only a node has. Empty where it
+/// has no such prefix and does not begin with a key of a cluster or a node.
+std::optional<std::string> cluster_key(std::string_view path);
 
 inline constexpr std::int64_t kMaxNodes = 1'000'000;
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "busbar/spec/cluster_document.h"
 #include "busbar/spec/model_file.h"
 
 namespace busbar {
@@ -35,22 +36,18 @@ Result<Settings> sort_settings(const Overrides& overrides) {
   out.cluster.gpu_memory_rate = overrides.gpu_memory_rate;
   out.cluster.catalog = overrides.catalog;
   for (const std::string& set : overrides.set) {
-    const std::size_t equals = set.find('='), dot = set.find('.');
-    const std::string head = set.substr(0, dot);
-    if (equals == std::string::npos || dot == std::string::npos || dot > equals) {
-      return flag_error("--set",
-                        fmt::format("'{}' is not model.KEY=VALUE, layout.KEY=VALUE or cluster.KEY=VALUE", set));
-    }
-    const std::string key = set.substr(dot + 1, equals - dot - 1), value = set.substr(equals + 1);
-    if (head == "model") {
-      out.model.emplace_back(key, value);
-    } else if (head == "layout") {
-      out.layout.emplace_back(key, value);
-    } else if (head == "cluster") {
-      out.cluster.set.push_back(set.substr(dot + 1));
-    } else {
-      return flag_error("--set", fmt::format("'{}' starts with none of model., layout., cluster.", set));
-    }
+    const std::size_t equals = set.find('=');
+    if (equals == std::string::npos) return flag_error("--set", fmt::format("'{}' has no '='; write PATH=VALUE", set));
+    const auto part = [&](std::string_view prefix, Settings::List& list) {
+      if (!set.starts_with(prefix) || equals < prefix.size()) return false;
+      list.emplace_back(set.substr(prefix.size(), equals - prefix.size()), set.substr(equals + 1));
+      return true;
+    };
+    if (part("model.", out.model) || part("layout.", out.layout)) continue;
+    const std::optional<std::string> key = cluster_key(set);
+    if (!key)
+      return flag_error("--set", fmt::format("'{}' is no key of a cluster; write model.{} or layout.{}", set, set, set));
+    out.cluster.set.push_back(*key);
   }
   return out;
 }

@@ -153,6 +153,20 @@ TEST(Scenario, FlagsAndSettingsWinOverTheFile) {
   EXPECT_EQ(s->layout.place("tp").path, "--tp");
 }
 
+TEST(Scenario, KeysOfTheClusterNeedNoPrefix) {
+  Overrides overrides;
+  overrides.set = {"fabric.rate=200Gb/s", "devices[gpu].count=4", "cluster.nodes=2", "layout.pp=2"};
+  const auto s = load_scenario("examples/llama3-70b-512xh100.yaml", {}, overrides, Catalog());
+  ASSERT_TRUE(s.ok()) << s.error().text();
+  EXPECT_EQ(s->cluster_overrides.set,
+            (std::vector<std::string>{"fabric.rate=200Gb/s", "node.devices[gpu].count=4", "nodes=2"}));
+  EXPECT_EQ(s->layout.pp, 2u);
+  overrides.set = {"pp=2"};
+  const auto wrong = load_scenario("examples/llama3-70b-512xh100.yaml", {}, overrides, Catalog());
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().text(), "--set: 'pp=2' is no key of a cluster; write model.pp=2 or layout.pp=2");
+}
+
 TEST(Scenario, AllFromFlags) {
   ScenarioFlags flags;
   flags.cluster = "dgx-h100";
