@@ -107,6 +107,29 @@ TEST(NcclTopologyFiles, TheTwoLevelsOfOneSwitchAreOneSwitchForNccl) {
   EXPECT_TRUE(m.topology.device_class(m.topology.to(*up)).lower_level);
 }
 
+/// RCCL's topology files stand for the machines of its models. What each one is, on one node and on two.
+TEST(NcclTopologyFiles, RcclKnowsItsOwnMachines) {
+  struct Known {
+    const char* file;
+    int alone, together;  ///< number of the model; 0: none
+  };
+  const Known kKnown[] = {
+      {"16p1h", 56, 59},     {"4p3l_2h", 28, 29},      {"4p3l_n2", 0, 40},        {"4p3l_n2_1", 48, 44},
+      {"4p3l_n4", 0, 42},    {"8p1h", 66, 67},         {"8p1h_1", 71, 72},        {"8p1h_3", 73, 74},
+      {"8p1h_4", 71, 76},    {"8p_4nics", 48, 49},     {"8p_90a", 52, 0},         {"8p_90a_1", 58, 0},
+      {"8p_940", 79, 81},    {"8p_942", 79, 81},       {"8p_950", 79, 81},        {"8p_rome_n4_1", 45, 46},
+      {"8p_rome_4n_1", 48, 49}, {"8p_rome_pcie", 0, 0}, {"4p_942", 0, 0},          {"8p6l", 0, 0}};
+  for (const Known& k : kKnown) {
+    const std::string path = std::string("tests/fixtures/rccl-topo/topo_") + k.file + ".xml";
+    const ImportedMachine m = read_nccl_topo_xml(text_of(path), path).value();
+    for (const std::uint32_t nodes : {1u, 2u}) {
+      const NcclComm c = build_nccl_comm(m.topology, m.topology.gpus(), {}, nodes).value();
+      const auto& match = c.shapes.front().graphs.rccl;
+      EXPECT_EQ(match ? match->number : 0, nodes == 1 ? k.alone : k.together) << k.file << " x " << nodes;
+    }
+  }
+}
+
 /// Every topology file of the samples whose GPUs are known gives sound rings and trees.
 TEST(NcclTopologyFiles, AllOfThemGiveRingsOfAllGpus) {
   int machines = 0;

@@ -42,71 +42,6 @@ GivenTree given(const NcclTree& tree) {
   return out;
 }
 
-/// n - 1 rings over n ranks that use every link of a full mesh in both directions exactly once, where a search of a few
-/// steps finds them: 3, 5, 7, 8 and more, but not 4 and 6, for which there are none (Tillson, A Hamiltonian
-/// decomposition of K*2m, 1980).
-class MeshRings {
- public:
-  static std::vector<std::vector<std::uint32_t>> of(std::uint32_t n) {
-    constexpr std::uint32_t kMost = 16;
-    MeshRings search(n);
-    if (n < 3 || n > kMost || !search.next_ring()) return {};
-    return search.rings_;
-  }
-
- private:
-  explicit MeshRings(std::uint32_t n) : n_(n), used_(std::size_t{n} * n, false) {}
-  /// Ring k leaves rank 0 for rank k.
-  bool next_ring() {
-    const auto k = static_cast<std::uint32_t>(rings_.size()) + 1;
-    if (k == n_) return true;
-    rings_.push_back({0});
-    if (go_to(k)) return true;
-    rings_.pop_back();
-    return false;
-  }
-  bool go_to(std::uint32_t v) {
-    const std::uint32_t u = rings_.back().back();
-    std::vector<bool>::reference used = used_[std::size_t{u} * n_ + v];
-    if (used || --steps_ < 0) return false;
-    used = true;
-    if (v == 0) {
-      if (next_ring()) return true;
-    } else {
-      rings_.back().push_back(v);
-      if (go_on(v)) return true;
-      rings_.back().pop_back();
-    }
-    used = false;
-    return false;
-  }
-  bool go_on(std::uint32_t u) {
-    if (rings_.back().size() == n_) return go_to(0);
-    const std::size_t ring = rings_.size();
-    for (std::uint32_t d = 1; d < n_; ++d) {
-      const std::uint32_t v = (u + d) % n_;
-      const auto& path = rings_[ring - 1];
-      if (std::find(path.begin(), path.end(), v) == path.end() && go_to(v)) return true;
-    }
-    return false;
-  }
-
-  std::uint32_t n_;
-  int steps_ = 100'000;
-  std::vector<bool> used_;
-  std::vector<std::vector<std::uint32_t>> rings_;
-};
-
-/// All ranks on one node of AMD GPUs with a link between every two.
-bool is_amd_mesh(const NcclComm& comm) {
-  if (comm.node_count() != 1 || !comm.shapes.front().system.amd_gpus) return false;
-  const NcclSystem& s = comm.shapes.front().system;
-  for (std::uint32_t a = 0; a < s.gpu_count(); ++a)
-    for (std::uint32_t b = 0; b < s.gpu_count(); ++b)
-      if (a != b && (s.gpu_gpu.at(a, b).type != PathType::kNvl || s.gpu_gpu.at(a, b).links.size() != 1)) return false;
-  return true;
-}
-
 }  // namespace
 
 Result<NcclSchedules::Laid> NcclSchedules::rings(const CollectiveCall& call, std::uint32_t used) const {
@@ -116,21 +51,18 @@ Result<NcclSchedules::Laid> NcclSchedules::rings(const CollectiveCall& call, std
   spec.ranks = comm_.ranks;
   spec.root = call.root;
   Laid out;
-  if (is_amd_mesh(comm_)) spec.orders = MeshRings::of(comm_.ranks);  // RCCL's fixed rings use all links of a mesh
-  if (spec.orders.empty()) {
-    std::vector<Channel<std::vector<std::uint32_t>>> channels;
-    for (std::uint32_t c = 0; c < used; ++c) {
-      NcclRing ring = nccl_ring(comm_, c);
-      count(channels, std::move(ring.order), std::move(ring.ports));
-    }
-    const bool even = std::all_of(channels.begin(), channels.end(),
-                                  [&](const auto& c) { return c.times == channels.front().times; });
-    for (const auto& c : channels)  // all channels of a ring schedule have the same share
-      for (std::uint32_t i = 0; i < (even ? 1 : c.times); ++i) {
-        spec.orders.push_back(c.shape);
-        out.ports.push_back(c.ports);
-      }
+  std::vector<Channel<std::vector<std::uint32_t>>> channels;
+  for (std::uint32_t c = 0; c < used; ++c) {
+    NcclRing ring = nccl_ring(comm_, c);
+    count(channels, std::move(ring.order), std::move(ring.ports));
   }
+  const bool even = std::all_of(channels.begin(), channels.end(),
+                                [&](const auto& c) { return c.times == channels.front().times; });
+  for (const auto& c : channels)  // all channels of a ring schedule have the same share
+    for (std::uint32_t i = 0; i < (even ? 1 : c.times); ++i) {
+      spec.orders.push_back(c.shape);
+      out.ports.push_back(c.ports);
+    }
   BUSBAR_ASSIGN(Schedule schedule, build_schedule(spec));
   out.schedule = std::make_shared<const Schedule>(std::move(schedule));
   out.shapes = std::move(spec.orders);

@@ -36,7 +36,7 @@ Result<NcclSettings> settings_of(const RingsFlags& o, const Cluster& c) {
                    {"", 0, 0, "--cross-nic"});
   if (!o.cross_nic.empty()) s.cross_nic = o.cross_nic[0] - '0';
   s.nvls = !o.no_nvls;
-  s.pxn = !o.no_pxn;
+  if (o.no_pxn) s.pxn = false;
   s.collnet = o.collnet;
   return s;
 }
@@ -66,6 +66,8 @@ int run(const RingsFlags& o) {
          {"gpus", comm->ranks},
          {"nodes", comm->node_count()},
          {"nccl_version", to_string(settings->version)},
+         {"library", library_name(*comm)},
+         {"rings_from", origin_of_rings(*comm)},
          {"cross_nic", settings->cross_nic},
          {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))}};
   Document d;

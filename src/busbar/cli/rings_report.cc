@@ -118,13 +118,14 @@ std::string tree_text(const NcclTree& t) {
 Facts facts_of(const RingsView& v) {
   const NcclComm& c = *v.comm;
   Facts f;
-  f.title = fmt::format("What NCCL {} finds", to_string(c.settings.version));
+  f.title = fmt::format("What {} finds", library_name(c));
   const auto graph = [](const NcclGraph& g) {
     return fmt::format("{} channels of {} GB/s inside and {} GB/s to NICs, {} and {}, pattern {}, crossNic {}",
                        g.channels, format_number(g.intra_GBps), format_number(g.inter_GBps), name_of(g.intra_type),
                        name_of(g.inter_type), name_of(g.pattern), g.cross_nic);
   };
   f.items = {{"ranks", fmt::format("{} on {} nodes", c.ranks, c.node_count())},
+             {"rings and trees of", origin_of_rings(c)},
              {"ring", graph(c.graphs.ring)},
              {"tree", graph(c.graphs.tree)},
              {"NVLS", c.nvls ? graph(c.graphs.nvls) : "none"},

@@ -15,7 +15,7 @@ std::uint32_t coll_channels(const NcclComm& c) {
   if (c.least_capability >= 90 && c.node_count() > 1 && c.graphs.ring.intra_GBps > 45 && n < 16 &&
       v >= NcclVersion{2, 19})
     n *= 2;
-  n = std::min(n, c.settings.max_channels);
+  if (c.settings.max_channels > 0) n = std::min(n, c.settings.max_channels);
   return std::max(n, std::min(c.settings.min_channels, kMostNcclChannels));
 }
 
@@ -31,8 +31,9 @@ std::uint32_t nvls_channels_by_rule(const NcclComm& c) {
 
 std::uint32_t nvls_channels(const NcclComm& c) {
   if (!c.nvls) return 0;
-  const std::uint32_t n = c.settings.nvls_channels != 0 ? c.settings.nvls_channels : nvls_channels_by_rule(c);
-  return std::max(std::min(n, c.settings.max_channels), std::min(c.settings.min_channels, kMostNcclChannels));
+  std::uint32_t n = c.settings.nvls_channels != 0 ? c.settings.nvls_channels : nvls_channels_by_rule(c);
+  if (c.settings.max_channels > 0) n = std::min(n, c.settings.max_channels);
+  return std::max(n, std::min(c.settings.min_channels, kMostNcclChannels));
 }
 
 /// Channels that one GPU would give a peer over the network.
@@ -89,6 +90,7 @@ float least_nic_GBps(const NcclComm& c) {
 }
 
 void count_nccl_channels(NcclComm& c) {
+  if (c.shapes.front().system.amd_gpus) return count_rccl_channels(c);
   bool enough = true;  // multicast groups start at three GPUs
   for (const NcclMember& m : c.nodes) enough = enough && m.ranks.size() > 2;
   c.nvls = c.settings.nvls && enough && c.graphs.nvls.channels > 0;

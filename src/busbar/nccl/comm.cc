@@ -1,5 +1,7 @@
 #include "busbar/nccl/comm.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -77,6 +79,13 @@ void agree(NcclComm& comm) {
   comm.graphs.ring.channels = comm.graphs.tree.channels = comm.search_channels;
 }
 
+/// Whether GPUs send by NICs of others unless told otherwise. Source: ROCm RCCL (on NCCL 2.28.3), src/init.cc.
+bool has_pxn(std::string_view amd_target, std::uint32_t ranks) {
+  if (amd_target.starts_with("gfx94")) return ranks >= 64;
+  if (amd_target.starts_with("gfx95")) return ranks >= 32;
+  return true;
+}
+
 /// Without shared memory, GPUs that do not reach each other meet over the network, which is not modelled.
 Status check_meeting(const NcclSystem& s, const NcclSettings& settings) {
   if (settings.shm) return {};
@@ -99,11 +108,22 @@ std::uint32_t NcclComm::most_local_ranks() const {
   return static_cast<std::uint32_t>(most);
 }
 
+std::string library_name(const NcclComm& comm) {
+  return comm.shapes.front().system.amd_gpus ? "RCCL" : fmt::format("NCCL {}", to_string(comm.settings.version));
+}
+
+std::string origin_of_rings(const NcclComm& comm) {
+  const auto& match = comm.shapes.front().graphs.rccl;
+  return match ? fmt::format("its model {}", match->number) : "its search";
+}
+
 Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gpus, const NcclSettings& settings,
                                  std::uint32_t copies) {
   NcclComm comm;
   comm.settings = settings;
   comm.ranks = static_cast<std::uint32_t>(gpus.size());
+  if (comm.ranks == 0) return invalid("a communicator has at least one rank");
+  if (!settings.pxn) comm.settings.pxn = has_pxn(t.device_class(gpus[0]).architecture, comm.ranks * copies);
   std::vector<std::uint32_t> node_of_block(t.blocks().size(), UINT32_MAX);
   std::vector<std::vector<std::uint32_t>> ranks;
   for (std::uint32_t r = 0; r < comm.ranks; ++r) {
@@ -130,12 +150,12 @@ Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gp
     if (!fresh) continue;
     NcclNodeShape shape;
     shape.first_device = member.first_device;
-    BUSBAR_ASSIGN(shape.system, build_nccl_system(t, here, member.ranks, comm.node_count() * copies > 1, settings));
+    BUSBAR_ASSIGN(shape.system,
+                  build_nccl_system(t, here, member.ranks, comm.node_count() * copies > 1, comm.settings));
     BUSBAR_RETURN_IF_ERROR(check_meeting(shape.system, settings));
     shape.graphs = search_nccl_graphs(shape.system, settings);
     comm.shapes.push_back(std::move(shape));
   }
-  if (comm.ranks == 0) return invalid("a communicator has at least one rank");
   repeat(comm, copies);
   agree(comm);
   count_nccl_channels(comm);

@@ -44,6 +44,11 @@ struct NcclComm {
   std::uint32_t most_local_ranks() const;
 };
 
+/// "NCCL 2.30"; on AMD's GPUs "RCCL".
+std::string library_name(const NcclComm& comm);
+/// Where rings and trees come from: "its search", or RCCL's "its model 81". Nodes may differ: that of the first.
+std::string origin_of_rings(const NcclComm& comm);
+
 /// Rate of the slowest network device of all nodes; 0 without one.
 float least_nic_GBps(const NcclComm& comm);
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "busbar/base/quantity.h"
-#include "busbar/nccl/constants.h"
 
 namespace busbar {
 namespace {
@@ -149,8 +148,8 @@ Status to_protocols(Value text, NcclSettings& s) {
 }
 
 using S = NcclSettings;
-constexpr std::uint32_t kMostChannels = kMostNcclChannels;
-constexpr Value kFlag = "0 or 1", kChannels = "1 to 64", kBytes = "bytes", kLevel = "LOC, NVL, PIX, PXB, PHB or SYS";
+constexpr std::uint32_t kMostChannels = 128;  // of RCCL; NCCL takes 64 of them
+constexpr Value kFlag = "0 or 1", kChannels = "1 to 128", kBytes = "bytes", kLevel = "LOC, NVL, PIX, PXB, PHB or SYS";
 
 constexpr NcclVariable kVariables[] = {
     {"NCCL_P2P_DISABLE", kFlag, "1: GPUs of a node meet in host memory, over no NVLink either",
@@ -171,7 +170,11 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_NET_GDR_C2C", kFlag, "0: NICs do not reach GPU memory over a C2C link",
      [](Value v, S& s) { return to_flag(v, s.gdr_c2c); }},
     {"NCCL_PXN_DISABLE", kFlag, "1: no GPU sends by a NIC next to another GPU",
-     [](Value v, S& s) { return to_opposite(v, s.pxn); }},
+     [](Value v, S& s) -> Status {
+       BUSBAR_ASSIGN(const std::uint64_t n, whole(v, 0, 1));
+       s.pxn = n == 0;
+       return {};
+     }},
     {"NCCL_PXN_C2C", kFlag, "0: not by one that the other GPU reaches over a C2C link",
      [](Value v, S& s) { return to_flag(v, s.pxn_c2c); }},
     {"NCCL_CROSS_NIC", "0, 1 or 2", "whether rings may leave by another NIC than they enter: never, always, if faster",
@@ -199,6 +202,14 @@ constexpr NcclVariable kVariables[] = {
      }},
     {"NCCL_ALGO", "[collective:][^]ring,tree,...;...", "which algorithms are allowed", to_algorithms},
     {"NCCL_PROTO", "[collective:][^]ll,ll128,simple;...", "which protocols are allowed", to_protocols},
+    {"RCCL_MODEL_MATCHING_DISABLE", kFlag, "1: RCCL searches for rings also on machines that it knows",
+     [](Value v, S& s) { return to_opposite(v, s.rccl_models); }},
+    {"RCCL_MODEL_REVERSAL_DISABLE", kFlag, "1: every node runs the rings of such a machine in the same direction",
+     [](Value v, S& s) { return to_opposite(v, s.rccl_reversal); }},
+    {"RCCL_DISABLE_RAIL_TREES", kFlag, "1: trees of such a machine are its rings without their last hops",
+     [](Value v, S& s) { return to_opposite(v, s.rccl_rail_trees); }},
+    {"RCCL_LL128_FORCE_ENABLE", kFlag, "1: LL128 also where RCCL does not trust it",
+     [](Value v, S& s) { return to_flag(v, s.rccl_ll128); }},
     {"NCCL_NVLS_ENABLE", "0, 1 or 2", "0: switches do not reduce",
      [](Value v, S& s) -> Status {
        BUSBAR_ASSIGN(const std::uint64_t n, whole(v, 0, 2));

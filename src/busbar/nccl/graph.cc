@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "busbar/nccl/internal/channel_bound.h"
+#include "busbar/nccl/internal/rccl_match.h"
 #include "busbar/nccl/internal/search.h"
 
 namespace busbar {
@@ -363,9 +364,13 @@ NcclGraph search_nccl_graph(const NcclSystem& system, NcclGraph wanted, const Nc
 
 NcclGraphs search_nccl_graphs(const NcclSystem& s, const NcclSettings& settings) {
   constexpr std::uint32_t kMostSearched = kMostNcclChannels / 2;  // each is doubled afterwards
+  constexpr std::uint32_t kMostOnAmdNode = 2;  // RCCL, src/graph/search.cc, on one node with such processors
   NcclGraphs out;
   NcclGraph wanted;
   wanted.max_channels = kMostSearched;
+  if (s.amd_gpus && settings.rccl_models) match_rccl_model(s, settings, out);
+  if (out.rccl) return out;
+  if (s.amd_gpus && !s.inter && s.cpu.vendor == CpuVendor::kAmd) wanted.max_channels = kMostOnAmdNode;
   out.ring = search_nccl_graph(s, wanted, settings);
   wanted.pattern = NcclPattern::kBalancedTree;
   wanted.min_channels = wanted.max_channels = out.ring.channels;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,9 +47,20 @@ struct NcclGraph {
 /// time, so that it ends the same everywhere.
 NcclGraph search_nccl_graph(const NcclSystem& system, NcclGraph wanted, const NcclSettings& settings);
 
+/// What RCCL knows of a node that it has rings ready for (src/graph/rome_models.cc).
+struct RcclMatch {
+  int number = 0;                ///< "model 81"
+  std::uint32_t index = 0;       ///< in RCCL's table, as its log prints it
+  int tuning = -1;               ///< which table of costs; -1: that of the GPU
+  bool ll128 = false;            ///< LL128 is trusted
+  bool rail_trees = false;       ///< channels of a tree come in pairs that swap their first two GPUs
+  NcclGraph last, before_last;   ///< rings of these nodes where nodes are odd in number; no channels: as the others
+};
+
 /// All graphs that a communicator asks for.
 struct NcclGraphs {
   NcclGraph ring, tree, collnet_chain, collnet_direct, nvls;
+  std::optional<RcclMatch> rccl;  ///< ring and tree come from it; empty: they were searched for
 };
 NcclGraphs search_nccl_graphs(const NcclSystem& system, const NcclSettings& settings);
 

@@ -14,6 +14,33 @@ std::uint32_t searched_channel(const NcclComm& c, std::uint32_t channel) {
   return channel % std::max(c.search_channels, 1u);
 }
 
+/// The chain of a node in a ring.
+struct Chain {
+  const NcclGraph* graph;
+  std::uint32_t channel;
+  bool reversed = false;
+  std::uint32_t gpu(std::uint32_t place) const {
+    return graph->gpu(channel, reversed ? graph->gpus - 1 - place : place);
+  }
+  std::uint32_t net(std::uint32_t side) const { return graph->net(channel, reversed ? 1 - side : side); }
+};
+
+std::uint32_t ring_channel(const NcclComm& c, std::uint32_t node, std::uint32_t channel);
+
+/// Of RCCL's models, every second node runs its rings backwards, so that a ring leaves by the rail on which it enters
+/// the next node; where nodes are odd in number, the last two have rings of their own if the model says so.
+Chain chain_of(const NcclComm& c, std::uint32_t node, std::uint32_t channel) {
+  const NcclGraphs& g = shape_of(c, node).graphs;
+  if (!g.rccl) return {&g.ring, ring_channel(c, node, channel)};
+  const std::uint32_t at = searched_channel(c, channel), nodes = c.node_count();
+  if (!c.settings.rccl_reversal || nodes == 1) return {&g.ring, at};
+  if (nodes % 2 == 1 && g.rccl->last.channels > 0) {
+    if (node == nodes - 1) return {&g.rccl->last, at};
+    if (node == nodes - 2) return {&g.rccl->before_last, at};
+  }
+  return {&g.ring, at, node % 2 == 1};
+}
+
 /// With alternating rings odd nodes swap channels in pairs.
 std::uint32_t ring_channel(const NcclComm& c, std::uint32_t node, std::uint32_t channel) {
   const std::uint32_t searched = searched_channel(c, channel);
@@ -79,6 +106,29 @@ NodeLinks node_links(std::uint32_t n, std::uint32_t node, int tree) {
   return out;
 }
 
+/// Which of the two trees over the nodes a channel carries: the first for the first half of the channels.
+int number_of_tree(const NcclComm& c, std::uint32_t channel) {
+  if (c.shapes.front().system.amd_gpus) return channel < c.channels / 2 ? 0 : 1;
+  return channel / std::max(c.search_channels, 1u) % 2 == 0 ? 0 : 1;
+}
+
+/// Channel of the search that each node takes. RCCL's trees on rails come in pairs which swap their first two GPUs:
+/// a child below the second GPU of its parent takes the other of the pair than its parent, so that all of a tree's
+/// network links stay on their rails. Source: ROCm RCCL (on NCCL 2.28.3), src/graph/connect.cc.
+std::vector<std::uint32_t> tree_channels(const NcclComm& c, std::uint32_t channel, int tree) {
+  std::vector<std::uint32_t> out(c.node_count(), searched_channel(c, channel));
+  for (std::uint32_t n = 0; n < c.node_count(); ++n) {
+    const NcclGraphs& g = shape_of(c, n).graphs;
+    if (!g.rccl || !g.rccl->rail_trees) continue;
+    auto parity = static_cast<std::uint32_t>(tree);
+    for (NodeLinks at = node_links(c.node_count(), n, tree); at.up != kNoRank;
+         at = node_links(c.node_count(), static_cast<std::uint32_t>(at.up), tree))
+      parity += at.kind_of_child == 0 ? 1 : 0;
+    out[n] ^= parity % 2;
+  }
+  return out;
+}
+
 void add_child(NcclTree& t, std::uint32_t rank, std::int32_t child) {
   for (std::int32_t& d : t.down[rank])
     if (d == kNoRank) {
@@ -104,12 +154,12 @@ NcclRing nccl_ring(const NcclComm& c, std::uint32_t channel) {
   NcclRing out;
   out.order.reserve(c.ranks);
   for (std::uint32_t n = 0; n < c.node_count(); ++n) {
-    const NcclGraph& g = shape_of(c, n).graphs.ring;
-    const std::uint32_t ch = ring_channel(c, n, channel);
-    for (std::uint32_t i = 0; i < g.gpus; ++i) out.order.push_back(c.nodes[n].ranks[g.gpu(ch, i)]);
-    if (g.inter.empty()) continue;
+    const Chain chain = chain_of(c, n, channel);
+    const std::uint32_t gpus = chain.graph->gpus;
+    for (std::uint32_t i = 0; i < gpus; ++i) out.order.push_back(c.nodes[n].ranks[chain.gpu(i)]);
+    if (chain.graph->inter.empty()) continue;
     out.ports.push_back(
-        {port_of(c, n, g.gpu(ch, 0), g.net(ch, 0), false), port_of(c, n, g.gpu(ch, g.gpus - 1), g.net(ch, 1), true)});
+        {port_of(c, n, chain.gpu(0), chain.net(0), false), port_of(c, n, chain.gpu(gpus - 1), chain.net(1), true)});
   }
   std::rotate(out.order.begin(), std::find(out.order.begin(), out.order.end(), 0u), out.order.end());
   return out;
@@ -119,10 +169,10 @@ NcclTree nccl_tree(const NcclComm& c, std::uint32_t channel) {
   NcclTree out;
   out.up.assign(c.ranks, kNoRank);
   out.down.assign(c.ranks, {kNoRank, kNoRank, kNoRank});
-  const std::uint32_t ch = searched_channel(c, channel);
-  const int tree = channel / std::max(c.search_channels, 1u) % 2 == 0 ? 0 : 1;
+  const int tree = number_of_tree(c, channel);
+  const std::vector<std::uint32_t> channel_of = tree_channels(c, channel, tree);
   const auto chain_rank = [&](std::uint32_t node, std::uint32_t place) {
-    return c.nodes[node].ranks[shape_of(c, node).graphs.tree.gpu(ch, place)];
+    return c.nodes[node].ranks[shape_of(c, node).graphs.tree.gpu(channel_of[node], place)];
   };
   const auto signed_rank = [&](std::uint32_t node, std::uint32_t place) {
     return static_cast<std::int32_t>(chain_rank(node, place));
@@ -146,6 +196,7 @@ NcclTree nccl_tree(const NcclComm& c, std::uint32_t channel) {
       if (links.down[k] != kNoRank)
         add_child(out, chain_rank(n, places_of(g).child[k]), signed_rank(static_cast<std::uint32_t>(links.down[k]), 0));
     if (g.inter.empty()) continue;
+    const std::uint32_t ch = channel_of[n];
     const std::uint32_t last = g.pattern == NcclPattern::kTree || g.gpus == 1 ? 0 : 1;
     out.ports.push_back(
         {port_of(c, n, g.gpu(ch, 0), g.net(ch, 0), true), port_of(c, n, g.gpu(ch, last), g.net(ch, 1), true)});

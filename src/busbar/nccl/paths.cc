@@ -134,7 +134,7 @@ class Corrections {
   }
 
   void through_peers() {
-    if (!settings_.pxn) return;
+    if (!settings_.pxn.value_or(true)) return;
     const PathType beside = reaches_c2c(settings_.pxn_c2c) ? PathType::kP2c : PathType::kPxb;
     for (std::uint32_t n = 0; n < s_.net_count(); ++n) {
       const int p = s_.local_gpu[n];

@@ -23,7 +23,7 @@ struct NcclSettings {
   std::optional<PathType> p2p_level;      ///< NCCL_P2P_LEVEL; kLoc: NCCL_P2P_DISABLE
   std::optional<PathType> gdr_level;      ///< NCCL_NET_GDR_LEVEL
   bool shm = true;                        ///< not NCCL_SHM_DISABLE
-  bool pxn = true;                        ///< not NCCL_PXN_DISABLE
+  std::optional<bool> pxn;                ///< NCCL_PXN_DISABLE; empty: on, with RCCL by the number of ranks
   bool pxn_c2c = true, gdr_c2c = true;    ///< NCCL_PXN_C2C, NCCL_NET_GDR_C2C: NICs behind a C2C link are near
   bool nvb = true;                        ///< not NCCL_NVB_DISABLE
   bool sockets = false;                   ///< TCP instead of RDMA: NCCL_NET=Socket, NCCL_IB_DISABLE. Sockets
@@ -31,6 +31,10 @@ struct NcclSettings {
   PathType merge_level = PathType::kNvl;  ///< NCCL_NET_MERGE_LEVEL; kNvl stands for its PORT, kLoc is off
   // Algorithms.
   NcclAllowedAll allowed{};              ///< NCCL_ALGO, NCCL_PROTO
+  bool rccl_models = true;               ///< not RCCL_MODEL_MATCHING_DISABLE
+  bool rccl_reversal = true;             ///< not RCCL_MODEL_REVERSAL_DISABLE
+  bool rccl_rail_trees = true;           ///< not RCCL_DISABLE_RAIL_TREES
+  bool rccl_ll128 = false;               ///< RCCL_LL128_FORCE_ENABLE
   bool nvls = true;                      ///< NCCL_NVLS_ENABLE
   bool collnet = false;                  ///< NCCL_COLLNET_ENABLE, with a plugin that reduces in the network
   std::uint32_t collnet_nodes = 2;       ///< NCCL_COLLNET_NODE_THRESHOLD
@@ -38,7 +42,7 @@ struct NcclSettings {
   std::optional<float> net_overhead_us;  ///< NCCL_NET_OVERHEAD; empty: by processor
   // Channels and threads; 0: by rule.
   std::uint32_t min_channels = 0;       ///< NCCL_MIN_NCHANNELS, NCCL_MIN_CTAS
-  std::uint32_t max_channels = 64;      ///< NCCL_MAX_NCHANNELS, NCCL_MAX_CTAS
+  std::uint32_t max_channels = 0;       ///< NCCL_MAX_NCHANNELS, NCCL_MAX_CTAS
   std::uint32_t nvls_channels = 0;      ///< NCCL_NVLS_NCHANNELS
   std::uint32_t channels_per_peer = 0;  ///< NCCL_NCHANNELS_PER_NET_PEER
   std::uint32_t threads = 0;            ///< NCCL_NTHREADS, of Simple and LL

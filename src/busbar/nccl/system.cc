@@ -101,7 +101,7 @@ class SystemBuilder {
         node_of(device(p)) = n;
         s_.gpus.push_back(n);
         s_.amd_gpus = s_.amd_gpus || !c.architecture.empty();
-        target_ = c.architecture;
+        s_.target = c.architecture;
         if (s_.least_capability == 0 || node.compute_capability < s_.least_capability)
           s_.least_capability = node.compute_capability;
       }
@@ -121,6 +121,7 @@ class SystemBuilder {
       if (t_.kind(device(p)) == DeviceKind::kCpu && (socket == kNone<DeviceId> || t_.numa(device(p)) <= numa))
         socket = device(p);
     const std::uint32_t n = add(NcclNodeKind::kCpu, socket);
+    s_.nodes[n].numa = numa;
     if (socket != kNone<DeviceId>) s_.nodes[n].cpu = cpu_type(t_.device_class(socket).processor);
     s_.cpus.push_back(n);
     cpu_of_numa_[numa] = n;
@@ -211,21 +212,22 @@ class SystemBuilder {
     for (const LinkId l : t_.out_links(d)) {
       if ((static_cast<std::uint32_t>(l) & 1u) != 0 || !inside(t_.to(l))) continue;
       const LinkClass& c = t_.link_class(l);
-      std::uint32_t a = node_of(d), b = node_of(t_.to(l));
+      const std::uint32_t a = node_of(d), b = node_of(t_.to(l));
       switch (c.kind) {
         case LinkKind::kNvlink:
         case LinkKind::kXgmi:
-          if (a != kNoNode && b != kNoNode) join(a, b, NcclLinkKind::kNvl, scale_up_GBps(a, b, c));
+          if (a == kNoNode || b == kNoNode) break;
+          if (s_.amd_gpus && (is_cpu(a) || is_cpu(b)))  // RCCL reads the PCIe function that it shows as
+            join(home(a, t_.to(l), d), home(b, d, t_.to(l)), NcclLinkKind::kPci, wire_GBps(c));
+          else
+            join(a, b, NcclLinkKind::kNvl, scale_up_GBps(a, b, c));
           break;
         case LinkKind::kC2c:
-          if (a != kNoNode && b != kNoNode)
-            join(a, b, NcclLinkKind::kC2c, static_cast<float>(static_cast<double>(per_second(c.wire_rate)) / 1e9));
+          if (a != kNoNode && b != kNoNode) join(a, b, NcclLinkKind::kC2c, wire_GBps(c));
           break;
         case LinkKind::kPcie:
           if (a == kNoNode || b == kNoNode) break;
-          if (s_.nodes[a].kind == NcclNodeKind::kCpu) a = cpu_of(home_numa(t_.to(l), d));
-          if (s_.nodes[b].kind == NcclNodeKind::kCpu) b = cpu_of(home_numa(d, t_.to(l)));
-          join(a, b, NcclLinkKind::kPci, pcie_of(c));
+          join(home(a, t_.to(l), d), home(b, d, t_.to(l)), NcclLinkKind::kPci, pcie_of(c));
           break;
         default:
           break;  // sockets are meshed below; NUMA nodes and drives are nothing to NCCL
@@ -233,14 +235,19 @@ class SystemBuilder {
     }
   }
 
-  /// NUMA node that what hangs on a host bridge belongs to.
-  int home_numa(DeviceId below, DeviceId socket) const {
-    return t_.numa(below) >= 0 ? t_.numa(below) : t_.numa(socket);
+  bool is_cpu(std::uint32_t n) const { return s_.nodes[n].kind == NcclNodeKind::kCpu; }
+  static float wire_GBps(const LinkClass& c) {
+    return static_cast<float>(static_cast<double>(per_second(c.wire_rate)) / 1e9);
+  }
+
+  /// `node`, or where it is a CPU the NUMA node that what is below its host bridge belongs to.
+  std::uint32_t home(std::uint32_t node, DeviceId below, DeviceId socket) {
+    return is_cpu(node) ? cpu_of(t_.numa(below) >= 0 ? t_.numa(below) : t_.numa(socket)) : node;
   }
 
   float scale_up_GBps(std::uint32_t a, std::uint32_t b, const LinkClass& c) const {
     const auto lanes = static_cast<float>(std::max<int>(c.lanes, 1));
-    if (c.kind == LinkKind::kXgmi) return lanes * xgmi_GBps(target_);
+    if (c.kind == LinkKind::kXgmi) return lanes * xgmi_GBps(s_.target);
     int cc = 1000;
     for (const std::uint32_t n : {a, b})
       if (s_.nodes[n].kind == NcclNodeKind::kGpu) cc = std::min(cc, s_.nodes[n].compute_capability);
@@ -303,7 +310,6 @@ class SystemBuilder {
   NcclSystem s_;
   std::vector<std::uint32_t> node_of_;
   std::map<int, std::uint32_t> cpu_of_numa_;
-  std::string_view target_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> raised_;  ///< NIC and how many times its PCIe link may count
 };
 

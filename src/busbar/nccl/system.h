@@ -39,6 +39,7 @@ struct NcclNode {
   bool collnet = false;
   // CPUs
   CpuType cpu;
+  int numa = 0;
 };
 
 struct NcclLink {
@@ -70,6 +71,7 @@ struct NcclSystem {
   std::uint32_t nvs = UINT32_MAX;               ///< the one node that stands for all switches
   bool inter = false;                           ///< network devices are used: there are other nodes
   bool amd_gpus = false;                        ///< xGMI instead of NVLink: RCCL's rules
+  std::string target;                           ///< of these, "gfx942"
   int least_capability = 0;                     ///< of the GPUs; 0 unknown
   CpuType cpu;                                  ///< of the first CPU
 

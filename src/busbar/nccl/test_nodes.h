@@ -75,6 +75,39 @@ inline NodeTemplate nccl_node(const TestNode& t) {
   return n;
 }
 
+/// Eight AMD GPUs that all see each other, on two sockets; `nics` NICs on the PCIe switches of GPUs in turn.
+inline NodeTemplate amd_node(std::uint32_t nics = 8, const std::string& target = "gfx942") {
+  NodeTemplate n;
+  n.name = "node";
+  const auto add = [&](DeviceKind kind, const std::string& name, std::uint32_t numa) {
+    TemplateDevice d;
+    d.device_class.kind = kind;
+    d.name = name;
+    d.numa = static_cast<std::int16_t>(numa);
+    if (kind == DeviceKind::kGpu) d.device_class.architecture = target;
+    if (kind == DeviceKind::kCpu) d.device_class.processor = {"x86_64", "AuthenticAMD", 25, 17};
+    n.devices.push_back(d);
+    return static_cast<std::uint32_t>(n.devices.size()) - 1;
+  };
+  constexpr std::uint32_t kGpus = 8;
+  const LinkClass pcie = nccl_link(LinkKind::kPcie, 64, 16);
+  const std::uint32_t cpu[2] = {add(DeviceKind::kCpu, "cpu0", 0), add(DeviceKind::kCpu, "cpu1", 1)};
+  std::vector<std::uint32_t> gpu, bridge;
+  for (std::uint32_t g = 0; g < kGpus; ++g) {
+    gpu.push_back(add(DeviceKind::kGpu, "gpu" + std::to_string(g), g / 4));
+    bridge.push_back(add(DeviceKind::kPcieSwitch, "pcie" + std::to_string(g), g / 4));
+    n.links.push_back({gpu[g], bridge[g], pcie});
+    n.links.push_back({bridge[g], cpu[g / 4], pcie});
+    for (std::uint32_t p = 0; p < g; ++p) n.links.push_back({gpu[p], gpu[g], nccl_link(LinkKind::kXgmi, 64, 1)});
+  }
+  for (std::uint32_t i = 0; i < nics; ++i) {
+    const std::uint32_t at = i * kGpus / nics;
+    n.links.push_back({add(DeviceKind::kNic, "nic" + std::to_string(i), at / 4), bridge[at], pcie});
+  }
+  n.links.push_back({cpu[0], cpu[1], nccl_link(LinkKind::kSocket, 96, 3)});
+  return n;
+}
+
 /// That many nodes, every NIC on one switch.
 inline Topology nccl_machine(const NodeTemplate& node, std::uint32_t nodes, std::uint32_t nic_gigabits) {
   TopologyBuilder b;
