@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "busbar/routing/flow_name.h"
+
 namespace busbar {
 namespace {
 
@@ -33,8 +35,7 @@ class RankRoutes::Reader {
     const std::uint32_t lanes = t.block_of(from) == t.block_of(to) ? 1 : placement_.nic_channels();
     for (std::uint32_t c = 0; c < lanes; ++c) {
       const DeviceId nic_to = placement_.nic(b, c), nic_from = router_.exit_nic(from, placement_.nic(a, c), nic_to);
-      const std::uint64_t flow = ((std::uint64_t{index(from)} << 32) | index(to)) ^ (std::uint64_t{c} << 48);
-      if (!router_.spread(from, to, nic_from, nic_to, flow, path_).ok()) return out;
+      if (!router_.spread(from, to, nic_from, nic_to, flow_name(from, to, c), path_).ok()) return out;
     }
     for (const LinkShare& s : path_) {
       if (!keep_fabric && t.block_of(t.from(s.link)) == kNone<BlockId> && t.block_of(t.to(s.link)) == kNone<BlockId>)

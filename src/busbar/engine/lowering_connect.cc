@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "busbar/engine/lowering_state.h"
+#include "busbar/routing/flow_name.h"
 
 namespace busbar {
 
@@ -108,15 +109,14 @@ Status Lowering::State::inside(DeviceId a, DeviceId b) {
   return router.spread(host, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
 }
 
-/// Between servers: each lane by its own NIC, and by a flow of its own. Flows are known by their GPUs, so that it does
-/// not matter which rank runs where.
+/// Between servers: each lane by its own NIC, and as a flow of its own.
 Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
   const DeviceId a = placement.gpu(rank_a), b = placement.gpu(rank_b);
   const std::size_t begin = path.size();
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
     const std::uint32_t c = nic_index(lane);
     const DeviceId nic_b = placement.nic(rank_b, c), nic_a = router.exit_nic(a, placement.nic(rank_a, c), nic_b);
-    const std::uint64_t flow = ((std::uint64_t{index(a)} << 32) | index(b)) ^ (std::uint64_t{c} << 48);
+    const std::uint64_t flow = flow_name(a, b, c);
     const DeviceId host_a = protocol.gpudirect ? kNone<DeviceId> : host_memory(a);
     const DeviceId host_b = protocol.gpudirect ? kNone<DeviceId> : host_memory(b);
     if (host_a == kNone<DeviceId> || host_b == kNone<DeviceId>) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "busbar/routing/flow_name.h"
 #include "busbar/routing/pair_spread_state.h"
 
 namespace busbar {
@@ -156,7 +157,6 @@ bool PairSpread::State::walk_pairs(const PairEnds& ends, std::uint32_t source, s
   for (const std::uint32_t b : to.members)
     for (const std::uint32_t a : from.members) {
       if (block[a] == block[b]) continue;
-      const std::uint64_t pair = std::uint64_t{index(ends.gpu[a])} << 32 | index(ends.gpu[b]);
       double ps = fixed_ps;
       steps.clear();
       const auto take = [&](LinkId l, double share, double latency) {
@@ -168,7 +168,7 @@ bool PairSpread::State::walk_pairs(const PairEnds& ends, std::uint32_t source, s
       };
       for (const Start& s : starts) {
         PairWalk& walk = walks[s.lane];
-        const std::uint64_t flow = pair ^ (std::uint64_t{ends.lane[s.lane]} << 48);
+        const std::uint64_t flow = flow_name(ends.gpu[a], ends.gpu[b], ends.lane[s.lane]);
         for (std::uint32_t at = s.at;;) {
           const PairWalk::Row& row = walk.row(at);
           if (row.last && !attachments[to.by[s.lane].attachment].wide()) break;

@@ -11,6 +11,7 @@
 #include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
+#include "busbar/routing/flow_name.h"
 
 namespace busbar {
 namespace {
@@ -90,8 +91,7 @@ class MessageRoutes {
       return router_.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
     const DeviceId far = placement_.nic(m.to, m.channel);
     const DeviceId near = router_.exit_nic(a, placement_.nic(m.from, m.channel), far);
-    const std::uint64_t flow = ((std::uint64_t{index(a)} << 32) | index(b)) ^ (std::uint64_t{m.channel} << 48);
-    return router_.spread(a, b, near, far, flow, path, bias);
+    return router_.spread(a, b, near, far, flow_name(a, b, m.channel), path, bias);
   }
   /// Spread over the switches beside the GPU that can reduce, by their rates.
   Status by_switch(const MessageTask& m, std::vector<LinkShare>& path) const {
