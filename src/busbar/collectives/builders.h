@@ -45,6 +45,10 @@ std::vector<std::string> algorithm_names();
 /// reduce in the network only with `in_network`.
 std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_network);
 
+/// Of algorithms that name levels, the forms over two levels that build `spec.op`:
+/// "hierarchical(nvls,tree)". Those that reduce in the network only with `in_network`.
+std::vector<std::string> nested_forms(const ScheduleSpec& spec, bool in_network);
+
 /// Of an algorithm by name, "hierarchical(ring,tree)" included. Of a name that is none: the defaults.
 AlgorithmTraits traits_of(std::string_view algorithm);
 

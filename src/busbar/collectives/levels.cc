@@ -192,6 +192,12 @@ Result<LevelAlgorithm> parse_level(std::string_view name) {
       ErrorCode::kUnsupported, fmt::format("'{}' is no algorithm for one level; there are {}", name, known), {}};
 }
 
+std::vector<std::string_view> level_names() {
+  std::vector<std::string_view> out;
+  for (const Name& n : kNames) out.push_back(n.name);
+  return out;
+}
+
 Status add_levels(Schedule& schedule, std::span<const RankLevel> levels, std::uint16_t channel,
                   std::uint32_t chunk_base, bool mate) {
   return Writer(schedule, levels, channel, chunk_base, mate).write();

@@ -14,6 +14,9 @@ enum class LevelAlgorithm : std::uint8_t { kRing, kTree, kHalvingDoubling, kPat,
 /// By the name of the algorithm.
 Result<LevelAlgorithm> parse_level(std::string_view name);
 
+/// Those that there are.
+std::vector<std::string_view> level_names();
+
 struct RankLevel {
   std::uint32_t extent = 1;
   std::uint32_t stride = 1;  ///< ranks from one member of a group to the next

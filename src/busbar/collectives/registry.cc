@@ -4,6 +4,7 @@
 
 #include "busbar/collectives/algorithms.h"
 #include "busbar/collectives/legality.h"
+#include "busbar/collectives/levels.h"
 
 namespace busbar {
 namespace {
@@ -136,6 +137,23 @@ std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_networ
     if ((t.names_levels && !two_levels) || (t.takes_dimensions && spec.dimensions.empty())) continue;
     out.emplace_back(a.name);
   }
+  return out;
+}
+
+std::vector<std::string> nested_forms(const ScheduleSpec& spec, bool in_network) {
+  std::vector<std::string> out;
+  const std::uint32_t l = spec.ranks_per_group;
+  if (l < 2 || l >= spec.ranks || spec.ranks % l != 0) return out;
+  for (const RegisteredAlgorithm& a : algorithms())
+    for (const std::string_view inner : level_names())
+      for (const std::string_view outer : level_names()) {
+        if (!a.traits.names_levels || !builds(a, spec.op)) continue;
+        ScheduleSpec form = spec;
+        form.algorithm = fmt::format("{}({},{})", a.name, inner, outer);
+        form.dimensions = {};
+        const Result<Schedule> s = build_schedule(form);
+        if (s.ok() && (in_network || s->reducers == 0)) out.push_back(std::move(form.algorithm));
+      }
   return out;
 }
 

@@ -164,6 +164,27 @@ TEST(Registry, OffersOnlyWhatTheMachineHasAUseFor) {
   }
 }
 
+TEST(Registry, NamesTheFormsOfAHierarchyThatBuild) {
+  ScheduleSpec spec;
+  spec.ranks = 64;
+  spec.ranks_per_group = 8;
+  const auto has = [&](const char* form, bool in_network) {
+    const auto forms = nested_forms(spec, in_network);
+    return std::find(forms.begin(), forms.end(), form) != forms.end();
+  };
+  EXPECT_TRUE(has("hierarchical(direct,tree)", false));
+  EXPECT_TRUE(has("hierarchical(nvls,tree)", true));
+  EXPECT_FALSE(has("hierarchical(nvls,tree)", false));
+  EXPECT_FALSE(has("hierarchical(tree,ring)", true));
+  spec.op = Collective::kBroadcast;
+  EXPECT_TRUE(has("hierarchical(tree,ring)", false));
+  spec.op = Collective::kAllToAll;
+  EXPECT_TRUE(nested_forms(spec, true).empty());
+  spec.op = Collective::kAllReduce;
+  spec.ranks_per_group = 64;
+  EXPECT_TRUE(nested_forms(spec, true).empty());
+}
+
 // Engines count NICs and channels by what the traits say.
 TEST(Registry, KnowsHowManyChannelsShareAnOrder) {
   for (const std::string& name : algorithm_names()) {
