@@ -61,7 +61,10 @@ class CollectiveRows {
     const LibraryVersion library = library_version(table_.cell(row, "library_version"));
     out.library = library.words;
     PredictPolicy asked{.engine = options_.engine, .nccl = library.rules, .nvls = table_.cell(row, "nvls") != "off"};
-    BUSBAR_ASSIGN(asked.launch, launch_of(table_.cell(row, "launch")));
+    PredictOptions predict = options_.predict;
+    if (predict.launch.empty()) predict.launch = launch_of(table_.cell(row, "launch"));
+    BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, catalog_, asked));
+    if (!predict.nccl.empty()) out.library = "NCCL " + to_string(asked.nccl);
     set_channels(table_.cell(row, "channels"), asked);
     BUSBAR_ASSIGN(Predictor* const machine, machine_of(described, asked));
     if (!machine->follows_nccl(one_group(machine->ranks()))) out.library.clear();
@@ -92,12 +95,8 @@ class CollectiveRows {
     return nodes == 1 ? "nvls" : "nvlstree";
   }
 
-  /// From catalog/launches; a table without the column, or with a mode that nobody knows, says "unknown".
-  Result<Duration> launch_of(const std::string& mode) {
-    const std::string name = catalog_.has("launches", mode) ? mode : "unknown";
-    BUSBAR_ASSIGN(const YamlDocument document, catalog_.load("launches", name));
-    return document.root().find("launch")->as_duration();
-  }
+  /// A table without the column, or with a mode that nobody knows, says "unknown".
+  std::string launch_of(const std::string& mode) { return catalog_.has("launches", mode) ? mode : "unknown"; }
   Result<Predictor*> machine_of(const MeasuredMachine& m, const PredictPolicy& asked) {
     const std::string more = fmt::format("{}|{}|{}|{}|{}", asked.nvls, asked.launch->in_ps(), to_string(asked.nccl),
                                          asked.min_channels, asked.max_channels);

@@ -82,7 +82,11 @@ Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& o, const Ov
   if (n < 2 || n > all.size())
     return invalid(fmt::format("{} GPUs, the machine has {}; a collective needs two", n, all.size()), {"", 0, 0, "-g"});
   const std::vector<DeviceId> gpus = first_gpus(cluster, n);
-  return Predictor::make(std::move(cluster), gpus, {.engine = o.engine, .nccl = o.nccl, .nvls = nvls, .accuracy = accuracy});
+  PredictPolicy policy = o.policy;
+  policy.engine = o.engine;
+  policy.nvls = nvls;
+  policy.accuracy = accuracy;
+  return Predictor::make(std::move(cluster), gpus, std::move(policy));
 }
 
 const char* name_of(Verdict verdict) {
@@ -103,6 +107,7 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
   Expectation out;
   out.inputs = machine->cluster().text;
   out.ranks = machine->ranks();
+  out.launch = machine->protocol().launch;
   const ExpectedRow* worst = nullptr;
   for (const MeasuredResult& m : results.rows) {
     if (options.go_on && !options.go_on(out.rows.size(), results.rows.size())) break;
@@ -153,7 +158,7 @@ Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOption
     if (m.size_bytes >= kLarge) shares.push_back(us / m.us);
   }
   out.before_percent = out.after_percent = median_of(errors);
-  const ProtocolModel& model = machine->cluster().protocol;
+  const ProtocolModel& model = machine->protocol();
   out.launch_us = std::max(0.0, model.launch.in_us() + (late.empty() ? 0 : median_of(late)));
   out.share = shares.empty() ? 1 : median_of(shares);
   Cluster fitted = machine->cluster();
@@ -164,8 +169,10 @@ Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOption
   out.overlay = overlay_of(options.cluster, fitted.protocol);
   out.inputs = fitted.text;
   const auto gpus = first_gpus(fitted, machine->ranks());
-  BUSBAR_ASSIGN(const auto after,
-                Predictor::make(std::move(fitted), gpus, {.engine = options.engine, .nccl = options.nccl}));
+  PredictPolicy policy = options.policy;
+  policy.engine = options.engine;
+  policy.launch.reset();  // the fitted one
+  BUSBAR_ASSIGN(const auto after, Predictor::make(std::move(fitted), gpus, std::move(policy)));
   errors.clear();
   for (const MeasuredResult& m : results.rows) {
     BUSBAR_ASSIGN(const Prediction p, time_alone(*after, options.op, m.size_bytes));

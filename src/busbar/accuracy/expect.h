@@ -17,9 +17,9 @@ struct ExpectOptions {
   std::string engine = "analytic";
   Collective op = Collective::kAllReduce;
   std::uint32_t gpus = 0;  ///< the first of the machine; 0: all
-  NcclVersion nccl{};      ///< whose rules choose
   /// Called before each row with how many are known of how many; false: stop and keep those. Null: none.
   std::function<bool(std::size_t, std::size_t)> go_on = nullptr;
+  PredictPolicy policy{};  ///< release, variables and launch; the rest is expect's own
 };
 
 /// What answers for calls on the machine of `options`, with more changes to its file. `accuracy`: as of PredictPolicy.
@@ -45,6 +45,7 @@ struct Expectation {
   Verdict verdict = Verdict::kGood;       ///< of the largest size that is not good, else good
   std::vector<std::string> explanations;  ///< what would make the machine give what was measured there
   std::uint32_t ranks = 0;
+  Duration launch;     ///< before the first byte, in all predictions
   std::string inputs;  ///< text that was read, for a hash
 };
 Result<Expectation> expect_results(const MeasuredResults& results, const ExpectOptions& options);

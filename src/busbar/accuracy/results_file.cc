@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <map>
 
 #include "busbar/accuracy/summary.h"
@@ -47,12 +48,31 @@ Result<MeasuredResults> parse_csv(std::string_view text, const std::string& name
   return from_times(std::move(times), {std::move(collective)}, name);
 }
 
+/// The number behind `name` in the line of settings; 0 where there is none.
+unsigned setting(std::string_view settings, std::string_view name) {
+  unsigned n = 0;
+  const std::size_t at = settings.find(name);
+  if (at == std::string_view::npos) return 0;
+  const std::size_t from = settings.find_first_not_of(' ', at + name.size());
+  if (from != std::string_view::npos) std::from_chars(settings.data() + from, settings.data() + settings.size(), n);
+  return n;
+}
+
+/// Source: NVIDIA nccl-tests, src/common.cu: -G launches graphs, threads and their GPUs are in one process.
+std::string launch_of(std::string_view settings) {
+  const unsigned per_process = setting(settings, "nThread ") * setting(settings, "nGpus ");
+  if (per_process == 0) return "";
+  if (setting(settings, "graph: ") > 0) return "graph";
+  return per_process > 1 ? "loop" : "process";
+}
+
 /// Times of both places count; sizes of 0 do not.
 Result<MeasuredResults> from_tables(const PerfResults& results, const std::string& name) {
   MeasuredResults out;
   std::map<std::uint64_t, std::vector<double>> times;
   for (const PerfTable& t : results.tables) {
     if (!t.library.empty()) out.library = t.library;
+    if (!t.settings.empty()) out.launch = launch_of(t.settings);
     if (!out.collective.empty() && !t.collective.empty() && t.collective != out.collective && !t.rows.empty())
       return several(out.collective, t.collective, {name, t.rows.front().line, 0, ""});
     if (out.collective.empty()) out.collective = t.collective;

@@ -21,6 +21,7 @@ struct MeasuredResults {
   std::string collective{};            ///< as the file names it; empty: it does not
   std::vector<MeasuredResult> rows{};  ///< by ascending size; the median of several of one size
   std::string library{};               ///< NCCL's number as nccl-tests print it: "23007"; empty: not said
+  std::string launch{};                ///< as the header of nccl-tests tells: "graph", "loop", "process"; empty: not said
   std::vector<std::string> unread{};   ///< rows that were cut off: "line 12: ..."
 };
 

@@ -10,6 +10,7 @@ Result<Thresholds> acceptance_thresholds(const ExpectOptions& options, std::span
   BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides, true, &accuracy));
   Thresholds out;
   out.ranks = machine->ranks();
+  out.launch = machine->protocol().launch;
   out.inputs = machine->cluster().text;
   for (const Collective op : ops)
     for (const std::uint64_t size : sizes) {

@@ -9,6 +9,7 @@
 #include "busbar/accuracy/machine_cache.h"
 #include "busbar/accuracy/training_layout.h"
 #include "busbar/accuracy/validate.h"
+#include "busbar/predict/launch.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/kernels_file.h"
@@ -60,12 +61,17 @@ struct Machine {
   KernelTable kernels;
 };
 
-Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateOptions& options) {
+Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateOptions& options, bool cuda_graphs) {
   auto out = std::make_unique<Machine>();
   BUSBAR_ASSIGN(Cluster cluster, parse_cluster(m.text, m.node, options.overrides));
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus, gpus_taking_part(m, cluster.topology));
-  BUSBAR_ASSIGN(out->kernels, load_kernels(cluster, Catalog(options.overrides.catalog)));
-  BUSBAR_ASSIGN(out->predictor, Predictor::make(std::move(cluster), std::move(gpus), {.engine = options.engine}));
+  const Catalog catalog(options.overrides.catalog);
+  BUSBAR_ASSIGN(out->kernels, load_kernels(cluster, catalog));
+  PredictOptions predict = options.predict;
+  if (predict.launch.empty()) predict.launch = launch_of_framework(cluster, cuda_graphs);
+  PredictPolicy policy{.engine = options.engine};
+  BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, catalog, policy));
+  BUSBAR_ASSIGN(out->predictor, Predictor::make(std::move(cluster), std::move(gpus), std::move(policy)));
   out->kernels.host_bytes_per_s = host_rate(out->predictor->router());
   return out;
 }
@@ -109,8 +115,9 @@ class TrainingRows {
     BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row));
     BUSBAR_ASSIGN(const MeasuredLayout asked, layout_of_row(table_, row, model));
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
-    BUSBAR_ASSIGN(const Machine* const machine,
-                  machines_.of(described, "", [&] { return build(described, options_); }));
+    const bool graphs = asked.layout.cuda_graphs;
+    BUSBAR_ASSIGN(const Machine* const machine, machines_.of(described, graphs ? "graphs" : "",
+                                                             [&] { return build(described, options_, graphs); }));
     const auto resolved = resolve_layout(asked.layout, model, machine->predictor->ranks());
     if (!resolved.ok()) return unsupported(resolved.error().message);
     LayoutSpec layout = *resolved;

@@ -8,6 +8,7 @@
 #include "busbar/accuracy/scored_row.h"
 #include "busbar/base/csv.h"
 #include "busbar/engine/engine.h"
+#include "busbar/predict/predict_options.h"
 #include "busbar/spec/cluster.h"
 
 namespace busbar {
@@ -18,6 +19,7 @@ struct ValidateOptions {
   Overrides overrides;              ///< catalogue, and --set for every machine
   std::string engine = "analytic";  ///< or "flow"
   std::string only;                 ///< see row_filter()
+  PredictOptions predict{};         ///< instead of what rows state
   /// Asked before each row with how many are done and how many there are; false: leave the rest out.
   std::function<bool(std::size_t done, std::size_t total)> go_on{};
 };

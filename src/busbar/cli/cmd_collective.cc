@@ -47,12 +47,7 @@ std::vector<std::string> algorithms(const CollectiveOptions& o, const Collective
 Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& cluster) {
   PredictPolicy out;
   out.engine = o.common.engine;
-  Result<NcclVersion> version = parse_nccl_version(o.nccl);
-  if (!version.ok()) {
-    version.error().where.path = "--nccl";
-    return version.error();
-  }
-  out.nccl = *version;
+  BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(o.common.overrides.catalog), out));
   if (out.engine == "packet") {
     std::string transport = o.transport, balance = o.balance;
     BUSBAR_ASSIGN(out.packets, read_packet_options(transport, balance, std::nullopt, cluster));
@@ -168,6 +163,7 @@ int run(const CollectiveOptions& o) {
          {"algorithm_choice_note", choice.words},
          {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
          {"results", Json::array()}};
+  add_policy(j, machine.policy(), o.predict.launch, machine.protocol().launch);
   for (const CollectiveRow& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
   j["bound_by"] = bound_to_json(spokesman(rows).bound, cluster->topology);
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
@@ -175,7 +171,9 @@ int run(const CollectiveOptions& o) {
   if (!cluster->assumptions.empty()) j["assumptions"] = cluster->assumptions;
   j["complete"] = known == sweep->size();
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, choice.words), watch.status());
+  const std::string words = policy_words(machine.policy(), o.predict.launch, machine.protocol().launch);
+  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, choice.words + "; " + words),
+                 watch.status());
 }
 
 }  // namespace
@@ -212,7 +210,6 @@ Command collective_command(const std::string& typed) {
       {"--algorithm", "NAME",
        "auto (as NCCL chooses), fastest (of all), all (each), synthesized (made for this machine), ring, tree, ...",
        "Algorithm", &o->algorithm},
-      {"--nccl", "VERSION", "whose choices auto follows, 2.18 to 2.30 (default 2.30)", "Algorithm", &o->nccl},
       {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm",
        &o->chunks},
       {"--protocol",
@@ -249,6 +246,7 @@ Command collective_command(const std::string& typed) {
        "--engine packet"},
   };
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
+  for (Flag& f : predict_flags(o->predict, "as the machine's file says")) c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

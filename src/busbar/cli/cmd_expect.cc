@@ -12,6 +12,7 @@
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/long_run.h"
+#include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
 
@@ -20,12 +21,18 @@ namespace {
 
 struct ExpectFlags {
   CommonOptions common;
-  std::string file, cluster, op, baseline, overlay, nccl;
+  std::string file, cluster, op, baseline, overlay;
+  PredictOptions predict;
   std::string first = "1M", last = "16G";  ///< of thresholds
   std::uint32_t gpus = 0;
   double tolerance = 5, factor = 4;
   bool thresholds = false;
 };
+
+/// The flag's, else the file's; empty: the machine's own.
+std::string launch_mode(const ExpectFlags& o, const MeasuredResults& results) {
+  return o.predict.launch.empty() ? results.launch : o.predict.launch;
+}
 
 /// The collective: the flag's, else the file's, else all-reduce.
 Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& results) {
@@ -41,16 +48,10 @@ Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& 
   out.gpus = o.gpus;
   const std::string name = !o.op.empty() ? o.op : !results.collective.empty() ? results.collective : "all_reduce";
   BUSBAR_ASSIGN(out.op, parse_collective(name));
-  if (!o.nccl.empty()) {
-    Result<NcclVersion> version = parse_nccl_version(o.nccl);
-    if (!version.ok()) {
-      version.error().where.path = "--nccl";
-      return version.error();
-    }
-    out.nccl = *version;
-  } else if (!results.library.empty()) {
-    out.nccl = library_version("NCCL " + results.library).rules;
-  }
+  if (!results.library.empty()) out.policy.nccl = library_version("NCCL " + results.library).rules;
+  PredictOptions predict = o.predict;
+  predict.launch = launch_mode(o, results);
+  BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, Catalog(o.common.overrides.catalog), out.policy));
   return out;
 }
 
@@ -106,7 +107,8 @@ int run_thresholds(const ExpectFlags& o) {
   if (!found.ok()) return report_error(found.error());
   Json j{{"schema", "busbar.expect/1"},      {"cluster", o.cluster},
          {"engine", o.common.engine},        {"gpus", found->ranks},
-         {"nccl", to_string(options->nccl)}, {"rows", Json::array()}};
+         {"rows", Json::array()}};
+  add_policy(j, options->policy, o.predict.launch, found->launch);
   for (const Threshold& r : found->rows)
     j["rows"].push_back({{"collective", name_of(r.op)},
                          {"size_bytes", r.size_bytes},
@@ -162,8 +164,11 @@ int run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
   return deliver(o.common, j, d, slower ? 1 : 0);
 }
 
-Document to_document(const ExpectFlags& o, const MeasuredResults& results, const Expectation& e, Collective op,
-                     double ranks) {
+Document to_document(const ExpectFlags& o, const MeasuredResults& results, const Expectation& e,
+                     const ExpectOptions& options) {
+  const Collective op = options.op;
+  const double ranks = e.ranks;
+  const std::string words = policy_words(options.policy, launch_mode(o, results), e.launch);
   Document d;
   d.title = fmt::format("{} beside {}", o.file, o.cluster);
   d.command = o.common.typed;
@@ -183,6 +188,7 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
       "suspicious: faster than that, or than physics allows. GB/s is 1e9 bytes per second per direction.";
   d.blocks.push_back({t});
   d.blocks.push_back({Highlight{fmt::format("The machine is {}.", name_of(e.verdict))}});
+  d.blocks.push_back({Paragraph{"Expected with " + words + "."}});
   for (const std::string& line : results.unread) d.blocks.push_back({Paragraph{"Not read: " + line + "."}});
   for (const std::string& x : e.explanations) d.blocks.push_back({Paragraph{"Would explain it: " + x + "."}});
   if (e.verdict == Verdict::kLow && e.explanations.empty())
@@ -218,12 +224,12 @@ int run_expect(const ExpectFlags& o) {
                          {"bound_by", r.bound_by}});
   j["verdict"] = name_of(e->verdict);
   j["explanations"] = e->explanations;
-  j["nccl"] = to_string(options->nccl);
+  add_policy(j, options->policy, launch_mode(o, *results), e->launch);
   j["unread"] = results->unread;
   j["complete"] = e->rows.size() == results->rows.size();
   j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(e->inputs)));
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *results, *e, options->op, e->ranks),
+  return deliver(o.common, j, to_document(o, *results, *e, *options),
                  watch.status(e->verdict == Verdict::kGood ? 0 : 1));
 }
 
@@ -265,17 +271,16 @@ int run_calibrate(const ExpectFlags& o) {
 
 Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typed) {
   o->common.typed = typed;
-  o->common.engine = "analytic";
   Command c;
   c.positionals = {{"RESULTS", "output of nccl-tests, or a CSV with size_bytes and time_us", &o->file}};
   c.flags = {
       {"--cluster", "CLUSTER", "preset, NAME:N or a YAML file", "Machine", &o->cluster},
       {"--collective", "OP", "what was run (default: as the file says, else all_reduce)", "Machine", &o->op},
-      {"-g,--gpus", "N", "it ran on the first N GPUs (default all)", "Machine", &o->gpus},
-      {"--nccl", "VERSION", "whose rules, 2.18 to 2.30 (default: as the file says, else 2.30)", "Machine", &o->nccl}};
+      {"-g,--gpus", "N", "it ran on the first N GPUs (default all)", "Machine", &o->gpus}};
+  for (Flag& f : predict_flags(o->predict, "as the file says, else the machine's own"))
+    c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) {
-    if (f.names == "--engine")
-      f.help = "analytic (default: a call alone shares links with nobody, and flow says the same) or flow";
+    if (f.names == "--engine") f.help = "flow (default) or analytic";
     if (f.names != "--explain") c.flags.push_back(std::move(f));
   }
   return c;

@@ -10,6 +10,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/perf_csv.h"
+#include "busbar/cli/predict_flags.h"
 #include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
@@ -22,6 +23,7 @@ namespace {
 
 struct ImportFlags {
   CommonOptions common;
+  PredictOptions predict;
   std::string file, kind, cluster, groups, first, last, rows;
   double factor = 4;
 };
@@ -119,7 +121,9 @@ Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Docu
     return invalid(fmt::format("a file of kind {} holds nothing to be timed", report.kind), {"", 0, 0, "--cluster"});
   if (!o.groups.empty() && format->trace == nullptr) return groups_wanted_for("this file is none");
   BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.overrides));
-  BUSBAR_ASSIGN(const auto machine, Predictor::make(std::move(loaded), {}));
+  PredictPolicy policy;
+  BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(o.common.overrides.catalog), policy));
+  BUSBAR_ASSIGN(const auto machine, Predictor::make(std::move(loaded), {}, std::move(policy)));
   const Cluster& cluster = machine->cluster();
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(o.file));
   if (format->trace != nullptr) {
@@ -202,6 +206,7 @@ Command import_command(const std::string& typed) {
       {"-e,--maxbytes", "SIZE", "largest size (default: what the file says)", "Timing", &o->last, {}, "--cluster"},
       {"-f,--stepfactor", "X", "factor from size to size (default 4)", "Timing", &o->factor, {}, "--cluster"},
   };
+  for (Flag& f : predict_flags(o->predict, "as the machine's file says")) c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, false))
     if (f.names != "--explain") c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

@@ -7,6 +7,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/cli/packet_options.h"
+#include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_batches.h"
 #include "busbar/cli/train_beside.h"
@@ -23,6 +24,7 @@ struct TrainFlags {
   double usd_per_gpu_hour = 0, patience_s = 1800;
   std::string transport, balance;
   std::vector<std::string> besides;
+  PredictOptions predict;
   ScenarioFlags flags;
 };
 
@@ -147,6 +149,7 @@ int run(const TrainFlags& o) {
   ask.transport = o.transport;
   ask.balance = o.balance;
   ask.patience_s = o.patience_s;
+  ask.predict = o.predict;
   if (!o.scale.empty() && !o.batches.empty())
     return report_error(invalid("cannot go with --scale; ask for one of them", {"", 0, 0, "--batches"}));
   if (!o.batches.empty()) return run_over_batches(o, *variants, ask, clock);
@@ -213,6 +216,8 @@ Command train_command(const std::string& typed) {
       {"--trace", "FILE", "write a Perfetto trace too", "Output", &o->trace},
   };
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
+  for (Flag& f : predict_flags(o->predict, "as the framework does: process, or graph with layout.cuda_graphs"))
+    c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;

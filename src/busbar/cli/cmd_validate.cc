@@ -9,6 +9,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/long_run.h"
+#include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
@@ -16,6 +17,7 @@ namespace {
 
 struct ValidateFlags {
   CommonOptions common;
+  PredictOptions predict;
   std::string file, only;
   std::uint32_t worst = 12;
 };
@@ -181,7 +183,7 @@ int run(const ValidateFlags& o) {
   const RunClock clock;
   LongRun watch("rows");
   const auto go_on = [&watch](std::size_t done, std::size_t total) { return watch.go_on(done, total); };
-  ValidateOptions options{o.common.overrides, o.common.engine, o.only, go_on};
+  ValidateOptions options{o.common.overrides, o.common.engine, o.only, o.predict, go_on};
   if (o.common.engine != "analytic" && o.common.engine != "flow")
     return report_error(
         invalid(fmt::format("'{}' cannot validate; use analytic or flow", o.common.engine), {"", 0, 0, "--engine"}));
@@ -235,6 +237,8 @@ Command validate_command(const std::string& typed) {
   c.positionals = {{"FILE", "table with the columns of data/measured/README.md", &o->file}};
   c.flags = {{"--only", "EXPR", "rows where column=value, !=, > or <; several joined by ','", "Rows", &o->only},
              {"--worst", "N", "how many of the worst to list (default 12)", "Output", &o->worst}};
+  for (Flag& f : predict_flags(o->predict, "as rows state; steps: as their framework does"))
+    c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) {
     if (f.names == "--engine")
       f.help = "analytic (default: each row alone shares links with nobody, and flow says the same) or flow";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/cli/packet_options.h"
+#include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/predict/prediction.h"
 
@@ -20,7 +21,8 @@ struct CollectiveOptions {
   std::uint32_t gpus = 0, iterations = 0, channels = 0, chunks = 0, root = 0, jobs = 1;
   std::string placement = "packed";
   std::uint32_t seed = 0;
-  std::string algorithm = "auto", nccl = "2.30";
+  std::string algorithm = "auto";
+  PredictOptions predict;
   std::string transport, balance;  ///< packet engine
   double patience_s = 1800;
   std::vector<std::string> jitter;

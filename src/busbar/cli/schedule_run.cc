@@ -191,7 +191,10 @@ int run_schedule(const CollectiveOptions& o) {
   if (!op.ok()) return report_error(op.error());
   Result<Cluster> loaded = load_machine(o.cluster, o.common.overrides);
   if (!loaded.ok()) return report_error(loaded.error());
-  const auto machine = Predictor::make(std::move(*loaded), {});
+  PredictPolicy policy;
+  if (const Status read = read_predict_options(o.predict, Catalog(o.common.overrides.catalog), policy); !read.ok())
+    return report_error(read.error());
+  const auto machine = Predictor::make(std::move(*loaded), {}, std::move(policy));
   if (!machine.ok()) return report_error(machine.error());
   const Cluster* const cluster = &(*machine)->cluster();
   const Result<ImportedSchedule> schedule = load_schedule(o.schedule);
@@ -223,6 +226,7 @@ int run_schedule(const CollectiveOptions& o) {
            {"longest_chain_of_sends", schedule->proof.depth}}},
          {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
          {"results", schedule_json(*schedule, *rows, *cluster)}};
+  add_policy(j, (*machine)->policy(), o.predict.launch, (*machine)->protocol().launch);
   j["bound_by"] = bound_to_json(rows->back().bound, cluster->topology);
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;

@@ -2,6 +2,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
 
@@ -109,6 +110,7 @@ Json train_json(const TrainRun& r, const std::string& typed) {
                  {"p99_s", s.p99_s}};
   j["fits"] = !r.does_not_fit.has_value();
   j["scaling_efficiency"] = r.scaling_efficiency;
+  add_policy(j, r.machine->policy(), r.launch, r.machine->protocol().launch);
   j["cost_usd"] = {{"per_gpu_hour", r.cluster().usd_per_gpu_hour},
                    {"price_source", r.cluster().price_source},
                    {"per_step", r.cost.usd_per_step},

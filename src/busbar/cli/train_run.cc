@@ -8,6 +8,7 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/packet/packet_engine.h"
+#include "busbar/predict/launch.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/kernels_file.h"
@@ -85,6 +86,10 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
   run.band = accuracy.training(cluster);
   PredictPolicy policy{.engine = ask.engine, .fold = ask.fold};
+  PredictOptions predict = ask.predict;
+  if (predict.launch.empty()) predict.launch = launch_of_framework(cluster, run.layout.cuda_graphs);
+  BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, catalog, policy));
+  run.launch = predict.launch;
   if (ask.engine == "packet") {
     run.transport = ask.transport;
     run.balance = ask.balance;

@@ -9,6 +9,7 @@
 #include "busbar/choice/relief.h"
 #include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
+#include "busbar/predict/predict_options.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/scenario.h"
 #include "busbar/step/metrics.h"
@@ -32,7 +33,7 @@ struct TrainRun {
   StepCost cost;
   double scaling_efficiency = 1;
   std::vector<Relief> relief;  ///< filled when asked
-  std::string engine;
+  std::string engine, launch;  ///< launch: the mode; empty: the machine's own
   std::string transport, balance;  ///< of packets
   PacketOptions packets;
   const Cluster& cluster() const { return machine->cluster(); }
@@ -61,6 +62,7 @@ struct TrainAsk {
   std::uint32_t gpus = 0;          ///< of the machine, the first ones; 0: all
   bool scaling = true;             ///< run one replica alone, for scaling_efficiency
   bool fold = true;                ///< solve one of many alike parts of a call (DESIGN 4.4)
+  PredictOptions predict;          ///< launch, where empty: as frameworks do
   bool relief = false;             ///< re-run the step with each group of links relieved
 };
 

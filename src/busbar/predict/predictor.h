@@ -44,6 +44,7 @@ class Predictor {
   ~Predictor();
 
   const Cluster& cluster() const { return cluster_; }
+  const PredictPolicy& policy() const { return policy_; }
   const Router& router() const { return *router_; }
   const ProtocolModel& protocol() const { return protocol_; }
   const Placement& placement() const { return *placement_; }

@@ -1,0 +1,32 @@
+#include "busbar/cli/predict_flags.h"
+
+#include <fmt/core.h>
+
+#include "busbar/base/quantity.h"
+#include "busbar/predict/launch.h"
+
+namespace busbar {
+
+std::vector<Flag> predict_flags(PredictOptions& o, const std::string& launch) {
+  return {{"--env", "NCCL_X=Y", "a variable that NCCL runs under; may be given several times", "NCCL", &o.env},
+          {"--nccl", "VERSION", "whose rules choose, 2.18 to 2.30 (default: as stated, else 2.30)", "NCCL", &o.nccl},
+          {"--launch", "MODE",
+           "how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), "
+           "unknown (default: " + launch + ")",
+           "NCCL", &o.launch, launch_modes()}};
+}
+
+void add_policy(Json& j, const PredictPolicy& policy, const std::string& mode, Duration launch) {
+  j["nccl"] = to_string(policy.nccl);
+  j["env"] = policy.env;
+  j["launch"] = {{"mode", mode.empty() ? "machine" : mode}, {"us", launch.in_us()}};
+}
+
+std::string policy_words(const PredictPolicy& policy, const std::string& mode, Duration launch) {
+  std::string out = fmt::format("launch: {}, {} us", mode.empty() ? "as the machine's file says" : mode,
+                                format_number(launch.in_us()));
+  for (const std::string& variable : policy.env) out += "; " + variable;
+  return out;
+}
+
+}  // namespace busbar

@@ -1,0 +1,40 @@
+#include "busbar/predict/launch.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+namespace busbar {
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view> kModes[] = {{"graph", "graph"},
+                                                                    {"loop", "single-process-multi-gpu"},
+                                                                    {"process", "one-process-per-gpu"},
+                                                                    {"unknown", "unknown"}};
+
+}  // namespace
+
+std::vector<std::string> launch_modes() {
+  std::vector<std::string> out;
+  for (const auto& [mode, entry] : kModes) out.emplace_back(mode);
+  return out;
+}
+
+Result<Duration> launch_time(std::string_view mode, const Catalog& catalog) {
+  for (const auto& [word, entry] : kModes) {
+    if (mode != word && mode != entry) continue;
+    BUSBAR_ASSIGN(const YamlDocument document, catalog.load("launches", std::string(entry)));
+    return document.root().find("launch")->as_duration();
+  }
+  return invalid(fmt::format("there is no launch mode '{}'; use graph, loop, process or unknown", mode));
+}
+
+std::string launch_of_framework(const Cluster& cluster, bool cuda_graphs) {
+  const Topology& t = cluster.topology;
+  if (t.gpus().empty()) return "";
+  const DeviceClass& gpu = t.device_class(t.gpus().front());
+  if (gpu.compute_capability == 0 && gpu.architecture.empty()) return "";
+  return cuda_graphs ? "graph" : "process";
+}
+
+}  // namespace busbar

@@ -1,0 +1,22 @@
+// What users say of the library and of how collectives start.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/predict/policy.h"
+#include "busbar/spec/catalog.h"
+
+namespace busbar {
+
+/// As typed. Empty: not said.
+struct PredictOptions {
+  std::vector<std::string> env;  ///< --env: "NCCL_PROTO=LL"
+  std::string nccl;              ///< --nccl: "2.27"
+  std::string launch;            ///< --launch: one of launch_modes()
+};
+
+/// Writes what was said into `policy`. Errors name the flag.
+Status read_predict_options(const PredictOptions& o, const Catalog& catalog, PredictPolicy& policy);
+
+}  // namespace busbar
