@@ -32,7 +32,7 @@ class PlanLister {
     BUSBAR_ASSIGN(const CollectiveDemand demand, demand_of(plan_));
     for (const Phase& phase : s_.phases)
       for (std::uint32_t r = 0; r < rounds(s_, phase); ++r)
-        for_each_move(s_, phase, r, [&](const Move& m) { add(m, phase.channel); });
+        for_each_move(s_, phase, r, [&](const Move& m) { add(m, channel_of(phase)); });
     if (!plan_.in_place) copy_inputs(demand);
     flatten();
     return std::move(plan_);
@@ -49,6 +49,12 @@ class PlanLister {
     std::vector<std::uint32_t> readers;
   };
   using Spot = std::tuple<std::uint32_t, PlanBuffer, std::uint32_t>;
+
+  /// As NCCL numbers them: the channels of all orders, then those that share an order with one before.
+  std::uint32_t channel_of(const Phase& phase) const {
+    const std::uint32_t per_order = s_.traits.channels_per_order, orders = s_.channels / per_order;
+    return phase.channel % per_order * orders + phase.channel / per_order;
+  }
 
   /// Where chunk c lies in a buffer of `rank`.
   std::uint32_t place_of(std::uint32_t rank, Buffer buffer, std::uint32_t c) {

@@ -350,6 +350,7 @@ void Lowering::State::make_room() {
   weight.assign(capacities(), 0.0);
   least_latency.assign(capacities(), INFINITY);
   round_load.assign(capacities(), 0.0);
+  free_at.assign(capacities(), 0.0);
   total_load.assign(capacities(), 0.0);
 }
 

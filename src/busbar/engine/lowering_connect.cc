@@ -216,6 +216,7 @@ Status Lowering::State::open_run(const CollectiveCall& call, const Schedule& s, 
     connection_of[by_receiver ? to : from] = static_cast<std::uint32_t>(connections.size());
     status = connect(call, call_group, from, to, static_cast<double>(chunks) * repeats * chunk_bytes);
   });
+  if (status.ok() && !is_ring(phase.pattern)) link_hops(s, phase);
   return status;
 }
 
@@ -290,8 +291,9 @@ double Lowering::State::alone(const Schedule& s, PhaseRun run, std::uint32_t gro
   const bool ring = is_ring(phase.pattern);
   bool crowded = false;
   const auto cost = [&](std::uint32_t from, std::uint32_t to) {
-    const PieceCost c = cost_of(connections[connection_of[by_receiver ? to : from]], piece, most);
-    if (!ring) return SendCost{c.latency_ps, c.staying_ps};
+    const Connection& edge = connections[connection_of[by_receiver ? to : from]];
+    if (!ring) return SendCost{edge.latency_ps, edge.transfer_ps};
+    const PieceCost c = cost_of(edge, piece, most);
     crowded = crowded || c.staying_ps > c.passing_ps;
     return c.in_ring();
   };

@@ -22,14 +22,15 @@ struct Connection {
   std::uint32_t begin, end;  ///< its links in State::path
   double bytes;
   double latency_ps;
-  double transfer_ps = 0;    ///< stepwise phases: of the send, while its round is under way
+  double transfer_ps = 0;    ///< of all but rings: of the send, while its round is under way
   std::uint32_t from = 0;    ///< actor
+  std::uint32_t toward_root = kNone32;  ///< trees and chains: the connection of the run that is one closer to the root
   std::uint64_t chunks = 0;  ///< stepwise phases
 };
 
 inline bool is_ring(Pattern p) { return p == Pattern::kRingReduceScatter || p == Pattern::kRingAllGather; }
 
-/// What one piece costs on a connection whose links other channels and groups use too: docs/models/flow.md, "Channels
+/// What one piece costs on a connection of a ring whose links other channels and groups use too: docs/models/flow.md, "Channels
 /// that share links".
 struct PieceCost {
   static constexpr double kMet = 2;  ///< a piece that passes shares its links with as many bytes again
@@ -60,6 +61,12 @@ struct RoutedRun {
   std::vector<LinkShare> path{};
   std::vector<Connection> connections{};
   std::vector<std::pair<LinkId, double>> loads{};
+};
+
+/// A routed tree or chain.
+struct HopRun {
+  RoutedRun* run = nullptr;
+  bool up = false;  ///< towards the root of the tree
 };
 
 /// Of pairs that are taken together.
@@ -127,6 +134,7 @@ struct Lowering::State {
   std::vector<LinkId> touched{};
   std::vector<double> sent{};        ///< per rank, zero between fluids
   std::vector<double> round_load{};  ///< per link, zero between rounds
+  std::vector<double> free_at{};     ///< per link: when it has carried the hops of trees and chains timed so far
   ChainScratch chain{};
   // Sums of the pipeline in the making (k > 1): bytes per link, and over all channels and groups.
   std::vector<double> total_load{};
@@ -225,6 +233,8 @@ struct Lowering::State {
   Status reopen(SideBySide& all, const LoweredCall& out, const Schedule& s, PhaseRun run, std::size_t c,
                 std::uint32_t cg, std::uint32_t g, double chunk_bytes);
   void stretch_rounds(const Schedule& s, PhaseRun run);
+  void link_hops(const Schedule& s, const Phase& phase);
+  void time_hops(std::span<const HopRun> runs);
   double load_beside(LinkId l) const {
     return beside ? std::max((*beside)[index(l)], weight[index(l)]) : weight[index(l)];
   }

@@ -25,7 +25,7 @@ std::vector<ChainPart> parts_of(const std::vector<Hop>& hops, const std::string&
   for (const ChainPartKind kind : {ChainPartKind::kLatency, ChainPartKind::kBandwidth}) {
     std::vector<std::uint16_t> classes;
     for (const Hop& h : hops) {
-      const double ps = kind == ChainPartKind::kLatency ? h.cost.latency_ps : h.cost.staying_ps;
+      const double ps = kind == ChainPartKind::kLatency ? h.cost.latency_ps : h.cost.passing_ps;
       const std::uint16_t c = t.link_class_index(h.cost.narrowest);
       const auto known = std::find(classes.begin(), classes.end(), c);
       if (known == classes.end()) {
@@ -58,7 +58,9 @@ std::vector<ChainPart> Lowering::State::trace_run(const Schedule& s, PhaseRun ru
   const auto actor_at = [&](std::uint32_t p) { return family.actor(group, family.member_at(p % n)); };
   const auto hop_of = [&](std::uint32_t from, std::uint32_t to, std::uint32_t key, std::uint32_t round) {
     const Connection& c = connections[connection_of[key]];
-    return Hop{from, to, round, cost_of(c, piece, busiest)};
+    PieceCost cost = cost_of(c, piece, busiest);
+    if (!is_ring(first.pattern)) cost.passing_ps = c.transfer_ps;
+    return Hop{from, to, round, cost};
   };
   std::vector<Hop> hops;
   switch (first.pattern) {
@@ -119,7 +121,7 @@ std::vector<ChainPart> Lowering::State::trace_run(const Schedule& s, PhaseRun ru
       tree.for_each(up, [&](std::uint32_t node) {
         const std::uint32_t from = up ? node : tree.parent(node), to = up ? tree.parent(node) : node;
         const Hop h = hop_at(node);
-        const double end = ready[from] + h.cost.staying_ps + h.cost.latency_ps;
+        const double end = ready[from] + h.cost.passing_ps + h.cost.latency_ps;
         if (end > ready[to]) ready[to] = end, via[to] = node;
         if (ready[to] > ready[last]) last = to;
       });

@@ -92,6 +92,25 @@ TEST(Engines, RingsOfSeveralChannelsTakeAsLongAsTheirMessages) {
   EXPECT_GT(static_cast<double>(within), 0.9 * static_cast<double>(off.size()));
 }
 
+// docs/models/flow.md, "Trees and chains". Reductions meet at the root, where who is first decides.
+TEST(Engines, TreesAndChainsOfSeveralChannelsTakeAboutAsLongAsTheirMessages) {
+  for (const std::uint32_t nodes : {1u, 2u, 4u}) {
+    const Ground m(pods({.nodes = nodes}));
+    for (const auto& [algorithm, op, percent] :
+         {std::tuple("tree", Collective::kAllReduce, 10.0), {"tree", Collective::kBroadcast, 10.0},
+          {"tree", Collective::kReduce, 24.0}, {"ring", Collective::kBroadcast, 21.0}})
+      for (const std::uint32_t channels : {2u, 4u, 8u, 16u})
+        for (const auto& [bytes, chunks] : {std::pair(1ul << 20, 1u), {64ul << 20, 1u}, {64ul << 20, 8u}}) {
+          CollectiveCall call = test_call(8 * nodes, algorithm, bytes, chunks);
+          call.op = op;
+          call = laid_out(m, call, channels);
+          EXPECT_NEAR(difference(m, call), 0, percent)
+              << algorithm << " " << name_of(op) << " over " << nodes << " nodes, " << call.channels << " channels, "
+              << chunks << " chunks, " << bytes << " bytes";
+        }
+  }
+}
+
 TEST(Engines, OneMoreNicNeverSlowsACall) {
   RandomStream random(14, "NICs");
   for (int i = 0; i < 150; ++i) {
@@ -108,7 +127,8 @@ TEST(Engines, OneMoreNicNeverSlowsACall) {
     if (random.below(3) == 0 && call.algorithm != "tree") call.op = Collective::kAllGather;
     const double before = fluids_us(Ground(pods(shape)), call);
     ++shape.nics;
-    EXPECT_LE(fluids_us(Ground(pods(shape)), call), before * (1 + 1e-6))
+    const double slack = call.algorithm == "tree" ? 1e-2 : 1e-6;  // of more channels, others meet in a round
+    EXPECT_LE(fluids_us(Ground(pods(shape)), call), before * (1 + slack))
         << call.algorithm << " " << name_of(call.op) << " of " << bytes << " over " << shape.nodes << " nodes of "
         << shape.gpus << " GPUs, then with " << shape.nics << " NICs, NVLink " << shape.nvlink_gbyte_per_s << " GB/s";
   }
