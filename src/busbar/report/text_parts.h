@@ -28,8 +28,9 @@ class TextStyle {
   bool colour_, utf8_;
 };
 
-/// Columns as wide as they must be. Where the terminal is narrower: headings wrap, then left-aligned cells, and at
-/// last every row becomes a list of "heading: value".
+/// Columns as wide as they must be. Where the terminal is narrower: headings wrap, then left-aligned cells, then wide
+/// headings become letters, then up to a third of the columns go, and at last every row becomes a list of "heading:
+/// value".
 std::string text_of(const Table& table, const TextStyle& style);
 std::string text_of(const Facts& facts, const TextStyle& style);
 std::string text_of(const Bars& bars, const TextStyle& style);

@@ -92,6 +92,53 @@ bool fit(Grid& g, std::size_t width) {
   return true;
 }
 
+std::size_t widest_cell(const Grid& g, std::size_t column) {
+  std::size_t widest = 0;
+  for (const auto& row : g.cells) widest = std::max(widest, display_width(row[column]));
+  return widest;
+}
+
+/// Headings with a word that makes their column wider become letters. Returns the key: "A: layout.pp=4; B: ...".
+std::string use_letters(Grid& g) {
+  std::string key;
+  char letter = 'A';
+  for (std::size_t c = 0; c < g.columns() && letter <= 'Z'; ++c) {
+    if (longest_word(g.heads[c]) <= std::max(widest_cell(g, c), kNarrowestColumn)) continue;
+    key += fmt::format("{}{}: {}", key.empty() ? "" : "; ", letter, g.heads[c]);
+    g.heads[c] = letter++;
+  }
+  return key.empty() ? key : key + ".";
+}
+
+/// Takes columns off at the end until the rest fits. Returns which; empty: more than a third would go.
+std::string drop_columns(Grid& g, std::size_t width) {
+  std::string dropped;
+  const std::size_t fewest = (2 * g.columns() + 2) / 3;
+  while (g.columns() > fewest) {
+    dropped = g.heads.back() + (dropped.empty() ? "" : ", ") + dropped;
+    g.heads.pop_back();
+    g.right.pop_back();
+    for (auto& row : g.cells) row.pop_back();
+    if (fit(g, width)) return dropped;
+  }
+  return "";
+}
+
+/// Makes the grid fit, and adds to `note` what a reader must know then. False: it cannot.
+bool shorten(Grid& g, std::size_t width, std::string& note) {
+  if (fit(g, width)) return true;
+  const std::string key = use_letters(g);
+  std::string dropped;
+  if (!fit(g, width)) {
+    dropped = drop_columns(g, width);
+    if (dropped.empty()) return false;
+  }
+  for (const std::string& more :
+       {key, dropped.empty() ? "" : "Not shown for want of width: " + dropped + "; set COLUMNS, or use --json."})
+    if (!more.empty()) note += (note.empty() ? "" : " ") + more;
+  return true;
+}
+
 std::string line_of(const Grid& g, const std::vector<std::vector<std::string>>& wrapped, std::size_t line) {
   std::string out;
   for (std::size_t c = 0; c < g.columns(); ++c) {
@@ -140,9 +187,11 @@ std::string text_of(const Table& table, const TextStyle& style) {
   for (const std::string& line : wrap_words(style.clean(table.title), style.width())) {
     if (!table.title.empty()) out += style.bold(line) + "\n";
   }
-  Grid grid = make_grid(table, style);
-  if (grid.columns() > 0 && !fit(grid, style.width())) {
-    out += as_lists(grid, style);
+  const Grid whole = make_grid(table, style);
+  Grid grid = whole;
+  std::string note = table.note;
+  if (grid.columns() > 0 && !shorten(grid, style.width(), note)) {
+    out += as_lists(whole, style);
   } else if (grid.columns() > 0) {
     out += rows_of(grid, grid.heads, true, style);
     std::vector<std::string> rule;
@@ -151,7 +200,7 @@ std::string text_of(const Table& table, const TextStyle& style) {
     out += "\n";
     for (const auto& row : grid.cells) out += rows_of(grid, row, false, style);
   }
-  return table.note.empty() ? out : out + style.wrapped(table.note, 2);
+  return note.empty() ? out : out + style.wrapped(note, 2);
 }
 
 }  // namespace busbar

@@ -182,5 +182,41 @@ TEST(Text, TheCellsOfABarAddUpToItsLength) {
   EXPECT_GT(drawn(a), 30);
 }
 
+TEST(Text, LongHeadingsBecomeLettersBeforeATableBecomesAList) {
+  Document d;
+  Table t{"", {{"", Align::kLeft}}, {{"step (s)"}}, ""};
+  for (const char* change : {"cluster.fabric=roce-400g-rail", "cluster.fabric=ndr-fat-tree-2-to-1"}) {
+    t.columns.push_back({change});
+    t.rows[0].push_back("1.25");
+  }
+  d.blocks.push_back({t});
+  EXPECT_EQ(render_text(d, {50, false, false}), same_but_first_newline(R"(
+             A     B
+--------  ----  ----
+step (s)  1.25  1.25
+  A: cluster.fabric=roce-400g-rail; B:
+  cluster.fabric=ndr-fat-tree-2-to-1.
+)"));
+}
+
+TEST(Text, LastColumnsGoBeforeATableBecomesAList) {
+  Document d;
+  Table t{"", {}, {{}}, ""};
+  for (const char* name : {"one", "two", "three", "four", "five", "six"}) {
+    t.columns.push_back({name});
+    t.rows[0].push_back(std::string(8, name[0]));
+  }
+  d.blocks.push_back({t});
+  const std::string shown = render_text(d, {40, false, false});
+  EXPECT_THAT(shown, HasSubstr("oooooooo  tttttttt  tttttttt  ffffffff\n"));
+  EXPECT_THAT(shown, HasSubstr("Not shown for want of width: five,\n  six;"));
+  for (const char* name : {"seven", "eight", "nine"}) {
+    t.columns.push_back({name});
+    t.rows[0].push_back("12345678");
+  }
+  d.blocks = {{t}};
+  EXPECT_THAT(render_text(d, {40, false, false}), HasSubstr("- one: oooooooo\n"));
+}
+
 }  // namespace
 }  // namespace busbar
