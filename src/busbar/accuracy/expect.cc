@@ -130,7 +130,8 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
     if (row.verdict != Verdict::kGood) worst = &row;
   if (worst != nullptr) {
     out.verdict = worst->verdict;
-    if (worst->verdict == Verdict::kLow && out.rows.size() == results.rows.size()) out.explanations = explain(options, *worst);
+    const bool complete = out.rows.size() == results.rows.size();
+    if (worst->verdict == Verdict::kLow && complete) out.explanations = explain(options, *worst);
   }
   return out;
 }

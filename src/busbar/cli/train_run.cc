@@ -78,7 +78,9 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   TrainRun run;
   run.engine = ask.engine;
   run.scenario = std::move(scenario);
-  BUSBAR_ASSIGN(Cluster cluster, load_cluster(run.scenario.cluster, run.scenario.cluster_overrides));
+  Result<Cluster> loaded = load_cluster(run.scenario.cluster, run.scenario.cluster_overrides);
+  if (!loaded.ok() && loaded.error().where.prefix().empty()) loaded.error().where = run.scenario.cluster_named_at;
+  BUSBAR_ASSIGN(Cluster cluster, std::move(loaded));
   const auto all = static_cast<std::uint32_t>(cluster.topology.gpus().size());
   BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, ask.gpus > 0 ? ask.gpus : all));
   const Catalog catalog(run.scenario.cluster_overrides.catalog);

@@ -82,7 +82,9 @@ Result<YamlDocument> Catalog::load(std::string_view folder, std::string_view nam
   const std::string near = nearest(name, known);
   std::string hint;
   for (const std::string& k : known) hint += (hint.empty() ? "" : ", ") + k;
-  hint = near.empty() ? "there are: " + hint : fmt::format("did you mean '{}'?", near);
+  hint = known.empty()  ? "name a file"
+         : near.empty() ? "there are: " + hint
+                        : fmt::format("did you mean '{}'?", near);
   return Error{ErrorCode::kNotFound, fmt::format("the catalogue has no '{}' among its {}; {}", name, folder, hint), {}};
 }
 

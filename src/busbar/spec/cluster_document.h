@@ -11,8 +11,8 @@
 
 namespace busbar {
 
-/// The path of --set in a cluster file: without "cluster.", and with "node." before what only a node has. Empty where it
-/// has no such prefix and does not begin with a key of a cluster or a node.
+/// The path of --set in a cluster file: without "cluster.", and with "node." before what only a node has. Empty where
+/// it has no such prefix and does not begin with a key of a cluster or a node.
 std::optional<std::string> cluster_key(std::string_view path);
 
 inline constexpr std::int64_t kMaxNodes = 1'000'000;

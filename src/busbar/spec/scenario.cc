@@ -46,7 +46,8 @@ Result<Settings> sort_settings(const Overrides& overrides) {
     if (part("model.", out.model) || part("layout.", out.layout)) continue;
     const std::optional<std::string> key = cluster_key(set);
     if (!key)
-      return flag_error("--set", fmt::format("'{}' is no key of a cluster; write model.{} or layout.{}", set, set, set));
+      return flag_error("--set",
+                        fmt::format("'{}' is no key of a cluster; write model.{} or layout.{}", set, set, set));
     out.cluster.set.push_back(*key);
   }
   return out;
@@ -87,6 +88,12 @@ std::string cluster_name(const std::string& name, const std::string& directory) 
   return (fs::path(directory) / name).lexically_normal().string();
 }
 
+/// An error about a name in a scenario, with the name's place where it has none of its own.
+Error at_name(Error error, const YamlNode& name) {
+  if (error.where.file.empty() && error.where.path.empty()) error.where = name.where();
+  return error;
+}
+
 Status read_model_part(const std::optional<YamlNode>& node, const std::string& directory, const ScenarioFlags& flags,
                        const Settings& settings, const Catalog& catalog, Scenario& out) {
   if (!flags.model.empty()) return read_named_model(flags.model, "", settings, catalog, out);
@@ -96,7 +103,8 @@ Status read_model_part(const std::optional<YamlNode>& node, const std::string& d
     return {};
   }
   BUSBAR_ASSIGN(const std::string name, node->as_string());
-  return read_named_model(name, directory, settings, catalog, out);
+  const Status read = read_named_model(name, directory, settings, catalog, out);
+  return read.ok() ? read : at_name(read.error(), *node);
 }
 
 Status read_layout_part(const std::optional<YamlNode>& node, const std::string& directory, const ScenarioFlags& flags,
@@ -107,7 +115,8 @@ Status read_layout_part(const std::optional<YamlNode>& node, const std::string& 
     BUSBAR_ASSIGN(out.layout, read_layout(*node));
   } else if (node) {
     BUSBAR_ASSIGN(const std::string name, node->as_string());
-    BUSBAR_RETURN_IF_ERROR(read_named_layout(name, directory, settings, catalog, out));
+    const Status read = read_named_layout(name, directory, settings, catalog, out);
+    if (!read.ok()) return at_name(read.error(), *node);
   }
   return apply_flags(flags.degrees, out.layout);
 }
@@ -151,7 +160,12 @@ Result<Scenario> load_scenario(const std::string& path, const ScenarioFlags& fla
   }
   const auto model = reader.optional("model"), layout = reader.optional("layout");
   BUSBAR_RETURN_IF_ERROR(reader.finish());
-  out.cluster = flags.cluster.empty() ? cluster_name(out.cluster, directory) : flags.cluster;
+  if (flags.cluster.empty()) {
+    out.cluster_named_at = document.root().find("cluster")->where();
+    out.cluster = cluster_name(out.cluster, directory);
+  } else {
+    out.cluster = flags.cluster;
+  }
   BUSBAR_RETURN_IF_ERROR(read_model_part(model, directory, flags, settings, catalog, out));
   BUSBAR_RETURN_IF_ERROR(read_layout_part(layout, directory, flags, settings, catalog, out));
   return out;

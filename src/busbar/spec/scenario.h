@@ -13,6 +13,7 @@ namespace busbar {
 
 struct Scenario {
   std::string cluster;          ///< for load_cluster(): a preset, NAME:N, or a file
+  Where cluster_named_at;       ///< in the scenario file; empty: a flag named it
   Overrides cluster_overrides;  ///< what of --set, --degrade, --fail concerns the machine
   ModelSpec model;
   LayoutSpec layout;  ///< as written; resolve_layout() fits it to the machine
