@@ -50,7 +50,7 @@ Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& clust
   BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(o.common.overrides.catalog), out));
   if (out.engine == "packet") {
     std::string transport = o.transport, balance = o.balance;
-    BUSBAR_ASSIGN(out.packets, read_packet_options(transport, balance, std::nullopt, cluster));
+    BUSBAR_ASSIGN(out.packets, read_packet_options(transport, balance, o.seed, cluster));
     BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, *out.packets));
     out.packets->patience_s = o.patience_s;
     out.packets->stop = LongRun::flag();
@@ -91,7 +91,8 @@ int run(const CollectiveOptions& o) {
   if (!loaded.ok()) return report_error(loaded.error());
   const auto all = loaded->topology.gpus();
   if (o.jobs == 0) return report_error(invalid("there must be a job", {"", 0, 0, "--jobs"}));
-  const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) / o.jobs : o.gpus;
+  const std::uint32_t asked = o.nccl_tests.ranks();
+  const std::uint32_t n = asked == 0 ? static_cast<std::uint32_t>(all.size()) / o.jobs : asked;
   if (n == 0 || std::uint64_t{n} * o.jobs > all.size())
     return report_error(invalid(
         fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs, loaded->name, all.size()),
@@ -102,13 +103,18 @@ int run(const CollectiveOptions& o) {
   if (!matrix.ok()) return report_error(matrix.error());
   const bool any_size = o.first == CollectiveOptions().first && o.last.empty();
   if (any_size && !o.matrix.empty()) *sweep = {matrix->busiest};
-  Result<std::vector<DeviceId>> gpus = place_ranks(o.placement, o.seed, all, n * o.jobs);
+  if (o.seed && o.placement == "packed" && o.common.engine != "packet")
+    return report_error(flag_error("--seed", "nothing is drawn; add --placement random or --engine packet"));
+  if (o.seed && *o.seed < 0) return report_error(flag_error("--seed", "a seed is 0 or more"));
+  const auto seed = static_cast<std::uint32_t>(o.seed.value_or(0));
+  Result<std::vector<DeviceId>> gpus = place_ranks(o.placement, seed, all, n * o.jobs);
   if (!gpus.ok()) return report_error(gpus.error());
   const Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
   if (!accuracy.ok()) return report_error(accuracy.error());
   Result<PredictPolicy> policy = policy_of(o, *loaded);
   if (!policy.ok()) return report_error(policy.error());
   policy->accuracy = &*accuracy;
+  policy->nvls = o.nccl_tests.switches_may_reduce(*op);
   const auto made = Predictor::make(std::move(*loaded), std::move(*gpus), std::move(*policy));
   if (!made.ok()) return report_error(made.error());
   Predictor& machine = **made;
@@ -205,8 +211,6 @@ Command collective_command(const std::string& typed) {
       {"-b,--minbytes", "SIZE", "smallest size S; K, M, G are binary (default 8)", "Sweep", &o->first},
       {"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Sweep", &o->last},
       {"-f,--stepfactor", "X", "factor from size to size (default 2)", "Sweep", &o->factor},
-      {"-g,--gpus", "N", "use the first N GPUs (default all)", "Sweep", &o->gpus},
-      {"-n,--iters", "N", "accepted for nccl-tests' sake; a prediction needs one", "Sweep", &o->iterations},
       {"--algorithm", "NAME",
        "auto (as NCCL chooses), fastest (of all), all (each), synthesized (made for this machine), ring, tree, ...",
        "Algorithm", &o->algorithm},
@@ -235,8 +239,9 @@ Command collective_command(const std::string& typed) {
        {"packed", "random"}},
       {"--jitter", "SELECTOR=P%xDELAY", "messages over these links are held up now and then, e.g. node3.nic2=1%x50us",
        "Machine", &o->jitter},
-      {"--seed", "N", "of the placement (default 0)", "Sweep", &o->seed, {}, "--placement random"},
-      {"--root", "RANK", "root of broadcast, reduce, gather and scatter (default 0)", "Algorithm", &o->root},
+      {"--seed", "N", "of what is drawn: the random placement (default 0), and packets (default: the cluster's)",
+       "Sweep", &o->seed},
+      {"-r,--root", "RANK", "root of broadcast, reduce, gather and scatter (default 0)", "Algorithm", &o->root},
       {"--compute-jitter",
        "TIME",
        "ranks start late by exponential times of this mean",
@@ -244,6 +249,7 @@ Command collective_command(const std::string& typed) {
        &o->extras.compute_jitter,
        {},
        "--engine packet"},
+  for (Flag& f : nccl_tests_flags(o->nccl_tests)) c.flags.push_back(std::move(f));
   };
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
   for (Flag& f : predict_flags(o->predict, "as the machine's file says")) c.flags.push_back(std::move(f));

@@ -55,8 +55,8 @@ int run(const RingsFlags& o) {
   if (o.copies == 0) return report_error(invalid("there must be a node", {"", 0, 0, "--copies"}));
   constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20;  // some seconds
   if (std::uint64_t{o.copies} * gpus.size() > kMostRanks)
-    return report_error(invalid(fmt::format("{} times {} GPUs are more than {} ranks", o.copies, gpus.size(), kMostRanks),
-                                {"", 0, 0, "--copies"}));
+    return report_error(flag_error(
+        "--copies", fmt::format("{} times {} GPUs are more than {} ranks", o.copies, gpus.size(), kMostRanks)));
   if (o.gpus > 0) gpus = gpus.first(o.gpus);
   const Result<NcclComm> comm = build_nccl_comm(cluster->topology, gpus, *settings, o.copies);
   if (!comm.ok()) return report_error(comm.error());
@@ -69,7 +69,7 @@ int run(const RingsFlags& o) {
          {"library", library_name(*comm)},
          {"rings_from", origin_of_rings(*comm)},
          {"cross_nic", settings->cross_nic},
-         {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))}};
+         {"inputs_hash", inputs_hash(o.common, cluster->text)}};
   Document d;
   d.command = o.common.typed;
   if (o.common.for_programs()) rings_to_json(view, j);
@@ -90,14 +90,14 @@ Command rings_command(const std::string& typed) {
   const auto o = std::make_shared<RingsFlags>();
   o->common.typed = typed;
   Command c;
+  c.settings = &o->common.settings;
   c.name = "rings";
   c.summary = "print and draw the rings, trees and NICs that NCCL would use";
   c.examples =
       "  busbar rings dgx-h100:2\n"
       "  busbar rings dgx-h100:2 --cross-nic 2 --nccl 2.30 --svg rings.svg\n"
       "  busbar rings node.xml --copies 4 --json\n";
-  c.positionals = {
-      {"CLUSTER", "preset (dgx-h100), NAME:N, a YAML file, or a topology file of NCCL or RCCL", &o->cluster}};
+  c.positionals = {cluster_word(o->cluster)};
   c.flags = {
       {"-g,--gpus", "N", "use the first N GPUs (default all)", "Communicator", &o->gpus},
       {"--copies", "N", "as if the machine stood N times on one network (default 1)", "Communicator", &o->copies},
@@ -110,6 +110,7 @@ Command rings_command(const std::string& typed) {
       {"--svg", "FILE", "draw the channels", "Files", &o->svg},
       {"--nccl-graph", "FILE", "write the graphs of the first node for NCCL_GRAPH_FILE", "Files", &o->graph},
   };
+  c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;

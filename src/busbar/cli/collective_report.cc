@@ -114,6 +114,8 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
                      const std::vector<CollectiveRow>& rows, const Band& band, const std::string& chosen) {
   Document d;
   d.title = fmt::format("{} over {} GPUs of {}", name_of(op), gpus, c.name);
+  if (const NcclTestsFlags& f = o.nccl_tests; f.ranks() > 0 && c.topology.blocks().size() > 1)
+    d.title += fmt::format(" (-t {} x -g {} over all nodes)", std::max(1u, f.threads), std::max(1u, f.gpus));
   d.command = o.common.typed;
   Table t;
   t.title = d.title + ", " + o.common.engine + " engine";

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/cli/nccl_tests_flags.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
@@ -18,9 +19,10 @@ struct CollectiveOptions {
   std::string cluster, op;
   std::string first = "8", last, protocol = "auto";
   double factor = 2;
-  std::uint32_t gpus = 0, iterations = 0, channels = 0, chunks = 0, root = 0, jobs = 1;
+  std::uint32_t channels = 0, chunks = 0, root = 0, jobs = 1;
+  NcclTestsFlags nccl_tests;
   std::string placement = "packed";
-  std::uint32_t seed = 0;
+  std::optional<std::int64_t> seed;
   std::string algorithm = "auto";
   PredictOptions predict;
   std::string transport, balance;  ///< packet engine

@@ -38,7 +38,8 @@ std::string refusal(Typed& t, const std::vector<std::string>& args) {
 
 TEST(Flags, StandAnywhereAndTakeOneValueEach) {
   Typed t;
-  EXPECT_EQ(refusal(t, {"run", "--set", "a=1", "box", "--json", "--set=b=2", "-g4", "sum", "-f", "1.5", "--seed", "-3"}),
+  EXPECT_EQ(refusal(t, {"run", "--set", "a=1", "box", "--json", "--set=b=2", "-g4", "sum", "-f", "1.5", "--seed",
+                        "-3"}),
             "");
   EXPECT_EQ(t.cluster, "box");
   EXPECT_EQ(t.op, "sum");

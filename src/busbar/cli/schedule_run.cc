@@ -203,7 +203,7 @@ int run_schedule(const CollectiveOptions& o) {
   if (plan.op != *op)
     return report_error(
         invalid(fmt::format("is an {}, not an {}", name_of(plan.op), name_of(*op)), {o.schedule, 0, 0, ""}));
-  if (o.gpus != 0 && o.gpus != plan.ranks)
+  if (o.nccl_tests.ranks() != 0 && o.nccl_tests.ranks() != plan.ranks)
     return report_error(invalid(fmt::format("the schedule is for {} ranks", plan.ranks), {"", 0, 0, "-g"}));
   const Result<std::vector<Bytes>> sizes = sweep_sizes(o.first, o.last, o.factor);
   if (!sizes.ok()) return report_error(sizes.error());
