@@ -162,6 +162,7 @@ Command catalog_command(const std::string& typed) {
   auto o = std::make_shared<CatalogFlags>();
   o->common.typed = typed;
   Command c;
+  c.settings = &o->common.settings;
   c.name = "catalog";
   c.summary = "what machines, parts and models are known, and where each figure comes from";
   c.examples =

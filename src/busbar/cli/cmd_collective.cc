@@ -167,7 +167,7 @@ int run(const CollectiveOptions& o) {
          {"engine", o.common.engine},
          {"algorithm_choice", choice.name},
          {"algorithm_choice_note", choice.words},
-         {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
+         {"inputs_hash", inputs_hash(o.common, cluster->text)},
          {"results", Json::array()}};
   add_policy(j, machine.policy(), o.predict.launch, machine.protocol().launch);
   for (const CollectiveRow& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
@@ -188,6 +188,7 @@ Command collective_command(const std::string& typed) {
   const auto o = std::make_shared<CollectiveOptions>();
   o->common.typed = typed;
   Command c;
+  c.settings = &o->common.settings;
   c.name = "collective";
   c.summary = "time one collective over a range of sizes, as nccl-tests would print it";
   c.examples =

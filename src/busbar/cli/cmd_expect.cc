@@ -122,7 +122,7 @@ int run_thresholds(const ExpectFlags& o) {
                          {"band_basis", r.band.basis},
                          {"how", r.how},
                          {"bound_by", r.bound_by}});
-  j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(found->inputs)));
+  j["inputs_hash"] = inputs_hash(o.common, found->inputs);
   j["run"] = clock.to_json();
   return deliver(o.common, j, to_document(o, *found));
 }
@@ -227,7 +227,7 @@ int run_expect(const ExpectFlags& o) {
   add_policy(j, options->policy, launch_mode(o, *results), e->launch);
   j["unread"] = results->unread;
   j["complete"] = e->rows.size() == results->rows.size();
-  j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(e->inputs)));
+  j["inputs_hash"] = inputs_hash(o.common, e->inputs);
   j["run"] = clock.to_json();
   return deliver(o.common, j, to_document(o, *results, *e, *options),
                  watch.status(e->verdict == Verdict::kGood ? 0 : 1));
@@ -250,7 +250,7 @@ int run_calibrate(const ExpectFlags& o) {
          {"verdict", c->verdict},
          {"why", c->why},
          {"overlay", c->overlay},
-         {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(c->inputs)))}};
+         {"inputs_hash", inputs_hash(o.common, c->inputs)}};
   j["run"] = clock.to_json();
   Document d;
   d.title = fmt::format("{} fitted to {}", o.cluster, o.file);
@@ -272,7 +272,9 @@ int run_calibrate(const ExpectFlags& o) {
 Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typed) {
   o->common.typed = typed;
   Command c;
-  c.positionals = {{"RESULTS", "output of nccl-tests, or a CSV with size_bytes and time_us", &o->file}};
+  c.settings = &o->common.settings;
+  c.positionals = {{"RESULTS", "output of nccl-tests, or a CSV with size_bytes and time_us", &o->file},
+                   cluster_word(o->cluster, false)};
   c.flags = {
       {"--cluster", "CLUSTER", "preset, NAME:N or a YAML file", "Machine", &o->cluster},
       {"--collective", "OP", "what was run (default: as the file says, else all_reduce)", "Machine", &o->op},

@@ -83,7 +83,7 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
   Json j{{"schema", "busbar.flows/1"},
          {"cluster", r.cluster},
          {"engine", o.common.engine},
-         {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(c.text, r.named.hash)))},
+         {"inputs_hash", inputs_hash(o.common, c.text)},
          {"makespan_us", r.result.end.since_start().in_us()},
          {"floor_us", r.floor.in_us()},
          {"fct_us", {{"min", r.fct_us(0)}, {"p50", r.fct_us(0.5)}, {"p99", r.fct_us(0.99)}, {"max", r.fct_us(1)}}},
@@ -233,6 +233,7 @@ Command flows_command(const std::string& typed) {
   const auto o = std::make_shared<FlowsFlags>();
   o->common.typed = typed;
   Command c;
+  c.settings = &o->common.settings;
   c.name = "flows";
   c.summary = "run a list of flows on a fabric: when each ends, and what held it back";
   c.examples =

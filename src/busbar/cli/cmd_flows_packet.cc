@@ -118,7 +118,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
          {"transport", o.transport},
          {"lb", o.balance},
          {"seed", r.options.seed},
-         {"inputs_hash", fmt::format("{:016x}", hash64(without_threads(common.typed), hash64(c.text, r.named.hash)))},
+         {"inputs_hash", inputs_hash(common, c.text)},
          {"makespan_us", r.last(&PacketOutcome::fct).since_start().in_us()},
          {"received_us", r.last(&PacketOutcome::received).since_start().in_us()},
          {"fct_us",

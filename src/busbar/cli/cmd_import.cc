@@ -170,7 +170,7 @@ int run(const ImportFlags& o) {
   j["unknown"] = Json::array();
   for (const UnknownPart& u : report->unknown)
     j["unknown"].push_back({{"line", u.line}, {"what", u.what}, {"count", u.count}});
-  j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(source->head())));
+  j["inputs_hash"] = inputs_hash(o.common);
   if (!o.cluster.empty() && !report->refuted)
     if (const Status timed = add_times(o, *report, j, document); !timed.ok()) return report_error(timed.error());
   j["run"] = clock.to_json();
@@ -183,6 +183,7 @@ Command import_command(const std::string& typed) {
   const auto o = std::make_shared<ImportFlags>();
   o->common.typed = typed;
   Command c;
+  c.settings = &o->common.settings;
   c.name = "import";
   c.summary = "say what a file of another program is, and what was found in it";
   c.examples =

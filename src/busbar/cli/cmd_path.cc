@@ -113,7 +113,7 @@ Json to_json(const PathFlags& o, const Cluster& c, const PathView& v, DeviceId a
   }
   j["shared_with"] = v.shared_with;
   j["shared_count"] = v.shared_count;
-  j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(c.text)));
+  j["inputs_hash"] = inputs_hash(o.common, c.text);
   return j;
 }
 
@@ -234,6 +234,7 @@ Command path_command(const std::string& typed) {
   const auto o = std::make_shared<PathFlags>();
   o->common.typed = typed;
   Command c;
+  c.settings = &o->common.settings;
   c.name = "path";
   c.summary = "how one device reaches another: type, hops, bottleneck, latency, who shares it";
   c.examples =

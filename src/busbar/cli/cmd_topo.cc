@@ -70,7 +70,7 @@ int run(const TopoFlags& o) {
     return report_error(files.error());
   Json j{{"schema", "busbar.topo/1"}};
   j.update(topo_json(*cluster, facts, parts));
-  j["inputs_hash"] = fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)));
+  j["inputs_hash"] = inputs_hash(o.common, cluster->text);
   j["run"] = clock.to_json();
   const int status = deliver(o.common, j, topo_document(*cluster, facts, parts, o.common.typed));
   if (o.common.for_programs() || !(o.matrix || o.all)) return status;
@@ -83,6 +83,7 @@ Command topo_command(const std::string& typed) {
   const auto o = std::make_shared<TopoFlags>();
   o->common.typed = typed;
   Command c;
+  c.settings = &o->common.settings;
   c.name = "topo";
   c.summary = "show a machine: counts, levels, bisection, memory, matrix, tree, drawings, files for other tools";
   c.examples =

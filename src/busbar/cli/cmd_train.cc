@@ -128,8 +128,8 @@ int run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk a
   watch.say_what_is_known();
   if (!o.trace.empty())
     if (const Status s = write_perfetto(run->step.timeline, o.trace); !s.ok()) return report_error(s.error());
-  Json j = train_json(*run, o.common.typed);
-  if (!besides.empty()) j["beside"] = beside_json(besides, o.common.typed);
+  Json j = train_json(*run, o.common);
+  if (!besides.empty()) j["beside"] = beside_json(besides, o.common);
   if (columns > 1) j["complete"] = 1 + besides.size() == columns;
   j["run"] = clock.to_json();
   const int status = deliver(
@@ -166,6 +166,7 @@ Command train_command(const std::string& typed) {
   c.name = "train";
   c.summary = "one training step: time, breakdown, memory, money, and which link bounds it";
   c.examples =
+  c.settings = &o->common.settings;
       "  busbar train examples/llama3-70b-512xh100.yaml\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --html step.html --trace step.perfetto-trace\n"
       "  busbar train --cluster dgx-h100:16 --model llama3-8b --tp 2 --global-batch 256 --json\n"

@@ -228,6 +228,7 @@ Command validate_command(const std::string& typed) {
   o->common.typed = typed;
   o->common.engine = "analytic";
   Command c;
+  c.settings = &o->common.settings;
   c.name = "validate";
   c.summary = "predict every row of a table of measurements and show the errors";
   c.examples =

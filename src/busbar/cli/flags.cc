@@ -49,6 +49,32 @@ Status take(const std::string&, bool& out) {
   return {};
 }
 
+std::string as_text(bool value) { return value ? "yes" : "no"; }
+std::string as_text(const std::string& value) { return value; }
+std::string as_text(std::uint32_t value) { return std::to_string(value); }
+std::string as_text(double value) { return fmt::format("{}", value); }
+std::string as_text(const std::vector<std::string>& values) {
+  std::string out;
+  for (const std::string& v : values) out += v + '\t';
+  return out;
+}
+template <typename T>
+std::string as_text(const std::optional<T>& value) {
+  return value ? fmt::format("{}", *value) : "-";
+}
+
+/// See Command::settings.
+std::string settings_of(const Command& c) {
+  std::string out = c.name + '\n';
+  for (const Positional& p : c.positionals) out += *p.target + '\n';
+  for (const Flag& f : c.flags) {
+    const bool decides = f.category != "Output" && f.category != "Files" && f.names != "--threads" &&
+                         f.names != "--patience" && f.names != "--catalog";
+    if (decides) out += std::visit([](const auto* target) { return as_text(*target); }, f.target) + '\n';
+  }
+  return out;
+}
+
 bool is_list(const Flag& f) { return std::holds_alternative<std::vector<std::string>*>(f.target); }
 
 std::string in_words(const std::vector<std::string>& words) {
@@ -239,6 +265,7 @@ Parsed parse_command_line(const std::vector<Command>& commands, const std::vecto
   const Status done = reader.read();
   if (!done.ok()) return wrong_usage(done.error(), fmt::format("busbar {} --help", c->name));
   if (reader.help()) return {nullptr, help_page(*c), 0};
+  if (c->settings != nullptr) *c->settings = settings_of(*c);
   return {&*c, "", 0};
 }
 

@@ -42,6 +42,9 @@ struct Command {
   std::vector<Positional> positionals;
   std::vector<Flag> flags;
   std::function<int()> run;  ///< exit status
+  /// Where the parser writes, as text, what may decide the result: words and values in the order of the table, without
+  /// flags of the categories "Output" and "Files" and those that decide only how long it takes. Null: nowhere.
+  std::string* settings = nullptr;
 };
 
 /// What the command line asks for: a command to run, or a text to print and leave with.

@@ -29,7 +29,6 @@ class Reader {
 
   Result<NamedFlows> read() {
     BUSBAR_ASSIGN(const std::string text, read_text(file_, kMostCsv));
-    out_.hash = hash64(text);
     CsvReader rows(text, file_);
     std::vector<std::string> cells;
     for (bool headed = false;; headed = true) {

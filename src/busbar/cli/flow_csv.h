@@ -12,7 +12,6 @@ namespace busbar {
 struct NamedFlows {
   FlowList list;
   std::vector<std::string> ids;  ///< per flow
-  std::uint64_t hash = 0;        ///< of the file's bytes
 };
 
 /// Reads line by line. A host is a GPU's number, or the name of a GPU or NIC.

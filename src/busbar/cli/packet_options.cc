@@ -243,17 +243,6 @@ std::function<void(const std::string&)> notice_on_stderr() {
   };
 }
 
-std::string without_threads(const std::string& typed) {
-  constexpr std::string_view kFlag = " --threads";
-  std::string left = typed;
-  for (std::size_t at = left.find(kFlag); at != std::string::npos; at = left.find(kFlag, at)) {
-    std::size_t end = left.find_first_not_of(" =", at + kFlag.size());
-    end = end == std::string::npos ? end : left.find(' ', end);
-    left.erase(at, end == std::string::npos ? end : end - at);
-  }
-  return left;
-}
-
 double memory_of_this_machine() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }

@@ -34,8 +34,6 @@ Status read_packet_extras(const PacketExtras& extras, const Topology& topology, 
 std::function<void(const PacketProgress&)> progress_on_stderr();
 /// A line on stderr, once for each text.
 std::function<void(const std::string&)> notice_on_stderr();
-/// The command line without --threads, on which no result depends.
-std::string without_threads(const std::string& typed);
 /// Bytes of memory that this machine has.
 double memory_of_this_machine();
 

@@ -224,7 +224,7 @@ int run_schedule(const CollectiveOptions& o) {
            {"proved", true},
            {"sends", schedule->proof.sends},
            {"longest_chain_of_sends", schedule->proof.depth}}},
-         {"inputs_hash", fmt::format("{:016x}", hash64(o.common.typed, hash64(cluster->text)))},
+         {"inputs_hash", inputs_hash(o.common, cluster->text)},
          {"results", schedule_json(*schedule, *rows, *cluster)}};
   add_policy(j, (*machine)->policy(), o.predict.launch, (*machine)->protocol().launch);
   j["bound_by"] = bound_to_json(rows->back().bound, cluster->topology);

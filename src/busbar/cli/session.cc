@@ -2,11 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <ctime>
 
+#include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/base/run_files.h"
 #include "busbar/cli/csv_rows.h"
 
 namespace busbar {
@@ -39,9 +42,31 @@ std::vector<Flag> common_flags(CommonOptions& o, bool with_engine) {
   return flags;
 }
 
+Positional cluster_word(std::string& cluster, bool required) {
+  return {"CLUSTER",
+          "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, NCCL topology XML, hwloc XML, "
+          "nvidia-smi matrix); also --cluster",
+          &cluster, required};
+}
+Flag cluster_flag(std::string& cluster) {
+  return {"--cluster", "CLUSTER", "the machine: preset, NAME:N or file; also a word", "Machine", &cluster};
+}
+
 Json RunClock::to_json() const {
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start_;
   return {{"wall_s", wall.count()}, {"cpu_s", static_cast<double>(std::clock()) / CLOCKS_PER_SEC}};
+}
+
+std::string inputs_hash(const CommonOptions& o, std::string_view read) {
+  std::uint64_t hash = hash64(read);
+  for (std::size_t at = 0; at < o.settings.size();) {
+    const std::size_t end = std::min(o.settings.find('\n', at), o.settings.size());
+    const std::string value = o.settings.substr(at, end - at);
+    hash = hash64(names_input(value) ? "(input)\n" : value + '\n', hash);
+    at = end + 1;
+  }
+  const RunFiles* const files = RunFiles::current();
+  return fmt::format("{:016x}", files == nullptr ? hash : hash64(fmt::format("{:x}", files->inputs_digest()), hash));
 }
 
 namespace {

@@ -24,9 +24,14 @@ struct CommonOptions {
   bool explain = false;
   std::string html;
   std::string typed;                                 ///< the command line, for the report
+  std::string settings;                              ///< see Command::settings
   bool for_programs() const { return json || csv; }  ///< stdout holds data and nothing else
 };
 std::vector<Flag> common_flags(CommonOptions& o, bool with_engine);
+
+/// The machine, as a word and as --cluster, which every command with a machine takes.
+Positional cluster_word(std::string& cluster, bool required = true);
+Flag cluster_flag(std::string& cluster);
 
 /// Wall and processor seconds since it was made.
 class RunClock {
@@ -37,6 +42,10 @@ class RunClock {
  private:
   std::chrono::steady_clock::time_point start_;
 };
+
+/// 16 digits of what a result depends on: settings, `read` (text of the catalogue) and the contents of all inputs.
+/// Names of inputs do not count, nor outputs, nor the order of flags.
+std::string inputs_hash(const CommonOptions& o, std::string_view read = {});
 
 /// {"link", "class", "phase", "kind"} of a bound; nulls when nothing was sent.
 Json bound_to_json(const Bound& bound, const Topology& topology);

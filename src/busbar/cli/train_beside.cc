@@ -92,11 +92,11 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
   return t;
 }
 
-Json beside_json(const std::vector<BesideRun>& besides, const std::string& typed) {
+Json beside_json(const std::vector<BesideRun>& besides, const CommonOptions& common) {
   auto out = Json::array();
   for (const BesideRun& b : besides) {
     Json j{{"change", b.variant.change}, {"folded", b.variant.fold}};
-    Json keys = train_json(b.run, typed);
+    Json keys = train_json(b.run, common);
     keys.erase("schema");
     j.update(std::move(keys));
     out.push_back(std::move(j));

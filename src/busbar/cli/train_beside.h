@@ -10,6 +10,8 @@
 
 namespace busbar {
 
+struct CommonOptions;
+
 /// A variant that was run; `run.program` and the like are those of its own machine and layout.
 struct BesideRun {
   TrainVariant variant;
@@ -21,6 +23,6 @@ Result<BesideRun> run_beside(TrainVariant variant, TrainAsk ask);
 /// One column each, what was asked first; parts that are nothing everywhere are left out.
 Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides);
 /// Per variant {change, folded, and the keys of train_json()}.
-Json beside_json(const std::vector<BesideRun>& besides, const std::string& typed);
+Json beside_json(const std::vector<BesideRun>& besides, const CommonOptions& common);
 
 }  // namespace busbar

@@ -74,7 +74,7 @@ Json layout_json(const LayoutSpec& l) {
 
 }  // namespace
 
-Json train_json(const TrainRun& r, const std::string& typed) {
+Json train_json(const TrainRun& r, const CommonOptions& common) {
   Json j{
       {"schema", "busbar.train/1"},
       {"cluster", r.cluster().name},
@@ -82,8 +82,7 @@ Json train_json(const TrainRun& r, const std::string& typed) {
       {"model", r.scenario.model.name},
       {"layout", layout_json(r.layout)},
       {"engine", r.engine},
-      {"inputs_hash",
-       fmt::format("{:016x}", hash64(typed, hash64(r.kernels.text, hash64(r.scenario.text, hash64(r.cluster().text)))))},
+      {"inputs_hash", inputs_hash(common, r.kernels.text + r.scenario.text + r.cluster().text)},
       {"step_time_s", r.step.step_time.in_s()},
       {"step_time_ps", r.step.step_time.in_ps()},
       {"tokens_per_s_per_gpu", r.metrics.tokens_per_s_per_gpu},

@@ -10,11 +10,13 @@
 
 namespace busbar {
 
+struct CommonOptions;
+
 struct ScaleRun;
 struct BesideRun;
 
 /// The keys of DESIGN's contract and some more; everything but `run`.
-Json train_json(const TrainRun& run, const std::string& typed);
+Json train_json(const TrainRun& run, const CommonOptions& common);
 /// `sizes`: the same on other sizes of the machine, for the page; nullptr: not known. `besides`: in columns beside it.
 Document train_document(const TrainRun& run, const std::string& typed, const ScaleRun* sizes = nullptr,
                         const std::vector<BesideRun>& besides = {});
