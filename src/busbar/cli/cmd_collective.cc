@@ -68,7 +68,7 @@ Result<PairMatrix> read_matrix(const CollectiveOptions& o, Collective op, std::u
   if (op != Collective::kAllToAllV)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("{} sends every pair the same; a matrix is for all_to_allv", name_of(op)),
-                 {"", 0, 0, "--matrix"}};
+                 {"", 0, 0, "--pairs"}};
   return read_pair_matrix(o.matrix, ranks);
 }
 
@@ -199,10 +199,7 @@ Command collective_command(const std::string& typed) {
       "  busbar collective dgx-h100:16 all_reduce -b 1G -e 1G -g 16 --jobs 8 --placement random --seed 1\n"
       "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n"
       "  busbar collective dgx-h100:2 all_reduce -b 16M -e 16M --algorithm ring --engine packet --transport dcqcn\n";
-  c.positionals = {{"CLUSTER",
-                    "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, NCCL topology XML, "
-                    "hwloc XML, nvidia-smi matrix)",
-                    &o->cluster},
+  c.positionals = {cluster_word(o->cluster),
                    {"OP",
                     "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, all_to_allv, gather, "
                     "scatter or send_recv; "
@@ -225,7 +222,8 @@ Command collective_command(const std::string& typed) {
        {"auto", "simple", "ll128", "ll"}},
       {"--schedule", "FILE", "time the schedule in this file (MSCCL XML, MSCCL++ plan) beside ours", "Algorithm",
        &o->schedule},
-      {"--matrix", "FILE", "all_to_allv: src,dst,bytes of each pair; -b and -e scale it to what the busiest rank sends",
+      {"--pairs,--matrix", "FILE",
+       "all_to_allv: src,dst,bytes of each pair; -b and -e scale it to what the busiest rank sends",
        "Sweep", &o->matrix},
       {"--out", "FILE", "write the schedule of the largest size: .xml (MSCCL) or .goal", "Algorithm", &o->out},
       {"--channels", "N", "parts that share the bytes, each with NICs of its own (default: as many as use every NIC)",
@@ -250,11 +248,12 @@ Command collective_command(const std::string& typed) {
        &o->extras.compute_jitter,
        {},
        "--engine packet"},
-  for (Flag& f : nccl_tests_flags(o->nccl_tests)) c.flags.push_back(std::move(f));
   };
+  for (Flag& f : nccl_tests_flags(o->nccl_tests)) c.flags.push_back(std::move(f));
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
   for (Flag& f : predict_flags(o->predict, "as the machine's file says")) c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
+  c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;

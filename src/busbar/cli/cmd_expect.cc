@@ -90,8 +90,9 @@ Document to_document(const ExpectFlags& o, const Thresholds& found) {
   return d;
 }
 
-int run_thresholds(const ExpectFlags& o) {
+int run_thresholds(ExpectFlags o) {
   const RunClock clock;
+  if (o.cluster.empty()) o.cluster.swap(o.file);  // there are no results: the word is the machine
   if (!o.file.empty() || !o.baseline.empty())
     return report_error(
         invalid("results and a baseline are not looked at; leave them out", {"", 0, 0, "--thresholds"}));
@@ -276,7 +277,7 @@ Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typ
   c.positionals = {{"RESULTS", "output of nccl-tests, or a CSV with size_bytes and time_us", &o->file},
                    cluster_word(o->cluster, false)};
   c.flags = {
-      {"--cluster", "CLUSTER", "preset, NAME:N or a YAML file", "Machine", &o->cluster},
+      cluster_flag(o->cluster),
       {"--collective", "OP", "what was run (default: as the file says, else all_reduce)", "Machine", &o->op},
       {"-g,--gpus", "N", "it ran on the first N GPUs (default all)", "Machine", &o->gpus}};
   for (Flag& f : predict_flags(o->predict, "as the file says, else the machine's own"))
@@ -319,9 +320,9 @@ Command calibrate_command(const std::string& typed) {
   c.name = "calibrate";
   c.summary = "fit a machine to measured results, or say that it is broken";
   c.examples =
-      "  busbar calibrate results.txt --cluster dgx-h100:2 --overlay mine.yaml\n"
+      "  busbar calibrate results.txt --cluster dgx-h100:2 --out mine.yaml\n"
       "  busbar collective mine.yaml all_reduce\n";
-  c.flags.push_back({"--overlay", "FILE", "write the fitted machine as a cluster file", "Output", &o->overlay});
+  c.flags.push_back({"--out,--overlay", "FILE", "write the fitted machine as a cluster file", "Output", &o->overlay});
   c.run = [o] { return run_calibrate(*o); };
   return c;
 }

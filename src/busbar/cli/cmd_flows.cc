@@ -244,7 +244,7 @@ Command flows_command(const std::string& typed) {
       "A flow list has the columns id,src,dst,bytes,start_ns,after and, if need be, trigger (received or acked) and "
       "lane.\n"
       "src and dst: a GPU's number, or a name as in node5.gpu3 or node5.nic3; after: ids parted by ';'.\n";
-  c.positionals = {{"FABRIC", "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a YAML file", &o->fabric},
+  c.positionals = {cluster_word(o->fabric),
                    {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger][,lane], one flow per line", &o->flows}};
   c.flags = {
       {"--lb",
@@ -259,6 +259,7 @@ Command flows_command(const std::string& typed) {
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s))
     if (f.names != "--lb") c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
+  c.flags.push_back(cluster_flag(o->fabric));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;

@@ -148,7 +148,7 @@ Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Docu
 
 Status write_csv(const ImportFlags& o, const ImportReport& report) {
   if (!report.found.contains("tables"))
-    return invalid(fmt::format("a file of kind {} holds no rows", report.kind), {"", 0, 0, "--rows"});
+    return invalid(fmt::format("a file of kind {} holds no rows", report.kind), {"", 0, 0, "--out"});
   return write_file(o.rows, perf_csv(report.found["tables"]));
 }
 
@@ -195,10 +195,11 @@ Command import_command(const std::string& typed) {
                     "NCCL topology or graph XML, NCCL_DEBUG=INFO log, nccl-tests output or JSON, nvidia-smi topo -m, "
                     "rocm-smi --showtopo, hwloc XML, ibnetdiscover, iblinkinfo, Slurm topology.conf, MSCCL XML, "
                     "MSCCL++ plan, GOAL, Chakra trace, Kineto trace",
-                    &o->file}};
+                    &o->file},
+                   cluster_word(o->cluster, false)};
   c.flags = {
       {"--kind", "NAME", "read as this kind instead of looking, e.g. nccl-log", "Input", &o->kind},
-      {"--rows", "FILE", "write the rows of nccl-tests or rccl-tests as CSV", "Files", &o->rows},
+      {"--out,--rows", "FILE", "write the rows of nccl-tests or rccl-tests as CSV", "Files", &o->rows},
       {"--cluster", "CLUSTER", "time what is in the file on this machine: a schedule, messages, or collectives",
        "Timing", &o->cluster},
       {"--groups", "FILE", "ranks of the groups that a trace names, as JSON: {\"1\": [0, 1, 2, 3]}", "Timing",

@@ -241,12 +241,10 @@ Command path_command(const std::string& typed) {
       "  busbar path dgx-h100 gpu0 gpu7\n"
       "  busbar path dgx-h100:64 0 511\n"
       "  busbar path dgx-a100 node0.gpu0 node0.nic0 --json\n";
-  c.positionals = {{"CLUSTER",
-                    "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, NCCL topology XML, "
-                    "hwloc XML, nvidia-smi matrix)",
-                    &o->cluster},
+  c.positionals = {cluster_word(o->cluster),
                    {"A", "a device: node0.gpu3, gpu3 (of node0), or a GPU's number", &o->a},
                    {"B", "another", &o->b}};
+  c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;

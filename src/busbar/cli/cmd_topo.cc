@@ -92,10 +92,7 @@ Command topo_command(const std::string& typed) {
       "  busbar topo dgx-h100:64 --all --json\n"
       "  busbar topo dgx-h100:64 --html machine.html --svg fabric.svg --cables cables.csv\n"
       "  busbar topo dgx-h100 --nccl-xml node.xml --dot node.dot --svg node.svg\n";
-  c.positionals = {{"CLUSTER",
-                    "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, NCCL topology XML, "
-                    "hwloc XML, nvidia-smi matrix)",
-                    &o->cluster}};
+  c.positionals = {cluster_word(o->cluster)};
   c.flags = {
       {"--matrix", "", "how devices of one node reach each other, as nvidia-smi topo -m prints it", "Parts",
        &o->matrix},
@@ -110,6 +107,7 @@ Command topo_command(const std::string& typed) {
       {"--dot", "FILE", "the machine as a graph for Graphviz", "Files", &o->dot},
       {"--cables", "FILE", "list of cables with length, medium and part as CSV", "Files", &o->cables},
   };
+  c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/predict_flags.h"
@@ -140,8 +141,10 @@ int run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk a
   return print_out(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace), status);
 }
 
-int run(const TrainFlags& o) {
+int run(TrainFlags o) {
   const RunClock clock;
+  const bool no_file = !o.scenario.empty() && !names_input(o.scenario) && !o.scenario.ends_with(".yaml");
+  if (no_file && o.flags.cluster.empty() && !o.flags.model.empty()) o.flags.cluster.swap(o.scenario);
   Result<std::vector<TrainVariant>> variants = read_variants({o.scenario, o.flags, o.common.overrides}, o.besides);
   if (!variants.ok()) return report_error(variants.error());
   TrainAsk ask;
@@ -163,10 +166,10 @@ Command train_command(const std::string& typed) {
   const auto o = std::make_shared<TrainFlags>();
   o->common.typed = typed;
   Command c;
+  c.settings = &o->common.settings;
   c.name = "train";
   c.summary = "one training step: time, breakdown, memory, money, and which link bounds it";
   c.examples =
-  c.settings = &o->common.settings;
       "  busbar train examples/llama3-70b-512xh100.yaml\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --html step.html --trace step.perfetto-trace\n"
       "  busbar train --cluster dgx-h100:16 --model llama3-8b --tp 2 --global-batch 256 --json\n"
@@ -174,10 +177,11 @@ Command train_command(const std::string& typed) {
       "  busbar train examples/llama3-70b-512xh100.yaml --beside cluster=dgx-b200:64 --beside layout.pp=4\n"
       "  busbar train examples/llama3-8b-64xcards-100g.yaml --batches 64..4096 --beside cluster=dgx-h100:8\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --scale 8..16384 --usd-per-gpu-hour 3\n";
-  c.positionals = {{"SCENARIO", "YAML file that names cluster, model and layout", &o->scenario, false}};
+  c.positionals = {{"SCENARIO", "YAML file that names cluster, model and layout", &o->scenario, false},
+                   cluster_word(o->flags.cluster, false)};
   LayoutFlags& l = o->flags.degrees;
   c.flags = {
-      {"--cluster", "CLUSTER", "preset, NAME:N or file; over the scenario's", "Scenario", &o->flags.cluster},
+      {"--cluster", "CLUSTER", "preset, NAME:N or YAML file; over the scenario's", "Scenario", &o->flags.cluster},
       {"--model", "MODEL", "catalogue name or file; over the scenario's", "Scenario", &o->flags.model},
       {"--layout", "FILE", "layout file; over the scenario's", "Scenario", &o->flags.layout},
       {"--tp", "N", "tensor-parallel degree", "Layout", &l.tp},

@@ -17,7 +17,7 @@ struct Candidates {
 Candidates candidates(const std::string& value, const std::vector<std::string>& choices, const CompletionWords& known) {
   if (!choices.empty()) return {choices};
   if (value == "DIR") return {{}, false, true};
-  if (value == "CLUSTER" || value == "FABRIC") return {known.machines, true};
+  if (value == "CLUSTER") return {known.machines, true};
   if (value == "MODEL") return {known.models, true};
   if (value == "FILE" || value == "SCENARIO" || value == "RESULTS" || value == "OLD" || value.find('.') < value.size())
     return {{}, true};
