@@ -72,7 +72,8 @@ Result<PairMatrix> read_matrix(const CollectiveOptions& o, Collective op, std::u
   return read_pair_matrix(o.matrix, ranks);
 }
 
-int run(const CollectiveOptions& o) {
+int run(CollectiveOptions o) {
+  if (o.nccl_tests.graph > 0 && o.predict.launch.empty()) o.predict.launch = "graph";
   if (!o.schedule.empty()) return run_schedule(o);
   const RunClock clock;
   const Result<Collective> op = parse_collective(o.op);

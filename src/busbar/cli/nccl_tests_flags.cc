@@ -43,11 +43,16 @@ std::vector<Flag> nccl_tests_flags(NcclTestsFlags& f) {
        "how elements are reduced (default sum): NCCL does not let switches do all of it",
        kCategory,
        &f.reduction,
-       {"sum", "prod", "min", "max", "avg", "mulsum"}}};
-  const std::pair<const char*, std::uint32_t*> accepted[] = {
-      {"-n,--iters", &f.iterations},         {"-w,--warmup_iters", &f.warmups}, {"-c,--check", &f.check},
-      {"-p,--parallel_init", &f.parallel_init}, {"-m,--agg_iters", &f.aggregated}, {"-z,--blocking", &f.blocking},
-      {"-G,--cudagraph", &f.graph},          {"-a,--average", &f.average},      {"-R,--local_register", &f.registered}};
+       {"sum", "prod", "min", "max", "avg", "mulsum"}},
+      {"-G,--cudagraph", "N", "above 0: as --launch graph", kCategory, &f.graph}};
+  const std::pair<const char*, std::uint32_t*> accepted[] = {{"-n,--iters", &f.iterations},
+                                                             {"-w,--warmup_iters", &f.warmups},
+                                                             {"-c,--check", &f.check},
+                                                             {"-p,--parallel_init", &f.parallel_init},
+                                                             {"-m,--agg_iters", &f.aggregated},
+                                                             {"-z,--blocking", &f.blocking},
+                                                             {"-a,--average", &f.average},
+                                                             {"-R,--local_register", &f.registered}};
   for (const auto& [names, target] : accepted)
     flags.push_back({names, "N", "accepted; changes no prediction", kCategory, target});
   return flags;

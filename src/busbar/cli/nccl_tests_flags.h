@@ -12,9 +12,10 @@ namespace busbar {
 
 struct NcclTestsFlags {
   std::uint32_t gpus = 0, threads = 0;  ///< 0: not given
+  std::uint32_t graph = 0;              ///< launches per CUDA graph; 0: without
   std::string datatype = "float", reduction = "sum";
   /// Accepted: a prediction needs no repetition, check or buffer.
-  std::uint32_t iterations = 0, warmups = 0, check = 0, parallel_init = 0, aggregated = 0, blocking = 0, graph = 0,
+  std::uint32_t iterations = 0, warmups = 0, check = 0, parallel_init = 0, aggregated = 0, blocking = 0,
                 average = 0, registered = 0;
 
   /// Ranks that -t and -g ask for, over all nodes; 0: as many as there are GPUs.
