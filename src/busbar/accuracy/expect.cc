@@ -9,7 +9,6 @@
 
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/quantity.h"
-#include "busbar/spec/protocol_file.h"
 
 namespace busbar {
 namespace {
@@ -36,17 +35,6 @@ std::vector<Suspicion> suspicions() {
 std::vector<DeviceId> first_gpus(const Cluster& cluster, std::uint32_t n) {
   const auto all = cluster.topology.gpus();
   return {all.begin(), all.begin() + n};
-}
-
-/// A cluster file for a preset; for a file of the user's own, what to put in place of its `protocol`.
-std::string overlay_of(const std::string& cluster, const ProtocolModel& p) {
-  std::string out = "# Fitted to measured results by busbar calibrate\n";
-  if (cluster.find(".y") == std::string::npos && cluster.find('/') == std::string::npos) {
-    const std::size_t colon = cluster.find(':');
-    out += fmt::format("name: {0}-calibrated\nnode: {0}\nnodes: {1}\n", cluster.substr(0, colon),
-                       colon == std::string::npos ? "1" : cluster.substr(colon + 1));
-  }
-  return out + protocol_yaml(p);
 }
 
 Result<Prediction> time_alone(Predictor& machine, Collective op, std::uint64_t bytes) {
@@ -76,7 +64,12 @@ std::vector<std::string> explain(const ExpectOptions& o, const ExpectedRow& row)
 
 Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& o, const Overrides& overrides, bool nvls,
                                                 const AccuracyTable* accuracy) {
-  BUSBAR_ASSIGN(Cluster cluster, load_cluster(o.cluster, overrides));
+  BUSBAR_ASSIGN(Cluster cluster, o.load ? o.load(o.cluster, overrides) : load_cluster(o.cluster, overrides));
+  return predictor_on(o, std::move(cluster), nvls, accuracy);
+}
+
+Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& o, Cluster cluster, bool nvls,
+                                                const AccuracyTable* accuracy) {
   const auto all = cluster.topology.gpus();
   const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) : o.gpus;
   if (n < 2 || n > all.size())
@@ -87,6 +80,14 @@ Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& o, const Ov
   policy.nvls = nvls;
   policy.accuracy = accuracy;
   return Predictor::make(std::move(cluster), gpus, std::move(policy));
+}
+
+Status check_ranks(const MeasuredResults& results, const Predictor& machine) {
+  if (results.ranks == 0 || results.ranks == machine.ranks()) return {};
+  return invalid(fmt::format("the results are of {} ranks, the machine has {}; name a machine of as many, or with "
+                             "--gpus the first GPUs that ran it",
+                             results.ranks, machine.ranks()),
+                 {"", 0, 0, "--cluster"});
 }
 
 const char* name_of(Verdict verdict) {
@@ -104,6 +105,7 @@ const char* name_of(Verdict verdict) {
 Result<Expectation> expect_results(const MeasuredResults& results, const ExpectOptions& options) {
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
   BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides, true, &accuracy));
+  BUSBAR_RETURN_IF_ERROR(check_ranks(results, *machine));
   Expectation out;
   out.inputs = machine->cluster().text;
   out.ranks = machine->ranks();
@@ -142,60 +144,6 @@ Result<std::vector<ComparedRow>> compare_results(const MeasuredResults& now, con
     for (const MeasuredResult& b : before.rows)
       if (a.size_bytes == b.size_bytes) out.push_back({a.size_bytes, a.us, b.us});
   if (out.empty()) return invalid("the two files have no size in common");
-  return out;
-}
-
-Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOptions& options) {
-  constexpr std::uint64_t kSmall = 64 << 10, kLarge = 16 << 20;
-  constexpr double kBrokenShare = 0.7, kBrokenLaunchUs = 100;
-  BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides));
-  Calibration out;
-  std::vector<double> errors, late, shares;
-  for (const MeasuredResult& m : results.rows) {
-    BUSBAR_ASSIGN(const Prediction p, time_alone(*machine, options.op, m.size_bytes));
-    const double us = p.time.in_us();
-    errors.push_back(std::abs(us / m.us - 1) * 100);
-    if (m.size_bytes <= kSmall) late.push_back(m.us - us);
-    if (m.size_bytes >= kLarge) shares.push_back(us / m.us);
-  }
-  out.before_percent = out.after_percent = median_of(errors);
-  const ProtocolModel& model = machine->protocol();
-  out.launch_us = std::max(0.0, model.launch.in_us() + (late.empty() ? 0 : median_of(late)));
-  out.share = shares.empty() ? 1 : median_of(shares);
-  Cluster fitted = machine->cluster();
-  fitted.protocol.launch = Duration::ps(std::llround(out.launch_us * 1e6));
-  for (double* share : {&fitted.protocol.share_scale_up, &fitted.protocol.share_server, &fitted.protocol.share_switch,
-                        &fitted.protocol.share_network})
-    *share = std::clamp(*share * out.share, 0.001, 1.0);
-  out.overlay = overlay_of(options.cluster, fitted.protocol);
-  out.inputs = fitted.text;
-  const auto gpus = first_gpus(fitted, machine->ranks());
-  PredictPolicy policy = options.policy;
-  policy.engine = options.engine;
-  policy.launch.reset();  // the fitted one
-  BUSBAR_ASSIGN(const auto after, Predictor::make(std::move(fitted), gpus, std::move(policy)));
-  errors.clear();
-  for (const MeasuredResult& m : results.rows) {
-    BUSBAR_ASSIGN(const Prediction p, time_alone(*after, options.op, m.size_bytes));
-    errors.push_back(std::abs(p.time.in_us() / m.us - 1) * 100);
-  }
-  out.after_percent = median_of(errors);
-  if (late.empty() && shares.empty()) {
-    out.verdict = "too little to fit";
-    out.why = "there is no size below 64 KiB and none of 16 MiB or more";
-  } else if (out.share < kBrokenShare) {
-    out.verdict = "broken machine";
-    out.why = fmt::format("large sizes reach {:.0f} % of what this machine gives when it is well; find the fault first",
-                          out.share * 100);
-  } else if (out.launch_us > model.launch.in_us() + kBrokenLaunchUs) {
-    out.verdict = "broken machine";
-    out.why = fmt::format("small sizes take {:.0f} us longer than they should; find the fault first",
-                          out.launch_us - model.launch.in_us());
-  } else {
-    out.verdict = "fits";
-    out.why = fmt::format("{:.0f} % of the expected bandwidth, {:.1f} us before the first byte", out.share * 100,
-                          out.launch_us);
-  }
   return out;
 }
 

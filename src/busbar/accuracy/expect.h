@@ -1,4 +1,4 @@
-// A user's results beside what the machine should give: `busbar expect` and `busbar calibrate`.
+// A user's results beside what the machine should give: `busbar expect`.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,8 @@ struct ExpectOptions {
   std::string engine = "analytic";
   Collective op = Collective::kAllReduce;
   std::uint32_t gpus = 0;  ///< the first of the machine; 0: all
+  /// Makes the machine of `cluster`; null: load_cluster().
+  std::function<Result<Cluster>(const std::string&, const Overrides&)> load = nullptr;
   /// Called before each row with how many are known of how many; false: stop and keep those. Null: none.
   std::function<bool(std::size_t, std::size_t)> go_on = nullptr;
   PredictPolicy policy{};  ///< release, variables and launch; the rest is expect's own
@@ -25,6 +27,13 @@ struct ExpectOptions {
 /// What answers for calls on the machine of `options`, with more changes to its file. `accuracy`: as of PredictPolicy.
 Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& options, const Overrides& overrides,
                                                 bool nvls = true, const AccuracyTable* accuracy = nullptr);
+
+/// The same on a machine in hand.
+Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& options, Cluster cluster, bool nvls = true,
+                                                const AccuracyTable* accuracy = nullptr);
+
+/// Error kInvalid where the results say that they are of another number of ranks.
+Status check_ranks(const MeasuredResults& results, const Predictor& machine);
 
 enum class Verdict : std::uint8_t {
   kGood,        ///< inside the band
@@ -58,19 +67,5 @@ struct ComparedRow {
 };
 /// Sizes that both have. Error kInvalid when there is none.
 Result<std::vector<ComparedRow>> compare_results(const MeasuredResults& now, const MeasuredResults& before);
-
-struct Calibration {
-  double before_percent = 0, after_percent = 0;  ///< median |error| of the predictions
-  double share = 1;                              ///< of the catalogue's bandwidth that the results show
-  double launch_us = 0;                          ///< before the first byte
-  std::string verdict;                           ///< "fits", "broken machine", "too little to fit"
-  std::string why;
-  std::string overlay;  ///< a cluster file: the machine with the fitted figures
-  std::string inputs;
-};
-/// Fits two figures: what a launch takes, from sizes below 64 KiB, and the share of their bandwidth that links reach,
-/// from sizes of 16 MiB and more. A machine whose links would have to run below 70 % of what healthy ones of its kind
-/// do, or whose launch takes more than 100 us longer, is called broken: calibration would only hide that.
-Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOptions& options);
 
 }  // namespace busbar

@@ -90,6 +90,14 @@ TEST(Expect, WhatTheModelSaysIsGood) {
   }
 }
 
+TEST(Expect, ResultsOfAnotherNumberOfRanksAreRefused) {
+  MeasuredResults results = modelled("dgx-a100", 1, 0);
+  results.ranks = 16;
+  EXPECT_THAT(expect_results(results, on("dgx-a100")).error().text(), HasSubstr("of 16 ranks, the machine has 8"));
+  results.ranks = 8;
+  EXPECT_TRUE(expect_results(results, on("dgx-a100")).ok());
+}
+
 TEST(Expect, TenTimesSlowerIsLowAndTenTimesFasterIsSuspicious) {
   EXPECT_EQ(expect_results(modelled("dgx-a100", 10, 0), on("dgx-a100"))->verdict, Verdict::kLow);
   EXPECT_EQ(expect_results(modelled("dgx-a100", 0.1, 0), on("dgx-a100"))->verdict, Verdict::kSuspicious);
@@ -113,29 +121,6 @@ TEST(Expect, SizesThatTwoFilesShareAreCompared) {
   ASSERT_EQ(rows->size(), 1u);
   EXPECT_EQ((*rows)[0].change_percent(), 100);
   EXPECT_FALSE(compare_results(now, {"", {{32, 1}}}).ok());
-}
-
-TEST(Calibrate, ASlowerMachineFitsAfterwards) {
-  const auto c = calibrate(modelled("dgx-a100", 1.1, 5), on("dgx-a100"));
-  ASSERT_TRUE(c.ok()) << c.error().text();
-  EXPECT_EQ(c->verdict, "fits");
-  EXPECT_NEAR(c->share, 1 / 1.1, 0.02);
-  EXPECT_LT(c->after_percent, c->before_percent);
-}
-
-TEST(Calibrate, AMachineAtHalfItsBandwidthIsCalledBroken) {
-  const auto c = calibrate(modelled("dgx-a100", 2, 0), on("dgx-a100"));
-  ASSERT_TRUE(c.ok());
-  EXPECT_EQ(c->verdict, "broken machine");
-}
-
-TEST(Calibrate, TheOverlayIsAClusterFileThatGivesTheFittedTimes) {
-  const auto c = calibrate(modelled("dgx-a100", 1.1, 5), on("dgx-a100"));
-  ASSERT_TRUE(c.ok());
-  auto cluster = parse_cluster(c->overlay, "overlay.yaml");
-  ASSERT_TRUE(cluster.ok()) << cluster.error().text();
-  EXPECT_NEAR(cluster->protocol.launch.in_us(), c->launch_us, 1e-3);
-  EXPECT_LT(cluster->protocol.share_scale_up, load_cluster("dgx-a100")->protocol.share_scale_up);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ Result<MeasuredResults> parse_csv(std::string_view text, const std::string& name
     return invalid("the columns size_bytes and time_us are needed", {name, 1, 0, ""});
   std::map<std::uint64_t, std::vector<double>> times;
   std::string collective;
+  std::uint32_t ranks = 0;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     BUSBAR_ASSIGN(const auto size, table.number(row, "size_bytes"));
     BUSBAR_ASSIGN(const auto us, table.number(row, "time_us"));
@@ -43,9 +44,17 @@ Result<MeasuredResults> parse_csv(std::string_view text, const std::string& name
     if (!collective.empty() && !op.empty() && op != collective)
       return several(collective, op, table.where(row, "collective"));
     if (!op.empty()) collective = op;
+    if (table.column("gpus") != CsvTable::kAbsent) {
+      BUSBAR_ASSIGN(const auto gpus, table.number(row, "gpus"));
+      if (gpus && ranks != 0 && *gpus != ranks)
+        return several(fmt::format("results of {} GPUs", ranks), fmt::format("of {}", *gpus), table.where(row, "gpus"));
+      if (gpus && *gpus >= 1) ranks = static_cast<std::uint32_t>(*gpus);
+    }
     times[static_cast<std::uint64_t>(*size)].push_back(*us);
   }
-  return from_times(std::move(times), {std::move(collective)}, name);
+  MeasuredResults out{std::move(collective)};
+  out.ranks = ranks;
+  return from_times(std::move(times), std::move(out), name);
 }
 
 /// The number behind `name` in the line of settings; 0 where there is none.
@@ -73,6 +82,8 @@ Result<MeasuredResults> from_tables(const PerfResults& results, const std::strin
   for (const PerfTable& t : results.tables) {
     if (!t.library.empty()) out.library = t.library;
     if (!t.settings.empty()) out.launch = launch_of(t.settings);
+    const std::size_t ranks = t.ranks.empty() ? static_cast<std::size_t>(t.rank_count) : t.ranks.size();
+    if (ranks > 0) out.ranks = static_cast<std::uint32_t>(ranks);
     if (!out.collective.empty() && !t.collective.empty() && t.collective != out.collective && !t.rows.empty())
       return several(out.collective, t.collective, {name, t.rows.front().line, 0, ""});
     if (out.collective.empty()) out.collective = t.collective;

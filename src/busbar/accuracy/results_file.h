@@ -1,5 +1,5 @@
 // A user's own measurements: the table or JSON report of nccl-tests or rccl-tests, or a CSV with size_bytes and
-// time_us.
+// time_us, and gpus where it says how many took part.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ struct MeasuredResults {
   std::vector<MeasuredResult> rows{};  ///< by ascending size; the median of several of one size
   std::string library{};               ///< NCCL's number as nccl-tests print it: "23007"; empty: not said
   std::string launch{};                ///< as the header of nccl-tests tells: "graph", "loop", "process"; empty: not said
+  std::uint32_t ranks = 0;             ///< 0: not said
   std::vector<std::string> unread{};   ///< rows that were cut off: "line 12: ..."
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "busbar/accuracy/calibrate.h"
 #include "busbar/accuracy/expect.h"
 #include "busbar/accuracy/library_version.h"
 #include "busbar/accuracy/thresholds.h"
@@ -12,6 +13,7 @@
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/long_run.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
@@ -43,6 +45,7 @@ Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& 
                    {"", 0, 0, "--engine"});
   ExpectOptions out;
   out.cluster = o.cluster;
+  out.load = load_machine;
   out.overrides = o.common.overrides;
   out.engine = o.common.engine;
   out.gpus = o.gpus;
@@ -247,8 +250,9 @@ int run_calibrate(const ExpectFlags& o) {
          {"before", {{"median_abs_percent", c->before_percent}}},
          {"after", {{"median_abs_percent", c->after_percent}}},
          {"share", c->share},
+         {"latency_factor", c->latency},
          {"launch_us", c->launch_us},
-         {"verdict", c->verdict},
+         {"verdict", name_of(c->verdict)},
          {"why", c->why},
          {"overlay", c->overlay},
          {"inputs_hash", inputs_hash(o.common, c->inputs)}};
@@ -260,14 +264,17 @@ int run_calibrate(const ExpectFlags& o) {
   facts.items = {{"before", fmt::format("{:.1f} % median error", c->before_percent)},
                  {"after", fmt::format("{:.1f} % median error", c->after_percent)},
                  {"bandwidth", fmt::format("{:.1f} % of what was expected", c->share * 100)},
+                 {"latency", fmt::format("{:.1f} % of what was expected", c->latency * 100)},
                  {"launch", fmt::format("{:.1f} us", c->launch_us)},
-                 {"verdict", c->verdict + ": " + c->why}};
+                 {"verdict", fmt::format("{}: {}", name_of(c->verdict), c->why)}};
   d.blocks.push_back({facts});
-  if (!o.overlay.empty()) {
+  const bool fits = c->verdict == CalibrationVerdict::kFits;
+  if (!o.overlay.empty() && !fits) d.blocks.push_back({Paragraph{"The overlay is not written."}});
+  if (!o.overlay.empty() && fits) {
     if (const Status done = write_file(o.overlay, c->overlay); !done.ok()) return report_error(done.error());
     d.blocks.push_back({Paragraph{"overlay: " + o.overlay}});
   }
-  return deliver(o.common, j, d, c->verdict == "broken machine" ? 1 : 0);
+  return deliver(o.common, j, d, fits ? 0 : 1);
 }
 
 Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typed) {

@@ -48,7 +48,9 @@ void Lowering::State::read_classes() {
                                                          : protocol.share_network;
     rate.push_back(static_cast<double>(per_second(classes[i].payload_rate())) / kPsPerSecond * share *
                    (changed ? what_if.rate_factor : 1));
-    floor_rate.push_back(static_cast<double>(per_second(classes[i].floor_rate())) / kPsPerSecond);
+    // A machine that was calibrated may carry more than its wires are said to.
+    const double reached = static_cast<double>(per_second(classes[i].payload_rate())) * share;
+    floor_rate.push_back(std::max(reached, static_cast<double>(per_second(classes[i].floor_rate()))) / kPsPerSecond);
     const double latency_ps = static_cast<double>(classes[i].latency.in_ps());
     const double less_ps = static_cast<double>(what_if.latency_less.in_ps());
     latency.push_back(changed ? std::max(0.0, latency_ps * what_if.latency_factor - less_ps) : latency_ps);

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "busbar/base/quantity.h"
 #include "busbar/spec/cabling_file.h"
+#include "busbar/spec/calibrated.h"
 #include "busbar/spec/cluster_document.h"
 #include "busbar/spec/fabric_file.h"
 #include "busbar/spec/node_base.h"
@@ -90,13 +92,12 @@ Result<std::vector<Fault>> collect_faults(const std::optional<YamlNode>& list, c
   return out;
 }
 
-Status apply_memory_rate(const Overrides& overrides, TopologyBuilder& builder, Reading& reading) {
-  if (overrides.gpu_memory_rate.empty()) return {};
+Result<std::optional<BytesPerSecond>> memory_rate_flag(const Overrides& overrides, Reading& reading) {
+  if (overrides.gpu_memory_rate.empty()) return std::optional<BytesPerSecond>();
   const Result<BytesPerSecond> rate = parse_rate(overrides.gpu_memory_rate);
   if (!rate.ok()) return invalid(rate.error().message, {"", 0, 0, "--gpu-memory-rate"});
-  builder.set_gpu_memory_rate(*rate);
   reading.sources.push_back(fmt::format("GPU memory rate {}: --gpu-memory-rate", overrides.gpu_memory_rate));
-  return {};
+  return std::optional(*rate);
 }
 
 Status apply_faults(const std::vector<Fault>& faults, TopologyBuilder& builder) {
@@ -116,7 +117,7 @@ Status apply_faults(const std::vector<Fault>& faults, TopologyBuilder& builder) 
 /// The keys of a cluster file.
 struct ClusterKeys {
   YamlNode node;
-  std::optional<YamlNode> fabric, protocol, price, faults, routing, hall;
+  std::optional<YamlNode> fabric, protocol, price, faults, routing, hall, calibrated, gpu_memory_rate;
   std::int64_t nodes = 1, seed = 0;
 };
 
@@ -133,6 +134,9 @@ Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   keys.price = r.optional("price");
   keys.faults = r.optional("faults");
   keys.hall = r.optional("hall");
+  keys.calibrated = r.optional("calibrated");
+  r.optional("gpu");
+  keys.gpu_memory_rate = r.optional("gpu_memory_rate");
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (nodes) {
     BUSBAR_ASSIGN(keys.nodes, nodes->as_int(1, kMaxNodes));
@@ -149,10 +153,22 @@ std::optional<YamlNode> fabric_of(const ClusterKeys& keys, const NodeFile& node)
   return keys.nodes > 1 ? node.fabric : std::nullopt;
 }
 
+/// Of every GPU: the flag's, else the file's; with `factors`, as calibrate_parts() has it.
+Result<std::optional<BytesPerSecond>> memory_rate_of(const ClusterKeys& keys, const Overrides& overrides,
+                                                     const CalibratedFactors& factors, Reading& reading) {
+  BUSBAR_ASSIGN(std::optional<BytesPerSecond> rate, memory_rate_flag(overrides, reading));
+  if (!rate && keys.gpu_memory_rate) {
+    BUSBAR_ASSIGN(rate, keys.gpu_memory_rate->as_rate());
+  }
+  if (rate && factors.rate < 1)
+    rate = BytesPerSecond{static_cast<std::uint64_t>(static_cast<double>(per_second(*rate)) * factors.rate)};
+  return rate;
+}
+
 /// Stamps the nodes, lays the cables, breaks what is said to be broken.
 Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults,
-                       const Overrides& overrides, Reading& reading, const YamlNode& root, Cluster& out,
-                       std::optional<YamlNode>& transport) {
+                       const CalibratedFactors& factors, const Overrides& overrides, Reading& reading,
+                       const YamlNode& root, Cluster& out, std::optional<YamlNode>& transport) {
   const auto nodes = static_cast<std::uint32_t>(keys.nodes);
   FabricFile fabric;
   const auto wanted = fabric_of(keys, node);
@@ -171,6 +187,9 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
     return root.error(fmt::format("{} nodes of {} devices and {} links are more than {} of either", nodes,
                                   node.node.devices.size(), node.node.links.size(), kMaxClusterDevices));
   }
+  BUSBAR_ASSIGN(const auto memory_rate, memory_rate_of(keys, overrides, factors, reading));
+  calibrate_parts(factors, node.node, fabric.spec);
+  fabric.per_m = Duration::ps(std::llround(static_cast<double>(fabric.per_m.in_ps()) * factors.latency));
   TopologyBuilder builder;
   const std::uint32_t index = builder.add_template(std::move(node.node));
   Csr<DeviceId> nics;
@@ -197,7 +216,7 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
   out.gpudirect = node.gpudirect && fabric.gpudirect;
   out.fabric = {name_of(plan->kind), fabric.network, {}, plan->oversubscription};
   for (const TierPlan& tier : plan->tiers) out.fabric.switches.push_back(tier.switches);
-  BUSBAR_RETURN_IF_ERROR(apply_memory_rate(overrides, builder, reading));
+  if (memory_rate) builder.set_gpu_memory_rate(*memory_rate);
   BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));
   return std::move(builder).seal();
 }
@@ -236,6 +255,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   Cluster out;
   out.name = std::move(name);
   BUSBAR_ASSIGN(const ClusterKeys keys, read_keys(root, out.name));
+  if (const auto gpu = root.find("gpu"); gpu && reading.gpu.empty()) reading.gpu = gpu->scalar();
   BUSBAR_ASSIGN(const YamlNode node_map, resolve_node(keys.node, reading));
   auto read = read_node(node_map, reading);
   if (!read.ok()) {  // a catalogue's file is at fault only for what the user's own makes of it
@@ -251,8 +271,13 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   out.p2p = node.p2p;
   out.seed = static_cast<std::uint64_t>(keys.seed);
   if (const auto hall = keys.hall ? keys.hall : node.hall) BUSBAR_RETURN_IF_ERROR(read_hall(*hall, out.cabling));
+  CalibratedFactors factors;
+  if (keys.calibrated) {
+    BUSBAR_ASSIGN(factors, read_calibrated(*keys.calibrated));
+    reading.note("calibrated", *keys.calibrated);
+  }
   std::optional<YamlNode> transport;
-  BUSBAR_ASSIGN(out.topology, build(keys, node, faults, overrides, reading, root, out, transport));
+  BUSBAR_ASSIGN(out.topology, build(keys, node, faults, factors, overrides, reading, root, out, transport));
   if (keys.routing) {
     BUSBAR_ASSIGN(out.routing, as_enum(*keys.routing, kLastRoutingPolicy, &name_of, "routing policy"));
   }
@@ -267,6 +292,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
     }
     out.fabric.merges_nics = network.merges_nics;
     BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading, network.costs));
+    calibrate_protocol(factors, out.protocol);
     out.protocol.peer_access = out.p2p;
     out.protocol.gpudirect = out.gpudirect;
   }
@@ -312,7 +338,8 @@ Result<Cluster> adopt_topology(Topology topology, std::string name, std::string 
   out.name = std::move(name);
   BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(std::nullopt, overrides));
   TopologyBuilder builder(std::move(topology));
-  BUSBAR_RETURN_IF_ERROR(apply_memory_rate(overrides, builder, reading));
+  BUSBAR_ASSIGN(const auto memory_rate, memory_rate_flag(overrides, reading));
+  if (memory_rate) builder.set_gpu_memory_rate(*memory_rate);
   BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));
   out.topology = std::move(builder).seal();
   for (const DeviceId gpu : out.topology.gpus())

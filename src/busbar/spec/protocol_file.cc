@@ -94,30 +94,4 @@ Result<Transport> read_transport(const YamlNode& map, Reading& reading) {
   return out;
 }
 
-std::string protocol_yaml(const ProtocolModel& p) {
-  std::string out = "protocol:\n";
-  const auto time = [&](const char* key, Duration d) { out += fmt::format("  {}: {}ps\n", key, d.in_ps()); };
-  const auto share = [&](const char* key, double s) { out += fmt::format("  {}: {}\n", key, s); };
-  time("launch", p.launch);
-  time("step_scale_up", p.step_scale_up);
-  time("step_server", p.step_server);
-  time("step_network", p.step_network);
-  time("step_switch", p.step_switch);
-  share("share_scale_up", p.share_scale_up);
-  share("share_server", p.share_server);
-  share("share_network", p.share_network);
-  share("share_switch", p.share_switch);
-  for (const auto& [name, costs] : {std::pair("ll128", p.ll128), std::pair("ll", p.ll)}) {
-    if (!costs.available) continue;
-    time(fmt::format("{}_scale_up", name).c_str(), costs.step_scale_up);
-    time(fmt::format("{}_server", name).c_str(), costs.step_server);
-    time(fmt::format("{}_network", name).c_str(), costs.step_network);
-    share(fmt::format("{}_efficiency", name).c_str(), costs.efficiency);
-  }
-  if (count(p.chunk) > 0) out += fmt::format("  chunk: {}B\n", count(p.chunk));
-  if (p.max_channels > 0) out += fmt::format("  max_channels: {}\n", p.max_channels);
-  if (per_second(p.channel_rate) > 0) out += fmt::format("  channel_rate: {}B/s\n", per_second(p.channel_rate));
-  return out + "  source: fitted to the user's own results\n";
-}
-
 }  // namespace busbar

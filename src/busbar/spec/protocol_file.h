@@ -20,7 +20,4 @@ struct Transport {
 };
 Result<Transport> read_transport(const YamlNode& map, Reading& reading);
 
-/// `protocol` as the key of a cluster file, every figure written out.
-std::string protocol_yaml(const ProtocolModel& protocol);
-
 }  // namespace busbar

@@ -73,12 +73,5 @@ TEST(ProtocolFile, TheTransportSaysWhichNicsAreTakenTogether) {
   EXPECT_THAT(load_cluster("dgx-h100:2", wrong).error().text(), testing::HasSubstr("by_card"));
 }
 
-TEST(ProtocolFile, WhatIsWrittenIsReadAgain) {
-  const ProtocolModel p = load_cluster("dgx-h100:2")->protocol;
-  const auto c = parse_cluster("name: x\nnode: dgx-h100\nnodes: 2\n" + protocol_yaml(p), "x.yaml");
-  ASSERT_TRUE(c.ok()) << c.error().text();
-  EXPECT_EQ(protocol_yaml(c->protocol), protocol_yaml(p));
-}
-
 }  // namespace
 }  // namespace busbar

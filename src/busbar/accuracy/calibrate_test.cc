@@ -1,0 +1,151 @@
+#include "busbar/accuracy/calibrate.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace busbar {
+namespace {
+
+using ::testing::HasSubstr;
+
+ExpectOptions calibrating(const char* cluster, Collective op = Collective::kAllReduce) {
+  ExpectOptions o;
+  o.cluster = cluster;
+  o.op = op;
+  return o;
+}
+
+double us_of(Predictor& machine, Collective op, std::uint64_t size) {
+  return machine.time(call_over(op, Bytes{size}, machine.ranks()), kTimeAlone)->time.in_us();
+}
+
+/// A table that is `factor` times the prediction and `more_us` longer, 8 B to 16 GiB.
+MeasuredResults table_of(const ExpectOptions& o, double factor, double more_us = 0) {
+  auto machine = predictor_of(o, o.overrides).value();
+  MeasuredResults out;
+  for (std::uint64_t size = 8; size <= std::uint64_t{16} << 30; size *= 32)
+    out.rows.push_back({size, factor * us_of(*machine, o.op, size) + more_us});
+  return out;
+}
+
+/// The least factor that physics allows, and 0.8 at least.
+double least_factor(const ExpectOptions& o) {
+  auto machine = predictor_of(o, o.overrides).value();
+  double out = 0.8;
+  for (const MeasuredResult& m : table_of(o, 1).rows)
+    out = std::max(
+        out, 1.02 * machine->floor(call_over(o.op, Bytes{m.size_bytes}, machine->ranks())).time.in_us() / m.us);
+  return out;
+}
+
+TEST(Calibrate, ATableThatIsAFactorOffGivesAMachineThatPredictsIt) {
+  for (const char* cluster : {"dgx-h100", "dgx-a100:4", "dgx-1v", "rtx4090-pcie", "mi300x-8:2"})
+    for (const Collective op : {Collective::kAllReduce, Collective::kAllToAll}) {
+      const ExpectOptions o = calibrating(cluster, op);
+      const double least = least_factor(o);
+      for (const double k : {least, 1.5}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", cluster, name_of(op), k));
+        const MeasuredResults table = table_of(o, k);
+        const auto c = calibrate(table, o);
+        ASSERT_TRUE(c.ok()) << c.error().text();
+        ASSERT_EQ(c->verdict, CalibrationVerdict::kFits) << c->why;
+        auto fitted = predictor_on(o, parse_cluster(c->overlay, "overlay.yaml").value()).value();
+        for (const MeasuredResult& m : table.rows) {
+          const auto p = fitted->time(call_over(op, Bytes{m.size_bytes}, fitted->ranks()), kTimeAlone);
+          ASSERT_TRUE(p.ok()) << p.error().text();
+          EXPECT_NEAR(p->time.in_us() / m.us, 1, 0.01) << m.size_bytes;
+        }
+      }
+    }
+}
+
+TEST(Calibrate, LaterLaunchesAndSlowerLinksAreToldApart) {
+  const ExpectOptions o = calibrating("dgx-a100");
+  const MeasuredResults table = table_of(o, 1.1, 8);
+  const auto c = calibrate(table, o);
+  ASSERT_TRUE(c.ok()) << c.error().text();
+  EXPECT_EQ(c->verdict, CalibrationVerdict::kFits) << c->why;
+  EXPECT_NEAR(c->share, 1 / 1.1, 0.01);
+  EXPECT_LT(c->after_percent, 1);
+}
+
+TEST(Calibrate, OneOddSizeMovesNothing) {
+  const ExpectOptions o = calibrating("dgx-a100:2");
+  MeasuredResults table = table_of(o, 1.2);
+  table.rows[3].us *= 3;
+  const auto c = calibrate(table, o);
+  ASSERT_TRUE(c.ok()) << c.error().text();
+  EXPECT_EQ(c->verdict, CalibrationVerdict::kFits) << c->why;
+  EXPECT_NEAR(c->share, 1 / 1.2, 0.01);
+  EXPECT_LT(c->after_percent, 1);
+}
+
+TEST(Calibrate, TheOverlayIsTheWholeMachineWithItsFlags) {
+  ExpectOptions o = calibrating("dgx-h100:2");
+  o.overrides.set = {"fabric.network=roce-400g"};
+  o.overrides.degrade = {"node0.nic0=0.5"};
+  const auto c = calibrate(table_of(o, 1.1), o);
+  ASSERT_TRUE(c.ok()) << c.error().text();
+  const auto cluster = parse_cluster(c->overlay, "overlay.yaml");
+  ASSERT_TRUE(cluster.ok()) << cluster.error().text();
+  EXPECT_EQ(cluster->topology.damage().size(), 1u);
+  EXPECT_EQ(cluster->topology.gpus().size(), 16u);
+  EXPECT_THAT(cluster->fabric.network, HasSubstr("RoCE"));
+}
+
+TEST(Calibrate, AMachineAtHalfItsBandwidthIsBrokenAndGetsNoOverlay) {
+  const ExpectOptions o = calibrating("dgx-a100");
+  const auto c = calibrate(table_of(o, 2), o);
+  ASSERT_TRUE(c.ok());
+  EXPECT_EQ(c->verdict, CalibrationVerdict::kBroken);
+  EXPECT_EQ(c->overlay, "");
+}
+
+TEST(Calibrate, WhatPhysicsForbidsDoesNotFit) {
+  const ExpectOptions o = calibrating("dgx-h100:2");
+  auto machine = predictor_of(o, {}).value();
+  MeasuredResults table = table_of(o, 1);
+  table.rows.back().us =
+      0.97 * machine->floor(call_over(o.op, Bytes{table.rows.back().size_bytes}, 16)).time.in_us();
+  const auto c = calibrate(table, o);
+  ASSERT_TRUE(c.ok());
+  EXPECT_EQ(c->verdict, CalibrationVerdict::kDoesNotFit);
+  EXPECT_THAT(c->why, HasSubstr("faster than physics"));
+  EXPECT_EQ(c->overlay, "");
+}
+
+TEST(Calibrate, TimesThatGrowInAnotherWayDoNotFit) {
+  const ExpectOptions o = calibrating("dgx-a100");
+  MeasuredResults table = table_of(o, 1);
+  for (std::size_t i = 0; i < table.rows.size(); ++i) table.rows[i].us *= 1 + 0.45 * static_cast<double>(i % 3);
+  const auto c = calibrate(table, o);
+  ASSERT_TRUE(c.ok());
+  EXPECT_EQ(c->verdict, CalibrationVerdict::kDoesNotFit);
+}
+
+TEST(Calibrate, ResultsOfAnotherNumberOfRanksAreRefused) {
+  const ExpectOptions o = calibrating("dgx-a100");
+  MeasuredResults table = table_of(o, 1);
+  table.ranks = 16;
+  EXPECT_THAT(calibrate(table, o).error().text(), HasSubstr("16 ranks"));
+}
+
+TEST(Calibrate, ACalibratedFileCanBeCalibratedAgain) {
+  const ExpectOptions o = calibrating("dgx-a100");
+  auto first = calibrate(table_of(o, 1.2), o);
+  ASSERT_TRUE(first.ok());
+  const std::string file = testing::TempDir() + "calibrated_again.yaml";
+  FILE* f = std::fopen(file.c_str(), "w");
+  ASSERT_NE(f, nullptr);
+  std::fputs(first->overlay.c_str(), f);
+  std::fclose(f);
+  const auto second = calibrate(table_of(o, 1.2), calibrating(file.c_str()));
+  ASSERT_TRUE(second.ok()) << second.error().text();
+  EXPECT_NEAR(second->share, 1, 1e-3);
+  EXPECT_LT(second->before_percent, 1);
+  std::remove(file.c_str());
+}
+
+}  // namespace
+}  // namespace busbar

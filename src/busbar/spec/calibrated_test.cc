@@ -1,0 +1,73 @@
+#include "busbar/spec/calibrated.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace busbar {
+namespace {
+
+TEST(Calibrated, TheTextOfAClusterHasItsFlagsInIt) {
+  Overrides o;
+  o.set = {"fabric.oversubscription=2", "node.gpudirect=false"};
+  o.degrade = {"node1.nic3=0.5"};
+  o.fail = {"node0.nic1"};
+  o.gpu_memory_rate = "1TB/s";
+  CalibratedFactors factors;
+  const auto text = cluster_text("dgx-h100:2", o, factors);
+  ASSERT_TRUE(text.ok()) << text.error().text();
+  const auto again = parse_cluster(*text, "again");
+  ASSERT_TRUE(again.ok()) << again.error().text() << *text;
+  const auto flags = load_cluster("dgx-h100:2", o);
+  ASSERT_TRUE(flags.ok()) << flags.error().text();
+  EXPECT_EQ(again->topology.damage().size(), flags->topology.damage().size());
+  EXPECT_EQ(again->fabric.oversubscription, flags->fabric.oversubscription);
+  EXPECT_EQ(again->gpudirect, false);
+  EXPECT_EQ(again->protocol.step_scale_up, flags->protocol.step_scale_up);
+  ASSERT_EQ(again->topology.link_count(), flags->topology.link_count());
+  for (std::uint32_t l = 0; l < again->topology.link_count(); ++l)
+    ASSERT_EQ(again->topology.payload_rate(LinkId{l}), flags->topology.payload_rate(LinkId{l})) << l;
+  const DeviceId gpu = again->topology.gpus().front();
+  EXPECT_EQ(again->topology.device_class(gpu).memory_rate, BytesPerSecond{1'000'000'000'000});
+}
+
+TEST(Calibrated, EveryPresetIsTheSameMachineAsItsText) {
+  for (const std::string& name : Catalog().names("nodes")) {
+    CalibratedFactors factors;
+    const auto text = cluster_text(name, {}, factors);
+    ASSERT_TRUE(text.ok()) << text.error().text();
+    const auto again = parse_cluster(*text, name), once = load_cluster(name);
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_EQ(again->topology.link_count(), once->topology.link_count()) << name;
+    EXPECT_EQ(again->gpu_part, once->gpu_part);
+    EXPECT_EQ(again->routing, once->routing);
+  }
+}
+
+TEST(Calibrated, FactorsAreThoseOfLatenciesAndRates) {
+  const Cluster plain = load_cluster("dgx-h100:2").value();
+  const CalibratedFactors f{1.5, 0.8, Duration::us(3)};
+  const auto c = parse_cluster("name: c\nnode: dgx-h100\nnodes: 2\n" + calibrated_yaml(f), "c");
+  ASSERT_TRUE(c.ok()) << c.error().text();
+  EXPECT_NEAR(c->protocol.launch.in_us(), 1.5 * plain.protocol.launch.in_us() + 3, 1e-6);
+  EXPECT_NEAR(c->protocol.share_scale_up, 0.8 * plain.protocol.share_scale_up, 1e-9);
+  EXPECT_NEAR(c->protocol.ll.step_network.in_us(), 1.5 * plain.protocol.ll.step_network.in_us(), 1e-6);
+  for (std::uint32_t l = 0; l < plain.topology.link_count(); ++l) {
+    const LinkClass &a = plain.topology.link_class(LinkId{l}), &b = c->topology.link_class(LinkId{l});
+    ASSERT_NEAR(b.latency.in_us(), 1.5 * a.latency.in_us(), 1e-6) << l;
+    ASSERT_EQ(b.wire_rate, a.wire_rate);
+  }
+}
+
+TEST(Calibrated, FactorsOfAFileAreGivenBack) {
+  const CalibratedFactors f{1.25, 0.5, Duration::us(2)};
+  const auto map = YamlDocument::parse(calibrated_yaml(f), "t");
+  ASSERT_TRUE(map.ok()) << map.error().text();
+  const auto read = read_calibrated(*map->root().find("calibrated"));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->latency, 1.25);
+  EXPECT_EQ(read->rate, 0.5);
+  EXPECT_EQ(read->launch_more, Duration::us(2));
+}
+
+}  // namespace
+}  // namespace busbar
