@@ -254,6 +254,10 @@ Command collective_command(const std::string& typed) {
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
   for (Flag& f : predict_flags(o->predict, "as the machine's file says")) c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
+  for (Flag& f : c.flags)  // a schedule from a file says these itself
+    for (const char* own : {"--algorithm", "--protocol", "--channels", "--jobs", "--placement", "--jitter", "--seed",
+                            "-r,--root", "--pairs,--matrix", "--out", "-o,--op", "-d,--datatype"})
+      if (f.names == own) f.useless_with = {"--schedule"};
   c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

@@ -208,7 +208,10 @@ Command import_command(const std::string& typed) {
       {"-e,--maxbytes", "SIZE", "largest size (default: what the file says)", "Timing", &o->last, {}, "--cluster"},
       {"-f,--stepfactor", "X", "factor from size to size (default 4)", "Timing", &o->factor, {}, "--cluster"},
   };
-  for (Flag& f : predict_flags(o->predict, "as the machine's file says")) c.flags.push_back(std::move(f));
+  for (Flag& f : predict_flags(o->predict, "as the machine's file says")) {
+    f.needs = "--cluster";
+    c.flags.push_back(std::move(f));
+  }
   for (Flag& f : common_flags(o->common, false))
     if (f.names != "--explain") c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

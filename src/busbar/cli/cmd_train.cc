@@ -218,7 +218,14 @@ Command train_command(const std::string& typed) {
        "the same step with batches of FROM to TO sequences, and where popular figures hold: 64..4096", "Scaling",
        &o->batches},
       {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Scaling", &o->usd_per_gpu_hour, {}, "--scale"},
-      {"--trace", "FILE", "write a Perfetto trace too", "Output", &o->trace},
+      {"--trace",
+       "FILE",
+       "write a Perfetto trace too",
+       "Output",
+       &o->trace,
+       {},
+       "",
+       {"--scale", "--batches"}},
   };
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
   for (Flag& f : predict_flags(o->predict, "as the framework does: process, or graph with layout.cuda_graphs"))

@@ -114,8 +114,8 @@ class ArgumentReader {
       }
     }
     if (help_) return {};
-    BUSBAR_RETURN_IF_ERROR(check_needs());
-    return place_words();
+    BUSBAR_RETURN_IF_ERROR(place_words());
+    return check_use();
   }
   bool help() const { return help_; }
 
@@ -171,23 +171,36 @@ class ArgumentReader {
     });
   }
 
-  Status check_needs() const {
-    for (const Flag& f : c_.flags) {
-      const auto given = given_.find(&f);
-      if (f.needs.empty() || given == given_.end()) continue;
-      const std::size_t space = f.needs.find(' ');
-      const Flag* const other = find(f.needs.substr(0, space));
-      BUSBAR_CHECK(other != nullptr) << f.needs;
-      const auto* const value = std::get_if<std::string*>(&other->target);
-      const bool met = space == std::string::npos ? given_.contains(other)
-                                                  : value != nullptr && **value == f.needs.substr(space + 1);
-      if (met) continue;
-      std::string why = fmt::format("changes nothing without {}; add it, or leave this out", f.needs);
-      if (other->names == "--engine" && value != nullptr)
-        why = fmt::format("the {} engine does not know it; add {}, or leave this out", **value, f.needs);
-      return Error{ErrorCode::kUnsupported, std::move(why), {"", 0, 0, given->second}};
+  /// Given, by name or as a word.
+  bool has(const Flag& f) const {
+    const auto* const text = std::get_if<std::string*>(&f.target);
+    return given_.contains(&f) || (text != nullptr && f.choices.empty() && !(*text)->empty());
+  }
+
+  Status check_use() const {
+    for (const auto& [f, name] : given_) {
+      BUSBAR_RETURN_IF_ERROR(check_needs(*f, name));
+      for (const std::string& other : f->useless_with)
+        if (given_.contains(find(other)))
+          return unsupported(fmt::format("changes nothing with {}; leave it out", other), {"", 0, 0, name});
     }
     return {};
+  }
+
+  Status check_needs(const Flag& f, const std::string& name) const {
+    if (f.needs.empty()) return {};
+    const std::size_t space = f.needs.find(' ');
+    const Flag* const other = find(f.needs.substr(0, space));
+    BUSBAR_CHECK(other != nullptr) << f.needs;
+    const auto* const value = std::get_if<std::string*>(&other->target);
+    const bool met = space == std::string::npos ? has(*other)
+                                                : value != nullptr && **value == f.needs.substr(space + 1);
+    if (met) return {};
+    if (other->names == "--engine" && value != nullptr)
+      return unsupported(fmt::format("the {} engine does not know it; add {}, or leave this out", **value, f.needs),
+                         {"", 0, 0, name});
+    return unsupported(fmt::format("changes nothing without {}; add it, or leave this out", f.needs),
+                       {"", 0, 0, name});
   }
 
   Status place_words() const {
@@ -207,7 +220,7 @@ class ArgumentReader {
   const std::vector<std::string> args_;
   std::size_t at_ = 0;
   std::vector<std::string> words_;
-  std::map<const Flag*, std::string> given_;  // as spelt; asked for members only
+  std::map<const Flag*, std::string> given_;  // as spelt; a table's flags stand in one array, so in its order
   bool help_ = false;
 };
 

@@ -26,6 +26,7 @@ struct Flag {
   FlagTarget target;
   std::vector<std::string> choices{};  ///< words it takes; empty: any, and completion looks at `value` (FILE, CLUSTER)
   std::string needs{};  ///< changes nothing, and is refused, without this flag ("--scale") or value ("--engine packet")
+  std::vector<std::string> useless_with{};  ///< flags with which it changes nothing, and is refused
 };
 
 struct Positional {

@@ -10,7 +10,7 @@ struct Typed {
   std::vector<std::string> set;
   std::uint32_t gpus = 0;
   double factor = 2;
-  std::optional<std::int64_t> seed;
+  std::optional<std::int64_t> seed, of_cluster;
   bool json = false;
 };
 
@@ -23,8 +23,9 @@ std::vector<Command> table(Typed& t) {
              {"--engine", "NAME", "which", "In", &t.engine, {"flow", "packet"}},
              {"--set", "K=V", "changes", "In", &t.set},
              {"-g,--gpus", "N", "how many", "In", &t.gpus},
-             {"-f,--factor", "X", "step", "In", &t.factor},
-             {"--seed", "N", "seed", "In", &t.seed},
+             {"-f,--factor", "X", "step", "In", &t.factor, {}, "--set"},
+             {"--seed", "N", "seed", "In", &t.seed, {}, "--engine packet", {"--json"}},
+             {"--of-cluster", "N", "of it", "In", &t.of_cluster, {}, "--cluster"},
              {"--json", "", "JSON", "Out", &t.json}};
   return {c};
 }
@@ -38,15 +39,13 @@ std::string refusal(Typed& t, const std::vector<std::string>& args) {
 
 TEST(Flags, StandAnywhereAndTakeOneValueEach) {
   Typed t;
-  EXPECT_EQ(refusal(t, {"run", "--set", "a=1", "box", "--json", "--set=b=2", "-g4", "sum", "-f", "1.5", "--seed",
-                        "-3"}),
+  EXPECT_EQ(refusal(t, {"run", "--set", "a=1", "box", "--json", "--set=b=2", "-g4", "sum", "-f", "1.5"}),
             "");
   EXPECT_EQ(t.cluster, "box");
   EXPECT_EQ(t.op, "sum");
   EXPECT_EQ(t.set, (std::vector<std::string>{"a=1", "b=2"}));
   EXPECT_EQ(t.gpus, 4u);
   EXPECT_EQ(t.factor, 1.5);
-  EXPECT_EQ(t.seed, -3);
   EXPECT_TRUE(t.json);
 }
 
@@ -88,6 +87,21 @@ TEST(Flags, SayWhatIsWrongWithThem) {
     Typed t;
     EXPECT_EQ(refusal(t, args), text);
   }
+}
+
+TEST(Flags, AreRefusedWhereTheyChangeNothing) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"run", "a", "-f", "3"}, "-f: changes nothing without --set; add it, or leave this out"},
+      {{"run", "a", "-f", "3", "--set", "x=1"}, ""},
+      {{"run", "a", "--seed", "-3"}, "--seed: the flow engine does not know it; add --engine packet, or leave this out"},
+      {{"run", "a", "--seed", "-3", "--engine", "packet"}, ""},
+      {{"run", "a", "--json", "--seed", "1", "--engine=packet"}, "--seed: changes nothing with --json; leave it out"},
+      {{"run", "a", "--of-cluster", "1"}, ""}};  // a word may be what a flag needs
+  for (const auto& [args, text] : cases) {
+    Typed t;
+    EXPECT_EQ(refusal(t, args), text);
+  }
+  EXPECT_EQ(help_of({"--x", "", "does", "In", static_cast<bool*>(nullptr), {}, "--y"}), "with --y: does");
 }
 
 TEST(Flags, HelpIsAFlagAndACommand) {
