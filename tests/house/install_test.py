@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -59,7 +60,8 @@ class Installed(unittest.TestCase):
 
     def test_every_command_has_its_manual_page_and_shells_their_completions(self):
         listed = self.busbar("--help").partition("Commands:\n")[2].partition("\n\n")[0]
-        wanted = {f"busbar-{line.split()[0]}.1" for line in listed.splitlines()} | {"busbar.1"}
+        commands = re.findall(r"^  (\w+) ", listed, re.MULTILINE)  # deeper lines go on with a description
+        wanted = {f"busbar-{command}.1" for command in commands} | {"busbar.1"}
         self.assertEqual({path.name for path in (self.prefix / "share/man/man1").iterdir()}, wanted)
         self.assertEqual((self.prefix / "share/bash-completion/completions/busbar").read_text(),
                          self.busbar("completion", "bash"))
