@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "busbar/collectives/legality.h"
+#include "busbar/collectives/internal/legality.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/collectives/levels.h"
+#include "busbar/collectives/internal/levels.h"
 
 #include <fmt/core.h>
 

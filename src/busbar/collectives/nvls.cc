@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include "busbar/collectives/builders.h"
-#include "busbar/collectives/legality.h"
-#include "busbar/collectives/levels.h"
+#include "busbar/collectives/internal/legality.h"
+#include "busbar/collectives/internal/levels.h"
 
 namespace busbar {
 

@@ -1,5 +1,5 @@
 #include "busbar/collectives/builders.h"
-#include "busbar/collectives/legality.h"
+#include "busbar/collectives/internal/legality.h"
 
 namespace busbar {
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "busbar/collectives/forest.h"
-#include "busbar/collectives/legality.h"
+#include "busbar/collectives/internal/legality.h"
 
 namespace busbar {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "busbar/collectives/algorithms.h"
-#include "busbar/collectives/legality.h"
-#include "busbar/collectives/levels.h"
+#include "busbar/collectives/internal/legality.h"
+#include "busbar/collectives/internal/levels.h"
 
 namespace busbar {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "busbar/collectives/builders.h"
-#include "busbar/collectives/legality.h"
+#include "busbar/collectives/internal/legality.h"
 
 namespace busbar {
 namespace {

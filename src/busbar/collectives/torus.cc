@@ -5,8 +5,8 @@
 #include <charconv>
 
 #include "busbar/collectives/builders.h"
-#include "busbar/collectives/legality.h"
-#include "busbar/collectives/levels.h"
+#include "busbar/collectives/internal/legality.h"
+#include "busbar/collectives/internal/levels.h"
 
 namespace busbar {
 namespace {
