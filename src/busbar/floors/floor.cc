@@ -1,6 +1,6 @@
 #include "busbar/floors/floor.h"
 
-#include "busbar/floors/floor_cuts.h"
+#include "busbar/floors/internal/floor_cuts.h"
 
 namespace busbar {
 

@@ -1,4 +1,4 @@
-#include "busbar/floors/floor_cuts.h"
+#include "busbar/floors/internal/floor_cuts.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "busbar/floors/floor_demand.h"
+#include "busbar/floors/internal/floor_demand.h"
 
 #include <algorithm>
 

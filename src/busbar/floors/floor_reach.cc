@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "busbar/floors/floor_cuts.h"
+#include "busbar/floors/internal/floor_cuts.h"
 
 namespace busbar {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "busbar/floors/floor_cuts.h"
+#include "busbar/floors/internal/floor_cuts.h"
 
 namespace busbar {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "busbar/floors/floor.h"
-#include "busbar/floors/floor_demand.h"
 #include "busbar/floors/floor_tiers.h"
+#include "busbar/floors/internal/floor_demand.h"
 
 namespace busbar {
 
