@@ -1,8 +1,8 @@
 // The sending side when answers come, or do not come.
 #include <bit>
 
-#include "busbar/packet/bits.h"
-#include "busbar/packet/hosts.h"
+#include "busbar/packet/internal/bits.h"
+#include "busbar/packet/internal/hosts.h"
 
 namespace busbar::packet {
 

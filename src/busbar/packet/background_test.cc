@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "busbar/packet/test_fabrics.h"
+#include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
 namespace {

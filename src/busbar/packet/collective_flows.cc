@@ -14,7 +14,7 @@
 #include "busbar/engine/channels.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/engine/memory_limit.h"
-#include "busbar/packet/reduction_flows.h"
+#include "busbar/packet/internal/reduction_flows.h"
 
 namespace busbar {
 namespace {

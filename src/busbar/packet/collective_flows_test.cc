@@ -8,7 +8,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/test_ground.h"
 #include "busbar/engine/test_machines.h"
-#include "busbar/packet/test_fabrics.h"
+#include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
 namespace {

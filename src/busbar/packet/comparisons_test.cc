@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "busbar/packet/background.h"
-#include "busbar/packet/profile.h"
-#include "busbar/packet/test_fabrics.h"
+#include "busbar/packet/internal/profile.h"
+#include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
 namespace {

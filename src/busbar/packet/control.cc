@@ -1,6 +1,6 @@
-#include "busbar/packet/control.h"
+#include "busbar/packet/internal/control.h"
 
-#include "busbar/packet/algorithms.h"
+#include "busbar/packet/internal/algorithms.h"
 
 namespace busbar::packet {
 

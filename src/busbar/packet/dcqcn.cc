@@ -3,7 +3,7 @@
 // Source: Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015 (alpha, three stages of
 // recovery). Marks come back in acknowledgements. Constants: those published with HPCC (SIGCOMM 2019) for its
 // comparison, which other simulators use too; additive steps scaled from 25 to 400 Gb/s as there.
-#include "busbar/packet/algorithms.h"
+#include "busbar/packet/internal/algorithms.h"
 
 namespace busbar::packet {
 namespace {

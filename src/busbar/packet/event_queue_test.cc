@@ -1,11 +1,11 @@
-#include "busbar/packet/event_queue.h"
+#include "busbar/packet/internal/event_queue.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "busbar/base/random.h"
-#include "busbar/packet/port.h"
+#include "busbar/packet/internal/port.h"
 
 namespace busbar::packet {
 namespace {

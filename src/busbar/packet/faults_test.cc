@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "busbar/packet/test_fabrics.h"
+#include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
 namespace {

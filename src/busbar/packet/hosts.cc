@@ -1,8 +1,8 @@
-#include "busbar/packet/hosts.h"
+#include "busbar/packet/internal/hosts.h"
 
 #include <bit>
 
-#include "busbar/packet/bits.h"
+#include "busbar/packet/internal/bits.h"
 
 namespace busbar::packet {
 

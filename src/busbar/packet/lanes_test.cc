@@ -1,11 +1,11 @@
 // Lanes: shares by weight, strict ones first, and that a stopped one holds up no other.
-#include "busbar/packet/lanes.h"
+#include "busbar/packet/internal/lanes.h"
 
 #include <gtest/gtest.h>
 
 #include "busbar/base/random.h"
-#include "busbar/packet/profile.h"
-#include "busbar/packet/test_fabrics.h"
+#include "busbar/packet/internal/profile.h"
+#include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
 namespace {

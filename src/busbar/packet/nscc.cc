@@ -2,7 +2,7 @@
 //
 // Source: Ultra Ethernet Specification 1.0 (June 2025), section 3.6.13; the constants are those of its reference
 // parameters, scaled to the bandwidth-delay product of the network as there.
-#include "busbar/packet/algorithms.h"
+#include "busbar/packet/internal/algorithms.h"
 
 namespace busbar::packet {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "busbar/engine/prepared.h"
 #include "busbar/packet/collective_flows.h"
-#include "busbar/packet/running_part.h"
-#include "busbar/packet/setup.h"
+#include "busbar/packet/internal/running_part.h"
+#include "busbar/packet/internal/setup.h"
 
 namespace busbar {
 namespace packet {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "busbar/packet/collective_flows.h"
-#include "busbar/packet/test_fabrics.h"
+#include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "busbar/packet/running_part.h"
-#include "busbar/packet/setup.h"
-#include "busbar/packet/threads.h"
+#include "busbar/packet/internal/running_part.h"
+#include "busbar/packet/internal/setup.h"
+#include "busbar/packet/internal/threads.h"
 
 namespace busbar {
 namespace packet {

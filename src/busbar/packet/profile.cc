@@ -1,4 +1,4 @@
-#include "busbar/packet/profile.h"
+#include "busbar/packet/internal/profile.h"
 
 namespace busbar::packet {
 namespace {

@@ -1,7 +1,7 @@
 // The receiving side: what has arrived, what is answered, which sender may send more, and where the time of a flow
 // went.
-#include "busbar/packet/bits.h"
-#include "busbar/packet/hosts.h"
+#include "busbar/packet/internal/bits.h"
+#include "busbar/packet/internal/hosts.h"
 
 namespace busbar::packet {
 

@@ -1,4 +1,4 @@
-#include "busbar/packet/reduction_flows.h"
+#include "busbar/packet/internal/reduction_flows.h"
 
 #include <fmt/core.h>
 

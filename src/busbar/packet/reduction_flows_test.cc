@@ -1,5 +1,5 @@
 // Reduction in the network packet by packet, against its laws of bytes and the fluids.
-#include "busbar/packet/reduction_flows.h"
+#include "busbar/packet/internal/reduction_flows.h"
 
 #include <gtest/gtest.h>
 

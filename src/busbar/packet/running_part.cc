@@ -1,4 +1,4 @@
-#include "busbar/packet/running_part.h"
+#include "busbar/packet/internal/running_part.h"
 
 #include <algorithm>
 

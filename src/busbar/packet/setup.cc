@@ -1,4 +1,4 @@
-#include "busbar/packet/setup.h"
+#include "busbar/packet/internal/setup.h"
 #include "busbar/routing/path_view.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "busbar/packet/split.h"
+#include "busbar/packet/internal/split.h"
 
 #include <algorithm>
 #include <numeric>

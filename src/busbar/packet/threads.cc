@@ -1,4 +1,4 @@
-#include "busbar/packet/threads.h"
+#include "busbar/packet/internal/threads.h"
 
 #include <array>
 #include <barrier>

@@ -1,11 +1,11 @@
 // Runs on several threads: equal to those on one.
-#include "busbar/packet/threads.h"
+#include "busbar/packet/internal/threads.h"
 
 #include <gtest/gtest.h>
 
 #include <tuple>
 
-#include "busbar/packet/test_fabrics.h"
+#include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/packet/traffic.h"
+#include "busbar/packet/internal/traffic.h"
 
 namespace busbar::packet {
 

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "busbar/packet/profile.h"
-#include "busbar/packet/test_fabrics.h"
+#include "busbar/packet/internal/profile.h"
+#include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
 namespace {

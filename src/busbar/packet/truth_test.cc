@@ -5,8 +5,8 @@
 #include <map>
 
 #include "busbar/base/random.h"
-#include "busbar/packet/profile.h"
-#include "busbar/packet/test_fabrics.h"
+#include "busbar/packet/internal/profile.h"
+#include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
 namespace {

@@ -1,8 +1,8 @@
 // Cut-through to the picosecond, and flows that change their way in their pauses.
 #include <gtest/gtest.h>
 
-#include "busbar/packet/profile.h"
-#include "busbar/packet/test_fabrics.h"
+#include "busbar/packet/internal/profile.h"
+#include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
 namespace {

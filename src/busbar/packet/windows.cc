@@ -4,7 +4,7 @@
 // Kumar et al., "Swift: delay is simple and effective for congestion control in the datacenter", SIGCOMM 2020.
 #include <cmath>
 
-#include "busbar/packet/algorithms.h"
+#include "busbar/packet/internal/algorithms.h"
 
 namespace busbar::packet {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/packet/wiring.h"
+#include "busbar/packet/internal/wiring.h"
 
 #include <fmt/core.h>
 

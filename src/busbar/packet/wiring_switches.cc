@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "busbar/packet/wiring.h"
+#include "busbar/packet/internal/wiring.h"
 
 namespace busbar::packet {
 

@@ -7,7 +7,7 @@
 
 #include <numeric>
 
-#include "busbar/packet/network.h"
+#include "busbar/packet/internal/network.h"
 
 namespace busbar::packet {
 

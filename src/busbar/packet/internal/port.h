@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "busbar/packet/record.h"
+#include "busbar/packet/internal/record.h"
 
 namespace busbar::packet {
 

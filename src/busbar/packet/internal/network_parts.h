@@ -6,7 +6,7 @@
 // wire, of which only `flying` is used.
 #pragma once
 
-#include "busbar/packet/network.h"
+#include "busbar/packet/internal/network.h"
 
 namespace busbar::packet {
 

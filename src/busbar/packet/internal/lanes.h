@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "busbar/packet/port.h"
+#include "busbar/packet/internal/port.h"
 #include "busbar/program/flow_list.h"
 
 namespace busbar::packet {

@@ -1,7 +1,7 @@
 // What happens to a packet at a hop: it arrives, joins a queue, has its turn and leaves.
 #pragma once
 
-#include "busbar/packet/network.h"
+#include "busbar/packet/internal/network.h"
 
 namespace busbar::packet {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "busbar/packet/profile.h"
+#include "busbar/packet/internal/profile.h"
 
 namespace busbar::packet {
 

@@ -1,7 +1,7 @@
 // The algorithms behind control.h; each is explained where it is defined.
 #pragma once
 
-#include "busbar/packet/control.h"
+#include "busbar/packet/internal/control.h"
 
 namespace busbar::packet {
 

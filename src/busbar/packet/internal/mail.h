@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "busbar/packet/record.h"
+#include "busbar/packet/internal/record.h"
 
 namespace busbar::packet {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "busbar/packet/wiring.h"
+#include "busbar/packet/internal/wiring.h"
 #include "busbar/program/flow_list.h"
 
 namespace busbar::packet {

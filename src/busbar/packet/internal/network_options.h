@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "busbar/packet/fault.h"
-#include "busbar/packet/record.h"
+#include "busbar/packet/internal/record.h"
 
 namespace busbar::packet {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "busbar/packet/internal/wiring.h"
 #include "busbar/packet/packet_list.h"
-#include "busbar/packet/wiring.h"
 
 namespace busbar::packet {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "busbar/base/random.h"
-#include "busbar/packet/control.h"
-#include "busbar/packet/network.h"
+#include "busbar/packet/internal/control.h"
+#include "busbar/packet/internal/network.h"
+#include "busbar/packet/internal/split.h"
+#include "busbar/packet/internal/traffic.h"
 #include "busbar/packet/packet_list.h"
-#include "busbar/packet/split.h"
-#include "busbar/packet/traffic.h"
 
 namespace busbar::packet {
 

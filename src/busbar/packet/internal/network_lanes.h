@@ -3,7 +3,7 @@
 // Control stays before all data. Ports with one lane never come here.
 #pragma once
 
-#include "busbar/packet/network.h"
+#include "busbar/packet/internal/network.h"
 
 namespace busbar::packet {
 

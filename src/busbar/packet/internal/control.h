@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "busbar/packet/record.h"
+#include "busbar/packet/internal/record.h"
 
 namespace busbar::packet {
 

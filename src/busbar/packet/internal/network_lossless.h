@@ -7,7 +7,7 @@
 // Specification 1.6, vol. 1, section 7.9. Returned credits travel as packets of eight bytes.
 #pragma once
 
-#include "busbar/packet/network.h"
+#include "busbar/packet/internal/network.h"
 
 namespace busbar::packet {
 

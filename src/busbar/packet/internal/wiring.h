@@ -10,7 +10,7 @@
 
 #include "busbar/base/csr.h"
 #include "busbar/base/result.h"
-#include "busbar/packet/record.h"
+#include "busbar/packet/internal/record.h"
 #include "busbar/routing/fabric_table.h"
 #include "busbar/routing/router.h"
 

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "busbar/packet/profile.h"
-#include "busbar/packet/traffic.h"
+#include "busbar/packet/internal/profile.h"
+#include "busbar/packet/internal/traffic.h"
 
 namespace busbar::packet {
 

@@ -7,7 +7,7 @@
 // random queues.
 #pragma once
 
-#include "busbar/packet/network.h"
+#include "busbar/packet/internal/network.h"
 
 namespace busbar::packet {
 

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "busbar/packet/hosts.h"
-#include "busbar/packet/network_options.h"
+#include "busbar/packet/internal/hosts.h"
+#include "busbar/packet/internal/network_options.h"
 
 namespace busbar::packet {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "busbar/packet/running_part.h"
+#include "busbar/packet/internal/running_part.h"
 
 namespace busbar::packet {
 

@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "busbar/base/random.h"
-#include "busbar/packet/event_queue.h"
-#include "busbar/packet/lanes.h"
-#include "busbar/packet/mail.h"
-#include "busbar/packet/network_options.h"
-#include "busbar/packet/port.h"
-#include "busbar/packet/split.h"
-#include "busbar/packet/wiring.h"
+#include "busbar/packet/internal/event_queue.h"
+#include "busbar/packet/internal/lanes.h"
+#include "busbar/packet/internal/mail.h"
+#include "busbar/packet/internal/network_options.h"
+#include "busbar/packet/internal/port.h"
+#include "busbar/packet/internal/split.h"
+#include "busbar/packet/internal/wiring.h"
 
 namespace busbar::packet {
 
@@ -245,9 +245,9 @@ void Network<Hosts>::foresee() {
 
 }  // namespace busbar::packet
 
-#include "busbar/packet/network_faults.h"
-#include "busbar/packet/network_hops.h"
-#include "busbar/packet/network_lanes.h"
-#include "busbar/packet/network_lossless.h"
-#include "busbar/packet/network_parts.h"
-#include "busbar/packet/network_ways.h"
+#include "busbar/packet/internal/network_faults.h"
+#include "busbar/packet/internal/network_hops.h"
+#include "busbar/packet/internal/network_lanes.h"
+#include "busbar/packet/internal/network_lossless.h"
+#include "busbar/packet/internal/network_parts.h"
+#include "busbar/packet/internal/network_ways.h"
