@@ -1,4 +1,4 @@
-#include "busbar/report/bars.h"
+#include "busbar/report/internal/bars.h"
 
 #include <fmt/core.h>
 

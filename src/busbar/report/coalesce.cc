@@ -1,11 +1,11 @@
-#include "busbar/report/coalesce.h"
+#include "busbar/report/internal/coalesce.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
-#include "busbar/report/scale.h"
+#include "busbar/report/internal/scale.h"
 #include "busbar/report/style.h"
 
 namespace busbar {

@@ -1,4 +1,4 @@
-#include "busbar/report/coalesce.h"
+#include "busbar/report/internal/coalesce.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "busbar/report/html_parts.h"
+#include "busbar/report/internal/html_parts.h"
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "busbar/report/bars.h"
-#include "busbar/report/html_parts.h"
+#include "busbar/report/internal/bars.h"
+#include "busbar/report/internal/html_parts.h"
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <map>
 
-#include "busbar/report/coalesce.h"
-#include "busbar/report/html_parts.h"
+#include "busbar/report/internal/coalesce.h"
+#include "busbar/report/internal/html_parts.h"
+#include "busbar/report/internal/scale.h"
 #include "busbar/report/plain.h"
-#include "busbar/report/scale.h"
 #include "busbar/report/style.h"
 
 namespace busbar {

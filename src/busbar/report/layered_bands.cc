@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "busbar/report/layered_edges.h"
+#include "busbar/report/internal/layered_edges.h"
 #include "busbar/report/style.h"
 
 namespace busbar {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "busbar/report/layered_edges.h"
+#include "busbar/report/internal/layered_edges.h"
 #include "busbar/report/style.h"
 
 namespace busbar {

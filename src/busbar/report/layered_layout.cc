@@ -1,4 +1,4 @@
-#include "busbar/report/layered_layout.h"
+#include "busbar/report/internal/layered_layout.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "busbar/report/layered_edges.h"
+#include "busbar/report/internal/layered_edges.h"
 #include "busbar/report/style.h"
 
 namespace busbar {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "busbar/report/layered_layout.h"
+#include "busbar/report/internal/layered_layout.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/report/scale.h"
+#include "busbar/report/internal/scale.h"
 
 #include <fmt/core.h>
 

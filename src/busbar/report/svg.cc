@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "busbar/report/html_parts.h"
+#include "busbar/report/internal/html_parts.h"
+#include "busbar/report/internal/scale.h"
 #include "busbar/report/plain.h"
-#include "busbar/report/scale.h"
 #include "busbar/report/style.h"
 
 namespace busbar {

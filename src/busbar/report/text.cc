@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "busbar/report/internal/text_parts.h"
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
-#include "busbar/report/text_parts.h"
 
 namespace busbar {
 namespace {

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <map>
 
-#include "busbar/report/bars.h"
+#include "busbar/report/internal/bars.h"
+#include "busbar/report/internal/scale.h"
+#include "busbar/report/internal/text_parts.h"
 #include "busbar/report/plain.h"
-#include "busbar/report/scale.h"
 #include "busbar/report/style.h"
-#include "busbar/report/text_parts.h"
 
 namespace busbar {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "busbar/report/internal/text_parts.h"
 #include "busbar/report/plain.h"
-#include "busbar/report/text_parts.h"
 
 namespace busbar {
 namespace {

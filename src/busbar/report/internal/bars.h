@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "busbar/report/document.h"
-#include "busbar/report/scale.h"
+#include "busbar/report/internal/scale.h"
 
 namespace busbar {
 

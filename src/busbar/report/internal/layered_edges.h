@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "busbar/report/layered_layout.h"
+#include "busbar/report/internal/layered_layout.h"
 
 namespace busbar {
 
