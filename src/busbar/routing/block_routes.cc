@@ -1,4 +1,4 @@
-#include "busbar/routing/block_routes.h"
+#include "busbar/routing/internal/block_routes.h"
 
 namespace busbar {
 

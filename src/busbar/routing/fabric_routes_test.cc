@@ -7,8 +7,8 @@
 
 #include "busbar/base/random.h"
 #include "busbar/routing/fabric_table.h"
+#include "busbar/routing/internal/route_kind.h"
 #include "busbar/routing/placement.h"
-#include "busbar/routing/route_kind.h"
 #include "busbar/routing/router.h"
 #include "busbar/topology/connectivity.h"
 #include "busbar/topology/test_parts.h"

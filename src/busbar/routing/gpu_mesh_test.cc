@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "busbar/routing/route_kind.h"
+#include "busbar/routing/internal/route_kind.h"
 #include "busbar/routing/router.h"
 #include "busbar/topology/test_parts.h"
 

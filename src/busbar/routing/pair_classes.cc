@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "busbar/routing/pair_spread_state.h"
+#include "busbar/routing/internal/pair_spread_state.h"
 
 namespace busbar {
 

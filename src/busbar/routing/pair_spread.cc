@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "busbar/routing/flow_name.h"
-#include "busbar/routing/pair_spread_state.h"
+#include "busbar/routing/internal/pair_spread_state.h"
 
 namespace busbar {
 

@@ -1,4 +1,4 @@
-#include "busbar/routing/pair_walk.h"
+#include "busbar/routing/internal/pair_walk.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "busbar/routing/route_kind.h"
+#include "busbar/routing/internal/route_kind.h"
 
 namespace busbar {
 namespace {

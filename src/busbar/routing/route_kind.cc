@@ -1,4 +1,4 @@
-#include "busbar/routing/route_kind.h"
+#include "busbar/routing/internal/route_kind.h"
 
 namespace busbar {
 

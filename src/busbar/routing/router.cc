@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "busbar/base/random.h"
-#include "busbar/routing/router_state.h"
+#include "busbar/routing/internal/router_state.h"
 
 namespace busbar {
 

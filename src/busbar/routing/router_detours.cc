@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "busbar/base/random.h"
-#include "busbar/routing/router_state.h"
+#include "busbar/routing/internal/router_state.h"
 
 namespace busbar {
 

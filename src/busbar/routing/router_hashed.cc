@@ -1,7 +1,7 @@
 // The one way that a hash picks, for NICs with one port: what Router::State::across_straight comes to there, without
 // shares.
 #include "busbar/base/random.h"
-#include "busbar/routing/router_state.h"
+#include "busbar/routing/internal/router_state.h"
 
 namespace busbar {
 

@@ -1,4 +1,4 @@
-#include "busbar/routing/shape_table.h"
+#include "busbar/routing/internal/shape_table.h"
 
 namespace busbar {
 namespace {

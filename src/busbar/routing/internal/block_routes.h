@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "busbar/base/csr.h"
-#include "busbar/routing/front.h"
 #include "busbar/routing/gpu_mesh.h"
+#include "busbar/routing/internal/front.h"
+#include "busbar/routing/internal/shape_table.h"
 #include "busbar/routing/link_share.h"
-#include "busbar/routing/shape_table.h"
 
 namespace busbar {
 

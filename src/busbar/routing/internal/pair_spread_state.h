@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "busbar/base/csr.h"
+#include "busbar/routing/internal/pair_walk.h"
+#include "busbar/routing/internal/router_state.h"
 #include "busbar/routing/pair_spread.h"
-#include "busbar/routing/pair_walk.h"
-#include "busbar/routing/router_state.h"
 
 namespace busbar {
 

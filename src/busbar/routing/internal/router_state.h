@@ -6,8 +6,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "busbar/routing/block_routes.h"
 #include "busbar/routing/fabric_table.h"
+#include "busbar/routing/internal/block_routes.h"
 #include "busbar/routing/router.h"
 
 namespace busbar {
