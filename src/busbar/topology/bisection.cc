@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "busbar/topology/internal/max_flow.h"
 #include "busbar/topology/levels.h"
-#include "busbar/topology/max_flow.h"
 #include "busbar/topology/tiers.h"
 
 namespace busbar {

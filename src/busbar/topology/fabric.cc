@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "busbar/topology/fabric_kinds.h"
+#include "busbar/topology/internal/fabric_kinds.h"
 
 namespace busbar {
 namespace {

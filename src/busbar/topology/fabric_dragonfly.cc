@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "busbar/topology/fabric_kinds.h"
+#include "busbar/topology/internal/fabric_kinds.h"
 
 namespace busbar {
 namespace {

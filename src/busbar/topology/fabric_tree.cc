@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "busbar/topology/fabric_kinds.h"
+#include "busbar/topology/internal/fabric_kinds.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/topology/max_flow.h"
+#include "busbar/topology/internal/max_flow.h"
 
 #include <algorithm>
 #include <limits>

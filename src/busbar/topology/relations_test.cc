@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "busbar/topology/bisection.h"
+#include "busbar/topology/internal/max_flow.h"
 #include "busbar/topology/levels.h"
 #include "busbar/topology/matrix.h"
-#include "busbar/topology/max_flow.h"
 #include "busbar/topology/path_type.h"
 #include "busbar/topology/tree_view.h"
 
