@@ -1,4 +1,4 @@
-#include "busbar/trace/nesting.h"
+#include "busbar/trace/internal/nesting.h"
 
 #include <fmt/core.h>
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "busbar/base/output.h"
-#include "busbar/trace/nesting.h"
-#include "busbar/trace/wire.h"
+#include "busbar/trace/internal/nesting.h"
+#include "busbar/trace/internal/wire.h"
 
 namespace busbar {
 namespace {

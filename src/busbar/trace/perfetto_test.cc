@@ -10,7 +10,7 @@
 #include <map>
 #include <sstream>
 
-#include "busbar/trace/wire.h"
+#include "busbar/trace/internal/wire.h"
 
 namespace busbar {
 namespace {
