@@ -1,4 +1,4 @@
-#include "busbar/workload/buckets.h"
+#include "busbar/workload/internal/buckets.h"
 
 #include <numeric>
 

@@ -6,10 +6,10 @@
 #include <deque>
 #include <limits>
 
-#include "busbar/workload/buckets.h"
-#include "busbar/workload/pipeline_order.h"
-#include "busbar/workload/rank_groups.h"
-#include "busbar/workload/stage_writer.h"
+#include "busbar/workload/internal/buckets.h"
+#include "busbar/workload/internal/pipeline_order.h"
+#include "busbar/workload/internal/rank_groups.h"
+#include "busbar/workload/internal/stage_writer.h"
 
 namespace busbar {
 namespace {

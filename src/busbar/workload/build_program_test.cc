@@ -7,8 +7,8 @@
 
 #include "busbar/base/id.h"
 #include "busbar/program/passes.h"
-#include "busbar/workload/buckets.h"
-#include "busbar/workload/pipeline_order.h"
+#include "busbar/workload/internal/buckets.h"
+#include "busbar/workload/internal/pipeline_order.h"
 #include "busbar/workload/test_models.h"
 
 namespace busbar {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "busbar/workload/buckets.h"
-#include "busbar/workload/pipeline_order.h"
+#include "busbar/workload/internal/buckets.h"
+#include "busbar/workload/internal/pipeline_order.h"
 
 namespace busbar {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "busbar/workload/buckets.h"
+#include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/test_models.h"
 
 namespace busbar {

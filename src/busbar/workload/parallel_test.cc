@@ -5,10 +5,10 @@
 
 #include "busbar/base/id.h"
 #include "busbar/program/passes.h"
-#include "busbar/workload/buckets.h"
 #include "busbar/workload/build_program.h"
-#include "busbar/workload/pipeline_order.h"
-#include "busbar/workload/rank_groups.h"
+#include "busbar/workload/internal/buckets.h"
+#include "busbar/workload/internal/pipeline_order.h"
+#include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/test_models.h"
 
 namespace busbar {

@@ -5,7 +5,7 @@
 
 #include "busbar/base/id.h"
 #include "busbar/workload/build_program.h"
-#include "busbar/workload/program_writer.h"
+#include "busbar/workload/internal/program_writer.h"
 #include "busbar/workload/test_models.h"
 
 namespace busbar {

@@ -1,4 +1,4 @@
-#include "busbar/workload/pipeline_order.h"
+#include "busbar/workload/internal/pipeline_order.h"
 
 #include <algorithm>
 

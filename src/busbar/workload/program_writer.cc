@@ -1,4 +1,4 @@
-#include "busbar/workload/program_writer.h"
+#include "busbar/workload/internal/program_writer.h"
 
 #include <algorithm>
 #include <utility>

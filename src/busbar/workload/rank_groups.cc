@@ -1,4 +1,4 @@
-#include "busbar/workload/rank_groups.h"
+#include "busbar/workload/internal/rank_groups.h"
 
 #include <utility>
 #include <vector>

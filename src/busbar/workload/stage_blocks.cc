@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "busbar/workload/stage_writer.h"
+#include "busbar/workload/internal/stage_writer.h"
 
 namespace busbar {
 

@@ -1,6 +1,6 @@
 // What data parallelism adds to a stage: buckets of gradients, shards of parameters, the end of the step.
-#include "busbar/workload/rank_groups.h"
-#include "busbar/workload/stage_writer.h"
+#include "busbar/workload/internal/rank_groups.h"
+#include "busbar/workload/internal/stage_writer.h"
 
 namespace busbar {
 

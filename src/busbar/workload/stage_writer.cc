@@ -1,12 +1,12 @@
-#include "busbar/workload/stage_writer.h"
+#include "busbar/workload/internal/stage_writer.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/memory.h"
-#include "busbar/workload/rank_groups.h"
 
 namespace busbar {
 namespace {

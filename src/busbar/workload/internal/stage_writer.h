@@ -10,11 +10,11 @@
 #include <array>
 #include <vector>
 
-#include "busbar/workload/buckets.h"
+#include "busbar/workload/internal/buckets.h"
+#include "busbar/workload/internal/pipeline_order.h"
+#include "busbar/workload/internal/program_writer.h"
+#include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/layer_times.h"
-#include "busbar/workload/pipeline_order.h"
-#include "busbar/workload/program_writer.h"
-#include "busbar/workload/rank_groups.h"
 
 namespace busbar {
 
