@@ -67,7 +67,8 @@ class CollectiveRows {
     if (!predict.nccl.empty()) out.library = "NCCL " + to_string(asked.nccl);
     set_channels(table_.cell(row, "channels"), asked);
     BUSBAR_ASSIGN(Predictor* const machine, machine_of(described, asked));
-    if (!machine->follows_nccl(one_group(machine->ranks()))) out.library.clear();
+    if (const std::string name = machine->library(one_group(machine->ranks())); !name.starts_with("NCCL"))
+      out.library = name;
     if (machine->ranks() < 2) return unsupported("fewer than two GPUs");
     BUSBAR_ASSIGN(out.measured, measured_us(table_, row, *op, *size, machine->ranks()));
     const Result<Protocol> protocol = parse_protocol(table_.cell(row, "proto"));

@@ -95,7 +95,7 @@ TEST(Validate, ReleasesAndChannelsOfARowChangeWhatIsPredicted) {
   EXPECT_EQ((*rows)[0].library, "NCCL 2.27");
   EXPECT_EQ((*rows)[1].how, "ring, simple");
   EXPECT_EQ((*rows)[2].unsupported, "");
-  EXPECT_EQ((*rows)[3].library, "") << "no rules choose there, the fastest is taken";
+  EXPECT_EQ((*rows)[3].library, "RCCL") << "of one release";
 }
 
 TEST(Validate, ARowThatCannotBePredictedSaysWhyAndTheOthersGoOn) {

@@ -1,7 +1,6 @@
 #include "busbar/choice/as_nccl.h"
 
-#include <algorithm>
-#include <cctype>
+#include <fmt/core.h>
 
 namespace busbar {
 
@@ -33,22 +32,14 @@ std::string schedule_name(NcclAlgorithm algorithm) {
     case NcclAlgorithm::kPointToPoint:
       break;
   }
-  return "fastest";
+  return "direct";
 }
 
-std::string protocol_name(NcclProtocol protocol) {
-  std::string name = name_of(protocol);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name;
-}
-
-Result<NcclChooser> NcclChooser::make(const Topology& topology, std::span<const DeviceId> gpus,
-                                      const NcclSettings& settings) {
-  BUSBAR_ASSIGN(NcclComm comm, build_nccl_comm(topology, gpus, settings));
-  if (comm.shapes.front().system.amd_gpus)
-    return Error{ErrorCode::kUnsupported, "RCCL's tables of costs are not known, only its graphs", {}};
-  NcclTuning tuning = tune_nccl(comm);
-  return NcclChooser(std::move(comm), std::move(tuning));
+std::string words_of_choice(const NcclComm& comm) {
+  const std::string words = fmt::format("as {} chooses", library_name(comm));
+  if (!comm.shapes.front().system.amd_gpus) return words;
+  return fmt::format("{}, over rings of {}{}", words, origin_of_rings(comm),
+                     comm.shapes.front().graphs.rccl ? "" : " as no model of RCCL is this machine");
 }
 
 }  // namespace busbar

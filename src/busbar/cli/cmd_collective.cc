@@ -21,7 +21,7 @@
 namespace busbar {
 namespace {
 
-/// Who chooses algorithms: "nccl", "as NCCL 2.30 chooses".
+/// Who chooses algorithms: "nccl", "rccl", "as NCCL 2.30 chooses".
 struct Choice {
   std::string name, words;
 };
@@ -30,7 +30,9 @@ Choice choice_of(const CollectiveOptions& o, Predictor& machine, std::uint32_t n
   if (o.algorithm == "fastest") return {o.algorithm, "the fastest legal ones"};
   if (o.algorithm == "all") return {o.algorithm, "every legal one"};
   if (o.algorithm != "auto") return {"given", "as given"};
-  return {machine.follows_nccl(one_group(n)) ? "nccl" : "fastest", machine.words_of_auto(one_group(n))};
+  const std::string library = machine.library(one_group(n));
+  const char* name = library.empty() ? "fastest" : library == "RCCL" ? "rccl" : "nccl";
+  return {name, machine.words_of_auto(one_group(n))};
 }
 
 /// Algorithms to time, and in `words` which were left out of "all".

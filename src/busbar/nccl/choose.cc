@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "busbar/nccl/internal/rccl_tuning.h"
 #include "busbar/nccl/internal/tuning_tables.h"
 #include "busbar/nccl/tuning.h"
 
@@ -67,28 +68,6 @@ void set_channels(const NcclComm& c, const NcclTuning& t, std::uint64_t bytes, N
   out.threads = threads;
 }
 
-/// Channels of one message between two ranks, and LL for small ones. Source: src/enqueue.cc, addP2pToPlan.
-NcclChoice point_to_point(const NcclComm& c, Collective op, std::uint64_t bytes) {
-  NcclChoice out;
-  out.algorithm = NcclAlgorithm::kPointToPoint;
-  const std::uint64_t message = op == Collective::kSendRecv ? bytes : bytes / std::max(c.ranks, 1u);
-  constexpr std::uint64_t kNetStep = 128 << 10, kPcieStep = 128 << 10, kNvlinkStep = 512 << 10, kLlBytes = 16 << 10;
-  const bool several = c.node_count() > 1;
-  const std::uint64_t step = several ? kNetStep : c.graphs.ring.intra_type <= PathType::kNvb ? kNvlinkStep : kPcieStep;
-  const std::uint64_t least = several ? step / 2 : step / 8, most = several ? step : 32 * step;
-  const auto parts = [](std::uint64_t total, std::uint64_t part) { return (total + part - 1) / part; };
-  std::uint64_t k = std::clamp<std::uint64_t>(parts(message, least), 1, c.p2p_channels_per_peer);
-  std::uint64_t part = std::max(least, parts(message, k));
-  while (part > most && k <= c.p2p_channels / 2) {
-    k *= 2;
-    part = parts(message, k);
-  }
-  out.channels = static_cast<std::uint32_t>(k);
-  out.protocol = !several && message <= k * kLlBytes ? NcclProtocol::kLl : NcclProtocol::kSimple;
-  out.threads = 640;
-  return out;
-}
-
 /// Least forecast of what `allowed` and `forced` leave; empty where that is nothing.
 std::optional<NcclChoice> cheapest(const NcclComm& c, const NcclTuning& t, Collective op, std::uint64_t bytes,
                                    const NcclAllowed& allowed, const NcclForced& forced) {
@@ -113,9 +92,32 @@ std::optional<NcclChoice> cheapest(const NcclComm& c, const NcclTuning& t, Colle
 
 }  // namespace
 
+/// Source: src/enqueue.cc, addP2pToPlan.
+NcclChoice nccl_point_to_point(const NcclComm& c, Collective op, std::uint64_t bytes) {
+  NcclChoice out;
+  out.algorithm = NcclAlgorithm::kPointToPoint;
+  const std::uint64_t message = op == Collective::kSendRecv ? bytes : bytes / std::max(c.ranks, 1u);
+  constexpr std::uint64_t kNetStep = 128 << 10, kPcieStep = 128 << 10, kNvlinkStep = 512 << 10, kLlBytes = 16 << 10;
+  const bool several = c.node_count() > 1;
+  const std::uint64_t step = several ? kNetStep : c.graphs.ring.intra_type <= PathType::kNvb ? kNvlinkStep : kPcieStep;
+  const std::uint64_t least = several ? step / 2 : step / 8, most = several ? step : 32 * step;
+  const auto parts = [](std::uint64_t total, std::uint64_t part) { return (total + part - 1) / part; };
+  std::uint64_t k = std::clamp<std::uint64_t>(parts(message, least), 1, c.p2p_channels_per_peer);
+  std::uint64_t part = std::max(least, parts(message, k));
+  while (part > most && k <= c.p2p_channels / 2) {
+    k *= 2;
+    part = parts(message, k);
+  }
+  out.channels = static_cast<std::uint32_t>(k);
+  out.protocol = !several && message <= k * kLlBytes ? NcclProtocol::kLl : NcclProtocol::kSimple;
+  out.threads = 640;
+  return out;
+}
+
 Result<NcclChoice> choose_nccl(const NcclComm& c, const NcclTuning& t, Collective op, Bytes bytes,
                                const NcclForced& forced) {
-  if (!is_nccl_tuned(op) || c.ranks < 2) return point_to_point(c, op, count(bytes));
+  if (!is_nccl_tuned(op) || c.ranks < 2) return nccl_point_to_point(c, op, count(bytes));
+  if (c.shapes.front().system.amd_gpus) return choose_rccl(c, t, op, bytes, forced);
   NcclAllowed allowed = c.settings.allowed[nccl_place(op)];
   std::optional<NcclChoice> best = cheapest(c, t, op, count(bytes), allowed, forced);
   if (!best && !forced.algorithm && c.settings.version >= NcclVersion{2, 19}) {  // rings are the last resort

@@ -87,8 +87,8 @@ struct NcclSystem {
 
 /// The block of `gpus` with only those GPUs, rank r on gpus[i] when ranks[i] == r. Network devices are the block's NICs
 /// with a live cable, merged as the settings say, and none when `inter` is false; `inter` of the result is false where
-/// there are none. Error kInvalid: GPUs of several blocks; kUnsupported: a kind of accelerator that neither NCCL nor RCCL
-/// drives.
+/// there are none. Error kInvalid: GPUs of several blocks; kUnsupported: a kind of accelerator that neither NCCL nor
+/// RCCL drives.
 Result<NcclSystem> build_nccl_system(const Topology& topology, std::span<const DeviceId> gpus,
                                      std::span<const std::uint32_t> ranks, bool inter, const NcclSettings& settings);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "busbar/nccl/internal/rccl_tuning.h"
 #include "busbar/nccl/internal/tuning_tables.h"
 
 namespace busbar {
@@ -225,6 +226,7 @@ const NcclCost& NcclTuning::of(Collective op, NcclAlgorithm a, NcclProtocol p) c
 }
 
 NcclTuning tune_nccl(const NcclComm& comm) {
+  if (comm.shapes.front().system.amd_gpus) return tune_rccl(comm);
   NcclTuning out;
   const CostModel model(comm);
   for (std::size_t o = 0; o < kNcclCollectives; ++o)

@@ -98,9 +98,8 @@ Result<CollectiveCall> CallChooser::over_channels(CollectiveCall call, const std
 std::optional<ChosenCall> CallChooser::as_nccl(const CollectiveCall& call, const FamilyCommunicators& comms,
                                                 TrialEngines& trials) {
   const Communicator& comm = comms.first();
-  if (!comm.tuning) return std::nullopt;
   const auto named = nccl_algorithm(call.algorithm);
-  const auto choice = choose_nccl(comm.schedules.comm(), *comm.tuning, call.op, call.bytes,
+  const auto choice = choose_nccl(comm.schedules.comm(), comm.tuning, call.op, call.bytes,
                                   {named, nccl_protocol(call.protocol)});
   if (!choice.ok()) return std::nullopt;
   ChosenCall out{call, named ? ChosenBy::kGiven : ChosenBy::kNccl, *choice, {}};
@@ -133,9 +132,8 @@ Result<std::optional<ChosenCall>> CallChooser::as_library(const CollectiveCall& 
   ChosenCall out{std::move(*best), is_auto ? ChosenBy::kFastest : ChosenBy::kGiven, {}, {}};
   if (is_auto && !is_tuned(call.op)) {
     out.by = ChosenBy::kNccl;  // grouped sends and receives
-    if (comm.tuning)
-      if (const auto choice = choose_nccl(comm.schedules.comm(), *comm.tuning, call.op, call.bytes); choice.ok())
-        out.nccl = *choice;
+    if (const auto choice = choose_nccl(comm.schedules.comm(), comm.tuning, call.op, call.bytes); choice.ok())
+      out.nccl = *choice;
   }
   return std::optional<ChosenCall>(std::move(out));
 }

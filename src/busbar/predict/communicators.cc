@@ -58,8 +58,7 @@ Result<std::unique_ptr<Communicator>> Communicators::make(const GroupFamily& fam
   std::vector<DeviceId> gpus;
   for (std::uint32_t m = 0; m < family.size(); ++m) gpus.push_back(placement_.gpu(family.actor(group, m)));
   BUSBAR_ASSIGN(NcclComm comm, build_nccl_comm(topology_, gpus, settings));
-  std::optional<NcclTuning> tuning;
-  if (!comm.shapes.front().system.amd_gpus) tuning = tune_nccl(comm);
+  NcclTuning tuning = tune_nccl(comm);
   return std::make_unique<Communicator>(Communicator{NcclSchedules(std::move(comm)), std::move(tuning)});
 }
 

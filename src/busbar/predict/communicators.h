@@ -16,7 +16,7 @@ namespace busbar {
 /// One communicator with its schedules.
 struct Communicator {
   NcclSchedules schedules;
-  std::optional<NcclTuning> tuning;  ///< empty: RCCL's, whose tables of costs are not known
+  NcclTuning tuning;
 };
 
 /// The communicators of a family's groups.

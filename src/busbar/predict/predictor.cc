@@ -61,9 +61,9 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   return out;
 }
 
-bool Predictor::follows_nccl(const GroupFamily& groups) {
+std::string Predictor::library(const GroupFamily& groups) {
   const auto all = communicators_->of(groups);
-  return all.ok() && (*all)->first().tuning.has_value();
+  return all.ok() ? library_name((*all)->first().schedules.comm()) : "";
 }
 
 bool Predictor::several_nodes() const {
@@ -73,8 +73,7 @@ bool Predictor::several_nodes() const {
 std::string Predictor::words_of_auto(const GroupFamily& groups) {
   const auto all = communicators_->of(groups);
   if (!all.ok()) return "the fastest legal ones; " + all.error().message;
-  if (!(*all)->first().tuning) return "the fastest of RCCL's rings and trees; its tables of costs are not known";
-  return fmt::format("as NCCL {} chooses", to_string(policy_.nccl));
+  return words_of_choice((*all)->first().schedules.comm());
 }
 
 LegalAlgorithms Predictor::legal(const CollectiveCall& call) const {

@@ -49,8 +49,8 @@ class Predictor {
   const ProtocolModel& protocol() const { return protocol_; }
   const Placement& placement() const { return *placement_; }
   std::uint32_t ranks() const { return placement_->ranks(); }
-  /// Whether NCCL's rules choose algorithms for these ranks; else the fastest is taken.
-  bool follows_nccl(const GroupFamily& groups);
+  /// Whose rules choose algorithms for these ranks: "NCCL 2.30", "RCCL"; empty: none, the fastest is taken.
+  std::string library(const GroupFamily& groups);
   /// Whether its ranks stand in more than one block of the machine.
   bool several_nodes() const;
   /// What algorithm "auto" is for these ranks: "as NCCL 2.30 chooses".

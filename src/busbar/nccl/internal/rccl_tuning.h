@@ -1,0 +1,20 @@
+// RCCL's own forecast and choice, on AMD's GPUs: tune_nccl and choose_nccl hand over to these.
+//
+// Source: ROCm RCCL (develop, on NCCL 2.28.3, ROCm 7.11), src/graph/tuning.cc, src/enqueue.cc, src/misc/rccl_wrap.cc.
+#pragma once
+
+#include "busbar/nccl/internal/rccl_tables.h"
+#include "busbar/nccl/tuning.h"
+
+namespace busbar {
+
+/// Those of the model that the nodes are, else of their GPUs.
+const RcclConstants& rccl_constants(const NcclComm& comm);
+NcclTuning tune_rccl(const NcclComm& comm);
+Result<NcclChoice> choose_rccl(const NcclComm& comm, const NcclTuning& tuning, Collective op, Bytes bytes,
+                               const NcclForced& forced);
+
+/// Grouped sends and receives of S = `bytes`: channels of one message, and LL for small ones.
+NcclChoice nccl_point_to_point(const NcclComm& comm, Collective op, std::uint64_t bytes);
+
+}  // namespace busbar
