@@ -69,6 +69,15 @@ class Interrupt(unittest.TestCase):
         answer = json.loads(said)
         self.assertEqual((len(answer["results"]), answer["complete"]), (1, False))
 
+    def test_a_run_that_knows_nothing_yet_ends_at_once(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            run = subprocess.Popen([BUSBAR, "topo", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)  # waits for its input
+            time.sleep(0.7)
+            run.send_signal(number)
+            said, complaint = run.communicate(timeout=30)
+            self.assertEqual((run.returncode, said), (128 + number, b""), complaint)
+
     def test_a_second_signal_ends_the_run_at_once(self):
         run = start(LONG, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(1)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "busbar/cli/streams.h"
 
@@ -17,15 +18,14 @@ constexpr std::size_t kCells = 20;
 
 volatile std::sig_atomic_t stop = 0;  // a handler has nothing else to write to
 
-void on_signals(void (*handler)(int)) {
-  std::signal(SIGINT, handler);
-  std::signal(SIGTERM, handler);
-}
+constexpr int kSignals[] = {SIGINT, SIGTERM};
 
 void on_interrupt(int number) {
   stop = number;
-  on_signals(SIG_DFL);
+  for (const int s : kSignals) std::signal(s, SIG_DFL);
 }
+
+void leave(int number) { _exit(128 + number); }
 
 double seconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -40,17 +40,21 @@ std::string progress_line(const std::string& what, std::size_t done, std::size_t
                      std::string(kCells - std::min(kCells, full), '-'), 100 * share, left);
 }
 
+void leave_on_signals() {
+  for (const int s : kSignals) std::signal(s, leave);
+}
+
 LongRun::LongRun(std::string what) : LongRun(std::move(what), isatty(STDERR_FILENO) != 0) {}
 
 LongRun::LongRun(std::string what, bool shown)
     : what_(std::move(what)), shown_(shown), start_(std::chrono::steady_clock::now()), drawn_(start_) {
   stop = 0;
-  on_signals(on_interrupt);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) before_[i] = std::signal(kSignals[i], on_interrupt);
 }
 
 LongRun::~LongRun() {
   clear();
-  on_signals(SIG_DFL);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], before_[i]);
 }
 
 const volatile std::sig_atomic_t* LongRun::flag() { return &stop; }

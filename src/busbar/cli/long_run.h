@@ -8,6 +8,9 @@
 
 namespace busbar {
 
+/// From here on SIGINT and SIGTERM end the program with status 130 and 143, while no LongRun lives: nothing is known.
+void leave_on_signals();
+
 /// While one lives, the first SIGINT or SIGTERM only sets a flag; a second one ends the program as ever. One at a time.
 class LongRun {
  public:
@@ -34,6 +37,7 @@ class LongRun {
 
   std::string what_;
   bool shown_;
+  void (*before_[2])(int);  ///< handlers of SIGINT and SIGTERM
   std::chrono::steady_clock::time_point start_, drawn_;
   bool on_screen_ = false;
   std::size_t done_ = 0, total_ = 0;

@@ -32,6 +32,17 @@ TEST(LongRun, TheStatusNamesTheSignal) {
   }
 }
 
+TEST(LongRun, OutsideOfAnyTheStatusNamesTheSignalToo) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    const auto interrupted = [number] {
+      leave_on_signals();
+      { const LongRun run("rows", false); }  // puts back what was there
+      std::raise(number);
+    };
+    EXPECT_EXIT(interrupted(), testing::ExitedWithCode(128 + number), "");
+  }
+}
+
 TEST(LongRun, ASecondInterruptEndsTheProgram) {
   EXPECT_EXIT(
       {

@@ -19,6 +19,7 @@
 #include "busbar/cli/cmd_topo.h"
 #include "busbar/cli/cmd_train.h"
 #include "busbar/cli/cmd_validate.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/streams.h"
 #include "busbar/spec/catalog.h"
 
@@ -53,6 +54,7 @@ busbar::Status check_catalog(const busbar::Command& command) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: what is left is dropped
+  busbar::leave_on_signals();
   std::set_new_handler(give_up_for_memory);
   busbar::occupy_standard_streams();
   const busbar::RunFiles files;
