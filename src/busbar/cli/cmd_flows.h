@@ -1,4 +1,4 @@
-// busbar flows FABRIC FLOWS.csv
+// busbar flows CLUSTER FLOWS.csv
 #pragma once
 
 #include <string>

@@ -9,7 +9,8 @@ namespace {
 
 constexpr const char* kEnvironment[][2] = {
     {"BUSBAR_CATALOG", "folder with product data that wins over what is built in; --catalog wins over it"},
-    {"NO_COLOR", "when set, no colour on a terminal"},
+    {"COLUMNS", "how wide text is, at least 40; absent: as the terminal, and 100 in a file or pipe"},
+    {"NO_COLOR", "when set, no colour on a terminal; nor where TERM is dumb"},
     {"LC_ALL, LC_CTYPE, LANG", "bars are drawn with block characters where the first that is set names UTF-8"}};
 constexpr const char* kStatus[][2] = {
     {"0", "done"},
