@@ -175,6 +175,7 @@ int run(CollectiveOptions o) {
   add_policy(j, machine.policy(), o.predict.launch, machine.protocol().launch);
   for (const CollectiveRow& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
   j["bound_by"] = bound_to_json(spokesman(rows).bound, cluster->topology);
+  if (!spokesman(rows).cause.empty()) j["bound_by"]["cause"] = spokesman(rows).cause;
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
   if (!cluster->assumptions.empty()) j["assumptions"] = cluster->assumptions;

@@ -73,6 +73,7 @@ Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t)
          {"bound_by", bound_to_json(r.bound, t)},
          {"band_percent", Json::array({r.band.low_percent, r.band.high_percent})},
          {"relief", Json::array()}};
+  if (!r.cause.empty()) j["bound_by"]["cause"] = r.cause;
   if (r.nccl)
     j["nccl"] = {{"algorithm", name_of(r.nccl->algorithm)},
                  {"protocol", name_of(r.nccl->protocol)},
@@ -130,14 +131,17 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   for (const CollectiveRow& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4), format_number(r.algbw()),
                       format_number(r.algbw() * bus_factor(op, gpus)), r.algorithm, r.protocol,
-                      format_number(r.floor.time.in_us(), 4), bound_in_short(r.bound, c.topology)});
+                      format_number(r.floor.time.in_us(), 4),
+                      r.cause.empty() ? bound_in_short(r.bound, c.topology) : r.cause.substr(0, r.cause.find(':'))});
   t.note =
       "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +
       chosen + ".";
   d.blocks.push_back({t});
   const CollectiveRow& last = spokesman(rows);
-  d.blocks.push_back({Highlight{fmt::format("At {} the time is bound by {}.", format_binary_size(count(last.size)),
-                                            bound_to_text(last.bound, c.topology))}});
+  const std::string size = format_binary_size(count(last.size)), bound = bound_to_text(last.bound, c.topology);
+  d.blocks.push_back({Highlight{
+      last.cause.empty() ? fmt::format("At {} the time is bound by {}.", size, bound)
+                         : fmt::format("At {} the cause of the time is: {}. It waits for {}.", size, last.cause, bound)}});
   if (last.floor.time > Duration())
     d.blocks.push_back({Paragraph{fmt::format(
         "It is {:.1f} % above the floor, which is set by the {} cut: {}. The busiest link of this schedule alone takes "
@@ -173,7 +177,7 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
     d.blocks.push_back({relief});
   }
   for (const std::string& a : c.assumptions) d.blocks.push_back({Paragraph{"Assumed: " + a + "."}});
-  d.blocks.push_back({Paragraph{words_of(band, "the time of " + format_binary_size(count(last.size)))}});
+  d.blocks.push_back({Paragraph{words_of(band, "the time of " + size)}});
   return d;
 }
 

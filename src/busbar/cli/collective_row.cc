@@ -16,6 +16,7 @@ CollectiveRow row_of(Prediction p) {
   row.channels = p.channels;
   row.chunks = p.chunks;
   row.bound = p.bound;
+  row.cause = std::move(p.cause);
   row.band = std::move(p.band);
   row.relief = std::move(p.relief);
   row.chain = std::move(p.chain);

@@ -42,6 +42,7 @@ struct CollectiveRow {
   std::optional<NcclChoice> nccl;  ///< where it chose
   std::uint32_t channels = 1, chunks = 1;
   Bound bound;
+  std::string cause;  ///< of it: Prediction::cause
   Band band;
   std::vector<Relief> relief;
   std::vector<ChainPart> chain;  ///< with --explain: parts that sum to the time

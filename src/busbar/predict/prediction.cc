@@ -21,6 +21,7 @@ const char* name_of(ChosenBy chosen_by) {
 std::string how_of(const Prediction& p) { return fmt::format("{}, {}", p.call.algorithm, name_of(p.protocol())); }
 
 std::string limit_of(const Prediction& p, const Topology& topology) {
+  if (!p.cause.empty()) return p.cause;
   if (p.bound.link == kNone<LinkId>) return "";
   const LinkClass& c = topology.link_class(p.bound.link);
   return fmt::format("{} of {}", p.bound.kind == BoundKind::kBandwidth ? "bandwidth" : "latency",

@@ -7,6 +7,7 @@
 
 #include "busbar/engine/lowering.h"
 #include "busbar/packet/collective_flows.h"
+#include "busbar/predict/cause.h"
 #include "busbar/predict/environment.h"
 
 namespace busbar {
@@ -214,16 +215,28 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
     BUSBAR_RETURN_IF_ERROR(check_floor(out.time, out.floor.time, name_of(call.op)));
   }
   if (jobs.size() > 1) return {};
-  if (ask.explain || (ask.relief && call.groups.size() <= kMostUnasked)) {
+  const bool whole = ask.explain || (ask.relief && call.groups.size() <= kMostUnasked);
+  if (whole) {
     BUSBAR_ASSIGN(out.relief, find_relief(*router_, *placement_, protocol_, call, ask.explain));
   }
   BUSBAR_ASSIGN(const CallId id, trials.engine->prepare(call));
-  if (ask.explain && !policy_.packets && trials.engine->lowered(id) != nullptr) {
+  if (whole && !policy_.packets && trials.engine->lowered(id) != nullptr) {
     Lowering lowering(*router_, *placement_, protocol_, true, 0);
-    BUSBAR_ASSIGN(out.chain, lowering.explain(call));
-    close_sum(out.chain, static_cast<double>(out.time.in_ps()), out.bound.link, out.bound.phase);
+    BUSBAR_ASSIGN(std::vector<ChainPart> chain, lowering.explain(call));
+    close_sum(chain, static_cast<double>(out.time.in_ps()), out.bound.link, out.bound.phase);
+    if (out.bound.link != kNone<LinkId>) out.bound.kind = kind_of_chain(chain);
+    if (ask.explain) out.chain = std::move(chain);
   }
   return {};
+}
+
+/// NICs that are far explain bytes that wait at links outside the scale-up domain.
+std::string Predictor::cause_of(const Prediction& p) {
+  const Topology& t = cluster_.topology;
+  if (p.bound.kind != BoundKind::kBandwidth || p.bound.link == kNone<LinkId>) return {};
+  if (is_scale_up(t.link_class(p.bound.link).kind) || p.made) return {};
+  const auto comms = communicators_->of(p.call.groups);
+  return comms.ok() ? far_nics((*comms)->first().schedules.comm()) : std::string();
 }
 
 /// The time of one job is the expected one; adds what it is without hold-ups and how they are spread.
@@ -254,6 +267,7 @@ Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& as
     out.band = policy_.accuracy->collective(cluster_, call.bytes,
                                             leaves_a_block(cluster_.topology, *placement_, call.groups));
   BUSBAR_RETURN_IF_ERROR(judge(jobs, ask, trials, out));
+  out.cause = cause_of(out);
   if (!policy_.delays.empty() && ask.jobs == 1) {
     BUSBAR_RETURN_IF_ERROR(add_jitter(out));
   }

@@ -81,6 +81,7 @@ class Predictor {
                                               TrialEngines& trials);
   Status run(const std::vector<CollectiveCall>& jobs, TrialEngines& trials, Prediction& out);
   Status judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out);
+  std::string cause_of(const Prediction& p);
   Status add_jitter(Prediction& out) const;
 
   Cluster cluster_;
