@@ -1,4 +1,4 @@
-// The sending side when answers come, or do not come.
+// The sending side: what it does when answers come, or do not come.
 #include <bit>
 
 #include "busbar/packet/internal/bits.h"
@@ -20,7 +20,7 @@ void Hosts::take_pull(Id id, Ps now) {
   kick(outlet, now);
 }
 
-/// What has arrived beyond what was known to be there.
+/// The number of packets that have newly arrived.
 std::uint32_t Hosts::count_new(Sender& s, std::uint32_t total) {
   const std::uint32_t fresh = total > s.acked ? total - s.acked : 0;
   s.acked += fresh;
@@ -67,7 +67,7 @@ void Hosts::take_ack(Id id, Ps now) {
   kick(outlet, now);
 }
 
-/// 64 packets from all_before on: those that are there need not be repeated.
+/// `there` has one bit for each of 64 packets from all_before on. Those that have arrived need not be sent again.
 void Hosts::note_beyond(std::uint32_t slot, std::uint64_t there) {
   Sender& s = senders_[slot];
   std::uint64_t *bits = known(slot), *gone = missing(slot);
@@ -104,7 +104,7 @@ void Hosts::take_nack(Id id, Ps now) {
   kick(outlet, now);
 }
 
-/// All from `seq` on is to be sent again.
+/// Marks all packets from `seq` on to be sent again.
 void Hosts::go_back(std::uint32_t slot, std::uint32_t seq) {
   Sender& s = senders_[slot];
   std::uint64_t* gone = missing(slot);
@@ -116,7 +116,7 @@ void Hosts::go_back(std::uint32_t slot, std::uint32_t seq) {
   s.outstanding = 0;
 }
 
-/// Nothing was heard for long: all that is in flight counts as lost.
+/// No answer came for a long time: all packets in flight count as lost.
 void Hosts::timer(std::uint32_t slot, Ps now) {
   Sender& s = senders_[slot];
   if (s.done) return;

@@ -1,4 +1,4 @@
-// Traffic of others: flows that start at random times between random hosts.
+// Background traffic: flows that start at random times between random hosts.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace busbar {
 
-/// How many flows are no larger than what: between two points linear.
+/// The cumulative distribution of flow sizes, linear between its points.
 struct SizeDistribution {
   struct Point {
     double bytes = 0, share = 0;
   };
-  std::vector<Point> points;  ///< both ascending; shares from 0 to 1
+  std::vector<Point> points;  ///< sizes and shares both ascend; shares from 0 to 1
 
   double mean_bytes() const;
-  /// The size that `share` of all flows do not exceed.
+  /// The size that a share `share` of all flows does not exceed.
   Bytes at(double share) const;
 };
 
 struct BackgroundTraffic {
   SizeDistribution sizes;
-  double load = 0;  ///< of the cable of each host, 0 to 1
-  SimTime until;    ///< the last start
+  double load = 0;  ///< of the cables of each host, 0 to 1
+  SimTime until;    ///< no flow starts later
   std::uint64_t seed = 0;
 };
 
-/// Appends flows: from each GPU, by its nearest NIC, Poisson in time at the rate that gives the load, each to another
-/// GPU, all alike. Each host draws from its own stream. Errors: kUnsupported where GPUs have no NIC or there is one
-/// only.
+/// Appends flows. Each GPU sends by its nearest NIC, to another GPU drawn uniformly. Starts are Poisson in time, at the
+/// rate that gives the load. Each host draws from a random stream of its own. Errors: kUnsupported if a GPU has no NIC
+/// or if there is only one.
 Status add_background(const BackgroundTraffic& traffic, const Router& router, FlowList& list);
 
 }  // namespace busbar

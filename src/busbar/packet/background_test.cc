@@ -20,7 +20,7 @@ TEST(Background, SizesFollowTheirShares) {
   EXPECT_EQ(count(kSizes.at(1)), 3000u);
 }
 
-/// Load, spread of starts and pairs: within four standard deviations of what was asked for.
+/// Load, spread of starts, and pairs are within four standard deviations of the request.
 TEST(Background, LoadsEveryCableAsAskedAndMeetsEveryPair) {
   const LeafSpine n(2, 4, 2);
   FlowList list;
@@ -45,7 +45,7 @@ TEST(Background, LoadsEveryCableAsAskedAndMeetsEveryPair) {
                              [](const auto& a, const auto& b) { return a.start < b.start; }));
 }
 
-/// Others' flows do not count among one's own, and slow them down.
+/// Background flows do not count among the list's own flows, and slow them down.
 TEST(Background, SlowsDownWhatRunsBesideIt) {
   LeafSpine n(2, 4, 1);
   for (std::uint32_t h = 0; h < 4; ++h) n.add(h, 4 + h, 1'000'000);

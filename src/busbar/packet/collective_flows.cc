@@ -19,7 +19,7 @@
 namespace busbar {
 namespace {
 
-/// Who filled which chunk of whom: per (actor, buffer, chunk) a list of flows.
+/// Which flows filled which chunk: per (actor, buffer, chunk) a list of flows.
 class Fillers {
  public:
   Fillers(std::uint32_t actors, std::uint32_t chunks)
@@ -28,12 +28,12 @@ class Fillers {
   std::uint32_t of(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const {
     return head_[place(actor, buffer, chunk)];
   }
-  /// Calls f(flow) for those that filled it.
+  /// Calls f(flow) for the flows that filled it.
   template <class F>
   void each(std::uint32_t actor, Buffer buffer, std::uint32_t chunk, F&& f) const {
     for (std::uint32_t e = of(actor, buffer, chunk); e != kNone32; e = entries_[e].next) f(entries_[e].flow);
   }
-  /// The chunks are now what `flows` brought and, in a reduction, what filled the operand before.
+  /// The chunks now hold data of `flows` and, in a reduction, of the flows that filled the operand before.
   void fill(const Move& m, std::span<const std::uint32_t> flows) {
     for (std::uint32_t chunk = m.first_chunk; chunk < m.first_chunk + m.chunk_count; ++chunk) {
       std::uint32_t before = m.reduce ? of(m.dst, m.operand, chunk) : kNone32;
@@ -73,7 +73,7 @@ class Unroller {
     bytes_ = static_cast<std::uint64_t>(count(call.bytes) * chunks / s.chunks_per_buffer());
   }
 
-  /// Where switches add, what they send on waits for all that belongs to it: then in segments, one behind the other.
+  /// A switch that adds waits for all operands before it sends. Such calls are cut into consecutive segments.
   Status unroll(std::uint32_t group) {
     constexpr std::uint64_t kLeastSegment = 256 * 1024, kMostSegments = 32;
     segments_ = s_.reducers == 0 ? 1 : std::clamp<std::uint64_t>(bytes_ / kLeastSegment, 1, kMostSegments);
@@ -87,10 +87,10 @@ class Unroller {
 
  private:
   Status unroll_segment(std::uint32_t group) {
-    // What is there from the start waits for nobody, and an uneven all-to-all may have a thousand million chunks.
+    // Data that is there from the start has no predecessor; an uneven all-to-all may have a billion chunks.
     waits_ = s_.phases.size() != 1 || coupling_of(s_.phases[0].pattern) != Coupling::kFree;
     Fillers fillers(s_.ranks + s_.reducers, waits_ ? s_.chunks : 0);
-    std::vector<std::uint32_t> sent(s_.ranks, kNone32);  // of the round before, pairwise exchanges only
+    std::vector<std::uint32_t> sent(s_.ranks, kNone32);  // of the previous round, pairwise exchanges only
     std::vector<Move> moves;
     for (const Phase& phase : s_.phases) {
       for (std::uint32_t round = 0; round < rounds(s_, phase); ++round) {
@@ -98,7 +98,7 @@ class Unroller {
         for_each_move(s_, phase, round, [&](const Move& m) {
           if (m.chunk_count > 0) moves.push_back(m);
         });
-        // Moves of one round send what earlier rounds left: fill only when all of them are known.
+        // Moves of one round send data of earlier rounds, so call fill() only after all moves of the round.
         if (uses_hub(phase.pattern)) {
           BUSBAR_RETURN_IF_ERROR(add_by_hub(phase, group, moves, fillers));
         } else {
@@ -142,7 +142,7 @@ class Unroller {
   std::uint64_t begin_of(std::uint32_t chunk) const {
     return static_cast<std::uint64_t>(static_cast<unsigned __int128>(bytes_) * chunk / s_.chunks);
   }
-  /// In the segment in hand.
+  /// In the current segment.
   std::uint64_t bytes_of(const Move& m) const {
     const std::uint64_t all = begin_of(m.first_chunk + m.chunk_count) - begin_of(m.first_chunk);
     return all * (segment_ + 1) / segments_ - all * segment_ / segments_;
@@ -169,7 +169,7 @@ class Unroller {
     return emit(f, std::move(after));
   }
 
-  /// Two segments of a move are under way at a time.
+  /// A move has two segments in progress at a time.
   std::uint32_t emit(ListedFlow f, std::vector<std::uint32_t> after) {
     constexpr std::uint64_t kUnderWay = 2;
     const auto number = static_cast<std::uint32_t>(list_.flows.size());
@@ -193,7 +193,7 @@ class Unroller {
   std::uint64_t bytes_ = 0;
   std::uint64_t segment_ = 0, segments_ = 1;
   std::size_t per_segment_ = 0;  ///< flows
-  bool waits_ = true;            ///< moves send on what others bring
+  bool waits_ = true;            ///< moves send data that other moves bring
   const ProtocolModel& protocol_;
   std::optional<ReductionFlows> reductions_;
 };
@@ -221,7 +221,7 @@ Status check_memory(const CollectiveCall& call, const Topology& t, const Placeme
   return {};
 }
 
-/// What a rank sends from flow `first` on starts late by a random time, the same for all it sends.
+/// Delays the flows that a rank sends, from flow `first` on, by one random time per rank.
 void start_late(const CollectiveCall& call, const Placement& placement, Duration mean, RandomStream& random,
                 FlowList& list, std::size_t first) {
   std::map<DeviceId, Duration> late;

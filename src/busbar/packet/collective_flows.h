@@ -1,4 +1,4 @@
-// A collective as a list of flows: every move of its schedule, after those that filled what it sends.
+// A collective as a list of flows: one flow per move of its schedule, with its dependencies.
 #pragma once
 
 #include "busbar/base/result.h"
@@ -10,21 +10,21 @@
 
 namespace busbar {
 
-/// What `call` runs on this machine: its own schedule, or that of its algorithm with the orders of its channels.
+/// The schedule that `call` runs on this machine: the call's own, or that of its algorithm with its channels' orders.
 Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement);
 
-/// Appends the moves of `call` to `list`. A move starts when all that filled its chunks has arrived; of a pairwise
-/// exchange, when the sends of its round before have. The first start after protocol.launch; overheads per send are
-/// left out, the network is all there is. Errors: what build_schedule says; kUnsupported for reduction in the network,
-/// for GPUs whose memory is slower than their links, and for more moves than kMostMoves.
+/// Appends the moves of `call` to `list`. A move starts when all flows that filled its chunks have arrived; in a
+/// pairwise exchange, when the sends of the previous round have arrived. The first one starts after protocol.launch.
+/// Overheads per send are left out: only the network takes time. Errors: those of build_schedule; kUnsupported for
+/// reduction in the network, for GPUs whose memory is slower than their links, and for more moves than kMostMoves.
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
                             const ProtocolModel& protocol, FlowList& list);
-/// kUnsupported for calls that need reduction in the network, or a memory that is slower than the links of its GPU.
+/// kUnsupported for calls that need reduction in the network, or if a GPU's memory is slower than its links.
 Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement);
 inline constexpr std::size_t kMostMoves = 4'000'000;
 
-/// `jobs` calls that start at once, job j on ranks [j n, (j + 1) n) and lane j modulo the number of lanes: when the
-/// last byte of each has arrived, ascending.
+/// Runs `jobs` copies of the call that start at once: job j on ranks [j n, (j + 1) n) and on lane j modulo the number
+/// of lanes. Returns when the last byte of each has arrived, ascending.
 Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t jobs, const Router& router,
                                               const Placement& placement, const ProtocolModel& protocol,
                                               const PacketOptions& options);

@@ -30,7 +30,7 @@ FlowList flows_of(const LeafSpine& n, const CollectiveCall& call) {
   return list;
 }
 
-/// 2 (n - 1) / n S leaves every rank of a ring, and each move but the first comes after one other.
+/// 2 (n - 1) / n S leaves every rank of a ring. Each move except the first depends on one other move.
 TEST(CollectiveFlows, ARingSendsItsLawAndEachMoveWaitsForTheOneThatFilledIt) {
   const LeafSpine n(2, 4, 2);
   for (const std::uint64_t bytes : {8'000'000u, 1'000'003u}) {
@@ -46,7 +46,7 @@ TEST(CollectiveFlows, ARingSendsItsLawAndEachMoveWaitsForTheOneThatFilledIt) {
   }
 }
 
-/// Each round of a ring takes one piece over the slowest cable: packets, hops and latencies as for a flow alone.
+/// Each round of a ring sends one piece over the slowest cable. It takes as long as a flow alone.
 TEST(CollectiveFlows, ARingTakesItsRoundsOneAfterTheOther) {
   const LeafSpine n(1, 8, 0);
   const Placement placement(n.router, n.topology.gpus());
@@ -56,16 +56,16 @@ TEST(CollectiveFlows, ARingTakesItsRoundsOneAfterTheOther) {
   const std::int64_t round_ps = 20 * (256 * 4160 + 4160) + 2 * 500'000;  // 256 full packets, two hops, last byte
   const double closed_us = 14 * round_ps * 1e-6, got_us = ends.value()[0].in_us();
   EXPECT_GE(got_us, closed_us * (1 - 1e-9));
-  EXPECT_LE(got_us, closed_us * 1.02);  // acknowledgements of the round before share the cable
+  EXPECT_LE(got_us, closed_us * 1.02);  // acknowledgements of the previous round share the cable
 }
 
-/// A thousand million chunks, of which two pairs exchange any.
+/// A billion chunks, but only two pairs exchange any.
 TEST(CollectiveFlows, AnUnevenAllToAllSendsItsPairsOnly) {
   const LeafSpine n(1, 4, 0);
   const Placement placement(n.router, n.topology.gpus());
   CollectiveCall call = call_of(Collective::kAllToAllV, "direct", 4, 1'000'000'000);
   call.pairs.begin.assign(4 * 4 + 1, 1'000'000'000);
-  call.pairs.begin[0] = call.pairs.begin[1] = 0;  // 0 to 1: all but
+  call.pairs.begin[0] = call.pairs.begin[1] = 0;  // 0 to 1: all but seven
   for (int pair = 2; pair < 7; ++pair) call.pairs.begin[static_cast<std::size_t>(pair)] = 999'999'993;
   for (const char* algorithm : {"direct", "pairwise"}) {  // 1 to 2: seven
     call.algorithm = algorithm;
@@ -98,7 +98,7 @@ TEST(CollectiveFlows, SendRecvGoesOnceAround) {
   }
 }
 
-/// No flow waits for itself: the numbers of what it waits for are lower than its own.
+/// No flow waits for itself: a flow has a higher number than all its predecessors.
 TEST(CollectiveFlows, EveryAlgorithmUnrollsForwards) {
   const LeafSpine n(2, 4, 2);
   const std::pair<Collective, const char*> all[] = {

@@ -1,4 +1,4 @@
-// What others have found with other simulators: orders and figures, each with its source.
+// Results of other simulators: orders and figures, each with its source.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace busbar::packet {
 namespace {
 
-/// Poisson flows at half load, nine in ten of them short, and every 100 us fourteen hosts that send one 100 kB at once.
+/// Poisson flows at half load, nine in ten of them short. Every 100 us fourteen hosts send 100 kB each to one host.
 LeafSpine busy_fabric() {
   LeafSpine n(4, 8, 8);
   BackgroundTraffic b;
@@ -42,9 +42,9 @@ Seen run(const LeafSpine& n, PacketTransport t, const std::function<void(Profile
   return s;
 }
 
-/// Source: Li et al., "HPCC: high precision congestion control", SIGCOMM 2019, figure 11: with load from many flows of
-/// mixed sizes and incast on top, slowdowns of short flows at the 99th percentile are least with HPCC; DCQCN with a
-/// window beside its rates comes before DCQCN alone. The order is tested, not the figures.
+/// Source: Li et al., "HPCC: high precision congestion control", SIGCOMM 2019, figure 11: many flows of mixed sizes
+/// with incast on top. Slowdowns of short flows at the 99th percentile are least with HPCC; DCQCN with a window has
+/// smaller ones than DCQCN alone. The test checks the order, not the figures.
 TEST(Comparisons, ShortFlowsWaitLeastWithHpccThenDcqcnWithAWindowThenDcqcnAlone) {
   const LeafSpine n = busy_fabric();
   const Seen hpcc = run(n, PacketTransport::kHpcc), window = run(n, PacketTransport::kDcqcn);
@@ -59,7 +59,7 @@ TEST(Comparisons, ShortFlowsWaitLeastWithHpccThenDcqcnWithAWindowThenDcqcnAlone)
 }
 
 /// DCQCN with a window in an incast of 32: the ns-3 model that HPCC's authors published gives 800, 928.5 and 965.6 us
-/// at 128 hosts and 400 Gb/s (least, mean, most). It answers every packet and has windows of one BDP; so here.
+/// at 128 hosts and 400 Gb/s (least, mean, most). It answers every packet and has windows of one BDP, like this test.
 TEST(Comparisons, AnIncastWithDcqcnIsThatOfNs3WhereEveryPacketIsAnswered) {
   double mean_us = 0, most_us = 0;
   constexpr int kSeeds = 3;

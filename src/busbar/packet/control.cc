@@ -48,7 +48,7 @@ void on_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double 
   }
 }
 
-/// RFC 5681: one packet, and slow start up to half of what was in flight. Others begin again as they began.
+/// RFC 5681: one packet, and slow start up to half of the bytes in flight. The other algorithms start again.
 void on_timeout(Control& c, const ControlSettings& s, Ps now) {
   switch (s.algorithm) {
     case Algorithm::kDctcp:

@@ -14,9 +14,9 @@ constexpr double kBitsPerSecond = 1.0 / 8e12;  ///< in bytes per ps
 constexpr double kAdditive = 50e6 * kBitsPerSecond, kHyper = 100e6 * kBitsPerSecond, kLeast = 1e9 * kBitsPerSecond;
 constexpr std::uint32_t kFastStages = 1;
 
-// Control::a is alpha, b the rate, c the target rate; t1 to t3 when alpha, a decrease and an increase are due next;
-// flag1 and flag2 that a mark came since alpha and since the decrease were last looked at; stage counts increases since
-// a decrease. Before the first mark t1 is 0 and the rate is the line's.
+// Control::a is alpha, b the rate, c the target rate. t1 to t3 are the times of the next alpha update, decrease and
+// increase. flag1: a mark came since the last alpha update; flag2: since the last decrease. stage counts increases
+// since a decrease. Before the first mark t1 is 0 and the rate is the line's.
 
 void set_rate(Control& c, const ControlSettings& s, double rate) {
   c.b = std::clamp(rate, std::min(kLeast, s.line_rate), s.line_rate);
@@ -25,7 +25,7 @@ void set_rate(Control& c, const ControlSettings& s, double rate) {
 }
 
 void decrease(Control& c, const ControlSettings& s) {
-  if (c.stage > 0 || c.c < c.b) c.c = c.b;  // cuts in a row keep the first one's target, as NICs do by default
+  if (c.stage > 0 || c.c < c.b) c.c = c.b;  // consecutive cuts keep the target of the first, as NICs do by default
   set_rate(c, s, c.b * (1 - c.a / 2));
   c.stage = 0;
   c.t3 = c.t2 + kIncreaseEvery;
@@ -39,7 +39,7 @@ void increase(Control& c, const ControlSettings& s) {
 
 }  // namespace
 
-/// Alpha, decreases and increases that fell due up to `now`, in the order of their times.
+/// Alpha updates, decreases and increases that were due up to `now`, in the order of their times.
 void dcqcn_clock(Control& c, const ControlSettings& s, Ps now) {
   if (c.t1 == 0) return;
   for (;;) {

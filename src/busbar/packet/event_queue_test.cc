@@ -10,7 +10,7 @@
 namespace busbar::packet {
 namespace {
 
-/// Against an ordered set: sources that come back after random times, now and then far away.
+/// Compares with an ordered set: sources come back after random times, sometimes long ones.
 TEST(EventQueue, GivesEventsByTimeThenBySource) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     RandomStream random(seed, "events");
@@ -32,7 +32,7 @@ TEST(EventQueue, GivesEventsByTimeThenBySource) {
       ASSERT_EQ(std::make_pair(e.time, e.source), *expected.begin()) << "seed " << seed << " step " << i;
       expected.erase(expected.begin());
       if (random.below(100) != 0) push(e.source, e.time + 1);
-      if (random.below(4) == 0 && !expected.empty()) {  // brings one forward, from wherever it lies
+      if (random.below(4) == 0 && !expected.empty()) {  // moves one forward, wherever it is
         auto moved = expected.begin();
         std::advance(moved, static_cast<std::ptrdiff_t>(random.below(expected.size())));
         const auto [time, source] = *moved;

@@ -1,4 +1,4 @@
-// What may go wrong in the middle of a run.
+// Faults that begin in the middle of a run.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace busbar {
 
-/// Trouble with one direction of a link, or with the host at its end, from `from` until `until`.
+/// A fault of one direction of a link, or of the host at its end, from `from` until `until`.
 struct PacketFault {
   enum class Kind : std::uint8_t {
-    kDown,  ///< no packet that arrives meanwhile gets through
-    kRate,  ///< `value` of its rate is left
+    kDown,  ///< packets that arrive while it lasts are lost
+    kRate,  ///< a share `value` of its rate is left
     kLoss,  ///< each packet is lost with probability `value`
-    kSlow,  ///< the host at its end takes packets at `value` of the link's rate
-    kStorm  ///< the host at its end tells the link to stop, and does not tire of it
+    kSlow,  ///< the host at its end takes packets at `value` times the link's rate
+    kStorm  ///< the host at its end pauses the link the whole time
   };
   LinkId link{};
   Kind kind = Kind::kDown;

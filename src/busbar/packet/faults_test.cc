@@ -1,4 +1,4 @@
-// Links that go, slow down and lose, and hosts that do not keep up: closed forms where there are some.
+// Links that fail, slow down and lose packets, and slow hosts: closed forms where they exist.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,8 +45,8 @@ void expect_done_and_whole(const PacketResult& r) {
 constexpr std::int64_t kSlot = 83'200;  ///< ps of a full packet at 50 GB/s
 constexpr std::int64_t kAlone = 488 * kSlot + 1216 * 20 + kSlot + 2 * (64 * 20) + 4 * 500'000;  ///< 2 MB over one leaf
 
-/// Packet 100 is lost on its first cable. Word of that comes when packet 101 has crossed two hops and a report of 64
-/// bytes two back: until then 28 packets have left. Going back sends them again; keeping the others costs one slot.
+/// Packet 100 is lost on its first cable. The sender learns of it when packet 101 has crossed two hops and a report of
+/// 64 bytes two hops back; until then 28 packets have left. Going back sends them again; keeping them costs one slot.
 TEST(Faults, OneLostPacketCostsTheRoundTripOrOneSlot) {
   for (const auto& [transport, again] : {std::pair{PacketTransport::kRoce, 28}, {PacketTransport::kIb, 1}}) {
     LeafSpine n(1, 2, 0);
@@ -88,7 +88,7 @@ TEST(Faults, LossesHitTheirShareAndEveryTransportGetsEverythingThrough) {
   }
 }
 
-/// From 10 us on a quarter of the rate is left: what has not left by then takes four times as long.
+/// From 10 us on a quarter of the rate is left: packets that have not left by then take four times as long.
 TEST(Faults, ALinkDegradedAtATimeSlowsWhatComesAfterwards) {
   LeafSpine n(1, 2, 0);
   n.add(0, 1, 4096 * 400);
@@ -99,13 +99,13 @@ TEST(Faults, ALinkDegradedAtATimeSlowsWhatComesAfterwards) {
   expect_done_and_whole(r);
 }
 
-/// A host that takes half of what its wire brings: lossless networks hold the rest back, nothing is lost.
+/// A host takes half of what its wire brings: lossless networks hold the rest back, nothing is lost.
 TEST(Faults, ASlowReceiverSetsThePaceOfItsSender) {
   for (const PacketTransport t :
        {PacketTransport::kRoce, PacketTransport::kIb, PacketTransport::kDcqcn, PacketTransport::kNscc}) {
     LeafSpine n(1, 4, 0);
     n.add(0, 1, 4096 * 2000);
-    n.add(2, 3, 4096 * 2000);  // nobody's victim: other wires
+    n.add(2, 3, 4096 * 2000);  // on other wires, so no victim
     const PacketResult r = n.run(with(t, PacketBalance::kEcmp, {{reverse(uplink(n, 1)), Kind::kSlow, 0.5, SimTime()}}));
     const double ideal_ps = 2000.0 * 2 * kSlot;
     EXPECT_GE(static_cast<double>(r.flows[0].received.in_ps()), ideal_ps);
@@ -117,8 +117,8 @@ TEST(Faults, ASlowReceiverSetsThePaceOfItsSender) {
   }
 }
 
-/// A host pauses its leaf from 10 us to 2 ms. The leaf fills and pauses its neighbours, so that a flow between healthy
-/// hosts stands still as well; with its own ports free it would have ended after 330 us.
+/// A host pauses its leaf from 10 us to 2 ms. The leaf fills and pauses its neighbours, so a flow between healthy hosts
+/// stops as well. With its own ports free it would end after 330 us.
 TEST(Faults, AStormOfPausesReachesFlowsToOtherHosts) {
   const auto run = [](bool storm) {
     LeafSpine n(2, 4, 1);
@@ -143,7 +143,7 @@ TEST(Faults, AStormOfPausesReachesFlowsToOtherHosts) {
   EXPECT_GT(victim, beside);
 }
 
-/// Two spines, one cable of the far leaf goes: until switches know, half of the packets of a sprayed flow are lost.
+/// Of two spines, one loses its cable to the far leaf. Until switches know, a sprayed flow loses half its packets.
 TEST(Faults, TrafficGoesAroundALinkThatIsDownOnceSwitchesKnow) {
   const auto run = [](Duration reroute_after) {
     LeafSpine n(2, 2, 2);
@@ -162,7 +162,7 @@ TEST(Faults, TrafficGoesAroundALinkThatIsDownOnceSwitchesKnow) {
   expect_done_and_whole(soon);
 }
 
-/// A cable that comes back is used again; one that does not leaves its flow without an end, and the rest ends.
+/// A cable that comes back is used again. If it does not, its flow never ends, and the other flows do.
 TEST(Faults, WhatCannotEndIsSaidAndTheRestEnds) {
   for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kRoce, PacketTransport::kTcpCubic}) {
     LeafSpine n(1, 4, 0);

@@ -63,7 +63,7 @@ void Hosts::add_block(std::uint32_t flows) {
     if (traffic_.waits_for[f] == 0) trigger_start(f);
 }
 
-/// Makes an event of the start, which may be now.
+/// Schedules the event of the start, which may be now.
 void Hosts::trigger_start(std::uint32_t flow) { events_.push(source_of(flow), traffic_.ready[flow]); }
 
 void Hosts::trigger(std::uint32_t flow, FlowTrigger what, Ps now) {
@@ -108,7 +108,7 @@ std::uint32_t Hosts::take_receiver(std::uint32_t flow) {
   return slot;
 }
 
-/// All is acknowledged, and no turn is due at the outlet: only the flow's timer will look once more.
+/// All is acknowledged and the outlet has no turn due. Only the flow's timer still looks at it.
 void Hosts::let_go_sender(std::uint32_t slot) {
   const Sender& s = senders_[slot];
   if (!s.done || s.queued) return;
@@ -116,7 +116,7 @@ void Hosts::let_go_sender(std::uint32_t slot) {
   free_senders_.push_back(slot);
 }
 
-/// All is there: what still comes is answered without memory.
+/// All has arrived: later packets are answered without state.
 void Hosts::let_go_receiver(std::uint32_t slot) {
   const Receiver& r = receivers_[slot];
   if (r.total < r.packets || r.queued) return;
@@ -168,13 +168,13 @@ bool Hosts::may_send(std::uint32_t slot) const {
   return allowed(s);
 }
 
-/// By its window, or by what the receiver has granted.
+/// Whether its window, or what the receiver has granted, allows a packet.
 bool Hosts::allowed(const Sender& s) const {
   if (settings_.control.algorithm == Algorithm::kCredit) return s.sends < s.granted;
   return s.outstanding == 0 || (s.outstanding + 1) * settings_.control.packet_bytes <= s.control.window * s.wires;
 }
 
-/// Lets a flow take its turn at its outlet, if it may send and does not wait there already.
+/// Puts a flow in the ring of its outlet, if it may send and is not in it yet.
 void Hosts::offer(std::uint32_t slot, Ps now) {
   Sender& s = senders_[slot];
   if (s.queued || s.done || !may_send(slot)) return;
@@ -195,7 +195,7 @@ void Hosts::offer(std::uint32_t slot, Ps now) {
   ring.tail = slot;
 }
 
-/// The wire of an outlet that is free first; one that has to wait only where all have.
+/// The wire of an outlet that is free first; a paused wire only if all are paused.
 std::uint32_t Hosts::free_wire(const Outlet& o) const {
   const auto& wires = wiring_.outlets().values;
   std::uint32_t best = wires[o.first_wire];
@@ -211,7 +211,7 @@ std::uint32_t Hosts::free_wire(const Outlet& o) const {
   return best;
 }
 
-/// When the outlet sends next over that wire if nothing changes; kNever when it has nothing to send.
+/// The time of the outlet's next packet over that wire if nothing changes; kNever if it has nothing to send.
 Ps Hosts::next_start(const Outlet& o, std::uint32_t wire) const {
   const Port& port = network_->port(wire);
   if (!o.control.empty()) return port.busy;
@@ -220,7 +220,7 @@ Ps Hosts::next_start(const Outlet& o, std::uint32_t wire) const {
   return o.paced.empty() ? kNever : std::max(port.busy, o.paced.front().first);
 }
 
-/// Sends everything whose turn came before `now`.
+/// Sends every packet whose turn came before `now`.
 void Hosts::settle(std::uint32_t outlet, Ps now) {
   for (;;) {
     const std::uint32_t wire = free_wire(outlets_[outlet]);
@@ -230,7 +230,7 @@ void Hosts::settle(std::uint32_t outlet, Ps now) {
   }
 }
 
-/// After a change at `now`, the past being settled: sends what can leave at once and sees to the rest later.
+/// After a change at `now`, with the past settled: sends the packets that can leave at once and schedules the others.
 void Hosts::kick(std::uint32_t outlet, Ps now) {
   for (;;) {
     const std::uint32_t wire = free_wire(outlets_[outlet]);
@@ -242,7 +242,7 @@ void Hosts::kick(std::uint32_t outlet, Ps now) {
       continue;
     }
     Outlet& o = outlets_[outlet];
-    if (!port.flying.empty() || port.busy > now) return;  // the wire run dry will see to it
+    if (!port.flying.empty() || port.busy > now) return;  // run_dry() will do it
     if (o.armed && at >= o.armed_at) return;
     o.armed ? events_.advance(first_source() + outlet, at) : events_.push(first_source() + outlet, at);
     o.armed = true;
@@ -285,7 +285,7 @@ std::uint32_t Hosts::pick_sequence(std::uint32_t slot, std::uint8_t& flags) {
   return seq;
 }
 
-/// ECMP: one hash per flow. Spraying: the next of 64, without those that were marked.
+/// ECMP: one hash per flow. Spraying: the next of 64 paths, without marked ones.
 std::uint32_t Hosts::path_hash(Sender& s) {
   if (!settings_.spray) return s.hash;
   for (int tries = 0; tries < 8; ++tries) {
@@ -302,7 +302,7 @@ bool Hosts::some_lane_ready(const Outlet& o, std::uint32_t wire) const {
   return false;
 }
 
-/// Charges for a full packet; send_one() gives back what was too much.
+/// Charges for a full packet; send_one() returns the difference.
 std::uint32_t Hosts::next_lane(Outlet& o, std::uint32_t wire) {
   const auto full = static_cast<std::uint32_t>(settings_.control.packet_bytes);
   return pick_lane(turns_[number_of(o)], settings_.lanes, full, [&](std::uint32_t l) {
@@ -324,11 +324,11 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   }
   const std::uint32_t lane = lanes_ == 1 ? 0 : next_lane(o, wire);
   const std::uint32_t slot = lane == kNoLane ? kNobody : ring_of(o, lane).head;
-  if (slot == kNobody) return;  // what was paced may not send any more: a window has closed
+  if (slot == kNobody) return;  // the paced flows may not send any more: a window has closed
   Sender& s = senders_[slot];
   ring_of(o, lane).head = s.ring_next;
   s.queued = false;
-  if (!may_send(slot)) {  // the window has closed since, or all is there
+  if (!may_send(slot)) {  // the window has closed since, or all has arrived
     if (lanes_ > 1) turns_[outlet].left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes);
     return let_go_sender(slot);
   }

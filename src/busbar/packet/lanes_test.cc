@@ -1,4 +1,4 @@
-// Lanes: shares by weight, strict ones first, and that a stopped one holds up no other.
+// Lanes: shares by weight, lanes of weight 0 first, and a stopped lane delays no other.
 #include "busbar/packet/internal/lanes.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(Lanes, StrictOnesGoFirstAndEmptyOnesSaveNothingUp) {
   head[3] = 0;
   int first = 0;
   for (int i = 0; i < 10; ++i) first += pick() == 0 ? 1 : 0;
-  EXPECT_EQ(first, 5);  // lane 0 has not been paid for the thousand
+  EXPECT_EQ(first, 5);  // lane 0 has no share left for the thousand
   head = {};
   EXPECT_EQ(pick(), kNoLane);
 }
@@ -54,7 +54,7 @@ PacketOptions with_lanes(PacketTransport t, std::vector<std::uint32_t> lanes) {
 
 constexpr std::uint64_t kBytes = 2000 * 4096;
 
-/// Two flows of equal size into one host, or out of one: the heavier lane ends when it has had its share of the wire.
+/// Two flows of equal size enter one host, or leave one. The heavier lane ends after its share of the wire.
 TEST(Lanes, AWireIsSharedByWeightAtSwitchesAndAtHosts) {
   for (const PacketTransport t : {PacketTransport::kIb, PacketTransport::kRoce}) {
     for (const bool at_host : {false, true}) {
@@ -84,7 +84,7 @@ TEST(Lanes, AStrictLaneIsServedAsIfItWereAlone) {
   EXPECT_GT(both.flows[0].received.in_us(), 1.9 * both.flows[1].received.in_us());
 }
 
-/// Three flows into host 4, one of them over the only way between the leaves, by which the victim goes too.
+/// Three flows into host 4. One of them takes the only path between the leaves, which the victim also takes.
 PacketResult with_victim(PacketTransport t, std::vector<std::uint32_t> lanes, std::uint32_t threads = 1) {
   LeafSpine n(2, 4, 1);
   n.add(0, 4, 4 * kBytes);
@@ -97,8 +97,8 @@ PacketResult with_victim(PacketTransport t, std::vector<std::uint32_t> lanes, st
   return run_adjusted(n.router, n.list, o, [](Profile& p) { p.network.pause_fixed = 50'000; }).value();
 }
 
-/// In one lane the victim moves as slowly as what is stopped before it; in its own it gets what the other leaves: C -
-/// C/3.
+/// In one lane the victim moves as slowly as the stopped packets before it. In its own lane it gets the rate that the
+/// stopped flow leaves: C - C/3.
 TEST(Lanes, AStoppedLaneHoldsUpNoOther) {
   for (const PacketTransport t : {PacketTransport::kIb, PacketTransport::kRoce}) {
     const double alone_us = 2000 * kFullNs * 1e-3;

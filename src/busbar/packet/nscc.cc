@@ -7,12 +7,12 @@
 namespace busbar::packet {
 namespace {
 
-// Control::a is the increase gathered, b the bytes since it was applied, c the average delay, d what came through in
-// this period, e the bytes to ignore, f those without delay in a row.
+// Control::a is the increase gathered, b the bytes since it was applied, c the average delay, d the bytes that arrived
+// in this period, e the bytes to ignore, f the consecutive bytes without delay.
 
-constexpr double kReferenceBdp = 150'000;  ///< bytes: 100 Gb/s x 12 us, to which the constants belong
+constexpr double kReferenceBdp = 150'000;  ///< bytes: 100 Gb/s x 12 us; the constants are for this BDP
 constexpr double kMostDecrease = 0.5, kGamma = 0.8;
-constexpr double kDelayShare = 0.0125;  ///< of a new delay in the average
+constexpr double kDelayShare = 0.0125;  ///< weight of a new delay in the average
 constexpr int kGate = 3;                ///< quick adaptation below 1/2^3 of the largest window
 
 void apply_pending(Control& c, const ControlSettings& s) {
@@ -22,7 +22,7 @@ void apply_pending(Control& c, const ControlSettings& s) {
   c.window = std::clamp(c.window, s.packet_bytes, s.max_window);
 }
 
-/// Once a period: a window far too large shrinks at once to what has come through.
+/// Once a period, a window that is far too large shrinks at once to the bytes that arrived.
 void end_period(Control& c, const ControlSettings& s, Ps now, double in_flight) {
   if (c.lost_in_period && c.d < s.max_window / (1 << kGate)) {
     c.window = std::max(c.d, s.packet_bytes);

@@ -13,7 +13,7 @@ namespace busbar {
 namespace packet {
 namespace {
 
-/// The network once it is known: made at the first start.
+/// The network, made at the first start, when all calls are known.
 struct Live {
   Live(Wiring& wiring, const Profile& p, const FlowList& list, const std::vector<std::uint32_t>& routes)
       : profile(p), traffic(wiring, list, routes), part(wiring, traffic, profile, bucket_bits(wiring)) {
@@ -116,7 +116,7 @@ class OnlinePackets final : public PacketEngine {
     double hops = 0;
   };
   static constexpr std::uint32_t kMostFlows = 1u << 22;
-  static constexpr Ps kStillTimeouts = 100;  ///< of silence, then a circle is looked for
+  static constexpr Ps kStillTimeouts = 100;  ///< after so many silent timeouts it looks for a cycle
 
   Status go_live() {
     if (!packets_.faults.empty()) wiring_.add_all_cables();
@@ -142,7 +142,7 @@ class OnlinePackets final : public PacketEngine {
     if (live_->part.out.timeouts != seen_timeouts_) look_for_silence();
   }
 
-  /// A timeout: is anything still arriving?
+  /// A timeout: checks whether anything still arrives.
   void look_for_silence() {
     seen_timeouts_ = live_->part.out.timeouts;
     if (live_->part.hosts.delivered() != seen_delivered_) last_news_ = now_;
@@ -165,7 +165,7 @@ class OnlinePackets final : public PacketEngine {
   std::unique_ptr<Engine> closed_;
   Wiring wiring_;
   std::vector<Call> calls_;
-  FlowList list_;  ///< all that was started; `after` stays empty, blocks bring their own
+  FlowList list_;  ///< everything started so far; `after` stays empty, blocks bring their own
   std::vector<std::uint32_t> routes_;
   std::vector<std::uint64_t> tags_;  ///< per block
   std::unique_ptr<Live> live_;

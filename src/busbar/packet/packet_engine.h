@@ -1,4 +1,4 @@
-// The packet engine behind the common interface: calls start when a program says so and share the network.
+// The packet engine behind the common interface: calls start when a program says so, and share the network.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace busbar {
 
-/// A call becomes the moves of its schedule (collective_flows.h). Its time alone, what bounds it and how it lies on the
-/// links are those of the closed form. All calls are prepared before the first one starts; a later one is
+/// A call becomes the moves of its schedule (collective_flows.h). Its time alone, its bound and its loads of links are
+/// those of the closed form. All calls must be prepared before the first one starts; after that prepare() returns
 /// kUnsupported.
 class PacketEngine : public Engine {
  public:
@@ -19,9 +19,9 @@ class PacketEngine : public Engine {
 
 std::unique_ptr<PacketEngine> make_packet_engine(const Router& router, const Placement& placement,
                                                  EngineOptions options, PacketOptions packets);
-/// The closed form for choosing algorithms: refuses calls that packets cannot run.
+/// The closed form, for choosing algorithms. It refuses calls that packets cannot run.
 std::unique_ptr<Engine> make_packet_chooser(const Router& router, const Placement& placement, EngineOptions options);
-/// Refuses a program whose calls would take longer than options.patience_s or are too many moves; prepares them all.
+/// Prepares all calls. Refuses a program whose calls would take longer than options.patience_s or have too many moves.
 Status check_packet_program(PacketEngine& engine, const Program& program, double patience_s);
 
 }  // namespace busbar

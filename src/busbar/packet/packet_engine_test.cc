@@ -39,7 +39,7 @@ TEST(PacketEngine, OneCallTakesWhatTheSameCallTakesAsAListOfFlows) {
   }
 }
 
-/// The second run of a call starts where the first ended and takes as long; two at once on other hosts do not meet.
+/// A later run of a call takes as long as the first. So does a call that runs on other hosts at the same time.
 TEST(PacketEngine, CallsOneAfterTheOtherTakeEquallyLongAndStrangersDoNotMeet) {
   const LeafSpine n(2, 4, 4);
   const Placement placement(n.router, n.topology.gpus());
@@ -57,7 +57,7 @@ TEST(PacketEngine, CallsOneAfterTheOtherTakeEquallyLongAndStrangersDoNotMeet) {
   EXPECT_EQ(y->at - later, first - SimTime());
 }
 
-/// Two rings over the same hosts share their cables: neither ends before, both by twice the time of one.
+/// Two rings over the same hosts share their cables: neither ends early, both end after about twice the time of one.
 TEST(PacketEngine, CallsOnTheSameCablesShareThem) {
   const LeafSpine n(2, 4, 4);
   const Placement placement(n.router, n.topology.gpus());

@@ -10,7 +10,7 @@ namespace busbar {
 namespace packet {
 namespace {
 
-/// Refuses what would not fit: results of all flows, state of those under way, wires, packets on wires and in queues.
+/// Refuses what would not fit: results of all flows, state of flows in progress, wires, packets on wires and queues.
 Status check_memory(const Wiring& wiring, const FlowList& list, double bdp, const PacketOptions& options) {
   constexpr double kPerFlow = sizeof(ListedFlow) + sizeof(PacketOutcome) + 64, kUnderWay = 700;
   constexpr double kPerWire = sizeof(Wire) + sizeof(Port) + sizeof(QueueHistogram) + 64;
@@ -82,8 +82,8 @@ class Run {
     for (; next_sample_ < now; next_sample_ += profile_.sampler.every)
       profile_.sampler.look(next_sample_, samples_, part_.network.ports());
   }
-  /// Every flow could have timed out, and nothing has arrived meanwhile: a circle of waiting ports, or, after many
-  /// rounds, whatever else it may be.
+  /// Every flow could have timed out, and nothing has arrived in that time. The cause is a cycle of waiting ports or,
+  /// after many rounds, anything else.
   bool stuck() {
     seen_timeouts_ = part_.out.timeouts;
     if (part_.hosts.delivered() != seen_delivered_) {
@@ -102,7 +102,7 @@ class Run {
       cycle += (cycle.empty() ? "" : ", ") + part_.wiring.topology().name(part_.wiring.wires()[w].link);
     return cycle;
   }
-  /// The wire of a flow that has not ended, at which its packets wait or get lost.
+  /// Why the remaining flows of a run with faults cannot end.
   std::string why_stuck(Ps now) const {
     const std::string cycle = cycle_of_waits();
     const std::string why = cycle.empty() ? "what the faults block" : "a circle of waiting links: " + cycle;
@@ -127,7 +127,7 @@ class Run {
         {}};
   }
 
-  static constexpr Ps kStillTimeouts = 20;  ///< of silence until a run with faults is given up
+  static constexpr Ps kStillTimeouts = 20;  ///< silent timeouts after which a run with faults is given up
   static constexpr std::uint64_t kMostRounds = 100;
   static constexpr std::uint64_t kProgressMask = (1u << 20) - 1;
   const Profile& profile_;
@@ -145,7 +145,7 @@ class Run {
   std::string why_;
 };
 
-/// How many threads a run can use, and why not more.
+/// Why a run cannot use several threads; empty if it can.
 std::string why_one_thread(const Profile& profile) {
   if (!profile.network.faults.empty()) return "faults change the ways of all at once";
   if (profile.sampler.every > 0) return "somebody looks at all of it at once";

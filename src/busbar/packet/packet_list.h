@@ -1,4 +1,4 @@
-// A list of point-to-point flows run packet by packet.
+// Runs a list of point-to-point flows packet by packet.
 #pragma once
 
 #include <csignal>
@@ -17,24 +17,24 @@
 namespace busbar {
 
 enum class PacketTransport : std::uint8_t {
-  kNscc,      ///< Ultra Ethernet style: windows by marks and delay, trimming
+  kNscc,      ///< like Ultra Ethernet: windows by marks and delay, trimming
   kDcqcn,     ///< RoCEv2: rates by marks, pause
-  kHpcc,      ///< RoCEv2: windows by the load that switches report, pause
+  kHpcc,      ///< RoCEv2: windows by the link load that switches report, pause
   kRoce,      ///< RoCEv2 untuned: line rate until paused
   kSwift,     ///< windows by delay
   kIb,        ///< InfiniBand: credits
   kTcpCubic,  ///< TCP
   kDctcp,     ///< TCP with marks
-  kCredit     ///< the receiver grants every packet beyond the first round trip; trimming
+  kCredit     ///< the receiver grants every packet after the first round trip; trimming
 };
 enum class PacketBalance : std::uint8_t {
   kEcmp,      ///< one path per flow, by hash
-  kSpray,     ///< 64 paths per flow, in turn, marked ones left out once
+  kSpray,     ///< 64 paths per flow, in turn; a marked path is skipped once
   kAdaptive,  ///< each packet joins the shorter of two random queues
-  kFlowlet    ///< so does a flow after each pause of its own
+  kFlowlet    ///< as kAdaptive, but once per burst of a flow
 };
 
-/// How far a run is.
+/// Progress of a run.
 struct PacketProgress {
   SimTime now;
   std::uint64_t done = 0, flows = 0;
@@ -46,32 +46,32 @@ struct PacketOptions {
   PacketTransport transport = PacketTransport::kNscc;
   PacketBalance balance = PacketBalance::kEcmp;
   std::uint64_t seed = 0;
-  double patience_s = 1800;  ///< a run that would take longer is refused, with an estimate
-  bool cut_through = false;  ///< switches pass packets on while they come in, where the way out is not faster
-  Duration flowlet_gap{};    ///< kFlowlet: the pause that frees a flow to go elsewhere; 0: one round trip
-  std::optional<BackgroundTraffic> background{};  ///< flows of others, behind those of the list in the result
-  Duration compute_jitter{};          ///< collectives: mean of the exponential time by which a rank starts late
-  std::vector<PacketFault> faults{};  ///< those on links that no route crosses have no effect
-  Duration reroute_after = Duration::us(1000);  ///< from when a link goes or comes until switches send around it
-  /// Weights of virtual lanes, 0: before all others; a flow's lane is its own. Fewer than two: one lane.
+  double patience_s = 1800;  ///< a run estimated to take longer is refused, with the estimate
+  bool cut_through = false;  ///< switches forward a packet while it comes in, if the output is not faster
+  Duration flowlet_gap{};    ///< kFlowlet: the pause after which a flow may change its path; 0: one round trip
+  std::optional<BackgroundTraffic> background{};  ///< these flows come last in the result
+  Duration compute_jitter{};                      ///< collectives: mean of the exponential delay of a rank's start
+  std::vector<PacketFault> faults{};              ///< faults on links that no route crosses have no effect
+  Duration reroute_after = Duration::us(1000);    ///< from the change of a link until switches route accordingly
+  /// Weights of virtual lanes; a lane of weight 0 goes before all others. Fewer than two: one lane.
   std::vector<std::uint32_t> lanes{};
-  std::uint32_t threads = 1;  ///< at most; fewer where the network has fewer parts to give them
-  double memory_bytes = 0;    ///< above 0: a run that would need more is refused, with an estimate
-  std::function<void(const PacketProgress&)> progress{};  ///< called now and then, some times a second
-  std::function<void(const std::string&)> notice{};       ///< told why fewer threads run than were asked for
-  /// Set from outside (Ctrl-C): the run ends with what it has.
+  std::uint32_t threads = 1;  ///< at most; fewer if the network has fewer parts
+  double memory_bytes = 0;    ///< above 0: a run estimated to need more is refused, with the estimate
+  std::function<void(const PacketProgress&)> progress{};  ///< called a few times a second
+  std::function<void(const std::string&)> notice{};       ///< told why fewer threads run than were requested
+  /// Set from outside (Ctrl-C): the run ends and returns the results so far.
   const volatile std::sig_atomic_t* stop = nullptr;
 };
 
-/// Where the time of a flow went, along its last packet to arrive and the acknowledgement of it; the parts sum to fct.
+/// The parts of a flow's time, along its last packet to arrive and the acknowledgement of that packet. They sum to fct.
 struct PacketParts {
-  Duration serialisation;  ///< of the packets before it at the first wire, and its own at every hop
+  Duration serialisation;  ///< of the earlier packets at the first wire, and of this packet at every hop
   Duration propagation;
-  Duration queueing;         ///< of that packet in switches
-  Duration pause;            ///< of which the port had been told to stop
+  Duration queueing;         ///< of this packet in switches
+  Duration pause;            ///< part of the queueing during which the port was paused
   Duration held;             ///< at the sender: windows, rates, other flows of the same host
   Duration retransmission;   ///< from the last new packet until it left
-  Duration acknowledgement;  ///< from its arrival to the last acknowledgement's
+  Duration acknowledgement;  ///< from its arrival until the last acknowledgement arrives
 };
 struct PacketOutcome {
   SimTime start;
@@ -80,31 +80,31 @@ struct PacketOutcome {
   PacketParts parts;
   std::uint32_t resent = 0;
   bool done = false;
-  LinkId held_by = kNone<LinkId>;  ///< before which its last packet waited longest
+  LinkId held_by = kNone<LinkId>;  ///< the link whose queue delayed its last packet longest
 };
 struct PacketLink {
   LinkId link{};
   std::uint64_t bytes = 0;
   std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
   Duration paused;
-  std::uint64_t queue_p50 = 0, queue_p99 = 0, queue_max = 0;  ///< bytes, as packets that had to wait found it
+  std::uint64_t queue_p50 = 0, queue_p99 = 0, queue_max = 0;  ///< bytes, seen by packets that had to wait
 };
 struct PacketResult {
   std::vector<PacketOutcome> flows;
-  std::vector<PacketLink> links;  ///< those that carried something, by LinkId
-  SimTime end;                    ///< the last acknowledgement
-  SimTime received;               ///< the last byte
+  std::vector<PacketLink> links;  ///< links that carried something, by LinkId
+  SimTime end;                    ///< when the last acknowledgement arrives
+  SimTime received;               ///< when the last byte arrives
   std::uint64_t events = 0, hops = 0;
-  std::uint64_t background = 0;  ///< flows of others, the last ones
-  std::uint64_t done = 0;        ///< flows that have ended; fewer than there are when the run was stopped
+  std::uint64_t background = 0;  ///< number of background flows; they come last
+  std::uint64_t done = 0;        ///< flows that have ended; not all if the run was stopped
   std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
-  std::uint32_t threads = 1;  ///< that ran; but for `events` nothing depends on them
-  std::string stuck;          ///< why the rest cannot end, where faults keep it from ending
-  std::uint64_t digest = 0;   ///< of all starts and ends
+  std::uint32_t threads = 1;  ///< threads used; only `events` depends on it
+  std::string stuck;          ///< why faults keep the remaining flows from ending
+  std::uint64_t digest = 0;   ///< hash of all starts and ends
 };
 
-/// Runs the list to its end. Two runs with the same input give the same result, to the bit.
-/// Errors: kUnreachable with the pair; kUnsupported for flows of more packets than can be numbered.
+/// Runs the list to its end. The same input gives the same result, bit for bit. Errors: kUnreachable with the pair;
+/// kUnsupported if a flow has more packets than can be numbered.
 Result<PacketResult> run_packet_list(const Router& router, const FlowList& list, const PacketOptions& options);
 
 }  // namespace busbar

@@ -12,8 +12,8 @@ namespace {
 
 const PacketOptions kSprayed{PacketTransport::kNscc, PacketBalance::kSpray, 1};
 
-/// One flow on an idle network of equal cables: all but the last packet in a row at the first, then the last packet
-/// behind a full one at each hop, and one acknowledgement back. 50 GB/s and 500 ns per cable.
+/// One flow on an idle network of equal cables: all packets except the last in a row at the first cable, then the last
+/// one behind a full one at each hop, and one acknowledgement back. 50 GB/s and 500 ns per cable.
 std::int64_t alone_ps(std::uint64_t bytes, std::int64_t hops) {
   const auto full = static_cast<std::int64_t>((bytes - 1) / 4096),
              last = static_cast<std::int64_t>(bytes) - full * 4096 + 64;
@@ -30,7 +30,7 @@ TEST(PacketList, OneFlowTakesItsClosedFormToThePicosecond) {
     near.add(3, 7, bytes);
     EXPECT_EQ(near.run().flows[0].fct.in_ps(), alone_ps(bytes, 2)) << bytes << " bytes";
   }
-  LeafSpine n(8, 16, 16);  // and so it does over many paths, where the short packet may overtake but not the whole
+  LeafSpine n(8, 16, 16);  // also over many paths: the short packet may overtake others, but not the whole flow
   n.add(0, 127, 2'000'000);
   EXPECT_EQ(n.run(kSprayed).flows[0].fct.in_ps(), 44'880'640);
   EXPECT_EQ(alone_ps(2'000'000, 4), 44'880'640);
@@ -81,7 +81,7 @@ TEST(PacketList, TwoFlowsIntoOneHostShareItEvenly) {
   expect_whole(r);
 }
 
-/// Every host sends and receives at full rate: with enough spines and even spraying nobody waits for long.
+/// Every host sends and receives at full rate: with enough spines and even spraying no packet waits for long.
 TEST(PacketList, SprayedPermutationsQueueAFewPackets) {
   LeafSpine n(8, 16, 16);
   for (std::uint32_t h = 0; h < 128; ++h) n.add(h, (h + 16) % 128, 2'000'000);

@@ -26,10 +26,10 @@ void roce(Profile& p, const Scale& scale, Algorithm algorithm) {
   p.hosts.control.algorithm = algorithm;
   p.hosts.recovery = Recovery::kGoBack;
   p.hosts.control.window_follows_rate = algorithm == Algorithm::kDcqcn;
-  // One packet more for each that an acknowledgement may be late by.
+  // One more packet for each that an acknowledgement may be late by.
   const double window = scale.bdp + p.hosts.packets_per_ack * p.hosts.control.packet_bytes;
   p.hosts.control.max_window = algorithm == Algorithm::kNone ? 16 * window : window;
-  p.hosts.timeout = 4'000'000'000;  // far beyond any pause: nothing is lost here but by faults
+  p.hosts.timeout = 4'000'000'000;  // far beyond any pause: only faults lose packets here
   p.network.lossless = Lossless::kPause;
   p.network.buffer_bytes = 32'000'000;
   p.network.headroom_bytes = static_cast<std::int64_t>(3 * scale.bdp);
@@ -54,9 +54,9 @@ void infiniband(Profile& p, const Scale& scale) {
                            4 * p.network.packet_bytes;
 }
 
-/// Sources: RFC 6928 (initial window of ten segments), RFC 5681 (an acknowledgement per two), RFC 8257 and "Data center
-/// TCP", eq. 13 (marks above a seventh of the BDP; a quarter here). Queues of 1,000 packets, timeout at least 200 us:
-/// the settings that packet simulators are compared with.
+/// Sources: RFC 6928 (initial window of ten segments), RFC 5681 (one acknowledgement per two), RFC 8257 and "Data
+/// center TCP", eq. 13 (marks above a seventh of the BDP; a quarter here). Queues of 1,000 packets and a timeout of at
+/// least 200 us are the usual settings when packet simulators are compared.
 void tcp(Profile& p, const Scale& scale, Algorithm algorithm) {
   p.hosts.control.algorithm = algorithm;
   p.hosts.recovery = Recovery::kSelective;
@@ -69,7 +69,7 @@ void tcp(Profile& p, const Scale& scale, Algorithm algorithm) {
     p.network.mark_low = p.network.mark_high = static_cast<std::uint32_t>(scale.bdp / 4);
 }
 
-/// Source: Kumar et al., SIGCOMM 2020: target delay; half a round trip here. Losses as TCP.
+/// Source: Kumar et al., SIGCOMM 2020: target delay; half a round trip here. Losses are handled as in TCP.
 void swift(Profile& p, const Scale& scale) {
   tcp(p, scale, Algorithm::kSwift);
   p.hosts.control.first_window = scale.bdp;
@@ -77,9 +77,8 @@ void swift(Profile& p, const Scale& scale) {
   p.hosts.control.target_delay = scale.rtt / 2;
 }
 
-/// Receiver-driven: one BDP at the line rate, the rest by credits that the receiver paces at the rate of its own wire;
-/// small queues that trim. Sources: Handley et al. (NDP), SIGCOMM 2017; Olteanu et al. (EQDS), NSDI 2022; queues of
-/// half a BDP.
+/// Receiver-driven: one BDP at the line rate, then credits that the receiver paces at the rate of its own wire; small
+/// queues that trim. Sources: Handley et al. (NDP), SIGCOMM 2017; Olteanu et al. (EQDS), NSDI 2022; queues: half a BDP.
 void credit(Profile& p, const Scale& scale) {
   p.hosts.control.algorithm = Algorithm::kCredit;
   p.hosts.control.max_window =
@@ -132,7 +131,7 @@ Profile make_profile(const PacketOptions& options, const Scale& scale) {
       tcp(p, scale, Algorithm::kDctcp);
       break;
   }
-  if (p.hosts.spray) p.hosts.recovery = Recovery::kTrimming;  // a gap says nothing where paths reorder
+  if (p.hosts.spray) p.hosts.recovery = Recovery::kTrimming;  // a gap proves no loss if paths reorder
   return p;
 }
 

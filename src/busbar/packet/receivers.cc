@@ -1,5 +1,4 @@
-// The receiving side: what has arrived, what is answered, which sender may send more, and where the time of a flow
-// went.
+// The receiving side: received packets, answers, grants to senders, and the parts of a flow's time.
 #include "busbar/packet/internal/bits.h"
 #include "busbar/packet/internal/hosts.h"
 
@@ -41,7 +40,7 @@ void Hosts::take_data(Id id, Ps now) {
   if (settings_.control.algorithm == Algorithm::kCredit && r.total < r.packets) want_pull(slot, now);
 }
 
-/// Sees to numbers that were passed over, on paths that keep the order. False: the packet is not to be kept.
+/// Handles skipped packet numbers, on paths that keep the order. False: the packet must be discarded.
 bool Hosts::report_gap(std::uint32_t slot, const Packet& data, Ps now) {
   if (settings_.recovery == Recovery::kGoBack) {
     if (data.seq <= receivers_[slot].all_before) {
@@ -65,12 +64,12 @@ bool Hosts::report_gap(std::uint32_t slot, const Packet& data, Ps now) {
   return true;
 }
 
-/// An arrival has made room on the way: its sender may send one more, when its turn among this host's senders comes.
+/// An arrival has freed room on the path: its sender may send one more, in turn with the host's other senders.
 void Hosts::want_pull(std::uint32_t slot, Ps now) {
   Receiver& r = receivers_[slot];
   const std::uint32_t outlet = leg(r.flow, true).outlet;
   const std::uint32_t window = first_window(outlets_[leg(r.flow, false).outlet].wires);
-  if (window + r.pulled + r.wanted >= r.packets + r.trims) return;  // all is under way
+  if (window + r.pulled + r.wanted >= r.packets + r.trims) return;  // the rest is already under way
   ++r.wanted;
   if (r.queued) return;
   r.queued = true;
@@ -87,7 +86,7 @@ void Hosts::want_pull(std::uint32_t slot, Ps now) {
   events_.push(first_source() + static_cast<std::uint32_t>(outlets_.size()) + outlet, std::max(now, o.next_pull));
 }
 
-/// Grants one packet to the sender whose turn it is: as many as the host's wire takes, and no more.
+/// Grants one packet to the sender whose turn it is, at the rate of the host's wire.
 void Hosts::pull(std::uint32_t outlet, Ps now) {
   Outlet& o = outlets_[outlet];
   const std::uint32_t slot = o.pull_head;
@@ -136,7 +135,7 @@ void Hosts::answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now) {
   r.unanswered = r.marked = 0;
 }
 
-/// A packet of a flow of which all has arrived before.
+/// A packet of a flow that has arrived completely.
 void Hosts::answer_again(const Packet& data, Ps now) {
   Receiver r;
   r.flow = data.flow;
@@ -150,7 +149,7 @@ void Hosts::answer_again(const Packet& data, Ps now) {
   send_answer(r, data, trimmed ? Kind::kNack : Kind::kAck, 0, now);
 }
 
-/// `there`: 64 bits of what is there from r.all_before on.
+/// `there`: one bit for each of 64 packets from r.all_before on, set if it has arrived.
 void Hosts::send_answer(const Receiver& r, const Packet& data, Kind kind, std::uint64_t there, Ps now) {
   const Id id = pool_.take();
   Packet& p = pool_[id];
@@ -180,8 +179,8 @@ void Hosts::send_answer(const Receiver& r, const Packet& data, Kind kind, std::u
   kick(outlet, now);
 }
 
-/// The last byte is there: where the time went on the way. What the sender knows is added in finish(); until then
-/// `held` is when the packet left, `retransmission` whether it was a copy, `acknowledgement` its number.
+/// The last byte has arrived: the parts of its time on the way. finish() adds the parts that the sender knows. Until
+/// then `held` is the time when the packet left, `retransmission` whether it was a copy, `acknowledgement` its number.
 void Hosts::received(const Packet& last, Ps now) {
   PacketOutcome& o = traffic_.outcomes[last.flow];
   const Ps start = o.start.since_start().in_ps();

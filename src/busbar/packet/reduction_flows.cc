@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-/// Part `i` of `n` of so many bytes.
+/// Part `i` of `n` of `bytes`.
 std::uint64_t part_of(std::uint64_t bytes, std::uint64_t i, std::uint64_t n) {
   return bytes * (i + 1) / n - bytes * i / n;
 }
@@ -33,7 +33,7 @@ ReductionFlows::ReductionFlows(const CollectiveCall& call, const Schedule& sched
       per_domain_(per_domain),
       emit_(std::move(emit)) {
   if (!s_.traits.reduces_in_fabric || s_.reducers == 0) return;
-  const bool one_domain = s_.reducers == s_.channels;  // nothing else could add up
+  const bool one_domain = s_.reducers == s_.channels;  // nothing else could add
   for (std::uint32_t m = 0; m < s_.ranks && at_hubs_; ++m) at_hubs_ = reduces_beside(t_, gpu(0, m));
   at_hubs_ = one_domain || (at_hubs_ && per_domain > 1);
   lanes_ = at_hubs_ ? per_domain : 1;
@@ -60,7 +60,7 @@ Result<DeviceId> ReductionFlows::leaf(std::uint32_t group, std::uint32_t member,
   return t_.to(l);
 }
 
-/// Between a GPU and the scale-up switches beside it that reduce.
+/// Between a GPU and the scale-up switches of its server that reduce.
 Result<ReductionFlows::Flows> ReductionFlows::beside(DeviceId gpu, bool up, std::uint64_t bytes, const Flows& after) {
   std::vector<std::pair<DeviceId, double>> switches;
   double total = 0;
@@ -121,7 +121,7 @@ std::vector<std::uint32_t> ReductionFlows::members_of_lane(std::uint32_t lane) c
   return out;
 }
 
-/// Where all members of a lane meet, and the links up to there from the switches above some of them.
+/// The switch where all members of a lane meet, and the links to it from the switches above some of them.
 Result<ReductionFlows::Climb> ReductionFlows::climb_of(std::uint32_t group, std::uint32_t channel, std::uint32_t lane,
                                                        std::span<const std::uint32_t> members) {
   const auto above = [&](std::span<const std::uint32_t> some) -> Result<std::vector<DeviceId>> {
@@ -157,7 +157,7 @@ Result<ReductionFlows::Climb> ReductionFlows::climb_of(std::uint32_t group, std:
   return c;
 }
 
-/// Sums of domains meet on their way up; the sum at the top is that of all.
+/// Sums of domains meet on the way up; the sum at the top is complete.
 Result<std::vector<ReductionFlows::Flows>> ReductionFlows::up_the_trees(const Phase& phase, std::uint32_t group,
                                                                         std::span<const Move> moves,
                                                                         const Filled& filled, const SizeOf& size_of) {

@@ -1,4 +1,4 @@
-// Reduction in the network packet by packet, against its laws of bytes and the fluids.
+// Reduction in the network packet by packet, compared with its byte counts and the flow engine.
 #include "busbar/packet/internal/reduction_flows.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ DeviceClass adds() {
 const PacketOptions kCredits{PacketTransport::kIb, PacketBalance::kEcmp, 1};
 constexpr std::uint64_t kMiB = 1 << 20;
 
-/// Each payload once in and once out, side by side: S / 50 GB/s, headers of 64 in 4,096 bytes, segments of a 32nd.
+/// Each payload once in and once out at the same time: S / 50 GB/s, headers of 64 in 4,096 bytes, segments of a 32nd.
 TEST(ReductionFlows, OneSwitchTakesEachPayloadOnceInAndOnceOut) {
   const ReducingMachine m(single_gpu_nodes(8, 1, adds()));
   const double floor_us = 64.0 * kMiB / 50e9 * 1e6;
@@ -60,7 +60,7 @@ TEST(ReductionFlows, ALinkBetweenSwitchesCarriesOneSumEachWay) {
     if (a == DeviceKind::kLeaf && b == DeviceKind::kSpine) up += static_cast<double>(l.bytes);
     if (a == DeviceKind::kSpine && b == DeviceKind::kLeaf) down += static_cast<double>(l.bytes);
   }
-  const double sums = 4 * 8.0 * kMiB * 4160 / 4096;  // and an acknowledgement for four packets, and credits
+  const double sums = 4 * 8.0 * kMiB * 4160 / 4096;  // plus one acknowledgement per four packets, and credits
   EXPECT_GE(up, sums);
   EXPECT_GE(down, sums);
   EXPECT_LE(up, 1.02 * sums);
@@ -111,7 +111,7 @@ TEST(ReductionFlows, NeedSwitchesThatAdd) {
   EXPECT_NE(s.error().message.find("can reduce"), std::string::npos) << s.error().message;
 }
 
-/// Packets of others cannot pass a port by which a switch sends sums.
+/// Other packets cannot pass a port by which a switch sends sums.
 TEST(ReductionFlows, RefuseFlowsOfOthersOnTheSamePorts) {
   const ReducingMachine m(leaf_spine(2, 1, true));
   FlowList list;

@@ -7,7 +7,7 @@ namespace {
 
 std::uint64_t percentile(const QueueHistogram& h, double share, std::uint64_t peak) {
   std::uint64_t all = 0, below = 0;
-  for (const std::uint32_t n : h.count) all += n;  // the times when it was empty are not in it
+  for (const std::uint32_t n : h.count) all += n;  // samples of an empty queue are not in it
   for (std::uint32_t step = 0; step < QueueHistogram::kSteps; ++step) {
     below += h.count[step];
     if (static_cast<double>(below) >= share * static_cast<double>(all))

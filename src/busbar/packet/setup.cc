@@ -105,7 +105,7 @@ Result<Profile> profile_for(const Wiring& wiring, const PacketOptions& options, 
                    {"", 0, 0, "--fault"}};
   }
   const Csr<std::uint32_t>& outlets = wiring.outlets();
-  for (std::uint32_t o = 0; o < outlets.rows(); ++o)  // NVLinks side by side keep no order either
+  for (std::uint32_t o = 0; o < outlets.rows(); ++o)  // parallel NVLinks reorder too
     if (outlets.row(o).size() > 1) profile.hosts.recovery = Recovery::kTrimming;
   if (wiring.relays()) {
     return Error{ErrorCode::kUnsupported,

@@ -6,7 +6,7 @@
 namespace busbar::packet {
 namespace {
 
-/// Nodes that have to stay together (disjoint sets; the least number stands for all).
+/// Nodes that must stay together (disjoint sets; the least number represents the set).
 class Groups {
  public:
   explicit Groups(std::uint32_t n) : first_(n) { std::iota(first_.begin(), first_.end(), 0u); }
@@ -24,7 +24,7 @@ class Groups {
   std::vector<std::uint32_t> first_;
 };
 
-/// `cut_nics`: also cables between NICs and switches, where the NIC passes on what GPUs send.
+/// `cut_nics`: also cuts cables between NICs and switches, for NICs that only forward the packets of GPUs.
 Groups groups_of(const Wiring& wiring, bool cut_nics) {
   Groups groups(wiring.nodes());
   std::vector<bool> outlet(wiring.wires().size());
@@ -38,7 +38,7 @@ Groups groups_of(const Wiring& wiring, bool cut_nics) {
   return groups;
 }
 
-/// What starts when something ends starts at once: both ends of that belong together.
+/// A flow that depends on another starts at once when that ends: joins the two nodes concerned.
 void join_triggers(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
                    Groups& groups) {
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
@@ -51,8 +51,8 @@ void join_triggers(const Wiring& wiring, const FlowList& list, const std::vector
 }
 
 struct Weights {
-  std::vector<std::uint64_t> wires;  ///< per group: that leave its nodes
-  std::vector<bool> hosts;           ///< per group: has some
+  std::vector<std::uint64_t> wires;  ///< per group: wires that leave its nodes
+  std::vector<bool> hosts;           ///< per group: whether it has hosts
   std::uint32_t with_hosts = 0;
 };
 
@@ -67,7 +67,7 @@ Weights weigh(const Wiring& wiring, Groups& groups) {
   return x;
 }
 
-/// Groups with hosts (or without) in runs of about equal weight, in the order of their numbers.
+/// Deals groups with hosts (or those without) to parts, in the order of their numbers, with about equal weights.
 void deal(const Weights& x, bool hosts, std::uint32_t parts, std::vector<std::uint16_t>& part_of_group) {
   std::uint64_t all = 0, before = 0;
   for (std::size_t g = 0; g < x.wires.size(); ++g) all += x.hosts[g] == hosts ? x.wires[g] : 0;

@@ -8,10 +8,10 @@
 namespace busbar::packet {
 namespace {
 
-/// What a part tells the others between two windows, on a cache line of its own.
+/// What a part tells the others between two windows. It has a cache line of its own.
 struct alignas(64) Word {
   Ps next = 0;           ///< its next event, or that of a packet it has sent
-  Ps turns = INT64_MAX;  ///< when something that waits to go to another part has its turn
+  Ps turns = INT64_MAX;  ///< the next turn of a packet that waits to go to another part
   Ps end = 0;            ///< of its last flow
   std::uint64_t finished = 0, delivered = 0, timeouts = 0;
   std::uint64_t hops = 0;
@@ -36,7 +36,7 @@ class Windows {
     for (auto& words : words_) words.resize(split.parts);
   }
 
-  /// False: nothing arrives any more.
+  /// False: no packet arrives any more.
   bool run() {
     std::vector<std::thread> others;
     for (std::uint32_t p = 1; p < split_.parts; ++p) others.emplace_back([this, p] { run_part(p); });
@@ -51,7 +51,7 @@ class Windows {
   }
 
  private:
-  /// What all parts said, the same for each of them.
+  /// The words of all parts combined, the same for each of them.
   struct Sum {
     Ps next = INT64_MAX, end = 0;
     std::uint64_t finished = 0, delivered = 0, timeouts = 0, hops = 0;
@@ -118,10 +118,10 @@ class Windows {
   const double hops_expected_;
   const std::uint64_t flows_;
   const Ps after_;
-  bool stuck_ = false;  ///< written by part 0, read when all threads have ended
+  bool stuck_ = false;  ///< written by part 0, read after all threads have ended
   std::vector<std::unique_ptr<Mail>> mail_;
   std::vector<std::unique_ptr<RunningPart>> parts_;
-  std::array<std::vector<Word>, 2> words_;  ///< in turn, as in Mail
+  std::array<std::vector<Word>, 2> words_;  ///< used in turn, as in Mail
   std::barrier<> meeting_;
 };
 

@@ -1,4 +1,4 @@
-// Runs on several threads: equal to those on one.
+// Runs on several threads equal those on one.
 #include "busbar/packet/internal/threads.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST(Threads, GiveTheSameResultWithCutThroughAndBackgroundTraffic) {
   }
 }
 
-/// Four leaves: no more than four threads have anything to do.
+/// Four leaves: at most four threads have work.
 TEST(Threads, AreNoMoreThanTheNetworkHasPartsAndSaySo) {
   const LeafSpine n = busy_leaf_spine();
   PacketOptions o{PacketTransport::kNscc, PacketBalance::kSpray, 1};
@@ -104,7 +104,7 @@ TEST(Threads, AreNoMoreThanTheNetworkHasPartsAndSaySo) {
 TEST(Threads, KeepFlowsThatTriggerEachOtherTogether) {
   LeafSpine n(2, 2, 2);
   n.add(0, 2, 100'000);
-  n.add(1, 3, 100'000, {}, {0});  // starts at host 1 when host 2 has all
+  n.add(1, 3, 100'000, {}, {0});  // host 1 starts it when host 2 has all data
   PacketOptions o;
   o.threads = 2;
   std::string said;
@@ -130,9 +130,9 @@ TEST(Threads, LeaveRunsWithFaultsToOne) {
   EXPECT_NE(said.find("faults"), std::string::npos) << said;
 }
 
-/// A run that cannot go on is explained as on one thread.
+/// A run that cannot go on is explained as it is on one thread.
 TEST(Threads, TellOfADeadlockAsOneThreadDoes) {
-  // Five leaves in a ring without a spine, traffic two on.
+  // Five leaves in a ring without a spine. Each host sends to the second leaf after its own.
   TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());
   for (int h = 0; h < 10; ++h) b.add_block(host);

@@ -1,4 +1,4 @@
-// What each transport must hold to: closed forms of lossless networks, windows known from other simulators, properties.
+// Properties of each transport: closed forms of lossless networks, windows known from other simulators.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -30,7 +30,7 @@ void add_permutation(LeafSpine& n, std::uint32_t hosts, std::uint64_t bytes) {
   for (std::uint32_t h = 0; h < hosts; ++h) n.add(h, to[h], bytes);
 }
 
-/// Three hops to the last port, there all packets in a row, and the last latency.
+/// Three hops to the last port, all packets in a row there, and the last latency.
 constexpr std::int64_t kIncastPs = 3 * 583'200 + 32 * (244 * 4160 + 640) * 20 + 500'000;
 
 TEST(Transports, LosslessNetworksNeverIdleTheBusyPortOfAnIncast) {
@@ -71,8 +71,7 @@ TEST(Transports, AllDeliverEverythingAndTheirPartsSumExactly) {
   }
 }
 
-/// Mean and p99 over 20 seeds within 10 % and 20 % of what ns-3's RDMA model gives (92.8 and 192.8 us), with its
-/// parameters.
+/// Mean and p99 over 20 seeds are within 10 % and 20 % of ns-3's RDMA model (92.8 and 192.8 us), with its parameters.
 TEST(Transports, DcqcnOnSinglePathsLiesWhereNs3Does) {
   double mean = 0, p99 = 0;
   constexpr int kSeeds = 20;
@@ -109,8 +108,8 @@ TEST(Transports, SinglePathsFallIntoUplinksLikeBallsIntoBins) {
 }
 
 /// Host 0 sends at 50 GB/s into a port a hundred times slower. The packet that crosses the threshold counts as
-/// headroom, the frame takes 1.28 ns and 500 ns, and until then the host begins 13 more: starts at 83.2 k - 583.2 <
-/// 501.28 ns.
+/// headroom. The pause frame takes 1.28 ns and 500 ns. Until it arrives the host begins 13 more packets: starts at 83.2
+/// k - 583.2 < 501.28 ns.
 TEST(Transports, HeadroomIsEnoughToTheByte) {
   TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());
@@ -145,7 +144,7 @@ TEST(Transports, HeadroomIsEnoughToTheByte) {
   EXPECT_GT(drops(14 * 4160 - 1), 0u);
 }
 
-/// A sender with room for C bytes sends C per round trip of its credits: the packet, the way, the packet out, the way
+/// A sender with room for C bytes sends C per round trip of its credits: the packet, its path, the credit, its path
 /// back.
 TEST(Transports, CreditsLimitThroughputToRoomPerRoundTrip) {
   for (const std::int32_t packets : {2, 4, 8, 13, 14, 15, 20}) {
@@ -160,7 +159,7 @@ TEST(Transports, CreditsLimitThroughputToRoomPerRoundTrip) {
   }
 }
 
-/// Five switches in a ring, every host sends two switches on: each wire's traffic waits for the next wire.
+/// Five switches in a ring; every host sends to the second switch after its own. Each wire waits for the next.
 Topology ring_of_switches(std::uint32_t n) {
   TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());
@@ -191,7 +190,7 @@ TEST(Transports, ARingOfPausesIsReportedAsADeadlock) {
   EXPECT_NE(r.error().message.find("leaf0->leaf1"), std::string::npos) << r.error().message;
 }
 
-/// A pause frame that has not left yet is overtaken by no other: the last word counts. Many short pauses at once.
+/// A pause frame that has not left yet is overtaken by no other, so the last frame counts. Many short pauses at once.
 TEST(Transports, PausesThatCrossEachOtherLeaveNobodyStopped) {
   LeafSpine n(4, 8, 4);
   for (std::uint32_t h = 0; h < 32; ++h)
@@ -203,7 +202,7 @@ TEST(Transports, PausesThatCrossEachOtherLeaveNobodyStopped) {
   EXPECT_EQ(r.value().timeouts, 0u);
 }
 
-/// The receiver paces its senders: an incast ends within half a percent of the ideal.
+/// The receiver paces its senders: an incast ends within half a percent of the ideal time.
 TEST(Transports, CreditsFromTheReceiverFillItsWireAndNoMore) {
   LeafSpine n(8, 16, 16);
   add_incast(n, 32);
@@ -213,7 +212,7 @@ TEST(Transports, CreditsFromTheReceiverFillItsWireAndNoMore) {
   EXPECT_EQ(r.timeouts, 0u);
 }
 
-/// Fixed numbers: other compilers, build types and machines must find the same.
+/// Fixed numbers: all compilers, build types and machines must give the same.
 TEST(Transports, DigestsAreTheSameEverywhere) {
   LeafSpine n(8, 16, 16);
   add_permutation(n, 128, 300'000);

@@ -1,4 +1,4 @@
-// Known answers: queueing theory, max-min shares, and what congestion control converges to.
+// Known answers: queueing theory, max-min shares, and the states to which congestion control converges.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kServicePs = 20;  ///< per byte at 50 GB/s
 
-/// What arrives at one port: Poisson in time, from hosts drawn at random, of sizes that `size` draws.
+/// Packets at one port: Poisson in time, from random hosts, with sizes that `size` draws.
 struct Arrivals {
   LeafSpine n{1, 401, 0};
   double lindley_ps = 0;  ///< sum of waits at the port by Lindley's recursion over the same arrivals
@@ -52,9 +52,10 @@ struct Arrivals {
 };
 
 /// M/D/1 and M/M/1 wait rho / (2 (1 - rho)) and rho / (1 - rho) services on average. Against the same arrivals the sum
-/// of waits is exact, but for ties of arrivals; against theory within three standard deviations of the mean of so many
-/// waits. Sources: Kleinrock, Queueing Systems I, 1975, sections 3.2 and 5.6; Whitt, "Planning queueing simulations",
-/// Management Science 1989, eq. 23: rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 - rho)^4 / n, M/M/1; M/D/1 has less.
+/// of waits is exact, except for ties of arrivals. Against theory it is within three standard deviations of the mean of
+/// so many waits. Sources: Kleinrock, Queueing Systems I, 1975, sections 3.2 and 5.6; Whitt, "Planning queueing
+/// simulations", Management Science 1989, eq. 23: rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 - rho)^4 / n, M/M/1; M/D/1 has
+/// less.
 TEST(Truth, WaitsAtOnePortAreThoseOfQueueingTheory) {
   for (const double rho : {0.5, 0.8, 0.95}) {
     const int count = rho > 0.9 ? 150'000 : 60'000;
@@ -160,7 +161,7 @@ double total(const std::map<std::uint32_t, double>& rates) {
   return sum;
 }
 
-/// Four hosts, each a switch further from the last one, send to the host there: its cable is the only bottleneck.
+/// Four hosts, each one switch further from the last one, send to the host there. Its cable is the only bottleneck.
 TEST(Truth, AParkingLotIsSharedAsEachControlMustShareIt) {
   const auto shares = [](PacketTransport t) {
     Row n(5, 1);
@@ -172,7 +173,7 @@ TEST(Truth, AParkingLotIsSharedAsEachControlMustShareIt) {
   const auto rated = shares(PacketTransport::kDcqcn);
   for (const auto& [flow, rate] : rated) EXPECT_NEAR(rate, 12.5, 0.1 * 12.5) << flow;
   EXPECT_NEAR(total(rated), 50, 0.5);
-  // Pauses and credits share each switch between its cables, not between flows: who joins late gets half of all.
+  // Pauses and credits share each switch between its cables, not between flows: the flow that joins last gets half.
   for (const PacketTransport t : {PacketTransport::kRoce, PacketTransport::kIb}) {
     const auto halved = shares(t);
     const double expected[] = {6.25, 6.25, 12.5, 25};
@@ -180,9 +181,9 @@ TEST(Truth, AParkingLotIsSharedAsEachControlMustShareIt) {
   }
 }
 
-/// DCQCN without a window beside it: N flows converge to C / N each, and the more there are, the more is marked and the
-/// longer the queue. Source: Zhu et al., SIGCOMM 2015, section 5.1 (unique fixed point, equal rates); Zhu et al., "ECN
-/// or delay", CoNEXT 2016, eq. 9 (marking grows with N).
+/// DCQCN without a window: N flows converge to C / N each. With more flows, more packets are marked and the queue is
+/// longer. Source: Zhu et al., SIGCOMM 2015, section 5.1 (unique fixed point, equal rates); Zhu et al., "ECN or delay",
+/// CoNEXT 2016, eq. 9 (marking grows with N).
 TEST(Truth, DcqcnConvergesToEqualSharesAndMarksMoreForMoreFlows) {
   double marked_before = 0, queue_before = 0;
   for (const std::uint32_t flows : {2u, 4u, 8u, 16u, 32u, 64u}) {
@@ -211,7 +212,7 @@ TEST(Truth, DcqcnConvergesToEqualSharesAndMarksMoreForMoreFlows) {
   }
 }
 
-/// A second flow joins after 2 ms and leaves after about 7: both get half meanwhile; then the first one gains its
+/// A second flow joins after 2 ms and leaves after about 7 ms. In between both get half. Then the first one gains its
 /// greatest step of 100 Mb/s every 300 us.
 TEST(Truth, DcqcnAnswersAFlowThatJoinsAndOneThatLeaves) {
   LeafSpine n(1, 3, 0);
@@ -228,9 +229,9 @@ TEST(Truth, DcqcnAnswersAFlowThatJoinsAndOneThatLeaves) {
   EXPECT_NEAR(later - after, 10'000 / 300.0 * 0.1 / 8, 0.1 * 10'000 / 300.0 * 0.1 / 8);
 }
 
-/// Two flows leave switch 0, three leave switch 2, by fast trunks over switch 1 to switch 3. All but one go to one host
-/// there, whose cable C is full. Credits stop trunks, not flows: switch 1 takes x from each side, hence x + x / 2 = C,
-/// and the flow to the idle host, alone on its own cable, gets x / 2 = C / 3. With DCQCN it gets all of C.
+/// Two flows leave switch 0, three leave switch 2, by fast trunks over switch 1 to switch 3. All except one go to one
+/// host there, whose cable C is full. Credits stop trunks, not flows. Switch 1 takes x from each side, hence x + x / 2
+/// = C, and the flow to the idle host, alone on its cable, gets x / 2 = C / 3. With DCQCN it gets all of C.
 TEST(Truth, AVictimOfStoppedTrunksLosesTwoThirdsAndNothingUnderDcqcn) {
   TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());

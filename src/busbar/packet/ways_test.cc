@@ -1,4 +1,4 @@
-// Cut-through to the picosecond, and flows that change their way in their pauses.
+// Cut-through to the picosecond, and flows that change their path in their pauses.
 #include <gtest/gtest.h>
 
 #include "busbar/packet/internal/profile.h"
@@ -13,8 +13,8 @@ PacketOptions cut(PacketTransport t, PacketBalance b = PacketBalance::kEcmp) {
   return o;
 }
 
-/// All packets in a row at the first cable, then the header of the last at each hop, and one acknowledgement back,
-/// which is a header anyway. 50 GB/s, 500 ns.
+/// All packets in a row at the first cable, then the header of the last one at each hop, and one acknowledgement back,
+/// which is only a header. 50 GB/s, 500 ns.
 std::int64_t cut_through_ps(std::uint64_t bytes, std::int64_t hops) {
   const auto full = static_cast<std::int64_t>((bytes - 1) / 4096);
   const std::int64_t last = static_cast<std::int64_t>(bytes) - full * 4096 + 64;
@@ -35,7 +35,7 @@ TEST(CutThrough, OneFlowTakesItsClosedFormToThePicosecond) {
   EXPECT_EQ(cut_through_ps(2'000'000, 4), 44'634'880);
 }
 
-/// From 25 to 50 GB/s a packet must be there in full before it goes on; back it need not.
+/// From 25 to 50 GB/s a packet must arrive in full before it goes on; on the way back it need not.
 TEST(CutThrough, AFasterWayOutWaitsForTheTail) {
   TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());
@@ -58,7 +58,7 @@ TEST(CutThrough, AFasterWayOutWaitsForTheTail) {
   EXPECT_EQ(received(1, 0), 64 * 20 + 500'000 + 4160 * 40 + 500'000);
 }
 
-/// Short cables: the header is there long before the tail has left, and the port may not send the next one yet.
+/// Short cables: the header arrives long before the tail has left, and the port may not send the next packet yet.
 TEST(CutThrough, ABusyPortNeverIdlesWhateverTheCable) {
   for (const std::int64_t ns : {0, 1, 50, 500}) {
     for (const PacketTransport t : {PacketTransport::kRoce, PacketTransport::kIb, PacketTransport::kNscc}) {
@@ -90,8 +90,8 @@ std::size_t busy_links(const PacketResult& r) {
   return n;
 }
 
-/// A gap that no flow leaves keeps one way per flow, so that nothing is overtaken; with a gap of a picosecond every
-/// packet may go where the queue is shorter, and all cables are used.
+/// A gap that no flow reaches keeps one path per flow, so nothing is overtaken. With a gap of a picosecond every packet
+/// may go to the shorter queue, and all cables are used.
 TEST(Flowlets, FlowsStayWhileTheySendAndMoveWhenTheyPause) {
   const auto run = [](PacketBalance b, Duration gap) {
     LeafSpine n(2, 16, 16);

@@ -30,8 +30,8 @@ void dctcp_ack(Control& c, const ControlSettings& s, const News& news) {
   grow(c, s, c.slow_start ? news.bytes : s.packet_bytes * news.bytes / c.window);
 }
 
-// CUBIC, packets and seconds as in the RFC. Control::a is the window before the last decrease, b the time at which the
-// cubic is back there, t1 the time of the decrease, d where slow start ends after a timeout.
+// CUBIC, in packets and seconds as in the RFC. Control::a is the window before the last decrease, b the time when the
+// cubic reaches it again, t1 the time of the decrease, d the end of slow start after a timeout.
 void cubic_ack(Control& c, const ControlSettings& s, const News& news) {
   constexpr double kScale = 0.4;  // RFC 9438, 5.1
   if (c.slow_start && (c.d == 0 || c.window < c.d)) return grow(c, s, news.bytes);
@@ -39,7 +39,7 @@ void cubic_ack(Control& c, const ControlSettings& s, const News& news) {
   const double at = static_cast<double>(news.now - c.t1 + c.base_rtt) * 1e-12 - c.b;
   const double target = c.a + kScale * at * at * at;
   const double window = c.window / s.packet_bytes;
-  // In networks of microseconds the cubic hardly moves; what TCP Reno would do is the faster one (RFC 9438, 4.3).
+  // In networks with microseconds of delay the cubic hardly moves, and TCP Reno's window grows faster (RFC 9438, 4.3).
   const double friendly = 3 * (1 - 0.7) / (1 + 0.7);
   grow(c, s,
        std::max(target > window ? (target - window) * s.packet_bytes : 0.0, friendly * s.packet_bytes) * news.bytes /
@@ -56,7 +56,7 @@ void cubic_loss(Control& c, const ControlSettings& s, Ps now) {
   c.window = std::max(s.packet_bytes, c.window * kLeft);
 }
 
-/// DCTCP answers a loss as TCP does: half, once a round trip.
+/// DCTCP reacts to a loss as TCP does: it halves the window, once per round trip.
 void dctcp_loss(Control& c, const ControlSettings& s, Ps now) {
   if (now - c.last_decrease < c.base_rtt && c.last_decrease > 0) return;
   c.last_decrease = now;
@@ -75,7 +75,7 @@ void swift_ack(Control& c, const ControlSettings& s, const News& news) {
 }
 
 // HPCC: Li et al., "HPCC: high precision congestion control", SIGCOMM 2019, algorithm 1, with its constants. Switches
-// give the load of the fullest link as PINT (SIGCOMM 2020) does. Control::a is the reference window, stage counts
+// report the load of the fullest link as PINT (SIGCOMM 2020) does. Control::a is the reference window, stage counts
 // additive steps.
 void hpcc_ack(Control& c, const ControlSettings& s, const News& news) {
   constexpr double kAim = 0.95;

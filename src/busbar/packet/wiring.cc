@@ -8,7 +8,7 @@
 namespace busbar::packet {
 namespace {
 
-constexpr std::uint64_t kJointRate = 1'000'000'000'000'000;  ///< 1 PB/s: no product has it, only ideal machines
+constexpr std::uint64_t kJointRate = 1'000'000'000'000'000;  ///< 1 PB/s: only ideal machines have it
 
 bool is_joint(const LinkClass& c) {
   return c.latency == Duration() && per_second(c.wire_rate) >= kJointRate && !is_fabric(c.kind);
@@ -29,7 +29,7 @@ std::uint32_t Wiring::node_of(DeviceId d) {
   if (const auto known = node_.find(index(d)); known != node_.end()) return known->second;
   const auto node = static_cast<std::uint32_t>(device_of_.size());
   device_of_.push_back(d);
-  std::vector<DeviceId> joined{d};  // everything that ideal joints make one with it
+  std::vector<DeviceId> joined{d};  // all devices that ideal joints merge with it
   node_.emplace(index(d), node);
   for (std::size_t i = 0; i < joined.size(); ++i) {
     for (const LinkId l : topology_.out_links(joined[i])) {
@@ -40,7 +40,7 @@ std::uint32_t Wiring::node_of(DeviceId d) {
   return node;
 }
 
-/// Both directions get their numbers together: the other one is w ^ 1.
+/// Both directions get consecutive numbers: the other one is w ^ 1.
 std::uint32_t Wiring::wire_of(LinkId l) {
   if (wire_[index(l)] != kNobody) return wire_[index(l)];
   for (const LinkId one : {l, reverse(l)}) {
@@ -50,7 +50,7 @@ std::uint32_t Wiring::wire_of(LinkId l) {
     w.from = node_of(topology_.from(one));
     w.to = node_of(topology_.to(one));
     w.in_server = !is_fabric(c.kind);
-    // Packets bring their own headers over a fabric; inside a server the measured efficiency stands for those.
+    // Packets carry their own headers over a fabric. Inside a server the measured efficiency accounts for headers.
     const std::uint64_t rate = std::max<std::uint64_t>(1, per_second(w.in_server ? c.payload_rate() : c.floor_rate()));
     const std::uint64_t common = std::gcd<std::uint64_t>(1'000'000'000'000u, rate);
     w.ps_bytes = 1'000'000'000'000u / common;
@@ -81,7 +81,7 @@ std::uint32_t Wiring::nic_of(DeviceId d) {
   return known->second;
 }
 
-/// NICs on the same switches are one group of goals.
+/// NICs on the same switches form one group.
 std::uint32_t Wiring::group_of(std::vector<std::uint32_t> finals) {
   std::sort(finals.begin(), finals.end());
   finals.erase(std::unique(finals.begin(), finals.end()), finals.end());
@@ -124,7 +124,7 @@ std::uint32_t Wiring::outlet_of(std::vector<std::uint32_t> wires) {
   return known->second;
 }
 
-/// `path` as the Router gives it; of its part in the fabric only the two ends count, the rest is in the tables.
+/// `path` comes from the Router. Of its part in the fabric only the two ends count; the tables hold the rest.
 Status Wiring::add_leg(const std::vector<LinkShare>& path, DeviceId from, DeviceId to, Leg& leg, Route& route) {
   std::vector<Inner> inner;
   leg.nic = kNobody;
@@ -168,7 +168,7 @@ Status Wiring::add_leg(const std::vector<LinkShare>& path, DeviceId from, Device
   return {};
 }
 
-/// One walk from end to end for the idle times: of parallel links the first.
+/// Walks one path from end to end for the idle times; takes the first of parallel links.
 void Wiring::add_idle_walk(const std::vector<std::uint32_t>& wires, std::uint32_t home, std::uint32_t target,
                            Route& route) {
   std::vector<std::uint32_t> walk;
@@ -281,7 +281,7 @@ void Wiring::add_all_cables() {
     for (const FabricTable::Hop& hop : fabric_.hops(s)) wire_of(hop.link);
 }
 
-/// NICs are reached by those of their cables that are up; where none is, all stay.
+/// Groups NICs by their cables that are up. If none is up, all stay.
 void Wiring::regroup(const std::function<bool(std::uint32_t)>& down) {
   if (all_by_.empty()) {
     all_by_ = by_;
@@ -304,7 +304,7 @@ void Wiring::regroup(const std::function<bool(std::uint32_t)>& down) {
   }
 }
 
-/// Hops from each switch to the nearest of `finals`, over wires that are up; kFar where there is no way.
+/// Hops from each switch to the nearest of `finals`, over wires that are up; kFar if there is no path.
 std::vector<std::uint32_t> Wiring::hops_to(const std::vector<std::uint32_t>& finals,
                                            const std::function<bool(std::uint32_t)>& down) const {
   std::vector<std::uint32_t> hops(switches_, FabricTable::kFar), ring(finals);

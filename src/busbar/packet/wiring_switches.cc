@@ -1,4 +1,4 @@
-// Routes that begin or end at a switch which adds.
+// Routes that begin or end at a switch that adds.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace busbar::packet {
 
 bool Wiring::is_switch(DeviceId d) const { return fabric_.number(d) >= 0 || topology_.device_class(d).reduces; }
 
-/// Links from a switch or to one: those between neighbours, or by the NIC of a GPU.
+/// Links from or to a switch: those between neighbours, or by the NIC of a GPU.
 Result<std::vector<LinkId>> Wiring::links_to_switch(DeviceId from, DeviceId to, DeviceId nic_from,
                                                     DeviceId nic_to) const {
   const auto between = [&](DeviceId a, DeviceId b, std::vector<LinkId>& out) {
@@ -33,7 +33,7 @@ Result<std::vector<LinkId>> Wiring::links_to_switch(DeviceId from, DeviceId to, 
       ErrorCode::kUnreachable, fmt::format("no cable joins {} and {}", topology_.name(from), topology_.name(to)), {}};
 }
 
-/// Every hop as given: nothing is looked up in tables on the way.
+/// Adds every hop as given; needs no tables on the way.
 void Wiring::add_leg_of(const std::vector<LinkId>& links, DeviceId from, DeviceId to, Leg& leg, Route& route) {
   std::vector<Inner> inner;
   std::vector<std::uint32_t> wires;

@@ -1,4 +1,4 @@
-// The algorithms behind control.h; each is explained where it is defined.
+// The algorithms behind control.h. Each is explained where it is defined.
 #pragma once
 
 #include "busbar/packet/internal/control.h"

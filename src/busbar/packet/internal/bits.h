@@ -1,4 +1,4 @@
-// One bit per packet of a window, numbered by sequence modulo the window: words must be a power of two.
+// One bit per packet of a window, at sequence number modulo the window. The number of words must be a power of two.
 #pragma once
 
 #include <cstdint>

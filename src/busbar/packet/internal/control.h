@@ -1,4 +1,4 @@
-// Congestion control at the sender: one small state per flow, one function per event, chosen by an enum.
+// Congestion control at the sender: one small state per flow and one function per event, selected by an enum.
 #pragma once
 
 #include <algorithm>
@@ -10,28 +10,28 @@ namespace busbar::packet {
 
 enum class Algorithm : std::uint8_t { kNone, kNscc, kDcqcn, kHpcc, kSwift, kDctcp, kCubic, kCredit };
 
-/// What is equal for all flows of a run.
+/// Settings that all flows of a run share.
 struct ControlSettings {
   Algorithm algorithm = Algorithm::kNscc;
   double packet_bytes = 4160;        ///< a full packet on the wire
   double network_bdp = 0;            ///< bytes in flight that fill the longest route
   double max_window = 0;             ///< bytes
-  double first_window = 0;           ///< bytes, of algorithms that begin with less
+  double first_window = 0;           ///< bytes, for algorithms that start with a smaller window
   double line_rate = 0;              ///< bytes per ps of the hosts' links
   Ps network_rtt = 0;                ///< of the longest route, idle
-  Ps target_delay = 0;               ///< of algorithms that steer by delay
+  Ps target_delay = 0;               ///< for algorithms controlled by delay
   bool window_follows_rate = false;  ///< DCQCN: the window shrinks with the rate
 };
 
-/// News from the receiver.
+/// What an answer of the receiver reports.
 struct News {
   Ps now = 0;
-  Ps delay = 0;                            ///< time in queues, there and back
+  Ps delay = 0;                            ///< time in queues, both ways
   double bytes = 0;                        ///< newly acknowledged
-  double marked = 0;                       ///< bytes of marked packets among those
-  double load = 0;                         ///< HPCC: of the fullest link on the way, 1 = full without a queue
-  bool last_marked = false;                ///< the packet that was answered
-  std::uint32_t next = 0, all_before = 0;  ///< first packet never sent; all before this one have arrived
+  double marked = 0;                       ///< bytes of marked packets among `bytes`
+  double load = 0;                         ///< HPCC: of the fullest link on the path, 1 = full without a queue
+  bool last_marked = false;                ///< whether the answered packet was marked
+  std::uint32_t next = 0, all_before = 0;  ///< first packet never sent; all before `all_before` have arrived
 };
 
 struct Control {
@@ -39,9 +39,9 @@ struct Control {
   Ps gap = 0;         ///< between packets, ps per wire byte x 2^10; 0: as fast as the wire
   Ps base_rtt = 0, next_send = 0;
   Ps last_decrease = 0, period_end = 0;
-  std::uint32_t round_end = 0;  ///< packet whose arrival ends a round
+  std::uint32_t round_end = 0;  ///< the round ends when this packet arrives
   bool lost_in_period = false, slow_start = true;
-  // What each algorithm makes of these is said in its file.
+  // The file of each algorithm says how it uses these.
   double a = 0, b = 0, c = 0, d = 0, e = 0, f = 0;
   Ps t1 = 0, t2 = 0, t3 = 0;
   std::uint32_t stage = 0;
@@ -51,10 +51,10 @@ struct Control {
 /// A flow begins.
 void begin(Control& c, const ControlSettings& s, Ps now, Ps base_rtt);
 void on_ack(Control& c, const ControlSettings& s, const News& news);
-/// A packet came without its payload, or did not come.
+/// A packet was trimmed or lost.
 void on_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight);
 void on_timeout(Control& c, const ControlSettings& s, Ps now);
-/// Before a packet is sent at `now`: brings what runs by the clock up to date. False: there is nothing of the kind.
+/// Called before a packet is sent at `now`: updates state that depends on time. False: the algorithm has no such state.
 void before_send(Control& c, const ControlSettings& s, Ps now);
 
 }  // namespace busbar::packet

@@ -1,13 +1,12 @@
-// Events in order of (time, source): a calendar of short buckets, each sorted when its turn comes.
+// Events in the order of (time, source): a calendar of short buckets. Each bucket is sorted when its turn comes.
 //
 // Invariants:
-//  1. A source (a wire, a port, a host, a timer) has at most one pending event, so an event is a place in two arrays
-//  and
-//     the pending set is as small as the machine, however many packets are on their way.
-//  2. Time never goes back: push() takes no time before that of the last pop().
-//  3. Buckets [now, now + kBuckets) are lists linked through next_, a bit says which hold something; what lies beyond
-//     waits in a heap.
-//  4. No two events share (time, source), so the order does not depend on the order of pushes.
+//  1. A source (a wire, a port, a host, a timer) has at most one pending event. So an event is a place in two arrays.
+//     The number of pending events depends on the size of the machine, not on the number of packets.
+//  2. Time never goes back: push() accepts no time before that of the last pop().
+//  3. Buckets [now, now + kBuckets) are lists linked through next_; one bit per bucket says whether it is empty. Later
+//     events wait in a heap.
+//  4. No two events share (time, source), so their order does not depend on the order of pushes.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,7 @@
 
 namespace busbar::packet {
 
-/// Cost: a push is three stores; a pop is a step in a sorted array, and a few comparisons of sorting per event.
+/// Cost: a push is three stores. A pop is one step in a sorted array, plus a few comparisons per event for sorting.
 class EventQueue {
  public:
   struct Event {
@@ -29,7 +28,7 @@ class EventQueue {
     bool operator<(const Event& o) const { return time != o.time ? time < o.time : source < o.source; }
   };
 
-  /// Buckets of 2^width_bits ps; best where a bucket gets a handful of events.
+  /// Buckets of 2^width_bits ps. Best with a handful of events per bucket.
   explicit EventQueue(int width_bits) : width_(width_bits) { head_.fill(kNobody); }
   /// Makes room for sources [0, n).
   void reserve(std::uint32_t n) {
@@ -46,8 +45,8 @@ class EventQueue {
     if (bucket - now_ >= kBuckets) return push_far({time, source});
     link(bucket & kMask, source);
   }
-  /// Brings the pending event of a source forward to `time`, which is earlier. Cost: a walk through its bucket, or,
-  /// where it lies beyond the calendar, through all that do.
+  /// Moves the pending event of a source to the earlier time `time`. Cost: a walk through its bucket, or through all
+  /// events later than the calendar if it is one of those.
   void advance(std::uint32_t source, Ps time) {
     const std::uint64_t bucket = bucket_of(time_[source]);
     const auto same = [&](const Event& e) { return e.source == source; };
@@ -64,16 +63,16 @@ class EventQueue {
     }
     push(source, time);
   }
-  /// The earliest event; false when there is none.
+  /// Takes the earliest event; false if there is none.
   bool pop(Event& out) { return pop_until(INT64_MAX, out); }
-  /// The same, but events after `limit` stay.
+  /// The same, but leaves events later than `limit`.
   bool pop_until(Ps limit, Event& out) {
     if (place_ == current_.size() && !turn(limit)) return false;
     if (current_[place_].time > limit) return false;
     out = current_[place_++];
     return true;
   }
-  /// When the next event is due; INT64_MAX when there is none. Cost: a walk through a bucket.
+  /// The time of the next event; INT64_MAX if there is none. Cost: a walk through a bucket.
   Ps next_time() const {
     if (place_ < current_.size()) return current_[place_].time;
     Ps first = far_.empty() ? INT64_MAX : far_.front().time;
@@ -82,7 +81,7 @@ class EventQueue {
     for (std::uint32_t s = head_[bucket & kMask]; s != kNobody; s = next_[s]) first = std::min(first, time_[s]);
     return first;
   }
-  /// The source of the event `n` places behind the last one taken, as far as known; kNobody otherwise.
+  /// The source of the event `n` places after the last one taken, if it is in the current bucket; otherwise kNobody.
   std::uint32_t ahead(std::uint32_t n) const {
     return place_ + n < current_.size() ? current_[place_ + n].source : kNobody;
   }
@@ -111,7 +110,7 @@ class EventQueue {
     far_.push_back(e);
     std::push_heap(far_.begin(), far_.end(), later);
   }
-  /// Makes the next bucket that holds something the current one; false when there is none that begins by `limit`.
+  /// Makes the next non-empty bucket the current one; false if none begins by `limit`.
   bool turn(Ps limit) {
     current_.clear();
     place_ = 0;
@@ -147,7 +146,7 @@ class EventQueue {
       current_[j] = e;
     }
   }
-  /// The next bucket after now_ in the ring that holds something, or kNever.
+  /// The next non-empty bucket after now_ in the ring, or kNever.
   std::uint64_t next_full() const {
     const std::uint32_t from = (now_ + 1) & kMask;
     std::uint32_t slot = first_full(from, kBuckets);
@@ -155,7 +154,7 @@ class EventQueue {
     if (slot == kBuckets) return kNever;
     return now_ + 1 + ((slot - from) & kMask);
   }
-  /// The first slot in [from, to) that holds something, or kBuckets.
+  /// The first non-empty slot in [from, to), or kBuckets.
   std::uint32_t first_full(std::uint32_t from, std::uint32_t to) const {
     if (from >= to) return kBuckets;
     const std::uint64_t first = full_[from >> 6] >> (from & 63);
@@ -176,7 +175,7 @@ class EventQueue {
 
   int width_;
   std::uint64_t now_ = 0;       ///< the current bucket
-  std::size_t place_ = 0;       ///< in current_
+  std::size_t place_ = 0;       ///< the next place in current_
   std::vector<Event> current_;  ///< sorted
   std::vector<Event> far_;      ///< heap, earliest first
   std::vector<Ps> time_;        ///< per source

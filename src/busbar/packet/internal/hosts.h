@@ -1,5 +1,4 @@
-// What hosts do: cut flows into packets, send them when control allows, acknowledge, resend, and tell what became of
-// it.
+// Hosts: they cut flows into packets, send them when congestion control allows, acknowledge and resend.
 #pragma once
 
 #include <cstdint>
@@ -16,38 +15,38 @@
 
 namespace busbar::packet {
 
-/// What a receiver does about a gap in the numbers.
+/// What a receiver does about missing packets.
 enum class Recovery : std::uint8_t {
-  kTrimming,   ///< nothing: switches send on the headers of what they cannot keep, and paths may reorder
-  kSelective,  ///< reports each missing packet once and keeps the others
-  kGoBack      ///< reports the first missing one and throws away what follows
+  kTrimming,   ///< nothing: switches trim packets and forward the headers, and paths may reorder
+  kSelective,  ///< reports each missing packet once and keeps later ones
+  kGoBack      ///< reports the first missing packet and discards all after it
 };
 
-/// How hosts cut, acknowledge and repeat.
+/// How hosts make packets, acknowledge and resend.
 struct HostSettings {
   std::uint32_t payload = 4096, header = 64;
   std::uint32_t packets_per_ack = 4;
   Recovery recovery = Recovery::kTrimming;
-  bool spray = false;  ///< a flow's packets take many paths
+  bool spray = false;  ///< packets of one flow take many paths
   std::uint64_t seed = 0;
-  std::uint32_t flow_capacity = 0;   ///< most flows there will ever be, where more may come
+  std::uint32_t flow_capacity = 0;   ///< upper limit on the number of flows, if flows may be added
   std::vector<std::uint32_t> lanes;  ///< weights, as in NetworkOptions
-  std::uint32_t faults = 0;          ///< whose sources of events come before those of hosts
-  Ps timeout = 0;                    ///< nothing heard for so long: all in flight is taken for lost
+  std::uint32_t faults = 0;          ///< number of faults; their event sources come before those of hosts
+  Ps timeout = 0;                    ///< after so long without an answer, all packets in flight count as lost
   ControlSettings control;
 };
 
 class Hosts {
  public:
-  /// Those of `part`; `out` gets their counts.
+  /// The hosts of `part`; counts are written to `out`.
   Hosts(Traffic& traffic, Pool& pool, EventQueue& events, const HostSettings& settings, const NetworkPart& part,
         PacketResult& out);
   void join(Network<Hosts>& network);
-  /// Starts what waits for nothing.
+  /// Starts the flows without dependencies.
   void begin();
-  /// The last `flows` of the traffic are new; they make one block.
+  /// Makes one block of the last `flows` of the traffic, which are new.
   void add_block(std::uint32_t flows);
-  /// Blocks of which every byte has arrived since this was asked last, in order.
+  /// Blocks that have become complete (every byte has arrived) since the last call, in order.
   std::vector<std::uint32_t>& ended_blocks() { return ended_blocks_; }
 
   const Leg& leg(std::uint32_t flow, bool back) const { return traffic_.legs[2 * flow + (back ? 1 : 0)]; }
@@ -57,17 +56,17 @@ class Hosts {
   void lost(Id id);
   void before_pause(std::uint32_t wire, Ps now) { settle(outlet_of_[wire], now); }
   void after_pause(std::uint32_t wire, Ps now);
-  /// A control record that goes before all others, by this wire and no other of its outlet.
+  /// Sends a control record before all others, on this wire of its outlet and no other.
   void send_first(std::uint32_t wire, Id id, Ps now);
   std::uint64_t delivered() const { return delivered_; }
   void pull(std::uint32_t outlet, Ps now);
-  /// Sources of events, from this number on: outlets, their pulls, flows (their start, then their timer).
+  /// The hosts' first event source. In order: outlets, their pulls, flows (first their start, then their timer).
   std::uint32_t first_source() const {
     return static_cast<std::uint32_t>(2 * wiring_.wires().size()) + settings_.faults * kFaultEvents;
   }
   void take_event(std::uint32_t source, Ps now);
   std::uint64_t finished() const { return finished_; }
-  /// Calls f(flow, packets acknowledged) for flows that have begun and not ended, in no order that means anything.
+  /// Calls f(flow, packets acknowledged) for flows that have begun and not ended, in arbitrary order.
   template <class F>
   void each_active(F&& f) const {
     for (const Sender& s : senders_)
@@ -76,19 +75,19 @@ class Hosts {
 
  private:
   static constexpr std::uint32_t kPathStep =
-      37;  ///< odd, so that all 64 paths have their turn; neighbours lie far apart
+      37;  ///< odd, so that it visits all 64 paths; consecutive paths lie far apart
   static constexpr Ps kNever = INT64_MAX;
   struct Sender {
     std::uint32_t flow = 0, packets = 0, next = 0;  ///< next: first packet that was never sent
-    std::uint32_t acked = 0, all_before = 0;        ///< known to be there: how many; all up to here
-    std::uint32_t outstanding = 0, lost = 0;        ///< packets in flight; packets to repeat
+    std::uint32_t acked = 0, all_before = 0;  ///< packets known to have arrived: their number; all before this one
+    std::uint32_t outstanding = 0, lost = 0;  ///< packets in flight; packets to repeat
     std::uint32_t hash = 0, path = 0;
     std::uint32_t ring_next = kNobody;
-    std::uint32_t wires = 1;  ///< side by side at its outlet: its window and rate are those of one, times so many
-    std::uint32_t sends = 0, granted = 0;  ///< all copies; as many as the receiver allows (credit)
+    std::uint32_t wires = 1;  ///< parallel wires of its outlet: window and rate are those of one wire times this
+    std::uint32_t sends = 0, granted = 0;  ///< all copies; how many the receiver allows (credit)
     bool queued = false, done = false;
     std::uint8_t lane = 0;
-    std::uint64_t avoid = 0;  ///< paths that were marked, each left out once
+    std::uint64_t avoid = 0;  ///< marked paths, each to be skipped once
     Ps last_news = 0, new_done = 0;
     Control control;
   };
@@ -97,26 +96,26 @@ class Hosts {
     std::uint32_t all_before = 0, total = 0;
     std::uint32_t unanswered = 0, marked = 0;
     std::uint32_t highest = 0;             ///< one more than the highest number seen
-    bool reported = false;                 ///< the present gap has been reported (go back)
+    bool reported = false;                 ///< the current gap has been reported (go back)
     std::uint32_t load = 0;                ///< HPCC
-    std::uint32_t trims = 0;               ///< headers without payload, ever
-    std::uint32_t pulled = 0, wanted = 0;  ///< credits granted beyond the first window; arrivals that ask for one
-    std::uint32_t ring_next = kNobody;     ///< in the ring of those that wait for credits
+    std::uint32_t trims = 0;               ///< headers without payload so far
+    std::uint32_t pulled = 0, wanted = 0;  ///< credits granted after the first window; arrivals that ask for one
+    std::uint32_t ring_next = kNobody;     ///< in the ring of senders that wait for credits
     bool queued = false;
-    std::uint32_t trimmed = 0;  ///< packets whose payload is still to come: until then each arrival is answered, since
-                                ///< headers overtake data and the sender could wait for data that nobody reports
+    std::uint32_t trimmed = 0;  ///< packets whose payload is still to come. Until then each arrival is answered:
+                                ///< headers overtake data, and the sender could wait for data that nothing reports
   };
   struct Ring {
     std::uint32_t head = kNobody, tail = kNobody;
   };
   struct Outlet {
     Fifo control;
-    Ring ring;                                        ///< of lane 0: slots that may send, in turn
-    std::vector<std::pair<Ps, std::uint32_t>> paced;  ///< heap of slots that may send later
-    std::uint32_t first_wire = 0, wires = 0;          ///< run in Wiring::outlets().values
+    Ring ring;                                        ///< lane 0: slots that may send, in turn
+    std::vector<std::pair<Ps, std::uint32_t>> paced;  ///< heap of slots that may send at a later time
+    std::uint32_t first_wire = 0, wires = 0;          ///< range in Wiring::outlets().values
     bool armed = false;
-    Ps armed_at = 0;                                         ///< when its event comes
-    std::uint32_t pull_head = kNobody, pull_tail = kNobody;  ///< slots whose senders are to get credits, in turn
+    Ps armed_at = 0;                                         ///< time of its pending event
+    std::uint32_t pull_head = kNobody, pull_tail = kNobody;  ///< slots whose senders are owed credits, in turn
     Ps next_pull = 0;
     bool pulling = false;
   };
@@ -163,7 +162,7 @@ class Hosts {
   void take_pull(Id id, Ps now);
   void want_pull(std::uint32_t slot, Ps now);
   bool allowed(const Sender& s) const;
-  /// Packets that a sender may send before its receiver has granted any (credit).
+  /// Packets that a sender may send before its receiver grants any (credit).
   std::uint32_t first_window(std::uint32_t wires) const {
     return wires * static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);
   }
@@ -184,16 +183,16 @@ class Hosts {
   const NetworkPart& part_;
   PacketResult& out_;
   std::vector<Outlet> outlets_;
-  std::vector<Ring> more_rings_;          ///< per outlet: of lanes from 1 on
-  std::vector<LaneTurns> turns_;          ///< per outlet; only where there are several lanes
+  std::vector<Ring> more_rings_;          ///< per outlet: lanes 1 and up
+  std::vector<LaneTurns> turns_;          ///< per outlet; only with several lanes
   std::vector<std::uint32_t> outlet_of_;  ///< per wire
-  std::vector<Sender> senders_;           ///< by slot; of flows under way
+  std::vector<Sender> senders_;           ///< by slot; flows in progress
   std::vector<Receiver> receivers_;
   std::vector<std::uint64_t> sent_bits_, got_;
   std::vector<std::uint32_t> free_senders_, free_receivers_;
   std::uint32_t words_ = 4, lanes_ = 1;
   std::uint64_t finished_ = 0, delivered_ = 0;
-  std::vector<std::uint32_t> block_of_, left_in_block_, ended_blocks_;  ///< only where blocks were added
+  std::vector<std::uint32_t> block_of_, left_in_block_, ended_blocks_;  ///< only if blocks were added
 };
 
 }  // namespace busbar::packet

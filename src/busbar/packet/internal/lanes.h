@@ -1,4 +1,4 @@
-// Virtual lanes: data of different priority in queues of its own, and whose turn it is among them.
+// Virtual lanes: data of different priorities in separate queues, and the choice of the lane that sends next.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kNoLane = kMostLanes;
 
 inline std::uint32_t lane_of(const Packet& p) { return p.flags >> kLaneShift; }
 
-/// One lane of a port; only where there are several, else Port itself is the lane.
+/// One lane of a port. Used only if there are several lanes; otherwise Port itself is the lane.
 struct LaneQueue {
   Fifo data;
   std::uint32_t queued = 0;  ///< bytes in `data`
@@ -25,16 +25,16 @@ struct LaneQueue {
   bool stopped = false;
 };
 
-/// Where the round over the lanes stands.
+/// State of the round over the lanes.
 struct LaneTurns {
   std::array<std::int64_t, kMostLanes> left{};  ///< bytes that a lane may still send in its turn
   std::uint8_t turn = 0;
-  bool granted = false;  ///< the lane whose turn it is has got its share of this round
+  bool granted = false;  ///< the current lane has received its share of this round
 };
 
-/// The lane that sends next: those of weight 0 first, in their order, then deficit round robin with weight x quantum
-/// bytes per round. `head`(l): bytes of the first packet of lane l that may be sent, 0 when there is none; no more than
-/// `quantum`. kNoLane when there is none at all.
+/// The lane that sends next. Lanes of weight 0 come first, in their order. The others follow by deficit round robin,
+/// with weight x quantum bytes per round. `head`(l) is the size in bytes of the first packet of lane l that may be
+/// sent, at most `quantum`; 0 if there is none. Returns kNoLane if no lane may send.
 /// Source: Shreedhar and Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995.
 template <class Head>
 std::uint32_t pick_lane(LaneTurns& t, std::span<const std::uint32_t> weights, std::uint32_t quantum, Head&& head) {

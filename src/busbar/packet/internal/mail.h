@@ -1,4 +1,4 @@
-// Packets on their way from one part of a run on several threads to another.
+// Packets on their way from one part to another in a run on several threads.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 
 namespace busbar::packet {
 
-/// What one part has sent to each other part. Two sets in turn: one is filled while the receivers empty the other, so
-/// that one meeting of the threads per window of time is enough. Packet::time says when it arrives, Packet::wire where.
+/// The packets that one part has sent to each other part. There are two sets, used in turn: the sender fills one while
+/// the receivers empty the other. So one barrier of the threads per window of time is enough. Packet::time is the
+/// arrival time, Packet::wire the wire it arrives on.
 class Mail {
  public:
   explicit Mail(std::uint32_t parts) {
@@ -21,15 +22,15 @@ class Mail {
     boxes_[turn_][part].push_back(p);
     earliest_ = std::min(earliest_, p.time);
   }
-  /// Begins the next window, of which only the sender takes notice; returns when the first packet of the last one
-  /// arrives, INT64_MAX when there was none.
+  /// Begins the sender's next window. Returns the earliest arrival among the packets of the last window, INT64_MAX if
+  /// there was none.
   Ps close() {
     const Ps first = earliest_;
     earliest_ = INT64_MAX;
     turn_ ^= 1;
     return first;
   }
-  /// What was put for `part` in even (0) or odd (1) windows; its receiver empties it before it ends the next window.
+  /// The packets sent to `part` in even (0) or odd (1) windows. The receiver empties it before it ends the next window.
   std::vector<Packet>& box(std::uint32_t turn, std::uint32_t part) { return boxes_[turn][part]; }
 
  private:

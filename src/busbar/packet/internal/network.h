@@ -1,10 +1,10 @@
-// The network between hosts: switches that store and forward, queues, marking, trimming, pause and credits.
+// The network between hosts: store-and-forward switches, queues, marking, trimming, pause and credits.
 //
-// Ports are served lazily, so that a hop costs one event, the arrival. The event that takes the last packet off a wire
-// comes one propagation delay after the wire became free; only then its port sends, in one go, everything whose turn
-// came in between, with the times at which each turn came. Nothing is early or late by that: no packet could be noticed
-// elsewhere before, and whoever looks at a queue (an arrival) brings it up to date first. Where sending can be blocked
-// by a neighbour (pause, credits) or a buffer is shared between ports, each departure is an event of its own.
+// Ports are served lazily: a hop costs one event, the arrival. The event that takes the last packet off a wire comes
+// one propagation delay after the wire became free. Only then does its port send, in one go, every packet whose turn
+// came in between, each with the time of its turn. This changes no time: no packet could have been noticed elsewhere
+// before, and every arrival that looks at a queue serves it first up to now. Each departure is an event of its own if a
+// neighbour can block sending (pause, credits) or if ports share a buffer.
 //
 // Sources of events: wire w is number w, the end of a transmission on it wires + w, then kFaultEvents for each fault.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace busbar::packet {
 
-/// A mixer of 32 bits; source: Murmur3's finaliser (A. Appleby, public domain).
+/// A 32-bit mixing function. Source: Murmur3's finaliser (A. Appleby, public domain).
 constexpr std::uint32_t mix32(std::uint32_t x) {
   x = (x ^ (x >> 16)) * 0x85ebca6bu;
   x = (x ^ (x >> 13)) * 0xc2b2ae35u;
@@ -34,42 +34,42 @@ constexpr std::uint32_t mix32(std::uint32_t x) {
 inline constexpr std::uint32_t kFlowletPlaces = 1024;  ///< per switch; a power of two
 inline constexpr std::uint32_t kFaultEvents = 5;       ///< sources of events per fault
 
-/// `Hosts` provides: leg(flow, back); deliver(id, now); lost(id); run_dry(wire, now) when a wire of theirs has become
-/// empty; before_pause(wire, now), after_pause(wire, now).
+/// `Hosts` provides: leg(flow, back); deliver(id, now); lost(id); run_dry(wire, now), called when one of their wires
+/// has become empty; before_pause(wire, now) and after_pause(wire, now).
 template <class Hosts>
 class Network {
  public:
   Network(const Wiring& wiring, Pool& pool, EventQueue& events, const NetworkOptions& options, Hosts& hosts);
 
-  /// The first record on a wire has come to its end.
+  /// The first record on a wire has arrived at its end.
   void arrive(std::uint32_t wire, Ps now);
-  /// A transmission has ended; blocking networks only.
+  /// A transmission has ended. Only in networks that can block.
   [[gnu::always_inline]] void depart(std::uint32_t wire, Ps now);
-  /// Brings into the cache what the next arrivals will need; changes nothing.
+  /// Prefetches the data of the next arrivals into the cache; changes nothing.
   void foresee();
-  /// From now on only `part` is here; what leaves it goes by `mail`.
+  /// From now on this holds only `part`; packets to other parts leave by `mail`.
   void join(const NetworkPart& part, Mail& mail);
-  /// Sends all whose turn at the end of a wire to another part came before `end`, that of a window; returns when the
-  /// next turn comes, INT64_MAX when nothing waits.
+  /// At wires to other parts, sends every packet whose turn came before `end`, the end of a window. Returns when the
+  /// next turn comes, INT64_MAX if nothing waits.
   Ps hand_over_until(Ps end);
-  /// Sends all whose turn came before `end`, that of the run.
+  /// Sends every packet whose turn came before `end`, the end of the run.
   void close(Ps end);
-  /// A record that comes by a wire from another part; those of a wire in the order in which they were sent.
+  /// Takes a record that arrives on a wire from another part. Records of one wire must come in the order of sending.
   void receive(const Packet& p);
-  /// Puts a record on an idle wire; its first bit leaves at `start`.
+  /// Puts a record on an idle wire. Its first bit leaves at `start`.
   void transmit(std::uint32_t wire, Id id, Ps start);
 
   Port& port(std::uint32_t wire) { return ports_[wire]; }
   std::span<const Port> ports() const { return ports_; }
-  /// Ports that wait for each other in a circle, as wires; empty when there is none.
+  /// Ports that wait for each other in a cycle, as wires; empty if there is no cycle.
   std::vector<std::uint32_t> deadlock() const;
   const QueueHistogram& histogram(std::uint32_t wire) const { return histograms_[wire]; }
   bool eager() const { return eager_; }
-  /// Whether data of that lane must wait: paused, or without credits.
+  /// Whether data of that lane must wait: the lane is paused or has no credits.
   bool lane_stopped(std::uint32_t wire, std::uint32_t l) const {
     return many_ ? lane(wire, l).stopped : ports_[wire].stopped != 0;
   }
-  /// Sources of events from 2 wires on, kFaultEvents for each fault.
+  /// The event sources from 2 wires on: kFaultEvents for each fault.
   void begin_faults();
   bool take_fault(std::uint32_t source, Ps now);
   bool changes_to_come() const { return changes_to_come_ > 0; }
@@ -78,27 +78,27 @@ class Network {
 
  private:
   struct Ingress {
-    std::uint32_t bytes = 0;     ///< in the buffer, having come by this wire
-    std::uint32_t headroom = 0;  ///< of which above the threshold
+    std::uint32_t bytes = 0;     ///< in the buffer, received on this wire
+    std::uint32_t headroom = 0;  ///< of these, bytes above the threshold
     bool pausing = false;
   };
   enum class FaultEvent : std::uint8_t { kBegins, kEnds, kReroutes, kRoutesBack, kServes };
-  /// Where the last packets of the flows that share a place in the table went, and when.
+  /// The path of the last packets of the flows that share a place in the table, and when they took it.
   struct Flowlet {
     Ps last = INT64_MIN / 2;
     std::uint32_t wire = kNobody, turn = 0;
   };
-  /// What is wrong with a wire at present, and what waits in the slow host at its end.
+  /// The present faults of a wire, and the packets that wait in the slow host at its end.
   struct Trouble {
     std::int32_t down = 0;
-    std::uint32_t bytes = 0, serves = 0;  ///< waiting; the fault whose source serves them
-    std::uint64_t loss = 0, dice = 0;     ///< probability in 2^-32; packets that were diced for
+    std::uint32_t bytes = 0, serves = 0;  ///< waiting bytes; the fault whose event source serves them
+    std::uint64_t loss = 0, dice = 0;     ///< probability in 2^-32; random draws so far
     Fifo waiting;
     bool slow = false, full = false, storm = false;
   };
 
-  /// The hash of a real switch is a CRC, hence linear: consecutive values of one header field meet the members of a
-  /// group equally often. The low six bits are that field, and turn the hash of the rest around the circle.
+  /// The hash of a real switch is a CRC, hence linear: consecutive values of one header field hit the members of a
+  /// group equally often. The low six bits are that field; they rotate the hash of the other fields.
   std::uint32_t path_of(const Packet& p, std::uint32_t node) const {
     return mix32((p.hash >> 6) ^ salt_[node]) + (p.hash << 26);
   }
@@ -165,23 +165,23 @@ class Network {
   EventQueue& events_;
   const NetworkOptions options_;
   Hosts& hosts_;
-  Mail* mail_ = nullptr;  ///< only where there are several parts
+  Mail* mail_ = nullptr;  ///< only if there are several parts
   const NetworkPart* part_ = nullptr;
-  std::vector<std::uint32_t> waiting_;  ///< wires to other parts at which something waits
+  std::vector<std::uint32_t> waiting_;  ///< wires to other parts at which packets wait
   bool eager_;
-  bool many_ = false;  ///< lanes
+  bool many_ = false;  ///< several lanes
   std::uint32_t lane_count_ = 1;
   std::vector<Port> ports_;
-  std::vector<LaneQueue> lanes_;  ///< per wire and lane; only where there are several
+  std::vector<LaneQueue> lanes_;  ///< per wire and lane; only with several lanes
   std::vector<LaneTurns> turns_;  ///< per wire; likewise
   std::vector<QueueHistogram> histograms_;
-  std::vector<Ingress> ingress_;        ///< per wire and lane; only where buffers are shared
+  std::vector<Ingress> ingress_;        ///< per wire and lane; only with shared buffers
   std::vector<std::int64_t> held_;      ///< per node: bytes in its shared buffer
   std::vector<std::int64_t> shared_;    ///< per node: size of that buffer without headroom
-  std::vector<std::int64_t> headroom_;  ///< per node: of each cable and lane
+  std::vector<std::int64_t> headroom_;  ///< per node: headroom of each cable and lane
   std::vector<std::uint32_t> salt_;     ///< per node, for the hash of paths
   std::vector<Flowlet> flowlets_;       ///< kFlowletPlaces per switch
-  std::vector<Trouble> trouble_;        ///< per wire; only when there are faults
+  std::vector<Trouble> trouble_;        ///< per wire; only with faults
   std::uint64_t changes_to_come_ = 0;
   std::uint64_t hops_ = 0;
 };
@@ -224,8 +224,8 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
   }
 }
 
-/// The ports of a large machine do not fit into a core's cache: three arrivals ahead the wire, two ahead its packet,
-/// one ahead the port by which that goes on.
+/// The ports of a large machine do not fit into a core's cache. So it prefetches the wire three arrivals ahead, its
+/// packet two ahead, and the next port of that packet one ahead.
 template <class Hosts>
 void Network<Hosts>::foresee() {
   const auto wires = static_cast<std::uint32_t>(ports_.size());

@@ -1,8 +1,8 @@
-// Links that lose packets, slow down or go away, and hosts that do not keep up or pause without end.
+// Links that lose packets, slow down or fail, and hosts that are slow or pause without end.
 //
-// Only wires with Port::troubled pay for it. A packet is lost where it would have arrived. Pause frames and credits are
-// not lost: on real wires they are repeated in time (802.1Qbb timers; InfiniBand's flow control packets carry totals).
-// A lost packet gives its credits back for the same reason.
+// Only wires with Port::troubled run this code. A packet is lost at the place where it would have arrived. Pause frames
+// and credits are never lost: real wires repeat them in time (802.1Qbb timers; InfiniBand's flow control packets carry
+// totals). A lost packet returns its credits for the same reason.
 #pragma once
 
 #include <numeric>
@@ -29,7 +29,7 @@ void Network<Hosts>::schedule(std::uint32_t fault, FaultEvent what, Ps at) {
   if (what != FaultEvent::kServes) ++changes_to_come_;
 }
 
-/// Returns whether the ways through the network are to be worked out anew.
+/// Returns whether switches must compute their routes again.
 template <class Hosts>
 bool Network<Hosts>::take_fault(std::uint32_t source, Ps now) {
   const std::uint32_t n = source - static_cast<std::uint32_t>(2 * ports_.size());
@@ -92,13 +92,13 @@ void Network<Hosts>::set_rate(std::uint32_t wire, double factor) {
   o.bytes = static_cast<std::uint32_t>(w.bytes);
   if (factor == 1) return;
   const double rate = 1e12 * static_cast<double>(w.bytes) / static_cast<double>(w.ps_bytes) * factor;
-  const auto whole = std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(rate));  // no slower than 1 kB/s
+  const auto whole = std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(rate));  // at least 1 kB/s
   const std::uint64_t common = std::gcd<std::uint64_t>(1'000'000'000'000u, whole / 1000 * 1000);
   o.ps_bytes = static_cast<std::uint32_t>(1'000'000'000'000u / common);
   o.bytes = static_cast<std::uint32_t>(whole / 1000 * 1000 / common);
 }
 
-/// Whether a record that has come to the end of a wire with troubles goes on from there, now.
+/// Whether a record at the end of a wire with faults goes on from there now.
 template <class Hosts>
 bool Network<Hosts>::survives(std::uint32_t wire, Id id, Ps now) {
   Packet& p = pool_[id];

@@ -1,11 +1,11 @@
-// What happens to a packet at a hop: it arrives, joins a queue, has its turn and leaves.
+// A packet at a hop: it arrives, joins a queue, gets its turn and leaves.
 #pragma once
 
 #include "busbar/packet/internal/network.h"
 
 namespace busbar::packet {
 
-// HOT: bench/run packet. Once per packet and hop, as is transmit().
+// HOT: bench/run packet. Called once per packet and hop, like transmit().
 template <class Hosts>
 void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
   Port& from = ports_[wire];
@@ -26,7 +26,7 @@ void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
     if (from.flying.empty() && from.busy > now) {
       await_end(wire, from);
     } else if (from.flying.empty()) {
-      serve(wire, from, from.busy);  // without latency the turn comes only now
+      serve(wire, from, from.busy);  // without latency the port has its turn only now
     }
   }
   if (from.troubled && !survives(wire, id, now)) [[unlikely]]
@@ -38,7 +38,7 @@ template <class Hosts>
 void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
   Packet& p = pool_[id];
   if (p.kind >= Kind::kPause) [[unlikely]] {
-    const Packet permit = p;  // what it lets go may move the pool
+    const Packet permit = p;  // a copy: packets that it lets go may move the pool
     pool_.give(id);
     return take_permit(permit.wire ^ 1, permit, now);
   }
@@ -85,7 +85,7 @@ void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
     if (!admit(wire, o, id, p.wire)) return hosts_.lost(id);
     if (pausing()) hold(p.wire, lane_of(p), wiring_.wires()[wire].from, p.size, now);
   }
-  const Packet& p = pool_[id];  // only now: a pause frame may have moved the pool
+  const Packet& p = pool_[id];  // read only now: a pause frame may have moved the pool
   const bool control = p.kind != Kind::kData || (p.flags & kTrimmed);  // admit() may have trimmed it
   const bool idle = eager_ ? !o.armed : o.busy <= now;
   if (idle && o.control.empty() &&
@@ -98,13 +98,13 @@ void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
     many_ ? queue_in_lane(wire, id) : o.data.push(pool_, id);
     o.queued += p.size;
     o.peak = std::max(o.peak, o.queued);
-    if (many_ && eager_ && idle) serve(wire, o, now);  // what is before it is stopped, in other lanes
+    if (many_ && eager_ && idle) serve(wire, o, now);  // the packets before it are in other lanes, and stopped
   }
   if (!eager_ && o.flying.empty()) await_end(wire, o);
 }
 
-/// Cut-through: the head of what is being sent has arrived, its tail has not left; what waits has its turn then. What
-/// waits to go to another part is seen to at the end of the window.
+/// Cut-through: the header of the packet being sent has arrived, its tail has not left. Waiting packets get their turn
+/// when it has. Packets that wait for another part are served at the end of the window.
 template <class Hosts>
 void Network<Hosts>::await_end(std::uint32_t wire, Port& o) {
   if (o.armed) return;
@@ -113,14 +113,14 @@ void Network<Hosts>::await_end(std::uint32_t wire, Port& o) {
   events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, o.busy);
 }
 
-/// Sends everything whose turn came before `now`.
+/// Sends every packet whose turn came before `now`.
 template <class Hosts>
 void Network<Hosts>::settle(std::uint32_t wire, Port& o, Ps now) {
   while (o.busy < now && serve(wire, o, o.busy)) {
   }
 }
 
-/// Sends what is next, if anything may be sent; the wire must be free at `start`.
+/// Sends the next packet, if any may be sent. The wire must be free at `start`.
 template <class Hosts>
 bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
   if (!o.control.empty()) {
@@ -151,7 +151,7 @@ void Network<Hosts>::note_wait(std::uint32_t wire, Packet& p, Ps start) const {
   p.worst = wire;
 }
 
-/// Whether the packet may wait here; it may be trimmed for that.
+/// Whether the packet may wait here; it may be trimmed to fit.
 template <class Hosts>
 bool Network<Hosts>::admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from) {
   Packet& p = pool_[id];
@@ -228,7 +228,7 @@ inline void Network<Hosts>::depart(std::uint32_t wire, Ps now) {
   Port& o = ports_[wire];
   if (o.host) return hosts_.run_dry(wire, now);
   o.armed = 0;
-  if (!eager_ && o.busy > now) return;  // a record has taken this turn, and its arrival sees to the next
+  if (!eager_ && o.busy > now) return;  // another record has taken this turn; its arrival serves the next
   release(wire, o, now);
   if (!o.armed) serve(wire, o, now);
 }

@@ -1,6 +1,6 @@
-// Ports with several lanes: each has its queue, marks, pauses and credits, and buffers count for each apart.
+// Ports with several lanes. Each lane has its own queue, marks, pauses and credits, and a count in each buffer.
 //
-// Control stays before all data. Ports with one lane never come here.
+// Control packets still go before all data. Ports with one lane never run this code.
 #pragma once
 
 #include "busbar/packet/internal/network.h"

@@ -1,9 +1,9 @@
-// Networks that lose nothing: who may not send waits.
+// Lossless networks: a port that may not send waits.
 //
-// Pause: who fills a shared buffer beyond its part is told to stop, and later to go on. Sources: IEEE 802.1Qbb;
+// Pause: a port that fills more than its share of a buffer is told to stop, and later to go on. Sources: IEEE 802.1Qbb;
 // Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM Trans. Networking
-// 1998 (threshold = factor x free buffer). Pauses last until resumed: their timers, refreshed in time on real wires,
-// are left out. Credits: a port knows how much room is left at the far end of its wire; InfiniBand Architecture
+// 1998 (threshold = factor x free buffer). Pauses last until resumed; real wires refresh pause timers in time, so
+// timers are left out. Credits: a port knows how much room is left at the far end of its wire; InfiniBand Architecture
 // Specification 1.6, vol. 1, section 7.9. Returned credits travel as packets of eight bytes.
 #pragma once
 
@@ -61,7 +61,7 @@ void Network<Hosts>::release(std::uint32_t wire, Port& o, Ps now) {
   }
 }
 
-/// A frame to whoever sends on wire `from`.
+/// Sends a frame to the port that sends on wire `from`.
 template <class Hosts>
 void Network<Hosts>::send_pause(std::uint32_t from, Kind kind, std::uint32_t lane, Ps now) {
   const Id id = pool_.take();
@@ -73,7 +73,7 @@ void Network<Hosts>::send_pause(std::uint32_t from, Kind kind, std::uint32_t lan
   send_control(from ^ 1, id, now);
 }
 
-/// Before everything else, after what is on the wire.
+/// Queues a frame before all other packets, after the packet on the wire.
 template <class Hosts>
 void Network<Hosts>::send_control(std::uint32_t wire, Id id, Ps now) {
   Port& o = ports_[wire];
@@ -83,7 +83,7 @@ void Network<Hosts>::send_control(std::uint32_t wire, Id id, Ps now) {
   const auto is_pause = [&](Id x) { return pool_[x].kind == Kind::kPause || pool_[x].kind == Kind::kResume; };
   for (Id x = o.control.head; is_pause(id) && x != kNobody && is_pause(x); x = pool_[x].next) {
     if (pool_[x].flow != pool_[id].flow) continue;
-    pool_[x].kind = pool_[id].kind;  // only the last word on a lane counts
+    pool_[x].kind = pool_[id].kind;  // only the last frame for a lane counts
     return pool_.give(id);
   }
   o.control.push_front(pool_, id);
@@ -97,14 +97,14 @@ void Network<Hosts>::spend(std::uint32_t wire, Port& o, std::uint32_t lane_numbe
   if (left < options_.packet_bytes) stop(wire, o, lane_number, now);
 }
 
-/// Tells whoever sends on wire `from` that `size` bytes of its buffer are free again.
+/// Tells the port that sends on wire `from` that `size` bytes of the buffer are free again.
 template <class Hosts>
 void Network<Hosts>::give_back(std::uint32_t from, std::uint32_t lane, std::uint32_t size, Ps now) {
   constexpr std::uint16_t kUpdateBytes = 8;
   const Port& o = ports_[from ^ 1];
   for (Id x = o.host ? kNobody : o.control.head; x != kNobody && pool_[x].kind == Kind::kCredit; x = pool_[x].next) {
     if (pool_[x].flow != lane) continue;
-    pool_[x].seq += size;  // it has not left yet
+    pool_[x].seq += size;  // the previous credit packet has not left yet
     return;
   }
   const Id id = pool_.take();
@@ -135,7 +135,7 @@ void Network<Hosts>::go_on(std::uint32_t wire, Port& o, std::uint32_t lane, Ps n
   o.paused += now - o.paused_since;
 }
 
-/// The port that sends on `wire` may no longer, or may again, send data.
+/// The port that sends on `wire` must stop sending data, or may start again.
 template <class Hosts>
 void Network<Hosts>::take_permit(std::uint32_t wire, const Packet& p, Ps now) {
   Port& o = ports_[wire];
@@ -153,7 +153,7 @@ void Network<Hosts>::take_permit(std::uint32_t wire, const Packet& p, Ps now) {
   if (!o.stopped && !o.armed) serve(wire, o, now);
 }
 
-/// Of the last pause, what the packet spent in this queue.
+/// The time that the packet spent in this queue during the last pause.
 template <class Hosts>
 void Network<Hosts>::note_pause(Ps since, Ps until, Packet& p) {
   if (options_.load_over > 0) return;  // the field is in use
@@ -174,10 +174,10 @@ void Network<Hosts>::note_load(Port& o, Packet& p, Ps end) {
   if (p.kind == Kind::kData) p.paused = std::max(p.paused, o.load);
 }
 
-/// A stopped port waits for the far node to pass on what came by its wire; that waits in ports of that node.
+/// A stopped port waits for the far node to forward packets that came by its wire. These wait in ports of that node.
 template <class Hosts>
 std::vector<std::uint32_t> Network<Hosts>::deadlock() const {
-  const auto n = static_cast<std::uint32_t>(ports_.size() * lane_count_);  // a lane of a wire
+  const auto n = static_cast<std::uint32_t>(ports_.size() * lane_count_);  // one per wire and lane
   const auto stopped = [&](std::uint32_t w, std::uint32_t l) { return !ports_[w].host && lane_stopped(w, l); };
   std::vector<std::vector<std::uint32_t>> waits(n);
   for (std::uint32_t at = 0; at < n; ++at) {

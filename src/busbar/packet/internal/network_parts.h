@@ -1,9 +1,9 @@
-// Cables whose ends belong to different parts of a run, each with a thread of its own.
+// Cables between parts of a run, each part on a thread of its own.
 //
-// Nothing that leaves by such a cable arrives sooner than its latency from now: that is how far parts may run ahead of
-// each other. Service stays lazy: at the end of a window of time the ports at which something waits send what had its
-// turn within, before the other parts come to the time when it arrives. The far part has a port of its own for the
-// wire, of which only `flying` is used.
+// A packet on such a cable arrives no sooner than the cable's latency from now, so parts may run that far ahead of each
+// other. Service stays lazy: at the end of a window of time, ports with waiting packets send those whose turn came
+// within it. The other parts have not yet reached the time of their arrival. The far part has its own port for the
+// wire, of which it uses only `flying`.
 #pragma once
 
 #include "busbar/packet/internal/network.h"

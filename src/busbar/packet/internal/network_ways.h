@@ -1,17 +1,18 @@
-// Switches that pass packets on while they come in, and flows that change their way in their pauses.
+// Cut-through switches, and flows that change their path in their pauses.
 //
-// Cut-through: a record on a wire to a switch arrives with its header. It goes on at once where the way out is not
-// faster than the way in, so that no bit is due before it has come; otherwise it waits for its tail. It counts as
-// queued in full from its header on. Hosts and devices inside servers take whole packets. Flowlets: source Vanini et
-// al., "Let it flow", NSDI 2017 (a table of places that flows are hashed to, a gap); the new way is the shorter of two
-// random queues.
+// Cut-through: on a wire to a switch, a record arrives with its header. It goes on at once if the output is not faster
+// than the input, so no bit is due before it has come; otherwise it waits for its tail. From its header on it counts as
+// queued in full. Hosts and devices inside servers take whole packets.
+//
+// Flowlets: source Vanini et al., "Let it flow", NSDI 2017 (a table of places that flows are hashed to, a gap). The new
+// path is the shorter of two random queues.
 #pragma once
 
 #include "busbar/packet/internal/network.h"
 
 namespace busbar::packet {
 
-/// Whether the first record on the wire, whose header is there, must wait for its tail; it then arrives once more.
+/// Whether the first record on the wire, whose header has arrived, must wait for its tail. It then arrives again.
 template <class Hosts>
 bool Network<Hosts>::waits_for_tail(std::uint32_t wire, Port& from, Ps now) {
   Packet& p = pool_[from.flying.head];
@@ -21,9 +22,9 @@ bool Network<Hosts>::waits_for_tail(std::uint32_t wire, Port& from, Ps now) {
   }
   const Ps rest = from.transfer(p.size) - from.transfer(std::min<std::uint32_t>(p.size, options_.header_bytes));
   if (p.kind >= Kind::kPause || rest == 0) return false;
-  if (const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData); leg.nic != kNobody) {  // else it ends here
+  if (const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData); leg.nic != kNobody) {  // otherwise it ends here
     const auto ways = wiring_.next(from.to, leg.nic);
-    if (ways.empty() || wiring_.cuts(wire, ways.front())) return false;  // equal members of a group have equal rates
+    if (ways.empty() || wiring_.cuts(wire, ways.front())) return false;  // all members of a group have one rate
   }
   p.flags |= kWhole;
   p.time = now + rest;
@@ -39,7 +40,7 @@ template <class Hosts>
 std::uint32_t Network<Hosts>::flowlet(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node,
                                       Ps now) {
   if (node >= wiring_.switches()) return hashed(wires, p, node);
-  const std::uint32_t way = p.kind == Kind::kData ? 0 : 0x5bd1e995u;  // both directions of a flow pass a spine
+  const std::uint32_t way = p.kind == Kind::kData ? 0 : 0x5bd1e995u;  // both directions of a flow cross a spine
   Flowlet& f = flowlets_[std::size_t{node} * kFlowletPlaces + (mix32((p.hash >> 6) ^ way) & (kFlowletPlaces - 1))];
   const bool known = std::find(wires.begin(), wires.end(), f.wire) != wires.end();
   if (!known || now - f.last > options_.flowlet_gap) {

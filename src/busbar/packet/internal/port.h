@@ -1,4 +1,4 @@
-// The sending end of a wire: what waits for it, and until when it is busy.
+// The sending end of a wire: the packets that wait for it, and the time at which it is free.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ struct Fifo {
   }
 };
 
-/// Two classes: control (acknowledgements, trimmed packets, pause frames) goes before data and is never paused.
-/// The first cache line is what a hop needs, the second what only some need.
+/// Two classes: control packets (acknowledgements, trimmed packets, pause frames) go before data and are never paused.
+/// The first cache line holds the members that every hop needs, the second the others.
 struct alignas(64) Port {
   Ps busy = 0;  ///< the wire is free from here on
   Ps latency = 0;
@@ -46,22 +46,22 @@ struct alignas(64) Port {
   std::uint32_t host : 1 = 0;             ///< belongs to a host, which keeps its own queues
   std::uint32_t stopped : 1 = 0;          ///< data must wait: paused
   std::uint32_t cut : 1 = 0;              ///< records on it arrive with their header: network_ways.h
-  std::uint32_t troubled : 1 = 0;         ///< something is or will be wrong with it: network_faults.h
-  std::uint32_t armed : 1 = 0;            ///< the end of the packet being sent is an event to come
+  std::uint32_t troubled : 1 = 0;         ///< it has or will have a fault: network_faults.h
+  std::uint32_t armed : 1 = 0;            ///< the end of the current packet is a pending event
   std::uint32_t remote : 1 = 0;           ///< its far end belongs to another part: network_parts.h
-  std::uint32_t queued = 0;               ///< bytes of data that wait, the packet being sent not among them
-  Fifo flying;                            ///< on the wire, in order of arrival
+  std::uint32_t queued = 0;               ///< bytes of waiting data, without the packet being sent
+  Fifo flying;                            ///< records on the wire, in order of arrival
   Fifo control, data;
 
   std::uint32_t queued_control = 0;
-  std::uint16_t serving = 0;       ///< blocking networks: bytes of the data packet now being sent
+  std::uint16_t serving = 0;       ///< if sending can block: bytes of the data packet being sent
   std::uint8_t serving_lane = 0;   ///< its lane
   std::uint32_t serving_from = 0;  ///< and the wire it came by
   std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
-  std::uint32_t peak = 0;                             ///< most bytes that waited
-  Ps paused_since = 0, paused_until = 0, paused = 0;  ///< the last pause, and all of them
+  std::uint32_t peak = 0;                             ///< most bytes that ever waited
+  Ps paused_since = 0, paused_until = 0, paused = 0;  ///< the last pause; sum of all pauses
   std::int32_t credits = 0;                           ///< bytes of room left at the far end
-  std::uint32_t load = 0;                             ///< of the wire, in 2^-20: HPCC
+  std::uint32_t load = 0;                             ///< HPCC: load of the wire, in 2^-20
 
   Ps transfer(std::uint32_t size) const {
     const std::uint64_t ps = std::uint64_t{size} * ps_bytes;
@@ -70,8 +70,7 @@ struct alignas(64) Port {
 };
 static_assert(sizeof(Port) == 128, "two cache lines: ports are touched once per hop");
 
-/// Lengths of the queue as arriving packets found it where it was not empty, in steps of half an octave from 64 bytes
-/// up.
+/// Queue lengths that arriving packets found, without empty queues. Steps of half an octave from 64 bytes up.
 struct QueueHistogram {
   static constexpr std::uint32_t kSteps = 32;
   std::array<std::uint32_t, kSteps> count{};
@@ -83,7 +82,7 @@ struct QueueHistogram {
     const auto log = static_cast<std::uint32_t>(31 - __builtin_clz(x));
     return std::min<std::uint32_t>(kSteps - 1, 2 * log - 1 + (x >> (log - 1) & 1));
   }
-  /// The largest length of a step: what percentiles report.
+  /// The largest length of a step. Percentiles report it.
   static std::uint64_t upper(std::uint32_t step) {
     if (step == 0) return 0;
     const std::uint32_t log = (step + 1) / 2;

@@ -1,4 +1,4 @@
-// What a transport means for hosts and switches: the defaults, each with its source.
+// The settings of hosts and switches for each transport: the defaults, each with its source.
 #pragma once
 
 #include <functional>
@@ -8,19 +8,19 @@
 
 namespace busbar::packet {
 
-/// The longest route when idle decides windows and queues.
+/// The longest route of an idle network; it sets windows and queues.
 struct Scale {
   Ps rtt = 0;
   double bdp = 0;        ///< bytes
   double line_rate = 0;  ///< bytes per ps, of the fastest host
-  Ps longest_cable = 0;  ///< latency
+  Ps longest_cable = 0;  ///< largest latency of a cable
 };
 
-/// What a flow has come to in the middle of a run.
+/// The state of a flow in the middle of a run.
 struct FlowSample {
-  std::uint32_t flow = 0, packets = 0;  ///< packets: acknowledged so far
+  std::uint32_t flow = 0, packets = 0;  ///< packets acknowledged so far
 };
-/// Looks at a run at equal distances of time.
+/// Samples a run at equal intervals of time.
 struct Sampler {
   Ps every = 0;  ///< 0: never
   std::function<void(Ps now, std::span<const FlowSample> active, std::span<const Port> ports)> look;

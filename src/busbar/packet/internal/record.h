@@ -1,6 +1,6 @@
-// The one record of the packet engine, and the pool that holds all of them.
+// The packet engine's only kind of record, and the pool that holds all records.
 //
-// A record lies in exactly one list: that of a wire it is on, of a queue in which it waits, or of the free ones.
+// A record is in exactly one list: of a wire, of a queue, or of the free records.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ inline constexpr Id kNobody = 0xffff'ffffu;
 
 enum class Kind : std::uint8_t {
   kData,    ///< payload of a flow, or what trimming left of it
-  kAck,     ///< what has arrived so far
+  kAck,     ///< reports what has arrived so far
   kNack,    ///< one packet came without its payload
   kCnp,     ///< congestion notification (RoCE)
   kPull,    ///< the receiver grants a packet
   kPause,   ///< priority flow control: stop
   kResume,  ///< priority flow control: go on
-  kCredit,  ///< room has become free in the receiver's buffer
+  kCredit,  ///< room in the receiver's buffer has become free
 };
 
 enum Flag : std::uint8_t {
@@ -35,25 +35,25 @@ enum Flag : std::uint8_t {
 inline constexpr int kLaneShift = 5;  ///< the three highest bits of the flags of data are its lane
 
 struct Packet {
-  Ps time = 0;               ///< arrival at the far end of the wire; while it waits, when it came
-  Id next = kNobody;         ///< in whichever list it lies
-  std::uint32_t wire = 0;    ///< it is on, or came by
-  std::uint32_t flow = 0;    ///< slot of its flow
-  std::uint32_t seq = 0;     ///< number of the packet in its flow; acknowledgements: all before it are there
-  std::uint32_t hash = 0;    ///< picks among equal paths; the low six bits name the path to its sender
-  std::uint32_t paused = 0;  ///< ps it stood still because of a pause or for want of credits, saturating
-  Ps sent = 0;               ///< its first bit left the host; acknowledgements: that of the packet they answer
-  Ps travel = 0;             ///< serialisation and propagation so far; acknowledgements: 64 bits of what is there
-  std::uint32_t serial = 0;  ///< ps of serialisation so far; acknowledgements: packets there in all
-  std::uint32_t worst = 0;   ///< wire before which it waited longest; acknowledgements: marked packets among the new
-  std::uint32_t worst_wait = 0;  ///< ps of that wait, saturating; acknowledgements: hash of the packet they answer
+  Ps time = 0;                   ///< arrival at the far end of the wire; in a queue: when it joined
+  Id next = kNobody;             ///< next record in the list it is in
+  std::uint32_t wire = 0;        ///< the wire it is on, or came by
+  std::uint32_t flow = 0;        ///< slot of its flow
+  std::uint32_t seq = 0;         ///< number of the packet in its flow; acknowledgements: all before it have arrived
+  std::uint32_t hash = 0;        ///< picks among equal paths; the low six bits name the path to its sender
+  std::uint32_t paused = 0;      ///< ps it waited because of pauses or missing credits, saturating
+  Ps sent = 0;                   ///< when its first bit left the host; acknowledgements: that of the answered packet
+  Ps travel = 0;                 ///< serialisation and propagation so far; acknowledgements: bits of 64 arrived packets
+  std::uint32_t serial = 0;      ///< ps of serialisation so far; acknowledgements: number of arrived packets
+  std::uint32_t worst = 0;       ///< wire with the longest wait; acknowledgements: marked packets among the new ones
+  std::uint32_t worst_wait = 0;  ///< ps of that wait, saturating; acknowledgements: hash of the answered packet
   std::uint16_t size = 0;        ///< bytes on the wire
   Kind kind = Kind::kData;
   std::uint8_t flags = 0;
 };
 static_assert(sizeof(Packet) == 64, "one cache line: growing it slows every hop");
 
-/// Records by number; numbers stay valid while the pool grows. Never shrinks.
+/// Records by number. Numbers stay valid while the pool grows; it never shrinks.
 class Pool {
  public:
   Packet& operator[](Id id) { return records_[id]; }

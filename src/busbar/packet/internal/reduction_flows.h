@@ -1,8 +1,8 @@
 // Reduction in the network as flows: to and from scale-up switches, and up and down trees of fabric switches.
 //
-// A switch that adds sends a sum on when all that belongs to it has arrived, so that calls are cut into segments that
-// follow each other through the phases. The reducer of a domain is its scale-up switches where these reduce (NVLS), in
-// proportion to the rates of the links to them; else (SHARP) the switches above the NICs of its members.
+// A switch that adds sends a sum when all its operands have arrived. So calls are cut into segments that follow each
+// other through the phases. The reducers of a domain are its scale-up switches if these reduce (NVLS), in proportion to
+// the rates of the links to them; otherwise (SHARP) the switches above the NICs of its members.
 #pragma once
 
 #include <functional>
@@ -25,21 +25,21 @@ namespace busbar {
 class ReductionFlows {
  public:
   using Flows = std::vector<std::uint32_t>;
-  /// Appends a flow that starts when all of `after` have arrived; its number.
+  /// Appends a flow that starts when all of `after` have arrived, and returns its number.
   using Emit = std::function<std::uint32_t(const ListedFlow& flow, const Flows& after)>;
-  /// What filled the chunks of a move at its source.
+  /// The flows that filled the chunks of a move at its source.
   using Filled = std::function<Flows(const Move& move)>;
-  /// Bytes of a move, in the segment in hand.
+  /// Bytes of a move in the current segment.
   using SizeOf = std::function<std::uint64_t(const Move& move)>;
 
   ReductionFlows(const CollectiveCall& call, const Schedule& schedule, const Topology& topology,
                  const Placement& placement, const ProtocolModel& protocol, std::uint32_t per_domain, Emit emit);
-  /// The moves of one round of a phase with a hub, among the members of `group`; per move the flows that end it.
+  /// Appends one round of a phase with a hub, among the members of `group`. Returns each move's last flows.
   Result<std::vector<Flows>> round(const Phase& phase, std::uint32_t group, std::span<const Move> moves,
                                    const Filled& filled, const SizeOf& size_of);
 
  private:
-  /// The way of one tree from the switches above some members to where they meet: links by distance from the leaves.
+  /// One tree, from the switches above some members to their meeting point: links by distance from the leaves.
   struct Climb {
     DeviceId root = kNone<DeviceId>;
     std::vector<std::vector<LinkId>> levels;
@@ -56,7 +56,7 @@ class ReductionFlows {
                                           const Filled& filled, const SizeOf& size_of);
   Result<std::vector<Flows>> down_the_trees(const Phase& phase, std::uint32_t group, std::span<const Move> moves,
                                             const Filled& filled, const SizeOf& size_of);
-  /// Members of the domain whose reducer is `actor` that belong to `lane`.
+  /// Members that belong to `lane`, of the domain whose reducer is `actor`.
   std::vector<std::uint32_t> members_of(const Phase& phase, std::uint32_t actor, std::uint32_t lane) const;
   std::vector<std::uint32_t> members_of_lane(std::uint32_t lane) const;
 
@@ -68,7 +68,7 @@ class ReductionFlows {
   const std::uint32_t per_domain_;
   const Emit emit_;
   bool at_hubs_ = true;      ///< reducers of domains are scale-up switches
-  std::uint32_t lanes_ = 1;  ///< parts of a payload, each with a tree of its own
+  std::uint32_t lanes_ = 1;  ///< parts of a payload, each with a separate tree
   std::optional<ReductionTrees> trees_;
 };
 

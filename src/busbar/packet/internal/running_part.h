@@ -1,4 +1,4 @@
-// Hosts, switches and events of a run, or of one part of it on a thread of its own.
+// Hosts, switches and events of a run, or of one part of it on a separate thread.
 #pragma once
 
 #include <span>
@@ -20,8 +20,7 @@ struct RunningPart {
     hosts.join(network);
   }
   RunningPart(const RunningPart&) = delete;
-  /// What an event that was taken from `events` does. Inlined into the loops that call it: a call for each event is 3
-  /// %.
+  /// Executes an event taken from `events`. It is inlined into the loops that call it: a call per event costs 3 %.
   [[gnu::always_inline]] void take(const EventQueue::Event& e) {
     network.foresee();
     if (e.source < wires) {
@@ -37,18 +36,18 @@ struct RunningPart {
 
   Wiring& wiring;
   const NetworkPart part;
-  PacketResult out;  ///< counts; the outcomes of flows are in the traffic
+  PacketResult out;  ///< counts; `traffic` holds the outcomes of flows
   Pool pool;
   EventQueue events;
   Hosts hosts;
   Network<Hosts> network;
-  const std::uint32_t wires, first_of_hosts;  ///< sources of events: arrivals below the first, hosts from the second on
+  const std::uint32_t wires, first_of_hosts;  ///< event sources: arrivals below the first, hosts from the second on
 };
 
-/// After the last flow has ended a run goes on for the latency of its longest cable, so that its counts do not depend
-/// on how it was cut into parts.
+/// After the last flow has ended, a run goes on for the latency of its longest cable. So its counts do not depend on
+/// how it was cut into parts.
 Ps ends_after(const Wiring& wiring);
-/// The sum of all parts, with links and digest; takes the outcomes out of `traffic`.
+/// The sum of all parts, with links and digest. Moves the outcomes out of `traffic`.
 PacketResult collect(std::span<RunningPart* const> parts, Traffic& traffic);
 
 }  // namespace busbar::packet

@@ -1,7 +1,7 @@
-// How a run is cut into parts for threads: each node of the network belongs to one part.
+// Cuts a run into parts for threads: each node of the network belongs to one part.
 //
-// Only cables with a latency are cut, so that a part learns of what others do no sooner than the shortest of them
-// takes: it may run so far ahead. Hosts stay with the switch they hang on, and flows that start when others end stay
+// Only cables with a latency are cut. An event in one part affects another no sooner than the shortest such latency, so
+// a part may run that far ahead. Hosts stay with the switch they are attached to. Flows that start when others end stay
 // with the host at which those end.
 #pragma once
 
@@ -21,7 +21,7 @@ struct NetworkSplit {
   std::uint32_t of(std::uint32_t node) const { return part.empty() ? 0 : part[node]; }
 };
 
-/// What one part is to its hosts and switches.
+/// The part that hosts and switches work for.
 struct NetworkPart {
   const NetworkSplit* split = nullptr;  ///< none: everything is one part
   std::uint32_t number = 0;
@@ -34,8 +34,8 @@ struct NetworkPart {
   }
 };
 
-/// At most `wanted` parts of about equally many wires, fewer where fewer groups of hosts can be told apart. Call it
-/// when `wiring` is sealed. Cost: one pass over wires and flows.
+/// At most `wanted` parts with about equal numbers of wires; fewer if there are fewer separate groups of hosts. Call it
+/// after `wiring` is sealed. Cost: one pass over wires and flows.
 NetworkSplit split_network(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
                            std::uint32_t wanted);
 

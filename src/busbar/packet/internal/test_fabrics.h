@@ -9,7 +9,7 @@
 
 namespace busbar::packet {
 
-/// Hosts of one GPU and one NIC without anything between them.
+/// Hosts of one GPU and one NIC with nothing between them.
 inline NodeTemplate bare_host() {
   NodeTemplate node;
   node.name = "host";
@@ -31,7 +31,7 @@ inline LinkClass cable(std::uint64_t bytes_per_s, Duration latency) {
   return c;
 }
 
-/// `per_leaf` hosts on each of `leaves` leaves, one cable to each of `spines` spines.
+/// A leaf-spine network: `per_leaf` hosts on each of `leaves` leaves, one cable to each of `spines` spines.
 struct LeafSpine {
   Topology topology;
   Router router;

@@ -7,9 +7,10 @@
 
 namespace busbar::packet {
 
-/// Conservative: all parts run through the same windows of time, each as long as the shortest cable between two parts
-/// takes, and exchange packets between windows. Result: that of one thread but for `events`; none where nothing arrives
-/// any more, which one thread explains better. Thread rules: `progress` is called on the caller's thread.
+/// Conservative: all parts run through the same windows of time and exchange packets between windows. A window is as
+/// long as the shortest latency of a cable between parts. The result equals that of one thread except for `events`.
+/// Returns nullopt if no packet arrives any more, because one thread explains that better. Thread rules: `progress` is
+/// called on the caller's thread.
 /// Source: Chandy and Misra, "Distributed simulation", IEEE Trans. Software Engineering 1979, with windows as in
 /// Lubachevsky, CACM 1989.
 std::optional<PacketResult> run_on_threads(Wiring& wiring, Traffic& traffic, const Profile& profile,

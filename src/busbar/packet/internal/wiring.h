@@ -1,4 +1,4 @@
-// What packets need to know of a machine: wires and next hops in flat tables, worked out before the first packet.
+// The machine as packets need it: wires and next hops in flat tables, computed before the first packet.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace busbar::packet {
 struct Wire {
   LinkId link{};
   std::uint32_t from = 0, to = 0;         ///< nodes
-  std::uint64_t ps_bytes = 1, bytes = 1;  ///< it takes ps_bytes / bytes picoseconds a byte
+  std::uint64_t ps_bytes = 1, bytes = 1;  ///< ps_bytes / bytes picoseconds per byte
   Ps latency = 0;
   bool in_server = false;  ///< PCIe, NVLink and the like
 
@@ -29,44 +29,44 @@ struct Wire {
 
 /// One direction of a connection.
 struct Leg {
-  std::uint32_t outlet = 0;  ///< where it leaves its host
-  std::uint32_t target = 0;  ///< node at which it ends
-  std::uint32_t nic = 0;     ///< the NIC by which it leaves the fabric; kNobody inside a server, or at a switch
-  std::uint32_t inner = 0;   ///< row of inner hops: what to take at nodes that are no fabric switch
+  std::uint32_t outlet = 0;  ///< the outlet where it leaves its host
+  std::uint32_t target = 0;  ///< the node at which it ends
+  std::uint32_t nic = 0;     ///< the NIC where it leaves the fabric; kNobody inside a server or at a switch
+  std::uint32_t inner = 0;   ///< row of inner hops: the hops at nodes that are no fabric switch
 };
 
-/// A pair of devices and both ways between them. Times are those of an idle network.
+/// A pair of devices with the paths in both directions. Times are those of an idle network.
 struct Route {
   Leg forth, back;
   Ps latency = 0;             ///< of the links, one way
-  std::uint32_t slowest = 0;  ///< its wire of the least rate
+  std::uint32_t slowest = 0;  ///< its slowest wire
   std::uint32_t hops = 0;
 };
 
-/// Nodes [0, switches()) are the fabric's switches; others are devices inside servers that some route crosses. Two
+/// Nodes [0, switches()) are the fabric's switches. The others are devices inside servers that some route crosses. Two
 /// devices with an ideal joint between them (no latency, 1 PB/s or more) are one node.
 class Wiring {
  public:
   explicit Wiring(const Router& router);
-  /// The route of a pair, made when first asked for. One end, or both if next to each other, may be a switch that adds.
+  /// The route of a pair, made at the first request. One end may be a switch that adds, or both if they are neighbours.
   /// Errors: kUnreachable with the pair.
   Result<std::uint32_t> route(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to);
   /// Fills the tables of next hops. Call it once, after the last route().
   void seal();
-  /// Makes wires of all cables between switches, also those that no shortest path takes; before seal().
+  /// Makes wires of all cables between switches, also of those on no shortest path. Call it before seal().
   void add_all_cables();
-  /// Works the tables out anew without wires w for which `down`(w). Devices inside servers keep their ways.
+  /// Computes the tables again without the wires w for which `down`(w). Paths of devices inside servers stay.
   void route_around(const std::function<bool(std::uint32_t)>& down);
-  /// The wire of a link; kNobody when no route can cross it.
+  /// The wire of a link; kNobody if no route can cross the link.
   std::uint32_t find(LinkId l) const { return wire_[index(l)]; }
 
   std::span<const Wire> wires() const { return wires_; }
   const Route& route(std::uint32_t r) const { return routes_[r]; }
   std::uint32_t switches() const { return switches_; }
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(device_of_.size()); }
-  /// Groups of wires by which hosts send.
+  /// The groups of wires by which hosts send.
   const Csr<std::uint32_t>& outlets() const { return outlets_; }
-  /// Wires by which a fabric switch may pass on what goes to a NIC: all of the shortest paths.
+  /// Wires by which a fabric switch may forward to a NIC: those of all shortest paths.
   std::span<const std::uint32_t> next(std::uint32_t node, std::uint32_t nic) const {
     const Nic& n = nics_[nic];
     const std::uint32_t set = table_[std::size_t{node} * groups_ + n.group];
@@ -76,11 +76,11 @@ class Wiring {
   /// The same at a node inside a server, for one leg.
   std::span<const std::uint32_t> next_inside(std::uint32_t node, const Leg& leg) const;
   const Topology& topology() const { return topology_; }
-  /// Whether some route passes on, or may, by a wire by which a host or an adding switch sends on its own account.
+  /// Whether some route forwards traffic by a wire on which a host or an adding switch sends its own.
   bool relays() const;
-  /// From now on idle times are those of switches that pass a packet on when `header` bytes of it are there.
+  /// From now on idle times are those of switches that forward a packet when `header` bytes of it have arrived.
   void cut_through(std::uint32_t header) { cut_header_ = header; }
-  /// Whether what comes by `in` may leave by `out` before all of it is there: at a switch, at no higher rate.
+  /// Whether a packet from `in` may leave by `out` before all of it has arrived: at a switch, if `out` is not faster.
   bool cuts(std::uint32_t in, std::uint32_t out) const {
     return wires_[in].to < switches_ &&
            wires_[in].ps_bytes * wires_[out].bytes <= wires_[out].ps_bytes * wires_[in].bytes;
@@ -92,7 +92,7 @@ class Wiring {
   static constexpr std::uint32_t kLast = 0xffff;
   struct Nic {
     std::uint32_t group = 0, node = 0;
-    std::uint32_t first = 0, cables = 0;  ///< its run in by_
+    std::uint32_t first = 0, cables = 0;  ///< its range in by_
   };
   struct Inner {
     std::uint32_t node;
@@ -132,13 +132,13 @@ class Wiring {
   std::unordered_map<std::uint32_t, std::uint32_t> nic_;  ///< device -> nics_; looked up only
   std::vector<Nic> nics_;
   std::vector<std::uint32_t> by_;      ///< wires from switches to NICs
-  std::vector<std::uint32_t> all_by_;  ///< as they were when nothing was down; empty until something is
+  std::vector<std::uint32_t> all_by_;  ///< by_ without any wire down; empty until one goes down
   std::vector<Nic> all_nics_;
   std::vector<std::vector<Inner>> inner_;
   std::map<std::array<std::uint32_t, 4>, std::uint32_t> pair_;
   std::vector<Route> routes_;
   std::uint32_t cut_header_ = 0;                  ///< 0: store and forward
-  std::vector<std::vector<std::uint32_t>> path_;  ///< per route: wires of one way of it
+  std::vector<std::vector<std::uint32_t>> path_;  ///< per route: the wires of one path
   std::vector<std::uint16_t> table_;
 };
 
