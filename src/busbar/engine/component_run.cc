@@ -10,8 +10,9 @@ namespace {
 
 class ComponentRun {
  public:
-  ComponentRun(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c)
-      : solver_(solver), lowering_(lowering), stage_(stage), first_(c.begin) {
+  ComponentRun(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c,
+               double most_visits)
+      : solver_(solver), lowering_(lowering), stage_(stage), first_(c.begin), most_visits_(most_visits) {
     for (std::uint32_t m = 0; m < c.end - c.begin; ++m) left_.push_back(fluid(m).bytes), open_.push_back(m);
   }
 
@@ -64,11 +65,10 @@ class ComponentRun {
   /// such a part of the largest load / rate that the work is bounded. A fluid that has ended in between leaves its
   /// share idle until then.
   double shortest_step() {
-    constexpr double kMostVisits = 3e8;  // some two seconds
     const double visits = static_cast<double>(solver_.crossings() + open_.size());
-    if (visits * static_cast<double>(open_.size()) / 2 <= kMostVisits) return 0;
+    if (visits * static_cast<double>(open_.size()) / 2 <= most_visits_) return 0;
     find_busiest();
-    return busiest_ps_ * visits / kMostVisits;
+    return busiest_ps_ * visits / most_visits_;
   }
 
   template <typename Take>
@@ -107,6 +107,7 @@ class ComponentRun {
   const Lowering& lowering_;
   const Stage& stage_;
   std::uint32_t first_;
+  double most_visits_;
   std::vector<double> left_;                                    ///< bytes, per member of the component
   std::vector<std::uint32_t> place_;                            ///< per member: its number in the solver
   std::vector<std::uint32_t> open_;                             ///< members that have not ended
@@ -118,8 +119,8 @@ class ComponentRun {
 }  // namespace
 
 double run_component(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c,
-                     double until_ps, std::vector<double>* remaining) {
-  ComponentRun run(solver, lowering, stage, c);
+                     double until_ps, std::vector<double>* remaining, double most_visits) {
+  ComponentRun run(solver, lowering, stage, c, most_visits);
   const double end_ps = run.run(until_ps);
   if (remaining) *remaining = std::move(run).left();
   return end_ps;

@@ -185,6 +185,25 @@ TEST(Engines, AGpuWithTwoNicsUsesBothWithEveryAlgorithm) {
   }
 }
 
+/// GPUs 0 and 1 are joined by NVLink, 0 and 2 over a PCIe switch.
+TEST(Engines, ASendHasTheOverheadOfTheLinksItTakes) {
+  const Topology topology = two_pairs();
+  const Router router(topology, RoutingPolicy::kStatic);
+  const Placement placement(router, topology.gpus());
+  EngineOptions o;
+  o.protocol.step_scale_up = Duration::us(2);
+  o.protocol.step_server = Duration::us(5);
+  o.protocol.step_network = Duration::us(11);
+  for (const bool flow : {false, true}) {
+    const auto e = flow ? make_flow_engine(router, placement, o) : make_analytic_engine(router, placement, o);
+    const auto us = [&](std::uint32_t to) {
+      return e->time_alone(e->prepare(pair_transfer(0, to, 1'000'000)).value()).in_us();
+    };
+    EXPECT_NEAR(us(1), 2 + 20, 1e-3);  // 1 MB at 50 GB/s
+    EXPECT_NEAR(us(2), 5 + 50, 1e-3);  // and at 20 GB/s
+  }
+}
+
 TEST(Engines, AChannelMovesNoMoreThanItsRate) {
   const Machine m(one_switch(8));
   CollectiveCall call = test_call(8, "ring", kGiB);

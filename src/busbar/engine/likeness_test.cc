@@ -87,6 +87,23 @@ TEST_F(Likeness, EndsAtACableThatIsSlowerOrGone) {
   EXPECT_TRUE(alike({0, 1}, {4, 5}));  // neither leaf has lost a cable
 }
 
+TEST_F(Likeness, SeesSwitchesOfAnotherClass) {
+  machine(leaf_spine(4, 2, false, BytesPerSecond{10'000'000'000}));
+  EXPECT_TRUE(alike({0, 4}, {4, 8}));
+  EXPECT_FALSE(alike({0, 4}, {8, 12}));
+  EXPECT_FALSE(alike({12, 8}, {4, 0}));
+}
+
+/// Cables between leaves are neither up nor down, so the pairing never sees their rates.
+TEST_F(Likeness, RefusesFabricsWithCablesInsideATier) {
+  TopologyBuilder b = leaf_spine(4, 2);
+  const auto leaf = [&](const char* name) { return *b.peek().find(name); };
+  b.connect(leaf("leaf0"), leaf("leaf1"), test_link(LinkKind::kInfiniband, 100, Duration::us(1)));
+  b.connect(leaf("leaf2"), leaf("leaf3"), test_link(LinkKind::kInfiniband, 10, Duration::us(1)));
+  machine(std::move(b));
+  EXPECT_FALSE(alike({0, 4}, {8, 12}));
+}
+
 TEST_F(Likeness, DoesNotTrustHashes) {
   policy_ = RoutingPolicy::kStatic;
   machine(leaf_spine(4, 2));

@@ -58,9 +58,11 @@ class StageSolver {
   MaxMinSolver solver_;
 };
 
-/// Time until every fluid of component `c` has ended, started together with nobody else about. When `remaining` is
-/// given, stops at `until_ps` and leaves what each member (in order of Stage::members) has yet to carry.
+/// Time until every fluid of component `c` has ended, started together and alone. When `remaining` is given, stops at
+/// `until_ps` and leaves what each member (in order of Stage::members) has yet to carry.
+/// `most_visits`: pairs of a fluid and a link that may be solved for, some two seconds' worth. Where every end on its
+/// own would be more, ends that are close together are taken as one.
 double run_component(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c,
-                     double until_ps, std::vector<double>* remaining);
+                     double until_ps, std::vector<double>* remaining, double most_visits = 3e8);
 
 }  // namespace busbar

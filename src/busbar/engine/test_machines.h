@@ -68,8 +68,10 @@ inline TopologyBuilder single_gpu_nodes(std::uint32_t nodes, std::uint32_t nics,
   return b;
 }
 
-/// `leaves` leaves of four one-GPU nodes each, `spines` spines: paths are chosen by hash.
-inline TopologyBuilder leaf_spine(std::uint32_t leaves, std::uint32_t spines, bool reduces = false) {
+/// `leaves` leaves of four one-GPU nodes each, `spines` spines: paths are chosen by hash. The last leaf passes on
+/// `last_leaf_transit` at most, 0: as much as its cables bring.
+inline TopologyBuilder leaf_spine(std::uint32_t leaves, std::uint32_t spines, bool reduces = false,
+                                  BytesPerSecond last_leaf_transit = {}) {
   NodeTemplate node;
   node.devices.push_back(test_device(DeviceKind::kGpu, "gpu0"));
   node.devices.push_back(test_device(DeviceKind::kNic, "nic0"));
@@ -82,7 +84,10 @@ inline TopologyBuilder leaf_spine(std::uint32_t leaves, std::uint32_t spines, bo
   spine.kind = DeviceKind::kSpine;
   leaf.reduces = spine.reduces = reduces;
   std::vector<DeviceId> lower, upper;
-  for (std::uint32_t i = 0; i < leaves; ++i) lower.push_back(b.add_switch(leaf, "leaf" + std::to_string(i)));
+  for (std::uint32_t i = 0; i < leaves; ++i) {
+    if (i + 1 == leaves) leaf.transit_rate = last_leaf_transit;
+    lower.push_back(b.add_switch(leaf, "leaf" + std::to_string(i)));
+  }
   for (std::uint32_t i = 0; i < spines; ++i) upper.push_back(b.add_switch(spine, "spine" + std::to_string(i)));
   const LinkClass cable = test_link(LinkKind::kInfiniband, 50, Duration::us(1));
   for (std::uint32_t i = 0; i < 4 * leaves; ++i) b.connect(b.device(static_cast<BlockId>(i), 1), lower[i / 4], cable);

@@ -123,6 +123,22 @@ TEST(Resplit, CallsGiveWayToEachOtherAsTheyComeAndGo) {
   EXPECT_NEAR(crossed, 4.0 * kGb, 1e-6 * kGb);
 }
 
+/// y can leave leaf0 over spine0 alone, so x takes spine1 with all its bytes instead of half on each.
+TEST(Resplit, BytesAreCountedOnTheLinksOfTheSplit) {
+  const LeafSpineGround g;
+  const auto engine = make_flow_engine(g.router, g.placement, {});
+  const CallId x = engine->prepare(pair_transfer(0, 4, 2 * kGb)).value(),
+               y = engine->prepare(pair_transfer(1, 8, kGb)).value();
+  engine->start(x, 1, SimTime());
+  engine->start(y, 2, SimTime());
+  ends_ms(*engine);
+  const std::vector<double> bytes = engine->link_bytes();
+  std::map<std::string, double> by_name;
+  for (std::uint32_t l = 0; l < bytes.size(); ++l) by_name[g.topology.name(LinkId{l})] = bytes[l];
+  EXPECT_NEAR(by_name.at("leaf0->spine0"), 1.0 * kGb, 0.01 * kGb);
+  EXPECT_NEAR(by_name.at("leaf0->spine1"), 2.0 * kGb, 0.01 * kGb);
+}
+
 // From leaf2 to leaf3 the way goes up, down to a third leaf and up again.
 TEST(Resplit, CallsThatGoRoundaboutAreAlike) {
   for (const RoutingPolicy policy : {RoutingPolicy::kSpray, RoutingPolicy::kAdaptive}) {
