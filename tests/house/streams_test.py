@@ -96,6 +96,14 @@ class Streams(unittest.TestCase):
                 run = self.shell(line)
                 self.assertIn((run.returncode, run.stderr), ((0, ""), (1, "")))
 
+    def test_no_name_commands_the_terminal(self):
+        name = "\x1b]0;title\x07\u202e.html"
+        for words in (["topo", "dgx-h100", "--html", name], ["topo", name], ["topo", "dgx-h100", "--fail", name],
+                      ["topo", "dgx-h100", "--" + name], [name]):
+            run = subprocess.run([BUSBAR, *words], cwd=self.folder, capture_output=True, text=True, check=False)
+            for sign in "\x1b\x07\u202e":
+                self.assertNotIn(sign, run.stdout + run.stderr, words)
+
     def test_memory_that_runs_out_is_status_2_with_a_remedy(self):
         run = self.shell('ulimit -v 100000; "$B" topo dgx-h100:16384')
         self.assertEqual((run.returncode, run.stderr[:34]), (2, "busbar: not enough memory; ask for"))

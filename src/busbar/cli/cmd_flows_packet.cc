@@ -139,6 +139,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
            {"pauses", x.pauses},
            {"timeouts", x.timeouts}}},
          {"flows_done", r.by_fct.size()},
+         {"complete", r.by_fct.size() == r.listed()},
          {"digest", fmt::format("{:016x}", x.digest)}};
   if (x.threads == 1) j.update(events_json(x));
   if (!o.extras.faults.empty()) j["faults"] = o.extras.faults;

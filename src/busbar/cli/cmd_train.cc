@@ -14,6 +14,7 @@
 #include "busbar/cli/train_beside.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_scale.h"
+#include "busbar/report/plain.h"
 #include "busbar/trace/perfetto.h"
 
 namespace busbar {
@@ -138,7 +139,7 @@ int run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk a
       watch.status(run->does_not_fit ? 1 : 0));
   if (run->does_not_fit) report_error(*run->does_not_fit);
   if (o.trace.empty() || o.common.for_programs()) return status;
-  return print_out(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", o.trace), status);
+  return print_out(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", escape_terminal(o.trace, true)), status);
 }
 
 int run(TrainFlags o) {

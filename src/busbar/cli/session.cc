@@ -11,6 +11,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/run_files.h"
 #include "busbar/cli/csv_rows.h"
+#include "busbar/report/plain.h"
 
 namespace busbar {
 
@@ -107,7 +108,7 @@ int deliver(const CommonOptions& o, const Json& data, const Document& document, 
                        status);
   if (o.html.empty()) return status;
   if (const Status done = write_file(o.html, render_html(document)); !done.ok()) return report_error(done.error());
-  return o.for_programs() ? status : print_out(fmt::format("\nreport: {}\n", o.html), status);
+  return o.for_programs() ? status : print_out(fmt::format("\nreport: {}\n", escape_terminal(o.html, true)), status);
 }
 
 }  // namespace busbar
