@@ -7,12 +7,12 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
-#include "busbar/choice/as_nccl.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/rings_drawing.h"
 #include "busbar/cli/rings_graphs.h"
 #include "busbar/cli/rings_report.h"
 #include "busbar/cli/session.h"
+#include "busbar/predict/environment.h"
 
 namespace busbar {
 namespace {
@@ -20,30 +20,36 @@ namespace {
 struct RingsFlags {
   CommonOptions common;
   std::string cluster, version = "2.30", cross_nic, svg, graph;
+  std::vector<std::string> env;
   std::uint32_t gpus = 0, copies = 1;
   bool no_nvls = false, no_pxn = false, collnet = false;
 };
 
-Result<NcclSettings> settings_of(const RingsFlags& o, const Cluster& c) {
+Result<NcclSettings> settings_of(const RingsFlags& o, Cluster& c) {
   Result<NcclVersion> version = parse_nccl_version(o.version);
   if (!version.ok()) {
     version.error().where.path = "--nccl";
     return version.error();
   }
-  NcclSettings s = nccl_settings({c.fabric.kind, c.gpudirect, c.p2p, c.fabric.merges_nics}, *version);
+  Result<NcclSettings> set = apply_nccl_environment(c, *version, o.env);
+  if (!set.ok()) {
+    set.error().where.path = "--env";
+    return set.error();
+  }
+  NcclSettings s = *std::move(set);
   if (!o.cross_nic.empty() && o.cross_nic != "0" && o.cross_nic != "1" && o.cross_nic != "2")
     return invalid(fmt::format("'{}' is none of 0 (never), 1 (always) and 2 (where it helps)", o.cross_nic),
                    {"", 0, 0, "--cross-nic"});
   if (!o.cross_nic.empty()) s.cross_nic = o.cross_nic[0] - '0';
-  s.nvls = !o.no_nvls;
+  if (o.no_nvls) s.nvls = false;
   if (o.no_pxn) s.pxn = false;
-  s.collnet = o.collnet;
+  if (o.collnet) s.collnet = true;
   return s;
 }
 
 int run(const RingsFlags& o) {
   const RunClock clock;
-  const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
+  Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
   if (!cluster.ok()) return report_error(cluster.error());
   const Result<NcclSettings> settings = settings_of(o, *cluster);
   if (!settings.ok()) return report_error(settings.error());
@@ -102,6 +108,7 @@ Command rings_command(const std::string& typed) {
       {"-g,--gpus", "N", "use the first N GPUs (default all)", "Communicator", &o->gpus},
       {"--copies", "N", "as if the machine stood N times on one network (default 1)", "Communicator", &o->copies},
       {"--nccl", "VERSION", "whose rules, 2.18 to 2.30 (default 2.30)", "Rules", &o->version},
+      {"--env", "NCCL_X=Y", "a variable that NCCL runs under; may be given several times", "Rules", &o->env},
       {"--cross-nic", "0|1|2", "NCCL_CROSS_NIC (default 0 on a fabric of rails, else 2, NCCL's own)", "Rules",
        &o->cross_nic},
       {"--no-nvls", "", "NCCL_NVLS_ENABLE=0", "Rules", &o->no_nvls},

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -49,6 +51,14 @@ TEST(NcclEnvironment, NamesAreUniqueAndEachIsTakenWithSomeValue) {
     EXPECT_TRUE(taken) << v.name;
     EXPECT_FALSE(v.effect.empty() || v.values.empty()) << v.name;
   }
+}
+
+TEST(NcclEnvironment, ThePageOfTheModelListsThemAll) {
+  std::ifstream in("docs/models/nccl.md");
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  for (const NcclVariable& v : nccl_variables())
+    EXPECT_THAT(page, HasSubstr("| " + std::string(v.name) + " | " + std::string(v.values) + " | " +
+                                std::string(v.effect) + " |"));
 }
 
 TEST(NcclEnvironment, RefusesWhatNcclWouldNotUnderstandAndSaysWhatItMeans) {
