@@ -130,7 +130,7 @@ DeviceId BlockRoutes::find_owner(const Block& block, DeviceId nic) {
   return nearest.empty() ? kNone<DeviceId> : nearest[ordinal % nearest.size()];
 }
 
-/// Over the server's links alone.
+/// Over the server's links only.
 BlockRoutes::Exit BlockRoutes::server_exit(const Block& block, DeviceId gpu, DeviceId nic) {
   Exit e;
   e.known = true;

@@ -36,13 +36,13 @@ bool FabricBundles::same_but_for_health(const Topology& t, LinkId a, LinkId b) {
   return x == t.link_class(b);
 }
 
-/// Tier by tier: the groups of one give those of the next.
+/// Works tier by tier: the groups of one tier determine those of the next.
 bool FabricBundles::build(const Topology& t) {
   const std::vector<std::uint8_t> tier = switch_tiers(t);
   if (!nics_have_one_port(t, tier)) return false;
   bundle_.assign(t.link_count(), kNoBundle);
   group_of_.assign(t.device_count(), kNoBundle);
-  std::vector<std::uint32_t> owner(t.device_count(), kNoBundle);  // the group that a switch is in
+  std::vector<std::uint32_t> owner(t.device_count(), kNoBundle);  // the group of a switch
   std::vector<std::vector<DeviceId>> members;                     // per group
   std::vector<std::uint32_t> now, next;
   for (const DeviceId d : t.fabric_switches()) {
@@ -52,7 +52,7 @@ bool FabricBundles::build(const Topology& t) {
     groups_.emplace_back();
     members.push_back({d});
   }
-  std::vector<std::uint32_t> cables(t.device_count(), 0);  // from the group in hand; zero in between
+  std::vector<std::uint32_t> cables(t.device_count(), 0);  // from the current group; zero in between
   for (std::uint8_t height = 1; !now.empty(); ++height, std::swap(now, next), next.clear())
     for (const std::uint32_t g : now) {
       std::vector<LinkId> up;

@@ -119,7 +119,7 @@ TEST(FabricRoutes, ADeadCableInTheFirstNodeLeavesTheOthersAlone) {
   for (std::uint32_t rank = 1; rank < p.ranks(); ++rank) EXPECT_EQ(p.nic(rank, 0), q.nic(rank, 0)) << rank;
 }
 
-// One cable joins two switches of a group: straight ways of many flows share it, detours do not.
+// One cable joins two switches of a group: shortest ways of many flows share it, detours do not.
 TEST(FabricRoutes, ValiantSpreadsOverTheOtherSwitchesOfTheGroup) {
   FabricSpec s = test_fabric(FabricKind::kDragonfly, 0);
   s.dragonfly = {1, 8, 2, 4};
@@ -141,8 +141,7 @@ TEST(FabricRoutes, ValiantSpreadsOverTheOtherSwitchesOfTheGroup) {
   EXPECT_EQ(path.size(), 5u);
 }
 
-// What the check refuses has a pair without a way; what it lets through, where no GPU has to pass on for another, is
-// routed.
+// If the check fails, some pair has no way. If it passes, and no GPU has to relay for another, every pair has a route.
 RC_GTEST_PROP(FabricRoutes, WhatTheConnectivityCheckSaysTheRouterFinds, ()) {
   const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly);
   TopologyBuilder b = cluster(test_fabric(kind, 8), *rc::gen::inRange(2u, 6u), 1);
@@ -225,7 +224,7 @@ RC_GTEST_PROP(FabricTable, TwinsChangeNoDistance, ()) {
   const auto n = static_cast<std::uint32_t>(t.fabric_switches().size());
   std::vector<std::vector<int>> truth;
   for (std::uint32_t to = 0; to < n; ++to) truth.push_back(hops_from(table, to, n));
-  for (int asked = 0; asked < 50; ++asked) {  // in any order: rows grow as far as is asked
+  for (int asked = 0; asked < 50; ++asked) {  // in any order: rows grow on request
     const auto from = *rc::gen::inRange(0u, n), to = *rc::gen::inRange(0u, n);
     RC_ASSERT(int{table.distance(from, to)} == truth[to][from]);
     if (truth[to][from] == int{FabricTable::kFar}) continue;
@@ -234,8 +233,7 @@ RC_GTEST_PROP(FabricTable, TwinsChangeNoDistance, ()) {
   }
 }
 
-// The definition, by plain searches: at each switch one of the links to a neighbour that is nearer, the hash says
-// which.
+// The definition, by plain searches: at each switch the hash picks one of the links to nearer neighbours.
 RC_GTEST_PROP(FabricRoutes, AHashPicksOneOfTheShortestWaysSwitchBySwitch, ()) {
   const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly);
   TopologyBuilder b = cluster(test_fabric(kind, 8), *rc::gen::inRange(2u, 12u), 1);
@@ -257,7 +255,7 @@ RC_GTEST_PROP(FabricRoutes, AHashPicksOneOfTheShortestWaysSwitchBySwitch, ()) {
       for (std::size_t i = 0; i + 1 < path.size(); ++i) {
         const DeviceId at = t.to(path[i].link);
         if (table.number(at) < 0 || t.to(path[i + 1].link) == nic) continue;
-        std::vector<int> hops(n, FabricTable::kFar);  // to the switches of the NIC, from here on
+        std::vector<int> hops(n, FabricTable::kFar);  // to the switches of the NIC, from there on
         for (const LinkId l : t.out_links(nic)) {
           if (table.number(t.to(l)) < 0) continue;
           const auto one = hops_from(table, static_cast<std::uint32_t>(table.number(t.to(l))), n);

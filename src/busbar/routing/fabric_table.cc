@@ -27,7 +27,7 @@ FabricTable::FabricTable(const Topology& topology) {
 }
 
 void FabricTable::find_twins() {
-  std::map<std::vector<std::uint32_t>, std::uint32_t> known;  // neighbours, each once, and the class that has them
+  std::map<std::vector<std::uint32_t>, std::uint32_t> known;  // distinct neighbours, and their class
   std::vector<std::uint32_t> first;                           // member of each class
   std::vector<std::uint32_t> around;
   for (std::uint32_t s = 0; s < hops_.rows(); ++s) {
@@ -72,7 +72,7 @@ void FabricTable::find_webs() {
 
 std::int32_t FabricTable::number(DeviceId d) const { return index(d) < first_ ? -1 : number_[index(d) - first_]; }
 
-// HOT: bench ar-c-65536, ar-d-65536. Some 64 ports at each of five switches on a way.
+// HOT: bench ar-c-65536, ar-d-65536. About 64 ports at each of five switches on a way.
 void FabricTable::links_towards(std::uint32_t from, std::uint32_t to, int left, std::vector<LinkId>& out) const {
   const std::uint32_t b = class_[to];
   const std::uint8_t* row = rows_[b].hops.data();
@@ -93,7 +93,7 @@ std::uint8_t FabricTable::distance(std::uint32_t from, std::uint32_t to) {
     row.hops[b] = 0;
     row.ring.assign(1, b);
   }
-  const auto reached = [&] { return a == b ? row.radius > 0 : row.hops[a] != kFar; };  // twins: what lies between
+  const auto reached = [&] { return a == b ? row.radius > 0 : row.hops[a] != kFar; };  // twins: a switch between
   while (!reached() && !row.ring.empty() && row.radius + 1 < kFar) {
     ++row.radius;
     row.next.clear();

@@ -1,4 +1,4 @@
-// By what static hashing tells connections apart.
+// The number by which static hashing distinguishes connections.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace busbar {
 
-/// Of a connection between two GPUs on one channel. GPUs and not ranks, so that it does not matter which rank runs
-/// where. Every engine must use this one, or their hashed routes differ.
+/// Names a connection between two GPUs on one channel. It takes GPUs and not ranks, so it does not depend on which rank
+/// runs where. Every engine must use it, or their hashed routes differ.
 constexpr std::uint64_t flow_name(DeviceId from, DeviceId to, std::uint32_t channel) {
   return ((std::uint64_t{index(from)} << 32) | index(to)) ^ (std::uint64_t{channel} << 48);
 }

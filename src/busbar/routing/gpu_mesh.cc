@@ -12,7 +12,7 @@ Place place_of(const Grid& g, std::uint32_t ordinal) {
   return {ordinal % g.extent[0], ordinal / g.extent[0] % g.extent[1], ordinal / g.extent[0] / g.extent[1]};
 }
 
-/// Extents of the box that these places fill in their order, without those of 1; empty: they fill none.
+/// Extents of the box that these places fill in their order, without extents of 1; empty if they fill no box.
 std::vector<std::uint32_t> box_of(std::span<const Place> places) {
   std::vector<std::uint32_t> extents;
   std::size_t stride = 1;
@@ -43,7 +43,7 @@ GpuMesh::GpuMesh(const Topology& t, const Block& block) {
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
     if (ordinal[p] < 0) continue;
     for (const LinkId l : t.out_links(static_cast<DeviceId>(block.first_device + p))) {
-      const std::uint32_t to = index(t.to(l)) - block.first_device;  // wraps far off when outside
+      const std::uint32_t to = index(t.to(l)) - block.first_device;  // wraps to a large number if outside
       const LinkClass& c = t.link_class(l);
       if (to >= block.device_count || ordinal[to] < 0 || !is_scale_up(c.kind)) continue;
       ici_ = ici_ && c.kind == LinkKind::kIci;
@@ -67,7 +67,7 @@ void GpuMesh::find_grid() {
   }
   const std::uint32_t n = hops_.rows();
   for (std::uint32_t x = 2; x <= n; ++x) {
-    for (std::uint32_t y = n / x; n % x == 0 && y >= 1; --y) {  // two dimensions before three with a 1 between
+    for (std::uint32_t y = n / x; n % x == 0 && y >= 1; --y) {  // two dimensions before three of which one is 1
       if (n / x % y != 0) continue;
       grid_ = as_grid({x, y, n / x / y}, pairs);
       if (grid_) return;
@@ -75,7 +75,7 @@ void GpuMesh::find_grid() {
   }
 }
 
-/// Every link must join neighbours, and there must be as many joined pairs as a grid of that sort has.
+/// Every link must join neighbours, and the number of joined pairs must be that of such a grid.
 std::optional<Grid> GpuMesh::as_grid(std::array<std::uint32_t, 3> extent, std::size_t pairs) const {
   Grid g{extent, {}};
   for (std::uint32_t i = 0; i < hops_.rows(); ++i) {
@@ -124,7 +124,7 @@ bool GpuMesh::route(std::uint32_t from, std::uint32_t to, std::vector<Part>& out
   return true;
 }
 
-/// The widest way over one GPU; of equally wide ones the same for both directions, others for other pairs.
+/// The widest way over one GPU. Among equally wide ones: the same for both directions, different for different pairs.
 bool GpuMesh::over_one(std::uint32_t from, std::uint32_t to, std::vector<Part>& out) const {
   if (rate(from, to) > 0) {
     cross(from, to, 1, out);
@@ -148,7 +148,7 @@ bool GpuMesh::over_one(std::uint32_t from, std::uint32_t to, std::vector<Part>& 
   return true;
 }
 
-/// First x, then y, then z, the short way round; half each way where both are equally long.
+/// First x, then y, then z, in the shorter direction; half in each direction if both are equally long.
 void GpuMesh::along(const Grid& g, std::uint32_t from, std::uint32_t to, std::vector<Part>& out) const {
   Place at = place_of(g, from);
   const Place end = place_of(g, to);
@@ -190,7 +190,7 @@ const std::vector<std::uint8_t>& GpuMesh::row(std::uint32_t to) {
   return row;
 }
 
-/// All shortest ways, each chip passing on in proportion to the rates of its links.
+/// All shortest ways; each chip forwards in proportion to the rates of its links.
 bool GpuMesh::over_many(std::uint32_t from, std::uint32_t to, std::vector<Part>& out) {
   const auto& hops = row(to);
   if (hops[from] == kFar) return false;

@@ -1,8 +1,8 @@
-// GPUs (and TPU chips) of one shape of block that are wired to each other: what may be passed on by a third one.
+// GPUs (and TPU chips) of one shape of block that are wired to each other, and routes that pass through other GPUs.
 //
-// NVLink and xGMI: one GPU in between at most, as NCCL does (its path type NVB). ICI: any number of chips. A complete
-// torus or grid is known by its coordinates alone and routed dimension by dimension; any other web of ICI links gets
-// rows of hops, made as they are asked for.
+// NVLink and xGMI: at most one GPU in between, as in NCCL (its path type NVB). ICI: any number of chips. A complete
+// torus or grid is routed by its coordinates, dimension by dimension. Any other mesh of ICI links gets rows of hops,
+// computed on request.
 #pragma once
 
 #include <array>
@@ -38,8 +38,8 @@ class GpuMesh {
   GpuMesh(const Topology& topology, const Block& block);
   bool empty() const { return hops_.values.empty(); }
   const std::optional<Grid>& grid() const { return grid_; }
-  /// Appends the links from GPU `from` to GPU `to` (ordinals). False when nobody can pass it on.
-  /// Cost: grid O(hops); NVLink O(neighbours squared); else the row of `to` once.
+  /// Appends the links from GPU `from` to GPU `to` (ordinals). False if no GPU can forward.
+  /// Cost: grid O(hops); NVLink O(neighbours squared); otherwise the row of `to`, once.
   bool route(std::uint32_t from, std::uint32_t to, std::vector<Part>& out);
 
  private:
@@ -58,8 +58,8 @@ class GpuMesh {
   std::vector<std::vector<std::uint8_t>> rows_;
 };
 
-/// Extents of the box of a torus or grid that every group of `size` GPUs in `gpus` fills, the fastest dimension first
-/// and none of 1. Empty where the groups differ, fill no box of one block, stand in another order than that of their
+/// Extents of the box of a torus or grid that every group of `size` GPUs in `gpus` fills, the fastest dimension first,
+/// without extents of 1. Empty if the groups differ, fill no box of one block, are not in the order of their
 /// coordinates, or are not wired as a torus or grid. Precondition: size divides gpus.size().
 std::vector<std::uint32_t> torus_extents(const Topology& topology, std::span<const DeviceId> gpus, std::uint32_t size);
 

@@ -27,8 +27,8 @@ Topology stamp(NodeTemplate node) {
   return std::move(b).seal();
 }
 
-/// Eight V100 in the hybrid cube mesh of the DGX-1V: a pair of numbers is one NVLink 2, twice the pair two of them; the
-/// GPUs 0-3 and 4-7 share a PCIe switch each, the two switches are joined.
+/// Eight V100 in the hybrid cube mesh of the DGX-1V: a pair of numbers is one NVLink 2, the same pair twice is two.
+/// GPUs 0-3 and 4-7 share one PCIe switch each; the two switches are joined.
 NodeTemplate cube_mesh() {
   NodeTemplate node = gpus(8);
   for (const auto& [a, b] : {std::pair{0u, 3u}, {0u, 4u}, {1u, 2u}, {1u, 5u}, {2u, 3u}, {4u, 7u}, {5u, 6u}, {6u, 7u}}) {
@@ -66,7 +66,7 @@ std::vector<LinkShare> route(const Router& r, DeviceId a, DeviceId b) {
   return path;
 }
 
-/// What arrives at each device leaves it again, and all of it arrives at the end.
+/// All that arrives at a device leaves it again, and all of it arrives at the end.
 bool mesh_conserves(const Topology& t, DeviceId from, DeviceId to, const std::vector<LinkShare>& path) {
   std::map<DeviceId, double> balance;
   for (const LinkShare& s : path) {
@@ -160,7 +160,7 @@ TEST(TorusExtents, AreThoseOfTheBoxThatEachGroupFills) {
   EXPECT_EQ(extents(all, 4), (Extents{4}));                              // a line each
   EXPECT_EQ(extents({0, 4, 8, 12, 16, 20}, 6), (Extents{3, 2}));         // across the lines
   EXPECT_EQ(extents({1, 2, 5, 6}, 4), (Extents{2, 2}));                  // inside
-  EXPECT_EQ(extents({0, 1, 4, 5, 8, 9, 0, 4, 8, 1, 5, 9}, 6), Extents());  // the second group stands in another order
+  EXPECT_EQ(extents({0, 1, 4, 5, 8, 9, 0, 4, 8, 1, 5, 9}, 6), Extents());  // the second group has another order
   EXPECT_EQ(extents({0, 1, 2, 3, 0, 4, 8, 12}, 4), Extents());           // a line and no box
   EXPECT_EQ(extents({1, 0, 2, 3}, 4), Extents());                        // out of order
   EXPECT_EQ(extents({0, 1, 4}, 3), Extents());                           // no box
@@ -200,7 +200,7 @@ RC_GTEST_PROP(GpuMesh, TorusRoutesAreShortestAndLoadAllLinksAlike, ()) {
       for (const LinkShare& s : path) load[s.link] += s.share;
     }
   }
-  // All-to-all over a torus loads every link of a dimension equally: both ways round, everywhere.
+  // All-to-all over a torus loads every link of a dimension equally: in both directions, everywhere.
   for (std::uint32_t stride = 1, d = 0; d < 3; stride *= e[d++]) {
     double least = 1e18, most = 0;
     for (const auto& [l, bytes] : load) {

@@ -1,4 +1,4 @@
-// A link and how much of a connection crosses it.
+// A link, and the part of a connection that crosses it.
 #pragma once
 
 #include "busbar/topology/topology.h"

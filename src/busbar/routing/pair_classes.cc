@@ -1,4 +1,4 @@
-// Which members are alike to the fabric.
+// Classes of members that are alike to the fabric.
 #include <algorithm>
 #include <bit>
 
@@ -12,7 +12,7 @@ double PairSpread::State::path_ps() const {
   return ps;
 }
 
-/// The cables of a NIC, all of which must lead to switches; else none.
+/// The cables of a NIC if all lead to switches; otherwise none.
 std::vector<LinkId> PairSpread::State::ports(DeviceId nic) const {
   std::vector<LinkId> out;
   for (const LinkId l : r.topology.out_links(nic)) {
@@ -33,7 +33,7 @@ std::uint32_t PairSpread::State::attach(DeviceId nic) {
   for (const LinkId l : cables) {
     a.switches.push_back(static_cast<std::uint32_t>(r.fabric.number(r.topology.to(l))));
     key.push_back(a.switches.back());
-    if (cables.size() > 1) {  // shares and latency hang on the cables themselves
+    if (cables.size() > 1) {  // shares and latency depend on the cables
       key.push_back(r.topology.link_class_index(l));
       key.push_back(r.topology.link_class_index(reverse(l)));
     }
@@ -72,7 +72,7 @@ bool PairSpread::State::place(const PairEnds& ends) {
                      [&](DeviceId nic) { return nic != kNone<DeviceId> && attach(nic) != kNobody; });
 }
 
-/// Router::exit_nic and the relays ask for the sort of server, the NIC's place there and what the NIC is joined to.
+/// Router::exit_nic and relays depend on the kind of server, the NIC's place in it, and what the NIC is joined to.
 bool PairSpread::State::find_fars(const PairEnds& ends) {
   fars.clear();
   far_of.resize(std::size_t{members} * lanes);
@@ -97,7 +97,7 @@ bool PairSpread::State::find_fars(const PairEnds& ends) {
   return true;
 }
 
-/// Puts the links from a member to the NIC it sends by into `path`.
+/// Writes the links from a member to the NIC it sends by into `path`.
 bool PairSpread::State::leave(const PairEnds& ends, std::uint32_t member, std::uint32_t far) {
   const std::size_t at = std::size_t{member} * fars.size() + far;
   const Block& b = r.block_of(ends.gpu[member]);

@@ -17,7 +17,7 @@ PairSpread::State::Kind PairSpread::State::kind_of(std::uint32_t a, std::uint32_
   if (!x.wide() && !y.wide() && x.switches == y.switches) return Kind::kFixed;
   if (r.policy == RoutingPolicy::kStatic) return Kind::kHashed;
   if (r.policy != RoutingPolicy::kValiant) return Kind::kFixed;
-  for (const Router::State::Ports& p : r.ports_between(x.nic, y.nic))  // where there is no detour, straight ways
+  for (const Router::State::Ports& p : r.ports_between(x.nic, y.nic))  // without a detour: shortest ways
     if (p.a != p.b && r.detours(p.a, p.b).empty()) return Kind::kHashed;
   return Kind::kFixed;
 }
@@ -63,7 +63,7 @@ PairSpread::State::Way PairSpread::State::find_way(std::uint32_t a, std::uint32_
   return out;
 }
 
-/// The same, kept for the next call.
+/// The same; kept for the next call.
 PairSpread::State::Way PairSpread::State::way(std::uint32_t a, std::uint32_t b) {
   constexpr std::size_t kMostKept = 1 << 22;  // 64 MiB
   const std::uint64_t pair = std::uint64_t{a} << 32 | b;
@@ -73,7 +73,7 @@ PairSpread::State::Way PairSpread::State::way(std::uint32_t a, std::uint32_t b) 
   return ways.emplace(pair, find_way(a, b)).first->second;
 }
 
-/// Latency between all attachments that somebody uses, NaN where flows are hashed. False: there is no way.
+/// Latency between all attachments in use, NaN for hashed flows. False: there is no way.
 Result<bool> PairSpread::State::find_latencies() {
   constexpr double kUnknown = -1, kMostFlows = 1 << 28;
   constexpr std::size_t kMostWays = 1 << 20, kMostTable = 1 << 24;
@@ -123,7 +123,7 @@ Result<bool> PairSpread::State::find_latencies() {
   return true;
 }
 
-/// Every pair of the two classes along its own hashed way. `low`, `high`: their latencies.
+/// Routes every pair of the two classes along its hashed way. `low`, `high`: their latencies.
 bool PairSpread::State::walk_pairs(const PairEnds& ends, std::uint32_t source, std::uint32_t sink, double& low,
                                    double& high) {
   const Source& from = sources[source];
@@ -189,7 +189,7 @@ bool PairSpread::State::walk_pairs(const PairEnds& ends, std::uint32_t source, s
   return true;
 }
 
-/// Counts the pairs between attachments, walks those that are hashed.
+/// Counts the pairs between attachments and walks the hashed ones.
 bool PairSpread::State::pair_classes(const PairEnds& ends) {
   const std::size_t n = attachments.size();
   least_to.assign(sources.size() * fars.size(), INFINITY);
@@ -236,7 +236,7 @@ void PairSpread::State::add_ways() {
 
 /// From the members to their NICs and into the fabric.
 void PairSpread::State::add_leaving(const PairEnds& ends) {
-  std::vector<std::vector<double>> all(sources.size() * fars.size());  // per port, where there are several
+  std::vector<std::vector<double>> all(sources.size() * fars.size());  // per port, if there are several
   for (std::uint32_t s = 0; s < sources.size(); ++s)
     for (std::uint32_t d = 0; d < sinks.size(); ++d)
       for (std::uint32_t lane = 0; lane < lanes; ++lane) {
@@ -270,13 +270,13 @@ void PairSpread::State::add_leaving(const PairEnds& ends) {
         }
       }
       for (std::size_t p = 0; p < sum.size(); ++p)
-        if (sum[p] > 1e-9) add(cables[p], sum[p], least);  // less is round-off
+        if (sum[p] > 1e-9) add(cables[p], sum[p], least);  // smaller values are rounding errors
     });
 }
 
-/// Out of the fabric and from the NICs to the members. Cables that a hash chooses are loaded already.
+/// Out of the fabric and from the NICs to the members. Cables chosen by a hash have their loads already.
 void PairSpread::State::add_entering(const PairEnds& ends) {
-  std::vector<std::vector<double>> all(sinks.size() * lanes);  // per port, where there are several
+  std::vector<std::vector<double>> all(sinks.size() * lanes);  // per port, if there are several
   const auto each_port = [&](std::uint32_t s, std::uint32_t d, std::uint32_t lane, double pairs,
                              std::vector<double>& sum) {
     const Leg &out = sources[s].to[sinks[d].far[lane]], &in = sinks[d].by[lane];

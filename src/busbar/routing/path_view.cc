@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kMostListed = 256;
 constexpr std::size_t kMostGpus = 128;  ///< of a block whose pairs are all tried
 constexpr std::uint32_t kChannels = 8;  ///< tried for the NICs that a GPU may use
-constexpr std::uint64_t kFlow = 0;      ///< of the connection that is shown
+constexpr std::uint64_t kFlow = 0;      ///< of the connection shown
 
 void add_hops(const Topology& t, DeviceId from, const std::vector<LinkShare>& route, PathView& view) {
   std::map<DeviceId, std::size_t> depth{{from, 0}};
@@ -49,7 +49,7 @@ const char* part_of(LinkKind k) {
   return k == LinkKind::kPcie ? "PCIe" : "sockets";
 }
 
-/// Adds what a link's latency is made of to `sums`, outwards.
+/// Adds the parts of a link's latency to `sums`, outwards.
 void add_parts(const LinkClass& c, std::map<std::string_view, Duration>& sums) {
   const LatencyParts& p = c.latency_parts;
   if (p == LatencyParts()) {
@@ -146,7 +146,7 @@ class Sharers {
       list(leaves ? t_.name(g) + " -> other nodes" : "other nodes -> " + t_.name(g));
     }
   }
-  /// Below the lower of the two switches: the one with neighbours in blocks, else the one first built.
+  /// Below the lower of the two switches: the one with neighbours in blocks, otherwise the one built first.
   void between_switches(LinkId l) {
     const auto joins_blocks = [&](DeviceId s) {
       const auto links = t_.out_links(s);
@@ -168,7 +168,7 @@ class Sharers {
   std::vector<LinkShare> route_;
 };
 
-/// The NUMA node with the fewest hops from `d`, the lowest of several; kNone where its server has none.
+/// The NUMA node with the fewest hops from `d`, the lowest if several are equal; kNone if its server has none.
 DeviceId nearest_memory(const Topology& t, DeviceId d) {
   const BlockPaths paths(t, d, GpuRelay::kNo);
   const Block& block = t.blocks()[index(t.block_of(d))];
@@ -181,7 +181,7 @@ DeviceId nearest_memory(const Topology& t, DeviceId d) {
   return best;
 }
 
-/// The host memories that `route` has to be copied in, from the sender's side; none where it goes straight.
+/// The host memories in which `route` must be copied, from the sender's side; none for a direct route.
 std::vector<DeviceId> copies_of(const Topology& t, DeviceId from, DeviceId to, std::span<const LinkShare> route,
                                 const DirectReach& reach) {
   const bool a = t.kind(from) == DeviceKind::kGpu, b = t.kind(to) == DeviceKind::kGpu;
@@ -214,7 +214,7 @@ Status spread_reaching(const Router& router, const DirectReach& reach, DeviceId 
   if (copied_in) *copied_in = stops;
   if (stops.empty()) return {};
   out.resize(begin);
-  // Out of host memory by the GPU's own NIC: nobody passes on over NVLink.
+  // Out of host memory by the GPU's own NIC: no GPU relays over NVLink.
   const bool passes_on = nic_from != kNone<DeviceId> && t.kind(from) == DeviceKind::kGpu;
   const DeviceId own = passes_on ? router.nearest_nic(from, 0) : nic_from;
   stops.push_back(to);
@@ -222,7 +222,7 @@ Status spread_reaching(const Router& router, const DirectReach& reach, DeviceId 
     BUSBAR_RETURN_IF_ERROR(router.spread(at, stop, own, nic_to, flow, out, bias));
     at = stop;
   }
-  for (std::size_t i = begin; i < out.size(); ++i)  // a way out and back may cross a link twice
+  for (std::size_t i = begin; i < out.size(); ++i)  // a way to a device and back may cross a link twice
     for (std::size_t k = out.size() - 1; k > i; --k) {
       if (out[k].link != out[i].link) continue;
       out[i].share += out[k].share;
@@ -250,7 +250,7 @@ Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, con
   add_hops(t, from, route, view);
   add_latency_parts(t, view);
   std::vector<LinkId> walk;
-  for (DeviceId at = from; const PathHop& hop : view.hops) {  // one of the ways, end to end
+  for (DeviceId at = from; const PathHop& hop : view.hops) {  // one of the ways, from end to end
     for (const LinkShare& l : hop.links)
       if (t.from(l.link) == at) {
         walk.push_back(l.link);
@@ -270,7 +270,7 @@ double host_rate(const Router& router) {
   for (std::uint32_t d = 0; d < t.device_count(); ++d) {
     const auto device = static_cast<DeviceId>(d);
     if (t.kind(device) != DeviceKind::kCpu) continue;
-    if (t.block_of(device) != t.block_of(t.gpus().front())) break;  // the first block's come first
+    if (t.block_of(device) != t.block_of(t.gpus().front())) break;  // those of the first block come first
     std::vector<LinkShare> links;
     if (!router.spread(t.gpus().front(), device, kNone<DeviceId>, kNone<DeviceId>, 0, links).ok()) continue;
     double rate = links.empty() ? 0 : std::numeric_limits<double>::max();

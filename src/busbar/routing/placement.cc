@@ -6,7 +6,7 @@
 namespace busbar {
 namespace {
 
-/// Blocks that are alike inside and have the same NICs cabled; their GPUs leave by the same places.
+/// Blocks that are alike inside and have the same NICs cabled; GPUs in the same place have NICs in the same places.
 struct Sort {
   ShapeId shape{};
   std::vector<std::uint32_t> cabled;                                        ///< places of NICs

@@ -1,4 +1,4 @@
-// Which GPU a rank runs on and which NIC carries a channel of it.
+// The GPU that a rank runs on, and the NICs of its channels.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace busbar {
 
 class Placement {
  public:
-  /// Rank r on gpus[r]; its channels take turns over the NICs that are nearest to its GPU.
+  /// Rank r runs on gpus[r]; its channels take turns over the NICs nearest to its GPU.
   Placement(const Router& router, std::span<const DeviceId> gpus);
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpu_.size()); }
   DeviceId gpu(std::uint32_t rank) const { return gpu_[rank]; }
-  /// Channels after which the NICs repeat: the most NICs that any rank has equally near; at least 1.
+  /// The number of channels after which the NICs repeat: the largest number of equally near NICs of a rank; at least 1.
   std::uint32_t nic_channels() const { return channels_; }
   DeviceId nic(std::uint32_t rank, std::uint32_t channel) const {
     return nic_[std::size_t{rank} * channels_ + channel % channels_];

@@ -1,4 +1,4 @@
-// Trees of switches that add up payloads on the way (SHARP): where they meet, and the way up.
+// Trees of switches that add payloads on the way (SHARP): their roots, and the ways up.
 #pragma once
 
 #include <span>
@@ -8,18 +8,18 @@
 
 namespace busbar {
 
-/// Trees are numbered; those of different numbers meet in different switches and climb different ways where there are
-/// several. Only switches that reduce take part.
+/// Trees are numbered. Trees of different numbers have different roots and use different ways up, if there are several.
+/// Only switches that reduce take part.
 class ReductionTrees {
  public:
   explicit ReductionTrees(const Topology& topology) : topology_(topology), table_(topology) {}
 
-  /// The cable by which `nic` reaches the nearest switch that reduces, outwards; kNone when there is none.
+  /// The cable by which `nic` reaches the nearest switch that reduces, outwards; kNone if there is none.
   LinkId uplink(DeviceId nic) const;
-  /// The lowest switch that all `leaves` climb to equally; kNone when there is none.
+  /// The lowest switch that all `leaves` reach in equally many hops upwards; kNone if there is none.
   DeviceId root(std::span<const DeviceId> leaves, std::uint32_t tree);
-  /// Appends the links from `leaf` up to `root`. Whoever passes a switch takes the same way on from there, so that a
-  /// tree it is. False, with nothing appended, when some switch on the way does not reduce.
+  /// Appends the links from `leaf` up to `root`. All ways through a switch are the same from there on, so they form a
+  /// tree. False, with nothing appended, if some switch on the way does not reduce.
   bool climb(DeviceId leaf, DeviceId root, std::uint32_t tree, std::vector<LinkId>& out);
 
  private:

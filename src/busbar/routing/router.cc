@@ -27,7 +27,7 @@ bool Router::State::joined(DeviceId nic_a, DeviceId nic_b) const {
   return false;
 }
 
-/// A NIC in `gpu`'s block that is joined to `far_nic`; GPUs take turns where there are several. kNone: there is none.
+/// A NIC in `gpu`'s block that is joined to `far_nic`; GPUs take turns over several. kNone: there is none.
 DeviceId Router::State::relay_nic(DeviceId gpu, DeviceId far_nic) const {
   const Block& block = block_of(gpu);
   std::vector<DeviceId> found;
@@ -38,7 +38,7 @@ DeviceId Router::State::relay_nic(DeviceId gpu, DeviceId far_nic) const {
   return found.empty() ? kNone<DeviceId> : found[blocks.ordinal(block, gpu) % found.size()];
 }
 
-/// For each port of one NIC the nearest port of the other.
+/// For each port of one NIC the nearest port of the other NIC.
 std::vector<Router::State::Ports> Router::State::ports_between(DeviceId from, DeviceId to) const {
   std::vector<Ports> out;
   for (const LinkId up : topology.out_links(from)) {
@@ -91,7 +91,7 @@ bool Router::State::across(DeviceId from, DeviceId to, const Crossing& how, std:
 bool Router::State::across_straight(DeviceId from, DeviceId to, const Crossing& how,
                                     std::vector<LinkShare>& out) const {
   const bool keeps_one = policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant;
-  const auto choose = [&](DeviceId at) {  // static hash keeps one of the equal front.candidates
+  const auto choose = [&](DeviceId at) {  // a static hash keeps one of the equal candidates
     if (!keeps_one || front.candidates.size() < 2) return;
     const std::uint64_t h = mix64(how.flow ^ mix64(seed ^ index(at)));
     front.candidates.assign(1, front.candidates[h % front.candidates.size()]);
@@ -166,8 +166,8 @@ bool Router::State::across_straight(DeviceId from, DeviceId to, const Crossing& 
   return true;
 }
 
-/// Between NICs that no fabric joins: over scale-up links to the GPU that sits beside a NIC on the receiver's rail, or,
-/// where the sender's server has none, likewise on the receiver's side.
+/// Between NICs that no fabric joins: over scale-up links to the GPU next to a NIC on the receiver's rail. If the
+/// sender's server has no such NIC, the same on the receiver's side.
 bool Router::State::over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, const Crossing& how,
                                 std::vector<LinkShare>& out) const {
   const Block &a = block_of(from), &b = block_of(to);
@@ -235,7 +235,7 @@ std::vector<DeviceId> Router::nearest_nics(DeviceId gpu) const {
   if (s.topology.block_of(gpu) == kNone<BlockId>) return {};
   const Block& block = s.block_of(gpu);
   std::vector<DeviceId> nearest = s.blocks.nearest_nics(block, gpu, [&](DeviceId d) { return s.cabled(d); });
-  if (nearest.empty()) {  // none that the server's links lead to: then by way of another GPU
+  if (nearest.empty()) {  // the server's links lead to none: over another GPU
     std::vector<LinkShare> path;
     for (std::uint32_t p = 0; p < block.device_count; ++p) {
       const auto d = static_cast<DeviceId>(block.first_device + p);

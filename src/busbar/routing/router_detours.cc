@@ -1,4 +1,4 @@
-// Ways that are longer than the shortest: Valiant's routing, and adaptive routing where switches of a tier are joined.
+// Longer ways than the shortest: Valiant's routing, and adaptive routing if switches of a tier are joined.
 #include <algorithm>
 
 #include "busbar/base/random.h"
@@ -6,7 +6,7 @@
 
 namespace busbar {
 
-/// Appends one shortest way between two switches; equal hops by a hash.
+/// Appends one shortest way between two switches; a hash picks among equal hops.
 void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const {
   std::uint32_t x = from;
   for (int left = fabric.distance(from, to); left > 0; --left) {
@@ -19,8 +19,8 @@ void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flo
   }
 }
 
-/// A detour over each leaf that lies on a way of at most twice the shortest length and meets no switch
-/// twice, at most kMostDetours of them. Inside a group of a dragonfly these are the group's other switches.
+/// A detour over each leaf that lies on a way of at most twice the shortest length and crosses no switch twice; at most
+/// kMostDetours of them. Inside a group of a dragonfly the leaves are the group's other switches.
 Router::State::Ways Router::State::find_detours(std::uint32_t a, std::uint32_t b) const {
   constexpr std::size_t kMostDetours = 64;
   const int straight = fabric.distance(a, b);
@@ -44,9 +44,9 @@ Router::State::Ways Router::State::find_detours(std::uint32_t a, std::uint32_t b
   return out;
 }
 
-/// The same, kept for the next flow between the two.
+/// The same; kept for the next flow between the two switches.
 const Router::State::Ways& Router::State::detours(std::uint32_t a, std::uint32_t b) const {
-  constexpr std::size_t kMostKept = 1 << 14;  // pairs of some 64 ways each: a few hundred MiB at most
+  constexpr std::size_t kMostKept = 1 << 14;  // pairs of about 64 ways each: a few hundred MiB at most
   const std::uint64_t pair = std::uint64_t{a} << 32 | b;
   const auto it = known_detours.find(pair);
   if (it != known_detours.end()) return it->second;
@@ -54,15 +54,15 @@ const Router::State::Ways& Router::State::detours(std::uint32_t a, std::uint32_t
   return known_detours.emplace(pair, find_detours(a, b)).first->second;
 }
 
-/// Of links in a row, as conductors have it.
+/// Of links in series, like conductances.
 double Router::State::pull(const std::vector<LinkId>& way, const SplitBias& bias) const {
   double resistance = 0;
   for (const LinkId l : way) resistance += 1 / pull(l, bias);
   return 1 / resistance;
 }
 
-/// Valiant's routing: shares over the detours, equal unless biased. A switch to itself: straight. False, with
-/// nothing appended, where there is no detour.
+/// Valiant's routing: shares over the detours, equal unless biased. From a switch to itself: the straight way. False,
+/// with nothing appended, if there is no detour.
 bool Router::State::around(DeviceId from, DeviceId to, const SplitBias& bias, std::vector<LinkShare>& out) const {
   struct Step {
     std::size_t at;  ///< hops from the start
@@ -98,10 +98,10 @@ bool Router::State::around(DeviceId from, DeviceId to, const SplitBias& bias, st
   return !steps.empty();
 }
 
-/// Where switches of the lowest tier are joined directly (dragonflies, tori), adaptive routing with a bias takes
-/// detours as well: as much as their mean pulls against those of the straight ways, to a power that prefers the shorter
-/// as long as neither is busy. Source of the rule: UGAL (Kim et al., ISCA 2008) compares the straight way with one
-/// detour at random by queue x hops. `out` from `begin` on: the straight ways.
+/// If switches of the lowest tier are joined directly (dragonflies, tori), adaptive routing with a bias also takes
+/// detours. Their part depends on their mean pull against that of the shortest ways, to a power that prefers shorter
+/// ways while neither is busy. Source of the rule: UGAL (Kim et al., ISCA 2008) compares the shortest way with one
+/// random detour by queue x hops. `out` from `begin` on holds the shortest ways.
 void Router::State::take_detours(DeviceId from, DeviceId to, const SplitBias& bias, std::size_t begin,
                                  std::vector<LinkShare>& out) const {
   double straight = 0, detour = 0;
@@ -111,7 +111,7 @@ void Router::State::take_detours(DeviceId from, DeviceId to, const SplitBias& bi
     for (const std::vector<LinkId>& way : detours(p.a, p.b)) detour += pull(way, bias), ++count;
   }
   if (count == 0) return;
-  double resistance = 0;  // of the straight ways: links of one hop side by side, hops in a row
+  double resistance = 0;  // of the shortest ways: links of one hop in parallel, hops in series
   for (std::size_t i = begin; i < out.size(); ++i) {
     const LinkId l = out[i].link;
     if (topology.from(l) != from && topology.to(l) != to) resistance += out[i].share * out[i].share / pull(l, bias);

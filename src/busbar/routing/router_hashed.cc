@@ -1,4 +1,4 @@
-// The one way that a hash picks, for NICs with one port: what Router::State::across_straight comes to there, without
+// The one way that a hash picks, for NICs with one port. The result equals Router::State::across_straight, without
 // shares.
 #include "busbar/base/random.h"
 #include "busbar/routing/internal/router_state.h"
@@ -15,7 +15,7 @@ std::int32_t Router::State::only_switch(DeviceId nic) const {
   return found;
 }
 
-/// From switch `at` on, `hops` links before `to`, whose only switch is `last`.
+/// From switch `at`, `hops` links before `to`, whose only switch is `last`.
 bool Router::State::across_hashed(DeviceId at, DeviceId to, std::uint32_t last, int hops, std::uint64_t flow,
                                   std::vector<LinkShare>& out) const {
   std::vector<LinkId>& candidates = front.candidates;

@@ -33,7 +33,7 @@ NodeTemplate small_server() {
   return n;
 }
 
-/// `nodes` servers, NIC r of each on leaf r, two spines over the leaves.
+/// `nodes` servers with NIC r of each on leaf r, and two spines above the leaves.
 TopologyBuilder small_cluster(std::uint32_t nodes) {
   TopologyBuilder b;
   const std::uint32_t t = b.add_template(small_server());
@@ -52,7 +52,7 @@ TopologyBuilder small_cluster(std::uint32_t nodes) {
   return b;
 }
 
-/// What arrives at each device must leave it again, and all of it must arrive at the end.
+/// All that arrives at a device must leave it again, and all of it must arrive at the end.
 void expect_conserved(const Topology& t, DeviceId from, DeviceId to, const std::vector<LinkShare>& path) {
   std::map<DeviceId, double> balance;
   for (const LinkShare& s : path) {
@@ -128,7 +128,7 @@ TEST(Router, StaticHashKeepsOneSpineAndSpraySplitsEvenly) {
           up[s.link] += s.share;
         }
     }
-    ASSERT_EQ(up.size(), 2u);  // both spines in use over many flows
+    ASSERT_EQ(up.size(), 2u);  // many flows use both spines
     for (const auto& [l, sum] : up) EXPECT_NEAR(sum, 128, policy == RoutingPolicy::kSpray ? 1e-9 : 40);
   }
 }

@@ -26,7 +26,7 @@ ShapeTable::ShapeTable(const Topology& topology, const Block& block, RouteLevel 
   count_ = static_cast<std::uint32_t>(places.size());
   for (const std::uint32_t p : places) {
     for (const LinkId l : topology.out_links(static_cast<DeviceId>(block.first_device + p))) {
-      const std::uint32_t to = index(topology.to(l)) - block.first_device;  // wraps far off when outside
+      const std::uint32_t to = index(topology.to(l)) - block.first_device;  // wraps to a large number if outside
       if (to >= block.device_count || !allows(topology.link_class(l))) continue;
       if (topology.kind(topology.to(l)) == DeviceKind::kNic) nics_.values.push_back(to);
       if (transit_[to] < 0) continue;
@@ -37,7 +37,7 @@ ShapeTable::ShapeTable(const Topology& topology, const Block& block, RouteLevel 
   }
   distance_.assign(std::size_t{count_} * count_, kFar);
   std::vector<std::uint32_t> queue;
-  for (std::uint32_t to = 0; to < count_; ++to) {  // links are two-way, so distance from `to` is distance to it
+  for (std::uint32_t to = 0; to < count_; ++to) {  // links are two-way, so the distance from `to` is the distance to it
     distance_[to * count_ + to] = 0;
     queue.assign(1, to);
     for (std::size_t head = 0; head < queue.size(); ++head) {

@@ -1,11 +1,11 @@
-// Which cable of a bundle holds the others back: they carry the same each.
+// The cable that limits a bundle, whose cables all carry the same load.
 #pragma once
 
 #include "busbar/routing/fabric_bundles.h"
 
 namespace busbar {
 
-/// The first of the slowest by `rate_of(LinkId)`.
+/// The slowest cable by `rate_of(LinkId)`; the first if several are equal.
 template <typename Rate>
 LinkId slowest_cable(const FabricBundles& bundles, std::uint32_t bundle, const Rate& rate_of) {
   LinkId slowest = bundles.first(bundle);

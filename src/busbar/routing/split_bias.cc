@@ -13,8 +13,8 @@ SplitBias bias_away(const Topology& t, SplitBias bias, std::span<const double> l
     if (load[l] > 0 && fabric(l)) busy.push_back(load[l]);
   if (busy.empty()) return bias;
   const auto middle = busy.begin() + static_cast<std::ptrdiff_t>(busy.size() / 2);
-  std::nth_element(busy.begin(), middle, busy.end());         // so that factors as a whole neither rise nor fall
-  const double median = std::log2(*middle), far = 2 * power;  // and a link without load gets that much more
+  std::nth_element(busy.begin(), middle, busy.end());         // so factors as a whole neither rise nor fall
+  const double median = std::log2(*middle), far = 2 * power;  // a link without load gets this much more
   for (std::uint32_t l = 0; l < t.link_count(); ++l) {
     if (!fabric(l)) continue;
     const double step = load[l] > 0 ? std::clamp(power * (median - std::log2(load[l])), -far, far) : far;

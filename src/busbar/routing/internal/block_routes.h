@@ -1,4 +1,4 @@
-// Ways inside a block. Tables are made once per shape, when first asked for.
+// Routes inside a block. The tables of a shape are made at the first request.
 #pragma once
 
 #include <algorithm>
@@ -18,41 +18,40 @@ class BlockRoutes {
  public:
   explicit BlockRoutes(const Topology& topology) : topology_(topology) {}
 
-  /// Appends the links of the best way between two GPUs: scale-up links straight or over switches; over other GPUs;
-  /// anything else by fewest hops. False, with nothing appended, when there is none.
+  /// Appends the links of the best way between two GPUs. In order of preference: scale-up links, direct or over
+  /// switches; over other GPUs; any links, by fewest hops. False, with nothing appended, if there is none.
   bool between(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
-  /// Between a GPU and a NIC, in either direction: by fewest hops over the server's links, else over the GPU that is
-  /// nearest to the NIC. A GPU leaves over that GPU also where its own way would cross a CPU and that GPU's does not
-  /// (NCCL's PXN; as there, in the sending direction only).
+  /// The way between a GPU and a NIC, in either direction: by fewest hops over the server's links, otherwise over the
+  /// GPU nearest to the NIC. A GPU also leaves over that GPU if its own way would cross a CPU and that GPU's way does
+  /// not (NCCL's PXN; as in NCCL, only in the sending direction).
   bool leave(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
   bool enter(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out);
-  /// Whether `gpu` leaves by `nic` as well as by `own`: over no more hops and no host, or over NVLink and the NIC's own
-  /// GPU, whose way crosses no host.
+  /// Whether `gpu` reaches `nic` as well as its own NIC `own`: over no more hops and no host, or over NVLink and the
+  /// NIC's own GPU, whose way crosses no host.
   bool leaves_as_well(const Block& block, DeviceId gpu, DeviceId nic, DeviceId own);
-  /// The same over the NIC's own GPU whether or not the server has another way.
+  /// The way over the NIC's own GPU, whether or not the server has another way.
   bool over_owner(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
   bool from_owner(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out);
   /// The NICs with the fewest hops from `gpu` among those for which `usable` holds, ascending.
   template <typename Usable>
   std::vector<DeviceId> nearest_nics(const Block& block, DeviceId gpu, Usable usable);
-  /// How many GPUs of its block stand before `gpu`.
+  /// The number of GPUs of its block before `gpu`.
   std::uint32_t ordinal(const Block& block, DeviceId gpu) {
     return table(block, RouteLevel::kAnyInside).gpus_before(index(gpu) - block.first_device);
   }
 
  private:
-  /// How a GPU gets to a NIC.
+  /// How a GPU reaches a NIC.
   struct Exit {
     bool known = false;
     bool host = false;        ///< over CPUs
-    bool relay = false;       ///< better over the NIC's own GPU
-    std::uint8_t hops = 255;  ///< over the server's links; 255: there is no such way
+    bool relay = false;       ///< the way over the NIC's own GPU is better
+    std::uint8_t hops = 255;  ///< over the server's links; 255: no such way
   };
-  /// Ways by level that were asked for, in blocks of up to kMostKept devices: those of one block serve all of its
-  /// shape.
+  /// The ways requested so far by level, in blocks of up to kMostKept devices; shared by all blocks of a shape.
   struct Ways {
-    std::vector<std::uint32_t> number;  ///< by places of both ends; of a row of `links`, or one of the two below
-    Csr<LinkShare> links;               ///< counted from the block's first
+    std::vector<std::uint32_t> number;  ///< by places of both ends: a row of `links`, or one of the two below
+    Csr<LinkShare> links;               ///< relative to the block's first link
   };
   static constexpr std::uint32_t kMostKept = 512, kNotSought = 0xffff'ffffu, kNoWay = 0xffff'fffeu;
   struct Tables {
@@ -60,14 +59,14 @@ class BlockRoutes {
     Ways ways[2];
     std::optional<GpuMesh> mesh;
     std::unordered_map<std::uint64_t, Exit> exits;  ///< by places of GPU and NIC; only looked up
-    std::vector<std::uint32_t> owner;               ///< per place of a NIC, the place of its GPU once sought
+    std::vector<std::uint32_t> owner;               ///< per place of a NIC, the place of its GPU once computed
   };
   Tables& tables(const Block& block);
   const ShapeTable& table(const Block& block, RouteLevel level);
   bool by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
   bool find_by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
   bool by_gpus(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
-  /// The GPU that is nearest to a NIC; NICs take turns over several that are. kNone when none reaches it.
+  /// The GPU nearest to a NIC; NICs take turns over equally near GPUs. kNone if none reaches it.
   DeviceId owner(const Block& block, DeviceId nic);
   DeviceId find_owner(const Block& block, DeviceId nic);
   const Exit& exit(const Block& block, DeviceId gpu, DeviceId nic);

@@ -1,4 +1,4 @@
-// How far a connection has spread: the devices it has reached, and the links it may take next. Private to routing.
+// The front of one connection as it spreads: devices reached, and links it may take next. Private to routing.
 #pragma once
 
 #include <algorithm>
@@ -9,27 +9,27 @@
 
 namespace busbar {
 
-/// Work space of one walk; reused so that routing does not allocate.
+/// Work space of one walk; reused, so routing allocates nothing.
 class Front {
  public:
   struct At {
     DeviceId device;
     double share;
   };
-  std::vector<LinkId> candidates;  ///< of the device in hand
+  std::vector<LinkId> candidates;  ///< of the current device
 
   void start() { next_.clear(); }
-  /// Makes what was reached the front.
+  /// Makes the devices just reached the front.
   const std::vector<At>& advance() {
     std::swap(front_, next_);
     next_.clear();
     return front_;
   }
-  /// Sends `share` on over the candidates in proportion to their undamaged rates.
+  /// Splits `share` over the candidates in proportion to their undamaged rates.
   void split(const Topology& t, double share, std::vector<LinkShare>& out) {
     split_by([&](LinkId l) { return static_cast<double>(per_second(t.link_class(l).wire_rate)); }, t, share, out);
   }
-  /// The same in proportion to `pull` of each candidate, above 0; one that draws too_weakly() is left out.
+  /// The same in proportion to `pull` of each candidate, above 0. Leaves out a candidate that draws too_weakly().
   template <typename Pull>
   void split_by(const Pull& pull, const Topology& t, double share, std::vector<LinkShare>& out) {
     double total = 0, most = 0;
@@ -46,8 +46,8 @@ class Front {
       reach(t.to(candidates[i]), part);
     }
   }
-  /// A way beside one that draws more than 256 times as strongly is not taken: else fair rates, which hang on the
-  /// fullest link of a flow, would hang on one that it hardly uses.
+  /// A way is not taken if another draws more than 256 times as strongly. Otherwise a link that carries almost none of
+  /// a flow could limit its fair rate.
   static bool too_weakly(double pull, double beside) { return pull * 256 < beside; }
 
  private:

@@ -1,4 +1,4 @@
-// The inside of PairSpread, shared by pair_classes.cc (who is alike) and pair_spread.cc (what they load). Private to
+// The state of PairSpread, shared by pair_classes.cc (classes of members) and pair_spread.cc (loads). Private to
 // routing.
 #pragma once
 
@@ -16,22 +16,22 @@ namespace busbar {
 struct PairSpread::State {
   static constexpr std::uint32_t kNobody = 0xffff'ffffu;
 
-  /// NICs that hang on the same switches by like cables: to the fabric they are one.
+  /// NICs on the same switches by equal cables. The fabric cannot tell them apart.
   struct Attachment {
     DeviceId nic{};                       ///< one of them
     std::vector<std::uint32_t> switches;  ///< per port
     bool wide() const { return switches.size() > 1; }
   };
-  /// Receivers that a sender reaches by one and the same NIC of its own.
+  /// Receivers that a sender reaches by the same NIC of its own.
   struct Far {
-    DeviceId nic{};  ///< of one of them
+    DeviceId nic{};  ///< of one of the receivers
     std::uint32_t lane = 0, members = 0;
   };
   struct Leg {
-    std::uint32_t attachment = kNobody;  ///< kNobody: there is nobody to send to
-    double ps = 0;                       ///< latency up to the switch, or, with more ports than one, up to the NIC
+    std::uint32_t attachment = kNobody;  ///< kNobody: no receivers
+    double ps = 0;                       ///< latency to the switch; with several ports, to the NIC
   };
-  /// Senders whose legs to every Far are alike; receivers whose legs in every lane are.
+  /// Senders with equal legs to every Far; receivers with equal legs in every lane.
   struct Source {
     std::vector<Leg> to;  ///< per Far
     std::vector<std::uint32_t> members;
@@ -42,11 +42,11 @@ struct PairSpread::State {
     std::vector<std::uint32_t> members;
   };
   enum class Kind : std::uint8_t { kFixed, kHashed, kNone };
-  /// Between two attachments. Of hashed flows only `up` is known beforehand.
+  /// The way between two attachments. For hashed flows only `up` is known in advance.
   struct Way {
     Kind kind = Kind::kNone;
     std::uint32_t first = 0, count = 0;  ///< in `pool`, without the NICs' own cables
-    std::vector<double> up, down;        ///< shares of ports, where there are several
+    std::vector<double> up, down;        ///< shares of ports, if there are several
   };
   struct Load {
     double pairs = 0, least_ps = 0;
@@ -57,7 +57,7 @@ struct PairSpread::State {
   std::span<const double> latency_ps{};
   bool bundled = false;
 
-  // Who is alike, pair_classes.cc.
+  // Classes of members, pair_classes.cc.
   std::uint32_t members = 0, lanes = 1;
   std::vector<std::uint32_t> block{};  ///< per member, numbered from 0
   Csr<std::uint32_t> of_block{};       ///< its members
@@ -66,24 +66,24 @@ struct PairSpread::State {
   std::unordered_map<std::uint32_t, std::uint32_t> attachment_of{};  ///< by NIC; only looked up
   std::vector<Far> fars{};
   std::vector<std::uint32_t> far_of{};   ///< per member and lane
-  std::vector<std::uint32_t> own_far{};  ///< per Far: members of the block in hand; zero in between
+  std::vector<std::uint32_t> own_far{};  ///< per Far: members of the current block; zero in between
   std::vector<DeviceId> exit{};          ///< per member and Far: the NIC it leaves by
-  std::vector<std::uint8_t> relayed{};   ///< likewise: over GPUs to a NIC that is joined to the receiver's
+  std::vector<std::uint8_t> relayed{};   ///< likewise: whether over GPUs to a NIC joined to the receiver's NIC
   std::vector<Source> sources{};
   std::vector<Sink> sinks{};
   std::vector<std::uint32_t> source_of{}, sink_of{};  ///< per member
   std::vector<std::uint32_t> neighbours{};            ///< per source and sink: pairs of one block
 
-  // Ways between attachments; kept while routes stay as they are.
+  // Ways between attachments, kept while routes do not change.
   std::unordered_map<std::uint64_t, Way> ways{};  ///< only looked up
   std::vector<LinkShare> pool{};
   SplitBias bias{};
 
-  // What is loaded.
+  // Loads.
   std::vector<Load> load{};  ///< per capacity
   std::vector<LinkId> touched{};
   std::vector<Load> between{};       ///< per pair of attachments
-  std::vector<double> way_ps{};      ///< likewise: latency once known
+  std::vector<double> way_ps{};      ///< likewise: latency, once known
   std::vector<double> least_to{};    ///< per source and Far
   std::vector<double> least_from{};  ///< per sink
   std::vector<PairWalk> walks{};     ///< per lane
@@ -91,11 +91,11 @@ struct PairSpread::State {
   std::vector<LinkId> steps{};
   std::vector<LinkShare> path{};
 
-  // The last answer.
+  // The last result.
   PairEnds asked{};
   std::vector<double> asked_ps{};
   PairLoads answer{};
-  bool answered = false, possible = false;  ///< possible: `answer` is one
+  bool answered = false, possible = false;  ///< possible: `answer` holds a result
 
   bool classify(const PairEnds& ends);
   bool place(const PairEnds& ends);
@@ -135,7 +135,7 @@ struct PairSpread::State {
   }
 };
 
-/// Calls f(far, members outside the block) for all that have such members.
+/// Calls f(far, members outside the block) for every Far with such members.
 template <typename F>
 void PairSpread::State::for_each_far(std::uint32_t block_number, F f) {
   const auto own = of_block.row(block_number);

@@ -1,4 +1,4 @@
-// Hashed flows towards one attachment of NICs: the next hops from every switch, made when first needed. Private to
+// Hashed flows towards one attachment of NICs: the next hops from every switch, computed on first use. Private to
 // routing.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace busbar {
 
-/// Takes the ways that Router's static hash takes: of equal hops one by the flow and the switch.
+/// Takes the ways of Router's static hash: among equal hops, the flow and the switch select one.
 class PairWalk {
  public:
   struct Hop {
@@ -21,18 +21,18 @@ class PairWalk {
   };
   struct Row {
     std::uint32_t first = 0, count = 0;
-    std::uint32_t made = 0;  ///< for which target
-    bool last = false;       ///< the NIC hangs on this switch
+    std::uint32_t made = 0;  ///< the target it was computed for
+    bool last = false;       ///< the NIC is attached to this switch
     std::uint64_t salt = 0;  ///< of the switch
   };
   PairWalk(const Topology& topology, FabricTable& fabric, std::uint64_t seed)
       : topology_(topology), fabric_(fabric), seed_(seed) {}
 
-  /// From now on to NICs whose ports hang on these switches. `latency_ps`: per link class.
+  /// Sets the target: NICs with ports on these switches. `latency_ps`: per link class.
   void aim(std::span<const std::uint32_t> ports, std::span<const double> latency_ps);
-  /// Hops from a switch to the NIC, the last one counted; FabricTable::kFar: there is no way.
+  /// Hops from a switch to the NIC, the last one included; FabricTable::kFar: there is no way.
   int hops(std::uint32_t from);
-  /// Precondition: hops() of some switch at least as far has been asked for, and a way leads from `at`.
+  /// Precondition: hops() was called for a switch at least as far, and `at` reaches the NIC.
   const Row& row(std::uint32_t at) {
     if (rows_[at].made != target_) make(at);
     return rows_[at];

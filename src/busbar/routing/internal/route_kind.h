@@ -1,4 +1,4 @@
-// What sort of way a payload took, from the links it crossed.
+// The kind of a route, determined from its links.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ enum class RouteKind : std::uint8_t {
   kDirect,        ///< scale-up links straight to the peer
   kSwitched,      ///< scale-up links over switches
   kRelayed,       ///< scale-up links over other GPUs or chips
-  kServer,        ///< PCIe or the host, inside one block
+  kServer,        ///< PCIe or the host, in one block
   kNetwork,       ///< over NICs
-  kNetworkRelay,  ///< over NICs, and over scale-up links to or from the GPU that sits beside one (PXN)
+  kNetworkRelay,  ///< over NICs, and scale-up links to or from a NIC's nearest GPU (PXN)
 };
 const char* name_of(RouteKind kind);  ///< "direct", "network-relay", ...
 
-/// Of the links that Router::spread gave for one pair.
+/// `links` are those that Router::spread gave for one pair.
 RouteKind route_kind(const Topology& topology, std::span<const LinkShare> links);
 
 }  // namespace busbar

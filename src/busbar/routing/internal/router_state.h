@@ -1,4 +1,4 @@
-// The inside of Router, shared by router.cc (straight ways) and router_detours.cc. Private to routing.
+// The state of Router, shared by router.cc (shortest ways) and router_detours.cc. Private to routing.
 #pragma once
 
 #include <fmt/core.h>
@@ -13,7 +13,7 @@
 namespace busbar {
 
 struct Router::State {
-  /// The cables by which two NICs enter and leave the fabric, and their switches there.
+  /// The cables by which two NICs enter and leave the fabric, and the switches there.
   struct Ports {
     LinkId up, down;
     std::uint32_t a, b;
@@ -21,8 +21,8 @@ struct Router::State {
   using Ways = std::vector<std::vector<LinkId>>;
   /// How a payload crosses the fabric.
   struct Crossing {
-    std::uint64_t flow = 0;  ///< what static hashing tells flows apart by
-    bool bundled = false;    ///< cables between switches are taken together
+    std::uint64_t flow = 0;  ///< the flow's name for static hashing
+    bool bundled = false;    ///< bundles replace cables between switches
     const SplitBias& bias = kEqualSplit;
   };
   const Topology& topology;
@@ -42,12 +42,12 @@ struct Router::State {
   bool across(DeviceId from, DeviceId to, const Crossing& how, std::vector<LinkShare>& out) const;
   bool across_bundled(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
   bool across_straight(DeviceId from, DeviceId to, const Crossing& how, std::vector<LinkShare>& out) const;
-  /// Of the switch that all of `nic`'s cables lead to; -1: they lead to several, or elsewhere.
+  /// The number of the switch that all of `nic`'s cables lead to; -1 if they lead to several, or elsewhere.
   std::int32_t only_switch(DeviceId nic) const;
   bool across_hashed(DeviceId at, DeviceId to, std::uint32_t last, int hops, std::uint64_t flow,
                      std::vector<LinkShare>& out) const;
   bool around(DeviceId from, DeviceId to, const SplitBias& bias, std::vector<LinkShare>& out) const;
-  /// What a split gives a link or a way: rate x bias, added up as conductors do.
+  /// The weight of a link or a way in a split: rate x bias, combined like electrical conductances.
   double pull(LinkId l, const SplitBias& bias) const {
     return topology.payload_rate(l) * (bias.empty() ? 1.0 : double{bias[index(l)]});
   }

@@ -1,4 +1,4 @@
-// Distances inside one shape of block, in template places; made once per shape and shared by all its blocks.
+// Distances inside one shape of block, by template places; made once per shape for all its blocks.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace busbar {
 
-/// Which links a payload may use inside a block, in order of preference: scale-up links over their own switches (hosts
-/// that have such links pass nothing on), or all.
+/// The links that a payload may use inside a block, in order of preference: scale-up links over their own switches
+/// (hosts with such links forward nothing), or all links.
 enum class RouteLevel : std::uint8_t { kScaleUp, kAnyInside };
 
 /// Hops between the transit devices (switches, sockets, NUMA nodes) of a block over the links of one level.
@@ -29,9 +29,9 @@ class ShapeTable {
     std::uint32_t link;  ///< relative to Block::first_link
   };
   std::span<const Hop> hops(std::uint32_t transit) const { return hops_.row(transit); }
-  /// Places of the NICs with a live link to that transit device.
+  /// Places of the NICs with a live link to a transit device.
   std::span<const std::uint32_t> nics(std::uint32_t transit) const { return nics_.row(transit); }
-  /// How many GPUs stand before a place.
+  /// The number of GPUs before a place.
   std::uint32_t gpus_before(std::uint32_t place) const { return gpus_before_[place]; }
   bool allows(const LinkClass& c) const { return level_ == RouteLevel::kAnyInside || is_scale_up(c.kind); }
 
