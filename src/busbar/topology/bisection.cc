@@ -14,12 +14,12 @@ namespace busbar {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMostSplit = 16;        ///< GPUs whose splits are all tried: 6,435 of them
-constexpr std::uint32_t kMostLinks = 60'000;  ///< for one maximum flow within some ten milliseconds
+constexpr std::size_t kMostSplit = 16;        ///< GPUs for which all splits are tried: 6,435 of them
+constexpr std::uint32_t kMostLinks = 60'000;  ///< for one maximum flow in some ten milliseconds
 
 double width(const Topology& t, LinkId l) { return static_cast<double>(per_second(t.link_class(l).floor_rate())); }
 
-/// Devices first_device .. first_device + count as a network; the two last nodes stand for the halves.
+/// Devices first_device .. first_device + count as a network; the last two nodes represent the halves.
 class HalfFlow {
  public:
   HalfFlow(const Topology& t, bool scale_up_only) : gpus_(t.gpus()) {
@@ -56,7 +56,7 @@ Bisection all_splits(const HalfFlow& flow, std::size_t n, const std::string& ove
   std::uint32_t splits = 0;
   for (std::uint32_t mask = 0; mask < 1u << n; ++mask) {
     if (static_cast<std::size_t>(__builtin_popcount(mask)) != n / 2) continue;
-    if (n % 2 == 0 && (mask & 1u) == 0) continue;  // the mirror image was or will be seen
+    if (n % 2 == 0 && (mask & 1u) == 0) continue;  // only one of two mirror images is needed
     std::vector<bool> first(n);
     for (std::size_t i = 0; i < n; ++i) first[i] = (mask >> i & 1u) != 0;
     narrowest = std::min(narrowest, flow.between(first));
@@ -66,8 +66,8 @@ Bisection all_splits(const HalfFlow& flow, std::size_t n, const std::string& ove
           fmt::format("narrowest of all {} splits into {} and {} GPUs, {}", splits, n / 2, n - n / 2, over)};
 }
 
-/// Runs of equally many GPUs, which belong to the halves by turns. With the first dimension of a torus running fastest,
-/// that is among others each cut across one dimension.
+/// Consecutive runs of equally many GPUs belong to the halves in turn. In a torus whose first dimension varies fastest,
+/// this includes each cut across one dimension.
 Bisection regular_splits(const HalfFlow& flow, std::size_t n, const std::string& over) {
   double narrowest = kUnlimited;
   std::size_t best = n / 2;
@@ -92,7 +92,7 @@ Bisection inside_block(const Topology& t) {
   return n <= kMostSplit ? all_splits(flow, n, over) : regular_splits(flow, n, over);
 }
 
-/// Which half each device is in: blocks by number, switches by where most of their cables to lower tiers lead.
+/// The half of each device: blocks by number, switches by the side of most of their cables to lower tiers.
 class Sides {
  public:
   Sides(const Topology& t, const std::vector<std::uint8_t>& tiers, std::uint32_t half, bool rest)
@@ -119,7 +119,7 @@ class Sides {
       for (const LinkId l : t_.out_links(s)) {
         const DeviceId d = t_.to(l);
         if (first(d) == first(s)) continue;
-        sum += width(t_, l) * (t_.block_of(d) == kNone<BlockId> ? 0.5 : 1);  // switch to switch is seen from both
+        sum += width(t_, l) * (t_.block_of(d) == kNone<BlockId> ? 0.5 : 1);  // both ends count a cable between switches
       }
     return sum;
   }

@@ -1,4 +1,4 @@
-// The quick cut of large fabrics against the maximum flow.
+// The fast cut of large fabrics against the maximum flow.
 #include "busbar/topology/bisection.h"
 
 #include <gtest/gtest.h>
@@ -50,13 +50,13 @@ Topology torus_of(const std::array<std::uint32_t, 3>& extent) {
 }
 
 TEST(Bisection, OfATorusCrossesItsLongestDimensionWhereverThatIs) {
-  // Two cuts of a ring of 8, each over the 16 links of a plane of 4 x 4.
+  // A ring of 8 is cut twice, each time over the 16 links of a plane of 4 x 4.
   for (const auto& extent : {std::array{4u, 4u, 8u}, {4u, 8u, 4u}, {8u, 4u, 4u}})
     EXPECT_EQ(bisect(torus_of(extent)).GBps, 2 * 16 * 50);
   EXPECT_EQ(bisect(torus_of({3, 12, 1})).GBps, 2 * 3 * 50);
 }
 
-// Where the halves part between leaves, no switch has to choose a side, and the quick cut is the narrowest.
+// If the halves part between leaves, no switch must choose a side, and the fast cut is the narrowest.
 RC_GTEST_PROP(BisectionByTiers, IsTheMaximumFlowWhereLeavesAreFull, ()) {
   FabricSpec s = any_tree(1);
   s.kind = FabricKind::kLeafSpine;

@@ -5,7 +5,7 @@
 namespace busbar {
 namespace {
 
-/// The place of `value` in `table`, appended when new. Tables have a few dozen entries.
+/// The place of `value` in `table`; appends it if it is new. Tables have a few dozen entries.
 template <typename T>
 std::uint16_t intern_in(std::vector<T>& table, const T& value) {
   const auto it = std::find(table.begin(), table.end(), value);

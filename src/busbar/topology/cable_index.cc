@@ -13,7 +13,7 @@ CableIndex::CableIndex(const Topology& topology) : topology_(topology) {
     for (std::uint32_t i = 0; i < node.devices.size(); ++i) places.emplace(node.devices[i].name, i);
   }
   for (const DeviceId d : topology.fabric_switches()) switches_.emplace(topology.name(d), d);
-  std::vector<std::uint32_t> end(topology.device_count() + 1, 0);  // after counting: where the next device begins
+  std::vector<std::uint32_t> end(topology.device_count() + 1, 0);  // after counting: the first place of the next device
   const std::uint32_t links = topology.link_count();
   for (std::uint32_t l = 0; l < links; ++l) ++end[index(topology.from(static_cast<LinkId>(l))) + 1];
   for (std::size_t d = 1; d < end.size(); ++d) end[d] += end[d - 1];
@@ -31,7 +31,7 @@ std::optional<DeviceId> CableIndex::local(std::uint32_t block, std::string_view 
   return static_cast<DeviceId>(b.first_device + at->second);
 }
 
-/// "node5": 5, when there is such a node.
+/// "node5": 5, if there is such a node.
 std::optional<std::uint32_t> CableIndex::block(std::string_view name) const {
   constexpr std::string_view kNode = "node";
   if (!name.starts_with(kNode)) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<DeviceId> CableIndex::device(std::string_view name) const {
   return at == switches_.end() ? std::nullopt : std::optional(at->second);
 }
 
-/// Is it the name of a device in some sort of node?
+/// Whether it is the name of a device in some kind of node.
 bool CableIndex::is_local(std::string_view name) const {
   return std::any_of(places_.begin(), places_.end(), [&](const auto& places) { return places.contains(name); });
 }
@@ -73,7 +73,7 @@ Result<std::vector<LinkId>> CableIndex::select(std::string_view selector) const 
     const DeviceId far = topology_.from(l) == *a ? topology_.to(l) : topology_.from(l);
     if (!b || far == *b) out.push_back(l);
   }
-  if (out.empty()) return select_cables(topology_, selector);  // it knows what to say
+  if (out.empty()) return select_cables(topology_, selector);  // gives the error with its message
   return out;
 }
 

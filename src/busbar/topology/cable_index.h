@@ -1,4 +1,4 @@
-// Cables by the names of their devices, for many selectors on one machine.
+// Finds cables by the names of their devices, for many selectors on one machine.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace busbar {
 
-/// Answers as select_cables does; selectors without globs that name one device, or two, cost the cables of one device
-/// instead of a pass over the machine. Keeps references: names and cables of `topology` must stay, faults may come.
+/// Gives the same answers as select_cables. A selector without globs that names one or two devices costs the cables of
+/// one device, not a pass over the machine. Keeps references: `topology` must keep its names and cables, but not faults.
 class CableIndex {
  public:
   explicit CableIndex(const Topology& topology);

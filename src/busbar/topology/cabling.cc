@@ -17,8 +17,8 @@ bool is_cable(const Topology& t, LinkId l) {
   return is_fabric(kind) && kind != LinkKind::kIdeal;
 }
 
-/// The rack of every device that fabric cables touch. Links of lower tiers come first (the builders lay them in that
-/// order), so what hangs below a switch has its place when the switch's turn comes.
+/// The rack of every device with fabric cables. Links of lower tiers come first (builders add them in that order), so
+/// the devices below a switch have a place before the switch gets one.
 class Racks {
  public:
   Racks(const Topology& t, const CablingRules& rules) : topology_(t), rules_(rules) {
@@ -29,7 +29,7 @@ class Racks {
       const auto link = static_cast<LinkId>(l);
       if (!is_cable(t, link)) continue;
       const DeviceId low = t.from(link), high = t.to(link);   // builders connect upwards
-      if (tiers[index(low)] == tiers[index(high)]) continue;  // a group's or a torus's own cables move nobody
+      if (tiers[index(low)] == tiers[index(high)]) continue;  // cables inside a group or torus move no switch
       sum_[index(high)] += rack(low);
       ++count_[index(high)];
     }
@@ -58,7 +58,7 @@ double length_m(std::uint32_t a, std::uint32_t b, const CablingRules& r) {
   return 2 * r.riser_m + apart(a % row, b % row) * r.rack_m + apart(a / row, b / row) * r.row_m;
 }
 
-/// The first part from `at` on that reaches; `parts.size()` when none does.
+/// The first part from `at` on that reaches; `parts.size()` if none does.
 std::uint16_t first_reaching(const CablingRules& rules, double metres, std::uint16_t at) {
   while (at < rules.parts.size() && rules.parts[at].reach_m < metres) ++at;
   return at;
@@ -88,8 +88,8 @@ const char* name_of(Medium medium) {
 }
 
 void take_lengths(TopologyBuilder& builder, const CablingRules& rules, Duration per_m) {
-  constexpr double kFinest = 0.1;      // m: as the list of cables prints them
-  constexpr double kMostSteps = 2048;  // so that there are link classes enough for any hall
+  constexpr double kFinest = 0.1;      // m: the precision of the printed list of cables
+  constexpr double kMostSteps = 2048;  // so the link classes suffice for any hall
   const Topology& t = builder.peek();
   const Racks racks(t, rules);
   std::vector<std::pair<LinkId, double>> cables;
@@ -97,12 +97,12 @@ void take_lengths(TopologyBuilder& builder, const CablingRules& rules, Duration 
   for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
     const auto link = static_cast<LinkId>(l);
     const LinkClass& c = t.link_class(link);
-    if (!is_cable(t, link) || c.latency_parts.sum() != c.latency) continue;  // one figure has no cable in it
+    if (!is_cable(t, link) || c.latency_parts.sum() != c.latency) continue;  // a single figure has no cable part
     cables.emplace_back(link, length_m(racks.rack(t.from(link)), racks.rack(t.to(link)), rules));
     longest = std::max(longest, cables.back().second);
   }
   const double step = std::max(kFinest, longest / kMostSteps);
-  std::map<std::pair<std::uint16_t, std::int64_t>, LinkClassId> classes;  // was, length in steps -> is
+  std::map<std::pair<std::uint16_t, std::int64_t>, LinkClassId> classes;  // old class, length in steps -> new class
   for (const auto& [link, metres] : cables) {
     const std::int64_t steps = std::llround(metres / step);
     const auto [it, fresh] = classes.try_emplace({t.link_class_index(link), steps});

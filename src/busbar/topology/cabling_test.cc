@@ -55,7 +55,7 @@ TEST(Cabling, GoesUpAlongAcrossAndDown) {
 TEST(Cabling, LengthsOfTheHallBecomeLatencies) {
   FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
   s.nic_link.latency_parts.nic = s.nic_link.latency = Duration::ns(300);
-  s.levels[0].up.latency = Duration::us(1);  // one figure: not to be touched
+  s.levels[0].up.latency = Duration::us(1);  // a single figure: must not change
   TestCluster c = std::move(*test_cluster(s, test_nics(1), 32));
   CablingRules r = rules_with_parts();
   r.nodes_per_rack = 1;

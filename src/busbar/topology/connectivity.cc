@@ -30,10 +30,10 @@ class Webs {
   std::vector<std::uint32_t> parent_;
 };
 
-/// Chips of a torus pass on what their neighbours send.
+/// Chips of a torus forward for their neighbours.
 bool passes_on(const Topology& t, LinkId link) { return t.link_class(link).kind == LinkKind::kIci; }
 
-/// Joins the ends of every live cable; cables of endpoints only where `with_endpoints` or where endpoints pass on.
+/// Joins the ends of every live cable. Cables of endpoints only if `with_endpoints` or if endpoints forward.
 Webs webs_of(const Topology& t, bool with_endpoints) {
   Webs webs(t.device_count());
   for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
@@ -45,7 +45,7 @@ Webs webs_of(const Topology& t, bool with_endpoints) {
   return webs;
 }
 
-/// Does `gpu` touch the web `root`?
+/// Whether `gpu` touches the set with that root.
 bool touches(const Topology& t, Webs& webs, DeviceId gpu, std::uint32_t root) {
   for (const LinkId l : t.out_links(gpu)) {
     if (webs.find(index(t.to(l))) == root) return true;
@@ -69,8 +69,8 @@ Status check_connected(const Topology& t) {
     if (t.out_links(g).empty()) return cut_off(t, g, "is disconnected: it has no live link");
   }
   Webs webs = webs_of(t, false);
-  std::vector<std::uint32_t> touching(t.device_count(), 0);          // GPUs, per root of a web
-  std::vector<DeviceId> counted(t.device_count(), kNone<DeviceId>);  // the last of them
+  std::vector<std::uint32_t> touching(t.device_count(), 0);          // GPUs, per root of a set
+  std::vector<DeviceId> counted(t.device_count(), kNone<DeviceId>);  // the last GPU counted for a root
   std::uint32_t best = 0;
   for (const DeviceId g : gpus) {
     for (const LinkId l : t.out_links(g)) {

@@ -1,4 +1,4 @@
-// Can every GPU reach every other one?
+// Checks that every GPU can reach every other one.
 #pragma once
 
 #include "busbar/base/result.h"
@@ -6,9 +6,9 @@
 
 namespace busbar {
 
-/// Error kUnreachable names the first GPU that is cut off and the remedy. Either all GPUs touch one and the same web of
-/// other devices, or GPUs that pass traffic on (to a peer, or to the NIC beside them) join them. How far a GPU may pass
-/// on is the Router's to say: it refuses a pair that this check still lets through. Cost: O(devices + links).
+/// Error kUnreachable names the first GPU that is cut off, and the remedy. All GPUs must touch one connected set of
+/// other devices, or GPUs that forward traffic (to a peer, or to the NIC next to them) must connect them. This check
+/// allows any number of forwarding GPUs; the Router knows the limit and may refuse a pair. Cost: O(devices + links).
 Status check_connected(const Topology& topology);
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-// What reaches GPU memory without a copy in host memory.
+// Which devices reach GPU memory without a copy in host memory.
 #pragma once
 
 namespace busbar {

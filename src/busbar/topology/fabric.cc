@@ -53,7 +53,7 @@ std::uint32_t leaf_of(const FabricSpec& spec, const FabricPlan& plan, std::uint3
   return node / (plan.down / nics);
 }
 
-/// Tier k, whose switches are `upper`, above the one whose switches are `lower`.
+/// Cables between tier k, with switches `upper`, and the tier below, with switches `lower`.
 void cable_tier(const FabricSpec& spec, const FabricPlan& plan, std::size_t k, const std::vector<DeviceId>& lower,
                 const std::vector<DeviceId>& upper, TopologyBuilder& builder) {
   const TierPlan &below = plan.tiers[k - 1], &tier = plan.tiers[k];
@@ -65,7 +65,7 @@ void cable_tier(const FabricSpec& spec, const FabricPlan& plan, std::size_t k, c
   }
 }
 
-/// Plane `number`, with the NICs of each node that `places` lists.
+/// Builds plane `number` with the NICs of each node that `places` lists.
 void build_plane(const FabricSpec& spec, FabricPlan plan, const Csr<DeviceId>& nics,
                  const std::vector<std::uint32_t>& places, std::uint32_t number, TopologyBuilder& builder) {
   std::vector<std::vector<DeviceId>> switches;

@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-/// Fills in what the spec leaves open. Balanced: a = 2p = 2h, so a switch has p + (a - 1) + h = 4p - 1 ports.
+/// Fills in open sizes. Balanced: a = 2p = 2h, so a switch has p + (a - 1) + h = 4p - 1 ports.
 DragonflySpec sized(const FabricSpec& spec, std::uint64_t all_nics) {
   DragonflySpec d = spec.dragonfly;
   std::uint32_t p = d.nics != 0 ? d.nics : d.routers != 0 ? ceil_div(d.routers, 2) : d.globals;

@@ -15,13 +15,13 @@ struct BuiltKind {
   Topology topology;
 };
 
-/// Nodes of nothing but NICs.
+/// Nodes with NICs only.
 Result<BuiltKind> build_kind(const FabricSpec& s, std::uint32_t nodes, std::uint32_t nics) {
   BUSBAR_ASSIGN(TestCluster c, test_cluster(s, test_nics(nics), nodes));
   return BuiltKind{std::move(c.plan), std::move(c.builder).seal()};
 }
 
-/// Devices that live cables join to `from`, and the hops to the farthest of them.
+/// The number of devices that live cables connect to `from`, and the hops to the farthest.
 std::pair<std::size_t, int> reach(const Topology& t, DeviceId from) {
   std::vector<int> hops(t.device_count(), -1);
   std::vector<DeviceId> queue{from};
@@ -77,7 +77,7 @@ TEST(FatTree, StatesTiersAndOversubscriptionAndParallelCablesOfEach) {
 
 TEST(FatTree, AnyNumberOfTiersHoldsAsManyNicsAsItsPortsAllow) {
   for (const std::uint32_t r : {4u, 6u}) {
-    std::uint32_t most = r;  // 2 (r / 2)^tiers NICs: each tier but the top gives half of its ports upwards
+    std::uint32_t most = r;  // 2 (r / 2)^tiers NICs: each tier below the top uses half of its ports upwards
     for (std::uint32_t tiers = 2; tiers <= 5; ++tiers) {
       most = most * r / 2;
       FabricSpec s = test_fabric(FabricKind::kFatTree, r);
@@ -106,7 +106,7 @@ TEST(FatTree, NamesTiersAboveTheCores) {
 }
 
 TEST(FatTree, FasterUplinksAreFewerAndSlowerNicsTakePartsOfPorts) {
-  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 64);  // 64 ports of 100 GB/s, two NICs of 50 GB/s to a port
+  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 64);  // 64 ports of 100 GB/s, two NICs of 50 GB/s per port
   for (TierSpec& tier : s.levels) {
     tier.switches.port_rate = tier.up.wire_rate = BytesPerSecond{100'000'000'000};
     tier.switches.splits = 2;
@@ -117,7 +117,7 @@ TEST(FatTree, FasterUplinksAreFewerAndSlowerNicsTakePartsOfPorts) {
   EXPECT_EQ(plan.oversubscription, 1);
   EXPECT_TRUE(plan_fabric(s, 4096, 1).ok());  // 64 leaves of 64 NICs
   s.tiers = 2;
-  s.planes = 1;  // else it would turn to two
+  s.planes = 1;  // otherwise two
   EXPECT_FALSE(plan_fabric(s, 4097, 1).ok());
   s.levels[0].switches.port_rate = BytesPerSecond{50'000'000'000};
   EXPECT_THAT(
@@ -125,7 +125,7 @@ TEST(FatTree, FasterUplinksAreFewerAndSlowerNicsTakePartsOfPorts) {
       testing::HasSubstr("a cable of 800 Gb/s does not go into the ports of a switch (64 ports), which have 400"));
 }
 
-/// Bytes per second that cables of `d` carry to switches of tier `to` (0: NICs).
+/// Rate in bytes per second of the cables from `d` to switches of tier `to` (0: NICs).
 double rate_to(const Topology& t, const std::vector<std::uint8_t>& tiers, DeviceId d, std::uint8_t to) {
   double sum = 0;
   for (const LinkId l : t.out_links(d))
@@ -179,7 +179,7 @@ TEST(Planes, PortsAreSplitWhereOnePlaneDoesNotSuffice) {
   double rate = 0;
   for (const LinkId l : t.out_links(DeviceId{0})) rate += t.payload_rate(l);
   EXPECT_EQ(t.out_links(DeviceId{0}).size(), 2u);
-  EXPECT_DOUBLE_EQ(rate, 50e9);  // no more and no less than the port had
+  EXPECT_DOUBLE_EQ(rate, 50e9);  // exactly the rate of the port
   for (const DeviceId d : t.fabric_switches()) EXPECT_LE(t.out_links(d).size(), 16u);
 }
 
@@ -195,7 +195,7 @@ TEST(Planes, AreJoinedOnlyByTheirNics) {
 }
 
 TEST(RailOnly, JoinsNothingButTheNicsOfARail) {
-  for (const std::uint32_t nodes : {16u, 40u}) {  // one switch per rail, then a tree per rail
+  for (const std::uint32_t nodes : {16u, 40u}) {  // one switch per rail, then one tree per rail
     const BuiltKind b = build_kind(test_fabric(FabricKind::kRailOnly, 16), nodes, 4).value();
     EXPECT_EQ(b.plan.spines() == 0, nodes <= 16);
     const Topology& t = b.topology;

@@ -28,7 +28,7 @@ std::uint64_t room_for(const SwitchSpec& s, const LinkClass& cable, std::uint64_
 
 namespace {
 
-/// What does not go into a port for being too fast; empty when everything does.
+/// Names the cable that is too fast for its port; empty if none is.
 std::string rate_fault(const FabricSpec& spec) {
   const auto fault = [](const SwitchSpec& s, const LinkClass& c) -> std::string {
     constexpr double kGigabit = 1e9 / 8;
@@ -61,7 +61,7 @@ Result<FabricPlan> plan_single(const FabricSpec& spec, std::uint32_t nodes, std:
   return plan;
 }
 
-/// One plane: all of `spec` but what concerns several.
+/// Plans one plane, without the options for several.
 Result<FabricPlan> plan_plane(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
   switch (spec.kind) {
     case FabricKind::kSingleSwitch:
@@ -75,7 +75,7 @@ Result<FabricPlan> plan_plane(const FabricSpec& spec, std::uint32_t nodes, std::
   }
 }
 
-/// `planes` planes with ports split in `split`, of which a node has `nics` NICs on each.
+/// Plans `planes` planes with ports split in `split`; a node has `nics` NICs on each.
 Result<FabricPlan> plan_planes(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics, std::uint32_t planes,
                                std::uint32_t split) {
   BUSBAR_ASSIGN(FabricPlan plan, plan_plane(split_ports(spec, split), nodes, nics));
@@ -86,7 +86,7 @@ Result<FabricPlan> plan_planes(const FabricSpec& spec, std::uint32_t nodes, std:
   return plan;
 }
 
-/// A rail is a fabric of one NIC per node: one switch where it has the ports, else a tree of its own.
+/// A rail is a fabric with one NIC per node: one switch if it has enough ports, otherwise a tree.
 Result<FabricPlan> plan_rails(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
   BUSBAR_ASSIGN(FabricPlan plan, plan_planes(one_rail(spec, nodes), nodes, 1, nics, spec.split));
   plan.kind = FabricKind::kRailOnly;

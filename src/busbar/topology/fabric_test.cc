@@ -17,13 +17,13 @@ struct Built {
   Csr<DeviceId> nics;  ///< [node][rail]
 };
 
-/// Nodes of pairs of a GPU and a NIC.
+/// Nodes with pairs of a GPU and a NIC.
 Result<Built> build(const FabricSpec& s, std::uint32_t nodes, std::uint32_t nics) {
   BUSBAR_ASSIGN(TestCluster c, test_cluster(s, test_nics(nics, true), nodes));
   return Built{std::move(c.plan), std::move(c.builder).seal(), std::move(c.nics)};
 }
 
-/// The one switch that a NIC's cable leads to.
+/// The switch that a NIC's cable leads to.
 DeviceId leaf_of(const Topology& t, DeviceId nic) {
   DeviceId leaf = kNone<DeviceId>;
   for (const LinkId l : t.out_links(nic)) {
@@ -34,7 +34,7 @@ DeviceId leaf_of(const Topology& t, DeviceId nic) {
   return leaf;
 }
 
-/// The number of cables of `d` that lead to devices of that kind.
+/// The number of cables from `d` to devices of that kind.
 std::size_t cables(const Topology& t, DeviceId d, DeviceKind to) {
   std::size_t n = 0;
   for (const LinkId l : t.out_links(d)) n += t.kind(t.to(l)) == to;
@@ -79,7 +79,7 @@ TEST(Fabric, SaysWithFiguresWhatDoesNotFit) {
   FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
   s.leaf_down = 9;
   EXPECT_FALSE(plan_fabric(s, 4, 2).ok());
-  s.leaf_down = 8;  // nothing left to go up
+  s.leaf_down = 8;  // no ports left for uplinks
   EXPECT_FALSE(plan_fabric(s, 8, 2).ok());
 }
 
@@ -142,7 +142,7 @@ RC_GTEST_PROP(Fabric, EveryBuiltFabricKeepsItsRules, ()) {
     for (const auto& [leaf, of] : rails) RC_ASSERT(of.size() == 1u);
   }
   if (kind == FabricKind::kSingleSwitch) RC_ASSERT(p.leaves() == 1u);
-  // A GPU has only its NIC, so this says that every NIC reaches every other.
+  // A GPU is connected only to its NIC, so this checks that every NIC reaches every other.
   RC_ASSERT(check_connected(t).ok());
 }
 

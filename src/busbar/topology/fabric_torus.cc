@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kLongestDimension = 128;  ///< hops are counted in 8 bits; three halves of this stay below
+constexpr std::uint32_t kLongestDimension = 128;  ///< hops are counted in 8 bits; three halves of this fit
 
 std::uint32_t extent(const FabricSpec& spec, std::size_t dimension) {
   return std::max<std::uint32_t>(1, spec.dims[dimension]);
@@ -54,7 +54,7 @@ void cable_torus(const FabricSpec& spec, const std::vector<DeviceId>& leaves, To
     const std::uint32_t n = extent(spec, d);
     for (std::uint32_t i = 0; n > 1 && i < leaves.size(); ++i) {
       const std::uint32_t at = i / stride % n;
-      if (n == 2 && at == 1) continue;  // its one cable is there already
+      if (n == 2 && at == 1) continue;  // its only cable exists already
       const std::uint32_t next = i - at * stride + (at + 1) % n * stride;
       for (std::uint32_t c = 0; c < std::max<std::uint32_t>(1, spec.tier(0).parallel); ++c) {
         builder.connect(leaves[i], leaves[next], spec.tier(0).up);

@@ -10,13 +10,13 @@ namespace {
 
 double rate(const LinkClass& c) { return static_cast<double>(per_second(c.wire_rate)); }
 
-/// Cables up that carry what `down` cables bring, at that over-subscription.
+/// Uplinks that carry the load of `down` cables, at that over-subscription.
 std::uint64_t uplinks(std::uint64_t down, const LinkClass& low, const TierSpec& tier) {
   const double up = std::ceil(static_cast<double>(down) * rate(low) / rate(tier.up) / tier.oversubscription - 1e-9);
   return static_cast<std::uint64_t>(std::min(up, static_cast<double>(kMostCables) + 1));
 }
 
-/// Cables down that leave ports enough for their uplinks.
+/// Downlinks that leave enough ports for their uplinks.
 std::uint64_t downlinks(const LinkClass& low, const TierSpec& tier) {
   if (tier.switches.ports == 0) return UINT32_MAX;
   const auto down = static_cast<double>(part_of_port(tier.switches, low));
@@ -25,14 +25,14 @@ std::uint64_t downlinks(const LinkClass& low, const TierSpec& tier) {
   return static_cast<std::uint64_t>(static_cast<double>(ports(tier.switches) * kPort) / each + 1e-9);
 }
 
-/// NIC ports of a leaf: as stated, else the share that the over-subscription leaves.
+/// NIC ports of a leaf: as stated, otherwise the share that the over-subscription gives.
 std::uint64_t down_ports(const FabricSpec& spec, std::uint64_t all_nics) {
   if (spec.leaf_down > 0) return spec.leaf_down;
   if (spec.tier(0).switches.ports == 0) return all_nics;
   return downlinks(spec.nic_link, spec.tier(0));
 }
 
-/// Leaves and the NICs on the fullest of them.
+/// The leaves, and the NICs on the fullest one.
 struct LeafLevel {
   std::uint64_t leaves = 0, fullest = 0;
 };
@@ -50,13 +50,12 @@ LeafLevel leaf_level(const FabricSpec& spec, std::uint64_t nodes, std::uint64_t 
   return {ceil_div(nodes, nodes_per_leaf), std::min(nodes, nodes_per_leaf) * nics};
 }
 
-/// The switches of a tier in the making: so many pods stand below it, from each switch of which `up` cables are wanted,
-/// and `taken` parts of its ports are in use.
+/// The pods below the tier being planned. Each of their switches needs `up` cables and uses `taken` parts of its ports.
 struct Below {
   std::uint64_t pods, per_pod, up, taken;
 };
 
-/// Adds a tier; false when it would be too large.
+/// Adds a tier; false if it would be too large.
 bool add_tier(const Below& b, std::uint64_t below, std::uint64_t group, std::uint64_t parallel, FabricPlan& plan) {
   const std::uint64_t pods = ceil_div(b.pods, below), per_pod = b.per_pod * group;
   if (pods * per_pod > kMostSwitches || b.pods * b.per_pod * group * parallel > kMostCables) return false;
@@ -65,7 +64,7 @@ bool add_tier(const Below& b, std::uint64_t below, std::uint64_t group, std::uin
   return true;
 }
 
-/// The top tier: the fewest switches that give all below `up` cables each, evenly. False when the ports do not suffice.
+/// The top tier: the fewest switches that give `up` cables to each switch below, evenly. False if ports are missing.
 bool add_top(const FabricSpec& spec, std::size_t k, const Below& b, FabricPlan& plan) {
   const TierSpec &low = spec.tier(k - 1), &top = spec.tier(k);
   const std::uint64_t spare = room_for(low.switches, low.up, b.taken), room = room_for(top.switches, low.up);
@@ -79,8 +78,8 @@ bool add_top(const FabricSpec& spec, std::size_t k, const Below& b, FabricPlan& 
   return false;
 }
 
-/// A tier between: pods of as many pods below as leave ports for the way up, all alike in size. `unit`: pods hold
-/// whole units of so many. `b` becomes what stands below the next tier.
+/// A middle tier: its pods hold as many pods below as leave ports for the uplinks, all of equal size. `unit`: pods hold
+/// whole units of that many pods. Sets `b` for the next tier.
 bool add_middle(const FabricSpec& spec, std::size_t k, std::uint64_t unit, Below& b, FabricPlan& plan) {
   const TierSpec &low = spec.tier(k - 1), &tier = spec.tier(k);
   const std::uint64_t parallel = std::max<std::uint64_t>(low.parallel, 1), group = ceil_div(b.up, parallel);
@@ -97,7 +96,7 @@ bool add_middle(const FabricSpec& spec, std::size_t k, std::uint64_t unit, Below
   return true;
 }
 
-/// Tiers above the leaves, of which `plan` holds nothing but them.
+/// Adds the tiers above the leaves; `plan` holds only the leaves.
 bool join_leaves(const FabricSpec& spec, std::uint32_t tiers, std::uint64_t up, std::uint64_t unit, FabricPlan& plan) {
   plan.tiers.resize(1);
   Below b{plan.tiers[0].pods, 1, up, plan.down * part_of_port(spec.tier(0).switches, spec.nic_link)};
@@ -106,7 +105,7 @@ bool join_leaves(const FabricSpec& spec, std::uint32_t tiers, std::uint64_t up, 
   return add_top(spec, tiers - 1, b, plan);
 }
 
-/// What is wrong with the down ports of a leaf; empty when nothing is.
+/// The error in the down ports of a leaf; empty if there is none.
 std::string leaf_fault(const FabricSpec& spec, std::uint64_t down, std::uint64_t nics) {
   const SwitchSpec& leaf = spec.tier(0).switches;
   if (down == 0 || down > room_for(leaf, spec.nic_link)) {

@@ -30,7 +30,7 @@ Level level(std::string name, const Sum& sum, double gpus, Duration latency, std
   return {std::move(name), sum.wire / kGiga / gpus, sum.payload / kGiga / gpus, latency, std::move(note)};
 }
 
-/// [i]: the cables between tier i (0: NICs) and the one above, or among the switches of tier i.
+/// [i]: the cables between tier i (0: NICs) and the tier above, or among the switches of tier i.
 std::vector<Sum> fabric_sums(const Topology& t) {
   std::vector<Sum> out(1);
   const std::vector<std::uint8_t> tiers = switch_tiers(t);
@@ -71,7 +71,7 @@ void add_gpu_levels(const Topology& t, DeviceId gpu, std::vector<Level>& out) {
   if (pcie.cables > 0) out.push_back(level("pcie", pcie, 1, pcie.latency, "slot of the GPU"));
 }
 
-/// All but the ratios.
+/// The levels without ratios.
 std::vector<Level> bare_levels(const Topology& t) {
   std::vector<Level> out;
   add_gpu_levels(t, t.gpus()[0], out);
@@ -92,7 +92,7 @@ std::vector<Level> bare_levels(const Topology& t) {
     out.push_back(level(name, sums[i], gpus, below,
                         fmt::format("{} cables {} upwards, share of a GPU; latency NIC to NIC", sums[i].cables, name)));
   }
-  if (top > 0) {  // the top tier carries what the tier below sends up
+  if (top > 0) {  // the top tier carries the traffic from the tier below
     Level last = out.back();
     last.name = tier_name(top + 1);
     last.note = fmt::format("the same cables, seen from above ({})", last.name);

@@ -1,4 +1,4 @@
-// The machine as a table: what a byte crosses on its way out of a GPU, and how wide each level is.
+// The machine as a table: the levels that a byte crosses on its way out of a GPU, and the rate of each.
 #pragma once
 
 #include <string>
@@ -14,29 +14,29 @@ struct Level {
   std::string name;  ///< "hbm", "scale-up", "c2c", "pcie", "nic", "leaf", "spine", "core"
   double wire_GBps = 0;
   double payload_GBps = 0;  ///< wire x efficiency x health
-  Duration latency;         ///< one way to a peer whose farthest level this is; 0 for HBM: not modelled
-  std::string note;         ///< what the figures count
+  Duration latency;         ///< one way to a peer, this level the farthest on the path; 0 for HBM: not modelled
+  std::string note;         ///< what the figures include
   double ratio = 0;         ///< how many times narrower (wire) than the level before; 0 for the first
 };
 
-/// Levels from the inside out, those that exist. HBM, scale-up and PCIe are those of the first GPU; NIC and fabric are
-/// the sum of all live cables divided by the number of GPUs: what each gets when all send at once.
+/// The existing levels, from the inside out. HBM, scale-up and PCIe are those of the first GPU. NIC and fabric are the
+/// sum of all live cables divided by the number of GPUs: the share of each GPU if all send at once.
 std::vector<Level> machine_levels(const Topology& topology);
 
-/// How many devices there are of each kind, kinds in the order of DeviceKind, absent ones left out.
-/// A switch chip that shows two levels counts once.
+/// The number of devices of each kind, in the order of DeviceKind, without absent kinds. A switch chip that shows two
+/// levels counts once.
 std::vector<std::pair<DeviceKind, std::uint32_t>> device_counts(const Topology& topology);
 
-/// HBM of all GPUs.
+/// The HBM of all GPUs.
 Bytes total_memory(const Topology& topology);
 
-/// GPUs that reach each other over scale-up links alone, and the HBM they have together.
+/// GPUs that reach each other over scale-up links alone, and their total HBM.
 struct ScaleUpDomain {
   std::uint32_t gpus = 0;
   Bytes memory{0};
   double ports_GBps = 0;  ///< scale-up ports of all its GPUs, one direction, wire
 };
-/// The domain of the first GPU; one GPU alone where it has no such links. Links to CPUs do not count.
+/// The domain of the first GPU; one GPU alone if it has no such links. Links to CPUs do not count.
 ScaleUpDomain scale_up_domain(const Topology& topology);
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-// What a link is: its kind and its class. Links of one class share one record.
+// Links: their kinds and classes. Links of one class share one record.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class DeviceKind : std::uint8_t {
   kCpu,
   kNuma,
   kPcieSwitch,
-  kRootPort,  ///< of a CPU: what several slots or PCIe switches share on their way to it
+  kRootPort,  ///< of a CPU: shared by several slots or PCIe switches on their way to it
   kNic,
   kNvme,
   kNvSwitch,
@@ -50,31 +50,31 @@ constexpr bool is_in_server(LinkKind k) { return k >= LinkKind::kPcie && k <= Li
 constexpr bool is_fabric(LinkKind k) { return k >= LinkKind::kInfiniband; }
 constexpr bool is_endpoint(DeviceKind k) { return k == DeviceKind::kGpu || k == DeviceKind::kNvme; }
 
-/// What the latency of a fabric cable is made of. Every device that forwards counts half on each of its two sides.
+/// The parts of a fabric cable's latency. A device that forwards counts half on each of its two sides.
 struct LatencyParts {
   Duration nic, switching;
-  Duration frame;  ///< store-and-forward: taking in a whole frame
-  Duration fec;    ///< error correction, where the figures of NIC and switch do not contain it
-  Duration cable;  ///< the length of it
+  Duration frame;  ///< store-and-forward: reception of a whole frame
+  Duration fec;    ///< error correction, if the figures of NIC and switch do not contain it
+  Duration cable;  ///< propagation along its length
   bool operator==(const LatencyParts&) const = default;
   Duration sum() const { return nic + switching + frame + fec + cable; }
 };
 
-/// All that links of one sort have in common, for one direction.
+/// The common properties of links of one sort, for one direction.
 struct LinkClass {
   LinkKind kind = LinkKind::kIdeal;
-  BytesPerSecond wire_rate{0};  ///< what the data sheet says for all lanes together
-  double efficiency = 1.0;      ///< payload share of the wire rate that is reached at best, (0, 1]
+  BytesPerSecond wire_rate{0};  ///< as the data sheet gives it, all lanes together
+  double efficiency = 1.0;      ///< largest share of the wire rate that payload reaches, (0, 1]
   double health = 1.0;          ///< 1 as built, (0, 1) degraded, 0 failed
   Duration latency;             ///< first bit in to first bit out at the far device
   std::uint16_t lanes = 1;      ///< parallel lanes or cables this link stands for
   std::string part;             ///< "nvlink4 x5", "pcie5 x16": for people
-  LatencyParts latency_parts;   ///< they sum to `latency`, or are all 0 where it is one figure
+  LatencyParts latency_parts;   ///< they sum to `latency`, or are all 0 if it is a single figure
   bool operator==(const LinkClass&) const = default;
 
-  /// What the engines use: wire rate x efficiency x health. 0 when failed.
+  /// The rate that engines use: wire rate x efficiency x health. 0 if failed.
   BytesPerSecond payload_rate() const;
-  /// What floors use: wire rate x health, no fitted efficiency.
+  /// The rate that floors use: wire rate x health, without the fitted efficiency.
   BytesPerSecond floor_rate() const;
 };
 

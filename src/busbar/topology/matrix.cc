@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-/// The prefix for bonded links: the kind of the first scale-up link that is not one to a CPU.
+/// The prefix for bonded links: the kind of the first scale-up link that does not go to a CPU.
 const char* bond_of(const Topology& t, DeviceId gpu) {
   for (const LinkId l : t.out_links(gpu)) {
     if (t.kind(t.to(l)) == DeviceKind::kCpu) continue;
@@ -72,7 +72,7 @@ void add_legend(RelationMatrix& m) {
   }
 }
 
-/// The socket that fewest hops lead to; the lowest number of equals.
+/// The socket with fewest hops; the lowest number among equals.
 std::string nearest_cpu(const Topology& t, const Block& block, const BlockPaths& paths) {
   std::string best = "N/A";
   auto fewest = std::pair(PathType::kDis, 0u);

@@ -19,9 +19,9 @@ struct RelationMatrix {
   std::vector<std::pair<std::string, std::string>> legend;  ///< of the words that occur
 };
 
-/// NV# counts bonded NVLinks; XG# those of AMD's xGMI, ICI# of TPUs. Pairs without links of their own get what PCIe and
-/// the sockets make of them, as nvidia-smi does, though NCCL may relay through a GPU; NVB where nothing else joins
-/// them. Through one socket is NODE where the block has several, PHB where it has one. Cost: O(rows x links) of the
+/// NV# counts bonded NVLinks, XG# those of AMD's xGMI, ICI# those of TPUs. A pair without links of its own gets its
+/// relation over PCIe and sockets, as in nvidia-smi, though NCCL may relay through a GPU; NVB if nothing else joins it.
+/// A path through one socket is NODE if the block has several sockets, PHB if it has one. Cost: O(rows x links) of the
 /// block.
 RelationMatrix relation_matrix(const Topology& topology, BlockId block);
 

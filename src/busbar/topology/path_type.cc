@@ -5,10 +5,10 @@
 namespace busbar {
 namespace {
 
-/// NCCL and nvidia-smi see a root port as part of the host bridge.
+/// NCCL and nvidia-smi count a root port as part of the host bridge.
 bool is_host(DeviceKind k) { return k == DeviceKind::kCpu || k == DeviceKind::kNuma || k == DeviceKind::kRootPort; }
 
-/// How far one link leads.
+/// The type of one link.
 PathType reach(const Topology& t, LinkId l) {
   const LinkClass& c = t.link_class(l);
   const DeviceKind a = t.kind(t.from(l)), b = t.kind(t.to(l));
@@ -38,7 +38,7 @@ bool numa_differ(const Topology& t, DeviceId a, DeviceId b) {
   return t.numa(a) >= 0 && t.numa(b) >= 0 && t.numa(a) != t.numa(b);
 }
 
-/// What the ends add to the farthest link.
+/// The final type: the farthest link, corrected by the ends.
 PathType settle(const Topology& t, PathType farthest, DeviceId from, DeviceId to, bool chip_to_chip) {
   if (farthest != PathType::kPhb) return farthest;
   if (chip_to_chip && (t.kind(to) == DeviceKind::kNic || t.kind(from) == DeviceKind::kNic)) return PathType::kP2c;
@@ -75,7 +75,7 @@ BlockPaths::BlockPaths(const Topology& t, DeviceId from, GpuRelay relay) : topol
   reached_.resize(block.device_count);
   reached_[place(from)].type = PathType::kLoc;
   std::vector<DeviceId> open{from}, next;
-  while (!open.empty()) {  // relaxes until nothing improves; types only grow along a path
+  while (!open.empty()) {  // repeats until nothing improves; types only grow along a path
     next.clear();
     for (const DeviceId d : open) {
       for (const LinkId l : t.out_links(d)) {
@@ -102,7 +102,7 @@ BlockPaths::Reached BlockPaths::step(const Reached& at, LinkId link, GpuRelay re
   if (middle == from_) return out;
   const bool forwards = kind != DeviceKind::kNic && kind != DeviceKind::kNvme && kind != DeviceKind::kNuma;
   if (kind == DeviceKind::kGpu) {
-    const bool chips = topology_.link_class(link).kind == LinkKind::kIci;  // pass on any number of times
+    const bool chips = topology_.link_class(link).kind == LinkKind::kIci;  // these forward any number of times
     const bool scale_up = at.type <= (chips ? PathType::kNvb : PathType::kNvl) && out.type <= PathType::kNvb;
     const bool passes = scale_up && (chips || at.hops == 1) && topology_.kind(topology_.to(link)) == DeviceKind::kGpu;
     out.type = passes && relay == GpuRelay::kYes ? PathType::kNvb : PathType::kDis;

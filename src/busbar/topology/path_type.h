@@ -1,7 +1,7 @@
-// How two devices of one block are related, in NCCL's and nvidia-smi's words.
+// The relation of two devices of one block, in the words of NCCL and nvidia-smi.
 //
 // Source: NVIDIA NCCL 2.30.7, src/graph/{topo,paths}.cc for the names and their order; the legend of `nvidia-smi topo
-// -m` for PHB against NODE.
+// -m` for PHB and NODE.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace busbar {
 
-/// From near to far; a path is as far as its farthest link. Compare names, not numbers, with other programs.
+/// From near to far; a path has the type of its farthest link. Compare with other programs by name, not by number.
 enum class PathType : std::uint8_t {
   kLoc,  ///< the device itself
-  kNvl,  ///< scale-up links, through switches at most
+  kNvl,  ///< scale-up links, over switches at most
   kNvb,  ///< scale-up links with a GPU between them
   kC2c,  ///< GPU to CPU by a coherent chip-to-chip link
   kPix,  ///< at most one PCIe switch
   kPxb,  ///< several PCIe switches, no host bridge
   kP2c,  ///< chip to chip to the CPU that owns the NIC
-  kPxn,  ///< to a NIC through another GPU that sits beside it
+  kPxn,  ///< to a NIC through another GPU that is next to it
   kPhb,  ///< through a CPU's host bridge
   kSys,  ///< from socket to socket or NUMA node to NUMA node
   kNet,  ///< through the network
@@ -29,21 +29,20 @@ enum class PathType : std::uint8_t {
 };
 const char* name_of(PathType type);  ///< "NVL", "PIX", ...
 
-/// What a walk over these links, in order, amounts to. Between blocks: kNet. No link: kLoc.
+/// The type of a walk over these links, in order. Between blocks: kNet. No link: kLoc.
 PathType classify(const Topology& topology, std::span<const LinkId> walk);
 
-/// Whether a GPU between two others may pass traffic on (NCCL's NVB).
+/// Whether a GPU between two others may forward traffic (NCCL's NVB).
 enum class GpuRelay : std::uint8_t { kNo, kYes };
 
-/// From one device to all of its block: lowest type, then fewest hops.
-/// Rules: NICs, drives and NUMA nodes forward nothing; a GPU forwards only as the middle of two scale-up links, chips
-/// joined by ICI any number of times.
-/// A host bridge between devices of different NUMA nodes is kSys. Cost: O(links x hops) of the block.
+/// Paths from one device to all others of its block: lowest type, then fewest hops. Rules: NICs, drives and NUMA nodes
+/// forward nothing. A GPU forwards only as the middle of two scale-up links; chips joined by ICI forward any number of
+/// times. A host bridge between devices of different NUMA nodes is kSys. Cost: O(links x hops) of the block.
 class BlockPaths {
  public:
   /// Pre: `from` lies in a block.
   BlockPaths(const Topology& topology, DeviceId from, GpuRelay relay);
-  /// Of the same block.
+  /// `to` must be in the same block.
   PathType type(DeviceId to) const;
   std::uint32_t hops(DeviceId to) const { return reached_[place(to)].hops; }
 
@@ -62,8 +61,8 @@ class BlockPaths {
   std::vector<Reached> reached_;
 };
 
-/// Bonded scale-up lanes between two GPUs of a block: those straight between them, else the fewer of what either has
-/// into switches. 0: none.
+/// Bonded scale-up lanes between two GPUs of a block: the direct ones. If there are none, the lanes into switches of
+/// the GPU that has fewer. 0: none.
 std::uint32_t bonded_lanes(const Topology& topology, DeviceId a, DeviceId b);
 
 }  // namespace busbar

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::Not;
 using testing::Pair;
 
-/// A node written link by link.
+/// A node, link by link.
 class Draft {
  public:
   std::uint32_t add(DeviceKind kind, std::string name, std::int16_t numa = -1) {
@@ -159,7 +159,7 @@ TEST(MaxFlow, EqualsTheNarrowestCut) {
   EXPECT_EQ(f.solve(3, 0), 0) << "edges are one way unless both widths are given";
 }
 
-// Eight GPUs on one switch: half of the ports are on either side of any cut.
+// A chain of four: chips forward any number of times, GPUs once.
 TEST(BlockPaths, ChipsPassOnAnyNumberOfTimesAndGpusOnce) {
   for (const LinkKind kind : {LinkKind::kIci, LinkKind::kNvlink}) {
     Draft d;
@@ -190,7 +190,7 @@ TEST(Bisection, OfASwitchIsHalfItsPorts) {
   EXPECT_EQ(b.kind, "exact");
 }
 
-// A ring is cut in two places, wherever its numbers lie: 0-2-4-1-3-5-0.
+// Any split of a ring cuts it in two places, whatever its numbers: 0-2-4-1-3-5-0.
 TEST(Bisection, FindsTheNarrowSplitWhateverTheNumbers) {
   Draft d;
   for (int i = 0; i < 6; ++i) d.add(DeviceKind::kGpu, "gpu" + std::to_string(i));
@@ -199,7 +199,7 @@ TEST(Bisection, FindsTheNarrowSplitWhateverTheNumbers) {
   EXPECT_EQ(bisect(d.seal()).GBps, 50);
 }
 
-// Two leaves of two nodes each, one spine: between the halves lie the leaves' uplinks, half as wide as the NICs.
+// Two leaves of two nodes each, one spine: the halves are joined by the leaves' uplinks, half as wide as the NICs.
 TEST(Bisection, OfAnOversubscribedFabricIsItsUplinks) {
   TopologyBuilder b;
   NodeTemplate node;

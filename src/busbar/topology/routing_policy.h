@@ -1,4 +1,4 @@
-// How a fabric chooses among equal paths. An attribute of the machine; the Router obeys it.
+// How a fabric chooses among equal paths. The policy is an attribute of the machine; the Router follows it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ enum class RoutingPolicy : std::uint8_t {
   kStatic,    ///< every flow keeps one path; ties by a hash of (flow, switch)
   kSpray,     ///< equal split over all shortest paths
   kValiant,   ///< equal split over detours of at most twice the shortest length (dragonflies and tori)
-  kAdaptive,  ///< split re-solved by the engine; routed as kSpray until an engine says otherwise
+  kAdaptive,  ///< the engine solves for the split; kSpray until it does
 };
 constexpr RoutingPolicy kLastRoutingPolicy = RoutingPolicy::kAdaptive;
 const char* name_of(RoutingPolicy policy);  ///< "static", "spray", ...

@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-/// Is `c` in the set whose text follows '['? Moves `p` behind the ']'. A set without end matches nothing.
+/// Whether `c` is in the set that starts after '['. Moves `p` past the ']'. A set without ']' matches nothing.
 bool in_set(std::string_view pattern, std::size_t& p, char c) {
   const std::size_t end = pattern.find(']', p + 1);
   if (end == std::string_view::npos) {
@@ -42,7 +42,7 @@ struct Pattern {
 Pattern split(std::string_view text) {
   const std::size_t dot = text.find('.');
   if (dot != std::string_view::npos) return {text, text.substr(0, dot), text.substr(dot + 1), true};
-  // "node5" alone: every device of the node. Fabric switches have other names.
+  // "node5" alone: every device of the node. No fabric switch has such a name.
   if (text.starts_with(kNode) && text.size() > kNode.size()) return {text, text, "*", true};
   return {text, {}, text, false};
 }
@@ -57,7 +57,7 @@ std::optional<std::uint32_t> literal_number(std::string_view block) {
   return number;
 }
 
-/// The devices that one part names: a mark per device, and the node when there is only one.
+/// The devices that one part names: a mark per device, and the node if there is only one.
 struct DeviceSet {
   std::vector<std::uint8_t> in;  ///< per device; empty: every device
   std::optional<std::uint32_t> only_node;
@@ -107,7 +107,7 @@ Error no_such_device(const Topology& t, const Pattern& p, std::string_view selec
                {}};
 }
 
-/// Marks the devices of the given nodes whose local name matches; names are looked at once per template.
+/// Marks the devices of the given nodes whose local name matches. Compares names once per template.
 void mark_local(const Topology& t, const std::vector<std::uint32_t>& nodes, std::string_view local, DeviceSet& set) {
   std::vector<std::optional<std::vector<std::uint32_t>>> places(t.templates().size());
   for (const std::uint32_t n : nodes) {
@@ -145,7 +145,7 @@ Result<DeviceSet> select_devices(const Topology& t, const Pattern& p, std::strin
   return set;
 }
 
-/// Appends the cables of [first, last) that join `a` to `b`.
+/// Appends the cables in [first, last) that join `a` to `b`.
 void scan(const Topology& t, std::uint32_t first, std::uint32_t last, const DeviceSet& a, const DeviceSet& b,
           bool same_node, std::vector<LinkId>& out) {
   for (std::uint32_t l = first; l < last; l += 2) {
@@ -157,7 +157,7 @@ void scan(const Topology& t, std::uint32_t first, std::uint32_t last, const Devi
   }
 }
 
-/// Where the two names of "a-b" are cut: the first '-' outside brackets.
+/// The place that separates the two names of "a-b": the first '-' outside brackets.
 std::size_t find_dash(std::string_view s) {
   bool in_brackets = false;
   for (std::size_t i = 0; i < s.size(); ++i) {
@@ -168,7 +168,7 @@ std::size_t find_dash(std::string_view s) {
   return std::string_view::npos;
 }
 
-/// Does some device of a node that `block` names have a local name like `local`?
+/// Whether some device of a node that `block` names has a local name like `local`.
 bool is_local_name(const Topology& t, std::string_view local) {
   return std::any_of(t.templates().begin(), t.templates().end(), [&](const NodeTemplate& node) {
     return std::any_of(node.devices.begin(), node.devices.end(),

@@ -105,7 +105,7 @@ TEST(Selector, GlobsMatchNodesDevicesAndSwitches) {
   EXPECT_EQ(cables(b, "node*.gpu*-nvswitch[01]"), 12u * 8);
 }
 
-// What the index answers is what a pass over the machine answers, errors included.
+// The index gives the same answers as a pass over the machine, errors included.
 TEST(Selector, AnIndexOfCablesAgreesWithThePassOverTheMachine) {
   const TopologyBuilder b = machine(3);
   const Topology& t = b.peek();
@@ -162,7 +162,7 @@ TEST(Selector, DegradesAndFailsBothDirections) {
   EXPECT_TRUE(check_connected(t).ok());
 }
 
-// The C library's fnmatch is the oracle on patterns without its extensions.
+// The C library's fnmatch gives the expected answers for patterns without its extensions.
 RC_GTEST_PROP(Selector, GlobsAgreeWithTheCLibrary, ()) {
   const auto text = *rc::gen::container<std::string>(rc::gen::element('a', 'b', '0', '1', '2'));
   const auto parts = *rc::gen::container<std::vector<std::string>>(

@@ -1,4 +1,4 @@
-// Links, devices and fabrics of no product, for tests.
+// Links, devices and fabrics for tests; they belong to no product.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ inline TemplateDevice test_device(DeviceKind kind, std::string name) {
   return d;
 }
 
-/// `n` NICs, and with `gpus` in front of each a GPU with a slot that never binds.
+/// `n` NICs; with `gpus`, each has a GPU in front of it, in a slot that never limits.
 inline NodeTemplate test_nics(std::uint32_t n, bool gpus = false) {
   NodeTemplate node;
   node.name = "nics";
@@ -37,7 +37,7 @@ inline NodeTemplate test_nics(std::uint32_t n, bool gpus = false) {
   return node;
 }
 
-/// Switches of `ports` ports and cables of 50 GB/s at every tier.
+/// A fabric of switches with `ports` ports and cables of 50 GB/s at every tier.
 inline FabricSpec test_fabric(FabricKind kind, std::uint32_t ports, double oversubscription = 1) {
   FabricSpec s;
   s.kind = kind;
@@ -57,7 +57,7 @@ struct TestCluster {
   Csr<DeviceId> nics;  ///< row: node
 };
 
-/// That many nodes, all NICs of which the fabric joins in the order of the template.
+/// `nodes` nodes; the fabric joins all their NICs in the order of the template.
 inline Result<TestCluster> test_cluster(const FabricSpec& spec, NodeTemplate node, std::uint32_t nodes) {
   TestCluster out;
   const std::uint32_t index = out.builder.add_template(node);

@@ -16,7 +16,7 @@ std::vector<std::uint8_t> switch_tiers(const Topology& t) {
     if (kind == DeviceKind::kLeaf || kind == DeviceKind::kSwitch) out[index(d)] = kLeafTier;
     if (kind == DeviceKind::kSpine) out[index(d)] = kSpineTier;
   }
-  std::vector<LinkId> open;  // cables with a core whose height is not known yet
+  std::vector<LinkId> open;  // cables to cores of unknown tier
   for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
     const auto link = static_cast<LinkId>(l);
     const DeviceKind a = t.kind(t.from(link)), b = t.kind(t.to(link));

@@ -1,4 +1,4 @@
-// How high each switch of a network stands above the NICs.
+// The distance of each switch of a network from the NICs.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace busbar {
 
-/// Per device: 1 for leaves and single switches, 2 for spines, 3 for cores that have cables to spines (or to no core),
-/// 4 for those above them, and so on; 0 for everything else. Failed cables count: they still hang there. The topology
+/// Per device: 1 for leaves and single switches, 2 for spines, 3 for cores with cables to spines (or to no core), 4 for
+/// the cores above them, and so on; 0 for everything else. Failed cables count: they are still in place. The topology
 /// need not be sealed.
 std::vector<std::uint8_t> switch_tiers(const Topology& topology);
 

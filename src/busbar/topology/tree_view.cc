@@ -33,7 +33,7 @@ class TreeBuilder {
   std::uint32_t place(DeviceId d) const { return index(d) - block_.first_device; }
   bool inside(DeviceId d) const { return place(d) < block_.device_count; }
 
-  /// Devices of that kind that nobody owns yet become roots.
+  /// Makes roots of the devices of that kind without an owner.
   void collect(DeviceKind kind, std::vector<DeviceId>& roots) {
     for (std::uint32_t p = 0; p < block_.device_count; ++p) {
       if (owned_[p] || t_.kind(device(p)) != kind) continue;
@@ -41,7 +41,7 @@ class TreeBuilder {
       roots.push_back(device(p));
     }
   }
-  /// Breadth first, so that each device goes to the nearest root.
+  /// Breadth first, so each device goes to the nearest root.
   void own(std::vector<DeviceId> open) {
     for (std::size_t i = 0; i < open.size(); ++i) {
       for (const LinkId l : t_.out_links(open[i])) {
@@ -60,7 +60,7 @@ class TreeBuilder {
       if (inside(child) && up_[place(child)] == reverse(l)) write(child, depth + 1);
     }
   }
-  /// What the tree itself does not show: scale-up and socket links, by kind.
+  /// Links that the tree does not show: scale-up and socket links, by kind.
   std::string extra(DeviceId d) const {
     struct Sum {
       double rate = 0;

@@ -1,4 +1,4 @@
-// The inside of a block as an indented tree: sockets, what hangs below them on PCIe, and the scale-up links beside it.
+// A block as an indented tree: sockets, the devices below them on PCIe, and scale-up links as notes.
 #pragma once
 
 #include <string>
@@ -15,8 +15,9 @@ struct TreeLine {
   std::string extra;          ///< "18 NVLinks, 450 GB/s", "also: cpu1"; may be empty
 };
 
-/// Roots are the CPUs, then switches that no CPU owns, then what is left. Every device stands once, below the neighbour
-/// fewest hops from a root (lowest number of equals); scale-up links make no parents. Cost: O(links of the block).
+/// Roots are the CPUs, then switches without a CPU, then the remaining devices. Every device appears once, below the
+/// neighbour with fewest hops to a root (lowest number among equals). Scale-up links make no parents. Cost: O(links of
+/// the block).
 std::vector<TreeLine> block_tree(const Topology& topology, BlockId block);
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-// What the planners and builders of the kinds of fabric share; for fabric*.cc alone.
+// Code shared by planners and builders of the kinds of fabric; for fabric*.cc only.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace busbar {
 
 constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-/// An ideal switch has as many ports as anybody wants.
+/// An ideal switch has as many ports as needed.
 inline std::uint64_t ports(const SwitchSpec& s) { return s.ports == 0 ? UINT32_MAX : s.ports; }
 
-/// Fabrics of more than that are refused: beyond any hall, and some gigabytes of memory.
+/// Larger fabrics are refused: no hall has so many, and they need some gigabytes of memory.
 constexpr std::uint64_t kMostSwitches = 1u << 22, kMostCables = 1u << 24;
 
-/// Ports are shared out in this many parts: whatever number up to 8 a port is split into, its parts are whole.
+/// A port has so many parts. A port split into any number up to 8 then has whole parts.
 constexpr std::uint64_t kPort = 840;
-/// What a cable takes of a port that has at least its rate: all of it, unless the port splits.
+/// The parts that a cable takes of a port of at least its rate: all of them, unless the port splits.
 std::uint64_t part_of_port(const SwitchSpec& s, const LinkClass& cable);
-/// Cables that go into what `taken` parts leave of a switch's ports.
+/// The number of cables that fit into a switch's ports when `taken` parts are in use.
 std::uint64_t room_for(const SwitchSpec& s, const LinkClass& cable, std::uint64_t taken = 0);
 
 std::string describe(const SwitchSpec& s);  ///< "QM9700 (64 ports)"

@@ -1,4 +1,4 @@
-// Maximum flow between two sides of a network, hence the narrowest cut between them.
+// Maximum flow between two sides of a network, which equals the narrowest cut between them.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace busbar {
 
-/// Units: those of the capacities. Source: E. A. Dinic, 1970 (blocking flows over level graphs).
-/// Cost: O(nodes^2 x edges) at worst; far less on networks of few tiers. Order: equal input, equal result.
+/// Units: those of the capacities. Source: E. A. Dinic, 1970 (blocking flows over level graphs). Cost: O(nodes^2 x
+/// edges) at worst; far less on networks of few tiers. Order: equal input gives equal results.
 class MaxFlow {
  public:
   explicit MaxFlow(std::uint32_t nodes) : first_(nodes, kEnd) {}
   std::uint32_t add_node();
-  /// An edge each way, `forth` and `back` wide.
+  /// An edge in each direction, with capacities `forth` and `back`.
   void connect(std::uint32_t a, std::uint32_t b, double forth, double back);
-  /// Flow from `source` to `sink`; the edges keep nothing of it, so other pairs may be asked afterwards.
+  /// Flow from `source` to `sink`. The edges are unchanged afterwards, so other pairs may follow.
   double solve(std::uint32_t source, std::uint32_t sink);
 
  private:
