@@ -59,8 +59,9 @@ class Interrupt(unittest.TestCase):
             self.assertGreater(len(said.splitlines()), 1)
 
     def test_packets_stop_within_a_size(self):
-        run = start([BUSBAR, "collective", "dgx-h100:4", "all_to_all", "-b", "64K", "-e", "4G", "-f", "65536", "--engine",
-                     "packet", "--patience", "1e6", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        run = start([BUSBAR, "collective", "dgx-h100:4", "all_to_all", "-b", "64K", "-e", "4G", "-f", "65536",
+                     "--engine", "packet", "--patience", "1e6", "--json"],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         run.stderr.readline()  # progress of the second size
         run.send_signal(signal.SIGINT)
         said, complaint = run.communicate(timeout=60)

@@ -90,7 +90,8 @@ class Streams(unittest.TestCase):
                      f'gzip -c {fixtures}/nccl-topo/aws-p4d-24xl-topo.xml | "$B" import -',
                      'printf "size_bytes,time_us\\n1048576,100\\n" | "$B" expect - --cluster dgx-h100',
                      'printf "node: dgx-h100\\n" | "$B" topo -',
-                     'printf "cluster: dgx-h100\\nmodel: llama3-8b\\nlayout: {tp: 8}\\n" | "$B" train - --global-batch 8',
+                     'printf "cluster: dgx-h100\\nmodel: llama3-8b\\nlayout: {tp: 8, global_batch: 8}\\n" | '
+                     '"$B" train -',
                      'printf "src,dst,bytes\\n0,1,1048576\\n" | "$B" collective dgx-h100 all_to_allv --matrix -'):
             with self.subTest(line=line):
                 run = self.shell(line)

@@ -12,8 +12,10 @@ Result<Thresholds> acceptance_thresholds(const ExpectOptions& options, std::span
   out.ranks = machine->ranks();
   out.launch = machine->protocol().launch;
   out.inputs = machine->cluster().text;
+  std::size_t known = 0;
   for (const Collective op : ops)
     for (const std::uint64_t size : sizes) {
+      if (options.go_on && !options.go_on(known++, ops.size() * sizes.size())) return out;
       const Result<Prediction> p = machine->time(call_over(op, Bytes{size}, out.ranks), {.relief = false});
       if (!p.ok() && p.error().code == ErrorCode::kUnsupported) continue;
       if (!p.ok()) return p.error();

@@ -99,7 +99,7 @@ int run_thresholds(ExpectFlags o) {
   if (!o.file.empty() || !o.baseline.empty())
     return report_error(
         invalid("results and a baseline are not looked at; leave them out", {"", 0, 0, "--thresholds"}));
-  const Result<ExpectOptions> options = read_options(o, {});
+  Result<ExpectOptions> options = read_options(o, {});
   if (!options.ok()) return report_error(options.error());
   const Result<std::vector<Bytes>> sweep = sweep_sizes(o.first, o.last, o.factor);
   if (!sweep.ok()) return report_error(sweep.error());
@@ -107,7 +107,10 @@ int run_thresholds(ExpectFlags o) {
   for (const Bytes size : *sweep) sizes.push_back(count(size));
   std::vector<Collective> ops(std::begin(kAccepted), std::end(kAccepted));
   if (!o.op.empty()) ops = {options->op};
+  LongRun watch("rows");
+  options->go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
   const Result<Thresholds> found = acceptance_thresholds(*options, ops, sizes);
+  watch.say_what_is_known();
   if (!found.ok()) return report_error(found.error());
   Json j{{"schema", "busbar.expect/1"},      {"cluster", o.cluster},
          {"engine", o.common.engine},        {"gpus", found->ranks},
@@ -127,8 +130,9 @@ int run_thresholds(ExpectFlags o) {
                          {"how", r.how},
                          {"bound_by", r.bound_by}});
   j["inputs_hash"] = inputs_hash(o.common, found->inputs);
+  j["complete"] = !watch.interrupted();
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *found));
+  return deliver(o.common, j, to_document(o, *found), watch.status());
 }
 
 std::string us(double value) { return format_number(value, 4); }

@@ -93,7 +93,8 @@ TEST(Flags, AreRefusedWhereTheyChangeNothing) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"run", "a", "-f", "3"}, "-f: changes nothing without --set; add it, or leave this out"},
       {{"run", "a", "-f", "3", "--set", "x=1"}, ""},
-      {{"run", "a", "--seed", "-3"}, "--seed: the flow engine does not know it; add --engine packet, or leave this out"},
+      {{"run", "a", "--seed", "-3"},
+       "--seed: the flow engine does not know it; add --engine packet, or leave this out"},
       {{"run", "a", "--seed", "-3", "--engine", "packet"}, ""},
       {{"run", "a", "--json", "--seed", "1", "--engine=packet"}, "--seed: changes nothing with --json; leave it out"},
       {{"run", "a", "--of-cluster", "1"}, ""}};  // a word may be what a flag needs
