@@ -5,7 +5,7 @@
 namespace busbar {
 namespace {
 
-/// Key-value heads that are fewer than TP ranks are held by several of them.
+/// If there are fewer key-value heads than TP ranks, several ranks hold the same head.
 std::uint64_t attention_in_per_rank(const ModelSpec& m, const LayoutSpec& l) {
   const std::uint64_t kv = m.kv_heads < l.tp ? 1 : m.kv_heads / l.tp;
   return static_cast<std::uint64_t>(m.hidden) * (m.heads / l.tp + 2 * kv) * m.head_dim;
@@ -18,12 +18,12 @@ std::vector<std::uint64_t> tensors_of(const ModelSpec& m, const LayoutSpec& l, s
   std::vector<std::uint64_t> out;
   if (embedding) out.push_back(table);
   for (std::uint32_t i = 0; i < layers; ++i) {
-    out.push_back(attention_in_per_rank(m, l) + m.hidden);  // with its norm, which every TP rank holds whole
+    out.push_back(attention_in_per_rank(m, l) + m.hidden);  // with its norm, which every TP rank holds in full
     out.push_back(p.attention_out / l.tp);
     out.push_back(p.mlp_in / l.tp + m.hidden);
     out.push_back(p.mlp_out / l.tp);
   }
-  // A tied head on the embedding's own rank costs nothing more; on another stage it is a copy.
+  // A tied head on the embedding's own rank adds no parameters; on another stage it is a copy.
   if (head) out.push_back((m.tied_embeddings && l.pp == 1 ? 0 : table) + m.hidden);
   return out;
 }

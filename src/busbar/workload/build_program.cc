@@ -14,7 +14,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kMaxOps = 50'000'000;    // 2 GB of operations: refuse before the machine does
+constexpr std::uint64_t kMaxOps = 50'000'000;    // 2 GB of operations; more are refused
 constexpr std::uint64_t kOpsPerLayer = 28;       // at most: 12 forward, 16 backward, with pipelined TP
 constexpr std::uint64_t kMoreOpsPerLayer = 24;   // context parallelism, recomputation, sharded parameters, offload
 constexpr std::uint64_t kReservedOps = 1 << 14;  // most are repetitions
@@ -47,7 +47,7 @@ Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) 
       l.place("seq"));
 }
 
-/// A tied embedding has one gradient on the first stage and one on the last; where gradients are sharded each rank has
+/// A tied embedding has one gradient on the first stage and one on the last. If gradients are sharded, each rank has
 /// its part of both.
 OpId reduce_tied_embedding(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m, const LayoutSpec& l,
                            const std::vector<OpId>& reduced) {
@@ -90,7 +90,7 @@ Program build_program(const ModelSpec& model, const LayoutSpec& layout, const St
                       const KernelTable& kernels, bool passes) {
   const std::uint32_t promises = 2 * layout.pp * layout.vpp * layout.micro_batches();
   ProgramWriter out(promises, std::min<std::uint64_t>(expected_ops(model, layout), kReservedOps), passes);
-  std::deque<StageWriter> stages;  // never moved: writers hold references
+  std::deque<StageWriter> stages;  // never moved, because writers hold references
   for (std::uint32_t s = 0; s < layout.pp; ++s) {
     StageWriter& stage = stages.emplace_back(out, model, layout, times, s, kernels.host_bytes_per_s);
     if (layout.overlap_param_gather) stage.gather_parameters();

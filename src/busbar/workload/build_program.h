@@ -1,4 +1,4 @@
-// Model, layout and kernel times become one training step as a Program.
+// Makes one training step, as a Program, from model, layout and kernel times.
 #pragma once
 
 #include "busbar/base/result.h"
@@ -10,15 +10,15 @@
 
 namespace busbar {
 
-/// One training step in steady state: it starts with the parameters' all-gather beside the first forward pass and ends
-/// with the optimizer. Roles are pipeline stages; each has the streams compute, tp, dp, pp.
+/// One training step in steady state. It starts with the parameters' all-gather, at the same time as the first forward
+/// pass, and ends with the optimizer. Roles are pipeline stages; each has the streams compute, tp, dp, pp.
 /// Precondition: `layout` comes from resolve_layout().
 /// Source: the order of operations is Megatron-LM's (core/pipeline_parallel/schedules.py, tensor_parallel/layers.py,
-/// distributed/param_and_grad_buffer.py). What a stage does for every micro-batch alike is written once, as a pass.
-/// Cost: about 20 operations per layer, and one use per chunk and micro-batch.
+/// distributed/param_and_grad_buffer.py). Operations of a stage that are equal for every micro-batch are written once,
+/// as a pass. Cost: about 20 operations per layer, and one use per chunk and micro-batch.
 Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels);
 
-/// The same from given durations: what tests use to ask for equal stages. `passes` off: every operation written out.
+/// The same from given durations; tests use it for equal stages. `passes` off: every operation is written out.
 Program build_program(const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
                       const KernelTable& kernels, bool passes = true);
 

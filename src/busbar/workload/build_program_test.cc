@@ -60,7 +60,7 @@ TEST(Buckets, HoldEveryParameterOnceAndCloseAtTheirSize) {
         all += plan.parameters();
       }
     }
-    // Norms stand on every TP rank whole; everything else is cut by tp.
+    // Every TP rank holds whole norms; all other tensors are divided by tp.
     EXPECT_NEAR(static_cast<double>(all) * l.tp, static_cast<double>(parameter_count(llama3_70b())), 1.2e7);
   }
 }
@@ -80,7 +80,7 @@ TEST(Program, TensorParallelBytesAreThoseOfSequenceParallelism) {
   const LayoutSpec l = main_layout(1, 1);
   const auto p = build_program(llama3_70b(), l, flat_kernels());
   const double message = 2.0 * 4096 * 8192, per_layer = 80.0 * 16;
-  const double ends = 16;  // embedding and logits: one scatter each way round, three gathers
+  const double ends = 16;  // embedding and logits: one scatter in each direction, three gathers
   EXPECT_DOUBLE_EQ(bytes_of(*p, RoleId{0}, OpClass::kTp, Collective::kAllGather) / message, 6 * per_layer + 3 * ends);
   EXPECT_DOUBLE_EQ(bytes_of(*p, RoleId{0}, OpClass::kTp, Collective::kReduceScatter) / message,
                    4 * per_layer + 2 * ends);
@@ -122,7 +122,7 @@ TEST(Program, TheMainJobsAreSmall) {
        {std::pair{main_layout(1, 1), 30'000u}, std::pair{main_layout(4, 5), 125'000u}}) {
     const auto p = build_program(llama3_70b(), layout, flat_kernels());
     EXPECT_LT(OpIndex(*p).count(), most_ops);
-    EXPECT_LT(p->ops.size(), 6'000u);  // the rest in passes
+    EXPECT_LT(p->ops.size(), 6'000u);  // the other operations are in passes
     EXPECT_LT(p->calls.size(), 64u);
   }
   static_assert(sizeof(Op) <= 40);
@@ -150,7 +150,7 @@ TEST(Program, TooManyMicroBatchesAreRefused) {
   EXPECT_NE(p.error().text().find("global_batch"), std::string::npos);
 }
 
-// A stage waits for its slowest GPU, and so do all replicas: its computation is stretched, that of others is not.
+// A stage waits for its slowest GPU, and so do all replicas. Only its own computation takes longer.
 TEST(Program, AStragglerStretchesTheComputationOfItsStageAlone) {
   LayoutSpec l = small_layout(2, 4, 1, 2, 8);
   const Program even = expanded(build_program(small_model(), l, flat_kernels()).value());

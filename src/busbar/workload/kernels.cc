@@ -16,28 +16,29 @@ constexpr std::uint32_t kSmallHead = 64;
 
 constexpr double kWord = 2, kFloat = 4;  // bytes of bf16 and fp32
 
-/// Output tiles of the usual GEMM kernels and how fast each is against the largest, which reads the least per product.
-/// Source: CUTLASS documentation, efficient_gemm.md: tile sizes; the smaller ones' shares are own estimates.
+/// Output tiles of the usual GEMM kernels, and the speed of each relative to the largest, which reads least per
+/// product. Source: CUTLASS documentation, efficient_gemm.md: tile sizes; shares of the smaller ones: our own
+/// estimates.
 struct Tile {
   double rows, columns, share;
 };
 constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.93}, {64, 64, 0.6}};
-constexpr double kShortestSplit = 1024;  // of k that split-K kernels leave to each part
+constexpr double kShortestSplit = 1024;  // smallest k per part in split-K kernels
 
-// Attention that writes its scores out, bytes of HBM traffic per score. Forward: write (2), scale, mask and softmax in
-// one kernel (4), read for the product with the values (2). Backward: read them (2), write their gradient (2), softmax
-// backward (6), read twice (4). Source: Megatron-LM's fused scaled-masked-softmax; own count.
+// Attention that writes its scores to memory, bytes of HBM traffic per score. Forward: write (2), scale, mask and
+// softmax in one kernel (4), read for the product with the values (2). Backward: read them (2), write their gradient
+// (2), softmax backward (6), read twice (4). Source: Megatron-LM's fused scaled-masked-softmax; our own count.
 constexpr double kScoreBytes = 8, kScoreBackBytes = 14;
-constexpr double kBatchedShare = 0.6;  // of the best GEMM's rate for products of one head's size; own estimate
+constexpr double kBatchedShare = 0.6;  // of the best GEMM's rate, for products of one head's size; our own estimate
 
-/// Along the diagonal blocks of a causal kernel are half empty, which costs short sequences more: 128 of every block of
-/// rows. 1 at the reference length. Source: FlashAttention-2 (arXiv:2307.08691), figure 5, falls likewise.
+/// Blocks on the diagonal of a causal kernel are half empty: 128 of every block of rows. This costs short sequences
+/// more. 1 at the reference length. Source: FlashAttention-2 (arXiv:2307.08691), figure 5, decreases in the same way.
 double diagonal_share(double seq) {
   constexpr double kBlock = 256;
   return seq / (seq + kBlock) * (kReferenceSequence + kBlock) / kReferenceSequence;
 }
 
-/// No kernel runs this long; longer ones come from nonsensical input, which build_program() refuses by name.
+/// No kernel runs this long. Longer times come from wrong input, which build_program() refuses by name.
 constexpr double kLongestKernelSeconds = 1000;
 
 Duration kernel_duration(double seconds) {
@@ -106,7 +107,7 @@ Duration KernelTable::attention_time(AttentionKernel kernel, std::uint32_t heads
   const double all = 4.0 * s * s * heads * head_dim * sequences / parts;  // FLOPs forward, full
   const double ratio = backward ? kBackwardFlopsRatio : 1;
   const double peak = bf16.peak_flops_per_s * sustained_share;
-  if (kernel == AttentionKernel::kUnfused) {  // whole score matrices: batched GEMMs, then kernels bound by memory
+  if (kernel == AttentionKernel::kUnfused) {  // whole score matrices: batched GEMMs, then memory-bound kernels
     const double products = all * (backward ? 2 : 1) / (peak * bf16.best_share * kBatchedShare);
     const double scores = s * s / parts * heads * sequences;
     return kernel_duration(products +

@@ -1,4 +1,4 @@
-// How long one GPU takes for the kernels of a training step: measured curves, not one factor.
+// Kernel times of one GPU in a training step, from measured curves instead of one factor.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace busbar {
 
-/// A share of the dense 16-bit peak at x; straight lines between points, constant outside.
+/// A share of the dense 16-bit peak at x; linear between points, constant outside.
 struct EfficiencyPoint {
   double x = 0;
   double share = 0;
@@ -20,10 +20,10 @@ struct EfficiencyPoint {
 /// Matrix products in one precision.
 struct MatrixRates {
   double peak_flops_per_s = 0;  ///< dense, data sheet; 0: this GPU has no such units
-  double best_share = 0;        ///< of it that the best GEMM reaches, all memory traffic hidden
+  double best_share = 0;        ///< the best GEMM's share of it, all memory traffic hidden
 };
 
-/// Share of a GPU's compute that a running collective takes from kernels beside it, by purpose.
+/// Share of a GPU's compute that a running collective takes from concurrent kernels, by purpose.
 struct Contention {
   double tp = 0, dp = 0, pp = 0, cp = 0;
   double of(OpClass c) const;
@@ -33,32 +33,32 @@ struct KernelTable {
   std::string name;
   MatrixRates bf16, fp8, fp4;  ///< fp16 counts as bf16
   double sustained_share = 1;  ///< of matrix and attention rates, on a GPU under load for hours (free constant)
-  std::uint32_t cores = 0;     ///< streaming multiprocessors and their kin: tiles run in waves over them; 0: no waves
+  std::uint32_t cores = 0;     ///< streaming multiprocessors or the like: tiles run in waves over them; 0: no waves
   std::vector<EfficiencyPoint> attention_forward;  ///< x: heads x sequences x (length / 4096); causal FLOPs
   std::vector<EfficiencyPoint> attention_backward;
-  double attention_small_heads = 1;  ///< factor on both where heads have 64 elements or fewer
-  double attention_flash2 = 1;       ///< most that FlashAttention-2 reaches here, of the peak
-  double attention_flash1 = 1;       ///< the same of first-generation fused kernels
+  double attention_small_heads = 1;  ///< factor on both curves for heads of 64 elements or fewer
+  double attention_flash2 = 1;       ///< largest share of the peak for FlashAttention-2
+  double attention_flash1 = 1;       ///< the same for first-generation fused kernels
   double memory_bytes_per_s = 0;     ///< HBM, data sheet
-  double memory_share = 0;           ///< of it that memory-bound kernels reach
+  double memory_share = 0;           ///< share of it that memory-bound kernels reach
   std::vector<EfficiencyPoint>
-      memory_by_size;                        ///< factor on that by log10(bytes): short kernels fill and drain; empty: 1
-  Duration launch;                           ///< host time per kernel; shows where kernels are shorter
-  double jitter_share = 0;                   ///< standard deviation of one GPU's step time, of its mean
+      memory_by_size;       ///< factor on memory_share by log10(bytes): short kernels fill and drain; empty: 1
+  Duration launch;          ///< host time per kernel; matters if kernels are shorter
+  double jitter_share = 0;  ///< standard deviation of one GPU's step time, of its mean
   double optimizer_bytes_per_parameter = 0;  ///< HBM traffic of the Adam step per parameter of the shard
-  double host_bytes_per_s = 0;         ///< from this GPU to host memory; the machine's, not the table's. 0: unknown
-  double host_memory_bytes_per_s = 0;  ///< this GPU's part of what the host's memory delivers
+  double host_bytes_per_s = 0;               ///< from this GPU to host memory; set from the machine. 0: unknown
+  double host_memory_bytes_per_s = 0;        ///< this GPU's part of the host memory's rate
   Contention contention;
   Duration step_overhead;                              ///< per step outside all kernels (free constant)
-  double band_low_percent = 0, band_high_percent = 0;  ///< of compute time: how far it can be trusted
+  double band_low_percent = 0, band_high_percent = 0;  ///< of compute time: its uncertainty
   std::string band_basis;
   std::vector<std::string> sources;  ///< one line per figure: what, value, source, confidence
   std::string text;                  ///< as read, for inputs_hash
 
   const MatrixRates& rates(Precision p) const;
-  /// C[m,n] = A[m,k] B[k,n] in `precision`, written in 16 bits; `extra_bytes` beyond reading A and B and writing C
-  /// once. Tiles run in waves over the cores; loading the first and storing the last tile of a wave is not hidden, so
-  /// memory traffic adds to the time of the products.
+  /// C[m,n] = A[m,k] B[k,n] in `precision`, written in 16 bits. `extra_bytes`: traffic besides reading A and B and
+  /// writing C once. Tiles run in waves over the cores. Loading the first and storing the last tile of a wave is not
+  /// hidden, so the time of memory traffic adds to that of the products.
   Duration gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t k, Precision precision = Precision::kBf16,
                      double extra_bytes = 0) const;
   /// Causal attention core. `parts` ranks share each of the `sequences` sequences evenly (context parallelism).
@@ -68,7 +68,7 @@ struct KernelTable {
   Duration memory_time(double bytes) const;
 };
 
-/// Straight lines between points of ascending x; constant outside. Precondition: not empty.
+/// Linear between points of ascending x; constant outside. Precondition: not empty.
 double share_at(const std::vector<EfficiencyPoint>& curve, double x);
 
 }  // namespace busbar

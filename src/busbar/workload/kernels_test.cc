@@ -40,7 +40,7 @@ TEST(Kernels, AThinGemmIsBoundByMemory) {
   EXPECT_LT(k.gemm_time(1, 8192, 8192).in_us(), 1.01 * memory.in_us());
 }
 
-// By decades: straight lines over the logarithm of the bytes.
+// Between decades: linear in the logarithm of the bytes.
 TEST(Kernels, ShortMemoryBoundKernelsReachLessOfTheRate) {
   KernelTable k = flat_kernels();
   const double rate = k.memory_bytes_per_s * k.memory_share * 1e-6;  // per us
@@ -80,7 +80,7 @@ TEST(Kernels, AttentionWithoutFusionPaysForItsScores) {
 }
 
 TEST(Kernels, ShortSequencesLoseMoreOnTheDiagonal) {
-  const KernelTable k = flat_kernels();  // a flat curve: only the diagonal is left
+  const KernelTable k = flat_kernels();  // a flat curve: only the diagonal has an effect
   const auto rate = [&](std::uint32_t s) {
     return 2.0 * s * s / k.attention_time(AttentionKernel::kFlash, 8, s, 128, 1, 1, false).in_us();
   };
@@ -88,8 +88,8 @@ TEST(Kernels, ShortSequencesLoseMoreOnTheDiagonal) {
   EXPECT_LT(rate(4096), rate(32768));
 }
 
-// Published shapes at 4096 rows on an A100 PCIe. Source: SimuMax configs/system/a100_pcie.json. One number, the best
-// GEMM, and the chip's cores and memory give them all.
+// Published shapes at 4096 rows on an A100 PCIe. Source: SimuMax configs/system/a100_pcie.json. The best GEMM's share
+// and the chip's cores and memory suffice to predict all of them.
 TEST(Kernels, PublishedShapesOfTheA100FollowFromItsBestGemm) {
   KernelTable k;
   k.bf16 = {.peak_flops_per_s = 312e12, .best_share = 253.0 / 312};

@@ -22,9 +22,9 @@ constexpr double kGradientWord = 2;
 // Quantisation for the tensor units, per element of a GEMM's input: read 2, write the values and their transpose, 1
 // each.
 constexpr double kCastBytes = 4;
-constexpr double kFusedCastBytes = 2;  // behind a norm or an activation, which has the values at hand: only the writes
+constexpr double kFusedCastBytes = 2;  // after a norm or an activation, which already has the values: only the writes
 
-// Kernels launched per piece; together 80 per layer: 60-100 were counted in Megatron layers, forward and backward.
+// Kernels launched per piece; 80 per layer in all. Megatron layers have 60-100, forward and backward together.
 constexpr int kNormKernels = 3, kAttentionKernels = 12, kMlpKernels = 8, kNormBackKernels = 4;
 constexpr int kAttentionBackKernels = 24, kMlpBackKernels = 10, kGradKernels = 3;
 
@@ -53,7 +53,7 @@ struct Shapes {
   Duration dgrad(std::uint64_t n, std::uint64_t inner, Precision p) const {
     return floor(k.gemm_time(tokens, inner, n, p), kGradKernels);
   }
-  /// Accumulated into the main gradient: read and written, instead of one 16-bit write.
+  /// Accumulation into the main gradient: a read and a write instead of one 16-bit write.
   Duration wgrad(std::uint64_t n, std::uint64_t inner, Precision p) const {
     const double extra = 2.0 * l.gradient_bytes - kGradientWord;
     return floor(k.gemm_time(n, inner, tokens, p, extra * static_cast<double>(n * inner)), kGradKernels);
@@ -70,7 +70,7 @@ void add_norms(const Shapes& s, BlockTimes& b) {
   b.norm_back = s.floor(s.memory(s.shard_elements, kNormBackBytes), kNormBackKernels);
 }
 
-/// Launch-bound pieces are stretched in their middle part, so that the sum is right.
+/// Lengthens the middle of launch-bound pieces, so that the sum is right.
 void stretch(const Shapes& s, BlockTimes& b, int forward_kernels, int backward_kernels) {
   const Duration forward = b.in + b.middle + b.out;
   b.middle += s.floor(forward, forward_kernels) - forward;
@@ -151,7 +151,7 @@ OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const L
   const double update = static_cast<double>(shard) * kernels.optimizer_bytes_per_parameter;
   OptimizerTimes t{.norm = kernels.memory_time(norm), .update = kernels.memory_time(update + clear)};
   if (!layout.offload_optimizer) return t;
-  // Gradients go down, the CPU updates in host memory, parameters come up.
+  // Gradients go to the host, the CPU updates in host memory, parameters come back.
   const double moved = static_cast<double>(shard) * (layout.gradient_bytes + layout.parameter_bytes);
   const double seconds = moved / kernels.host_bytes_per_s +
                          update / std::max(kernels.host_memory_bytes_per_s, kernels.host_bytes_per_s / 2);

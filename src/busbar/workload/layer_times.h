@@ -1,4 +1,4 @@
-// Durations of the pieces of one layer on one GPU, for one micro-batch: the bridge from kernels to operations.
+// Durations of the pieces of one layer on one GPU, for one micro-batch.
 #pragma once
 
 #include "busbar/workload/kernels.h"
@@ -7,18 +7,18 @@
 
 namespace busbar {
 
-/// Half a layer: norm, a column-parallel GEMM (`in`), what lies between (`middle`), a row-parallel GEMM (`out`).
-/// Attention and MLP both have this form. Residual adds are counted with the norms.
+/// Half a layer: norm, a column-parallel GEMM (`in`), the kernels in between (`middle`), a row-parallel GEMM (`out`).
+/// Attention and MLP both have this form. Norms include the residual adds.
 struct BlockTimes {
   Duration norm, in, middle, out;              // forward
   Duration out_dgrad, out_wgrad, middle_back;  // backward, in this order
   Duration in_dgrad, in_wgrad, norm_back;
-  Duration core, core_back;  ///< part of middle and middle_back: attention itself, which context parallelism cuts
+  Duration core, core_back;  ///< part of middle and middle_back: the attention core, which context parallelism divides
   Duration forward() const { return norm + in + middle + out; }
   Duration backward() const { return out_dgrad + out_wgrad + middle_back + in_dgrad + in_wgrad + norm_back; }
 };
 
-/// What the first and the last stage do beside layers.
+/// Work of the first and the last stage besides layers.
 struct EndTimes {
   Duration embedding, embedding_back;
   Duration head_norm, head_norm_back;
@@ -32,10 +32,10 @@ struct StepTimes {
   Duration overhead;  ///< per step, outside all kernels
 };
 
-/// Per-GPU times of `layout`'s micro-batch. HBM traffic counted per kernel in layer_times.cc, each with its reason.
+/// Per-GPU times of `layout`'s micro-batch. layer_times.cc counts HBM traffic per kernel, each with its reason.
 StepTimes step_times(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels);
 
-/// HBM time to clear gradients and to find their norm, then to update `shard` parameters out of `local` on this GPU.
+/// HBM times. norm: clear gradients and compute their norm; update: update `shard` of this GPU's `local` parameters.
 struct OptimizerTimes {
   Duration norm, update;
 };

@@ -58,7 +58,7 @@ Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
         fmt::format("{} attention heads are not divisible by tp {}; choose a divisor of {}", m.heads, l.tp, m.heads),
         l.place("tp"));
   }
-  if (m.kv_heads % l.tp != 0 && l.tp % m.kv_heads != 0) {  // fewer heads than ranks: each is held by several
+  if (m.kv_heads % l.tp != 0 && l.tp % m.kv_heads != 0) {  // fewer heads than ranks: several ranks hold the same head
     return invalid(fmt::format("{} key-value heads are not divisible by tp {}; choose a tp that divides {} or a "
                                "multiple of it",
                                m.kv_heads, l.tp, m.kv_heads),
@@ -198,7 +198,7 @@ std::uint32_t layers_of(const LayoutSpec& l, const ModelSpec& m, std::uint32_t c
   const std::uint32_t before = l.first_layers > 0 ? 1 : 0;
   const std::uint32_t others = chunks - before - (l.last_layers > 0 ? 1 : 0);
   const std::uint32_t rest = m.layers - l.first_layers - l.last_layers, extra = rest % others;
-  // The ends have the embedding and the head beside their layers: chunks in the middle take what is left over.
+  // The ends have the embedding and the head besides their layers: middle chunks take the remainder.
   const std::uint32_t place = chunk - before, from = (others - extra) / 2;
   return rest / others + (place >= from && place < from + extra ? 1 : 0);
 }
@@ -217,7 +217,7 @@ std::uint32_t recomputed_layers_of(const LayoutSpec& l, const ModelSpec& m, std:
 
 namespace {
 
-/// What the step does not follow yet is refused by name.
+/// Refuses by name the features that the step does not model.
 Status check_modelled(const ModelSpec& model) {
   const auto refused = [&](const char* key, const char* what) {
     Error e =

@@ -1,4 +1,4 @@
-// How a model is cut over the ranks and the batch over time.
+// How a model is divided over ranks, and a batch into steps.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,27 @@
 
 namespace busbar {
 
-/// Of the matrix products in layers; the head, attention scores, norms and communication stay in 16 bits.
+/// Precision of matrix products in layers; the head, attention scores, norms and communication stay in 16 bits.
 enum class Precision : std::uint8_t { kBf16, kFp16, kFp8, kFp4 };
 enum class Recompute : std::uint8_t {
   kNone,
-  kSelective,  ///< the attention core is computed again in the backward pass
-  kFull,       ///< whole layers are; only their inputs are kept
+  kSelective,  ///< the backward pass recomputes the attention core
+  kFull,       ///< the backward pass recomputes whole layers; only their inputs are kept
 };
-enum class PipelineSchedule : std::uint8_t { k1F1B, kGPipe };  ///< with vpp > 1, 1F1B is the interleaved one
+enum class PipelineSchedule : std::uint8_t { k1F1B, kGPipe };  ///< with vpp > 1, k1F1B means the interleaved schedule
 enum class ContextParallel : std::uint8_t {
-  kRing,       ///< keys and values travel round the group while attention works on those that are there
-  kAllGather,  ///< they are gathered before
+  kRing,       ///< keys and values go around the group while attention works on those that have arrived
+  kAllGather,  ///< keys and values are gathered first
 };
 enum class AttentionKernel : std::uint8_t {
-  kFlash,    ///< the newest fused kernels the GPU's table knows
-  kFlash2,   ///< FlashAttention-2, which PyTorch's own attention uses
-  kFlash1,   ///< the first generation of fused kernels, Triton's among them
-  kUnfused,  ///< scores are written out: batched GEMMs and a softmax kernel
+  kFlash,    ///< the newest fused kernels in the GPU's table
+  kFlash2,   ///< FlashAttention-2, as in PyTorch's own attention
+  kFlash1,   ///< the first generation of fused kernels, including Triton's
+  kUnfused,  ///< scores are written to memory: batched GEMMs and a softmax kernel
 };
 enum class RankOrder : std::uint8_t {
   kTpCpDpPp,  ///< Megatron's default and torchtitan's mesh: rank = tp + TP x (cp + CP x (dp + DP x pp))
-  kTpCpPpDp,  ///< stages of one replica beside each other: rank = tp + TP x (cp + CP x (pp + PP x dp))
+  kTpCpPpDp,  ///< stages of one replica have adjacent ranks: rank = tp + TP x (cp + CP x (pp + PP x dp))
 };
 const char* name_of(Precision p);
 const char* name_of(Recompute r);
@@ -39,49 +39,49 @@ const char* name_of(ContextParallel c);
 const char* name_of(AttentionKernel a);
 const char* name_of(RankOrder o);
 
-/// Degrees, batch and switches.
+/// Degrees of parallelism, batch and options.
 struct LayoutSpec {
   std::uint32_t tp = 1;
   std::uint32_t pp = 1;
   std::uint32_t vpp = 1;  ///< model chunks per pipeline stage; above 1: interleaved 1F1B
-  std::uint32_t dp = 0;   ///< 0: what the machine leaves, GPUs / (tp x pp x cp)
+  std::uint32_t dp = 0;   ///< 0: GPUs of the machine / (tp x pp x cp)
   std::uint32_t cp = 1;   ///< ranks that share each sequence
   PipelineSchedule schedule = PipelineSchedule::k1F1B;
   ContextParallel context = ContextParallel::kRing;
   AttentionKernel attention = AttentionKernel::kFlash;
   RankOrder rank_order = RankOrder::kTpCpDpPp;
-  std::uint32_t first_layers = 0;  ///< layers of the first model chunk; 0: as many as all
-  std::uint32_t last_layers = 0;   ///< the same of the last one
-  bool balanced_layers = false;    ///< what does not divide is spread: chunks differ by one layer at most
+  std::uint32_t first_layers = 0;  ///< layers of the first model chunk; 0: as in other chunks
+  std::uint32_t last_layers = 0;   ///< the same for the last chunk
+  bool balanced_layers = false;    ///< a remainder is spread: chunks differ by at most one layer
   std::uint32_t seq = 4096;
   std::uint32_t micro_batch = 1;   ///< sequences
   std::uint32_t global_batch = 0;  ///< sequences per step; 0: one micro-batch per replica and pipeline stage
   Precision precision = Precision::kBf16;
   std::uint32_t zero = 1;         ///< sharded: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too (FSDP)
-  std::uint32_t shard_group = 0;  ///< ranks that share one set of shards; 0: all DP x CP; less: hybrid sharding (HSDP)
-  bool whole_tensors = false;     ///< shards are whole tensors: reduced to and broadcast by their owner, one by one
-  bool prefetch = true;           ///< ZeRO-3: a layer's parameters are gathered while the one before computes
-  /// ZeRO-3: gathered parameters are dropped after forward and gathered again in backward. Else they stay until their
-  /// backward pass ends or, with pipeline stages, until the step's last one.
+  std::uint32_t shard_group = 0;  ///< ranks that share one set of shards; 0: all DP x CP; fewer: hybrid sharding (HSDP)
+  bool whole_tensors = false;     ///< shards are whole tensors, each reduced to and broadcast by its owner
+  bool prefetch = true;           ///< ZeRO-3: a layer's parameters are gathered while the previous layer computes
+  /// ZeRO-3: gathered parameters are dropped after forward and gathered again in backward. If false, they stay until
+  /// their backward pass ends or, with pipeline stages, until the step's last backward pass ends.
   bool reshard = true;
   bool accumulate_gradients =
       false;  ///< ZeRO-2 and 3: whole gradients are kept and reduced once, after all micro-batches
   Recompute recompute = Recompute::kSelective;
-  std::uint32_t recompute_layers = 0;  ///< kFull: layers of each model chunk that are computed again; 0: all
-  bool early_stop = false;  ///< recomputation ends where the last kept tensor is back (PyTorch): not the last GEMM
-  bool offload_optimizer = false;    ///< states live in host memory, the update runs on the CPU
-  bool offload_activations = false;  ///< kept tensors go to host memory beside forward and come back beside backward
-  bool cuda_graphs = false;          ///< kernels are launched by the GPU itself: no host time
+  std::uint32_t recompute_layers = 0;  ///< kFull: layers of each model chunk that are recomputed; 0: all
+  bool early_stop = false;             ///< recomputation ends at the last kept tensor (PyTorch), without the last GEMM
+  bool offload_optimizer = false;      ///< states are in host memory, the CPU runs the update
+  bool offload_activations = false;    ///< kept tensors go to host memory during forward and return during backward
+  bool cuda_graphs = false;            ///< the GPU launches kernels itself: no host time
   bool sequence_parallel = true;
   std::uint64_t bucket_parameters = 0;  ///< 0: Megatron's max(40M, 1M x DP), see bucket_size()
   std::uint32_t gradient_bytes = 4;     ///< fp32 gradients, Megatron's default
   std::uint32_t parameter_bytes = 2;
   bool overlap_grad_reduce = true;
   bool overlap_param_gather = true;
-  bool overlap_p2p = true;              ///< honoured with vpp > 1 only, as in Megatron
+  bool overlap_p2p = true;              ///< used only with vpp > 1, as in Megatron
   bool overlap_tp = false;              ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
-  double straggler_speed = 1;           ///< of the slowest GPU, which its stage and all replicas wait for; 1: none
-  std::uint32_t straggler_stage = 0;    ///< where it is
+  double straggler_speed = 1;           ///< of the slowest GPU; its stage and all replicas wait for it; 1: none
+  std::uint32_t straggler_stage = 0;    ///< the stage of that GPU
   std::map<std::string, Where> places;  ///< where each key was given (file or flag), for messages
 
   std::uint32_t ranks() const { return tp * cp * pp * dp; }
@@ -101,17 +101,17 @@ struct LayoutSpec {
 /// Megatron-LM, core/distributed/distributed_data_parallel.py: at least 40M parameters, 1M per rank of the DP group.
 std::uint64_t bucket_size(const LayoutSpec& layout);
 
-/// Layers of model chunk `chunk` (virtual stage) and the first of them.
+/// The number of layers of model chunk `chunk` (virtual stage).
 std::uint32_t layers_of(const LayoutSpec& layout, const ModelSpec& model, std::uint32_t chunk);
 std::uint32_t first_layer_of(const LayoutSpec& layout, const ModelSpec& model, std::uint32_t chunk);
-/// Those of them that are computed again in the backward pass: the first ones of the chunk.
+/// The number of its layers that the backward pass recomputes: the first ones of the chunk.
 std::uint32_t recomputed_layers_of(const LayoutSpec& layout, const ModelSpec& model, std::uint32_t chunk);
 
-/// Fills what was left open and refuses what cannot run on `gpus` GPUs, naming place and remedy.
-/// `gpus` 0: the machine is not asked (dp must be given).
+/// Fills in open values. Refuses a layout that cannot run on `gpus` GPUs, naming place and remedy.
+/// `gpus` 0: the machine is not checked (dp must be given).
 Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std::uint32_t gpus);
 
-/// The same TP x PP and micro-batches per replica with one replica: the base line of scaling_efficiency.
+/// One replica with the same TP x PP and micro-batches per replica: the baseline of scaling_efficiency.
 LayoutSpec single_replica(const LayoutSpec& layout);
 
 }  // namespace busbar

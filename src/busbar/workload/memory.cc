@@ -20,10 +20,10 @@ constexpr std::uint64_t kWorkspace = 4ull << 30;
 // Scores kept by attention that is not fused: softmax output 2, dropout mask 1, dropout output 2. Source: Korthikanti
 // et al. 2022 (arXiv:2205.05198), section 4.1.
 constexpr std::uint64_t kUnfusedScoreBytes = 5;
-// With offload: the layer that computes, the one that leaves or arrives, and one beyond.
+// With offload: the layer that computes, the one being copied, and one more.
 constexpr double kLayersOnTheWay = 3;
 
-/// Products of large sizes do not wrap around: above 2^60 bytes all are equally too much.
+/// Limits products of large sizes to 2^60 bytes, so that they do not wrap around.
 Bytes capped(double bytes) { return Bytes{static_cast<std::uint64_t>(std::min(bytes, 0x1p60))}; }
 
 double gigabytes(Bytes b) { return static_cast<double>(count(b)) * 1e-9; }
@@ -31,8 +31,8 @@ double gigabytes(Bytes b) { return static_cast<double>(count(b)) * 1e-9; }
 }  // namespace
 
 std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l) {
-  // With sequence parallelism everything is cut by tp; without it the inputs of norms and of column-parallel GEMMs are
-  // whole on every GPU. Inputs of GEMMs in 8 bits are kept as such.
+  // With sequence parallelism tp divides all tensors. Without it the inputs of norms and of column-parallel GEMMs are
+  // whole on every GPU. Inputs of GEMMs in 8 bits are kept in 8 bits.
   const std::uint64_t input = l.precision == Precision::kFp8 || l.precision == Precision::kFp4 ? 1 : kBf16;
   const std::uint64_t whole = (2 * kBf16 + 2 * input) * m.hidden;  // two norm inputs, two GEMM inputs
   const std::uint64_t q = static_cast<std::uint64_t>(m.heads) * m.head_dim / l.tp;
@@ -52,7 +52,7 @@ std::uint64_t checkpoint_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l
 }
 
 std::uint32_t chunks_in_flight(const LayoutSpec& l, std::uint32_t stage) {
-  // A stage has its warm-up passes in flight and runs one more forward before each backward.
+  // A stage has its warm-up passes in flight, and runs one more forward pass before each backward pass.
   const std::uint32_t passes = l.micro_batches() * l.vpp;
   if (l.schedule == PipelineSchedule::kGPipe) return passes;
   return std::min(passes, warmup_steps(stage, l.pp, l.vpp, l.micro_batches()) + 1);
@@ -72,7 +72,7 @@ double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
   return most;
 }
 
-/// Two units at once, the one that computes and the one that arrives (or all that stay), and a gradient that leaves.
+/// Two units at once, the computing and the arriving one (or all units that stay), and the gradient being reduced.
 Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
   if (!l.shards_parameters()) return Bytes{0};
   std::uint64_t largest = 0, all = 0;
@@ -137,7 +137,7 @@ LayoutSpec least_recomputation(const ModelSpec& model, const LayoutSpec& layout,
   LayoutSpec l = layout;
   l.recompute = Recompute::kNone;
   if (fits(l)) return l;
-  if (l.attention == AttentionKernel::kUnfused) {  // fused kernels keep no scores: nothing to win
+  if (l.attention == AttentionKernel::kUnfused) {  // fused kernels keep no scores: nothing to save
     l.recompute = Recompute::kSelective;
     if (fits(l)) return l;
   }

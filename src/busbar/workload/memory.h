@@ -1,4 +1,4 @@
-// What one training step needs in the memory of a GPU, by part.
+// The GPU memory of one training step, by part.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace busbar {
 
-/// Bytes on one GPU of the pipeline stage that needs most, at the moment it needs most.
+/// Bytes on one GPU of the pipeline stage that needs most, at the time of its greatest need.
 struct MemoryUse {
   Bytes parameters{0};
   Bytes gradients{0};
   Bytes optimizer{0};    ///< fp32 master copy and two moments, sharded with ZeRO-1
   Bytes activations{0};  ///< kept for the backward passes in flight
   Bytes logits{0};       ///< last stage: bf16 logits and their fp32 copy
-  Bytes gathered{0};     ///< ZeRO-3: units whose parameters and gradients are whole at the moment
-  Bytes recomputed{0};   ///< full recomputation: tensors of the layer that is being computed again
+  Bytes gathered{0};     ///< ZeRO-3: units whose parameters and gradients are currently whole
+  Bytes recomputed{0};   ///< full recomputation: tensors of the layer being recomputed
   Bytes workspace{0};    ///< communication buffers, GEMM workspace, CUDA context
   std::uint32_t stage = 0;
   Bytes total() const {
@@ -26,25 +26,25 @@ struct MemoryUse {
   }
 };
 
-/// Source: Megatron-LM docs, dist_optimizer (states per parameter); Korthikanti et al. 2022 (arXiv:2205.05198) for what
-/// a layer keeps, counted again for gated MLPs and grouped-query attention with flash attention (docs/models/step.md).
-/// Precondition: a resolved layout.
+/// Source: Megatron-LM docs, dist_optimizer (states per parameter). Korthikanti et al. 2022 (arXiv:2205.05198) for the
+/// tensors that a layer keeps, counted again for gated MLPs and grouped-query attention with flash attention
+/// (docs/models/step.md). Precondition: a resolved layout.
 MemoryUse memory_use(const ModelSpec& model, const LayoutSpec& layout);
 /// The same for one stage.
 MemoryUse stage_memory(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
 
-/// Bytes that one layer keeps of one micro-batch until its backward pass, on one GPU.
+/// Bytes of one micro-batch that one layer keeps on one GPU until its backward pass.
 std::uint64_t activation_bytes_per_layer(const ModelSpec& model, const LayoutSpec& layout);
-/// What full recomputation keeps of it instead: the input.
+/// Bytes that full recomputation keeps instead: the layer's input.
 std::uint64_t checkpoint_bytes_per_layer(const ModelSpec& model, const LayoutSpec& layout);
-/// Model chunks (layers of a virtual stage) whose activations a stage holds at most at one time.
+/// The largest number of model chunks (layers of a virtual stage) whose activations a stage holds at one time.
 std::uint32_t chunks_in_flight(const LayoutSpec& layout, std::uint32_t stage);
 
 /// `layout` with the least recomputation that fits in `capacity`: none, then attention cores, then more and more whole
-/// layers of each chunk. Frameworks leave that choice to people, who choose like this.
+/// layers of each chunk. Frameworks leave this choice to their users, who usually choose in this order.
 LayoutSpec least_recomputation(const ModelSpec& model, const LayoutSpec& layout, Bytes capacity);
 
-/// kDoesNotFit with all figures when `use` is above `capacity`.
+/// kDoesNotFit, with all figures, if `use` is above `capacity`.
 Status check_fits(const MemoryUse& use, Bytes capacity);
 
 }  // namespace busbar

@@ -39,7 +39,7 @@ TEST(Memory, WhatDoesNotFitIsACleanNoWithFigures) {
   EXPECT_NE(s.error().text().find("activations"), std::string::npos) << s.error().text();
 }
 
-// Source: own count of what flash attention, RMS norm and SwiGLU keep: s b (8 h + 4 H d + 4 Hkv d + 6 f) / t.
+// Source: our own count of tensors kept by flash attention, RMS norm and SwiGLU: s b (8 h + 4 H d + 4 Hkv d + 6 f) / t.
 TEST(Memory, ActivationsOfALayerFollowTheFormula) {
   const double expected = 4096.0 * (8 * 8192 + 4 * 64 * 128 + 4 * 8 * 128 + 6 * 28672 + 4 * 64) / 8;
   EXPECT_NEAR(static_cast<double>(activation_bytes_per_layer(llama3_70b(), main_layout(1, 1))), expected, 1);
@@ -55,9 +55,9 @@ TEST(Memory, PipelinesKeepWhatTheirScheduleKeeps) {
   EXPECT_NEAR(passes / all, 1 + 3.0 / 20, 1.0 / 20);
 }
 
-// Korthikanti et al. 2022 (arXiv:2205.05198), table 2, of a layer with 4h MLP, layer norms, no dropout masks counted
-// here: 34 s b h less 2 (masks: 1 each after attention and MLP) plus 5 a s^2 b of scores; all cut by t with sequence
-// parallelism, 10 s b h of it not cut without.
+// Korthikanti et al. 2022 (arXiv:2205.05198), table 2, for a layer with 4h MLP and layer norms: 34 s b h plus 5 a s^2 b
+// of scores. Dropout masks are not counted here: less 2 s b h (1 each after attention and MLP). With sequence
+// parallelism t divides all of it; without, it does not divide 10 s b h.
 TEST(Memory, ActivationsFollowKorthikanti) {
   ModelSpec m = llama3_70b();
   m.layers = 96, m.hidden = 12288, m.ffn = 4 * 12288, m.heads = m.kv_heads = 96, m.gated_mlp = false;
@@ -94,8 +94,8 @@ TEST(Memory, ShardingDividesStatesByItsDegree) {
   EXPECT_NEAR(states(3), 16.0 / 8, 1e-3);
 }
 
-// With stages the same table holds for the stage's own parameters. Gradients that add up are whole; parameters that
-// stay gathered are whole beside their shard.
+// With stages the same table holds for the stage's own parameters. Accumulated gradients are whole. Parameters that
+// stay gathered are whole, and their shard is extra.
 TEST(Memory, ShardingWithStagesDividesTheStatesOfAStage) {
   LayoutSpec l = main_layout(4, 1);
   l.gradient_bytes = 2;

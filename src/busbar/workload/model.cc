@@ -31,7 +31,7 @@ std::uint64_t attention_parameters(const ModelSpec& m) {
          a.kv_rank * heads * (std::uint64_t{a.nope_dim} + a.v_dim) + heads * a.v_dim * h + a.q_rank + a.kv_rank;
 }
 
-/// With `routed` of the routed experts of every layer counted.
+/// With `routed` routed experts counted in every layer.
 std::uint64_t count_with(const ModelSpec& m, std::uint64_t routed) {
   const std::uint64_t tables = m.tied_embeddings ? 1 : 2;
   const LayerParameters dense = layer_parameters(m);

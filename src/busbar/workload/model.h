@@ -1,4 +1,4 @@
-// A decoder as numbers, dense or with experts: what a training step computes, whatever machine and layout.
+// A decoder in numbers, dense or with experts, independent of machine and layout.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace busbar {
 
-/// Mixture of experts: a layer holds many MLPs and sends each token through a few of them.
+/// Mixture of experts: a layer holds many MLPs, and each token uses a few of them.
 struct ExpertSpec {
   std::uint32_t experts = 0;       ///< routed experts of a layer; 0: the model is dense
-  std::uint32_t per_token = 0;     ///< of those, how many a token meets
+  std::uint32_t per_token = 0;     ///< routed experts that a token uses
   std::uint32_t ffn = 0;           ///< width of one expert
-  std::uint32_t shared = 0;        ///< experts of the same width that every token meets
+  std::uint32_t shared = 0;        ///< experts of the same width that every token uses
   std::uint32_t dense_layers = 0;  ///< the first layers, which have one MLP of ModelSpec::ffn instead
 };
 
@@ -34,7 +34,7 @@ struct ModelSpec {
   std::uint32_t heads = 0;
   std::uint32_t kv_heads = 0;
   std::uint32_t head_dim = 0;
-  bool gated_mlp = true;  ///< SwiGLU and its kin: three matrices instead of two
+  bool gated_mlp = true;  ///< SwiGLU and similar: three matrices instead of two
   std::uint32_t vocab = 0;
   bool tied_embeddings = false;  ///< the output head is the embedding transposed
   ExpertSpec moe;
@@ -43,8 +43,8 @@ struct ModelSpec {
   std::map<std::string, Where> places;  ///< where each key was given, for messages
 };
 
-/// Parameters of one dense layer with ordinary attention by matrix. Biases and learned positions are left out: below
-/// 0.1 % of any model here.
+/// Parameters of one dense layer with ordinary attention, by matrix. Biases and learned positions are left out: below
+/// 0.1 % of every model here.
 struct LayerParameters {
   std::uint64_t attention_in = 0;  ///< query, key, value
   std::uint64_t attention_out = 0;
@@ -56,18 +56,18 @@ struct LayerParameters {
 LayerParameters layer_parameters(const ModelSpec& m);
 std::uint64_t embedding_parameters(const ModelSpec& m);    ///< one table of vocab x hidden
 std::uint64_t parameter_count(const ModelSpec& m);         ///< experts, routers and latent attention included
-std::uint64_t active_parameter_count(const ModelSpec& m);  ///< those that one token meets; of a dense model all
+std::uint64_t active_parameter_count(const ModelSpec& m);  ///< parameters that one token uses; all of a dense model
 
 /// Model FLOPs per token of a training step: three times the forward pass, 2 per multiply-add, no recomputation.
 struct ModelFlops {
-  double full_attention = 0;  ///< every token meets all `seq` tokens
-  double causal = 0;          ///< half the scores: what a causal kernel must do. MFU uses this one.
+  double full_attention = 0;  ///< every token attends to all `seq` tokens
+  double causal = 0;          ///< half the scores, as in a causal kernel. MFU uses this value.
 };
 /// Source: Korthikanti et al. 2022 (arXiv:2205.05198), appendix A; causal halving as in Megatron-Bridge and MaxText.
 ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq);
 
-/// Refuses shapes that no decoder has: zero sizes, query heads that are no multiple of key-value heads, tokens that
-/// meet more experts than there are.
+/// Refuses shapes that no decoder has: zero sizes, query heads that are no multiple of key-value heads, more experts
+/// per token than there are.
 Status check_model(const ModelSpec& m);
 
 }  // namespace busbar

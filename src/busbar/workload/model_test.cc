@@ -16,7 +16,7 @@ TEST(Model, TiedEmbeddingsCountOnce) {
   EXPECT_EQ(untied - parameter_count(m), 32000u * 1024u);
 }
 
-// 6 N + 12 L h s per token, N without the input embedding: the shorthand everybody uses.
+// 6 N + 12 L h s per token, N without the input embedding: the usual approximation.
 TEST(Model, FlopsPerTokenAgreeWithTheShorthand) {
   const ModelSpec m = llama3_70b();
   const ModelFlops f = flops_per_token(m, 4096);

@@ -1,4 +1,4 @@
-// What each way of cutting a model moves: bytes and operations of programs against the published counts.
+// Traffic of each kind of parallelism: bytes and operations of programs against published counts.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -59,8 +59,8 @@ Program program_of(const LayoutSpec& l) {
   return std::move(p).value();
 }
 
-// FSDP, per micro-batch: gathers of 2 P forward and 2 P backward, a scatter of g P. The unit that ends the forward pass
-// (the head) is still there in backward, and the embedding's gradient needs no table.
+// FSDP, per micro-batch: gathers of 2 P forward and 2 P backward, a scatter of g P. The last unit of the forward pass
+// (the head) is still present in backward, and the embedding's gradient needs no table.
 TEST(FullySharded, MovesParametersTwiceAndGradientsOncePerMicroBatch) {
   const Program p = program_of(layout_with(3, 3));
   const double all = static_cast<double>(parameter_count(small_model())), table = 32000.0 * 1024;
@@ -87,7 +87,7 @@ LayoutSpec staged_layout(std::uint32_t zero, std::uint32_t pp, std::uint32_t vpp
   return l;
 }
 
-/// Bytes that the calls of one stage name, of this kind.
+/// Total bytes of the calls of one stage, of this kind.
 double moved_by(const Program& p, std::uint32_t stage, Collective op) {
   double bytes = 0;
   for (const Op& o : p.ops) {
@@ -98,9 +98,9 @@ double moved_by(const Program& p, std::uint32_t stage, Collective op) {
   return bytes;
 }
 
-// With stages: each gathers its own parameters for every forward and every backward pass and scatters its gradients
-// after every backward pass. Two layers are a stage; the first has the embedding, which backward does not need, the
-// last the head. Where a backward pass follows a forward pass (1F1B: all but the warm-up ones) its first unit is still
+// Each stage gathers its own parameters for every forward and every backward pass, and scatters its gradients after
+// every backward pass. A stage has two layers. The first also has the embedding, which backward does not need, the last
+// the head. If a backward pass follows a forward pass (1F1B: all except the warm-up passes), its first unit is still
 // there.
 TEST(FullySharded, EveryStageGathersItsOwnParametersForEveryPass) {
   const std::uint32_t batches = 6, pp = 4;
@@ -141,7 +141,7 @@ TEST(FullySharded, ZeroTwoReducesEveryPassOfEveryStageOrOnceWhereGradientsAddUp)
   }
 }
 
-// GPipe goes back from the newest micro-batch, whose last unit is the only one that is still there.
+// GPipe's backward passes start with the newest micro-batch. Only that one's last unit is still present.
 TEST(FullySharded, GPipeGathersTheLastUnitAgainForAllButItsNewestMicroBatch) {
   LayoutSpec l = staged_layout(3, 4, 1, 6);
   l.schedule = PipelineSchedule::kGPipe;
@@ -178,7 +178,7 @@ TEST(ShardedOptimizer, WholeTensorsAreReducedAndBroadcastOneByOne) {
   EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kBroadcast).bytes / (2 * all), 1, 1e-3);
 }
 
-// HSDP: shards inside groups of 4, copies across; each rank's quarter of the gradients is reduced over 4 copies.
+// HSDP: shards inside groups of 4, copies across them; each rank's quarter of the gradients is reduced over 4 copies.
 TEST(FullySharded, HybridShardsReduceTheirPartOverTheCopies) {
   LayoutSpec l = layout_with(3, 2);
   l.shard_group = 4;
@@ -194,7 +194,7 @@ TEST(FullySharded, HybridShardsReduceTheirPartOverTheCopies) {
   EXPECT_NEAR(spread / (2 * all / 4), 1, 1e-3);
 }
 
-// Ring attention: K and V of all others arrive in forward, with their gradients in backward: S = 2 x 2 s b kv d bytes.
+// Ring attention: forward receives K and V of all others, backward also their gradients: S = 2 x 2 s b kv d bytes.
 TEST(ContextParallel, RingMovesKeysAndValuesOnceForwardAndTwiceBackward) {
   LayoutSpec l = layout_with(1, 2);
   l.cp = 4;
@@ -229,7 +229,7 @@ TEST(Recomputation, FullRunsEveryForwardTwice) {
   EXPECT_EQ(compute_of(program_of(l)) - none, forward * (8 * 2));
   l.recompute_layers = 3;
   EXPECT_EQ(compute_of(program_of(l)) - none, forward * (3 * 2));
-  l.early_stop = true;  // the last GEMM of a layer gives nothing that backward needs
+  l.early_stop = true;  // backward does not need the last GEMM of a layer
   EXPECT_EQ(compute_of(program_of(l)) - none, (forward - t.mlp.out) * (3 * 2));
 }
 
@@ -272,7 +272,7 @@ TEST(Offload, MovesKeptTensorsDownAndUpOncePerLayerAndMicroBatch) {
   LayoutSpec l = layout_with(1, 2);
   l.offload_activations = true;
   KernelTable k = flat_kernels();
-  EXPECT_FALSE(build_program(small_model(), l, k).ok());  // no way to the host is known
+  EXPECT_FALSE(build_program(small_model(), l, k).ok());  // no rate to the host is known
   k.host_bytes_per_s = 50e9;
   const auto p = build_program(small_model(), l, k);
   ASSERT_TRUE(p.ok());

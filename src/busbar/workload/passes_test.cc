@@ -1,4 +1,4 @@
-// Passes are a shorter way to write the same program.
+// Passes only shorten a program.
 #include "busbar/program/passes.h"
 
 #include <gtest/gtest.h>

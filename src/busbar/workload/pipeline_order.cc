@@ -22,7 +22,7 @@ std::uint32_t warmup_steps(std::uint32_t r, std::uint32_t p, std::uint32_t v, st
 
 std::vector<PipelineStep> pipeline_order(std::uint32_t r, std::uint32_t p, std::uint32_t v, std::uint32_t m) {
   const std::uint32_t passes = m * v, warmup = warmup_steps(r, p, v, m);
-  // Without interleaving passes simply follow the micro-batches (m need not be a multiple of p).
+  // Without interleaving, passes follow the order of micro-batches (m need not be a multiple of p).
   const auto pass = [&](bool forward, std::uint32_t i) {
     return v == 1 ? PipelineStep{forward, 0, i} : nth_pass(forward, i, p, v);
   };

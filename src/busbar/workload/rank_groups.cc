@@ -17,7 +17,7 @@ Strides strides_of(const LayoutSpec& l) {
 
 using Axes = std::vector<Axis>;
 
-/// Axes without those of one member; neighbours that continue each other become one.
+/// Removes axes with one member and merges adjacent axes that continue each other.
 Axes merged(const Axes& axes) {
   Axes out;
   for (const Axis& a : axes) {
@@ -40,7 +40,7 @@ GroupFamily family(const LayoutSpec& l, std::uint32_t stage, const Axes& outer, 
   return f;
 }
 
-/// CP and DP ranks, cut into `shard` ranks that share shards and the copies of such groups.
+/// CP and DP ranks, divided into groups of `shard` ranks that share shards, and the copies of these groups.
 struct DataAxes {
   Axes shard, copies;
 };

@@ -47,7 +47,7 @@ void StageWriter::forward_block(const BlockTimes& t, const BlockLabels& names, s
   await_parameters(in_tensor);
   if (run == Run::kAgain) await_again(in_tensor);
   const OpId gathered = tp_open(names.gather);
-  // Pipelined with its collectives, a GEMM runs in TP pieces: all but one beside the gather, all but one beside the
+  // A GEMM that is pipelined with its collectives runs in TP pieces: all except one overlap the gather, likewise the
   // scatter.
   const Duration beside_gather = overlap_tp_ ? t.in - piece(t.in) : Duration{};
   const Duration beside_scatter = overlap_tp_ ? t.out - piece(t.out) : Duration{};
@@ -100,7 +100,7 @@ void StageWriter::attend(Label label, Duration core, bool backward) {
   arrived_ = out_.collective(role_, StreamId::kCp, Label::kScatterKeys, OpClass::kCp, cp_scatter_, {last_compute_});
 }
 
-/// Each rank begins with its own keys and values; those of the others arrive while it works.
+/// Each rank begins with its own keys and values. Those of the others arrive while it works.
 void StageWriter::exchange_beside(Label label, Duration core, CallId exchange) {
   const std::uint32_t pieces = ring_pieces(layout_.cp);
   const OpId before = last_compute_;

@@ -1,4 +1,4 @@
-// What data parallelism adds to a stage: buckets of gradients, shards of parameters, the end of the step.
+// Data parallelism in a stage: buckets of gradients, shards of parameters, the end of the step.
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/internal/stage_writer.h"
 
@@ -38,7 +38,7 @@ void StageWriter::await_parameters(std::uint32_t tensor) {
   out_.also_after(chunk_->gathered[chunk_->plan.bucket_of[tensor]]);
 }
 
-/// What the backward pass of a layer needs beside gradients: its parameters again, its kept tensors from the host.
+/// Inputs of a layer's backward pass besides gradients: its parameters, gathered again, and kept tensors from the host.
 void StageWriter::await_again(std::uint32_t tensor) {
   if (layout_.shards_parameters()) out_.also_after(chunk_->gathered[chunk_->plan.bucket_of[tensor]]);
   out_.also_after(fetched_);
@@ -58,11 +58,11 @@ void StageWriter::before_unit(std::uint32_t bucket, std::uint32_t next, bool fir
 
 void StageWriter::before_forward_unit(std::uint32_t tensor) {
   if (!layout_.shards_parameters() || (layout_.keeps_gathered() && micro_batch_ > 0)) return;
-  const std::uint32_t bucket = chunk_->plan.bucket_of[tensor];  // buckets count backwards
+  const std::uint32_t bucket = chunk_->plan.bucket_of[tensor];  // bucket numbers descend
   before_unit(bucket, bucket - 1, bucket + 1 == chunk_->gather.size());
 }
 
-/// The unit that comes last in forward is first in backward and still there if no other pass came between; the
+/// The last unit of forward is the first of backward. It is still present if no other pass came between. The
 /// embedding's gradient needs no table.
 void StageWriter::before_backward_unit(std::uint32_t tensor) {
   if (!layout_.shards_parameters() || !layout_.reshard) return;

@@ -108,7 +108,7 @@ void StageWriter::pass(const PipelineStep& step) {
   if (sends) send(step.forward);
 }
 
-/// Whether the pass is the same for all other micro-batches that say so here.
+/// Whether all micro-batches for which this is true have the same pass.
 bool StageWriter::repeats(bool forward) const {
   if (layout_.shards_parameters() || layout_.shards_gradients() || layout_.offload_activations) return false;
   if (layout_.data_ranks() == 1) return true;
@@ -120,7 +120,7 @@ StageWriter::Entry StageWriter::entry() const {
   return {last_compute_, arrived_, blocking_send_, receiving_ ? ProgramWriter::promised(awaited_) : kNone<OpId>};
 }
 
-/// Writes the pass, or repeats one that was written where as much was there to wait for.
+/// Writes the pass, or repeats an earlier one that had the same dependencies present.
 void StageWriter::repeat(const PipelineStep& step, std::uint32_t first_layer, std::uint32_t layers) {
   const Entry before = entry();
   const auto same = [&](const Written& w) {

@@ -1,4 +1,4 @@
-// For tests: models and kernel times with round numbers.
+// Models and kernel times with round numbers, for tests.
 #pragma once
 
 #include "busbar/workload/kernels.h"

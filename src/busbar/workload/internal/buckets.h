@@ -1,4 +1,4 @@
-// Gradient buckets: which tensors of a model chunk are reduced together.
+// Gradient buckets: the tensors of a model chunk that are reduced together.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,8 @@ namespace busbar {
 /// Tensors of one model chunk in forward order: [embedding], then four per layer, then [head].
 enum class TensorPart : std::uint8_t { kAttentionIn, kAttentionOut, kMlpIn, kMlpOut };
 
-/// The tensors of chunk `chunk` on stage `stage`, per rank, and the bucket each belongs to.
-/// With ZeRO-3 a bucket is a unit. Else buckets fill in the order gradients appear (backwards) and close once they hold
-/// bucket_size() parameters.
+/// The tensors of chunk `chunk` on stage `stage`, per rank, and the bucket of each. With ZeRO-3 a bucket is a unit.
+/// Otherwise buckets fill in the order of gradients (backwards) and close when they hold bucket_size() parameters.
 struct BucketPlan {
   bool has_embedding = false, has_head = false;
   std::vector<std::uint64_t> tensor_parameters;  ///< forward order
@@ -28,7 +27,7 @@ struct BucketPlan {
     return (has_embedding ? 1u : 0u) + 4 * layer_in_chunk + static_cast<std::uint32_t>(part);
   }
   std::uint64_t parameters() const;
-  /// Units of ZeRO-3: the embedding, each layer, the head. What is gathered together.
+  /// Units of ZeRO-3, each gathered together: the embedding, each layer, the head.
   bool begins_unit(std::size_t tensor) const {
     const std::size_t first_layer = has_embedding ? 1 : 0;
     return tensor <= first_layer || (tensor - first_layer) % 4 == 0;
@@ -37,7 +36,7 @@ struct BucketPlan {
 
 BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage, std::uint32_t chunk);
 
-/// Parameters that one rank of `stage` holds, over all its chunks.
+/// Parameters that one rank of `stage` holds in all its chunks.
 std::uint64_t stage_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
 
 }  // namespace busbar

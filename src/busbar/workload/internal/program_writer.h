@@ -1,9 +1,9 @@
-// Appends operations to a Program and keeps what is needed to close it.
+// Appends operations to a Program and keeps the state needed to finish it.
 //
 // Invariants:
 //  1. Operations of one role are appended in the order its streams run them.
-//  2. A dependency on an operation that is not written yet (another stage's transfer) is a promise, kept by finish().
-//  3. Ids count the operations of all uses of passes too, as if each had been written.
+//  2. A dependency on an operation not yet written (another stage's transfer) is a promise; finish() resolves it.
+//  3. Ids also count the operations of all uses of passes, as if each were written out.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace busbar {
 /// The streams of every role, in this order.
 enum class StreamId : std::uint16_t { kCompute, kTp, kDp, kPp, kCp, kHost };
 
-/// What an operation does, in words: index into Program::labels.
+/// The work of an operation, in words: index into Program::labels.
 enum class Label : std::uint16_t {
   kEmbedding,
   kNorm,
@@ -75,7 +75,7 @@ enum class Label : std::uint16_t {
   kCount
 };
 
-/// Who waits for a transfer that may not be written yet: (direction, virtual stage, micro-batch).
+/// A transfer that may not be written yet and that an operation waits for: (direction, virtual stage, micro-batch).
 struct Promise {
   std::uint32_t key = 0;
 };
@@ -85,30 +85,30 @@ class ProgramWriter {
   /// `passes` off: every operation is written out.
   ProgramWriter(std::uint32_t promises, std::size_t expected_ops, bool passes = true);
 
-  /// `streams`: how many of StreamId this role has, at least the first four.
+  /// `streams`: the number of StreamId that this role has, at least the first four.
   RoleId add_role(std::string name, GroupFamily ranks, std::uint32_t streams = 4);
   CallId intern(const CollectiveCall& call);
   OpId delay(RoleId role, Label label, OpClass cls, Duration duration, std::initializer_list<OpId> after,
              StreamId stream = StreamId::kCompute);
   OpId collective(RoleId role, StreamId stream, Label label, OpClass cls, CallId call,
                   std::initializer_list<OpId> after);
-  /// Adds a dependency to the operation written last.
+  /// Adds a dependency to the last operation written.
   void also_after(OpId op);
   void also_after(Promise promise);
   void keep(Promise promise, OpId op) { kept_[promise.key] = op; }
-  /// The promise as something that `entry` of a pass may hold.
+  /// The promise as a value for `entry` of a pass.
   static OpId promised(Promise promise) { return static_cast<OpId>(promise.key | kPromiseBit); }
 
   static constexpr std::uint32_t kNoPass = 0xffff'ffffu;
-  /// What is written until end_pass() may be repeated: it waits for nothing but itself and what `entry` holds (kNone:
-  /// nothing there). All of one role.
+  /// Begins a pass: operations written until end_pass() may be repeated. They may depend on each other and on
+  /// operations in `entry` (kNone: none), and must belong to one role.
   void begin_pass(std::span<const OpId> entry);
-  /// Its number for repeat_pass(); kNoPass when it waits for something else, and so stays as it is written.
+  /// The pass's number for repeat_pass(). kNoPass if it depends on other operations; it then stays as written.
   std::uint32_t end_pass();
-  /// Writes the pass once more, with other operations in the places of `entry`; returns the first of its operations.
+  /// Writes the pass again with other operations in `entry`. Returns its first operation.
   OpId repeat_pass(std::uint32_t pass, RoleId role, std::span<const OpId> entry);
-  OpId next() const { return static_cast<OpId>(in_passes_ + program_.ops.size()); }  ///< id of what is written next
-  /// Stamped on all further operations.
+  OpId next() const { return static_cast<OpId>(in_passes_ + program_.ops.size()); }  ///< id of the next operation
+  /// Sets the position of all operations that follow.
   void set_position(std::uint32_t micro_batch, std::uint32_t layer);
 
   Program finish() &&;
@@ -121,8 +121,8 @@ class ProgramWriter {
   Program program_;
   const bool passes_;
   std::uint32_t in_passes_ = 0;                       ///< operations of the uses so far
-  std::uint32_t pass_begin_ = 0;                      ///< in program_.ops, of the pass in the making
-  std::vector<OpId> entry_;                           ///< of the pass in the making
+  std::uint32_t pass_begin_ = 0;                      ///< in program_.ops, of the current pass
+  std::vector<OpId> entry_;                           ///< of the current pass
   std::vector<std::vector<std::uint32_t>> entry_of_;  ///< per pass and outside dependency: its place in the entry
   std::vector<OpId> kept_;
   std::uint16_t micro_batch_ = 0, layer_ = 0;

@@ -1,4 +1,4 @@
-// Which ranks talk to which: families of groups in the layout's rank order.
+// Groups of ranks that communicate, as families in the layout's rank order.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage);  ///< one gro
 GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< of TP neighbours
 GroupFamily cp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< ranks that share a sequence
 GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< all DP x CP ranks that hold the same parameters
-GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage);  ///< of them, those that share one set of shards
-GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage);   ///< and those that hold the same shard
-/// Pairs of equal ranks of two stages; member 0 is on `from`. Ranks add modulo 2^32, so the stride may lead downwards.
+GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage);  ///< its subgroups that share one set of shards
+GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage);   ///< its subgroups that hold the same shard
+/// Pairs of equal ranks of two stages; member 0 is on `from`. Ranks add modulo 2^32, so the stride may be negative.
 GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to);
 
-/// A call over `groups` whose algorithm is left to be chosen.
+/// A call over `groups` without a chosen algorithm.
 CollectiveCall auto_call(Collective op, std::uint64_t bytes, GroupFamily groups);
 
 }  // namespace busbar

@@ -1,10 +1,9 @@
 // Writes one pipeline stage: its passes over layers, its tensor-parallel collectives, its buckets and its transfers.
 //
-// In three files: stage_writer.cc has the passes, stage_blocks.cc the halves of a layer, stage_data.cc what data
-// parallelism adds.
+// Passes are in stage_writer.cc, the halves of a layer in stage_blocks.cc, data parallelism in stage_data.cc.
 //
-// Rule of waiting: a collective on the tp stream starts after the compute written before it (as a communication
-// library's stream waits for the stream that launched it); the next compute waits for `arrived_`.
+// Waiting: a collective on the tp stream starts after the compute written before it, because a communication library's
+// stream waits for the stream that launched it. The next compute waits for `arrived_`.
 #pragma once
 
 #include <array>
@@ -18,26 +17,26 @@
 
 namespace busbar {
 
-/// Transfers that a ring of context parallelism is cut into: cp - 1 in truth; further ones change little.
+/// Parts of the exchange in a ring of context parallelism. Really cp - 1; more than 4 change little.
 constexpr std::uint32_t ring_pieces(std::uint32_t cp) { return cp - 1 < 4 ? cp - 1 : 4; }
 
 class StageWriter {
  public:
-  /// `host_bytes_per_s`: of one GPU's way to host memory; needed with offload_activations only.
+  /// `host_bytes_per_s`: between one GPU and host memory; needed only with offload_activations.
   StageWriter(ProgramWriter& out, const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
               std::uint32_t stage, double host_bytes_per_s = 0);
 
-  /// All buckets in forward order, beside the first forward pass.
+  /// Gathers all buckets in forward order, at the same time as the first forward pass.
   void gather_parameters();
-  /// Forward or backward of one chunk for one micro-batch.
+  /// Forward or backward pass of one chunk for one micro-batch.
   void pass(const PipelineStep& step);
-  /// What is left of the reduction of gradients; returns the last operation that must end before their norm.
+  /// The rest of the gradient reduction. Returns the last operation that must end before the gradient norm.
   OpId reduce_rest();
-  /// A collective of this stage over other stages too, on the dp stream.
+  /// A collective of this stage together with other stages, on the dp stream.
   OpId across_stages(Label label, CallId call, const std::vector<OpId>& after);
-  /// Time on this stage's HBM for the norm of its gradients.
+  /// HBM time of this stage for the norm of its gradients.
   OpId gradient_norm(Duration duration, OpId after);
-  /// Adam on the shard; then parameters, unless they are gathered beside the next forward pass.
+  /// Adam on the shard, then the parameters' all-gather, unless the next forward pass overlaps it.
   void update(Duration duration, OpId norm_sum);
 
  private:
@@ -48,15 +47,15 @@ class StageWriter {
   static BlockLabels mlp_labels();
   struct ChunkState {
     BucketPlan plan;
-    std::vector<OpId> gathered;  ///< per bucket; kNone: the parameters are simply there
+    std::vector<OpId> gathered;  ///< per bucket; kNone: the parameters are not sharded
     std::vector<CallId> reduce, gather, spread;
   };
-  enum class Run : std::uint8_t { kFirst, kAgain };  ///< a forward pass, or its repetition in the backward pass
+  enum class Run : std::uint8_t { kFirst, kAgain };  ///< a forward pass, or its recomputation in the backward pass
 
-  /// What the next pass may wait for of all that is written: the compute written last, arrived_, blocking_send_, the
-  /// awaited transfer; kNone where there is none.
+  /// Earlier operations that the next pass may wait for: the last compute, arrived_, blocking_send_, the awaited
+  /// transfer; kNone if there is none.
   using Entry = std::array<OpId, 4>;
-  /// A pass that was written once, and what it left behind.
+  /// A pass that was written once, and the state after it.
   struct Written {
     PipelineStep step;
     Entry before, after;
@@ -89,19 +88,19 @@ class StageWriter {
 
   Duration slowed(Duration d) const { return slowness_ > 1 ? duration_from_ps(d.in_ps() * slowness_) : d; }
   OpId compute(Label label, Duration d);
-  OpId tp(Label label, CallId call);  ///< after the compute written last; kNone without TP
+  OpId tp(Label label, CallId call);  ///< after the last compute written; kNone without TP
   OpId tp_close(Label label) { return tp(label, sequence_parallel_ ? tp_scatter_ : tp_reduce_); }
   OpId tp_open(Label label) { return sequence_parallel_ ? tp(label, tp_gather_) : kNone<OpId>; }
   Duration piece(Duration d) const;  ///< of a GEMM that is pipelined with its collective
-  void take_pending();               ///< the operation written last waits for what was awaited
-  /// The micro-batch whose backward pass comes last: GPipe goes back from the newest.
+  void take_pending();               ///< the last operation written waits for the pending ones
+  /// Whether this micro-batch's backward pass comes last: GPipe starts with the newest micro-batch.
   bool last_pass() const {
     return micro_batch_ == (layout_.schedule == PipelineSchedule::kGPipe ? 0 : layout_.micro_batches() - 1);
   }
   void await_parameters(std::uint32_t tensor);
   void gradient_ready(std::uint32_t tensor);
   void reduce_bucket(ChunkState& chunk, std::uint32_t bucket);
-  // ZeRO-3: a unit's parameters, just in time.
+  // ZeRO-3: a unit's parameters, just in time for their use.
   void fetch(std::uint32_t bucket);
   void before_unit(std::uint32_t bucket, std::uint32_t next, bool first);
   void before_forward_unit(std::uint32_t tensor);
@@ -117,8 +116,8 @@ class StageWriter {
   const StepTimes& times_;
   std::uint32_t stage_ = 0, virtual_stages_ = 1;
   bool sequence_parallel_ = false, overlap_tp_ = false, blocking_p2p_ = false;
-  double slowness_ = 1;  ///< of this stage's computation: above 1 where a straggler is
-  Duration host_copy_;   ///< of one layer's kept tensors, one way
+  double slowness_ = 1;  ///< of this stage's computation: above 1 with a straggler
+  Duration host_copy_;   ///< of one layer's kept tensors, one direction
   RoleId role_{};
   std::vector<ChunkState> chunks_;
   CallId tp_gather_ = kNone<CallId>, tp_scatter_ = kNone<CallId>, tp_reduce_ = kNone<CallId>;
@@ -127,16 +126,16 @@ class StageWriter {
   CallId tp_loss_ = kNone<CallId>, send_next_ = kNone<CallId>, send_previous_ = kNone<CallId>;
 
   ChunkState* chunk_ = nullptr;           ///< of the pass being written
-  bool comes_after_its_forward_ = false;  ///< a backward pass, right after the forward pass of the same chunk
-  ChunkState* forward_before_ = nullptr;  ///< the chunk of the pass before, if that was a forward pass
+  bool comes_after_its_forward_ = false;  ///< a backward pass directly after the forward pass of the same chunk
+  ChunkState* forward_before_ = nullptr;  ///< the chunk of the previous pass, if that was a forward pass
   std::uint32_t virtual_stage_ = 0, micro_batch_ = 0;
-  OpId arrived_ = kNone<OpId>;        ///< the collective whose result the next compute needs
-  OpId blocking_send_ = kNone<OpId>;  ///< without p2p overlap everything later waits for it
+  OpId arrived_ = kNone<OpId>;        ///< the collective with the next compute's input
+  OpId blocking_send_ = kNone<OpId>;  ///< without p2p overlap all later operations wait for it
   bool receiving_ = false;
   Promise awaited_;
   OpId last_compute_ = kNone<OpId>, last_dp_ = kNone<OpId>;
   std::vector<Written> written_;
-  OpId fetched_ = kNone<OpId>, next_fetched_ = kNone<OpId>;  ///< kept tensors that came back from the host
+  OpId fetched_ = kNone<OpId>, next_fetched_ = kNone<OpId>;  ///< kept tensors fetched from the host
 };
 
 }  // namespace busbar
