@@ -141,7 +141,8 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   const std::string size = format_binary_size(count(last.size)), bound = bound_to_text(last.bound, c.topology);
   d.blocks.push_back({Highlight{
       last.cause.empty() ? fmt::format("At {} the time is bound by {}.", size, bound)
-                         : fmt::format("At {} the cause of the time is: {}. It waits for {}.", size, last.cause, bound)}});
+                         : fmt::format("At {} the cause of the time is: {}. It waits for {}.", size, last.cause,
+                                       bound)}});
   if (last.floor.time > Duration())
     d.blocks.push_back({Paragraph{fmt::format(
         "It is {:.1f} % above the floor, which is set by the {} cut: {}. The busiest link of this schedule alone takes "

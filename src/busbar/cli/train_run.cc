@@ -9,6 +9,7 @@
 #include "busbar/cli/packet_options.h"
 #include "busbar/packet/packet_engine.h"
 #include "busbar/predict/launch.h"
+#include "busbar/predict/machine_changes.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/kernels_file.h"
@@ -52,6 +53,20 @@ class StepRunner {
   const TrainRun& run_;
 };
 
+/// The step of `run` on a machine with something relieved.
+Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
+  TrainRun other;
+  other.engine = change.policy.engine;
+  other.scenario = run.scenario;
+  other.layout = run.layout;
+  BUSBAR_ASSIGN(other.kernels, load_kernels(change.cluster, Catalog(run.scenario.cluster_overrides.catalog)));
+  other.kernels.host_bytes_per_s = run.kernels.host_bytes_per_s;
+  BUSBAR_ASSIGN(other.machine, Predictor::make(std::move(change.cluster), {}, std::move(change.policy)));
+  const StepRunner runner(other);
+  BUSBAR_ASSIGN(const Program program, runner.program(other.layout));
+  return runner.simulate_fluids(program, false, {});
+}
+
 Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {
   std::vector<Relief> out;
   // What a faster link would buy is asked of fluids beside packets too: it takes a run per group of links.
@@ -67,6 +82,14 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
                    gain_percent(before, static_cast<double>(changed.step_time.in_ps())),
                    0,
                    {}});
+  }
+  PredictPolicy fluids = run.machine->policy();
+  fluids.engine = run.engine == "packet" ? "flow" : run.engine;
+  fluids.packets.reset();
+  for (MachineChange& c : machine_changes(run.cluster(), fluids, true)) {
+    std::string what = c.what;
+    BUSBAR_ASSIGN(const StepResult changed, step_on(run, std::move(c)));
+    out.push_back({std::move(what), gain_percent(before, static_cast<double>(changed.step_time.in_ps())), 0, {}});
   }
   sort_by_gain(out);
   return out;

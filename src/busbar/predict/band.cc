@@ -133,8 +133,8 @@ Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_
   const SizeErrors* own = at(collectives_, cluster.gpu_part, size, several_nodes);
   if (own != nullptr && left_out != nullptr && own->from == left_out->from)
     return {own->errors.low_percent, own->errors.high_percent,
-            fmt::format("nine tenths of what was measured on {} ({} configurations) and machines like it {} from {} on, "
-                        "docs/accuracy.md",
+            fmt::format("nine tenths of what was measured on {} ({} configurations) and machines like it {} from {} "
+                        "on, docs/accuracy.md",
                         own->of, own->errors.configurations, nodes, format_binary_size(count(own->from)))};
   if (left_out == nullptr) return {};
   return {left_out->errors.low_percent, left_out->errors.high_percent,

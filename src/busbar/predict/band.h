@@ -26,7 +26,7 @@ const char* name_of(JoinedBy joined_by);  ///< "switch", "mesh" (links from GPU 
 JoinedBy joined_by(const Topology& topology);
 
 /// Errors that predictions had against measured tables: catalog/accuracy, which tools/write_accuracy.py writes. A band
-/// holds nine tenths of what was measured on boards like the machine, at that size, over as many nodes (one or several).
+/// holds nine tenths of what was measured on boards like the machine, at that size, over one node or several.
 /// GPUs that were not measured get what boards had that were left out of the fit.
 class AccuracyTable {
  public:

@@ -39,7 +39,7 @@ struct Prediction {
   std::optional<NcclChoice> nccl;
   std::uint32_t channels = 1, chunks = 1;
   Bound bound;
-  std::string cause;  ///< of the bound, where that is no link: "no NIC near: ..."; empty: the link itself
+  std::string cause;  ///< of the bound where it is no link: "no NIC near: ...", "GPU memory (HBM): ..."; else empty
   Band band;
   Floor floor;               ///< no schedule on this machine is faster; zero where not asked for
   Duration algorithm_floor;  ///< what the busiest link of this schedule takes at wire rate

@@ -82,6 +82,7 @@ class Predictor {
   Status run(const std::vector<CollectiveCall>& jobs, TrialEngines& trials, Prediction& out);
   Status judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out);
   std::string cause_of(const Prediction& p);
+  Status relieve_machine(const CollectiveCall& asked, Prediction& out);
   Status add_jitter(Prediction& out) const;
 
   Cluster cluster_;
@@ -95,6 +96,12 @@ class Predictor {
   std::optional<TrialEngines> trials_;     ///< of prepared calls
   std::vector<std::pair<CollectiveCall, CollectiveCall>> prepared_;  ///< as asked and as prepared
   std::optional<FloorTiers> tiers_;
+  struct Changed {
+    std::string what;
+    bool memory = false;
+    std::unique_ptr<Predictor> machine;
+  };
+  std::optional<std::vector<Changed>> changed_;  ///< what machine_changes() gives, made when it is first asked for
   std::vector<std::pair<CollectiveCall, MachineFloor>> floors_;  ///< of calls that differ in what floors depend on
 };
 

@@ -1,0 +1,56 @@
+#include "busbar/predict/machine_changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace busbar {
+namespace {
+
+/// Takes variables that begin so out of the list; whether there were any.
+bool take_out(std::vector<std::string>& env, std::string_view begin) {
+  return std::erase_if(env, [&](const std::string& v) { return v.starts_with(begin); }) > 0;
+}
+
+Cluster with_memory(const Cluster& cluster, double factor) {
+  Cluster out = cluster;
+  const DeviceClass& gpu = cluster.topology.device_class(cluster.topology.gpus().front());
+  TopologyBuilder builder(cluster.topology);
+  builder.set_gpu_memory_rate(BytesPerSecond{
+      static_cast<std::uint64_t>(std::llround(static_cast<double>(per_second(gpu.memory_rate)) * factor))});
+  out.topology = std::move(builder).seal();
+  return out;
+}
+
+}  // namespace
+
+std::vector<MachineChange> machine_changes(const Cluster& cluster, const PredictPolicy& policy, bool memory) {
+  constexpr double kMore = 1.1;
+  std::vector<MachineChange> out;
+  const auto add = [&](const char* what) -> MachineChange& {
+    out.push_back({what, cluster, policy});
+    return out.back();
+  };
+  const bool sockets = std::find(policy.env.begin(), policy.env.end(), "NCCL_IB_DISABLE=1") != policy.env.end();
+  if (!cluster.gpudirect && !sockets && cluster.topology.blocks().size() > 1) {
+    MachineChange& c = add("NICs reach GPU memory (GPUDirect RDMA on)");
+    take_out(c.policy.env, "NCCL_NET_GDR");
+    c.cluster.gpudirect = c.cluster.protocol.gpudirect = true;
+  }
+  if (!cluster.p2p || !cluster.protocol.scale_up_access) {
+    MachineChange& c = add("GPUs reach each other (P2P on)");
+    take_out(c.policy.env, "NCCL_P2P");
+    c.cluster.p2p = c.cluster.protocol.peer_access = c.cluster.protocol.scale_up_access = true;
+  }
+  if (std::vector<std::string> env = policy.env; take_out(env, "NCCL_NVLS_ENABLE=0")) {
+    add("switches add up (NVLS on)").policy.env = std::move(env);
+  }
+  if (memory && per_second(cluster.topology.device_class(cluster.topology.gpus().front()).memory_rate) > 0) {
+    MachineChange& c = add("+10 % rate of GPU memory (HBM)");
+    c.cluster = with_memory(cluster, kMore);
+    c.memory = true;
+  }
+  return out;
+}
+
+}  // namespace busbar

@@ -1,0 +1,49 @@
+#include "busbar/predict/machine_changes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "busbar/predict/predictor.h"
+
+namespace busbar {
+namespace {
+
+using testing::HasSubstr;
+
+Prediction big_all_reduce(const char* cluster, const Overrides& overrides, PredictPolicy policy = {}) {
+  auto machine = Predictor::make(load_cluster(cluster, overrides).value(), {}, std::move(policy)).value();
+  return machine->time(call_over(Collective::kAllReduce, Bytes{std::uint64_t{1} << 30}, machine->ranks())).value();
+}
+
+double gain_of(const Prediction& p, const std::string& what) {
+  for (const Relief& r : p.relief)
+    if (r.what.find(what) != std::string::npos) return r.gain_percent;
+  return -1;
+}
+
+TEST(MachineChanges, SlowMemoryIsTheCauseAndItsReliefIsAllThatHelps) {
+  Overrides o;
+  o.gpu_memory_rate = "100GB/s";
+  const Prediction p = big_all_reduce("dgx-h100", o);
+  EXPECT_NEAR(gain_of(p, "GPU memory"), 9.1, 0.3);
+  EXPECT_THAT(p.cause, HasSubstr("memory"));
+  EXPECT_EQ(gain_of(big_all_reduce("dgx-h100", {}), "GPU memory"), -1) << "memory is no limit there";
+}
+
+TEST(MachineChanges, AFeatureThatIsOffGivesWhatItWouldGiveWhenOn) {
+  Overrides o;
+  o.set = {"node.gpudirect=false"};
+  const Prediction off = big_all_reduce("dgx-h100:2", o), on = big_all_reduce("dgx-h100:2", {});
+  EXPECT_NEAR(gain_of(off, "GPUDirect"), 100 * (1 - on.time.in_s() / off.time.in_s()), 0.01);
+  EXPECT_EQ(gain_of(on, "GPUDirect"), -1);
+}
+
+TEST(MachineChanges, SoDoesOneThatNcclIsToldToLeave) {
+  const Prediction off = big_all_reduce("dgx-h100", {}, {.env = {"NCCL_NVLS_ENABLE=0"}});
+  const Prediction on = big_all_reduce("dgx-h100", {});
+  EXPECT_GT(off.time, on.time);
+  EXPECT_NEAR(gain_of(off, "NVLS"), 100 * (1 - on.time.in_s() / off.time.in_s()), 0.01);
+}
+
+}  // namespace
+}  // namespace busbar
