@@ -74,7 +74,7 @@ bool FloorCuts::can_reduce() const {
 }
 
 bool FloorCuts::take(const Demand& d, double out, double in, CutKind kind, const std::vector<std::uint32_t>& inside) {
-  // A cut that nothing crosses is no bound but a machine in two parts, which the router refuses.
+  // If no link crosses a cut, the machine is in two parts, which the router refuses. So it is no bound.
   const double ps = std::max(d.out > 0 && out > 0 ? d.out / out : 0, d.in > 0 && in > 0 ? d.in / in : 0);
   MachineFloor::Line& best = best_[static_cast<std::size_t>(kind)];
   if (ps <= best.ps_per_byte * (1 + 1e-9)) return false;
@@ -121,7 +121,7 @@ void FloorCuts::endpoints() {
   if (!can_reduce()) take_all_of(n_, all, CutKind::kAllPorts, "all ports together");
 }
 
-/// What a GPU reads and writes does not cross a cut, but takes its memory that long.
+/// The data that a GPU reads and writes cross no cut, but need its memory for that time.
 void FloorCuts::memories() {
   MachineFloor::Line& best = best_[static_cast<std::size_t>(CutKind::kMemory)];
   for (std::uint32_t m = 0; m < n_; ++m) {
@@ -134,7 +134,7 @@ void FloorCuts::memories() {
 }
 
 void FloorCuts::inside_blocks() {
-  std::vector<std::pair<ShapeId, std::size_t>> seen;  // shape and ranks in it: equal for the most part
+  std::vector<std::pair<ShapeId, std::size_t>> seen;  // shape and its ranks: usually equal
   for (std::size_t b = 0; b < used_blocks_.size(); ++b) {
     const Block& block = t_.blocks()[used_blocks_[b]];
     const std::size_t ranks = members_begin_[b + 1] - members_begin_[b];
@@ -157,7 +157,7 @@ void FloorCuts::numa_nodes(const Block& block, const std::string& node) {
     if (numa.size() > 1) take_devices(devices, CutKind::kNuma, fmt::format("what leaves NUMA node {} of {}", k, node));
 }
 
-/// Each switch with what hangs on it, and each web of switches, as a root port sees it, with what hangs on that.
+/// Each switch with its devices; then each connected set of switches, as a root port sees it, with its devices.
 void FloorCuts::pcie_switches(const Block& block) {
   const auto hangs = [&](DeviceId d) {
     return t_.kind(d) == DeviceKind::kGpu || t_.kind(d) == DeviceKind::kNic || t_.kind(d) == DeviceKind::kNvme;
@@ -204,7 +204,7 @@ void FloorCuts::blocks() {
     take_all_of(static_cast<std::uint32_t>(used_blocks_.size()), all, CutKind::kNode, "cables of all nodes together");
 }
 
-/// Tier by tier: what leaves the switches that domains share upwards is the cut.
+/// Tier by tier: the cut consists of the upward links of the switches that domains share.
 void FloorCuts::tiers() {
   for (std::size_t k = 0;; ++k) {
     const FloorTiers::Tier* tier = tiers_.at(k);

@@ -5,7 +5,7 @@
 namespace busbar {
 
 FloorDemand::FloorDemand(const CollectiveCall& call) : op_(call.op), n_(call.groups.size()), root_(call.root) {
-  constexpr std::uint32_t kMostUneven = 4096;  // ranks^2 counts are added up
+  constexpr std::uint32_t kMostUneven = 4096;  // it sums ranks^2 counts
   const PairCounts& pairs = call.schedule ? call.schedule->pairs : call.pairs;
   if (op_ != Collective::kAllToAllV || pairs.equal() || n_ > kMostUneven) return;
   uneven_ = true;
@@ -23,7 +23,7 @@ FloorDemand::FloorDemand(const CollectiveCall& call) : op_(call.op), n_(call.gro
 }
 
 Demand FloorDemand::across(const std::vector<std::uint32_t>& inside) const {
-  if (op_ == Collective::kSendRecv && n_ > 2) {  // one S over each border between a member and the next
+  if (op_ == Collective::kSendRecv && n_ > 2) {  // one S between each member and the next
     std::vector<std::uint8_t> in(static_cast<std::size_t>(n_), 0);
     for (const std::uint32_t m : inside) in[m] = 1;
     Demand d;

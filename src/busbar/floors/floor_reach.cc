@@ -1,4 +1,4 @@
-// Which links payloads of a call may use, and how long the least byte takes between its members.
+// The links that payloads of a call may use, and the least latency between its members.
 #include <algorithm>
 #include <cmath>
 
@@ -6,8 +6,8 @@
 
 namespace busbar {
 
-/// Least of all channels' routes, by the NIC that a payload takes and by the one that a sum does, and of the ways over
-/// a switch beside both that reduces; infinite where there is no way. Leaves the last route in `path`.
+/// The least latency over the routes of all channels (by the NIC of a payload and by the NIC of a sum) and over
+/// switches between the two that reduce. Infinite if there is no way. Leaves the last route in `path`.
 double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path) {
   const bool inside = t_.block_of(gpus_[a]) == t_.block_of(gpus_[b]);
   double least = INFINITY;
@@ -43,12 +43,12 @@ std::pair<std::uint32_t, std::uint32_t> FloorCuts::pair(std::uint32_t m) const {
   return {call_.root, other};
 }
 
-/// Whether payloads of the group stay on scale-up links, and the farthest latency from the root, or towards it, or to
+/// Sets whether payloads of the group stay on scale-up links, and the largest latency from the root, towards it, or to
 /// the next rank.
 void FloorCuts::find_reach() {
   scale_up_ = one_block_;
   std::vector<LinkShare> path;
-  const std::uint32_t stride = std::max(1u, n_ / 4096);  // any pair bounds from below; 4,096 of them are enough
+  const std::uint32_t stride = std::max(1u, n_ / 4096);  // every pair is a lower bound; 4,096 of them are enough
   for (std::uint32_t m = 1; m < n_; m += (m + stride < n_ ? stride : std::max(1u, n_ - 1 - m))) {
     const auto [from, to] = pair(m);
     const double ps = route_latency_ps(from, to, path);
@@ -61,7 +61,7 @@ void FloorCuts::find_reach() {
   find_latencies();
 }
 
-/// GPUs that are no members; those on ways between members are taken out as these are found.
+/// GPUs that are not members. GPUs on ways between members are removed when they are found.
 void FloorCuts::find_strangers() {
   stranger_.assign(t_.device_count(), 0);
   for (const std::uint32_t b : used_blocks_)
@@ -72,8 +72,8 @@ void FloorCuts::find_strangers() {
   for (const DeviceId gpu : gpus_) stranger_[index(gpu)] = 0;
 }
 
-/// Up to 64 ranks all pairs, passed on by others where that is shorter; beyond, the least latency of what any route
-/// inside a domain or between two domains must cross.
+/// Up to 64 ranks: all pairs, over other ranks if that is shorter. Above: the least latency of the links that every
+/// route inside a domain or between two domains must cross.
 void FloorCuts::find_latencies() {
   constexpr std::uint32_t kMostPairs = 64;  // ranks
   std::vector<LinkShare> path;
@@ -121,8 +121,8 @@ double FloorCuts::nearest_ps(const std::vector<std::uint32_t>& inside, bool betw
   return least < INFINITY ? least : 0;
 }
 
-/// Given that the pairs of find_reach() do: true for webs of chips, where whoever is joined is joined over such links,
-/// and where all have equal switches; else looked up.
+/// Assumes that the pairs of find_reach() use scale-up links. True for chips connected to each other, because such
+/// links join them all, and if all members have the same switches; otherwise checks the pairs.
 bool FloorCuts::all_pairs_scale_up() {
   constexpr std::uint32_t kMostPairs = 128;  // ranks
   const auto peers = [&](DeviceId gpu) {
@@ -136,7 +136,7 @@ bool FloorCuts::all_pairs_scale_up() {
       std::all_of(first.begin(), first.end(), [&](DeviceId d) { return t_.kind(d) == DeviceKind::kNvSwitch; });
   if (switched && std::all_of(gpus_.begin(), gpus_.end(), [&](DeviceId g) { return peers(g) == first; })) return true;
   std::vector<LinkShare> path;
-  if (n_ > kMostPairs) return false;  // PCIe ports count as well: a weaker, still true bound
+  if (n_ > kMostPairs) return false;  // PCIe ports then count as well: a weaker bound, but still true
   for (std::uint32_t a = 0; a < n_; ++a)
     for (std::uint32_t b = 0; b < n_; ++b) {
       if (a == b) continue;

@@ -1,4 +1,4 @@
-// Every set of up to 16 ranks against the others.
+// Cuts between every set of up to 16 ranks and the other ranks.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace busbar {
 namespace {
 
-/// A small undirected web of places. Places below `ranks` are ranks; the others go to either side of a cut.
+/// A small undirected graph. Nodes below `ranks` are ranks; the other nodes may be on either side of a cut.
 class Web {
  public:
   explicit Web(std::uint32_t ranks) : ranks_(ranks) {}
@@ -18,7 +18,7 @@ class Web {
   void resize(std::uint32_t places) { near_.resize(places); }
   void join(std::uint32_t a, std::uint32_t b, double rate) { near_[a][b] += rate; }
 
-  /// Takes out what cannot matter: dead ends, and all but one of places with the same neighbours, whose rates add up.
+  /// Removes nodes without effect: dead ends. Merges nodes with the same neighbours and adds their rates.
   void simplify() {
     for (bool again = true; again;) {
       again = false;
@@ -35,7 +35,8 @@ class Web {
     for (const auto& row : near_) rows_.emplace_back(row.begin(), row.end());
   }
 
-  /// Rates out of and into the ranks with a bit in `set`, other places going where they are better joined.
+  /// Rates out of and into the ranks with a bit in `set`. Each other node joins the side with which it shares more
+  /// rate.
   std::pair<double, double> cut(std::uint32_t set, std::vector<std::uint8_t>& side) const {
     side.assign(places(), 0);
     for (std::uint32_t r = 0; r < ranks_; ++r) side[r] = set >> r & 1;
@@ -80,7 +81,7 @@ class Web {
 }  // namespace
 
 void FloorCuts::sets_of_ranks() {
-  constexpr std::uint32_t kMostSwitches = 256;  // larger fabrics are taken as one place that never binds
+  constexpr std::uint32_t kMostSwitches = 256;  // a larger fabric counts as one node without a limit
   const bool whole = t_.fabric_switches().size() > kMostSwitches;
   Web web(n_);
   std::map<DeviceId, std::uint32_t> place;

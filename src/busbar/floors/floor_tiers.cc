@@ -33,7 +33,7 @@ std::uint32_t FloorTiers::member_of(DeviceId d) const {
   return b != kNone<BlockId> ? index(b) : owner_[index(d)];
 }
 
-/// Switches that the clusters so far have a cable to join them; false when there are none.
+/// Joins clusters by switches with a cable to one of them; false if there are no such switches.
 bool FloorTiers::join_next_switches() {
   std::vector<std::pair<DeviceId, std::uint32_t>> joined;
   for (const DeviceId s : t_.fabric_switches()) {

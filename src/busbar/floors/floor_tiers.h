@@ -1,4 +1,4 @@
-// Domains joined tier by tier by the switches above them, and what leads out of each cluster.
+// Domains, joined tier by tier by the switches above them, and the rates out of each cluster.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@ namespace busbar {
 /// In bytes per ps.
 double floor_rate(const Topology& topology, LinkId link, FloorRates rates);
 
-/// Tier 0: domains with a leaf in common are one cluster; tier 1: clusters whose leaves have a spine in common; and so
-/// on. Knows nothing of calls, so that one serves the floors of many. Tiers are made when first asked for.
-/// Not safe for concurrent calls.
+/// Tier 0: domains with a common leaf are one cluster. Tier 1: clusters whose leaves have a common spine. And so on. It
+/// is independent of calls, so one object serves many floors. Tiers are made at the first request. Not safe for
+/// concurrent calls.
 class FloorTiers {
  public:
   struct Tier {
     std::vector<std::uint32_t> cluster_of;  ///< per block: the lowest block of its cluster
-    /// By FloorRates and lowest block: bytes per ps of links out of the switches, and into them.
+    /// By FloorRates and lowest block: bytes per ps of links out of the cluster's switches, and into them.
     std::array<std::vector<double>, 2> up, down;
   };
   explicit FloorTiers(const Topology& topology);
@@ -33,12 +33,12 @@ class FloorTiers {
   bool join_next_switches();
   void measure();
   std::uint32_t root(std::uint32_t block);
-  /// The block whose cluster `d` is in; kNobody for a switch that none has reached yet.
+  /// The block whose cluster contains `d`; kNobody for a switch not reached yet.
   std::uint32_t member_of(DeviceId d) const;
   static constexpr std::uint32_t kNobody = 0xffff'ffffu;
   const Topology& t_;
   std::vector<std::uint32_t> parent_;  ///< per block
-  std::vector<std::uint32_t> owner_;   ///< per device, used of switches: a block
+  std::vector<std::uint32_t> owner_;   ///< per device, for switches only: a block
   std::vector<Tier> tiers_;
   bool complete_ = false;
 };

@@ -1,4 +1,4 @@
-// The cuts behind a machine floor. Private to engine.
+// The cuts of a machine floor. Private to floors.
 #pragma once
 
 #include <array>
@@ -16,31 +16,31 @@ class FloorCuts {
  public:
   FloorCuts(const Router& router, const Placement& placement, const CollectiveCall& call, std::uint32_t group,
             FloorTiers& tiers);
-  /// The largest of each kind.
+  /// The largest bound of each kind.
   std::vector<MachineFloor::Line> bounds(FloorRates rates);
 
  private:
   bool usable(LinkId l) const;
-  /// At payload rates: a GPU that is no member and that no payload of the call passes.
+  /// At payload rates: whether it is a GPU that is no member and that no payload of the call passes.
   bool is_stranger(DeviceId d) const { return rates_ == FloorRates::kPayload && !stranger_.empty() && stranger_[index(d)] != 0; }
-  /// A send_recv of more than two ranks: each only has to reach the next.
+  /// A send_recv of more than two ranks: each must reach only the next.
   bool to_next() const { return call_.op == Collective::kSendRecv && n_ > 2; }
-  /// Two members of which one must hear of the other, from and to: the m-th such pair, m from 1 to n - 1.
+  /// Two members, from and to, where the second needs data of the first: the m-th such pair, m from 1 to n - 1.
   std::pair<std::uint32_t, std::uint32_t> pair(std::uint32_t m) const;
   double rate(LinkId l) const { return floor_rate(t_, l, rates_); }
   double route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path);
   void find_reach();
   void find_strangers();
   void find_latencies();
-  /// Of two ranks on different sides.
+  /// The least latency of two ranks on different sides.
   double nearest_ps(const std::vector<std::uint32_t>& inside, bool between_domains) const;
   bool all_pairs_scale_up();
   bool fabric_reduces() const;
   bool can_reduce() const;
-  /// Offers a cut whose links carry `out` and `in` bytes per ps. True where it is the largest of its kind so far.
+  /// Offers a cut whose links carry `out` and `in` bytes per ps. True if it is the largest of its kind so far.
   bool take(const Demand& d, double out, double in, CutKind kind, const std::vector<std::uint32_t>& inside);
   void name_it(CutKind kind, std::string name) { best_[static_cast<std::size_t>(kind)].cut = std::move(name); }
-  /// Offers what `parts` parts that hold all ranks pass on together in an all-reduce.
+  /// Offers the bound of an all-reduce for `parts` parts that hold all ranks and send `out` together.
   void take_all_of(std::uint32_t parts, double out, CutKind kind, const char* name);
   /// Offers a set of devices of one block.
   void take_devices(const std::vector<DeviceId>& devices, CutKind kind, const std::string& name);
@@ -63,14 +63,14 @@ class FloorCuts {
   std::vector<DeviceId> gpus_;
   std::vector<std::uint32_t> ranks_;          ///< placed ranks of the members
   std::vector<std::uint32_t> used_blocks_;    ///< ascending
-  std::vector<std::uint32_t> members_begin_;  ///< per entry of used_blocks_, into members_; one more
+  std::vector<std::uint32_t> members_begin_;  ///< per entry of used_blocks_, into members_; one extra at the end
   std::vector<std::uint32_t> members_;        ///< by block
   FloorRates rates_ = FloorRates::kWire;
   std::vector<std::uint8_t> side_;  ///< per device: 1 while its cut is being measured
-  std::vector<std::uint8_t> stranger_;  ///< per device: 1 for GPUs that no way between members passes; empty: not known
+  std::vector<std::uint8_t> stranger_;  ///< per device: 1 for GPUs on no way between members; empty: not known
   bool one_block_ = true, scale_up_ = true;
-  bool cabled_ = false;  ///< a domain has a cable to another one: what leaves their leaves is not all that leaves them
-  std::vector<double> pair_ps_;  ///< up to 64 ranks: least latency over any ranks, from a x n + to
+  bool cabled_ = false;          ///< some domains are joined by a cable, which no cut by leaves contains
+  std::vector<double> pair_ps_;  ///< up to 64 ranks: least latency over any ranks, at from x n + to
   double near_ps_ = 0, near_domains_ps_ = 0, far_ps_ = 0;
   std::array<MachineFloor::Line, static_cast<std::size_t>(CutKind::kFarthest) + 1> best_;
 };

@@ -1,4 +1,4 @@
-// What a collective must carry across a cut, whatever the schedule.
+// The bytes that a collective must carry across a cut, whatever the schedule.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace busbar {
 
-/// Parts of S that must leave a set of ranks, and that must enter it.
+/// Parts of S that must leave a set of ranks, and parts that must enter it.
 struct Demand {
   double out = 0, in = 0;
 };
@@ -17,10 +17,10 @@ class FloorDemand {
   explicit FloorDemand(const CollectiveCall& call);
   /// `inside`: members, each once.
   Demand across(const std::vector<std::uint32_t>& inside) const;
-  /// Where every rank counts alike.
+  /// The same if all ranks are equivalent.
   Demand across(double inside, bool root_inside) const;
-  /// Parts of S that the memory of a rank moves: reads of what leaves it, or of all it has where that is added up, and
-  /// writes of what enters it.
+  /// Parts of S that the memory of a rank moves: reads of the data that leave it, or of all its data if they are added,
+  /// and writes of the data that enter it.
   double through_memory(std::uint32_t member) const;
   bool uneven() const { return uneven_; }
 
@@ -31,7 +31,7 @@ class FloorDemand {
   bool uneven_ = false;  ///< an all-to-all-v whose pairs differ
   const PairCounts* pairs_ = nullptr;
   double parts_ = 1;                     ///< of S, of the rank that sends most
-  std::vector<double> sent_, received_;  ///< parts, per rank
+  std::vector<double> sent_, received_;  ///< parts of S, per rank
 };
 
 }  // namespace busbar
