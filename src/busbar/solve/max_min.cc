@@ -1,7 +1,7 @@
-// Three sorts of links say nothing about any rate and are left out before the filling begins, which changes no bit:
-// - one that could carry all its fluids, each as fast as its cap or its narrowest link lets it, is never full;
-// - of those that one fluid has for itself only the narrowest can be full;
-// - of several that the same fluids cross with the same weights only the narrowest can be full.
+// Three kinds of links cannot affect any rate. They are left out before the filling begins, which changes no bit:
+// - A link that could carry all its fluids, each at the rate of its cap or its narrowest link, is never full.
+// - Of the links that only one fluid uses, only the narrowest can be full.
+// - Of several links that the same fluids cross with the same weights, only the narrowest can be full.
 #include "busbar/solve/max_min.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace busbar {
 namespace {
 
-constexpr double kSpare = 1e-9;      ///< relative; what a link has left that never fills; far above round-off
-constexpr double kNarrower = 1e-12;  ///< relative; likewise, of two links in series
+constexpr double kSpare = 1e-9;      ///< relative; spare capacity of a link that never fills; far above rounding errors
+constexpr double kNarrower = 1e-12;  ///< relative; likewise, for two links in series
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void MaxMinSolver::add_fluid(std::span<const std::uint32_t> links, std::span<con
   cap_.push_back(cap);
 }
 
-/// What no rate of the fluid exceeds.
+/// An upper bound of the fluid's rate.
 double MaxMinSolver::most(std::uint32_t f, std::span<const double> capacity) const {
   if (cap_[f] < INFINITY) return cap_[f];
   double most = INFINITY;
@@ -85,7 +85,7 @@ void MaxMinSolver::drop_idle(std::span<const double> capacity) {
   touched_.resize(kept);
 }
 
-/// A row for each link that is left: the fluids that cross it.
+/// Makes a row for each remaining link: the fluids that cross it.
 void MaxMinSolver::make_rows(std::span<const double> capacity) {
   row_capacity_.clear(), open_.clear(), row_begin_.assign(1, 0);
   for (const std::uint32_t l : touched_) {
@@ -119,7 +119,7 @@ bool MaxMinSolver::same_row(std::uint32_t a, std::uint32_t b) const {
          std::ranges::equal(row(row_weight_, a), row(row_weight_, b));
 }
 
-/// Rows that are dropped have no open fluids.
+/// Dropped rows have no open fluids.
 void MaxMinSolver::drop_in_series() {
   const std::size_t slots = std::bit_ceil(2 * row_capacity_.size() + 1);
   table_.assign(slots, 0);
@@ -143,7 +143,7 @@ void MaxMinSolver::drop_in_series() {
     }
 }
 
-/// For each fluid the rows that are left of those it is in.
+/// Lists for each fluid its remaining rows.
 void MaxMinSolver::transpose_rows() {
   cross_begin_.assign(cap_.size() + 1, 0);
   const auto each = [&](auto&& take) {
@@ -167,7 +167,7 @@ void MaxMinSolver::fix(std::uint32_t fluid, double rate) {
   ++fixed_;
   for (std::uint32_t i = cross_begin_[fluid]; i < cross_begin_[fluid + 1]; ++i) {
     const std::uint32_t l = cross_[i];
-    residual_[l] = std::max(0.0, residual_[l] - cross_weight_[i] * rate);  // round-off never makes a link negative
+    residual_[l] = std::max(0.0, residual_[l] - cross_weight_[i] * rate);  // rounding never makes a link negative
     open_weight_[l] -= cross_weight_[i];
     --open_[l];
   }
@@ -212,7 +212,7 @@ void MaxMinSolver::solve_again() {
     if (rate_[f] < 0) rate_[f] = INFINITY;  // crosses nothing and has no cap
 }
 
-/// Takes the fullest link and the least cap, whichever level is lower, until every live fluid has its rate.
+/// Takes the fullest link or the least cap, whichever level is lower, until every live fluid has its rate.
 void MaxMinSolver::fill() {
   const auto later = [](const Entry& a, const Entry& b) {
     return a.level != b.level ? a.level > b.level : a.row > b.row;

@@ -68,8 +68,8 @@ TEST(MaxMin, OfLinksInSeriesTheNarrowestHolds) {
     for (const double rate : both(capacity)) EXPECT_DOUBLE_EQ(rate, 2);
 }
 
-/// Max-min fair: no link carries more than it can, and each fluid is at its cap or crosses a full link on which no
-/// other is faster. Fluids of rate 0 have ended.
+/// Max-min fair: no link is above its capacity, and each fluid is at its cap or crosses a full link on which no other
+/// is faster. Fluids of rate 0 have ended.
 void expect_fair(const Case& c, std::span<const double> rate, std::uint64_t seed) {
   std::vector<double> used(c.capacity.size(), 0);
   for (std::size_t f = 0; f < rate.size(); ++f)
@@ -89,7 +89,7 @@ void expect_fair(const Case& c, std::span<const double> rate, std::uint64_t seed
 }
 
 TEST(MaxMin, EveryFluidIsAtItsCapOrHasABottleneck) {
-  MaxMinSolver s;  // reused on purpose: a stale work space would show here
+  MaxMinSolver s;  // reused on purpose, to find stale work space
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     const Case c = random_case(seed);
     const auto rate = solve(s, c);
@@ -109,7 +109,7 @@ TEST(MaxMin, WhatIsLeftAfterAnyEndsIsFairAgain) {
       if (s.rates()[f] == 0) continue;
       s.close(f);
       --left;
-      if (order.below(2) == 0) continue;  // several ends at one time
+      if (order.below(2) == 0) continue;  // several fluids end at one time
       s.solve_again();
       EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(s.rates(), 0.0)), c.caps.size() - left);
       expect_fair(c, s.rates(), seed);
@@ -117,7 +117,7 @@ TEST(MaxMin, WhatIsLeftAfterAnyEndsIsFairAgain) {
   }
 }
 
-/// Caps below, between and above the fair share of a link.
+/// Caps below, between and above a link's fair share.
 TEST(MaxMin, CapsBindInTheirOrder) {
   MaxMinSolver s;
   EXPECT_EQ(solve(s, {{12}, {{0}, {0}, {0}}, {{1}, {1}, {1}}, {2, 100, 4}}), (std::vector<double>{2, 6, 4}));

@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-constexpr double kSame = 1e-12;  ///< relative; doubles carry 1e-16, a sweep adds a few hundred of them
+constexpr double kSame = 1e-12;  ///< relative; doubles have 1e-16, a sweep adds a few hundred of them
 
 /// `b` finite or equal to `a`.
 bool same(double a, double b) { return a == b || std::abs(a - b) <= kSame * std::abs(a); }
@@ -34,9 +34,9 @@ std::uint32_t OnlineMaxMin::add_flow(std::span<const std::uint32_t> links, std::
   return f;
 }
 
-/// Invariant 4: what a flow crosses for nothing goes to the end of its run.
+/// Invariant 4: links that never limit a flow move to the end of its range.
 void OnlineMaxMin::pass_over_idle_links() {
-  constexpr double kSpare = 1e-9;  // relative; far above kSame, so that no round-off fills such a link
+  constexpr double kSpare = 1e-9;  // relative; far above kSame, so that rounding fills no such link
   heeded_ = Links::kWithoutIdle;
   std::vector<double> demand(links_.size(), 0.0);
   std::vector<std::uint32_t> flows(links_.size(), 0);
@@ -50,7 +50,7 @@ void OnlineMaxMin::pass_over_idle_links() {
     }
   }
   for (Flow& f : flows_) {
-    std::pair<double, std::uint32_t> narrowest{INFINITY, kNobody};  // of the links that it has for itself
+    std::pair<double, std::uint32_t> narrowest{INFINITY, kNobody};  // of the links that only it uses
     for (std::uint32_t c = f.begin; c < f.end; ++c)
       if (const Crossing& x = crossings_[c]; flows[x.link] == 1)
         narrowest = std::min(narrowest, {links_[x.link].capacity / x.weight, x.link});
@@ -76,7 +76,7 @@ void OnlineMaxMin::push(double key, std::uint32_t item) {
   std::push_heap(heap_.begin(), heap_.end());
 }
 
-/// The rate that `f` would take on link `l` if the link let it: what other links and its cap leave it.
+/// The rate of `f` on link `l` if `l` did not limit it: the limit by its other links and its cap.
 double OnlineMaxMin::limit(const Flow& f, std::uint32_t l) const {
   const State s = state(f);
   if (s == State::kOpen || (s == State::kClean && f.held_by == l)) return f.cap;
@@ -84,11 +84,11 @@ double OnlineMaxMin::limit(const Flow& f, std::uint32_t l) const {
 }
 
 /// The level at which the link is full: sum of weight x min(limit, level) = capacity. The sum is concave and piecewise
-/// linear in the level, so Newton's steps from below reach it exactly after as many steps as pieces are passed.
+/// linear in the level. So Newton's steps from below reach it exactly, in at most as many steps as it has pieces.
 double OnlineMaxMin::level_of(const Link& link, std::uint32_t l) const {
   double level = 0, above = -1;
   for (;;) {
-    double taken = 0, open = 0, least = INFINITY;  // the last: of those that are open
+    double taken = 0, open = 0, least = INFINITY;  // least: the smallest limit of open flows
     for (std::uint32_t c = link.first; c != kNobody; c = crossings_[c].next) {
       const double u = limit(flows_[crossings_[c].flow], l);
       if (u > level)
@@ -96,17 +96,17 @@ double OnlineMaxMin::level_of(const Link& link, std::uint32_t l) const {
       else
         taken += crossings_[c].weight * u;
     }
-    if (open == 0) return INFINITY;  // everybody gets what others leave him
+    if (open == 0) return INFINITY;  // other links or caps limit all flows
     if (open == above) return level;
     above = open;
     const double next = std::max(0.0, link.capacity - taken) / open;
     if (next <= level) return level;
     level = next;
-    if (level < least) return level;  // nobody drops out on the way there
+    if (level < least) return level;  // no flow reaches its limit before that level
   }
 }
 
-/// Puts the link in the sweep; weigh() says where.
+/// Puts the link in the sweep; weigh() determines its place.
 void OnlineMaxMin::touch(std::uint32_t l) {
   Link& link = links_[l];
   if (link.stamp != sweep_) {
@@ -120,7 +120,7 @@ void OnlineMaxMin::touch(std::uint32_t l) {
   pending_.push_back(l);
 }
 
-/// Enters every link touched since the last call at the lowest level at which it may matter.
+/// Enters every link touched since the last call, at the lowest level where it may matter.
 void OnlineMaxMin::weigh() {
   for (const std::uint32_t l : pending_) {
     Link& link = links_[l];
@@ -136,8 +136,8 @@ void OnlineMaxMin::weigh() {
   pending_.clear();
 }
 
-/// Lets the flow rise: its other links must say where it stops. One that the sweep has passed did so at this very level
-/// (a tie): there it stays.
+/// Lets the flow rise: its other links must determine where it stops. If the sweep has passed one of them, that one
+/// stopped the flow at this very level (a tie), and there it stays.
 void OnlineMaxMin::release(std::uint32_t f, std::uint32_t but) {
   Flow& flow = flows_[f];
   for (std::uint32_t c = flow.begin; c < flow.live; ++c) {
@@ -160,7 +160,7 @@ void OnlineMaxMin::open_held(std::uint32_t l) {
   }
 }
 
-/// Ends the search for the flow's rate. Its other links learn of it only when the rate is new to them.
+/// Fixes the flow's rate. Its other links are told only if the rate is new to them.
 void OnlineMaxMin::fix(std::uint32_t f, double rate, std::uint32_t by) {
   Flow& flow = flows_[f];
   const bool was_open = state(flow) == State::kOpen;

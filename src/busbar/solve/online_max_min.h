@@ -1,11 +1,12 @@
-// Max-min fair rates kept up to date while flows come and go.
+// Max-min fair rates, updated while flows come and go.
 //
 // Invariants after settle():
-//  1. level[l] is the rate of the flows that link l holds back, +infinity when it is not full.
+//  1. level[l] is the rate of the flows that link l limits, +infinity if it is not full.
 //  2. rate[f] = min(cap of f, level over its links); `held_by` names the link that attains it.
 //  3. Hence every open flow is at its cap or crosses a full link on which no flow is faster: the definition.
-//  4. A link that could carry all flows known at the first open(), each as fast as its narrowest link lets it, is never
-//     full; of links that one flow has for itself only the narrowest can be. The others are in no sweep.
+//  4. A link is never full if it could carry all flows known at the first open(), each at the rate of its narrowest
+//  link.
+//     Of the links that only one flow uses, only the narrowest can be full. All other links are in no sweep.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +15,32 @@
 
 namespace busbar {
 
-/// Exact weighted max-min rates of the flows now open, re-solved only where an opening or a closing changes them.
+/// Exact weighted max-min rates of the open flows. It solves again only where an opening or a closing changes rates.
 ///
 /// Shapes:  add_flow() registers (link, weight) runs; open() and close() move them in and out; settle() brings all
 ///          rates up to date and leaves in changed() the flows whose rate is new.
 /// Units:   any rate unit, the same for capacities, caps and rates; weights are pure numbers.
 /// Pre:     links < capacity.size(); weights > 0; caps > 0; no link twice in one flow; a flow moves once per settle().
-/// Result:  as MaxMinSolver; a change of a level below 1e-12 of it counts as none (round-off, not a model).
-/// Source:  Bertsekas & Gallager, Data Networks (2nd ed.), section 6.5.2: the sweep over rising levels, begun at the
-///          links whose flows changed and carried on only along flows whose rate changes.
+/// Result:  as MaxMinSolver; a relative change of a level below 1e-12 counts as none (rounding, not a model).
+/// Source:  Bertsekas & Gallager, Data Networks (2nd ed.), section 6.5.2: the sweep over rising levels. It begins at
+/// the
+///          links whose flows changed and continues only along flows whose rate changes.
 /// Cost:    per settle, of the order of the links and flows whose rates change, times flows per link; no allocation
 ///          after the first run of a given size.
 /// Order:   by (level, link), so equal inputs give bit-equal outputs.
-/// Limits:  a flow added after the first open() costs a pass over all flows, once, and ends invariant 4.
+/// Limits:  a flow added after the first open() costs one pass over all flows, and invariant 4 no longer holds.
 class OnlineMaxMin {
  public:
   explicit OnlineMaxMin(std::vector<double> capacity);
 
-  /// Registers a flow, closed; returns its number.
+  /// Registers a closed flow and returns its number.
   std::uint32_t add_flow(std::span<const std::uint32_t> links, std::span<const double> weights, double cap);
   void open(std::uint32_t flow);
   void close(std::uint32_t flow);
   void settle();
 
   double rate(std::uint32_t flow) const { return flows_[flow].rate; }
-  /// The link that holds the flow back; kNobody when its cap does, or nothing.
+  /// The link that limits the flow; kNobody if its cap does, or nothing.
   std::uint32_t held_by(std::uint32_t flow) const { return flows_[flow].held_by; }
   std::span<const std::uint32_t> changed() const { return changed_; }
   std::uint32_t flow_count() const { return static_cast<std::uint32_t>(flows_.size()); }
@@ -54,9 +56,9 @@ class OnlineMaxMin {
   };
   struct Flow {
     std::uint32_t begin, end;  ///< its run in crossings_
-    std::uint32_t live;        ///< end of those whose links can be full
+    std::uint32_t live;        ///< end of the crossings whose links can be full
     std::uint32_t held_by = kNobody;
-    std::uint32_t stamp = 0;  ///< sweep in which `state` holds; else clean
+    std::uint32_t stamp = 0;  ///< sweep for which `state` is valid; otherwise clean
     State state = State::kClean;
     bool listed = false;  ///< in the lists of its links
     double rate = 0, before = 0, cap;
@@ -64,7 +66,7 @@ class OnlineMaxMin {
   struct Link {
     double capacity, level, key;
     std::uint32_t first = kNobody;  ///< of its crossings
-    std::uint32_t stamp = 0;        ///< sweep in which the next three hold
+    std::uint32_t stamp = 0;        ///< sweep for which the next three are valid
     bool opened = false, done = false, pending = false;
   };
   struct Entry {

@@ -9,7 +9,7 @@
 #include "busbar/base/random.h"
 #include "busbar/solve/max_min.h"
 
-// Counts every allocation of this program, so that a test can ask for none.
+// Counts every allocation of this program, so that a test can require zero.
 namespace {
 std::size_t g_allocations = 0;
 }
@@ -54,7 +54,8 @@ OnlineCase random_case(std::uint64_t seed, bool plain) {
   return c;
 }
 
-/// The definition: no link above its capacity, and every open flow at its cap or on a full link where it is fastest.
+/// The definition: no link is above its capacity, and every open flow is at its cap or on a full link where it is
+/// fastest.
 void expect_max_min(const OnlineCase& c, const OnlineMaxMin& solver, std::uint64_t seed) {
   constexpr double kRoundOff = 1e-9;  // relative
   std::vector<double> load(c.capacity.size(), 0.0), fastest(c.capacity.size(), 0.0);
@@ -97,7 +98,7 @@ TEST(OnlineMaxMin, KeepsTheBottleneckPropertyThroughOpeningsAndClosings) {
   }
 }
 
-/// Half of the flows are known when the first opens; links that those could not fill, the others may.
+/// Half of the flows are known when the first opens. The others may fill links that the first half could not.
 TEST(OnlineMaxMin, KeepsTheBottleneckPropertyForFlowsThatCameLater) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     OnlineCase c = random_case(seed, seed % 3 == 0);
