@@ -1,4 +1,4 @@
-// Point-to-point flows between devices, with their starts and what they wait for.
+// Point-to-point flows between devices, with their starts and dependencies.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace busbar {
 
-/// What must have happened to the flows a flow comes after.
+/// The event of earlier flows that a dependent flow waits for.
 enum class FlowTrigger : std::uint8_t {
   kReceived,  ///< their last byte has arrived
-  kAcked,     ///< and word of it has come back: one more latency of their path
+  kAcked,     ///< and the acknowledgement is back: one more latency of their path
 };
 
 inline constexpr std::uint8_t kMostFlowLanes = 8;
@@ -23,17 +23,17 @@ struct ListedFlow {
   DeviceId from{}, to{};          ///< GPUs, or NICs
   DeviceId nic_from{}, nic_to{};  ///< used between blocks
   Bytes bytes{0};
-  SimTime start;  ///< not before then, and not before `after` allows
+  SimTime start;  ///< no earlier than this, and no earlier than `after` allows
   FlowTrigger trigger = FlowTrigger::kReceived;
   std::uint8_t lane = 0;  ///< packets: its virtual lane
 };
 struct FlowList {
   std::vector<ListedFlow> flows;
-  Csr<std::uint32_t> after;  ///< per flow: flows it waits for; no cycles
-  DirectReach reach{};       ///< what is denied is copied in host memory on the way; the packet engine refuses it
+  Csr<std::uint32_t> after;  ///< per flow: the flows it waits for; no cycles
+  DirectReach reach{};       ///< data it does not allow are copied in host memory; the packet engine refuses those
 };
 
-/// Per flow, those that come after it, ascending.
+/// Per flow, the flows that depend on it, ascending.
 Csr<std::uint32_t> successors_of(const FlowList& list);
 
 }  // namespace busbar

@@ -1,5 +1,5 @@
-// Messages between ranks and work on them, each after others: what GOAL, a trace of sends and receives, or a plan of
-// steps comes down to. Knows ranks and bytes, never links.
+// Messages between ranks and work on ranks, with dependencies. GOAL files, traces of sends and receives, and plans of
+// steps become such graphs. It knows ranks and bytes, but no links.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace busbar {
 
-/// What must have happened to a task before one that waits for it may begin.
+/// The event of a task that a dependent task waits for.
 enum class TaskEvent : std::uint8_t {
   kStarted,
   kSent,  ///< the last byte has left; of work: it has ended
@@ -24,14 +24,14 @@ struct TaskEdge {
   auto operator<=>(const TaskEdge&) const = default;
 };
 
-/// A message from one rank to another, or work on one.
+/// A message from one rank to another, or work on one rank.
 struct MessageTask {
-  static constexpr std::uint32_t kSwitch = 0xffff'ffffu;  ///< as `from` or `to`: the switch beside the other one
+  static constexpr std::uint32_t kSwitch = 0xffff'ffffu;  ///< as `from` or `to`: the switch next to the other end
   static constexpr std::uint32_t kNoUnit = 0xffff'ffffu;
-  std::uint32_t from = 0, to = 0;  ///< ranks; equal: work
+  std::uint32_t from = 0, to = 0;  ///< ranks; equal for work
   Bytes bytes{0};
-  Duration work{};               ///< of work
-  std::uint32_t unit = kNoUnit;  ///< work of one rank on one unit is done one after another, as it becomes possible
+  Duration work{};               ///< duration of the work
+  std::uint32_t unit = kNoUnit;  ///< work of one rank on one unit is sequential, in the order in which it becomes ready
   std::uint16_t channel = 0;     ///< chooses NICs
   bool is_work() const { return from == to; }
 };
@@ -42,8 +42,8 @@ struct MessageGraph {
   Csr<TaskEdge> after;  ///< per task
 };
 
-/// A plan of S = `bytes` as messages. The buffer is cut into `loops` parts; every thread runs its steps on one part
-/// after the other, so that parts follow each other through the plan as MSCCL's loops do. Copies and additions within a
+/// A plan of S = `bytes` as messages. The buffer is divided into `loops` parts. Every thread runs its steps on one part
+/// after the other, so parts follow each other through the plan, as MSCCL's loops do. Copies and additions within a
 /// rank take no time. Error kUnsupported above 4 million messages.
 Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops);
 

@@ -33,7 +33,7 @@ OpIndex::Place OpIndex::place(OpId op) const {
 
 OpId OpIndex::id(Place p) const {
   if (p.use != kNoUse) return static_cast<OpId>(index(program_.uses[p.use].first) + p.at);
-  // The uses before it: those whose first operation comes after fewer operations of `ops`.
+  // Finds the uses before it: those whose first operation comes after fewer operations of `ops`.
   std::uint32_t low = 0, high = static_cast<std::uint32_t>(before_.size());
   while (low < high) {
     const std::uint32_t middle = (low + high) / 2;

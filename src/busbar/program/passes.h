@@ -1,4 +1,4 @@
-// Programs with passes, operation by operation.
+// Access to the single operations of a program with passes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace busbar {
 
-/// What an id means. Precondition of all: the program outlives it and stays as it is.
+/// The operation of an id. Precondition of all functions: the program outlives this object and does not change.
 class OpIndex {
  public:
   static constexpr std::uint32_t kNoUse = 0xffff'ffffu;

@@ -34,12 +34,12 @@ class MessageLister {
 
  private:
   using Edges = std::vector<TaskEdge>;
-  /// What has to happen before a step counts as done: to those on the same rank, and to those on others.
+  /// The events after which a step counts as done, for steps of the same rank and for steps of others.
   struct Ends {
     Edges here, there;
   };
 
-  /// Steps in an order that all threads and waits allow.
+  /// Steps in an order that all threads and dependencies allow.
   Status order() {
     const auto n = static_cast<std::uint32_t>(p_.steps.size());
     std::vector<std::uint32_t> waits(n, 0);
@@ -63,8 +63,8 @@ class MessageLister {
         if (x.rank != p_.rank_of(p_.steps[s]) || p_.steps[s].in_switch) return true;
     return false;
   }
-  /// Steps without a message of their own after which other ranks go on, and what they follow on the same rank: of
-  /// these it matters when messages arrive. Of all others only when they have left.
+  /// Marks steps without a message of their own on which other ranks depend, and their predecessors on the same rank.
+  /// Their messages must have arrived before they count as done; those of all other steps need only have left.
   Status note_telling(const std::vector<std::vector<std::uint32_t>>& next) {
     tells_.assign(p_.steps.size(), false);
     for (std::size_t i = order_.size(); i-- > 0;) {
@@ -77,7 +77,8 @@ class MessageLister {
     return {};
   }
 
-  /// Bytes of `at` chunks of the part in hand: parts differ by less than a byte per chunk where they do not divide.
+  /// Bytes of `at` chunks of the current part. If bytes do not divide evenly, parts differ by less than a byte per
+  /// chunk.
   std::uint64_t bytes_before(std::uint64_t at) const {
     const unsigned __int128 chunk_bytes = static_cast<unsigned __int128>(bytes_) * at;
     const unsigned __int128 per_loop = static_cast<unsigned __int128>(p_.chunks) * loops_;
@@ -90,7 +91,7 @@ class MessageLister {
     std::sort(into.begin(), into.end());
     into.erase(std::unique(into.begin(), into.end()), into.end());
   }
-  /// Long lists become one task that takes no time, so that they are not handed on again and again.
+  /// Replaces a long list by one task that takes no time, so that the list is not copied again and again.
   void shorten(Edges& e, std::uint32_t rank) {
     constexpr std::size_t kLong = 4;
     if (e.size() <= kLong) return;
