@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-/// The spans of one track, in order, to the first lane where they nest.
+/// Puts the spans of one track, in order, into the first lane where they nest.
 void fill(const Timeline& timeline, TrackId track, const std::vector<std::uint32_t>& spans, std::vector<Lane>& out) {
   const std::size_t first = out.size();
   std::vector<std::vector<Duration>> open(1);  // per lane: ends of the spans around the current one, outermost first

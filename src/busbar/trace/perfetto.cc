@@ -40,7 +40,7 @@ namespace interned {
 constexpr std::uint32_t kCategories = 1, kNames = 2, kAnnotations = 3, kStrings = 29, kIid = 1, kText = 2;
 }
 constexpr std::uint64_t kCleared = 1, kNeeded = 2;  // TracePacket.SequenceFlags
-constexpr std::uint64_t kBoundBy = 1, kCause = 2;   // our own iids of annotation names
+constexpr std::uint64_t kBoundBy = 1, kCause = 2;   // our own ids of annotation names
 
 std::uint64_t to_ns(Duration t) {
   return (static_cast<std::uint64_t>(std::max<std::int64_t>(0, t.in_ps())) + 500) / 1000;
@@ -63,7 +63,7 @@ class TraceWriter {
  private:
   bool known(std::uint32_t string) const { return string < timeline_.strings.size(); }
 
-  /// Rows cause -> effects: a flow has one source and one end, so a span with three effects starts three of them.
+  /// Rows cause -> effects. A flow has one source and one end, so a span with three effects starts three flows.
   void find_effects() {
     const auto spans = static_cast<std::uint32_t>(timeline_.spans.size());
     effect_begin_.assign(spans + std::size_t{1}, 0);
@@ -90,7 +90,7 @@ class TraceWriter {
     packet_.clear();
   }
 
-  /// All strings once, in front; events refer to them by number.
+  /// Writes all strings once, at the beginning; events refer to them by number.
   void intern() {
     WireWriter all, entry;
     const auto add = [&](std::uint32_t table, std::uint64_t id, std::string_view text) {
@@ -135,7 +135,7 @@ class TraceWriter {
     WireWriter descriptor, inner;
     lane_uuid_.push_back(++uuid_);
     inner.varint(thread::kPid, pid);
-    inner.varint(thread::kTid, 1'000'000 + uuid_);  // apart from the pids: tid == pid would mean "main thread"
+    inner.varint(thread::kTid, 1'000'000 + uuid_);  // never equal to a pid: tid == pid would mean "main thread"
     inner.bytes(thread::kName, lane_name(timeline_, lane));
     descriptor.varint(track::kUuid, uuid_);
     descriptor.varint(track::kParent, process_uuid_[pid - 1]);
@@ -144,7 +144,7 @@ class TraceWriter {
     emit(kNeeded);
   }
 
-  /// Begins and ends in the order of a well-formed nesting; the reader sorts by time and keeps this order in ties.
+  /// Begins and ends in the order of correct nesting. The reader sorts by time and keeps this order in ties.
   void slices(const Lane& lane, std::uint64_t uuid) {
     std::vector<Duration> open;
     const auto close = [&](Duration until) {
@@ -172,7 +172,7 @@ class TraceWriter {
     for (std::uint32_t e = effect_begin_[index]; e < effect_begin_[index + std::size_t{1}]; ++e) {
       event_.fixed64(event::kFlow, effects_[e] + std::uint64_t{1});
     }
-    if (is_effect) event_.fixed64(event::kFlow, index + std::uint64_t{1});  // a flow has the number of its effect
+    if (is_effect) event_.fixed64(event::kFlow, index + std::uint64_t{1});  // a flow has its effect's number
     at(s.start.since_start());
   }
 

@@ -15,7 +15,7 @@
 namespace busbar {
 namespace {
 
-/// The wire format backwards: field number -> values, numbers and bytes apart.
+/// Decodes the wire format: field number -> values, numbers and bytes separately.
 struct Message {
   std::multimap<std::uint32_t, std::uint64_t> numbers;
   std::multimap<std::uint32_t, std::string> bytes;
@@ -73,7 +73,7 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
-/// What a viewer would make of the bytes: events in stable order of time, a stack per track.
+/// Shows the bytes as a viewer does: events in stable order of time, a stack per track.
 struct Viewer {
   std::map<std::uint64_t, std::string> process, thread, counter, categories, names, strings;
   std::map<std::uint64_t, std::uint64_t> parent;

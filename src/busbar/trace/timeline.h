@@ -1,4 +1,4 @@
-// What happened: one format for simulated and measured runs. Knows nothing of how it was made.
+// A timeline: one format for simulated and measured runs, independent of how they were made.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class TrackId : std::uint32_t {};
 inline constexpr SpanId kNoSpan{0xffff'ffffu};
 inline constexpr std::uint32_t kNoString = 0xffff'ffffu;
 
-/// A row of the picture: "stage 0 / compute".
+/// A row of the timeline: "stage 0 / compute".
 struct Track {
   std::string process, thread;
 };
@@ -25,17 +25,17 @@ struct Span {
   std::uint32_t category = 0;  ///< index into Timeline::strings: "compute", "tp", ...
   SimTime start;
   Duration duration;
-  SpanId cause = kNoSpan;              ///< the span whose end let this one start: an index into Timeline::spans
+  SpanId cause = kNoSpan;              ///< the span whose end allowed this one to start: an index into Timeline::spans
   std::uint32_t bound_by = kNoString;  ///< index into Timeline::strings, or none
 };
 
-/// What one directed link carried over the run.
+/// The load of one directed link over the run.
 struct LinkLoad {
-  std::uint32_t link = 0;  ///< LinkId of the topology that was simulated
+  std::uint32_t link = 0;  ///< LinkId of the simulated topology
   std::uint64_t bytes = 0;
   double utilisation = 0;          ///< bytes / (payload rate x length of the run), 0..1
   std::uint32_t name = kNoString;  ///< index into Timeline::strings: "leaf3->spine1", or none
-  std::vector<double> course;      ///< utilisation in equal parts of the run, one after the other; empty: not known
+  std::vector<double> course;      ///< utilisation in consecutive equal parts of the run; empty: not known
 };
 
 struct Timeline {

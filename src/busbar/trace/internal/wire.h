@@ -1,4 +1,4 @@
-// The protocol-buffer wire format, as much of it as a writer needs.
+// The part of the protocol-buffer wire format that a writer needs.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 namespace busbar {
 
 /// Appends fields to a byte string. Wire types as in "Protocol Buffers, Encoding": 0 varint, 1 eight bytes little
-/// endian, 2 length and bytes. A message is written into a WireWriter of its own and then added as bytes.
+/// endian, 2 length and bytes. A nested message has a WireWriter of its own and is then added as bytes.
 class WireWriter {
  public:
   void varint(std::uint32_t field, std::uint64_t value) {
