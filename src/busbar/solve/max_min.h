@@ -15,9 +15,8 @@ namespace busbar {
 /// Result:  sum of weight x rate <= capacity on every link; every fluid is at its cap or crosses a saturated link on
 ///          which no other fluid has a higher rate.
 /// Source:  Bertsekas & Gallager, Data Networks (2nd ed.), section 6.5.2, with weights.
-/// Cost:    linear in the incidences, and n log n in those of links that can affect a rate; independent of L. No
-/// allocation
-///          after the first call of a given size.
+/// Cost:    linear in the incidences, and n log n in those of links that can affect a rate; independent of L.
+///          No allocation after the first call of a given size.
 /// Order:   ties go to the link added first, so equal inputs give bit-equal outputs.
 class MaxMinSolver {
  public:

@@ -4,9 +4,8 @@
 //  1. level[l] is the rate of the flows that link l limits, +infinity if it is not full.
 //  2. rate[f] = min(cap of f, level over its links); `held_by` names the link that attains it.
 //  3. Hence every open flow is at its cap or crosses a full link on which no flow is faster: the definition.
-//  4. A link is never full if it could carry all flows known at the first open(), each at the rate of its narrowest
-//  link.
-//     Of the links that only one flow uses, only the narrowest can be full. All other links are in no sweep.
+//  4. A link is never full if it could carry all flows known at the first open(), each at the rate of its
+//     narrowest link. Of the links that only one flow uses, only the narrowest can be full. All others are in no sweep.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +21,8 @@ namespace busbar {
 /// Units:   any rate unit, the same for capacities, caps and rates; weights are pure numbers.
 /// Pre:     links < capacity.size(); weights > 0; caps > 0; no link twice in one flow; a flow moves once per settle().
 /// Result:  as MaxMinSolver; a relative change of a level below 1e-12 counts as none (rounding, not a model).
-/// Source:  Bertsekas & Gallager, Data Networks (2nd ed.), section 6.5.2: the sweep over rising levels. It begins at
-/// the
-///          links whose flows changed and continues only along flows whose rate changes.
+/// Source:  Bertsekas & Gallager, Data Networks (2nd ed.), section 6.5.2: the sweep over rising levels. It begins
+///          at the links whose flows changed and continues only along flows whose rate changes.
 /// Cost:    per settle, of the order of the links and flows whose rates change, times flows per link; no allocation
 ///          after the first run of a given size.
 /// Order:   by (level, link), so equal inputs give bit-equal outputs.

@@ -13,7 +13,8 @@
 namespace busbar {
 
 /// Gives the same answers as select_cables. A selector without globs that names one or two devices costs the cables of
-/// one device, not a pass over the machine. Keeps references: `topology` must keep its names and cables, but not faults.
+/// one device, not a pass over the machine. Keeps references: names and cables of `topology` must not change, faults
+/// may.
 class CableIndex {
  public:
   explicit CableIndex(const Topology& topology);
