@@ -11,12 +11,12 @@
 namespace busbar {
 namespace {
 
-constexpr double kAlike = 0.04;  // shares that differ by less than this look the same at 16 px
+constexpr double kAlike = 0.04;  // shares that differ by less look the same at 16 px
 
-/// Short spans on their way to becoming one stack.
+/// Consecutive short spans that will become one stack.
 struct Stretch {
   double start_s = 0, end_s = 0;
-  std::map<int, double> time_s;  ///< per colour, in palette order: the stack's order
+  std::map<int, double> time_s;  ///< per colour; the palette order is the stack's order
   std::size_t spans = 0;
   const TimelineSpan* only = nullptr;
 
@@ -61,7 +61,7 @@ void emit(const Stretch& s, std::vector<TimelinePiece>& out) {
   }
 }
 
-/// Collects stretches, joins those that look alike and touch, writes them out.
+/// Collects stretches, merges adjacent ones that look alike, and writes them.
 class Gatherer {
  public:
   Gatherer(double column_s, std::vector<TimelinePiece>& out) : column_s_(column_s), out_(out) {}
@@ -126,7 +126,7 @@ double single_span_limit(const TimelineView& view, double least_s, std::size_t b
   if (lengths.size() <= budget) return least_s;
   const auto nth = lengths.begin() + static_cast<std::ptrdiff_t>(budget);
   std::nth_element(lengths.begin(), nth, lengths.end(), std::greater<>());
-  return std::nextafter(*nth, std::numeric_limits<double>::infinity());  // ties with the first one left out go too
+  return std::nextafter(*nth, std::numeric_limits<double>::infinity());  // also leaves out equal ones
 }
 
 }  // namespace busbar

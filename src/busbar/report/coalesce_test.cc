@@ -40,7 +40,7 @@ TEST(Coalesce, ShortSpansBecomeAStackWhoseHeightsAreShares) {
   EXPECT_NEAR(pieces[0].high, 0.2, 1e-12);
   EXPECT_NEAR(pieces[1].low, 0.2, 1e-12);
   EXPECT_NEAR(pieces[1].high, 0.3, 1e-12);
-  EXPECT_NEAR(pieces[2].high, 0.8, 1e-12);  // the rest of the stretch is idle and stays blank
+  EXPECT_NEAR(pieces[2].high, 0.8, 1e-12);  // the rest of the stretch is idle and blank
 }
 
 TEST(Coalesce, TheColouredTimeOfABusyRowIsKeptWhileItsPiecesAreFew) {
@@ -92,7 +92,7 @@ TEST(SingleSpanLimit, LetsNoMoreThanTheBudgetThrough) {
   for (const TimelineSpan& s : view.rows[0].spans) through += s.duration_s >= limit;
   EXPECT_EQ(through, 10);
   EXPECT_EQ(single_span_limit(view, 0.5, 1000), 0.5);
-  for (TimelineSpan& s : view.rows[0].spans) s.duration_s = 3;  // all tie: none may pass rather than all
+  for (TimelineSpan& s : view.rows[0].spans) s.duration_s = 3;  // all have equal length: none may pass
   EXPECT_GT(single_span_limit(view, 0.5, 10), 3);
 }
 

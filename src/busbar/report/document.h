@@ -1,4 +1,4 @@
-// What a command has to say, before anyone decides how it looks. Knows no domain.
+// The output of a command, independent of its form and of any domain.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class Align : std::uint8_t { kLeft, kRight };
 struct Column {
   std::string title{};  ///< with its unit: "busbw (GB/s)"
   Align align = Align::kRight;
-  double bar_max = 0;  ///< > 0: the page draws the number that opens the cell as a bar; this much is full
+  double bar_max = 0;  ///< > 0: the page draws the number at the start of the cell as a bar; this value fills it
 };
 struct Table {
   std::string title{};
@@ -22,7 +22,7 @@ struct Table {
   std::string note{};
 };
 
-/// One bar cut into named parts.
+/// One bar, divided into named parts.
 struct BarPart {
   std::string name{};
   double value = 0;
@@ -37,7 +37,7 @@ struct Bars {
   std::string unit{};  ///< "s", "GB"
   std::vector<Bar> bars{};
   double scale_max = 0;  ///< 0: the longest bar
-  double mark = 0;       ///< a line across all bars, e.g. memory of the GPU; 0: none
+  double mark = 0;       ///< a line across all bars, for instance the GPU's memory; 0: none
   std::string mark_name{};
 };
 
@@ -48,7 +48,7 @@ struct Point {
   double x = 0, y = 0;
 };
 
-/// A piece of a picture in user units, y downwards. Later shapes lie on top of earlier ones.
+/// A piece of a picture in user units, y downwards. Later shapes cover earlier ones.
 ///   rect     corner (x, y), size w x h, `radius`
 ///   line     from (x, y) to (x + w, y + h)
 ///   curve    as line, leaving and arriving vertically
@@ -71,7 +71,7 @@ struct Shape {
 };
 struct Drawing {
   std::string title{};
-  std::string description{};  ///< one sentence for readers who do not see the picture
+  std::string description{};  ///< one sentence for readers who cannot see the picture
   double width = 0, height = 0;
   std::vector<Shape> shapes{};
   std::string note{};
@@ -100,7 +100,7 @@ struct Heading {
 struct Paragraph {
   std::string text;
 };
-/// The one sentence a reader must not miss.
+/// The one sentence that no reader should miss.
 struct Highlight {
   std::string text;
 };
@@ -112,7 +112,7 @@ struct Facts {
 
 using BlockElement = std::variant<Heading, Paragraph, Highlight, Facts, Table, Bars, Drawing, TimelineView>;
 
-/// Where a block shows: the terminal is short, the page is whole.
+/// Where a block appears: the terminal is short, the page is complete.
 enum class Audience : std::uint8_t { kBoth, kTerminal, kPage };
 struct DocumentBlock {
   BlockElement element{};
@@ -121,20 +121,20 @@ struct DocumentBlock {
 
 struct Document {
   std::string title{};
-  std::string command{};  ///< the command line that made it
+  std::string command{};  ///< the command line that produced it
   std::vector<DocumentBlock> blocks{};
 };
 
-/// Plain text for a terminal `columns` wide (at least 40); colour only where asked; ASCII unless `utf8`.
+/// Plain text for a terminal of `columns` columns (at least 40). Colour only on request; ASCII unless `utf8`.
 struct TextOptions {
   int columns = 100;
   bool colour = false;
   bool utf8 = false;
 };
 std::string render_text(const Document& document, const TextOptions& options);
-/// One self-contained HTML page: no network, no library, readable without scripts, dark and light, prints.
+/// One self-contained HTML page: needs no network, library or scripts; has dark and light themes; prints.
 std::string render_html(const Document& document);
-/// One drawing alone as an SVG file.
+/// A single drawing as an SVG file.
 std::string render_svg(const Drawing& drawing);
 
 }  // namespace busbar

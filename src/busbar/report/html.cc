@@ -10,12 +10,12 @@
 namespace busbar {
 namespace {
 
-// Nothing may be fetched or run, whatever a name in the data looks like.
+// The page must not fetch or run anything, whatever a name in the data contains.
 constexpr std::string_view kPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-constexpr std::size_t kTile = 26;  // letters of a fact's value that fit beside others
+constexpr std::size_t kTile = 26;  // longest value of a fact that fits in a tile
 
-/// Writes the blocks one after another; headings are numbered for the table of contents.
+/// Writes the blocks one after another. Numbers the headings for the table of contents.
 struct PageWriter {
   std::string body, contents;
   int headings = 0;
@@ -76,7 +76,7 @@ std::string html_of(const Table& table) {
 }
 
 std::string html_of(const Facts& facts) {
-  // Short values stand as tiles side by side; where one is a sentence, all become lines of a list.
+  // Short values are tiles in a row. If one value is a sentence, all become lines of a list.
   const auto is_long = [](const auto& item) { return display_width(item.second) > kTile; };
   const bool list = std::any_of(facts.items.begin(), facts.items.end(), is_long);
   std::string out = fmt::format("<div class=\"facts{}\">\n", list ? " list" : "");

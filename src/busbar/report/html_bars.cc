@@ -1,4 +1,4 @@
-// Bars as SVG in percent of the width: the letters keep their size on a telephone.
+// Bars as SVG in percent of the width: letters keep their size on a phone.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace {
 constexpr double kNameHeight = 24, kBarHeight = 30, kGap = 16, kAxisHeight = 26, kMarkHeight = 22;
 constexpr double kStep = kNameHeight + kBarHeight + kGap;
 constexpr double kLetterWidth = 7.4;  // px: mean width of a 13 px letter, rounded up
-constexpr double kPadding = 14;  // px: room left and right of a label
-// Narrowest picture, in px, from which a label of class a0, a1, a2 shows; page_css has the matching windows.
+constexpr double kPadding = 14;       // px: space left and right of a label
+// Narrowest picture, in px, that shows a label of class a0, a1, a2; page_css has the matching windows.
 constexpr double kWidths[] = {360, 570, 930};
 
-/// 0..2: from which width on `text` fits into `percent` of the picture; 3: never.
+/// 0..2: the width class from which `text` fits into `percent` of the picture; 3: none.
 int breakpoint(const std::string& text, double percent) {
   const double need = static_cast<double>(display_width(text)) * kLetterWidth + kPadding;
   int b = 0;
@@ -31,7 +31,7 @@ std::string label(const std::string& text, double middle, double y, int tone, co
                      coordinate(middle), coordinate(y), tone, classes, escape_markup(text));
 }
 
-/// Name and value where both fit, the value alone where only it does; beside the mark, not under it.
+/// Name and value if both fit, otherwise the value if it fits; next to the mark, not under it.
 std::string labels(const BarPart& part, const BarsLayout& layout, double left, double percent, double y) {
   const double before = layout.mark_percent() - left;
   if (before > 0 && before < percent) {
@@ -70,7 +70,7 @@ std::string bar_svg(const Bar& bar, const BarsLayout& layout, double y) {
   return out;
 }
 
-/// Grid lines behind the bars (not through their names) and labels below.
+/// Grid lines behind the bars (not through their names), with labels below.
 std::string axis_svg(const BarsLayout& layout, std::size_t bars, double top, double bottom) {
   const auto ticks = nice_ticks(0, layout.scale_max(), 5, layout.scale().factor());
   std::string lines, labels;
@@ -93,7 +93,7 @@ std::string mark_svg(const Bars& bars, const BarsLayout& layout, double top, dou
   const double at = layout.mark_percent();
   const std::string text = bars.mark_name + " " + layout.scale().text(bars.mark);
   std::string out;
-  for (const char* kind : {"halo", "mark"}) {  // a line of page colour beneath, so that it shows on any bar
+  for (const char* kind : {"halo", "mark"}) {  // a line of page colour below it makes it visible on any bar
     out += fmt::format("<line x1=\"{0}%\" x2=\"{0}%\" y1=\"{1}\" y2=\"{2}\" class=\"{3}\"/>", coordinate(at),
                        coordinate(top), coordinate(bottom), kind);
   }

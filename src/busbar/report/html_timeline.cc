@@ -13,10 +13,10 @@
 namespace busbar {
 namespace {
 
-constexpr double kWide = 10'000;             // x units of the picture; about 10 to a pixel
-constexpr int kColumns = 1'000;              // what a screen can tell apart
-constexpr std::size_t kCells = 24'000;       // stacks of all rows together: keeps the page below 1.5 MB
-constexpr std::size_t kSingleSpans = 3'500;  // rectangles with a tool tip of their own
+constexpr double kWide = 10'000;             // x units of the picture; about 10 per pixel
+constexpr int kColumns = 1'000;              // as many as a screen can show
+constexpr std::size_t kCells = 24'000;       // stacks of all rows: keeps the page below 1.5 MB
+constexpr std::size_t kSingleSpans = 3'500;  // rectangles with a separate tool tip
 constexpr std::size_t kRows = 160;
 constexpr double kRow = 20, kBar = 15, kGroup = 26, kTop = 2.5;  // px; page_css has the same heights
 
@@ -40,7 +40,7 @@ std::string tip(const TimelineSpan& span, const UnitScale& scale) {
   return out + "from " + scale.text(span.start_s) + ", " + UnitScale(span.duration_s, "s").text(span.duration_s);
 }
 
-/// Stacks of one colour as one path: some 15 bytes each.
+/// Stacks of one colour as one path: about 15 bytes each.
 void add_row(Picture& p, const TimelineRow& row, const UnitScale& scale) {
   const double top = p.height + kTop;
   p.lanes += fmt::format("<path d=\"M0 {}h10000v{}h-10000z\" class=\"lane\"/>\n", coordinate(top), coordinate(kBar));
@@ -84,7 +84,7 @@ Picture draw(const TimelineView& view, const UnitScale& scale) {
   return p;
 }
 
-/// Lines in the picture, labels as HTML below it: letters must not be stretched with the picture.
+/// Lines are in the picture, labels are HTML below it: letters must not be stretched with the picture.
 std::string axis(const TimelineView& view, const UnitScale& scale, double height, std::string& lines) {
   std::string out = "<div class=\"ticks\" aria-hidden=\"true\">";
   const auto ticks = nice_ticks(view.start_s, view.end_s, 7, scale.factor());

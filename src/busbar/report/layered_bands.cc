@@ -9,10 +9,10 @@
 namespace busbar {
 namespace {
 
-constexpr std::size_t kHottest = 12;  // lines drawn upon one band
-constexpr double kHotter = 0.1;       // a link this much above the mean is drawn on its own: one step of the scale
+constexpr std::size_t kHottest = 12;  // most lines drawn on one band
+constexpr double kHotter = 0.1;       // a link this far above the mean is drawn singly: one step of the scale
 
-using Extent = std::pair<double, double>;  ///< from x, to x
+using Extent = std::pair<double, double>;  ///< first and last x
 
 struct Band {
   std::vector<const LayeredEdge*> edges;
@@ -37,7 +37,7 @@ Extent extent(const PlacedLayer& layer, std::size_t g) {
   return out;
 }
 
-/// The k-th of n equal pieces with a little air between them.
+/// The k-th of n equal pieces, with a small gap between them.
 Extent slice(Extent s, std::size_t k, std::size_t n) {
   const double step = (s.second - s.first) / static_cast<double>(n);
   const double air = n > 1 ? step * 0.06 : 0;
@@ -68,7 +68,7 @@ std::vector<Band> collect(const LayeredDrawing& drawing, const Placed& placed, c
   return out;
 }
 
-/// 0: all there is to say; 1: the count with its noun; 2: the count.
+/// 0: the full label; 1: the count with its noun; 2: the count.
 std::string words(const Band& band, int brevity) {
   std::string out = fmt::format("{}", band.links);
   if (brevity < 2) out += band.links == 1 ? " link" : " links";
@@ -78,7 +78,7 @@ std::string words(const Band& band, int brevity) {
   return out;
 }
 
-/// Plates of page colour, so that the words read on any band. All say equally much: as much as fits side by side.
+/// Labels on plates of page colour, readable on any band. All use the longest form that fits side by side.
 std::vector<Shape> labels(const std::vector<Band>& bands, double y, double left, double right) {
   for (int brevity = 0; brevity < 3; ++brevity) {
     std::vector<Extent> plates;
@@ -103,7 +103,7 @@ std::vector<Shape> labels(const std::vector<Band>& bands, double y, double left,
   return {};
 }
 
-/// The links whose load is well above the mean of their band.
+/// Draws the links whose load is well above the mean of their band.
 void draw_hottest(const Band& band, const Placed& placed, std::vector<Shape>& out) {
   std::vector<const LayeredEdge*> hot;
   for (const LayeredEdge* e : band.edges) {

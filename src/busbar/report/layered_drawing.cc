@@ -14,7 +14,7 @@ constexpr double kStrip = 4;  // height of the heat strip in a box
 constexpr double kSmall = 11;
 using Kind = Shape::Kind;
 
-/// Cut with an ellipsis where it does not fit.
+/// Cut with an ellipsis if it does not fit.
 std::string fitted(const std::string& label, double size, double width) {
   if (text_width(label, size) <= width) return label;
   std::string out = label;
@@ -25,7 +25,7 @@ std::string fitted(const std::string& label, double size, double width) {
   return out.empty() ? out : out + "\u2026";
 }
 
-/// Titles of a layer's frames; where one does not fit, the last word of each: "unit 12" becomes "12".
+/// Titles of a layer's frames. If one does not fit, the last word of each: "unit 12" becomes "12".
 std::vector<std::string> frame_titles(const Layer& layer, const PlacedLayer& placed) {
   std::vector<std::string> out = layer.groups;
   bool fits = true;

@@ -1,4 +1,4 @@
-// Rows of boxes and the lines between them: a server's inside, a fabric's tiers. Knows no domain.
+// Rows of boxes and the lines between them: the inside of a server, the tiers of a fabric. Independent of any domain.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ struct LayeredNode {
   std::uint32_t group = 0;  ///< index into Layer::groups; nodes of a group stand together
 };
 
-/// One row, top to bottom. `groups` names the frames; with fewer than two entries nothing is framed.
+/// One row; rows go from top to bottom. `groups` names the frames; fewer than two entries: no frames.
 struct Layer {
-  std::string title{};  ///< at the left: "leaf switches"
+  std::string title{};  ///< on the left: "leaf switches"
   std::vector<LayeredNode> nodes{};
   std::vector<std::string> groups{};
 };
@@ -29,13 +29,13 @@ struct Layer {
 struct LayeredEnd {
   std::uint32_t layer = 0, node = 0;
 };
-/// A cable or a pair of directed links; the caller decides what `heat` of the two is shown.
+/// A cable or a pair of directed links; the caller decides which `heat` of the two it shows.
 struct LayeredEdge {
   LayeredEnd from{}, to{};
   double heat = -1;
   double thickness = 1.5;
   std::string tip{};
-  std::uint32_t links = 1;  ///< that the line stands for
+  std::uint32_t links = 1;  ///< number of links that the line represents
 };
 
 struct LayeredDrawing {
@@ -47,17 +47,17 @@ struct LayeredDrawing {
 
 struct LayeredOptions {
   double width = kDrawingWidth;           ///< of the picture, user units
-  std::size_t most_lines = 128;  ///< two layers with more edges between them get bands instead
+  std::size_t most_lines = 128;           ///< above this number of edges, two layers get bands instead
 };
 
-/// Places the boxes and draws the edges beneath them.
+/// Places the boxes and draws the edges below them.
 ///
-/// Nodes of a layer are spread evenly, so that 2 stand over 4 over 8, in the order of what they are linked to. A group
-/// that does not fit on one line becomes a block of lines, and one that would need more than a few lines a single box
-/// with its count. Lines that pass a layer go through the gaps between its boxes. Where single lines would be too many,
-/// all edges between two groups become one band in the colour of its busiest edge, labelled with the number of links and their load. Pre:
-/// every end of an edge names an existing node (edges that do not are left out). Order: equal input gives equal shapes;
-/// hotter lines lie above cooler ones.
+/// Nodes of a layer are spread evenly, so that 2 stand over 4 over 8, in the order of the nodes they are linked to. A
+/// group that does not fit on one line becomes a block of lines; if it needs more than a few lines, a single box with
+/// its count. Lines that pass a layer go through the gaps between its boxes. If there are too many lines, all edges
+/// between two groups become one band in the colour of their mean load, labelled with the number of links and their
+/// load. Pre: every end of an edge names an existing node (other edges are left out). Order: equal input gives equal
+/// shapes; hotter lines cover cooler ones.
 Drawing lay_out(const LayeredDrawing& drawing, const LayeredOptions& options = {});
 
 }  // namespace busbar

@@ -76,8 +76,8 @@ TEST(LayeredDrawing, EdgesLieBeneathTheBoxes) {
 TEST(LayeredDrawing, AServerShowsEveryBoxAndEveryCable) {
   const Drawing d = lay_out(demo::server());
   EXPECT_EQ(boxes(d).size(), 4u + 8 + 8 + 8 + 2);
-  // 32 NVLink, 8 GPU-switch, 8 switch-NIC, 1 between sockets; each of the 8 to the sockets passes one layer: 2 curves,
-  // 1 line
+  // 32 NVLink, 8 GPU-switch, 8 switch-NIC, 1 between sockets. Each of the 8 lines to the sockets passes one layer: 2
+  // curves, 1 line
   EXPECT_EQ(count(d, Kind::kLine), 32 + 8 + 8 + 1 + 8);
   EXPECT_EQ(count(d, Kind::kCurve), 16);
 }
@@ -103,7 +103,7 @@ TEST(LayeredDrawing, NodesStandNearWhatTheyAreLinkedTo) {
   ASSERT_EQ(row.size(), 4u);
   EXPECT_EQ(row[0].second, "of a");
   EXPECT_EQ(row[1].second, "of b");
-  EXPECT_EQ(row[2].second, "of c");  // 5/6 before the 7/8 at which the lone one was given
+  EXPECT_EQ(row[2].second, "of c");  // 5/6, before 7/8, the given place of the single node
 }
 
 TEST(LayeredDrawing, ABandCountsTheLinksThatItsLinesStandFor) {

@@ -13,7 +13,7 @@ constexpr double kFramePad = 10, kFrameTitle = 22, kFrameGap = 22;
 constexpr double kNarrowest = 34, kWidest = 240;
 constexpr std::size_t kMostLines = 6;
 
-/// Boxes per line: as many as fit, but rather a divisor of n so that the lines are full.
+/// Boxes per line: as many as fit, but preferably a divisor of n, so that all lines are full.
 std::size_t per_line(std::size_t n, std::size_t fit) {
   fit = std::max<std::size_t>(1, fit);
   if (n <= fit) return std::max<std::size_t>(1, n);
@@ -30,7 +30,7 @@ double box_width(const Layer& layer) {
   return std::clamp(widest + 18, kNarrowest, kWidest);
 }
 
-/// Nodes by group; a group number that is not known counts as the last group.
+/// Nodes by group; an unknown group number counts as the last group.
 std::vector<PlacedGroup> split(const Layer& layer, const std::vector<std::uint32_t>& order) {
   std::vector<PlacedGroup> out(std::max<std::size_t>(1, layer.groups.size()));
   for (const std::uint32_t i : order) {
@@ -39,7 +39,7 @@ std::vector<PlacedGroup> split(const Layer& layer, const std::vector<std::uint32
   return out;
 }
 
-/// Sets the boxes of one group inside its frame and the frame's height.
+/// Places the boxes of one group inside its frame and sets the frame's height.
 void fill_group(PlacedLayer& placed, PlacedGroup& group, double width) {
   const double pad = placed.framed ? kFramePad : 0, title = placed.framed ? kFrameTitle : 0;
   const double room = group.frame.w - 2 * pad;
@@ -74,7 +74,7 @@ PlacedLayer place_layer(const Layer& layer, const std::vector<std::uint32_t>& or
   double x = left;
   for (PlacedGroup& group : out.groups) {
     group.frame = {x, top, each * static_cast<double>(group.nodes.size()), 0};
-    // Boxes keep a gap to their neighbours even where the labels would like more room.
+    // Boxes keep a gap to their neighbours even if the labels need more room.
     const double room = group.frame.w - (out.framed ? 2 * kFramePad : 0);
     const double one_line = room / static_cast<double>(std::max<std::size_t>(1, group.nodes.size())) - kBoxGap;
     const double wanted = box_width(layer);

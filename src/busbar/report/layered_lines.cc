@@ -9,7 +9,7 @@ namespace busbar {
 namespace {
 
 constexpr double kBypass = 5;       // distance of lines that share a gap
-constexpr std::size_t kCrowd = 64;  // lines between two layers from which they are drawn thinner
+constexpr std::size_t kCrowd = 64;  // between two layers; above this number lines are thinner
 using Kind = Shape::Kind;
 
 class LinePainter {
@@ -25,7 +25,7 @@ class LinePainter {
     std::vector<std::size_t> order(edges_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return upper_[a] < upper_[b]; });
-    for (const std::size_t i : order) find_path(i);  // left to right, so that lines in one gap keep their order
+    for (const std::size_t i : order) find_path(i);  // from left to right, so that lines in one gap keep their order
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return edges_[a].heat < edges_[b].heat; });
     for (const std::size_t i : order) draw(i);
     return std::move(out_);
@@ -34,7 +34,7 @@ class LinePainter {
  private:
   const Box& box(const LayeredEnd& e) const { return placed_.layers[e.layer].boxes[e.node]; }
 
-  /// Where on its box an edge ends: side by side, in the order of what they lead to.
+  /// Where an edge ends on its box: edges are side by side, in the order of their other ends.
   template <typename Here, typename There>
   void ports(std::vector<double>& x, Here here, There there) {
     std::map<std::uint32_t, std::vector<std::size_t>> at;
@@ -49,7 +49,7 @@ class LinePainter {
     }
   }
 
-  /// Chooses the gap of every layer on the way: the nearest one towards the target.
+  /// Chooses the gap in every layer on the way: the nearest one towards the target.
   void find_path(std::size_t i) {
     const LayeredEdge& e = edges_[i];
     double x = upper_[i];
@@ -86,7 +86,7 @@ class LinePainter {
     add(e, path_[i].empty() ? Kind::kLine : Kind::kCurve, x, y, lower_[i], box(e.to).y);
   }
 
-  /// Within a layer: straight between neighbours, else along the lower side.
+  /// Within a layer: straight between neighbours, otherwise along the lower side.
   void beside(const LayeredEdge& e) {
     const bool ordered = box(e.from).x <= box(e.to).x;
     const Box& a = box(ordered ? e.from : e.to);
@@ -110,7 +110,7 @@ class LinePainter {
   const Placed& placed_;
   const std::vector<LayeredEdge>& edges_;
   std::vector<double> upper_, lower_;      ///< x of both ends, per edge
-  std::vector<std::vector<double>> path_;  ///< x in every layer that is passed, per edge
+  std::vector<std::vector<double>> path_;  ///< x in every layer it passes, per edge
   std::map<std::pair<std::uint32_t, long>, int> used_;
   std::vector<Shape> out_;
 };

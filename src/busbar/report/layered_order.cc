@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-/// Mean place (0..1) of what a node is linked to in the layers above it, else below it, else its own.
+/// The mean place (0..1) of a node's neighbours in layers above; without them, of those below; otherwise its own place.
 class Places {
  public:
   explicit Places(const LayeredDrawing& drawing) : drawing_(drawing) {
@@ -45,7 +45,7 @@ class Places {
     std::vector<double> out(x_[layer]);
     for (std::size_t i = 0; i < nodes; ++i) {
       const Sum& sum = above[i].n > 0 ? above[i] : below[i];
-      // Rounded: sums of equal places in another order must stay equal, so that ties keep the given order.
+      // Rounded, because sums of equal places in another order must be equal; then ties keep the given order.
       if (sum.n > 0) out[i] = std::round(sum.x / sum.n * 1e6) * 1e-6;
     }
     return out;

@@ -120,7 +120,7 @@ std::size_t display_width(std::string_view text) {
 
 namespace {
 
-/// The bytes of the first `cells` code points of `text`.
+/// The number of bytes of the first `cells` code points of `text`.
 std::size_t bytes_of(std::string_view text, std::size_t cells) {
   std::size_t i = 0;
   while (i < text.size()) {

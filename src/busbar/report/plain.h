@@ -1,4 +1,4 @@
-// Strings on their way out: for markup, for terminals, and cut to a width.
+// Prepares strings for output: for markup, for terminals, and cut to a width.
 #pragma once
 
 #include <string>
@@ -7,21 +7,21 @@
 
 namespace busbar {
 
-/// For text and attribute values of HTML, XHTML and SVG: & < > " ' become entities; bytes that are not UTF-8 and
+/// For text and attribute values of HTML, XHTML and SVG. & < > " ' become entities; bytes that are not UTF-8 and
 /// controls that XML 1.0 forbids become U+FFFD.
 std::string escape_markup(std::string_view text);
 
-/// For a terminal: controls (so also escape sequences) and marks that turn the direction of text become '?', tabs and
-/// line breaks a space. Without `utf8` the signs we use ourselves are spelt in ASCII and any other character becomes '?'.
+/// For a terminal. Controls (including escape sequences) and marks that change the direction of text become '?', tabs
+/// and line breaks a space. Without `utf8` our own signs are written in ASCII and other characters become '?'.
 std::string escape_terminal(std::string_view text, bool utf8);
 
-/// Cells that `text` takes on a terminal: one per code point. Limits: wide and combining characters count one.
+/// Cells that `text` takes on a terminal: one per code point. Limits: wide and combining characters count as one.
 std::size_t display_width(std::string_view text);
 
-/// Lines of at most `width` cells (at least 1), broken at spaces; a word that is longer is cut. Never empty.
+/// Lines of at most `width` cells (at least 1), broken at spaces; longer words are cut. Never empty.
 std::vector<std::string> wrap_words(std::string_view text, std::size_t width);
 
-/// `text` filled with spaces to `width` cells on the right, or on the left; unchanged where it is longer.
+/// `text` filled with spaces to `width` cells on the right, or on the left; unchanged if it is longer.
 std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
 

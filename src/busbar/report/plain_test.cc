@@ -34,7 +34,7 @@ RC_GTEST_PROP(EscapeMarkup, AnyBytesBecomeTextWithoutMarkup, (const std::string&
 
 TEST(EscapeTerminal, NoEscapeSequenceReachesTheTerminal) {
   EXPECT_EQ(escape_terminal("a\x1b[2Jb\nc\x7f\xC2\x9B", true), "a?[2Jb c??");
-  EXPECT_EQ(escape_terminal("user\xE2\x80\xAEgpj.exe", true), "user?gpj.exe");  // would be shown backwards
+  EXPECT_EQ(escape_terminal("user\xE2\x80\xAEgpj.exe", true), "user?gpj.exe");  // it would appear backwards
 }
 
 TEST(EscapeTerminal, SpellsOurSignsInAscii) {

@@ -51,7 +51,7 @@ std::vector<Tick> nice_ticks(double low, double high, int wanted, double factor)
   const double lead = raw / power;
   const double step = (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10) * power;
   const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 12);
-  const double slack = step * 1e-6;  // a tick at the very end belongs to the axis
+  const double slack = step * 1e-6;  // includes a tick at the very end of the axis
   const double first = std::ceil((low - slack) / step);
   for (int i = 0; (first + i) * step <= high + slack; ++i) {
     const double value = (first + i) * step;

@@ -9,8 +9,8 @@
 namespace busbar {
 namespace {
 
-// Chosen so that series 0..6 keep a CIE 1976 distance of 14 or more in normal and simulated deutan, protan and tritan
-// vision; style_test measures it.
+// With these colours series 0..6 keep a CIE 1976 distance of 14 or more in normal and simulated deutan, protan and
+// tritan vision; style_test checks it.
 constexpr std::array<Ink, colour::kCount> kPalette{{
     {"compute", "#2e73bc", "#4a90e2", "#2e73bc", "#4a90e2"},
     {"tensor parallel", "#dd7a12", "#f5a142", "#dd7a12", "#f5a142"},

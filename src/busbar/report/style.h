@@ -1,4 +1,4 @@
-// How a report looks: one small palette with fixed meanings, one heat scale, one style sheet.
+// The appearance of a report: one small palette with fixed meanings, one heat scale, one style sheet.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace busbar {
 
-inline constexpr double kDrawingWidth = 1056;  ///< user units; as wide as a page
+inline constexpr double kDrawingWidth = 1056;  ///< user units; the width of a page
 
-/// Palette indices. Series 0..6 differ for readers with deutan, protan and tritan vision too, and stand out from the
-/// page 3:1 in both themes; idle time is pale on purpose and carries an outline. Devices are a tint with an edge.
+/// Palette indices. Readers with deutan, protan and tritan vision can also tell series 0..6 apart; these have a
+/// contrast of 3:1 to the page in both themes. Idle time is pale on purpose and has an outline. Devices: a tint and an
+/// edge.
 namespace colour {
 inline constexpr int kCompute = 0, kTp = 1, kDp = 2, kPp = 3, kIdle = 4, kOptimizer = 5, kOther = 6, kFloor = 7;
 inline constexpr int kGpu = 8, kSwitch = 9, kNic = 10, kCpu = 11, kLeaf = 12, kSpine = 13;
@@ -21,7 +22,7 @@ inline constexpr int kMuted = 18;  ///< secondary text
 inline constexpr int kCount = 19;
 }  // namespace colour
 
-/// `index` where the palette has it, else kOther.
+/// `index` if the palette has it, otherwise kOther.
 int known_colour(int index);
 
 enum class Theme { kLight, kDark };
@@ -39,16 +40,16 @@ std::string_view ink_colour(Theme theme);
 std::string_view letters_on(int index, Theme theme);
 
 inline constexpr int kHeatSteps = 10;
-/// Step of the heat scale for a load of 0..1 (clamped; NaN is 0).
+/// The step of the heat scale for a load of 0..1 (clamped; NaN is 0).
 int heat_step(double load);
-/// Colour of a step as "#rrggbb". Lightness falls (light theme) or rises (dark theme) with every step.
+/// The colour of a step as "#rrggbb". Lightness falls (light theme) or rises (dark theme) with every step.
 std::string heat_colour(int step, Theme theme);
 
 /// WCAG 2.2 contrast ratio of two "#rrggbb" colours, 1..21.
 double contrast(std::string_view a, std::string_view b);
 
-/// CSS: variables of both themes under `root` (":root", "svg"), printing in the light one, and the classes that the
-/// pictures use: cN fill of palette entry N, lN line, tN letters on N, kN background; hN line and gN fill of heat N.
+/// CSS: variables of both themes under `root` (":root", "svg"), the light theme for printing, and the classes used by
+/// pictures: cN fill of palette entry N, lN line, tN letters on N, kN background; hN line and gN fill of heat N.
 std::string palette_css(std::string_view root);
 /// CSS of the page itself.
 std::string_view page_css();

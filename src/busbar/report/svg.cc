@@ -36,7 +36,7 @@ std::string text_shape(const Shape& s) {
                      coordinate(s.x), coordinate(s.y), coordinate(s.size), anchor, common(s), escape_markup(s.text));
 }
 
-/// The element without its end: "<rect .../" is missing the bracket so that a tool tip may follow.
+/// The element without its end: "<rect .../" lacks the bracket, so that a tool tip may follow.
 std::string open_shape(const Shape& s) {
   const auto c = [](double v) { return coordinate(v); };
   switch (s.kind) {
@@ -91,7 +91,7 @@ std::string svg_shapes(const Drawing& drawing) {
 }
 
 std::string html_of(const Drawing& drawing) {
-  // Narrow windows scroll sideways rather than shrink the letters below about 3/4 of their size.
+  // Narrow windows scroll sideways; letters do not shrink below about 3/4 of their size.
   const int narrowest = static_cast<int>(std::min(drawable(drawing.width) * 0.75, 900.0));
   const int widest = static_cast<int>(std::max(1.0, std::min(drawable(drawing.width) * 1.25, 4000.0)));
   std::string out = "<figure class=\"drawing\">\n";

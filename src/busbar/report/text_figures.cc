@@ -1,4 +1,4 @@
-// Bars and timelines in characters.
+// Bars and timelines made of characters.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string draw(const Cells& cells, const TextStyle& style) {
   return out;
 }
 
-/// Ends of the parts rounded, not their lengths: the bar's length stays right.
+/// Rounds the ends of the parts, not their lengths, so that the bar's length is right.
 Cells cells_of(const Bar& bar, double scale_max, std::size_t width) {
   Cells cells(width, -1);
   double sum = 0;
@@ -44,7 +44,7 @@ Cells cells_of(const Bar& bar, double scale_max, std::size_t width) {
   return cells;
 }
 
-/// A line of labels, each centred on its cell as far as there is room.
+/// A line of labels, each centred on its cell if there is room.
 std::string tick_line(const std::vector<Tick>& ticks, double low, double high, std::size_t width,
                       const std::string& unit) {
   std::string out;
@@ -138,7 +138,7 @@ std::string text_of(const Bars& bars, const TextStyle& style) {
 
 namespace {
 
-/// Every cell shows the colour that fills most of it.
+/// Every cell shows the colour that takes most of it.
 Cells cells_of(const TimelineRow& row, double start, double end, std::size_t width) {
   std::vector<std::map<int, double>> filled(width);
   const double cell = (end - start) / static_cast<double>(width);
@@ -154,7 +154,7 @@ Cells cells_of(const TimelineRow& row, double start, double end, std::size_t wid
   }
   Cells out(width, -1);
   for (std::size_t c = 0; c < width; ++c) {
-    double most = 0.1;  // a cell is blank unless a tenth of it is in use
+    double most = 0.1;  // a cell is blank unless a tenth of it is used
     for (const auto& [index, share] : filled[c]) {
       if (share > most + 1e-9) {
         out[c] = index;

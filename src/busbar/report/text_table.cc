@@ -10,7 +10,7 @@ namespace busbar {
 namespace {
 
 constexpr std::size_t kColumnGap = 2;         // spaces between columns
-constexpr std::size_t kNarrowestColumn = 12;  // a left-aligned column is not squeezed below this
+constexpr std::size_t kNarrowestColumn = 12;  // least width of a left-aligned column
 
 struct Grid {
   std::vector<std::string> heads;
@@ -50,7 +50,7 @@ std::size_t longest_word(const std::string& text) {
   return best;
 }
 
-/// Headings wrap: what the table leaves of `width` goes, cell by cell, to the column whose heading has most lines.
+/// Wraps headings: gives the rest of `width`, cell by cell, to the column whose heading has most lines.
 void widen_headings(Grid& g, std::size_t width) {
   for (std::size_t left = width - g.total(); left > 0; --left) {
     std::size_t tallest = 0, most = 1;
@@ -66,7 +66,7 @@ void widen_headings(Grid& g, std::size_t width) {
   }
 }
 
-/// Sets the widths. False: does not fit in any way.
+/// Sets the widths. False: nothing makes it fit.
 bool fit(Grid& g, std::size_t width) {
   std::vector<std::size_t> body(g.columns()), whole(g.columns());
   for (std::size_t c = 0; c < g.columns(); ++c) {
@@ -80,7 +80,7 @@ bool fit(Grid& g, std::size_t width) {
     widen_headings(g, width);
     return true;
   }
-  while (g.total() > width) {  // squeeze the widest left-aligned column
+  while (g.total() > width) {  // narrow the widest left-aligned column
     std::size_t widest = g.columns();
     for (std::size_t c = 0; c < g.columns(); ++c) {
       const bool can = !g.right[c] && g.widths[c] > kNarrowestColumn;
@@ -98,7 +98,7 @@ std::size_t widest_cell(const Grid& g, std::size_t column) {
   return widest;
 }
 
-/// Headings with a word that makes their column wider become letters. Returns the key: "A: layout.pp=4; B: ...".
+/// Replaces headings that widen their column by letters. Returns the key: "A: layout.pp=4; B: ...".
 std::string use_letters(Grid& g) {
   std::string key;
   char letter = 'A';
@@ -110,7 +110,7 @@ std::string use_letters(Grid& g) {
   return key.empty() ? key : key + ".";
 }
 
-/// Takes columns off at the end until the rest fits. Returns which; empty: more than a third would go.
+/// Removes columns from the end until the rest fits. Returns the removed ones; empty: more than a third would go.
 std::string drop_columns(Grid& g, std::size_t width) {
   std::string dropped;
   const std::size_t fewest = (2 * g.columns() + 2) / 3;
@@ -124,7 +124,7 @@ std::string drop_columns(Grid& g, std::size_t width) {
   return "";
 }
 
-/// Makes the grid fit, and adds to `note` what a reader must know then. False: it cannot.
+/// Makes the grid fit and adds an explanation of the changes to `note`. False: impossible.
 bool shorten(Grid& g, std::size_t width, std::string& note) {
   if (fit(g, width)) return true;
   const std::string key = use_letters(g);
@@ -157,7 +157,7 @@ std::string rows_of(const Grid& g, const std::vector<std::string>& cells, bool b
     wrapped.push_back(wrap_words(cells[c], g.widths[c]));
     lines = std::max(lines, wrapped.back().size());
   }
-  if (bottom) {  // headings stand on the rule
+  if (bottom) {  // headings are directly above the rule
     for (auto& w : wrapped) w.insert(w.begin(), lines - w.size(), "");
   }
   std::string out;

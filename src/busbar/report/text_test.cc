@@ -106,7 +106,7 @@ Drawing: The fabric. Spines over leaves. Shown in the HTML report.
 )"));
 }
 
-/// Cells of the longest line, escape sequences not counted.
+/// Cells of the longest line, without escape sequences.
 std::size_t widest(const std::string& text) {
   std::istringstream in(text);
   std::size_t out = 0;

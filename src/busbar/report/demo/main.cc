@@ -1,4 +1,4 @@
-// report_demo DIR: writes sample pages to look at. Built with the tests, never installed.
+// report_demo DIR: writes sample pages for inspection. Built with the tests, never installed.
 #include <fmt/core.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// A made-up training step as a document: the numbers mean nothing, the shape is that of a real report. For the demo
-// and the tests only.
+// A sample training step as a document. Its numbers are invented; its form is that of a real report. For the demo and
+// the tests only.
 #pragma once
 
 #include <fmt/core.h>
@@ -94,7 +94,7 @@ inline Table levels() {
           "Rates are payload before protocol efficiency; load is the busiest link of the level."};
 }
 
-/// `spans` short spans over `rows` rows, as a simulation of many layers would give.
+/// `spans` short spans over `rows` rows, like a simulation of many layers.
 inline TimelineView busy_timeline(std::size_t rows, std::size_t spans) {
   TimelineView out{
       "Every kernel of the step", "", 0, 8, {}, {{"compute", 0}, {"tensor parallel", 1}, {"data parallel", 2}}};
@@ -104,7 +104,7 @@ inline TimelineView busy_timeline(std::size_t rows, std::size_t spans) {
     TimelineRow row{fmt::format("node {}", r / 2), r % 2 == 0 ? "compute" : "communication", {}};
     const double slot = 8.0 / static_cast<double>(each);
     for (std::size_t i = 0; i < each; ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX generator: only needs to look mixed
+      state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX generator: need only look random
       const double part = static_cast<double>(state >> 40) / 16777216.0;
       row.spans.push_back({static_cast<double>(i) * slot, slot * part, static_cast<int>(state >> 33) % 3, "kernel"});
     }
@@ -137,7 +137,7 @@ inline LayeredDrawing server() {
   return out;
 }
 
-/// Leaf and spine over `units` scalable units of `nodes` nodes with `leaves` leaves each.
+/// Leaf and spine for `units` scalable units of `nodes` nodes with `leaves` leaves each.
 inline LayeredDrawing fabric(std::uint32_t units, std::uint32_t nodes, std::uint32_t leaves, std::uint32_t spines) {
   LayeredDrawing out{"The fabric", "Spines over leaves over nodes.", "Colour is the load of the busiest link.", {}, {}};
   out.layers = {{"spine", {}, {}}, {"leaf", {}, {}}, {"node", {}, {}}};

@@ -1,4 +1,4 @@
-// What text and page need to know about a set of bars.
+// Properties of a set of bars for text and page.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace busbar {
 /// Sum of the parts that can be drawn (finite and positive).
 double bar_total(const Bar& bar);
 
-/// Common scale of all bars and the list of all their parts. Keeps a reference to `bars`.
+/// The common scale of all bars, and the list of all their parts. Keeps a reference to `bars`.
 class BarsLayout {
  public:
   explicit BarsLayout(const Bars& bars);
   double scale_max() const { return scale_max_; }  ///< the right end of the axis, > 0
-  double mark_percent() const;                     ///< where the mark stands on the axis; negative: there is none on it
+  double mark_percent() const;                     ///< position of the mark on the axis; negative: no mark on it
   const UnitScale& scale() const { return scale_; }
-  /// Name and palette index of every part that is more than nothing in some bar, in order of first appearance.
+  /// Name and palette index of every part above zero in some bar, in order of first appearance.
   const std::vector<std::pair<std::string, int>>& parts() const { return parts_; }
   /// Sum of the parts named `part` in bar `bar`.
   double value(std::size_t bar, const std::string& part) const;

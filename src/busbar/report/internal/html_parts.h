@@ -1,4 +1,4 @@
-// The pieces of render_html, one per kind of block. All of them write well-formed XML that is also HTML.
+// The parts of render_html, one per kind of block. All write well-formed XML that is also HTML.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ std::string html_of(const Bars& bars);
 std::string html_of(const TimelineView& view);
 std::string html_of(const Drawing& drawing);
 
-/// `<title>` and `<desc>` for the top of an SVG; a picture without title gets `fallback`.
+/// `<title>` and `<desc>` for the start of an SVG; a picture without title gets `fallback`.
 std::string svg_names(const std::string& title, const std::string& description, const std::string& fallback);
 /// The shapes of a drawing, without the `<svg>` around them.
 std::string svg_shapes(const Drawing& drawing);

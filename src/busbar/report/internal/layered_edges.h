@@ -1,4 +1,4 @@
-// The lines and bands of a LayeredDrawing. For lay_out only.
+// The lines and bands of a LayeredDrawing. Only for lay_out.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace busbar {
 /// Edges by (upper layer, lower layer); `from` is the upper end.
 using EdgesByLayers = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<LayeredEdge>>;
 
-/// Leaves out edges with an end that does not exist.
+/// Leaves out edges that have an end that does not exist.
 EdgesByLayers sort_edges(const LayeredDrawing& drawing);
 
-/// Every edge as a line of its own; those that pass other layers go through the gaps between their boxes.
+/// Every edge as a separate line. Lines that pass other layers go through the gaps between their boxes.
 std::vector<Shape> draw_lines(const Placed& placed, const std::vector<LayeredEdge>& edges);
 
 struct Bands {
   std::vector<Shape> shapes;
-  std::vector<Shape> labels;  ///< to be laid over everything
+  std::vector<Shape> labels;  ///< drawn over everything else
 };
-/// One band per pair of groups in the colour of its mean load; links that are hotter than that as lines upon it.
+/// One band per pair of groups, in the colour of its mean load. Links above that load are lines on the band.
 Bands draw_bands(const LayeredDrawing& drawing, const Placed& placed, const std::vector<LayeredEdge>& edges);
 
-/// A line of text whose middle is at (x, y).
+/// A line of text centred at (x, y).
 Shape text_shape(double x, double y, std::string words, int tone, Anchor anchor, double size = 12);
 /// The stroke of an edge from one point to another.
 Shape stroke_shape(const LayeredEdge& edge, Shape::Kind kind, double x, double y, double to_x, double to_y);

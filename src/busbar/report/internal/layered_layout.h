@@ -1,4 +1,4 @@
-// Where the boxes of a LayeredDrawing stand.
+// Positions of the boxes of a LayeredDrawing.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Box {
   double bottom() const { return y + h; }
 };
 
-/// A frame and what it holds. `collapsed`: the nodes are not drawn one by one and share the frame as their box.
+/// A frame and its contents. `collapsed`: the nodes are not drawn singly and share the frame as their box.
 struct PlacedGroup {
   Box frame;
   std::vector<std::uint32_t> nodes;
@@ -25,7 +25,7 @@ struct PlacedGroup {
   bool collapsed = false;
 };
 struct PlacedLayer {
-  Box area;  ///< frames included
+  Box area;  ///< including frames
   bool framed = false;
   std::vector<Box> boxes;  ///< per node
   std::vector<PlacedGroup> groups;
@@ -35,14 +35,14 @@ struct Placed {
   double width = 0, height = 0, left = 0;
 };
 
-/// About how wide `text` is in letters of `size` user units.
+/// Approximate width of `text` in letters of `size` user units.
 double text_width(const std::string& text, double size);
 
-/// For every layer its nodes from left to right: each as near as may be to what it is linked to above it, else below;
-/// ties, the first layer and framed layers keep the given order.
+/// The nodes of every layer from left to right. Each node is as near as possible to its neighbours in the layer above,
+/// or, without such neighbours, to those below. Ties, the first layer and framed layers keep the given order.
 std::vector<std::vector<std::uint32_t>> order_nodes(const LayeredDrawing& drawing);
 
-/// `edges_below[i]`: edges between layer i and the next: more of them, more room.
+/// `edges_below[i]`: number of edges between layer i and the next; more edges get more room.
 Placed place(const LayeredDrawing& drawing, const LayeredOptions& options, const std::vector<std::size_t>& edges_below);
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-// The pieces of render_text, one per kind of block. Each returns whole lines that end in '\n'.
+// The parts of render_text, one per kind of block. Each returns whole lines that end in '\n'.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace busbar {
 
-/// Options and the small vocabulary of a terminal.
+/// Options and basic elements of terminal output.
 class TextStyle {
  public:
   explicit TextStyle(const TextOptions& options);
@@ -16,7 +16,7 @@ class TextStyle {
   std::string clean(std::string_view text) const;  ///< safe to print (escape_terminal)
   std::string bold(std::string_view text) const;
   std::string muted(std::string_view text) const;
-  std::string_view glyph(int colour) const;  ///< one cell that stands for a palette entry
+  std::string_view glyph(int colour) const;  ///< one cell that represents a palette entry
   std::string paint(int colour, std::string_view text) const;
   std::string_view rule() const { return utf8_ ? "\u2500" : "-"; }
   std::string_view bar_edge() const { return utf8_ ? "\u2502" : "|"; }
@@ -28,9 +28,12 @@ class TextStyle {
   bool colour_, utf8_;
 };
 
-/// Columns as wide as they must be. Where the terminal is narrower: headings wrap, then left-aligned cells, then wide
-/// headings become letters, then up to a third of the columns go, and at last every row becomes a list of "heading:
-/// value".
+/// Columns as wide as needed. If the terminal is narrower, these steps follow until the table fits:
+/// - headings wrap;
+/// - left-aligned cells wrap;
+/// - wide headings become letters;
+/// - up to a third of the columns are left out;
+/// - every row becomes a list of "heading: value".
 std::string text_of(const Table& table, const TextStyle& style);
 std::string text_of(const Facts& facts, const TextStyle& style);
 std::string text_of(const Bars& bars, const TextStyle& style);
