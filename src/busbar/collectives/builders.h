@@ -94,6 +94,11 @@ Schedule with_finer_chunks(Schedule schedule, std::uint32_t parts);
 /// Error: an order that does not name each rank once. Precondition: every family is one group of all ranks.
 Result<Schedule> with_orders(Schedule schedule, const std::vector<std::vector<std::uint32_t>>& orders);
 
+/// A broadcast from `root` that sends every rank its piece and then does the all-gather `pieces`, or a reduce to `root`
+/// that does the reduce-scatter `pieces` and then collects them. Both ends by direct messages.
+/// Precondition: each channel of `pieces` has its chunks after those of the one before.
+Schedule with_root(Schedule pieces, std::uint32_t root);
+
 /// `copies` copies side by side, each on channels of its own with 1/copies of the buffer.
 /// Precondition: copies >= 1, no all-to-all, no layouts by channel.
 Schedule with_copies(Schedule schedule, std::uint32_t copies);

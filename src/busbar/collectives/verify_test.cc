@@ -39,6 +39,25 @@ std::vector<std::uint32_t> shuffled(std::uint32_t n, RandomStream& random) {
   return order;
 }
 
+// From every all-gather and reduce-scatter that there is: rings in several orders, levels, dimensions, reducers.
+TEST(Schedules, WithARootAreProvedAsBroadcastAndReduce) {
+  int proved = 0;
+  const auto prove = [&](const BuiltCase& c) {
+    const Collective op = c.schedule.op;
+    if ((op != Collective::kAllGather && op != Collective::kReduceScatter) || c.schedule.ranks > 32) return;
+    for (const std::uint32_t root : {0u, c.schedule.ranks / 2, c.schedule.ranks - 1}) {
+      const Schedule s = with_root(c.schedule, root);
+      EXPECT_EQ(s.op, op == Collective::kAllGather ? Collective::kBroadcast : Collective::kReduce);
+      const Status ok = verify(with_finer_chunks(s, 3));
+      ASSERT_TRUE(ok.ok()) << c.text() << " root " << root << ": " << ok.error().text();
+      ++proved;
+    }
+  };
+  for_every_schedule(prove);
+  for_every_variant(prove);
+  EXPECT_GT(proved, 2000);
+}
+
 TEST(Schedules, AreProvedForATorusOfAnyExtents) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     RandomStream random(seed, "torus extents");
