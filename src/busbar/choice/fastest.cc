@@ -162,27 +162,29 @@ LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& pl
   return out;
 }
 
+std::vector<std::string> fastest_names(const CollectiveCall& call, const Placement& placement,
+                                       const Topology& topology) {
+  std::vector<std::string> names = legal_algorithms(call, placement, topology).names;
+  for (std::string& form : nested_forms(spec_of(call, placement, topology), in_network(placement, topology, call)))
+    names.push_back(std::move(form));
+  return names;
+}
+
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
                                          CollectiveCall call, Engine* sieve) {
   const bool given = call.algorithm != "auto" && call.algorithm != "fastest";
   if (given && call.protocol != Protocol::kAuto) return call;
-  LegalAlgorithms legal;
-  if (given)
-    legal.names = {call.algorithm};
-  else
-    legal = legal_algorithms(call, placement, topology);
-  if (call.algorithm == "auto") legal.names = customary(call, std::move(legal.names));
-  if (call.algorithm == "fastest")
-    for (std::string& form : nested_forms(spec_of(call, placement, topology), in_network(placement, topology, call)))
-      legal.names.push_back(std::move(form));
+  std::vector<std::string> names{call.algorithm};
+  if (call.algorithm == "auto") names = customary(call, legal_algorithms(call, placement, topology).names);
+  if (call.algorithm == "fastest") names = fastest_names(call, placement, topology);
   Error last{ErrorCode::kUnsupported,
              fmt::format("no algorithm does {} over {} ranks here; name one with --algorithm to see why",
                          name_of(call.op), call.groups.size()),
              {}};
   Duration best = Duration::max();
   const Trial* chosen = nullptr;
-  std::vector<double> simple_ps(legal.names.size(), 0.0);
-  const std::vector<Trial> trials = trials_of(call, legal.names, analytic, placement, topology);
+  std::vector<double> simple_ps(names.size(), 0.0);
+  const std::vector<Trial> trials = trials_of(call, names, analytic, placement, topology);
   for (const Trial& t : trials) {
     // What cannot be the best need not be lowered.
     if (chosen && links_ps(simple_ps[t.place], t.call.protocol, analytic.protocol()) > most_ps(best)) continue;

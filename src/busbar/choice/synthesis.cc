@@ -6,11 +6,15 @@
 #include <map>
 
 #include "busbar/choice/cheapest.h"
+#include "busbar/choice/fastest.h"
 #include "busbar/choice/forest_packing.h"
 #include "busbar/choice/packing.h"
 #include "busbar/choice/path_packing.h"
 #include "busbar/choice/two_levels.h"
 #include "busbar/collectives/builders.h"
+#include "busbar/collectives/chain.h"
+#include "busbar/engine/channels.h"
+#include "busbar/engine/lowering.h"
 
 namespace busbar {
 namespace {
@@ -22,6 +26,9 @@ constexpr std::uint32_t kMostBesideLevels = 16;   // ranks of a forest over seve
 constexpr std::uint32_t kMostPairsSearched = 16;  // ranks of an all-to-all
 constexpr std::uint32_t kMostRelayed = 8192;      // ranks
 constexpr std::uint32_t kMostTurned = 8192;       // ranks
+constexpr std::uint32_t kMostHalved = 1024;       // ranks
+
+bool rooted(Collective op) { return op == Collective::kBroadcast || op == Collective::kReduce; }
 
 class Maker {
  public:
@@ -56,6 +63,7 @@ class Maker {
         for (const ForestPacking& f : pack_forests(routes, wish)) BUSBAR_RETURN_IF_ERROR(forest(f.trees));
       }
     }
+    if (rooted(call_.op)) BUSBAR_RETURN_IF_ERROR(in_two_halves());
     return std::move(out_);
   }
 
@@ -87,6 +95,27 @@ class Maker {
     BUSBAR_ASSIGN(Schedule s, build_forest(spec));
     s.root = call_.root;
     add(std::move(s), fmt::format("{} trees from every rank", trees.size()));
+    return {};
+  }
+
+  /// A scatter and then every all-gather there is, or every reduce-scatter and then a gather.
+  Status in_two_halves() {
+    if (n_ < 3 || n_ > kMostHalved) return {};
+    const bool down = call_.op == Collective::kBroadcast;
+    CollectiveCall half = call_;
+    half.op = down ? Collective::kAllGather : Collective::kReduceScatter;
+    half.root = 0;
+    const auto take = [&](const Schedule& s, const std::string& what) {
+      add(with_root(s, call_.root), down ? "a scatter, then " + what : what + ", then a gather");
+    };
+    BUSBAR_ASSIGN(const std::vector<Synthesized> made, Maker(router_, placement_, half).all());
+    for (const Synthesized& m : made) take(*m.schedule, m.what);
+    const Topology& t = router_.topology();
+    const std::uint32_t per_domain = ranks_per_domain(half, t, placement_);
+    for (const std::string& name : fastest_names(half, placement_, t)) {
+      half.algorithm = name;
+      if (const auto s = build_for_call(half, t, placement_, per_domain, 0); s.ok()) take(*s, name);
+    }
     return {};
   }
 
@@ -204,8 +233,30 @@ Result<std::vector<Synthesized>> synthesize(const Router& router, const Placemen
   return Maker(router, placement, call).all();
 }
 
-Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, const std::vector<Synthesized>& candidates,
-                                     CollectiveCall call, CollectiveCall textbook) {
+namespace {
+
+/// Whether other numbers of pieces than the lowering's are tried.
+bool may_be_cut(const Engine& engine, const CollectiveCall& call) {
+  const ProtocolModel* costs = engine.protocol();
+  if (call.chunks != 0 || costs == nullptr || !rooted(call.op)) return false;
+  return count(costs->chunk) == 0 || !pipelines(*call.schedule);
+}
+
+/// Pieces to try where the lowering takes one. Where pieces cost nothing, a chain or tree passes as many as a ring does.
+/// Else pieces of the protocol's size go through all phases, some of which are messages at once.
+std::uint32_t pieces_of(const Engine& engine, CallId id, const CollectiveCall& call) {
+  const LoweredCall* lowered = engine.lowered(id);
+  if (!may_be_cut(engine, call) || lowered == nullptr || lowered->chunks != 1) return 0;
+  const std::uint64_t piece = count(engine.protocol()->chunk) * lowered->channels;
+  const std::uint64_t pieces = piece == 0 ? call.schedule->ranks : count(call.bytes) / piece;
+  return pieces < 2 ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(pieces, kMostChunks));
+}
+
+}  // namespace
+
+Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, CutTime& cut,
+                                     const std::vector<Synthesized>& candidates, CollectiveCall call,
+                                     CollectiveCall textbook) {
   SynthesizedCall best;
   BUSBAR_ASSIGN(const CallId plain, engine.prepare(textbook));
   Duration least = best.textbook_alone = engine.time_alone(plain);
@@ -218,22 +269,34 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, const std::v
     if (*best.ring_alone < least) least = *best.ring_alone, best.call = call, best.what = "plain ring";
   }
   call.algorithm = "synthesized";
-  std::vector<std::pair<Duration, std::size_t>> order;  // by what the sieve says
+  const std::uint32_t asked = call.chunks;
+  std::vector<std::pair<Duration, std::size_t>> order;  // by what the cuts or the sieve say
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     call.schedule = candidates[i].schedule;
-    if (engine.least_time(call) > least) continue;
-    order.emplace_back(Duration(), i);
-    if (sieve == nullptr) continue;
-    BUSBAR_ASSIGN(const CallId id, sieve->prepare(call));
-    order.back().first = sieve->time_alone(id);
+    const bool whole = !may_be_cut(engine, call);
+    call.chunks = whole ? asked : 2;
+    const Duration cables = duration_from_ps(cut.least_ps(call, *call.schedule) * (1 - 1e-9));
+    call.chunks = asked;
+    if (cables > least || engine.least_time(call) > least) continue;
+    order.emplace_back(cables, i);
+    if (sieve == nullptr || !whole) continue;
+    if (const Result<CallId> id = sieve->prepare(call); id.ok())
+      order.back().first = std::max(cables, sieve->time_alone(*id));
   }
   std::sort(order.begin(), order.end());
   for (const auto& [at_least, i] : order) {
     if (at_least > least) break;
     call.schedule = candidates[i].schedule;
-    BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
-    const Duration time = engine.time_alone(id);
-    if (time < least) least = time, best.call = call, best.what = candidates[i].what;
+    call.chunks = asked;
+    for (bool again = true; again;) {
+      const Result<CallId> id = engine.prepare(call);
+      if (!id.ok()) break;  // some need what only other machines have
+      const Duration time = engine.time_alone(*id);
+      if (time < least) least = time, best.call = call, best.what = candidates[i].what;
+      const std::uint32_t pieces = pieces_of(engine, *id, call);
+      again = pieces != 0;
+      if (again) call.chunks = pieces;
+    }
   }
   return best;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/choice/cut_time.h"
 #include "busbar/engine/engine.h"
 
 namespace busbar {
@@ -17,7 +18,8 @@ struct Synthesized {
 
 /// Candidates for `call.op` over the ranks of group 0: rings and trees that leave each node by another GPU in turn,
 /// trees made for one node and textbook algorithms between nodes (two_levels.h), and by search over up to 64 ranks
-/// rings, trees, and trees from every rank. Nothing here depends on call.bytes: make them once for all sizes.
+/// rings, trees, and trees from every rank. A broadcast also as a scatter and any all-gather, a reduce as any
+/// reduce-scatter and a gather. Nothing here depends on call.bytes: make them once for all sizes.
 /// Errors: kUnsupported for several groups at once.
 Result<std::vector<Synthesized>> synthesize(const Router& router, const Placement& placement,
                                             const CollectiveCall& call);
@@ -31,7 +33,8 @@ struct SynthesizedCall {
 };
 /// `call` with the candidate whose time alone on `engine` is least, and `textbook`, which has its algorithm and
 /// protocol chosen, unless one is faster. `sieve`: as for resolve_algorithm, or null.
-Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, const std::vector<Synthesized>& candidates,
-                                     CollectiveCall call, CollectiveCall textbook);
+Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, CutTime& cut,
+                                     const std::vector<Synthesized>& candidates, CollectiveCall call,
+                                     CollectiveCall textbook);
 
 }  // namespace busbar

@@ -36,7 +36,9 @@ Outcome synthesize_on(const Topology& t, Collective op, std::uint32_t ranks, std
     EXPECT_TRUE(proof.ok()) << s.what << (proof.ok() ? "" : proof.error().text());
   }
   const CollectiveCall textbook = resolve_algorithm(*engine, p, t, c).value();
-  const SynthesizedCall best = pick_fastest(*engine, flow ? sieve.get() : nullptr, candidates, c, textbook).value();
+  CutTime cut(t, p);
+  const SynthesizedCall best =
+      pick_fastest(*engine, flow ? sieve.get() : nullptr, cut, candidates, c, textbook).value();
   EXPECT_EQ(engine->time_alone(engine->prepare(textbook).value()), best.textbook_alone);
   c.algorithm = "ring";
   if (best.ring_alone) EXPECT_EQ(engine->time_alone(engine->prepare(c).value()), *best.ring_alone);
@@ -136,8 +138,9 @@ TEST(Synthesis, ReducesOverRanksInAnyOrderAsFastAsInOrder) {
     const auto engine = make_analytic_engine(r, p, {});
     CollectiveCall c = test_call(72, "fastest", 40 * kGB, 256);
     const auto candidates = synthesize(r, p, c).value();
+    CutTime cut(t, p);
     const SynthesizedCall best =
-        pick_fastest(*engine, nullptr, candidates, c, resolve_algorithm(*engine, p, t, c).value()).value();
+        pick_fastest(*engine, nullptr, cut, candidates, c, resolve_algorithm(*engine, p, t, c).value()).value();
     EXPECT_TRUE(!best.call.schedule || verify(*best.call.schedule).ok()) << best.what;
     return engine->time_alone(engine->prepare(best.call).value()).in_us();
   };
@@ -278,6 +281,43 @@ TEST(Trees, HangByTheirCentre) {
   EXPECT_EQ(t.position, (std::vector<std::uint32_t>{2, 1, 3, 0, 4}));
   EXPECT_EQ(t.parent, (std::vector<std::uint32_t>{0, 0, 0, 1, 2}));
   EXPECT_EQ(hang_by({{1}, {0, 2}, {1}}, 2).position, (std::vector<std::uint32_t>{2, 1, 0}));
+}
+
+
+/// The fastest of textbook algorithms and of schedules made for the machine.
+Duration fastest_of_all(Engine& engine, const Router& r, const Placement& p, CollectiveCall c) {
+  const CollectiveCall textbook = resolve_algorithm(engine, p, r.topology(), c).value();
+  CutTime cut(r.topology(), p);
+  const SynthesizedCall best =
+      pick_fastest(engine, nullptr, cut, synthesize(r, p, c).value(), c, textbook).value();
+  return engine.time_alone(engine.prepare(best.call).value());
+}
+
+TEST(Synthesis, BroadcastsAndReducesNoSlowerThanItsHalvesAndThanAnAllReduce) {
+  for (unsigned seed = 0; seed < 16; ++seed) {
+    RandomStream random(seed, "machines for broadcasts");
+    const Topology t = random_machine(random);
+    const Router r(t, seed % 2 == 0 ? RoutingPolicy::kSpray : RoutingPolicy::kStatic);
+    const Placement p(r, t.gpus());
+    EngineOptions options;
+    options.protocol.chunk = Bytes{1 << 19};
+    const auto engine = make_analytic_engine(r, p, options);
+    const auto n = static_cast<std::uint32_t>(t.gpus().size());
+    CollectiveCall c = test_call(n, "fastest", 1024ull << (2 * random.below(10)), 0);
+    const auto time_us = [&](Collective op, std::uint32_t root) {
+      c.op = op;
+      c.root = root;
+      return fastest_of_all(*engine, r, p, c).in_us();
+    };
+    const double sums = time_us(Collective::kAllReduce, 0);
+    const double broadcast = time_us(Collective::kBroadcast, seed % n);
+    const double up = time_us(Collective::kScatter, seed % n) + time_us(Collective::kAllGather, 0);
+    EXPECT_LE(broadcast, up + 1e-5) << seed;
+    const double reduce = time_us(Collective::kReduce, seed % n);
+    const double down = time_us(Collective::kReduceScatter, 0) + time_us(Collective::kGather, seed % n);
+    EXPECT_LE(reduce, 1.03 * down) << seed;  // a gather may go over relays: at most 1.025 in the first 60 machines
+    EXPECT_LE(std::max(broadcast, reduce), 1.02 * sums) << seed;  // at most 1.011
+  }
 }
 
 }  // namespace

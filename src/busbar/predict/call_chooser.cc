@@ -173,7 +173,8 @@ Result<ChosenCall> CallChooser::fastest_of_all(const CollectiveCall& call, Trial
   const std::vector<Synthesized>* made = schedules_for(call, refused);
   if (made == nullptr && only) return *refused;
   if (made == nullptr || (made->empty() && !only)) return out;
-  BUSBAR_ASSIGN(SynthesizedCall best, pick_fastest(*trials.engine, trials.sieve.get(), *made, plain, textbook));
+  CutTime cut(topology_, placement_);
+  BUSBAR_ASSIGN(SynthesizedCall best, pick_fastest(*trials.engine, trials.sieve.get(), cut, *made, plain, textbook));
   if (!only && best.call.algorithm != "synthesized") return out;
   out.call = std::move(best.call);
   out.made = MadeSchedule{best.what, best.textbook.algorithm, best.textbook_alone, best.ring_alone};
