@@ -1,21 +1,34 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 
 #include "busbar/accuracy/library_version.h"
 #include "busbar/accuracy/machine_cache.h"
 #include "busbar/accuracy/validate.h"
+#include "busbar/predict/launch.h"
 #include "busbar/predict/predictor.h"
 
 namespace busbar {
 namespace {
 
-Result<std::unique_ptr<Predictor>> build(const MeasuredMachine& m, const ValidateOptions& options,
-                                         const PredictPolicy& asked) {
+struct RowMachine {
+  std::unique_ptr<Predictor> predictor;
+  GroupFamily ranks;  ///< one group: those that take part
+};
+
+Result<std::unique_ptr<RowMachine>> build(const MeasuredMachine& m, const ValidateOptions& options,
+                                          const PredictPolicy& asked) {
   BUSBAR_ASSIGN(Cluster cluster, parse_cluster(m.text, m.node, options.overrides));
-  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, gpus_taking_part(m, cluster.topology));
-  return Predictor::make(std::move(cluster), std::move(gpus), asked);
+  BUSBAR_ASSIGN(const std::vector<DeviceId> gpus, gpus_taking_part(m, cluster.topology));
+  auto out = std::make_unique<RowMachine>();
+  const auto all = cluster.topology.gpus();
+  for (const DeviceId gpu : gpus)
+    out->ranks.listed.push_back(static_cast<std::uint32_t>(std::find(all.begin(), all.end(), gpu) - all.begin()));
+  out->ranks.listed_groups = 1;
+  BUSBAR_ASSIGN(out->predictor, Predictor::make(std::move(cluster), {}, asked));
+  return out;
 }
 
 /// Time of the row in us: as measured, or from a bandwidth. Source of the factors: nccl-tests, doc/PERFORMANCE.md.
@@ -30,7 +43,7 @@ Result<double> measured_us(const CsvTable& table, std::size_t row, Collective op
 }
 
 /// "8" is forced, ">=8" and "4..16" are limits, "auto" and what cannot be read are none.
-void set_channels(const std::string& cell, PredictPolicy& out) {
+void limit_channels(const std::string& cell, std::vector<std::string>& env) {
   const char* at = cell.data();
   const char* const last = at + cell.size();
   const bool at_least = cell.starts_with(">=");
@@ -40,8 +53,8 @@ void set_channels(const std::string& cell, PredictPolicy& out) {
   const std::string_view rest(first.ptr, static_cast<std::size_t>(last - first.ptr));
   if (rest.empty()) to = at_least ? 0 : from;
   if (!rest.empty() && (!rest.starts_with("..") || std::from_chars(first.ptr + 2, last, to).ec != std::errc())) return;
-  out.min_channels = from;
-  out.max_channels = to;
+  if (from > 0) env.push_back(fmt::format("NCCL_MIN_NCHANNELS={}", from));
+  if (to > 0) env.push_back(fmt::format("NCCL_MAX_NCHANNELS={}", to));
 }
 
 class CollectiveRows {
@@ -60,30 +73,32 @@ class CollectiveRows {
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
     const LibraryVersion library = library_version(table_.cell(row, "library_version"));
     out.library = library.words;
-    PredictPolicy asked{.engine = options_.engine, .nccl = library.rules, .nvls = table_.cell(row, "nvls") != "off"};
-    PredictOptions predict = options_.predict;
-    if (predict.launch.empty()) predict.launch = launch_of(table_.cell(row, "launch"));
-    BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, catalog_, asked));
-    if (!predict.nccl.empty()) out.library = "NCCL " + to_string(asked.nccl);
-    set_channels(table_.cell(row, "channels"), asked);
-    BUSBAR_ASSIGN(Predictor* const machine, machine_of(described, asked));
-    if (const std::string name = machine->library(one_group(machine->ranks())); !name.starts_with("NCCL"))
+    CollectiveRequest asked{described.text, options_.overrides, options_.engine, {}, options_.predict};
+    if (asked.predict.nccl.empty()) asked.predict.nccl = to_string(library.rules);
+    if (asked.predict.nccl != to_string(library.rules)) out.library = "NCCL " + asked.predict.nccl;
+    if (asked.predict.launch.empty()) asked.predict.launch = launch_mode(table_.cell(row, "launch"));
+    asked.predict.env = env_of(row);
+    BUSBAR_ASSIGN(RowMachine* const machine, machine_of(described, asked.predict));
+    const std::uint32_t ranks = machine->ranks.size();
+    if (const std::string name = machine->predictor->library(machine->ranks); !name.starts_with("NCCL"))
       out.library = name;
-    if (machine->ranks() < 2) return unsupported("fewer than two GPUs");
-    BUSBAR_ASSIGN(out.measured, measured_us(table_, row, *op, *size, machine->ranks()));
+    if (ranks < 2) return unsupported("fewer than two GPUs");
+    BUSBAR_ASSIGN(out.measured, measured_us(table_, row, *op, *size, ranks));
     const Result<Protocol> protocol = parse_protocol(table_.cell(row, "proto"));
-    CollectiveCall call = call_over(*op, Bytes{out.size_bytes}, machine->ranks());
+    CollectiveCall& call = asked.call = call_over(*op, Bytes{out.size_bytes}, ranks);
+    call.groups = machine->ranks;
     call.algorithm = algorithm_of(row, *op, described.nodes);
     if (protocol.ok()) call.protocol = *protocol;
-    BUSBAR_ASSIGN(const Prediction p, machine->time(call, kTimeAlone));
-    out.gpus = machine->ranks();
-    out.gpu = machine->cluster().gpu_part;
-    out.several_nodes = machine->several_nodes();
-    out.joined = name_of(joined_by(machine->cluster().topology));
-    out.band = accuracy_.collective(machine->cluster(), call.bytes, out.several_nodes);
+    BUSBAR_ASSIGN(const Prediction p, machine->predictor->time(call, kTimeAlone));
+    out.gpus = ranks;
+    out.gpu = machine->predictor->cluster().gpu_part;
+    out.several_nodes = machine->predictor->several_nodes(call.groups);
+    out.joined = name_of(joined_by(machine->predictor->cluster().topology));
+    out.band = accuracy_.collective(machine->predictor->cluster(), call.bytes, out.several_nodes);
     out.predicted = p.time.in_us();
     out.how = how_of(p);
-    out.bound_by = limit_of(p, machine->cluster().topology);
+    out.bound_by = limit_of(p, machine->predictor->cluster().topology);
+    out.asked = std::move(asked);
     return {};
   }
 
@@ -96,19 +111,29 @@ class CollectiveRows {
     return nodes == 1 ? "nvls" : "nvlstree";
   }
 
-  /// A table without the column, or with a mode that nobody knows, says "unknown".
-  std::string launch_of(const std::string& mode) { return catalog_.has("launches", mode) ? mode : "unknown"; }
-  Result<Predictor*> machine_of(const MeasuredMachine& m, const PredictPolicy& asked) {
-    const std::string more = fmt::format("{}|{}|{}|{}|{}", asked.nvls, asked.launch->in_ps(), to_string(asked.nccl),
-                                         asked.min_channels, asked.max_channels);
-    return machines_.of(m, more, [&] { return build(m, options_, asked); });
+  /// What the row states, then what was asked for.
+  std::vector<std::string> env_of(std::size_t row) const {
+    std::vector<std::string> out;
+    if (table_.cell(row, "nvls") == "off") out.emplace_back("NCCL_NVLS_ENABLE=0");
+    limit_channels(table_.cell(row, "channels"), out);
+    out.insert(out.end(), options_.predict.env.begin(), options_.predict.env.end());
+    return out;
+  }
+  Result<RowMachine*> machine_of(const MeasuredMachine& m, const PredictOptions& asked) {
+    std::string more = asked.launch + "|" + asked.nccl;
+    for (const std::string& variable : asked.env) more += "|" + variable;
+    return machines_.of(m, more, [&]() -> Result<std::unique_ptr<RowMachine>> {
+      PredictPolicy policy{.engine = options_.engine};
+      BUSBAR_RETURN_IF_ERROR(read_predict_options(asked, catalog_, policy));
+      return build(m, options_, policy);
+    });
   }
 
   const CsvTable& table_;
   const ValidateOptions& options_;
   Catalog catalog_;
   const AccuracyTable& accuracy_;
-  MachineCache<Predictor> machines_;
+  MachineCache<RowMachine> machines_;
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& o, Cluster 
   const std::vector<DeviceId> gpus = first_gpus(cluster, n);
   PredictPolicy policy = o.policy;
   policy.engine = o.engine;
-  policy.nvls = nvls;
+  if (!nvls) policy.env.emplace_back("NCCL_NVLS_ENABLE=0");
   policy.accuracy = accuracy;
   return Predictor::make(std::move(cluster), gpus, std::move(policy));
 }

@@ -104,7 +104,7 @@ TEST(Expect, TenTimesSlowerIsLowAndTenTimesFasterIsSuspicious) {
 }
 
 TEST(Expect, ASwitchThatDoesNotReduceIsNamedAsTheReason) {
-  auto ring = Predictor::make(load_cluster("dgx-h100").value(), {}, {.nvls = false}).value();
+  auto ring = Predictor::make(load_cluster("dgx-h100").value(), {}, {.env = {"NCCL_NVLS_ENABLE=0"}}).value();
   MeasuredResults results;
   const std::uint64_t size = std::uint64_t{16} << 30;
   results.rows.push_back({size, all_reduce_us(*ring, size) * 1.15});

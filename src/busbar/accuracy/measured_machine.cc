@@ -117,8 +117,8 @@ Result<std::string> fabric_text(const std::string& fabric, Nics nics, const Cata
   const std::string network = network_of(fabric, nics.gbps, nics.count, catalog);
   if (network.empty()) return unsupported(fmt::format("no network {} of {} Gb/s in the catalogue", fabric, nics.gbps));
   return fmt::format(
-      "fabric: {{kind: rail-optimised, network: {}, link: {{rate: {}Gb/s}}, cable_m: {{nic: 5, leaf: 20, core: "
-      "50}}}}\n",
+      ", fabric: {{kind: rail-optimised, network: {}, link: {{rate: {}Gb/s}}, cable_m: {{nic: 5, leaf: 20, core: "
+      "50}}}}",
       network, nics.gbps);
 }
 
@@ -198,9 +198,9 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   if (table.cell(row, "gpudirect") == "no") map.keys["gpudirect"] = "false";
   if (table.cell(row, "gpudirect") == "yes") map.keys["gpudirect"] = "true";
   if (variant.contains("p2p")) map.keys["p2p"] = variant.at("p2p") == "off" ? "false" : "true";
-  out.text = fmt::format("name: {}\nnodes: {}\nrouting: spray\nnode:\n", out.node, blocks);
-  for (const auto& [key, value] : map.keys) out.text += fmt::format("  {}: {}\n", key, value);
-  out.text += fabric_lines;
+  std::string node;
+  for (const auto& [key, value] : map.keys) node += fmt::format("{}{}: {}", node.empty() ? "" : ", ", key, value);
+  out.text = fmt::format("{{name: {}, nodes: {}, routing: spray, node: {{{}}}{}}}", out.node, blocks, node, fabric_lines);
   return out;
 }
 

@@ -17,7 +17,7 @@ struct MeasuredMachine {
   std::uint32_t nodes = 1;             ///< as the row counts them
   std::uint32_t gpus_per_node = 0;     ///< that take part
   std::vector<std::uint32_t> gpu_ids;  ///< which of a node; empty: the first
-  std::string text;                    ///< cluster file
+  std::string text;                    ///< cluster file in braces, as load_cluster() takes it
 };
 
 /// `row` as a cluster file. Error kUnsupported: what the columns leave open or the model cannot express, in a few words

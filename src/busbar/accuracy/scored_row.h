@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "busbar/base/csv.h"
+#include "busbar/predict/request.h"
 #include "busbar/predict/band.h"
 
 namespace busbar {
@@ -26,6 +28,7 @@ struct ScoredRow {
   std::string how;                 ///< what was predicted: "ring, simple, 16 channels"
   std::string bound_by;            ///< in words
   std::string library;             ///< whose rules chose: "NCCL 2.27"; empty: nobody's
+  std::optional<CollectiveRequest> asked;  ///< collectives: what gives `predicted`
   bool counts = true;              ///< whether the row is one to be scored: use=accuracy, or the table does not say
   std::string unsupported;         ///< why there is no prediction; empty: there is one
 

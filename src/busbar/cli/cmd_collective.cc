@@ -17,6 +17,7 @@
 #include "busbar/cli/sweep.h"
 #include "busbar/formats/pair_matrix.h"
 #include "busbar/predict/predictor.h"
+#include "busbar/predict/rank_groups.h"
 
 namespace busbar {
 namespace {
@@ -26,13 +27,13 @@ struct Choice {
   std::string name, words;
 };
 
-Choice choice_of(const CollectiveOptions& o, Predictor& machine, std::uint32_t n) {
+Choice choice_of(const CollectiveOptions& o, Predictor& machine, const GroupFamily& groups) {
   if (o.algorithm == "fastest") return {o.algorithm, "the fastest legal ones"};
   if (o.algorithm == "all") return {o.algorithm, "every legal one"};
   if (o.algorithm != "auto") return {"given", "as given"};
-  const std::string library = machine.library(one_group(n));
+  const std::string library = machine.library(groups);
   const char* name = library.empty() ? "fastest" : library == "RCCL" ? "rccl" : "nccl";
-  return {name, machine.words_of_auto(one_group(n))};
+  return {name, machine.words_of_auto(groups)};
 }
 
 /// Algorithms to time, and in `words` which were left out of "all".
@@ -74,6 +75,23 @@ Result<PairMatrix> read_matrix(const CollectiveOptions& o, Collective op, std::u
   return read_pair_matrix(o.matrix, ranks);
 }
 
+/// Those of --ranks, or the first -g.
+Result<GroupFamily> read_groups(const CollectiveOptions& o, const Cluster& cluster) {
+  const auto all = static_cast<std::uint32_t>(cluster.topology.gpus().size());
+  const std::uint32_t asked = o.nccl_tests.ranks();
+  if (o.jobs == 0) return flag_error("--jobs", "there must be a job");
+  if (!o.ranks.empty()) {
+    if (asked > 0 || o.jobs > 1 || o.placement != CollectiveOptions().placement)
+      return flag_error("--ranks", "names the GPUs; leave -g, --jobs and --placement out");
+    return parse_rank_groups(o.ranks, all);
+  }
+  const std::uint32_t n = asked == 0 ? all / o.jobs : asked;
+  if (n == 0 || std::uint64_t{n} * o.jobs > all)
+    return flag_error("-g", fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs,
+                                        cluster.name, all));
+  return one_group(n);
+}
+
 int run(CollectiveOptions o) {
   if (o.nccl_tests.graph > 0 && o.predict.launch.empty()) o.predict.launch = "graph";
   if (!o.schedule.empty()) return run_schedule(o);
@@ -93,13 +111,9 @@ int run(CollectiveOptions o) {
   Result<Cluster> loaded = load_machine(o.cluster, o.common.overrides);
   if (!loaded.ok()) return report_error(loaded.error());
   const auto all = loaded->topology.gpus();
-  if (o.jobs == 0) return report_error(invalid("there must be a job", {"", 0, 0, "--jobs"}));
-  const std::uint32_t asked = o.nccl_tests.ranks();
-  const std::uint32_t n = asked == 0 ? static_cast<std::uint32_t>(all.size()) / o.jobs : asked;
-  if (n == 0 || std::uint64_t{n} * o.jobs > all.size())
-    return report_error(invalid(
-        fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs, loaded->name, all.size()),
-        {"", 0, 0, "-g"}));
+  const Result<GroupFamily> groups = read_groups(o, *loaded);
+  if (!groups.ok()) return report_error(groups.error());
+  const std::uint32_t n = groups->size();
   if (o.root >= n)
     return report_error(invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"}));
   const Result<PairMatrix> matrix = read_matrix(o, *op, n);
@@ -110,7 +124,9 @@ int run(CollectiveOptions o) {
     return report_error(flag_error("--seed", "nothing is drawn; add --placement random or --engine packet"));
   if (o.seed && *o.seed < 0) return report_error(flag_error("--seed", "a seed is 0 or more"));
   const auto seed = static_cast<std::uint32_t>(o.seed.value_or(0));
-  Result<std::vector<DeviceId>> gpus = place_ranks(o.placement, seed, all, n * o.jobs);
+  const bool in_order = o.placement == CollectiveOptions().placement;  // rank r on GPU r, whatever else there is
+  Result<std::vector<DeviceId>> gpus =
+      in_order ? std::vector<DeviceId>() : place_ranks(o.placement, seed, all, n * o.jobs);
   if (!gpus.ok()) return report_error(gpus.error());
   const Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
   if (!accuracy.ok()) return report_error(accuracy.error());
@@ -122,7 +138,7 @@ int run(CollectiveOptions o) {
   if (!made.ok()) return report_error(made.error());
   Predictor& machine = **made;
   const Cluster* const cluster = &machine.cluster();
-  Choice choice = choice_of(o, machine, n);
+  Choice choice = choice_of(o, machine, *groups);
   const TimeAsk ask{.jobs = o.jobs, .explain = o.common.explain};
   std::vector<CollectiveRow> rows;
   LongRun watch("sizes");
@@ -130,6 +146,7 @@ int run(CollectiveOptions o) {
   for (const Bytes size : *sweep) {
     if (!watch.go_on(known, sweep->size())) break;
     CollectiveCall call = call_over(*op, size, n);
+    call.groups = *groups;
     call.algorithm = o.algorithm;
     call.protocol = *protocol;
     call.chunks = o.chunks;
@@ -165,6 +182,7 @@ int run(CollectiveOptions o) {
   Json j{{"schema", "busbar.collective/1"},
          {"cluster", cluster->name},
          {"gpus", n},
+         {"groups", groups->groups()},
          {"jobs", o.jobs},
          {"collective", name_of(*op)},
          {"engine", o.common.engine},
@@ -201,6 +219,7 @@ Command collective_command(const std::string& typed) {
       "  busbar collective dgx-1v all_reduce -b 1G -e 1G --algorithm synthesized\n"
       "  busbar collective dgx-h100:2 all_gather -b 1G -e 1G --degrade node1.nic3=0.5 --explain\n"
       "  busbar collective dgx-h100:16 all_reduce -b 1G -e 1G -g 16 --jobs 8 --placement random --seed 1\n"
+      "  busbar collective dgx-h100:64 reduce_scatter -b 1G -e 1G --ranks 0:512:8+1x8\n"
       "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n"
       "  busbar collective dgx-h100:2 all_reduce -b 16M -e 16M --algorithm ring --engine packet --transport dcqcn\n";
   c.positionals = {cluster_word(o->cluster),
@@ -213,6 +232,10 @@ Command collective_command(const std::string& typed) {
       {"-b,--minbytes", "SIZE", "smallest size S; K, M, G are binary (default 8)", "Sweep", &o->first},
       {"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Sweep", &o->last},
       {"-f,--stepfactor", "X", "factor from size to size (default 2)", "Sweep", &o->factor},
+      {"--ranks", "LIST",
+       "instead of -g: ranks of the group, as in 0,1,4 or 0:512:8; repeated, or as in 0:8+8x64, for groups that run at "
+       "the same time",
+       "Sweep", &o->ranks},
       {"--algorithm", "NAME",
        "auto (as NCCL chooses), fastest (of all), all (each), synthesized (made for this machine), ring, tree, ...",
        "Algorithm", &o->algorithm},

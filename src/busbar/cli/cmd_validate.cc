@@ -10,6 +10,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/predict_flags.h"
+#include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
@@ -66,6 +67,7 @@ Json to_json(const ScoredRow& r) {
          {"bound_by", r.bound_by},
          {"library", r.library}};
   if (r.size_bytes > 0) j["size_bytes"] = r.size_bytes;
+  if (r.asked) j["command"] = request_line(*r.asked);
   if (!r.joined.empty()) j["joined"] = r.joined;
   if (!r.band.basis.empty()) j["band_percent"] = Json::array({r.band.low_percent, r.band.high_percent});
   return j;

@@ -21,6 +21,7 @@ struct CollectiveOptions {
   double factor = 2;
   std::uint32_t channels = 0, chunks = 0, root = 0, jobs = 1;
   NcclTestsFlags nccl_tests;
+  std::vector<std::string> ranks;  ///< groups
   std::string placement = "packed";
   std::optional<std::int64_t> seed;
   std::string algorithm = "auto";

@@ -3,6 +3,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/predict_flags.h"
+#include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
 
@@ -31,6 +32,16 @@ Json memory_json(const TrainRun& r) {
           {"stage", m.stage}};
 }
 
+/// What gives the time of the call alone; null for packets, whose closed forms no command prints.
+Json command_of(const TrainRun& r, const CollectiveCall& prepared) {
+  if (r.engine == "packet") return {};
+  CollectiveRequest asked{r.scenario.cluster, r.scenario.cluster_overrides, r.engine, prepared, r.predict};
+  asked.call.algorithm = "auto";
+  asked.call.protocol = Protocol::kAuto;
+  asked.predict.nccl = to_string(r.machine->policy().nccl);
+  return request_line(asked);
+}
+
 Json call_json(const TrainRun& r, const CallUse& u) {
   const CollectiveCall& c = r.program.calls[index(u.call)];
   return {{"what", r.program.labels[u.label]},
@@ -43,6 +54,7 @@ Json call_json(const TrainRun& r, const CallUse& u) {
           {"count", u.count},
           {"mean_us", u.mean_us()},
           {"alone_us", u.alone.in_us()},
+          {"command", command_of(r, c)},
           {"total_s", u.total.in_s()},
           {"exposed_s", u.exposed.in_s()},
           {"bound_by", bound_to_json(u.bound, r.cluster().topology)}};
@@ -109,7 +121,7 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
                  {"p99_s", s.p99_s}};
   j["fits"] = !r.does_not_fit.has_value();
   j["scaling_efficiency"] = r.scaling_efficiency;
-  add_policy(j, r.machine->policy(), r.launch, r.machine->protocol().launch);
+  add_policy(j, r.machine->policy(), r.predict.launch, r.machine->protocol().launch);
   j["cost_usd"] = {{"per_gpu_hour", r.cluster().usd_per_gpu_hour},
                    {"price_source", r.cluster().price_source},
                    {"per_step", r.cost.usd_per_step},

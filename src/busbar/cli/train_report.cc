@@ -138,7 +138,7 @@ Facts details(const TrainRun& r) {
   add("model", fmt::format("{}, {}e9 parameters", r.scenario.model.name,
                            format_number(static_cast<double>(parameter_count(r.scenario.model)) / 1e9)));
   add("layout", layout_words(r.layout));
-  add("collectives", policy_words(r.machine->policy(), r.launch, r.machine->protocol().launch));
+  add("collectives", policy_words(r.machine->policy(), r.predict.launch, r.machine->protocol().launch));
   add("model FLOPs",
       fmt::format("{} TFLOP/s per GPU with causal attention; counting full attention {} TFLOP/s, MFU {} %",
                   format_number(r.metrics.model_tflops_per_gpu),

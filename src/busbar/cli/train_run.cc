@@ -111,10 +111,9 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
   run.band = accuracy.training(cluster);
   PredictPolicy policy{.engine = ask.engine, .fold = ask.fold};
-  PredictOptions predict = ask.predict;
-  if (predict.launch.empty()) predict.launch = launch_of_framework(cluster, run.layout.cuda_graphs);
-  BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, catalog, policy));
-  run.launch = predict.launch;
+  run.predict = ask.predict;
+  if (run.predict.launch.empty()) run.predict.launch = launch_of_framework(cluster, run.layout.cuda_graphs);
+  BUSBAR_RETURN_IF_ERROR(read_predict_options(run.predict, catalog, policy));
   if (ask.engine == "packet") {
     run.transport = ask.transport;
     run.balance = ask.balance;

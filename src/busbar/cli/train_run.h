@@ -33,7 +33,8 @@ struct TrainRun {
   StepCost cost;
   double scaling_efficiency = 1;
   std::vector<Relief> relief;  ///< filled when asked
-  std::string engine, launch;  ///< launch: the mode; empty: the machine's own
+  std::string engine;
+  PredictOptions predict;  ///< with the framework's launch mode where none was asked for
   std::string transport, balance;  ///< of packets
   PacketOptions packets;
   const Cluster& cluster() const { return machine->cluster(); }

@@ -20,9 +20,15 @@ std::vector<std::string> launch_modes() {
   return out;
 }
 
+std::string launch_mode(std::string_view stated) {
+  for (const auto& [mode, entry] : kModes)
+    if (stated == entry) return std::string(mode);
+  return "unknown";
+}
+
 Result<Duration> launch_time(std::string_view mode, const Catalog& catalog) {
   for (const auto& [word, entry] : kModes) {
-    if (mode != word && mode != entry) continue;
+    if (mode != word) continue;
     BUSBAR_ASSIGN(const YamlDocument document, catalog.load("launches", std::string(entry)));
     return document.root().find("launch")->as_duration();
   }

@@ -16,8 +16,7 @@ struct PredictPolicy {
   std::string engine = "flow";                       ///< "analytic", "flow" or "packet"
   NcclVersion nccl{};                                ///< whose rules algorithm "auto" follows
   std::vector<std::string> env{};                    ///< NCCL's variables: "NCCL_P2P_DISABLE=1"
-  bool nvls = true;                                  ///< whether NCCL may use switches that reduce
-  std::uint32_t min_channels = 0, max_channels = 0;  ///< NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; 0: not set
+  bool nvls = true;                                  ///< whether switches can reduce these types and operations
   std::optional<Duration> launch{};                  ///< before the first byte; empty: as the machine's file says
   std::vector<LinkDelay> delays{};                   ///< messages that are held up: times are then expected ones
   std::optional<PacketOptions> packets{};            ///< of engine "packet"

@@ -13,7 +13,7 @@ Status read_predict_options(const PredictOptions& o, const Catalog& catalog, Pre
   NcclSettings ignored;
   for (const std::string& variable : o.env)
     if (const Status read = parse_nccl_setting(variable, ignored); !read.ok()) return of_flag(read.error(), "--env");
-  policy.env.insert(policy.env.end(), o.env.begin(), o.env.end());
+  policy.env = o.env;
   if (!o.nccl.empty()) {
     const Result<NcclVersion> version = parse_nccl_version(o.nccl);
     if (!version.ok()) return of_flag(version.error(), "--nccl");

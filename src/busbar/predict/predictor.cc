@@ -57,8 +57,6 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed);
   out->placement_ = std::make_unique<Placement>(*out->router_, gpus);
   settings.nvls = settings.nvls && p.nvls;
-  settings.min_channels = std::max(settings.min_channels, p.min_channels);
-  if (p.max_channels > 0) settings.max_channels = p.max_channels;
   out->communicators_ = std::make_unique<Communicators>(cluster.topology, *out->placement_, settings);
   out->chooser_ = std::make_unique<CallChooser>(*out->router_, *out->placement_, *out->communicators_);
   return out;
@@ -69,8 +67,8 @@ std::string Predictor::library(const GroupFamily& groups) {
   return all.ok() ? library_name((*all)->first().schedules.comm()) : "";
 }
 
-bool Predictor::several_nodes() const {
-  return leaves_a_block(cluster_.topology, *placement_, one_group(ranks()));
+bool Predictor::several_nodes(const GroupFamily& groups) const {
+  return leaves_a_block(cluster_.topology, *placement_, groups);
 }
 
 std::string Predictor::words_of_auto(const GroupFamily& groups) {
@@ -217,7 +215,8 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
     BUSBAR_RETURN_IF_ERROR(check_floor(out.time, out.floor.time, name_of(call.op)));
   }
   if (jobs.size() > 1) return {};
-  const bool whole = ask.explain || (ask.relief && call.groups.size() <= kMostUnasked);
+  const bool few = call.groups.size() * call.groups.groups() <= kMostUnasked;
+  const bool whole = ask.explain || (ask.relief && few);
   if (whole) {
     BUSBAR_ASSIGN(out.relief, find_relief(*router_, *placement_, protocol_, call, ask.explain));
   }

@@ -51,8 +51,8 @@ class Predictor {
   std::uint32_t ranks() const { return placement_->ranks(); }
   /// Whose rules choose algorithms for these ranks: "NCCL 2.30", "RCCL"; empty: none, the fastest is taken.
   std::string library(const GroupFamily& groups);
-  /// Whether its ranks stand in more than one block of the machine.
-  bool several_nodes() const;
+  /// Whether the ranks of a group stand in more than one block of the machine.
+  bool several_nodes(const GroupFamily& groups) const;
   /// What algorithm "auto" is for these ranks: "as NCCL 2.30 chooses".
   std::string words_of_auto(const GroupFamily& groups);
   LegalAlgorithms legal(const CollectiveCall& call) const;

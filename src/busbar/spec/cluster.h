@@ -55,7 +55,8 @@ struct Cluster {
   std::string text;                  ///< everything read, for inputs_hash
 };
 
-/// `name` is a file when it exists or ends in .yaml/.yml, else a preset of the catalogue, with ":N" for N nodes.
+/// `name` is the text of a cluster file when it begins with '{', a file when it exists or ends in .yaml/.yml, else a
+/// preset of the catalogue, with ":N" for N nodes.
 Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides = {});
 
 /// The same for the text of a cluster file; `name` stands in for the file in messages.

@@ -105,6 +105,7 @@ std::optional<std::string> cluster_key(std::string_view path) {
 
 Result<YamlDocument> cluster_document(std::string_view name, const Overrides& overrides, Reading& reading) {
   if (name.empty()) return invalid("no cluster named; write a file, a preset such as dgx-h100, or dgx-h100:64");
+  if (name.front() == '{') return cluster_document(YamlDocument::parse(std::string(name), "{...}"), overrides, reading);
   return cluster_document(is_file(name) ? YamlDocument::load(std::string(name)) : preset(name, reading), overrides,
                           reading);
 }

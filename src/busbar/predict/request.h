@@ -1,0 +1,20 @@
+// All that a time depends on: what a command line of `busbar collective` says.
+#pragma once
+
+#include <string>
+
+#include "busbar/predict/predict_options.h"
+#include "busbar/program/program.h"
+#include "busbar/spec/cluster.h"
+
+namespace busbar {
+
+struct CollectiveRequest {
+  std::string cluster;  ///< for load_cluster()
+  Overrides overrides;
+  std::string engine;
+  CollectiveCall call;  ///< as asked; ranks are GPUs of the cluster
+  PredictOptions predict;
+};
+
+}  // namespace busbar

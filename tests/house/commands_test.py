@@ -1,0 +1,62 @@
+"""The commands that results carry give the times that stand next to them, to the picosecond.
+
+    tests/house/commands_test.py BUSBAR [--all]
+
+Runs the commands of a sample of rows of `validate` and of all collectives of some steps; --all: every row.
+"""
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import unittest
+import zlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUSBAR = ""
+SHARE = 60  # one row of so many, by the hash of its command
+STEPS = [["examples/llama3-70b-512xh100.yaml"], ["examples/llama3-8b-64xcards-100g.yaml"],
+         ["--cluster", "dgx-1v:2", "--model", "llama2-7b", "--tp", "4", "--pp", "2"],
+         ["--cluster", "mi300x-8:2", "--model", "llama3-8b", "--tp", "2", "--cp", "2", "--launch", "graph"],
+         ["--cluster", "hgx-a100-4:4", "--model", "llama2-7b", "--zero", "3", "--env", "NCCL_IB_DISABLE=1",
+          "--set", "cluster.routing=spray"]]
+
+
+def run(words):
+    done = subprocess.run([BUSBAR, *words, "--json"], capture_output=True, text=True, check=False, cwd=ROOT)
+    if not done.stdout:
+        raise AssertionError(f"{shlex.join(words)}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def time_of(command):
+    words = shlex.split(command)
+    assert words[0] == "busbar", command
+    return run(words[1:])["results"][0]["time_us"]
+
+
+class Commands(unittest.TestCase):
+    def test_rows_of_validate(self):
+        rows = [r for r in run(["validate", "data/measured/collectives.csv"])["rows"]]
+        self.assertGreater(len(rows), 1000)
+        for row in rows:
+            if SHARE > 1 and zlib.crc32(row["command"].encode()) % SHARE:
+                continue
+            with self.subTest(row["command"]):
+                self.assertEqual(time_of(row["command"]), row["predicted"])
+
+    def test_collectives_of_steps(self):
+        for step in STEPS:
+            calls = run(["train", *step])["calls"]
+            self.assertTrue(calls)
+            for call in calls:
+                with self.subTest(call["command"]):
+                    self.assertEqual(time_of(call["command"]), call["alone_us"])
+
+
+if __name__ == "__main__":
+    if "--all" in sys.argv:
+        sys.argv.remove("--all")
+        SHARE = 1
+    BUSBAR = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()
