@@ -41,6 +41,12 @@ class Pages(unittest.TestCase):
         self.assertIn("--html", self.flags["train"])
         self.assertIn("-b", self.flags["collective"])
 
+    def test_no_command_has_two_flags_of_one_name_or_needs_a_flag_that_it_lacks(self):
+        for command in self.commands:
+            self.assertEqual(len(self.flags[command]), len(set(self.flags[command])), command)
+            needed = re.findall(r"with (--[a-z-]+)(?: \w+)?: ", " ".join(busbar(command, "--help").split()))
+            self.assertLessEqual(set(needed), set(self.flags[command]), command)
+
     def test_every_flag_of_every_command_is_in_its_manual_page(self):
         for command in self.commands:
             page = busbar("man", command).replace("\\-", "-").replace("\\(aq", "'")
