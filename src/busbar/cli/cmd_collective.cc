@@ -177,7 +177,7 @@ int run(CollectiveOptions o) {
   if (rows.empty()) return watch.status();
   const Band& band = spokesman(rows).band;
   if (!o.out.empty())
-    if (const Status done = write_schedule(o.out, *cluster, machine.placement(), spokesman(rows)); !done.ok())
+    if (const Status done = write_schedule(o.out, machine, rows); !done.ok())
       return report_error(done.error());
   Json j{{"schema", "busbar.collective/1"},
          {"cluster", cluster->name},

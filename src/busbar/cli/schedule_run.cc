@@ -7,9 +7,11 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/collective_report.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/sweep.h"
 #include "busbar/engine/flow/message_run.h"
+#include "busbar/engine/lowering.h"
 #include "busbar/formats/goal.h"
 #include "busbar/formats/msccl_xml.h"
 #include "busbar/packet/collective_flows.h"
@@ -245,19 +247,24 @@ int run_schedule(const CollectiveOptions& o) {
   return deliver(o.common, j, d);
 }
 
-Status write_schedule(const std::string& file, const Cluster& cluster, const Placement& placement,
-                      const CollectiveRow& row) {
+Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<CollectiveRow>& rows) {
+  const CollectiveRow& row = spokesman(rows);
   const bool goal = file.ends_with(".goal");
   if (!goal && !file.ends_with(".xml"))
     return invalid(fmt::format("'{}' should end in .xml (MSCCL) or .goal", file), {"", 0, 0, "--out"});
-  BUSBAR_ASSIGN(const Schedule schedule, schedule_of(row.call, cluster.topology, placement));
+  BUSBAR_ASSIGN(const Schedule schedule, schedule_of(row.call, machine.cluster().topology, machine.placement()));
+  const PlanLanes lanes = Lowering(machine.router(), machine.placement(), machine.protocol()).lanes(row.call, schedule);
   std::string text;
   if (goal) {
-    BUSBAR_ASSIGN(const ExecutionPlan plan, plan_of(schedule, false));
-    BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, row.size, std::max(1u, row.call.chunks)));
+    BUSBAR_ASSIGN(const ExecutionPlan plan, plan_of(schedule, false, lanes));
+    BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, row.size, row.chunks, LoopOrder::kStepByStep));
     BUSBAR_ASSIGN(text, write_goal(graph));
   } else {
-    BUSBAR_ASSIGN(MscclAlgorithm algorithm, msccl_of(schedule));
+    BUSBAR_ASSIGN(MscclAlgorithm algorithm, msccl_of(schedule, lanes));
+    algorithm.min_bytes = algorithm.max_bytes = count(row.size);
+    for (const CollectiveRow& r : rows)
+      if (r.algorithm == row.algorithm && r.protocol == row.protocol && r.channels == row.channels)
+        algorithm.min_bytes = std::min(algorithm.min_bytes, count(r.size));
     if (row.call.protocol == Protocol::kLl) algorithm.protocol = "LL";
     if (row.call.protocol == Protocol::kLl128) algorithm.protocol = "LL128";
     BUSBAR_ASSIGN(text, write_msccl_xml(algorithm));

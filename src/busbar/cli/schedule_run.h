@@ -38,8 +38,8 @@ Status time_messages(const ImportedMessages& messages, const Predictor& machine,
 /// `busbar collective CLUSTER OP --schedule FILE`.
 int run_schedule(const CollectiveOptions& o);
 
-/// `--out FILE` of `busbar collective`: the schedule of `row` as MSCCL XML, or as the messages of its size as GOAL.
-Status write_schedule(const std::string& file, const Cluster& cluster, const Placement& placement,
-                      const CollectiveRow& row);
+/// `--out FILE` of `busbar collective`: the schedule of the row that speaks for all as MSCCL XML for the sizes at which it
+/// was timed, or as the messages of its size as GOAL.
+Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<CollectiveRow>& rows);
 
 }  // namespace busbar

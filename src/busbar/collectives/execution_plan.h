@@ -75,9 +75,18 @@ struct PlanProof {
 /// half a GiB each.
 Result<PlanProof> prove(const ExecutionPlan& plan);
 
+/// How a call lays a schedule over more channels than it has: each stands for `lanes` of them, which share its bytes.
+struct PlanLanes {
+  std::uint32_t lanes = 1;
+  std::uint32_t stride = 0;  ///< NICs from lane to lane; 0: as many as the schedule has orders of ranks
+  std::uint32_t nics = 1;    ///< of a rank
+};
+
 /// The same collective as a list. Scratch is used from its beginning on; every rank has one thread per channel and peer
-/// to send to, and one per channel and peer to receive from. `in_place`: input and output are one buffer.
+/// to send to, and one per channel and peer to receive from. Where a pattern goes by rounds, a rank sends when all that
+/// it sent and received in earlier ones is through. Channels are numbered so that channel c enters and leaves servers
+/// by NIC number c of a rank, counted around. `in_place`: input and output are one buffer.
 /// Errors: kUnsupported for reducers in the network.
-Result<ExecutionPlan> plan_of(const Schedule& schedule, bool in_place);
+Result<ExecutionPlan> plan_of(const Schedule& schedule, bool in_place, PlanLanes lanes = {});
 
 }  // namespace busbar

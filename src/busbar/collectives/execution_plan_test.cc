@@ -116,5 +116,20 @@ TEST(ExecutionPlan, PartsMustBeWholeChunks) {
   EXPECT_THAT(prove(plan).error().message, HasSubstr("each rank's part must be whole chunks"));
 }
 
+TEST(ExecutionPlan, LanesShareEveryChunk) {
+  int proved = 0;
+  for_every_plan([&](const BuiltCase& c, bool in_place) {
+    const ExecutionPlan plain = plan_of(c.schedule, false).value();
+    if (in_place || c.schedule.ranks > 6 || prove(plain)->sends == 0) return;
+    const ExecutionPlan plan = plan_of(c.schedule, false, {3, 0, 3}).value();
+    EXPECT_EQ(plan.chunks, 3 * plain.chunks) << c.text();
+    EXPECT_EQ(plan.channels, 3 * plain.channels) << c.text();
+    const auto proof = prove(plan);
+    ASSERT_TRUE(proof.ok()) << c.text() << ": " << proof.error().text();
+    ++proved;
+  });
+  EXPECT_GT(proved, 20);
+}
+
 }  // namespace
 }  // namespace busbar

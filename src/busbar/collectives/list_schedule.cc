@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "busbar/base/id.h"
 #include "busbar/collectives/execution_plan.h"
@@ -14,25 +15,30 @@ namespace {
 
 class PlanLister {
  public:
-  PlanLister(const Schedule& s, bool in_place) : s_(s) {
+  PlanLister(const Schedule& s, bool in_place, PlanLanes lanes) : s_(s), lanes_(lanes) {
     plan_.name = s.algorithm;
     plan_.op = s.op;
     plan_.ranks = s.ranks;
     plan_.root = s.root;
-    plan_.chunks = s.chunks_per_buffer();
-    plan_.channels = s.channels;
+    plan_.chunks = s.chunks_per_buffer() * lanes.lanes;
     plan_.in_place = in_place;
     plan_.scratch.assign(s.ranks, 0);
     plan_.messages.assign(s.ranks, 0);
-    scratch_of_.assign(std::size_t{s.ranks} * s.chunks, kNone32);
-    written_.assign(std::size_t{s.ranks} * s.chunks, false);
+    scratch_of_.assign(std::size_t{s.ranks} * s.chunks * lanes.lanes, kNone32);
+    written_.assign(std::size_t{s.ranks} * s.chunks * lanes.lanes, false);
   }
 
   Result<ExecutionPlan> run() {
     BUSBAR_ASSIGN(const CollectiveDemand demand, demand_of(plan_));
-    for (const Phase& phase : s_.phases)
-      for (std::uint32_t r = 0; r < rounds(s_, phase); ++r)
-        for_each_move(s_, phase, r, [&](const Move& m) { add(m, channel_of(phase)); });
+    for (lane_ = 0; lane_ < lanes_.lanes; ++lane_, last_round_.clear())
+      for (const Phase& phase : s_.phases) {
+        by_rounds_ = is_stepwise(phase.pattern) && rounds(s_, phase) > 1;
+        if (std::exchange(channel_, phase.channel) != phase.channel) last_round_.clear();
+        for (std::uint32_t r = 0; r < rounds(s_, phase); ++r) {
+          for_each_move(s_, phase, r, [&](const Move& m) { add(m, channel_of(phase)); });
+          end_round();
+        }
+      }
     if (!plan_.in_place) copy_inputs(demand);
     flatten();
     return std::move(plan_);
@@ -50,33 +56,49 @@ class PlanLister {
   };
   using Spot = std::tuple<std::uint32_t, PlanBuffer, std::uint32_t>;
 
-  /// As NCCL numbers them: the channels of all orders, then those that share an order with one before.
+  /// As NCCL numbers them: the channels of all orders and lanes, then those that share an order with one before.
   std::uint32_t channel_of(const Phase& phase) const {
-    const std::uint32_t per_order = s_.traits.channels_per_order, orders = s_.channels / per_order;
-    return phase.channel % per_order * orders + phase.channel / per_order;
+    const std::uint32_t per_order = std::min(s_.traits.channels_per_order, s_.channels);
+    const std::uint32_t orders = s_.channels / per_order;
+    const std::uint32_t order = phase.channel / per_order, mate = phase.channel % per_order;
+    if (lanes_.stride == 0 || lanes_.lanes == 1) return (mate * lanes_.lanes + lane_) * orders + order;
+    return (mate * orders + order) * lanes_.nics + (order + lane_ * lanes_.stride) % lanes_.nics;
+  }
+
+  /// Sends of the next round wait for what its rank sent and received in this one.
+  void end_round() {
+    for (auto& [rank, steps] : this_round_) last_round_[rank] = std::move(steps);
+    this_round_.clear();
+    if (!by_rounds_) last_round_.clear();
+  }
+
+  /// In the numbering of the plan, where the lanes share each chunk.
+  std::size_t part(std::uint32_t rank, std::uint32_t c) const {
+    return (std::size_t{rank} * s_.chunks + c) * lanes_.lanes + lane_;
   }
 
   /// Where chunk c lies in a buffer of `rank`.
   std::uint32_t place_of(std::uint32_t rank, Buffer buffer, std::uint32_t c) {
     if (buffer == Buffer::kScratch) {
-      std::uint32_t& at = scratch_of_[std::size_t{rank} * s_.chunks + c];
+      std::uint32_t& at = scratch_of_[part(rank, c)];
       if (at == kNone32) at = plan_.scratch[rank]++;
       return at;
     }
-    const std::uint32_t part = s_.part_of(c);
+    return chunk_place(buffer, s_.part_of(c)) * lanes_.lanes + lane_;
+  }
+  std::uint32_t chunk_place(Buffer buffer, std::uint32_t part) const {
     if (s_.op == Collective::kSendRecv && s_.parts > 0) return part % s_.parts;
     if (s_.parts > 0) {  // all-to-all: by source, then destination
       const std::uint32_t each = s_.parts / s_.ranks;
       return buffer == Buffer::kInput ? part % s_.parts : part / s_.parts * each + part % each;
     }
-    const std::uint32_t whole = s_.chunks;
-    const std::uint32_t held = buffer == Buffer::kInput ? input_chunks(plan_) : output_chunks(plan_);
-    return held == whole ? part : part % held;
+    const std::uint32_t held = (buffer == Buffer::kInput ? input_chunks(plan_) : output_chunks(plan_)) / lanes_.lanes;
+    return held == s_.chunks ? part : part % held;
   }
 
   /// An output that nobody wrote to yet is the input.
   Buffer read_from(std::uint32_t rank, Buffer buffer, std::uint32_t c) const {
-    return buffer == Buffer::kOutput && !written_[std::size_t{rank} * s_.chunks + c] ? Buffer::kInput : buffer;
+    return buffer == Buffer::kOutput && !written_[part(rank, c)] ? Buffer::kInput : buffer;
   }
   PlanSlice slice(std::uint32_t rank, Buffer buffer, std::uint32_t c) {
     return {rank, static_cast<PlanBuffer>(buffer), place_of(rank, buffer, c)};
@@ -98,26 +120,32 @@ class PlanLister {
         ++n;
       const PlanSlice message{m.dst, PlanBuffer::kMessage, plan_.messages[m.dst]};
       plan_.messages[m.dst] += n;
+      plan_.channels = std::max(plan_.channels, channel + 1);
       const std::uint32_t send = step(m.src, thread(m.src, channel, m.dst, true), channel, n, {from}, {message});
       std::vector<PlanSlice> taken{message};
       if (m.reduce) taken.push_back(own);
       const std::uint32_t receive = step(m.dst, thread(m.dst, channel, m.src, false), channel, n, taken, {to});
       steps_[receive].after.push_back(send);
-      if (m.dst_buffer == Buffer::kOutput)
-        std::fill_n(written_.begin() + static_cast<std::ptrdiff_t>(std::size_t{m.dst} * s_.chunks + c), n, true);
+      for (std::uint32_t i = 0; i < n && m.dst_buffer == Buffer::kOutput; ++i) written_[part(m.dst, c + i)] = true;
+      if (by_rounds_) {
+        for (const std::uint32_t before : last_round_[m.src])
+          if (steps_[before].step.thread != steps_[send].step.thread) steps_[send].after.push_back(before);
+        this_round_[m.src].push_back(send);
+        this_round_[m.dst].push_back(receive);
+      }
       c += n;
     }
   }
 
   void copy_inputs(const CollectiveDemand& demand) {
-    for (std::uint32_t r = 0; r < s_.ranks; ++r)
-      for (std::uint32_t c = 0; c < s_.chunks; ++c)
-        if (demand.has_input(r, number_of(c)) && demand.has_output(r, number_of(c)) &&
-            !written_[std::size_t{r} * s_.chunks + c])
-          step(r, thread(r, 0, r, false), 0, 1, {slice(r, Buffer::kInput, c)}, {slice(r, Buffer::kOutput, c)});
+    for (lane_ = 0; lane_ < lanes_.lanes; ++lane_)
+      for (std::uint32_t r = 0; r < s_.ranks; ++r)
+        for (std::uint32_t c = 0; c < s_.chunks; ++c)
+          if (demand.has_input(r, number_of(c)) && demand.has_output(r, number_of(c)) && !written_[part(r, c)])
+            step(r, thread(r, 0, r, false), 0, 1, {slice(r, Buffer::kInput, c)}, {slice(r, Buffer::kOutput, c)});
   }
   /// CollectiveDemand knows chunks by their place, not in the order in which a schedule likes to number them.
-  std::uint32_t number_of(std::uint32_t c) const { return s_.part_of(c); }
+  std::uint32_t number_of(std::uint32_t c) const { return s_.part_of(c) * lanes_.lanes + lane_; }
 
   std::uint32_t thread(std::uint32_t rank, std::uint32_t channel, std::uint32_t peer, bool sends) {
     const auto [it, fresh] =
@@ -193,6 +221,10 @@ class PlanLister {
   }
 
   const Schedule& s_;
+  PlanLanes lanes_;
+  std::uint32_t lane_ = 0, channel_ = 0;
+  bool by_rounds_ = false;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> last_round_, this_round_;  ///< per rank
   ExecutionPlan plan_;
   std::vector<std::uint32_t> scratch_of_;
   std::vector<bool> written_;
@@ -205,12 +237,12 @@ class PlanLister {
 
 }  // namespace
 
-Result<ExecutionPlan> plan_of(const Schedule& schedule, bool in_place) {
+Result<ExecutionPlan> plan_of(const Schedule& schedule, bool in_place, PlanLanes lanes) {
   if (schedule.reducers > 0)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("{} reduces in the network, which no list of steps of ranks can say", schedule.algorithm),
                  {}};
-  return PlanLister(schedule, in_place).run();
+  return PlanLister(schedule, in_place, lanes).run();
 }
 
 }  // namespace busbar

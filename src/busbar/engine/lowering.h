@@ -13,6 +13,7 @@
 
 #include "busbar/base/id.h"
 #include "busbar/base/result.h"
+#include "busbar/collectives/execution_plan.h"
 #include "busbar/engine/chain_part.h"
 #include "busbar/engine/engine.h"
 
@@ -78,6 +79,8 @@ class Lowering {
   bool splits() const;
   /// The stage of Stage::step `step`, split by `bias`; its fluids come in the order of lower().
   Result<Stage> lower_step(const CollectiveCall& call, std::uint32_t step, const SplitBias& bias);
+  /// Over how many channels lower() lays each channel of a schedule of the call.
+  PlanLanes lanes(const CollectiveCall& call, const Schedule& schedule);
   /// The chain behind closed_form_ps(lower(call)): parts that follow each other and sum to it. Cost: two lowerings.
   Result<std::vector<ChainPart>> explain(const CollectiveCall& call);
   /// What closed_form_ps(lower(call)) cannot go below, without routing anything: the longest chain of sends, each at

@@ -73,6 +73,11 @@ void Lowering::State::set_lanes(const CollectiveCall& call, const Schedule& s, s
   cap = call.channels == 0 ? 0 : lanes * static_cast<double>(per_second(protocol.channel_rate)) / kPsPerSecond;
 }
 
+PlanLanes Lowering::lanes(const CollectiveCall& call, const Schedule& schedule) {
+  state_->set_lanes(call, schedule, ranks_per_domain(call, state_->topology(), state_->placement));
+  return {state_->lanes, state_->lane_stride, state_->placement.nic_channels()};
+}
+
 std::uint32_t ranks_per_domain(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
   const std::uint32_t n = call.groups.size();
   const auto block = [&](std::uint32_t group, std::uint32_t member) {

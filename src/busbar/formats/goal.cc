@@ -176,6 +176,8 @@ class GoalReader {
         op.tag = static_cast<std::int32_t>(n);
       else if (name == "cpu" && n >= 0)
         op.cpu = static_cast<std::uint32_t>(n);
+      else if (name == "nic" && n >= 0 && n <= UINT16_MAX)
+        op.nic = static_cast<std::uint16_t>(n);
       else
         add_unknown(out_.unknown, lines_.number(), fmt::format("word {}", name.substr(0, 40)));
     }
@@ -272,6 +274,7 @@ Result<MessageGraph> messages_of(const GoalProgram& p) {
     const auto peer = static_cast<std::uint32_t>(o.peer);
     MessageTask t{o.rank, o.kind == GoalKind::kSend ? peer : o.rank};
     if (o.kind == GoalKind::kSend) t.bytes = Bytes{o.amount};
+    t.channel = o.nic;
     if (o.kind == GoalKind::kCalc) {
       constexpr std::uint64_t kMostNs = INT64_MAX / 1'000 / 1'000'000;  // a million of these can follow each other
       t.work = Duration::ns(static_cast<std::int64_t>(std::min(o.amount, kMostNs)));

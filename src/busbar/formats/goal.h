@@ -20,6 +20,7 @@ struct GoalOp {
   std::int32_t peer = -1;  ///< -1: any source
   std::int32_t tag = 0;    ///< -1: any
   std::uint32_t cpu = 0;
+  std::uint16_t nic = 0;     ///< of sends: becomes the channel
   std::uint64_t amount = 0;  ///< bytes, or ns of work
   int line = 0;
 };

@@ -36,7 +36,7 @@ TEST(Goal, KnowsCommentsTagsUnitsAndBothDependencies) {
   const GoalProgram p =
       read_program(
           "/* two\n ranks */ num_ranks 2 // here\nrank 0 { a: calc 1500 cpu 3\n b: send 4096b to 1 tag 7\n"
-          "b irequires a }\nrank 1 {\n c: recv 4096b from -1 tag -1 nic 1\n}\n")
+          "b irequires a }\nrank 1 {\n c: recv 4096b from -1 tag -1 nic 1 lane 2\n}\n")
           .value();
   ASSERT_EQ(p.ops.size(), 3u);
   EXPECT_EQ(p.ops[0].cpu, 3u);
@@ -45,7 +45,7 @@ TEST(Goal, KnowsCommentsTagsUnitsAndBothDependencies) {
   ASSERT_EQ(p.edges.size(), 1u);
   EXPECT_TRUE(p.edges[0].on_start);
   ASSERT_EQ(p.unknown.size(), 1u);
-  EXPECT_EQ(p.unknown[0].what, "word nic");
+  EXPECT_EQ(p.unknown[0].what, "word lane");
   const MessageGraph g = messages_of(p).value();
   EXPECT_EQ(g.tasks[0].work, Duration::ns(1500));
   EXPECT_EQ(g.after.row(1)[0], (TaskEdge{0, TaskEvent::kStarted}));

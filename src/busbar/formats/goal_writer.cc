@@ -24,8 +24,9 @@ class GoalWriter {
         text_[m.from] += fmt::format("c{}: calc {}{}\n", t, ps / 1000 + (ps % 1000 > 0), cpu);
       } else {
         const std::uint32_t tag = tags_[{m.from, m.to}]++;
-        text_[m.from] += fmt::format("s{}: send {}b to {} tag {}\n", t, count(m.bytes), m.to, tag);
-        text_[m.to] += fmt::format("r{}: recv {}b from {} tag {}\n", t, count(m.bytes), m.from, tag);
+        const std::string nic = m.channel == 0 ? "" : fmt::format(" nic {}", m.channel);
+        text_[m.from] += fmt::format("s{}: send {}b to {} tag {}{}\n", t, count(m.bytes), m.to, tag, nic);
+        text_[m.to] += fmt::format("r{}: recv {}b from {} tag {}{}\n", t, count(m.bytes), m.from, tag, nic);
       }
     }
     for (std::uint32_t t = 0; t < g_.tasks.size(); ++t)

@@ -113,7 +113,7 @@ Status MscclReader::read_head(const XmlElement& algo) {
   const Result<Collective> op = parse_collective(coll);
   if (!op.ok())
     return algo.error(fmt::format("'{}' is no collective whose result is known, so nothing can be proved; known are "
-                                  "allreduce, allgather, reduce_scatter, alltoall, broadcast, reduce, gather, scatter",
+                                  "allreduce, allgather, reducescatter, alltoall, broadcast, reduce, gather, scatter",
                                   coll),
                       "coll");
   plan().op = *op;

@@ -36,6 +36,6 @@ Result<PlanProof> prove(const MscclAlgorithm& algorithm);
 Result<std::string> write_msccl_xml(const MscclAlgorithm& algorithm);
 
 /// A schedule of ours for that, for use in place where that works. As plan_of().
-Result<MscclAlgorithm> msccl_of(const Schedule& schedule);
+Result<MscclAlgorithm> msccl_of(const Schedule& schedule, PlanLanes lanes = {});
 
 }  // namespace busbar

@@ -100,6 +100,14 @@ TEST(MscclXml, SamplesSurviveWritingAndReading) {
   }
 }
 
+// Readers of MSCCL, Azure and RCCL know no other word; ours reads both.
+TEST(MscclXml, ReduceScatterIsOneWord) {
+  const MscclAlgorithm a = msccl_of(build_schedule("ring", Collective::kReduceScatter, 4, 1, 0).value()).value();
+  const std::string text = write_msccl_xml(a).value();
+  EXPECT_THAT(text, HasSubstr(" coll=\"reducescatter\" "));
+  EXPECT_EQ(read_msccl_xml(text, "x.xml")->plan.op, Collective::kReduceScatter);
+}
+
 TEST(MscclXml, OursAreProvedWhenReadBack) {
   int written = 0;
   for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,

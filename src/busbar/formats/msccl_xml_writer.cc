@@ -46,9 +46,11 @@ class MscclWriter {
     for (const char c : text) out += c == '"' ? "&quot;" : c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
     return out;
   }
+  /// As the readers of MSCCL, of Azure's scheduler and of RCCL (msccl_parser.cc) spell it.
   std::string coll() const {
     if (p_.op == Collective::kAllReduce) return "allreduce";
     if (p_.op == Collective::kAllGather) return "allgather";
+    if (p_.op == Collective::kReduceScatter) return "reducescatter";
     if (p_.op == Collective::kAllToAll) return "alltoall";
     return name_of(p_.op);
   }
@@ -196,10 +198,10 @@ class MscclWriter {
 
 Result<std::string> write_msccl_xml(const MscclAlgorithm& algorithm) { return MscclWriter(algorithm).write(); }
 
-Result<MscclAlgorithm> msccl_of(const Schedule& schedule) {
+Result<MscclAlgorithm> msccl_of(const Schedule& schedule, PlanLanes lanes) {
   MscclAlgorithm a;
   for (const bool in_place : {true, false}) {
-    BUSBAR_ASSIGN(a.plan, plan_of(schedule, in_place));
+    BUSBAR_ASSIGN(a.plan, plan_of(schedule, in_place, lanes));
     const Result<PlanProof> proof = prove(a.plan);
     if (!proof.ok() && (!in_place || proof.error().code == ErrorCode::kUnsupported)) return proof.error();
     a.in_place = in_place;

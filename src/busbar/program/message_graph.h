@@ -42,9 +42,15 @@ struct MessageGraph {
   Csr<TaskEdge> after;  ///< per task
 };
 
-/// A plan of S = `bytes` as messages. The buffer is divided into `loops` parts. Every thread runs its steps on one part
-/// after the other, so parts follow each other through the plan, as MSCCL's loops do. Copies and additions within a
-/// rank take no time. Error kUnsupported above 4 million messages.
-Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops);
+/// How parts of a buffer follow each other through a plan.
+enum class LoopOrder : std::uint8_t {
+  kThreadByThread,  ///< a thread runs all its steps on one part before the next part, as MSCCL's thread blocks do
+  kStepByStep,      ///< each step takes the next part when it is through with the one before, as our pipelines do
+};
+
+/// A plan of S = `bytes` as messages. The buffer is cut into `loops` parts, which follow each other through the plan in
+/// that order. Copies and additions within a rank take no time. Error kUnsupported above 4 million messages.
+Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops,
+                                 LoopOrder order = LoopOrder::kThreadByThread);
 
 }  // namespace busbar

@@ -11,7 +11,8 @@ constexpr std::size_t kMostTasks = 4'000'000;
 
 class MessageLister {
  public:
-  MessageLister(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops) : p_(plan), loops_(loops) {
+  MessageLister(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops, LoopOrder order)
+      : p_(plan), loops_(loops), by_step_(order == LoopOrder::kStepByStep) {
     g_.ranks = plan.ranks;
     bytes_ = count(bytes);
     last_.resize(plan.thread_rank.size());
@@ -20,7 +21,9 @@ class MessageLister {
   Result<MessageGraph> run() {
     BUSBAR_RETURN_IF_ERROR(order());
     for (loop_ = 0; loop_ < loops_; ++loop_) {
+      before_.swap(ends_);
       ends_.assign(p_.steps.size(), {});
+      if (by_step_) last_.assign(last_.size(), {});
       for (const std::uint32_t s : order_) {
         add(s);
         if (g_.tasks.size() > kMostTasks)
@@ -115,6 +118,7 @@ class MessageLister {
       merge(start, here ? ends_[a].here : ends_[a].there);
       if (tells_[s]) merge(there, ends_[a].there);
     }
+    if (by_step_ && loop_ > 0) merge(start, before_[s].here);
     shorten(start, rank);
     shorten(there, rank);
     Ends ends;
@@ -143,17 +147,18 @@ class MessageLister {
 
   const ExecutionPlan& p_;
   std::uint32_t loops_, loop_ = 0;
+  bool by_step_;
   std::uint64_t bytes_ = 0;
   MessageGraph g_;
   std::vector<std::uint32_t> order_;
   std::vector<bool> tells_;        ///< per step
-  std::vector<Ends> last_, ends_;  ///< per thread; per step
+  std::vector<Ends> last_, ends_, before_;  ///< per thread; per step, of this loop and of the one before
 };
 
 }  // namespace
 
-Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops) {
-  return MessageLister(plan, bytes, std::max(loops, 1u)).run();
+Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops, LoopOrder order) {
+  return MessageLister(plan, bytes, std::max(loops, 1u), order).run();
 }
 
 }  // namespace busbar

@@ -129,6 +129,7 @@ TEST(MessageRun, TimesSchedulesOfOursAsTheEngineDoes) {
     expect_as_lowered(one, "ring", Collective::kAllGather, bytes, 0.01);
     expect_as_lowered(one, "halving_doubling", Collective::kAllReduce, bytes, 0.01);
     expect_as_lowered(one, "direct", Collective::kAllToAll, bytes, 0.01);
+    expect_as_lowered(one, "pairwise", Collective::kAllToAll, bytes, 0.01);
   }
   MessageMachine pods(pods_of_eight(2));
   pods.protocol.step_network = Duration::us(9);
@@ -148,6 +149,19 @@ TEST(MessageRun, LoopsFollowEachOtherThroughThePlan) {
   EXPECT_NEAR(ms(1), 200, 0.01);
   EXPECT_NEAR(ms(4), 125, 0.01);
   EXPECT_NEAR(ms(100), 101, 0.01);
+}
+
+// Ring all-reduce over three ranks in four parts. Step by step the second part is sent while the first is on its way;
+// thread by thread it waits until the first is through all four rounds. Either way a link carries 4/3 of the buffer.
+TEST(MessageRun, PartsFollowEachOtherByStepsOrByThreads) {
+  MessageMachine m(one_switch(3));
+  m.protocol.step_scale_up = Duration::us(10'000);
+  const ExecutionPlan plan = plan_of(build_ring(Collective::kAllReduce, 3).value(), false).value();
+  const auto ms = [&](LoopOrder order) {
+    return m.run(messages_of(plan, Bytes{3 * kMs}, 4, order).value()).end.since_start().in_us() / 1000;
+  };
+  EXPECT_NEAR(ms(LoopOrder::kThreadByThread), 4 * 4 * 0.25 + 4 * 4 * 10 - 3 * 10, 0.1);
+  EXPECT_NEAR(ms(LoopOrder::kStepByStep), 4 * (0.25 + 10) + 3 * 0.25, 0.1);
 }
 
 }  // namespace
