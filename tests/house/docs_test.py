@@ -59,6 +59,26 @@ class Links(unittest.TestCase):
             self.assertTrue(listed, f"docs/{name}.md is missing in docs/index.md")
 
 
+class Shortcuts(unittest.TestCase):
+    """docs/models/shortcuts.md names sources and tests; `Suite.*` and `Suite.Begin...` stand for several."""
+
+    PAGE = (ROOT / "docs/models/shortcuts.md").read_text()
+
+    def test_every_source_is_there(self):
+        sources = re.findall(r"`([\w/]+\.(?:cc|h))`", self.PAGE)
+        self.assertGreater(len(sources), 20)
+        self.assertEqual([name for name in sources if not (ROOT / "src/busbar" / name).exists()], [])
+
+    def test_every_test_is_there(self):
+        text = "".join(path.read_text() for path in (ROOT / "src").rglob("*_test.cc"))
+        there = {".".join(found) for found in re.findall(r"(?:TEST|TEST_F|RC_GTEST_PROP)\((\w+), (\w+)", text)}
+        named = re.findall(r"`([A-Z]\w+\.(?:[A-Z]\w*)?(?:\*|\.\.\.)?)`", self.PAGE)
+        self.assertGreater(len(named), 30)
+        missing = [name for name in named
+                   if not any(test == name or (name[-1] in "*." and test.startswith(name.rstrip("*."))) for test in there)]
+        self.assertEqual(missing, [])
+
+
 class Site(unittest.TestCase):
     def test_sphinx_builds_it_without_a_warning(self):
         with tempfile.TemporaryDirectory() as folder:
