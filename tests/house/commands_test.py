@@ -9,6 +9,7 @@ import pathlib
 import shlex
 import subprocess
 import sys
+import tempfile
 import unittest
 import zlib
 
@@ -52,6 +53,22 @@ class Commands(unittest.TestCase):
             for call in calls:
                 with self.subTest(call["command"]):
                     self.assertEqual(time_of(call["command"]), call["alone_us"])
+
+    def test_what_is_turned_off_costs_the_same_whichever_command_is_asked(self):
+        step = ["train", "--cluster", "dgx-h100:2", "--model", "llama3-8b", "--zero", "0"]
+        with tempfile.TemporaryDirectory() as folder:
+            for variable in ("NCCL_IB_DISABLE=1", "NCCL_NET_GDR_LEVEL=LOC", "NCCL_NVLS_ENABLE=0"):
+                env = ["--launch", "process", "--env", variable]
+                call = next(c for c in run([*step, *env])["calls"] if c["size_bytes"] > 1 << 20)
+                size = str(call["size_bytes"])
+                asked = ["dgx-h100:2", call["collective"], "-b", size, "-e", size, "--launch", "process"]
+                csv = pathlib.Path(folder, "one.csv")
+                csv.write_text(f"size_bytes,time_us\n{size},1000\n")
+                expected = run(["expect", str(csv), "--cluster", "dgx-h100:2", "--collective", call["collective"], *env])
+                alone = run(["collective", *asked, "--env", variable])["results"][0]["time_us"]
+                with self.subTest(variable):
+                    self.assertGreater(alone, 1.02 * run(["collective", *asked])["results"][0]["time_us"])
+                    self.assertEqual([expected["rows"][0]["expected_us"], call["alone_us"]], [alone, alone])
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ namespace busbar {
 /// "graph": captured in CUDA graphs; "loop": one process goes through its GPUs in a group; "process": one process per
 /// GPU; "unknown": nobody says, the mean of such measurements.
 std::vector<std::string> launch_modes();
-/// The mode that a measured table calls "one-process-per-gpu" and the like, by names of catalog/launches; else "unknown".
+/// The mode that a measured table calls by a name of catalog/launches ("one-process-per-gpu"), else "unknown".
 std::string launch_mode(std::string_view stated);
 /// From catalog/launches. Error kInvalid with the modes there are.
 Result<Duration> launch_time(std::string_view mode, const Catalog& catalog);

@@ -127,6 +127,31 @@ TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAlone) {
   }
 }
 
+TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAloneOnAnyBoard) {
+  constexpr std::size_t kMost = 32;  // ranks: pods take minutes
+  std::uint32_t times = 0;
+  for (const std::string& node : Catalog().names("nodes")) {
+    const auto loaded = load_cluster(node);
+    if (!loaded.ok() || loaded->topology.gpus().size() < 2 || loaded->topology.gpus().size() > kMost) continue;
+    auto m = on(node);
+    const auto engine = m->open_engine();
+    for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+                                Collective::kBroadcast, Collective::kReduce, Collective::kAllToAll,
+                                Collective::kGather, Collective::kScatter, Collective::kSendRecv})
+      for (const std::uint64_t size : {8ull, 64ull << 10, 16ull << 20, 1ull << 30}) {
+        const CollectiveCall asked = call_over(op, Bytes{size}, m->ranks());
+        const auto alone = m->time(asked, kTimeAlone);
+        const auto prepared = m->prepare(asked);
+        ASSERT_EQ(alone.ok(), prepared.ok()) << node;
+        if (!alone.ok()) continue;
+        EXPECT_EQ(engine->time_alone(engine->prepare(*prepared).value()), alone->time)
+            << node << " " << name_of(op) << " " << size;
+        ++times;
+      }
+  }
+  EXPECT_GT(times, 2000u);
+}
+
 TEST(Predictor, GroupsOnDifferentGpusHaveCommunicatorsOfTheirOwn) {
   // Eight groups of one GPU per server, at once: each has a NIC to itself, so that they take as long as one of them.
   auto m = on("dgx-h100:4");
