@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/models/synthesis.md: tools/write_synthesis.py BUSBAR. One to two minutes of processor time."""
+"""Writes the table of docs/models/synthesis.md: tools/write_synthesis.py BUSBAR. Some 10 s of processor time."""
 import json
 import pathlib
 import re
@@ -23,8 +23,9 @@ MACHINES = [
 
 def row(busbar, name, words, op):
     machine, *flags = words
-    command = [busbar, "collective", machine, op, "-b", "1G", "-e", "1G", "--algorithm", "synthesized", "--json", *flags]
-    result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["results"][0]
+    command = [busbar, "collective", machine, op, "-b", "1G", "-e", "1G", "--algorithm", "synthesized", "--json"]
+    done = subprocess.run(command + flags, capture_output=True, text=True, check=True)
+    result = json.loads(done.stdout)["results"][0]
     made = result["synthesized"]
     ring = f"{made['ring_time_us']:,.0f}" if "ring_time_us" in made else "-"
     return (f"| {name} | {op} | {ring} | {made['textbook_time_us']:,.0f} ({made['textbook_algorithm']}) "
