@@ -111,6 +111,7 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
   out.ranks = machine->ranks();
   out.launch = machine->protocol().launch;
   const ExpectedRow* worst = nullptr;
+  bool impossible = false;  // below a floor
   for (const MeasuredResult& m : results.rows) {
     if (options.go_on && !options.go_on(out.rows.size(), results.rows.size())) break;
     BUSBAR_ASSIGN(const Prediction p,
@@ -126,11 +127,13 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
                     limit_of(p, machine->cluster().topology)};
     if (m.us > row.high_us) row.verdict = Verdict::kLow;
     if (m.us < row.low_us) row.verdict = Verdict::kSuspicious;
+    impossible = impossible || m.us < p.floor.time.in_us();
     out.rows.push_back(std::move(row));
   }
   for (const ExpectedRow& row : out.rows)
-    if (row.verdict != Verdict::kGood) worst = &row;
-  if (worst != nullptr) {
+    if (row.verdict != Verdict::kGood) worst = &row, ++out.outside;
+  constexpr std::size_t kOneOf = 10;  // what bands of nine tenths let pass
+  if (worst != nullptr && (impossible || out.outside * kOneOf > out.rows.size())) {
     out.verdict = worst->verdict;
     const bool complete = out.rows.size() == results.rows.size();
     if (worst->verdict == Verdict::kLow && complete) out.explanations = explain(options, *worst);

@@ -51,7 +51,9 @@ struct ExpectedRow {
 
 struct Expectation {
   std::vector<ExpectedRow> rows;
-  Verdict verdict = Verdict::kGood;       ///< of the largest size that is not good, else good
+  /// Of the largest size that is not good, where these are more than one of ten or one is below a floor; else good.
+  Verdict verdict = Verdict::kGood;
+  std::size_t outside = 0;  ///< sizes that are not good
   std::vector<std::string> explanations;  ///< what would make the machine give what was measured there
   std::uint32_t ranks = 0;
   Duration launch;     ///< before the first byte, in all predictions

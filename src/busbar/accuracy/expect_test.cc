@@ -98,6 +98,23 @@ TEST(Expect, ResultsOfAnotherNumberOfRanksAreRefused) {
   EXPECT_TRUE(expect_results(results, on("dgx-a100")).ok());
 }
 
+TEST(Expect, OneOddSizeOfManyCondemnsNoMachineUnlessPhysicsForbidsIt) {
+  auto machine = Predictor::make(load_cluster("dgx-a100").value(), {}).value();
+  MeasuredResults results;
+  for (std::uint64_t size = 64; size <= std::uint64_t{1} << 30; size *= 4)
+    results.rows.push_back({size, all_reduce_us(*machine, size)});
+  results.rows[2].us *= 20;
+  const auto odd = expect_results(results, on("dgx-a100"));
+  ASSERT_TRUE(odd.ok()) << odd.error().text();
+  EXPECT_EQ(odd->outside, 1u);
+  EXPECT_EQ(odd->verdict, Verdict::kGood);
+  results.rows[5].us *= 20;
+  EXPECT_EQ(expect_results(results, on("dgx-a100"))->verdict, Verdict::kLow);
+  results.rows[5].us /= 20;
+  results.rows[2].us = 1e-3;  // faster than light
+  EXPECT_EQ(expect_results(results, on("dgx-a100"))->verdict, Verdict::kSuspicious);
+}
+
 TEST(Expect, TenTimesSlowerIsLowAndTenTimesFasterIsSuspicious) {
   EXPECT_EQ(expect_results(modelled("dgx-a100", 10, 0), on("dgx-a100"))->verdict, Verdict::kLow);
   EXPECT_EQ(expect_results(modelled("dgx-a100", 0.1, 0), on("dgx-a100"))->verdict, Verdict::kSuspicious);

@@ -196,6 +196,10 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
       "suspicious: faster than that, or than physics allows. GB/s is 1e9 bytes per second per direction.";
   d.blocks.push_back({t});
   d.blocks.push_back({Highlight{fmt::format("The machine is {}.", name_of(e.verdict))}});
+  if (e.verdict == Verdict::kGood && e.outside > 0)
+    d.blocks.push_back({Paragraph{fmt::format(
+        "{} of {} sizes outside their bands: bands hold nine of ten, so that condemns no machine.", e.outside,
+        e.rows.size())}});
   d.blocks.push_back({Paragraph{"Expected with " + words + "."}});
   for (const std::string& line : results.unread) d.blocks.push_back({Paragraph{"Not read: " + line + "."}});
   for (const std::string& x : e.explanations) d.blocks.push_back({Paragraph{"Would explain it: " + x + "."}});
