@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/models/synthesis.md: tools/write_synthesis.py BUSBAR. One to two minutes of processor time."""
+"""Writes the table of docs/models/synthesis.md: tools/write_synthesis.py BUSBAR. Some 10 s of processor time."""
 import json
 import pathlib
 import re
