@@ -79,13 +79,6 @@ void agree(NcclComm& comm) {
   comm.graphs.ring.channels = comm.graphs.tree.channels = comm.search_channels;
 }
 
-/// Whether GPUs send by NICs of others unless told otherwise. Source: ROCm RCCL (on NCCL 2.28.3), src/init.cc.
-bool has_pxn(std::string_view amd_target, std::uint32_t ranks) {
-  if (amd_target.starts_with("gfx94")) return ranks >= 64;
-  if (amd_target.starts_with("gfx95")) return ranks >= 32;
-  return true;
-}
-
 /// Without shared memory, GPUs that do not reach each other meet over the network, which is not modelled.
 Status check_meeting(const NcclSystem& s, const NcclSettings& settings) {
   if (settings.shm) return {};
@@ -108,6 +101,15 @@ std::uint32_t NcclComm::most_local_ranks() const {
   return static_cast<std::uint32_t>(most);
 }
 
+/// Source of the numbers: ROCm RCCL (on NCCL 2.28.3), src/init.cc.
+bool has_pxn(const NcclSettings& settings, const Topology& t, std::span<const DeviceId> gpus, std::uint32_t copies) {
+  const std::string_view amd_target = t.device_class(gpus[0]).architecture;
+  const std::size_t ranks = gpus.size() * copies;
+  if (settings.pxn) return *settings.pxn;
+  if (amd_target.starts_with("gfx94")) return ranks >= 64;
+  return !amd_target.starts_with("gfx95") || ranks >= 32;
+}
+
 std::string library_name(const NcclComm& comm) {
   return comm.shapes.front().system.amd_gpus ? "RCCL" : fmt::format("NCCL {}", to_string(comm.settings.version));
 }
@@ -123,7 +125,7 @@ Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gp
   comm.settings = settings;
   comm.ranks = static_cast<std::uint32_t>(gpus.size());
   if (comm.ranks == 0) return invalid("a communicator has at least one rank");
-  if (!settings.pxn) comm.settings.pxn = has_pxn(t.device_class(gpus[0]).architecture, comm.ranks * copies);
+  comm.settings.pxn = has_pxn(settings, t, gpus, copies);
   std::vector<std::uint32_t> node_of_block(t.blocks().size(), UINT32_MAX);
   std::vector<std::vector<std::uint32_t>> ranks;
   for (std::uint32_t r = 0; r < comm.ranks; ++r) {

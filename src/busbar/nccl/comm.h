@@ -49,6 +49,10 @@ std::string library_name(const NcclComm& comm);
 /// Where rings and trees come from: "its search", or RCCL's "its model 81". Nodes may differ: that of the first.
 std::string origin_of_rings(const NcclComm& comm);
 
+/// Whether GPUs send by NICs next to others: as set, else with RCCL by the number of ranks. Pre: there are ranks.
+bool has_pxn(const NcclSettings& settings, const Topology& topology, std::span<const DeviceId> gpus,
+             std::uint32_t copies = 1);
+
 /// Rate of the slowest network device of all nodes; 0 without one.
 float least_nic_GBps(const NcclComm& comm);
 

@@ -54,7 +54,8 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   if (gpus.empty()) gpus.assign(cluster.topology.gpus().begin(), cluster.topology.gpus().end());
   // Packets choose their paths themselves. What they are compared with, floors and closed forms, is an even split.
   const RoutingPolicy routing = p.engine == "packet" ? RoutingPolicy::kSpray : cluster.routing;
-  out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed);
+  const bool pxn = gpus.empty() || has_pxn(settings, cluster.topology, gpus);
+  out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed, pxn);
   out->placement_ = std::make_unique<Placement>(*out->router_, gpus);
   settings.nvls = settings.nvls && p.nvls;
   out->communicators_ = std::make_unique<Communicators>(cluster.topology, *out->placement_, settings);

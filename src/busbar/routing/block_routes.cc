@@ -153,10 +153,9 @@ const BlockRoutes::Exit& BlockRoutes::exit(const Block& block, DeviceId gpu, Dev
   if (e.known) return e;
   e = server_exit(block, gpu, nic);
   const DeviceId relay = owner(block, nic);
-  if ((e.hops < 255 && !e.host) || relay == kNone<DeviceId> || relay == gpu) return e;
+  if (!pxn_ || (e.hops < 255 && !e.host) || relay == kNone<DeviceId> || relay == gpu) return e;
   std::vector<LinkShare> path;
-  e.relay = !server_exit(block, relay, nic).host &&
-            (by_level(block, RouteLevel::kScaleUp, gpu, relay, path) || by_gpus(block, gpu, relay, path));
+  e.relay = !server_exit(block, relay, nic).host && by_level(block, RouteLevel::kScaleUp, gpu, relay, path);
   return e;
 }
 

@@ -187,9 +187,9 @@ bool Router::State::over_relays(DeviceId from, DeviceId to, DeviceId nic_from, D
   return false;
 }
 
-Router::Router(const Topology& topology, RoutingPolicy policy, std::uint64_t seed)
+Router::Router(const Topology& topology, RoutingPolicy policy, std::uint64_t seed, bool pxn)
     : state_(std::make_unique<State>(
-          State{topology, policy, seed, FabricTable(topology), BlockRoutes(topology), Front()})) {}
+          State{topology, policy, seed, FabricTable(topology), BlockRoutes(topology, pxn), Front()})) {}
 Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 

@@ -21,7 +21,8 @@ namespace busbar {
 
 class Router {
  public:
-  Router(const Topology& topology, RoutingPolicy policy, std::uint64_t seed = 0);
+  /// `pxn`: GPUs may send by NICs next to other GPUs, over NVLink (NCCL_PXN_DISABLE turns it off).
+  Router(const Topology& topology, RoutingPolicy policy, std::uint64_t seed = 0, bool pxn = true);
   ~Router();
   Router(Router&&) noexcept;
 

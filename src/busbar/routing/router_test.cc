@@ -111,6 +111,51 @@ TEST(Router, CrossesNodesByTheRailsLeafWithoutASpine) {
   EXPECT_EQ(names, "node0.pcie0 node0.nic0 leaf0 node2.nic0 node2.pcie0 node2.gpu0 ");
 }
 
+/// Two servers of four GPUs in a ring of NVLinks, each GPU with a NIC on a PCIe switch of its own below one CPU.
+Topology ring_cluster() {
+  NodeTemplate n;
+  n.name = "ring";
+  n.devices.push_back(test_device(DeviceKind::kCpu, "cpu0"));
+  for (const auto& [kind, name] : {std::pair(DeviceKind::kGpu, "gpu"), std::pair(DeviceKind::kPcieSwitch, "pcie"),
+                                   std::pair(DeviceKind::kNic, "nic")})
+    for (std::uint32_t i = 0; i < 4; ++i) n.devices.push_back(test_device(kind, name + std::to_string(i)));
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    n.links.push_back({1 + i, 1 + (i + 1) % 4, link(LinkKind::kNvlink, 50, 500)});
+    n.links.push_back({1 + i, 5 + i, link(LinkKind::kPcie, 63, 150)});
+    n.links.push_back({9 + i, 5 + i, link(LinkKind::kPcie, 63, 150)});
+    n.links.push_back({5 + i, 0, link(LinkKind::kPcie, 63, 150)});
+  }
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(n);
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (int i = 0; i < 2; ++i) {
+    const BlockId block = b.add_block(t);
+    for (std::uint32_t nic = 9; nic < 13; ++nic)
+      b.connect(b.device(block, nic), hub, link(LinkKind::kInfiniband, 50, 600));
+  }
+  return std::move(b).seal();
+}
+
+/// As NCCL demands for PXN: an NVLink to the GPU next to the NIC, and no CPU from there.
+TEST(Router, TakesTheReceiversRailOverOneScaleUpLinkAndNotOverTwo) {
+  const Topology t = ring_cluster();
+  const Router r(t, RoutingPolicy::kStatic);
+  const auto device = [&](const char* name) { return t.find(name).value(); };
+  const DeviceId gpu = device("node0.gpu0"), own = device("node0.nic0");
+  EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic1")), device("node0.nic1"));
+  EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic3")), device("node0.nic3"));
+  EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic2")), own) << "two NVLinks away";
+}
+
+TEST(Router, WithoutPxnEveryGpuSendsByItsOwnNic) {
+  const Topology t = ring_cluster();
+  const Router r(t, RoutingPolicy::kStatic, 0, false);
+  const auto device = [&](const char* name) { return t.find(name).value(); };
+  EXPECT_EQ(r.exit_nic(device("node0.gpu0"), device("node0.nic0"), device("node1.nic1")), device("node0.nic0"));
+}
+
 TEST(Router, StaticHashKeepsOneSpineAndSpraySplitsEvenly) {
   const Topology t = small_cluster(2).seal();
   for (const RoutingPolicy policy : {RoutingPolicy::kStatic, RoutingPolicy::kSpray}) {

@@ -16,14 +16,15 @@ namespace busbar {
 
 class BlockRoutes {
  public:
-  explicit BlockRoutes(const Topology& topology) : topology_(topology) {}
+  /// `pxn`: GPUs may leave by NICs next to another GPU where the server has another way.
+  explicit BlockRoutes(const Topology& topology, bool pxn = true) : topology_(topology), pxn_(pxn) {}
 
   /// Appends the links of the best way between two GPUs. In order of preference: scale-up links, direct or over
   /// switches; over other GPUs; any links, by fewest hops. False, with nothing appended, if there is none.
   bool between(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
   /// The way between a GPU and a NIC, in either direction: by fewest hops over the server's links, otherwise over the
-  /// GPU nearest to the NIC. A GPU also leaves over that GPU if its own way would cross a CPU and that GPU's way does
-  /// not (NCCL's PXN; as in NCCL, only in the sending direction).
+  /// GPU nearest to the NIC. A GPU also leaves over that GPU if its own way would cross a CPU, that GPU's way does not,
+  /// and scale-up links join the two, direct or over switches (NCCL's PXN; as in NCCL, only in the sending direction).
   bool leave(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
   bool enter(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out);
   /// Whether `gpu` reaches `nic` as well as its own NIC `own`: over no more hops and no host, or over NVLink and the
@@ -73,6 +74,7 @@ class BlockRoutes {
   Exit server_exit(const Block& block, DeviceId gpu, DeviceId nic);
 
   const Topology& topology_;
+  bool pxn_;
   std::vector<Tables> shapes_;
   Front front_;
   std::vector<GpuMesh::Part> parts_;
