@@ -58,7 +58,7 @@ Status add_background(const BackgroundTraffic& traffic, const Router& router, Fl
   for (const Host& h : hosts) expected += traffic.load * h.bytes_per_s / mean * traffic.until.since_start().in_s();
   if (expected > kMostBackgroundFlows)
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("about {:.2g} flows of others, more than {:.2g}; end it earlier, or lower the load",
+                 fmt::format("about {:.2g} background flows, more than {:.2g}; end it earlier, or lower the load",
                              expected, kMostBackgroundFlows),
                  {"", 0, 0, "--background"}};
   std::vector<ListedFlow> flows;

@@ -202,9 +202,10 @@ Status check_reducers(const Schedule& s) {
   if (s.reducers > 0)
     return Error{
         ErrorCode::kUnsupported,
-        fmt::format("steps packet by packet run no reduction in the network, which {} needs; use ring or tree, or "
-                    "--engine flow",
-                    s.algorithm),
+        fmt::format(
+            "the packet engine does not reduce in the network within a step, which {} needs; use ring or tree, or "
+            "--engine flow",
+            s.algorithm),
         {}};
   return {};
 }

@@ -37,7 +37,7 @@ class OnlinePackets final : public PacketEngine {
   Result<CallId> prepare(const CollectiveCall& call) override {
     BUSBAR_ASSIGN(const CallId id, closed_->prepare(call));
     if (index(id) < calls_.size()) return id;
-    if (live_) return Error{ErrorCode::kUnsupported, "the packet engine takes no new call once it runs", {}};
+    if (live_) return Error{ErrorCode::kUnsupported, "the packet engine takes no new call after its start", {}};
     Call c;
     BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router_, placement_, protocol_, c.flows));
     BUSBAR_RETURN_IF_ERROR(check_copies(router_, c.flows));
@@ -153,7 +153,7 @@ class OnlinePackets final : public PacketEngine {
     for (const std::uint32_t w : live_->part.network.deadlock())
       cycle += (cycle.empty() ? "" : ", ") + wiring_.topology().name(wiring_.wires()[w].link);
     status_ = Error{ErrorCode::kDoesNotFit,
-                    cycle.empty() ? std::string("nothing arrives any more; use --engine flow")
+                    cycle.empty() ? std::string("no packet arrives any more; use --engine flow")
                                   : "deadlock: these links wait for each other: " + cycle,
                     {}};
   }

@@ -105,9 +105,10 @@ class Run {
   /// Why the remaining flows of a run with faults cannot end.
   std::string why_stuck(Ps now) const {
     const std::string cycle = cycle_of_waits();
-    const std::string why = cycle.empty() ? "what the faults block" : "a circle of waiting links: " + cycle;
+    const std::string why =
+        cycle.empty() ? "what the faults block" : "a cycle of links that wait for each other: " + cycle;
     return fmt::format(
-        "after {:.3f} us nothing has arrived for {:.3f} us, and nothing will change any more: {} of {} "
+        "after {:.3f} us nothing has arrived for {:.3f} us, and no fault will begin or end any more: {} of {} "
         "flows wait for {}",
         static_cast<double>(now) * 1e-6, static_cast<double>(now - last_delivery_) * 1e-6,
         traffic_.size() - part_.hosts.finished(), traffic_.size(), why);
@@ -115,10 +116,9 @@ class Run {
   Error deadlock(Ps now) const {
     const std::string cycle = cycle_of_waits();
     if (cycle.empty())
-      return Error{
-          ErrorCode::kUnsupported,
-          "nothing has arrived any more for many timeouts, though no ports wait in a circle; use --engine flow",
-          {}};
+      return Error{ErrorCode::kUnsupported,
+                   "no packet has arrived for many timeouts, though no ports wait for each other; use --engine flow",
+                   {}};
     return Error{
         ErrorCode::kDoesNotFit,
         fmt::format("deadlock after {:.3f} us: these links wait for each other: {}; route up and then down only, "
@@ -147,8 +147,8 @@ class Run {
 
 /// Why a run cannot use several threads; empty if it can.
 std::string why_one_thread(const Profile& profile) {
-  if (!profile.network.faults.empty()) return "faults change the ways of all at once";
-  if (profile.sampler.every > 0) return "somebody looks at all of it at once";
+  if (!profile.network.faults.empty()) return "faults change the routes of all parts at once";
+  if (profile.sampler.every > 0) return "the sampler reads all parts at once";
   return "";
 }
 
@@ -173,10 +173,11 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   routes.reserve(list.flows.size());
   for (const ListedFlow& f : list.flows) {
     if (count(f.bytes) / shape.payload >= kMostPackets) {
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("a flow of {} bytes has more packets than 31 bits count; cut it, or use --engine flow",
-                               count(f.bytes)),
-                   {}};
+      return Error{
+          ErrorCode::kUnsupported,
+          fmt::format("a flow of {} bytes has more packets than 31 bits can number; split it, or use --engine flow",
+                      count(f.bytes)),
+          {}};
     }
     BUSBAR_ASSIGN(const std::uint32_t route, wiring.route(f.from, f.to, f.nic_from, f.nic_to));
     routes.push_back(route);
@@ -195,8 +196,8 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   const NetworkSplit split = split_network(wiring, list, routes, wanted);
   if (why.empty() && split.parts < wanted)
     why =
-        "no more groups of hosts can run apart; between groups there must be cables with a latency, and a flow that "
-        "starts when another ends must start where that ends";
+        "the network has no more separate groups of hosts; cables between groups need a latency, and a flow that "
+        "starts when another ends must start where that one ends";
   if (!why.empty() && options.notice)
     options.notice(fmt::format("{} of {} threads run: {}", split.parts, options.threads, why));
   if (split.parts > 1) {

@@ -85,12 +85,11 @@ Status check_copies(const Router& router, const FlowList& list) {
         spread_reaching(router, list.reach, f.from, f.to, f.nic_from, f.nic_to, 0, path, &copied_in));
     if (copied_in.empty()) continue;
     const Topology& t = router.topology();
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("what goes from {} to {} is copied in {} on its way (gpudirect or p2p is off), which packets "
-                    "do not model; use --engine flow, or --set node.gpudirect=true --set node.p2p=true",
-                    t.name(f.from), t.name(f.to), t.name(copied_in.front())),
-        {}};
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("data from {} to {} are copied in {} (gpudirect or p2p is off), which packets "
+                             "do not model; use --engine flow, or --set node.gpudirect=true --set node.p2p=true",
+                             t.name(f.from), t.name(f.to), t.name(copied_in.front())),
+                 {}};
   }
   return {};
 }
@@ -109,7 +108,7 @@ Result<Profile> profile_for(const Wiring& wiring, const PacketOptions& options, 
     if (outlets.row(o).size() > 1) profile.hosts.recovery = Recovery::kTrimming;
   if (wiring.relays()) {
     return Error{ErrorCode::kUnsupported,
-                 "here GPUs or switches that add pass on traffic of others, which the packet engine does not model; "
+                 "here GPUs or switches that add forward other traffic, which the packet engine does not model; "
                  "use --engine flow",
                  {}};
   }

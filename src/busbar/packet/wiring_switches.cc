@@ -52,7 +52,7 @@ void Wiring::add_leg_of(const std::vector<LinkId>& links, DeviceId from, DeviceI
     }
   }
   const auto first = std::find_if(inner.begin(), inner.end(), [&](const Inner& i) { return i.node == home; });
-  BUSBAR_CHECK(first != inner.end()) << "a way that does not begin where it should";
+  BUSBAR_CHECK(first != inner.end()) << "a route must begin at its first device";
   leg.outlet = outlet_of(first->wires);
   leg.inner = static_cast<std::uint32_t>(inner_.size());
   inner_.push_back(std::move(inner));
