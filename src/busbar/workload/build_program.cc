@@ -42,7 +42,7 @@ Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) 
   }
   return invalid(
       fmt::format("one layer takes {:.3g} s per micro-batch of {} tokens and the step's work {:.3g} s on one "
-                  "GPU, more than this model is made for; lower seq, micro_batch or global_batch",
+                  "GPU, beyond the range of this model; lower seq, micro_batch or global_batch",
                   layer_s, l.tokens(), step_s),
       l.place("seq"));
 }
@@ -118,7 +118,7 @@ Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, 
                  layout.place("precision")};
   }
   if ((layout.offload_activations || layout.offload_optimizer) && kernels.host_bytes_per_s <= 0) {
-    return invalid("this machine says nothing of the way from GPU to host memory", layout.place("offload"));
+    return invalid("this machine gives no rate between GPU and host memory", layout.place("offload"));
   }
   const StepTimes times = step_times(model, layout, kernels);
   BUSBAR_RETURN_IF_ERROR(check_scale(model, layout, times));

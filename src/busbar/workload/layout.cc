@@ -36,7 +36,7 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
     return invalid(fmt::format("there is no stage {}: pp is {}", l.straggler_stage, l.pp), l.place("straggler"));
   }
   if (l.whole_tensors && l.zero != 1) {
-    return invalid(fmt::format("whole_tensors is a way of zero 1, not of zero {}", l.zero), l.place("whole_tensors"));
+    return invalid(fmt::format("whole_tensors needs zero 1, not zero {}", l.zero), l.place("whole_tensors"));
   }
   if (l.schedule == PipelineSchedule::kGPipe && l.vpp > 1) {
     return invalid(fmt::format("GPipe has no interleaving; use vpp 1 instead of {} or schedule: 1f1b", l.vpp),

@@ -182,7 +182,7 @@ std::uint32_t ProgramWriter::end_pass() {
 void ProgramWriter::use(std::uint32_t pass, RoleId role, std::span<const OpId> entry) {
   program_.uses.push_back({pass, next(), role, micro_batch_});
   for (const std::uint32_t place : entry_of_[pass]) {
-    BUSBAR_CHECK(entry[place] != kNone<OpId>) << "a pass is repeated without something that it waits for";
+    BUSBAR_CHECK(entry[place] != kNone<OpId>) << "a pass is repeated without one of its dependencies";
     program_.outside.values.push_back(entry[place]);
   }
   program_.outside.close_row();
@@ -199,7 +199,7 @@ Program ProgramWriter::finish() && {
   const auto keep = [&](OpId& dep) {
     if ((index(dep) & kPromiseBit) == 0) return;
     dep = kept_[index(dep) & ~kPromiseBit];
-    BUSBAR_CHECK(dep != kNone<OpId>) << "a transfer that somebody waits for was never written";
+    BUSBAR_CHECK(dep != kNone<OpId>) << "a transfer on which an operation depends was never written";
   };
   for (OpId& dep : program_.deps.values) keep(dep);
   for (OpId& dep : program_.outside.values) keep(dep);
