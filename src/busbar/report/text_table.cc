@@ -134,7 +134,7 @@ bool shorten(Grid& g, std::size_t width, std::string& note) {
     if (dropped.empty()) return false;
   }
   for (const std::string& more :
-       {key, dropped.empty() ? "" : "Not shown for want of width: " + dropped + "; set COLUMNS, or use --json."})
+       {key, dropped.empty() ? "" : "No room for: " + dropped + "; set COLUMNS, or use --json."})
     if (!more.empty()) note += (note.empty() ? "" : " ") + more;
   return true;
 }

@@ -117,7 +117,7 @@ Result<bool> PairSpread::State::find_latencies() {
         }
         if (std::isnan(ps)) flows += pairs_of(s, d);
         if (flows > kMostFlows)
-          return too_many(fmt::format("more than {:.0f} flows, each hashed by itself", kMostFlows),
+          return too_many(fmt::format("more than {:.0f} flows, each hashed separately", kMostFlows),
                           ", or a fabric that sprays (--set routing=spray)");
       }
   return true;

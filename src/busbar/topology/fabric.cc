@@ -91,7 +91,7 @@ Result<FabricPlan> build_fabric(const FabricSpec& spec, const Csr<DeviceId>& nic
   const auto per_node = nodes == 0 ? 0 : static_cast<std::uint32_t>(nics.row(0).size());
   for (std::uint32_t n = 0; n < nodes; ++n) {
     if (nics.row(n).size() == per_node) continue;
-    return invalid(fmt::format("node0 has {} NICs and node{} has {}; a fabric wants equally many", per_node, n,
+    return invalid(fmt::format("node0 has {} NICs and node{} has {}; a fabric needs the same number", per_node, n,
                                nics.row(n).size()));
   }
   BUSBAR_ASSIGN(const FabricPlan plan, plan_fabric(spec, nodes, per_node));
