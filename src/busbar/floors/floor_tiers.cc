@@ -11,7 +11,7 @@ double floor_rate(const Topology& t, LinkId l, FloorRates rates) {
 }
 
 FloorTiers::FloorTiers(const Topology& topology)
-    : t_(topology), parent_(topology.blocks().size()), owner_(topology.device_count(), kNobody) {
+    : t_(topology), parent_(topology.blocks().size()), owner_(topology.device_count(), kNone32) {
   std::iota(parent_.begin(), parent_.end(), 0u);
 }
 
@@ -37,13 +37,13 @@ std::uint32_t FloorTiers::member_of(DeviceId d) const {
 bool FloorTiers::join_next_switches() {
   std::vector<std::pair<DeviceId, std::uint32_t>> joined;
   for (const DeviceId s : t_.fabric_switches()) {
-    if (owner_[index(s)] != kNobody) continue;
+    if (owner_[index(s)] != kNone32) continue;
     for (const LinkId l : t_.out_links(s))
-      if (const std::uint32_t b = member_of(t_.to(l)); b != kNobody) joined.push_back({s, b});
+      if (const std::uint32_t b = member_of(t_.to(l)); b != kNone32) joined.push_back({s, b});
   }
   for (const auto& [s, b] : joined) {
     std::uint32_t& o = owner_[index(s)];
-    if (o == kNobody) o = b;
+    if (o == kNone32) o = b;
     const std::uint32_t x = root(o), y = root(b);
     parent_[std::max(x, y)] = std::min(x, y);
   }
@@ -56,11 +56,11 @@ void FloorTiers::measure() {
   for (auto* rates : {&tier.up, &tier.down})
     for (std::vector<double>& by_block : *rates) by_block.assign(parent_.size(), 0);
   for (const DeviceId s : t_.fabric_switches()) {
-    if (owner_[index(s)] == kNobody) continue;
+    if (owner_[index(s)] == kNone32) continue;
     const std::uint32_t own = tier.cluster_of[owner_[index(s)]];
     for (const LinkId l : t_.out_links(s)) {
       const std::uint32_t far = member_of(t_.to(l));
-      if (far != kNobody && tier.cluster_of[far] == own) continue;
+      if (far != kNone32 && tier.cluster_of[far] == own) continue;
       for (const FloorRates rates : {FloorRates::kWire, FloorRates::kPayload}) {
         tier.up[static_cast<std::size_t>(rates)][own] += floor_rate(t_, l, rates);
         tier.down[static_cast<std::size_t>(rates)][own] += floor_rate(t_, reverse(l), rates);

@@ -33,9 +33,8 @@ class FloorTiers {
   bool join_next_switches();
   void measure();
   std::uint32_t root(std::uint32_t block);
-  /// The block whose cluster contains `d`; kNobody for a switch not reached yet.
+  /// The block whose cluster contains `d`; kNone32 for a switch not reached yet.
   std::uint32_t member_of(DeviceId d) const;
-  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
   const Topology& t_;
   std::vector<std::uint32_t> parent_;  ///< per block
   std::vector<std::uint32_t> owner_;   ///< per device, for switches only: a block
