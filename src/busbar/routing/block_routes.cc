@@ -103,15 +103,15 @@ bool BlockRoutes::between(const Block& block, DeviceId from, DeviceId to, std::v
 }
 
 DeviceId BlockRoutes::owner(const Block& block, DeviceId nic) {
-  constexpr std::uint32_t kUnknown = UINT32_MAX, kNobody = UINT32_MAX - 1;
+  constexpr std::uint32_t kUnknown = UINT32_MAX, kNoOwner = UINT32_MAX - 1;
   auto& known = tables(block).owner;
   known.resize(block.device_count, kUnknown);
   std::uint32_t& place = known[index(nic) - block.first_device];
   if (place == kUnknown) {
     const DeviceId found = find_owner(block, nic);
-    place = found == kNone<DeviceId> ? kNobody : index(found) - block.first_device;
+    place = found == kNone<DeviceId> ? kNoOwner : index(found) - block.first_device;
   }
-  return place == kNobody ? kNone<DeviceId> : static_cast<DeviceId>(block.first_device + place);
+  return place == kNoOwner ? kNone<DeviceId> : static_cast<DeviceId>(block.first_device + place);
 }
 
 DeviceId BlockRoutes::find_owner(const Block& block, DeviceId nic) {

@@ -24,10 +24,10 @@ std::vector<LinkId> PairSpread::State::ports(DeviceId nic) const {
 }
 
 std::uint32_t PairSpread::State::attach(DeviceId nic) {
-  const auto [known, fresh] = attachment_of.try_emplace(index(nic), kNobody);
+  const auto [known, fresh] = attachment_of.try_emplace(index(nic), kNone32);
   if (!fresh) return known->second;
   const std::vector<LinkId> cables = ports(nic);
-  if (cables.empty()) return kNobody;
+  if (cables.empty()) return kNone32;
   std::vector<std::uint32_t> key;
   Attachment a{nic, {}};
   for (const LinkId l : cables) {
@@ -69,7 +69,7 @@ bool PairSpread::State::place(const PairEnds& ends) {
     of_block.close_row();
   }
   return std::all_of(ends.nic.begin(), ends.nic.end(),
-                     [&](DeviceId nic) { return nic != kNone<DeviceId> && attach(nic) != kNobody; });
+                     [&](DeviceId nic) { return nic != kNone<DeviceId> && attach(nic) != kNone32; });
 }
 
 /// Router::exit_nic and relays depend on the kind of server, the NIC's place in it, and what the NIC is joined to.
@@ -125,7 +125,7 @@ bool PairSpread::State::find_sources(const PairEnds& ends) {
       if (exit[at] == kNone<DeviceId>) return false;
     }
     const std::uint32_t attachment = attach(exit[at]);
-    if (attachment == kNobody || !leave(ends, m, f)) return false;
+    if (attachment == kNone32 || !leave(ends, m, f)) return false;
     legs[f] = {attachment, ends.before_ps[m] + path_ps()};
     if (!attachments[attachment].wide()) legs[f].ps += latency_ps[r.topology.link_class_index(ports(exit[at])[0])];
     return true;

@@ -196,7 +196,7 @@ bool PairSpread::State::pair_classes(const PairEnds& ends) {
   least_from.assign(sinks.size(), INFINITY);
   walks.clear();
   for (std::uint32_t lane = 0; lane < lanes; ++lane) walks.emplace_back(r.topology, r.fabric, r.seed);
-  aimed.assign(lanes, kNobody);
+  aimed.assign(lanes, kNone32);
   for (std::uint32_t d = 0; d < sinks.size(); ++d)
     for (std::uint32_t s = 0; s < sources.size(); ++s) {
       const double pairs = pairs_of(s, d);
@@ -241,7 +241,7 @@ void PairSpread::State::add_leaving(const PairEnds& ends) {
     for (std::uint32_t d = 0; d < sinks.size(); ++d)
       for (std::uint32_t lane = 0; lane < lanes; ++lane) {
         const std::uint32_t far = sinks[d].far[lane], a = sources[s].to[far].attachment;
-        if (a == kNobody || !attachments[a].wide() || pairs_of(s, d) == 0) continue;
+        if (a == kNone32 || !attachments[a].wide() || pairs_of(s, d) == 0) continue;
         const Way w = way(a, sinks[d].by[lane].attachment);
         std::vector<double>& sum = all[s * fars.size() + far];
         sum.resize(w.up.size());
@@ -280,7 +280,7 @@ void PairSpread::State::add_entering(const PairEnds& ends) {
   const auto each_port = [&](std::uint32_t s, std::uint32_t d, std::uint32_t lane, double pairs,
                              std::vector<double>& sum) {
     const Leg &out = sources[s].to[sinks[d].far[lane]], &in = sinks[d].by[lane];
-    if (pairs_of(s, d) == 0 || out.attachment == kNobody) return;
+    if (pairs_of(s, d) == 0 || out.attachment == kNone32) return;
     const Way w = way(out.attachment, in.attachment);
     sum.resize(w.down.size());
     for (std::size_t p = 0; p < w.down.size(); ++p) sum[p] += w.down[p] * pairs / lanes;

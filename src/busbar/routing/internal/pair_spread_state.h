@@ -14,8 +14,6 @@
 namespace busbar {
 
 struct PairSpread::State {
-  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
-
   /// NICs on the same switches by equal cables. The fabric cannot tell them apart.
   struct Attachment {
     DeviceId nic{};                       ///< one of them
@@ -28,7 +26,7 @@ struct PairSpread::State {
     std::uint32_t lane = 0, members = 0;
   };
   struct Leg {
-    std::uint32_t attachment = kNobody;  ///< kNobody: no receivers
+    std::uint32_t attachment = kNone32;  ///< kNone32: no receivers
     double ps = 0;                       ///< latency to the switch; with several ports, to the NIC
   };
   /// Senders with equal legs to every Far; receivers with equal legs in every lane.
