@@ -18,7 +18,7 @@ Hosts::Hosts(Traffic& traffic, Pool& pool, EventQueue& events, const HostSetting
   const auto window = static_cast<std::uint32_t>(settings.control.max_window / settings.control.packet_bytes) + 1;
   const Csr<std::uint32_t>& outlets = wiring_.outlets();
   std::uint32_t side_by_side = 1;
-  outlet_of_.assign(wiring_.wires().size(), kNobody);
+  outlet_of_.assign(wiring_.wires().size(), kNone32);
   for (std::uint32_t o = 0; o < outlets.rows(); ++o) {
     Outlet outlet;
     outlet.first_wire = outlets.begin[o];
@@ -45,7 +45,7 @@ void Hosts::take_event(std::uint32_t source, Ps now) {
   if (n < outlets_.size()) return pull(n, now);
   n -= static_cast<std::uint32_t>(outlets_.size());
   const std::uint32_t slot = traffic_.sender_of[n];
-  if (slot == kNobody) return start(n, now);
+  if (slot == kNone32) return start(n, now);
   if (slot != kOver) timer(slot, now);
 }
 
@@ -185,9 +185,9 @@ void Hosts::offer(std::uint32_t slot, Ps now) {
     std::push_heap(o.paced.begin(), o.paced.end(), std::greater<>());
     return;
   }
-  s.ring_next = kNobody;
+  s.ring_next = kNone32;
   Ring& ring = ring_of(o, s.lane);
-  if (ring.head == kNobody) {
+  if (ring.head == kNone32) {
     ring.head = slot;
   } else {
     senders_[ring.tail].ring_next = slot;
@@ -216,7 +216,7 @@ Ps Hosts::next_start(const Outlet& o, std::uint32_t wire) const {
   const Port& port = network_->port(wire);
   if (!o.control.empty()) return port.busy;
   if (port.stopped) return kNever;
-  if (lanes_ == 1 ? o.ring.head != kNobody : some_lane_ready(o, wire)) return port.busy;
+  if (lanes_ == 1 ? o.ring.head != kNone32 : some_lane_ready(o, wire)) return port.busy;
   return o.paced.empty() ? kNever : std::max(port.busy, o.paced.front().first);
 }
 
@@ -298,7 +298,7 @@ std::uint32_t Hosts::path_hash(Sender& s) {
 
 bool Hosts::some_lane_ready(const Outlet& o, std::uint32_t wire) const {
   for (std::uint32_t l = 0; l < lanes_; ++l)
-    if (ring_of(o, l).head != kNobody && !network_->lane_stopped(wire, l)) return true;
+    if (ring_of(o, l).head != kNone32 && !network_->lane_stopped(wire, l)) return true;
   return false;
 }
 
@@ -306,7 +306,7 @@ bool Hosts::some_lane_ready(const Outlet& o, std::uint32_t wire) const {
 std::uint32_t Hosts::next_lane(Outlet& o, std::uint32_t wire) {
   const auto full = static_cast<std::uint32_t>(settings_.control.packet_bytes);
   return pick_lane(turns_[number_of(o)], settings_.lanes, full, [&](std::uint32_t l) {
-    return ring_of(o, l).head == kNobody || network_->lane_stopped(wire, l) ? 0 : full;
+    return ring_of(o, l).head == kNone32 || network_->lane_stopped(wire, l) ? 0 : full;
   });
 }
 
@@ -323,8 +323,8 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
     let_go_sender(slot);
   }
   const std::uint32_t lane = lanes_ == 1 ? 0 : next_lane(o, wire);
-  const std::uint32_t slot = lane == kNoLane ? kNobody : ring_of(o, lane).head;
-  if (slot == kNobody) return;  // the paced flows may not send any more: a window has closed
+  const std::uint32_t slot = lane == kNoLane ? kNone32 : ring_of(o, lane).head;
+  if (slot == kNone32) return;  // the paced flows may not send any more: a window has closed
   Sender& s = senders_[slot];
   ring_of(o, lane).head = s.ring_next;
   s.queued = false;

@@ -10,7 +10,7 @@ void Hosts::take_data(Id id, Ps now) {
   std::uint32_t slot = traffic_.receiver_of[p.flow];
   if (slot == kOver) [[unlikely]]
     return answer_again(p, now);
-  if (slot == kNobody) slot = take_receiver(p.flow);
+  if (slot == kNone32) slot = take_receiver(p.flow);
   Receiver& r = receivers_[slot];
   if (p.flags & kTrimmed) {
     if (settings_.control.algorithm == Algorithm::kCredit) ++r.trims;
@@ -73,9 +73,9 @@ void Hosts::want_pull(std::uint32_t slot, Ps now) {
   ++r.wanted;
   if (r.queued) return;
   r.queued = true;
-  r.ring_next = kNobody;
+  r.ring_next = kNone32;
   Outlet& o = outlets_[outlet];
-  if (o.pull_head == kNobody) {
+  if (o.pull_head == kNone32) {
     o.pull_head = slot;
   } else {
     receivers_[o.pull_tail].ring_next = slot;
@@ -119,7 +119,7 @@ void Hosts::pull(std::uint32_t outlet, Ps now) {
   } else {
     let_go_receiver(slot);
   }
-  if (o.pull_head != kNobody && !o.pulling) {
+  if (o.pull_head != kNone32 && !o.pulling) {
     o.pulling = true;
     events_.push(first_source() + static_cast<std::uint32_t>(outlets_.size()) + outlet, o.next_pull);
   }

@@ -15,7 +15,7 @@ namespace {
 void add_faults(const Wiring& wiring, const PacketOptions& options, const Scale& scale, Profile& p) {
   for (const PacketFault& f : options.faults) {
     const std::uint32_t w = wiring.find(f.link);
-    if (w == kNobody) continue;
+    if (w == kNone32) continue;
     const auto until = f.until == SimTime::max() ? INT64_MAX : f.until.since_start().in_ps();
     p.network.faults.push_back({w, f.kind, f.value, f.from.since_start().in_ps(), until});
   }

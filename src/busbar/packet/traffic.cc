@@ -23,8 +23,8 @@ void Traffic::add_flow(std::uint32_t flow, std::size_t waits) {
   legs.push_back(route.back);
   waits_for.push_back(static_cast<std::uint32_t>(waits));
   ready.push_back(list.flows[flow].start.since_start().in_ps());
-  sender_of.push_back(kNobody);
-  receiver_of.push_back(kNobody);
+  sender_of.push_back(kNone32);
+  receiver_of.push_back(kNone32);
   outcomes.emplace_back();
 }
 

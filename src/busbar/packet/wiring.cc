@@ -17,7 +17,7 @@ bool is_joint(const LinkClass& c) {
 }  // namespace
 
 Wiring::Wiring(const Router& router)
-    : router_(router), topology_(router.topology()), fabric_(topology_), wire_(topology_.link_count(), kNobody) {
+    : router_(router), topology_(router.topology()), fabric_(topology_), wire_(topology_.link_count(), kNone32) {
   const auto switches = topology_.fabric_switches();
   switches_ = static_cast<std::uint32_t>(switches.size());
   device_of_.assign(switches.begin(), switches.end());
@@ -42,7 +42,7 @@ std::uint32_t Wiring::node_of(DeviceId d) {
 
 /// Both directions get consecutive numbers: the other one is w ^ 1.
 std::uint32_t Wiring::wire_of(LinkId l) {
-  if (wire_[index(l)] != kNobody) return wire_[index(l)];
+  if (wire_[index(l)] != kNone32) return wire_[index(l)];
   for (const LinkId one : {l, reverse(l)}) {
     const LinkClass& c = topology_.link_class(one);
     Wire w;
@@ -127,7 +127,7 @@ std::uint32_t Wiring::outlet_of(std::vector<std::uint32_t> wires) {
 /// `path` comes from the Router. Of its part in the fabric only the two ends count; the tables hold the rest.
 Status Wiring::add_leg(const std::vector<LinkShare>& path, DeviceId from, DeviceId to, Leg& leg, Route& route) {
   std::vector<Inner> inner;
-  leg.nic = kNobody;
+  leg.nic = kNone32;
   leg.target = node_of(to);
   DeviceId nic_from = kNone<DeviceId>;
   for (const LinkShare& s : path) {
@@ -230,7 +230,7 @@ bool Wiring::relays() const {
     by_fabric_switch = by_fabric_switch || wires_[w].from < switches_;
   }
   for (const Route& r : routes_) {
-    if (by_fabric_switch && r.forth.nic != kNobody) return true;
+    if (by_fabric_switch && r.forth.nic != kNone32) return true;
     for (const Leg& leg : {r.forth, r.back}) {
       const std::uint32_t home = wires_[outlets_.row(leg.outlet).front()].from;
       for (const Inner& i : inner_[leg.inner])

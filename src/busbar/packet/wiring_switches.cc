@@ -37,7 +37,7 @@ Result<std::vector<LinkId>> Wiring::links_to_switch(DeviceId from, DeviceId to, 
 void Wiring::add_leg_of(const std::vector<LinkId>& links, DeviceId from, DeviceId to, Leg& leg, Route& route) {
   std::vector<Inner> inner;
   std::vector<std::uint32_t> wires;
-  leg.nic = kNobody;
+  leg.nic = kNone32;
   leg.target = node_of(to);
   const std::uint32_t home = node_of(from);
   for (const LinkId l : links) {

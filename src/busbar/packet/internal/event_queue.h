@@ -29,7 +29,7 @@ class EventQueue {
   };
 
   /// Buckets of 2^width_bits ps. Best with a handful of events per bucket.
-  explicit EventQueue(int width_bits) : width_(width_bits) { head_.fill(kNobody); }
+  explicit EventQueue(int width_bits) : width_(width_bits) { head_.fill(kNone32); }
   /// Makes room for sources [0, n).
   void reserve(std::uint32_t n) {
     if (n > time_.size()) {
@@ -59,7 +59,7 @@ class EventQueue {
       std::uint32_t* at = &head_[bucket & kMask];
       while (*at != source) at = &next_[*at];
       *at = next_[source];
-      if (head_[bucket & kMask] == kNobody) unmark(bucket & kMask);
+      if (head_[bucket & kMask] == kNone32) unmark(bucket & kMask);
     }
     push(source, time);
   }
@@ -78,12 +78,12 @@ class EventQueue {
     Ps first = far_.empty() ? INT64_MAX : far_.front().time;
     const std::uint64_t bucket = next_full();
     if (bucket == kNever) return first;
-    for (std::uint32_t s = head_[bucket & kMask]; s != kNobody; s = next_[s]) first = std::min(first, time_[s]);
+    for (std::uint32_t s = head_[bucket & kMask]; s != kNone32; s = next_[s]) first = std::min(first, time_[s]);
     return first;
   }
-  /// The source of the event `n` places after the last one taken, if it is in the current bucket; otherwise kNobody.
+  /// The source of the event `n` places after the last one taken, if it is in the current bucket; otherwise kNone32.
   std::uint32_t ahead(std::uint32_t n) const {
-    return place_ + n < current_.size() ? current_[place_ + n].source : kNobody;
+    return place_ + n < current_.size() ? current_[place_ + n].source : kNone32;
   }
 
  private:
@@ -119,8 +119,8 @@ class EventQueue {
     if (bucket == kNever || bucket > bucket_of(limit)) return false;
     now_ = bucket;
     const std::uint32_t slot = bucket & kMask;
-    for (std::uint32_t s = head_[slot]; s != kNobody; s = next_[s]) current_.push_back({time_[s], s});
-    head_[slot] = kNobody;
+    for (std::uint32_t s = head_[slot]; s != kNone32; s = next_[s]) current_.push_back({time_[s], s});
+    head_[slot] = kNone32;
     unmark(slot);
     while (!far_.empty() && bucket_of(far_.front().time) - now_ < kBuckets) draw_near();
     sort_current();

@@ -82,7 +82,7 @@ class Hosts {
     std::uint32_t acked = 0, all_before = 0;  ///< packets known to have arrived: their number; all before this one
     std::uint32_t outstanding = 0, lost = 0;  ///< packets in flight; packets to repeat
     std::uint32_t hash = 0, path = 0;
-    std::uint32_t ring_next = kNobody;
+    std::uint32_t ring_next = kNone32;
     std::uint32_t wires = 1;  ///< parallel wires of its outlet: window and rate are those of one wire times this
     std::uint32_t sends = 0, granted = 0;  ///< all copies; how many the receiver allows (credit)
     bool queued = false, done = false;
@@ -100,13 +100,13 @@ class Hosts {
     std::uint32_t load = 0;                ///< HPCC
     std::uint32_t trims = 0;               ///< headers without payload so far
     std::uint32_t pulled = 0, wanted = 0;  ///< credits granted after the first window; arrivals that ask for one
-    std::uint32_t ring_next = kNobody;     ///< in the ring of senders that wait for credits
+    std::uint32_t ring_next = kNone32;     ///< in the ring of senders that wait for credits
     bool queued = false;
     std::uint32_t trimmed = 0;  ///< packets whose payload is still to come. Until then each arrival is answered:
                                 ///< headers overtake data, and the sender could wait for data that nothing reports
   };
   struct Ring {
-    std::uint32_t head = kNobody, tail = kNobody;
+    std::uint32_t head = kNone32, tail = kNone32;
   };
   struct Outlet {
     Fifo control;
@@ -115,7 +115,7 @@ class Hosts {
     std::uint32_t first_wire = 0, wires = 0;          ///< range in Wiring::outlets().values
     bool armed = false;
     Ps armed_at = 0;                                         ///< time of its pending event
-    std::uint32_t pull_head = kNobody, pull_tail = kNobody;  ///< slots whose senders are owed credits, in turn
+    std::uint32_t pull_head = kNone32, pull_tail = kNone32;  ///< slots whose senders are owed credits, in turn
     Ps next_pull = 0;
     bool pulling = false;
   };

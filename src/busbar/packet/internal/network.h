@@ -86,7 +86,7 @@ class Network {
   /// The path of the last packets of the flows that share a place in the table, and when they took it.
   struct Flowlet {
     Ps last = INT64_MIN / 2;
-    std::uint32_t wire = kNobody, turn = 0;
+    std::uint32_t wire = kNone32, turn = 0;
   };
   /// The present faults of a wire, and the packets that wait in the slow host at its end.
   struct Trouble {
@@ -234,10 +234,10 @@ void Network<Hosts>::foresee() {
   if (const std::uint32_t w = events_.ahead(0); w < wires) {
     const Packet& p = pool_[ports_[w].flying.head];
     const std::uint32_t node = ports_[w].to;
-    if (p.next != kNobody) __builtin_prefetch(&pool_[p.next]);
+    if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
     if (p.kind >= Kind::kPause || node >= wiring_.switches()) return;
     const std::uint32_t nic = hosts_.leg(p.flow, p.kind != Kind::kData).nic;
-    if (nic == kNobody) return;
+    if (nic == kNone32) return;
     const auto next = wiring_.next(node, nic);
     if (!next.empty()) __builtin_prefetch(&ports_[hashed(next, p, node)]);
   }

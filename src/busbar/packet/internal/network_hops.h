@@ -13,10 +13,10 @@ void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
     return;
   const Id id = from.flying.pop(pool_);
   const std::uint32_t node = from.to;
-  if (const Id next = from.flying.head; next != kNobody) {
+  if (const Id next = from.flying.head; next != kNone32) {
     const Packet& p = pool_[next];
     events_.push(wire, p.time);
-    if (p.next != kNobody) __builtin_prefetch(&pool_[p.next]);
+    if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
   } else if (from.host && from.busy > now) {  // cut-through: its tail is still being sent
     events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, from.busy);
   } else if (from.host) {
@@ -134,7 +134,7 @@ bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
     return serve_lane(wire, o, start);
   const Id id = o.data.pop(pool_);
   Packet& p = pool_[id];
-  if (p.next != kNobody) __builtin_prefetch(&pool_[p.next]);
+  if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
   o.queued -= p.size;
   note_wait(wire, p, start);
   if (start > p.time && o.paused_until > p.time) note_pause(o.paused_since, o.paused_until, p);

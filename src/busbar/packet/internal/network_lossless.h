@@ -81,7 +81,7 @@ void Network<Hosts>::send_control(std::uint32_t wire, Id id, Ps now) {
   if (o.host) return hosts_.send_first(wire, id, now);
   if (!o.armed) return transmit(wire, id, now);
   const auto is_pause = [&](Id x) { return pool_[x].kind == Kind::kPause || pool_[x].kind == Kind::kResume; };
-  for (Id x = o.control.head; is_pause(id) && x != kNobody && is_pause(x); x = pool_[x].next) {
+  for (Id x = o.control.head; is_pause(id) && x != kNone32 && is_pause(x); x = pool_[x].next) {
     if (pool_[x].flow != pool_[id].flow) continue;
     pool_[x].kind = pool_[id].kind;  // only the last frame for a lane counts
     return pool_.give(id);
@@ -102,7 +102,7 @@ template <class Hosts>
 void Network<Hosts>::give_back(std::uint32_t from, std::uint32_t lane, std::uint32_t size, Ps now) {
   constexpr std::uint16_t kUpdateBytes = 8;
   const Port& o = ports_[from ^ 1];
-  for (Id x = o.host ? kNobody : o.control.head; x != kNobody && pool_[x].kind == Kind::kCredit; x = pool_[x].next) {
+  for (Id x = o.host ? kNone32 : o.control.head; x != kNone32 && pool_[x].kind == Kind::kCredit; x = pool_[x].next) {
     if (pool_[x].flow != lane) continue;
     pool_[x].seq += size;  // the previous credit packet has not left yet
     return;
@@ -183,7 +183,7 @@ std::vector<std::uint32_t> Network<Hosts>::deadlock() const {
   for (std::uint32_t at = 0; at < n; ++at) {
     const std::uint32_t w = at / lane_count_, l = at % lane_count_;
     if (!stopped(w, l)) continue;
-    for (Id id = data_of(w, l).head; id != kNobody; id = pool_[id].next)
+    for (Id id = data_of(w, l).head; id != kNone32; id = pool_[id].next)
       if (stopped(pool_[id].wire, l)) waits[pool_[id].wire * lane_count_ + l].push_back(at);
   }
   enum : std::uint8_t { kNew, kBehind, kDone };

@@ -22,7 +22,7 @@ bool Network<Hosts>::waits_for_tail(std::uint32_t wire, Port& from, Ps now) {
   }
   const Ps rest = from.transfer(p.size) - from.transfer(std::min<std::uint32_t>(p.size, options_.header_bytes));
   if (p.kind >= Kind::kPause || rest == 0) return false;
-  if (const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData); leg.nic != kNobody) {  // otherwise it ends here
+  if (const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData); leg.nic != kNone32) {  // otherwise it ends here
     const auto ways = wiring_.next(from.to, leg.nic);
     if (ways.empty() || wiring_.cuts(wire, ways.front())) return false;  // all members of a group have one rate
   }

@@ -11,11 +11,11 @@ namespace busbar::packet {
 
 /// Records in order of arrival, linked by Packet::next.
 struct Fifo {
-  Id head = kNobody, tail = kNobody;
+  Id head = kNone32, tail = kNone32;
 
-  bool empty() const { return head == kNobody; }
+  bool empty() const { return head == kNone32; }
   void push(Pool& pool, Id id) {
-    pool[id].next = kNobody;
+    pool[id].next = kNone32;
     if (empty()) {
       head = id;
     } else {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "busbar/base/check.h"
+#include "busbar/base/id.h"
 
 namespace busbar::packet {
 
 using Ps = std::int64_t;   ///< picoseconds since the start of the run
 using Id = std::uint32_t;  ///< number of a record in the pool
-inline constexpr Id kNobody = 0xffff'ffffu;
 
 enum class Kind : std::uint8_t {
   kData,    ///< payload of a flow, or what trimming left of it
@@ -36,7 +36,7 @@ inline constexpr int kLaneShift = 5;  ///< the three highest bits of the flags o
 
 struct Packet {
   Ps time = 0;                   ///< arrival at the far end of the wire; in a queue: when it joined
-  Id next = kNobody;             ///< next record in the list it is in
+  Id next = kNone32;             ///< next record in the list it is in
   std::uint32_t wire = 0;        ///< the wire it is on, or came by
   std::uint32_t flow = 0;        ///< slot of its flow
   std::uint32_t seq = 0;         ///< number of the packet in its flow; acknowledgements: all before it have arrived
@@ -59,7 +59,7 @@ class Pool {
   Packet& operator[](Id id) { return records_[id]; }
   const Packet& operator[](Id id) const { return records_[id]; }
   Id take() {
-    if (free_ == kNobody) return grow();
+    if (free_ == kNone32) return grow();
     const Id id = free_;
     free_ = records_[id].next;
     return id;
@@ -76,7 +76,7 @@ class Pool {
     return static_cast<Id>(records_.size()) - 1;
   }
   std::vector<Packet> records_;
-  Id free_ = kNobody;
+  Id free_ = kNone32;
 };
 
 }  // namespace busbar::packet

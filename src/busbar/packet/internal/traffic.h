@@ -14,7 +14,7 @@
 
 namespace busbar::packet {
 
-inline constexpr std::uint32_t kOver = kNobody - 1;  ///< in sender_of, receiver_of: this flow's state is released
+inline constexpr std::uint32_t kOver = kNone32 - 1;  ///< in sender_of, receiver_of: this flow's state is released
 
 struct Traffic {
   /// `list` and `routes` (per flow) must outlive this object; flows may be appended to both later.
@@ -30,7 +30,7 @@ struct Traffic {
   Csr<std::uint32_t> successors;
   std::vector<std::uint32_t> waits_for;               ///< number of flows that must end before
   std::vector<Ps> ready;                              ///< earliest start
-  std::vector<std::uint32_t> sender_of, receiver_of;  ///< slots; kNobody before, kOver after
+  std::vector<std::uint32_t> sender_of, receiver_of;  ///< slots; kNone32 before, kOver after
   std::vector<PacketOutcome> outcomes;
 
  private:

@@ -31,7 +31,7 @@ struct Wire {
 struct Leg {
   std::uint32_t outlet = 0;  ///< the outlet where it leaves its host
   std::uint32_t target = 0;  ///< the node at which it ends
-  std::uint32_t nic = 0;     ///< the NIC where it leaves the fabric; kNobody inside a server or at a switch
+  std::uint32_t nic = 0;     ///< the NIC where it leaves the fabric; kNone32 inside a server or at a switch
   std::uint32_t inner = 0;   ///< row of inner hops: the hops at nodes that are no fabric switch
 };
 
@@ -57,7 +57,7 @@ class Wiring {
   void add_all_cables();
   /// Computes the tables again without the wires w for which `down`(w). Paths of devices inside servers stay.
   void route_around(const std::function<bool(std::uint32_t)>& down);
-  /// The wire of a link; kNobody if no route can cross the link.
+  /// The wire of a link; kNone32 if no route can cross the link.
   std::uint32_t find(LinkId l) const { return wire_[index(l)]; }
 
   std::span<const Wire> wires() const { return wires_; }
