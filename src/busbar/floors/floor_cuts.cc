@@ -159,16 +159,16 @@ void FloorCuts::numa_nodes(const Block& block, const std::string& node) {
 
 /// Each switch with its devices; then each connected set of switches, as a root port sees it, with its devices.
 void FloorCuts::pcie_switches(const Block& block) {
-  const auto hangs = [&](DeviceId d) {
+  const auto is_endpoint = [&](DeviceId d) {
     return t_.kind(d) == DeviceKind::kGpu || t_.kind(d) == DeviceKind::kNic || t_.kind(d) == DeviceKind::kNvme;
   };
-  const auto gather = [&](DeviceId first, bool web) {
+  const auto gather = [&](DeviceId first, bool whole_set) {
     std::vector<DeviceId> found{first};
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (t_.kind(found[i]) != DeviceKind::kPcieSwitch) continue;
       for (const LinkId l : t_.out_links(found[i])) {
         const DeviceId d = t_.to(l);
-        const bool joins = hangs(d) || (web && t_.kind(d) == DeviceKind::kPcieSwitch);
+        const bool joins = is_endpoint(d) || (whole_set && t_.kind(d) == DeviceKind::kPcieSwitch);
         if (joins && std::find(found.begin(), found.end(), d) == found.end()) found.push_back(d);
       }
     }

@@ -10,9 +10,9 @@ namespace busbar {
 namespace {
 
 /// A small undirected graph. Nodes below `ranks` are ranks; the other nodes may be on either side of a cut.
-class Web {
+class RankGraph {
  public:
-  explicit Web(std::uint32_t ranks) : ranks_(ranks) {}
+  explicit RankGraph(std::uint32_t ranks) : ranks_(ranks) {}
   std::uint32_t ranks() const { return ranks_; }
   std::uint32_t places() const { return static_cast<std::uint32_t>(near_.size()); }
   void resize(std::uint32_t places) { near_.resize(places); }
@@ -83,7 +83,7 @@ class Web {
 void FloorCuts::sets_of_ranks() {
   constexpr std::uint32_t kMostSwitches = 256;  // a larger fabric counts as one node without a limit
   const bool whole = t_.fabric_switches().size() > kMostSwitches;
-  Web web(n_);
+  RankGraph graph(n_);
   std::map<DeviceId, std::uint32_t> place;
   for (std::uint32_t m = 0; m < n_; ++m) place.emplace(gpus_[m], m);
   std::uint32_t next = n_;
@@ -95,17 +95,17 @@ void FloorCuts::sets_of_ranks() {
   const std::uint32_t hub = next;
   if (!one_block_)
     for (const DeviceId s : t_.fabric_switches()) place.emplace(s, whole ? hub : next++);
-  web.resize(whole ? hub + 1 : next);
+  graph.resize(whole ? hub + 1 : next);
   for (const auto& [d, p] : place)
     for (const LinkId l : t_.out_links(d)) {
       const auto far = place.find(t_.to(l));
-      if (far != place.end() && far->second != p && usable(l)) web.join(p, far->second, rate(l));
+      if (far != place.end() && far->second != p && usable(l)) graph.join(p, far->second, rate(l));
     }
-  web.simplify();
+  graph.simplify();
   std::vector<std::uint8_t> side;
   std::vector<std::uint32_t> inside;
   for (std::uint32_t set = 1; set < 1u << (n_ - 1); ++set) {  // the last rank is always outside
-    const auto [out, in] = web.cut(set, side);
+    const auto [out, in] = graph.cut(set, side);
     inside.clear();
     for (std::uint32_t r = 0; r < n_; ++r)
       if (set >> r & 1) inside.push_back(r);
