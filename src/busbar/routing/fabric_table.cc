@@ -22,7 +22,7 @@ FabricTable::FabricTable(const Topology& topology) {
   }
   for (const std::uint32_t leaf : leaves_)
     for (const Hop& hop : hops_.row(leaf)) flat_ = flat_ || std::binary_search(leaves_.begin(), leaves_.end(), hop.to);
-  find_webs();
+  find_islands();
   find_twins();
 }
 
@@ -52,18 +52,18 @@ void FabricTable::find_twins() {
   for (const Hop& hop : hops_.values) hop_class_.push_back(class_[hop.to]);
 }
 
-void FabricTable::find_webs() {
-  constexpr std::uint32_t kNoWeb = UINT32_MAX;
-  web_.assign(hops_.rows(), kNoWeb);
+void FabricTable::find_islands() {
+  constexpr std::uint32_t kNoIsland = UINT32_MAX;
+  island_.assign(hops_.rows(), kNoIsland);
   std::vector<std::uint32_t> queue;
   for (std::uint32_t first = 0; first < hops_.rows(); ++first) {
-    if (web_[first] != kNoWeb) continue;
-    web_[first] = first;
+    if (island_[first] != kNoIsland) continue;
+    island_[first] = first;
     queue.assign(1, first);
     for (std::size_t head = 0; head < queue.size(); ++head) {
       for (const Hop& hop : hops_.row(queue[head])) {
-        if (web_[hop.to] != kNoWeb) continue;
-        web_[hop.to] = first;
+        if (island_[hop.to] != kNoIsland) continue;
+        island_[hop.to] = first;
         queue.push_back(hop.to);
       }
     }

@@ -35,9 +35,9 @@ class FabricTable {
   /// Precondition: distance(from, to) has been called and returned left + 1.
   void links_towards(std::uint32_t from, std::uint32_t to, int left, std::vector<LinkId>& out) const;
   /// Whether live cables join the two switches, over switches alone.
-  bool joined(std::uint32_t a, std::uint32_t b) const { return web_[a] == web_[b]; }
+  bool joined(std::uint32_t a, std::uint32_t b) const { return island_[a] == island_[b]; }
   /// The lowest switch joined to `s`.
-  std::uint32_t web(std::uint32_t s) const { return web_[s]; }
+  std::uint32_t island(std::uint32_t s) const { return island_[s]; }
   /// Hops from `from` to `to`, kFar if there is no path. If there is one, nearer(to, x) holds afterwards for all x
   /// nearer to `to` than `from`. Not safe for concurrent calls.
   std::uint8_t distance(std::uint32_t from, std::uint32_t to);
@@ -55,7 +55,7 @@ class FabricTable {
     std::vector<std::uint32_t> ring, next;  ///< the last classes reached
     std::uint8_t radius = 0;
   };
-  void find_webs();
+  void find_islands();
   void find_twins();
   std::vector<std::int32_t> number_;  ///< per device from first_ on
   std::uint32_t first_ = 0;
@@ -63,10 +63,10 @@ class FabricTable {
   std::vector<std::uint32_t> hop_class_;  ///< parallel to hops_.values: the class of Hop::to
   std::vector<std::uint32_t> leaves_;
   bool flat_ = false;
-  std::vector<std::uint32_t> web_;    ///< per switch: the lowest switch joined to it
-  std::vector<std::uint32_t> class_;  ///< per switch
-  Csr<std::uint32_t> steps_;          ///< per class: the classes one hop away
-  std::vector<Row> rows_;             ///< per class
+  std::vector<std::uint32_t> island_;  ///< per switch: the lowest switch joined to it
+  std::vector<std::uint32_t> class_;   ///< per switch
+  Csr<std::uint32_t> steps_;           ///< per class: the classes one hop away
+  std::vector<Row> rows_;              ///< per class
 };
 
 }  // namespace busbar

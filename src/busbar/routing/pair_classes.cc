@@ -83,7 +83,7 @@ bool PairSpread::State::find_fars(const PairEnds& ends) {
       const DeviceId nic = ends.nic[std::size_t{m} * lanes + lane];
       const Block& b = r.block_of(nic);
       key.clear();
-      for (const std::uint32_t s : attachments[attach(nic)].switches) key.push_back(r.fabric.web(s));
+      for (const std::uint32_t s : attachments[attach(nic)].switches) key.push_back(r.fabric.island(s));
       std::sort(key.begin(), key.end());
       key.erase(std::unique(key.begin(), key.end()), key.end());
       key.insert(key.end(), {b.template_index, index(nic) - b.first_device, lane});

@@ -48,7 +48,7 @@ class Front {
   }
   /// A way is not taken if another draws more than 256 times as strongly. Otherwise a link that carries almost none of
   /// a flow could limit its fair rate.
-  static bool too_weakly(double pull, double beside) { return pull * 256 < beside; }
+  static bool too_weakly(double pull, double other) { return pull * 256 < other; }
 
  private:
   void reach(DeviceId at, double share) {
