@@ -10,9 +10,9 @@ namespace busbar {
 namespace {
 
 /// Disjoint sets of devices (union by lower id, path halving).
-class Webs {
+class ConnectedSets {
  public:
-  explicit Webs(std::uint32_t devices) : parent_(devices) { std::iota(parent_.begin(), parent_.end(), 0u); }
+  explicit ConnectedSets(std::uint32_t devices) : parent_(devices) { std::iota(parent_.begin(), parent_.end(), 0u); }
   std::uint32_t find(std::uint32_t d) {
     while (parent_[d] != d) d = parent_[d] = parent_[parent_[d]];
     return d;
@@ -34,21 +34,21 @@ class Webs {
 bool passes_on(const Topology& t, LinkId link) { return t.link_class(link).kind == LinkKind::kIci; }
 
 /// Joins the ends of every live cable. Cables of endpoints only if `with_endpoints` or if endpoints forward.
-Webs webs_of(const Topology& t, bool with_endpoints) {
-  Webs webs(t.device_count());
+ConnectedSets sets_of(const Topology& t, bool with_endpoints) {
+  ConnectedSets sets(t.device_count());
   for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
     const auto link = static_cast<LinkId>(l);
     const DeviceId a = t.from(link), b = t.to(link);
     const bool endpoint = (is_endpoint(t.kind(a)) || is_endpoint(t.kind(b))) && !passes_on(t, link);
-    if (!t.failed(link) && (with_endpoints || !endpoint)) webs.join(index(a), index(b));
+    if (!t.failed(link) && (with_endpoints || !endpoint)) sets.join(index(a), index(b));
   }
-  return webs;
+  return sets;
 }
 
 /// Whether `gpu` touches the set with that root.
-bool touches(const Topology& t, Webs& webs, DeviceId gpu, std::uint32_t root) {
+bool touches(const Topology& t, ConnectedSets& sets, DeviceId gpu, std::uint32_t root) {
   for (const LinkId l : t.out_links(gpu)) {
-    if (webs.find(index(t.to(l))) == root) return true;
+    if (sets.find(index(t.to(l))) == root) return true;
   }
   return false;
 }
@@ -68,22 +68,22 @@ Status check_connected(const Topology& t) {
   for (const DeviceId g : gpus) {
     if (t.out_links(g).empty()) return cut_off(t, g, "is disconnected: it has no live link");
   }
-  Webs webs = webs_of(t, false);
+  ConnectedSets sets = sets_of(t, false);
   std::vector<std::uint32_t> touching(t.device_count(), 0);          // GPUs, per root of a set
   std::vector<DeviceId> counted(t.device_count(), kNone<DeviceId>);  // the last GPU counted for a root
   std::uint32_t best = 0;
   for (const DeviceId g : gpus) {
     for (const LinkId l : t.out_links(g)) {
-      const std::uint32_t root = webs.find(index(t.to(l)));
+      const std::uint32_t root = sets.find(index(t.to(l)));
       if (counted[root] == g || (is_endpoint(t.kind(t.to(l))) && !passes_on(t, l))) continue;
       counted[root] = g;
       if (++touching[root] > touching[best]) best = root;
     }
   }
   const auto lonely = std::find_if(gpus.begin(), gpus.end(),
-                                   [&](DeviceId g) { return touching[best] == 0 || !touches(t, webs, g, best); });
+                                   [&](DeviceId g) { return touching[best] == 0 || !touches(t, sets, g, best); });
   if (lonely == gpus.end()) return {};
-  Webs relayed = webs_of(t, true);
+  ConnectedSets relayed = sets_of(t, true);
   for (const DeviceId g : gpus) {
     if (relayed.find(index(g)) == relayed.find(index(gpus[0]))) continue;
     return cut_off(t, touching[best] == 0 ? g : *lonely, "cannot reach the other GPUs");
