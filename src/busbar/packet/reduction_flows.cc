@@ -61,7 +61,8 @@ Result<DeviceId> ReductionFlows::leaf(std::uint32_t group, std::uint32_t member,
 }
 
 /// Between a GPU and the scale-up switches of its server that reduce.
-Result<ReductionFlows::Flows> ReductionFlows::beside(DeviceId gpu, bool up, std::uint64_t bytes, const Flows& after) {
+Result<ReductionFlows::Flows> ReductionFlows::to_scale_up(DeviceId gpu, bool up, std::uint64_t bytes,
+                                                          const Flows& after) {
   std::vector<std::pair<DeviceId, double>> switches;
   double total = 0;
   for (const LinkId l : t_.out_links(gpu)) {
@@ -175,7 +176,7 @@ Result<std::vector<ReductionFlows::Flows>> ReductionFlows::up_the_trees(const Ph
           append(here[above], sum);
           continue;
         }
-        BUSBAR_ASSIGN(const Flows taken, beside(gpu(group, member), false, bytes, sum));
+        BUSBAR_ASSIGN(const Flows taken, to_scale_up(gpu(group, member), false, bytes, sum));
         BUSBAR_ASSIGN(const Flows sent, to_leaf(group, member, phase.channel, true, bytes, taken));
         append(here[above], sent);
       }
@@ -218,7 +219,7 @@ Result<std::vector<ReductionFlows::Flows>> ReductionFlows::down_the_trees(const 
           continue;
         }
         BUSBAR_ASSIGN(const Flows got, to_leaf(group, member, phase.channel, false, bytes, here[above]));
-        BUSBAR_ASSIGN(const Flows given, beside(gpu(group, member), true, bytes, got));
+        BUSBAR_ASSIGN(const Flows given, to_scale_up(gpu(group, member), true, bytes, got));
         append(out[i], given);
       }
     }
@@ -239,7 +240,7 @@ Result<std::vector<ReductionFlows::Flows>> ReductionFlows::round(const Phase& ph
     const bool up = m.src < s_.ranks;
     const std::uint32_t member = up ? m.src : m.dst;
     if (at_hubs_) {
-      BUSBAR_ASSIGN(Flows flows, beside(gpu(group, member), up, size_of(m), filled(m)));
+      BUSBAR_ASSIGN(Flows flows, to_scale_up(gpu(group, member), up, size_of(m), filled(m)));
       out.push_back(std::move(flows));
     } else {
       BUSBAR_ASSIGN(Flows flows, to_leaf(group, member, phase.channel, up, size_of(m), filled(m)));

@@ -47,7 +47,7 @@ class ReductionFlows {
   DeviceId gpu(std::uint32_t group, std::uint32_t member) const;
   DeviceId nic(std::uint32_t group, std::uint32_t member, std::uint32_t channel) const;
   Result<DeviceId> leaf(std::uint32_t group, std::uint32_t member, std::uint32_t channel);
-  Result<Flows> beside(DeviceId gpu, bool up, std::uint64_t bytes, const Flows& after);
+  Result<Flows> to_scale_up(DeviceId gpu, bool up, std::uint64_t bytes, const Flows& after);
   Result<Flows> to_leaf(std::uint32_t group, std::uint32_t member, std::uint32_t channel, bool up, std::uint64_t bytes,
                         const Flows& after);
   Result<Climb> climb_of(std::uint32_t group, std::uint32_t channel, std::uint32_t lane,
