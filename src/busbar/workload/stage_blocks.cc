@@ -49,11 +49,11 @@ void StageWriter::forward_block(const BlockTimes& t, const BlockLabels& names, s
   const OpId gathered = tp_open(names.gather);
   // A GEMM that is pipelined with its collectives runs in TP pieces: all except one overlap the gather, likewise the
   // scatter.
-  const Duration beside_gather = overlap_tp_ ? t.in - piece(t.in) : Duration{};
-  const Duration beside_scatter = overlap_tp_ ? t.out - piece(t.out) : Duration{};
-  if (overlap_tp_) compute(label, beside_gather);
+  const Duration during_gather = overlap_tp_ ? t.in - piece(t.in) : Duration{};
+  const Duration during_scatter = overlap_tp_ ? t.out - piece(t.out) : Duration{};
+  if (overlap_tp_) compute(label, during_gather);
   arrived_ = gathered;
-  const Duration before = t.in + t.middle - beside_gather, out = stops_early ? Duration{} : t.out - beside_scatter;
+  const Duration before = t.in + t.middle - during_gather, out = stops_early ? Duration{} : t.out - during_scatter;
   if (layout_.cp > 1 && t.core > Duration{}) {
     compute(label, before - t.core);
     attend(label, t.core, false);
@@ -64,17 +64,17 @@ void StageWriter::forward_block(const BlockTimes& t, const BlockLabels& names, s
   await_parameters(out_tensor);
   if (stops_early) return;
   const OpId scattered = tp_close(names.scatter);
-  if (overlap_tp_) compute(label, beside_scatter);
+  if (overlap_tp_) compute(label, during_scatter);
   arrived_ = scattered;
 }
 
 void StageWriter::backward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor,
                                  std::uint32_t out_tensor) {
   const OpId gathered = tp_open(names.gather_gradient);
-  const Duration beside_gather = overlap_tp_ ? t.out_dgrad - piece(t.out_dgrad) : Duration{};
-  if (overlap_tp_) compute(names.backward, beside_gather);
+  const Duration during_gather = overlap_tp_ ? t.out_dgrad - piece(t.out_dgrad) : Duration{};
+  if (overlap_tp_) compute(names.backward, during_gather);
   if (gathered != kNone<OpId>) arrived_ = gathered;
-  const Duration products = t.out_dgrad + t.out_wgrad - beside_gather;
+  const Duration products = t.out_dgrad + t.out_wgrad - during_gather;
   if (layout_.cp > 1 && t.core > Duration{}) {
     compute(names.backward, products);
     await_again(out_tensor);
@@ -92,7 +92,7 @@ void StageWriter::backward_block(const BlockTimes& t, const BlockLabels& names, 
 
 void StageWriter::attend(Label label, Duration core, bool backward) {
   if (layout_.context == ContextParallel::kRing) {
-    return exchange_beside(label, core, backward ? cp_exchange_back_ : cp_exchange_);
+    return exchange_during(label, core, backward ? cp_exchange_back_ : cp_exchange_);
   }
   arrived_ = out_.collective(role_, StreamId::kCp, Label::kGatherKeys, OpClass::kCp, cp_gather_, {last_compute_});
   compute(label, core);
@@ -101,7 +101,7 @@ void StageWriter::attend(Label label, Duration core, bool backward) {
 }
 
 /// Each rank begins with its own keys and values. Those of the others arrive while it works.
-void StageWriter::exchange_beside(Label label, Duration core, CallId exchange) {
+void StageWriter::exchange_during(Label label, Duration core, CallId exchange) {
   const std::uint32_t pieces = ring_pieces(layout_.cp);
   const OpId before = last_compute_;
   std::vector<OpId> arrivals;

@@ -77,7 +77,7 @@ class StageWriter {
                      Run run, bool stops_early);
   void backward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor);
   void attend(Label label, Duration core, bool backward);
-  void exchange_beside(Label label, Duration core, CallId exchange);
+  void exchange_during(Label label, Duration core, CallId exchange);
   void forward_embedding();
   void backward_embedding();
   void forward_head();
