@@ -74,7 +74,7 @@ class LinePainter {
 
   void draw(std::size_t i) {
     const LayeredEdge& e = edges_[i];
-    if (e.from.layer == e.to.layer) return beside(e);
+    if (e.from.layer == e.to.layer) return within_layer(e);
     double x = upper_[i], y = box(e.from).bottom();
     for (std::size_t k = 0; k < path_[i].size(); ++k) {
       const Box& area = placed_.layers[e.from.layer + 1 + k].area;
@@ -87,7 +87,7 @@ class LinePainter {
   }
 
   /// Within a layer: straight between neighbours, otherwise along the lower side.
-  void beside(const LayeredEdge& e) {
+  void within_layer(const LayeredEdge& e) {
     const bool ordered = box(e.from).x <= box(e.to).x;
     const Box& a = box(ordered ? e.from : e.to);
     const Box& b = box(ordered ? e.to : e.from);
