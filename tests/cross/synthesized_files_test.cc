@@ -38,7 +38,9 @@ void expect_the_same_back(const Topology& t, Collective op, double tolerance, st
     EXPECT_EQ(run(a.plan), run(b.plan)) << s.what;
     call.schedule = s.schedule;
     const Duration fluid = engine->time_alone(engine->prepare(call).value());
-    EXPECT_NEAR(run(b.plan).in_us() / fluid.in_us(), 1, tolerance) << name_of(op) << " " << s.what;
+    // A scatter and an all-gather in one pipeline: the limit stands in docs/models/flow.md.
+    const double within = s.what.starts_with("a scatter, then") ? 0.15 : tolerance;
+    EXPECT_NEAR(run(b.plan).in_us() / fluid.in_us(), 1, within) << name_of(op) << " " << s.what;
   }
 }
 
