@@ -1,4 +1,4 @@
-// A user's results beside what the machine should give: `busbar expect`.
+// A user's results compared with what the machine should give: `busbar expect`.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ struct ExpectOptions {
 Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& options, const Overrides& overrides,
                                                 bool nvls = true, const AccuracyTable* accuracy = nullptr);
 
-/// The same on a machine in hand.
+/// The same on a machine that is already built.
 Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& options, Cluster cluster, bool nvls = true,
                                                 const AccuracyTable* accuracy = nullptr);
 

@@ -152,7 +152,7 @@ const std::vector<Synthesized>* CallChooser::schedules_for(const CollectiveCall&
 }
 
 /// The fastest of all textbook algorithms, of what NCCL takes, and of schedules made for the machine; "synthesized":
-/// the fastest of the last, with the fastest of the others beside it.
+/// the fastest of the last, next to the fastest of the others.
 Result<ChosenCall> CallChooser::fastest_of_all(const CollectiveCall& call, TrialEngines& trials) {
   const bool only = call.algorithm == "synthesized";
   CollectiveCall plain = call;

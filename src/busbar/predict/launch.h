@@ -13,7 +13,7 @@
 namespace busbar {
 
 /// "graph": captured in CUDA graphs; "loop": one process goes through its GPUs in a group; "process": one process per
-/// GPU; "unknown": nobody says, the mean of such measurements.
+/// GPU; "unknown": not stated, the mean of such measurements.
 std::vector<std::string> launch_modes();
 /// The mode that a measured table calls by a name of catalog/launches ("one-process-per-gpu"), else "unknown".
 std::string launch_mode(std::string_view stated);
