@@ -1,4 +1,4 @@
-// NCCL's algorithms and protocols, and what NCCL_ALGO and NCCL_PROTO leave of them.
+// NCCL's algorithms and protocols, and which of them NCCL_ALGO and NCCL_PROTO allow.
 #pragma once
 
 #include <array>
@@ -17,25 +17,25 @@ enum class NcclAlgorithm : std::uint8_t {
   kNvls,
   kNvlsTree,
   kPat,
-  kPointToPoint,  ///< grouped sends and receives: no entry in the tables
+  kPointToPoint,  ///< grouped sends and receives; the cost tables have no entry for them
 };
 enum class NcclProtocol : std::uint8_t { kLl, kLl128, kSimple };
 inline constexpr std::size_t kNcclAlgorithms = 7, kNcclProtocols = 3;
 const char* name_of(NcclAlgorithm algorithm);  ///< "Tree", "Ring", "NVLSTree", ...
 const char* name_of(NcclProtocol protocol);    ///< "LL", "LL128", "Simple"
 
-/// The collectives for which NCCL has a table of costs, in the order of such tables here.
+/// The collectives for which NCCL has a cost table. The tables of this room are in the same order.
 inline constexpr Collective kNcclTuned[] = {Collective::kAllReduce, Collective::kAllGather,
                                             Collective::kReduceScatter, Collective::kBroadcast, Collective::kReduce};
 inline constexpr std::size_t kNcclCollectives = std::size(kNcclTuned);
 bool is_nccl_tuned(Collective op);
-std::size_t nccl_place(Collective op);  ///< in kNcclTuned. Pre: it is one of them
+std::size_t nccl_place(Collective op);  ///< index in kNcclTuned. Pre: `op` is in it
 
-/// What one collective may use.
+/// The algorithms and protocols that one collective may use.
 struct NcclAllowed {
   std::uint8_t algorithms = 0xff;  ///< bit per NcclAlgorithm
   std::uint8_t protocols = 0xff;   ///< bit per NcclProtocol
-  bool trusts_ll128 = false;       ///< named by the user, so used also where NCCL would not dare to
+  bool trusts_ll128 = false;       ///< the user named LL128, so it is used even where NCCL would not trust it
   bool has(NcclAlgorithm a) const { return (algorithms >> static_cast<unsigned>(a) & 1u) != 0; }
   bool has(NcclProtocol p) const { return (protocols >> static_cast<unsigned>(p) & 1u) != 0; }
 };

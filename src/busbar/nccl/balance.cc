@@ -1,4 +1,4 @@
-// Which channels burden a NIC or a link while its like stands idle.
+// Which channels load a NIC or a link while an equal one is idle.
 #include <algorithm>
 
 #include "busbar/nccl/comm.h"
@@ -6,7 +6,7 @@
 namespace busbar {
 namespace {
 
-/// Load of every network device by the channels of one graph, relative to its rate: in and out apart.
+/// Load that the channels of one graph put on every network device, relative to its rate, inward and outward apart.
 struct NetLoads {
   std::vector<double> in, out;
 };
@@ -26,7 +26,7 @@ bool nics_are_even(const NcclSystem& s, const NcclGraph& g, const NetLoads& load
   const auto even = [&](const std::vector<double>& load, std::uint32_t net) {
     return load[net] <= *std::min_element(load.begin(), load.end()) + 1 / s.nodes[s.nets[net]].net_GBps + kRoundOff;
   };
-  // One channel more than the least loaded is what numbers that do not divide leave; two are not.
+  // One channel more than the least loaded is unavoidable if the numbers do not divide. Two more are not.
   const std::uint32_t nics = static_cast<std::uint32_t>(s.nets.size());
   const auto idle = [&](const std::vector<double>& load) {
     return g.channels >= nics && *std::min_element(load.begin(), load.end()) == 0;
@@ -46,7 +46,7 @@ bool is_copy(const NcclGraph& g, std::uint32_t c) {
   return false;
 }
 
-/// Different channels of one graph over every link between GPUs or into switches.
+/// Number of different channels of one graph on every link between GPUs or into switches.
 std::vector<std::uint32_t> link_channels(const NcclSystem& s, const NcclGraph& g) {
   std::vector<std::uint32_t> count(s.links.size(), 0);
   for (std::uint32_t c = 0; c < g.channels; ++c) {

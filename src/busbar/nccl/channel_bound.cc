@@ -51,13 +51,13 @@ const ChannelBound::Outside& ChannelBound::outside(PathType most) {
   return out;
 }
 
-/// Paths between GPUs of one channel.
+/// Number of paths between GPUs in one channel.
 std::uint64_t ChannelBound::legs(const NcclGraph& trial) const {
   const bool closed = trial.pattern == NcclPattern::kRing && !s_.inter;
   return closed ? s_.gpu_count() : s_.gpu_count() - 1;
 }
 
-/// A channel takes whole GB/s of one device to start from, and of all that share its port.
+/// A channel takes whole GB/s of the device it starts from, and of every device that shares its port.
 std::uint64_t ChannelBound::fit_on_nets(const NcclGraph& trial) {
   const auto whole = static_cast<int>(trial.inter_GBps);
   if (whole <= 0) return trial.max_channels;

@@ -58,20 +58,20 @@ TEST(NcclChannelBound, NoSearchFindsMoreChannelsOrFewerHops) {
             }
     }
   EXPECT_GT(found, 100);
-  EXPECT_GT(reached, found / 2);  // a bound that is seldom met would pass over nothing
+  EXPECT_GT(reached, found / 2);  // a bound that is seldom reached would skip no search
 }
 
 TEST(NcclChannelBound, CountsNicsByWholeGigabytesAndPathsOfAllGpusTogether) {
   const NcclSystem two_nodes = system_of(TestNode{}, true);  // 8 GPUs, 18 NVLinks of 20.6 GB/s each, 8 NICs of 50 GB/s
   ChannelBound bound(two_nodes);
   NcclGraph trial = trial_of(NcclPattern::kRing, 48, PathType::kNvl, PathType::kPxb);
-  // 370.8 GB/s of a GPU hold 7 paths of 48 GB/s, so 8 GPUs hold 56: 8 channels of 7 paths each.
+  // The links of a GPU carry 370.8 GB/s, so they hold 7 paths of 48 GB/s; 8 GPUs hold 56, or 8 channels of 7 paths.
   EXPECT_EQ(bound.most_channels(trial), 8u);
-  trial.intra_GBps = 60;  // 6 each, 48 in all
+  trial.intra_GBps = 60;  // 6 paths per GPU, 48 in all
   EXPECT_EQ(bound.most_channels(trial), 6u);
   trial.intra_GBps = 20;
-  EXPECT_EQ(bound.most_channels(trial), 8u);  // a NIC each
-  trial.inter_GBps = 24.9f;                   // 24 in whole GB/s: two
+  EXPECT_EQ(bound.most_channels(trial), 8u);  // one NIC each
+  trial.inter_GBps = 24.9f;                   // 24 in whole GB/s: two fit on a NIC
   EXPECT_EQ(bound.most_channels(trial), 16u);
 }
 
@@ -87,7 +87,7 @@ TEST(NcclChannelBound, PassesOverWhatCannotBeBetterThanTheBest) {
   EXPECT_FALSE(bound.may_improve(trial, best));
   ++best.hops;
   EXPECT_TRUE(bound.may_improve(trial, best));
-  best.cross_nic = 0;  // hops are compared between graphs of one kind
+  best.cross_nic = 0;  // hops are compared only between graphs of one kind
   EXPECT_FALSE(bound.may_improve(trial, best));
   best.channels -= 1;
   EXPECT_TRUE(bound.may_improve(trial, best));
@@ -95,7 +95,7 @@ TEST(NcclChannelBound, PassesOverWhatCannotBeBetterThanTheBest) {
   many.min_channels = bound.most_channels(trial) + 1;
   best.channels = 0;
   EXPECT_FALSE(bound.may_improve(many, best));
-  many.pattern = NcclPattern::kNvls;  // no chain: nothing is known
+  many.pattern = NcclPattern::kNvls;  // no chain, so no bound is known
   EXPECT_TRUE(bound.may_improve(many, best));
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 std::uint32_t coll_channels(const NcclComm& c) {
   const NcclVersion v = c.settings.version;
-  std::uint32_t n = std::min(c.search_channels * 2, kMostNcclChannels);  // a ring or tree and its mate
+  std::uint32_t n = std::min(c.search_channels * 2, kMostNcclChannels);  // the search's channels and their doubles
   const bool uneven = c.graphs.collnet_chain.intra_GBps > c.graphs.collnet_chain.inter_GBps;
   if (c.settings.collnet && uneven && c.ranks > c.node_count()) n = std::min(n + n / 2, kMostNcclChannels);
   if (c.least_capability >= 90 && c.node_count() > 1 && c.graphs.ring.intra_GBps > 45 && n < 16 &&
@@ -36,7 +36,7 @@ std::uint32_t nvls_channels(const NcclComm& c) {
   return std::max(n, std::min(c.settings.min_channels, kMostNcclChannels));
 }
 
-/// Channels that one GPU would give a peer over the network.
+/// Channels that one GPU uses to a peer over the network.
 std::uint32_t per_net_peer(const NcclComm& c, const NcclSystem& s, std::uint32_t gpu) {
   if (c.settings.channels_per_peer != 0) return c.settings.channels_per_peer;
   const std::vector<std::uint32_t> local = local_nets(s, gpu);
@@ -48,12 +48,12 @@ std::uint32_t per_net_peer(const NcclComm& c, const NcclSystem& s, std::uint32_t
     return std::max(nics, static_cast<std::uint32_t>(std::ceil(net / kPerChannelGBps)));
   }
   std::uint32_t most = 2;
-  if (c.settings.version < NcclVersion{2, 20}) return most;  // NCCL_NCHANNELS_PER_NET_PEER was 2, whatever the ranks
+  if (c.settings.version < NcclVersion{2, 20}) return most;  // NCCL_NCHANNELS_PER_NET_PEER was 2 for all rank counts
   while (most > 1 && most * c.ranks > c.p2p_channels * 4) most /= 2;
   return std::max(nics, most);
 }
 
-/// Channels between two GPUs of a node.
+/// Channels between two GPUs of one node.
 std::uint32_t per_local_peer(const NcclComm& c, const NcclPath& path) {
   if (path.type != PathType::kNvl && path.type != PathType::kNvb) return 2;
   const float link = nvlink_GBps(c.least_capability, c.settings.version);

@@ -1,4 +1,4 @@
-// One call: algorithm and protocol by least forecast, then channels and threads by size.
+// Choosing for one call: algorithm and protocol by the least forecast, then channels and threads by size.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,11 +25,11 @@ float forecast_us(const NcclComm& c, const NcclCost& cost, Collective op, NcclAl
     bandwidth *= tree_correction(NcclProtocol::kSimple, q);
   if (a == NcclAlgorithm::kRing && p == NcclProtocol::kSimple && op == Collective::kAllReduce && c.node_count() > 1 &&
       bytes / (std::uint64_t{c.channels} * c.ranks) >= 64)
-    latency *= c.least_capability < 80 ? 1.9f : 1.4f;  // plateau
+    latency *= c.least_capability < 80 ? 1.9f : 1.4f;  // a plateau of the measured latency
   return latency + static_cast<float>(static_cast<double>(bytes) / (1000.0 * bandwidth));
 }
 
-/// Bytes per thread below which fewer threads and channels do.
+/// Below this many bytes per thread, NCCL uses fewer threads and channels.
 std::uint64_t thread_threshold(NcclAlgorithm a, NcclProtocol p, std::uint32_t ranks) {
   if (p == NcclProtocol::kLl) return a == NcclAlgorithm::kRing ? std::uint64_t{8} * ranks : 8;
   if (p == NcclProtocol::kLl128) return 8;
@@ -58,7 +58,7 @@ void set_channels(const NcclComm& c, const NcclTuning& t, std::uint64_t bytes, N
       while (little(threads * threshold) && channels >= 2) --channels;
       while (little(threads * threshold) && threads % 128 == 0) threads /= 2;
   }
-  if (out.protocol == NcclProtocol::kSimple) {  // a warp that keeps the books
+  if (out.protocol == NcclProtocol::kSimple) {  // a warp for synchronization
     if (out.algorithm == NcclAlgorithm::kRing) threads += 32;
     if (out.algorithm == NcclAlgorithm::kTree) threads += 128;
   }
@@ -68,7 +68,7 @@ void set_channels(const NcclComm& c, const NcclTuning& t, std::uint64_t bytes, N
   out.threads = threads;
 }
 
-/// Least forecast of what `allowed` and `forced` leave; empty where that is nothing.
+/// The choice with the least forecast that `allowed` and `forced` permit; empty if they permit none.
 std::optional<NcclChoice> cheapest(const NcclComm& c, const NcclTuning& t, Collective op, std::uint64_t bytes,
                                    const NcclAllowed& allowed, const NcclForced& forced) {
   std::optional<NcclChoice> best;
@@ -120,7 +120,7 @@ Result<NcclChoice> choose_nccl(const NcclComm& c, const NcclTuning& t, Collectiv
   if (c.shapes.front().system.amd_gpus) return choose_rccl(c, t, op, bytes, forced);
   NcclAllowed allowed = c.settings.allowed[nccl_place(op)];
   std::optional<NcclChoice> best = cheapest(c, t, op, count(bytes), allowed, forced);
-  if (!best && !forced.algorithm && c.settings.version >= NcclVersion{2, 19}) {  // rings are the last resort
+  if (!best && !forced.algorithm && c.settings.version >= NcclVersion{2, 19}) {  // NCCL falls back to rings
     allowed.algorithms = 0xff;
     best = cheapest(c, t, op, count(bytes), allowed, {NcclAlgorithm::kRing, forced.protocol});
   }

@@ -1,4 +1,4 @@
-// Into how many pieces a call is cut that go through its algorithm one after another.
+// Into how many pieces NCCL cuts a call. The pieces go through its algorithm one after another.
 //
 // Source: NVIDIA NCCL 2.30.7, src/enqueue.cc (getChunkSize, loop counts), src/init.cc (chunks of NVLS).
 #include <algorithm>
@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::uint64_t kKiB = 1024;
 
-/// One of eight steps of a channel's buffer, in bytes of data.
+/// One of the eight steps of a channel's buffer, in bytes of payload.
 std::uint64_t step_bytes(const NcclComm& c, NcclProtocol p) {
   const std::uint64_t buffer = c.settings.buffers[static_cast<std::size_t>(p)];
-  if (p == NcclProtocol::kLl) return buffer > 0 ? buffer / 16 : 32 * kKiB;  // half is flags
+  if (p == NcclProtocol::kLl) return buffer > 0 ? buffer / 16 : 32 * kKiB;  // half of it is flags
   if (p == NcclProtocol::kLl128) return buffer > 0 ? buffer / 128 * 15 : 576'000;
   return buffer > 0 ? buffer / 8 : 512 * kKiB;
 }
 
-/// Most bytes of a chunk that goes up and down the trees between NVLS domains.
+/// Largest chunk, in bytes, of the trees between NVLS domains.
 std::uint64_t nvls_tree_most(const NcclComm& c, float nic_GBps) {
   constexpr float kFast = 96, kGood = 48;
   const std::uint32_t nodes = c.node_count(), local = c.most_local_ranks();
@@ -35,7 +35,7 @@ std::uint64_t nvls_tree_most(const NcclComm& c, float nic_GBps) {
   return (near ? 64 : 128) * kKiB;
 }
 
-/// Halves `chunk` down to `least` while a channel has fewer than `chunks` of them.
+/// Halves `chunk`, but not below `least`, while a channel has fewer than `chunks` of them.
 void halve(std::uint64_t& chunk, std::uint64_t per_channel, double chunks, std::uint64_t least) {
   while (static_cast<double>(per_channel) < chunks * static_cast<double>(chunk) && chunk > least) chunk /= 2;
 }
@@ -73,7 +73,7 @@ std::uint64_t nvls_tree(const NcclComm& c, std::uint64_t bytes, std::uint64_t at
 }  // namespace
 
 std::uint32_t nccl_pieces(const NcclComm& c, const NcclTuning& t, const NcclChoice& choice, Bytes size) {
-  constexpr std::uint64_t kMost = 4096;  // beyond, filling and draining a pipeline is nothing
+  constexpr std::uint64_t kMost = 4096;  // with more pieces, the time to fill and drain a pipeline is negligible
   const std::uint64_t bytes = count(size), channels = std::max(choice.channels, 1u);
   const std::uint64_t heads = std::max(c.graphs.nvls.channels, 1u);
   std::uint64_t chunk = step_bytes(c, choice.protocol), at_once = channels;

@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-/// What two nodes must have in common to share a search: the wiring inside, the GPUs in use, the rates of the NICs.
+/// Nodes with an equal key share a search: their wiring, the GPUs in use and the rates of their NICs are equal.
 struct ShapeKey {
   ShapeId shape{};
   std::uint32_t template_index = 0;
@@ -79,7 +79,7 @@ void agree(NcclComm& comm) {
   comm.graphs.ring.channels = comm.graphs.tree.channels = comm.search_channels;
 }
 
-/// Without shared memory, GPUs that do not reach each other meet over the network, which is not modelled.
+/// Without shared memory, GPUs without a direct path communicate over the network. The model does not cover this.
 Status check_meeting(const NcclSystem& s, const NcclSettings& settings) {
   if (settings.shm) return {};
   const auto uses_cpu = [&](const NcclPath& path) {
@@ -141,7 +141,7 @@ Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gp
   std::map<ShapeKey, std::uint32_t> shapes;
   for (std::uint32_t n = 0; n < comm.node_count(); ++n) {
     NcclMember& member = comm.nodes[n];
-    member.ranks = std::move(ranks[n]);  // a system has its GPUs in the order of devices
+    member.ranks = std::move(ranks[n]);  // the GPUs of a system are in the order of the devices
     std::sort(member.ranks.begin(), member.ranks.end(),
               [&](std::uint32_t a, std::uint32_t b) { return gpus[a] < gpus[b]; });
     std::vector<DeviceId> here;

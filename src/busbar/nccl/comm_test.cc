@@ -30,8 +30,8 @@ std::string children(const NcclTree& t, std::uint32_t rank) {
   return std::to_string(d[0]) + "/" + std::to_string(d[1]) + "/" + std::to_string(d[2]);
 }
 
-/// Compares all rings, trees and network sends of a reduced log with ours. `nic_of` says which of our NICs a device is.
-/// Returns how many lines were compared.
+/// Compares all rings, trees and network sends of a shortened log with ours. `nic_of` maps a device of the log to our
+/// NIC. Returns how many lines were compared.
 template <class NicOf>
 int compare_with_log(const char* file, const Topology& t, const NcclComm& comm, const NicOf& nic_of) {
   std::ifstream in(file);
@@ -66,7 +66,7 @@ int compare_with_log(const char* file, const Topology& t, const NcclComm& comm, 
       const NcclRing ring = nccl_ring(comm, channel);
       const std::uint32_t node = from / 8;
       const NcclPort& out = ring.ports[node].out;
-      if (out.rank != from || from % 8 == to % 8) continue;  // a tree's or an NVLS tree's
+      if (out.rank != from || from % 8 == to % 8) continue;  // a send of a tree or an NVLS tree
       EXPECT_EQ(out.proxy, proxy) << line;
       const std::string nic = "node" + std::to_string(node) + ".nic" + std::to_string(nic_of(device));
       EXPECT_EQ(t.name(nic_devices(comm, node, out.net).front()), nic) << line;
@@ -75,7 +75,7 @@ int compare_with_log(const char* file, const Topology& t, const NcclComm& comm, 
   return compared;
 }
 
-/// The log's devices are numbered from the second socket: 4 is beside GPU 0.
+/// The log numbers devices from the second socket: device 4 is next to GPU 0.
 TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8H100) {
   const Topology t = nccl_machine(TestNode{}, 2);
   const NcclComm comm = comm_of(t, rails({2, 19}));
@@ -91,7 +91,7 @@ TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8H100) {
   for (std::uint32_t h = 0; h < 8; ++h) EXPECT_EQ(heads[h], (std::vector<std::uint32_t>{h, h + 8}));
 }
 
-/// Devices 0 to 3 and 8 to 11 carry the rails; 4 to 7 are others.
+/// Devices 0 to 3 and 8 to 11 carry the rails; 4 to 7 carry none.
 TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8B200) {
   TestNode b200;
   b200.compute_capability = 100;
@@ -112,7 +112,7 @@ TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8B200) {
             500);
 }
 
-/// An older release, in which no neighbours were preferred. Devices 1 and 8 carry no rail.
+/// An older release, which did not prefer neighbours. Devices 1 and 8 carry no rail.
 TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8H200) {
   const Topology t = nccl_machine(TestNode{}, 2);
   NcclSettings settings = rails({2, 18});
@@ -161,7 +161,7 @@ TEST(NcclOracle, ChannelCountsAreThoseOfLogs) {
   }
 }
 
-/// The trees between 14 nodes that the source of the shape shows: 0-8, 8-{4,12}, 4-{2,6}, 12-{10,13}; leaves are odd.
+/// The trees over 14 nodes as drawn in NCCL's source: 0-8, 8-{4,12}, 4-{2,6}, 12-{10,13}; leaves are odd.
 TEST(NcclTrees, FourteenNodesFormTheTreeOfTheTextbook) {
   TestNode one;
   one.gpus = 2;
@@ -238,7 +238,7 @@ TEST(NcclBalance, RailsAreEvenAndTwoRingsOnOneNicAreNot) {
   for (const bool even : balanced_rings(comm)) EXPECT_TRUE(even);
   for (const bool even : balanced_trees(comm)) EXPECT_TRUE(even);
   NcclGraph& ring = comm.shapes[0].graphs.ring;
-  ring.inter[2] = ring.inter[3] = 0;  // channel 1 takes the NIC of channel 0, NIC 1 is idle
+  ring.inter[2] = ring.inter[3] = 0;  // channel 1 uses the NIC of channel 0, so NIC 1 is idle
   EXPECT_FALSE(balanced_rings(comm)[0]);
   EXPECT_FALSE(balanced_rings(comm)[1]);
 }

@@ -16,15 +16,15 @@ float xgmi_GBps(std::string_view target) {
 }
 
 float pcie_GBps(double gigatransfers, int lanes) {
-  // Units of 100 Mb/s per lane.
+  // Rates in units of 100 Mb/s per lane.
   struct Speed {
     double gigatransfers;
     int units;
   };
   constexpr Speed kSpeeds[] = {{64, 480}, {32, 240}, {16, 120}, {8, 60}, {5, 30}, {2.5, 15}};
-  int units = 60;  // unknown speeds count as generation 3
+  int units = 60;  // an unknown speed counts as generation 3
   for (const Speed& s : kSpeeds)
-    if (gigatransfers >= s.gigatransfers * 0.9) {  // files may give the rate after encoding
+    if (gigatransfers >= s.gigatransfers * 0.9) {  // files may give the rate after line coding
       units = s.units;
       break;
     }

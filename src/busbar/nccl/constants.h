@@ -1,7 +1,7 @@
-// Bandwidths that NCCL counts for links, per version. GB/s is 1e9 bytes/s per direction.
+// Bandwidths that NCCL assumes for links, per version. GB/s is 1e9 bytes/s per direction.
 //
 // Source: NVIDIA NCCL 2.30.7, src/graph/topo.h and topo.cc; ROCm RCCL, src/graph/topo.h for XGMI. They are NCCL's
-// assumptions and say nothing about what a product does, hence here and not in the catalogue.
+// assumptions, not properties of a product, so they stand here and not in the catalogue.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace busbar {
 
-inline constexpr float kNcclLocalGBps = 5000;  ///< LOC links
+inline constexpr float kNcclLocalGBps = 5000;  ///< links of type LOC
 inline constexpr std::uint32_t kMostNcclChannels = 64;
-inline constexpr std::uint32_t kMostNcclGpus = 72;  ///< ranks in one node or NVLink domain
+inline constexpr std::uint32_t kMostNcclGpus = 72;  ///< ranks of one node or NVLink domain
 
-/// One NVLink of a GPU of compute capability `cc` (times ten).
+/// Rate of one NVLink of a GPU with compute capability `cc` (times ten).
 float nvlink_GBps(int cc, NcclVersion version);
-/// One xGMI link between GPUs of that LLVM target: "gfx906", "gfx90a", "gfx942", ...
+/// Rate of one xGMI link between GPUs of this LLVM target: "gfx906", "gfx90a", "gfx942", ...
 float xgmi_GBps(std::string_view target);
-/// A PCIe link of `lanes` at `gigatransfers` per lane.
+/// Rate of a PCIe link with `lanes` lanes, each at `gigatransfers` GT/s.
 float pcie_GBps(double gigatransfers, int lanes);
 
 enum class CpuArch : std::uint8_t { kX86, kArm, kPower, kUnknown };
@@ -29,7 +29,7 @@ struct CpuType {
   CpuVendor vendor = CpuVendor::kUnknown;
   int family = 0, model = 0;
 };
-/// From one NUMA node to another of the same machine.
+/// Rate between two NUMA nodes of one machine.
 float inter_cpu_GBps(const CpuType& cpu, NcclVersion version);
 
 }  // namespace busbar

@@ -29,7 +29,7 @@ Result<std::uint64_t> whole(Value text, std::uint64_t least, std::uint64_t most)
   return n;
 }
 
-/// 0 or 1. NCCL takes any other number for 1 as well; a user who writes one has mistaken the variable.
+/// Accepts 0 or 1. NCCL also takes other numbers for 1, but a user who writes one has mistaken the variable.
 Status to_flag(Value text, bool& out) {
   BUSBAR_ASSIGN(const std::uint64_t n, whole(text, 0, 1));
   out = n != 0;
@@ -51,7 +51,7 @@ Status to_bytes(Value text, std::uint64_t& out) {
   return {};
 }
 
-/// A path type by name, or by the numbers that the first releases had.
+/// A path type by name, or by the number that the first releases used.
 Result<PathType> level(Value text, std::initializer_list<PathType> names) {
   constexpr PathType kNumbers[] = {PathType::kLoc, PathType::kPix, PathType::kPxb, PathType::kPhb, PathType::kSys};
   if (const auto n = whole(text, 0, std::size(kNumbers) - 1); n.ok()) return kNumbers[*n];
@@ -80,7 +80,7 @@ Status to_network(Value text, NcclSettings& s) {
                {}};
 }
 
-// Lists of NCCL_ALGO and NCCL_PROTO: "[collective:][^]name,name;...".
+// Lists as in NCCL_ALGO and NCCL_PROTO: "[collective:][^]name,name;...".
 
 template <typename Named>
 Result<std::uint8_t> bits_of(Value list, std::size_t count) {
@@ -105,7 +105,7 @@ Result<std::uint8_t> bits_of(Value list, std::size_t count) {
   return but ? static_cast<std::uint8_t>(~bits) : bits;
 }
 
-/// Whether a group of a list is for that collective; all are for one without a name.
+/// Whether a group of a list applies to `op`. A group without a name applies to every collective.
 Result<bool> is_for(Value name, Collective op) {
   constexpr std::pair<Value, Collective> kNames[] = {{"allreduce", Collective::kAllReduce},
                                                      {"allgather", Collective::kAllGather},
@@ -148,7 +148,7 @@ Status to_protocols(Value text, NcclSettings& s) {
 }
 
 using S = NcclSettings;
-constexpr std::uint32_t kMostChannels = 128;  // of RCCL; NCCL takes 64 of them
+constexpr std::uint32_t kMostChannels = 128;  // RCCL's limit; NCCL uses at most 64
 constexpr Value kFlag = "0 or 1", kChannels = "1 to 128", kBytes = "bytes", kLevel = "LOC, NVL, PIX, PXB, PHB or SYS";
 
 constexpr NcclVariable kVariables[] = {
@@ -188,7 +188,7 @@ constexpr NcclVariable kVariables[] = {
      [](Value v, S& s) { return to_flag(v, s.sockets); }},
     {"NCCL_NET_MERGE_LEVEL", "LOC, PORT, PIX, PXB, P2C, PXN, PHB or SYS", "how near NICs are that count as one",
      [](Value v, S& s) -> Status {
-       if (lower_case(v) == "port") v = name_of(PathType::kNvl);  // which has its number
+       if (lower_case(v) == "port") v = name_of(PathType::kNvl);  // "port" has the same number as NVL
        BUSBAR_ASSIGN(s.merge_level, level(v, {PathType::kLoc, PathType::kNvl, PathType::kPix, PathType::kPxb,
                                               PathType::kP2c, PathType::kPxn, PathType::kPhb, PathType::kSys}));
        return {};
@@ -264,7 +264,7 @@ constexpr NcclVariable kVariables[] = {
      [](Value v, S& s) { return to_bytes(v, s.nvls_tree_chunk); }},
 };
 
-/// Change what a run prints, survives or needs, but not its times as far as the model goes.
+/// These change what a run prints, tolerates or requires, but not its modelled times.
 constexpr Value kSilent[] = {"NCCL_DEBUG",
                              "NCCL_DEBUG_SUBSYS",
                              "NCCL_DEBUG_FILE",
@@ -298,7 +298,7 @@ constexpr Value kSilent[] = {"NCCL_DEBUG",
 struct Unknown {
   Value name, instead;
 };
-/// Change times, but not here.
+/// These change times in NCCL, but the model does not know how.
 constexpr Unknown kNotModelled[] = {
     {"NCCL_IB_HCA", "take NICs away with --fail 'node*.nic1'"},
     {"NCCL_NET_PLUGIN", "name the network's transport: --set fabric.transport=efa"},

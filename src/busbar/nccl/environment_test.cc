@@ -31,7 +31,7 @@ std::string refusal(const char* line) {
   return done.ok() ? "taken" : done.error().text();
 }
 
-/// What `op` takes on `nodes` nodes of 8 H100.
+/// NCCL's choice for `op` on `nodes` nodes of 8 H100.
 NcclChoice choice_with(const NcclSettings& s, Collective op, std::uint64_t bytes, std::uint32_t nodes = 1) {
   const Topology t = nccl_machine(TestNode{}, nodes);
   const auto comm = build_nccl_comm(t, t.gpus(), s);

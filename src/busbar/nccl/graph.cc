@@ -1,4 +1,4 @@
-// Which speeds and path types are tried, in which order, and what is made of the result.
+// Which speeds and path types the search tries, in which order, and how it uses the results.
 #include "busbar/nccl/graph.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ const char* name_of(NcclPattern pattern) {
 
 namespace {
 
-/// GB/s per channel, tried from the left. Source: NVIDIA NCCL 2.30.7, src/graph/search.cc; the shorter lists for cc 100
-/// are those of 2.26.
+/// GB/s per channel, tried from left to right. Source: NVIDIA NCCL 2.30.7, src/graph/search.cc; the shorter lists for
+/// cc 100 are from 2.26.
 constexpr float kIntra[] = {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
 constexpr float kInter[] = {48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4f, 1.2f, .24f, .12f};
 constexpr float kIntra90[] = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
@@ -40,7 +40,7 @@ std::span<const float> speeds_of(const NcclSystem& s, NcclVersion v) {
   return s.inter ? std::span<const float>(kInter) : kIntra;
 }
 
-// Steps of the recursion. Source: NVIDIA NCCL 2.30.7, src/graph/search.cc.
+// Limits on the steps of the recursion. Source: NVIDIA NCCL 2.30.7, src/graph/search.cc.
 constexpr std::int64_t kAllSteps = 1 << 19;
 constexpr int kSteps = 1 << 14, kStepsSameChannels = 1 << 8;
 
@@ -66,7 +66,7 @@ TypeRange net_types(const NcclSystem& s) {
   return r;
 }
 
-/// Whether NVLink falls into exactly two domains of several GPUs, with something slower between them.
+/// Whether NVLink forms exactly two domains of several GPUs, with slower links between them.
 bool splits_in_two(const NcclSystem& s) {
   std::vector<std::uint32_t> domain(s.gpu_count());
   for (std::uint32_t g = 0; g < s.gpu_count(); ++g) {
@@ -95,7 +95,7 @@ class Relaxation {
     const bool may_cross = best_.pattern == NcclPattern::kRing || best_.pattern == NcclPattern::kBalancedTree ||
                            best_.pattern == NcclPattern::kSplitTree;
     cross_ = s.net_count() > 1 && may_cross ? settings.cross_nic : 0;
-    if (cross_ == 1 && settings.version < NcclVersion{2, 23}) cross_ = 2;  // then all that crossed alternated
+    if (cross_ == 1 && settings.version < NcclVersion{2, 23}) cross_ = 2;  // before 2.23, crossing meant alternating
     best_.cross_nic = cross_ == 1 ? 1 : 0;
     best_.channels = 0;
     best_.gpus = s.gpu_count();
@@ -129,7 +129,7 @@ class Relaxation {
   }
 
  private:
-  /// False: no such graph on this node.
+  /// Returns false if this node can have no such graph.
   bool limit_channels() {
     const bool nvls = best_.pattern == NcclPattern::kNvls;
     if (nvls && (!s_.has_nvs() || s_.least_capability < 90)) return false;
@@ -160,8 +160,8 @@ class Relaxation {
 
   static int granted_to(const NcclGraph& trial) { return trial.same_channels ? kStepsSameChannels : kSteps; }
 
-  /// One search; whether it is the end of all searching. A vain one is passed over if `may_pass`: what it would leave
-  /// of its steps is looked up only when that decides something.
+  /// Runs one search and returns whether the whole search is over. With `may_pass`, a search that cannot improve the
+  /// result is skipped; the steps it would leave are computed only when they matter.
   bool done(bool may_pass) {
     trial_.hops = 0;
     budget_ -= granted_to(trial_);
@@ -174,7 +174,7 @@ class Relaxation {
            static_cast<float>(best_.channels) * best_.inter_GBps >= s_.total_GBps;
   }
 
-  /// Counts what the last search left. Of those passed over, nothing at first: they may have left more, not less.
+  /// Counts the steps that the last search left. A skipped search counts 0 at first; it may have left more, not less.
   bool out_of_budget() {
     if (passed_over_)
       owed_.push_back(last_);
@@ -186,7 +186,7 @@ class Relaxation {
     return budget_ < 0;
   }
 
-  /// What two trials must have in common to be the same search: types that no path has allow nothing more.
+  /// The key of a trial: trials with equal keys are the same search. Path types that do not occur allow nothing more.
   struct Trial {
     NcclPattern pattern{};
     bool same_channels = false;
@@ -197,7 +197,7 @@ class Relaxation {
     bool operator==(const Trial&) const = default;
   };
 
-  /// Steps left of a search. One that was made before would meet the same chains and improve nothing.
+  /// Steps left after a search. A repeated search would meet the same chains and improve nothing, so it is not run.
   int search(const NcclGraph& wanted, int granted) {
     const auto up_to = [](PathType t) { return (2u << static_cast<unsigned>(t)) - 1; };
     const Trial t{wanted.pattern,
@@ -222,7 +222,7 @@ class Relaxation {
     }
   }
 
-  /// The next thing to allow; false when there is none.
+  /// Relaxes the next restriction; false if none is left.
   bool relax_one() {
     const bool amd_sys =
         s_.cpu.arch == CpuArch::kX86 && s_.cpu.vendor == CpuVendor::kAmd && trial_.intra_type == PathType::kSys;
@@ -292,7 +292,7 @@ class Relaxation {
     }
   }
 
-  /// Second pass: the same channels, faster.
+  /// Second pass: the same number of channels at higher speed.
   void speed_up() {
     if (best_.channels == 0) return;
     trial_ = best_;
@@ -313,7 +313,7 @@ class Relaxation {
       } else {
         break;
       }
-      static_cast<void>(done(false));  // faster still may do where this speed did not
+      static_cast<void>(done(false));  // a still higher speed may succeed where this one failed
     }
   }
 
@@ -341,16 +341,16 @@ class Relaxation {
 
   const NcclSystem& s_;
   NcclGraph best_, trial_;
-  std::vector<std::pair<Trial, int>> trials_;      ///< made so far, with the steps that they left
-  unsigned types_inside_ = 0, types_outside_ = 0;  ///< bit per PathType that occurs
+  std::vector<std::pair<Trial, int>> trials_;      ///< the trials made so far, with the steps they left
+  unsigned types_inside_ = 0, types_outside_ = 0;  ///< one bit per PathType that occurs
   std::span<const float> speeds_;
   ChannelBound bound_;
   GraphSearch search_;
   TypeRange intra_, inter_;
   int cross_ = 0, left_ = 0;
-  bool passed_over_ = false;     ///< the last trial
-  NcclGraph last_;               ///< if so, that trial
-  std::vector<NcclGraph> owed_;  ///< passed over, their steps left not yet counted
+  bool passed_over_ = false;     ///< whether the last trial was skipped
+  NcclGraph last_;               ///< the last trial, if it was skipped
+  std::vector<NcclGraph> owed_;  ///< skipped trials whose remaining steps are not counted yet
   bool same_channels_ = true;
   std::size_t speed_ = 0;
   std::int64_t budget_ = kAllSteps;
@@ -363,8 +363,8 @@ NcclGraph search_nccl_graph(const NcclSystem& system, NcclGraph wanted, const Nc
 }
 
 NcclGraphs search_nccl_graphs(const NcclSystem& s, const NcclSettings& settings) {
-  constexpr std::uint32_t kMostSearched = kMostNcclChannels / 2;  // each is doubled afterwards
-  constexpr std::uint32_t kMostOnAmdNode = 2;  // RCCL, src/graph/search.cc, on one node with such processors
+  constexpr std::uint32_t kMostSearched = kMostNcclChannels / 2;  // each channel is doubled afterwards
+  constexpr std::uint32_t kMostOnAmdNode = 2;  // RCCL, src/graph/search.cc, on one node with AMD processors
   NcclGraphs out;
   NcclGraph wanted;
   wanted.max_channels = kMostSearched;

@@ -23,7 +23,7 @@ NcclSystem system_of(const Topology& t, std::span<const DeviceId> gpus, bool int
   return build_nccl_system(t, gpus, ranks, inter, settings).value();
 }
 
-/// The definition: every channel visits every GPU once, by allowed paths, and all of them together fit on the links.
+/// The definition: every channel visits every GPU once over allowed paths, and all channels together fit on the links.
 void expect_sound(const NcclSystem& s, const NcclGraph& g) {
   std::vector<double> used(s.links.size(), 0.0);
   const auto load = [&](const NcclPath& p, double rate, PathType most) {
@@ -82,7 +82,7 @@ struct Expected {
   std::uint32_t channels;
   float GBps;
 };
-/// Channels of one node as logs have them, before they are doubled; bandwidths follow from the speeds that are tried.
+/// Channels of one node as logs report them, before doubling. Bandwidths follow from the speeds that the search tries.
 TEST(NcclSearch, OneNodeHasTheChannelsOfItsLogs) {
   for (const Expected& e : {Expected{80, 12, {2, 20}, 12, 20}, Expected{90, 18, {2, 20}, 12, 30},
                             Expected{90, 18, {2, 30}, 12, 30}, Expected{100, 18, {2, 25}, 16, 45}}) {
@@ -165,7 +165,7 @@ TEST(NcclSearch, EveryGpuIsAHeadOfNvlsFromHopperOn) {
   EXPECT_EQ(search_nccl_graphs(system_of(a, a.gpus(), false, {}), {}).nvls.channels, 0u);
 }
 
-/// One head per NIC: chains of all GPUs to the head, and every GPU straight to each of at most eight heads.
+/// One head per NIC: a chain of all GPUs to the head, and direct paths from every GPU to at most eight heads.
 TEST(NcclSearch, CollnetHasAHeadBesideEachNicOfAReducingNetworkAndNoneElsewhere) {
   NcclSettings settings;
   settings.collnet = true;

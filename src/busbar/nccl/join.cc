@@ -1,4 +1,4 @@
-// Rings and double trees over the nodes of a communicator.
+// Rings and double binary trees over the nodes of a communicator.
 #include <algorithm>
 #include <bit>
 
@@ -14,7 +14,7 @@ std::uint32_t searched_channel(const NcclComm& c, std::uint32_t channel) {
   return channel % std::max(c.search_channels, 1u);
 }
 
-/// The chain of a node in a ring.
+/// The part of a ring inside one node.
 struct Chain {
   const NcclGraph* graph;
   std::uint32_t channel;
@@ -27,8 +27,8 @@ struct Chain {
 
 std::uint32_t ring_channel(const NcclComm& c, std::uint32_t node, std::uint32_t channel);
 
-/// Of RCCL's models, every second node runs its rings backwards, so that a ring leaves by the rail on which it enters
-/// the next node; where nodes are odd in number, the last two have rings of their own if the model says so.
+/// With RCCL's models, every second node runs its rings backwards. So a ring leaves a node by the rail on which it
+/// enters the next. With an odd number of nodes, the last two have rings of their own if the model has them.
 Chain chain_of(const NcclComm& c, std::uint32_t node, std::uint32_t channel) {
   const NcclGraphs& g = shape_of(c, node).graphs;
   if (!g.rccl) return {&g.ring, ring_channel(c, node, channel)};
@@ -41,14 +41,14 @@ Chain chain_of(const NcclComm& c, std::uint32_t node, std::uint32_t channel) {
   return {&g.ring, at, node % 2 == 1};
 }
 
-/// With alternating rings odd nodes swap channels in pairs.
+/// With alternating rings, odd nodes swap channels in pairs.
 std::uint32_t ring_channel(const NcclComm& c, std::uint32_t node, std::uint32_t channel) {
   const std::uint32_t searched = searched_channel(c, channel);
   const bool swaps = shape_of(c, node).graphs.ring.cross_nic == 2;
   return swaps && node % 2 == 1 && c.search_channels % 2 == 0 ? searched ^ 1u : searched;
 }
 
-/// Device `net` for GPU `gpu` of the node; sending may lead over the GPU beside it.
+/// Device `net` for GPU `gpu` of the node. Sends may go through the GPU next to the device (PXN).
 NcclPort port_of(const NcclComm& c, std::uint32_t node, std::uint32_t gpu, std::uint32_t net, bool sends) {
   const NcclSystem& s = shape_of(c, node).system;
   NcclPort port;
@@ -59,7 +59,7 @@ NcclPort port_of(const NcclComm& c, std::uint32_t node, std::uint32_t gpu, std::
   return port;
 }
 
-/// Place in the chain of the GPU that talks to children 0 and 1 of other nodes; the parent's is 0.
+/// Places in the chain of the GPUs that talk to children 0 and 1 in other nodes. Place 0 talks to the parent.
 struct TreePlaces {
   std::uint32_t child[2] = {0, 0};
 };
@@ -68,14 +68,14 @@ TreePlaces places_of(const NcclGraph& g) {
   return {{g.pattern == NcclPattern::kTree ? 0 : second, g.pattern == NcclPattern::kSplitTree ? second : 0}};
 }
 
-/// Parent and children of a node in tree 0 or 1 over the nodes, kNoRank where there is none. A first child has a lower
-/// number than its parent in the tree, a second a higher one.
+/// Parent and children of a node in tree 0 or 1 over the nodes; kNoRank where there is none. A first child has a lower
+/// number in the tree than its parent, a second child a higher one.
 struct NodeLinks {
   std::int32_t up = kNoRank, down[2] = {kNoRank, kNoRank};
-  int kind_of_child = 0;  ///< which child of its parent it is
+  int kind_of_child = 0;  ///< which child of its parent this node is
 };
 
-/// As node `i` of a tree whose numbers are not yet mirrored or shifted.
+/// The links of node `i` in a tree whose numbers are not mirrored or shifted yet.
 NodeLinks plain_links(std::uint32_t n, std::uint32_t i) {
   NodeLinks out;
   if (i == 0) {
@@ -106,15 +106,15 @@ NodeLinks node_links(std::uint32_t n, std::uint32_t node, int tree) {
   return out;
 }
 
-/// Which of the two trees over the nodes a channel carries: the first for the first half of the channels.
+/// Which of the two trees a channel carries: the first half of the channels carry tree 0.
 int number_of_tree(const NcclComm& c, std::uint32_t channel) {
   if (c.shapes.front().system.amd_gpus) return channel < c.channels / 2 ? 0 : 1;
   return channel / std::max(c.search_channels, 1u) % 2 == 0 ? 0 : 1;
 }
 
-/// Channel of the search that each node takes. RCCL's trees on rails come in pairs which swap their first two GPUs:
-/// a child below the second GPU of its parent takes the other of the pair than its parent, so that all of a tree's
-/// network links stay on their rails. Source: ROCm RCCL (on NCCL 2.28.3), src/graph/connect.cc.
+/// The search channel that each node uses. RCCL's trees on rails come in pairs with their first two GPUs swapped. A
+/// child of a parent's second GPU takes the other channel of the pair, so that all network links of a tree stay on
+/// their rails. Source: ROCm RCCL (on NCCL 2.28.3), src/graph/connect.cc.
 std::vector<std::uint32_t> tree_channels(const NcclComm& c, std::uint32_t channel, int tree) {
   std::vector<std::uint32_t> out(c.node_count(), searched_channel(c, channel));
   for (std::uint32_t n = 0; n < c.node_count(); ++n) {

@@ -16,22 +16,22 @@ std::vector<DeviceId> cabled_nics(const Topology& t, const Block& block) {
   return out;
 }
 
-/// Ports that one network device may have.
+/// Most ports of one network device.
 std::size_t most_ports(const NcclSettings& s) {
   if (s.merge_level == PathType::kLoc || s.version < NcclVersion{2, 20}) return 1;
   if (s.version < NcclVersion{2, 24}) return 2;
   return s.version < NcclVersion{2, 30} ? 4 : 8;
 }
 
-/// How far two NICs are apart, as NCCL counts it for fusion: the ports of a card are at kNvl.
+/// The distance of two NICs as NCCL counts it for merging. The ports of one card have distance kNvl.
 PathType distance(const Topology& t, DeviceId a, DeviceId b, PathType farthest) {
   const std::int16_t card = t.template_device(a).card;
   if (card >= 0 && card == t.template_device(b).card) return PathType::kNvl;
-  if (farthest <= PathType::kNvl) return PathType::kDis;  // nothing else would do
+  if (farthest <= PathType::kNvl) return PathType::kDis;  // only ports of one card may be merged
   return BlockPaths(t, a, GpuRelay::kNo).type(b);
 }
 
-/// The first NIC that is in no group takes all others that are near enough to it.
+/// Each NIC without a group starts one and takes all NICs near enough to it.
 std::vector<NicGroup> by_distance(const Topology& t, const std::vector<DeviceId>& nics, const NcclSettings& settings) {
   const std::size_t most = most_ports(settings);
   std::vector<NicGroup> out;
@@ -40,7 +40,7 @@ std::vector<NicGroup> by_distance(const Topology& t, const std::vector<DeviceId>
     if (placed[i]) continue;
     NicGroup group{{nics[i]}, false, 1};
     for (std::size_t j = i + 1; j < nics.size() && group.ports.size() < most; ++j) {
-      if (placed[j] || t.numa(nics[i]) != t.numa(nics[j])) continue;  // refused across NUMA nodes
+      if (placed[j] || t.numa(nics[i]) != t.numa(nics[j])) continue;  // NCCL does not merge across NUMA nodes
       const PathType far = distance(t, nics[i], nics[j], settings.merge_level);
       if (far > settings.merge_level) continue;
       placed[j] = true;
@@ -52,7 +52,7 @@ std::vector<NicGroup> by_distance(const Topology& t, const std::vector<DeviceId>
   return out;
 }
 
-/// Those of `nics` that `gpu` reaches by the nearest kind of path and the fewest hops.
+/// Those of `nics` with the nearest kind of path and the fewest hops from `gpu`.
 std::vector<DeviceId> nearest_nics(const Topology& t, DeviceId gpu, const std::vector<DeviceId>& nics) {
   const BlockPaths paths(t, gpu, GpuRelay::kNo);
   std::vector<DeviceId> out;
@@ -67,7 +67,7 @@ std::vector<DeviceId> nearest_nics(const Topology& t, DeviceId gpu, const std::v
   return out;
 }
 
-/// GPUs with the same NICs next to them divide these; the first groups are the larger ones.
+/// GPUs with the same nearest NICs divide them; the first groups are larger if the numbers do not divide.
 std::vector<NicGroup> by_gpu(const Topology& t, const Block& block, const std::vector<DeviceId>& nics) {
   std::map<std::vector<DeviceId>, std::size_t> sharers;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {

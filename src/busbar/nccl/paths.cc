@@ -16,13 +16,13 @@ PathType type_of(NcclLinkKind kind) {
     case NcclLinkKind::kSys:
       return PathType::kSys;
     case NcclLinkKind::kLoc:
-    case NcclLinkKind::kNet:  // what counts is the way to the NIC
+    case NcclLinkKind::kNet:  // only the path to the NIC counts
       break;
   }
   return PathType::kLoc;
 }
 
-/// Paths from everywhere to one node.
+/// Paths from every node to one node.
 class PathsTo {
  public:
   PathsTo(const NcclSystem& s, const NcclSettings& settings) : s_(s), nvb_(settings.nvb), reached_(s.nodes.size()) {}
@@ -57,7 +57,7 @@ class PathsTo {
     PathType type = PathType::kDis;
     float GBps = 0;
     std::uint32_t hops = 0;
-    std::uint32_t towards = 0;  ///< link to the next node on the way to the base
+    std::uint32_t towards = 0;  ///< the link to the next node towards the base
   };
 
   void try_link(std::uint32_t n, std::uint32_t l) {
@@ -65,7 +65,7 @@ class PathsTo {
     const NcclNodeKind here = s_.nodes[n].kind, there = s_.nodes[link.to].kind;
     const Reached& at = reached_[n];
     PathType step = type_of(link.kind);
-    if (n != base_ && here == NcclNodeKind::kGpu) {  // only as the one GPU between two over NVLink
+    if (n != base_ && here == NcclNodeKind::kGpu) {  // a path may pass one GPU only, between two GPUs over NVLink
       const bool relay = nvb_ && link.kind == NcclLinkKind::kNvl && there == NcclNodeKind::kGpu && at.hops == 1;
       if (!relay) return;
       if (at.type == PathType::kNvl) step = PathType::kNvb;
@@ -95,7 +95,7 @@ void fill(NcclPaths& paths, const PathsTo& to, std::span<const std::uint32_t> fr
   for (std::uint32_t f = 0; f < froms.size(); ++f) paths.at(f, column) = to.path(froms[f]);
 }
 
-/// `first` and then `second`.
+/// The path `first` followed by `second`.
 NcclPath joined(const NcclPath& first, const NcclPath& second, PathType type) {
   NcclPath out{type, std::min(first.GBps, second.GBps), first.links};
   out.links.insert(out.links.end(), second.links.begin(), second.links.end());
@@ -168,14 +168,14 @@ class Corrections {
  private:
   bool reaches_c2c(bool enabled) const { return enabled && settings_.version >= NcclVersion{2, 27}; }
 
-  /// Whether the NIC reads and writes the GPU's memory.
+  /// Whether the NIC accesses the GPU's memory directly.
   bool direct(std::uint32_t g, std::uint32_t n) const {
     if (!settings_.gdr || settings_.sockets) return false;
     const PathType level = reaches_c2c(settings_.gdr_c2c) ? PathType::kP2c : PathType::kPxb;
     return s_.gpu_net.at(g, n).type <= settings_.gdr_level.value_or(level);
   }
 
-  /// The CPU with the fewest hops.
+  /// The CPU that is fewest hops away.
   std::uint32_t local_cpu(std::uint32_t g) const {
     std::uint32_t best = UINT32_MAX;
     for (std::uint32_t c = 0; c < s_.cpus.size(); ++c) {
@@ -189,7 +189,7 @@ class Corrections {
   const NcclSettings& settings_;
 };
 
-/// Best of a row by bandwidth, then type.
+/// The best entries of a row, by bandwidth and then by type.
 template <typename At>
 std::vector<std::uint32_t> nearest(std::uint32_t count, const At& path) {
   std::vector<std::uint32_t> out;
@@ -215,7 +215,7 @@ std::uint32_t mirrored(std::uint32_t value, std::uint32_t power) {
   return out;
 }
 
-/// The GPU beside a network device that would choose it first: for the lowest channel, then the lowest GPU.
+/// The GPU next to a network device that chooses it first: with the lowest channel, then the lowest GPU number.
 int preferring_gpu(const NcclSystem& s, std::uint32_t net) {
   const std::vector<std::uint32_t> gpus = local_gpus(s, net);
   for (std::uint32_t c = 0; c < kMostNcclChannels; ++c)

@@ -1,4 +1,4 @@
-// How many channels RCCL makes of its rings.
+// How many channels RCCL makes from its rings.
 //
 // Source: ROCm RCCL (develop, on NCCL 2.28.3, ROCm 7.11), src/graph/connect.cc, src/init.cc, src/graph/paths.cc.
 #include <algorithm>
@@ -19,7 +19,7 @@ bool all_over_xgmi(const NcclSystem& s) {
                      [](const NcclPath& p) { return p.type <= PathType::kNvb; });
 }
 
-/// How often the rings are used.
+/// How often each ring is repeated.
 std::uint32_t multiplier(const NcclComm& c, const NcclNodeShape& shape) {
   const NcclSystem& s = shape.system;
   const std::uint32_t rings = std::max(c.search_channels, 1u);
@@ -29,7 +29,7 @@ std::uint32_t multiplier(const NcclComm& c, const NcclNodeShape& shape) {
   if (is_cdna3(s)) {
     if (c.ranks == 2) return 16;
     if (c.ranks == 4) return 4;
-    const bool apus = shape.graphs.rccl && s.gpu_count() == 4;  // MI300A: the model of four GPUs
+    const bool apus = shape.graphs.rccl && s.gpu_count() == 4;  // MI300A has the model of four GPUs
     return apus && !one ? 6 : 2;
   }
   if (s.target == "gfx90a") return one ? 4 : std::max(2u, 4 / rings);

@@ -1,4 +1,4 @@
-// One call by RCCL's rules: least forecast, then the protocols, channels and direct sends that sizes prescribe.
+// Choosing by RCCL's rules: the least forecast, then protocols, channels and direct sends that depend on the size.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace {
 
 const std::string& target_of(const NcclComm& c) { return c.shapes.front().system.target; }
 
-/// Up to how many bytes a protocol is taken whatever the table says; LL128 begins where LL ends, or at `from`.
+/// The sizes in bytes up to which a protocol is used in spite of the table. LL128 begins where LL ends, or at `from`.
 struct RcclSizes {
   std::uint64_t ll = 0, ll128_from = 0, ll128 = 0;
 };
 
 constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * 1024;
 
-/// Several nodes. Bytes are S for all-reduce, else S / ranks.
+/// With several nodes. Bytes are S for all-reduce, else S / ranks.
 RcclSizes several_nodes(std::string_view target, Collective op, std::uint32_t nodes) {
   const bool cdna3 = target.starts_with("gfx94");
   const auto reduced = [&](std::uint64_t most) {
@@ -42,7 +42,7 @@ RcclSizes several_nodes(std::string_view target, Collective op, std::uint32_t no
   }
 }
 
-/// Bytes per rank up to which one node takes LL whatever the table says; 0: none.
+/// Bytes per rank up to which one node uses LL in spite of the table; 0: none.
 std::uint64_t one_node_ll(std::string_view target, Collective op) {
   if (target.starts_with("gfx95")) {
     if (op == Collective::kAllGather) return 88'448;
@@ -51,7 +51,7 @@ std::uint64_t one_node_ll(std::string_view target, Collective op) {
   return target.starts_with("gfx94") && op == Collective::kReduceScatter ? 352'128 : 0;
 }
 
-/// Channels that gfx950 takes on several nodes by bytes per rank; 0: as else.
+/// Channels of gfx950 on several nodes, by bytes per rank; 0: as otherwise.
 std::uint32_t channels_by_size(const NcclComm& c, Collective op, std::uint64_t per_rank) {
   struct Step {
     std::uint64_t below;
@@ -90,7 +90,7 @@ void set_rccl_channels(const NcclComm& c, const NcclTuning& t, Collective op, st
     out.channels = std::min(set, c.channels);
 }
 
-/// All-gathers of so few bytes are sends from every rank to every other.
+/// Whether an all-gather is so small that every rank sends directly to every other.
 bool is_direct(const NcclComm& c, Collective op, std::uint64_t bytes) {
   const std::string& target = target_of(c);
   const bool cdna4 = target.starts_with("gfx95"), one = c.node_count() == 1;
@@ -103,7 +103,7 @@ bool available(const NcclTuning& t, Collective op, NcclAlgorithm a, NcclProtocol
   return allowed.has(a) && allowed.has(p) && t.of(op, a, p).GBps > 0;
 }
 
-/// Protocols that sizes prescribe, unless the user names one.
+/// Sets the protocol that the size requires, unless the user names one.
 void override_protocol(const NcclComm& c, const NcclTuning& t, Collective op, std::uint64_t bytes,
                        const NcclForced& forced, NcclChoice& out) {
   const NcclAllowed& allowed = c.settings.allowed[nccl_place(op)];
@@ -131,7 +131,7 @@ void override_protocol(const NcclComm& c, const NcclTuning& t, Collective op, st
     out.protocol = NcclProtocol::kSimple;
 }
 
-/// Least forecast of what is left to choose from; empty where that is nothing.
+/// The least forecast among the permitted choices; empty if none is permitted.
 std::optional<NcclChoice> least_forecast(const NcclComm& c, const NcclTuning& t, Collective op, std::uint64_t bytes,
                                          const NcclForced& forced) {
   const NcclAllowed& allowed = c.settings.allowed[nccl_place(op)];

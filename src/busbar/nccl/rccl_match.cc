@@ -22,7 +22,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return out;
 }
 
-/// xGMI links between every two GPUs, row by row.
+/// Number of xGMI links between every two GPUs, row by row.
 std::vector<std::uint32_t> widths_of(const NcclSystem& s) {
   const std::uint32_t n = s.gpu_count();
   std::vector<std::uint32_t> out(std::size_t{n} * n, 0);
@@ -37,15 +37,15 @@ std::vector<std::uint32_t> widths_of(const NcclSystem& s) {
   return out;
 }
 
-/// What is compared with a model's figures.
+/// The properties of a node that are compared with a model.
 struct Likeness {
-  std::uint32_t neighbours = 0;  ///< most of a GPU
+  std::uint32_t neighbours = 0;  ///< largest number of neighbours of a GPU
   std::vector<std::uint32_t> widths;
-  std::vector<std::uint32_t> numa_of_gpu, numa_of_net;  ///< places of NUMA nodes in ascending order
+  std::vector<std::uint32_t> numa_of_gpu, numa_of_net;  ///< indices of NUMA nodes in ascending order
   std::string pattern;
 };
 
-/// Place of the nearest CPU.
+/// Index of the nearest CPU.
 template <typename Path>
 std::uint32_t nearest_numa(const std::vector<std::uint32_t>& place, const Path& to_cpu) {
   std::uint32_t best = 0;
@@ -79,7 +79,7 @@ Likeness likeness_of(const NcclSystem& s) {
   return out;
 }
 
-/// NUMA node of each of a model's GPUs (`side` 0) or NICs (1).
+/// The NUMA node of each of a model's GPUs (`side` 0) or NICs (`side` 1).
 std::vector<std::uint32_t> model_numa(const RcclModel& m, std::size_t side) {
   std::vector<std::uint32_t> out;
   for (std::size_t n = 0; 2 * n + side < m.pattern.size(); ++n)
@@ -87,13 +87,13 @@ std::vector<std::uint32_t> model_numa(const RcclModel& m, std::size_t side) {
   return out;
 }
 
-/// How alike a node and a model must be.
+/// How closely a node must match a model.
 struct Rule {
   bool same_order = true;  ///< GPUs have the model's numbers
-  bool same_numa = true;   ///< NUMA nodes are compared also where the model does not ask for it
+  bool same_numa = true;   ///< NUMA nodes are compared even if the model does not require it
 };
 
-/// Looks for numbers of the node's GPUs and NICs under which it is the model.
+/// Looks for a numbering of the node's GPUs and NICs with which it matches the model.
 class Matching {
  public:
   Matching(const NcclSystem& s, const Likeness& like, const RcclModel& model, Rule rule)
@@ -117,7 +117,7 @@ class Matching {
     return place_gpu(0);
   }
 
-  std::vector<std::uint32_t> gpus, nets;  ///< per number in the model, that in the node
+  std::vector<std::uint32_t> gpus, nets;  ///< per number in the model, the number in the node
 
  private:
   bool place_gpu(std::uint32_t k) {
@@ -130,7 +130,7 @@ class Matching {
     }
     return false;
   }
-  /// NUMA nodes are compared by who shares one, whatever their numbers.
+  /// NUMA nodes are compared by which GPUs share one, not by their numbers.
   bool gpu_fits(std::uint32_t k, std::uint32_t g) const {
     for (std::uint32_t j = 0; j < k; ++j) {
       if (digit(widths_[k][j]) != like_.widths[std::size_t{g} * m_.gpus + gpus[j]]) return false;
@@ -169,7 +169,7 @@ class Matching {
   std::vector<std::uint32_t> numa_[2];
 };
 
-/// Adds a channel: "entry:order:exit", or an order, which enters by the NIC of its number and leaves by the next.
+/// Adds a channel: "entry:order:exit", or an order only, which enters by the NIC of its index and leaves by the next.
 void add_channel(std::string_view text, const Matching& is, NcclGraph& g) {
   std::uint32_t in = g.channels, out = g.channels + 1;
   if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
@@ -187,7 +187,7 @@ void add_channel(std::string_view text, const Matching& is, NcclGraph& g) {
   ++g.channels;
 }
 
-/// The strings once, or with rails turned on by `step` for every further time.
+/// The rings of the strings once; with rails, every repetition is rotated by `step` more.
 NcclGraph graph_of(std::string_view rings, const RcclModel& model, const Matching& is, std::size_t step) {
   NcclGraph g;
   g.gpus = model.gpus;
@@ -198,7 +198,7 @@ NcclGraph graph_of(std::string_view rings, const RcclModel& model, const Matchin
   return g;
 }
 
-/// Bandwidth and the worst types along its channels.
+/// Sets the bandwidth and the worst types along the channels.
 void rate(const NcclSystem& s, NcclPattern pattern, NcclGraph& g) {
   g.pattern = pattern;
   g.min_channels = g.max_channels = g.channels;

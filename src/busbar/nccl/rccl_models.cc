@@ -6,8 +6,8 @@
 namespace busbar {
 namespace {
 
-// Widths of the xGMI between GPUs, a row per GPU. D: two hives of four; F, G: eight GPUs with three links; I, K: eight
-// GCDs of MI250X, H: sixteen; J: four hives of four; L: eight GPUs that all see each other; M: four APUs.
+// Widths of the xGMI between GPUs, one row per GPU. D: two hives of four GPUs; F, G: eight GPUs with three links each;
+// I, K: eight GCDs of MI250X; H: sixteen; J: four hives of four; L: eight fully connected GPUs; M: four APUs.
 constexpr std::string_view kA = "01000010 10100000 01000010 00000101 00000101 00011000 10100000 00011000";
 constexpr std::string_view kB = "01010000 10100000 01010000 10100000 00000110 00001001 00001001 00000110";
 constexpr std::string_view kC = "00010010 00001001 00010010 10100000 01000100 00001001 10100000 01000100";
@@ -30,7 +30,7 @@ constexpr std::string_view kK = "04100020 40010100 10042000 01400001 00200410 01
 constexpr std::string_view kL = "01111111 10111111 11011111 11101111 11110111 11111011 11111101 11111110";
 constexpr std::string_view kM = "0222 2022 2202 2220";
 
-// Rings: entry NIC, order of GPUs, exit NIC; hexadecimal.
+// Rings: entry NIC, order of the GPUs, exit NIC; hexadecimal.
 constexpr std::string_view kRings22 = "74531062 47350126";
 constexpr std::string_view kRings25 = "21036754 76451230";
 constexpr std::string_view kRings27 = "06231754 71456032";
@@ -100,7 +100,7 @@ constexpr std::string_view kRings88 =
     "0:01234567:3 0:10243576:3 1:25036174:2 1:37042165:2 2:46273051:0 2:54713260:0 3:63140752:1 "
     "3:72064153:1";
 
-// Rings of the last node and of the one before it where nodes are odd in number, and trees that stay on a rail.
+// Rings of the last node and of the one before it if the number of nodes is odd, and trees that stay on a rail.
 constexpr std::string_view kLast81 =
     "5:54271630:0 2:25037461:1 3:36405172:2 4:47065213:3 6:62075314:4 7:73260415:5 1:10243576:6 "
     "0:01234567:7";
@@ -129,7 +129,7 @@ constexpr std::string_view kBeforeLast88 =
 constexpr RcclModel::Rails kRails81{kTrees81, kLast81, kBeforeLast81}, kRails87{kTrees87, kLast87, kBeforeLast87},
     kRails88{"", kLast88, kBeforeLast88};
 
-// In RCCL's order: the first that fits is taken.
+// In RCCL's order: the first model that matches is taken.
 constexpr RcclModel kModels[] = {
     // number, GPUs, NUMA nodes, NICs, links per GPU, pattern, widths, rings
     {22, 8, 4, 1, 2, "10302120", kA, kRings22},
@@ -154,7 +154,7 @@ constexpr RcclModel kModels[] = {
     {49, 8, 4, 4, 3, "21212121", kD, kRings49},
     {52, 8, 1, 0, 3, "80", kG, kRings52},
     {53, 8, 4, 4, 3, "21212121", kD, kRings49},
-    // Its trees are given one by one in RCCL; here they are its rings without their last hops. So are those of 56.
+    // RCCL lists its trees one by one. Here they are its rings without the last hops, as are those of model 56.
     {43, 8, 4, 0, 3, "20202020", kD, kRings43, {.times = 3}},
     {55, 8, 4, 0, 3, "20202020", kD, kRings55},
     {56, 16, 4, 0, 4, "40404040", kH, kRings56, {.tuning = 1}},
@@ -165,7 +165,7 @@ constexpr RcclModel kModels[] = {
     {65, 16, 4, 8, 4, "42424242", kH, kRings59, {.tuning = 4, .ll128 = true}},
     {66, 8, 2, 0, 3, "4040", kI, kRings66, {.tuning = 2, .any_numa = true}},
     {67, 8, 2, 4, 3, "4242", kI, kRings67, {.tuning = 2, .any_numa = true}},
-    // Its rings pass through NICs inside the node, which is not modelled.
+    // Its rings pass through NICs inside the node, which the model does not cover.
     {68, 16, 1, 16, 3, "@@", kJ, ""},
     {71, 8, 2, 0, 3, "4040", kK, kRings71, {.tuning = 2, .any_numa = true}},
     {72, 8, 2, 4, 3, "4242", kK, kRings72, {.tuning = 2, .any_numa = true}},

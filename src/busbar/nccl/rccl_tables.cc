@@ -6,8 +6,8 @@
 namespace busbar {
 namespace {
 
-// Steps over xGMI, steps over the network, shares up to two nodes, shares beyond; then tenths by size, from 64 B to
-// 4 GiB. X: 1, D: 2, H: 5.5, S: 0.15.
+// Steps over xGMI, steps over the network, shares for up to two nodes, shares for more; then tenths by size, from 64 B
+// to 4 GiB. X: 1, D: 2, H: 5.5, S: 0.15.
 constexpr RcclConstants kRows[] = {
     {.tree = {{.8f, 1.4f, 2.5f}, {11.8f, 18.2f, 20.8f}, {.04f, .22f, .91f}, {.04f, .22f, .95f},
               {"121193412421332221111111111", "13X15X9XXX31455443322222222",

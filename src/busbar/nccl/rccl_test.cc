@@ -107,7 +107,7 @@ TEST(RcclModels, OneNodeUsesEveryLinkAlike) {
   for (const auto& [link, times] : uses) EXPECT_EQ(times, 56 * 8 / 56);
 }
 
-/// Every ring leaves a node by the rail on which it enters the next, and uses every NIC as often as any other.
+/// Every ring leaves a node by the rail on which it enters the next node, and all NICs are used equally often.
 TEST(RcclModels, RingsStayOnTheirRailsForAnyNumberOfNodes) {
   for (const std::uint32_t nodes : {2u, 3u, 4u, 5u, 8u}) {
     SCOPED_TRACE(nodes);

@@ -1,4 +1,4 @@
-// What RCCL expects of rings and trees.
+// RCCL's forecast of rings and trees.
 #include <algorithm>
 #include <bit>
 
@@ -57,7 +57,7 @@ class RcclModelOfCosts {
   float inside(const NcclGraph& g, const RcclSteps& k, NcclProtocol p) const {
     return (g.intra_type == PathType::kNvl ? k.xgmi : kRcclPcie)[at(p)];
   }
-  /// A GPU alone on its node has nothing that would hide the network: its rings count as trees.
+  /// With one GPU per node no traffic inside the node hides the network: its rings count as trees.
   float outside(const NcclGraph& g, const RcclSteps& k, NcclProtocol p) const {
     const float step = (c_.ranks == nodes_ ? k_.tree : k).net[at(p)];
     return step + g.inter_latency_us * (p == NcclProtocol::kSimple ? 2 : 1);
@@ -92,7 +92,7 @@ class RcclModelOfCosts {
 const RcclConstants& rccl_constants(const NcclComm& c) {
   const auto& match = first(c).graphs.rccl;
   const int own = rccl_row(first(c).system.target);
-  constexpr int kCdna4 = 6;  // whatever the model says
+  constexpr int kCdna4 = 6;  // gfx950 always uses this row
   return rccl_constants(match && match->tuning >= 0 && own != kCdna4 ? match->tuning : own);
 }
 

@@ -33,7 +33,7 @@ TEST(RcclTuning, TablesCoverAllSizes) {
   EXPECT_FLOAT_EQ(rccl_share(rings, NcclProtocol::kSimple, std::uint64_t{1} << 40), 1) << "beyond 4 GiB as there";
 }
 
-/// By hand from the formulas: 28 rings of 12 GB/s, 14 steps; two nodes: 28 steps inside, 2 over the network.
+/// Computed by hand from the formulas: 28 rings of 12 GB/s, 14 steps; two nodes: 28 steps inside, 2 over the network.
 TEST(RcclTuning, CostsFollowTheFormulas) {
   const AmdLibrary one = amd_library(1), two = amd_library(2);
   const NcclCost& ll = one.tuning.of(Collective::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kLl);

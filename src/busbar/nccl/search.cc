@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-/// Odd multipliers that differ for every link: sums of them times reservations tell reservations apart.
+/// Odd multipliers, different for every link: the sum of reservations times multipliers identifies the reservations.
 std::uint64_t fingerprint(std::uint32_t link) { return (link + 1) * 0x9e3779b97f4a7c15u | 1; }
 
 }  // namespace
@@ -29,8 +29,8 @@ GraphSearch::GraphSearch(const NcclSystem& system, NcclGraph& best, NcclVersion 
   for (std::uint32_t g = 0; g < s_.gpu_count() && s_.net_count() > 0; ++g) near_nets_.push_back(preferred_nets(g));
 }
 
-/// Part of a link's traffic that its other direction pays for: 1/8 into a GPU before cc 80 (unless a GPU sends), all
-/// into a POWER CPU over NVLink; 0: nothing.
+/// The part of a link's traffic that its opposite direction also carries: 1/8 into a GPU before cc 80 (unless a GPU
+/// sends), all of it into a POWER CPU over NVLink; 0: nothing.
 std::int32_t GraphSearch::share_taken_back(const NcclLink& l) const {
   const NcclNode& to = s_.nodes[l.to];
   if (to.kind == NcclNodeKind::kGpu && to.compute_capability < 80 && !s_.amd_gpus) return 8;
@@ -79,8 +79,8 @@ GraphSearch::Leg GraphSearch::leg(End from, std::uint32_t a, End to, std::uint32
   return {&s_.gpu_gpu.at(a, b), &s_.gpu_gpu.at(b, a), true, true, s_.gpus[a]};
 }
 
-/// Reserves `bandwidth` on the first `most` links; stops before one that has too little. Returns the links done.
-// HOT: bench case rings-b200-2.
+/// Reserves `bandwidth` on the first `most` links and stops before a link with too little. Returns how many it
+/// reserved. HOT: bench case rings-b200-2.
 std::size_t GraphSearch::walk(const Leg& leg, std::size_t most, float bandwidth) {
   const std::int32_t plain = thousandths_of_GBps(bandwidth);
   std::int32_t over_pcie = plain;
@@ -217,7 +217,7 @@ void GraphSearch::at_gpu(std::uint32_t gpu, std::uint32_t step, Turns turns, Ord
 void GraphSearch::back_to_net(std::uint32_t gpu, std::uint32_t step, Turns turns, Order order, int& steps) {
   const std::uint32_t start = now_.net(now_.channels, 0);
   const bool balanced = now_.pattern == NcclPattern::kBalancedTree;
-  const float times = balanced ? 0.5f : 1;  // a balanced tree sends half of it by each of two GPUs
+  const float times = balanced ? 0.5f : 1;  // in a balanced tree each of two GPUs sends half
   for (const std::uint32_t n : nets_of_[gpu + 1]) {
     if (!net_allowed(start, n, step)) continue;
     const Leg way = leg(End::kGpu, gpu, End::kNet, n);
@@ -234,7 +234,7 @@ void GraphSearch::back_to_net(std::uint32_t gpu, std::uint32_t step, Turns turns
 bool GraphSearch::net_allowed(std::uint32_t start, std::uint32_t net, std::uint32_t step) const {
   const std::uint32_t c = now_.channels;
   const NcclNode &a = s_.nodes[s_.nets[start]], &b = s_.nodes[s_.nets[net]];
-  if (now_.pattern == NcclPattern::kTree && net != start) return false;  // trees are symmetric
+  if (now_.pattern == NcclPattern::kTree && net != start) return false;  // trees enter and leave by the same device
   if (now_.pattern == NcclPattern::kRing && now_.cross_nic == 2) {
     if ((c & 1) != 0 && net != now_.net(c - 1, 0)) return false;
   } else if (now_.cross_nic == 0 && (a.asic != b.asic || a.port != b.port)) {
@@ -248,7 +248,7 @@ void GraphSearch::reserve_net(std::uint32_t net, float gigabytes_per_s) {
 }
 
 void GraphSearch::from_nets(Turns turns, int& steps) {
-  const auto whole = static_cast<float>(static_cast<int>(now_.inter_GBps));  // NCCL counts a device in whole GB/s
+  const auto whole = static_cast<float>(static_cast<int>(now_.inter_GBps));  // NCCL counts devices in whole GB/s
   const bool heads = now_.pattern == NcclPattern::kNvls || now_.pattern == NcclPattern::kCollnetDirect;
   const std::vector<std::uint32_t>& nets = nets_of_[0];
   bool found = false;
@@ -268,7 +268,7 @@ void GraphSearch::from_nets(Turns turns, int& steps) {
   }
 }
 
-/// The GPU beside a device becomes a head, unless it is one already.
+/// The GPU next to a device becomes a head, unless it already is one.
 bool GraphSearch::heads_from_net(std::uint32_t net, Turns turns, int& steps) {
   const int gpu = s_.local_gpu[net];
   if (now_.channels >= nets_of_[0].size() || gpu < 0) return false;
@@ -282,7 +282,7 @@ void GraphSearch::from_net(std::uint32_t net, Turns turns, int& steps) {
   if (now_.channels > 0 && (now_.same_channels || replays_always_))
     try_gpu(0, turns, Order::kReplay, steps, net, replayed(-1));
   if (now_.channels > 0 && now_.same_channels) return;
-  if (now_.channels == 0 && neighbours_ == Neighbours::kNone) {  // sets a reference; its steps do not count
+  if (now_.channels == 0 && neighbours_ == Neighbours::kNone) {  // for a reference order; its steps do not count
     int few = 1 << 10;
     try_gpu(0, turns, Order::kPci, few, net, 0);
     if (few == kNcclPerfect) steps = kNcclPerfect;
@@ -306,7 +306,7 @@ void GraphSearch::from_gpus(Turns turns, int& steps) {
   for (std::uint32_t g = 0; g < s_.gpu_count(); ++g) try_gpu(0, turns, Order::kFree, steps, kNoNet, g);
 }
 
-/// Every GPU to and from the switches, the head twice.
+/// Every GPU sends to and receives from the switches, the head twice.
 void GraphSearch::through_switch(std::uint32_t head, int& steps) {
   const std::uint32_t gpus = s_.gpu_count();
   const auto times = [&](std::uint32_t g) { return g == head ? 2.0f : 1.0f; };
@@ -322,7 +322,7 @@ void GraphSearch::through_switch(std::uint32_t head, int& steps) {
   while (in > 0) --in, give(down(in), times(in));
 }
 
-/// Every GPU straight to and from the head, a share each.
+/// Every GPU exchanges its share with the head directly.
 void GraphSearch::all_to_head(std::uint32_t head, int& steps) {
   const std::uint32_t gpus = s_.gpu_count();
   const float share = 1.0f / static_cast<float>(std::max(gpus, 2u) - 1);

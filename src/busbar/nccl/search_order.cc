@@ -1,4 +1,4 @@
-// In which order the search tries GPUs and network devices.
+// The order in which the search tries GPUs and network devices.
 #include <algorithm>
 
 #include "busbar/nccl/internal/search.h"
@@ -31,7 +31,7 @@ float GraphSearch::pcie_GBps_of(std::uint32_t gpu) const {
   return -1;
 }
 
-/// With switches only the neighbours by number.
+/// With switches: only the GPUs with neighbouring numbers.
 void GraphSearch::neighbours(std::uint32_t gpu, NextGpus& next) const {
   const std::uint64_t flag = std::uint64_t{1} << now_.channels;
   const std::uint32_t gpus = s_.gpu_count(), up = (gpu + 1) % gpus, down = (gpu + gpus - 1) % gpus;
@@ -54,7 +54,7 @@ void GraphSearch::next_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) {
     if (std::find(next.gpu, next.gpu + first, sorted.gpu[i]) == next.gpu + first) next.push(sorted.gpu[i]);
 }
 
-/// All GPUs with a path from `gpu`, best first; made anew only when reservations on PCIe have changed.
+/// All GPUs with a path from `gpu`, best first; recomputed only when reservations on PCIe have changed.
 const GraphSearch::Ranking& GraphSearch::ranking(std::uint32_t gpu, bool for_net) {
   const std::uint32_t net = for_net ? now_.net(now_.channels, 0) + 1 : 0;
   Ranking& r = rankings_[std::size_t{gpu} * (s_.nets.size() + 1) + net];
@@ -89,12 +89,12 @@ const GraphSearch::Ranking& GraphSearch::ranking(std::uint32_t gpu, bool for_net
   return r;
 }
 
-/// `sort_net` 1: the next GPU goes to the network; -1: a later one does, so those near it are kept for then. GPUs that
-/// no allowed path reaches count for that, and are left out.
-// HOT: bench case rings-mi250x-2. No branch: which GPUs are free cannot be foretold.
+/// `sort_net` 1: the next GPU goes to the network; -1: a later one does, so GPUs near it are tried last. GPUs without
+/// an allowed path count for this order, but are left out of the result. HOT: bench case rings-mi250x-2. No branches:
+/// which GPUs are free cannot be predicted.
 void GraphSearch::sorted_gpus(std::uint32_t gpu, int sort_net, NextGpus& next) {
   std::uint32_t count = 0;
-  std::uint32_t in_any = 0, in_all = UINT32_MAX;  // bits of the ways of free GPUs: equal when all have one way
+  std::uint32_t in_any = 0, in_all = UINT32_MAX;  // bits of the ways of free GPUs: equal if all have one way
   for (const Ranked& r : ranking(gpu, sort_net != 0).best_first) {
     const auto free = static_cast<std::uint32_t>(~used_[r.gpu] >> now_.channels & 1);
     next.gpu[count] = r.gpu;
@@ -116,8 +116,8 @@ std::vector<std::uint32_t> GraphSearch::preferred_nets(std::uint32_t gpu) const 
   return nets;
 }
 
-/// Network devices in the order in which they are tried, for one GPU or (-1) to start with: those that the GPUs prefer,
-/// then others by type.
+/// Network devices in the order of trial, for one GPU or (-1) for the start: first those that the GPUs prefer, then
+/// others by type.
 std::vector<std::uint32_t> GraphSearch::usable_nets(int gpu) const {
   std::vector<std::uint32_t> nets;
   std::vector<bool> listed(s_.net_count());

@@ -38,7 +38,7 @@ float pcie_of(const LinkClass& c) {
   return pcie_GBps(static_cast<double>(per_second(c.wire_rate)) * 8 / 1e9 / std::max<int>(c.lanes, 1), lanes);
 }
 
-/// Walks the devices of one block and makes nodes and links of them.
+/// Walks over the devices of one block and turns them into nodes and links.
 class SystemBuilder {
  public:
   SystemBuilder(const Topology& t, std::span<const DeviceId> gpus, std::span<const std::uint32_t> ranks, bool inter,
@@ -111,12 +111,12 @@ class SystemBuilder {
     return {};
   }
 
-  /// A CPU of NCCL is a NUMA node.
+  /// NCCL's CPU is a NUMA node.
   std::uint32_t cpu_of(int numa) {
     if (numa < 0) numa = 0;
     const auto at = cpu_of_numa_.find(numa);
     if (at != cpu_of_numa_.end()) return at->second;
-    DeviceId socket = kNone<DeviceId>;  // the last whose number is not above: sockets carry that of their first node
+    DeviceId socket = kNone<DeviceId>;  // the last with a number not above `numa`: a socket has its first node's
     for (std::uint32_t p = 0; p < block_.device_count; ++p)
       if (t_.kind(device(p)) == DeviceKind::kCpu && (socket == kNone<DeviceId> || t_.numa(device(p)) <= numa))
         socket = device(p);
@@ -145,7 +145,7 @@ class SystemBuilder {
     if (!s_.cpus.empty()) s_.cpu = s_.nodes[s_.cpus[0]].cpu;
   }
 
-  /// NCCL takes the two levels that one PCIe switch shows as one: the upper level of a lower one.
+  /// NCCL takes two levels of one physical PCIe switch as one. Returns the upper level for a lower one.
   std::optional<DeviceId> upper_level(DeviceId d) const {
     if (!t_.device_class(d).lower_level) return std::nullopt;
     for (const LinkId l : t_.out_links(d))
@@ -155,7 +155,7 @@ class SystemBuilder {
   bool has_upper_level(DeviceId d) const { return upper_level(d).has_value(); }
 
   void add_nets() {
-    std::map<std::int16_t, std::pair<std::uint32_t, std::uint32_t>> cards;  // network device and ports so far
+    std::map<std::int16_t, std::pair<std::uint32_t, std::uint32_t>> cards;  // by card: network device and ports so far
     for (const NicGroup& group : group_nics(t_, block_, settings_)) {
       const DeviceId d = group.ports.front();
       const std::uint32_t nic = add(NcclNodeKind::kNic, d), net = add(NcclNodeKind::kNet, d);
@@ -177,7 +177,7 @@ class SystemBuilder {
     }
   }
 
-  /// The PCIe link of a NIC that stands for several counts twice and twice again, until it has that of a GPU.
+  /// The PCIe link of a merged NIC counts twice, and twice again, until it reaches the link of a GPU.
   void raise_links() {
     float most = 0;
     for (const std::uint32_t g : s_.gpus)
@@ -207,7 +207,7 @@ class SystemBuilder {
     s_.out[b].push_back(at + 1);
   }
 
-  /// Cables inside the block that leave `d` by their even direction.
+  /// The cables inside the block whose even direction leaves `d`.
   void add_links(DeviceId d) {
     for (const LinkId l : t_.out_links(d)) {
       if ((static_cast<std::uint32_t>(l) & 1u) != 0 || !inside(t_.to(l))) continue;
@@ -217,7 +217,7 @@ class SystemBuilder {
         case LinkKind::kNvlink:
         case LinkKind::kXgmi:
           if (a == kNoNode || b == kNoNode) break;
-          if (s_.amd_gpus && (is_cpu(a) || is_cpu(b)))  // RCCL reads the PCIe function that it shows as
+          if (s_.amd_gpus && (is_cpu(a) || is_cpu(b)))  // RCCL reads the PCIe function of the link
             join(home(a, t_.to(l), d), home(b, d, t_.to(l)), NcclLinkKind::kPci, wire_GBps(c));
           else
             join(a, b, NcclLinkKind::kNvl, scale_up_GBps(a, b, c));
@@ -230,7 +230,7 @@ class SystemBuilder {
           join(home(a, t_.to(l), d), home(b, d, t_.to(l)), NcclLinkKind::kPci, pcie_of(c));
           break;
         default:
-          break;  // sockets are meshed below; NUMA nodes and drives are nothing to NCCL
+          break;  // sockets are meshed below; NCCL ignores NUMA nodes and drives
       }
     }
   }
@@ -240,7 +240,7 @@ class SystemBuilder {
     return static_cast<float>(static_cast<double>(per_second(c.wire_rate)) / 1e9);
   }
 
-  /// `node`, or where it is a CPU the NUMA node that what is below its host bridge belongs to.
+  /// `node`; but for a CPU, the NUMA node to which the devices below its host bridge belong.
   std::uint32_t home(std::uint32_t node, DeviceId below, DeviceId socket) {
     return is_cpu(node) ? cpu_of(t_.numa(below) >= 0 ? t_.numa(below) : t_.numa(socket)) : node;
   }
@@ -254,7 +254,7 @@ class SystemBuilder {
     return lanes * nvlink_GBps(cc, settings_.version);
   }
 
-  /// All NUMA nodes of one machine are joined; machines of a rack, told apart by the part, by their own links only.
+  /// Links all NUMA nodes of one machine. Machines of a rack, identified by their part, keep only their own links.
   void mesh_cpus() {
     const bool rack = s_.cpu.arch == CpuArch::kArm && s_.has_nvs();
     if (!rack) {
@@ -269,7 +269,7 @@ class SystemBuilder {
           join(node_of(device(p)), node_of(t_.to(l)), NcclLinkKind::kSys, inter_cpu_GBps(s_.cpu, settings_.version));
   }
 
-  /// GPUs and NICs without any link: on their CPU, as NCCL hangs virtual NICs.
+  /// GPUs and NICs without a link are attached to their CPU, as NCCL does with virtual NICs.
   void adopt_orphans() {
     for (std::uint32_t n = 0; n < s_.nodes.size(); ++n) {
       const NcclNodeKind k = s_.nodes[n].kind;
@@ -310,7 +310,7 @@ class SystemBuilder {
   NcclSystem s_;
   std::vector<std::uint32_t> node_of_;
   std::map<int, std::uint32_t> cpu_of_numa_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> raised_;  ///< NIC and how many times its PCIe link may count
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> raised_;  ///< NIC, and how many times its PCIe link may count
 };
 
 }  // namespace

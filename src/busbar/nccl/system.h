@@ -1,11 +1,12 @@
-// A node as NCCL sees it: its own kinds of nodes and links, with the bandwidths that it counts, and the paths between
-// GPUs and network devices.
+// A node as NCCL sees it: NCCL's kinds of nodes and links, its bandwidths for them, and the paths between GPUs and
+// network devices.
 //
 // Invariants:
-//  1. Links come in pairs; `reverse` is the other direction. Parallel links are one link with the sum.
-//  2. GPUs stand in the order of their devices, network devices too, whatever ranks they have.
-//  3. Bandwidths are float and are rounded to 1e-3 GB/s where they are reserved: NCCL decides by comparing such floats,
-//     so doubles would choose other graphs.
+//  1. Links come in pairs; `reverse` is the other direction. Parallel links are one link with the sum of their
+//     bandwidths.
+//  2. GPUs are in the order of their devices, as are network devices, independent of ranks.
+//  3. Bandwidths are float, rounded to 1e-3 GB/s when reserved: NCCL compares such floats, and doubles would lead to
+//     other graphs.
 // Source: NVIDIA NCCL 2.30.7, src/graph/{topo,paths}.cc.
 #pragma once
 
@@ -30,12 +31,12 @@ struct NcclNode {
   // GPUs
   int compute_capability = 0;  ///< times ten; 0 unknown
   std::uint32_t rank = 0;
-  std::uint32_t dev = 0;  ///< number among all GPUs of the machine, hidden ones too
+  std::uint32_t dev = 0;  ///< number among all GPUs of the machine, including hidden ones
   // network devices
   float net_GBps = 0;
   float net_latency_us = 0;
   std::uint32_t asic = 0, port = 0;
-  std::vector<DeviceId> ports;  ///< all NICs that it stands for, the first is `device`; several where NICs are merged
+  std::vector<DeviceId> ports;  ///< all NICs that it consists of, the first is `device`; more than one if merged
   bool collnet = false;
   // CPUs
   CpuType cpu;
@@ -55,7 +56,7 @@ struct NcclPath {
   std::vector<std::uint32_t> links;  ///< in order
 };
 
-/// Paths from every node of one kind to every node of another.
+/// Paths from every node of one kind to every node of another kind.
 struct NcclPaths {
   std::uint32_t columns = 0;
   std::vector<NcclPath> cells;
@@ -66,37 +67,37 @@ struct NcclPaths {
 struct NcclSystem {
   std::vector<NcclNode> nodes;
   std::vector<NcclLink> links;
-  std::vector<std::vector<std::uint32_t>> out;  ///< links of a node: NVLink first, fast ones first, then PCIe, then SYS
-  std::vector<std::uint32_t> gpus, nets, cpus;  ///< nodes; GPU g below is gpus[g], network device n is nets[n]
-  std::uint32_t nvs = UINT32_MAX;               ///< the one node that stands for all switches
-  bool inter = false;                           ///< network devices are used: there are other nodes
-  bool amd_gpus = false;                        ///< xGMI instead of NVLink: RCCL's rules
-  std::string target;                           ///< of these, "gfx942"
-  int least_capability = 0;                     ///< of the GPUs; 0 unknown
+  std::vector<std::vector<std::uint32_t>> out;  ///< per node: NVLink first, fast ones first, then PCIe, SYS
+  std::vector<std::uint32_t> gpus, nets, cpus;  ///< nodes: GPU g of the paths is gpus[g], network device n is nets[n]
+  std::uint32_t nvs = UINT32_MAX;               ///< the one node that represents all switches
+  bool inter = false;                           ///< network devices are used, because there are other nodes
+  bool amd_gpus = false;                        ///< xGMI instead of NVLink; RCCL's rules apply
+  std::string target;                           ///< of the AMD GPUs, "gfx942"
+  int least_capability = 0;                     ///< of all GPUs; 0: unknown
   CpuType cpu;                                  ///< of the first CPU
 
   NcclPaths gpu_gpu, gpu_net, net_gpu, gpu_nvs, nvs_gpu, gpu_cpu, cpu_gpu, net_cpu, cpu_net;
-  std::vector<int> local_gpu;  ///< per network device: the GPU that prefers it, -1 none
-  float max_GBps = 0;          ///< best path to a network device, or between GPUs
-  float total_GBps = 0;        ///< most that a GPU's links carry
+  std::vector<int> local_gpu;  ///< per network device: the GPU that prefers it; -1: none
+  float max_GBps = 0;          ///< of the best path to a network device, or between GPUs
+  float total_GBps = 0;        ///< most that the links of one GPU carry
 
   bool has_nvs() const { return nvs != UINT32_MAX; }
   std::uint32_t gpu_count() const { return static_cast<std::uint32_t>(gpus.size()); }
   std::uint32_t net_count() const { return inter ? static_cast<std::uint32_t>(nets.size()) : 0; }
 };
 
-/// The block of `gpus` with only those GPUs, rank r on gpus[i] when ranks[i] == r. Network devices are the block's NICs
-/// with a live cable, merged as the settings say, and none when `inter` is false; `inter` of the result is false where
-/// there are none. Error kInvalid: GPUs of several blocks; kUnsupported: a kind of accelerator that neither NCCL nor
-/// RCCL drives.
+/// Builds the system of the block of `gpus` with only these GPUs, rank r on gpus[i] if ranks[i] == r. Network devices
+/// are the block's NICs with a live cable, merged as the settings say. There are none if `inter` is false; if there are
+/// none, `inter` of the result is false. Error kInvalid: GPUs of several blocks; kUnsupported: an accelerator that
+/// neither NCCL nor RCCL supports.
 Result<NcclSystem> build_nccl_system(const Topology& topology, std::span<const DeviceId> gpus,
                                      std::span<const std::uint32_t> ranks, bool inter, const NcclSettings& settings);
 
-/// Network devices of GPU `gpu` by channel: channel c has number c modulo their count. Empty without network devices.
+/// The network devices of GPU `gpu`: channel c uses number c modulo their count. Empty if there are none.
 std::vector<std::uint32_t> local_nets(const NcclSystem& system, std::uint32_t gpu);
-/// Network device of GPU `gpu` for channel `channel`. Pre: there is one.
+/// The network device of GPU `gpu` on channel `channel`. Pre: there is one.
 std::uint32_t local_net(const NcclSystem& system, std::uint32_t gpu, std::uint32_t channel);
-/// GPUs that are nearest to network device `net`: most bandwidth, then the lowest type.
+/// The GPUs nearest to network device `net`: most bandwidth, then the lowest type.
 std::vector<std::uint32_t> local_gpus(const NcclSystem& system, std::uint32_t net);
 
 }  // namespace busbar

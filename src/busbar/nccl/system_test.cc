@@ -31,7 +31,7 @@ TEST(NcclVersion, IsReadFromTextAndRefusedOutsideTheKnownRange) {
   EXPECT_EQ(parse_nccl_version("2").error().code, ErrorCode::kInvalid);
 }
 
-/// Sums over all NVLinks of a GPU, as logs print them ("totalBw").
+/// The sum over all NVLinks of a GPU, as logs print it ("totalBw").
 TEST(NcclConstants, GpusHaveTheNvlinkTotalsOfLogs) {
   const NcclVersion now;
   EXPECT_FLOAT_EQ(6 * nvlink_GBps(70, now), 120);
@@ -177,7 +177,7 @@ TEST(NcclSystem, RefusesDomainsLargerThanNcclKnows) {
   EXPECT_NE(refused.error().message.find("at most 72"), std::string::npos);
 }
 
-/// Two ports of 200 Gb/s per card, and a card per GPU.
+/// Two ports of 200 Gb/s per card, and one card per GPU.
 Topology dual_ports() {
   TestNode node;
   node.nic_gigabits = 200;
@@ -225,7 +225,7 @@ TEST(NcclNics, AsManyPortsAreMergedAsTheReleaseAllows) {
 
 TEST(NcclNics, ALevelOfPcieSwitchesMergesCardsAndSumsTheirPcieLinks) {
   TestNode node;
-  node.nics_per_switch = 2;  // cards of one port each
+  node.nics_per_switch = 2;  // cards with one port each
   const Topology t = nccl_machine(node, 2);
   NcclSettings settings;
   EXPECT_EQ(ports_of(system_of(t, true, settings)).size(), 16u);

@@ -11,7 +11,7 @@ namespace busbar {
 struct TestNode {
   std::uint32_t gpus = 8;
   int compute_capability = 90;
-  std::uint16_t nvlinks = 18;  ///< of each GPU into the one switch; 0: no switch
+  std::uint16_t nvlinks = 18;  ///< per GPU, into the one switch; 0: no switch
   std::uint32_t nic_gigabits = 400;
   std::uint32_t gpus_per_switch = 1;
   std::uint32_t nics_per_switch = 1;
@@ -19,7 +19,7 @@ struct TestNode {
   std::string vendor = "GenuineIntel";
   int family = 6, model = 143;
   std::uint32_t ports_per_card = 1;
-  bool nics_first = false;  ///< NICs before GPUs, and in reverse: other numbers, same machine
+  bool nics_first = false;  ///< NICs come before GPUs, in reverse order: other numbers, the same machine
 };
 
 inline LinkClass nccl_link(LinkKind kind, double gigabytes_per_s, std::uint16_t lanes) {
@@ -30,7 +30,7 @@ inline LinkClass nccl_link(LinkKind kind, double gigabytes_per_s, std::uint16_t 
   return c;
 }
 
-/// Two sockets with half of the PCIe switches each; below each switch its GPUs and NICs.
+/// Two sockets with half of the PCIe switches each; below each switch are its GPUs and NICs.
 inline NodeTemplate nccl_node(const TestNode& t) {
   NodeTemplate n;
   n.name = "node";
@@ -75,7 +75,7 @@ inline NodeTemplate nccl_node(const TestNode& t) {
   return n;
 }
 
-/// Eight AMD GPUs that all see each other, on two sockets; `nics` NICs on the PCIe switches of GPUs in turn.
+/// Eight fully connected AMD GPUs on two sockets; `nics` NICs, on the PCIe switches of the GPUs in turn.
 inline NodeTemplate amd_node(std::uint32_t nics = 8, const std::string& target = "gfx942") {
   NodeTemplate n;
   n.name = "node";
@@ -108,7 +108,7 @@ inline NodeTemplate amd_node(std::uint32_t nics = 8, const std::string& target =
   return n;
 }
 
-/// That many nodes, every NIC on one switch.
+/// `nodes` nodes, with all NICs on one switch.
 inline Topology nccl_machine(const NodeTemplate& node, std::uint32_t nodes, std::uint32_t nic_gigabits) {
   TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);

@@ -11,13 +11,13 @@ namespace busbar {
 
 namespace {
 
-/// Since then NVLS counts with the efficiency of the switches. Of 2.27.7 it is known that 5 of 8 GPUs take NVLS and 4
-/// do not (github.com/stas00/ml-engineering, network, one node of 8 H200), which the older count gives.
+/// From this version on, NVLS counts with the efficiency of the switches. With 2.27.7, 5 of 8 GPUs use NVLS and 4 do
+/// not (github.com/stas00/ml-engineering, network, one node of 8 H200); the older formula gives this.
 constexpr NcclVersion kNvlsByEfficiency{2, 28};
 
 float log2_floor(std::uint32_t n) { return static_cast<float>(std::bit_width(std::max(n, 1u)) - 1); }
 
-/// What the tables are asked with.
+/// The figures of a communicator from which the tables are computed.
 class CostModel {
  public:
   explicit CostModel(const NcclComm& comm)
@@ -32,7 +32,7 @@ class CostModel {
                                                   : 0),
         size_(std::min(nodes_, 3u) - 1),
         cpu_(comm.shapes.front().system.cpu) {
-    if (generation_ == 3 && v_ < NcclVersion{2, 25}) generation_ = 2;  // not known yet
+    if (generation_ == 3 && v_ < NcclVersion{2, 25}) generation_ = 2;  // older releases do not know Blackwell
     if (cpu_.arch == CpuArch::kPower) k_.pcie[index(NcclAlgorithm::kTree)][2] = k_.pcie[index(NcclAlgorithm::kRing)][2];
   }
 
@@ -99,7 +99,7 @@ class CostModel {
 
   bool ll128(NcclAlgorithm a) const {
     if (c_.least_capability < 70 || graph(a).intra_type > PathType::kNvb) return false;
-    // Before 2.23 only generations that had been tested.
+    // Before 2.23, only generations that had been tested.
     const int cc = c_.least_capability;
     if (v_ < NcclVersion{2, 23} && cc != 70 && cc != 80 && cc != 90) return false;
     return graph(a).inter_type <= (cc >= 90 ? PathType::kPxn : PathType::kPxb);
@@ -190,7 +190,7 @@ class CostModel {
     const float inside = (g.intra_type == PathType::kNvl ? k_.nvlink : k_.pcie)[row][column];
     const bool alone = per_node() == 1 && v_ >= NcclVersion{2, 23};  // nothing in the node hides the network
     float outside = k_.net[alone ? index(NcclAlgorithm::kTree) : row][column] + g.inter_latency_us;
-    if (p == NcclProtocol::kSimple) outside += g.inter_latency_us;  // the flush
+    if (p == NcclProtocol::kSimple) outside += g.inter_latency_us;  // for the flush
     const auto local = static_cast<float>(c_.ranks / nodes_ - 1);
     switch (a) {
       case NcclAlgorithm::kRing:
@@ -236,7 +236,7 @@ NcclTuning tune_nccl(const NcclComm& comm) {
           out.cost[o][a][p] = model.cost(kNcclTuned[o], static_cast<NcclAlgorithm>(a), static_cast<NcclProtocol>(p));
   // Threads per block. Source: src/graph/tuning.cc and src/include/device.h.
   constexpr std::uint32_t kLl128 = 640, kMost = 640;
-  constexpr float kPcieGBps = 12;  // slower than that, fewer threads do
+  constexpr float kPcieGBps = 12;  // below this rate, fewer threads suffice
   const std::uint32_t set = comm.settings.threads, some = set > 0 ? set : 512;
   for (auto& row : out.threads) row = {some, kLl128, kMost};
   const NcclGraph& ring = comm.graphs.ring;

@@ -1,7 +1,7 @@
-// What NCCL's own model expects of every algorithm and protocol, and which it takes for a call.
+// NCCL's own forecast for every algorithm and protocol, and which of them it chooses for a call.
 //
-// The times are NCCL's forecast, made to rank its algorithms; what a call takes on real links is the engines' business
-// (DESIGN 4.7). Source: NVIDIA NCCL 2.30.7, src/graph/tuning.cc and src/enqueue.cc; for older ones 2.20.3 and 2.22.3.
+// The times are NCCL's forecasts, made to rank its algorithms. The engines compute how long a call takes on real links
+// (DESIGN 4.7). Source: NVIDIA NCCL 2.30.7, src/graph/tuning.cc and src/enqueue.cc; older ones: 2.20.3 and 2.22.3.
 #pragma once
 
 #include <array>
@@ -18,15 +18,15 @@ struct NcclCost {
 };
 
 struct NcclTuning {
-  /// By collective in the order of kNcclTuned, algorithm, protocol.
+  /// Indexed by collective (in the order of kNcclTuned), algorithm, protocol.
   std::array<std::array<std::array<NcclCost, kNcclProtocols>, kNcclAlgorithms>, kNcclCollectives> cost{};
-  std::array<std::array<std::uint32_t, kNcclProtocols>, kNcclAlgorithms> threads{};  ///< most per block
+  std::array<std::array<std::uint32_t, kNcclProtocols>, kNcclAlgorithms> threads{};  ///< most threads per block
 
   /// Pre: one of the five collectives.
   const NcclCost& of(Collective op, NcclAlgorithm a, NcclProtocol p) const;
 };
 
-/// What one call is to use, next to what the settings allow.
+/// Restrictions of one call, in addition to the settings.
 struct NcclForced {
   std::optional<NcclAlgorithm> algorithm;
   std::optional<NcclProtocol> protocol;
@@ -36,18 +36,18 @@ struct NcclChoice {
   NcclAlgorithm algorithm = NcclAlgorithm::kRing;
   NcclProtocol protocol = NcclProtocol::kSimple;
   std::uint32_t channels = 1, threads = 0;
-  std::uint32_t pieces = 0;  ///< that follow each other through the algorithm's phases; 0: these are not a pipeline
-  float forecast_us = 0;     ///< NCCL's own; 0 where it makes none (point to point)
+  std::uint32_t pieces = 0;  ///< that go one after another through the algorithm's phases; 0: no pipeline
+  float forecast_us = 0;     ///< NCCL's own forecast; 0 if it makes none (point to point)
 };
 
-/// Pieces of a call of `bytes` by trees or NVLS: S / (channels x heads x chunk). Rings go round with whole shares; and
-/// where they only pass on, broadcast and reduce, ranks run ahead into the next call, which hides how pieces fill it.
+/// Pieces of a call of `bytes` by trees or NVLS: S / (channels x heads x chunk). Rings send whole shares. Where a ring
+/// only passes data on (broadcast, reduce), ranks start the next call early, which hides the time to fill the pipeline.
 std::uint32_t nccl_pieces(const NcclComm& comm, const NcclTuning& tuning, const NcclChoice& choice, Bytes bytes);
 
 NcclTuning tune_nccl(const NcclComm& comm);
 
-/// What NCCL takes for one call of S = `bytes`, as nccl-tests counts S. Error kUnsupported where `forced` leaves
-/// nothing.
+/// NCCL's choice for one call of S = `bytes`, with S counted as nccl-tests does. Error kUnsupported if `forced` permits
+/// no choice.
 Result<NcclChoice> choose_nccl(const NcclComm& comm, const NcclTuning& tuning, Collective op, Bytes bytes,
                                const NcclForced& forced = {});
 

@@ -20,7 +20,7 @@ constexpr NcclConstants kNow{
 
 NcclRow doubled(const NcclRow& r) { return {2 * r[0], 2 * r[1], 2 * r[2]}; }
 
-/// Before 2.28 a Blackwell channel counted as two of Hopper's.
+/// Before 2.28, a Blackwell channel counted as two channels of Hopper.
 void before_2_28(NcclConstants& c) {
   c.ring_ll128_channel[3] = doubled(c.ring_ll128_channel[2]);
   c.tree_ll128_channel[3] = doubled(c.tree_ll128_channel[2]);
@@ -28,7 +28,7 @@ void before_2_28(NcclConstants& c) {
   c.nvls_tree_channel[3] = doubled(c.nvls_tree_channel[2]);
 }
 
-/// Until 2.22, cc 90 was the newest, and a step of a tree stood for a chunk of 256 KiB.
+/// Up to 2.22, cc 90 was the newest, and one step of a tree corresponded to a chunk of 256 KiB.
 void before_2_23(NcclConstants& c, NcclVersion v) {
   c.base[at(NcclAlgorithm::kTree)][2] = 0;
   c.nvlink[at(NcclAlgorithm::kTree)][2] = c.pcie[at(NcclAlgorithm::kTree)][2] = c.net[at(NcclAlgorithm::kTree)][2] = 28;

@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-/// Two nodes with one GPU each over sockets: the graphs that a public log printed (eunomia-bpf/nccl-eBPF, docs).
+/// Two nodes with one GPU each over sockets, with the graphs of a public log (eunomia-bpf/nccl-eBPF, docs).
 NcclComm over_sockets() {
   NcclComm c;
   c.ranks = 2;
@@ -28,7 +28,7 @@ NcclComm over_sockets() {
   return c;
 }
 
-/// Compared to the digits that the log printed.
+/// Compares to as many digits as the log prints.
 void expect_cost(const NcclTuning& t, Collective op, NcclAlgorithm a, NcclProtocol p, double us, double GBps) {
   EXPECT_NEAR(t.of(op, a, p).latency_us, us, .051) << name_of(op) << " " << name_of(a) << " " << name_of(p);
   EXPECT_NEAR(t.of(op, a, p).GBps, GBps, .051) << name_of(op) << " " << name_of(a) << " " << name_of(p);
@@ -48,7 +48,7 @@ TEST(NcclTuning, CostsAreThoseOfAPublicLog) {
   expect_cost(t, Collective::kBroadcast, A::kRing, P::kSimple, 22.4, 2.4);
   expect_cost(t, Collective::kAllGather, A::kPat, P::kSimple, 17.6, 3.6);
   EXPECT_EQ(t.of(Collective::kAllReduce, A::kRing, P::kLl128).GBps, 0) << "over a host bridge, before cc 90";
-  const std::uint32_t expected[2][3] = {{512, 640, 512}, {512, 640, 256}};  // Tree; Ring on slow links
+  const std::uint32_t expected[2][3] = {{512, 640, 512}, {512, 640, 256}};  // Tree; Ring with slow links
   for (std::size_t a = 0; a < 2; ++a)
     for (std::size_t p = 0; p < 3; ++p) EXPECT_EQ(t.threads[a][p], expected[a][p]);
 }
@@ -74,7 +74,7 @@ TEST(NcclChoice, OneNodeOfH100TakesRingsForSmallAndTheSwitchForLargeAllReduces) 
   EXPECT_EQ(large.threads, 640u);
 }
 
-// Chunks: 32 KiB of 16 channels x 8 heads to begin with, 128 KiB from 64 MiB on. Source: NCCL 2.30.7, src/enqueue.cc.
+// Chunks: first 32 KiB of 16 channels x 8 heads, from 64 MiB on 128 KiB. Source: NCCL 2.30.7, src/enqueue.cc.
 TEST(NcclChoice, PiecesOfNvlsTreesGrowWithTheCallAndThenTheirNumber) {
   const NcclComm c = comm_as(nccl_machine(TestNode{}, 2));
   constexpr std::uint64_t kMiB = 1 << 20;
@@ -83,7 +83,7 @@ TEST(NcclChoice, PiecesOfNvlsTreesGrowWithTheCallAndThenTheirNumber) {
     ASSERT_EQ(made.algorithm, NcclAlgorithm::kNvlsTree) << mib;
     EXPECT_EQ(made.pieces, pieces) << mib << " MiB";
   }
-  const NcclComm more = comm_as(nccl_machine(TestNode{}, 4));  // at most 64 KiB from four nodes on
+  const NcclComm more = comm_as(nccl_machine(TestNode{}, 4));  // from four nodes on, at most 64 KiB
   const NcclForced trees{NcclAlgorithm::kNvlsTree, NcclProtocol::kSimple};
   EXPECT_EQ(choose_nccl(more, tune_nccl(more), Collective::kAllReduce, Bytes{1024 * kMiB}, trees)->pieces, 128u);
 }
@@ -105,7 +105,7 @@ TEST(NcclChoice, OneNodeOfA100KnowsNoNvlsAndUsesTreesInTheMiddle) {
   EXPECT_EQ(choice(c, Collective::kAllReduce, 1ull << 30).channels, 24u);
 }
 
-// What users saw of 2.27.7 on 8 H200: rings over 2 to 4 of them, NVLS over 5 and more.
+// Users' measurements with 2.27.7 on 8 H200: rings over 2 to 4 GPUs, NVLS over 5 and more.
 TEST(NcclChoice, FiveOfEightGpusTakeNvlsWith227AndFourDoNot) {
   const Topology t = nccl_machine(TestNode{}, 1);
   NcclSettings settings;

@@ -1,4 +1,4 @@
-// Which NCCL is meant: rules and constants changed from release to release.
+// NCCL's version: rules and constants differ between releases.
 #pragma once
 
 #include <compare>
@@ -15,9 +15,9 @@ struct NcclVersion {
   constexpr auto operator<=>(const NcclVersion&) const = default;
 };
 
-/// "2.27", "2.27.7", "v2.27.7-1": 2.18 to 2.30. Error kInvalid or kUnsupported with the range.
+/// Accepts "2.27", "2.27.7", "v2.27.7-1": 2.18 to 2.30. Error kInvalid, or kUnsupported with the known range.
 Result<NcclVersion> parse_nccl_version(std::string_view text);
-/// The oldest or the newest whose rules are known, where `version` is none of them.
+/// `version` if its rules are known, else the oldest or the newest known version.
 NcclVersion nearest_known(NcclVersion version);
 std::string to_string(NcclVersion version);  ///< "2.27"
 

@@ -1,4 +1,4 @@
-// What no search can exceed, from sums over links alone: it tells trials that are vain before they are made.
+// Upper bounds for the result of a search, from sums over links. They show which trials cannot improve the result.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace busbar {
 
-/// Bandwidth as the search counts it: NCCL rounds what is left of a link to 1e-3 GB/s each time it takes or gives back.
+/// Bandwidth in the search's unit: NCCL rounds the free bandwidth of a link to 1e-3 GB/s at every change.
 constexpr std::int32_t thousandths_of_GBps(float gigabytes_per_s) {
   return static_cast<std::int32_t>(gigabytes_per_s * 1000 + (gigabytes_per_s < 0 ? -.5f : .5f));
 }
@@ -16,22 +16,22 @@ constexpr std::int32_t thousandths_of_GBps(float gigabytes_per_s) {
 class ChannelBound {
  public:
   explicit ChannelBound(const NcclSystem& system) : s_(system) {}
-  /// Channels of the trial's speeds that fit on the first links of its paths between GPUs, all GPUs together, and on
-  /// the network devices that they start from; at most its own limit. Patterns other than chains: that limit.
+  /// Upper bound for a trial's channels: those that fit, at its speeds, on the first links of the GPUs' paths and on
+  /// the network devices where they start; at most the trial's own limit. For patterns other than chains: this limit.
   std::uint32_t most_channels(const NcclGraph& trial);
-  /// Links that one channel crosses at least, network included. 0 for patterns other than chains.
+  /// Least number of links that one channel crosses, network included. 0 for patterns other than chains.
   int least_hops(const NcclGraph& trial);
-  /// Whether a search of `trial` could find something that it would rather have than `best`. What it could not, it
-  /// cannot later: `best` only becomes better.
+  /// Whether a search of `trial` could find a better graph than `best`. If it could not, it never will: `best` only
+  /// improves.
   bool may_improve(const NcclGraph& trial, const NcclGraph& best);
 
  private:
   struct Inside {
-    std::vector<std::int32_t> first_links;  ///< bandwidth of those that allowed paths between GPUs start with
-    std::size_t hops = SIZE_MAX;            ///< of the shortest; SIZE_MAX: there is none
+    std::vector<std::int32_t> first_links;  ///< bandwidth of the links with which allowed paths between GPUs start
+    std::size_t hops = SIZE_MAX;            ///< of the shortest allowed path; SIZE_MAX: there is none
   };
   struct Outside {
-    std::vector<std::uint32_t> nets;  ///< with an allowed path to a GPU
+    std::vector<std::uint32_t> nets;  ///< the network devices with an allowed path to a GPU
     std::size_t in_hops = SIZE_MAX, out_hops = SIZE_MAX;
   };
   static constexpr std::size_t kTypes = static_cast<std::size_t>(PathType::kDis) + 1;
@@ -42,7 +42,7 @@ class ChannelBound {
   std::uint64_t fit_on_nets(const NcclGraph& trial);
 
   const NcclSystem& s_;
-  std::array<std::optional<Inside>, kTypes> inside_;  ///< per worst type allowed, made when asked for
+  std::array<std::optional<Inside>, kTypes> inside_;  ///< per worst allowed type, computed on first use
   std::array<std::optional<Outside>, kTypes> outside_;
 };
 

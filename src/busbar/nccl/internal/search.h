@@ -5,20 +5,20 @@
 
 namespace busbar {
 
-/// What a search may spend; NCCL's words in src/graph/search.cc: timeouts, counted in steps of the recursion.
-inline constexpr int kNcclPerfect = -1;  ///< left over when nothing better can exist
+/// The step budget of a search; NCCL calls the counts of recursion steps "timeouts" (src/graph/search.cc).
+inline constexpr int kNcclPerfect = -1;  ///< returned if no better graph can exist
 
 class GraphSearch {
  public:
   GraphSearch(const NcclSystem& system, NcclGraph& best, NcclVersion version);
-  /// Searches with the types, speeds and limits of `trial` and improves `best`. Returns what is left of `steps`.
+  /// Searches with the types, speeds and limits of `trial` and improves `best`. Returns the steps left of `steps`.
   int run(const NcclGraph& trial, int steps);
 
-  /// What decides which GPU is tried first: what joins it to the network device, then to the GPU before it. Whole GB/s.
+  /// Which GPU is tried first: by the path to the network device, then by the path from the GPU before it. Whole GB/s.
   struct GpuScore {
     std::uint32_t gpu = 0;
     int net_GBps = 0, net_pcie_GBps = 0, net_hops = 0, GBps = 0, hops = 0;
-    std::uint32_t offset = 0;  ///< from the GPU before it
+    std::uint32_t offset = 0;  ///< distance in number from the GPU before it
   };
 
  private:
@@ -31,24 +31,24 @@ class GraphSearch {
     bool from_gpu;
     std::uint32_t start;
   };
-  static constexpr std::uint32_t kNoNet = UINT32_MAX;  ///< plainer than an optional, which the calls would have to pack
-  /// GPUs to try, in order; on the stack, for there is one per step of the recursion.
+  static constexpr std::uint32_t kNoNet = UINT32_MAX;  ///< simpler than an optional, which calls would have to pack
+  /// GPUs to try, in order. On the stack, because each step of the recursion has one.
   struct NextGpus {
     std::uint32_t count = 0;
     std::uint16_t gpu[kMostNcclGpus];
     void push(std::uint32_t g) { gpu[count++] = static_cast<std::uint16_t>(g); }
   };
-  /// One entry of a ranking. GPUs that the GPU before them reaches equally well have the same `way`.
+  /// One entry of a ranking. GPUs with equally good paths from the previous GPU have the same `way`.
   struct Ranked {
     std::uint8_t gpu, way;
-    bool allowed;  ///< by the types of the trial
+    bool allowed;  ///< whether the trial allows its path type
   };
   struct Ranking {
     bool made = false;
     std::uint64_t pcie_key = 0;
     std::vector<Ranked> best_first;
   };
-  /// Where a chain turns back: to the network, or to its first GPU; -1 nowhere.
+  /// Where a chain turns back: to the network or to its first GPU; -1: nowhere.
   struct Turns {
     int net = -1, first = -1;
   };
@@ -84,28 +84,28 @@ class GraphSearch {
   bool is_tree() const;
   bool allowed(const Leg& leg) const;
 
-  /// What switches change about the order: before 2.19 nothing, then neighbours come first, since 2.23 alone.
+  /// How switches change the order: before 2.19 not at all; then neighbours come first; since 2.23 only neighbours.
   enum class Neighbours : std::uint8_t { kNone, kFirst, kOnly };
 
   const NcclSystem& s_;
   Neighbours neighbours_;
-  bool replays_always_;  ///< the last channel's order is tried before others (before 2.23)
+  bool replays_always_;  ///< the order of the last channel is tried before others (before 2.23)
   NcclGraph& best_;
   NcclGraph now_;
-  std::vector<std::int32_t> left_;         ///< per link: bandwidth not yet reserved, in 1e-3 GB/s
+  std::vector<std::int32_t> left_;         ///< per link: free bandwidth, in 1e-3 GB/s
   std::vector<std::int32_t> takes_back_;   ///< per link, see share_taken_back
   std::vector<float> net_left_;            ///< per network device
   std::vector<std::uint64_t> used_;        ///< per GPU: bit per channel
-  std::uint64_t pcie_key_ = 0;             ///< fingerprint of what is reserved on PCIe: equal reservations, equal key
-  PathType ranked_type_ = PathType::kLoc;  ///< for which types rankings were made
-  bool ranked_tree_ = false;               ///< and for which patterns
+  std::uint64_t pcie_key_ = 0;             ///< fingerprint of the reservations on PCIe: equal reservations, equal key
+  PathType ranked_type_ = PathType::kLoc;  ///< the path type for which the rankings were made
+  bool ranked_tree_ = false;               ///< and the pattern
   std::vector<GpuScore> scores_;           ///< work space of ranking()
   std::vector<Ranking> rankings_;          ///< per GPU and network device (or none)
-  std::vector<std::vector<std::uint32_t>> same_port_;  ///< per network device: those of its port, itself too
+  std::vector<std::vector<std::uint32_t>> same_port_;  ///< per network device: all devices of its port, and itself
   std::vector<std::vector<std::uint32_t>> near_gpus_;  ///< per network device
-  std::vector<std::vector<std::uint32_t>> near_nets_;  ///< per GPU: those it prefers, in order of channels
-  PathType nets_type_ = PathType::kLoc;                ///< for which nets_of_ was made
-  std::vector<std::vector<std::uint32_t>> nets_of_;    ///< usable_nets(-1), then of every GPU
+  std::vector<std::vector<std::uint32_t>> near_nets_;  ///< per GPU: the NICs it prefers, in the order of channels
+  PathType nets_type_ = PathType::kLoc;                ///< the path type for which nets_of_ was made
+  std::vector<std::vector<std::uint32_t>> nets_of_;    ///< usable_nets(-1), then usable_nets() of every GPU
 };
 
 }  // namespace busbar

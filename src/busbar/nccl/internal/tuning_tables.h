@@ -1,7 +1,7 @@
-// The constants of NCCL's cost model, per version. Latencies in microseconds, bandwidths in GB/s.
+// The constants of NCCL's cost model, per version. Latencies are in microseconds, bandwidths in GB/s.
 //
-// Source: NVIDIA NCCL 2.30.7, src/graph/tuning.cc; before 2.23 those of 2.20.3 and 2.22.3. What changed between 2.23
-// and 2.27 is taken from the release of the change where it is known, see docs/models/nccl.md.
+// Source: NVIDIA NCCL 2.30.7, src/graph/tuning.cc; before 2.23 those of 2.20.3 and 2.22.3. A change between 2.23 and
+// 2.27 is dated by its release where that is known, see docs/models/nccl.md.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace busbar {
 
-using NcclRow = std::array<float, 3>;                        ///< LL, LL128, Simple; or 1, 2, more nodes
+using NcclRow = std::array<float, 3>;                        ///< LL, LL128, Simple; or 1, 2 and more nodes
 using NcclLatencies = std::array<NcclRow, kNcclAlgorithms>;  ///< per algorithm
 
 struct NcclConstants {
@@ -20,7 +20,7 @@ struct NcclConstants {
   std::array<float, 4> nvls_efficiency;
 };
 
-/// Rows are Volta, Ampere, Hopper, Blackwell.
+/// The rows are Volta, Ampere, Hopper, Blackwell.
 NcclConstants nccl_constants(NcclVersion version);
 
 /// Share of the bandwidth that trees reach at 2^q x 64 bytes. Pre: q < 24.
