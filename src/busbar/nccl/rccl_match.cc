@@ -38,7 +38,7 @@ std::vector<std::uint32_t> widths_of(const NcclSystem& s) {
 }
 
 /// The properties of a node that are compared with a model.
-struct Likeness {
+struct NodeFigures {
   std::uint32_t neighbours = 0;  ///< largest number of neighbours of a GPU
   std::vector<std::uint32_t> widths;
   std::vector<std::uint32_t> numa_of_gpu, numa_of_net;  ///< indices of NUMA nodes in ascending order
@@ -54,8 +54,8 @@ std::uint32_t nearest_numa(const std::vector<std::uint32_t>& place, const Path& 
   return place.empty() ? 0 : place[best];
 }
 
-Likeness likeness_of(const NcclSystem& s) {
-  Likeness out;
+NodeFigures figures_of(const NcclSystem& s) {
+  NodeFigures out;
   out.widths = widths_of(s);
   for (std::uint32_t a = 0; a < s.gpu_count(); ++a) {
     const auto row = out.widths.begin() + std::size_t{a} * s.gpu_count();
@@ -96,9 +96,9 @@ struct Rule {
 /// Looks for a numbering of the node's GPUs and NICs with which it matches the model.
 class Matching {
  public:
-  Matching(const NcclSystem& s, const Likeness& like, const RcclModel& model, Rule rule)
+  Matching(const NcclSystem& s, const NodeFigures& node, const RcclModel& model, Rule rule)
       : s_(s),
-        like_(like),
+        node_(node),
         m_(model),
         same_order_(rule.same_order),
         same_numa_(rule.same_numa || !model.options.any_numa),
@@ -110,8 +110,8 @@ class Matching {
   }
 
   bool found() {
-    if (m_.gpus != s_.gpu_count() || m_.nics != s_.net_count() || m_.links != like_.neighbours) return false;
-    const bool counts = m_.numa == s_.cpus.size() && m_.pattern == like_.pattern;
+    if (m_.gpus != s_.gpu_count() || m_.nics != s_.net_count() || m_.links != node_.neighbours) return false;
+    const bool counts = m_.numa == s_.cpus.size() && m_.pattern == node_.pattern;
     if (same_numa_ && !counts) return false;
     if (!m_.options.any_cpu && s_.cpu.vendor != CpuVendor::kAmd) return false;
     return place_gpu(0);
@@ -133,8 +133,8 @@ class Matching {
   /// NUMA nodes are compared by which GPUs share one, not by their numbers.
   bool gpu_fits(std::uint32_t k, std::uint32_t g) const {
     for (std::uint32_t j = 0; j < k; ++j) {
-      if (digit(widths_[k][j]) != like_.widths[std::size_t{g} * m_.gpus + gpus[j]]) return false;
-      const bool together = like_.numa_of_gpu[g] == like_.numa_of_gpu[gpus[j]];
+      if (digit(widths_[k][j]) != node_.widths[std::size_t{g} * m_.gpus + gpus[j]]) return false;
+      const bool together = node_.numa_of_gpu[g] == node_.numa_of_gpu[gpus[j]];
       if (same_numa_ && together != (numa_[0][k] == numa_[0][j])) return false;
     }
     return true;
@@ -151,7 +151,7 @@ class Matching {
   }
   bool net_fits(std::uint32_t k, std::uint32_t n) const {
     for (std::uint32_t j = 0; j < m_.gpus; ++j) {
-      const bool together = like_.numa_of_net[n] == like_.numa_of_gpu[gpus[j]];
+      const bool together = node_.numa_of_net[n] == node_.numa_of_gpu[gpus[j]];
       if (same_numa_ && together != (numa_[1][k] == numa_[0][j])) return false;
       if (near_.empty()) continue;
       const PathType type = s_.gpu_net.at(gpus[j], n).type;
@@ -162,7 +162,7 @@ class Matching {
   }
 
   const NcclSystem& s_;
-  const Likeness& like_;
+  const NodeFigures& node_;
   const RcclModel& m_;
   const bool same_order_, same_numa_;
   std::vector<std::string_view> widths_, near_;
@@ -239,10 +239,10 @@ void take(const NcclSystem& s, const NcclSettings& settings, const RcclModel& mo
 }  // namespace
 
 void match_rccl_model(const NcclSystem& s, const NcclSettings& settings, NcclGraphs& graphs) {
-  const Likeness like = likeness_of(s);
+  const NodeFigures node = figures_of(s);
   for (const Rule rule : {Rule{true, true}, Rule{true, false}, Rule{false, true}, Rule{false, false}})
     for (const RcclModel& model : rccl_models())
-      if (Matching is(s, like, model, rule); is.found()) {
+      if (Matching is(s, node, model, rule); is.found()) {
         if (!model.rings.empty()) take(s, settings, model, is, graphs);
         return;
       }
