@@ -1,4 +1,4 @@
-// What NCCL would take, in the names of our schedules.
+// NCCL's choice, expressed by the names of our schedules.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace busbar {
 
-/// What a cluster file says and a topology does not.
+/// Facts that a cluster file states and a topology does not have.
 struct NcclSurroundings {
   std::string_view fabric_kind;  ///< as in FabricSummary: "rail-optimised"
   bool gpudirect = true, p2p = true;
   NicMerging merges_nics = NicMerging::kByCard;
 };
-/// On a fabric of rails NCCL_CROSS_NIC is taken to be 0, as NCCL's documentation advises for networks with a switch per
-/// NIC and as the rings of public logs of such machines show; else NCCL's own default.
+/// On a fabric of rails NCCL_CROSS_NIC is taken to be 0: NCCL's documentation advises it for networks with one switch
+/// per NIC, and rings in public logs of such machines show it. Elsewhere NCCL's default applies.
 NcclSettings nccl_settings(const NcclSurroundings& around, NcclVersion version = {});
 
 /// Our algorithm for one of NCCL's: "ring", "tree", "nvls", "hierarchical(nvls,tree)", "pat", "sharp", "direct".
 std::string schedule_name(NcclAlgorithm algorithm);
-/// "as NCCL 2.30 chooses"; of RCCL also where its rings come from.
+/// "as NCCL 2.30 chooses"; for RCCL also the origin of its rings.
 std::string words_of_choice(const NcclComm& comm);
 
 }  // namespace busbar

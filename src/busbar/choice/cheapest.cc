@@ -10,7 +10,7 @@ constexpr std::uint32_t kMostExact = 9;
 
 std::vector<std::uint32_t> held_karp(const PairPrices& c, std::uint32_t first) {
   const std::uint32_t n = c.ranks(), m = n - 1, full = (1u << m) - 1;
-  const auto rank = [&](std::uint32_t i) { return i < first ? i : i + 1; };  // the others, numbered without `first`
+  const auto rank = [&](std::uint32_t i) { return i < first ? i : i + 1; };  // the others, without `first`
   std::vector<double> cost(std::size_t{full + 1} * m, INFINITY);
   std::vector<std::uint8_t> before(cost.size(), 0);
   for (std::uint32_t i = 0; i < m; ++i) cost[(std::size_t{1} << i) * m + i] = c.at(first, rank(i));
@@ -40,7 +40,7 @@ std::vector<std::uint32_t> held_karp(const PairPrices& c, std::uint32_t first) {
   return order;
 }
 
-/// Moves runs of up to three ranks elsewhere while that is cheaper. Position 0 stays.
+/// Moves runs of up to three ranks to other places as long as that is cheaper. Position 0 stays.
 void or_opt(const PairPrices& c, std::vector<std::uint32_t>& order) {
   const auto n = static_cast<std::uint32_t>(order.size());
   const auto at = [&](std::uint32_t p) { return order[p < n ? p : 0]; };
@@ -52,7 +52,7 @@ void or_opt(const PairPrices& c, std::vector<std::uint32_t>& order) {
         const double gain = c.at(left, head) + c.at(tail, right) - c.at(left, right);
         std::uint32_t best_gap = n;
         double best = gain * (1 - 1e-9);
-        for (std::uint32_t p = 0; p < n; ++p) {  // between positions p and p + 1
+        for (std::uint32_t p = 0; p < n; ++p) {  // an insertion between positions p and p + 1
           if (p + 1 >= i && p < i + length) continue;
           const double price = c.at(order[p], head) + c.at(tail, at(p + 1)) - c.at(order[p], at(p + 1));
           if (price < best) best = price, best_gap = p;
@@ -69,7 +69,7 @@ void or_opt(const PairPrices& c, std::vector<std::uint32_t>& order) {
   }
 }
 
-/// The node at which the tree hangs lowest.
+/// The node that gives the tree the least height as its root.
 std::uint32_t centre_of(const std::vector<std::vector<std::uint32_t>>& near) {
   const auto farthest = [&](std::uint32_t from, std::vector<std::uint32_t>& parent) {
     std::vector<std::uint32_t> queue{from};

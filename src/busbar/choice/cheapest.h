@@ -1,4 +1,4 @@
-// The cheapest ring over ranks for given prices of ordered pairs, and trees by their neighbours.
+// The cheapest ring over ranks for given prices of ordered pairs, and rooted trees from neighbour lists.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ class PairPrices {
   std::vector<double> price_;
 };
 
-/// The order of ranks around the cheapest ring, starting with start[0]. Exact up to 9 ranks; above, no run of up to
-/// three ranks of it can be moved elsewhere for less. Source: Held, Karp, "A dynamic programming approach to sequencing
-/// problems", J. SIAM 10(1), 1962.
+/// The order of ranks around the cheapest ring, starting with start[0]. Exact for up to 9 ranks. For more ranks, moving
+/// any run of up to three ranks to another place makes the ring no cheaper. Source: Held, Karp, "A dynamic programming
+/// approach to sequencing problems", J. SIAM 10(1), 1962.
 std::vector<std::uint32_t> cheapest_ring(const PairPrices& prices, const std::vector<std::uint32_t>& start);
 
-/// The tree with these neighbours of each rank, hung up by `root`, or by its centre, for the fewest rounds. Equal trees
-/// come out equal, whatever the order of neighbours.
+/// The tree with these neighbours of each rank, rooted at `root`, or at its centre for the fewest rounds. The result
+/// does not depend on the order of neighbours.
 GivenTree hang_by(std::vector<std::vector<std::uint32_t>> near, std::uint32_t root);
 GivenTree hang_by_centre(std::vector<std::vector<std::uint32_t>> near);
 

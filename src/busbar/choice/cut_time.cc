@@ -29,7 +29,7 @@ double CutTime::cables_of(std::uint32_t block) {
   return sum;
 }
 
-/// Where the ranks are, and what their links pass. False: not all are in servers.
+/// Sets where the ranks are and the rates of their links. False if some rank is outside all servers.
 bool CutTime::place(const CollectiveCall& call) {
   if (!gpu_.empty() && placed_ == call.groups) return true;
   gpu_.clear(), block_of_.clear(), blocks_.clear(), links_.clear(), cables_.clear();
@@ -51,7 +51,7 @@ bool CutTime::place(const CollectiveCall& call) {
   return true;
 }
 
-/// Reducers are in switches: what ranks exchange with them crosses the links of the ranks.
+/// A reducer is in a switch, so traffic between a rank and a reducer crosses the links of the rank.
 void CutTime::add(std::uint32_t from, std::uint32_t to, double chunks) {
   const std::size_t n = gpu_.size();
   if (from < n) by_rank_[from].out += chunks;
@@ -61,7 +61,7 @@ void CutTime::add(std::uint32_t from, std::uint32_t to, double chunks) {
   by_block_[block_of_[to]].in += chunks;
 }
 
-/// Every pair of members exchanges as much.
+/// Adds the same traffic for every pair of members.
 void CutTime::add_alike(const GroupFamily& family, double chunks) {
   const double n = family.size();
   const auto add_both = [](Chunks& c, double more) { c.out += more, c.in += more; };

@@ -1,4 +1,4 @@
-// What a schedule cannot take less than, from its edges and the links of GPUs and servers, without routing anything.
+// A lower bound for the time of a schedule, from its edges and the rates of GPU and server links, without routing.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ class CutTime {
  public:
   CutTime(const Topology& topology, const Placement& placement) : topology_(topology), placement_(placement) {}
 
-  /// What the GPUs of group 0 of `call` send over what all links of the GPU pass, what its servers send to each other
-  /// over what all cables of the server pass, the same of what they receive, and the largest of these, in ps: of all
-  /// phases together where they pipeline, else of each and then their sum. No engine takes less for `call` with
-  /// `schedule`. Cost: the edges of one group; a phase whose pairs are alike its ranks.
+  /// Lower bound in ps. For each GPU of group 0 of `call`: the bytes it sends, over the rate of all its links; for each
+  /// server: the bytes it sends to others, over the rate of all its cables; the same for received bytes; the largest
+  /// counts: of all phases together if they pipeline, else summed over the phases. No engine is faster for `call` with
+  /// `schedule`. Cost: the edges of one group; for a phase with equal pairs its ranks.
   double least_ps(const CollectiveCall& call, const Schedule& schedule);
 
  private:
@@ -29,18 +29,18 @@ class CutTime {
   void add(std::uint32_t from, std::uint32_t to, double chunks);
   void add_run(const Schedule& schedule, PhaseRun run);
   void add_alike(const GroupFamily& family, double chunks);
-  /// Of what was added since the last time, for chunks of one byte.
+  /// The largest time of the traffic added since the last call, for chunks of one byte.
   double take_most_ps();
   bool place(const CollectiveCall& call);
 
   const Topology& topology_;
   const Placement& placement_;
-  GroupFamily placed_;                       ///< the groups that the next three are of
+  GroupFamily placed_;                       ///< the groups for which the next three were computed
   std::vector<DeviceId> gpu_;                ///< per rank of group 0
   std::vector<std::uint32_t> block_of_;      ///< per rank, numbered from 0
-  std::vector<BlockId> blocks_;              ///< by that number
+  std::vector<BlockId> blocks_;              ///< indexed by that number
   std::vector<double> links_, cables_;       ///< per rank and block: bytes/ps
-  std::vector<Chunks> by_rank_, by_block_;   ///< zero in between
+  std::vector<Chunks> by_rank_, by_block_;   ///< zero between calls
 };
 
 }  // namespace busbar

@@ -19,7 +19,7 @@ ScheduleSpec spec_over(Collective op, std::uint32_t ranks, std::uint32_t per_gro
   return spec;
 }
 
-// Two servers of eight GPUs with a NIC of 50 GB/s each: half of what a rank sends in an all-gather stays inside.
+// Two servers of eight GPUs with a NIC of 50 GB/s each: half of a rank's traffic in an all-gather stays inside.
 TEST(CutTime, IsThatOfTheCablesBetweenServers) {
   const Topology t = pods_of_eight(2).seal();
   const Router router(t, RoutingPolicy::kSpray);

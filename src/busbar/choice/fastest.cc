@@ -13,9 +13,9 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kFewBytes = 512;  // nobody's time on a link, beside a step
+constexpr std::uint64_t kFewBytes = 512;  // their time on a link is negligible next to the time of a step
 
-/// With room for round-off.
+/// With a margin for rounding errors.
 double most_ps(Duration d) { return static_cast<double>(d.in_ps()) * (1 + 1e-9); }
 
 ScheduleSpec spec_of(const CollectiveCall& call, const Placement& placement, const Topology& topology) {
@@ -29,12 +29,12 @@ ScheduleSpec spec_of(const CollectiveCall& call, const Placement& placement, con
   return spec;
 }
 
-/// Connections of one group of the phase that have to be routed to time it; those of equal pairs by classes.
+/// Connections of one group that must be routed to time the phase. Equal pairs are routed by classes.
 double routes(const Phase& phase, std::uint32_t n, bool equal_pairs) {
   const double pairs = double{1} * n * n;
   switch (phase.pattern) {
     case Pattern::kDirectAllToAll:
-      return equal_pairs ? n : pairs / 4;  // all that can be laid out
+      return equal_pairs ? n : pairs / 4;  // no schedule can have more
     case Pattern::kPairwiseAllToAll:
       return pairs;
     default:
@@ -42,7 +42,7 @@ double routes(const Phase& phase, std::uint32_t n, bool equal_pairs) {
   }
 }
 
-/// Those of all groups together, in the phase that has the most of them.
+/// The connections of all groups together, in the phase that has the most.
 double routes(std::string algorithm, const CollectiveCall& call, ScheduleSpec spec) {
   spec.algorithm = std::move(algorithm);
   spec.pairs = {};
@@ -72,7 +72,7 @@ bool ll_steps_are_shortest(const ProtocolModel& p) {
          (!o.available || no_longer(o.step_scale_up, o.step_server, o.step_network));
 }
 
-/// Protocols with flags among the data save time per send and cost bandwidth, so that large calls need not try them.
+/// LL and LL128 save time per send but cost bandwidth, so they are not tried for large calls.
 std::vector<Protocol> protocols_for(const std::string& algorithm, Protocol asked, Bytes bytes,
                                     const ProtocolModel* costs) {
   constexpr std::uint64_t kMostForFlags = 256 << 20;
@@ -83,21 +83,21 @@ std::vector<Protocol> protocols_for(const std::string& algorithm, Protocol asked
   return {Protocol::kSimple};
 }
 
-/// What the links alone take with `p`, as ps, where they take `simple_ps` with kSimple.
+/// Time on the links alone with protocol `p`, in ps, if it is `simple_ps` with kSimple.
 double links_ps(double simple_ps, Protocol p, const ProtocolModel* costs) {
   if (costs == nullptr || (p != Protocol::kLl && p != Protocol::kLl128)) return 0;
   const ProtocolCosts& of = p == Protocol::kLl ? costs->ll : costs->ll128;
   return of.available ? simple_ps / of.efficiency : simple_ps;
 }
 
-/// Link loads of all stages one after the other; 0 where the engine does not say.
+/// The sum of the link times of all stages; 0 if the engine does not give them.
 double simple_links_ps(const LoweredCall* lowered) {
   double sum = 0;
   for (std::size_t s = 0; lowered != nullptr && s < lowered->stages.size(); ++s) sum += lowered->stages[s].load_ps;
   return sum;
 }
 
-/// What "auto" tries: the customary algorithms, where there is one for the collective.
+/// The algorithms that "auto" tries: the customary ones, if the collective has any.
 std::vector<std::string> customary(const CollectiveCall& call, std::vector<std::string> names) {
   const auto rare = [](const std::string& name) { return !traits_of(name).customary; };
   const bool some = !std::all_of(names.begin(), names.end(), rare);
@@ -105,21 +105,21 @@ std::vector<std::string> customary(const CollectiveCall& call, std::vector<std::
   return names;
 }
 
-/// What may be the fastest, cheapest to rule out first.
+/// A candidate for the fastest algorithm.
 struct Trial {
-  std::size_t place = 0;  ///< of the algorithm in the order of docs/collectives.md
+  std::size_t place = 0;  ///< index of the algorithm in docs/collectives.md
   CollectiveCall call;
   Duration at_least;
 };
 
-/// Bytes on a link for one of payload.
+/// Bytes on a link per byte of payload.
 double sent_per_byte(Protocol p, const ProtocolModel* costs) {
   if (costs == nullptr) return 1;
   const ProtocolCosts* of = p == Protocol::kLl ? &costs->ll : p == Protocol::kLl128 ? &costs->ll128 : nullptr;
   return of != nullptr && of->available ? 1 / of->efficiency : 1;
 }
 
-/// Every algorithm with its protocols, those first that may take the least, so that the others need not be lowered.
+/// Every algorithm with its protocols, in ascending order of lower bounds, so that few need to be lowered.
 std::vector<Trial> trials_of(const CollectiveCall& call, const std::vector<std::string>& names, Engine& analytic,
                              const Placement& placement, const Topology& topology) {
   std::vector<Trial> out;
@@ -186,7 +186,7 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   std::vector<double> simple_ps(names.size(), 0.0);
   const std::vector<Trial> trials = trials_of(call, names, analytic, placement, topology);
   for (const Trial& t : trials) {
-    // What cannot be the best need not be lowered.
+    // A trial whose bound is above the best time is not lowered.
     if (chosen && links_ps(simple_ps[t.place], t.call.protocol, analytic.protocol()) > most_ps(best)) continue;
     if (chosen && t.at_least > best) continue;
     if (chosen && sieve != nullptr) {
@@ -207,7 +207,7 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
 }
 
 Status resolve_algorithms(Engine& analytic, const Placement& placement, const Topology& topology, Program& program) {
-  std::vector<std::pair<CollectiveCall, std::uint32_t>> asked;  // of which none is alike another
+  std::vector<std::pair<CollectiveCall, std::uint32_t>> asked;  // no two of them are alike
   for (std::uint32_t i = 0; i < program.calls.size(); ++i) {
     CollectiveCall& call = program.calls[i];
     const auto known =

@@ -1,4 +1,4 @@
-// Which algorithm: the fastest legal one by closed form.
+// Which algorithm to use: the fastest legal one by closed form.
 #pragma once
 
 #include <string>
@@ -8,27 +8,27 @@
 
 namespace busbar {
 
-/// Algorithms that can be timed for a call, and those left out because of the work it would take.
+/// Algorithms that can be timed for a call, and those left out because timing them would take too long.
 struct LegalAlgorithms {
   std::vector<std::string> names;     ///< in the order of docs/collectives.md
   std::vector<std::string> left_out;  ///< "direct (16777216 routes)"
 };
-/// Every algorithm that builds `call` on its machine, in-network ones where switches reduce. Those with more than
-/// half a million routes to be found one by one (about a second) are left out, so that the same call has the same
-/// answer on every machine.
+/// Every algorithm that can build `call` on its machine, including in-network ones if switches reduce. Algorithms that
+/// need more than half a million routes (about a second) are left out. The limit is a count, not a time, so that the
+/// same call has the same answer on every machine.
 LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& placement, const Topology& topology);
 
-/// What "fastest" tries: the legal ones, and the forms over two levels of those that name levels.
+/// The names that "fastest" tries: the legal ones, and forms over two levels of those that name levels.
 std::vector<std::string> fastest_names(const CollectiveCall& call, const Placement& placement,
                                        const Topology& topology);
 
-/// `call` with "fastest" replaced by the one of fastest_names() whose time alone on `analytic` is least, and "auto" by the
-/// least of those that libraries have everywhere: ring, tree, hierarchical and torus where there is a choice of them,
-/// else as "fastest" without forms; a protocol of kAuto by the protocol of that least time. Ties go to the order of
-/// docs/collectives.md. A concrete algorithm comes back as it is. A trial is lowered once, and not at all where CutTime
-/// or Engine::least_time says that it cannot be faster. `sieve`: an engine whose times are never above those of
-/// `analytic` and cost less; what it shows to be no faster is not timed there.
-/// Errors: what Engine::prepare says of the last candidate when none can be lowered.
+/// `call` with "fastest" replaced by the algorithm of fastest_names() with the least time alone on `analytic`, and
+/// "auto" by the fastest customary one (ring, tree, hierarchical, torus), or if none of these is legal, as "fastest"
+/// without forms. A protocol of kAuto becomes the protocol of the least time. Ties go to the order of
+/// docs/collectives.md. A concrete algorithm is returned unchanged. A trial is lowered at most once, and not at all if
+/// CutTime or Engine::least_time bounds it above the best time. `sieve`: an engine that is cheaper to run and whose
+/// times are never above those of `analytic`; a trial that is slower even there is not timed by `analytic`. Errors: the
+/// error of Engine::prepare for the last candidate, if none can be lowered.
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
                                          CollectiveCall call, Engine* sieve = nullptr);
 

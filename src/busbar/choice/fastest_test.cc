@@ -28,7 +28,7 @@ struct Choice {
     o.protocol = with_flags();
     return make_analytic_engine(router, placement, o);
   }
-  /// An all-reduce of all GPUs of pod `base`/8, or of all.
+  /// An all-reduce over all GPUs of pod `base`/8, or over all GPUs.
   static CollectiveCall call(std::uint64_t bytes, std::uint32_t ranks = 32, std::uint32_t base = 0) {
     CollectiveCall c = test_call(ranks, "auto", bytes, 0);
     c.groups.base = base;
@@ -44,7 +44,7 @@ TEST(Fastest, LeavesNothingUntriedThatWouldBeFaster) {
     const Duration time = engine->time_alone(engine->prepare(best).value());
     for (const char* algorithm : {"ring", "tree", "hierarchical"})
       for (const Protocol protocol : {Protocol::kSimple, Protocol::kLl128, Protocol::kLl}) {
-        if (std::string(algorithm) == "hierarchical" && protocol != Protocol::kSimple) continue;  // it has no flags
+        if (std::string(algorithm) == "hierarchical" && protocol != Protocol::kSimple) continue;  // it has Simple only
         CollectiveCall other = Choice::call(bytes);
         other.algorithm = algorithm;
         other.protocol = protocol;
@@ -53,7 +53,7 @@ TEST(Fastest, LeavesNothingUntriedThatWouldBeFaster) {
   }
 }
 
-// On random machines, of every collective: what is pruned would not have been faster.
+// On random machines, for every collective: pruned algorithms would not have been faster.
 TEST(Fastest, IsNoSlowerThanAutoAndThanAnyFormOfAHierarchy) {
   int nested = 0;
   for (unsigned seed = 0; seed < 24; ++seed) {

@@ -39,7 +39,7 @@ class ForestPacker {
   }
 
  private:
-  /// Numbers of trees to stop at.
+  /// Numbers of trees at which to stop.
   std::vector<std::uint32_t> goals(std::uint32_t most) const {
     if (n_ > kMostSweptOften) return any_root_ ? std::vector<std::uint32_t>{4, 8, 32} : std::vector<std::uint32_t>{n_};
     std::vector<std::uint32_t> out;
@@ -68,7 +68,7 @@ class ForestPacker {
   }
   std::uint32_t root_of(const ForestTree& u) const { return (scatters() ? u.up : u.down).position[0]; }
 
-  /// Not loaded when it comes back.
+  /// The returned tree is not loaded yet.
   ForestTree grow(std::uint32_t root) {
     ForestTree u;
     if (scatters()) u.up = hang_by(prices_.cheapest_tree(root, {true, false, per_depth_}), root);
@@ -78,7 +78,7 @@ class ForestPacker {
     return u;
   }
 
-  /// The cheapest for a share that had its root at `root`.
+  /// The cheapest tree for a share whose root was `root`.
   ForestTree cheapest(std::uint32_t root) {
     if (!any_root_) return grow(root);
     std::vector<std::uint32_t> roots;
@@ -140,8 +140,8 @@ class ForestPacker {
   std::uint32_t n_;
   bool any_root_;
   double per_depth_;
-  double across_bytes_;  ///< over the border at its root, per byte of a tree
-  LinkPrices prices_;    ///< of bytes that each tree carries
+  double across_bytes_;  ///< over the node's border at its root, per byte of a tree
+  LinkPrices prices_;    ///< of the bytes that each tree carries
   std::vector<ForestTree> units_;
 };
 

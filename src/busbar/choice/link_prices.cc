@@ -31,7 +31,7 @@ LinkPrices::LinkPrices(const RankRoutes& routes)
 void LinkPrices::add_parts(std::span<const RankRoutes::Part> parts, double bytes) {
   for (const RankRoutes::Part& p : parts) {
     double& busy = busy_[p.link];
-    busy = std::max(0.0, busy + bytes * p.ps_per_byte);  // round-off never makes a link less than idle
+    busy = std::max(0.0, busy + bytes * p.ps_per_byte);  // rounding errors never make a link less than idle
     now_[p.link] = steep(busy * per_scale_);
   }
 }
@@ -57,20 +57,20 @@ double LinkPrices::price(std::uint32_t from, std::uint32_t to, double bytes) con
 }
 
 double LinkPrices::price_of(std::span<const RankRoutes::Part> parts, double bytes) const {
-  double sum = 1e-9;  // among free ones the fewest
+  double sum = 1e-9;  // among free paths, prefer the fewest sends
   for (const RankRoutes::Part& p : parts)
     sum += steep((busy_[p.link] + bytes * p.ps_per_byte) * per_scale_) - now_[p.link];
   return sum;
 }
 
-/// A tree in the making: for every rank outside what each rank inside costs as its parent, and the cheapest.
+/// A tree that is being built: the cost of each outside rank as a child of each inside rank, and its cheapest parent.
 struct LinkPrices::Grower {
   LinkPrices& prices;
   TreeUse use;
   std::uint32_t n = prices.routes_.ranks();
   std::vector<double> cost = std::vector<double>(std::size_t{n} * n, INFINITY);  ///< parent x n + child
   std::vector<double> least = std::vector<double>(n, INFINITY);
-  std::vector<std::uint32_t> parent = std::vector<std::uint32_t>(n, 0), inside = {};  ///< inside: as they joined
+  std::vector<std::uint32_t> parent = std::vector<std::uint32_t>(n, 0), inside = {};  ///< inside: in order of joining
   std::vector<std::uint32_t> depth = std::vector<std::uint32_t>(n, 0);
   std::uint32_t turn = 0;
   std::vector<std::uint32_t> seen = std::vector<std::uint32_t>(std::size_t{n} * n, 0);  ///< last turn, per pair
@@ -91,7 +91,7 @@ struct LinkPrices::Grower {
     }
   }
 
-  /// Loads the edge, and looks again at what it has made dearer.
+  /// Loads the edge and updates the prices that this raises.
   void load(std::uint32_t from, std::uint32_t to, double bytes) {
     prices.add(from, to, bytes);
     ++turn;

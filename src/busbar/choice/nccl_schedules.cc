@@ -7,15 +7,15 @@
 namespace busbar {
 namespace {
 
-/// What one channel of NCCL does: its ranks in order, or its tree, and by which NICs.
+/// One channel of NCCL: its ring order or tree, and its NICs.
 template <typename Shape>
 struct Channel {
   Shape shape;
   std::vector<NcclPorts> ports;
-  std::uint32_t times = 1;  ///< channels that are alike in both
+  std::uint32_t times = 1;  ///< number of channels equal in both
 };
 
-/// Adds a channel to those that are not alike, in order of their first appearance.
+/// Adds a channel to the list of distinct channels, in order of first appearance.
 template <typename Shape>
 void count(std::vector<Channel<Shape>>& channels, Shape shape, std::vector<NcclPorts> ports) {
   const auto alike = [&](const Channel<Shape>& c) { return c.shape == shape && c.ports == ports; };
@@ -26,7 +26,7 @@ void count(std::vector<Channel<Shape>>& channels, Shape shape, std::vector<NcclP
     ++it->times;
 }
 
-/// Parents before children, as GivenTree wants them.
+/// Parents before children, as GivenTree requires.
 GivenTree given(const NcclTree& tree) {
   GivenTree out;
   std::uint32_t root = 0;
@@ -58,7 +58,7 @@ Result<NcclSchedules::Laid> NcclSchedules::rings(const CollectiveCall& call, std
   }
   const bool even = std::all_of(channels.begin(), channels.end(),
                                 [&](const auto& c) { return c.times == channels.front().times; });
-  for (const auto& c : channels)  // all channels of a ring schedule have the same share
+  for (const auto& c : channels)  // all channels of a ring schedule have equal shares
     for (std::uint32_t i = 0; i < (even ? 1 : c.times); ++i) {
       spec.orders.push_back(c.shape);
       out.ports.push_back(c.ports);
@@ -90,7 +90,7 @@ Result<NcclSchedules::Laid> NcclSchedules::trees(const CollectiveCall& call, std
   return out;
 }
 
-/// Every rank by the NICs nearest to its GPU, which it takes in turns.
+/// Every rank uses the NICs nearest to its GPU in turn.
 NcclSchedules::Laid NcclSchedules::local() const {
   std::size_t turns = 0;
   Laid out;
@@ -109,7 +109,7 @@ NcclSchedules::Laid NcclSchedules::local() const {
   return out;
 }
 
-/// Whether NCCL lays calls of that shape over channels: the collectives that have a table of costs.
+/// Whether NCCL runs calls of this shape over channels: the collectives that have a cost table.
 bool NcclSchedules::fits(const CollectiveCall& call) const {
   const bool tuned = call.op == Collective::kAllReduce || call.op == Collective::kAllGather ||
                      call.op == Collective::kReduceScatter || call.op == Collective::kBroadcast ||
@@ -148,7 +148,7 @@ Result<CollectiveCall> NcclSchedules::over_channels(CollectiveCall call, std::ui
       .over_channels(std::move(call), channels);
 }
 
-/// Adds the ports of one group. `row_of`: rows of nics.ports by their first device.
+/// Adds the ports of one group. `row_of`: the rows of nics.ports by the first device of the block.
 void NcclGroups::add(const NcclComm& comm, const NcclSchedules::Laid& laid, const GroupFamily& groups,
                      std::uint32_t group, std::map<std::uint32_t, std::uint32_t>& row_of, ChannelNics& nics) const {
   const auto row = [&](std::uint32_t node, const NcclPort& p) {
@@ -169,7 +169,7 @@ void NcclGroups::add(const NcclComm& comm, const NcclSchedules::Laid& laid, cons
                        std::vector<std::uint32_t>& back) {
     const std::size_t at = nics.at(c, groups.actor(group, p.rank));
     way[at] = row(node_of[p.rank], p);
-    if (back[at] == kNone32) back[at] = way[at];  // trees send and receive by the same one
+    if (back[at] == kNone32) back[at] = way[at];  // trees send and receive by the same NIC
     nics.proxy[at] = groups.actor(group, p.proxy);
   };
   for (std::uint32_t c = 0; c < laid.ports.size(); ++c)

@@ -20,7 +20,7 @@ CollectiveCall laid(const Topology& t, const char* algorithm, const NcclSettings
   return schedules.over_channels(call).value();
 }
 
-/// Moves between nodes of each channel of a schedule of 8 ranks a node.
+/// Checks the NICs of the moves between nodes, per channel, for a schedule with 8 ranks per node.
 void expect_nics_where_needed(const Topology& t, const CollectiveCall& call) {
   ASSERT_NE(call.nics, nullptr);
   const ChannelNics& nics = *call.nics;

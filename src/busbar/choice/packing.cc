@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUnreachable = LinkPrices::kUnreachable;
 
-/// One ring or tree as the directed pairs of ranks it sends between.
+/// One ring or tree, with the directed pairs of ranks between which it sends.
 struct Unit {
   std::vector<std::uint32_t> order;  ///< rings
   GivenTree tree;
@@ -62,13 +62,13 @@ class Packer {
     for_each_pair(u, [&](std::uint32_t a, std::uint32_t b, double bytes) { prices_.add(a, b, sign * bytes); });
   }
 
-  /// What one more use of each pair would add to the total.
+  /// The price of one more use of each pair.
   PairPrices ring_prices() const {
     PairPrices c(n_, kUnreachable);
     for (std::uint32_t a = 0; a < n_; ++a)
       for (std::uint32_t b = 0; b < n_; ++b) {
         const bool chain = op_ == Collective::kBroadcast || op_ == Collective::kReduce;
-        const bool unused = chain && (op_ == Collective::kBroadcast ? b : a) == root_;  // where a chain is open
+        const bool unused = chain && (op_ == Collective::kBroadcast ? b : a) == root_;  // where a chain ends
         if (a != b) c.at(a, b) = unused ? 0 : prices_.price(a, b, ring_bytes_);
       }
     return c;

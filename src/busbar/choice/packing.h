@@ -1,11 +1,11 @@
-// Several rings or trees side by side, such that the busiest link is as little busy as can be found.
+// Several rings or trees at the same time, chosen so that the busiest link is as little busy as the search can
+// achieve.
 //
-// Method: start with none; add one at a time, each the cheapest where a link costs what one more use of it would add to
-// the sum of (busy time)^12 over all links; then take each out in turn and put the cheapest in its place, while that
-// helps. A tree grows by the cheapest
-// rank at a time, its own load counted; the cheapest ring is exact up to 9 ranks (Held & Karp) and
-// found by moving runs of up to three ranks above (or-opt). Deterministic.
-// Source: the scheme is that of packing by exponential prices, N. Garg, J. Konemann, "Faster and simpler algorithms for
+// Method: start with no unit and add units one at a time, each the cheapest one. The price of a link is the increase
+// of the sum of (busy time)^12 over all links by one more use. Then take out each unit in turn and put the cheapest in
+// its place, as long as that helps. A tree grows by the cheapest rank at a time, its own load counted. The cheapest
+// ring is exact for up to 9 ranks (Held & Karp); above, runs of up to three ranks are moved (or-opt). Deterministic.
+// Source: the scheme is packing by exponential prices, N. Garg, J. Konemann, "Faster and simpler algorithms for
 // multicommodity flow and other fractional packing problems", SIAM J. Comput. 37(2), 2007, with whole units.
 #pragma once
 
@@ -28,9 +28,9 @@ struct Packing {
   std::size_t size() const { return orders.empty() ? trees.size() : orders.size(); }
 };
 
-/// The best found with 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 units; fewer among equals. Empty where a rank cannot be
-/// reached, or trees have no such collective. Cost: units x ranks^2 x links of a route, a few times; 0.1 s for 64
-/// ranks.
+/// The best packing found with 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 units; among equals the one with fewer units. Empty
+/// if a rank cannot be reached, or if trees cannot do this collective. Cost: units x ranks^2 x links of a route, a few
+/// times; 0.1 s for 64 ranks.
 Packing pack(const RankRoutes& routes, Collective op, std::uint32_t root, PackingShape shape, std::uint32_t most_units);
 
 }  // namespace busbar

@@ -47,7 +47,7 @@ class PathPacker {
     for (std::size_t i = 1; i < way.size(); ++i) prices_.add(way[i - 1], way[i], sign);
   }
 
-  /// Of up to kMostSends sends. Prices are positive, so that none meets a rank twice.
+  /// The cheapest path of up to kMostSends sends. Prices are positive, so no path meets a rank twice.
   Way cheapest(std::uint32_t from, std::uint32_t to) {
     for (std::uint32_t a = 0; a < n_; ++a)
       for (std::uint32_t b = 0; b < n_; ++b)

@@ -1,7 +1,7 @@
-// Ways from rank to rank over relays side by side, such that the busiest link is as little busy as can be found:
+// Paths from rank to rank over relays, chosen so that the busiest link is as little busy as the search can achieve:
 // gather, scatter and all_to_all.
 //
-// Method: that of packing.h with paths as units, as many for every pair; a path is the cheapest of up to three sends.
+// Method: as in packing.h with paths as units, equally many per pair. A path is the cheapest with up to three sends.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace busbar {
 
 struct PathPacking {
   std::vector<RankPath> paths;
-  double busiest_ps_per_unit = 0;  ///< busy time of the busiest link per byte of what a pair exchanges
+  double busiest_ps_per_unit = 0;  ///< busy time of the busiest link per byte that a pair exchanges
 };
 
-/// The best found with 1, 2 and 4 paths per pair, each only if it is better than all with fewer. Empty where a rank
-/// cannot be reached, and for other collectives. Cost: paths x ranks^2 x links of a route, five times each; gather over
-/// 64 ranks 0.1 s, all_to_all over 16 ranks 0.05 s.
+/// The best packings found with 1, 2 and 4 paths per pair, each only if better than all with fewer paths. Empty if a
+/// rank cannot be reached, and for other collectives. Cost: paths x ranks^2 x links of a route, five times each; gather
+/// over 64 ranks 0.1 s, all_to_all over 16 ranks 0.05 s.
 std::vector<PathPacking> pack_paths(const RankRoutes& routes, Collective op, std::uint32_t root);
 
 }  // namespace busbar

@@ -14,7 +14,7 @@ bool same_links(std::span<const RankRoutes::Part> a, std::span<const RankRoutes:
 
 }  // namespace
 
-/// Routes of one node, its links numbered as they are met.
+/// Reads the routes of one node and numbers its links in order of first use.
 class RankRoutes::Reader {
  public:
   Reader(const Router& router, const Placement& placement)
@@ -58,7 +58,7 @@ class RankRoutes::Reader {
  private:
   const Router& router_;
   const Placement& placement_;
-  std::vector<std::uint32_t> number_;  ///< per link: 1 + dense number; 0: not met yet
+  std::vector<std::uint32_t> number_;  ///< per link: 1 + its dense number; 0: not used yet
   std::vector<std::uint32_t> met_;
   std::vector<LinkShare> path_;
 };
@@ -101,7 +101,7 @@ RankRoutes::RankRoutes(const Router& router, const Placement& placement,
   keep(kinds);
 }
 
-/// Row by row what all nodes load, the links of each numbered behind those of the nodes before it.
+/// Stores, row by row, the loads of all nodes. The links of a node are numbered after those of the previous nodes.
 void RankRoutes::keep(const std::vector<Rows>& nodes) {
   std::vector<std::uint32_t> first;
   for (const Rows& rows : nodes) {

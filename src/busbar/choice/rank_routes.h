@@ -1,7 +1,7 @@
-// What every pair of ranks would load, over links numbered densely: the ground that synthesis builds on.
+// The links that every pair of ranks would load, numbered densely. Synthesis starts from these routes.
 //
-// Of several nodes with ranks at the same places, a pair of places loads the links of every node at once; nodes whose
-// routes cross links in the same manner count as one, each of whose links is as slow as the slowest in its place.
+// With several nodes, ranks at the same place send at the same time, so a pair of places loads links in every node.
+// Nodes whose routes share links alike count as one; each link is as slow as the slowest in its place.
 #pragma once
 
 #include <span>
@@ -14,16 +14,16 @@ namespace busbar {
 
 class RankRoutes {
  public:
-  /// A link on a route and the time it is busy there per byte of payload: share / payload rate.
+  /// A link of a route, with its busy time per byte of payload: share / payload rate.
   struct Part {
     std::uint32_t link;
     double ps_per_byte;
   };
-  /// Routes of group 0 of `call`, as the engines lay them, over all NICs of a rank. Cost: one routing per ordered pair
-  /// of ranks and NIC.
+  /// The routes of group 0 of `call`, as the engines route them, over all NICs of a rank. Cost: one routing per ordered
+  /// pair of ranks and NIC.
   RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call);
-  /// Routes inside nodes, given by their ranks place by place, and from each node to the next.
-  /// Precondition: two nodes or more, as many ranks in each.
+  /// Routes inside nodes, which are given by their ranks place by place, and from each node to the next. Precondition:
+  /// at least two nodes, with equally many ranks.
   RankRoutes(const Router& router, const Placement& placement, std::span<const std::vector<std::uint32_t>> nodes);
 
   std::uint32_t ranks() const { return ranks_; }
@@ -31,10 +31,10 @@ class RankRoutes {
   std::span<const Part> route(std::uint32_t from, std::uint32_t to) const {
     return row(std::size_t{from} * ranks_ + to);
   }
-  /// What the ranks of `place` load together when each sends to the next node, as far as the cables of their NICs.
-  /// Empty: there is one node, or no way.
+  /// The loads of the ranks of `place` together when each sends to the next node, up to the cables of their NICs. Empty
+  /// if there is one node or no path.
   std::span<const Part> across(std::uint32_t place) const { return row(std::size_t{ranks_} * ranks_ + place); }
-  /// Whether a payload can get from one to the other.
+  /// Whether a path for payload exists from one to the other.
   bool joined(std::uint32_t from, std::uint32_t to) const { return from == to || !route(from, to).empty(); }
 
  private:

@@ -11,7 +11,7 @@ namespace busbar {
 
 namespace {
 
-/// For each kind of link that stands in several tiers, all of its tiers as one group.
+/// For each kind of link that occurs in several tiers, a group of all its tiers.
 std::vector<LinkGroup> whole_kinds(const std::vector<LinkGroup>& tiers) {
   std::vector<LinkGroup> kinds;
   std::vector<std::uint32_t> members;
@@ -65,7 +65,7 @@ void sort_by_gain(std::vector<Relief>& relief) {
 
 namespace {
 
-/// One call under changed links.
+/// Evaluates one call under changed links.
 class Changes {
  public:
   Changes(const Router& router, const Placement& placement, const ProtocolModel& protocol, const CollectiveCall& call,
@@ -76,7 +76,7 @@ class Changes {
   const Lowering& lowering() const { return lowering_; }
   void set_base(const LoweredCall& base) { before_ps_ = closed_form_ps(base); }
 
-  /// `limit`: the change that takes the limit away altogether.
+  /// `limit`: the change that removes the limit altogether.
   Status add(std::string what, const WhatIf& change, const WhatIf& limit) {
     Relief r{std::move(what), 0, 0, {}};
     lowering_.set_what_if(change);
@@ -105,10 +105,10 @@ class Changes {
   std::vector<Relief> out_;
 };
 
-constexpr double kNoLimit = 1e6;  // times the rate
+constexpr double kNoLimit = 1e6;  // factor on the rate
 
-/// Classes of the cables of NICs, degraded ones with their sound kin, and of their slots where nothing else in the node
-/// of `gpu` has such a link; and NICs with a cable in that node.
+/// The classes of the cables of NICs, degraded ones with sound ones, and of NIC slots if nothing else in the node of
+/// `gpu` has such a link; and the number of NICs with a cable in that node.
 std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, DeviceId gpu,
                                                              const std::vector<LinkGroup>& groups) {
   std::vector<std::uint8_t> other(t.link_classes().size(), 0);
@@ -133,15 +133,15 @@ std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, 
   return {classes, nics};
 }
 
-/// What a person would repair together.
+/// Damage that a person would repair together.
 struct Repair {
   std::string name;
-  double left = 1;                     ///< of the rates
+  double left = 1;                     ///< fraction of the rates that is left
   std::vector<std::uint16_t> classes;  ///< ascending
 };
 
-/// Damage to links that `used` names, the worst first. Links of one class change their rates together, and so does
-/// damage of one degree that shares a class: it is one repair.
+/// Damage to links that `used` names, worst first. Links of one class change their rates together; so does damage of
+/// one degree that shares a class. Each such set is one repair.
 std::vector<Repair> repairs(const Topology& t, const std::vector<bool>& used) {
   std::vector<Repair> out;
   std::vector<std::uint32_t> alike;
@@ -183,7 +183,7 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
   changes.set_base(base);
   std::vector<bool> used(t.link_classes().size(), false);
   for (const Stage& s : base.stages) {
-    if (s.busiest != kNone<LinkId>) used[t.link_class_index(s.busiest)] = true;  // adding up in one switch crosses none
+    if (s.busiest != kNone<LinkId>) used[t.link_class_index(s.busiest)] = true;  // reductions in switches cross no link
     for (const LinkId l : s.link)
       if (every) changes.lowering().for_each_link(l, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
   }

@@ -1,4 +1,4 @@
-// Explanations against closed forms.
+// Explanations compared with closed forms.
 #include "busbar/choice/relief.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Relief, OfTheBusiestLinkOfALargeRingIsOneEleventh) {
 }
 
 TEST(Relief, OfASmallRingIsItsLatency) {
-  // 14 rounds of 2 x 0.5 us; one microsecond less per link leaves none of it
+  // 14 rounds of 2 x 0.5 us; with one microsecond less per link no latency is left
   const auto relief = relief_of(one_switch(8).seal(), test_call(8, "ring", 8));
   EXPECT_EQ(relief.front().what, "1 us less latency of nvlink, gpu-nvswitch");
   EXPECT_GT(relief.front().gain_percent, 99.9);
@@ -91,11 +91,11 @@ TEST(Relief, OfARepairIsTheTimeOfTheMachineAsBuilt) {
   EXPECT_EQ(milder->gain_percent, 0);
 }
 
-// A NIC at half rate has a slow cable and a slow slot: one alone repaired leaves the other.
+// A NIC at half rate has a slow cable and a slow slot; repairing only one leaves the other slow.
 TEST(Relief, OfADeviceUndoesTheWholeSelector) {
   const CollectiveCall call = test_call(16, "hierarchical", std::uint64_t{1} << 36);
   TopologyBuilder b = pods_of_eight(2);
-  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)  // a slot as slow as the cable
+  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)  // the slot is as slow as the cable
     if (b.peek().name(LinkId{l}) == "node1.gpu3->node1.nic3") b.degrade(LinkId{l}, 50e9 / 1e15);
   const Topology sound = TopologyBuilder(b.peek()).seal();
   ASSERT_TRUE(degrade_cables(b, "node1.nic3", 0.5).ok());

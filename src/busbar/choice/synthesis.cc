@@ -20,8 +20,8 @@ namespace busbar {
 namespace {
 
 constexpr std::uint32_t kMostSearched = 64;       // ranks
-constexpr std::uint32_t kMostUnits = 32;          // rings or trees side by side
-constexpr std::uint32_t kMostForest = 96;         // trees side by side
+constexpr std::uint32_t kMostUnits = 32;          // rings or trees at the same time
+constexpr std::uint32_t kMostForest = 96;         // trees at the same time
 constexpr std::uint32_t kMostBesideLevels = 16;   // ranks of a forest over several nodes
 constexpr std::uint32_t kMostPairsSearched = 16;  // ranks of an all-to-all
 constexpr std::uint32_t kMostRelayed = 8192;      // ranks
@@ -36,7 +36,7 @@ class Maker {
       : router_(router), placement_(placement), call_(call), n_(call.groups.size()) {}
 
   Result<std::vector<Synthesized>> all() {
-    if (call_.op > Collective::kReduce) {  // those have no rings and no trees
+    if (call_.op > Collective::kReduce) {  // the remaining collectives have no rings and no trees
       BUSBAR_RETURN_IF_ERROR(over_relays());
       return std::move(out_);
     }
@@ -98,7 +98,7 @@ class Maker {
     return {};
   }
 
-  /// A scatter and then every all-gather there is, or every reduce-scatter and then a gather.
+  /// A scatter followed by each all-gather, or each reduce-scatter followed by a gather.
   Status in_two_halves() {
     if (n_ < 3 || n_ > kMostHalved) return {};
     const bool down = call_.op == Collective::kBroadcast;
@@ -119,7 +119,7 @@ class Maker {
     return {};
   }
 
-  /// Where nodes have as many ranks as the root's, also without search: over the rank of that place in the root's node.
+  /// If all nodes are as large as the root's, also without search: over the rank at the same place in the root's node.
   Status over_relays() {
     const bool pairs = call_.op == Collective::kAllToAll;
     if (n_ > 1 && n_ <= (pairs ? kMostPairsSearched : kMostSearched)) {
@@ -158,7 +158,7 @@ class Maker {
     out_.push_back({std::make_shared<const Schedule>(std::move(s)), std::move(what)});
   }
 
-  /// Ranks of each node in the order of their GPUs, so that those of one place have the same rail.
+  /// Ranks of each node in the order of their GPUs, so that ranks at the same place have the same rail.
   std::vector<std::vector<std::uint32_t>> by_node() const {
     std::map<std::uint32_t, std::vector<std::uint32_t>> nodes;
     for (std::uint32_t r = 0; r < n_; ++r)
@@ -178,7 +178,7 @@ class Maker {
     return most;
   }
 
-  /// Node after node; ring c enters each node c GPUs further on and so leaves by another one.
+  /// Rings through node after node; ring c enters each node c GPUs later and so leaves by another GPU.
   Status turned_rings(const std::vector<std::vector<std::uint32_t>>& nodes) {
     constexpr std::size_t kMostTurns = 16;
     const std::size_t count = std::min(most_ranks(nodes), kMostTurns);
@@ -190,8 +190,8 @@ class Maker {
     return rings(std::move(orders), "turned from node to node");
   }
 
-  /// A chain through each node from its GPU c on; the heads of the chains form another one, which begins at node r.
-  /// Over all c and r every NIC passes on 2 (N - 1)/N of its part of S between N nodes, less than on a ring of all
+  /// A chain through each node, starting at its GPU c; the heads of the chains form another chain, which starts at node
+  /// r. Over all c and r, each NIC forwards 2 (N - 1)/N of its part of S between N nodes, less than on a ring of all
   /// ranks.
   Status turned_trees(const std::vector<std::vector<std::uint32_t>>& nodes) {
     constexpr std::size_t kMostTrees = 128;
@@ -235,15 +235,15 @@ Result<std::vector<Synthesized>> synthesize(const Router& router, const Placemen
 
 namespace {
 
-/// Whether other numbers of pieces than the lowering's are tried.
+/// Whether numbers of pieces other than the lowering's are tried.
 bool may_be_cut(const Engine& engine, const CollectiveCall& call) {
   const ProtocolModel* costs = engine.protocol();
   if (call.chunks != 0 || costs == nullptr || !rooted(call.op)) return false;
   return count(costs->chunk) == 0 || !pipelines(*call.schedule);
 }
 
-/// Pieces to try where the lowering takes one. Where pieces cost nothing, a chain or tree passes as many as a ring does.
-/// Else pieces of the protocol's size go through all phases, some of which are messages at once.
+/// The number of pieces to try if the lowering uses one. If pieces cost nothing, a chain or tree uses as many as a
+/// ring. Otherwise pieces have the protocol's size and go through all phases.
 std::uint32_t pieces_of(const Engine& engine, CallId id, const CollectiveCall& call) {
   const LoweredCall* lowered = engine.lowered(id);
   if (!may_be_cut(engine, call) || lowered == nullptr || lowered->chunks != 1) return 0;
@@ -265,12 +265,12 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, CutTime& cut
   call.algorithm = "ring";
   if (const Result<CallId> ring = engine.prepare(call); ring.ok()) {
     best.ring_alone = engine.time_alone(*ring);
-    // Of less than a byte per rank no ring is among the textbook's.
+    // With less than a byte per rank, the textbook algorithms include no ring.
     if (*best.ring_alone < least) least = *best.ring_alone, best.call = call, best.what = "plain ring";
   }
   call.algorithm = "synthesized";
   const std::uint32_t asked = call.chunks;
-  std::vector<std::pair<Duration, std::size_t>> order;  // by what the cuts or the sieve say
+  std::vector<std::pair<Duration, std::size_t>> order;  // by lower bound
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     call.schedule = candidates[i].schedule;
     const bool whole = !may_be_cut(engine, call);
@@ -290,7 +290,7 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, CutTime& cut
     call.chunks = asked;
     for (bool again = true; again;) {
       const Result<CallId> id = engine.prepare(call);
-      if (!id.ok()) break;  // some need what only other machines have
+      if (!id.ok()) break;  // some candidates need hardware that this machine lacks
       const Duration time = engine.time_alone(*id);
       if (time < least) least = time, best.call = call, best.what = candidates[i].what;
       const std::uint32_t pieces = pieces_of(engine, *id, call);

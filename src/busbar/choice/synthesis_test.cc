@@ -66,8 +66,8 @@ TEST(Synthesis, GathersFromTwoPairsByBothWaysAcross) {
 }
 
 TEST(Synthesis, SparesTheGpuWithADeadLink) {
-  // Seven ports of 450 GB/s and one of 337.5. With x S through each of the slow one's ports and y S through the
-  // others', x + 7 y = 14 and x / 0.75 = y: y = 14 / 7.75 = 1.806, where a ring takes 1.75 / 0.75 = 2.333.
+  // Seven ports of 450 GB/s and one of 337.5. With x S through each of the slow one's ports and y S through the other
+  // seven, x + 7 y = 14 and x / 0.75 = y: y = 14 / 7.75 = 1.806, where a ring takes 1.75 / 0.75 = 2.333.
   TopologyBuilder b = one_switch(8);
   b.degrade(static_cast<LinkId>(0), 0.75);
   const Outcome o = synthesize_on(std::move(b).seal(), Collective::kAllReduce, 8, 9 * kGB, true, 4096);
@@ -76,7 +76,7 @@ TEST(Synthesis, SparesTheGpuWithADeadLink) {
   EXPECT_LT(o.time_us, 1.06 * 14 / 7.75 * unit_us) << o.what;
 }
 
-/// The hybrid cube mesh of eight V100: 25 GB/s per NVLink, PCIe of 12 GB/s besides.
+/// The hybrid cube mesh of eight V100: 25 GB/s per NVLink, and PCIe of 12 GB/s.
 NodeTemplate cube_mesh_node() {
   NodeTemplate node;
   for (int g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
@@ -109,15 +109,15 @@ TEST(Synthesis, FillsTheLinksOfACubeMeshAndOfItsParts) {
 }
 
 TEST(Synthesis, PassesLessBetweenNodesThanRingsOfAllRanks) {
-  // Three nodes, eight NICs of 50 GB/s each: rings pass on 2 x 23/24 S per node, trees over nodes 2 x 2/3 S, and then
-  // the 1.75 S inside at 450 GB/s bind.
+  // Three nodes with eight NICs of 50 GB/s each: rings forward 2 x 23/24 S per node, trees over nodes 2 x 2/3 S; with
+  // trees the 1.75 S inside at 450 GB/s are the limit.
   const Outcome o = synthesize_on(pods_of_eight(3).seal(), Collective::kAllReduce, 24, 40 * kGB, true, 4096);
   EXPECT_NEAR(o.ring_us, 2 * 23.0 / 24 * 40e9 / 400e9 * 1e6, 0.01 * o.ring_us);
   EXPECT_NEAR(o.time_us, 1.75 * 40e9 / 450e9 * 1e6, 0.02 * o.time_us) << o.what;
 }
 
 TEST(Synthesis, StaysNearTheFloorOver128Ranks) {
-  // Sixteen nodes of eight NICs of 50 GB/s. No switch reduces: an all_reduce passes 15/16 S on twice per node.
+  // Sixteen nodes of eight NICs of 50 GB/s. No switch reduces: an all_reduce forwards 15/16 S twice per node.
   const Topology t = pods_of_eight(16).seal();
   const double node_us = 40e9 / 400e9 * 1e6;
   EXPECT_LT(synthesize_on(t, Collective::kAllGather, 128, 40 * kGB, false, 512).time_us, 1.05 * 15 / 16 * node_us);
@@ -151,8 +151,8 @@ TEST(Synthesis, ReducesOverRanksInAnyOrderAsFastAsInOrder) {
 }
 
 TEST(Synthesis, GathersByAllNicsOfTheRootsNode) {
-  // Direct messages come in by the root's one NIC, 16/24 S at 50 GB/s. Over relays they use all eight, and the root's
-  // port of 450 GB/s takes 23/24 S.
+  // Direct messages arrive by the root's one NIC, 16/24 S at 50 GB/s. Over relays they use all eight NICs, and the
+  // root's port of 450 GB/s carries 23/24 S.
   const Topology t = pods_of_eight(3).seal();
   for (const Collective op : {Collective::kGather, Collective::kScatter})
     for (const std::uint32_t root : {0u, 13u}) {
@@ -197,13 +197,13 @@ TopologyBuilder cube_meshes(std::uint32_t nodes) {
 }
 
 TEST(Synthesis, PutsTreesOfTheNodeBelowTextbookAlgorithmsBetweenNodes) {
-  // Rings inside the nodes go over single links; trees use all six. Above 64 ranks nothing else is searched.
+  // Rings inside the nodes use single links; trees use all six. Above 64 ranks nothing else is searched.
   TopologyBuilder b = cube_meshes(9);
-  b.degrade(static_cast<LinkId>(16 * 2 + 24 * 2 * 4), 0.5);  // somewhere in the fifth node
+  b.degrade(static_cast<LinkId>(16 * 2 + 24 * 2 * 4), 0.5);  // a link of the fifth node
   const Topology t = std::move(b).seal();
   for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter}) {
     const Outcome o = synthesize_on(t, op, 72, 4 * kGB, false, 256);
-    const double less = op == Collective::kAllReduce ? 1.1 : 1.3;  // forms of hierarchical() use several links too
+    const double less = op == Collective::kAllReduce ? 1.1 : 1.3;  // forms of hierarchical() also use several links
     EXPECT_LT(less * o.time_us, o.textbook_us) << name_of(op) << " " << o.what;
     EXPECT_GE(o.time_us, o.floor_us) << name_of(op);
   }
@@ -216,8 +216,8 @@ TEST(Synthesis, PutsTreesOfTheNodeBelowTextbookAlgorithmsBetweenNodes) {
 }
 
 TEST(Synthesis, LeavesNodesByTheNicsThatAreAlive) {
-  // One of eight NICs is dead in the second of three nodes. When the other seven take an eighth more each, the GPUs'
-  // ports bind as before; rails of equal weight wait for a NIC that carries two shares.
+  // One of eight NICs is dead in the second of three nodes. If the other seven take an eighth more each, the GPUs'
+  // ports are the limit as before; rails of equal weight wait for the NIC that carries two shares.
   TopologyBuilder b = pods_of_eight(3);
   for (std::uint32_t l = 0; l < b.peek().link_count(); ++l)
     if (b.peek().link_class(static_cast<LinkId>(l)).kind == LinkKind::kInfiniband &&
@@ -283,8 +283,7 @@ TEST(Trees, HangByTheirCentre) {
   EXPECT_EQ(hang_by({{1}, {0, 2}, {1}}, 2).position, (std::vector<std::uint32_t>{2, 1, 0}));
 }
 
-
-/// The fastest of textbook algorithms and of schedules made for the machine.
+/// The fastest among textbook algorithms and schedules made for the machine.
 Duration fastest_of_all(Engine& engine, const Router& r, const Placement& p, CollectiveCall c) {
   const CollectiveCall textbook = resolve_algorithm(engine, p, r.topology(), c).value();
   CutTime cut(r.topology(), p);
@@ -315,7 +314,7 @@ TEST(Synthesis, BroadcastsAndReducesNoSlowerThanItsHalvesAndThanAnAllReduce) {
     EXPECT_LE(broadcast, up + 1e-5) << seed;
     const double reduce = time_us(Collective::kReduce, seed % n);
     const double down = time_us(Collective::kReduceScatter, 0) + time_us(Collective::kGather, seed % n);
-    EXPECT_LE(reduce, 1.03 * down) << seed;  // a gather may go over relays: at most 1.025 in the first 60 machines
+    EXPECT_LE(reduce, 1.03 * down) << seed;  // a gather may use relays: at most 1.025 in the first 60 machines
     EXPECT_LE(std::max(broadcast, reduce), 1.02 * sums) << seed;  // at most 1.011
   }
 }

@@ -20,7 +20,7 @@ constexpr std::uint32_t kMostChannels = 64;
 
 using Nodes = std::vector<std::vector<std::uint32_t>>;
 
-/// Depths are dear, or free: trees that are shallow start sooner, deep ones may share links better.
+/// The price of depth: shallow trees start sooner, deep ones may share links better.
 constexpr double kPerDepth[] = {0.0, 1.0};
 
 bool in_order(const Nodes& nodes) {
@@ -31,7 +31,7 @@ bool in_order(const Nodes& nodes) {
   return true;
 }
 
-/// How the ranks of one place do their part.
+/// How the ranks of one place exchange between the nodes.
 struct Between {
   const char* name;
   Pattern scatter, gather;
@@ -100,7 +100,7 @@ class TwoLevels {
     return {};
   }
 
-  /// Trees over all ranks, two of each sort: mates with the same root between the nodes, where no node is within both.
+  /// Trees over all ranks, two per share: mates with the same root over the nodes, where no node is inner in both.
   Status whole(const std::vector<ForestTree>& forest) {
     const bool up = call_.op == Collective::kReduce;
     LinkPrices prices(*root_routes_);
@@ -132,7 +132,7 @@ class TwoLevels {
     return {};
   }
 
-  /// The other nodes' trees, each joined at its root with the rank of that place in the node above it.
+  /// Adds the other nodes' trees. The root of each is a child of the rank at the same place in the node above it.
   void hang_nodes(const GivenTree& inside, std::uint8_t mate, std::size_t home,
                   std::vector<std::vector<std::uint32_t>>& near) const {
     const auto join = [&](std::uint32_t a, std::uint32_t b) { near[a].push_back(b), near[b].push_back(a); };

@@ -1,4 +1,4 @@
-// Schedules for equal nodes: trees made for what is inside one, textbook rings, halves or trees between them.
+// Schedules for equal nodes: trees made for the inside of a node, textbook rings, halving or trees between nodes.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace busbar {
 
-/// Candidates over `nodes`, the ranks of each in the order of their places. all_gather, reduce_scatter and all_reduce:
-/// trees from all ranks of a node, rings, halves or PAT between the ranks of a place; ranks must follow each other node
-/// by node. broadcast and reduce: in the root's node trees from the root, between the ranks of a place the double tree,
-/// in every other node trees from the rank that receives. Nothing for other collectives, nodes of unequal sizes, or
-/// where routing them takes longer than a second.
+/// Candidates over `nodes`, each with its ranks in the order of their places. all_gather, reduce_scatter and
+/// all_reduce: trees from all ranks of a node; rings, halving or PAT between the ranks of a place; ranks must be
+/// numbered node by node. broadcast and reduce: in the root's node trees from the root; the double tree between the
+/// ranks of a place; in every other node trees from the rank that receives. Empty for other collectives, for nodes of
+/// unequal sizes, and if routing would take longer than a second.
 Result<std::vector<Synthesized>> two_levels(const Router& router, const Placement& placement,
                                             const CollectiveCall& call,
                                             const std::vector<std::vector<std::uint32_t>>& nodes);
