@@ -2,7 +2,7 @@
 
 namespace busbar {
 
-// Each is in the file of its name.
+// Each is defined in the file of its name.
 Result<Schedule> build_ring(const ScheduleSpec& spec);
 Result<Schedule> build_tree(const ScheduleSpec& spec);
 Result<Schedule> build_halving_doubling(const ScheduleSpec& spec);

@@ -1,4 +1,4 @@
-// The algorithms as the registry knows them. Inside this room only: others ask builders.h.
+// The algorithms in the registry. For this room only: other rooms use builders.h.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ constexpr std::uint32_t set_of(Ops... ops) {
   return ((1u << static_cast<int>(ops)) | ...);
 }
 
-/// The one list, in the order of docs/collectives.md.
+/// The full list, in the order of docs/collectives.md.
 std::span<const RegisteredAlgorithm> registered_algorithms();
 
-/// The list that build_schedule and all others here read: registered_algorithms(). It has a source file of its own, so
-/// that a test program can link another list.
+/// The list that build_schedule and all other functions here read: registered_algorithms(). It has its own source file,
+/// so that a test program can link another list.
 std::span<const RegisteredAlgorithm> algorithms();
 
 }  // namespace busbar

@@ -5,7 +5,7 @@
 namespace busbar {
 namespace {
 
-/// `second` hands on exactly what `first` has left at its owners.
+/// Whether `second` starts with exactly the chunks that `first` leaves at their owners.
 bool continues(const Phase& first, const Phase& second) {
   if (is_stepwise(first.pattern) && is_stepwise(second.pattern))
     return coupling_of(first.pattern) == Coupling::kChain && coupling_of(second.pattern) == Coupling::kChain &&

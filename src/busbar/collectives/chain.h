@@ -1,10 +1,10 @@
-// The longest dependency chain of a schedule's phases: how long they take alone, without walking rounds x ranks.
+// The longest dependency chain of a schedule's phases: their time alone, without walking rounds x ranks.
 //
-// In a ring, send j of a position starts when what arrives with its predecessor's send j - 1 is there and its own send
-// j - 1 has left. The last end is the longest path through that grid: along a window of consecutive edges, at least one
-// send on each, latency paid once per edge, all other sends on the slowest edge of the window (ring_path.h).
-// The worst R consecutive edges and R sends on the slowest edge are two of these paths, so max of the two (DESIGN 4.3)
-// is a lower bound, reached when latencies are equal and one edge is slow.
+// In a ring, send j of a position starts when its predecessor's send j - 1 has arrived and its own send j - 1 is done.
+// The last end is the longest path through this grid: along a window of consecutive edges, with at least one send on
+// each; latency counts once per edge, and all other sends are on the slowest edge of the window (ring_path.h). The
+// worst R consecutive edges and R sends on the slowest edge are two of these paths, so their maximum (DESIGN 4.3) is a
+// lower bound, reached if latencies are equal and one edge is slow.
 #pragma once
 
 #include <algorithm>
@@ -20,23 +20,23 @@
 
 namespace busbar {
 
-/// Phases [begin, end) of Schedule::phases, all of one channel, that form one dependency walk.
+/// Phases [begin, end) of Schedule::phases, all of one channel, walked together.
 struct PhaseRun {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   bool operator==(const PhaseRun&) const = default;
 };
 
-/// Runs in order: a ring's reduce-scatter and the all-gather of the same pieces that follows it are one run of 2(n-1)
-/// rounds without a barrier; stepwise phases (sends.h) of kind kChain over the same members that follow each other are
-/// one run; every other phase is a run of its own. Phases of one run may cross different edges: for_each_run_edge.
+/// The runs in order. A ring's reduce-scatter and the following all-gather of the same pieces are one run of 2(n-1)
+/// rounds without a barrier. Consecutive stepwise phases (sends.h) of kind kChain over the same members are one run.
+/// Every other phase is its own run. Phases of one run may cross different edges: see for_each_run_edge.
 std::vector<PhaseRun> phase_runs(const Schedule& schedule);
 
-/// Whether chunks that follow each other through the phases overlap. Not where a channel is one pass around a ring,
-/// whose edges are busy all the time as it is, nor where connections end each for itself (Coupling::kFree).
+/// Whether consecutive chunks overlap in the phases. They do not if a channel is one pass around a ring, whose edges
+/// are always busy, or if each connection ends by itself (Coupling::kFree).
 bool pipelines(const Schedule& schedule);
 
-/// for_each_edge over all phases of the run: an edge that several phases use is seen once in a ring, else once in each.
+/// for_each_edge over all phases of the run. In a ring, an edge of several phases is seen once, else once per phase.
 template <class F>
 void for_each_run_edge(const Schedule& schedule, PhaseRun run, std::uint32_t group, F&& f) {
   const bool ring = !is_stepwise(schedule.phases[run.begin].pattern);
@@ -46,19 +46,19 @@ void for_each_run_edge(const Schedule& schedule, PhaseRun run, std::uint32_t gro
                   [&](std::uint32_t from, std::uint32_t to, std::uint64_t chunks) { f(from, to, chunks * times); });
 }
 
-/// Rounds of all phases of the run together (longest chain counted in sends).
+/// Rounds of all phases of the run together (the longest chain, counted in sends).
 std::uint32_t run_rounds(const Schedule& schedule, PhaseRun run);
 
 /// Work space of longest_chain, reused between calls.
 struct ChainScratch {
   RingPath ring;
   std::vector<double> ready_ps;  ///< per tree node or position
-  std::vector<double> next_ps;   ///< per position, after the round in hand
+  std::vector<double> next_ps;   ///< per position, after the current round
 };
 
 namespace chain_internal {
 
-/// Trees. Broadcast: a child has the piece one send after its parent. Reduce: a node sends when all children arrived.
+/// Trees. Broadcast: a child has the piece one send after its parent. Reduce: a node sends after its children.
 template <class At, class F>
 double tree_chain(const Schedule& s, const Phase& phase, std::uint32_t n, At&& actor_at, F&& cost,
                   std::vector<double>& ready) {
@@ -78,8 +78,8 @@ double tree_chain(const Schedule& s, const Phase& phase, std::uint32_t n, At&& a
   return last;
 }
 
-/// Stepwise phases: a position sends when all it received and sent in earlier rounds is through; what it sends in one
-/// round leaves side by side.
+/// Stepwise phases: a position sends when all that it sent and received in earlier rounds is done; its sends of one
+/// round leave at the same time.
 template <class F>
 double stepwise_chain(const Schedule& s, PhaseRun run, std::uint32_t n, std::uint32_t group, F&& cost,
                       ChainScratch& scratch) {
@@ -108,11 +108,11 @@ double stepwise_chain(const Schedule& s, PhaseRun run, std::uint32_t n, std::uin
 
 }  // namespace chain_internal
 
-/// Time in ps from the start of the run in `group` to its last arrival when nothing else uses the edges.
-/// `cost(source actor, destination actor)` is a SendCost: of ONE piece of the run's first phase, that is its `span`
-/// chunks, over that edge.
-/// Cost: O(size) calls of `cost` and O(size) work (rings with many different transfer times: see ring_path.h); for
-/// stepwise phases O(edges), which for kFree ones is size^2: their time is that of the slowest edge.
+/// Time in ps from the start of the run in `group` to its last arrival, if nothing else uses the edges.
+/// `cost(source actor, destination actor)` is the SendCost of ONE piece of the run's first phase (`span` chunks) over
+/// that edge.
+/// Cost: O(size) calls of `cost` and O(size) work (rings with many different transfer times: see ring_path.h). For
+/// stepwise phases O(edges); with kFree that is size^2, and the time is that of the slowest edge.
 template <class F>
 double longest_chain(const Schedule& schedule, PhaseRun run, std::uint32_t group, F&& cost, ChainScratch& scratch) {
   const Phase& phase = schedule.phases[run.begin];

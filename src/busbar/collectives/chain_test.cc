@@ -69,7 +69,7 @@ RC_GTEST_PROP(RingPath, IsTheEndOfTheDependencyGrid, ()) {
     RingPath path;
     for (const SendCost& e : edges) path.add(e);
     RC_ASSERT(std::abs(path.longest(rounds) - exact) <= 1e-11 * exact);
-    const RingWindow w = path.window();  // walked, it takes as long
+    const RingWindow w = path.window();  // the path along the window takes as long
     double sum = 0, slowest = 0;
     for (std::uint64_t i = w.first; i < w.first + w.length; ++i) {
       sum += edges[i % n].latency_ps + edges[i % n].transfer_ps;
@@ -103,8 +103,8 @@ TEST(Ring, EqualEdgesTakeRoundsTimesOneSend) {
   EXPECT_DOUBLE_EQ(chain_of(g, [](auto, auto) { return SendCost{5, 11}; }), 8 * 16.0);
 }
 
-/// End of a run's last arrival by its moves: a send waits for the edge and for all that its actor sent and received in
-/// earlier rounds.
+/// The last arrival of a run, from its moves: a send waits for its edge and for everything that its actor sent and
+/// received in earlier rounds.
 double end_by_moves(const Schedule& s, PhaseRun run, const CostOf& cost) {
   std::map<std::uint32_t, double> ready;                                // actor
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> edge_free;  // (src, dst)
@@ -182,7 +182,7 @@ TEST(Chain, IsNeverBelowTheSimpleBound) {  // DESIGN 4.3: the worst R consecutiv
   }
 }
 
-/// 65,536 edges, all-reduce; prints its time and returns the passes it took.
+/// 65,536 edges, all-reduce. Prints the time and returns the number of passes.
 std::uint32_t passes_for(const char* name, const std::function<SendCost(std::uint32_t, RandomStream&)>& edge) {
   constexpr std::uint32_t kEdges = 65'536;
   RandomStream random(7, name);
@@ -205,7 +205,7 @@ TEST(Chain, OfLargeRingsTakesFewPasses) {
                          return i % 8 == 7 ? SendCost{8e6, 330e3} : SendCost{1e6, 36e3};
                        }),
             2u);
-  for (const double piece_ps : {36e3, 1e6, 5e6, 1e9})  // latency rules, or the wire
+  for (const double piece_ps : {36e3, 1e6, 5e6, 1e9})  // latency dominates, or the wire
     EXPECT_LE(passes_for("1 % degraded",
                          [&](auto, RandomStream& r) {
                            return SendCost{1e6, piece_ps * (r.below(100) == 0 ? 1 + 9 * r.uniform() : 1)};
@@ -222,7 +222,7 @@ TEST(Chain, OfLargeRingsTakesFewPasses) {
                          return SendCost{1e6, 1e6 * (1 + r.uniform())};
                        }),
             32u);
-  // The worst found: all rates differ by little and one latency pulls the path away from the slowest edges.
+  // The worst case found: all rates differ by little, and one latency pulls the path away from the slowest edges.
   EXPECT_LE(passes_for("every edge its own, one far away",
                        [](auto i, RandomStream& r) {
                          return SendCost{i == 0 ? 1e12 : 0, 1e6 * (1 + r.uniform())};

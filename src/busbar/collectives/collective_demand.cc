@@ -31,7 +31,7 @@ std::uint32_t CollectiveDemand::owner(std::uint32_t chunk) const {
   return static_cast<std::uint32_t>(std::uint64_t{schedule_.part_of(chunk)} * schedule_.ranks / schedule_.chunks);
 }
 
-/// Of two ranks the first sends to the second; of more, each to the next.
+/// With two ranks the first sends to the second; with more, each sends to the next.
 std::uint32_t CollectiveDemand::sender(std::uint32_t chunk) const {
   return schedule_.parts == 0 ? 0 : chunk / schedule_.parts;
 }

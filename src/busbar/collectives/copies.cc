@@ -1,4 +1,4 @@
-// What builders share, and schedules made from other schedules.
+// Functions that builders share, and schedules made from other schedules.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace busbar {
 namespace {
 
-/// Does it name each of n members once?
+/// Whether `order` contains each of n members once.
 bool is_permutation_of(std::uint32_t n, const std::vector<std::uint32_t>& order) {
   std::vector<bool> seen(n, false);
   for (const std::uint32_t m : order) {

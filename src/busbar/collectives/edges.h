@@ -1,4 +1,4 @@
-// Which edges a phase uses and how many chunks cross each, without walking its rounds.
+// The edges of a phase and how many chunks cross each, without walking its rounds.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace busbar {
 
-/// Chunks that cross each edge of a ring of `size` members in one ring phase: a member passes on all pieces but one.
+/// Chunks that cross each edge of a ring of `size` members in one ring phase: a member forwards all pieces but one.
 inline std::uint64_t ring_edge_chunks(const Phase& phase, std::uint32_t size) {
   return std::uint64_t{size - 1} * phase.span;
 }
 
-/// Calls f(source actor, destination actor, chunks) once for each directed edge of `group` that `phase` uses, `chunks`
-/// being all that cross it in the phase (std::uint64_t).
-/// Stepwise patterns have edges between members and reducers too, and each actor may have several.
-/// Cost: O(edges), no allocation: O(size) for rings, chains and trees, O(size log size) for halving, Bruck and PAT,
-/// size^2 for direct and pairwise phases: ask chunks_per_pair first.
-/// Order: by position of the source (rings, chains), by node (trees), by round and send (stepwise).
+/// Calls f(source actor, destination actor, chunks) once for each directed edge of `group` that `phase` uses,
+/// `chunks` counts all that cross it in the phase (std::uint64_t). In stepwise patterns an actor may have
+/// several edges, also between members and reducers. Cost: O(edges), no allocation: O(size) for rings, chains
+/// and trees, O(size log size) for halving, Bruck and PAT, size^2 for direct and pairwise phases (try
+/// chunks_per_pair first). Order: by position of the source (rings, chains), by node (trees), by round and send
+/// (stepwise).
 template <class F>
 void for_each_edge(const Schedule& schedule, const Phase& phase, std::uint32_t group, F&& f) {
   const GroupFamily& family = schedule.families[phase.family];

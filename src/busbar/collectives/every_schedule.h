@@ -14,7 +14,7 @@ namespace busbar {
 
 struct BuiltCase {
   Schedule schedule;
-  std::uint32_t group_size = 1;  ///< of the hierarchical ones
+  std::uint32_t group_size = 1;  ///< for hierarchical ones
   std::string text() const {
     return fmt::format("{} {} ranks {} root {} groups of {} chunks {}", schedule.algorithm, name_of(schedule.op),
                        schedule.ranks, schedule.root, group_size, schedule.chunks);
@@ -35,13 +35,13 @@ inline bool rooted(Collective op) {
 
 inline bool all_to_all(Collective op) { return op == Collective::kAllToAll || op == Collective::kAllToAllV; }
 
-/// Whether the algorithm looks at the size of groups.
+/// Whether the algorithm depends on the size of groups.
 inline bool grouped(const std::string& algorithm) {
   return traits_of(algorithm).names_levels || traits_of(algorithm).reduces_in_network;
 }
 
-/// Calls f(BuiltCase) for each, with roots 0, 1, the middle and the last rank where there is a root.
-/// All-to-all-v: one hot rank of three that gets twice as much.
+/// Calls f(BuiltCase) for each schedule, with roots 0, 1, the middle and the last rank if there is a root.
+/// All-to-all-v: one hot rank of three receives twice as much.
 inline void for_every_schedule(const std::function<void(const BuiltCase&)>& f) {
   for (const std::uint32_t n : tested_ranks())
     for (int o = 0; o <= static_cast<int>(Collective::kAllToAllV); ++o) {
@@ -64,7 +64,7 @@ inline void for_every_schedule(const std::function<void(const BuiltCase&)>& f) {
     }
 }
 
-/// Further forms of the same algorithms, without a row of their own: algorithms per level, three levels and
+/// More forms of the same algorithms, which have no row of their own: algorithms per level, three levels and
 /// dimensions, several channels, orders, and counts by matrix.
 inline void for_every_variant(const std::function<void(const BuiltCase&)>& f) {
   const auto offer = [&](ScheduleSpec spec, std::uint32_t size = 1) {
@@ -121,7 +121,7 @@ inline void for_every_variant(const std::function<void(const BuiltCase&)>& f) {
       if (traits_of(algorithm).takes_orders) offer(spec);
     }
     spec.orders.clear();
-    for (std::uint32_t i = 0; i <= n * n; ++i) spec.pairs.begin.push_back(i * (i + 1) / 2 - i / 3);  // zeroes and not
+    for (std::uint32_t i = 0; i <= n * n; ++i) spec.pairs.begin.push_back(i * (i + 1) / 2 - i / 3);  // some are 0
     spec.op = Collective::kAllToAllV;
     spec.root = 0;
     for (const std::string& algorithm : algorithm_names()) {

@@ -8,11 +8,11 @@
 namespace busbar {
 namespace {
 
-/// Does the buffer consist of one part per rank, of which this one gives its own?
+/// Whether the buffer consists of one part per rank, and each rank provides its own.
 bool gives_part(Collective op) { return op == Collective::kAllGather || op == Collective::kGather; }
 bool takes_part(Collective op) { return op == Collective::kReduceScatter || op == Collective::kScatter; }
 
-/// A send_recv that is not between two ranks: each sends to the next.
+/// Whether this is a send_recv of more than two ranks: each sends to the next.
 bool to_next(const ExecutionPlan& p) { return p.op == Collective::kSendRecv && p.ranks != 2; }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-/// Schedules of up to 12 ranks that need no reducer, each on its own and in place.
+/// Schedules of up to 12 ranks without reducers, both out of place and in place.
 void for_every_plan(const std::function<void(const BuiltCase&, bool)>& f) {
   const auto offer = [&](const BuiltCase& c) {
     if (c.schedule.ranks > 12 || c.schedule.reducers > 0 || c.schedule.op == Collective::kAllToAllV) return;
@@ -38,7 +38,7 @@ TEST(ExecutionPlan, OfEveryScheduleIsProved) {
     proved[c.schedule.algorithm + " " + name_of(c.schedule.op)] += proof.ok();
   });
   EXPECT_GT(proved.size(), 40u);
-  // In place, what a rank is sent would overwrite what it has not sent yet.
+  // In place, received data would overwrite data not sent yet.
   for (const auto& [name, count] : in_place_refused)
     EXPECT_THAT(name, AnyOf(HasSubstr("all_to_all"), HasSubstr("send_recv"))) << count;
 }
@@ -53,7 +53,7 @@ TEST(ExecutionPlan, CountsStepsAndTheLongestChain) {
   EXPECT_EQ(proof.depth, 6u);
 }
 
-/// The same without row `row` of `after`.
+/// The same plan without the waits of `step`.
 ExecutionPlan without_waiting(ExecutionPlan p, std::uint32_t step) {
   Csr<std::uint32_t> after;
   for (std::uint32_t s = 0; s < p.after.rows(); ++s) {
@@ -65,8 +65,8 @@ ExecutionPlan without_waiting(ExecutionPlan p, std::uint32_t step) {
   return p;
 }
 
-// Of a ring in place, every wait is needed: without it a chunk may be sent before it is summed up, or be read before
-// it has come.
+// A ring in place needs every wait: without it a chunk may be sent before it is summed up, or be read before it has
+// arrived.
 TEST(ExecutionPlan, EveryWaitOfARingIsNeeded) {
   const ExecutionPlan plan = ring_plan();
   int tried = 0;
@@ -93,7 +93,7 @@ TEST(ExecutionPlan, AStepLeftOutIsMissed) {
     ASSERT_FALSE(prove(bad).ok()) << c.text();
     bad = plan;
     bad.steps[s].count = 0;
-    if (c.schedule.op == Collective::kBroadcast) return;  // may bring the root what it has
+    if (c.schedule.op == Collective::kBroadcast) return;  // may send the root data that it has
     ASSERT_FALSE(prove(bad).ok()) << c.text() << " without step " << s;
   });
 }

@@ -81,7 +81,7 @@ class ForestWriter {
     return {};
   }
 
-  /// 0: the ranks of every node; 1 + l: those of place l.
+  /// Family 0: the ranks of every node; family 1 + l: the ranks at place l.
   void add_families() {
     if (!spec_.order.empty()) return list_families();
     s_.families = {one_group(places_)};
@@ -152,7 +152,7 @@ class ForestWriter {
     ++s_.channels;
   }
 
-  /// Chunks by place, then tree, then node; the buffer has them by node, place and tree.
+  /// Chunks are numbered by place, then tree, then node; the buffer is ordered by node, place and tree.
   void lay_out() {
     const std::uint32_t each = s_.chunks / spec_.ranks;
     s_.layout = {Axis{.extent = nodes_, .chunk_stride = places_ * each}, Axis{.extent = each, .chunk_stride = 1},

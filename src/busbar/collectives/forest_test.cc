@@ -1,4 +1,4 @@
-// Forests and paths of any shape: proved like every schedule; moves and edges agree.
+// Forests and paths of any shape: proved like every schedule. Moves and edges agree.
 #include "busbar/collectives/forest.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ RC_GTEST_PROP(Forest, IsProvedForRandomTreesOfAllRoots, ()) {
     }
     for (std::uint32_t r = 0; op == Collective::kAllReduce && each == 2 && r < spec.ranks; ++r)
       spec.order.insert(spec.order.begin() + static_cast<std::ptrdiff_t>(random.below(r + 1)), r);
-    if (op == Collective::kAllReduce && places > 1) spec.trees.pop_back();  // not every rank need be a root
+    if (op == Collective::kAllReduce && places > 1) spec.trees.pop_back();  // some ranks are not roots
     const Schedule s = build_forest(spec).value();
     const Status proof = verify(s);
     RC_ASSERT(proof.ok());
@@ -84,7 +84,7 @@ TEST(Forest, IsProvedForManyRanks) {
       }
 }
 
-/// What the table of docs/collectives.md says: each rank but the owner receives a piece once, in a forest of one node.
+/// As in the table of docs/collectives.md: in a forest of one node, each rank but the owner receives a piece once.
 TEST(Forest, SendsEveryPieceToEveryRankOnce) {
   RandomStream random(3, "forest");
   ForestSpec spec;
@@ -124,7 +124,7 @@ TEST(Forest, RefusesRootsOfUnequalWeightAndTreesOfTwoRoots) {
   EXPECT_FALSE(build(Collective::kAllGather, {{zero, zero, 1}, {one, one, 1}}, 2, {1, 0}));
 }
 
-/// A random way from a to b over others.
+/// A random path from a to b over other ranks.
 RankPath random_path(RandomStream& random, std::uint32_t n, std::uint32_t a, std::uint32_t b, std::uint32_t weight) {
   std::vector<std::uint32_t> others;
   for (std::uint32_t r = 0; r < n; ++r)

@@ -1,5 +1,5 @@
-// Levels with an algorithm each. Two levels by default: groups of consecutive ranks, and the ranks with the same place
-// in all groups.
+// Levels, each with its own algorithm. By default two levels: groups of consecutive ranks, and the ranks at the same
+// place of all groups.
 #include <fmt/core.h>
 
 #include "busbar/collectives/builders.h"
@@ -9,7 +9,7 @@
 namespace busbar {
 namespace {
 
-/// "hierarchical" and "hierarchical(a,b)": as many rings as there are levels, or what is named.
+/// "hierarchical" or "hierarchical(a,b)": one ring per level, or the named algorithms.
 Result<std::vector<LevelAlgorithm>> parse(std::string_view name, std::size_t levels) {
   BUSBAR_ASSIGN(const auto words, arguments_of(name));
   if (words.empty()) return std::vector<LevelAlgorithm>(levels, LevelAlgorithm::kRing);

@@ -1,4 +1,4 @@
-// The table of docs/collectives.md against the builders' moves, and the moves against the edges.
+// Compares the table of docs/collectives.md with the builders' moves, and the moves with the edges.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -79,12 +79,12 @@ class Formula {
 
 using Row = std::map<std::string, std::string>;  ///< heading -> cell
 
-/// One rank sends nothing, and domains of one leave nvls its rings only: no row is about them.
+/// One rank sends nothing, and with domains of one rank nvls is only rings: the table has no row for them.
 bool has_no_row(const BuiltCase& c) {
   return c.schedule.ranks == 1 || (c.schedule.algorithm == "nvls" && c.group_size == 1);
 }
 
-/// What the cells may name; x and y are the two factors of n nearest to each other.
+/// The variables of the cells; x and y are the two factors of n nearest to each other.
 std::map<char, double> variables_of(const BuiltCase& c) {
   const std::uint32_t n = c.schedule.ranks;
   std::uint32_t y = 1;
@@ -182,7 +182,7 @@ TEST(Laws, OfTheDocumentedTableHoldForEverySchedule) {
   for (const auto& [name, row] : rows) EXPECT_GT(seen[name], 0) << "no builder for the row " << name;
 }
 
-TEST(Laws, MostIsReachedSomewhere) {  // the column is not merely large enough
+TEST(Laws, MostIsReachedSomewhere) {  // the column is not merely an upper bound
   const auto rows = documented();
   std::map<std::string, double> slack;
   for_every_schedule([&](const BuiltCase& c) {

@@ -14,7 +14,7 @@ using enum Buffer;
 
 struct Name {
   std::string_view name;
-  Pattern scatter, gather;  ///< halves of its all-reduce, each on pieces
+  Pattern scatter, gather;  ///< the two halves of its all-reduce, on pieces
 };
 constexpr std::array<Name, 6> kNames{{
     {"ring", Pattern::kRingReduceScatter, Pattern::kRingAllGather},
@@ -25,7 +25,7 @@ constexpr std::array<Name, 6> kNames{{
     {"nvls", Pattern::kHubReduce, Pattern::kHubMulticast},
 }};
 
-/// Of a broadcast or reduce.
+/// For a broadcast or reduce.
 bool in_pieces(const RankLevel& l) {
   switch (l.algorithm) {
     case LevelAlgorithm::kRing:
@@ -64,8 +64,8 @@ class Writer {
   bool rooted() const { return s_.op == Collective::kBroadcast || s_.op == Collective::kReduce; }
   std::uint32_t digit(std::size_t i) const { return s_.root / levels_[i].stride % levels_[i].extent; }
 
-  /// Groups along level i, `home`: only where the upper digits are the root's. Those that share lower digits hold their
-  /// part of the chunks; a lower level of a broadcast or reduce that is not in pieces joins only where the root is.
+  /// The groups along level i. `home`: only groups whose upper digits are the root's. Groups with equal lower digits
+  /// hold the same chunks. A lower level of a broadcast or reduce that is not in pieces has only the root's group.
   GroupFamily family(std::size_t i, bool home) const {
     GroupFamily f;
     const RankLevel& own = levels_[i];
@@ -90,7 +90,7 @@ class Writer {
     s_.phases.push_back(p);
   }
 
-  /// Reducers of a level, made when first asked for: one per group that reduces, and one that multicasts.
+  /// The reducers of a level, created on first use: one per group that reduces, and one that multicasts.
   std::uint32_t hub(std::size_t i, Pattern p) {
     const bool reduces = p == Pattern::kHubReduce || p == Pattern::kHubScatter || p == Pattern::kHubDown;
     std::uint32_t& first = hubs_[i][reduces ? 0 : 1];
@@ -101,7 +101,7 @@ class Writer {
     return first;
   }
 
-  /// One reduce-scatter or all-gather of pieces, or for the last level of an all-reduce one way of a tree.
+  /// One reduce-scatter or all-gather of pieces; for the last level of an all-reduce, one direction of a tree.
   void add_half(std::size_t i, bool scatter, Buffer source, Buffer work, Buffer result) {
     const RankLevel& l = levels_[i];
     const Name& n = kNames[static_cast<std::size_t>(l.algorithm)];
@@ -128,7 +128,7 @@ class Writer {
     return {};
   }
 
-  /// Between the root and the pieces of its group.
+  /// Sends between the root and the owners of the pieces of its group.
   void add_ends(std::size_t i, Buffer source) {
     s_.families.push_back(family(i, true));
     const LevelAlgorithm a = levels_[i].algorithm;

@@ -1,4 +1,4 @@
-// A schedule's moves as steps of threads, each waiting for what must come before it.
+// A schedule's moves as steps of threads. Each step waits for its predecessors.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class PlanLister {
   struct Listed {
     PlanStep step;
     std::vector<PlanSlice> reads, writes;
-    std::vector<std::uint32_t> after;  ///< in order of making
+    std::vector<std::uint32_t> after;  ///< in order of creation
   };
   struct Touched {
     std::uint32_t writer = kNone32;
@@ -56,7 +56,7 @@ class PlanLister {
   };
   using Spot = std::tuple<std::uint32_t, PlanBuffer, std::uint32_t>;
 
-  /// As NCCL numbers them: the channels of all orders and lanes, then those that share an order with one before.
+  /// Numbered as in NCCL: the channels of all orders and lanes, then channels that share an order with an earlier one.
   std::uint32_t channel_of(const Phase& phase) const {
     const std::uint32_t per_order = std::min(s_.traits.channels_per_order, s_.channels);
     const std::uint32_t orders = s_.channels / per_order;
@@ -65,19 +65,19 @@ class PlanLister {
     return (mate * orders + order) * lanes_.nics + (order + lane_ * lanes_.stride) % lanes_.nics;
   }
 
-  /// Sends of the next round wait for what its rank sent and received in this one.
+  /// A rank's sends of the next round wait for everything that it sent and received in this round.
   void end_round() {
     for (auto& [rank, steps] : this_round_) last_round_[rank] = std::move(steps);
     this_round_.clear();
     if (!by_rounds_) last_round_.clear();
   }
 
-  /// In the numbering of the plan, where the lanes share each chunk.
+  /// The index in the plan, in which the lanes share each chunk.
   std::size_t part(std::uint32_t rank, std::uint32_t c) const {
     return (std::size_t{rank} * s_.chunks + c) * lanes_.lanes + lane_;
   }
 
-  /// Where chunk c lies in a buffer of `rank`.
+  /// The place of chunk c in a buffer of `rank`.
   std::uint32_t place_of(std::uint32_t rank, Buffer buffer, std::uint32_t c) {
     if (buffer == Buffer::kScratch) {
       std::uint32_t& at = scratch_of_[part(rank, c)];
@@ -96,7 +96,7 @@ class PlanLister {
     return held == s_.chunks ? part : part % held;
   }
 
-  /// An output that nobody wrote to yet is the input.
+  /// The source of a read: an output that no step has written yet holds the input.
   Buffer read_from(std::uint32_t rank, Buffer buffer, std::uint32_t c) const {
     return buffer == Buffer::kOutput && !written_[part(rank, c)] ? Buffer::kInput : buffer;
   }
@@ -104,7 +104,7 @@ class PlanLister {
     return {rank, static_cast<PlanBuffer>(buffer), place_of(rank, buffer, c)};
   }
 
-  /// Chunks of the move that follow each other wherever they are read and written go in one step.
+  /// Chunks of the move that are adjacent in all buffers go in one step.
   void add(const Move& m, std::uint32_t channel) {
     const std::uint32_t end = m.first_chunk + m.chunk_count;
     for (std::uint32_t c = m.first_chunk; c < end;) {
@@ -144,7 +144,7 @@ class PlanLister {
           if (demand.has_input(r, number_of(c)) && demand.has_output(r, number_of(c)) && !written_[part(r, c)])
             step(r, thread(r, 0, r, false), 0, 1, {slice(r, Buffer::kInput, c)}, {slice(r, Buffer::kOutput, c)});
   }
-  /// CollectiveDemand knows chunks by their place, not in the order in which a schedule likes to number them.
+  /// CollectiveDemand numbers chunks by their place in the buffer, not in the schedule's own order.
   std::uint32_t number_of(std::uint32_t c) const { return s_.part_of(c) * lanes_.lanes + lane_; }
 
   std::uint32_t thread(std::uint32_t rank, std::uint32_t channel, std::uint32_t peer, bool sends) {
@@ -185,11 +185,11 @@ class PlanLister {
   Spot spot(std::uint32_t rank, const PlanSlice& s, std::uint32_t i) const {
     const std::uint32_t in = input_chunks(plan_), out = output_chunks(plan_);
     if (!plan_.in_place || s.buffer == PlanBuffer::kScratch) return {rank, s.buffer, s.first + i};
-    const bool part = s.buffer == PlanBuffer::kInput ? in < out : out < in;  // the smaller lies inside the larger
+    const bool part = s.buffer == PlanBuffer::kInput ? in < out : out < in;  // the smaller is part of the larger
     return {rank, PlanBuffer::kInput, s.first + i + (part ? rank * std::min(in, out) : 0)};
   }
 
-  /// Thread by thread, ranks ascending; of what a step waits for, the last of each thread.
+  /// Thread by thread, ranks ascending. A step waits only for the last of its predecessors in each thread.
   void flatten() {
     std::vector<std::uint32_t> threads(in_thread_.size()), number(steps_.size());
     for (std::uint32_t t = 0; t < threads.size(); ++t) threads[t] = t;

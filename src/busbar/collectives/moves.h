@@ -1,4 +1,4 @@
-// The moves of a schedule, generated round by round: what a packet engine, a runtime and the verifier read.
+// The moves of a schedule, generated round by round, for the packet engine, a runtime and the verifier.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace busbar {
 
-/// `chunk_count` chunks from `first_chunk` on go from a buffer of `src` to a buffer of `dst`.
+/// `chunk_count` chunks, starting at `first_chunk`, go from a buffer of `src` to a buffer of `dst`.
 struct Move {
   std::uint32_t src = 0;
   std::uint32_t dst = 0;
@@ -18,7 +18,7 @@ struct Move {
   std::uint32_t chunk_count = 0;
   Buffer src_buffer = Buffer::kInput;
   Buffer dst_buffer = Buffer::kOutput;
-  bool reduce = false;              ///< dst_buffer becomes what arrives plus `operand`; else what arrives
+  bool reduce = false;              ///< dst_buffer becomes the arriving data plus `operand`; else the data
   Buffer operand = Buffer::kInput;  ///< of dst, for a reduction; may be dst_buffer itself
   bool operator==(const Move&) const = default;
 };
@@ -28,7 +28,7 @@ std::uint32_t rounds(const Schedule& schedule, const Phase& phase);
 
 namespace moves_internal {
 
-/// Positions p and pieces q are counted along the ring; what arrives in a round is what is sent in the next.
+/// Positions p and pieces q count along the ring; a piece that arrives in one round is sent in the next.
 template <class At, class F>
 void ring_round(const Phase& ph, const GroupFamily& family, std::uint32_t n, std::uint32_t round, std::uint32_t base,
                 At&& actor_at, F&& f) {
@@ -50,8 +50,8 @@ void chain_round(const Phase& ph, std::uint32_t n, std::uint32_t round, std::uin
          reduce && round + 2 == n ? ph.result : ph.work, reduce, ph.source});
 }
 
-/// Round d of a broadcast fills depth d + 1; a reduction runs the same rounds backwards. Of the children of a node, all
-/// in one round, the lowest comes first and finds what the node brought, the others add to that sum.
+/// Round d of a broadcast fills depth d + 1; a reduction runs the same rounds backwards. The children of a node send in
+/// one round: the lowest adds to the node's own data, the others add to that sum.
 template <class At, class F>
 void tree_round(const Schedule& s, const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint32_t base,
                 At&& actor_at, F&& f) {
@@ -71,13 +71,13 @@ void tree_round(const Schedule& s, const Phase& ph, std::uint32_t n, std::uint32
   }
 }
 
-/// First chunk of a piece of a group and how many it has. All-to-alls number pieces by position, chunks by member.
+/// First chunk and number of chunks of a piece. All-to-alls number pieces by position, chunks by member.
 struct ChunkRange {
   std::uint32_t first, count;
 };
 ChunkRange chunks_of_piece(const Schedule& schedule, const Phase& phase, std::uint32_t n, std::uint32_t piece);
 
-/// Pieces that follow each other in the same buffers are one move.
+/// Pieces that are adjacent in the same buffers form one move.
 template <class F>
 void stepwise_round(const Schedule& s, const Phase& ph, std::uint32_t n, std::uint32_t round, std::uint32_t group,
                     std::uint32_t base, F&& f) {
@@ -104,7 +104,7 @@ void stepwise_round(const Schedule& s, const Phase& ph, std::uint32_t n, std::ui
   });
 }
 
-/// Nobody but the root of a reduce has an output: the others keep in scratch what a phase keeps in the output.
+/// In a reduce only the root has an output. Other ranks keep in scratch what a phase keeps in the output.
 inline Move without_output(const Schedule& s, Move m) {
   const auto at = [&](std::uint32_t actor, Buffer b) {
     return b == Buffer::kOutput && actor != s.root ? Buffer::kScratch : b;
@@ -117,9 +117,9 @@ inline Move without_output(const Schedule& s, Move m) {
 
 }  // namespace moves_internal
 
-/// Calls f(Move) for every move of `round` in all groups. Within a round every move sends what earlier rounds left, so
-/// the order (group, then position or node, ascending) matters only for reductions into one chunk: they take turns.
-/// Cost: O(actors of the family); trees a further factor log2 n; O(pieces sent) for stepwise patterns.
+/// Calls f(Move) for every move of `round` in all groups. Every move of a round sends data from earlier rounds. So the
+/// order (group, then position or node, ascending) matters only for reductions into one chunk, which take turns. Cost:
+/// O(actors of the family); for trees a further factor log2 n; O(pieces sent) for stepwise patterns.
 template <class F>
 void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t round, F&& f) {
   const GroupFamily& family = schedule.families[phase.family];

@@ -1,4 +1,4 @@
-// Names of collectives: ours, and those of nccl-tests beside them.
+// Names of collectives: ours and those of nccl-tests.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -46,7 +46,7 @@ const char* name_of(Collective op) {
 }
 
 Result<Collective> parse_collective(std::string_view name) {
-  std::string key(name.substr(0, 64));  // longer than any name: keeps the message and the search short
+  std::string key(name.substr(0, 64));  // longer than any name; limits the message and the search
   for (char& c : key) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (key.ends_with("_perf")) key.resize(key.size() - 5);
   const Spelling* nearest = &kSpellings.front();
@@ -55,7 +55,7 @@ Result<Collective> parse_collective(std::string_view name) {
     if (edit_distance(key, s.name) < edit_distance(key, nearest->name)) nearest = &s;
   }
   for (char& c : key)
-    if (c < ' ' || c > '~') c = '?';  // the message goes to terminals
+    if (c < ' ' || c > '~') c = '?';  // the message may go to a terminal
   std::string remedy = std::string("did you mean '") + name_of(nearest->op) + "'?";
   if (edit_distance(key, nearest->name) > std::max<std::size_t>(2, key.size() / 2)) {
     remedy = "there are";

@@ -1,5 +1,5 @@
 // In-switch reduction and multicast in each scale-up domain: a rank takes its piece of the sum from the switch and
-// sends it to all through the switch. Across domains the ranks with the same place form rings.
+// sends it to all through the switch. Across domains, the ranks at the same place form rings.
 #include <fmt/core.h>
 
 #include "busbar/collectives/builders.h"

@@ -1,4 +1,4 @@
-// Messages that other ranks pass on: each a chain of sends, on a channel of its own.
+// Messages that relays forward: each is a chain of sends on its own channel.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class PathWriter {
   }
 
  private:
-  /// What has one piece of the buffer: a rank, or source n + destination.
+  /// The owner of a piece of the buffer: a rank, or source n + destination.
   std::size_t owner(const RankPath& p) const {
     if (pairs_) return std::size_t{p.ranks.front()} * s_.ranks + p.ranks.back();
     return s_.op == Collective::kGather ? p.ranks.front() : p.ranks.back();
@@ -79,7 +79,7 @@ class PathWriter {
     return at->second;
   }
 
-  /// The relays hold it in scratch, the last rank takes it as output.
+  /// Relays hold the data in scratch; the last rank receives it as output.
   void add(const RankPath& path, std::uint16_t channel, std::uint32_t first_chunk) {
     const auto way = [&](std::vector<std::uint32_t> ranks, Buffer source, Buffer work) {
       Phase p = phase_of(Pattern::kChainBroadcast, source, work, work);

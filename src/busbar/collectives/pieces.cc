@@ -20,7 +20,7 @@ Piece doubling(const Phase& ph, std::uint32_t n, std::uint32_t level, const Send
   return {number, number == s.src ? ph.source : ph.work, ph.work, false, {}};
 }
 
-/// Piece p reaches, or leaves, the member at distance o around the ring through o's set bits, the highest first.
+/// Piece p reaches, or leaves, the member at distance o around the ring through the set bits of o, highest first.
 Piece pat(const Phase& ph, std::uint32_t n, std::uint32_t d, const Send& s, std::uint32_t i) {
   const std::uint64_t steps = std::uint64_t{2} * d * i;
   if (ph.pattern == Pattern::kPatAllGather)
@@ -45,7 +45,7 @@ Piece binomial(const Phase& ph, std::uint32_t n, const Send& s, std::uint32_t i)
           {}};
 }
 
-/// The i-th number with bit d set is how far its piece goes in all; the lower bits it has gone already.
+/// The i-th number with bit d set is the total distance of its piece; the piece has already gone the lower bits.
 Piece bruck_all_to_all(const Phase& ph, std::uint32_t n, std::uint32_t d, const Send& s, std::uint32_t i) {
   const std::uint32_t gone = i % d, total = i / d * 2 * d + d + gone;
   const std::uint32_t origin = around(n, s.src + std::uint64_t{n} - gone);

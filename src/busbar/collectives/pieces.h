@@ -9,14 +9,14 @@
 namespace busbar {
 
 struct Piece {
-  std::uint32_t number = 0;  ///< pieces of a group; of all-to-alls: source n + destination, in positions
+  std::uint32_t number = 0;  ///< a piece of the group; in an all-to-all: source n + destination, as positions
   Buffer from = Buffer::kInput;
   Buffer to = Buffer::kOutput;
   bool reduce = false;
   Buffer operand = Buffer::kInput;
 };
 
-/// Piece i of the send. Pieces are numbered by position: that of position p belongs to the member who stands there.
+/// Piece i of the send. Pieces are numbered by position: piece p belongs to the member at position p.
 Piece piece_of(const Phase& phase, std::uint32_t n, std::uint32_t round, const Send& send, std::uint32_t i);
 
 }  // namespace busbar

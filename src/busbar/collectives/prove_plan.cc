@@ -36,14 +36,14 @@ class PlanProver {
  private:
   using Word = std::uint64_t;
   struct Place {
-    std::uint32_t chunk = kNone32;       ///< whose parts lie here
-    std::uint32_t writer = kNone32;      ///< last step that wrote
-    std::vector<std::uint32_t> readers;  ///< since then
+    std::uint32_t chunk = kNone32;       ///< the chunk whose contributions are here
+    std::uint32_t writer = kNone32;      ///< the last step that wrote here
+    std::vector<std::uint32_t> readers;  ///< the steps that read since then
   };
 
   Error fail(std::uint32_t step, const std::string& what) const {
     const PlanStep& s = plan_.steps[step];
-    std::uint32_t first = step;  // of its thread
+    std::uint32_t first = step;  // the first step of its thread
     while (first > 0 && plan_.steps[first - 1].thread == s.thread) --first;
     return invalid(fmt::format("{} {}: rank {}, thread {}, step {}: {}", plan_.name, name_of(plan_.op),
                                plan_.rank_of(s), s.thread - first_thread_[plan_.rank_of(s)], step - first, what),
@@ -81,7 +81,7 @@ class PlanProver {
   std::vector<std::uint32_t> order_, in_thread_, clock_, depth_;
   std::size_t words_ = 1;
   std::vector<Place> places_;
-  std::vector<Word> content_;  ///< per place: ranks whose input lies in it
+  std::vector<Word> content_;  ///< per place: the ranks whose input it contains
   std::vector<Word> sum_;
 };
 
@@ -94,7 +94,7 @@ Status PlanProver::lay_out() {
   std::size_t at = 0;
   for (std::uint32_t r = 0; r < n; ++r) {
     const bool own_part = plan_.op == Collective::kAllGather || plan_.op == Collective::kGather;
-    const bool whole_in = in >= out;  // in place, the larger buffer holds the smaller one at the rank's own part
+    const bool whole_in = in >= out;  // in place, the smaller buffer is the rank's part of the larger one
     input_at_.push_back(at + (plan_.in_place && own_part ? std::size_t{r} * in : 0));
     if (!plan_.in_place) at += in;
     output_at_.push_back(at + (plan_.in_place && in > out ? std::size_t{r} * out : 0));
@@ -134,8 +134,8 @@ Status PlanProver::in_range(std::uint32_t step, const PlanSlice& s) const {
   return fail(step, fmt::format("uses {} chunk {}, rank {} has {}", word_for(s.buffer), end - 1, s.rank, most));
 }
 
-/// An order that all threads and `after` allow, and per step what must have happened before it: of every thread the
-/// steps done, as many as stand in clock_.
+/// An order of all steps that all threads and `after` allow; and for each step, in clock_, how many steps of every
+/// thread must be done before it.
 Status PlanProver::order() {
   const auto n = static_cast<std::uint32_t>(plan_.steps.size());
   std::vector<std::uint32_t> waits(n, 0);

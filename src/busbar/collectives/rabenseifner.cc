@@ -1,5 +1,5 @@
-// Thakur, Rabenseifner, Gropp 2005, sections 4.4 and 4.5: reduce-scatter by halving, then all-gather or gather; what is
-// no power of two folds into one first. Broadcast: scatter, then all-gather (van de Geijn).
+// Thakur, Rabenseifner, Gropp 2005, sections 4.4 and 4.5: reduce-scatter by halving, then all-gather or gather; ranks
+// beyond a power of two first fold into the others. Broadcast: scatter, then all-gather (van de Geijn).
 #include <bit>
 
 #include "busbar/collectives/builders.h"
@@ -10,8 +10,8 @@ namespace {
 
 using enum Buffer;
 
-/// Rank i < n - p and rank i + p halve their two buffers between them and the lower one takes both halves; at the end
-/// it hands the result back. Ranks without a partner have their input in the output buffer already.
+/// Ranks i < n - p and i + p first halve their two buffers between them, and the lower one takes both halves. At the
+/// end it returns the result. Ranks without a partner already have their input in the output buffer.
 void add_all_reduce(Schedule& s) {
   const std::uint32_t p = std::bit_floor(s.ranks), extra = s.ranks - p;
   s.chunks = p;

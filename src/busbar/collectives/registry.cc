@@ -16,7 +16,7 @@ bool builds(const RegisteredAlgorithm& a, Collective op) { return a.ops >> stati
 /// "hierarchical" of "hierarchical(ring,tree)".
 std::string_view without_arguments(std::string_view name) { return name.substr(0, name.find('(')); }
 
-/// Null where no algorithm has this name.
+/// Null if no algorithm has this name.
 const RegisteredAlgorithm* algorithm_named(std::string_view name) {
   const std::string_view head = without_arguments(name);
   for (const RegisteredAlgorithm& a : algorithms())
@@ -31,14 +31,14 @@ std::string names_that_build(Collective op) {
   return out;
 }
 
-/// Counts must fit.
+/// Checks the dimensions of the counts.
 Status check_pairs(const ScheduleSpec& spec) {
   const std::uint64_t n = spec.ranks;
   if (spec.op == kSendRecv && n != 2 && spec.channels > 1)
     return invalid("a send_recv of more than two ranks has one channel");
   if (spec.op != kAllToAll && spec.op != kAllToAllV) return {};
   if (spec.channels > 1) return invalid("an all-to-all has one channel");
-  constexpr std::uint32_t kMost = 1u << 16;  // n n chunks, counted in 32 bits
+  constexpr std::uint32_t kMost = 1u << 16;  // n n chunks must fit 32 bits
   if (n > kMost)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("an all-to-all over {} ranks has more pairs than can be counted: at most {}", n, kMost),
@@ -97,7 +97,7 @@ Result<Schedule> build_schedule(const ScheduleSpec& spec) {
     return builds(*a, spec.op) ? build(*a, spec) : Result<Schedule>(not_built(a->name, spec.op));
   std::string shown = spec.algorithm.substr(0, 64);
   for (char& c : shown)
-    if (c < ' ' || c > '~') c = '?';  // the message goes to terminals
+    if (c < ' ' || c > '~') c = '?';  // the message may go to a terminal
   return not_built("'" + shown + "'", spec.op);
 }
 

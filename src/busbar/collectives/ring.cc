@@ -38,7 +38,7 @@ Result<Schedule> build_ring(Collective op, std::uint32_t ranks, std::uint32_t ro
     default:
       return not_built("ring", op);
   }
-  s.chunks = 1;  // a chain passes one piece on; the engines cut it finer to pipeline it
+  s.chunks = 1;  // a chain forwards one piece; the engines cut it further to pipeline it
   s.phases[0].root = root;
   return s;
 }

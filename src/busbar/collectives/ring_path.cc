@@ -8,8 +8,8 @@
 namespace busbar {
 namespace {
 
-/// Relative slack when a bound is compared with the best path: prefix sums round, and where latency rules every bound
-/// equals the best path but for rounding. Far below the picosecond that ends any conversion.
+/// Relative slack of the comparison of a bound with the best path, because of rounding in prefix sums. If latency
+/// dominates, every bound equals the best path up to rounding. Far below the picosecond to which results are rounded.
 constexpr double kSlack = 1e-12;
 
 }  // namespace
@@ -78,7 +78,7 @@ double RingPath::best_path(std::uint64_t rounds, double m, bool pinned) {
   const std::uint32_t n = static_cast<std::uint32_t>(edges_.size());
   const std::uint32_t r = static_cast<std::uint32_t>(rounds);
   std::uint32_t head = 0, tail = 0;  // queue_[head, tail): candidate starts, value ascending from head
-  std::uint32_t next = 1;            // first start not yet offered; windows that end after r start at 1 or later
+  std::uint32_t next = 1;            // first start not offered yet; windows that end after r start at 1 or later
   std::uint32_t edge = 1 % n;        // the edge that ends at b
   double best = 0.0;
   bool any = false;

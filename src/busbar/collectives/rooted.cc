@@ -1,5 +1,5 @@
-// Broadcast and reduce made from an all-gather and a reduce-scatter (van de Geijn): the root sends every rank its piece
-// first, or takes all pieces in the end.
+// Broadcast and reduce made from an all-gather and a reduce-scatter (van de Geijn): first the root sends every rank its
+// piece, or at the end it takes all pieces.
 #include <algorithm>
 #include <numeric>
 
@@ -8,7 +8,7 @@
 namespace busbar {
 namespace {
 
-/// Consecutive runs of `span` chunks, each of another rank.
+/// Adjacent pieces of `span` chunks, each of another rank.
 struct Row {
   std::uint32_t first_chunk = 0, span = 0;
   std::vector<std::uint32_t> owners;
@@ -40,7 +40,7 @@ class RootedWriter {
   }
 
  private:
-  /// Of the channel of phases [begin, end): channels have their chunks one after the other.
+  /// The chunks of the channel of phases [begin, end): each channel has one range of chunks.
   std::pair<std::uint32_t, std::uint32_t> chunks_of(const std::vector<Phase>& phases, std::size_t begin,
                                                     std::size_t end) const {
     const auto least = [](std::uint32_t a, const Phase& p) { return std::min(a, p.chunk_base); };
@@ -49,7 +49,7 @@ class RootedWriter {
             std::accumulate(at(end), phases.end(), s_.chunks, least)};
   }
 
-  /// A rank has its own piece in the output, and only there.
+  /// A rank's own piece is in the output, and only there.
   Phase with_output(Phase p) const {
     if (gathers_ && p.source == Buffer::kInput) p.source = Buffer::kOutput;
     if (!gathers_ && p.source == Buffer::kScratch) p.source = Buffer::kOutput;
@@ -69,7 +69,7 @@ class RootedWriter {
     return out;
   }
 
-  /// Between the root and the owners. A root that owns nothing of a row stands last: its piece is not sent.
+  /// Sends between the root and the owners. A root that owns no piece of a row is at the end of the row.
   void add_ends(std::uint16_t channel, std::uint32_t first, std::uint32_t last) {
     for (Row& row : rows(first, last)) {
       auto& ranks = row.owners;

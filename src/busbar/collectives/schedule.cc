@@ -14,7 +14,7 @@ std::uint32_t extent_of(const std::vector<Axis>& axes) {
   return n;
 }
 
-/// Sum of digit x stride of the mixed-radix number `index`; the last axis takes what is left, so one axis costs no
+/// Sum of digit x stride of the mixed-radix number `index`. The last axis takes the remainder, so one axis needs no
 /// division.
 std::uint32_t dot(const std::vector<Axis>& axes, std::uint32_t Axis::*stride, std::uint32_t index) {
   std::uint32_t sum = 0;

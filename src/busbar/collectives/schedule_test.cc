@@ -185,7 +185,7 @@ TEST(Registry, NamesTheFormsOfAHierarchyThatBuild) {
   EXPECT_TRUE(nested_forms(spec, true).empty());
 }
 
-// Engines count NICs and channels by what the traits say.
+// Engines count NICs and channels by the traits.
 TEST(Registry, KnowsHowManyChannelsShareAnOrder) {
   for (const std::string& name : algorithm_names()) {
     const std::uint32_t each = traits_of(name).channels_per_order;

@@ -1,8 +1,8 @@
-// What the stepwise patterns send: one description that moves, edges and chain all read.
+// The sends of the stepwise patterns: one description that moves, edges and chain all read.
 //
-// A send is "member src sends `pieces` pieces to member dst in this round". Which pieces, from which buffer to which,
-// is only worked out (pieces.h) when a reader wants moves. Positions count the members of a group; the group's reducer
-// stands at position n.
+// A send is "member src sends `pieces` pieces to member dst in this round". Which pieces these are, and between which
+// buffers they go, is computed (pieces.h) only for moves. Positions number the members of a group; the group's reducer
+// has position n.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 namespace busbar {
 
 struct Send {
-  std::uint32_t src = 0;  ///< position, n: the reducer
+  std::uint32_t src = 0;  ///< position; n is the reducer
   std::uint32_t dst = 0;
   std::uint32_t pieces = 1;
-  bool second = false;  ///< dst adds it to what another send of this round brought
+  bool second = false;  ///< dst adds it to the data of another send of this round
 };
 
-/// Where recursive halving stands: at `level` the member belongs to [lo, lo + size), of which the first `low` members
-/// keep the lower pieces and the others the upper ones. Odd sizes: the last of the lower ones has no partner; it sends
-/// to the last of the upper ones and receives nothing.
+/// The state of recursive halving: at `level` the member belongs to [lo, lo + size). The first `low` members keep the
+/// lower pieces, the others the upper pieces. With an odd size the last lower member has no partner: it sends to the
+/// last upper member and receives nothing.
 struct Half {
   std::uint32_t lo = 0, size = 1, low = 1;
   bool received = false;  ///< at an earlier level
@@ -88,13 +88,13 @@ void halving(std::uint32_t n, std::uint32_t level, bool gather, F&& f) {
   }
 }
 
-/// Piece sets of the shifting patterns are the same for all members.
+/// In the shifting patterns all members send the same set of pieces.
 template <class F>
 void shift(std::uint32_t n, std::uint32_t by, std::uint32_t pieces, F&& f) {
   for (std::uint32_t m = 0; m < n; ++m) f(Send{m, m + by < n ? m + by : m + by - n, pieces});
 }
 
-/// Distances v from the root, edges v -> v + d for v a multiple of 2 d.
+/// Distances v from the root; edges v -> v + d for each multiple v of 2 d.
 template <class F>
 void binomial(std::uint32_t n, std::uint32_t root, std::uint32_t d, bool gather, F&& f) {
   const auto at = [&](std::uint32_t v) { return static_cast<std::uint32_t>((std::uint64_t{root} + v) % n); };
@@ -107,14 +107,14 @@ void binomial(std::uint32_t n, std::uint32_t root, std::uint32_t d, bool gather,
 
 }  // namespace sends_internal
 
-/// Calls f(Send) for all sends of one round of a group of n members, each pair of members at most once in a phase.
-/// Cost: O(sends); halving a further factor log2 n.
+/// Calls f(Send) for all sends of one round of a group of n members. A pair of members occurs at most once per phase.
+/// Cost: O(sends); for halving a further factor log2 n.
 template <class F>
 void for_each_send(const Phase& phase, std::uint32_t n, std::uint32_t round, F&& f) {
   using namespace sends_internal;
   const std::uint32_t steps = stepwise_rounds(phase.pattern, n);
   const std::uint32_t near = 1u << round % 32,
-                      far = 1u << (steps - 1 - round) % 32;  // of the patterns with log2 n rounds
+                      far = 1u << (steps - 1 - round) % 32;  // for patterns with log2 n rounds
   switch (phase.pattern) {
     case Pattern::kHalvingReduceScatter:
       return halving(n, round, false, f);
@@ -162,7 +162,7 @@ void for_each_send(const Phase& phase, std::uint32_t n, std::uint32_t round, F&&
   }
 }
 
-/// Chunks in all pieces of a send. `positions`: of the group's members as its family orders them.
+/// Number of chunks in all pieces of a send. `positions`: the group's members in the order of the family.
 inline std::uint64_t chunks_of(const Schedule& schedule, const Phase& phase, std::uint32_t n, const Send& send) {
   const bool pairs = phase.pattern == Pattern::kDirectAllToAll || phase.pattern == Pattern::kPairwiseAllToAll;
   if (!pairs || schedule.pairs.equal()) return std::uint64_t{send.pieces} * phase.span;
@@ -177,7 +177,7 @@ inline std::uint32_t actor_of(const Phase& phase, const GroupFamily& family, std
 }
 
 /// For an all-to-all with equal shares: chunks that every ordered pair of members exchanges, so that engines need not
-/// list n n pairs; 0 for every other phase.
+/// list n n pairs. 0 for every other phase.
 inline std::uint64_t chunks_per_pair(const Schedule& schedule, const Phase& phase) {
   switch (phase.pattern) {
     case Pattern::kDirectReduceScatter:

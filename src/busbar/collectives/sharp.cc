@@ -1,5 +1,5 @@
-// Aggregation in the network: every domain has a reducer (its leaf switch), one more joins those. Each tree is a
-// channel with reducers of its own.
+// Aggregation in the network: every domain has a reducer (its leaf switch), and one more reducer joins these. Each tree
+// is a channel with its own reducers.
 #include <fmt/core.h>
 
 #include "busbar/collectives/builders.h"
@@ -27,7 +27,7 @@ Status check_limits(const ScheduleSpec& spec, std::uint32_t trees) {
 
 Result<Schedule> build_sharp(const ScheduleSpec& spec) {
   constexpr auto in = Buffer::kInput, out = Buffer::kOutput, tmp = Buffer::kScratch;
-  const bool up = spec.op != Collective::kBroadcast, down = spec.op != Collective::kReduce;  // of all ranks
+  const bool up = spec.op != Collective::kBroadcast, down = spec.op != Collective::kReduce;  // for all ranks
   if (up && down && spec.op != Collective::kAllReduce) return not_built("sharp", spec.op);
   const std::uint32_t trees = spec.channels == 0 ? 1 : spec.channels, l = spec.ranks_per_group;
   BUSBAR_RETURN_IF_ERROR(check_limits(spec, trees));

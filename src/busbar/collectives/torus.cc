@@ -1,5 +1,5 @@
-// Rings along one dimension after the other. Every channel begins with another dimension, and half of them run
-// backwards, so that all links of the torus carry the same load.
+// Rings along one dimension after the other. Every channel starts with another dimension, and half of the channels run
+// backwards, so that all links of the torus carry equal load.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-/// Those in the name, else the machine's, else the two factors nearest to each other.
+/// The dimensions in the name; otherwise the machine's, or the two factors nearest to each other.
 Result<std::vector<std::uint32_t>> dimensions_of(const ScheduleSpec& spec) {
   BUSBAR_ASSIGN(const auto words, arguments_of(spec.algorithm));
   std::vector<std::uint32_t> out;

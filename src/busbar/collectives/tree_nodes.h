@@ -1,4 +1,4 @@
-// The nodes of a tree phase, whether their shape is computed (tree_shape.h) or given (Schedule::trees).
+// The nodes of a tree phase. Its shape is computed (tree_shape.h) or given (Schedule::trees).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace busbar {
 
-/// Node 0 is the root. Cost: O(1) for computed shapes but depth; given trees scan their nodes where it says so.
+/// Node 0 is the root. Cost: O(1) except depth for computed shapes; for given trees as noted.
 class TreeNodes {
  public:
   TreeNodes(const Schedule& schedule, const Phase& phase, std::uint32_t n)
@@ -46,14 +46,14 @@ class TreeNodes {
       if (given_->parent[k] == given_->parent[i]) return false;
     return true;
   }
-  /// Calls f(node) for all but the root, children before parents (`up`) or after them.
+  /// Calls f(node) for all nodes but the root, children before parents (`up`) or after them.
   template <class F>
   void for_each(bool up, F&& f) const {
     if (given_) {
       for (std::uint32_t i = 1; i < n_; ++i) f(up ? n_ - i : i);
       return;
     }
-    // A parent has a higher lowest set bit than its children: levels of that bit are a topological order.
+    // A parent has a higher lowest set bit than its children, so levels of this bit are a topological order.
     const std::uint64_t top = std::bit_floor(n_ - 1);
     for (std::uint64_t k = 1; k <= top; k *= 2) {
       const std::uint64_t bit = up ? k : top / k;

@@ -1,4 +1,4 @@
-// Trees of any shape: proved like every schedule, and moves, edges and chain agree.
+// Trees of any shape: proved like every schedule. Moves, edges and chain agree.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -43,7 +43,7 @@ RC_GTEST_PROP(TreePacking, IsProvedForRandomTreesAndItsReadersAgree, ()) {
       RC_ASSERT(by_moves == by_edges);
     }
     ChainScratch scratch;
-    for (const PhaseRun run : phase_runs(s)) {  // equal edges: as many sends after each other as there are rounds
+    for (const PhaseRun run : phase_runs(s)) {  // with equal edges, the chain has as many sends as there are rounds
       const double chain = longest_chain(
           s, run, 0,
           [](auto, auto) {

@@ -34,7 +34,7 @@ constexpr std::uint32_t tree_depth(std::uint32_t n, std::uint32_t i) {
 /// Depth of the deepest node: ceil(log2 n), down the left edge from the highest power of two below n to node 1.
 constexpr std::uint32_t tree_height(std::uint32_t n) { return n <= 1 ? 0 : std::bit_width(n - 1); }
 
-/// Root of tree 1 when tree 0 has root 0.
+/// Root of tree 1 if tree 0 has root 0.
 constexpr std::uint32_t mate_root(std::uint32_t n) { return n <= 1 ? 0 : n % 2 == 0 ? n - 1 : 1; }
 
 /// Position in the group of node `i`; see the list above.

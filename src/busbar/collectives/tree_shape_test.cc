@@ -16,7 +16,7 @@ std::vector<std::uint32_t> children(std::uint32_t n, std::uint32_t node) {
   return out;
 }
 
-/// Positions with at least one child, the root left out.
+/// Positions with at least one child, without the root.
 std::set<std::uint32_t> inner(std::uint32_t n, std::uint8_t tree, std::uint32_t root) {
   std::set<std::uint32_t> out;
   for (std::uint32_t i = 1; i < n; ++i)

@@ -1,4 +1,4 @@
-// docs/tutorials/add-an-algorithm.md shows code of this room: what it shows is what is compiled.
+// docs/tutorials/add-an-algorithm.md shows code of this room. This test compares it with the compiled code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ TEST(Tutorial, BuildsAndProvesTheAlgorithmItAdds) {
   EXPECT_EQ(longest_chain(s, run, 0, one_per_piece, scratch), (10 + 3) + (10 + 2) + (10 + 1));
 }
 
-/// Blocks that open with three backquotes, a language and a path.
+/// Checks the code blocks whose first line has three backquotes, a language and a path.
 TEST(Tutorial, ShowsTheFilesAsTheyAre) {
   std::stringstream in(text_of("docs/tutorials/add-an-algorithm.md"));
   std::map<std::string, int> shown;

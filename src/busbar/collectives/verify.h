@@ -1,7 +1,7 @@
-// Proof by symbolic execution that a schedule does what its collective demands.
+// Proves by symbolic execution that a schedule meets the demand of its collective.
 //
-// 1. A chunk's content is the set of ranks whose input has gone into it. Rounds run in order; within a round every move
-//    reads what earlier rounds left.
+// 1. The content of a chunk is the set of ranks whose input has gone into it. Rounds run in order; within a round every
+//    move reads data from earlier rounds.
 // 2. At the end every output chunk holds exactly what the collective demands: no contribution missing, none too many.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace busbar {
 /// "3 -> 4, chunks [8, 10), output -> output, added to input".
 std::string describe(const Move& move);
 
-/// Runs any moves, not only a schedule's own, against what `schedule` says about collective, ranks, chunks and layout.
-/// Cost: O(ranks / 64) per chunk moved; memory ranks x chunks x ranks / 32 bytes. For ranks in the hundreds.
+/// Executes any moves, not only a schedule's own, for the collective, ranks, chunks and layout of `schedule`. Cost:
+/// O(ranks / 64) per chunk moved; memory ranks x chunks x ranks / 32 bytes. For some hundreds of ranks.
 class Verifier {
  public:
   explicit Verifier(const Schedule& schedule);
@@ -36,7 +36,7 @@ class Verifier {
   /// After an error the state is undefined.
   Status round(std::uint32_t channel, std::span<const Move> moves);
 
-  /// What the collective demands at the end; names rank, chunk and contribution.
+  /// Checks the collective's demand at the end; the error names rank, chunk and contribution.
   Status finish() const;
 
  private:

@@ -39,7 +39,7 @@ std::vector<std::uint32_t> shuffled(std::uint32_t n, RandomStream& random) {
   return order;
 }
 
-// From every all-gather and reduce-scatter that there is: rings in several orders, levels, dimensions, reducers.
+// From every all-gather and reduce-scatter: rings in several orders, levels, dimensions, reducers.
 TEST(Schedules, WithARootAreProvedAsBroadcastAndReduce) {
   int proved = 0;
   const auto prove = [&](const BuiltCase& c) {
@@ -106,7 +106,7 @@ TEST(Schedules, HoldInAnyOrderOfRanks) {
   RandomStream random(1, "orders");
   for_every_schedule([&](const BuiltCase& c) {
     Schedule s = c.schedule;
-    // Where families overlap in part, one order cannot change alone: reducers of reducers, and ranks that fold.
+    // If families overlap in part, one order cannot change alone: reducers of reducers, and ranks that fold.
     const bool partly = s.algorithm == "sharp" || (s.algorithm == "rabenseifner" && s.op == Collective::kAllReduce);
     if (s.op == Collective::kSendRecv || partly || s.ranks > 24) return;
     for (GroupFamily& f : s.families) {
@@ -137,13 +137,13 @@ TEST(Schedules, SayTheSameWithListedGroups) {
   });
 }
 
-/// The all-gather or multicast of a broadcast brings the root what it has: such moves can be missed.
+/// A broadcast's all-gather or multicast also sends the root data that it has; such moves may be missing.
 bool has_spare_moves(const Schedule& s) {
   const auto is = [&](const char* name) { return s.algorithm == name; };
   return s.op == Collective::kBroadcast && (is("rabenseifner") || is("direct") || is("sharp"));
 }
 
-/// Whether a move of `second` sends what one of `first` has brought.
+/// Whether a move of `second` sends data that a move of `first` delivered.
 bool depends(const std::vector<Move>& second, const std::vector<Move>& first) {
   for (const Move& b : second)
     for (const Move& a : first)
