@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "busbar/collectives/chain.h"
 #include "busbar/routing/gpu_mesh.h"
 
 namespace busbar {
@@ -96,6 +97,14 @@ std::vector<std::uint32_t> torus_dimensions(const CollectiveCall& call, const To
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
     for (std::uint32_t m = 0; m < call.groups.size(); ++m) gpus.push_back(placement.gpu(call.groups.actor(g, m)));
   return torus_extents(topology, gpus, call.groups.size());
+}
+
+std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& schedule, const ProtocolModel& protocol,
+                              std::uint32_t all_channels) {
+  if (call.chunks != 0) return call.chunks;
+  const std::uint64_t piece = count(protocol.chunk) * all_channels;
+  if (piece == 0 || !pipelines(schedule)) return 1;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, kMostChunks));
 }
 
 }  // namespace busbar

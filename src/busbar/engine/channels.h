@@ -36,6 +36,11 @@ Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topo
 std::vector<std::uint32_t> torus_dimensions(const CollectiveCall& call, const Topology& topology,
                                             const Placement& placement);
 
+/// Pieces that pipeline through the phases of the call's schedule: the call's own count; 0: pieces of protocol.chunk on
+/// each of `all_channels`.
+std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& schedule, const ProtocolModel& protocol,
+                              std::uint32_t all_channels);
+
 /// Whether a switch that adds hangs on the GPU.
 bool reduces_beside(const Topology& topology, DeviceId gpu);
 

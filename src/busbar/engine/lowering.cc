@@ -8,6 +8,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/channels.h"
 #include "busbar/engine/lowering_state.h"
+#include "busbar/engine/send_costs.h"
 
 namespace busbar {
 namespace {
@@ -43,9 +44,7 @@ void Lowering::State::read_classes() {
   const auto classes = topology().link_classes();
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const bool changed = std::binary_search(what_if.link_classes.begin(), what_if.link_classes.end(), i);
-    const double share = is_scale_up(classes[i].kind)    ? protocol.share_scale_up
-                         : is_in_server(classes[i].kind) ? protocol.share_server
-                                                         : protocol.share_network;
+    const double share = rate_shares(protocol).of(classes[i].kind);
     rate.push_back(static_cast<double>(per_second(classes[i].payload_rate())) / kPsPerSecond * share *
                    (changed ? what_if.rate_factor : 1));
     // A machine that was calibrated may carry more than its wires are said to.
@@ -292,7 +291,6 @@ Lowering::Lowering(const Router& router, const Placement& placement, const Proto
                    std::uint32_t pairs_apart)
     : state_(new State{router, placement, protocol, ComponentSplitter(fold), PairSpread(router)}) {
   state_->pairs_apart = fold ? pairs_apart : UINT64_MAX;
-  state_->bulk = {true, protocol.step_scale_up, protocol.step_server, protocol.step_network, 1};
   state_->read_units();
   state_->read_classes();
   if (!fold) state_->bundles = nullptr;
@@ -316,15 +314,6 @@ const ProtocolModel& Lowering::protocol() const { return state_->protocol; }
 const Router& Lowering::router() const { return state_->router; }
 double Lowering::rate(LinkId l) const { return state_->rate_of(l); }
 
-/// Pieces that pipeline through the phases.
-std::uint32_t Lowering::State::pipeline_chunks(const CollectiveCall& call, const Schedule& s,
-                                               std::uint32_t all_channels) const {
-  if (call.chunks != 0) return call.chunks;
-  const std::uint64_t piece = count(protocol.chunk) * all_channels;
-  if (piece == 0 || !pipelines(s)) return 1;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, kMostChunks));
-}
-
 double Lowering::least_ps(const CollectiveCall& call) {
   State& st = *state_;
   const std::uint32_t n = call.groups.size(), per_domain = ranks_per_domain(call, st.topology(), st.placement);
@@ -332,8 +321,8 @@ double Lowering::least_ps(const CollectiveCall& call) {
   if (!built.ok() || built->ranks != n || count(call.bytes) == 0) return 0;
   const Schedule& s = *built;
   st.set_lanes(call, s, per_domain);
-  if (st.pipeline_chunks(call, s, s.channels * st.lanes) != 1) return 0;
-  const ProtocolCosts& costs = st.costs_of(call.protocol);
+  if (pipeline_chunks(call, s, st.protocol, s.channels * st.lanes) != 1) return 0;
+  const ProtocolCosts costs = costs_of(st.protocol, call.protocol);
   Duration least = std::min({costs.step_scale_up, costs.step_server, costs.step_network});
   if (s.reducers > 0) least = std::min({least, st.protocol.step_switch, st.protocol.step_network});
   const SendCost send{static_cast<double>(least.in_ps()), 0};
@@ -362,7 +351,7 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
   LoweredCall out;
   out.call = call;
   out.launch_ps = static_cast<double>(st.protocol.launch.in_ps());
-  st.bytes_sent = 1 / st.costs_of(call.protocol).efficiency;
+  st.bytes_sent = 1 / costs_of(st.protocol, call.protocol).efficiency;
   const std::uint32_t n = call.groups.size();
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
     for (std::uint32_t m = 0; m < n; ++m)
@@ -383,7 +372,7 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
   st.sent.assign(s.ranks, 0.0);
   std::vector<std::vector<PhaseRun>> runs(s.channels);
   for (const PhaseRun run : phase_runs(s)) runs[s.phases[run.begin].channel].push_back(run);
-  out.chunks = st.pipeline_chunks(call, s, out.channels);
+  out.chunks = pipeline_chunks(call, s, st.protocol, out.channels);
   const Status status = out.chunks == 1 ? st.lower_in_steps(s, runs, out) : st.lower_as_pipeline(s, runs, out);
   if (!status.ok()) {
     st.forget_all();

@@ -4,24 +4,10 @@
 #include <cmath>
 
 #include "busbar/engine/lowering_state.h"
+#include "busbar/engine/send_costs.h"
 #include "busbar/routing/flow_name.h"
 
 namespace busbar {
-
-/// What a call's protocol costs; without flags: the steps of bulk pieces and nothing beside the payload.
-const ProtocolCosts& Lowering::State::costs_of(Protocol p) const {
-  if (p == Protocol::kLl && protocol.ll.available) return protocol.ll;
-  if (p == Protocol::kLl128 && protocol.ll128.available) return protocol.ll128;
-  return bulk;
-}
-
-double Lowering::State::overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links, Protocol p) const {
-  const ProtocolCosts& costs = costs_of(p);
-  if (topology().block_of(a) != topology().block_of(b)) return static_cast<double>(costs.step_network.in_ps());
-  for (const LinkShare& l : links)
-    if (is_in_server(topology().link_class(l.link).kind)) return static_cast<double>(costs.step_server.in_ps());
-  return static_cast<double>(costs.step_scale_up.in_ps());
-}
 
 /// Bytes for now; emit() divides by the busiest connection's.
 void Lowering::State::load(const LinkShare& l, double bytes) {
@@ -62,13 +48,14 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
   } else {
     BUSBAR_RETURN_IF_ERROR(across(rank_a, rank_b));
   }
-  const double overhead = overhead_ps(a, b, std::span<const LinkShare>(path).subspan(c.begin), call.protocol);
+  const Duration overhead = send_overhead(costs_of(protocol, call.protocol), topology(), a, b,
+                                          std::span<const LinkShare>(path).subspan(c.begin));
   add_units(c.begin, false);
   add_memory(a, 1);
   add_memory(b, arrival_cost);
   c.end = static_cast<std::uint32_t>(path.size());
   for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes, c);
-  c.latency_ps += overhead;
+  c.latency_ps += static_cast<double>(overhead.in_ps());
   open_connection(c);
   return {};
 }

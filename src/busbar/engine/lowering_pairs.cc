@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "busbar/engine/lowering_state.h"
+#include "busbar/engine/send_costs.h"
 
 namespace busbar {
 
@@ -81,7 +82,7 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
   if (hosts != 0 && hosts != actors.size()) return false;
   BUSBAR_ASSIGN(const PairLoads* const loads, pair_spread.between_blocks(ends, latency, bundles != nullptr, *bias));
   if (loads == nullptr) return false;
-  const auto overhead_ps = static_cast<double>(costs_of(call.protocol).step_network.in_ps());
+  const auto overhead_ps = static_cast<double>(costs_of(protocol, call.protocol).step_network.in_ps());
   times.latest_ps = std::max(times.latest_ps, loads->latest_ps + overhead_ps);
   const auto add = [&](LinkId l, double pairs, double least_ps) {
     cross_pairs({l, pairs}, bytes, least_ps);

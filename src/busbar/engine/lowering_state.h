@@ -93,7 +93,6 @@ struct Lowering::State {
   Trace* trace = nullptr;
   const FabricBundles* bundles = nullptr;  ///< null: every cable by itself
   std::vector<LinkId> slowest{};           ///< per bundle; empty: all cables of a bundle are alike
-  ProtocolCosts bulk{};                    ///< protocol.step_*, without flags
   double bytes_sent = 1;                   ///< per payload byte, by the protocol of the call in hand
 
   std::vector<SplitBias> biases{};       ///< per step of the schedule; none: equal splits
@@ -176,17 +175,14 @@ struct Lowering::State {
   void read_classes();
   void find_slowest();
   void make_room();
-  const ProtocolCosts& costs_of(Protocol p) const;
   double sent_per_byte(const Connection& c) const {
     return c.from == Connection::kHub ? bytes_sent / protocol.share_switch : bytes_sent;
   }
-  double overhead_ps(DeviceId a, DeviceId b, std::span<const LinkShare> links, Protocol p) const;
   std::uint32_t nic_index(std::uint32_t lane) const {
     return channel / per_order + lane * (lane_stride > 0 ? lane_stride : channels / per_order);
   }
   std::vector<double> load_ps(const Stage& stage) const;
   void set_bias(std::size_t step) { bias = step < biases.size() ? &biases[step] : &kEqualSplit; }
-  std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& s, std::uint32_t all_channels) const;
   std::uint32_t most_channels(const CollectiveCall& call) const;
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);
   void set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);

@@ -26,11 +26,19 @@ struct ListedFlow {
   SimTime start;  ///< no earlier than this, and no earlier than `after` allows
   FlowTrigger trigger = FlowTrigger::kReceived;
   std::uint8_t lane = 0;  ///< packets: its virtual lane
+  Duration overhead{};    ///< of software, from when it may start until its first byte leaves
+};
+
+/// Shares of the links' rates that the senders reach, by kind of link.
+struct RateShares {
+  double scale_up = 1, server = 1, network = 1;
+  double of(LinkKind kind) const { return is_scale_up(kind) ? scale_up : is_in_server(kind) ? server : network; }
 };
 struct FlowList {
   std::vector<ListedFlow> flows;
   Csr<std::uint32_t> after;  ///< per flow: the flows it waits for; no cycles
   DirectReach reach{};       ///< data it does not allow are copied in host memory; the packet engine refuses those
+  RateShares shares{};
 };
 
 /// Per flow, the flows that depend on it, ascending.

@@ -31,7 +31,7 @@ Status Paths::route(const Router& router, const FlowList& list) {
   const Topology& t = router.topology();
   const FabricBundles* const bundles = list.reach.gpudirect && list.reach.p2p ? router.bundles() : nullptr;
   const std::uint32_t behind = index(router.bundle_link(0));
-  const auto rate_of = [&](LinkId l) { return t.payload_rate(l); };
+  const auto rate_of = [&](LinkId l) { return t.payload_rate(l) * list.shares.of(t.link_class(l).kind); };
   number.assign(behind + (bundles ? bundles->count() : 0), kNone32);
   std::vector<LinkShare> path;
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
@@ -48,7 +48,7 @@ Status Paths::route(const Router& router, const FlowList& list) {
         const bool bundle = index(s.link) >= behind;
         link_of.push_back(bundle ? slowest_cable(*bundles, index(s.link) - behind, rate_of) : s.link);
         const double width = bundle ? bundles->width(index(s.link) - behind) : 1;
-        capacity.push_back(width * t.payload_rate(link_of.back()) / kPsPerSecond);
+        capacity.push_back(width * rate_of(link_of.back()) / kPsPerSecond);
         use.push_back({s.link});
       }
       use[n].bytes += s.share * static_cast<double>(count(flow.bytes));
@@ -81,7 +81,7 @@ class ListRun {
     for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
       waits_for_[f] = static_cast<std::uint32_t>(list.after.row(f).size());
       ready_ps_[f] = list.flows[f].start.since_start().in_ps();
-      if (waits_for_[f] == 0) clock_.start_at(f, ready_ps_[f]);
+      if (waits_for_[f] == 0) start_soon(f);
     }
   }
 
@@ -92,6 +92,8 @@ class ListRun {
   }
 
  private:
+  void start_soon(std::uint32_t f) { clock_.start_at(f, ready_ps_[f] + list_.flows[f].overhead.in_ps()); }
+
   void start(std::uint32_t f, std::int64_t now) {
     FlowOutcome& o = out_.flows[f];
     o.start = SimTime::at(Duration::ps(now));
@@ -117,7 +119,7 @@ class ListRun {
     for (const std::uint32_t next : successors_.row(f)) {
       const bool acked = list_.flows[next].trigger == FlowTrigger::kAcked;
       ready_ps_[next] = std::max(ready_ps_[next], sent_ps + o.latency.in_ps() * (acked ? 2 : 1));
-      if (--waits_for_[next] == 0) clock_.start_at(next, ready_ps_[next]);
+      if (--waits_for_[next] == 0) start_soon(next);
     }
   }
 
@@ -161,7 +163,10 @@ FlowListResult run_adaptive(const Router& router, const FlowList& list, const Pa
         spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path, nullptr, bias);
     BUSBAR_CHECK(found.ok());  // Paths::route() has gone there
   };
-  const auto rate = [&](LinkId l) { return router.topology().payload_rate(l) / kPsPerSecond; };
+  const auto rate = [&](LinkId l) {
+    const Topology& t = router.topology();
+    return t.payload_rate(l) * list.shares.of(t.link_class(l).kind) / kPsPerSecond;
+  };
   AdaptiveRates rates(router, way, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()));
   FlowListResult out = ListRun(list, paths, rates).run();
   const auto bytes = rates.link_bytes();

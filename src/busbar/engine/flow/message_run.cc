@@ -11,6 +11,7 @@
 #include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
+#include "busbar/engine/send_costs.h"
 #include "busbar/routing/flow_name.h"
 
 namespace busbar {
@@ -30,10 +31,8 @@ class MessageRoutes {
       : router_(router),
         placement_(placement),
         model_(model),
-        bulk_{true, model.step_scale_up, model.step_server, model.step_network, 1},
-        costs_(protocol == Protocol::kLl && model.ll.available         ? model.ll
-               : protocol == Protocol::kLl128 && model.ll128.available ? model.ll128
-                                                                       : bulk_),
+        costs_(costs_of(model, protocol)),
+        shares_(rate_shares(model)),
         number_(topology().link_count(), kNone32) {}
 
   Result<const Way*> way(const MessageTask& m) {
@@ -67,7 +66,9 @@ class MessageRoutes {
     return (has_switch(m) ? 1 / model_.share_switch : 1) / costs_.efficiency;
   }
   /// In bytes per ps.
-  double rate(LinkId l) const { return topology().payload_rate(l) / kPsPerSecond * share_of(l); }
+  double rate(LinkId l) const {
+    return topology().payload_rate(l) / kPsPerSecond * shares_.of(topology().link_class(l).kind);
+  }
   double cap() const {
     const auto rate = static_cast<double>(per_second(model_.channel_rate));
     return rate > 0 ? rate / kPsPerSecond : INFINITY;
@@ -80,10 +81,6 @@ class MessageRoutes {
  private:
   static bool has_switch(const MessageTask& m) {
     return m.from == MessageTask::kSwitch || m.to == MessageTask::kSwitch;
-  }
-  double share_of(LinkId l) const {
-    const LinkKind kind = topology().link_class(l).kind;
-    return is_scale_up(kind) ? model_.share_scale_up : is_in_server(kind) ? model_.share_server : model_.share_network;
   }
   Status between(const MessageTask& m, const SplitBias& bias, std::vector<LinkShare>& path) const {
     const DeviceId a = placement_.gpu(m.from), b = placement_.gpu(m.to);
@@ -111,17 +108,14 @@ class MessageRoutes {
   }
   Duration overhead(const MessageTask& m, const std::vector<LinkShare>& path) const {
     if (has_switch(m)) return model_.step_switch;
-    if (topology().block_of(placement_.gpu(m.from)) != topology().block_of(placement_.gpu(m.to)))
-      return costs_.step_network;
-    for (const LinkShare& l : path)
-      if (is_in_server(topology().link_class(l.link).kind)) return costs_.step_server;
-    return costs_.step_scale_up;
+    return send_overhead(costs_, topology(), placement_.gpu(m.from), placement_.gpu(m.to), path);
   }
 
   const Router& router_;
   const Placement& placement_;
   const ProtocolModel& model_;
-  ProtocolCosts bulk_, costs_;
+  const ProtocolCosts costs_;
+  const RateShares shares_;
   std::vector<std::uint32_t> number_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>, Way> ways_;
 };
