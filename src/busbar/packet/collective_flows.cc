@@ -14,6 +14,7 @@
 #include "busbar/engine/channels.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/engine/memory_limit.h"
+#include "busbar/engine/send_costs.h"
 #include "busbar/packet/internal/reduction_flows.h"
 
 namespace busbar {
@@ -66,17 +67,21 @@ class Unroller {
         topology_(router.topology()),
         placement_(placement),
         launch_(SimTime::at(protocol.launch)),
+        router_(router),
         list_(list),
         per_order_(s.traits.channels_per_order),
-        protocol_(protocol) {
+        protocol_(protocol),
+        costs_(costs_of(protocol, call.protocol)) {
     const unsigned __int128 chunks = s.chunks;
     bytes_ = static_cast<std::uint64_t>(count(call.bytes) * chunks / s.chunks_per_buffer());
   }
 
-  /// A switch that adds waits for all operands before it sends. Such calls are cut into consecutive segments.
+  /// Pieces that pipeline through the phases are consecutive segments. A switch that adds waits for all operands before
+  /// it sends; its calls are cut into segments too.
   Status unroll(std::uint32_t group) {
     constexpr std::uint64_t kLeastSegment = 256 * 1024, kMostSegments = 32;
-    segments_ = s_.reducers == 0 ? 1 : std::clamp<std::uint64_t>(bytes_ / kLeastSegment, 1, kMostSegments);
+    segments_ = s_.reducers == 0 ? pipeline_chunks(call_, s_, protocol_, s_.channels)
+                                 : std::clamp<std::uint64_t>(bytes_ / kLeastSegment, 1, kMostSegments);
     for (segment_ = 0; segment_ < segments_; ++segment_) {
       const std::size_t first = list_.flows.size();
       BUSBAR_RETURN_IF_ERROR(unroll_segment(group));
@@ -163,17 +168,28 @@ class Unroller {
     f.to = placement_.gpu(b);
     f.nic_from = placement_.nic(a, nic);
     f.nic_to = placement_.nic(b, nic);
-    f.bytes = Bytes{bytes_of(m)};
+    f.bytes = Bytes{static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes_of(m)) / costs_.efficiency))};
+    f.overhead = overhead(f.from, f.to);
     std::vector<std::uint32_t> after = filled_by(m, fillers);
     if (behind != kNone32) after.push_back(behind);
     return emit(f, std::move(after));
   }
 
-  /// A move has two segments in progress at a time.
+  Duration overhead(DeviceId from, DeviceId to) {
+    if (topology_.block_of(from) != topology_.block_of(to)) return costs_.step_network;
+    const auto [known, fresh] = overhead_.try_emplace({from, to});
+    std::vector<LinkShare> path;  // of a pair without a way: run_packet_list() says so
+    if (fresh && router_.spread(from, to, kNone<DeviceId>, kNone<DeviceId>, 0, path).ok())
+      known->second = send_overhead(costs_, topology_, from, to, path);
+    return known->second;
+  }
+
+  /// A move has two segments in progress at a time. These pay the overheads, which later ones hide behind them.
   std::uint32_t emit(ListedFlow f, std::vector<std::uint32_t> after) {
     constexpr std::uint64_t kUnderWay = 2;
     const auto number = static_cast<std::uint32_t>(list_.flows.size());
     f.start = launch_;
+    if (segment_ >= kUnderWay) f.overhead = Duration();
     if (segment_ >= kUnderWay) after.push_back(number - static_cast<std::uint32_t>(kUnderWay * per_segment_));
     std::sort(after.begin(), after.end());
     after.erase(std::unique(after.begin(), after.end()), after.end());
@@ -188,6 +204,7 @@ class Unroller {
   const Topology& topology_;
   const Placement& placement_;
   SimTime launch_;
+  const Router& router_;
   FlowList& list_;
   std::uint32_t per_order_;
   std::uint64_t bytes_ = 0;
@@ -195,6 +212,8 @@ class Unroller {
   std::size_t per_segment_ = 0;  ///< flows
   bool waits_ = true;            ///< moves send data that other moves bring
   const ProtocolModel& protocol_;
+  const ProtocolCosts costs_;
+  std::map<std::pair<DeviceId, DeviceId>, Duration> overhead_;  ///< within a server
   std::optional<ReductionFlows> reductions_;
 };
 
@@ -255,6 +274,7 @@ Status add_collective_flows(const CollectiveCall& call, const Router& router, co
   if (!protocol.scale_up_access)
     return Error{ErrorCode::kUnsupported, "packets do not model GPUs without access over scale-up links", {}};
   list.reach = {protocol.gpudirect, protocol.peer_access};
+  list.shares = rate_shares(protocol);
   Unroller unroller(call, s, router, placement, protocol, list);
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g) BUSBAR_RETURN_IF_ERROR(unroller.unroll(g));
   return {};
@@ -262,7 +282,7 @@ Status add_collective_flows(const CollectiveCall& call, const Router& router, co
 
 Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t jobs, const Router& router,
                                               const Placement& placement, const ProtocolModel& protocol,
-                                              const PacketOptions& options) {
+                                              const PacketOptions& options, std::vector<ChainPart>* chain) {
   FlowList list;
   std::vector<std::size_t> end_of;
   RandomStream random(options.seed, "compute jitter");
@@ -287,6 +307,7 @@ Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t
     ends[j] = std::max(ends[j], result.flows[f].start.since_start() + result.flows[f].received);
   }
   std::sort(ends.begin(), ends.end());
+  if (chain != nullptr) *chain = explain_packets(router, list, result);
   return ends;
 }
 

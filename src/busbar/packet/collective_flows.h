@@ -2,6 +2,7 @@
 #pragma once
 
 #include "busbar/base/result.h"
+#include "busbar/packet/packet_chain.h"
 #include "busbar/packet/packet_list.h"
 #include "busbar/program/flow_list.h"
 #include "busbar/program/program.h"
@@ -15,7 +16,7 @@ Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topolog
 
 /// Appends the moves of `call` to `list`. A move starts when all flows that filled its chunks have arrived; in a
 /// pairwise exchange, when the sends of the previous round have arrived. The first one starts after protocol.launch.
-/// Overheads per send are left out: only the network takes time. Errors: those of build_schedule; kUnsupported for
+/// Each waits for its overhead before its first packet; flags of the protocol are bytes more. Errors: those of build_schedule; kUnsupported for
 /// reduction in the network, for GPUs whose memory is slower than their links, and for more moves than kMostMoves.
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
                             const ProtocolModel& protocol, FlowList& list);
@@ -24,9 +25,10 @@ Status packets_can_run(const CollectiveCall& call, const Router& router, const P
 inline constexpr std::size_t kMostMoves = 4'000'000;
 
 /// Runs `jobs` copies of the call that start at once: job j on ranks [j n, (j + 1) n) and on lane j modulo the number
-/// of lanes. Returns when the last byte of each has arrived, ascending.
+/// of lanes. Returns when the last byte of each has arrived, ascending. `chain`: what the last end waited for.
 Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t jobs, const Router& router,
                                               const Placement& placement, const ProtocolModel& protocol,
-                                              const PacketOptions& options);
+                                              const PacketOptions& options,
+                                              std::vector<ChainPart>* chain = nullptr);
 
 }  // namespace busbar

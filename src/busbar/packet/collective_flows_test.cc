@@ -138,5 +138,76 @@ TEST(CollectiveFlows, MemoryThatHoldsLinksUpIsRefused) {
   EXPECT_THAT(status.error().message, testing::HasSubstr("the memory of node0.gpu0"));
 }
 
+Duration time_of(const LeafSpine& n, const CollectiveCall& call, const ProtocolModel& protocol,
+                 std::vector<ChainPart>* chain = nullptr) {
+  const Placement placement(n.router, n.topology.gpus());
+  const PacketOptions options{PacketTransport::kRoce, PacketBalance::kSpray, 1};
+  return run_packet_jobs(call, 1, n.router, placement, protocol, options, chain).value()[0];
+}
+
+/// Every round pays the overhead of its sends, as it does for fluids and messages.
+TEST(CollectiveFlows, ARingPaysOneOverheadPerRound) {
+  const LeafSpine n(1, 8, 0);
+  const CollectiveCall call = call_of(Collective::kAllReduce, "ring", 8, 1u << 20);
+  ProtocolModel slow;
+  slow.launch = Duration::us(3);
+  slow.step_network = Duration::us(5);
+  slow.step_scale_up = slow.step_server = Duration::us(100);  // no send stays in a server
+  const double more_us = time_of(n, call, slow).in_us() - time_of(n, call, {}).in_us();
+  EXPECT_NEAR(more_us, 3 + 14 * 5, 0.5);  // acknowledgements no longer meet the next round's data
+}
+
+/// At half the share of the wire, and with a protocol that sends two bytes for one, bytes take twice and four times as
+/// long.
+TEST(CollectiveFlows, SharesOfTheWireAndFlagsTakeTime) {
+  const LeafSpine n(1, 4, 0, cable(50'000'000'000, Duration()));
+  CollectiveCall call = call_of(Collective::kAllGather, "ring", 4, 64u << 20);
+  const double plain = time_of(n, call, {}).in_us();
+  ProtocolModel half;
+  half.share_network = 0.5;
+  EXPECT_NEAR(time_of(n, call, half).in_us() / plain, 2, 0.01);
+  half.ll = {true, {}, {}, {}, 0.5};
+  call.protocol = Protocol::kLl;
+  EXPECT_NEAR(time_of(n, call, half).in_us() / plain, 4, 0.02);
+}
+
+/// A chain of three sends: in one piece they follow each other, in many they overlap.
+TEST(CollectiveFlows, PiecesPipelineThroughAChain) {
+  const LeafSpine n(1, 4, 0);
+  CollectiveCall call = call_of(Collective::kBroadcast, "ring", 4, 16u << 20);
+  call.channels = 1;
+  const double whole = time_of(n, call, {}).in_us();
+  call.chunks = 32;
+  EXPECT_NEAR(time_of(n, call, {}).in_us() / whole, (32 + 2) / (3 * 32.0), 0.03);
+  ProtocolModel pieces;
+  pieces.chunk = Bytes{512 * 1024};
+  call.chunks = 0;
+  EXPECT_NEAR(time_of(n, call, pieces).in_us() / whole, (32 + 2) / (3 * 32.0), 0.03);
+}
+
+/// On an idle way: launch, 14 overheads, the links, payload, headers of 64 bytes on 4,096, one packet at the second hop.
+TEST(CollectiveFlows, TheChainNamesWhatPacketsAdd) {
+  const LeafSpine n(1, 8, 0);
+  ProtocolModel protocol;
+  protocol.launch = Duration::us(3);
+  protocol.step_network = Duration::us(5);
+  std::vector<ChainPart> chain;
+  const CollectiveCall call = call_of(Collective::kAllReduce, "ring", 8, 8u << 20);
+  const Duration time = time_of(n, call, protocol, &chain);
+  EXPECT_NEAR(sum_ps(chain), static_cast<double>(time.in_ps()), 10);
+  const auto us = [&](const std::string& phase) {
+    for (const ChainPart& p : chain)
+      if (p.phase == phase) return p.ps * 1e-6;
+    return 0.0;
+  };
+  EXPECT_NEAR(us("launch"), 3, 1e-6);
+  EXPECT_NEAR(us("overheads of sends"), 14 * 5, 1e-6);
+  EXPECT_NEAR(us("latency of links"), 14 * 1, 1e-6);
+  EXPECT_NEAR(us("payload"), 14 * 1048576 / 50e3, 1e-6);
+  EXPECT_NEAR(us("headers of packets"), 14 * 256 * 64 / 50e3, 1e-6);
+  EXPECT_NEAR(us("one packet per hop"), 14 * 4160 / 50e3, 1e-3);
+  EXPECT_LT(us("queues, windows and other flows"), 0.02 * time.in_us());
+}
+
 }  // namespace
 }  // namespace busbar::packet

@@ -64,7 +64,9 @@ void Hosts::add_block(std::uint32_t flows) {
 }
 
 /// Schedules the event of the start, which may be now.
-void Hosts::trigger_start(std::uint32_t flow) { events_.push(source_of(flow), traffic_.ready[flow]); }
+void Hosts::trigger_start(std::uint32_t flow) {
+  events_.push(source_of(flow), traffic_.ready[flow] + traffic_.list.flows[flow].overhead.in_ps());
+}
 
 void Hosts::trigger(std::uint32_t flow, FlowTrigger what, Ps now) {
   for (const std::uint32_t next : traffic_.successors.row(flow)) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "busbar/engine/prepared.h"
+#include "busbar/engine/send_costs.h"
 #include "busbar/packet/collective_flows.h"
 #include "busbar/packet/internal/running_part.h"
 #include "busbar/packet/internal/setup.h"
@@ -32,7 +33,7 @@ class OnlinePackets final : public PacketEngine {
         protocol_(options.protocol),
         packets_(std::move(packets)),
         closed_(make_analytic_engine(router, placement, options)),
-        wiring_(router) {}
+        wiring_(router, rate_shares(options.protocol)) {}
 
   Result<CallId> prepare(const CollectiveCall& call) override {
     BUSBAR_ASSIGN(const CallId id, closed_->prepare(call));

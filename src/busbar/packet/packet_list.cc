@@ -168,7 +168,7 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   BUSBAR_RETURN_IF_ERROR(check_copies(router, list));
   constexpr std::uint64_t kMostPackets = 1u << 31;
   const HostSettings shape;
-  Wiring wiring(router);
+  Wiring wiring(router, list.shares);
   std::vector<std::uint32_t> routes;
   routes.reserve(list.flows.size());
   for (const ListedFlow& f : list.flows) {

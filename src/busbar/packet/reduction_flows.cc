@@ -30,6 +30,8 @@ ReductionFlows::ReductionFlows(const CollectiveCall& call, const Schedule& sched
       t_(topology),
       placement_(placement),
       share_switch_(protocol.share_switch),
+      step_switch_(protocol.step_switch),
+      step_network_(protocol.step_network),
       per_domain_(per_domain),
       emit_(std::move(emit)) {
   if (!s_.traits.reduces_in_fabric || s_.reducers == 0) return;
@@ -62,7 +64,7 @@ Result<DeviceId> ReductionFlows::leaf(std::uint32_t group, std::uint32_t member,
 
 /// Between a GPU and the scale-up switches of its server that reduce.
 Result<ReductionFlows::Flows> ReductionFlows::to_scale_up(DeviceId gpu, bool up, std::uint64_t bytes,
-                                                          const Flows& after) {
+                                                          Duration overhead, const Flows& after) {
   std::vector<std::pair<DeviceId, double>> switches;
   double total = 0;
   for (const LinkId l : t_.out_links(gpu)) {
@@ -87,6 +89,7 @@ Result<ReductionFlows::Flows> ReductionFlows::to_scale_up(DeviceId gpu, bool up,
     f.to = up ? device : gpu;
     f.nic_from = f.nic_to = kNone<DeviceId>;
     f.bytes = Bytes{static_cast<std::uint64_t>(std::ceil(whole * rate / total))};
+    f.overhead = overhead;
     out.push_back(emit_(f, after));
   }
   return out;
@@ -102,6 +105,7 @@ Result<ReductionFlows::Flows> ReductionFlows::to_leaf(std::uint32_t group, std::
   f.nic_from = up ? nic(group, member, channel) : kNone<DeviceId>;
   f.nic_to = up ? kNone<DeviceId> : nic(group, member, channel);
   f.bytes = Bytes{bytes};
+  f.overhead = step_network_;
   return Flows{emit_(f, after)};
 }
 
@@ -176,7 +180,7 @@ Result<std::vector<ReductionFlows::Flows>> ReductionFlows::up_the_trees(const Ph
           append(here[above], sum);
           continue;
         }
-        BUSBAR_ASSIGN(const Flows taken, to_scale_up(gpu(group, member), false, bytes, sum));
+        BUSBAR_ASSIGN(const Flows taken, to_scale_up(gpu(group, member), false, bytes, Duration(), sum));
         BUSBAR_ASSIGN(const Flows sent, to_leaf(group, member, phase.channel, true, bytes, taken));
         append(here[above], sent);
       }
@@ -219,7 +223,7 @@ Result<std::vector<ReductionFlows::Flows>> ReductionFlows::down_the_trees(const 
           continue;
         }
         BUSBAR_ASSIGN(const Flows got, to_leaf(group, member, phase.channel, false, bytes, here[above]));
-        BUSBAR_ASSIGN(const Flows given, to_scale_up(gpu(group, member), true, bytes, got));
+        BUSBAR_ASSIGN(const Flows given, to_scale_up(gpu(group, member), true, bytes, Duration(), got));
         append(out[i], given);
       }
     }
@@ -240,7 +244,7 @@ Result<std::vector<ReductionFlows::Flows>> ReductionFlows::round(const Phase& ph
     const bool up = m.src < s_.ranks;
     const std::uint32_t member = up ? m.src : m.dst;
     if (at_hubs_) {
-      BUSBAR_ASSIGN(Flows flows, to_scale_up(gpu(group, member), up, size_of(m), filled(m)));
+      BUSBAR_ASSIGN(Flows flows, to_scale_up(gpu(group, member), up, size_of(m), step_switch_, filled(m)));
       out.push_back(std::move(flows));
     } else {
       BUSBAR_ASSIGN(Flows flows, to_leaf(group, member, phase.channel, up, size_of(m), filled(m)));

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace busbar::packet {
@@ -16,8 +17,12 @@ bool is_joint(const LinkClass& c) {
 
 }  // namespace
 
-Wiring::Wiring(const Router& router)
-    : router_(router), topology_(router.topology()), fabric_(topology_), wire_(topology_.link_count(), kNone32) {
+Wiring::Wiring(const Router& router, RateShares shares)
+    : router_(router),
+      topology_(router.topology()),
+      shares_(shares),
+      fabric_(topology_),
+      wire_(topology_.link_count(), kNone32) {
   const auto switches = topology_.fabric_switches();
   switches_ = static_cast<std::uint32_t>(switches.size());
   device_of_.assign(switches.begin(), switches.end());
@@ -51,7 +56,9 @@ std::uint32_t Wiring::wire_of(LinkId l) {
     w.to = node_of(topology_.to(one));
     w.in_server = !is_fabric(c.kind);
     // Packets carry their own headers over a fabric. Inside a server the measured efficiency accounts for headers.
-    const std::uint64_t rate = std::max<std::uint64_t>(1, per_second(w.in_server ? c.payload_rate() : c.floor_rate()));
+    const BytesPerSecond full = w.in_server ? c.payload_rate() : c.floor_rate();
+    const auto rate = static_cast<std::uint64_t>(
+        std::max(1.0, std::floor(static_cast<double>(per_second(full)) * shares_.of(c.kind))));
     const std::uint64_t common = std::gcd<std::uint64_t>(1'000'000'000'000u, rate);
     w.ps_bytes = 1'000'000'000'000u / common;
     w.bytes = rate / common;

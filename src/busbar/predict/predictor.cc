@@ -164,7 +164,8 @@ Result<std::vector<CollectiveCall>> Predictor::jobs_of(const CollectiveCall& ask
   return out;
 }
 
-Status Predictor::run(const std::vector<CollectiveCall>& jobs, TrialEngines& trials, Prediction& out) {
+Status Predictor::run(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
+                      Prediction& out) {
   std::vector<CallId> ids;
   for (const CollectiveCall& call : jobs) {
     BUSBAR_ASSIGN(const CallId id, trials.engine->prepare(call));
@@ -183,7 +184,8 @@ Status Predictor::run(const std::vector<CollectiveCall>& jobs, TrialEngines& tri
   }
   if (policy_.packets) {
     BUSBAR_ASSIGN(out.jobs, run_packet_jobs(jobs.front(), static_cast<std::uint32_t>(jobs.size()), *router_,
-                                            *placement_, protocol_, *policy_.packets));
+                                            *placement_, protocol_, *policy_.packets,
+                                            ask.explain ? &out.chain : nullptr));
   }
   out.time = out.jobs.back();
   out.bound = trials.engine->bound_by(last);
@@ -291,7 +293,7 @@ Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& as
   out.chosen_by = chosen.by;
   out.nccl = chosen.nccl;
   out.made = std::move(chosen.made);
-  BUSBAR_RETURN_IF_ERROR(run(jobs, trials, out));
+  BUSBAR_RETURN_IF_ERROR(run(jobs, ask, trials, out));
   if (policy_.accuracy != nullptr)
     out.band = policy_.accuracy->collective(cluster_, call.bytes,
                                             leaves_a_block(cluster_.topology, *placement_, call.groups));

@@ -79,7 +79,7 @@ class Predictor {
   std::unique_ptr<Engine> open(EngineOptions options, bool flow) const;
   Result<std::vector<CollectiveCall>> jobs_of(const CollectiveCall& asked, const ChosenCall& first, std::uint32_t jobs,
                                               TrialEngines& trials);
-  Status run(const std::vector<CollectiveCall>& jobs, TrialEngines& trials, Prediction& out);
+  Status run(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out);
   Status judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out);
   std::string cause_of(const Prediction& p);
   Status relieve_machine(const CollectiveCall& asked, Prediction& out);

@@ -47,7 +47,7 @@ class ReductionFlows {
   DeviceId gpu(std::uint32_t group, std::uint32_t member) const;
   DeviceId nic(std::uint32_t group, std::uint32_t member, std::uint32_t channel) const;
   Result<DeviceId> leaf(std::uint32_t group, std::uint32_t member, std::uint32_t channel);
-  Result<Flows> to_scale_up(DeviceId gpu, bool up, std::uint64_t bytes, const Flows& after);
+  Result<Flows> to_scale_up(DeviceId gpu, bool up, std::uint64_t bytes, Duration overhead, const Flows& after);
   Result<Flows> to_leaf(std::uint32_t group, std::uint32_t member, std::uint32_t channel, bool up, std::uint64_t bytes,
                         const Flows& after);
   Result<Climb> climb_of(std::uint32_t group, std::uint32_t channel, std::uint32_t lane,
@@ -65,6 +65,7 @@ class ReductionFlows {
   const Topology& t_;
   const Placement& placement_;
   const double share_switch_;
+  const Duration step_switch_, step_network_;
   const std::uint32_t per_domain_;
   const Emit emit_;
   bool at_hubs_ = true;      ///< reducers of domains are scale-up switches

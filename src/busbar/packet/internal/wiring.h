@@ -11,6 +11,7 @@
 #include "busbar/base/csr.h"
 #include "busbar/base/result.h"
 #include "busbar/packet/internal/record.h"
+#include "busbar/program/flow_list.h"
 #include "busbar/routing/fabric_table.h"
 #include "busbar/routing/router.h"
 
@@ -47,7 +48,7 @@ struct Route {
 /// devices with an ideal joint between them (no latency, 1 PB/s or more) are one node.
 class Wiring {
  public:
-  explicit Wiring(const Router& router);
+  explicit Wiring(const Router& router, RateShares shares = {});
   /// The route of a pair, made at the first request. One end may be a switch that adds, or both if they are neighbours.
   /// Errors: kUnreachable with the pair.
   Result<std::uint32_t> route(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to);
@@ -120,6 +121,7 @@ class Wiring {
 
   const Router& router_;
   const Topology& topology_;
+  const RateShares shares_;
   FabricTable fabric_;
   std::uint32_t switches_ = 0, groups_ = 0;
   std::vector<DeviceId> device_of_;                        ///< per node, the first device of it

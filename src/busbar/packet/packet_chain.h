@@ -1,0 +1,15 @@
+// Where the time of a list of flows went, packet by packet.
+#pragma once
+
+#include <vector>
+
+#include "busbar/engine/chain_part.h"
+#include "busbar/packet/packet_list.h"
+
+namespace busbar {
+
+/// The flow that ended last, and back from each flow to the one that released it: what their software, payload, headers
+/// and packets took. The parts sum to the end of that flow. Precondition: all flows of the list have ended.
+std::vector<ChainPart> explain_packets(const Router& router, const FlowList& list, const PacketResult& result);
+
+}  // namespace busbar
