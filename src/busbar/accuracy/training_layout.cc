@@ -102,15 +102,9 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
   if (has(overlap, "CUDA graphs")) l.cuda_graphs = true;
 }
 
-/// Layers that do not divide: with one place each for embedding and head if that makes it even, else spread.
+/// Layers that do not divide: with one place each for embedding and head if that makes it even, else cut by cost.
 void set_layers(const ModelSpec& m, LayoutSpec& l) {
-  if (m.layers % l.chunks() == 0) return;
-  const std::uint32_t even = (m.layers + 2) / l.chunks();
-  if ((m.layers + 2) % l.chunks() == 0 && even > 1) {
-    l.first_layers = l.last_layers = even - 1;
-  } else {
-    l.balanced_layers = true;
-  }
+  l.embedding_as_layer = l.head_as_layer = m.layers % l.chunks() != 0 && (m.layers + 2) % l.chunks() == 0;
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ Json layout_json(const LayoutSpec& l) {
           {"context", name_of(l.context)},
           {"attention", name_of(l.attention)},
           {"rank_order", name_of(l.rank_order)},
+          {"chunk_layers", l.chunk_layers},
           {"straggler", {{"speed", l.straggler_speed}, {"stage", l.straggler_stage}}},
           {"offload", {{"optimizer", l.offload_optimizer}, {"activations", l.offload_activations}}}};
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/predict_flags.h"
@@ -46,6 +47,9 @@ Duration exposed(const Breakdown& b) {
 std::string layout_words(const LayoutSpec& l) {
   std::string s = fmt::format("TP {} x PP {}", l.tp, l.pp);
   if (l.vpp > 1) s += fmt::format(" (interleaved, {} chunks a stage)", l.vpp);
+  if (std::adjacent_find(l.chunk_layers.begin(), l.chunk_layers.end(), std::not_equal_to{}) != l.chunk_layers.end()) {
+    s += fmt::format(" (layers: {})", chunk_layers_text(l));
+  }
   if (l.cp > 1) s += fmt::format(" x CP {}", l.cp);
   s += fmt::format(" x DP {}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp, l.zero,
                    l.seq, l.micro_batch, l.global_batch, name_of(l.precision), name_of(l.recompute));

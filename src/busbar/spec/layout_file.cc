@@ -72,6 +72,19 @@ class LayoutReader {
     out = static_cast<std::uint32_t>(*value);
     layout.places[key] = node->where();
   }
+  void sizes(const char* key, std::vector<std::uint32_t>& out) {
+    const auto node = reader_.optional(key);
+    if (!node || !reader_.ok()) return;
+    if (node->kind() != YamlNode::Kind::kSequence) {
+      return reader_.fail(node->error("write one number for each model chunk, as in [7, 8, 8, 7]"));
+    }
+    for (std::size_t i = 0; i < node->size(); ++i) {
+      const auto value = node->item(i).as_int(0, kMostUnits);
+      if (!value.ok()) return reader_.fail(value.error());
+      out.push_back(static_cast<std::uint32_t>(*value));
+    }
+    layout.places[key] = node->where();
+  }
   void word(const char* key, Status (*set)(const std::string&, const Where&, LayoutSpec&)) {
     const auto node = reader_.optional(key);
     if (!node || !reader_.ok()) return;
@@ -182,6 +195,9 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.size("first_layers", l.first_layers);
   r.size("last_layers", l.last_layers);
   r.flag("balanced_layers", l.balanced_layers);
+  r.flag("embedding_as_layer", l.embedding_as_layer);
+  r.flag("head_as_layer", l.head_as_layer);
+  r.sizes("chunk_layers", l.chunk_layers);
   r.word("context", set_context);
   r.word("attention", set_attention);
   r.word("rank_order", set_rank_order);

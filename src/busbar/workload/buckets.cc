@@ -39,7 +39,7 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
   plan.has_embedding = stage == 0 && chunk == 0;
   plan.has_head = stage + 1 == layout.pp && chunk + 1 == layout.vpp;
   plan.tensor_parameters =
-      tensors_of(model, layout, layers_of(layout, model, chunk * layout.pp + stage), plan.has_embedding, plan.has_head);
+      tensors_of(model, layout, layout.chunk_layers[chunk * layout.pp + stage], plan.has_embedding, plan.has_head);
   plan.bucket_of.resize(plan.tensor_parameters.size());
   const std::uint64_t full = layout.overlap_grad_reduce ? bucket_size(layout) : plan.parameters() + 1;
   const std::uint64_t ranks = layout.data_ranks();

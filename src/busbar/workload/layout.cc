@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "busbar/workload/internal/layer_split.h"
+
 namespace busbar {
 namespace {
 
@@ -80,31 +82,6 @@ Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
         l.place("seq"));
   }
   return {};
-}
-
-Status check_layers(const LayoutSpec& l, const ModelSpec& m) {
-  const std::uint64_t chunks = static_cast<std::uint64_t>(l.pp) * l.vpp;
-  const std::uint64_t ends = std::uint64_t{l.first_layers} + l.last_layers;
-  const std::uint64_t others = chunks - (l.first_layers > 0 ? 1 : 0) - (l.last_layers > 0 ? 1 : 0);
-  if (ends > 0 && chunks < 2) {
-    return invalid("there is one model chunk, which takes all layers; set pp or leave first_layers and last_layers out",
-                   l.place(l.first_layers > 0 ? "first_layers" : "last_layers"));
-  }
-  if (ends >= m.layers && chunks > 1) {
-    return invalid(fmt::format("first_layers {} and last_layers {} leave no layer of {} for other chunks",
-                               l.first_layers, l.last_layers, m.layers),
-                   l.place(l.first_layers > 0 ? "first_layers" : "last_layers"));
-  }
-  const std::uint64_t rest = m.layers - ends;
-  if (l.balanced_layers ? rest >= others : others > 0 ? rest % others == 0 : rest == 0) return {};
-  if (ends > 0 || l.balanced_layers) {
-    return invalid(fmt::format("{} layers cannot be spread over {} model chunks", rest, others),
-                   l.place(l.vpp > 1 ? "vpp" : "pp"));
-  }
-  return invalid(fmt::format("{} layers cannot be cut into pp {} x vpp {} = {} equal chunks; choose a divisor of {}, "
-                             "give first_layers and last_layers, or set balanced_layers",
-                             m.layers, l.pp, l.vpp, chunks, m.layers),
-                 l.place(l.vpp > 1 ? "vpp" : "pp"));
 }
 
 Status check_sharding(const LayoutSpec& l) {
@@ -191,27 +168,9 @@ std::uint64_t bucket_size(const LayoutSpec& layout) {
   return std::max<std::uint64_t>(40'000'000, 1'000'000ull * layout.data_ranks());
 }
 
-std::uint32_t layers_of(const LayoutSpec& l, const ModelSpec& m, std::uint32_t chunk) {
-  const std::uint32_t chunks = l.chunks();
-  if (chunk == 0 && l.first_layers > 0) return l.first_layers;
-  if (chunk + 1 == chunks && l.last_layers > 0) return l.last_layers;
-  const std::uint32_t before = l.first_layers > 0 ? 1 : 0;
-  const std::uint32_t others = chunks - before - (l.last_layers > 0 ? 1 : 0);
-  const std::uint32_t rest = m.layers - l.first_layers - l.last_layers, extra = rest % others;
-  // The ends have the embedding and the head besides their layers: middle chunks take the remainder.
-  const std::uint32_t place = chunk - before, from = (others - extra) / 2;
-  return rest / others + (place >= from && place < from + extra ? 1 : 0);
-}
-
-std::uint32_t first_layer_of(const LayoutSpec& l, const ModelSpec& m, std::uint32_t chunk) {
-  std::uint32_t first = 0;
-  for (std::uint32_t c = 0; c < chunk; ++c) first += layers_of(l, m, c);
-  return first;
-}
-
-std::uint32_t recomputed_layers_of(const LayoutSpec& l, const ModelSpec& m, std::uint32_t chunk) {
+std::uint32_t recomputed_layers_of(const LayoutSpec& l, std::uint32_t chunk) {
   if (l.recompute != Recompute::kFull) return 0;
-  const std::uint32_t all = layers_of(l, m, chunk);
+  const std::uint32_t all = l.chunk_layers[chunk];
   return l.recompute_layers == 0 ? all : std::min(all, l.recompute_layers);
 }
 
@@ -236,9 +195,10 @@ Status check_modelled(const ModelSpec& model) {
 Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std::uint32_t gpus) {
   BUSBAR_RETURN_IF_ERROR(check_model(model));
   BUSBAR_RETURN_IF_ERROR(check_modelled(model));
-  for (const Check check : {check_positive, check_switches, check_heads, check_layers}) {
+  for (const Check check : {check_positive, check_switches, check_heads}) {
     BUSBAR_RETURN_IF_ERROR(check(layout, model));
   }
+  BUSBAR_ASSIGN(layout.chunk_layers, split_layers(layout, model));
   BUSBAR_RETURN_IF_ERROR(fill_dp(layout, gpus));
   BUSBAR_RETURN_IF_ERROR(check_sharding(layout));
   if (layout.global_batch == 0) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "busbar/base/result.h"
 #include "busbar/workload/model.h"
@@ -50,9 +51,12 @@ struct LayoutSpec {
   ContextParallel context = ContextParallel::kRing;
   AttentionKernel attention = AttentionKernel::kFlash;
   RankOrder rank_order = RankOrder::kTpCpDpPp;
-  std::uint32_t first_layers = 0;  ///< layers of the first model chunk; 0: as in other chunks
-  std::uint32_t last_layers = 0;   ///< the same for the last chunk
-  bool balanced_layers = false;    ///< a remainder is spread: chunks differ by at most one layer
+  std::uint32_t first_layers = 0;                          ///< layers of the first model chunk; 0: as in other chunks
+  std::uint32_t last_layers = 0;                           ///< the same for the last chunk
+  bool balanced_layers = false;                            ///< cut by cost (layer_split.h) even where layers divide
+  bool embedding_as_layer = false, head_as_layer = false;  ///< each takes the place of one layer in its chunk
+  /// Layers of each model chunk, in order. Given, or filled in by resolve_layout.
+  std::vector<std::uint32_t> chunk_layers;
   std::uint32_t seq = 4096;
   std::uint32_t micro_batch = 1;   ///< sequences
   std::uint32_t global_batch = 0;  ///< sequences per step; 0: one micro-batch per replica and pipeline stage
@@ -101,11 +105,12 @@ struct LayoutSpec {
 /// Megatron-LM, core/distributed/distributed_data_parallel.py: at least 40M parameters, 1M per rank of the DP group.
 std::uint64_t bucket_size(const LayoutSpec& layout);
 
-/// The number of layers of model chunk `chunk` (virtual stage).
-std::uint32_t layers_of(const LayoutSpec& layout, const ModelSpec& model, std::uint32_t chunk);
-std::uint32_t first_layer_of(const LayoutSpec& layout, const ModelSpec& model, std::uint32_t chunk);
-/// The number of its layers that the backward pass recomputes: the first ones of the chunk.
-std::uint32_t recomputed_layers_of(const LayoutSpec& layout, const ModelSpec& model, std::uint32_t chunk);
+/// The layers of model chunk `chunk` (virtual stage) that the backward pass recomputes: the first ones.
+/// Precondition: `layout` is resolved.
+std::uint32_t recomputed_layers_of(const LayoutSpec& layout, std::uint32_t chunk);
+
+/// "7, 14 x 8, 7": the layers of the model chunks. Precondition: `layout` is resolved.
+std::string chunk_layers_text(const LayoutSpec& layout);
 
 /// Fills in open values. Refuses a layout that cannot run on `gpus` GPUs, naming place and remedy.
 /// `gpus` 0: the machine is not checked (dp must be given).

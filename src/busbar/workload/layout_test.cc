@@ -28,12 +28,17 @@ TEST(Layout, EveryRefusalNamesItsPlaceAndARemedy) {
       {[](LayoutSpec& l) { l.cp = 3; }, "layout.seq", "sequence 4096"},
       {[](LayoutSpec& l) { l.shard_group = 7; }, "layout.shard_group", "must divide dp 64"},
       {[](LayoutSpec& l) { l.pp = 2, l.first_layers = 80; }, "layout.first_layers", "leave no layer"},
-      {[](LayoutSpec& l) { l.pp = 4, l.first_layers = 21; }, "layout.pp", "59 layers cannot be spread over 3"},
+      {[](LayoutSpec& l) { l.pp = 2, l.first_layers = 30, l.last_layers = 40; }, "layout.first_layers",
+       "are not the 80 layers"},
+      {[](LayoutSpec& l) { l.pp = 4, l.chunk_layers = {20, 20, 40}; }, "layout.chunk_layers", "3 numbers for pp 4"},
+      {[](LayoutSpec& l) { l.pp = 4, l.chunk_layers = {20, 20, 20, 21}; }, "layout.chunk_layers", "sum to 81"},
+      {[](LayoutSpec& l) { l.pp = 4, l.chunk_layers = {20, 0, 40, 20}; }, "layout.chunk_layers", "chunk 1 would have"},
+      {[](LayoutSpec& l) { l.pp = 4, l.head_as_layer = true; }, "layout.head_as_layer", "not 4 equal chunks"},
       {[](LayoutSpec& l) { l.accumulate_gradients = true; }, "layout.accumulate_gradients",
        "leave accumulate_gradients out"},
       {[](LayoutSpec& l) { l.pp = 4, l.vpp = 5, l.schedule = PipelineSchedule::kGPipe; }, "layout.vpp", "GPipe"},
       {[](LayoutSpec& l) { l.pp = 128; }, "layout.pp", "80 layers"},
-      {[](LayoutSpec& l) { l.pp = 4, l.vpp = 3; }, "layout.vpp", "80 layers"},
+      {[](LayoutSpec& l) { l.pp = 4, l.vpp = 32; }, "layout.vpp", "80 layers"},
       {[](LayoutSpec& l) { l.vpp = 2; }, "layout.vpp", "pp is 1"},
       {[](LayoutSpec& l) { l.pp = 80; }, "layout.pp", "take more nodes"},
       {[](LayoutSpec& l) { l.dp = 63; }, "layout.dp", "leave dp out for dp 64"},
@@ -62,27 +67,6 @@ TEST(Layout, PlacesComeFromWhereKeysWereGiven) {
   l.places["tp"] = Where{.file = "job.yaml", .line = 7, .column = 7, .path = "layout.tp"};
   const auto r = resolve_layout(l, llama3_70b(), 512);
   EXPECT_EQ(r.error().text().rfind("job.yaml:7:7: layout.tp: ", 0), 0u) << r.error().text();
-}
-
-TEST(Layout, ChunksOfUnevenPipelinesHoldEveryLayerOnce) {
-  LayoutSpec l;
-  l.pp = 8;
-  l.vpp = 8;
-  l.first_layers = l.last_layers = 1;  // Llama 3.1 405B: 126 layers, one place each for embedding and head
-  ModelSpec m = llama3_70b();
-  m.layers = 126;
-  EXPECT_EQ(layers_of(l, m, 0), 1u);
-  EXPECT_EQ(layers_of(l, m, 30), 2u);
-  EXPECT_EQ(layers_of(l, m, 63), 1u);
-  EXPECT_EQ(first_layer_of(l, m, 63) + layers_of(l, m, 63), 126u);
-  l = {};
-  l.pp = 12;
-  l.balanced_layers = true;
-  m.layers = 70;  // BLOOM: 5 layers on the ends, 6 between
-  EXPECT_EQ(layers_of(l, m, 0), 5u);
-  EXPECT_EQ(layers_of(l, m, 5), 6u);
-  EXPECT_EQ(layers_of(l, m, 11), 5u);
-  EXPECT_EQ(first_layer_of(l, m, 11) + layers_of(l, m, 11), 70u);
 }
 
 TEST(Layout, FewerKeyValueHeadsThanRanksAreHeldBySeveral) {

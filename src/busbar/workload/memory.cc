@@ -64,8 +64,8 @@ namespace {
 double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
   double most = 0;
   for (std::uint32_t c = 0; c < l.vpp; ++c) {
-    const std::uint32_t chunk = c * l.pp + stage, again = recomputed_layers_of(l, m, chunk);
-    const double kept = static_cast<double>(layers_of(l, m, chunk) - again);
+    const std::uint32_t chunk = c * l.pp + stage, again = recomputed_layers_of(l, chunk);
+    const double kept = static_cast<double>(l.chunk_layers[chunk] - again);
     most = std::max(most, kept * static_cast<double>(activation_bytes_per_layer(m, l)) +
                               again * static_cast<double>(checkpoint_bytes_per_layer(m, l)));
   }
@@ -142,8 +142,7 @@ LayoutSpec least_recomputation(const ModelSpec& model, const LayoutSpec& layout,
     if (fits(l)) return l;
   }
   l.recompute = Recompute::kFull;
-  std::uint32_t most = 1;
-  for (std::uint32_t c = 0; c < l.chunks(); ++c) most = std::max(most, layers_of(l, model, c));
+  const std::uint32_t most = *std::max_element(l.chunk_layers.begin(), l.chunk_layers.end());
   for (l.recompute_layers = 1; l.recompute_layers < most; ++l.recompute_layers) {
     if (fits(l)) return l;
   }

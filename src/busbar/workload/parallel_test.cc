@@ -271,6 +271,7 @@ TEST(RankGroups, EveryKindCoversItsStageOnce) {
 TEST(Offload, MovesKeptTensorsDownAndUpOncePerLayerAndMicroBatch) {
   LayoutSpec l = layout_with(1, 2);
   l.offload_activations = true;
+  l = resolve_layout(l, small_model(), 0).value();
   KernelTable k = flat_kernels();
   EXPECT_FALSE(build_program(small_model(), l, k).ok());  // no rate to the host is known
   k.host_bytes_per_s = 50e9;
@@ -285,7 +286,7 @@ TEST(Offload, MovesKeptTensorsDownAndUpOncePerLayerAndMicroBatch) {
 TEST(Precision, UnitsThatTheGpuDoesNotHaveAreRefused) {
   LayoutSpec l = layout_with(1, 1);
   l.precision = Precision::kFp4;
-  const auto p = build_program(small_model(), l, flat_kernels());
+  const auto p = build_program(small_model(), resolve_layout(l, small_model(), 0).value(), flat_kernels());
   ASSERT_FALSE(p.ok());
   EXPECT_NE(p.error().text().find("no fp4 matrix units"), std::string::npos);
 }

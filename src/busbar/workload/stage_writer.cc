@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "busbar/workload/internal/rank_groups.h"
@@ -12,7 +13,7 @@ namespace busbar {
 namespace {
 
 constexpr std::uint64_t kBf16Bytes = 2;
-constexpr std::uint64_t kLossTermBytes = 4;    // one fp32 per token
+constexpr std::uint64_t kLossTermBytes = 4;  // one fp32 per token
 constexpr int kLossSums = 3;  // maximum, sum of exponents, the target's logit: vocabulary-parallel cross-entropy
 constexpr std::uint32_t kPlainStreams = 4, kCpStreams = 5, kHostStreams = 6;
 
@@ -40,6 +41,8 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
   for (std::uint32_t c = 0; c < layout_.vpp; ++c) {
     ChunkState chunk;
     chunk.plan = plan_buckets(model_, layout_, stage_, c);
+    const auto chunks = layout_.chunk_layers.begin();
+    chunk.first_layer = std::accumulate(chunks, chunks + c * layout_.pp + stage_, 0u);
     chunk.gathered.assign(chunk.plan.bucket_parameters.size(), kNone<OpId>);
     prepare_data_calls(chunk);
     chunks_.push_back(std::move(chunk));
@@ -93,8 +96,7 @@ void StageWriter::pass(const PipelineStep& step) {
   forward_before_ = step.forward ? chunk_ : nullptr;
   virtual_stage_ = step.chunk * layout_.pp + stage_;
   micro_batch_ = step.micro_batch;
-  const std::uint32_t layers = layers_of(layout_, model_, virtual_stage_);
-  const std::uint32_t first = first_layer_of(layout_, model_, virtual_stage_);
+  const std::uint32_t layers = layout_.chunk_layers[virtual_stage_], first = chunk_->first_layer;
   out_.set_position(micro_batch_, first);
   const bool receives = step.forward ? virtual_stage_ != 0 : virtual_stage_ + 1 != virtual_stages_;
   const bool sends = step.forward ? virtual_stage_ + 1 != virtual_stages_ : virtual_stage_ != 0;
@@ -163,7 +165,7 @@ void StageWriter::forward(std::uint32_t first_layer, std::uint32_t layers) {
 
 void StageWriter::backward(std::uint32_t first_layer, std::uint32_t layers) {
   if (virtual_stage_ + 1 == virtual_stages_) backward_head();
-  const std::uint32_t again = recomputed_layers_of(layout_, model_, virtual_stage_);
+  const std::uint32_t again = recomputed_layers_of(layout_, virtual_stage_);
   if (layout_.offload_activations) fetch_layer();
   for (std::uint32_t i = layers; i-- > 0;) {
     out_.set_position(micro_batch_, first_layer + i);

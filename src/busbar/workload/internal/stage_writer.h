@@ -47,6 +47,7 @@ class StageWriter {
   static BlockLabels mlp_labels();
   struct ChunkState {
     BucketPlan plan;
+    std::uint32_t first_layer = 0;
     std::vector<OpId> gathered;  ///< per bucket; kNone: the parameters are not sharded
     std::vector<CallId> reduce, gather, spread;
   };
