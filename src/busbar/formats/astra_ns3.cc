@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostNodes = 8192, kMostNs3Links = 1'000'000;
 
-/// As many whole numbers as the line has, and nothing else.
+/// Reads all whole numbers of the line; false if it contains anything else.
 bool integers(std::string_view line, std::vector<std::int64_t>& out) {
   LineCursor c(line);
   out.clear();
@@ -49,7 +49,7 @@ class Ns3Reader {
   }
 
  private:
-  /// The next line that is not blank.
+  /// Moves to the next line that is not blank.
   bool next() {
     while (lines_.next(line_))
       if (line_ = trimmed(line_); !line_.empty()) return true;

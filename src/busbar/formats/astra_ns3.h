@@ -1,5 +1,5 @@
-// The physical topology that ASTRA-sim gives to ns-3: nodes, switches among them, and links one by one.
-// Source of the format: astra-sim/astra-sim, examples/network/ns3/topology.
+// The physical topology that ASTRA-sim passes to ns-3: nodes, which of them are switches, and links one by one. Source
+// of the format: astra-sim/astra-sim, examples/network/ns3/topology.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct Ns3Link {
   Duration latency;
 };
 struct Ns3Topology {
-  std::vector<bool> is_switch;  ///< by node; the others are NPUs
+  std::vector<bool> is_switch;  ///< by node; nodes that are not switches are NPUs
   std::vector<Ns3Link> links;
   std::vector<UnknownPart> unknown;
 };
 bool looks_like_ns3_topology(std::string_view head);
 
-/// Error where a count is not met, an end is no node, or a part cannot be reached from the rest.
+/// Error if a count does not match, an end of a link is no node, or a part is not connected to the rest.
 Result<Ns3Topology> read_ns3_topology(std::string_view text, const std::string& name);
 
 /// NPUs as GPUs in the order of their nodes.

@@ -28,7 +28,7 @@ Result<YamlNode> list_of(const YamlNode& root, std::string_view key, std::size_t
 
 double rate_of(const AstraDimension& d) { return d.bandwidth * (1 << 30); }
 
-/// One group of a dimension: `members` are places of its NPUs.
+/// One group of a dimension: `members` are indices of NPUs.
 void join(const AstraDimension& d, const std::vector<std::uint32_t>& members, const std::string& name, LinkKind kind,
           NodeTemplate& node) {
   LinkClass link;
@@ -102,8 +102,8 @@ Result<ImportedMachine> machine_of(const AstraNetwork& network) {
     gpu.name = fmt::format("gpu{}", i);
     node.devices.push_back(gpu);
   }
-  // Between NPUs that are joined directly, others pass messages on. Where switches stand between as well, a router
-  // beside each NPU does it, joined to it by all of the NPU's bandwidth.
+  // NPUs that are linked directly relay messages for others. If there are switches too, a router next to each NPU
+  // relays, with a link that carries all of the NPU's bandwidth.
   const bool switched = std::any_of(network.dimensions.begin(), network.dimensions.end(),
                                     [](const AstraDimension& d) { return d.block == AstraBlock::kSwitch; });
   const bool routers = switched && network.dimensions.size() > 1;
@@ -179,7 +179,7 @@ constexpr std::array kSettings{"scheduling-policy",
                                "remote-mem-bw",
                                "remote-mem-latency"};
 
-/// Our names of ASTRA-sim's algorithms; as written where there is none.
+/// Our name for an algorithm of ASTRA-sim; unchanged if there is none.
 std::string our_algorithm(std::string_view name) {
   if (name == "ring" || name == "oneRing") return "ring";
   if (name.starts_with("direct") || name == "oneDirect") return "direct";
@@ -192,7 +192,7 @@ Error in_file(const std::string& name, const std::string& key, std::string what)
   return invalid(std::move(what), {name, 0, 0, key});
 }
 
-/// A number, in digits or in a word of digits.
+/// A number, as a JSON number or as a string of digits.
 Result<std::uint32_t> count_of(const Json& v, const std::string& name, const std::string& key) {
   std::uint64_t n = 0;
   bool ok = v.is_natural();

@@ -17,7 +17,7 @@ enum class AstraBlock : std::uint8_t { kRing, kFullyConnected, kSwitch };
 struct AstraDimension {
   AstraBlock block{};
   std::uint32_t npus = 1;
-  double bandwidth = 0;   ///< as written: 2^30 bytes per second and link
+  double bandwidth = 0;   ///< as written: 2^30 bytes per second per link
   double latency_ns = 0;  ///< per link
 };
 struct AstraNetwork {
@@ -28,10 +28,10 @@ struct AstraNetwork {
 bool looks_like_astra_network(std::string_view head);
 Result<AstraNetwork> read_astra_network(std::string_view text, const std::string& name);
 
-/// NPUs as GPUs, numbered with the first dimension fastest; rings and meshes joined directly, switches as switches.
+/// NPUs become GPUs, first dimension fastest. Rings and meshes have direct links, switches are switches.
 Result<ImportedMachine> machine_of(const AstraNetwork& network);
 
-/// What a JSON file of ASTRA-sim says, in our words.
+/// The content of one of ASTRA-sim's JSON files, in our terms.
 struct AstraSystem {
   std::vector<std::pair<std::string, std::vector<std::string>>> algorithms;  ///< per collective, one per dimension
   std::vector<std::pair<std::string, std::string>> settings;                 ///< other known keys, as written

@@ -37,7 +37,7 @@ TEST(AstraSim, DimensionsNestFromTheInside) {
   EXPECT_EQ(t.gpus().size(), 64u);
   EXPECT_EQ(t.device_count(), 64u + 64 + 16);
   EXPECT_EQ(t.link_count() / 2, 64u + 32 + 8 * 28 + 64);
-  std::vector<std::uint32_t> beside;  // of router 0, by number: GPU 0, its ring, its mesh, its switch
+  std::vector<std::uint32_t> beside;  // neighbours of router 0, by number: GPU 0, its ring, its mesh, its switch
   for (const LinkId l : t.out_links(static_cast<DeviceId>(64))) beside.push_back(index(t.to(l)));
   EXPECT_THAT(beside, testing::UnorderedElementsAre(0, 65, 66, 68, 70, 72, 74, 76, 78, 128));
 }

@@ -9,19 +9,19 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kMostMessageBytes = std::uint64_t{256} << 20;  ///< of one message
+constexpr std::uint64_t kMostMessageBytes = std::uint64_t{256} << 20;  ///< per message
 
-/// Fields of one message in the wire format of protobuf.
+/// Reads the fields of one message in protobuf's wire format.
 class WireFields {
  public:
   WireFields(std::string_view data, std::uint64_t offset) : data_(data), offset_(offset) {}
 
   std::uint32_t number = 0, type = 0;
-  std::uint64_t value = 0;  ///< of types 0, 1 and 5
-  std::string_view bytes;   ///< of type 2
-  std::uint64_t at = 0;     ///< of `bytes` in the file
+  std::uint64_t value = 0;  ///< for types 0, 1 and 5
+  std::string_view bytes;   ///< for type 2
+  std::uint64_t at = 0;     ///< where `bytes` starts in the file
 
-  /// False at the end, or with failed() where the data is broken.
+  /// False at the end of the message; failed() tells whether the data is broken.
   bool next() {
     if (data_.empty()) return false;
     std::uint64_t key = 0;
@@ -84,10 +84,10 @@ struct Attribute {
   std::string_view name, text;
   std::uint64_t number = 0;
   double real = 0;
-  bool has_false = false;  ///< of a list of truths
+  bool has_false = false;  ///< in a list of booleans
 };
 
-/// Of a list of truths, one by one or packed.
+/// Whether a list of booleans, single or packed, contains false.
 bool holds_zero(std::string_view list, std::uint64_t at) {
   WireFields f(list, at);
   while (f.next())
@@ -123,7 +123,7 @@ class ChakraReader {
     return invalid(fmt::format("byte {}: {}", at, what), {name_, 0, 0, ""});
   }
 
-  /// Piece by piece: a length may be wrong.
+  /// Reads piece by piece, because a broken length may be huge.
   static bool read_bytes(std::istream& in, std::uint64_t size, std::string& out) {
     constexpr std::uint64_t kPiece = 1 << 20;
     out.clear();
@@ -136,7 +136,7 @@ class ChakraReader {
     return true;
   }
 
-  /// Bytes read; 0 at the end of the file, -1 where there is none.
+  /// Number of bytes read; 0 at the end of the file, -1 for a broken number.
   static int read_varint(std::istream& in, std::uint64_t& out) {
     out = 0;
     for (int i = 0; i < 10; ++i) {

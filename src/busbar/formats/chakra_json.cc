@@ -1,4 +1,4 @@
-// Chakra traces as JSON, the form that feeders read: {"workload_graph": [{"Id": 1, "NodeType": 7, ...}, ...]}.
+// Chakra traces as JSON, the form that Chakra's feeder reads: {"workload_graph": [{"Id": 1, "NodeType": 7, ...}, ...]}.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 namespace busbar {
 namespace {
 
-/// Keys of a node that say nothing of collectives; what is in none of the lists is unknown.
+/// Keys of a node that do not describe collectives. A key in none of the lists counts as unknown.
 constexpr std::array kPassedOver{"Id",       "ctrlDeps", "ctrl_deps",  "data_deps",    "dataDeps",
                                  "inputs",   "outputs",  "num_ops",    "tensor_size",  "comm_src",
                                  "comm_dst", "comm_tag", "tensor_loc", "involved_dim", "comm_priority"};
 
-/// Takes the nodes one by one and keeps none, so that memory holds one of them.
+/// Takes the nodes one by one and drops each, so that memory holds only one.
 class ChakraJsonReader : public JsonBuilder {
  public:
   explicit ChakraJsonReader(const std::string& name) : name_(name) {}
@@ -38,7 +38,7 @@ class ChakraJsonReader : public JsonBuilder {
     return false;
   }
 
-  /// What the file says besides the nodes.
+  /// Takes the rest of the file.
   void add_rest(const Json& rest) {
     for (const auto& [key, value] : rest.members()) {
       if (key == "ngpus" && value.is_natural() && value.natural() <= UINT32_MAX)

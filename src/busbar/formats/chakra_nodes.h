@@ -1,4 +1,4 @@
-// What the nodes of a Chakra trace come to, whichever way they are written.
+// The nodes of a Chakra trace, independent of the encoding.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ struct ChakraNode {
   std::uint64_t type = 0;  ///< NodeType of et_def.proto
   std::uint64_t comm_type = kNotSaid;
   bool on_cpu = false;
-  bool leaves_dimensions_out = false;  ///< involved_dim has a false
-  TracedCollective call;               ///< of a collective; `bytes` and the times of every node
+  bool leaves_dimensions_out = false;  ///< whether involved_dim contains false
+  TracedCollective call;               ///< the collective; `bytes` and times of any node
 };
 
-/// Counts the node, and keeps it where it is a collective. Where it has no comm_type, its name may tell which.
+/// Counts the node and keeps it if it is a collective. Without comm_type, the name may tell which collective it is.
 void add_node(ChakraNode node, CommTrace& out);
 
 }  // namespace busbar

@@ -9,7 +9,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::size_t kMostNamed = 20;  ///< names of groups in a message
+constexpr std::size_t kMostNamed = 20;  ///< names of groups in one message
 
 Result<std::vector<std::uint32_t>> members_of(const Json& list, const Where& where) {
   if (!list.is_array() || list.empty()) return invalid("wants a list of ranks, such as [0, 1]", where);

@@ -1,4 +1,4 @@
-// Collectives out of traces of training runs: Chakra execution traces and Kineto (PyTorch profiler) traces.
+// Collectives from traces of training runs: Chakra execution traces and Kineto (PyTorch profiler) traces.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace busbar {
 
-/// One collective as one rank saw it. Zero and empty: not said.
+/// One collective as one rank saw it. Zero and empty mean: not in the trace.
 struct TracedCollective {
-  std::optional<Collective> op;  ///< empty: point to point, barrier, or a name that we do not know
+  std::optional<Collective> op;  ///< empty: point to point, a barrier, or an unknown name
   std::string name;              ///< as written
   std::uint64_t bytes = 0;       ///< S as nccl-tests counts it
   std::uint32_t ranks = 0;
   std::string group;                   ///< name of its process group
-  std::vector<std::uint32_t> members;  ///< global ranks, where listed
+  std::vector<std::uint32_t> members;  ///< global ranks, if the trace lists them
   double start_us = 0, duration_us = 0;
   std::uint32_t channels = 0;
-  bool on_gpu = true;  ///< false: only the call was traced, its duration says nothing of the collective
+  bool on_gpu = true;  ///< false: only the call was traced, so its duration is not that of the collective
 };
 
 struct CommTrace {
@@ -48,25 +48,25 @@ struct TracedCall {
   double median_us = 0, fastest_us = 0;  ///< 0: not measured
   std::vector<std::uint32_t> members;
 };
-/// In order of name, size and ranks. A long kernel may have waited for other ranks: the fastest says most.
+/// In order of name, size and ranks. A long kernel may have waited for other ranks, so the fastest matters most.
 std::vector<TracedCall> alike(const CommTrace& trace);
 
 bool looks_like_chakra(std::string_view head);
 bool looks_like_chakra_json(std::string_view head);
 bool looks_like_kineto(std::string_view head);
 
-/// The collective that the name of a kernel or a call tells of: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)",
-/// "nccl:all_reduce", "_allgather_base".
+/// The collective named by a kernel or a call: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", "nccl:all_reduce",
+/// "_allgather_base".
 std::optional<Collective> collective_in(std::string_view name);
 
-/// Message by message, in memory for one message. Errors name the byte. Source: mlcommons/chakra,
+/// Reads message by message; memory holds one message. Errors name the byte. Source: mlcommons/chakra,
 /// schema/protobuf/et_def.proto.
 Result<CommTrace> read_chakra(std::istream& in, const std::string& name);
-/// The same as JSON, node by node. Source: mlcommons/chakra, what its feeder reads.
+/// The same as JSON, node by node. Source: mlcommons/chakra, the input of its feeder.
 Result<CommTrace> read_chakra_json(std::istream& in, const std::string& name);
 
-/// Event by event, in memory for one event and for the collectives. Source: pytorch/kineto, and what PyTorch's
-/// record_param_comms adds to events of NCCL's kernels.
+/// Reads event by event; memory holds one event and the collectives. Source: pytorch/kineto, and the fields that
+/// PyTorch's record_param_comms adds to events of NCCL's kernels.
 Result<CommTrace> read_kineto(std::istream& in, const std::string& name);
 
 }  // namespace busbar

@@ -21,7 +21,7 @@ Result<CommTrace> kineto(const std::string& text) {
   return read_kineto(in, "t.json");
 }
 
-// Fields as protobuf writes them.
+// Fields in protobuf's encoding.
 std::string varint(std::uint64_t v) {
   std::string out;
   for (; v >= 0x80; v >>= 7) out += static_cast<char>(v | 0x80);
@@ -47,7 +47,7 @@ TEST(Chakra, ReadsACollectiveOfASample) {
 TEST(Chakra, CountsTheSendsOfACustomAlgorithm) {
   const CommTrace t = chakra(fixture("chakra-et/custom_ring_allreduce_8npus_1MB.0.et")).value();
   EXPECT_EQ(t.version, "1.0.2-chakra.0.0.4");
-  EXPECT_EQ(t.sends, 14u);  // 2(n-1) of 1/8 MiB
+  EXPECT_EQ(t.sends, 14u);  // 2(n-1) sends of 1/8 MiB
   EXPECT_EQ(t.receives, 14u);
   EXPECT_EQ(t.bytes_sent, 14u << 17);
 }
@@ -182,7 +182,7 @@ TEST(Kineto, ReadsSizesAndGroupsBesideKernels) {
   EXPECT_EQ(c.duration_us, 30.25);
   EXPECT_THAT(c.members, testing::ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(t.collectives[1].op, Collective::kAllGather);
-  EXPECT_EQ(t.collectives[1].bytes, 160u);  // of the larger buffer
+  EXPECT_EQ(t.collectives[1].bytes, 160u);  // of the larger of the two buffers
   EXPECT_TRUE(t.collectives[1].members.empty());
 }
 

@@ -36,7 +36,7 @@ const char* style_of(DeviceKind k) {
   }
 }
 
-/// Where blocks are single boxes, a device of one is called like its block.
+/// If blocks are single boxes, a device of a block is named after its block.
 class Names {
  public:
   Names(const Topology& t) : t_(t), whole_(t.device_count() <= kMostNamedDevices) {}
@@ -87,7 +87,7 @@ std::string write_dot(const Topology& t, const std::string& name) {
     if (t.failed(l)) continue;
     const BlockId a = t.block_of(t.from(l)), b = t.block_of(t.to(l));
     if (!names.whole() && a == b && a != kNone<BlockId>) continue;
-    const auto end = [&](DeviceId d, BlockId block) {  // any device stands for its block
+    const auto end = [&](DeviceId d, BlockId block) {  // any device represents its block
       return names.whole() || block == kNone<BlockId> ? d
                                                       : static_cast<DeviceId>(t.blocks()[index(block)].first_device);
     };

@@ -7,7 +7,7 @@
 
 namespace busbar {
 
-/// Undirected, parallel links in one edge with their number. Blocks are clusters with their devices; above 2,000
+/// Undirected. Parallel links become one edge with their number. Blocks are clusters of their devices; above 2,000
 /// devices each block is a single box.
 std::string write_dot(const Topology& topology, const std::string& name);
 

@@ -187,16 +187,16 @@ class GoalReader {
   GoalProgram out_;
   std::int64_t rank_ = -1;
   bool in_comment_ = false;
-  std::unordered_map<std::string, std::uint32_t> labels_;  ///< looked up only
+  std::unordered_map<std::string, std::uint32_t> labels_;  ///< for look-up only, never iterated
   std::vector<Pending> pending_;
 };
 
 using GoalRoute = std::tuple<std::uint32_t, std::uint32_t, std::int32_t>;  ///< from, to, tag
 
-/// The send that each receive takes.
+/// For each receive, the send that it matches.
 Result<std::vector<std::uint32_t>> match(const GoalProgram& p) {
   std::vector<std::uint32_t> taken(p.ops.size(), kNone32);
-  std::map<GoalRoute, std::vector<std::uint32_t>> sends;  // those not yet taken, from `next` on
+  std::map<GoalRoute, std::vector<std::uint32_t>> sends;  // sends not matched yet, from index `next`
   std::map<GoalRoute, std::size_t> next;
   const auto wild = [](const GoalOp& o) { return o.peer < 0 || o.tag < 0; };
   for (std::uint32_t i = 0; i < p.ops.size(); ++i)
@@ -276,13 +276,13 @@ Result<MessageGraph> messages_of(const GoalProgram& p) {
     if (o.kind == GoalKind::kSend) t.bytes = Bytes{o.amount};
     t.channel = o.nic;
     if (o.kind == GoalKind::kCalc) {
-      constexpr std::uint64_t kMostNs = INT64_MAX / 1'000 / 1'000'000;  // a million of these can follow each other
+      constexpr std::uint64_t kMostNs = INT64_MAX / 1'000 / 1'000'000;  // a million of these may be in sequence
       t.work = Duration::ns(static_cast<std::int64_t>(std::min(o.amount, kMostNs)));
       t.unit = o.cpu;
     }
     for (std::size_t e = first[i]; e < first[i + 1]; ++e) {
       const GoalEdge& edge = p.edges[e];
-      if (edge.on_start && p.ops[edge.before].kind == GoalKind::kReceive)  // it starts when what it waits for is over
+      if (edge.on_start && p.ops[edge.before].kind == GoalKind::kReceive)  // it starts when its predecessors end
         for (std::size_t f = first[edge.before]; f < first[edge.before + 1]; ++f) wait(p.edges[f]);
       else
         wait(edge);

@@ -39,16 +39,16 @@ struct GoalProgram {
 
 bool looks_like_goal(std::string_view head);
 
-/// Line by line; needs memory for operations and edges, 40 and 12 bytes each, and for the labels of one rank.
+/// Reads line by line. Memory: 40 bytes per operation, 12 per edge, and the labels of one rank.
 Result<GoalProgram> read_goal(LineSource& lines);
 
-/// The k-th send from one rank to another with a tag meets the k-th receive there; a receive from anybody, or with any
-/// tag, takes the first send in the file that nobody else takes. Error where a receive has no send, or a send no
+/// The k-th send from one rank to another with a tag matches the k-th receive there. Then a receive from any source,
+/// or with any tag, takes the first unmatched send in the file. Error if a receive has no send, or a send no
 /// receive.
 Result<MessageGraph> messages_of(const GoalProgram& program);
 
-/// Text that read_goal() and messages_of() read back as the same messages: what waits for an event on another rank gets
-/// a message of 0 bytes. kUnsupported for switches that reduce.
+/// Text that read_goal() and messages_of() read back as the same messages. A task that waits for an event on another
+/// rank gets a message of 0 bytes. kUnsupported for switches that reduce.
 Result<std::string> write_goal(const MessageGraph& graph);
 
 }  // namespace busbar

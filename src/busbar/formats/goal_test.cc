@@ -59,7 +59,7 @@ TEST(Goal, SendsMeetReceivesInOrder) {
           read_program(head + "rank 1 {\nrecv 3b from 0 tag 2\nrecv 1b from -1 tag 1\nrecv 2b from 0 tag 1\n}").value())
           .value();
   EXPECT_EQ(g.after.row(3)[0].task, 2u);
-  EXPECT_EQ(g.after.row(4)[0].task, 1u);  // those who name their peer choose first
+  EXPECT_EQ(g.after.row(4)[0].task, 1u);  // receives that name their peer choose first
   EXPECT_EQ(g.after.row(5)[0].task, 0u);
   EXPECT_THAT(program_error(head), HasSubstr("g.goal:3: rank 1 never receives this"));
   EXPECT_THAT(program_error("num_ranks 2\nrank 0 {\nrecv 1b from 1\n}"),
@@ -79,7 +79,7 @@ TEST(Goal, WhatIsWrongHasItsLine) {
   EXPECT_THAT(program_error("// nothing\n"), HasSubstr("no 'num_ranks'"));
 }
 
-// Messages alone keep their number and bytes; each is a send and a receive.
+// Messages alone keep their number and bytes; each becomes a send and a receive.
 TEST(Goal, SchedulesOfOursSurviveWritingAndReading) {
   for (const char* algorithm : {"ring", "tree", "halving_doubling", "direct"}) {
     ScheduleSpec spec;
@@ -93,7 +93,7 @@ TEST(Goal, SchedulesOfOursSurviveWritingAndReading) {
     for (const MessageTask& t : g.tasks) bytes += count(t.bytes), sends += !t.is_work();
     for (const MessageTask& t : back.tasks) bytes_back += count(t.bytes), sends_back += !t.is_work();
     EXPECT_EQ(bytes, bytes_back) << algorithm;
-    EXPECT_EQ(sends, sends_back) << algorithm;  // no message was needed that only tells
+    EXPECT_EQ(sends, sends_back) << algorithm;  // no 0-byte message was needed
   }
 }
 

@@ -8,7 +8,7 @@
 namespace busbar {
 namespace {
 
-/// Labels: s, r and c with the number of the task for sends, receives and work; x and y for messages that only tell.
+/// Labels: s, r and c with the task's number for sends, receives and work; x and y for messages that only signal.
 class GoalWriter {
  public:
   explicit GoalWriter(const MessageGraph& g) : g_(g), text_(g.ranks) {}

@@ -80,7 +80,7 @@ class Naming {
   }
   const std::string& host_of(std::size_t i) const { return all_[root_of(i)].said.host; }
 
-  /// GPUs of the host of the first one.
+  /// GPUs of the first GPU's host.
   std::size_t gpus_of_host() const {
     return static_cast<std::size_t>(std::count_if(
         open_.begin(), open_.end(), [&](std::size_t i) { return host_of(i) == host_of(open_.front()); }));
@@ -93,7 +93,7 @@ class Naming {
 
   static bool is_switch(const LinkRecord& l) { return l.target_class == 0x068000 || l.target.starts_with("fffffff:"); }
 
-  /// Whether the GPU shows these links, and says nothing that its product contradicts.
+  /// Whether the GPU has these links, and contradicts no figure of the product.
   bool shows(const Record& r, const Signature& s, const PartFigures::Gpu& product) const {
     const LinkRecord::Kind kind = s.kind == LinkKind::kXgmi ? LinkRecord::Kind::kXgmi : LinkRecord::Kind::kNvlink;
     std::int64_t lanes = 0;
@@ -124,7 +124,7 @@ class Naming {
     return nullptr;
   }
 
-  /// NVLinks that NCCL finds on the live machine, where the file does not list them.
+  /// Adds NVLinks that NCCL would find on the live machine, if the file does not list them.
   void add_links(const PartFigures::Gpu& product) {
     std::vector<std::size_t> bare;
     for (const std::size_t i : open_)
@@ -191,7 +191,7 @@ class Naming {
   std::vector<Record>& all_;
   const PartFigures& figures_;
   const std::string& file_;
-  std::vector<std::size_t> open_, named_;  ///< GPUs whose product the file does not tell, and others
+  std::vector<std::size_t> open_, named_;  ///< GPUs whose product the file does not name, and the other GPUs
   GpuNaming out_;
 };
 

@@ -1,4 +1,4 @@
-// Which products the GPUs of a file are that does not name them.
+// Finds the products of GPUs that a file does not name.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace busbar::machine_records {
 
 struct GpuNaming {
   std::vector<std::string> notes;  ///< what was assumed
-  std::string unnamed;             ///< why no product was found; empty: one was, or the file says enough
+  std::string unnamed;             ///< why no product was found; empty: one was, or none was needed
 };
 
-/// Gives every GPU without a known PCI id a product: what the user says (figures.given_gpu), else the first of the
-/// signature that its links show. GPUs that the file lists without their links (static topology files of clouds) get
-/// the links of such a board, and PCIe links without a speed that of the product's slot. Figures without products
-/// change nothing. Error kInvalid where the user names a product that is not known, or GPUs that the file names.
+/// Gives every GPU without a known PCI id a product: the user's (figures.given_gpu), or the first whose signature its
+/// links match. GPUs that the file lists without links (static topology files of clouds) get the links of such a board;
+/// PCIe links without a speed get the speed of the product's slot. Figures without products change nothing. Error
+/// kInvalid if the user names an unknown product, or a product for GPUs that the file names.
 Result<GpuNaming> name_gpus(Records& records, const PartFigures& figures, const std::string& file);
 
 }  // namespace busbar::machine_records

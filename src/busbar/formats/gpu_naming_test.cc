@@ -20,7 +20,7 @@ PartFigures::Gpu product(const char* name, int capability, std::uint64_t lane_GB
   return g;
 }
 
-/// Two products that look alike between four GPUs, and one of a mesh.
+/// Two products with equal links between four GPUs, and one of a mesh.
 PartFigures two_products() {
   PartFigures f;
   f.gpus = {product("first", 90, 25), product("second", 90, 30), product("third", 80, 20)};
@@ -30,7 +30,7 @@ PartFigures two_products() {
   return f;
 }
 
-/// As nvidia-smi prints it: `lanes` between each two of n GPUs.
+/// As nvidia-smi prints it: `lanes` links between every two of n GPUs.
 std::string matrix_of(int n, int lanes) {
   std::string out;
   for (int g = 0; g < n; ++g) out += "\tGPU" + std::to_string(g);

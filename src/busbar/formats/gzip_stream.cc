@@ -10,7 +10,7 @@ namespace busbar {
 namespace {
 
 constexpr std::size_t kPiece = 64 << 10;
-constexpr int kGzipOnly = 16 + MAX_WBITS;  // zlib.h, inflateInit2: 16 more than the window means gzip and nothing else
+constexpr int kGzipOnly = 16 + MAX_WBITS;  // zlib.h, inflateInit2: window + 16 means only gzip
 
 class GzipBuffer : public std::streambuf {
  public:
@@ -53,7 +53,7 @@ class GzipBuffer : public std::streambuf {
     failure_->message = std::move(why);
   }
 
-  /// More packed bytes. False at their end, which is a fault within a member.
+  /// Reads more packed bytes. False at their end, which is an error inside a member.
   bool refill() {
     packed_->read(in_.data(), static_cast<std::streamsize>(in_.size()));
     const auto got = static_cast<std::size_t>(packed_->gcount());
@@ -66,7 +66,7 @@ class GzipBuffer : public std::streambuf {
     return false;
   }
 
-  /// Zeros may follow the last member, as padding.
+  /// Zeros may follow the last member as padding.
   bool pass_zero() {
     if (*zlib_.next_in != 0) return false;
     ++zlib_.next_in;
@@ -80,7 +80,7 @@ class GzipBuffer : public std::streambuf {
   std::vector<char> in_, out_;
   z_stream zlib_{};
   std::uint64_t read_ = 0, unpacked_ = 0;
-  bool between_ = false;  ///< a member has ended, and no other has begun
+  bool between_ = false;  ///< a member has ended, and no other has started
   bool ended_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Files compressed by gzip (RFC 1952), unpacked while they are read.
+// Reads files compressed by gzip (RFC 1952) and unpacks them on the fly.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ inline constexpr std::uint64_t kMostUnpacked = std::uint64_t{1} << 30;
 
 bool looks_like_gzip(std::string_view head);
 
-/// Why unpacking stopped. A reader that sees a stream end early looks here for the cause.
+/// Why unpacking stopped. A reader that sees a stream end early finds the cause here.
 struct GzipFailure {
-  std::string message;  ///< empty: nothing failed
+  std::string message;  ///< empty: no failure
 };
 
-/// Unpacks `packed`, piece by piece, in constant space. The stream ends at the end of the data, or where they are
-/// broken or come to more than `most` bytes: then `failure` says why. Several members one after another are one text,
-/// and zeros after the last are passed over, as by gzip itself.
+/// Unpacks `packed` piece by piece in constant space. The stream ends at the end of the data, where the data is broken,
+/// or after `most` bytes; `failure` gives the reason if it is not the end of the data. Several members in sequence are
+/// one text, and zeros after the last are ignored, as gzip does.
 std::unique_ptr<std::istream> unpack_gzip(std::unique_ptr<std::istream> packed, std::shared_ptr<GzipFailure> failure,
                                           std::uint64_t most = kMostUnpacked);
 
-/// Ok where nothing failed; else the failure with the file's name.
+/// Ok without a failure; otherwise the failure with the file's name.
 Status status_of(const GzipFailure& failure, const std::string& name);
 
 }  // namespace busbar

@@ -40,7 +40,7 @@ Unpacked unpack(const std::string& bytes, std::uint64_t most = kMostUnpacked) {
   return {std::move(text), status_of(*failure, "f.gz").ok() ? "" : status_of(*failure, "f.gz").error().text()};
 }
 
-/// Not to be packed well, so that many pieces go in as well as out.
+/// Text that packs badly, so that input and output both take many pieces.
 std::string noise(std::size_t size) {
   std::string out;
   for (std::uint64_t x = 1; out.size() < size; x = x * 6364136223846793005u + 1442695040888963407u)
@@ -48,7 +48,7 @@ std::string noise(std::size_t size) {
   return out;
 }
 
-/// A file that is there while the test runs.
+/// A file that exists during the test.
 struct Temporary {
   std::string path;
   explicit Temporary(const std::string& bytes) : path(testing::TempDir() + "busbar-gzip-test.gz") {
@@ -84,7 +84,7 @@ TEST(Gzip, EveryPlaceToCutItIsNoticed) {
 
 TEST(Gzip, AFlippedBitIsNoticed) {
   const std::string whole = packed(noise(2000));
-  for (std::size_t at = 10; at < whole.size(); at += 37) {  // past the header, whose time stamp may be anything
+  for (std::size_t at = 10; at < whole.size(); at += 37) {  // starts after the header, whose time stamp may be anything
     std::string broken = whole;
     broken[at] = static_cast<char>(broken[at] ^ 4);
     EXPECT_NE(unpack(broken).failure, "") << at;
@@ -133,7 +133,7 @@ TEST(Gzip, LinesOfAPackedFileKeepTheirNumbers) {
 }
 
 TEST(Gzip, AReaderThatMeetsAnEarlyEndSaysWhatCausedIt) {
-  std::string text = R"({"traceEvents": [)";  // more than the beginning that tells the kind
+  std::string text = R"({"traceEvents": [)";  // longer than the beginning that tells the kind
   while (text.size() < 300'000)
     text += R"({"ph": "X", "cat": "kernel", "name": ")" + std::to_string(text.size()) + "\"},";
   const std::string whole = packed(text + R"({"ph": "X"}]})");

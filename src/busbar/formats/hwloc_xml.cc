@@ -31,8 +31,8 @@ int small_number(std::string_view text) {
   return LineCursor(text).integer(n) && n >= 0 && n < (1 << 20) ? static_cast<int>(n) : 0;
 }
 
-/// hwloc gives GB/s after encoding; NCCL's words are GT/s and lanes. The slowest generation that fits is taken.
-/// Source: PCI Express: 8b/10b up to 5 GT/s, 128b/130b up to 32, then 242B/256B flits.
+/// hwloc gives GB/s after line coding; NCCL uses GT/s and lanes. Takes the slowest generation that fits. Source: PCI
+/// Express: 8b/10b up to 5 GT/s, 128b/130b up to 32, then 242B/256B flits.
 std::pair<std::string, std::int64_t> link_of(double GBps) {
   for (const double GTps : {2.5, 5.0, 8.0, 16.0, 32.0, 64.0})
     for (const std::int64_t lanes : {1, 2, 4, 8, 16}) {
@@ -103,7 +103,7 @@ class HwlocReader {
     if (p.arch.starts_with("ppc64") || info(package, "CPUModel").starts_with("POWER")) p.arch = "ppc64";
     return p;
   }
-  /// In version 1 packages stand below NUMA nodes.
+  /// In version 1, packages are below NUMA nodes.
   ProcessorIdentity processor_below(const XmlElement& numa) const {
     for (const XmlElement& child : numa.children()) {
       const std::string_view type = child.find("type").value_or("");
@@ -112,7 +112,7 @@ class HwlocReader {
     return {};
   }
 
-  /// The record of the first NUMA node in a nodeset, "0x00000002" or "0x1,0x0"; else `otherwise`.
+  /// The record of the first NUMA node in a nodeset, "0x00000002" or "0x1,0x0"; `otherwise` if there is none.
   std::size_t cpu_of(const XmlElement& e, std::size_t otherwise) const {
     const std::string_view set = e.find("nodeset").value_or("");
     std::size_t word = static_cast<std::size_t>(std::count(set.begin(), set.end(), ','));
@@ -164,7 +164,7 @@ class HwlocReader {
     std::uint64_t pci_class = 0, vendor = 0, device = 0;
     if (!c.hexadecimal(pci_class) || pci_class > 0xffff) return e.error("is no PCI class and ids", "pci_type");
     r.said.pci_class = bridge ? kBridge : static_cast<std::uint32_t>(pci_class << 8);
-    if (e.find("subtype") == "NVSwitch") r.said.pci_class = kNvSwitch;  // one that is down says no class
+    if (e.find("subtype") == "NVSwitch") r.said.pci_class = kNvSwitch;  // a switch that is down has no class
     c.blanks();
     if (c.accept("[") && c.hexadecimal(vendor) && c.accept(":") && c.hexadecimal(device) && (vendor | device) <= 0xffff)
       r.said.pci_id = static_cast<std::uint32_t>(vendor << 16 | device);
@@ -183,7 +183,7 @@ class HwlocReader {
     Record& r = out_.all[parent];
     if (r.kind != RecordKind::kPci) return;
     const std::string_view type = e.find("osdev_type").value_or(""), name = e.find("name").value_or("");
-    // Numbers are an enumeration in version 2 (3: OpenFabrics) and bits in version 3 (32).
+    // Types are an enumeration in version 2 (3: OpenFabrics) and bits in version 3 (32).
     const bool fabric = version_3_ ? (small_number(type) & 32) != 0 : type == "3" || type.find("Open") != type.npos;
     if (fabric && r.said.pci_class >> 16 == 0x02) {
       ImportedPort port;
@@ -242,7 +242,7 @@ class HwlocReader {
     constexpr std::uint64_t kFastest = 100'000'000;
     if (from == kNoParent || to == kNoParent || from == to || MBps > kFastest || ++links_ > kMostLinks) return;
     Record& r = out_.all[from];
-    if (!r.has_gpu && r.said.pci_class >> 16 != 0x03) return;  // links of switches are told by their GPUs
+    if (!r.has_gpu && r.said.pci_class >> 16 != 0x03) return;  // links of switches are listed by their GPUs
     LinkRecord l;
     l.kind = nvlink ? LinkRecord::Kind::kNvlink : LinkRecord::Kind::kXgmi;
     l.target = out_.all[to].said.bus_id;

@@ -34,7 +34,7 @@ std::optional<NodeName> take_node(LineCursor& c) {
   return n;
 }
 
-/// What stands between the first pair of `quote`s of the rest.
+/// The text between the next two `quote`s.
 std::string_view quoted(std::string_view text, char quote) {
   const std::size_t first = text.find(quote);
   if (first == text.npos) return {};
@@ -49,7 +49,7 @@ int lid_in(std::string_view text) {
   return lid >= 0 && lid < (1 << 20) ? static_cast<int>(lid) : -1;
 }
 
-/// Lines that are neither empty nor remarks, with the number of each in `number`.
+/// Lines that are neither empty nor comments, each with its number in `number`.
 template <class F>
 void for_each_line(LineSource& source, int& number, F&& f) {
   std::string_view raw;
@@ -152,7 +152,7 @@ class DiscoverReader {
     c.blanks();
     if (!take_rate(c, cable)) return false;
     c.blanks();
-    if (!c.accept("- ")) {  // nobody at the other end
+    if (!c.accept("- ")) {  // no link at this port
       const std::string_view name = c.rest().starts_with('\'') ? quoted(c.rest(), '\'') : c.rest();
       all_.at(all_.device(guid, is_switch, name, line_)).lid = lid;
       ++all_.out.unconnected;
@@ -183,7 +183,7 @@ class DiscoverReader {
   int line_ = 0;
 };
 
-/// "4X 25.78125 Gbps": the signalling rate per lane names the speed.
+/// "4X 25.78125 Gbps": the signalling rate per lane determines the name of the speed.
 std::string speed_of(double Gbps) {
   struct Rate {
     double Gbps;
@@ -286,7 +286,7 @@ class LinkInfoReader {
     return true;
   }
 
-  /// Without -l a line does not tell the GUID of its peer: the LID does, where that has a block of its own.
+  /// Without -l, a line lacks the GUID of its peer. The LID identifies the peer if it has a block of its own.
   void join_peers() {
     for (Pending& p : pending_) {
       const std::uint64_t key = p.guid != 0 ? p.guid : (std::uint64_t{1} << 63) | static_cast<std::uint64_t>(p.lid);
@@ -298,7 +298,7 @@ class LinkInfoReader {
     }
   }
 
-  /// Adapters are called "host mlx5_0" or "host HCA-1".
+  /// Adapters are named "host mlx5_0" or "host HCA-1".
   static bool looks_like_switch(std::string_view name) {
     const std::string_view last = name.substr(name.rfind(' ') + 1);
     return !last.starts_with("mlx") && !last.starts_with("HCA-") && name.find("ConnectX") == name.npos &&

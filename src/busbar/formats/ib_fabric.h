@@ -18,7 +18,7 @@ struct FabricDevice {
   std::string description;                     ///< "a08-p1-dgx-04-c01 mlx5_5"
   bool is_switch = false, aggregates = false;  ///< aggregates: the SHARP node of a switch
   int ports = 0, lid = -1, line = 0;
-  std::string name;  ///< in the topology: "leaf3", "node5.mlx5_5"; empty: not part of it
+  std::string name;  ///< in the topology: "leaf3", "node5.mlx5_5"; empty: not in it
 };
 
 struct FabricPort {
@@ -28,7 +28,7 @@ struct FabricPort {
 struct FabricCable {
   FabricPort a, b;
   int width = 0;       ///< lanes
-  std::string speed;   ///< "NDR"; "???" where the tool did not know
+  std::string speed;   ///< "NDR"; "???" if the tool did not know it
   std::string remark;  ///< "Could be 53.125 Gbps"
   int line = 0;
 };
@@ -38,15 +38,15 @@ struct ImportedFabric {
   std::vector<FabricDevice> devices;
   std::vector<FabricCable> cables;
   std::vector<std::string> hosts;  ///< by block
-  std::uint64_t unconnected = 0;   ///< ports that are listed without a peer
+  std::uint64_t unconnected = 0;   ///< ports listed without a peer
   std::vector<std::string> notes;
   std::vector<UnknownPart> unknown;
 };
 
 bool looks_like_ibnetdiscover(std::string_view head);
 bool looks_like_iblinkinfo(std::string_view head);
-/// A cable is listed at both ends and counted once. Rates are the data rates of width and speed. Hosts go by the
-/// description before the NIC's name; a NIC that has only its product name is a host of its own.
+/// A cable is listed at both ends and counted once. Rates are the data rates of width and speed. A host is named by the
+/// part of the description before the NIC's name; a NIC with only its product name is a host of its own.
 Result<ImportedFabric> read_ibnetdiscover(LineSource& source);
 Result<ImportedFabric> read_iblinkinfo(LineSource& source);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostFabricDevices = 1 << 20;
 
-/// "a08-c01 mlx5_5" -> host and NIC; none where the last word is no name of a NIC.
+/// "a08-c01 mlx5_5" -> host and NIC; none if the last word is not a name of a NIC.
 std::optional<std::pair<std::string, std::string>> host_and_nic(const std::string& description) {
   const std::string_view text = trimmed(description);
   const std::size_t space = text.rfind(' ');
@@ -20,7 +20,7 @@ std::optional<std::pair<std::string, std::string>> host_and_nic(const std::strin
                      nic.starts_with("hfi") || nic.starts_with("bnxt") || nic.starts_with("ib");
   if (!known || nic.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != nic.npos)
     return std::nullopt;
-  std::replace(nic.begin(), nic.end(), '-', '_');  // dashes belong to selectors
+  std::replace(nic.begin(), nic.end(), '-', '_');  // selectors use dashes
   return std::pair(std::string(trimmed(text.substr(0, space))), nic);
 }
 
@@ -41,7 +41,7 @@ class FabricBuilder {
   }
 
  private:
-  /// 0: beside hosts; 1: beside those; and so on. Switches that no host is joined to stay leaves.
+  /// Level 0: next to hosts; 1: next to level 0; and so on. Switches not connected to any host stay leaves.
   void find_levels() {
     level_.assign(out_.devices.size(), -1);
     std::vector<std::vector<std::size_t>> peers(out_.devices.size());

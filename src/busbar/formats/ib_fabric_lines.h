@@ -1,4 +1,4 @@
-// What one line of ibnetdiscover or iblinkinfo says. Part of the work of ib_fabric.h.
+// Parsing of single lines of ibnetdiscover and iblinkinfo. Part of the work of ib_fabric.h.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace busbar::ib_fabric {
 
-/// Collects devices and cables; both ends of a cable may be told.
+/// Collects devices and cables; a cable may be listed at both ends.
 class Collector {
  public:
   std::size_t device(std::uint64_t guid, bool is_switch, std::string_view description, int line);
@@ -24,10 +24,10 @@ class Collector {
 
 /// "4xNDR": lanes and speed.
 bool take_rate(LineCursor& c, FabricCable& cable);
-/// Data rate in Mb/s of one lane; 0 for an unknown name. Source: IBTA, InfiniBand roadmap, after encoding.
+/// Data rate in Mb/s of one lane; 0 for an unknown name. Source: IBTA, InfiniBand roadmap, after line coding.
 double lane_Mbps(std::string_view speed);
 
-/// Levels, names, hosts and cables of what was collected.
+/// Determines levels, names, hosts and cables of the collected devices.
 Status build_topology(ImportedFabric& fabric, const std::string& name);
 
 }  // namespace busbar::ib_fabric

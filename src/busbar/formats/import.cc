@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kHead = 64 << 10;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// The first tag of an XML file, past declaration, document type and comments.
+/// The first tag of an XML file, after declaration, document type and comments.
 std::string_view first_tag(std::string_view head) {
   if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
   std::size_t at = head.find_first_not_of(" \t\r\n");
@@ -51,9 +51,9 @@ bool is_nccl_graph(std::string_view head) { return first_tag(head) == "graphs"; 
 bool is_msccl(std::string_view head) { return first_tag(head) == "algo"; }
 bool is_hwloc(std::string_view head) { return first_tag(head) == "topology"; }
 
-/// What unpacks a file that begins like this; null where it is not packed, or where we do not know by what.
+/// The program that unpacks a file with this beginning; null if it is not packed, or packed in an unknown way.
 const char* unpacker_of(std::string_view head) {
-  if (head.starts_with("\x1f\x8b")) return "gunzip";  // text that is no file, or packed twice
+  if (head.starts_with("\x1f\x8b")) return "gunzip";  // text in memory, or packed twice
   if (head.starts_with("\x28\xb5\x2f\xfd")) return "unzstd";
   if (head.starts_with("\xfd\x37zXZ")) return "unxz";
   if (head.starts_with("BZh")) return "bunzip2";
@@ -186,7 +186,7 @@ Result<ImportReport> import_source(ImportSource& source, const PartFigures& figu
   if (format == nullptr)
     return invalid(fmt::format("not a kind of file that is known; known are {}", kinds), {source.name(), 0, 0, ""});
   Result<ImportReport> report = format->read(source, figures);
-  BUSBAR_RETURN_IF_ERROR(source.complete());  // it explains what a reader says about a text that ends early
+  BUSBAR_RETURN_IF_ERROR(source.complete());  // explains a reader's error about a text that ends early
   if (report.ok()) report->kind = format->kind;
   return report;
 }

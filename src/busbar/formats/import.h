@@ -1,4 +1,4 @@
-// What is this file, and what does it hold? One table of formats: how to know each, and how to tell what was found.
+// Which format a file has, and what it contains. One table of formats: how to recognise each, and how to report it.
 //
 // A new format is one row of the table in import.cc and a function that reads and describes it.
 #pragma once
@@ -22,41 +22,41 @@
 
 namespace busbar {
 
-/// An input to import: its beginning, and the whole when a reader asks for it. What gzip compressed is unpacked while
-/// it is read, up to kMostUnpacked bytes. A byte order mark does not count.
+/// An input to import: its beginning, and the whole on request. Input compressed by gzip is unpacked while it is read,
+/// up to kMostUnpacked bytes. A byte order mark is skipped.
 class ImportSource {
  public:
   static Result<ImportSource> open(const std::string& path);
-  /// For text that is no file. It must outlive the source.
+  /// For text in memory, which must outlive the source.
   static ImportSource of_text(std::string_view text, std::string name);
 
   const std::string& name() const { return name_; }
   std::string_view head() const { return head_; }  ///< at most 64 KiB
-  /// The whole; Error kUnsupported above 1 GiB.
+  /// The whole text; Error kUnsupported above 1 GiB.
   Result<std::string_view> whole();
   /// Line by line, in constant space.
   Result<class LineSource> lines() const;
   /// Byte by byte, in constant space.
   Result<std::unique_ptr<std::istream>> stream() const;
-  /// Ok while lines and streams end where the input does; else why they ended before: only seen once they were read.
+  /// Call after reading. Ok if lines and streams ended where the input does; otherwise why they ended before.
   Status complete() const;
 
  private:
   std::string name_, head_, text_;
   std::string_view given_;
-  std::optional<Input> input_;  ///< absent: text in memory
+  std::optional<Input> input_;  ///< absent for text in memory
   bool marked_ = false;         ///< it begins with a byte order mark
   bool read_ = false;
-  std::shared_ptr<GzipFailure> failure_;  ///< only of packed inputs; shared with their streams, which may live longer
+  std::shared_ptr<GzipFailure> failure_;  ///< only for packed inputs; shared with their streams, which may live longer
 };
 
-/// What a file holds, in words and numbers that a person asked for.
+/// The content of a file, as labels and values to print.
 struct ImportReport {
   std::string kind;
   Json found = Json::object();
   std::vector<std::string> notes;
   std::vector<UnknownPart> unknown;
-  bool refuted = false;  ///< what the file holds was understood and is wrong
+  bool refuted = false;  ///< the content was understood and is wrong
 };
 
 struct FormatEntry {
@@ -64,23 +64,23 @@ struct FormatEntry {
   const char* summary;  ///< one line
   bool (*matches)(std::string_view head);
   Result<ImportReport> (*read)(ImportSource& source, const PartFigures& figures);
-  /// Of kinds that describe one machine; else null.
+  /// For kinds that describe one machine; otherwise null.
   Result<ImportedMachine> (*machine)(std::string_view text, const std::string& name, const PartFigures& figures);
-  /// Of kinds that hold a schedule, proved; else null.
+  /// For kinds that hold a schedule, which is proved; otherwise null.
   Result<ImportedSchedule> (*schedule)(ImportSource& source) = nullptr;
-  /// Of kinds that hold messages and work; else null.
+  /// For kinds that hold messages and work; otherwise null.
   Result<ImportedMessages> (*messages)(ImportSource& source) = nullptr;
-  /// Of traces with collectives; else null.
+  /// For traces with collectives; otherwise null.
   Result<CommTrace> (*trace)(ImportSource& source) = nullptr;
 };
 /// In the order in which they are tried.
 std::span<const FormatEntry> import_formats();
 
-/// The first format that matches; null where none does.
+/// The first format that matches; null if none does.
 const FormatEntry* find_format(std::string_view head);
 
-/// The first format that matches, read. `kind`: a name from the table that is taken without looking; empty: look.
-/// Error kInvalid lists the kinds where none matches.
+/// Reads the source in the first format that matches. `kind`: the name of a format to use without a check; empty:
+/// detect. Error kInvalid lists the kinds if none matches.
 Result<ImportReport> import_source(ImportSource& source, const PartFigures& figures, const std::string& kind = {});
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-// Every sample is read as it was when a person last looked at the reading. BUSBAR_UPDATE=1 rewrites the expectations.
+// Every sample gives the reading that a person last approved. BUSBAR_UPDATE=1 rewrites the expectations.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Long lists as their length, ends and a hash of all.
+/// Shortens long lists to their length, their ends and a hash of all.
 Json condensed(const Json& value) {
   constexpr std::size_t kLong = 8;
   if (value.is_array() && value.size() > kLong)

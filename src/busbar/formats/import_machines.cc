@@ -13,7 +13,7 @@
 namespace busbar {
 namespace {
 
-/// Lanes out of a device over links of one kind.
+/// Lanes of a device's outgoing links of one kind.
 std::uint32_t lanes_of(const Topology& t, DeviceId d, bool scale_up) {
   std::uint32_t n = 0;
   for (const LinkId l : t.out_links(d))

@@ -52,7 +52,7 @@ ImportReport describe(PerfResults results) {
   return report;
 }
 
-/// Sends as [channel, NIC, rank beside that NIC], the last another one with PXN; trees as NCCL writes them, by channel.
+/// Sends as [channel, NIC, rank next to the NIC]; with PXN this is another rank. Trees as NCCL writes them, by channel.
 Json member(int rank, const LoggedRank& r) {
   Json j{{"rank", rank}, {"host", r.host}};
   if (r.cuda_device >= 0) j["cuda_device"] = r.cuda_device;
@@ -152,7 +152,7 @@ Result<ImportReport> report_nccl_log(ImportSource& source, const PartFigures&) {
   found["communicators"] = Json::array();
   for (LoggedCommunicator& c : log.communicators) {
     found["communicators"].push_back(communicator(c));
-    c = LoggedCommunicator();  // large logs hold many
+    c = LoggedCommunicator();  // frees memory: large logs hold many
   }
   found["graphs"] = Json::array();
   for (const LoggedGraph& g : log.graphs) found["graphs"].push_back(graph(g));

@@ -1,4 +1,4 @@
-// One function per format: reads a file and tells what was found. Part of the work of import.h.
+// One function per format: reads a file and reports its content. Part of the work of import.h.
 #pragma once
 
 #include "busbar/formats/import.h"

@@ -20,7 +20,7 @@ void describe(const ExecutionPlan& p, Json& found) {
   found["steps"] = p.steps.size();
 }
 
-/// Whether it does what its collective demands; that it does not is an answer, not a failure to read.
+/// Whether the schedule meets its collective's demand. If it does not, that is an answer, not a failure to read.
 void describe(const Result<PlanProof>& proof, ImportReport& report) {
   Json& found = report.found;
   found["proved"] = proof.ok();

@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-/// Groups that collectives name, how many do, and their ranks where they are said.
+/// The groups that collectives name, the number of these collectives, and the groups' ranks if known.
 Json groups_of(const CommTrace& t) {
   std::map<std::string, std::pair<std::uint64_t, std::uint32_t>> groups;
   for (const TracedCollective& c : t.collectives) {

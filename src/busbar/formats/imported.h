@@ -1,4 +1,4 @@
-// What every reader of a machine description gives: the machine, what the topology cannot say, and what was not known.
+// The result of every reader of a machine description: the machine, data outside the topology, and unknown parts.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace busbar {
 
-/// A part of a file that its reader has no use for or does not know; never dropped without being listed.
+/// A part of a file that its reader does not use or does not know. Every such part is listed.
 struct UnknownPart {
   int line = 0;      ///< of its first occurrence, 1-based
   std::string what;  ///< "attribute nic.foo"
@@ -17,23 +17,23 @@ struct UnknownPart {
   bool operator==(const UnknownPart&) const = default;
 };
 
-/// Adds one, or counts one more of what is there already.
+/// Adds an entry, or increments the count of an equal one.
 void add_unknown(std::vector<UnknownPart>& list, int line, std::string what);
 
-/// What a file said of a device beyond its place in the topology. -1 and empty: not said.
+/// Data about a device outside the topology. -1 and empty mean: not in the file.
 struct ImportedDevice {
   std::string bus_id;              ///< "0000:17:00.0"
   std::uint32_t pci_class = 0;     ///< 0x030200
   std::uint32_t pci_id = 0;        ///< vendor << 16 | device
   std::uint32_t subsystem_id = 0;  ///< subsystem vendor << 16 | device
   int dev = -1;                    ///< GPU: CUDA or NVML index
-  int rank = -1;                   ///< GPU: of the communicator; -1: not in it
+  int rank = -1;                   ///< GPU: rank in the communicator; -1: not in it
   int sm = -1;                     ///< GPU: as written; NVIDIA compute capability x 10, AMD compute units
   int gdr = -1;                    ///< GPU: 0 or 1
   int numa_id = -1;                ///< CPU
   int family = 0, model = 0;       ///< CPU: as written
   std::string affinity;            ///< CPU: Linux mask
-  std::string host;                ///< CPU: host_hash; tells systems of a fused dump apart
+  std::string host;                ///< CPU: host_hash; distinguishes the systems of a merged dump
 };
 
 /// One port of a NIC, as the network plugin offers it.
@@ -46,12 +46,12 @@ struct ImportedPort {
 };
 
 struct ImportedMachine {
-  Topology topology;                    ///< one block; its ports on one switch "network" where their speed is known
+  Topology topology;                    ///< one block; its ports are on one switch "network" if their speed is known
   int version = 0;                      ///< of the file format: 1 NCCL, 2 RCCL
-  std::vector<ImportedDevice> devices;  ///< of the block, by place: devices[index(d)]
+  std::vector<ImportedDevice> devices;  ///< of the block, by index: devices[index(d)]
   std::vector<ImportedPort> ports;      ///< by dev
-  std::vector<std::string> notes;       ///< assumptions made for what the file leaves open
-  std::string unnamed;                  ///< why it is not known which GPUs these are; empty: it is
+  std::vector<std::string> notes;       ///< assumptions about facts that the file leaves open
+  std::string unnamed;                  ///< why the GPUs' product is unknown; empty: it is known
   std::vector<UnknownPart> unknown;
 };
 

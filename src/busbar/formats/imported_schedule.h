@@ -1,4 +1,4 @@
-// What every reader of a foreign schedule gives: the steps, what they are meant for, and that they are right.
+// The result of every reader of a foreign schedule: its steps, their purpose, and a proof that they are correct.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace busbar {
 struct ImportedSchedule {
   ExecutionPlan plan;
   std::string protocol;                        ///< "Simple", "LL", "LL128"
-  std::uint64_t min_bytes = 0, max_bytes = 0;  ///< sizes it is meant for; max 0: no limit
+  std::uint64_t min_bytes = 0, max_bytes = 0;  ///< intended sizes; max 0: no limit
   PlanProof proof;
   std::vector<std::string> notes;
 };
 
-/// Messages that belong to no collective we know, so that there is nothing to prove.
+/// Messages that belong to no known collective, so that there is nothing to prove.
 struct ImportedMessages {
   std::string name;
   MessageGraph graph;

@@ -10,12 +10,12 @@ namespace {
 
 constexpr int kMostJsonDepth = 256;
 
-/// The parser's events as ours, and its first error.
+/// Forwards the parser's events to our listener, and keeps the first error.
 class ParserEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit ParserEvents(JsonListener& out) : out_(out) {}
   std::string error;         ///< empty: none
-  std::size_t error_at = 0;  ///< bytes read so far; 0 where the place says nothing
+  std::size_t error_at = 0;  ///< bytes read so far; 0 if the place is meaningless
 
   bool null() override { return scalar(nullptr); }
   bool boolean(bool v) override { return scalar(v); }
@@ -23,7 +23,7 @@ class ParserEvents : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(number_unsigned_t v) override { return scalar(v); }
   bool number_float(number_float_t v, const string_t&) override { return scalar(v); }
   bool string(string_t& v) override { return scalar(std::move(v)); }
-  bool binary(binary_t&) override { return false; }  // JSON has none
+  bool binary(binary_t&) override { return false; }  // JSON has no binary values
   bool start_object(std::size_t) override { return begin(false); }
   bool start_array(std::size_t) override { return begin(true); }
   bool end_object() override { return end(false); }

@@ -1,5 +1,5 @@
-// JSON of other programs, with the place of what is wrong in it. Refused: nesting deeper than 256, and numbers that no
-// double holds.
+// Reads JSON of other programs and reports the place of an error. Refuses nesting deeper than 256 and numbers that do
+// not fit a double.
 #pragma once
 
 #include <iosfwd>
@@ -12,7 +12,7 @@
 
 namespace busbar {
 
-/// Hears a document value by value, in the order of the text.
+/// Receives a document value by value, in the order of the text.
 class JsonListener {
  public:
   virtual ~JsonListener() = default;
@@ -22,7 +22,7 @@ class JsonListener {
   virtual void scalar(Json value) = 0;  ///< any other value
 };
 
-/// Keeps what it hears.
+/// Builds a document from these events.
 class JsonBuilder : public JsonListener {
  public:
   void begin(bool array) override;
@@ -32,25 +32,25 @@ class JsonBuilder : public JsonListener {
   Json take() { return std::move(whole_); }
 
  protected:
-  /// An array or object has ended: whether it becomes part of the document. `depth`: arrays and objects around it;
-  /// `top`: the key that leads to it in the outermost object.
+  /// Called when an array or object ends; returns whether it becomes part of the document. `depth`: number of arrays
+  /// and objects around it; `top`: its key in the outermost object, or that of the value around it.
   virtual bool keep(Json&, std::size_t /*depth*/, const std::string& /*top*/) { return true; }
 
  private:
   struct Open {
     bool array = false;
-    std::string key;  ///< that leads to it
+    std::string key;  ///< its key
     std::vector<Json> values;
     std::vector<Json::Member> members;
   };
   void add(Json value);
 
-  std::vector<Open> open_;  ///< from the outermost on
+  std::vector<Open> open_;  ///< from the outermost inwards
   std::string key_;         ///< of the next value
   Json whole_;
 };
 
-/// In constant space, but for what the listener keeps. Errors kInvalid name the byte.
+/// In constant space, except for the data that the listener keeps. Errors kInvalid name the byte.
 Status read_json(std::istream& in, const std::string& name, JsonListener& listener);
 
 /// Error kInvalid with line and column.

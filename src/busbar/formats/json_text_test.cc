@@ -23,7 +23,7 @@ TEST(JsonText, OfEqualKeysTheLastValueCounts) {
   EXPECT_EQ(parse_json(R"({"a":1,"b":2,"a":3})", "f").value().dump(), R"({"a":3,"b":2})");
   std::string many = "{\"k\":0";
   for (int i = 0; i < 200'000; ++i) many += ",\"" + std::to_string(i % 150'000) + "\":1";
-  EXPECT_EQ(parse_json(many + "}", "f").value().size(), 150'001u);  // and soon
+  EXPECT_EQ(parse_json(many + "}", "f").value().size(), 150'001u);  // and quickly
 }
 
 TEST(JsonText, ErrorsNameTheirPlace) {
@@ -37,7 +37,7 @@ TEST(JsonText, ErrorsNameTheirPlace) {
   EXPECT_THAT(read_json(in, "f", builder).error().text(), HasSubstr("f: byte 6: not JSON"));
 }
 
-/// Leaves out what stands two levels below "rows".
+/// Leaves out values two levels below "rows".
 class WithoutRows : public JsonBuilder {
  public:
   std::vector<std::string> seen;

@@ -9,7 +9,7 @@
 namespace busbar {
 namespace {
 
-/// Bytes of an element, by the names of PyTorch's types.
+/// Bytes of an element, by PyTorch's type names.
 std::uint64_t element_bytes(std::string_view type) {
   struct Size {
     std::string_view name;
@@ -26,16 +26,16 @@ std::uint64_t element_bytes(std::string_view type) {
   return 0;
 }
 
-/// What an event says, as far as we want it.
+/// The fields of an event that we use.
 struct KinetoEvent {
   std::string category, name, collective, type, group, members;
   double start_us = 0, duration_us = 0;
   std::uint64_t in_elements = 0, out_elements = 0, group_size = 0, channels = 0;
-  std::uint64_t input_elements = 0;  ///< product of the first of "Input Dims"
+  std::uint64_t input_elements = 0;  ///< product of the first entry of "Input Dims"
   std::string input_type;
 };
 
-/// Events one by one; everything else is passed over.
+/// Reads events one by one and skips everything else.
 class KinetoListener : public JsonListener {
  public:
   explicit KinetoListener(CommTrace& out) : out_(out) {}
@@ -65,7 +65,7 @@ class KinetoListener : public JsonListener {
   void count() {
     if (!items_.empty()) ++items_.back();
   }
-  /// In the map of an event: depth 3, of its args: depth 4.
+  /// Depth 3 is the map of an event, depth 4 the map of its args.
   bool in_event(std::size_t at) const { return depth() == at && keys_[0] == "traceEvents"; }
   bool in_args() const { return in_event(4) && keys_[2] == "args"; }
 
@@ -135,7 +135,7 @@ class KinetoListener : public JsonListener {
     out_.collectives.push_back(std::move(c));
   }
 
-  /// "[0, 1, 2, 3]"; a list that was cut short ("...") is left out.
+  /// "[0, 1, 2, 3]"; a truncated list ("...") is ignored.
   static void members(std::string_view text, TracedCollective& c) {
     if (text.find("...") != text.npos) return;
     for (std::size_t at = 0; at < text.size();) {
@@ -154,8 +154,8 @@ class KinetoListener : public JsonListener {
 
   CommTrace& out_;
   KinetoEvent event_;
-  std::vector<std::string> keys_;   ///< of each open map the key in hand; of lists: empty
-  std::vector<std::size_t> items_;  ///< begun so far in each
+  std::vector<std::string> keys_;   ///< per open map its current key; for lists empty
+  std::vector<std::size_t> items_;  ///< number of items begun in each
 };
 
 }  // namespace
@@ -190,7 +190,7 @@ Result<CommTrace> read_kineto(std::istream& in, const std::string& name) {
   KinetoListener listener(out);
   BUSBAR_RETURN_IF_ERROR(read_json(in, name, listener));
   if (!listener.saw_events) return invalid("no 'traceEvents' in this file", {name, 0, 0, ""});
-  // Sizes stand beside the kernels, or, in older traces, beside the calls.
+  // Sizes are listed with the kernels, or in older traces with the calls.
   const bool sized = std::any_of(out.collectives.begin(), out.collectives.end(),
                                  [](const TracedCollective& c) { return c.on_gpu && c.bytes > 0; });
   if (sized) {

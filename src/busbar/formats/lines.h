@@ -18,10 +18,10 @@ class LineSource {
   static LineSource of_text(std::string_view text, std::string name);
   static LineSource of_stream(std::unique_ptr<std::istream> stream, std::string name);
 
-  /// The next line without its end (LF or CR LF); valid until the next call. False at the end. A line above
+  /// The next line without its end (LF or CR LF); valid until the next call. False at the end. A line longer than
   /// kLongestLine comes in pieces of that length.
   bool next(std::string_view& line);
-  int number() const { return number_; }  ///< of the line last given, 1-based
+  int number() const { return number_; }  ///< of the last line, 1-based
   const std::string& name() const { return name_; }
   Where where() const { return {name_, number_, 0, ""}; }
 
@@ -30,14 +30,14 @@ class LineSource {
  private:
   bool refill();
   std::string name_;
-  std::unique_ptr<std::istream> stream_;  ///< null: all is in memory
-  std::vector<char> buffer_;              ///< only of streams
-  std::string_view rest_;                 ///< not yet given
-  bool ended_ = true;                     ///< nothing more to read into the buffer
+  std::unique_ptr<std::istream> stream_;  ///< null: all text is in memory
+  std::vector<char> buffer_;              ///< for streams only
+  std::string_view rest_;                 ///< text not returned yet
+  bool ended_ = true;                     ///< no more data for the buffer
   int number_ = 0;
 };
 
-/// Reads the words and numbers of a line from left to right; a failed call leaves the place as it is.
+/// Reads the words and numbers of a line from left to right; a failed call does not move.
 class LineCursor {
  public:
   explicit LineCursor(std::string_view text) : rest_(text) {}

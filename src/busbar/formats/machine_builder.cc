@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kNvSwitchClass = 0x068000, kCpuClass = 0x068001;
 constexpr std::uint32_t kNoPlace = static_cast<std::uint32_t>(-1);
 
-/// A name that selectors and files can hold.
+/// Whether the name is valid in selectors and files.
 bool is_word(const std::string& name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -49,7 +49,7 @@ class MachineBuilder {
     return i;
   }
 
-  /// "0000:17:00.0" as a number, digit by digit; kNoBusId: none, or one that is longer.
+  /// "0000:17:00.0" as a number, digit by digit; kNoBusId if it is missing or too long.
   static std::uint64_t number_of(const std::string& bus_id) {
     constexpr int kHex = 16;
     std::string digits = bus_id;
@@ -69,7 +69,7 @@ class MachineBuilder {
     return static_cast<std::uint32_t>(node_.devices.size() - 1);
   }
 
-  /// By host as they come, then by NUMA node.
+  /// By host in order of appearance, then by NUMA node.
   Status add_cpus() {
     std::map<std::string, std::size_t> hosts;
     for (std::size_t i = 0; i < records_.all.size(); ++i) {
@@ -102,7 +102,7 @@ class MachineBuilder {
       if (r.kind != RecordKind::kPci) continue;
       if (const auto kind = kind_of(r)) {
         of_kind[*kind].push_back(i);
-      } else if (r.said.pci_class != kNvSwitchClass) {  // those become devices where a link names them
+      } else if (r.said.pci_class != kNvSwitchClass) {  // these become devices if a link names them
         add_unknown(out_.unknown, r.where.line,
                     r.said.pci_class == 0 ? std::string("pci without class or children")
                                           : fmt::format("pci of class 0x{:06x}", r.said.pci_class));
@@ -126,7 +126,7 @@ class MachineBuilder {
     }
   }
 
-  /// Broadcom's switches of PCIe 4 and 5 show as two levels of one id (nccl-topo of 8 x H100; NCCL merges them).
+  /// Broadcom's switches of PCIe 4 and 5 appear as two levels with one id (nccl-topo of 8 x H100; NCCL merges them).
   bool is_two_level(std::size_t i) {
     const std::uint32_t id = record(i).said.pci_id;
     return id == 0x1000'c010u || id == 0x1000'c030u;
@@ -138,7 +138,7 @@ class MachineBuilder {
   }
 
   void add_gpus(std::vector<std::size_t> list) {
-    const auto last = [](int n) { return n < 0 ? INT32_MAX : n; };  // what has no number comes last
+    const auto last = [](int n) { return n < 0 ? INT32_MAX : n; };  // devices without a number come last
     std::stable_sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) {
       const ImportedDevice &x = record(a).said, &y = record(b).said;
       return std::tuple(last(x.rank), last(x.dev)) < std::tuple(last(y.rank), last(y.dev));
@@ -163,7 +163,7 @@ class MachineBuilder {
   void add_nvswitches() {
     bool reduces = false;
     for (const std::size_t g : gpus_) {
-      reduces = reduces || node_.devices[place_[g]].device_class.compute_capability >= 90;  // NCCL: NVLS from 9.0 on
+      reduces = reduces || node_.devices[place_[g]].device_class.compute_capability >= 90;  // NCCL: NVLS since 9.0
       for (const LinkRecord& l : record(g).links)
         if (l.kind == LinkRecord::Kind::kNvlink && is_switch_target(l)) nvswitches_.try_emplace(l.target, 0);
     }
@@ -222,7 +222,7 @@ class MachineBuilder {
       }
   }
 
-  /// The nearest device above, past what is no device.
+  /// The nearest device above, skipping records that are no device.
   std::uint32_t above(std::size_t i) {
     for (std::size_t p = record(i).parent; p != kNoParent; p = record(p).parent)
       if (place_[p] != kNoPlace) return place_[p];
@@ -260,7 +260,7 @@ class MachineBuilder {
 
   void join_gpus() {
     using Pair = std::pair<std::uint32_t, std::uint32_t>;
-    std::map<Pair, std::pair<std::int64_t, std::int64_t>> peers;  // lanes as the lower and as the higher place count
+    std::map<Pair, std::pair<std::int64_t, std::int64_t>> peers;  // lanes seen from the lower and the higher index
     std::map<Pair, LinkClass> lane_of;
     for (const std::size_t g : gpus_) {
       const std::uint32_t from = place_[g];
@@ -292,7 +292,7 @@ class MachineBuilder {
       link(pair.first, pair.second, parts_.times(lane_of[pair], std::max(counts.first, counts.second)));
   }
 
-  /// The GPU of that bus id, on the same host first; an NVSwitch; the CPU above.
+  /// The GPU with this bus id, on the same host first; an NVSwitch; the CPU above.
   std::uint32_t peer_of(std::size_t gpu, const LinkRecord& l, std::uint32_t cpu) {
     if (const auto at = nvswitches_.find(l.target); at != nvswitches_.end() && is_switch_target(l)) return at->second;
     if (l.target_class == kCpuClass) return cpu;
@@ -344,7 +344,7 @@ class MachineBuilder {
   NodeTemplate node_;
   ImportedMachine out_;
   std::set<std::string> names_;
-  std::vector<std::uint32_t> place_;  ///< per record: its place in node_.devices
+  std::vector<std::uint32_t> place_;  ///< per record: its index in node_.devices
   std::vector<std::size_t> cpus_, gpus_, nics_;
   std::map<std::string, std::vector<std::size_t>> gpu_of_bus_;
   std::map<std::string, std::uint32_t> nvswitches_, bus_;

@@ -1,4 +1,4 @@
-// A machine as records: what readers of trees and matrices find, and the one way from there to a topology.
+// A machine as records: the readers of trees and matrices produce them, and one function turns them into a topology.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace busbar::machine_records {
 
 inline constexpr std::size_t kNoParent = static_cast<std::size_t>(-1);
-/// Far beyond any machine, and few enough that each may have a device or link class of its own.
+/// Above any machine, and few enough that each may have its own device or link class.
 inline constexpr std::size_t kMostRecords = 1 << 14, kMostLinks = 1 << 15;
-inline constexpr std::size_t kMostCpus = 512;  ///< all pairs of one host are joined
+inline constexpr std::size_t kMostCpus = 512;  ///< all pairs of CPUs of one host are linked
 
-/// `cpu`, `pci` and `nic` elements in file order; a parent stands before its children.
+/// `cpu`, `pci` and `nic` elements in file order; a parent precedes its children.
 enum class RecordKind : std::uint8_t { kCpu, kPci };
 
 struct LinkRecord {
@@ -25,7 +25,7 @@ struct LinkRecord {
   std::string target;  ///< bus id
   std::int64_t count = 1;
   std::uint32_t target_class = 0;
-  std::int64_t MBps = 0;  ///< of one lane: c2c, and others where it is known; 0: by the parts
+  std::int64_t MBps = 0;  ///< of one lane: c2c, and others if known; 0: from the parts
   Where where;
 };
 
@@ -39,7 +39,7 @@ struct Record {
   std::int64_t link_width = 0;
   bool has_gpu = false, has_nic = false;
   std::string architecture;  ///< AMD GPU
-  std::string product;       ///< GPU: catalogue name where the PCI id does not tell it
+  std::string product;       ///< GPU: catalogue name if the PCI id does not give it
   std::vector<LinkRecord> links;
   std::vector<ImportedPort> ports;
   Where where;
@@ -55,9 +55,9 @@ struct Records {
 /// processing accelerators, as RCCL's files have AMD's).
 std::optional<DeviceKind> kind_of(const Record& pci);
 
-/// Devices: one CPU per `cpu` record, joined with all others of its host; GPUs in the order of rank, then dev; NICs in
-/// the order of dev, called as their first port where that is a word; one NVSwitch per bus id that links of class
-/// 0x068000 name. `name`: of the file, for messages.
+/// Devices: one CPU per `cpu` record, linked with all other CPUs of its host; GPUs in the order of rank, then dev; NICs
+/// in the order of dev, named after their first port if that is a valid name; one NVSwitch per bus id that links of
+/// class 0x068000 name. `name`: the file's name, for messages.
 Result<ImportedMachine> build_machine(Records records, const PartFigures& figures, const std::string& name);
 
 }  // namespace busbar::machine_records

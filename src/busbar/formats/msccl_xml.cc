@@ -20,7 +20,7 @@ constexpr std::array kAlgoAttributes{"name",    "proto",      "nchannels", "nchu
 constexpr std::array kStepAttributes{"s",      "type", "srcbuf", "srcoff", "dstbuf",
                                      "dstoff", "cnt",  "depid",  "deps",   "hasdep"};
 
-/// What each type does: takes a message, adds the rank's own source, stores, sends on.
+/// The actions of a step type: receive a message, add the rank's own source, store, send.
 struct StepType {
   const char* name;
   bool takes, adds, stores, sends;
@@ -92,8 +92,8 @@ class MscclReader {
   std::vector<RawThread> threads_;
   std::vector<RawStep> raw_;
   std::map<Connection, std::vector<std::uint32_t>> sent_, taken_;  ///< steps in order
-  std::vector<std::uint32_t> message_in_, message_out_;            ///< per step: first chunk of it
-  std::vector<std::uint32_t> sender_of_;                           ///< per step that takes one
+  std::vector<std::uint32_t> message_in_, message_out_;            ///< per step: first chunk of its message
+  std::vector<std::uint32_t> sender_of_;                           ///< per step that receives a message
 };
 
 Status MscclReader::read_head(const XmlElement& algo) {
@@ -217,11 +217,11 @@ Result<PlanSlice> MscclReader::read_slice(const XmlElement& step, std::uint32_t 
   return PlanSlice{rank, b, static_cast<std::uint32_t>(first)};
 }
 
-/// Messages that a connection holds before one must be taken, at most; protocols that cut them hold fewer.
-/// Source: NVIDIA NCCL, src/include/device.h, NCCL_STEPS, which MSCCL keeps.
+/// Largest number of messages in flight on a connection; protocols that cut messages allow fewer. Source: NVIDIA NCCL,
+/// src/include/device.h, NCCL_STEPS, which MSCCL keeps.
 constexpr std::size_t kSlots = 8;
 
-/// The k-th send of a connection goes to its k-th receive.
+/// Matches the k-th send of a connection with its k-th receive.
 Status MscclReader::match() {
   std::map<Connection, std::uint32_t> owner_out, owner_in;
   for (std::uint32_t t = 0; t < threads_.size(); ++t) {
@@ -334,7 +334,7 @@ Result<MscclAlgorithm> read_msccl_xml(std::string_view text, const std::string& 
 
 namespace {
 
-/// The plan with sends that also wait for a slot of their connection.
+/// The plan, with sends that also wait for a free slot of their connection.
 ExecutionPlan with_slots(const MscclAlgorithm& algorithm) {
   ExecutionPlan plan = algorithm.plan;
   Csr<std::uint32_t> after;

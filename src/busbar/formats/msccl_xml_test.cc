@@ -22,7 +22,7 @@ std::string xml_error(const std::string& text) {
   return proof.ok() ? "proved" : proof.error().text();
 }
 
-/// Two ranks add what they have and exchange it.
+/// Two ranks add their data and exchange it.
 std::string exchange(const std::string& second_step =
                          R"(<step s="1" type="rrc" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1"/>)") {
   const auto gpu = [&](int id, int peer) {
@@ -38,7 +38,7 @@ std::string exchange(const std::string& second_step =
          gpu(1, 0) + "</algo>";
 }
 
-/// Both ranks send `n` chunks to each other and only then take any.
+/// Both ranks send `n` chunks to each other before they receive any.
 std::string all_sends_first(int n) {
   std::string text = R"(<algo name="x" proto="Simple" nchannels="1" nchunksperloop=")" + std::to_string(2 * n) +
                      R"(" ngpus="2" coll="allgather" inplace="1">
@@ -100,7 +100,7 @@ TEST(MscclXml, SamplesSurviveWritingAndReading) {
   }
 }
 
-// Readers of MSCCL, Azure and RCCL know no other word; ours reads both.
+// The readers of MSCCL, Azure and RCCL accept only this spelling; ours accepts both.
 TEST(MscclXml, ReduceScatterIsOneWord) {
   const MscclAlgorithm a = msccl_of(build_schedule("ring", Collective::kReduceScatter, 4, 1, 0).value()).value();
   const std::string text = write_msccl_xml(a).value();

@@ -9,7 +9,7 @@
 namespace busbar {
 namespace {
 
-/// A step as MSCCL sees it.
+/// A step in MSCCL's form.
 struct WrittenStep {
   std::string type;
   PlanSlice source, destination;
@@ -46,7 +46,7 @@ class MscclWriter {
     for (const char c : text) out += c == '"' ? "&quot;" : c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
     return out;
   }
-  /// As the readers of MSCCL, of Azure's scheduler and of RCCL (msccl_parser.cc) spell it.
+  /// As spelled by the readers of MSCCL, of Azure's scheduler and of RCCL (msccl_parser.cc).
   std::string coll() const {
     if (p_.op == Collective::kAllReduce) return "allreduce";
     if (p_.op == Collective::kAllGather) return "allgather";
@@ -58,7 +58,7 @@ class MscclWriter {
     return {ErrorCode::kUnsupported, "MSCCL has no step that " + what, p_.where(p_.steps[s])};
   }
 
-  /// What each step is called. Messages must be taken in the order in which they were sent: MSCCL counts, no more.
+  /// Finds the type of each step. Messages must be received in the order of their sends: MSCCL only counts them.
   Status classify() {
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> sent, taken;
     for (std::uint32_t s = 0; s < p_.steps.size(); ++s) {
@@ -134,7 +134,7 @@ class MscclWriter {
     return out;
   }
 
-  /// Place of each step in its thread block: of several that it waits for, all but the last go into steps before it.
+  /// Index of each step in its thread block. If it has several predecessors, steps before it wait for all but the last.
   void number_steps() {
     number_.assign(p_.steps.size(), 0);
     waited_for_.assign(p_.steps.size(), false);

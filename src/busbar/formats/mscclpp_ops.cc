@@ -1,4 +1,4 @@
-// Operations of MSCCL++ as steps.
+// Turns operations of MSCCL++ into steps.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ Status MscclppReader::sync(const Json& op, const std::string& name, Block& b, co
     BUSBAR_ASSIGN(const std::int64_t id, integer(op, "barrier_id", 0, 0, INT32_MAX, path));
     barriers_[{b.rank, id}].push_back(step(b, 0, {}, {}, false));
   }
-  if (name != "sem_acquire" && name != "sem_release") return {};  // the others order threads within the block
+  if (name != "sem_acquire" && name != "sem_release") return {};  // the others order threads only within the block
   BUSBAR_ASSIGN(const std::vector<Json>* ids, list(op, "semaphore_ids", path));
   for (const Json& id : *ids) {
     if (!id.is_natural() || id.natural() >= gpus_[b.rank].semaphores.size())
@@ -167,8 +167,8 @@ std::uint32_t MscclppReader::step(const Block& b, std::uint32_t count, const std
   return static_cast<std::uint32_t>(plan().steps.size()) - 1;
 }
 
-/// Moves go source by source, reductions add all sources and write the sum everywhere. In units of parts: of a round of
-/// a pipeline its share of every chunk, of a group of thread blocks one block's share of the whole.
+/// Moves go source by source; reductions add all sources and write the sum everywhere. The unit is a part: in a round
+/// of a pipeline its share of every chunk, in a group of thread blocks one block's share of the whole.
 Status MscclppReader::add_move(const MscclppOp& name, const Json& op, const Block& b, const std::string& path,
                                std::int64_t round) {
   BUSBAR_ASSIGN(const std::vector<SliceOf> from, slices(op, "src_buff", b, path));
@@ -194,7 +194,7 @@ Status MscclppReader::add_move(const MscclppOp& name, const Json& op, const Bloc
       for (PlanSlice& x : s) x.first = static_cast<std::uint32_t>(x.first * out_.parts + shift);
       return s;
     };
-    for (std::int64_t at = begin; at < end;) {  // a round has parts_ parts of each chunk, one after the other
+    for (std::int64_t at = begin; at < end;) {  // a round has parts_ parts of each chunk, in sequence
       const std::int64_t run = round < 0 ? end - begin : std::min<std::int64_t>(end - at, parts_ - at % parts_);
       const std::int64_t shift = round < 0 ? at : at / parts_ * out_.parts + round * parts_ + at % parts_;
       const std::uint32_t s =

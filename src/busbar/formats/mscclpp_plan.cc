@@ -137,7 +137,7 @@ Result<MscclppPlan> MscclppReader::read(const Json& root) {
   return std::move(out_);
 }
 
-/// How finely chunks must be cut: by groups of thread blocks that share a step, and for rounds of pipelines.
+/// Into how many parts chunks must be cut, for groups of thread blocks that share a step and for rounds of pipelines.
 Status MscclppReader::find_parts(const std::vector<Json>& ops, const std::string& path, int depth) {
   for (const Json& op : ops) {
     if (!op.is_object()) continue;

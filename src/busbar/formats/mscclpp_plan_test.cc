@@ -23,7 +23,7 @@ std::string plan_error(const std::string& text) {
   return proof.ok() ? "proved" : proof.error().text();
 }
 
-/// Two ranks: each adds the other's half to its own, and writes the sum to both.
+/// Two ranks: each adds the other's half to its own half, and writes the sum to both.
 std::string exchange_plan() {
   std::string gpus;
   for (const int id : {0, 1}) {
@@ -60,7 +60,7 @@ TEST(MscclppPlan, SumsInPlaceWithTwoSignals) { EXPECT_EQ(plan_error(exchange_pla
 TEST(MscclppPlan, WithoutItsSignalOrWaitItIsWrong) {
   EXPECT_THAT(plan_error(replaced(exchange_plan(), R"("signal")", R"("nop")")),
               HasSubstr("gpus[1].threadblocks[0].ops[1]: waits for 1 signals, of which 0 are sent"));
-  // Reading and writing the other's buffer is a race only where both touch the same chunk.
+  // Reading and writing the other rank's buffer is a race only if both touch the same chunk.
   const std::string same = replaced(exchange_plan(), R"("index": 1, "size": 1}, {"buffer_id": 0, "index": 1)",
                                     R"("index": 0, "size": 1}, {"buffer_id": 0, "index": 0)");
   EXPECT_THAT(plan_error(same), HasSubstr("nothing says whether before or after rank"));

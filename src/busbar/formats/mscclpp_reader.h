@@ -1,5 +1,5 @@
-// The reader behind mscclpp_plan.h: mscclpp_plan.cc reads GPUs and channels, mscclpp_ops.cc makes steps of operations,
-// mscclpp_waits.cc finds what each step waits for.
+// The reader behind mscclpp_plan.h: mscclpp_plan.cc reads GPUs and channels, mscclpp_ops.cc turns operations into
+// steps, mscclpp_waits.cc finds the predecessors of each step.
 #pragma once
 
 #include <map>
@@ -12,20 +12,20 @@
 
 namespace busbar {
 
-/// What an operation does with what it reads.
+/// The action of an operation on the data that it reads.
 enum class MscclppKind : std::uint8_t { kWait, kSignal, kSync, kMove, kReduce, kSwitchReduce, kSwitchStore, kPipeline };
 struct MscclppOp {
   const char* name;
   MscclppKind kind;
-  bool signals = false;                          ///< and tells the receiver
-  bool packets_in = false, packets_out = false;  ///< flags among the data say that it has come
+  bool signals = false;                          ///< whether it also signals the receiver
+  bool packets_in = false, packets_out = false;  ///< flags among the data show that it has arrived
 };
-/// Null where there is no such operation.
+/// Null if there is no such operation.
 const MscclppOp* find_mscclpp_op(std::string_view name);
 
 inline constexpr std::int64_t kMostMscclppChunks = 1 << 16, kMostMscclppParts = 64;
 
-/// One end of a channel: rank, type and number there.
+/// One end of a channel: rank, type, and number on that rank.
 using MscclppEnd = std::tuple<std::uint32_t, std::string, std::uint32_t>;
 
 struct MscclppSwitch {
@@ -37,10 +37,10 @@ struct MscclppRemote {
   PlanBuffer buffer = PlanBuffer::kInput;
 };
 struct MscclppGpu {
-  std::map<std::string, std::vector<std::uint32_t>> peers;  ///< per type of channel: rank at the other end of each
+  std::map<std::string, std::vector<std::uint32_t>> peers;  ///< per type of channel: the rank at the other end of each
   std::vector<MscclppSwitch> switches;
   std::vector<MscclppRemote> remote;
-  std::vector<std::int64_t> semaphores;  ///< first values
+  std::vector<std::int64_t> semaphores;  ///< initial values
 };
 
 class MscclppReader {
@@ -49,7 +49,7 @@ class MscclppReader {
   Result<MscclppPlan> read(const Json& root);
 
  private:
-  struct Block {  ///< the thread block in hand
+  struct Block {  ///< the current thread block
     std::uint32_t rank = 0, thread = 0;
     std::map<std::string, std::vector<std::uint32_t>> channels, buffers;  ///< by type: numbers on the GPU
   };
@@ -62,7 +62,7 @@ class MscclppReader {
   Error fail(const std::string& path, std::string what) const {
     return invalid(std::move(what), {out_.plan.file, 0, 0, path});
   }
-  /// The values of a list; a missing one has none.
+  /// The values of a list; none if it is missing.
   Result<const std::vector<Json>*> list(const Json& j, const char* key, const std::string& path) const;
   Result<std::int64_t> integer(const Json& j, const char* key, std::int64_t otherwise, std::int64_t low,
                                std::int64_t high, const std::string& path) const;
@@ -103,7 +103,7 @@ class MscclppReader {
   std::map<std::pair<std::uint32_t, std::int64_t>, std::vector<std::uint32_t>> barriers_;  ///< rank, id
   std::vector<bool> packets_in_, packets_out_;
   std::vector<std::vector<std::uint32_t>> after_;
-  Status shared_;  ///< a channel or semaphore used by two thread blocks
+  Status shared_;  ///< error: two thread blocks use one channel or semaphore
   void use(Used& u, const Block& b, std::uint32_t step, const std::string& path);
 };
 

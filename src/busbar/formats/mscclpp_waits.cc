@@ -1,4 +1,4 @@
-// What steps of MSCCL++ wait for: signals, semaphores, barriers and packets.
+// The predecessors of MSCCL++ steps: signals, semaphores, barriers and packets.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace busbar {
 
-/// The n-th channel of a type from one rank to another is the n-th one back.
+/// The n-th channel of a type from one rank to another pairs with the n-th channel back.
 Result<std::uint32_t> MscclppReader::other_end(const MscclppEnd& e, const std::string& path) const {
   const auto& [rank, type, number] = e;
   const std::vector<std::uint32_t>& mine = gpus_[rank].peers.at(type);
@@ -34,7 +34,7 @@ Status MscclppReader::match_signals() {
   return {};
 }
 
-/// The k-th acquisition needs the release that makes the count large enough.
+/// The k-th acquisition waits for the release that makes the count large enough.
 Status MscclppReader::match_semaphores() {
   for (const auto& [id, acquired] : acquired_) {
     const auto first = static_cast<std::size_t>(gpus_[id.first].semaphores[id.second]);
@@ -50,7 +50,7 @@ Status MscclppReader::match_semaphores() {
   return {};
 }
 
-/// Each thread block's k-th arrival waits for what the others did before theirs.
+/// Each thread block's k-th arrival waits for the steps of the other blocks before their k-th arrivals.
 void MscclppReader::match_barriers() {
   for (const auto& [id, steps] : barriers_) {
     std::map<std::uint32_t, std::uint32_t> arrived;  // per thread
@@ -63,7 +63,7 @@ void MscclppReader::match_barriers() {
   }
 }
 
-/// Flags among the data tell a reader of packets that they have come.
+/// A reader of packets waits for their writer, since flags among the data show their arrival.
 void MscclppReader::match_packets() {
   std::map<std::tuple<std::uint32_t, PlanBuffer, std::uint32_t>, std::uint32_t> writer;
   const auto each = [&](const Csr<PlanSlice>& slices, std::uint32_t s, auto&& f) {

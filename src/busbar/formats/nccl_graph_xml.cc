@@ -14,7 +14,7 @@ namespace {
 constexpr std::array kKnown{"id",           "pattern",   "crossnic",  "nchannels",    "speedintra", "speedinter",
                             "latencyinter", "typeintra", "typeinter", "samechannels", "version"};
 
-/// NCCL reads the numbers of devices in hexadecimal.
+/// NCCL reads device numbers as hexadecimal.
 Result<std::uint64_t> device_number(const XmlElement& e) {
   BUSBAR_ASSIGN(const std::string text, e.string("dev"));
   std::string_view digits = text;

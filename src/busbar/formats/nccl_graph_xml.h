@@ -1,4 +1,4 @@
-// Graphs of NCCL as files (NCCL_GRAPH_FILE, NCCL_GRAPH_DUMP_FILE): read and written.
+// Reads and writes NCCL's graph files (NCCL_GRAPH_FILE, NCCL_GRAPH_DUMP_FILE).
 //
 // Source: NVIDIA NCCL 2.30.7, src/graph/search.cc and xml.cc.
 #pragma once
@@ -16,7 +16,7 @@ namespace busbar {
 /// One channel: NIC in, GPUs in the order of the chain, NIC out. -1: no NIC (one node).
 struct NcclGraphChannel {
   struct Gpu {
-    int dev = 0, rank = -1;  ///< CUDA index; rank only where the file says it
+    int dev = 0, rank = -1;  ///< CUDA index; rank only if the file has it
     bool operator==(const Gpu&) const = default;
   };
   std::optional<std::uint64_t> net_in, net_out;
@@ -41,7 +41,7 @@ struct NcclGraphFile {
 };
 
 Result<NcclGraphFile> read_nccl_graph_xml(std::string_view text, const std::string& name);
-/// As NCCL's own dump writes it; what is read from it equals `graphs`.
+/// As NCCL's own dump writes it; reading it gives `graphs` again.
 std::string write_nccl_graph_xml(const std::vector<NcclGraphRecord>& graphs);
 
 }  // namespace busbar

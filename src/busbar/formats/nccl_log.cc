@@ -19,7 +19,7 @@ struct TextHash {
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 template <typename T>
-using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;  // only looked up, never walked
+using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;  // for look-up only, never iterated
 
 /// Texts with counts, in the order of first occurrence.
 class Tally {
@@ -38,13 +38,13 @@ class Tally {
   ByText<std::size_t> place_;
 };
 
-/// What one rank says of one communicator.
+/// The messages of one rank about one communicator.
 struct RankRecord {
   CommMessage::Stage stage = CommMessage::Stage::kStart;
-  bool started = false;  ///< "Init START" was seen: this release names every new communicator
+  bool started = false;  ///< "Init START" was seen: this release announces every new communicator
   bool complete = false;
   int rank = -1, line = 0;
-  LoggedCommunicator said;  ///< of the whole; members unused
+  LoggedCommunicator said;  ///< data about the whole communicator; members unused
   LoggedRank self;
 };
 
@@ -53,7 +53,7 @@ struct Thread {
   bool in_system = false;
 };
 
-/// Messages that say nothing a reader has asked for yet; counted under their beginning.
+/// Messages without information for the reader; counted by their beginning.
 constexpr std::string_view kCounted[] = {
     "Bootstrap",      "Plugin Path",   "NET/Plugin",      "TUNER/Plugin", "PROFILER/Plugin", "Connected ",
     "threadThresh",   "P2P Chunksize", "P2P plugin",      "Using non-de", "Using devic",     "Using internal",
@@ -99,7 +99,7 @@ class LogReader {
       const std::size_t second = text.find(" NCCL INFO ");
       if (second == text.npos && enter(line.substr(0, at)))
         read_message(text);
-      else  // its prefix, or two ranks in one line: the first message was cut off
+      else  // no valid prefix, or two ranks in one line: the first message is truncated
         ++log_.broken;
       line = text;
       at = second;
@@ -117,7 +117,7 @@ class LogReader {
     versions_.add(log_.versions, version, line_);
   }
 
-  /// "0: host:pid:tid [3]": who speaks from here on. False where the prefix is broken off.
+  /// "0: host:pid:tid [3]": the rank of the following messages. False if the prefix is truncated.
   bool enter(std::string_view prefix) {
     if (thread_ != nullptr && prefix == last_prefix_) return true;
     std::string_view who = prefix.substr(0, prefix.rfind(" ["));
@@ -136,7 +136,7 @@ class LogReader {
     return true;
   }
 
-  /// "host:12" -> "host"; empty where no number stands behind a colon.
+  /// "host:12" -> "host"; empty if no number follows a colon.
   static std::string_view without_number(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     if (colon == text.npos || colon + 1 == text.size()) return {};
@@ -144,7 +144,7 @@ class LogReader {
     return digits ? text.substr(0, colon) : std::string_view();
   }
 
-  /// The record that this thread fills; a new one where none is open.
+  /// The record of this thread; a new one if none is open.
   RankRecord& record(bool opens) {
     if (thread_->record == kNobody && !opens) {
       const auto at = latest_.find(process_);
@@ -302,7 +302,7 @@ class LogReader {
     return true;
   }
 
-  /// Whatever does not begin with a word of its own.
+  /// Messages that do not begin with a keyword.
   bool other(std::string_view text) {
     if (text.find(" Bytes -> Algo ") != text.npos) return read_choice(text);
     if (text.ends_with("p2p channels per peer")) return parse_totals(text, record(true).said);
@@ -372,11 +372,11 @@ class LogReader {
     return true;
   }
 
-  /// Records of one communicator come together: by its id, else by size, each rank in the order of its records.
+  /// Merges the records of one communicator: by its id, or by size, each rank's records in order.
   void merge_records() {
     ByText<std::size_t> by_id;
     std::map<int, std::vector<std::size_t>> by_size;
-    std::map<std::pair<int, int>, std::size_t> joined;  // (size, rank) -> communicators without id that have this rank
+    std::map<std::pair<int, int>, std::size_t> joined;  // (size, rank) -> communicators without id with this rank
     for (RankRecord& r : records_) {
       if (r.rank < 0 || r.said.ranks <= 0) continue;
       std::size_t at = log_.communicators.size();
@@ -416,7 +416,7 @@ class LogReader {
   int line_ = 0;
   std::string last_prefix_, paths_of_, process_, host_;
   ByText<Thread> threads_;
-  ByText<int> latest_;  ///< per process: its newest record
+  ByText<int> latest_;  ///< per process: its latest record
   Thread* thread_ = nullptr;
   std::vector<RankRecord> records_;
   Tally versions_, networks_, transports_, hosts_, warnings_, other_, tuning_;

@@ -1,8 +1,8 @@
-// What NCCL (2.11 to 2.30) says with NCCL_DEBUG=INFO: settings, networks, communicators with rings, trees and channels,
-// the NIC of each rank, transports, choices, warnings.
+// Reads the log of NCCL (2.11 to 2.30) with NCCL_DEBUG=INFO: settings, networks, communicators with rings, trees and
+// channels, the NIC of each rank, transports, choices, warnings.
 //
-// Lines of ranks interleave, even within a line: a message counts only when it is whole; what is broken off is counted
-// as such. Source of the shapes: NVIDIA NCCL, src/{init,debug,graph/*,transport/*}.cc of these releases, and logs.
+// Lines of different ranks interleave, even within a line. Only complete messages are used; truncated ones are counted.
+// Source of the messages: NVIDIA NCCL, src/{init,debug,graph/*,transport/*}.cc of these releases, and logs.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ struct LoggedTree {
   int up = -1;
 };
 
-/// The NIC through which a rank sends on a channel; another rank's NIC when `proxy` is not the rank itself (PXN).
+/// The NIC through which a rank sends on a channel; with PXN `proxy` is another rank, which is next to the NIC.
 struct LoggedNic {
   int channel = 0, device = -1, proxy = -1;
   bool gpudirect = false;
@@ -53,19 +53,19 @@ struct LoggedNic {
 struct LoggedRank {
   std::string host, bus_id;
   int cuda_device = -1, nvml_device = -1;
-  std::vector<LoggedTree> trees;  ///< by channel; empty: not said
+  std::vector<LoggedTree> trees;  ///< by channel; empty: not in the log
   std::vector<LoggedNic> sends;   ///< ascending
 };
 
 struct LoggedCommunicator {
-  std::string id;  ///< commId, where the release prints it
+  std::string id;  ///< commId, if the release prints it
   int ranks = 0, nodes = -1;
   int line = 0;  ///< of its first message
   int coll_channels = -1, collnet_channels = -1, nvls_channels = -1, p2p_channels = -1, p2p_channels_per_peer = -1;
   std::map<int, std::vector<int>> rings;       ///< channel -> ranks in order
   std::map<int, std::vector<int>> nvls_heads;  ///< head -> ranks
-  std::map<int, LoggedRank> members;           ///< by rank; those that were seen
-  bool nvls = false, complete = false;         ///< multicast available; some rank said "Init COMPLETE"
+  std::map<int, LoggedRank> members;           ///< by rank; only ranks that occur
+  bool nvls = false, complete = false;         ///< multicast available; some rank logged "Init COMPLETE"
 };
 
 /// One graph as the search printed it (NCCL_DEBUG_SUBSYS=GRAPH).
@@ -77,7 +77,7 @@ struct LoggedGraph {
   std::uint64_t count = 0;
 };
 
-/// What the tuner chose for a size.
+/// The tuner's choice for a size.
 struct LoggedChoice {
   std::string collective, algorithm, protocol;
   std::int64_t bytes = 0;
@@ -101,16 +101,16 @@ struct NcclLog {
   std::vector<LoggedCommunicator> communicators;
   std::vector<LoggedGraph> graphs;
   std::vector<LoggedChoice> choices;
-  std::vector<LoggedText> system;  ///< lines of the topology as NCCL sees it, of the first rank that printed it
+  std::vector<LoggedText> system;  ///< lines of the topology in NCCL's view, from the first rank that printed it
   std::vector<LoggedPath> paths;
-  std::vector<LoggedText> tuning;  ///< rows of the table of latencies and bandwidths
+  std::vector<LoggedText> tuning;  ///< rows of the latency and bandwidth table
   std::vector<UnknownPart> unknown;
 };
 
-/// Does a piece of text from the beginning of a file look like such a log?
+/// Whether text from the beginning of a file looks like such a log.
 bool looks_like_nccl_log(std::string_view head);
 
-/// Reads to the end. Error kInvalid when no line is NCCL's. Space grows with ranks x channels, not with lines.
+/// Reads to the end. Error kInvalid if no line is NCCL's. Space grows with ranks x channels, not with lines.
 Result<NcclLog> read_nccl_log(LineSource& source);
 
 }  // namespace busbar

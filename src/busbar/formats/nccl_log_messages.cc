@@ -5,7 +5,7 @@
 namespace busbar::nccl_log {
 namespace {
 
-constexpr std::int64_t kHighestRank = 1 << 24;  ///< larger numbers are noise
+constexpr std::int64_t kHighestRank = 1 << 24;  ///< a larger number is a broken message
 
 bool small(LineCursor& c, int& out) {
   std::int64_t n = 0;
@@ -47,7 +47,7 @@ bool take_net(std::string_view text, ConnectMessage& m) {
   return c.at_end();
 }
 
-/// What NCCL calls its ways between GPUs of one host. A word that is none of them was broken off.
+/// NCCL's names of transports between GPUs of one host. Any other word means a truncated message.
 bool is_local_transport(std::string_view text) {
   for (const char* known : {"P2P/IPC", "P2P/CUMEM", "P2P/direct pointer", "P2P/MNNVL", "SHM/direct/direct", "SHM/CE/CE",
                             "SHM/direct/CE", "SHM/CE/direct", "SHM", "direct shared memory", "COLLNET"}) {

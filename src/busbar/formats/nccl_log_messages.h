@@ -1,4 +1,4 @@
-// The messages of NCCL_DEBUG=INFO, one parser each. Part of nccl_log's work. All refuse a text that is not whole.
+// Parsers for the messages of NCCL_DEBUG=INFO, used by nccl_log. All of them reject truncated text.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace busbar::nccl_log {
 
-/// "comm 0x.. rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 9b000 commId 0x.. - Init START" and its older and newer kin.
+/// "comm 0x.. rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 9b000 commId 0x.. - Init START", and older and newer forms.
 struct CommMessage {
   int rank = -1, ranks = -1, nodes = -1, cuda_device = -1, nvml_device = -1;
   std::string_view bus_id, id;
@@ -23,7 +23,7 @@ struct RingMessage {
 };
 std::optional<RingMessage> parse_ring(std::string_view text);
 
-/// "Channel 00/0 : 9[1] -> 0[0] [send] via NET/IBext/4(1)/GDRDMA": `transport` leaves the NIC's number out.
+/// "Channel 00/0 : 9[1] -> 0[0] [send] via NET/IBext/4(1)/GDRDMA": `transport` omits the NIC's number.
 struct ConnectMessage {
   int channel = 0, from = -1, to = -1;
   bool send = false, receive = false;
@@ -48,12 +48,12 @@ std::optional<std::pair<int, std::vector<int>>> parse_nvls_head(std::string_view
 std::optional<std::vector<LoggedIbDevice>> parse_ib_devices(std::string_view text);
 /// "Pattern 4, crossNic 0, nChannels 8, bw 40.0/40.0, type NVL/PIX, sameChannels 0".
 std::optional<LoggedGraph> parse_pattern(std::string_view text);
-/// "AllReduce: 1048576 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..15}", older without name and with numbers.
+/// "AllReduce: 1048576 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..15}"; older: no name, and numbers.
 std::optional<LoggedChoice> parse_choice(std::string_view text);
 /// "GPU/0-18000 :GPU/0-18000 (0/5000.0/LOC) NET/0-0 (3/48.0/PIX) ".
 std::optional<std::vector<LoggedPath>> parse_paths(std::string_view text);
 
-/// The text with numbers as '#', cut off: texts of one kind have one shape.
+/// The text with numbers as '#', shortened: texts of one kind have one shape.
 std::string shape_of(std::string_view text);
 
 }  // namespace busbar::nccl_log

@@ -11,10 +11,10 @@
 namespace busbar::machine_records {
 namespace {
 
-constexpr std::size_t kMostPorts = 1 << 13;  ///< far beyond any machine
-constexpr int kMost = 1 << 20;  ///< of numbers that count devices
+constexpr std::size_t kMostPorts = 1 << 13;  ///< above any machine
+constexpr int kMost = 1 << 20;               ///< limit of numbers that count devices
 
-/// Lists the attributes that nobody knows.
+/// Lists the unknown attributes.
 void note_attributes(const XmlElement& e, std::span<const char* const> known, std::vector<UnknownPart>& unknown) {
   for (const auto& [name, value] : e.attributes()) {
     if (name == "keep" || std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -90,7 +90,7 @@ class RecordReader {
     r.said.affinity = e.find("affinity").value_or("");
     r.processor.arch = e.find("arch").value_or("");
     r.processor.vendor = e.find("vendor").value_or("");
-    // NCCL adds the extended family shifted by four; makers count 15 + extended.
+    // NCCL adds the extended family shifted by four; vendors count 15 + extended.
     r.processor.family = r.said.family > 31 ? 15 + ((r.said.family - 15) >> 4) : r.said.family;
     r.processor.model = r.said.model;
     for (const Record& other : out_.all) {
@@ -131,7 +131,7 @@ class RecordReader {
     BUSBAR_ASSIGN(r.said.bus_id, bus_id(e, "busid"));
     const std::string& host = host_of(parent);
     const auto [first, fresh] = lines_.try_emplace(host + '/' + r.said.bus_id, e.where().line);
-    if (!fresh)  // files by hand have it; links that name it mean the first
+    if (!fresh)  // files written by hand have it; links that name it mean the first
       add_unknown(out_.unknown, e.where().line,
                   fmt::format("bus id {} stands at line {} already", r.said.bus_id, first->second));
     BUSBAR_ASSIGN(const std::uint64_t pci_class, hexadecimal(e, "class", 0xff'ffff));
@@ -168,7 +168,7 @@ class RecordReader {
     BUSBAR_ASSIGN(said.gdr, small(e, "gdr", -1));
     if (const auto gcn = e.find("gcn"))
       out_.all[at].architecture = gcn->starts_with("gfx") ? std::string(*gcn) : "gfx" + std::string(*gcn);
-    if (out_.all[at].architecture == "gfx910") out_.all[at].architecture = "gfx90a";  // how RCCL writes it in decimal
+    if (out_.all[at].architecture == "gfx910") out_.all[at].architecture = "gfx90a";  // RCCL writes it in decimal
     for (const XmlElement& child : e.children()) {
       const auto kind = child.tag() == "nvlink" ? std::optional(LinkRecord::Kind::kNvlink)
                         : child.tag() == "xgmi" ? std::optional(LinkRecord::Kind::kXgmi)

@@ -1,4 +1,4 @@
-// The elements of a topology file as records, checked one by one. Part of the work of nccl_topo_xml_reader.h.
+// Turns the elements of a topology file into checked records. Part of the work of nccl_topo_xml_reader.h.
 #pragma once
 
 #include "busbar/base/xml.h"

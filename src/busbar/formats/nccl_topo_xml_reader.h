@@ -12,11 +12,11 @@
 
 namespace busbar {
 
-/// `name` stands for the file in messages. Devices: one CPU per `cpu` element (a NUMA node for NCCL), joined with all
-/// others of its host; GPUs in the order of rank, then dev; NICs in the order of dev, called as their first port where
-/// that is a word; one NVSwitch per bus id that links of class 0x068000 name. A PCI function without class and without
-/// children is not known to be anything and listed as unknown. Links of GPUs name a peer at both ends; the larger count
-/// holds. Cost: linear in the file.
+/// `name`: the file's name in messages. Devices: one CPU per `cpu` element (a NUMA node for NCCL), linked with all
+/// other CPUs of its host; GPUs in the order of rank, then dev; NICs in the order of dev, named after their first port
+/// if that is a valid name; one NVSwitch per bus id that links of class 0x068000 name. A PCI function without class and
+/// without children is listed as unknown. Links of GPUs name a peer at both ends; the larger count holds. Cost: linear
+/// in the file.
 Result<ImportedMachine> read_nccl_topo_xml(std::string_view text, const std::string& name,
                                            const PartFigures& figures = {});
 

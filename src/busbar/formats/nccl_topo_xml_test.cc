@@ -36,7 +36,7 @@ std::size_t count(const Topology& t, DeviceKind kind) {
   return n;
 }
 
-/// Lanes of that kind out of a device.
+/// Lanes of a device's outgoing links of this kind.
 std::uint32_t lanes(const Topology& t, DeviceId d, LinkKind kind) {
   std::uint32_t n = 0;
   for (const LinkId l : t.out_links(d))

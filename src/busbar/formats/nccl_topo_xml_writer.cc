@@ -13,7 +13,7 @@
 namespace busbar {
 namespace {
 
-/// An element and what lies in it.
+/// An element and its content.
 struct Element {
   std::string tag, attributes;
   std::vector<Element> children;
@@ -57,7 +57,7 @@ class Writer {
     for (const TreeLine& l : lines_) cabled_ = cabled_ || cable_of(l.device).has_value();
     std::uint32_t gpus = 0, nets = 0;
     const Block& place = t_.blocks()[index(block)];
-    for (std::uint32_t i = 0; i < place.device_count; ++i) {  // numbers are those of the block, not of the tree
+    for (std::uint32_t i = 0; i < place.device_count; ++i) {  // numbers count over the block, not over the tree
       const auto d = static_cast<DeviceId>(place.first_device + i);
       if (t_.kind(d) == DeviceKind::kGpu) number_[d] = gpus++;
       if (t_.kind(d) == DeviceKind::kNic && (!cabled_ || cable_of(d))) number_[d] = nets++;
@@ -75,7 +75,7 @@ class Writer {
         socket_ = kNone<DeviceId>;
       }
       while (i < lines_.size() && t_.kind(lines_[i].device) != DeviceKind::kCpu) {
-        if (t_.kind(lines_[i].device) == DeviceKind::kRootPort) {  // NCCL takes it as part of the CPU
+        if (t_.kind(lines_[i].device) == DeviceKind::kRootPort) {  // NCCL counts it as part of the CPU
           ++i;
           continue;
         }
@@ -89,7 +89,7 @@ class Writer {
   }
 
  private:
-  /// The element of line i with all below it; moves i past them. None: nothing that NCCL knows.
+  /// The element of line i with everything below it; moves i past them. None for a device that NCCL does not know.
   std::optional<Element> element(std::size_t& i) {
     const TreeLine& line = lines_[i++];
     const DeviceId d = line.device;
@@ -141,11 +141,11 @@ class Writer {
     const double lane = static_cast<double>(per_second(c.wire_rate)) * 8 / 1e9 / c.lanes;  // GT/s: one bit each
     double step = 2.5;
     for (const double s : {5.0, 8.0, 16.0, 32.0, 64.0, 128.0})
-      if (lane >= s * 0.9) step = s;  // files may give the rate after encoding
+      if (lane >= s * 0.9) step = s;  // files may give the rate after line coding
     out.set("link_speed", fmt::format("{:.1f} GT/s PCIe", step)).set("link_width", lanes);
   }
 
-  /// Ids of a switch chip that shows two levels, so that NCCL merges them: Broadcom's of PCIe 4 and of PCIe 5.
+  /// Ids of a switch chip that appears as two levels, so that NCCL merges them: Broadcom's of PCIe 4 and of PCIe 5.
   void name_two_levels(const TreeLine& line, Element& out) {
     const bool lower = t_.device_class(line.device).lower_level;
     bool two = lower;
@@ -156,7 +156,7 @@ class Writer {
       GBps_of_lane =
           static_cast<double>(per_second(t_.link_class(l).wire_rate)) / 1e9 / std::max<int>(t_.link_class(l).lanes, 1);
     }
-    constexpr double kPcie5Lane = 3.9;  // GB/s after encoding
+    constexpr double kPcie5Lane = 3.9;  // GB/s after line coding
     if (two) out.set("vendor", "0x1000").set("device", GBps_of_lane >= kPcie5Lane ? "0xc030" : "0xc010");
   }
 

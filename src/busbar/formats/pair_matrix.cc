@@ -12,9 +12,9 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kMostMatrixRanks = 4096;       // ranks^2 counts are held
+constexpr std::uint32_t kMostMatrixRanks = 4096;     // memory holds ranks^2 counts
 constexpr std::uint64_t kMostPairChunks = 1u << 31;  // counted in 32 bits
-constexpr double kMostPairBytes = 1e15;              // of one pair
+constexpr double kMostPairBytes = 1e15;              // per pair
 
 Result<std::uint32_t> rank_at(const CsvTable& t, std::size_t row, const char* column, std::uint32_t ranks) {
   BUSBAR_ASSIGN(const std::optional<double> number, t.number(row, column));
@@ -31,7 +31,7 @@ Result<std::uint64_t> bytes_at(const CsvTable& t, std::size_t row) {
   return static_cast<std::uint64_t>(std::llround(*number));
 }
 
-/// Sums of the sizes in the order of pairs, in chunks of one size.
+/// Running sums of the sizes in the order of pairs, in chunks of one size.
 PairCounts in_chunks(const std::vector<std::uint64_t>& bytes) {
   std::uint64_t divisor = 0;
   long double whole = 0;

@@ -1,4 +1,4 @@
-// Link classes from what a file says and the figures the caller brought; remembers what had to be assumed.
+// Builds link classes from the data of a file and the caller's figures; remembers assumptions.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ class PartLinks {
  public:
   explicit PartLinks(const PartFigures& figures) : figures_(figures) {}
 
-  /// By PCI id, else nothing but the generation: compute capability x 10 (-1: none) or AMD architecture.
+  /// By PCI id; otherwise only the generation: compute capability x 10 (-1: none) or AMD architecture.
   DeviceClass gpu(std::uint32_t pci_id, int compute_capability, const std::string& architecture);
   DeviceClass product(const std::string& name) const;  ///< pre: figures have it
-  /// One lane of the GPU's scale-up link: of its product, else of the first product of its generation. MBps: what the
-  /// file says of its wire, 0 where it does not.
+  /// One lane of the GPU's scale-up link: of its product, or of the first product of its generation. MBps: the wire
+  /// rate in the file, 0 if absent.
   LinkClass scale_up_lane(const DeviceClass& gpu, LinkKind kind, std::int64_t MBps = 0);
   LinkClass times(LinkClass lane, std::int64_t lanes) const;
-  /// "16.0 GT/s PCIe" and a width; NCCL counts an unknown speed as 8 GT/s and an unknown width as 16.
+  /// E.g. "16.0 GT/s PCIe" and a width. NCCL counts an unknown speed as 8 GT/s and an unknown width as 16.
   LinkClass pcie(std::string_view speed, std::int64_t width);
-  /// Between two sockets with such processors; of unknown ones, the slowest that is known.
+  /// Between two sockets with this processor; for unknown ones, the slowest known link.
   LinkClass socket(const ProcessorIdentity& processor);
   LinkClass c2c(std::int64_t MBps, std::int64_t lanes) const;
   LinkClass cable(bool infiniband, std::int64_t Mbps) const;
-  /// A way that no wire limits: NCCL counts 5000 GB/s.
+  /// A link that no wire limits: NCCL counts 5000 GB/s.
   LinkClass without_wire(const char* part) const;
 
   const std::vector<std::string>& notes() const { return notes_; }
-  /// Why a rate had to be made up; empty: none had to.
+  /// Why a rate had to be assumed; empty: no rate was.
   const std::string& unnamed() const { return unnamed_; }
 
  private:

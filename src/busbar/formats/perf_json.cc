@@ -9,7 +9,7 @@
 namespace busbar {
 namespace {
 
-/// Numbers of the report may stand as strings ("nan", " -1").
+/// Numbers of the report may be strings ("nan", " -1").
 std::optional<double> number_of(const Json& map, const char* key) {
   const Json& found = map[key];
   if (found.is_number()) return found.number();
@@ -74,7 +74,7 @@ void read_report(const Json& root, PerfResults& out) {
   out.tables.push_back(std::move(t));
 }
 
-/// AMD's report: a list of rows, one for in place and one for out of place.
+/// AMD's report: a list of rows, separate for in place and out of place.
 void read_rows(const Json& root, PerfResults& out) {
   std::map<std::string, std::size_t> table_of;
   for (const Json& row : root.values()) {

@@ -26,7 +26,7 @@ bool whole(std::string_view word, T& out) {
   }
 }
 
-/// What the second header line says of the columns.
+/// The columns according to the second header line.
 struct Layout {
   bool op = false, root = false, stamp = false;
   std::size_t halves = 0, per_half = 0;  ///< 1 or 2; 4, or 8 with statistics per iteration
@@ -65,7 +65,7 @@ class TableReader {
   }
 
  private:
-  /// The table being read; a comment that opens a run begins a new one after rows.
+  /// The current table. After rows, a comment that opens a run starts a new table.
   PerfTable& table(bool opens) {
     if (out_.tables.empty() || (opens && !out_.tables.back().rows.empty())) {
       out_.tables.emplace_back();
@@ -106,7 +106,7 @@ class TableReader {
     table(true).collective = name;
   }
 
-  /// "Rank  0 Group  0 Pid 1234 on nodeA device  0 [0000:18:00] NVIDIA H100": Group is newer.
+  /// "Rank  0 Group  0 Pid 1234 on nodeA device  0 [0000:18:00] NVIDIA H100": older releases have no Group.
   void read_rank(LineCursor c, std::string_view text) {
     PerfRank r;
     std::int64_t n = 0;
@@ -135,7 +135,7 @@ class TableReader {
     PerfRow row;
     row.line = number_;
     std::size_t at = 0;
-    // Some collectives leave the operation blank although the header has it.
+    // Some collectives leave the operation blank although the header lists it.
     const std::size_t expected = fixed + l.halves * l.per_half;
     const bool blank_op = l.op && words.size() + 1 == expected;
     if (words.size() != expected && !blank_op) return cut_off(text);

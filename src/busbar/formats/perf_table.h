@@ -34,7 +34,7 @@ struct PerfRank {
 
 /// One run of one collective.
 struct PerfTable {
-  std::string collective;  ///< "all_reduce"; empty where the output does not say it
+  std::string collective;  ///< "all_reduce"; empty if the output does not name it
   std::string version;     ///< of the tests
   std::string library;     ///< NCCL's number: 23007
   std::string settings;    ///< the line with nThread, minBytes, ...
@@ -42,18 +42,18 @@ struct PerfTable {
   std::vector<PerfRow> rows;
   std::optional<double> average_busbw_GBps;
   std::string out_of_bounds;  ///< "0 OK"
-  int rank_count = 0;         ///< of the report, where ranks are not listed
+  int rank_count = 0;         ///< from the report, if ranks are not listed
 };
 
 struct PerfResults {
   std::vector<PerfTable> tables;
-  std::vector<UnknownPart> unknown;  ///< lines that are no part of a table are counted, rows cut off are listed
+  std::vector<UnknownPart> unknown;  ///< lines outside tables are counted, truncated rows are listed
   std::uint64_t other_lines = 0;
 };
 
 bool looks_like_perf_table(std::string_view head);
 bool looks_like_perf_json(std::string_view head);
-/// Lines of NCCL and of launchers may stand between. Error kInvalid where there is no table at all.
+/// Lines of NCCL and of launchers may occur in between. Error kInvalid if there is no table at all.
 Result<PerfResults> read_perf_table(LineSource& source);
 Result<PerfResults> read_perf_json(std::string_view text, const std::string& name);
 

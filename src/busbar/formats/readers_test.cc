@@ -1,4 +1,4 @@
-// Tables, matrices, networks, graphs: what their readers promise beyond the golden readings.
+// Tables, matrices, networks, graphs: guarantees of their readers beyond the golden readings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +88,7 @@ TEST(PerfJson, BothMakersReportsAreRead) {
   EXPECT_FALSE(read_perf_json("1e309", "r.json").ok()) << "no double holds it";
 }
 
-/// Words of a matrix with PHB and NODE as one: they differ only in how many bridges a socket has.
+/// Words of a matrix with PHB and NODE as one: they differ only in the number of bridges of a socket.
 std::vector<std::vector<std::string>> plain(std::vector<std::vector<std::string>> cells) {
   for (auto& row : cells)
     for (std::string& c : row) {

@@ -26,7 +26,7 @@ Status full(const std::vector<std::string>& names, const Where& where) {
   return invalid(fmt::format("more than {} names in one list", kMostNames), where);
 }
 
-/// "1-3" or "07" behind `stem`, each followed by `rest`, which may hold brackets of its own.
+/// "1-3" or "07" after `stem`, each followed by `rest`, which may contain more brackets.
 Status expand_range(std::string_view stem, std::string_view range, std::string_view rest, const Where& where,
                     std::vector<std::string>& out) {
   const std::size_t dash = range.find('-');
@@ -55,7 +55,7 @@ class TopologyReader {
     while (source.next(raw)) {
       const std::string_view line = trimmed(raw.substr(0, raw.find('#')));
       joined += line;
-      if (joined.ends_with('\\')) {  // goes on in the next line
+      if (joined.ends_with('\\')) {  // continues in the next line
         joined.back() = ' ';
         continue;
       }
@@ -112,7 +112,7 @@ class TopologyReader {
     return {};
   }
 
-  /// 0 for switches of hosts, else one above the highest below; a circle has no level.
+  /// 0 for switches of hosts, otherwise one above the highest below. Switches in a circle have no level.
   Status find_levels(const std::string& file) {
     level_.assign(out_.switches.size(), 0);
     for (std::size_t round = 0;; ++round) {

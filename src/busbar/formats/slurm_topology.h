@@ -15,13 +15,13 @@ namespace busbar {
 struct SlurmSwitch {
   std::string name;
   std::vector<std::string> nodes, switches;
-  std::string link_speed;  ///< as written; Slurm gives it no meaning
+  std::string link_speed;  ///< as written; Slurm does not interpret it
   bool is_block = false;
   int line = 0;
 };
 
 struct SlurmTopology {
-  Topology topology;  ///< hosts are blocks with one NIC; switches of hosts are leaves, those above spines and cores
+  Topology topology;  ///< hosts are blocks with one NIC; switches of hosts are leaves, those above are spines and cores
   std::vector<SlurmSwitch> switches;
   std::vector<std::string> hosts;  ///< by block
   std::vector<std::int64_t> block_sizes;
@@ -30,7 +30,7 @@ struct SlurmTopology {
 };
 
 bool looks_like_slurm_topology(std::string_view head);
-/// Blocks become one switch each. Error kInvalid for a host below two switches, unknown switches and circles.
+/// Each block becomes one switch. Error kInvalid for a host below two switches, unknown switches and circles.
 Result<SlurmTopology> read_slurm_topology(std::string_view text, const std::string& name);
 
 /// "n[1-3,07],m1" -> n1 n2 n3 n07 m1; leading zeros keep their width. At most 100,000 names.

@@ -19,7 +19,7 @@ using namespace machine_records;
 constexpr std::size_t kMostColumns = 512;
 constexpr std::int64_t kMostLinksOfAGpu = 36;  // NVIDIA's counts so far: 18 up to Blackwell, 36 with Rubin
 
-/// Without ANSI escapes, which highlight the header.
+/// Removes ANSI escapes, which highlight the header.
 std::string plain(std::string_view line) {
   std::string out;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -51,11 +51,11 @@ std::optional<int> number_after(std::string_view text, std::string_view stem) {
   return code == std::errc() && end == text.data() + text.size() && n >= 0 ? std::optional(n) : std::nullopt;
 }
 
-/// A matrix of words with names; rows and columns alike.
+/// A matrix of words with names; rows and columns have the same names.
 struct Matrix {
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> cells;
-  std::vector<int> numa, line;  ///< per row; -1: not said
+  std::vector<int> numa, line;  ///< per row; -1: not in the file
   std::map<std::string, std::string> legend;
   std::vector<UnknownPart> unknown;
 };
@@ -82,7 +82,7 @@ Result<Matrix> read_matrix(std::string_view text, const std::string& name) {
       legend = true;
     } else if (columns == 0 && std::count_if(cells.begin(), cells.end(), [](auto& c) { return is_device(c); }) > 0 &&
                std::find(cells.begin(), cells.end(), "X") == cells.end()) {
-      if (!cells.empty() && cells.front().empty()) cells.erase(cells.begin());  // some copies lost the first tab
+      if (!cells.empty() && cells.front().empty()) cells.erase(cells.begin());  // some copies lose the first tab
       for (const std::string& c : cells) {
         if (is_device(c)) m.names.push_back(c);
         if (c == "NUMA Affinity") numa_column = static_cast<std::size_t>(&c - cells.data()) + 1;
@@ -110,7 +110,7 @@ Result<Matrix> read_matrix(std::string_view text, const std::string& name) {
   return m;
 }
 
-/// Sets of devices that some relation joins.
+/// Sets of devices connected by a relation.
 class Groups {
  public:
   explicit Groups(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
@@ -173,7 +173,7 @@ class RecordsOfMatrix {
     return {};
   }
 
-  /// NICs have no affinity of their own: that of a device they are not SYS to.
+  /// NICs have no affinity in the file. They get that of a device to which they are not SYS.
   void place_nics() {
     int highest = 0;
     for (const int n : m_.numa) highest = std::max(highest, n);
