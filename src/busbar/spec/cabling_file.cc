@@ -7,11 +7,11 @@
 namespace busbar {
 namespace {
 
-constexpr double kLongest = 100'000;   // m: beyond any building
-constexpr double kStrongest = 1e6;     // W: beyond any switch
+constexpr double kLongest = 100'000;        // m: longer than any building
+constexpr double kStrongest = 1e6;          // W: more than any switch draws
 constexpr std::int64_t kMostRacks = 1'000;  // nodes in a rack, racks in a row, racks of a node
 
-/// Figures of the catalogue stand alone or as {value: 17W, source: ...}.
+/// Catalogue figures are plain values or {value: 17W, source: ...}.
 YamlNode value_of(const YamlNode& figure) {
   const auto value = figure.kind() == YamlNode::Kind::kMap ? figure.find("value") : std::nullopt;
   return value ? *value : figure;

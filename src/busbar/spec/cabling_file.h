@@ -1,5 +1,5 @@
-// The hall a machine stands in, the cables and optics to be had, and what its switches draw: `hall:`, `parts:` of a
-// cable, `product:` of a switch.
+// The hall of a machine, the available cables and optics, and the power of its switches: `hall:`, `parts:` of a cable,
+// `product:` of a switch.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace busbar {
 
-/// Entries of catalog/optics by name, in the order in which they are tried.
+/// Reads entries of catalog/optics by name, in the order of the list, in which they are tried later.
 Result<std::vector<CablePart>> read_cable_parts(const YamlNode& list, Reading& reading);
-/// Those of fabrics that name none: 100 Gb/s per lane, passive copper, then multi-mode, then single-mode optics.
+/// Parts for fabrics that name none: 100 Gb/s per lane, passive copper, then multi-mode, then single-mode optics.
 Result<std::vector<CablePart>> usual_cable_parts(Reading& reading);
 
-/// Watts of the switch `name` of catalog/switches; 0 where its file does not know.
+/// Watts of the switch `name` of catalog/switches; 0 if its file does not give it.
 Result<double> read_switch_power(const YamlNode& name, Reading& reading);
 
 /// nodes_per_rack, racks_per_node, racks_per_row, rack_m, row_m, riser_m, in_rack_m.

@@ -18,7 +18,7 @@ BytesPerSecond times(BytesPerSecond rate, double factor) {
   return BytesPerSecond{static_cast<std::uint64_t>(std::llround(static_cast<double>(per_second(rate)) * factor))};
 }
 
-/// In double quotes unless it is a plain word or number.
+/// Adds double quotes unless the text is a plain word or number.
 std::string quoted(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -38,7 +38,7 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-/// In flow style: what stands behind "key: ".
+/// In flow style: the text after "key: ".
 std::string flow_text(const YamlNode& node) {
   std::string out;
   switch (node.kind()) {
@@ -57,7 +57,7 @@ std::string flow_text(const YamlNode& node) {
   return out;
 }
 
-/// Maps and lists of maps over lines, the rest in flow style.
+/// Maps and lists of maps in block style, everything else in flow style.
 void add_block(const std::string& key, const YamlNode& node, const std::string& indent, std::string& out) {
   const bool maps = node.kind() == YamlNode::Kind::kSequence && node.size() > 0 &&
                     node.item(0).kind() == YamlNode::Kind::kMap;
@@ -126,7 +126,7 @@ void calibrate_protocol(const CalibratedFactors& f, ProtocolModel& p) {
                       &p.ll.step_server, &p.ll.step_network})
     *d = times(*d, f.latency);
   p.launch = p.launch + f.launch_more;
-  // Links to a switch that reduces have the first share as well as its own.
+  // A link to a switch that reduces has the first share in addition to its own.
   for (double* share : {&p.share_scale_up, &p.share_server, &p.share_network}) *share *= f.rate;
   p.channel_rate = times(p.channel_rate, f.rate);
 }

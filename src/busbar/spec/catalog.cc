@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names are words, never paths.
+/// A name is a word, never a path.
 bool is_name(std::string_view s) {
   if (s.empty() || s.size() > 64 || s.front() == '.') return false;
   return std::all_of(s.begin(), s.end(), [](char c) {

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-/// Keys whose values name, place or explain something.
+/// Whether the key's value is a name, a place or an explanation.
 bool is_wording(std::string_view key) {
   static constexpr std::array<std::string_view, 29> kKeys{
       "fec_source",     "name",         "part",    "source", "note",  "confidence", "efficiency_source",
@@ -24,7 +24,7 @@ bool is_wording(std::string_view key) {
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
-/// What a number without unit counts.
+/// The unit of a number without one.
 std::string unit_of_key(std::string_view path) {
   const std::size_t dot = path.rfind('.');
   const std::string_view key = dot == std::string_view::npos ? path : path.substr(dot + 1);
@@ -43,7 +43,7 @@ std::string unit_of_key(std::string_view path) {
   return "count";
 }
 
-/// "3.35TB/s" as 3.35 and "TB/s"; false for what is no number with at most one word behind it.
+/// "3.35TB/s" as 3.35 and "TB/s"; false unless the text is a number with at most one word after it.
 bool split(const std::string& text, double& value, std::string& unit) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return false;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -59,11 +59,11 @@ struct Provenance {
   std::string source, confidence;
 };
 
-/// The map's own provenance, or that around it.
+/// The map's own provenance, or that of the map around it.
 Provenance inside(const YamlNode& map, Provenance around) {
   if (const auto s = map.find("source"); s && !s->scalar().empty()) {
     around.source = s->scalar();
-    around.confidence.clear();  // a doubt about the whole does not touch a part with a source of its own
+    around.confidence.clear();  // a doubt about the whole does not apply to a part with its own source
   }
   if (const auto c = map.find("confidence")) around.confidence = c->scalar();
   return around;
@@ -111,7 +111,7 @@ void note_part(const YamlNode& name, std::string_view folder, const Catalog& cat
   if (std::find(out.begin(), out.end(), entry) == out.end()) out.push_back(std::move(entry));
 }
 
-/// Names of other entries, by the keys that hold them.
+/// Names of other entries, found by the keys that hold them.
 void collect_parts(const YamlNode& node, const Catalog& catalog, std::vector<std::string>& out) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kKeys{{{"link", "links"},
                                                                                        {"part", "gpus"},

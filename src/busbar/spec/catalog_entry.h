@@ -12,28 +12,28 @@ namespace busbar {
 
 struct Figure {
   std::string path;    ///< "peak.bf16", "links[0].rate"
-  std::string text;    ///< as the file has it: "3.35TB/s"
-  double value = 0;    ///< the number in it
-  std::string unit;    ///< "TB/s"; for bare numbers what they count: "lanes", "share", "m", "count"
-  std::string source;  ///< of this figure or, where it has none of its own, of what stands around it; "" if nobody says
-  std::string confidence;  ///< "low", "medium", "high"; "" where the source is not doubted
+  std::string text;    ///< as in the file: "3.35TB/s"
+  double value = 0;    ///< the number in `text`
+  std::string unit;    ///< "TB/s"; for numbers without unit what they count: "lanes", "share", "m", "count"
+  std::string source;  ///< of this figure, or of the nearest map around it with a source; "" if there is none
+  std::string confidence;  ///< "low", "medium", "high"; "" if the source states no doubt
   Where where;
 };
 
-/// All figures below `root`, in file order. Names, places and wiring (between, pairs, numa) are none.
+/// All figures below `root`, in file order. Names, places and wiring (between, pairs, numa) are not figures.
 std::vector<Figure> figures_of(const YamlNode& root);
 
 struct CatalogEntry {
   std::string folder, name;
-  std::string title;  ///< as catalog_title gives it
+  std::string title;  ///< as given by catalog_title
   std::vector<Figure> figures;
-  std::vector<std::string> made_of;  ///< "links/nvlink4": entries of the catalogue that this one names, once each
+  std::vector<std::string> made_of;  ///< "links/nvlink4": the entries of the catalogue that this entry names, once each
 };
 
-/// What an entry is, in a line: the comment that opens its file, else its `name:`.
+/// One line about an entry: the comment at the beginning of its file, or its `name:`.
 Result<std::string> catalog_title(std::string_view folder, std::string_view name, const Catalog& catalog);
 
-/// The entry, with bases and parameters resolved where it is a node.
+/// The entry; for a node, with bases and parameters resolved.
 Result<CatalogEntry> catalog_entry(std::string_view folder, std::string_view name, const Catalog& catalog);
 
 }  // namespace busbar

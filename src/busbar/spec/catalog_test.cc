@@ -15,7 +15,7 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-/// Every figure that says no source, nor what stands around it, as "file:line:column: path: text".
+/// Every figure without a source, own or around it, as "file:line:column: path: text".
 std::vector<std::string> rumours_in(const YamlNode& root) {
   std::vector<std::string> out;
   for (const Figure& f : figures_of(root)) {
@@ -157,7 +157,7 @@ TEST(Catalog, ServersMakeRows) {
   }
 }
 
-/// As the measured tables name them (data/measured, column `node`); `unknown` is no machine.
+/// As named in the measured tables (data/measured, column `node`); `unknown` is no machine.
 TEST(Catalog, EveryMeasuredBoardIsAPreset) {
   const Catalog catalog;
   for (const char* name : {"dgx-1v",
@@ -215,7 +215,7 @@ TEST(Catalog, EveryMeasuredBoardIsAPreset) {
   }
 }
 
-/// What a GPU can send to its peers over scale-up links, GB/s.
+/// The rate at which a GPU can send to its peers over scale-up links, GB/s.
 double scale_up_GBps(const Topology& t, DeviceId gpu) {
   double sum = 0;
   for (const LinkId l : t.out_links(gpu)) {
@@ -271,7 +271,7 @@ TEST(Catalog, ScaleUpRatesAreThoseOfTheDataSheets) {
   }
 }
 
-// GeForce drivers offer neither; small inference cards and single-chip machines have no GPUDirect; TCP copies.
+// GeForce drivers offer neither; small inference cards and single-chip machines lack GPUDirect; TCP copies.
 TEST(Catalog, WhatReachesGpuMemoryIsSaidForEveryBoard) {
   const auto starts = [](const std::string& part, std::initializer_list<const char*> words) {
     return std::any_of(words.begin(), words.end(), [&](const char* w) { return part.starts_with(w); });

@@ -1,4 +1,4 @@
-// What is said of interconnects in training, from catalog/claims: bands to hold against predictions.
+// Published claims about interconnects in training, from catalog/claims: bands to compare with predictions.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace busbar {
 
 enum class ClaimMeasure : std::uint8_t {
-  kEfficiency,  ///< tokens per second and GPU against one replica
-  kExposedTp,   ///< tensor-parallel communication that nothing hides, of the step
+  kEfficiency,  ///< tokens per second per GPU, relative to one replica
+  kExposedTp,   ///< exposed tensor-parallel communication, as a share of the step
 };
 const char* name_of(ClaimMeasure m);  ///< "efficiency", "exposed_tp"
 
@@ -23,7 +23,7 @@ struct Claims {
   std::string source, text;
   std::vector<Claim> claims;
 };
-/// Unknown keys, bands that end before they begin and figures outside 0 to 100 % are refused.
+/// Refuses unknown keys, bands that end before they begin, and figures outside 0 to 100 %.
 Result<Claims> read_claims(const YamlDocument& document);
 
 }  // namespace busbar

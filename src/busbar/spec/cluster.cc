@@ -56,7 +56,7 @@ Result<Fault> read_fault(const YamlNode& map) {
   }
   BUSBAR_ASSIGN(fault.selector, (degrade ? *degrade : *fail).as_string());
   if (factor) {
-    BUSBAR_ASSIGN(fault.factor, factor->as_number(-1e9, 1e9));  // the range is the selector's to judge
+    BUSBAR_ASSIGN(fault.factor, factor->as_number(-1e9, 1e9));  // the selector checks the range
   }
   return fault;
 }
@@ -147,13 +147,13 @@ Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   return keys;
 }
 
-/// The node's default counts only where there is something to join.
+/// The node's default applies only to clusters of several nodes.
 std::optional<YamlNode> fabric_of(const ClusterKeys& keys, const NodeFile& node) {
   if (keys.fabric) return keys.fabric;
   return keys.nodes > 1 ? node.fabric : std::nullopt;
 }
 
-/// Of every GPU: the flag's, else the file's; with `factors`, as calibrate_parts() has it.
+/// For every GPU: the flag's, otherwise the file's; with `factors`, as in calibrate_parts().
 Result<std::optional<BytesPerSecond>> memory_rate_of(const ClusterKeys& keys, const Overrides& overrides,
                                                      const CalibratedFactors& factors, Reading& reading) {
   BUSBAR_ASSIGN(std::optional<BytesPerSecond> rate, memory_rate_flag(overrides, reading));
@@ -165,7 +165,7 @@ Result<std::optional<BytesPerSecond>> memory_rate_of(const ClusterKeys& keys, co
   return rate;
 }
 
-/// Stamps the nodes, lays the cables, breaks what is said to be broken.
+/// Creates the nodes and cables, then applies the faults.
 Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults,
                        const CalibratedFactors& factors, const Overrides& overrides, Reading& reading,
                        const YamlNode& root, Cluster& out, std::optional<YamlNode>& transport) {
@@ -200,7 +200,7 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
   }
   auto plan = build_fabric(fabric.spec, nics, builder);
   if (!plan.ok()) {
-    plan.error().where = keys.fabric ? wanted->where() : keys.node.where();  // else the user has not written it
+    plan.error().where = keys.fabric ? wanted->where() : keys.node.where();  // otherwise the user did not write it
     return plan.error();
   }
   out.cabling.parts = std::move(fabric.cable_parts);
@@ -221,7 +221,7 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
   return std::move(builder).seal();
 }
 
-/// --gpu is for GPUs that the file does not name.
+/// --gpu applies only to GPUs that the file does not name.
 Status check_gpu(const Overrides& overrides, const std::string& gpu_part, Reading& reading) {
   const Where where{"", 0, 0, "--gpu"};
   if (overrides.gpu.empty()) return {};
@@ -233,7 +233,7 @@ Status check_gpu(const Overrides& overrides, const std::string& gpu_part, Readin
   return {};
 }
 
-/// What the file says, else its node, else what the generation of its GPUs has.
+/// The file's protocol, or its node's, or that of its GPUs' generation.
 Result<std::optional<YamlNode>> protocol_of(const ClusterKeys& keys, const NodeFile& node, Reading& reading) {
   if (keys.protocol) return keys.protocol;
   if (node.protocol || !reading.catalog.has("gpus", node.gpu_part)) return node.protocol;
@@ -241,7 +241,7 @@ Result<std::optional<YamlNode>> protocol_of(const ClusterKeys& keys, const NodeF
   return part.find("protocol");
 }
 
-/// Everything that `inputs_hash` has to see.
+/// All text that `inputs_hash` must cover.
 std::string text_of(const Reading& reading, const Overrides& overrides) {
   std::string text = reading.text;
   for (const std::string& d : overrides.degrade) text += "--degrade " + d + "\n";
@@ -258,7 +258,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   if (const auto gpu = root.find("gpu"); gpu && reading.gpu.empty()) reading.gpu = gpu->scalar();
   BUSBAR_ASSIGN(const YamlNode node_map, resolve_node(keys.node, reading));
   auto read = read_node(node_map, reading);
-  if (!read.ok()) {  // a catalogue's file is at fault only for what the user's own makes of it
+  if (!read.ok()) {  // the error is in a catalogue file only because of the user's own file
     const Where user = keys.node.where(), at = read.error().where;
     if (at.file != user.file) read.error().message += fmt::format("; it is made at {}", user.prefix());
     return read.error();

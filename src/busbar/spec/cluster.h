@@ -1,4 +1,4 @@
-// A cluster as the user names it: a preset, NAME:N, or a YAML file; with overrides from the command line.
+// A cluster as the user names it: a preset, NAME:N, or a YAML file, with overrides from the command line.
 #pragma once
 
 #include <string>
@@ -20,18 +20,18 @@ struct Overrides {
   std::vector<std::string> set;      ///< "fabric.link.rate=200Gb/s"
   std::vector<std::string> degrade;  ///< "node5.nic2=0.5"
   std::vector<std::string> fail;     ///< "leaf3-spine1"
-  std::string gpu;                   ///< --gpu: product of GPUs that the file does not name; empty: as the file says
-  std::string gpu_memory_rate;       ///< --gpu-memory-rate; empty: as the file says
+  std::string gpu;                   ///< --gpu: product of GPUs that the file does not name; empty: none given
+  std::string gpu_memory_rate;       ///< --gpu-memory-rate; empty: none given
   std::string catalog;               ///< --catalog DIR; empty: $BUSBAR_CATALOG, then the embedded files
 };
 
-/// What `fabric:` in the file said, kept for reports.
+/// The content of `fabric:` in the file, kept for reports.
 struct FabricSummary {
   std::string kind;                     ///< "none", "single-switch", "leaf-spine", "rail-optimised"
   std::string network;                  ///< "InfiniBand NDR"
-  std::vector<std::uint32_t> switches;  ///< of each tier, leaves first
+  std::vector<std::uint32_t> switches;  ///< per tier, leaves first
   double oversubscription = 1;
-  NicMerging merges_nics = NicMerging::kByCard;  ///< as its transport says
+  NicMerging merges_nics = NicMerging::kByCard;  ///< as given by its transport
 };
 
 struct Cluster {
@@ -42,29 +42,29 @@ struct Cluster {
   ProtocolModel protocol;
   FabricSummary fabric;
   OpticalSwitches ocs;
-  CablingRules cabling;         ///< no parts where there is no fabric of real cables
-  double switches_power_w = 0;  ///< of all fabric switches without transceivers; 0: not known
+  CablingRules cabling;         ///< without parts if the fabric has no real cables
+  double switches_power_w = 0;  ///< of all fabric switches without transceivers; 0: unknown
   std::string gpu_part;         ///< catalogue name of the GPU, "" for ideal machines
-  bool ideal = false;           ///< nothing is known of what its software costs: none is counted
-  bool gpudirect = true;        ///< NICs reach GPU memory; else payloads bounce in host memory
-  bool p2p = true;              ///< GPUs reach each other over PCIe; else through host memory
+  bool ideal = false;           ///< its software costs are unknown and counted as zero
+  bool gpudirect = true;        ///< NICs access GPU memory directly; otherwise payloads go through host memory
+  bool p2p = true;              ///< GPUs reach each other over PCIe; otherwise through host memory
   double usd_per_gpu_hour = 0;  ///< 0: unknown
   std::string price_source;
-  std::vector<std::string> assumptions;  ///< made for what the machine's file leaves open
-  std::vector<std::string> sources;      ///< one line per figure that matters: what, value, source
+  std::vector<std::string> assumptions;  ///< assumptions about facts that the machine's file leaves open
+  std::vector<std::string> sources;      ///< one line per important figure: name, value, source
   std::string text;                  ///< everything read, for inputs_hash
 };
 
-/// `name` is the text of a cluster file when it begins with '{', a file when it exists or ends in .yaml/.yml, else a
+/// `name` is the text of a cluster file if it begins with '{', a file if it exists or ends in .yaml/.yml, otherwise a
 /// preset of the catalogue, with ":N" for N nodes.
 Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides = {});
 
-/// The same for the text of a cluster file; `name` stands in for the file in messages.
+/// The same for the text of a cluster file; `name`: the file's name in messages.
 Result<Cluster> parse_cluster(std::string text, const std::string& name, const Overrides& overrides = {});
 
-/// A machine that another program described: with faults applied, and the overheads of that entry of
-/// catalog/protocols (empty: none, an ideal machine). --set is refused: there are no keys. `text`: what it was read
-/// from, for inputs_hash.
+/// A machine described by another program, with faults applied and the overheads of an entry of catalog/protocols
+/// (empty: none, an ideal machine). --set is refused because there are no keys. `text`: the description, for
+/// inputs_hash.
 Result<Cluster> adopt_topology(Topology topology, std::string name, std::string text, std::string_view protocol,
                                const Overrides& overrides);
 

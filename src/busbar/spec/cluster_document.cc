@@ -36,7 +36,7 @@ Result<YamlDocument> preset(std::string_view name, Reading& reading) {
   return YamlDocument::parse(text, std::string(name));
 }
 
-/// Replaces the name at `path` by the file that it names.
+/// Replaces the name at `path` by the content of the file with this name.
 Status expand(YamlDocument& document, const std::optional<YamlNode>& value, std::string_view path,
               std::string_view folder, Reading& reading) {
   if (!value || value->kind() != YamlNode::Kind::kScalar || value->scalar() == "none") return {};
@@ -45,7 +45,7 @@ Status expand(YamlDocument& document, const std::optional<YamlNode>& value, std:
   return document.replace(path, file);
 }
 
-/// What the node says about `key`, when the cluster itself says nothing.
+/// Copies `key` from the node if the cluster itself does not have it.
 Status inherit(YamlDocument& document, std::string_view key, Reading& reading) {
   const YamlNode root = document.root();
   const auto node = root.find("node");
@@ -55,7 +55,7 @@ Status inherit(YamlDocument& document, std::string_view key, Reading& reading) {
   return value ? document.replace(key, *value) : Status();
 }
 
-/// A key inside `devices` or `links` needs the whole node; a parameter or a default only needs a map to stand in.
+/// For a key inside `devices` or `links` the whole node is expanded; for a parameter or a default a map is enough.
 Status prepare_node(YamlDocument& document, std::string_view rest, Reading& reading) {
   const auto node = document.root().find("node");
   if (!node) return {};
@@ -70,7 +70,7 @@ Status prepare_node(YamlDocument& document, std::string_view rest, Reading& read
   return document.replace("node", map.root());
 }
 
-/// Makes the way of `path` walkable.
+/// Expands or copies the parts along `path` so that it can be followed.
 Status prepare(YamlDocument& document, std::string_view path, Reading& reading) {
   const std::size_t end = path.find_first_of(".[");
   if (end == std::string_view::npos) return {};

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A file that lives as long as the object.
+/// A file that exists as long as the object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text)
@@ -35,7 +35,7 @@ Result<Cluster> load_text(const std::string& text, const Overrides& overrides = 
   return load_cluster(file.path(), overrides);
 }
 
-/// The message, with the folder of the file left out.
+/// The message without the folder of the file.
 std::string why(const Result<Cluster>& r) {
   if (r.ok()) return "no error";
   std::string text = r.error().text();

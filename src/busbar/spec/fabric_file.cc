@@ -14,20 +14,20 @@
 namespace busbar {
 namespace {
 
-/// Cables of one sort before they are laid out.
+/// One kind of cable, before its length is known.
 struct CableFigures {
   LinkClass link;
   bool has_rate = false;
-  std::optional<Duration> latency;  ///< as stated; else computed
+  std::optional<Duration> latency;  ///< as given; otherwise computed
 };
 
-/// A network's figures: the catalogue's, with the fabric file's own in their place.
+/// A network's figures: the catalogue's, overridden by those of the fabric file.
 struct Network {
   std::string name;
   CableFigures cable;
   std::vector<SwitchFigures> tiers = std::vector<SwitchFigures>(3);  ///< leaves, spines, cores
   Duration nic_latency, fec_latency, per_m;
-  bool fec_contained = false;  ///< in the latencies of NIC and switches: shown apart, not added
+  bool fec_contained = false;  ///< latencies of NIC and switches contain it: shown separately, not added
   std::vector<CablePart> cable_parts;
   bool gpudirect = true;
   std::optional<YamlNode> transport;
@@ -58,8 +58,8 @@ Status read_link(const YamlNode& map, Reading& reading, CableFigures& out) {
   return {};
 }
 
-/// `uplink`: what cables above the leaves have of their own; one map, or one per tier from the leaves on, of which the
-/// last serves all above. Returns one entry at least.
+/// `uplink`: figures of the cables above the leaves; one map, or one per tier from the leaves on. The last one also
+/// applies to all tiers above. Returns at least one entry.
 Result<std::vector<CableFigures>> read_uplinks(const std::optional<YamlNode>& node, Reading& reading,
                                                const CableFigures& usual) {
   if (!node) return std::vector{usual};
@@ -98,7 +98,7 @@ Status read_cable(const YamlNode& map, Reading& reading, Network& out) {
   return {};
 }
 
-/// The keys that a network file and a fabric file share.
+/// The keys common to network files and fabric files.
 Status read_parts(MapReader& r, Reading& reading, Network& out) {
   const auto link = r.optional("link"), sw = r.optional("switch"), nic = r.optional("nic"), cable = r.optional("cable");
   const auto spine = r.optional("spine_switch"), core = r.optional("core_switch");
@@ -128,7 +128,7 @@ struct Lengths {
 };
 
 Status read_lengths(const YamlNode& map, Lengths& out) {
-  constexpr double kLongest = 100'000;  // 100 km: beyond any building
+  constexpr double kLongest = 100'000;  // 100 km: longer than any building
   MapReader r(map);
   const auto take = [&](const char* key, double& metres) -> Status {
     if (const auto n = r.optional(key)) {
@@ -145,15 +145,15 @@ Status read_lengths(const YamlNode& map, Lengths& out) {
 
 Duration half(Duration d) { return Duration::ps(d.in_ps() / 2); }
 
-/// Half of a switch. Taking in a whole frame, where it does so, is a latency of every message to fluids, whatever its
-/// size.
+/// Half of a switch. If the switch receives a whole frame before it sends, this time is a latency of every message for
+/// fluids, whatever its size.
 void add_half(const SwitchFigures& s, BytesPerSecond rate, LatencyParts& out) {
   out.switching += half(s.latency);
   if (s.store_and_forward) out.frame += half(transfer_time(s.frame, rate));
 }
 
-/// The cable with its error correction, and half of the time that each of its two devices takes to forward: along a
-/// path the halves add up to every device once. `low`: the lower switch; null: a NIC.
+/// The cable with its error correction, and half of the forwarding time of each of its two devices. So along a path
+/// every device counts once. `low`: the lower switch; null: a NIC.
 LinkClass laid(const Network& n, const CableFigures& cable, double metres, const SwitchFigures* low,
                const SwitchFigures& high) {
   LinkClass c = cable.link;
@@ -166,7 +166,7 @@ LinkClass laid(const Network& n, const CableFigures& cable, double metres, const
   add_half(high, c.wire_rate, p);
   p.nic = low ? Duration() : half(n.nic_latency);
   p.fec = n.fec_latency;
-  if (n.fec_contained) {  // once in each device that a path passes: half at either side of it
+  if (n.fec_contained) {  // once per device on a path: half on either side of it
     (low ? p.switching : p.nic) -= half(n.fec_latency);
     p.switching -= n.fec_latency - half(n.fec_latency);
   }
@@ -175,7 +175,7 @@ LinkClass laid(const Network& n, const CableFigures& cable, double metres, const
   return c;
 }
 
-/// Nothing contains what is longer than itself.
+/// Checks that contained error correction is not longer than the latency that contains it.
 Status check_fec(const Network& n, const YamlNode& map) {
   if (!n.fec_contained) return {};
   Duration shortest = n.nic_latency;
@@ -186,9 +186,9 @@ Status check_fec(const Network& n, const YamlNode& map) {
       format_duration(n.fec_latency.in_s()), format_duration(shortest.in_s())));
 }
 
-/// Cables and switches of each tier; `out` has the sizes already.
+/// Sets the cables and switches of each tier; `out` already has the sizes.
 void lay(const Network& n, const std::vector<CableFigures>& uplinks, const Lengths& lengths, FabricSpec& out) {
-  // In a tree the links of a tier lead upwards; in a dragonfly and a torus they join leaves.
+  // In a tree the links of a tier go upwards; in a dragonfly and a torus they join leaves.
   const bool flat = out.kind == FabricKind::kDragonfly || out.kind == FabricKind::kTorus;
   const auto tier = [&](std::size_t k) -> const SwitchFigures& {
     return n.tiers[flat ? 0 : std::min(k, n.tiers.size() - 1)];

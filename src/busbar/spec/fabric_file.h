@@ -1,4 +1,4 @@
-// A fabric as the user writes it: what kind, of which network, how wide.
+// A fabric as the user writes it: its kind, its network and its sizes.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ namespace busbar {
 
 struct FabricFile {
   FabricSpec spec;
-  std::vector<CablePart> cable_parts;  ///< empty where there is no fabric
-  std::vector<double> power_w;         ///< of a switch of each tier without transceivers; 0: not known; as spec.levels
+  std::vector<CablePart> cable_parts;  ///< empty without a fabric
+  std::vector<double> power_w;         ///< per tier of spec.levels: of a switch without transceivers; 0: unknown
   Duration per_m;                      ///< of cable
-  bool in_hall = false;                ///< `cable_m: hall`: lengths are those between the racks
+  bool in_hall = false;                ///< `cable_m: hall`: lengths follow from the distances between racks
   bool gpudirect = true;               ///< false: TCP, which copies through host memory
-  RoutingPolicy routing = RoutingPolicy::kStatic;  ///< unless the cluster says otherwise
-  std::string network;  ///< "InfiniBand NDR"; the kind of link where the file names no network
-  std::optional<YamlNode> transport;  ///< what sends over the network cost: a map or a name in catalog/transports
+  RoutingPolicy routing = RoutingPolicy::kStatic;  ///< unless the cluster sets another
+  std::string network;                             ///< "InfiniBand NDR"; the kind of link if the file names no network
+  std::optional<YamlNode> transport;  ///< software costs of the network: a map or a name in catalog/transports
 };
 
-/// Reads a map, or the catalogue entry that a name stands for; "none" is the fabric without cables.
+/// Reads a map, or the catalogue entry with the given name; "none" is a fabric without cables.
 Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading);
 
 }  // namespace busbar

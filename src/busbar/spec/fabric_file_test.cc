@@ -50,7 +50,7 @@ TEST(FabricFile, StatesUplinksAndPortsOfOtherRates) {
   EXPECT_EQ(per_second(s.nic_link.wire_rate), 50'000'000'000u);
   EXPECT_EQ(per_second(s.tier(0).up.wire_rate), 100'000'000'000u);
   EXPECT_EQ(s.tier(0).up.part, "osfp");
-  EXPECT_EQ(s.tier(0).up.kind, LinkKind::kInfiniband);  // what is not said is as for NICs
+  EXPECT_EQ(s.tier(0).up.kind, LinkKind::kInfiniband);  // values not given are as for NICs
   for (std::size_t k = 1; k < 5; ++k) {
     EXPECT_EQ(per_second(s.tier(k).up.wire_rate), 200'000'000'000u);
     EXPECT_EQ(per_second(s.tier(k).switches.port_rate), 200'000'000'000u);

@@ -6,7 +6,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::int64_t kMostParts = 1'000'000;  ///< switches, ports or cables of one sort: more than any fabric has
+constexpr std::int64_t kMostParts = 1'000'000;  ///< switches, ports or cables of one kind: more than any fabric has
 
 Status read_count(MapReader& r, const char* key, std::int64_t low, std::int64_t high, std::uint32_t& out) {
   if (const auto node = r.optional(key)) {
@@ -30,7 +30,7 @@ Result<std::vector<YamlNode>> per_tier(const YamlNode& node, std::uint32_t tiers
   return out;
 }
 
-/// Tiers that the list does not name are as they were.
+/// Tiers that the list does not name keep their values.
 TierSpec& tier_of(FabricSpec& spec, std::size_t k) {
   if (k >= spec.levels.size()) spec.levels.resize(k + 1);
   return spec.levels[k];
@@ -67,7 +67,7 @@ Status read_planes(MapReader& r, FabricSpec& spec) {
 }
 
 Status read_dragonfly(const YamlNode& map, DragonflySpec& out) {
-  constexpr std::int64_t kWidest = 4096;  // of a group: its switches are joined all to all
+  constexpr std::int64_t kWidest = 4096;  // of a group: its switches are linked all to all
   MapReader r(map);
   accept_provenance(r);
   BUSBAR_RETURN_IF_ERROR(read_count(r, "groups", 1, kMostParts, out.groups));

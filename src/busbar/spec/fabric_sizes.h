@@ -1,4 +1,4 @@
-// How wide and how tall a fabric is, as the user writes it: the keys that do not concern its cables.
+// The size of a fabric as the user writes it: the keys that do not concern its cables.
 #pragma once
 
 #include "busbar/spec/reading.h"

@@ -10,12 +10,12 @@ struct SwitchFigures {
   SwitchSpec spec;
   Duration latency;  ///< port to port, cut-through
   bool store_and_forward = false;
-  Bytes frame{0};      ///< largest; what a store-and-forward switch takes in before it sends on
-  double power_w = 0;  ///< without transceivers; 0: not known
+  Bytes frame{0};      ///< largest frame; a store-and-forward switch receives it whole before it sends
+  double power_w = 0;  ///< without transceivers; 0: unknown
 };
 
-/// Reads a map over what `out` has already: keys that are absent stay as they are. Power belongs to the product, so a
-/// part of another name without `product` has none.
+/// Reads a map over the values of `out`: absent keys keep their value. Power belongs to a product, so a part with
+/// another name and without `product` has none.
 Status read_switch(const YamlNode& map, Reading& reading, SwitchFigures& out);
 
 }  // namespace busbar

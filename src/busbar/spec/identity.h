@@ -1,4 +1,4 @@
-// What a part is to programs that choose by generation: compute capability, architecture, processor family and model.
+// The identity of a part for programs that choose by generation: compute capability, architecture, processor model.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,14 @@ Status read_gpu_identity(const YamlNode& map, DeviceClass& out);
 
 /// One file of catalog/processors.
 struct ProcessorFile {
-  std::vector<std::string> words;  ///< that occur in the names of its products
+  std::vector<std::string> words;  ///< words in the names of its products
   ProcessorIdentity identity;
-  std::optional<YamlNode> socket;  ///< {link, lanes}: what joins two of them
+  std::optional<YamlNode> socket;  ///< {link, lanes}: the link between two sockets
 };
 Result<ProcessorFile> read_processor(const YamlNode& map);
 
-/// The identity of the processor whose words occur in `part`, whatever the case; the first file by name counts. An
-/// empty one for a part that no file knows.
+/// The identity of the processor with its words in `part`, ignoring case; if several match, the first file by name.
+/// Empty if no file matches.
 Result<ProcessorIdentity> find_processor(std::string_view part, Reading& reading);
 
 }  // namespace busbar

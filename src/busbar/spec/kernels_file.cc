@@ -106,7 +106,7 @@ class KernelReader {
       }
     });
   }
-  /// Every figure has a source.
+  /// Records a figure with its source.
   void note(const char* key, const std::string& value, MapReader& inner) {
     std::string confidence = "high";
     inner.required("source", &YamlNode::as_string, last_source_);

@@ -1,4 +1,4 @@
-// What a product of catalog/links says of one lane.
+// One lane of a product of catalog/links.
 #pragma once
 
 #include "busbar/spec/reading.h"

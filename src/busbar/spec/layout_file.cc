@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kMostUnits = 1 << 24;  // GPUs, tokens, sequences: above any machine
 
-/// Words of an enumeration, in its order.
+/// The words of an enumeration, in its order.
 template <typename E, std::size_t N>
 Status set_word(const char* const (&words)[N], const char* what, const std::string& word, const Where& where, E& out) {
   std::string known;
@@ -59,7 +59,7 @@ Status refuse_degree(const char* name, std::int64_t value, const Where& where) {
                where};
 }
 
-/// Reads keys and remembers where each one was.
+/// Reads keys and remembers their places.
 class LayoutReader {
  public:
   explicit LayoutReader(const YamlNode& node) : reader_(node) {}

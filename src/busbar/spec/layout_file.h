@@ -1,4 +1,4 @@
-// A layout from YAML and from flags.
+// Reads a layout from YAML and from flags.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace busbar {
 
-/// What a command line may say about a layout; what is given wins over the file.
+/// The layout flags of a command line; a given flag overrides the file.
 struct LayoutFlags {
   std::optional<std::int64_t> tp, pp, vpp, dp, cp, ep, seq, micro_batch, global_batch, zero;
   std::optional<std::string> precision, recompute;
@@ -20,7 +20,7 @@ struct LayoutFlags {
 /// refused.
 Result<LayoutSpec> read_layout(const YamlNode& node);
 
-/// Puts flags over `layout`. Errors name the flag.
+/// Applies flags to `layout`. Errors name the flag.
 Status apply_flags(const LayoutFlags& flags, LayoutSpec& layout);
 
 }  // namespace busbar

@@ -6,7 +6,7 @@
 namespace busbar {
 namespace {
 
-/// A whole number from `low` on; compulsory where it has to be at least 1.
+/// Reads a whole number of at least `low`; required if `low` is at least 1.
 void read_number(MapReader& reader, const char* key, std::int64_t low, std::int64_t most, std::uint32_t& out) {
   const std::optional<YamlNode> node = low > 0 ? reader.required(key) : reader.optional(key);
   if (!reader.ok() || !node) return;
@@ -40,7 +40,7 @@ void read_sizes(MapReader& reader, ModelSpec& m) {
     read_number(reader, key, 1, most, out);
     if (reader.ok()) m.places[key] = reader.required(key).where();
   };
-  // Each bound is far above any model, and all products of them stay below 2^63.
+  // Each bound is far above any model, and all products of the bounds stay below 2^63.
   size("layers", 1 << 15, m.layers);
   size("hidden", 1 << 20, m.hidden);
   size("ffn", 1 << 22, m.ffn);

@@ -12,12 +12,12 @@ namespace busbar {
 /// Reads and checks one model. Unknown keys are refused.
 Result<ModelSpec> read_model(const YamlNode& node);
 
-/// The document that `name` names: a file when it looks like a path (relative to `directory`), else an entry of the
+/// The document of `name`: a file if it looks like a path (relative to `directory`), otherwise an entry of the
 /// catalogue's `folder`.
 Result<YamlDocument> find_document(std::string_view folder, std::string_view name, const std::string& directory,
                                    const Catalog& catalog);
 
-/// Whether `name` is meant as a file: it has a slash or ends in .yaml or .yml.
+/// Whether `name` denotes a file: it contains a slash or ends in .yaml or .yml.
 bool looks_like_file(std::string_view name);
 
 }  // namespace busbar

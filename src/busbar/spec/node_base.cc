@@ -19,7 +19,7 @@ bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
 }
 
-/// A value goes into the text of a file, so it must be a word there and nothing else.
+/// A value becomes part of a file's text, so it must be a single word.
 Status check_value(const YamlNode& value, std::string_view name) {
   const std::string& s = value.scalar();
   if (value.kind() == YamlNode::Kind::kScalar && !s.empty() && s.size() <= 64 &&
@@ -29,7 +29,7 @@ Status check_value(const YamlNode& value, std::string_view name) {
   return value.error(fmt::format("the parameter '{}' takes one word or number", name));
 }
 
-/// Replaces `$name` by its value; an unknown name is left for the reader of that key to refuse.
+/// Replaces `$name` by its value. The reader of the key refuses unknown names later.
 std::string substitute(const std::string& text, const Values& values) {
   std::string out;
   out.reserve(text.size());
@@ -47,7 +47,7 @@ std::string substitute(const std::string& text, const Values& values) {
   return out;
 }
 
-/// The file at the bottom, and the maps above it from the topmost down.
+/// The file at the bottom, and the maps that build on it, topmost first.
 struct Chain {
   std::vector<YamlNode> derived;
   YamlDocument bottom;
@@ -81,7 +81,7 @@ Result<Chain> follow(YamlNode value, Reading& reading) {
   }
 }
 
-/// Values of the bottom's parameters: its own, and in their place those of the maps above.
+/// Values of the bottom's parameters: its defaults, overridden by the maps above.
 Result<Values> values_of(const Chain& chain) {
   Values out;
   std::vector<std::string> names;

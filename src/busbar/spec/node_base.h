@@ -3,7 +3,7 @@
 //   rtx4090-pcie.yaml:  {base: pcie-cards, gpu: rtx4090, link: pcie4}
 //   pcie-cards.yaml:    {parameters: {gpus: 4, gpu: none, link: pcie5}, devices: [{name: gpu, count: $gpus, ...}], ...}
 //
-// A parameter is a word or a number. `$name` in the base's file is replaced by its value before the file is read.
+// A parameter is a word or a number. `$name` in the base's file is replaced by the value before the file is read.
 #pragma once
 
 #include <string_view>
@@ -12,11 +12,11 @@
 
 namespace busbar {
 
-/// The keys of a node file that are not parameters: devices, links, defaults and provenance.
+/// The keys of a node file other than parameters: devices, links, defaults and provenance.
 bool is_node_key(std::string_view key);
 
-/// A node as a whole map: `value` is a name in catalog/nodes, a map with `base:`, or a map that stands for itself.
-/// Keys beside `base` are values of its parameters or take the place of its keys. Bases may have bases, at most 8 deep.
+/// A node as a complete map: `value` is a name in catalog/nodes, a map with `base:`, or a complete map. Keys next to
+/// `base` set its parameters or replace its keys. Bases may have bases, at most 8 deep.
 Result<YamlNode> resolve_node(const YamlNode& value, Reading& reading);
 
 }  // namespace busbar

@@ -22,7 +22,7 @@ struct DeviceGroup {
   std::uint32_t ports_per_card = 1;
 };
 
-/// Local names are words: dots, dashes and globs belong to selectors, a digit at the end to the number.
+/// Local names are words. Dots, dashes and globs are for selectors; a digit at the end would belong to the number.
 Status check_name(const YamlNode& node, const std::string& name, bool numbered) {
   const bool word = !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -34,7 +34,7 @@ Status check_name(const YamlNode& node, const std::string& name, bool numbered) 
   return {};
 }
 
-/// The kind: as stated, else the name where it is the word of a kind.
+/// The given kind, or the name if it is a word for a kind.
 Result<DeviceKind> kind_of(const YamlNode& map, const std::string& name) {
   if (const auto kind = map.find("kind")) return as_enum(*kind, DeviceKind::kSwitch, &name_of, "kind of device");
   for (int i = 0; i <= static_cast<int>(DeviceKind::kSwitch); ++i) {
@@ -43,7 +43,7 @@ Result<DeviceKind> kind_of(const YamlNode& map, const std::string& name) {
   return map.error(fmt::format("the kind of '{}' is not known; add 'kind: gpu', 'kind: nic', ...", name));
 }
 
-/// Memory of a GPU from its catalogue entry `map`.
+/// Reads the memory of a GPU from its catalogue entry `map`.
 Status look_up_gpu(const YamlNode& map, Reading& reading, DeviceClass& out) {
   MapReader r(map);
   for (const char* key : {"name", "kind", "peak", "power", "scale_up", "host", "protocol"}) r.optional(key);
@@ -79,7 +79,7 @@ Status read_numa(const YamlNode& node, std::uint32_t count, std::vector<std::int
   if (numbers == 0 || (devices % numbers != 0 && numbers % devices != 0)) {
     return node.error(fmt::format("{} numbers for {} devices; give one each, or one for all", numbers, devices));
   }
-  std::vector<std::int16_t> spread(devices);  // fewer or more devices than numbers are spread evenly over them
+  std::vector<std::int16_t> spread(devices);  // numbers are spread evenly over the devices
   for (std::size_t i = 0; i < devices; ++i) spread[i] = out[i * numbers / devices];
   out = std::move(spread);
   return {};
@@ -149,7 +149,7 @@ std::pair<std::string_view, std::string_view> stem_and_number(std::string_view n
   return {name.substr(0, end), name.substr(end)};
 }
 
-/// Would a device of `a` and one of `b` have the same name?
+/// Whether a device of `a` and a device of `b` would have the same name.
 bool collide(const DeviceGroup& a, const DeviceGroup& b) {
   if (a.count == 0 && b.count == 0) return a.name == b.name;
   if (a.count > 0 && b.count > 0) return a.name == b.name;  // both have number 0

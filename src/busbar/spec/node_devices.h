@@ -1,11 +1,11 @@
-// The `devices:` and `links:` of a node file. Part of node_file.h's work.
+// The `devices:` and `links:` of a node file. Part of the work of node_file.h.
 #pragma once
 
 #include "busbar/spec/node_file.h"
 
 namespace busbar {
 
-/// More of either in one cluster is refused: a typing error, not a machine (65,536 GPUs in DGX servers are 350,000).
+/// Limit for both in one cluster; more is a typing error, not a machine (65,536 GPUs in DGX servers are 350,000).
 inline constexpr std::size_t kMaxDevices = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxLinks = std::size_t{1} << 24;
 

@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-/// No CPU or switch may have more PCIe lanes in use than it has.
+/// Checks that no CPU or switch has more PCIe lanes in use than it has.
 Status check_lanes(const YamlNode& links, const NodeFile& out) {
   for (const auto& [place, budget] : out.lane_budgets) {
     std::uint32_t used = 0;

@@ -10,7 +10,7 @@ namespace {
 
 struct ReadClass {
   LinkClass link;
-  std::optional<YamlNode> product;  ///< where its figures come from, when not from the entry itself
+  std::optional<YamlNode> product;  ///< the source of its figures, if not the entry itself
 };
 
 Result<ReadClass> read_class(const YamlNode& map, Reading& reading) {

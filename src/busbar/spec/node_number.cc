@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-/// A whole number of at most 7 digits at the front of `text`, which is shortened by it; 0 when there is none.
+/// Removes a whole number of at most 7 digits from the front of `text` and returns it; 0 if there is none.
 std::int64_t take_number(std::string_view& text) {
   std::size_t digits = 0;
   while (digits < text.size() && digits < 8 && text[digits] >= '0' && text[digits] <= '9') ++digits;

@@ -16,7 +16,7 @@ namespace {
 
 using Places = std::vector<std::uint32_t>;
 
-/// Does `pattern` name a group that this node could have but has none of?
+/// Whether `pattern` names a group that has count 0 in this node.
 bool names_absent(std::string_view pattern, const NodeFile& node) {
   return std::any_of(node.absent.begin(), node.absent.end(), [&](const std::string& group) {
     const bool stem = pattern.starts_with(group);
@@ -25,7 +25,7 @@ bool names_absent(std::string_view pattern, const NodeFile& node) {
   });
 }
 
-/// Places whose name matches the glob, ascending; an error at `pattern` when there are none, though there could be.
+/// Indices of devices whose names match the glob, ascending. Error at `pattern` if none match, unless the count is 0.
 Result<Places> matching(const YamlNode& pattern, const NodeFile& file) {
   BUSBAR_ASSIGN(const std::string glob, pattern.as_string());
   const NodeTemplate& node = file.node;
@@ -37,7 +37,7 @@ Result<Places> matching(const YamlNode& pattern, const NodeFile& file) {
   std::vector<std::string> names;
   for (const TemplateDevice& d : node.devices) {
     names.push_back(d.name);
-    if (names.size() == 4096) break;  // enough to suggest from
+    if (names.size() == 4096) break;  // enough for a suggestion
   }
   const std::string near = nearest(glob, names);
   return pattern.error(fmt::format("no device of this node is called '{}'{}", glob,
@@ -61,7 +61,7 @@ Result<Numbered> take_apart(const YamlNode& name) {
   return out;
 }
 
-/// The number of `name` where it reads before<number>after.
+/// The number in `name` if it has the form before<number>after.
 std::optional<std::uint64_t> number_in(std::string_view name, const Numbered& n) {
   if (name.size() <= n.before.size() + n.after.size() || !name.starts_with(n.before) || !name.ends_with(n.after)) {
     return std::nullopt;
@@ -111,7 +111,7 @@ Result<std::pair<std::uint32_t, std::uint32_t>> two_sizes(const std::optional<Ya
   return std::pair{static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right)};
 }
 
-/// Every one of `left` with every one of `right` that stands in the same island and plane.
+/// Every device of `left` with every device of `right` in the same island and plane.
 Result<std::vector<LinkPair>> all_pairs(const YamlNode& map, const Places& left, const Places& right) {
   BUSBAR_ASSIGN(const auto islands, two_sizes(map.find("islands")));
   BUSBAR_ASSIGN(const auto planes, two_sizes(map.find("planes")));
@@ -126,7 +126,7 @@ Result<std::vector<LinkPair>> all_pairs(const YamlNode& map, const Places& left,
     for (std::size_t j = from; j < to; ++j) {
       const std::uint32_t a = left[i], b = right[j];
       if (a == b || (planes.first && i % planes.first != j % planes.second)) continue;
-      // Where both names match both ends, each pair comes twice: keep the ascending one.
+      // If both patterns match both ends, each pair occurs twice: keep the ascending one.
       const bool twice =
           a > b && std::binary_search(left.begin(), left.end(), b) && std::binary_search(right.begin(), right.end(), a);
       if (!twice) out.push_back({a, b});
@@ -145,7 +145,7 @@ Result<std::vector<LinkPair>> pairs_between(const YamlNode& map, const YamlNode&
   BUSBAR_ASSIGN(const Places right, matching(second, node));
   if (left.empty() || right.empty()) return std::vector<LinkPair>();
   BUSBAR_ASSIGN(std::vector<LinkPair> out, all_pairs(map, left, right));
-  // A mesh of one card has no links: a free number of cards may come down to that.
+  // A mesh of one card has no links, and a parameter may set the number of cards to one.
   if (out.empty() && first.scalar() != second.scalar()) return between.error("joins no two devices");
   if (out.empty() && !is_glob(first.scalar())) return between.error("joins a device to itself");
   return out;
@@ -171,11 +171,11 @@ Result<std::vector<LinkPair>> listed_pairs(const YamlNode& list, const NodeFile&
 /// The grid of a torus entry.
 struct TorusGrid {
   std::vector<std::uint32_t> shape;
-  std::uint64_t full = 1;   ///< dimensions close where they are a multiple of it
+  std::uint64_t full = 1;   ///< a dimension closes if its size is a multiple of `full`
   std::uint32_t twist = 0;  ///< the shorter extent n of a twisted torus; 0: not twisted
 
   bool closed(std::size_t d) const { return shape[d] > 2 && shape[d] % full == 0; }
-  /// Where the last device of dimension `d` finds the first: a twisted torus shifts the long dimensions by half.
+  /// The neighbour after the last device along dimension `d`: position 0; a twist shifts the long dimensions by half.
   std::uint64_t round(std::uint64_t place, std::size_t d) const {
     std::uint64_t out = 0, stride = 1;
     for (std::size_t e = 0; e < shape.size(); ++e) {
@@ -206,8 +206,8 @@ Status read_twist(const YamlNode& twisted, const YamlNode& shape, TorusGrid& gri
   return {};
 }
 
-/// Neighbours in a grid whose first dimension runs fastest. A dimension closes to a ring where its size is a multiple
-/// of `full` and above 2: with two devices the ring's second cable would be the first.
+/// Neighbours in a grid whose first dimension is the fastest. A dimension closes to a ring if its size is a multiple of
+/// `full` and above 2. With two devices the ring's second cable would be the same as its first.
 Result<std::vector<LinkPair>> torus_pairs(const YamlNode& map, const YamlNode& devices, const NodeFile& node) {
   BUSBAR_ASSIGN(const Places places, matching(devices, node));
   const auto shape_node = map.find("shape"), full_node = map.find("full"), twisted = map.find("twisted");

@@ -92,7 +92,7 @@ TEST(Node, ATorusClosesOnlyFullDimensions) {
   EXPECT_THAT(why_no_node(gpus(4, "torus: 'gpu*', shape: 2y2, kind: ici, rate: 1GB/s")), HasSubstr("is not a shape"));
 }
 
-/// Hops from place 0 to all others, summed; every place must have `degree` neighbours.
+/// The sum of the hops from device 0 to all others; every device must have `degree` neighbours.
 std::size_t hops_from_first(const NodeFile& file, std::size_t degree) {
   const std::size_t n = file.node.devices.size();
   std::vector<std::vector<std::uint32_t>> peers(n);

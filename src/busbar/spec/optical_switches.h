@@ -7,12 +7,12 @@
 
 namespace busbar {
 
-/// Of every scale-up domain.
+/// Per scale-up domain.
 struct OpticalSwitches {
   std::uint32_t switches = 0;  ///< 0: none
-  std::uint32_t cube = 0;      ///< chips along an edge of what copper joins
-  Duration reconfiguration;    ///< until another shape, or a spare cube, is in place
-  /// Fibres from cubes to switches, for a domain of so many chips: six faces of each cube.
+  std::uint32_t cube = 0;      ///< chips along an edge of a cube that is wired with copper
+  Duration reconfiguration;    ///< time until another shape, or a spare cube, is connected
+  /// Fibres from cubes to switches, for a domain of `chips` chips: six faces of each cube.
   std::uint64_t links(std::uint64_t chips) const {
     const std::uint64_t edge = cube, cubes = edge == 0 ? 0 : chips / (edge * edge * edge);
     return cubes * 6 * edge * edge;

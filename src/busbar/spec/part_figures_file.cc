@@ -110,7 +110,7 @@ Result<PartFigures::Processor> read_socket(const ProcessorFile& file, Reading& r
   return out;
 }
 
-/// Efficiency of the cables of a network, and half of what NIC and switch take on the way.
+/// Efficiency of the cables of a network, and half of the latency of NIC and switch.
 Result<LinkClass> read_cable(std::string_view network, Reading& reading) {
   BUSBAR_ASSIGN(const YamlNode map, reading.open("networks", network));
   LinkClass c;

@@ -1,4 +1,4 @@
-// What the catalogue knows of parts that foreign files name by number: GPUs, lanes, processors.
+// Catalogue figures of parts that foreign files identify by number: GPUs, lanes, processors.
 #pragma once
 
 #include "busbar/spec/reading.h"

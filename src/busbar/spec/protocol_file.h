@@ -1,4 +1,4 @@
-// What the software adds to the wire: catalog/protocols (per GPU generation) and catalog/transports (per network).
+// Software costs on top of the wire: catalog/protocols (per GPU generation) and catalog/transports (per network).
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace busbar {
 
-/// The map of a protocol, over what `start` says. Its key `fitted` holds a map with the same keys: those that were
-/// fitted to measurements.
+/// Reads the map of a protocol over the values of `start`. Its key `fitted` holds a map with the same keys, for values
+/// that were fitted to measurements.
 Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading, ProtocolModel start = {});
 
-/// What sends over a network cost where the protocol does not say, and which NICs they take together.
+/// The costs of sending over a network, unless the protocol sets them, and which NICs are merged.
 struct Transport {
   ProtocolModel costs;
   NicMerging merges_nics = NicMerging::kByCard;

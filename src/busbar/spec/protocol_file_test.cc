@@ -8,7 +8,7 @@
 namespace busbar {
 namespace {
 
-/// Keys of `fitted` that are figures.
+/// The number of keys of `fitted` that are figures.
 std::size_t fitted_constants(const YamlNode& root) {
   std::size_t n = 0;
   if (const auto fitted = root.find("fitted"))

@@ -1,4 +1,4 @@
-// What every reader of our own files needs: the catalogue, and a record of all that was read.
+// Shared by all readers of our own files: the catalogue, and a record of everything read.
 #pragma once
 
 #include <string>
@@ -12,22 +12,22 @@ namespace busbar {
 struct Reading {
   explicit Reading(const Catalog& from) : catalog(from) {}
   const Catalog& catalog;
-  std::string gpu;                   ///< product of GPUs for which a node names none; empty: they have none
+  std::string gpu;                   ///< product of the GPUs that a node does not name; empty: none given
   std::string text;                  ///< of every file, in order of reading, for inputs_hash
-  std::vector<std::string> sources;  ///< one line per figure that matters
+  std::vector<std::string> sources;  ///< one line per important figure
 
-  /// The root of a catalogue file; its text is noted.
+  /// The root of a catalogue file; records its text.
   Result<YamlNode> open(std::string_view folder, std::string_view name);
-  /// `node` itself when it is a map; when it is a name, the catalogue file of that name. Errors stand at `node`.
+  /// `node` itself if it is a map; if it is a name, the catalogue file of that name. Errors refer to `node`.
   Result<YamlNode> resolve(const YamlNode& node, std::string_view folder);
-  /// Notes "<what>: <source> (confidence ...)" from the provenance keys of `map`, once.
+  /// Records "<what>: <source> (confidence ...)" from the provenance keys of `map`, once.
   void note(std::string what, const YamlNode& map);
 };
 
-/// `source`, `confidence`, `note` and their kin may stand in any map.
+/// Accepts `source`, `confidence`, `note` and similar keys, which any map may have.
 void accept_provenance(MapReader& reader);
 
-/// The place of a scalar in `names`; an error with the nearest of them otherwise. `what`: "kind of link".
+/// The index of a scalar in `names`, or an error with the nearest name. `what`: "kind of link".
 Result<std::size_t> as_one_of(const YamlNode& node, const std::vector<std::string>& names, std::string_view what);
 
 /// An enum value from its name, by `name_of` over 0..last.

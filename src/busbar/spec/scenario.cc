@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// --set as typed, by what it concerns; paths without their first word.
+/// The --set arguments, sorted by what they concern; paths without their first word.
 struct Settings {
   using List = std::vector<std::pair<std::string, std::string>>;
   List model, layout;
@@ -82,13 +82,13 @@ Status read_named_layout(const std::string& name, const std::string& directory, 
   return {};
 }
 
-/// A cluster file beside the scenario is meant relative to it.
+/// A cluster's file name is relative to the scenario file.
 std::string cluster_name(const std::string& name, const std::string& directory) {
   if (!looks_like_file(name) || fs::path(name).is_absolute()) return name;
   return (fs::path(directory) / name).lexically_normal().string();
 }
 
-/// An error about a name in a scenario, with the name's place where it has none of its own.
+/// An error about a name in a scenario; it gets the name's place if it has none.
 Error at_name(Error error, const YamlNode& name) {
   if (error.where.file.empty() && error.where.path.empty()) error.where = name.where();
   return error;
@@ -126,7 +126,7 @@ bool is_map(const YamlDocument& document, const char* key) {
   return node && node->kind() == YamlNode::Kind::kMap;
 }
 
-/// Flags decide the result as much as files do.
+/// The text of the flags, which the result depends on as on the files.
 std::string text_of(const ScenarioFlags& f) {
   std::string out = f.cluster + '\n' + f.model + '\n' + f.layout + '\n';
   const LayoutFlags& d = f.degrees;

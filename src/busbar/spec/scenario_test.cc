@@ -27,7 +27,7 @@ TEST(ModelFile, EveryCatalogueModelHasItsPublishedSize) {
   }
 }
 
-// Sizes as published, with all experts and with those that one token meets.
+// Published sizes, with all experts and with those that one token uses.
 TEST(ModelFile, ModelsWithExpertsHaveTheirPublishedSizes) {
   const struct {
     const char* name;
@@ -70,8 +70,8 @@ TEST(KernelsFile, EveryTableReadsAndEveryFigureHasASource) {
   }
 }
 
-// What the GPUs that training is asked about need: matrix products, attention over heads, memory. What is not measured
-// has a wider band.
+// The kernels of the GPUs that users ask about: matrix products, attention over heads, memory. Values that are not
+// measured have a wider band.
 TEST(KernelsFile, EveryUsualGpuHasItsKernelsAndAtMostTwoFreeConstants) {
   const std::pair<const char*, double> narrowest[] = {
       {"v100-sxm", 30}, {"a100-sxm", 10}, {"h100-sxm", 10},    {"h200-sxm", 10},  {"b200-sxm", 10}, {"gb200", 10},
