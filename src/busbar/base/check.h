@@ -1,4 +1,4 @@
-// What can only be our own bug. Input never triggers a check.
+// Checks for errors that can only be our own bugs. Input never triggers a check.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace busbar {
 
-/// Prints the failed condition, then its context piece by piece, on stderr; aborts when it goes out of scope.
-/// Nothing here needs a stream: nearly every source includes this header.
+/// Prints the failed condition and then its context, piece by piece, on stderr; aborts at the end of its scope. It uses
+/// no stream, because nearly every source includes this header.
 class CheckFailure {
  public:
   CheckFailure(const char* file, int line, const char* condition);

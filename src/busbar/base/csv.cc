@@ -14,7 +14,7 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/// Takes blanks off the end of a cell without quotes.
+/// Removes blanks from the end of an unquoted cell.
 void trim_end(std::string& cell) {
   while (!cell.empty() && is_blank(cell.back())) cell.pop_back();
 }
@@ -34,7 +34,7 @@ Result<bool> CsvReader::next(std::vector<std::string>& cells) {
   return true;
 }
 
-/// Takes off a line that holds no record.
+/// Skips a line that is no record.
 bool CsvReader::skips_line() {
   std::size_t at = 0;
   while (at < rest_.size() && is_blank(rest_[at])) ++at;

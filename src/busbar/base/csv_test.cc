@@ -51,7 +51,7 @@ TEST(Csv, BlanksAroundCellsRemarksAndEmptyLinesDoNotCount) {
   EXPECT_EQ(t->columns()[1], "b");
   EXPECT_EQ(t->cell(0, "a"), "1");
   EXPECT_EQ(t->cell(0, "b"), " x ");  // quotes keep blanks
-  EXPECT_EQ(t->cell(1, "a"), "#2");   // and begin no remark
+  EXPECT_EQ(t->cell(1, "a"), "#2");   // and do not begin a comment
   EXPECT_EQ(t->where(0, "a").line, 5);
   EXPECT_EQ(t->where(1, "a").line, 6);
 }

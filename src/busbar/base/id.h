@@ -1,4 +1,4 @@
-// Dense 32-bit ids: objects refer to each other by number, never by pointer.
+// Dense 32-bit ids: objects refer to each other by number, not by pointer.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ constexpr std::uint32_t index(Id id) {
   return static_cast<std::uint32_t>(id);
 }
 
-/// The id that names nothing.
+/// The id that means "none".
 template <typename Id>
   requires std::is_enum_v<Id>
 inline constexpr Id kNone = static_cast<Id>(0xffff'ffffu);
-/// The index that names nothing, where indices are plain numbers.
+/// The same for indices that are plain numbers.
 inline constexpr std::uint32_t kNone32 = 0xffff'ffffu;
 
 }  // namespace busbar

@@ -19,7 +19,7 @@
 namespace busbar {
 namespace {
 
-/// Reads a pipe from its first byte, however much others have read of it before.
+/// Reads a pipe from its first byte, independent of what other readers have read.
 class PipeBuffer : public std::streambuf {
  public:
   explicit PipeBuffer(std::shared_ptr<PipedBytes> pipe) : pipe_(std::move(pipe)) {}
@@ -79,14 +79,14 @@ Result<std::shared_ptr<PipedBytes>> open_pipe(const std::string& name, const str
 }
 
 Status open_file(const std::string& name, const struct stat& file) {
-  const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC);  // to see that it can be
+  const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC);  // check that it can be opened
   if (fd < 0) return cannot_read(name, errno);
   close(fd);
   if (RunFiles* const run = RunFiles::current()) run->add_input(name, file, nullptr);
   return {};
 }
 
-/// All of `in`, or one byte more than `most`.
+/// All of `in`, but at most one byte more than `most`.
 std::string take_all(std::istream& in, std::uint64_t most) {
   constexpr std::uint64_t kPiece = 1 << 20;
   std::string out;

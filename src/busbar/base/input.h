@@ -1,4 +1,4 @@
-// What a user names as an input: a file, a pipe, a FIFO or standard input ("-"). All reading of files begins here.
+// An input that a user names: a file, a pipe, a FIFO or standard input ("-"). All files are read through this class.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace busbar {
 
 class PipedBytes;
 
-/// The most bytes that are kept of a pipe, and the most that Input::whole() gives.
+/// Limit of the bytes kept of a pipe, and of the result of Input::whole().
 inline constexpr std::uint64_t kMostInput = std::uint64_t{1} << 30;
 
 class Input {
  public:
-  /// Errors: kNotFound where there is no such file, kIo with the system's reason, also for a folder.
+  /// Errors: kNotFound if there is no such file; kIo with the system's reason, also for a folder.
   static Result<Input> open(const std::string& name);
 
   const std::string& name() const { return name_; }
-  /// From the first byte, each time; of a file in constant space.
+  /// A stream from the first byte, at every call; for a file in constant space.
   std::unique_ptr<std::istream> stream() const;
-  /// All bytes. kUnsupported above `most`; no more than that is read.
+  /// All bytes. kUnsupported above `most`, without reading the rest.
   Result<std::string> whole(std::uint64_t most = kMostInput) const;
-  /// Why a stream ended before its input did; Ok where it did not.
+  /// Why a stream ended before its input did; Ok if it did not.
   Status status() const;
 
  private:
@@ -33,12 +33,12 @@ class Input {
   std::shared_ptr<PipedBytes> pipe_;  ///< null: a file
 };
 
-/// Whether something can be read under this name, or is there and shall be refused with the reason. A folder counts
-/// only where the name holds a slash, so that it hides no preset.
+/// Whether there is an input of this name, readable or to be refused with a reason. A folder counts only if the name
+/// contains a slash, so that it hides no preset.
 bool names_input(const std::string& name);
 
-/// Input::open() and whole() for text: without its byte order mark. kInvalid, before more is read, where the first
-/// bytes hold a zero and so are no text.
+/// Input::open() and whole() for text, without its byte order mark. kInvalid, before the rest is read, if the first
+/// bytes contain a zero and so are not text.
 Result<std::string> read_text(const std::string& name, std::uint64_t most = kMostInput);
 
 }  // namespace busbar

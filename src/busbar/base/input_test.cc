@@ -68,7 +68,7 @@ TEST_F(InputTest, APipeGivesTheSameBytesToEveryoneWhoOpensIt) {
   first.stream()->read(head.data(), 10);
   EXPECT_EQ(head, text.substr(0, 10));
   EXPECT_EQ(*first.whole(), text);
-  EXPECT_EQ(*Input::open(name)->whole(), text);  // opened again, it would wait for another writer
+  EXPECT_EQ(*Input::open(name)->whole(), text);  // opening it again would wait for another writer
   writer.join();
 }
 
@@ -82,8 +82,8 @@ TEST_F(InputTest, APipeAboveTheBoundIsRefused) {
 
 TEST_F(InputTest, ANameIsThatOfAnInputWhereSomethingCanBeReadOrRefusedThere) {
   EXPECT_TRUE(names_input(file("a", "")));
-  EXPECT_TRUE(names_input(folder_));     // to be told that it is a folder
-  EXPECT_FALSE(names_input("src"));      // a folder of that name hides no preset
+  EXPECT_TRUE(names_input(folder_));  // so that the error can say that it is a folder
+  EXPECT_FALSE(names_input("src"));   // a folder with this name hides no preset
   EXPECT_FALSE(names_input("dgx-h100"));
 }
 
@@ -93,7 +93,7 @@ TEST_F(InputTest, TheDigestDependsOnContentsAndNotOnNames) {
   const std::uint64_t one = run_.inputs_digest();
   EXPECT_NE(one, none);
   ASSERT_TRUE(read_text(path("a")).ok());
-  EXPECT_EQ(run_.inputs_digest(), one);  // the same file once more
+  EXPECT_EQ(run_.inputs_digest(), one);  // the same file again
   file("a", "two");
   EXPECT_NE(run_.inputs_digest(), one);
   fs::rename(path("a"), path("moved"));

@@ -14,7 +14,7 @@
 namespace busbar {
 namespace {
 
-/// With an exponent where the point would stand after more than 15 digits, or before more than three zeros.
+/// Uses an exponent for more than 15 digits before the point, or more than three zeros after it.
 void print_real(double value, std::string& out) {
   if (!std::isfinite(value)) {
     out += "null";
@@ -41,7 +41,7 @@ void print_escaped(char c, std::string& out) {
     out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
 }
 
-/// How many bytes at the beginning stand for themselves: ASCII that can be seen, without quotes and backslashes.
+/// Length of the prefix that needs no escape: visible ASCII without quotes and backslashes.
 std::size_t plain_bytes(std::string_view text) {
   std::size_t n = 0;
   while (n < text.size() && text[n] >= ' ' && text[n] <= '~' && text[n] != '"' && text[n] != '\\') ++n;
@@ -62,7 +62,7 @@ void print_text(std::string_view text, std::string& out) {
     else if (c.length == 1 && (static_cast<unsigned char>(first) < 0x20 || first == '"' || first == '\\'))
       print_escaped(first, out);
     else if (commands_terminal(c.code_point))
-      out += fmt::format("\\u{:04x}", c.code_point);  // the same text, and harmless on a screen
+      out += fmt::format("\\u{:04x}", c.code_point);  // the same text, but harmless on a terminal
     else
       out += text.substr(i, c.length);
     i += c.length;

@@ -1,4 +1,4 @@
-// A JSON document to build, print and look into. Reading JSON text: formats/json_text.h.
+// A JSON document to build, print and read. Parsing of JSON text: formats/json_text.h.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace busbar {
 
-/// A value of JSON: null, truth, number, text, array or object. The members of an object keep the order in which they
-/// came. A null becomes an array by push_back() and an object by [].
+/// A value of JSON: null, boolean, number, text, array or object. The members of an object keep their order of
+/// insertion. A null becomes an array by push_back() and an object by [].
 ///
 ///   Json j{{"size_bytes", 8}, {"band_percent", Json::array({-8.5, 10.0})}, {"bound_by", nullptr}};
 ///   j["rows"] = Json::array();
 ///   j["rows"].push_back({{"time_us", 1.5}});
 ///
-/// Pre: each function is called on the kind of value that it is for. Functions are not inline, because a hundred calls
-/// that build a report are compiled faster than a hundred copies of their bodies.
+/// Pre: each function is called only on its kind of value. Functions are not inline, because a hundred calls compile
+/// faster than a hundred copies of their bodies.
 class Json {
  public:
   struct Member;  ///< of an object
-  struct Pair;    ///< a member that is given to make an object
+  struct Pair;    ///< a member to construct an object from
 
   Json() {}
   Json(std::nullptr_t) {}
@@ -37,13 +37,13 @@ class Json {
   Json(const char* text);
   Json(std::string_view text);
   Json(std::string text);
-  /// An object of these members. Pre: no key comes twice.
+  /// An object of these members. Pre: all keys differ.
   Json(std::initializer_list<Pair> members);
   template <typename T>
   Json(const std::vector<T>& list) : Json(array()) {
     for (const T& value : list) push_back(value);
   }
-  /// An object of a map from texts.
+  /// An object from a map with text keys.
   template <typename Map>
   requires requires { typename Map::mapped_type; }
   Json(const Map& map) : Json(object()) {
@@ -51,7 +51,7 @@ class Json {
   }
   static Json array(std::initializer_list<Json> values = {});
   static Json object();
-  /// Of members with one key the last value stays, at the place of the first. Cost: n log n.
+  /// If members have equal keys, the last value counts, at the place of the first. Cost: n log n.
   static Json object(std::vector<Member> members);
 
   Json(const Json& other);
@@ -63,38 +63,38 @@ class Json {
   bool is_boolean() const { return kind_ == Kind::kTruth; }
   bool is_number() const { return kind_ == Kind::kInteger || kind_ == Kind::kNatural || is_number_float(); }
   bool is_number_float() const { return kind_ == Kind::kReal; }
-  bool is_natural() const { return kind_ == Kind::kNatural; }  ///< made of an unsigned integer
+  bool is_natural() const { return kind_ == Kind::kNatural; }  ///< constructed from an unsigned integer
   bool is_string() const { return kind_ == Kind::kText; }
   bool is_array() const { return kind_ == Kind::kArray; }
   bool is_object() const { return kind_ == Kind::kObject; }
   bool is_structured() const { return is_array() || is_object(); }
 
   bool truth() const;
-  double number() const;  ///< of any number
+  double number() const;  ///< for any kind of number
   std::uint64_t natural() const;
   const std::string& text() const;
 
-  /// Values of an array, members of an object; null has none.
+  /// Number of values of an array or members of an object; 0 for null.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
 
-  const std::vector<Json>& values() const;  ///< of an array; none of anything else
+  const std::vector<Json>& values() const;  ///< of an array; empty for other kinds
   Json& back();
   void push_back(Json value);
 
-  const std::vector<Member>& members() const;  ///< of an object; none of anything else
+  const std::vector<Member>& members() const;  ///< of an object; empty for other kinds
   bool contains(std::string_view key) const { return find(key) != nullptr; }
-  /// The value of this key; a null where the object has none.
+  /// The value of this key; null if the object lacks it.
   const Json& operator[](std::string_view key) const;
-  /// The value of this key, which becomes the last one where the object has none.
+  /// The value of this key; appends a null member if the object lacks it.
   Json& operator[](std::string_view key);
   /// Sets each member of `other`.
   void update(Json other);
   void erase(std::string_view key);
 
-  /// As text. `indent`: spaces per level, each value on a line of its own; -1: all on one line without spaces.
-  /// Numbers are the shortest decimals that read back as the same double, integral ones with ".0". Bytes that are not
-  /// UTF-8 become U+FFFD.
+  /// As text. `indent`: spaces per level, one value per line; -1: all on one line without spaces. Numbers are the
+  /// shortest decimals that read back as the same double, integral ones with ".0". Bytes that are not UTF-8 become
+  /// U+FFFD.
   std::string dump(int indent = -1) const;
 
  private:
@@ -104,7 +104,7 @@ class Json {
     std::int64_t integer = 0;
     std::uint64_t natural;
     double real;
-    std::string* text;  ///< texts, arrays and objects are this value's own
+    std::string* text;  ///< texts, arrays and objects are owned by this value
     std::vector<Json>* array;
     std::vector<Member>* object;
   };

@@ -71,12 +71,12 @@ TEST(Json, TextsAreEscapedAndBadBytesReplaced) {
       {"a\"b\\c/d", R"(a\"b\\c/d)"},
       {"\b\f\n\r\t", R"(\b\f\n\r\t)"},
       {std::string("\x01\x1f\0", 3) + "\x7f", "\\u0001\\u001f\\u0000\\u007f"},
-      {"user\xe2\x80\xaegpj", "user\\u202egpj"},  // a terminal would show the rest backwards
+      {"user\xe2\x80\xaegpj", "user\\u202egpj"},  // a terminal would show the rest reversed
       {"\xc2\x9b[0m", "\\u009b[0m"},
       {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
       {"\xe2\x82"
        "x",
-       bad + "x"},                                  // a beginning, once
+       bad + "x"},                                  // a truncated beginning counts once
       {"\xe0\x80", bad + bad},                      // an overlong form
       {"\xed\xa0\x80", bad + bad + bad},            // a surrogate
       {"\xf4\x90\x80\x80", bad + bad + bad + bad},  // beyond U+10FFFF
@@ -110,7 +110,7 @@ TEST(Json, CopiesAreApartFromTheirOriginals) {
   EXPECT_EQ(b.dump(), R"({"list":[1,2],"text":null})");
   EXPECT_EQ(d.dump(), R"({"list":[1,{"deep":3}],"text":null})");
   EXPECT_TRUE(c.is_null());  // NOLINT: what a move leaves is promised
-  b = b["list"];             // a part of itself
+  b = b["list"];             // a part of `b` itself
   EXPECT_EQ(b.dump(), "[1,2]");
 }
 

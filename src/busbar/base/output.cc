@@ -28,7 +28,7 @@ int write_all(int fd, std::string_view bytes) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(n));
-    } else if (errno == EAGAIN) {  // whoever shares the pipe made it so that a write does not wait
+    } else if (errno == EAGAIN) {  // another process has made the pipe non-blocking
       pollfd wait{fd, POLLOUT, 0};
       poll(&wait, 1, -1);
     } else if (errno != EINTR) {
@@ -38,21 +38,21 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-/// Writes and closes. 0, or errno.
+/// Writes all bytes and closes. 0, or errno.
 int write_and_close(int fd, std::string_view bytes) {
   const int failed = write_all(fd, bytes);
   const int closed = close(fd) == 0 ? 0 : errno;
   return failed != 0 ? failed : closed;
 }
 
-/// For pipes and devices, which no file can replace.
+/// For pipes and devices, which a file cannot replace.
 Status write_directly(const std::string& name, std::string_view bytes) {
   const int fd = open(name.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
   const int failed = fd < 0 ? errno : write_and_close(fd, bytes);
   return failed == 0 || failed == EPIPE ? Status() : cannot_write(name, failed);
 }
 
-/// `name` with symbolic links followed, so that they stay links to the new contents.
+/// `name` with symbolic links followed, so that the links remain and point to the new contents.
 std::string target_of(const std::string& name) {
   char* const resolved = realpath(name.c_str(), nullptr);
   std::string out = resolved == nullptr ? name : resolved;

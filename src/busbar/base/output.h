@@ -1,4 +1,4 @@
-// All writing of files and of standard output ends here.
+// All files and all of standard output are written through these functions.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace busbar {
 
-/// Makes `bytes` the contents of the file `name`, wholly or not at all: they are written under another name in the same
-/// folder, which then is renamed. A pipe or a device gets the bytes directly.
-/// Errors, with the file: it is an input of this run or was written in it before (run_files.h), or is where standard
-/// output goes (kInvalid); kIo with the system's reason for all else, such as a full disk.
+/// Replaces the contents of the file `name` by `bytes`, completely or not at all: writes to another name in the same
+/// folder and renames that file. A pipe or a device gets the bytes directly. Errors, with the file's name: kInvalid if
+/// the file is an input of this run, was already written by it (run_files.h), or is the target of standard output; kIo
+/// with the system's reason otherwise, for example a full disk.
 Status write_file(const std::string& name, std::string_view bytes);
 
-/// Writes to standard output, without a buffer. A reader that has left is no error: then the rest is dropped.
-/// Errors: kIo with the system's reason, at the place "stdout".
+/// Writes to standard output without a buffer. A reader that has gone is no error: the rest is dropped. Errors: kIo
+/// with the system's reason, at the place "stdout".
 Status write_stdout(std::string_view bytes);
 
 }  // namespace busbar

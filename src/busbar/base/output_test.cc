@@ -43,7 +43,7 @@ std::string refusal(const std::string& name, std::string_view bytes) {
   return s.ok() ? "" : s.error().text();
 }
 
-/// Files of this process stay below `bytes`: what a full disk does, without one.
+/// Limits files of this process to `bytes`, to simulate a full disk.
 class SmallDisk {
  public:
   explicit SmallDisk(rlim_t bytes) {

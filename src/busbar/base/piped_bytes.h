@@ -1,4 +1,4 @@
-// What was read so far of something that gives its bytes once. Private to base.
+// The bytes read so far from an input that can be read only once. Private to base.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@ namespace busbar {
 
 class PipedBytes {
  public:
-  explicit PipedBytes(int fd) : fd_(fd) {}  ///< closes it in the end, unless it is standard input
+  explicit PipedBytes(int fd) : fd_(fd) {}  ///< closes it at the end, unless it is standard input
   ~PipedBytes();
   PipedBytes(const PipedBytes&) = delete;
   PipedBytes& operator=(const PipedBytes&) = delete;
 
-  /// Up to `most` bytes from `at` on; none at the end, and where kMostInput bytes are there.
+  /// Up to `most` bytes starting at `at`; none at the end, or beyond kMostInput bytes.
   std::string piece(std::size_t at, std::size_t most);
-  std::uint64_t digest() const;  ///< of what was read
-  /// errno of a read that failed, EFBIG where there is too much, 0 where all is well.
+  std::uint64_t digest() const;  ///< of the bytes read
+  /// errno of a failed read, EFBIG if there are too many bytes, 0 otherwise
   int error() const;
 
  private:
   bool read_more();
 
   const int fd_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::string bytes_;
   bool ended_ = false;
   int error_ = 0;

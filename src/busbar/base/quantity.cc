@@ -21,7 +21,7 @@ struct Unit {
 
 struct Split {
   double number = 0;
-  std::string_view digits;  ///< the number as written
+  std::string_view digits;  ///< the number in the text
   std::string_view unit;
 };
 
@@ -31,7 +31,7 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
-/// Cuts "3.35 TB/s" into 3.35 and "TB/s". `example` is a unit to show in the remedy.
+/// Splits "3.35 TB/s" into 3.35 and "TB/s". `example` is a unit to show in the remedy.
 Result<Split> split(std::string_view text, std::string_view what, std::string_view example) {
   const std::string_view s = trim(text);
   const std::size_t first = !s.empty() && (s[0] == '-' || s[0] == '+') ? 1 : 0;
@@ -93,7 +93,7 @@ constexpr std::array kTimes{
 };
 constexpr double kMax63 = 0x1p63;
 
-/// Value and unit with three significant digits; steps of 1000, largest first, the unit that shows at least 1.
+/// Value and unit with three significant digits. Units by steps of 1000, largest first: the first with value >= 1.
 std::string scaled(double value, std::span<const Unit> units) {
   const double size = std::fabs(value);
   for (const Unit& u : units) {
@@ -112,8 +112,8 @@ std::string lower(std::string_view s) {
 
 constexpr int kNoLikeness = 3;
 
-/// How `known` is like `wanted`, best first: 0 it holds all of it, 1 it holds its characters in order among few others,
-/// 2 few edits lie between; and how much lies between. Short words are like others by edits only.
+/// How similar `known` is to `wanted`. First: 0 if it contains `wanted`, 1 if it has its characters in order among few
+/// others, 2 if only few edits differ; second: the size of the difference. For short words only edits count.
 std::pair<int, std::size_t> likeness(const std::string& wanted, const std::string& known) {
   const std::size_t apart = edit_distance(wanted, known);
   if (apart == 0) return {0, 0};
@@ -230,7 +230,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
-  constexpr std::size_t kLongest = 64;  // keeps hostile input cheap
+  constexpr std::size_t kLongest = 64;  // bounds the cost of hostile input
   if (word.empty() || word.size() > kLongest) return {};
   const std::string wanted = lower(word);
   std::tuple<int, std::size_t, std::size_t> best{kNoLikeness, 0, 0};

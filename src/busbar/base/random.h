@@ -15,7 +15,7 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A stream of 64-bit numbers fixed by (seed, name).
+/// A stream of 64-bit numbers determined by (seed, name).
 class RandomStream {
  public:
   constexpr RandomStream(std::uint64_t seed, std::string_view name) : state_(mix64(seed)) {

@@ -1,4 +1,4 @@
-// What can go wrong outside us is a value.
+// Errors whose cause is outside the program are values.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace busbar {
 
-/// Each code is one that a caller would act on differently.
+/// Callers act differently on each code.
 enum class ErrorCode {
   kInvalid,      ///< the input is malformed or contradicts itself
   kNotFound,     ///< a name, file or preset does not exist
@@ -20,23 +20,23 @@ enum class ErrorCode {
   kIo,           ///< reading or writing failed
 };
 
-/// Where an error was found: file and 1-based line and column (0: unknown) and the key path in it.
+/// Where an error was found: file, 1-based line and column (0: unknown), and the key path in the file.
 struct Where {
   std::string file;
   int line = 0;
   int column = 0;
-  std::string path;  ///< "links[3].rate"; a flag ("--degrade") when the command line is at fault
+  std::string path;  ///< "links[3].rate"; a flag ("--degrade") for errors in the command line
 
-  /// "file:line:column: path: " leaving out what is unknown; empty when nothing is known.
+  /// "file:line:column: path: " without unknown parts; empty if nothing is known.
   std::string prefix() const;
 };
 
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
-  std::string message;  ///< what is wrong and what to do: "'400' has no unit; write 400Gb/s"
+  std::string message;  ///< the cause and the remedy: "'400' has no unit; write 400Gb/s"
   Where where;
 
-  /// The whole line a user reads.
+  /// The complete line for the user.
   std::string text() const { return where.prefix() + message; }
 };
 

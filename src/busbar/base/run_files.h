@@ -1,11 +1,11 @@
-// The files of one run of a command: what it has read and what it has written.
+// The files of one run of a command: its inputs and its outputs.
 //
-// 1. A pipe gives its bytes once. A run keeps them as far as they were read, so that whoever opens the same pipe again
+// 1. A pipe gives its bytes only once. A run keeps the bytes read so far, so that every later open of the same pipe
 //    begins with the same bytes.
 // 2. An output never replaces an input of the same run, and two outputs never go to one file.
-// 3. The contents of all inputs make one digest: what a result depends on beside its settings.
+// 3. The contents of all inputs give one digest: results depend on it and on the settings.
 //
-// Files are known by device and inode, whatever name they were given. A lock guards all of it.
+// Files are identified by device and inode, not by name. A lock guards all data.
 #pragma once
 
 #include <sys/stat.h>
@@ -23,23 +23,23 @@ namespace busbar {
 
 class PipedBytes;
 
-/// While one lives, Input and write_file() follow these rules; without one, each call stands for itself. One at a time:
-/// main() has it, because standard input belongs to the process too.
+/// While an object exists, Input and write_file() follow these rules; without one, calls are independent. At most one
+/// exists: main() owns it, because standard input is also per process.
 class RunFiles {
  public:
   RunFiles();
   ~RunFiles();
   RunFiles(const RunFiles&) = delete;
   RunFiles& operator=(const RunFiles&) = delete;
-  static RunFiles* current();  ///< null: there is none
+  static RunFiles* current();  ///< null: none exists
 
   void add_input(const std::string& name, const struct stat& file, std::shared_ptr<PipedBytes> pipe);
-  /// What was read of a pipe that was opened before; null where it was not.
+  /// The bytes read from a pipe that was opened before; null if it was not.
   std::shared_ptr<PipedBytes> pipe_of(const struct stat& file) const;
   void add_output(const struct stat& file);
-  /// Why the file cannot be written, with a remedy; empty: it can be.
+  /// Why the file must not be written, with a remedy; empty: it may be.
   std::string why_not_write(const struct stat& file) const;
-  /// Of the contents of all inputs, in the order in which they were opened. Cost: files are read once more.
+  /// Digest of the contents of all inputs, in the order of opening. Cost: reads the files again.
   std::uint64_t inputs_digest() const;
 
  private:
@@ -52,7 +52,7 @@ class RunFiles {
   static Id id_of(const struct stat& file) { return {file.st_dev, file.st_ino}; }
   bool knows(Id id) const;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::vector<Known> inputs_;
   std::vector<Id> outputs_;
 };

@@ -1,4 +1,4 @@
-// Strong units. Nothing converts in or out without being asked.
+// Strong units. Conversions are always explicit.
 #pragma once
 
 #include <compare>
@@ -75,7 +75,7 @@ constexpr Duration transfer_time(Bytes size, BytesPerSecond rate) {
 }
 static_assert(transfer_time(Bytes{1 << 20}, BytesPerSecond{900'000'000'000}) == Duration::ps(1'165'085));
 
-/// `ps` picoseconds held in a double (the fluid solver's edge), rounded up; saturates at Duration::max().
+/// `ps` picoseconds in a double (from the fluid solver), rounded up; saturates at Duration::max().
 constexpr Duration duration_from_ps(double ps) {
   if (!(ps < 9.2e18)) return Duration::max();
   const auto down = static_cast<std::int64_t>(ps);

@@ -31,7 +31,7 @@ constexpr std::size_t kMaxElements = 1'000'000;
 
 pugi::xml_node node_of(void* node) { return pugi::xml_node(static_cast<pugi::xml_node_struct*>(node)); }
 
-/// Walks all elements without recursion.
+/// Visits all elements without recursion.
 Status check_shape(const pugi::xml_document& document, const XmlElement::Impl& impl) {
   std::size_t elements = 0, roots = 0;
   int depth = 0;

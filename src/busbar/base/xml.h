@@ -1,6 +1,6 @@
-// XML as we accept it: every element knows its file, line and column; the tree is bounded in depth and size.
+// XML with our restrictions: every element knows its file, line and column; depth and size of the tree are bounded.
 //
-// Entities and document types are not expanded: a file cannot grow by being read. Text between elements is ignored.
+// Entities and document types are not expanded, so reading cannot make a file larger. Text between elements is ignored.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ class XmlElement {
   std::vector<XmlElement> children() const;                                       ///< elements only, in file order
   std::vector<std::pair<std::string_view, std::string_view>> attributes() const;  ///< in file order
   std::optional<std::string_view> find(const char* attribute) const;
-  std::string_view text() const;  ///< what stands between the tags, before the first child
+  std::string_view text() const;  ///< the text between the tags, before the first child
   Where where() const;
   Error error(std::string message, const char* attribute = nullptr) const;  ///< kInvalid at this place
 
-  /// The attribute as a whole number; an error when it is missing, malformed or out of range.
+  /// The attribute as a whole number; an error if it is missing, malformed or out of range.
   Result<std::int64_t> integer(const char* attribute, std::int64_t low, std::int64_t high) const;
-  /// The same with a default for an attribute that is missing.
+  /// The same with a default for a missing attribute.
   Result<std::int64_t> integer_or(const char* attribute, std::int64_t otherwise, std::int64_t low,
                                   std::int64_t high) const;
   Result<double> number(const char* attribute, double low, double high) const;  ///< finite
-  Result<std::string> string(const char* attribute) const;                      ///< must be there
+  Result<std::string> string(const char* attribute) const;                      ///< required
 
   struct Impl;  ///< xml.cc
 
@@ -43,7 +43,7 @@ class XmlElement {
   void* node_ = nullptr;
 };
 
-/// The root element; `name` stands for the file in messages. Refused: malformed XML, a second root, bytes that are not
+/// The root element; `name`: the file's name in messages. Refused: malformed XML, a second root, bytes that are not
 /// UTF-8, elements nested deeper than 64, more than a million elements. Cost: linear.
 Result<XmlElement> parse_xml(std::string_view text, const std::string& name);
 

@@ -19,17 +19,17 @@ using Impl = YamlNode::Impl;
 using Kind = YamlNode::Kind;
 
 constexpr std::size_t kMaxDepth = 64;
-constexpr std::size_t kHopelessDepth = 4096;  ///< not worth parsing: the parser's time grows with its square
+constexpr std::size_t kHopelessDepth = 4096;  ///< not parsed: the parser's time grows with the square of the depth
 constexpr std::size_t kMaxKeyBytes = 256;
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 
-/// Leaves the parser with a finished Error; caught in parse_tree() and nowhere else.
+/// Ends the parser with an Error; caught only in parse_tree().
 struct Refused {
   Error error;
 };
 
-/// Depth of the open brackets when every one counts, and the first that is too deep; the parser's own message about
-/// them misleads.
+/// Depth of the open brackets, and the first one that is too deep. The parser's own message about these is
+/// misleading.
 struct Brackets {
   std::size_t most = 0;
   int line = 0, column = 0;
@@ -59,7 +59,7 @@ Error too_deep(Where where) {
   return invalid(fmt::format("nested deeper than {} levels", kMaxDepth), std::move(where));
 }
 
-/// Builds our tree from the parser's events.
+/// Builds our tree from the events of the parser.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(std::shared_ptr<const std::string> file, std::string path) : file_(std::move(file)) {
@@ -177,7 +177,7 @@ std::string join(std::string_view map_path, std::string_view key) {
   return map_path.empty() ? std::string(key) : fmt::format("{}.{}", map_path, key);
 }
 
-/// The only place where the parser's exceptions are seen.
+/// The only place that catches the parser's exceptions.
 Result<std::shared_ptr<const YamlNode::Impl>> parse_tree(const std::string& text, const std::string& file,
                                                          const std::string& path) {
   if (text.size() > kMaxFileBytes)

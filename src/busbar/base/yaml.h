@@ -1,7 +1,7 @@
-// YAML as we accept it: every value knows its file, line, column and key path; keys are checked.
+// YAML with our restrictions: every value knows its file, line, column and key path; keys are checked.
 //
 // Refused, each with place and remedy: duplicate keys, anchors and aliases, nesting deeper than 64, bytes that are not
-// UTF-8, unknown keys (with the nearest known one), numbers without a unit where one is needed.
+// UTF-8, unknown keys (with the nearest known one), numbers without a required unit.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace busbar {
 class YamlNode {
  public:
   enum class Kind : std::uint8_t { kNull, kScalar, kSequence, kMap };
-  YamlNode();  ///< null, nowhere
+  YamlNode();  ///< null, without a place
   Kind kind() const;
   Where where() const;                     ///< file:line:column and key path
   Error error(std::string message) const;  ///< kInvalid at this place
@@ -29,7 +29,7 @@ class YamlNode {
   std::size_t size() const;              ///< entries of a map or sequence
   YamlNode item(std::size_t i) const;    ///< i-th value (map: in file order)
   std::string key(std::size_t i) const;  ///< i-th key of a map
-  Where key_where(std::size_t i) const;  ///< where that key stands; the path is the map's
+  Where key_where(std::size_t i) const;  ///< the place of the key itself; the path is the map's
   std::optional<YamlNode> find(std::string_view key) const;
 
   Result<std::string> as_string() const;
@@ -50,14 +50,14 @@ class YamlNode {
 class YamlDocument {
  public:
   static Result<YamlDocument> load(const std::string& path);
-  /// `name` stands in for the file in messages.
+  /// `name`: the file's name in messages.
   static Result<YamlDocument> parse(std::string text, const std::string& name);
   YamlNode root() const;
   const std::string& text() const;  ///< as read, for inputs_hash
   /// `--set links[3].rate=400Gb/s`: replaces or adds one scalar (or flow-style value); errors name the flag. A list
-  /// item is named by its place or by the value of its key `name`: devices[gpu].
+  /// item is identified by its index or by the value of its key `name`: devices[gpu].
   Status set(std::string_view path, std::string_view value);
-  /// Puts `value`, which keeps its own places, at `path`: a name in one file becomes the file it names.
+  /// Puts `value`, which keeps its own places, at `path`: a name in one file becomes the content of the named file.
   Status replace(std::string_view path, const YamlNode& value);
 
  private:
@@ -65,7 +65,7 @@ class YamlDocument {
   std::string text_;
 };
 
-/// Reads the keys of one map and then refuses what nobody asked for. Collects the first error.
+/// Reads the keys of one map and then refuses all keys that were not read. Keeps the first error.
 ///   MapReader r(node);
 ///   r.required("rate", &YamlNode::as_rate, spec.rate);
 ///   r.optional("name", &YamlNode::as_string, spec.name);
@@ -73,7 +73,7 @@ class YamlDocument {
 class MapReader {
  public:
   explicit MapReader(YamlNode node);
-  /// The child, noted as known; a missing one is an error at the map's place.
+  /// The child, marked as known; a missing one is an error at the map's place.
   YamlNode required(std::string_view key);
   std::optional<YamlNode> optional(std::string_view key);
   template <typename T, typename F>
@@ -88,7 +88,7 @@ class MapReader {
   }
   bool ok() const { return status_.ok(); }
   void fail(Error error);  ///< keeps the first
-  /// The first error, or one for the first unknown key with the nearest known one.
+  /// The first error; or an error for the first unknown key with the nearest known one.
   Status finish();
 
  private:

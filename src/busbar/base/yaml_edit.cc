@@ -1,4 +1,4 @@
-// `--set PATH=VALUE`: a new tree that shares all it can with the old one.
+// `--set PATH=VALUE`: a new tree that shares unchanged parts with the old one.
 #include <fmt/core.h>
 
 #include <charconv>
@@ -14,13 +14,13 @@ using Impl = YamlNode::Impl;
 using Kind = YamlNode::Kind;
 using Tree = std::shared_ptr<const Impl>;
 
-/// One step of a path: a key, or a list item by its place or by its `name`.
+/// One step of a path: a key, or a list item by index or by `name`.
 struct Step {
   std::string key;
   bool is_item = false;
 };
 
-/// The place in `list` of the item that `wanted` numbers or names.
+/// The index of the item of `list` with the number or name `wanted`.
 Result<std::size_t> find_item(const Impl& list, const std::string& wanted, const Where& where) {
   std::size_t place = 0;
   const auto [end, code] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), place);
@@ -63,7 +63,7 @@ Result<std::vector<Step>> split_path(std::string_view path, const Where& where) 
       return invalid(fmt::format("'{}' has an empty key", path), where);
     }
   }
-  constexpr std::size_t kMaxSteps = 64;  // as deep as a file may be
+  constexpr std::size_t kMaxSteps = 64;  // the maximum depth of a file
   if (steps.empty()) return invalid("a path is missing; write PATH=VALUE", where);
   if (steps.size() > kMaxSteps) return invalid("the path has more than 64 steps", where);
   return steps;
@@ -76,7 +76,7 @@ std::shared_ptr<Impl> fresh_map(const Where& where) {
   return map;
 }
 
-/// `old` (may be null: absent) with the value at steps[at...] replaced.
+/// `old` (null: absent) with the value at steps[at...] replaced.
 Result<Tree> replaced(const Tree& old, const std::vector<Step>& steps, std::size_t at, const Tree& value,
                       const Where& where) {
   if (at == steps.size()) return value;

@@ -1,6 +1,6 @@
-// Private to base: what stands behind a YamlNode.
+// Private to base: the data behind a YamlNode.
 //
-// 1. A tree is immutable once its document is handed out; edits copy the nodes on the way to the change.
+// 1. A tree is immutable after its document is returned; edits copy the nodes on the path to the change.
 // 2. A node is at most 64 levels deep, so recursion over it is safe.
 #pragma once
 
@@ -22,7 +22,7 @@ struct YamlNode::Impl {
   };
   Kind kind = Kind::kNull;
   std::string scalar;
-  std::vector<Key> keys;  ///< of a map, beside `items`
+  std::vector<Key> keys;  ///< of a map, parallel to `items`
   std::vector<std::shared_ptr<const Impl>> items;
   std::shared_ptr<const std::string> file;
   int line = 0, column = 0;
@@ -39,7 +39,7 @@ struct YamlNode::Impl {
     return std::nullopt;
   }
   void add_key(Key key) {
-    constexpr std::size_t kSmall = 32;  // below, a scan beats a table
+    constexpr std::size_t kSmall = 32;  // below this, a scan is faster than a table
     keys.push_back(std::move(key));
     if (keys.size() < kSmall) return;
     for (std::size_t i = lookup.size(); i < keys.size(); ++i) lookup.emplace(keys[i].name, i);

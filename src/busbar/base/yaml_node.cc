@@ -24,7 +24,7 @@ const char* describe(const YamlNode& node) {
   return "nothing";
 }
 
-/// The text of a scalar, or why there is none.
+/// The text of a scalar, or an error if there is none.
 Result<std::string> text_of(const YamlNode& node, const char* wanted) {
   if (node.kind() == YamlNode::Kind::kScalar) return node.scalar();
   return node.error(fmt::format("expected {}, found {}", wanted, describe(node)));

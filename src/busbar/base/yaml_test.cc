@@ -166,7 +166,7 @@ TEST(Yaml, WideMapsFindTheirKeys) {
   EXPECT_THAT(why(text + "k7: 1\n"), testing::HasSubstr("already given in line 8"));
 }
 
-/// Visits every value, so that a damaged tree would be seen.
+/// Visits every value, so that a damaged tree is detected.
 void walk(const YamlNode& node, int depth) {
   ASSERT_LE(depth, 64);
   (void)node.as_rate().ok();
