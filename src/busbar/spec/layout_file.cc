@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace busbar {
 namespace {
 
@@ -49,8 +51,17 @@ Status set_attention(const std::string& word, const Where& where, LayoutSpec& l)
 }
 
 Status set_rank_order(const std::string& word, const Where& where, LayoutSpec& l) {
-  static constexpr const char* kWords[] = {"tp-cp-dp-pp", "tp-cp-pp-dp"};
-  return set_word(kWords, "rank order that is modelled", word, where, l.rank_order);
+  RankOrder order = kTpCpDpPp;
+  std::sort(order.begin(), order.end());
+  do {
+    if (name_of(order) != word) continue;
+    l.rank_order = order;
+    return {};
+  } while (std::next_permutation(order.begin(), order.end()));
+  return invalid(fmt::format("'{}' is not an order of ranks; write tp, cp, dp and pp from the innermost outwards, as in "
+                             "tp-cp-dp-pp",
+                             word),
+                 where);
 }
 
 Status refuse_degree(const char* name, std::int64_t value, const Where& where) {

@@ -200,7 +200,7 @@ TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
   EXPECT_EQ(l->cp, 2u);
   EXPECT_EQ(l->context, ContextParallel::kAllGather);
   EXPECT_EQ(l->attention, AttentionKernel::kFlash1);
-  EXPECT_EQ(l->rank_order, RankOrder::kTpCpPpDp);
+  EXPECT_EQ(l->rank_order, kTpCpPpDp);
   EXPECT_EQ(l->precision, Precision::kFp8);
   EXPECT_EQ(l->schedule, PipelineSchedule::kGPipe);
   EXPECT_EQ(l->first_layers, 3u);

@@ -153,7 +153,13 @@ const char* name_of(AttentionKernel a) {
   constexpr const char* kNames[] = {"flash", "flash2", "flash1", "unfused"};
   return kNames[static_cast<int>(a)];
 }
-const char* name_of(RankOrder o) { return o == RankOrder::kTpCpDpPp ? "tp-cp-dp-pp" : "tp-cp-pp-dp"; }
+const char* name_of(ParallelAxis a) {
+  constexpr const char* kNames[] = {"tp", "cp", "dp", "pp"};
+  return kNames[static_cast<int>(a)];
+}
+std::string name_of(const RankOrder& o) {
+  return fmt::format("{}-{}-{}-{}", name_of(o[0]), name_of(o[1]), name_of(o[2]), name_of(o[3]));
+}
 
 Where LayoutSpec::place(const std::string& key) const {
   const auto it = places.find(key);

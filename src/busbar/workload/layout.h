@@ -1,6 +1,7 @@
 // How a model is divided over ranks, and a batch into steps.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -29,16 +30,20 @@ enum class AttentionKernel : std::uint8_t {
   kFlash1,   ///< the first generation of fused kernels, including Triton's
   kUnfused,  ///< scores are written to memory: batched GEMMs and a softmax kernel
 };
-enum class RankOrder : std::uint8_t {
-  kTpCpDpPp,  ///< Megatron's default and torchtitan's mesh: rank = tp + TP x (cp + CP x (dp + DP x pp))
-  kTpCpPpDp,  ///< stages of one replica have adjacent ranks: rank = tp + TP x (cp + CP x (pp + PP x dp))
-};
+enum class ParallelAxis : std::uint8_t { kTp, kCp, kDp, kPp };
+/// The innermost degree first: neighbours of TP have adjacent ranks in {kTp, ...}.
+using RankOrder = std::array<ParallelAxis, 4>;
+/// Megatron's default and torchtitan's mesh: rank = tp + TP x (cp + CP x (dp + DP x pp)).
+constexpr RankOrder kTpCpDpPp{ParallelAxis::kTp, ParallelAxis::kCp, ParallelAxis::kDp, ParallelAxis::kPp};
+/// Meta's order for Llama 3, and Megatron's with --use-tp-pp-dp-mapping: stages of one replica next to each other.
+constexpr RankOrder kTpCpPpDp{ParallelAxis::kTp, ParallelAxis::kCp, ParallelAxis::kPp, ParallelAxis::kDp};
 const char* name_of(Precision p);
 const char* name_of(Recompute r);
 const char* name_of(PipelineSchedule s);
 const char* name_of(ContextParallel c);
 const char* name_of(AttentionKernel a);
-const char* name_of(RankOrder o);
+const char* name_of(ParallelAxis a);  ///< "tp"
+std::string name_of(const RankOrder& o);  ///< "tp-cp-dp-pp"
 
 /// Degrees of parallelism, batch and options.
 struct LayoutSpec {
@@ -50,7 +55,7 @@ struct LayoutSpec {
   PipelineSchedule schedule = PipelineSchedule::k1F1B;
   ContextParallel context = ContextParallel::kRing;
   AttentionKernel attention = AttentionKernel::kFlash;
-  RankOrder rank_order = RankOrder::kTpCpDpPp;
+  RankOrder rank_order = kTpCpDpPp;
   std::uint32_t first_layers = 0;                          ///< layers of the first model chunk; 0: as in other chunks
   std::uint32_t last_layers = 0;                           ///< the same for the last chunk
   bool balanced_layers = false;                            ///< cut by cost (layer_split.h) even where layers divide

@@ -1,6 +1,7 @@
 // Traffic of each kind of parallelism: bytes and operations of programs against published counts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "busbar/base/id.h"
@@ -243,7 +244,9 @@ TEST(Pipeline, GPipeGoesBackFromTheNewestMicroBatch) {
 
 // In every rank order the groups of each kind cover all ranks of a stage exactly once.
 TEST(RankGroups, EveryKindCoversItsStageOnce) {
-  for (const RankOrder order : {RankOrder::kTpCpDpPp, RankOrder::kTpCpPpDp}) {
+  RankOrder order = kTpCpDpPp;
+  std::sort(order.begin(), order.end());
+  do {
     LayoutSpec l;
     l.tp = 2, l.cp = 3, l.dp = 4, l.pp = 5, l.rank_order = order, l.shard_group = 6;
     std::set<std::uint32_t> machine;
@@ -265,7 +268,11 @@ TEST(RankGroups, EveryKindCoversItsStageOnce) {
     }
     EXPECT_EQ(machine.size(), 120u);
     EXPECT_EQ(*machine.rbegin(), 119u);
-  }
+    const auto has_adjacent_ranks = [&](ParallelAxis axis) { return order[0] == axis; };
+    EXPECT_EQ(tp_groups(l, 0).actor(0, 1) == 1, has_adjacent_ranks(ParallelAxis::kTp));
+    EXPECT_EQ(cp_groups(l, 0).actor(0, 1) == 1, has_adjacent_ranks(ParallelAxis::kCp));
+    EXPECT_EQ(stage_pairs(l, 0, 1).actor(0, 1) == 1, has_adjacent_ranks(ParallelAxis::kPp));
+  } while (std::next_permutation(order.begin(), order.end()));
 }
 
 TEST(Offload, MovesKeptTensorsDownAndUpOncePerLayerAndMicroBatch) {

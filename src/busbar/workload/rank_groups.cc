@@ -1,5 +1,6 @@
 #include "busbar/workload/internal/rank_groups.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -7,18 +8,25 @@ namespace busbar {
 namespace {
 
 struct Strides {
-  std::uint32_t cp, dp, pp;
+  std::uint32_t tp, cp, dp, pp;
 };
 
 Strides strides_of(const LayoutSpec& l) {
-  const std::uint32_t cp = l.tp, next = l.tp * l.cp;
-  return l.rank_order == RankOrder::kTpCpDpPp ? Strides{cp, next, next * l.dp} : Strides{cp, next * l.pp, next};
+  const std::uint32_t degrees[] = {l.tp, l.cp, l.dp, l.pp};
+  std::uint32_t strides[4], ranks = 1;
+  for (const ParallelAxis axis : l.rank_order) {
+    strides[static_cast<std::size_t>(axis)] = ranks;
+    ranks *= degrees[static_cast<std::size_t>(axis)];
+  }
+  return {strides[0], strides[1], strides[2], strides[3]};
 }
 
 using Axes = std::vector<Axis>;
 
-/// Removes axes with one member and merges adjacent axes that continue each other.
-Axes merged(const Axes& axes) {
+/// Removes axes with one member, puts adjacent ranks first, and merges axes that continue each other.
+Axes merged(Axes axes) {
+  std::stable_sort(axes.begin(), axes.end(),
+                   [](const Axis& a, const Axis& b) { return a.actor_stride < b.actor_stride; });
   Axes out;
   for (const Axis& a : axes) {
     if (a.extent == 1) continue;
@@ -57,7 +65,7 @@ Axes joined(Axes a, const Axes& b) {
   return a;
 }
 
-Axes tp_axis(const LayoutSpec& l) { return {{.extent = l.tp, .actor_stride = 1}}; }
+Axes tp_axis(const LayoutSpec& l) { return {{.extent = l.tp, .actor_stride = strides_of(l).tp}}; }
 
 Axes dp_axes(const LayoutSpec& l) {
   const Strides s = strides_of(l);
