@@ -41,7 +41,7 @@ Status set_schedule(const std::string& word, const Where& where, LayoutSpec& l) 
 }
 
 Status set_context(const std::string& word, const Where& where, LayoutSpec& l) {
-  static constexpr const char* kWords[] = {"ring", "all_gather"};
+  static constexpr const char* kWords[] = {"ring", "all_gather", "all_to_all"};
   return set_word(kWords, "kind of context parallelism", word, where, l.context);
 }
 
@@ -58,10 +58,11 @@ Status set_rank_order(const std::string& word, const Where& where, LayoutSpec& l
     l.rank_order = order;
     return {};
   } while (std::next_permutation(order.begin(), order.end()));
-  return invalid(fmt::format("'{}' is not an order of ranks; write tp, cp, dp and pp from the innermost outwards, as in "
-                             "tp-cp-dp-pp",
-                             word),
-                 where);
+  return invalid(
+      fmt::format("'{}' is not an order of ranks; write tp, cp, dp and pp from the innermost outwards, as in "
+                  "tp-cp-dp-pp",
+                  word),
+      where);
 }
 
 Status refuse_degree(const char* name, std::int64_t value, const Where& where) {

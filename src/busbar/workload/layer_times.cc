@@ -83,7 +83,9 @@ BlockTimes attention_times(const Shapes& s) {
   const std::uint64_t in = (heads + 2ull * kv) * d, out = static_cast<std::uint64_t>(heads) * d;
   const Duration rotary = s.memory(static_cast<double>(s.tokens) * (heads + kv) * d, kRotaryBytes);
   const auto core = [&](bool backward) {
-    return s.k.attention_time(s.l.attention, heads, s.l.seq, d, s.l.micro_batch, s.l.cp, backward);
+    const bool all_to_all = s.l.context == ContextParallel::kAllToAll;  // then a rank has few heads, whole sequences
+    return s.k.attention_time(s.l.attention, all_to_all ? heads / s.l.cp : heads, s.l.seq, d, s.l.micro_batch,
+                              all_to_all ? 1 : s.l.cp, backward);
   };
   BlockTimes b;
   add_norms(s, b);

@@ -74,6 +74,14 @@ Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
                                l.seq, l.tp, l.cp > 1 ? fmt::format(" x cp {}", l.cp) : ""),
                    l.place("seq"));
   }
+  if (l.context == ContextParallel::kAllToAll) {
+    if (m.heads / l.tp % l.cp == 0) return {};
+    return invalid(
+        fmt::format("{} attention heads over tp {} are not divisible by cp {}, and all_to_all gives each rank "
+                    "whole heads; lower cp or use context: ring",
+                    m.heads, l.tp, l.cp),
+        l.place("cp"));
+  }
   if (l.cp > 1 && l.seq % (2ull * l.cp) != 0) {
     return invalid(
         fmt::format("sequence {} is not divisible by 2 x cp {}: each rank takes one early and one late piece, "
@@ -148,7 +156,10 @@ const char* name_of(Recompute r) {
   return kNames[static_cast<int>(r)];
 }
 const char* name_of(PipelineSchedule s) { return s == PipelineSchedule::k1F1B ? "1f1b" : "gpipe"; }
-const char* name_of(ContextParallel c) { return c == ContextParallel::kRing ? "ring" : "all_gather"; }
+const char* name_of(ContextParallel c) {
+  constexpr const char* kNames[] = {"ring", "all_gather", "all_to_all"};
+  return kNames[static_cast<int>(c)];
+}
 const char* name_of(AttentionKernel a) {
   constexpr const char* kNames[] = {"flash", "flash2", "flash1", "unfused"};
   return kNames[static_cast<int>(a)];

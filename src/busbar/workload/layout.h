@@ -23,6 +23,7 @@ enum class PipelineSchedule : std::uint8_t { k1F1B, kGPipe };  ///< with vpp > 1
 enum class ContextParallel : std::uint8_t {
   kRing,       ///< keys and values go around the group while attention works on those that have arrived
   kAllGather,  ///< keys and values are gathered first
+  kAllToAll,   ///< around attention each rank has whole sequences of a share of the heads (DeepSpeed-Ulysses)
 };
 enum class AttentionKernel : std::uint8_t {
   kFlash,    ///< the newest fused kernels in the GPU's table
@@ -42,7 +43,7 @@ const char* name_of(Recompute r);
 const char* name_of(PipelineSchedule s);
 const char* name_of(ContextParallel c);
 const char* name_of(AttentionKernel a);
-const char* name_of(ParallelAxis a);  ///< "tp"
+const char* name_of(ParallelAxis a);      ///< "tp"
 std::string name_of(const RankOrder& o);  ///< "tp-cp-dp-pp"
 
 /// Degrees of parallelism, batch and options.

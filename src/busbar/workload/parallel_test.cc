@@ -209,6 +209,21 @@ TEST(ContextParallel, RingMovesKeysAndValuesOnceForwardAndTwiceBackward) {
   EXPECT_NEAR(moved(p, OpClass::kCp, Collective::kReduceScatter).bytes / (layers * keys), 1, 1e-9);
 }
 
+// Source: DeepSpeed-Ulysses, arXiv:2309.14509, section 3.2: Q, K, V and the output of a rank's tokens, forward and
+// back.
+TEST(ContextParallel, AllToAllMovesQueriesKeysValuesAndOutputs) {
+  LayoutSpec l = layout_with(1, 2);
+  l.cp = 4, l.dp = 4, l.global_batch = 8;
+  l.context = ContextParallel::kAllToAll;
+  const double one_head = 2 * 256.0 * 64, layers = 8 * 2;
+  EXPECT_EQ(moved(program_of(l), OpClass::kCp, Collective::kAllToAll).bytes, 2 * layers * one_head * (2 * 16 + 2 * 8));
+  l.cp = 16, l.dp = 1, l.global_batch = 2;  // 8 key-value heads for 16 ranks: each is sent twice
+  EXPECT_EQ(moved(program_of(l), OpClass::kCp, Collective::kAllToAll).bytes,
+            2 * layers * (one_head / 4) * (2 * 16 + 2 * 16));
+  l.cp = 32;
+  EXPECT_FALSE(resolve_layout(l, small_model(), 0).ok());
+}
+
 TEST(ContextParallel, CutsTheWorkOfEachRankAndKeepsGradientsWhole) {
   KernelTable k = flat_kernels();
   k.memory_bytes_per_s = 1e30;

@@ -56,6 +56,8 @@ std::vector<std::string> label_texts() {
   set(Label::kExchangeKeys, "exchange keys and values");
   set(Label::kGatherKeys, "gather keys and values");
   set(Label::kScatterKeys, "reduce key and value gradients");
+  set(Label::kExchangeHeads, "exchange queries, keys and values");
+  set(Label::kExchangeOutput, "exchange attention output");
   set(Label::kSpreadGradients, "reduce gradients over copies");
   set(Label::kAttentionAgain, "attention again");
   set(Label::kMlpAgain, "mlp again");

@@ -94,10 +94,17 @@ void StageWriter::attend(Label label, Duration core, bool backward) {
   if (layout_.context == ContextParallel::kRing) {
     return exchange_during(label, core, backward ? cp_exchange_back_ : cp_exchange_);
   }
-  arrived_ = out_.collective(role_, StreamId::kCp, Label::kGatherKeys, OpClass::kCp, cp_gather_, {last_compute_});
+  const auto exchange = [&](Label what, CallId call) {
+    arrived_ = out_.collective(role_, StreamId::kCp, what, OpClass::kCp, call, {last_compute_});
+  };
+  if (layout_.context == ContextParallel::kAllToAll) {  // backward: the output's gradient comes, those of Q, K, V leave
+    exchange(backward ? Label::kExchangeOutput : Label::kExchangeHeads, backward ? cp_to_pieces_ : cp_to_heads_);
+    compute(label, core);
+    return exchange(backward ? Label::kExchangeHeads : Label::kExchangeOutput, backward ? cp_to_heads_ : cp_to_pieces_);
+  }
+  exchange(Label::kGatherKeys, cp_gather_);
   compute(label, core);
-  if (!backward) return;
-  arrived_ = out_.collective(role_, StreamId::kCp, Label::kScatterKeys, OpClass::kCp, cp_scatter_, {last_compute_});
+  if (backward) exchange(Label::kScatterKeys, cp_scatter_);
 }
 
 /// Each rank begins with its own keys and values. Those of the others arrive while it works.

@@ -71,7 +71,13 @@ void StageWriter::prepare_calls() {
     const std::uint64_t heads = model_.kv_heads < layout_.tp ? 1 : model_.kv_heads / layout_.tp;
     const std::uint64_t keys = 2 * kBf16Bytes * layout_.tokens() * layout_.cp * heads * model_.head_dim;
     const GroupFamily cp_family = cp_groups(layout_, stage_);
-    if (layout_.context == ContextParallel::kRing) {
+    if (layout_.context == ContextParallel::kAllToAll) {
+      const std::uint64_t head = kBf16Bytes * layout_.tokens() * model_.head_dim, queries = model_.heads / layout_.tp;
+      // A rank needs at least one key-value head: if there are fewer than ranks, copies are sent.
+      const std::uint64_t pairs = 2 * std::max<std::uint64_t>(heads, layout_.cp);
+      cp_to_heads_ = call(Collective::kAllToAll, head * (queries + pairs), cp_family);
+      cp_to_pieces_ = call(Collective::kAllToAll, head * queries, cp_family);
+    } else if (layout_.context == ContextParallel::kRing) {
       const std::uint32_t pieces = ring_pieces(layout_.cp);
       cp_exchange_ = call(Collective::kAllGather, keys / pieces, cp_family);
       cp_exchange_back_ = call(Collective::kAllGather, 2 * keys / pieces, cp_family);  // their gradients travel too

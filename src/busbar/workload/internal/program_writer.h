@@ -67,6 +67,8 @@ enum class Label : std::uint16_t {
   kExchangeKeys,
   kGatherKeys,
   kScatterKeys,
+  kExchangeHeads,
+  kExchangeOutput,
   kSpreadGradients,
   kAttentionAgain,
   kMlpAgain,

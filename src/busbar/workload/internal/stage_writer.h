@@ -124,6 +124,7 @@ class StageWriter {
   CallId tp_gather_ = kNone<CallId>, tp_scatter_ = kNone<CallId>, tp_reduce_ = kNone<CallId>;
   CallId cp_exchange_ = kNone<CallId>, cp_exchange_back_ = kNone<CallId>;  // ring, one piece
   CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;          // all-gather
+  CallId cp_to_heads_ = kNone<CallId>, cp_to_pieces_ = kNone<CallId>;      // all-to-all: Q, K, V; the output
   CallId tp_loss_ = kNone<CallId>, send_next_ = kNone<CallId>, send_previous_ = kNone<CallId>;
 
   ChunkState* chunk_ = nullptr;           ///< of the pass being written
