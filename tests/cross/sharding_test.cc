@@ -33,7 +33,7 @@ Step run(const Machine& m, const LayoutSpec& asked) {
   const auto layout = resolve_layout(asked, m.model, 32);
   EXPECT_TRUE(layout.ok()) << layout.error().text();
   Program p = build_program(m.model, *layout, m.kernels).value();
-  const auto engine = make_analytic_engine(m.router, m.placement, {.protocol = m.cluster.protocol, .fold = true});
+  const auto engine = make_analytic_engine(m.router, m.placement, {.protocol = m.cluster.protocol});
   EXPECT_TRUE(resolve_algorithms(*engine, m.placement, m.cluster.topology, p).ok());
   StepResult result =
       simulate_step(p, *engine, {.contention = m.kernels.contention, .timeline = false, .topology = nullptr}).value();

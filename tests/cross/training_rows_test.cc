@@ -61,7 +61,7 @@ Result<double> predict_s(const StepRow& row) {
   BUSBAR_ASSIGN(Program program, build_program(model, resolved, kernels));
   const Router router(cluster.topology, cluster.routing, cluster.seed);
   const Placement placement(router, gpus);
-  const auto engine = make_analytic_engine(router, placement, {.protocol = cluster.protocol, .fold = true});
+  const auto engine = make_analytic_engine(router, placement, {.protocol = cluster.protocol});
   BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*engine, placement, cluster.topology, program));
   BUSBAR_ASSIGN(const StepResult result,
                 simulate_step(program, *engine, {.contention = kernels.contention, .timeline = false}));

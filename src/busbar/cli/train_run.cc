@@ -46,6 +46,7 @@ class StepRunner {
     StepOptions step;
     step.contention = run_.kernels.contention;
     step.timeline = timeline;
+    step.shortcuts = run_.machine->policy().shortcuts;
     step.topology = timeline ? &run_.cluster().topology : nullptr;
     return step;
   }
@@ -110,7 +111,10 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(run.kernels, load_kernels(cluster, catalog));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
   run.band = accuracy.training(cluster);
-  PredictPolicy policy{.engine = ask.engine, .fold = ask.fold};
+  PredictPolicy policy{.engine = ask.engine};
+  if (!ask.fold)
+    policy.shortcuts = policy.shortcuts.without({Shortcut::kEqualComponents, Shortcut::kCallImages, Shortcut::kBundles,
+                                                 Shortcut::kPairsAsOneFluid});
   run.predict = ask.predict;
   if (run.predict.launch.empty()) run.predict.launch = launch_of_framework(cluster, run.layout.cuda_graphs);
   BUSBAR_RETURN_IF_ERROR(read_predict_options(run.predict, catalog, policy));

@@ -89,7 +89,7 @@ TEST(Engines, SlowCablesHoldBackTheirBundlesAsTheyDoOneByOne) {
     CollectiveCall call = test_call(16, random.below(2) == 0 ? "ring" : "direct", 1 + random.below(kGiB));
     if (call.algorithm == "direct") call.op = Collective::kAllToAll;
     EngineOptions one_by_one;
-    one_by_one.fold = false;
+    one_by_one.shortcuts = Shortcuts::none();
     const auto together = make_flow_engine(router, placement, {}),
                apart = make_flow_engine(router, placement, one_by_one);
     const CallId a = together->prepare(call).value(), c = apart->prepare(call).value();

@@ -10,9 +10,8 @@ namespace {
 
 class ComponentRun {
  public:
-  ComponentRun(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c,
-               double most_visits)
-      : solver_(solver), lowering_(lowering), stage_(stage), first_(c.begin), most_visits_(most_visits) {
+  ComponentRun(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c)
+      : solver_(solver), lowering_(lowering), stage_(stage), first_(c.begin) {
     for (std::uint32_t m = 0; m < c.end - c.begin; ++m) left_.push_back(fluid(m).bytes), open_.push_back(m);
   }
 
@@ -40,7 +39,9 @@ class ComponentRun {
       std::erase_if(open_, [&](std::uint32_t f) { return left_[f] == 0; });
       now += step;
       if (open_.empty()) break;
-      rates = open_.size() * 2 < added_ ? add_open(), solver_.solve() : solver_.solve_again();
+      const bool few = open_.size() * 2 < added_;
+      const bool again = !few && solver_.shortcuts().take(Shortcut::kRatesAfterAnEnd);
+      rates = again ? solver_.solve_again() : (add_open(), solver_.solve());
     }
     // Where ends were taken together, their time is known better: a link that is full until the last end takes its load
     // / rate.
@@ -66,9 +67,11 @@ class ComponentRun {
   /// share idle until then.
   double shortest_step() {
     const double visits = static_cast<double>(solver_.crossings() + open_.size());
-    if (visits * static_cast<double>(open_.size()) / 2 <= most_visits_) return 0;
+    const double most_visits = solver_.shortcuts().most_visits;
+    if (visits * static_cast<double>(open_.size()) / 2 <= most_visits) return 0;
+    if (!solver_.shortcuts().take(Shortcut::kEndsTakenTogether)) return 0;
     find_busiest();
-    return busiest_ps_ * visits / most_visits_;
+    return busiest_ps_ * visits / most_visits;
   }
 
   template <typename Take>
@@ -107,7 +110,6 @@ class ComponentRun {
   const Lowering& lowering_;
   const Stage& stage_;
   std::uint32_t first_;
-  double most_visits_;
   std::vector<double> left_;                                    ///< bytes, per member of the component
   std::vector<std::uint32_t> place_;                            ///< per member: its number in the solver
   std::vector<std::uint32_t> open_;                             ///< members that have not ended
@@ -119,8 +121,8 @@ class ComponentRun {
 }  // namespace
 
 double run_component(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c,
-                     double until_ps, std::vector<double>* remaining, double most_visits) {
-  ComponentRun run(solver, lowering, stage, c, most_visits);
+                     double until_ps, std::vector<double>* remaining) {
+  ComponentRun run(solver, lowering, stage, c);
   const double end_ps = run.run(until_ps);
   if (remaining) *remaining = std::move(run).left();
   return end_ps;

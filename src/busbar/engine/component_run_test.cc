@@ -28,7 +28,7 @@ TEST(Components, AreEqualOnlyOnLinksOfEqualRates) {
     for (const std::uint32_t pair : {0u, 1u})
       for (const std::uint32_t f : {0u, 1u}) s.add(100, 2, {2 * pair + f, 4 + pair});
     const std::vector<double> rates{50, 50, 50, 50, 60, other};
-    ComponentSplitter splitter(true);
+    ComponentSplitter splitter({});
     splitter.resize(rates.size());
     splitter.split(s.stage, [&](LinkId l) { return rates[index(l)]; });
     ASSERT_EQ(s.stage.components.size(), 2u);
@@ -45,12 +45,12 @@ class SharedLink : public ::testing::Test {
     HandMadeStage s;
     s.add(kRate * slow_ps, slow_cap_ps, {0});
     for (int f = 0; f < 40; ++f) s.add(kRate * other_ps / 40, other_ps / 40, {0});
-    ComponentSplitter splitter(true);
+    ComponentSplitter splitter({});
     splitter.resize(lowering_.capacities());
     splitter.split(s.stage, [&](LinkId l) { return lowering_.rate(l); });
     EXPECT_EQ(s.stage.components.size(), 1u);
-    StageSolver solver(lowering_.capacities());
-    return run_component(solver, lowering_, s.stage, s.stage.components[0], INFINITY, nullptr, most_visits);
+    StageSolver solver(lowering_.capacities(), {.most_visits = most_visits});
+    return run_component(solver, lowering_, s.stage, s.stage.components[0], INFINITY, nullptr);
   }
   static constexpr double kRate = 0.45;
   Ground ground_{std::move(one_switch(2)).seal()};

@@ -38,9 +38,12 @@ void ComponentSplitter::split(Stage& stage, const RateOf& rate_of) {
   std::unordered_map<std::uint64_t, std::uint32_t> first;  // looked up only, never iterated
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
     Component& component = stage.components[c];
-    if (fold_ && stage.components.size() > 1)
+    if (shortcuts_.has(Shortcut::kEqualComponents) && stage.components.size() > 1)
       component.like = first.emplace(likeness(stage, component, rate_of), c).first->second;
-    if (component.like == c) ++stage.kinds;
+    if (component.like == c)
+      ++stage.kinds;
+    else
+      shortcuts_.take(Shortcut::kEqualComponents);
   }
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
+#include "busbar/base/shortcuts.h"
 #include "busbar/engine/lowering.h"
 
 namespace busbar {
@@ -12,7 +14,7 @@ namespace busbar {
 class ComponentSplitter {
  public:
   using RateOf = std::function<double(LinkId)>;  ///< bytes per ps
-  explicit ComponentSplitter(bool fold) : fold_(fold) {}
+  explicit ComponentSplitter(Shortcuts shortcuts) : shortcuts_(std::move(shortcuts)) {}
   /// `links` is one more than the largest number in Stage::link.
   void resize(std::size_t links) { owner_.assign(links, kNobody); }
   void split(Stage& stage, const RateOf& rate_of);
@@ -21,7 +23,7 @@ class ComponentSplitter {
   static constexpr std::uint32_t kNobody = 0xffff'ffffu;
   std::uint64_t likeness(const Stage& stage, const Component& c, const RateOf& rate_of);
   std::vector<std::uint32_t> owner_;  ///< link -> fluid that crosses it, or its name while likeness is sought
-  bool fold_;
+  Shortcuts shortcuts_;
 };
 
 }  // namespace busbar

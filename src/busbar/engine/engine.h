@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/base/shortcuts.h"
 #include "busbar/program/program.h"
 #include "busbar/program/protocol.h"
 #include "busbar/routing/placement.h"
@@ -88,17 +89,12 @@ struct LoweredCalls {
   std::vector<std::shared_ptr<const LoweredCall>> calls;
 };
 
-inline constexpr std::uint32_t kPairsApart = 1 << 14;
-
 struct EngineOptions {
   ProtocolModel protocol;
   WhatIf what_if;
   std::vector<LinkDelay> delays{};        ///< times are those to be expected
   std::shared_ptr<LoweredCalls> known{};  ///< taken from here, and added; null: none
-  bool fold = true;  ///< solve one of many alike components (DESIGN 4.4); off only to prove that it changes nothing
-  /// Of a phase in which every pair exchanges the same, so many pairs are fluids of their own; those of a larger one
-  /// are one fluid per group (docs/models/flow.md).
-  std::uint32_t pairs_apart = kPairsApart;
+  Shortcuts shortcuts{};
 };
 
 std::unique_ptr<Engine> make_analytic_engine(const Router& router, const Placement& placement, EngineOptions options);

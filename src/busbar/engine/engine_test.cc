@@ -17,13 +17,13 @@ struct Machine {
   Placement placement;
   explicit Machine(TopologyBuilder b, RoutingPolicy policy = RoutingPolicy::kStatic)
       : topology(std::move(b).seal()), router(topology, policy), placement(router, topology.gpus()) {}
-  std::unique_ptr<Engine> engine(bool flow, bool fold = true) const {
+  std::unique_ptr<Engine> engine(bool flow, const Shortcuts& shortcuts = {}) const {
     EngineOptions o;
-    o.fold = fold;
+    o.shortcuts = shortcuts;
     return flow ? make_flow_engine(router, placement, o) : make_analytic_engine(router, placement, o);
   }
-  double milliseconds(bool flow, const CollectiveCall& call, bool fold = true) const {
-    const auto e = engine(flow, fold);
+  double milliseconds(bool flow, const CollectiveCall& call, const Shortcuts& shortcuts = {}) const {
+    const auto e = engine(flow, shortcuts);
     const CallId id = e->prepare(call).value();
     e->start(id, 1, SimTime());
     const auto done = e->advance(SimTime::max());
@@ -99,8 +99,8 @@ TEST(Engines, FoldingChangesNothing) {
   const Machine m(std::move(b));
   for (const char* algorithm : {"ring", "tree", "hierarchical"})
     for (const std::uint32_t chunks : {1u, 16u})
-      EXPECT_EQ(m.milliseconds(true, test_call(128, algorithm, kGiB, chunks), true),
-                m.milliseconds(true, test_call(128, algorithm, kGiB, chunks), false))
+      EXPECT_EQ(m.milliseconds(true, test_call(128, algorithm, kGiB, chunks)),
+                m.milliseconds(true, test_call(128, algorithm, kGiB, chunks), Shortcuts::none()))
           << algorithm << chunks;
 }
 

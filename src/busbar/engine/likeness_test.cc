@@ -126,9 +126,9 @@ TEST_F(Likeness, SavesNothingButTime) {
   machine(leaf_spine(4, 2));
   const std::vector<CollectiveCall> calls{on({0, 1, 4, 5}), on({8, 9, 12, 13}), on({2, 6}), on({10, 14}),
                                           on({3, 7, 11})};
-  const auto run = [&](bool fold, bool flow) {
+  const auto run = [&](const Shortcuts& shortcuts, bool flow) {
     EngineOptions o;
-    o.fold = fold;
+    o.shortcuts = shortcuts;
     const auto engine =
         flow ? make_flow_engine(*router_, *placement_, o) : make_analytic_engine(*router_, *placement_, o);
     std::vector<double> seen;
@@ -145,7 +145,7 @@ TEST_F(Likeness, SavesNothingButTime) {
     return seen;
   };
   for (const bool flow : {false, true}) {
-    const std::vector<double> folded = run(true, flow), whole = run(false, flow);
+    const std::vector<double> folded = run({}, flow), whole = run(Shortcuts::none(), flow);
     ASSERT_EQ(folded.size(), whole.size());
     for (std::size_t i = 0; i < folded.size(); ++i)
       EXPECT_NEAR(folded[i], whole[i], 1e-6 * std::abs(whole[i]) + 1) << i;

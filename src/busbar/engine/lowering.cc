@@ -287,13 +287,10 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
   out.stages.push_back(std::move(stage));
 }
 
-Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold,
-                   std::uint32_t pairs_apart)
-    : state_(new State{router, placement, protocol, ComponentSplitter(fold), PairSpread(router)}) {
-  state_->pairs_apart = fold ? pairs_apart : UINT64_MAX;
+Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts)
+    : state_(new State{router, placement, protocol, ComponentSplitter(shortcuts), PairSpread(router), shortcuts}) {
   state_->read_units();
   state_->read_classes();
-  if (!fold) state_->bundles = nullptr;
 }
 Lowering::~Lowering() = default;
 
@@ -387,6 +384,7 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
       }
   for (const LinkId l : st.touched)
     if (!st.is_unit(l)) {
+      if (st.is_bundle(l)) st.shortcuts.take(Shortcut::kBundles);
       const double width = st.is_bundle(l) ? st.bundles->width(st.bundle_of(l)) : 1;
       const std::uint16_t c = st.topology().link_class_index(st.as_link(l));
       out.algorithm_floor_ps = std::max(out.algorithm_floor_ps, st.weight[index(l)] / (width * st.floor_rate[c]));

@@ -66,9 +66,7 @@ Bound bound_of(const LoweredCall& call);
 
 class Lowering {
  public:
-  /// `fold`, `pairs_apart`: as EngineOptions has them.
-  Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, bool fold = true,
-           std::uint32_t pairs_apart = kPairsApart);
+  Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts = {});
   ~Lowering();
   void set_what_if(const WhatIf& what_if);
   void set_delays(std::span<const LinkDelay> delays);

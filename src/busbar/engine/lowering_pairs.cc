@@ -29,7 +29,7 @@ bool Lowering::State::pairs_together(const LoweredCall& out, const Schedule& s,
     chunks = each;
     pairs += 1.0 * out.call.groups.groups() * family.groups() * family.size() * (family.size() - 1.0);
   }
-  return pairs > static_cast<double>(pairs_apart);
+  return pairs > static_cast<double>(shortcuts.pairs_apart) && shortcuts.take(Shortcut::kPairsAsOneFluid);
 }
 
 void Lowering::State::cross_pairs(const LinkShare& l, double bytes, double least_ps) {
@@ -55,7 +55,8 @@ Status Lowering::State::connect_pair(const CollectiveCall& call, std::uint32_t g
 /// All pairs in different blocks by classes of members. False: they are to be routed one by one.
 Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint32_t group,
                                            std::span<const std::uint32_t> actors, double bytes, PairTimes& times) {
-  if (!held.empty()) return false;
+  const bool hashed = router.policy() == RoutingPolicy::kStatic;
+  if (!held.empty() || !shortcuts.has(hashed ? Shortcut::kHashedPairs : Shortcut::kPairClasses)) return false;
   PairEnds ends;
   for (std::uint32_t lane = 0; lane < lanes; ++lane) ends.lane.push_back(nic_index(lane));
   const auto stage_in_host = [&](DeviceId from, DeviceId to) {
@@ -82,6 +83,7 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
   if (hosts != 0 && hosts != actors.size()) return false;
   BUSBAR_ASSIGN(const PairLoads* const loads, pair_spread.between_blocks(ends, latency, bundles != nullptr, *bias));
   if (loads == nullptr) return false;
+  shortcuts.take(hashed ? Shortcut::kHashedPairs : Shortcut::kPairClasses);
   const auto overhead_ps = static_cast<double>(costs_of(protocol, call.protocol).step_network.in_ps());
   times.latest_ps = std::max(times.latest_ps, loads->latest_ps + overhead_ps);
   const auto add = [&](LinkId l, double pairs, double least_ps) {

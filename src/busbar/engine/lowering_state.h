@@ -87,7 +87,7 @@ struct Lowering::State {
   ProtocolModel protocol;
   ComponentSplitter components;
   PairSpread pair_spread;
-  std::uint64_t pairs_apart = 0;
+  Shortcuts shortcuts;
   std::vector<double> rate{}, latency{}, floor_rate{};  ///< per link class: bytes/ps, ps, bytes/ps
   WhatIf what_if{};
   Trace* trace = nullptr;

@@ -12,7 +12,7 @@ void Lowering::State::read_units() {
   unit.clear();
   for (std::uint32_t d = 0; d < topology().device_count(); ++d) {
     const DeviceClass& c = topology().device_class(static_cast<DeviceId>(d));
-    const BytesPerSecond rate = c.kind == DeviceKind::kGpu ? memory_limit(topology(), static_cast<DeviceId>(d))
+    const BytesPerSecond rate = c.kind == DeviceKind::kGpu ? memory_limit(topology(), static_cast<DeviceId>(d), shortcuts)
                                 : c.reduces                ? c.reduce_rate
                                                            : c.transit_rate;
     const auto limit = static_cast<double>(per_second(rate));
@@ -24,6 +24,7 @@ void Lowering::State::read_units() {
   };
   const auto switches = topology().fabric_switches();
   bundles = std::any_of(switches.begin(), switches.end(), limited) ? nullptr : router.bundles();
+  if (bundles && !shortcuts.has(Shortcut::kBundles)) bundles = nullptr;
 }
 
 /// Appends the limits of the devices that path[begin..) enters; those of adders only where it is added up there, and

@@ -2,12 +2,13 @@
 
 namespace busbar {
 
-BytesPerSecond memory_limit(const Topology& t, DeviceId gpu) {
+BytesPerSecond memory_limit(const Topology& t, DeviceId gpu, const Shortcuts& shortcuts) {
   constexpr double kMostPerByte = 3;
   const BytesPerSecond rate = t.device_class(gpu).memory_rate;
   double links = 0;
   for (const LinkId l : t.out_links(gpu)) links += t.payload_rate(l);
-  return static_cast<double>(per_second(rate)) < kMostPerByte * links ? rate : BytesPerSecond{0};
+  if (static_cast<double>(per_second(rate)) < kMostPerByte * links) return rate;
+  return shortcuts.take(Shortcut::kFastMemory) ? BytesPerSecond{0} : rate;
 }
 
 }  // namespace busbar

@@ -135,8 +135,8 @@ TEST(Memory, OfPairsTakenTogetherIsThatOfPairsApart) {
   const Ground g(std::move(b).seal());
   CollectiveCall call = test_call(6, "direct", kGiB);
   call.op = Collective::kAllToAll;
-  for (const std::uint32_t apart : {0u, 1000u}) {
-    const auto lowered = Lowering(g.router, g.placement, {}, true, apart).lower(call);
+  for (const std::uint64_t apart : {0u, 1000u}) {
+    const auto lowered = Lowering(g.router, g.placement, {}, {.pairs_apart = apart}).lower(call);
     ASSERT_TRUE(lowered.ok());
     for (const double bytes : by_fluids(*lowered, g)) EXPECT_NEAR(bytes, 2 * 5.0 / 6 * kGiB, 1) << apart;
     EXPECT_NEAR(closed_form_ps(*lowered) * 1e-12, 2 * 5.0 / 6 * kGiB / 50e9, 1e-9) << apart;

@@ -57,7 +57,7 @@ Result<Both> timed(const Router& router, const Placement& placement, const Proto
                    const CollectiveCall& call, bool together) {
   EngineOptions o;
   o.protocol = protocol;
-  o.pairs_apart = together ? 0 : 1 << 30;
+  o.shortcuts = together ? Shortcuts{.pairs_apart = 0} : Shortcuts{}.without({Shortcut::kPairsAsOneFluid});
   Both out;
   const auto analytic = make_analytic_engine(router, placement, o), flow = make_flow_engine(router, placement, o);
   BUSBAR_ASSIGN(const CallId id, analytic->prepare(call));

@@ -7,11 +7,12 @@ namespace busbar {
 
 PreparedCalls::PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options)
     : topology_(router.topology()),
-      lowering_(router, placement, options.protocol, options.fold, options.pairs_apart),
-      solver_(lowering_.capacities()),
+      lowering_(router, placement, options.protocol, options.shortcuts),
+      solver_(lowering_.capacities(), options.shortcuts),
       likeness_(router, placement),
-      fold_(options.fold && options.delays.empty()),
-      known_(options.known) {
+      shortcuts_(options.shortcuts),
+      images_(shortcuts_.has(Shortcut::kCallImages) && options.delays.empty()),
+      known_(shortcuts_.has(Shortcut::kKnownCalls) ? options.known : nullptr) {
   lowering_.set_what_if(options.what_if);
   lowering_.set_delays(options.delays);
 }
@@ -31,7 +32,7 @@ std::shared_ptr<const LoweredCall> PreparedCalls::moved(const LoweredCall& from,
 std::shared_ptr<const LoweredCall> PreparedCalls::known(const CollectiveCall& call) const {
   if (known_)
     for (const auto& lowered : known_->calls)
-      if (lowered->call == call) return lowered;
+      if (lowered->call == call) return shortcuts_.take(Shortcut::kKnownCalls) ? lowered : nullptr;
   return nullptr;
 }
 
@@ -39,10 +40,11 @@ Result<CallId> PreparedCalls::prepare(const CollectiveCall& call) {
   for (std::uint32_t i = 0; i < calls_.size(); ++i)
     if (calls_[i]->call == call) return static_cast<CallId>(i);
   const auto id = static_cast<CallId>(calls_.size());
-  for (std::uint32_t i = 0; i < calls_.size() && fold_; ++i)
+  for (std::uint32_t i = 0; i < calls_.size() && images_; ++i)
     if (index(like_[i]) == i && likeness_.alike(calls_[i]->call, call)) {
       auto there = moved(*calls_[i], call);
       if (!there) break;
+      shortcuts_.take(Shortcut::kCallImages);
       calls_.push_back(std::move(there));
       like_.push_back(static_cast<CallId>(i));
       return id;
@@ -73,14 +75,14 @@ std::vector<double> PreparedCalls::flow_stage_ps(const LoweredCall& call) {
   std::vector<double> out;
   for (const Stage& stage : call.stages) {
     double longest = 0;
-    if (same_bytes(stage)) {
+    if (same_bytes(stage) && shortcuts_.take(Shortcut::kClosedForm)) {
       out.push_back(std::max(stage.slowest_alone_ps, stage.load_ps));
       continue;
     }
     for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
       const Component& component = stage.components[c];
       if (component.like != c) continue;  // its likeness has been run
-      const bool single = component.end - component.begin == 1;
+      const bool single = component.end - component.begin == 1 && shortcuts_.take(Shortcut::kLoneFluid);
       // One fluid by itself: its time alone already holds its own links' loads.
       longest = std::max(longest, single ? stage.fluids[stage.members[component.begin]].alone_ps
                                          : run_component(solver_, lowering_, stage, component, INFINITY, nullptr));

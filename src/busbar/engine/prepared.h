@@ -15,11 +15,11 @@ class PreparedCalls {
  public:
   PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options);
 
-  /// Lowers the call, or moves one there that is alike (not where EngineOptions::fold is off).
+  /// Lowers the call, or moves one there that is alike (Shortcut::kCallImages).
   Result<CallId> prepare(const CollectiveCall& call);
   /// The earlier call that `call` was moved from; itself where it was lowered.
   CallId like(CallId call) const { return like_[index(call)]; }
-  bool alike(const CollectiveCall& a, const CollectiveCall& b) { return fold_ && likeness_.alike(a, b); }
+  bool alike(const CollectiveCall& a, const CollectiveCall& b) { return images_ && likeness_.alike(a, b); }
   Duration least_time(const CollectiveCall& call) {
     return Duration::ps(static_cast<std::int64_t>(lowering_.least_ps(call)));
   }
@@ -35,6 +35,7 @@ class PreparedCalls {
   const Lowering& lowering() const { return lowering_; }
   Lowering& lowering() { return lowering_; }
   StageSolver& solver() { return solver_; }
+  const Shortcuts& shortcuts() const { return shortcuts_; }
 
  private:
   std::shared_ptr<const LoweredCall> known(const CollectiveCall& call) const;
@@ -43,7 +44,8 @@ class PreparedCalls {
   Lowering lowering_;
   StageSolver solver_;
   CallLikeness likeness_;
-  bool fold_;
+  Shortcuts shortcuts_;
+  bool images_;  ///< whether calls are moved
   std::shared_ptr<LoweredCalls> known_;
   std::vector<std::shared_ptr<const LoweredCall>> calls_;
   std::vector<CallId> like_;

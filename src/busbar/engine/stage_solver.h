@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "busbar/base/shortcuts.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/solve/max_min.h"
 
@@ -15,7 +16,8 @@ namespace busbar {
 class StageSolver {
  public:
   /// `links` is the topology's link count; `rate` gives bytes per ps of a link.
-  explicit StageSolver(std::uint32_t links) : links_(links) {}
+  explicit StageSolver(std::uint32_t links, const Shortcuts& shortcuts = {})
+      : links_(links), shortcuts_(shortcuts), solver_(shortcuts) {}
 
   /// kAsBefore: what add() will be given says of every link what it said after the last
   /// begin() too, where that was with kAsBefore; numbers of links are kept then.
@@ -47,9 +49,11 @@ class StageSolver {
   void close(std::uint32_t i) { solver_.close(i); }
   std::span<const double> solve_again();
   std::size_t crossings() const { return solver_.crossings(); }
+  const Shortcuts& shortcuts() const { return shortcuts_; }
 
  private:
   std::uint32_t links_;
+  Shortcuts shortcuts_;
   std::vector<std::uint32_t> local_;  ///< made when first needed; link -> 1 + dense number; 0: not met yet
   std::vector<LinkId> used_;
   std::vector<double> capacity_;
@@ -59,10 +63,9 @@ class StageSolver {
 };
 
 /// Time until every fluid of component `c` has ended, started together and alone. When `remaining` is given, stops at
-/// `until_ps` and leaves what each member (in order of Stage::members) has yet to carry.
-/// `most_visits`: pairs of a fluid and a link that may be solved for, some two seconds' worth. Where every end on its
-/// own would be more, ends that are close together are taken as one.
+/// `until_ps` and leaves what each member (in order of Stage::members) has yet to carry. Where every end on its own
+/// would cost more than Shortcuts::most_visits, ends that are close together are taken as one.
 double run_component(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c,
-                     double until_ps, std::vector<double>* remaining, double most_visits = 3e8);
+                     double until_ps, std::vector<double>* remaining);
 
 }  // namespace busbar

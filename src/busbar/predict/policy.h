@@ -20,7 +20,7 @@ struct PredictPolicy {
   std::optional<Duration> launch{};                  ///< before the first byte; empty: as the machine's file says
   std::vector<LinkDelay> delays{};                   ///< messages that are held up: times are then expected ones
   std::optional<PacketOptions> packets{};            ///< of engine "packet"
-  bool fold = true;                                  ///< EngineOptions::fold
+  Shortcuts shortcuts{};                             ///< that may be taken
   const AccuracyTable* accuracy = nullptr;  ///< of the bands; null: predictions get none. Outlives the predictor
 };
 

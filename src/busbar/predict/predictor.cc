@@ -39,6 +39,7 @@ Predictor::Predictor(Cluster cluster, PredictPolicy policy)
       protocol_(cluster_.protocol),
       lowered_(std::make_shared<LoweredCalls>()) {
   if (policy_.launch) protocol_.launch = *policy_.launch;
+  policy_.shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
 }
 Predictor::~Predictor() = default;
 
@@ -86,7 +87,7 @@ EngineOptions Predictor::engine_options() const {
   EngineOptions options;
   options.protocol = protocol_;
   options.delays = policy_.delays;
-  options.fold = policy_.fold;
+  options.shortcuts = policy_.shortcuts;
   return options;
 }
 
@@ -225,7 +226,9 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
   }
   BUSBAR_ASSIGN(const CallId id, trials.engine->prepare(call));
   if (whole && !policy_.packets && trials.engine->lowered(id) != nullptr) {
-    Lowering lowering(*router_, *placement_, protocol_, true, 0);
+    Shortcuts shortcuts = policy_.shortcuts;
+    shortcuts.pairs_apart = 0;
+    Lowering lowering(*router_, *placement_, protocol_, shortcuts);
     BUSBAR_ASSIGN(std::vector<ChainPart> chain, lowering.explain(call));
     close_sum(chain, static_cast<double>(out.time.in_ps()), out.bound.link, out.bound.phase);
     if (out.bound.link != kNone<LinkId>) out.bound.kind = kind_of_chain(chain);

@@ -64,6 +64,7 @@ void MaxMinSolver::count_demand(std::span<const double> capacity) {
 }
 
 void MaxMinSolver::drop_idle(std::span<const double> capacity) {
+  const bool leave_idle = shortcuts_.has(Shortcut::kIdleLinks), leave_private = shortcuts_.has(Shortcut::kPrivateLinks);
   narrowest_.assign(cap_.size(), INFINITY);
   by_.assign(cap_.size(), kNone32);
   std::size_t kept = 0;
@@ -71,13 +72,14 @@ void MaxMinSolver::drop_idle(std::span<const double> capacity) {
     Link& link = links_[l];
     const std::uint32_t f = link.number;
     const double level = capacity[l] / link.weight;
-    const bool idle = link.demand < capacity[l] * (1 - kSpare) || (link.crossed == 1 && level >= narrowest_[f]);
-    if (idle) {
+    const bool idle = leave_idle && link.demand < capacity[l] * (1 - kSpare);
+    if (idle || (leave_private && link.crossed == 1 && level >= narrowest_[f])) {
+      shortcuts_.take(idle ? Shortcut::kIdleLinks : Shortcut::kPrivateLinks);
       link.crossed = 0;
       continue;
     }
     touched_[kept++] = l;
-    if (link.crossed > 1) continue;
+    if (link.crossed > 1 || !leave_private) continue;
     if (by_[f] != kNone32) links_[by_[f]].crossed = 0;
     narrowest_[f] = level;
     by_[f] = l;
@@ -132,10 +134,12 @@ void MaxMinSolver::drop_in_series() {
       const std::uint32_t other = table_[at] - 1;
       if (!same_row(r, other)) continue;
       if (row_capacity_[r] == row_capacity_[other] || row_capacity_[r] > row_capacity_[other] * (1 + kNarrower)) {
+        shortcuts_.take(Shortcut::kLinksInSeries);
         open_[r] = 0;
         break;
       }
       if (row_capacity_[r] * (1 + kNarrower) < row_capacity_[other]) {
+        shortcuts_.take(Shortcut::kLinksInSeries);
         open_[other] = 0;
         table_[at] = 1 + r;
         break;
@@ -177,7 +181,7 @@ void MaxMinSolver::solve(std::span<const double> capacity) {
   count_demand(capacity);
   drop_idle(capacity);
   make_rows(capacity);
-  drop_in_series();
+  if (shortcuts_.has(Shortcut::kLinksInSeries)) drop_in_series();
   transpose_rows();
   rate_.assign(cap_.size(), 0.0);
   closed_.assign(cap_.size(), false);

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "busbar/base/shortcuts.h"
 
 namespace busbar {
 
@@ -20,6 +23,7 @@ namespace busbar {
 /// Order:   ties go to the link added first, so equal inputs give bit-equal outputs.
 class MaxMinSolver {
  public:
+  explicit MaxMinSolver(Shortcuts shortcuts = {}) : shortcuts_(std::move(shortcuts)) {}
   void clear();
   void add_fluid(std::span<const std::uint32_t> links, std::span<const double> weights, double cap);
   void solve(std::span<const double> capacity);
@@ -52,6 +56,7 @@ class MaxMinSolver {
   void fill();
   void fix(std::uint32_t fluid, double rate);
 
+  Shortcuts shortcuts_;  ///< kIdleLinks, kPrivateLinks, kLinksInSeries
   std::vector<std::uint32_t> begin_{0}, link_;
   std::vector<double> weight_, cap_, rate_;
   std::vector<Link> links_;             ///< per link

@@ -14,7 +14,7 @@ bool same(double a, double b) { return a == b || std::abs(a - b) <= kSame * std:
 
 }  // namespace
 
-OnlineMaxMin::OnlineMaxMin(std::vector<double> capacity) {
+OnlineMaxMin::OnlineMaxMin(std::vector<double> capacity, Shortcuts shortcuts) : shortcuts_(std::move(shortcuts)) {
   links_.reserve(capacity.size());
   for (const double c : capacity) links_.push_back({c, INFINITY, INFINITY});
 }
@@ -55,8 +55,10 @@ void OnlineMaxMin::pass_over_idle_links() {
       if (const Crossing& x = crossings_[c]; flows[x.link] == 1)
         narrowest = std::min(narrowest, {links_[x.link].capacity / x.weight, x.link});
     const auto can_be_full = [&](const Crossing& x) {
-      if (demand[x.link] < links_[x.link].capacity * (1 - kSpare)) return false;
-      return flows[x.link] > 1 || x.link == narrowest.second;
+      const bool idle = demand[x.link] < links_[x.link].capacity * (1 - kSpare);
+      if (idle && shortcuts_.take(Shortcut::kIdleLinks)) return false;
+      const bool wider = flows[x.link] == 1 && x.link != narrowest.second;
+      return !wider || !shortcuts_.take(Shortcut::kPrivateLinks);
     };
     const auto run = crossings_.begin();
     f.live = static_cast<std::uint32_t>(std::stable_partition(run + f.begin, run + f.end, can_be_full) - run);

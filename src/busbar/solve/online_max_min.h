@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "busbar/base/shortcuts.h"
+
 namespace busbar {
 
 /// Exact weighted max-min rates of the open flows. It solves again only where an opening or a closing changes rates.
@@ -29,7 +31,7 @@ namespace busbar {
 /// Limits:  a flow added after the first open() costs one pass over all flows, and invariant 4 no longer holds.
 class OnlineMaxMin {
  public:
-  explicit OnlineMaxMin(std::vector<double> capacity);
+  explicit OnlineMaxMin(std::vector<double> capacity, Shortcuts shortcuts = {});
 
   /// Registers a closed flow and returns its number.
   std::uint32_t add_flow(std::span<const std::uint32_t> links, std::span<const double> weights, double cap);
@@ -87,6 +89,7 @@ class OnlineMaxMin {
   void fix(std::uint32_t flow, double rate, std::uint32_t by);
   void finish(std::uint32_t link, double level);
 
+  Shortcuts shortcuts_;  ///< kIdleLinks, kPrivateLinks
   std::vector<Link> links_;
   std::vector<Flow> flows_;
   std::vector<Crossing> crossings_;

@@ -174,7 +174,7 @@ TEST(Passes, AsOneEventGiveTheTimesOfTheirOperationsOneByOne) {
       const auto run = [&](const Program& program, bool passes) {
         const auto engine =
             flow ? make_flow_engine(router, placement, {}) : make_analytic_engine(router, placement, {});
-        options.passes = passes;
+        options.shortcuts = passes ? Shortcuts{} : Shortcuts::none();
         auto result = simulate_step(program, *engine, options);
         EXPECT_TRUE(result.ok()) << result.error().text();
         return std::move(result).value();

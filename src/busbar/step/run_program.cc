@@ -29,7 +29,8 @@ OpRun ProgramRun::at(const Program& program, OpIndex::Place p) const {
   return {use.begin + alone.start.since_start(), use.begin + alone.end.since_start()};
 }
 
-Result<ProgramRun> run_program(const Program& program, Engine& engine, const Contention& contention, bool passes) {
+Result<ProgramRun> run_program(const Program& program, Engine& engine, const Contention& contention,
+                               const Shortcuts& shortcuts) {
   std::vector<CallId> calls;
   for (const CollectiveCall& call : program.calls) {
     BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
@@ -41,7 +42,7 @@ Result<ProgramRun> run_program(const Program& program, Engine& engine, const Con
     if (!shape.waits.empty()) continue;
     shape = shape_of(program.passes[program.uses[u].pass], program.outside.begin[u + 1] - program.outside.begin[u],
                      calls, engine);
-    shape.whole = shape.whole && passes;
+    shape.whole = shape.whole && shortcuts.take(Shortcut::kWholePasses);
     if (shape.whole) {
       BUSBAR_RETURN_IF_ERROR(time_shape(program, program.uses[u], calls, engine, contention, shape));
     }

@@ -32,10 +32,10 @@ struct ProgramRun {
 };
 
 /// Delays of a role slow down by the shares of `contention` while its collectives run, and are re-timed when one starts
-/// or ends. `passes` off: every operation is an event, only to prove that it changes nothing.
+/// or ends. Shortcut::kWholePasses off: every operation is an event.
 /// Errors: what the engine refuses to prepare; kInvalid when operations wait for each other in a circle.
 /// Cost: O(log streams) per operation beside the engine; of a pass that meets nobody, per pass.
 Result<ProgramRun> run_program(const Program& program, Engine& engine, const Contention& contention,
-                               bool passes = true);
+                               const Shortcuts& shortcuts = {});
 
 }  // namespace busbar

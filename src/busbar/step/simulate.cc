@@ -56,7 +56,7 @@ std::vector<CallUse> call_uses(const Program& program, const OpIndex& ids, const
 }  // namespace
 
 Result<StepResult> simulate_step(const Program& program, Engine& engine, const StepOptions& options) {
-  BUSBAR_ASSIGN(const ProgramRun run, run_program(program, engine, options.contention, options.passes));
+  BUSBAR_ASSIGN(const ProgramRun run, run_program(program, engine, options.contention, options.shortcuts));
   const OpIndex ids(program);
   const Causes causes(program, ids, run);
   const Attribution attribution = attribute(program, ids, run, causes);

@@ -15,7 +15,7 @@ namespace busbar {
 struct StepOptions {
   Contention contention;  ///< KernelTable::contention: compute slows beside communication
   bool timeline = true;   ///< off: no spans (searches over many layouts)
-  bool passes = true;     ///< run passes that meet nobody as one event; off only to prove it changes nothing
+  Shortcuts shortcuts{};  ///< kWholePasses: run passes that meet nobody as one event
   const Topology* topology = nullptr;  ///< names and loads of links in the timeline; null: left out
 };
 

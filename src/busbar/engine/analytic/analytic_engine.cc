@@ -49,7 +49,7 @@ class AnalyticEngine final : public Engine {
  private:
   /// Nobody's pairs end one by one here; but what others are to know is laid out as they want it.
   static EngineOptions closed_forms(EngineOptions options) {
-    if (!options.known) options.pairs_apart = 0;
+    if (!options.known) options.shortcuts.pairs_apart = 0;
     return options;
   }
   PreparedCalls calls_;

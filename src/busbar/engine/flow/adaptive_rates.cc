@@ -9,14 +9,14 @@
 namespace busbar {
 
 AdaptiveRates::AdaptiveRates(const Router& router, WayOf way, std::function<double(LinkId)> rate, double cap,
-                             std::uint32_t items)
+                             std::uint32_t items, const Shortcuts& shortcuts)
     : router_(router),
       way_of_(std::move(way)),
       link_rate_(std::move(rate)),
       cap_(cap),
       split_cost_(router.topology(), router.topology().link_count(), link_rate_),
       items_(items),
-      solver_(router.topology().link_count()),
+      solver_(router.topology().link_count(), shortcuts),
       used_(router.topology().link_count(), 0.0),
       fastest_(used_.size(), 0.0),
       bytes_(used_.size(), 0.0),
@@ -54,7 +54,8 @@ Stage AdaptiveRates::way(std::uint32_t item, const SplitBias& bias) {
 
 bool AdaptiveRates::due() const {
   constexpr std::size_t kFew = 64, kPart = 8;
-  return open_.size() <= kFew || changes_ * kPart >= open_.size();
+  if (open_.size() <= kFew || changes_ * kPart >= open_.size()) return true;
+  return !solver_.shortcuts().take(Shortcut::kRareSplits);
 }
 
 /// Finds the split that serves all that is under way best, and gives them its ways.

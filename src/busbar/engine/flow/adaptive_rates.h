@@ -17,13 +17,14 @@ namespace busbar {
 using WayOf = std::function<void(std::uint32_t item, const SplitBias& bias, std::vector<LinkShare>& out)>;
 
 /// What TransferClock asks for. The split is sought at every start and end; where more than 64 are under way, when an
-/// eighth of them has started or ended since. Rates are solved afresh at each event: items that are split over many
+/// eighth of them has started or ended since (Shortcut::kRareSplits). Rates are solved afresh at each event: items that are split over many
 /// links all meet each other, so that there is little that an event leaves as it was.
 /// Cost of a split: 1 to 24 times routing all that is under way.
 class AdaptiveRates {
  public:
   /// `rate`: bytes per ps of a link; `cap`: of an item.
-  AdaptiveRates(const Router& router, WayOf way, std::function<double(LinkId)> rate, double cap, std::uint32_t items);
+  AdaptiveRates(const Router& router, WayOf way, std::function<double(LinkId)> rate, double cap, std::uint32_t items,
+                const Shortcuts& shortcuts);
   AdaptiveRates(const AdaptiveRates&) = delete;
   AdaptiveRates& operator=(const AdaptiveRates&) = delete;
 

@@ -15,8 +15,8 @@ namespace busbar {
 class FixedRates {
  public:
   /// `link_of` and `capacity` (bytes per ps): by dense number.
-  FixedRates(const std::vector<LinkId>& link_of, std::vector<double> capacity)
-      : link_of_(link_of), solver_(std::move(capacity)) {}
+  FixedRates(const std::vector<LinkId>& link_of, std::vector<double> capacity, const Shortcuts& shortcuts)
+      : link_of_(link_of), solver_(std::move(capacity), shortcuts) {}
   /// The next item's links by dense number; none for one that sends nothing.
   void add(std::span<const std::uint32_t> links, std::span<const double> weights, double cap) {
     solver_.add_flow(links, weights, cap);

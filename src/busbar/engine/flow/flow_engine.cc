@@ -53,19 +53,25 @@ bool FlowEngine::apart(CallId a, CallId b) {
 
 /// Whether two stages share a link.
 bool FlowEngine::contend(std::uint32_t i, std::uint32_t j) {
+  if (!calls_.shortcuts().take(Shortcut::kKeptContention)) return share_a_link(i, j);
   if (i > j) std::swap(i, j);
   const auto [it, fresh] = contend_.try_emplace((std::uint64_t{i} << 32) | j, false);
-  if (!fresh) return it->second;
-  const std::vector<Word>&x = stage_links_[i], &y = stage_links_[j];
-  for (std::size_t u = 0, v = 0; u < x.size() && v < y.size() && !it->second;) {
-    if (x[u].at == y[v].at)
-      it->second = (x[u++].bits & y[v++].bits) != 0;
-    else if (x[u].at < y[v].at)
-      ++u;
-    else
-      ++v;
-  }
+  if (fresh) it->second = share_a_link(i, j);
   return it->second;
+}
+
+bool FlowEngine::share_a_link(std::uint32_t i, std::uint32_t j) const {
+  const std::vector<Word>&x = stage_links_[i], &y = stage_links_[j];
+  for (std::size_t u = 0, v = 0; u < x.size() && v < y.size();) {
+    if (x[u].at == y[v].at) {
+      if ((x[u++].bits & y[v++].bits) != 0) return true;
+    } else if (x[u].at < y[v].at) {
+      ++u;
+    } else {
+      ++v;
+    }
+  }
+  return false;
 }
 
 void FlowEngine::schedule(std::uint32_t r, SimTime at) {
@@ -172,7 +178,9 @@ void FlowEngine::bring_up(SimTime at) {
 const std::vector<FlowEngine::Split>& FlowEngine::splits_of_group() {
   std::vector<std::uint64_t> key;
   for (const std::uint32_t r : group_) key.push_back(own_stage_id(runs_[r]));
+  if (!calls_.shortcuts().has(Shortcut::kKeptSplits)) key.push_back(~unkept_splits_++);  // no stage has such a number
   const auto [kept, fresh] = splits_.try_emplace(std::move(key));
+  if (!fresh) calls_.shortcuts().take(Shortcut::kKeptSplits);
   if (!fresh || group_.size() == 1) return kept->second;
   std::vector<SharedStage> stages;
   for (const std::uint32_t r : group_) stages.push_back({&calls_.lowered(runs_[r].call).call, &own_stage(runs_[r])});
@@ -229,7 +237,7 @@ void FlowEngine::settle() {
     Run& run = runs_[r];
     if (run.shared) continue;  // in the sharing group of an earlier one
     find_group(r);
-    if (group_.size() > 1) {
+    if (group_.size() > 1 || !calls_.shortcuts().take(Shortcut::kRunsAlone)) {
       solve_group(unsolved_at_);
       continue;
     }

@@ -33,7 +33,7 @@ class FlowEngine final : public Engine {
   Duration time_alone(CallId call) const override { return known_[index(call)].alone; }
   Bound bound_by(CallId call) const override { return calls_.bound_by(call); }
   const LoweredCall* lowered(CallId call) const override { return &calls_.lowered(call); }
-  bool times_hold() const override { return true; }
+  bool times_hold() const override { return calls_.shortcuts().has(Shortcut::kRunsAlone); }
   bool apart(CallId a, CallId b) override;
   void start(CallId call, std::uint64_t tag, SimTime at) override;
   void count_runs(CallId call, std::uint64_t times) override {
@@ -83,6 +83,7 @@ class FlowEngine final : public Engine {
   std::uint32_t stage_id(const Run& run) const { return run.split ? run.split->stage_id : own_stage_id(run); }
   std::uint32_t number_stage(const Stage& stage);
   bool contend(std::uint32_t i, std::uint32_t j);
+  bool share_a_link(std::uint32_t i, std::uint32_t j) const;
   void schedule(std::uint32_t run, SimTime at);
   void begin_stage(std::uint32_t run, SimTime at);
   /// Ends the stage in hand; true when the call has ended with it.
@@ -118,7 +119,7 @@ class FlowEngine final : public Engine {
   std::vector<std::uint32_t> unsolved_;  ///< runs whose stage began at unsolved_at_ and is not yet set going
   SimTime unsolved_at_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::uint64_t sequence_ = 0;
+  std::uint64_t sequence_ = 0, unkept_splits_ = 0;
 };
 
 }  // namespace busbar

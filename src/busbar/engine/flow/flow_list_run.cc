@@ -6,6 +6,7 @@
 #include "busbar/base/check.h"
 #include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
+#include "busbar/engine/flow/fresh_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/routing/slowest_cable.h"
@@ -24,12 +25,14 @@ struct Paths {
   std::vector<double> weights;                ///< beside links.values
   std::vector<double> latency_ps, narrowest;  ///< per flow; narrowest in bytes per ps, infinity on no link
 
-  Status route(const Router& router, const FlowList& list);
+  Status route(const Router& router, const FlowList& list, const Shortcuts& shortcuts);
 };
 
-Status Paths::route(const Router& router, const FlowList& list) {
+Status Paths::route(const Router& router, const FlowList& list, const Shortcuts& shortcuts) {
   const Topology& t = router.topology();
-  const FabricBundles* const bundles = list.reach.gpudirect && list.reach.p2p ? router.bundles() : nullptr;
+  const FabricBundles* const bundles =
+      list.reach.gpudirect && list.reach.p2p && shortcuts.has(Shortcut::kBundles) ? router.bundles() : nullptr;
+  if (bundles) shortcuts.take(Shortcut::kBundles);
   const std::uint32_t behind = index(router.bundle_link(0));
   const auto rate_of = [&](LinkId l) { return t.payload_rate(l) * list.shares.of(t.link_class(l).kind); };
   number.assign(behind + (bundles ? bundles->count() : 0), kNone32);
@@ -65,7 +68,7 @@ Status Paths::route(const Router& router, const FlowList& list) {
   return {};
 }
 
-/// Rates: FixedRates or AdaptiveRates.
+/// Rates: FixedRates, FreshRates or AdaptiveRates.
 template <typename Rates>
 class ListRun {
  public:
@@ -133,8 +136,9 @@ class ListRun {
   FlowListResult out_;
 };
 
-FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths& paths) {
-  FixedRates rates(paths.link_of, paths.capacity);
+template <typename Rates>
+FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths& paths, const Shortcuts& shortcuts) {
+  Rates rates(paths.link_of, paths.capacity, shortcuts);
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const std::uint32_t begin = paths.links.begin[f], size = paths.links.begin[f + 1] - begin;
     rates.add(paths.links.row(f), std::span(paths.weights).subspan(begin, size), INFINITY);
@@ -156,7 +160,8 @@ FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths
   return out;
 }
 
-FlowListResult run_adaptive(const Router& router, const FlowList& list, const Paths& paths) {
+FlowListResult run_adaptive(const Router& router, const FlowList& list, const Paths& paths,
+                            const Shortcuts& shortcuts) {
   const auto way = [&](std::uint32_t f, const SplitBias& bias, std::vector<LinkShare>& path) {
     const ListedFlow& flow = list.flows[f];
     const Status found =
@@ -167,7 +172,7 @@ FlowListResult run_adaptive(const Router& router, const FlowList& list, const Pa
     const Topology& t = router.topology();
     return t.payload_rate(l) * list.shares.of(t.link_class(l).kind) / kPsPerSecond;
   };
-  AdaptiveRates rates(router, way, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()));
+  AdaptiveRates rates(router, way, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()), shortcuts);
   FlowListResult out = ListRun(list, paths, rates).run();
   const auto bytes = rates.link_bytes();
   for (std::uint32_t l = 0; l < bytes.size(); ++l)
@@ -177,10 +182,12 @@ FlowListResult run_adaptive(const Router& router, const FlowList& list, const Pa
 
 }  // namespace
 
-Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list) {
+Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list, const Shortcuts& shortcuts) {
   Paths paths;
-  BUSBAR_RETURN_IF_ERROR(paths.route(router, list));
-  return router.splits() ? run_adaptive(router, list, paths) : run_fixed(router, list, paths);
+  BUSBAR_RETURN_IF_ERROR(paths.route(router, list, shortcuts));
+  if (router.splits()) return run_adaptive(router, list, paths, shortcuts);
+  return shortcuts.take(Shortcut::kOnlineRates) ? run_fixed<FixedRates>(router, list, paths, shortcuts)
+                                                : run_fixed<FreshRates>(router, list, paths, shortcuts);
 }
 
 }  // namespace busbar

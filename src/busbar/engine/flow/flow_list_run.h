@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/base/shortcuts.h"
 #include "busbar/program/flow_list.h"
 #include "busbar/routing/router.h"
 
@@ -35,6 +36,6 @@ struct FlowListResult {
 /// flows whose rates it changes (online_max_min.h). Under adaptive routing it splits them again (adaptive_rates.h);
 /// FlowOutcome::latency and transfer are then those of an equal split.
 /// Errors: kUnreachable with the pair.
-Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list);
+Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list, const Shortcuts& shortcuts = {});
 
 }  // namespace busbar

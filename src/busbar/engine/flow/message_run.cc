@@ -10,6 +10,7 @@
 #include "busbar/base/check.h"
 #include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
+#include "busbar/engine/flow/fresh_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
 #include "busbar/engine/send_costs.h"
 #include "busbar/routing/flow_name.h"
@@ -120,7 +121,7 @@ class MessageRoutes {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>, Way> ways_;
 };
 
-/// Rates: FixedRates or AdaptiveRates.
+/// Rates: FixedRates, FreshRates or AdaptiveRates.
 template <typename Rates>
 class GraphRun {
  public:
@@ -261,9 +262,10 @@ class GraphRun {
   MessageRun out_;
 };
 
+template <typename Rates>
 Result<MessageRun> run_fixed(const MessageGraph& graph, const MessageRoutes& routes,
-                             const std::vector<const Way*>& ways) {
-  FixedRates rates(routes.link_of, routes.capacity);
+                             const std::vector<const Way*>& ways, const Shortcuts& shortcuts) {
+  Rates rates(routes.link_of, routes.capacity, shortcuts);
   for (const Way* w : ways)
     if (w != nullptr)
       rates.add(w->links, w->weights, routes.cap());
@@ -273,7 +275,7 @@ Result<MessageRun> run_fixed(const MessageGraph& graph, const MessageRoutes& rou
 }
 
 Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph, const MessageRoutes& routes,
-                                const std::vector<const Way*>& ways) {
+                                const std::vector<const Way*>& ways, const Shortcuts& shortcuts) {
   const auto way = [&](std::uint32_t task, const SplitBias& bias, std::vector<LinkShare>& path) {
     const MessageTask& m = graph.tasks[task];
     const Status found = routes.route(m, path, bias);
@@ -281,14 +283,14 @@ Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph,
     for (LinkShare& s : path) s.share *= routes.sent_per_byte(m);
   };
   const auto rate = [&](LinkId l) { return routes.rate(l); };
-  AdaptiveRates rates(router, way, rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()));
+  AdaptiveRates rates(router, way, rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()), shortcuts);
   return GraphRun(graph, routes, ways, rates).run();
 }
 
 }  // namespace
 
 Result<MessageRun> run_messages(const Router& router, const Placement& placement, const ProtocolModel& model,
-                                Protocol protocol, const MessageGraph& graph) {
+                                Protocol protocol, const MessageGraph& graph, const Shortcuts& shortcuts) {
   if (graph.ranks > placement.ranks())
     return invalid(fmt::format("{} ranks, but only {} have a GPU", graph.ranks, placement.ranks()));
   MessageRoutes routes(router, placement, model, protocol);
@@ -298,7 +300,9 @@ Result<MessageRun> run_messages(const Router& router, const Placement& placement
     if (m.is_work()) continue;
     BUSBAR_ASSIGN(ways.back(), routes.way(m));
   }
-  return router.splits() ? run_adaptive(router, graph, routes, ways) : run_fixed(graph, routes, ways);
+  if (router.splits()) return run_adaptive(router, graph, routes, ways, shortcuts);
+  return shortcuts.take(Shortcut::kOnlineRates) ? run_fixed<FixedRates>(graph, routes, ways, shortcuts)
+                                                : run_fixed<FreshRates>(graph, routes, ways, shortcuts);
 }
 
 }  // namespace busbar

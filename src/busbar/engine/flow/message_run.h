@@ -33,6 +33,6 @@ struct MessageRun {
 /// Errors: kUnreachable with the pair; kUnsupported for reduction in a switch where none can; kInvalid when tasks wait
 /// for each other, or when a rank has no GPU.
 Result<MessageRun> run_messages(const Router& router, const Placement& placement, const ProtocolModel& model,
-                                Protocol protocol, const MessageGraph& graph);
+                                Protocol protocol, const MessageGraph& graph, const Shortcuts& shortcuts = {});
 
 }  // namespace busbar

@@ -16,7 +16,7 @@ std::span<const double> SharedRates::of(std::span<const Member> group) {
   if (fresh) known_group.number = static_cast<std::uint32_t>(groups_.size());
   const std::uint64_t whole = std::uint64_t{known_group.number} << 32;
   if (known_group.parts.rows() == 0) {
-    const bool new_to_us = known(whole, all_) == nullptr;
+    const bool new_to_us = shortcuts().has(Shortcut::kPartsOfASharingGroup) && known(whole, all_) == nullptr;
     if (new_to_us && known_group.again) find_parts(group, known_group);
     known_group.again = true;
   }
@@ -51,6 +51,7 @@ void SharedRates::find_parts(std::span<const Member> group, KnownGroup& known_gr
       together.fluids.push_back(f);
     }
   }
+  shortcuts().take(Shortcut::kPartsOfASharingGroup);
   splitter_.resize(lowering_.capacities());
   splitter_.split(together, nullptr);
   for (const Component& c : together.components) {
@@ -70,7 +71,7 @@ const std::vector<double>* SharedRates::known(std::uint64_t part, std::span<cons
     if (i % 64 == 63 || i + 1 == row.size()) key_.push_back(std::exchange(open, 0));
   }
   const auto found = known_.find(key_);
-  return found == known_.end() ? nullptr : &found->second;
+  return found == known_.end() || !shortcuts().take(Shortcut::kKeptRates) ? nullptr : &found->second;
 }
 
 /// Fills in the rates of the part's open fluids.
@@ -83,7 +84,7 @@ void SharedRates::solve(std::span<const Member> group, std::uint64_t part, std::
       if (places_[i].open) solver_.add(*group[places_[i].member].stage, places_[i].fluid, rate_of);
     const auto found = solver_.solve();
     kept_ += key_.size() + found.size();
-    rates = &known_.emplace(key_, std::vector<double>(found.begin(), found.end())).first->second;
+    rates = &known_.insert_or_assign(key_, std::vector<double>(found.begin(), found.end())).first->second;
   }
   std::size_t next = 0;
   for (const std::uint32_t i : row)

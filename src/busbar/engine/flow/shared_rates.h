@@ -35,6 +35,7 @@ class SharedRates {
     std::uint32_t member, fluid;
     bool open;
   };
+  const Shortcuts& shortcuts() const { return solver_.shortcuts(); }
   void list(std::span<const Member> group);
   void find_parts(std::span<const Member> group, KnownGroup& known_group);
   const std::vector<double>* known(std::uint64_t part, std::span<const std::uint32_t> row);
@@ -42,7 +43,7 @@ class SharedRates {
 
   StageSolver& solver_;
   const Lowering& lowering_;
-  ComponentSplitter splitter_{false};
+  ComponentSplitter splitter_{Shortcuts::none()};
   std::map<std::vector<std::uint32_t>, KnownGroup> groups_;          ///< by stages
   std::map<std::vector<std::uint64_t>, std::vector<double>> known_;  ///< by group, part and its open fluids
   std::size_t kept_ = 0;                                             ///< numbers in both
