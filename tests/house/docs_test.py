@@ -76,6 +76,14 @@ class Shortcuts(unittest.TestCase):
         self.assertGreater(len(named), 30)
         self.assertEqual([name for name in named if not self.names_one(name, there)], [])
 
+    def test_every_row_has_a_bit_or_says_that_it_has_none(self):
+        source = (ROOT / "src/busbar/base/shortcuts.cc").read_text()
+        bits = re.findall(r'^      "([a-z ]+)",$', source, re.MULTILINE)
+        rows = re.findall(r"^\| ([a-z ]+?)(?: \(\*\*changes\*\*\))?: ", self.PAGE, re.MULTILINE)
+        self.assertGreater(len(bits), 30)
+        self.assertEqual(bits, rows)
+        self.assertEqual(len(re.findall(r"^\| [a-z ]+ \(\*\*no bit\*\*\): ", self.PAGE, re.MULTILINE)), 4)
+
     @staticmethod
     def names_one(name, tests):
         return name in tests if name[-1] not in "*." else any(test.startswith(name.rstrip("*.")) for test in tests)

@@ -12,6 +12,8 @@ const char* name_of(Shortcut s) {
       "pairs as one fluid",
       "pair classes",
       "hashed pairs",
+      "equal channels",
+      "communicators of equal groups",
       "fast memory",
       "known calls",
       "closed form for equal bytes",
@@ -29,6 +31,15 @@ const char* name_of(Shortcut s) {
       "kept splits",
       "rare splits",
       "whole passes",
+      "cut time",
+      "least time",
+      "protocol bytes",
+      "protocols by size",
+      "bound engine",
+      "work limit",
+      "equal nodes",
+      "equal calls",
+      "channel bound",
   };
   static_assert(std::size(kNames) == kShortcutCount);
   return kNames[static_cast<std::size_t>(s)];

@@ -18,6 +18,8 @@ enum class Shortcut : std::uint8_t {
   kPairsAsOneFluid,
   kPairClasses,
   kHashedPairs,
+  kEqualChannels,
+  kCommunicatorsOfEqualGroups,
   kFastMemory,
   kKnownCalls,
   kClosedForm,
@@ -35,8 +37,17 @@ enum class Shortcut : std::uint8_t {
   kKeptSplits,
   kRareSplits,
   kWholePasses,
+  kCutTime,
+  kLeastTime,
+  kProtocolBytes,
+  kProtocolsBySize,
+  kBoundEngine,
+  kWorkLimit,
+  kEqualNodes,
+  kEqualCalls,
+  kChannelBound,
 };
-inline constexpr std::uint32_t kShortcutCount = static_cast<std::uint32_t>(Shortcut::kWholePasses) + 1;
+inline constexpr std::uint32_t kShortcutCount = static_cast<std::uint32_t>(Shortcut::kChannelBound) + 1;
 
 /// "equal components": as the row of docs/models/shortcuts.md has it.
 const char* name_of(Shortcut s);

@@ -74,13 +74,16 @@ bool ll_steps_are_shortest(const ProtocolModel& p) {
 
 /// LL and LL128 save time per send but cost bandwidth, so they are not tried for large calls.
 std::vector<Protocol> protocols_for(const std::string& algorithm, Protocol asked, Bytes bytes,
-                                    const ProtocolModel* costs) {
+                                    const ProtocolModel* costs, const Shortcuts& shortcuts) {
   constexpr std::uint64_t kMostForFlags = 256 << 20;
   if (asked != Protocol::kAuto) return {asked};
   const bool flags = traits_of(algorithm).sends_flags;
-  if (flags && count(bytes) <= kFewBytes && costs != nullptr && ll_steps_are_shortest(*costs)) return {Protocol::kLl};
-  if (flags && count(bytes) <= kMostForFlags) return {Protocol::kSimple, Protocol::kLl128, Protocol::kLl};
-  return {Protocol::kSimple};
+  if (!flags) return {Protocol::kSimple};
+  const bool small = count(bytes) <= kFewBytes && costs != nullptr && ll_steps_are_shortest(*costs);
+  const bool large = count(bytes) > kMostForFlags;
+  if ((small || large) && shortcuts.take(Shortcut::kProtocolsBySize))
+    return {small ? Protocol::kLl : Protocol::kSimple};
+  return {Protocol::kSimple, Protocol::kLl128, Protocol::kLl};
 }
 
 /// Time on the links alone with protocol `p`, in ps, if it is `simple_ps` with kSimple.
@@ -110,6 +113,7 @@ struct Trial {
   std::size_t place = 0;  ///< index of the algorithm in docs/collectives.md
   CollectiveCall call;
   Duration at_least;
+  Shortcut by{};  ///< that says so
 };
 
 /// Bytes on a link per byte of payload.
@@ -124,22 +128,25 @@ std::vector<Trial> trials_of(const CollectiveCall& call, const std::vector<std::
                              const Placement& placement, const Topology& topology) {
   std::vector<Trial> out;
   const ProtocolModel* costs = analytic.protocol();
+  const Shortcuts shortcuts = analytic.shortcuts();
   const std::uint32_t per_domain = ranks_per_domain(call, topology, placement);
   CutTime cut(topology, placement);
   for (std::size_t i = 0; i < names.size(); ++i) {
     CollectiveCall named = call;
     named.algorithm = names[i];
     double cut_ps = 0;
-    if (names.size() > 1 && !call.schedule)
+    if (names.size() > 1 && !call.schedule && shortcuts.has(Shortcut::kCutTime))
       if (const auto s = build_for_call(named, topology, placement, per_domain, 0); s.ok())
         cut_ps = cut.least_ps(named, *s);
-    for (const Protocol protocol : protocols_for(names[i], call.protocol, call.bytes, costs)) {
+    for (const Protocol protocol : protocols_for(names[i], call.protocol, call.bytes, costs, shortcuts)) {
       Trial& t = out.emplace_back(i, named, Duration());
       t.call.protocol = protocol;
       if (names.size() == 1) continue;
       const Duration launch = costs == nullptr ? Duration() : costs->launch;
       const Duration cables = launch + duration_from_ps(cut_ps * sent_per_byte(protocol, costs) * (1 - 1e-9));
-      t.at_least = std::max(cables, analytic.least_time(t.call));
+      const Duration chain = shortcuts.has(Shortcut::kLeastTime) ? analytic.least_time(t.call) : Duration();
+      t.at_least = std::max(cables, chain);
+      t.by = cables > chain ? Shortcut::kCutTime : Shortcut::kLeastTime;
     }
   }
   std::stable_sort(out.begin(), out.end(), [](const Trial& a, const Trial& b) { return a.at_least < b.at_least; });
@@ -148,13 +155,15 @@ std::vector<Trial> trials_of(const CollectiveCall& call, const std::vector<std::
 
 }  // namespace
 
-LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& placement, const Topology& topology) {
+LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& placement, const Topology& topology,
+                                 const Shortcuts& shortcuts) {
   constexpr double kMostRoutes = 1 << 19;
   LegalAlgorithms out;
   const ScheduleSpec spec = spec_of(call, placement, topology);
   for (std::string& name : algorithms_for(spec, in_network(placement, topology, call))) {
     const double n = routes(name, call, spec);
-    if (n > kMostRoutes && n > call.groups.groups() * double{1} * call.groups.size())
+    const bool many = n > kMostRoutes && n > call.groups.groups() * double{1} * call.groups.size();
+    if (many && shortcuts.take(Shortcut::kWorkLimit))
       out.left_out.push_back(fmt::format("{} ({:.0f} routes)", name, n));
     else
       out.names.push_back(std::move(name));
@@ -163,8 +172,8 @@ LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& pl
 }
 
 std::vector<std::string> fastest_names(const CollectiveCall& call, const Placement& placement,
-                                       const Topology& topology) {
-  std::vector<std::string> names = legal_algorithms(call, placement, topology).names;
+                                       const Topology& topology, const Shortcuts& shortcuts) {
+  std::vector<std::string> names = legal_algorithms(call, placement, topology, shortcuts).names;
   for (std::string& form : nested_forms(spec_of(call, placement, topology), in_network(placement, topology, call)))
     names.push_back(std::move(form));
   return names;
@@ -175,8 +184,9 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   const bool given = call.algorithm != "auto" && call.algorithm != "fastest";
   if (given && call.protocol != Protocol::kAuto) return call;
   std::vector<std::string> names{call.algorithm};
-  if (call.algorithm == "auto") names = customary(call, legal_algorithms(call, placement, topology).names);
-  if (call.algorithm == "fastest") names = fastest_names(call, placement, topology);
+  const Shortcuts shortcuts = analytic.shortcuts();
+  if (call.algorithm == "auto") names = customary(call, legal_algorithms(call, placement, topology, shortcuts).names);
+  if (call.algorithm == "fastest") names = fastest_names(call, placement, topology, shortcuts);
   Error last{ErrorCode::kUnsupported,
              fmt::format("no algorithm does {} over {} ranks here; name one with --algorithm to see why",
                          name_of(call.op), call.groups.size()),
@@ -187,11 +197,12 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   const std::vector<Trial> trials = trials_of(call, names, analytic, placement, topology);
   for (const Trial& t : trials) {
     // A trial whose bound is above the best time is not lowered.
-    if (chosen && links_ps(simple_ps[t.place], t.call.protocol, analytic.protocol()) > most_ps(best)) continue;
-    if (chosen && t.at_least > best) continue;
+    const double flagged_ps = links_ps(simple_ps[t.place], t.call.protocol, analytic.protocol());
+    if (chosen && flagged_ps > most_ps(best) && shortcuts.take(Shortcut::kProtocolBytes)) continue;
+    if (chosen && t.at_least > best && shortcuts.take(t.by)) continue;
     if (chosen && sieve != nullptr) {
       const Result<CallId> cheap = sieve->prepare(t.call);
-      if (cheap.ok() && sieve->time_alone(*cheap) > best) continue;
+      if (cheap.ok() && sieve->time_alone(*cheap) > best && shortcuts.take(Shortcut::kBoundEngine)) continue;
     }
     const Result<CallId> id = analytic.prepare(t.call);
     if (!id.ok()) {
@@ -211,7 +222,9 @@ Status resolve_algorithms(Engine& analytic, const Placement& placement, const To
   for (std::uint32_t i = 0; i < program.calls.size(); ++i) {
     CollectiveCall& call = program.calls[i];
     const auto known =
-        std::find_if(asked.begin(), asked.end(), [&](const auto& a) { return analytic.alike(a.first, call); });
+        std::find_if(asked.begin(), asked.end(), [&](const auto& a) {
+          return analytic.alike(a.first, call) && analytic.shortcuts().take(Shortcut::kEqualCalls);
+        });
     if (known != asked.end()) {
       call.algorithm = program.calls[known->second].algorithm;
       call.protocol = program.calls[known->second].protocol;

@@ -16,11 +16,12 @@ struct LegalAlgorithms {
 /// Every algorithm that can build `call` on its machine, including in-network ones if switches reduce. Algorithms that
 /// need more than half a million routes (about a second) are left out. The limit is a count, not a time, so that the
 /// same call has the same answer on every machine.
-LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& placement, const Topology& topology);
+LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& placement, const Topology& topology,
+                                 const Shortcuts& shortcuts = {});
 
 /// The names that "fastest" tries: the legal ones, and forms over two levels of those that name levels.
 std::vector<std::string> fastest_names(const CollectiveCall& call, const Placement& placement,
-                                       const Topology& topology);
+                                       const Topology& topology, const Shortcuts& shortcuts = {});
 
 /// `call` with "fastest" replaced by the algorithm of fastest_names() with the least time alone on `analytic`, and
 /// "auto" by the fastest customary one (ring, tree, hierarchical, torus), or if none of these is legal, as "fastest"

@@ -17,10 +17,11 @@ struct Channel {
 
 /// Adds a channel to the list of distinct channels, in order of first appearance.
 template <typename Shape>
-void count(std::vector<Channel<Shape>>& channels, Shape shape, std::vector<NcclPorts> ports) {
+void count(std::vector<Channel<Shape>>& channels, Shape shape, std::vector<NcclPorts> ports,
+           const Shortcuts& shortcuts) {
   const auto alike = [&](const Channel<Shape>& c) { return c.shape == shape && c.ports == ports; };
   const auto it = std::find_if(channels.begin(), channels.end(), alike);
-  if (it == channels.end())
+  if (it == channels.end() || !shortcuts.take(Shortcut::kEqualChannels))
     channels.push_back({std::move(shape), std::move(ports)});
   else
     ++it->times;
@@ -54,7 +55,7 @@ Result<NcclSchedules::Laid> NcclSchedules::rings(const CollectiveCall& call, std
   std::vector<Channel<std::vector<std::uint32_t>>> channels;
   for (std::uint32_t c = 0; c < used; ++c) {
     NcclRing ring = nccl_ring(comm_, c);
-    count(channels, std::move(ring.order), std::move(ring.ports));
+    count(channels, std::move(ring.order), std::move(ring.ports), comm_.settings.shortcuts);
   }
   const bool even = std::all_of(channels.begin(), channels.end(),
                                 [&](const auto& c) { return c.times == channels.front().times; });
@@ -75,7 +76,8 @@ Result<NcclSchedules::Laid> NcclSchedules::trees(const CollectiveCall& call, std
   for (std::uint32_t c = 0; c < used; ++c) {
     NcclTree tree = nccl_tree(comm_, c);
     GivenTree shape = given(tree);
-    count(channels, Shape{std::move(shape.position), std::move(shape.parent)}, std::move(tree.ports));
+    count(channels, Shape{std::move(shape.position), std::move(shape.parent)}, std::move(tree.ports),
+          comm_.settings.shortcuts);
   }
   std::vector<WeightedTree> trees;
   Laid out;

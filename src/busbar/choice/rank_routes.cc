@@ -75,7 +75,7 @@ RankRoutes::RankRoutes(const Router& router, const Placement& placement, const C
 }
 
 RankRoutes::RankRoutes(const Router& router, const Placement& placement,
-                       std::span<const std::vector<std::uint32_t>> nodes)
+                       std::span<const std::vector<std::uint32_t>> nodes, const Shortcuts& shortcuts)
     : ranks_(static_cast<std::uint32_t>(nodes[0].size())) {
   Reader reader(router, placement);
   std::vector<Rows> kinds;
@@ -90,7 +90,7 @@ RankRoutes::RankRoutes(const Router& router, const Placement& placement,
     const auto alike = std::find_if(kinds.begin(), kinds.end(), [&](const Rows& k) {
       return std::equal(k.begin(), k.end(), rows.begin(), same_links);
     });
-    if (alike == kinds.end()) {
+    if (alike == kinds.end() || !shortcuts.take(Shortcut::kEqualNodes)) {
       kinds.push_back(std::move(rows));
       continue;
     }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "busbar/base/shortcuts.h"
 #include "busbar/program/program.h"
 #include "busbar/routing/placement.h"
 
@@ -24,7 +25,8 @@ class RankRoutes {
   RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call);
   /// Routes inside nodes, which are given by their ranks place by place, and from each node to the next. Precondition:
   /// at least two nodes, with equally many ranks.
-  RankRoutes(const Router& router, const Placement& placement, std::span<const std::vector<std::uint32_t>> nodes);
+  RankRoutes(const Router& router, const Placement& placement, std::span<const std::vector<std::uint32_t>> nodes,
+             const Shortcuts& shortcuts);
 
   std::uint32_t ranks() const { return ranks_; }
   std::uint32_t links() const { return links_; }

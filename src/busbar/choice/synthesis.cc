@@ -32,8 +32,8 @@ bool rooted(Collective op) { return op == Collective::kBroadcast || op == Collec
 
 class Maker {
  public:
-  Maker(const Router& router, const Placement& placement, const CollectiveCall& call)
-      : router_(router), placement_(placement), call_(call), n_(call.groups.size()) {}
+  Maker(const Router& router, const Placement& placement, const CollectiveCall& call, const Shortcuts& shortcuts)
+      : router_(router), placement_(placement), call_(call), shortcuts_(shortcuts), n_(call.groups.size()) {}
 
   Result<std::vector<Synthesized>> all() {
     if (call_.op > Collective::kReduce) {  // the remaining collectives have no rings and no trees
@@ -45,7 +45,7 @@ class Maker {
       const std::vector<std::vector<std::uint32_t>> nodes = by_node();
       BUSBAR_RETURN_IF_ERROR(turned_rings(nodes));
       BUSBAR_RETURN_IF_ERROR(turned_trees(nodes));
-      BUSBAR_ASSIGN(std::vector<Synthesized> two, two_levels(router_, placement_, call_, nodes));
+      BUSBAR_ASSIGN(std::vector<Synthesized> two, two_levels(router_, placement_, call_, nodes, shortcuts_));
       has_levels = !two.empty();
       std::move(two.begin(), two.end(), std::back_inserter(out_));
     }
@@ -108,11 +108,11 @@ class Maker {
     const auto take = [&](const Schedule& s, const std::string& what) {
       add(with_root(s, call_.root), down ? "a scatter, then " + what : what + ", then a gather");
     };
-    BUSBAR_ASSIGN(const std::vector<Synthesized> made, Maker(router_, placement_, half).all());
+    BUSBAR_ASSIGN(const std::vector<Synthesized> made, Maker(router_, placement_, half, shortcuts_).all());
     for (const Synthesized& m : made) take(*m.schedule, m.what);
     const Topology& t = router_.topology();
     const std::uint32_t per_domain = ranks_per_domain(half, t, placement_);
-    for (const std::string& name : fastest_names(half, placement_, t)) {
+    for (const std::string& name : fastest_names(half, placement_, t, shortcuts_)) {
       half.algorithm = name;
       if (const auto s = build_for_call(half, t, placement_, per_domain, 0); s.ok()) take(*s, name);
     }
@@ -220,6 +220,7 @@ class Maker {
   const Router& router_;
   const Placement& placement_;
   const CollectiveCall& call_;
+  const Shortcuts shortcuts_;
   std::uint32_t n_;
   std::vector<Synthesized> out_;
 };
@@ -227,10 +228,10 @@ class Maker {
 }  // namespace
 
 Result<std::vector<Synthesized>> synthesize(const Router& router, const Placement& placement,
-                                            const CollectiveCall& call) {
+                                            const CollectiveCall& call, const Shortcuts& shortcuts) {
   if (call.groups.groups() != 1)
     return Error{ErrorCode::kUnsupported, "schedules are synthesized for one group of ranks at a time", {}};
-  return Maker(router, placement, call).all();
+  return Maker(router, placement, call, shortcuts).all();
 }
 
 namespace {
@@ -270,14 +271,17 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, CutTime& cut
   }
   call.algorithm = "synthesized";
   const std::uint32_t asked = call.chunks;
+  const Shortcuts shortcuts = engine.shortcuts();
   std::vector<std::pair<Duration, std::size_t>> order;  // by lower bound
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     call.schedule = candidates[i].schedule;
     const bool whole = !may_be_cut(engine, call);
     call.chunks = whole ? asked : 2;
-    const Duration cables = duration_from_ps(cut.least_ps(call, *call.schedule) * (1 - 1e-9));
+    const bool cuts = shortcuts.has(Shortcut::kCutTime);
+    const Duration cables = cuts ? duration_from_ps(cut.least_ps(call, *call.schedule) * (1 - 1e-9)) : Duration();
     call.chunks = asked;
-    if (cables > least || engine.least_time(call) > least) continue;
+    if (cables > least && shortcuts.take(Shortcut::kCutTime)) continue;
+    if (engine.least_time(call) > least && shortcuts.take(Shortcut::kLeastTime)) continue;
     order.emplace_back(cables, i);
     if (sieve == nullptr || !whole) continue;
     if (const Result<CallId> id = sieve->prepare(call); id.ok())
@@ -285,7 +289,10 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, CutTime& cut
   }
   std::sort(order.begin(), order.end());
   for (const auto& [at_least, i] : order) {
-    if (at_least > least) break;
+    if (at_least > least) {
+      shortcuts.take(sieve != nullptr ? Shortcut::kBoundEngine : Shortcut::kCutTime);
+      break;
+    }
     call.schedule = candidates[i].schedule;
     call.chunks = asked;
     for (bool again = true; again;) {

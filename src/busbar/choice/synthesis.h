@@ -22,7 +22,7 @@ struct Synthesized {
 /// reduce as any reduce-scatter and a gather. No candidate depends on call.bytes: make them once for all sizes. Errors:
 /// kUnsupported for several groups at once.
 Result<std::vector<Synthesized>> synthesize(const Router& router, const Placement& placement,
-                                            const CollectiveCall& call);
+                                            const CollectiveCall& call, const Shortcuts& shortcuts = {});
 
 struct SynthesizedCall {
   CollectiveCall call;      ///< algorithm "synthesized" with its schedule, or `textbook` if no candidate is faster

@@ -44,13 +44,14 @@ constexpr Between kBetween[] = {
 
 class TwoLevels {
  public:
-  TwoLevels(const Router& router, const Placement& placement, const CollectiveCall& call, const Nodes& nodes)
+  TwoLevels(const Router& router, const Placement& placement, const CollectiveCall& call, const Nodes& nodes,
+            const Shortcuts& shortcuts)
       : call_(call), nodes_(nodes), count_(static_cast<std::uint32_t>(nodes.size())), places_(nodes[0].size()) {
     Nodes global = nodes;
     for (auto& ranks : global)
       for (std::uint32_t& r : ranks) r = call.groups.actor(0, r);
-    routes_.emplace(router, placement, global);
-    if (rooted()) root_routes_.emplace(router, placement, Nodes{global[root_node()], global[root_node()]});
+    routes_.emplace(router, placement, global, shortcuts);
+    if (rooted()) root_routes_.emplace(router, placement, Nodes{global[root_node()], global[root_node()]}, shortcuts);
   }
 
   Result<std::vector<Synthesized>> all() {
@@ -157,7 +158,8 @@ class TwoLevels {
 }  // namespace
 
 Result<std::vector<Synthesized>> two_levels(const Router& router, const Placement& placement,
-                                            const CollectiveCall& call, const Nodes& nodes) {
+                                            const CollectiveCall& call, const Nodes& nodes,
+                                            const Shortcuts& shortcuts) {
   const bool whole = call.op == Collective::kBroadcast || call.op == Collective::kReduce;
   const bool pieces =
       call.op == Collective::kAllReduce || call.op == Collective::kAllGather || call.op == Collective::kReduceScatter;
@@ -166,7 +168,7 @@ Result<std::vector<Synthesized>> two_levels(const Router& router, const Placemen
   if (!(whole || call.op == Collective::kAllReduce || (pieces && in_order(nodes))) || !equal || nodes.size() < 2 ||
       places > kMostPlaces || nodes.size() * places * places > kMostRoutes)
     return std::vector<Synthesized>();
-  return TwoLevels(router, placement, call, nodes).all();
+  return TwoLevels(router, placement, call, nodes, shortcuts).all();
 }
 
 }  // namespace busbar

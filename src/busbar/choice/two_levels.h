@@ -14,6 +14,7 @@ namespace busbar {
 /// unequal sizes, and if routing would take longer than a second.
 Result<std::vector<Synthesized>> two_levels(const Router& router, const Placement& placement,
                                             const CollectiveCall& call,
-                                            const std::vector<std::vector<std::uint32_t>>& nodes);
+                                            const std::vector<std::vector<std::uint32_t>>& nodes,
+                                            const Shortcuts& shortcuts);
 
 }  // namespace busbar

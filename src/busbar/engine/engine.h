@@ -45,6 +45,8 @@ class Engine {
   /// What time_alone() of the call cannot go below, said without lowering it; 0 where nothing is known.
   virtual Duration least_time(const CollectiveCall& /*call*/) { return {}; }
   virtual Bound bound_by(CallId call) const = 0;
+  /// What it may take; those who choose by its times heed it too.
+  virtual Shortcuts shortcuts() const { return {}; }
   /// What times calls cost beside their links; null when the engine does not say.
   virtual const ProtocolModel* protocol() const { return nullptr; }
   /// What the call became on the links; null when the engine has no fluids.

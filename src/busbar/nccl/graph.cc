@@ -90,6 +90,7 @@ class Relaxation {
       : s_(s),
         best_(std::move(wanted)),
         speeds_(speeds_of(s, settings.version)),
+        shortcuts_(settings.shortcuts),
         bound_(s),
         search_(s, best_, settings.version) {
     const bool may_cross = best_.pattern == NcclPattern::kRing || best_.pattern == NcclPattern::kBalancedTree ||
@@ -165,7 +166,8 @@ class Relaxation {
   bool done(bool may_pass) {
     trial_.hops = 0;
     budget_ -= granted_to(trial_);
-    passed_over_ = may_pass && !bound_.may_improve(trial_, best_);
+    may_pass = may_pass && shortcuts_.has(Shortcut::kChannelBound);
+    passed_over_ = may_pass && !bound_.may_improve(trial_, best_) && shortcuts_.take(Shortcut::kChannelBound);
     if (passed_over_)
       last_ = trial_;
     else
@@ -344,6 +346,7 @@ class Relaxation {
   std::vector<std::pair<Trial, int>> trials_;      ///< the trials made so far, with the steps they left
   unsigned types_inside_ = 0, types_outside_ = 0;  ///< one bit per PathType that occurs
   std::span<const float> speeds_;
+  Shortcuts shortcuts_;
   ChannelBound bound_;
   GraphSearch search_;
   TypeRange intra_, inter_;

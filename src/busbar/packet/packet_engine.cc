@@ -51,6 +51,7 @@ class OnlinePackets final : public PacketEngine {
     calls_.push_back(std::move(c));
     return id;
   }
+  Shortcuts shortcuts() const override { return closed_->shortcuts(); }
   Duration time_alone(CallId call) const override { return closed_->time_alone(call); }
   Bound bound_by(CallId call) const override { return closed_->bound_by(call); }
   const LoweredCall* lowered(CallId call) const override { return closed_->lowered(call); }
@@ -185,6 +186,7 @@ class Chooser final : public Engine {
     BUSBAR_RETURN_IF_ERROR(packets_can_run(call, router_, placement_));
     return closed_->prepare(call);
   }
+  Shortcuts shortcuts() const override { return closed_->shortcuts(); }
   Duration time_alone(CallId call) const override { return closed_->time_alone(call); }
   Bound bound_by(CallId call) const override { return closed_->bound_by(call); }
   const LoweredCall* lowered(CallId call) const override { return closed_->lowered(call); }

@@ -139,9 +139,10 @@ Result<std::optional<ChosenCall>> CallChooser::as_library(const CollectiveCall& 
 }
 
 /// Schedules for calls of this shape and any size; null where none can be made, which `refused` says.
-const std::vector<Synthesized>* CallChooser::schedules_for(const CollectiveCall& call, std::optional<Error>& refused) {
+const std::vector<Synthesized>* CallChooser::schedules_for(const CollectiveCall& call, const TrialEngines& trials,
+                                                           std::optional<Error>& refused) {
   if (!made_ || !same_shape(made_->first, call)) {
-    Result<std::vector<Synthesized>> made = synthesize(router_, placement_, call);
+    Result<std::vector<Synthesized>> made = synthesize(router_, placement_, call, trials.engine->shortcuts());
     if (!made.ok()) {
       refused = made.error();
       return nullptr;
@@ -170,7 +171,7 @@ Result<ChosenCall> CallChooser::fastest_of_all(const CollectiveCall& call, Trial
   }
   if (!trials.alone) return out;
   std::optional<Error> refused;
-  const std::vector<Synthesized>* made = schedules_for(call, refused);
+  const std::vector<Synthesized>* made = schedules_for(call, trials, refused);
   if (made == nullptr && only) return *refused;
   if (made == nullptr || (made->empty() && !only)) return out;
   CutTime cut(topology_, placement_);

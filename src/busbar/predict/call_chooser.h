@@ -49,7 +49,8 @@ class CallChooser {
   Result<CollectiveCall> over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,
                                        const FamilyCommunicators& comms, TrialEngines& trials);
   Result<CollectiveCall> lay(CollectiveCall call, const FamilyCommunicators& comms, std::uint32_t channels) const;
-  const std::vector<Synthesized>* schedules_for(const CollectiveCall& call, std::optional<Error>& refused);
+  const std::vector<Synthesized>* schedules_for(const CollectiveCall& call, const TrialEngines& trials,
+                                                std::optional<Error>& refused);
 
   const Topology& topology_;
   const Router& router_;

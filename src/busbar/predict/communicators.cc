@@ -69,10 +69,14 @@ Result<const FamilyCommunicators*> Communicators::of(const GroupFamily& family, 
   for (std::uint32_t g = 0; g < family.groups(); ++g) {
     BUSBAR_ASSIGN(Shape shape, shape_of(family, g));
     shape.push_back(channels);
+    if (!settings_.shortcuts.has(Shortcut::kCommunicatorsOfEqualGroups))
+      shape.push_back(static_cast<std::uint32_t>(made_.size()));
     auto at = made_.find(shape);
     if (at == made_.end()) {
       BUSBAR_ASSIGN(auto fresh, make(family, g, channels));
       at = made_.emplace(std::move(shape), std::move(fresh)).first;
+    } else {
+      settings_.shortcuts.take(Shortcut::kCommunicatorsOfEqualGroups);
     }
     const auto known = std::find(out.classes.begin(), out.classes.end(), at->second.get());
     out.class_of.push_back(static_cast<std::uint32_t>(known - out.classes.begin()));

@@ -59,6 +59,7 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed, pxn);
   out->placement_ = std::make_unique<Placement>(*out->router_, gpus);
   settings.nvls = settings.nvls && p.nvls;
+  settings.shortcuts = p.shortcuts;
   out->communicators_ = std::make_unique<Communicators>(cluster.topology, *out->placement_, settings);
   out->chooser_ = std::make_unique<CallChooser>(*out->router_, *out->placement_, *out->communicators_);
   return out;
@@ -80,7 +81,7 @@ std::string Predictor::words_of_auto(const GroupFamily& groups) {
 }
 
 LegalAlgorithms Predictor::legal(const CollectiveCall& call) const {
-  return legal_algorithms(call, *placement_, cluster_.topology);
+  return legal_algorithms(call, *placement_, cluster_.topology, policy_.shortcuts);
 }
 
 EngineOptions Predictor::engine_options() const {
@@ -99,7 +100,7 @@ std::unique_ptr<Engine> Predictor::open(EngineOptions options, bool flow) const 
 TrialEngines Predictor::open_trials(const CollectiveCall& call) const {
   TrialEngines out;
   EngineOptions options = engine_options();
-  if (policy_.engine == "flow" && may_be_made(call)) {
+  if (policy_.engine == "flow" && may_be_made(call) && policy_.shortcuts.has(Shortcut::kBoundEngine)) {
     options.known = std::make_shared<LoweredCalls>();
     out.sieve = open(options, false);
   }
@@ -131,7 +132,8 @@ Result<CollectiveCall> Predictor::prepare(const CollectiveCall& asked) {
   for (const auto& [known, prepared] : prepared_)
     if (known == asked) {
       return prepared;
-    } else if (trials_->engine->alike(known, asked)) {
+    } else if (policy_.shortcuts.has(Shortcut::kEqualCalls) && trials_->engine->alike(known, asked)) {
+      policy_.shortcuts.take(Shortcut::kEqualCalls);
       call.algorithm = prepared.algorithm;
       call.protocol = prepared.protocol;
       break;

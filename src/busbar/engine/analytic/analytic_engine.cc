@@ -20,6 +20,7 @@ class AnalyticEngine final : public Engine {
     return id;
   }
   bool alike(const CollectiveCall& a, const CollectiveCall& b) override { return calls_.alike(a, b); }
+  Shortcuts shortcuts() const override { return calls_.shortcuts(); }
   const ProtocolModel* protocol() const override { return &calls_.lowering().protocol(); }
   Duration time_alone(CallId call) const override { return alone_[index(call)]; }
   Duration least_time(const CollectiveCall& call) override { return calls_.least_time(call); }

@@ -29,6 +29,7 @@ class FlowEngine final : public Engine {
   FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options);
   Result<CallId> prepare(const CollectiveCall& call) override;
   bool alike(const CollectiveCall& a, const CollectiveCall& b) override { return calls_.alike(a, b); }
+  Shortcuts shortcuts() const override { return calls_.shortcuts(); }
   const ProtocolModel* protocol() const override { return &calls_.lowering().protocol(); }
   Duration time_alone(CallId call) const override { return known_[index(call)].alone; }
   Bound bound_by(CallId call) const override { return calls_.bound_by(call); }
