@@ -114,7 +114,7 @@ constexpr int kNoLikeness = 3;
 
 /// How similar `known` is to `wanted`. First: 0 if it contains `wanted`, 1 if it has its characters in order among few
 /// others, 2 if only few edits differ; second: the size of the difference. For short words only edits count.
-std::pair<int, std::size_t> likeness(const std::string& wanted, const std::string& known) {
+std::pair<int, std::size_t> mismatch(const std::string& wanted, const std::string& known) {
   const std::size_t apart = edit_distance(wanted, known);
   if (apart == 0) return {0, 0};
   if (wanted.size() >= 4 && known.find(wanted) != std::string::npos) return {0, apart};
@@ -237,7 +237,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   const std::string* found = nullptr;
   for (const std::string& k : known) {
     if (k.size() > kLongest) continue;
-    const auto d = likeness(wanted, lower(k));
+    const auto d = mismatch(wanted, lower(k));
     const std::tuple mine{d.first, d.second, edit_distance(word, k)};
     if (mine >= best) continue;
     best = mine;
