@@ -13,7 +13,7 @@ struct BatchBand {
   int side(double value) const { return value < low ? -1 : value > high ? 1 : 0; }
 };
 
-/// The batch nearest to `outside` that is inside still; `inside` and `outside` may lie either way round.
+/// The last batch inside the band on the way from `inside` to `outside`, which may be smaller or larger.
 Result<std::uint32_t> edge(std::uint32_t inside, std::uint32_t outside, const BatchBand& band,
                            const BatchFigure& figure) {
   while (inside + 1 < outside || outside + 1 < inside) {
@@ -24,7 +24,7 @@ Result<std::uint32_t> edge(std::uint32_t inside, std::uint32_t outside, const Ba
   return inside;
 }
 
-/// A batch inside the band between two on different sides of it; 0: the figure jumps over it.
+/// A batch inside the band, between two batches on different sides of it; 0: the figure jumps over the band.
 Result<std::uint32_t> between(std::uint32_t a, int side_of_a, std::uint32_t b, const BatchBand& band,
                               const BatchFigure& figure) {
   while (a + 1 < b) {

@@ -1,4 +1,4 @@
-// Where along a curve over batches a figure lies inside a band.
+// Which range of batches of a curve has a figure inside a band.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace busbar {
 
-/// Batches counted in steps of the smallest one. Nowhere: `first` > `last`.
+/// Batches, counted in steps of the smallest one. None: `first` > `last`.
 struct BatchRange {
   std::uint32_t first = 1, last = 0;
-  bool reaches_below = false, reaches_above = false;  ///< the curve's own end is inside: nobody looked further
+  bool reaches_below = false, reaches_above = false;  ///< the curve's end is inside, so the range may continue
   bool nowhere() const { return first > last; }
 };
 
-/// The range around the first stretch of `samples` (ascending) in which `low` <= figure <= `high`, its edges found by
-/// bisection between samples; where no sample lies inside but two neighbours lie on different sides, between them.
-/// Assumes that the figure rises or falls throughout between neighbours. Errors of `figure` are passed on.
+/// The first range of batches with `low` <= figure <= `high`. Starts from `samples` (ascending) inside the band and
+/// finds the edges by bisection between samples. If no sample is inside but two neighbours are on different sides,
+/// searches between them. Assumes that the figure is monotonic between neighbours. Errors of `figure` are passed on.
 Result<BatchRange> find_batch_range(const std::vector<std::uint32_t>& samples, double low, double high,
                                     const std::function<Result<double>(std::uint32_t)>& figure);
 

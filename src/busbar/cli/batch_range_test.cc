@@ -9,10 +9,10 @@ namespace {
 
 const std::vector<std::uint32_t> kDoubling{1, 2, 4, 8, 16, 32, 64, 128};
 
-/// m / (m + 9): what a fixed cost of nine batches leaves.
+/// m / (m + 9): the efficiency if a fixed cost equals nine batches.
 Result<double> rising(std::uint32_t m) { return 100.0 * m / (m + 9.0); }
 
-/// By trying every batch.
+/// Tries every batch.
 BatchRange exhaustive(double low, double high, double (*figure)(std::uint32_t)) {
   BatchRange r;
   for (std::uint32_t m = 1; m <= 128; ++m) {

@@ -31,7 +31,7 @@ Json to_json(const CatalogEntry& entry) {
   return j;
 }
 
-/// The number as the file writes it.
+/// The number as written in the file.
 std::string number_of(const Figure& f) {
   const bool own = f.text.ends_with(f.unit);
   std::string text = own ? f.text.substr(0, f.text.size() - f.unit.size()) : f.text;
@@ -67,7 +67,7 @@ Result<Table> folder_table(const std::string& folder, const Catalog& catalog, Js
   return table;
 }
 
-/// All folders by name alone, or one folder with titles.
+/// Lists the names of all folders, or one folder with titles.
 int list(const CatalogFlags& o, const Catalog& catalog, const std::vector<std::string>& folders) {
   Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
   Document document;
@@ -91,14 +91,14 @@ int list(const CatalogFlags& o, const Catalog& catalog, const std::vector<std::s
   return deliver(o.common, data, document);
 }
 
-/// "links/nvlink4" in two; the folder is empty when none is said.
+/// Splits "links/nvlink4"; the folder is empty if the text has none.
 std::pair<std::string, std::string> folder_and_name(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) return {"", text};
   return {text.substr(0, slash), text.substr(slash + 1)};
 }
 
-/// All entries of that name, and then what they are made of, once each.
+/// All entries with this name, then the entries that they consist of, once each.
 Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catalog& catalog) {
   const auto [folder, name] = folder_and_name(wanted);
   std::vector<CatalogEntry> out;

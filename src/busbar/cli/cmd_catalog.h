@@ -1,4 +1,4 @@
-// `busbar catalog [NAME]`: what the catalogue holds; each figure of an entry with unit, source and confidence.
+// `busbar catalog [NAME]`: the content of the catalogue; every figure of an entry with unit, source and confidence.
 #pragma once
 
 #include <string>

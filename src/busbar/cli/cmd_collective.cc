@@ -22,7 +22,7 @@
 namespace busbar {
 namespace {
 
-/// Who chooses algorithms: "nccl", "rccl", "as NCCL 2.30 chooses".
+/// Which library chooses algorithms: "nccl", "rccl", "as NCCL 2.30 chooses".
 struct Choice {
   std::string name, words;
 };
@@ -36,7 +36,7 @@ Choice choice_of(const CollectiveOptions& o, Predictor& machine, const GroupFami
   return {name, machine.words_of_auto(groups)};
 }
 
-/// Algorithms to time, and in `words` which were left out of "all".
+/// The algorithms to time; `words` receives those left out of "all".
 std::vector<std::string> algorithms(const CollectiveOptions& o, const CollectiveCall& call, const Predictor& machine,
                                     std::string& words) {
   if (o.algorithm != "all") return {o.algorithm};
@@ -46,7 +46,7 @@ std::vector<std::string> algorithms(const CollectiveOptions& o, const Collective
   return std::move(legal.names);
 }
 
-/// What the flags say next to the call.
+/// The policy from the flags.
 Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& cluster) {
   PredictPolicy out;
   out.engine = o.common.engine;
@@ -65,7 +65,7 @@ Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& clust
   return out;
 }
 
-/// The matrix of an all_to_allv; empty where none is given.
+/// The matrix of an all_to_allv; empty if none is given.
 Result<PairMatrix> read_matrix(const CollectiveOptions& o, Collective op, std::uint32_t ranks) {
   if (o.matrix.empty()) return PairMatrix();
   if (op != Collective::kAllToAllV)
@@ -75,7 +75,7 @@ Result<PairMatrix> read_matrix(const CollectiveOptions& o, Collective op, std::u
   return read_pair_matrix(o.matrix, ranks);
 }
 
-/// Those of --ranks, or the first -g.
+/// The groups of --ranks, or the first -g GPUs.
 Result<GroupFamily> read_groups(const CollectiveOptions& o, const Cluster& cluster) {
   const auto all = static_cast<std::uint32_t>(cluster.topology.gpus().size());
   const std::uint32_t asked = o.nccl_tests.ranks();
@@ -103,7 +103,7 @@ int run(CollectiveOptions o) {
     protocol.error().where.path = "--protocol";
     return report_error(protocol.error());
   }
-  constexpr std::uint32_t kMostChannels = 1024;  // of a schedule
+  constexpr std::uint32_t kMostChannels = 1024;  // per schedule
   if (o.channels > kMostChannels)
     return report_error(invalid(fmt::format("at most {} channels", kMostChannels), {"", 0, 0, "--channels"}));
   Result<std::vector<Bytes>> sweep = sweep_sizes(o.first, o.last, o.factor);
@@ -124,7 +124,7 @@ int run(CollectiveOptions o) {
     return report_error(flag_error("--seed", "nothing is drawn; add --placement random or --engine packet"));
   if (o.seed && *o.seed < 0) return report_error(flag_error("--seed", "a seed is 0 or more"));
   const auto seed = static_cast<std::uint32_t>(o.seed.value_or(0));
-  const bool in_order = o.placement == CollectiveOptions().placement;  // rank r on GPU r, whatever else there is
+  const bool in_order = o.placement == CollectiveOptions().placement;  // rank r on GPU r, with no other option set
   Result<std::vector<DeviceId>> gpus =
       in_order ? std::vector<DeviceId>() : place_ranks(o.placement, seed, all, n * o.jobs);
   if (!gpus.ok()) return report_error(gpus.error());
@@ -159,13 +159,13 @@ int run(CollectiveOptions o) {
     for (const std::string& name : names) {
       call.algorithm = name;
       Result<Prediction> row = machine.time(call, ask);
-      if (!row.ok() && watch.interrupted()) break;  // packets stop within a size
+      if (!row.ok() && watch.interrupted()) break;  // the packet engine stops within a size
       if (row.ok())
         rows.push_back(row_of(std::move(*row)));
       else if (names.size() == 1 || row.error().code != ErrorCode::kUnsupported)
         return report_error(row.error());
       else
-        refused = row.error();  // one of many
+        refused = row.error();  // one of several
     }
     if (rows.size() == before && watch.interrupted()) break;
     if (rows.size() == before)
@@ -280,7 +280,7 @@ Command collective_command(const std::string& typed) {
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
   for (Flag& f : predict_flags(o->predict, "as the machine's file says")) c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
-  for (Flag& f : c.flags)  // a schedule from a file says these itself
+  for (Flag& f : c.flags)  // a schedule from a file fixes these itself
     for (const char* own : {"--algorithm", "--protocol", "--channels", "--jobs", "--placement", "--jitter", "--seed",
                             "-r,--root", "--pairs,--matrix", "--out", "-o,--op", "-d,--datatype"})
       if (f.names == own) f.useless_with = {"--schedule"};

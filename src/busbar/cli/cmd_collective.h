@@ -6,7 +6,7 @@
 
 namespace busbar {
 
-/// `busbar collective CLUSTER OP`: a table like nccl-tests', with floors and what bounds each size.
+/// `busbar collective CLUSTER OP`: a table like that of nccl-tests, with floors and the limit at each size.
 Command collective_command(const std::string& typed);
 
 }  // namespace busbar

@@ -25,18 +25,18 @@ struct ExpectFlags {
   CommonOptions common;
   std::string file, cluster, op, baseline, overlay;
   PredictOptions predict;
-  std::string first = "1M", last = "16G";  ///< of thresholds
+  std::string first = "1M", last = "16G";  ///< for thresholds
   std::uint32_t gpus = 0;
   double tolerance = 5, factor = 4;
   bool thresholds = false;
 };
 
-/// The flag's, else the file's; empty: the machine's own.
+/// The flag's mode, or the file's; empty: the machine's own.
 std::string launch_mode(const ExpectFlags& o, const MeasuredResults& results) {
   return o.predict.launch.empty() ? results.launch : o.predict.launch;
 }
 
-/// The collective: the flag's, else the file's, else all-reduce.
+/// The collective of the flag, or of the file, or all-reduce.
 Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& results) {
   if (o.cluster.empty())
     return invalid("no machine named; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--cluster"});
@@ -58,7 +58,7 @@ Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& 
   return out;
 }
 
-/// Collectives that acceptance tests run.
+/// Collectives that acceptance tests use.
 constexpr Collective kAccepted[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
                                     Collective::kBroadcast, Collective::kAllToAll,  Collective::kSendRecv};
 
@@ -95,7 +95,7 @@ Document to_document(const ExpectFlags& o, const Thresholds& found) {
 
 int run_thresholds(ExpectFlags o) {
   const RunClock clock;
-  if (o.cluster.empty()) o.cluster.swap(o.file);  // there are no results: the word is the machine
+  if (o.cluster.empty()) o.cluster.swap(o.file);  // without results, the word is the machine
   if (!o.file.empty() || !o.baseline.empty())
     return report_error(
         invalid("results and a baseline are not looked at; leave them out", {"", 0, 0, "--thresholds"}));

@@ -1,4 +1,4 @@
-// `busbar expect RESULTS --cluster C` and `busbar calibrate RESULTS --cluster C`: is this number good for my hardware?
+// `busbar expect RESULTS --cluster C` and `busbar calibrate RESULTS --cluster C`: compare results with the expectation.
 #pragma once
 
 #include "busbar/cli/flags.h"

@@ -27,13 +27,13 @@ struct FlowsFlags {
   PacketExtras extras;
 };
 
-/// What the list came to.
+/// The result of a flow list.
 struct Report {
   std::string cluster;
   NamedFlows named;
   FlowListResult result;
   std::vector<std::uint32_t> by_fct;  ///< flows, slowest first
-  std::vector<LinkUse> busiest;       ///< the fullest links, fullest first
+  std::vector<LinkUse> busiest;       ///< the fullest links in descending order
   Duration floor;                     ///< largest load of a link at its wire rate
   Band band;
 
@@ -43,7 +43,7 @@ struct Report {
   }
 };
 
-/// Busy time per time of the whole run.
+/// Busy time divided by the time of the whole run.
 double mean_use(const LinkUse& u, const Topology& t, SimTime end) {
   const double s = end.since_start().in_s();
   return s > 0 ? u.bytes / t.payload_rate(u.link) / s : 0;
@@ -92,7 +92,7 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
          {"band_basis", r.band.basis},
          {"events", r.result.events},
          {"rate_changes", r.result.rate_changes}};
-  j["flows"] = nullptr;  // deliver_rows() writes them
+  j["flows"] = nullptr;  // deliver_rows() fills this in
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i) {
     const LinkUse& u = r.busiest[i];
@@ -106,7 +106,7 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
   return j;
 }
 
-/// The row of each flow in turn; its places are kept from one to the next.
+/// Produces the row of each flow in turn and reuses its buffers.
 JsonRows rows_of(const Report& r, const Topology& t) {
   const auto row = std::make_shared<Json>(Json{{"id", ""},
                                                {"start_us", 0.0},

@@ -15,7 +15,7 @@
 namespace busbar {
 namespace {
 
-/// What the list came to.
+/// The result of a flow list.
 struct PacketReport {
   std::string cluster;
   NamedFlows named;
@@ -29,7 +29,7 @@ struct PacketReport {
     return result.flows[by_fct[at]].fct.in_us();
   }
   std::size_t listed() const { return result.flows.size() - result.background; }
-  /// When the last of the listed flows had `what`.
+  /// The time at which the last of the listed flows had `what`.
   SimTime last(Duration PacketOutcome::*what) const {
     SimTime end;
     for (const std::uint32_t f : by_fct) end = std::max(end, result.flows[f].start + result.flows[f].*what);
@@ -104,7 +104,7 @@ Json link_json(const PacketLink& l, const Topology& t, SimTime end) {
   return j;
 }
 
-/// Several threads need some events more, so that with them this is a matter of the run.
+/// Several threads need a few more events, so the count then belongs to the run, not to the result.
 Json events_json(const PacketResult& x) {
   return {{"events", x.events},
           {"events_per_hop", static_cast<double>(x.events) / static_cast<double>(std::max<std::uint64_t>(1, x.hops))}};
@@ -145,7 +145,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
   if (!o.extras.faults.empty()) j["faults"] = o.extras.faults;
   if (x.background > 0) j["background"] = {{"flows", x.background}, {"mean_fct_us", r.background_mean_us()}};
   if (!x.stuck.empty()) j["stuck"] = x.stuck;
-  j["flows"] = nullptr;  // deliver_rows() writes them
+  j["flows"] = nullptr;  // deliver_rows() fills this in
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i)
     links.push_back(link_json(r.busiest[i], c.topology, x.end));

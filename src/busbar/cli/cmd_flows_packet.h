@@ -10,9 +10,9 @@
 
 namespace busbar {
 
-inline constexpr std::size_t kRowsShown = 10;  ///< per table of flows or links on a terminal
+inline constexpr std::size_t kRowsShown = 10;  ///< rows per table of flows or links on a terminal
 
-/// What `busbar flows` was asked for with the packet engine.
+/// The arguments of `busbar flows` for the packet engine.
 struct PacketFlowsRequest {
   std::string fabric, flows, transport, balance;
   std::optional<std::int64_t> seed;
@@ -21,7 +21,7 @@ struct PacketFlowsRequest {
   PacketExtras extras;
 };
 
-/// Runs and delivers; the exit status.
+/// Runs and prints; returns the exit status.
 int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request);
 
 }  // namespace busbar

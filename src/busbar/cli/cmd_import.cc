@@ -50,7 +50,7 @@ std::string in_words(const Json& value) {
   return value.dump();
 }
 
-/// A list of alike maps as a table with its plain columns.
+/// A list of similar maps as a table of their scalar columns.
 std::optional<Table> table_of(const std::string& title, const Json& list) {
   constexpr std::size_t kMostRows = 40, kMostColumns = 8;
   if (!list.is_array() || list.empty() || !list.values().front().is_object()) return std::nullopt;
@@ -100,7 +100,7 @@ Document to_document(const ImportFlags& o, const ImportReport& report) {
   return d;
 }
 
-/// The ranks of groups from the file of --groups.
+/// Adds the ranks of groups from the file of --groups.
 Status add_groups(const std::string& file, CommTrace& trace) {
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
@@ -112,7 +112,7 @@ Error groups_wanted_for(const char* what) {
   return invalid(fmt::format("says where the collectives of a trace run, and {}", what), {"", 0, 0, "--groups"});
 }
 
-/// What a file holds, timed on the machine of --cluster.
+/// Times the content of a file on the machine of --cluster.
 Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Document& document) {
   const FormatEntry* format = nullptr;
   for (const FormatEntry& f : import_formats())
@@ -165,7 +165,7 @@ int run(const ImportFlags& o) {
   if (!o.rows.empty())
     if (const Status done = write_csv(o, *report); !done.ok()) return report_error(done.error());
   Json j{{"schema", "busbar.import/1"}, {"file", o.file}, {"kind", report->kind}};
-  j["found"] = std::move(report->found);  // a log's may be large
+  j["found"] = std::move(report->found);  // moved, because that of a log may be large
   j["notes"] = report->notes;
   j["unknown"] = Json::array();
   for (const UnknownPart& u : report->unknown)

@@ -1,4 +1,4 @@
-// busbar import: what a file of another program is, and what it holds.
+// busbar import: identifies a file of another program and shows its content.
 #pragma once
 
 #include "busbar/cli/flags.h"

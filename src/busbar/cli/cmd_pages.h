@@ -1,4 +1,4 @@
-// busbar man, busbar completion: what is made from the table of flags itself.
+// busbar man, busbar completion: pages generated from the table of flags.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace busbar {
 
-/// `commands` is the table they write about; it must outlive them and may still grow.
+/// `commands` is the table that the pages describe. It must outlive the command and may still grow.
 Command man_command(const std::vector<Command>& commands, const std::string& version);
 Command completion_command(const std::vector<Command>& commands);
 

@@ -24,7 +24,7 @@ struct PathFlags {
 
 std::string ns_text(Duration d) { return fmt::format("{:.6g}", d.in_ns()); }
 
-/// "node5.gpu3" where accelerators have other names ("chip3"): number 3 of that node.
+/// "node5.gpu3" on machines whose accelerators have other names ("chip3"): number 3 of the node.
 std::optional<DeviceId> numbered_gpu(const Topology& t, const std::string& name) {
   const std::size_t dot = name.find('.');
   const std::string node = dot == std::string::npos ? "node0" : name.substr(0, dot);

@@ -1,4 +1,4 @@
-// busbar path: how one device reaches another, what binds it and who shares it.
+// busbar path: how one device reaches another, which link limits it, and what shares its links.
 #pragma once
 
 #include "busbar/cli/flags.h"

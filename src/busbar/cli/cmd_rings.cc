@@ -59,7 +59,7 @@ int run(const RingsFlags& o) {
     return report_error(
         invalid(fmt::format("{} GPUs asked for, {} has {}", o.gpus, cluster->name, gpus.size()), {"", 0, 0, "-g"}));
   if (o.copies == 0) return report_error(invalid("there must be a node", {"", 0, 0, "--copies"}));
-  constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20;  // some seconds
+  constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20;  // takes some seconds
   if (std::uint64_t{o.copies} * gpus.size() > kMostRanks)
     return report_error(flag_error(
         "--copies", fmt::format("{} times {} GPUs are more than {} ranks", o.copies, gpus.size(), kMostRanks)));

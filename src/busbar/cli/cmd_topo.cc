@@ -26,7 +26,7 @@ struct TopoFlags {
   std::string dot, svg, nccl_xml, cables;
 };
 
-/// One picture: the network where there is one, unless a node was asked for.
+/// One picture: the network if there is one, unless a node is requested.
 Drawing picture(const Topology& t, const TopoFlags& o, BlockId block) {
   const bool inside = o.node.has_value() || t.fabric_switches().empty();
   return inside ? draw_node(t, block, {}) : draw_fabric(t, {});

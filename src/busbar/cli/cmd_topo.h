@@ -1,4 +1,4 @@
-// busbar topo: the machine as counts, levels, matrix, tree, drawing and files.
+// busbar topo: the machine as counts, tiers, matrix, tree, drawing and files.
 #pragma once
 
 #include "busbar/cli/flags.h"

@@ -49,7 +49,7 @@ int run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, co
   watch.say_what_is_known();
   if (runs.empty()) return watch.status();
   Json j = scale_json(runs.front());
-  for (std::size_t i = 1; i < runs.size(); ++i) {  // points in one list, as --csv needs them
+  for (std::size_t i = 1; i < runs.size(); ++i) {  // all points in one list, as --csv needs them
     Json other = scale_json(runs[i]);
     for (const Json& p : other["points"].values()) j["points"].push_back(p);
     other.erase("schema");
@@ -82,14 +82,14 @@ int run_over_batches(const TrainFlags& o, const std::vector<TrainVariant>& varia
   return deliver(o.common, j, batches_document(*run, o.common.typed), watch.status());
 }
 
-constexpr std::uint32_t kQuickGpus = 4096;  // the page of a larger machine has relief and sizes with --explain only
+constexpr std::uint32_t kQuickGpus = 4096;  // above this, the page has relief and sizes only with --explain
 
 std::uint32_t gpus_of(const Scenario& scenario) {
   const Result<Cluster> own = load_cluster(scenario.cluster, scenario.cluster_overrides);
   return own.ok() ? static_cast<std::uint32_t>(own->topology.gpus().size()) : 0;
 }
 
-/// Weak scaling from one replica to twice the machine; nothing for machines that come in one size only.
+/// Weak scaling from one replica to twice the machine; nothing for machines with a fixed size.
 std::optional<ScaleRun> sizes_for_page(const Scenario& scenario, const TrainAsk& ask, std::uint32_t gpus) {
   const Result<LayoutSpec> layout = resolve_layout(scenario.layout, scenario.model, gpus);
   if (!layout.ok()) return std::nullopt;

@@ -6,7 +6,7 @@
 
 namespace busbar {
 
-/// `busbar train SCENARIO`: one training step, where its time goes and what bounds it.
+/// `busbar train SCENARIO`: one training step, the parts of its time and its limits.
 Command train_command(const std::string& typed);
 
 }  // namespace busbar

@@ -80,7 +80,7 @@ std::map<std::string, std::size_t> reasons(const std::vector<ScoredRow>& rows) {
   return out;
 }
 
-/// Whose rules predicted how many rows.
+/// Number of rows by the library whose rules predicted them.
 std::map<std::string, std::size_t> libraries(const std::vector<ScoredRow>& rows) {
   std::map<std::string, std::size_t> out;
   for (const ScoredRow& r : rows)
@@ -133,7 +133,7 @@ Table coverage_table(const std::map<std::string, BandSummary>& bands) {
   return t;
 }
 
-/// "GPT3-175B on 768 H100-SXM-80GB (row 1238)": the key by which training rows merge goes on behind a bar.
+/// "GPT3-175B on 768 H100-SXM-80GB (row 1238)": the key of merged training rows continues after a bar.
 std::string words_of(const WorstCase& w, const ScoredRow& example) {
   const std::size_t bar = w.configuration.find('|');
   if (bar == std::string::npos) return w.configuration;

@@ -29,7 +29,7 @@ Json to_json(const ChainPart& p, Duration time, const Topology& t) {
   return j;
 }
 
-/// The chain that bounds the time, a line per part.
+/// The chain that limits the time, one line per part.
 Table chain_table(const CollectiveRow& row, const Topology& topology) {
   Table t;
   t.title = fmt::format("The chain that bounds {}", format_binary_size(count(row.size)));

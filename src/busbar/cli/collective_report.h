@@ -1,4 +1,4 @@
-// What `busbar collective` says of its rows.
+// Reports of `busbar collective`.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace busbar {
 
-/// The row to speak of: of the largest size, the fastest.
+/// The row that the summary describes: of the largest size, the fastest.
 const CollectiveRow& spokesman(const std::vector<CollectiveRow>& rows);
 
 /// One entry of "results". `n`: ranks.
 Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t);
 
-/// The table of all rows and what is to be said of the largest size. `chosen`: how algorithms were, "as NCCL 2.30
+/// The table of all rows and the summary of the largest size. `chosen`: how algorithms were chosen, "as NCCL 2.30
 /// chooses".
 Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t gpus, Collective op,
                      const std::vector<CollectiveRow>& rows, const Band& band, const std::string& chosen);

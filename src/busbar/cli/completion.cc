@@ -7,13 +7,13 @@
 namespace busbar {
 namespace {
 
-/// What may stand at one place: words, and whether files or folders too.
+/// Completions at one place: words, and whether files or folders too.
 struct Candidates {
   std::vector<std::string> words;
   bool files = false, folders = false;
 };
 
-/// `value` is what help calls the place: "FILE", "CLUSTER", "OP", "A".
+/// `value` is the placeholder in the help: "FILE", "CLUSTER", "OP", "A".
 Candidates candidates(const std::string& value, const std::vector<std::string>& choices, const CompletionWords& known) {
   if (!choices.empty()) return {choices};
   if (value == "DIR") return {{}, false, true};
@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-/// Text between single quotes: a quote ends them, is escaped, and opens them again.
+/// Text in single quotes. Each quote inside closes them, is escaped, and opens them again.
 std::string single_quoted(const std::string& text, const std::string& specials = "") {
   std::string out = "'";
   for (const char c : text) {
@@ -79,7 +79,7 @@ std::string bash_command(const Command& c, const CompletionWords& known) {
       c.name, values, flags, line.empty() ? ":" : line);
 }
 
-/// Description in brackets of _arguments: its own marks are escaped.
+/// A description for brackets of _arguments, with special characters escaped.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {

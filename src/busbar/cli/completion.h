@@ -1,4 +1,4 @@
-// What a shell can complete, made from the table of flags.
+// Shell completion, generated from the table of flags.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace busbar {
 
-/// Names from the catalogue that stand for CLUSTER and MODEL.
+/// Names from the catalogue that are valid for CLUSTER and MODEL.
 struct CompletionWords {
   std::vector<std::string> machines, models;
 };

@@ -12,7 +12,7 @@ namespace {
 
 struct RowKeys {
   const char* list;
-  const char* inner;  ///< a list inside each row whose members are the lines; "" for none
+  const char* inner;  ///< a list inside each row whose members become the lines; "" for none
 };
 constexpr RowKeys kRowKeys[] = {{"results", ""}, {"points", ""},   {"rows", ""},
                                 {"flows", ""},   {"channels", ""}, {"layouts", ""},
@@ -23,7 +23,7 @@ std::string plain(const Json& value) {
   return value.is_string() ? value.text() : value.dump();
 }
 
-/// Line breaks stay; nothing else in a cell commands a terminal.
+/// Keeps line breaks; replaces all other characters of a cell that control a terminal.
 std::string shown_cell(const std::string& cell) {
   std::string out;
   for (std::size_t at = 0; at <= cell.size();) {

@@ -7,9 +7,9 @@
 
 namespace busbar {
 
-/// The list a command is about (results, points, rows, flows, channels, layouts, hops, levels, entries), one line each;
-/// without such a list one line of all that is not a list. Objects inside become columns "bound_by.link", lists of
-/// words one cell with spaces, null and lists of objects nothing. Columns stand in the order of first occurrence;
+/// The command's main list (results, points, rows, flows, channels, layouts, hops, levels, entries), one line per
+/// member. Without such a list: one line of everything that is not a list. Objects become columns like "bound_by.link",
+/// lists of words one cell with spaces; null and lists of objects are empty. Columns are in order of first occurrence;
 /// numbers as in JSON; RFC 4180.
 std::string csv_of(const Json& data);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr double kWidth = 640, kPlot = 222;
 constexpr double kLeft = 52, kRight = 20, kTop = 26, kBottom = 44;
 constexpr double kLetters = 12, kNameRow = 18;
-constexpr std::size_t kNamedInside = 1;  // more curves have their names above the plot
+constexpr std::size_t kNamedInside = 1;  // more curves are named above the plot
 
 class Chart {
  public:
@@ -63,7 +63,7 @@ class Chart {
       line(kLeft, y(percent), kWidth - kRight, y(percent), colour::kFrame, percent > 0 ? 0.6 : 1.2);
       words(kLeft - 8, y(percent), fmt::format("{:.0f} %", percent), Anchor::kEnd, colour::kMuted);
     }
-    const std::size_t every = 1 + marks_.size() / 10;  // labels that do not run into each other
+    const std::size_t every = 1 + marks_.size() / 10;  // so that labels do not overlap
     std::size_t i = 0;
     for (const std::uint32_t mark : marks_)
       if (i++ % every == 0) words(x(mark), y(0) + 16, std::to_string(mark), Anchor::kMiddle, colour::kMuted);
@@ -81,7 +81,7 @@ class Chart {
       shapes_.push_back(std::move(dot));
     }
   }
-  /// Above the beginning of the curve; of many curves a line each above the plot.
+  /// One curve is named above its beginning; several curves, one line each, above the plot.
   void name(const Curve& c, std::size_t row) {
     if (c.points.empty()) return;
     if (!named_above()) {

@@ -20,8 +20,8 @@ struct Curve {
   std::vector<CurvePoint> points;
 };
 
-/// Axes, curves with a dot per point and their names; fills width, height and shapes. `unit` is what x counts. x is
-/// drawn by its logarithm. Without two different x: an empty drawing.
+/// Axes, curves with a dot per point, and their names; fills width, height and shapes. `unit` is the unit of x. The x
+/// axis is logarithmic. If all x are equal: an empty drawing.
 Drawing draw_curves(const std::vector<Curve>& curves, const std::string& unit);
 
 }  // namespace busbar

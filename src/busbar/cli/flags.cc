@@ -84,7 +84,7 @@ std::string in_words(const std::vector<std::string>& words) {
   return out;
 }
 
-/// "; did you mean '--engine'?", or nothing.
+/// "; did you mean '--engine'?", or empty.
 std::string guess_among(const std::string& word, const std::vector<std::string>& known) {
   const std::string guess = nearest(word, known);
   return guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess);
@@ -97,7 +97,7 @@ Error unknown_flag(const Command& c, const std::string& name) {
   return invalid(fmt::format("unknown flag '{}'{}", name, guess_among(name, known)));
 }
 
-/// The words of one command line, against the table of one command.
+/// Matches the words of one command line with the table of one command.
 class ArgumentReader {
  public:
   ArgumentReader(const Command& command, std::vector<std::string> args) : c_(command), args_(std::move(args)) {}
@@ -171,7 +171,7 @@ class ArgumentReader {
     });
   }
 
-  /// Given, by name or as a word.
+  /// Whether the flag is given, by name or as a word.
   bool has(const Flag& f) const {
     const auto* const text = std::get_if<std::string*>(&f.target);
     return given_.contains(&f) || (text != nullptr && f.choices.empty() && !(*text)->empty());
@@ -220,11 +220,11 @@ class ArgumentReader {
   const std::vector<std::string> args_;
   std::size_t at_ = 0;
   std::vector<std::string> words_;
-  std::map<const Flag*, std::string> given_;  // as spelt; a table's flags stand in one array, so in its order
+  std::map<const Flag*, std::string> given_;  // as spelled; keyed by address, so in the table's order
   bool help_ = false;
 };
 
-/// `help` explains more.
+/// `help`: the command that explains more.
 Parsed wrong_usage(const Error& error, const std::string& help) {
   return {nullptr, fmt::format("{} ({})", error.text(), help), 2};
 }
@@ -266,7 +266,7 @@ std::string usage_of(const Command& command) {
 Parsed parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& args,
                           const std::string& version) {
   std::vector<std::string> rest = args;
-  if (!rest.empty() && rest[0] == "help") {  // busbar help train: busbar train --help
+  if (!rest.empty() && rest[0] == "help") {  // "busbar help train" means "busbar train --help"
     rest.erase(rest.begin());
     rest.insert(rest.begin() + (rest.empty() ? 0 : 1), "--help");
   }

@@ -1,4 +1,4 @@
-// One table per command defines every flag; help, parsing and the tests walk that table.
+// One table per command defines every flag. Help, parsing and the tests use this table.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace busbar {
 
-/// What is wrong with the value of a flag ("--scale").
+/// An error in the value of a flag ("--scale").
 inline Error flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
 
 using FlagTarget = std::variant<bool*, std::string*, std::vector<std::string>*, std::uint32_t*, double*,
@@ -20,13 +20,13 @@ using FlagTarget = std::variant<bool*, std::string*, std::vector<std::string>*, 
 
 struct Flag {
   std::string names;     ///< "-b,--minbytes"
-  std::string value;     ///< "SIZE", empty for switches; a list takes one for each time the flag is given
+  std::string value;     ///< "SIZE", empty for switches; a flag for a list may be repeated
   std::string help;      ///< one line, with the default
   std::string category;  ///< "Machine", "Output", ...
   FlagTarget target;
-  std::vector<std::string> choices{};  ///< words it takes; empty: any, and completion looks at `value` (FILE, CLUSTER)
-  std::string needs{};  ///< changes nothing, and is refused, without this flag ("--scale") or value ("--engine packet")
-  std::vector<std::string> useless_with{};  ///< flags with which it changes nothing, and is refused
+  std::vector<std::string> choices{};  ///< allowed words; empty: any, and completion uses `value` (FILE, CLUSTER)
+  std::string needs{};  ///< refused without this flag ("--scale") or value ("--engine packet"): it has no effect then
+  std::vector<std::string> useless_with{};  ///< refused with these flags, because it then has no effect
 };
 
 struct Positional {
@@ -43,30 +43,30 @@ struct Command {
   std::vector<Positional> positionals;
   std::vector<Flag> flags;
   std::function<int()> run;  ///< exit status
-  /// Where the parser writes, as text, what may decide the result: words and values in the order of the table, without
-  /// flags of the categories "Output" and "Files" and those that decide only how long it takes. Null: nowhere.
+  /// Where the parser writes, as text, the settings that may affect the result: words and values in the table's order,
+  /// without flags of the categories "Output" and "Files" and flags that affect only the run time. Null: nowhere.
   std::string* settings = nullptr;
 };
 
-/// What the command line asks for: a command to run, or a text to print and leave with.
+/// The meaning of a command line: a command to run, or a text to print before exit.
 struct Parsed {
   const Command* command = nullptr;
   std::string print;
-  int status = 0;  ///< of printing: 0 help or version, 2 wrong usage (then `print` is for stderr)
+  int status = 0;  ///< for `print`: 0 for help or version, 2 for wrong usage (then `print` goes to stderr)
 };
 
-/// Its help with what it needs: "with --scale: price ...".
+/// Its help with its requirement: "with --scale: price ...".
 std::string help_of(const Flag& flag);
-/// "-b", "--minbytes" of "-b,--minbytes".
+/// Splits "-b,--minbytes" into "-b", "--minbytes".
 std::vector<std::string> split_names(const std::string& names);
-/// Categories in the order in which they first occur.
+/// Categories in order of first occurrence.
 std::vector<std::string> categories_of(const Command& command);
-/// How the command is typed: "busbar path CLUSTER A B [OPTION]...".
+/// The usage line: "busbar path CLUSTER A B [OPTION]...".
 std::string usage_of(const Command& command);
 
 /// Flags and positionals in any order; "--flag VALUE", "--flag=VALUE", "-fVALUE"; "--" ends the flags, "-" is a word.
-/// Parses only; touches no file. `args` without the program's name. Numbers are finite and 0 or more, except 64-bit
-/// ones. A positional whose target a flag has filled takes no word.
+/// Only parses; opens no file. `args`: without the program's name. Numbers are finite and >= 0, except 64-bit ones. A
+/// positional whose target a flag has filled takes no word.
 Parsed parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& args,
                           const std::string& version);
 

@@ -30,7 +30,7 @@ std::vector<Command> table(Typed& t) {
   return {c};
 }
 
-/// What is wrong with a command line; empty: nothing.
+/// The error of a command line; empty: none.
 std::string refusal(Typed& t, const std::vector<std::string>& args) {
   const std::vector<Command> commands = table(t);
   const Parsed parsed = parse_command_line(commands, args, "1.0");
@@ -97,7 +97,7 @@ TEST(Flags, AreRefusedWhereTheyChangeNothing) {
        "--seed: the flow engine does not know it; add --engine packet, or leave this out"},
       {{"run", "a", "--seed", "-3", "--engine", "packet"}, ""},
       {{"run", "a", "--json", "--seed", "1", "--engine=packet"}, "--seed: changes nothing with --json; leave it out"},
-      {{"run", "a", "--of-cluster", "1"}, ""}};  // a word may be what a flag needs
+      {{"run", "a", "--of-cluster", "1"}, ""}};  // a word can be the value that a flag needs
   for (const auto& [args, text] : cases) {
     Typed t;
     EXPECT_EQ(refusal(t, args), text);

@@ -130,7 +130,7 @@ class Reader {
     }
     device = nic = *found;
     if (t_.kind(device) == DeviceKind::kNic) return {};
-    if (t_.kind(device) == DeviceKind::kNvme) {  // drives have no NIC of their own: they stay inside their server
+    if (t_.kind(device) == DeviceKind::kNvme) {  // drives have no NIC, so they stay inside their server
       nic = kNone<DeviceId>;
       return {};
     }
@@ -165,7 +165,7 @@ class Reader {
     return {};
   }
 
-  /// Turns the ids under `after` into numbers; they may stand further down in the file.
+  /// Turns the ids under `after` into numbers; an id may occur later in the file.
   Status link_after() {
     std::size_t next = 0;
     for (std::uint32_t f = 0; f < out_.ids.size(); ++f) {
@@ -188,7 +188,7 @@ class Reader {
     return {};
   }
 
-  /// Walks back along `after`, depth first; a flow met again while the walk is still behind it waits for itself.
+  /// Follows `after` backwards, depth first. A flow that is met again during its own walk waits for itself.
   Status refuse_cycles() const {
     enum : std::uint8_t { kNew, kBehind, kDone };
     const Csr<std::uint32_t>& after = out_.list.after;
@@ -224,8 +224,8 @@ class Reader {
   const Router& router_;
   const Topology& t_;
   const Placement placement_;
-  std::unordered_map<std::uint32_t, std::uint32_t> rank_of_;  // looked up only
-  std::unordered_map<std::string, std::uint32_t> known_;      // looked up only
+  std::unordered_map<std::uint32_t, std::uint32_t> rank_of_;  // for look-up only
+  std::unordered_map<std::string, std::uint32_t> known_;      // for look-up only
   std::array<std::size_t, kFields> column_{};
   std::size_t columns_ = 0;
   std::vector<Wait> waits_;

@@ -10,9 +10,9 @@ namespace busbar {
 namespace {
 
 constexpr std::size_t kColumns = 100;
-constexpr std::size_t kIndent = 26;  // of the explanations
+constexpr std::size_t kIndent = 26;  // column of the explanations
 
-/// "  --set PATH=VALUE      change one key ...", explanation in lines below each other.
+/// "  --set PATH=VALUE      change one key ...", with the explanation in a column.
 std::string item(const std::string& head, const std::string& text) {
   std::string out = "  " + head;
   if (head.size() + 4 > kIndent)

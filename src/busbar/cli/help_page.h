@@ -9,7 +9,7 @@
 namespace busbar {
 
 std::string help_page(const Command& command);
-/// Of `busbar` itself: its commands.
+/// Help of `busbar` itself: its commands.
 std::string help_overview(const std::vector<Command>& commands);
 
 }  // namespace busbar

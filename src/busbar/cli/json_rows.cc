@@ -8,7 +8,7 @@ namespace {
 
 Status print(const Json& data, const JsonRows& rows) {
   constexpr std::size_t kAtOnce = 60'000;  // characters
-  // Only the keys of the report itself follow a line's end.
+  // Only keys of the report itself follow a line break and two spaces.
   const std::string place = "\n  " + Json(rows.key).dump() + ": ";
   const std::string text = data.dump(2);
   const std::size_t at = text.find(place) + place.size();

@@ -1,4 +1,4 @@
-// Reports with a list so long that as a document in memory it would outweigh the simulation.
+// Reports with a list that would need more memory as a document than the simulation itself.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 namespace busbar {
 
 struct JsonRows {
-  std::string key;  ///< of the list in the report; stands in it where the list is to be, with any value
+  std::string key;  ///< key of the list in the report, which has a placeholder of any value there
   std::size_t count = 0;
   std::function<const Json&(std::size_t)> row;  ///< valid until the next call
 };
 
-/// As deliver(); with --json the rows are written one by one, each on one line. `document` is asked only where needed.
+/// As deliver(); with --json the rows are written one by one, one per line. `document` is called only if needed.
 int deliver_rows(const CommonOptions& o, Json data, const JsonRows& rows, const std::function<Document()>& document,
                  int status = 0);
 

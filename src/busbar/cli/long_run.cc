@@ -12,11 +12,11 @@
 namespace busbar {
 namespace {
 
-constexpr double kQuiet_s = 2;     // shorter runs show nothing
-constexpr double kRedraw_s = 0.2;  // between two pictures
+constexpr double kQuiet_s = 2;     // shorter runs show no progress
+constexpr double kRedraw_s = 0.2;  // time between two updates
 constexpr std::size_t kCells = 20;
 
-volatile std::sig_atomic_t stop = 0;  // a handler has nothing else to write to
+volatile std::sig_atomic_t stop = 0;  // the only type that a signal handler may write
 
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 

@@ -1,4 +1,4 @@
-// Runs that take a while: Ctrl-C and SIGTERM keep what is known, and a terminal sees how far they are.
+// Long runs: Ctrl-C and SIGTERM keep the results so far, and a terminal shows progress.
 #pragma once
 
 #include <chrono>
@@ -8,27 +8,27 @@
 
 namespace busbar {
 
-/// From here on SIGINT and SIGTERM end the program with status 130 and 143, while no LongRun lives: nothing is known.
+/// From now on, while no LongRun exists, SIGINT and SIGTERM end the program with status 130 and 143, without results.
 void leave_on_signals();
 
-/// While one lives, the first SIGINT or SIGTERM only sets a flag; a second one ends the program as ever. One at a time.
+/// While one exists, the first SIGINT or SIGTERM only sets a flag; a second one ends the program. At most one exists.
 class LongRun {
  public:
-  /// `what` is counted: "rows". `shown`: whether stderr is a terminal; a bar appears there after two seconds.
+  /// `what` is the unit of progress: "rows". `shown`: whether stderr is a terminal; it shows a bar after two seconds.
   explicit LongRun(std::string what);
   LongRun(std::string what, bool shown);
   ~LongRun();
   LongRun(const LongRun&) = delete;
   LongRun& operator=(const LongRun&) = delete;
 
-  /// Call between parts: `done` of `total` are known. False: stop, and keep those.
+  /// Call between parts: `done` of `total` are finished. False: stop, and keep these.
   bool go_on(std::size_t done, std::size_t total);
   bool interrupted() const { return stopped() != 0; }
-  /// Exit status of the run: `otherwise`, or 128 and the number of the signal, as shells have it.
+  /// Exit status of the run: `otherwise`, or after a signal 128 and its number, as in shells.
   int status(int otherwise = 0) const { return interrupted() ? 128 + stopped() : otherwise; }
-  /// For engines that look by themselves.
+  /// For engines, which check it themselves.
   static const volatile std::sig_atomic_t* flag();
-  /// "busbar: interrupted; 3 of 15 rows are known" on stderr where it was.
+  /// After an interrupt, prints "busbar: interrupted; 3 of 15 rows are known" on stderr.
   void say_what_is_known() const;
 
  private:
@@ -37,7 +37,7 @@ class LongRun {
 
   std::string what_;
   bool shown_;
-  void (*before_[2])(int);  ///< handlers of SIGINT and SIGTERM
+  void (*before_[2])(int);  ///< previous handlers of SIGINT and SIGTERM
   std::chrono::steady_clock::time_point start_, drawn_;
   bool on_screen_ = false;
   std::size_t done_ = 0, total_ = 0;

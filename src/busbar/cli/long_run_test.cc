@@ -36,7 +36,7 @@ TEST(LongRun, OutsideOfAnyTheStatusNamesTheSignalToo) {
   for (const int number : {SIGINT, SIGTERM}) {
     const auto interrupted = [number] {
       leave_on_signals();
-      { const LongRun run("rows", false); }  // puts back what was there
+      { const LongRun run("rows", false); }  // restores the previous handlers
       std::raise(number);
     };
     EXPECT_EXIT(interrupted(), testing::ExitedWithCode(128 + number), "");

@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-/// Files of ours are known by their name, unless they look like another machine.
+/// A YAML name means a file of ours, unless its content looks like another program's.
 bool is_yaml(const std::string& name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
 
 /// The entry of catalog/protocols for GPUs of that compute capability (times ten).
@@ -21,7 +21,7 @@ const char* protocol_for(int capability) {
   return capability >= 80 ? "nccl-ampere" : "nccl-volta";
 }
 
-/// What the software of the GPUs costs: by their product, else by their generation; empty where the file knows neither.
+/// The protocol of the GPUs: by their product, or by their generation; empty if the file gives neither.
 std::string protocol_of(const ImportedMachine& machine, const PartFigures& figures) {
   std::string out;
   for (const DeviceId gpu : machine.topology.gpus()) {

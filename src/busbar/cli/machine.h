@@ -1,4 +1,4 @@
-// The machine a command works on: a cluster of ours, or the description that another program made of one.
+// The machine of a command: a cluster of ours, or the description that another program wrote.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace busbar {
 
-/// A file that describes a machine in another program's words (see import_formats()) is imported; everything else is
-/// load_cluster()'s. What the import had to assume stands among the cluster's sources.
+/// A machine description in the format of another program (see import_formats()) is imported; everything else goes to
+/// load_cluster(). Assumptions of the import are listed among the cluster's sources.
 Result<Cluster> load_machine(const std::string& name, const Overrides& overrides);
 
-/// Figures of parts for readers of foreign files. `catalog_directory`: what --catalog says.
+/// Figures of parts for readers of foreign files. `catalog_directory`: the value of --catalog.
 Result<PartFigures> catalog_part_figures(const std::string& catalog_directory);
 
 }  // namespace busbar

@@ -25,7 +25,7 @@
 
 namespace {
 
-/// The command line as a person would type it again.
+/// The command line as a user would type it.
 std::string typed_line(int argc, char** argv) {
   std::string line = "busbar";
   for (int i = 1; i < argc; ++i) {
@@ -36,7 +36,7 @@ std::string typed_line(int argc, char** argv) {
   return line;
 }
 
-/// A folder that is none would give answers from other product data than was asked for.
+/// Without this check, a folder that is no catalogue would silently give answers from other product data.
 busbar::Status check_catalog(const busbar::Command& command) {
   for (const busbar::Flag& f : command.flags)
     if (f.names == "--catalog") return busbar::Catalog(*std::get<std::string*>(f.target)).check();
@@ -46,14 +46,14 @@ busbar::Status check_catalog(const busbar::Command& command) {
 [[noreturn]] void give_up_for_memory() {
   constexpr std::string_view kWhy =
       "busbar: not enough memory; ask for fewer GPUs, sizes or flows, or allow more (ulimit -v)\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kWhy.data(), kWhy.size());  // without memory
-  std::_Exit(2);  // other threads may wait for each other
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kWhy.data(), kWhy.size());  // allocates no memory
+  std::_Exit(2);  // without destructors: threads may wait for each other
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: what is left is dropped
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: remaining output is dropped
   busbar::leave_on_signals();
   std::set_new_handler(give_up_for_memory);
   busbar::occupy_standard_streams();

@@ -18,7 +18,7 @@ constexpr const char* kStatus[][2] = {
     {"2", "could not do it: wrong usage or input, a file that cannot be read or written"},
     {"130, 143", "interrupted by Ctrl-C or SIGTERM; what was known by then is printed"}};
 
-/// Text as roff takes it: no escapes, no requests, and hyphens that can be copied.
+/// Text for roff: without escapes and requests, and with hyphens that can be copied.
 std::string roff(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -68,7 +68,7 @@ std::string trimmed_end(std::string text) {
   return text;
 }
 
-/// "`--set` *PATH=VALUE*" with what would break a cell of a table taken out.
+/// "`--set` *PATH=VALUE*", without characters that break a table cell.
 std::string markdown_cell(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);

@@ -1,4 +1,4 @@
-// Pages about commands, made from the same table that parses them, so that they cannot grow stale.
+// Pages about commands, generated from the table that parses them, so that they are always up to date.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace busbar {
 
-/// busbar-NAME(1) as source for man. No date in it: the same table gives the same bytes.
+/// busbar-NAME(1) as source for man. It contains no date, so the same table gives the same bytes.
 std::string man_page(const Command& command, const std::string& version);
-/// busbar(1): what there is, environment, exit status.
+/// busbar(1): commands, environment, exit status.
 std::string man_overview(const std::vector<Command>& commands, const std::string& version);
 /// The page of one command in Markdown, for the documentation site.
 std::string markdown_page(const Command& command);

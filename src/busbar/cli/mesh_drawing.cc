@@ -27,9 +27,9 @@ struct Bond {
   double rate = 0, heat = -1;
   LinkId link{};
 };
-using Bonds = std::map<std::pair<std::uint32_t, std::uint32_t>, Bond>;  ///< by numbers of boxes
+using Bonds = std::map<std::pair<std::uint32_t, std::uint32_t>, Bond>;  ///< by numbers of two boxes
 
-/// What the boxes and lines of a picture stand for.
+/// The boxes and lines of a picture.
 struct Web {
   struct Box {
     std::string label, tip;
@@ -37,7 +37,7 @@ struct Web {
   };
   std::vector<Box> boxes;
   Bonds bonds;
-  const char *lane, *lanes;  ///< what a line is counted in, singular and plural
+  const char *lane, *lanes;  ///< the unit of a line, singular and plural
 };
 
 std::vector<DeviceId> gpus_of(const Topology& t, BlockId id) {
@@ -48,7 +48,7 @@ std::vector<DeviceId> gpus_of(const Topology& t, BlockId id) {
   return out;
 }
 
-/// Links between devices of different boxes; `box_of[i]` is that of `devices[i]`.
+/// Links between devices of different boxes; `box_of[i]` is the box of `devices[i]`.
 Bonds bonds_of(const Topology& t, const std::vector<DeviceId>& devices, const std::vector<std::uint32_t>& box_of,
                std::span<const double> utilisation) {
   std::map<DeviceId, std::uint32_t> number;
@@ -85,8 +85,8 @@ Web web_of(const Topology& t, const std::vector<DeviceId>& devices, std::span<co
   return out;
 }
 
-/// Size of the groups that `switches` come in: each joined to all others of its own. All of them where there is no
-/// such size.
+/// The size of equal groups among `switches` in which every switch is linked to every other. The number of switches if
+/// there is no such size.
 std::uint32_t group_size(const Topology& t, const std::vector<DeviceId>& switches, const Bonds& bonds) {
   const auto n = static_cast<std::uint32_t>(switches.size());
   std::uint32_t size = 1;
@@ -94,7 +94,7 @@ std::uint32_t group_size(const Topology& t, const std::vector<DeviceId>& switche
     for (std::uint32_t i = 0; i < size && joined; ++i) joined = bonds.contains({i, size});
     if (!joined) break;
   }
-  constexpr std::uint32_t kLeast = 3;  // two neighbours of a torus are no group
+  constexpr std::uint32_t kLeast = 3;  // two neighbours of a torus are not a group
   if (size < kLeast || n % size != 0) return n;
   for (std::uint32_t i = 0; i < n; ++i)
     for (std::uint32_t j = i + 1; j < n && j / size == i / size; ++j)
@@ -114,8 +114,8 @@ std::vector<Point> ring(std::size_t n, double& height) {
   return out;
 }
 
-/// The smallest step above `inner`, and a multiple of it, by which at least half of the `n` numbers are joined: how far
-/// apart neighbours of the next dimension of a torus are. `n` where there is none.
+/// The smallest step above `inner`, a multiple of `inner`, by which at least half of the `n` numbers are linked: the
+/// distance of neighbours in the next dimension of a torus. `n` if there is none.
 std::size_t next_extent(const Bonds& bonds, std::size_t n, std::size_t inner) {
   std::map<std::size_t, std::size_t> pairs;
   for (const auto& [ends, bond] : bonds) ++pairs[ends.second - ends.first];
@@ -124,7 +124,7 @@ std::size_t next_extent(const Bonds& bonds, std::size_t n, std::size_t inner) {
   return n;
 }
 
-/// Rows of a torus's first dimension; of three dimensions the planes side by side.
+/// Rows along the first dimension of a torus; with three dimensions, planes next to each other.
 std::vector<Point> rows(const Bonds& bonds, std::size_t n, double& height) {
   constexpr double kBetween = 0.6;  // of a step, between planes
   std::size_t columns = next_extent(bonds, n, 1);
@@ -150,7 +150,7 @@ std::vector<Point> rows(const Bonds& bonds, std::size_t n, double& height) {
 constexpr std::size_t kMostWidths = 4;  ///< lines of more lanes are not thicker
 constexpr int kLaneColours[] = {colour::kOther, colour::kTp, colour::kCompute, colour::kDp, colour::kPp};
 
-/// Which colour and thickness stand for which number of lanes.
+/// The colour and thickness for each number of lanes.
 std::map<std::uint32_t, std::size_t> ranks_of(const Bonds& bonds) {
   std::set<std::uint32_t> lanes;
   for (const auto& [ends, b] : bonds) lanes.insert(b.lanes);
@@ -200,7 +200,7 @@ void add_box(const Web::Box& what, Point at, double scale, Drawing& d) {
   d.shapes.push_back(text);
 }
 
-/// In a ring where there are at most `most_in_ring`, else in rows.
+/// In a ring if there are at most `most_in_ring` boxes, otherwise in rows.
 Drawing draw_web(const Web& web, std::string title, std::size_t most_in_ring) {
   const auto ranks = ranks_of(web.bonds);
   const std::size_t n = web.boxes.size();

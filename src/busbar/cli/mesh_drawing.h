@@ -1,4 +1,4 @@
-// GPUs that are joined without a switch: a ring of boxes and the links between them.
+// GPUs linked without a switch: a ring of boxes and the links between them.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace busbar {
 
-/// Whether some GPUs of the block are joined directly, and few enough (256) to see which.
+/// Whether some GPUs of the block are linked directly, and there are few enough (256) to draw.
 bool can_draw_mesh(const Topology& topology, BlockId block);
 
-/// The GPUs of a block in a ring, first at the upper left, clockwise; thicker lines stand for more lanes, and a colour
-/// for each number of lanes. Above 24 GPUs they stand in rows, as in a torus, and links longer than a step are left
-/// out. `utilisation`: per directed link, 0..1; empty: no heat.
+/// The GPUs of a block in a ring, first at the upper left, clockwise. Line thickness and colour show the number of
+/// lanes. More than 24 GPUs are in rows, as in a torus, without links longer than a step. `utilisation`: per directed
+/// link, 0..1; empty: no heat colours.
 Drawing draw_mesh(const Topology& topology, BlockId block, std::span<const double> utilisation);
 
-/// Switches that are joined to each other, as in a dragonfly or a torus, likewise: in a ring, in rows, or, where they
-/// come in groups of which each is a full mesh, the groups in a ring with the cables between them counted, over the
-/// first group. Empty where none is joined to another or where there are more of them than can be told apart (256, or
-/// 24 groups).
+/// The same for switches that are linked to each other, as in a dragonfly or a torus: in a ring or in rows. If
+/// they form groups that are full meshes, the groups are in a ring with the number of cables between them,
+/// above the first group. Empty if no switches are linked, or if there are too many to draw (256, or 24
+/// groups).
 Drawing draw_switches(const Topology& topology, const std::vector<DeviceId>& switches,
                       std::span<const double> utilisation);
 
-/// `lower` under `upper` as one picture with the title of `lower`.
+/// `lower` below `upper` as one picture with the title of `lower`.
 Drawing stack(Drawing upper, Drawing lower);
 
 }  // namespace busbar

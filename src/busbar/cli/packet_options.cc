@@ -40,7 +40,7 @@ Error wrong_fault(const std::string& text, const std::string& why) {
       kFaultFlag);
 }
 
-/// WHAT of a fault.
+/// Parses the WHAT of a fault.
 Status read_kind(const std::string& text, std::string_view what, PacketFault& fault) {
   using Kind = PacketFault::Kind;
   const std::size_t colon = what.find(':');
@@ -114,7 +114,7 @@ Status read_faults(const std::vector<std::string>& texts, const std::string& rer
   return {};
 }
 
-/// LOAD:SIZES.csv@UNTIL
+/// Parses LOAD:SIZES.csv@UNTIL.
 Status read_background(const std::string& text, std::uint64_t seed, PacketOptions& options) {
   const std::size_t colon = text.find(':'), at = text.rfind('@');
   const auto wrong = [&](const std::string& why) {
@@ -138,7 +138,7 @@ Status read_background(const std::string& text, std::uint64_t seed, PacketOption
   return {};
 }
 
-/// Weights or "strict", parted by commas.
+/// Weights or "strict", separated by commas.
 Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
   constexpr std::uint32_t kMostWeight = 1000;
   std::vector<std::uint32_t> weights;
@@ -253,7 +253,7 @@ Result<PacketOptions> read_packet_options(std::string& transport, std::string& b
   if (transport.empty()) transport = kTransports[0].first;
   const auto known =
       std::find_if(std::begin(kTransports), std::end(kTransports), [&](const auto& t) { return transport == t.first; });
-  BUSBAR_CHECK(known != std::end(kTransports)) << transport;  // the table of flags has refused other words
+  BUSBAR_CHECK(known != std::end(kTransports)) << transport;  // the table of flags refuses other words
   p.transport = known->second;
   if (balance.empty())
     balance = cluster.routing == RoutingPolicy::kSpray      ? "spray"

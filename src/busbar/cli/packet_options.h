@@ -1,4 +1,4 @@
-// --transport and --lb of the packet engine, the same for all commands.
+// --transport and --lb of the packet engine, equal for all commands.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 
 namespace busbar {
 
-/// Fills in what was not given (nscc; the cluster's own routing and seed) and reads the words.
-/// Pre: the words are choices of packet_run_flags(). Errors: kInvalid for a seed below 0.
+/// Fills in defaults (nscc; the cluster's own routing and seed) and parses the words. Pre: the words are choices of
+/// packet_run_flags(). Errors: kInvalid for a seed below 0.
 Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
                                           std::optional<std::int64_t> seed, const Cluster& cluster);
-/// What packets meet on their way, the same flags for all commands with packets.
+/// Faults, background traffic and lanes: the same flags for all commands with packets.
 struct PacketExtras {
   std::vector<std::string> faults;
   std::string reroute_after, background, compute_jitter, lanes;
@@ -24,17 +24,17 @@ struct PacketExtras {
   std::uint32_t threads = 1;
 };
 std::vector<Flag> packet_flags(PacketExtras& extras);
-/// --transport, --lb and --patience of commands whose other engines have neither.
+/// --transport, --lb and --patience, for commands whose other engines do not have them.
 std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance, double& patience_s);
-/// Reads them. A fault is SELECTOR=WHAT[@FROM[..UNTIL]] with WHAT one of down, rate:SHARE, loss:SHARE, slow:SHARE,
-/// storm; times are durations since the start; the last two befall hosts, so those links of the selector that end at
-/// one. Background traffic is LOAD:SIZES.csv@UNTIL. Errors carry the flag, or file and line.
+/// Parses them. A fault is SELECTOR=WHAT[@FROM[..UNTIL]], with WHAT one of down, rate:SHARE, loss:SHARE, slow:SHARE,
+/// storm. Times are durations since the start. slow and storm concern hosts, so they apply to links of the selector
+/// that end at a host. Background traffic is LOAD:SIZES.csv@UNTIL. Errors give the flag, or file and line.
 Status read_packet_extras(const PacketExtras& extras, const Topology& topology, PacketOptions& options);
-/// A report of progress on stderr, every two seconds from the second one on.
+/// Reports progress on stderr, every two seconds from the second second on.
 std::function<void(const PacketProgress&)> progress_on_stderr();
-/// A line on stderr, once for each text.
+/// Prints a line on stderr, once per text.
 std::function<void(const std::string&)> notice_on_stderr();
-/// Bytes of memory that this machine has.
+/// Memory of this machine in bytes.
 double memory_of_this_machine();
 
 }  // namespace busbar

@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-/// Quoted where a comma, a quote or a line end stands in it; nothing for null.
+/// Quoted if it contains a comma, a quote or a line break; empty for null.
 std::string cell(const Json& v) {
   if (v.is_null()) return {};
   if (!v.is_string()) return v.dump();

@@ -7,7 +7,7 @@
 
 namespace busbar {
 
-/// `tables`: what the report of such a file has found. A line per size and side (out of place, in place).
+/// `tables`: the tables found in such a file. One line per size and side (out of place, in place).
 std::string perf_csv(const Json& tables);
 
 }  // namespace busbar

@@ -10,11 +10,11 @@
 
 namespace busbar {
 
-/// `launch`: what happens without --launch, in a few words.
+/// `launch`: the behaviour without --launch, in a few words.
 std::vector<Flag> predict_flags(PredictOptions& o, const std::string& launch);
 
-/// Adds the keys "nccl", "env" and "launch" {mode, us} to a result: what its predictions follow. `mode`: empty for the
-/// machine's own figure; `launch`: that of the predictions.
+/// Adds the keys "nccl", "env" and "launch" {mode, us} to a result: the rules of its predictions. `mode`: empty for the
+/// machine's own figure; `launch`: the launch time of the predictions.
 void add_policy(Json& j, const PredictPolicy& policy, const std::string& mode, Duration launch);
 /// "launch: process, 7.08 us; NCCL_PROTO=LL".
 std::string policy_words(const PredictPolicy& policy, const std::string& mode, Duration launch);

@@ -1,4 +1,4 @@
-// A request as the command line that answers it.
+// A request as the command line that gives the same answer.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kMostNodes = 4, kMostChannels = 8, kPerRow = 4;
 constexpr double kPanelGap = 16, kTitle = 24, kRowGap = 36;
 
-/// Where the GPUs of the first nodes stand in a panel of the given corner and width.
+/// Positions of the GPUs of the first nodes in a panel with the given corner and width.
 class Places {
  public:
   Places(const NcclComm& comm, double x, double y, double width) : comm_(comm) {
@@ -52,7 +52,7 @@ class Places {
   std::vector<Local> local_;
 };
 
-/// A line that ends before the circle of its target, with a head.
+/// A line with a head that ends before the circle of its target.
 void arrow(Drawing& d, Point a, Point b, int colour, double thickness, std::string tip) {
   const double dx = b.x - a.x, dy = b.y - a.y, length = std::hypot(dx, dy);
   if (length < 1) return;

@@ -5,7 +5,7 @@
 
 namespace busbar {
 
-/// At most the first nodes and channels; the note says what is left out.
+/// Draws the first nodes and channels; the note says what is omitted.
 Drawing draw_rings(const RingsView& view);
 
 }  // namespace busbar

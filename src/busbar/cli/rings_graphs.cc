@@ -14,7 +14,7 @@ NcclGraphRecord record_of(int id, const NcclGraph& g, const NcclSystem& system) 
   r.latency_inter = static_cast<double>(g.inter_latency_us);
   r.type_intra = name_of(g.intra_type);
   r.type_inter = name_of(g.inter_type);
-  const std::uint32_t places = g.pattern == NcclPattern::kNvls ? 1 : g.gpus;  // NVLS lists heads only
+  const std::uint32_t places = g.pattern == NcclPattern::kNvls ? 1 : g.gpus;  // NVLS lists only heads
   for (std::uint32_t c = 0; c < g.channels; ++c) {
     NcclGraphChannel channel;
     if (!g.inter.empty()) channel.net_in = g.net(c, 0);

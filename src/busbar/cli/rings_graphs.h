@@ -1,4 +1,4 @@
-// The graphs of a communicator as NCCL's graph file has them.
+// The graphs of a communicator in the form of NCCL's graph file.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace busbar {
 
-/// Of the first node, its GPUs by CUDA number: what NCCL_GRAPH_DUMP_FILE holds there. Graphs without channels are left
-/// out, as if they had not been searched.
+/// The graphs of the first node, with GPUs by CUDA number, as in NCCL_GRAPH_DUMP_FILE. Graphs without channels are
+/// omitted, as if they had not been searched.
 std::vector<NcclGraphRecord> graph_records(const NcclComm& comm);
 
 }  // namespace busbar

@@ -18,7 +18,7 @@ Json to_json(const NcclGraph& g) {
           {"inter_type", name_of(g.inter_type)}};
 }
 
-/// Ranks from the root on, parents before children.
+/// Ranks beginning with the root, parents before children.
 std::vector<std::uint32_t> order_of(const NcclTree& t) {
   std::vector<std::uint32_t> order;
   order.reserve(t.up.size());
@@ -38,7 +38,7 @@ Json nics_of(const RingsView& v, const std::vector<NcclPorts>& ports) {
   return out;
 }
 
-/// Chains to the GPU of each channel that talks to the reducing network, node after node.
+/// The chain to each channel's GPU that talks to the reducing network, node after node.
 void add_collnet(const RingsView& v, Json& out) {
   const NcclComm& c = *v.comm;
   for (std::uint32_t ch = 0; ch < c.graphs.collnet_chain.channels; ++ch) {

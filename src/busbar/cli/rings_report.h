@@ -15,11 +15,11 @@ struct RingsView {
   std::string cluster;  ///< as typed
 };
 
-/// Network device `net` of a node as people call it, with the node it belongs to in the communicator: a copy of a node
-/// has the name of the copy. NICs that are driven as one: "node0.nic0+nic1".
+/// The usual name of network device `net` of a node, with the node's name; a copy of a node has its own name. NICs
+/// merged into one device: "node0.nic0+nic1".
 std::string nic_name(const RingsView& view, std::uint32_t node, std::uint32_t net);
 
-/// "channels", "counts", "graphs", "gpus_nics" of the command's JSON.
+/// Adds "channels", "counts", "graphs", "gpus_nics" of the command's JSON.
 void rings_to_json(const RingsView& view, Json& out);
 void rings_to_document(const RingsView& view, Document& out);
 

@@ -1,4 +1,4 @@
-// Efficiency over the size of the machine, as a curve.
+// Efficiency by size of the machine, as a curve.
 #pragma once
 
 #include "busbar/cli/train_scale.h"
@@ -6,8 +6,8 @@
 
 namespace busbar {
 
-/// Weak or strong scaling: tokens per second and GPU against the smallest size, and what of a step communication takes
-/// that nothing hides. GPUs double from mark to mark. Fewer than two sizes: an empty drawing.
+/// Weak or strong scaling: tokens per second and GPU relative to the smallest size, and the share of exposed
+/// communication in a step. GPUs double from mark to mark. With fewer than two sizes: an empty drawing.
 Drawing draw_scaling(const ScaleRun& run, bool weak);
 
 }  // namespace busbar

@@ -32,7 +32,7 @@ TEST(ScalingDrawing, SizesThatDoubleStandEquallyFarApartAndLossGoesDown) {
   const auto marks = dots(d);
   ASSERT_EQ(marks.size(), 6u);  // two curves
   EXPECT_NEAR(marks[1].x - marks[0].x, marks[2].x - marks[1].x, 1e-9);
-  EXPECT_NEAR((marks[2].y - marks[0].y) / (marks[1].y - marks[0].y), 5, 1e-9);  // 50 % against 10 % lost
+  EXPECT_NEAR((marks[2].y - marks[0].y) / (marks[1].y - marks[0].y), 5, 1e-9);  // 50 % compared with 10 % lost
   for (const Shape& s : d.shapes) {
     EXPECT_GE(s.x, 0);
     EXPECT_LE(s.x + (s.kind == Shape::Kind::kLine ? s.w : 0), d.width);

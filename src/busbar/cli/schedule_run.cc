@@ -20,9 +20,9 @@
 namespace busbar {
 namespace {
 
-constexpr std::size_t kMostSteps = 400'000;  // of all loops together: some seconds
+constexpr std::size_t kMostSteps = 400'000;  // of all loops together: takes some seconds
 
-/// Most loops: then a chunk of the plan is cut into parts of the machine's chunk size.
+/// Largest number of loops: then each part of a chunk of the plan has the machine's chunk size.
 std::uint32_t most_loops(const ExecutionPlan& plan, const ProtocolModel& protocol, Bytes size) {
   const std::uint64_t piece = count(protocol.chunk);
   if (piece == 0) return 1;
@@ -35,7 +35,7 @@ struct LoopedRun {
   MessageRun run;
   std::uint32_t loops = 1;
 };
-/// Cut into 1, 2, 4 ... parts, as long as that makes it faster; or as `loops` says.
+/// Tries 1, 2, 4 ... loops as long as the time falls; or runs `loops` loops.
 Result<LoopedRun> fastest_run(const ExecutionPlan& plan, const Predictor& machine, Protocol protocol, Bytes size,
                               std::uint32_t loops) {
   LoopedRun best;

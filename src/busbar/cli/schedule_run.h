@@ -1,4 +1,4 @@
-// A schedule out of a file on a machine: proved, timed, and set beside our own algorithms and the floor.
+// A schedule from a file on a machine: proved, timed, and compared with our own algorithms and the floor.
 #pragma once
 
 #include <string>
@@ -11,35 +11,35 @@
 
 namespace busbar {
 
-/// Reads and proves it. Error for files of kinds that hold no schedule.
+/// Reads and proves it. Error for files of kinds without a schedule.
 Result<ImportedSchedule> load_schedule(const std::string& file);
 
-/// One size of a schedule out of a file.
+/// One size of a schedule from a file.
 struct ScheduleRow {
   Bytes size{};
   Duration time, algorithm_floor;
   Floor floor;
   Bound bound;
   std::uint32_t loops = 1;
-  std::string ours;  ///< the fastest of our algorithms, "" where none can be timed
+  std::string ours;  ///< the fastest of our algorithms, "" if none can be timed
   Duration ours_time;
 };
 
-/// Times it message by message. `loops`: parts of the buffer that follow each other; 0: as many
-/// as are fastest, down to the machine's chunk size.
+/// Times it message by message. `loops`: number of parts of the buffer that run one after another; 0: the fastest
+/// number, down to the machine's chunk size.
 Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, Predictor& machine,
                                                const std::vector<Bytes>& sizes, std::uint32_t loops);
 Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
 Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
 
-/// Messages out of a file (GOAL, sends and receives of a trace) on a machine, rank r on GPU r.
+/// Times messages from a file (GOAL, sends and receives of a trace) on a machine, rank r on GPU r.
 Status time_messages(const ImportedMessages& messages, const Predictor& machine, Json& json, Document& document);
 
 /// `busbar collective CLUSTER OP --schedule FILE`.
 int run_schedule(const CollectiveOptions& o);
 
-/// `--out FILE` of `busbar collective`: the schedule of the row that speaks for all as MSCCL XML for the sizes at which it
-/// was timed, or as the messages of its size as GOAL.
+/// `--out FILE` of `busbar collective`: writes the schedule of the summary's row as MSCCL XML for the timed sizes, or
+/// the messages of its size as GOAL.
 Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<CollectiveRow>& rows);
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-// What all commands share: flags for machine and output, timing of the run, and how a result leaves the program.
+// Shared by all commands: flags for machine and output, timing of the run, and output of the result.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace busbar {
 
-/// Flags that every command takes.
+/// Flags of every command.
 struct CommonOptions {
   Overrides overrides;
   std::string engine = "flow";
@@ -23,17 +23,17 @@ struct CommonOptions {
   bool csv = false;
   bool explain = false;
   std::string html;
-  std::string typed;                                 ///< the command line, for the report
+  std::string typed;                                 ///< the command line, for reports
   std::string settings;                              ///< see Command::settings
-  bool for_programs() const { return json || csv; }  ///< stdout holds data and nothing else
+  bool for_programs() const { return json || csv; }  ///< stdout holds only data
 };
 std::vector<Flag> common_flags(CommonOptions& o, bool with_engine);
 
-/// The machine, as a word and as --cluster, which every command with a machine takes.
+/// The machine, as a word or as --cluster, for every command with a machine.
 Positional cluster_word(std::string& cluster, bool required = true);
 Flag cluster_flag(std::string& cluster);
 
-/// Wall and processor seconds since it was made.
+/// Wall and processor seconds since construction.
 class RunClock {
  public:
   RunClock() : start_(std::chrono::steady_clock::now()) {}
@@ -43,21 +43,21 @@ class RunClock {
   std::chrono::steady_clock::time_point start_;
 };
 
-/// 16 digits of what a result depends on: settings, `read` (text of the catalogue) and the contents of all inputs.
-/// Names of inputs do not count, nor outputs, nor the order of flags.
+/// 16 digits of everything that a result depends on: settings, `read` (text of the catalogue) and the contents of all
+/// inputs. Names of inputs, outputs, and the order of flags do not count.
 std::string inputs_hash(const CommonOptions& o, std::string_view read = {});
 
-/// {"link", "class", "phase", "kind"} of a bound; nulls when nothing was sent.
+/// {"link", "class", "phase", "kind"} of a bound; nulls if nothing was sent.
 Json bound_to_json(const Bound& bound, const Topology& topology);
-/// What people call a link: its part, else its kind.
+/// The usual name of a link: its part, or its kind.
 std::string link_class_name(LinkId link, const Topology& topology);
 /// "the bandwidth of ndr 4x (node0.nic3->leaf3), phase ring all-gather"; in short: "bandwidth, ndr 4x".
 std::string bound_to_text(const Bound& bound, const Topology& topology);
 std::string bound_in_short(const Bound& bound, const Topology& topology);
 
-/// Prints JSON, CSV or the terminal text on stdout, and writes the page where asked. `data` already holds the schema.
-/// Returns the exit status: `status`, or 2 when stdout or a file could not be written.
-/// Nothing goes to stdout when the command has written its own JSON there already.
+/// Prints JSON, CSV or the terminal text on stdout, and writes the page if requested. `data` already holds the schema.
+/// Returns the exit status: `status`, or 2 if stdout or a file could not be written. kAlready: the command has written
+/// its own JSON to stdout, so nothing more goes there.
 enum class Printed : std::uint8_t { kNot, kAlready };
 int deliver(const CommonOptions& o, const Json& data, const Document& document, int status = 0,
             Printed printed = Printed::kNot);

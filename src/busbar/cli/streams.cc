@@ -23,7 +23,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// 0: not known.
+/// 0: unknown.
 int columns_of_output() {
   const std::string asked = variable("COLUMNS");
   int columns = 0;
@@ -44,13 +44,13 @@ bool locale_is_utf8() {
   return false;
 }
 
-/// The end of the word or of the text between single quotes that begins at `at`.
+/// The end of the word, or of the text in single quotes, that begins at `at`.
 std::size_t end_of_word(std::string_view text, std::size_t at) {
   const std::size_t quote = text[at] == '\'' ? text.find('\'', at + 1) : std::string_view::npos;
   return std::min(quote == std::string_view::npos ? text.find(' ', at) : quote + 1, text.size());
 }
 
-/// Cuts words, and text between single quotes, that are longer than anybody reads.
+/// Shortens words, and text in single quotes, that are longer than the limit.
 std::string without_long_echoes(std::string_view text) {
   constexpr std::size_t kMost = 200;
   std::string out;
@@ -72,9 +72,9 @@ std::string without_long_echoes(std::string_view text) {
 }  // namespace
 
 void occupy_standard_streams() {
-  const int flags[] = {O_RDONLY, O_RDONLY, O_WRONLY};  // writing to what is open for reading fails
+  const int flags[] = {O_RDONLY, O_RDONLY, O_WRONLY};  // writing to a file opened for reading fails
   for (int fd = 0; fd <= 2; ++fd)
-    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", flags[fd]);  // takes the lowest number that is free
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", flags[fd]);  // gets the lowest free number
 }
 
 int print_out(std::string_view text, int status) {

@@ -24,7 +24,7 @@ Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std:
     return flag_error("-e", fmt::format("{} is below -b {}", last_text, first_text));
   if (!(factor > 1) || factor > 1e6) return flag_error("-f", "the step factor must be above 1");
   constexpr std::size_t kMostSizes = 4096;
-  constexpr double kMostSteps = 1e6;  // small sizes need many steps from one to the next
+  constexpr double kMostSteps = 1e6;  // small sizes need many steps between two sizes
   const auto low = static_cast<double>(count(first)), high = static_cast<double>(count(last));
   const double steps = std::log(high / low) / std::log(factor);
   std::vector<Bytes> sizes;

@@ -1,4 +1,4 @@
-// The sizes and the ranks that a sweep of collectives goes over.
+// The sizes and ranks of a sweep of collectives.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace busbar {
 
-/// Sizes from `first` to `last` (empty: 16G, or `first` where that is larger), each `factor` times the one before.
-/// Errors carry the flag.
+/// Sizes from `first` to `last` (empty: 16G, or `first` if that is larger), each `factor` times the previous one.
+/// Errors give the flag.
 Result<std::vector<Bytes>> sweep_sizes(const std::string& first, const std::string& last, double factor);
 
-/// The GPUs of all ranks: the first ones in order ("packed"), or drawn from all of them ("random").
+/// The GPUs of all ranks: the first ones in order ("packed"), or drawn at random ("random").
 Result<std::vector<DeviceId>> place_ranks(const std::string& placement, std::uint32_t seed,
                                           std::span<const DeviceId> all, std::size_t ranks);
 

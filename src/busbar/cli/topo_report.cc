@@ -49,7 +49,7 @@ const char* plural_of(DeviceKind k) {
   return "others";
 }
 
-/// "cores", and those above them as "tier_4_switches".
+/// "cores"; tiers above as "tier_4_switches".
 void add_core_counts(const Topology& t, std::vector<std::pair<std::string, std::uint32_t>>& out) {
   constexpr std::uint8_t kCoreTier = 3;
   std::map<std::uint8_t, std::uint32_t> counts;
@@ -231,8 +231,8 @@ TopoFacts topo_facts(const Cluster& c) {
 
 std::vector<LargestModel> largest_models(const ScaleUpDomain& domain) {
   const auto bytes = static_cast<double>(count(domain.memory));
-  // Training: bf16 parameter 2, fp32 gradient 4, fp32 master copy and two Adam moments 12, once in the whole domain;
-  // nothing is left for activations. The gradient in fp32 is what workload/memory counts.
+  // Training: bf16 parameter 2, fp32 gradient 4, fp32 master copy and two Adam moments 12, once in the whole domain; no
+  // memory is left for activations. workload/memory counts the gradient in fp32.
   return {{"as bf16 weights", 2, bytes / 2},
           {"as fp8 weights", 1, bytes},
           {"in training with Adam, mixed precision, fully sharded", 18, bytes / 18}};

@@ -1,4 +1,4 @@
-// What `busbar topo` found, and its ways out.
+// The facts of `busbar topo`, and its output forms.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@
 
 namespace busbar {
 
-/// Which parts the user asked for.
+/// The parts that the user requests.
 struct TopoParts {
   bool levels = true, matrix = false, tree = false, all = false;
-  bool pictures = false;  ///< the page wants them; drawing 100,000 GPUs takes longer than all the rest
-  BlockId block{};        ///< the one that matrix and tree show
+  bool pictures = false;  ///< for the page; drawing 100,000 GPUs takes longer than everything else
+  BlockId block{};        ///< the block of matrix and tree
 };
 
 struct TopoFacts {
@@ -29,12 +29,12 @@ struct TopoFacts {
   Bisection bisection;
   Bytes memory{0};
   ScaleUpDomain scale_up;
-  std::vector<Cable> cables;  ///< of the network; empty where there is none
+  std::vector<Cable> cables;  ///< of the network; empty without one
   CablingSums cabling;
 };
 TopoFacts topo_facts(const Cluster& cluster);
 
-/// A model as large as the memory of a scale-up domain allows.
+/// The largest model that fits the memory of a scale-up domain.
 struct LargestModel {
   std::string what;
   double bytes_per_parameter = 0;
@@ -44,11 +44,11 @@ std::vector<LargestModel> largest_models(const ScaleUpDomain& domain);
 
 Table level_table(const std::vector<Level>& levels);
 
-/// Everything but `schema`, hash and run; devices, links and the matrix where `parts.all`.
+/// Everything except `schema`, hash and run; with `parts.all` also devices, links and the matrix.
 Json topo_json(const Cluster& cluster, const TopoFacts& facts, const TopoParts& parts);
 Document topo_document(const Cluster& cluster, const TopoFacts& facts, const TopoParts& parts,
                        const std::string& typed);
-/// The matrix as `nvidia-smi topo -m` lays it out: tabs between cells, then the legends.
+/// The matrix in the form of `nvidia-smi topo -m`: tabs between cells, then the legends.
 std::string matrix_text(const Topology& topology, const RelationMatrix& matrix);
 
 }  // namespace busbar

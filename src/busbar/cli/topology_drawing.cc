@@ -68,7 +68,7 @@ const char* title_of(DeviceKind k) {
   }
 }
 
-/// One line per pair of places, with the busiest of its links and their count.
+/// One line per pair of places, with the busiest of its links and their number.
 class Lines {
  public:
   Lines(const Topology& t, std::span<const double> utilisation) : t_(t), utilisation_(utilisation) {}
@@ -102,7 +102,7 @@ class Lines {
   std::map<std::array<std::uint32_t, 4>, Line> lines_;
 };
 
-/// Servers, those that hang on the same switches in one box. `box_of`: block -> its box.
+/// Servers, with all servers on the same switches in one box. `box_of`: block -> its box.
 Layer server_row(const Topology& t, std::vector<std::uint32_t>& box_of) {
   const auto blocks = static_cast<std::uint32_t>(t.blocks().size());
   std::vector<std::vector<DeviceId>> attached(blocks);
@@ -111,7 +111,7 @@ Layer server_row(const Topology& t, std::vector<std::uint32_t>& box_of) {
       if (const BlockId b = t.block_of(t.to(l)); b != kNone<BlockId>)
         if (auto& list = attached[index(b)]; list.empty() || list.back() != s) list.push_back(s);
   constexpr std::size_t kMostWords = 10;  ///< boxes with room for "32 servers"
-  constexpr std::uint32_t kEach = 16;     // so many boxes still have room for a name each
+  constexpr std::uint32_t kEach = 16;     // up to this many boxes have room for a name each
   std::map<std::vector<DeviceId>, std::uint32_t> boxes;
   std::vector<std::uint32_t> first, size;
   for (std::uint32_t b = 0; b < blocks; ++b) {
@@ -134,8 +134,8 @@ Layer server_row(const Topology& t, std::vector<std::uint32_t>& box_of) {
   return row;
 }
 
-/// Top to bottom. Without PCIe switches CPUs stand next to the GPUs that hang on them, and NICs below.
-/// The lower levels of PCIe switches that show two have a row of their own, below what hangs on them.
+/// Top to bottom. Without PCIe switches, CPUs are next to the GPUs below them, and NICs are under the GPUs. The lower
+/// levels of two-level PCIe switches have their own row, under the devices attached to them.
 struct Row {
   DeviceKind kind{};
   bool lower = false;
@@ -163,8 +163,8 @@ std::vector<Row> rows_of(const Topology& t, const Block& block) {
   return out;
 }
 
-constexpr std::uint8_t kCoreTier = 3;       ///< those above have no name of their own
-constexpr std::size_t kMostLongNames = 12;  ///< in one row; more have no room for a word
+constexpr std::uint8_t kCoreTier = 3;       ///< higher tiers have no name of their own
+constexpr std::size_t kMostLongNames = 12;  ///< in one row; with more boxes a word does not fit
 
 /// "nvswitch17" as "sw17".
 std::string short_name(const std::string& name) { return name.starts_with("nvswitch") ? "sw" + name.substr(8) : name; }
@@ -188,7 +188,7 @@ Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisa
       const std::string name = t.templates()[block.template_index].devices[p].name;
       layer.nodes.push_back({lower ? "PCIe" : name, colour_of(kind), -1, name + " " + t.device_class(device).part, 0});
     }
-    if (kind == DeviceKind::kNuma && layer.nodes.size() > kMostLongNames) {  // one below each CPU: nothing new
+    if (kind == DeviceKind::kNuma && layer.nodes.size() > kMostLongNames) {  // one per CPU: no information
       std::erase_if(places, [&](const auto& place) { return t.kind(place.first) == kind; });
       continue;
     }

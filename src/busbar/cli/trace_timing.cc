@@ -10,7 +10,7 @@
 namespace busbar {
 namespace {
 
-/// Why a call cannot be timed, in words; empty: it can.
+/// Why a call cannot be timed; empty: it can.
 std::string obstacle(const TracedCall& c, std::size_t gpus) {
   if (!c.op) return "not a collective that we know";
   if (c.bytes == 0) return "its size was not recorded";

@@ -1,4 +1,4 @@
-// Collectives of a trace on a machine, each against its own bound.
+// Collectives of a trace on a machine, each compared with its own bound.
 #pragma once
 
 #include "busbar/base/json.h"
@@ -8,8 +8,8 @@
 
 namespace busbar {
 
-/// Predicts every kind of collective of the trace on `machine` and adds a table to `document`. Ranks of a group sit on
-/// the GPUs of their numbers where the trace lists them, else on the first ones.
+/// Predicts every kind of collective of the trace on `machine` and adds a table to `document`. Rank r of a group is on
+/// GPU r if the trace lists the group's ranks; otherwise the group is on the first GPUs.
 Status time_trace(const CommTrace& trace, Predictor& machine, Json& json, Document& document);
 
 }  // namespace busbar

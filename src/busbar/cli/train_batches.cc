@@ -24,7 +24,7 @@ double measured(const ScalePoint& p, ClaimMeasure m) {
 
 bool concerns(ClaimMeasure m, const LayoutSpec& l) { return m == ClaimMeasure::kEfficiency ? l.dp > 1 : l.tp > 1; }
 
-/// The steps of one machine, each simulated once. Batches are counted in the smallest that all replicas can share.
+/// The steps of one machine, each simulated once. Batches are counted in units of the smallest that all replicas share.
 class BatchCurve {
  public:
   BatchCurve(const TrainVariant& variant, const TrainAsk& ask, LayoutSpec base)
@@ -62,7 +62,7 @@ class BatchCurve {
   std::string cluster_, does_not_fit_;
 };
 
-/// The layout with the smallest batch that it can have, so that any batch the file names is no obstacle.
+/// The layout with its smallest possible batch, so that the batch in the file does not matter.
 Result<LayoutSpec> smallest_layout(const TrainVariant& v) {
   BUSBAR_ASSIGN(const Cluster cluster, load_cluster(v.scenario.cluster, v.scenario.cluster_overrides));
   LayoutSpec l = v.scenario.layout;
@@ -132,7 +132,7 @@ std::string claim_words(const Claim& c) {
                      c.measure == ClaimMeasure::kEfficiency ? "efficiency" : "of the step is exposed TP");
 }
 
-/// "cards-100g", or what was changed.
+/// "cards-100g", or the change.
 std::string label_of(const MachineBatches& m) { return m.change.empty() ? m.cluster : m.change; }
 
 Table points_table(const MachineBatches& m) {
@@ -168,7 +168,7 @@ Table claims_table(const BatchesRun& r) {
   return t;
 }
 
-/// One curve per machine: efficiency, or exposed TP where there is one replica only.
+/// One curve per machine: efficiency, or exposed TP if there is only one replica.
 Drawing batches_drawing(const BatchesRun& r) {
   constexpr int kColours[] = {colour::kCompute, colour::kTp, colour::kDp, colour::kPp, colour::kOptimizer, colour::kCp};
   const bool replicas = concerns(ClaimMeasure::kEfficiency, r.machines.front().layout);

@@ -1,4 +1,4 @@
-// One layout on one machine, or several, over batches of many sizes: where popular figures hold.
+// One layout on one or more machines with batches of many sizes: where published figures hold.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ Result<BatchAsk> parse_batches(const std::string& text);
 
 struct ClaimRange {
   Claim claim;
-  std::uint32_t from_batch = 0, to_batch = 0;  ///< 0, 0: holds nowhere
+  std::uint32_t from_batch = 0, to_batch = 0;  ///< 0, 0: for no batch
   bool reaches_below = false, reaches_above = false;
   double least_percent = 0, most_percent = 0;  ///< of the measure, over the sampled batches
 };
@@ -30,17 +30,18 @@ std::string words_of(const ClaimRange& r);
 
 struct MachineBatches {
   std::string change, cluster;
-  LayoutSpec layout;               ///< of the smallest batch
-  std::vector<ScalePoint> points;  ///< batches that double; efficiency: against one replica with as many micro-batches
-  std::vector<ClaimRange> claims;  ///< those that concern the layout: DP above 1 for efficiency, TP for exposed_tp
+  LayoutSpec layout;               ///< with the smallest batch
+  std::vector<ScalePoint> points;  ///< batches that double; efficiency: relative to a replica with as many
+                                   ///< micro-batches
+  std::vector<ClaimRange> claims;  ///< those that apply to the layout: DP above 1 for efficiency, TP for exposed_tp
   std::string does_not_fit;        ///< message; empty: it fits
 };
 struct BatchesRun {
-  std::vector<MachineBatches> machines;  ///< what was asked first
+  std::vector<MachineBatches> machines;  ///< first the scenario's machine
   std::string model;
   Claims claims;
 };
-/// Stops early, with the machines so far, when `watch` says so.
+/// Stops early, with the results so far, if `watch` requests it.
 Result<BatchesRun> run_batches(const std::vector<TrainVariant>& variants, const TrainAsk& ask, const BatchAsk& batches,
                                const Claims& claims, LongRun& watch);
 

@@ -21,7 +21,7 @@ struct Compared {
 
 std::string percent_of(double part, double whole) { return fmt::format("{:.1f} %", 100 * part / whole); }
 
-/// "+2.0 %" against the first.
+/// "+2.0 %" relative to the first.
 std::string against(const Compared& c, const Compared& first) {
   const double change = c.run->step.step_time.in_s() / first.run->step.step_time.in_s() - 1;
   return &c == &first ? "-" : fmt::format("{:+.2f} %", 100 * change);

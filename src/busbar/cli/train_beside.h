@@ -12,7 +12,7 @@ namespace busbar {
 
 struct CommonOptions;
 
-/// A variant that was run; `run.program` and the like are those of its own machine and layout.
+/// A variant after its run; `run.program` etc. are of its own machine and layout.
 struct BesideRun {
   TrainVariant variant;
   TrainRun run;
@@ -20,7 +20,7 @@ struct BesideRun {
 /// Without timeline and relief.
 Result<BesideRun> run_beside(TrainVariant variant, TrainAsk ask);
 
-/// One column each, what was asked first; parts that are nothing everywhere are left out.
+/// One column each, beginning with the scenario itself; parts that are zero in all columns are omitted.
 Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides);
 /// Per variant {change, folded, and the keys of train_json()}.
 Json beside_json(const std::vector<BesideRun>& besides, const CommonOptions& common);

@@ -32,7 +32,7 @@ Json memory_json(const TrainRun& r) {
           {"stage", m.stage}};
 }
 
-/// What gives the time of the call alone; null for packets, whose closed forms no command prints.
+/// The command that gives the time of the call alone; null for packets, whose closed forms no command prints.
 Json command_of(const TrainRun& r, const CollectiveCall& prepared) {
   if (r.engine == "packet") return {};
   CollectiveRequest asked{r.scenario.cluster, r.scenario.cluster_overrides, r.engine, prepared, r.predict};

@@ -105,7 +105,7 @@ std::string memory_verdict(const TrainRun& r) {
                      : fmt::format("fits, {} left", format_size(have - need));
 }
 
-/// Why GPUs stand idle; nothing where the reduction of gradients fits behind the backward pass.
+/// Why GPUs are idle; empty if the backward pass hides the reduction of gradients.
 std::string gradient_words(const TrainRun& r) {
   const GradientWindow w = gradient_window(r);
   if (w.reduction <= w.backward || r.step.breakdown.exposed_dp <= Duration()) return "";
@@ -115,7 +115,7 @@ std::string gradient_words(const TrainRun& r) {
       format_duration(r.step.breakdown.exposed_dp.in_s()));
 }
 
-/// What it costs that all GPUs wait for the slowest.
+/// The cost of waiting for the slowest GPU.
 std::string spread_words(const TrainRun& r) {
   const StepSpread s = step_spread(r);
   return fmt::format(
@@ -183,7 +183,7 @@ Bars breakdown_bars(const TrainRun& r, const std::vector<BesideRun>& besides) {
   bars.unit = "s";
   bars.bars.push_back(breakdown_bar(besides.empty() ? "step" : "as asked", r.step.breakdown));
   for (const BesideRun& b : besides) bars.bars.push_back(breakdown_bar(b.variant.change, b.run.step.breakdown));
-  if (!besides.empty()) return bars;  // what GPUs at peak would need differs from bar to bar
+  if (!besides.empty()) return bars;  // the time at peak differs from bar to bar
   bars.mark = r.step.step_time.in_s() * r.metrics.mfu;
   bars.mark_name = "all GPUs at peak FLOP/s";
   return bars;
@@ -219,7 +219,7 @@ Bars memory_bars(const TrainRun& r) {
 struct CallRow {
   std::string name, algorithm;
   std::uint64_t times = 0;
-  Duration total, alone, exposed;  ///< over all times
+  Duration total, alone, exposed;  ///< sums over all uses
   double mean_us(Duration sum) const { return sum.in_us() / static_cast<double>(times); }
   Bound bound;
 };

@@ -15,13 +15,13 @@ struct CommonOptions;
 struct ScaleRun;
 struct BesideRun;
 
-/// The keys of DESIGN's contract and some more; everything but `run`.
+/// The keys of DESIGN's contract and a few more; everything except `run`.
 Json train_json(const TrainRun& run, const CommonOptions& common);
-/// `sizes`: the same on other sizes of the machine, for the page; nullptr: not known. `besides`: in columns beside it.
+/// `sizes`: the scenario on other sizes of the machine, for the page; nullptr: unknown. `besides`: variants in columns.
 Document train_document(const TrainRun& run, const std::string& typed, const ScaleRun* sizes = nullptr,
                         const std::vector<BesideRun>& besides = {});
 
-/// Name and seconds of the breakdown, in the order of the contract.
+/// Name and time of each part of the breakdown, in the order of the contract.
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b);
 
 }  // namespace busbar

@@ -19,7 +19,7 @@
 namespace busbar {
 namespace {
 
-/// Programs whose calls are prepared, and their runs on fresh engines.
+/// Prepares the calls of programs and runs them on fresh engines.
 class StepRunner {
  public:
   explicit StepRunner(const TrainRun& run) : run_(run) {}
@@ -29,7 +29,7 @@ class StepRunner {
     BUSBAR_RETURN_IF_ERROR(run_.machine->prepare(p));
     return p;
   }
-  /// On the engine that was asked for.
+  /// On the requested engine.
   Result<StepResult> simulate(const Program& p, bool timeline) const {
     if (run_.engine != "packet") return simulate_fluids(p, timeline, {});
     const auto packets = run_.machine->open_packets();
@@ -54,7 +54,7 @@ class StepRunner {
   const TrainRun& run_;
 };
 
-/// The step of `run` on a machine with something relieved.
+/// The step of `run` on a machine with one change.
 Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
   TrainRun other;
   other.engine = change.policy.engine;
@@ -70,7 +70,7 @@ Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
 
 Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {
   std::vector<Relief> out;
-  // What a faster link would buy is asked of fluids beside packets too: it takes a run per group of links.
+  // The gain of a faster link is computed with fluids even for packets, because it takes a run per group of links.
   auto before = static_cast<double>(run.step.step_time.in_ps());
   if (run.engine == "packet") {
     BUSBAR_ASSIGN(const StepResult fluid, runner.simulate_fluids(run.program, false, {}));
@@ -173,7 +173,7 @@ double idle_percent(const Breakdown& parts, Duration step) {
 
 GradientWindow gradient_window(const TrainRun& r) {
   const std::uint32_t last = r.layout.schedule == PipelineSchedule::kGPipe ? 0 : r.layout.micro_batches() - 1;
-  const auto in_backward = [&](const std::string& label) {  // all pieces of a backward pass are called so
+  const auto in_backward = [&](const std::string& label) {  // all pieces of a backward pass have this label
     return label.ends_with("backward") || label.ends_with("gradient") || label.ends_with("again");
   };
   std::map<CallId, Duration> alone;

@@ -1,4 +1,4 @@
-// One training step predicted: everything the report needs, before anyone decides how it looks.
+// One predicted training step: all data of the report, independent of its form.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ struct TrainRun {
   std::unique_ptr<Predictor> machine;  ///< rank r on GPU r
   LayoutSpec layout;  ///< resolved
   KernelTable kernels;
-  Band band;        ///< of the step's time
-  Program program;  ///< algorithms resolved
+  Band band;        ///< for the time of the step
+  Program program;  ///< with algorithms chosen
   StepResult step;
   MemoryUse memory;
   Bytes memory_capacity{0};
@@ -32,46 +32,46 @@ struct TrainRun {
   StepMetrics metrics;
   StepCost cost;
   double scaling_efficiency = 1;
-  std::vector<Relief> relief;  ///< filled when asked
+  std::vector<Relief> relief;  ///< only if requested
   std::string engine;
-  PredictOptions predict;  ///< with the framework's launch mode where none was asked for
-  std::string transport, balance;  ///< of packets
+  PredictOptions predict;          ///< with the framework's launch mode unless one is given
+  std::string transport, balance;  ///< for packets
   PacketOptions packets;
   const Cluster& cluster() const { return machine->cluster(); }
 };
 
-/// The step with all GPUs waiting for the slowest: expected, and the times that a share of steps stays below.
+/// The step if all GPUs wait for the slowest: expected time, and the times below which a share of steps stays.
 struct StepSpread {
   double expected_s = 0, p10_s = 0, p50_s = 0, p90_s = 0, p99_s = 0;
 };
 StepSpread step_spread(const TrainRun& run);
 
-/// What hides the reduction of gradients, at most: the backward pass of the last micro-batch, on the critical stage.
+/// What can hide the reduction of gradients: at most the backward pass of the last micro-batch, on the critical stage.
 struct GradientWindow {
-  Duration reduction;  ///< its calls one after another, each alone on the idle machine; not on other ranks' account
-  Duration backward;   ///< computation, recomputation included
+  Duration reduction;  ///< its calls one after another, each alone on the idle machine, without waiting for other ranks
+  Duration backward;   ///< computation, including recomputation
 };
 GradientWindow gradient_window(const TrainRun& run);
-/// The part of a step in which tensor units have nothing to do.
+/// The part of a step in which the tensor units are idle.
 double idle_percent(const Breakdown& parts, Duration step);
 
 struct TrainAsk {
   std::string engine = "flow";
-  std::string transport, balance;  ///< packets; empty: nscc, as the cluster routes
-  double patience_s = 1800;        ///< packets: refuse what would take longer
+  std::string transport, balance;  ///< for packets; empty: nscc, and the cluster's routing
+  double patience_s = 1800;        ///< packets: refuse runs that would take longer
   bool timeline = true;            ///< spans for the page and the trace
-  std::uint32_t gpus = 0;          ///< of the machine, the first ones; 0: all
-  bool scaling = true;             ///< run one replica alone, for scaling_efficiency
-  bool fold = true;                ///< solve one of many alike parts of a call (DESIGN 4.4)
-  PredictOptions predict;          ///< launch, where empty: as frameworks do
-  bool relief = false;             ///< re-run the step with each group of links relieved
+  std::uint32_t gpus = 0;          ///< the first GPUs of the machine; 0: all
+  bool scaling = true;             ///< also run one replica alone, for scaling_efficiency
+  bool fold = true;                ///< solve equal parts of a call only once (DESIGN 4.4)
+  PredictOptions predict;          ///< an empty launch mode means the frameworks' usual one
+  bool relief = false;             ///< run the step again for each improved group of links
 };
 
 /// Loads the machine and the kernel table and fits the layout.
 Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask);
-/// Simulates what was loaded and fills in the rest of `run`. Memory that does not fit is a result, not an error.
+/// Simulates the loaded step and fills in the rest of `run`. Memory that does not fit is a result, not an error.
 Status predict_train(TrainRun& run, const TrainAsk& ask);
-/// Both.
+/// load_train() and predict_train().
 Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask);
 
 }  // namespace busbar

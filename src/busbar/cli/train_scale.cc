@@ -18,7 +18,7 @@ constexpr std::uint32_t kMostGpus = 1u << 20;
 constexpr double kStillHidden = 1.0;  // % of the step
 constexpr double kHoursPerDay = 24;
 
-/// "dgx-h100" of "dgx-h100:64": only presets come in any size.
+/// "dgx-h100" of "dgx-h100:64": only presets exist in any size.
 Result<std::string> preset_of(const std::string& cluster) {
   const std::size_t colon = cluster.find(':');
   const std::string name = cluster.substr(0, colon);
@@ -43,7 +43,7 @@ Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string&
   return p;
 }
 
-/// The scenario's layout for `gpus` GPUs, with the batch that weak or strong scaling means.
+/// The scenario's layout for `gpus` GPUs, with the batch for weak or strong scaling.
 LayoutSpec layout_for(const LayoutSpec& base, std::uint32_t gpus, bool weak) {
   LayoutSpec l = base;
   l.dp = gpus / (l.tp * l.pp * l.cp);
@@ -211,7 +211,7 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
   return t;
 }
 
-/// Neighbouring sizes that are left out for the same reason share a line.
+/// Neighbouring sizes that are omitted for the same reason share a line.
 Table left_out(const ScaleRun& r, const std::string& where) {
   Table t;
   t.title = "Sizes left out" + where;

@@ -11,7 +11,7 @@ namespace {
 
 Error beside_error(std::string message) { return invalid(std::move(message), {"", 0, 0, "--beside"}); }
 
-/// A change of the layout wins over the flag of the same key.
+/// A change of the layout overrides the flag of the same key.
 void forget_flag(const std::string& key, LayoutFlags& f) {
   const std::pair<const char*, std::optional<std::int64_t>*> degrees[] = {
       {"tp", &f.tp},     {"pp", &f.pp},

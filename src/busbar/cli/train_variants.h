@@ -1,4 +1,4 @@
-// The scenarios of one command: the one that was asked for and, with --beside, others that differ in a few words.
+// The scenarios of one command: the given one and, with --beside, variants that differ in a few words.
 #pragma once
 
 #include <string>
@@ -8,26 +8,26 @@
 
 namespace busbar {
 
-/// What a command line says of a scenario.
+/// The description of a scenario on the command line.
 struct TrainInput {
-  std::string scenario;  ///< file; empty: all from flags
+  std::string scenario;  ///< file; empty: everything from flags
   ScenarioFlags flags;
   Overrides overrides;
 };
 Result<Scenario> read_scenario(const TrainInput& input);
 
 struct TrainVariant {
-  std::string change;  ///< as typed; empty: what was asked for
+  std::string change;  ///< as typed; empty: the scenario itself
   Scenario scenario;
   bool fold = true;
 };
 
-/// `input` itself first, then with each of `besides` changed: words apart by spaces, each cluster=NAME, model=NAME,
-/// cluster.KEY=VALUE, model.KEY=VALUE, layout.KEY=VALUE or `unfolded`. They win over flags and --set; another machine
+/// `input` itself first, then with each of `besides` applied: words separated by spaces, each cluster=NAME, model=NAME,
+/// cluster.KEY=VALUE, model.KEY=VALUE, layout.KEY=VALUE or `unfolded`. They override flags and --set. Another machine
 /// starts without the --set cluster.*, --degrade and --fail of the first. Errors name --beside.
 Result<std::vector<TrainVariant>> read_variants(const TrainInput& input, const std::vector<std::string>& besides);
 
-/// Says which variant an error comes from.
+/// Adds the variant to an error.
 Error with_change(Error error, const std::string& change);
 
 /// "as asked", or the change.
