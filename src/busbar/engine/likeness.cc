@@ -21,7 +21,7 @@ CallLikeness::CallLikeness(const Router& router, const Placement& placement)
     : router_(router), topology_(router.topology()), placement_(placement) {}
 
 bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
-  if (!same_work(a, b)) return false;
+  if (!same_work(a, b) || !same_nics(a, b)) return false;
   // The pairing depends only on the groups, except for trees of switches, whose roots are chosen by number.
   const bool by_number = traits_of(a).reduces_in_fabric;
   if (!by_number && !kept_by_number_ && a.groups == kept_a_ && b.groups == kept_b_) return kept_alike_;
@@ -32,6 +32,34 @@ bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
   kept_b_ = b.groups;
   kept_by_number_ = by_number;
   return kept_alike_ = within || pair_ranks(a, b);
+}
+
+/// Whether ranks that are paired have their NICs, and the GPUs that relay to these, in the same places of a server.
+bool CallLikeness::same_nics(const CollectiveCall& a, const CollectiveCall& b) const {
+  if (a.nics == b.nics && (!a.nics || a.groups == b.groups)) return true;
+  if (!a.nics || !b.nics || a.nics->channels != b.nics->channels) return false;
+  const auto place = [&](DeviceId d) { return index(d) - topology_.blocks()[index(topology_.block_of(d))].first_device; };
+  const auto same_device = [&](std::uint32_t x, std::uint32_t y) {
+    return place(static_cast<DeviceId>(x)) == place(static_cast<DeviceId>(y));
+  };
+  const auto same_ports = [&](std::uint32_t x, std::uint32_t y) {
+    if (x == kNone32 || y == kNone32) return x == y;
+    const auto ports_a = a.nics->ports.row(x), ports_b = b.nics->ports.row(y);
+    return std::equal(ports_a.begin(), ports_a.end(), ports_b.begin(), ports_b.end(), same_device);
+  };
+  const auto same_relay = [&](std::uint32_t x, std::uint32_t y) {
+    if (x == kNone32 || y == kNone32) return x == y;
+    return place(placement_.gpu(x)) == place(placement_.gpu(y));
+  };
+  for (std::uint32_t g = 0; g < a.groups.groups(); ++g)
+    for (std::uint32_t m = 0; m < a.groups.size(); ++m)
+      for (std::uint32_t c = 0; c < a.nics->channels; ++c) {
+        const std::size_t x = a.nics->at(c, a.groups.actor(g, m)), y = b.nics->at(c, b.groups.actor(g, m));
+        if (!same_ports(a.nics->out[x], b.nics->out[y]) || !same_ports(a.nics->in[x], b.nics->in[y]) ||
+            !same_relay(a.nics->proxy[x], b.nics->proxy[y]))
+          return false;
+      }
+  return true;
 }
 
 /// Whether routes depend on more than the classes of what is there.

@@ -28,6 +28,7 @@ class CallLikeness {
   bool move(std::vector<LinkId>& links) const;
 
  private:
+  bool same_nics(const CollectiveCall& a, const CollectiveCall& b) const;
   bool hashed(const CollectiveCall& a) const;
   bool pair_ranks(const CollectiveCall& a, const CollectiveCall& b);
   bool within_kept(const CollectiveCall& a, const CollectiveCall& b) const;

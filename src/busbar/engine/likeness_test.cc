@@ -68,6 +68,32 @@ TEST_F(Likeness, SeesOtherWork) {
   EXPECT_FALSE(likeness_->alike(a, on({4, 5}, "tree")));
 }
 
+TEST_F(Likeness, AsksForTheSameNicsOfEveryChannel) {
+  machine(leaf_spine(4, 2));
+  const auto by_own_nics = [&](std::vector<std::uint32_t> ranks) {
+    auto nics = std::make_shared<ChannelNics>();
+    nics->channels = 1;
+    nics->ranks = placement_->ranks();
+    nics->out.assign(nics->ranks, kNone32);
+    nics->in = nics->proxy = nics->out;
+    for (const std::uint32_t r : ranks) {
+      nics->out[r] = nics->in[r] = nics->ports.rows();
+      nics->proxy[r] = r;
+      nics->ports.values.push_back(index(placement_->nic(r, 0)));
+      nics->ports.close_row();
+    }
+    return nics;
+  };
+  CollectiveCall a = on({0, 4}), b = on({4, 0});
+  a.nics = by_own_nics({0, 4});
+  b.nics = by_own_nics({4, 0});
+  EXPECT_TRUE(likeness_->alike(a, b));
+  b.nics = by_own_nics({4});  // the other rank takes the nearest, whatever that is
+  EXPECT_FALSE(likeness_->alike(a, b));
+  b.nics = nullptr;
+  EXPECT_FALSE(likeness_->alike(a, b));
+}
+
 TEST_F(Likeness, EndsAtACableThatIsSlowerOrGone) {
   TopologyBuilder slow = leaf_spine(4, 2);
   const auto find = [&](TopologyBuilder& b, const char* from, const char* to) {

@@ -56,9 +56,11 @@ Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_
 
 /// As many channels as were asked for; else as many as it takes to use every NIC.
 void Lowering::State::set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain) {
+  nics = call.nics.get();
   channels = s.channels;
   lane_stride = call.schedule && call.channels == 0 ? 1 : 0;
   per_order = s.traits.channels_per_order;
+  const std::uint32_t turns = nics ? nics->channels : placement.nic_channels();
   const bool planned = s.families.size() > 1 && !s.families[0].order.empty();  // each order has its NIC
   lanes = 1;
   cap = 0;
@@ -66,9 +68,9 @@ void Lowering::State::set_lanes(const CollectiveCall& call, const Schedule& s, s
   if (call.channels > 0)
     lanes = std::max(1u, call.channels / channels);
   else if (call.schedule && per_domain < call.groups.size())
-    lanes = placement.nic_channels();
+    lanes = nics ? 1 : turns;
   else if (!planned && !call.schedule && per_domain < call.groups.size())
-    lanes = placement.nic_channels() / std::gcd(placement.nic_channels(), channels / per_order);
+    lanes = turns / std::gcd(turns, channels / per_order);
   if (const std::uint32_t most = most_channels(call); call.channels == 0 && most > 0) lanes = std::min(lanes, most);
   cap = call.channels == 0 ? 0 : lanes * static_cast<double>(per_second(protocol.channel_rate)) / kPsPerSecond;
 }

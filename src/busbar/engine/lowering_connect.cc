@@ -96,28 +96,35 @@ Status Lowering::State::inside(DeviceId a, DeviceId b) {
   return router.spread(host, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
 }
 
-/// Between servers: each lane by its own NIC, and as a flow of its own.
+/// Between servers: each lane by its own NICs, and each port of these as a flow of its own.
 Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
   const DeviceId a = placement.gpu(rank_a), b = placement.gpu(rank_b);
-  const std::size_t begin = path.size();
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
     const std::uint32_t c = nic_index(lane);
-    const DeviceId nic_b = placement.nic(rank_b, c), nic_a = router.exit_nic(a, placement.nic(rank_a, c), nic_b);
-    const std::uint64_t flow = flow_name(a, b, c);
-    const DeviceId host_a = protocol.gpudirect ? kNone<DeviceId> : host_memory(a);
-    const DeviceId host_b = protocol.gpudirect ? kNone<DeviceId> : host_memory(b);
-    if (host_a == kNone<DeviceId> || host_b == kNone<DeviceId>) {
-      BUSBAR_RETURN_IF_ERROR(bundles ? router.spread_bundled(a, b, nic_a, nic_b, path)
-                                     : router.spread(a, b, nic_a, nic_b, flow, path, *bias));
-      continue;
-    }
-    BUSBAR_RETURN_IF_ERROR(router.spread(a, host_a, kNone<DeviceId>, kNone<DeviceId>, 0, path));
-    BUSBAR_RETURN_IF_ERROR(bundles ? router.spread_bundled(host_a, host_b, nic_a, nic_b, path)
-                                   : router.spread(host_a, host_b, nic_a, nic_b, flow, path, *bias));
-    BUSBAR_RETURN_IF_ERROR(router.spread(host_b, b, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+    find_crossings(router, placement, nics, rank_a, rank_b, c, crossings);
+    const std::size_t begin = path.size();
+    const auto ways = static_cast<std::uint32_t>(crossings.size());
+    for (std::uint32_t i = 0; i < ways; ++i)
+      BUSBAR_RETURN_IF_ERROR(cross_by(crossings[i], a, b, flow_name(a, b, c * ways + i)));
+    for (std::size_t i = begin; lanes * ways > 1 && i < path.size(); ++i) path[i].share /= lanes * ways;
   }
-  for (std::size_t i = begin; lanes > 1 && i < path.size(); ++i) path[i].share /= lanes;
   return {};
+}
+
+Status Lowering::State::cross_by(const Crossing& way, DeviceId a, DeviceId b, std::uint64_t flow) {
+  const auto route = [&](DeviceId from, DeviceId to) {
+    return bundles ? router.spread_bundled(from, to, way.nic_from, way.nic_to, path)
+                   : router.spread(from, to, way.nic_from, way.nic_to, flow, path, *bias);
+  };
+  const DeviceId host_a = protocol.gpudirect ? kNone<DeviceId> : host_memory(a);
+  const DeviceId host_b = protocol.gpudirect ? kNone<DeviceId> : host_memory(b);
+  if (host_a == kNone<DeviceId> || host_b == kNone<DeviceId>) {
+    if (way.gpu != a) BUSBAR_RETURN_IF_ERROR(router.spread(a, way.gpu, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+    return route(way.gpu, b);
+  }
+  BUSBAR_RETURN_IF_ERROR(router.spread(a, host_a, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+  BUSBAR_RETURN_IF_ERROR(route(host_a, host_b));
+  return router.spread(host_b, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
 }
 
 /// What each send of the round, connections [first, last), takes while the others of the round are under way; with

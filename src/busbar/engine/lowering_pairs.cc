@@ -18,6 +18,7 @@ namespace busbar {
 /// Whether step `step` is made of exchanges of equal pieces alone, and of more pairs than are kept apart.
 bool Lowering::State::pairs_together(const LoweredCall& out, const Schedule& s,
                                      std::span<const std::vector<PhaseRun>> runs, std::size_t step) const {
+  if (nics != nullptr) return false;  // no library chooses NICs for so many pairs
   double pairs = 0;
   std::uint64_t chunks = 0;
   for (const std::vector<PhaseRun>& channel_runs : runs) {

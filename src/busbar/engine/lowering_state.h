@@ -10,6 +10,7 @@
 #include "busbar/collectives/chain.h"
 #include "busbar/collectives/edges.h"
 #include "busbar/engine/components.h"
+#include "busbar/engine/crossings.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/routing/pair_spread.h"
 #include "busbar/routing/reduction_tree.h"
@@ -108,6 +109,7 @@ struct Lowering::State {
   std::uint32_t per_order = 1;            ///< channels of the schedule that share an order and a NIC
   std::uint32_t lane_stride = 0;          ///< NICs from lane to lane; 0: as many as the schedule has orders
   std::uint32_t channel = 0;              ///< of the phases in hand
+  const ChannelNics* nics = nullptr;      ///< of the call; null: each rank uses the NICs nearest to its GPU
   double cap = 0;                         ///< bytes per ps of a connection, all lanes together; 0: no limit
 
   /// Of schedules that reduce in the fabric.
@@ -127,6 +129,7 @@ struct Lowering::State {
 
   // Work space, reused from fluid to fluid.
   std::vector<LinkShare> path{};
+  std::vector<Crossing> crossings{};  ///< of one connection and lane
   std::vector<Connection> connections{};
   std::vector<std::uint32_t> connection_of{};  ///< actor -> connection of the phase in hand
   std::vector<double> weight{};                ///< per link, zero between fluids
@@ -189,6 +192,7 @@ struct Lowering::State {
   DeviceId host_memory(DeviceId gpu);
   Status inside(DeviceId a, DeviceId b);
   Status across(std::uint32_t rank_a, std::uint32_t rank_b);
+  Status cross_by(const Crossing& way, DeviceId a, DeviceId b, std::uint64_t flow);
   Status connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to, double bytes);
   Status connect_hub(DeviceId gpu, bool up, double bytes);
   Status hub_leg(DeviceId gpu, bool up, double share);

@@ -12,6 +12,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/moves.h"
 #include "busbar/engine/channels.h"
+#include "busbar/engine/crossings.h"
 #include "busbar/engine/lowering.h"
 #include "busbar/engine/memory_limit.h"
 #include "busbar/engine/send_costs.h"
@@ -64,10 +65,10 @@ class Unroller {
            const ProtocolModel& protocol, FlowList& list)
       : call_(call),
         s_(s),
+        router_(router),
         topology_(router.topology()),
         placement_(placement),
         launch_(SimTime::at(protocol.launch)),
-        router_(router),
         list_(list),
         per_order_(s.traits.channels_per_order),
         protocol_(protocol),
@@ -91,11 +92,13 @@ class Unroller {
   }
 
  private:
+  using Flows = ReductionFlows::Flows;
+
   Status unroll_segment(std::uint32_t group) {
     // Data that is there from the start has no predecessor; an uneven all-to-all may have a billion chunks.
     waits_ = s_.phases.size() != 1 || coupling_of(s_.phases[0].pattern) != Coupling::kFree;
     Fillers fillers(s_.ranks + s_.reducers, waits_ ? s_.chunks : 0);
-    std::vector<std::uint32_t> sent(s_.ranks, kNone32);  // of the previous round, pairwise exchanges only
+    std::vector<Flows> sent(s_.ranks);  // in the previous round, pairwise exchanges only
     std::vector<Move> moves;
     for (const Phase& phase : s_.phases) {
       for (std::uint32_t round = 0; round < rounds(s_, phase); ++round) {
@@ -121,15 +124,16 @@ class Unroller {
   }
 
   void add_direct(const Phase& phase, std::uint32_t group, std::span<const Move> moves, Fillers& fillers,
-                  std::vector<std::uint32_t>& sent) {
+                  std::vector<Flows>& sent) {
     const bool in_turn = phase.pattern == Pattern::kPairwiseAllToAll;
-    std::vector<std::uint32_t> now = sent, flows;
+    std::vector<Flows> now, flows;
+    if (in_turn) now = sent;
     for (const Move& m : moves) {
-      flows.push_back(add(m, phase, group, fillers, in_turn ? sent[m.src] : kNone32));
-      now[m.src] = flows.back();
+      flows.push_back(add(m, phase, group, fillers, in_turn ? sent[m.src] : Flows()));
+      if (in_turn) now[m.src] = flows.back();
     }
-    for (std::size_t i = 0; i < moves.size() && waits_; ++i) fillers.fill(moves[i], std::span(flows).subspan(i, 1));
-    if (in_turn) sent = now;
+    for (std::size_t i = 0; i < moves.size() && waits_; ++i) fillers.fill(moves[i], flows[i]);
+    if (in_turn) sent = std::move(now);
   }
 
   Status add_by_hub(const Phase& phase, std::uint32_t group, std::span<const Move> moves, Fillers& fillers) {
@@ -159,20 +163,34 @@ class Unroller {
     return flows;
   }
 
-  std::uint32_t add(const Move& m, const Phase& phase, std::uint32_t group, const Fillers& fillers,
-                    std::uint32_t behind) {
+  /// A flow per crossing; one to the relaying GPU and one from it, which run at the same time, if there is one.
+  Flows add(const Move& m, const Phase& phase, std::uint32_t group, const Fillers& fillers, const Flows& behind) {
     const std::uint32_t a = call_.groups.actor(group, m.src), b = call_.groups.actor(group, m.dst);
-    const std::uint32_t nic = phase.channel / per_order_;
-    ListedFlow f;
-    f.from = placement_.gpu(a);
-    f.to = placement_.gpu(b);
-    f.nic_from = placement_.nic(a, nic);
-    f.nic_to = placement_.nic(b, nic);
-    f.bytes = Bytes{static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes_of(m)) / costs_.efficiency))};
-    f.overhead = overhead(f.from, f.to);
-    std::vector<std::uint32_t> after = filled_by(m, fillers);
-    if (behind != kNone32) after.push_back(behind);
-    return emit(f, std::move(after));
+    const std::uint32_t channel = phase.channel / per_order_;
+    const DeviceId from = placement_.gpu(a), to = placement_.gpu(b);
+    crossings_.assign(1, {from, placement_.nic(a, channel), placement_.nic(b, channel)});
+    if (call_.nics && topology_.block_of(from) != topology_.block_of(to))
+      find_crossings(router_, placement_, call_.nics.get(), a, b, channel, crossings_);
+    Flows after = filled_by(m, fillers), out;
+    after.insert(after.end(), behind.begin(), behind.end());
+    const auto bytes = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes_of(m)) / costs_.efficiency));
+    const std::uint64_t ways = crossings_.size();
+    for (std::uint64_t i = 0; i < ways; ++i) {
+      const Crossing& way = crossings_[i];
+      ListedFlow f;
+      f.overhead = overhead(from, to);
+      f.nic_from = f.nic_to = kNone<DeviceId>;
+      f.bytes = Bytes{bytes * (i + 1) / ways - bytes * i / ways};
+      f.from = from;
+      f.to = way.gpu;
+      if (way.gpu != from) out.push_back(emit(f, after));
+      f.from = way.gpu;
+      f.to = to;
+      f.nic_from = way.nic_from;
+      f.nic_to = way.nic_to;
+      out.push_back(emit(f, after));
+    }
+    return out;
   }
 
   Duration overhead(DeviceId from, DeviceId to) {
@@ -185,7 +203,7 @@ class Unroller {
   }
 
   /// A move has two segments in progress at a time. These pay the overheads, which later ones hide behind them.
-  std::uint32_t emit(ListedFlow f, std::vector<std::uint32_t> after) {
+  std::uint32_t emit(ListedFlow f, Flows after) {
     constexpr std::uint64_t kUnderWay = 2;
     const auto number = static_cast<std::uint32_t>(list_.flows.size());
     f.start = launch_;
@@ -201,16 +219,17 @@ class Unroller {
 
   const CollectiveCall& call_;
   const Schedule& s_;
+  const Router& router_;
   const Topology& topology_;
   const Placement& placement_;
   SimTime launch_;
-  const Router& router_;
   FlowList& list_;
   std::uint32_t per_order_;
   std::uint64_t bytes_ = 0;
   std::uint64_t segment_ = 0, segments_ = 1;
   std::size_t per_segment_ = 0;  ///< flows
-  bool waits_ = true;            ///< moves send data that other moves bring
+  std::vector<Crossing> crossings_;
+  bool waits_ = true;  ///< moves send data that other moves bring
   const ProtocolModel& protocol_;
   const ProtocolCosts costs_;
   std::map<std::pair<DeviceId, DeviceId>, Duration> overhead_;  ///< within a server
@@ -280,23 +299,23 @@ Status add_collective_flows(const CollectiveCall& call, const Router& router, co
   return {};
 }
 
-Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t jobs, const Router& router,
+Result<std::vector<Duration>> run_packet_jobs(std::span<const CollectiveCall> jobs, const Router& router,
                                               const Placement& placement, const ProtocolModel& protocol,
                                               const PacketOptions& options, std::vector<ChainPart>* chain) {
   FlowList list;
   std::vector<std::size_t> end_of;
   RandomStream random(options.seed, "compute jitter");
-  for (std::uint32_t j = 0; j < jobs; ++j) {
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const CollectiveCall& call = jobs[j];
     const std::size_t first = list.flows.size();
-    call.groups.base = j * call.groups.size();
     BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router, placement, protocol, list));
     end_of.push_back(list.flows.size());
-    const auto lanes = static_cast<std::uint32_t>(options.lanes.size());
+    const std::size_t lanes = options.lanes.size();
     for (std::size_t f = first; f < list.flows.size() && lanes > 1; ++f)
       list.flows[f].lane = static_cast<std::uint8_t>(j % lanes);
     if (options.compute_jitter > Duration()) start_late(call, placement, options.compute_jitter, random, list, first);
   }
-  std::vector<Duration> ends(jobs, protocol.launch);
+  std::vector<Duration> ends(jobs.size(), protocol.launch);
   if (list.flows.empty()) return ends;
   BUSBAR_ASSIGN(const PacketResult result, run_packet_list(router, list, options));
   if (result.done < result.flows.size() && result.stuck.empty())

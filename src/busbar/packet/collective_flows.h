@@ -1,6 +1,9 @@
 // A collective as a list of flows: one flow per move of its schedule, with its dependencies.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "busbar/base/result.h"
 #include "busbar/packet/packet_chain.h"
 #include "busbar/packet/packet_list.h"
@@ -24,9 +27,9 @@ Status add_collective_flows(const CollectiveCall& call, const Router& router, co
 Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement);
 inline constexpr std::size_t kMostMoves = 4'000'000;
 
-/// Runs `jobs` copies of the call that start at once: job j on ranks [j n, (j + 1) n) and on lane j modulo the number
-/// of lanes. Returns when the last byte of each has arrived, ascending. `chain`: what the last end waited for.
-Result<std::vector<Duration>> run_packet_jobs(CollectiveCall call, std::uint32_t jobs, const Router& router,
+/// Runs calls that start at once, job j on lane j modulo the number of lanes. Returns when the last byte of each has
+/// arrived, ascending. `chain`: what the last end waited for.
+Result<std::vector<Duration>> run_packet_jobs(std::span<const CollectiveCall> jobs, const Router& router,
                                               const Placement& placement, const ProtocolModel& protocol,
                                               const PacketOptions& options,
                                               std::vector<ChainPart>* chain = nullptr);

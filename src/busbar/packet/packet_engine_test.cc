@@ -32,7 +32,8 @@ TEST(PacketEngine, OneCallTakesWhatTheSameCallTakesAsAListOfFlows) {
     const auto done = engine->advance(SimTime::max());
     ASSERT_TRUE(done.has_value());
     EXPECT_EQ(done->tag, 7u);
-    const auto list = run_packet_jobs(ring(0, 8, 4'000'000), 1, n.router, placement, {}, packets).value();
+    const CollectiveCall call = ring(0, 8, 4'000'000);
+    const auto list = run_packet_jobs({&call, 1}, n.router, placement, {}, packets).value();
     EXPECT_EQ(done->at.since_start(), list[0]);
     EXPECT_FALSE(engine->advance(SimTime::max()).has_value());
     EXPECT_TRUE(engine->status().ok());

@@ -186,8 +186,7 @@ Status Predictor::run(const std::vector<CollectiveCall>& jobs, const TimeAsk& as
     BUSBAR_CHECK(out.jobs.size() == ids.size()) << "a started call must end";
   }
   if (policy_.packets) {
-    BUSBAR_ASSIGN(out.jobs, run_packet_jobs(jobs.front(), static_cast<std::uint32_t>(jobs.size()), *router_,
-                                            *placement_, protocol_, *policy_.packets,
+    BUSBAR_ASSIGN(out.jobs, run_packet_jobs(jobs, *router_, *placement_, protocol_, *policy_.packets,
                                             ask.explain ? &out.chain : nullptr));
   }
   out.time = out.jobs.back();

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "busbar/base/csr.h"
 #include "busbar/base/result.h"
 #include "busbar/base/units.h"
 #include "busbar/collectives/execution_plan.h"
+#include "busbar/program/channel_nics.h"
 
 namespace busbar {
 
@@ -39,7 +41,8 @@ struct MessageTask {
 struct MessageGraph {
   std::uint32_t ranks = 0;
   std::vector<MessageTask> tasks;
-  Csr<TaskEdge> after;  ///< per task
+  Csr<TaskEdge> after;                        ///< per task
+  std::shared_ptr<const ChannelNics> nics{};  ///< as CollectiveCall::nics has them
 };
 
 /// How parts of a buffer follow each other through a plan.

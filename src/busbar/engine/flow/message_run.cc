@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "busbar/base/check.h"
+#include "busbar/engine/crossings.h"
 #include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/fresh_rates.h"
@@ -28,9 +29,11 @@ struct Way {
 
 class MessageRoutes {
  public:
-  MessageRoutes(const Router& router, const Placement& placement, const ProtocolModel& model, Protocol protocol)
+  MessageRoutes(const Router& router, const Placement& placement, const ProtocolModel& model, Protocol protocol,
+                const ChannelNics* nics)
       : router_(router),
         placement_(placement),
+        nics_(nics),
         model_(model),
         costs_(costs_of(model, protocol)),
         shares_(rate_shares(model)),
@@ -87,9 +90,22 @@ class MessageRoutes {
     const DeviceId a = placement_.gpu(m.from), b = placement_.gpu(m.to);
     if (topology().block_of(a) == topology().block_of(b))
       return router_.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
-    const DeviceId far = placement_.nic(m.to, m.channel);
-    const DeviceId near = router_.exit_nic(a, placement_.nic(m.from, m.channel), far);
-    return router_.spread(a, b, near, far, flow_name(a, b, m.channel), path, bias);
+    std::vector<Crossing> ways;
+    find_crossings(router_, placement_, nics_, m.from, m.to, m.channel, ways);
+    const std::size_t begin = path.size();
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      const Crossing& w = ways[i];
+      const auto number = static_cast<std::uint32_t>(m.channel * ways.size() + i);
+      if (w.gpu != a) BUSBAR_RETURN_IF_ERROR(router_.spread(a, w.gpu, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+      BUSBAR_RETURN_IF_ERROR(router_.spread(w.gpu, b, w.nic_from, w.nic_to, flow_name(a, b, number), path, bias));
+    }
+    if (ways.size() == 1) return {};
+    std::map<LinkId, double> shares;  // ways of several ports meet at the GPUs
+    for (std::size_t i = begin; i < path.size(); ++i)
+      shares[path[i].link] += path[i].share / static_cast<double>(ways.size());
+    path.resize(begin);
+    for (const auto& [link, share] : shares) path.push_back({link, share});
+    return {};
   }
   /// Spread over the switches beside the GPU that can reduce, by their rates.
   Status by_switch(const MessageTask& m, std::vector<LinkShare>& path) const {
@@ -114,6 +130,7 @@ class MessageRoutes {
 
   const Router& router_;
   const Placement& placement_;
+  const ChannelNics* nics_;
   const ProtocolModel& model_;
   const ProtocolCosts costs_;
   const RateShares shares_;
@@ -293,7 +310,7 @@ Result<MessageRun> run_messages(const Router& router, const Placement& placement
                                 Protocol protocol, const MessageGraph& graph, const Shortcuts& shortcuts) {
   if (graph.ranks > placement.ranks())
     return invalid(fmt::format("{} ranks, but only {} have a GPU", graph.ranks, placement.ranks()));
-  MessageRoutes routes(router, placement, model, protocol);
+  MessageRoutes routes(router, placement, model, protocol, graph.nics.get());
   std::vector<const Way*> ways;
   for (const MessageTask& m : graph.tasks) {
     ways.push_back(nullptr);

@@ -1,0 +1,151 @@
+// What a library chose as the NIC of a channel is what carries the channel's bytes, in every engine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "busbar/choice/nccl_schedules.h"
+#include "busbar/collectives/edges.h"
+#include "busbar/engine/flow/message_run.h"
+#include "busbar/engine/lowering.h"
+#include "busbar/nccl/test_nodes.h"
+#include "busbar/packet/collective_flows.h"
+
+namespace busbar {
+namespace {
+
+/// Bytes that each NIC sends to and takes from the fabric.
+struct NicLoads {
+  std::map<std::string, double> out, in;
+};
+
+struct ChannelMachine {
+  explicit ChannelMachine(Topology t, const NcclSettings& settings = {})
+      : topology(std::move(t)),
+        router(topology, RoutingPolicy::kSpray),
+        placement(router, topology.gpus()),
+        schedules(build_nccl_comm(topology, topology.gpus(), settings).value()) {}
+
+  CollectiveCall call(const char* algorithm, std::uint64_t bytes = 64 << 20) {
+    CollectiveCall c;
+    c.op = Collective::kAllReduce;
+    c.bytes = Bytes{bytes};
+    c.groups = one_group(placement.ranks());
+    c.algorithm = algorithm;
+    return schedules.over_channels(c).value();
+  }
+  std::uint32_t block_of(std::uint32_t rank) const { return index(topology.block_of(placement.gpu(rank))); }
+
+  /// By the definition of ChannelNics.
+  NicLoads chosen(const CollectiveCall& c) const {
+    NicLoads out;
+    const Schedule& s = *c.schedule;
+    const double chunk = static_cast<double>(count(c.bytes)) / s.chunks_per_buffer();
+    const auto add = [&](std::uint32_t row, double bytes, std::map<std::string, double>& to) {
+      for (const std::uint32_t d : c.nics->ports.row(row))
+        to[topology.name(static_cast<DeviceId>(d))] += bytes / static_cast<double>(c.nics->ports.row(row).size());
+    };
+    for (const Phase& phase : s.phases)
+      for_each_edge(s, phase, 0, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
+        if (block_of(from) == block_of(to)) return;
+        add(c.nics->out[c.nics->at(phase.channel, from)], static_cast<double>(chunks) * chunk, out.out);
+        add(c.nics->in[c.nics->at(phase.channel, to)], static_cast<double>(chunks) * chunk, out.in);
+      });
+    return out;
+  }
+  void add_link(LinkId l, double bytes, NicLoads& out) const {
+    if (index(l) >= topology.link_count() || !is_fabric(topology.link_class(l).kind)) return;
+    const DeviceId from = topology.from(l), to = topology.to(l);
+    if (topology.kind(from) == DeviceKind::kNic) out.out[topology.name(from)] += bytes;
+    if (topology.kind(to) == DeviceKind::kNic) out.in[topology.name(to)] += bytes;
+  }
+  NicLoads of_fluids(Engine& engine, const CollectiveCall& c) const {
+    NicLoads out;
+    const LoweredCall* lowered = engine.lowered(engine.prepare(c).value());
+    for (const Stage& stage : lowered->stages)
+      for (const Fluid& f : stage.fluids)
+        for (std::uint32_t i = f.begin; i < f.end; ++i) add_link(stage.link[i], stage.weight[i] * f.bytes, out);
+    return out;
+  }
+  NicLoads of_packets(const CollectiveCall& c) const {
+    NicLoads out;
+    FlowList list;
+    EXPECT_TRUE(add_collective_flows(c, router, placement, {}, list).ok());
+    for (const ListedFlow& f : list.flows) {
+      if (topology.block_of(f.from) == topology.block_of(f.to)) continue;
+      out.out[topology.name(f.nic_from)] += static_cast<double>(count(f.bytes));
+      out.in[topology.name(f.nic_to)] += static_cast<double>(count(f.bytes));
+    }
+    return out;
+  }
+
+  Topology topology;
+  Router router;
+  Placement placement;
+  NcclSchedules schedules;
+};
+
+void expect_same(const std::map<std::string, double>& want, const std::map<std::string, double>& got) {
+  ASSERT_EQ(want.size(), got.size());
+  for (const auto& [nic, bytes] : want) {
+    ASSERT_TRUE(got.contains(nic)) << nic;
+    EXPECT_NEAR(got.at(nic) / bytes, 1, 1e-5) << nic;
+  }
+}
+void expect_same(const NicLoads& want, const NicLoads& got) {
+  expect_same(want.out, got.out);
+  expect_same(want.in, got.in);
+}
+
+/// Nodes whose channels use other NICs than the nearest of each GPU.
+std::map<std::string, std::pair<TestNode, NcclSettings>> machines() {
+  std::map<std::string, std::pair<TestNode, NcclSettings>> out;
+  out["rails"];
+  out["8 GPUs, 4 NICs"].first.gpus_per_switch = 2;
+  out["two NICs per switch"].first.nics_per_switch = 2;
+  out["two of each per switch"].first.gpus_per_switch = out["two of each per switch"].first.nics_per_switch = 2;
+  out["cards of two ports"].first.nics_per_switch = out["cards of two ports"].first.ports_per_card = 2;
+  out["no NVLink"].first.nvlinks = 0;
+  for (const int cross : {0, 1, 2}) {
+    auto& [node, settings] = out["NCCL_CROSS_NIC=" + std::to_string(cross)];
+    node.gpus_per_switch = 2;
+    settings.cross_nic = cross;
+  }
+  return out;
+}
+
+TEST(ChannelNics, CarryWhatTheirChannelsSendInEveryEngine) {
+  std::uint32_t others = 0;  // channels by other NICs than the nearest
+  for (const auto& [what, how] : machines())
+    for (const char* algorithm : {"ring", "tree"}) {
+      SCOPED_TRACE(what + ", " + algorithm);
+      ChannelMachine m(nccl_machine(how.first, 3), how.second);
+      const CollectiveCall call = m.call(algorithm);
+      ASSERT_NE(call.nics, nullptr);
+      const NicLoads want = m.chosen(call);
+      expect_same(want, m.of_fluids(*make_analytic_engine(m.router, m.placement, {}), call));
+      expect_same(want, m.of_fluids(*make_flow_engine(m.router, m.placement, {}), call));
+      expect_same(want, m.of_packets(call));
+      CollectiveCall near = call;
+      near.nics = nullptr;
+      const NicLoads nearest = m.of_packets(near);
+      others += nearest.out != m.of_packets(call).out;
+    }
+  EXPECT_GT(others, 4u);
+}
+
+TEST(ChannelNics, CarryTheMessagesOfAScheduleTakenApart) {
+  for (const auto& [what, how] : machines()) {
+    SCOPED_TRACE(what);
+    ChannelMachine m(nccl_machine(how.first, 2), how.second);
+    const CollectiveCall call = m.call("ring", 256 << 20);
+    MessageGraph graph = messages_of(plan_of(*call.schedule, false).value(), call.bytes, 1).value();
+    graph.nics = call.nics;
+    const double messages = run_messages(m.router, m.placement, {}, Protocol::kSimple, graph)->end.since_start().in_us();
+    const auto flow = make_flow_engine(m.router, m.placement, {});
+    EXPECT_NEAR(flow->time_alone(flow->prepare(call).value()).in_us() / messages, 1, 0.03);
+  }
+}
+
+}  // namespace
+}  // namespace busbar
