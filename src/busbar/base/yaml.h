@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,7 +69,7 @@ class YamlDocument {
 /// Reads the keys of one map and then refuses all keys that were not read. Keeps the first error.
 ///   MapReader r(node);
 ///   r.required("rate", &YamlNode::as_rate, spec.rate);
-///   r.optional("name", &YamlNode::as_string, spec.name);
+///   r.optional("share", &YamlNode::as_number, spec.share, 0, 1);
 ///   BUSBAR_RETURN_IF_ERROR(r.finish());
 class MapReader {
  public:
@@ -76,15 +77,25 @@ class MapReader {
   /// The child, marked as known; a missing one is an error at the map's place.
   YamlNode required(std::string_view key);
   std::optional<YamlNode> optional(std::string_view key);
-  template <typename T, typename F>
-  void required(std::string_view key, F convert, T& out) {
+  /// `convert`: of the child and `args`, to a Result of what becomes a T.
+  template <typename T, typename F, typename... Args>
+  void required(std::string_view key, F convert, T& out, Args... args) {
     const YamlNode child = required(key);
-    if (ok()) take((child.*convert)(), out);
+    if (ok()) take(std::invoke(convert, child, args...), out);
   }
-  template <typename T, typename F>
-  void optional(std::string_view key, F convert, T& out) {
+  template <typename T, typename F, typename... Args>
+  void optional(std::string_view key, F convert, T& out, Args... args) {
     const auto child = optional(key);
-    if (ok() && child) take(((*child).*convert)(), out);
+    if (ok() && child) take(std::invoke(convert, *child, args...), out);
+  }
+  /// Reads the map under `key`, where there is one, by a reader of its own.
+  template <typename F>
+  void inner(std::string_view key, F read) {
+    const auto child = optional(key);
+    if (!ok() || !child) return;
+    MapReader reader(*child);
+    read(reader);
+    if (Status status = reader.finish(); !status.ok()) fail(status.error());
   }
   bool ok() const { return status_.ok(); }
   void fail(Error error);  ///< keeps the first
@@ -95,7 +106,7 @@ class MapReader {
   template <typename T, typename R>
   void take(R result, T& out) {
     if (result.ok())
-      out = std::move(result).value();
+      out = static_cast<T>(std::move(result).value());
     else
       fail(result.error());
   }

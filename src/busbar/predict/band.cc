@@ -14,17 +14,9 @@ constexpr double kMostPercent = 10'000;
 
 template <typename E>
 Status read_errors(MapReader& r, E& out) {
-  const auto number = [&r](const char* key, double least, double most, double& value) {
-    const Result<double> read = r.required(key).as_number(least, most);
-    if (read.ok())
-      value = *read;
-    else
-      r.fail(read.error());
-  };
-  number("low_percent", -100, kMostPercent, out.low_percent);
-  number("high_percent", -100, kMostPercent, out.high_percent);
-  BUSBAR_ASSIGN(out.configurations, r.required("configurations").as_int(1, 1'000'000));
-  accept_provenance(r);
+  r.required("low_percent", &YamlNode::as_number, out.low_percent, -100, kMostPercent);
+  r.required("high_percent", &YamlNode::as_number, out.high_percent, -100, kMostPercent);
+  r.required("configurations", &YamlNode::as_int, out.configurations, 1, 1'000'000);
   return r.finish();
 }
 
@@ -56,7 +48,7 @@ JoinedBy joined_by(const Topology& t) {
 Status AccuracyTable::read_bands(const YamlNode& list, const char* of, std::vector<SizeErrors>& out) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     SizeErrors band;
-    MapReader b(list.item(i));
+    MapReader b = sourced(list.item(i));
     b.required("from", &YamlNode::as_size, band.from);
     b.required(of, &YamlNode::as_string, band.of);
     b.optional("several_nodes", &YamlNode::as_bool, band.several_nodes);
@@ -67,13 +59,11 @@ Status AccuracyTable::read_bands(const YamlNode& list, const char* of, std::vect
 }
 
 Status AccuracyTable::read_collectives(const YamlNode& root) {
-  MapReader r(root);
-  accept_provenance(r);
+  MapReader r = sourced(root);
   r.optional("name");
   r.optional("fit");
   BUSBAR_RETURN_IF_ERROR(read_bands(r.required("bands"), "gpu", collectives_));
-  MapReader left_out(r.required("left_out"));
-  accept_provenance(left_out);
+  MapReader left_out = sourced(r.required("left_out"));
   BUSBAR_RETURN_IF_ERROR(read_bands(left_out.required("bands"), "joined", collectives_left_out_));
   BUSBAR_RETURN_IF_ERROR(left_out.finish());
   return r.finish();
@@ -91,19 +81,18 @@ const AccuracyTable::SizeErrors* AccuracyTable::at(const std::vector<SizeErrors>
 }
 
 Status AccuracyTable::read_training(const YamlNode& root) {
-  MapReader r(root);
-  accept_provenance(r);
+  MapReader r = sourced(root);
   r.optional("name");
   r.optional("fit");
   const YamlNode gpus = r.required("gpus");
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     GpuErrors of;
-    MapReader g(gpus.item(i));
+    MapReader g = sourced(gpus.item(i));
     of.gpu = g.required("name").scalar();
     BUSBAR_RETURN_IF_ERROR(read_errors(g, of.errors));
     training_.push_back(std::move(of));
   }
-  MapReader left_out(r.required("left_out"));
+  MapReader left_out = sourced(r.required("left_out"));
   BUSBAR_RETURN_IF_ERROR(read_errors(left_out, training_left_out_));
   return r.finish();
 }

@@ -33,8 +33,7 @@ Result<CablePart> read_part(const YamlNode& name, Reading& reading) {
   CablePart out;
   BUSBAR_ASSIGN(out.name, name.as_string());
   BUSBAR_ASSIGN(const YamlNode map, reading.resolve(name, "optics"));
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   r.optional("name");
   r.optional("price_usd");
   const YamlNode medium = r.required("medium"), rate = r.required("rate"), reach = r.required("reach_m"),
@@ -74,8 +73,7 @@ Result<std::vector<CablePart>> usual_cable_parts(Reading& reading) {
 
 Result<double> read_switch_power(const YamlNode& name, Reading& reading) {
   BUSBAR_ASSIGN(const YamlNode map, reading.resolve(name, "switches"));
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   for (const char* key : {"name", "ports", "total_rate", "latency", "price_usd"}) r.optional(key);
   const auto power = r.optional("power");
   BUSBAR_RETURN_IF_ERROR(r.finish());
@@ -86,28 +84,14 @@ Result<double> read_switch_power(const YamlNode& name, Reading& reading) {
 }
 
 Status read_hall(const YamlNode& map, CablingRules& out) {
-  MapReader r(map);
-  accept_provenance(r);
-  const auto many = [&](const char* key, std::uint32_t& to) -> Status {
-    if (const auto node = r.optional(key)) {
-      BUSBAR_ASSIGN(const std::int64_t n, node->as_int(1, kMostRacks));
-      to = static_cast<std::uint32_t>(n);
-    }
-    return {};
-  };
-  const auto metres = [&](const char* key, double& to) -> Status {
-    if (const auto node = r.optional(key)) {
-      BUSBAR_ASSIGN(to, node->as_number(0, kLongest));
-    }
-    return {};
-  };
-  BUSBAR_RETURN_IF_ERROR(many("nodes_per_rack", out.nodes_per_rack));
-  BUSBAR_RETURN_IF_ERROR(many("racks_per_node", out.racks_per_node));
-  BUSBAR_RETURN_IF_ERROR(many("racks_per_row", out.racks_per_row));
-  BUSBAR_RETURN_IF_ERROR(metres("rack_m", out.rack_m));
-  BUSBAR_RETURN_IF_ERROR(metres("row_m", out.row_m));
-  BUSBAR_RETURN_IF_ERROR(metres("riser_m", out.riser_m));
-  BUSBAR_RETURN_IF_ERROR(metres("in_rack_m", out.in_rack_m));
+  MapReader r = sourced(map);
+  r.optional("nodes_per_rack", &YamlNode::as_int, out.nodes_per_rack, 1, kMostRacks);
+  r.optional("racks_per_node", &YamlNode::as_int, out.racks_per_node, 1, kMostRacks);
+  r.optional("racks_per_row", &YamlNode::as_int, out.racks_per_row, 1, kMostRacks);
+  r.optional("rack_m", &YamlNode::as_number, out.rack_m, 0, kLongest);
+  r.optional("row_m", &YamlNode::as_number, out.row_m, 0, kLongest);
+  r.optional("riser_m", &YamlNode::as_number, out.riser_m, 0, kLongest);
+  r.optional("in_rack_m", &YamlNode::as_number, out.in_rack_m, 0, kLongest);
   return r.finish();
 }
 

@@ -88,13 +88,11 @@ void add_faults(const std::optional<YamlNode>& stated, const Overrides& override
 Result<CalibratedFactors> read_calibrated(const YamlNode& map) {
   constexpr double kLeast = 0.01, kMost = 100;
   CalibratedFactors out;
-  MapReader r(map);
-  accept_provenance(r);
-  const YamlNode latency = r.required("latency_factor"), rate = r.required("rate_factor");
+  MapReader r = sourced(map);
+  r.required("latency_factor", &YamlNode::as_number, out.latency, kLeast, kMost);
+  r.required("rate_factor", &YamlNode::as_number, out.rate, kLeast, kMost);
   r.optional("launch_more", &YamlNode::as_duration, out.launch_more);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  BUSBAR_ASSIGN(out.latency, latency.as_number(kLeast, kMost));
-  BUSBAR_ASSIGN(out.rate, rate.as_number(kLeast, kMost));
   return out;
 }
 

@@ -2,18 +2,10 @@
 
 #include <fmt/core.h>
 
+#include "busbar/spec/reading.h"
+
 namespace busbar {
 namespace {
-
-void take_percent(MapReader& from, const char* key, double& out) {
-  const YamlNode node = from.required(key);
-  if (!from.ok()) return;
-  const Result<double> value = node.as_number(0, 100);
-  if (value.ok())
-    out = *value;
-  else
-    from.fail(value.error());
-}
 
 Result<Claim> read_claim(const YamlNode& node) {
   MapReader reader(node);
@@ -21,8 +13,8 @@ Result<Claim> read_claim(const YamlNode& node) {
   std::string measure;
   reader.required("measure", &YamlNode::as_string, measure);
   reader.required("said_of", &YamlNode::as_string, c.said_of);
-  take_percent(reader, "low_percent", c.low_percent);
-  take_percent(reader, "high_percent", c.high_percent);
+  reader.required("low_percent", &YamlNode::as_number, c.low_percent, 0, 100);
+  reader.required("high_percent", &YamlNode::as_number, c.high_percent, 0, 100);
   BUSBAR_RETURN_IF_ERROR(reader.finish());
   if (c.high_percent < c.low_percent)
     return node.error(
@@ -50,10 +42,7 @@ Result<Claims> read_claims(const YamlDocument& document) {
   BUSBAR_RETURN_IF_ERROR(reader.finish());
   if (list.kind() != YamlNode::Kind::kSequence || list.size() == 0)
     return list.error("needs a list of claims, each with measure, said_of, low_percent and high_percent");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    BUSBAR_ASSIGN(Claim c, read_claim(list.item(i)));
-    out.claims.push_back(std::move(c));
-  }
+  BUSBAR_RETURN_IF_ERROR(read_items(list, &read_claim, out.claims));
   return out;
 }
 

@@ -31,11 +31,9 @@ struct Fault {
 
 Status read_price(const YamlNode& map, Reading& reading, Cluster& out) {
   constexpr double kHighest = 1e6;
-  MapReader r(map);
-  accept_provenance(r);
-  const YamlNode usd = r.required("usd_per_gpu_hour");
+  MapReader r = sourced(map);
+  r.required("usd_per_gpu_hour", &YamlNode::as_number, out.usd_per_gpu_hour, 0, kHighest);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  BUSBAR_ASSIGN(out.usd_per_gpu_hour, usd.as_number(0, kHighest));
   if (const auto source = map.find("source")) out.price_source = source->scalar();
   reading.note(fmt::format("price {} $ per GPU hour", out.usd_per_gpu_hour), map);
   return {};
@@ -47,16 +45,14 @@ Result<Fault> read_fault(const YamlNode& map) {
   fault.where = map.where();
   MapReader r(map);
   const auto degrade = r.optional("degrade"), fail = r.optional("fail"), factor = r.optional("factor");
+  r.optional(degrade ? "degrade" : "fail", &YamlNode::as_string, fault.selector);
+  r.optional("factor", &YamlNode::as_number, fault.factor, -1e9, 1e9);  // the range is the selector's to judge
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (degrade.has_value() == fail.has_value()) {
     return map.error("a fault is {degrade: SELECTOR, factor: 0.5} or {fail: SELECTOR}");
   }
   if (degrade.has_value() != factor.has_value()) {
     return map.error(factor ? "'fail' takes no factor" : "'degrade' needs 'factor', for example 0.5");
-  }
-  BUSBAR_ASSIGN(fault.selector, (degrade ? *degrade : *fail).as_string());
-  if (factor) {
-    BUSBAR_ASSIGN(fault.factor, factor->as_number(-1e9, 1e9));  // the selector checks the range
   }
   return fault;
 }
@@ -80,10 +76,7 @@ Result<Fault> degrade_flag(const std::string& text) {
 Result<std::vector<Fault>> collect_faults(const std::optional<YamlNode>& list, const Overrides& overrides) {
   std::vector<Fault> out;
   if (list && list->kind() != YamlNode::Kind::kSequence) return list->error("expected a list of faults");
-  for (std::size_t i = 0; list && i < list->size(); ++i) {
-    BUSBAR_ASSIGN(Fault fault, read_fault(list->item(i)));
-    out.push_back(std::move(fault));
-  }
+  if (list) BUSBAR_RETURN_IF_ERROR(read_items(*list, &read_fault, out));
   for (const std::string& text : overrides.degrade) {
     BUSBAR_ASSIGN(Fault fault, degrade_flag(text));
     out.push_back(std::move(fault));
@@ -123,11 +116,11 @@ struct ClusterKeys {
 
 Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   ClusterKeys keys;
-  MapReader r(root);
-  accept_provenance(r);
+  MapReader r = sourced(root);
   r.optional("name", &YamlNode::as_string, name);
   keys.node = r.required("node");
-  const auto nodes = r.optional("nodes"), seed = r.optional("seed");
+  r.optional("nodes", &YamlNode::as_int, keys.nodes, 1, kMaxNodes);
+  r.optional("seed", &YamlNode::as_int, keys.seed, 0, INT64_MAX);
   keys.fabric = r.optional("fabric");
   keys.routing = r.optional("routing");
   keys.protocol = r.optional("protocol");
@@ -138,12 +131,6 @@ Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   r.optional("gpu");
   keys.gpu_memory_rate = r.optional("gpu_memory_rate");
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (nodes) {
-    BUSBAR_ASSIGN(keys.nodes, nodes->as_int(1, kMaxNodes));
-  }
-  if (seed) {
-    BUSBAR_ASSIGN(keys.seed, seed->as_int(0, INT64_MAX));
-  }
   return keys;
 }
 
@@ -279,7 +266,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   std::optional<YamlNode> transport;
   BUSBAR_ASSIGN(out.topology, build(keys, node, faults, factors, overrides, reading, root, out, transport));
   if (keys.routing) {
-    BUSBAR_ASSIGN(out.routing, as_enum(*keys.routing, kLastRoutingPolicy, &name_of, "routing policy"));
+    BUSBAR_ASSIGN(out.routing, as_routing_policy(*keys.routing));
   }
   BUSBAR_ASSIGN(const std::optional<YamlNode> protocol, protocol_of(keys, node, reading));
   out.ideal = !protocol;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "busbar/base/quantity.h"
@@ -34,22 +35,15 @@ struct Network {
 };
 
 Status read_link(const YamlNode& map, Reading& reading, CableFigures& out) {
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   r.optional("rate", &YamlNode::as_rate, out.link.wire_rate);
   r.optional("part", &YamlNode::as_string, out.link.part);
-  const auto kind = r.optional("kind"), efficiency = r.optional("efficiency"), latency = r.optional("latency");
+  r.optional("kind", &as_link_kind, out.link.kind);
+  r.optional("efficiency", &YamlNode::as_number, out.link.efficiency, kLeastEfficiency, 1);
+  r.optional("latency", &YamlNode::as_duration, out.latency);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (kind) {
-    BUSBAR_ASSIGN(out.link.kind, as_enum(*kind, LinkKind::kIdeal, &name_of, "kind of link"));
-    if (!is_fabric(out.link.kind)) return kind->error("cables of a fabric are infiniband, ethernet or ideal");
-  }
-  if (efficiency) {
-    BUSBAR_ASSIGN(out.link.efficiency, efficiency->as_number(1e-6, 1));
-  }
-  if (latency) {
-    BUSBAR_ASSIGN(out.latency, latency->as_duration());
-  }
+  if (const auto kind = map.find("kind"); kind && !is_fabric(out.link.kind))
+    return kind->error("cables of a fabric are infiniband, ethernet or ideal");
   out.has_rate = out.has_rate || map.find("rate").has_value();
   reading.note(fmt::format("{} {}, {} usable", out.link.part.empty() ? name_of(out.link.kind) : out.link.part,
                            format_rate(static_cast<double>(per_second(out.link.wire_rate))),
@@ -76,8 +70,7 @@ Result<std::vector<CableFigures>> read_uplinks(const std::optional<YamlNode>& no
 
 Status read_nic(const YamlNode& map, Reading& reading, Network& out) {
   std::string part;
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   r.optional("part", &YamlNode::as_string, part);
   r.optional("latency", &YamlNode::as_duration, out.nic_latency);
   reading.note(fmt::format("NIC {} {}", part, format_duration(out.nic_latency.in_s())), map);
@@ -85,17 +78,12 @@ Status read_nic(const YamlNode& map, Reading& reading, Network& out) {
 }
 
 Status read_cable(const YamlNode& map, Reading& reading, Network& out) {
-  MapReader r(map);
-  accept_provenance(r);
-  const auto parts = r.optional("parts");
+  MapReader r = sourced(map);
+  r.optional("parts", &read_cable_parts, out.cable_parts, std::ref(reading));
   r.optional("latency_per_m", &YamlNode::as_duration, out.per_m);
   r.optional("fec", &YamlNode::as_duration, out.fec_latency);
   r.optional("fec_contained", &YamlNode::as_bool, out.fec_contained);
-  BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (parts) {
-    BUSBAR_ASSIGN(out.cable_parts, read_cable_parts(*parts, reading));
-  }
-  return {};
+  return r.finish();
 }
 
 /// The keys common to network files and fabric files.
@@ -115,8 +103,7 @@ Status read_parts(MapReader& r, Reading& reading, Network& out) {
 }
 
 Status read_network(const YamlNode& map, Reading& reading, Network& out) {
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   r.optional("name", &YamlNode::as_string, out.name);
   BUSBAR_RETURN_IF_ERROR(read_parts(r, reading, out));
   return r.finish();
@@ -129,17 +116,10 @@ struct Lengths {
 
 Status read_lengths(const YamlNode& map, Lengths& out) {
   constexpr double kLongest = 100'000;  // 100 km: longer than any building
-  MapReader r(map);
-  const auto take = [&](const char* key, double& metres) -> Status {
-    if (const auto n = r.optional(key)) {
-      BUSBAR_ASSIGN(metres, n->as_number(0, kLongest));
-    }
-    return {};
-  };
-  BUSBAR_RETURN_IF_ERROR(take("nic", out.nic));
-  BUSBAR_RETURN_IF_ERROR(take("leaf", out.leaf));
-  BUSBAR_RETURN_IF_ERROR(take("core", out.core));
-  accept_provenance(r);
+  MapReader r = sourced(map);
+  r.optional("nic", &YamlNode::as_number, out.nic, 0, kLongest);
+  r.optional("leaf", &YamlNode::as_number, out.leaf, 0, kLongest);
+  r.optional("core", &YamlNode::as_number, out.core, 0, kLongest);
   return r.finish();
 }
 
@@ -210,8 +190,7 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   BUSBAR_ASSIGN(const YamlNode map, reading.resolve(node, "fabrics"));
   Network network;
   Lengths lengths;
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   r.optional("name");
   const YamlNode kind = r.required("kind");
   if (!r.ok()) return r.finish().error();
@@ -222,7 +201,8 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   }
   BUSBAR_RETURN_IF_ERROR(read_parts(r, reading, network));
   BUSBAR_RETURN_IF_ERROR(read_fabric_sizes(r, out.spec));
-  const auto routing = r.optional("routing"), uplink = r.optional("uplink");
+  r.optional("routing", &as_routing_policy, out.routing);
+  const auto uplink = r.optional("uplink");
   if (const auto metres = r.optional("cable_m")) {
     out.in_hall = metres->kind() == YamlNode::Kind::kScalar && metres->scalar() == "hall";
     if (!out.in_hall && metres->kind() != YamlNode::Kind::kMap)
@@ -230,9 +210,6 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
     if (!out.in_hall) BUSBAR_RETURN_IF_ERROR(read_lengths(*metres, lengths));
   }
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (routing) {
-    BUSBAR_ASSIGN(out.routing, as_enum(*routing, kLastRoutingPolicy, &name_of, "routing policy"));
-  }
   if (out.spec.kind == FabricKind::kNone) return out;
   if (!network.cable.has_rate) {
     return map.error(

@@ -8,14 +8,6 @@ namespace {
 
 constexpr std::int64_t kMostParts = 1'000'000;  ///< switches, ports or cables of one kind: more than any fabric has
 
-Status read_count(MapReader& r, const char* key, std::int64_t low, std::int64_t high, std::uint32_t& out) {
-  if (const auto node = r.optional(key)) {
-    BUSBAR_ASSIGN(const std::int64_t n, node->as_int(low, high));
-    out = static_cast<std::uint32_t>(n);
-  }
-  return {};
-}
-
 /// One value for the leaves, or a list: leaves, spines, ...
 Result<std::vector<YamlNode>> per_tier(const YamlNode& node, std::uint32_t tiers) {
   std::vector<YamlNode> out;
@@ -38,7 +30,7 @@ TierSpec& tier_of(FabricSpec& spec, std::size_t k) {
 
 Status read_tiers(MapReader& r, FabricSpec& spec) {
   constexpr double kThinnest = 1000;
-  BUSBAR_RETURN_IF_ERROR(read_count(r, "tiers", 2, kMostTiers, spec.tiers));
+  r.optional("tiers", &YamlNode::as_int, spec.tiers, 2, kMostTiers);
   if (const auto node = r.optional("oversubscription")) {
     BUSBAR_ASSIGN(const auto tiers, per_tier(*node, spec.tiers));
     for (std::size_t i = 0; i < tiers.size(); ++i) {
@@ -57,8 +49,8 @@ Status read_tiers(MapReader& r, FabricSpec& spec) {
 }
 
 Status read_planes(MapReader& r, FabricSpec& spec) {
-  BUSBAR_RETURN_IF_ERROR(read_count(r, "planes", 1, 64, spec.planes));
-  BUSBAR_RETURN_IF_ERROR(read_count(r, "split", 1, 8, spec.split));
+  r.optional("planes", &YamlNode::as_int, spec.planes, 1, 64);
+  r.optional("split", &YamlNode::as_int, spec.split, 1, 8);
   if (const auto order = r.optional("plane_order")) {
     BUSBAR_ASSIGN(const std::size_t i, as_one_of(*order, {"by-port", "by-nic"}, "order of planes"));
     spec.plane_order = static_cast<PlaneOrder>(i);
@@ -68,12 +60,11 @@ Status read_planes(MapReader& r, FabricSpec& spec) {
 
 Status read_dragonfly(const YamlNode& map, DragonflySpec& out) {
   constexpr std::int64_t kWidest = 4096;  // of a group: its switches are linked all to all
-  MapReader r(map);
-  accept_provenance(r);
-  BUSBAR_RETURN_IF_ERROR(read_count(r, "groups", 1, kMostParts, out.groups));
-  BUSBAR_RETURN_IF_ERROR(read_count(r, "switches_per_group", 1, kWidest, out.routers));
-  BUSBAR_RETURN_IF_ERROR(read_count(r, "nics_per_switch", 1, kWidest, out.nics));
-  BUSBAR_RETURN_IF_ERROR(read_count(r, "globals_per_switch", 1, kWidest, out.globals));
+  MapReader r = sourced(map);
+  r.optional("groups", &YamlNode::as_int, out.groups, 1, kMostParts);
+  r.optional("switches_per_group", &YamlNode::as_int, out.routers, 1, kWidest);
+  r.optional("nics_per_switch", &YamlNode::as_int, out.nics, 1, kWidest);
+  r.optional("globals_per_switch", &YamlNode::as_int, out.globals, 1, kWidest);
   return r.finish();
 }
 
@@ -95,7 +86,7 @@ Status read_fabric_sizes(MapReader& r, FabricSpec& spec) {
     BUSBAR_ASSIGN(const std::size_t i, as_one_of(*order, {"by-node", "dealt"}, "order of NICs"));
     spec.nic_order = static_cast<NicOrder>(i);
   }
-  BUSBAR_RETURN_IF_ERROR(read_count(r, "leaf_down", 1, kMostParts, spec.leaf_down));
+  r.optional("leaf_down", &YamlNode::as_int, spec.leaf_down, 1, kMostParts);
   BUSBAR_RETURN_IF_ERROR(read_tiers(r, spec));
   BUSBAR_RETURN_IF_ERROR(read_planes(r, spec));
   if (const auto map = r.optional("dragonfly")) BUSBAR_RETURN_IF_ERROR(read_dragonfly(*map, spec.dragonfly));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <functional>
 
 namespace busbar {
 namespace {
@@ -16,44 +17,31 @@ std::string lower(std::string_view text) {
 }  // namespace
 
 Status read_gpu_identity(const YamlNode& map, DeviceClass& out) {
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   r.optional("pci_ids");
   r.optional("architecture", &YamlNode::as_string, out.architecture);
-  const auto capability = r.optional("compute_capability");
-  BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (!capability) return {};
   constexpr double kHighest = 100;
-  BUSBAR_ASSIGN(const double version, capability->as_number(1, kHighest));
+  double version = out.compute_capability / 10.0;
+  r.optional("compute_capability", &YamlNode::as_number, version, 1, kHighest);
   out.compute_capability = static_cast<int>(std::lround(version * 10));
-  return {};
+  return r.finish();
 }
 
 Result<ProcessorFile> read_processor(const YamlNode& map) {
   ProcessorFile out;
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   r.optional("name");
   for (const char* key : {"kind", "cores"}) r.optional(key);
   const YamlNode words = r.required("words");
   r.required("arch", &YamlNode::as_string, out.identity.arch);
   r.optional("vendor", &YamlNode::as_string, out.identity.vendor);
-  const auto family = r.optional("family"), model = r.optional("model");
+  constexpr std::int64_t kHighest = 1023;
+  r.optional("family", &YamlNode::as_int, out.identity.family, 0, kHighest);
+  r.optional("model", &YamlNode::as_int, out.identity.model, 0, kHighest);
   out.socket = r.optional("socket");
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  constexpr std::int64_t kHighest = 1023;
-  if (family) {
-    BUSBAR_ASSIGN(const std::int64_t n, family->as_int(0, kHighest));
-    out.identity.family = static_cast<int>(n);
-  }
-  if (model) {
-    BUSBAR_ASSIGN(const std::int64_t n, model->as_int(0, kHighest));
-    out.identity.model = static_cast<int>(n);
-  }
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    BUSBAR_ASSIGN(std::string word, words.item(i).as_string());
-    out.words.push_back(lower(word));
-  }
+  BUSBAR_RETURN_IF_ERROR(read_items(words, std::mem_fn(&YamlNode::as_string), out.words));
+  for (std::string& word : out.words) word = lower(word);
   return out;
 }
 

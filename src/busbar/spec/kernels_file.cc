@@ -15,22 +15,16 @@ class KernelReader {
   explicit KernelReader(const YamlDocument& document) : reader_(document.root()) { table.text = document.text(); }
 
   /// {value: ..., source: ..., confidence: ...}
-  template <typename T, typename F>
-  void figure(const char* key, F convert, T& out) {
+  template <typename T, typename F, typename... Limits>
+  void figure(const char* key, F convert, T& out, Limits... limits) {
     const YamlNode node = reader_.required(key);
-    if (!reader_.ok()) return;
-    MapReader inner(node);
-    inner.required("value", convert, out);
-    note(key, inner.ok() ? node.find("value")->scalar() : std::string(), inner);
-    close(inner);
+    reader_.inner(key, [&](MapReader& inner) {
+      inner.required("value", convert, out, limits...);
+      note(key, inner.ok() ? node.find("value")->scalar() : std::string(), inner);
+    });
   }
   void number(const char* key, double low, double high, double& out) {
-    const YamlNode node = reader_.required(key);
-    if (!reader_.ok()) return;
-    MapReader inner(node);
-    take(inner, "value", low, high, out);
-    note(key, inner.ok() ? node.find("value")->scalar() : std::string(), inner);
-    close(inner);
+    figure(key, &YamlNode::as_number, out, low, high);
   }
   void curve(const char* key, const char* x_key, std::vector<EfficiencyPoint>& out) {
     rows(key, "points", [&](MapReader& row) {
@@ -70,27 +64,18 @@ class KernelReader {
 
  private:
   static void take(MapReader& from, const char* key, double low, double high, double& out) {
-    const YamlNode node = from.required(key);
-    if (!from.ok()) return;
-    const Result<double> value = node.as_number(low, high);
-    if (value.ok()) {
-      out = *value;
-    } else {
-      from.fail(value.error());
-    }
+    from.required(key, &YamlNode::as_number, out, low, high);
   }
   Error not_rising(const char* x_key) const {
     return invalid(fmt::format("'{}' must rise from point to point", x_key), at_);
   }
   template <typename F>
   void group(const char* key, F read) {
-    const YamlNode node = reader_.required(key);
-    if (!reader_.ok()) return;
-    at_ = node.where();
-    MapReader inner(node);
-    read(inner);
-    note(key, "", inner);
-    close(inner);
+    at_ = reader_.required(key).where();
+    reader_.inner(key, [&](MapReader& inner) {
+      read(inner);
+      note(key, "", inner);
+    });
   }
   template <typename F>
   void rows(const char* key, const char* list_key, F read_row) {
@@ -114,10 +99,6 @@ class KernelReader {
     table.sources.push_back(
         fmt::format("{}{}{}: {} (confidence {})", key, value.empty() ? "" : " ", value, last_source_, confidence));
   }
-  void close(MapReader& inner) {
-    const Status status = inner.finish();
-    if (!status.ok()) reader_.fail(status.error());
-  }
 
   MapReader reader_;
   Where at_;
@@ -134,8 +115,7 @@ Result<KernelTable> read_kernels(const YamlDocument& document) {
   r.rates("bf16", t.bf16, true);
   r.rates("fp8", t.fp8, false);
   r.rates("fp4", t.fp4, false);
-  double cores = 0;
-  r.number("cores", 1, 1e4, cores);
+  r.figure("cores", &YamlNode::as_number, t.cores, 1, 1e4);
   r.number("sustained_share", 0.1, 1, t.sustained_share);
   r.figure("memory_rate", &YamlNode::as_rate, memory);
   r.number("memory_share", 0.01, 1, t.memory_share);
@@ -153,7 +133,6 @@ Result<KernelTable> read_kernels(const YamlDocument& document) {
   r.figure("step_overhead", &YamlNode::as_duration, t.step_overhead);
   r.band();
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  t.cores = static_cast<std::uint32_t>(cores);
   t.memory_bytes_per_s = static_cast<double>(per_second(memory));
   return t;
 }

@@ -77,12 +77,8 @@ class LayoutReader {
   explicit LayoutReader(const YamlNode& node) : reader_(node) {}
 
   void size(const char* key, std::uint32_t& out, std::int64_t low = 1) {
-    const auto node = reader_.optional(key);
-    if (!node || !reader_.ok()) return;
-    const auto value = node->as_int(low, kMostUnits);
-    if (!value.ok()) return reader_.fail(value.error());
-    out = static_cast<std::uint32_t>(*value);
-    layout.places[key] = node->where();
+    reader_.optional(key, &YamlNode::as_int, out, low, kMostUnits);
+    note_place(key);
   }
   void sizes(const char* key, std::vector<std::uint32_t>& out) {
     const auto node = reader_.optional(key);
@@ -113,55 +109,40 @@ class LayoutReader {
     if (!status.ok()) reader_.fail(status.error());
   }
   void flag(const char* key, bool& out) {
-    const auto node = reader_.optional(key);
-    if (!node || !reader_.ok()) return;
     reader_.optional(key, &YamlNode::as_bool, out);
-    layout.places[key] = node->where();
+    note_place(key);
   }
   void offload() {
-    const auto node = reader_.optional("offload");
-    if (!node || !reader_.ok()) return;
-    MapReader inner(*node);
-    inner.optional("optimizer", &YamlNode::as_bool, layout.offload_optimizer);
-    inner.optional("activations", &YamlNode::as_bool, layout.offload_activations);
-    layout.places["offload"] = node->where();
-    const Status status = inner.finish();
-    if (!status.ok()) reader_.fail(status.error());
+    reader_.inner("offload", [&](MapReader& inner) {
+      inner.optional("optimizer", &YamlNode::as_bool, layout.offload_optimizer);
+      inner.optional("activations", &YamlNode::as_bool, layout.offload_activations);
+    });
+    note_place("offload");
   }
   void straggler() {
-    const auto node = reader_.optional("straggler");
-    if (!node || !reader_.ok()) return;
-    MapReader inner(*node);
-    std::int64_t stage = 0;
-    if (const auto speed = inner.optional("speed"); speed && inner.ok()) {
-      const auto value = speed->as_number(0.01, 1);
-      value.ok() ? void(layout.straggler_speed = *value) : inner.fail(value.error());
-    }
-    if (const auto at = inner.optional("stage"); at && inner.ok()) {
-      const auto value = at->as_int(0, kMostUnits);
-      value.ok() ? void(stage = *value) : inner.fail(value.error());
-    }
-    layout.straggler_stage = static_cast<std::uint32_t>(stage);
-    layout.places["straggler"] = node->where();
-    const Status status = inner.finish();
-    if (!status.ok()) reader_.fail(status.error());
+    reader_.inner("straggler", [&](MapReader& inner) {
+      inner.optional("speed", &YamlNode::as_number, layout.straggler_speed, 0.01, 1);
+      inner.optional("stage", &YamlNode::as_int, layout.straggler_stage, 0, kMostUnits);
+    });
+    note_place("straggler");
   }
   void overlap() {
-    const auto node = reader_.optional("overlap");
-    if (!node || !reader_.ok()) return;
-    MapReader inner(*node);
-    inner.optional("grad_reduce", &YamlNode::as_bool, layout.overlap_grad_reduce);
-    inner.optional("param_gather", &YamlNode::as_bool, layout.overlap_param_gather);
-    inner.optional("p2p", &YamlNode::as_bool, layout.overlap_p2p);
-    inner.optional("tp", &YamlNode::as_bool, layout.overlap_tp);
-    layout.places["overlap_tp"] = node->where();
-    const Status status = inner.finish();
-    if (!status.ok()) reader_.fail(status.error());
+    reader_.inner("overlap", [&](MapReader& inner) {
+      inner.optional("grad_reduce", &YamlNode::as_bool, layout.overlap_grad_reduce);
+      inner.optional("param_gather", &YamlNode::as_bool, layout.overlap_param_gather);
+      inner.optional("p2p", &YamlNode::as_bool, layout.overlap_p2p);
+      inner.optional("tp", &YamlNode::as_bool, layout.overlap_tp);
+    });
+    if (const auto node = reader_.optional("overlap")) layout.places["overlap_tp"] = node->where();
   }
   Status finish() { return reader_.finish(); }
   LayoutSpec layout;
 
  private:
+  void note_place(const char* key) {
+    if (const auto node = reader_.optional(key)) layout.places[key] = node->where();
+  }
+
   MapReader reader_;
 };
 

@@ -1,43 +1,33 @@
 #include "busbar/spec/model_file.h"
 
 #include <filesystem>
-#include <optional>
 
 namespace busbar {
 namespace {
 
-/// Reads a whole number of at least `low`; required if `low` is at least 1.
-void read_number(MapReader& reader, const char* key, std::int64_t low, std::int64_t most, std::uint32_t& out) {
-  const std::optional<YamlNode> node = low > 0 ? reader.required(key) : reader.optional(key);
-  if (!reader.ok() || !node) return;
-  const auto value = node->as_int(low, most);
-  if (!value.ok()) return reader.fail(value.error());
-  out = static_cast<std::uint32_t>(*value);
-}
-
 Status read_experts(const YamlNode& map, ExpertSpec& out) {
   MapReader r(map);
-  read_number(r, "experts", 1, 1 << 14, out.experts);
-  read_number(r, "per_token", 1, 1 << 14, out.per_token);
-  read_number(r, "ffn", 1, 1 << 22, out.ffn);
-  read_number(r, "shared", 0, 1 << 10, out.shared);
-  read_number(r, "dense_layers", 0, 1 << 15, out.dense_layers);
+  r.required("experts", &YamlNode::as_int, out.experts, 1, 1 << 14);
+  r.required("per_token", &YamlNode::as_int, out.per_token, 1, 1 << 14);
+  r.required("ffn", &YamlNode::as_int, out.ffn, 1, 1 << 22);
+  r.optional("shared", &YamlNode::as_int, out.shared, 0, 1 << 10);
+  r.optional("dense_layers", &YamlNode::as_int, out.dense_layers, 0, 1 << 15);
   return r.finish();
 }
 
 Status read_latent(const YamlNode& map, LatentAttentionSpec& out) {
   MapReader r(map);
-  read_number(r, "q_rank", 1, 1 << 20, out.q_rank);
-  read_number(r, "kv_rank", 1, 1 << 20, out.kv_rank);
-  read_number(r, "nope_dim", 1, 1 << 12, out.nope_dim);
-  read_number(r, "rope_dim", 1, 1 << 12, out.rope_dim);
-  read_number(r, "v_dim", 1, 1 << 12, out.v_dim);
+  r.required("q_rank", &YamlNode::as_int, out.q_rank, 1, 1 << 20);
+  r.required("kv_rank", &YamlNode::as_int, out.kv_rank, 1, 1 << 20);
+  r.required("nope_dim", &YamlNode::as_int, out.nope_dim, 1, 1 << 12);
+  r.required("rope_dim", &YamlNode::as_int, out.rope_dim, 1, 1 << 12);
+  r.required("v_dim", &YamlNode::as_int, out.v_dim, 1, 1 << 12);
   return r.finish();
 }
 
 void read_sizes(MapReader& reader, ModelSpec& m) {
   const auto size = [&](const char* key, std::int64_t most, std::uint32_t& out) {
-    read_number(reader, key, 1, most, out);
+    reader.required(key, &YamlNode::as_int, out, 1, most);
     if (reader.ok()) m.places[key] = reader.required(key).where();
   };
   // Each bound is far above any model, and all products of the bounds stay below 2^63.

@@ -45,9 +45,8 @@ Result<DeviceKind> kind_of(const YamlNode& map, const std::string& name) {
 
 /// Reads the memory of a GPU from its catalogue entry `map`.
 Status look_up_gpu(const YamlNode& map, Reading& reading, DeviceClass& out) {
-  MapReader r(map);
+  MapReader r = sourced(map);
   for (const char* key : {"name", "kind", "peak", "power", "scale_up", "host", "protocol"}) r.optional(key);
-  accept_provenance(r);
   if (const auto identity = r.optional("identity")) BUSBAR_RETURN_IF_ERROR(read_gpu_identity(*identity, out));
   r.required("memory", &YamlNode::as_size, out.memory);
   r.required("memory_rate", &YamlNode::as_rate, out.memory_rate);
@@ -87,12 +86,13 @@ Status read_numa(const YamlNode& node, std::uint32_t count, std::vector<std::int
 
 Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   DeviceGroup group;
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   r.required("name", &YamlNode::as_string, group.name);
   const auto count = r.optional("count"), part = r.optional("part"), numa = r.optional("numa");
-  const auto memory = r.optional("memory"), rate = r.optional("memory_rate"), lanes = r.optional("pcie_lanes");
-  const auto ports = r.optional("ports_per_card");
+  const auto memory = r.optional("memory"), rate = r.optional("memory_rate");
+  r.optional("count", &as_count, group.count, 0, std::int64_t{kMaxDevices});
+  r.optional("pcie_lanes", &YamlNode::as_int, group.lane_budget, 1, 1024);
+  r.optional("ports_per_card", &YamlNode::as_int, group.ports_per_card, 1, 64);
   r.optional("kind");
   r.optional("cabled", &YamlNode::as_bool, group.cabled);
   r.optional("reduces", &YamlNode::as_bool, group.device_class.reduces);
@@ -100,19 +100,7 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   r.optional("reduce_rate", &YamlNode::as_rate, group.device_class.reduce_rate);
   r.optional("transit_rate", &YamlNode::as_rate, group.device_class.transit_rate);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (count) {
-    BUSBAR_ASSIGN(const std::int64_t n, as_count(*count, 0, static_cast<std::int64_t>(kMaxDevices)));
-    group.count = static_cast<std::uint32_t>(n);
-    group.none = n == 0;
-  }
-  if (lanes) {
-    BUSBAR_ASSIGN(const std::int64_t n, lanes->as_int(1, 1024));
-    group.lane_budget = static_cast<std::uint32_t>(n);
-  }
-  if (ports) {
-    BUSBAR_ASSIGN(const std::int64_t n, ports->as_int(1, 64));
-    group.ports_per_card = static_cast<std::uint32_t>(n);
-  }
+  group.none = count && group.count == 0;
   BUSBAR_RETURN_IF_ERROR(check_name(*map.find("name"), group.name, count.has_value()));
   BUSBAR_ASSIGN(group.device_class.kind, kind_of(map, group.name));
   if (group.device_class.kind == DeviceKind::kGpu && per_second(group.device_class.transit_rate) > 0)
@@ -132,12 +120,9 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
     BUSBAR_ASSIGN(const YamlNode entry, reading.open("gpus", reading.gpu));
     BUSBAR_RETURN_IF_ERROR(look_up_gpu(entry, reading, group.device_class));
   }
-  if (memory) {
-    BUSBAR_ASSIGN(group.device_class.memory, memory->as_size());
-  }
-  if (rate) {
-    BUSBAR_ASSIGN(group.device_class.memory_rate, rate->as_rate());
-  }
+  r.optional("memory", &YamlNode::as_size, group.device_class.memory);  // over what the part has
+  r.optional("memory_rate", &YamlNode::as_rate, group.device_class.memory_rate);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
   if (numa && !group.none) BUSBAR_RETURN_IF_ERROR(read_numa(*numa, group.count, group.numa));
   return group;
 }

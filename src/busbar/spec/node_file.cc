@@ -24,16 +24,11 @@ Status check_lanes(const YamlNode& links, const NodeFile& out) {
 }
 
 Status read_optical(const YamlNode& map, OpticalSwitches& out) {
-  MapReader r(map);
-  accept_provenance(r);
-  const YamlNode switches = r.required("switches"), cube = r.required("cube");
+  MapReader r = sourced(map);
+  r.required("switches", &YamlNode::as_int, out.switches, 1, 1 << 20);
+  r.required("cube", &YamlNode::as_int, out.cube, 1, 1024);
   r.required("reconfiguration", &YamlNode::as_duration, out.reconfiguration);
-  BUSBAR_RETURN_IF_ERROR(r.finish());
-  BUSBAR_ASSIGN(const std::int64_t n, switches.as_int(1, 1 << 20));
-  BUSBAR_ASSIGN(const std::int64_t edge, cube.as_int(1, 1024));
-  out.switches = static_cast<std::uint32_t>(n);
-  out.cube = static_cast<std::uint32_t>(edge);
-  return {};
+  return r.finish();
 }
 
 }  // namespace
@@ -41,8 +36,7 @@ Status read_optical(const YamlNode& map, OpticalSwitches& out) {
 Result<NodeFile> read_node(const YamlNode& map, Reading& reading) {
   NodeFile out;
   out.node.name = "node";
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   r.optional("name", &YamlNode::as_string, out.node.name);
   out.fabric = r.optional("fabric");
   out.protocol = r.optional("protocol");

@@ -18,14 +18,11 @@ Result<ReadClass> read_class(const YamlNode& map, Reading& reading) {
   ReadClass out;
   LinkClass& c = out.link;
   std::int64_t lanes = 1;
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   for (const char* key : {"between", "pairs", "torus", "islands", "planes", "shape", "full", "twisted"})
     r.optional(key);
   const auto product = r.optional("link");
-  if (const auto n = r.optional("lanes"); n && r.ok()) {
-    BUSBAR_ASSIGN(lanes, n->as_int(1, 65'535));
-  }
+  r.optional("lanes", &YamlNode::as_int, lanes, 1, 65'535);
   if (product && r.ok()) {
     BUSBAR_ASSIGN(const LinkLane lane, read_lane(*product, reading));
     c = lane.link;
@@ -36,19 +33,14 @@ Result<ReadClass> read_class(const YamlNode& map, Reading& reading) {
     r.optional("rate", &YamlNode::as_rate, c.wire_rate);
   }
   const auto kind = product ? r.optional("kind") : r.required("kind");
+  r.optional("kind", &as_link_kind, c.kind);
   if (!product) r.required("rate", &YamlNode::as_rate, c.wire_rate);
   r.optional("latency", &YamlNode::as_duration, c.latency);
   r.optional("part", &YamlNode::as_string, c.part);
-  if (const auto e = r.optional("efficiency"); e && r.ok()) {
-    BUSBAR_ASSIGN(c.efficiency, e->as_number(1e-6, 1));
-  }
+  r.optional("efficiency", &YamlNode::as_number, c.efficiency, kLeastEfficiency, 1);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (kind) {
-    BUSBAR_ASSIGN(c.kind, as_enum(*kind, LinkKind::kIdeal, &name_of, "kind of link"));
-  }
-  if (is_fabric(c.kind)) {
+  if (is_fabric(c.kind))
     return (kind ? *kind : *product).error("links inside a node are nvlink, xgmi, ici, c2c, pcie, socket or host");
-  }
   c.lanes = static_cast<std::uint16_t>(lanes);
   return out;
 }
@@ -58,18 +50,13 @@ Result<ReadClass> read_class(const YamlNode& map, Reading& reading) {
 Result<LinkLane> read_lane_file(const YamlNode& file) {
   LinkLane lane;
   lane.file = file;
-  MapReader r(lane.file);
-  accept_provenance(r);
+  MapReader r = sourced(lane.file);
   r.required("name", &YamlNode::as_string, lane.link.part);
-  const YamlNode kind = r.required("kind");
+  r.required("kind", &as_link_kind, lane.link.kind);
   r.required("rate", &YamlNode::as_rate, lane.link.wire_rate);
   r.optional("latency", &YamlNode::as_duration, lane.link.latency);
-  const auto efficiency = r.optional("efficiency");
+  r.optional("efficiency", &YamlNode::as_number, lane.link.efficiency, kLeastEfficiency, 1);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  BUSBAR_ASSIGN(lane.link.kind, as_enum(kind, LinkKind::kIdeal, &name_of, "kind of link"));
-  if (efficiency) {
-    BUSBAR_ASSIGN(lane.link.efficiency, efficiency->as_number(1e-6, 1));
-  }
   return lane;
 }
 

@@ -171,7 +171,7 @@ Result<std::vector<LinkPair>> listed_pairs(const YamlNode& list, const NodeFile&
 /// The grid of a torus entry.
 struct TorusGrid {
   std::vector<std::uint32_t> shape;
-  std::uint64_t full = 1;   ///< a dimension closes if its size is a multiple of `full`
+  std::int64_t full = 1;    ///< a dimension closes if its size is a multiple of `full`
   std::uint32_t twist = 0;  ///< the shorter extent n of a twisted torus; 0: not twisted
 
   bool closed(std::size_t d) const { return shape[d] > 2 && shape[d] % full == 0; }
@@ -210,13 +210,12 @@ Status read_twist(const YamlNode& twisted, const YamlNode& shape, TorusGrid& gri
 /// `full` and above 2. With two devices the ring's second cable would be the same as its first.
 Result<std::vector<LinkPair>> torus_pairs(const YamlNode& map, const YamlNode& devices, const NodeFile& node) {
   BUSBAR_ASSIGN(const Places places, matching(devices, node));
-  const auto shape_node = map.find("shape"), full_node = map.find("full"), twisted = map.find("twisted");
+  const auto shape_node = map.find("shape"), full = map.find("full"), twisted = map.find("twisted");
   if (!shape_node) return map.error("a torus needs 'shape', for example 4x4x4");
   TorusGrid grid;
   BUSBAR_ASSIGN(grid.shape, as_shape(*shape_node));
-  if (full_node) {
-    BUSBAR_ASSIGN(const std::int64_t full, full_node->as_int(1, 65'536));
-    grid.full = static_cast<std::uint64_t>(full);
+  if (full) {
+    BUSBAR_ASSIGN(grid.full, full->as_int(1, 65'536));
   }
   if (twisted) BUSBAR_RETURN_IF_ERROR(read_twist(*twisted, *shape_node, grid));
   std::uint64_t size = 1;

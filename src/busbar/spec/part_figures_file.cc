@@ -34,10 +34,7 @@ Result<PartFigures::Gpu> read_gpu(const std::string& name, const YamlNode& map, 
   if (const auto identity = map.find("identity")) {
     BUSBAR_RETURN_IF_ERROR(read_gpu_identity(*identity, gpu.device_class));
     const auto ids = identity->find("pci_ids");
-    for (std::size_t i = 0; ids && i < ids->size(); ++i) {
-      BUSBAR_ASSIGN(const std::uint32_t id, read_pci_id(ids->item(i)));
-      gpu.pci_ids.push_back(id);
-    }
+    if (ids) BUSBAR_RETURN_IF_ERROR(read_items(*ids, &read_pci_id, gpu.pci_ids));
   }
   const auto scale_up = map.find("scale_up");
   const auto part = scale_up ? scale_up->find("part") : std::nullopt;
@@ -64,14 +61,11 @@ const char* name_of_joined(PartFigures::Joined joined) {
 Result<PartFigures::Signature> read_signature(const YamlNode& map) {
   constexpr std::int64_t kMost = 1024;
   PartFigures::Signature out;
-  MapReader r(map);
-  accept_provenance(r);
-  const YamlNode gpus = r.required("gpus"), lanes = r.required("lanes"), kind = r.required("kind");
-  const YamlNode joined = r.required("joined"), products = r.required("products");
+  MapReader r = sourced(map);
+  r.required("gpus", &YamlNode::as_int, out.gpus, 1, kMost);
+  r.required("lanes", &YamlNode::as_int, out.lanes, 1, kMost);
+  const YamlNode kind = r.required("kind"), joined = r.required("joined"), products = r.required("products");
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  BUSBAR_ASSIGN(const std::int64_t n, gpus.as_int(1, kMost));
-  out.gpus = static_cast<std::size_t>(n);
-  BUSBAR_ASSIGN(out.lanes, lanes.as_int(1, kMost));
   BUSBAR_ASSIGN(out.kind, as_enum(kind, LinkKind::kXgmi, &name_of, "kind of link"));
   BUSBAR_ASSIGN(out.joined, as_enum(joined, PartFigures::Joined::kCube, &name_of_joined, "way to join GPUs"));
   for (std::size_t i = 0; i < products.size(); ++i) out.products.push_back(products.item(i).scalar());
@@ -80,32 +74,27 @@ Result<PartFigures::Signature> read_signature(const YamlNode& map) {
 
 Status read_signatures(Reading& reading, PartFigures& out) {
   BUSBAR_ASSIGN(const YamlDocument file, reading.catalog.load("signatures", "gpus"));
-  MapReader r(file.root());
-  accept_provenance(r);
+  MapReader r = sourced(file.root());
   r.optional("name");
   const YamlNode list = r.required("signatures");
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    BUSBAR_ASSIGN(PartFigures::Signature one, read_signature(list.item(i)));
-    out.signatures.push_back(std::move(one));
-  }
-  return {};
+  return read_items(list, &read_signature, out.signatures);
 }
 
 Result<PartFigures::Processor> read_socket(const ProcessorFile& file, Reading& reading) {
   PartFigures::Processor out{file.identity, std::nullopt};
   if (!file.socket) return out;
-  MapReader r(*file.socket);
-  accept_provenance(r);
-  const YamlNode link = r.required("link"), lanes = r.required("lanes");
+  MapReader r = sourced(*file.socket);
+  constexpr std::int64_t kMostLanes = 64;
+  std::uint16_t lanes = 1;
+  const YamlNode link = r.required("link");
+  r.required("lanes", &YamlNode::as_int, lanes, 1, kMostLanes);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_ASSIGN(const LinkLane lane, read_lane(link, reading));
-  constexpr std::int64_t kMostLanes = 64;
-  BUSBAR_ASSIGN(const std::int64_t n, lanes.as_int(1, kMostLanes));
   LinkClass c = lane.link;
-  c.wire_rate = BytesPerSecond{per_second(c.wire_rate) * static_cast<std::uint64_t>(n)};
-  c.lanes = static_cast<std::uint16_t>(n);
-  c.part = fmt::format("{} x{}", c.part, n);
+  c.wire_rate = BytesPerSecond{per_second(c.wire_rate) * lanes};
+  c.lanes = lanes;
+  c.part = fmt::format("{} x{}", c.part, lanes);
   out.socket = std::move(c);
   return out;
 }
@@ -116,7 +105,7 @@ Result<LinkClass> read_cable(std::string_view network, Reading& reading) {
   LinkClass c;
   const auto link = map.find("link"), nic = map.find("nic");
   if (link) {
-    BUSBAR_ASSIGN(c.efficiency, link->find("efficiency").value_or(YamlNode()).as_number(1e-6, 1));
+    BUSBAR_ASSIGN(c.efficiency, link->find("efficiency").value_or(YamlNode()).as_number(kLeastEfficiency, 1));
   }
   if (nic) {
     BUSBAR_ASSIGN(c.latency, nic->find("latency").value_or(YamlNode()).as_duration());

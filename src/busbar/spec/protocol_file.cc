@@ -1,22 +1,10 @@
 #include "busbar/spec/protocol_file.h"
 
-#include <fmt/core.h>
-
-#include <optional>
-
 namespace busbar {
 namespace {
 
 /// A share or an efficiency.
-void read_share(MapReader& r, const char* key, double& out) {
-  const auto value = r.optional(key);
-  if (!value) return;
-  const Result<double> share = value->as_number(1e-3, 1);
-  if (share.ok())
-    out = *share;
-  else
-    r.fail(share.error());
-}
+void read_share(MapReader& r, const char* key, double& out) { r.optional(key, &YamlNode::as_number, out, 1e-3, 1); }
 
 void read_network_keys(MapReader& r, ProtocolModel& p) {
   r.optional("step_network", &YamlNode::as_duration, p.step_network);
@@ -26,8 +14,7 @@ void read_network_keys(MapReader& r, ProtocolModel& p) {
 }
 
 Status read_keys(const YamlNode& map, ProtocolModel& p, bool outermost, Reading& reading) {
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   if (outermost) {
     r.optional("name");
     r.optional("fitted");
@@ -53,10 +40,7 @@ Status read_keys(const YamlNode& map, ProtocolModel& p, bool outermost, Reading&
   r.optional("chunk", &YamlNode::as_size, p.chunk);
   r.optional("channel_rate", &YamlNode::as_rate, p.channel_rate);
   constexpr std::int64_t kMostChannels = 1024;
-  if (const auto channels = r.optional("max_channels")) {
-    BUSBAR_ASSIGN(const std::int64_t most, channels->as_int(1, kMostChannels));
-    p.max_channels = static_cast<std::uint32_t>(most);
-  }
+  r.optional("max_channels", &YamlNode::as_int, p.max_channels, 1, kMostChannels);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   reading.note("protocol overheads", map);
   return {};
@@ -74,8 +58,7 @@ Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading, Proto
 
 Result<Transport> read_transport(const YamlNode& map, Reading& reading) {
   Transport out;
-  MapReader r(map);
-  accept_provenance(r);
+  MapReader r = sourced(map);
   r.optional("name");
   const auto fitted = r.optional("fitted"), merges = r.optional("merges_nics");
   read_network_keys(r, out.costs);
@@ -86,8 +69,7 @@ Result<Transport> read_transport(const YamlNode& map, Reading& reading) {
   }
   if (!fitted) return out;
   reading.note("transport overheads", *fitted);
-  MapReader f(*fitted);
-  accept_provenance(f);
+  MapReader f = sourced(*fitted);
   f.optional("fit");
   read_network_keys(f, out.costs);
   BUSBAR_RETURN_IF_ERROR(f.finish());

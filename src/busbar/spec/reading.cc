@@ -32,11 +32,12 @@ void Reading::note(std::string what, const YamlNode& map) {
   if (std::find(sources.begin(), sources.end(), line) == sources.end()) sources.push_back(std::move(line));
 }
 
-void accept_provenance(MapReader& reader) {
+MapReader sourced(const YamlNode& map) {
+  MapReader reader(map);
   for (const char* key :
-       {"source", "confidence", "note", "efficiency_source", "latency_source", "cable_source", "fec_source"}) {
+       {"source", "confidence", "note", "efficiency_source", "latency_source", "cable_source", "fec_source"})
     reader.optional(key);
-  }
+  return reader;
 }
 
 Result<std::size_t> as_one_of(const YamlNode& node, const std::vector<std::string>& names, std::string_view what) {
@@ -48,6 +49,14 @@ Result<std::size_t> as_one_of(const YamlNode& node, const std::vector<std::strin
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
   return node.error(fmt::format("'{}' is not a {}; {}", word, what,
                                 near.empty() ? "use one of " + list : fmt::format("did you mean '{}'?", near)));
+}
+
+Result<LinkKind> as_link_kind(const YamlNode& node) {
+  return as_enum(node, LinkKind::kIdeal, &name_of, "kind of link");
+}
+
+Result<RoutingPolicy> as_routing_policy(const YamlNode& node) {
+  return as_enum(node, kLastRoutingPolicy, &name_of, "routing policy");
 }
 
 }  // namespace busbar

@@ -6,6 +6,8 @@
 
 #include "busbar/base/yaml.h"
 #include "busbar/spec/catalog.h"
+#include "busbar/topology/link.h"
+#include "busbar/topology/routing_policy.h"
 
 namespace busbar {
 
@@ -24,8 +26,18 @@ struct Reading {
   void note(std::string what, const YamlNode& map);
 };
 
-/// Accepts `source`, `confidence`, `note` and similar keys, which any map may have.
-void accept_provenance(MapReader& reader);
+/// A reader of `map` that accepts `source`, `confidence`, `note` and similar keys, which any map may have.
+MapReader sourced(const YamlNode& map);
+
+/// Appends what `read` makes of each item of `list`.
+template <typename T, typename F>
+Status read_items(const YamlNode& list, F read, std::vector<T>& out) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    BUSBAR_ASSIGN(T item, read(list.item(i)));
+    out.push_back(std::move(item));
+  }
+  return {};
+}
 
 /// The index of a scalar in `names`, or an error with the nearest name. `what`: "kind of link".
 Result<std::size_t> as_one_of(const YamlNode& node, const std::vector<std::string>& names, std::string_view what);
@@ -38,5 +50,10 @@ Result<E> as_enum(const YamlNode& node, E last, const char* (*name_of_value)(E),
   BUSBAR_ASSIGN(const std::size_t i, as_one_of(node, names, what));
   return static_cast<E>(i);
 }
+
+Result<LinkKind> as_link_kind(const YamlNode& node);
+Result<RoutingPolicy> as_routing_policy(const YamlNode& node);
+
+inline constexpr double kLeastEfficiency = 1e-6;  ///< of a link; less is a typing error
 
 }  // namespace busbar
