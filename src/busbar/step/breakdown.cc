@@ -46,7 +46,7 @@ class Attributor {
   }
 
  private:
-  /// A place in a pass as one event, from which causes lead to the pass's beginning.
+  /// The place in its pass where the chain of causes of `p` begins.
   Place beginning(Place p) {
     std::vector<std::uint32_t>& known = of_pass_[program_.uses[p.use].pass].beginning;
     known.resize(run_.shapes[program_.uses[p.use].pass].waits.size(), kUnknown);
@@ -74,7 +74,7 @@ class Attributor {
     out_.critical_role = static_cast<RoleId>(most - out_.critical_time.begin());
   }
 
-  /// The next operation of the critical compute stream, and the gap before it.
+  /// Accounts for the next operation of the critical compute stream and the gap before it.
   void account(Place p) {
     const OpRun r = run_.at(program_, p);
     if (r.start > idle_since_) walk_back(idle_since_, r.start, causes_.of(p));
@@ -82,7 +82,7 @@ class Attributor {
     idle_since_ = r.end;
   }
 
-  /// Passes that are one event differ in nothing but the gap before their first operation.
+  /// Uses that run as one event differ only in the gap before their first operation.
   void account_use(std::uint32_t u) {
     const PassUse& use = program_.uses[u];
     const PassShape& shape = run_.shapes[use.pass];
@@ -116,7 +116,7 @@ class Attributor {
     }
   }
 
-  /// Explains [from, to): `cause` ended at `to`, its own cause where it started, and so on.
+  /// Explains [from, to): `cause` ended at `to`, the cause of `cause` ended where it started, and so on.
   void walk_back(SimTime from, SimTime to, OpId cause) {
     while (to > from && cause != kNone<OpId>) {
       const Place p = ids_.place(cause);
@@ -151,9 +151,9 @@ class Attributor {
 
   static constexpr std::uint32_t kUnknown = 0xffff'ffffu;
   struct OfPass {
-    std::vector<std::uint32_t> beginning;  ///< per operation: where causes lead to inside the pass
+    std::vector<std::uint32_t> beginning;  ///< per operation: the cause at the beginning of the pass
     bool counted = false;
-    Attribution before, after;  ///< what one use as one event adds, but for its first operation
+    Attribution before, after;  ///< the contribution of one use as one event, without its first operation
   };
 
   const Program& program_;

@@ -1,4 +1,4 @@
-// Where the time of a step goes: rows that sum to it to the picosecond.
+// The parts of a step's time; they sum to it to the picosecond.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace busbar {
 
-/// Of the critical role: what its compute stream does, and what each of its idle gaps waits for.
+/// For the critical role: what its compute stream does, and what each of its idle gaps waits for.
 struct Breakdown {
   Duration compute, exposed_tp, exposed_dp, exposed_pp, exposed_cp, exposed_ep, bubble, optimizer, other;
   Duration total() const {
@@ -19,15 +19,15 @@ struct Breakdown {
 struct Attribution {
   RoleId critical_role{};
   Breakdown breakdown;
-  Duration slowed;                      ///< part of compute: what collectives beside it cost
-  std::vector<Duration> exposed;        ///< per call of the program: its part of the exposed rows
+  Duration slowed;                      ///< the part of compute caused by collectives that run at the same time
+  std::vector<Duration> exposed;        ///< per call of the program: its share of the exposed parts
   std::vector<Duration> critical_time;  ///< per role: time on the critical path
 };
 
-/// The critical path leads from the operation that ends last over causes back to time 0; the critical role is the one
-/// that spends most time on it (ties: lowest). A gap of its compute stream is walked back over the chain of causes:
-/// own tp, dp, ... are exposed as such; transfers and gradient reductions of any role likewise; other work of another
-/// role is bubble; time that nothing explains is other. Result: total() == run.length exactly.
+/// The critical path leads from the operation that ends last through causes back to time 0. The critical role spends
+/// the most time on it (ties: lowest). For a gap of its compute stream, the chain of causes is followed back. Its own
+/// tp, dp, ... are exposed as such, as are transfers and gradient reductions of any role; other work of another role is
+/// bubble; the rest is other. Result: total() == run.length exactly.
 Attribution attribute(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes);
 
 }  // namespace busbar

@@ -14,7 +14,7 @@ Causes::Causes(const Program& program, const OpIndex& ids, const ProgramRun& run
       for (const std::uint32_t op : shape.stream_ops.row(s)) before[op] = std::exchange(last, op);
     }
   }
-  std::vector<std::uint32_t> first;  // per role: its streams among all
+  std::vector<std::uint32_t> first;  // per role: index of its first stream
   std::uint32_t streams = 0;
   for (const Role& role : program.roles) {
     first.push_back(streams);

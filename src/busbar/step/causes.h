@@ -1,4 +1,4 @@
-// What let an operation start: the last to end of all that it waited for.
+// What let an operation start: the last operation to end of all that it waited for.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,17 @@
 
 namespace busbar {
 
-/// The cause of an operation is, of its predecessor on its stream and its dependencies, the one that ended when it
-/// started. Of several: a delay before a collective, then the predecessor, then the first listed. So causes follow from
-/// times alone. Keeps references to what it was made of.
+/// The cause of an operation is the one that ended when it started, among its predecessor on its stream and its
+/// dependencies. If several did: a delay before a collective, then the predecessor, then the first listed. So causes
+/// follow from times alone. Keeps references to its arguments.
 class Causes {
  public:
   Causes(const Program& program, const OpIndex& ids, const ProgramRun& run);
-  /// kNone: it could start at time 0.
+  /// kNone: nothing; it started at time 0.
   OpId of(OpId op) const { return of(ids_.place(op)); }
   OpId of(OpIndex::Place place) const;
-  /// The operation that ends last; of several a delay before a collective, then the last listed. kNone: there is none.
+  /// The last operation to end; if several end last, a delay before a collective, then the last listed. kNone: there is
+  /// none.
   OpId last() const;
 
  private:
@@ -28,7 +29,8 @@ class Causes {
   std::vector<OpId> before_op_;                        ///< per entry of Program::ops: the one before it on its stream
   std::vector<std::uint32_t> use_begin_;               ///< uses + 1 offsets into before_use_
   std::vector<OpId> before_use_;                       ///< per use and stream of its pass
-  std::vector<std::vector<std::uint32_t>> before_in_;  ///< per pass and operation: the one before it; kFirst + stream
+  std::vector<std::vector<std::uint32_t>> before_in_;  ///< per pass and operation: the previous on its stream; kFirst +
+                                                       ///< stream
   static constexpr std::uint32_t kFirst = 0x8000'0000u;
 };
 

@@ -1,4 +1,4 @@
-// For tests: an engine whose collectives take fixed times and never disturb each other.
+// For tests: an engine whose collectives take fixed times and never share links.
 #pragma once
 
 #include <functional>

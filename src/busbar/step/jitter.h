@@ -1,4 +1,4 @@
-// Steps are as slow as the slowest of many GPUs: what spread among them costs.
+// A step is as slow as the slowest of many GPUs: the cost of variation between GPUs.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ double expected_maximum(std::uint32_t n);
 /// the slowest.
 double expected_slowest(double share, std::uint32_t gpus);
 
-/// The factor that a share `p` of steps stays below: the maximum of `gpus` normal variables is below x with
+/// The factor below which a share `p` of steps stays: the maximum of `gpus` normal variables is below x with
 /// probability Phi(x)^gpus.
 double slowest_quantile(double share, std::uint32_t gpus, double p);
 

@@ -22,7 +22,7 @@ std::vector<LinkLoad*> busiest_of_each_class(const Topology& t, Timeline& timeli
   return out;
 }
 
-/// Calls f(part, share) for the parts of the run that [start, start + duration) lies in; shares sum to 1.
+/// Calls f(part, share) for the parts of the run that overlap [start, start + duration); shares sum to 1.
 template <typename F>
 void for_each_part(SimTime start, Duration duration, Duration length, F f) {
   const double part_ps = static_cast<double>(length.in_ps()) / LinkCourses::kParts;
@@ -38,7 +38,7 @@ void for_each_part(SimTime start, Duration duration, Duration length, F f) {
   }
 }
 
-/// To the mean that is known.
+/// Scales the course to the known mean.
 void scale(std::vector<double>& course, double mean) {
   double sum = 0;
   for (const double x : course) sum += x;

@@ -1,4 +1,4 @@
-// How the load of links runs over a step.
+// The load of links over the time of a step.
 #pragma once
 
 #include <vector>
@@ -12,14 +12,14 @@ namespace busbar {
 
 class LinkCourses {
  public:
-  static constexpr std::size_t kParts = 1024;   ///< of a step: some 10 ms each
-  static constexpr std::size_t kEachClass = 4;  ///< links of a class that are followed: the busiest
+  static constexpr std::size_t kParts = 1024;   ///< of a step: about 10 ms each
+  static constexpr std::size_t kEachClass = 4;  ///< number of links per class that are followed: the busiest
 
-  /// `call` of the program ran from `start` on.
+  /// `call` of the program ran, starting at `start`.
   void add(CallId call, SimTime start, Duration duration) { runs_.push_back({call, start, duration}); }
-  /// Fills LinkLoad::course of the busiest links of each class and returns these. The bytes of a call count as spread
-  /// evenly over its run, and each course has the mean that the link's utilisation says.
-  /// Pre: timeline.links and timeline.length are known.
+  /// Fills LinkLoad::course of the busiest links of each class and returns these links. The bytes of a call are spread
+  /// evenly over its run, and the mean of each course is the link's utilisation. Pre: timeline.links and
+  /// timeline.length are set.
   std::vector<LinkLoad*> follow(const Topology& topology, const Engine& engine, const ProgramRun& run,
                                 Timeline& timeline) const;
 

@@ -23,7 +23,7 @@ StepMetrics step_metrics(const ModelSpec& model, const LayoutSpec& layout, Durat
 }
 
 double scaling_efficiency(Duration step_time, Duration single_replica_time) {
-  return single_replica_time.in_s() / step_time.in_s();  // tokens per GPU and step are the same
+  return single_replica_time.in_s() / step_time.in_s();  // tokens per GPU and step are equal
 }
 
 StepCost step_cost(const LayoutSpec& layout, Duration step_time, double usd_per_gpu_hour) {

@@ -1,4 +1,4 @@
-// What a step time means: tokens, FLOPs, money.
+// Tokens, FLOPs and money that follow from a step time.
 #pragma once
 
 #include "busbar/base/units.h"
@@ -8,7 +8,7 @@
 namespace busbar {
 
 /// MFU counts model FLOPs with causal attention (half the scores), without recomputation, against the dense bf16 peak.
-/// The full-attention count stands beside it, for comparison with publications that use it.
+/// The count with full attention is also given, for comparison with publications that use it.
 struct StepMetrics {
   double tokens_per_s_per_gpu = 0;
   double model_tflops_per_gpu = 0;  ///< causal
@@ -19,14 +19,14 @@ struct StepMetrics {
 /// Precondition: step_time > 0, a resolved layout.
 StepMetrics step_metrics(const ModelSpec& model, const LayoutSpec& layout, Duration step_time, double peak_flops_per_s);
 
-/// Tokens/s/GPU against those of one replica (single_replica(): same TP x PP, same micro-batches) alone.
+/// Tokens/s/GPU relative to one replica (single_replica(): same TP x PP, same micro-batches) alone.
 double scaling_efficiency(Duration step_time, Duration single_replica_time);
 
 struct StepCost {
   double usd_per_step = 0;
   double usd_per_million_tokens = 0;
   double usd_per_day = 0;              ///< of the whole machine
-  double usd_per_day_per_percent = 0;  ///< what 1 % of the step costs: 1 % of the above
+  double usd_per_day_per_percent = 0;  ///< the cost of 1 % of the step: 1 % of usd_per_day
 };
 StepCost step_cost(const LayoutSpec& layout, Duration step_time, double usd_per_gpu_hour);
 

@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-/// Rows of `to` by `from`, for pairs in any order.
+/// The rows of `to` grouped by `from`, for pairs in any order.
 Csr<std::uint32_t> rows_of(std::uint32_t rows, std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs) {
   std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   Csr<std::uint32_t> out;
@@ -18,7 +18,7 @@ Csr<std::uint32_t> rows_of(std::uint32_t rows, std::vector<std::pair<std::uint32
   return out;
 }
 
-/// Whether calls on different streams of the pass leave each other alone.
+/// Whether calls on different streams of the pass share no link.
 bool streams_are_apart(const Pass& pass, const PassShape& shape, const std::vector<CallId>& calls, Engine& engine) {
   for (const std::uint32_t a : shape.collectives)
     for (const std::uint32_t b : shape.collectives) {

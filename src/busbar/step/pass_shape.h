@@ -1,4 +1,4 @@
-// A pass by itself: which of its operations wait for which, and when each runs while the pass meets nobody.
+// A pass by itself: the dependencies of its operations, and when each runs if no other work disturbs the pass.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,24 @@ struct OpRun {
 struct PassShape {
   std::vector<std::uint16_t> streams;      ///< of its role, ascending
   Csr<std::uint32_t> stream_ops;           ///< per entry of `streams`: its operations in order
-  std::vector<std::uint32_t> waits;        ///< per operation: dependencies inside the pass
-  Csr<std::uint32_t> successors;           ///< per operation: those inside that wait for it
-  Csr<std::uint32_t> after_outside;        ///< per outside dependency: operations that wait for it
+  std::vector<std::uint32_t> waits;        ///< per operation: number of dependencies inside the pass
+  Csr<std::uint32_t> successors;           ///< per operation: the operations inside that wait for it
+  Csr<std::uint32_t> after_outside;        ///< per outside dependency: the operations that wait for it
   std::vector<std::uint32_t> collectives;  ///< operations
-  std::vector<CallId> calls;               ///< of the engine, each once
-  /// Whether the pass may run as one event: no two of its calls on different streams meet, and the engine's times hold.
+  std::vector<CallId> calls;               ///< of the engine, each call once
+  /// Whether the pass may run as one event: its calls on different streams share no link, and the engine's times hold.
   bool whole = false;
-  std::vector<OpRun> ops;  ///< where whole: times since the pass began
+  std::vector<OpRun> ops;  ///< if `whole`: times since the pass began
   Duration length;
 };
 
-/// Everything but the times. `calls`: per call of the program, the engine's.
+/// Everything except the times. `calls`: per call of the program, the engine's call.
 PassShape shape_of(const Pass& pass, std::uint32_t outside, const std::vector<CallId>& calls, Engine& engine);
 
-/// The pass as a program of its own, without what it waits for outside.
+/// The pass as its own program, without outside dependencies.
 Program alone(const Pass& pass, const Role& role);
 
-/// Calls that meet nobody: each takes the time that another engine gives it alone.
+/// Calls without other traffic: each takes the time that another engine gives for it alone.
 class LonelyCalls final : public Engine {
  public:
   explicit LonelyCalls(const Engine& engine) : engine_(engine) {}
@@ -50,7 +50,7 @@ class LonelyCalls final : public Engine {
 
  private:
   const Engine& engine_;
-  std::vector<Finished> pending_;  ///< in the order of their start; a handful
+  std::vector<Finished> pending_;  ///< in order of their start; only a few
 };
 
 }  // namespace busbar

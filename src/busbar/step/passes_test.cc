@@ -1,4 +1,4 @@
-// A pass as one event changes nothing but how long the simulation takes.
+// Running a pass as one event changes only the duration of the simulation.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,7 +17,7 @@ Duration some_us(RandomStream& random, std::uint64_t most) {
 
 constexpr OpClass kClasses[] = {OpClass::kCompute, OpClass::kTp, OpClass::kDp, OpClass::kPp, OpClass::kOther};
 
-/// Roles with passes that are used again and again among other operations, all waiting for one another at random.
+/// Roles with passes that are used repeatedly between other operations, with random dependencies.
 class RandomProgram {
  public:
   RandomProgram(RandomStream& random, std::uint32_t ranks) : random_(random) {
@@ -188,7 +188,7 @@ TEST(Passes, AsOneEventGiveTheTimesOfTheirOperationsOneByOne) {
     const auto run = run_program(p, *engine, options.contention);
     for (const UseRun& use : run->uses) ++(use.split == UseRun::kWhole ? whole : split);
   }
-  EXPECT_GT(whole, 500u);  // both happen, or nothing was shown
+  EXPECT_GT(whole, 500u);  // both occur, so that the test shows something
   EXPECT_GT(split, 500u);
 }
 

@@ -10,7 +10,7 @@
 namespace busbar {
 namespace {
 
-/// What the engine tells ends by.
+/// The tag by which the engine reports ends.
 std::uint64_t tag_of(OpIndex::Place p) { return (std::uint64_t{p.use} << 32) | p.at; }
 OpIndex::Place place_of(std::uint64_t tag) {
   return {static_cast<std::uint32_t>(tag >> 32), static_cast<std::uint32_t>(tag)};
@@ -63,7 +63,7 @@ void ProgramLoop::add_target(OpId source, Target target) {
   p.use == kNoUse ? op_pairs_.emplace_back(p.at, target) : use_pairs_.emplace_back(p.use, target);
 }
 
-/// Transposes the dependencies.
+/// Inverts the dependencies.
 void ProgramLoop::link_targets() {
   waiting_.resize(program_.ops.size());
   for (std::uint32_t i = 0; i < program_.ops.size(); ++i) {
@@ -96,8 +96,8 @@ bool ProgramLoop::outdated(const Event& e) const {
   return e.version != (e.kind == Kind::kDelay ? streams_[e.who].version : uses_[e.who].version);
 }
 
-/// One event; false when nothing can happen any more.
-// HOT: bench/run main-job, after-load.
+/// Handles one event; false if no event is left. HOT: bench/run main-job,
+/// after-load.
 bool ProgramLoop::step() {
   while (!events_.empty() && outdated(events_.top())) events_.pop();
   const SimTime limit = events_.empty() ? SimTime::max() : events_.top().at;
@@ -172,7 +172,7 @@ void ProgramLoop::finish_whole(std::uint32_t use) {
     if (!released_[i]) wake(use_targets_.values[i]);
 }
 
-/// A stream is through with a pass that is one event.
+/// A stream ends its part of a pass that is one event.
 void ProgramLoop::leave(std::uint32_t use, std::uint32_t k) {
   uses_[use].left |= 1u << k;
   Stream& stream = streams_[role_begin_[role_of_use(use)] + shape(use).streams[k]];
@@ -180,7 +180,7 @@ void ProgramLoop::leave(std::uint32_t use, std::uint32_t k) {
   ++stream.next;
 }
 
-/// One thing less to wait for.
+/// One dependency of the target has ended.
 void ProgramLoop::satisfy(const Target& t) {
   if (t.use == kNoUse) {
     --waiting_[t.at];
@@ -191,7 +191,7 @@ void ProgramLoop::satisfy(const Target& t) {
   for (const std::uint32_t op : shape(t.use).after_outside.row(t.at)) --split_waiting_[run_.uses[t.use].split][op];
 }
 
-/// Starts what that was the last for.
+/// Starts the target, whose last dependency has ended.
 void ProgramLoop::wake(const Target& t) {
   if (t.use == kNoUse) {
     if (waiting_[t.at] == 0) start_next(stream_of({kNoUse, t.at}));
@@ -206,7 +206,7 @@ void ProgramLoop::start_streams(std::uint32_t use) {
   for (const std::uint16_t s : shape(use).streams) start_next(role_begin_[role_of_use(use)] + s);
 }
 
-/// Starts the head of a stream when the stream is idle and nothing is missing.
+/// Starts the head of a stream if the stream is idle and no dependency is missing.
 void ProgramLoop::start_next(std::uint32_t s) {
   Stream& stream = streams_[s];
   while (!stream.busy) {
@@ -271,7 +271,7 @@ void ProgramLoop::schedule_end(std::uint32_t s) {
   events_.push({now_ + left, sequence_++, s, ++streams_[s].version, 0, Kind::kDelay});
 }
 
-/// A collective of the role started or ended: its running delays go on at another rate.
+/// A collective of the role starts or ends: its running delays continue at another rate.
 void ProgramLoop::change_rate(std::uint32_t role, std::int64_t by) {
   if (by == 0) return;
   for (std::uint32_t s = role_begin_[role]; s < role_begin_[role + 1]; ++s) {

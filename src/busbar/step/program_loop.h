@@ -1,13 +1,13 @@
 // The event loop behind run_program().
 //
 // Invariants:
-//  1. A stream runs its operations in program order, one at a time.
-//  2. An operation starts at the very moment the last of its dependencies and its predecessor ends, so the chain of
-//     causes from any operation back to time 0 has no holes (causes.h).
-//  3. Events are ordered by (time, ends of collectives first, sequence number).
-//  4. A pass is one event as long as its role runs no other collective that slows it and nothing is in flight that its
-//     calls are not apart from. When something else is about to start, the pass is split: its operations stand where
-//     they would have stood, and go on one by one. So passes as events change no time of any operation.
+//  1. A stream runs its operations in program order, one at a time. 2. An operation starts exactly when the
+//     last of its dependencies and its predecessor ends, so the chain of causes from any operation back to
+//     time 0 has no gaps (causes.h). 3. Events are ordered by (time, ends of collectives first, sequence
+//     number). 4. A pass is one event as long as its role runs no other collective that slows it, and no
+//     call in flight shares links with its calls. Before such a call starts, the pass is split: its
+//     operations are placed where they would be, and continue one by one. So passes as events change no
+//     operation's time.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace busbar {
 
 class ProgramLoop {
  public:
-  /// `calls`: per call of the program, the engine's. `shapes`: per pass.
+  /// `calls`: per call of the program, the engine's call. `shapes`: per pass.
   ProgramLoop(const Program& program, Engine& engine, const Contention& contention, std::vector<CallId> calls,
               std::vector<PassShape> shapes);
   Result<ProgramRun> run();
@@ -31,35 +31,35 @@ class ProgramLoop {
   static constexpr std::uint32_t kNoUse = OpIndex::kNoUse;
   static constexpr std::uint32_t kUseBit = 0x8000'0000u;
   static constexpr std::uint32_t kNobody = 0xffff'ffffu;
-  /// Work of a delay is counted in thousandths of picoseconds, so that a share of 0.15 re-times exactly.
+  /// Work of a delay is counted in thousandths of picoseconds, so that a share of 0.15 is exact.
   static constexpr std::int64_t kFullRate = 1000;
 
   struct Stream {
-    std::vector<std::uint32_t> queue;  ///< places in Program::ops, or kUseBit + use, in program order
-    std::uint32_t next = 0;            ///< first of them not started
+    std::vector<std::uint32_t> queue;  ///< in program order: indices in Program::ops, or kUseBit + use
+    std::uint32_t next = 0;            ///< the first one not started
     std::uint32_t role = 0;
     bool busy = false;  ///< with `running`; its place is kNobody in a pass that is one event
     Place running;
-    // While a pass runs here operation by operation:
+    // While a pass runs operation by operation:
     std::uint32_t split = kNoUse;  ///< the use
     std::span<const std::uint32_t> row;
-    std::uint32_t cursor = 0;  ///< first of `row` not started
+    std::uint32_t cursor = 0;  ///< the first of `row` not started
     // While a delay runs:
     std::int64_t work_left = 0;  ///< ps x kFullRate
-    SimTime since;               ///< when work_left was true
-    std::uint32_t version = 0;   ///< outdates the ends in the queue
+    SimTime since;               ///< the time at which work_left was exact
+    std::uint32_t version = 0;   ///< invalidates older ends in the queue
   };
   enum class State : std::uint8_t { kWaiting, kWhole, kSplit, kDone };
   struct Use {
     State state = State::kWaiting;
-    std::uint32_t missing = 0;  ///< bit per outside dependency that has not ended
-    std::uint32_t left = 0;     ///< while whole: bit per stream of the pass that is through with it
-    std::uint32_t version = 0;  ///< outdates its events
+    std::uint32_t missing = 0;  ///< one bit per outside dependency that has not ended
+    std::uint32_t left = 0;     ///< while whole: one bit per stream of the pass that has ended
+    std::uint32_t version = 0;  ///< invalidates older events
   };
   /// An operation, or an outside dependency of a use, that waits for operation `from` of its row.
   struct Target {
-    std::uint32_t use, at;  ///< kNoUse: a place in Program::ops
-    std::uint32_t from;     ///< rows of uses: in the pass
+    std::uint32_t use, at;  ///< kNoUse: an index in Program::ops
+    std::uint32_t from;     ///< in rows of uses: index in the pass
   };
   enum class Kind : std::uint8_t { kDelay, kWhole, kExit, kLeave };
   struct Event {
@@ -115,15 +115,15 @@ class ProgramLoop {
   std::vector<Stream> streams_;
   std::vector<std::uint32_t> role_begin_;  ///< roles + 1 offsets into streams_
   std::vector<std::int64_t> rate_;         ///< per role, thousandths
-  std::vector<std::uint32_t> waiting_;     ///< per entry of Program::ops: dependencies not ended
+  std::vector<std::uint32_t> waiting_;     ///< per entry of Program::ops: number of dependencies not ended
   std::vector<Use> uses_;
   std::vector<std::vector<std::uint32_t>> split_waiting_;  ///< per split, per operation: dependencies not ended
   Csr<Target> op_targets_, use_targets_;
   std::vector<std::uint8_t> released_;  ///< per use_targets_ value
   std::vector<std::pair<std::uint32_t, Target>> op_pairs_, use_pairs_;
-  std::vector<std::uint32_t> whole_;              ///< uses that are one event now
-  std::vector<CallId> in_flight_;                 ///< calls that were started on the engine
-  std::vector<std::vector<std::uint8_t>> apart_;  ///< per pass and call: 0 not asked yet, 1 apart, 2 not
+  std::vector<std::uint32_t> whole_;              ///< uses that are one event at present
+  std::vector<CallId> in_flight_;                 ///< calls started on the engine
+  std::vector<std::vector<std::uint8_t>> apart_;  ///< per pass and call: 0 not computed yet, 1 apart, 2 not
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   SimTime now_;
   std::uint64_t sequence_ = 0, done_ = 0;

@@ -8,7 +8,7 @@
 namespace busbar {
 namespace {
 
-/// Runs the pass by itself, for when its operations start and end.
+/// Runs the pass by itself to find when its operations start and end.
 Status time_shape(const Program& program, const PassUse& use, const std::vector<CallId>& calls, const Engine& engine,
                   const Contention& contention, PassShape& shape) {
   LonelyCalls lonely(engine);

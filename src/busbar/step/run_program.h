@@ -15,14 +15,14 @@ namespace busbar {
 /// One use of a pass.
 struct UseRun {
   static constexpr std::uint32_t kWhole = 0xffff'ffffu;
-  SimTime begin;                 ///< where whole
-  std::uint32_t split = kWhole;  ///< its place in ProgramRun::splits
+  SimTime begin;                 ///< if whole
+  std::uint32_t split = kWhole;  ///< its index in ProgramRun::splits
 };
 
 struct ProgramRun {
   std::vector<OpRun> ops;                  ///< per entry of Program::ops
   std::vector<UseRun> uses;                ///< per use
-  std::vector<std::vector<OpRun>> splits;  ///< of uses that ran operation by operation
+  std::vector<std::vector<OpRun>> splits;  ///< for uses that ran operation by operation
   std::vector<PassShape> shapes;           ///< per pass
   std::vector<CallId> calls;               ///< per call of the program: the engine's id
   Duration length;
@@ -31,10 +31,10 @@ struct ProgramRun {
   OpRun at(const Program& program, OpIndex::Place p) const;
 };
 
-/// Delays of a role slow down by the shares of `contention` while its collectives run, and are re-timed when one starts
-/// or ends. Shortcut::kWholePasses off: every operation is an event.
-/// Errors: what the engine refuses to prepare; kInvalid when operations wait for each other in a circle.
-/// Cost: O(log streams) per operation beside the engine; of a pass that meets nobody, per pass.
+/// Delays of a role slow down by the shares of `contention` while its collectives run; their ends are recomputed when
+/// one starts or ends. Shortcut::kWholePasses off: every operation is an event. Errors: those of the engine's
+/// prepare(); kInvalid if operations wait for each other in a circle. Cost: O(log streams) per operation, plus the
+/// engine's; for a pass without other traffic, per pass.
 Result<ProgramRun> run_program(const Program& program, Engine& engine, const Contention& contention,
                                const Shortcuts& shortcuts = {});
 

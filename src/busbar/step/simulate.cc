@@ -9,7 +9,7 @@
 namespace busbar {
 namespace {
 
-/// How often each call ran, and how long in all.
+/// How often each call ran, and its total time.
 void count_calls(const Program& program, const OpIndex& ids, const ProgramRun& run, std::vector<CallUse>& uses) {
   const auto add = [&](OpIndex::Place p) {
     const Op& op = ids.op(p);
@@ -22,7 +22,7 @@ void count_calls(const Program& program, const OpIndex& ids, const ProgramRun& r
     const OpRun r = run.at(program, p);
     use.total += r.end - r.start;
   };
-  std::vector<std::int64_t> more(program.passes.size(), -1);  // runs as one event after the first
+  std::vector<std::int64_t> more(program.passes.size(), -1);  // further runs as one event, after the first
   ids.for_each_piece(add, [&](std::uint32_t u) {
     const std::uint32_t pass = program.uses[u].pass;
     if (run.uses[u].split == UseRun::kWhole && ++more[pass] > 0) return;

@@ -1,4 +1,4 @@
-// A training step on an engine: how long, where the time goes, what each collective cost.
+// A training step on an engine: its duration, the parts of its time, and the cost of each collective.
 #pragma once
 
 #include <vector>
@@ -13,10 +13,10 @@
 namespace busbar {
 
 struct StepOptions {
-  Contention contention;  ///< KernelTable::contention: compute slows beside communication
+  Contention contention;  ///< KernelTable::contention: how communication slows compute at the same time
   bool timeline = true;   ///< off: no spans (searches over many layouts)
-  Shortcuts shortcuts{};  ///< kWholePasses: run passes that meet nobody as one event
-  const Topology* topology = nullptr;  ///< names and loads of links in the timeline; null: left out
+  Shortcuts shortcuts{};  ///< kWholePasses: run undisturbed passes as one event
+  const Topology* topology = nullptr;  ///< for names and loads of links in the timeline; null: without them
 };
 
 /// One call of the program over the whole step.
@@ -24,10 +24,10 @@ struct CallUse {
   CallId call{};  ///< of the program
   OpClass cls{};
   std::uint16_t label = 0;  ///< of its first use
-  std::uint64_t count = 0;  ///< starts, all micro-batches
-  Duration total;           ///< from start to end, all starts
+  std::uint64_t count = 0;  ///< number of starts over all micro-batches
+  Duration total;           ///< sum over all starts, from start to end
   Duration alone;           ///< one start on the idle machine
-  Duration exposed;         ///< of the critical role's step: its part of the exposed rows
+  Duration exposed;         ///< for the critical role: its share of the exposed parts
   Bound bound;
   double mean_us() const { return count == 0 ? 0 : total.in_us() / static_cast<double>(count); }
 };
@@ -36,7 +36,7 @@ struct StepResult {
   Duration step_time;
   RoleId critical_role{};
   Breakdown breakdown;                  ///< sums to step_time exactly
-  Duration slowed;                      ///< part of breakdown.compute: what collectives beside it cost
+  Duration slowed;                      ///< part of breakdown.compute: the cost of collectives at the same time
   std::vector<Duration> critical_time;  ///< per role: time on the critical path
   std::vector<CallUse> calls;           ///< by exposed time, then by total, then by call
   Timeline timeline;

@@ -12,7 +12,7 @@
 namespace busbar {
 namespace {
 
-/// Stages that all take the same time: nothing but layers.
+/// Stages with equal times: only layers.
 StepTimes equal_stages() {
   StepTimes t = step_times(small_model(), small_layout(1, 1, 1, 1, 1), flat_kernels());
   t.ends = {};
@@ -53,7 +53,7 @@ TEST(Pipeline, TakesTheTimeOfTheLawWhenStagesAreEqualAndCommunicationIsFree) {
     const LayoutSpec layout = small_layout(1, p, v, 1, m);
     const Program program = build_program(small_model(), layout, times, free_optimizer());
     const StepResult r = simulate(program, constant(Duration{}));
-    // m stage passes and (p-1)/v of the ramp, in chunks of layers / (p v)
+    // m stage passes, and (p-1)/v stage passes of the ramp, in chunks of layers / (p v)
     const Duration chunk = layer * (8 / (p * v));
     const Duration law = chunk * (m * v + p - 1);
     EXPECT_LE(r.step_time - law, Duration::ps(4 * p)) << p << ' ' << v << ' ' << m;  // two 1 ps kernels per stage
@@ -81,7 +81,7 @@ TEST(Step, FreeCommunicationIsNeverExposed) {
   EXPECT_EQ(r.breakdown.compute + r.breakdown.optimizer, r.step_time);
 }
 
-/// Programs written by hand: one role with compute and tp, a second one with compute.
+/// Programs written by hand: one role with compute and tp, a second role with compute.
 struct HandMade {
   Program p;
   HandMade() {
@@ -112,7 +112,7 @@ struct HandMade {
   }
 };
 
-// 100 us of work beside 40 us of communication that takes 15 % of the GPU: 34 us done, 66 us left at full speed.
+// 100 us of work at the same time as 40 us of communication that takes 15 % of the GPU: 34 us done, 66 us left.
 TEST(Step, ComputeSlowsExactlyWhileACollectiveRunsBesideIt) {
   HandMade h;
   h.work(0, 100);
@@ -151,7 +151,7 @@ TEST(Step, GapsAreAttributedToWhatWasWaitedFor) {
   EXPECT_EQ(r.critical_time, (std::vector<Duration>{Duration::us(57), Duration::us(60)}));
 }
 
-// A 30 us collective starts with 20 us of work beside it; only 10 us of it are exposed. The tail after the last
+// A 30 us collective starts together with 20 us of work, so only 10 us of it are exposed. The end after the last
 // compute counts too.
 TEST(Step, OnlyTheUncoveredPartOfACollectiveIsExposed) {
   HandMade h;

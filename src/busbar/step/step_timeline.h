@@ -9,8 +9,8 @@
 
 namespace busbar {
 
-/// One track per role and stream, one span per operation, with its cause; with a topology also which link bounds each
-/// collective, the load of every link that carried something, and the courses of the busiest ones (link_courses.h).
+/// One track per role and stream, one span per operation, with its cause. With a topology also the link that limits
+/// each collective, the load of every link that carried data, and the courses of the busiest links (link_courses.h).
 Timeline step_timeline(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes,
                        const Engine& engine, const Topology* topology);
 

@@ -1,4 +1,4 @@
-// Passes as single events: when one may begin, and what becomes of it when it meets something after all.
+// Passes as single events: when one may begin, and how it is split when other work would disturb it.
 #include <algorithm>
 
 #include "busbar/base/check.h"
@@ -8,14 +8,14 @@
 namespace busbar {
 namespace {
 
-/// Length that two spans of time share.
+/// Length of the overlap of two time spans.
 std::int64_t overlap_ps(SimTime a_begin, SimTime a_end, SimTime b_begin, SimTime b_end) {
   return std::max<std::int64_t>(0, (std::min(a_end, b_end) - std::max(a_begin, b_begin)).in_ps());
 }
 
 }  // namespace
 
-/// Whether nothing that operation `op` of the pass waits for, beside its stream, is missing; none of the pass has run.
+/// Whether operation `op` waits only for its stream. Pre: no operation of the pass has run.
 bool ProgramLoop::may_start(std::uint32_t use, std::uint32_t op) const {
   if (shape(use).waits[op] != 0) return false;
   for (const OpId dep : pass(use).deps.row(op))
@@ -23,8 +23,8 @@ bool ProgramLoop::may_start(std::uint32_t use, std::uint32_t op) const {
   return true;
 }
 
-/// Something changed for a pass of which nothing has run: begins it as one event, or operation by operation when one of
-/// them may start now and the whole may not.
+/// Called when a dependency of a pass that has not begun ends. Begins the pass as one event, or operation by operation
+/// if an operation may start now but the whole pass may not.
 void ProgramLoop::consider(std::uint32_t use) {
   const PassShape& form = shape(use);
   bool any = false, all = uses_[use].missing == 0;
@@ -59,7 +59,7 @@ bool ProgramLoop::meets_nobody(std::uint32_t use) {
   const std::uint32_t role = role_of_use(use);
   if (rate_[role] != kFullRate) return false;
   for (std::uint32_t s = role_begin_[role]; s < role_begin_[role + 1]; ++s)
-    if (runs_delay(streams_[s])) return false;  // which the pass would slow
+    if (runs_delay(streams_[s])) return false;  // the pass would slow it
   const std::uint32_t mine = program_.uses[use].pass;
   for (const CallId call : in_flight_)
     if (!pass_apart(call, mine)) return false;
@@ -99,7 +99,7 @@ std::vector<OpRun>& ProgramLoop::open_split(std::uint32_t use) {
   return run_.splits.emplace_back(pass(use).ops.size());
 }
 
-/// Operation by operation from the start.
+/// Runs the use operation by operation from its start.
 void ProgramLoop::split(std::uint32_t use) {
   open_split(use);
   const PassShape& form = shape(use);
@@ -109,7 +109,7 @@ void ProgramLoop::split(std::uint32_t use) {
   start_streams(use);
 }
 
-/// Operation by operation from where a pass that was one event stands now.
+/// Continues a pass that was one event operation by operation, from where it is now.
 void ProgramLoop::split_running(std::uint32_t use) {
   const SimTime began = run_.uses[use].begin;
   const PassShape& form = shape(use);
@@ -123,7 +123,7 @@ void ProgramLoop::split_running(std::uint32_t use) {
     if (alone.end > now_) continue;
     ++done_;
     if (const Op& op = pass(use).ops[i]; op.kind == OpKind::kCollective)
-      engine_.count_runs(run_.calls[index(op.call)], 1);  // the engine never saw it
+      engine_.count_runs(run_.calls[index(op.call)], 1);  // the engine never saw this run
     for (const std::uint32_t next : form.successors.row(i)) --split_waiting_[run_.uses[use].split][next];
   }
   for (std::uint32_t k = 0; k < form.streams.size(); ++k) {
@@ -155,7 +155,7 @@ void ProgramLoop::split_running(std::uint32_t use) {
   for (const std::uint32_t i : fresh) wake(use_targets_.values[i]);
 }
 
-/// Takes up an operation in the middle. Delays get their ends when all rates are known again.
+/// Continues an operation in its middle. Delays get their ends when all rates are known.
 void ProgramLoop::resume(std::uint32_t use, std::uint32_t i, std::uint32_t s) {
   Stream& stream = streams_[s];
   const SimTime began = run_.uses[use].begin, start = run_.splits[run_.uses[use].split][i].start;
@@ -183,14 +183,14 @@ void ProgramLoop::meet(CallId call, std::uint32_t role, std::int64_t share) {
     const std::uint32_t use = whole_[i];
     if ((share != 0 && role_of_use(use) == role) || !pass_apart(call, program_.uses[use].pass)) {
       split_running(use);
-      i = 0;  // what it set going may have met others
+      i = 0;  // the split may have started calls that disturb other passes
     } else {
       ++i;
     }
   }
 }
 
-/// A delay of the role is about to start, which collectives of a pass would slow.
+/// A delay of the role is about to start that collectives of a pass would slow.
 void ProgramLoop::split_whole_of(std::uint32_t role) {
   for (std::size_t i = 0; i < whole_.size();) {
     if (role_of_use(whole_[i]) == role) {
