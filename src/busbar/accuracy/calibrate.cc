@@ -17,10 +17,10 @@ constexpr double kBrokenRate = 0.6, kBrokenLatency = 1.6, kBrokenUs = 100;
 constexpr double kMostRate = 1.3, kMostMedianPercent = 15;
 constexpr int kMostRounds = 12;
 
-/// What the search moves: logarithms of times of latencies and of bytes, and launches in parts of the smallest time.
+/// The unknowns: logarithms of factors on latencies and on bytes' times; launches relative to the smallest time.
 using Point = std::array<double, 3>;
 
-/// Solves a x = b for the first n unknowns; a is symmetric and positive. The others stay 0.
+/// Solves a x = b for the first n unknowns; a is symmetric and positive definite. The other unknowns stay 0.
 Point solve(std::array<Point, 3> a, Point b, std::size_t n) {
   Point x{};
   for (std::size_t i = 0; i < n; ++i)
@@ -41,7 +41,7 @@ class Fit {
  public:
   Fit(const MeasuredResults& results, const ExpectOptions& options) : results_(results), options_(options) {}
 
-  /// The launch that was asked for becomes the machine's own.
+  /// A requested launch time becomes the machine's own.
   Status open() {
     Overrides overrides = options_.overrides;
     if (options_.policy.launch)
@@ -57,7 +57,7 @@ class Fit {
     return {};
   }
 
-  /// Gauss-Newton steps, each size weighing as its error is small: the sum of errors without sign is least.
+  /// Gauss-Newton steps with weights that minimise the sum of absolute errors.
   Status run() {
     std::vector<double> us = expected_us_;
     for (int round = 0; round < kMostRounds; ++round) {
@@ -109,10 +109,10 @@ class Fit {
     return out;
   }
 
-  /// Times grow in proportion when latencies and bytes take longer by one factor, so one nudge tells both slopes.
+  /// If latencies and bytes take longer by one factor, times grow by it. So one small change gives both slopes.
   Point step_from(const std::vector<double>& us, const std::vector<double>& later, double nudge) const {
-    constexpr double kSmall = 1e-3;  // errors below this weigh alike
-    constexpr double kTie = 1e-3;    // of the weights: keeps together what the results cannot tell apart
+    constexpr double kSmall = 1e-3;  // smaller errors have equal weight
+    constexpr double kTie = 1e-3;    // relative to the weights: keeps unknowns equal that the results cannot separate
     std::array<Point, 3> a{};
     Point b{};
     double all = 0;
@@ -133,7 +133,7 @@ class Fit {
     b[0] -= tie * apart, b[1] += tie * apart, b[2] -= tie * at_[2];
     Point step = solve(a, b, 3);
     if (at_[2] + step[2] >= 0) return step;
-    for (std::size_t r = 0; r < 2; ++r) b[r] += a[r][2] * at_[2];  // launches take no less: as far as to 0
+    for (std::size_t r = 0; r < 2; ++r) b[r] += a[r][2] * at_[2];  // launches are never below 0
     step = solve(a, b, 2);
     step[2] = -at_[2];
     return step;
@@ -142,13 +142,13 @@ class Fit {
   const MeasuredResults& results_;
   ExpectOptions options_;
   std::string text_;
-  CalibratedFactors start_;  ///< that the file has already
+  CalibratedFactors start_;  ///< factors that the file already has
   Point at_{};
   std::vector<double> expected_us_, fitted_us_;
   double smallest_us_ = 1, launch_us_ = 0;
 };
 
-/// The first size that was measured below the machine's floor; null: none.
+/// The first size with a time below the machine's floor; null: none.
 const MeasuredResult* below_floor(const MeasuredResults& results, Predictor& machine, Collective op, Floor& floor) {
   constexpr double kRounding = 0.005;  // tables print four figures
   for (const MeasuredResult& m : results.rows) {

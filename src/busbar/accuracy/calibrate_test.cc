@@ -20,7 +20,7 @@ double us_of(Predictor& machine, Collective op, std::uint64_t size) {
   return machine.time(call_over(op, Bytes{size}, machine.ranks()), kTimeAlone)->time.in_us();
 }
 
-/// A table that is `factor` times the prediction and `more_us` longer, 8 B to 16 GiB.
+/// A table with `factor` times the predicted times plus `more_us`, 8 B to 16 GiB.
 MeasuredResults table_of(const ExpectOptions& o, double factor, double more_us = 0) {
   auto machine = predictor_of(o, o.overrides).value();
   MeasuredResults out;
@@ -29,7 +29,7 @@ MeasuredResults table_of(const ExpectOptions& o, double factor, double more_us =
   return out;
 }
 
-/// The least factor that physics allows, and 0.8 at least.
+/// The least factor that physics allows, but at least 0.8.
 double least_factor(const ExpectOptions& o) {
   auto machine = predictor_of(o, o.overrides).value();
   double out = 0.8;

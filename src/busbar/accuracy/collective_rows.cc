@@ -15,7 +15,7 @@ namespace {
 
 struct RowMachine {
   std::unique_ptr<Predictor> predictor;
-  GroupFamily ranks;  ///< one group: those that take part
+  GroupFamily ranks;  ///< one group: the ranks that take part
 };
 
 Result<std::unique_ptr<RowMachine>> build(const MeasuredMachine& m, const ValidateOptions& options,
@@ -31,7 +31,7 @@ Result<std::unique_ptr<RowMachine>> build(const MeasuredMachine& m, const Valida
   return out;
 }
 
-/// Time of the row in us: as measured, or from a bandwidth. Source of the factors: nccl-tests, doc/PERFORMANCE.md.
+/// Time of the row in us, measured directly or as a bandwidth. Source of the factors: nccl-tests, doc/PERFORMANCE.md.
 Result<double> measured_us(const CsvTable& table, std::size_t row, Collective op, double bytes, double n) {
   BUSBAR_ASSIGN(const auto time, table.number(row, "time_us"));
   if (time && *time > 0) return *time;
@@ -42,7 +42,7 @@ Result<double> measured_us(const CsvTable& table, std::size_t row, Collective op
   return unsupported("no time and no bandwidth");
 }
 
-/// "8" is forced, ">=8" and "4..16" are limits, "auto" and what cannot be read are none.
+/// "8" sets the number, ">=8" and "4..16" limit it; "auto" and unreadable cells do not.
 void limit_channels(const std::string& cell, std::vector<std::string>& env) {
   const char* at = cell.data();
   const char* const last = at + cell.size();
@@ -62,7 +62,7 @@ class CollectiveRows {
   CollectiveRows(const CsvTable& table, const ValidateOptions& options, const AccuracyTable& accuracy)
       : table_(table), options_(options), catalog_(options.overrides.catalog), accuracy_(accuracy) {}
 
-  /// Fills `out`; an error of kind kUnsupported is the row's reason, any other ends the run.
+  /// Fills `out`. An error of kind kUnsupported is the row's reason; any other error ends the run.
   Status score(std::size_t row, ScoredRow& out) {
     BUSBAR_ASSIGN(const auto size, table_.number(row, "size_bytes"));
     if (!size || *size < 1) return unsupported("the size is not known");
@@ -103,7 +103,7 @@ class CollectiveRows {
   }
 
  private:
-  /// As NCCL names it. Where nothing but NVLS is named, it is what an all-reduce took.
+  /// By NCCL's name. If only NVLS is named, it is the algorithm of an all-reduce.
   std::string algorithm_of(std::size_t row, Collective op, std::uint32_t nodes) {
     const std::string& named = table_.cell(row, "algo");
     if (!named.empty() && named != "auto") return named;
@@ -111,7 +111,7 @@ class CollectiveRows {
     return nodes == 1 ? "nvls" : "nvlstree";
   }
 
-  /// What the row states, then what was asked for.
+  /// The variables of the row, then those of the user.
   std::vector<std::string> env_of(std::size_t row) const {
     std::vector<std::string> out;
     if (table_.cell(row, "nvls") == "off") out.emplace_back("NCCL_NVLS_ENABLE=0");

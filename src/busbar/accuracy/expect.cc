@@ -13,7 +13,7 @@
 namespace busbar {
 namespace {
 
-/// Something that may be wrong with a machine, as a change to its file.
+/// A possible fault of a machine, as a change to its file.
 struct Suspicion {
   const char* words;
   std::vector<std::string> set = {}, degrade = {};
@@ -41,17 +41,17 @@ Result<Prediction> time_alone(Predictor& machine, Collective op, std::uint64_t b
   return machine.time(call_over(op, Bytes{bytes}, machine.ranks()), kTimeAlone);
 }
 
-/// Suspicions under which the size would take what was measured.
+/// The suspicions under which the size would take the measured time.
 std::vector<std::string> explain(const ExpectOptions& o, const ExpectedRow& row) {
-  constexpr double kNear = 0.2;       // of the measurement
-  constexpr double kDifferent = 0.1;  // what a suspicion must change to explain anything
+  constexpr double kNear = 0.2;       // relative to the measurement
+  constexpr double kDifferent = 0.1;  // smallest change of a suspicion that explains anything
   std::vector<std::string> out;
   for (const Suspicion& s : suspicions()) {
     Overrides overrides = o.overrides;
     overrides.set.insert(overrides.set.end(), s.set.begin(), s.set.end());
     overrides.degrade.insert(overrides.degrade.end(), s.degrade.begin(), s.degrade.end());
     const auto made = predictor_of(o, overrides, s.nvls);
-    if (!made.ok()) continue;  // a machine without such a part
+    if (!made.ok()) continue;  // the machine has no such part
     const auto p = time_alone(**made, o.op, row.size_bytes);
     if (!p.ok() || std::abs(p->time.in_us() / row.expected_us - 1) < kDifferent) continue;
     if (std::abs(p->time.in_us() / row.measured_us - 1) <= kNear)
@@ -132,7 +132,7 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
   }
   for (const ExpectedRow& row : out.rows)
     if (row.verdict != Verdict::kGood) worst = &row, ++out.outside;
-  constexpr std::size_t kOneOf = 10;  // what bands of nine tenths let pass
+  constexpr std::size_t kOneOf = 10;  // bands of nine tenths let one in ten pass
   if (worst != nullptr && (impossible || out.outside * kOneOf > out.rows.size())) {
     out.verdict = worst->verdict;
     const bool complete = out.rows.size() == results.rows.size();

@@ -1,4 +1,4 @@
-// A user's results compared with what the machine should give: `busbar expect`.
+// Compares a user's results with the expected times of the machine: `busbar expect`.
 #pragma once
 
 #include <functional>
@@ -16,15 +16,15 @@ struct ExpectOptions {
   Overrides overrides;
   std::string engine = "analytic";
   Collective op = Collective::kAllReduce;
-  std::uint32_t gpus = 0;  ///< the first of the machine; 0: all
-  /// Makes the machine of `cluster`; null: load_cluster().
+  std::uint32_t gpus = 0;  ///< the first GPUs of the machine; 0: all
+  /// Builds the machine of `cluster`; null: load_cluster().
   std::function<Result<Cluster>(const std::string&, const Overrides&)> load = nullptr;
-  /// Called before each row with how many are known of how many; false: stop and keep those. Null: none.
+  /// Called before each row with the number done and the total; false: stop and keep those. Null: none.
   std::function<bool(std::size_t, std::size_t)> go_on = nullptr;
-  PredictPolicy policy{};  ///< release, variables and launch; the rest is expect's own
+  PredictPolicy policy{};  ///< release, variables and launch; expect sets the rest
 };
 
-/// What answers for calls on the machine of `options`, with more changes to its file. `accuracy`: as of PredictPolicy.
+/// The predictor for the machine of `options`, with more changes to its file. `accuracy`: as in PredictPolicy.
 Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& options, const Overrides& overrides,
                                                 bool nvls = true, const AccuracyTable* accuracy = nullptr);
 
@@ -32,13 +32,13 @@ Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& options, co
 Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& options, Cluster cluster, bool nvls = true,
                                                 const AccuracyTable* accuracy = nullptr);
 
-/// Error kInvalid where the results say that they are of another number of ranks.
+/// Error kInvalid if the results state another number of ranks.
 Status check_ranks(const MeasuredResults& results, const Predictor& machine);
 
 enum class Verdict : std::uint8_t {
   kGood,        ///< inside the band
   kLow,         ///< slower than the band allows
-  kSuspicious,  ///< faster than the band allows, or than physics does
+  kSuspicious,  ///< faster than the band or physics allows
 };
 const char* name_of(Verdict verdict);
 
@@ -51,23 +51,23 @@ struct ExpectedRow {
 
 struct Expectation {
   std::vector<ExpectedRow> rows;
-  /// Of the largest size that is not good, where these are more than one of ten or one is below a floor; else good.
+  /// That of the largest size that is not good, if more than one in ten is not good or one is below a floor; else good.
   Verdict verdict = Verdict::kGood;
-  std::size_t outside = 0;  ///< sizes that are not good
-  std::vector<std::string> explanations;  ///< what would make the machine give what was measured there
+  std::size_t outside = 0;                ///< number of sizes that are not good
+  std::vector<std::string> explanations;  ///< changes with which the machine would give the times measured there
   std::uint32_t ranks = 0;
   Duration launch;     ///< before the first byte, in all predictions
-  std::string inputs;  ///< text that was read, for a hash
+  std::string inputs;  ///< text read, for a hash
 };
 Result<Expectation> expect_results(const MeasuredResults& results, const ExpectOptions& options);
 
-/// One size of two measurements.
+/// One size in two measurements.
 struct ComparedRow {
   std::uint64_t size_bytes = 0;
   double measured_us = 0, baseline_us = 0;
   double change_percent() const { return (measured_us / baseline_us - 1) * 100; }
 };
-/// Sizes that both have. Error kInvalid when there is none.
+/// Sizes in both. Error kInvalid if there is none.
 Result<std::vector<ComparedRow>> compare_results(const MeasuredResults& now, const MeasuredResults& before);
 
 }  // namespace busbar

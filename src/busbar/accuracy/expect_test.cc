@@ -16,7 +16,7 @@ double all_reduce_us(Predictor& machine, std::uint64_t size) {
   return machine.time(call, kTimeAlone).value().time.in_us();
 }
 
-/// What the model itself says of a machine, with every time scaled and shifted.
+/// The model's own times for a machine, scaled and shifted.
 MeasuredResults modelled(const std::string& cluster, double factor, double shift_us) {
   auto machine = Predictor::make(load_cluster(cluster).value(), {}).value();
   MeasuredResults out;

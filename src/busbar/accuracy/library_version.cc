@@ -10,7 +10,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// A release at the beginning of `text`: "2.27.7", "v2.27", or the number of a header, 22707.
+/// A release at the start of `text`: "2.27.7", "v2.27", or the number of a header, 22707.
 std::optional<NcclVersion> release_at(std::string_view text) {
   constexpr unsigned kFirstCode = 20900, kLastCode = 29999;  // NCCL_VERSION_CODE of nccl.h since 2.9
   if (text.starts_with('v')) text.remove_prefix(1);
@@ -23,14 +23,14 @@ std::optional<NcclVersion> release_at(std::string_view text) {
   if (first != 2 || major.ptr == last || *major.ptr != '.') return std::nullopt;
   const auto minor = std::from_chars(major.ptr + 1, last, second);
   if (minor.ec != std::errc() || second > 99) return std::nullopt;
-  if (minor.ptr != last && *minor.ptr == 'x') return std::nullopt;  // "2.2x": twenty something
+  if (minor.ptr != last && *minor.ptr == 'x') return std::nullopt;  // "2.2x": some release from 2.20 on
   return NcclVersion{static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(second)};
 }
 
 std::optional<NcclVersion> release_in(std::string_view text) {
   constexpr std::string_view kName = "NCCL";
   for (std::size_t at = text.find(kName); at != std::string_view::npos; at = text.find(kName, at + 1)) {
-    if (at > 0 && text[at - 1] == 'R') continue;  // RCCL counts alike, and has rules of its own
+    if (at > 0 && text[at - 1] == 'R') continue;  // RCCL uses the same numbers but has its own rules
     const std::size_t begin = text.find_first_not_of(" (", at + kName.size());
     if (begin != std::string_view::npos)
       if (const auto v = release_at(text.substr(begin))) return v;

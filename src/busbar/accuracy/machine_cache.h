@@ -1,4 +1,4 @@
-// Machines that rows of a table describe, each built once.
+// Machines described by rows of a table, each built once.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,12 +11,12 @@
 
 namespace busbar {
 
-/// `T` is what a kind of row needs of its machine.
+/// `T` is the data that a kind of row needs of its machine.
 template <typename T>
 class MachineCache {
  public:
-  /// The machine of `m`, made by make() when it is met first; `more` holds what else it depends on. A board that cannot
-  /// be built as described is a reason of kind kUnsupported for all its rows, not the end of the run.
+  /// The machine of `m`, built by make() on first use; `more` holds everything else it depends on. If a board cannot be
+  /// built as described, all its rows get a reason of kind kUnsupported, and the run continues.
   template <typename Make>
   Result<T*> of(const MeasuredMachine& m, const std::string& more, Make&& make) {
     std::string key = fmt::format("{}|{}|{}", m.gpus_per_node, more, m.text);

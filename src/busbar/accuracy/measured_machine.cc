@@ -20,7 +20,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return out;
 }
 
-/// What node_variant says: token -> value, "" for tokens without one.
+/// The content of node_variant: token -> value, "" for tokens without a value.
 using Variant = std::map<std::string, std::string>;
 Variant variant_of(const std::string& text) {
   Variant out;
@@ -40,12 +40,12 @@ std::uint32_t whole(const std::string& text) {
 /// The keys of the node map in the cluster file, by name: `base` and its parameters.
 struct NodeMap {
   std::map<std::string, std::string> keys;
-  bool cards = false;  ///< cards in slots: their number, switches and bridges are parameters
+  bool cards = false;  ///< whether the board has cards in slots, with number, switches and bridges as parameters
 };
 
 bool is_card_base(const std::string& name) { return name.starts_with("pcie-cards"); }
 
-/// The board as a base with parameters. Boards of cards are followed down to theirs, so that it can be exchanged.
+/// The board as a base with parameters. Boards with cards are resolved down to their base, so that it can be exchanged.
 Result<NodeMap> node_map(const std::string& node, const Catalog& catalog) {
   NodeMap out;
   std::string name = node;
@@ -69,7 +69,7 @@ Result<NodeMap> node_map(const std::string& node, const Catalog& catalog) {
   return out;
 }
 
-/// Slots, switches and bridges of a server of cards.
+/// Sets slots, switches and bridges of a server with cards.
 void lay_cards(const Variant& variant, std::uint32_t gpus, NodeMap& map) {
   map.keys["gpus"] = std::to_string(gpus);
   const auto has = [&](const char* token) { return variant.contains(token); };
@@ -84,7 +84,7 @@ void lay_cards(const Variant& variant, std::uint32_t gpus, NodeMap& map) {
         std::to_string(has("gpus-per-switch") ? value("gpus-per-switch") : (gpus + switches - 1) / switches);
     if (!has("cross-socket")) map.keys["cpus"] = "1";
   }
-  // One socket has room for eight cards of x16; more, or cards said to stand on two, are dealt over both.
+  // One socket has room for eight x16 cards. More cards, or cards stated to be on two, are spread over both sockets.
   if (has("cross-socket"))
     map.keys["cards_per_cpu"] = std::to_string(std::max(1u, (gpus + 1) / 2));
   else if (has("through-cpu") || has("pcie-switch"))
@@ -94,7 +94,7 @@ void lay_cards(const Variant& variant, std::uint32_t gpus, NodeMap& map) {
   if (has("nvlink-links")) map.keys["bridge_lanes"] = variant.at("nvlink-links");
 }
 
-/// Tokens that say something that is modelled, or that does not change what is predicted.
+/// Accepts tokens that are modelled, or that do not change the prediction.
 Status check_tokens(const Variant& variant) {
   static constexpr std::string_view kKnown[] = {
       "gpus-visible", "gpu-ids",        "pcie-gen",     "pcie-switch", "switches",     "gpus-per-switch",
@@ -145,7 +145,7 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   MeasuredMachine out;
   out.node = table.cell(row, "node");
   if (out.node.empty() || out.node == "unknown") return unsupported("the board is not known");
-  // The board of the tables does not tell memory sizes apart, the catalogue does where rates differ.
+  // The tables' board does not distinguish memory sizes; the catalogue does if rates differ.
   const bool small = table.cell(row, "gpu").find("40GB") != std::string::npos;
   if (small && catalog.has("nodes", out.node + "-40")) out.node += "-40";
   if (!catalog.has("nodes", out.node)) return unsupported(fmt::format("no board {} in the catalogue", out.node));
@@ -170,10 +170,10 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   const std::string& fabric = table.cell(row, "fabric");
   const bool one_domain = fabric == "mnnvl" || out.node.find("nvl72") != std::string::npos;
   std::uint32_t blocks = out.nodes;
-  if (one_domain) {  // nodes are trays: all in one rack while they fit
+  if (one_domain) {  // nodes are trays: all in one rack as long as they fit
     constexpr std::uint32_t kTrays = 18;
     const std::uint32_t racks = (out.nodes + kTrays - 1) / kTrays;
-    std::uint32_t even = racks;  // racks are filled alike
+    std::uint32_t even = racks;  // racks are filled evenly
     while (out.nodes % even != 0) ++even;
     map.keys["trays"] = std::to_string(out.nodes / even);
     blocks = even;
@@ -191,7 +191,7 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
     const int gpus = static_cast<int>(out.gpus_per_node);
     BUSBAR_ASSIGN(fabric_lines, fabric_text(fabric, nics, catalog));
     if (!one_domain) map.keys["nics"] = std::to_string(nics.count);
-    // Whole servers have a card for each GPU; EFA has no cards of several ports.
+    // Whole servers have a card per GPU; EFA has no multi-port cards.
     const bool several = nics.count > gpus && gpus >= 8 && nics.count % gpus == 0;
     if (several && fabric != "efa") map.keys["ports_per_card"] = std::to_string(nics.count / gpus);
   }

@@ -14,20 +14,20 @@ namespace busbar {
 
 struct MeasuredMachine {
   std::string node;                    ///< catalogue name of the board
-  std::uint32_t nodes = 1;             ///< as the row counts them
-  std::uint32_t gpus_per_node = 0;     ///< that take part
-  std::vector<std::uint32_t> gpu_ids;  ///< which of a node; empty: the first
-  std::string text;                    ///< cluster file in braces, as load_cluster() takes it
+  std::uint32_t nodes = 1;             ///< as in the row
+  std::uint32_t gpus_per_node = 0;     ///< number of GPUs that take part
+  std::vector<std::uint32_t> gpu_ids;  ///< their indices in a node; empty: the first ones
+  std::string text;                    ///< cluster file in braces, for load_cluster()
 };
 
-/// `row` as a cluster file. Error kUnsupported: what the columns leave open or the model cannot express, in a few words
-/// that are alike for alike reasons; kInvalid: the table is wrong.
+/// `row` as a cluster file. Error kUnsupported: missing or inexpressible data, in a few words that are equal for equal
+/// reasons; kInvalid: the table is wrong.
 Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog);
 
-/// The GPUs of `topology`, built from m.text, that take part, in order of ranks.
+/// The GPUs that take part, in order of ranks; `topology` was built from m.text.
 Result<std::vector<DeviceId>> gpus_taking_part(const MeasuredMachine& m, const Topology& topology);
 
-/// Catalogue entry in networks/ for a fabric of the measured tables and the rate of a port in Gb/s; empty: none.
+/// The entry of networks/ for a fabric of the measured tables and a port rate in Gb/s; empty: none.
 std::string network_of(const std::string& fabric, int gbps, int nics, const Catalog& catalog);
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-// Copies, latencies and NIC tests between two places: rates of routes as they are, without a collective's software.
+// Copies, latencies and NIC tests between two places: plain rates of routes, without the software of a collective.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,12 +15,12 @@
 namespace busbar {
 namespace {
 
-/// A copy between GPUs through host memory is cut in pieces that are written and then read again: what is left of the
-/// narrower of the two ways, both directions together. Source: data/measured/p2p.csv, 22 of 26 GB/s (RTX 4090), 37 of
-/// 55 (H100), 5.7 of 12.8 (RTX 2080 Ti); both directions at once move no more than one.
+/// A copy between GPUs through host memory is cut in pieces that are written and then read. This is the remaining share
+/// of the narrower of the two paths, for both directions together. Source: data/measured/p2p.csv, 22 of 26 GB/s (RTX
+/// 4090), 37 of 55 (H100), 5.7 of 12.8 (RTX 2080 Ti); both directions at once move no more than one.
 constexpr double kStagedShare = 0.65;
-/// NIC tests: time between two messages of one queue pair, and how it and the time on the wire overlap:
-/// t^p = gap^p + wire^p. Source: perftest on ConnectX-6, 2 B to 8 MiB (rdma-az-hdr-read-bw of data/measured/p2p.csv).
+/// NIC tests: gap between two messages of one queue pair. Gap and wire time combine as t^p = gap^p + wire^p. Source:
+/// perftest on ConnectX-6, 2 B to 8 MiB (rdma-az-hdr-read-bw of data/measured/p2p.csv).
 constexpr double kMessageGapUs = 0.353, kOverlapPower = 1.5;
 
 struct Server {
@@ -28,7 +28,7 @@ struct Server {
   std::unique_ptr<Router> router;
 };
 
-/// "Gb/s per port" from text such as "ConnectX-7 400G RoCEv2"; 0: none.
+/// Port rate in Gb/s from text such as "ConnectX-7 400G RoCEv2"; 0: none.
 int port_gbps(const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] < '0' || text[i] > '9') continue;
@@ -57,7 +57,7 @@ class Paths {
   Paths(const ValidateOptions& options) : options_(options), catalog_(options.overrides.catalog) {}
 
   const Catalog& catalog() const { return catalog_; }
-  /// The way from one GPU of the board to another of the kind that the row names.
+  /// The path from one GPU of the board to another, of the kind that the row names.
   Result<PathView> between_gpus(const std::string& node, const std::string& path_kind) {
     for (const std::string& text : boards(node, path_kind)) {
       BUSBAR_ASSIGN(const Server* s, server(node, text));
@@ -69,7 +69,7 @@ class Paths {
     }
     return unsupported(fmt::format("board {} has no path of kind {}", node, path_kind));
   }
-  /// From the first GPU to the memory of its socket.
+  /// The path from the first GPU to the memory of its socket.
   Result<PathView> to_host(const std::string& node) {
     BUSBAR_ASSIGN(const Server* s, server(node, board(node)));
     const Topology& t = s->cluster.topology;
@@ -85,7 +85,7 @@ class Paths {
 
  private:
   std::string board(const std::string& node) const { return fmt::format("name: {0}\nnode: {0}\n", node); }
-  /// The board as it is; for cards also in a server that has such a path.
+  /// The board itself; for cards also a server with such a path.
   std::vector<std::string> boards(const std::string& node, const std::string& path_kind) const {
     const char* variant = path_kind == "pcie-switch"         ? "pcie-switch"
                           : path_kind == "pcie-cross-socket" ? "cross-socket"
@@ -116,7 +116,7 @@ class Paths {
   std::map<std::string, std::unique_ptr<Server>> servers_;
 };
 
-/// Payload GB/s of a port, one direction.
+/// Payload rate of a port in GB/s, one direction.
 Result<double> port_rate(const CsvTable& table, std::size_t row, const Catalog& catalog) {
   const std::string& kind = table.cell(row, "path_kind");
   int gbps = port_gbps(table.cell(row, "gpu_or_nic"));
@@ -133,8 +133,8 @@ Result<double> port_rate(const CsvTable& table, std::size_t row, const Catalog& 
 }
 
 struct Rate {
-  double GBps = 0;             ///< of one flow, one direction
-  double both_directions = 2;  ///< what both together move, in units of one
+  double GBps = 0;             ///< for one flow in one direction
+  double both_directions = 2;  ///< rate of both directions together, relative to one
   double latency_us = 0;
   std::string how;
 };
@@ -151,7 +151,7 @@ Result<Rate> rate_of(const CsvTable& table, std::size_t row, Paths& paths) {
   if (kind == "host-device" || kind == "nvlink-c2c" || kind == "host-staged") {
     BUSBAR_ASSIGN(const PathView way, paths.to_host(node));
     if (kind == "host-staged") return Rate{way.payload_GBps * kStagedShare, 1, 0, "two copies through host memory"};
-    // Both directions end in the same memory; PCIe is narrower than it, a chip-to-chip link is not.
+    // Both directions end in the same memory. PCIe is narrower than the memory, a chip-to-chip link is not.
     const double memory = way.hops.back().payload_GBps;
     return Rate{way.payload_GBps, std::min(2.0, memory / way.payload_GBps), way.latency.in_us(), name_of(way.type)};
   }
@@ -159,7 +159,7 @@ Result<Rate> rate_of(const CsvTable& table, std::size_t row, Paths& paths) {
   return Rate{way.payload_GBps, 2, way.latency.in_us(), name_of(way.type)};
 }
 
-/// In the unit of the row's metric.
+/// The prediction in the unit of the row's metric.
 Result<double> predict(const CsvTable& table, std::size_t row, const Rate& rate, double size, const char** unit) {
   const std::string& metric = table.cell(row, "metric");
   const std::string& basis = table.cell(row, "value_basis");

@@ -57,7 +57,7 @@ Result<MeasuredResults> parse_csv(std::string_view text, const std::string& name
   return from_times(std::move(times), std::move(out), name);
 }
 
-/// The number behind `name` in the line of settings; 0 where there is none.
+/// The number after `name` in the line of settings; 0 if there is none.
 unsigned setting(std::string_view settings, std::string_view name) {
   unsigned n = 0;
   const std::size_t at = settings.find(name);
@@ -67,7 +67,7 @@ unsigned setting(std::string_view settings, std::string_view name) {
   return n;
 }
 
-/// Source: NVIDIA nccl-tests, src/common.cu: -G launches graphs, threads and their GPUs are in one process.
+/// Source: NVIDIA nccl-tests, src/common.cu: -G launches graphs; threads and their GPUs are in one process.
 std::string launch_of(std::string_view settings) {
   const unsigned per_process = setting(settings, "nThread ") * setting(settings, "nGpus ");
   if (per_process == 0) return "";
@@ -75,7 +75,7 @@ std::string launch_of(std::string_view settings) {
   return per_process > 1 ? "loop" : "process";
 }
 
-/// Times of both places count; sizes of 0 do not.
+/// Times of both places count; sizes of 0 are skipped.
 Result<MeasuredResults> from_tables(const PerfResults& results, const std::string& name) {
   MeasuredResults out;
   std::map<std::uint64_t, std::vector<double>> times;

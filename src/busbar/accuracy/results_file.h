@@ -1,5 +1,5 @@
 // A user's own measurements: the table or JSON report of nccl-tests or rccl-tests, or a CSV with size_bytes and
-// time_us, and gpus where it says how many took part.
+// time_us, and optionally gpus, the number of participants.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ struct MeasuredResult {
 };
 
 struct MeasuredResults {
-  std::string collective{};            ///< as the file names it; empty: it does not
-  std::vector<MeasuredResult> rows{};  ///< by ascending size; the median of several of one size
-  std::string library{};               ///< NCCL's number as nccl-tests print it: "23007"; empty: not said
-  std::string launch{};                ///< as the header of nccl-tests tells: "graph", "loop", "process"; empty: not said
-  std::uint32_t ranks = 0;             ///< 0: not said
-  std::vector<std::string> unread{};   ///< rows that were cut off: "line 12: ..."
+  std::string collective{};            ///< as named in the file; empty: not named
+  std::vector<MeasuredResult> rows{};  ///< by ascending size; the median if a size occurs several times
+  std::string library{};               ///< NCCL's number as nccl-tests prints it: "23007"; empty: not in the file
+  std::string launch{};                ///< from the header of nccl-tests: "graph", "loop", "process"; empty: not there
+  std::uint32_t ranks = 0;             ///< 0: not in the file
+  std::vector<std::string> unread{};   ///< truncated rows: "line 12: ..."
 };
 
-/// Errors with line: a file of neither kind, a table without rows, a time that is no number above 0.
+/// Errors with line: a file of neither kind, a table without rows, a time that is not a number above 0.
 Result<MeasuredResults> read_results(const std::string& file);
 Result<MeasuredResults> parse_results(std::string_view text, const std::string& name);
 

@@ -1,4 +1,4 @@
-// A measured row with its prediction beside it, whatever the table it came from.
+// A measured row and its prediction, for any kind of table.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 namespace busbar {
 
 struct ScoredRow {
-  std::size_t row = 0;               ///< of the table
+  std::size_t row = 0;               ///< in the table
   const char* id_key = "source_id";  ///< or "row_id"
   std::string id;
-  std::string configuration;     ///< rows of one configuration are reduced to their median before they are scored
-  std::uint64_t size_bytes = 0;  ///< 0: has none
+  std::string configuration;     ///< rows of one configuration are reduced to their median before scoring
+  std::uint64_t size_bytes = 0;  ///< 0: the row has no size
   double predicted = 0, measured = 0;
   const char* unit = "us";
-  std::uint32_t gpus = 0;          ///< that take part; 0: unknown
-  std::string gpu;                 ///< catalogue name of them
+  std::uint32_t gpus = 0;          ///< number that takes part; 0: unknown
+  std::string gpu;                 ///< their catalogue name
   bool several_nodes = false;      ///< collectives: ranks in more than one block of the machine
-  std::string joined;              ///< collectives: what joins the GPUs: "switch", "mesh", "pcie"
-  Band band;                       ///< basis empty: has none
+  std::string joined;              ///< collectives: the kind of links between the GPUs: "switch", "mesh", "pcie"
+  Band band;                       ///< empty basis: no band
   std::string node, fabric, kind;  ///< kind: the collective, the path, or the framework
-  std::string how;                 ///< what was predicted: "ring, simple, 16 channels"
+  std::string how;                 ///< the predicted variant: "ring, simple, 16 channels"
   std::string bound_by;            ///< in words
-  std::string library;             ///< whose rules chose: "NCCL 2.27"; empty: nobody's
-  std::optional<CollectiveRequest> asked;  ///< collectives: what gives `predicted`
-  bool counts = true;              ///< whether the row is one to be scored: use=accuracy, or the table does not say
+  std::string library;             ///< the library whose rules chose: "NCCL 2.27"; empty: none
+  std::optional<CollectiveRequest> asked;  ///< collectives: the request that gives `predicted`
+  bool counts = true;                      ///< whether the row is scored: use=accuracy, or the table has no such column
   std::string unsupported;         ///< why there is no prediction; empty: there is one
 
   double error_percent() const { return (predicted / measured - 1) * 100; }
@@ -38,7 +38,7 @@ struct ScoredRow {
   }
 };
 
-/// What every table says of a row: its source, which is its configuration as well, its board, and whether it counts.
+/// Data common to all tables: the row's source, which is also its configuration, its board, and whether it counts.
 inline ScoredRow begin_scored_row(const CsvTable& table, std::size_t row) {
   ScoredRow s;
   s.row = row;

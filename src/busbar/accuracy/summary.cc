@@ -47,7 +47,7 @@ std::map<std::string, ErrorSummary> by_group(const Errors& errors) {
   return out;
 }
 
-/// The smallest value that `share` of the weight does not exceed.
+/// The smallest value up to which the values have at least `share` of the weight.
 double weighted_quantile(std::vector<std::pair<double, double>> values_and_weights, double share) {
   std::sort(values_and_weights.begin(), values_and_weights.end());
   double sum = 0, before = 0;
@@ -82,7 +82,7 @@ std::map<std::string, BandSummary> summarise_bands(const std::vector<ScoredRow>&
   return out;
 }
 
-/// Configurations are compared at equal collective and size, by their medians there.
+/// Compares configurations at equal collective and size, by their medians.
 PairOrder order_of(const std::vector<ScoredRow>& rows) {
   constexpr double kApart = 1.15;
   std::map<std::tuple<std::string, std::uint64_t>,

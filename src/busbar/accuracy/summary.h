@@ -1,4 +1,4 @@
-// What is left of many rows: errors per configuration, per size band, per board; the order of pairs; the worst.
+// Summaries of many rows: errors per configuration, per size band, per board; the order of pairs; the worst cases.
 #pragma once
 
 #include <map>
@@ -9,17 +9,17 @@
 
 namespace busbar {
 
-/// Half-open bands of sizes in MiB, and where rows without a size go: "below 1 MiB", "1-64 MiB", "64 MiB-1 GiB",
-/// "1 GiB and more", "no size".
+/// Half-open bands of sizes in MiB, and a band for rows without a size: "below 1 MiB", "1-64 MiB", "64 MiB-1 GiB", "1
+/// GiB and more", "no size".
 std::string band_of(std::uint64_t size_bytes);
 std::vector<std::string> band_names();  ///< ascending, "no size" last
 
-/// Median of the middle two where there are two. Precondition: not empty.
+/// The median; for an even count, of the middle two. Precondition: not empty.
 double median_of(std::vector<double> values);
-/// The smallest value that 90 % of the values do not exceed (nearest rank). Precondition: not empty.
+/// The smallest value that at least 90 % of the values do not exceed (nearest rank). Precondition: not empty.
 double p90_of(std::vector<double> values);
 
-/// Errors of configurations, each the median over its rows.
+/// Errors of configurations; each configuration's error is the median over its rows.
 struct ErrorSummary {
   std::size_t configurations = 0, rows = 0;
   double median_percent = 0;  ///< signed: predictions above the measurement are positive
@@ -36,12 +36,12 @@ struct PairOrder {
   }
 };
 
-/// How the bands of predictions hold. Rows of one configuration count as much as those of any other.
+/// How often measurements are inside the predicted bands. All configurations count equally.
 struct BandSummary {
   std::size_t configurations = 0, rows = 0;
   double coverage_percent = 0;      ///< measured inside the band
-  double median_width_percent = 0;  ///< from the lower end to the upper, of the predicted time
-  double p90_percent = 0;           ///< of |measured / predicted - 1|, what the width is to be compared with
+  double median_width_percent = 0;  ///< from lower to upper end, relative to the predicted time
+  double p90_percent = 0;           ///< of |measured / predicted - 1|, for comparison with the width
 };
 
 struct Summary {
@@ -50,10 +50,10 @@ struct Summary {
   PairOrder order;
   std::map<std::string, BandSummary> bands;  ///< by size band, of rows that have a band
 };
-/// Of the rows that count and have a prediction.
+/// Over the rows that count and have a prediction.
 Summary summarise(const std::vector<ScoredRow>& rows);
 
-/// Places of the configurations' medians that are farthest off, worst first: (configuration, band) by absolute error.
+/// The configurations whose medians are farthest off, worst first: (configuration, band) by absolute error.
 struct WorstCase {
   std::string configuration, band;
   double error_percent = 0;

@@ -1,4 +1,4 @@
-// The least bandwidth to accept of a machine, by collective and size: what an acceptance test compares with.
+// The least acceptable bandwidth of a machine, by collective and size, for acceptance tests.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ struct Threshold {
   Collective op{};
   std::uint64_t size_bytes = 0;
   double expected_us = 0;
-  double most_us = 0;   ///< slower is too slow
-  double least_us = 0;  ///< faster is not to be believed: the band's other end, or what physics allows
+  double most_us = 0;   ///< a longer time is too slow
+  double least_us = 0;  ///< a shorter time is not credible: the other end of the band, or the limit of physics
   double expected_busbw_GBps = 0, least_busbw_GBps = 0, most_busbw_GBps = 0;
   Band band;
   std::string how, bound_by;
@@ -25,10 +25,10 @@ struct Thresholds {
   std::vector<Threshold> rows;  ///< by collective, then size
   std::uint32_t ranks = 0;
   Duration launch;  ///< before the first byte, in all predictions
-  std::string inputs;  ///< text that was read, for a hash
+  std::string inputs;  ///< text read, for a hash
 };
 
-/// options.op is not looked at. Collectives that the machine's library does not run over so many ranks are left out.
+/// Ignores options.op. Leaves out collectives that the machine's library does not run over so many ranks.
 Result<Thresholds> acceptance_thresholds(const ExpectOptions& options, std::span<const Collective> ops,
                                          std::span<const std::uint64_t> sizes);
 

@@ -10,7 +10,7 @@ namespace {
 
 bool has(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
 
-/// Whole numbers of one row; remembers the first that is missing.
+/// Whole numbers of one row; keeps the name of the first missing one.
 class RowNumbers {
  public:
   RowNumbers(const CsvTable& table, std::size_t row) : table_(table), row_(row) {}
@@ -41,23 +41,23 @@ Precision precision_of(const std::string& text) {
   return has(text, "fp16") ? Precision::kFp16 : Precision::kBf16;
 }
 
-/// The number after `words` in `text`, 0 without.
+/// The number after `words` in `text`; 0 if there is none.
 std::uint32_t number_after(const std::string& text, const char* words) {
   const std::size_t at = text.find(words);
   if (at == std::string::npos) return 0;
   return static_cast<std::uint32_t>(std::strtoul(text.c_str() + at + std::string(words).size(), nullptr, 10));
 }
 
-/// How states are sharded, from the words of the zero_fsdp column.
+/// How states are sharded, from the text of the zero_fsdp column.
 void set_sharding(const std::string& text, LayoutSpec& l) {
   const std::uint32_t data = l.data_ranks();
   std::uint32_t group = 0;
   if (has(text, "FSDP") || has(text, "ZeRO-3") || has(text, "fully sharded")) {
     l.zero = 3;
-    l.reshard = !has(text, "SHARD_GRAD_OP");  // torch's name for keeping parameters between forward and backward
+    l.reshard = !has(text, "SHARD_GRAD_OP");  // PyTorch's name for keeping parameters between forward and backward
     group = std::max(number_after(text, "FSDP group "), number_after(text, "FSDP="));
     if (has(text, "float8 all-gather")) l.parameter_bytes = 1;
-  } else if (has(text, "ZeRO-2") && l.pp == 1) {  // with stages gradients add up first: as ZeRO-1
+  } else if (has(text, "ZeRO-2") && l.pp == 1) {  // with stages, gradients accumulate first: as ZeRO-1
     l.zero = 2;
   } else if (has(text, "none") || text.empty()) {
     l.zero = 0;
@@ -68,10 +68,10 @@ void set_sharding(const std::string& text, LayoutSpec& l) {
   if (group > 0 && group < data && data % group == 0 && group % l.cp == 0) l.shard_group = group;
 }
 
-/// What each framework does when nobody says otherwise.
-/// Source: docs/accuracy.md, section on training steps, names document and version for each line.
+/// The defaults of each framework. Source: docs/accuracy.md, section on training steps, names document and version for
+/// each line.
 void set_framework(const std::string& framework, const std::string& overlap, LayoutSpec& l) {
-  const bool ampere_era = l.precision == Precision::kFp16;  // runs in fp16 are those of before flash attention
+  const bool ampere_era = l.precision == Precision::kFp16;  // runs in fp16 date from before flash attention
   if (framework == "deepspeed") {
     l.attention = AttentionKernel::kUnfused;
     l.overlap_grad_reduce = l.overlap_param_gather = l.overlap_p2p = false;
@@ -79,7 +79,7 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
     l.attention = ampere_era ? AttentionKernel::kUnfused : AttentionKernel::kFlash;
     l.overlap_grad_reduce = l.overlap_param_gather = !ampere_era;
   } else if (framework == "fsdp-composer") {
-    l.attention = AttentionKernel::kFlash1;  // Triton's, for its ALiBi
+    l.attention = AttentionKernel::kFlash1;  // Triton's, because of its ALiBi
     l.early_stop = true;
     l.gradient_bytes = 2;
   } else if (framework == "fsdp2-torchtitan") {
@@ -88,13 +88,13 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
     l.context = ContextParallel::kAllGather;
   } else if (framework == "internevo") {
     l.gradient_bytes = 2;
-    l.whole_tensors = l.zero == 1;  // its hybrid ZeRO optimizer deals out tensors and broadcasts them
+    l.whole_tensors = l.zero == 1;  // its hybrid ZeRO optimizer distributes whole tensors and broadcasts them
   } else if (framework == "nemo" || framework == "megatron-bridge") {
     l.overlap_tp = l.sequence_parallel && l.tp > 1;
     l.gradient_bytes = 2;
   } else if (framework == "maxtext") {
     l.gradient_bytes = 2;
-  } else if (l.zero == 3) {  // "other": FSDP of somebody's own on PyTorch, unless JAX says otherwise below
+  } else if (l.zero == 3) {  // "other": custom FSDP on PyTorch, unless it is JAX, see below
     l.attention = AttentionKernel::kFlash2;
     l.early_stop = true;
   }
@@ -102,7 +102,7 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
   if (has(overlap, "CUDA graphs")) l.cuda_graphs = true;
 }
 
-/// Layers that do not divide: with one place each for embedding and head if that makes it even, else cut by cost.
+/// If layers do not divide evenly: one place each for embedding and head if that makes it even, otherwise cut by cost.
 void set_layers(const ModelSpec& m, LayoutSpec& l) {
   l.embedding_as_layer = l.head_as_layer = m.layers % l.chunks() != 0 && (m.layers + 2) % l.chunks() == 0;
 }
@@ -123,7 +123,7 @@ Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row) {
   BUSBAR_RETURN_IF_ERROR(n.status());
   m.head_dim = n.read("head_dim", m.hidden / m.heads);
   m.gated_mlp = table.cell(row, "gated_mlp") == "y";
-  // Tied or not: whichever count is nearer to the one that is given.
+  // Tied embeddings or not: the choice whose count is nearer to the given one.
   BUSBAR_ASSIGN(const auto billions, table.number(row, "params_B"));
   if (billions) {
     const double one = static_cast<double>(embedding_parameters(m)), all = static_cast<double>(parameter_count(m));
@@ -159,10 +159,10 @@ Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, con
                                               : Recompute::kNone;
   const std::string& framework = table.cell(row, "framework");
   if (framework == "fsdp2-torchtitan" && l.recompute == Recompute::kSelective) {
-    l.recompute = Recompute::kFull;  // its "selective op" computes every second matrix product again
+    l.recompute = Recompute::kFull;  // its "selective op" recomputes every second matrix product
     l.recompute_layers = std::max(1u, model.layers / 2);
   }
-  if (framework == "other" && has(table.cell(row, "zero_fsdp"), "JAX")) {  // PaxML saves nothing by default
+  if (framework == "other" && has(table.cell(row, "zero_fsdp"), "JAX")) {  // PaxML saves no activations by default
     l.attention = AttentionKernel::kFlash;
     l.early_stop = false;
     l.gradient_bytes = 2;

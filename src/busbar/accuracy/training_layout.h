@@ -1,4 +1,4 @@
-// What a measured training step ran: model and layout from the normalised columns of the table.
+// The model and layout of a measured training step, from the normalised columns of the table.
 #pragma once
 
 #include "busbar/base/csv.h"
@@ -7,15 +7,15 @@
 
 namespace busbar {
 
-/// Error kUnsupported: what the row leaves open or the model cannot express, alike for alike reasons.
+/// Error kUnsupported: missing or inexpressible data, with equal words for equal reasons.
 Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row);
 
-/// `chooses_recompute`: the row does not say what is recomputed; the caller takes the least that fits in memory.
+/// `chooses_recompute`: the row does not state what is recomputed; the caller takes the least that fits in memory.
 struct MeasuredLayout {
   LayoutSpec layout;
   bool chooses_recompute = false;
 };
-/// Degrees and batch are the row's; what it leaves open is the default of its framework (docs/accuracy.md has the
+/// Degrees and batch are the row's; missing data is the default of its framework (docs/accuracy.md has the
 /// list).
 Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, const ModelSpec& model);
 

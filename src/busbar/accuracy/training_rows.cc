@@ -1,4 +1,4 @@
-// Training steps of a measured table, each predicted from its own columns.
+// Training steps of a measured table, each predicted from the columns of its row.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,9 +21,9 @@
 namespace busbar {
 namespace {
 
-constexpr double kChipToChip = 200e9;  // bytes/s: NVLink-C2C has 450, PCIe 5 below 64
+constexpr double kChipToChip = 200e9;  // bytes/s: NVLink-C2C has 450 GB/s, PCIe 5 less than 64
 
-/// Columns that a step follows from: rows that agree in all of them are one configuration.
+/// Columns that determine a step: rows equal in all of them are one configuration.
 constexpr const char* kInputs[] = {"node",         "node_variant",
                                    "gpus_total",   "nics_per_node",
                                    "nic_gbps",     "fabric",
@@ -48,7 +48,7 @@ std::string configuration_of(const CsvTable& table, std::size_t row) {
   return out + rest;
 }
 
-/// A number of a container in the source's words, "26.04.01"; empty without one.
+/// The version of a container in the text of the source, "26.04.01"; empty if there is none.
 std::string release_of(const std::string& source) {
   const std::size_t at = source.find(" NeMo Container");
   if (at == std::string::npos) return "";
@@ -89,7 +89,7 @@ std::string in_words(const LayoutSpec& l) {
                      name_of(l.recompute), l.recompute_layers > 0 ? fmt::format(" of {}", l.recompute_layers) : "");
 }
 
-/// What does not fit is computed again, or kept in host memory where that is joined chip to chip.
+/// Activations that do not fit are recomputed, or kept in host memory if a chip-to-chip link reaches it.
 void choose_recompute(const Machine& m, const ModelSpec& model, LayoutSpec& layout) {
   const Topology& t = m.predictor->cluster().topology;
   const Bytes capacity = t.device_class(t.gpus().front()).memory;
@@ -146,7 +146,7 @@ class TrainingRows {
   MachineCache<Machine> machines_;
 };
 
-/// Of rows of one configuration the newest release is scored: the highest number of a container, else the last row.
+/// Of the rows of one configuration, scores the newest release: the highest container version, or the last row.
 void score_newest_only(const CsvTable& table, std::vector<ScoredRow>& rows) {
   std::map<std::string, std::pair<std::string, std::size_t>> newest;
   for (std::size_t i = 0; i < rows.size(); ++i) {

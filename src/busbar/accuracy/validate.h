@@ -1,4 +1,4 @@
-// Predicts what measured tables hold and puts both side by side: `busbar validate`.
+// Predicts the rows of measured tables and compares: `busbar validate`.
 #pragma once
 
 #include <functional>
@@ -19,22 +19,22 @@ struct ValidateOptions {
   Overrides overrides;              ///< catalogue, and --set for every machine
   std::string engine = "analytic";  ///< or "flow"
   std::string only;                 ///< see row_filter()
-  PredictOptions predict{};         ///< instead of what rows state
-  /// Asked before each row with how many are done and how many there are; false: leave the rest out.
+  PredictOptions predict{};         ///< overrides the rows' own
+  /// Called before each row with the number done and the total; false: skip the rest.
   std::function<bool(std::size_t done, std::size_t total)> go_on{};
 };
 
-/// By its columns. Error kUnsupported names those that a table must have.
+/// Determined by its columns. Error kUnsupported names the required columns.
 Result<TableKind> kind_of_table(const CsvTable& table);
 
-/// Rows that `only` keeps: conditions on columns joined by ',', each "column=value", "column!=value", "column>number"
-/// or "column<number"; "use=accuracy,node=dgx-h100". Empty: all. Error kInvalid for a column that is not there.
+/// The rows that `only` selects: conditions on columns joined by ',', each "column=value", "column!=value",
+/// "column>number" or "column<number"; "use=accuracy,node=dgx-h100". Empty: all. Error kInvalid for a missing column.
 Result<std::vector<std::size_t>> filter_rows(const CsvTable& table, const std::string& only);
 
-/// A prediction for every kept row, in their order; a row that cannot be predicted says why.
+/// A prediction for every selected row, in their order; a row that cannot be predicted has a reason.
 Result<std::vector<ScoredRow>> validate(const CsvTable& table, const ValidateOptions& options);
 
-// One per kind of table.
+// One function per kind of table.
 Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                     const ValidateOptions& options);
 Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const std::vector<std::size_t>& rows,
