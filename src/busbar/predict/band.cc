@@ -69,7 +69,7 @@ Status AccuracyTable::read_collectives(const YamlNode& root) {
   return r.finish();
 }
 
-/// The band with the largest beginning that `size` reaches; null: none.
+/// The last band whose smallest size is at most `size`; null: none.
 const AccuracyTable::SizeErrors* AccuracyTable::at(const std::vector<SizeErrors>& bands, const std::string& of,
                                                    Bytes size, bool several_nodes) {
   const SizeErrors* best = nullptr;

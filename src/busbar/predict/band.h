@@ -1,4 +1,4 @@
-// How far a prediction can be trusted, and where that comes from.
+// How accurate a prediction is, and the source of this figure.
 #pragma once
 
 #include <string>
@@ -11,31 +11,31 @@
 namespace busbar {
 
 struct Band {
-  double low_percent = 0, high_percent = 0;  ///< the truth lies within (1 + low/100 .. 1 + high/100) of the prediction
+  double low_percent = 0, high_percent = 0;  ///< measurements are (1 + low/100 .. 1 + high/100) of the prediction
   std::string basis;
-  bool ideal = false;  ///< of a machine without software costs: nothing was measured, and there is no band
+  bool ideal = false;  ///< a machine without software costs: nothing was measured, and there is no band
 };
 
-/// The same in a sentence for people, of "these times" or another `what`.
+/// The same in a sentence, about "these times" or another `what`.
 std::string words_of(const Band& band, const std::string& what = "these times");
 
-/// What joins the GPUs of a machine: boards that are alike in it are predicted alike.
+/// The kind of links between the GPUs of a machine. Boards with the same kind have the same accuracy.
 enum class JoinedBy : std::uint8_t { kSwitch, kMesh, kPcie };
 const char* name_of(JoinedBy joined_by);  ///< "switch", "mesh" (links from GPU to GPU), "pcie"
-/// By the links of the first GPU.
+/// Determined by the links of the first GPU.
 JoinedBy joined_by(const Topology& topology);
 
-/// Errors that predictions had against measured tables: catalog/accuracy, which tools/write_accuracy.py writes. A band
-/// holds nine tenths of what was measured on boards like the machine, at that size, over one node or several.
-/// GPUs that were not measured get what boards had that were left out of the fit.
+/// Errors of predictions against measured tables: catalog/accuracy, written by tools/write_accuracy.py. A band contains
+/// nine tenths of the measurements on boards like the machine, at this size, on one node or several. GPUs without
+/// measurements get the errors of boards that were left out of the fit.
 class AccuracyTable {
  public:
   static Result<AccuracyTable> load(const Catalog& catalog);
-  /// Of a collective's time at one size.
+  /// For the time of a collective at one size.
   Band collective(const Cluster& cluster, Bytes size, bool several_nodes) const;
-  /// Of a training step's time.
+  /// For the time of a training step.
   Band training(const Cluster& cluster) const;
-  /// Sizes from which on each band of collectives holds, ascending, the first 0.
+  /// The smallest size of each band of collectives, ascending; the first is 0.
   std::vector<Bytes> sizes() const;
 
  private:
@@ -46,7 +46,7 @@ class AccuracyTable {
   struct SizeErrors {
     Bytes from{0};
     bool several_nodes = false;
-    std::string of;  ///< GPU; of boards left out, what joins their GPUs
+    std::string of;  ///< the GPU; for boards left out, the kind of links between their GPUs
     Errors errors;
   };
   struct GpuErrors {

@@ -43,7 +43,7 @@ Protocol protocol_of(NcclProtocol protocol) {
   return Protocol::kSimple;
 }
 
-/// Collectives for which NCCL has a table of costs.
+/// Whether NCCL has a cost table for the collective.
 bool is_tuned(Collective op) {
   return op == Collective::kAllReduce || op == Collective::kAllGather || op == Collective::kReduceScatter ||
          op == Collective::kBroadcast || op == Collective::kReduce;
@@ -57,7 +57,7 @@ bool same_shape(const CollectiveCall& a, const CollectiveCall& b) {
   return a.op == b.op && a.root == b.root && a.groups == b.groups && a.pairs == b.pairs;
 }
 
-/// Each group of the call over the first so many channels (0: all) of its own communicator.
+/// Maps each group of the call to the first `channels` channels (0: all) of its own communicator.
 Result<CollectiveCall> CallChooser::lay(CollectiveCall call, const FamilyCommunicators& comms,
                                         std::uint32_t channels) const {
   const GroupFamily groups = call.groups;
@@ -69,7 +69,7 @@ Result<CollectiveCall> CallChooser::lay(CollectiveCall call, const FamilyCommuni
       .over_channels(std::move(call), channels);
 }
 
-/// The fastest of `algorithms` over the channels of `comms`, each with the protocol that suits it best.
+/// The fastest of `algorithms` over the channels of `comms`, each with its fastest protocol.
 Result<CollectiveCall> CallChooser::over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,
                                                 const FamilyCommunicators& comms, TrialEngines& trials) {
   Error last{ErrorCode::kUnsupported, "no algorithm", {}};
@@ -94,7 +94,7 @@ Result<CollectiveCall> CallChooser::over_channels(CollectiveCall call, const std
   return *std::move(best);
 }
 
-/// Empty where NCCL's tables hold nothing for the call, or name what cannot be laid on this machine.
+/// Empty if NCCL's tables have no entry for the call, or name an algorithm that this machine cannot run.
 std::optional<ChosenCall> CallChooser::as_nccl(const CollectiveCall& call, const FamilyCommunicators& comms,
                                                 TrialEngines& trials) {
   const Communicator& comm = comms.first();
@@ -112,7 +112,7 @@ std::optional<ChosenCall> CallChooser::as_nccl(const CollectiveCall& call, const
   return out;
 }
 
-/// Empty where neither NCCL nor RCCL has anything to say.
+/// Empty if neither NCCL nor RCCL covers the call.
 Result<std::optional<ChosenCall>> CallChooser::as_library(const CollectiveCall& call, TrialEngines& trials) {
   const bool is_auto = call.algorithm == "auto";
   if (!is_auto && !nccl_algorithm(call.algorithm)) return std::optional<ChosenCall>();
@@ -131,14 +131,14 @@ Result<std::optional<ChosenCall>> CallChooser::as_library(const CollectiveCall& 
   if (!best.ok()) return std::optional<ChosenCall>();
   ChosenCall out{std::move(*best), is_auto ? ChosenBy::kFastest : ChosenBy::kGiven, {}, {}};
   if (is_auto && !is_tuned(call.op)) {
-    out.by = ChosenBy::kNccl;  // grouped sends and receives
+    out.by = ChosenBy::kNccl;  // for grouped sends and receives
     if (const auto choice = choose_nccl(comm.schedules.comm(), comm.tuning, call.op, call.bytes); choice.ok())
       out.nccl = *choice;
   }
   return std::optional<ChosenCall>(std::move(out));
 }
 
-/// Schedules for calls of this shape and any size; null where none can be made, which `refused` says.
+/// Schedules for calls of this shape and any size; null, with the reason in `refused`, if there are none.
 const std::vector<Synthesized>* CallChooser::schedules_for(const CollectiveCall& call, const TrialEngines& trials,
                                                            std::optional<Error>& refused) {
   if (!made_ || !same_shape(made_->first, call)) {
@@ -152,8 +152,8 @@ const std::vector<Synthesized>* CallChooser::schedules_for(const CollectiveCall&
   return &made_->second;
 }
 
-/// The fastest of all textbook algorithms, of what NCCL takes, and of schedules made for the machine; "synthesized":
-/// the fastest of the last, next to the fastest of the others.
+/// The fastest of all textbook algorithms, NCCL's choice, and schedules made for the machine; for "synthesized": the
+/// fastest of these schedules, and for comparison the fastest of the others.
 Result<ChosenCall> CallChooser::fastest_of_all(const CollectiveCall& call, TrialEngines& trials) {
   const bool only = call.algorithm == "synthesized";
   CollectiveCall plain = call;

@@ -14,10 +14,10 @@
 
 namespace busbar {
 
-/// Engines on which candidates are tried; what was lowered there once is not lowered again.
+/// Engines for candidates. A candidate lowered there once is not lowered again.
 struct TrialEngines {
   std::unique_ptr<Engine> engine;
-  std::unique_ptr<Engine> sieve;  ///< closed forms that are never above the engine's times and cost less; or null
+  std::unique_ptr<Engine> sieve;  ///< closed forms that are cheaper and never above the engine's times; or null
   bool alone = true;              ///< no other job runs at the same time: schedules may be made for the machine
 };
 
@@ -28,15 +28,15 @@ struct ChosenCall {
   std::optional<MadeSchedule> made;
 };
 
-/// Whether schedules made for the machine are among the candidates.
+/// Whether the candidates include schedules made for the machine.
 bool may_be_made(const CollectiveCall& call);
-/// Whether two calls differ in size and algorithm only.
+/// Whether two calls differ only in size and algorithm.
 bool same_shape(const CollectiveCall& a, const CollectiveCall& b);
 
-/// What Predictor says of the algorithms of a call.
+/// Predictor's choice of algorithms for a call.
 class CallChooser {
  public:
-  /// All outlive this.
+  /// All arguments must outlive this object.
   CallChooser(const Router& router, const Placement& placement, Communicators& communicators)
       : topology_(router.topology()), router_(router), placement_(placement), communicators_(communicators) {}
 
@@ -56,7 +56,7 @@ class CallChooser {
   const Router& router_;
   const Placement& placement_;
   Communicators& communicators_;
-  std::optional<std::pair<CollectiveCall, std::vector<Synthesized>>> made_;  ///< for the last such call, of any size
+  std::optional<std::pair<CollectiveCall, std::vector<Synthesized>>> made_;  ///< for the last such call, for any size
 };
 
 }  // namespace busbar

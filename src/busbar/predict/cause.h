@@ -1,4 +1,4 @@
-// What a person would change, where a bound names a link that is slow only because of something else.
+// The root cause of a bound on a link that is slow only because of something else.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace busbar {
 
-/// "no NIC near: ...", where every way from a GPU of a server to a NIC passes a CPU and the library therefore takes
-/// fewer of the NICs than there are. Empty where a NIC is near, all are taken, or the communicator has one node.
+/// "no NIC near: ...", if every path from a GPU of a server to a NIC crosses a CPU, so that the library uses only some
+/// of the NICs. Empty if a NIC is near, if all NICs are used, or if the communicator has one node.
 std::string far_nics(const NcclComm& comm);
 
-/// Whether bytes or hops cost the most along a chain; the launch counts as one.
+/// Whether bytes or hops cost the most along a chain; the launch counts as a hop.
 BoundKind kind_of_chain(const std::vector<ChainPart>& chain);
 
 }  // namespace busbar

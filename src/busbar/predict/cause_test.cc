@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Two servers of eight GPUs on an NVSwitch; NIC i is joined to what `nics` says, GPU i on switch i of its socket.
+/// Two servers of eight GPUs on an NVSwitch; `nics` gives the device of NIC i, GPU i is on switch i of its socket.
 std::string servers(const std::string& nics) {
   return "name: w\nnodes: 2\nfabric: ndr-rail\nnode:\n  name: w\n  devices:\n"
          "    - {name: cpu, count: 2, numa: [0, 1]}\n"

@@ -8,7 +8,7 @@
 
 namespace busbar {
 
-/// Servers of one kind have the same wiring and NICs of the same rates.
+/// Servers of one kind have equal wiring and NICs with equal rates.
 std::uint32_t Communicators::kind_of(BlockId id) {
   kind_of_block_.resize(topology_.blocks().size(), 0);
   std::uint32_t& known = kind_of_block_[index(id)];

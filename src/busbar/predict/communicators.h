@@ -1,4 +1,4 @@
-// What NCCL or RCCL makes of the groups of calls.
+// NCCL's or RCCL's communicators for the groups of calls.
 #pragma once
 
 #include <deque>
@@ -21,28 +21,28 @@ struct Communicator {
 
 /// The communicators of a family's groups.
 struct FamilyCommunicators {
-  std::vector<Communicator*> classes;   ///< in the order of their first groups
+  std::vector<Communicator*> classes;   ///< in order of their first groups
   std::vector<std::uint32_t> class_of;  ///< per group
   Communicator& first() const { return *classes.front(); }
   Communicator& of(std::uint32_t group) const { return *classes[class_of[group]]; }
 };
 
-/// Communicators of groups of ranks, each made when it is first asked for. Groups whose members stand on the same GPUs
-/// of servers that are wired alike share one: rank i of the communicator is member i of every such group.
-/// Cost: a search per kind of server and set of GPUs in it, else linear in the ranks of the groups.
+/// Communicators of groups of ranks, each built on first use. Groups share one if their members are on the same GPUs of
+/// servers with equal wiring: rank i of the communicator is member i of every such group. Cost: a search per kind of
+/// server and set of GPUs in it; otherwise linear in the ranks of the groups.
 class Communicators {
  public:
-  /// Topology and placement outlive this.
+  /// Topology and placement must outlive this object.
   Communicators(const Topology& topology, const Placement& placement, const NcclSettings& settings)
       : topology_(topology), placement_(placement), settings_(settings) {}
 
-  /// `channels`: as many as are to be used, as NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS say; 0: as many as the library
-  /// finds good. The result lives as long as this. Errors: kUnsupported for accelerators that neither NCCL nor RCCL
-  /// drives, kInvalid for a rank without a GPU.
+  /// `channels`: the number to use, as set by NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; 0: the library's choice. The
+  /// result lives as long as this object. Errors: kUnsupported for accelerators that neither NCCL nor RCCL supports,
+  /// kInvalid for a rank without a GPU.
   Result<const FamilyCommunicators*> of(const GroupFamily& family, std::uint32_t channels = 0);
 
  private:
-  /// The channels asked for, and per member: its server, counted from the first of the group, the kind of that server,
+  /// The requested channels, and per member: its server, counted from the first of the group, the kind of this server,
   /// and the GPU in it.
   using Shape = std::vector<std::uint32_t>;
   struct Known {
@@ -59,10 +59,10 @@ class Communicators {
   const Placement& placement_;
   NcclSettings settings_;
   std::map<Shape, std::unique_ptr<Communicator>> made_;
-  std::deque<Known> families_;  ///< entries stay where they are
-  std::vector<std::uint32_t> kind_of_block_;  ///< 1 + kind; 0: not asked yet
+  std::deque<Known> families_;                ///< entries never move
+  std::vector<std::uint32_t> kind_of_block_;  ///< 1 + kind; 0: not computed yet
   std::map<std::vector<std::uint64_t>, std::uint32_t> kinds_;
-  std::vector<std::uint32_t> place_of_block_;  ///< work space: 1 + place in the group; zero between groups
+  std::vector<std::uint32_t> place_of_block_;  ///< work space: 1 + index in the group; zero between groups
 };
 
 }  // namespace busbar

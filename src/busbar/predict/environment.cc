@@ -18,7 +18,7 @@ const LinkClass* port_class(const Topology& t) {
   return nullptr;
 }
 
-/// Share of a port's wire rate that TCP makes use of: that of the fastest of the catalogue's ports that is not faster.
+/// The share of a port's wire rate that TCP reaches, from the fastest port in the catalogue that is not faster.
 Result<double> tcp_efficiency(const Catalog& catalog, BytesPerSecond port) {
   double rate = 0, out = 1;
   for (const std::string& name : catalog.names("networks")) {
@@ -50,8 +50,8 @@ Status use_sockets(Cluster& c) {
   return {};
 }
 
-/// Whether some GPU of the first server has an end of that kind no farther than `level`. `scale_up`: whether ways over
-/// scale-up links count, or the others.
+/// Whether some GPU of the first server has an end of that kind no farther than `level`. `scale_up`: count paths over
+/// scale-up links, or all others.
 template <typename IsEnd, typename Counts>
 bool any_within(const Topology& t, PathType level, const IsEnd& is_end, const Counts& counts) {
   if (t.gpus().empty()) return false;

@@ -50,7 +50,7 @@ JitterEffect jitter_effect(Duration without, Duration expected, const std::vecto
   out.expected_hits = mean;
   out.calls_hit_percent = 100 * -std::expm1(-mean);
   double hits = 0;
-  if (mean < 500) {  // exp(-mean) is not yet zero
+  if (mean < 500) {  // exp(-mean) is not 0 yet
     double term = std::exp(-mean), sum = term;
     while (sum < 0.99) sum += term *= mean / ++hits;
   } else {

@@ -1,4 +1,4 @@
-// Links that hold messages up now and then, and what that does to a collective: --jitter.
+// Links that sometimes delay messages, and the effect on a collective: --jitter.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace busbar {
 
-/// "node3.nic2=1%x50us": one message in a hundred over these cables, in either direction, is held up for 50 us; a loss
-/// is a hold-up by the retransmission timeout. Errors carry the flag.
+/// "node3.nic2=1%x50us": these cables delay one message in a hundred, in either direction, by 50 us. A loss is a delay
+/// by the retransmission timeout. Errors name the flag.
 Result<std::vector<LinkDelay>> parse_jitter(const std::vector<std::string>& texts, const Topology& topology);
 
-/// How hold-ups spread over many calls.
+/// The effect of delays over many calls.
 struct JitterEffect {
-  double expected_hits = 0;  ///< hold-ups on the longest chain of one call
+  double expected_hits = 0;  ///< expected number of delays on the longest chain of one call
   double calls_hit_percent = 0;
-  Duration without;  ///< the time if nothing were held up
-  Duration p99;      ///< 99 of 100 calls take no longer
+  Duration without;  ///< the time without delays
+  Duration p99;      ///< 99 of 100 calls take at most this time
 };
-/// From the time without and the expected time with `delays`: hits are taken as Poisson, each of the longest delay.
+/// From the time without and the expected time with `delays`. Delays are Poisson, each as long as the longest one.
 JitterEffect jitter_effect(Duration without, Duration expected, const std::vector<LinkDelay>& delays);
 
 std::string jitter_to_text(const JitterEffect& effect, Duration expected);

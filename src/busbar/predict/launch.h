@@ -1,4 +1,4 @@
-// How the host starts collectives, and what that takes before the first byte moves.
+// How the host starts collectives, and the time before the first byte moves.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace busbar {
 
-/// "graph": captured in CUDA graphs; "loop": one process goes through its GPUs in a group; "process": one process per
+/// "graph": captured in CUDA graphs; "loop": one process starts all its GPUs in a group; "process": one process per
 /// GPU; "unknown": not stated, the mean of such measurements.
 std::vector<std::string> launch_modes();
-/// The mode that a measured table calls by a name of catalog/launches ("one-process-per-gpu"), else "unknown".
+/// The mode for a name in catalog/launches that a measured table uses ("one-process-per-gpu"); otherwise "unknown".
 std::string launch_mode(std::string_view stated);
-/// From catalog/launches. Error kInvalid with the modes there are.
+/// From catalog/launches. Error kInvalid lists the modes.
 Result<Duration> launch_time(std::string_view mode, const Catalog& catalog);
-/// How training frameworks start them: "graph" where they capture kernels, else "process"; empty, the machine's own,
-/// where neither NCCL nor RCCL drives the GPUs.
+/// The mode of training frameworks: "graph" if they capture kernels, otherwise "process". Empty, the machine's own, if
+/// neither NCCL nor RCCL supports the GPUs.
 std::string launch_of_framework(const Cluster& cluster, bool cuda_graphs);
 
 }  // namespace busbar

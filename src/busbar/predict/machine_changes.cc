@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-/// Takes variables that begin so out of the list; whether there were any.
+/// Removes variables with this prefix from the list; returns whether there were any.
 bool take_out(std::vector<std::string>& env, std::string_view begin) {
   return std::erase_if(env, [&](const std::string& v) { return v.starts_with(begin); }) > 0;
 }

@@ -1,4 +1,4 @@
-// Relief of what is no link: the memory of GPUs, features that are switched off.
+// Relief other than links: the memory of GPUs, and features that are switched off.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace busbar {
 
-/// A machine, or what is said of its library, with one thing relieved.
+/// A machine, or its library's policy, with one improvement.
 struct MachineChange {
   std::string what;  ///< "+10 % rate of GPU memory (HBM)"
   Cluster cluster;
   PredictPolicy policy;
   bool memory = false;
 };
-/// GPUDirect RDMA, access of GPUs to each other and NVLS where they are off; with `memory` that of all GPUs 10 %
-/// faster. `policy`: as the machine was made with; NCCL's variables that switch the feature off go.
+/// Switches on GPUDirect RDMA, peer access between GPUs, and NVLS, each if it is off; with `memory`, makes the memory
+/// of all GPUs 10 % faster. `policy`: the machine's policy; variables of NCCL that switch the feature off are removed.
 std::vector<MachineChange> machine_changes(const Cluster& cluster, const PredictPolicy& policy, bool memory);
 
 }  // namespace busbar

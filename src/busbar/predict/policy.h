@@ -1,4 +1,4 @@
-// What may be asked of every call on a machine, next to the machine itself.
+// Settings for all calls on a machine.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ namespace busbar {
 
 struct PredictPolicy {
   std::string engine = "flow";                       ///< "analytic", "flow" or "packet"
-  NcclVersion nccl{};                                ///< whose rules algorithm "auto" follows
+  NcclVersion nccl{};                                ///< the release whose rules "auto" follows
   std::vector<std::string> env{};                    ///< NCCL's variables: "NCCL_P2P_DISABLE=1"
   bool nvls = true;                                  ///< whether switches can reduce these types and operations
-  std::optional<Duration> launch{};                  ///< before the first byte; empty: as the machine's file says
-  std::vector<LinkDelay> delays{};                   ///< messages that are held up: times are then expected ones
-  std::optional<PacketOptions> packets{};            ///< of engine "packet"
+  std::optional<Duration> launch{};                  ///< before the first byte; empty: as in the machine's file
+  std::vector<LinkDelay> delays{};                   ///< delayed messages: times are then expected values
+  std::optional<PacketOptions> packets{};            ///< for engine "packet"
   Shortcuts shortcuts{};                             ///< that may be taken
-  const AccuracyTable* accuracy = nullptr;  ///< of the bands; null: predictions get none. Outlives the predictor
+  const AccuracyTable* accuracy = nullptr;           ///< for the bands; null: no bands. Must outlive the predictor
 };
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-// What users say of the library and of how collectives start.
+// The user's settings for the library and for how collectives start.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace busbar {
 
-/// As typed. Empty: not said.
+/// As typed. Empty: not given.
 struct PredictOptions {
   std::vector<std::string> env;  ///< --env: "NCCL_PROTO=LL"
   std::string nccl;              ///< --nccl: "2.27"
   std::string launch;            ///< --launch: one of launch_modes()
 };
 
-/// Writes what was said into `policy`. Errors name the flag.
+/// Applies the options to `policy`. Errors name the flag.
 Status read_predict_options(const PredictOptions& o, const Catalog& catalog, PredictPolicy& policy);
 
 }  // namespace busbar

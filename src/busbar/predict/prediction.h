@@ -1,4 +1,4 @@
-// How long a collective takes on a machine, what limits it, and how far that can be trusted.
+// The time of a collective on a machine, its limit, and its accuracy.
 #pragma once
 
 #include <optional>
@@ -15,45 +15,45 @@
 
 namespace busbar {
 
-/// Who chose the algorithm.
+/// What chose the algorithm.
 enum class ChosenBy : std::uint8_t {
-  kGiven,    ///< it was named
+  kGiven,    ///< the user
   kNccl,     ///< NCCL's rules
-  kFastest,  ///< the least time of several
+  kFastest,  ///< the least time of several algorithms
 };
 const char* name_of(ChosenBy chosen_by);  ///< "given", "nccl", "fastest"
 
-/// A schedule made for this machine next to the fastest that was not.
+/// A schedule made for this machine, compared with the fastest of the others.
 struct MadeSchedule {
-  std::string what;           ///< "12 trees"; "plain ring" where nothing made for the machine is faster
+  std::string what;           ///< "12 trees"; "plain ring" if no schedule made for the machine is faster
   std::string textbook;       ///< the fastest of the others
   Duration textbook_time;
-  std::optional<Duration> ring_time;  ///< what rings in the order of ranks take, where there are any
+  std::optional<Duration> ring_time;  ///< the time of rings in rank order, if rings can run it
 };
 
 struct Prediction {
-  CollectiveCall call;  ///< as timed: algorithm, protocol, chunks and schedule chosen
-  Duration time;        ///< of several jobs that start at once: when the last ends
+  CollectiveCall call;  ///< as timed, with the chosen algorithm, protocol, chunks and schedule
+  Duration time;        ///< for several jobs that start at once: the end of the last one
   std::string algorithm;
   ChosenBy chosen_by = ChosenBy::kGiven;
   std::optional<NcclChoice> nccl;
   std::uint32_t channels = 1, chunks = 1;
   Bound bound;
-  std::string cause;  ///< of the bound where it is no link: "no NIC near: ...", "GPU memory (HBM): ..."; else empty
+  std::string cause;  ///< of a bound that is not a link: "no NIC near: ...", "GPU memory (HBM): ..."; otherwise empty
   Band band;
-  Floor floor;               ///< no schedule on this machine is faster; zero where not asked for
-  Duration algorithm_floor;  ///< what the busiest link of this schedule takes at wire rate
+  Floor floor;               ///< no schedule on this machine is faster; zero if not requested
+  Duration algorithm_floor;  ///< time of the busiest link of this schedule at wire rate
   std::vector<Relief> relief;
   std::vector<ChainPart> chain;  ///< with TimeAsk::explain: parts that sum to the time
   std::optional<MadeSchedule> made;
   std::optional<JitterEffect> jitter;
-  std::vector<Duration> jobs;  ///< when each of several jobs ended, earliest first
+  std::vector<Duration> jobs;  ///< end of each of several jobs, earliest first
 
   Bytes size() const { return call.bytes; }
   Protocol protocol() const { return call.protocol == Protocol::kAuto ? Protocol::kSimple : call.protocol; }
-  /// How far above the floor, in percent.
+  /// Difference from the floor, in percent.
   double gap_percent() const { return floor.time.in_ps() > 0 ? 100 * (time.in_s() / floor.time.in_s() - 1) : 0; }
-  /// GB/s; 0 where no time passes.
+  /// GB/s; 0 if the time is 0.
   double algbw() const { return time.in_ps() > 0 ? static_cast<double>(count(call.bytes)) / time.in_s() / 1e9 : 0; }
 };
 
@@ -64,7 +64,7 @@ std::string limit_of(const Prediction& p, const Topology& topology);
 /// Bus bandwidth per algorithm bandwidth over n ranks. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
 double bus_factor(Collective op, double n);
 
-/// Refuses a time below a physical floor: that is our bug. Tolerance: one part in 1e9 for round-off.
+/// Refuses a time below a physical floor, which would be our bug. Tolerance: one part in 1e9 for rounding.
 Status check_floor(Duration predicted, Duration floor, const std::string& what);
 
 }  // namespace busbar

@@ -53,7 +53,7 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
     return invalid(fmt::format("there is no engine '{}'; use analytic, flow or packet", p.engine),
                    {"", 0, 0, "--engine"});
   if (gpus.empty()) gpus.assign(cluster.topology.gpus().begin(), cluster.topology.gpus().end());
-  // Packets choose their paths themselves. What they are compared with, floors and closed forms, is an even split.
+  // Packets choose their paths themselves. Floors and closed forms, for comparison, use an even split.
   const RoutingPolicy routing = p.engine == "packet" ? RoutingPolicy::kSpray : cluster.routing;
   const bool pxn = gpus.empty() || has_pxn(settings, cluster.topology, gpus);
   out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed, pxn);
@@ -119,7 +119,7 @@ std::unique_ptr<PacketEngine> Predictor::open_packets() const {
   return make_packet_engine(*router_, *placement_, engine_options(), *policy_.packets);
 }
 
-/// What is best for one call is so for all that are the same elsewhere on the machine.
+/// The choice for one call holds for all equal calls elsewhere on the machine.
 Result<CollectiveCall> Predictor::prepare(const CollectiveCall& asked) {
   if (!trials_) {
     EngineOptions options = engine_options();
@@ -150,7 +150,7 @@ Status Predictor::prepare(Program& program) {
   return {};
 }
 
-/// The calls of all jobs. Each job has a communicator of its own.
+/// The calls of all jobs. Each job has its own communicator.
 Result<std::vector<CollectiveCall>> Predictor::jobs_of(const CollectiveCall& asked, const ChosenCall& first,
                                                        std::uint32_t jobs, TrialEngines& trials) {
   std::vector<CollectiveCall> out{first.call};
@@ -209,7 +209,7 @@ Floor Predictor::floor(const CollectiveCall& call) {
   return floors_.back().second.at(call.bytes);
 }
 
-/// Floors, relief and the chain.
+/// Computes floors, relief and the chain.
 Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
                         Prediction& out) {
   constexpr std::uint32_t kMostUnasked = 1024;  // ranks
@@ -238,9 +238,9 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
   return {};
 }
 
-/// Relief of memory and of features that are off; memory that half of the time waits for is the cause.
+/// Relief of memory and of features that are off. If at least half of the time depends on memory, it is the cause.
 Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) {
-  constexpr double kHalfPercent = 4.5;  // of the 9.1 % that 10 % more of the only limit save
+  constexpr double kHalfPercent = 4.5;  // half of the 9.1 % that 10 % more of the only limit saves
   if (!changed_) {
     changed_.emplace();
     PredictPolicy alone = policy_;
@@ -256,7 +256,7 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
   }
   for (const Changed& c : *changed_) {
     const Result<Prediction> p = c.machine->time(asked, kTimeAlone);
-    if (!p.ok()) continue;  // a limit of the engine that the machine itself does not meet
+    if (!p.ok()) continue;  // a limit of the engine that does not affect the machine itself
     const double gain = gain_percent(static_cast<double>(out.time.in_ps()), static_cast<double>(p->time.in_ps()));
     out.relief.push_back({c.what, gain, 0, {}});
     if (c.memory && gain >= kHalfPercent) out.cause = "GPU memory (HBM): it is slower than the links need";
@@ -265,7 +265,7 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
   return {};
 }
 
-/// NICs that are far explain bytes that wait at links outside the scale-up domain.
+/// Far NICs explain a bandwidth limit on links outside the scale-up domain.
 std::string Predictor::cause_of(const Prediction& p) {
   const Topology& t = cluster_.topology;
   if (p.bound.kind != BoundKind::kBandwidth || p.bound.link == kNone<LinkId>) return {};
@@ -274,7 +274,7 @@ std::string Predictor::cause_of(const Prediction& p) {
   return comms.ok() ? far_nics((*comms)->first().schedules.comm()) : std::string();
 }
 
-/// The time of one job is the expected one; adds what it is without hold-ups and how they are spread.
+/// The time of one job is the expected time. Adds the time without delays and the spread.
 Status Predictor::add_jitter(Prediction& out) const {
   EngineOptions calm = engine_options();
   calm.delays.clear();

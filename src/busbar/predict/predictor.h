@@ -1,4 +1,4 @@
-// The one way to time a collective (DESIGN 4.11): a machine, a call, a policy -> Prediction.
+// The only way to time a collective (DESIGN 4.11): a machine, a call, a policy -> Prediction.
 #pragma once
 
 #include <memory>
@@ -17,25 +17,25 @@
 
 namespace busbar {
 
-/// What time() is to find out next to the time.
+/// What time() computes in addition to the time.
 struct TimeAsk {
-  std::uint32_t jobs = 1;  ///< as many start at once, job j on the call's ranks + j x the size of a group
+  std::uint32_t jobs = 1;  ///< number of jobs that start at once, job j on the call's ranks + j x the size of a group
   bool floor = true;
-  bool relief = true;    ///< of one job of up to 1,024 ranks: it lowers the call again and again
-  bool explain = false;  ///< relief of every kind of link, whatever the number of ranks, and the chain
+  bool relief = true;    ///< for one job of up to 1,024 ranks: lowers the call many times
+  bool explain = false;  ///< relief of every kind of link for any number of ranks, and the chain
 };
 
 inline constexpr TimeAsk kTimeAlone{.floor = false, .relief = false};
 
-/// S = `bytes` over ranks 0 to n - 1, all else left to be chosen.
+/// S = `bytes` over ranks 0 to n - 1, everything else to be chosen.
 CollectiveCall call_over(Collective op, Bytes bytes, std::uint32_t n);
 
 /// A machine with ranks on its GPUs and a policy. Algorithms of a call:
-/// "auto": what NCCL or RCCL chooses, over its own rings, trees and NICs, and where neither drives these GPUs the
-///   fastest of those that all libraries have;
-/// "ring", "tree", "nvls", "nvlstree", "pat": as NCCL would run it when told so by NCCL_ALGO, where it can;
+/// "auto": NCCL's or RCCL's choice, over its own rings, trees and NICs; if neither supports these GPUs, the fastest of
+/// the algorithms that all libraries have;
+/// "ring", "tree", "nvls", "nvlstree", "pat": as NCCL runs it with NCCL_ALGO, if it can;
 /// "synthesized": made for this machine; "fastest": the fastest of all; any other: as collectives/ builds it.
-/// What is left to Protocol::kAuto and 0 chunks is chosen with the algorithm.
+/// Protocol::kAuto and 0 chunks are chosen together with the algorithm.
 class Predictor {
  public:
   /// Rank r runs on gpus[r]; empty: on all GPUs in order.
@@ -49,27 +49,27 @@ class Predictor {
   const ProtocolModel& protocol() const { return protocol_; }
   const Placement& placement() const { return *placement_; }
   std::uint32_t ranks() const { return placement_->ranks(); }
-  /// Whose rules choose algorithms for these ranks: "NCCL 2.30", "RCCL"; empty: none, the fastest is taken.
+  /// The library that chooses algorithms for these ranks: "NCCL 2.30", "RCCL"; empty: none, so the fastest is taken.
   std::string library(const GroupFamily& groups);
-  /// Whether the ranks of a group stand in more than one block of the machine.
+  /// Whether the ranks of a group are in more than one block of the machine.
   bool several_nodes(const GroupFamily& groups) const;
-  /// What algorithm "auto" is for these ranks: "as NCCL 2.30 chooses".
+  /// The meaning of algorithm "auto" for these ranks: "as NCCL 2.30 chooses".
   std::string words_of_auto(const GroupFamily& groups);
   LegalAlgorithms legal(const CollectiveCall& call) const;
 
-  /// The call with its algorithm, protocol, orders of ranks and NICs, as time() runs it: ready for any engine of this
-  /// predictor, on which others may run at the same time.
+  /// The call with its algorithm, protocol, orders of ranks and NICs, as time() runs it. Every engine of this predictor
+  /// accepts it, also while other calls run.
   Result<CollectiveCall> prepare(const CollectiveCall& call);
-  /// Every call of a program.
+  /// Prepares every call of a program.
   Status prepare(Program& program);
-  /// A fresh engine of fluids for prepared calls: the policy's, "flow" where that is "packet".
+  /// A new engine of fluids for prepared calls: the policy's, or "flow" if that is "packet".
   std::unique_ptr<Engine> open_engine(const WhatIf& what_if = {}) const;
-  /// A fresh packet engine for prepared calls. Pre: the policy has packets.
+  /// A new packet engine for prepared calls. Pre: the policy has packets.
   std::unique_ptr<PacketEngine> open_packets() const;
 
   /// Times the call alone on the machine, or as several jobs.
   Result<Prediction> time(const CollectiveCall& call, const TimeAsk& ask = {});
-  /// What no schedule on this machine can beat.
+  /// The time that no schedule on this machine can beat.
   Floor floor(const CollectiveCall& call);
 
  private:
@@ -94,15 +94,15 @@ class Predictor {
   std::unique_ptr<CallChooser> chooser_;
   std::shared_ptr<LoweredCalls> lowered_;  ///< of prepared calls
   std::optional<TrialEngines> trials_;     ///< of prepared calls
-  std::vector<std::pair<CollectiveCall, CollectiveCall>> prepared_;  ///< as asked and as prepared
+  std::vector<std::pair<CollectiveCall, CollectiveCall>> prepared_;  ///< as given and as prepared
   std::optional<FloorTiers> tiers_;
   struct Changed {
     std::string what;
     bool memory = false;
     std::unique_ptr<Predictor> machine;
   };
-  std::optional<std::vector<Changed>> changed_;  ///< what machine_changes() gives, made when it is first asked for
-  std::vector<std::pair<CollectiveCall, MachineFloor>> floors_;  ///< of calls that differ in what floors depend on
+  std::optional<std::vector<Changed>> changed_;                  ///< result of machine_changes(), computed on first use
+  std::vector<std::pair<CollectiveCall, MachineFloor>> floors_;  ///< one per set of calls that floors cannot tell apart
 };
 
 }  // namespace busbar

@@ -32,7 +32,7 @@ TEST(Predictor, ATreeOverTwoNodesFlattersTheirNics) {
   auto m = Predictor::make(load_cluster("dgx-a100:2").value(), {}).value();
   const std::uint64_t size = std::uint64_t{1} << 30;
   const Prediction tree = all_reduce(*m, size, "tree");
-  // Across two nodes a tree moves each byte once per direction: bus bandwidth may pass that of the NICs, 8 x 25 GB/s.
+  // Across two nodes a tree moves each byte once per direction. So bus bandwidth may exceed the NICs' 8 x 25 GB/s.
   EXPECT_GT(tree.algbw() * bus_factor(Collective::kAllReduce, 16), 150);
   EXPECT_GE(tree.time, tree.floor.time);
 }
@@ -66,8 +66,8 @@ TEST(Predictor, SubsetsOfACubeMeshHaveTheRingsThatTheirNvlinksAllow) {
     const std::uint64_t size = std::uint64_t{1} << 30;
     return all_reduce(*m, size).algbw() * bus_factor(Collective::kAllReduce, gpus);
   };
-  EXPECT_GT(bus(8), bus(2));  // six links in rings of eight, one between GPU 0 and 1
-  EXPECT_GT(bus(4), bus(3));  // three GPUs leave a ring only single links, four close on double ones
+  EXPECT_GT(bus(8), bus(2));  // rings of eight use six links, GPUs 0 and 1 have one
+  EXPECT_GT(bus(4), bus(3));  // a ring of three GPUs has only single links, one of four has double ones
 }
 
 TEST(Predictor, CopiesThroughHostMemoryLoadTheSharedUplinkTwice) {
@@ -83,7 +83,7 @@ TEST(Predictor, CopiesThroughHostMemoryLoadTheSharedUplinkTwice) {
 }
 
 TEST(Predictor, EachJobHasRingsOfItsOwn) {
-  // GPUs 0 to 3 and 4 to 7 of a cube mesh are alike: two jobs that share no link take as long as one.
+  // GPUs 0 to 3 and 4 to 7 of a cube mesh are equal: two jobs that share no link take as long as one.
   auto m = on("dgx-1v");
   const CollectiveCall half = call_over(Collective::kAllReduce, Bytes{1u << 30}, 4);
   const Prediction one = m->time(half).value(), two = m->time(half, {.jobs = 2}).value();
@@ -128,7 +128,7 @@ TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAlone) {
 }
 
 TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAloneOnAnyBoard) {
-  constexpr std::size_t kMost = 32;  // ranks: pods take minutes
+  constexpr std::size_t kMost = 32;  // ranks: pods would take minutes
   std::uint32_t times = 0;
   for (const std::string& node : Catalog().names("nodes")) {
     const auto loaded = load_cluster(node);
@@ -153,7 +153,7 @@ TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAloneOnAnyBoard) {
 }
 
 TEST(Predictor, GroupsOnDifferentGpusHaveCommunicatorsOfTheirOwn) {
-  // Eight groups of one GPU per server, at once: each has a NIC to itself, so that they take as long as one of them.
+  // Eight groups at once, each of one GPU per server: each has its own NIC, so they take as long as one of them.
   auto m = on("dgx-h100:4");
   CollectiveCall one = call_over(Collective::kReduceScatter, Bytes{1u << 30}, 4), all = one;
   one.groups.inner = all.groups.inner = {{4, 8, 0}};

@@ -9,14 +9,14 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kMostRanks = 1u << 24;  // in all groups together
+constexpr std::uint64_t kMostRanks = 1u << 24;  // of all groups together
 
 Error wrong(const std::string& text, const std::string& why) {
   return invalid(fmt::format("'{}' {}; write ranks as in 0,1,4 or 0:512:8, repeated as in 0:8+8x64", text, why),
                  {"", 0, 0, "--ranks"});
 }
 
-/// -1 where it is none.
+/// -1 if it is not a number.
 std::int64_t number(std::string_view s) {
   std::uint32_t out = 0;
   const auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), out);
@@ -51,7 +51,7 @@ std::optional<Range> range_of(std::string_view item) {
   return Range{n[0], (n[1] - n[0] + step - 1) / step, step};
 }
 
-/// One text.
+/// The groups of one text.
 struct Groups {
   std::vector<Range> ranges;
   std::vector<Axis> shifts;  ///< the first is the fastest
@@ -131,14 +131,14 @@ Result<GroupFamily> parse_rank_groups(std::span<const std::string> texts, std::u
 
 namespace {
 
-/// Ranks of one group as few ranges: members in the order in which they stand.
+/// The ranks of one group as few ranges, in the order of the members.
 std::string group_text(const GroupFamily& f, std::uint32_t group) {
   std::string out;
   const std::uint32_t n = f.size();
   for (std::uint32_t m = 0; m < n;) {
     const std::uint32_t first = f.actor(group, m);
     std::uint32_t run = 1;
-    const std::uint32_t step = m + 1 < n ? f.actor(group, m + 1) - first : 0;  // huge where it leads downwards
+    const std::uint32_t step = m + 1 < n ? f.actor(group, m + 1) - first : 0;  // huge if the ranks descend
     while (m + run < n && step <= kMostRanks && f.actor(group, m + run) == first + run * step) ++run;
     if (!out.empty()) out += ',';
     if (run < 3 && !(run == n && run > 1)) run = 1;

@@ -49,7 +49,7 @@ TEST(RankGroups, WhatIsWrittenIsReadAsTheSameGroups) {
   GroupFamily f;
   f.base = 3, f.inner = {{4, 8}}, f.outer = {{5, 1}};
   all.push_back(f);
-  f.inner = {{2, 0xffff'fffeu}}, f.outer = {{2, 4}};  // downwards
+  f.inner = {{2, 0xffff'fffeu}}, f.outer = {{2, 4}};  // descending
   all.push_back(f);
   f.base = 40, f.inner = {{2, 1}, {3, 4}}, f.outer = {{2, 2}, {2, 0xffff'fff0u}};
   all.push_back(f);

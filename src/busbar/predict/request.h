@@ -1,4 +1,4 @@
-// All that a time depends on: what a command line of `busbar collective` says.
+// Everything that a time depends on: the content of a command line of `busbar collective`.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct CollectiveRequest {
   std::string cluster;  ///< for load_cluster()
   Overrides overrides;
   std::string engine;
-  CollectiveCall call;  ///< as asked; ranks are GPUs of the cluster
+  CollectiveCall call;  ///< as given; ranks are GPUs of the cluster
   PredictOptions predict;
 };
 
