@@ -168,8 +168,8 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
   return status;
 }
 
-/// k chunks: one fluid per (call group, channel) with the loads of all its phases added. Its time alone is that of one
-/// chunk through every phase and then k - 1 more chunks through the busiest link.
+/// k chunks: one fluid per (call group, channel) with the loads of all its phases added. Its time alone is that of the
+/// first chunks through every phase, one or as many as are followed, and then of the others through the busiest link.
 Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
                                           LoweredCall& out) {
   const double k = out.chunks;
@@ -185,6 +185,9 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
     if (all_loads.empty()) all_loads.resize(side[step].loads.size());
     for (std::size_t l = 0; l < side[step].loads.size(); ++l) all_loads[l] += side[step].loads[l];
   }
+  std::vector<double> followed_ps;  // per call group and channel
+  const std::uint32_t followed =
+      held.empty() ? follow_pipeline(s, runs, side, out.call.groups.groups(), out.chunks, followed_ps) : 1;
   for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
     for (std::size_t c = 0; c < runs.size(); ++c) {
       double held_chunk = 0;                                     // of one chunk in all phases
@@ -230,13 +233,15 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
         touched.push_back(l);
         total_load[index(l)] = 0;
       }
+      double more_ps = (k - 1) * (busiest_ps + held_chunk);
+      if (followed > 1)
+        more_ps = std::max(0.0, followed_ps[cg * runs.size() + c] - first_chunk_ps) + (k - followed) * busiest_ps;
       if (traces(out, stage)) {
         parts.push_back({ChainPartKind::kBandwidth, "chunks after the first", ChainPart::kNobody, ChainPart::kNobody, 0,
-                         0, busiest, (k - 1) * (busiest_ps + held_chunk)});
+                         0, busiest, more_ps});
         trace->parts[out.stages.size()] = std::move(parts);
       }
-      if (most_bytes > 0)
-        emit(stage, most_bytes * k, first_chunk_ps + (k - 1) * (busiest_ps + held_chunk));
+      if (most_bytes > 0) emit(stage, most_bytes * k, first_chunk_ps + more_ps);
     }
   stage.phase = s.algorithm + " " + name_of(s.op) + ", pipelined";
   finish(std::move(stage), out);

@@ -1,8 +1,5 @@
 // What the channels and groups of a call load links with, side by side: each hop of a piece through a tree, a chain or
 // switches that reduce is as slow as its links are full of the others' pieces.
-#include <queue>
-#include <tuple>
-
 #include "busbar/engine/lowering_state.h"
 
 namespace busbar {
@@ -28,9 +25,10 @@ Result<SideBySide> Lowering::State::open_side_by_side(const LoweredCall& out, co
         all.kept[c].push_back(put_by());
       }
     if (!is_stepwise(phase.pattern) && !is_ring(phase.pattern))
-      for (RoutedRun& run : all.kept[c]) by_hops.push_back({&run, phase.pattern == Pattern::kTreeReduce});
+      for (RoutedRun& run : all.kept[c])
+        by_hops.push_back({&run, phase.pattern == Pattern::kTreeReduce, static_cast<std::uint32_t>(c)});
   }
-  time_hops(by_hops);
+  time_hops(by_hops, 1);
   if (opened < 2) all.loads.clear();  // it has its links to itself
   return all;
 }
@@ -48,118 +46,6 @@ void Lowering::State::link_hops(const Schedule& s, const Phase& phase) {
     const std::uint32_t parent = tree.parent(i);
     connections[i - 1].toward_root = parent == 0 ? kNone32 : parent - 1;
   }
-}
-
-namespace {
-
-/// Sends of trees and chains in the order in which they become possible.
-class HopQueue {
- public:
-  struct Hop {
-    double ready_ps;
-    std::uint32_t run, hop;
-    bool operator>(const Hop& o) const {
-      return std::tie(ready_ps, run, hop) > std::tie(o.ready_ps, o.run, o.hop);
-    }
-  };
-  explicit HopQueue(std::span<const HopRun> runs) : runs_(runs), waits_(runs.size()), ready_(runs.size()) {
-    for (std::uint32_t r = 0; r < runs.size(); ++r) {
-      const auto& hops = runs[r].run->connections;
-      waits_[r].assign(hops.size() + 1, 0);
-      ready_[r].assign(hops.size(), 0.0);
-      next_.emplace_back();
-      if (runs[r].up) {
-        for (const Connection& c : hops) waits_[r][c.toward_root == kNone32 ? hops.size() : c.toward_root]++;
-      } else {
-        next_[r] = followers(hops);
-        for (std::uint32_t i = 0; i < hops.size(); ++i) waits_[r][i] = hops[i].toward_root != kNone32;
-      }
-      for (std::uint32_t i = 0; i < hops.size(); ++i)
-        if (waits_[r][i] == 0) queue_.push({0, r, i});
-    }
-  }
-  /// All that become possible next, at one time.
-  std::span<const Hop> pop() {
-    constexpr double kAlike = 1e-9;  // round-off
-    batch_.clear();
-    while (!queue_.empty() && (batch_.empty() || queue_.top().ready_ps <= batch_[0].ready_ps * (1 + kAlike))) {
-      batch_.push_back(queue_.top());
-      queue_.pop();
-    }
-    return batch_;
-  }
-  void arrive(const Hop& h, double at_ps) {
-    if (!runs_[h.run].up) {
-      for (const std::uint32_t next : next_[h.run].row(h.hop)) queue_.push({at_ps, h.run, next});
-      return;
-    }
-    const std::uint32_t next = runs_[h.run].run->connections[h.hop].toward_root;
-    if (next == kNone32) return;
-    double& ready_ps = ready_[h.run][next];
-    ready_ps = std::max(ready_ps, at_ps);
-    if (--waits_[h.run][next] == 0) queue_.push({ready_ps, h.run, next});
-  }
-
- private:
-  static Csr<std::uint32_t> followers(const std::vector<Connection>& hops) {
-    Csr<std::uint32_t> out;
-    out.begin.assign(hops.size() + 1, 0);
-    for (const Connection& c : hops)
-      if (c.toward_root != kNone32) ++out.begin[c.toward_root + 1];
-    for (std::size_t i = 0; i < hops.size(); ++i) out.begin[i + 1] += out.begin[i];
-    std::vector<std::uint32_t> at(out.begin.begin(), out.begin.end() - 1);
-    out.values.resize(out.begin.back());
-    for (std::uint32_t i = 0; i < hops.size(); ++i)
-      if (hops[i].toward_root != kNone32) out.values[at[hops[i].toward_root]++] = i;
-    return out;
-  }
-  std::span<const HopRun> runs_;
-  std::vector<std::vector<std::uint32_t>> waits_;
-  std::vector<std::vector<double>> ready_;
-  std::vector<Csr<std::uint32_t>> next_;
-  std::priority_queue<Hop, std::vector<Hop>, std::greater<>> queue_;
-  std::vector<Hop> batch_;
-};
-
-}  // namespace
-
-/// What each hop of trees and chains takes, waiting included: a link carries first what came first, and at one rate
-/// what came at one time.
-void Lowering::State::time_hops(std::span<const HopRun> runs) {
-  HopQueue queue(runs);
-  std::vector<LinkId> met;
-  for (auto batch = queue.pop(); !batch.empty(); batch = queue.pop()) {
-    const auto each_link = [&](auto&& f) {
-      for (const HopQueue::Hop& h : batch) {
-        RoutedRun& run = *runs[h.run].run;
-        Connection& c = run.connections[h.hop];
-        for (std::uint32_t k = c.begin; k < c.end; ++k) f(c, run.path[k]);
-      }
-    };
-    each_link([&](const Connection& c, const LinkShare& l) {
-      if (round_load[index(l.link)] == 0) met.push_back(l.link);
-      round_load[index(l.link)] += l.share * c.bytes * sent_per_byte(c);
-    });
-    const double now = batch[0].ready_ps;
-    for (const LinkId l : met) {
-      free_at[index(l)] = std::max(free_at[index(l)], now) + round_load[index(l)] / rate_of(l);
-      round_load[index(l)] = 0;
-    }
-    met.clear();
-    for (const HopQueue::Hop& h : batch) {
-      Connection& c = runs[h.run].run->connections[h.hop];
-      c.transfer_ps = cap > 0 ? c.bytes / cap : 0;
-    }
-    each_link([&](Connection& c, const LinkShare& l) {
-      c.transfer_ps = std::max(c.transfer_ps, free_at[index(l.link)] - now);
-    });
-    for (const HopQueue::Hop& h : batch) {
-      const Connection& c = runs[h.run].run->connections[h.hop];
-      queue.arrive(h, now + c.transfer_ps + c.latency_ps);
-    }
-  }
-  for (const HopRun& r : runs)
-    for (const LinkShare& l : r.run->path) free_at[index(l.link)] = 0;
 }
 
 /// The open run as it is, which is closed by that.

@@ -67,7 +67,9 @@ struct RoutedRun {
 /// A routed tree or chain.
 struct HopRun {
   RoutedRun* run = nullptr;
-  bool up = false;  ///< towards the root of the tree
+  bool up = false;          ///< towards the root of the tree
+  std::uint32_t stage = 0;  ///< with others of its stage: what they send first waits for all of stage - 1, if `waits`
+  bool waits = false;
 };
 
 /// Of pairs that are taken together.
@@ -234,7 +236,10 @@ struct Lowering::State {
                 std::uint32_t cg, std::uint32_t g, double chunk_bytes);
   void stretch_rounds(const Schedule& s, PhaseRun run);
   void link_hops(const Schedule& s, const Phase& phase);
-  void time_hops(std::span<const HopRun> runs);
+  std::vector<double> time_hops(std::span<const HopRun> runs, std::uint32_t chunks);
+  std::uint32_t follow_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
+                                std::span<SideBySide> side, std::uint32_t groups, std::uint32_t chunks,
+                                std::vector<double>& end_ps);
   double load_beside(LinkId l) const {
     return beside ? std::max((*beside)[index(l)], weight[index(l)]) : weight[index(l)];
   }

@@ -1,0 +1,212 @@
+// Trees and chains hop by hop: a link carries first what came first, and at one rate what came at one time.
+#include <queue>
+#include <tuple>
+
+#include "busbar/engine/lowering_state.h"
+
+namespace busbar {
+namespace {
+
+/// The sends of trees and chains, chunk after chunk, in the order in which they become possible. A hop sends a chunk
+/// when it is there and the one before has left.
+class HopQueue {
+ public:
+  struct Event {
+    double at_ps;
+    std::uint32_t hop;
+    bool operator>(const Event& o) const { return std::tie(at_ps, hop) > std::tie(o.at_ps, o.hop); }
+  };
+
+  HopQueue(std::span<const HopRun> runs, std::uint32_t chunks) : chunks_(chunks) {
+    std::uint32_t stages = 0;
+    for (const HopRun& r : runs) stages = std::max(stages, r.stage + 1);
+    std::vector<std::uint32_t> last(stages, 0);  // hops with which a stage ends
+    first_.resize(stages);
+    for (const HopRun& r : runs) add(r, last[r.stage]);
+    close_rows();
+    for (const std::uint32_t n : last) left_.insert(left_.end(), chunks, n);
+    end_ps_.assign(left_.size(), 0.0);
+    ready_ps_.assign(waits_.size(), 0.0);
+    for (std::uint32_t h = 0; h < hops_.size(); ++h) offer(h);
+  }
+
+  const HopRun& run(std::uint32_t hop) const { return *hops_[hop].run; }
+  Connection& connection(std::uint32_t hop) const { return run(hop).run->connections[hop - hops_[hop].base]; }
+
+  /// All that become possible next, at one time.
+  std::span<const Event> pop() {
+    constexpr double kAlike = 1e-9;  // round-off
+    batch_.clear();
+    while (!queue_.empty() && (batch_.empty() || queue_.top().at_ps <= batch_[0].at_ps * (1 + kAlike))) {
+      batch_.push_back(queue_.top());
+      queue_.pop();
+    }
+    return batch_;
+  }
+
+  /// The hop's chunk leaves by `left_ps` and arrives at `there_ps`.
+  void send(std::uint32_t hop, double left_ps, double there_ps) {
+    Hop& h = hops_[hop];
+    const std::uint32_t chunk = h.next++;
+    h.free_ps = left_ps;
+    for (const std::uint32_t f : followers_.row(hop)) arrive(f, chunk, there_ps);
+    if (h.last) end(h.run->stage, chunk, there_ps);
+    offer(hop);
+  }
+
+  /// Per stage, when its last chunk is there.
+  std::vector<double> ends() const {
+    std::vector<double> out;
+    for (std::size_t i = chunks_ - 1; i < end_ps_.size(); i += chunks_) out.push_back(end_ps_[i]);
+    return out;
+  }
+
+ private:
+  struct Hop {
+    const HopRun* run = nullptr;
+    std::uint32_t base = 0;  ///< number of the first hop of its run
+    std::uint32_t next = 0;  ///< chunk
+    double free_ps = 0;
+    bool last = false;
+  };
+
+  void add(const HopRun& r, std::uint32_t& last) {
+    const auto base = static_cast<std::uint32_t>(hops_.size());
+    const auto& hops = r.run->connections;
+    std::vector<std::uint32_t> waits(hops.size(), 0), followers(hops.size(), 0);
+    for (std::uint32_t i = 0; i < hops.size(); ++i) {
+      const std::uint32_t t = hops[i].toward_root;
+      if (t == kNone32) continue;
+      ++waits[r.up ? t : i];
+      ++followers[r.up ? i : t];
+      links_.push_back(r.up ? std::pair(base + i, base + t) : std::pair(base + t, base + i));
+    }
+    for (std::uint32_t i = 0; i < hops.size(); ++i) {
+      hops_.push_back({&r, base, 0, 0, followers[i] == 0});
+      last += followers[i] == 0;
+      if (waits[i] == 0) first_[r.stage].push_back(base + i);
+      if (waits[i] == 0 && r.waits) waits[i] = 1;
+      waits_.insert(waits_.end(), chunks_, waits[i]);
+    }
+  }
+  void close_rows() {
+    followers_.begin.assign(hops_.size() + 1, 0);
+    for (const auto& [from, to] : links_) ++followers_.begin[from + 1];
+    for (std::size_t i = 0; i < hops_.size(); ++i) followers_.begin[i + 1] += followers_.begin[i];
+    std::vector<std::uint32_t> at(followers_.begin.begin(), followers_.begin.end() - 1);
+    followers_.values.resize(links_.size());
+    for (const auto& [from, to] : links_) followers_.values[at[from]++] = to;
+  }
+  std::size_t at(std::uint32_t hop, std::uint32_t chunk) const { return std::size_t{hop} * chunks_ + chunk; }
+  void offer(std::uint32_t hop) {
+    const Hop& h = hops_[hop];
+    if (h.next < chunks_ && waits_[at(hop, h.next)] == 0)
+      queue_.push({std::max(h.free_ps, ready_ps_[at(hop, h.next)]), hop});
+  }
+  void arrive(std::uint32_t hop, std::uint32_t chunk, double at_ps) {
+    const std::size_t i = at(hop, chunk);
+    ready_ps_[i] = std::max(ready_ps_[i], at_ps);
+    if (--waits_[i] == 0 && hops_[hop].next == chunk) offer(hop);
+  }
+  void end(std::uint32_t stage, std::uint32_t chunk, double at_ps) {
+    const std::size_t i = at(stage, chunk);
+    end_ps_[i] = std::max(end_ps_[i], at_ps);
+    if (--left_[i] > 0 || stage + 1 >= first_.size()) return;
+    for (const std::uint32_t hop : first_[stage + 1])
+      if (run(hop).waits) arrive(hop, chunk, end_ps_[i]);
+  }
+
+  std::uint32_t chunks_;
+  std::vector<Hop> hops_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> links_;  ///< a hop and one that sends on what it brings
+  Csr<std::uint32_t> followers_;
+  std::vector<std::vector<std::uint32_t>> first_;  ///< per stage: hops that wait for none of it
+  std::vector<std::uint32_t> waits_, left_;        ///< per hop and chunk; per stage and chunk
+  std::vector<double> ready_ps_, end_ps_;          ///< likewise
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
+  std::vector<Event> batch_;
+};
+
+}  // namespace
+
+/// Sends `chunks` chunks of the routed runs through all of their stages; returns when each stage has its last chunk.
+/// Connection::transfer_ps becomes what the last chunk took, waiting included.
+std::vector<double> Lowering::State::time_hops(std::span<const HopRun> runs, std::uint32_t chunks) {
+  HopQueue queue(runs, chunks);
+  std::vector<LinkId> met;
+  for (auto batch = queue.pop(); !batch.empty(); batch = queue.pop()) {
+    const auto each_link = [&](auto&& f) {
+      for (const HopQueue::Event& e : batch) {
+        Connection& c = queue.connection(e.hop);
+        for (std::uint32_t k = c.begin; k < c.end; ++k) f(c, queue.run(e.hop).run->path[k]);
+      }
+    };
+    each_link([&](const Connection& c, const LinkShare& l) {
+      if (round_load[index(l.link)] == 0) met.push_back(l.link);
+      round_load[index(l.link)] += l.share * c.bytes * sent_per_byte(c);
+    });
+    const double now = batch[0].at_ps;
+    for (const LinkId l : met) {
+      free_at[index(l)] = std::max(free_at[index(l)], now) + round_load[index(l)] / rate_of(l);
+      round_load[index(l)] = 0;
+    }
+    met.clear();
+    for (const HopQueue::Event& e : batch) {
+      Connection& c = queue.connection(e.hop);
+      c.transfer_ps = cap > 0 ? c.bytes / cap : 0;
+    }
+    each_link([&](Connection& c, const LinkShare& l) {
+      c.transfer_ps = std::max(c.transfer_ps, free_at[index(l.link)] - now);
+    });
+    for (const HopQueue::Event& e : batch) {
+      const Connection& c = queue.connection(e.hop);
+      queue.send(e.hop, now + c.transfer_ps, now + c.transfer_ps + c.latency_ps);
+    }
+  }
+  for (const HopRun& r : runs)
+    for (const LinkShare& l : r.run->path) free_at[index(l.link)] = 0;
+  return queue.ends();
+}
+
+/// The first chunks of a pipeline of nothing but trees and chains, followed hop by hop through all phases. Returns how
+/// many were followed, 1 where that is too much work or other phases are among them; `end_ps`: per call group and
+/// channel, when the last of these is there.
+std::uint32_t Lowering::State::follow_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
+                                               std::span<SideBySide> side, std::uint32_t groups, std::uint32_t chunks,
+                                               std::vector<double>& end_ps) {
+  constexpr std::size_t kMostSends = 8'192;  // a millisecond or two
+  std::vector<HopRun> hops;
+  std::vector<std::uint32_t> last;  // per call group and channel: its last stage
+  std::size_t sends = 0;
+  std::uint32_t stage = 0;
+  for (std::uint32_t cg = 0; cg < groups; ++cg)
+    for (std::size_t c = 0; c < runs.size(); ++c) {
+      for (std::size_t step = 0; step < runs[c].size(); ++step, ++stage) {
+        const Phase& phase = s.phases[runs[c][step].begin];
+        if (is_stepwise(phase.pattern) || is_ring(phase.pattern) || side[step].kept[c].empty()) return 1;
+        const std::uint32_t families = s.families[phase.family].groups();
+        for (std::uint32_t g = 0; g < families; ++g) {
+          RoutedRun& run = side[step].kept[c][std::size_t{cg} * families + g];
+          hops.push_back({&run, phase.pattern == Pattern::kTreeReduce, stage, step > 0});
+          if (run.connections.empty()) return 1;
+          sends += run.connections.size();
+        }
+      }
+      last.push_back(stage - 1);
+    }
+  const auto most = static_cast<std::uint32_t>(kMostSends / std::max<std::size_t>(1, sends));
+  const std::uint32_t followed = std::min(chunks, most);
+  if (followed < 2) return 1;
+  std::vector<std::vector<double>> transfers;  // of the first chunk, which explain() shows
+  for (const HopRun& r : hops) {
+    auto& kept = transfers.emplace_back();
+    for (const Connection& c : r.run->connections) kept.push_back(c.transfer_ps);
+  }
+  const std::vector<double> ends = time_hops(hops, followed);
+  for (std::size_t r = 0; r < hops.size(); ++r)
+    for (std::size_t i = 0; i < transfers[r].size(); ++i) hops[r].run->connections[i].transfer_ps = transfers[r][i];
+  for (const std::uint32_t l : last) end_ps.push_back(ends[l]);
+  return followed;
+}
+
+}  // namespace busbar
