@@ -215,7 +215,7 @@ TEST(Scenario, ErrorsNamePlaceAndRemedy) {
                                                        {"{tpp: 8}", "tp"},
                                                        {"{precision: int8}", "write bf16, fp16, fp8 or fp4"},
                                                        {"{ep: 2}", "ep"},
-                                                       {"{schedule: zb}", "write 1f1b or gpipe"},
+                                                       {"{schedule: zb}", "write 1f1b, gpipe, zb-h1 or zb-v"},
                                                        {"{rank_order: pp-tp}", "tp-cp-dp-pp"},
                                                        {"{offload: {optimiser: true}}", "optimizer"},
                                                        {"{gradient_bytes: 3}", "gradients"}};

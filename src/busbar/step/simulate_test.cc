@@ -61,6 +61,41 @@ TEST(Pipeline, TakesTheTimeOfTheLawWhenStagesAreEqualAndCommunicationIsFree) {
   }
 }
 
+// Qi et al. 2023 (arXiv:2401.10241), table 2: the bubble of ZB-H1 is (p-1) (F + B - W), where B computes gradients of
+// inputs and W those of weights. ZB-V waits nowhere with F = B = W, but stage r starts r chunks of F later.
+TEST(Pipeline, ZeroBubbleSchedulesTakeTheTimeOfTheirPaper) {
+  StepTimes times = equal_stages();
+  for (BlockTimes* b : {&times.attention, &times.mlp}) {
+    *b = {};
+    b->in = b->out = b->out_dgrad = b->in_dgrad = Duration::us(10);
+    b->out_wgrad = b->in_wgrad = Duration::us(8);
+  }
+  const auto step = [&](PipelineSchedule schedule, std::uint32_t p, std::uint32_t v, std::uint32_t m) {
+    LayoutSpec l = small_layout(1, p, 1, 1, m);
+    l.schedule = schedule;
+    l.vpp = v;
+    l.chunk_layers.clear();
+    l = resolve_layout(l, small_model(), p).value();
+    return simulate(build_program(small_model(), l, times, free_optimizer()), constant(Duration{})).step_time;
+  };
+  for (const auto& [p, m] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{2, 4}, {4, 4}, {4, 9}, {8, 20}}) {
+    const Duration f = Duration::us(40) * (8 / p), w = Duration::us(32) * (8 / p);
+    const Duration law = (f + f + w) * m + (f + f - w) * (p - 1);
+    const Duration h1 = step(PipelineSchedule::kZbH1, p, 1, m);
+    EXPECT_GE(h1, law);
+    EXPECT_LE(h1 - law, Duration::ps(8 * p * m)) << p << ' ' << m;  // embedding, head and optimizer: 1 ps each
+    EXPECT_LT(h1, step(PipelineSchedule::k1F1B, p, 1, m));
+  }
+  for (BlockTimes* b : {&times.attention, &times.mlp}) b->out_wgrad = b->in_wgrad = Duration::us(10);
+  for (const auto& [p, m] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{2, 4}, {4, 7}, {4, 16}}) {
+    const Duration f = Duration::us(40) * (8 / p);
+    const Duration law = f * (3 * m) + Duration::us(20) * (8 / p) * (p - 1);  // half a stage is a chunk
+    const Duration v = step(PipelineSchedule::kZbV, p, 2, m);
+    EXPECT_GE(v, law);
+    EXPECT_LE(v - law, Duration::ps(16 * p * m)) << p << ' ' << m;
+  }
+}
+
 TEST(Step, BreakdownSumsToTheStepTime) {
   for (const auto& layout : {small_layout(8, 1, 1, 4, 3), small_layout(2, 2, 2, 2, 4), small_layout(4, 4, 1, 1, 6),
                              small_layout(1, 1, 1, 16, 2), small_layout(1, 8, 1, 1, 2)}) {

@@ -24,7 +24,7 @@ std::vector<std::uint64_t> tensors_of(const ModelSpec& m, const LayoutSpec& l, s
     out.push_back(p.mlp_out / l.tp);
   }
   // A tied head on the embedding's own rank adds no parameters; on another stage it is a copy.
-  if (head) out.push_back((m.tied_embeddings && l.pp == 1 ? 0 : table) + m.hidden);
+  if (head) out.push_back((m.tied_embeddings && l.last_stage() == 0 ? 0 : table) + m.hidden);
   return out;
 }
 
@@ -36,10 +36,10 @@ std::uint64_t BucketPlan::parameters() const {
 
 BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage, std::uint32_t chunk) {
   BucketPlan plan;
-  plan.has_embedding = stage == 0 && chunk == 0;
-  plan.has_head = stage + 1 == layout.pp && chunk + 1 == layout.vpp;
-  plan.tensor_parameters =
-      tensors_of(model, layout, layout.chunk_layers[chunk * layout.pp + stage], plan.has_embedding, plan.has_head);
+  const std::uint32_t place = layout.virtual_stage(stage, chunk);
+  plan.has_embedding = place == 0;
+  plan.has_head = place + 1 == layout.chunks();
+  plan.tensor_parameters = tensors_of(model, layout, layout.chunk_layers[place], plan.has_embedding, plan.has_head);
   plan.bucket_of.resize(plan.tensor_parameters.size());
   const std::uint64_t full = layout.overlap_grad_reduce ? bucket_size(layout) : plan.parameters() + 1;
   const std::uint64_t ranks = layout.data_ranks();

@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxOps = 50'000'000;    // 2 GB of operations; more are
 constexpr std::uint64_t kOpsPerLayer = 28;       // at most: 12 forward, 16 backward, with pipelined TP
 constexpr std::uint64_t kMoreOpsPerLayer = 24;   // context parallelism, recomputation, sharded parameters, offload
 constexpr std::uint64_t kReservedOps = 1 << 14;  // most are repetitions
-constexpr std::uint64_t kGradientNormBytes = 4;          // one fp32
+constexpr std::uint64_t kGradientNormBytes = 4;  // one fp32
 constexpr double kLongestPieceSeconds = 100, kLongestStepSeconds = 1e5;  // far below what picoseconds can count
 constexpr double kLargestMessageBytes = 1e12;
 
@@ -51,10 +51,10 @@ Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) 
 /// its part of both.
 OpId reduce_tied_embedding(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m, const LayoutSpec& l,
                            const std::vector<OpId>& reduced) {
-  if (!m.tied_embeddings || l.pp == 1) return kNone<OpId>;
+  if (!m.tied_embeddings || l.last_stage() == 0) return kNone<OpId>;
   const std::uint32_t parts = l.zero >= 2 ? l.shard_ranks() : 1;
   const std::uint64_t bytes = embedding_parameters(m) / l.tp / parts * l.gradient_bytes;
-  const CallId call = out.intern(auto_call(Collective::kAllReduce, bytes, stage_pairs(l, 0, l.pp - 1)));
+  const CallId call = out.intern(auto_call(Collective::kAllReduce, bytes, stage_pairs(l, 0, l.last_stage())));
   return stages.front().across_stages(Label::kTiedEmbedding, call, {reduced.front(), reduced.back()});
 }
 
@@ -77,11 +77,6 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
     sum = stages.front().across_stages(Label::kNormSum, call, norms);
   }
   for (std::uint32_t s = 0; s < l.pp; ++s) stages[s].update(times[s].update, sum);
-}
-
-std::vector<PipelineStep> order_of(const LayoutSpec& l, std::uint32_t stage) {
-  if (l.schedule == PipelineSchedule::kGPipe) return gpipe_order(l.micro_batches());
-  return pipeline_order(stage, l.pp, l.vpp, l.micro_batches());
 }
 
 }  // namespace

@@ -45,6 +45,24 @@ TEST(PipelineOrder, EveryPassHappensOnceAndForwardComesFirst) {
   }
 }
 
+TEST(PipelineOrder, ZeroBubbleRunsForwardThenInputsThenWeightsWithinTheMemoryOf1F1B) {
+  for (const auto& [p, m] :
+       std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 2}, {2, 2}, {4, 4}, {4, 9}, {8, 32}}) {
+    for (std::uint32_t r = 0; r < p; ++r) {
+      for (const std::uint32_t chunks : {1u, 2u}) {
+        const auto order = chunks == 1 ? zb_h1_order(r, p, m) : zb_v_order(r, p, m);
+        ASSERT_EQ(order.size(), 3 * chunks * m);
+        std::map<std::pair<int, int>, int> stage_of;  // 1 forward, 2 inputs, 3 weights
+        for (const PipelineStep& s : order) {
+          const int is = s.forward ? 1 : s.part == BackwardPart::kInput ? 2 : 3;
+          EXPECT_EQ(++stage_of[std::pair(s.chunk, s.micro_batch)], is);
+        }
+        EXPECT_LE(most_in_flight(order), chunks * p);
+      }
+    }
+  }
+}
+
 TEST(Buckets, HoldEveryParameterOnceAndCloseAtTheirSize) {
   for (const LayoutSpec& l : {main_layout(1, 1), main_layout(4, 5)}) {
     std::uint64_t all = 0;

@@ -40,9 +40,13 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
   if (l.whole_tensors && l.zero != 1) {
     return invalid(fmt::format("whole_tensors needs zero 1, not zero {}", l.zero), l.place("whole_tensors"));
   }
-  if (l.schedule == PipelineSchedule::kGPipe && l.vpp > 1) {
-    return invalid(fmt::format("GPipe has no interleaving; use vpp 1 instead of {} or schedule: 1f1b", l.vpp),
+  if ((l.schedule == PipelineSchedule::kGPipe || l.schedule == PipelineSchedule::kZbH1) && l.vpp > 1) {
+    return invalid(fmt::format("{} has no interleaving; use vpp 1 instead of {} or schedule: 1f1b",
+                               l.schedule == PipelineSchedule::kGPipe ? "GPipe" : "ZB-H1", l.vpp),
                    l.place("vpp"));
+  }
+  if (l.schedule == PipelineSchedule::kZbV && l.vpp != 2) {
+    return invalid(fmt::format("ZB-V has two chunks per stage; use vpp 2 instead of {}", l.vpp), l.place("vpp"));
   }
   if (l.overlap_tp && !l.sequence_parallel) {
     return invalid("overlapping TP with GEMMs needs sequence_parallel: true", l.place("overlap_tp"));
@@ -111,7 +115,14 @@ Status check_batch(const LayoutSpec& l, const ModelSpec&) {
                     l.global_batch, l.dp, l.micro_batch, per_round, (l.global_batch / per_round + 1) * per_round),
         l.place("global_batch"));
   }
-  if (l.vpp > 1 && l.micro_batches() % l.pp != 0) {
+  if (l.schedule == PipelineSchedule::kZbV && l.micro_batches() < l.pp) {
+    return invalid(
+        fmt::format("ZB-V needs at least pp {} micro-batches, but global batch {} / (dp {} x micro_batch {}) "
+                    "= {}",
+                    l.pp, l.global_batch, l.dp, l.micro_batch, l.micro_batches()),
+        l.place("global_batch"));
+  }
+  if (l.vpp > 1 && l.schedule == PipelineSchedule::k1F1B && l.micro_batches() % l.pp != 0) {
     return invalid(fmt::format("interleaving needs micro-batches in multiples of pp {}, but global batch {} / (dp {} x "
                                "micro_batch {}) = {}",
                                l.pp, l.global_batch, l.dp, l.micro_batch, l.micro_batches()),
@@ -155,7 +166,10 @@ const char* name_of(Recompute r) {
   constexpr const char* kNames[] = {"none", "selective", "full"};
   return kNames[static_cast<int>(r)];
 }
-const char* name_of(PipelineSchedule s) { return s == PipelineSchedule::k1F1B ? "1f1b" : "gpipe"; }
+const char* name_of(PipelineSchedule s) {
+  constexpr const char* kNames[] = {"1f1b", "gpipe", "zb-h1", "zb-v"};
+  return kNames[static_cast<int>(s)];
+}
 const char* name_of(ContextParallel c) {
   constexpr const char* kNames[] = {"ring", "all_gather", "all_to_all"};
   return kNames[static_cast<int>(c)];
@@ -212,6 +226,7 @@ Status check_modelled(const ModelSpec& model) {
 Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std::uint32_t gpus) {
   BUSBAR_RETURN_IF_ERROR(check_model(model));
   BUSBAR_RETURN_IF_ERROR(check_modelled(model));
+  if (layout.schedule == PipelineSchedule::kZbV && !layout.places.contains("vpp")) layout.vpp = 2;
   for (const Check check : {check_positive, check_switches, check_heads}) {
     BUSBAR_RETURN_IF_ERROR(check(layout, model));
   }

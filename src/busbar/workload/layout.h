@@ -19,7 +19,12 @@ enum class Recompute : std::uint8_t {
   kSelective,  ///< the backward pass recomputes the attention core
   kFull,       ///< the backward pass recomputes whole layers; only their inputs are kept
 };
-enum class PipelineSchedule : std::uint8_t { k1F1B, kGPipe };  ///< with vpp > 1, k1F1B means the interleaved schedule
+enum class PipelineSchedule : std::uint8_t {
+  k1F1B,  ///< with vpp > 1: interleaved
+  kGPipe,
+  kZbH1,  ///< gradients of weights fill the bubble; memory as 1F1B
+  kZbV,   ///< the same with two chunks per stage, down the stages and up again; needs vpp 2
+};
 enum class ContextParallel : std::uint8_t {
   kRing,       ///< keys and values go around the group while attention works on those that have arrived
   kAllGather,  ///< keys and values are gathered first
@@ -105,6 +110,16 @@ struct LayoutSpec {
   bool shards_parameters() const { return zero >= 3 && shard_ranks() > 1; }
   bool keeps_gathered() const { return shards_parameters() && !reshard && pp > 1; }  ///< gathered once a step
   std::uint32_t chunks() const { return pp * vpp; }                                  ///< model chunks: virtual stages
+  /// A backward pass is two: gradients of inputs, and later those of weights.
+  bool splits_backward() const { return schedule == PipelineSchedule::kZbH1 || schedule == PipelineSchedule::kZbV; }
+  /// The virtual stage that is chunk `chunk` of `stage`. Stages take turns; with ZB-V the second chunks go back.
+  std::uint32_t virtual_stage(std::uint32_t stage, std::uint32_t chunk) const {
+    return schedule == PipelineSchedule::kZbV && chunk == 1 ? 2 * pp - 1 - stage : chunk * pp + stage;
+  }
+  std::uint32_t stage_of(std::uint32_t virtual_stage) const {
+    return schedule == PipelineSchedule::kZbV && virtual_stage >= pp ? 2 * pp - 1 - virtual_stage : virtual_stage % pp;
+  }
+  std::uint32_t last_stage() const { return stage_of(chunks() - 1); }  ///< that has the head
   Where place(const std::string& key) const;
 };
 

@@ -30,13 +30,27 @@ TEST(Layout, EveryRefusalNamesItsPlaceAndARemedy) {
       {[](LayoutSpec& l) { l.pp = 2, l.first_layers = 80; }, "layout.first_layers", "leave no layer"},
       {[](LayoutSpec& l) { l.pp = 2, l.first_layers = 30, l.last_layers = 40; }, "layout.first_layers",
        "are not the 80 layers"},
-      {[](LayoutSpec& l) { l.pp = 4, l.chunk_layers = {20, 20, 40}; }, "layout.chunk_layers", "3 numbers for pp 4"},
-      {[](LayoutSpec& l) { l.pp = 4, l.chunk_layers = {20, 20, 20, 21}; }, "layout.chunk_layers", "sum to 81"},
-      {[](LayoutSpec& l) { l.pp = 4, l.chunk_layers = {20, 0, 40, 20}; }, "layout.chunk_layers", "chunk 1 would have"},
+      {[](LayoutSpec& l) {
+         l.pp = 4, l.chunk_layers = {20, 20, 40};
+       },
+       "layout.chunk_layers", "3 numbers for pp 4"},
+      {[](LayoutSpec& l) {
+         l.pp = 4, l.chunk_layers = {20, 20, 20, 21};
+       },
+       "layout.chunk_layers", "sum to 81"},
+      {[](LayoutSpec& l) {
+         l.pp = 4, l.chunk_layers = {20, 0, 40, 20};
+       },
+       "layout.chunk_layers", "chunk 1 would have"},
       {[](LayoutSpec& l) { l.pp = 4, l.head_as_layer = true; }, "layout.head_as_layer", "not 4 equal chunks"},
       {[](LayoutSpec& l) { l.accumulate_gradients = true; }, "layout.accumulate_gradients",
        "leave accumulate_gradients out"},
       {[](LayoutSpec& l) { l.pp = 4, l.vpp = 5, l.schedule = PipelineSchedule::kGPipe; }, "layout.vpp", "GPipe"},
+      {[](LayoutSpec& l) { l.pp = 4, l.vpp = 5, l.schedule = PipelineSchedule::kZbH1; }, "layout.vpp", "ZB-H1"},
+      {[](LayoutSpec& l) { l.pp = 4, l.vpp = 1, l.places["vpp"] = {}, l.schedule = PipelineSchedule::kZbV; }, "",
+       "ZB-V has two chunks"},
+      {[](LayoutSpec& l) { l.pp = 4, l.global_batch = 16 * 3, l.schedule = PipelineSchedule::kZbV; },
+       "layout.global_batch", "at least pp 4 micro-batches"},
       {[](LayoutSpec& l) { l.pp = 128; }, "layout.pp", "80 layers"},
       {[](LayoutSpec& l) { l.pp = 4, l.vpp = 32; }, "layout.vpp", "80 layers"},
       {[](LayoutSpec& l) { l.vpp = 2; }, "layout.vpp", "pp is 1"},

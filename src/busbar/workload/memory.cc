@@ -52,6 +52,7 @@ std::uint64_t checkpoint_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l
 }
 
 std::uint32_t chunks_in_flight(const LayoutSpec& l, std::uint32_t stage) {
+  if (l.splits_backward()) return most_in_flight(order_of(l, stage));
   // A stage has its warm-up passes in flight, and runs one more forward pass before each backward pass.
   const std::uint32_t passes = l.micro_batches() * l.vpp;
   if (l.schedule == PipelineSchedule::kGPipe) return passes;
@@ -64,7 +65,7 @@ namespace {
 double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
   double most = 0;
   for (std::uint32_t c = 0; c < l.vpp; ++c) {
-    const std::uint32_t chunk = c * l.pp + stage, again = recomputed_layers_of(l, chunk);
+    const std::uint32_t chunk = l.virtual_stage(stage, c), again = recomputed_layers_of(l, chunk);
     const double kept = static_cast<double>(l.chunk_layers[chunk] - again);
     most = std::max(most, kept * static_cast<double>(activation_bytes_per_layer(m, l)) +
                               again * static_cast<double>(checkpoint_bytes_per_layer(m, l)));
@@ -101,7 +102,7 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
   if (l.offload_activations) kept = std::min(kept, kLayersOnTheWay * activation_bytes_per_layer(m, l));
   use.activations = capped(kept);
   if (l.recompute == Recompute::kFull) use.recomputed = Bytes{activation_bytes_per_layer(m, l)};
-  if (stage + 1 == l.pp) {
+  if (stage == l.last_stage()) {
     const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
     use.logits = Bytes{l.tokens() * vocab * (kBf16 + kFp32)};
   }

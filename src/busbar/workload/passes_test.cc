@@ -33,6 +33,10 @@ std::vector<LayoutSpec> layouts() {
     out.push_back(l);
   };
   add([](LayoutSpec& l) { l.schedule = PipelineSchedule::kGPipe; });
+  add([](LayoutSpec& l) { l.schedule = PipelineSchedule::kZbH1; });
+  LayoutSpec v = small_layout(2, 4, 2, 2, 8);
+  v.schedule = PipelineSchedule::kZbV;
+  out.push_back(v);
   add([](LayoutSpec& l) { l.overlap_tp = true; });
   add([](LayoutSpec& l) { l.sequence_parallel = false; });
   add([](LayoutSpec& l) { l.overlap_grad_reduce = false; });

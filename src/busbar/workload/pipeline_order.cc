@@ -8,9 +8,7 @@ namespace {
 /// The i-th forward (or backward) pass of a stage: p micro-batches on one chunk, then the same ones on the next chunk.
 PipelineStep nth_pass(bool forward, std::uint32_t i, std::uint32_t p, std::uint32_t v) {
   const std::uint32_t round = i / (p * v), chunk = i % (p * v) / p;
-  return {.forward = forward,
-          .chunk = static_cast<std::uint16_t>(forward ? chunk : v - 1 - chunk),
-          .micro_batch = round * p + i % p};
+  return {forward, static_cast<std::uint16_t>(forward ? chunk : v - 1 - chunk), round * p + i % p};
 }
 
 }  // namespace
@@ -43,6 +41,101 @@ std::vector<PipelineStep> gpipe_order(std::uint32_t m) {
   for (std::uint32_t i = 0; i < m; ++i) order.push_back({true, 0, i});
   for (std::uint32_t i = m; i-- > 0;) order.push_back({false, 0, i});
   return order;
+}
+
+std::vector<PipelineStep> zb_h1_order(std::uint32_t r, std::uint32_t p, std::uint32_t m) {
+  std::vector<PipelineStep> order;
+  order.reserve(3ull * m);
+  const std::uint32_t warmup = std::min(p - 1 - r, m);
+  for (std::uint32_t i = 0; i < warmup; ++i) order.push_back({true, 0, i});
+  for (std::uint32_t i = 0; i < m; ++i) {
+    if (i + warmup < m) order.push_back({true, 0, i + warmup});
+    order.push_back({false, 0, i, BackwardPart::kInput});
+    if (i >= r) order.push_back({false, 0, i - r, BackwardPart::kWeights});
+  }
+  for (std::uint32_t i = m - std::min(r, m); i < m; ++i) order.push_back({false, 0, i, BackwardPart::kWeights});
+  return order;
+}
+
+namespace {
+
+/// Writes passes of two chunks, each chunk's in the order of micro-batches, and none beyond the last micro-batch.
+class TwoChunks {
+ public:
+  explicit TwoChunks(std::uint32_t m) : m_(m) { order.reserve(6ull * m); }
+  bool forward(std::uint16_t chunk) { return add(forward_[chunk], {true, chunk}); }
+  bool input(std::uint16_t chunk) { return add(input_[chunk], {false, chunk, 0, BackwardPart::kInput}); }
+  bool weights(std::uint16_t chunk) { return add(weights_[chunk], {false, chunk, 0, BackwardPart::kWeights}); }
+  void backward(std::uint16_t chunk) {
+    if (input(chunk)) weights(chunk);
+  }
+  bool forward_left() const { return forward_[1] < m_; }
+  std::vector<PipelineStep> order;
+
+ private:
+  bool add(std::uint32_t& next, PipelineStep step) {
+    if (next == m_) return false;
+    step.micro_batch = next++;
+    order.push_back(step);
+    return true;
+  }
+  std::uint32_t m_, forward_[2] = {}, input_[2] = {}, weights_[2] = {};
+};
+
+}  // namespace
+
+std::vector<PipelineStep> zb_v_order(std::uint32_t r, std::uint32_t p, std::uint32_t m) {
+  TwoChunks out(m);
+  // Until the first micro-batch is back from the last stage, this stage fills the way there and back.
+  for (std::uint32_t i = 0; i < 2 * (p - r) - 1; ++i) out.forward(0);
+  for (std::uint32_t i = 0; i < r; ++i) {
+    out.forward(1);
+    out.forward(0);
+  }
+  for (std::uint32_t i = 0; i < p - r; ++i) {
+    if (out.forward(1)) out.backward(1);
+  }
+  while (out.forward_left()) {
+    out.forward(0);
+    out.backward(0);
+    if (out.forward(1)) out.backward(1);
+  }
+  // Input gradients hurry to the first stage; weight gradients fill the gaps.
+  for (std::uint32_t i = 0; i < r; ++i) {
+    out.input(0);
+    out.input(1);
+  }
+  for (std::uint32_t i = 0; i < p - r; ++i) out.backward(0);
+  while (out.input(0)) {
+  }
+  while (out.weights(1)) {
+  }
+  while (out.weights(0)) {
+  }
+  return std::move(out.order);
+}
+
+std::vector<PipelineStep> order_of(const LayoutSpec& l, std::uint32_t stage) {
+  switch (l.schedule) {
+    case PipelineSchedule::kGPipe:
+      return gpipe_order(l.micro_batches());
+    case PipelineSchedule::kZbH1:
+      return zb_h1_order(stage, l.pp, l.micro_batches());
+    case PipelineSchedule::kZbV:
+      return zb_v_order(stage, l.pp, l.micro_batches());
+    case PipelineSchedule::k1F1B:
+      break;
+  }
+  return pipeline_order(stage, l.pp, l.vpp, l.micro_batches());
+}
+
+std::uint32_t most_in_flight(const std::vector<PipelineStep>& order) {
+  std::uint32_t now = 0, most = 0;
+  for (const PipelineStep& s : order) {
+    if (s.forward) most = std::max(most, ++now);
+    if (!s.forward && s.part != BackwardPart::kInput) --now;
+  }
+  return most;
 }
 
 }  // namespace busbar

@@ -74,7 +74,8 @@ void StageWriter::backward_block(const BlockTimes& t, const BlockLabels& names, 
   const Duration during_gather = overlap_tp_ ? t.out_dgrad - piece(t.out_dgrad) : Duration{};
   if (overlap_tp_) compute(names.backward, during_gather);
   if (gathered != kNone<OpId>) arrived_ = gathered;
-  const Duration products = t.out_dgrad + t.out_wgrad - during_gather;
+  const bool splits = layout_.splits_backward();  // layer_weights() has the rest
+  const Duration products = t.out_dgrad + (splits ? Duration{} : t.out_wgrad) - during_gather;
   if (layout_.cp > 1 && t.core > Duration{}) {
     compute(names.backward, products);
     await_again(out_tensor);
@@ -84,10 +85,21 @@ void StageWriter::backward_block(const BlockTimes& t, const BlockLabels& names, 
     compute(names.backward, products + t.middle_back);
     await_again(out_tensor);
   }
-  gradient_ready(out_tensor);
+  if (!splits) gradient_ready(out_tensor);
   input_and_weights(names.input, t.in_dgrad, names.weights, t.in_wgrad, names.regather, names.scatter_gradient);
   compute(Label::kNormBack, t.norm_back);
-  gradient_ready(in_tensor);
+  if (!splits) gradient_ready(in_tensor);
+}
+
+void StageWriter::layer_weights(std::uint32_t layer) {
+  const auto block = [&](const BlockTimes& t, Label label, TensorPart in, TensorPart out) {
+    compute(label, t.out_wgrad);
+    gradient_ready(chunk_->plan.tensor(layer, out));
+    compute(label, t.in_wgrad);
+    gradient_ready(chunk_->plan.tensor(layer, in));
+  };
+  block(times_.mlp, Label::kMlpWeights, TensorPart::kMlpIn, TensorPart::kMlpOut);
+  block(times_.attention, Label::kAttentionWeights, TensorPart::kAttentionIn, TensorPart::kAttentionOut);
 }
 
 void StageWriter::attend(Label label, Duration core, bool backward) {
@@ -130,7 +142,7 @@ void StageWriter::input_and_weights(Label input, Duration dgrad, Label weights, 
   compute(input, dgrad);
   const OpId scattered = tp_close(scatter);
   arrived_ = gathered;
-  compute(weights, wgrad);
+  if (!layout_.splits_backward()) compute(weights, wgrad);  // else the gathered input is kept until then
   arrived_ = scattered;
 }
 

@@ -29,7 +29,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
       virtual_stages_(layout.chunks()),
       sequence_parallel_(layout.sequence_parallel && layout.tp > 1),
       overlap_tp_(layout.overlap_tp && layout.tp > 1),
-      blocking_p2p_(!(layout.overlap_p2p && layout.vpp > 1)) {
+      blocking_p2p_(!(layout.overlap_p2p && (layout.vpp > 1 || layout.splits_backward()))) {
   const std::uint32_t streams = layout.offload_activations ? kHostStreams : layout.cp > 1 ? kCpStreams : kPlainStreams;
   role_ = out.add_role(fmt::format("stage {}", stage), stage_ranks(layout, stage), streams);
   if (layout.offload_activations) {
@@ -42,7 +42,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
     ChunkState chunk;
     chunk.plan = plan_buckets(model_, layout_, stage_, c);
     const auto chunks = layout_.chunk_layers.begin();
-    chunk.first_layer = std::accumulate(chunks, chunks + c * layout_.pp + stage_, 0u);
+    chunk.first_layer = std::accumulate(chunks, chunks + layout_.virtual_stage(stage_, c), 0u);
     chunk.gathered.assign(chunk.plan.bucket_parameters.size(), kNone<OpId>);
     prepare_data_calls(chunk);
     chunks_.push_back(std::move(chunk));
@@ -63,7 +63,7 @@ void StageWriter::prepare_calls() {
     } else {
       tp_reduce_ = call(Collective::kAllReduce, states, tp_family);
     }
-    if (stage_ + 1 == layout_.pp) {
+    if (stage_ == layout_.last_stage()) {
       tp_loss_ = call(Collective::kAllReduce, kLossTermBytes * layout_.tokens(), tp_family);
     }
   }
@@ -92,36 +92,53 @@ void StageWriter::prepare_calls() {
   const auto to = [&](std::uint32_t peer) {  // member 0 sends
     return call(Collective::kSendRecv, sent, stage_pairs(layout_, stage_, peer));
   };
-  if (next != 0 || layout_.vpp > 1) send_next_ = to(next);
-  if (stage_ != 0 || layout_.vpp > 1) send_previous_ = to(previous);
+  const bool around =
+      layout_.vpp > 1 && layout_.schedule == PipelineSchedule::k1F1B;  // from the last stage to the first
+  if (next != 0 || around) send_next_ = to(next);
+  if (stage_ != 0 || around) send_previous_ = to(previous);
 }
 
 void StageWriter::pass(const PipelineStep& step) {
   chunk_ = &chunks_[step.chunk];
   comes_after_its_forward_ = !step.forward && forward_before_ == chunk_;
   forward_before_ = step.forward ? chunk_ : nullptr;
-  virtual_stage_ = step.chunk * layout_.pp + stage_;
+  virtual_stage_ = layout_.virtual_stage(stage_, step.chunk);
   micro_batch_ = step.micro_batch;
   const std::uint32_t layers = layout_.chunk_layers[virtual_stage_], first = chunk_->first_layer;
   out_.set_position(micro_batch_, first);
-  const bool receives = step.forward ? virtual_stage_ != 0 : virtual_stage_ + 1 != virtual_stages_;
-  const bool sends = step.forward ? virtual_stage_ + 1 != virtual_stages_ : virtual_stage_ != 0;
-  if (receives) receive(step.forward);
-  if (repeats(step.forward)) {
+  const bool only_weights = step.part == BackwardPart::kWeights;
+  if (!only_weights && comes_from_other_stage(step.forward)) receive(step.forward);
+  if (repeats(step)) {
     repeat(step, first, layers);
   } else {
-    step.forward ? forward(first, layers) : backward(first, layers);
+    write(step, first, layers);
   }
   out_.set_position(micro_batch_, step.forward && layers > 0 ? first + layers - 1 : first);
-  if (sends) send(step.forward);
+  if (!only_weights && goes_to_other_stage(step.forward)) send(step.forward);
+}
+
+bool StageWriter::comes_from_other_stage(bool forward) const {
+  if (virtual_stage_ == (forward ? 0 : virtual_stages_ - 1)) return false;
+  return layout_.stage_of(forward ? virtual_stage_ - 1 : virtual_stage_ + 1) != stage_;
+}
+
+bool StageWriter::goes_to_other_stage(bool forward) const {
+  if (virtual_stage_ == (forward ? virtual_stages_ - 1 : 0)) return false;
+  return layout_.stage_of(forward ? virtual_stage_ + 1 : virtual_stage_ - 1) != stage_;
+}
+
+void StageWriter::write(const PipelineStep& step, std::uint32_t first_layer, std::uint32_t layers) {
+  if (step.forward) return forward(first_layer, layers);
+  if (step.part == BackwardPart::kWeights) return backward_weights(first_layer, layers);
+  backward(first_layer, layers);
 }
 
 /// Whether all micro-batches for which this is true have the same pass.
-bool StageWriter::repeats(bool forward) const {
+bool StageWriter::repeats(const PipelineStep& step) const {
   if (layout_.shards_parameters() || layout_.shards_gradients() || layout_.offload_activations) return false;
   if (layout_.data_ranks() == 1) return true;
-  return forward ? micro_batch_ != 0 || !layout_.shards_optimizer() || !layout_.overlap_param_gather
-                 : !last_pass() || !layout_.overlap_grad_reduce;
+  if (step.forward) return micro_batch_ != 0 || !layout_.shards_optimizer() || !layout_.overlap_param_gather;
+  return !last_pass() || !layout_.overlap_grad_reduce || step.part == BackwardPart::kInput;
 }
 
 StageWriter::Entry StageWriter::entry() const {
@@ -134,13 +151,13 @@ void StageWriter::repeat(const PipelineStep& step, std::uint32_t first_layer, st
   const auto same = [&](const Written& w) {
     for (std::size_t i = 0; i < before.size(); ++i)
       if ((w.before[i] == kNone<OpId>) != (before[i] == kNone<OpId>)) return false;
-    return w.step.forward == step.forward && w.step.chunk == step.chunk;
+    return w.step.forward == step.forward && w.step.chunk == step.chunk && w.step.part == step.part;
   };
   const auto known = std::find_if(written_.begin(), written_.end(), same);
   if (known == written_.end()) {
     const OpId first = out_.next();
     out_.begin_pass(before);
-    step.forward ? forward(first_layer, layers) : backward(first_layer, layers);
+    write(step, first_layer, layers);
     const std::uint32_t pass = out_.end_pass();
     if (pass != ProgramWriter::kNoPass) written_.push_back({step, before, entry(), first, pass});
     return;
@@ -183,6 +200,19 @@ void StageWriter::backward(std::uint32_t first_layer, std::uint32_t layers) {
     if (i < again) forward_layer(i, Run::kAgain);
     backward_layer(i);
   }
+  if (virtual_stage_ == 0 && !layout_.splits_backward()) backward_embedding();
+}
+
+/// What backward() leaves out where a backward pass has two parts.
+void StageWriter::backward_weights(std::uint32_t first_layer, std::uint32_t layers) {
+  if (virtual_stage_ + 1 == virtual_stages_) {
+    compute(Label::kHeadWeights, times_.ends.logits_wgrad);
+    gradient_ready(chunk_->plan.head());
+  }
+  for (std::uint32_t i = layers; i-- > 0;) {
+    out_.set_position(micro_batch_, first_layer + i);
+    layer_weights(i);
+  }
   if (virtual_stage_ == 0) backward_embedding();
 }
 
@@ -216,7 +246,7 @@ void StageWriter::backward_head() {
   input_and_weights(Label::kHeadInput, times_.ends.logits_dgrad, Label::kHeadWeights, times_.ends.logits_wgrad,
                     Label::kRegatherHead, Label::kScatterHeadGradient);
   compute(Label::kNormBack, times_.ends.head_norm_back);
-  gradient_ready(chunk_->plan.head());
+  if (!layout_.splits_backward()) gradient_ready(chunk_->plan.head());
 }
 
 std::uint32_t StageWriter::promise_key(bool forward, std::uint32_t virtual_stage) const {
@@ -230,7 +260,8 @@ void StageWriter::receive(bool forward) {
 }
 
 void StageWriter::send(bool forward) {
-  const CallId call = forward ? send_next_ : send_previous_;
+  const bool goes_back = layout_.schedule == PipelineSchedule::kZbV && virtual_stage_ >= layout_.pp;  // up the V
+  const CallId call = forward != goes_back ? send_next_ : send_previous_;
   const Label label = forward ? Label::kSendForward : Label::kSendBackward;
   const OpId op = out_.collective(role_, StreamId::kPp, label, OpClass::kPp, call, {last_compute_, arrived_});
   out_.keep({promise_key(forward, virtual_stage_)}, op);

@@ -4,12 +4,19 @@
 #include <cstdint>
 #include <vector>
 
+#include "busbar/workload/layout.h"
+
 namespace busbar {
+
+/// The part of a backward pass: the whole, or the gradients of inputs first and those of weights later.
+enum class BackwardPart : std::uint8_t { kWhole, kInput, kWeights };
 
 struct PipelineStep {
   bool forward = true;
-  std::uint16_t chunk = 0;  ///< 0..v-1; chunk c of stage r is virtual stage c x p + r
+  std::uint16_t chunk = 0;  ///< 0..v-1; LayoutSpec::virtual_stage() says where in the model it stands
   std::uint32_t micro_batch = 0;
+  BackwardPart part = BackwardPart::kWhole;
+  bool operator==(const PipelineStep&) const = default;
 };
 
 /// 1F1B for v = 1, interleaved 1F1B for v > 1, in Megatron's order, for stage `r` of `p` with `m` micro-batches.
@@ -21,6 +28,24 @@ std::vector<PipelineStep> pipeline_order(std::uint32_t r, std::uint32_t p, std::
 /// GPipe: all forward passes, then all backward passes, newest first. Same bubble as 1F1B; all m micro-batches are in
 /// flight. Source: Huang et al. 2019 (arXiv:1811.06965), section 2.3.
 std::vector<PipelineStep> gpipe_order(std::uint32_t m);
+
+/// ZB-H1: 1F1B in which stage r runs the weight gradients of a micro-batch after the input gradients of the r-th
+/// micro-batch after it. All stages have at most p micro-batches in flight.
+/// With equal stages, free communication and times F, B (inputs) and W (weights): m (F + B + W) + (p-1) (F + B - W).
+/// Source: Qi et al. 2023 (arXiv:2401.10241), section 2.3.
+std::vector<PipelineStep> zb_h1_order(std::uint32_t r, std::uint32_t p, std::uint32_t m);
+
+/// ZB-V: two chunks per stage; the second chunks are in reverse order of stages, so the last pass of a micro-batch is
+/// on its first stage. At most 2 p chunks are in flight. Precondition: m >= p.
+/// With equal stages, free communication, F = B = W and m >= 2 p - 1: 3 m F + (p-1) F / 2, no stage ever waits.
+/// Source: Qi et al. 2023 (arXiv:2401.10241), section 6; torch.distributed.pipelining, ScheduleZBVZeroBubble.
+std::vector<PipelineStep> zb_v_order(std::uint32_t r, std::uint32_t p, std::uint32_t m);
+
+/// The order of `stage` in this layout.
+std::vector<PipelineStep> order_of(const LayoutSpec& layout, std::uint32_t stage);
+
+/// The most chunk passes of `stage` whose activations are kept at once.
+std::uint32_t most_in_flight(const std::vector<PipelineStep>& order);
 
 /// Forward passes that stage `r` runs before its first backward pass.
 std::uint32_t warmup_steps(std::uint32_t r, std::uint32_t p, std::uint32_t v, std::uint32_t m);

@@ -67,13 +67,18 @@ class StageWriter {
   void prepare_calls();
   void prepare_data_calls(ChunkState& chunk);
   CallId call(Collective op, std::uint64_t bytes, GroupFamily groups);
-  bool repeats(bool forward) const;
+  bool repeats(const PipelineStep& step) const;
+  bool comes_from_other_stage(bool forward) const;
+  bool goes_to_other_stage(bool forward) const;
+  void write(const PipelineStep& step, std::uint32_t first_layer, std::uint32_t layers);
   void repeat(const PipelineStep& step, std::uint32_t first_layer, std::uint32_t layers);
   Entry entry() const;
   void forward(std::uint32_t first_layer, std::uint32_t layers);
   void backward(std::uint32_t first_layer, std::uint32_t layers);
+  void backward_weights(std::uint32_t first_layer, std::uint32_t layers);
   void forward_layer(std::uint32_t layer, Run run);
   void backward_layer(std::uint32_t layer);
+  void layer_weights(std::uint32_t layer);
   void forward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor,
                      Run run, bool stops_early);
   void backward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor);
