@@ -1,4 +1,4 @@
-# Turns every YAML file below a folder into a string of the binary.
+# Embeds every YAML file below a folder in the binary as a string.
 #   busbar_embed(busbar_spec ${PROJECT_SOURCE_DIR}/catalog)
 # The generated source defines busbar::embedded_catalog() of src/busbar/spec/catalog.h; a changed, new or removed
 # file rebuilds it.

@@ -1,16 +1,16 @@
-# What `cmake --install` puts where, the CMake package, the pkg-config file, and the two Debian packages of CPack.
+# Rules of `cmake --install`, the CMake package, the pkg-config file, and the two Debian packages of CPack.
 #
 #   component busbar   the command, its manual pages and completions, catalogue, examples, measured tables, texts
 #   component dev      libbusbar.a with every room but the command line, headers, busbarConfig.cmake, busbar.pc
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Manual pages and completions; src/busbar/cli/CMakeLists.txt has them written.
+# Manual pages and completions; src/busbar/cli/CMakeLists.txt writes them.
 function(busbar_pages)
   set(share ${PROJECT_BINARY_DIR}/share)
   install(DIRECTORY ${share}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT busbar)
   install(DIRECTORY ${share}/bash-completion ${share}/fish DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT busbar)
-  # Debian's zsh looks into site-functions below /usr/local and into vendor-completions below /usr.
+  # Debian's zsh reads site-functions below /usr/local and vendor-completions below /usr.
   install(CODE "
     set(zsh site-functions)
     if(CMAKE_INSTALL_PREFIX MATCHES \"/usr$\" AND EXISTS /etc/debian_version)
@@ -20,7 +20,7 @@ function(busbar_pages)
          DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${zsh}\")" COMPONENT busbar)
 endfunction()
 
-# One archive of all rooms below the command line, so that users name one library.
+# One archive of all rooms below the command line, so that users link one library.
 function(busbar_library)
   get_property(rooms GLOBAL PROPERTY BUSBAR_ROOMS)
   list(REMOVE_ITEM rooms cli)
@@ -49,7 +49,7 @@ function(busbar_cmake_package)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/busbarConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/busbarConfig.cmake ${PROJECT_BINARY_DIR}/busbarConfigVersion.cmake
           DESTINATION ${folder} COMPONENT dev)
-  # Paths in the file are relative to where it lies: the prefix may be chosen at installation, and moved afterwards.
+  # Paths in the file are relative to its place: the prefix may be chosen at installation, and moved afterwards.
   file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   string(REGEX REPLACE "/$" "" BUSBAR_UP ${up})
   configure_file(cmake/busbar.pc.in ${PROJECT_BINARY_DIR}/busbar.pc @ONLY)

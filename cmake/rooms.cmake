@@ -2,7 +2,7 @@
 set(BUSBAR_READERS base topology workload spec accuracy formats)
 
 # One room = one folder under src/busbar = one library target busbar_<name>; its *_test.cc files make <name>_test.
-# COLD: a room that no benchmark shows; compiling it quickly is worth more than its speed.
+# COLD: a room that appears in no benchmark; fast compilation matters more than its speed.
 #   busbar_room(topology DEPS base)
 function(busbar_room name)
   cmake_parse_arguments(ARG "COLD" "" "DEPS;LIBS" ${ARGN})
@@ -30,22 +30,22 @@ function(busbar_room name)
   endif()
 endfunction()
 
-# A GoogleTest program <name>_test; every TEST in it is a test of ctest's own, named <name>/Suite.Test.
+# A GoogleTest program <name>_test; every TEST in it is a separate test of ctest, named <name>/Suite.Test.
 function(busbar_gtest name)
   cmake_parse_arguments(ARG "" "" "DEPS;SOURCES" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND busbar_)
   add_executable(${name}_test ${ARG_SOURCES})
   target_link_libraries(${name}_test
                         PRIVATE ${ARG_DEPS} rapidcheck rapidcheck_gtest GTest::gmock GTest::gtest GTest::gtest_main)
-  # Most of the build is test code, which has little to gain from either: the rooms it calls stay optimised and watched.
+  # Most of the build is test code, which gains little from either: the rooms that it calls stay optimised and checked.
   target_compile_options(${name}_test PRIVATE -O0)
   if(BUSBAR_SANITIZE MATCHES undefined)
     target_compile_options(${name}_test PRIVATE -fno-sanitize=null,alignment,object-size,vptr)
   endif()
-  # PRE_TEST: building one test never runs it, and a test that was not built fails instead of being forgotten.
+  # PRE_TEST: building a test never runs it, and a test that was not built fails instead of being skipped.
   if(name IN_LIST BUSBAR_READERS)
     busbar_reads_input(${name}_test)
-  elseif(BUSBAR_READERS_ONLY)  # still a target, for what a room says about it, but neither built nor run
+  elseif(BUSBAR_READERS_ONLY)  # still a target, for a room's settings of it, but neither built nor run
     set_target_properties(${name}_test PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()
@@ -63,7 +63,7 @@ function(busbar_flags target scope)
   endif()
 endfunction()
 
-# What holds for every target of this build folder.
+# Settings of every target of this build folder.
 macro(busbar_global_flags)
   if(BUSBAR_DCHECKS)
     add_compile_options(-UNDEBUG)

@@ -1,4 +1,4 @@
-"""Bands of predictions from measured rows: what catalog/accuracy/collectives.yaml holds, and how well it holds.
+"""Bands of predictions from measured rows: the content of catalog/accuracy/collectives.yaml, and its coverage.
 
 A row is seen as y = ln(measured / predicted). The band of a kind of machine (one GPU, or one way to join GPUs), one size
 class and one or several nodes is the shortest that holds a certain share of the y of all rows of that size class, weighted
@@ -19,7 +19,7 @@ LIKE = {
 
 
 class Seen:
-    """A row with what bands depend on."""
+    """A row with the properties that bands depend on."""
 
     def __init__(self, row):
         self.board, self.gpu, self.joined = row["node"], row["gpu"], row["joined"]
@@ -99,7 +99,7 @@ def coverage(bands):
 
 
 def share_for(seen, kind, unit):
-    """The least share with which COVERED of what is left out is inside, to 0.01."""
+    """The least share with which COVERED of the rows left out are inside, to 0.01."""
     share = 0.5
     while share < 4 and coverage(bands_left_out(seen, kind, unit, share))[0] < 100 * COVERED[unit]:
         share += 0.01

@@ -3,7 +3,7 @@
 #   enter_namespace "$@"        $work is then a folder for trees and logs, removed at the end unless keep=1
 #   make_tree NAME [PACKAGE]    the smallest Debian 12 in $work/NAME, whose apt finds what apt on this machine finds
 
-# Runs the script again where its mounts and processes vanish with it, and makes the folder $work for trees and logs.
+# Runs the script again in a namespace, where its mounts and processes end with it, and makes the folder $work.
 enter_namespace() {
   [ "$(id -u)" -eq 0 ] || { echo "$0 needs root: debootstrap and chroot do" >&2; exit 2; }
   command -v debootstrap >/dev/null || { echo "run: apt-get install debootstrap" >&2; exit 2; }

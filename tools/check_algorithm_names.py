@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Refuses comparisons of an algorithm's name outside src/busbar/collectives: ask its traits (DESIGN 4.12).
+"""Refuses comparisons of an algorithm's name outside src/busbar/collectives: use its traits (DESIGN 4.12).
 
     tools/check_algorithm_names.py [ROOT]
 

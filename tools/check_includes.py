@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts includes between rooms and refuses those that run against the arrows.
+"""Counts includes between rooms and refuses those against the direction of the arrows.
 
     tools/check_includes.py [ROOT]      prints the table; exit 1 where a back edge is found
 """
@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-# Every room with the rooms its arrows lead to, in order: a room may use those and all that they may use.
+# Every room with the rooms its arrows lead to, in order: a room may use these and all that they may use.
 ROOMS = {
     "base": [],
     "solve": ["base"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Refuses two types of one name in namespace busbar: the linker would merge their functions without a word.
+"""Refuses two types of one name in namespace busbar: the linker would merge their functions without a warning.
 
     tools/check_type_names.py [ROOT]
 

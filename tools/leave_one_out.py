@@ -50,7 +50,7 @@ def split(text):
 
 
 def sourced(head, names):
-    """What the file says of the constants before anything was fitted; shares are whole there."""
+    """The constants in the file before any fit; shares are whole numbers there."""
     out = {}
     for name in names:
         found = re.search(rf"^{name}: ([0-9.]+)(us)?$", head, re.M)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the flow lists that packet simulators are compared on.
+"""Writes the flow lists with which packet simulators are compared.
 
     tools/packet_workloads.py FOLDER [W0 W1 ...]      no name: all
 
@@ -17,7 +17,7 @@ MASK = (1 << 64) - 1
 
 
 def cycle(n, seed):
-    """A random permutation that is one cycle, so that nobody sends to itself (Sattolo 1986)."""
+    """A random permutation that is one cycle, so that no host sends to itself (Sattolo 1986)."""
     x = (seed * 2654435761 + 12345) & MASK
     to = list(range(n))
     for last in range(n - 1, 0, -1):
@@ -32,7 +32,7 @@ def permutation(n, size, seed):
 
 
 def ring(n, total):
-    """2 (n - 1) rounds; who has received from the left passes on to the right."""
+    """2 (n - 1) rounds; a rank that has received from the left sends to the right."""
     return [(rank, (rank + 1) % n, total // n, (t - 1) * n + (rank - 1) % n if t else "")
             for t in range(2 * (n - 1)) for rank in range(n)]
 

@@ -1,6 +1,6 @@
 # Shared by ./run, ./test and bench/run; source it from the top of the repository. Needs bash and nothing else.
 #
-#   setup_packages g++ cmake ...   installs what dpkg does not list as installed; no network when nothing is missing
+#   setup_packages g++ cmake ...   installs packages that dpkg does not list; uses no network if none is missing
 #   build_preset PRESET TARGET...  configures on first use and builds
 
 BUILD_PACKAGES=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libpugixml-dev zlib1g-dev)
@@ -9,7 +9,7 @@ TEST_PACKAGES=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev pyth
 say() { printf '%s\n' "== $*"; }
 complain() { printf '%s\n' "$*" >&2; }
 
-# Names from the arguments that are not installed.
+# The arguments that are not installed.
 missing_packages() {
   local installed name
   installed=" $(dpkg-query -W -f '${db:Status-Status}=${Package} ' "$@" 2>/dev/null || true)"
@@ -18,7 +18,7 @@ missing_packages() {
   done
 }
 
-# Runs apt-get as whoever may do so; its words go to the log. Status 2 where nobody may.
+# Runs apt-get as root or with sudo; its output goes to the log. Status 2 if neither is possible.
 setup_packages() {
   local missing log=build/apt.log
   local -a names as_root=()
@@ -39,7 +39,7 @@ setup_packages() {
   fi
   mkdir -p build
   say "installing with apt: ${names[*]} (log: $log)"
-  # A package list that is partly stale still installs most things, so only the second command decides.
+  # A partly stale package list still installs most packages, so only the second command decides.
   if ! { "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 update || true
          "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
            -o Dpkg::Use-Pty=0 install --no-install-recommends "${names[@]}"
@@ -50,15 +50,15 @@ setup_packages() {
   fi
 }
 
-# Without a password, or with one where somebody is there to type it.
+# Without a password, or with one if a user can type it.
 sudo_works() {
   command -v sudo >/dev/null 2>&1 || return 1
   sudo -n true >/dev/null 2>&1 && return 0
   [ -t 0 ] && [ -t 2 ] && sudo -v
 }
 
-# Runs COMMAND, whose ninja numbers its steps. Every line goes to the log. A terminal shows the last finished step, how
-# far the build is and how long it may still take; elsewhere there is a line for every tenth.
+# Runs COMMAND, whose ninja numbers its steps. Every line goes to the log. A terminal shows the last finished step, the
+# progress and the time left; otherwise there is a line for every tenth.
 follow_build() {  # LOG COMMAND...
   local log=$1
   shift
@@ -85,14 +85,14 @@ show_progress() {  # LOG
   [ "$terminal" = no ] || printf '\r%-78s\r' ''
 }
 
-# Once, before the first long wait.
+# Shown once, before the first long wait.
 suggest_reading() {
   [ "${suggested:-no}" = no ] || return 0
   suggested=yes
   say "this takes some minutes; meanwhile, docs/concepts.md explains the terms and docs/tutorials/ the first steps"
 }
 
-# Of `done` and `total` of the caller, and the seconds since the start.
+# From `done` and `total` of the caller and the seconds since the start.
 progress_text() {
   printf '   [%d/%d] %d %%' "$done" "$total" $((100 * done / total))
   [ "$1" -lt 5 ] || [ "$done" -eq "$total" ] || printf ', about %s left' "$(rough_time $(($1 * (total - done) / done)))"
@@ -112,7 +112,7 @@ build_preset() {
   local -a launcher=()
   shift
   mkdir -p build
-  # ccache is used where it happens to be there and can write its folder.
+  # ccache is used if it is installed and can write its folder.
   if command -v ccache >/dev/null 2>&1 && ccache -s >/dev/null 2>&1; then
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi

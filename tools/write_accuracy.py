@@ -46,7 +46,7 @@ def fields(values):
 
 
 def kept(name):
-    """The part of the file about boards and series that were left out."""
+    """The part of the file for boards and series that were left out."""
     path = FOLDER / f"{name}.yaml"
     found = re.search(r"^left_out:\n(?:  .*\n)+", path.read_text(), re.M) if path.exists() else None
     if not found:
@@ -116,7 +116,7 @@ def collectives(busbar, fit_again):
 
 
 def write_table(name, lines):
-    """Replaces what stands between <!-- name --> and <!-- end --> in docs/accuracy.md."""
+    """Replaces the text between <!-- name --> and <!-- end --> in docs/accuracy.md."""
     path = ROOT / "docs/accuracy.md"
     text, n = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m: m[1] + "\n".join(lines) + "\n" + m[2],
                       path.read_text(), flags=re.S)
@@ -141,7 +141,7 @@ def training(busbar):
 
 
 def ill_fitting(busbar, table, *more):
-    """Size classes whose bands, as the program has them, hold too few of the rows that count."""
+    """Size classes whose bands in the program contain too few of the rows that count."""
     report = validated(busbar, table, *more)
     return [f"{table}, {name}: {b['coverage_percent']:.0f} % of the rows are in their bands"
             for name, b in report["summary"]["bands"].items() if b["coverage_percent"] < LEAST_HELD]

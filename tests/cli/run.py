@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs scenario files: commands with what they must print and how they must end.
+"""Runs scenario files: commands with their expected output and exit status.
 
     tests/cli/run.py --busbar build/release/busbar [--update] FILE.test...
 
@@ -85,7 +85,7 @@ def parse(path):
         while at < len(lines) and (lines[at].startswith(INDENT) or not lines[at].strip()):
             found.append(lines[at][len(INDENT):])
             at += 1
-        while found and not found[-1].strip():  # blank lines before the next directive belong to nobody
+        while found and not found[-1].strip():  # blank lines before the next directive are not part of the block
             found.pop()
             at -= 1
         return found
@@ -128,7 +128,7 @@ def parse(path):
 
 
 def lookup(value, path):
-    """results[0].bound_by.link in a JSON value; KeyError names what is missing."""
+    """results[0].bound_by.link in a JSON value; KeyError names the missing key."""
     for name, index in re.findall(r"([A-Za-z_][\w-]*)|\[(-?\d+)\]", path):
         try:
             value = value[name] if name else value[int(index)]
@@ -138,7 +138,7 @@ def lookup(value, path):
 
 
 def measure(path, value):
-    """The value at a path, or with "sum " before it the sum over what stands there."""
+    """The value at a path; with "sum " before the path, the sum of the values there."""
     if not path.startswith("sum "):
         return lookup(value, path)
     parts = lookup(value, path[4:])
@@ -159,7 +159,7 @@ COMPARE = {
 
 
 def check_json(text, value):
-    """None, or what is wrong with `value` by the rule `text`."""
+    """None, or how `value` violates the rule `text`."""
     try:
         if match := re.fullmatch(r"(\S+) has (\d+)", text):
             count = len(lookup(value, match[1]))
@@ -198,7 +198,7 @@ def check_output(text, outputs):
 
 
 def without_run(text):
-    """--json output with the volatile part left out; what is not JSON is compared as it is."""
+    """--json output without its volatile part; other text unchanged."""
     try:
         value = json.loads(text)
         return [(key, value[key]) for key in value if key != "run"]

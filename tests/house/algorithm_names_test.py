@@ -1,4 +1,4 @@
-"""tools/check_algorithm_names.py says no where it must."""
+"""tools/check_algorithm_names.py refuses what it must."""
 import pathlib
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""tools/build_time compares what two commits spend, their children included."""
+"""tools/build_time compares the processor time of two commits, including child processes."""
 import pathlib
 import subprocess
 import sys

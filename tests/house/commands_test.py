@@ -15,7 +15,7 @@ import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUSBAR = ""
-SHARE = 60  # one row of so many, by the hash of its command
+SHARE = 60  # one row in 60, by the hash of its command
 STEPS = [["examples/llama3-70b-512xh100.yaml"], ["examples/llama3-8b-64xcards-100g.yaml"],
          ["--cluster", "dgx-1v:2", "--model", "llama2-7b", "--tp", "4", "--pp", "2"],
          ["--cluster", "mi300x-8:2", "--model", "llama3-8b", "--tp", "2", "--cp", "2", "--launch", "graph"],

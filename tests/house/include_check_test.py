@@ -1,4 +1,4 @@
-"""tools/check_includes.py says no where it must."""
+"""tools/check_includes.py refuses what it must."""
 import pathlib
 import subprocess
 import sys

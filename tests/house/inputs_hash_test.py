@@ -1,4 +1,4 @@
-"""inputs_hash tells runs apart by what decides their results, and by nothing else.
+"""inputs_hash differs between runs exactly if their results may differ.
 
     tests/house/inputs_hash_test.py BUSBAR
 """

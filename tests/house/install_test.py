@@ -1,4 +1,4 @@
-"""What `cmake --install` leaves behind works by itself: the command, the CMake package, the pkg-config file.
+"""The files that `cmake --install` writes work by themselves: the command, the CMake package, the pkg-config file.
 
     tests/house/install_test.py BUILD_FOLDER
 """
@@ -30,7 +30,7 @@ class Installed(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         staged = pathlib.Path(cls.folder.name, "staged")
         run("cmake", "--install", BUILD, "--prefix", staged)
-        cls.prefix = pathlib.Path(cls.folder.name, "moved")  # nothing may remember where it was put first
+        cls.prefix = pathlib.Path(cls.folder.name, "moved")  # no file may depend on its first place
         staged.rename(cls.prefix)
         cls.lib = next(cls.prefix.glob("lib/**/libbusbar.a")).parent
 

@@ -1,4 +1,4 @@
-"""A long packet run says how far it is, and Ctrl-C ends it with what it has.
+"""A long packet run reports its progress, and Ctrl-C ends it with the results so far.
 
     tests/house/interrupt_test.py BUSBAR
 """

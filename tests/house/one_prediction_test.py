@@ -1,4 +1,4 @@
-"""tools/check_one_prediction.py says no where it must."""
+"""tools/check_one_prediction.py refuses what it must."""
 import pathlib
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Manual pages and completions say what `--help` says, and shells can read them.
+"""Manual pages and completions agree with `--help`, and shells can read them.
 
     tests/house/pages_test.py BUSBAR
 """

@@ -1,4 +1,4 @@
-"""tools/setup.sh asks dpkg first, and installs only as somebody who may."""
+"""tools/setup.sh asks dpkg first, and installs only as root or with sudo."""
 import unittest
 
 from stubs import House, NONE_INSTALLED

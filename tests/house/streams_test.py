@@ -1,4 +1,4 @@
-"""Standard streams that are full, closed or left early; files that are inputs.
+"""Standard streams that are full, closed or closed early; files that are inputs.
 
     tests/house/streams_test.py BUSBAR
 """

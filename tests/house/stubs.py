@@ -1,4 +1,4 @@
-"""A copy of the house's scripts in a folder of its own, with programs that only pretend and keep a log."""
+"""A copy of the project's scripts in a folder of its own, with stub programs that keep a log."""
 import pathlib
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ NONE_INSTALLED = "exit 1"
 
 
 class House:
-    """Runs ./run, ./test or a line of shell where PATH holds nothing but stubs and a few harmless tools."""
+    """Runs ./run, ./test or a line of shell with a PATH of stubs and a few harmless tools."""
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory()

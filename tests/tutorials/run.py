@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands of tutorials and compares what they print with what the page shows.
+"""Runs the commands of tutorials and compares their output with the page.
 
     tests/tutorials/run.py --busbar build/release/busbar [--update] PAGE.md...
 
@@ -37,7 +37,7 @@ def commands_of(lines):
 
 
 def matches(shown, printed):
-    """Whether `printed` is what `shown` says, where "..." stands for any lines."""
+    """Whether `printed` equals `shown`, in which "..." stands for any lines."""
     if "..." not in shown:
         return shown == printed
     pattern = "".join("(?:.*\n)*" if line == "..." else re.escape(line + "\n") for line in shown)
@@ -45,7 +45,7 @@ def matches(shown, printed):
 
 
 def shortened(shown, printed):
-    """`printed` with the part left out that `shown` left out."""
+    """`printed` without the part that `shown` omits."""
     if shown.count("...") != 1 or len(shown) > len(printed):
         return printed
     head = shown.index("...")
