@@ -1,7 +1,7 @@
-// busbar_after_load: processor time of training steps once files are read and machines stand, in one process.
+// busbar_after_load: processor time of training steps after files are read and machines are built, in one process.
 //
-// Start-up, YAML, the graph of the machine and the writing of JSON are outside; routing, lowering, the choice of
-// algorithms, the program, its simulation, that of one replica and the breakdown are inside. Each is predicted anew.
+// Excluded: start-up, YAML, building the machine's graph and writing JSON. Included: routing, lowering, choosing
+// algorithms, the program, its simulation, that of one replica, and the breakdown. Each step is predicted from scratch.
 #include <fmt/core.h>
 
 #include <algorithm>

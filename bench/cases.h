@@ -1,4 +1,4 @@
-// Benchmark cases as bench/cases.json lists them.
+// Benchmark cases, as listed in bench/cases.json.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace busbar::bench {
 
-/// What another simulator needed for the same question.
+/// The time of another simulator for the same question.
 struct Peer {
   std::string name;
   double cpu_s = 0;
@@ -29,7 +29,7 @@ struct CaseFile {
   std::string peers_source;
 };
 
-/// Throws std::exception with a message for people when the file cannot be read.
+/// Throws std::exception with a readable message if the file cannot be read.
 CaseFile load_cases(const std::string& path);
 
 }  // namespace busbar::bench

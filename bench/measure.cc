@@ -33,7 +33,7 @@ double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 *
   _exit(127);
 }
 
-/// The rest of the first line of `path` that begins with `key`, from the first character after ":" and blanks.
+/// The rest of the first line of `path` that starts with `key`, after ":" and blanks.
 std::string line_of(const char* path, const std::string& key) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {

@@ -1,10 +1,10 @@
-// The least that a packet simulator of this kind does: an event per packet-hop, first come first served, nothing else.
+// The minimum work of a packet simulator of this kind: one event per packet-hop, first come first served.
 //
 // 1,024 hosts below 32 leaves and 32 spines, one cable per pair; every host sends packets of 4,160 bytes to another
-// one, 54 in flight, each answered by 64 bytes. No queues, no control, no statistics: what is printed is a ceiling.
+// one, 54 in flight, each answered by 64 bytes. No queues, no control, no statistics: the result is an upper bound.
 //
-// With a number N: N loops at once, each on a thread, and how much more they do together than one alone: the most that
-// N threads of a simulator can gain on this machine.
+// With a number N: N loops at the same time, each on a thread, and their speed-up over one loop: the most that N
+// threads of a simulator can gain on this machine.
 #include <fmt/core.h>
 
 #include <algorithm>

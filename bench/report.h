@@ -1,4 +1,4 @@
-// Figures of the cases, for people and for files.
+// Figures of the cases, for the terminal and for files.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace busbar::bench {
 struct Outcome {
   Case about;
   std::vector<Usage> runs;
-  std::vector<Usage> old_runs;                        ///< of the program given with --against, else empty
+  std::vector<Usage> old_runs;                        ///< of the program given with --against, or empty
   std::optional<double> predicted_ms;                 ///< from the last run's output
   std::optional<double> packet_hops, events_per_hop;  ///< of the packet engine
   int exit_code = 0;                                  ///< the worst of all runs
@@ -22,10 +22,10 @@ struct Outcome {
 
 double median_cpu_s(const std::vector<Usage>& runs);
 double median_peak_mib(const std::vector<Usage>& runs);
-/// Ran, and is within every target it has.
+/// Whether it ran and meets all its targets.
 bool meets_targets(const Outcome& outcome);
 
-/// One table: each case with its targets and, below it, what other programs need and say for the same question.
+/// One table: each case with its targets, and below it the needs and results of other programs for the same question.
 void print_table(const std::vector<Outcome>& outcomes, const Machine& machine, const std::string& peers_source);
 /// One line of JSON, units in the keys, machine in the record.
 std::string json_line(const Outcome& outcome, const Machine& machine);

@@ -1,4 +1,4 @@
-// busbar_bench: user + system seconds and peak memory of whole commands, as somebody at a terminal meets them.
+// busbar_bench: user + system seconds and peak memory of whole commands, as a user at a terminal sees them.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -91,7 +91,7 @@ std::vector<Case> select(const CaseFile& file, const std::vector<std::string>& n
   return chosen;
 }
 
-/// What the command printed about its result and its own work.
+/// Reads the command's output about its result and its own work.
 void read_output(Outcome& outcome, const std::string& file) {
   const auto numbers = numbers_of(file, {outcome.about.result, "/packet_hops", "/events_per_hop"});
   const auto known = [](double x) { return std::isnan(x) ? std::nullopt : std::optional(x); };
@@ -100,7 +100,7 @@ void read_output(Outcome& outcome, const std::string& file) {
   outcome.events_per_hop = known(numbers[2]);
 }
 
-/// A file that goes with its owner.
+/// A temporary file that its owner deletes.
 struct Scratch {
   std::string path = std::filesystem::temp_directory_path() / "busbar-bench-XXXXXX";
   Scratch() {
@@ -134,7 +134,7 @@ Outcome measure(const Case& c, const Options& options) {
   return outcome;
 }
 
-/// 0 done, 1 a target is missed and --check given, 2 a case did not run.
+/// 0: done, 1: a target is missed and --check is given, 2: a case did not run.
 int main(const std::vector<std::string>& words) {
   const Options options = parse(words);
   if (options.help || (options.cases.empty() && !options.list)) {

@@ -1,4 +1,4 @@
-// A cluster file from bytes to sealed topology: refused with a message, or built and in itself consistent.
+// A cluster file from bytes to a sealed topology: refused with a message, or built and consistent.
 #include "busbar/base/check.h"
 #include "busbar/spec/cluster.h"
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-// What a fuzz target and its drivers share.
+// Shared by fuzz targets and their drivers.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace busbar::fuzz {
 
-/// A copy of one of `seeds` with one to eight random changes, at most `kLongest` bytes long. Fixed by the stream.
+/// A copy of one of `seeds` with one to eight random changes, at most `kLongest` bytes long. Determined by the stream.
 std::string mutate(const std::vector<std::string>& seeds, RandomStream& random);
 
 inline constexpr std::size_t kLongest = 1 << 16;

@@ -1,4 +1,4 @@
-// Unpacking any bytes: a text within the limit, whatever they are.
+// Unpacking any bytes gives a text within the limit.
 #include <iterator>
 #include <sstream>
 

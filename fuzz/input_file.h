@@ -1,4 +1,4 @@
-// For readers that want a file: one temporary file that holds the current input.
+// For readers that need a file: one temporary file with the current input.
 #pragma once
 
 #include <unistd.h>
@@ -27,7 +27,7 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   void write(const std::uint8_t* data, std::size_t size) {
-    // Never down to nothing: some file systems then flush to disk, thousands of times.
+    // Never truncated to nothing: some file systems then flush to disk, thousands of times.
     const bool written = pwrite(fd_, data, size, 0) == static_cast<ssize_t>(size) && ftruncate(fd_, size) == 0;
     BUSBAR_CHECK(written) << "cannot write " << path_;
   }

@@ -42,7 +42,7 @@ void splice(std::string& text, const std::string& other, RandomStream& random) {
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '/'; }
 
-/// Begin and length of the word at or behind a random place; length 0 where there is none.
+/// Begin and length of the word at or after a random place; length 0 if there is none.
 std::pair<std::size_t, std::size_t> word(const std::string& text, RandomStream& random) {
   std::size_t begin = place(text, random);
   while (begin > 0 && in_word(text[begin - 1])) --begin;
@@ -52,7 +52,7 @@ std::pair<std::size_t, std::size_t> word(const std::string& text, RandomStream& 
   return {begin, end - begin};
 }
 
-/// Another word in the place of one: what is left is most often well formed, and reaches the code behind the parser.
+/// Replaces a word by another one. The result is usually well formed and reaches the code after the parser.
 void swap_word(std::string& text, const std::string& other, RandomStream& random) {
   const auto [at, size] = word(text, random);
   if (random.below(3) == 0) {

@@ -1,4 +1,4 @@
-// A topology file of NCCL from bytes to a machine: refused with a message, or sealed and in itself consistent.
+// A topology file of NCCL from bytes to a machine: refused with a message, or sealed and consistent.
 #include "busbar/base/check.h"
 #include "busbar/formats/nccl_topo_xml_reader.h"
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-// Numbers with units: anything may be refused, and what is accepted keeps its promise.
+// Numbers with units: any text may be refused, and accepted text satisfies the guarantees.
 #include <string_view>
 
 #include "busbar/base/check.h"
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto in_file = parse_size(text);
   const auto on_command_line = parse_cli_size(text);
-  // With "iB" spelled out the two must mean the same.
+  // With "iB" written out, both must mean the same.
   if (in_file.ok() && on_command_line.ok() && text.find("iB") != std::string_view::npos) {
     BUSBAR_CHECK(*in_file == *on_command_line);
   }

@@ -1,4 +1,4 @@
-// A scenario file with its model and layout: refused with a message, or a layout that keeps its promises.
+// A scenario file with its model and layout: refused with a message, or a layout that satisfies its guarantees.
 #include "busbar/base/check.h"
 #include "busbar/spec/scenario.h"
 #include "fuzz.h"

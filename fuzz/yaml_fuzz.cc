@@ -1,4 +1,4 @@
-// The YAML reader: every node of what it accepts has a place and can be asked for anything.
+// The YAML reader: every node of an accepted document has a place and answers every query.
 #include <string>
 #include <string_view>
 

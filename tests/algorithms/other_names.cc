@@ -1,5 +1,5 @@
-// The algorithms of this test program: the registered ones, each again under a name that means nothing, and one more.
-// Linked instead of collectives/algorithms_in_use.cc.
+// The algorithms of this test program: the registered ones, each also under a meaningless name, and one more. Linked
+// instead of collectives/algorithms_in_use.cc.
 #include "other_names.h"
 
 #include <vector>

@@ -4,7 +4,7 @@
 
 namespace busbar {
 
-/// Under which a registered algorithm is there a second time.
+/// The second name of a registered algorithm.
 std::string other_name(const std::string& name);
 
 }  // namespace busbar

@@ -1,5 +1,5 @@
-// No room but collectives knows an algorithm by its name: each is registered a second time under another one, and every
-// engine says the same of both.
+// Only room collectives uses the names of algorithms: each is registered a second time under another name, and every
+// engine gives equal results for both.
 #include "other_names.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ std::vector<Machine> machines() {
   return out;
 }
 
-/// Costs of everything that depends on an algorithm, each another figure.
+/// Costs of everything that depends on an algorithm, each with another value.
 EngineOptions costs() {
   EngineOptions o;
   o.protocol.launch = Duration::us(6);
@@ -50,7 +50,7 @@ EngineOptions costs() {
   return o;
 }
 
-/// What an engine says of a call: the error, or time, bound, and the bytes on each link.
+/// An engine's result for a call: the error; or time, bound, and the bytes on each link.
 struct Said {
   ErrorCode refused{};
   Duration alone, end;
@@ -71,7 +71,7 @@ Said ask(std::unique_ptr<Engine> engine, const CollectiveCall& call) {
   out.bound = engine->bound_by(*id).link;
   out.kind = engine->bound_by(*id).kind;
   engine->start(*id, 0, SimTime());
-  engine->start(*id, 1, SimTime());  // beside itself
+  engine->start(*id, 1, SimTime());  // at the same time as itself
   while (const auto done = engine->advance(SimTime::max())) out.end = done->at - SimTime();
   out.link_bytes = engine->link_bytes();
   return out;
@@ -86,7 +86,7 @@ bool same_flows(const FlowList& a, const FlowList& b) {
          a.after.values == b.after.values;
 }
 
-/// Whether the call can be timed there.
+/// Whether the engine can time the call on this machine.
 bool expect_the_same(const Machine& m, const CollectiveCall& ours, const CollectiveCall& other) {
   const Router router(m.topology, m.policy);
   const Placement placement(router, m.topology.gpus());
@@ -135,7 +135,7 @@ TEST(OtherNames, ChangeNothingInAnyEngine) {
   for (const RegisteredAlgorithm& a : registered_algorithms()) EXPECT_GT(timed[a.name], 0) << a.name;
 }
 
-/// What docs/tutorials/add-an-algorithm.md promises of an algorithm that has one file and one entry in the registry.
+/// The guarantees of docs/tutorials/add-an-algorithm.md for an algorithm with one file and one entry in the registry.
 TEST(ANewAlgorithm, UsesEveryNicOfTwoNodesAsRingDoes) {
   const Topology topology = pods_of_eight(2).seal();
   const Router router(topology, RoutingPolicy::kSpray);
@@ -147,7 +147,7 @@ TEST(ANewAlgorithm, UsesEveryNicOfTwoNodesAsRingDoes) {
   EXPECT_NEAR(time("bidirectional_ring"), time("ring"), 0.01 * time("ring"));
 }
 
-/// GPUs joined in a ring: one direction leaves half of the links idle.
+/// GPUs linked in a ring: one direction leaves half of the links idle.
 TEST(ANewAlgorithm, IsTriedByFastest) {
   NodeTemplate node;
   for (std::uint32_t g = 0; g < 8; ++g) {

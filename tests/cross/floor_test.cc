@@ -93,7 +93,7 @@ TEST(Floor, OfAnUnevenAllToAllFollowsItsCounts) {
   spec.algorithm = "direct";
   spec.op = Collective::kAllToAllV;
   spec.ranks = 8;
-  spec.pairs.hot = 1;  // everyone sends rank 0 three parts of ten, itself included
+  spec.pairs.hot = 1;  // every rank sends rank 0 three of ten parts, including rank 0
   spec.pairs.hot_chunks = 3;
   CollectiveCall c = of_op(spec.op, 8, 450 * kGB);
   c.schedule = std::make_shared<const Schedule>(build_schedule(spec).value());
@@ -183,7 +183,7 @@ Topology three_tiers(std::uint32_t pods, std::uint32_t leaves) {
 }
 
 TEST(Floor, FollowsOversubscriptionUpTheTiers) {
-  // A leaf of 4 of 40 GPUs sends 4 x 36/40 S up one cable; a pod of 20 sends 20 x 20/40 S.
+  // A leaf with 4 of 40 GPUs sends 4 x 36/40 S up one cable; a pod with 20 GPUs sends 20 x 20/40 S.
   const Floor pod = floor_of(three_tiers(2, 5), of_op(Collective::kAllToAll, 40, kGB));
   EXPECT_EQ(pod.kind, CutKind::kPod) << pod.cut;
   EXPECT_NEAR(pod.time.in_us(), 10 * 1e9 / 10e9 * 1e6, 1e-3);
@@ -213,8 +213,8 @@ TEST(FloorTiers, HoldLeavesThenPodsThenAllAndServeEveryCall) {
   }
 }
 
-// A chain of four NVLinks' ends: the second GPU reaches all over NVLink, but the first and the last one have no way
-// without two relays and use PCIe, which then counts for every cut, whoever is root.
+// The ends of a chain of four NVLinks: the second GPU reaches all over NVLink, but the first and the last need two
+// relays to reach each other and use PCIe instead, which then counts for every cut with any root.
 TEST(Floor, CountsLinksThatPairsWithoutTheRootUse) {
   NodeTemplate node;
   for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
@@ -231,7 +231,7 @@ TEST(Floor, CountsLinksThatPairsWithoutTheRootUse) {
   }
 }
 
-/// GPUs that are all joined to each other by links of 50 GB/s, of which payloads reach half.
+/// GPUs that are all linked to each other by links of 50 GB/s, of which payload reaches half.
 TopologyBuilder joined_gpus(std::uint32_t gpus) {
   NodeTemplate node;
   LinkClass half = test_link(LinkKind::kNvlink, 50, Duration());
@@ -256,7 +256,7 @@ TEST(Floor, AtPayloadRatesCountsPortsThatLeadToMembers) {
 }
 
 TEST(Floor, AtPayloadRatesCountsPortsThatLeadToRelays) {
-  // A square of chips: members 0 and 3 reach each other over 1 and 2 alone.
+  // A square of chips: members 0 and 3 are connected only over 1 and 2.
   NodeTemplate node;
   for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
   for (const auto& [a, b] : {std::pair(0u, 1u), {0u, 2u}, {1u, 3u}, {2u, 3u}})
@@ -320,7 +320,7 @@ RC_GTEST_PROP(Floor, NoScheduleOfOursOnARandomMachineGoesBelow, ()) {
       for (Engine* e : {flow.get(), analytic.get()}) {
         const auto id = e->prepare(c);
         if (!id.ok()) continue;                                            // not on this machine
-        const double us = e->time_alone(*id).in_us() * (1 + 1e-9) + 1e-6;  // round-off, a picosecond
+        const double us = e->time_alone(*id).in_us() * (1 + 1e-9) + 1e-6;  // rounding, a picosecond
         const double algorithm_us = e->lowered(*id)->algorithm_floor_ps * 1e-6;
         const std::string text =
             fmt::format("{} {} {} us, floor {} us by {}, of the algorithm {} us", algorithm, name_of(c.op), us,

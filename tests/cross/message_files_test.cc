@@ -1,4 +1,4 @@
-// Schedules of ours written in another program's words, read back and timed: the same time as before.
+// Our schedules, written in the format of another program, read back and timed: the time is the same as before.
 #include <gtest/gtest.h>
 
 #include "busbar/collectives/builders.h"

@@ -22,7 +22,7 @@ std::string text_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Every bus id replaced by another one, in reverse order of the file, wherever it stands.
+/// Replaces every bus id by another one, in reverse order of the file, everywhere.
 std::string renumbered(const std::string& text) {
   static const std::regex kBusId("[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-9a-f]");
   std::map<std::string, std::string> other;
@@ -87,7 +87,7 @@ TEST(NcclTopologyFiles, HiddenGpusLeaveRingsOfTheOthers) {
   }
 }
 
-/// A switch chip of 8 x H100 shows as three PCIe bridges: several switches for people, one for NCCL.
+/// A switch chip of 8 x H100 appears as three PCIe bridges: several switches for users, one for NCCL.
 TEST(NcclTopologyFiles, TheTwoLevelsOfOneSwitchAreOneSwitchForNccl) {
   const std::string text = text_of("tests/fixtures/nccl-topo/oci-H100-topology.xml");
   const auto type_of = [](const std::string& xml) {
@@ -107,7 +107,7 @@ TEST(NcclTopologyFiles, TheTwoLevelsOfOneSwitchAreOneSwitchForNccl) {
   EXPECT_TRUE(m.topology.device_class(m.topology.to(*up)).lower_level);
 }
 
-/// RCCL's topology files stand for the machines of its models. What each one is, on one node and on two.
+/// RCCL's topology files describe the machines of its models. Lists the model of each, with one node and with two.
 TEST(NcclTopologyFiles, RcclKnowsItsOwnMachines) {
   struct Known {
     const char* file;

@@ -1,6 +1,6 @@
-// T = (m + (p-1)/v) t + T0: with the stages as they are, a step is a line over the micro-batches m of a replica, for
-// the ramp (p-1)/v t is a constant. Every series of data/measured/training.csv is found and laid on the line through
-// its ends: the rows between must lie on it, as measured and as predicted. docs/accuracy.md has the table this prints.
+// T = (m + (p-1)/v) t + T0: with fixed stages, a step is a linear function of the micro-batches m of a replica, because
+// the ramp (p-1)/v t is constant. For every series of data/measured/training.csv, the rows between its ends must be on
+// the line through the ends, as measured and as predicted. docs/accuracy.md has the table that this prints.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ struct Row {
 };
 using Series = std::vector<Row>;
 
-/// Rows that differ in replicas and batch only.
+/// Rows that differ only in replicas and batch.
 std::map<std::string, Series> all_series(const CsvTable& t) {
   std::map<std::string, Series> out;
   for (std::size_t r = 0; r < t.rows(); ++r) {
@@ -45,7 +45,7 @@ std::map<std::string, Series> all_series(const CsvTable& t) {
   return out;
 }
 
-/// How far the row farthest from the line through the ends is off it, in %; nothing between them: 0.
+/// The largest deviation of a row from the line through the ends, in %; without rows between: 0.
 double worst_percent(const Series& s, double Row::*step) {
   double worst = 0;
   for (const Row& r : s) {
@@ -81,12 +81,12 @@ TEST(PipelineLaw, HoldsAlongEveryMeasuredSeriesWithinOnePercent) {
     fmt::print("{}: {} rows, {:.0f} to {:.0f} micro-batches: measured {:.2f} %, predicted {:.2f} %{}\n",
                key.substr(0, key.find(';')), s.size(), s.front().m, s.back().m, measured_off, predicted_off,
                recalled ? ", recalled" : "");
-    if (!recalled) EXPECT_LT(measured_off, 1) << key;  // what somebody remembers need not lie on a line
+    if (!recalled) EXPECT_LT(measured_off, 1) << key;  // figures from memory need not be on a line
     EXPECT_LT(predicted_off, 1) << key;
   }
 }
 
-// The line itself: no fit could hide a step that bends.
+// A check of the test: it detects a series with a bend.
 TEST(PipelineLaw, ABentSeriesWouldBeSeen) {
   Series s{{"a", 10, 1}, {"b", 20, 2.05}, {"c", 30, 3}};
   EXPECT_NEAR(worst_percent(s, &Row::measured), 2.44, 0.01);

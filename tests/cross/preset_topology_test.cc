@@ -1,4 +1,4 @@
-// Presets written for NCCL and read back: the same GPUs, as near to each other and to their NICs, with the same rings.
+// Presets written for NCCL and read back: the same GPUs at equal distances from each other and from NICs; equal rings.
 #include <gtest/gtest.h>
 
 #include "busbar/formats/nccl_topo_xml_reader.h"
@@ -23,7 +23,7 @@ TEST(Presets, SurviveNcclsTopologyFile) {
     ASSERT_TRUE(read.ok()) << read.error().text();
     const Topology& b = read->topology;
     EXPECT_TRUE(read->unknown.empty()) << preset;
-    const std::string again = write_nccl_topo_xml(b, BlockId{0}).value();  // bus ids of drives are gone by now
+    const std::string again = write_nccl_topo_xml(b, BlockId{0}).value();  // without the bus ids of drives
     EXPECT_EQ(write_nccl_topo_xml(read_nccl_topo_xml(again, preset).value().topology, BlockId{0}).value(), again);
     ASSERT_EQ(b.gpus().size(), a.gpus().size()) << preset;
     for (std::size_t i = 0; i < a.gpus().size(); ++i) {

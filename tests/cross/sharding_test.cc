@@ -1,4 +1,4 @@
-// Steps whose states are sharded, with and without pipeline stages, on a real machine: what no sharding may beat.
+// Steps with sharded states, with and without pipeline stages, on a real machine: lower bounds for all sharding.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ Step run(const Machine& m, const LayoutSpec& asked) {
   return {std::move(p), std::move(result)};
 }
 
-/// Per stage: its computation alone, and its collectives of data parallelism each at the floor of this machine, one
-/// after another as their stream runs them.
+/// Per stage: its computation alone, and its collectives of data parallelism, each at the floor of this machine, one
+/// after another as on their stream.
 std::map<std::uint32_t, Duration> floors(const Machine& m, const Program& p, OpKind kind) {
   std::map<CallId, Duration> calls;
   std::map<std::uint32_t, Duration> sums;
@@ -92,8 +92,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, Sharding,
                                          Way{3, 2, 1, true, false}, Way{3, 4, 2, true, false},
                                          Way{3, 4, 2, false, false}, Way{3, 4, 2, false, true}));
 
-// Kept parameters and added-up gradients move what ZeRO-1 moves, so they cost what it costs; gathered and scattered in
-// every pass they cost more.
+// Kept parameters and accumulated gradients move as many bytes as ZeRO-1, so they cost the same. If they are gathered
+// and scattered in every pass, they cost more.
 TEST(Sharding, OfParametersCostsNothingWhereTheyStayGathered) {
   const Machine m;
   const auto step = [&](std::uint32_t zero, bool kept) {

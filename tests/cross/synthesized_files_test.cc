@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint32_t kPieces = 64;
 
-/// The first `most` candidates for `op`: read back it is the same plan, proved, which takes the same time and within
-/// `tolerance` that of the engine for the schedule, in the same pieces.
+/// For the first `most` candidates of `op`: reading back gives the same plan, proved, with the same time; this is
+/// within `tolerance` of the engine's time for the schedule with the same pieces.
 void expect_the_same_back(const Topology& t, Collective op, double tolerance, std::size_t most = 100) {
   const Router router(t, RoutingPolicy::kStatic);
   const Placement placement(router, t.gpus());
@@ -38,7 +38,7 @@ void expect_the_same_back(const Topology& t, Collective op, double tolerance, st
     EXPECT_EQ(run(a.plan), run(b.plan)) << s.what;
     call.schedule = s.schedule;
     const Duration fluid = engine->time_alone(engine->prepare(call).value());
-    // A scatter and an all-gather in one pipeline: the limit stands in docs/models/flow.md.
+    // A scatter and an all-gather in one pipeline: docs/models/flow.md states the limit.
     const double within = s.what.starts_with("a scatter, then") ? 0.15 : tolerance;
     EXPECT_NEAR(run(b.plan).in_us() / fluid.in_us(), 1, within) << name_of(op) << " " << s.what;
   }

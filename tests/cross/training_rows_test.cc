@@ -1,5 +1,5 @@
-// The step model against thirteen runs that were published: data/measured/training_rows.csv. Bounds are wide: they
-// catch a model that broke, docs/accuracy.md says how well it does.
+// The step model compared with thirteen published runs: data/measured/training_rows.csv. The bounds are wide, to detect
+// a broken model; docs/accuracy.md gives the accuracy.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ TEST(TrainingRows, PredictionsStayNearPublishedRuns) {
   EXPECT_LT(sum / held_out, 0.10);
 }
 
-/// Inside one series only the number of replicas changes: this is what the network has to explain.
+/// In a series only the number of replicas changes, so the network must explain the differences.
 TEST(TrainingRows, ScalingInsideASeriesIsWithinFourPercent) {
   const StepRow* first = nullptr;
   double predicted_first = 0;

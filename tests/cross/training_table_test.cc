@@ -1,4 +1,4 @@
-// The step model against data/measured/training.csv: a few series whole. docs/accuracy.md has the errors over all rows.
+// The step model compared with whole series of data/measured/training.csv. docs/accuracy.md has the errors of all rows.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ const CsvTable& table() {
   return t;
 }
 
-// Bounds are wide: they catch a model that broke.
+// The bounds are wide, to detect a broken model.
 TEST(TrainingTable, SeriesOfEveryKindStayNearTheirMeasurements) {
   struct Case {
     const char* only;

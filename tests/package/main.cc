@@ -1,4 +1,4 @@
-// How fast two GPUs of a server reach each other, by the installed library.
+// The rate between two GPUs of a server, computed with the installed library.
 #include <cstdio>
 
 #include "busbar/routing/path_view.h"
