@@ -38,7 +38,9 @@ bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
 bool CallLikeness::same_nics(const CollectiveCall& a, const CollectiveCall& b) const {
   if (a.nics == b.nics && (!a.nics || a.groups == b.groups)) return true;
   if (!a.nics || !b.nics || a.nics->channels != b.nics->channels) return false;
-  const auto place = [&](DeviceId d) { return index(d) - topology_.blocks()[index(topology_.block_of(d))].first_device; };
+  const auto place = [&](DeviceId d) {
+    return index(d) - topology_.blocks()[index(topology_.block_of(d))].first_device;
+  };
   const auto same_device = [&](std::uint32_t x, std::uint32_t y) {
     return place(static_cast<DeviceId>(x)) == place(static_cast<DeviceId>(y));
   };

@@ -160,8 +160,8 @@ const BlockRoutes::Exit& BlockRoutes::exit(const Block& block, DeviceId gpu, Dev
 }
 
 bool BlockRoutes::leaves_as_well(const Block& block, DeviceId gpu, DeviceId nic, DeviceId own) {
-  const Exit e = exit(block, gpu, nic);
-  return e.relay || (!e.host && e.hops < 255 && e.hops <= exit(block, gpu, own).hops);
+  const Exit e = exit(block, gpu, nic), o = exit(block, gpu, own);
+  return e.relay || ((!e.host || o.host) && e.hops < 255 && e.hops <= o.hops);
 }
 
 bool BlockRoutes::leave(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out) {

@@ -149,6 +149,36 @@ TEST(Router, TakesTheReceiversRailOverOneScaleUpLinkAndNotOverTwo) {
   EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic2")), own) << "two NVLinks away";
 }
 
+/// As in servers whose NICs are behind the CPUs: every way to a NIC crosses one.
+TEST(Router, TakesTheReceiversRailOverTheHostIfTheWayToItsOwnNicIsNoBetter) {
+  NodeTemplate n;
+  n.name = "board";
+  for (const char* name : {"cpu0", "cpu1"}) n.devices.push_back(test_device(DeviceKind::kCpu, name));
+  for (std::uint32_t i = 0; i < 4; ++i) n.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(i)));
+  for (std::uint32_t i = 0; i < 4; ++i) n.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(i)));
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    n.links.push_back({2 + i, i / 2, link(LinkKind::kC2c, 225, 300)});
+    n.links.push_back({6 + i, i / 2, link(LinkKind::kPcie, 63, 150)});
+  }
+  n.links.push_back({0, 1, link(LinkKind::kSocket, 100, 100)});
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(n);
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (int i = 0; i < 2; ++i) {
+    const BlockId block = b.add_block(t);
+    for (std::uint32_t nic = 6; nic < 10; ++nic)
+      b.connect(b.device(block, nic), hub, link(LinkKind::kInfiniband, 50, 600));
+  }
+  const Topology board = std::move(b).seal();
+  const Router r(board, RoutingPolicy::kStatic);
+  const auto device = [&](const char* name) { return board.find(name).value(); };
+  const DeviceId gpu = device("node0.gpu0"), own = device("node0.nic0");
+  EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic1")), device("node0.nic1"));
+  EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic2")), own) << "one socket further";
+}
+
 TEST(Router, WithoutPxnEveryGpuSendsByItsOwnNic) {
   const Topology t = ring_cluster();
   const Router r(t, RoutingPolicy::kStatic, 0, false);

@@ -27,8 +27,8 @@ class BlockRoutes {
   /// and scale-up links join the two, direct or over switches (NCCL's PXN; as in NCCL, only in the sending direction).
   bool leave(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
   bool enter(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out);
-  /// Whether `gpu` reaches `nic` as well as its own NIC `own`: over no more hops and no host, or over NVLink and the
-  /// NIC's own GPU, whose way crosses no host.
+  /// Whether `gpu` reaches `nic` as well as its own NIC `own`: over no more hops, and over a host only if the way
+  /// to `own` crosses one; or over NVLink and the NIC's own GPU, whose way crosses no host.
   bool leaves_as_well(const Block& block, DeviceId gpu, DeviceId nic, DeviceId own);
   /// The way over the NIC's own GPU, whether or not the server has another way.
   bool over_owner(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
