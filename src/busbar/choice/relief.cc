@@ -184,8 +184,8 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
   std::vector<bool> used(t.link_classes().size(), false);
   for (const Stage& s : base.stages) {
     if (s.busiest != kNone<LinkId>) used[t.link_class_index(s.busiest)] = true;  // reductions in switches cross no link
-    for (const LinkId l : s.link)
-      if (every) changes.lowering().for_each_link(l, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
+    for (const CapacityId c : s.on)
+      if (every) changes.lowering().for_each_link(c, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
   }
   const auto is_used = [&](std::uint16_t c) { return used[c]; };
   const std::vector<LinkGroup> groups = link_groups(t);

@@ -12,7 +12,7 @@ namespace busbar {
 
 /// Whether the network may find a way around the cable: it joins two switches outside all servers.
 inline bool between_switches(const Topology& t, LinkId l) {
-  return index(l) < t.link_count() && t.block_of(t.from(l)) == kNone<BlockId> && t.block_of(t.to(l)) == kNone<BlockId>;
+  return t.block_of(t.from(l)) == kNone<BlockId> && t.block_of(t.to(l)) == kNone<BlockId>;
 }
 
 /// Looks for the split that costs least among a few: the equal one, then the one to start from where one is given, then

@@ -58,7 +58,7 @@ class ComponentRun {
     solver_.begin(StageSolver::Rates::kAsBefore);
     for (std::uint32_t i = 0; i < open_.size(); ++i) {
       place_[open_[i]] = i;
-      solver_.add(stage_, stage_.members[first_ + open_[i]], [&](LinkId l) { return lowering_.rate(l); });
+      solver_.add(stage_, stage_.members[first_ + open_[i]], [&](CapacityId c) { return lowering_.rate(c); });
     }
   }
 
@@ -76,20 +76,20 @@ class ComponentRun {
 
   template <typename Take>
   void each_link(std::uint32_t f, const Take& take) const {
-    for (std::uint32_t i = fluid(f).begin; i < fluid(f).end; ++i) take(stage_.link[i], stage_.weight[i]);
+    for (std::uint32_t i = fluid(f).begin; i < fluid(f).end; ++i) take(stage_.on[i], stage_.weight[i]);
   }
 
   /// The link with the largest load / rate, and the fluids that cross it.
   void find_busiest() {
-    std::vector<double> load_ps(lowering_.capacities(), 0.0);
-    LinkId busiest{};
+    PerCapacity<double> load_ps(lowering_.capacities(), 0.0);
+    CapacityId busiest;
     for (const std::uint32_t f : open_)
-      each_link(f, [&](LinkId l, double weight) {
-        load_ps[index(l)] += weight * left_[f] / lowering_.rate(l);
-        if (load_ps[index(l)] > busiest_ps_) busiest_ps_ = load_ps[index(l)], busiest = l;
+      each_link(f, [&](CapacityId l, double weight) {
+        load_ps[l] += weight * left_[f] / lowering_.rate(l);
+        if (load_ps[l] > busiest_ps_) busiest_ps_ = load_ps[l], busiest = l;
       });
     for (const std::uint32_t f : open_)
-      each_link(f, [&](LinkId l, double weight) {
+      each_link(f, [&](CapacityId l, double weight) {
         if (l == busiest) on_busiest_.emplace_back(f, weight / lowering_.rate(l));
       });
   }

@@ -15,9 +15,9 @@ namespace {
 struct HandMadeStage {
   Stage stage;
   void add(double bytes, double alone_ps, std::initializer_list<std::uint32_t> links) {
-    const auto begin = static_cast<std::uint32_t>(stage.link.size());
-    for (const std::uint32_t l : links) stage.link.push_back(LinkId{l}), stage.weight.push_back(1);
-    stage.fluids.push_back({begin, static_cast<std::uint32_t>(stage.link.size()), bytes, alone_ps});
+    const auto begin = static_cast<std::uint32_t>(stage.on.size());
+    for (const std::uint32_t l : links) stage.on.push_back(LinkId{l}), stage.weight.push_back(1);
+    stage.fluids.push_back({begin, static_cast<std::uint32_t>(stage.on.size()), bytes, alone_ps});
   }
 };
 
@@ -29,8 +29,8 @@ TEST(Components, AreEqualOnlyOnLinksOfEqualRates) {
       for (const std::uint32_t f : {0u, 1u}) s.add(100, 2, {2 * pair + f, 4 + pair});
     const std::vector<double> rates{50, 50, 50, 50, 60, other};
     ComponentSplitter splitter({});
-    splitter.resize(rates.size());
-    splitter.split(s.stage, [&](LinkId l) { return rates[index(l)]; });
+    splitter.resize({static_cast<std::uint32_t>(rates.size())});
+    splitter.split(s.stage, [&](CapacityId c) { return rates[c.number()]; });
     ASSERT_EQ(s.stage.components.size(), 2u);
     EXPECT_EQ(s.stage.kinds, other == 60 ? 1u : 2u);
   }
@@ -47,7 +47,7 @@ class SharedLink : public ::testing::Test {
     for (int f = 0; f < 40; ++f) s.add(kRate * other_ps / 40, other_ps / 40, {0});
     ComponentSplitter splitter({});
     splitter.resize(lowering_.capacities());
-    splitter.split(s.stage, [&](LinkId l) { return lowering_.rate(l); });
+    splitter.split(s.stage, [&](CapacityId c) { return lowering_.rate(c); });
     EXPECT_EQ(s.stage.components.size(), 1u);
     StageSolver solver(lowering_.capacities(), {.most_visits = most_visits});
     return run_component(solver, lowering_, s.stage, s.stage.components[0], INFINITY, nullptr);

@@ -19,7 +19,7 @@ void ComponentSplitter::split(Stage& stage, const RateOf& rate_of) {
   };
   for (std::uint32_t f = 0; f < n; ++f)
     for (std::uint32_t i = stage.fluids[f].begin; i < stage.fluids[f].end; ++i) {
-      std::uint32_t& o = owner_[index(stage.link[i])];
+      std::uint32_t& o = owner_[stage.on[i]];
       if (o == kNobody) o = f;
       const std::uint32_t a = root(o), b = root(f);
       if (a != b) parent[std::max(a, b)] = std::min(a, b);
@@ -34,7 +34,7 @@ void ComponentSplitter::split(Stage& stage, const RateOf& rate_of) {
     }
   stage.members.resize(n);
   for (std::uint32_t f = 0; f < n; ++f) stage.members[stage.components[place[root(f)]].end++] = f;
-  for (const LinkId l : stage.link) owner_[index(l)] = kNobody;
+  for (const CapacityId c : stage.on) owner_[c] = kNobody;
   std::unordered_map<std::uint64_t, std::uint32_t> first;  // looked up only, never iterated
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
     Component& component = stage.components[c];
@@ -56,14 +56,14 @@ std::uint64_t ComponentSplitter::likeness(const Stage& stage, const Component& c
     const Fluid& f = stage.fluids[stage.members[m]];
     h = mix64(h ^ bits(f.bytes)) + mix64(bits(f.alone_ps)) + (f.end - f.begin);
     for (std::uint32_t i = f.begin; i < f.end; ++i) {
-      std::uint32_t& name = owner_[index(stage.link[i])];
+      std::uint32_t& name = owner_[stage.on[i]];
       if (name == kNobody) name = names++;
-      h = mix64(h ^ name) + mix64(bits(stage.weight[i])) + mix64(bits(rate_of(stage.link[i])) + 1);
+      h = mix64(h ^ name) + mix64(bits(stage.weight[i])) + mix64(bits(rate_of(stage.on[i])) + 1);
     }
   }
   for (std::uint32_t m = c.begin; m < c.end; ++m) {
     const Fluid& f = stage.fluids[stage.members[m]];
-    for (std::uint32_t i = f.begin; i < f.end; ++i) owner_[index(stage.link[i])] = kNobody;
+    for (std::uint32_t i = f.begin; i < f.end; ++i) owner_[stage.on[i]] = kNobody;
   }
   return h;
 }

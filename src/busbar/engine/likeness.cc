@@ -92,24 +92,28 @@ bool CallLikeness::within_kept(const CollectiveCall& a, const CollectiveCall& b)
   return true;
 }
 
-LinkId CallLikeness::image(LinkId link) const {
-  if (const std::uint32_t behind = topology_.link_count() + topology_.device_count(); index(link) >= behind) {
-    const FabricBundles& bundles = *router_.bundles();
-    const LinkId to = image(bundles.first(index(link) - behind));
-    return to == kNone<LinkId> ? to : router_.bundle_link(bundles.of(to));
+CapacityId CallLikeness::image(CapacityId c) const {
+  if (c == CapacityId()) return c;
+  if (c.is_link()) return image_of_link(c.link());
+  if (c.is_device()) return image_of_device(c.device());
+  const FabricBundles& bundles = *router_.bundles();
+  const LinkId to = image_of_link(bundles.first(c.number()));
+  return to == kNone<LinkId> ? CapacityId() : CapacityId::bundle(bundles.of(to));
+}
+
+CapacityId CallLikeness::image_of_device(DeviceId d) const {
+  const BlockId block = topology_.block_of(d);
+  if (block == kNone<BlockId>) {
+    const DeviceId to = device_image_.empty() ? kNone<DeviceId> : device_image_[index(d)];
+    return to == kNone<DeviceId> ? CapacityId() : CapacityId::limit_of(to);
   }
-  if (index(link) >= topology_.link_count()) {  // the limit of a device
-    const auto d = static_cast<DeviceId>(index(link) - topology_.link_count());
-    const BlockId block = topology_.block_of(d);
-    if (block == kNone<BlockId>) {
-      const DeviceId to = device_image_.empty() ? kNone<DeviceId> : device_image_[index(d)];
-      return to == kNone<DeviceId> ? kNone<LinkId> : static_cast<LinkId>(topology_.link_count() + index(to));
-    }
-    const BlockId to = block_image_[index(block)];
-    if (to == kNone<BlockId>) return kNone<LinkId>;
-    const std::uint32_t place = index(d) - topology_.blocks()[index(block)].first_device;
-    return static_cast<LinkId>(topology_.link_count() + topology_.blocks()[index(to)].first_device + place);
-  }
+  const BlockId to = block_image_[index(block)];
+  if (to == kNone<BlockId>) return {};
+  const std::uint32_t place = index(d) - topology_.blocks()[index(block)].first_device;
+  return CapacityId::limit_of(static_cast<DeviceId>(topology_.blocks()[index(to)].first_device + place));
+}
+
+LinkId CallLikeness::image_of_link(LinkId link) const {
   const BlockId block = topology_.block_of(topology_.from(link));
   if (block != kNone<BlockId> && block == topology_.block_of(topology_.to(link))) {
     const BlockId to = block_image_[index(block)];
@@ -121,18 +125,18 @@ LinkId CallLikeness::image(LinkId link) const {
 }
 
 /// Links of one server mostly come one after the other.
-bool CallLikeness::move(std::vector<LinkId>& links) const {
+bool CallLikeness::move(std::vector<CapacityId>& on) const {
   std::uint32_t first = 0, count = 0, to = 0;  // the run of links inside the last server, and where it goes
-  for (LinkId& l : links) {
-    if (index(l) - first < count) {
-      l = static_cast<LinkId>(index(l) - first + to);
+  for (CapacityId& c : on) {
+    if (c.is_link() && c.number() - first < count) {
+      c = static_cast<LinkId>(c.number() - first + to);
       continue;
     }
-    const LinkId from = l;
-    l = image(from);
-    if (l == kNone<LinkId>) return false;
-    if (index(from) >= topology_.link_count()) continue;
-    const BlockId block = topology_.block_of(topology_.from(from));
+    const CapacityId from = c;
+    c = image(from);
+    if (c == CapacityId()) return false;
+    if (!from.is_link()) continue;
+    const BlockId block = topology_.block_of(topology_.from(from.link()));
     if (block == kNone<BlockId> || block_image_[index(block)] == kNone<BlockId>) continue;
     const Block& x = topology_.blocks()[index(block)];
     first = x.first_link;

@@ -21,13 +21,14 @@ class CallLikeness {
 
   /// Whether `b` is `a` moved elsewhere. Until the next call image() speaks of these two.
   bool alike(const CollectiveCall& a, const CollectiveCall& b);
-  /// Where `link`, or the limit of a device, or a bundle, of the first call is in the second; kNone: nothing of it is
-  /// used there.
-  LinkId image(LinkId link) const;
+  /// What of the second call is in the place of `c` of the first; CapacityId(): nothing.
+  CapacityId image(CapacityId c) const;
   /// Puts the image of each in its place; false, with some done, where one has none.
-  bool move(std::vector<LinkId>& links) const;
+  bool move(std::vector<CapacityId>& on) const;
 
  private:
+  LinkId image_of_link(LinkId link) const;
+  CapacityId image_of_device(DeviceId device) const;
   bool same_nics(const CollectiveCall& a, const CollectiveCall& b) const;
   bool hashed(const CollectiveCall& a) const;
   bool pair_ranks(const CollectiveCall& a, const CollectiveCall& b);

@@ -46,10 +46,10 @@ class Likeness : public ::testing::Test {
 TEST_F(Likeness, HoldsForServersThatStandAlikeBelowOtherLeaves) {
   machine(leaf_spine(4, 2));
   ASSERT_TRUE(alike({0, 1, 4}, {8, 9, 12}));
-  EXPECT_EQ(likeness_->image(cable("node0.nic0", "leaf0")), cable("node8.nic0", "leaf2"));
-  EXPECT_EQ(likeness_->image(cable("leaf1", "spine1")), cable("leaf3", "spine1"));
-  EXPECT_EQ(likeness_->image(cable("spine0", "leaf0")), cable("spine0", "leaf2"));
-  EXPECT_EQ(likeness_->image(cable("node2.nic0", "leaf0")), kNone<LinkId>);  // of a server that takes no part
+  EXPECT_EQ(likeness_->image(cable("node0.nic0", "leaf0")).link(), cable("node8.nic0", "leaf2"));
+  EXPECT_EQ(likeness_->image(cable("leaf1", "spine1")).link(), cable("leaf3", "spine1"));
+  EXPECT_EQ(likeness_->image(cable("spine0", "leaf0")).link(), cable("spine0", "leaf2"));
+  EXPECT_EQ(likeness_->image(cable("node2.nic0", "leaf0")).link(), kNone<LinkId>);  // of a server that takes no part
 }
 
 TEST_F(Likeness, AsksForTheSameLeavesRankByRank) {
@@ -140,12 +140,12 @@ TEST_F(Likeness, SaysTheSameOfACallWithinOneThatWasAlike) {
   machine(leaf_spine(4, 2));
   ASSERT_TRUE(alike({0, 1, 4, 5}, {8, 9, 12, 13}));
   EXPECT_TRUE(alike({5, 0}, {13, 8}));
-  EXPECT_EQ(likeness_->image(cable("leaf1", "spine1")), cable("leaf3", "spine1"));
+  EXPECT_EQ(likeness_->image(cable("leaf1", "spine1")).link(), cable("leaf3", "spine1"));
   EXPECT_TRUE(alike({0, 4}, {8, 13}));  // with other partners than before
-  EXPECT_EQ(likeness_->image(cable("node4.nic0", "leaf1")), cable("node13.nic0", "leaf3"));
+  EXPECT_EQ(likeness_->image(cable("node4.nic0", "leaf1")).link(), cable("node13.nic0", "leaf3"));
   EXPECT_FALSE(alike({0, 4}, {8, 9}));
   EXPECT_TRUE(alike({0, 1}, {8, 9}));
-  EXPECT_EQ(likeness_->image(cable("node4.nic0", "leaf1")), kNone<LinkId>) << "paired anew after a failure";
+  EXPECT_EQ(likeness_->image(cable("node4.nic0", "leaf1")).link(), kNone<LinkId>) << "paired anew after a failure";
 }
 
 TEST_F(Likeness, SavesNothingButTime) {

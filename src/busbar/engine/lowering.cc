@@ -60,14 +60,14 @@ void Lowering::State::read_classes() {
 /// Closes the fluid in the making: its weights become the stage's incidences.
 void Lowering::State::emit(Stage& stage, double bytes, double alone_ps) {
   Fluid f;
-  f.begin = static_cast<std::uint32_t>(stage.link.size());
-  for (const LinkId l : touched) {
-    stage.link.push_back(l);
-    stage.weight.push_back(weight[index(l)] / bytes);
+  f.begin = static_cast<std::uint32_t>(stage.on.size());
+  for (const CapacityId l : touched) {
+    stage.on.push_back(l);
+    stage.weight.push_back(weight[l] / bytes);
     // Rounds that overlap still share their links, and the last byte has to arrive.
-    alone_ps = std::max(alone_ps, weight[index(l)] / rate_of(l) + least_latency[index(l)]);
+    alone_ps = std::max(alone_ps, weight[l] / rate_of(l) + least_latency[l]);
   }
-  f.end = static_cast<std::uint32_t>(stage.link.size());
+  f.end = static_cast<std::uint32_t>(stage.on.size());
   f.bytes = bytes;
   f.alone_ps = alone_ps;
   stage.fluids.push_back(f);
@@ -75,16 +75,16 @@ void Lowering::State::emit(Stage& stage, double bytes, double alone_ps) {
 }
 
 void Lowering::State::forget_weights() {
-  for (const LinkId l : touched) weight[index(l)] = 0;
+  for (const CapacityId l : touched) weight[l] = 0;
   touched.clear();
 }
 
 /// After an error anything may be half done.
 void Lowering::State::forget_all() {
   forget_weights();
-  std::fill(round_load.begin(), round_load.end(), 0.0);
-  std::fill(total_load.begin(), total_load.end(), 0.0);
-  std::fill(least_latency.begin(), least_latency.end(), INFINITY);
+  round_load.fill(0);
+  total_load.fill(0);
+  least_latency.fill(INFINITY);
   latency_touched.clear();
   beside = nullptr;
 }
@@ -155,7 +155,7 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
                      actor_of(phase, family, n, group, send.dst), bytes);
     if (!status.ok()) return;
     double alone_ps = cap > 0 ? bytes / cap : 0;
-    for (const LinkId l : touched) alone_ps = std::max(alone_ps, weight[index(l)] / rate_of(l));
+    for (const CapacityId l : touched) alone_ps = std::max(alone_ps, weight[l] / rate_of(l));
     alone_ps += hold_ps(1);
     stage.latency_ps = std::max(stage.latency_ps, connections[0].latency_ps);
     if (alone_ps > 0) {
@@ -179,11 +179,12 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
   std::size_t steps = 0;
   for (const auto& channel : runs) steps = std::max(steps, channel.size());
   std::vector<SideBySide> side(steps);  // of one chunk
-  std::vector<double> all_loads;        // of all steps together
+  PerCapacity<double> all_loads;        // of all steps together
   for (std::size_t step = 0; step < steps; ++step) {
     BUSBAR_ASSIGN(side[step], open_side_by_side(out, s, runs, step, chunk_bytes));
-    if (all_loads.empty()) all_loads.resize(side[step].loads.size());
-    for (std::size_t l = 0; l < side[step].loads.size(); ++l) all_loads[l] += side[step].loads[l];
+    if (side[step].loads.empty()) continue;
+    if (all_loads.empty()) all_loads = {capacities(), 0.0};
+    all_loads.add(side[step].loads);
   }
   std::vector<double> followed_ps;  // per call group and channel
   const std::uint32_t followed =
@@ -209,9 +210,9 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
           most_bytes = std::max(most_bytes, busiest);
           run_bytes = std::max(run_bytes, busiest);
           run_held = std::max(run_held, held_ps);
-          for (const LinkId l : touched) {
-            if (total_load[index(l)] == 0) total_touched.push_back(l);
-            total_load[index(l)] += weight[index(l)];
+          for (const CapacityId l : touched) {
+            if (total_load[l] == 0) total_touched.push_back(l);
+            total_load[l] += weight[l];
           }
           forget_weights();
         }
@@ -224,14 +225,14 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
       beside = nullptr;
       double busiest_ps = cap > 0 ? all_bytes / cap : 0;
       LinkId busiest = kNone<LinkId>;
-      for (const LinkId l : total_touched) {
+      for (const CapacityId l : total_touched) {
         const double load =
-            all_loads.empty() ? total_load[index(l)] : std::max(total_load[index(l)], all_loads[index(l)]);
+            all_loads.empty() ? total_load[l] : std::max(total_load[l], all_loads[l]);
         if (load / rate_of(l) > busiest_ps) busiest = as_link(l);
         busiest_ps = std::max(busiest_ps, load / rate_of(l));
-        weight[index(l)] = total_load[index(l)] * k;
+        weight[l] = total_load[l] * k;
         touched.push_back(l);
-        total_load[index(l)] = 0;
+        total_load[l] = 0;
       }
       double more_ps = (k - 1) * (busiest_ps + held_chunk);
       if (followed > 1)
@@ -255,15 +256,15 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
 void Lowering::State::finish(Stage stage, LoweredCall& out) {
   for (const Fluid& f : stage.fluids)
     for (std::uint32_t i = f.begin; i < f.end; ++i) {
-      double& w = weight[index(stage.link[i])];
-      if (w == 0) touched.push_back(stage.link[i]);
+      double& w = weight[stage.on[i]];
+      if (w == 0) touched.push_back(stage.on[i]);
       w += stage.weight[i] * f.bytes;
     }
   constexpr double kAlike = 1e-9;  // round-off
   double latest_ps = 0, latency_ps = 0;
-  LinkId latest = kNone<LinkId>;
-  for (const LinkId l : touched) {
-    const double ps = weight[index(l)] / rate_of(l), latency_of = least_latency[index(l)], end_ps = ps + latency_of;
+  CapacityId latest;
+  for (const CapacityId l : touched) {
+    const double ps = weight[l] / rate_of(l), latency_of = least_latency[l], end_ps = ps + latency_of;
     if (ps > stage.load_ps * (1 + kAlike))
       latency_ps = latency_of;
     else if (ps >= stage.load_ps * (1 - kAlike))
@@ -276,10 +277,10 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
   }
   for (Fluid& f : stage.fluids)
     if (stage.latency_ps == 0 && latest_ps > stage.load_ps + latency_ps &&
-        std::find(stage.link.begin() + f.begin, stage.link.begin() + f.end, latest) != stage.link.begin() + f.end)
+        std::find(stage.on.begin() + f.begin, stage.on.begin() + f.end, latest) != stage.on.begin() + f.end)
       f.alone_ps = std::max(f.alone_ps, latest_ps);
   forget_weights();
-  for (const LinkId l : latency_touched) least_latency[index(l)] = INFINITY;
+  for (const CapacityId l : latency_touched) least_latency[l] = INFINITY;
   latency_touched.clear();
   if (stage.fluids.empty()) return;
   for (Fluid& f : stage.fluids) {
@@ -288,7 +289,7 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
   }
   if (stage.latency_ps == 0) stage.latency_ps = latency_ps;
   out.launch_ps += stage.latency_ps;
-  components.split(stage, [this](LinkId l) { return rate_of(l); });
+  components.split(stage, [this](CapacityId c) { return rate_of(c); });
   out.stages.push_back(std::move(stage));
 }
 
@@ -305,16 +306,16 @@ void Lowering::set_what_if(const WhatIf& what_if) {
 }
 
 void Lowering::set_delays(std::span<const LinkDelay> delays) {
-  state_->held.clear();
+  state_->held = {};
   if (!delays.empty()) state_->bundles = nullptr;  // messages are held up on single cables
-  if (!delays.empty()) state_->held.assign(state_->capacities(), 0.0);
-  for (const LinkDelay& d : delays) state_->held[index(d.link)] += d.probability * static_cast<double>(d.delay.in_ps());
+  if (!delays.empty()) state_->held = {state_->capacities(), 0.0};
+  for (const LinkDelay& d : delays) state_->held[d.link] += d.probability * static_cast<double>(d.delay.in_ps());
 }
 
-std::uint32_t Lowering::capacities() const { return static_cast<std::uint32_t>(state_->capacities()); }
+CapacityCounts Lowering::capacities() const { return state_->capacities(); }
 const ProtocolModel& Lowering::protocol() const { return state_->protocol; }
 const Router& Lowering::router() const { return state_->router; }
-double Lowering::rate(LinkId l) const { return state_->rate_of(l); }
+double Lowering::rate(CapacityId c) const { return state_->rate_of(c); }
 
 double Lowering::least_ps(const CollectiveCall& call) {
   State& st = *state_;
@@ -340,11 +341,8 @@ double Lowering::least_ps(const CollectiveCall& call) {
 void Lowering::State::make_room() {
   if (!weight.empty()) return;
   components.resize(capacities());
-  weight.assign(capacities(), 0.0);
-  least_latency.assign(capacities(), INFINITY);
-  round_load.assign(capacities(), 0.0);
-  free_at.assign(capacities(), 0.0);
-  total_load.assign(capacities(), 0.0);
+  weight = round_load = free_at = total_load = {capacities(), 0.0};
+  least_latency = {capacities(), INFINITY};
 }
 
 Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
@@ -383,16 +381,16 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
   for (const Stage& stage : out.stages)
     for (const Fluid& f : stage.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i) {
-        double& w = st.weight[index(stage.link[i])];
-        if (w == 0) st.touched.push_back(stage.link[i]);
+        double& w = st.weight[stage.on[i]];
+        if (w == 0) st.touched.push_back(stage.on[i]);
         w += stage.weight[i] * f.bytes;
       }
-  for (const LinkId l : st.touched)
-    if (!st.is_unit(l)) {
-      if (st.is_bundle(l)) st.shortcuts.take(Shortcut::kBundles);
-      const double width = st.is_bundle(l) ? st.bundles->width(st.bundle_of(l)) : 1;
+  for (const CapacityId l : st.touched)
+    if (!l.is_device()) {
+      if (l.is_bundle()) st.shortcuts.take(Shortcut::kBundles);
+      const double width = l.is_bundle() ? st.bundles->width(l.number()) : 1;
       const std::uint16_t c = st.topology().link_class_index(st.as_link(l));
-      out.algorithm_floor_ps = std::max(out.algorithm_floor_ps, st.weight[index(l)] / (width * st.floor_rate[c]));
+      out.algorithm_floor_ps = std::max(out.algorithm_floor_ps, st.weight[l] / (width * st.floor_rate[c]));
     }
   st.forget_weights();
   // Links to a switch that reduces carry more in the model than on the wire.

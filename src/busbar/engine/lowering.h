@@ -20,7 +20,7 @@
 namespace busbar {
 
 struct Fluid {
-  std::uint32_t begin = 0, end = 0;  ///< its run in Stage::link and Stage::weight
+  std::uint32_t begin = 0, end = 0;  ///< its run in Stage::on and Stage::weight
   double bytes = 0;                  ///< what its busiest connection carries
   /// Its time beside those that start with it in its step of the call, latencies and send overheads included.
   double alone_ps = 0;
@@ -37,8 +37,8 @@ struct Stage {
   std::string phase;       ///< "ring reduce-scatter + all-gather"
   std::uint32_t step = 0;  ///< which phase run of the schedule, counted per channel
   std::vector<Fluid> fluids;
-  std::vector<LinkId> link;    ///< per incidence; link_count() + d: the limit of device d as a whole; or a bundle
-  std::vector<double> weight;  ///< bytes on the link per byte of the busiest connection
+  std::vector<CapacityId> on;  ///< per incidence: what is crossed
+  std::vector<double> weight;  ///< bytes there per byte of the busiest connection
   std::vector<std::uint32_t> members;  ///< fluids, component by component
   std::vector<Component> components;
   std::uint32_t kinds = 0;         ///< components that are like no earlier one
@@ -86,13 +86,13 @@ class Lowering {
   double least_ps(const CollectiveCall& call);
   const Router& router() const;
   const ProtocolModel& protocol() const;
-  /// Payload rate in bytes per ps of a link, or of a limit that Stage::link names.
-  double rate(LinkId l) const;
-  /// Calls f(link, part) for the link that `l` is, or for the cables of the bundle; never for the limit of a device.
+  /// Payload rate in bytes per ps.
+  double rate(CapacityId c) const;
+  /// Calls f(link, part) for the link that `c` is, or for the cables of the bundle; never for the limit of a device.
   template <typename F>
-  void for_each_link(LinkId l, F f) const;
-  /// Links, limits of devices and bundles of cables (FabricBundles): Stage::link stays below.
-  std::uint32_t capacities() const;
+  void for_each_link(CapacityId c, F f) const;
+  /// Of all that stages may cross: links, devices with a limit, bundles of cables.
+  CapacityCounts capacities() const;
 
  private:
   struct State;
@@ -102,13 +102,11 @@ class Lowering {
 };
 
 template <typename F>
-void Lowering::for_each_link(LinkId l, F f) const {
-  const Topology& t = router().topology();
-  if (index(l) < t.link_count()) return f(l, 1.0);
-  const std::uint32_t behind = t.link_count() + t.device_count();
-  if (index(l) < behind) return;
+void Lowering::for_each_link(CapacityId c, F f) const {
+  if (c.is_link()) return f(c.link(), 1.0);
+  if (!c.is_bundle()) return;
   const FabricBundles& bundles = *router().bundles();
-  const std::uint32_t b = index(l) - behind, width = bundles.width(b);
+  const std::uint32_t b = c.number(), width = bundles.width(b);
   for (std::uint32_t i = 0; i < width; ++i) f(bundles.link(b, i), 1.0 / width);
 }
 

@@ -10,7 +10,7 @@ std::vector<double> Lowering::State::load_ps(const Stage& stage) const {
   std::vector<double> out(topology().link_count(), 0.0);
   for (const Fluid& f : stage.fluids)
     for (std::uint32_t i = f.begin; i < f.end; ++i)
-      if (!is_unit(stage.link[i])) out[index(stage.link[i])] += stage.weight[i] * f.bytes / rate_of(stage.link[i]);
+      if (stage.on[i].is_link()) out[index(stage.on[i].link())] += stage.weight[i] * f.bytes / rate_of(stage.on[i]);
   return out;
 }
 

@@ -20,8 +20,8 @@ Result<SideBySide> Lowering::State::open_side_by_side(const LoweredCall& out, co
     for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
       for (std::uint32_t g = 0; g < s.families[phase.family].groups(); ++g, ++opened) {
         BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, runs[c][step], cg, g, chunk_bytes));
-        if (all.loads.empty()) all.loads.assign(capacities(), 0.0);
-        for (const LinkId l : touched) all.loads[index(l)] += weight[index(l)];
+        if (all.loads.empty()) all.loads = {capacities(), 0.0};
+        for (const CapacityId l : touched) all.loads[l] += weight[l];
         all.kept[c].push_back(put_by());
       }
     if (!is_stepwise(phase.pattern) && !is_ring(phase.pattern))
@@ -29,7 +29,7 @@ Result<SideBySide> Lowering::State::open_side_by_side(const LoweredCall& out, co
         by_hops.push_back({&run, phase.pattern == Pattern::kTreeReduce, static_cast<std::uint32_t>(c)});
   }
   time_hops(by_hops, 1);
-  if (opened < 2) all.loads.clear();  // it has its links to itself
+  if (opened < 2) all.loads = {};  // it has its links to itself
   return all;
 }
 
@@ -56,7 +56,7 @@ RoutedRun Lowering::State::put_by() {
   path.reserve(out.path.size());  // the next run is mostly as long
   connections.reserve(out.connections.size());
   out.loads.reserve(touched.size());
-  for (const LinkId l : touched) out.loads.emplace_back(l, weight[index(l)]);
+  for (const CapacityId l : touched) out.loads.emplace_back(l, weight[l]);
   forget_weights();
   return out;
 }
@@ -73,7 +73,7 @@ Status Lowering::State::reopen(SideBySide& all, const LoweredCall& out, const Sc
   path = std::move(kept.path);
   connections = std::move(kept.connections);
   for (const auto& [link, load] : kept.loads) {
-    weight[index(link)] = load;
+    weight[link] = load;
     touched.push_back(link);
   }
   kept = {};

@@ -10,24 +10,24 @@
 namespace busbar {
 
 /// Bytes for now; emit() divides by the busiest connection's.
-void Lowering::State::load(const LinkShare& l, double bytes) {
-  double& w = weight[index(l.link)];
-  if (w == 0) touched.push_back(l.link);
+void Lowering::State::load(const CapacityShare& l, double bytes) {
+  double& w = weight[l.on];
+  if (w == 0) touched.push_back(l.on);
   w += l.share * bytes * bytes_sent;
 }
 
-void Lowering::State::cross(const LinkShare& l, double bytes, Connection& c) {
+void Lowering::State::cross(const CapacityShare& l, double bytes, Connection& c) {
   load(l, bytes);
-  if (!is_unit(l.link))
-    c.latency_ps += l.share * latency[topology().link_class_index(as_link(l.link))];  // shares of one hop sum to 1
+  if (!l.on.is_device())
+    c.latency_ps += l.share * latency[topology().link_class_index(as_link(l.on))];  // shares of one hop sum to 1
 }
 
 void Lowering::State::open_connection(const Connection& c) {
   connections.push_back(c);
   if (c.bytes == 0) return;
   for (std::uint32_t i = c.begin; i < c.end; ++i) {
-    double& least = least_latency[index(path[i].link)];
-    if (least == INFINITY) latency_touched.push_back(path[i].link);
+    double& least = least_latency[path[i].on];
+    if (least == INFINITY) latency_touched.push_back(path[i].on);
     least = std::min(least, c.latency_ps);
   }
 }
@@ -49,7 +49,7 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
     BUSBAR_RETURN_IF_ERROR(across(rank_a, rank_b));
   }
   const Duration overhead = send_overhead(costs_of(protocol, call.protocol), topology(), a, b,
-                                          std::span<const LinkShare>(path).subspan(c.begin));
+                                          std::span<const CapacityShare>(path).subspan(c.begin));
   add_units(c.begin, false);
   add_memory(a, 1);
   add_memory(b, arrival_cost);
@@ -80,20 +80,34 @@ DeviceId Lowering::State::host_memory(DeviceId gpu) {
   return entry->second;
 }
 
+/// Appends the links from one device of a server to another.
+Status Lowering::State::spread(DeviceId a, DeviceId b) {
+  return spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0);
+}
+
+/// Appends what a payload crosses from `a` to `b`, between servers by these NICs.
+Status Lowering::State::spread(DeviceId a, DeviceId b, DeviceId nic_a, DeviceId nic_b, std::uint64_t flow) {
+  if (bundles && nic_a != kNone<DeviceId>) return router.spread_bundled(a, b, nic_a, nic_b, path);
+  links.clear();
+  BUSBAR_RETURN_IF_ERROR(router.spread(a, b, nic_a, nic_b, flow, links, *bias));
+  for (const LinkShare& l : links) path.push_back({l.link, l.share});
+  return {};
+}
+
 /// Inside a server; what goes over links without peer access is written to host memory and read from there.
 Status Lowering::State::inside(DeviceId a, DeviceId b) {
   const std::size_t begin = path.size();
-  BUSBAR_RETURN_IF_ERROR(router.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, path));
-  const auto denied = [&](const LinkShare& l) {
-    const LinkKind kind = topology().link_class(l.link).kind;
+  BUSBAR_RETURN_IF_ERROR(spread(a, b));
+  const auto denied = [&](const CapacityShare& l) {
+    const LinkKind kind = topology().link_class(l.on.link()).kind;
     return (!protocol.peer_access && is_in_server(kind)) || (!protocol.scale_up_access && is_scale_up(kind));
   };
   const bool staged = std::any_of(path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), denied);
   const DeviceId host = staged ? host_memory(a) : kNone<DeviceId>;
   if (host == kNone<DeviceId>) return {};
   path.resize(begin);
-  BUSBAR_RETURN_IF_ERROR(router.spread(a, host, kNone<DeviceId>, kNone<DeviceId>, 0, path));
-  return router.spread(host, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
+  BUSBAR_RETURN_IF_ERROR(spread(a, host));
+  return spread(host, b);
 }
 
 /// Between servers: each lane by its own NICs, and each port of these as a flow of its own.
@@ -112,19 +126,16 @@ Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
 }
 
 Status Lowering::State::cross_by(const Crossing& way, DeviceId a, DeviceId b, std::uint64_t flow) {
-  const auto route = [&](DeviceId from, DeviceId to) {
-    return bundles ? router.spread_bundled(from, to, way.nic_from, way.nic_to, path)
-                   : router.spread(from, to, way.nic_from, way.nic_to, flow, path, *bias);
-  };
+  const auto route = [&](DeviceId from, DeviceId to) { return spread(from, to, way.nic_from, way.nic_to, flow); };
   const DeviceId host_a = protocol.gpudirect ? kNone<DeviceId> : host_memory(a);
   const DeviceId host_b = protocol.gpudirect ? kNone<DeviceId> : host_memory(b);
   if (host_a == kNone<DeviceId> || host_b == kNone<DeviceId>) {
-    if (way.gpu != a) BUSBAR_RETURN_IF_ERROR(router.spread(a, way.gpu, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+    if (way.gpu != a) BUSBAR_RETURN_IF_ERROR(spread(a, way.gpu));
     return route(way.gpu, b);
   }
-  BUSBAR_RETURN_IF_ERROR(router.spread(a, host_a, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+  BUSBAR_RETURN_IF_ERROR(spread(a, host_a));
   BUSBAR_RETURN_IF_ERROR(route(host_a, host_b));
-  return router.spread(host_b, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
+  return spread(host_b, b);
 }
 
 /// What each send of the round, connections [first, last), takes while the others of the round are under way; with
@@ -134,15 +145,15 @@ void Lowering::State::close_round(std::size_t first, std::size_t last, bool othe
     for (std::size_t i = first; i < last; ++i)
       for (std::uint32_t k = connections[i].begin; k < connections[i].end; ++k) f(connections[i], path[k]);
   };
-  each_link([&](const Connection& c, const LinkShare& l) {
-    round_load[index(l.link)] += l.share * c.bytes * sent_per_byte(c);
+  each_link([&](const Connection& c, const CapacityShare& l) {
+    round_load[l.on] += l.share * c.bytes * sent_per_byte(c);
   });
   for (std::size_t i = first; cap > 0 && i < last; ++i) connections[i].transfer_ps = connections[i].bytes / cap;
-  each_link([&](Connection& c, const LinkShare& l) {
-    const double stretch = others ? load_beside(l.link) / weight[index(l.link)] : 1;
-    c.transfer_ps = std::max(c.transfer_ps, round_load[index(l.link)] * stretch / rate_of(l.link));
+  each_link([&](Connection& c, const CapacityShare& l) {
+    const double stretch = others ? load_beside(l.on) / weight[l.on] : 1;
+    c.transfer_ps = std::max(c.transfer_ps, round_load[l.on] * stretch / rate_of(l.on));
   });
-  each_link([&](const Connection&, const LinkShare& l) { round_load[index(l.link)] = 0; });
+  each_link([&](const Connection&, const CapacityShare& l) { round_load[l.on] = 0; });
 }
 
 /// Routes every send of one group of a run of stepwise phases, in the order in which longest_chain asks for them.
@@ -222,14 +233,15 @@ double Lowering::State::most_bytes() const {
 
 PieceCost Lowering::State::cost_of(const Connection& c, double piece, double most) const {
   const double capped_ps = cap > 0 ? piece / cap : 0;
-  PieceCost out{c.latency_ps, capped_ps, capped_ps, c.begin < c.end ? path[c.begin].link : kNone<LinkId>};
+  PieceCost out{c.latency_ps, capped_ps, capped_ps, kNone<LinkId>};
+  CapacityId narrowest = c.begin < c.end ? path[c.begin].on : CapacityId();
   for (std::uint32_t i = c.begin; i < c.end; ++i) {
-    const LinkId l = path[i].link;
+    const CapacityId l = path[i].on;
     const double ps_per_byte = piece / most / rate_of(l), all_ps = load_beside(l) * ps_per_byte;
-    out.passing_ps = std::max(out.passing_ps, std::min(all_ps, PieceCost::kMet * weight[index(l)] * ps_per_byte));
-    if (all_ps > out.staying_ps) out.staying_ps = all_ps, out.narrowest = l;
+    out.passing_ps = std::max(out.passing_ps, std::min(all_ps, PieceCost::kMet * weight[l] * ps_per_byte));
+    if (all_ps > out.staying_ps) out.staying_ps = all_ps, narrowest = l;
   }
-  out.narrowest = as_link(out.narrowest);
+  out.narrowest = as_link(narrowest);
   return out;
 }
 
@@ -256,13 +268,13 @@ double Lowering::State::hold_ps(double sends) {
   const auto each = [&](auto&& f) {
     for (const Connection& c : connections)
       for (std::uint32_t i = c.begin; i < c.end; ++i)
-        if (held[index(path[i].link)] > 0) f(path[i]);
+        if (held[path[i].on] > 0) f(path[i]);
   };
-  each([&](const LinkShare& l) {
-    round_load[index(l.link)] += l.share * sends;
-    most = std::max(most, round_load[index(l.link)] * held[index(l.link)]);
+  each([&](const CapacityShare& l) {
+    round_load[l.on] += l.share * sends;
+    most = std::max(most, round_load[l.on] * held[l.on]);
   });
-  each([&](const LinkShare& l) { round_load[index(l.link)] = 0; });
+  each([&](const CapacityShare& l) { round_load[l.on] = 0; });
   return most;
 }
 

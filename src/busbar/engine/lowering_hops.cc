@@ -133,7 +133,7 @@ class HopQueue {
 /// Connection::transfer_ps becomes what the last chunk took, waiting included.
 std::vector<double> Lowering::State::time_hops(std::span<const HopRun> runs, std::uint32_t chunks) {
   HopQueue queue(runs, chunks);
-  std::vector<LinkId> met;
+  std::vector<CapacityId> met;
   for (auto batch = queue.pop(); !batch.empty(); batch = queue.pop()) {
     const auto each_link = [&](auto&& f) {
       for (const HopQueue::Event& e : batch) {
@@ -141,22 +141,22 @@ std::vector<double> Lowering::State::time_hops(std::span<const HopRun> runs, std
         for (std::uint32_t k = c.begin; k < c.end; ++k) f(c, queue.run(e.hop).run->path[k]);
       }
     };
-    each_link([&](const Connection& c, const LinkShare& l) {
-      if (round_load[index(l.link)] == 0) met.push_back(l.link);
-      round_load[index(l.link)] += l.share * c.bytes * sent_per_byte(c);
+    each_link([&](const Connection& c, const CapacityShare& l) {
+      if (round_load[l.on] == 0) met.push_back(l.on);
+      round_load[l.on] += l.share * c.bytes * sent_per_byte(c);
     });
     const double now = batch[0].at_ps;
-    for (const LinkId l : met) {
-      free_at[index(l)] = std::max(free_at[index(l)], now) + round_load[index(l)] / rate_of(l);
-      round_load[index(l)] = 0;
+    for (const CapacityId l : met) {
+      free_at[l] = std::max(free_at[l], now) + round_load[l] / rate_of(l);
+      round_load[l] = 0;
     }
     met.clear();
     for (const HopQueue::Event& e : batch) {
       Connection& c = queue.connection(e.hop);
       c.transfer_ps = cap > 0 ? c.bytes / cap : 0;
     }
-    each_link([&](Connection& c, const LinkShare& l) {
-      c.transfer_ps = std::max(c.transfer_ps, free_at[index(l.link)] - now);
+    each_link([&](Connection& c, const CapacityShare& l) {
+      c.transfer_ps = std::max(c.transfer_ps, free_at[l.on] - now);
     });
     for (const HopQueue::Event& e : batch) {
       const Connection& c = queue.connection(e.hop);
@@ -164,7 +164,7 @@ std::vector<double> Lowering::State::time_hops(std::span<const HopRun> runs, std
     }
   }
   for (const HopRun& r : runs)
-    for (const LinkShare& l : r.run->path) free_at[index(l.link)] = 0;
+    for (const CapacityShare& l : r.run->path) free_at[l.on] = 0;
   return queue.ends();
 }
 

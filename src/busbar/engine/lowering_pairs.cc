@@ -33,10 +33,10 @@ bool Lowering::State::pairs_together(const LoweredCall& out, const Schedule& s,
   return pairs > static_cast<double>(shortcuts.pairs_apart) && shortcuts.take(Shortcut::kPairsAsOneFluid);
 }
 
-void Lowering::State::cross_pairs(const LinkShare& l, double bytes, double least_ps) {
+void Lowering::State::cross_pairs(const CapacityShare& l, double bytes, double least_ps) {
   load(l, bytes);
-  double& least = least_latency[index(l.link)];
-  if (least == INFINITY) latency_touched.push_back(l.link);
+  double& least = least_latency[l.on];
+  if (least == INFINITY) latency_touched.push_back(l.on);
   least = std::min(least, least_ps);
 }
 
@@ -62,7 +62,7 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
   for (std::uint32_t lane = 0; lane < lanes; ++lane) ends.lane.push_back(nic_index(lane));
   const auto stage_in_host = [&](DeviceId from, DeviceId to) {
     path.clear();
-    return router.spread(from, to, kNone<DeviceId>, kNone<DeviceId>, 0, path);
+    return spread(from, to);
   };
   std::size_t hosts = 0;
   for (const std::uint32_t actor : actors) {
@@ -87,20 +87,20 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
   shortcuts.take(hashed ? Shortcut::kHashedPairs : Shortcut::kPairClasses);
   const auto overhead_ps = static_cast<double>(costs_of(protocol, call.protocol).step_network.in_ps());
   times.latest_ps = std::max(times.latest_ps, loads->latest_ps + overhead_ps);
-  const auto add = [&](LinkId l, double pairs, double least_ps) {
+  const auto add = [&](CapacityId l, double pairs, double least_ps) {
     cross_pairs({l, pairs}, bytes, least_ps);
-    if (unit.empty() || !is_link(l)) return;
-    const DeviceId d = topology().to(l);
+    if (unit.empty() || !l.is_link()) return;
+    const DeviceId d = topology().to(l.link());
     if (unit[index(d)] > 0 && topology().kind(d) != DeviceKind::kGpu && !topology().device_class(d).reduces)
-      cross_pairs({unit_of(d), pairs}, bytes, least_ps);
+      cross_pairs({CapacityId::limit_of(d), pairs}, bytes, least_ps);
   };
-  for (const PairLoads::At& l : loads->links) add(l.link, l.pairs, l.least_ps + overhead_ps);
+  for (const PairLoads::At& l : loads->on) add(l.on, l.pairs, l.least_ps + overhead_ps);
   std::map<BlockId, std::uint32_t> own;
   for (const DeviceId gpu : ends.gpu) ++own[topology().block_of(gpu)];
   for (std::size_t m = 0; m < actors.size(); ++m) {
     if (!memory_limited(ends.gpu[m])) continue;
     const double pairs = static_cast<double>(actors.size()) - own[topology().block_of(ends.gpu[m])];
-    cross_pairs({unit_of(ends.gpu[m]), pairs * (1 + arrival_cost)}, bytes,
+    cross_pairs({CapacityId::limit_of(ends.gpu[m]), pairs * (1 + arrival_cost)}, bytes,
                 std::min(loads->least_out_ps[m], loads->least_in_ps[m]) + overhead_ps);
   }
   if (hosts == 0) return true;
@@ -109,9 +109,9 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
     for (const bool out : {true, false}) {
       const DeviceId gpu = ends.gpu[m], host = ends.at[m];
       BUSBAR_RETURN_IF_ERROR(out ? stage_in_host(gpu, host) : stage_in_host(host, gpu));
-      for (const LinkShare& l : path)
+      for (const CapacityShare& l : path)
         if (pairs > 0)
-          add(l.link, pairs * l.share, (out ? loads->least_out_ps[m] : loads->least_in_ps[m]) + overhead_ps);
+          add(l.on, pairs * l.share, (out ? loads->least_out_ps[m] : loads->least_in_ps[m]) + overhead_ps);
     }
   }
   return true;
@@ -148,7 +148,7 @@ Status Lowering::State::lower_together(const Schedule& s, PhaseRun run, std::uin
       for (const std::uint32_t b : spread ? own : actors)
         if (a != b) BUSBAR_RETURN_IF_ERROR(connect_pair(out.call, call_group, a, b, bytes, times));
   double alone_ps = std::max(times.alone_ps, cap > 0 ? bytes / cap : 0);
-  for (const LinkId l : touched) alone_ps = std::max(alone_ps, weight[index(l)] / rate_of(l));
+  for (const CapacityId l : touched) alone_ps = std::max(alone_ps, weight[l] / rate_of(l));
   stage.latency_ps = std::max(stage.latency_ps, times.latest_ps);
   if (alone_ps > 0) {
     emit(stage, bytes, alone_ps);

@@ -59,9 +59,9 @@ struct Lowering::Trace {
 
 /// A run that was routed before its turn.
 struct RoutedRun {
-  std::vector<LinkShare> path{};
+  std::vector<CapacityShare> path{};
   std::vector<Connection> connections{};
-  std::vector<std::pair<LinkId, double>> loads{};
+  std::vector<std::pair<CapacityId, double>> loads{};
 };
 
 /// A routed tree or chain.
@@ -80,7 +80,7 @@ struct PairTimes {
 
 /// One step of all channels and groups.
 struct SideBySide {
-  std::vector<double> loads{};                 ///< per link, together; empty: nobody shares
+  PerCapacity<double> loads{};                 ///< together; empty: nobody shares
   std::vector<std::vector<RoutedRun>> kept{};  ///< per channel, by call group and group; empty: not routed yet
 };
 
@@ -102,7 +102,7 @@ struct Lowering::State {
   const SplitBias* bias = &kEqualSplit;  ///< of the step that is being laid out
   std::optional<std::size_t> only{};     ///< the one step to lower
 
-  std::vector<double> held{};  ///< per link: how long a message is held up there, in expectation; empty: nowhere
+  PerCapacity<double> held{};  ///< how long a message is held up there, in expectation; empty: nowhere
   double hold_ps(double sends);
 
   // Channels of the call in hand. Channel c of the schedule stands for `lanes` channels of the call, which share its
@@ -130,48 +130,39 @@ struct Lowering::State {
   std::map<DeviceId, DeviceId> host_of{};  ///< GPU -> memory it stages in, once sought
 
   // Work space, reused from fluid to fluid.
-  std::vector<LinkShare> path{};
+  std::vector<LinkShare> links{};  ///< of the route that is being sought
+  std::vector<CapacityShare> path{};
   std::vector<Crossing> crossings{};  ///< of one connection and lane
   std::vector<Connection> connections{};
   std::vector<std::uint32_t> connection_of{};  ///< actor -> connection of the phase in hand
-  std::vector<double> weight{};                ///< per link, zero between fluids
-  std::vector<LinkId> touched{};
+  PerCapacity<double> weight{};                ///< zero between fluids
+  std::vector<CapacityId> touched{};
   std::vector<double> sent{};        ///< per rank, zero between fluids
-  std::vector<double> round_load{};  ///< per link, zero between rounds
-  std::vector<double> free_at{};     ///< per link: when it has carried the hops of trees and chains timed so far
+  PerCapacity<double> round_load{};  ///< zero between rounds
+  PerCapacity<double> free_at{};     ///< when it has carried the hops of trees and chains timed so far
   ChainScratch chain{};
-  // Sums of the pipeline in the making (k > 1): bytes per link, and over all channels and groups.
-  std::vector<double> total_load{};
-  /// Per link: what all that goes on beside the open run loads it with, and that itself; null: only the run's own.
-  const std::vector<double>* beside = nullptr;
-  std::vector<double> least_latency{};  ///< per link, of the connections of the stage in the making that cross it
-  std::vector<LinkId> latency_touched{};
-  std::vector<LinkId> total_touched{};
+  // Sums of the pipeline in the making (k > 1): bytes, over all channels and groups.
+  PerCapacity<double> total_load{};
+  /// What all that goes on beside the open run loads links with, and that itself; null: only the run's own.
+  const PerCapacity<double>* beside = nullptr;
+  PerCapacity<double> least_latency{};  ///< of the connections of the stage in the making that cross it
+  std::vector<CapacityId> latency_touched{};
+  std::vector<CapacityId> total_touched{};
 
   const Topology& topology() const { return router.topology(); }
-  double rate_of(LinkId l) const {
-    if (is_link(l)) return rate[topology().link_class_index(l)];
-    return is_unit(l) ? unit[index(l) - topology().link_count()] : bundle_rate(l);
+  double rate_of(CapacityId c) const {
+    if (c.is_link()) return rate[topology().link_class_index(c.link())];
+    return c.is_device() ? unit[c.number()] : bundle_rate(c.number());
   }
-  /// Devices whose whole throughput is limited (root complexes, adders of switches, memory of GPUs) are capacities
-  /// behind all links.
-  bool is_link(LinkId l) const { return index(l) < topology().link_count(); }
-  bool is_unit(LinkId l) const { return !is_link(l) && !is_bundle(l); }
-  /// Cables that traffic loads alike are one capacity, behind the limits of devices.
-  bool is_bundle(LinkId l) const { return index(l) >= topology().link_count() + topology().device_count(); }
-  std::uint32_t bundle_of(LinkId l) const { return index(l) - topology().link_count() - topology().device_count(); }
   /// Cables of a bundle carry the same each, so that the slowest one holds them all back.
   LinkId slowest_of(std::uint32_t b) const { return slowest.empty() ? bundles->first(b) : slowest[b]; }
-  double bundle_rate(LinkId l) const {
-    const std::uint32_t b = bundle_of(l);
+  double bundle_rate(std::uint32_t b) const {
     return bundles->width(b) * rate[topology().link_class_index(slowest_of(b))];
   }
-  LinkId unit_of(DeviceId d) const { return static_cast<LinkId>(topology().link_count() + index(d)); }
-  std::size_t capacities() const {
-    if (bundles) return std::size_t{topology().link_count()} + topology().device_count() + bundles->count();
-    return topology().link_count() + unit.size();
+  CapacityCounts capacities() const {
+    return {topology().link_count(), static_cast<std::uint32_t>(unit.size()), bundles ? bundles->count() : 0};
   }
-  LinkId as_link(LinkId l) const;
+  LinkId as_link(CapacityId c) const;
   void read_units();
   void add_units(std::size_t begin, bool adds);
   bool memory_limited(DeviceId gpu) const { return !unit.empty() && unit[index(gpu)] > 0; }
@@ -192,6 +183,8 @@ struct Lowering::State {
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);
   void set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);
   DeviceId host_memory(DeviceId gpu);
+  Status spread(DeviceId a, DeviceId b);
+  Status spread(DeviceId a, DeviceId b, DeviceId nic_a, DeviceId nic_b, std::uint64_t flow);
   Status inside(DeviceId a, DeviceId b);
   Status across(std::uint32_t rank_a, std::uint32_t rank_b);
   Status cross_by(const Crossing& way, DeviceId a, DeviceId b, std::uint64_t flow);
@@ -207,8 +200,8 @@ struct Lowering::State {
   Result<double> host_leg(const CollectiveCall& call, std::uint32_t group, std::uint32_t m, bool up, double share);
   Result<double> climb_leg(const CollectiveCall& call, std::uint32_t group, std::uint32_t m, bool up, double share);
   double leg_ps(std::size_t begin, double whole) const;
-  void load(const LinkShare& l, double bytes);
-  void cross(const LinkShare& share, double bytes, Connection& c);
+  void load(const CapacityShare& l, double bytes);
+  void cross(const CapacityShare& share, double bytes, Connection& c);
   Status open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
                     std::uint32_t group, double chunk_bytes);
   void close_round(std::size_t first, std::size_t last, bool others);
@@ -224,7 +217,7 @@ struct Lowering::State {
                       double bytes, PairTimes& times);
   Result<bool> spread_pairs(const CollectiveCall& call, std::uint32_t group, std::span<const std::uint32_t> actors,
                             double bytes, PairTimes& times);
-  void cross_pairs(const LinkShare& l, double bytes, double least_ps);
+  void cross_pairs(const CapacityShare& l, double bytes, double least_ps);
   Status open_run(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
                   std::uint32_t group, double chunk_bytes);
   // lowering_beside.cc
@@ -240,9 +233,7 @@ struct Lowering::State {
   std::uint32_t follow_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
                                 std::span<SideBySide> side, std::uint32_t groups, std::uint32_t chunks,
                                 std::vector<double>& end_ps);
-  double load_beside(LinkId l) const {
-    return beside ? std::max((*beside)[index(l)], weight[index(l)]) : weight[index(l)];
-  }
+  double load_beside(CapacityId c) const { return beside ? std::max((*beside)[c], weight[c]) : weight[c]; }
   double alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes);
   void emit(Stage& stage, double bytes, double alone_ps);
   void forget_weights();

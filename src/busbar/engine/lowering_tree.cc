@@ -78,7 +78,7 @@ Status Lowering::State::find_roots(const CollectiveCall& call, std::uint32_t gro
 double Lowering::State::leg_ps(std::size_t begin, double whole) const {
   double ps = 0;
   for (std::size_t i = begin; i < path.size(); ++i)
-    ps += path[i].share / whole * latency[topology().link_class_index(path[i].link)];
+    ps += path[i].share / whole * latency[topology().link_class_index(path[i].on.link())];
   return ps;
 }
 
@@ -89,8 +89,7 @@ Result<double> Lowering::State::host_leg(const CollectiveCall& call, std::uint32
   const DeviceId gpu = placement.gpu(rank), nic = placement.nic(rank, nic_index(0));
   BUSBAR_ASSIGN(const LinkId cable, uplink(call, group, m));
   const std::size_t begin = path.size();
-  BUSBAR_RETURN_IF_ERROR(up ? router.spread(gpu, nic, kNone<DeviceId>, kNone<DeviceId>, 0, path)
-                            : router.spread(nic, gpu, kNone<DeviceId>, kNone<DeviceId>, 0, path));
+  BUSBAR_RETURN_IF_ERROR(up ? spread(gpu, nic) : spread(nic, gpu));
   path.push_back({up ? cable : reverse(cable), 1.0});
   for (std::size_t i = begin; i < path.size(); ++i) path[i].share *= share;
   return leg_ps(begin, share);

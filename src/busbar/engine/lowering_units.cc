@@ -33,10 +33,10 @@ void Lowering::State::add_units(std::size_t begin, bool adds) {
   if (unit.empty()) return;
   const std::size_t end = path.size();
   for (std::size_t i = begin; i < end; ++i) {
-    if (is_bundle(path[i].link)) continue;  // between switches without limits
-    const DeviceId d = topology().to(path[i].link);
+    if (!path[i].on.is_link()) continue;  // between switches without limits
+    const DeviceId d = topology().to(path[i].on.link());
     if (unit[index(d)] > 0 && topology().kind(d) != DeviceKind::kGpu && (adds || !topology().device_class(d).reduces))
-      path.push_back({unit_of(d), path[i].share});
+      path.push_back({CapacityId::limit_of(d), path[i].share});
   }
 }
 
@@ -50,7 +50,7 @@ void Lowering::State::set_arrival_cost(const Schedule& s, std::uint32_t first, s
 
 /// Appends the memory of `gpu` to the path in the making: it moves `bytes` for every byte on the path.
 void Lowering::State::add_memory(DeviceId gpu, double bytes) {
-  if (memory_limited(gpu)) path.push_back({unit_of(gpu), bytes});
+  if (memory_limited(gpu)) path.push_back({CapacityId::limit_of(gpu), bytes});
 }
 
 void Lowering::State::find_slowest() {
@@ -60,10 +60,11 @@ void Lowering::State::find_slowest() {
 }
 
 /// For messages: a link of the device whose limit `l` is, the slowest cable of a bundle.
-LinkId Lowering::State::as_link(LinkId l) const {
-  if (l == kNone<LinkId> || is_link(l)) return l;
-  if (is_bundle(l)) return slowest_of(bundle_of(l));
-  const auto links = topology().out_links(static_cast<DeviceId>(index(l) - topology().link_count()));
+LinkId Lowering::State::as_link(CapacityId c) const {
+  if (c == CapacityId()) return kNone<LinkId>;
+  if (c.is_link()) return c.link();
+  if (c.is_bundle()) return slowest_of(c.number());
+  const auto links = topology().out_links(c.device());
   return links.empty() ? kNone<LinkId> : links[0];
 }
 

@@ -60,7 +60,7 @@ TEST(Memory, ThreeTimesAsFastAsTheLinksIsNoLimit) {
     const Topology t = one_domain(8, rate);
     EXPECT_EQ(per_second(memory_limit(t, t.gpus()[0])) > 0, limits) << rate;
     const Ground g(t);
-    EXPECT_EQ(Lowering(g.router, g.placement, {}).capacities() > t.link_count(), limits);
+    EXPECT_EQ(Lowering(g.router, g.placement, {}).capacities().devices > 0, limits);
   }
 }
 
@@ -91,8 +91,8 @@ std::vector<double> by_fluids(const LoweredCall& call, const Ground& ground) {
   for (const Stage& stage : call.stages)
     for (const Fluid& f : stage.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i) {
-        if (index(stage.link[i]) < t.link_count()) continue;
-        const auto gpu = static_cast<DeviceId>(index(stage.link[i]) - t.link_count());
+        if (!stage.on[i].is_device()) continue;
+        const DeviceId gpu = stage.on[i].device();
         for (std::uint32_t r = 0; r < ground.gpus(); ++r)
           if (t.gpus()[r] == gpu) out[r] += stage.weight[i] * f.bytes;
       }

@@ -148,11 +148,11 @@ TEST(Engines, NoPartOfAnExplanationIsLongerThanItsLinkIsBusy) {
     Lowering lowering(m.router, m.placement, {});
     const auto lowered = lowering.lower(call);
     if (!lowered.ok()) continue;
-    std::vector<double> busy_ps(lowering.capacities(), 0.0);
+    std::vector<double> busy_ps(m.topology.link_count(), 0.0);
     for (const Stage& s : lowered->stages)
       for (const Fluid& f : s.fluids)
         for (std::uint32_t k = f.begin; k < f.end; ++k)
-          lowering.for_each_link(s.link[k], [&](LinkId l, double part) {
+          lowering.for_each_link(s.on[k], [&](LinkId l, double part) {
             busy_ps[index(l)] += s.weight[k] * f.bytes * part / lowering.rate(l);
           });
     const auto chain = lowering.explain(call).value();

@@ -132,7 +132,7 @@ double event_by_event(const Lowering& lowering, const Stage& stage, const Compon
   double now = 0;
   while (!open.empty()) {
     solver.begin();
-    for (const std::uint32_t f : open) solver.add(stage, f, [&](LinkId l) { return lowering.rate(l); });
+    for (const std::uint32_t f : open) solver.add(stage, f, [&](CapacityId c) { return lowering.rate(c); });
     const auto rates = solver.solve();
     double step = INFINITY;
     for (std::size_t i = 0; i < open.size(); ++i) step = std::min(step, left[open[i]] / rates[i]);

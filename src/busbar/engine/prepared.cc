@@ -23,8 +23,8 @@ std::shared_ptr<const LoweredCall> PreparedCalls::moved(const LoweredCall& from,
   LoweredCall out = from;
   out.call = call;
   for (Stage& stage : out.stages) {
-    if (!likeness_.move(stage.link)) return nullptr;
-    if (stage.busiest != kNone<LinkId>) stage.busiest = likeness_.image(stage.busiest);
+    if (!likeness_.move(stage.on)) return nullptr;
+    if (stage.busiest != kNone<LinkId>) stage.busiest = likeness_.image(stage.busiest).link();
   }
   return std::make_shared<LoweredCall>(std::move(out));
 }
@@ -99,7 +99,7 @@ void PreparedCalls::add_link_bytes(CallId id, double times, std::vector<double>&
     for (const Fluid& f : s.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i)
         lowering_.for_each_link(
-            s.link[i], [&](LinkId l, double part) { bytes[index(l)] += times * s.weight[i] * f.bytes * part; });
+            s.on[i], [&](LinkId l, double part) { bytes[index(l)] += times * s.weight[i] * f.bytes * part; });
 }
 
 }  // namespace busbar

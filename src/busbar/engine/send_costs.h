@@ -1,7 +1,7 @@
 // Costs of one send beside its wires, the same for fluids, messages and packets.
 #pragma once
 
-#include <span>
+#include <algorithm>
 
 #include "busbar/program/flow_list.h"
 #include "busbar/program/protocol.h"
@@ -12,9 +12,14 @@ namespace busbar {
 /// The costs of `protocol`. kSimple, kAuto and a protocol that `model` does not have: its steps, without flags.
 ProtocolCosts costs_of(const ProtocolModel& model, Protocol protocol);
 
-/// Overhead of a send from one GPU to another over `path`. Between servers the path does not matter.
+/// Overhead of a send from one GPU to another over `path`, LinkShares or CapacityShares. Between servers the path does not matter.
+template <typename Path>
 Duration send_overhead(const ProtocolCosts& costs, const Topology& topology, DeviceId from, DeviceId to,
-                       std::span<const LinkShare> path);
+                       const Path& path) {
+  if (topology.block_of(from) != topology.block_of(to)) return costs.step_network;
+  const auto in_server = [&](const auto& s) { return is_in_server(topology.link_class(link_of(s)).kind); };
+  return std::any_of(path.begin(), path.end(), in_server) ? costs.step_server : costs.step_scale_up;
+}
 
 RateShares rate_shares(const ProtocolModel& model);
 

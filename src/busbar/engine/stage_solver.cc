@@ -5,9 +5,9 @@
 namespace busbar {
 
 void StageSolver::begin(Rates rates) {
-  if (local_.empty()) local_.assign(links_, 0);
+  if (local_.empty()) local_ = {capacities_, 0};
   if (rates == Rates::kNew || rates_ == Rates::kNew) {
-    for (const LinkId l : used_) local_[index(l)] = 0;
+    for (const CapacityId c : used_) local_[c] = 0;
     used_.clear();
     capacity_.clear();
   }

@@ -15,28 +15,29 @@ namespace busbar {
 /// the same rates.
 class StageSolver {
  public:
-  /// `links` is the topology's link count; `rate` gives bytes per ps of a link.
-  explicit StageSolver(std::uint32_t links, const Shortcuts& shortcuts = {})
-      : links_(links), shortcuts_(shortcuts), solver_(shortcuts) {}
+  /// `capacities`: of all that Stage::on may name.
+  explicit StageSolver(const CapacityCounts& capacities, const Shortcuts& shortcuts = {})
+      : capacities_(capacities), shortcuts_(shortcuts), solver_(shortcuts) {}
 
   /// kAsBefore: what add() will be given says of every link what it said after the last
   /// begin() too, where that was with kAsBefore; numbers of links are kept then.
   enum class Rates : std::uint8_t { kNew, kAsBefore };
   void begin(Rates rates = Rates::kNew);
+  /// `rate` gives bytes per ps of a capacity.
   template <typename Rate>
   void add(const Stage& stage, std::uint32_t fluid, const Rate& rate) {
     const Fluid& f = stage.fluids[fluid];
     const std::uint32_t size = f.end - f.begin;
-    add(std::span(stage.link).subspan(f.begin, size), std::span(stage.weight).subspan(f.begin, size), f.cap(), rate);
+    add(std::span(stage.on).subspan(f.begin, size), std::span(stage.weight).subspan(f.begin, size), f.cap(), rate);
   }
   template <typename Rate>
-  void add(std::span<const LinkId> links, std::span<const double> weights, double cap, const Rate& rate) {
+  void add(std::span<const CapacityId> on, std::span<const double> weights, double cap, const Rate& rate) {
     scratch_.clear();
-    for (const LinkId link : links) {
-      std::uint32_t& l = local_[index(link)];
+    for (const CapacityId c : on) {
+      std::uint32_t& l = local_[c];
       if (l == 0) {
-        used_.push_back(link);
-        capacity_.push_back(rate(link));
+        used_.push_back(c);
+        capacity_.push_back(rate(c));
         l = static_cast<std::uint32_t>(used_.size());
       }
       scratch_.push_back(l - 1);
@@ -52,10 +53,10 @@ class StageSolver {
   const Shortcuts& shortcuts() const { return shortcuts_; }
 
  private:
-  std::uint32_t links_;
+  CapacityCounts capacities_;
   Shortcuts shortcuts_;
-  std::vector<std::uint32_t> local_;  ///< made when first needed; link -> 1 + dense number; 0: not met yet
-  std::vector<LinkId> used_;
+  PerCapacity<std::uint32_t> local_;  ///< made when first needed; 1 + dense number; 0: not met yet
+  std::vector<CapacityId> used_;
   std::vector<double> capacity_;
   std::vector<std::uint32_t> scratch_;
   Rates rates_ = Rates::kNew;  ///< of the fluids in hand

@@ -54,7 +54,7 @@ struct ChannelMachine {
     return out;
   }
   void add_link(LinkId l, double bytes, NicLoads& out) const {
-    if (index(l) >= topology.link_count() || !is_fabric(topology.link_class(l).kind)) return;
+    if (!is_fabric(topology.link_class(l).kind)) return;
     const DeviceId from = topology.from(l), to = topology.to(l);
     if (topology.kind(from) == DeviceKind::kNic) out.out[topology.name(from)] += bytes;
     if (topology.kind(to) == DeviceKind::kNic) out.in[topology.name(to)] += bytes;
@@ -64,7 +64,8 @@ struct ChannelMachine {
     const LoweredCall* lowered = engine.lowered(engine.prepare(c).value());
     for (const Stage& stage : lowered->stages)
       for (const Fluid& f : stage.fluids)
-        for (std::uint32_t i = f.begin; i < f.end; ++i) add_link(stage.link[i], stage.weight[i] * f.bytes, out);
+        for (std::uint32_t i = f.begin; i < f.end; ++i)
+          if (stage.on[i].is_link()) add_link(stage.on[i].link(), stage.weight[i] * f.bytes, out);
     return out;
   }
   NicLoads of_packets(const CollectiveCall& c) const {

@@ -11,14 +11,14 @@
 namespace busbar {
 namespace {
 
-std::map<LinkId, double> shares(const Router& r, const std::vector<LinkShare>& path) {
+std::map<LinkId, double> shares(const Router& r, const std::vector<CapacityShare>& path) {
   std::map<LinkId, double> out;
-  for (const LinkShare& s : path) {
-    if (index(s.link) < r.topology().link_count()) {
-      out[s.link] += s.share;
+  for (const CapacityShare& s : path) {
+    if (s.on.is_link()) {
+      out[s.on.link()] += s.share;
       continue;
     }
-    const std::uint32_t b = index(s.link) - index(r.bundle_link(0)), width = r.bundles()->width(b);
+    const std::uint32_t b = s.on.number(), width = r.bundles()->width(b);
     for (std::uint32_t i = 0; i < width; ++i) out[r.bundles()->link(b, i)] += s.share / width;
   }
   return out;
@@ -37,7 +37,8 @@ RC_GTEST_PROP(FabricBundles, CarryWhatEqualSplittingPutsOnTheirCables, ()) {
   const Topology t = std::move(b).seal();
   const Router r(t, RoutingPolicy::kSpray);
   RC_PRE(r.bundles() != nullptr);
-  std::vector<LinkShare> whole, bundled;
+  std::vector<LinkShare> whole;
+  std::vector<CapacityShare> bundled;
   for (const DeviceId x : t.gpus())
     for (const DeviceId y : t.gpus()) {
       if (t.block_of(x) == t.block_of(y)) continue;
@@ -45,7 +46,9 @@ RC_GTEST_PROP(FabricBundles, CarryWhatEqualSplittingPutsOnTheirCables, ()) {
       whole.clear();
       bundled.clear();
       RC_ASSERT(r.spread(x, y, nic_x, nic_y, 0, whole).ok() == r.spread_bundled(x, y, nic_x, nic_y, bundled).ok());
-      const auto a = shares(r, whole), c = shares(r, bundled);
+      std::map<LinkId, double> a;
+      for (const LinkShare& s : whole) a[s.link] += s.share;
+      const auto c = shares(r, bundled);
       RC_ASSERT(a.size() == c.size());
       for (const auto& [link, share] : a) {
         RC_ASSERT(c.count(link) == 1u);
@@ -77,6 +80,20 @@ TEST(FabricBundles, AreFewWhereCablesAreMany) {
   way.clear();
   EXPECT_TRUE(bundles.between(near, near, way));
   EXPECT_TRUE(way.empty());
+}
+
+TEST(FabricBundles, AreNotCrossedInsideAServer) {
+  const auto made = test_cluster(test_fabric(FabricKind::kFatTree, 4), test_nics(2, true), 8);
+  const Topology t = TopologyBuilder(made->builder).seal();
+  const Router r(t, RoutingPolicy::kSpray);
+  ASSERT_NE(r.bundles(), nullptr);
+  const DeviceId a = t.gpus()[0], near = r.nearest_nic(a, 0), far = t.gpus().back();
+  std::vector<CapacityShare> crossing, inside;
+  ASSERT_TRUE(r.spread_bundled(a, far, near, r.nearest_nic(far, 0), crossing).ok());
+  ASSERT_TRUE(r.spread_bundled(a, near, kNone<DeviceId>, kNone<DeviceId>, inside).ok());
+  const auto bundled = [](const CapacityShare& s) { return s.on.is_bundle(); };
+  EXPECT_TRUE(std::any_of(crossing.begin(), crossing.end(), bundled));
+  EXPECT_FALSE(std::any_of(inside.begin(), inside.end(), bundled));
 }
 
 TEST(FabricBundles, EndWithOneMissingCableBetweenSwitches) {

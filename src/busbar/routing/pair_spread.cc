@@ -57,8 +57,9 @@ PairSpread::State::Way PairSpread::State::find_way(std::uint32_t a, std::uint32_
     else if (last != down.end())
       out.down[static_cast<std::size_t>(last - down.begin())] += l.share;
     else
-      pool.push_back(l);
+      pool.push_back({l.link, l.share});
   }
+  for (std::size_t h = 0; bundled && h < r.hops.size(); ++h) pool.push_back({CapacityId::bundle(r.hops[h]), 1});
   out.count = static_cast<std::uint32_t>(pool.size()) - out.first;
   return out;
 }
@@ -88,15 +89,13 @@ Result<bool> PairSpread::State::find_latencies() {
   std::size_t split = 0;
   way_ps.assign(n * n, kUnknown);
   between.assign(n * n, Load());
-  const auto class_of = [&](LinkId l) {
-    const Topology& t = r.topology;
-    if (index(l) < t.link_count()) return t.link_class_index(l);
-    return t.link_class_index(r.bundles->first(index(l) - t.link_count() - t.device_count()));
+  const auto class_of = [&](CapacityId c) {
+    return r.topology.link_class_index(c.is_link() ? c.link() : r.bundles->first(c.number()));
   };
   const auto ps_of = [&](const Way& w, std::uint32_t a, std::uint32_t b) {
     double ps = 0;
     for (std::uint32_t i = w.first; i < w.first + w.count; ++i)
-      ps += pool[i].share * latency_ps[class_of(pool[i].link)];
+      ps += pool[i].share * latency_ps[class_of(pool[i].on)];
     const std::vector<LinkId> up = ports(attachments[a].nic), down = ports(attachments[b].nic);
     for (std::size_t p = 0; up.size() > 1 && p < up.size(); ++p) ps += w.up[p] * latency_ps[class_of(up[p])];
     for (std::size_t p = 0; down.size() > 1 && p < down.size(); ++p)
@@ -160,7 +159,7 @@ bool PairSpread::State::walk_pairs(const PairEnds& ends, std::uint32_t source, s
       double ps = fixed_ps;
       steps.clear();
       const auto take = [&](LinkId l, double share, double latency) {
-        Load& x = load[index(l)];
+        Load& x = load[l];
         if (x.pairs == 0) touched.push_back(l), x.least_ps = INFINITY;
         x.pairs += share;
         ps += share * latency;
@@ -182,7 +181,7 @@ bool PairSpread::State::walk_pairs(const PairEnds& ends, std::uint32_t source, s
           at = hop.next;
         }
       }
-      for (const LinkId l : steps) load[index(l)].least_ps = std::min(load[index(l)].least_ps, ps);
+      for (const LinkId l : steps) load[l].least_ps = std::min(load[l].least_ps, ps);
       low = std::min(low, ps);
       high = std::max(high, ps);
     }
@@ -230,7 +229,7 @@ void PairSpread::State::add_ways() {
       if (x.pairs == 0 || std::isnan(way_ps[std::size_t{a} * n + b])) continue;
       const Way w = way(a, b);
       for (std::uint32_t i = w.first; i < w.first + w.count; ++i)
-        add(pool[i].link, x.pairs * pool[i].share, x.least_ps);
+        add(pool[i].on, x.pairs * pool[i].share, x.least_ps);
     }
 }
 
@@ -312,7 +311,8 @@ void PairSpread::State::add_entering(const PairEnds& ends) {
 }
 
 Result<bool> PairSpread::State::add_all(const PairEnds& ends) {
-  load.resize(std::size_t{r.topology.link_count()} + r.topology.device_count() + (bundled ? r.bundles->count() : 0));
+  const CapacityCounts counts{r.topology.link_count(), 0, bundled ? r.bundles->count() : 0};
+  if (load.empty()) load = PerCapacity<Load>(counts, Load());
   answer = {};
   Result<bool> done = classify(ends);
   if (done.ok() && *done) done = find_latencies();
@@ -323,10 +323,9 @@ Result<bool> PairSpread::State::add_all(const PairEnds& ends) {
     add_entering(ends);
   }
   std::sort(touched.begin(), touched.end());
-  for (const LinkId l : touched) {
-    Load& x = load[index(l)];
-    answer.links.push_back({l, x.pairs, x.least_ps});
-    x = {};
+  for (const CapacityId c : touched) {
+    answer.on.push_back({c, load[c].pairs, load[c].least_ps});
+    load[c] = {};
   }
   touched.clear();
   return done;
@@ -344,6 +343,7 @@ Result<const PairLoads*> PairSpread::between_blocks(const PairEnds& ends, std::s
     s.attachment_of.clear();
     s.ways.clear();
     s.pool.clear();
+    s.load = {};
   }
   s.bias = bias;
   s.bundled = bundled;

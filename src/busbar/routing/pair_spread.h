@@ -30,11 +30,11 @@ struct PairEnds {
 
 struct PairLoads {
   struct At {
-    LinkId link;      ///< or a bundle
+    CapacityId on;    ///< a link or a bundle
     double pairs;     ///< sum of the shares of all pairs that cross it
     double least_ps;  ///< lower bound of these pairs' latencies; exact for one class of them
   };
-  std::vector<At> links;                          ///< ascending
+  std::vector<At> on;                             ///< ascending
   double latest_ps = 0;                           ///< largest latency of a pair, without overheads
   std::vector<double> least_out_ps, least_in_ps;  ///< per member, of the pairs it sends to and receives from
 };

@@ -72,8 +72,7 @@ bool Router::State::across_bundled(DeviceId from, DeviceId to, std::vector<LinkS
   if (up == kNone<LinkId> || down == kNone<LinkId> || !bundles->between(topology.to(up), topology.to(down), hops))
     return false;
   out.push_back({up, 1});
-  for (const std::uint32_t b : hops)
-    out.push_back({static_cast<LinkId>(topology.link_count() + topology.device_count() + b), 1});
+  hops_at = out.size();
   out.push_back({reverse(down), 1});
   return true;
 }
@@ -199,8 +198,16 @@ Status Router::spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId ni
 }
 
 Status Router::spread_bundled(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to,
-                              std::vector<LinkShare>& out) const {
-  return state_->spread(from, to, nic_from, nic_to, {.bundled = true}, out);
+                              std::vector<CapacityShare>& out) const {
+  const State& s = *state_;
+  s.legs.clear(), s.hops.clear();
+  BUSBAR_RETURN_IF_ERROR(s.spread(from, to, nic_from, nic_to, {.bundled = true}, s.legs));
+  for (std::size_t i = 0; i < s.legs.size(); ++i) {
+    for (std::size_t h = 0; i == s.hops_at && h < s.hops.size(); ++h)
+      out.push_back({CapacityId::bundle(s.hops[h]), 1});
+    out.push_back({s.legs[i].link, s.legs[i].share});
+  }
+  return {};
 }
 
 const FabricBundles* Router::bundles() const {

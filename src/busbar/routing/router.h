@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/routing/capacity.h"
 #include "busbar/routing/fabric_bundles.h"
 #include "busbar/routing/link_share.h"
 #include "busbar/routing/split_bias.h"
@@ -33,19 +34,14 @@ class Router {
   /// Error kUnreachable names the pair. `bias`: how policy kAdaptive splits over the fabric.
   Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
                 std::vector<LinkShare>& out, const SplitBias& bias = kEqualSplit) const;
-  /// The same with bundles instead of cables between switches: bundle b is the link bundle_link(b).
-  /// Precondition: bundles() is not null.
+  /// The same with bundles instead of cables between switches. Precondition: bundles() is not null.
   Status spread_bundled(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to,
-                        std::vector<LinkShare>& out) const;
+                        std::vector<CapacityShare>& out) const;
   /// Null if sprayed traffic does not load cables in bundles, if traffic is not sprayed, or if a better split than the
   /// equal one is sought. Made at the first request.
   const FabricBundles* bundles() const;
   /// Whether routing is adaptive and has more choice than cables that any traffic loads alike.
   bool splits() const { return policy() == RoutingPolicy::kAdaptive && bundles() == nullptr; }
-  /// After all links and all devices, so that limits of devices can have the numbers in between.
-  LinkId bundle_link(std::uint32_t bundle) const {
-    return static_cast<LinkId>(topology().link_count() + topology().device_count() + bundle);
-  }
   /// The NIC nearest to `gpu` for `channel` (fewest hops, then lowest number; ties rotate by GPU and channel); kNone if
   /// its block has none.
   DeviceId nearest_nic(DeviceId gpu, std::uint32_t channel) const;

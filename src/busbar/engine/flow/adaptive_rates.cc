@@ -8,15 +8,15 @@
 
 namespace busbar {
 
-AdaptiveRates::AdaptiveRates(const Router& router, WayOf way, std::function<double(LinkId)> rate, double cap,
+AdaptiveRates::AdaptiveRates(const Router& router, WayOf way, std::function<double(CapacityId)> rate, double cap,
                              std::uint32_t items, const Shortcuts& shortcuts)
     : router_(router),
       way_of_(std::move(way)),
       link_rate_(std::move(rate)),
       cap_(cap),
-      split_cost_(router.topology(), router.topology().link_count(), link_rate_),
+      split_cost_(router.topology(), {router.topology().link_count()}, link_rate_),
       items_(items),
-      solver_(router.topology().link_count(), shortcuts),
+      solver_(CapacityCounts{router.topology().link_count()}, shortcuts),
       used_(router.topology().link_count(), 0.0),
       fastest_(used_.size(), 0.0),
       bytes_(used_.size(), 0.0),
@@ -25,15 +25,15 @@ AdaptiveRates::AdaptiveRates(const Router& router, WayOf way, std::function<doub
 LinkId AdaptiveRates::held_by(std::uint32_t id) const {
   constexpr double kFull = 1 - 1e-9;
   const Item& item = items_[id];
-  for (const LinkId l : item.way.link)
-    if (used_[index(l)] >= link_rate_(l) * kFull && item.rate >= fastest_[index(l)] * kFull) return l;
+  for (const CapacityId l : item.way.on)
+    if (used_[l.number()] >= link_rate_(l) * kFull && item.rate >= fastest_[l.number()] * kFull) return l.link();
   return kNone<LinkId>;
 }
 
 /// Adds what it has sent since it was last counted to the links it crosses.
 void AdaptiveRates::count(Item& item, std::int64_t now_ps) {
   const double bytes = item.rate * static_cast<double>(now_ps - std::exchange(item.counted_ps, now_ps));
-  for (std::size_t k = 0; k < item.way.link.size(); ++k) bytes_[index(item.way.link[k])] += item.way.weight[k] * bytes;
+  for (std::size_t k = 0; k < item.way.on.size(); ++k) bytes_[item.way.on[k].number()] += item.way.weight[k] * bytes;
 }
 
 Stage AdaptiveRates::way(std::uint32_t item, const SplitBias& bias) {
@@ -41,11 +41,11 @@ Stage AdaptiveRates::way(std::uint32_t item, const SplitBias& bias) {
   way_of_(item, bias, scratch_);
   Stage out;
   for (const LinkShare& s : scratch_) {
-    out.link.push_back(s.link);
+    out.on.push_back(s.link);
     out.weight.push_back(s.share);
   }
   Fluid f;
-  f.end = static_cast<std::uint32_t>(out.link.size());
+  f.end = static_cast<std::uint32_t>(out.on.size());
   f.bytes = 1;
   f.alone_ps = 1 / cap_;
   out.fluids.push_back(f);
@@ -81,7 +81,7 @@ void AdaptiveRates::split(std::int64_t now_ps) {
 void AdaptiveRates::solve(std::int64_t now_ps) {
   constexpr double kSame = 1e-12;
   solver_.begin(StageSolver::Rates::kAsBefore);
-  for (const std::uint32_t id : open_) solver_.add(items_[id].way.link, items_[id].way.weight, cap_, link_rate_);
+  for (const std::uint32_t id : open_) solver_.add(items_[id].way.on, items_[id].way.weight, cap_, link_rate_);
   const auto rates = solver_.solve();
   for (std::size_t i = 0; i < open_.size(); ++i) {
     Item& item = items_[open_[i]];
@@ -90,8 +90,8 @@ void AdaptiveRates::solve(std::int64_t now_ps) {
       item.rate = rates[i];
       changed_.push_back(open_[i]);
     }
-    for (std::size_t k = 0; k < item.way.link.size(); ++k) {
-      const std::uint32_t l = index(item.way.link[k]);
+    for (std::size_t k = 0; k < item.way.on.size(); ++k) {
+      const std::uint32_t l = item.way.on[k].number();
       used_[l] += item.way.weight[k] * item.rate;
       fastest_[l] = std::max(fastest_[l], item.rate);
     }
@@ -103,19 +103,19 @@ void AdaptiveRates::settle(std::int64_t now_ps) {
   if (opened_.empty() && closed_.empty()) return;
   changes_ += opened_.size() + closed_.size();
   for (const std::uint32_t id : open_)
-    for (const LinkId l : items_[id].way.link) used_[index(l)] = fastest_[index(l)] = 0;
+    for (const CapacityId l : items_[id].way.on) used_[l.number()] = fastest_[l.number()] = 0;
   for (const std::uint32_t id : closed_) {
     Item& item = items_[id];
     count(item, now_ps);
     item.rate = 0;
     item.way = {};
   }
-  if (!closed_.empty()) std::erase_if(open_, [&](std::uint32_t id) { return items_[id].way.link.empty(); });
+  if (!closed_.empty()) std::erase_if(open_, [&](std::uint32_t id) { return items_[id].way.on.empty(); });
   open_.insert(open_.end(), opened_.begin(), opened_.end());
   for (const std::uint32_t id : opened_) {
     items_[id].counted_ps = now_ps;
     items_[id].way = way(id, bias_);
-    for (const LinkId l : items_[id].way.link) ++items_on_[index(l)];
+    for (const CapacityId l : items_[id].way.on) ++items_on_[l.number()];
   }
   opened_.clear();
   closed_.clear();

@@ -23,8 +23,8 @@ using WayOf = std::function<void(std::uint32_t item, const SplitBias& bias, std:
 class AdaptiveRates {
  public:
   /// `rate`: bytes per ps of a link; `cap`: of an item.
-  AdaptiveRates(const Router& router, WayOf way, std::function<double(LinkId)> rate, double cap, std::uint32_t items,
-                const Shortcuts& shortcuts);
+  AdaptiveRates(const Router& router, WayOf way, std::function<double(CapacityId)> rate, double cap,
+                std::uint32_t items, const Shortcuts& shortcuts);
   AdaptiveRates(const AdaptiveRates&) = delete;
   AdaptiveRates& operator=(const AdaptiveRates&) = delete;
 
@@ -54,7 +54,7 @@ class AdaptiveRates {
 
   const Router& router_;
   WayOf way_of_;
-  std::function<double(LinkId)> link_rate_;
+  std::function<double(CapacityId)> link_rate_;
   double cap_;
   SplitCost split_cost_;
   SplitBias bias_;

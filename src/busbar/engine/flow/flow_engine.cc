@@ -32,12 +32,14 @@ std::uint32_t FlowEngine::number_stage(const Stage& stage) {
 
 /// The links of a stage as a sparse bit set.
 std::vector<FlowEngine::Word> FlowEngine::words_of(const Stage& stage) {
-  word_.resize((calls_.lowering().capacities() + 63) / 64, 0);
+  const CapacityCounts capacities = calls_.lowering().capacities();
+  word_.resize((capacities.size() + 63) / 64, 0);
   std::vector<Word> words;
-  for (const LinkId l : stage.link) {
-    std::uint64_t& bits = word_[index(l) / 64];
-    if (bits == 0) words.push_back({index(l) / 64, 0});
-    bits |= std::uint64_t{1} << (index(l) % 64);
+  for (const CapacityId c : stage.on) {
+    const std::uint32_t place = capacities.place(c);
+    std::uint64_t& bits = word_[place / 64];
+    if (bits == 0) words.push_back({place / 64, 0});
+    bits |= std::uint64_t{1} << (place % 64);
   }
   std::sort(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.at < b.at; });
   for (Word& w : words) w.bits = std::exchange(word_[w.at], 0);
@@ -144,7 +146,7 @@ void FlowEngine::count_split(const Run& run, double elapsed_ps) {
     for (std::size_t f = 0; f < run.left.size(); ++f) {
       const double bytes = sign * std::min(run.left[f], run.rate[f] * elapsed_ps);
       for (std::uint32_t i = stage.fluids[f].begin; i < stage.fluids[f].end; ++i)
-        if (index(stage.link[i]) < moved_.size()) moved_[index(stage.link[i])] += bytes * stage.weight[i];
+        if (stage.on[i].is_link()) moved_[index(stage.on[i].link())] += bytes * stage.weight[i];
     }
   };
   add(run.split->stage, 1);

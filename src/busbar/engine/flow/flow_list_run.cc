@@ -17,10 +17,12 @@ namespace {
 /// The links of all flows, numbered densely as they are met. Cables that traffic loads alike count as one link, the
 /// slowest of them.
 struct Paths {
-  std::vector<std::uint32_t> number;          ///< link or bundle -> dense number
-  std::vector<LinkId> link_of;                ///< dense number -> link
+  PerCapacity<std::uint32_t> number;          ///< dense number; kNone32: no flow crosses it
+  std::vector<CapacityId> on;                 ///< by dense number
+  std::vector<LinkId> link_of;                ///< by dense number: the link, or the slowest of the bundle
   std::vector<double> capacity;               ///< bytes per ps
-  std::vector<LinkUse> use;                   ///< by dense number, of the whole bundle
+  std::vector<double> bytes;                  ///< by dense number, of the whole bundle
+  std::vector<std::uint32_t> flows;           ///< likewise
   Csr<std::uint32_t> links;                   ///< per flow
   std::vector<double> weights;                ///< beside links.values
   std::vector<double> latency_ps, narrowest;  ///< per flow; narrowest in bytes per ps, infinity on no link
@@ -33,29 +35,31 @@ Status Paths::route(const Router& router, const FlowList& list, const Shortcuts&
   const FabricBundles* const bundles =
       list.reach.gpudirect && list.reach.p2p && shortcuts.has(Shortcut::kBundles) ? router.bundles() : nullptr;
   if (bundles) shortcuts.take(Shortcut::kBundles);
-  const std::uint32_t behind = index(router.bundle_link(0));
   const auto rate_of = [&](LinkId l) { return t.payload_rate(l) * list.shares.of(t.link_class(l).kind); };
-  number.assign(behind + (bundles ? bundles->count() : 0), kNone32);
-  std::vector<LinkShare> path;
+  number = {CapacityCounts{t.link_count(), 0, bundles ? bundles->count() : 0}, kNone32};
+  std::vector<LinkShare> cables;
+  std::vector<CapacityShare> path;
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const ListedFlow& flow = list.flows[f];
-    path.clear();
+    path.clear(), cables.clear();
     BUSBAR_RETURN_IF_ERROR(
         bundles ? router.spread_bundled(flow.from, flow.to, flow.nic_from, flow.nic_to, path)
-                : spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path));
+                : spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, cables));
+    for (const LinkShare& s : cables) path.push_back({s.link, s.share});
     double latency = 0, rate = INFINITY;
-    for (const LinkShare& s : path) {
-      std::uint32_t& n = number[index(s.link)];
+    for (const CapacityShare& s : path) {
+      std::uint32_t& n = number[s.on];
       if (n == kNone32) {
-        n = static_cast<std::uint32_t>(link_of.size());
-        const bool bundle = index(s.link) >= behind;
-        link_of.push_back(bundle ? slowest_cable(*bundles, index(s.link) - behind, rate_of) : s.link);
-        const double width = bundle ? bundles->width(index(s.link) - behind) : 1;
+        n = static_cast<std::uint32_t>(on.size());
+        on.push_back(s.on);
+        link_of.push_back(s.on.is_bundle() ? slowest_cable(*bundles, s.on.number(), rate_of) : s.on.link());
+        const double width = s.on.is_bundle() ? bundles->width(s.on.number()) : 1;
         capacity.push_back(width * rate_of(link_of.back()) / kPsPerSecond);
-        use.push_back({s.link});
+        bytes.push_back(0);
+        flows.push_back(0);
       }
-      use[n].bytes += s.share * static_cast<double>(count(flow.bytes));
-      ++use[n].flows;
+      bytes[n] += s.share * static_cast<double>(count(flow.bytes));
+      ++flows[n];
       links.values.push_back(n);
       weights.push_back(s.share);
       latency += s.share * static_cast<double>(t.link_class(link_of[n]).latency.in_ps());
@@ -144,17 +148,15 @@ FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths
     rates.add(paths.links.row(f), std::span(paths.weights).subspan(begin, size), INFINITY);
   }
   FlowListResult out = ListRun(list, paths, rates).run();
-  const std::uint32_t behind = index(router.bundle_link(0));
-  for (const std::uint32_t n : paths.number) {
-    if (n == kNone32 || paths.use[n].bytes <= 0) continue;
-    const LinkUse& use = paths.use[n];
-    if (index(use.link) < behind) {
-      out.links.push_back(use);
+  for (std::size_t n = 0; n < paths.on.size(); ++n) {
+    if (paths.bytes[n] <= 0) continue;
+    if (paths.on[n].is_link()) {
+      out.links.push_back({paths.on[n].link(), paths.bytes[n], paths.flows[n]});
       continue;
     }
-    const std::uint32_t b = index(use.link) - behind, width = router.bundles()->width(b);
+    const std::uint32_t b = paths.on[n].number(), width = router.bundles()->width(b);
     for (std::uint32_t i = 0; i < width; ++i)
-      out.links.push_back({router.bundles()->link(b, i), use.bytes / width, use.flows});
+      out.links.push_back({router.bundles()->link(b, i), paths.bytes[n] / width, paths.flows[n]});
   }
   std::sort(out.links.begin(), out.links.end(), [](const LinkUse& a, const LinkUse& b) { return a.link < b.link; });
   return out;
@@ -168,7 +170,8 @@ FlowListResult run_adaptive(const Router& router, const FlowList& list, const Pa
         spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path, nullptr, bias);
     BUSBAR_CHECK(found.ok());  // Paths::route() has gone there
   };
-  const auto rate = [&](LinkId l) {
+  const auto rate = [&](CapacityId c) {
+    const LinkId l = c.link();
     const Topology& t = router.topology();
     return t.payload_rate(l) * list.shares.of(t.link_class(l).kind) / kPsPerSecond;
   };

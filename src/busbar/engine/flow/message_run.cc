@@ -299,7 +299,7 @@ Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph,
     BUSBAR_CHECK(found.ok());  // MessageRoutes::way() has gone there
     for (LinkShare& s : path) s.share *= routes.sent_per_byte(m);
   };
-  const auto rate = [&](LinkId l) { return routes.rate(l); };
+  const auto rate = [&](CapacityId c) { return routes.rate(c.link()); };
   AdaptiveRates rates(router, way, rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()), shortcuts);
   return GraphRun(graph, routes, ways, rates).run();
 }

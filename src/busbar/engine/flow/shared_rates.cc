@@ -44,8 +44,8 @@ void SharedRates::list(std::span<const Member> group) {
 void SharedRates::find_parts(std::span<const Member> group, KnownGroup& known_group) {
   Stage together;
   for (const Member& m : group) {
-    const auto begin = static_cast<std::uint32_t>(together.link.size());
-    together.link.insert(together.link.end(), m.stage->link.begin(), m.stage->link.end());
+    const auto begin = static_cast<std::uint32_t>(together.on.size());
+    together.on.insert(together.on.end(), m.stage->on.begin(), m.stage->on.end());
     for (Fluid f : m.stage->fluids) {
       f.begin += begin, f.end += begin;
       together.fluids.push_back(f);
@@ -79,7 +79,7 @@ void SharedRates::solve(std::span<const Member> group, std::uint64_t part, std::
   const std::vector<double>* rates = known(part, row);
   if (!rates) {
     solver_.begin(StageSolver::Rates::kAsBefore);
-    const auto rate_of = [&](LinkId l) { return lowering_.rate(l); };
+    const auto rate_of = [&](CapacityId c) { return lowering_.rate(c); };
     for (const std::uint32_t i : row)
       if (places_[i].open) solver_.add(*group[places_[i].member].stage, places_[i].fluid, rate_of);
     const auto found = solver_.solve();

@@ -13,13 +13,13 @@ Stage random_stage(RandomStream& random, std::span<const LinkId> links) {
   Stage s;
   for (std::uint64_t f = 1 + random.below(8); f > 0; --f) {
     Fluid fluid;
-    fluid.begin = static_cast<std::uint32_t>(s.link.size());
+    fluid.begin = static_cast<std::uint32_t>(s.on.size());
     const std::uint64_t first = random.below(links.size() - 4);
     for (std::uint64_t i = 0, n = 1 + random.below(4); i < n; ++i) {
-      s.link.push_back(links[first + i]);
+      s.on.push_back(links[first + i]);
       s.weight.push_back(0.25 * static_cast<double>(1 + random.below(8)));
     }
-    fluid.end = static_cast<std::uint32_t>(s.link.size());
+    fluid.end = static_cast<std::uint32_t>(s.on.size());
     fluid.bytes = 1e6;
     fluid.alone_ps = 1e6 * (1 + 100 * random.uniform());
     s.fluids.push_back(fluid);
@@ -49,7 +49,7 @@ TEST(SharedRates, AreTheSameBitsWholeInPartsAndKept) {
         left.emplace_back();
         for (std::uint32_t f = 0; f < stages[s].fluids.size(); ++f) {
           left[s].push_back(random.below(3) > 0 ? 1 : 0);
-          if (left[s][f] > 0) solver.add(stages[s], f, [&](LinkId l) { return lowering.rate(l); });
+          if (left[s][f] > 0) solver.add(stages[s], f, [&](CapacityId c) { return lowering.rate(c); });
         }
       }
       for (std::uint32_t s = 0; s < stages.size(); ++s) group.push_back({s, &stages[s], left[s]});

@@ -18,7 +18,7 @@ std::span<const double> solved(StageSolver& solver, std::span<const Stage* const
 
 void SplitCost::measure_demand(std::span<const Stage* const> stages) {
   constexpr double kRoom = 1e12;  // bytes per ps
-  const auto rate = [this](LinkId l) { return between_switches(topology_, l) ? kRoom : rate_(l); };
+  const auto rate = [this](CapacityId c) { return c.is_link() && between_switches(topology_, c.link()) ? kRoom : rate_(c); };
   const auto rates = solved(roomy_, stages, rate);
   demand_.assign(rates.begin(), rates.end());
 }
@@ -34,8 +34,7 @@ SplitOutcome SplitCost::of(std::span<const Stage* const> stages) {
       const double demand = demand_[next];
       slowest = std::max(slowest, demand / rates[next++]);
       for (std::uint32_t i = f.begin; i < f.end; ++i)
-        if (index(s->link[i]) < topology_.link_count())
-          out.load[index(s->link[i])] += s->weight[i] * demand / rate_(s->link[i]);
+        if (s->on[i].is_link()) out.load[index(s->on[i].link())] += s->weight[i] * demand / rate_(s->on[i]);
     }
     out.cost += slowest;
   }

@@ -19,8 +19,8 @@ struct SplitOutcome {
 /// Of stages. The fluids of one stage end together.
 class SplitCost {
  public:
-  /// `rate`: bytes per ps of a link or limit, see Stage::link; `capacities`: all of those are below.
-  SplitCost(const Topology& topology, std::uint32_t capacities, std::function<double(LinkId)> rate)
+  /// `rate`: bytes per ps; `capacities`: of all that Stage::on may name.
+  SplitCost(const Topology& topology, const CapacityCounts& capacities, std::function<double(CapacityId)> rate)
       : topology_(topology), solver_(capacities), roomy_(capacities), rate_(std::move(rate)) {}
 
   /// Finds what each fluid could send if cables between switches were unlimited. Call it before of(), whose stages must
@@ -31,7 +31,7 @@ class SplitCost {
  private:
   const Topology& topology_;
   StageSolver solver_, roomy_;  ///< roomy_: where cables between switches are unlimited
-  std::function<double(LinkId)> rate_;
+  std::function<double(CapacityId)> rate_;
   std::vector<double> demand_;
 };
 

@@ -74,12 +74,12 @@ struct PairSpread::State {
 
   // Ways between attachments, kept while routes do not change.
   std::unordered_map<std::uint64_t, Way> ways{};  ///< only looked up
-  std::vector<LinkShare> pool{};
+  std::vector<CapacityShare> pool{};
   SplitBias bias{};
 
   // Loads.
-  std::vector<Load> load{};  ///< per capacity
-  std::vector<LinkId> touched{};
+  PerCapacity<Load> load{};
+  std::vector<CapacityId> touched{};
   std::vector<Load> between{};       ///< per pair of attachments
   std::vector<double> way_ps{};      ///< likewise: latency, once known
   std::vector<double> least_to{};    ///< per source and Far
@@ -111,10 +111,10 @@ struct PairSpread::State {
   Way way(std::uint32_t a, std::uint32_t b);
   Way find_way(std::uint32_t a, std::uint32_t b);
   Kind kind_of(std::uint32_t a, std::uint32_t b) const;
-  void add(LinkId l, double pairs, double least_ps) {
-    Load& x = load[index(l)];
+  void add(CapacityId c, double pairs, double least_ps) {
+    Load& x = load[c];
     if (x.pairs == 0) {
-      touched.push_back(l);
+      touched.push_back(c);
       x.least_ps = least_ps;
     } else if (least_ps < x.least_ps) {
       x.least_ps = least_ps;

@@ -22,7 +22,7 @@ struct Router::State {
   /// How a payload crosses the fabric.
   struct Crossing {
     std::uint64_t flow = 0;  ///< the flow's name for static hashing
-    bool bundled = false;    ///< bundles replace cables between switches
+    bool bundled = false;    ///< bundles replace cables between switches, see `hops`
     const SplitBias& bias = kEqualSplit;
   };
   const Topology& topology;
@@ -32,7 +32,9 @@ struct Router::State {
   mutable BlockRoutes blocks;
   mutable Front front;
   mutable std::optional<FabricBundles> bundles{};
-  mutable std::vector<std::uint32_t> hops{};
+  mutable std::vector<std::uint32_t> hops{};  ///< bundles that the last bundled crossing takes
+  mutable std::size_t hops_at = 0;            ///< place in its path that they belong to
+  mutable std::vector<LinkShare> legs{};      ///< work space of spread_bundled
   mutable std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
 
   const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
