@@ -70,7 +70,8 @@ class Shortcuts(unittest.TestCase):
         self.assertEqual([name for name in sources if not (ROOT / "src/busbar" / name).exists()], [])
 
     def test_every_test_is_there(self):
-        text = "".join(path.read_text() for path in (ROOT / "src").rglob("*_test.cc"))
+        paths = [*(ROOT / "src").rglob("*_test.cc"), *(ROOT / "tests").rglob("*_test.cc")]
+        text = "".join(path.read_text() for path in paths)
         there = {".".join(found) for found in re.findall(r"(?:TEST|TEST_F|RC_GTEST_PROP)\((\w+), (\w+)", text)}
         named = re.findall(r"`([A-Z]\w+\.(?:[A-Z]\w*)?(?:\*|\.\.\.)?)`", self.PAGE)
         self.assertGreater(len(named), 30)

@@ -39,7 +39,7 @@ Predictor::Predictor(Cluster cluster, PredictPolicy policy)
       protocol_(cluster_.protocol),
       lowered_(std::make_shared<LoweredCalls>()) {
   if (policy_.launch) protocol_.launch = *policy_.launch;
-  policy_.shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
+  if (!policy_.shortcuts.taken) policy_.shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
 }
 Predictor::~Predictor() = default;
 
@@ -246,6 +246,7 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
     PredictPolicy alone = policy_;
     alone.accuracy = nullptr;
     alone.delays.clear();
+    alone.shortcuts.taken = nullptr;  // what another machine takes is no part of this answer
     std::vector<DeviceId> gpus;
     for (std::uint32_t r = 0; r < ranks(); ++r) gpus.push_back(placement_->gpu(r));
     const bool memory = per_second(memory_limit(cluster_.topology, gpus.front())) > 0;
