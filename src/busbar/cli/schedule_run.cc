@@ -31,17 +31,30 @@ std::uint32_t most_loops(const ExecutionPlan& plan, const ProtocolModel& protoco
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>((chunk + piece - 1) / piece, 1, most));
 }
 
+/// The NICs of the channels of NCCL's algorithm of that name for the call; null: there are none.
+std::shared_ptr<const ChannelNics> nics_of(CollectiveCall call, std::uint32_t ranks, Predictor& machine) {
+  if (call.algorithm.empty()) return nullptr;
+  call.groups = one_group(ranks);
+  const Result<CollectiveCall> prepared = machine.prepare(call);
+  return prepared.ok() ? prepared->nics : nullptr;
+}
+
 struct LoopedRun {
   MessageRun run;
   std::uint32_t loops = 1;
 };
 /// Tries 1, 2, 4 ... loops as long as the time falls; or runs `loops` loops.
-Result<LoopedRun> fastest_run(const ExecutionPlan& plan, const Predictor& machine, Protocol protocol, Bytes size,
+Result<LoopedRun> fastest_run(const ExecutionPlan& plan, Predictor& machine, Protocol protocol, Bytes size,
                               std::uint32_t loops) {
+  CollectiveCall call = call_over(plan.op, size, plan.ranks);
+  call.algorithm = plan.name;
+  call.protocol = protocol;
+  const auto nics = nics_of(std::move(call), plan.ranks, machine);
   LoopedRun best;
   const std::uint32_t most = loops > 0 ? loops : most_loops(plan, machine.protocol(), size);
   for (std::uint32_t k = loops > 0 ? loops : 1; k <= most; k *= 2) {
-    BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, size, k));
+    BUSBAR_ASSIGN(MessageGraph graph, messages_of(plan, size, k));
+    graph.nics = nics;
     BUSBAR_ASSIGN(MessageRun run,
                   run_messages(machine.router(), machine.placement(), machine.protocol(), protocol, graph));
     if (best.run.messages > 0 && run.end >= best.run.end) break;
@@ -84,7 +97,9 @@ Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule,
   for (const Bytes size : sizes) {
     ScheduleRow row;
     row.size = size;
-    BUSBAR_ASSIGN(const LoopedRun fastest, fastest_run(plan, machine, protocol, size, loops));
+    const bool as_timed = loops == 0 && count(size) == schedule.max_bytes;
+    BUSBAR_ASSIGN(const LoopedRun fastest,
+                  fastest_run(plan, machine, protocol, size, as_timed ? schedule.loops : loops));
     const MessageRun& run = fastest.run;
     row.loops = fastest.loops;
     row.time = machine.protocol().launch + run.end.since_start();
@@ -149,13 +164,15 @@ Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleR
   return list;
 }
 
-Status time_messages(const ImportedMessages& messages, const Predictor& machine, Json& json, Document& document) {
+Status time_messages(const ImportedMessages& messages, Predictor& machine, Json& json, Document& document) {
   const Cluster& cluster = machine.cluster();
   if (machine.ranks() < messages.graph.ranks)
     return invalid(fmt::format("is for {} ranks, {} has {} GPUs", messages.graph.ranks, cluster.name, machine.ranks()),
                    {messages.name, 0, 0, ""});
+  MessageGraph graph = messages.graph;
+  graph.nics = nics_of(messages.call, graph.ranks, machine);
   BUSBAR_ASSIGN(const MessageRun run, run_messages(machine.router(), machine.placement(), machine.protocol(),
-                                                   Protocol::kSimple, messages.graph));
+                                                   messages.call.protocol, graph));
   const Duration end = run.end.since_start();
   json = {{"cluster", cluster.name},
           {"time_us", end.in_us()},
@@ -258,10 +275,14 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
   if (goal) {
     BUSBAR_ASSIGN(const ExecutionPlan plan, plan_of(schedule, false, lanes));
     BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, row.size, row.chunks, LoopOrder::kStepByStep));
-    BUSBAR_ASSIGN(text, write_goal(graph));
+    BUSBAR_ASSIGN(text, write_goal(after_work(graph, machine.protocol().launch), &row.call));
   } else {
     BUSBAR_ASSIGN(MscclAlgorithm algorithm, msccl_of(schedule, lanes));
     algorithm.min_bytes = algorithm.max_bytes = count(row.size);
+    // A thread block runs all its steps on one loop before the next, which changes pipelines of rounds, but not of trees.
+    const bool trees = std::all_of(schedule.phases.begin(), schedule.phases.end(),
+                                   [](const Phase& p) { return is_tree(p.pattern); });
+    if (row.chunks == 1 || trees) algorithm.loops = row.chunks;
     for (const CollectiveRow& r : rows)
       if (r.algorithm == row.algorithm && r.protocol == row.protocol && r.channels == row.channels)
         algorithm.min_bytes = std::min(algorithm.min_bytes, count(r.size));

@@ -33,7 +33,7 @@ Table schedule_table(const ImportedSchedule& schedule, const std::vector<Schedul
 Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
 
 /// Times messages from a file (GOAL, sends and receives of a trace) on a machine, rank r on GPU r.
-Status time_messages(const ImportedMessages& messages, const Predictor& machine, Json& json, Document& document);
+Status time_messages(const ImportedMessages& messages, Predictor& machine, Json& json, Document& document);
 
 /// `busbar collective CLUSTER OP --schedule FILE`.
 int run_schedule(const CollectiveOptions& o);

@@ -46,6 +46,30 @@ class GoalReader {
   Error error(std::string what) const { return invalid(std::move(what), lines_.where()); }
   Error at(int line, std::string what) const { return invalid(std::move(what), {out_.file, line, 0, ""}); }
 
+  /// As write_goal() writes it.
+  void note_comment(std::string_view comment) {
+    LineCursor c(trimmed(comment));
+    const auto value = [&](std::string_view word) {
+      if (c.word() != word) return std::string_view();
+      c.blanks();
+      const std::string_view found = c.word();
+      c.blanks();
+      return found;
+    };
+    const auto op = parse_collective(value("collective"));
+    const std::string algorithm(value("algorithm"));
+    const auto protocol = parse_protocol(value("protocol"));
+    std::int64_t root = 0, bytes = 0;
+    const bool counts = LineCursor(value("root")).integer(root) && LineCursor(value("bytes")).integer(bytes);
+    if (out_.ranks > 0 || !op.ok() || !protocol.ok() || !counts || root < 0 || root >= kMostGoalRanks || bytes < 0)
+      return;
+    out_.call.op = *op;
+    out_.call.algorithm = algorithm;
+    out_.call.protocol = *protocol;
+    out_.call.root = static_cast<std::uint32_t>(root);
+    out_.call.bytes = Bytes{static_cast<std::uint64_t>(bytes)};
+  }
+
   std::string without_comments(std::string_view line) {
     std::string out;
     for (std::size_t i = 0; i < line.size(); ++i) {
@@ -53,6 +77,7 @@ class GoalReader {
       if (in_comment_) {
         if (rest.starts_with("*/")) in_comment_ = false, ++i;
       } else if (rest.starts_with("//")) {
+        note_comment(rest.substr(2));
         break;
       } else if (rest.starts_with("/*")) {
         in_comment_ = true;

@@ -10,6 +10,7 @@
 #include "busbar/formats/imported.h"
 #include "busbar/formats/lines.h"
 #include "busbar/program/message_graph.h"
+#include "busbar/program/program.h"
 
 namespace busbar {
 
@@ -32,6 +33,7 @@ struct GoalEdge {
 struct GoalProgram {
   std::string file;
   std::uint32_t ranks = 0;
+  CollectiveCall call;  ///< whose messages these are, as write_goal() states in a comment; no algorithm: not stated
   std::vector<GoalOp> ops;
   std::vector<GoalEdge> edges;  ///< by op
   std::vector<UnknownPart> unknown;
@@ -48,7 +50,7 @@ Result<GoalProgram> read_goal(LineSource& lines);
 Result<MessageGraph> messages_of(const GoalProgram& program);
 
 /// Text that read_goal() and messages_of() read back as the same messages. A task that waits for an event on another
-/// rank gets a message of 0 bytes. kUnsupported for switches that reduce.
-Result<std::string> write_goal(const MessageGraph& graph);
+/// rank gets a message of 0 bytes. kUnsupported for switches that reduce. `call`: for a comment; null: none.
+Result<std::string> write_goal(const MessageGraph& graph, const CollectiveCall* call = nullptr);
 
 }  // namespace busbar

@@ -97,5 +97,30 @@ TEST(Goal, SchedulesOfOursSurviveWritingAndReading) {
   }
 }
 
+TEST(Goal, TheCallIsAComment) {
+  const MessageGraph one{2, {{0, 1, Bytes{8}}}, {{0, 0}, {}}};
+  CollectiveCall call;
+  call.op = Collective::kBroadcast;
+  call.algorithm = "tree";
+  call.protocol = Protocol::kLl128;
+  call.root = 1;
+  call.bytes = Bytes{8};
+  EXPECT_EQ(read_program(write_goal(one, &call).value())->call, call);
+  EXPECT_EQ(read_program(write_goal(one).value())->call, CollectiveCall());
+  EXPECT_EQ(read_program("// collective all_reduce of a bank\n" + write_goal(one).value())->call, CollectiveCall());
+}
+
+// What each rank does first begins after the work; what waits for another rank's message does not change.
+TEST(Goal, WorkBeforeTheFirstSends) {
+  const MessageGraph relay{3, {{0, 1, Bytes{8}}, {1, 2, Bytes{8}}}, {{0, 0, 1}, {{0, TaskEvent::kDone}}}};
+  const MessageGraph g = after_work(relay, Duration::us(6));
+  ASSERT_EQ(g.tasks.size(), 5u);
+  EXPECT_EQ(g.tasks[2].work, Duration::us(6));
+  ASSERT_EQ(g.after.row(3).size(), 1u);
+  EXPECT_EQ(g.after.row(3)[0], (TaskEdge{0, TaskEvent::kDone}));
+  ASSERT_EQ(g.after.row(4).size(), 1u);
+  EXPECT_EQ(g.after.row(4)[0], (TaskEdge{3, TaskEvent::kDone}));
+}
+
 }  // namespace
 }  // namespace busbar

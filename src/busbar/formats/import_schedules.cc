@@ -81,7 +81,7 @@ Result<ImportedMessages> messages_of_goal(ImportSource& source) {
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   BUSBAR_ASSIGN(const GoalProgram p, read_goal(lines));
   BUSBAR_ASSIGN(MessageGraph graph, messages_of(p));
-  return ImportedMessages{source.name(), std::move(graph), {}};
+  return ImportedMessages{source.name(), std::move(graph), p.call, {}};
 }
 
 Result<ImportReport> report_mscclpp(ImportSource& source, const PartFigures&) {
@@ -105,14 +105,14 @@ Result<ImportedSchedule> schedule_of_mscclpp(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(MscclppPlan p, read_mscclpp_plan(text, source.name()));
   BUSBAR_ASSIGN(const PlanProof proof, prove(p.plan));
-  return ImportedSchedule{std::move(p.plan), p.protocol, p.min_bytes, p.max_bytes, proof, std::move(p.notes)};
+  return ImportedSchedule{std::move(p.plan), p.protocol, p.min_bytes, p.max_bytes, 0, proof, std::move(p.notes)};
 }
 
 Result<ImportedSchedule> schedule_of_msccl(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(MscclAlgorithm a, read_msccl_xml(text, source.name()));
   BUSBAR_ASSIGN(const PlanProof proof, prove(a));
-  return ImportedSchedule{std::move(a.plan), a.protocol, a.min_bytes, a.max_bytes, proof, std::move(a.notes)};
+  return ImportedSchedule{std::move(a.plan), a.protocol, a.min_bytes, a.max_bytes, a.loops, proof, std::move(a.notes)};
 }
 
 }  // namespace busbar

@@ -7,6 +7,7 @@
 
 #include "busbar/collectives/execution_plan.h"
 #include "busbar/program/message_graph.h"
+#include "busbar/program/program.h"
 
 namespace busbar {
 
@@ -14,6 +15,7 @@ struct ImportedSchedule {
   ExecutionPlan plan;
   std::string protocol;                        ///< "Simple", "LL", "LL128"
   std::uint64_t min_bytes = 0, max_bytes = 0;  ///< intended sizes; max 0: no limit
+  std::uint32_t loops = 0;                     ///< of max_bytes, as it was timed; 0: the file does not say
   PlanProof proof;
   std::vector<std::string> notes;
 };
@@ -22,6 +24,7 @@ struct ImportedSchedule {
 struct ImportedMessages {
   std::string name;
   MessageGraph graph;
+  CollectiveCall call{};  ///< of which these are the messages; no algorithm: unknown
   std::vector<std::string> notes;
 };
 

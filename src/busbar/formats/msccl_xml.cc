@@ -12,11 +12,12 @@
 namespace busbar {
 namespace {
 
-constexpr std::int64_t kMostMscclRanks = 4096, kMostChunks = 1 << 16, kMostThreads = 1 << 16, kMostScratch = 1 << 20;
+constexpr std::int64_t kMostMscclRanks = 4096, kMostChunks = 1 << 16, kMostThreads = 1 << 16, kMostScratch = 1 << 20,
+                       kMostLoops = 1 << 16;
 constexpr std::uint64_t kMostChunksInAll = std::uint64_t{1} << 22;  ///< chunks of all ranks together
 
 constexpr std::array kAlgoAttributes{"name",    "proto",      "nchannels", "nchunksperloop", "ngpus", "coll",
-                                     "inplace", "outofplace", "minBytes",  "maxBytes",       "redop"};
+                                     "inplace", "outofplace", "minBytes",  "maxBytes",       "redop", "loops"};
 constexpr std::array kStepAttributes{"s",      "type", "srcbuf", "srcoff", "dstbuf",
                                      "dstoff", "cnt",  "depid",  "deps",   "hasdep"};
 
@@ -133,6 +134,8 @@ Status MscclReader::read_head(const XmlElement& algo) {
   BUSBAR_ASSIGN(const std::int64_t most, algo.integer_or("maxBytes", 0, 0, INT64_MAX));
   out_.min_bytes = static_cast<std::uint64_t>(least);
   out_.max_bytes = static_cast<std::uint64_t>(most);
+  BUSBAR_ASSIGN(const std::int64_t loops, algo.integer_or("loops", 0, 0, kMostLoops));
+  out_.loops = static_cast<std::uint32_t>(loops);
   return {};
 }
 

@@ -16,6 +16,7 @@ struct MscclAlgorithm {
   std::string protocol = "Simple";             ///< "LL", "LL128", "Simple"
   bool in_place = false, out_of_place = true;  ///< the modes that the file allows
   std::uint64_t min_bytes = 0, max_bytes = 0;  ///< intended sizes; max 0: no limit
+  std::uint32_t loops = 0;                     ///< parts of max_bytes that run one after another; 0: not stated
   std::vector<std::uint32_t> input, output;    ///< number of chunks that the file declares, per rank
   /// Only from a file. Per step, the receive that frees the slot it needs before it can send; kNoStep: none.
   std::vector<std::uint32_t> slot_freed_by{};

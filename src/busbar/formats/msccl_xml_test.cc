@@ -100,6 +100,13 @@ TEST(MscclXml, SamplesSurviveWritingAndReading) {
   }
 }
 
+TEST(MscclXml, LoopsAreKept) {
+  MscclAlgorithm a = msccl_of(build_schedule("ring", Collective::kAllReduce, 4, 1, 0).value()).value();
+  EXPECT_EQ(read_msccl_xml(write_msccl_xml(a).value(), "x.xml")->loops, 0u);
+  a.loops = 21;
+  EXPECT_EQ(read_msccl_xml(write_msccl_xml(a).value(), "x.xml")->loops, 21u);
+}
+
 // The readers of MSCCL, Azure and RCCL accept only this spelling; ours accepts both.
 TEST(MscclXml, ReduceScatterIsOneWord) {
   const MscclAlgorithm a = msccl_of(build_schedule("ring", Collective::kReduceScatter, 4, 1, 0).value()).value();

@@ -27,9 +27,9 @@ class MscclWriter {
     const auto yes = [](bool b) { return b ? 1 : 0; };
     out_ = fmt::format(
         "<algo name=\"{}\" proto=\"{}\" nchannels=\"{}\" nchunksperloop=\"{}\" ngpus=\"{}\" coll=\"{}\" inplace=\"{}\" "
-        "outofplace=\"{}\" minBytes=\"{}\" maxBytes=\"{}\">\n",
+        "outofplace=\"{}\" minBytes=\"{}\" maxBytes=\"{}\"{}>\n",
         escaped(p_.name), a_.protocol, p_.channels, p_.chunks, p_.ranks, coll(), yes(a_.in_place), yes(a_.out_of_place),
-        a_.min_bytes, a_.max_bytes);
+        a_.min_bytes, a_.max_bytes, a_.loops > 0 ? fmt::format(" loops=\"{}\"", a_.loops) : "");
     std::uint32_t t = 0, s = 0;
     for (std::uint32_t r = 0; r < p_.ranks; ++r) {
       out_ += fmt::format("  <gpu id=\"{}\" i_chunks=\"{}\" o_chunks=\"{}\" s_chunks=\"{}\">\n", r, a_.input[r],

@@ -56,4 +56,7 @@ enum class LoopOrder : std::uint8_t {
 Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops,
                                  LoopOrder order = LoopOrder::kThreadByThread);
 
+/// The same messages; each rank takes `work` before what waits for nothing.
+MessageGraph after_work(const MessageGraph& graph, Duration work);
+
 }  // namespace busbar

@@ -157,6 +157,22 @@ class MessageLister {
 
 }  // namespace
 
+MessageGraph after_work(const MessageGraph& graph, Duration work) {
+  MessageGraph out{graph.ranks, {}, {}, graph.nics};
+  for (std::uint32_t r = 0; r < graph.ranks; ++r) {
+    out.tasks.push_back({r, r, {}, work});
+    out.after.close_row();
+  }
+  out.tasks.insert(out.tasks.end(), graph.tasks.begin(), graph.tasks.end());
+  for (std::uint32_t t = 0; t < graph.tasks.size(); ++t) {
+    for (const TaskEdge& e : graph.after.row(t)) out.after.values.push_back({graph.ranks + e.task, e.event});
+    const std::uint32_t from = graph.tasks[t].from;
+    if (graph.after.row(t).empty() && from < graph.ranks) out.after.values.push_back({from, TaskEvent::kDone});
+    out.after.close_row();
+  }
+  return out;
+}
+
 Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops, LoopOrder order) {
   return MessageLister(plan, bytes, std::max(loops, 1u), order).run();
 }
