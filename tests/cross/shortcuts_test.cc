@@ -29,7 +29,7 @@ struct ShortcutCase {
 
 double ps(Duration d) { return static_cast<double>(d.in_ps()); }
 
-struct Machine {
+struct ShortcutMachine {
   std::string cluster;
   std::vector<std::string> degrade{}, fail{}, jitter{};
   std::string engine = "flow";
@@ -46,7 +46,7 @@ struct Machine {
 };
 
 /// Its time, and the bytes of one run on each link.
-ShortcutCase collective(Machine machine, Collective op, std::uint64_t bytes, std::string algorithm = "auto",
+ShortcutCase collective(ShortcutMachine machine, Collective op, std::uint64_t bytes, std::string algorithm = "auto",
                         std::uint32_t group = 0) {
   const std::string name = machine.cluster + ", " + name_of(op) + ", " + algorithm;
   return {name, [=](const Shortcuts& shortcuts) {
@@ -85,7 +85,7 @@ CollectiveCall uneven_call(std::uint32_t base, std::uint32_t n) {
 }
 
 /// One exchange of uneven pieces alone, and two that meet on the GPUs that both have.
-ShortcutCase uneven(Machine machine) {
+ShortcutCase uneven(ShortcutMachine machine) {
   return {machine.cluster + ", uneven", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
             const std::uint32_t n = m->ranks();
@@ -101,7 +101,7 @@ ShortcutCase uneven(Machine machine) {
 }
 
 /// When each of the jobs ends.
-ShortcutCase jobs(Machine machine, Collective op, std::uint64_t bytes, std::string algorithm, std::uint32_t of,
+ShortcutCase jobs(ShortcutMachine machine, Collective op, std::uint64_t bytes, std::string algorithm, std::uint32_t of,
                   std::uint32_t count) {
   return {machine.cluster + ", jobs", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
@@ -115,7 +115,7 @@ ShortcutCase jobs(Machine machine, Collective op, std::uint64_t bytes, std::stri
 }
 
 /// Calls that come again and again and meet each other.
-ShortcutCase calls(Machine machine, std::string algorithm) {
+ShortcutCase calls(ShortcutMachine machine, std::string algorithm) {
   return {machine.cluster + ", calls", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
             const auto engine = m->open_engine();
@@ -143,7 +143,7 @@ ShortcutCase calls(Machine machine, std::string algorithm) {
 }
 
 /// Transfers between random GPUs, which start at random times.
-ShortcutCase list(Machine machine, std::uint32_t flows) {
+ShortcutCase list(ShortcutMachine machine, std::uint32_t flows) {
   return {machine.cluster + ", list", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
             RandomStream random(1, "list of flows");
@@ -167,7 +167,7 @@ ShortcutCase list(Machine machine, std::uint32_t flows) {
 }
 
 /// The messages of a schedule.
-ShortcutCase graph(Machine machine, std::string algorithm) {
+ShortcutCase graph(ShortcutMachine machine, std::string algorithm) {
   return {machine.cluster + ", graph", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
             ScheduleSpec spec;
@@ -176,16 +176,15 @@ ShortcutCase graph(Machine machine, std::string algorithm) {
             spec.ranks = m->ranks();
             const ExecutionPlan plan = plan_of(build_schedule(spec).value(), false).value();
             const MessageGraph messages = messages_of(plan, Bytes{16 << 20}, 2).value();
-            const MessageRun r =
-                run_messages(m->router(), m->placement(), m->protocol(), Protocol::kSimple, messages, shortcuts).value();
-            Figures out{ps(r.end.since_start())};
-            for (const TaskOutcome& t : r.tasks) out.push_back(ps(t.done.since_start()));
+            const auto r = run_messages(m->router(), m->placement(), m->protocol(), Protocol::kSimple, messages, shortcuts);
+            Figures out{ps(r->end.since_start())};
+            for (const TaskOutcome& t : r->tasks) out.push_back(ps(t.done.since_start()));
             return out;
           }};
 }
 
 /// A training step: its length, its parts, and what each call takes.
-ShortcutCase step(Machine machine, LayoutFlags degrees) {
+ShortcutCase step(ShortcutMachine machine, LayoutFlags degrees) {
   return {machine.cluster + ", step", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
             const Catalog catalog("");
@@ -211,14 +210,15 @@ ShortcutCase step(Machine machine, LayoutFlags degrees) {
 
 std::vector<ShortcutCase> corpus() {
   constexpr std::uint64_t kMiB = 1 << 20;
-  const Machine nvswitch{"dgx-h100"}, rails{"dgx-h100:4"}, cube{"dgx-1v"}, mesh{"mi300x-8:2"}, torus{"tpu-v4:4"};
-  const Machine cards{"{name: cards, nodes: 6, node: {base: h100-pcie, gpus: 4}, fabric: {kind: leaf-spine, "
+  const ShortcutMachine nvswitch{"dgx-h100"}, rails{"dgx-h100:4"}, cube{"dgx-1v"}, mesh{"mi300x-8:2"};
+  const ShortcutMachine torus{"tpu-v4:4"};
+  const ShortcutMachine cards{"{name: cards, nodes: 6, node: {base: h100-pcie, gpus: 4}, fabric: {kind: leaf-spine, "
                       "network: roce-100g}}"};
   const std::string tree =
       "{name: tree, nodes: 24, node: {base: h100-pcie, gpus: 2}, fabric: {kind: fat-tree, network: roce-100g, switch: "
       "{ports: 8}}, routing: ";
-  const Machine hashed{tree + "static}"}, sprayed{tree + "spray}"}, adaptive{tree + "adaptive}"};
-  Machine damaged = adaptive, slow = sprayed, slow_rails = rails, held_up = rails, closed = rails;
+  const ShortcutMachine hashed{tree + "static}"}, sprayed{tree + "spray}"}, adaptive{tree + "adaptive}"};
+  ShortcutMachine damaged = adaptive, slow = sprayed, slow_rails = rails, held_up = rails, closed = rails;
   damaged.fail = {"leaf0-spine0"};
   slow.degrade = {"leaf1-spine1=0.4"};
   slow_rails.degrade = {"node1.nic3=0.5"};
@@ -226,9 +226,9 @@ std::vector<ShortcutCase> corpus() {
   closed.engine = "analytic";
   std::vector<ShortcutCase> out;
   for (const Collective op : {Collective::kAllReduce, Collective::kAllGather})
-    for (const Machine& m : {nvswitch, rails, cube, mesh, torus, cards, slow_rails, held_up, closed})
+    for (const ShortcutMachine& m : {nvswitch, rails, cube, mesh, torus, cards, slow_rails, held_up, closed})
       out.push_back(collective(m, op, 64 * kMiB));
-  for (const Machine& m : {rails, torus, cards, hashed, sprayed, adaptive, damaged, slow, closed})
+  for (const ShortcutMachine& m : {rails, torus, cards, hashed, sprayed, adaptive, damaged, slow, closed})
     out.push_back(collective(m, Collective::kAllToAll, 16 * kMiB, "direct"));
   for (const std::uint64_t bytes : {std::uint64_t{256}, 4 * kMiB, 512 * kMiB})
     out.push_back(collective({"hgx-h100-4:2"}, Collective::kAllReduce, bytes, "fastest"));
@@ -236,15 +236,15 @@ std::vector<ShortcutCase> corpus() {
   out.push_back(collective({"hgx-h100-4:2"}, Collective::kBroadcast, 64 * kMiB, "fastest"));
   out.push_back(collective({.cluster = "gaudi2-8", .engine = "analytic"}, Collective::kAllReduce, 256, "fastest"));
   out.push_back(collective(nvswitch, Collective::kAllGather, 64 * kMiB, "fastest"));
-  for (const Machine& m : {nvswitch, cards}) out.push_back(uneven(m));
+  for (const ShortcutMachine& m : {nvswitch, cards}) out.push_back(uneven(m));
   out.push_back(collective(rails, Collective::kAllReduce, 64 * kMiB, "auto", 4));
   out.push_back(collective(cards, Collective::kAllReduce, 64 * kMiB, "auto", 8));
-  for (const Machine& m : {cards, sprayed, damaged}) {
+  for (const ShortcutMachine& m : {cards, sprayed, damaged}) {
     out.push_back(jobs(m, Collective::kAllReduce, 32 * kMiB, "ring", 6, 4));
     out.push_back(calls(m, "hierarchical"));
   }
-  for (const Machine& m : {cards, hashed, sprayed, adaptive, damaged}) out.push_back(list(m, 150));
-  for (const Machine& m : {hashed, damaged}) out.push_back(graph(m, "ring"));
+  for (const ShortcutMachine& m : {cards, hashed, sprayed, adaptive, damaged}) out.push_back(list(m, 150));
+  for (const ShortcutMachine& m : {hashed, damaged}) out.push_back(graph(m, "ring"));
   out.push_back(step({"dgx-h100:2"}, {.tp = 4, .pp = 2, .global_batch = 16}));
   out.push_back(step(cards, {.tp = 4, .pp = 3, .global_batch = 16}));
   return out;
@@ -306,7 +306,7 @@ TEST(Shortcuts, EachOffInTurnLeavesEveryAnswer) {
 }
 
 TEST(Shortcuts, WithoutTheWorkLimitNoAlgorithmIsLeftOut) {
-  const Machine large{"dgx-h100:100"};
+  const ShortcutMachine large{"dgx-h100:100"};
   for (const bool limit : {true, false}) {
     const auto m = large.with(limit ? Shortcuts{} : Shortcuts{}.without({Shortcut::kWorkLimit}));
     EXPECT_EQ(m->legal(call_over(Collective::kAllToAll, Bytes{1 << 20}, m->ranks())).left_out.empty(), !limit);
