@@ -176,7 +176,8 @@ ShortcutCase graph(ShortcutMachine machine, std::string algorithm) {
             spec.ranks = m->ranks();
             const ExecutionPlan plan = plan_of(build_schedule(spec).value(), false).value();
             const MessageGraph messages = messages_of(plan, Bytes{16 << 20}, 2).value();
-            const auto r = run_messages(m->router(), m->placement(), m->protocol(), Protocol::kSimple, messages, shortcuts);
+            const auto r = run_messages(m->router(), m->placement(), m->protocol(), Protocol::kSimple, messages,
+                                        shortcuts);
             Figures out{ps(r->end.since_start())};
             for (const TaskOutcome& t : r->tasks) out.push_back(ps(t.done.since_start()));
             return out;

@@ -200,8 +200,9 @@ int run(CollectiveOptions o) {
   j["complete"] = known == sweep->size();
   j["run"] = clock.to_json();
   const std::string words = policy_words(machine.policy(), o.predict.launch, machine.protocol().launch);
-  return deliver(o.common, j, to_document(o, *cluster, n, *op, rows, band, choice.words + "; " + words),
-                 watch.status());
+  Document document = to_document(o, *cluster, n, *op, rows, band, choice.words + "; " + words);
+  if (o.common.explain) explain_shortcuts(machine.policy().shortcuts, j, document);
+  return deliver(o.common, j, document, watch.status());
 }
 
 }  // namespace

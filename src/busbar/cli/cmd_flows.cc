@@ -12,6 +12,7 @@
 #include "busbar/cli/flow_csv.h"
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/packet_options.h"
+#include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/predict/prediction.h"
 
@@ -207,7 +208,9 @@ int run(const FlowsFlags& o) {
           {ErrorCode::kUnsupported,
            fmt::format("flow {} has a lane, and fluids have none; add --engine packet and --lanes", named->ids[f]),
            {o.flows, 0, 0, "lane"}});
-  Result<FlowListResult> result = run_flow_list(router, named->list);
+  Shortcuts shortcuts;
+  shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
+  Result<FlowListResult> result = run_flow_list(router, named->list, shortcuts);
   if (!result.ok()) return report_error(result.error());
   Report r;
   r.cluster = cluster->name;
@@ -222,9 +225,14 @@ int run(const FlowsFlags& o) {
   if (const Status s = check_floor(r.result.end.since_start(), r.floor, "flows"); !s.ok())
     return report_error(s.error());
   Json j = to_json(o, r, *cluster);
+  Document explained;
+  if (o.common.explain) explain_shortcuts(shortcuts, j, explained);
   j["run"] = clock.to_json();
-  return deliver_rows(o.common, std::move(j), rows_of(r, cluster->topology),
-                      [&] { return to_document(o, r, cluster->topology); });
+  return deliver_rows(o.common, std::move(j), rows_of(r, cluster->topology), [&] {
+    Document d = to_document(o, r, cluster->topology);
+    d.blocks.insert(d.blocks.end(), explained.blocks.begin(), explained.blocks.end());
+    return d;
+  });
 }
 
 }  // namespace

@@ -134,9 +134,9 @@ int run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk a
   if (!besides.empty()) j["beside"] = beside_json(besides, o.common);
   if (columns > 1) j["complete"] = 1 + besides.size() == columns;
   j["run"] = clock.to_json();
-  const int status = deliver(
-      o.common, j, document ? train_document(*run, o.common.typed, sizes ? &*sizes : nullptr, besides) : Document{},
-      watch.status(run->does_not_fit ? 1 : 0));
+  Document d = document ? train_document(*run, o.common.typed, sizes ? &*sizes : nullptr, besides) : Document{};
+  if (o.common.explain) explain_shortcuts(run->machine->policy().shortcuts, j, d);
+  const int status = deliver(o.common, j, d, watch.status(run->does_not_fit ? 1 : 0));
   if (run->does_not_fit) report_error(*run->does_not_fit);
   if (o.trace.empty() || o.common.for_programs()) return status;
   return print_out(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", escape_terminal(o.trace, true)), status);

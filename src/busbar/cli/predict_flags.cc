@@ -1,6 +1,6 @@
 #include "busbar/cli/predict_flags.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "busbar/base/quantity.h"
 #include "busbar/predict/launch.h"
@@ -13,7 +13,10 @@ std::vector<Flag> predict_flags(PredictOptions& o, const std::string& launch) {
           {"--launch", "MODE",
            "how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), "
            "unknown (default: " + launch + ")",
-           "NCCL", &o.launch, launch_modes()}};
+           "NCCL", &o.launch, launch_modes()},
+          {"--shortcuts-off", "NAMES",
+           "compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken",
+           "Output", &o.shortcuts_off}};
 }
 
 void add_policy(Json& j, const PredictPolicy& policy, const std::string& mode, Duration launch) {
@@ -27,6 +30,14 @@ std::string policy_words(const PredictPolicy& policy, const std::string& mode, D
                                 format_number(launch.in_us()));
   for (const std::string& variable : policy.env) out += "; " + variable;
   return out;
+}
+
+void explain_shortcuts(const Shortcuts& shortcuts, Json& j, Document& document) {
+  const std::vector<std::string> names = shortcuts.names_taken();
+  j["shortcuts"] = names;
+  document.blocks.push_back({Paragraph{names.empty() ? std::string("No shortcut was taken.")
+                                                     : fmt::format("Shortcuts taken (docs/models/shortcuts.md): {}.",
+                                                                   fmt::join(names, ", "))}});
 }
 
 }  // namespace busbar

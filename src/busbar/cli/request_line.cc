@@ -35,6 +35,7 @@ std::string request_line(const CollectiveRequest& r) {
   add("--engine", r.engine, "flow");
   add("--nccl", r.predict.nccl);
   add("--launch", r.predict.launch);
+  add("--shortcuts-off", r.predict.shortcuts_off);
   add_all("--env", r.predict.env);
   add_all("--set", r.overrides.set);
   add_all("--degrade", r.overrides.degrade);
