@@ -75,7 +75,7 @@ Program alone(const Pass& pass, const Role& role) {
   return out;
 }
 
-std::optional<Finished> LonelyCalls::advance(SimTime limit) {
+std::optional<Finished> SeparateCalls::advance(SimTime limit) {
   const auto first = std::min_element(pending_.begin(), pending_.end(),
                                       [](const Finished& a, const Finished& b) { return a.at < b.at; });
   if (first == pending_.end() || first->at > limit) return std::nullopt;

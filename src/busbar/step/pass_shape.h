@@ -36,11 +36,11 @@ PassShape shape_of(const Pass& pass, std::uint32_t outside, const std::vector<Ca
 Program alone(const Pass& pass, const Role& role);
 
 /// Calls without other traffic: each takes the time that another engine gives for it alone.
-class LonelyCalls final : public Engine {
+class SeparateCalls final : public Engine {
  public:
-  explicit LonelyCalls(const Engine& engine) : engine_(engine) {}
+  explicit SeparateCalls(const Engine& engine) : engine_(engine) {}
   Result<CallId> prepare(const CollectiveCall&) override {
-    return invalid("calls that meet nobody are prepared elsewhere");
+    return invalid("calls without other traffic are prepared elsewhere");
   }
   Duration time_alone(CallId call) const override { return engine_.time_alone(call); }
   Bound bound_by(CallId call) const override { return engine_.bound_by(call); }

@@ -11,9 +11,9 @@ namespace {
 /// Runs the pass by itself to find when its operations start and end.
 Status time_shape(const Program& program, const PassUse& use, const std::vector<CallId>& calls, const Engine& engine,
                   const Contention& contention, PassShape& shape) {
-  LonelyCalls lonely(engine);
+  SeparateCalls separate(engine);
   const Program own = alone(program.passes[use.pass], program.roles[index(use.role)]);
-  BUSBAR_ASSIGN(ProgramRun run, ProgramLoop(own, lonely, contention, calls, {}).run());
+  BUSBAR_ASSIGN(ProgramRun run, ProgramLoop(own, separate, contention, calls, {}).run());
   shape.ops = std::move(run.ops);
   shape.length = run.length;
   return {};
