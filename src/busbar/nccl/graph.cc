@@ -179,12 +179,12 @@ class Relaxation {
   /// Counts the steps that the last search left. A skipped search counts 0 at first; it may have left more, not less.
   bool out_of_budget() {
     if (passed_over_)
-      owed_.push_back(last_);
+      uncounted_.push_back(last_);
     else
       budget_ += left_;
     if (budget_ >= 0 || best_.channels == 0) return false;
-    for (const NcclGraph& trial : owed_) budget_ += search(trial, granted_to(trial));
-    owed_.clear();
+    for (const NcclGraph& trial : uncounted_) budget_ += search(trial, granted_to(trial));
+    uncounted_.clear();
     return budget_ < 0;
   }
 
@@ -353,7 +353,7 @@ class Relaxation {
   int cross_ = 0, left_ = 0;
   bool passed_over_ = false;     ///< whether the last trial was skipped
   NcclGraph last_;               ///< the last trial, if it was skipped
-  std::vector<NcclGraph> owed_;  ///< skipped trials whose remaining steps are not counted yet
+  std::vector<NcclGraph> uncounted_;  ///< skipped trials whose remaining steps are not counted yet
   bool same_channels_ = true;
   std::size_t speed_ = 0;
   std::int64_t budget_ = kAllSteps;
