@@ -22,21 +22,21 @@ using Kind = Shape::Kind;
 constexpr std::size_t kMostInRing = 24, kMostInRows = 256;
 constexpr double kBoxWidth = 72, kBoxHeight = 32;
 
-struct Bond {
+struct BoxLine {
   std::uint32_t lanes = 0;
   double rate = 0, heat = -1;
   LinkId link{};
 };
-using Bonds = std::map<std::pair<std::uint32_t, std::uint32_t>, Bond>;  ///< by numbers of two boxes
+using BoxLines = std::map<std::pair<std::uint32_t, std::uint32_t>, BoxLine>;  ///< by numbers of two boxes
 
 /// The boxes and lines of a picture.
-struct Web {
+struct BoxGraph {
   struct Box {
     std::string label, tip;
     int colour;
   };
   std::vector<Box> boxes;
-  Bonds bonds;
+  BoxLines lines;
   const char *lane, *lanes;  ///< the unit of a line, singular and plural
 };
 
@@ -49,16 +49,16 @@ std::vector<DeviceId> gpus_of(const Topology& t, BlockId id) {
 }
 
 /// Links between devices of different boxes; `box_of[i]` is the box of `devices[i]`.
-Bonds bonds_of(const Topology& t, const std::vector<DeviceId>& devices, const std::vector<std::uint32_t>& box_of,
-               std::span<const double> utilisation) {
+BoxLines lines_of(const Topology& t, const std::vector<DeviceId>& devices, const std::vector<std::uint32_t>& box_of,
+                  std::span<const double> utilisation) {
   std::map<DeviceId, std::uint32_t> number;
   for (std::uint32_t i = 0; i < devices.size(); ++i) number[devices[i]] = box_of[i];
-  Bonds out;
+  BoxLines out;
   for (std::uint32_t i = 0; i < devices.size(); ++i) {
     for (const LinkId l : t.out_links(devices[i])) {
       const auto other = number.find(t.to(l));
       if (other == number.end() || other->second <= box_of[i]) continue;
-      Bond& b = out[{box_of[i], other->second}];
+      BoxLine& b = out[{box_of[i], other->second}];
       b.lanes += t.link_class(l).lanes;
       b.rate += static_cast<double>(per_second(t.link_class(l).floor_rate()));
       if (!utilisation.empty()) b.heat = std::max({b.heat, utilisation[index(l)], utilisation[index(reverse(l))]});
@@ -69,8 +69,8 @@ Bonds bonds_of(const Topology& t, const std::vector<DeviceId>& devices, const st
 }
 
 /// A box per device.
-Web web_of(const Topology& t, const std::vector<DeviceId>& devices, std::span<const double> utilisation) {
-  Web out;
+BoxGraph boxes_of(const Topology& t, const std::vector<DeviceId>& devices, std::span<const double> utilisation) {
+  BoxGraph out;
   std::vector<std::uint32_t> each;
   const bool gpus = !devices.empty() && t.kind(devices[0]) == DeviceKind::kGpu;
   for (const DeviceId d : devices) {
@@ -79,7 +79,7 @@ Web web_of(const Topology& t, const std::vector<DeviceId>& devices, std::span<co
         {name.substr(name.find('.') + 1), name + " " + t.device_class(d).part, gpus ? colour::kGpu : colour::kLeaf});
     each.push_back(static_cast<std::uint32_t>(each.size()));
   }
-  out.bonds = bonds_of(t, devices, each, utilisation);
+  out.lines = lines_of(t, devices, each, utilisation);
   out.lane = gpus ? "lane" : "cable";
   out.lanes = gpus ? "lanes" : "cables";
   return out;
@@ -87,18 +87,18 @@ Web web_of(const Topology& t, const std::vector<DeviceId>& devices, std::span<co
 
 /// The size of equal groups among `switches` in which every switch is linked to every other. The number of switches if
 /// there is no such size.
-std::uint32_t group_size(const Topology& t, const std::vector<DeviceId>& switches, const Bonds& bonds) {
+std::uint32_t group_size(const Topology& t, const std::vector<DeviceId>& switches, const BoxLines& lines) {
   const auto n = static_cast<std::uint32_t>(switches.size());
   std::uint32_t size = 1;
   for (bool joined = true; size < n; ++size) {
-    for (std::uint32_t i = 0; i < size && joined; ++i) joined = bonds.contains({i, size});
+    for (std::uint32_t i = 0; i < size && joined; ++i) joined = lines.contains({i, size});
     if (!joined) break;
   }
   constexpr std::uint32_t kLeast = 3;  // two neighbours of a torus are not a group
   if (size < kLeast || n % size != 0) return n;
   for (std::uint32_t i = 0; i < n; ++i)
     for (std::uint32_t j = i + 1; j < n && j / size == i / size; ++j)
-      if (!bonds.contains({i, j}) && !t.out_links(switches[i]).empty()) return n;
+      if (!lines.contains({i, j}) && !t.out_links(switches[i]).empty()) return n;
   return size;
 }
 
@@ -116,21 +116,21 @@ std::vector<Point> ring(std::size_t n, double& height) {
 
 /// The smallest step above `inner`, a multiple of `inner`, by which at least half of the `n` numbers are linked: the
 /// distance of neighbours in the next dimension of a torus. `n` if there is none.
-std::size_t next_extent(const Bonds& bonds, std::size_t n, std::size_t inner) {
+std::size_t next_extent(const BoxLines& lines, std::size_t n, std::size_t inner) {
   std::map<std::size_t, std::size_t> pairs;
-  for (const auto& [ends, bond] : bonds) ++pairs[ends.second - ends.first];
+  for (const auto& [ends, line] : lines) ++pairs[ends.second - ends.first];
   for (const auto& [step, count] : pairs)
     if (step > inner && step % inner == 0 && 2 * count >= n) return step;
   return n;
 }
 
 /// Rows along the first dimension of a torus; with three dimensions, planes next to each other.
-std::vector<Point> rows(const Bonds& bonds, std::size_t n, double& height) {
+std::vector<Point> rows(const BoxLines& lines, std::size_t n, double& height) {
   constexpr double kBetween = 0.6;  // of a step, between planes
-  std::size_t columns = next_extent(bonds, n, 1);
-  if (columns == n || bonds.size() > 4 * n)
+  std::size_t columns = next_extent(lines, n, 1);
+  if (columns == n || lines.size() > 4 * n)
     columns = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(n))));
-  const std::size_t plane = next_extent(bonds, n, columns), planes = (n + plane - 1) / plane;
+  const std::size_t plane = next_extent(lines, n, columns), planes = (n + plane - 1) / plane;
   const auto beside = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(planes))));
   const double wide = static_cast<double>(columns) + kBetween;
   const double step = (kDrawingWidth - 40) / (wide * static_cast<double>(beside) - kBetween);
@@ -151,9 +151,9 @@ constexpr std::size_t kMostWidths = 4;  ///< lines of more lanes are not thicker
 constexpr int kLaneColours[] = {colour::kOther, colour::kTp, colour::kCompute, colour::kDp, colour::kPp};
 
 /// The colour and thickness for each number of lanes.
-std::map<std::uint32_t, std::size_t> ranks_of(const Bonds& bonds) {
+std::map<std::uint32_t, std::size_t> ranks_of(const BoxLines& lines) {
   std::set<std::uint32_t> lanes;
-  for (const auto& [ends, b] : bonds) lanes.insert(b.lanes);
+  for (const auto& [ends, b] : lines) lanes.insert(b.lanes);
   std::map<std::uint32_t, std::size_t> out;
   for (const std::uint32_t n : lanes) out.emplace(n, out.size());
   return out;
@@ -165,9 +165,9 @@ Shape line(Point a, Point b, int tone, double heat, double thickness, std::strin
   return s;
 }
 
-void add_legend(const Web& web, const std::map<std::uint32_t, std::size_t>& ranks, double y, Drawing& d) {
+void add_legend(const BoxGraph& graph, const std::map<std::uint32_t, std::size_t>& ranks, double y, Drawing& d) {
   std::map<std::uint32_t, std::pair<std::size_t, double>> seen;  // lanes -> pairs, rate
-  for (const auto& [ends, b] : web.bonds) {
+  for (const auto& [ends, b] : graph.lines) {
     auto& [pairs, rate] = seen[b.lanes];
     ++pairs;
     rate = std::max(rate, b.rate);
@@ -178,7 +178,7 @@ void add_legend(const Web& web, const std::map<std::uint32_t, std::size_t>& rank
     d.shapes.push_back(line({x, y}, {x + 34, y}, kLaneColours[rank % std::size(kLaneColours)], -1,
                             1.5 + 2.0 * static_cast<double>(std::min<std::size_t>(rank, kMostWidths)), ""));
     Shape text{Kind::kText, x + 42, y};
-    text.text = fmt::format("{} {} in {} pairs: {} per direction", lanes, lanes == 1 ? web.lane : web.lanes,
+    text.text = fmt::format("{} {} in {} pairs: {} per direction", lanes, lanes == 1 ? graph.lane : graph.lanes,
                             found.first, format_rate(found.second));
     text.colour = colour::kInk;
     text.anchor = Anchor::kStart;
@@ -187,7 +187,7 @@ void add_legend(const Web& web, const std::map<std::uint32_t, std::size_t>& rank
   }
 }
 
-void add_box(const Web::Box& what, Point at, double scale, Drawing& d) {
+void add_box(const BoxGraph::Box& what, Point at, double scale, Drawing& d) {
   const double w = kBoxWidth * scale, h = kBoxHeight * scale;
   Shape box{Kind::kRect, at.x - w / 2, at.y - h / 2, w, h, what.colour};
   box.radius = 5 * scale;
@@ -201,20 +201,20 @@ void add_box(const Web::Box& what, Point at, double scale, Drawing& d) {
 }
 
 /// In a ring if there are at most `most_in_ring` boxes, otherwise in rows.
-Drawing draw_web(const Web& web, std::string title, std::size_t most_in_ring) {
-  const auto ranks = ranks_of(web.bonds);
-  const std::size_t n = web.boxes.size();
+Drawing draw_boxes(const BoxGraph& graph, std::string title, std::size_t most_in_ring) {
+  const auto ranks = ranks_of(graph.lines);
+  const std::size_t n = graph.boxes.size();
   const bool in_ring = n <= most_in_ring;
   Drawing d;
   d.title = std::move(title);
   d.description =
-      fmt::format("{} boxes in {}, a line for each pair that is joined directly.", n, in_ring ? "a ring" : "rows");
+      fmt::format("{} boxes in {}, with a line for each pair with a direct link.", n, in_ring ? "a ring" : "rows");
   d.width = kDrawingWidth;
   double height = 0;
-  const std::vector<Point> at = in_ring ? ring(n, height) : rows(web.bonds, n, height);
+  const std::vector<Point> at = in_ring ? ring(n, height) : rows(graph.lines, n, height);
   const double step = in_ring || at.size() < 2 ? kDrawingWidth : (at[1].x - at[0].x) * 1.5;
   std::size_t left_out = 0;
-  for (const auto& [ends, b] : web.bonds) {
+  for (const auto& [ends, b] : graph.lines) {
     const Point p = at[ends.first], q = at[ends.second];
     if (std::hypot(p.x - q.x, p.y - q.y) > step) {
       ++left_out;
@@ -224,14 +224,14 @@ Drawing draw_web(const Web& web, std::string title, std::size_t most_in_ring) {
     d.shapes.push_back(
         line(p, q, kLaneColours[rank % std::size(kLaneColours)], b.heat,
              1.5 + 2.0 * static_cast<double>(std::min<std::size_t>(rank, kMostWidths)),
-             fmt::format("{} to {}: {} {}, {} per direction", web.boxes[ends.first].tip, web.boxes[ends.second].tip,
-                         b.lanes, b.lanes == 1 ? web.lane : web.lanes, format_rate(b.rate))));
+             fmt::format("{} to {}: {} {}, {} per direction", graph.boxes[ends.first].tip, graph.boxes[ends.second].tip,
+                         b.lanes, b.lanes == 1 ? graph.lane : graph.lanes, format_rate(b.rate))));
   }
   const double scale = in_ring ? 1 : std::min(1.0, (at[1].x - at[0].x) / (kBoxWidth * 1.3));
-  for (std::size_t i = 0; i < n; ++i) add_box(web.boxes[i], at[i], scale, d);
-  add_legend(web, ranks, height + 14, d);
+  for (std::size_t i = 0; i < n; ++i) add_box(graph.boxes[i], at[i], scale, d);
+  add_legend(graph, ranks, height + 14, d);
   d.height = height + 34;
-  if (left_out > 0) d.note = fmt::format("{} longer links, such as those of other dimensions, are left out.", left_out);
+  if (left_out > 0) d.note = fmt::format("{} longer links, for example of other dimensions, are not drawn.", left_out);
   return d;
 }
 
@@ -248,36 +248,36 @@ bool can_draw_mesh(const Topology& t, BlockId id) {
 }
 
 Drawing draw_mesh(const Topology& t, BlockId id, std::span<const double> utilisation) {
-  return draw_web(web_of(t, gpus_of(t, id), utilisation),
-                  fmt::format("Direct links between the GPUs of node{}", index(id)), kMostInRing);
+  return draw_boxes(boxes_of(t, gpus_of(t, id), utilisation),
+                    fmt::format("Direct links between the GPUs of node{}", index(id)), kMostInRing);
 }
 
 Drawing draw_switches(const Topology& t, const std::vector<DeviceId>& switches, std::span<const double> utilisation) {
   constexpr std::size_t kMostInGroup = 40;
-  const Web all = web_of(t, switches, utilisation);
-  if (all.bonds.empty()) return {};
-  const std::uint32_t size = group_size(t, switches, all.bonds);
+  const BoxGraph all = boxes_of(t, switches, utilisation);
+  if (all.lines.empty()) return {};
+  const std::uint32_t size = group_size(t, switches, all.lines);
   const auto groups = static_cast<std::uint32_t>(switches.size() / size);
   if (groups == 1 || switches.size() <= kMostInRing) {
     if (switches.size() > kMostInRows) return {};
-    const bool mesh = groups == 1 && all.bonds.size() * 2 == switches.size() * (switches.size() - 1);
-    return draw_web(all, "Cables between switches", mesh ? kMostInGroup : kMostInRing);
+    const bool mesh = groups == 1 && all.lines.size() * 2 == switches.size() * (switches.size() - 1);
+    return draw_boxes(all, "Cables between switches", mesh ? kMostInGroup : kMostInRing);
   }
   if (groups > kMostInRing || size > kMostInGroup) return {};
-  Web between;
+  BoxGraph between;
   std::vector<std::uint32_t> group_of;
   for (std::uint32_t i = 0; i < switches.size(); ++i) group_of.push_back(i / size);
   for (std::uint32_t g = 0; g < groups; ++g) {
     const std::string first = t.name(switches[g * size]), last = t.name(switches[g * size + size - 1]);
     between.boxes.push_back({fmt::format("group {}", g), fmt::format("{} to {}", first, last), colour::kLeaf});
   }
-  between.bonds = bonds_of(t, switches, group_of, utilisation);
+  between.lines = lines_of(t, switches, group_of, utilisation);
   between.lane = "cable";
   between.lanes = "cables";
   const std::vector<DeviceId> first(switches.begin(), switches.begin() + size);
-  Drawing inside = draw_web(web_of(t, first, utilisation), "", kMostInGroup);
+  Drawing inside = draw_boxes(boxes_of(t, first, utilisation), "", kMostInGroup);
   inside.title = fmt::format("Cables between {} groups of {} switches, and inside group 0", groups, size);
-  return stack(draw_web(between, "", kMostInRing), std::move(inside));
+  return stack(draw_boxes(between, "", kMostInRing), std::move(inside));
 }
 
 Drawing stack(Drawing upper, Drawing lower) {

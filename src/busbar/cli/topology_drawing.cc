@@ -243,13 +243,13 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
         ++beside;
     }
   lines.write(d);
-  Drawing web = beside > 0 ? draw_switches(t, leaves, utilisation) : Drawing();
-  if (web.shapes.empty()) {
+  Drawing cables = beside > 0 ? draw_switches(t, leaves, utilisation) : Drawing();
+  if (cables.shapes.empty()) {
     if (beside > 0) d.note = fmt::format("{} cables between switches of one row are not drawn.", beside / 2);
     return lay_out(d);
   }
-  const std::string title = web.title;
-  Drawing out = stack(std::move(web), lay_out(d));
+  const std::string title = cables.title;
+  Drawing out = stack(std::move(cables), lay_out(d));
   out.title = title;
   return out;
 }
