@@ -180,7 +180,7 @@ std::vector<std::string> fastest_names(const CollectiveCall& call, const Placeme
 }
 
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
-                                         CollectiveCall call, Engine* sieve) {
+                                         CollectiveCall call, Engine* lower_bound) {
   const bool given = call.algorithm != "auto" && call.algorithm != "fastest";
   if (given && call.protocol != Protocol::kAuto) return call;
   std::vector<std::string> names{call.algorithm};
@@ -200,9 +200,9 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
     const double flagged_ps = links_ps(simple_ps[t.place], t.call.protocol, analytic.protocol());
     if (chosen && flagged_ps > most_ps(best) && shortcuts.take(Shortcut::kProtocolBytes)) continue;
     if (chosen && t.at_least > best && shortcuts.take(t.by)) continue;
-    if (chosen && sieve != nullptr) {
-      const Result<CallId> cheap = sieve->prepare(t.call);
-      if (cheap.ok() && sieve->time_alone(*cheap) > best && shortcuts.take(Shortcut::kBoundEngine)) continue;
+    if (chosen && lower_bound != nullptr) {
+      const Result<CallId> cheap = lower_bound->prepare(t.call);
+      if (cheap.ok() && lower_bound->time_alone(*cheap) > best && shortcuts.take(Shortcut::kBoundEngine)) continue;
     }
     const Result<CallId> id = analytic.prepare(t.call);
     if (!id.ok()) {

@@ -27,11 +27,11 @@ std::vector<std::string> fastest_names(const CollectiveCall& call, const Placeme
 /// "auto" by the fastest customary one (ring, tree, hierarchical, torus), or if none of these is legal, as "fastest"
 /// without forms. A protocol of kAuto becomes the protocol of the least time. Ties go to the order of
 /// docs/collectives.md. A concrete algorithm is returned unchanged. A trial is lowered at most once, and not at all if
-/// CutTime or Engine::least_time bounds it above the best time. `sieve`: an engine that is cheaper to run and whose
-/// times are never above those of `analytic`; a trial that is slower even there is not timed by `analytic`. Errors: the
-/// error of Engine::prepare for the last candidate, if none can be lowered.
+/// CutTime or Engine::least_time bounds it above the best time. `lower_bound`: an engine that is cheaper to run and
+/// whose times are never above those of `analytic`; a trial that is slower even there is not timed by `analytic`.
+/// Errors: the error of Engine::prepare for the last candidate, if none can be lowered.
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
-                                         CollectiveCall call, Engine* sieve = nullptr);
+                                         CollectiveCall call, Engine* lower_bound = nullptr);
 
 /// The same for every call of a program.
 Status resolve_algorithms(Engine& analytic, const Placement& placement, const Topology& topology, Program& program);

@@ -255,7 +255,7 @@ std::uint32_t pieces_of(const Engine& engine, CallId id, const CollectiveCall& c
 
 }  // namespace
 
-Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, CutTime& cut,
+Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* lower_bound, CutTime& cut,
                                      const std::vector<Synthesized>& candidates, CollectiveCall call,
                                      CollectiveCall textbook) {
   SynthesizedCall best;
@@ -283,14 +283,14 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, CutTime& cut
     if (cables > least && shortcuts.take(Shortcut::kCutTime)) continue;
     if (engine.least_time(call) > least && shortcuts.take(Shortcut::kLeastTime)) continue;
     order.emplace_back(cables, i);
-    if (sieve == nullptr || !whole) continue;
-    if (const Result<CallId> id = sieve->prepare(call); id.ok())
-      order.back().first = std::max(cables, sieve->time_alone(*id));
+    if (lower_bound == nullptr || !whole) continue;
+    if (const Result<CallId> id = lower_bound->prepare(call); id.ok())
+      order.back().first = std::max(cables, lower_bound->time_alone(*id));
   }
   std::sort(order.begin(), order.end());
   for (const auto& [at_least, i] : order) {
     if (at_least > least) {
-      shortcuts.take(sieve != nullptr ? Shortcut::kBoundEngine : Shortcut::kCutTime);
+      shortcuts.take(lower_bound != nullptr ? Shortcut::kBoundEngine : Shortcut::kCutTime);
       break;
     }
     call.schedule = candidates[i].schedule;

@@ -32,8 +32,8 @@ struct SynthesizedCall {
   std::optional<Duration> ring_alone;  ///< the time of algorithm "ring", if there is one
 };
 /// Returns `call` with the candidate of least time alone on `engine`, or `textbook`, whose algorithm and protocol are
-/// chosen, if no candidate is faster. `sieve`: as for resolve_algorithm, or null.
-Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* sieve, CutTime& cut,
+/// chosen, if no candidate is faster. `lower_bound`: as for resolve_algorithm, or null.
+Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* lower_bound, CutTime& cut,
                                      const std::vector<Synthesized>& candidates, CollectiveCall call,
                                      CollectiveCall textbook);
 

@@ -26,7 +26,7 @@ Outcome synthesize_on(const Topology& t, Collective op, std::uint32_t ranks, std
   const Router r(t, RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   const auto engine = flow ? make_flow_engine(r, p, {}) : make_analytic_engine(r, p, {});
-  const auto sieve = make_analytic_engine(r, p, {});
+  const auto lower_bound = make_analytic_engine(r, p, {});
   CollectiveCall c = test_call(ranks, "fastest", bytes, chunks);
   c.op = op;
   c.root = root;
@@ -38,7 +38,7 @@ Outcome synthesize_on(const Topology& t, Collective op, std::uint32_t ranks, std
   const CollectiveCall textbook = resolve_algorithm(*engine, p, t, c).value();
   CutTime cut(t, p);
   const SynthesizedCall best =
-      pick_fastest(*engine, flow ? sieve.get() : nullptr, cut, candidates, c, textbook).value();
+      pick_fastest(*engine, flow ? lower_bound.get() : nullptr, cut, candidates, c, textbook).value();
   EXPECT_EQ(engine->time_alone(engine->prepare(textbook).value()), best.textbook_alone);
   c.algorithm = "ring";
   if (best.ring_alone) EXPECT_EQ(engine->time_alone(engine->prepare(c).value()), *best.ring_alone);

@@ -158,8 +158,8 @@ Result<ChosenCall> CallChooser::fastest_of_all(const CollectiveCall& call, Trial
   const bool only = call.algorithm == "synthesized";
   CollectiveCall plain = call;
   plain.algorithm = "fastest";
-  BUSBAR_ASSIGN(CollectiveCall textbook, resolve_algorithm(*trials.engine, placement_, topology_, plain,
-                                                           trials.sieve.get()));
+  BUSBAR_ASSIGN(CollectiveCall textbook,
+                resolve_algorithm(*trials.engine, placement_, topology_, plain, trials.lower_bound.get()));
   plain.algorithm = "auto";
   BUSBAR_ASSIGN(auto library, as_library(plain, trials));
   ChosenCall out{textbook, only ? ChosenBy::kGiven : ChosenBy::kFastest, {}, {}};
@@ -175,7 +175,8 @@ Result<ChosenCall> CallChooser::fastest_of_all(const CollectiveCall& call, Trial
   if (made == nullptr && only) return *refused;
   if (made == nullptr || (made->empty() && !only)) return out;
   CutTime cut(topology_, placement_);
-  BUSBAR_ASSIGN(SynthesizedCall best, pick_fastest(*trials.engine, trials.sieve.get(), cut, *made, plain, textbook));
+  BUSBAR_ASSIGN(SynthesizedCall best,
+                pick_fastest(*trials.engine, trials.lower_bound.get(), cut, *made, plain, textbook));
   if (!only && best.call.algorithm != "synthesized") return out;
   out.call = std::move(best.call);
   out.made = MadeSchedule{best.what, best.textbook.algorithm, best.textbook_alone, best.ring_alone};

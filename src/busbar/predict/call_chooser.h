@@ -17,7 +17,7 @@ namespace busbar {
 /// Engines for candidates. A candidate lowered there once is not lowered again.
 struct TrialEngines {
   std::unique_ptr<Engine> engine;
-  std::unique_ptr<Engine> sieve;  ///< closed forms that are cheaper and never above the engine's times; or null
+  std::unique_ptr<Engine> lower_bound;  ///< closed forms that are cheaper and never above the engine's times; or null
   bool alone = true;              ///< no other job runs at the same time: schedules may be made for the machine
 };
 

@@ -102,7 +102,7 @@ TrialEngines Predictor::open_trials(const CollectiveCall& call) const {
   EngineOptions options = engine_options();
   if (policy_.engine == "flow" && may_be_made(call) && policy_.shortcuts.has(Shortcut::kBoundEngine)) {
     options.known = std::make_shared<LoweredCalls>();
-    out.sieve = open(options, false);
+    out.lower_bound = open(options, false);
   }
   out.engine = open(std::move(options), policy_.engine == "flow");
   return out;
@@ -260,7 +260,7 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
     if (!p.ok()) continue;  // a limit of the engine that does not affect the machine itself
     const double gain = gain_percent(static_cast<double>(out.time.in_ps()), static_cast<double>(p->time.in_ps()));
     out.relief.push_back({c.what, gain, 0, {}});
-    if (c.memory && gain >= kHalfPercent) out.cause = "GPU memory (HBM): it is slower than the links need";
+    if (c.memory && gain >= kHalfPercent) out.cause = "GPU memory (HBM): slower than the links";
   }
   if (!changed_->empty()) sort_by_gain(out.relief);
   return {};
