@@ -1,4 +1,4 @@
-"""Ctrl-C keeps what is known, and a terminal sees how far a long run is.
+"""Ctrl-C keeps the results so far, and a terminal shows the progress of a long run.
 
     tests/house/long_runs_test.py BUSBAR
 """
@@ -66,7 +66,7 @@ class Interrupt(unittest.TestCase):
         run.send_signal(signal.SIGINT)
         said, complaint = run.communicate(timeout=60)
         self.assertEqual(run.returncode, 130, complaint)
-        self.assertIn(b"interrupted; 1 of 2 sizes are known", complaint)
+        self.assertIn(b"interrupted; 1 of 2 sizes are done", complaint)
         answer = json.loads(said)
         self.assertEqual((len(answer["results"]), answer["complete"]), (1, False))
 

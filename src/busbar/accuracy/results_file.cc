@@ -91,7 +91,7 @@ Result<MeasuredResults> from_tables(const PerfResults& results, const std::strin
       for (const auto& half : {row.out_of_place, row.in_place}) {
         if (!half || row.size_bytes == 0) continue;
         if (half->time_us <= 0)
-          return invalid(fmt::format("{} us is no time of {} B", half->time_us, row.size_bytes),
+          return invalid(fmt::format("{} us is not a time of {} B", half->time_us, row.size_bytes),
                          {name, row.line, 0, ""});
         times[row.size_bytes].push_back(half->time_us);
       }

@@ -22,7 +22,7 @@ Result<Condition> parse_condition(const CsvTable& table, const std::string& text
   const std::size_t at = text.find_first_of("=!<>");
   if (at == std::string::npos || at == 0)
     return flag_error(
-        fmt::format("'{}' is no condition; write column=value, column!=value, column>1 or column<1", text));
+        fmt::format("'{}' is not a condition; write column=value, column!=value, column>1 or column<1", text));
   Condition c{table.column(text.substr(0, at)), Condition::kEqual, {}};
   std::size_t rest = at + 1;
   if (text[at] == '!') {
@@ -41,7 +41,7 @@ Result<Condition> parse_condition(const CsvTable& table, const std::string& text
   if (c.kind == Condition::kAbove || c.kind == Condition::kBelow) {
     const char* last = c.value.data() + c.value.size();
     if (const auto [end, code] = std::from_chars(c.value.data(), last, c.number); code != std::errc() || end != last)
-      return flag_error(fmt::format("'{}' is no number", c.value));
+      return flag_error(fmt::format("'{}' is not a number", c.value));
   }
   return c;
 }

@@ -46,8 +46,8 @@ TEST(Validate, ConditionsKeepTheRowsThatMeetAllOfThem) {
 TEST(Validate, AConditionOnAColumnThatIsNotThereIsRefusedWithTheNearest) {
   const CsvTable t = table("node,b\nx,1\n");
   EXPECT_THAT(filter_rows(t, "nide=x").error().text(), HasSubstr("did you mean 'node'?"));
-  EXPECT_THAT(filter_rows(t, "node").error().text(), HasSubstr("is no condition"));
-  EXPECT_THAT(filter_rows(t, "b>many").error().text(), HasSubstr("no number"));
+  EXPECT_THAT(filter_rows(t, "node").error().text(), HasSubstr("is not a condition"));
+  EXPECT_THAT(filter_rows(t, "b>many").error().text(), HasSubstr("not a number"));
 }
 
 TEST(Validate, ATableOfSomethingElseIsRefused) {
@@ -116,7 +116,7 @@ TEST(Validate, ARowThatCannotBePredictedSaysWhyAndTheOthersGoOn) {
 
 TEST(Validate, ACellThatIsNoNumberEndsTheRunAtItsPlace) {
   const CsvTable t = table(std::string(kHeader) + "a,1,8,8,all_reduce,big,10,,dgx-a100,,0,0,none,na,auto,accuracy\n");
-  EXPECT_THAT(validate(t, {}).error().text(), HasSubstr("t.csv:2: size_bytes: 'big' is no number"));
+  EXPECT_THAT(validate(t, {}).error().text(), HasSubstr("t.csv:2: size_bytes: 'big' is not a number"));
 }
 
 TEST(MeasuredMachine, AccuracyRowsDescribeMachinesThatCanBeBuiltButForNetworksNotInTheCatalogue) {

@@ -93,7 +93,7 @@ Result<CsvTable> CsvTable::parse(std::string_view text, const std::string& name)
                                  c - out.columns_.begin() + 1),
                      reader.where());
     if (std::find(out.columns_.begin(), c, *c) != c)
-      return invalid(fmt::format("the column '{}' is there twice", *c), reader.where());
+      return invalid(fmt::format("the column '{}' occurs twice", *c), reader.where());
   }
   for (std::vector<std::string> cells;;) {
     BUSBAR_ASSIGN(const bool more, reader.next(cells));
@@ -129,7 +129,7 @@ Result<std::optional<double>> CsvTable::number(std::size_t row, std::string_view
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    return invalid(fmt::format("'{}' is no number", text), where(row, name));
+    return invalid(fmt::format("'{}' is not a number", text), where(row, name));
   return std::optional<double>(value);
 }
 

@@ -32,13 +32,13 @@ TEST(Csv, NumbersAreReadWhereTheyStandAndTextIsRefusedThere) {
   ASSERT_TRUE(t.ok());
   EXPECT_EQ(*t->number(0, "a"), 1.5);
   EXPECT_FALSE(t->number(0, "b")->has_value());
-  EXPECT_EQ(t->number(1, "a").error().text(), "t.csv:3: a: 'x' is no number");
+  EXPECT_EQ(t->number(1, "a").error().text(), "t.csv:3: a: 'x' is not a number");
   EXPECT_FALSE(t->number(1, "b").ok());
 }
 
 TEST(Csv, BrokenTablesAreRefusedWithTheirLine) {
   EXPECT_NE(refusal("").find("empty"), std::string::npos);
-  EXPECT_NE(refusal("a,a\n").find("t.csv:1: the column 'a' is there twice"), std::string::npos);
+  EXPECT_NE(refusal("a,a\n").find("t.csv:1: the column 'a' occurs twice"), std::string::npos);
   EXPECT_NE(refusal("a,\n").find("column 2 has no name"), std::string::npos);
   EXPECT_NE(refusal("a,b\n1,2\n1\n").find("t.csv:3: 1 cells, the header has 2"), std::string::npos);
   EXPECT_NE(refusal("a,b\n1,\"2\n").find("t.csv:2: a quoted cell does not end"), std::string::npos);

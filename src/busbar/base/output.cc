@@ -95,7 +95,7 @@ Status write_file(const std::string& name, std::string_view bytes) {
   if (!S_ISREG(file.st_mode)) return write_directly(name, bytes);
   const bool stdout_too = fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == file.st_dev && out.st_ino == file.st_ino;
   if (stdout_too && name.starts_with("/dev/")) return write_stdout(bytes);
-  if (stdout_too) return refused(name, "gets standard output already; name another file");
+  if (stdout_too) return refused(name, "is already the target of standard output; name another file");
   if (const RunFiles* const run = RunFiles::current())
     if (std::string why = run->why_not_write(file); !why.empty()) return refused(name, std::move(why));
   if (access(name.c_str(), W_OK) != 0) return cannot_write(name, errno);

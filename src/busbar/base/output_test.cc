@@ -95,7 +95,7 @@ TEST_F(OutputTest, AnInputIsNeverReplacedUnderAnyOfItsNames) {
   fs::create_symlink(in, path("link"));
   fs::create_hard_link(in, path("other"));
   for (const char* name : {"in", "link", "other"})
-    EXPECT_NE(refusal(path(name), "x").find("is an input and stays as it is"), std::string::npos) << name;
+    EXPECT_NE(refusal(path(name), "x").find("is an input and is not overwritten"), std::string::npos) << name;
   EXPECT_EQ(text_of(in), "mine");
 }
 

@@ -56,9 +56,9 @@ void RunFiles::add_output(const struct stat& file) {
 
 std::string RunFiles::why_not_write(const struct stat& file) const {
   const std::lock_guard lock(mutex_);
-  if (knows(id_of(file))) return "is an input and stays as it is; name another file";
+  if (knows(id_of(file))) return "is an input and is not overwritten; name another file";
   const bool twice = std::find(outputs_.begin(), outputs_.end(), id_of(file)) != outputs_.end();
-  return twice ? "holds another output of this command already; name another file" : "";
+  return twice ? "already holds another output of this command; name another file" : "";
 }
 
 std::uint64_t RunFiles::inputs_digest() const {

@@ -40,7 +40,7 @@ Status check_shape(const pugi::xml_document& document, const XmlElement::Impl& i
     if (at.type() == pugi::node_element) {
       ++elements;
       const Where where = impl.at(at.offset_debug() - 1);
-      if (depth == 0 && ++roots > 1) return invalid("a second root element; a file holds one", where);
+      if (depth == 0 && ++roots > 1) return invalid("a second root element; a file has only one", where);
       if (depth >= kMaxNesting) return invalid(fmt::format("elements nested deeper than {}", kMaxNesting), where);
       if (elements > kMaxElements) return invalid(fmt::format("more than {} elements", kMaxElements), where);
     }
@@ -55,7 +55,7 @@ Status check_shape(const pugi::xml_document& document, const XmlElement::Impl& i
     }
     if (at) at = at.next_sibling();
   }
-  if (roots == 0) return invalid("no element in this file", {impl.file, 0, 0, ""});
+  if (roots == 0) return invalid("this file has no element", {impl.file, 0, 0, ""});
   return {};
 }
 

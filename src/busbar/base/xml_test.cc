@@ -14,7 +14,7 @@ TEST(Xml, ElementsKnowTheirPlace) {
   EXPECT_EQ(root->tag(), "a");
   EXPECT_EQ(root->where().prefix(), "f.xml:2:1: ");
   const auto children = root->children();
-  ASSERT_EQ(children.size(), 2u) << "text is no element";
+  ASSERT_EQ(children.size(), 2u) << "text is not an element";
   EXPECT_EQ(children[0].where().prefix(), "f.xml:3:3: ");
   EXPECT_EQ(*root->integer("x", 0, 9), 1);
   EXPECT_EQ(*children[0].number("y", 0, 9), 2.5);

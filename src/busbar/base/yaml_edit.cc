@@ -84,7 +84,7 @@ Result<Tree> replaced(const Tree& old, const std::vector<Step>& steps, std::size
   const bool absent = !old || old->kind == Kind::kNull;
   if (step.is_item) {
     if (absent || old->kind != Kind::kSequence) {
-      return invalid(fmt::format("'[{}]' asks for a list item, but there is no list here", step.key), where);
+      return invalid(fmt::format("'[{}]' selects a list item, but this is not a list", step.key), where);
     }
     BUSBAR_ASSIGN(const std::size_t place, find_item(*old, step.key, where));
     BUSBAR_ASSIGN(Tree child, replaced(old->items[place], steps, at + 1, value, where));
@@ -94,7 +94,7 @@ Result<Tree> replaced(const Tree& old, const std::vector<Step>& steps, std::size
   }
   if (!absent && old->kind != Kind::kMap) {
     const std::string what = old->kind == Kind::kScalar ? fmt::format("'{}'", old->scalar) : std::string("a list");
-    return invalid(fmt::format("'{}' cannot be set: above it stands {}, not a map", step.key, what), where);
+    return invalid(fmt::format("'{}' cannot be set: its parent is {}, not a map", step.key, what), where);
   }
   auto copy = absent ? fresh_map(where) : std::make_shared<Impl>(*old);
   const auto i = copy->index_of(step.key);

@@ -141,9 +141,9 @@ TEST(Yaml, SetSaysWhyAPathDoesNotFit) {
     return s.ok() ? std::string("no error") : s.error().text();
   };
   EXPECT_THAT(bad("links[1].rate"), testing::HasSubstr("item 1 does not exist; the list has 1 items"));
-  EXPECT_THAT(bad("node.rate"), testing::HasSubstr("above it stands 'dgx', not a map"));
+  EXPECT_THAT(bad("node.rate"), testing::HasSubstr("its parent is 'dgx', not a map"));
   EXPECT_THAT(bad("links.rate"), testing::HasSubstr("a list, not a map"));
-  EXPECT_THAT(bad("node[0]"), testing::HasSubstr("no list here"));
+  EXPECT_THAT(bad("node[0]"), testing::HasSubstr("this is not a list"));
   for (const char* path : {"", ".", "a..b", "a.", "links[", "links[x]", "links[-1]", "[0]"}) {
     EXPECT_THAT(bad(path), testing::StartsWith("--set ")) << path;
   }

@@ -29,8 +29,8 @@ std::string cabling_sentence(const Cluster& c, const CablingSums& s) {
                                 metres(s.length_m), media, s.transceivers, watts(s.power_w));
   const std::size_t switches = c.topology.fabric_switches().size();
   out += c.switches_power_w > 0 ? fmt::format(", {} switches {}", switches, watts(c.switches_power_w))
-                                : fmt::format(", {} switches an amount that is not known", switches);
-  if (s.too_long > 0) out += fmt::format("; {} are longer than any of these parts reaches", s.too_long);
+                                : fmt::format(", {} unknown for switches", switches);
+  if (s.too_long > 0) out += fmt::format("; {} are too long for any of these parts", s.too_long);
   return out;
 }
 
@@ -60,7 +60,8 @@ Table cabling_table(const Cluster& c, const CablingSums& s) {
                                             : fmt::format("{} nodes per rack", r.nodes_per_rack),
                        r.racks_per_row, r.rack_m, r.row_m, r.riser_m);
   t.note +=
-      "Each cable is the first part that reaches. 'hall:' and 'fabric.cable.parts' change that. Switches are counted "
+      "Each cable is the first part that is long enough; change this with 'hall:' and 'fabric.cable.parts'. Switches "
+      "are counted "
       "without transceivers.";
   return t;
 }

@@ -86,8 +86,8 @@ int list(const CatalogFlags& o, const Catalog& catalog, const std::vector<std::s
     document.blocks.push_back({Paragraph{line}});
   }
   document.blocks.push_back({Paragraph{
-      "busbar catalog FOLDER says what each entry is, busbar catalog NAME shows each figure of an entry with "
-      "its source. Nodes are clusters as they stand: busbar topo NAME, NAME:64."}});
+      "'busbar catalog FOLDER' describes each entry; 'busbar catalog NAME' shows each figure of an entry with "
+      "its source. Nodes are also clusters: busbar topo NAME, NAME:64."}});
   return deliver(o.common, data, document);
 }
 
@@ -115,7 +115,7 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
     return Error{
         ErrorCode::kNotFound,
         fmt::format("the catalogue has no '{}'; {}", wanted,
-                    near.empty() ? "busbar catalog lists what it has" : fmt::format("did you mean '{}'?", near)),
+                    near.empty() ? "'busbar catalog' lists all entries" : fmt::format("did you mean '{}'?", near)),
         {}};
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -164,15 +164,15 @@ Command catalog_command(const std::string& typed) {
   Command c;
   c.settings = &o->common.settings;
   c.name = "catalog";
-  c.summary = "what machines, parts and models are known, and where each figure comes from";
+  c.summary = "list the known machines, parts and models, with the source of each figure";
   c.examples =
       "  busbar catalog\n  busbar catalog nodes\n  busbar catalog dgx-h100\n  busbar catalog links/nvlink4 --json";
-  c.positionals = {{"NAME", "an entry, FOLDER/ENTRY or a folder; absent: everything by name", &o->name, false}};
-  c.flags = {{"--catalog", "DIR", "product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
+  c.positionals = {{"NAME", "an entry, FOLDER/ENTRY or a folder; absent: all names", &o->name, false}};
+  c.flags = {{"--catalog", "DIR", "read product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
               &o->common.overrides.catalog},
              {"--json", "", "one JSON object on stdout instead of text", "Output", &o->common.json},
              {"--csv", "", "the figures as CSV instead of text, one per line", "Output", &o->common.csv},
-             {"--html", "FILE", "write a self-contained page too", "Output", &o->common.html}};
+             {"--html", "FILE", "also write a self-contained page", "Output", &o->common.html}};
   c.run = [o] { return run(*o); };
   return c;
 }

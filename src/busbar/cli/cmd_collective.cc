@@ -60,8 +60,9 @@ Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& clust
   }
   BUSBAR_ASSIGN(out.delays, parse_jitter(o.jitter, cluster.topology));
   if (!o.jitter.empty() && out.packets)
-    return Error{
-        ErrorCode::kUnsupported, "packets are not held up; use --engine flow or analytic", {"", 0, 0, "--jitter"}};
+    return Error{ErrorCode::kUnsupported,
+                 "the packet engine cannot delay messages; use --engine flow or analytic",
+                 {"", 0, 0, "--jitter"}};
   return out;
 }
 
@@ -70,7 +71,7 @@ Result<PairMatrix> read_matrix(const CollectiveOptions& o, Collective op, std::u
   if (o.matrix.empty()) return PairMatrix();
   if (op != Collective::kAllToAllV)
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("{} sends every pair the same; a matrix is for all_to_allv", name_of(op)),
+                 fmt::format("{} sends every pair equally many bytes; a matrix is for all_to_allv", name_of(op)),
                  {"", 0, 0, "--pairs"}};
   return read_pair_matrix(o.matrix, ranks);
 }
@@ -79,10 +80,10 @@ Result<PairMatrix> read_matrix(const CollectiveOptions& o, Collective op, std::u
 Result<GroupFamily> read_groups(const CollectiveOptions& o, const Cluster& cluster) {
   const auto all = static_cast<std::uint32_t>(cluster.topology.gpus().size());
   const std::uint32_t asked = o.nccl_tests.ranks();
-  if (o.jobs == 0) return flag_error("--jobs", "there must be a job");
+  if (o.jobs == 0) return flag_error("--jobs", "at least 1 job is needed");
   if (!o.ranks.empty()) {
     if (asked > 0 || o.jobs > 1 || o.placement != CollectiveOptions().placement)
-      return flag_error("--ranks", "names the GPUs; leave -g, --jobs and --placement out");
+      return flag_error("--ranks", "already selects the GPUs; leave out -g, --jobs and --placement");
     return parse_rank_groups(o.ranks, all);
   }
   const std::uint32_t n = asked == 0 ? all / o.jobs : asked;
@@ -121,7 +122,7 @@ int run(CollectiveOptions o) {
   const bool any_size = o.first == CollectiveOptions().first && o.last.empty();
   if (any_size && !o.matrix.empty()) *sweep = {matrix->busiest};
   if (o.seed && o.placement == "packed" && o.common.engine != "packet")
-    return report_error(flag_error("--seed", "nothing is drawn; add --placement random or --engine packet"));
+    return report_error(flag_error("--seed", "nothing is random here; add --placement random or --engine packet"));
   if (o.seed && *o.seed < 0) return report_error(flag_error("--seed", "a seed is 0 or more"));
   const auto seed = static_cast<std::uint32_t>(o.seed.value_or(0));
   const bool in_order = o.placement == CollectiveOptions().placement;  // rank r on GPU r, with no other option set
@@ -169,13 +170,13 @@ int run(CollectiveOptions o) {
     }
     if (rows.size() == before && watch.interrupted()) break;
     if (rows.size() == before)
-      return report_error(refused ? *refused : invalid("no algorithm does this", {"", 0, 0, "--algorithm"}));
+      return report_error(refused ? *refused : invalid("no algorithm can run this", {"", 0, 0, "--algorithm"}));
     ++known;
   }
   watch.go_on(known, sweep->size());
   watch.say_what_is_known();
   if (rows.empty()) return watch.status();
-  const Band& band = spokesman(rows).band;
+  const Band& band = summary_row(rows).band;
   if (!o.out.empty())
     if (const Status done = write_schedule(o.out, machine, rows); !done.ok())
       return report_error(done.error());
@@ -192,8 +193,8 @@ int run(CollectiveOptions o) {
          {"results", Json::array()}};
   add_policy(j, machine.policy(), o.predict.launch, machine.protocol().launch);
   for (const CollectiveRow& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
-  j["bound_by"] = bound_to_json(spokesman(rows).bound, cluster->topology);
-  if (!spokesman(rows).cause.empty()) j["bound_by"]["cause"] = spokesman(rows).cause;
+  j["bound_by"] = bound_to_json(summary_row(rows).bound, cluster->topology);
+  if (!summary_row(rows).cause.empty()) j["bound_by"]["cause"] = summary_row(rows).cause;
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
   if (!cluster->assumptions.empty()) j["assumptions"] = cluster->assumptions;
@@ -213,7 +214,7 @@ Command collective_command(const std::string& typed) {
   Command c;
   c.settings = &o->common.settings;
   c.name = "collective";
-  c.summary = "time one collective over a range of sizes, as nccl-tests would print it";
+  c.summary = "time one collective over a range of sizes, in the format of nccl-tests";
   c.examples =
       "  busbar collective dgx-h100 all_reduce\n"
       "  busbar collective dgx-h100:64 all_reduce -b 1M -e 1G --algorithm hierarchical\n"
@@ -226,52 +227,52 @@ Command collective_command(const std::string& typed) {
   c.positionals = {cluster_word(o->cluster),
                    {"OP",
                     "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, all_to_allv, gather, "
-                    "scatter or send_recv; "
-                    "nccl-tests' spellings too",
+                    "scatter or send_recv; the names of "
+                    "nccl-tests also work",
                     &o->op}};
   c.flags = {
       {"-b,--minbytes", "SIZE", "smallest size S; K, M, G are binary (default 8)", "Sweep", &o->first},
       {"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Sweep", &o->last},
-      {"-f,--stepfactor", "X", "factor from size to size (default 2)", "Sweep", &o->factor},
+      {"-f,--stepfactor", "X", "factor between sizes (default 2)", "Sweep", &o->factor},
       {"--ranks", "LIST",
-       "instead of -g: ranks of the group, as in 0,1,4 or 0:512:8; repeated, or as in 0:8+8x64, for groups that run at "
+       "instead of -g: the ranks of a group, such as 0,1,4 or 0:512:8; several groups (repeat the flag, or 0:8+8x64) "
+       "run at "
        "the same time",
        "Sweep", &o->ranks},
       {"--algorithm", "NAME",
-       "auto (as NCCL chooses), fastest (of all), all (each), synthesized (made for this machine), ring, tree, ...",
+       "auto (NCCL's choice), fastest, all (one row each), synthesized (made for this machine), ring, tree, ...",
        "Algorithm", &o->algorithm},
-      {"--chunks", "N", "pieces that pipeline through the phases (default: from the machine's chunk size)", "Algorithm",
+      {"--chunks", "N", "number of pieces in the pipeline (default: from the machine's chunk size)", "Algorithm",
        &o->chunks},
       {"--protocol",
        "NAME",
-       "auto (the fastest), simple, ll128, ll",
+       "auto (chosen with the algorithm), simple, ll128, ll",
        "Algorithm",
        &o->protocol,
        {"auto", "simple", "ll128", "ll"}},
-      {"--schedule", "FILE", "time the schedule in this file (MSCCL XML, MSCCL++ plan) beside ours", "Algorithm",
-       &o->schedule},
+      {"--schedule", "FILE", "time the schedule in this file (MSCCL XML, MSCCL++ plan) and compare it with ours",
+       "Algorithm", &o->schedule},
       {"--pairs,--matrix", "FILE",
-       "all_to_allv: src,dst,bytes of each pair; -b and -e scale it to what the busiest rank sends",
-       "Sweep", &o->matrix},
+       "all_to_allv: CSV of src,dst,bytes; -b and -e scale it by the bytes of the rank that sends most", "Sweep",
+       &o->matrix},
       {"--out", "FILE", "write the schedule of the largest size: .xml (MSCCL) or .goal", "Algorithm", &o->out},
-      {"--channels", "N", "parts that share the bytes, each with NICs of its own (default: as many as use every NIC)",
-       "Algorithm", &o->channels},
-      {"--jobs", "N", "N jobs of -g GPUs each start the collective at once and share the machine (default 1)", "Sweep",
-       &o->jobs},
+      {"--channels", "N", "number of channels, each with its own NICs (default: enough to use every NIC)", "Algorithm",
+       &o->channels},
+      {"--jobs", "N", "run the collective as N jobs of -g GPUs at the same time (default 1)", "Sweep", &o->jobs},
       {"--placement",
        "NAME",
-       "packed (GPUs in order) or random (drawn from the whole machine)",
+       "packed (GPUs in order) or random (from the whole machine)",
        "Sweep",
        &o->placement,
        {"packed", "random"}},
-      {"--jitter", "SELECTOR=P%xDELAY", "messages over these links are held up now and then, e.g. node3.nic2=1%x50us",
+      {"--jitter", "SELECTOR=P%xDELAY", "some messages over these links are delayed, e.g. node3.nic2=1%x50us",
        "Machine", &o->jitter},
-      {"--seed", "N", "of what is drawn: the random placement (default 0), and packets (default: the cluster's)",
-       "Sweep", &o->seed},
+      {"--seed", "N", "seed of the random placement (default 0) and of packets (default: the cluster's)", "Sweep",
+       &o->seed},
       {"-r,--root", "RANK", "root of broadcast, reduce, gather and scatter (default 0)", "Algorithm", &o->root},
       {"--compute-jitter",
        "TIME",
-       "ranks start late by exponential times of this mean",
+       "each rank starts late by an exponential time with this mean",
        "Packets",
        &o->extras.compute_jitter,
        {},

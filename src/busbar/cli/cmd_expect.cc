@@ -39,7 +39,7 @@ std::string launch_mode(const ExpectFlags& o, const MeasuredResults& results) {
 /// The collective of the flag, or of the file, or all-reduce.
 Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& results) {
   if (o.cluster.empty())
-    return invalid("no machine named; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--cluster"});
+    return invalid("no machine given; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--cluster"});
   if (o.common.engine != "analytic" && o.common.engine != "flow")
     return invalid(fmt::format("'{}' cannot be used here; use analytic or flow", o.common.engine),
                    {"", 0, 0, "--engine"});
@@ -83,7 +83,7 @@ Document to_document(const ExpectFlags& o, const Thresholds& found) {
                       format_number(r.expected_us, 4),
                       fmt::format("{:+.0f} to {:+.0f}", r.band.low_percent, r.band.high_percent), r.how, r.bound_by});
   t.note =
-      "at least: the bus bandwidth, as nccl-tests print it, that 95 of 100 healthy machines reach beside their "
+      "at least: the bus bandwidth, as nccl-tests prints it, that 95 of 100 healthy machines reach relative to their "
       "prediction; band: of the time. GB/s is 1e9 bytes per second per direction.";
   d.blocks.push_back({t});
   std::vector<std::string> said;
@@ -97,8 +97,7 @@ int run_thresholds(ExpectFlags o) {
   const RunClock clock;
   if (o.cluster.empty()) o.cluster.swap(o.file);  // without results, the word is the machine
   if (!o.file.empty() || !o.baseline.empty())
-    return report_error(
-        invalid("results and a baseline are not looked at; leave them out", {"", 0, 0, "--thresholds"}));
+    return report_error(invalid("takes no results and no baseline; leave them out", {"", 0, 0, "--thresholds"}));
   Result<ExpectOptions> options = read_options(o, {});
   if (!options.ok()) return report_error(options.error());
   const Result<std::vector<Bytes>> sweep = sweep_sizes(o.first, o.last, o.factor);
@@ -178,7 +177,7 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
   const double ranks = e.ranks;
   const std::string words = policy_words(options.policy, launch_mode(o, results), e.launch);
   Document d;
-  d.title = fmt::format("{} beside {}", o.file, o.cluster);
+  d.title = fmt::format("{} compared with {}", o.file, o.cluster);
   d.command = o.common.typed;
   Table t;
   t.title = fmt::format("{}: measured and expected", name_of(op));
@@ -192,26 +191,26 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
                       r.how});
   }
   t.note =
-      "good: inside the band that predictions keep against published measurements (docs/accuracy.md); low: slower; "
-      "suspicious: faster than that, or than physics allows. GB/s is 1e9 bytes per second per direction.";
+      "good: inside the band of the prediction (docs/accuracy.md); low: slower; "
+      "suspicious: faster than the band or physics allows. GB/s is 1e9 bytes per second per direction.";
   d.blocks.push_back({t});
   d.blocks.push_back({Highlight{fmt::format("The machine is {}.", name_of(e.verdict))}});
   if (e.verdict == Verdict::kGood && e.outside > 0)
     d.blocks.push_back({Paragraph{fmt::format(
-        "{} of {} sizes outside their bands: bands hold nine of ten, so that condemns no machine.", e.outside,
-        e.rows.size())}});
+        "{} of {} sizes are outside their bands. A band contains nine of ten sizes, so this is not a sign of a fault.",
+        e.outside, e.rows.size())}});
   d.blocks.push_back({Paragraph{"Expected with " + words + "."}});
   for (const std::string& line : results.unread) d.blocks.push_back({Paragraph{"Not read: " + line + "."}});
-  for (const std::string& x : e.explanations) d.blocks.push_back({Paragraph{"Would explain it: " + x + "."}});
+  for (const std::string& x : e.explanations) d.blocks.push_back({Paragraph{"Possible cause: " + x + "."}});
   if (e.verdict == Verdict::kLow && e.explanations.empty())
-    d.blocks.push_back({Paragraph{"None of the usual faults gives such a time; compare sizes, nodes and logs."}});
+    d.blocks.push_back({Paragraph{"No usual fault explains this time; compare sizes, nodes and logs."}});
   return d;
 }
 
 int run_expect(const ExpectFlags& o) {
   if (o.thresholds) return run_thresholds(o);
   if (o.file.empty())
-    return report_error(invalid("no results named; give a file, or --thresholds for what to accept", {}));
+    return report_error(invalid("no results given; name a file, or use --thresholds for acceptance limits", {}));
   const RunClock clock;
   const Result<MeasuredResults> results = read_results(o.file);
   if (!results.ok()) return report_error(results.error());
@@ -271,8 +270,8 @@ int run_calibrate(const ExpectFlags& o) {
   Facts facts;
   facts.items = {{"before", fmt::format("{:.1f} % median error", c->before_percent)},
                  {"after", fmt::format("{:.1f} % median error", c->after_percent)},
-                 {"bandwidth", fmt::format("{:.1f} % of what was expected", c->share * 100)},
-                 {"latency", fmt::format("{:.1f} % of what was expected", c->latency * 100)},
+                 {"bandwidth", fmt::format("{:.1f} % of the expected value", c->share * 100)},
+                 {"latency", fmt::format("{:.1f} % of the expected value", c->latency * 100)},
                  {"launch", fmt::format("{:.1f} us", c->launch_us)},
                  {"verdict", fmt::format("{}: {}", name_of(c->verdict), c->why)}};
   d.blocks.push_back({facts});
@@ -293,10 +292,9 @@ Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typ
                    cluster_word(o->cluster, false)};
   c.flags = {
       cluster_flag(o->cluster),
-      {"--collective", "OP", "what was run (default: as the file says, else all_reduce)", "Machine", &o->op},
-      {"-g,--gpus", "N", "it ran on the first N GPUs (default all)", "Machine", &o->gpus}};
-  for (Flag& f : predict_flags(o->predict, "as the file says, else the machine's own"))
-    c.flags.push_back(std::move(f));
+      {"--collective", "OP", "the measured collective (default: as in the file, or all_reduce)", "Machine", &o->op},
+      {"-g,--gpus", "N", "number of GPUs in the measurement, the first N (default all)", "Machine", &o->gpus}};
+  for (Flag& f : predict_flags(o->predict, "as in the file, or the machine's own")) c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) {
     if (f.names == "--engine") f.help = "flow (default) or analytic";
     if (f.names != "--explain") c.flags.push_back(std::move(f));
@@ -310,21 +308,23 @@ Command expect_command(const std::string& typed) {
   const auto o = std::make_shared<ExpectFlags>();
   Command c = command_of(o, typed);
   c.name = "expect";
-  c.summary = "put measured results beside what the machine should give, with a verdict per size";
+  c.summary = "compare measured results with the expected ones, with a verdict per size";
   c.examples =
       "  busbar expect results.txt --cluster dgx-h100:2\n"
       "  busbar expect results.csv --cluster dgx-a100 --collective all_gather --json\n"
       "  busbar expect today.txt --baseline yesterday.txt --tolerance 3\n"
       "  busbar expect --thresholds --cluster dgx-h100:4 --csv\n";
   c.positionals.front().required = false;
-  c.flags.push_back({"--thresholds", "", "the least bandwidth to accept, by collective and size, instead of results",
-                     "Rows", &o->thresholds});
+  c.flags.push_back({"--thresholds", "",
+                     "print the least acceptable bandwidth by collective and size, instead of results", "Rows",
+                     &o->thresholds});
   c.flags.push_back({"-b,--minbytes", "SIZE", "smallest size (default 1M)", "Rows", &o->first, {}, "--thresholds"});
   c.flags.push_back({"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Rows", &o->last, {}, "--thresholds"});
-  c.flags.push_back({"-f,--stepfactor", "F", "from size to size (default 4)", "Rows", &o->factor, {}, "--thresholds"});
+  c.flags.push_back(
+      {"-f,--stepfactor", "F", "factor between sizes (default 4)", "Rows", &o->factor, {}, "--thresholds"});
   c.flags.push_back({"--baseline", "OLD", "compare with other results instead of a machine", "Rows", &o->baseline});
   c.flags.push_back(
-      {"--tolerance", "PERCENT", "change that counts (default 5)", "Rows", &o->tolerance, {}, "--baseline"});
+      {"--tolerance", "PERCENT", "ignore smaller changes (default 5)", "Rows", &o->tolerance, {}, "--baseline"});
   c.run = [o] { return run_expect(*o); };
   return c;
 }
@@ -333,7 +333,7 @@ Command calibrate_command(const std::string& typed) {
   const auto o = std::make_shared<ExpectFlags>();
   Command c = command_of(o, typed);
   c.name = "calibrate";
-  c.summary = "fit a machine to measured results, or say that it is broken";
+  c.summary = "fit a machine to measured results, or report that it is broken";
   c.examples =
       "  busbar calibrate results.txt --cluster dgx-h100:2 --out mine.yaml\n"
       "  busbar collective mine.yaml all_reduce\n";

@@ -134,8 +134,8 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
   d.command = o.common.typed;
   d.blocks.push_back({Facts{
       d.title,
-      {{"all done after", format_duration(r.result.end.since_start().in_s())},
-       {"fullest link alone needs", format_duration(r.floor.in_s())},
+      {{"last flow ends after", format_duration(r.result.end.since_start().in_s())},
+       {"busy time of the fullest link", format_duration(r.floor.in_s())},
        {"flow completion time", fmt::format("{} us median, {} us p99, {} us longest", format_number(r.fct_us(0.5), 4),
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
   Table slow;
@@ -149,7 +149,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
                          format_number(x.transfer.in_us(), 4), format_number(x.sharing.in_us(), 4),
                          x.held_by == kNone<LinkId> ? "-" : t.name(x.held_by)});
   }
-  slow.note = "transfer: alone, at the rate of the narrowest link; sharing: what the other flows cost.";
+  slow.note = "transfer: alone, at the rate of the narrowest link; sharing: extra time because of other flows.";
   d.blocks.push_back({slow});
   Table links;
   links.title = "Fullest links";
@@ -160,7 +160,8 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
                           format_number(100 * mean_use(u, t, r.result.end))});
   }
   d.blocks.push_back({links});
-  d.blocks.push_back({Highlight{fmt::format("The last flow is bound by {}.", bound_to_text(bound_of(last_of(r)), t))}});
+  d.blocks.push_back(
+      {Highlight{fmt::format("The last flow is limited by {}.", bound_to_text(bound_of(last_of(r)), t))}});
   d.blocks.push_back({Paragraph{words_of(r.band)}});
   return d;
 }
@@ -173,7 +174,7 @@ Status choose_paths(const FlowsFlags& o, Cluster& cluster) {
   else if (o.balance == "adaptive")
     cluster.routing = RoutingPolicy::kAdaptive;
   else if (!o.balance.empty())
-    return invalid(fmt::format("'{}' is unknown to the flow engine; use ecmp, spray or adaptive", o.balance),
+    return invalid(fmt::format("the flow engine has no '{}'; use ecmp, spray or adaptive", o.balance),
                    {"", 0, 0, "--lb"});
   if (o.seed && *o.seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
   if (o.seed) cluster.seed = static_cast<std::uint64_t>(*o.seed);
@@ -184,8 +185,7 @@ Status check_engine(const std::string& name) {
   const Where where{"", 0, 0, "--engine"};
   if (name == "flow") return {};
   if (name == "analytic")
-    return Error{ErrorCode::kUnsupported,
-                 "the analytic engine knows collectives, not lists of flows; use flow or packet", where};
+    return Error{ErrorCode::kUnsupported, "the analytic engine cannot run flow lists; use flow or packet", where};
   return invalid(fmt::format("there is no engine '{}'; use flow or packet", name), where);
 }
 
@@ -206,7 +206,8 @@ int run(const FlowsFlags& o) {
     if (named->list.flows[f].lane > 0)
       return report_error(
           {ErrorCode::kUnsupported,
-           fmt::format("flow {} has a lane, and fluids have none; add --engine packet and --lanes", named->ids[f]),
+           fmt::format("flow {} has a lane, but the flow engine has none; add --engine packet and --lanes",
+                       named->ids[f]),
            {o.flows, 0, 0, "lane"}});
   Shortcuts shortcuts;
   shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
@@ -243,26 +244,26 @@ Command flows_command(const std::string& typed) {
   Command c;
   c.settings = &o->common.settings;
   c.name = "flows";
-  c.summary = "run a list of flows on a fabric: when each ends, and what held it back";
+  c.summary = "run a list of flows on a fabric: when each flow ends, and what limits it";
   c.examples =
       "  busbar flows dgx-h100:4 flows.csv\n"
       "  busbar flows dgx-h100:64 flows.csv --lb spray --json\n"
       "  busbar flows bench/cases/ar-c-65536.yaml flows.csv --seed 7 --fail leaf0-spine1\n"
       "  busbar flows bench/cases/ls128.yaml W1.csv --engine packet --transport nscc --lb spray --seed 1 --json\n"
-      "A flow list has the columns id,src,dst,bytes,start_ns,after and, if need be, trigger (received or acked) and "
+      "A flow list has the columns id,src,dst,bytes,start_ns,after and optionally trigger (received or acked) and "
       "lane.\n"
-      "src and dst: a GPU's number, or a name as in node5.gpu3 or node5.nic3; after: ids parted by ';'.\n";
+      "src and dst: a GPU's number, or a name such as node5.gpu3 or node5.nic3; after: ids separated by ';'.\n";
   c.positionals = {cluster_word(o->fabric),
                    {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger][,lane], one flow per line", &o->flows}};
   c.flags = {
       {"--lb",
        "NAME",
-       "ecmp (one path per flow, by hash), spray, adaptive or, packets only, flowlet; default: the cluster's",
+       "ecmp (one path per flow, by hash), spray, adaptive, or (packets only) flowlet; default: the cluster's",
        "Machine",
        &o->balance,
        {"ecmp", "spray", "adaptive", "flowlet"}},
-      {"--seed", "N", "of the hash that picks paths (default: as the cluster says)", "Machine", &o->seed},
-      {"--links", "N", "how many links to list, fullest first (default 1000)", "Output", &o->links, {}, "--json"},
+      {"--seed", "N", "seed of the hash that picks paths (default: the cluster's)", "Machine", &o->seed},
+      {"--links", "N", "number of links to list, fullest first (default 1000)", "Output", &o->links, {}, "--json"},
   };
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s))
     if (f.names != "--lb") c.flags.push_back(std::move(f));

@@ -168,7 +168,7 @@ Table slowest_flows(const PacketReport& r, const Topology& t) {
     row.push_back(x.held_by == kNone<LinkId> ? "-" : t.name(x.held_by));
     slow.rows.push_back(std::move(row));
   }
-  slow.note = "Along the packet that arrived last. held: at the sender, by windows, rates and other flows of the host.";
+  slow.note = "For the packet that arrived last. held: at the sender, by windows, rates and other flows of the host.";
   return slow;
 }
 
@@ -181,7 +181,7 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
   d.blocks.push_back({Facts{
       d.title,
       {{"transport", fmt::format("{}, paths by {}, seed {}", o.transport, o.balance, r.options.seed)},
-       {"all done after", format_duration(r.last(&PacketOutcome::fct).since_start().in_s())},
+       {"last flow ends after", format_duration(r.last(&PacketOutcome::fct).since_start().in_s())},
        {"flow completion time", fmt::format("{} us mean, {} us p99, {} us longest", format_number(r.mean_us(), 4),
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))},
        {"packets",
@@ -208,9 +208,11 @@ Status check_lanes(const NamedFlows& named, const PacketOptions& options, const 
   const std::size_t lanes = std::max<std::size_t>(1, options.lanes.size());
   for (std::size_t f = 0; f < named.ids.size(); ++f)
     if (named.list.flows[f].lane >= lanes)
-      return invalid(fmt::format("flow {} is of lane {}, and there {} {}; give each lane a weight, as in --lanes 3,1",
-                                 named.ids[f], named.list.flows[f].lane, lanes == 1 ? "is" : "are", lanes),
-                     {file, 0, 0, "lane"});
+      return invalid(
+          fmt::format(
+              "flow {} uses lane {}, but the number of lanes is {}; give each lane a weight, for example --lanes 3,1",
+              named.ids[f], named.list.flows[f].lane, lanes),
+          {file, 0, 0, "lane"});
   return {};
 }
 

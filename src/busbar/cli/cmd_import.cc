@@ -92,7 +92,7 @@ Document to_document(const ImportFlags& o, const ImportReport& report) {
   for (const std::string& note : report.notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
   if (report.unknown.empty()) return d;
   Table unknown;
-  unknown.title = "Not understood or not used";
+  unknown.title = "Unknown or unused parts";
   unknown.columns = {{"line"}, {"what", Align::kLeft}, {"times"}};
   for (const UnknownPart& u : report.unknown)
     unknown.rows.push_back({std::to_string(u.line), u.what, std::to_string(u.count)});
@@ -109,7 +109,7 @@ Status add_groups(const std::string& file, CommTrace& trace) {
 }
 
 Error groups_wanted_for(const char* what) {
-  return invalid(fmt::format("says where the collectives of a trace run, and {}", what), {"", 0, 0, "--groups"});
+  return invalid(fmt::format("gives the ranks of the groups of a trace, and {}", what), {"", 0, 0, "--groups"});
 }
 
 /// Times the content of a file on the machine of --cluster.
@@ -118,8 +118,9 @@ Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Docu
   for (const FormatEntry& f : import_formats())
     if (report.kind == f.kind) format = &f;
   if (format->schedule == nullptr && format->messages == nullptr && format->trace == nullptr)
-    return invalid(fmt::format("a file of kind {} holds nothing to be timed", report.kind), {"", 0, 0, "--cluster"});
-  if (!o.groups.empty() && format->trace == nullptr) return groups_wanted_for("this file is none");
+    return invalid(fmt::format("a file of kind {} contains nothing that can be timed", report.kind),
+                   {"", 0, 0, "--cluster"});
+  if (!o.groups.empty() && format->trace == nullptr) return groups_wanted_for("this file is not a trace");
   BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.overrides));
   PredictPolicy policy;
   BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(o.common.overrides.catalog), policy));
@@ -148,7 +149,7 @@ Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Docu
 
 Status write_csv(const ImportFlags& o, const ImportReport& report) {
   if (!report.found.contains("tables"))
-    return invalid(fmt::format("a file of kind {} holds no rows", report.kind), {"", 0, 0, "--out"});
+    return invalid(fmt::format("a file of kind {} contains no rows", report.kind), {"", 0, 0, "--out"});
   return write_file(o.rows, perf_csv(report.found["tables"]));
 }
 
@@ -185,7 +186,7 @@ Command import_command(const std::string& typed) {
   Command c;
   c.settings = &o->common.settings;
   c.name = "import";
-  c.summary = "say what a file of another program is, and what was found in it";
+  c.summary = "identify a file of another program and show its content";
   c.examples =
       "  busbar import nccl-topo.xml\n"
       "  busbar import result_0.txt --kind nccl-log --json\n"
@@ -198,15 +199,15 @@ Command import_command(const std::string& typed) {
                     &o->file},
                    cluster_word(o->cluster, false)};
   c.flags = {
-      {"--kind", "NAME", "read as this kind instead of looking, e.g. nccl-log", "Input", &o->kind},
+      {"--kind", "NAME", "read the file as this kind, e.g. nccl-log, instead of detecting it", "Input", &o->kind},
       {"--out,--rows", "FILE", "write the rows of nccl-tests or rccl-tests as CSV", "Files", &o->rows},
-      {"--cluster", "CLUSTER", "time what is in the file on this machine: a schedule, messages, or collectives",
-       "Timing", &o->cluster},
-      {"--groups", "FILE", "ranks of the groups that a trace names, as JSON: {\"1\": [0, 1, 2, 3]}", "Timing",
+      {"--cluster", "CLUSTER", "time the schedule, messages or collectives of the file on this machine", "Timing",
+       &o->cluster},
+      {"--groups", "FILE", "ranks of the groups named in a trace, as JSON: {\"1\": [0, 1, 2, 3]}", "Timing",
        &o->groups},
-      {"-b,--minbytes", "SIZE", "smallest size S (default: what the file says)", "Timing", &o->first, {}, "--cluster"},
-      {"-e,--maxbytes", "SIZE", "largest size (default: what the file says)", "Timing", &o->last, {}, "--cluster"},
-      {"-f,--stepfactor", "X", "factor from size to size (default 4)", "Timing", &o->factor, {}, "--cluster"},
+      {"-b,--minbytes", "SIZE", "smallest size S (default: from the file)", "Timing", &o->first, {}, "--cluster"},
+      {"-e,--maxbytes", "SIZE", "largest size (default: from the file)", "Timing", &o->last, {}, "--cluster"},
+      {"-f,--stepfactor", "X", "factor between sizes (default 4)", "Timing", &o->factor, {}, "--cluster"},
   };
   for (Flag& f : predict_flags(o->predict, "as the machine's file says")) {
     f.needs = "--cluster";

@@ -26,7 +26,7 @@ Status write_text(const std::filesystem::path& path, const std::string& text) {
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   if (failed)
-    return Error{ErrorCode::kIo, "cannot be made: " + failed.message(), {path.parent_path().string(), 0, 0, ""}};
+    return Error{ErrorCode::kIo, "cannot be created: " + failed.message(), {path.parent_path().string(), 0, 0, ""}};
   return write_file(path.string(), text);
 }
 
@@ -55,7 +55,7 @@ int run_man(const PagesFlags& o, const std::vector<Command>& commands, const std
     return 0;
   }
   if (o.subject.empty() && o.markdown)
-    return report_error(invalid("name a command, or --write a folder for all", {"", 0, 0, "--markdown"}));
+    return report_error(invalid("name a command, or use --write DIR for all", {"", 0, 0, "--markdown"}));
   const Json data{{"schema", "busbar.man/1"}, {"page", o.subject.empty() ? "busbar" : "busbar-" + o.subject}};
   if (o.subject.empty()) return print(o, data, man_overview(commands, version));
   if (const Command* c = find_command(commands, o.subject)) return print(o, data, page(*c));
@@ -87,9 +87,9 @@ int run_completion(const PagesFlags& o, const std::vector<Command>& commands) {
     }
   }
   if (!o.write.empty()) return 0;
-  return report_error(
-      invalid(o.subject.empty() ? "name a shell: bash, zsh or fish"
-                                : fmt::format("'{}' is no shell known here; there are bash, zsh and fish", o.subject)));
+  return report_error(invalid(o.subject.empty()
+                                  ? "name a shell: bash, zsh or fish"
+                                  : fmt::format("'{}' is not a known shell; use bash, zsh or fish", o.subject)));
 }
 
 }  // namespace
@@ -98,10 +98,10 @@ Command man_command(const std::vector<Command>& commands, const std::string& ver
   const auto o = std::make_shared<PagesFlags>();
   Command c;
   c.name = "man";
-  c.summary = "the manual page of a command, or of all";
+  c.summary = "print the manual page of one command or of all";
   c.examples = "  busbar man train | man -l -\n  busbar man --write ~/.local/share/man/man1\n";
-  c.positionals = {{"COMMAND", "whose page; absent: the overview", &o->subject, false}};
-  c.flags = {{"--write", "DIR", "write every page there instead", "Output", &o->write},
+  c.positionals = {{"COMMAND", "the command; absent: the overview", &o->subject, false}};
+  c.flags = {{"--write", "DIR", "write all pages to this folder", "Output", &o->write},
              {"--markdown", "", "Markdown instead of roff", "Output", &o->markdown},
              {"--json", "", "one JSON object on stdout instead of text", "Output", &o->json}};
   c.run = [o, &commands, version] { return run_man(*o, commands, version); };
@@ -112,15 +112,15 @@ Command completion_command(const std::vector<Command>& commands) {
   const auto o = std::make_shared<PagesFlags>();
   Command c;
   c.name = "completion";
-  c.summary = "what bash, zsh or fish need to complete commands, flags and names";
+  c.summary = "print the completion script for bash, zsh or fish";
   c.examples =
       "  source <(busbar completion bash)\n"
       "  busbar completion zsh > ~/.zfunc/_busbar\n"
       "  busbar completion fish > ~/.config/fish/completions/busbar.fish\n";
   c.positionals = {{"SHELL", "bash, zsh or fish", &o->subject, false}};
-  c.flags = {
-      {"--write", "DIR", "write all three where packages put them below DIR, as /usr/share", "Output", &o->write},
-      {"--json", "", "one JSON object on stdout instead of text", "Output", &o->json}};
+  c.flags = {{"--write", "DIR", "write all three below DIR (such as /usr/share), where packages install them", "Output",
+              &o->write},
+             {"--json", "", "one JSON object on stdout instead of text", "Output", &o->json}};
   c.run = [o, &commands] { return run_completion(*o, commands); };
   return c;
 }

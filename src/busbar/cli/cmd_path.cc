@@ -58,12 +58,11 @@ Result<DeviceId> find_device(const Topology& t, const std::string& name, const c
   for (const std::string& full : {name, "node0." + name})
     if (auto found = t.find(full); found.ok()) return *found;
   if (const auto gpu = numbered_gpu(t, name)) return *gpu;
-  return Error{
-      ErrorCode::kNotFound,
-      fmt::format("no device is called '{}'; write node0.gpu3, gpu3 (of node0) or a GPU's number; 'busbar topo "
-                  "CLUSTER --tree' names them",
-                  name),
-      {"", 0, 0, flag}};
+  return Error{ErrorCode::kNotFound,
+               fmt::format("there is no device '{}'; write node0.gpu3, gpu3 (of node0) or a GPU's number; 'busbar topo "
+                           "CLUSTER --tree' lists them",
+                           name),
+               {"", 0, 0, flag}};
 }
 
 std::string part_of(const Topology& t, LinkId l) {
@@ -123,10 +122,10 @@ const char* counted(std::string_view part) {
   if (part == "sockets") return "between sockets, and to host memory";
   if (part == "NIC") return "half of each NIC, its fabric side";
   if (part == "switch") return "switches of the fabric, port to port";
-  if (part == "frame") return "store-and-forward switches take in a whole frame";
-  if (part == "FEC") return "error correction per cable; 0: not known apart from NICs and switches";
+  if (part == "frame") return "store-and-forward switches receive a whole frame first";
+  if (part == "FEC") return "error correction per cable; 0: contained in NICs and switches";
   if (part == "cable") return "length of the cables";
-  return "cables whose latency is stated as one figure";
+  return "cables whose latency is known only in total";
 }
 
 Table latency_table(const PathView& v) {
@@ -143,7 +142,7 @@ const char* meaning(PathType type) {
     case PathType::kLoc:
       return "the device itself";
     case PathType::kNvl:
-      return "scale-up links, through switches at most";
+      return "scale-up links, directly or through switches";
     case PathType::kNvb:
       return "scale-up links with a GPU between them";
     case PathType::kC2c:
@@ -184,14 +183,13 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
   }
   std::string copies;
   for (const DeviceId m : v.copied_in) copies += (copies.empty() ? "" : " and ") + t.name(m);
-  if (!copies.empty())
-    facts.items.emplace_back("copied in", copies + ", host memory: nothing reaches the GPU directly");
+  if (!copies.empty()) facts.items.emplace_back("copied in", copies + ", host memory: no direct access to the GPU");
   facts.items.emplace_back("latency", fmt::format("{} ns", ns_text(v.latency)));
   std::string shared;
   for (std::size_t i = 0; i < std::min<std::size_t>(6, v.shared_with.size()); ++i)
     shared += (i > 0 ? ", " : "") + v.shared_with[i];
   if (v.shared_count > 6) shared += fmt::format(" and {} more", v.shared_count - 6);
-  facts.items.emplace_back("shared with", shared.empty() ? "nobody" : shared);
+  facts.items.emplace_back("shared with", shared.empty() ? "nothing" : shared);
   d.blocks.push_back({facts});
   if (v.hops.empty()) return d;
   Table table;
@@ -205,7 +203,7 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
                           format_number(hop.payload_GBps), format_number(hop.wire_GBps), ns_text(hop.latency)});
   }
   table.note =
-      "Rates are those of one connection along all links of a hop, per direction; latency from first bit in to first "
+      "Rates are for one connection over all links of a hop, per direction; latency is from first bit in to first "
       "bit "
       "out, without software.";
   d.blocks.push_back({table});
@@ -236,14 +234,14 @@ Command path_command(const std::string& typed) {
   Command c;
   c.settings = &o->common.settings;
   c.name = "path";
-  c.summary = "how one device reaches another: type, hops, bottleneck, latency, who shares it";
+  c.summary = "the path between two devices: type, hops, bottleneck, latency, what else uses it";
   c.examples =
       "  busbar path dgx-h100 gpu0 gpu7\n"
       "  busbar path dgx-h100:64 0 511\n"
       "  busbar path dgx-a100 node0.gpu0 node0.nic0 --json\n";
   c.positionals = {cluster_word(o->cluster),
                    {"A", "a device: node0.gpu3, gpu3 (of node0), or a GPU's number", &o->a},
-                   {"B", "another", &o->b}};
+                   {"B", "the other device", &o->b}};
   c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

@@ -38,7 +38,7 @@ Result<NcclSettings> settings_of(const RingsFlags& o, Cluster& c) {
   }
   NcclSettings s = *std::move(set);
   if (!o.cross_nic.empty() && o.cross_nic != "0" && o.cross_nic != "1" && o.cross_nic != "2")
-    return invalid(fmt::format("'{}' is none of 0 (never), 1 (always) and 2 (where it helps)", o.cross_nic),
+    return invalid(fmt::format("'{}' is not 0 (never), 1 (always) or 2 (if faster)", o.cross_nic),
                    {"", 0, 0, "--cross-nic"});
   if (!o.cross_nic.empty()) s.cross_nic = o.cross_nic[0] - '0';
   if (o.no_nvls) s.nvls = false;
@@ -58,11 +58,11 @@ int run(const RingsFlags& o) {
   if (o.gpus > gpus.size())
     return report_error(
         invalid(fmt::format("{} GPUs asked for, {} has {}", o.gpus, cluster->name, gpus.size()), {"", 0, 0, "-g"}));
-  if (o.copies == 0) return report_error(invalid("there must be a node", {"", 0, 0, "--copies"}));
+  if (o.copies == 0) return report_error(invalid("at least 1 node is needed", {"", 0, 0, "--copies"}));
   constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20;  // takes some seconds
   if (std::uint64_t{o.copies} * gpus.size() > kMostRanks)
     return report_error(flag_error(
-        "--copies", fmt::format("{} times {} GPUs are more than {} ranks", o.copies, gpus.size(), kMostRanks)));
+        "--copies", fmt::format("{} copies of {} GPUs are more than {} ranks", o.copies, gpus.size(), kMostRanks)));
   if (o.gpus > 0) gpus = gpus.first(o.gpus);
   const Result<NcclComm> comm = build_nccl_comm(cluster->topology, gpus, *settings, o.copies);
   if (!comm.ok()) return report_error(comm.error());
@@ -106,10 +106,10 @@ Command rings_command(const std::string& typed) {
   c.positionals = {cluster_word(o->cluster)};
   c.flags = {
       {"-g,--gpus", "N", "use the first N GPUs (default all)", "Communicator", &o->gpus},
-      {"--copies", "N", "as if the machine stood N times on one network (default 1)", "Communicator", &o->copies},
-      {"--nccl", "VERSION", "whose rules, 2.18 to 2.30 (default 2.30)", "Rules", &o->version},
-      {"--env", "NCCL_X=Y", "a variable that NCCL runs under; may be given several times", "Rules", &o->env},
-      {"--cross-nic", "0|1|2", "NCCL_CROSS_NIC (default 0 on a fabric of rails, else 2, NCCL's own)", "Rules",
+      {"--copies", "N", "use N copies of the machine on one network (default 1)", "Communicator", &o->copies},
+      {"--nccl", "VERSION", "NCCL release whose rules apply, 2.18 to 2.30 (default 2.30)", "Rules", &o->version},
+      {"--env", "NCCL_X=Y", "set a variable of NCCL; may be given several times", "Rules", &o->env},
+      {"--cross-nic", "0|1|2", "NCCL_CROSS_NIC (default: 0 on a fabric of rails, otherwise NCCL's default 2)", "Rules",
        &o->cross_nic},
       {"--no-nvls", "", "NCCL_NVLS_ENABLE=0", "Rules", &o->no_nvls},
       {"--collnet", "", "NCCL_COLLNET_ENABLE=1, on a network whose switches reduce", "Rules", &o->collnet},

@@ -40,7 +40,7 @@ Status write_files(const TopoFlags& o, const Cluster& c, const TopoFacts& facts,
   if (!o.dot.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.dot, write_dot(c.topology, c.name)));
   if (!o.cables.empty()) {
     if (facts.cables.empty()) {
-      return invalid("there is no network, hence no cables; name several nodes (dgx-h100:64) or a fabric",
+      return invalid("without a network there are no cables; name several nodes (dgx-h100:64) or a fabric",
                      {"", 0, 0, "--cables"});
     }
     BUSBAR_RETURN_IF_ERROR(write_file(o.cables, cabling_csv(c.topology, facts.cables, c.cabling)));
@@ -85,7 +85,7 @@ Command topo_command(const std::string& typed) {
   Command c;
   c.settings = &o->common.settings;
   c.name = "topo";
-  c.summary = "show a machine: counts, levels, bisection, memory, matrix, tree, drawings, files for other tools";
+  c.summary = "show a machine: counts, tiers, bisection, memory, matrix, tree, drawings, files for other tools";
   c.examples =
       "  busbar topo dgx-h100\n"
       "  busbar topo dgx-a100 --matrix --tree\n"
@@ -94,14 +94,14 @@ Command topo_command(const std::string& typed) {
       "  busbar topo dgx-h100 --nccl-xml node.xml --dot node.dot --svg node.svg\n";
   c.positionals = {cluster_word(o->cluster)};
   c.flags = {
-      {"--matrix", "", "how devices of one node reach each other, as nvidia-smi topo -m prints it", "Parts",
+      {"--matrix", "", "paths between the devices of one node, in the format of nvidia-smi topo -m", "Parts",
        &o->matrix},
-      {"--tree", "", "sockets of one node and what hangs below them", "Parts", &o->tree},
-      {"--levels", "", "rate, latency and ratio per level (shown anyway without --matrix and --tree)", "Parts",
+      {"--tree", "", "the sockets of one node and the devices below them", "Parts", &o->tree},
+      {"--levels", "", "rate, latency and ratio per tier (the default without --matrix and --tree)", "Parts",
        &o->levels},
-      {"--all", "", "all of these; with --json devices, links and matrix too", "Parts", &o->all},
-      {"--node", "N", "the node that --matrix, --tree, --nccl-xml and --svg show (default 0)", "Parts", &o->node},
-      {"--svg", "FILE", "draw the network, or the inside of a node where there is none or --node is given", "Files",
+      {"--all", "", "all of these; with --json also devices, links and the matrix", "Parts", &o->all},
+      {"--node", "N", "the node for --matrix, --tree, --nccl-xml and --svg (default 0)", "Parts", &o->node},
+      {"--svg", "FILE", "draw the network; or the inside of a node, with --node or without a network", "Files",
        &o->svg},
       {"--nccl-xml", "FILE", "one node as a topology file for NCCL_TOPO_FILE", "Files", &o->nccl_xml},
       {"--dot", "FILE", "the machine as a graph for Graphviz", "Files", &o->dot},

@@ -155,7 +155,7 @@ int run(TrainFlags o) {
   ask.patience_s = o.patience_s;
   ask.predict = o.predict;
   if (!o.scale.empty() && !o.batches.empty())
-    return report_error(invalid("cannot go with --scale; ask for one of them", {"", 0, 0, "--batches"}));
+    return report_error(invalid("excludes --scale; use one of them", {"", 0, 0, "--batches"}));
   if (!o.batches.empty()) return run_over_batches(o, *variants, ask, clock);
   if (!o.scale.empty()) return run_sizes(o, *variants, ask, clock);
   return run_step(o, std::move(*variants), ask, clock);
@@ -169,7 +169,7 @@ Command train_command(const std::string& typed) {
   Command c;
   c.settings = &o->common.settings;
   c.name = "train";
-  c.summary = "one training step: time, breakdown, memory, money, and which link bounds it";
+  c.summary = "one training step: time, breakdown, memory, money, and the link that limits it";
   c.examples =
       "  busbar train examples/llama3-70b-512xh100.yaml\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --html step.html --trace step.perfetto-trace\n"
@@ -182,13 +182,13 @@ Command train_command(const std::string& typed) {
                    cluster_word(o->flags.cluster, false)};
   LayoutFlags& l = o->flags.degrees;
   c.flags = {
-      {"--cluster", "CLUSTER", "preset, NAME:N or YAML file; over the scenario's", "Scenario", &o->flags.cluster},
-      {"--model", "MODEL", "catalogue name or file; over the scenario's", "Scenario", &o->flags.model},
-      {"--layout", "FILE", "layout file; over the scenario's", "Scenario", &o->flags.layout},
+      {"--cluster", "CLUSTER", "preset, NAME:N or YAML file; overrides the scenario's", "Scenario", &o->flags.cluster},
+      {"--model", "MODEL", "catalogue name or file; overrides the scenario's", "Scenario", &o->flags.model},
+      {"--layout", "FILE", "layout file; overrides the scenario's", "Scenario", &o->flags.layout},
       {"--tp", "N", "tensor-parallel degree", "Layout", &l.tp},
       {"--pp", "N", "pipeline stages", "Layout", &l.pp},
       {"--vpp", "N", "model chunks per stage (interleaved 1F1B)", "Layout", &l.vpp},
-      {"--dp", "N", "data-parallel replicas (default: what the machine leaves)", "Layout", &l.dp},
+      {"--dp", "N", "data-parallel replicas (default: from the remaining GPUs)", "Layout", &l.dp},
       {"--cp", "N", "context-parallel degree: ranks that share each sequence", "Layout", &l.cp},
       {"--ep", "N", "expert-parallel degree (only 1 yet)", "Layout", &l.ep},
       {"--seq", "TOKENS", "sequence length", "Layout", &l.seq},
@@ -197,39 +197,33 @@ Command train_command(const std::string& typed) {
       {"--precision", "NAME", "bf16, fp16, fp8 or fp4", "Layout", &l.precision, {"bf16", "fp16", "fp8", "fp4"}},
       {"--zero",
        "0-3",
-       "sharded: 1 optimizer, 2 gradients too, 3 parameters too (FSDP)",
+       "shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)",
        "Layout",
        &l.zero,
        {"0", "1", "2", "3"}},
       {"--recompute", "NAME", "none, selective or full", "Layout", &l.recompute, {"none", "selective", "full"}},
       {"--beside", "CHANGES",
-       "the same with changes, in a column beside it: 'cluster.routing=static unfolded', 'cluster=dgx-b200:64 "
+       "also run the step with these changes, in another column: 'cluster.routing=static unfolded', "
+       "'cluster=dgx-b200:64 "
        "layout.tp=4'",
        "Scenario", &o->besides},
-      {"--scale", "FROM..TO", "the same layout on machines of FROM to TO GPUs, doubling: 8..131072", "Scaling",
+      {"--scale", "FROM..TO", "run the same layout on machines of FROM to TO GPUs, doubling: 8..131072", "Scaling",
        &o->scale},
       {"--scaling",
        "KIND",
-       "weak (the batch grows), strong (it stays) or both (default)",
+       "weak (the batch grows), strong (the batch stays) or both (default)",
        "Scaling",
        &o->scaling,
        {"weak", "strong", "both"},
        "--scale"},
       {"--batches", "FROM..TO",
-       "the same step with batches of FROM to TO sequences, and where popular figures hold: 64..4096", "Scaling",
+       "run the same step with batches of FROM to TO sequences, and check published claims: 64..4096", "Scaling",
        &o->batches},
       {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Scaling", &o->usd_per_gpu_hour, {}, "--scale"},
-      {"--trace",
-       "FILE",
-       "write a Perfetto trace too",
-       "Output",
-       &o->trace,
-       {},
-       "",
-       {"--scale", "--batches"}},
+      {"--trace", "FILE", "also write a Perfetto trace", "Output", &o->trace, {}, "", {"--scale", "--batches"}},
   };
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
-  for (Flag& f : predict_flags(o->predict, "as the framework does: process, or graph with layout.cuda_graphs"))
+  for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
     c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

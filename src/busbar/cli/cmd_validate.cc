@@ -118,7 +118,7 @@ Table errors_table(const char* title, const char* what, const std::map<std::stri
 
 Table coverage_table(const std::map<std::string, BandSummary>& bands) {
   Table t;
-  t.title = "What bands hold";
+  t.title = "Measurements inside their bands";
   t.columns = {{"size", Align::kLeft}, {"configurations"}, {"rows"}, {"in the band (%)"}, {"median width (%)"},
                {"p90 (%)"}};
   for (const std::string& name : band_names())
@@ -128,7 +128,7 @@ Table coverage_table(const std::map<std::string, BandSummary>& bands) {
                         fmt::format("{:.1f}", it->second.median_width_percent),
                         fmt::format("{:.1f}", it->second.p90_percent)});
   t.note =
-      "Rows of one configuration count as much as those of any other. width: from the band's lower end to its upper, of "
+      "All configurations count equally. width: from the lower to the upper end of the band, relative to "
       "the predicted time; p90: of |measured / predicted - 1|.";
   return t;
 }
@@ -147,7 +147,7 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
   Table bands = errors_table("Errors by size", "band", s.by_band, true);
   bands.note =
       "error = predicted / measured - 1. Rows of one configuration and band are reduced to their median first; "
-      "only rows marked use=accuracy count, where the table marks them.";
+      "if the table has a column 'use', only rows with use=accuracy count.";
   d.blocks.push_back({bands});
   if (!s.bands.empty()) d.blocks.push_back({coverage_table(s.bands)});
   d.blocks.push_back({errors_table("Errors by board", "board", s.by_node, false)});
@@ -177,7 +177,7 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
   if (const auto left = reasons(rows); !left.empty())
     d.blocks.push_back({counts_table("Not predicted", "reason", left)});
   if (const auto used = libraries(rows); !used.empty())
-    d.blocks.push_back({counts_table("By the rules of", "library", used)});
+    d.blocks.push_back({counts_table("Rows by library", "library", used)});
   return d;
 }
 
@@ -238,13 +238,13 @@ Command validate_command(const std::string& typed) {
       "  busbar validate data/measured/collectives.csv --only node=dgx-h100,nodes=2 --json\n"
       "  busbar validate data/measured/collectives.csv --only 'collective=all_reduce,size_bytes>1048575'\n";
   c.positionals = {{"FILE", "table with the columns of data/measured/README.md", &o->file}};
-  c.flags = {{"--only", "EXPR", "rows where column=value, !=, > or <; several joined by ','", "Rows", &o->only},
-             {"--worst", "N", "how many of the worst to list (default 12)", "Output", &o->worst}};
-  for (Flag& f : predict_flags(o->predict, "as rows state; steps: as their framework does"))
+  c.flags = {{"--only", "EXPR", "only rows with column=value, !=, > or <; join several by ','", "Rows", &o->only},
+             {"--worst", "N", "number of worst cases to list (default 12)", "Output", &o->worst}};
+  for (Flag& f : predict_flags(o->predict, "as in each row; steps: as their framework"))
     c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) {
     if (f.names == "--engine")
-      f.help = "analytic (default: each row alone shares links with nobody, and flow says the same) or flow";
+      f.help = "analytic (default; gives the same as flow, because a row alone shares no links) or flow";
     if (f.names != "--explain") c.flags.push_back(std::move(f));
   }
   c.run = [o] { return run(*o); };

@@ -32,7 +32,7 @@ Json to_json(const ChainPart& p, Duration time, const Topology& t) {
 /// The chain that limits the time, one line per part.
 Table chain_table(const CollectiveRow& row, const Topology& topology) {
   Table t;
-  t.title = fmt::format("The chain that bounds {}", format_binary_size(count(row.size)));
+  t.title = fmt::format("The chain that limits {}", format_binary_size(count(row.size)));
   t.columns = {{"what", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft},
                {"phase", Align::kLeft}};
   for (const ChainPart& p : row.chain) {
@@ -44,13 +44,13 @@ Table chain_table(const CollectiveRow& row, const Topology& topology) {
                       p.link == kNone<LinkId> ? "-" : topology.name(p.link), p.phase});
   }
   t.note =
-      "Parts follow each other and sum to the time. ranks: where a part begins and ends; link: the narrowest there.";
+      "The parts are in sequence and sum to the time. ranks: where a part begins and ends; link: the narrowest one.";
   return t;
 }
 
 }  // namespace
 
-const CollectiveRow& spokesman(const std::vector<CollectiveRow>& rows) {
+const CollectiveRow& summary_row(const std::vector<CollectiveRow>& rows) {
   const CollectiveRow* best = &rows.back();
   for (const CollectiveRow& r : rows)
     if (r.size == best->size && r.time < best->time) best = &r;
@@ -137,12 +137,12 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
       "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +
       chosen + ".";
   d.blocks.push_back({t});
-  const CollectiveRow& last = spokesman(rows);
+  const CollectiveRow& last = summary_row(rows);
   const std::string size = format_binary_size(count(last.size)), bound = bound_to_text(last.bound, c.topology);
-  d.blocks.push_back({Highlight{
-      last.cause.empty() ? fmt::format("At {} the time is bound by {}.", size, bound)
-                         : fmt::format("At {} the cause of the time is: {}. It waits for {}.", size, last.cause,
-                                       bound)}});
+  d.blocks.push_back(
+      {Highlight{last.cause.empty() ? fmt::format("At {} the time is limited by {}.", size, bound)
+                                    : fmt::format("At {} the cause of the limit is: {}. The time is limited by {}.",
+                                                  size, last.cause, bound)}});
   if (last.floor.time > Duration())
     d.blocks.push_back({Paragraph{fmt::format(
         "It is {:.1f} % above the floor, which is set by the {} cut: {}. The busiest link of this schedule alone takes "
@@ -153,7 +153,7 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   if (!last.chain.empty()) d.blocks.push_back({chain_table(last, c.topology)});
   if (!last.synthesized.empty()) {
     const auto us = [](Duration d) { return format_number(d.in_us(), 4); };
-    std::string text = "Nothing that was made for this machine is faster than algorithm " + last.textbook + ".";
+    std::string text = "No schedule made for this machine is faster than algorithm " + last.textbook + ".";
     if (last.call.schedule)
       text = fmt::format("Made for this machine: {}. The fastest of the others, {}, takes {} us{}.", last.synthesized,
                          last.textbook, us(last.textbook_time),
@@ -163,17 +163,17 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   if (last.jitter) d.blocks.push_back({Paragraph{jitter_to_text(*last.jitter, last.time)}});
   if (!last.relief.empty()) {
     Table relief;
-    relief.title = fmt::format("What relief would buy at {}", format_binary_size(count(last.size)));
+    relief.title = fmt::format("Gain from improving links at {}", format_binary_size(count(last.size)));
     relief.columns = {{"change", Align::kLeft}, {"time saved (%)"}};
     for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
     if (o.common.explain) {
       relief.columns.push_back({"at most (%)"});
-      relief.columns.push_back({"then bound by", Align::kLeft});
+      relief.columns.push_back({"next limit", Align::kLeft});
       for (std::size_t i = 0; i < last.relief.size(); ++i) {
         relief.rows[i].push_back(format_number(last.relief[i].most_percent));
         relief.rows[i].push_back(last.relief[i].next ? bound_in_short(*last.relief[i].next, c.topology) : "-");
       }
-      relief.note = "at most: if that were no limit at all; then bound by: the limit that comes next.";
+      relief.note = "at most: without this limit; next limit: the limit after that.";
     }
     d.blocks.push_back({relief});
   }

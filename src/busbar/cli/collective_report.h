@@ -11,7 +11,7 @@
 namespace busbar {
 
 /// The row that the summary describes: of the largest size, the fastest.
-const CollectiveRow& spokesman(const std::vector<CollectiveRow>& rows);
+const CollectiveRow& summary_row(const std::vector<CollectiveRow>& rows);
 
 /// One entry of "results". `n`: ranks.
 Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t);

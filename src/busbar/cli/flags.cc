@@ -17,7 +17,7 @@ template <typename T>
 Status read_number(const std::string& text, const char* what, T& out) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (code == std::errc() && end == text.data() + text.size()) return {};
-  return invalid(fmt::format("'{}' is no {}", text, what));
+  return invalid(fmt::format("'{}' is not a {}", text, what));
 }
 
 Status take(const std::string& text, std::string& out) {
@@ -42,7 +42,7 @@ Status take(const std::string& text, double& out) {
   constexpr const char* kWhat = "number of 0 or more";
   BUSBAR_RETURN_IF_ERROR(read_number(text, kWhat, out));
   if (std::isfinite(out) && !std::signbit(out)) return {};
-  return invalid(fmt::format("'{}' is no {}", text, kWhat));
+  return invalid(fmt::format("'{}' is not a {}", text, kWhat));
 }
 Status take(const std::string&, bool& out) {
   out = true;
@@ -159,7 +159,8 @@ class ArgumentReader {
     if (value && value->empty()) return invalid(fmt::format("the value is empty; write {} {}", name, f.value));
     const bool known = f.choices.empty() || std::find(f.choices.begin(), f.choices.end(), *value) != f.choices.end();
     if (!known)
-      return invalid(fmt::format("'{}' is none of {}{}", *value, in_words(f.choices), guess_among(*value, f.choices)));
+      return invalid(
+          fmt::format("'{}' is not one of {}{}", *value, in_words(f.choices), guess_among(*value, f.choices)));
     const std::string text = value.value_or("");
     return std::visit([&](auto* target) { return take(text, *target); }, f.target);
   }
@@ -182,7 +183,7 @@ class ArgumentReader {
       BUSBAR_RETURN_IF_ERROR(check_needs(*f, name));
       for (const std::string& other : f->useless_with)
         if (given_.contains(find(other)))
-          return unsupported(fmt::format("changes nothing with {}; leave it out", other), {"", 0, 0, name});
+          return unsupported(fmt::format("has no effect with {}; leave it out", other), {"", 0, 0, name});
     }
     return {};
   }
@@ -197,10 +198,9 @@ class ArgumentReader {
                                                 : value != nullptr && **value == f.needs.substr(space + 1);
     if (met) return {};
     if (other->names == "--engine" && value != nullptr)
-      return unsupported(fmt::format("the {} engine does not know it; add {}, or leave this out", **value, f.needs),
+      return unsupported(fmt::format("has no effect on the {} engine; add {}, or leave this out", **value, f.needs),
                          {"", 0, 0, name});
-    return unsupported(fmt::format("changes nothing without {}; add it, or leave this out", f.needs),
-                       {"", 0, 0, name});
+    return unsupported(fmt::format("has no effect without {}; add that, or leave this out", f.needs), {"", 0, 0, name});
   }
 
   Status place_words() const {
@@ -213,7 +213,7 @@ class ArgumentReader {
         return invalid(p.name + " is missing");
     }
     if (next == words_.size()) return {};
-    return invalid(fmt::format("'{}' is one word too many; the command is {}", words_[next], usage_of(c_)));
+    return invalid(fmt::format("unexpected argument '{}'; usage: {}", words_[next], usage_of(c_)));
   }
 
   const Command& c_;

@@ -67,20 +67,20 @@ TEST(Flags, EndWithTwoDashesAndOneDashIsAWord) {
 TEST(Flags, SayWhatIsWrongWithThem) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"run"}, "CLUSTER is missing"},
-      {{"run", "a", "b", "c"},
-       "'c' is one word too many; the command is busbar run CLUSTER [OP] [OPTION]..."},
+      {{"run", "a", "b", "c"}, "unexpected argument 'c'; usage: busbar run CLUSTER [OP] [OPTION]..."},
       {{"run", "a", "--set"}, "--set: a value is missing; write --set K=V"},
       {{"run", "a", "--set", "--json"}, "--set: a value is missing before '--json'; write --set K=V"},
       {{"run", "a", "--set", "-g"}, "--set: a value is missing before '-g'; write --set K=V"},
       {{"run", "a", "--json=1"}, "--json: takes no value"},
       {{"run", "a", "-g", "1", "--gpus=2"}, "--gpus: is given twice; leave one out"},
-      {{"run", "a", "-g", "4294967296"}, "-g: '4294967296' is no whole number from 0 to 4294967295"},
-      {{"run", "a", "-g", "4x"}, "-g: '4x' is no whole number from 0 to 4294967295"},
-      {{"run", "a", "-f", "nan"}, "-f: 'nan' is no number of 0 or more"},
-      {{"run", "a", "-f", "inf"}, "-f: 'inf' is no number of 0 or more"},
-      {{"run", "a", "-f", "-1"}, "-f: '-1' is no number of 0 or more"},
-      {{"run", "a", "--engine", "packets"}, "--engine: 'packets' is none of flow and packet; did you mean "
-                                            "'packet'?"},
+      {{"run", "a", "-g", "4294967296"}, "-g: '4294967296' is not a whole number from 0 to 4294967295"},
+      {{"run", "a", "-g", "4x"}, "-g: '4x' is not a whole number from 0 to 4294967295"},
+      {{"run", "a", "-f", "nan"}, "-f: 'nan' is not a number of 0 or more"},
+      {{"run", "a", "-f", "inf"}, "-f: 'inf' is not a number of 0 or more"},
+      {{"run", "a", "-f", "-1"}, "-f: '-1' is not a number of 0 or more"},
+      {{"run", "a", "--engine", "packets"},
+       "--engine: 'packets' is not one of flow and packet; did you mean "
+       "'packet'?"},
       {{"run", "a", "--jsn"}, "unknown flag '--jsn'; did you mean '--json'?"},
       {{"rnu"}, "there is no command 'rnu'; did you mean 'run'?"}};
   for (const auto& [args, text] : cases) {
@@ -91,12 +91,12 @@ TEST(Flags, SayWhatIsWrongWithThem) {
 
 TEST(Flags, AreRefusedWhereTheyChangeNothing) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
-      {{"run", "a", "-f", "3"}, "-f: changes nothing without --set; add it, or leave this out"},
+      {{"run", "a", "-f", "3"}, "-f: has no effect without --set; add that, or leave this out"},
       {{"run", "a", "-f", "3", "--set", "x=1"}, ""},
       {{"run", "a", "--seed", "-3"},
-       "--seed: the flow engine does not know it; add --engine packet, or leave this out"},
+       "--seed: has no effect on the flow engine; add --engine packet, or leave this out"},
       {{"run", "a", "--seed", "-3", "--engine", "packet"}, ""},
-      {{"run", "a", "--json", "--seed", "1", "--engine=packet"}, "--seed: changes nothing with --json; leave it out"},
+      {{"run", "a", "--json", "--seed", "1", "--engine=packet"}, "--seed: has no effect with --json; leave it out"},
       {{"run", "a", "--of-cluster", "1"}, ""}};  // a word can be the value that a flag needs
   for (const auto& [args, text] : cases) {
     Typed t;

@@ -62,11 +62,11 @@ class Reader {
       std::size_t f = 0;
       while (f < kFields && names[c] != kFieldNames[f]) ++f;
       if (f == kFields) {
-        return at(line_, fmt::format("there is no column '{}'; the columns are id,src,dst,bytes,start_ns,after and, if "
-                                     "need be, trigger and lane",
+        return at(line_, fmt::format("unknown column '{}'; the columns are id,src,dst,bytes,start_ns,after and "
+                                     "optionally trigger and lane",
                                      names[c]));
       }
-      if (column_[f] != kAbsent) return at(line_, fmt::format("the column '{}' is there twice", names[c]));
+      if (column_[f] != kAbsent) return at(line_, fmt::format("the column '{}' occurs twice", names[c]));
       column_[f] = c;
     }
     for (const Field f : {kId, kSrc, kDst, kBytes})
@@ -76,7 +76,7 @@ class Reader {
 
   Status take_flow(const std::vector<std::string>& cells) {
     if (cells.size() != columns_) {
-      return at(line_, fmt::format("{} columns, the header has {}; several flows in 'after' are parted by ';'",
+      return at(line_, fmt::format("{} columns, but the header has {}; separate several flows in 'after' by ';'",
                                    cells.size(), columns_));
     }
     const auto cell = [&](Field f) {
@@ -85,22 +85,22 @@ class Reader {
     if (cell(kId).empty()) return at(line_, "is empty; give every flow a name or a number", kId);
     const auto number = static_cast<std::uint32_t>(out_.ids.size());
     if (!known_.emplace(std::string(cell(kId)), number).second)
-      return at(line_, fmt::format("'{}' is the id of an earlier line too; ids are unique", cell(kId)), kId);
+      return at(line_, fmt::format("the id '{}' is already used in an earlier line", cell(kId)), kId);
     ListedFlow flow;
     BUSBAR_RETURN_IF_ERROR(host(cell(kSrc), kSrc, flow.from, flow.nic_from));
     BUSBAR_RETURN_IF_ERROR(host(cell(kDst), kDst, flow.to, flow.nic_to));
     if (flow.from == flow.to)
-      return at(line_, fmt::format("'{}' is the source as well; a flow joins two hosts", cell(kDst)), kDst);
+      return at(line_, fmt::format("'{}' is also the source; a flow needs two different hosts", cell(kDst)), kDst);
     BUSBAR_RETURN_IF_ERROR(bytes(cell(kBytes), flow.bytes));
     BUSBAR_RETURN_IF_ERROR(start(cell(kStart), flow.start));
     if (const auto word = cell(kTrigger); word == "acked")
       flow.trigger = FlowTrigger::kAcked;
     else if (!word.empty() && word != "received")
-      return at(line_, fmt::format("'{}' is no trigger; write received (the default) or acked", word), kTrigger);
+      return at(line_, fmt::format("'{}' is not a trigger; write received (the default) or acked", word), kTrigger);
     if (const auto word = cell(kLane); !word.empty()) {
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), flow.lane);
       if (error != std::errc() || end != word.data() + word.size() || flow.lane >= kMostFlowLanes)
-        return at(line_, fmt::format("'{}' is no lane; lanes are 0 to {}", word, kMostFlowLanes - 1), kLane);
+        return at(line_, fmt::format("'{}' is not a lane; lanes are 0 to {}", word, kMostFlowLanes - 1), kLane);
     }
     if (!cell(kAfter).empty()) waits_.push_back({number, line_, std::string(cell(kAfter))});
     out_.ids.emplace_back(cell(kId));
@@ -125,7 +125,7 @@ class Reader {
     if (!found.ok()) {
       Error e = found.error();
       e.where = {file_, line_, 0, kFieldNames[field]};
-      e.message += "; a host is a GPU's number, or a name as in node5.gpu3 or node5.nic3";
+      e.message += "; a host is a GPU's number, or a name such as node5.gpu3 or node5.nic3";
       return e;
     }
     device = nic = *found;
@@ -147,9 +147,9 @@ class Reader {
     std::int64_t n = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), n);
     if (error != std::errc() || end != word.data() + word.size() || word.empty())
-      return at(line_, fmt::format("'{}' is no number of bytes; write a whole number without unit", word), kBytes);
-    if (n < 0) return at(line_, fmt::format("'{}' is negative; a flow carries 0 bytes or more", word), kBytes);
-    if (n > kMost) return at(line_, fmt::format("'{}' is more than 2^50 bytes; cut the flow in pieces", word), kBytes);
+      return at(line_, fmt::format("'{}' is not a number of bytes; write a whole number without unit", word), kBytes);
+    if (n < 0) return at(line_, fmt::format("'{}' is negative; write 0 bytes or more", word), kBytes);
+    if (n > kMost) return at(line_, fmt::format("'{}' is more than 2^50 bytes; split the flow", word), kBytes);
     out = static_cast<Bytes>(n);
     return {};
   }
@@ -160,7 +160,7 @@ class Reader {
     double ns = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ns);
     if (error != std::errc() || end != word.data() + word.size() || !(ns >= 0) || ns > kLatest)
-      return at(line_, fmt::format("'{}' is no start; write nanoseconds from 0 to 1e15", word), kStart);
+      return at(line_, fmt::format("'{}' is not a start time; write nanoseconds from 0 to 1e15", word), kStart);
     out = SimTime::at(Duration::ps(std::llround(ns * 1000)));
     return {};
   }
@@ -181,7 +181,7 @@ class Reader {
       rest.remove_prefix(std::min(end + 1, rest.size()));
       const auto it = known_.find(id);
       if (it == known_.end())
-        return at(wait.line, fmt::format("there is no flow '{}'; several are parted by ';'", id), kAfter,
+        return at(wait.line, fmt::format("there is no flow '{}'; separate several ids by ';'", id), kAfter,
                   ErrorCode::kNotFound);
       out_.list.after.values.push_back(it->second);
     }

@@ -47,8 +47,8 @@ std::string help_overview(const std::vector<Command>& commands) {
   for (const Command& c : commands) out += item(c.name, c.summary);
   return out +
          "\nFirst steps:\n  busbar collective dgx-h100 all_reduce\n  busbar train examples/llama3-70b-512xh100.yaml\n"
-         "busbar help COMMAND explains every flag; busbar --version says which busbar this is.\n"
-         "Exit status: 0 done, 1 a clean no, 2 could not do it.\n";
+         "'busbar help COMMAND' explains every flag; 'busbar --version' prints the version.\n"
+         "Exit status: 0 done, 1 the answer is no, 2 error.\n";
 }
 
 }  // namespace busbar

@@ -81,7 +81,7 @@ void LongRun::clear() {
 
 void LongRun::say_what_is_known() const {
   if (!interrupted()) return;
-  say(fmt::format("interrupted; {} of {} {} are known", done_, total_, what_));
+  say(fmt::format("interrupted; {} of {} {} are done", done_, total_, what_));
 }
 
 }  // namespace busbar

@@ -60,18 +60,19 @@ Result<Cluster> load_machine(const std::string& name, const Overrides& overrides
   const FormatEntry* format = find_format(source.head());
   if (is_yaml(name) && (format == nullptr || format->machine == nullptr)) return load_cluster(name, overrides);
   if (format == nullptr && source.head().starts_with('<'))
-    return invalid("XML, but not of a kind that is known; 'busbar import' lists the kinds", {name, 0, 0, ""});
+    return invalid("is XML of an unknown kind; 'busbar import' lists the known kinds", {name, 0, 0, ""});
   if (format == nullptr) return load_cluster(name, overrides);
   if (format->machine == nullptr)
     return invalid(
-        fmt::format("is no machine but a file of kind {}; 'busbar import' shows what it holds", format->kind),
+        fmt::format("does not describe a machine but is a file of kind {}; 'busbar import' shows its content",
+                    format->kind),
         {name, 0, 0, ""});
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(PartFigures figures, catalog_part_figures(overrides.catalog));
   figures.given_gpu = overrides.gpu;
   BUSBAR_ASSIGN(ImportedMachine machine, format->machine(text, name, figures));
   if (machine.topology.gpus().empty())
-    return invalid("no GPU in this file; 'busbar import' shows what it holds", {name, 0, 0, ""});
+    return invalid("there is no GPU in this file; 'busbar import' shows its content", {name, 0, 0, ""});
   return adopt(std::move(machine), name, std::string(text), figures, overrides);
 }
 

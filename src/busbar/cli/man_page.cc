@@ -8,15 +8,14 @@ namespace busbar {
 namespace {
 
 constexpr const char* kEnvironment[][2] = {
-    {"BUSBAR_CATALOG", "folder with product data that wins over what is built in; --catalog wins over it"},
-    {"COLUMNS", "how wide text is, at least 40; absent: as the terminal, and 100 in a file or pipe"},
-    {"NO_COLOR", "when set, no colour on a terminal; nor where TERM is dumb"},
-    {"LC_ALL, LC_CTYPE, LANG", "bars are drawn with block characters where the first that is set names UTF-8"}};
-constexpr const char* kStatus[][2] = {
-    {"0", "done"},
-    {"1", "a clean no: a fault found, does not fit, a target missed"},
-    {"2", "could not do it: wrong usage or input, a file that cannot be read or written"},
-    {"130, 143", "interrupted by Ctrl-C or SIGTERM; what was known by then is printed"}};
+    {"BUSBAR_CATALOG", "folder with product data that overrides the built-in data; --catalog overrides it"},
+    {"COLUMNS", "width of text, at least 40; absent: the terminal's width, or 100 for a file or pipe"},
+    {"NO_COLOR", "if set, no colour on a terminal; also if TERM is dumb"},
+    {"LC_ALL, LC_CTYPE, LANG", "bars use block characters if the first of these that is set names UTF-8"}};
+constexpr const char* kStatus[][2] = {{"0", "done"},
+                                      {"1", "the answer is no: a fault found, does not fit, a target missed"},
+                                      {"2", "error: wrong usage or input, or a file that cannot be read or written"},
+                                      {"130, 143", "interrupted by Ctrl-C or SIGTERM; the results so far are printed"}};
 
 /// Text for roff: without escapes and requests, and with hyphens that can be copied.
 std::string roff(const std::string& text) {
@@ -101,7 +100,7 @@ std::string man_overview(const std::vector<Command>& commands, const std::string
   out +=
       ".SH DESCRIPTION\nModels the links a byte crosses in a machine of GPUs, runs collectives and whole training "
       "steps "
-      "over them, and says where the time goes, which link bounds it and how far the answer can be trusted. Needs no "
+      "over them, and reports the parts of the time, the link that limits it and the accuracy of the answer. Needs no "
       "GPU, no privilege and no network.\n.PP\nRates are 1e9 bytes per second and direction. Sizes without unit are "
       "bytes; K, M and G are binary, as in nccl\\-tests.\n.SH COMMANDS\n";
   for (const Command& c : commands) out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(c.name), roff(c.summary));

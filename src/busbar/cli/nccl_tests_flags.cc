@@ -27,24 +27,23 @@ bool NcclTestsFlags::switches_may_reduce(Collective op) const {
 std::vector<Flag> nccl_tests_flags(NcclTestsFlags& f) {
   constexpr const char* kCategory = "As in nccl-tests";
   std::vector<Flag> flags{
-      {"-g,--gpus,--ngpus", "N", "use the first N GPUs, with -t T the first T x N; of all nodes together", kCategory,
+      {"-g,--gpus,--ngpus", "N", "use the first N GPUs of all nodes together; with -t T the first T x N", kCategory,
        &f.gpus},
-      {"-t,--nthreads", "T", "threads of a process, each with -g GPUs (1 where only -t is given)", kCategory,
-       &f.threads},
+      {"-t,--nthreads", "T", "threads per process, each with -g GPUs (1 if only -t is given)", kCategory, &f.threads},
       {"-d,--datatype",
        "TYPE",
-       "of elements (default float): NCCL does not let switches reduce all of them",
+       "element type (default float); NVLink switches cannot reduce every type",
        kCategory,
        &f.datatype,
        {"int8", "uint8", "int32", "uint32", "int64", "uint64", "half", "float", "double", "bfloat16", "f8e4m3",
         "f8e5m2"}},
       {"-o,--op",
        "OP",
-       "how elements are reduced (default sum): NCCL does not let switches do all of it",
+       "reduction (default sum); NVLink switches cannot do every reduction",
        kCategory,
        &f.reduction,
        {"sum", "prod", "min", "max", "avg", "mulsum"}},
-      {"-G,--cudagraph", "N", "above 0: as --launch graph", kCategory, &f.graph}};
+      {"-G,--cudagraph", "N", "above 0: same as --launch graph", kCategory, &f.graph}};
   const std::pair<const char*, std::uint32_t*> accepted[] = {{"-n,--iters", &f.iterations},
                                                              {"-w,--warmup_iters", &f.warmups},
                                                              {"-c,--check", &f.check},
@@ -54,7 +53,7 @@ std::vector<Flag> nccl_tests_flags(NcclTestsFlags& f) {
                                                              {"-a,--average", &f.average},
                                                              {"-R,--local_register", &f.registered}};
   for (const auto& [names, target] : accepted)
-    flags.push_back({names, "N", "accepted; changes no prediction", kCategory, target});
+    flags.push_back({names, "N", "accepted, without effect", kCategory, target});
   return flags;
 }
 

@@ -56,13 +56,13 @@ Status read_kind(const std::string& text, std::string_view what, PacketFault& fa
   fault.kind = known->second;
   const bool shares = fault.kind != Kind::kDown && fault.kind != Kind::kStorm;
   if (shares != (colon != std::string_view::npos))
-    return wrong_fault(text,
-                       shares ? fmt::format("how much? write {}:0.01", word) : fmt::format("{} has no share", word));
+    return wrong_fault(text, shares ? fmt::format("the amount is missing; write {}:0.01", word)
+                                    : fmt::format("{} takes no number", word));
   if (!shares) return {};
   const std::string_view number = what.substr(colon + 1);
   const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), fault.value);
   if (code != std::errc() || end != number.data() + number.size() || !(fault.value > 0 && fault.value < 1))
-    return wrong_fault(text, fmt::format("'{}' is no share above 0 and below 1", number));
+    return wrong_fault(text, fmt::format("'{}' is not a number above 0 and below 1", number));
   return {};
 }
 
@@ -92,7 +92,7 @@ Status read_faults(const std::vector<std::string>& texts, const std::string& rer
   for (const std::string& text : texts) {
     PacketFault fault;
     const std::size_t equals = text.rfind('='), at = text.find('@', equals == std::string::npos ? 0 : equals);
-    if (equals == std::string::npos) return wrong_fault(text, "what is wrong with it?");
+    if (equals == std::string::npos) return wrong_fault(text, "the kind of fault is missing");
     const std::string_view all(text);
     BUSBAR_RETURN_IF_ERROR(
         read_kind(text, all.substr(equals + 1, at == std::string::npos ? at : at - equals - 1), fault));
@@ -109,7 +109,7 @@ Status read_faults(const std::vector<std::string>& texts, const std::string& rer
         options.faults.push_back(fault);
       }
     }
-    if (options.faults.size() == before) return wrong_fault(text, "none of its links ends at a host");
+    if (options.faults.size() == before) return wrong_fault(text, "no link of this selector ends at a host");
   }
   return {};
 }
@@ -128,7 +128,7 @@ Status read_background(const std::string& text, std::uint64_t seed, PacketOption
   BackgroundTraffic b;
   const auto [end, code] = std::from_chars(text.data(), text.data() + colon, b.load);
   if (code != std::errc() || end != text.data() + colon || !(b.load > 0 && b.load < 1))
-    return wrong("the load is a share of each host's cable, above 0 and below 1");
+    return wrong("the load must be above 0 and below 1, as a share of each host's cable");
   const Result<Duration> until = parse_duration(std::string_view(text).substr(at + 1));
   if (!until.ok()) return wrong(until.error().message);
   b.until = SimTime::at(*until);
@@ -149,14 +149,14 @@ Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
     const auto [stop, code] = std::from_chars(word.data(), word.data() + word.size(), weight);
     const bool number = code == std::errc() && stop == word.data() + word.size();
     if (word != "strict" && (!number || weight == 0 || weight > kMostWeight))
-      return invalid(
-          fmt::format("'{}' is no weight; write 1 to {} or strict for each lane, as in strict,3,1", word, kMostWeight),
-          {"", 0, 0, "--lanes"});
+      return invalid(fmt::format("'{}' is not a weight; write 1 to {} or strict for each lane, for example strict,3,1",
+                                 word, kMostWeight),
+                     {"", 0, 0, "--lanes"});
     weights.push_back(number ? weight : 0);
     begin = end + 1;
   }
   if (weights.size() > kMostFlowLanes)
-    return invalid(fmt::format("{} lanes, and there are at most {}", weights.size(), kMostFlowLanes),
+    return invalid(fmt::format("{} lanes are too many; at most {} are possible", weights.size(), kMostFlowLanes),
                    {"", 0, 0, "--lanes"});
   return weights;
 }
@@ -165,24 +165,23 @@ Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
 
 std::vector<Flag> packet_flags(PacketExtras& extras) {
   std::vector<Flag> flags{
-      {"--cut-through", "", "switches pass packets on while they come in, where the way out is not faster", "Packets",
-       &extras.cut_through},
-      {"--background", "LOAD:SIZES.csv@UNTIL", "flows of others, Poisson, e.g. 0.3:data/flow-sizes/websearch.csv@1ms",
+      {"--cut-through", "", "switches forward a packet while it still arrives, if the outgoing link is not faster",
+       "Packets", &extras.cut_through},
+      {"--background", "LOAD:SIZES.csv@UNTIL", "background flows (Poisson), e.g. 0.3:data/flow-sizes/websearch.csv@1ms",
        "Packets", &extras.background},
       {"--fault", "SELECTOR=WHAT[@FROM[..UNTIL]]",
        "down, rate:0.25, loss:0.001, slow:0.5 (receiver) or storm (of pauses), e.g. leaf0-spine1=down@20us..60us; "
        "repeatable",
        "Packets", &extras.faults},
       {"--lanes", "W,W,...",
-       "virtual lanes with these weights, or strict; of a flow: its column lane, of a job: in turn", "Packets",
+       "virtual lanes with these weights, or strict; a flow uses its column lane, jobs take turns", "Packets",
        &extras.lanes},
-      {"--threads", "N", "parts of the network run side by side, with equal results (default 1)", "Packets",
-       &extras.threads},
+      {"--threads", "N", "simulate with N threads; results are equal (default 1)", "Packets", &extras.threads},
   };
   for (Flag& f : flags) f.needs = kPackets;
   flags.push_back({"--reroute-after",
                    "TIME",
-                   "until switches send around a link that went (default 1ms), or never",
+                   "time until switches route around a failed link (default 1ms), or never",
                    "Packets",
                    &extras.reroute_after,
                    {},
@@ -198,7 +197,12 @@ std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance,
            transports, kPackets},
           {"--lb", "NAME", fmt::format("{} (default: the cluster's)", fmt::join(balances, ", ")), "Packets", &balance,
            balances, kPackets},
-          {"--patience", "SECONDS", "refuse runs that would take longer (default 1800)", "Packets", &patience_s, {},
+          {"--patience",
+           "SECONDS",
+           "refuse runs with a longer run time (default 1800)",
+           "Packets",
+           &patience_s,
+           {},
            kPackets}};
 }
 
@@ -230,7 +234,7 @@ std::function<void(const PacketProgress&)> progress_on_stderr() {
     const double share = static_cast<double>(p.hops) / std::max(1.0, p.hops_expected);
     const std::string left =
         share > 0 && share < 1 ? fmt::format(", about {:.0f} s to go", s * (1 - share) / share) : std::string();
-    say(fmt::format("{:.1f} us simulated, {} of {} flows have ended, {:.1f} million packet-hops in {:.0f} s{}",
+    say(fmt::format("{:.1f} us simulated, {} of {} flows ended, {:.1f} million packet-hops in {:.0f} s{}",
                     p.now.since_start().in_us(), p.done, p.flows, static_cast<double>(p.hops) * 1e-6, s, left));
   };
 }

@@ -8,8 +8,9 @@
 namespace busbar {
 
 std::vector<Flag> predict_flags(PredictOptions& o, const std::string& launch) {
-  return {{"--env", "NCCL_X=Y", "a variable that NCCL runs under; may be given several times", "NCCL", &o.env},
-          {"--nccl", "VERSION", "whose rules choose, 2.18 to 2.30 (default: as stated, else 2.30)", "NCCL", &o.nccl},
+  return {{"--env", "NCCL_X=Y", "set a variable of NCCL; may be given several times", "NCCL", &o.env},
+          {"--nccl", "VERSION", "NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)",
+           "NCCL", &o.nccl},
           {"--launch", "MODE",
            "how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), "
            "unknown (default: " + launch + ")",

@@ -209,13 +209,13 @@ void rings_to_document(const RingsView& v, Document& out) {
                                tree.ports.empty() ? "-" : port_text(v, 0, tree.ports[0]),
                                mark(trees[ch % trees.size()])});
   }
-  ring_table.note = "Balanced: no NIC and no link carries two channels while its like stands idle.";
+  ring_table.note = "Balanced: no NIC and no link carries two channels while an equal one is idle.";
   out.blocks.push_back({ring_table});
   out.blocks.push_back({tree_table});
   if (const Table t = nic_table(v); !t.rows.empty()) out.blocks.push_back({t});
   if (uneven > 0)
     out.blocks.push_back(
-        {Highlight{fmt::format("{} of {} rings are unbalanced: some NIC or link stands idle while another "
+        {Highlight{fmt::format("{} of {} rings are unbalanced: some NIC or link is idle while another "
                                "carries more than its share.",
                                uneven, c.channels)}});
 }

@@ -30,9 +30,9 @@ Drawing draw_scaling(const ScaleRun& run, bool weak) {
       fmt::format("Efficiency falls from 100 % at {} GPUs to {:.1f} % at {}.", points.front()->layout.ranks(),
                   100 * points.back()->efficiency, points.back()->layout.ranks());
   const std::uint32_t bend = run.stops_hiding(weak);
-  d.note = "Tokens per second and GPU against the smallest size; exposed: of the step. ";
-  d.note += bend == 0 ? "Communication of data parallelism hides behind compute at every size."
-                      : fmt::format("From {} GPUs on communication of data parallelism no longer hides.", bend);
+  d.note = "Tokens per second and GPU relative to the smallest size; exposed: share of the step. ";
+  d.note += bend == 0 ? "At every size, compute hides the communication of data parallelism."
+                      : fmt::format("From {} GPUs on, communication of data parallelism is exposed.", bend);
   return d;
 }
 

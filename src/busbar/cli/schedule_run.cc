@@ -81,8 +81,8 @@ Result<ImportedSchedule> load_schedule(const std::string& file) {
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
   const FormatEntry* format = find_format(source.head());
   if (format == nullptr || format->schedule == nullptr)
-    return invalid(format == nullptr ? "not a schedule of a kind that is known; 'busbar import' lists the kinds"
-                                     : fmt::format("is a file of kind {} and holds no schedule", format->kind),
+    return invalid(format == nullptr ? "is not a known kind of schedule; 'busbar import' lists the kinds"
+                                     : fmt::format("is a file of kind {}, which contains no schedule", format->kind),
                    {file, 0, 0, ""});
   return format->schedule(source);
 }
@@ -122,7 +122,7 @@ Table schedule_table(const ImportedSchedule& schedule, const std::vector<Schedul
   Table t;
   t.title = fmt::format("{} ({}) over {} GPUs of {}", plan.name, name_of(plan.op), plan.ranks, cluster.name);
   t.columns = {
-      {"size (B)"},         {"time (us)"},  {"busbw (GB/s)"},    {"fastest of ours", Align::kLeft}, {"its time (us)"},
+      {"size (B)"},         {"time (us)"},  {"busbw (GB/s)"},    {"our fastest", Align::kLeft}, {"its time (us)"},
       {"against ours (%)"}, {"floor (us)"}, {"above floor (%)"}, {"bound by", Align::kLeft}};
   for (const ScheduleRow& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4),
@@ -132,12 +132,12 @@ Table schedule_table(const ImportedSchedule& schedule, const std::vector<Schedul
                       format_number(r.floor.time.in_us(), 4), format_number(percent_of(r.time, r.floor.time)),
                       bound_in_short(r.bound, cluster.topology)});
   t.note =
-      "GB/s is 1e9 bytes per second per direction. Messages of all steps share the links; as many loops as are "
-      "fastest; copies and additions "
-      "within a GPU cost nothing";
+      "GB/s is 1e9 bytes per second per direction. Messages of all steps share the links; the fastest number of loops "
+      "is used; copies and additions "
+      "inside a GPU cost nothing";
   t.note += fmt::format(". Protocol: {}.", schedule.protocol);
   if (!cluster.protocol.peer_access || !cluster.protocol.gpudirect)
-    t.note += " What this machine stages in host memory goes straight here: times are too short.";
+    t.note += " Copies through host memory are not modelled here: times are too short.";
   return t;
 }
 
@@ -257,7 +257,7 @@ int run_schedule(const CollectiveOptions& o) {
   d.command = o.common.typed;
   d.blocks.push_back({schedule_table(*schedule, *rows, *cluster)});
   d.blocks.push_back(
-      {Highlight{fmt::format("Proved: {} sends, at most {} of them one after another. At {} the time is bound by {}.",
+      {Highlight{fmt::format("Proved: {} sends, at most {} of them one after another. At {} the time is limited by {}.",
                              schedule->proof.sends, schedule->proof.depth, format_binary_size(count(rows->back().size)),
                              bound_to_text(rows->back().bound, cluster->topology))}});
   for (const std::string& note : schedule->notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
@@ -266,7 +266,7 @@ int run_schedule(const CollectiveOptions& o) {
 }
 
 Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<CollectiveRow>& rows) {
-  const CollectiveRow& row = spokesman(rows);
+  const CollectiveRow& row = summary_row(rows);
   const bool goal = file.ends_with(".goal");
   if (!goal && !file.ends_with(".xml"))
     return invalid(fmt::format("'{}' should end in .xml (MSCCL) or .goal", file), {"", 0, 0, "--out"});

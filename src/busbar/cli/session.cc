@@ -19,19 +19,19 @@ std::vector<Flag> common_flags(CommonOptions& o, bool with_engine) {
   std::vector<Flag> flags{
       {"--set", "PATH=VALUE", "change one key of the cluster file, e.g. fabric.oversubscription=2", "Machine",
        &o.overrides.set},
-      {"--degrade", "SELECTOR=FACTOR", "links run at FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed",
+      {"--degrade", "SELECTOR=FACTOR", "reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed",
        "Machine", &o.overrides.degrade},
-      {"--fail", "SELECTOR", "links are gone, e.g. leaf3-spine1; globs allowed", "Machine", &o.overrides.fail},
-      {"--gpu", "PART", "what the GPUs are where the machine's file does not say, e.g. h100-sxm (see catalog gpus)",
+      {"--fail", "SELECTOR", "remove links, e.g. leaf3-spine1; globs allowed", "Machine", &o.overrides.fail},
+      {"--gpu", "PART", "product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)",
        "Machine", &o.overrides.gpu},
-      {"--gpu-memory-rate", "RATE", "memory (HBM) of every GPU at RATE, e.g. 8TB/s: collectives and kernels follow it",
+      {"--gpu-memory-rate", "RATE", "memory (HBM) rate of every GPU, e.g. 8TB/s; affects collectives and kernels",
        "Machine", &o.overrides.gpu_memory_rate},
-      {"--catalog", "DIR", "product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
+      {"--catalog", "DIR", "read product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
        &o.overrides.catalog},
       {"--json", "", "one JSON object on stdout instead of text", "Output", &o.json},
-      {"--csv", "", "the rows of it as CSV instead of text, with the keys of --json as columns", "Output", &o.csv},
-      {"--html", "FILE", "write a self-contained page too", "Output", &o.html},
-      {"--explain", "", "say what relieving each kind of link would buy", "Output", &o.explain},
+      {"--csv", "", "the rows as CSV instead of text, with the keys of --json as columns", "Output", &o.csv},
+      {"--html", "FILE", "also write a self-contained page", "Output", &o.html},
+      {"--explain", "", "show the gain from improving each kind of link", "Output", &o.explain},
   };
   if (with_engine)
     flags.insert(flags.begin(), {"--engine",
@@ -50,7 +50,8 @@ Positional cluster_word(std::string& cluster, bool required) {
           &cluster, required};
 }
 Flag cluster_flag(std::string& cluster) {
-  return {"--cluster", "CLUSTER", "the machine: preset, NAME:N or file; also a word", "Machine", &cluster};
+  return {"--cluster", "CLUSTER", "the machine: preset, NAME:N or file; also as the argument CLUSTER", "Machine",
+          &cluster};
 }
 
 Json RunClock::to_json() const {
@@ -91,7 +92,7 @@ Json bound_to_json(const Bound& b, const Topology& t) {
 }
 
 std::string bound_to_text(const Bound& b, const Topology& t) {
-  if (b.link == kNone<LinkId>) return "nothing: no byte is sent";
+  if (b.link == kNone<LinkId>) return "nothing: no data is sent";
   return fmt::format("the {} of {} ({}), phase {}", word(b.kind), link_class_name(b.link, t), t.name(b.link), b.phase);
 }
 
@@ -100,7 +101,7 @@ std::string bound_in_short(const Bound& b, const Topology& t) {
 }
 
 int deliver(const CommonOptions& o, const Json& data, const Document& document, int status, Printed printed) {
-  if (o.json && o.csv) return report_error(invalid("stdout holds one of them; leave out one", {"", 0, 0, "--csv"}));
+  if (o.json && o.csv) return report_error(invalid("excludes --json; use one of them", {"", 0, 0, "--csv"}));
   if (printed == Printed::kNot)
     status = print_out(o.csv    ? csv_of(data)
                        : o.json ? data.dump(2) + "\n"

@@ -31,7 +31,7 @@ Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std:
   for (double s = low; s <= high && steps <= kMostSteps && sizes.size() <= kMostSizes; s *= factor)
     if (sizes.empty() || static_cast<Bytes>(s) != sizes.back()) sizes.push_back(static_cast<Bytes>(s));
   if (steps > kMostSteps || sizes.size() > kMostSizes)
-    return flag_error("-f", fmt::format("{:g} gives more than {} sizes; take a larger factor", factor, kMostSizes));
+    return flag_error("-f", fmt::format("{:g} gives more than {} sizes; use a larger factor", factor, kMostSizes));
   return sizes;
 }
 

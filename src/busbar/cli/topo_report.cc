@@ -128,8 +128,8 @@ std::string one_of(std::string words) {
 std::string optical_sentence(const Cluster& c, const TopoFacts& f) {
   const std::uint32_t n = c.ocs.cube;
   return fmt::format(
-      "{} circuit switches join cubes of {}x{}x{} chips by {} fibres; another shape, or a spare cube in the "
-      "place of a broken one, takes {} to wire",
+      "{} circuit switches connect cubes of {}x{}x{} chips by {} fibres; it takes {} to connect another shape, or a "
+      "spare cube instead of a broken one",
       c.ocs.switches, n, n, n, c.ocs.links(f.scale_up.gpus), format_duration(c.ocs.reconfiguration.in_s()));
 }
 
@@ -153,7 +153,7 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   if (!f.cables.empty()) out.items.emplace_back("cables", cabling_sentence(c, f.cabling));
   if (count(f.memory) == 0) return out;
   out.items.emplace_back("memory", fmt::format("{} of HBM in all", format_size(static_cast<double>(count(f.memory)))));
-  std::string domain = fmt::format("{} GPUs reach each other by scale-up links alone: {} together", f.scale_up.gpus,
+  std::string domain = fmt::format("{} GPUs are connected by scale-up links: {} together", f.scale_up.gpus,
                                    format_size(static_cast<double>(count(f.scale_up.memory))));
   if (f.scale_up.ports_GBps > 0)
     domain += fmt::format("; all their ports {} per direction, {} counting both",
@@ -171,8 +171,9 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
 Table tree_table(const Topology& t, const TopoParts& p) {
   Table out;
   out.title = fmt::format("Inside node{}", index(p.block));
-  out.columns = {{"device", Align::kLeft},         {"part", Align::kLeft}, {"NUMA"}, {"uplink", Align::kLeft}, {"GB/s"},
-                 {"beside the tree", Align::kLeft}};
+  out.columns = {
+      {"device", Align::kLeft},          {"part", Align::kLeft}, {"NUMA"}, {"uplink", Align::kLeft}, {"GB/s"},
+      {"outside the tree", Align::kLeft}};
   for (const TreeLine& l : block_tree(t, p.block)) {
     const std::string name = t.name(l.device), numa = t.numa(l.device) < 0 ? "-" : std::to_string(t.numa(l.device));
     std::string indent;
@@ -184,7 +185,7 @@ Table tree_table(const Topology& t, const TopoParts& p) {
                         up ? format_number(giga(t.link_class(l.up).floor_rate())) : "", l.extra});
   }
   out.note =
-      "Uplink: the link to the device above, wire rate per direction. Beside the tree: all other links of a device.";
+      "Uplink: the link to the device above, wire rate per direction. Outside the tree: all other links of a device.";
   return out;
 }
 
@@ -240,7 +241,7 @@ std::vector<LargestModel> largest_models(const ScaleUpDomain& domain) {
 
 Table level_table(const std::vector<Level>& levels) {
   Table t;
-  t.title = "Levels a byte crosses, per GPU and direction";
+  t.title = "Tiers that a byte crosses, per GPU and direction";
   t.columns = {{"level", Align::kLeft}, {"wire (GB/s)"},  {"payload (GB/s)"},
                {"narrower by"},         {"latency (ns)"}, {"counted", Align::kLeft}};
   for (const Level& l : levels)

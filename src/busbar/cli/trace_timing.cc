@@ -12,7 +12,7 @@ namespace {
 
 /// Why a call cannot be timed; empty: it can.
 std::string obstacle(const TracedCall& c, std::size_t gpus) {
-  if (!c.op) return "not a collective that we know";
+  if (!c.op) return "an unknown collective";
   if (c.bytes == 0) return "its size was not recorded";
   if (c.ranks > gpus || std::any_of(c.members.begin(), c.members.end(), [&](std::uint32_t r) { return r >= gpus; }))
     return "more ranks than GPUs";
@@ -77,12 +77,12 @@ Status time_trace(const CommTrace& trace, Predictor& machine, Json& json, Docume
     measured_us += c.median_us * static_cast<double>(c.times);
     floor_us += floor * static_cast<double>(c.times);
   }
-  t.note = "fastest: of all alike, because a kernel that starts early waits for the other ranks in it.";
+  t.note = "fastest: of all equal calls, because a kernel that starts early waits for the other ranks.";
   if (!t.rows.empty()) document.blocks.push_back({t});
   if (floor_us > 0) {
     json["measured_over_floor"] = measured_us / floor_us;
     document.blocks.push_back(
-        {Highlight{fmt::format("Kernels took {} us in all, {} times their floors.", format_number(measured_us, 4),
+        {Highlight{fmt::format("Kernels took {} us in total, {} times their floors.", format_number(measured_us, 4),
                                format_number(measured_us / floor_us))}});
   }
   if (suspicious)

@@ -152,7 +152,7 @@ Table points_table(const MachineBatches& m) {
 
 Table claims_table(const BatchesRun& r) {
   Table t;
-  t.title = "Popular figures, and the batches at which they hold";
+  t.title = "Published claims, and the batches for which they hold";
   t.columns = {
       {"figure", Align::kLeft}, {"said of", Align::kLeft}, {"machine", Align::kLeft}, {"batches", Align::kLeft}};
   for (const Claim& said : r.claims.claims) {
@@ -183,8 +183,8 @@ Drawing batches_drawing(const BatchesRun& r) {
     curves.push_back(std::move(c));
   }
   Drawing d = draw_curves(curves, "sequences per step");
-  d.title = replicas ? "Efficiency against one replica" : "Exposed tensor parallelism, of the step";
-  d.description = d.title + " over the batch, a curve for each machine; the tables below have the figures.";
+  d.title = replicas ? "Efficiency relative to one replica" : "Exposed tensor parallelism, of the step";
+  d.description = d.title + " by batch, one curve per machine; the tables below have the figures.";
   return d;
 }
 
@@ -264,10 +264,10 @@ Document batches_document(const BatchesRun& r, const std::string& typed) {
     d.blocks.push_back({std::move(curves), Audience::kPage});
   for (const MachineBatches& m : r.machines) d.blocks.push_back({points_table(m)});
   d.blocks.push_back({Paragraph{
-      "batch: sequences per step. efficiency: tokens per second and GPU against one replica alone with as many "
-      "micro-batches; above 100 % where replicas share the optimizer's work. exposed: communication that nothing "
-      "hides, of the step. idle: the part of a step in which tensor "
-      "units have nothing to do."}});
+      "batch: sequences per step. efficiency: tokens per second and GPU relative to one replica alone with as many "
+      "micro-batches; above 100 % if replicas share the optimizer's work. exposed: share of exposed "
+      "communication in the step. idle: share of the step in which tensor "
+      "units are idle."}});
   return d;
 }
 

@@ -79,7 +79,7 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
   row("routing", [](const Compared& c) { return std::string(name_of(c.run->cluster().routing)); });
   row("alike parts", [](const Compared& c) { return std::string(c.fold ? "folded" : "each by itself"); });
   row("step", [](const Compared& c) { return format_duration(c.run->step.step_time.in_s()); });
-  row("against the first", [&](const Compared& c) { return against(c, all.front()); });
+  row("relative to the first", [&](const Compared& c) { return against(c, all.front()); });
   add_parts(all, t);
   row("MFU", [](const Compared& c) { return percent_of(c.run->metrics.mfu, 1); });
   row("tokens/s/GPU", [](const Compared& c) { return format_number(c.run->metrics.tokens_per_s_per_gpu); });

@@ -70,7 +70,7 @@ std::string call_name(const TrainRun& r, const CallUse& u) {
 
 Highlight verdict(const TrainRun& r) {
   const StepResult& s = r.step;
-  std::string text = fmt::format("{} a step, {} % MFU. Compute takes {} % of it, communication that nothing hides {} %",
+  std::string text = fmt::format("{} per step, {} % MFU. Compute takes {} % of the step, exposed communication {} %",
                                  format_duration(s.step_time.in_s()), format_number(100 * r.metrics.mfu),
                                  format_number(share_percent(s.breakdown.compute, s.step_time)),
                                  format_number(share_percent(exposed(s.breakdown), s.step_time)));
@@ -79,7 +79,7 @@ Highlight verdict(const TrainRun& r) {
   text += ". ";
   if (!s.calls.empty() && s.calls.front().exposed > Duration())
     text +=
-        fmt::format("Most of what is exposed, {}, is {}, bound by {}.", format_duration(s.calls.front().exposed.in_s()),
+        fmt::format("The most exposed call ({}) is {}, limited by {}.", format_duration(s.calls.front().exposed.in_s()),
                     call_name(r, s.calls.front()), bound_to_text(s.calls.front().bound, r.cluster().topology));
   return {text};
 }
@@ -109,24 +109,23 @@ std::string memory_verdict(const TrainRun& r) {
 std::string gradient_words(const TrainRun& r) {
   const GradientWindow w = gradient_window(r);
   if (w.reduction <= w.backward || r.step.breakdown.exposed_dp <= Duration()) return "";
-  return fmt::format(
-      "their reduction takes {}, the backward pass that could hide it {}: data parallelism leaves GPUs idle for {}",
-      format_duration(w.reduction.in_s()), format_duration(w.backward.in_s()),
-      format_duration(r.step.breakdown.exposed_dp.in_s()));
+  return fmt::format("their reduction takes {}, but the backward pass that could hide it only {}: GPUs are idle for {}",
+                     format_duration(w.reduction.in_s()), format_duration(w.backward.in_s()),
+                     format_duration(r.step.breakdown.exposed_dp.in_s()));
 }
 
 /// The cost of waiting for the slowest GPU.
 std::string spread_words(const TrainRun& r) {
   const StepSpread s = step_spread(r);
   return fmt::format(
-      "{} expected with the slowest of {} GPUs, {} to {} in 80 % of steps, {} in 1 of 100 (each GPU varies by {} %)",
+      "expected {}, set by the slowest of {} GPUs; {} to {} in 80 % of steps, {} in 1 of 100 (each GPU varies by {} %)",
       format_duration(s.expected_s), r.layout.ranks(), format_duration(s.p10_s), format_duration(s.p90_s),
       format_duration(s.p99_s), format_number(100 * r.kernels.jitter_share));
 }
 
 Facts details(const TrainRun& r) {
   Facts f;
-  f.title = "What was asked, and what it means";
+  f.title = "The scenario and its result";
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
   const FabricSummary& fabric = r.cluster().fabric;
   add("machine", fmt::format("{}, {} GPUs ({})", r.cluster().name, r.layout.ranks(), r.cluster().gpu_part));
@@ -148,21 +147,21 @@ Facts details(const TrainRun& r) {
                   format_number(r.metrics.model_tflops_per_gpu),
                   format_number(r.metrics.model_tflops_per_gpu_full_attention),
                   format_number(100 * r.metrics.mfu_full_attention)));
-  add("idle", fmt::format("{} % of the step tensor units have nothing to do",
+  add("idle", fmt::format("tensor units are idle for {} % of the step",
                           format_number(idle_percent(r.step.breakdown, r.step.step_time))));
   if (std::string words = gradient_words(r); !words.empty()) add("gradients", std::move(words));
   add("memory", memory_verdict(r));
   if (r.cluster().usd_per_gpu_hour > 0)
-    add("money",
-        fmt::format(
-            "${} a day; 1 % of the step costs ${} a day, all exposed communication ${} a day (at ${} per GPU-hour: {})",
-            format_number(r.cost.usd_per_day, 4), format_number(r.cost.usd_per_day_per_percent),
-            format_number(r.cost.usd_per_day_per_percent * share_percent(exposed(r.step.breakdown), r.step.step_time)),
-            format_number(r.cluster().usd_per_gpu_hour), r.cluster().price_source));
+    add("money", fmt::format("${} per day; 1 % of the step costs ${} per day, all exposed communication ${} per day "
+                             "(at ${} per GPU-hour: {})",
+                             format_number(r.cost.usd_per_day, 4), format_number(r.cost.usd_per_day_per_percent),
+                             format_number(r.cost.usd_per_day_per_percent *
+                                           share_percent(exposed(r.step.breakdown), r.step.step_time)),
+                             format_number(r.cluster().usd_per_gpu_hour), r.cluster().price_source));
   add("spread", spread_words(r));
   const double step = r.step.step_time.in_s();
   add("trust",
-      fmt::format("{} to {} a step ({:+.0f} % to {:+.0f} %): {}; kernels alone {:+.0f} % to {:+.0f} %: {}",
+      fmt::format("{} to {} per step ({:+.0f} % to {:+.0f} %): {}; kernels alone {:+.0f} % to {:+.0f} %: {}",
                   format_duration(step * (1 + r.band.low_percent / 100)),
                   format_duration(step * (1 + r.band.high_percent / 100)), r.band.low_percent, r.band.high_percent,
                   r.band.basis, r.kernels.band_low_percent, r.kernels.band_high_percent, r.kernels.band_basis));
@@ -190,9 +189,10 @@ Bars breakdown_bars(const TrainRun& r, const std::vector<BesideRun>& besides) {
 }
 
 Paragraph breakdown_note(const TrainRun& r) {
-  return {fmt::format(
-      "The parts are those of {} and sum to the step exactly. Compute includes {} that collectives beside it cost.",
-      r.program.roles[index(r.step.critical_role)].name, format_duration(r.step.slowed.in_s()))};
+  return {
+      fmt::format("The parts are those of {} and sum exactly to the step. Compute includes {} caused by collectives "
+                  "that run at the same time.",
+                  r.program.roles[index(r.step.critical_role)].name, format_duration(r.step.slowed.in_s()))};
 }
 
 Bars memory_bars(const TrainRun& r) {
@@ -252,14 +252,13 @@ Table calls_table(const TrainRun& r, std::size_t most) {
                       format_number(row.mean_us(row.alone)), format_number(row.exposed.in_s()),
                       bound_in_short(row.bound, r.cluster().topology)});
   }
-  if (rows.size() > most)
-    t.note = fmt::format("{} more kinds of calls: --html and --json have them.", rows.size() - most);
+  if (rows.size() > most) t.note = fmt::format("--html and --json list {} more kinds of calls.", rows.size() - most);
   return t;
 }
 
 Table level_table(const Topology& topology) {
   Table t;
-  t.title = "Levels a byte crosses, per GPU and direction";
+  t.title = "Tiers that a byte crosses, per GPU and direction";
   t.columns = {
       {"level", Align::kLeft}, {"wire (GB/s)"}, {"payload (GB/s)"}, {"latency (ns)"}, {"counted", Align::kLeft}};
   for (const Level& l : machine_levels(topology))
@@ -298,7 +297,7 @@ TimelineView timeline_view(const TrainRun& r, std::string title, double from_s, 
 
 Table relief_table(const TrainRun& r) {
   Table t;
-  t.title = "What relief would buy";
+  t.title = "Gain from improving links";
   t.columns = {{"change", Align::kLeft}, {"step time saved (%)"}};
   for (const Relief& x : r.relief) t.rows.push_back({x.what, format_number(x.gain_percent)});
   return t;
@@ -339,7 +338,7 @@ Document train_document(const TrainRun& r, const std::string& typed, const Scale
   if (!r.relief.empty())
     add(relief_table(r));
   else
-    add(Paragraph{"--explain adds what relief of each kind of link would buy, and the curve of scaling."},
+    add(Paragraph{"--explain adds the gain from improving each kind of link, and the curve of scaling."},
         Audience::kPage);
   heading("Timeline");
   const double end = r.step.step_time.in_s(), slice = end / std::max(8u, r.layout.micro_batches());

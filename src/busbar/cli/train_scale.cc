@@ -24,7 +24,7 @@ Result<std::string> preset_of(const std::string& cluster) {
   const std::string name = cluster.substr(0, colon);
   if (name.find('/') == std::string::npos && !name.ends_with(".yaml") && !name.ends_with(".yml")) return name;
   return flag_error("--scale",
-                    fmt::format("'{}' is a file and has the size it has; name a preset such as dgx-h100", cluster));
+                    fmt::format("'{}' is a file with a fixed size; name a preset such as dgx-h100", cluster));
 }
 
 Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string& preset, std::uint32_t per_block,
@@ -56,7 +56,7 @@ std::string why_not(const LayoutSpec& l, std::uint32_t gpus) {
   const std::uint32_t replica = l.tp * l.pp * l.cp;
   if (gpus % replica != 0) return fmt::format("one replica needs {} GPUs", replica);
   if (l.global_batch % (l.dp * l.micro_batch) != 0) {
-    return fmt::format("a batch of {} does not go into so many replicas evenly", l.global_batch);
+    return fmt::format("a batch of {} cannot be divided evenly among so many replicas", l.global_batch);
   }
   if (l.vpp > 1 && l.micro_batches() % l.pp != 0) return "fewer micro-batches than pipeline stages";
   return "";
@@ -93,8 +93,8 @@ Result<std::pair<std::uint32_t, std::uint32_t>> parse_range(const std::string& t
   };
   if (dots == std::string::npos || !number(std::string_view(text).substr(0, dots), range.first) ||
       !number(std::string_view(text).substr(dots + 2), range.second) || range.first > range.second) {
-    return flag_error(
-        flag, fmt::format("'{}' is no range of {}; write FROM..TO, as in {} (at most {})", text, what, example, most));
+    return flag_error(flag, fmt::format("'{}' is not a range of {}; write FROM..TO, for example {} (at most {})", text,
+                                        what, example, most));
   }
   return range;
 }
@@ -105,7 +105,7 @@ Result<ScaleAsk> parse_scale(const std::string& text, const std::string& kind) {
   ask.from = range.first;
   ask.to = range.second;
   if (kind != "weak" && kind != "strong" && kind != "both") {
-    return flag_error("--scaling", fmt::format("'{}' is no kind of scaling; write weak, strong or both", kind));
+    return flag_error("--scaling", fmt::format("'{}' is not a kind of scaling; write weak, strong or both", kind));
   }
   ask.weak = kind != "strong";
   ask.strong = kind != "weak";
@@ -206,15 +206,15 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
   }
   if (t.rows.size() < 2) return t;
   const std::uint32_t n = r.stops_hiding(weak);
-  t.note = n == 0 ? "Data parallelism stays hidden behind compute at every size."
-                  : fmt::format("From {} GPUs on communication of data parallelism no longer hides behind compute.", n);
+  t.note = n == 0 ? "At every size, compute hides the communication of data parallelism."
+                  : fmt::format("From {} GPUs on, communication of data parallelism is exposed.", n);
   return t;
 }
 
 /// Neighbouring sizes that are omitted for the same reason share a line.
 Table left_out(const ScaleRun& r, const std::string& where) {
   Table t;
-  t.title = "Sizes left out" + where;
+  t.title = "Omitted sizes" + where;
   t.columns = {{"GPUs", Align::kLeft}, {"scaling", Align::kLeft}, {"why", Align::kLeft}};
   const ScalePoint* from = nullptr;
   const ScalePoint* to = nullptr;
@@ -259,11 +259,11 @@ Document scale_document(const std::vector<ScaleRun>& runs, const std::string& ty
   for (const ScaleRun& r : runs) {
     prices += prices.empty() ? "" : ", ";
     prices += r.usd_per_gpu_hour > 0 ? fmt::format("${} per GPU-hour", format_number(r.usd_per_gpu_hour))
-                                     : "not known (--usd-per-gpu-hour gives one)";
+                                     : "unknown (set it with --usd-per-gpu-hour)";
     if (runs.size() > 1) prices += " for " + r.cluster;
   }
-  d.blocks.push_back({Paragraph{
-      fmt::format("idle: the part of a step in which tensor units have nothing to do. Price: {}.", prices)}});
+  d.blocks.push_back(
+      {Paragraph{fmt::format("idle: share of the step in which tensor units are idle. Price: {}.", prices)}});
   return d;
 }
 

@@ -54,8 +54,8 @@ Status change(const std::string& word, TrainInput& input, bool& fold) {
     }
   }
   return beside_error(
-      fmt::format("'{}' changes nothing; write cluster=NAME, model=NAME, model.KEY=VALUE, "
-                  "layout.KEY=VALUE, a key of the cluster as in fabric=NAME, or unfolded, with spaces between",
+      fmt::format("'{}' is not a change; write cluster=NAME, model=NAME, model.KEY=VALUE, "
+                  "layout.KEY=VALUE, a key of the cluster such as fabric=NAME, or unfolded, separated by spaces",
                   word));
 }
 
@@ -81,7 +81,7 @@ Result<std::vector<TrainVariant>> read_variants(const TrainInput& input, const s
     std::string word;
     std::size_t changes = 0;
     for (; words >> word; ++changes) BUSBAR_RETURN_IF_ERROR(change(word, other, variant.fold));
-    if (changes == 0) return beside_error("names no change; write for example cluster.routing=static");
+    if (changes == 0) return beside_error("gives no change; write for example cluster.routing=static");
     Result<Scenario> changed = read_scenario(other);
     if (!changed.ok()) return with_change(changed.error(), text);
     variant.scenario = std::move(*changed);

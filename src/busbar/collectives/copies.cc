@@ -105,7 +105,7 @@ Result<Schedule> with_orders(Schedule schedule, const std::vector<std::vector<st
   std::vector<std::uint32_t> root;  // position of the root in each family
   for (std::size_t i = 0; i < orders.size(); ++i) {
     if (!is_permutation_of(s.ranks, orders[i]))
-      return invalid(fmt::format("order {} does not name each of {} ranks once", i, s.ranks));
+      return invalid(fmt::format("order {} does not contain each of {} ranks once", i, s.ranks));
     for (const GroupFamily& f : natural) {
       s.families.push_back(one_group(s.ranks));
       std::vector<std::uint32_t>& order = s.families.back().order;

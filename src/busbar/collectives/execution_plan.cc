@@ -36,7 +36,7 @@ Result<CollectiveDemand> demand_of(const ExecutionPlan& p) {
   const bool parts = gives_part(p.op) || takes_part(p.op) || p.op == Collective::kAllToAll;
   if (p.ranks == 0 || p.chunks == 0) return invalid("has no ranks or no chunks", {p.file, 0, 0, ""});
   if (parts && p.chunks % p.ranks != 0)
-    return invalid(fmt::format("{} of {} chunks over {} ranks: each rank's part must be whole chunks", name_of(p.op),
+    return invalid(fmt::format("{} of {} chunks over {} ranks: each rank's part must have whole chunks", name_of(p.op),
                                p.chunks, p.ranks),
                    {p.file, 0, 0, ""});
   if (p.op == Collective::kAllToAllV)

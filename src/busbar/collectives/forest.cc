@@ -63,7 +63,7 @@ class ForestWriter {
     }
     const bool equal = std::adjacent_find(weight.begin(), weight.end(), std::not_equal_to<>()) == weight.end();
     if (all == 0 || (spec_.op != Collective::kAllReduce && !equal))
-      return invalid("every rank wants trees of the same weight together");
+      return invalid("the trees of every rank must have the same total weight");
     if (spec_.trees.size() > UINT16_MAX / 2 ||
         all * nodes_ > (nodes_ > 1 ? UINT16_MAX * std::uint64_t{nodes_} : UINT32_MAX))
       return invalid("a forest has 1 to 32767 trees");
@@ -76,8 +76,8 @@ class ForestWriter {
     std::sort(sorted.begin(), sorted.end());
     bool each = sorted.size() == spec_.ranks;
     for (std::uint32_t r = 0; each && r < spec_.ranks; ++r) each = sorted[r] == r;
-    if (!each) return invalid("the order of a forest does not name each rank once");
-    if (spec_.op != Collective::kAllReduce) return invalid("only an all_reduce can have its ranks in any order");
+    if (!each) return invalid("the order of a forest does not contain each rank once");
+    if (spec_.op != Collective::kAllReduce) return invalid("only an all_reduce can have its ranks in another order");
     return {};
   }
 

@@ -47,7 +47,7 @@ Result<Schedule> build_hierarchical(const ScheduleSpec& spec) {
   for (std::size_t i = 1; i < algorithms.size(); ++i)
     if (algorithms[i] == LevelAlgorithm::kNvls)
       return Error{ErrorCode::kUnsupported,
-                   "nvls joins the ranks of one scale-up domain by its switch, so it can only be the innermost level",
+                   "nvls uses the switch of one scale-up domain, so it can only be the innermost level",
                    {}};
   const bool rooted = spec.op == Collective::kBroadcast || spec.op == Collective::kReduce;
   levels[0].in_pieces = levels.size() > 1;  // so that all members use their NICs

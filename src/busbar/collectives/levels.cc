@@ -189,7 +189,7 @@ Result<LevelAlgorithm> parse_level(std::string_view name) {
   std::string known;
   for (const Name& n : kNames) known += (known.empty() ? "" : ", ") + std::string(n.name);
   return Error{
-      ErrorCode::kUnsupported, fmt::format("'{}' is no algorithm for one level; there are {}", name, known), {}};
+      ErrorCode::kUnsupported, fmt::format("'{}' is not an algorithm for one level; use one of {}", name, known), {}};
 }
 
 std::vector<std::string_view> level_names() {

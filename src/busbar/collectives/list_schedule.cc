@@ -239,9 +239,10 @@ class PlanLister {
 
 Result<ExecutionPlan> plan_of(const Schedule& schedule, bool in_place, PlanLanes lanes) {
   if (schedule.reducers > 0)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("{} reduces in the network, which no list of steps of ranks can say", schedule.algorithm),
-                 {}};
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("{} reduces in the network, which a list of rank steps cannot express", schedule.algorithm),
+        {}};
   return PlanLister(schedule, in_place, lanes).run();
 }
 

@@ -32,7 +32,7 @@ class PathWriter {
     std::uint64_t each = s_.ranks > 1 ? weight[pairs_ || s_.root == 0 ? 1 : 0] : 1;
     for (std::size_t i = 0; i < weight.size(); ++i)
       if (!stays(i) && (weight[i] == 0 || weight[i] != each))
-        return invalid(fmt::format("the paths of pair {} have weight {}, others {}", i, weight[i], each));
+        return invalid(fmt::format("the paths of pair {} have weight {}, those of others {}", i, weight[i], each));
     if (each * s_.chunks > UINT32_MAX) return invalid("path weights must stay small");
     s_.chunks *= static_cast<std::uint32_t>(each);
     s_.parts *= static_cast<std::uint32_t>(each);
@@ -56,15 +56,15 @@ class PathWriter {
 
   Status check(const RankPath& p, std::size_t number) const {
     const auto refuse = [&](const char* why) { return invalid(fmt::format("path {}: {}", number, why)); };
-    if (p.ranks.size() < 2 || p.weight == 0) return refuse("joins no two ranks, or has no weight");
+    if (p.ranks.size() < 2 || p.weight == 0) return refuse("does not connect two ranks, or has no weight");
     std::vector<bool> seen(s_.ranks, false);
     for (const std::uint32_t r : p.ranks) {
-      if (r >= s_.ranks || seen[r]) return refuse("meets a rank twice, or one that is not there");
+      if (r >= s_.ranks || seen[r]) return refuse("visits a rank twice, or one that does not exist");
       seen[r] = true;
     }
     if ((s_.op == Collective::kGather && p.ranks.back() != s_.root) ||
         (s_.op == Collective::kScatter && p.ranks.front() != s_.root))
-      return refuse("has the root not at its end");
+      return refuse("does not end at the root");
     return {};
   }
 

@@ -200,7 +200,7 @@ void PlanProver::fill_inputs() {
 Status PlanProver::check_races(std::uint32_t step) {
   const std::uint32_t count = plan_.steps[step].count;
   const auto clash = [&](const PlanSlice& s, std::uint32_t i, std::uint32_t other, const char* what) {
-    return fail(step, fmt::format("{} {}, and nothing says whether before or after {} does", what, describe(s, i),
+    return fail(step, fmt::format("{} {}, in no defined order with {}, which does too", what, describe(s, i),
                                   name_of_step(other)));
   };
   for (const PlanSlice& s : plan_.reads.row(step))
@@ -231,7 +231,7 @@ Status PlanProver::perform(std::uint32_t step) {
     chunks.push_back(kNone32);
     for (const PlanSlice& s : reads) {
       const std::size_t p = place(s, i);
-      if (places_[p].chunk == kNone32) return fail(step, fmt::format("reads {}, where nothing is", describe(s, i)));
+      if (places_[p].chunk == kNone32) return fail(step, fmt::format("reads {}, which is empty", describe(s, i)));
       if (chunks[i] == kNone32) chunks[i] = places_[p].chunk;
       if (chunks[i] != places_[p].chunk)
         return fail(step, fmt::format("adds parts {} and {} of the data, the second in {}", chunks[i], places_[p].chunk,

@@ -19,7 +19,7 @@ Result<std::vector<std::uint32_t>> dimensions_of(const ScheduleSpec& spec) {
     std::uint32_t& extent = out.emplace_back(0);
     const auto read = std::from_chars(word.data(), word.data() + word.size(), extent);
     if (read.ec != std::errc() || read.ptr != word.data() + word.size() || extent == 0)
-      return invalid("write the extents of a torus as torus(4,4,4), the innermost first");
+      return invalid("write the extents of a torus like torus(4,4,4), the innermost first");
   }
   if (!out.empty()) return out;
   if (!spec.dimensions.empty()) return spec.dimensions;

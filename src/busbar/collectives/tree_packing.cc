@@ -10,7 +10,7 @@ Status check_tree(const GivenTree& t, std::uint32_t ranks, std::size_t number) {
   if (t.position.size() != ranks || t.parent.size() != ranks) return refuse("has not one node per rank");
   std::vector<bool> seen(ranks, false);
   for (const std::uint32_t p : t.position) {
-    if (p >= ranks || seen[p]) return refuse("does not name each rank once");
+    if (p >= ranks || seen[p]) return refuse("does not contain each rank once");
     seen[p] = true;
   }
   for (std::uint32_t i = 1; i < ranks; ++i)

@@ -32,11 +32,11 @@ class Ns3Reader {
   Result<Ns3Topology> read() {
     std::vector<std::int64_t> counts;
     if (!next() || !integers(line_, counts) || counts.size() != 3)
-      return wrong("wants the numbers of nodes, switches and links, such as '9 1 8'");
+      return wrong("needs the numbers of nodes, switches and links, such as '9 1 8'");
     if (counts[0] < 1 || counts[0] > kMostNodes)
-      return wrong(fmt::format("wants 1 to {} nodes, not {}", kMostNodes, counts[0]));
-    if (counts[1] < 0 || counts[1] >= counts[0]) return wrong("wants fewer switches than nodes, and none below zero");
-    if (counts[2] < 0 || counts[2] > kMostNs3Links) return wrong(fmt::format("wants at most {} links", kMostNs3Links));
+      return wrong(fmt::format("needs 1 to {} nodes, not {}", kMostNodes, counts[0]));
+    if (counts[1] < 0 || counts[1] >= counts[0]) return wrong("needs fewer switches than nodes, and none below zero");
+    if (counts[2] < 0 || counts[2] > kMostNs3Links) return wrong(fmt::format("needs at most {} links", kMostNs3Links));
     out_.is_switch.resize(static_cast<std::size_t>(counts[0]));
     BUSBAR_RETURN_IF_ERROR(switches(counts[1]));
     for (std::int64_t i = 0; i < counts[2]; ++i) {
@@ -60,10 +60,10 @@ class Ns3Reader {
   Status switches(std::int64_t number) {
     std::vector<std::int64_t> ids;
     for (std::int64_t found = 0; found < number; found += static_cast<std::int64_t>(ids.size())) {
-      if (!next() || !integers(line_, ids)) return wrong(fmt::format("wants the numbers of {} switches", number));
+      if (!next() || !integers(line_, ids)) return wrong(fmt::format("needs the numbers of {} switches", number));
       for (const std::int64_t id : ids) {
         if (id < 0 || id >= static_cast<std::int64_t>(out_.is_switch.size()))
-          return wrong(fmt::format("switch {} is none of the {} nodes", id, out_.is_switch.size()));
+          return wrong(fmt::format("switch {} is not one of the {} nodes", id, out_.is_switch.size()));
         if (out_.is_switch[static_cast<std::size_t>(id)]) return wrong(fmt::format("switch {} is listed twice", id));
         out_.is_switch[static_cast<std::size_t>(id)] = true;
       }
@@ -76,9 +76,9 @@ class Ns3Reader {
   Result<std::uint32_t> end(LineCursor& c) const {
     std::int64_t id = 0;
     c.blanks();
-    if (!c.integer(id)) return wrong("wants a link, such as '0 8 400Gbps 0.0005ms 0'");
+    if (!c.integer(id)) return wrong("needs a link, such as '0 8 400Gbps 0.0005ms 0'");
     if (id < 0 || id >= static_cast<std::int64_t>(out_.is_switch.size()))
-      return wrong(fmt::format("{} is none of the {} nodes", id, out_.is_switch.size()));
+      return wrong(fmt::format("{} is not one of the {} nodes", id, out_.is_switch.size()));
     return static_cast<std::uint32_t>(id);
   }
 
@@ -100,7 +100,7 @@ class Ns3Reader {
     l.latency = *latency;
     c.blanks();
     double loss = 0;
-    if (!c.at_end() && !c.number(loss)) return wrong(fmt::format("'{}' is no error rate", c.rest()));
+    if (!c.at_end() && !c.number(loss)) return wrong(fmt::format("'{}' is not an error rate", c.rest()));
     if (loss != 0) add_unknown(out_.unknown, lines_.number(), "error rate of a link");
     c.blanks();
     if (!c.at_end()) add_unknown(out_.unknown, lines_.number(), "field after the error rate of a link");

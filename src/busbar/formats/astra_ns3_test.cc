@@ -49,13 +49,13 @@ TEST(AstraNs3, WhatIsNotUsedIsListed) {
 }
 
 TEST(AstraNs3, WrongOnesNameTheLine) {
-  EXPECT_THAT(refusal(""), HasSubstr("wants the numbers of nodes, switches and links"));
-  EXPECT_THAT(refusal("2 2 1\n"), HasSubstr("t.txt:1: wants fewer switches"));
-  EXPECT_THAT(refusal("99999 0 1\n"), HasSubstr("wants 1 to 8192 nodes"));
-  EXPECT_THAT(refusal("3 1 2\n3\n"), HasSubstr("t.txt:2: switch 3 is none of the 3 nodes"));
+  EXPECT_THAT(refusal(""), HasSubstr("needs the numbers of nodes, switches and links"));
+  EXPECT_THAT(refusal("2 2 1\n"), HasSubstr("t.txt:1: needs fewer switches"));
+  EXPECT_THAT(refusal("99999 0 1\n"), HasSubstr("needs 1 to 8192 nodes"));
+  EXPECT_THAT(refusal("3 1 2\n3\n"), HasSubstr("t.txt:2: switch 3 is not one of the 3 nodes"));
   EXPECT_THAT(refusal("3 2 2\n2 2\n"), HasSubstr("switch 2 is listed twice"));
   EXPECT_THAT(refusal("3 1 2\n1 2\n"), HasSubstr("lists more than 1 switches"));
-  EXPECT_THAT(refusal("2 0 1\n0 2 1Gbps 1us 0\n"), HasSubstr("t.txt:2: 2 is none of the 2 nodes"));
+  EXPECT_THAT(refusal("2 0 1\n0 2 1Gbps 1us 0\n"), HasSubstr("t.txt:2: 2 is not one of the 2 nodes"));
   EXPECT_THAT(refusal("2 0 1\n1 1 1Gbps 1us 0\n"), HasSubstr("links node 1 to itself"));
   EXPECT_THAT(refusal("2 0 1\n0 1 1 1us 0\n"), HasSubstr("t.txt:2: '1' has no unit"));
   EXPECT_THAT(refusal("2 0 1\n0 1 1Gbps 1 0\n"), HasSubstr("'1' has no unit"));

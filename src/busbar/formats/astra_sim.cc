@@ -20,7 +20,7 @@ Result<YamlNode> list_of(const YamlNode& root, std::string_view key, std::size_t
   const auto node = root.find(key);
   if (!node) return root.error(fmt::format("lacks '{}'", key));
   if (node->kind() != YamlNode::Kind::kSequence || node->size() == 0 || node->size() > kMostDimensions)
-    return node->error(fmt::format("wants a list of 1 to {} dimensions", kMostDimensions));
+    return node->error(fmt::format("needs a list of 1 to {} dimensions", kMostDimensions));
   if (entries > 0 && node->size() != entries)
     return node->error(fmt::format("has {} dimensions, 'topology' has {}", node->size(), entries));
   return *node;
@@ -60,7 +60,7 @@ bool looks_like_astra_network(std::string_view head) {
 Result<AstraNetwork> read_astra_network(std::string_view text, const std::string& name) {
   BUSBAR_ASSIGN(const YamlDocument document, YamlDocument::parse(std::string(text), name));
   const YamlNode root = document.root();
-  if (root.kind() != YamlNode::Kind::kMap) return root.error("is no network of ASTRA-sim");
+  if (root.kind() != YamlNode::Kind::kMap) return root.error("is not a network of ASTRA-sim");
   AstraNetwork out;
   for (std::size_t i = 0; i < root.size(); ++i)
     if (const std::string key = root.key(i);
@@ -81,7 +81,7 @@ Result<AstraNetwork> read_astra_network(std::string_view text, const std::string
     else if (kind == "Switch")
       d.block = AstraBlock::kSwitch;
     else
-      return blocks.item(i).error(fmt::format("'{}' is none of Ring, FullyConnected, Switch", kind));
+      return blocks.item(i).error(fmt::format("'{}' is not one of Ring, FullyConnected, Switch", kind));
     BUSBAR_ASSIGN(const std::int64_t n, npus.item(i).as_int(1, kMostNpus));
     all *= n;
     if (all > kMostNpus) return npus.error(fmt::format("more than {} NPUs", kMostNpus));
@@ -142,7 +142,7 @@ Result<ImportedMachine> machine_of(const AstraNetwork& network) {
   out.topology = std::move(b).seal();
   out.notes = {"bandwidth is per link and direction, and its GB are 2^30 bytes, as the analytical network takes it",
                "latency is paid on every link, so twice through a switch"};
-  if (routers) out.notes.push_back("each NPU is a GPU and a router beside it, which passes on what others send");
+  if (routers) out.notes.push_back("each NPU is a GPU and a router next to it, which relays for others");
   out.unknown = network.unknown;
   return out;
 }
@@ -202,7 +202,7 @@ Result<std::uint32_t> count_of(const Json& v, const std::string& name, const std
     const auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), n);
     ok = code == std::errc() && end == s.data() + s.size();
   }
-  if (!ok || n > UINT32_MAX) return in_file(name, key, fmt::format("'{}' is no number", v.dump()));
+  if (!ok || n > UINT32_MAX) return in_file(name, key, fmt::format("'{}' is not a number", v.dump()));
   return static_cast<std::uint32_t>(n);
 }
 
@@ -210,23 +210,23 @@ Result<std::uint32_t> count_of(const Json& v, const std::string& name, const std
 
 Result<AstraSystem> read_astra_system(std::string_view text, const std::string& name) {
   BUSBAR_ASSIGN(const Json root, parse_json(text, name));
-  if (!root.is_object()) return in_file(name, "", "is no map of settings");
+  if (!root.is_object()) return in_file(name, "", "is not a map of settings");
   AstraSystem out;
   for (const auto& [key, value] : root.members()) {
     constexpr std::string_view kSuffix = "-implementation", kCustom = "-implementation-custom";
     if (key.ends_with(kSuffix) || key.ends_with(kCustom)) {
       const bool custom = key.ends_with(kCustom);
-      if (!value.is_array()) return in_file(name, key, "wants a list with one algorithm per dimension");
+      if (!value.is_array()) return in_file(name, key, "needs a list with one algorithm per dimension");
       std::vector<std::string> names;
       for (const Json& v : value.values()) {
-        if (!v.is_string()) return in_file(name, key, fmt::format("'{}' is no name", v.dump()));
+        if (!v.is_string()) return in_file(name, key, fmt::format("'{}' is not a name", v.dump()));
         names.push_back(custom ? "traces " + v.text() : our_algorithm(v.text()));
       }
       std::string op = key.substr(0, key.size() - (custom ? kCustom : kSuffix).size());
       std::replace(op.begin(), op.end(), '-', '_');
       out.algorithms.emplace_back(op, names);
     } else if (key == "logical-dims") {
-      if (!value.is_array()) return in_file(name, key, "wants a list");
+      if (!value.is_array()) return in_file(name, key, "needs a list");
       for (const Json& v : value.values()) {
         BUSBAR_ASSIGN(const std::uint32_t n, count_of(v, name, key));
         out.logical_dimensions.push_back(n);

@@ -67,7 +67,7 @@ TEST(AstraSim, WhatIsWrongHasItsPlace) {
   const std::string rest = "npus_count: [4, 2]\nbandwidth: [1, 1]\nlatency: [1, 1]\n";
   EXPECT_EQ(message_of("topology: [Ring, Switch]\n" + rest), "read");
   EXPECT_THAT(message_of("topology: [Ring, Star]\n" + rest),
-              HasSubstr("n.yml:1:18: topology[1]: 'Star' is none of Ring"));
+              HasSubstr("n.yml:1:18: topology[1]: 'Star' is not one of Ring"));
   EXPECT_THAT(message_of("topology: [Ring]\n" + rest),
               HasSubstr("n.yml:2:13: npus_count: has 2 dimensions, 'topology' has 1"));
   EXPECT_THAT(message_of("topology: [Ring]\n"), HasSubstr("lacks 'npus_count'"));

@@ -108,7 +108,7 @@ class ChakraReader {
       const int length = read_varint(in, size);
       if (length == 0) break;
       at += static_cast<std::uint64_t>(length < 0 ? 0 : length);
-      if (length < 0 || size > kMostMessageBytes) return broken(begin, "is no length of a message");
+      if (length < 0 || size > kMostMessageBytes) return broken(begin, "is not a length of a message");
       if (!read_bytes(in, size, message)) return broken(at, "the file ends within a message");
       BUSBAR_RETURN_IF_ERROR(first ? metadata(message, at) : node(message, at));
       at += size;
@@ -164,7 +164,7 @@ class ChakraReader {
       else if (!text)
         a.number = f.number == 15 || f.number == 17 ? (f.value >> 1) : f.value;
     }
-    if (f.failed()) return broken(f.offset(), "is no field of an attribute");
+    if (f.failed()) return broken(f.offset(), "is not a field of an attribute");
     return a;
   }
 
@@ -176,7 +176,7 @@ class ChakraReader {
       BUSBAR_ASSIGN(const Attribute a, attribute(f.bytes, f.at));
       if (a.name == "schema") out_.version = a.text.substr(0, 80);
     }
-    return f.failed() ? Status(broken(f.offset(), "is no field of the metadata")) : Status();
+    return f.failed() ? Status(broken(f.offset(), "is not a field of the metadata")) : Status();
   }
 
   Status node(std::string_view data, std::uint64_t at) {
@@ -199,7 +199,7 @@ class ChakraReader {
       if (a.name == "involved_dim") n.leaves_dimensions_out = a.has_false;
       if (a.name == "runtime" && c.duration_us == 0) c.duration_us = static_cast<double>(a.number);
     }
-    if (f.failed()) return broken(f.offset(), "is no field of a node");
+    if (f.failed()) return broken(f.offset(), "is not a field of a node");
     add_node(std::move(n), out_);
     return {};
   }

@@ -51,7 +51,7 @@ class ChakraJsonReader : public JsonBuilder {
   }
 
   Error wrong(const std::string& key, const Json& value, const char* wanted) const {
-    return invalid(fmt::format("'{}' is no {}", value.dump().substr(0, 80), wanted),
+    return invalid(fmt::format("'{}' is not a {}", value.dump().substr(0, 80), wanted),
                    {name_, 0, 0, fmt::format("workload_graph[{}].{}", out_.events, key)});
   }
 
@@ -70,7 +70,7 @@ class ChakraJsonReader : public JsonBuilder {
         if (!value.is_number() || value.number() < 0) return wrong(key, value, "time in us");
         n.call.duration_us = value.number();
       } else if (key == "is_cpu_op") {
-        if (!value.is_boolean() && !value.is_number()) return wrong(key, value, "true or false");
+        if (!value.is_boolean() && !value.is_number()) return wrong(key, value, "boolean");
         n.on_cpu = value.is_boolean() ? value.truth() : value.number() != 0;
       } else if (std::find(kPassedOver.begin(), kPassedOver.end(), key) == kPassedOver.end()) {
         add_unknown(out_.unknown, 0, fmt::format("key {} of a node", key.substr(0, 80)));

@@ -12,11 +12,11 @@ namespace {
 constexpr std::size_t kMostNamed = 20;  ///< names of groups in one message
 
 Result<std::vector<std::uint32_t>> members_of(const Json& list, const Where& where) {
-  if (!list.is_array() || list.empty()) return invalid("wants a list of ranks, such as [0, 1]", where);
+  if (!list.is_array() || list.empty()) return invalid("needs a list of ranks, such as [0, 1]", where);
   std::vector<std::uint32_t> out;
   for (const Json& v : list.values()) {
     if (!v.is_natural() || v.natural() >= UINT32_MAX)
-      return invalid(fmt::format("'{}' is no rank", v.dump().substr(0, 80)), where);
+      return invalid(fmt::format("'{}' is not a rank", v.dump().substr(0, 80)), where);
     out.push_back(static_cast<std::uint32_t>(v.natural()));
   }
   std::vector<std::uint32_t> sorted = out;
@@ -47,7 +47,7 @@ bool looks_like_comm_groups(std::string_view head) {
 Result<std::vector<CommGroup>> read_comm_groups(std::string_view text, const std::string& name) {
   BUSBAR_ASSIGN(const Json root, parse_json(text, name));
   if (!root.is_object() || root.empty())
-    return invalid("is no map from groups to ranks, such as {\"1\": [0, 1]}", {name, 0, 0, ""});
+    return invalid("is not a map from groups to ranks, such as {\"1\": [0, 1]}", {name, 0, 0, ""});
   std::vector<CommGroup> out;
   for (const auto& [key, list] : root.members()) {
     CommGroup group{key.substr(0, 200), {}};

@@ -27,10 +27,10 @@ TEST(CommGroups, AreToldFromOtherJson) {
 }
 
 TEST(CommGroups, WrongOnesNameTheGroup) {
-  EXPECT_THAT(refusal_of_groups(R"({"1": []})"), HasSubstr("g.json: 1: wants a list of ranks"));
-  EXPECT_THAT(refusal_of_groups(R"({"1": [0], "2": [0, -1]})"), HasSubstr("g.json: 2: '-1' is no rank"));
+  EXPECT_THAT(refusal_of_groups(R"({"1": []})"), HasSubstr("g.json: 1: needs a list of ranks"));
+  EXPECT_THAT(refusal_of_groups(R"({"1": [0], "2": [0, -1]})"), HasSubstr("g.json: 2: '-1' is not a rank"));
   EXPECT_THAT(refusal_of_groups(R"({"1": [3, 2, 3]})"), HasSubstr("has rank 3 twice"));
-  EXPECT_THAT(refusal_of_groups("{}"), HasSubstr("is no map from groups to ranks"));
+  EXPECT_THAT(refusal_of_groups("{}"), HasSubstr("is not a map from groups to ranks"));
   EXPECT_THAT(refusal_of_groups("{\"1\": [0,]}"), HasSubstr("g.json:1:10: not JSON"));
 }
 

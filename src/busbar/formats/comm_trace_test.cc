@@ -71,8 +71,8 @@ TEST(Chakra, BrokenOnesNameTheByte) {
   EXPECT_THAT(chakra("").error().text(), HasSubstr("t.et: is empty"));
   EXPECT_THAT(chakra(kHead + varint(10) + "abc").error().text(), HasSubstr("byte 9: the file ends within a message"));
   EXPECT_THAT(chakra(kHead + message(bytes(2, "x") + "\x0a\x7f")).error().text(),
-              HasSubstr("byte 14: is no field of a node"));
-  EXPECT_THAT(chakra(kHead + "\xff\xff\xff\xff\xff\xff\x01").error().text(), HasSubstr("byte 8: is no length"));
+              HasSubstr("byte 14: is not a field of a node"));
+  EXPECT_THAT(chakra(kHead + "\xff\xff\xff\xff\xff\xff\x01").error().text(), HasSubstr("byte 8: is not a length"));
 }
 
 TEST(Chakra, UnknownTypesAreListed) {
@@ -145,7 +145,7 @@ TEST(ChakraJson, SaysWhatTheWireFormSays) {
 
 TEST(ChakraJson, BrokenOnesNameThePlace) {
   EXPECT_THAT(chakra_json(R"({"workload_graph": [{"NodeType": 7, "comm_size": -1}]})").error().text(),
-              HasSubstr("t.json: workload_graph[0].comm_size: '-1' is no number of 0 or more"));
+              HasSubstr("t.json: workload_graph[0].comm_size: '-1' is not a number of 0 or more"));
   EXPECT_THAT(chakra_json(R"({"workload_graph": [{"NodeType": 4}, {"Id": 1}]})").error().text(),
               HasSubstr("workload_graph[1]: lacks 'NodeType'"));
   EXPECT_THAT(chakra_json(R"({"workload_graph": [{"NodeType": 4})").error().text(), HasSubstr("byte 36: not JSON"));

@@ -93,7 +93,7 @@ class GoalReader {
     c.blanks();
     if (c.accept("}")) return close_rank();
     std::string_view first = c.until(" \t:{}");
-    if (first.empty()) return error(fmt::format("'{}' is no statement", c.rest().substr(0, 40)));
+    if (first.empty()) return error(fmt::format("'{}' is not a statement", c.rest().substr(0, 40)));
     if (first == "num_ranks") return num_ranks(c);
     if (rank_ < 0 && first == "rank") return open_rank(c);
     if (rank_ < 0) return error(fmt::format("'{}' outside of a rank", first.substr(0, 40)));
@@ -115,7 +115,7 @@ class GoalReader {
     std::int64_t n = 0;
     c.blanks();
     if (!c.integer(n) || n < 1 || n > kMostGoalRanks || out_.ranks != 0)
-      return error(fmt::format("'num_ranks' wants one number from 1 to {}", kMostGoalRanks));
+      return error(fmt::format("'num_ranks' needs one number from 1 to {}", kMostGoalRanks));
     out_.ranks = static_cast<std::uint32_t>(n);
     return {};
   }
@@ -124,7 +124,7 @@ class GoalReader {
     c.blanks();
     if (!c.integer(rank_) || rank_ < 0 || rank_ >= out_.ranks) {
       rank_ = -1;
-      return error(fmt::format("'rank' wants a number below num_ranks, {}", out_.ranks));
+      return error(fmt::format("'rank' needs a number below num_ranks, {}", out_.ranks));
     }
     c.blanks();
     return c.accept("{") ? Status() : Status(error("'{' is missing"));
@@ -149,7 +149,7 @@ class GoalReader {
   Status depends(std::string op, bool on_start, LineCursor& c) {
     c.blanks();
     const std::string_view before = c.until(" \t{}");
-    if (before.empty()) return error("'requires' wants a label");
+    if (before.empty()) return error("'requires' needs a label");
     pending_.push_back({std::move(op), std::string(before), on_start, lines_.number()});
     return {};
   }
@@ -166,10 +166,10 @@ class GoalReader {
     else if (word == "calc")
       op.kind = GoalKind::kCalc;
     else
-      return error(fmt::format("'{}' is none of send, recv, calc, requires, irequires", word.substr(0, 40)));
+      return error(fmt::format("'{}' is not one of send, recv, calc, requires, irequires", word.substr(0, 40)));
     std::int64_t n = 0;
     c.blanks();
-    if (!c.integer(n) || n < 0) return error(fmt::format("'{}' wants a {}", word, preposition ? "size" : "time in ns"));
+    if (!c.integer(n) || n < 0) return error(fmt::format("'{}' needs a {}", word, preposition ? "size" : "time in ns"));
     op.amount = static_cast<std::uint64_t>(n);
     c.accept("b");
     if (preposition != nullptr) {
@@ -196,7 +196,7 @@ class GoalReader {
       std::int64_t n = 0;
       c.blanks();
       if (!c.integer(n) || n < -1 || n > INT32_MAX)
-        return error(fmt::format("'{}' wants a number", name.substr(0, 40)));
+        return error(fmt::format("'{}' needs a number", name.substr(0, 40)));
       if (name == "tag")
         op.tag = static_cast<std::int32_t>(n);
       else if (name == "cpu" && n >= 0)
@@ -228,8 +228,8 @@ Result<std::vector<std::uint32_t>> match(const GoalProgram& p) {
     if (p.ops[i].kind == GoalKind::kSend)
       sends[{p.ops[i].rank, static_cast<std::uint32_t>(p.ops[i].peer), p.ops[i].tag}].push_back(i);
   const auto none = [&](const GoalOp& o) {
-    return invalid(o.peer < 0 ? std::string("nobody sends what this receives")
-                              : fmt::format("rank {} sends nothing that this receives", o.peer),
+    return invalid(o.peer < 0 ? std::string("no send matches this receive")
+                              : fmt::format("rank {} has no send that matches this receive", o.peer),
                    {p.file, o.line, 0, ""});
   };
   for (const bool exact : {true, false})

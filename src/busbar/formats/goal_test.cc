@@ -63,13 +63,13 @@ TEST(Goal, SendsMeetReceivesInOrder) {
   EXPECT_EQ(g.after.row(5)[0].task, 0u);
   EXPECT_THAT(program_error(head), HasSubstr("g.goal:3: rank 1 never receives this"));
   EXPECT_THAT(program_error("num_ranks 2\nrank 0 {\nrecv 1b from 1\n}"),
-              HasSubstr("g.goal:3: rank 1 sends nothing that this receives"));
+              HasSubstr("g.goal:3: rank 1 has no send that matches this receive"));
 }
 
 TEST(Goal, WhatIsWrongHasItsLine) {
   EXPECT_THAT(program_error("num_ranks 2\nrank 2 {\n}"),
-              HasSubstr("g.goal:2: 'rank' wants a number below num_ranks, 2"));
-  EXPECT_THAT(program_error("num_ranks 1\nrank 0 {\nx: walk 3\n}"), HasSubstr("g.goal:3: 'walk' is none of send"));
+              HasSubstr("g.goal:2: 'rank' needs a number below num_ranks, 2"));
+  EXPECT_THAT(program_error("num_ranks 1\nrank 0 {\nx: walk 3\n}"), HasSubstr("g.goal:3: 'walk' is not one of send"));
   EXPECT_THAT(program_error("num_ranks 1\nrank 0 {\nx: calc 3\nx: calc 4\n}"),
               HasSubstr("g.goal:4: rank 0 has label 'x' twice"));
   EXPECT_THAT(program_error("num_ranks 1\nrank 0 {\nx: calc 3\nx requires y\n}"),

@@ -36,7 +36,7 @@ class GzipBuffer : public std::streambuf {
       unpacked_ += got;
       if (code != Z_OK && !between_)
         fail(fmt::format("byte {}: is broken gzip data: {}; copy the file again", read_ - zlib_.avail_in,
-                         zlib_.msg != nullptr ? zlib_.msg : "wants a dictionary"));
+                         zlib_.msg != nullptr ? zlib_.msg : "needs a dictionary"));
       else if (unpacked_ > most_)
         fail(fmt::format("unpacks to more than {} bytes; unpack it with gunzip first", most_));
       if (ended_ || got == 0) continue;

@@ -159,10 +159,10 @@ class HwlocReader {
     const auto [first, fresh] = lines_.try_emplace(r.said.bus_id, r.where.line);
     if (!fresh)
       add_unknown(out_.unknown, r.where.line,
-                  fmt::format("bus id {} stands at line {} already", r.said.bus_id, first->second));
+                  fmt::format("bus id {} is already in line {}", r.said.bus_id, first->second));
     LineCursor c(e.find("pci_type").value_or(""));
     std::uint64_t pci_class = 0, vendor = 0, device = 0;
-    if (!c.hexadecimal(pci_class) || pci_class > 0xffff) return e.error("is no PCI class and ids", "pci_type");
+    if (!c.hexadecimal(pci_class) || pci_class > 0xffff) return e.error("is not a PCI class and ids", "pci_type");
     r.said.pci_class = bridge ? kBridge : static_cast<std::uint32_t>(pci_class << 8);
     if (e.find("subtype") == "NVSwitch") r.said.pci_class = kNvSwitch;  // a switch that is down has no class
     c.blanks();
@@ -223,7 +223,7 @@ class HwlocReader {
           objects.push_back(at == by_gp_.end() ? kNoParent : at->second);
         } else if (child.tag() == "u64values") {
           std::int64_t n = 0;
-          if (!LineCursor(word).integer(n) || n < 0) return child.error(fmt::format("'{}' is no number", word));
+          if (!LineCursor(word).integer(n) || n < 0) return child.error(fmt::format("'{}' is not a number", word));
           values.push_back(static_cast<std::uint64_t>(n));
         }
         if (objects.size() > 1024 || values.size() > kMostPairs) return e.error("more than 1024 objects");

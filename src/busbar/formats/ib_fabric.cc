@@ -200,7 +200,7 @@ class LinkInfoReader {
  public:
   Result<ImportedFabric> read(LineSource& source) {
     for_each_line(source, line_, [this](std::string_view line) {
-      if (!read_header(line) && !read_port(line)) add_unknown(all_.out.unknown, line_, "line that is no port");
+      if (!read_header(line) && !read_port(line)) add_unknown(all_.out.unknown, line_, "line that is not a port");
     });
     join_peers();
     BUSBAR_RETURN_IF_ERROR(build_topology(all_.out, source.name()));

@@ -196,7 +196,7 @@ Result<CommTrace> read_kineto(std::istream& in, const std::string& name) {
   if (sized) {
     std::erase_if(out.collectives, [](const TracedCollective& c) { return !c.on_gpu; });
   } else if (!out.collectives.empty()) {
-    out.notes.push_back("kernels carry no sizes: those of the calls are listed beside them, without a duration");
+    out.notes.push_back("kernels have no sizes: their calls are listed too, without a duration");
   }
   for (TracedCollective& c : out.collectives)
     if (c.ranks == 0) c.ranks = out.world_size;

@@ -61,7 +61,7 @@ class MscclReader {
       }
       BUSBAR_ASSIGN(const std::int64_t id, gpu.integer("id", 0, plan().ranks - 1));
       if (id != ranks)
-        return gpu.error(fmt::format("GPU {} where GPU {} is due: they count up from 0", id, ranks), "id");
+        return gpu.error(fmt::format("GPU {} where GPU {} is expected: they count up from 0", id, ranks), "id");
       BUSBAR_RETURN_IF_ERROR(read_gpu(gpu, ranks++));
     }
     if (ranks != plan().ranks) return algo.error(fmt::format("{} gpu elements, ngpus says {}", ranks, plan().ranks));
@@ -113,7 +113,7 @@ Status MscclReader::read_head(const XmlElement& algo) {
   BUSBAR_ASSIGN(const std::string coll, algo.string("coll"));
   const Result<Collective> op = parse_collective(coll);
   if (!op.ok())
-    return algo.error(fmt::format("'{}' is no collective whose result is known, so nothing can be proved; known are "
+    return algo.error(fmt::format("'{}' is not a collective whose result is known, so nothing can be proved; known are "
                                   "allreduce, allgather, reducescatter, alltoall, broadcast, reduce, gather, scatter",
                                   coll),
                       "coll");
@@ -154,7 +154,7 @@ Status MscclReader::read_gpu(const XmlElement& gpu, std::uint32_t rank) {
     }
     const auto number = static_cast<std::uint32_t>(threads_.size()) - first_thread_[rank];
     BUSBAR_ASSIGN(const std::int64_t id, tb.integer("id", 0, kMostThreads));
-    if (id != number) return tb.error(fmt::format("thread block {} where {} is due", id, number), "id");
+    if (id != number) return tb.error(fmt::format("thread block {} but {} is expected", id, number), "id");
     BUSBAR_RETURN_IF_ERROR(read_thread(tb, rank, number));
   }
   first_thread_.push_back(static_cast<std::uint32_t>(threads_.size()));
@@ -176,7 +176,7 @@ Status MscclReader::read_thread(const XmlElement& tb, std::uint32_t rank, std::u
     }
     const auto due = static_cast<std::int64_t>(raw_.size()) - t.first;
     BUSBAR_ASSIGN(const std::int64_t number, step.integer("s", 0, INT32_MAX));
-    if (number != due) return step.error(fmt::format("step {} where {} is due", number, due), "s");
+    if (number != due) return step.error(fmt::format("step {} but {} is expected", number, due), "s");
     BUSBAR_ASSIGN(RawStep raw, read_step(step, rank));
     if (raw.type->sends && t.send < 0) return step.error("sends, but its thread block has no peer to send to");
     if (raw.type->takes && t.receive < 0)
@@ -195,7 +195,7 @@ Result<RawStep> MscclReader::read_step(const XmlElement& step, std::uint32_t ran
   for (const StepType& t : kTypes)
     if (type == t.name) raw.type = &t;
   if (raw.type == nullptr)
-    return step.error(fmt::format("'{}' is none of s, r, cpy, re, rcs, rrc, rrs, rrcs, nop", type), "type");
+    return step.error(fmt::format("'{}' is not one of s, r, cpy, re, rcs, rrc, rrs, rrcs, nop", type), "type");
   BUSBAR_ASSIGN(raw.dep_thread, step.integer_or("depid", -1, -1, kMostThreads));
   BUSBAR_ASSIGN(raw.dep_step, step.integer_or("deps", -1, -1, INT32_MAX));
   if (type == "nop") return raw;
@@ -369,7 +369,7 @@ Result<PlanProof> prove(const MscclAlgorithm& algorithm) {
       ExecutionPlan held = with_slots(algorithm);
       held.in_place = in_place;
       if (Result<PlanProof> runs = prove(held); !runs.ok()) {
-        runs.error().message += fmt::format("; a connection holds {} messages, and nobody takes one", kSlots);
+        runs.error().message += fmt::format("; a connection holds {} messages, and none is received", kSlots);
         return runs.error();
       }
     }

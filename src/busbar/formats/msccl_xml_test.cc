@@ -157,10 +157,11 @@ TEST(MscclXml, WhatIsWrongHasItsLine) {
   const auto after = [](std::string text, const std::string& from, const std::string& to) {
     return xml_error(text.replace(text.find(from), from.size(), to));
   };
-  EXPECT_THAT(after(exchange(), "\"rrc\"", "\"rcc\""), HasSubstr("a.xml:5:1: step.type: 'rcc' is none of s, r, cpy"));
+  EXPECT_THAT(after(exchange(), "\"rrc\"", "\"rcc\""),
+              HasSubstr("a.xml:5:1: step.type: 'rcc' is not one of s, r, cpy"));
   EXPECT_THAT(after(exchange(), "recv=\"1\"", "recv=\"-1\""),
               HasSubstr("a.xml:5:1: step: receives, but its thread block"));
-  EXPECT_THAT(after(exchange(), " s=\"1\"", " s=\"2\""), HasSubstr("a.xml:5:1: step.s: step 2 where 1 is due"));
+  EXPECT_THAT(after(exchange(), " s=\"1\"", " s=\"2\""), HasSubstr("a.xml:5:1: step.s: step 2 but 1 is expected"));
   EXPECT_THAT(after(exchange(), "coll=\"allreduce\"", "coll=\"custom\""), HasSubstr("a.xml:1:1: algo.coll: 'custom'"));
   EXPECT_THAT(after(exchange(), "cnt=\"1\"/>", "cnt=\"1\" depid=\"3\" deps=\"0\"/>"),
               HasSubstr("a.xml:4: waits for step 0 of thread block 3, which rank 0 has not"));

@@ -75,7 +75,7 @@ class MscclWriter {
       for (const PlanSlice& x : p_.reads.row(s)) {
         if (x.buffer != PlanBuffer::kMessage) continue;
         const auto from = sender_.find({x.rank, x.first});
-        if (from == sender_.end()) return unsupported(s, "takes a message that nobody sends");
+        if (from == sender_.end()) return unsupported(s, "takes a message that is not sent");
         const PlanStep& sender = p_.steps[from->second];
         if (sender.channel != p_.steps[s].channel || sender.count != p_.steps[s].count)
           return unsupported(s, "takes a message on another channel, or in parts");

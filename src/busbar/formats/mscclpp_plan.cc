@@ -64,7 +64,7 @@ void MscclppReader::use(Used& u, const Block& b, std::uint32_t step, const std::
 }
 
 Status MscclppReader::read_head(const Json& root) {
-  if (!root.is_object()) return fail("", "is no execution plan");
+  if (!root.is_object()) return fail("", "is not an execution plan");
   note_unknown(root,
                {"name", "collective", "protocol", "inplace", "reuse_resources", "use_double_scratch_buffer",
                 "buffer_alignment", "num_threads_per_block", "min_message_size", "max_message_size", "gpus"},
@@ -77,7 +77,7 @@ Status MscclppReader::read_head(const Json& root) {
   const Result<Collective> op = parse_collective(collective);
   if (!op.ok() || *op == Collective::kSendRecv || *op == Collective::kAllToAllV)
     return fail("collective",
-                fmt::format("'{}' is no collective whose result is known, so nothing can be proved; known "
+                fmt::format("'{}' is not a collective whose result is known, so nothing can be proved; known "
                             "are allreduce, allgather, reducescatter, alltoall, broadcast",
                             collective));
   plan().op = *op;
@@ -100,7 +100,7 @@ Result<MscclppPlan> MscclppReader::read(const Json& root) {
     const std::string path = fmt::format("gpus[{}]", r);
     if (!gpu.is_object()) return fail(path, "must be a map");
     BUSBAR_ASSIGN(const std::int64_t id, integer(gpu, "id", -1, 0, 4095, path));
-    if (id != r) return fail(path + ".id", fmt::format("GPU {} where GPU {} is due: they count up from 0", id, r));
+    if (id != r) return fail(path + ".id", fmt::format("GPU {} where GPU {} is expected: they count up from 0", id, r));
     BUSBAR_ASSIGN(const std::int64_t in, integer(gpu, "input_chunks", 0, 0, kMostMscclppChunks, path));
     BUSBAR_ASSIGN(const std::int64_t out, integer(gpu, "output_chunks", 0, 0, kMostMscclppChunks, path));
     BUSBAR_ASSIGN(const std::int64_t scratch, integer(gpu, "scratch_chunks", 0, 0, kMostMscclppChunks, path));
@@ -160,7 +160,7 @@ Status MscclppReader::read_channels(const Json& gpu, MscclppGpu& g, const std::s
   const auto ranks = [&](const std::vector<Json>& list, std::vector<std::uint32_t>& out) -> Status {
     for (const Json& r : list) {
       if (!r.is_natural() || r.natural() >= plan().ranks)
-        return fail(path + ".channels", fmt::format("'{}' is no rank", r.dump()));
+        return fail(path + ".channels", fmt::format("'{}' is not a rank", r.dump()));
       out.push_back(static_cast<std::uint32_t>(r.natural()));
     }
     return {};

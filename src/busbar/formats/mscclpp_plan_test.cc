@@ -63,7 +63,7 @@ TEST(MscclppPlan, WithoutItsSignalOrWaitItIsWrong) {
   // Reading and writing the other rank's buffer is a race only if both touch the same chunk.
   const std::string same = replaced(exchange_plan(), R"("index": 1, "size": 1}, {"buffer_id": 0, "index": 1)",
                                     R"("index": 0, "size": 1}, {"buffer_id": 0, "index": 0)");
-  EXPECT_THAT(plan_error(same), HasSubstr("nothing says whether before or after rank"));
+  EXPECT_THAT(plan_error(same), HasSubstr("in no defined order with rank"));
 }
 
 TEST(MscclppPlan, WhatIsWrongHasItsPath) {

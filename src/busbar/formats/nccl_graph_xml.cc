@@ -38,7 +38,7 @@ Result<NcclGraphChannel> read_channel(const XmlElement& e, std::vector<UnknownPa
     } else if (child.tag() == "gpu") {
       if (c.net_out) return child.error("a GPU behind the net that leaves");
       BUSBAR_ASSIGN(const std::uint64_t dev, device_number(child));
-      if (dev > kMostGpus) return child.error("is no number of a GPU", "dev");
+      if (dev > kMostGpus) return child.error("is not a number of a GPU", "dev");
       BUSBAR_ASSIGN(const std::int64_t rank, child.integer_or("rank", -1, -1, kMostGpus));
       c.gpus.push_back({static_cast<int>(dev), static_cast<int>(rank)});
     } else {

@@ -96,7 +96,7 @@ class RecordReader {
     for (const Record& other : out_.all) {
       if (other.kind != RecordKind::kCpu || other.said.numa_id != r.said.numa_id || other.said.host != r.said.host)
         continue;
-      return e.error(fmt::format("NUMA node {} stands at line {} already", r.said.numa_id, other.where.line), "numaid");
+      return e.error(fmt::format("NUMA node {} is already in line {}", r.said.numa_id, other.where.line), "numaid");
     }
     BUSBAR_ASSIGN(const std::size_t at, add(std::move(r), e));
     return read_below(e, at);
@@ -133,7 +133,7 @@ class RecordReader {
     const auto [first, fresh] = lines_.try_emplace(host + '/' + r.said.bus_id, e.where().line);
     if (!fresh)  // files written by hand have it; links that name it mean the first
       add_unknown(out_.unknown, e.where().line,
-                  fmt::format("bus id {} stands at line {} already", r.said.bus_id, first->second));
+                  fmt::format("bus id {} is already in line {}", r.said.bus_id, first->second));
     BUSBAR_ASSIGN(const std::uint64_t pci_class, hexadecimal(e, "class", 0xff'ffff));
     BUSBAR_ASSIGN(const std::uint64_t vendor, hexadecimal(e, "vendor", 0xffff));
     BUSBAR_ASSIGN(const std::uint64_t device, hexadecimal(e, "device", 0xffff));

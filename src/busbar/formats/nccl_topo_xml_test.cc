@@ -111,7 +111,7 @@ TEST(NcclTopoReader, EverySampleBecomesAMachineWithNothingUnknownButWhatIsNoDevi
       EXPECT_EQ(count(machine->topology, DeviceKind::kCpu), occurrences("<cpu ")) << entry.path();
       for (const UnknownPart& u : machine->unknown)
         EXPECT_THAT(u.what, testing::AnyOf(HasSubstr("pci without class"), HasSubstr("not in this file"),
-                                           HasSubstr("stands at line")))
+                                           HasSubstr("already in line")))
             << entry.path();
       ++files;
     }
@@ -202,7 +202,7 @@ TEST(NcclTopoReader, ErrorsStandAtTheirLine) {
   EXPECT_THAT(error(head + "<pci busid=\"zz\"/></cpu></system>"), HasSubstr("f.xml:3:1: pci.busid: 'zz' is not a PCI"));
   EXPECT_THAT(error(head + "<pci/></cpu></system>"), HasSubstr("f.xml:3:1: pci.busid: is missing"));
   EXPECT_THAT(error(head + "<pci busid=\"1:0\" class=\"zebra\"/></cpu></system>"), HasSubstr("pci.class: 'zebra'"));
-  EXPECT_THAT(error(head + "</cpu><cpu numaid=\"0\"/></system>"), HasSubstr("NUMA node 0 stands at line 2 already"));
+  EXPECT_THAT(error(head + "</cpu><cpu numaid=\"0\"/></system>"), HasSubstr("NUMA node 0 is already in line 2"));
   EXPECT_THAT(error(head + "<nic><net speed=\"-5\"/></nic></cpu></system>"), HasSubstr("net.speed: -5 is outside"));
   EXPECT_THAT(error(head), HasSubstr("f.xml:"));
 }

@@ -19,7 +19,7 @@ constexpr double kMostPairBytes = 1e15;              // per pair
 Result<std::uint32_t> rank_at(const CsvTable& t, std::size_t row, const char* column, std::uint32_t ranks) {
   BUSBAR_ASSIGN(const std::optional<double> number, t.number(row, column));
   if (!number || *number < 0 || *number >= ranks || *number != std::floor(*number))
-    return invalid(fmt::format("'{}' is none of the ranks 0 to {}", t.cell(row, column), ranks - 1),
+    return invalid(fmt::format("'{}' is not one of the ranks 0 to {}", t.cell(row, column), ranks - 1),
                    t.where(row, column));
   return static_cast<std::uint32_t>(*number);
 }
@@ -27,7 +27,8 @@ Result<std::uint32_t> rank_at(const CsvTable& t, std::size_t row, const char* co
 Result<std::uint64_t> bytes_at(const CsvTable& t, std::size_t row) {
   BUSBAR_ASSIGN(const std::optional<double> number, t.number(row, "bytes"));
   if (!number || *number < 0 || *number > kMostPairBytes)
-    return invalid(fmt::format("'{}' is no size in bytes from 0 to 1e15", t.cell(row, "bytes")), t.where(row, "bytes"));
+    return invalid(fmt::format("'{}' is not a size in bytes from 0 to 1e15", t.cell(row, "bytes")),
+                   t.where(row, "bytes"));
   return static_cast<std::uint64_t>(std::llround(*number));
 }
 

@@ -28,9 +28,9 @@ TEST(PairMatrix, RefusesWhatCannotBeMeantWithItsLine) {
     return parse_pair_matrix(text, "m.csv", ranks).error().text();
   };
   EXPECT_THAT(error("src,dst\n0,1\n"), HasSubstr("m.csv:1: there is no column 'bytes'"));
-  EXPECT_THAT(error("src,dst,bytes\n0,4,1\n"), HasSubstr("m.csv:2: dst: '4' is none of the ranks 0 to 3"));
-  EXPECT_THAT(error("src,dst,bytes\n0,1,1\n0.5,1,1\n"), HasSubstr("m.csv:3: src: '0.5' is none"));
-  EXPECT_THAT(error("src,dst,bytes\n0,1,-1\n"), HasSubstr("m.csv:2: bytes: '-1' is no size"));
+  EXPECT_THAT(error("src,dst,bytes\n0,4,1\n"), HasSubstr("m.csv:2: dst: '4' is not one of the ranks 0 to 3"));
+  EXPECT_THAT(error("src,dst,bytes\n0,1,1\n0.5,1,1\n"), HasSubstr("m.csv:3: src: '0.5' is not one of"));
+  EXPECT_THAT(error("src,dst,bytes\n0,1,-1\n"), HasSubstr("m.csv:2: bytes: '-1' is not a size"));
   EXPECT_THAT(error("src,dst,bytes\n0,1,many\n"), HasSubstr("m.csv:2: bytes"));
   EXPECT_THAT(error("src,dst,bytes\n0,1,1\n0,1,2\n"), HasSubstr("m.csv:3: src: the pair 0 to 1 stands above already"));
   EXPECT_THAT(error("src,dst,bytes\n0,1,0\n"), HasSubstr("no pair exchanges anything"));

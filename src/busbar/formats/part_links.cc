@@ -119,7 +119,7 @@ LinkClass PartLinks::socket(const ProcessorIdentity& p) {
   for (const PartFigures::Processor& known : figures_.processors)
     if (known.socket && (best == nullptr || payload_of(*known.socket) < payload_of(*best->socket))) best = &known;
   if (best) {
-    note(fmt::format("what joins the sockets is not known: {} is assumed, the slowest in the catalogue",
+    note(fmt::format("the link between the sockets is unknown: {} is assumed, the slowest in the catalogue",
                      best->socket->part));
     return *best->socket;
   }
@@ -127,7 +127,7 @@ LinkClass PartLinks::socket(const ProcessorIdentity& p) {
   c.kind = LinkKind::kSocket;
   c.wire_rate = kUnknownLane;
   c.part = "socket";
-  note(fmt::format("what joins sockets of '{} {}' is not known: 1 GB/s is assumed", p.vendor, p.arch));
+  note(fmt::format("the link between sockets of '{} {}' is unknown: 1 GB/s is assumed", p.vendor, p.arch));
   return c;
 }
 

@@ -234,8 +234,8 @@ TEST(Slurm, ContradictionsStandAtTheirLine) {
   EXPECT_THAT(error("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n"), HasSubstr("t.conf:2: b: n1 is below another"));
   EXPECT_THAT(error("SwitchName=a Switches=b\nSwitchName=b Switches=a\n"), HasSubstr("in a circle"));
   EXPECT_THAT(error("SwitchName=a Switches=z\n"), HasSubstr("t.conf:1: a: no switch is called 'z'"));
-  EXPECT_THAT(error("SwitchName=a\nSwitchName=a\n"), HasSubstr("a stands at line 1 already"));
-  EXPECT_THAT(error("Nodes\n"), HasSubstr("t.conf:1: 'Nodes' is no KEY=VALUE"));
+  EXPECT_THAT(error("SwitchName=a\nSwitchName=a\n"), HasSubstr("a is already in line 1"));
+  EXPECT_THAT(error("Nodes\n"), HasSubstr("t.conf:1: 'Nodes' is not a KEY=VALUE"));
 }
 
 TEST(GraphXml, WhatIsWrittenReadsBackAlike) {

@@ -66,7 +66,7 @@ Status read_row(LineCursor c, Part part, const Where& where, Tables& t) {
     std::int64_t hops = 0;
     LineCursor number(word);
     if (part == Part::kHops && !(number.integer(hops) && number.at_end()))
-      return invalid(fmt::format("'{}' is no number of hops", word), where);
+      return invalid(fmt::format("'{}' is not a number of hops", word), where);
     if (part == Part::kHops) t.hops[{row, column}] = hops;
     if (column >= kMostGpus) return invalid("more than 512 GPUs", where);
   }

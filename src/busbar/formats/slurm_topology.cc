@@ -35,7 +35,7 @@ Status expand_range(std::string_view stem, std::string_view range, std::string_v
   LineCursor a(first), b(last);
   if (!a.integer(low) || !a.at_end() || !b.integer(high) || !b.at_end() || low < 0 || high < low ||
       high - low >= static_cast<std::int64_t>(kMostNames))
-    return invalid(fmt::format("'{}' is no range; write [1-16]", range), where);
+    return invalid(fmt::format("'{}' is not a range; write [1-16]", range), where);
   BUSBAR_ASSIGN(const std::vector<std::string> tails, expand_host_list(rest, where));
   for (std::int64_t n = low; n <= high; ++n) {
     const std::string head = fmt::format("{}{:0{}}", stem, n, first.size());
@@ -75,7 +75,7 @@ class TopologyReader {
     for (c.blanks(); !c.at_end(); c.blanks()) {
       const std::string_view word = c.word();
       const std::size_t equals = word.find('=');
-      if (equals == word.npos) return invalid(fmt::format("'{}' is no KEY=VALUE", word), where);
+      if (equals == word.npos) return invalid(fmt::format("'{}' is not a KEY=VALUE", word), where);
       const std::string key = lower(word.substr(0, equals));
       const std::string_view value = word.substr(equals + 1);
       if (key == "switchname" || key == "blockname") {
@@ -95,8 +95,7 @@ class TopologyReader {
     }
     if (s.name.empty()) return {};
     const auto [at, fresh] = place_.try_emplace(s.name, out_.switches.size());
-    if (!fresh)
-      return invalid(fmt::format("{} stands at line {} already", s.name, out_.switches[at->second].line), where);
+    if (!fresh) return invalid(fmt::format("{} is already in line {}", s.name, out_.switches[at->second].line), where);
     if (out_.switches.size() >= kMostNames) return invalid(fmt::format("more than {} switches", kMostNames), where);
     out_.switches.push_back(std::move(s));
     return {};
@@ -106,7 +105,7 @@ class TopologyReader {
     LineCursor c(value);
     do {
       std::int64_t n = 0;
-      if (!c.integer(n) || n < 1) return invalid(fmt::format("'{}' is no list of sizes; write 18,36", value), where);
+      if (!c.integer(n) || n < 1) return invalid(fmt::format("'{}' is not a list of sizes; write 18,36", value), where);
       out_.block_sizes.push_back(n);
     } while (c.accept(","));
     return {};

@@ -88,7 +88,7 @@ Status check_meeting(const NcclSystem& s, const NcclSettings& settings) {
   };
   if (!std::any_of(s.gpu_gpu.cells.begin(), s.gpu_gpu.cells.end(), uses_cpu)) return {};
   return Error{ErrorCode::kUnsupported,
-               "GPUs of a node that meet in host memory would send over the network with NCCL_SHM_DISABLE=1, which is "
+               "with NCCL_SHM_DISABLE=1, GPUs without a direct path would send over the network, which is "
                "not modelled",
                {}};
 }

@@ -25,7 +25,7 @@ Result<std::uint64_t> whole(Value text, std::uint64_t least, std::uint64_t most)
   std::uint64_t n = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (failed != std::errc() || end != text.data() + text.size() || n < least || n > most)
-    return invalid(fmt::format("'{}' is no whole number from {} to {}", text, least, most));
+    return invalid(fmt::format("'{}' is not a whole number from {} to {}", text, least, most));
   return n;
 }
 
@@ -60,7 +60,7 @@ Result<PathType> level(Value text, std::initializer_list<PathType> names) {
     if (lower_case(text) == lower_case(name_of(t))) return t;
     list += fmt::format("{}{}", list.empty() ? "" : ", ", name_of(t));
   }
-  return invalid(fmt::format("'{}' is no level of paths; there are {}", text, list));
+  return invalid(fmt::format("'{}' is not a path type; use one of {}", text, list));
 }
 
 Status to_level(Value text, std::optional<PathType>& out) {
@@ -74,7 +74,7 @@ Status to_network(Value text, NcclSettings& s) {
   s.sockets = name == "socket";
   if (s.sockets || name == "ib") return {};
   return Error{ErrorCode::kUnsupported,
-               fmt::format("'{}' is none of IB and Socket; other plugins belong to the machine: --set "
+               fmt::format("'{}' is not IB or Socket; set other plugins for the machine: --set "
                            "fabric.transport=efa",
                            text),
                {}};
@@ -96,7 +96,7 @@ Result<std::uint8_t> bits_of(Value list, std::size_t count) {
     if (at == names.end()) {
       std::string all;
       for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
-      return invalid(fmt::format("'{}' is none of {}", word, all));
+      return invalid(fmt::format("'{}' is not one of {}", word, all));
     }
     bits = static_cast<std::uint8_t>(bits | 1u << (at - names.begin()));
     if (comma == Value::npos) break;
@@ -115,7 +115,7 @@ Result<bool> is_for(Value name, Collective op) {
   if (name.empty()) return true;
   for (const auto& [known, of] : kNames)
     if (lower_case(name) == known) return of == op;
-  return invalid(fmt::format("'{}' is none of allreduce, allgather, reducescatter, broadcast and reduce", name));
+  return invalid(fmt::format("'{}' is not one of allreduce, allgather, reducescatter, broadcast and reduce", name));
 }
 
 template <typename Named, typename Set>
@@ -152,7 +152,7 @@ constexpr std::uint32_t kMostChannels = 128;  // RCCL's limit; NCCL uses at most
 constexpr Value kFlag = "0 or 1", kChannels = "1 to 128", kBytes = "bytes", kLevel = "LOC, NVL, PIX, PXB, PHB or SYS";
 
 constexpr NcclVariable kVariables[] = {
-    {"NCCL_P2P_DISABLE", kFlag, "1: GPUs of a node meet in host memory, over no NVLink either",
+    {"NCCL_P2P_DISABLE", kFlag, "1: GPUs of a node communicate through host memory, even with NVLink",
      [](Value v, S& s) -> Status {
        bool off = false;
        BUSBAR_RETURN_IF_ERROR(to_flag(v, off));
@@ -161,23 +161,24 @@ constexpr NcclVariable kVariables[] = {
      }},
     {"NCCL_P2P_LEVEL", kLevel, "the farthest path over which GPUs of a node reach each other's memory",
      [](Value v, S& s) { return to_level(v, s.p2p_level); }},
-    {"NCCL_SHM_DISABLE", kFlag, "1: GPUs without such a path do not meet in host memory",
+    {"NCCL_SHM_DISABLE", kFlag, "1: GPUs without such a path do not use host memory",
      [](Value v, S& s) { return to_opposite(v, s.shm); }},
-    {"NCCL_NVB_DISABLE", kFlag, "1: no GPU passes on what goes between two others",
+    {"NCCL_NVB_DISABLE", kFlag, "1: no GPU forwards data between two others",
      [](Value v, S& s) { return to_opposite(v, s.nvb); }},
-    {"NCCL_NET_GDR_LEVEL", kLevel, "the farthest path over which NICs reach GPU memory; LOC: none does",
+    {"NCCL_NET_GDR_LEVEL", kLevel, "the farthest path over which NICs access GPU memory; LOC: none does",
      [](Value v, S& s) { return to_level(v, s.gdr_level); }},
-    {"NCCL_NET_GDR_C2C", kFlag, "0: NICs do not reach GPU memory over a C2C link",
+    {"NCCL_NET_GDR_C2C", kFlag, "0: NICs do not access GPU memory over a C2C link",
      [](Value v, S& s) { return to_flag(v, s.gdr_c2c); }},
-    {"NCCL_PXN_DISABLE", kFlag, "1: no GPU sends by a NIC next to another GPU",
+    {"NCCL_PXN_DISABLE", kFlag, "1: no GPU sends through a NIC next to another GPU",
      [](Value v, S& s) -> Status {
        BUSBAR_ASSIGN(const std::uint64_t n, whole(v, 0, 1));
        s.pxn = n == 0;
        return {};
      }},
-    {"NCCL_PXN_C2C", kFlag, "0: not by one that the other GPU reaches over a C2C link",
+    {"NCCL_PXN_C2C", kFlag, "0: not through a NIC that the other GPU reaches over a C2C link",
      [](Value v, S& s) { return to_flag(v, s.pxn_c2c); }},
-    {"NCCL_CROSS_NIC", "0, 1 or 2", "whether rings may leave by another NIC than they enter: never, always, if faster",
+    {"NCCL_CROSS_NIC", "0, 1 or 2",
+     "0, 1, 2: rings never, always, or if faster leave a node by another NIC than they enter",
      [](Value v, S& s) -> Status {
        BUSBAR_ASSIGN(const std::uint64_t n, whole(v, 0, 2));
        s.cross_nic = static_cast<int>(n);
@@ -186,14 +187,15 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_NET", "IB or Socket", "Socket: TCP through host memory instead of RDMA", to_network},
     {"NCCL_IB_DISABLE", kFlag, "1: TCP through host memory instead of RDMA",
      [](Value v, S& s) { return to_flag(v, s.sockets); }},
-    {"NCCL_NET_MERGE_LEVEL", "LOC, PORT, PIX, PXB, P2C, PXN, PHB or SYS", "how near NICs are that count as one",
+    {"NCCL_NET_MERGE_LEVEL", "LOC, PORT, PIX, PXB, P2C, PXN, PHB or SYS",
+     "the largest distance at which NICs are merged",
      [](Value v, S& s) -> Status {
        if (lower_case(v) == "port") v = name_of(PathType::kNvl);  // "port" has the same number as NVL
        BUSBAR_ASSIGN(s.merge_level, level(v, {PathType::kLoc, PathType::kNvl, PathType::kPix, PathType::kPxb,
                                               PathType::kP2c, PathType::kPxn, PathType::kPhb, PathType::kSys}));
        return {};
      }},
-    {"NCCL_IB_MERGE_NICS", kFlag, "0: every port of a NIC for itself",
+    {"NCCL_IB_MERGE_NICS", kFlag, "0: every port of a NIC is separate",
      [](Value v, S& s) -> Status {
        bool on = true;
        BUSBAR_RETURN_IF_ERROR(to_flag(v, on));
@@ -202,13 +204,13 @@ constexpr NcclVariable kVariables[] = {
      }},
     {"NCCL_ALGO", "[collective:][^]ring,tree,...;...", "which algorithms are allowed", to_algorithms},
     {"NCCL_PROTO", "[collective:][^]ll,ll128,simple;...", "which protocols are allowed", to_protocols},
-    {"RCCL_MODEL_MATCHING_DISABLE", kFlag, "1: RCCL searches for rings also on machines that it knows",
+    {"RCCL_MODEL_MATCHING_DISABLE", kFlag, "1: RCCL also searches rings on machines with predefined rings",
      [](Value v, S& s) { return to_opposite(v, s.rccl_models); }},
-    {"RCCL_MODEL_REVERSAL_DISABLE", kFlag, "1: every node runs the rings of such a machine in the same direction",
+    {"RCCL_MODEL_REVERSAL_DISABLE", kFlag, "1: every node runs predefined rings in the same direction",
      [](Value v, S& s) { return to_opposite(v, s.rccl_reversal); }},
-    {"RCCL_DISABLE_RAIL_TREES", kFlag, "1: trees of such a machine are its rings without their last hops",
+    {"RCCL_DISABLE_RAIL_TREES", kFlag, "1: trees of such a machine are its rings without the last hops",
      [](Value v, S& s) { return to_opposite(v, s.rccl_rail_trees); }},
-    {"RCCL_LL128_FORCE_ENABLE", kFlag, "1: LL128 also where RCCL does not trust it",
+    {"RCCL_LL128_FORCE_ENABLE", kFlag, "1: use LL128 even where RCCL does not trust it",
      [](Value v, S& s) { return to_flag(v, s.rccl_ll128); }},
     {"NCCL_NVLS_ENABLE", "0, 1 or 2", "0: switches do not reduce",
      [](Value v, S& s) -> Status {
@@ -216,17 +218,17 @@ constexpr NcclVariable kVariables[] = {
        s.nvls = n != 0;
        return {};
      }},
-    {"NCCL_COLLNET_ENABLE", kFlag, "1: the network reduces, on fabrics that can",
+    {"NCCL_COLLNET_ENABLE", kFlag, "1: the network reduces, if the fabric can",
      [](Value v, S& s) { return to_flag(v, s.collnet); }},
     {"NCCL_COLLNET_NODE_THRESHOLD", "2 or more", "the fewest nodes for which the network reduces",
      [](Value v, S& s) { return to_count(v, UINT32_MAX, s.collnet_nodes); }},
-    {"NCCL_PAT_ENABLE", "0, 1 or 2", "0: no PAT, 1: PAT with several GPUs per node as well",
+    {"NCCL_PAT_ENABLE", "0, 1 or 2", "0: no PAT, 1: PAT also with several GPUs per node",
      [](Value v, S& s) -> Status {
        BUSBAR_ASSIGN(const std::uint64_t n, whole(v, 0, 2));
        s.pat = n == 2 ? std::nullopt : std::optional(n == 1);
        return {};
      }},
-    {"NCCL_NET_OVERHEAD", "nanoseconds", "what NCCL's forecast counts for a step over the network",
+    {"NCCL_NET_OVERHEAD", "nanoseconds", "latency of a step over the network in NCCL's forecast",
      [](Value v, S& s) -> Status {
        BUSBAR_ASSIGN(const std::uint64_t ns, whole(v, 0, 1'000'000));
        s.net_overhead_us = static_cast<float>(ns) / 1000;
@@ -236,31 +238,31 @@ constexpr NcclVariable kVariables[] = {
      [](Value v, S& s) { return to_count(v, kMostChannels, s.min_channels); }},
     {"NCCL_MAX_NCHANNELS", kChannels, "the most channels",
      [](Value v, S& s) { return to_count(v, kMostChannels, s.max_channels); }},
-    {"NCCL_MIN_CTAS", kChannels, "as NCCL_MIN_NCHANNELS",
+    {"NCCL_MIN_CTAS", kChannels, "same as NCCL_MIN_NCHANNELS",
      [](Value v, S& s) { return to_count(v, kMostChannels, s.min_channels); }},
-    {"NCCL_MAX_CTAS", kChannels, "as NCCL_MAX_NCHANNELS",
+    {"NCCL_MAX_CTAS", kChannels, "same as NCCL_MAX_NCHANNELS",
      [](Value v, S& s) { return to_count(v, kMostChannels, s.max_channels); }},
-    {"NCCL_NVLS_NCHANNELS", kChannels, "channels where switches reduce",
+    {"NCCL_NVLS_NCHANNELS", kChannels, "channels if switches reduce",
      [](Value v, S& s) { return to_count(v, kMostChannels, s.nvls_channels); }},
     {"NCCL_NCHANNELS_PER_NET_PEER", kChannels, "channels of a send to a GPU of another node",
      [](Value v, S& s) { return to_count(v, kMostChannels, s.channels_per_peer); }},
-    {"NCCL_NTHREADS", "64, 128, 256 or 512", "threads per channel with Simple and LL: fewer bytes fill one",
+    {"NCCL_NTHREADS", "64, 128, 256 or 512", "threads per channel with Simple and LL",
      [](Value v, S& s) -> Status {
        std::uint32_t n = 0;
        BUSBAR_RETURN_IF_ERROR(to_count(v, 512, n));
-       if (n < 64 || (n & (n - 1)) != 0) return invalid(fmt::format("'{}' is none of 64, 128, 256 and 512", v));
+       if (n < 64 || (n & (n - 1)) != 0) return invalid(fmt::format("'{}' is not 64, 128, 256 or 512", v));
        s.threads = n;
        return {};
      }},
-    {"NCCL_BUFFSIZE", kBytes, "buffer of a channel with Simple; an eighth is a chunk",
+    {"NCCL_BUFFSIZE", kBytes, "buffer of a channel with Simple; a chunk is one eighth",
      [](Value v, S& s) { return to_bytes(v, s.buffers[static_cast<std::size_t>(NcclProtocol::kSimple)]); }},
     {"NCCL_LL_BUFFSIZE", kBytes, "the same with LL",
      [](Value v, S& s) { return to_bytes(v, s.buffers[static_cast<std::size_t>(NcclProtocol::kLl)]); }},
     {"NCCL_LL128_BUFFSIZE", kBytes, "the same with LL128",
      [](Value v, S& s) { return to_bytes(v, s.buffers[static_cast<std::size_t>(NcclProtocol::kLl128)]); }},
-    {"NCCL_NVLS_CHUNKSIZE", kBytes, "most bytes of a chunk where switches reduce",
+    {"NCCL_NVLS_CHUNKSIZE", kBytes, "largest chunk if switches reduce",
      [](Value v, S& s) { return to_bytes(v, s.nvls_chunk); }},
-    {"NCCL_NVLSTREE_MAX_CHUNKSIZE", kBytes, "most bytes of a chunk of trees between such domains",
+    {"NCCL_NVLSTREE_MAX_CHUNKSIZE", kBytes, "largest chunk of trees between such domains",
      [](Value v, S& s) { return to_bytes(v, s.nvls_tree_chunk); }},
 };
 
@@ -300,7 +302,7 @@ struct Unknown {
 };
 /// These change times in NCCL, but the model does not know how.
 constexpr Unknown kNotModelled[] = {
-    {"NCCL_IB_HCA", "take NICs away with --fail 'node*.nic1'"},
+    {"NCCL_IB_HCA", "remove NICs with --fail 'node*.nic1'"},
     {"NCCL_NET_PLUGIN", "name the network's transport: --set fabric.transport=efa"},
     {"NCCL_NET_GDR_READ", "GPUDirect is on or off for both directions: NCCL_NET_GDR_LEVEL=LOC"},
     {"NCCL_NET_FORCE_MERGE", "NCCL_NET_MERGE_LEVEL merges NICs by distance"},
@@ -325,8 +327,8 @@ constexpr Unknown kNotModelled[] = {
     {"NCCL_GRAPH_REGISTER", ""},
     {"NCCL_GRAPH_FILE", ""},
     {"NCCL_TOPO_FILE", "give the file as CLUSTER"},
-    {"NCCL_TUNER_PLUGIN", "NCCL_ALGO and NCCL_PROTO say what a tuner would"},
-    {"NCCL_TUNER_CONFIG_FILE", "NCCL_ALGO and NCCL_PROTO say what a tuner would"},
+    {"NCCL_TUNER_PLUGIN", "use NCCL_ALGO and NCCL_PROTO instead of a tuner"},
+    {"NCCL_TUNER_CONFIG_FILE", "use NCCL_ALGO and NCCL_PROTO instead of a tuner"},
     {"NCCL_SOCKET_NTHREADS", ""},
     {"NCCL_NSOCKS_PERTHREAD", ""},
     {"NCCL_LAUNCH_MODE", ""},
@@ -339,7 +341,7 @@ Error no_such(Value name) {
   for (const Value v : kSilent) names.emplace_back(v);
   const std::string near = nearest(name, names);
   return invalid(fmt::format("NCCL has no variable '{}'{}", name,
-                             near.empty() ? " that is known here" : fmt::format("; did you mean '{}'?", near)));
+                             near.empty() ? " known here" : fmt::format("; did you mean '{}'?", near)));
 }
 
 }  // namespace
@@ -349,7 +351,7 @@ std::span<const NcclVariable> nccl_variables() { return kVariables; }
 Status parse_nccl_setting(std::string_view text, NcclSettings& settings) {
   const std::size_t equals = text.find('=');
   if (equals == 0 || equals == Value::npos)
-    return invalid(fmt::format("'{}' is no setting; write NCCL_NVLS_ENABLE=0", text));
+    return invalid(fmt::format("'{}' is not a setting; write NCCL_NVLS_ENABLE=0", text));
   const Value name = text.substr(0, equals), value = text.substr(equals + 1);
   for (const NcclVariable& v : kVariables) {
     if (v.name != name) continue;
@@ -363,7 +365,7 @@ Status parse_nccl_setting(std::string_view text, NcclSettings& settings) {
   for (const Unknown& u : kNotModelled)
     if (u.name == name)
       return Error{ErrorCode::kUnsupported,
-                   fmt::format("what {} changes is not modelled{}{}", name, u.instead.empty() ? "" : "; ", u.instead),
+                   fmt::format("the effect of {} is not modelled{}{}", name, u.instead.empty() ? "" : "; ", u.instead),
                    {}};
   return no_such(name);
 }

@@ -64,10 +64,10 @@ TEST(NcclEnvironment, ThePageOfTheModelListsThemAll) {
 TEST(NcclEnvironment, RefusesWhatNcclWouldNotUnderstandAndSaysWhatItMeans) {
   EXPECT_THAT(refusal("NCCL_NVSL_ENABLE=0"), HasSubstr("did you mean 'NCCL_NVLS_ENABLE'?"));
   EXPECT_THAT(refusal("NCCL_NVLS_ENABLE"), HasSubstr("write NCCL_NVLS_ENABLE=0"));
-  EXPECT_THAT(refusal("NCCL_CROSS_NIC=3"), HasSubstr("NCCL_CROSS_NIC: '3' is no whole number from 0 to 2"));
-  EXPECT_THAT(refusal("NCCL_ALGO=allreduce:rings"), HasSubstr("'rings' is none of tree, ring"));
-  EXPECT_THAT(refusal("NCCL_ALGO=alltoall:ring"), HasSubstr("'alltoall' is none of allreduce"));
-  EXPECT_THAT(refusal("NCCL_P2P_LEVEL=NEAR"), HasSubstr("'NEAR' is no level of paths; there are LOC, NVL"));
+  EXPECT_THAT(refusal("NCCL_CROSS_NIC=3"), HasSubstr("NCCL_CROSS_NIC: '3' is not a whole number from 0 to 2"));
+  EXPECT_THAT(refusal("NCCL_ALGO=allreduce:rings"), HasSubstr("'rings' is not one of tree, ring"));
+  EXPECT_THAT(refusal("NCCL_ALGO=alltoall:ring"), HasSubstr("'alltoall' is not one of allreduce"));
+  EXPECT_THAT(refusal("NCCL_P2P_LEVEL=NEAR"), HasSubstr("'NEAR' is not a path type; use one of LOC, NVL"));
   EXPECT_THAT(refusal("NCCL_IB_HCA=mlx5_0"), HasSubstr("--fail"));
   EXPECT_THAT(refusal("NCCL_NET=AWS Libfabric"), HasSubstr("fabric.transport"));
   EXPECT_EQ(refusal("NCCL_DEBUG=INFO"), "taken");

@@ -177,7 +177,7 @@ TEST(NcclSearch, CollnetHasAHeadBesideEachNicOfAReducingNetworkAndNoneElsewhere)
   std::set<std::uint32_t> heads;
   for (std::uint32_t c = 0; c < 8; ++c) {
     heads.insert(g.collnet_direct.gpu(c, 0));
-    EXPECT_EQ(g.collnet_direct.net(c, 0), g.collnet_direct.gpu(c, 0)) << "the NIC beside the head";
+    EXPECT_EQ(g.collnet_direct.net(c, 0), g.collnet_direct.gpu(c, 0)) << "the NIC next to the head";
     EXPECT_EQ(g.collnet_chain.net(c, 0), g.collnet_chain.gpu(c, 0));
   }
   EXPECT_EQ(heads.size(), 8u);

@@ -87,12 +87,12 @@ class SystemBuilder {
       if (at != gpus_.end()) {
         const DeviceClass& c = t_.device_class(device(p));
         if (c.compute_capability == 0 && c.architecture.empty())
-          return Error{
-              ErrorCode::kUnsupported,
-              fmt::format("of {}, a '{}', neither compute capability nor architecture is known, so what NCCL or "
-                          "RCCL would do with it is not either",
-                          t_.name(device(p)), c.part),
-              {}};
+          return Error{ErrorCode::kUnsupported,
+                       fmt::format("the compute capability and architecture of {}, a '{}', are unknown, and so is the "
+                                   "behaviour of NCCL or "
+                                   "RCCL",
+                                   t_.name(device(p)), c.part),
+                       {}};
         const std::uint32_t n = add(NcclNodeKind::kGpu, device(p));
         NcclNode& node = s_.nodes[n];
         node.compute_capability = c.compute_capability;
@@ -107,7 +107,7 @@ class SystemBuilder {
       }
       ++dev;
     }
-    if (s_.gpus.size() != gpus_.size()) return invalid("one node's graph is of one block's GPUs");
+    if (s_.gpus.size() != gpus_.size()) return invalid("the graph of a node needs GPUs of one block");
     return {};
   }
 
@@ -319,11 +319,11 @@ Result<NcclSystem> build_nccl_system(const Topology& t, std::span<const DeviceId
                                      std::span<const std::uint32_t> ranks, bool inter, const NcclSettings& settings) {
   BUSBAR_CHECK(!gpus.empty() && gpus.size() == ranks.size()) << "every GPU has a rank";
   for (const DeviceId g : gpus)
-    if (t.block_of(g) != t.block_of(gpus[0])) return invalid("one node's graph is of one block's GPUs");
+    if (t.block_of(g) != t.block_of(gpus[0])) return invalid("the graph of a node needs GPUs of one block");
   if (gpus.size() > kMostNcclGpus)
     return Error{
         ErrorCode::kUnsupported,
-        fmt::format("NCCL knows at most {} ranks in one NVLink domain, here are {}", kMostNcclGpus, gpus.size()),
+        fmt::format("NCCL supports at most {} ranks in one NVLink domain, here are {}", kMostNcclGpus, gpus.size()),
         {}};
   BUSBAR_ASSIGN(NcclSystem system, SystemBuilder(t, gpus, ranks, inter, settings).build());
   compute_nccl_paths(system, settings);

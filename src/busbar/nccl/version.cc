@@ -18,12 +18,12 @@ Result<NcclVersion> parse_nccl_version(std::string_view text) {
   const auto major = std::from_chars(text.data(), end, v.major);
   const bool dot = major.ec == std::errc() && major.ptr != end && *major.ptr == '.';
   if (!dot || std::from_chars(major.ptr + 1, end, v.minor).ec != std::errc())
-    return invalid(fmt::format("'{}' is no version of NCCL; write 2.27", typed));
+    return invalid(fmt::format("'{}' is not a version of NCCL; write for example 2.27", typed));
   if (v < kOldest || v > kNewest)
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("the rules of NCCL {} are not known; {} to {} are", typed, to_string(kOldest), to_string(kNewest)),
-        {}};
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("the rules of NCCL {} are unknown; {} to {} are known", typed, to_string(kOldest),
+                             to_string(kNewest)),
+                 {}};
   return v;
 }
 

@@ -79,7 +79,7 @@ Result<ReductionFlows::Flows> ReductionFlows::to_scale_up(DeviceId gpu, bool up,
   }
   if (switches.empty())
     return unsupported(
-        fmt::format("no switch beside {} can reduce; choose another algorithm, or say 'reduces: true' of the switch",
+        fmt::format("no switch next to {} can reduce; choose another algorithm, or set 'reduces: true' for the switch",
                     t_.name(gpu)));
   Flows out;
   const double whole = static_cast<double>(bytes) / share_switch_;

@@ -108,27 +108,27 @@ Result<AccuracyTable> AccuracyTable::load(const Catalog& catalog) {
 
 std::string words_of(const Band& band, const std::string& what) {
   if (band.ideal) return fmt::format("I{}.", band.basis.substr(1));
-  return fmt::format("Trust: the truth lies {:+.0f} % to {:+.0f} % from {}: {}.", band.low_percent, band.high_percent,
-                     what, band.basis);
+  return fmt::format("Accuracy: 9 of 10 measurements are {:+.0f} % to {:+.0f} % from {}: {}.", band.low_percent,
+                     band.high_percent, what, band.basis);
 }
 
 Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_nodes) const {
   if (cluster.ideal)
     return {0, 0,
-            "ideal machine: no software costs; exact for the stated rates and latencies, no measurement is behind it",
+            "ideal machine: no software costs; exact for the given rates and latencies, not compared with measurements",
             true};
-  const char* nodes = several_nodes ? "over several nodes" : "inside a node";
+  const char* nodes = several_nodes ? "on several nodes" : "inside a node";
   const SizeErrors* left_out = at(collectives_left_out_, name_of(joined_by(cluster.topology)), size, several_nodes);
   const SizeErrors* own = at(collectives_, cluster.gpu_part, size, several_nodes);
   if (own != nullptr && left_out != nullptr && own->from == left_out->from)
     return {own->errors.low_percent, own->errors.high_percent,
-            fmt::format("nine tenths of what was measured on {} ({} configurations) and machines like it {} from {} "
-                        "on, docs/accuracy.md",
+            fmt::format("measured on {} ({} configurations) and similar machines, {}, from {} "
+                        "on, see docs/accuracy.md",
                         own->of, own->errors.configurations, nodes, format_binary_size(count(own->from)))};
   if (left_out == nullptr) return {};
   return {left_out->errors.low_percent, left_out->errors.high_percent,
-          fmt::format("no {} among the measured machines {}; nine tenths of what was measured from {} on, on boards "
-                      "that were left out of the fit ({} configurations; those joined by {} count most), "
+          fmt::format("no measurement of {} {}; estimated from sizes of {} and more, on boards "
+                      "left out of the fit ({} configurations; boards whose GPUs are joined by {} count most), see "
                       "docs/accuracy.md",
                       cluster.gpu_part.empty() ? "such GPU" : cluster.gpu_part, nodes,
                       format_binary_size(count(left_out->from)), left_out->errors.configurations, left_out->of)};
@@ -137,11 +137,10 @@ Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_
 Band AccuracyTable::training(const Cluster& cluster) const {
   for (const GpuErrors& of : training_)
     if (of.gpu == cluster.gpu_part)
-      return {
-          of.errors.low_percent, of.errors.high_percent,
-          fmt::format("nine tenths of {} published runs on {}, docs/accuracy.md", of.errors.configurations, of.gpu)};
+      return {of.errors.low_percent, of.errors.high_percent,
+              fmt::format("from {} published runs on {}, see docs/accuracy.md", of.errors.configurations, of.gpu)};
   return {training_left_out_.low_percent, training_left_out_.high_percent,
-          fmt::format("no {} among the published runs; nine tenths of {} of series that were left out of the fit, "
+          fmt::format("no published run on {}; from {} runs of series left out of the fit, see "
                       "docs/accuracy.md",
                       cluster.gpu_part.empty() ? "such machine" : cluster.gpu_part, training_left_out_.configurations)};
 }

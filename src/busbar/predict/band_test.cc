@@ -37,7 +37,7 @@ TEST(Bands, AGpuMeasuredInOneNodeOnlyHasTheBandOfOthersOverSeveral) {
   const AccuracyTable table = published_bands();
   const Cluster c = load_cluster("v100-pcie").value();
   EXPECT_THAT(table.collective(c, Bytes{1 << 20}, false).basis, HasSubstr("on v100-pcie"));
-  EXPECT_THAT(table.collective(c, Bytes{1 << 20}, true).basis, HasSubstr("no v100-pcie among"));
+  EXPECT_THAT(table.collective(c, Bytes{1 << 20}, true).basis, HasSubstr("no measurement of v100-pcie"));
 }
 
 TEST(Bands, AMachineWithoutSoftwareCostsHasNone) {

@@ -22,7 +22,8 @@ Result<std::vector<LinkDelay>> parse_jitter(const std::vector<std::string>& text
       return invalid(fmt::format("'{}': {}; write SELECTOR=PERCENT%xDELAY, for example node3.nic2=1%x50us", text, why),
                      where);
     };
-    if (equals == std::string::npos || x == std::string::npos) return wrong("no share of messages and delay");
+    if (equals == std::string::npos || x == std::string::npos)
+      return wrong("the share of messages and the delay are missing");
     double percent = 0;
     const auto [end, code] = std::from_chars(text.data() + equals + 1, text.data() + x, percent);
     if (code != std::errc() || end != text.data() + x || !(percent > 0 && percent <= 100))
@@ -63,7 +64,7 @@ JitterEffect jitter_effect(Duration without, Duration expected, const std::vecto
 
 std::string jitter_to_text(const JitterEffect& e, Duration expected) {
   return fmt::format(
-      "Jitter: {} us are expected where it would be {} us without; {} % of calls are held up, {} times on average, and "
+      "Jitter: {} us expected instead of {} us; {} % of calls are delayed, {} times on average, and "
       "99 of 100 take no more than {} us.",
       format_number(expected.in_us(), 4), format_number(e.without.in_us(), 4), format_number(e.calls_hit_percent),
       format_number(e.expected_hits), format_number(e.p99.in_us(), 4));

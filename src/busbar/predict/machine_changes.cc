@@ -33,7 +33,7 @@ std::vector<MachineChange> machine_changes(const Cluster& cluster, const Predict
   };
   const bool sockets = std::find(policy.env.begin(), policy.env.end(), "NCCL_IB_DISABLE=1") != policy.env.end();
   if (!cluster.gpudirect && !sockets && cluster.topology.blocks().size() > 1) {
-    MachineChange& c = add("NICs reach GPU memory (GPUDirect RDMA on)");
+    MachineChange& c = add("NICs access GPU memory (GPUDirect RDMA on)");
     take_out(c.policy.env, "NCCL_NET_GDR");
     c.cluster.gpudirect = c.cluster.protocol.gpudirect = true;
   }
@@ -43,7 +43,7 @@ std::vector<MachineChange> machine_changes(const Cluster& cluster, const Predict
     c.cluster.p2p = c.cluster.protocol.peer_access = c.cluster.protocol.scale_up_access = true;
   }
   if (std::vector<std::string> env = policy.env; take_out(env, "NCCL_NVLS_ENABLE=0")) {
-    add("switches add up (NVLS on)").policy.env = std::move(env);
+    add("switches reduce (NVLS on)").policy.env = std::move(env);
   }
   if (memory && per_second(cluster.topology.device_class(cluster.topology.gpus().front()).memory_rate) > 0) {
     MachineChange& c = add("+10 % rate of GPU memory (HBM)");

@@ -27,7 +27,7 @@ TEST(MachineChanges, SlowMemoryIsTheCauseAndItsReliefIsAllThatHelps) {
   const Prediction p = big_all_reduce("dgx-h100", o);
   EXPECT_NEAR(gain_of(p, "GPU memory"), 9.1, 0.3);
   EXPECT_THAT(p.cause, HasSubstr("memory"));
-  EXPECT_EQ(gain_of(big_all_reduce("dgx-h100", {}), "GPU memory"), -1) << "memory is no limit there";
+  EXPECT_EQ(gain_of(big_all_reduce("dgx-h100", {}), "GPU memory"), -1) << "memory is not a limit there";
 }
 
 TEST(MachineChanges, AFeatureThatIsOffGivesWhatItWouldGiveWhenOn) {

@@ -12,8 +12,9 @@ namespace {
 constexpr std::uint64_t kMostRanks = 1u << 24;  // of all groups together
 
 Error wrong(const std::string& text, const std::string& why) {
-  return invalid(fmt::format("'{}' {}; write ranks as in 0,1,4 or 0:512:8, repeated as in 0:8+8x64", text, why),
-                 {"", 0, 0, "--ranks"});
+  return invalid(
+      fmt::format("'{}' {}; write ranks such as 0,1,4 or 0:512:8, or several groups such as 0:8+8x64", text, why),
+      {"", 0, 0, "--ranks"});
 }
 
 /// -1 if it is not a number.
@@ -62,7 +63,7 @@ Result<Groups> parse_groups(const std::string& text) {
   const auto parts = split(text, '+');
   for (const std::string_view item : split(parts.front(), ',')) {
     const auto range = range_of(item);
-    if (!range) return wrong(text, fmt::format("has '{}', which is no rank and no range", item));
+    if (!range) return wrong(text, fmt::format("contains '{}', which is not a rank or range", item));
     out.ranges.push_back(*range);
   }
   double all = 0;
@@ -70,7 +71,7 @@ Result<Groups> parse_groups(const std::string& text) {
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto shift = split(parts[i], 'x');
     const std::int64_t by = number(shift.front()), times = shift.size() == 2 ? number(shift.back()) : -1;
-    if (by < 0 || times < 1) return wrong(text, fmt::format("has '+{}', which is no shift", parts[i]));
+    if (by < 0 || times < 1) return wrong(text, fmt::format("contains '+{}', which is not a shift", parts[i]));
     out.shifts.push_back(
         {.extent = static_cast<std::uint32_t>(times), .actor_stride = static_cast<std::uint32_t>(by)});
     all *= static_cast<double>(times);
@@ -102,8 +103,9 @@ Status check(const GroupFamily& f, std::uint32_t ranks) {
   for (std::uint32_t g = 0; g < f.groups(); ++g)
     for (std::uint32_t m = 0; m < f.size(); ++m) {
       const std::uint32_t rank = f.actor(g, m);
-      if (rank >= ranks) return wrong(std::to_string(rank), fmt::format("is no rank of a machine of {} GPUs", ranks));
-      if (last[rank] == g + 1) return wrong(std::to_string(rank), "stands twice in one group");
+      if (rank >= ranks)
+        return wrong(std::to_string(rank), fmt::format("is not a rank of a machine with {} GPUs", ranks));
+      if (last[rank] == g + 1) return wrong(std::to_string(rank), "occurs twice in one group");
       last[rank] = g + 1;
     }
   return {};

@@ -34,10 +34,10 @@ TEST(RankGroups, RepeatByShiftsAndByTexts) {
 }
 
 TEST(RankGroups, RefuseWhatCannotBeAGroup) {
-  EXPECT_THAT(refused({"a"}), HasSubstr("no rank"));
-  EXPECT_THAT(refused({"4:4"}), HasSubstr("no range"));
-  EXPECT_THAT(refused({"0:4:0"}), HasSubstr("no range"));
-  EXPECT_THAT(refused({"0:4+x"}), HasSubstr("no shift"));
+  EXPECT_THAT(refused({"a"}), HasSubstr("not a rank or range"));
+  EXPECT_THAT(refused({"4:4"}), HasSubstr("not a rank or range"));
+  EXPECT_THAT(refused({"0:4:0"}), HasSubstr("not a rank or range"));
+  EXPECT_THAT(refused({"0:4+x"}), HasSubstr("not a shift"));
   EXPECT_THAT(refused({"0:65"}), HasSubstr("64 GPUs"));
   EXPECT_THAT(refused({"0,0"}), HasSubstr("twice"));
   EXPECT_THAT(refused({"0:4", "4:6"}), HasSubstr("groups of 2 ranks, others have 4"));

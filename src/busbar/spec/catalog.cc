@@ -48,7 +48,7 @@ Status Catalog::check() const {
   for (const auto& [path, named_by] : directories_) {
     const Where where{"", 0, 0, named_by};
     std::error_code failed;
-    if (!fs::is_directory(path, failed)) return invalid(fmt::format("'{}' is no folder", path), where);
+    if (!fs::is_directory(path, failed)) return invalid(fmt::format("'{}' is not a folder", path), where);
     const auto built_in = embedded_catalog();
     const bool any = std::any_of(built_in.begin(), built_in.end(), [&, &path = path](const EmbeddedFile& file) {
       return fs::is_directory(fs::path(path) / file.name.substr(0, file.name.find('/')), failed);

@@ -66,7 +66,7 @@ Result<NumberRule> take_rule(std::string_view& text, const YamlNode& at) {
     if (text.size() < 2 || text[0] != sign || text[1] < '0' || text[1] > '9') continue;
     text.remove_prefix(1);
     const std::int64_t n = take_number(text);
-    if (n == 0) return at.error(fmt::format("'#{}' wants a whole number above 0 and below 10000000", sign));
+    if (n == 0) return at.error(fmt::format("'#{}' needs a whole number above 0 and below 10000000", sign));
     (sign == '*' ? rule.times : rule.over) = static_cast<std::uint32_t>(n);
   }
   return rule;

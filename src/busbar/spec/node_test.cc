@@ -66,7 +66,7 @@ TEST(Node, NumbersFollowARule) {
   EXPECT_THAT(links_of(gpus(2, "between: ['gpu#', 'pcie#*4/2'], kind: pcie, rate: 1GB/s",
                             ", {name: pcie, kind: pcie_switch, count: 4}")),
               ElementsAre("gpu0-pcie0", "gpu1-pcie2"));
-  EXPECT_THAT(why_no_node(gpus(2, "between: ['gpu#', 'gpu#/0']" + kWire)), HasSubstr("wants a whole number above 0"));
+  EXPECT_THAT(why_no_node(gpus(2, "between: ['gpu#', 'gpu#/0']" + kWire)), HasSubstr("needs a whole number above 0"));
   EXPECT_THAT(why_no_node(gpus(2, "between: ['gpu#', 'gpu#']" + kWire)), HasSubstr("joins gpu0 to itself"));
 }
 

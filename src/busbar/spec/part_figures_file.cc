@@ -18,10 +18,10 @@ Result<std::uint32_t> read_pci_id(const YamlNode& node) {
   const char* last = text.data() + text.size();
   const auto first = std::from_chars(text.data(), last, vendor, 16);
   if (first.ec != std::errc() || first.ptr == last || *first.ptr != ':')
-    return node.error(fmt::format("'{}' is no PCI id; write 10de:2330", text));
+    return node.error(fmt::format("'{}' is not a PCI id; write 10de:2330", text));
   const auto second = std::from_chars(first.ptr + 1, last, device, 16);
   if (second.ec != std::errc() || second.ptr != last || (vendor | device) > 0xffff)
-    return node.error(fmt::format("'{}' is no PCI id; write 10de:2330", text));
+    return node.error(fmt::format("'{}' is not a PCI id; write 10de:2330", text));
   return vendor << 16 | device;
 }
 

@@ -47,7 +47,7 @@ Result<Settings> sort_settings(const Overrides& overrides) {
     const std::optional<std::string> key = cluster_key(set);
     if (!key)
       return flag_error("--set",
-                        fmt::format("'{}' is no key of a cluster; write model.{} or layout.{}", set, set, set));
+                        fmt::format("'{}' is not a key of a cluster; write model.{} or layout.{}", set, set, set));
     out.cluster.set.push_back(*key);
   }
   return out;

@@ -164,7 +164,7 @@ TEST(Scenario, KeysOfTheClusterNeedNoPrefix) {
   overrides.set = {"pp=2"};
   const auto wrong = load_scenario("examples/llama3-70b-512xh100.yaml", {}, overrides, Catalog());
   ASSERT_FALSE(wrong.ok());
-  EXPECT_EQ(wrong.error().text(), "--set: 'pp=2' is no key of a cluster; write model.pp=2 or layout.pp=2");
+  EXPECT_EQ(wrong.error().text(), "--set: 'pp=2' is not a key of a cluster; write model.pp=2 or layout.pp=2");
 }
 
 TEST(Scenario, AllFromFlags) {

@@ -180,7 +180,7 @@ inline Document training_step() {
              {"1 % of exposed communication", "$ 0.006 per step"}}});
   add(Heading{"Where the time goes"});
   add(Paragraph{
-      "Communication that runs beside compute is not counted; what is left over is exposed and delays the step. "
+      "Communication at the same time as compute is not counted; the rest is exposed and delays the step. "
       "The parts of a bar sum to the step time exactly."});
   add(breakdown());
   add(pipeline());
