@@ -1,5 +1,6 @@
 #include "busbar/solve/max_min.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,6 +125,92 @@ TEST(MaxMin, CapsBindInTheirOrder) {
   s.close(0);
   s.solve_again();
   EXPECT_EQ(std::vector<double>(s.rates().begin(), s.rates().end()), (std::vector<double>{0, 8, 4}));
+}
+
+TEST(MaxMin, AFluidWithoutLinksHasItsCapOrNoLimit) {
+  MaxMinSolver s;
+  const auto rate = solve(s, {{10}, {{}, {}, {0}}, {{}, {}, {2}}, {INFINITY, 3, INFINITY}});
+  EXPECT_EQ(rate, (std::vector<double>{INFINITY, 3, 5}));
+}
+
+/// What is left out, by name, and how many pairs of a fluid and a link are left.
+struct LeftOut {
+  Case c;
+  std::size_t crossings;
+  std::vector<std::string> names;
+};
+
+TEST(MaxMin, LeavesOutTheLinksThatCannotBeFullAndNoOthers) {
+  const double inf = INFINITY;
+  const auto two = [&](double a, double b, double weight = 1) {
+    return Case{{a, b}, {{0, 1}, {0, 1}}, {{1, 1}, {1, weight}}, {inf, inf}};
+  };
+  const auto one = [](std::vector<double> capacity, double cap) {
+    return Case{std::move(capacity), {{0, 1, 2}}, {{1, 1, 1}}, {cap}};
+  };
+  const auto caps = [](double capacity) { return Case{{capacity}, {{0}, {0}}, {{1}, {1}}, {5, 5}}; };
+  const LeftOut cases[] = {
+      {two(10, 100), 2, {"idle links"}},
+      {two(100, 10), 2, {"idle links"}},
+      {two(10, 20), 2, {"links in series"}},  // just not idle: 2 x 10
+      {two(10, 20, 1.5), 4, {}},
+      {caps(10 * (1 + 1e-8)), 0, {"idle links"}},
+      {caps(10 * (1 + 1e-10)), 2, {}},
+      {one({30, 20, 25}, 40), 1, {"private links"}},
+      {one({20, 30, 25}, 40), 1, {"private links"}},
+      {one({20, 20, 20}, inf), 1, {"private links"}},
+      {one({30, 20, 25}, inf), 1, {"idle links"}},
+      {one({30, 20, 25}, 10), 0, {"idle links"}},
+      {two(10, 12), 2, {"links in series"}},
+      {two(12, 10), 2, {"links in series"}},
+      {two(10, 10), 2, {"links in series"}},
+      {two(10, 10 * (1 + 1e-13)), 4, {}},
+      {two(10, 12, 1.5), 4, {}},
+  };
+  for (const LeftOut& expected : cases) {
+    Shortcuts shortcuts;
+    shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
+    MaxMinSolver s(shortcuts), whole(Shortcuts::none());
+    EXPECT_EQ(solve(s, expected.c), solve(whole, expected.c));
+    EXPECT_EQ(s.crossings(), expected.crossings) << expected.c.capacity[0];
+    EXPECT_EQ(shortcuts.names_taken(), expected.names) << expected.c.capacity[0];
+  }
+}
+
+/// Many fluids, most of which cross the same links one after the other.
+Case case_in_series(std::uint64_t seed) {
+  RandomStream r(seed, "links in series");
+  Case c;
+  std::vector<std::vector<std::uint32_t>> ways;
+  for (std::uint64_t way = 1 + r.below(6); way > 0; --way) {
+    ways.emplace_back();
+    for (std::uint64_t l = 1 + r.below(4); l > 0; --l) {
+      ways.back().push_back(static_cast<std::uint32_t>(c.capacity.size()));
+      c.capacity.push_back(static_cast<double>(10 + r.below(30)));
+    }
+  }
+  for (std::uint64_t f = 1 + r.below(40); f > 0; --f) {
+    c.links.push_back(ways[r.below(ways.size())]);
+    if (r.below(3) == 0)
+      for (const std::uint32_t l : ways[r.below(ways.size())])
+        if (std::ranges::count(c.links.back(), l) == 0) c.links.back().push_back(l);
+    c.weights.emplace_back(c.links.back().size(), static_cast<double>(1 + r.below(2)));
+    c.caps.push_back(r.below(3) == 0 ? 1 + static_cast<double>(r.below(20)) : INFINITY);
+  }
+  return c;
+}
+
+TEST(MaxMin, LinksThatAreLeftOutChangeNoBit) {
+  Shortcuts all;
+  all.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
+  MaxMinSolver s(all), whole(Shortcuts::none());
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const Case c = seed % 2 == 0 ? random_case(seed) : case_in_series(seed);
+    ASSERT_EQ(solve(s, c), solve(whole, c)) << seed;
+    ASSERT_LE(s.crossings(), whole.crossings()) << seed;
+    expect_fair(c, s.rates(), seed);
+  }
+  EXPECT_THAT(all.names_taken(), ::testing::ElementsAre("idle links", "private links", "links in series"));
 }
 
 }  // namespace

@@ -207,9 +207,6 @@ void OnlineMaxMin::open(std::uint32_t f) {
   flow.held_by = kNobody;
   for (std::uint32_t c = flow.begin; c < flow.live; ++c) list(c);
   fresh_.push_back(f);
-  flow.stamp = sweep_;
-  flow.state = State::kOpen;
-  flow.before = 0;
 }
 
 void OnlineMaxMin::close(std::uint32_t f) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <new>
@@ -75,6 +76,42 @@ void expect_max_min(const OnlineCase& c, const OnlineMaxMin& solver, std::uint64
   }
 }
 
+std::vector<double> rates_of(const OnlineMaxMin& solver) {
+  std::vector<double> rates;
+  for (std::uint32_t f = 0; f < solver.flow_count(); ++f) rates.push_back(solver.rate(f));
+  return rates;
+}
+
+/// Closed flows have no rate. What has a new rate is named, once, and nothing else. Who is held by a link is fastest
+/// there, and who is held by nothing is at its cap.
+void expect_told(const OnlineCase& c, const OnlineMaxMin& solver, const std::vector<double>& before,
+                 const std::vector<bool>& moved, std::uint64_t seed) {
+  std::vector<std::uint32_t> changed(solver.changed().begin(), solver.changed().end()), expected;
+  std::sort(changed.begin(), changed.end());
+  for (std::uint32_t f = 0; f < c.flows.size(); ++f) {
+    const double was = moved[f] ? 0 : before[f];
+    if (c.flows[f].open && std::abs(solver.rate(f) - was) > 1e-12 * was) expected.push_back(f);
+    if (!c.flows[f].open) {
+      ASSERT_EQ(solver.rate(f), 0) << "seed " << seed;
+      ASSERT_EQ(solver.held_by(f), OnlineMaxMin::kNobody) << "seed " << seed;
+      continue;
+    }
+    if (solver.held_by(f) == OnlineMaxMin::kNobody) {
+      ASSERT_EQ(solver.rate(f), c.flows[f].cap) << "seed " << seed;
+      continue;
+    }
+    double load = 0;
+    for (std::uint32_t g = 0; g < c.flows.size(); ++g)
+      for (std::size_t i = 0; c.flows[g].open && i < c.flows[g].links.size(); ++i)
+        if (c.flows[g].links[i] == solver.held_by(f)) {
+          load += c.flows[g].weights[i] * solver.rate(g);
+          ASSERT_LE(solver.rate(g), solver.rate(f) * (1 + 1e-9)) << "seed " << seed;
+        }
+    ASSERT_GE(load, c.capacity[solver.held_by(f)] * (1 - 1e-9)) << "seed " << seed;
+  }
+  ASSERT_EQ(changed, expected) << "seed " << seed;
+}
+
 TEST(OnlineMaxMin, KeepsTheBottleneckPropertyThroughOpeningsAndClosings) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     OnlineCase c = random_case(seed, seed % 3 == 0);
@@ -84,6 +121,7 @@ TEST(OnlineMaxMin, KeepsTheBottleneckPropertyThroughOpeningsAndClosings) {
     for (int step = 0; step < 30; ++step) {
       const std::uint64_t at_once = 1 + random.below(c.flows.size());
       std::vector<bool> moved(c.flows.size(), false);
+      const std::vector<double> before = rates_of(solver);
       for (std::uint64_t i = 0; i < at_once; ++i) {
         const auto f = static_cast<std::uint32_t>(random.below(c.flows.size()));
         if (moved[f]) continue;
@@ -93,9 +131,31 @@ TEST(OnlineMaxMin, KeepsTheBottleneckPropertyThroughOpeningsAndClosings) {
       }
       solver.settle();
       expect_max_min(c, solver, seed);
+      expect_told(c, solver, before, moved, seed);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
+}
+
+TEST(OnlineMaxMin, LeavesOutTheLinksThatCannotBeFullAndNoOthers) {
+  using Flows = std::vector<std::vector<std::uint32_t>>;
+  const auto names = [](std::vector<double> capacity, const Flows& flows, double cap) {
+    Shortcuts shortcuts;
+    shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
+    OnlineMaxMin solver(std::move(capacity), shortcuts);
+    const std::vector<double> ones(3, 1.0);
+    for (const auto& links : flows) solver.add_flow(links, std::span(ones).first(links.size()), cap);
+    for (std::uint32_t f = 0; f < flows.size(); ++f) solver.open(f);
+    return shortcuts.names_taken();
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names({10, 100}, {{0, 1}, {0, 1}}, INFINITY), Names{"idle links"});
+  EXPECT_EQ(names({10, 20}, {{0, 1}, {0, 1}}, INFINITY), Names{});
+  EXPECT_EQ(names({10}, {{0}, {0}}, 5 * (1 - 1e-8)), Names{"idle links"});
+  EXPECT_EQ(names({10}, {{0}, {0}}, 5 * (1 - 1e-10)), Names{});
+  EXPECT_EQ(names({20, 20, 20}, {{0, 1, 2}}, INFINITY), Names{"private links"});
+  EXPECT_EQ(names({20}, {{0}}, INFINITY), Names{});
+  EXPECT_EQ(names({30, 20}, {{0, 1}}, INFINITY), Names{"idle links"});
 }
 
 /// Half of the flows are known when the first opens. The others may fill links that the first half could not.
