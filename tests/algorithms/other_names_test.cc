@@ -9,7 +9,8 @@
 
 #include "busbar/choice/fastest.h"
 #include "busbar/collectives/algorithms.h"
-#include "busbar/engine/random_machine.h"
+#include "busbar/engine/engine.h"
+#include "busbar/lowering/random_machine.h"
 #include "busbar/packet/collective_flows.h"
 
 namespace busbar {

@@ -8,10 +8,11 @@
 
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/random_machine.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/engine/engine.h"
 #include "busbar/floors/floor_tiers.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/random_machine.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

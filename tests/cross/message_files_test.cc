@@ -3,9 +3,9 @@
 
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/flow/message_run.h"
-#include "busbar/engine/test_machines.h"
 #include "busbar/formats/goal.h"
 #include "busbar/formats/msccl_xml.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

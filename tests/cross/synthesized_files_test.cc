@@ -6,8 +6,8 @@
 
 #include "busbar/choice/synthesis.h"
 #include "busbar/engine/flow/message_run.h"
-#include "busbar/engine/test_machines.h"
 #include "busbar/formats/msccl_xml.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

@@ -33,7 +33,7 @@ class AlgorithmNames(unittest.TestCase):
             self.assertEqual(code, 0, text)
 
     def test_accepts_comparisons_in_collectives_in_formats_and_in_tests(self):
-        for name in ("collectives/levels.cc", "formats/astra.cc", "engine/lowering_test.cc"):
+        for name in ("collectives/levels.cc", "formats/astra.cc", "lowering/lowering_test.cc"):
             code, text = self.check(name, 'if (name == "ring") return;\n')
             self.assertEqual(code, 0, text)
 

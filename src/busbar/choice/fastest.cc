@@ -7,8 +7,9 @@
 #include "busbar/choice/cut_time.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/sends.h"
-#include "busbar/engine/channels.h"
-#include "busbar/engine/lowering.h"
+#include "busbar/engine/engine.h"
+#include "busbar/lowering/channels.h"
+#include "busbar/lowering/lowering.h"
 
 namespace busbar {
 namespace {

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "busbar/collectives/builders.h"
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/random_machine.h"
+#include "busbar/engine/engine.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/random_machine.h"
 
 namespace busbar {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "busbar/engine/lowering.h"
+#include "busbar/lowering/lowering.h"
 
 namespace busbar {
 

@@ -5,8 +5,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "busbar/collectives/builders.h"
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/random_machine.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/random_machine.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {

@@ -13,8 +13,9 @@
 #include "busbar/choice/two_levels.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/chain.h"
-#include "busbar/engine/channels.h"
-#include "busbar/engine/lowering.h"
+#include "busbar/engine/engine.h"
+#include "busbar/lowering/channels.h"
+#include "busbar/lowering/lowering.h"
 
 namespace busbar {
 namespace {

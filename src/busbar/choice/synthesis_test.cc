@@ -7,8 +7,9 @@
 #include "busbar/choice/cheapest.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/collectives/verify.h"
-#include "busbar/engine/random_machine.h"
+#include "busbar/engine/engine.h"
 #include "busbar/floors/floor.h"
+#include "busbar/lowering/random_machine.h"
 
 namespace busbar {
 namespace {

@@ -11,9 +11,9 @@
 #include "busbar/cli/machine.h"
 #include "busbar/cli/sweep.h"
 #include "busbar/engine/flow/message_run.h"
-#include "busbar/engine/lowering.h"
 #include "busbar/formats/goal.h"
 #include "busbar/formats/msccl_xml.h"
+#include "busbar/lowering/lowering.h"
 #include "busbar/packet/collective_flows.h"
 #include "busbar/predict/predictor.h"
 

@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "busbar/base/random.h"
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/test_ground.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/engine/engine.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/test_ground.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

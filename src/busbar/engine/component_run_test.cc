@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "busbar/engine/components.h"
 #include "busbar/engine/stage_solver.h"
-#include "busbar/engine/test_ground.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/lowering/components.h"
+#include "busbar/lowering/test_ground.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

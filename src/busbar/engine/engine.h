@@ -10,20 +10,13 @@
 
 #include "busbar/base/result.h"
 #include "busbar/base/shortcuts.h"
+#include "busbar/lowering/bound.h"
+#include "busbar/lowering/what_if.h"
 #include "busbar/program/program.h"
 #include "busbar/program/protocol.h"
 #include "busbar/routing/placement.h"
 
 namespace busbar {
-
-enum class BoundKind : std::uint8_t { kBandwidth, kLatency };
-
-/// What bounds a time: a link with a name, its class, the phase, and whether bytes or hops cost the most.
-struct Bound {
-  LinkId link = kNone<LinkId>;
-  std::string phase;  ///< "reduce-scatter in group", ...
-  BoundKind kind = BoundKind::kBandwidth;
-};
 
 /// A collective or transfer has ended.
 struct Finished {
@@ -31,7 +24,7 @@ struct Finished {
   SimTime at;
 };
 
-struct LoweredCall;  // engine/lowering.h
+struct LoweredCall;  // lowering/lowering.h
 
 class Engine {
  public:
@@ -68,22 +61,6 @@ class Engine {
   virtual std::vector<double> link_bytes() const = 0;
   /// Adds to `bytes` (size link_count()) what one run of the call by itself sends over each link.
   virtual void add_bytes_of(CallId /*call*/, std::vector<double>& /*bytes*/) const {}
-};
-
-/// Changes that a what-if asks for, without touching the topology.
-struct WhatIf {
-  std::vector<std::uint16_t> link_classes;  ///< ascending
-  double rate_factor = 1;
-  double latency_factor = 1;
-  Duration latency_less{};  ///< taken off every latency after that; none becomes negative
-};
-
-/// A message over `link` is held up for `delay` with `probability`, and those behind it wait: jitter, or a loss and its
-/// retransmission timeout.
-struct LinkDelay {
-  LinkId link{};
-  double probability = 0;
-  Duration delay;
 };
 
 /// Calls that were lowered once, for other engines over the same machine, ranks, protocol, what-if and delays.

@@ -4,8 +4,8 @@
 
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/test_machines.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "busbar/engine/engine.h"
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

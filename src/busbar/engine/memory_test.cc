@@ -3,10 +3,11 @@
 
 #include "busbar/collectives/every_schedule.h"
 #include "busbar/collectives/moves.h"
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/memory_limit.h"
-#include "busbar/engine/test_ground.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/engine/engine.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/memory_limit.h"
+#include "busbar/lowering/test_ground.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "busbar/base/random.h"
-#include "busbar/engine/channels.h"
 #include "busbar/engine/flow/message_run.h"
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/random_machine.h"
-#include "busbar/engine/test_ground.h"
+#include "busbar/lowering/channels.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/random_machine.h"
+#include "busbar/lowering/test_ground.h"
 
 namespace busbar {
 namespace {

@@ -3,10 +3,11 @@
 
 #include <cmath>
 
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/random_machine.h"
+#include "busbar/engine/engine.h"
 #include "busbar/engine/stage_solver.h"
-#include "busbar/engine/test_ground.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/random_machine.h"
+#include "busbar/lowering/test_ground.h"
 
 namespace busbar {
 namespace {

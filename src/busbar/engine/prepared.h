@@ -6,8 +6,8 @@
 
 #include "busbar/engine/engine.h"
 #include "busbar/engine/likeness.h"
-#include "busbar/engine/lowering.h"
 #include "busbar/engine/stage_solver.h"
+#include "busbar/lowering/lowering.h"
 
 namespace busbar {
 

@@ -2,8 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/engine/engine.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/test_machines.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {

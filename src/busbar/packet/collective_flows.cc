@@ -11,11 +11,11 @@
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/moves.h"
-#include "busbar/engine/channels.h"
-#include "busbar/engine/crossings.h"
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/memory_limit.h"
-#include "busbar/engine/send_costs.h"
+#include "busbar/lowering/channels.h"
+#include "busbar/lowering/crossings.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/memory_limit.h"
+#include "busbar/lowering/send_costs.h"
 #include "busbar/packet/internal/reduction_flows.h"
 
 namespace busbar {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "busbar/collectives/builders.h"
-#include "busbar/engine/test_ground.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/lowering/test_ground.h"
+#include "busbar/lowering/test_machines.h"
 #include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {

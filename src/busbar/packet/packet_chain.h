@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "busbar/engine/chain_part.h"
+#include "busbar/lowering/chain_part.h"
 #include "busbar/packet/packet_list.h"
 
 namespace busbar {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "busbar/engine/prepared.h"
-#include "busbar/engine/send_costs.h"
+#include "busbar/lowering/send_costs.h"
 #include "busbar/packet/collective_flows.h"
 #include "busbar/packet/internal/running_part.h"
 #include "busbar/packet/internal/setup.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "busbar/engine/channels.h"
+#include "busbar/lowering/channels.h"
 
 namespace busbar {
 namespace {

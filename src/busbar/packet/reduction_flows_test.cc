@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/engine/engine.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/test_machines.h"
 #include "busbar/packet/collective_flows.h"
 
 namespace busbar {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "busbar/engine/chain_part.h"
 #include "busbar/engine/engine.h"
+#include "busbar/lowering/chain_part.h"
 #include "busbar/nccl/comm.h"
 
 namespace busbar {

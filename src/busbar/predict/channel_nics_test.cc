@@ -7,7 +7,7 @@
 #include "busbar/choice/nccl_schedules.h"
 #include "busbar/collectives/edges.h"
 #include "busbar/engine/flow/message_run.h"
-#include "busbar/engine/lowering.h"
+#include "busbar/lowering/lowering.h"
 #include "busbar/nccl/test_nodes.h"
 #include "busbar/packet/collective_flows.h"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "busbar/choice/relief.h"
-#include "busbar/engine/chain_part.h"
 #include "busbar/engine/engine.h"
 #include "busbar/floors/floor.h"
+#include "busbar/lowering/chain_part.h"
 #include "busbar/nccl/tuning.h"
 #include "busbar/predict/band.h"
 #include "busbar/predict/jitter.h"

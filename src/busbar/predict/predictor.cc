@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/memory_limit.h"
+#include "busbar/engine/engine.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/memory_limit.h"
 #include "busbar/packet/collective_flows.h"
 #include "busbar/predict/cause.h"
 #include "busbar/predict/environment.h"

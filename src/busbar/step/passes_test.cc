@@ -4,7 +4,8 @@
 #include <map>
 
 #include "busbar/base/id.h"
-#include "busbar/engine/random_machine.h"
+#include "busbar/engine/engine.h"
+#include "busbar/lowering/random_machine.h"
 #include "busbar/step/link_courses.h"
 #include "busbar/step/simulate.h"
 

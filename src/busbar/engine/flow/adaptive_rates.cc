@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "busbar/engine/adaptive.h"
+#include "busbar/lowering/adaptive.h"
 
 namespace busbar {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "busbar/base/random.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/lowering/test_machines.h"
 #include "busbar/solve/max_min.h"
 
 namespace busbar {

@@ -8,12 +8,12 @@
 #include <tuple>
 
 #include "busbar/base/check.h"
-#include "busbar/engine/crossings.h"
 #include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/fresh_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
-#include "busbar/engine/send_costs.h"
+#include "busbar/lowering/crossings.h"
+#include "busbar/lowering/send_costs.h"
 #include "busbar/routing/flow_name.h"
 
 namespace busbar {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "busbar/collectives/builders.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

@@ -10,7 +10,7 @@
 #include "busbar/engine/flow/flow_engine.h"
 #include "busbar/engine/flow/flow_list_run.h"
 #include "busbar/engine/flow/message_run.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "busbar/base/csr.h"
-#include "busbar/engine/components.h"
 #include "busbar/engine/stage_solver.h"
+#include "busbar/lowering/components.h"
 
 namespace busbar {
 

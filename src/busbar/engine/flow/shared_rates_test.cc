@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "busbar/base/random.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "busbar/engine/adaptive.h"
+#include "busbar/lowering/adaptive.h"
 
 namespace busbar {
 namespace {

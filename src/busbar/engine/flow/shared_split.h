@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "busbar/engine/flow/split_cost.h"
-#include "busbar/engine/lowering.h"
+#include "busbar/lowering/lowering.h"
 
 namespace busbar {
 

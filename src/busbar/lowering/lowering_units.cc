@@ -2,8 +2,8 @@
 // memory of GPUs.
 #include <algorithm>
 
-#include "busbar/engine/lowering_state.h"
-#include "busbar/engine/memory_limit.h"
+#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/memory_limit.h"
 #include "busbar/routing/slowest_cable.h"
 
 namespace busbar {

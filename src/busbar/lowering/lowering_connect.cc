@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "busbar/engine/lowering_state.h"
-#include "busbar/engine/send_costs.h"
+#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/send_costs.h"
 #include "busbar/routing/flow_name.h"
 
 namespace busbar {

@@ -10,8 +10,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "busbar/engine/lowering_state.h"
-#include "busbar/engine/send_costs.h"
+#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/send_costs.h"
 
 namespace busbar {
 

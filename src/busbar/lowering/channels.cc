@@ -1,4 +1,4 @@
-#include "busbar/engine/channels.h"
+#include "busbar/lowering/channels.h"
 
 #include <algorithm>
 

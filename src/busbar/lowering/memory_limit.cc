@@ -1,4 +1,4 @@
-#include "busbar/engine/memory_limit.h"
+#include "busbar/lowering/memory_limit.h"
 
 namespace busbar {
 

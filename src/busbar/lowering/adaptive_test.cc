@@ -1,10 +1,10 @@
 // Collectives under adaptive routing; lists of flows are in flow/flow_list_test.cc.
-#include "busbar/engine/adaptive.h"
+#include "busbar/lowering/adaptive.h"
 
 #include <gtest/gtest.h>
 
-#include "busbar/engine/lowering.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/engine/send_costs.h"
+#include "busbar/lowering/send_costs.h"
 
 namespace busbar {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "busbar/base/random.h"
-#include "busbar/engine/test_machines.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 

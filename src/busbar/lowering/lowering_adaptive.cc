@@ -1,8 +1,8 @@
 // A call under adaptive routing: lowered until the loads of each stage are as even as a split can make them.
 #include <utility>
 
-#include "busbar/engine/adaptive.h"
-#include "busbar/engine/lowering_state.h"
+#include "busbar/lowering/adaptive.h"
+#include "busbar/lowering/lowering_state.h"
 
 namespace busbar {
 

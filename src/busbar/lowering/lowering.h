@@ -13,9 +13,14 @@
 
 #include "busbar/base/id.h"
 #include "busbar/base/result.h"
+#include "busbar/base/shortcuts.h"
 #include "busbar/collectives/execution_plan.h"
-#include "busbar/engine/chain_part.h"
-#include "busbar/engine/engine.h"
+#include "busbar/lowering/bound.h"
+#include "busbar/lowering/chain_part.h"
+#include "busbar/lowering/what_if.h"
+#include "busbar/program/program.h"
+#include "busbar/routing/capacity.h"
+#include "busbar/routing/placement.h"
 
 namespace busbar {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "busbar/base/shortcuts.h"
-#include "busbar/engine/lowering.h"
+#include "busbar/lowering/lowering.h"
 
 namespace busbar {
 

@@ -1,4 +1,4 @@
-#include "busbar/engine/lowering.h"
+#include "busbar/lowering/lowering.h"
 
 #include <fmt/core.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "busbar/collectives/builders.h"
-#include "busbar/engine/channels.h"
-#include "busbar/engine/lowering_state.h"
-#include "busbar/engine/send_costs.h"
+#include "busbar/lowering/channels.h"
+#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/send_costs.h"
 
 namespace busbar {
 namespace {

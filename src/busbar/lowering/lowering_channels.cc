@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "busbar/engine/channels.h"
-#include "busbar/engine/lowering_state.h"
+#include "busbar/lowering/channels.h"
+#include "busbar/lowering/lowering_state.h"
 
 namespace busbar {
 namespace {

@@ -9,9 +9,9 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/chain.h"
 #include "busbar/collectives/edges.h"
-#include "busbar/engine/components.h"
-#include "busbar/engine/crossings.h"
-#include "busbar/engine/lowering.h"
+#include "busbar/lowering/components.h"
+#include "busbar/lowering/crossings.h"
+#include "busbar/lowering/lowering.h"
 #include "busbar/routing/pair_spread.h"
 #include "busbar/routing/reduction_tree.h"
 

@@ -1,4 +1,4 @@
-#include "busbar/engine/chain_part.h"
+#include "busbar/lowering/chain_part.h"
 
 #include <algorithm>
 #include <cmath>

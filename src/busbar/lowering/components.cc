@@ -1,4 +1,4 @@
-#include "busbar/engine/components.h"
+#include "busbar/lowering/components.h"
 
 #include <algorithm>
 #include <bit>

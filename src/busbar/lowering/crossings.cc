@@ -1,4 +1,4 @@
-#include "busbar/engine/crossings.h"
+#include "busbar/lowering/crossings.h"
 
 #include <numeric>
 
