@@ -10,6 +10,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/engine.h"
 #include "busbar/floors/floor_tiers.h"
+#include "busbar/lowering/channels.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/random_machine.h"
 #include "busbar/lowering/test_machines.h"

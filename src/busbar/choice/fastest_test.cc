@@ -4,6 +4,7 @@
 
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/engine.h"
+#include "busbar/lowering/channels.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/random_machine.h"
 

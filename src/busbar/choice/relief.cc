@@ -185,7 +185,7 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
   for (const Stage& s : base.stages) {
     if (s.busiest != kNone<LinkId>) used[t.link_class_index(s.busiest)] = true;  // reductions in switches cross no link
     for (const CapacityId c : s.on)
-      if (every) changes.lowering().for_each_link(c, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
+      if (every) changes.lowering().capacities().for_each_link(c, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
   }
   const auto is_used = [&](std::uint16_t c) { return used[c]; };
   const std::vector<LinkGroup> groups = link_groups(t);

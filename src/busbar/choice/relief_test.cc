@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "busbar/collectives/builders.h"
+#include "busbar/lowering/channels.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/random_machine.h"
 #include "busbar/topology/selector.h"

@@ -10,8 +10,8 @@ namespace {
 
 class ComponentRun {
  public:
-  ComponentRun(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c)
-      : solver_(solver), lowering_(lowering), stage_(stage), first_(c.begin) {
+  ComponentRun(StageSolver& solver, const CapacityTable& table, const Stage& stage, const Component& c)
+      : solver_(solver), table_(table), stage_(stage), first_(c.begin) {
     for (std::uint32_t m = 0; m < c.end - c.begin; ++m) left_.push_back(fluid(m).bytes), open_.push_back(m);
   }
 
@@ -58,7 +58,7 @@ class ComponentRun {
     solver_.begin(StageSolver::Rates::kAsBefore);
     for (std::uint32_t i = 0; i < open_.size(); ++i) {
       place_[open_[i]] = i;
-      solver_.add(stage_, stage_.members[first_ + open_[i]], [&](CapacityId c) { return lowering_.rate(c); });
+      solver_.add(stage_, stage_.members[first_ + open_[i]], [&](CapacityId c) { return table_.rate(c); });
     }
   }
 
@@ -81,16 +81,16 @@ class ComponentRun {
 
   /// The link with the largest load / rate, and the fluids that cross it.
   void find_busiest() {
-    PerCapacity<double> load_ps(lowering_.capacities(), 0.0);
+    PerCapacity<double> load_ps(table_.counts(), 0.0);
     CapacityId busiest;
     for (const std::uint32_t f : open_)
       each_link(f, [&](CapacityId l, double weight) {
-        load_ps[l] += weight * left_[f] / lowering_.rate(l);
+        load_ps[l] += weight * left_[f] / table_.rate(l);
         if (load_ps[l] > busiest_ps_) busiest_ps_ = load_ps[l], busiest = l;
       });
     for (const std::uint32_t f : open_)
       each_link(f, [&](CapacityId l, double weight) {
-        if (l == busiest) on_busiest_.emplace_back(f, weight / lowering_.rate(l));
+        if (l == busiest) on_busiest_.emplace_back(f, weight / table_.rate(l));
       });
   }
 
@@ -107,7 +107,7 @@ class ComponentRun {
   }
 
   StageSolver& solver_;
-  const Lowering& lowering_;
+  const CapacityTable& table_;
   const Stage& stage_;
   std::uint32_t first_;
   std::vector<double> left_;                                    ///< bytes, per member of the component
@@ -120,9 +120,9 @@ class ComponentRun {
 
 }  // namespace
 
-double run_component(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c,
+double run_component(StageSolver& solver, const CapacityTable& table, const Stage& stage, const Component& c,
                      double until_ps, std::vector<double>* remaining) {
-  ComponentRun run(solver, lowering, stage, c);
+  ComponentRun run(solver, table, stage, c);
   const double end_ps = run.run(until_ps);
   if (remaining) *remaining = std::move(run).left();
   return end_ps;

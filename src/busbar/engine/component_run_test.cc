@@ -46,11 +46,11 @@ class SharedLink : public ::testing::Test {
     s.add(kRate * slow_ps, slow_cap_ps, {0});
     for (int f = 0; f < 40; ++f) s.add(kRate * other_ps / 40, other_ps / 40, {0});
     ComponentSplitter splitter({});
-    splitter.resize(lowering_.capacities());
-    splitter.split(s.stage, [&](CapacityId c) { return lowering_.rate(c); });
+    splitter.resize(lowering_.capacities().counts());
+    splitter.split(s.stage, [&](CapacityId c) { return lowering_.capacities().rate(c); });
     EXPECT_EQ(s.stage.components.size(), 1u);
-    StageSolver solver(lowering_.capacities(), {.most_visits = most_visits});
-    return run_component(solver, lowering_, s.stage, s.stage.components[0], INFINITY, nullptr);
+    StageSolver solver(lowering_.capacities().counts(), {.most_visits = most_visits});
+    return run_component(solver, lowering_.capacities(), s.stage, s.stage.components[0], INFINITY, nullptr);
   }
   static constexpr double kRate = 0.45;
   Ground ground_{std::move(one_switch(2)).seal()};

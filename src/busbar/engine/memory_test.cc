@@ -61,7 +61,7 @@ TEST(Memory, ThreeTimesAsFastAsTheLinksIsNoLimit) {
     const Topology t = one_domain(8, rate);
     EXPECT_EQ(per_second(memory_limit(t, t.gpus()[0])) > 0, limits) << rate;
     const Ground g(t);
-    EXPECT_EQ(Lowering(g.router, g.placement, {}).capacities().devices > 0, limits);
+    EXPECT_EQ(CapacityTable(g.router, {}).counts().devices > 0, limits);
   }
 }
 

@@ -152,8 +152,8 @@ TEST(Engines, NoPartOfAnExplanationIsLongerThanItsLinkIsBusy) {
     for (const Stage& s : lowered->stages)
       for (const Fluid& f : s.fluids)
         for (std::uint32_t k = f.begin; k < f.end; ++k)
-          lowering.for_each_link(s.on[k], [&](LinkId l, double part) {
-            busy_ps[index(l)] += s.weight[k] * f.bytes * part / lowering.rate(l);
+          lowering.capacities().for_each_link(s.on[k], [&](LinkId l, double part) {
+            busy_ps[index(l)] += s.weight[k] * f.bytes * part / lowering.capacities().rate(l);
           });
     const auto chain = lowering.explain(call).value();
     EXPECT_NEAR(sum_ps(chain), closed_form_ps(*lowered), 1e-6 * closed_form_ps(*lowered));

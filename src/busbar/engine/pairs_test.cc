@@ -126,14 +126,15 @@ CollectiveCall uneven_exchange(RandomStream& random, std::uint32_t ranks, std::u
 
 /// Every end solved anew from the definition.
 double event_by_event(const Lowering& lowering, const Stage& stage, const Component& c) {
-  StageSolver solver(lowering.capacities());
+  StageSolver solver(lowering.capacities().counts());
   std::vector<std::uint32_t> open(stage.members.begin() + c.begin, stage.members.begin() + c.end);
   std::vector<double> left;
   for (const Fluid& f : stage.fluids) left.push_back(f.bytes);
   double now = 0;
   while (!open.empty()) {
     solver.begin();
-    for (const std::uint32_t f : open) solver.add(stage, f, [&](CapacityId c) { return lowering.rate(c); });
+    for (const std::uint32_t f : open)
+      solver.add(stage, f, [&](CapacityId c) { return lowering.capacities().rate(c); });
     const auto rates = solver.solve();
     double step = INFINITY;
     for (std::size_t i = 0; i < open.size(); ++i) step = std::min(step, left[open[i]] / rates[i]);
@@ -157,14 +158,16 @@ TEST(Pairs, ThatDifferEndOneByOneOnTheirNarrowLinks) {
     const Result<LoweredCall> call =
         lowering.lower(uneven_exchange(random, static_cast<std::uint32_t>(t.gpus().size()), 4));
     if (!call.ok()) continue;
-    StageSolver solver(lowering.capacities());
+    StageSolver solver(lowering.capacities().counts());
     for (const Stage& stage : call->stages)
       for (const Component& c : stage.components) {
         large += c.end - c.begin > 256;
         const double expected = event_by_event(lowering, stage, c);
-        EXPECT_NEAR(run_component(solver, lowering, stage, c, INFINITY, nullptr), expected, 1e-7 * expected);
+        EXPECT_NEAR(run_component(solver, lowering.capacities(), stage, c, INFINITY, nullptr), expected,
+                    1e-7 * expected);
         std::vector<double> left;
-        EXPECT_NEAR(run_component(solver, lowering, stage, c, expected / 2, &left), expected / 2, 1e-9 * expected);
+        EXPECT_NEAR(run_component(solver, lowering.capacities(), stage, c, expected / 2, &left), expected / 2,
+                    1e-9 * expected);
         EXPECT_LT(left[0], stage.fluids[stage.members[c.begin]].bytes);
       }
   }

@@ -8,7 +8,7 @@ namespace busbar {
 PreparedCalls::PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options)
     : topology_(router.topology()),
       lowering_(router, placement, options.protocol, options.shortcuts),
-      solver_(lowering_.capacities(), options.shortcuts),
+      solver_(lowering_.capacities().counts(), options.shortcuts),
       likeness_(router, placement),
       shortcuts_(options.shortcuts),
       images_(shortcuts_.has(Shortcut::kCallImages) && options.delays.empty()),
@@ -84,8 +84,9 @@ std::vector<double> PreparedCalls::flow_stage_ps(const LoweredCall& call) {
       if (component.like != c) continue;  // its likeness has been run
       const bool single = component.end - component.begin == 1 && shortcuts_.take(Shortcut::kLoneFluid);
       // One fluid by itself: its time alone already holds its own links' loads.
-      longest = std::max(longest, single ? stage.fluids[stage.members[component.begin]].alone_ps
-                                         : run_component(solver_, lowering_, stage, component, INFINITY, nullptr));
+      longest = std::max(longest,
+                         single ? stage.fluids[stage.members[component.begin]].alone_ps
+                                : run_component(solver_, lowering_.capacities(), stage, component, INFINITY, nullptr));
     }
     out.push_back(longest);
   }
@@ -98,7 +99,7 @@ void PreparedCalls::add_link_bytes(CallId id, double times, std::vector<double>&
   for (const Stage& s : lowered(id).stages)
     for (const Fluid& f : s.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i)
-        lowering_.for_each_link(
+        lowering_.capacities().for_each_link(
             s.on[i], [&](LinkId l, double part) { bytes[index(l)] += times * s.weight[i] * f.bytes * part; });
 }
 

@@ -66,7 +66,7 @@ class StageSolver {
 /// Time until every fluid of component `c` has ended, started together and alone. When `remaining` is given, stops at
 /// `until_ps` and leaves what each member (in order of Stage::members) has yet to carry. Where every end on its own
 /// would cost more than Shortcuts::most_visits, ends that are close together are taken as one.
-double run_component(StageSolver& solver, const Lowering& lowering, const Stage& stage, const Component& c,
+double run_component(StageSolver& solver, const CapacityTable& table, const Stage& stage, const Component& c,
                      double until_ps, std::vector<double>* remaining);
 
 }  // namespace busbar

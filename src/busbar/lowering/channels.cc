@@ -64,7 +64,34 @@ class Domain {
   std::uint32_t group_, first_, size_;
 };
 
+/// Trees of reducing switches and their limits: as many trees as GPUs have NICs, no more than the switches hold.
+void limit_trees(const CollectiveCall& call, const Topology& topology, const Placement& placement, ScheduleSpec& spec) {
+  spec.message_bytes = count(call.bytes);
+  for (const DeviceId d : topology.fabric_switches()) {
+    const DeviceClass& c = topology.device_class(d);
+    if (!c.reduces) continue;
+    if (c.reduce_trees > 0) spec.max_trees = std::min(spec.max_trees, c.reduce_trees);
+    if (count(c.reduce_message) > 0) spec.max_message_bytes = std::min(spec.max_message_bytes, count(c.reduce_message));
+  }
+  spec.channels = call.channels > 0 ? call.channels : std::min(spec.max_trees, placement.nic_channels());
+}
+
 }  // namespace
+
+std::uint32_t ranks_per_domain(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
+  const std::uint32_t n = call.groups.size();
+  const auto block = [&](std::uint32_t group, std::uint32_t member) {
+    return topology.block_of(placement.gpu(call.groups.actor(group, member)));
+  };
+  std::uint32_t run = 1;
+  while (run < n && block(0, run) == block(0, 0)) ++run;
+  if (n % run != 0) return 1;
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
+    for (std::uint32_t m = 0; m < n; ++m)
+      if ((block(g, m) == block(g, m - m % run)) != true || (m % run == 0 && m > 0 && block(g, m) == block(g, m - 1)))
+        return 1;
+  return run;
+}
 
 std::vector<std::vector<std::uint32_t>> ring_orders(const CollectiveCall& call, const Topology& topology,
                                                     const Placement& placement, std::uint32_t per_domain,
@@ -105,6 +132,25 @@ std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& schedu
   const std::uint64_t piece = count(protocol.chunk) * all_channels;
   if (piece == 0 || !pipelines(schedule)) return 1;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, kMostChunks));
+}
+
+Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topology, const Placement& placement,
+                                std::uint32_t per_domain, std::uint32_t most_channels) {
+  ScheduleSpec spec;
+  spec.algorithm = call.algorithm;
+  spec.op = call.op;
+  spec.ranks = call.groups.size();
+  spec.ranks_per_group = per_domain;
+  spec.root = call.root;
+  spec.pairs = call.pairs;
+  const AlgorithmTraits traits = traits_of(call.algorithm);
+  if (traits.takes_orders) {
+    const std::uint32_t most = most_channels == 0 ? 0 : std::max(1u, most_channels / traits.channels_per_order);
+    spec.orders = ring_orders(call, topology, placement, per_domain, most);
+  }
+  if (traits.takes_dimensions) spec.dimensions = torus_dimensions(call, topology, placement);
+  if (traits.reduces_in_fabric) limit_trees(call, topology, placement, spec);
+  return build_schedule(spec);
 }
 
 }  // namespace busbar

@@ -11,6 +11,9 @@
 
 namespace busbar {
 
+/// Members of one group of `call` that stand next to each other in one scale-up domain; 1 where domains differ.
+std::uint32_t ranks_per_domain(const CollectiveCall& call, const Topology& topology, const Placement& placement);
+
 /// Orders of the members of `call` for its rings, one per channel; empty when one channel in natural order uses every
 /// NIC. In every server (scale-up domain of `per_domain` consecutive members) channel c begins at a member whose NIC
 /// for it no other channel has; it goes on upwards, or downwards where only the member below shares that NIC. There are

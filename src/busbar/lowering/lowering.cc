@@ -39,24 +39,6 @@ std::string phase_name(const Schedule& s, PhaseRun run) {
 
 }  // namespace
 
-void Lowering::State::read_classes() {
-  rate.clear(), latency.clear(), floor_rate.clear();
-  const auto classes = topology().link_classes();
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    const bool changed = std::binary_search(what_if.link_classes.begin(), what_if.link_classes.end(), i);
-    const double share = rate_shares(protocol).of(classes[i].kind);
-    rate.push_back(static_cast<double>(per_second(classes[i].payload_rate())) / kPsPerSecond * share *
-                   (changed ? what_if.rate_factor : 1));
-    // A machine that was calibrated may carry more than its wires are said to.
-    const double reached = static_cast<double>(per_second(classes[i].payload_rate())) * share;
-    floor_rate.push_back(std::max(reached, static_cast<double>(per_second(classes[i].floor_rate()))) / kPsPerSecond);
-    const double latency_ps = static_cast<double>(classes[i].latency.in_ps());
-    const double less_ps = static_cast<double>(what_if.latency_less.in_ps());
-    latency.push_back(changed ? std::max(0.0, latency_ps * what_if.latency_factor - less_ps) : latency_ps);
-  }
-  find_slowest();
-}
-
 /// Closes the fluid in the making: its weights become the stage's incidences.
 void Lowering::State::emit(Stage& stage, double bytes, double alone_ps) {
   Fluid f;
@@ -65,7 +47,7 @@ void Lowering::State::emit(Stage& stage, double bytes, double alone_ps) {
     stage.on.push_back(l);
     stage.weight.push_back(weight[l] / bytes);
     // Rounds that overlap still share their links, and the last byte has to arrive.
-    alone_ps = std::max(alone_ps, weight[l] / rate_of(l) + least_latency[l]);
+    alone_ps = std::max(alone_ps, weight[l] / table.rate(l) + least_latency[l]);
   }
   f.end = static_cast<std::uint32_t>(stage.on.size());
   f.bytes = bytes;
@@ -154,8 +136,8 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
     status = connect(out.call, call_group, actor_of(phase, family, n, group, send.src),
                      actor_of(phase, family, n, group, send.dst), bytes);
     if (!status.ok()) return;
-    double alone_ps = cap > 0 ? bytes / cap : 0;
-    for (const CapacityId l : touched) alone_ps = std::max(alone_ps, weight[l] / rate_of(l));
+    double alone_ps = lanes.cap > 0 ? bytes / lanes.cap : 0;
+    for (const CapacityId l : touched) alone_ps = std::max(alone_ps, weight[l] / table.rate(l));
     alone_ps += hold_ps(1);
     stage.latency_ps = std::max(stage.latency_ps, connections[0].latency_ps);
     if (alone_ps > 0) {
@@ -183,12 +165,12 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
   for (std::size_t step = 0; step < steps; ++step) {
     BUSBAR_ASSIGN(side[step], open_side_by_side(out, s, runs, step, chunk_bytes));
     if (side[step].loads.empty()) continue;
-    if (all_loads.empty()) all_loads = {capacities(), 0.0};
+    if (all_loads.empty()) all_loads = {table.counts(), 0.0};
     all_loads.add(side[step].loads);
   }
   std::vector<double> followed_ps;  // per call group and channel
   const std::uint32_t followed =
-      held.empty() ? follow_pipeline(s, runs, side, out.call.groups.groups(), out.chunks, followed_ps) : 1;
+      !table.holds() ? follow_pipeline(s, runs, side, out.call.groups.groups(), out.chunks, followed_ps) : 1;
   for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
     for (std::size_t c = 0; c < runs.size(); ++c) {
       double held_chunk = 0;                                     // of one chunk in all phases
@@ -223,13 +205,12 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
         held_chunk += run_held;
       }
       beside = nullptr;
-      double busiest_ps = cap > 0 ? all_bytes / cap : 0;
+      double busiest_ps = lanes.cap > 0 ? all_bytes / lanes.cap : 0;
       LinkId busiest = kNone<LinkId>;
       for (const CapacityId l : total_touched) {
-        const double load =
-            all_loads.empty() ? total_load[l] : std::max(total_load[l], all_loads[l]);
-        if (load / rate_of(l) > busiest_ps) busiest = as_link(l);
-        busiest_ps = std::max(busiest_ps, load / rate_of(l));
+        const double load = all_loads.empty() ? total_load[l] : std::max(total_load[l], all_loads[l]);
+        if (load / table.rate(l) > busiest_ps) busiest = table.link_of(l);
+        busiest_ps = std::max(busiest_ps, load / table.rate(l));
         weight[l] = total_load[l] * k;
         touched.push_back(l);
         total_load[l] = 0;
@@ -264,7 +245,7 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
   double latest_ps = 0, latency_ps = 0;
   CapacityId latest;
   for (const CapacityId l : touched) {
-    const double ps = weight[l] / rate_of(l), latency_of = least_latency[l], end_ps = ps + latency_of;
+    const double ps = weight[l] / table.rate(l), latency_of = least_latency[l], end_ps = ps + latency_of;
     if (ps > stage.load_ps * (1 + kAlike))
       latency_ps = latency_of;
     else if (ps >= stage.load_ps * (1 - kAlike))
@@ -273,7 +254,7 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
     if (end_ps <= latest_ps * (1 + kAlike)) continue;  // among equals the first, whatever round-off says
     latest_ps = end_ps;
     latest = l;
-    stage.busiest = as_link(l);
+    stage.busiest = table.link_of(l);
   }
   for (Fluid& f : stage.fluids)
     if (stage.latency_ps == 0 && latest_ps > stage.load_ps + latency_ps &&
@@ -289,33 +270,40 @@ void Lowering::State::finish(Stage stage, LoweredCall& out) {
   }
   if (stage.latency_ps == 0) stage.latency_ps = latency_ps;
   out.launch_ps += stage.latency_ps;
-  components.split(stage, [this](CapacityId c) { return rate_of(c); });
+  components.split(stage, [this](CapacityId c) { return table.rate(c); });
   out.stages.push_back(std::move(stage));
 }
 
 Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts)
-    : state_(new State{router, placement, protocol, ComponentSplitter(shortcuts), PairSpread(router), shortcuts}) {
-  state_->read_units();
-  state_->read_classes();
-}
+    : state_(new State{router, placement, protocol, ComponentSplitter(shortcuts), PairSpread(router), shortcuts,
+                       CapacityTable(router, protocol, {}, {}, shortcuts)}) {}
 Lowering::~Lowering() = default;
 
 void Lowering::set_what_if(const WhatIf& what_if) {
   state_->what_if = what_if;
-  state_->read_classes();
+  state_->read_table();
 }
 
 void Lowering::set_delays(std::span<const LinkDelay> delays) {
-  state_->held = {};
-  if (!delays.empty()) state_->bundles = nullptr;  // messages are held up on single cables
-  if (!delays.empty()) state_->held = {state_->capacities(), 0.0};
-  for (const LinkDelay& d : delays) state_->held[d.link] += d.probability * static_cast<double>(d.delay.in_ps());
+  state_->delays.assign(delays.begin(), delays.end());
+  state_->read_table();
 }
 
-CapacityCounts Lowering::capacities() const { return state_->capacities(); }
+const CapacityTable& Lowering::capacities() const { return state_->table; }
 const ProtocolModel& Lowering::protocol() const { return state_->protocol; }
 const Router& Lowering::router() const { return state_->router; }
-double Lowering::rate(CapacityId c) const { return state_->rate_of(c); }
+
+PlanLanes Lowering::lanes(const CollectiveCall& call, const Schedule& schedule) {
+  const State& st = *state_;
+  const std::uint32_t per_domain = ranks_per_domain(call, st.topology(), st.placement);
+  const Lanes lanes = lanes_of(call, schedule, per_domain, st.placement, st.protocol);
+  return {lanes.count, lanes.stride, st.placement.nic_channels()};
+}
+
+Result<Schedule> Lowering::State::build(const CollectiveCall& call, std::uint32_t per_domain) {
+  const std::uint32_t most = call.channels == 0 ? most_channels(call, placement, protocol) : call.channels;
+  return build_for_call(call, topology(), placement, per_domain, most);
+}
 
 double Lowering::least_ps(const CollectiveCall& call) {
   State& st = *state_;
@@ -323,8 +311,8 @@ double Lowering::least_ps(const CollectiveCall& call) {
   Result<Schedule> built = call.schedule ? Result<Schedule>(*call.schedule) : st.build(call, per_domain);
   if (!built.ok() || built->ranks != n || count(call.bytes) == 0) return 0;
   const Schedule& s = *built;
-  st.set_lanes(call, s, per_domain);
-  if (pipeline_chunks(call, s, st.protocol, s.channels * st.lanes) != 1) return 0;
+  st.lanes = lanes_of(call, s, per_domain, st.placement, st.protocol);
+  if (pipeline_chunks(call, s, st.protocol, s.channels * st.lanes.count) != 1) return 0;
   const ProtocolCosts costs = costs_of(st.protocol, call.protocol);
   Duration least = std::min({costs.step_scale_up, costs.step_server, costs.step_network});
   if (s.reducers > 0) least = std::min({least, st.protocol.step_switch, st.protocol.step_network});
@@ -340,9 +328,9 @@ double Lowering::least_ps(const CollectiveCall& call) {
 /// Work space per capacity: an engine that takes all its calls over from another never needs it.
 void Lowering::State::make_room() {
   if (!weight.empty()) return;
-  components.resize(capacities());
-  weight = round_load = free_at = total_load = {capacities(), 0.0};
-  least_latency = {capacities(), INFINITY};
+  components.resize(table.counts());
+  weight = round_load = free_at = total_load = {table.counts(), 0.0};
+  least_latency = {table.counts(), INFINITY};
 }
 
 Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
@@ -365,9 +353,10 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
   }
   const Schedule& s = call.schedule ? *call.schedule : built;
   if (s.ranks != n || s.op != call.op || s.root != call.root) return invalid("the schedule is for another call");
-  st.set_lanes(call, s, per_domain);
+  st.nics = call.nics.get();
+  st.lanes = lanes_of(call, s, per_domain, st.placement, st.protocol);
   st.set_trees(call, s, per_domain);
-  out.channels = s.channels * st.lanes;
+  out.channels = s.channels * st.lanes.count;
   st.connection_of.assign(s.ranks + s.reducers, 0);
   st.sent.assign(s.ranks, 0.0);
   std::vector<std::vector<PhaseRun>> runs(s.channels);
@@ -388,9 +377,7 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
   for (const CapacityId l : st.touched)
     if (!l.is_device()) {
       if (l.is_bundle()) st.shortcuts.take(Shortcut::kBundles);
-      const double width = l.is_bundle() ? st.bundles->width(l.number()) : 1;
-      const std::uint16_t c = st.topology().link_class_index(st.as_link(l));
-      out.algorithm_floor_ps = std::max(out.algorithm_floor_ps, st.weight[l] / (width * st.floor_rate[c]));
+      out.algorithm_floor_ps = std::max(out.algorithm_floor_ps, st.weight[l] / st.table.wire_rate(l));
     }
   st.forget_weights();
   // Links to a switch that reduces carry more in the model than on the wire.

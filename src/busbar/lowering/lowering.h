@@ -16,6 +16,7 @@
 #include "busbar/base/shortcuts.h"
 #include "busbar/collectives/execution_plan.h"
 #include "busbar/lowering/bound.h"
+#include "busbar/lowering/capacity_table.h"
 #include "busbar/lowering/chain_part.h"
 #include "busbar/lowering/what_if.h"
 #include "busbar/program/program.h"
@@ -42,8 +43,8 @@ struct Stage {
   std::string phase;       ///< "ring reduce-scatter + all-gather"
   std::uint32_t step = 0;  ///< which phase run of the schedule, counted per channel
   std::vector<Fluid> fluids;
-  std::vector<CapacityId> on;  ///< per incidence: what is crossed
-  std::vector<double> weight;  ///< bytes there per byte of the busiest connection
+  std::vector<CapacityId> on;          ///< per incidence: what is crossed
+  std::vector<double> weight;          ///< bytes there per byte of the busiest connection
   std::vector<std::uint32_t> members;  ///< fluids, component by component
   std::vector<Component> components;
   std::uint32_t kinds = 0;         ///< components that are like no earlier one
@@ -91,13 +92,8 @@ class Lowering {
   double least_ps(const CollectiveCall& call);
   const Router& router() const;
   const ProtocolModel& protocol() const;
-  /// Payload rate in bytes per ps.
-  double rate(CapacityId c) const;
-  /// Calls f(link, part) for the link that `c` is, or for the cables of the bundle; never for the limit of a device.
-  template <typename F>
-  void for_each_link(CapacityId c, F f) const;
-  /// Of all that stages may cross: links, devices with a limit, bundles of cables.
-  CapacityCounts capacities() const;
+  /// Of all that stages may cross.
+  const CapacityTable& capacities() const;
 
  private:
   struct State;
@@ -105,17 +101,5 @@ class Lowering {
   Result<LoweredCall> lower_once(const CollectiveCall& call);
   std::unique_ptr<State> state_;
 };
-
-template <typename F>
-void Lowering::for_each_link(CapacityId c, F f) const {
-  if (c.is_link()) return f(c.link(), 1.0);
-  if (!c.is_bundle()) return;
-  const FabricBundles& bundles = *router().bundles();
-  const std::uint32_t b = c.number(), width = bundles.width(b);
-  for (std::uint32_t i = 0; i < width; ++i) f(bundles.link(b, i), 1.0 / width);
-}
-
-/// Members of one group of `call` that stand side by side in one scale-up domain; 1 when uneven.
-std::uint32_t ranks_per_domain(const CollectiveCall& call, const Topology& topology, const Placement& placement);
 
 }  // namespace busbar

@@ -10,7 +10,7 @@ std::vector<double> Lowering::State::load_ps(const Stage& stage) const {
   std::vector<double> out(topology().link_count(), 0.0);
   for (const Fluid& f : stage.fluids)
     for (std::uint32_t i = f.begin; i < f.end; ++i)
-      if (stage.on[i].is_link()) out[index(stage.on[i].link())] += stage.weight[i] * f.bytes / rate_of(stage.on[i]);
+      if (stage.on[i].is_link()) out[index(stage.on[i].link())] += stage.weight[i] * f.bytes / table.rate(stage.on[i]);
   return out;
 }
 
@@ -31,7 +31,7 @@ double least_by_any_split(const Topology& t, std::span<const double> load_ps, co
 }  // namespace
 
 /// Where all cables of a bundle carry the same, no other split is better.
-bool Lowering::splits() const { return router().policy() == RoutingPolicy::kAdaptive && !state_->bundles; }
+bool Lowering::splits() const { return router().policy() == RoutingPolicy::kAdaptive && !state_->table.bundles(); }
 
 Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
   State& st = *state_;

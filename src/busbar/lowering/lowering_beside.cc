@@ -20,7 +20,7 @@ Result<SideBySide> Lowering::State::open_side_by_side(const LoweredCall& out, co
     for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
       for (std::uint32_t g = 0; g < s.families[phase.family].groups(); ++g, ++opened) {
         BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, runs[c][step], cg, g, chunk_bytes));
-        if (all.loads.empty()) all.loads = {capacities(), 0.0};
+        if (all.loads.empty()) all.loads = {table.counts(), 0.0};
         for (const CapacityId l : touched) all.loads[l] += weight[l];
         all.kept[c].push_back(put_by());
       }

@@ -18,8 +18,7 @@ void Lowering::State::load(const CapacityShare& l, double bytes) {
 
 void Lowering::State::cross(const CapacityShare& l, double bytes, Connection& c) {
   load(l, bytes);
-  if (!l.on.is_device())
-    c.latency_ps += l.share * latency[topology().link_class_index(as_link(l.on))];  // shares of one hop sum to 1
+  if (!l.on.is_device()) c.latency_ps += l.share * table.latency_ps(l.on);  // shares of one hop sum to 1
 }
 
 void Lowering::State::open_connection(const Connection& c) {
@@ -30,6 +29,31 @@ void Lowering::State::open_connection(const Connection& c) {
     if (least == INFINITY) latency_touched.push_back(path[i].on);
     least = std::min(least, c.latency_ps);
   }
+}
+
+/// Appends the limits of the devices that path[begin..) enters; those of adders only where it is added up there, and
+/// those of GPUs not at all: what passes a GPU on its way does not touch its memory.
+void Lowering::State::add_units(std::size_t begin, bool adds) {
+  const std::size_t end = path.size();
+  for (std::size_t i = begin; i < end; ++i) {
+    if (!path[i].on.is_link()) continue;  // between switches without limits
+    const DeviceId d = topology().to(path[i].on.link());
+    if (table.limited(d) && topology().kind(d) != DeviceKind::kGpu && (adds || !topology().device_class(d).reduces))
+      path.push_back({CapacityId::limit_of(d), path[i].share});
+  }
+}
+
+/// For phases [first, last), which cross the same edges. A byte that arrives is written; where it is added, its
+/// receiver reads its own byte as well.
+void Lowering::State::set_arrival_cost(const Schedule& s, std::uint32_t first, std::uint32_t last) {
+  double sum = 0;
+  for (std::uint32_t p = first; p < last; ++p) sum += adds_at_ranks(s.phases[p].pattern) ? 2 : 1;
+  arrival_cost = sum / (last - first);
+}
+
+/// Appends the memory of `gpu` to the path in the making: it moves `bytes` for every byte on the path.
+void Lowering::State::add_memory(DeviceId gpu, double bytes) {
+  if (table.limited(gpu)) path.push_back({CapacityId::limit_of(gpu), bytes});
 }
 
 Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to,
@@ -81,13 +105,11 @@ DeviceId Lowering::State::host_memory(DeviceId gpu) {
 }
 
 /// Appends the links from one device of a server to another.
-Status Lowering::State::spread(DeviceId a, DeviceId b) {
-  return spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0);
-}
+Status Lowering::State::spread(DeviceId a, DeviceId b) { return spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0); }
 
 /// Appends what a payload crosses from `a` to `b`, between servers by these NICs.
 Status Lowering::State::spread(DeviceId a, DeviceId b, DeviceId nic_a, DeviceId nic_b, std::uint64_t flow) {
-  if (bundles && nic_a != kNone<DeviceId>) return router.spread_bundled(a, b, nic_a, nic_b, path);
+  if (table.bundles() && nic_a != kNone<DeviceId>) return router.spread_bundled(a, b, nic_a, nic_b, path);
   links.clear();
   BUSBAR_RETURN_IF_ERROR(router.spread(a, b, nic_a, nic_b, flow, links, *bias));
   for (const LinkShare& l : links) path.push_back({l.link, l.share});
@@ -113,14 +135,14 @@ Status Lowering::State::inside(DeviceId a, DeviceId b) {
 /// Between servers: each lane by its own NICs, and each port of these as a flow of its own.
 Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
   const DeviceId a = placement.gpu(rank_a), b = placement.gpu(rank_b);
-  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+  for (std::uint32_t lane = 0; lane < lanes.count; ++lane) {
     const std::uint32_t c = nic_index(lane);
     find_crossings(router, placement, nics, rank_a, rank_b, c, crossings);
     const std::size_t begin = path.size();
     const auto ways = static_cast<std::uint32_t>(crossings.size());
     for (std::uint32_t i = 0; i < ways; ++i)
       BUSBAR_RETURN_IF_ERROR(cross_by(crossings[i], a, b, flow_name(a, b, c * ways + i)));
-    for (std::size_t i = begin; lanes * ways > 1 && i < path.size(); ++i) path[i].share /= lanes * ways;
+    for (std::size_t i = begin; lanes.count * ways > 1 && i < path.size(); ++i) path[i].share /= lanes.count * ways;
   }
   return {};
 }
@@ -145,13 +167,13 @@ void Lowering::State::close_round(std::size_t first, std::size_t last, bool othe
     for (std::size_t i = first; i < last; ++i)
       for (std::uint32_t k = connections[i].begin; k < connections[i].end; ++k) f(connections[i], path[k]);
   };
-  each_link([&](const Connection& c, const CapacityShare& l) {
-    round_load[l.on] += l.share * c.bytes * sent_per_byte(c);
-  });
-  for (std::size_t i = first; cap > 0 && i < last; ++i) connections[i].transfer_ps = connections[i].bytes / cap;
+  each_link(
+      [&](const Connection& c, const CapacityShare& l) { round_load[l.on] += l.share * c.bytes * sent_per_byte(c); });
+  for (std::size_t i = first; lanes.cap > 0 && i < last; ++i)
+    connections[i].transfer_ps = connections[i].bytes / lanes.cap;
   each_link([&](Connection& c, const CapacityShare& l) {
     const double stretch = others ? load_beside(l.on) / weight[l.on] : 1;
-    c.transfer_ps = std::max(c.transfer_ps, round_load[l.on] * stretch / rate_of(l.on));
+    c.transfer_ps = std::max(c.transfer_ps, round_load[l.on] * stretch / table.rate(l.on));
   });
   each_link([&](const Connection&, const CapacityShare& l) { round_load[l.on] = 0; });
 }
@@ -172,7 +194,8 @@ Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s
                                name_of(phase.pattern), n, sends),
                    {}};
     set_arrival_cost(s, p, p + 1);
-    const bool done_with = trace == nullptr && held.empty() && !uses_hub(phase.pattern);  // nobody asks for ways again
+    const bool done_with =
+        trace == nullptr && !table.holds() && !uses_hub(phase.pattern);  // nobody asks for ways again
     for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n) && status.ok(); ++r) {
       const std::size_t first = connections.size(), first_link = path.size();
       for_each_send(phase, n, r, [&](const Send& send) {
@@ -232,16 +255,16 @@ double Lowering::State::most_bytes() const {
 }
 
 PieceCost Lowering::State::cost_of(const Connection& c, double piece, double most) const {
-  const double capped_ps = cap > 0 ? piece / cap : 0;
+  const double capped_ps = lanes.cap > 0 ? piece / lanes.cap : 0;
   PieceCost out{c.latency_ps, capped_ps, capped_ps, kNone<LinkId>};
   CapacityId narrowest = c.begin < c.end ? path[c.begin].on : CapacityId();
   for (std::uint32_t i = c.begin; i < c.end; ++i) {
     const CapacityId l = path[i].on;
-    const double ps_per_byte = piece / most / rate_of(l), all_ps = load_beside(l) * ps_per_byte;
+    const double ps_per_byte = piece / most / table.rate(l), all_ps = load_beside(l) * ps_per_byte;
     out.passing_ps = std::max(out.passing_ps, std::min(all_ps, PieceCost::kMet * weight[l] * ps_per_byte));
     if (all_ps > out.staying_ps) out.staying_ps = all_ps, narrowest = l;
   }
-  out.narrowest = as_link(narrowest);
+  out.narrowest = table.link_of(narrowest);
   return out;
 }
 
@@ -263,16 +286,16 @@ FullRound Lowering::State::full_round(double piece) const {
 /// How long the messages of the open run wait at the link that holds them up most, `sends` on each connection. One that
 /// is held up holds up all that follow it on that link, and with them the whole chain.
 double Lowering::State::hold_ps(double sends) {
-  if (held.empty()) return 0;
+  if (!table.holds()) return 0;
   double most = 0;
   const auto each = [&](auto&& f) {
     for (const Connection& c : connections)
       for (std::uint32_t i = c.begin; i < c.end; ++i)
-        if (held[path[i].on] > 0) f(path[i]);
+        if (table.held_ps(path[i].on) > 0) f(path[i]);
   };
   each([&](const CapacityShare& l) {
     round_load[l.on] += l.share * sends;
-    most = std::max(most, round_load[l.on] * held[l.on]);
+    most = std::max(most, round_load[l.on] * table.held_ps(l.on));
   });
   each([&](const CapacityShare& l) { round_load[l.on] = 0; });
   return most;

@@ -147,17 +147,16 @@ std::vector<double> Lowering::State::time_hops(std::span<const HopRun> runs, std
     });
     const double now = batch[0].at_ps;
     for (const CapacityId l : met) {
-      free_at[l] = std::max(free_at[l], now) + round_load[l] / rate_of(l);
+      free_at[l] = std::max(free_at[l], now) + round_load[l] / table.rate(l);
       round_load[l] = 0;
     }
     met.clear();
     for (const HopQueue::Event& e : batch) {
       Connection& c = queue.connection(e.hop);
-      c.transfer_ps = cap > 0 ? c.bytes / cap : 0;
+      c.transfer_ps = lanes.cap > 0 ? c.bytes / lanes.cap : 0;
     }
-    each_link([&](Connection& c, const CapacityShare& l) {
-      c.transfer_ps = std::max(c.transfer_ps, free_at[l.on] - now);
-    });
+    each_link(
+        [&](Connection& c, const CapacityShare& l) { c.transfer_ps = std::max(c.transfer_ps, free_at[l.on] - now); });
     for (const HopQueue::Event& e : batch) {
       const Connection& c = queue.connection(e.hop);
       queue.send(e.hop, now + c.transfer_ps, now + c.transfer_ps + c.latency_ps);

@@ -47,7 +47,7 @@ Status Lowering::State::connect_pair(const CollectiveCall& call, std::uint32_t g
   connections.clear();
   BUSBAR_RETURN_IF_ERROR(connect(call, group, from, to, bytes));
   times.latest_ps = std::max(times.latest_ps, connections[0].latency_ps);
-  if (held.empty()) return {};
+  if (!table.holds()) return {};
   close_round(0, 1, false);
   times.alone_ps = std::max(times.alone_ps, connections[0].transfer_ps + hold_ps(1));
   return {};
@@ -57,9 +57,9 @@ Status Lowering::State::connect_pair(const CollectiveCall& call, std::uint32_t g
 Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint32_t group,
                                            std::span<const std::uint32_t> actors, double bytes, PairTimes& times) {
   const bool hashed = router.policy() == RoutingPolicy::kStatic;
-  if (!held.empty() || !shortcuts.has(hashed ? Shortcut::kHashedPairs : Shortcut::kPairClasses)) return false;
+  if (table.holds() || !shortcuts.has(hashed ? Shortcut::kHashedPairs : Shortcut::kPairClasses)) return false;
   PairEnds ends;
-  for (std::uint32_t lane = 0; lane < lanes; ++lane) ends.lane.push_back(nic_index(lane));
+  for (std::uint32_t lane = 0; lane < lanes.count; ++lane) ends.lane.push_back(nic_index(lane));
   const auto stage_in_host = [&](DeviceId from, DeviceId to) {
     path.clear();
     return spread(from, to);
@@ -79,26 +79,27 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
       BUSBAR_RETURN_IF_ERROR(stage_in_host(host, gpu));
       ends.after_ps.back() = leg_ps(0, 1);
     }
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) ends.nic.push_back(placement.nic(rank, nic_index(lane)));
+    for (std::uint32_t lane = 0; lane < lanes.count; ++lane) ends.nic.push_back(placement.nic(rank, nic_index(lane)));
   }
   if (hosts != 0 && hosts != actors.size()) return false;
-  BUSBAR_ASSIGN(const PairLoads* const loads, pair_spread.between_blocks(ends, latency, bundles != nullptr, *bias));
+  BUSBAR_ASSIGN(const PairLoads* const loads,
+                pair_spread.between_blocks(ends, table.class_latency_ps(), table.bundles() != nullptr, *bias));
   if (loads == nullptr) return false;
   shortcuts.take(hashed ? Shortcut::kHashedPairs : Shortcut::kPairClasses);
   const auto overhead_ps = static_cast<double>(costs_of(protocol, call.protocol).step_network.in_ps());
   times.latest_ps = std::max(times.latest_ps, loads->latest_ps + overhead_ps);
   const auto add = [&](CapacityId l, double pairs, double least_ps) {
     cross_pairs({l, pairs}, bytes, least_ps);
-    if (unit.empty() || !l.is_link()) return;
+    if (!l.is_link()) return;
     const DeviceId d = topology().to(l.link());
-    if (unit[index(d)] > 0 && topology().kind(d) != DeviceKind::kGpu && !topology().device_class(d).reduces)
+    if (table.limited(d) && topology().kind(d) != DeviceKind::kGpu && !topology().device_class(d).reduces)
       cross_pairs({CapacityId::limit_of(d), pairs}, bytes, least_ps);
   };
   for (const PairLoads::At& l : loads->on) add(l.on, l.pairs, l.least_ps + overhead_ps);
   std::map<BlockId, std::uint32_t> own;
   for (const DeviceId gpu : ends.gpu) ++own[topology().block_of(gpu)];
   for (std::size_t m = 0; m < actors.size(); ++m) {
-    if (!memory_limited(ends.gpu[m])) continue;
+    if (!table.limited(ends.gpu[m])) continue;
     const double pairs = static_cast<double>(actors.size()) - own[topology().block_of(ends.gpu[m])];
     cross_pairs({CapacityId::limit_of(ends.gpu[m]), pairs * (1 + arrival_cost)}, bytes,
                 std::min(loads->least_out_ps[m], loads->least_in_ps[m]) + overhead_ps);
@@ -110,8 +111,7 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
       const DeviceId gpu = ends.gpu[m], host = ends.at[m];
       BUSBAR_RETURN_IF_ERROR(out ? stage_in_host(gpu, host) : stage_in_host(host, gpu));
       for (const CapacityShare& l : path)
-        if (pairs > 0)
-          add(l.on, pairs * l.share, (out ? loads->least_out_ps[m] : loads->least_in_ps[m]) + overhead_ps);
+        if (pairs > 0) add(l.on, pairs * l.share, (out ? loads->least_out_ps[m] : loads->least_in_ps[m]) + overhead_ps);
     }
   }
   return true;
@@ -147,8 +147,8 @@ Status Lowering::State::lower_together(const Schedule& s, PhaseRun run, std::uin
     for (const std::uint32_t a : own)
       for (const std::uint32_t b : spread ? own : actors)
         if (a != b) BUSBAR_RETURN_IF_ERROR(connect_pair(out.call, call_group, a, b, bytes, times));
-  double alone_ps = std::max(times.alone_ps, cap > 0 ? bytes / cap : 0);
-  for (const CapacityId l : touched) alone_ps = std::max(alone_ps, weight[l] / rate_of(l));
+  double alone_ps = std::max(times.alone_ps, lanes.cap > 0 ? bytes / lanes.cap : 0);
+  for (const CapacityId l : touched) alone_ps = std::max(alone_ps, weight[l] / table.rate(l));
   stage.latency_ps = std::max(stage.latency_ps, times.latest_ps);
   if (alone_ps > 0) {
     emit(stage, bytes, alone_ps);

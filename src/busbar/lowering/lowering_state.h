@@ -11,6 +11,7 @@
 #include "busbar/collectives/edges.h"
 #include "busbar/lowering/components.h"
 #include "busbar/lowering/crossings.h"
+#include "busbar/lowering/lanes.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/routing/pair_spread.h"
 #include "busbar/routing/reduction_tree.h"
@@ -23,16 +24,16 @@ struct Connection {
   std::uint32_t begin, end;  ///< its links in State::path
   double bytes;
   double latency_ps;
-  double transfer_ps = 0;    ///< of all but rings: of the send, while its round is under way
-  std::uint32_t from = 0;    ///< actor
+  double transfer_ps = 0;               ///< of all but rings: of the send, while its round is under way
+  std::uint32_t from = 0;               ///< actor
   std::uint32_t toward_root = kNone32;  ///< trees and chains: the connection of the run that is one closer to the root
-  std::uint64_t chunks = 0;  ///< stepwise phases
+  std::uint64_t chunks = 0;             ///< stepwise phases
 };
 
 inline bool is_ring(Pattern p) { return p == Pattern::kRingReduceScatter || p == Pattern::kRingAllGather; }
 
-/// What one piece costs on a connection of a ring whose links other channels and groups use too: docs/models/flow.md, "Channels
-/// that share links".
+/// What one piece costs on a connection of a ring whose links other channels and groups use too: docs/models/flow.md,
+/// "Channels that share links".
 struct PieceCost {
   static constexpr double kMet = 2;  ///< a piece that passes shares its links with as many bytes again
   double latency_ps = 0;
@@ -91,28 +92,21 @@ struct Lowering::State {
   ComponentSplitter components;
   PairSpread pair_spread;
   Shortcuts shortcuts;
-  std::vector<double> rate{}, latency{}, floor_rate{};  ///< per link class: bytes/ps, ps, bytes/ps
+  CapacityTable table;
   WhatIf what_if{};
+  std::vector<LinkDelay> delays{};
   Trace* trace = nullptr;
-  const FabricBundles* bundles = nullptr;  ///< null: every cable by itself
-  std::vector<LinkId> slowest{};           ///< per bundle; empty: all cables of a bundle are alike
-  double bytes_sent = 1;                   ///< per payload byte, by the protocol of the call in hand
+  double bytes_sent = 1;  ///< per payload byte, by the protocol of the call in hand
 
   std::vector<SplitBias> biases{};       ///< per step of the schedule; none: equal splits
   const SplitBias* bias = &kEqualSplit;  ///< of the step that is being laid out
   std::optional<std::size_t> only{};     ///< the one step to lower
 
-  PerCapacity<double> held{};  ///< how long a message is held up there, in expectation; empty: nowhere
   double hold_ps(double sends);
 
-  // Channels of the call in hand. Channel c of the schedule stands for `lanes` channels of the call, which share its
-  // bytes; number j of them leaves and enters servers by NIC number nic_index(c, j) of a rank.
-  std::uint32_t lanes = 1, channels = 1;  ///< channels: of the schedule
-  std::uint32_t per_order = 1;            ///< channels of the schedule that share an order and a NIC
-  std::uint32_t lane_stride = 0;          ///< NICs from lane to lane; 0: as many as the schedule has orders
-  std::uint32_t channel = 0;              ///< of the phases in hand
-  const ChannelNics* nics = nullptr;      ///< of the call; null: each rank uses the NICs nearest to its GPU
-  double cap = 0;                         ///< bytes per ps of a connection, all lanes together; 0: no limit
+  Lanes lanes{};                      ///< of the call in hand
+  std::uint32_t channel = 0;          ///< of the phases in hand
+  const ChannelNics* nics = nullptr;  ///< of the call; null: each rank uses the NICs nearest to its GPU
 
   /// Of schedules that reduce in the fabric.
   struct Trees {
@@ -125,9 +119,8 @@ struct Lowering::State {
   };
   Trees tree{};
   std::optional<ReductionTrees> switches{};  ///< made when first needed
-  std::vector<double> unit{};  ///< per device: bytes per ps, 0: no limit; empty: no device has one. Of GPUs: memory
-  double arrival_cost = 1;     ///< bytes that memory moves for one that arrives, in the phases in hand
-  std::map<DeviceId, DeviceId> host_of{};  ///< GPU -> memory it stages in, once sought
+  double arrival_cost = 1;                   ///< bytes that memory moves for one that arrives, in the phases in hand
+  std::map<DeviceId, DeviceId> host_of{};    ///< GPU -> memory it stages in, once sought
 
   // Work space, reused from fluid to fluid.
   std::vector<LinkShare> links{};  ///< of the route that is being sought
@@ -150,38 +143,18 @@ struct Lowering::State {
   std::vector<CapacityId> total_touched{};
 
   const Topology& topology() const { return router.topology(); }
-  double rate_of(CapacityId c) const {
-    if (c.is_link()) return rate[topology().link_class_index(c.link())];
-    return c.is_device() ? unit[c.number()] : bundle_rate(c.number());
-  }
-  /// Cables of a bundle carry the same each, so that the slowest one holds them all back.
-  LinkId slowest_of(std::uint32_t b) const { return slowest.empty() ? bundles->first(b) : slowest[b]; }
-  double bundle_rate(std::uint32_t b) const {
-    return bundles->width(b) * rate[topology().link_class_index(slowest_of(b))];
-  }
-  CapacityCounts capacities() const {
-    return {topology().link_count(), static_cast<std::uint32_t>(unit.size()), bundles ? bundles->count() : 0};
-  }
-  LinkId as_link(CapacityId c) const;
-  void read_units();
+  void read_table() { table = CapacityTable(router, protocol, what_if, delays, shortcuts); }
   void add_units(std::size_t begin, bool adds);
-  bool memory_limited(DeviceId gpu) const { return !unit.empty() && unit[index(gpu)] > 0; }
   void set_arrival_cost(const Schedule& s, std::uint32_t first, std::uint32_t last);
   void add_memory(DeviceId gpu, double bytes);
-  void read_classes();
-  void find_slowest();
   void make_room();
   double sent_per_byte(const Connection& c) const {
     return c.from == Connection::kHub ? bytes_sent / protocol.share_switch : bytes_sent;
   }
-  std::uint32_t nic_index(std::uint32_t lane) const {
-    return channel / per_order + lane * (lane_stride > 0 ? lane_stride : channels / per_order);
-  }
+  std::uint32_t nic_index(std::uint32_t lane) const { return lanes.nic(channel, lane); }
   std::vector<double> load_ps(const Stage& stage) const;
   void set_bias(std::size_t step) { bias = step < biases.size() ? &biases[step] : &kEqualSplit; }
-  std::uint32_t most_channels(const CollectiveCall& call) const;
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);
-  void set_lanes(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);
   DeviceId host_memory(DeviceId gpu);
   Status spread(DeviceId a, DeviceId b);
   Status spread(DeviceId a, DeviceId b, DeviceId nic_a, DeviceId nic_b, std::uint64_t flow);

@@ -178,8 +178,8 @@ std::vector<ChainPart> Lowering::State::trace_steps(const Schedule& s, PhaseRun 
         LinkId slow = kNone<LinkId>;
         double most = -1;
         for (std::uint32_t k = c.begin; k < c.end; ++k) {
-          const double ps = path[k].share * c.bytes / rate_of(path[k].on);
-          if (ps > most) most = ps, slow = as_link(path[k].on);
+          const double ps = path[k].share * c.bytes / table.rate(path[k].on);
+          if (ps > most) most = ps, slow = table.link_of(path[k].on);
         }
         const double left = ready[send.src] + c.transfer_ps, there = left + c.latency_ps;
         const auto number = static_cast<std::int64_t>(steps.size());
@@ -241,7 +241,8 @@ Result<std::vector<ChainPart>> Lowering::explain(const CollectiveCall& call) {
     LinkId link = s.busiest;  // a link's load, or a fluid's own
     double most = -1;
     for (std::uint32_t i = f.begin; i < f.end && s.load_ps < s.slowest_alone_ps; ++i)
-      if (const double ps = s.weight[i] / st.rate_of(s.on[i]); ps > most) most = ps, link = st.as_link(s.on[i]);
+      if (const double ps = s.weight[i] / st.table.rate(s.on[i]); ps > most)
+        most = ps, link = st.table.link_of(s.on[i]);
     ChainPart p;
     p.phase = s.phase;
     p.link = link;

@@ -68,8 +68,7 @@ Status Lowering::State::find_roots(const CollectiveCall& call, std::uint32_t gro
     leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
     tree.roots.push_back(switches->root(leaves, channel * lanes_of_tree + lane));
     if (tree.roots.back() == kNone<DeviceId>)
-      return unsupported(
-          "the switches above these ranks do not meet in one that can reduce; choose another algorithm");
+      return unsupported("the switches above these ranks do not meet in one that can reduce; choose another algorithm");
   }
   return {};
 }
@@ -77,8 +76,7 @@ Status Lowering::State::find_roots(const CollectiveCall& call, std::uint32_t gro
 /// Latency in ps of path[begin..), whose shares of one hop sum to `whole`.
 double Lowering::State::leg_ps(std::size_t begin, double whole) const {
   double ps = 0;
-  for (std::size_t i = begin; i < path.size(); ++i)
-    ps += path[i].share / whole * latency[topology().link_class_index(path[i].on.link())];
+  for (std::size_t i = begin; i < path.size(); ++i) ps += path[i].share / whole * table.latency_ps(path[i].on);
   return ps;
 }
 
@@ -104,10 +102,10 @@ Result<double> Lowering::State::climb_leg(const CollectiveCall& call, std::uint3
   const std::uint32_t number = channel * static_cast<std::uint32_t>(tree.roots.size()) + lane;
   if (!switches->climb(topology().to(cable), tree.roots[lane], number, links))
     return unsupported(fmt::format("no way of switches that reduce leads from {} to {}; choose another algorithm",
-                                     topology().name(topology().to(cable)), topology().name(tree.roots[lane])));
+                                   topology().name(topology().to(cable)), topology().name(tree.roots[lane])));
   double ps = 0;
   for (const LinkId l : links) {
-    ps += latency[topology().link_class_index(l)];
+    ps += table.latency_ps(l);
     const LinkId way = up ? l : reverse(l);
     if (tree.loaded.insert((std::uint64_t{index(way)} << 16) | lane).second) path.push_back({way, share});
   }
@@ -156,14 +154,14 @@ Status Lowering::State::connect_tree(const CollectiveCall& call, std::uint32_t g
 Status Lowering::State::hub_leg(DeviceId gpu, bool up, double share) {
   double total = 0;
   for (const LinkId l : topology().out_links(gpu))
-    if (topology().device_class(topology().to(l)).reduces) total += rate_of(l);
+    if (topology().device_class(topology().to(l)).reduces) total += table.rate(l);
   if (total == 0)
     return unsupported(
         fmt::format("no switch beside {} can reduce; choose another algorithm, or say 'reduces: true' of the switch",
                     topology().name(gpu)));
   for (const LinkId l : topology().out_links(gpu))
     if (topology().device_class(topology().to(l)).reduces)
-      path.push_back({up ? l : reverse(l), share * rate_of(l) / total});
+      path.push_back({up ? l : reverse(l), share * table.rate(l) / total});
   return {};
 }
 

@@ -12,7 +12,8 @@ namespace busbar {
 /// The costs of `protocol`. kSimple, kAuto and a protocol that `model` does not have: its steps, without flags.
 ProtocolCosts costs_of(const ProtocolModel& model, Protocol protocol);
 
-/// Overhead of a send from one GPU to another over `path`, LinkShares or CapacityShares. Between servers the path does not matter.
+/// Overhead of a send from one GPU to another over `path`, LinkShares or CapacityShares. Between servers the path does
+/// not matter.
 template <typename Path>
 Duration send_overhead(const ProtocolCosts& costs, const Topology& topology, DeviceId from, DeviceId to,
                        const Path& path) {

@@ -9,7 +9,7 @@
 namespace busbar {
 
 FlowEngine::FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options)
-    : calls_(router, placement, options), rates_(calls_.solver(), calls_.lowering()) {}
+    : calls_(router, placement, options), rates_(calls_.solver(), calls_.lowering().capacities()) {}
 
 Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
   BUSBAR_ASSIGN(const CallId id, calls_.prepare(call));
@@ -32,7 +32,7 @@ std::uint32_t FlowEngine::number_stage(const Stage& stage) {
 
 /// The links of a stage as a sparse bit set.
 std::vector<FlowEngine::Word> FlowEngine::words_of(const Stage& stage) {
-  const CapacityCounts capacities = calls_.lowering().capacities();
+  const CapacityCounts capacities = calls_.lowering().capacities().counts();
   word_.resize((capacities.size() + 63) / 64, 0);
   std::vector<Word> words;
   for (const CapacityId c : stage.on) {
@@ -131,7 +131,8 @@ void FlowEngine::share(Run& run, SimTime at) {
   std::vector<std::vector<double>> of_kind(stage.components.size());
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
     const Component& component = stage.components[c];
-    if (component.like == c) run_component(calls_.solver(), calls_.lowering(), stage, component, elapsed, &of_kind[c]);
+    if (component.like == c)
+      run_component(calls_.solver(), calls_.lowering().capacities(), stage, component, elapsed, &of_kind[c]);
     for (std::uint32_t m = component.begin; m < component.end; ++m)
       run.left[stage.members[m]] = of_kind[component.like][m - component.begin];
   }

@@ -5,7 +5,7 @@
 
 namespace busbar {
 
-SharedRates::SharedRates(StageSolver& solver, const Lowering& lowering) : solver_(solver), lowering_(lowering) {}
+SharedRates::SharedRates(StageSolver& solver, const CapacityTable& table) : solver_(solver), table_(table) {}
 
 std::span<const double> SharedRates::of(std::span<const Member> group) {
   constexpr std::size_t kMostKept = 1 << 20;  // 8 MiB
@@ -52,7 +52,7 @@ void SharedRates::find_parts(std::span<const Member> group, KnownGroup& known_gr
     }
   }
   shortcuts().take(Shortcut::kPartsOfASharingGroup);
-  splitter_.resize(lowering_.capacities());
+  splitter_.resize(table_.counts());
   splitter_.split(together, nullptr);
   for (const Component& c : together.components) {
     known_group.parts.values.insert(known_group.parts.values.end(), together.members.begin() + c.begin,
@@ -79,7 +79,7 @@ void SharedRates::solve(std::span<const Member> group, std::uint64_t part, std::
   const std::vector<double>* rates = known(part, row);
   if (!rates) {
     solver_.begin(StageSolver::Rates::kAsBefore);
-    const auto rate_of = [&](CapacityId c) { return lowering_.rate(c); };
+    const auto rate_of = [&](CapacityId c) { return table_.rate(c); };
     for (const std::uint32_t i : row)
       if (places_[i].open) solver_.add(*group[places_[i].member].stage, places_[i].fluid, rate_of);
     const auto found = solver_.solve();

@@ -21,7 +21,7 @@ class SharedRates {
     const Stage* stage;
     std::span<const double> left;  ///< per fluid; above 0: open
   };
-  SharedRates(StageSolver& solver, const Lowering& lowering);
+  SharedRates(StageSolver& solver, const CapacityTable& table);
   /// In bytes per ps, of the open fluids, member by member. Valid until the next call.
   std::span<const double> of(std::span<const Member> group);
 
@@ -42,7 +42,7 @@ class SharedRates {
   void solve(std::span<const Member> group, std::uint64_t part, std::span<const std::uint32_t> row);
 
   StageSolver& solver_;
-  const Lowering& lowering_;
+  const CapacityTable& table_;
   ComponentSplitter splitter_{Shortcuts::none()};
   std::map<std::vector<std::uint32_t>, KnownGroup> groups_;          ///< by stages
   std::map<std::vector<std::uint64_t>, std::vector<double>> known_;  ///< by group, part and its open fluids

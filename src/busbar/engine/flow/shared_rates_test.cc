@@ -38,18 +38,18 @@ TEST(SharedRates, AreTheSameBitsWholeInPartsAndKept) {
     RandomStream random(seed, "sharing groups");
     std::vector<Stage> stages;
     for (std::uint64_t n = 1 + random.below(4); n > 0; --n) stages.push_back(random_stage(random, links));
-    StageSolver kept_solver(lowering.capacities());
-    SharedRates rates(kept_solver, lowering);
+    StageSolver kept_solver(lowering.capacities().counts());
+    SharedRates rates(kept_solver, lowering.capacities());
     for (int time = 0; time < 8; ++time) {
       std::vector<std::vector<double>> left;
       std::vector<SharedRates::Member> group;
-      StageSolver solver(lowering.capacities());
+      StageSolver solver(lowering.capacities().counts());
       solver.begin();
       for (std::uint32_t s = 0; s < stages.size(); ++s) {
         left.emplace_back();
         for (std::uint32_t f = 0; f < stages[s].fluids.size(); ++f) {
           left[s].push_back(random.below(3) > 0 ? 1 : 0);
-          if (left[s][f] > 0) solver.add(stages[s], f, [&](CapacityId c) { return lowering.rate(c); });
+          if (left[s][f] > 0) solver.add(stages[s], f, [&](CapacityId c) { return lowering.capacities().rate(c); });
         }
       }
       for (std::uint32_t s = 0; s < stages.size(); ++s) group.push_back({s, &stages[s], left[s]});

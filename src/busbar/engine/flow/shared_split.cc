@@ -20,7 +20,8 @@ bool same_fluids(const Stage& a, const Stage& b) {
 
 std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStage> stages) {
   const Router& router = lowering.router();
-  SplitCost split_cost(router.topology(), lowering.capacities(), [&](CapacityId c) { return lowering.rate(c); });
+  const CapacityTable& table = lowering.capacities();
+  SplitCost split_cost(router.topology(), table.counts(), [&](CapacityId c) { return table.rate(c); });
   std::vector<const Stage*> own, tried(stages.size());
   for (const SharedStage& s : stages) own.push_back(s.own);
   split_cost.measure_demand(own);
