@@ -1,11 +1,10 @@
-#include "busbar/cli/cmd_catalog.h"
-
 #include <fmt/core.h>
 
 #include <memory>
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/session.h"
 #include "busbar/spec/catalog_entry.h"
 

@@ -1,5 +1,3 @@
-#include "busbar/cli/cmd_collective.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
 #include "busbar/cli/collective_report.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"

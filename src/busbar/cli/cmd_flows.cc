@@ -1,5 +1,3 @@
-#include "busbar/cli/cmd_flows.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/cmd_flows_packet.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/flow_csv.h"
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/packet_options.h"

@@ -1,5 +1,3 @@
-#include "busbar/cli/cmd_import.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/perf_csv.h"
 #include "busbar/cli/predict_flags.h"

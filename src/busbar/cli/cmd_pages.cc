@@ -1,5 +1,3 @@
-#include "busbar/cli/cmd_pages.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/completion.h"
 #include "busbar/cli/man_page.h"
 #include "busbar/cli/session.h"

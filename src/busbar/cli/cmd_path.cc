@@ -1,5 +1,3 @@
-#include "busbar/cli/cmd_path.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
 #include "busbar/routing/path_view.h"

@@ -1,5 +1,3 @@
-#include "busbar/cli/cmd_rings.h"
-
 #include <fmt/core.h>
 
 #include <memory>
@@ -7,6 +5,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/rings_drawing.h"
 #include "busbar/cli/rings_graphs.h"

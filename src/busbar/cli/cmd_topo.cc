@@ -1,5 +1,3 @@
-#include "busbar/cli/cmd_topo.h"
-
 #include <fmt/core.h>
 
 #include <memory>
@@ -8,6 +6,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/topo_report.h"

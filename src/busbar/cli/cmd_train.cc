@@ -1,5 +1,3 @@
-#include "busbar/cli/cmd_train.h"
-
 #include <fmt/core.h>
 
 #include <memory>
@@ -7,6 +5,7 @@
 
 #include "busbar/base/input.h"
 #include "busbar/base/json.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"

@@ -1,5 +1,3 @@
-#include "busbar/cli/cmd_validate.h"
-
 #include <fmt/core.h>
 
 #include <memory>
@@ -8,6 +6,7 @@
 #include "busbar/accuracy/validate.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/request_line.h"

@@ -8,17 +8,7 @@
 #include <vector>
 
 #include "busbar/base/run_files.h"
-#include "busbar/cli/cmd_catalog.h"
-#include "busbar/cli/cmd_collective.h"
-#include "busbar/cli/cmd_expect.h"
-#include "busbar/cli/cmd_flows.h"
-#include "busbar/cli/cmd_import.h"
-#include "busbar/cli/cmd_pages.h"
-#include "busbar/cli/cmd_path.h"
-#include "busbar/cli/cmd_rings.h"
-#include "busbar/cli/cmd_topo.h"
-#include "busbar/cli/cmd_train.h"
-#include "busbar/cli/cmd_validate.h"
+#include "busbar/cli/commands.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/streams.h"
 #include "busbar/spec/catalog.h"

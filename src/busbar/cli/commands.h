@@ -1,0 +1,27 @@
+// The commands of `busbar`, a file cmd_NAME.cc each. `typed`: the command line, for the head of a page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/cli/flags.h"
+
+namespace busbar {
+
+Command calibrate_command(const std::string& typed);
+Command catalog_command(const std::string& typed);
+Command collective_command(const std::string& typed);
+Command expect_command(const std::string& typed);
+Command flows_command(const std::string& typed);
+Command import_command(const std::string& typed);
+Command path_command(const std::string& typed);
+Command rings_command(const std::string& typed);
+Command topo_command(const std::string& typed);
+Command train_command(const std::string& typed);
+Command validate_command(const std::string& typed);
+
+/// `commands` is the table that the pages describe. It must outlive the command and may still grow.
+Command man_command(const std::vector<Command>& commands, const std::string& version);
+Command completion_command(const std::vector<Command>& commands);
+
+}  // namespace busbar
