@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 
 namespace busbar {
 namespace {
@@ -39,8 +40,7 @@ Result<Condition> parse_condition(const CsvTable& table, const std::string& text
                                   guess.empty() ? "" : "; did you mean '" + guess + "'?"));
   }
   if (c.kind == Condition::kAbove || c.kind == Condition::kBelow) {
-    const char* last = c.value.data() + c.value.size();
-    if (const auto [end, code] = std::from_chars(c.value.data(), last, c.number); code != std::errc() || end != last)
+    if (!is_number(c.value, c.number))
       return flag_error(fmt::format("'{}' is not a number", c.value));
   }
   return c;

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 
 #include "busbar/base/input.h"
+#include "busbar/base/text.h"
 
 namespace busbar {
 namespace {
@@ -127,8 +127,7 @@ Result<std::optional<double>> CsvTable::number(std::size_t row, std::string_view
   const std::string& text = cell(row, name);
   if (text.empty()) return std::optional<double>();
   double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+  if (!is_number(text, value) || !std::isfinite(value))
     return invalid(fmt::format("'{}' is not a number", text), where(row, name));
   return std::optional<double>(value);
 }

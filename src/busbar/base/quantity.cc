@@ -11,6 +11,8 @@
 #include <tuple>
 #include <utility>
 
+#include "busbar/base/text.h"
+
 namespace busbar {
 namespace {
 
@@ -100,14 +102,6 @@ std::string scaled(double value, std::span<const Unit> units) {
     if (size >= u.scale * 0.9995) return fmt::format("{} {}", format_number(value / u.scale), u.name);
   }
   return fmt::format("{} {}", format_number(value / units.back().scale), units.back().name);
-}
-
-std::string lower(std::string_view s) {
-  std::string out(s);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 constexpr int kNoLikeness = 3;

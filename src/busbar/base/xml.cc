@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <pugixml.hpp>
 
+#include "busbar/base/text.h"
 #include "busbar/base/utf8.h"
 
 namespace busbar {
@@ -117,8 +117,7 @@ Result<std::int64_t> XmlElement::integer(const char* attribute, std::int64_t low
   const auto value = find(attribute);
   if (!value) return error("is missing", attribute);
   std::int64_t number = 0;
-  const auto [end, code] = std::from_chars(value->data(), value->data() + value->size(), number);
-  if (code != std::errc() || end != value->data() + value->size() || value->empty())
+  if (!is_number(*value, number))
     return error(fmt::format("'{}' is not a whole number", *value), attribute);
   if (number < low || number > high) return error(fmt::format("{} is outside {} to {}", number, low, high), attribute);
   return number;
@@ -134,8 +133,7 @@ Result<double> XmlElement::number(const char* attribute, double low, double high
   const auto value = find(attribute);
   if (!value) return error("is missing", attribute);
   double number = 0;
-  const auto [end, code] = std::from_chars(value->data(), value->data() + value->size(), number);
-  if (code != std::errc() || end != value->data() + value->size() || value->empty() || !std::isfinite(number))
+  if (!is_number(*value, number) || !std::isfinite(number))
     return error(fmt::format("'{}' is not a number", *value), attribute);
   if (number < low || number > high) return error(fmt::format("{} is outside {} to {}", number, low, high), attribute);
   return number;

@@ -1,9 +1,8 @@
 // `--set PATH=VALUE`: a new tree that shares unchanged parts with the old one.
 #include <fmt/core.h>
 
-#include <charconv>
-
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/base/yaml.h"
 #include "busbar/base/yaml_impl.h"
 
@@ -23,8 +22,7 @@ struct Step {
 /// The index of the item of `list` with the number or name `wanted`.
 Result<std::size_t> find_item(const Impl& list, const std::string& wanted, const Where& where) {
   std::size_t place = 0;
-  const auto [end, code] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), place);
-  if (code == std::errc() && end == wanted.data() + wanted.size()) {
+  if (is_number(wanted, place)) {
     if (place < list.items.size()) return place;
     return invalid(
         fmt::format("item {} does not exist; the list has {} items, counted from 0", place, list.items.size()), where);

@@ -4,6 +4,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/session.h"
 #include "busbar/spec/catalog_entry.h"
@@ -109,14 +110,11 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
     BUSBAR_ASSIGN(CatalogEntry entry, catalog_entry(f, name, catalog));
     out.push_back(std::move(entry));
   }
-  if (out.empty()) {
-    const std::string near = nearest(name, all);
+  if (out.empty())
     return Error{
         ErrorCode::kNotFound,
-        fmt::format("the catalogue has no '{}'; {}", wanted,
-                    near.empty() ? "'busbar catalog' lists all entries" : fmt::format("did you mean '{}'?", near)),
+        fmt::format("the catalogue has no '{}'; {}", wanted, suggestion(name, all, "'busbar catalog' lists all entries")),
         {}};
-  }
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::vector<std::string> parts = out[i].made_of;  // a copy: `out` grows
     for (const std::string& part : parts) {

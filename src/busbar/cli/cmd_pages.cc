@@ -7,6 +7,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/completion.h"
 #include "busbar/cli/man_page.h"
@@ -60,10 +61,9 @@ int run_man(const PagesFlags& o, const std::vector<Command>& commands, const std
   if (const Command* c = find_command(commands, o.subject)) return print(o, data, page(*c));
   std::vector<std::string> names;
   for (const Command& c : commands) names.push_back(c.name);
-  const std::string guess = nearest(o.subject, names);
   return report_error({ErrorCode::kNotFound,
                        fmt::format("there is no command '{}'; {}", o.subject,
-                                   guess.empty() ? "busbar --help lists them" : "did you mean '" + guess + "'?"),
+                                   suggestion(o.subject, names, "busbar --help lists them")),
                        {}});
 }
 

@@ -1,13 +1,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
@@ -31,8 +31,7 @@ std::optional<DeviceId> numbered_gpu(const Topology& t, const std::string& name)
   if (!node.starts_with("node") || !gpu.starts_with("gpu")) return std::nullopt;
   const auto number = [](std::string_view digits) {
     std::uint32_t n = UINT32_MAX;
-    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-    return code == std::errc() && end == digits.data() + digits.size() ? n : UINT32_MAX;
+    return is_number(digits, n) ? n : UINT32_MAX;
   };
   const std::uint32_t block = number(std::string_view(node).substr(4));
   std::uint32_t left = number(std::string_view(gpu).substr(3));
@@ -48,8 +47,7 @@ std::optional<DeviceId> numbered_gpu(const Topology& t, const std::string& name)
 /// "node0.gpu3", "gpu3" (of node0) or a plain GPU number.
 Result<DeviceId> find_device(const Topology& t, const std::string& name, const char* flag) {
   std::uint64_t number = 0;
-  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (parsed.ec == std::errc() && parsed.ptr == name.data() + name.size()) {
+  if (is_number(name, number)) {
     if (number < t.gpus().size()) return t.gpus()[number];
     return invalid(fmt::format("there is no GPU {}; they are numbered 0 to {}", name, t.gpus().size() - 1),
                    {"", 0, 0, flag});

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/help_page.h"
 
 namespace busbar {
@@ -15,8 +15,7 @@ namespace {
 
 template <typename T>
 Status read_number(const std::string& text, const char* what, T& out) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (code == std::errc() && end == text.data() + text.size()) return {};
+  if (is_number(text, out)) return {};
   return invalid(fmt::format("'{}' is not a {}", text, what));
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include "busbar/base/csv.h"
 #include "busbar/base/input.h"
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/formats/lines.h"
 
 namespace busbar {
@@ -97,11 +97,8 @@ class Reader {
       flow.trigger = FlowTrigger::kAcked;
     else if (!word.empty() && word != "received")
       return at(line_, fmt::format("'{}' is not a trigger; write received (the default) or acked", word), kTrigger);
-    if (const auto word = cell(kLane); !word.empty()) {
-      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), flow.lane);
-      if (error != std::errc() || end != word.data() + word.size() || flow.lane >= kMostFlowLanes)
-        return at(line_, fmt::format("'{}' is not a lane; lanes are 0 to {}", word, kMostFlowLanes - 1), kLane);
-    }
+    if (const auto word = cell(kLane); !word.empty() && (!is_number(word, flow.lane) || flow.lane >= kMostFlowLanes))
+      return at(line_, fmt::format("'{}' is not a lane; lanes are 0 to {}", word, kMostFlowLanes - 1), kLane);
     if (!cell(kAfter).empty()) waits_.push_back({number, line_, std::string(cell(kAfter))});
     out_.ids.emplace_back(cell(kId));
     out_.list.flows.push_back(flow);
@@ -111,8 +108,7 @@ class Reader {
 
   Status host(std::string_view word, Field field, DeviceId& device, DeviceId& nic) {
     std::int64_t n = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), n);
-    if (error == std::errc() && end == word.data() + word.size()) {
+    if (is_number(word, n)) {
       if (n < 0 || n >= placement_.ranks()) {
         return at(line_, fmt::format("there is no GPU {}; GPUs are 0 to {}", n, placement_.ranks() - 1), field,
                   ErrorCode::kNotFound);
@@ -145,8 +141,7 @@ class Reader {
   Status bytes(std::string_view word, Bytes& out) {
     constexpr std::int64_t kMost = std::int64_t{1} << 50;  // 1 PiB
     std::int64_t n = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), n);
-    if (error != std::errc() || end != word.data() + word.size() || word.empty())
+    if (!is_number(word, n))
       return at(line_, fmt::format("'{}' is not a number of bytes; write a whole number without unit", word), kBytes);
     if (n < 0) return at(line_, fmt::format("'{}' is negative; write 0 bytes or more", word), kBytes);
     if (n > kMost) return at(line_, fmt::format("'{}' is more than 2^50 bytes; split the flow", word), kBytes);
@@ -158,8 +153,7 @@ class Reader {
     constexpr double kLatest = 1e15;  // 11 days; simulated time ends after 106
     if (word.empty()) return {};
     double ns = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ns);
-    if (error != std::errc() || end != word.data() + word.size() || !(ns >= 0) || ns > kLatest)
+    if (!is_number(word, ns) || !(ns >= 0) || ns > kLatest)
       return at(line_, fmt::format("'{}' is not a start time; write nanoseconds from 0 to 1e15", word), kStart);
     out = SimTime::at(Duration::ps(std::llround(ns * 1000)));
     return {};

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <iterator>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/size_csv.h"
 #include "busbar/cli/streams.h"
 #include "busbar/topology/selector.h"
@@ -60,8 +60,7 @@ Status read_kind(const std::string& text, std::string_view what, PacketFault& fa
                                     : fmt::format("{} takes no number", word));
   if (!shares) return {};
   const std::string_view number = what.substr(colon + 1);
-  const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), fault.value);
-  if (code != std::errc() || end != number.data() + number.size() || !(fault.value > 0 && fault.value < 1))
+  if (!is_number(number, fault.value) || !(fault.value > 0 && fault.value < 1))
     return wrong_fault(text, fmt::format("'{}' is not a number above 0 and below 1", number));
   return {};
 }
@@ -126,8 +125,7 @@ Status read_background(const std::string& text, std::uint64_t seed, PacketOption
   if (colon == std::string::npos || at == std::string::npos || at < colon)
     return wrong("load, sizes or end is missing");
   BackgroundTraffic b;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + colon, b.load);
-  if (code != std::errc() || end != text.data() + colon || !(b.load > 0 && b.load < 1))
+  if (!is_number(std::string_view(text).substr(0, colon), b.load) || !(b.load > 0 && b.load < 1))
     return wrong("the load must be above 0 and below 1, as a share of each host's cable");
   const Result<Duration> until = parse_duration(std::string_view(text).substr(at + 1));
   if (!until.ok()) return wrong(until.error().message);
@@ -146,13 +144,11 @@ Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view word = std::string_view(text).substr(begin, end - begin);
     std::uint32_t weight = 0;
-    const auto [stop, code] = std::from_chars(word.data(), word.data() + word.size(), weight);
-    const bool number = code == std::errc() && stop == word.data() + word.size();
-    if (word != "strict" && (!number || weight == 0 || weight > kMostWeight))
-      return invalid(fmt::format("'{}' is not a weight; write 1 to {} or strict for each lane, for example strict,3,1",
-                                 word, kMostWeight),
-                     {"", 0, 0, "--lanes"});
-    weights.push_back(number ? weight : 0);
+    if (word != "strict" && (!is_number(word, weight) || weight == 0 || weight > kMostWeight))
+      return invalid(
+          fmt::format("'{}' is not a weight; write 1 to {} or strict for each lane, for example strict,3,1", word, kMostWeight),
+          {"", 0, 0, "--lanes"});
+    weights.push_back(weight);  // 0: strict
     begin = end + 1;
   }
   if (weights.size() > kMostFlowLanes)

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
 #include "busbar/base/output.h"
+#include "busbar/base/text.h"
 #include "busbar/report/plain.h"
 
 namespace busbar {
@@ -27,8 +27,7 @@ std::string variable(const char* name) {
 int columns_of_output() {
   const std::string asked = variable("COLUMNS");
   int columns = 0;
-  const auto [end, code] = std::from_chars(asked.data(), asked.data() + asked.size(), columns);
-  if (code == std::errc() && end == asked.data() + asked.size() && columns > 0) return columns;
+  if (is_number(asked, columns) && columns > 0) return columns;
   winsize size{};
   const bool known = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
   return known ? size.ws_col : 0;

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/flags.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/train_report.h"
@@ -88,8 +88,7 @@ Result<std::pair<std::uint32_t, std::uint32_t>> parse_range(const std::string& t
   std::pair<std::uint32_t, std::uint32_t> range{0, 0};
   const std::size_t dots = text.find("..");
   const auto number = [most](std::string_view s, std::uint32_t& out) {
-    const auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), out);
-    return code == std::errc() && end == s.data() + s.size() && out > 0 && out <= most;
+    return is_number(s, out) && out > 0 && out <= most;
   };
   if (dots == std::string::npos || !number(std::string_view(text).substr(0, dots), range.first) ||
       !number(std::string_view(text).substr(dots + 2), range.second) || range.first > range.second) {

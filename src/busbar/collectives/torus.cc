@@ -2,8 +2,7 @@
 // backwards, so that all links of the torus carry equal load.
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "busbar/base/text.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/internal/legality.h"
 #include "busbar/collectives/internal/levels.h"
@@ -17,8 +16,7 @@ Result<std::vector<std::uint32_t>> dimensions_of(const ScheduleSpec& spec) {
   std::vector<std::uint32_t> out;
   for (const std::string_view word : words) {
     std::uint32_t& extent = out.emplace_back(0);
-    const auto read = std::from_chars(word.data(), word.data() + word.size(), extent);
-    if (read.ec != std::errc() || read.ptr != word.data() + word.size() || extent == 0)
+    if (!is_number(word, extent) || extent == 0)
       return invalid("write the extents of a torus like torus(4,4,4), the innermost first");
   }
   if (!out.empty()) return out;

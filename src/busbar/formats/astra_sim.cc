@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "busbar/base/text.h"
 #include "busbar/base/yaml.h"
 #include "busbar/formats/json_text.h"
 
@@ -197,11 +197,7 @@ Result<std::uint32_t> count_of(const Json& v, const std::string& name, const std
   std::uint64_t n = 0;
   bool ok = v.is_natural();
   if (ok) n = v.natural();
-  if (v.is_string()) {
-    const std::string& s = v.text();
-    const auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), n);
-    ok = code == std::errc() && end == s.data() + s.size();
-  }
+  if (v.is_string()) ok = is_number(v.text(), n);
   if (!ok || n > UINT32_MAX) return in_file(name, key, fmt::format("'{}' is not a number", v.dump()));
   return static_cast<std::uint32_t>(n);
 }

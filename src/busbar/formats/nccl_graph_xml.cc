@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "busbar/base/text.h"
 #include "busbar/base/xml.h"
 
 namespace busbar {
@@ -20,8 +21,7 @@ Result<std::uint64_t> device_number(const XmlElement& e) {
   std::string_view digits = text;
   if (digits.starts_with("0x")) digits.remove_prefix(2);
   std::uint64_t n = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), n, 16);
-  if (digits.empty() || code != std::errc() || end != digits.data() + digits.size())
+  if (!is_number(digits, n, 16))
     return e.error(fmt::format("'{}' is not a hexadecimal number", text), "dev");
   return n;
 }

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <span>
+
+#include "busbar/base/text.h"
 
 namespace busbar::machine_records {
 namespace {
@@ -28,8 +29,7 @@ Result<std::uint64_t> hexadecimal(const XmlElement& e, const char* attribute, st
   if (text.empty()) return std::uint64_t{0};
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
   std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size() || value > highest)
+  if (!is_number(text, value, 16) || value > highest)
     return e.error(fmt::format("'{}' is not a hexadecimal number up to {:x}", *e.find(attribute), highest), attribute);
   return value;
 }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 
+#include "busbar/base/text.h"
 #include "busbar/formats/lines.h"
 #include "busbar/topology/part_figures.h"
 
@@ -14,12 +14,6 @@ namespace busbar {
 namespace {
 
 constexpr std::size_t kMostNames = 100'000;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 Status full(const std::vector<std::string>& names, const Where& where) {
   if (names.size() <= kMostNames) return {};

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
 #include <optional>
 
+#include "busbar/base/text.h"
 #include "busbar/formats/lines.h"
 #include "busbar/formats/machine_records.h"
 
@@ -47,8 +47,7 @@ std::optional<int> number_after(std::string_view text, std::string_view stem) {
   if (!text.starts_with(stem)) return std::nullopt;
   text.remove_prefix(stem.size());
   int n = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return code == std::errc() && end == text.data() + text.size() && n >= 0 ? std::optional(n) : std::nullopt;
+  return is_number(text, n) && n >= 0 ? std::optional(n) : std::nullopt;
 }
 
 /// A matrix of words with names; rows and columns have the same names.

@@ -3,28 +3,20 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 
 namespace busbar {
 namespace {
 
 using Value = std::string_view;
 
-std::string lower_case(Value text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
-
 Result<std::uint64_t> whole(Value text, std::uint64_t least, std::uint64_t most) {
   std::uint64_t n = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (failed != std::errc() || end != text.data() + text.size() || n < least || n > most)
+  if (!is_number(text, n) || n < least || n > most)
     return invalid(fmt::format("'{}' is not a whole number from {} to {}", text, least, most));
   return n;
 }
@@ -57,7 +49,7 @@ Result<PathType> level(Value text, std::initializer_list<PathType> names) {
   if (const auto n = whole(text, 0, std::size(kNumbers) - 1); n.ok()) return kNumbers[*n];
   std::string list;
   for (const PathType t : names) {
-    if (lower_case(text) == lower_case(name_of(t))) return t;
+    if (lower(text) == lower(name_of(t))) return t;
     list += fmt::format("{}{}", list.empty() ? "" : ", ", name_of(t));
   }
   return invalid(fmt::format("'{}' is not a path type; use one of {}", text, list));
@@ -70,7 +62,7 @@ Status to_level(Value text, std::optional<PathType>& out) {
 }
 
 Status to_network(Value text, NcclSettings& s) {
-  const std::string name = lower_case(text);
+  const std::string name = lower(text);
   s.sockets = name == "socket";
   if (s.sockets || name == "ib") return {};
   return Error{ErrorCode::kUnsupported,
@@ -89,14 +81,12 @@ Result<std::uint8_t> bits_of(Value list, std::size_t count) {
   std::uint8_t bits = 0;
   while (true) {
     const std::size_t comma = list.find(',');
-    const std::string word = lower_case(list.substr(0, comma));
+    const std::string word = lower(list.substr(0, comma));
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < count; ++i) names.push_back(lower_case(name_of(static_cast<Named>(i))));
+    for (std::size_t i = 0; i < count; ++i) names.push_back(lower(name_of(static_cast<Named>(i))));
     const auto at = std::find(names.begin(), names.end(), word);
     if (at == names.end()) {
-      std::string all;
-      for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
-      return invalid(fmt::format("'{}' is not one of {}", word, all));
+      return invalid(fmt::format("'{}' is not one of {}", word, comma_list(names)));
     }
     bits = static_cast<std::uint8_t>(bits | 1u << (at - names.begin()));
     if (comma == Value::npos) break;
@@ -114,7 +104,7 @@ Result<bool> is_for(Value name, Collective op) {
                                                      {"reduce", Collective::kReduce}};
   if (name.empty()) return true;
   for (const auto& [known, of] : kNames)
-    if (lower_case(name) == known) return of == op;
+    if (lower(name) == known) return of == op;
   return invalid(fmt::format("'{}' is not one of allreduce, allgather, reducescatter, broadcast and reduce", name));
 }
 
@@ -190,7 +180,7 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_NET_MERGE_LEVEL", "LOC, PORT, PIX, PXB, P2C, PXN, PHB or SYS",
      "the largest distance at which NICs are merged",
      [](Value v, S& s) -> Status {
-       if (lower_case(v) == "port") v = name_of(PathType::kNvl);  // "port" has the same number as NVL
+       if (lower(v) == "port") v = name_of(PathType::kNvl);  // "port" has the same number as NVL
        BUSBAR_ASSIGN(s.merge_level, level(v, {PathType::kLoc, PathType::kNvl, PathType::kPix, PathType::kPxb,
                                               PathType::kP2c, PathType::kPxn, PathType::kPhb, PathType::kSys}));
        return {};

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/topology/cable_index.h"
 
 namespace busbar {
@@ -25,8 +25,8 @@ Result<std::vector<LinkDelay>> parse_jitter(const std::vector<std::string>& text
     if (equals == std::string::npos || x == std::string::npos)
       return wrong("the share of messages and the delay are missing");
     double percent = 0;
-    const auto [end, code] = std::from_chars(text.data() + equals + 1, text.data() + x, percent);
-    if (code != std::errc() || end != text.data() + x || !(percent > 0 && percent <= 100))
+    const std::string_view share = std::string_view(text).substr(0, x).substr(equals + 1);
+    if (!is_number(share, percent) || !(percent > 0 && percent <= 100))
       return wrong("the share must be a number above 0 and at most 100");
     const Result<Duration> delay = parse_duration(std::string_view(text).substr(x + 2));
     if (!delay.ok()) return wrong(delay.error().message);

@@ -3,8 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+
+#include "busbar/base/text.h"
 
 namespace busbar {
 namespace {
@@ -20,8 +21,7 @@ Error wrong(const std::string& text, const std::string& why) {
 /// -1 if it is not a number.
 std::int64_t number(std::string_view s) {
   std::uint32_t out = 0;
-  const auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), out);
-  return code == std::errc() && end == s.data() + s.size() ? std::int64_t{out} : -1;
+  return is_number(s, out) ? std::int64_t{out} : -1;
 }
 
 std::vector<std::string_view> split(std::string_view text, char at) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 
 namespace busbar {
 namespace {
@@ -79,12 +80,8 @@ Result<YamlDocument> Catalog::load(std::string_view folder, std::string_view nam
     }
   }
   const std::vector<std::string> known = names(folder);
-  const std::string near = nearest(name, known);
-  std::string hint;
-  for (const std::string& k : known) hint += (hint.empty() ? "" : ", ") + k;
-  hint = known.empty()  ? "name a file"
-         : near.empty() ? "there are: " + hint
-                        : fmt::format("did you mean '{}'?", near);
+  const std::string hint =
+      known.empty() ? "name a file" : suggestion(name, known, "there are: " + comma_list(known));
   return Error{ErrorCode::kNotFound, fmt::format("the catalogue has no '{}' among its {}; {}", name, folder, hint), {}};
 }
 

@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/spec/cabling_file.h"
 #include "busbar/spec/calibrated.h"
 #include "busbar/spec/cluster_document.h"
@@ -64,11 +64,8 @@ Result<Fault> degrade_flag(const std::string& text) {
     return invalid(fmt::format("'{}' has no '='; write SELECTOR=FACTOR", text), fault.where);
   fault.selector = text.substr(0, equals);
   double factor = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, code] = std::from_chars(text.data() + equals + 1, last, factor);
-  if (code != std::errc() || end != last) {
+  if (!is_number(text.substr(equals + 1), factor))
     return invalid(fmt::format("'{}' is not a number; write SELECTOR=0.5", text.substr(equals + 1)), fault.where);
-  }
   fault.factor = factor;
   return fault;
 }

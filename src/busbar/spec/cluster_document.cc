@@ -2,9 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
-
 #include "busbar/base/input.h"
+#include "busbar/base/text.h"
 #include "busbar/spec/node_base.h"
 
 namespace busbar {
@@ -21,8 +20,7 @@ Result<YamlDocument> preset(std::string_view name, Reading& reading) {
   std::int64_t nodes = 1;
   if (colon != std::string_view::npos) {
     const std::string_view number = name.substr(colon + 1);
-    const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), nodes);
-    if (code != std::errc() || end != number.data() + number.size() || nodes < 1 || nodes > kMaxNodes) {
+    if (!is_number(number, nodes) || nodes < 1 || nodes > kMaxNodes) {
       return invalid(fmt::format("cluster '{}': the number of nodes must be between 1 and {}", name, kMaxNodes));
     }
   }

@@ -1,20 +1,12 @@
 #include "busbar/spec/identity.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 
+#include "busbar/base/text.h"
+
 namespace busbar {
-namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
-
-}  // namespace
 
 Status read_gpu_identity(const YamlNode& map, DeviceClass& out) {
   MapReader r = sourced(map);

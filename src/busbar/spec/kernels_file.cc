@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "busbar/base/text.h"
+
 namespace busbar {
 namespace {
 
@@ -142,8 +144,7 @@ Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catal
   while (!catalog.has("kernels", name)) {
     const std::size_t dash = name.rfind('-');
     if (dash == std::string::npos) {
-      std::string known;
-      for (const std::string& k : catalog.names("kernels")) known += (known.empty() ? "" : ", ") + k;
+      const std::string known = comma_list(catalog.names("kernels"));
       return Error{ErrorCode::kNotFound,
                    gpu_part.empty()
                        ? "the cluster names no GPU part, so a training step cannot be timed; name one of " + known

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 
 namespace busbar {
 namespace {
@@ -98,12 +99,8 @@ Result<Values> values_of(const Chain& chain) {
       if (key == "base" || is_node_key(key)) continue;
       const auto it = out.find(key);
       if (it == out.end()) {
-        const std::string near = nearest(key, names);
-        std::string list;
-        for (const std::string& n : names) list += (list.empty() ? "" : ", ") + n;
-        return invalid(fmt::format("this node has no parameter '{}'; {}", key,
-                                   near.empty() ? "it has: " + (list.empty() ? "none" : list)
-                                                : fmt::format("did you mean '{}'?", near)),
+        const std::string all = "it has: " + (names.empty() ? "none" : comma_list(names));
+        return invalid(fmt::format("this node has no parameter '{}'; {}", key, suggestion(key, names, all)),
                        map->key_where(i));
       }
       BUSBAR_RETURN_IF_ERROR(check_value(map->item(i), key));

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/spec/node_devices.h"
 #include "busbar/spec/node_number.h"
 #include "busbar/topology/selector.h"
@@ -68,8 +68,7 @@ std::optional<std::uint64_t> number_in(std::string_view name, const Numbered& n)
   }
   name = name.substr(n.before.size(), name.size() - n.before.size() - n.after.size());
   std::uint64_t number = 0;
-  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (code != std::errc() || end != name.data() + name.size() || number > kMaxDevices) return std::nullopt;
+  if (!is_number(name, number) || number > kMaxDevices) return std::nullopt;
   return number;
 }
 

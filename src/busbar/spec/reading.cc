@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 
 namespace busbar {
 
@@ -44,11 +45,8 @@ Result<std::size_t> as_one_of(const YamlNode& node, const std::vector<std::strin
   BUSBAR_ASSIGN(const std::string word, node.as_string());
   const auto it = std::find(names.begin(), names.end(), word);
   if (it != names.end()) return static_cast<std::size_t>(it - names.begin());
-  const std::string near = nearest(word, names);
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return node.error(fmt::format("'{}' is not a {}; {}", word, what,
-                                near.empty() ? "use one of " + list : fmt::format("did you mean '{}'?", near)));
+  return node.error(
+      fmt::format("'{}' is not a {}; {}", word, what, suggestion(word, names, "use one of " + comma_list(names))));
 }
 
 Result<LinkKind> as_link_kind(const YamlNode& node) {

@@ -3,7 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "busbar/base/text.h"
 
 namespace busbar {
 
@@ -36,9 +37,7 @@ std::optional<std::uint32_t> CableIndex::block(std::string_view name) const {
   constexpr std::string_view kNode = "node";
   if (!name.starts_with(kNode)) return std::nullopt;
   std::uint32_t number = 0;
-  const char* last = name.data() + name.size();
-  const auto [end, code] = std::from_chars(name.data() + kNode.size(), last, number);
-  if (code != std::errc() || end != last || number >= topology_.blocks().size()) return std::nullopt;
+  if (!is_number(name.substr(kNode.size()), number) || number >= topology_.blocks().size()) return std::nullopt;
   return number;
 }
 

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 
 namespace busbar {
 namespace {
@@ -50,11 +50,7 @@ Pattern split(std::string_view text) {
 std::optional<std::uint32_t> literal_number(std::string_view block) {
   if (!block.starts_with(kNode) || is_glob(block)) return std::nullopt;
   std::uint32_t number = 0;
-  const char* first = block.data() + kNode.size();
-  const char* last = block.data() + block.size();
-  const auto [end, code] = std::from_chars(first, last, number);
-  if (code != std::errc() || end != last) return std::nullopt;
-  return number;
+  return is_number(block.substr(kNode.size()), number) ? std::optional(number) : std::nullopt;
 }
 
 /// The devices that one part names: a mark per device, and the node if there is only one.

@@ -1,0 +1,25 @@
+#include "busbar/base/text.h"
+
+#include "busbar/base/quantity.h"
+
+namespace busbar {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+std::string comma_list(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& w : words) out += (out.empty() ? "" : ", ") + w;
+  return out;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string otherwise) {
+  const std::string near = nearest(word, known);
+  return near.empty() ? otherwise : "did you mean '" + near + "'?";
+}
+
+}  // namespace busbar
