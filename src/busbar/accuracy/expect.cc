@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
 
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/quantity.h"

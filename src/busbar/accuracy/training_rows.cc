@@ -1,10 +1,8 @@
 // Training steps of a measured table, each predicted from the columns of its row.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "busbar/accuracy/machine_cache.h"
 #include "busbar/accuracy/training_layout.h"

@@ -1,7 +1,6 @@
 // `--set PATH=VALUE`: a new tree that shares unchanged parts with the old one.
 #include <fmt/core.h>
 
-#include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/base/yaml.h"
 #include "busbar/base/yaml_impl.h"

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "busbar/base/json.h"
-#include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/session.h"

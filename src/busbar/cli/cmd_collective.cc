@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "busbar/base/json.h"
-#include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
 #include "busbar/cli/collective_report.h"
 #include "busbar/cli/commands.h"

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"

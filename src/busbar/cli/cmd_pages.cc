@@ -1,12 +1,10 @@
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
-#include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/completion.h"

@@ -5,7 +5,6 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
-#include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"

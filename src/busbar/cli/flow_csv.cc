@@ -9,7 +9,6 @@
 
 #include "busbar/base/csv.h"
 #include "busbar/base/input.h"
-#include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/formats/lines.h"
 

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "busbar/report/plain.h"
 
 namespace busbar {

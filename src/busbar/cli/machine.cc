@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "busbar/base/input.h"
 #include "busbar/formats/import.h"
 #include "busbar/spec/part_figures_file.h"

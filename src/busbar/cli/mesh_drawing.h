@@ -1,7 +1,6 @@
 // GPUs linked without a switch: a ring of boxes and the links between them.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

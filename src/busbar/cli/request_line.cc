@@ -1,7 +1,6 @@
 #include "busbar/cli/request_line.h"
 
 #include <string_view>
-#include <utility>
 
 #include "busbar/predict/rank_groups.h"
 

@@ -2,7 +2,6 @@
 // terminal.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "busbar/base/result.h"

@@ -1,7 +1,5 @@
-#include <fmt/core.h>
 
 #include "busbar/base/json.h"
-#include "busbar/base/quantity.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"

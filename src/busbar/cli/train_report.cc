@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/predict_flags.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 
 #include "busbar/base/id.h"
 #include "busbar/collectives/execution_plan.h"

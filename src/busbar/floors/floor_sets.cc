@@ -1,7 +1,6 @@
 // Cuts between every set of up to 16 ranks and the other ranks.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <map>
 
 #include "busbar/floors/internal/floor_cuts.h"

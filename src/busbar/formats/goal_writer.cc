@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <map>
 
 #include "busbar/formats/goal.h"

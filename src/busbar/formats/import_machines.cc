@@ -1,5 +1,4 @@
 // Reports of files that describe one machine.
-#include <fmt/core.h>
 
 #include "busbar/base/json.h"
 #include "busbar/formats/hwloc_xml.h"

@@ -1,5 +1,4 @@
 // Reports of files that hold a schedule.
-#include <fmt/core.h>
 
 #include "busbar/base/json.h"
 #include "busbar/formats/goal.h"

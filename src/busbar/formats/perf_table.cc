@@ -1,7 +1,6 @@
 #include "busbar/formats/perf_table.h"
 
 #include <algorithm>
-#include <array>
 
 namespace busbar {
 namespace {

@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
 #include "busbar/report/internal/layered_edges.h"
 #include "busbar/report/style.h"

@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
 #include "busbar/report/internal/text_parts.h"
 #include "busbar/report/plain.h"

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
 namespace busbar {

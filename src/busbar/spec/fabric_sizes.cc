@@ -1,7 +1,6 @@
 #include "busbar/spec/fabric_sizes.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace busbar {
 namespace {

@@ -6,7 +6,6 @@
 #include <map>
 #include <vector>
 
-#include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
 namespace busbar {

@@ -1,8 +1,6 @@
 // Software costs on top of the wire: catalog/protocols (per GPU generation) and catalog/transports (per network).
 #pragma once
 
-#include <string>
-
 #include "busbar/program/protocol.h"
 #include "busbar/spec/reading.h"
 #include "busbar/topology/nic_merging.h"

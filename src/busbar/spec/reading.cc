@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
 namespace busbar {

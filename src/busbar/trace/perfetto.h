@@ -1,7 +1,6 @@
 // Writes a timeline for ui.perfetto.dev and trace_processor.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "busbar/base/result.h"

@@ -1,5 +1,4 @@
 // The halves of a layer: attention and MLP, forward and backward.
-#include <algorithm>
 #include <vector>
 
 #include "busbar/workload/internal/stage_writer.h"
