@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 
-#include "busbar/choice/fastest.h"
 #include "busbar/floors/floor.h"
+#include "busbar/predict/predictor.h"
 #include "busbar/program/passes.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/spec/model_file.h"
@@ -17,10 +18,8 @@ namespace busbar {
 namespace {
 
 struct Machine {
-  Cluster cluster = load_cluster("dgx-h100:4").value();
-  Router router{cluster.topology, cluster.routing, cluster.seed};
-  Placement placement{router, cluster.topology.gpus()};
-  KernelTable kernels = load_kernels(cluster.gpu_part, Catalog()).value();
+  std::unique_ptr<Predictor> predictor = Predictor::make(load_cluster("dgx-h100:4").value(), {}).value();
+  KernelTable kernels = load_kernels(predictor->cluster().gpu_part, Catalog()).value();
   ModelSpec model = read_model(Catalog().load("models", "llama3-8b").value().root()).value();
 };
 
@@ -33,8 +32,8 @@ Step run(const Machine& m, const LayoutSpec& asked) {
   const auto layout = resolve_layout(asked, m.model, 32);
   EXPECT_TRUE(layout.ok()) << layout.error().text();
   Program p = build_program(m.model, *layout, m.kernels).value();
-  const auto engine = make_analytic_engine(m.router, m.placement, {.protocol = m.cluster.protocol});
-  EXPECT_TRUE(resolve_algorithms(*engine, m.placement, m.cluster.topology, p).ok());
+  EXPECT_TRUE(m.predictor->prepare(p).ok());
+  const auto engine = m.predictor->open_engine();
   StepResult result =
       simulate_step(p, *engine, {.contention = m.kernels.contention, .timeline = false, .topology = nullptr}).value();
   return {std::move(p), std::move(result)};
@@ -51,7 +50,7 @@ std::map<std::uint32_t, Duration> floors(const Machine& m, const Program& p, OpK
     Duration d = o.duration;
     if (kind == OpKind::kCollective) {
       const auto [at, fresh] = calls.try_emplace(o.call);
-      if (fresh) at->second = machine_floor(m.router, m.placement, p.calls[index(o.call)]).time;
+      if (fresh) at->second = m.predictor->floor(p.calls[index(o.call)]).time;
       d = at->second;
     }
     sums[index(o.role)] += d;

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "busbar/choice/fastest.h"
+#include "busbar/predict/predictor.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/spec/model_file.h"
 #include "busbar/spec/scenario.h"
@@ -41,7 +41,7 @@ std::vector<StepRow> read_rows() {
 
 Result<double> predict_s(const StepRow& row) {
   const Catalog catalog;
-  BUSBAR_ASSIGN(const Cluster cluster, load_cluster(row.cluster));
+  BUSBAR_ASSIGN(Cluster cluster, load_cluster(row.cluster));
   BUSBAR_ASSIGN(const YamlDocument document, catalog.load("models", row.model));
   BUSBAR_ASSIGN(ModelSpec model, read_model(document.root()));
   model.vocab = row.vocab;
@@ -59,10 +59,9 @@ Result<double> predict_s(const StepRow& row) {
   BUSBAR_ASSIGN(const LayoutSpec resolved, resolve_layout(layout, model, static_cast<std::uint32_t>(gpus.size())));
   BUSBAR_ASSIGN(const KernelTable kernels, load_kernels(cluster.gpu_part, catalog));
   BUSBAR_ASSIGN(Program program, build_program(model, resolved, kernels));
-  const Router router(cluster.topology, cluster.routing, cluster.seed);
-  const Placement placement(router, gpus);
-  const auto engine = make_analytic_engine(router, placement, {.protocol = cluster.protocol});
-  BUSBAR_RETURN_IF_ERROR(resolve_algorithms(*engine, placement, cluster.topology, program));
+  BUSBAR_ASSIGN(const auto machine, Predictor::make(std::move(cluster), {}));
+  BUSBAR_RETURN_IF_ERROR(machine->prepare(program));
+  const auto engine = machine->open_engine();
   BUSBAR_ASSIGN(const StepResult result,
                 simulate_step(program, *engine, {.contention = kernels.contention, .timeline = false}));
   return result.step_time.in_s();

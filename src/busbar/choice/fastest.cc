@@ -218,23 +218,4 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   return chosen->call;
 }
 
-Status resolve_algorithms(Engine& analytic, const Placement& placement, const Topology& topology, Program& program) {
-  std::vector<std::pair<CollectiveCall, std::uint32_t>> asked;  // no two of them are alike
-  for (std::uint32_t i = 0; i < program.calls.size(); ++i) {
-    CollectiveCall& call = program.calls[i];
-    const auto known =
-        std::find_if(asked.begin(), asked.end(), [&](const auto& a) {
-          return analytic.alike(a.first, call) && analytic.shortcuts().take(Shortcut::kEqualCalls);
-        });
-    if (known != asked.end()) {
-      call.algorithm = program.calls[known->second].algorithm;
-      call.protocol = program.calls[known->second].protocol;
-      continue;
-    }
-    asked.emplace_back(call, i);
-    BUSBAR_ASSIGN(call, resolve_algorithm(analytic, placement, topology, std::move(call)));
-  }
-  return {};
-}
-
 }  // namespace busbar

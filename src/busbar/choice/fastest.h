@@ -33,7 +33,4 @@ std::vector<std::string> fastest_names(const CollectiveCall& call, const Placeme
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
                                          CollectiveCall call, Engine* lower_bound = nullptr);
 
-/// The same for every call of a program.
-Status resolve_algorithms(Engine& analytic, const Placement& placement, const Topology& topology, Program& program);
-
 }  // namespace busbar

@@ -93,17 +93,5 @@ TEST(Fastest, IsNoSlowerThanAutoAndThanAnyFormOfAHierarchy) {
   EXPECT_GT(nested, 500);
 }
 
-TEST(Fastest, AnswersOnceForCallsThatAreAlike) {
-  const Choice m;
-  Program p;
-  for (const std::uint32_t base : {0u, 8u, 16u, 24u}) p.calls.push_back(Choice::call(1 << 20, 8, base));
-  p.calls.push_back(Choice::call(1 << 20));
-  const std::vector<CollectiveCall> asked = p.calls;
-  const auto engine = m.engine();
-  ASSERT_TRUE(resolve_algorithms(*engine, m.placement, m.topology, p).ok());
-  for (std::size_t i = 0; i < asked.size(); ++i)
-    EXPECT_EQ(p.calls[i], resolve_algorithm(*m.engine(), m.placement, m.topology, asked[i]).value()) << i;
-}
-
 }  // namespace
 }  // namespace busbar
