@@ -67,21 +67,20 @@ Result<Table> folder_table(const std::string& folder, const Catalog& catalog, Js
 }
 
 /// Lists the names of all folders, or one folder with titles.
-int list(const CatalogFlags& o, const Catalog& catalog, const std::vector<std::string>& folders) {
+Result<int> list(const CatalogFlags& o, const Catalog& catalog, const std::vector<std::string>& folders) {
   Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
   Document document;
   document.title = "Catalogue";
   document.command = o.common.typed;
   for (const std::string& folder : folders) {
-    Result<Table> table = folder_table(folder, catalog, data["entries"]);
-    if (!table.ok()) return report_error(table.error());
+    BUSBAR_ASSIGN(Table table, folder_table(folder, catalog, data["entries"]));
     if (folders.size() == 1) {
-      document.blocks.push_back({std::move(*table)});
+      document.blocks.push_back({std::move(table)});
       continue;
     }
     std::string line;
-    for (const auto& row : table->rows) line += (line.empty() ? "" : ", ") + row[0];
-    document.blocks.push_back({Heading{table->title}});
+    for (const auto& row : table.rows) line += (line.empty() ? "" : ", ") + row[0];
+    document.blocks.push_back({Heading{table.title}});
     document.blocks.push_back({Paragraph{line}});
   }
   document.blocks.push_back({Paragraph{
@@ -112,7 +111,8 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
   if (out.empty())
     return Error{
         ErrorCode::kNotFound,
-        fmt::format("the catalogue has no '{}'; {}", wanted, suggestion(name, all, "'busbar catalog' lists all entries")),
+        fmt::format("the catalogue has no '{}'; {}", wanted,
+                    suggestion(name, all, "'busbar catalog' lists all entries")),
         {}};
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::vector<std::string> parts = out[i].made_of;  // a copy: `out` grows
@@ -128,21 +128,20 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
   return out;
 }
 
-int show(const CatalogFlags& o, const Catalog& catalog) {
-  const auto entries = collect(o.name, catalog);
-  if (!entries.ok()) return report_error(entries.error());
+Result<int> show(const CatalogFlags& o, const Catalog& catalog) {
+  BUSBAR_ASSIGN(const auto entries, collect(o.name, catalog));
   Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
   Document document;
   document.title = o.name;
   document.command = o.common.typed;
-  for (const CatalogEntry& entry : *entries) {
+  for (const CatalogEntry& entry : entries) {
     data["entries"].push_back(to_json(entry));
     document.blocks.push_back({figure_table(entry)});
   }
   return deliver(o.common, data, document);
 }
 
-int run(const CatalogFlags& o) {
+Result<int> run(const CatalogFlags& o) {
   const Catalog catalog(o.common.overrides.catalog);
   const std::vector<std::string> folders = catalog.folders();
   if (o.name.empty()) return list(o, catalog, folders);

@@ -91,67 +91,58 @@ Result<GroupFamily> read_groups(const CollectiveOptions& o, const Cluster& clust
   return one_group(n);
 }
 
-int run(CollectiveOptions o) {
+Result<int> run(CollectiveOptions o) {
   if (o.nccl_tests.graph > 0 && o.predict.launch.empty()) o.predict.launch = "graph";
   if (!o.schedule.empty()) return run_schedule(o);
   const RunClock clock;
-  const Result<Collective> op = parse_collective(o.op);
-  if (!op.ok()) return report_error(op.error());
+  BUSBAR_ASSIGN(const Collective op, parse_collective(o.op));
   Result<Protocol> protocol = parse_protocol(o.protocol);
   if (!protocol.ok()) {
     protocol.error().where.path = "--protocol";
-    return report_error(protocol.error());
+    return protocol.error();
   }
   constexpr std::uint32_t kMostChannels = 1024;  // per schedule
   if (o.channels > kMostChannels)
-    return report_error(invalid(fmt::format("at most {} channels", kMostChannels), {"", 0, 0, "--channels"}));
-  Result<std::vector<Bytes>> sweep = sweep_sizes(o.first, o.last, o.factor);
-  if (!sweep.ok()) return report_error(sweep.error());
-  Result<Cluster> loaded = load_machine(o.cluster, o.common.overrides);
-  if (!loaded.ok()) return report_error(loaded.error());
-  const auto all = loaded->topology.gpus();
-  const Result<GroupFamily> groups = read_groups(o, *loaded);
-  if (!groups.ok()) return report_error(groups.error());
-  const std::uint32_t n = groups->size();
+    return invalid(fmt::format("at most {} channels", kMostChannels), {"", 0, 0, "--channels"});
+  BUSBAR_ASSIGN(std::vector<Bytes> sweep, sweep_sizes(o.first, o.last, o.factor));
+  BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.overrides));
+  const auto all = loaded.topology.gpus();
+  BUSBAR_ASSIGN(const GroupFamily groups, read_groups(o, loaded));
+  const std::uint32_t n = groups.size();
   if (o.root >= n)
-    return report_error(invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"}));
-  const Result<PairMatrix> matrix = read_matrix(o, *op, n);
-  if (!matrix.ok()) return report_error(matrix.error());
+    return invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"});
+  BUSBAR_ASSIGN(const PairMatrix matrix, read_matrix(o, op, n));
   const bool any_size = o.first == CollectiveOptions().first && o.last.empty();
-  if (any_size && !o.matrix.empty()) *sweep = {matrix->busiest};
+  if (any_size && !o.matrix.empty()) sweep = {matrix.busiest};
   if (o.seed && o.placement == "packed" && o.common.engine != "packet")
-    return report_error(flag_error("--seed", "nothing is random here; add --placement random or --engine packet"));
-  if (o.seed && *o.seed < 0) return report_error(flag_error("--seed", "a seed is 0 or more"));
+    return flag_error("--seed", "nothing is random here; add --placement random or --engine packet");
+  if (o.seed && *o.seed < 0) return flag_error("--seed", "a seed is 0 or more");
   const auto seed = static_cast<std::uint32_t>(o.seed.value_or(0));
   const bool in_order = o.placement == CollectiveOptions().placement;  // rank r on GPU r, with no other option set
-  Result<std::vector<DeviceId>> gpus =
-      in_order ? std::vector<DeviceId>() : place_ranks(o.placement, seed, all, n * o.jobs);
-  if (!gpus.ok()) return report_error(gpus.error());
-  const Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
-  if (!accuracy.ok()) return report_error(accuracy.error());
-  Result<PredictPolicy> policy = policy_of(o, *loaded);
-  if (!policy.ok()) return report_error(policy.error());
-  policy->accuracy = &*accuracy;
-  policy->nvls = o.nccl_tests.switches_may_reduce(*op);
-  const auto made = Predictor::make(std::move(*loaded), std::move(*gpus), std::move(*policy));
-  if (!made.ok()) return report_error(made.error());
-  Predictor& machine = **made;
+  BUSBAR_ASSIGN(std::vector<DeviceId> gpus,
+                in_order ? std::vector<DeviceId>() : place_ranks(o.placement, seed, all, n * o.jobs));
+  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(o.common.overrides.catalog)));
+  BUSBAR_ASSIGN(PredictPolicy policy, policy_of(o, loaded));
+  policy.accuracy = &accuracy;
+  policy.nvls = o.nccl_tests.switches_may_reduce(op);
+  BUSBAR_ASSIGN(const auto made, Predictor::make(std::move(loaded), std::move(gpus), std::move(policy)));
+  Predictor& machine = *made;
   const Cluster* const cluster = &machine.cluster();
-  Choice choice = choice_of(o, machine, *groups);
+  Choice choice = choice_of(o, machine, groups);
   const TimeAsk ask{.jobs = o.jobs, .explain = o.common.explain};
-  std::vector<CollectiveRow> rows;
+  std::vector<Prediction> rows;
   LongRun watch("sizes");
   std::size_t known = 0;
-  for (const Bytes size : *sweep) {
-    if (!watch.go_on(known, sweep->size())) break;
-    CollectiveCall call = call_over(*op, size, n);
-    call.groups = *groups;
+  for (const Bytes size : sweep) {
+    if (!watch.go_on(known, sweep.size())) break;
+    CollectiveCall call = call_over(op, size, n);
+    call.groups = groups;
     call.algorithm = o.algorithm;
     call.protocol = *protocol;
     call.chunks = o.chunks;
     call.root = o.root;
     call.channels = o.channels;
-    call.pairs = matrix->counts;
+    call.pairs = matrix.counts;
     const auto names = algorithms(o, call, machine, choice.words);
     std::optional<Error> refused;
     const std::size_t before = rows.size();
@@ -160,46 +151,45 @@ int run(CollectiveOptions o) {
       Result<Prediction> row = machine.time(call, ask);
       if (!row.ok() && watch.interrupted()) break;  // the packet engine stops within a size
       if (row.ok())
-        rows.push_back(row_of(std::move(*row)));
+        rows.push_back(std::move(*row));
       else if (names.size() == 1 || row.error().code != ErrorCode::kUnsupported)
-        return report_error(row.error());
+        return row.error();
       else
         refused = row.error();  // one of several
     }
     if (rows.size() == before && watch.interrupted()) break;
     if (rows.size() == before)
-      return report_error(refused ? *refused : invalid("no algorithm can run this", {"", 0, 0, "--algorithm"}));
+      return refused ? *refused : invalid("no algorithm can run this", {"", 0, 0, "--algorithm"});
     ++known;
   }
-  watch.go_on(known, sweep->size());
+  watch.go_on(known, sweep.size());
   watch.say_what_is_known();
   if (rows.empty()) return watch.status();
   const Band& band = summary_row(rows).band;
   if (!o.out.empty())
-    if (const Status done = write_schedule(o.out, machine, rows); !done.ok())
-      return report_error(done.error());
+    BUSBAR_RETURN_IF_ERROR(write_schedule(o.out, machine, rows));
   Json j{{"schema", "busbar.collective/1"},
          {"cluster", cluster->name},
          {"gpus", n},
-         {"groups", groups->groups()},
+         {"groups", groups.groups()},
          {"jobs", o.jobs},
-         {"collective", name_of(*op)},
+         {"collective", name_of(op)},
          {"engine", o.common.engine},
          {"algorithm_choice", choice.name},
          {"algorithm_choice_note", choice.words},
          {"inputs_hash", inputs_hash(o.common, cluster->text)},
          {"results", Json::array()}};
   add_policy(j, machine.policy(), o.predict.launch, machine.protocol().launch);
-  for (const CollectiveRow& r : rows) j["results"].push_back(to_json(r, n, *op, cluster->topology));
+  for (const Prediction& r : rows) j["results"].push_back(to_json(r, n, op, cluster->topology));
   j["bound_by"] = bound_to_json(summary_row(rows).bound, cluster->topology);
   if (!summary_row(rows).cause.empty()) j["bound_by"]["cause"] = summary_row(rows).cause;
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
   if (!cluster->assumptions.empty()) j["assumptions"] = cluster->assumptions;
-  j["complete"] = known == sweep->size();
+  j["complete"] = known == sweep.size();
   j["run"] = clock.to_json();
   const std::string words = policy_words(machine.policy(), o.predict.launch, machine.protocol().launch);
-  Document document = to_document(o, *cluster, n, *op, rows, band, choice.words + "; " + words);
+  Document document = to_document(o, *cluster, n, op, rows, band, choice.words + "; " + words);
   if (o.common.explain) explain_shortcuts(machine.policy().shortcuts, j, document);
   return deliver(o.common, j, document, watch.status());
 }

@@ -92,28 +92,26 @@ Document to_document(const ExpectFlags& o, const Thresholds& found) {
   return d;
 }
 
-int run_thresholds(ExpectFlags o) {
+Result<int> run_thresholds(ExpectFlags o) {
   const RunClock clock;
   if (o.cluster.empty()) o.cluster.swap(o.file);  // without results, the word is the machine
   if (!o.file.empty() || !o.baseline.empty())
-    return report_error(invalid("takes no results and no baseline; leave them out", {"", 0, 0, "--thresholds"}));
-  Result<ExpectOptions> options = read_options(o, {});
-  if (!options.ok()) return report_error(options.error());
-  const Result<std::vector<Bytes>> sweep = sweep_sizes(o.first, o.last, o.factor);
-  if (!sweep.ok()) return report_error(sweep.error());
+    return invalid("takes no results and no baseline; leave them out", {"", 0, 0, "--thresholds"});
+  BUSBAR_ASSIGN(ExpectOptions options, read_options(o, {}));
+  BUSBAR_ASSIGN(const std::vector<Bytes> sweep, sweep_sizes(o.first, o.last, o.factor));
   std::vector<std::uint64_t> sizes;
-  for (const Bytes size : *sweep) sizes.push_back(count(size));
+  for (const Bytes size : sweep) sizes.push_back(count(size));
   std::vector<Collective> ops(std::begin(kAccepted), std::end(kAccepted));
-  if (!o.op.empty()) ops = {options->op};
+  if (!o.op.empty()) ops = {options.op};
   LongRun watch("rows");
-  options->go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
-  const Result<Thresholds> found = acceptance_thresholds(*options, ops, sizes);
+  options.go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
+  const Result<Thresholds> found = acceptance_thresholds(options, ops, sizes);
   watch.say_what_is_known();
-  if (!found.ok()) return report_error(found.error());
+  if (!found.ok()) return found.error();
   Json j{{"schema", "busbar.expect/1"},      {"cluster", o.cluster},
          {"engine", o.common.engine},        {"gpus", found->ranks},
          {"rows", Json::array()}};
-  add_policy(j, options->policy, o.predict.launch, found->launch);
+  add_policy(j, options.policy, o.predict.launch, found->launch);
   for (const Threshold& r : found->rows)
     j["rows"].push_back({{"collective", name_of(r.op)},
                          {"size_bytes", r.size_bytes},
@@ -135,12 +133,10 @@ int run_thresholds(ExpectFlags o) {
 
 std::string us(double value) { return format_number(value, 4); }
 
-int run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
+Result<int> run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
   const RunClock clock;
-  const Result<MeasuredResults> before = read_results(o.baseline);
-  if (!before.ok()) return report_error(before.error());
-  const Result<std::vector<ComparedRow>> rows = compare_results(results, *before);
-  if (!rows.ok()) return report_error(rows.error());
+  BUSBAR_ASSIGN(const MeasuredResults before, read_results(o.baseline));
+  BUSBAR_ASSIGN(const std::vector<ComparedRow> rows, compare_results(results, before));
   Json j{{"schema", "busbar.expect/1"},
          {"baseline", o.baseline},
          {"tolerance_percent", o.tolerance},
@@ -152,7 +148,7 @@ int run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
   t.title = d.title;
   t.columns = {{"size (B)"}, {"now (us)"}, {"before (us)"}, {"change (%)"}, {"verdict", Align::kLeft}};
   bool slower = false;
-  for (const ComparedRow& r : *rows) {
+  for (const ComparedRow& r : rows) {
     const bool worse = r.change_percent() > o.tolerance;
     slower = slower || worse;
     const char* verdict = worse ? "low" : r.change_percent() < -o.tolerance ? "suspicious" : "good";
@@ -206,24 +202,21 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
   return d;
 }
 
-int run_expect(const ExpectFlags& o) {
+Result<int> run_expect(const ExpectFlags& o) {
   if (o.thresholds) return run_thresholds(o);
   if (o.file.empty())
-    return report_error(invalid("no results given; name a file, or use --thresholds for acceptance limits", {}));
+    return invalid("no results given; name a file, or use --thresholds for acceptance limits", {});
   const RunClock clock;
-  const Result<MeasuredResults> results = read_results(o.file);
-  if (!results.ok()) return report_error(results.error());
-  if (!o.baseline.empty()) return run_baseline(o, *results);
-  Result<ExpectOptions> options = read_options(o, *results);
-  if (!options.ok()) return report_error(options.error());
+  BUSBAR_ASSIGN(const MeasuredResults results, read_results(o.file));
+  if (!o.baseline.empty()) return run_baseline(o, results);
+  BUSBAR_ASSIGN(ExpectOptions options, read_options(o, results));
   LongRun watch("rows");
-  options->go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
-  const Result<Expectation> e = expect_results(*results, *options);
-  if (!e.ok()) return report_error(e.error());
+  options.go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
+  BUSBAR_ASSIGN(const Expectation e, expect_results(results, options));
   watch.say_what_is_known();
-  Json j{{"schema", "busbar.expect/1"}, {"cluster", o.cluster}, {"collective", name_of(options->op)},
-         {"engine", o.common.engine},   {"gpus", e->ranks},     {"rows", Json::array()}};
-  for (const ExpectedRow& r : e->rows)
+  Json j{{"schema", "busbar.expect/1"}, {"cluster", o.cluster}, {"collective", name_of(options.op)},
+         {"engine", o.common.engine},   {"gpus", e.ranks},     {"rows", Json::array()}};
+  for (const ExpectedRow& r : e.rows)
     j["rows"].push_back({{"size_bytes", r.size_bytes},
                          {"measured_us", r.measured_us},
                          {"expected_us", r.expected_us},
@@ -232,52 +225,49 @@ int run_expect(const ExpectFlags& o) {
                          {"verdict", name_of(r.verdict)},
                          {"how", r.how},
                          {"bound_by", r.bound_by}});
-  j["verdict"] = name_of(e->verdict);
-  j["explanations"] = e->explanations;
-  add_policy(j, options->policy, launch_mode(o, *results), e->launch);
-  j["unread"] = results->unread;
-  j["complete"] = e->rows.size() == results->rows.size();
-  j["inputs_hash"] = inputs_hash(o.common, e->inputs);
+  j["verdict"] = name_of(e.verdict);
+  j["explanations"] = e.explanations;
+  add_policy(j, options.policy, launch_mode(o, results), e.launch);
+  j["unread"] = results.unread;
+  j["complete"] = e.rows.size() == results.rows.size();
+  j["inputs_hash"] = inputs_hash(o.common, e.inputs);
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *results, *e, *options),
-                 watch.status(e->verdict == Verdict::kGood ? 0 : 1));
+  return deliver(o.common, j, to_document(o, results, e, options),
+                 watch.status(e.verdict == Verdict::kGood ? 0 : 1));
 }
 
-int run_calibrate(const ExpectFlags& o) {
+Result<int> run_calibrate(const ExpectFlags& o) {
   const RunClock clock;
-  const Result<MeasuredResults> results = read_results(o.file);
-  if (!results.ok()) return report_error(results.error());
-  const Result<ExpectOptions> options = read_options(o, *results);
-  if (!options.ok()) return report_error(options.error());
-  const Result<Calibration> c = calibrate(*results, *options);
-  if (!c.ok()) return report_error(c.error());
+  BUSBAR_ASSIGN(const MeasuredResults results, read_results(o.file));
+  BUSBAR_ASSIGN(const ExpectOptions options, read_options(o, results));
+  BUSBAR_ASSIGN(const Calibration c, calibrate(results, options));
   Json j{{"schema", "busbar.calibrate/1"},
          {"cluster", o.cluster},
-         {"before", {{"median_abs_percent", c->before_percent}}},
-         {"after", {{"median_abs_percent", c->after_percent}}},
-         {"share", c->share},
-         {"latency_factor", c->latency},
-         {"launch_us", c->launch_us},
-         {"verdict", name_of(c->verdict)},
-         {"why", c->why},
-         {"overlay", c->overlay},
-         {"inputs_hash", inputs_hash(o.common, c->inputs)}};
+         {"before", {{"median_abs_percent", c.before_percent}}},
+         {"after", {{"median_abs_percent", c.after_percent}}},
+         {"share", c.share},
+         {"latency_factor", c.latency},
+         {"launch_us", c.launch_us},
+         {"verdict", name_of(c.verdict)},
+         {"why", c.why},
+         {"overlay", c.overlay},
+         {"inputs_hash", inputs_hash(o.common, c.inputs)}};
   j["run"] = clock.to_json();
   Document d;
   d.title = fmt::format("{} fitted to {}", o.cluster, o.file);
   d.command = o.common.typed;
   Facts facts;
-  facts.items = {{"before", fmt::format("{:.1f} % median error", c->before_percent)},
-                 {"after", fmt::format("{:.1f} % median error", c->after_percent)},
-                 {"bandwidth", fmt::format("{:.1f} % of the expected value", c->share * 100)},
-                 {"latency", fmt::format("{:.1f} % of the expected value", c->latency * 100)},
-                 {"launch", fmt::format("{:.1f} us", c->launch_us)},
-                 {"verdict", fmt::format("{}: {}", name_of(c->verdict), c->why)}};
+  facts.items = {{"before", fmt::format("{:.1f} % median error", c.before_percent)},
+                 {"after", fmt::format("{:.1f} % median error", c.after_percent)},
+                 {"bandwidth", fmt::format("{:.1f} % of the expected value", c.share * 100)},
+                 {"latency", fmt::format("{:.1f} % of the expected value", c.latency * 100)},
+                 {"launch", fmt::format("{:.1f} us", c.launch_us)},
+                 {"verdict", fmt::format("{}: {}", name_of(c.verdict), c.why)}};
   d.blocks.push_back({facts});
-  const bool fits = c->verdict == CalibrationVerdict::kFits;
+  const bool fits = c.verdict == CalibrationVerdict::kFits;
   if (!o.overlay.empty() && !fits) d.blocks.push_back({Paragraph{"The overlay is not written."}});
   if (!o.overlay.empty() && fits) {
-    if (const Status done = write_file(o.overlay, c->overlay); !done.ok()) return report_error(done.error());
+    BUSBAR_RETURN_IF_ERROR(write_file(o.overlay, c.overlay));
     d.blocks.push_back({Paragraph{"overlay: " + o.overlay}});
   }
   return deliver(o.common, j, d, fits ? 0 : 1);

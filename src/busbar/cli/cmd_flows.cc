@@ -188,48 +188,42 @@ Status check_engine(const std::string& name) {
   return invalid(fmt::format("there is no engine '{}'; use flow or packet", name), where);
 }
 
-int run(const FlowsFlags& o) {
+Result<int> run(const FlowsFlags& o) {
   if (o.common.engine == "packet")
     return run_packet_flows(o.common,
                             {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links, o.patience_s, o.extras});
   const RunClock clock;
-  if (const Status s = check_engine(o.common.engine); !s.ok()) return report_error(s.error());
-  Result<Cluster> cluster = load_cluster(o.fabric, o.common.overrides);
-  if (!cluster.ok()) return report_error(cluster.error());
-  if (const Status s = choose_paths(o, *cluster); !s.ok()) return report_error(s.error());
-  const Router router(cluster->topology, cluster->routing, cluster->seed);
-  Result<NamedFlows> named = read_flow_csv(o.flows, router);
-  if (!named.ok()) return report_error(named.error());
-  named->list.reach = {cluster->gpudirect, cluster->p2p};
-  for (std::size_t f = 0; f < named->ids.size(); ++f)
-    if (named->list.flows[f].lane > 0)
-      return report_error(
-          {ErrorCode::kUnsupported,
+  BUSBAR_RETURN_IF_ERROR(check_engine(o.common.engine));
+  BUSBAR_ASSIGN(Cluster cluster, load_cluster(o.fabric, o.common.overrides));
+  BUSBAR_RETURN_IF_ERROR(choose_paths(o, cluster));
+  const Router router(cluster.topology, cluster.routing, cluster.seed);
+  BUSBAR_ASSIGN(NamedFlows named, read_flow_csv(o.flows, router));
+  named.list.reach = {cluster.gpudirect, cluster.p2p};
+  for (std::size_t f = 0; f < named.ids.size(); ++f)
+    if (named.list.flows[f].lane > 0)
+      return Error{ErrorCode::kUnsupported,
            fmt::format("flow {} has a lane, but the flow engine has none; add --engine packet and --lanes",
-                       named->ids[f]),
-           {o.flows, 0, 0, "lane"}});
+                       named.ids[f]),
+           {o.flows, 0, 0, "lane"}};
   Shortcuts shortcuts;
   shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
-  Result<FlowListResult> result = run_flow_list(router, named->list, shortcuts);
-  if (!result.ok()) return report_error(result.error());
+  BUSBAR_ASSIGN(FlowListResult result, run_flow_list(router, named.list, shortcuts));
   Report r;
-  r.cluster = cluster->name;
-  r.named = std::move(*named);
-  r.result = std::move(*result);
-  rank_flows_and_links(r, cluster->topology, o.links);
+  r.cluster = cluster.name;
+  r.named = std::move(named);
+  r.result = std::move(result);
+  rank_flows_and_links(r, cluster.topology, o.links);
   std::uint64_t largest = 1;
   for (const ListedFlow& f : r.named.list.flows) largest = std::max(largest, count(f.bytes));
-  const Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
-  if (!accuracy.ok()) return report_error(accuracy.error());
-  r.band = accuracy->collective(*cluster, static_cast<Bytes>(largest), cluster->topology.blocks().size() > 1);
-  if (const Status s = check_floor(r.result.end.since_start(), r.floor, "flows"); !s.ok())
-    return report_error(s.error());
-  Json j = to_json(o, r, *cluster);
+  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(o.common.overrides.catalog)));
+  r.band = accuracy.collective(cluster, static_cast<Bytes>(largest), cluster.topology.blocks().size() > 1);
+  BUSBAR_RETURN_IF_ERROR(check_floor(r.result.end.since_start(), r.floor, "flows"));
+  Json j = to_json(o, r, cluster);
   Document explained;
   if (o.common.explain) explain_shortcuts(shortcuts, j, explained);
   j["run"] = clock.to_json();
-  return deliver_rows(o.common, std::move(j), rows_of(r, cluster->topology), [&] {
-    Document d = to_document(o, r, cluster->topology);
+  return deliver_rows(o.common, std::move(j), rows_of(r, cluster.topology), [&] {
+    Document d = to_document(o, r, cluster.topology);
     d.blocks.insert(d.blocks.end(), explained.blocks.begin(), explained.blocks.end());
     return d;
   });

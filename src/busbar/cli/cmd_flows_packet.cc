@@ -218,42 +218,37 @@ Status check_lanes(const NamedFlows& named, const PacketOptions& options, const 
 
 }  // namespace
 
-int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request) {
+Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request) {
   const RunClock clock;
   PacketFlowsRequest o = request;
-  Result<Cluster> cluster = load_cluster(o.fabric, common.overrides);
-  if (!cluster.ok()) return report_error(cluster.error());
-  Result<PacketOptions> options = read_packet_options(o.transport, o.balance, o.seed, *cluster);
-  if (!options.ok()) return report_error(options.error());
-  if (const Status s = read_packet_extras(o.extras, cluster->topology, *options); !s.ok())
-    return report_error(s.error());
-  const Router router(cluster->topology, RoutingPolicy::kStatic, options->seed);
-  Result<NamedFlows> named = read_flow_csv(o.flows, router);
-  if (!named.ok()) return report_error(named.error());
-  named->list.reach = {cluster->gpudirect, cluster->p2p};
-  if (const Status s = check_lanes(*named, *options, o.flows); !s.ok()) return report_error(s.error());
-  options->patience_s = o.patience_s;
+  BUSBAR_ASSIGN(Cluster cluster, load_cluster(o.fabric, common.overrides));
+  BUSBAR_ASSIGN(PacketOptions options, read_packet_options(o.transport, o.balance, o.seed, cluster));
+  BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, options));
+  const Router router(cluster.topology, RoutingPolicy::kStatic, options.seed);
+  BUSBAR_ASSIGN(NamedFlows named, read_flow_csv(o.flows, router));
+  named.list.reach = {cluster.gpudirect, cluster.p2p};
+  BUSBAR_RETURN_IF_ERROR(check_lanes(named, options, o.flows));
+  options.patience_s = o.patience_s;
   LongRun watch("flows");
-  options->stop = LongRun::flag();
-  Result<PacketResult> result = run_packet_list(router, named->list, *options);
-  if (!result.ok()) return report_error(result.error());
-  const bool partial = result->done < result->flows.size();
-  const std::size_t listed = result->flows.size() - result->background;
+  options.stop = LongRun::flag();
+  BUSBAR_ASSIGN(PacketResult result, run_packet_list(router, named.list, options));
+  const bool partial = result.done < result.flows.size();
+  const std::size_t listed = result.flows.size() - result.background;
   const auto listed_done = static_cast<std::size_t>(
-      std::count_if(result->flows.begin(), result->flows.begin() + static_cast<std::ptrdiff_t>(listed),
+      std::count_if(result.flows.begin(), result.flows.begin() + static_cast<std::ptrdiff_t>(listed),
                     [](const auto& f) { return f.done; }));
   const int status = watch.status(partial ? 1 : 0);
   if (partial)
-    say(fmt::format("stopped: {} of {} flows have ended{}{}", listed_done, listed, result->stuck.empty() ? "" : "; ",
-                    result->stuck));
+    say(fmt::format("stopped: {} of {} flows have ended{}{}", listed_done, listed, result.stuck.empty() ? "" : "; ",
+                    result.stuck));
   if (listed_done == 0) return status;
   PacketReport r;
-  r.cluster = cluster->name;
-  r.named = std::move(*named);
-  r.options = *options;
-  r.result = std::move(*result);
-  rank(r, cluster->topology);
-  Json j = to_json(common, o, r, *cluster);
+  r.cluster = cluster.name;
+  r.named = std::move(named);
+  r.options = options;
+  r.result = std::move(result);
+  rank(r, cluster.topology);
+  Json j = to_json(common, o, r, cluster);
   j["run"] = clock.to_json();
   if (r.options.threads > 1) {
     j["run"]["threads"] = r.result.threads;
@@ -261,10 +256,10 @@ int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& requ
   }
   Json row;
   const JsonRows rows{"flows", r.listed(), [&](std::size_t f) -> const Json& {
-                        return row = flow_json(r, static_cast<std::uint32_t>(f), cluster->topology);
+                        return row = flow_json(r, static_cast<std::uint32_t>(f), cluster.topology);
                       }};
   return deliver_rows(
-      common, std::move(j), rows, [&] { return to_document(common, o, r, cluster->topology); }, status);
+      common, std::move(j), rows, [&] { return to_document(common, o, r, cluster.topology); }, status);
 }
 
 }  // namespace busbar

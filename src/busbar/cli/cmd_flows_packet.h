@@ -21,6 +21,6 @@ struct PacketFlowsRequest {
 };
 
 /// Runs and prints; returns the exit status.
-int run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request);
+Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request);
 
 }  // namespace busbar

@@ -152,29 +152,26 @@ Status write_csv(const ImportFlags& o, const ImportReport& report) {
   return write_file(o.rows, perf_csv(report.found["tables"]));
 }
 
-int run(const ImportFlags& o) {
+Result<int> run(const ImportFlags& o) {
   const RunClock clock;
-  if (!o.groups.empty() && o.cluster.empty()) return report_error(groups_wanted_for("there is no --cluster"));
-  Result<ImportSource> source = ImportSource::open(o.file);
-  if (!source.ok()) return report_error(source.error());
-  const Result<PartFigures> figures = catalog_part_figures(o.common.overrides.catalog);
-  if (!figures.ok()) return report_error(figures.error());
-  Result<ImportReport> report = import_source(*source, *figures, o.kind);
-  if (!report.ok()) return report_error(report.error());
-  Document document = to_document(o, *report);
+  if (!o.groups.empty() && o.cluster.empty()) return groups_wanted_for("there is no --cluster");
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(o.file));
+  BUSBAR_ASSIGN(const PartFigures figures, catalog_part_figures(o.common.overrides.catalog));
+  BUSBAR_ASSIGN(ImportReport report, import_source(source, figures, o.kind));
+  Document document = to_document(o, report);
   if (!o.rows.empty())
-    if (const Status done = write_csv(o, *report); !done.ok()) return report_error(done.error());
-  Json j{{"schema", "busbar.import/1"}, {"file", o.file}, {"kind", report->kind}};
-  j["found"] = std::move(report->found);  // moved, because that of a log may be large
-  j["notes"] = report->notes;
+    BUSBAR_RETURN_IF_ERROR(write_csv(o, report));
+  Json j{{"schema", "busbar.import/1"}, {"file", o.file}, {"kind", report.kind}};
+  j["found"] = std::move(report.found);  // moved, because that of a log may be large
+  j["notes"] = report.notes;
   j["unknown"] = Json::array();
-  for (const UnknownPart& u : report->unknown)
+  for (const UnknownPart& u : report.unknown)
     j["unknown"].push_back({{"line", u.line}, {"what", u.what}, {"count", u.count}});
   j["inputs_hash"] = inputs_hash(o.common);
-  if (!o.cluster.empty() && !report->refuted)
-    if (const Status timed = add_times(o, *report, j, document); !timed.ok()) return report_error(timed.error());
+  if (!o.cluster.empty() && !report.refuted)
+    BUSBAR_RETURN_IF_ERROR(add_times(o, report, j, document));
   j["run"] = clock.to_json();
-  return deliver(o.common, j, document, report->refuted ? 1 : 0);
+  return deliver(o.common, j, document, report.refuted ? 1 : 0);
 }
 
 }  // namespace

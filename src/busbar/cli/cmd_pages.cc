@@ -39,33 +39,32 @@ const Command* find_command(const std::vector<Command>& commands, const std::str
   return nullptr;
 }
 
-int run_man(const PagesFlags& o, const std::vector<Command>& commands, const std::string& version) {
+Result<int> run_man(const PagesFlags& o, const std::vector<Command>& commands, const std::string& version) {
   const auto page = [&](const Command& c) { return o.markdown ? markdown_page(c) : man_page(c, version); };
   if (!o.write.empty()) {
     const std::filesystem::path folder(o.write);
     if (!o.markdown)
-      if (const Status s = write_text(folder / "busbar.1", man_overview(commands, version)); !s.ok())
-        return report_error(s.error());
+      BUSBAR_RETURN_IF_ERROR(write_text(folder / "busbar.1", man_overview(commands, version)));
     for (const Command& c : commands) {
       const std::string name = o.markdown ? c.name + ".md" : "busbar-" + c.name + ".1";
-      if (const Status s = write_text(folder / name, page(c)); !s.ok()) return report_error(s.error());
+      BUSBAR_RETURN_IF_ERROR(write_text(folder / name, page(c)));
     }
     return 0;
   }
   if (o.subject.empty() && o.markdown)
-    return report_error(invalid("name a command, or use --write DIR for all", {"", 0, 0, "--markdown"}));
+    return invalid("name a command, or use --write DIR for all", {"", 0, 0, "--markdown"});
   const Json data{{"schema", "busbar.man/1"}, {"page", o.subject.empty() ? "busbar" : "busbar-" + o.subject}};
   if (o.subject.empty()) return print(o, data, man_overview(commands, version));
   if (const Command* c = find_command(commands, o.subject)) return print(o, data, page(*c));
   std::vector<std::string> names;
   for (const Command& c : commands) names.push_back(c.name);
-  return report_error({ErrorCode::kNotFound,
+  return Error{ErrorCode::kNotFound,
                        fmt::format("there is no command '{}'; {}", o.subject,
                                    suggestion(o.subject, names, "busbar --help lists them")),
-                       {}});
+                       {}};
 }
 
-int run_completion(const PagesFlags& o, const std::vector<Command>& commands) {
+Result<int> run_completion(const PagesFlags& o, const std::vector<Command>& commands) {
   const Catalog catalog;
   const CompletionWords words{catalog.names("nodes"), catalog.names("models")};
   const std::pair<const char*, std::string> shells[] = {{"bash", "bash-completion/completions/busbar"},
@@ -77,16 +76,15 @@ int run_completion(const PagesFlags& o, const std::vector<Command>& commands) {
   };
   for (const auto& [shell, place] : shells) {
     if (!o.write.empty()) {
-      if (const Status s = write_text(std::filesystem::path(o.write) / place, script(shell)); !s.ok())
-        return report_error(s.error());
+      BUSBAR_RETURN_IF_ERROR(write_text(std::filesystem::path(o.write) / place, script(shell)));
     } else if (o.subject == shell) {
       return print(o, {{"schema", "busbar.completion/1"}, {"shell", shell}}, script(shell));
     }
   }
   if (!o.write.empty()) return 0;
-  return report_error(invalid(o.subject.empty()
+  return invalid(o.subject.empty()
                                   ? "name a shell: bash, zsh or fish"
-                                  : fmt::format("'{}' is not a known shell; use bash, zsh or fish", o.subject)));
+                                  : fmt::format("'{}' is not a known shell; use bash, zsh or fish", o.subject));
 }
 
 }  // namespace

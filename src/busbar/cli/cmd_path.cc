@@ -208,19 +208,16 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
   return d;
 }
 
-int run(const PathFlags& o) {
+Result<int> run(const PathFlags& o) {
   const RunClock clock;
-  const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
-  if (!cluster.ok()) return report_error(cluster.error());
-  const Result<DeviceId> a = find_device(cluster->topology, o.a, "A"), b = find_device(cluster->topology, o.b, "B");
-  if (!a.ok()) return report_error(a.error());
-  if (!b.ok()) return report_error(b.error());
-  const Router router(cluster->topology, cluster->routing, cluster->seed);
-  const Result<PathView> view = view_path(router, *a, *b, {cluster->gpudirect, cluster->p2p});
-  if (!view.ok()) return report_error(view.error());
-  Json j = to_json(o, *cluster, *view, *a, *b);
+  BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
+  BUSBAR_ASSIGN(const DeviceId a, find_device(cluster.topology, o.a, "A"));
+  BUSBAR_ASSIGN(const DeviceId b, find_device(cluster.topology, o.b, "B"));
+  const Router router(cluster.topology, cluster.routing, cluster.seed);
+  BUSBAR_ASSIGN(const PathView view, view_path(router, a, b, {cluster.gpudirect, cluster.p2p}));
+  Json j = to_json(o, cluster, view, a, b);
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *cluster, *view, *a, *b));
+  return deliver(o.common, j, to_document(o, cluster, view, a, b));
 }
 
 }  // namespace

@@ -45,45 +45,40 @@ Result<NcclSettings> settings_of(const RingsFlags& o, Cluster& c) {
   return s;
 }
 
-int run(const RingsFlags& o) {
+Result<int> run(const RingsFlags& o) {
   const RunClock clock;
-  Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
-  if (!cluster.ok()) return report_error(cluster.error());
-  const Result<NcclSettings> settings = settings_of(o, *cluster);
-  if (!settings.ok()) return report_error(settings.error());
-  auto gpus = cluster->topology.gpus();
-  if (gpus.empty()) return report_error(invalid("there is no GPU in this machine", {o.cluster, 0, 0, ""}));
+  BUSBAR_ASSIGN(Cluster cluster, load_machine(o.cluster, o.common.overrides));
+  BUSBAR_ASSIGN(const NcclSettings settings, settings_of(o, cluster));
+  auto gpus = cluster.topology.gpus();
+  if (gpus.empty()) return invalid("there is no GPU in this machine", {o.cluster, 0, 0, ""});
   if (o.gpus > gpus.size())
-    return report_error(
-        invalid(fmt::format("{} GPUs asked for, {} has {}", o.gpus, cluster->name, gpus.size()), {"", 0, 0, "-g"}));
-  if (o.copies == 0) return report_error(invalid("at least 1 node is needed", {"", 0, 0, "--copies"}));
+    return invalid(fmt::format("{} GPUs asked for, {} has {}", o.gpus, cluster.name, gpus.size()), {"", 0, 0, "-g"});
+  if (o.copies == 0) return invalid("at least 1 node is needed", {"", 0, 0, "--copies"});
   constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20;  // takes some seconds
   if (std::uint64_t{o.copies} * gpus.size() > kMostRanks)
-    return report_error(flag_error(
-        "--copies", fmt::format("{} copies of {} GPUs are more than {} ranks", o.copies, gpus.size(), kMostRanks)));
+    return flag_error(
+        "--copies", fmt::format("{} copies of {} GPUs are more than {} ranks", o.copies, gpus.size(), kMostRanks));
   if (o.gpus > 0) gpus = gpus.first(o.gpus);
-  const Result<NcclComm> comm = build_nccl_comm(cluster->topology, gpus, *settings, o.copies);
-  if (!comm.ok()) return report_error(comm.error());
-  const RingsView view{&*comm, &cluster->topology, cluster->name};
+  BUSBAR_ASSIGN(const NcclComm comm, build_nccl_comm(cluster.topology, gpus, settings, o.copies));
+  const RingsView view{&comm, &cluster.topology, cluster.name};
   Json j{{"schema", "busbar.rings/1"},
-         {"cluster", cluster->name},
-         {"gpus", comm->ranks},
-         {"nodes", comm->node_count()},
-         {"nccl_version", to_string(settings->version)},
-         {"library", library_name(*comm)},
-         {"rings_from", origin_of_rings(*comm)},
-         {"cross_nic", settings->cross_nic},
-         {"inputs_hash", inputs_hash(o.common, cluster->text)}};
+         {"cluster", cluster.name},
+         {"gpus", comm.ranks},
+         {"nodes", comm.node_count()},
+         {"nccl_version", to_string(settings.version)},
+         {"library", library_name(comm)},
+         {"rings_from", origin_of_rings(comm)},
+         {"cross_nic", settings.cross_nic},
+         {"inputs_hash", inputs_hash(o.common, cluster.text)}};
   Document d;
   d.command = o.common.typed;
   if (o.common.for_programs()) rings_to_json(view, j);
   if (!o.common.for_programs() || !o.common.html.empty()) rings_to_document(view, d);
   if (!o.common.html.empty()) d.blocks.push_back({draw_rings(view), Audience::kPage});
   if (!o.svg.empty())
-    if (const Status s = write_file(o.svg, render_svg(draw_rings(view))); !s.ok()) return report_error(s.error());
+    BUSBAR_RETURN_IF_ERROR(write_file(o.svg, render_svg(draw_rings(view))));
   if (!o.graph.empty())
-    if (const Status s = write_file(o.graph, write_nccl_graph_xml(graph_records(*comm))); !s.ok())
-      return report_error(s.error());
+    BUSBAR_RETURN_IF_ERROR(write_file(o.graph, write_nccl_graph_xml(graph_records(comm))));
   j["run"] = clock.to_json();
   return deliver(o.common, j, d);
 }

@@ -47,15 +47,13 @@ Status write_files(const TopoFlags& o, const Cluster& c, const TopoFacts& facts,
   return {};
 }
 
-int run(const TopoFlags& o) {
+Result<int> run(const TopoFlags& o) {
   const RunClock clock;
-  const Result<Cluster> cluster = load_machine(o.cluster, o.common.overrides);
-  if (!cluster.ok()) return report_error(cluster.error());
-  const auto blocks = static_cast<std::int64_t>(cluster->topology.blocks().size());
+  BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
+  const auto blocks = static_cast<std::int64_t>(cluster.topology.blocks().size());
   const std::int64_t node = o.node.value_or(0);
   if (node < 0 || node >= blocks)
-    return report_error(
-        invalid(fmt::format("there is no node {}; they are numbered 0 to {}", node, blocks - 1), {"", 0, 0, "--node"}));
+    return flag_error("--node", fmt::format("there is no node {}; they are numbered 0 to {}", node, blocks - 1));
   TopoParts parts;
   parts.all = o.all;
   parts.matrix = o.matrix;
@@ -63,16 +61,15 @@ int run(const TopoFlags& o) {
   parts.pictures = !o.common.html.empty();
   parts.levels = o.levels || !(o.matrix || o.tree);
   parts.block = static_cast<BlockId>(node);
-  const TopoFacts facts = topo_facts(*cluster);
-  if (const Status files = write_files(o, *cluster, facts, parts.block); !files.ok())
-    return report_error(files.error());
+  const TopoFacts facts = topo_facts(cluster);
+  BUSBAR_RETURN_IF_ERROR(write_files(o, cluster, facts, parts.block));
   Json j{{"schema", "busbar.topo/1"}};
-  j.update(topo_json(*cluster, facts, parts));
-  j["inputs_hash"] = inputs_hash(o.common, cluster->text);
+  j.update(topo_json(cluster, facts, parts));
+  j["inputs_hash"] = inputs_hash(o.common, cluster.text);
   j["run"] = clock.to_json();
-  const int status = deliver(o.common, j, topo_document(*cluster, facts, parts, o.common.typed));
+  BUSBAR_ASSIGN(const int status, deliver(o.common, j, topo_document(cluster, facts, parts, o.common.typed)));
   if (o.common.for_programs() || !(o.matrix || o.all)) return status;
-  return print_out("\n" + matrix_text(cluster->topology, relation_matrix(cluster->topology, parts.block)), status);
+  return print_out("\n" + matrix_text(cluster.topology, relation_matrix(cluster.topology, parts.block)), status);
 }
 
 }  // namespace

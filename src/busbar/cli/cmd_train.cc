@@ -29,18 +29,17 @@ struct TrainFlags {
   ScenarioFlags flags;
 };
 
-int run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
+Result<int> run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
               const RunClock& clock) {
-  Result<ScaleAsk> scale = parse_scale(o.scale, o.scaling);
-  if (!scale.ok()) return report_error(scale.error());
-  scale->usd_per_gpu_hour = o.usd_per_gpu_hour;
+  BUSBAR_ASSIGN(ScaleAsk scale, parse_scale(o.scale, o.scaling));
+  scale.usd_per_gpu_hour = o.usd_per_gpu_hour;
   LongRun watch("sizes");
   std::vector<ScaleRun> runs;
   for (const TrainVariant& v : variants) {
     TrainAsk mine = ask;
     mine.fold = v.fold;
-    Result<ScaleRun> run = run_scale(v.scenario, mine, *scale, watch);
-    if (!run.ok()) return report_error(v.change.empty() ? run.error() : with_change(run.error(), v.change));
+    Result<ScaleRun> run = run_scale(v.scenario, mine, scale, watch);
+    if (!run.ok()) return v.change.empty() ? run.error() : with_change(run.error(), v.change);
     run->change = v.change;
     if (!run->points.empty()) runs.push_back(std::move(*run));
     if (watch.interrupted()) break;
@@ -61,24 +60,20 @@ int run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, co
   return deliver(o.common, j, scale_document(runs, o.common.typed), watch.status());
 }
 
-int run_over_batches(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
+Result<int> run_over_batches(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
                      const RunClock& clock) {
-  const Result<BatchAsk> batches = parse_batches(o.batches);
-  if (!batches.ok()) return report_error(batches.error());
-  const Result<YamlDocument> said = Catalog(o.common.overrides.catalog).load("claims", "training");
-  if (!said.ok()) return report_error(said.error());
-  const Result<Claims> claims = read_claims(*said);
-  if (!claims.ok()) return report_error(claims.error());
+  BUSBAR_ASSIGN(const BatchAsk batches, parse_batches(o.batches));
+  BUSBAR_ASSIGN(const YamlDocument said, Catalog(o.common.overrides.catalog).load("claims", "training"));
+  BUSBAR_ASSIGN(const Claims claims, read_claims(said));
   LongRun watch("machines");
-  const Result<BatchesRun> run = run_batches(variants, ask, *batches, *claims, watch);
-  if (!run.ok()) return report_error(run.error());
+  BUSBAR_ASSIGN(const BatchesRun run, run_batches(variants, ask, batches, claims, watch));
   watch.say_what_is_known();
-  if (run->machines.empty()) return watch.status();
-  Json j = batches_json(*run);
+  if (run.machines.empty()) return watch.status();
+  Json j = batches_json(run);
   j["engine"] = o.common.engine;
   j["complete"] = !watch.interrupted();
   j["run"] = clock.to_json();
-  return deliver(o.common, j, batches_document(*run, o.common.typed), watch.status());
+  return deliver(o.common, j, batches_document(run, o.common.typed), watch.status());
 }
 
 constexpr std::uint32_t kQuickGpus = 4096;  // above this, the page has relief and sizes only with --explain
@@ -103,7 +98,7 @@ std::optional<ScaleRun> sizes_for_page(const Scenario& scenario, const TrainAsk&
 }
 
 /// One step, and its variants in columns.
-int run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk ask, const RunClock& clock) {
+Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk ask, const RunClock& clock) {
   const bool page = !o.common.html.empty();
   Scenario scenario = std::move(variants.front().scenario);
   variants.erase(variants.begin());
@@ -113,8 +108,7 @@ int run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk a
   const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(scenario, ask, gpus) : std::nullopt;
   const bool document = !o.common.for_programs() || page;
   ask.timeline = document || !o.trace.empty();
-  const Result<TrainRun> run = run_train(std::move(scenario), ask);
-  if (!run.ok()) return report_error(run.error());
+  BUSBAR_ASSIGN(const TrainRun run, run_train(std::move(scenario), ask));
   LongRun watch("columns");
   const std::size_t columns = 1 + variants.size();
   std::vector<BesideRun> besides;
@@ -122,31 +116,31 @@ int run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk a
     if (!watch.go_on(1 + besides.size(), columns)) break;
     Result<BesideRun> beside = run_beside(std::move(v), ask);
     if (!beside.ok() && watch.interrupted()) break;
-    if (!beside.ok()) return report_error(beside.error());
+    if (!beside.ok()) return beside.error();
     besides.push_back(std::move(*beside));
   }
   watch.go_on(1 + besides.size(), columns);
   watch.say_what_is_known();
   if (!o.trace.empty())
-    if (const Status s = write_perfetto(run->step.timeline, o.trace); !s.ok()) return report_error(s.error());
-  Json j = train_json(*run, o.common);
+    BUSBAR_RETURN_IF_ERROR(write_perfetto(run.step.timeline, o.trace));
+  Json j = train_json(run, o.common);
   if (!besides.empty()) j["beside"] = beside_json(besides, o.common);
   if (columns > 1) j["complete"] = 1 + besides.size() == columns;
   j["run"] = clock.to_json();
-  Document d = document ? train_document(*run, o.common.typed, sizes ? &*sizes : nullptr, besides) : Document{};
-  if (o.common.explain) explain_shortcuts(run->machine->policy().shortcuts, j, d);
-  const int status = deliver(o.common, j, d, watch.status(run->does_not_fit ? 1 : 0));
-  if (run->does_not_fit) report_error(*run->does_not_fit);
+  Document d = document ? train_document(run, o.common.typed, sizes ? &*sizes : nullptr, besides) : Document{};
+  if (o.common.explain) explain_shortcuts(run.machine->policy().shortcuts, j, d);
+  BUSBAR_ASSIGN(const int status, deliver(o.common, j, d, watch.status(run.does_not_fit ? 1 : 0)));
+  if (run.does_not_fit) report_error(*run.does_not_fit);
   if (o.trace.empty() || o.common.for_programs()) return status;
   return print_out(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", escape_terminal(o.trace, true)), status);
 }
 
-int run(TrainFlags o) {
+Result<int> run(TrainFlags o) {
   const RunClock clock;
   const bool no_file = !o.scenario.empty() && !names_input(o.scenario) && !o.scenario.ends_with(".yaml");
   if (no_file && o.flags.cluster.empty() && !o.flags.model.empty()) o.flags.cluster.swap(o.scenario);
-  Result<std::vector<TrainVariant>> variants = read_variants({o.scenario, o.flags, o.common.overrides}, o.besides);
-  if (!variants.ok()) return report_error(variants.error());
+  BUSBAR_ASSIGN(std::vector<TrainVariant> variants,
+                read_variants({o.scenario, o.flags, o.common.overrides}, o.besides));
   TrainAsk ask;
   ask.engine = o.common.engine;
   ask.transport = o.transport;
@@ -154,10 +148,10 @@ int run(TrainFlags o) {
   ask.patience_s = o.patience_s;
   ask.predict = o.predict;
   if (!o.scale.empty() && !o.batches.empty())
-    return report_error(invalid("excludes --scale; use one of them", {"", 0, 0, "--batches"}));
-  if (!o.batches.empty()) return run_over_batches(o, *variants, ask, clock);
-  if (!o.scale.empty()) return run_sizes(o, *variants, ask, clock);
-  return run_step(o, std::move(*variants), ask, clock);
+    return invalid("excludes --scale; use one of them", {"", 0, 0, "--batches"});
+  if (!o.batches.empty()) return run_over_batches(o, variants, ask, clock);
+  if (!o.scale.empty()) return run_sizes(o, variants, ask, clock);
+  return run_step(o, std::move(variants), ask, clock);
 }
 
 }  // namespace

@@ -180,27 +180,24 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
   return d;
 }
 
-int run(const ValidateFlags& o) {
+Result<int> run(const ValidateFlags& o) {
   const RunClock clock;
   LongRun watch("rows");
   const auto go_on = [&watch](std::size_t done, std::size_t total) { return watch.go_on(done, total); };
   ValidateOptions options{o.common.overrides, o.common.engine, o.only, o.predict, go_on};
   if (o.common.engine != "analytic" && o.common.engine != "flow")
-    return report_error(
-        invalid(fmt::format("'{}' cannot validate; use analytic or flow", o.common.engine), {"", 0, 0, "--engine"}));
-  const Result<CsvTable> table = CsvTable::load(o.file);
-  if (!table.ok()) return report_error(table.error());
-  const Result<std::vector<ScoredRow>> rows = validate(*table, options);
-  if (!rows.ok()) return report_error(rows.error());
+    return invalid(fmt::format("'{}' cannot validate; use analytic or flow", o.common.engine), {"", 0, 0, "--engine"});
+  BUSBAR_ASSIGN(const CsvTable table, CsvTable::load(o.file));
+  BUSBAR_ASSIGN(const std::vector<ScoredRow> rows, validate(table, options));
   watch.say_what_is_known();
-  const Summary s = summarise(*rows);
+  const Summary s = summarise(rows);
   Json j{{"schema", "busbar.validate/1"},    {"file", o.file},        {"engine", o.common.engine},
          {"complete", !watch.interrupted()}, {"rows", Json::array()}, {"unsupported", Json::object()}};
-  for (const ScoredRow& r : *rows)
+  for (const ScoredRow& r : rows)
     if (r.unsupported.empty()) j["rows"].push_back(to_json(r));
-  for (const auto& [reason, n] : reasons(*rows)) j["unsupported"][reason] = n;
+  for (const auto& [reason, n] : reasons(rows)) j["unsupported"][reason] = n;
   j["libraries"] = Json::object();
-  for (const auto& [library, n] : libraries(*rows)) j["libraries"][library] = n;
+  for (const auto& [library, n] : libraries(rows)) j["libraries"][library] = n;
   j["summary"] = {
       {"by_band", bands_to_json(s.by_band)},
       {"bands", Json::object()},
@@ -212,14 +209,14 @@ int run(const ValidateFlags& o) {
   for (const auto& [node, bands] : s.by_node_band) j["summary"]["by_node_and_band"][node] = bands_to_json(bands);
   for (const auto& [name, b] : s.bands) j["summary"]["bands"][name] = to_json(b);
   j["worst"] = Json::array();
-  for (const WorstCase& w : worst_cases(*rows, o.worst))
-    j["worst"].push_back({{"configuration", words_of(w, (*rows)[w.example])},
+  for (const WorstCase& w : worst_cases(rows, o.worst))
+    j["worst"].push_back({{"configuration", words_of(w, rows[w.example])},
                           {"band", w.band},
                           {"error_percent", w.error_percent},
-                          {"how", (*rows)[w.example].how},
-                          {"bound_by", (*rows)[w.example].bound_by}});
+                          {"how", rows[w.example].how},
+                          {"bound_by", rows[w.example].bound_by}});
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, *rows, s), watch.status());
+  return deliver(o.common, j, to_document(o, rows, s), watch.status());
 }
 
 }  // namespace

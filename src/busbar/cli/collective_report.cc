@@ -30,9 +30,9 @@ Json to_json(const ChainPart& p, Duration time, const Topology& t) {
 }
 
 /// The chain that limits the time, one line per part.
-Table chain_table(const CollectiveRow& row, const Topology& topology) {
+Table chain_table(const Prediction& row, const Topology& topology) {
   Table t;
-  t.title = fmt::format("The chain that limits {}", format_binary_size(count(row.size)));
+  t.title = fmt::format("The chain that limits {}", format_binary_size(count(row.size())));
   t.columns = {{"what", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft},
                {"phase", Align::kLeft}};
   for (const ChainPart& p : row.chain) {
@@ -50,20 +50,20 @@ Table chain_table(const CollectiveRow& row, const Topology& topology) {
 
 }  // namespace
 
-const CollectiveRow& summary_row(const std::vector<CollectiveRow>& rows) {
-  const CollectiveRow* best = &rows.back();
-  for (const CollectiveRow& r : rows)
-    if (r.size == best->size && r.time < best->time) best = &r;
+const Prediction& summary_row(const std::vector<Prediction>& rows) {
+  const Prediction* best = &rows.back();
+  for (const Prediction& r : rows)
+    if (r.size() == best->size() && r.time < best->time) best = &r;
   return *best;
 }
 
-Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t) {
-  Json j{{"size_bytes", count(r.size)},
+Json to_json(const Prediction& r, double n, Collective op, const Topology& t) {
+  Json j{{"size_bytes", count(r.size())},
          {"time_us", r.time.in_us()},
          {"algbw_GBps", r.algbw()},
          {"busbw_GBps", r.algbw() * bus_factor(op, n)},
          {"algorithm", r.algorithm},
-         {"protocol", r.protocol},
+         {"protocol", name_of(r.protocol())},
          {"channels", r.channels},
          {"chunks", r.chunks},
          {"floor_us", r.floor.time.in_us()},
@@ -85,10 +85,11 @@ Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t)
                    {"expected_hits", r.jitter->expected_hits},
                    {"calls_hit_percent", r.jitter->calls_hit_percent},
                    {"p99_us", r.jitter->p99.in_us()}};
-  if (!r.synthesized.empty()) {
-    j["synthesized"] = {
-        {"schedule", r.synthesized}, {"textbook_algorithm", r.textbook}, {"textbook_time_us", r.textbook_time.in_us()}};
-    if (r.ring) j["synthesized"]["ring_time_us"] = r.ring->in_us();
+  if (r.made) {
+    j["synthesized"] = {{"schedule", r.made->what},
+                        {"textbook_algorithm", r.made->textbook},
+                        {"textbook_time_us", r.made->textbook_time.in_us()}};
+    if (r.made->ring_time) j["synthesized"]["ring_time_us"] = r.made->ring_time->in_us();
   }
   if (r.jobs.size() > 1)
     j["jobs_us"] = {{"first", r.jobs.front().in_us()},
@@ -112,7 +113,7 @@ Json to_json(const CollectiveRow& r, double n, Collective op, const Topology& t)
 }
 
 Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t gpus, Collective op,
-                     const std::vector<CollectiveRow>& rows, const Band& band, const std::string& chosen) {
+                     const std::vector<Prediction>& rows, const Band& band, const std::string& chosen) {
   Document d;
   d.title = fmt::format("{} over {} GPUs of {}", name_of(op), gpus, c.name);
   if (const NcclTestsFlags& f = o.nccl_tests; f.ranks() > 0 && c.topology.blocks().size() > 1)
@@ -128,17 +129,17 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
                {"protocol", Align::kLeft},
                {"floor (us)"},
                {"bound by", Align::kLeft}};
-  for (const CollectiveRow& r : rows)
-    t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4), format_number(r.algbw()),
-                      format_number(r.algbw() * bus_factor(op, gpus)), r.algorithm, r.protocol,
+  for (const Prediction& r : rows)
+    t.rows.push_back({std::to_string(count(r.size())), format_number(r.time.in_us(), 4), format_number(r.algbw()),
+                      format_number(r.algbw() * bus_factor(op, gpus)), r.algorithm, name_of(r.protocol()),
                       format_number(r.floor.time.in_us(), 4),
                       r.cause.empty() ? bound_in_short(r.bound, c.topology) : r.cause.substr(0, r.cause.find(':'))});
   t.note =
       "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +
       chosen + ".";
   d.blocks.push_back({t});
-  const CollectiveRow& last = summary_row(rows);
-  const std::string size = format_binary_size(count(last.size)), bound = bound_to_text(last.bound, c.topology);
+  const Prediction& last = summary_row(rows);
+  const std::string size = format_binary_size(count(last.size())), bound = bound_to_text(last.bound, c.topology);
   d.blocks.push_back(
       {Highlight{last.cause.empty() ? fmt::format("At {} the time is limited by {}.", size, bound)
                                     : fmt::format("At {} the cause of the limit is: {}. The time is limited by {}.",
@@ -151,19 +152,19 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
         last.gap_percent(), name_of(last.floor.kind), last.floor.cut,
         format_number(last.algorithm_floor.in_us(), 4))}});
   if (!last.chain.empty()) d.blocks.push_back({chain_table(last, c.topology)});
-  if (!last.synthesized.empty()) {
+  if (last.made) {
     const auto us = [](Duration d) { return format_number(d.in_us(), 4); };
-    std::string text = "No schedule made for this machine is faster than algorithm " + last.textbook + ".";
+    std::string text = "No schedule made for this machine is faster than algorithm " + last.made->textbook + ".";
     if (last.call.schedule)
-      text = fmt::format("Made for this machine: {}. The fastest of the others, {}, takes {} us{}.", last.synthesized,
-                         last.textbook, us(last.textbook_time),
-                         last.ring ? fmt::format(", plain rings {} us", us(*last.ring)) : "");
+      text = fmt::format("Made for this machine: {}. The fastest of the others, {}, takes {} us{}.", last.made->what,
+                         last.made->textbook, us(last.made->textbook_time),
+                         last.made->ring_time ? fmt::format(", plain rings {} us", us(*last.made->ring_time)) : "");
     d.blocks.push_back({Paragraph{std::move(text)}});
   }
   if (last.jitter) d.blocks.push_back({Paragraph{jitter_to_text(*last.jitter, last.time)}});
   if (!last.relief.empty()) {
     Table relief;
-    relief.title = fmt::format("Gain from improving links at {}", format_binary_size(count(last.size)));
+    relief.title = fmt::format("Gain from improving links at {}", format_binary_size(count(last.size())));
     relief.columns = {{"change", Align::kLeft}, {"time saved (%)"}};
     for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
     if (o.common.explain) {

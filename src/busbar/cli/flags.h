@@ -42,7 +42,7 @@ struct Command {
   std::string examples;  ///< shown below the flags, one per line
   std::vector<Positional> positionals;
   std::vector<Flag> flags;
-  std::function<int()> run;  ///< exit status
+  std::function<Result<int>()> run;  ///< exit status
   /// Where the parser writes, as text, the settings that may affect the result: words and values in the table's order,
   /// without flags of the categories "Output" and "Files" and flags that affect only the run time. Null: nowhere.
   std::string* settings = nullptr;

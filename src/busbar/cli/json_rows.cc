@@ -26,11 +26,11 @@ Status print(const Json& data, const JsonRows& rows) {
 
 }  // namespace
 
-int deliver_rows(const CommonOptions& o, Json data, const JsonRows& rows, const std::function<Document()>& document,
-                 int status) {
+Result<int> deliver_rows(const CommonOptions& o, Json data, const JsonRows& rows,
+                         const std::function<Document()>& document, int status) {
   if (o.json && !o.csv) {
     data[rows.key] = 0;  // one character
-    if (const Status done = print(data, rows); !done.ok()) return report_error(done.error());
+    BUSBAR_RETURN_IF_ERROR(print(data, rows));
     return o.html.empty() ? status : deliver(o, data, document(), status, Printed::kAlready);
   }
   Json all = Json::array();

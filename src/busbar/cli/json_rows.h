@@ -16,7 +16,7 @@ struct JsonRows {
 };
 
 /// As deliver(); with --json the rows are written one by one, one per line. `document` is called only if needed.
-int deliver_rows(const CommonOptions& o, Json data, const JsonRows& rows, const std::function<Document()>& document,
-                 int status = 0);
+Result<int> deliver_rows(const CommonOptions& o, Json data, const JsonRows& rows,
+                         const std::function<Document()>& document, int status = 0);
 
 }  // namespace busbar

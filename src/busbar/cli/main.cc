@@ -27,10 +27,10 @@ std::string typed_line(int argc, char** argv) {
 }
 
 /// Without this check, a folder that is no catalogue would silently give answers from other product data.
-busbar::Status check_catalog(const busbar::Command& command) {
+busbar::Result<int> run(const busbar::Command& command) {
   for (const busbar::Flag& f : command.flags)
-    if (f.names == "--catalog") return busbar::Catalog(*std::get<std::string*>(f.target)).check();
-  return {};
+    if (f.names == "--catalog") BUSBAR_RETURN_IF_ERROR(busbar::Catalog(*std::get<std::string*>(f.target)).check());
+  return command.run();
 }
 
 [[noreturn]] void give_up_for_memory() {
@@ -60,8 +60,8 @@ int main(int argc, char** argv) {
   const busbar::Parsed parsed =
       busbar::parse_command_line(commands, std::vector<std::string>(argv + 1, argv + argc), version);
   if (parsed.command) {
-    const busbar::Status catalog = check_catalog(*parsed.command);
-    return catalog.ok() ? parsed.command->run() : busbar::report_error(catalog.error());
+    const busbar::Result<int> status = run(*parsed.command);
+    return status.ok() ? *status : busbar::report_error(status.error());
   }
   if (parsed.status == 0) return busbar::print_out(parsed.print);
   busbar::say(parsed.print);

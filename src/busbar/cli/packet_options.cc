@@ -145,9 +145,9 @@ Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
     const std::string_view word = std::string_view(text).substr(begin, end - begin);
     std::uint32_t weight = 0;
     if (word != "strict" && (!is_number(word, weight) || weight == 0 || weight > kMostWeight))
-      return invalid(
-          fmt::format("'{}' is not a weight; write 1 to {} or strict for each lane, for example strict,3,1", word, kMostWeight),
-          {"", 0, 0, "--lanes"});
+      return invalid(fmt::format("'{}' is not a weight; write 1 to {} or strict for each lane, for example strict,3,1",
+                                 word, kMostWeight),
+                     {"", 0, 0, "--lanes"});
     weights.push_back(weight);  // 0: strict
     begin = end + 1;
   }

@@ -199,74 +199,64 @@ Status time_messages(const ImportedMessages& messages, Predictor& machine, Json&
   return {};
 }
 
-int run_schedule(const CollectiveOptions& o) {
+Result<int> run_schedule(const CollectiveOptions& o) {
   const RunClock clock;
   if (o.common.engine != "flow")
-    return report_error(
-        {ErrorCode::kUnsupported,
+    return Error{ErrorCode::kUnsupported,
          fmt::format("a schedule from a file is timed message by message on the flow engine, not on '{}'",
                      o.common.engine),
-         {"", 0, 0, "--engine"}});
-  const Result<Collective> op = parse_collective(o.op);
-  if (!op.ok()) return report_error(op.error());
-  Result<Cluster> loaded = load_machine(o.cluster, o.common.overrides);
-  if (!loaded.ok()) return report_error(loaded.error());
+         {"", 0, 0, "--engine"}};
+  BUSBAR_ASSIGN(const Collective op, parse_collective(o.op));
+  BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.overrides));
   PredictPolicy policy;
-  if (const Status read = read_predict_options(o.predict, Catalog(o.common.overrides.catalog), policy); !read.ok())
-    return report_error(read.error());
-  const auto machine = Predictor::make(std::move(*loaded), {}, std::move(policy));
-  if (!machine.ok()) return report_error(machine.error());
-  const Cluster* const cluster = &(*machine)->cluster();
-  const Result<ImportedSchedule> schedule = load_schedule(o.schedule);
-  if (!schedule.ok()) return report_error(schedule.error());
-  const ExecutionPlan& plan = schedule->plan;
-  if (plan.op != *op)
-    return report_error(
-        invalid(fmt::format("is an {}, not an {}", name_of(plan.op), name_of(*op)), {o.schedule, 0, 0, ""}));
+  BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(o.common.overrides.catalog), policy));
+  BUSBAR_ASSIGN(const auto machine, Predictor::make(std::move(loaded), {}, std::move(policy)));
+  const Cluster* const cluster = &machine->cluster();
+  BUSBAR_ASSIGN(const ImportedSchedule schedule, load_schedule(o.schedule));
+  const ExecutionPlan& plan = schedule.plan;
+  if (plan.op != op)
+    return invalid(fmt::format("is an {}, not an {}", name_of(plan.op), name_of(op)), {o.schedule, 0, 0, ""});
   if (o.nccl_tests.ranks() != 0 && o.nccl_tests.ranks() != plan.ranks)
-    return report_error(invalid(fmt::format("the schedule is for {} ranks", plan.ranks), {"", 0, 0, "-g"}));
-  const Result<std::vector<Bytes>> sizes = sweep_sizes(o.first, o.last, o.factor);
-  if (!sizes.ok()) return report_error(sizes.error());
-  const auto rows = time_schedule(*schedule, **machine, *sizes, o.chunks);
-  if (!rows.ok()) return report_error(rows.error());
-  const Result<AccuracyTable> accuracy = AccuracyTable::load(Catalog(o.common.overrides.catalog));
-  if (!accuracy.ok()) return report_error(accuracy.error());
-  const Band band = accuracy->collective(*cluster, rows->back().size, cluster->topology.blocks().size() > 1);
+    return invalid(fmt::format("the schedule is for {} ranks", plan.ranks), {"", 0, 0, "-g"});
+  BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(o.first, o.last, o.factor));
+  BUSBAR_ASSIGN(const auto rows, time_schedule(schedule, *machine, sizes, o.chunks));
+  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(o.common.overrides.catalog)));
+  const Band band = accuracy.collective(*cluster, rows.back().size, cluster->topology.blocks().size() > 1);
   Json j{{"schema", "busbar.collective/1"},
          {"cluster", cluster->name},
          {"gpus", plan.ranks},
-         {"collective", name_of(*op)},
+         {"collective", name_of(op)},
          {"engine", "flow"},
          {"algorithm_choice", "file"},
          {"schedule",
           {{"file", o.schedule},
            {"name", plan.name},
            {"proved", true},
-           {"sends", schedule->proof.sends},
-           {"longest_chain_of_sends", schedule->proof.depth}}},
+           {"sends", schedule.proof.sends},
+           {"longest_chain_of_sends", schedule.proof.depth}}},
          {"inputs_hash", inputs_hash(o.common, cluster->text)},
-         {"results", schedule_json(*schedule, *rows, *cluster)}};
-  add_policy(j, (*machine)->policy(), o.predict.launch, (*machine)->protocol().launch);
-  j["bound_by"] = bound_to_json(rows->back().bound, cluster->topology);
+         {"results", schedule_json(schedule, rows, *cluster)}};
+  add_policy(j, machine->policy(), o.predict.launch, machine->protocol().launch);
+  j["bound_by"] = bound_to_json(rows.back().bound, cluster->topology);
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
-  j["notes"] = schedule->notes;
+  j["notes"] = schedule.notes;
   j["run"] = clock.to_json();
   Document d;
-  d.title = fmt::format("{} over {} GPUs of {} by {}", name_of(*op), plan.ranks, cluster->name, o.schedule);
+  d.title = fmt::format("{} over {} GPUs of {} by {}", name_of(op), plan.ranks, cluster->name, o.schedule);
   d.command = o.common.typed;
-  d.blocks.push_back({schedule_table(*schedule, *rows, *cluster)});
+  d.blocks.push_back({schedule_table(schedule, rows, *cluster)});
   d.blocks.push_back(
       {Highlight{fmt::format("Proved: {} sends, at most {} of them one after another. At {} the time is limited by {}.",
-                             schedule->proof.sends, schedule->proof.depth, format_binary_size(count(rows->back().size)),
-                             bound_to_text(rows->back().bound, cluster->topology))}});
-  for (const std::string& note : schedule->notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
+                             schedule.proof.sends, schedule.proof.depth, format_binary_size(count(rows.back().size)),
+                             bound_to_text(rows.back().bound, cluster->topology))}});
+  for (const std::string& note : schedule.notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
   d.blocks.push_back({Paragraph{words_of(band)}});
   return deliver(o.common, j, d);
 }
 
-Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<CollectiveRow>& rows) {
-  const CollectiveRow& row = summary_row(rows);
+Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<Prediction>& rows) {
+  const Prediction& row = summary_row(rows);
   const bool goal = file.ends_with(".goal");
   if (!goal && !file.ends_with(".xml"))
     return invalid(fmt::format("'{}' should end in .xml (MSCCL) or .goal", file), {"", 0, 0, "--out"});
@@ -275,18 +265,18 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
   std::string text;
   if (goal) {
     BUSBAR_ASSIGN(const ExecutionPlan plan, plan_of(schedule, false, lanes));
-    BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, row.size, row.chunks, LoopOrder::kStepByStep));
+    BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, row.size(), row.chunks, LoopOrder::kStepByStep));
     BUSBAR_ASSIGN(text, write_goal(after_work(graph, machine.protocol().launch), &row.call));
   } else {
     BUSBAR_ASSIGN(MscclAlgorithm algorithm, msccl_of(schedule, lanes));
-    algorithm.min_bytes = algorithm.max_bytes = count(row.size);
+    algorithm.min_bytes = algorithm.max_bytes = count(row.size());
     // A thread block runs all its steps on one loop before the next, which changes pipelines of rounds, but not of trees.
     const bool trees = std::all_of(schedule.phases.begin(), schedule.phases.end(),
                                    [](const Phase& p) { return is_tree(p.pattern); });
     if (row.chunks == 1 || trees) algorithm.loops = row.chunks;
-    for (const CollectiveRow& r : rows)
-      if (r.algorithm == row.algorithm && r.protocol == row.protocol && r.channels == row.channels)
-        algorithm.min_bytes = std::min(algorithm.min_bytes, count(r.size));
+    for (const Prediction& r : rows)
+      if (r.algorithm == row.algorithm && r.protocol() == row.protocol() && r.channels == row.channels)
+        algorithm.min_bytes = std::min(algorithm.min_bytes, count(r.size()));
     if (row.call.protocol == Protocol::kLl) algorithm.protocol = "LL";
     if (row.call.protocol == Protocol::kLl128) algorithm.protocol = "LL128";
     BUSBAR_ASSIGN(text, write_msccl_xml(algorithm));

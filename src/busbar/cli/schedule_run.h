@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "busbar/base/json.h"
-#include "busbar/cli/collective_row.h"
+#include "busbar/cli/collective_options.h"
 #include "busbar/formats/import.h"
 #include "busbar/predict/predictor.h"
 
@@ -36,10 +36,10 @@ Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleR
 Status time_messages(const ImportedMessages& messages, Predictor& machine, Json& json, Document& document);
 
 /// `busbar collective CLUSTER OP --schedule FILE`.
-int run_schedule(const CollectiveOptions& o);
+Result<int> run_schedule(const CollectiveOptions& o);
 
 /// `--out FILE` of `busbar collective`: writes the schedule of the summary's row as MSCCL XML for the timed sizes, or
 /// the messages of its size as GOAL.
-Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<CollectiveRow>& rows);
+Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<Prediction>& rows);
 
 }  // namespace busbar

@@ -100,15 +100,15 @@ std::string bound_in_short(const Bound& b, const Topology& t) {
   return b.link == kNone<LinkId> ? "-" : fmt::format("{}, {}", word(b.kind), link_class_name(b.link, t));
 }
 
-int deliver(const CommonOptions& o, const Json& data, const Document& document, int status, Printed printed) {
-  if (o.json && o.csv) return report_error(invalid("excludes --json; use one of them", {"", 0, 0, "--csv"}));
+Result<int> deliver(const CommonOptions& o, const Json& data, const Document& document, int status, Printed printed) {
+  if (o.json && o.csv) return invalid("excludes --json; use one of them", {"", 0, 0, "--csv"});
   if (printed == Printed::kNot)
     status = print_out(o.csv    ? csv_of(data)
                        : o.json ? data.dump(2) + "\n"
                                 : render_text(document, text_options()),
                        status);
   if (o.html.empty()) return status;
-  if (const Status done = write_file(o.html, render_html(document)); !done.ok()) return report_error(done.error());
+  BUSBAR_RETURN_IF_ERROR(write_file(o.html, render_html(document)));
   return o.for_programs() ? status : print_out(fmt::format("\nreport: {}\n", escape_terminal(o.html, true)), status);
 }
 

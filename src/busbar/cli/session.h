@@ -59,7 +59,7 @@ std::string bound_in_short(const Bound& bound, const Topology& topology);
 /// Returns the exit status: `status`, or 2 if stdout or a file could not be written. kAlready: the command has written
 /// its own JSON to stdout, so nothing more goes there.
 enum class Printed : std::uint8_t { kNot, kAlready };
-int deliver(const CommonOptions& o, const Json& data, const Document& document, int status = 0,
+Result<int> deliver(const CommonOptions& o, const Json& data, const Document& document, int status = 0,
             Printed printed = Printed::kNot);
 
 }  // namespace busbar
