@@ -1,8 +1,5 @@
 #include "busbar/floors/floor_tiers.h"
 
-#include <algorithm>
-#include <numeric>
-
 namespace busbar {
 
 double floor_rate(const Topology& t, LinkId l, FloorRates rates) {
@@ -11,9 +8,7 @@ double floor_rate(const Topology& t, LinkId l, FloorRates rates) {
 }
 
 FloorTiers::FloorTiers(const Topology& topology)
-    : t_(topology), parent_(topology.blocks().size()), owner_(topology.device_count(), kNone32) {
-  std::iota(parent_.begin(), parent_.end(), 0u);
-}
+    : t_(topology), clusters_(topology.blocks().size()), owner_(topology.device_count(), kNone32) {}
 
 const FloorTiers::Tier* FloorTiers::at(std::size_t tier) {
   while (tiers_.size() <= tier && !complete_) {
@@ -21,11 +16,6 @@ const FloorTiers::Tier* FloorTiers::at(std::size_t tier) {
     if (!complete_) measure();
   }
   return tier < tiers_.size() ? &tiers_[tier] : nullptr;
-}
-
-std::uint32_t FloorTiers::root(std::uint32_t b) {
-  while (parent_[b] != b) b = parent_[b] = parent_[parent_[b]];
-  return b;
 }
 
 std::uint32_t FloorTiers::member_of(DeviceId d) const {
@@ -44,17 +34,16 @@ bool FloorTiers::join_next_switches() {
   for (const auto& [s, b] : joined) {
     std::uint32_t& o = owner_[index(s)];
     if (o == kNone32) o = b;
-    const std::uint32_t x = root(o), y = root(b);
-    parent_[std::max(x, y)] = std::min(x, y);
+    clusters_.join(o, b);
   }
   return !joined.empty();
 }
 
 void FloorTiers::measure() {
   Tier tier;
-  for (std::uint32_t b = 0; b < parent_.size(); ++b) tier.cluster_of.push_back(root(b));
+  for (std::uint32_t b = 0; b < clusters_.size(); ++b) tier.cluster_of.push_back(clusters_.find(b));
   for (auto* rates : {&tier.up, &tier.down})
-    for (std::vector<double>& by_block : *rates) by_block.assign(parent_.size(), 0);
+    for (std::vector<double>& by_block : *rates) by_block.assign(clusters_.size(), 0);
   for (const DeviceId s : t_.fabric_switches()) {
     if (owner_[index(s)] == kNone32) continue;
     const std::uint32_t own = tier.cluster_of[owner_[index(s)]];

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "busbar/base/disjoint_sets.h"
 #include "busbar/floors/floor.h"
 #include "busbar/topology/topology.h"
 
@@ -31,11 +32,10 @@ class FloorTiers {
   static constexpr std::size_t kMostTiers = 8;
   bool join_next_switches();
   void measure();
-  std::uint32_t root(std::uint32_t block);
   /// The block whose cluster contains `d`; kNone32 for a switch not reached yet.
   std::uint32_t member_of(DeviceId d) const;
   const Topology& t_;
-  std::vector<std::uint32_t> parent_;  ///< per block
+  DisjointSets clusters_;             ///< of blocks
   std::vector<std::uint32_t> owner_;   ///< per device, for switches only: a block
   std::vector<Tier> tiers_;
   bool complete_ = false;

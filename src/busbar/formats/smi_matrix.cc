@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 
+#include "busbar/base/disjoint_sets.h"
 #include "busbar/base/text.h"
 #include "busbar/formats/lines.h"
 #include "busbar/formats/machine_records.h"
@@ -109,28 +109,6 @@ Result<Matrix> read_matrix(std::string_view text, const std::string& name) {
   return m;
 }
 
-/// Sets of devices connected by a relation.
-class Groups {
- public:
-  explicit Groups(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
-  std::size_t find(std::size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::size_t a, std::size_t b) {
-    a = find(a), b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-  std::size_t size(std::size_t i) {
-    std::size_t n = 0;
-    for (std::size_t k = 0; k < parent_.size(); ++k) n += find(k) == find(i);
-    return n;
-  }
-
- private:
-  std::vector<std::size_t> parent_;
-};
-
 class RecordsOfMatrix {
  public:
   explicit RecordsOfMatrix(Matrix matrix)
@@ -142,7 +120,7 @@ class RecordsOfMatrix {
   Result<Records> build() {
     BUSBAR_RETURN_IF_ERROR(check_cells());
     place_nics();
-    for (std::size_t i = 0; i < m_.names.size(); ++i) add_device(i);
+    for (std::uint32_t i = 0; i < m_.names.size(); ++i) add_device(i);
     add_links();
     return std::move(out_);
   }
@@ -152,8 +130,8 @@ class RecordsOfMatrix {
   const std::string& cell(std::size_t i, std::size_t j) const { return m_.cells[i][j]; }
 
   Status check_cells() {
-    for (std::size_t i = 0; i < m_.names.size(); ++i)
-      for (std::size_t j = 0; j < m_.names.size(); ++j) {
+    for (std::uint32_t i = 0; i < m_.names.size(); ++i)
+      for (std::uint32_t j = 0; j < m_.names.size(); ++j) {
         const std::string& c = cell(i, j);
         const Where where{"", m_.line[i], 0, m_.names[i]};
         if (c == "X") {
@@ -213,10 +191,10 @@ class RecordsOfMatrix {
     return known[group] = add_pci(parent, 0x060400);
   }
 
-  void add_device(std::size_t i) {
+  void add_device(std::uint32_t i) {
     std::size_t parent = cpu_of(m_.numa[i]);
-    if (far_.size(i) > near_.size(i)) parent = switch_of(upper_, far_.find(i), parent);
-    if (far_.size(i) > 1) parent = switch_of(lower_, near_.find(i), parent);
+    if (far_.members(i) > near_.members(i)) parent = switch_of(upper_, far_.find(i), parent);
+    if (far_.members(i) > 1) parent = switch_of(lower_, near_.find(i), parent);
     place_[i] = add_pci(parent, is_gpu(i) ? 0x030200 : 0x020000);
     Record& r = out_.all[place_[i]];
     if (is_gpu(i)) {
@@ -262,7 +240,7 @@ class RecordsOfMatrix {
 
   Matrix m_;
   Records out_;
-  Groups near_, far_;
+  DisjointSets near_, far_;  ///< devices that PIX joins, and PIX or PXB
   std::vector<std::size_t> place_;
   std::map<int, std::size_t> cpus_;
   std::map<std::size_t, std::size_t> upper_, lower_;

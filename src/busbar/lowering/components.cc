@@ -1,9 +1,9 @@
 #include "busbar/lowering/components.h"
 
-#include <algorithm>
 #include <bit>
 #include <unordered_map>
 
+#include "busbar/base/disjoint_sets.h"
 #include "busbar/base/random.h"
 
 namespace busbar {
@@ -11,29 +11,23 @@ namespace busbar {
 /// Union-find over the links that fluids share.
 void ComponentSplitter::split(Stage& stage, const RateOf& rate_of) {
   const auto n = static_cast<std::uint32_t>(stage.fluids.size());
-  std::vector<std::uint32_t> parent(n);
-  for (std::uint32_t f = 0; f < n; ++f) parent[f] = f;
-  const auto root = [&](std::uint32_t f) {
-    while (parent[f] != f) f = parent[f] = parent[parent[f]];
-    return f;
-  };
+  DisjointSets sets(n);
   for (std::uint32_t f = 0; f < n; ++f)
     for (std::uint32_t i = stage.fluids[f].begin; i < stage.fluids[f].end; ++i) {
       std::uint32_t& o = owner_[stage.on[i]];
       if (o == kNobody) o = f;
-      const std::uint32_t a = root(o), b = root(f);
-      if (a != b) parent[std::max(a, b)] = std::min(a, b);
+      sets.join(o, f);
     }
   std::vector<std::uint32_t> size(n, 0), place(n, 0);
-  for (std::uint32_t f = 0; f < n; ++f) ++size[root(f)];
+  for (std::uint32_t f = 0; f < n; ++f) ++size[sets.find(f)];
   for (std::uint32_t f = 0, at = 0; f < n; ++f)
-    if (parent[f] == f) {
+    if (sets.find(f) == f) {
       place[f] = static_cast<std::uint32_t>(stage.components.size());
       stage.components.push_back({at, at, place[f]});
       at += size[f];
     }
   stage.members.resize(n);
-  for (std::uint32_t f = 0; f < n; ++f) stage.members[stage.components[place[root(f)]].end++] = f;
+  for (std::uint32_t f = 0; f < n; ++f) stage.members[stage.components[place[sets.find(f)]].end++] = f;
   for (const CapacityId c : stage.on) owner_[c] = kNobody;
   std::unordered_map<std::uint64_t, std::uint32_t> first;  // looked up only, never iterated
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {

@@ -1,28 +1,14 @@
 #include "busbar/packet/internal/split.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "busbar/base/disjoint_sets.h"
 
 namespace busbar::packet {
 namespace {
 
-/// Nodes that must stay together (disjoint sets; the least number represents the set).
-class Groups {
- public:
-  explicit Groups(std::uint32_t n) : first_(n) { std::iota(first_.begin(), first_.end(), 0u); }
-  std::uint32_t of(std::uint32_t n) {
-    while (first_[n] != n) n = first_[n] = first_[first_[n]];
-    return n;
-  }
-  void join(std::uint32_t a, std::uint32_t b) {
-    a = of(a);
-    b = of(b);
-    first_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<std::uint32_t> first_;
-};
+/// Nodes that must stay together.
+using Groups = DisjointSets;
 
 /// `cut_nics`: also cuts cables between NICs and switches, for NICs that only forward the packets of GPUs.
 Groups groups_of(const Wiring& wiring, bool cut_nics) {
@@ -58,9 +44,9 @@ struct Weights {
 
 Weights weigh(const Wiring& wiring, Groups& groups) {
   Weights x{std::vector<std::uint64_t>(wiring.nodes()), std::vector<bool>(wiring.nodes())};
-  for (const Wire& w : wiring.wires()) ++x.wires[groups.of(w.from)];
+  for (const Wire& w : wiring.wires()) ++x.wires[groups.find(w.from)];
   for (std::uint32_t o = 0; o < wiring.outlets().rows(); ++o) {
-    const std::uint32_t g = groups.of(wiring.wires()[wiring.outlets().row(o).front()].from);
+    const std::uint32_t g = groups.find(wiring.wires()[wiring.outlets().row(o).front()].from);
     if (!x.hosts[g]) ++x.with_hosts;
     x.hosts[g] = true;
   }
@@ -98,7 +84,7 @@ NetworkSplit split_network(const Wiring& wiring, const FlowList& list, const std
   deal(x, true, split.parts, part_of_group);
   deal(x, false, split.parts, part_of_group);
   split.part.resize(wiring.nodes());
-  for (std::uint32_t n = 0; n < wiring.nodes(); ++n) split.part[n] = part_of_group[groups.of(n)];
+  for (std::uint32_t n = 0; n < wiring.nodes(); ++n) split.part[n] = part_of_group[groups.find(n)];
   for (const Wire& w : wiring.wires())
     if (split.of(w.from) != split.of(w.to)) split.lookahead = std::min(split.lookahead, w.latency);
   return split;

@@ -3,39 +3,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
+
+#include "busbar/base/disjoint_sets.h"
 
 namespace busbar {
 namespace {
-
-/// Disjoint sets of devices (union by lower id, path halving).
-class ConnectedSets {
- public:
-  explicit ConnectedSets(std::uint32_t devices) : parent_(devices) { std::iota(parent_.begin(), parent_.end(), 0u); }
-  std::uint32_t find(std::uint32_t d) {
-    while (parent_[d] != d) d = parent_[d] = parent_[parent_[d]];
-    return d;
-  }
-  void join(std::uint32_t a, std::uint32_t b) {
-    a = find(a);
-    b = find(b);
-    if (a < b)
-      parent_[b] = a;
-    else
-      parent_[a] = b;
-  }
-
- private:
-  std::vector<std::uint32_t> parent_;
-};
 
 /// Chips of a torus forward for their neighbours.
 bool passes_on(const Topology& t, LinkId link) { return t.link_class(link).kind == LinkKind::kIci; }
 
 /// Joins the ends of every live cable. Cables of endpoints only if `with_endpoints` or if endpoints forward.
-ConnectedSets sets_of(const Topology& t, bool with_endpoints) {
-  ConnectedSets sets(t.device_count());
+DisjointSets sets_of(const Topology& t, bool with_endpoints) {
+  DisjointSets sets(t.device_count());
   for (std::uint32_t l = 0; l < t.link_count(); l += 2) {
     const auto link = static_cast<LinkId>(l);
     const DeviceId a = t.from(link), b = t.to(link);
@@ -46,7 +26,7 @@ ConnectedSets sets_of(const Topology& t, bool with_endpoints) {
 }
 
 /// Whether `gpu` touches the set with that root.
-bool touches(const Topology& t, ConnectedSets& sets, DeviceId gpu, std::uint32_t root) {
+bool touches(const Topology& t, DisjointSets& sets, DeviceId gpu, std::uint32_t root) {
   for (const LinkId l : t.out_links(gpu)) {
     if (sets.find(index(t.to(l))) == root) return true;
   }
@@ -68,7 +48,7 @@ Status check_connected(const Topology& t) {
   for (const DeviceId g : gpus) {
     if (t.out_links(g).empty()) return cut_off(t, g, "is disconnected: it has no live link");
   }
-  ConnectedSets sets = sets_of(t, false);
+  DisjointSets sets = sets_of(t, false);
   std::vector<std::uint32_t> touching(t.device_count(), 0);          // GPUs, per root of a set
   std::vector<DeviceId> counted(t.device_count(), kNone<DeviceId>);  // the last GPU counted for a root
   std::uint32_t best = 0;
@@ -83,7 +63,7 @@ Status check_connected(const Topology& t) {
   const auto lonely = std::find_if(gpus.begin(), gpus.end(),
                                    [&](DeviceId g) { return touching[best] == 0 || !touches(t, sets, g, best); });
   if (lonely == gpus.end()) return {};
-  ConnectedSets relayed = sets_of(t, true);
+  DisjointSets relayed = sets_of(t, true);
   for (const DeviceId g : gpus) {
     if (relayed.find(index(g)) == relayed.find(index(gpus[0]))) continue;
     return cut_off(t, touching[best] == 0 ? g : *lonely, "cannot reach the other GPUs");
