@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/quantity.h"
@@ -184,15 +185,9 @@ void judge(const MeasuredResults& results, const Fit& fit, Calibration& out) {
 }  // namespace
 
 const char* name_of(CalibrationVerdict verdict) {
-  switch (verdict) {
-    case CalibrationVerdict::kFits:
-      return "fits";
-    case CalibrationVerdict::kBroken:
-      return "broken machine";
-    case CalibrationVerdict::kDoesNotFit:
-      return "does not fit";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"fits", "broken machine", "does not fit"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(CalibrationVerdict::kDoesNotFit) + 1);
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 
 #include "busbar/accuracy/summary.h"
@@ -90,15 +91,9 @@ Status check_ranks(const MeasuredResults& results, const Predictor& machine) {
 }
 
 const char* name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kGood:
-      return "good";
-    case Verdict::kLow:
-      return "low";
-    case Verdict::kSuspicious:
-      return "suspicious";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"good", "low", "suspicious"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Verdict::kSuspicious) + 1);
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 Result<Expectation> expect_results(const MeasuredResults& results, const ExpectOptions& options) {

@@ -11,17 +11,8 @@ namespace busbar {
 namespace {
 
 const char* describe(const YamlNode& node) {
-  switch (node.kind()) {
-    case YamlNode::Kind::kNull:
-      return "nothing";
-    case YamlNode::Kind::kScalar:
-      return "a single value";
-    case YamlNode::Kind::kSequence:
-      return "a list";
-    case YamlNode::Kind::kMap:
-      return "a map";
-  }
-  return "nothing";
+  constexpr const char* kNames[] = {"nothing", "a single value", "a list", "a map"};
+  return kNames[static_cast<std::size_t>(node.kind())];
 }
 
 /// The text of a scalar, or an error if there is none.

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -135,33 +136,22 @@ Table latency_table(const PathView& v) {
 }
 
 const char* meaning(PathType type) {
-  switch (type) {
-    case PathType::kLoc:
-      return "the device itself";
-    case PathType::kNvl:
-      return "scale-up links, directly or through switches";
-    case PathType::kNvb:
-      return "scale-up links with a GPU between them";
-    case PathType::kC2c:
-      return "a chip-to-chip link between GPU and CPU";
-    case PathType::kPix:
-      return "at most one PCIe switch";
-    case PathType::kPxb:
-      return "several PCIe switches, no host bridge";
-    case PathType::kP2c:
-      return "a chip-to-chip link, then the CPU that owns the NIC";
-    case PathType::kPxn:
-      return "to a NIC through another GPU";
-    case PathType::kPhb:
-      return "through a CPU's host bridge";
-    case PathType::kSys:
-      return "across sockets or NUMA nodes";
-    case PathType::kNet:
-      return "through the network";
-    case PathType::kDis:
-      return "no path";
-  }
-  return "";
+  constexpr const char* kNames[] = {
+      "the device itself",
+      "scale-up links, directly or through switches",
+      "scale-up links with a GPU between them",
+      "a chip-to-chip link between GPU and CPU",
+      "at most one PCIe switch",
+      "several PCIe switches, no host bridge",
+      "a chip-to-chip link, then the CPU that owns the NIC",
+      "to a NIC through another GPU",
+      "through a CPU's host bridge",
+      "across sockets or NUMA nodes",
+      "through the network",
+      "no path",
+  };
+  static_assert(std::size(kNames) == static_cast<std::size_t>(PathType::kDis) + 1);
+  return kNames[static_cast<std::size_t>(type)];
 }
 
 Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, DeviceId a, DeviceId b) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "busbar/base/json.h"
@@ -18,35 +19,11 @@ namespace {
 double giga(BytesPerSecond r) { return static_cast<double>(per_second(r)) / 1e9; }
 
 const char* plural_of(DeviceKind k) {
-  switch (k) {
-    case DeviceKind::kGpu:
-      return "gpus";
-    case DeviceKind::kCpu:
-      return "cpus";
-    case DeviceKind::kNuma:
-      return "numa_nodes";
-    case DeviceKind::kPcieSwitch:
-      return "pcie_switches";
-    case DeviceKind::kRootPort:
-      return "root_ports";
-    case DeviceKind::kNic:
-      return "nics";
-    case DeviceKind::kNvme:
-      return "nvmes";
-    case DeviceKind::kNvSwitch:
-      return "nvswitches";
-    case DeviceKind::kLeaf:
-      return "leaves";
-    case DeviceKind::kSpine:
-      return "spines";
-    case DeviceKind::kCore:
-      return "cores";
-    case DeviceKind::kOcs:
-      return "optical_switches";
-    case DeviceKind::kSwitch:
-      return "switches";
-  }
-  return "others";
+  constexpr const char* kNames[] = {
+      "gpus", "cpus", "numa_nodes", "pcie_switches", "root_ports", "nics", "nvmes", "nvswitches", "leaves", "spines",
+      "cores", "optical_switches", "switches"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(DeviceKind::kSwitch) + 1);
+  return kNames[static_cast<std::size_t>(k)];
 }
 
 /// "cores"; tiers above as "tier_4_switches".

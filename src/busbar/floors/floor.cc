@@ -1,33 +1,16 @@
 #include "busbar/floors/floor.h"
 
+#include <iterator>
+
 #include "busbar/floors/internal/floor_cuts.h"
 
 namespace busbar {
 
 const char* name_of(CutKind kind) {
-  switch (kind) {
-    case CutKind::kEndpoint:
-      return "endpoint";
-    case CutKind::kAllPorts:
-      return "all ports";
-    case CutKind::kPcieSwitch:
-      return "PCIe switch";
-    case CutKind::kNuma:
-      return "NUMA";
-    case CutKind::kNode:
-      return "node";
-    case CutKind::kLeaf:
-      return "leaf";
-    case CutKind::kPod:
-      return "pod";
-    case CutKind::kRanks:
-      return "ranks";
-    case CutKind::kMemory:
-      return "memory";
-    case CutKind::kFarthest:
-      return "farthest pair";
-  }
-  return "";
+  constexpr const char* kNames[] = {
+      "endpoint", "all ports", "PCIe switch", "NUMA", "node", "leaf", "pod", "ranks", "memory", "farthest pair"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(CutKind::kFarthest) + 1);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 MachineFloor::MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call) {

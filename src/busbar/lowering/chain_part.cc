@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace busbar {
 
 const char* name_of(ChainPartKind kind) {
-  switch (kind) {
-    case ChainPartKind::kLaunch:
-      return "launch";
-    case ChainPartKind::kLatency:
-      return "latency";
-    case ChainPartKind::kBandwidth:
-      return "bandwidth";
-    case ChainPartKind::kSharing:
-      return "sharing";
-  }
-  return "";
+  constexpr const char* kNames[] = {"launch", "latency", "bandwidth", "sharing"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(ChainPartKind::kSharing) + 1);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 double sum_ps(const std::vector<ChainPart>& parts) {

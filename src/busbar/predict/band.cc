@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "busbar/base/quantity.h"
 #include "busbar/spec/reading.h"
@@ -23,15 +24,9 @@ Status read_errors(MapReader& r, E& out) {
 }  // namespace
 
 const char* name_of(JoinedBy by) {
-  switch (by) {
-    case JoinedBy::kSwitch:
-      return "switch";
-    case JoinedBy::kMesh:
-      return "mesh";
-    case JoinedBy::kPcie:
-      return "pcie";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"switch", "mesh", "pcie"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(JoinedBy::kPcie) + 1);
+  return kNames[static_cast<std::size_t>(by)];
 }
 
 JoinedBy joined_by(const Topology& t) {

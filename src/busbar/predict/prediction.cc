@@ -1,5 +1,7 @@
 #include "busbar/predict/prediction.h"
 
+#include <iterator>
+
 #include <fmt/core.h>
 
 #include "busbar/base/quantity.h"
@@ -7,15 +9,9 @@
 namespace busbar {
 
 const char* name_of(ChosenBy chosen_by) {
-  switch (chosen_by) {
-    case ChosenBy::kGiven:
-      return "given";
-    case ChosenBy::kNccl:
-      return "nccl";
-    case ChosenBy::kFastest:
-      return "fastest";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"given", "nccl", "fastest"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(ChosenBy::kFastest) + 1);
+  return kNames[static_cast<std::size_t>(chosen_by)];
 }
 
 std::string how_of(const Prediction& p) { return fmt::format("{}, {}", p.call.algorithm, name_of(p.protocol())); }

@@ -1,31 +1,15 @@
 #include "busbar/program/program.h"
 
-#include "busbar/base/check.h"
+#include <iterator>
+
 #include "busbar/collectives/builders.h"
 
 namespace busbar {
 
 const char* name_of(OpClass c) {
-  switch (c) {
-    case OpClass::kCompute:
-      return "compute";
-    case OpClass::kTp:
-      return "tp";
-    case OpClass::kDp:
-      return "dp";
-    case OpClass::kPp:
-      return "pp";
-    case OpClass::kCp:
-      return "cp";
-    case OpClass::kEp:
-      return "ep";
-    case OpClass::kOptimizer:
-      return "optimizer";
-    case OpClass::kOther:
-      return "other";
-  }
-  BUSBAR_CHECK(false) << "op class " << static_cast<int>(c);
-  return "";
+  constexpr const char* kNames[] = {"compute", "tp", "dp", "pp", "cp", "ep", "optimizer", "other"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(OpClass::kOther) + 1);
+  return kNames[static_cast<std::size_t>(c)];
 }
 
 AlgorithmTraits traits_of(const CollectiveCall& call) {

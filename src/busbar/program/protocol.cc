@@ -3,22 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace busbar {
 
 const char* name_of(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::kAuto:
-      return "auto";
-    case Protocol::kSimple:
-      return "simple";
-    case Protocol::kLl128:
-      return "ll128";
-    case Protocol::kLl:
-      return "ll";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"auto", "simple", "ll128", "ll"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Protocol::kLl) + 1);
+  return kNames[static_cast<std::size_t>(protocol)];
 }
 
 Result<Protocol> parse_protocol(std::string_view name) {

@@ -1,25 +1,13 @@
 #include "busbar/routing/internal/route_kind.h"
 
+#include <iterator>
+
 namespace busbar {
 
 const char* name_of(RouteKind kind) {
-  switch (kind) {
-    case RouteKind::kNowhere:
-      return "nowhere";
-    case RouteKind::kDirect:
-      return "direct";
-    case RouteKind::kSwitched:
-      return "switched";
-    case RouteKind::kRelayed:
-      return "relayed";
-    case RouteKind::kServer:
-      return "server";
-    case RouteKind::kNetwork:
-      return "network";
-    case RouteKind::kNetworkRelay:
-      return "network-relay";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"nowhere", "direct", "switched", "relayed", "server", "network", "network-relay"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(RouteKind::kNetworkRelay) + 1);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 RouteKind route_kind(const Topology& t, std::span<const LinkShare> links) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -74,17 +75,9 @@ bool is_pluggable_optic(Medium m) { return m == Medium::kMultiMode || m == Mediu
 }  // namespace
 
 const char* name_of(Medium medium) {
-  switch (medium) {
-    case Medium::kCopper:
-      return "copper";
-    case Medium::kMultiMode:
-      return "multi-mode";
-    case Medium::kSingleMode:
-      return "single-mode";
-    case Medium::kCoPackaged:
-      return "co-packaged";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"copper", "multi-mode", "single-mode", "co-packaged"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Medium::kCoPackaged) + 1);
+  return kNames[static_cast<std::size_t>(medium)];
 }
 
 void take_lengths(TopologyBuilder& builder, const CablingRules& rules, Duration per_m) {

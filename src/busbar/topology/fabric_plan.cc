@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "busbar/topology/internal/fabric_kinds.h"
 
@@ -117,25 +118,10 @@ FabricSpec one_rail(FabricSpec spec, std::uint32_t nodes) {
 }
 
 const char* name_of(FabricKind kind) {
-  switch (kind) {
-    case FabricKind::kNone:
-      return "none";
-    case FabricKind::kSingleSwitch:
-      return "single-switch";
-    case FabricKind::kLeafSpine:
-      return "leaf-spine";
-    case FabricKind::kRailOptimised:
-      return "rail-optimised";
-    case FabricKind::kFatTree:
-      return "fat-tree";
-    case FabricKind::kRailOnly:
-      return "rail-only";
-    case FabricKind::kDragonfly:
-      return "dragonfly";
-    case FabricKind::kTorus:
-      return "torus";
-  }
-  return "?";
+  constexpr const char* kNames[] = {
+      "none", "single-switch", "leaf-spine", "rail-optimised", "fat-tree", "rail-only", "dragonfly", "torus"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(FabricKind::kTorus) + 1);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 Result<FabricPlan> plan_fabric(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {

@@ -1,6 +1,7 @@
 #include "busbar/topology/link.h"
 
 #include <cmath>
+#include <iterator>
 
 namespace busbar {
 namespace {
@@ -12,61 +13,18 @@ BytesPerSecond scaled(BytesPerSecond rate, double factor) {
 }  // namespace
 
 const char* name_of(DeviceKind kind) {
-  switch (kind) {
-    case DeviceKind::kGpu:
-      return "gpu";
-    case DeviceKind::kCpu:
-      return "cpu";
-    case DeviceKind::kNuma:
-      return "numa";
-    case DeviceKind::kPcieSwitch:
-      return "pcie_switch";
-    case DeviceKind::kRootPort:
-      return "root_port";
-    case DeviceKind::kNic:
-      return "nic";
-    case DeviceKind::kNvme:
-      return "nvme";
-    case DeviceKind::kNvSwitch:
-      return "nvswitch";
-    case DeviceKind::kLeaf:
-      return "leaf";
-    case DeviceKind::kSpine:
-      return "spine";
-    case DeviceKind::kCore:
-      return "core";
-    case DeviceKind::kOcs:
-      return "ocs";
-    case DeviceKind::kSwitch:
-      return "switch";
-  }
-  return "?";
+  constexpr const char* kNames[] = {
+      "gpu", "cpu", "numa", "pcie_switch", "root_port", "nic", "nvme", "nvswitch", "leaf", "spine", "core", "ocs",
+      "switch"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(DeviceKind::kSwitch) + 1);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 const char* name_of(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::kNvlink:
-      return "nvlink";
-    case LinkKind::kXgmi:
-      return "xgmi";
-    case LinkKind::kIci:
-      return "ici";
-    case LinkKind::kC2c:
-      return "c2c";
-    case LinkKind::kPcie:
-      return "pcie";
-    case LinkKind::kSocket:
-      return "socket";
-    case LinkKind::kHost:
-      return "host";
-    case LinkKind::kInfiniband:
-      return "infiniband";
-    case LinkKind::kEthernet:
-      return "ethernet";
-    case LinkKind::kIdeal:
-      return "ideal";
-  }
-  return "?";
+  constexpr const char* kNames[] = {
+      "nvlink", "xgmi", "ici", "c2c", "pcie", "socket", "host", "infiniband", "ethernet", "ideal"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(LinkKind::kIdeal) + 1);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 BytesPerSecond LinkClass::payload_rate() const { return scaled(wire_rate, efficiency * health); }

@@ -1,19 +1,13 @@
 #include "busbar/topology/routing_policy.h"
 
+#include <iterator>
+
 namespace busbar {
 
 const char* name_of(RoutingPolicy policy) {
-  switch (policy) {
-    case RoutingPolicy::kStatic:
-      return "static";
-    case RoutingPolicy::kSpray:
-      return "spray";
-    case RoutingPolicy::kValiant:
-      return "valiant";
-    case RoutingPolicy::kAdaptive:
-      return "adaptive";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"static", "spray", "valiant", "adaptive"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(RoutingPolicy::kAdaptive) + 1);
+  return kNames[static_cast<std::size_t>(policy)];
 }
 
 }  // namespace busbar
