@@ -33,6 +33,37 @@ TEST(Bands, EveryMachineOfTheCatalogueHasOneAtEverySize) {
   }
 }
 
+// A size has the band that begins last below it, and no other.
+TEST(Bands, ChangeWhereTheNextOneBegins) {
+  const AccuracyTable table = published_bands();
+  const std::vector<Bytes> sizes = table.sizes();
+  EXPECT_EQ(count(sizes.front()), 0u);
+  const Cluster c = load_cluster("dgx-h100").value();
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    EXPECT_LT(count(sizes[i - 1]), count(sizes[i]));
+    const auto basis = [&](std::uint64_t size) { return table.collective(c, Bytes{size}, false).basis; };
+    EXPECT_EQ(basis(count(sizes[i]) - 1), basis(count(sizes[i - 1])));
+    EXPECT_NE(basis(count(sizes[i])), basis(count(sizes[i - 1])));
+  }
+  EXPECT_NE(table.collective(c, Bytes{1 << 20}, false).basis, table.collective(c, Bytes{1 << 20}, true).basis);
+}
+
+TEST(Bands, OfTrainingAreThoseOfTheGpuOrOfTheSeriesLeftOut) {
+  const AccuracyTable table = published_bands();
+  const Band own = table.training(load_cluster("dgx-h100").value());
+  EXPECT_THAT(own.basis, testing::AllOf(HasSubstr("published runs on h100-sxm"), HasSubstr("docs/accuracy.md")));
+  EXPECT_LT(own.low_percent, own.high_percent);
+  const Band other = table.training(load_cluster("rtx4090-pcie").value());
+  EXPECT_THAT(other.basis, HasSubstr("no published run on rtx4090"));
+  EXPECT_LT(other.low_percent, other.high_percent);
+  EXPECT_NE(own.low_percent, other.low_percent);
+}
+
+TEST(Bands, AreSaidAsPercentOfWhatIsPredicted) {
+  const Band b{-10.4, 20.6, "from 3 runs", false};
+  EXPECT_EQ(words_of(b, "the time"), "Accuracy: 9 of 10 measurements are -10 % to +21 % from the time: from 3 runs.");
+}
+
 TEST(Bands, AGpuMeasuredInOneNodeOnlyHasTheBandOfOthersOverSeveral) {
   const AccuracyTable table = published_bands();
   const Cluster c = load_cluster("v100-pcie").value();

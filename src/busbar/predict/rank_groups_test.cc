@@ -33,6 +33,35 @@ TEST(RankGroups, RepeatByShiftsAndByTexts) {
   EXPECT_THAT(parsed({"0,5", "1,4"}), ElementsAre(Ranks{0, 5}, Ranks{1, 4}));
 }
 
+TEST(RankGroups, AreAffineWhereOneRangeRepeats) {
+  const GroupFamily f = parse_rank_groups(std::vector<std::string>{"2:16:4+1x2+16x3"}, 64).value();
+  EXPECT_EQ(f.base, 2u);
+  EXPECT_TRUE(f.listed.empty());
+  EXPECT_EQ(f.inner, (std::vector<Axis>{{4, 4, 0}}));
+  EXPECT_EQ(f.outer, (std::vector<Axis>{{2, 1, 0}, {3, 16, 0}}));
+  EXPECT_EQ(parse_rank_groups(std::vector<std::string>{"0,2+1x2"}, 64)->listed_groups, 2u);
+  EXPECT_EQ(parse_rank_groups(std::vector<std::string>{"0:2", "2:4+2x2"}, 64)->listed_groups, 3u);
+}
+
+TEST(RankGroups, AreWrittenAsFewRanges) {
+  const auto text = [](std::vector<std::uint32_t> ranks) {
+    GroupFamily f;
+    f.listed = std::move(ranks), f.listed_groups = 1;
+    return rank_groups_text(f).front();
+  };
+  EXPECT_EQ(text({5}), "5");
+  EXPECT_EQ(text({0, 1}), "0:2");
+  EXPECT_EQ(text({0, 8}), "0:9:8");
+  EXPECT_EQ(text({0, 1, 4}), "0,1,4");
+  EXPECT_EQ(text({4, 0, 1, 2}), "4,0:3");
+  EXPECT_EQ(text({0, 1, 2, 9}), "0:3,9");
+  EXPECT_EQ(text({0, 2, 4, 6, 7}), "0:7:2,7");
+  EXPECT_EQ(text({6, 4, 2}), "6,4,2");
+  GroupFamily many = one_group(4);
+  many.outer = {{2, 4, 0}, {1, 9, 0}, {3, 16, 0}};
+  EXPECT_THAT(rank_groups_text(many), ElementsAre("0:4+4x2+16x3"));
+}
+
 TEST(RankGroups, RefuseWhatCannotBeAGroup) {
   EXPECT_THAT(refused({"a"}), HasSubstr("not a rank or range"));
   EXPECT_THAT(refused({"4:4"}), HasSubstr("not a rank or range"));
@@ -42,6 +71,17 @@ TEST(RankGroups, RefuseWhatCannotBeAGroup) {
   EXPECT_THAT(refused({"0,0"}), HasSubstr("twice"));
   EXPECT_THAT(refused({"0:4", "4:6"}), HasSubstr("groups of 2 ranks, others have 4"));
   EXPECT_THAT(refused({"0:2+4000000000x4000000000"}), HasSubstr("too many"));
+  EXPECT_THAT(refused({"0:4+0x4194305"}), HasSubstr("too many"));
+  EXPECT_THAT(refused({"5:4"}), HasSubstr("not a rank or range"));
+  EXPECT_THAT(refused({"0:8:2:1"}), HasSubstr("'0:8:2:1'"));
+  EXPECT_THAT(refused({"0,4294967296"}), HasSubstr("'4294967296'"));
+  EXPECT_THAT(refused({"0,"}), HasSubstr("contains ''"));
+  EXPECT_THAT(refused({"0:4+4"}), HasSubstr("'+4', which is not a shift"));
+  EXPECT_THAT(refused({"0:4+4x0"}), HasSubstr("not a shift"));
+  EXPECT_THAT(refused({"0:4+4x2x2"}), HasSubstr("not a shift"));
+  EXPECT_THAT(refused({"64"}), HasSubstr("'64' is not a rank of a machine with 64 GPUs"));
+  EXPECT_THAT(parsed({"63"}), ElementsAre(Ranks{63}));
+  EXPECT_THAT(parsed({"0,1", "1,0"}), ElementsAre(Ranks{0, 1}, Ranks{1, 0})) << "twice, but in two groups";
 }
 
 TEST(RankGroups, WhatIsWrittenIsReadAsTheSameGroups) {

@@ -1,0 +1,72 @@
+#include "busbar/predict/predict_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "busbar/predict/launch.h"
+
+namespace busbar {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string refused_option(const PredictOptions& o) {
+  PredictPolicy policy;
+  return read_predict_options(o, Catalog(), policy).error().text();
+}
+
+TEST(PredictOptions, WriteWhatWasSaidAndNothingElse) {
+  PredictPolicy policy;
+  const PredictPolicy before;
+  ASSERT_TRUE(read_predict_options({}, Catalog(), policy).ok());
+  EXPECT_EQ(policy.nccl, before.nccl);
+  EXPECT_FALSE(policy.launch);
+  EXPECT_EQ(policy.shortcuts.on, before.shortcuts.on);
+  const PredictOptions all{.env = {"NCCL_PROTO=LL"}, .nccl = "2.27", .launch = "graph"};
+  ASSERT_TRUE(read_predict_options(all, Catalog(), policy).ok());
+  EXPECT_THAT(policy.env, ElementsAre("NCCL_PROTO=LL"));
+  EXPECT_EQ(to_string(policy.nccl), "2.27");
+  EXPECT_EQ(*policy.launch, *launch_time("graph", Catalog()));
+}
+
+TEST(PredictOptions, NameTheFlagThatIsWrong) {
+  EXPECT_THAT(refused_option({.env = {"NCCL_PROTO=XX"}}), HasSubstr("--env"));
+  EXPECT_THAT(refused_option({.nccl = "1"}), HasSubstr("--nccl"));
+  EXPECT_THAT(refused_option({.launch = "never"}), HasSubstr("--launch"));
+  EXPECT_THAT(refused_option({.shortcuts_off = "folds"}), HasSubstr("--shortcuts-off: 'folds'"));
+  EXPECT_THAT(refused_option({.shortcuts_off = "bundles,bundles"}), HasSubstr("'bundles'"));
+}
+
+TEST(PredictOptions, TurnOffTheShortcutsNamed) {
+  PredictPolicy policy;
+  ASSERT_TRUE(read_predict_options({.shortcuts_off = "call-images,bundles"}, Catalog(), policy).ok());
+  for (std::uint32_t i = 0; i < kShortcutCount; ++i) {
+    const auto s = static_cast<Shortcut>(i);
+    EXPECT_EQ(policy.shortcuts.has(s), s != Shortcut::kCallImages && s != Shortcut::kBundles) << name_of(s);
+  }
+  ASSERT_TRUE(read_predict_options({.shortcuts_off = "all"}, Catalog(), policy).ok());
+  EXPECT_EQ(policy.shortcuts.on, 0u);
+}
+
+TEST(Launch, ModesAreThoseOfTheCatalogue) {
+  EXPECT_THAT(launch_modes(), ElementsAre("graph", "loop", "process", "unknown"));
+  for (const std::string& mode : launch_modes()) EXPECT_GE(launch_time(mode, Catalog())->in_ps(), 0) << mode;
+  EXPECT_LT(*launch_time("graph", Catalog()), *launch_time("loop", Catalog()));
+  EXPECT_EQ(launch_mode("single-process-multi-gpu"), "loop");
+  EXPECT_EQ(launch_mode("one-process-per-gpu"), "process");
+  EXPECT_EQ(launch_mode("graph"), "graph");
+  EXPECT_EQ(launch_mode("else"), "unknown");
+}
+
+TEST(Launch, FrameworksStartEveryGpuByAProcessOfItsOwnOrAsAGraph) {
+  const Cluster h100 = load_cluster("dgx-h100").value(), mi300 = load_cluster("mi300x-8").value();
+  for (const Cluster* c : {&h100, &mi300}) {
+    EXPECT_EQ(launch_of_framework(*c, false), "process");
+    EXPECT_EQ(launch_of_framework(*c, true), "graph");
+  }
+  EXPECT_EQ(launch_of_framework(load_cluster("tpu-v4").value(), true), "");
+}
+
+}  // namespace
+}  // namespace busbar
