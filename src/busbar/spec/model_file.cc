@@ -12,6 +12,7 @@ Status read_experts(const YamlNode& map, ExpertSpec& out) {
   r.required("ffn", &YamlNode::as_int, out.ffn, 1, 1 << 22);
   r.optional("shared", &YamlNode::as_int, out.shared, 0, 1 << 10);
   r.optional("dense_layers", &YamlNode::as_int, out.dense_layers, 0, 1 << 15);
+  r.optional("every", &YamlNode::as_int, out.every, 1, 1 << 15);
   return r.finish();
 }
 

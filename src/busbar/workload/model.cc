@@ -19,28 +19,41 @@ LayerParameters layer_parameters(const ModelSpec& m) {
 
 std::uint64_t embedding_parameters(const ModelSpec& m) { return static_cast<std::uint64_t>(m.vocab) * m.hidden; }
 
-namespace {
+bool has_experts(const ModelSpec& m, std::uint32_t layer) {
+  const ExpertSpec& e = m.moe;
+  return e.experts > 0 && layer >= e.dense_layers && (layer - e.dense_layers) % e.every == e.every - 1;
+}
 
-/// Of one layer. Latent: down and up of queries and of keys and values, their two norms, and the output.
+std::uint32_t expert_layers(const ModelSpec& m) {
+  return m.moe.experts == 0 || m.layers < m.moe.dense_layers ? 0 : (m.layers - m.moe.dense_layers) / m.moe.every;
+}
+
+/// Latent: down and up of queries and of keys and values, and the output.
 std::uint64_t attention_parameters(const ModelSpec& m) {
   const LatentAttentionSpec& a = m.latent;
   const LayerParameters p = layer_parameters(m);
   if (a.kv_rank == 0) return p.attention_in + p.attention_out;
   const std::uint64_t h = m.hidden, heads = m.heads, q = a.nope_dim + a.rope_dim;
   return h * a.q_rank + a.q_rank * heads * q + h * (a.kv_rank + a.rope_dim) +
-         a.kv_rank * heads * (std::uint64_t{a.nope_dim} + a.v_dim) + heads * a.v_dim * h + a.q_rank + a.kv_rank;
+         a.kv_rank * heads * (std::uint64_t{a.nope_dim} + a.v_dim) + heads * a.v_dim * h;
 }
 
-/// With `routed` routed experts counted in every layer.
+std::uint64_t expert_parameters(const ModelSpec& m) { return (m.gated_mlp ? 3ull : 2ull) * m.hidden * m.moe.ffn; }
+
+namespace {
+
+/// Matrices of all layers, with `routed` routed experts counted in each layer that has some.
+std::uint64_t matrices_with(const ModelSpec& m, std::uint64_t routed) {
+  const LayerParameters dense = layer_parameters(m);
+  const std::uint64_t with_experts = expert_layers(m), router = std::uint64_t{m.hidden} * m.moe.experts;
+  return m.layers * attention_parameters(m) + (m.layers - with_experts) * (dense.mlp_in + dense.mlp_out) +
+         with_experts * ((routed + m.moe.shared) * expert_parameters(m) + router);
+}
+
 std::uint64_t count_with(const ModelSpec& m, std::uint64_t routed) {
   const std::uint64_t tables = m.tied_embeddings ? 1 : 2;
-  const LayerParameters dense = layer_parameters(m);
-  const std::uint64_t mlp = dense.mlp_in + dense.mlp_out;
-  const std::uint64_t expert = (m.gated_mlp ? 3ull : 2ull) * m.hidden * m.moe.ffn;
-  const std::uint64_t router = std::uint64_t{m.hidden} * m.moe.experts;
-  const std::uint64_t with_experts = m.moe.experts == 0 ? 0 : m.layers - m.moe.dense_layers;
-  return m.layers * (attention_parameters(m) + dense.norms) + (m.layers - with_experts) * mlp +
-         with_experts * ((routed + m.moe.shared) * expert + router) + tables * embedding_parameters(m) + m.hidden;
+  const std::uint64_t norms = 2ull * m.hidden + (m.latent.kv_rank > 0 ? m.latent.q_rank + m.latent.kv_rank : 0);
+  return matrices_with(m, routed) + m.layers * norms + tables * embedding_parameters(m) + m.hidden;
 }
 
 }  // namespace
@@ -49,12 +62,12 @@ std::uint64_t parameter_count(const ModelSpec& m) { return count_with(m, m.moe.e
 std::uint64_t active_parameter_count(const ModelSpec& m) { return count_with(m, m.moe.per_token); }
 
 ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq) {
-  const LayerParameters p = layer_parameters(m);
-  const double matrices = 2.0 * static_cast<double>(p.total() - p.norms);
-  const double scores = 4.0 * seq * m.heads * m.head_dim;
+  const double matrices = 2.0 * static_cast<double>(matrices_with(m, m.moe.per_token));
+  const LatentAttentionSpec& a = m.latent;
+  const double widths = a.kv_rank > 0 ? a.nope_dim + a.rope_dim + a.v_dim : 2.0 * m.head_dim;  // of query and value
+  const double scores = 2.0 * seq * m.heads * widths * m.layers;
   const double logits = 2.0 * static_cast<double>(embedding_parameters(m));
-  return {.full_attention = 3.0 * (m.layers * (matrices + scores) + logits),
-          .causal = 3.0 * (m.layers * (matrices + 0.5 * scores) + logits)};
+  return {.full_attention = 3.0 * (matrices + scores + logits), .causal = 3.0 * (matrices + 0.5 * scores + logits)};
 }
 
 namespace {

@@ -16,6 +16,7 @@ struct ExpertSpec {
   std::uint32_t ffn = 0;           ///< width of one expert
   std::uint32_t shared = 0;        ///< experts of the same width that every token uses
   std::uint32_t dense_layers = 0;  ///< the first layers, which have one MLP of ModelSpec::ffn instead
+  std::uint32_t every = 1;         ///< of the layers after them, each `every`-th has experts
 };
 
 /// Multi-head latent attention: queries, keys and values pass through narrow matrices.
@@ -43,6 +44,9 @@ struct ModelSpec {
   std::map<std::string, Where> places;  ///< where each key was given, for messages
 };
 
+bool has_experts(const ModelSpec& m, std::uint32_t layer);
+std::uint32_t expert_layers(const ModelSpec& m);  ///< how many have
+
 /// Parameters of one dense layer with ordinary attention, by matrix. Biases and learned positions are left out: below
 /// 0.1 % of every model here.
 struct LayerParameters {
@@ -54,6 +58,8 @@ struct LayerParameters {
   std::uint64_t total() const { return attention_in + attention_out + mlp_in + mlp_out + norms; }
 };
 LayerParameters layer_parameters(const ModelSpec& m);
+std::uint64_t attention_parameters(const ModelSpec& m);    ///< matrices of one layer's attention, latent or not
+std::uint64_t expert_parameters(const ModelSpec& m);       ///< one routed expert
 std::uint64_t embedding_parameters(const ModelSpec& m);    ///< one table of vocab x hidden
 std::uint64_t parameter_count(const ModelSpec& m);         ///< experts, routers and latent attention included
 std::uint64_t active_parameter_count(const ModelSpec& m);  ///< parameters that one token uses; all of a dense model
@@ -63,6 +69,7 @@ struct ModelFlops {
   double full_attention = 0;  ///< every token attends to all `seq` tokens
   double causal = 0;          ///< half the scores, as in a causal kernel. MFU uses this value.
 };
+/// Experts count as often as a token uses them, and attention by the widths of query and value of each head.
 /// Source: Korthikanti et al. 2022 (arXiv:2205.05198), appendix A; causal halving as in Megatron-Bridge and MaxText.
 ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq);
 

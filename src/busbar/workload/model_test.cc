@@ -35,6 +35,31 @@ TEST(Model, Llama8BCostsWhatNvidiaPrints) {
   EXPECT_NEAR(flops_per_token(m, 8192).full_attention * 8192, 4.74e14, 0.01e14);
 }
 
+// Source: DeepSeek-V3, arXiv:2412.19437, section 4.2: 671B parameters, 37B of them for each token (36.6 without the input
+// embedding), 250 GFLOP per token at 4096 with causal attention: three times 2 per weight and the scores.
+TEST(Model, DeepSeekV3CountsTheExpertsThatATokenUses) {
+  const ModelSpec m = deepseek_v3();
+  EXPECT_NEAR(static_cast<double>(parameter_count(m)), 671.0e9, 0.1e9);
+  const double active = static_cast<double>(active_parameter_count(m) - embedding_parameters(m));
+  EXPECT_NEAR(active, 36.6e9, 0.05e9);
+  const double scores = 4096.0 * 128 * (192 + 128) * 61;  // 2 per product, half of them
+  EXPECT_NEAR(flops_per_token(m, 4096).causal, 3 * (2 * active + scores), 0.01e9);  // active counts norms
+  EXPECT_NEAR(flops_per_token(m, 4096).causal, 250e9, 1e9);
+}
+
+TEST(Model, LayersWithExpertsFollowTheDenseOnesOrAlternate) {
+  ModelSpec m = deepseek_v3();
+  EXPECT_FALSE(has_experts(m, 2));
+  EXPECT_TRUE(has_experts(m, 3));
+  EXPECT_EQ(expert_layers(m), 58u);
+  m.layers = 48, m.moe.dense_layers = 0, m.moe.every = 2;  // Llama 4 Maverick
+  EXPECT_EQ(expert_layers(m), 24u);
+  std::uint32_t counted = 0;
+  for (std::uint32_t i = 0; i < m.layers; ++i) counted += has_experts(m, i) ? 1 : 0;
+  EXPECT_EQ(counted, 24u);
+  EXPECT_FALSE(has_experts(m, 0));
+}
+
 TEST(Model, HeadsThatCannotShareAreRefused) {
   ModelSpec m = small_model();
   m.kv_heads = 7;

@@ -33,6 +33,21 @@ inline ModelSpec small_model() {
   return m;
 }
 
+/// Source: arXiv:2412.19437, section 4.2.
+inline ModelSpec deepseek_v3() {
+  ModelSpec m;
+  m.name = "DeepSeek-V3";
+  m.layers = 61;
+  m.hidden = 7168;
+  m.ffn = 18432;
+  m.heads = m.kv_heads = 128;
+  m.head_dim = 192;
+  m.vocab = 129280;
+  m.moe = {.experts = 256, .per_token = 8, .ffn = 2048, .shared = 1, .dense_layers = 3};
+  m.latent = {.q_rank = 1536, .kv_rank = 512, .nope_dim = 128, .rope_dim = 64, .v_dim = 128};
+  return m;
+}
+
 inline KernelTable flat_kernels() {
   KernelTable k;
   k.name = "flat";
