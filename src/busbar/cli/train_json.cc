@@ -64,7 +64,8 @@ Json layout_json(const LayoutSpec& l) {
           {"vpp", l.vpp},
           {"dp", l.dp},
           {"cp", l.cp},
-          {"ep", 1},
+          {"ep", l.ep},
+          {"expert_tp", l.expert_tensor()},
           {"seq", l.seq},
           {"micro_batch", l.micro_batch},
           {"global_batch", l.global_batch},
@@ -86,22 +87,21 @@ Json layout_json(const LayoutSpec& l) {
 }  // namespace
 
 Json train_json(const TrainRun& r, const CommonOptions& common) {
-  Json j{
-      {"schema", "busbar.train/1"},
-      {"cluster", r.cluster().name},
-      {"gpus", r.layout.ranks()},
-      {"model", r.scenario.model.name},
-      {"layout", layout_json(r.layout)},
-      {"engine", r.engine},
-      {"inputs_hash", inputs_hash(common, r.kernels.text + r.scenario.text + r.cluster().text)},
-      {"step_time_s", r.step.step_time.in_s()},
-      {"step_time_ps", r.step.step_time.in_ps()},
-      {"tokens_per_s_per_gpu", r.metrics.tokens_per_s_per_gpu},
-      {"model_tflops_per_gpu", r.metrics.model_tflops_per_gpu},
-      {"model_tflops_per_gpu_full_attention", r.metrics.model_tflops_per_gpu_full_attention},
-      {"mfu", r.metrics.mfu},
-      {"mfu_full_attention", r.metrics.mfu_full_attention},
-      {"mfu_counts", "causal attention, no recomputation, dense bf16 peak"}};
+  Json j{{"schema", "busbar.train/1"},
+         {"cluster", r.cluster().name},
+         {"gpus", r.layout.ranks()},
+         {"model", r.scenario.model.name},
+         {"layout", layout_json(r.layout)},
+         {"engine", r.engine},
+         {"inputs_hash", inputs_hash(common, r.kernels.text + r.scenario.text + r.cluster().text)},
+         {"step_time_s", r.step.step_time.in_s()},
+         {"step_time_ps", r.step.step_time.in_ps()},
+         {"tokens_per_s_per_gpu", r.metrics.tokens_per_s_per_gpu},
+         {"model_tflops_per_gpu", r.metrics.model_tflops_per_gpu},
+         {"model_tflops_per_gpu_full_attention", r.metrics.model_tflops_per_gpu_full_attention},
+         {"mfu", r.metrics.mfu},
+         {"mfu_full_attention", r.metrics.mfu_full_attention},
+         {"mfu_counts", "causal attention, no recomputation, dense bf16 peak"}};
   if (!r.transport.empty()) j["packets"] = {{"transport", r.transport}, {"lb", r.balance}};
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_s"][name] = d.in_s();
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_ps"][name] = d.in_ps();

@@ -50,8 +50,9 @@ std::string layout_words(const LayoutSpec& l) {
     s += fmt::format(" (layers: {})", chunk_layers_text(l));
   }
   if (l.cp > 1) s += fmt::format(" x CP {}", l.cp);
-  s += fmt::format(" x DP {}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp, l.zero,
-                   l.seq, l.micro_batch, l.global_batch, name_of(l.precision), name_of(l.recompute));
+  s += fmt::format(" x DP {}{}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp,
+                   l.ep > 1 ? fmt::format(", EP {}", l.ep) : "", l.zero, l.seq, l.micro_batch, l.global_batch,
+                   name_of(l.precision), name_of(l.recompute));
   if (l.straggler_speed < 1)
     s += fmt::format("; the slowest GPU, in stage {}, at {} % of its speed", l.straggler_stage,
                      format_number(100 * l.straggler_speed));

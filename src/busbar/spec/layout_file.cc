@@ -65,12 +65,6 @@ Status set_rank_order(const std::string& word, const Where& where, LayoutSpec& l
       where);
 }
 
-Status refuse_degree(const char* name, std::int64_t value, const Where& where) {
-  if (value == 1) return {};
-  return Error{ErrorCode::kUnsupported, fmt::format("{} {} is not modelled; leave it out or use 1", name, value),
-               where};
-}
-
 /// Reads keys and remembers their places.
 class LayoutReader {
  public:
@@ -101,12 +95,13 @@ class LayoutReader {
     const Status status = set(*value, node->where(), layout);
     if (!status.ok()) reader_.fail(status.error());
   }
-  void degree_one(const char* key) {
-    std::uint32_t value = 1;
-    size(key, value);
-    if (!reader_.ok()) return;
-    const Status status = refuse_degree(key, value, layout.place(key));
-    if (!status.ok()) reader_.fail(status.error());
+  void share(const char* key, double& out) {
+    const auto node = reader_.optional(key);
+    if (!node || !reader_.ok()) return;
+    const auto value = node->as_number(0, 10);
+    if (!value.ok()) return reader_.fail(value.error());
+    out = *value;
+    layout.places[key] = node->where();
   }
   void flag(const char* key, bool& out) {
     reader_.optional(key, &YamlNode::as_bool, out);
@@ -170,7 +165,10 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.size("vpp", l.vpp);
   r.size("dp", l.dp);
   r.size("cp", l.cp);
-  r.degree_one("ep");
+  r.size("ep", l.ep);
+  r.size("expert_tp", l.expert_tp);
+  r.size("dispatch_bytes", l.dispatch_bytes);
+  r.share("expert_skew", l.expert_skew);
   r.size("seq", l.seq);
   r.size("micro_batch", l.micro_batch);
   r.size("global_batch", l.global_batch);
@@ -208,6 +206,9 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   if (l.gradient_bytes != 2 && l.gradient_bytes != 4) {
     return invalid("gradients are reduced in 2 bytes (bf16) or 4 (fp32)", l.place("gradient_bytes"));
   }
+  if (l.dispatch_bytes != 1 && l.dispatch_bytes != 2) {
+    return invalid("tokens are dispatched in 1 byte (fp8) or 2 (bf16) per element", l.place("dispatch_bytes"));
+  }
   if (l.parameter_bytes != 1 && l.parameter_bytes != 2 && l.parameter_bytes != 4) {
     return invalid("parameters are gathered in 1 byte (fp8), 2 (bf16) or 4 (fp32)", l.place("parameter_bytes"));
   }
@@ -220,6 +221,7 @@ Status apply_flags(const LayoutFlags& flags, LayoutSpec& l) {
   BUSBAR_RETURN_IF_ERROR(apply("vpp", flags.vpp, l.vpp, l));
   BUSBAR_RETURN_IF_ERROR(apply("dp", flags.dp, l.dp, l));
   BUSBAR_RETURN_IF_ERROR(apply("cp", flags.cp, l.cp, l));
+  BUSBAR_RETURN_IF_ERROR(apply("ep", flags.ep, l.ep, l));
   BUSBAR_RETURN_IF_ERROR(apply("seq", flags.seq, l.seq, l));
   BUSBAR_RETURN_IF_ERROR(apply("micro_batch", flags.micro_batch, l.micro_batch, l));
   BUSBAR_RETURN_IF_ERROR(apply("global_batch", flags.global_batch, l.global_batch, l));
@@ -229,7 +231,6 @@ Status apply_flags(const LayoutFlags& flags, LayoutSpec& l) {
     where.path = name;
     return where;
   };
-  BUSBAR_RETURN_IF_ERROR(refuse_degree("ep", flags.ep.value_or(1), flag("--ep")));
   if (flags.precision) BUSBAR_RETURN_IF_ERROR(set_precision(*flags.precision, flag("--precision"), l));
   if (flags.recompute) BUSBAR_RETURN_IF_ERROR(set_recompute(*flags.recompute, flag("--recompute"), l));
   return {};

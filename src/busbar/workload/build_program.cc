@@ -29,7 +29,8 @@ std::uint64_t expected_ops(const ModelSpec& m, const LayoutSpec& l) {
 
 /// Refuses sizes that no machine runs, before their times overflow.
 Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) {
-  const double layer_s = (t.attention.forward() + t.attention.backward() + t.mlp.forward() + t.mlp.backward()).in_s();
+  const Duration mlp = std::max(t.mlp.forward() + t.mlp.backward(), t.experts.forward() + t.experts.backward());
+  const double layer_s = (t.attention.forward() + t.attention.backward() + mlp).in_s();
   const EndTimes& e = t.ends;
   const double ends_s = (e.embedding + e.embedding_back + e.head_norm + e.head_norm_back + e.logits + e.logits_dgrad +
                          e.logits_wgrad + e.loss + e.loss_back)
@@ -67,8 +68,10 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
   if (tied != kNone<OpId>) reduced.front() = reduced.back() = tied;
   std::vector<OptimizerTimes> times;
   for (std::uint32_t s = 0; s < l.pp; ++s) {
-    const std::uint64_t local = stage_parameters(m, l, s);
-    times.push_back(optimizer_times(local, l.shards_optimizer() ? local / l.shard_ranks() : local, l, kernels));
+    const std::uint64_t local = stage_parameters(m, l, s), experts = stage_expert_parameters(m, l, s);
+    const std::uint64_t shard =
+        local / (l.shards_optimizer() ? l.shard_ranks() : 1) + experts / (l.zero >= 1 ? l.expert_data_ranks() : 1);
+    times.push_back(optimizer_times(local + experts, shard, l, kernels));
     norms.push_back(stages[s].gradient_norm(times.back().norm, reduced[s]));
   }
   OpId sum = kNone<OpId>;

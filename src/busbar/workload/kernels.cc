@@ -77,23 +77,24 @@ const MatrixRates& KernelTable::rates(Precision p) const {
 }
 
 Duration KernelTable::gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t k, Precision precision,
-                                double extra_bytes) const {
+                                double extra_bytes, std::uint32_t groups) const {
   const MatrixRates& r = rates(precision);
   BUSBAR_CHECK(r.peak_flops_per_s > 0) << name << " has no " << name_of(precision) << " units";
   const double rows = static_cast<double>(m), columns = static_cast<double>(n), inner = static_cast<double>(k);
-  const double math = 2 * rows * columns * inner / (r.peak_flops_per_s * r.best_share * sustained_share);
+  const double all = groups * rows * columns;  // elements of C
+  const double math = 2 * all * inner / (r.peak_flops_per_s * r.best_share * sustained_share);
   const double in_bytes = precision == Precision::kFp4 ? 0.5 : precision == Precision::kFp8 ? 1 : kWord;
-  const double bytes = in_bytes * inner * (rows + columns) + kWord * rows * columns + extra_bytes;
+  const double bytes = groups * in_bytes * inner * (rows + columns) + kWord * all + extra_bytes;
   const double memory = bytes / (memory_bytes_per_s * memory_share);
   if (cores == 0) return kernel_duration(math + memory);
   double best = kLongestKernelSeconds;
   for (const Tile& tile : kTiles) {
     for (const double split : {1.0, 2.0, 4.0, 8.0, 16.0}) {  // along k, partial sums in fp32
       if (split > 1 && inner / split < kShortestSplit) break;
-      const double tiles = std::ceil(rows / tile.rows) * std::ceil(columns / tile.columns) * split;
+      const double tiles = groups * std::ceil(rows / tile.rows) * std::ceil(columns / tile.columns) * split;
       const double waves = std::ceil(tiles / cores);
-      const double padded = waves * cores / split * tile.rows * tile.columns / (rows * columns);
-      const double partial = split > 1 ? 2 * kFloat * rows * columns * split / (memory_bytes_per_s * memory_share) : 0;
+      const double padded = waves * cores / split * tile.rows * tile.columns / all;
+      const double partial = split > 1 ? 2 * kFloat * all * split / (memory_bytes_per_s * memory_share) : 0;
       best = std::min(best, math * padded / tile.share + memory + partial);
     }
   }

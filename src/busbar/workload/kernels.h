@@ -59,8 +59,9 @@ struct KernelTable {
   /// C[m,n] = A[m,k] B[k,n] in `precision`, written in 16 bits. `extra_bytes`: traffic besides reading A and B and
   /// writing C once. Tiles run in waves over the cores. Loading the first and storing the last tile of a wave is not
   /// hidden, so the time of memory traffic adds to that of the products.
+  /// `groups`: equal products in one kernel (grouped GEMM), whose tiles share waves. `extra_bytes` is of all.
   Duration gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t k, Precision precision = Precision::kBf16,
-                     double extra_bytes = 0) const;
+                     double extra_bytes = 0, std::uint32_t groups = 1) const;
   /// Causal attention core. `parts` ranks share each of the `sequences` sequences evenly (context parallelism).
   Duration attention_time(AttentionKernel kernel, std::uint32_t heads, std::uint32_t seq, std::uint32_t head_dim,
                           std::uint32_t sequences, std::uint32_t parts, bool backward) const;

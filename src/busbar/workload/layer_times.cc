@@ -1,6 +1,10 @@
 #include "busbar/workload/layer_times.h"
 
 #include <algorithm>
+#include <cmath>
+#include <initializer_list>
+
+#include "busbar/base/normal.h"
 
 namespace busbar {
 namespace {
@@ -23,6 +27,12 @@ constexpr double kGradientWord = 2;
 // each.
 constexpr double kCastBytes = 4;
 constexpr double kFusedCastBytes = 2;  // after a norm or an activation, which already has the values: only the writes
+
+// Routed experts, per element of a token's copy: read and write once for the order of experts; read copies and write
+// the sum for the order of tokens.
+constexpr double kPermuteBytes = 4, kCollectBytes = 2, kWordBytes = 2;
+constexpr double kRouterBytes = 12;  // of the router, in fp32: write, softmax and choice read and write
+constexpr int kRouteKernels = 8, kCollectKernels = 2;
 
 // Kernels launched per piece; 80 per layer in all. Megatron layers have 60-100, forward and backward together.
 constexpr int kNormKernels = 3, kAttentionKernels = 12, kMlpKernels = 8, kNormBackKernels = 4;
@@ -65,7 +75,7 @@ struct Shapes {
   Duration memory(double elements, double bytes) const { return k.memory_time(elements * bytes); }
 };
 
-void add_norms(const Shapes& s, BlockTimes& b) {
+void add_norms(const Shapes& s, auto& b) {
   b.norm = s.floor(s.memory(s.shard_elements, kNormBytes), kNormKernels);
   b.norm_back = s.floor(s.memory(s.shard_elements, kNormBackBytes), kNormBackKernels);
 }
@@ -78,34 +88,88 @@ void stretch(const Shapes& s, BlockTimes& b, int forward_kernels, int backward_k
   b.middle_back += s.floor(backward, backward_kernels) - backward;
 }
 
-BlockTimes attention_times(const Shapes& s) {
-  const std::uint32_t heads = s.m.heads / s.l.tp, kv = std::max(1u, s.m.kv_heads / s.l.tp), d = s.m.head_dim;
-  const std::uint64_t in = (heads + 2ull * kv) * d, out = static_cast<std::uint64_t>(heads) * d;
-  const Duration rotary = s.memory(static_cast<double>(s.tokens) * (heads + kv) * d, kRotaryBytes);
+/// Sums of matrix products of the halves of a layer. `rows` is the number of tokens that one of them sees.
+struct Product {
+  std::uint64_t rows, n, inner;
+};
+
+Duration forward_of(const Shapes& s, std::initializer_list<Product> products) {
+  Duration sum;
+  for (const Product& p : products) sum += s.k.gemm_time(p.rows, p.n, p.inner, s.precision);
+  return sum;
+}
+Duration dgrad_of(const Shapes& s, std::initializer_list<Product> products) {
+  Duration sum;
+  for (const Product& p : products) sum += s.floor(s.k.gemm_time(p.rows, p.inner, p.n, s.precision), kGradKernels);
+  return sum;
+}
+Duration wgrad_of(const Shapes& s, std::initializer_list<Product> products) {
+  const double extra = 2.0 * s.l.gradient_bytes - kGradientWord;
+  Duration sum;
+  for (const Product& p : products) {
+    const double bytes = extra * static_cast<double>(p.n * p.inner);
+    sum += s.floor(s.k.gemm_time(p.n, p.inner, p.rows, s.precision, bytes), kGradKernels);
+  }
+  return sum;
+}
+
+void add_core(const Shapes& s, BlockTimes& b, std::uint32_t heads, Duration rotary) {
   const auto core = [&](bool backward) {
     const bool all_to_all = s.l.context == ContextParallel::kAllToAll;  // then a rank has few heads, whole sequences
-    return s.k.attention_time(s.l.attention, all_to_all ? heads / s.l.cp : heads, s.l.seq, d, s.l.micro_batch,
-                              all_to_all ? 1 : s.l.cp, backward);
+    return s.k.attention_time(s.l.attention, all_to_all ? heads / s.l.cp : heads, s.l.seq, attention_width(s.m),
+                              s.l.micro_batch, all_to_all ? 1 : s.l.cp, backward);
   };
-  BlockTimes b;
-  add_norms(s, b);
   b.core = core(false);
   b.core_back = core(true);
-  b.in = s.forward(in, s.hidden) + s.cast(s.hidden, kFusedCastBytes);
   b.middle = rotary + b.core;
+  if (s.l.recompute == Recompute::kSelective) b.core_back += b.core;
+  b.middle_back = rotary + b.core_back;
+}
+
+/// Multi-head latent attention: queries, keys and values through narrow matrices, which every TP rank holds and applies
+/// to its piece of the sequence; then up to this rank's heads.
+BlockTimes latent_attention_times(const Shapes& s) {
+  const LatentAttentionSpec& a = s.m.latent;
+  const std::uint32_t heads = s.m.heads / s.l.tp, query = a.nope_dim + a.rope_dim;
+  const std::uint64_t piece = s.tokens / (s.l.sequence_parallel ? s.l.tp : 1), out = std::uint64_t{heads} * a.v_dim;
+  const std::initializer_list<Product> in = {{piece, a.q_rank, s.hidden},
+                                             {piece, a.kv_rank + a.rope_dim, s.hidden},
+                                             {s.tokens, std::uint64_t{heads} * query, a.q_rank},
+                                             {s.tokens, std::uint64_t{heads} * (a.nope_dim + a.v_dim), a.kv_rank}};
+  const Duration norms = s.memory(static_cast<double>(piece) * (a.q_rank + a.kv_rank), kActivationBytes);
+  BlockTimes b;
+  add_norms(s, b);
+  add_core(s, b, heads, s.memory(static_cast<double>(s.tokens) * heads * (query + a.nope_dim), kRotaryBytes));
+  b.in = forward_of(s, in) + norms + s.cast(s.hidden, kFusedCastBytes) + s.cast(a.q_rank + a.kv_rank, kFusedCastBytes);
+  b.out = forward_of(s, {{s.tokens, s.hidden, out}}) + s.cast(out, kCastBytes);
+  b.out_dgrad = dgrad_of(s, {{s.tokens, s.hidden, out}}) + s.cast(s.hidden, kCastBytes);
+  b.out_wgrad = wgrad_of(s, {{s.tokens, s.hidden, out}});
+  b.in_dgrad = dgrad_of(s, in) + norms + s.cast(std::uint64_t{heads} * (query + a.nope_dim + a.v_dim), kCastBytes);
+  b.in_wgrad = wgrad_of(s, in);
+  stretch(s, b, kAttentionKernels, kAttentionBackKernels);
+  return b;
+}
+
+BlockTimes attention_times(const Shapes& s) {
+  if (s.m.latent.kv_rank > 0) return latent_attention_times(s);
+  const std::uint32_t heads = s.m.heads / s.l.tp, kv = std::max(1u, s.m.kv_heads / s.l.tp), d = s.m.head_dim;
+  const std::uint64_t in = (heads + 2ull * kv) * d, out = static_cast<std::uint64_t>(heads) * d;
+  BlockTimes b;
+  add_norms(s, b);
+  add_core(s, b, heads, s.memory(static_cast<double>(s.tokens) * (heads + kv) * d, kRotaryBytes));
+  b.in = s.forward(in, s.hidden) + s.cast(s.hidden, kFusedCastBytes);
   b.out = s.forward(s.hidden, out) + s.cast(out, kCastBytes);
   b.out_dgrad = s.k.gemm_time(s.tokens, out, s.hidden, s.precision) + s.cast(s.hidden, kCastBytes);
   b.out_wgrad = s.wgrad(s.hidden, out, s.precision);
-  if (s.l.recompute == Recompute::kSelective) b.core_back += b.core;
-  b.middle_back = rotary + b.core_back;
   b.in_dgrad = s.dgrad(in, s.hidden, s.precision) + s.cast(in, kCastBytes);
   b.in_wgrad = s.wgrad(in, s.hidden, s.precision);
   stretch(s, b, kAttentionKernels, kAttentionBackKernels);
   return b;
 }
 
-BlockTimes mlp_times(const Shapes& s) {
-  const std::uint64_t f = s.m.ffn / s.l.tp, in = (s.m.gated_mlp ? 2 : 1) * f;
+/// An MLP of `width` cut over TP.
+BlockTimes mlp_times(const Shapes& s, std::uint64_t width) {
+  const std::uint64_t f = width / s.l.tp, in = (s.m.gated_mlp ? 2 : 1) * f;
   const double elements = static_cast<double>(s.tokens) * static_cast<double>(f);
   BlockTimes b;
   add_norms(s, b);
@@ -119,6 +183,47 @@ BlockTimes mlp_times(const Shapes& s) {
   b.in_wgrad = s.wgrad(in, s.hidden, s.precision);
   stretch(s, b, kMlpKernels, kMlpBackKernels);
   return b;
+}
+
+/// Sizes of one rank's experts under the load of the busiest rank.
+ExpertTimes expert_times(const Shapes& s) {
+  const ExpertSpec& e = s.m.moe;
+  ExpertTimes t;
+  if (e.experts == 0) return t;
+  const std::uint32_t local = e.experts / s.l.ep;
+  const double own = s.l.routed_tokens(), copies = own * e.per_token;  // of this rank, before the exchange
+  const double arrived = copies * s.l.expert_tensor() * busiest_rank(s.m, s.l);
+  const auto rows = static_cast<std::uint64_t>(std::max(1.0, arrived / local));
+  const std::uint64_t f = e.ffn / s.l.expert_tensor(), in = (s.m.gated_mlp ? 2 : 1) * f, h = s.hidden;
+  const double extra = (2.0 * s.l.gradient_bytes - kGradientWord) * local;
+  const auto product = [&](std::uint64_t m, std::uint64_t n, std::uint64_t k, double bytes = 0) {
+    return s.floor(s.k.gemm_time(m, n, k, s.precision, bytes, local), 1);
+  };
+  const auto moved = [&](double elements, double bytes) { return s.memory(elements * static_cast<double>(h), bytes); };
+  const auto cast = [&](std::uint64_t columns) {
+    const bool narrow = s.precision == Precision::kFp8 || s.precision == Precision::kFp4;
+    return narrow ? s.memory(arrived * static_cast<double>(columns), kFusedCastBytes) : Duration{};
+  };
+  const double scores = own * e.experts;
+  const Duration router = s.k.gemm_time(static_cast<std::uint64_t>(own), e.experts, h) + s.memory(scores, kRouterBytes);
+  add_norms(s, t);
+  t.route = s.floor(router + moved(copies, kPermuteBytes), kRouteKernels);
+  t.in = product(rows, in, h) + cast(h);
+  t.middle = s.memory(arrived * static_cast<double>(f), s.m.gated_mlp ? kGateBytes : kActivationBytes);
+  t.out = product(rows, h, f) + cast(f);
+  t.collect = s.floor(moved(copies, kCollectBytes) + moved(own, kWordBytes), kCollectKernels);
+  t.collect_back = s.floor(moved(copies, kPermuteBytes), kCollectKernels);
+  t.out_dgrad = product(rows, f, h) + cast(h);
+  t.out_wgrad = product(h, f, rows, extra * static_cast<double>(h * f));
+  t.middle_back = s.memory(arrived * static_cast<double>(f), s.m.gated_mlp ? kGateBackBytes : kActivationBackBytes);
+  t.in_dgrad = product(rows, h, in) + cast(in);
+  t.in_wgrad = product(in, h, rows, extra * static_cast<double>(in * h));
+  t.route_back = s.floor(router * 2 + moved(copies, kCollectBytes), kRouteKernels);
+  if (e.shared > 0) {
+    t.shared = mlp_times(s, std::uint64_t{e.shared} * e.ffn);
+    t.shared.norm = t.shared.norm_back = {};
+  }
+  return t;
 }
 
 EndTimes end_times(const Shapes& s) {
@@ -140,10 +245,23 @@ EndTimes end_times(const Shapes& s) {
 
 }  // namespace
 
+double busiest_rank(const ModelSpec& m, const LayoutSpec& l) {
+  const ExpertSpec& e = m.moe;
+  if (e.experts == 0 || l.expert_skew <= 0) return 1;
+  // A fair router gives each expert T k / E tokens with the variance of that count.
+  const double tokens = static_cast<double>(l.routed_tokens()) * l.ep * l.expert_tensor();
+  const double noise = e.experts / (tokens * e.per_token);
+  const double per_rank = std::sqrt((l.expert_skew * l.expert_skew + noise) / (e.experts / l.ep));
+  return l.ep > 1 ? 1 + per_rank * expected_maximum(l.ep) : 1;
+}
+
 StepTimes step_times(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels) {
   const Shapes s(model, layout, kernels);
-  return {
-      .attention = attention_times(s), .mlp = mlp_times(s), .ends = end_times(s), .overhead = kernels.step_overhead};
+  return {.attention = attention_times(s),
+          .mlp = mlp_times(s, model.ffn),
+          .experts = expert_times(s),
+          .ends = end_times(s),
+          .overhead = kernels.step_overhead};
 }
 
 OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const LayoutSpec& layout,

@@ -18,6 +18,27 @@ struct BlockTimes {
   Duration backward() const { return out_dgrad + out_wgrad + middle_back + in_dgrad + in_wgrad + norm_back; }
 };
 
+/// Half a layer with routed experts; its slowest rank, where loads differ.
+struct ExpertTimes {
+  Duration norm, route;      ///< forward: scores, choice of experts, tokens put in order of experts
+  Duration in, middle, out;  ///< grouped GEMMs of the rank's experts, and the activation between
+  Duration collect;          ///< results put back in order of tokens and summed
+  Duration collect_back;
+  Duration out_dgrad, out_wgrad, middle_back, in_dgrad, in_wgrad;
+  Duration route_back, norm_back;
+  BlockTimes shared;  ///< shared experts, without a norm; all zero: there are none
+  Duration weights() const { return out_wgrad + in_wgrad; }
+  Duration forward() const { return norm + route + in + middle + out + collect + shared.forward(); }
+  Duration backward() const {
+    return collect_back + out_dgrad + out_wgrad + middle_back + in_dgrad + in_wgrad + route_back + norm_back +
+           shared.backward();
+  }
+};
+
+/// Load of the busiest rank of an EP group relative to the mean: with `skew` per expert, and the sampling noise of a
+/// fair router over the group's tokens. Source: expected maximum of ep normals (Blom), docs/models/step.md.
+double busiest_rank(const ModelSpec& model, const LayoutSpec& layout);
+
 /// Work of the first and the last stage besides layers.
 struct EndTimes {
   Duration embedding, embedding_back;
@@ -28,6 +49,7 @@ struct EndTimes {
 
 struct StepTimes {
   BlockTimes attention, mlp;
+  ExpertTimes experts;
   EndTimes ends;
   Duration overhead;  ///< per step, outside all kernels
 };

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "busbar/workload/internal/layer_split.h"
 
@@ -15,8 +16,13 @@ constexpr std::uint64_t kMostSequences = 1u << 30;
 using Check = Status (*)(const LayoutSpec&, const ModelSpec&);
 
 Status check_positive(const LayoutSpec& l, const ModelSpec&) {
-  const std::pair<const char*, std::uint32_t> sizes[] = {{"tp", l.tp}, {"pp", l.pp},   {"vpp", l.vpp},
-                                                         {"cp", l.cp}, {"seq", l.seq}, {"micro_batch", l.micro_batch}};
+  const std::pair<const char*, std::uint32_t> sizes[] = {{"tp", l.tp},
+                                                         {"pp", l.pp},
+                                                         {"vpp", l.vpp},
+                                                         {"cp", l.cp},
+                                                         {"ep", l.ep},
+                                                         {"seq", l.seq},
+                                                         {"micro_batch", l.micro_batch}};
   for (const auto& [key, value] : sizes) {
     if (value == 0) return invalid("must be at least 1", l.place(key));
   }
@@ -207,17 +213,47 @@ std::uint32_t recomputed_layers_of(const LayoutSpec& l, std::uint32_t chunk) {
 
 namespace {
 
-/// Refuses by name the features that the step does not model.
-Status check_modelled(const ModelSpec& model) {
-  const auto refused = [&](const char* key, const char* what) {
-    Error e =
-        invalid(fmt::format("{}: {} is not modelled yet; 'busbar catalog models' lists dense ones", model.name, what));
-    e.code = ErrorCode::kUnsupported;
-    if (const auto it = model.places.find(key); it != model.places.end()) e.where = it->second;
-    return e;
-  };
-  if (model.moe.experts > 0) return refused("moe", "MoE");
-  if (model.latent.kv_rank > 0) return refused("latent_attention", "latent attention");
+/// Whether `count` ranks of a stage, innermost first, are whole axes and at most one part of one.
+bool cuts(const LayoutSpec& l, std::uint32_t count) {
+  const std::uint32_t degrees[] = {l.tp, l.cp, l.dp, 1};
+  for (const ParallelAxis axis : l.rank_order) {
+    const std::uint32_t extent = degrees[static_cast<std::size_t>(axis)];
+    if (extent % count == 0) return true;
+    if (count % extent != 0) return false;
+    count /= extent;
+  }
+  return count == 1;
+}
+
+Status check_experts(const LayoutSpec& l, const ModelSpec& m) {
+  const std::uint32_t stage = l.tp * l.cp * l.dp, shared = l.ep * l.expert_tensor();
+  if (m.moe.experts == 0) {
+    if (l.ep == 1 && l.expert_tp == 0) return {};
+    return invalid(fmt::format("{} has no experts; leave {} out", m.name, l.ep > 1 ? "ep" : "expert_tp"),
+                   l.place(l.ep > 1 ? "ep" : "expert_tp"));
+  }
+  if (m.moe.experts % l.ep != 0) {
+    return invalid(fmt::format("{} experts are not divisible by ep {}; choose a divisor of {}", m.moe.experts, l.ep,
+                               m.moe.experts),
+                   l.place("ep"));
+  }
+  if (m.moe.ffn % l.expert_tensor() != 0) {
+    return invalid(fmt::format("experts of width {} are not divisible by expert_tp {}", m.moe.ffn, l.expert_tensor()),
+                   l.place("expert_tp"));
+  }
+  if (stage % shared != 0 || !cuts(l, l.expert_tensor()) || !cuts(l, shared)) {
+    return invalid(fmt::format("ep {} x expert_tp {} = {} does not divide tp {} x cp {} x dp {} = {}, the GPUs of a "
+                               "pipeline stage",
+                               l.ep, l.expert_tensor(), shared, l.tp, l.cp, l.dp, stage),
+                   l.place("ep"));
+  }
+  if (l.tp > 1 && !l.sequence_parallel) {
+    return invalid("experts with tensor parallelism need sequence_parallel: true", l.place("sequence_parallel"));
+  }
+  if (l.shard_group > 0 || l.whole_tensors) {
+    return invalid("experts are sharded over all ranks that hold the same ones; leave it out",
+                   l.place(l.shard_group > 0 ? "shard_group" : "whole_tensors"));
+  }
   return {};
 }
 
@@ -225,7 +261,6 @@ Status check_modelled(const ModelSpec& model) {
 
 Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std::uint32_t gpus) {
   BUSBAR_RETURN_IF_ERROR(check_model(model));
-  BUSBAR_RETURN_IF_ERROR(check_modelled(model));
   if (layout.schedule == PipelineSchedule::kZbV && !layout.places.contains("vpp")) layout.vpp = 2;
   for (const Check check : {check_positive, check_switches, check_heads}) {
     BUSBAR_RETURN_IF_ERROR(check(layout, model));
@@ -233,6 +268,7 @@ Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std
   BUSBAR_ASSIGN(layout.chunk_layers, split_layers(layout, model));
   BUSBAR_RETURN_IF_ERROR(fill_dp(layout, gpus));
   BUSBAR_RETURN_IF_ERROR(check_sharding(layout));
+  BUSBAR_RETURN_IF_ERROR(check_experts(layout, model));
   if (layout.global_batch == 0) {
     const std::uint64_t batch = std::uint64_t{layout.dp} * layout.micro_batch * layout.pp;
     if (batch > kMostSequences) return invalid(fmt::format("{} is too large", batch), layout.place("global_batch"));
@@ -244,8 +280,9 @@ Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std
 
 LayoutSpec single_replica(const LayoutSpec& layout) {
   LayoutSpec one = layout;
-  one.global_batch = layout.global_batch / layout.dp;
-  one.dp = 1;
+  const std::uint32_t experts = layout.ep * layout.expert_tensor(), ranks = layout.tp * layout.cp;
+  one.dp = experts / std::gcd(experts, ranks);  // as many replicas as hold all experts once
+  one.global_batch = layout.global_batch / layout.dp * one.dp;
   if (one.shard_group > one.cp) one.shard_group = 0;
   return one;
 }

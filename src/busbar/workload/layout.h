@@ -58,6 +58,8 @@ struct LayoutSpec {
   std::uint32_t vpp = 1;  ///< model chunks per pipeline stage; above 1: interleaved 1F1B
   std::uint32_t dp = 0;   ///< 0: GPUs of the machine / (tp x pp x cp)
   std::uint32_t cp = 1;   ///< ranks that share each sequence
+  std::uint32_t ep = 1;   ///< ranks that share the experts of a layer; taken from TP x CP x DP, innermost ranks first
+  std::uint32_t expert_tp = 0;  ///< ranks that share each expert; 0: tp without EP, 1 with EP
   PipelineSchedule schedule = PipelineSchedule::k1F1B;
   ContextParallel context = ContextParallel::kRing;
   AttentionKernel attention = AttentionKernel::kFlash;
@@ -91,6 +93,8 @@ struct LayoutSpec {
   std::uint64_t bucket_parameters = 0;  ///< 0: Megatron's max(40M, 1M x DP), see bucket_size()
   std::uint32_t gradient_bytes = 4;     ///< fp32 gradients, Megatron's default
   std::uint32_t parameter_bytes = 2;
+  std::uint32_t dispatch_bytes = 2;  ///< per element of a token on the way to its experts: 1 is fp8
+  double expert_skew = 0.05;         ///< standard deviation of the load of one expert, of its mean; 0: forced balance
   bool overlap_grad_reduce = true;
   bool overlap_param_gather = true;
   bool overlap_p2p = true;              ///< used only with vpp > 1, as in Megatron
@@ -103,6 +107,10 @@ struct LayoutSpec {
   std::uint32_t micro_batches() const { return global_batch / (dp * micro_batch); }  ///< per replica and step
   std::uint32_t tokens() const { return seq / cp * micro_batch; }                    ///< per micro-batch and CP rank
   std::uint32_t data_ranks() const { return dp * cp; }                               ///< that hold the same parameters
+  std::uint32_t expert_tensor() const { return expert_tp > 0 ? expert_tp : ep > 1 ? 1 : tp; }
+  std::uint32_t expert_data_ranks() const { return tp * cp * dp / (ep * expert_tensor()); }  ///< with the same experts
+  /// Tokens of a micro-batch that a rank routes to experts: its own piece of the sequence.
+  std::uint32_t routed_tokens() const { return tokens() / tp; }
   std::uint32_t shard_ranks() const { return shard_group == 0 ? data_ranks() : shard_group; }
   std::uint32_t shard_copies() const { return data_ranks() / shard_ranks(); }  ///< above 1: hybrid sharding
   bool shards_optimizer() const { return zero >= 1 && shard_ranks() > 1; }
@@ -137,7 +145,8 @@ std::string chunk_layers_text(const LayoutSpec& layout);
 /// `gpus` 0: the machine is not checked (dp must be given).
 Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std::uint32_t gpus);
 
-/// One replica with the same TP x PP and micro-batches per replica: the baseline of scaling_efficiency.
+/// One replica (as many as hold all experts) with the same TP x PP and micro-batches per replica: the baseline of
+/// scaling_efficiency.
 LayoutSpec single_replica(const LayoutSpec& layout);
 
 }  // namespace busbar

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/internal/pipeline_order.h"
+#include "busbar/workload/layer_times.h"
 
 namespace busbar {
 namespace {
@@ -30,21 +32,31 @@ double gigabytes(Bytes b) { return static_cast<double>(count(b)) * 1e-9; }
 
 }  // namespace
 
-std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l) {
+std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l, bool experts) {
   // With sequence parallelism tp divides all tensors. Without it the inputs of norms and of column-parallel GEMMs are
   // whole on every GPU. Inputs of GEMMs in 8 bits are kept in 8 bits.
   const std::uint64_t input = l.precision == Precision::kFp8 || l.precision == Precision::kFp4 ? 1 : kBf16;
   const std::uint64_t whole = (2 * kBf16 + 2 * input) * m.hidden;  // two norm inputs, two GEMM inputs
-  const std::uint64_t q = static_cast<std::uint64_t>(m.heads) * m.head_dim / l.tp;
-  const std::uint64_t kv = std::max<std::uint64_t>(1, m.kv_heads / l.tp) * m.head_dim;
-  const std::uint64_t attention = 2 * kBf16 * q + 2 * kBf16 * kv;  // query and attention output; key and value
+  const std::uint64_t width = attention_width(m), q = static_cast<std::uint64_t>(m.heads) * width / l.tp;
+  const std::uint64_t kv = std::max<std::uint64_t>(1, m.kv_heads / l.tp) * width;
+  // Query and attention output, key and value; of latent attention the narrow ones too.
+  const std::uint64_t narrow = m.latent.q_rank + m.latent.kv_rank + m.latent.rope_dim;
+  const std::uint64_t attention = 2 * kBf16 * (q + kv) + kBf16 * narrow / (l.sequence_parallel ? l.tp : 1);
   // Up (and gate) output in 16 bits, the input of the down GEMM.
-  const std::uint64_t mlp = ((m.gated_mlp ? 2 : 1) * kBf16 + input) * m.ffn / l.tp;
+  const std::uint64_t per_width = (m.gated_mlp ? 2 : 1) * kBf16 + input;
+  const std::uint64_t mlp = per_width * (experts ? m.moe.shared * m.moe.ffn : m.ffn) / l.tp;
   std::uint64_t scores = kFp32 * m.heads / l.tp;  // log-sum-exp of the softmax
   if (l.attention == AttentionKernel::kUnfused && l.recompute != Recompute::kSelective) {
     scores = kUnfusedScoreBytes * m.heads / l.tp * l.seq;
   }
-  return l.tokens() * ((l.sequence_parallel ? whole / l.tp : whole) + attention + mlp + scores);
+  std::uint64_t routed = 0;
+  if (experts) {  // copies of tokens on the busiest rank
+    const double copies =
+        static_cast<double>(l.routed_tokens()) * m.moe.per_token * l.expert_tensor() * busiest_rank(m, l);
+    routed = static_cast<std::uint64_t>(
+        copies * static_cast<double>(input * m.hidden + per_width * m.moe.ffn / l.expert_tensor()));
+  }
+  return routed + l.tokens() * ((l.sequence_parallel ? whole / l.tp : whole) + attention + mlp + scores);
 }
 
 std::uint64_t checkpoint_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l) {
@@ -66,9 +78,13 @@ double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
   double most = 0;
   for (std::uint32_t c = 0; c < l.vpp; ++c) {
     const std::uint32_t chunk = l.virtual_stage(stage, c), again = recomputed_layers_of(l, chunk);
-    const double kept = static_cast<double>(l.chunk_layers[chunk] - again);
-    most = std::max(most, kept * static_cast<double>(activation_bytes_per_layer(m, l)) +
-                              again * static_cast<double>(checkpoint_bytes_per_layer(m, l)));
+    const auto chunks = l.chunk_layers.begin();
+    const std::uint32_t first = std::accumulate(chunks, chunks + chunk, 0u), layers = l.chunk_layers[chunk];
+    double kept = again * static_cast<double>(checkpoint_bytes_per_layer(m, l));
+    for (std::uint32_t i = again; i < layers; ++i) {
+      kept += static_cast<double>(activation_bytes_per_layer(m, l, has_experts(m, first + i)));
+    }
+    most = std::max(most, kept);
   }
   return most;
 }
@@ -78,7 +94,9 @@ Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stag
   if (!l.shards_parameters()) return Bytes{0};
   std::uint64_t largest = 0, all = 0;
   for (std::uint32_t c = 0; c < l.vpp; ++c) {
-    for (const std::uint64_t n : plan_buckets(m, l, stage, c).bucket_parameters) {
+    const BucketPlan plan = plan_buckets(m, l, stage, c);
+    for (std::size_t b = 0; b < plan.bucket_parameters.size(); ++b) {
+      const std::uint64_t n = plan.bucket_parameters[b] + plan.bucket_experts[b];
       largest = std::max(largest, n);
       all += n;
     }
@@ -91,17 +109,23 @@ Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stag
 
 MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
   const std::uint64_t local = stage_parameters(m, l, stage);
+  const std::uint64_t experts = stage_expert_parameters(m, l, stage);
   const std::uint64_t shard = l.shards_optimizer() ? (local + l.shard_ranks() - 1) / l.shard_ranks() : local;
+  const std::uint64_t expert_shard = l.zero >= 1 ? experts / l.expert_data_ranks() : experts;
   MemoryUse use;
   use.stage = stage;
-  use.parameters = Bytes{(l.shards_parameters() ? shard : local) * l.parameter_bytes};
-  use.gradients = Bytes{(l.shards_gradients() ? shard : local) * l.gradient_bytes};
-  use.optimizer = Bytes{l.offload_optimizer ? 0 : shard * kOptimizerBytes};
+  use.parameters =
+      Bytes{((l.shards_parameters() ? shard : local) + (l.zero >= 3 ? expert_shard : experts)) * l.parameter_bytes};
+  const bool shards_experts = l.zero >= 2 && !l.accumulate_gradients;
+  use.gradients =
+      Bytes{((l.shards_gradients() ? shard : local) + (shards_experts ? expert_shard : experts)) * l.gradient_bytes};
+  use.optimizer = Bytes{l.offload_optimizer ? 0 : (shard + expert_shard) * kOptimizerBytes};
   use.gathered = gathered_bytes(m, l, stage);
   double kept = static_cast<double>(chunks_in_flight(l, stage)) * chunk_activations(m, l, stage);
-  if (l.offload_activations) kept = std::min(kept, kLayersOnTheWay * activation_bytes_per_layer(m, l));
+  if (l.offload_activations)
+    kept = std::min(kept, kLayersOnTheWay * activation_bytes_per_layer(m, l, expert_layers(m) > 0));
   use.activations = capped(kept);
-  if (l.recompute == Recompute::kFull) use.recomputed = Bytes{activation_bytes_per_layer(m, l)};
+  if (l.recompute == Recompute::kFull) use.recomputed = Bytes{activation_bytes_per_layer(m, l, expert_layers(m) > 0)};
   if (stage == l.last_stage()) {
     const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
     use.logits = Bytes{l.tokens() * vocab * (kBf16 + kFp32)};

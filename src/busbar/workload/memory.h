@@ -33,8 +33,8 @@ MemoryUse memory_use(const ModelSpec& model, const LayoutSpec& layout);
 /// The same for one stage.
 MemoryUse stage_memory(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
 
-/// Bytes of one micro-batch that one layer keeps on one GPU until its backward pass.
-std::uint64_t activation_bytes_per_layer(const ModelSpec& model, const LayoutSpec& layout);
+/// Bytes of one micro-batch that one layer, with routed `experts` or without, keeps on one GPU until its backward pass.
+std::uint64_t activation_bytes_per_layer(const ModelSpec& model, const LayoutSpec& layout, bool experts = false);
 /// Bytes that full recomputation keeps instead: the layer's input.
 std::uint64_t checkpoint_bytes_per_layer(const ModelSpec& model, const LayoutSpec& layout);
 /// The largest number of model chunks (layers of a virtual stage) whose activations a stage holds at one time.

@@ -28,6 +28,11 @@ std::uint32_t expert_layers(const ModelSpec& m) {
   return m.moe.experts == 0 || m.layers < m.moe.dense_layers ? 0 : (m.layers - m.moe.dense_layers) / m.moe.every;
 }
 
+std::uint32_t attention_width(const ModelSpec& m) {
+  const LatentAttentionSpec& a = m.latent;
+  return a.kv_rank > 0 ? (a.nope_dim + a.rope_dim + a.v_dim) / 2 : m.head_dim;
+}
+
 /// Latent: down and up of queries and of keys and values, and the output.
 std::uint64_t attention_parameters(const ModelSpec& m) {
   const LatentAttentionSpec& a = m.latent;
@@ -63,9 +68,7 @@ std::uint64_t active_parameter_count(const ModelSpec& m) { return count_with(m, 
 
 ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq) {
   const double matrices = 2.0 * static_cast<double>(matrices_with(m, m.moe.per_token));
-  const LatentAttentionSpec& a = m.latent;
-  const double widths = a.kv_rank > 0 ? a.nope_dim + a.rope_dim + a.v_dim : 2.0 * m.head_dim;  // of query and value
-  const double scores = 2.0 * seq * m.heads * widths * m.layers;
+  const double scores = 4.0 * seq * m.heads * attention_width(m) * m.layers;
   const double logits = 2.0 * static_cast<double>(embedding_parameters(m));
   return {.full_attention = 3.0 * (matrices + scores + logits), .causal = 3.0 * (matrices + 0.5 * scores + logits)};
 }

@@ -58,6 +58,7 @@ struct LayerParameters {
   std::uint64_t total() const { return attention_in + attention_out + mlp_in + mlp_out + norms; }
 };
 LayerParameters layer_parameters(const ModelSpec& m);
+std::uint32_t attention_width(const ModelSpec& m);         ///< of a head: the mean of query (or key) and value
 std::uint64_t attention_parameters(const ModelSpec& m);    ///< matrices of one layer's attention, latent or not
 std::uint64_t expert_parameters(const ModelSpec& m);       ///< one routed expert
 std::uint64_t embedding_parameters(const ModelSpec& m);    ///< one table of vocab x hidden

@@ -35,14 +35,14 @@ TEST(Model, Llama8BCostsWhatNvidiaPrints) {
   EXPECT_NEAR(flops_per_token(m, 8192).full_attention * 8192, 4.74e14, 0.01e14);
 }
 
-// Source: DeepSeek-V3, arXiv:2412.19437, section 4.2: 671B parameters, 37B of them for each token (36.6 without the input
-// embedding), 250 GFLOP per token at 4096 with causal attention: three times 2 per weight and the scores.
+// Source: DeepSeek-V3, arXiv:2412.19437, section 4.2: 671B parameters, 37B of them for each token (36.6 without the
+// input embedding), 250 GFLOP per token at 4096 with causal attention: three times 2 per weight and the scores.
 TEST(Model, DeepSeekV3CountsTheExpertsThatATokenUses) {
   const ModelSpec m = deepseek_v3();
   EXPECT_NEAR(static_cast<double>(parameter_count(m)), 671.0e9, 0.1e9);
   const double active = static_cast<double>(active_parameter_count(m) - embedding_parameters(m));
   EXPECT_NEAR(active, 36.6e9, 0.05e9);
-  const double scores = 4096.0 * 128 * (192 + 128) * 61;  // 2 per product, half of them
+  const double scores = 4096.0 * 128 * (192 + 128) * 61;                            // 2 per product, half of them
   EXPECT_NEAR(flops_per_token(m, 4096).causal, 3 * (2 * active + scores), 0.01e9);  // active counts norms
   EXPECT_NEAR(flops_per_token(m, 4096).causal, 250e9, 1e9);
 }

@@ -61,6 +61,19 @@ std::vector<std::string> label_texts() {
   set(Label::kSpreadGradients, "reduce gradients over copies");
   set(Label::kAttentionAgain, "attention again");
   set(Label::kMlpAgain, "mlp again");
+  set(Label::kRoute, "route tokens");
+  set(Label::kDispatch, "dispatch tokens");
+  set(Label::kExperts, "experts");
+  set(Label::kCombine, "combine tokens");
+  set(Label::kCollect, "sum expert outputs");
+  set(Label::kCollectBack, "sum of expert outputs backward");
+  set(Label::kDispatchGradient, "dispatch output gradients");
+  set(Label::kExpertsBack, "experts backward");
+  set(Label::kExpertWeights, "expert weight gradient");
+  set(Label::kCombineGradient, "combine input gradients");
+  set(Label::kRouteBack, "route backward");
+  set(Label::kGatherTokens, "gather expert input");
+  set(Label::kScatterTokens, "reduce expert output");
   set(Label::kOffload, "move activations to the host");
   set(Label::kFetch, "fetch activations from the host");
   return t;
@@ -77,7 +90,7 @@ ProgramWriter::ProgramWriter(std::uint32_t promises, std::size_t expected_ops, b
 }
 
 RoleId ProgramWriter::add_role(std::string name, GroupFamily ranks, std::uint32_t streams) {
-  std::vector<std::string> names{"compute", "tp", "dp", "pp", "cp", "host"};
+  std::vector<std::string> names{"compute", "tp", "dp", "pp", "cp", "host", "ep"};
   names.resize(streams);
   program_.roles.push_back({std::move(name), std::move(names), std::move(ranks)});
   return static_cast<RoleId>(program_.roles.size() - 1);

@@ -72,6 +72,34 @@ Axes dp_axes(const LayoutSpec& l) {
   return {{.extent = l.cp, .actor_stride = s.cp}, {.extent = l.dp, .actor_stride = s.dp}};
 }
 
+/// Parts of the ranks of a stage: those that share an expert, then those that share all experts, then their copies.
+struct ExpertAxes {
+  Axes tensor, experts, copies;
+};
+
+/// Moves the innermost `count` ranks of `from` to the result. Precondition: check_experts of layout.cc.
+Axes take_innermost(Axes& from, std::uint32_t count) {
+  Axes out;
+  for (Axis& a : from) {
+    const std::uint32_t taken = std::min(a.extent, count);
+    out.push_back({.extent = taken, .actor_stride = a.actor_stride});
+    a.extent /= taken;
+    a.actor_stride *= taken;
+    count /= taken;
+  }
+  return out;
+}
+
+ExpertAxes expert_axes(const LayoutSpec& l) {
+  ExpertAxes out;
+  out.copies = joined(tp_axis(l), dp_axes(l));
+  std::stable_sort(out.copies.begin(), out.copies.end(),
+                   [](const Axis& a, const Axis& b) { return a.actor_stride < b.actor_stride; });
+  out.tensor = take_innermost(out.copies, l.expert_tensor());
+  out.experts = take_innermost(out.copies, l.ep);
+  return out;
+}
+
 }  // namespace
 
 GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage) {
@@ -96,6 +124,21 @@ GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage) {
 GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage) {
   const DataAxes d = data_axes(l);
   return family(l, stage, joined(tp_axis(l), d.shard), d.copies);
+}
+
+GroupFamily expert_groups(const LayoutSpec& l, std::uint32_t stage) {
+  const ExpertAxes e = expert_axes(l);
+  return family(l, stage, joined(e.tensor, e.copies), e.experts);
+}
+
+GroupFamily expert_tensor_groups(const LayoutSpec& l, std::uint32_t stage) {
+  const ExpertAxes e = expert_axes(l);
+  return family(l, stage, joined(e.experts, e.copies), e.tensor);
+}
+
+GroupFamily expert_data_groups(const LayoutSpec& l, std::uint32_t stage) {
+  const ExpertAxes e = expert_axes(l);
+  return family(l, stage, joined(e.tensor, e.experts), e.copies);
 }
 
 GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to) {

@@ -28,13 +28,18 @@ void StageWriter::forward_layer(std::uint32_t layer, Run run) {
   const auto tensor = [&](TensorPart part) { return chunk_->plan.tensor(layer, part); };
   forward_block(times_.attention, attention_labels(), tensor(TensorPart::kAttentionIn),
                 tensor(TensorPart::kAttentionOut), run, false);
+  if (has_experts(model_, chunk_->first_layer + layer)) return forward_experts(layer, run);
   const bool stops_early = run == Run::kAgain && layout_.early_stop;
   forward_block(times_.mlp, mlp_labels(), tensor(TensorPart::kMlpIn), tensor(TensorPart::kMlpOut), run, stops_early);
 }
 
 void StageWriter::backward_layer(std::uint32_t layer) {
   const auto tensor = [&](TensorPart part) { return chunk_->plan.tensor(layer, part); };
-  backward_block(times_.mlp, mlp_labels(), tensor(TensorPart::kMlpIn), tensor(TensorPart::kMlpOut));
+  if (has_experts(model_, chunk_->first_layer + layer)) {
+    backward_experts(layer);
+  } else {
+    backward_block(times_.mlp, mlp_labels(), tensor(TensorPart::kMlpIn), tensor(TensorPart::kMlpOut));
+  }
   backward_block(times_.attention, attention_labels(), tensor(TensorPart::kAttentionIn),
                  tensor(TensorPart::kAttentionOut));
 }
@@ -97,7 +102,9 @@ void StageWriter::layer_weights(std::uint32_t layer) {
     compute(label, t.in_wgrad);
     gradient_ready(chunk_->plan.tensor(layer, in));
   };
-  block(times_.mlp, Label::kMlpWeights, TensorPart::kMlpIn, TensorPart::kMlpOut);
+  const bool experts = has_experts(model_, chunk_->first_layer + layer);
+  if (experts) compute(Label::kExpertWeights, times_.experts.weights());
+  block(experts ? times_.experts.shared : times_.mlp, Label::kMlpWeights, TensorPart::kMlpIn, TensorPart::kMlpOut);
   block(times_.attention, Label::kAttentionWeights, TensorPart::kAttentionIn, TensorPart::kAttentionOut);
 }
 

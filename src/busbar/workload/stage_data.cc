@@ -5,29 +5,50 @@
 namespace busbar {
 
 void StageWriter::prepare_data_calls(ChunkState& chunk) {
-  if (layout_.data_ranks() == 1) return;
-  for (const std::uint64_t n : chunk.plan.bucket_parameters) {
-    const std::uint64_t gradients = n * layout_.gradient_bytes;
-    if (!layout_.shards_optimizer()) {
-      chunk.reduce.push_back(call(Collective::kAllReduce, gradients, dp_groups(layout_, stage_)));
-      continue;
+  const std::size_t buckets = chunk.plan.bucket_parameters.size();
+  for (auto* calls : {&chunk.reduce, &chunk.gather, &chunk.spread, &chunk.expert_reduce, &chunk.expert_gather}) {
+    calls->assign(buckets, kNone<CallId>);
+  }
+  for (std::size_t b = 0; b < buckets; ++b) {
+    prepare_bucket(chunk, b);
+    const std::uint64_t experts = chunk.plan.bucket_experts[b];
+    if (experts == 0 || layout_.expert_data_ranks() == 1) continue;
+    const GroupFamily copies = expert_data_groups(layout_, stage_);
+    const Collective reduce = layout_.zero >= 1 ? Collective::kReduceScatter : Collective::kAllReduce;
+    chunk.expert_reduce[b] = call(reduce, experts * layout_.gradient_bytes, copies);
+    if (layout_.zero >= 1) {
+      chunk.expert_gather[b] = call(Collective::kAllGather, experts * layout_.parameter_bytes, copies);
     }
-    const GroupFamily shards = shard_groups(layout_, stage_);
-    const bool whole = layout_.whole_tensors;
-    chunk.reduce.push_back(call(whole ? Collective::kReduce : Collective::kReduceScatter, gradients, shards));
-    chunk.gather.push_back(
-        call(whole ? Collective::kBroadcast : Collective::kAllGather, n * layout_.parameter_bytes, shards));
-    if (layout_.shard_copies() == 1) continue;
-    const std::uint64_t shard = gradients / layout_.shard_ranks();
-    chunk.spread.push_back(call(Collective::kAllReduce, shard, copy_groups(layout_, stage_)));
   }
 }
 
+void StageWriter::prepare_bucket(ChunkState& chunk, std::size_t b) {
+  if (layout_.data_ranks() == 1) return;
+  const std::uint64_t n = chunk.plan.bucket_parameters[b], gradients = n * layout_.gradient_bytes;
+  if (!layout_.shards_optimizer()) {
+    chunk.reduce[b] = call(Collective::kAllReduce, gradients, dp_groups(layout_, stage_));
+    return;
+  }
+  const GroupFamily shards = shard_groups(layout_, stage_);
+  const bool whole = layout_.whole_tensors;
+  chunk.reduce[b] = call(whole ? Collective::kReduce : Collective::kReduceScatter, gradients, shards);
+  chunk.gather[b] = call(whole ? Collective::kBroadcast : Collective::kAllGather, n * layout_.parameter_bytes, shards);
+  if (layout_.shard_copies() == 1) return;
+  const std::uint64_t shard = gradients / layout_.shard_ranks();
+  chunk.spread[b] = call(Collective::kAllReduce, shard, copy_groups(layout_, stage_));
+}
+
+void StageWriter::data_call(Label label, CallId call, OpId after) {
+  if (call == kNone<CallId>) return;
+  last_dp_ = out_.collective(role_, StreamId::kDp, label, OpClass::kDp, call, {after});
+}
+
 void StageWriter::gather_parameters() {
-  if (!layout_.shards_optimizer() || layout_.shards_parameters()) return;
+  if (layout_.zero == 0 || layout_.shards_parameters()) return;
   for (ChunkState& chunk : chunks_) {
     for (std::size_t b = chunk.gather.size(); b-- > 0;) {
-      last_dp_ = out_.collective(role_, StreamId::kDp, Label::kGatherParameters, OpClass::kDp, chunk.gather[b], {});
+      data_call(Label::kGatherParameters, chunk.gather[b], kNone<OpId>);
+      data_call(Label::kGatherParameters, chunk.expert_gather[b], kNone<OpId>);
       chunk.gathered[b] = last_dp_;
     }
   }
@@ -46,8 +67,8 @@ void StageWriter::await_again(std::uint32_t tensor) {
 }
 
 void StageWriter::fetch(std::uint32_t bucket) {
-  last_dp_ = out_.collective(role_, StreamId::kDp, Label::kGatherParameters, OpClass::kDp, chunk_->gather[bucket],
-                             {last_compute_});
+  data_call(Label::kGatherParameters, chunk_->gather[bucket], last_compute_);
+  data_call(Label::kGatherParameters, chunk_->expert_gather[bucket], last_compute_);
   chunk_->gathered[bucket] = last_dp_;
 }
 
@@ -90,11 +111,9 @@ void StageWriter::gradient_ready(std::uint32_t tensor) {
 }
 
 void StageWriter::reduce_bucket(ChunkState& chunk, std::uint32_t bucket) {
-  if (layout_.data_ranks() == 1) return;
-  last_dp_ = out_.collective(role_, StreamId::kDp, Label::kReduceGradients, OpClass::kDp, chunk.reduce[bucket],
-                             {last_compute_});
-  if (chunk.spread.empty() || !last_pass()) return;
-  last_dp_ = out_.collective(role_, StreamId::kDp, Label::kSpreadGradients, OpClass::kDp, chunk.spread[bucket], {});
+  data_call(Label::kReduceGradients, chunk.reduce[bucket], last_compute_);
+  if (last_pass()) data_call(Label::kSpreadGradients, chunk.spread[bucket], kNone<OpId>);
+  data_call(Label::kReduceGradients, chunk.expert_reduce[bucket], last_compute_);
 }
 
 OpId StageWriter::reduce_rest() {
@@ -121,12 +140,14 @@ OpId StageWriter::gradient_norm(Duration duration, OpId after) {
 
 void StageWriter::update(Duration duration, OpId norm_sum) {
   last_compute_ = out_.delay(role_, Label::kOptimizer, OpClass::kOptimizer, slowed(duration), {norm_sum});
-  if (layout_.shards_optimizer() && !layout_.shards_parameters() && !layout_.overlap_param_gather) {
+  if (layout_.zero >= 1 && !layout_.shards_parameters() && !layout_.overlap_param_gather) {
     for (ChunkState& chunk : chunks_) {
-      for (const CallId call : chunk.gather) {
-        arrived_ = out_.collective(role_, StreamId::kDp, Label::kGatherParameters, OpClass::kDp, call, {last_compute_});
+      for (std::size_t b = 0; b < chunk.gather.size(); ++b) {
+        data_call(Label::kGatherParameters, chunk.gather[b], last_compute_);
+        data_call(Label::kGatherParameters, chunk.expert_gather[b], last_compute_);
       }
     }
+    arrived_ = last_dp_;
   }
   if (times_.overhead > Duration{}) {
     last_compute_ = out_.delay(role_, Label::kStepOverhead, OpClass::kOther, times_.overhead, {arrived_});

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kBf16Bytes = 2;
 constexpr std::uint64_t kLossTermBytes = 4;  // one fp32 per token
 constexpr int kLossSums = 3;  // maximum, sum of exponents, the target's logit: vocabulary-parallel cross-entropy
-constexpr std::uint32_t kPlainStreams = 4, kCpStreams = 5, kHostStreams = 6;
+constexpr std::uint32_t kPlainStreams = 4, kCpStreams = 5, kHostStreams = 6, kEpStreams = 7;
 
 }  // namespace
 
@@ -30,10 +30,13 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
       sequence_parallel_(layout.sequence_parallel && layout.tp > 1),
       overlap_tp_(layout.overlap_tp && layout.tp > 1),
       blocking_p2p_(!(layout.overlap_p2p && (layout.vpp > 1 || layout.splits_backward()))) {
-  const std::uint32_t streams = layout.offload_activations ? kHostStreams : layout.cp > 1 ? kCpStreams : kPlainStreams;
+  const std::uint32_t streams = model.moe.experts > 0        ? kEpStreams
+                                : layout.offload_activations ? kHostStreams
+                                : layout.cp > 1              ? kCpStreams
+                                                             : kPlainStreams;
   role_ = out.add_role(fmt::format("stage {}", stage), stage_ranks(layout, stage), streams);
   if (layout.offload_activations) {
-    const double bytes = static_cast<double>(activation_bytes_per_layer(model, layout));
+    const double bytes = static_cast<double>(activation_bytes_per_layer(model, layout, expert_layers(model) > 0));
     host_copy_ = duration_from_ps(bytes / host_bytes_per_s * 1e12);
   }
   if (stage == layout.straggler_stage) slowness_ = 1 / layout.straggler_speed;
@@ -69,10 +72,11 @@ void StageWriter::prepare_calls() {
   }
   if (layout_.cp > 1) {
     const std::uint64_t heads = model_.kv_heads < layout_.tp ? 1 : model_.kv_heads / layout_.tp;
-    const std::uint64_t keys = 2 * kBf16Bytes * layout_.tokens() * layout_.cp * heads * model_.head_dim;
+    const std::uint32_t width = attention_width(model_);
+    const std::uint64_t keys = 2 * kBf16Bytes * layout_.tokens() * layout_.cp * heads * width;
     const GroupFamily cp_family = cp_groups(layout_, stage_);
     if (layout_.context == ContextParallel::kAllToAll) {
-      const std::uint64_t head = kBf16Bytes * layout_.tokens() * model_.head_dim, queries = model_.heads / layout_.tp;
+      const std::uint64_t head = kBf16Bytes * layout_.tokens() * width, queries = model_.heads / layout_.tp;
       // A rank needs at least one key-value head: if there are fewer than ranks, copies are sent.
       const std::uint64_t pairs = 2 * std::max<std::uint64_t>(heads, layout_.cp);
       cp_to_heads_ = call(Collective::kAllToAll, head * (queries + pairs), cp_family);
@@ -86,6 +90,7 @@ void StageWriter::prepare_calls() {
       cp_scatter_ = call(Collective::kReduceScatter, keys, cp_family);
     }
   }
+  prepare_expert_calls();
   if (layout_.pp == 1) return;
   const std::uint64_t sent = sequence_parallel_ ? states / layout_.tp : states;
   const std::uint32_t next = (stage_ + 1) % layout_.pp, previous = (stage_ + layout_.pp - 1) % layout_.pp;
@@ -136,8 +141,9 @@ void StageWriter::write(const PipelineStep& step, std::uint32_t first_layer, std
 /// Whether all micro-batches for which this is true have the same pass.
 bool StageWriter::repeats(const PipelineStep& step) const {
   if (layout_.shards_parameters() || layout_.shards_gradients() || layout_.offload_activations) return false;
-  if (layout_.data_ranks() == 1) return true;
-  if (step.forward) return micro_batch_ != 0 || !layout_.shards_optimizer() || !layout_.overlap_param_gather;
+  const bool experts = model_.moe.experts > 0 && layout_.expert_data_ranks() > 1;
+  if (layout_.data_ranks() == 1 && !experts) return true;
+  if (step.forward) return micro_batch_ != 0 || layout_.zero == 0 || !layout_.overlap_param_gather;
   return !last_pass() || !layout_.overlap_grad_reduce || step.part == BackwardPart::kInput;
 }
 

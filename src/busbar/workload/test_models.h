@@ -33,6 +33,14 @@ inline ModelSpec small_model() {
   return m;
 }
 
+/// The small model with 16 experts in all layers but the first, 2 per token.
+inline ModelSpec small_experts() {
+  ModelSpec m = small_model();
+  m.name = "small experts";
+  m.moe = {.experts = 16, .per_token = 2, .ffn = 1024, .shared = 1, .dense_layers = 1};
+  return m;
+}
+
 /// Source: arXiv:2412.19437, section 4.2.
 inline ModelSpec deepseek_v3() {
   ModelSpec m;

@@ -16,9 +16,11 @@ enum class TensorPart : std::uint8_t { kAttentionIn, kAttentionOut, kMlpIn, kMlp
 /// Otherwise buckets fill in the order of gradients (backwards) and close when they hold bucket_size() parameters.
 struct BucketPlan {
   bool has_embedding = false, has_head = false;
-  std::vector<std::uint64_t> tensor_parameters;  ///< forward order
+  std::vector<std::uint64_t> tensor_parameters;  ///< forward order; without routed experts
+  std::vector<std::uint64_t> tensor_experts;     ///< parameters of routed experts, at kMlpIn of their layer
   std::vector<std::uint32_t> bucket_of;          ///< per tensor; bucket 0 is reduced first
   std::vector<std::uint64_t> bucket_parameters;  ///< per bucket, rounded up to a multiple of DP x CP
+  std::vector<std::uint64_t> bucket_experts;     ///< the same of routed experts, and the ranks that hold the same ones
   std::vector<std::uint32_t> last_tensor;        ///< per bucket: the tensor whose gradient completes it
 
   std::uint32_t embedding() const { return 0; }
@@ -26,7 +28,8 @@ struct BucketPlan {
   std::uint32_t tensor(std::uint32_t layer_in_chunk, TensorPart part) const {
     return (has_embedding ? 1u : 0u) + 4 * layer_in_chunk + static_cast<std::uint32_t>(part);
   }
-  std::uint64_t parameters() const;
+  std::uint64_t parameters() const;         ///< without routed experts
+  std::uint64_t expert_parameters() const;  ///< of routed experts
   /// Units of ZeRO-3, each gathered together: the embedding, each layer, the head.
   bool begins_unit(std::size_t tensor) const {
     const std::size_t first_layer = has_embedding ? 1 : 0;
@@ -36,7 +39,8 @@ struct BucketPlan {
 
 BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage, std::uint32_t chunk);
 
-/// Parameters that one rank of `stage` holds in all its chunks.
+/// Parameters that one rank of `stage` holds in all its chunks: of routed experts, and the others.
+std::uint64_t stage_expert_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
 std::uint64_t stage_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
 
 }  // namespace busbar

@@ -18,7 +18,7 @@
 namespace busbar {
 
 /// The streams of every role, in this order.
-enum class StreamId : std::uint16_t { kCompute, kTp, kDp, kPp, kCp, kHost };
+enum class StreamId : std::uint16_t { kCompute, kTp, kDp, kPp, kCp, kHost, kEp };
 
 /// The work of an operation, in words: index into Program::labels.
 enum class Label : std::uint16_t {
@@ -72,6 +72,19 @@ enum class Label : std::uint16_t {
   kSpreadGradients,
   kAttentionAgain,
   kMlpAgain,
+  kRoute,
+  kDispatch,
+  kExperts,
+  kCombine,
+  kCollect,
+  kCollectBack,
+  kDispatchGradient,
+  kExpertsBack,
+  kExpertWeights,
+  kCombineGradient,
+  kRouteBack,
+  kGatherTokens,
+  kScatterTokens,
   kOffload,
   kFetch,
   kCount

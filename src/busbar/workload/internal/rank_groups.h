@@ -12,8 +12,11 @@ GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage);  ///< one gro
 GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< of TP neighbours
 GroupFamily cp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< ranks that share a sequence
 GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< all DP x CP ranks that hold the same parameters
-GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage);  ///< its subgroups that share one set of shards
-GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage);   ///< its subgroups that hold the same shard
+GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage);   ///< its subgroups that share one set of shards
+GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage);    ///< its subgroups that hold the same shard
+GroupFamily expert_groups(const LayoutSpec& l, std::uint32_t stage);  ///< EP: that exchange tokens
+GroupFamily expert_tensor_groups(const LayoutSpec& l, std::uint32_t stage);  ///< that share each of their experts
+GroupFamily expert_data_groups(const LayoutSpec& l, std::uint32_t stage);    ///< that hold the same experts
 /// Pairs of equal ranks of two stages; member 0 is on `from`. Ranks add modulo 2^32, so the stride may be negative.
 GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to);
 

@@ -48,8 +48,9 @@ class StageWriter {
   struct ChunkState {
     BucketPlan plan;
     std::uint32_t first_layer = 0;
-    std::vector<OpId> gathered;  ///< per bucket; kNone: the parameters are not sharded
-    std::vector<CallId> reduce, gather, spread;
+    std::vector<OpId> gathered;                        ///< per bucket; kNone: the parameters are not sharded
+    std::vector<CallId> reduce, gather, spread;        ///< per bucket; kNone where nothing is to do
+    std::vector<CallId> expert_reduce, expert_gather;  ///< of its routed experts
   };
   enum class Run : std::uint8_t { kFirst, kAgain };  ///< a forward pass, or its recomputation in the backward pass
 
@@ -66,6 +67,9 @@ class StageWriter {
 
   void prepare_calls();
   void prepare_data_calls(ChunkState& chunk);
+  void prepare_bucket(ChunkState& chunk, std::size_t b);
+  void prepare_expert_calls();
+  void data_call(Label label, CallId call, OpId after);  ///< on the dp stream; nothing without a call
   CallId call(Collective op, std::uint64_t bytes, GroupFamily groups);
   bool repeats(const PipelineStep& step) const;
   bool comes_from_other_stage(bool forward) const;
@@ -82,6 +86,9 @@ class StageWriter {
   void forward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor,
                      Run run, bool stops_early);
   void backward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor);
+  void forward_experts(std::uint32_t layer, Run run);
+  void backward_experts(std::uint32_t layer);
+  void expert_exchange(Label label, CallId call, StreamId stream, OpClass cls);
   void attend(Label label, Duration core, bool backward);
   void exchange_during(Label label, Duration core, CallId exchange);
   void forward_embedding();
@@ -130,6 +137,8 @@ class StageWriter {
   CallId cp_exchange_ = kNone<CallId>, cp_exchange_back_ = kNone<CallId>;  // ring, one piece
   CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;          // all-gather
   CallId cp_to_heads_ = kNone<CallId>, cp_to_pieces_ = kNone<CallId>;      // all-to-all: Q, K, V; the output
+  CallId ep_dispatch_ = kNone<CallId>, ep_combine_ = kNone<CallId>;        // all-to-all; gradients: as combine
+  CallId ep_gather_ = kNone<CallId>, ep_scatter_ = kNone<CallId>;          // of the ranks that share each expert
   CallId tp_loss_ = kNone<CallId>, send_next_ = kNone<CallId>, send_previous_ = kNone<CallId>;
 
   ChunkState* chunk_ = nullptr;           ///< of the pass being written

@@ -1,0 +1,178 @@
+// Experts: who holds them, what travels, and what they cost.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "busbar/base/id.h"
+#include "busbar/base/random.h"
+#include "busbar/program/passes.h"
+#include "busbar/workload/build_program.h"
+#include "busbar/workload/internal/buckets.h"
+#include "busbar/workload/internal/rank_groups.h"
+#include "busbar/workload/layer_times.h"
+#include "busbar/workload/memory.h"
+#include "busbar/workload/test_models.h"
+
+namespace busbar {
+namespace {
+
+LayoutSpec expert_layout(std::uint32_t tp, std::uint32_t dp, std::uint32_t ep, std::uint32_t expert_tp = 0) {
+  LayoutSpec l;
+  l.tp = tp, l.dp = dp, l.ep = ep, l.expert_tp = expert_tp;
+  l.seq = 1024;
+  l.recompute = Recompute::kNone;
+  l.global_batch = 2 * dp;
+  auto resolved = resolve_layout(l, small_experts(), 0);
+  EXPECT_TRUE(resolved.ok()) << resolved.error().text();
+  return std::move(resolved).value();
+}
+
+double bytes_moved(const Program& p, OpClass cls, Collective op) {
+  double sum = 0;
+  const Program all = expanded(p);
+  for (const Op& o : all.ops) {
+    if (o.kind != OpKind::kCollective || o.cls != cls || p.calls[index(o.call)].op != op) continue;
+    sum += static_cast<double>(count(p.calls[index(o.call)].bytes));
+  }
+  return sum;
+}
+
+// Section 3 of the training model: tokens x k x h x 2 bytes out and the same back, both again for gradients.
+TEST(Experts, TokensTravelToTheirExpertsAndBackForwardAndBackward) {
+  LayoutSpec l = expert_layout(2, 8, 4);
+  const double tokens = 512, layers = 7, batches = 2;
+  const double once = tokens * 2 * 1024 * 2 * layers * batches;
+  const auto all_to_all = [&] {
+    const Program p = build_program(small_experts(), l, flat_kernels()).value();
+    return bytes_moved(p, OpClass::kEp, Collective::kAllToAll);
+  };
+  EXPECT_EQ(all_to_all(), 4 * once);
+  l.dispatch_bytes = 1;  // fp8 on the way there; gradients and results in bf16
+  EXPECT_EQ(all_to_all(), 3.5 * once);
+  l.recompute = Recompute::kFull;  // the forward pass runs once more
+  EXPECT_EQ(all_to_all(), 5 * once);
+  l = expert_layout(2, 8, 1);  // every rank has all experts of its TP group: nothing is exchanged
+  EXPECT_EQ(all_to_all(), 0);
+}
+
+TEST(Experts, EachIsHeldOnceByEveryGroupOfRanksThatHasAll) {
+  for (const LayoutSpec& l : {expert_layout(1, 16, 8), expert_layout(2, 8, 4), expert_layout(4, 4, 2, 4),
+                              expert_layout(4, 4, 8, 2), expert_layout(2, 4, 1)}) {
+    const ModelSpec m = small_experts();
+    const double held = static_cast<double>(stage_expert_parameters(m, l, 0)) * l.ep * l.expert_tensor();
+    EXPECT_EQ(held, 7.0 * 16 * static_cast<double>(expert_parameters(m)));
+    const double others = static_cast<double>(stage_parameters(m, l, 0)) * l.tp;
+    EXPECT_NEAR((held + others) / static_cast<double>(parameter_count(m)), 1, 0.01);  // norms, routers: whole
+    for (const auto& [family, size] :
+         {std::pair{expert_groups(l, 0), l.ep}, std::pair{expert_tensor_groups(l, 0), l.expert_tensor()},
+          std::pair{expert_data_groups(l, 0), l.expert_data_ranks()}}) {
+      EXPECT_EQ(family.size(), size);
+      std::set<std::uint32_t> seen;
+      for (std::uint32_t g = 0; g < family.groups(); ++g)
+        for (std::uint32_t i = 0; i < family.size(); ++i) EXPECT_TRUE(seen.insert(family.actor(g, i)).second);
+      EXPECT_EQ(seen.size(), 16u * l.tp * l.dp / 16);
+    }
+  }
+}
+
+// ZeRO-1 of experts: gradients (4 bytes) and parameters (2) over the ranks that hold the same ones.
+TEST(Experts, TheirGradientsAreReducedOverTheRanksThatHoldTheSameOnes) {
+  const LayoutSpec l = expert_layout(1, 16, 8);
+  const ModelSpec m = small_experts();
+  const Program p = build_program(m, l, flat_kernels()).value();
+  double gradients = 0, parameters = 0;
+  for (const Op& o : expanded(p).ops) {
+    if (o.kind != OpKind::kCollective || o.cls != OpClass::kDp) continue;
+    const CollectiveCall& c = p.calls[index(o.call)];
+    if (c.groups.size() != 2) continue;
+    (c.op == Collective::kReduceScatter ? gradients : parameters) += static_cast<double>(count(c.bytes));
+  }
+  EXPECT_EQ(gradients, 4.0 * static_cast<double>(stage_expert_parameters(m, l, 0)));
+  EXPECT_EQ(parameters, 2.0 * static_cast<double>(stage_expert_parameters(m, l, 0)));
+}
+
+// The definition: experts draw loads, ranks sum theirs, the step waits for the largest sum.
+TEST(Experts, TheBusiestRankIsTheLargestOfSumsOfRandomLoads) {
+  ModelSpec m = small_experts();
+  m.moe.experts = 64;
+  LayoutSpec l = expert_layout(1, 16, 16);
+  l.expert_skew = 0.3;
+  const double noise = 64.0 / (1024.0 * 16 * 2);
+  RandomStream random(3, "loads");
+  const auto normal = [&] {
+    return std::sqrt(-2 * std::log(1 - random.uniform())) * std::cos(2 * 3.14159265358979 * random.uniform());
+  };
+  double sum = 0;
+  constexpr int kDraws = 4000;
+  for (int i = 0; i < kDraws; ++i) {
+    double most = 0;
+    for (int rank = 0; rank < 16; ++rank) {
+      double load = 0;
+      for (int e = 0; e < 4; ++e) load += (1 + std::sqrt(0.09 + noise) * normal()) / 4;
+      most = std::max(most, load);
+    }
+    sum += most / kDraws;
+  }
+  EXPECT_NEAR(busiest_rank(m, l), sum, 0.01);
+  l.expert_skew = 0;
+  EXPECT_EQ(busiest_rank(m, l), 1);
+}
+
+TEST(Experts, OneGroupedProductCostsNoLessThanItsFlopsAndNoMoreThanOneByOne) {
+  KernelTable k = flat_kernels();
+  k.cores = 132;
+  for (const std::uint64_t rows : {16ull, 200ull, 4096ull}) {
+    const double one = k.gemm_time(rows, 2048, 1024).in_s();
+    const double grouped = k.gemm_time(rows, 2048, 1024, Precision::kBf16, 0, 8).in_s();
+    EXPECT_LE(grouped, 8 * one * (1 + 1e-9));
+    EXPECT_GE(grouped, 8 * 2.0 * static_cast<double>(rows) * 2048 * 1024 / 0.7e15);
+  }
+}
+
+TEST(Experts, ZeroSkewAndTenthsOfTokensScaleTheGroupedProducts) {
+  LayoutSpec l = expert_layout(1, 16, 8);
+  const auto experts = [&] { return step_times(small_experts(), l, flat_kernels()).experts; };
+  const ExpertTimes even = (l.expert_skew = 0, experts());
+  l.expert_skew = 0.5;
+  EXPECT_GT(experts().in, even.in);
+  EXPECT_EQ(experts().collect, even.collect);  // a rank collects its own tokens, however experts are loaded
+}
+
+TEST(Experts, ZeroBubbleAndPassesKeepTheWork) {
+  LayoutSpec l = expert_layout(2, 8, 4);
+  l.pp = 4, l.chunk_layers.clear(), l.global_batch = 64;
+  l = resolve_layout(l, small_experts(), 0).value();
+  const auto work = [&](PipelineSchedule schedule, bool passes) {
+    l.schedule = schedule;
+    const StepTimes t = step_times(small_experts(), l, flat_kernels());
+    Duration sum;
+    for (const Op& o : expanded(build_program(small_experts(), l, t, flat_kernels(), passes)).ops) sum += o.duration;
+    return sum;
+  };
+  const Duration plain = work(PipelineSchedule::k1F1B, false);
+  EXPECT_EQ(work(PipelineSchedule::k1F1B, true), plain);
+  EXPECT_EQ(work(PipelineSchedule::kZbH1, true), plain);
+}
+
+TEST(Experts, RefusalsNameTheirPlace) {
+  const auto refused = [](auto change, const char* words) {
+    LayoutSpec l = expert_layout(2, 8, 4);
+    change(l);
+    const auto r = resolve_layout(l, small_experts(), 0);
+    ASSERT_FALSE(r.ok()) << words;
+    EXPECT_NE(r.error().text().find(words), std::string::npos) << r.error().text();
+  };
+  refused([](LayoutSpec& l) { l.ep = 3; }, "16 experts are not divisible by ep 3");
+  refused([](LayoutSpec& l) { l.dp = 2, l.global_batch = 2, l.ep = 8; }, "does not divide tp 2 x cp 1 x dp 2");
+  refused([](LayoutSpec& l) { l.expert_tp = 3; }, "not divisible by expert_tp 3");
+  refused([](LayoutSpec& l) { l.sequence_parallel = false; }, "sequence_parallel");
+  LayoutSpec dense = expert_layout(2, 8, 4);
+  const auto r = resolve_layout(dense, small_model(), 0);
+  ASSERT_FALSE(r.ok());
+  EXPECT_NE(r.error().text().find("has no experts"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace busbar
