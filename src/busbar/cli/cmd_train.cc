@@ -183,7 +183,7 @@ Command train_command(const std::string& typed) {
       {"--vpp", "N", "model chunks per stage (interleaved 1F1B)", "Layout", &l.vpp},
       {"--dp", "N", "data-parallel replicas (default: from the remaining GPUs)", "Layout", &l.dp},
       {"--cp", "N", "context-parallel degree: ranks that share each sequence", "Layout", &l.cp},
-      {"--ep", "N", "expert-parallel degree (only 1 yet)", "Layout", &l.ep},
+      {"--ep", "N", "expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer", "Layout", &l.ep},
       {"--seq", "TOKENS", "sequence length", "Layout", &l.seq},
       {"--micro-batch", "N", "sequences per micro-batch", "Layout", &l.micro_batch},
       {"--global-batch", "N", "sequences per step", "Layout", &l.global_batch},

@@ -214,7 +214,7 @@ TEST(Scenario, ErrorsNamePlaceAndRemedy) {
                                                        {"{tp: -1}", "tp"},
                                                        {"{tpp: 8}", "tp"},
                                                        {"{precision: int8}", "write bf16, fp16, fp8 or fp4"},
-                                                       {"{ep: 2}", "ep"},
+                                                       {"{dispatch_bytes: 3}", "1 byte (fp8) or 2"},
                                                        {"{schedule: zb}", "write 1f1b, gpipe, zb-h1 or zb-v"},
                                                        {"{rank_order: pp-tp}", "tp-cp-dp-pp"},
                                                        {"{offload: {optimiser: true}}", "optimizer"},
