@@ -14,12 +14,12 @@ inline std::uint64_t ring_edge_chunks(const Phase& phase, std::uint32_t size) {
   return std::uint64_t{size - 1} * phase.span;
 }
 
-/// Calls f(source actor, destination actor, chunks) once for each directed edge of `group` that `phase` uses,
-/// `chunks` counts all that cross it in the phase (std::uint64_t). In stepwise patterns an actor may have
-/// several edges, also between members and reducers. Cost: O(edges), no allocation: O(size) for rings, chains
-/// and trees, O(size log size) for halving, Bruck and PAT, size^2 for direct and pairwise phases (try
-/// chunks_per_pair first). Order: by position of the source (rings, chains), by node (trees), by round and send
-/// (stepwise).
+/// Calls f(source actor, destination actor, chunks) once for each directed edge of `group` that `phase` uses; `chunks`
+/// counts all chunks that cross it in the phase (std::uint64_t). In stepwise patterns an actor may have several edges,
+/// also between members and reducers.
+/// Cost: O(edges), no allocation: O(size) for rings, chains and trees, O(size log size) for halving, Bruck and PAT,
+/// size^2 for direct and pairwise phases (try chunks_per_pair first).
+/// Order: by position of the source (rings, chains), by node (trees), by round and send (stepwise).
 template <class F>
 void for_each_edge(const Schedule& schedule, const Phase& phase, std::uint32_t group, F&& f) {
   const GroupFamily& family = schedule.families[phase.family];

@@ -25,12 +25,12 @@ struct RingWindow {
 /// go around more than once) takes  sum over the window (lambda + tau) + (R - w) max tau.  With m the transfer of the
 /// edge on which the other sends stay,
 ///   T = max over m, over windows that contain an edge with tau = m, of  R m + sum over the window (lambda + tau - m),
-///   because a path that stays on an edge other than the slowest of its window is only shorter. For one m this is a
-///   sliding minimum over prefix sums. Without the condition on m, the maximum F(m) is an upper bound and grows with m.
-///   So values below the first F(m) <= best are skipped. Cost: O(n) when all edges are equal, else O(n log n + (n + R)
-///   d) with d passes: 2 in every realistic case tried; 163 in the worst case found, 65,536 rates that differ by little
-///   and one latency far from the slowest edge. No allocation in a second call of the same size. Differs from the exact
-///   path only by rounding, by at most 1e-11 of it.
+/// because a path that stays on an edge other than the slowest of its window is only shorter. For one m this is a
+/// sliding minimum over prefix sums. Without the condition on m, the maximum F(m) is an upper bound and grows with m.
+/// So values below the first F(m) <= best are skipped.
+/// Cost: O(n) if all edges are equal, else O(n log n + (n + R) d) with d passes: 2 in every realistic case tried; 163
+/// in the worst case found, 65,536 rates that differ by little and one latency far from the slowest edge.
+/// No allocation in a second call of the same size. Differs from the exact path only by rounding, at most 1e-11 of it.
 class RingPath {
  public:
   void clear() { edges_.clear(); }

@@ -1,13 +1,13 @@
 // The event loop behind run_program().
 //
 // Invariants:
-//  1. A stream runs its operations in program order, one at a time. 2. An operation starts exactly when the
-//     last of its dependencies and its predecessor ends, so the chain of causes from any operation back to
-//     time 0 has no gaps (causes.h). 3. Events are ordered by (time, ends of collectives first, sequence
-//     number). 4. A pass is one event as long as its role runs no other collective that slows it, and no
-//     call in flight shares links with its calls. Before such a call starts, the pass is split: its
-//     operations are placed where they would be, and continue one by one. So passes as events change no
-//     operation's time.
+//  1. A stream runs its operations in program order, one at a time.
+//  2. An operation starts exactly when the last of its dependencies and its predecessor ends, so the chain of causes
+//     from any operation back to time 0 has no gaps (causes.h).
+//  3. Events are ordered by (time, ends of collectives first, sequence number).
+//  4. A pass is one event as long as its role runs no other collective that slows it, and no call in flight shares
+//     links with its calls. Before such a call starts, the pass is split: its operations are placed where they would
+//     be, and continue one by one. So passes as events change no operation's time.
 #pragma once
 
 #include <cstdint>
