@@ -14,8 +14,8 @@ namespace busbar {
 /// with the system's reason otherwise, for example a full disk.
 Status write_file(const std::string& name, std::string_view bytes);
 
-/// Writes to standard output without a buffer. A reader that has gone is no error: the rest is dropped. Errors: kIo
-/// with the system's reason, at the place "stdout".
+/// Writes to standard output without a buffer. A reader that has gone is no error: the rest is dropped.
+/// Errors: kIo with the system's reason, at the place "stdout".
 Status write_stdout(std::string_view bytes);
 
 }  // namespace busbar

@@ -20,11 +20,11 @@ class RankRoutes {
     std::uint32_t link;
     double ps_per_byte;
   };
-  /// The routes of group 0 of `call`, as the engines route them, over all NICs of a rank. Cost: one routing per ordered
-  /// pair of ranks and NIC.
+  /// The routes of group 0 of `call`, as the engines route them, over all NICs of a rank.
+  /// Cost: one routing per ordered pair of ranks and NIC.
   RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call);
-  /// Routes inside nodes, which are given by their ranks place by place, and from each node to the next. Precondition:
-  /// at least two nodes, with equally many ranks.
+  /// Routes inside nodes, which are given by their ranks place by place, and from each node to the next.
+  /// Precondition: at least two nodes, with equally many ranks.
   RankRoutes(const Router& router, const Placement& placement, std::span<const std::vector<std::uint32_t>> nodes,
              const Shortcuts& shortcuts);
 

@@ -118,8 +118,8 @@ inline Move without_output(const Schedule& s, Move m) {
 }  // namespace moves_internal
 
 /// Calls f(Move) for every move of `round` in all groups. Every move of a round sends data from earlier rounds. So the
-/// order (group, then position or node, ascending) matters only for reductions into one chunk, which take turns. Cost:
-/// O(actors of the family); for trees a further factor log2 n; O(pieces sent) for stepwise patterns.
+/// order (group, then position or node, ascending) matters only for reductions into one chunk, which take turns.
+/// Cost: O(actors of the family); for trees a further factor log2 n; O(pieces sent) for stepwise patterns.
 template <class F>
 void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t round, F&& f) {
   const GroupFamily& family = schedule.families[phase.family];

@@ -20,8 +20,8 @@ namespace busbar {
 /// "3 -> 4, chunks [8, 10), output -> output, added to input".
 std::string describe(const Move& move);
 
-/// Executes any moves, not only a schedule's own, for the collective, ranks, chunks and layout of `schedule`. Cost:
-/// O(ranks / 64) per chunk moved; memory ranks x chunks x ranks / 32 bytes. For some hundreds of ranks.
+/// Executes any moves, not only a schedule's own, for the collective, ranks, chunks and layout of `schedule`.
+/// Cost: O(ranks / 64) per chunk moved; memory ranks x chunks x ranks / 32 bytes. For some hundreds of ranks.
 class Verifier {
  public:
   explicit Verifier(const Schedule& schedule);

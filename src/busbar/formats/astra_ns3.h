@@ -1,5 +1,5 @@
-// The physical topology that ASTRA-sim passes to ns-3: nodes, which of them are switches, and links one by one. Source
-// of the format: astra-sim/astra-sim, examples/network/ns3/topology.
+// The physical topology that ASTRA-sim passes to ns-3: nodes, which of them are switches, and links one by one.
+// Source of the format: astra-sim/astra-sim, examples/network/ns3/topology.
 #pragma once
 
 #include <cstdint>

@@ -78,8 +78,8 @@ struct NcclPorts {
   bool operator==(const NcclPorts&) const = default;
 };
 
-/// The port through which GPU `gpu` of a node reaches other nodes outside rings and trees, on channel `channel`. Pre:
-/// the node has network devices.
+/// The port through which GPU `gpu` of a node reaches other nodes outside rings and trees, on channel `channel`.
+/// Pre: the node has network devices.
 NcclPort nccl_local_port(const NcclComm& comm, std::uint32_t node, std::uint32_t gpu, std::uint32_t channel);
 
 struct NcclRing {

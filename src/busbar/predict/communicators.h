@@ -28,8 +28,8 @@ struct FamilyCommunicators {
 };
 
 /// Communicators of groups of ranks, each built on first use. Groups share one if their members are on the same GPUs of
-/// servers with equal wiring: rank i of the communicator is member i of every such group. Cost: a search per kind of
-/// server and set of GPUs in it; otherwise linear in the ranks of the groups.
+/// servers with equal wiring: rank i of the communicator is member i of every such group.
+/// Cost: a search per kind of server and set of GPUs in it; otherwise linear in the ranks of the groups.
 class Communicators {
  public:
   /// Topology and placement must outlive this object.
@@ -37,8 +37,8 @@ class Communicators {
       : topology_(topology), placement_(placement), settings_(settings) {}
 
   /// `channels`: the number to use, as set by NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; 0: the library's choice. The
-  /// result lives as long as this object. Errors: kUnsupported for accelerators that neither NCCL nor RCCL supports,
-  /// kInvalid for a rank without a GPU.
+  /// result lives as long as this object.
+  /// Errors: kUnsupported for accelerators that neither NCCL nor RCCL supports, kInvalid for a rank without a GPU.
   Result<const FamilyCommunicators*> of(const GroupFamily& family, std::uint32_t channels = 0);
 
  private:

@@ -12,8 +12,8 @@ namespace busbar {
 
 /// Each text is one group, or several of equal form: ranks separated by ',', each a number or START:STOP[:STEP] without
 /// STOP itself; then any number of +SHIFTxTIMES, each of which repeats everything before it TIMES times, moved by SHIFT
-/// more. All groups of all texts are one family, in order; one range with its shifts is affine. Errors: kInvalid for
-/// other texts, groups of unequal sizes, a rank twice in one group, and ranks not below `ranks`.
+/// more. All groups of all texts are one family, in order; one range with its shifts is affine.
+/// Errors: kInvalid for other texts, groups of unequal sizes, a rank twice in one group, and ranks not below `ranks`.
 Result<GroupFamily> parse_rank_groups(std::span<const std::string> texts, std::uint32_t ranks);
 
 /// Texts from which parse_rank_groups() makes the same groups, member by member.

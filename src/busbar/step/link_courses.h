@@ -18,8 +18,8 @@ class LinkCourses {
   /// `call` of the program ran, starting at `start`.
   void add(CallId call, SimTime start, Duration duration) { runs_.push_back({call, start, duration}); }
   /// Fills LinkLoad::course of the busiest links of each class and returns these links. The bytes of a call are spread
-  /// evenly over its run, and the mean of each course is the link's utilisation. Pre: timeline.links and
-  /// timeline.length are set.
+  /// evenly over its run, and the mean of each course is the link's utilisation.
+  /// Pre: timeline.links and timeline.length are set.
   std::vector<LinkLoad*> follow(const Topology& topology, const Engine& engine, const ProgramRun& run,
                                 Timeline& timeline) const;
 

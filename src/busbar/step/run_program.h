@@ -32,9 +32,9 @@ struct ProgramRun {
 };
 
 /// Delays of a role slow down by the shares of `contention` while its collectives run; their ends are recomputed when
-/// one starts or ends. Shortcut::kWholePasses off: every operation is an event. Errors: those of the engine's
-/// prepare(); kInvalid if operations wait for each other in a circle. Cost: O(log streams) per operation, plus the
-/// engine's; for a pass without other traffic, per pass.
+/// one starts or ends. Shortcut::kWholePasses off: every operation is an event.
+/// Errors: those of the engine's prepare(); kInvalid if operations wait for each other in a circle.
+/// Cost: O(log streams) per operation, plus the engine's; for a pass without other traffic, per pass.
 Result<ProgramRun> run_program(const Program& program, Engine& engine, const Contention& contention,
                                const Shortcuts& shortcuts = {});
 

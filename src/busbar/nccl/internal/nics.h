@@ -15,8 +15,8 @@ struct NicGroup {
 };
 
 /// The NICs with a live cable, in groups ordered by their first port. NicMerging::kByCard groups as NCCL fuses NICs;
-/// kByGpu as aws-ofi-nccl does, by the GPU next to the NICs: a NIC without such a GPU is in no group. Source: NVIDIA
-/// NCCL, src/graph/topo.cc (2.24 and later) and src/transport/net_ib.cc (2.20 to 2.23); aws-ofi-nccl,
+/// kByGpu as aws-ofi-nccl does, by the GPU next to the NICs: a NIC without such a GPU is in no group.
+/// Source: NVIDIA NCCL, src/graph/topo.cc (2.24 and later) and src/transport/net_ib.cc (2.20 to 2.23); aws-ofi-nccl,
 /// src/nccl_ofi_topo.cpp.
 std::vector<NicGroup> group_nics(const Topology& topology, const Block& block, const NcclSettings& settings);
 
