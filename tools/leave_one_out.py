@@ -3,10 +3,10 @@
 
 For each board of data/measured/collectives.csv the constants of its generation (catalog/protocols, the block
 `fitted`) start from the file's own, sourced values and are fitted on the single-node configurations of the other
-boards of that generation: one constant at a time, by factors, as long as the mean over the size bands of the median
-error without sign falls. A board that is alone in its generation is predicted with the sourced values, and with the
-shares of bandwidth of the next generation. What networks and launches cost is not fitted again. Prints a table
-in Markdown: the error of the board with the constants as they are in the catalogue, and left out.
+boards of that generation: one constant at a time, by factors, as long as cost() falls. A board that is alone in its
+generation is predicted with the sourced values, and with the shares of bandwidth of the next generation. What networks
+and launches cost is not fitted again. Prints a table in Markdown: the error of the board with the constants as they are
+in the catalogue, and left out.
 
 With --training the same for the one constant per GPU of training steps, `sustained_share` in catalog/kernels: each row
 of data/measured/training.csv is predicted with the constant as it is and a tenth lower, and its time taken to be
@@ -16,6 +16,7 @@ without sign.
 import argparse
 import csv
 import json
+import math
 import pathlib
 import re
 import statistics
@@ -35,6 +36,9 @@ GENERATIONS = {
 NEXT = {"nccl-ampere": "nccl-hopper"}  # of generations with one board
 FACTORS = (1.5, 1.2, 1.07)
 PASSES = 6
+FARTHEST = math.log(1.6)  # a configuration that is farther off says nothing about the constants
+LEAST_US = 0.05
+START = 0.9
 MIB = 1 << 20
 
 
@@ -54,7 +58,7 @@ def sourced(head, names):
     out = {}
     for name in names:
         found = re.search(rf"^{name}: ([0-9.]+)(us)?$", head, re.M)
-        out[name] = float(found[1]) if found else 1.0
+        out[name] = float(found[1]) if found else START
     return out
 
 
@@ -98,7 +102,18 @@ def errors_of(rows):
 
 
 def cost(errors):
-    return statistics.mean(statistics.median(map(abs, e)) for e in errors.values()) if errors else 0.0
+    """In percent: the mean over size bands of the mean |log(predicted / measured)|, each at most FARTHEST."""
+    far = [[min(abs(math.log1p(e / 100)), FARTHEST) for e in of] for of in errors.values()]
+    return 100 * statistics.mean(map(statistics.mean, far)) if far else 0.0
+
+
+def allowed(values):
+    """A send with flags takes no longer than one without, LL no longer than LL128, and none less than LEAST_US."""
+    for where in ("scale_up", "server", "network"):
+        steps = [values[n] for n in (f"ll_{where}", f"ll128_{where}", f"step_{where}") if n in values]
+        if any(a > b for a, b in zip(steps, steps[1:])) or any(s < LEAST_US for s in steps):
+            return False
+    return True
 
 
 def fit(predict, values):
@@ -113,7 +128,7 @@ def fit(predict, values):
                     trial[name] *= step
                     if name.startswith("share"):
                         trial[name] = min(trial[name], 1.0)
-                    if trial != best and (c := predict(trial)) < least:
+                    if trial != best and allowed(trial) and (c := predict(trial)) < least:
                         best, least = trial, c
                         break
             if least > before * 0.99:
