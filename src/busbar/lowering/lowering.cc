@@ -126,7 +126,7 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
                              n, std::uint64_t{n} * n),
                  {}};
   Status status;
-  channel = phase.channel;
+  set_channel(phase.channel);
   set_arrival_cost(s, run.begin, run.begin + 1);
   for_each_send(phase, n, 0, [&](const Send& send) {
     const double bytes = static_cast<double>(chunks_of(s, phase, n, send)) * chunk_bytes;

@@ -69,7 +69,7 @@ Status Lowering::State::reopen(SideBySide& all, const LoweredCall& out, const Sc
   const Phase& phase = s.phases[run.begin];
   const GroupFamily& family = s.families[phase.family];
   RoutedRun& kept = all.kept[c][std::size_t{cg} * family.groups() + g];
-  channel = phase.channel;
+  set_channel(phase.channel);
   path = std::move(kept.path);
   connections = std::move(kept.connections);
   for (const auto& [link, load] : kept.loads) {

@@ -5,7 +5,6 @@
 
 #include "busbar/lowering/lowering_state.h"
 #include "busbar/lowering/send_costs.h"
-#include "busbar/routing/flow_name.h"
 
 namespace busbar {
 
@@ -14,11 +13,6 @@ void Lowering::State::load(const CapacityShare& l, double bytes) {
   double& w = weight[l.on];
   if (w == 0) touched.push_back(l.on);
   w += l.share * bytes * bytes_sent;
-}
-
-void Lowering::State::cross(const CapacityShare& l, double bytes, Connection& c) {
-  load(l, bytes);
-  if (!l.on.is_device()) c.latency_ps += l.share * table.latency_ps(l.on);  // shares of one hop sum to 1
 }
 
 void Lowering::State::open_connection(const Connection& c) {
@@ -31,29 +25,12 @@ void Lowering::State::open_connection(const Connection& c) {
   }
 }
 
-/// Appends the limits of the devices that path[begin..) enters; those of adders only where it is added up there, and
-/// those of GPUs not at all: what passes a GPU on its way does not touch its memory.
-void Lowering::State::add_units(std::size_t begin, bool adds) {
-  const std::size_t end = path.size();
-  for (std::size_t i = begin; i < end; ++i) {
-    if (!path[i].on.is_link()) continue;  // between switches without limits
-    const DeviceId d = topology().to(path[i].on.link());
-    if (table.limited(d) && topology().kind(d) != DeviceKind::kGpu && (adds || !topology().device_class(d).reduces))
-      path.push_back({CapacityId::limit_of(d), path[i].share});
-  }
-}
-
 /// For phases [first, last), which cross the same edges. A byte that arrives is written; where it is added, its
 /// receiver reads its own byte as well.
 void Lowering::State::set_arrival_cost(const Schedule& s, std::uint32_t first, std::uint32_t last) {
   double sum = 0;
   for (std::uint32_t p = first; p < last; ++p) sum += adds_at_ranks(s.phases[p].pattern) ? 2 : 1;
   arrival_cost = sum / (last - first);
-}
-
-/// Appends the memory of `gpu` to the path in the making: it moves `bytes` for every byte on the path.
-void Lowering::State::add_memory(DeviceId gpu, double bytes) {
-  if (table.limited(gpu)) path.push_back({CapacityId::limit_of(gpu), bytes});
 }
 
 Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to,
@@ -63,101 +40,14 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
     if (tree.on) return connect_tree(call, group, from, to, bytes);
     return connect_hub(placement.gpu(call.groups.actor(group, std::min(from, to))), to >= n, bytes);
   }
-  const std::uint32_t rank_a = call.groups.actor(group, from), rank_b = call.groups.actor(group, to);
-  const DeviceId a = placement.gpu(rank_a), b = placement.gpu(rank_b);
   Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
   c.from = from;
-  if (topology().block_of(a) == topology().block_of(b)) {
-    BUSBAR_RETURN_IF_ERROR(inside(a, b));
-  } else {
-    BUSBAR_RETURN_IF_ERROR(across(rank_a, rank_b));
-  }
-  const Duration overhead = send_overhead(costs_of(protocol, call.protocol), topology(), a, b,
-                                          std::span<const CapacityShare>(path).subspan(c.begin));
-  add_units(c.begin, false);
-  add_memory(a, 1);
-  add_memory(b, arrival_cost);
+  const SendEnds send{call.groups.actor(group, from), call.groups.actor(group, to), nic_numbers, nics, *bias, arrival_cost};
+  BUSBAR_ASSIGN(c.latency_ps, routes.between(send, call.protocol, path));
   c.end = static_cast<std::uint32_t>(path.size());
-  for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes, c);
-  c.latency_ps += static_cast<double>(overhead.in_ps());
+  for (std::uint32_t i = c.begin; i < c.end; ++i) load(path[i], bytes);
   open_connection(c);
   return {};
-}
-
-/// The memory that `gpu` stages in: the NUMA node with the fewest hops, the first of several; kNone: there is none.
-DeviceId Lowering::State::host_memory(DeviceId gpu) {
-  const auto [entry, fresh] = host_of.try_emplace(gpu, kNone<DeviceId>);
-  if (!fresh) return entry->second;
-  const Block& block = topology().blocks()[index(topology().block_of(gpu))];
-  double fewest = INFINITY;
-  std::vector<LinkShare> way;
-  for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
-    way.clear();
-    if (topology().kind(d) != DeviceKind::kNuma ||
-        !router.spread(gpu, d, kNone<DeviceId>, kNone<DeviceId>, 0, way).ok())
-      continue;
-    double hops = 0;
-    for (const LinkShare& l : way) hops += l.share;
-    if (hops < fewest - 0.5) fewest = hops, entry->second = d;
-  }
-  return entry->second;
-}
-
-/// Appends the links from one device of a server to another.
-Status Lowering::State::spread(DeviceId a, DeviceId b) { return spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0); }
-
-/// Appends what a payload crosses from `a` to `b`, between servers by these NICs.
-Status Lowering::State::spread(DeviceId a, DeviceId b, DeviceId nic_a, DeviceId nic_b, std::uint64_t flow) {
-  if (table.bundles() && nic_a != kNone<DeviceId>) return router.spread_bundled(a, b, nic_a, nic_b, path);
-  links.clear();
-  BUSBAR_RETURN_IF_ERROR(router.spread(a, b, nic_a, nic_b, flow, links, *bias));
-  for (const LinkShare& l : links) path.push_back({l.link, l.share});
-  return {};
-}
-
-/// Inside a server; what goes over links without peer access is written to host memory and read from there.
-Status Lowering::State::inside(DeviceId a, DeviceId b) {
-  const std::size_t begin = path.size();
-  BUSBAR_RETURN_IF_ERROR(spread(a, b));
-  const auto denied = [&](const CapacityShare& l) {
-    const LinkKind kind = topology().link_class(l.on.link()).kind;
-    return (!protocol.peer_access && is_in_server(kind)) || (!protocol.scale_up_access && is_scale_up(kind));
-  };
-  const bool staged = std::any_of(path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), denied);
-  const DeviceId host = staged ? host_memory(a) : kNone<DeviceId>;
-  if (host == kNone<DeviceId>) return {};
-  path.resize(begin);
-  BUSBAR_RETURN_IF_ERROR(spread(a, host));
-  return spread(host, b);
-}
-
-/// Between servers: each lane by its own NICs, and each port of these as a flow of its own.
-Status Lowering::State::across(std::uint32_t rank_a, std::uint32_t rank_b) {
-  const DeviceId a = placement.gpu(rank_a), b = placement.gpu(rank_b);
-  for (std::uint32_t lane = 0; lane < lanes.count; ++lane) {
-    const std::uint32_t c = nic_index(lane);
-    find_crossings(router, placement, nics, rank_a, rank_b, c, crossings);
-    const std::size_t begin = path.size();
-    const auto ways = static_cast<std::uint32_t>(crossings.size());
-    for (std::uint32_t i = 0; i < ways; ++i)
-      BUSBAR_RETURN_IF_ERROR(cross_by(crossings[i], a, b, flow_name(a, b, c * ways + i)));
-    for (std::size_t i = begin; lanes.count * ways > 1 && i < path.size(); ++i) path[i].share /= lanes.count * ways;
-  }
-  return {};
-}
-
-Status Lowering::State::cross_by(const Crossing& way, DeviceId a, DeviceId b, std::uint64_t flow) {
-  const auto route = [&](DeviceId from, DeviceId to) { return spread(from, to, way.nic_from, way.nic_to, flow); };
-  const DeviceId host_a = protocol.gpudirect ? kNone<DeviceId> : host_memory(a);
-  const DeviceId host_b = protocol.gpudirect ? kNone<DeviceId> : host_memory(b);
-  if (host_a == kNone<DeviceId> || host_b == kNone<DeviceId>) {
-    if (way.gpu != a) BUSBAR_RETURN_IF_ERROR(spread(a, way.gpu));
-    return route(way.gpu, b);
-  }
-  BUSBAR_RETURN_IF_ERROR(spread(a, host_a));
-  BUSBAR_RETURN_IF_ERROR(route(host_a, host_b));
-  return spread(host_b, b);
 }
 
 /// What each send of the round, connections [first, last), takes while the others of the round are under way; with
@@ -231,7 +121,7 @@ Status Lowering::State::open_run(const CollectiveCall& call, const Schedule& s, 
                                  std::uint32_t group, double chunk_bytes) {
   path.clear();
   connections.clear();
-  channel = s.phases[run.begin].channel;
+  set_channel(s.phases[run.begin].channel);
   tree.loaded.clear();
   if (is_stepwise(s.phases[run.begin].pattern)) return open_steps(call, s, run, call_group, group, chunk_bytes);
   const Phase& phase = s.phases[run.begin];  // the phases of a run cross the same edges

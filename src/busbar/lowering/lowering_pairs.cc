@@ -59,15 +59,15 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
   const bool hashed = router.policy() == RoutingPolicy::kStatic;
   if (table.holds() || !shortcuts.has(hashed ? Shortcut::kHashedPairs : Shortcut::kPairClasses)) return false;
   PairEnds ends;
-  for (std::uint32_t lane = 0; lane < lanes.count; ++lane) ends.lane.push_back(nic_index(lane));
+  ends.lane = nic_numbers;
   const auto stage_in_host = [&](DeviceId from, DeviceId to) {
     path.clear();
-    return spread(from, to);
+    return routes.inside(from, to, path);
   };
   std::size_t hosts = 0;
   for (const std::uint32_t actor : actors) {
     const std::uint32_t rank = call.groups.actor(group, actor);
-    const DeviceId gpu = placement.gpu(rank), host = protocol.gpudirect ? kNone<DeviceId> : host_memory(gpu);
+    const DeviceId gpu = placement.gpu(rank), host = protocol.gpudirect ? kNone<DeviceId> : routes.host_memory(gpu);
     ends.gpu.push_back(gpu);
     ends.at.push_back(host == kNone<DeviceId> ? gpu : host);
     ends.before_ps.push_back(0);
@@ -75,11 +75,11 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
     if (host != kNone<DeviceId>) {
       ++hosts;
       BUSBAR_RETURN_IF_ERROR(stage_in_host(gpu, host));
-      ends.before_ps.back() = leg_ps(0, 1);
+      ends.before_ps.back() = routes.latency_ps(path, 0, 1);
       BUSBAR_RETURN_IF_ERROR(stage_in_host(host, gpu));
-      ends.after_ps.back() = leg_ps(0, 1);
+      ends.after_ps.back() = routes.latency_ps(path, 0, 1);
     }
-    for (std::uint32_t lane = 0; lane < lanes.count; ++lane) ends.nic.push_back(placement.nic(rank, nic_index(lane)));
+    for (const std::uint32_t nic : nic_numbers) ends.nic.push_back(placement.nic(rank, nic));
   }
   if (hosts != 0 && hosts != actors.size()) return false;
   BUSBAR_ASSIGN(const PairLoads* const loads,
@@ -124,7 +124,7 @@ Status Lowering::State::lower_together(const Schedule& s, PhaseRun run, std::uin
   const GroupFamily& family = s.families[phase.family];
   const double bytes = static_cast<double>(chunks_per_pair(s, phase)) * chunk_bytes;
   if (bytes == 0) return {};
-  channel = phase.channel;
+  set_channel(phase.channel);
   set_arrival_cost(s, run.begin, run.begin + 1);
   std::vector<std::uint32_t> actors(family.size());
   std::map<BlockId, std::vector<std::uint32_t>> by_block;

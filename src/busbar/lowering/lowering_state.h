@@ -10,9 +10,9 @@
 #include "busbar/collectives/chain.h"
 #include "busbar/collectives/edges.h"
 #include "busbar/lowering/components.h"
-#include "busbar/lowering/crossings.h"
 #include "busbar/lowering/lanes.h"
 #include "busbar/lowering/lowering.h"
+#include "busbar/lowering/send_routes.h"
 #include "busbar/routing/pair_spread.h"
 #include "busbar/routing/reduction_tree.h"
 
@@ -93,6 +93,7 @@ struct Lowering::State {
   PairSpread pair_spread;
   Shortcuts shortcuts;
   CapacityTable table;
+  SendRoutes routes{router, placement, protocol, table};
   WhatIf what_if{};
   std::vector<LinkDelay> delays{};
   Trace* trace = nullptr;
@@ -106,6 +107,7 @@ struct Lowering::State {
 
   Lanes lanes{};                      ///< of the call in hand
   std::uint32_t channel = 0;          ///< of the phases in hand
+  std::vector<std::uint32_t> nic_numbers{};  ///< of its lanes
   const ChannelNics* nics = nullptr;  ///< of the call; null: each rank uses the NICs nearest to its GPU
 
   /// Of schedules that reduce in the fabric.
@@ -120,12 +122,9 @@ struct Lowering::State {
   Trees tree{};
   std::optional<ReductionTrees> switches{};  ///< made when first needed
   double arrival_cost = 1;                   ///< bytes that memory moves for one that arrives, in the phases in hand
-  std::map<DeviceId, DeviceId> host_of{};    ///< GPU -> memory it stages in, once sought
 
   // Work space, reused from fluid to fluid.
-  std::vector<LinkShare> links{};  ///< of the route that is being sought
   std::vector<CapacityShare> path{};
-  std::vector<Crossing> crossings{};  ///< of one connection and lane
   std::vector<Connection> connections{};
   std::vector<std::uint32_t> connection_of{};  ///< actor -> connection of the phase in hand
   PerCapacity<double> weight{};                ///< zero between fluids
@@ -144,26 +143,21 @@ struct Lowering::State {
 
   const Topology& topology() const { return router.topology(); }
   void read_table() { table = CapacityTable(router, protocol, what_if, delays, shortcuts); }
-  void add_units(std::size_t begin, bool adds);
   void set_arrival_cost(const Schedule& s, std::uint32_t first, std::uint32_t last);
-  void add_memory(DeviceId gpu, double bytes);
   void make_room();
   double sent_per_byte(const Connection& c) const {
     return c.from == Connection::kHub ? bytes_sent / protocol.share_switch : bytes_sent;
   }
-  std::uint32_t nic_index(std::uint32_t lane) const { return lanes.nic(channel, lane); }
+  void set_channel(std::uint32_t c) {
+    channel = c;
+    nic_numbers.clear();
+    for (std::uint32_t lane = 0; lane < lanes.count; ++lane) nic_numbers.push_back(lanes.nic(channel, lane));
+  }
   std::vector<double> load_ps(const Stage& stage) const;
   void set_bias(std::size_t step) { bias = step < biases.size() ? &biases[step] : &kEqualSplit; }
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);
-  DeviceId host_memory(DeviceId gpu);
-  Status spread(DeviceId a, DeviceId b);
-  Status spread(DeviceId a, DeviceId b, DeviceId nic_a, DeviceId nic_b, std::uint64_t flow);
-  Status inside(DeviceId a, DeviceId b);
-  Status across(std::uint32_t rank_a, std::uint32_t rank_b);
-  Status cross_by(const Crossing& way, DeviceId a, DeviceId b, std::uint64_t flow);
   Status connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to, double bytes);
   Status connect_hub(DeviceId gpu, bool up, double bytes);
-  Status hub_leg(DeviceId gpu, bool up, double share);
   // lowering_tree.cc
   void set_trees(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);
   Result<LinkId> uplink(const CollectiveCall& call, std::uint32_t group, std::uint32_t m);
@@ -172,9 +166,7 @@ struct Lowering::State {
                       double bytes);
   Result<double> host_leg(const CollectiveCall& call, std::uint32_t group, std::uint32_t m, bool up, double share);
   Result<double> climb_leg(const CollectiveCall& call, std::uint32_t group, std::uint32_t m, bool up, double share);
-  double leg_ps(std::size_t begin, double whole) const;
   void load(const CapacityShare& l, double bytes);
-  void cross(const CapacityShare& share, double bytes, Connection& c);
   Status open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
                     std::uint32_t group, double chunk_bytes);
   void close_round(std::size_t first, std::size_t last, bool others);

@@ -40,7 +40,7 @@ void Lowering::State::set_trees(const CollectiveCall& call, const Schedule& s, s
 /// The cable from the NIC of member `m`, for the tree of the channel in hand, to its switch.
 Result<LinkId> Lowering::State::uplink(const CollectiveCall& call, std::uint32_t group, std::uint32_t m) {
   const std::uint32_t rank = call.groups.actor(group, m);
-  const DeviceId nic = placement.nic(rank, nic_index(0));
+  const DeviceId nic = placement.nic(rank, nic_numbers[0]);
   const LinkId l = nic == kNone<DeviceId> ? kNone<LinkId> : switches->uplink(nic);
   if (l == kNone<LinkId>)
     return unsupported(
@@ -73,24 +73,17 @@ Status Lowering::State::find_roots(const CollectiveCall& call, std::uint32_t gro
   return {};
 }
 
-/// Latency in ps of path[begin..), whose shares of one hop sum to `whole`.
-double Lowering::State::leg_ps(std::size_t begin, double whole) const {
-  double ps = 0;
-  for (std::size_t i = begin; i < path.size(); ++i) ps += path[i].share / whole * table.latency_ps(path[i].on);
-  return ps;
-}
-
 /// Between member `m` and the switch above its NIC, `share` of the bytes.
 Result<double> Lowering::State::host_leg(const CollectiveCall& call, std::uint32_t group, std::uint32_t m, bool up,
                                          double share) {
   const std::uint32_t rank = call.groups.actor(group, m);
-  const DeviceId gpu = placement.gpu(rank), nic = placement.nic(rank, nic_index(0));
+  const DeviceId gpu = placement.gpu(rank), nic = placement.nic(rank, nic_numbers[0]);
   BUSBAR_ASSIGN(const LinkId cable, uplink(call, group, m));
   const std::size_t begin = path.size();
-  BUSBAR_RETURN_IF_ERROR(up ? spread(gpu, nic) : spread(nic, gpu));
+  BUSBAR_RETURN_IF_ERROR(up ? routes.inside(gpu, nic, path) : routes.inside(nic, gpu, path));
   path.push_back({up ? cable : reverse(cable), 1.0});
   for (std::size_t i = begin; i < path.size(); ++i) path[i].share *= share;
-  return leg_ps(begin, share);
+  return routes.latency_ps(path, begin, share);
 }
 
 /// Between the switch above member `m` and the top of its tree. A link that the tree has loaded is not loaded again.
@@ -132,8 +125,8 @@ Status Lowering::State::connect_tree(const CollectiveCall& call, std::uint32_t g
     }
     if (!leaf_edge && tree.at_hubs) {
       const std::size_t hub = path.size();
-      BUSBAR_RETURN_IF_ERROR(hub_leg(placement.gpu(call.groups.actor(group, m)), !up, share));
-      ps += leg_ps(hub, share);
+      BUSBAR_RETURN_IF_ERROR(routes.to_switches(placement.gpu(call.groups.actor(group, m)), !up, share, path));
+      ps += routes.latency_ps(path, hub, share);
     }
     if (!leaf_edge) {
       BUSBAR_ASSIGN(const double climb_ps, climb_leg(call, group, m, up, share));
@@ -141,39 +134,21 @@ Status Lowering::State::connect_tree(const CollectiveCall& call, std::uint32_t g
     }
     c.latency_ps = std::max(c.latency_ps, ps);
   }
-  add_units(c.begin, up);
+  routes.add_limits(c.begin, up, path);
   for (std::uint32_t m = begin; m < end && (leaf_edge || tree.at_hubs); ++m)  // from the hub and on to the NIC, or back
-    add_memory(placement.gpu(call.groups.actor(group, m)), leaf_edge ? 1 : 2 * share);
+    routes.add_memory(placement.gpu(call.groups.actor(group, m)), leaf_edge ? 1 : 2 * share, path);
   c.end = static_cast<std::uint32_t>(path.size());
   for (std::uint32_t i = c.begin; i < c.end; ++i) load(path[i], bytes);
   open_connection(c);
   return {};
 }
 
-/// Between a GPU and the scale-up switches beside it that reduce, in proportion to the rates of its links to them.
-Status Lowering::State::hub_leg(DeviceId gpu, bool up, double share) {
-  double total = 0;
-  for (const LinkId l : topology().out_links(gpu))
-    if (topology().device_class(topology().to(l)).reduces) total += table.rate(l);
-  if (total == 0)
-    return unsupported(
-        fmt::format("no switch beside {} can reduce; choose another algorithm, or say 'reduces: true' of the switch",
-                    topology().name(gpu)));
-  for (const LinkId l : topology().out_links(gpu))
-    if (topology().device_class(topology().to(l)).reduces)
-      path.push_back({up ? l : reverse(l), share * table.rate(l) / total});
-  return {};
-}
-
 /// To or from the reducer of a scale-up domain.
 Status Lowering::State::connect_hub(DeviceId gpu, bool up, double bytes) {
   Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
-  BUSBAR_RETURN_IF_ERROR(hub_leg(gpu, up, 1.0));
-  add_units(c.begin, up);
-  add_memory(gpu, protocol.share_switch);  // which the sum of a link's load is divided by below
+  BUSBAR_ASSIGN(c.latency_ps, routes.next_to(gpu, up, path));
   c.end = static_cast<std::uint32_t>(path.size());
-  for (std::uint32_t i = c.begin; i < c.end; ++i) cross(path[i], bytes / protocol.share_switch, c);
-  c.latency_ps += static_cast<double>(protocol.step_switch.in_ps());
+  for (std::uint32_t i = c.begin; i < c.end; ++i) load(path[i], bytes / protocol.share_switch);
   c.from = Connection::kHub;
   open_connection(c);
   return {};

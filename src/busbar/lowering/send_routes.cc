@@ -1,0 +1,152 @@
+#include "busbar/lowering/send_routes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "busbar/lowering/send_costs.h"
+#include "busbar/routing/flow_name.h"
+
+namespace busbar {
+
+Result<double> SendRoutes::between(const SendEnds& send, Protocol protocol, std::vector<CapacityShare>& path) {
+  const DeviceId a = placement_.gpu(send.from), b = placement_.gpu(send.to);
+  const std::size_t begin = path.size();
+  if (topology().block_of(a) == topology().block_of(b)) {
+    BUSBAR_RETURN_IF_ERROR(straight_or_staged(a, b, path));
+  } else {
+    BUSBAR_RETURN_IF_ERROR(across(send, path));
+  }
+  const Duration overhead = send_overhead(costs_of(protocol_, protocol), topology(), a, b,
+                                          std::span<const CapacityShare>(path).subspan(begin));
+  const double ps = latency_ps(path, begin, 1);
+  add_limits(begin, false, path);
+  add_memory(a, 1, path);
+  add_memory(b, send.arrival_cost, path);
+  return ps + static_cast<double>(overhead.in_ps());
+}
+
+Result<double> SendRoutes::next_to(DeviceId gpu, bool up, std::vector<CapacityShare>& path) {
+  const std::size_t begin = path.size();
+  BUSBAR_RETURN_IF_ERROR(to_switches(gpu, up, 1.0, path));
+  const double ps = latency_ps(path, begin, 1);
+  add_limits(begin, up, path);
+  add_memory(gpu, protocol_.share_switch, path);  // whose loads count 1 / share_switch times
+  return ps + static_cast<double>(protocol_.step_switch.in_ps());
+}
+
+Status SendRoutes::to_switches(DeviceId gpu, bool up, double share, std::vector<CapacityShare>& path) {
+  double total = 0;
+  const auto reduces = [&](LinkId l) { return topology().device_class(topology().to(l)).reduces; };
+  for (const LinkId l : topology().out_links(gpu))
+    if (reduces(l)) total += table_.rate(l);
+  if (total == 0)
+    return unsupported(
+        fmt::format("no switch beside {} can reduce; choose another algorithm, or say 'reduces: true' of the switch",
+                    topology().name(gpu)));
+  for (const LinkId l : topology().out_links(gpu))
+    if (reduces(l)) path.push_back({up ? l : reverse(l), share * table_.rate(l) / total});
+  return {};
+}
+
+double SendRoutes::latency_ps(std::span<const CapacityShare> path, std::size_t begin, double whole) const {
+  double ps = 0;
+  for (std::size_t i = begin; i < path.size(); ++i) ps += path[i].share / whole * table_.latency_ps(path[i].on);
+  return ps;
+}
+
+void SendRoutes::add_limits(std::size_t begin, bool adds, std::vector<CapacityShare>& path) const {
+  const std::size_t end = path.size();
+  for (std::size_t i = begin; i < end; ++i) {
+    if (!path[i].on.is_link()) continue;  // between switches without limits
+    const DeviceId d = topology().to(path[i].on.link());
+    if (table_.limited(d) && topology().kind(d) != DeviceKind::kGpu && (adds || !topology().device_class(d).reduces))
+      path.push_back({CapacityId::limit_of(d), path[i].share});
+  }
+}
+
+void SendRoutes::add_memory(DeviceId gpu, double bytes, std::vector<CapacityShare>& path) const {
+  if (table_.limited(gpu)) path.push_back({CapacityId::limit_of(gpu), bytes});
+}
+
+DeviceId SendRoutes::host_memory(DeviceId gpu) {
+  const auto [entry, fresh] = host_of_.try_emplace(gpu, kNone<DeviceId>);
+  if (!fresh) return entry->second;
+  const Block& block = topology().blocks()[index(topology().block_of(gpu))];
+  double fewest = INFINITY;
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    links_.clear();
+    if (topology().kind(d) != DeviceKind::kNuma ||
+        !router_.spread(gpu, d, kNone<DeviceId>, kNone<DeviceId>, 0, links_).ok())
+      continue;
+    double hops = 0;
+    for (const LinkShare& l : links_) hops += l.share;
+    if (hops < fewest - 0.5) fewest = hops, entry->second = d;
+  }
+  return entry->second;
+}
+
+Status SendRoutes::inside(DeviceId a, DeviceId b, std::vector<CapacityShare>& path) {
+  links_.clear();
+  BUSBAR_RETURN_IF_ERROR(router_.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, links_));
+  for (const LinkShare& l : links_) path.push_back({l.link, l.share});
+  return {};
+}
+
+/// Inside a server. Data that cross links without peer access are written to host memory and read from there.
+Status SendRoutes::straight_or_staged(DeviceId a, DeviceId b, std::vector<CapacityShare>& path) {
+  const std::size_t begin = path.size();
+  BUSBAR_RETURN_IF_ERROR(inside(a, b, path));
+  const auto denied = [&](const CapacityShare& s) {
+    const LinkKind kind = topology().link_class(s.on.link()).kind;
+    return (!protocol_.peer_access && is_in_server(kind)) || (!protocol_.scale_up_access && is_scale_up(kind));
+  };
+  const bool staged = std::any_of(path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), denied);
+  const DeviceId host = staged ? host_memory(a) : kNone<DeviceId>;
+  if (host == kNone<DeviceId>) return {};
+  path.resize(begin);
+  BUSBAR_RETURN_IF_ERROR(inside(a, host, path));
+  return inside(host, b, path);
+}
+
+/// Between servers: by each of the NICs, and by each port of these as a flow of its own.
+Status SendRoutes::across(const SendEnds& send, std::vector<CapacityShare>& path) {
+  const auto nics = static_cast<std::uint32_t>(send.nics.size());
+  for (const std::uint32_t nic : send.nics) {
+    find_crossings(router_, placement_, send.chosen, send.from, send.to, nic, crossings_);
+    const std::size_t begin = path.size();
+    const auto ways = static_cast<std::uint32_t>(crossings_.size());
+    const DeviceId a = placement_.gpu(send.from), b = placement_.gpu(send.to);
+    for (std::uint32_t i = 0; i < ways; ++i)
+      BUSBAR_RETURN_IF_ERROR(cross_by(crossings_[i], send, flow_name(a, b, nic * ways + i), path));
+    for (std::size_t i = begin; nics * ways > 1 && i < path.size(); ++i) path[i].share /= nics * ways;
+  }
+  return {};
+}
+
+Status SendRoutes::cross_by(const Crossing& way, const SendEnds& send, std::uint64_t flow,
+                            std::vector<CapacityShare>& path) {
+  const DeviceId a = placement_.gpu(send.from), b = placement_.gpu(send.to);
+  const DeviceId host_a = protocol_.gpudirect ? kNone<DeviceId> : host_memory(a);
+  const DeviceId host_b = protocol_.gpudirect ? kNone<DeviceId> : host_memory(b);
+  if (host_a == kNone<DeviceId> || host_b == kNone<DeviceId>) {
+    if (way.gpu != a) BUSBAR_RETURN_IF_ERROR(inside(a, way.gpu, path));
+    return spread(way.gpu, b, way, flow, send.bias, path);
+  }
+  BUSBAR_RETURN_IF_ERROR(inside(a, host_a, path));
+  BUSBAR_RETURN_IF_ERROR(spread(host_a, host_b, way, flow, send.bias, path));
+  return inside(host_b, b, path);
+}
+
+Status SendRoutes::spread(DeviceId a, DeviceId b, const Crossing& way, std::uint64_t flow, const SplitBias& bias,
+                          std::vector<CapacityShare>& path) {
+  if (table_.bundles()) return router_.spread_bundled(a, b, way.nic_from, way.nic_to, path);
+  links_.clear();
+  BUSBAR_RETURN_IF_ERROR(router_.spread(a, b, way.nic_from, way.nic_to, flow, links_, bias));
+  for (const LinkShare& l : links_) path.push_back({l.link, l.share});
+  return {};
+}
+
+}  // namespace busbar

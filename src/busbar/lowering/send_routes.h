@@ -1,0 +1,69 @@
+// What one send crosses on a machine, and how long its last byte takes: for schedules and for messages alike.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "busbar/lowering/capacity_table.h"
+#include "busbar/lowering/crossings.h"
+
+namespace busbar {
+
+/// A send from one rank to another.
+struct SendEnds {
+  std::uint32_t from = 0, to = 0;          ///< ranks
+  std::span<const std::uint32_t> nics{};   ///< between servers: numbers of the NICs, or channels of `chosen`, that share
+                                           ///< the bytes evenly
+  const ChannelNics* chosen = nullptr;     ///< null: each rank uses the NICs nearest to its GPU
+  const SplitBias& bias = kEqualSplit;     ///< between servers, of adaptive routing
+  double arrival_cost = 1;                 ///< bytes that memory moves for one that arrives
+};
+
+/// Routes sends. Paths grow by what a send crosses, in order: links or bundles, limits of the devices that it enters,
+/// memory of its GPUs. Every share is per byte of the send. Latencies are in ps, of links and overhead together.
+/// What is not allowed to go straight is staged in host memory (ProtocolModel::peer_access, gpudirect, ...).
+class SendRoutes {
+ public:
+  SendRoutes(const Router& router, const Placement& placement, const ProtocolModel& protocol,
+             const CapacityTable& table)
+      : router_(router), placement_(placement), protocol_(protocol), table_(table) {}
+
+  /// Returns the latency. Errors: kUnreachable with the pair.
+  Result<double> between(const SendEnds& send, Protocol protocol, std::vector<CapacityShare>& path);
+  /// From `gpu` up to the scale-up switches next to it that reduce, or down from them; in proportion to the rates of the
+  /// links. Returns the latency. Loads of such a send count ProtocolModel::share_switch times less than its shares.
+  /// Errors: kUnsupported if no switch there reduces.
+  Result<double> next_to(DeviceId gpu, bool up, std::vector<CapacityShare>& path);
+
+  // The parts of such routes.
+  Status inside(DeviceId a, DeviceId b, std::vector<CapacityShare>& path);  ///< of one server, straight
+  Status to_switches(DeviceId gpu, bool up, double share, std::vector<CapacityShare>& path);
+  /// Of path[begin..), whose shares of one hop sum to `whole`; overheads left out.
+  double latency_ps(std::span<const CapacityShare> path, std::size_t begin, double whole) const;
+  /// Appends the limits of the devices that path[begin..) enters. Those of switches that add count only if they add
+  /// this send, and those of GPUs never: what passes a GPU on its way does not touch its memory.
+  void add_limits(std::size_t begin, bool adds, std::vector<CapacityShare>& path) const;
+  /// Appends the memory of `gpu`, if it is a capacity. It moves `bytes` for every byte of the send.
+  void add_memory(DeviceId gpu, double bytes, std::vector<CapacityShare>& path) const;
+  /// The memory that `gpu` stages in: the NUMA node with the fewest hops, the first of several; kNone: there is none.
+  DeviceId host_memory(DeviceId gpu);
+
+ private:
+  const Topology& topology() const { return router_.topology(); }
+  Status straight_or_staged(DeviceId a, DeviceId b, std::vector<CapacityShare>& path);
+  Status across(const SendEnds& send, std::vector<CapacityShare>& path);
+  Status cross_by(const Crossing& way, const SendEnds& send, std::uint64_t flow, std::vector<CapacityShare>& path);
+  Status spread(DeviceId a, DeviceId b, const Crossing& way, std::uint64_t flow, const SplitBias& bias,
+                std::vector<CapacityShare>& path);
+
+  const Router& router_;
+  const Placement& placement_;
+  const ProtocolModel& protocol_;
+  const CapacityTable& table_;
+  std::map<DeviceId, DeviceId> host_of_;  ///< once sought
+  std::vector<LinkShare> links_;          ///< work space
+  std::vector<Crossing> crossings_;       ///< work space
+};
+
+}  // namespace busbar
