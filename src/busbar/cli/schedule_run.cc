@@ -136,8 +136,6 @@ Table schedule_table(const ImportedSchedule& schedule, const std::vector<Schedul
       "is used; copies and additions "
       "inside a GPU cost nothing";
   t.note += fmt::format(". Protocol: {}.", schedule.protocol);
-  if (!cluster.protocol.peer_access || !cluster.protocol.gpudirect)
-    t.note += " Copies through host memory are not modelled here: times are too short.";
   return t;
 }
 

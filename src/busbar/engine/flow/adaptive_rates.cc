@@ -8,40 +8,42 @@
 
 namespace busbar {
 
-AdaptiveRates::AdaptiveRates(const Router& router, WayOf way, std::function<double(CapacityId)> rate, double cap,
-                             std::uint32_t items, const Shortcuts& shortcuts)
+AdaptiveRates::AdaptiveRates(const Router& router, WayOf way, const CapacityCounts& capacities,
+                             std::function<double(CapacityId)> rate, double cap, std::uint32_t items,
+                             const Shortcuts& shortcuts)
     : router_(router),
       way_of_(std::move(way)),
-      link_rate_(std::move(rate)),
+      rate_of_(std::move(rate)),
       cap_(cap),
-      split_cost_(router.topology(), {router.topology().link_count()}, link_rate_),
+      split_cost_(router.topology(), capacities, rate_of_),
       items_(items),
-      solver_(CapacityCounts{router.topology().link_count()}, shortcuts),
-      used_(router.topology().link_count(), 0.0),
-      fastest_(used_.size(), 0.0),
-      bytes_(used_.size(), 0.0),
-      items_on_(bytes_.size(), 0) {}
+      solver_(capacities, shortcuts),
+      used_(capacities, 0.0),
+      fastest_(used_),
+      bytes_(used_),
+      items_on_(capacities, 0) {}
 
 LinkId AdaptiveRates::held_by(std::uint32_t id) const {
   constexpr double kFull = 1 - 1e-9;
   const Item& item = items_[id];
   for (const CapacityId l : item.way.on)
-    if (used_[l.number()] >= link_rate_(l) * kFull && item.rate >= fastest_[l.number()] * kFull) return l.link();
+    if (used_[l] >= rate_of_(l) * kFull && item.rate >= fastest_[l] * kFull)
+      return l.is_link() ? l.link() : kNone<LinkId>;
   return kNone<LinkId>;
 }
 
 /// Adds what it has sent since it was last counted to the links it crosses.
 void AdaptiveRates::count(Item& item, std::int64_t now_ps) {
   const double bytes = item.rate * static_cast<double>(now_ps - std::exchange(item.counted_ps, now_ps));
-  for (std::size_t k = 0; k < item.way.on.size(); ++k) bytes_[item.way.on[k].number()] += item.way.weight[k] * bytes;
+  for (std::size_t k = 0; k < item.way.on.size(); ++k) bytes_[item.way.on[k]] += item.way.weight[k] * bytes;
 }
 
 Stage AdaptiveRates::way(std::uint32_t item, const SplitBias& bias) {
   scratch_.clear();
   way_of_(item, bias, scratch_);
   Stage out;
-  for (const LinkShare& s : scratch_) {
-    out.on.push_back(s.link);
+  for (const CapacityShare& s : scratch_) {
+    out.on.push_back(s.on);
     out.weight.push_back(s.share);
   }
   Fluid f;
@@ -81,7 +83,7 @@ void AdaptiveRates::split(std::int64_t now_ps) {
 void AdaptiveRates::solve(std::int64_t now_ps) {
   constexpr double kSame = 1e-12;
   solver_.begin(StageSolver::Rates::kAsBefore);
-  for (const std::uint32_t id : open_) solver_.add(items_[id].way.on, items_[id].way.weight, cap_, link_rate_);
+  for (const std::uint32_t id : open_) solver_.add(items_[id].way.on, items_[id].way.weight, cap_, rate_of_);
   const auto rates = solver_.solve();
   for (std::size_t i = 0; i < open_.size(); ++i) {
     Item& item = items_[open_[i]];
@@ -91,7 +93,7 @@ void AdaptiveRates::solve(std::int64_t now_ps) {
       changed_.push_back(open_[i]);
     }
     for (std::size_t k = 0; k < item.way.on.size(); ++k) {
-      const std::uint32_t l = item.way.on[k].number();
+      const CapacityId l = item.way.on[k];
       used_[l] += item.way.weight[k] * item.rate;
       fastest_[l] = std::max(fastest_[l], item.rate);
     }
@@ -103,7 +105,7 @@ void AdaptiveRates::settle(std::int64_t now_ps) {
   if (opened_.empty() && closed_.empty()) return;
   changes_ += opened_.size() + closed_.size();
   for (const std::uint32_t id : open_)
-    for (const CapacityId l : items_[id].way.on) used_[l.number()] = fastest_[l.number()] = 0;
+    for (const CapacityId l : items_[id].way.on) used_[l] = fastest_[l] = 0;
   for (const std::uint32_t id : closed_) {
     Item& item = items_[id];
     count(item, now_ps);
@@ -115,7 +117,7 @@ void AdaptiveRates::settle(std::int64_t now_ps) {
   for (const std::uint32_t id : opened_) {
     items_[id].counted_ps = now_ps;
     items_[id].way = way(id, bias_);
-    for (const CapacityId l : items_[id].way.on) ++items_on_[l.number()];
+    for (const CapacityId l : items_[id].way.on) ++items_on_[l];
   }
   opened_.clear();
   closed_.clear();

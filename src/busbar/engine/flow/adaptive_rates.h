@@ -12,19 +12,19 @@
 
 namespace busbar {
 
-/// Where an item's bytes go under `bias`: appends per link the bytes on it per byte sent. Must find a way under every
-/// bias.
-using WayOf = std::function<void(std::uint32_t item, const SplitBias& bias, std::vector<LinkShare>& out)>;
+/// Where an item's bytes go under `bias`: appends each capacity with the bytes on it per byte sent. Must find a way
+/// under every bias.
+using WayOf = std::function<void(std::uint32_t item, const SplitBias& bias, std::vector<CapacityShare>& out)>;
 
 /// What TransferClock asks for. The split is sought at every start and end; where more than 64 are under way, when an
-/// eighth of them has started or ended since (Shortcut::kRareSplits). Rates are solved afresh at each event: items that are split over many
-/// links all meet each other, so that there is little that an event leaves as it was.
+/// eighth of them has started or ended since (Shortcut::kRareSplits). Rates are solved again at each event: items that
+/// are split over many links share links with nearly all others, so that most rates change.
 /// Cost of a split: 1 to 24 times routing all that is under way.
 class AdaptiveRates {
  public:
-  /// `rate`: bytes per ps of a link; `cap`: of an item.
-  AdaptiveRates(const Router& router, WayOf way, std::function<double(CapacityId)> rate, double cap,
-                std::uint32_t items, const Shortcuts& shortcuts);
+  /// `capacities`: of all that ways may cross; `rate`: bytes per ps of one; `cap`: of an item.
+  AdaptiveRates(const Router& router, WayOf way, const CapacityCounts& capacities,
+                std::function<double(CapacityId)> rate, double cap, std::uint32_t items, const Shortcuts& shortcuts);
   AdaptiveRates(const AdaptiveRates&) = delete;
   AdaptiveRates& operator=(const AdaptiveRates&) = delete;
 
@@ -35,10 +35,8 @@ class AdaptiveRates {
   double rate(std::uint32_t item) const { return items_[item].rate; }
   /// The link that holds it back; kNone: nothing, or its cap.
   LinkId held_by(std::uint32_t item) const;
-  /// Bytes so far, per link.
-  std::span<const double> link_bytes() const { return bytes_; }
-  /// Items that have crossed each link.
-  std::span<const std::uint32_t> link_items() const { return items_on_; }
+  double bytes_on(CapacityId c) const { return bytes_[c]; }             ///< so far
+  std::uint32_t items_on(CapacityId c) const { return items_on_[c]; }  ///< that have crossed it
 
  private:
   struct Item {
@@ -54,17 +52,17 @@ class AdaptiveRates {
 
   const Router& router_;
   WayOf way_of_;
-  std::function<double(CapacityId)> link_rate_;
+  std::function<double(CapacityId)> rate_of_;
   double cap_;
   SplitCost split_cost_;
   SplitBias bias_;
   std::vector<Item> items_;
   std::vector<std::uint32_t> open_, opened_, closed_, changed_;
-  std::vector<LinkShare> scratch_;
+  std::vector<CapacityShare> scratch_;
   StageSolver solver_;
-  std::vector<double> used_, fastest_;  ///< per link: bytes per ps on it, and the highest rate of an item there
-  std::vector<double> bytes_;
-  std::vector<std::uint32_t> items_on_;
+  PerCapacity<double> used_, fastest_;  ///< bytes per ps there, and the highest rate of an item there
+  PerCapacity<double> bytes_;
+  PerCapacity<std::uint32_t> items_on_;
   std::size_t changes_ = 0;  ///< starts and ends since the last split
 };
 

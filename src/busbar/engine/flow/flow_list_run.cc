@@ -164,22 +164,27 @@ FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths
 
 FlowListResult run_adaptive(const Router& router, const FlowList& list, const Paths& paths,
                             const Shortcuts& shortcuts) {
-  const auto way = [&](std::uint32_t f, const SplitBias& bias, std::vector<LinkShare>& path) {
+  std::vector<LinkShare> links;
+  const auto way = [&](std::uint32_t f, const SplitBias& bias, std::vector<CapacityShare>& path) {
     const ListedFlow& flow = list.flows[f];
     const Status found =
-        spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, path, nullptr, bias);
+        spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, links, nullptr, bias);
     BUSBAR_CHECK(found.ok());  // Paths::route() has gone there
+    for (const LinkShare& s : links) path.push_back({s.link, s.share});
+    links.clear();
   };
   const auto rate = [&](CapacityId c) {
     const LinkId l = c.link();
     const Topology& t = router.topology();
     return t.payload_rate(l) * list.shares.of(t.link_class(l).kind) / kPsPerSecond;
   };
-  AdaptiveRates rates(router, way, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()), shortcuts);
+  const CapacityCounts links_only{router.topology().link_count()};
+  AdaptiveRates rates(router, way, links_only, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()),
+                      shortcuts);
   FlowListResult out = ListRun(list, paths, rates).run();
-  const auto bytes = rates.link_bytes();
-  for (std::uint32_t l = 0; l < bytes.size(); ++l)
-    if (bytes[l] > 0) out.links.push_back({static_cast<LinkId>(l), bytes[l], rates.link_items()[l]});
+  for (std::uint32_t l = 0; l < links_only.links; ++l)
+    if (rates.bytes_on(LinkId{l}) > 0)
+      out.links.push_back({LinkId{l}, rates.bytes_on(LinkId{l}), rates.items_on(LinkId{l})});
   return out;
 }
 

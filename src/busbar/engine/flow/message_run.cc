@@ -12,16 +12,15 @@
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/fresh_rates.h"
 #include "busbar/engine/flow/transfer_clock.h"
-#include "busbar/lowering/crossings.h"
 #include "busbar/lowering/send_costs.h"
-#include "busbar/routing/flow_name.h"
+#include "busbar/lowering/send_routes.h"
 
 namespace busbar {
 namespace {
 
-/// The way of a message: links numbered densely, and what it takes beside the bytes.
+/// The way of a message: capacities numbered densely, and what it takes beside the bytes.
 struct Way {
-  std::vector<std::uint32_t> links;
+  std::vector<std::uint32_t> on;
   std::vector<double> weights;
   double latency_ps = 0, rate = INFINITY;  ///< rate in bytes per ps, alone
   LinkId first = kNone<LinkId>;
@@ -30,111 +29,85 @@ struct Way {
 class MessageRoutes {
  public:
   MessageRoutes(const Router& router, const Placement& placement, const ProtocolModel& model, Protocol protocol,
-                const ChannelNics* nics)
-      : router_(router),
-        placement_(placement),
+                const ChannelNics* nics, const Shortcuts& shortcuts)
+      : placement_(placement),
         nics_(nics),
         model_(model),
-        costs_(costs_of(model, protocol)),
-        shares_(rate_shares(model)),
-        number_(topology().link_count(), kNone32) {}
+        protocol_(protocol),
+        table_(router, model, {}, {}, shortcuts),
+        routes_(router, placement, model, table_),
+        number_(table_.counts(), kNone32) {
+    if (table_.bundles()) shortcuts.take(Shortcut::kBundles);
+  }
+  MessageRoutes(const MessageRoutes&) = delete;
+  MessageRoutes& operator=(const MessageRoutes&) = delete;
 
   Result<const Way*> way(const MessageTask& m) {
     const auto [it, fresh] = ways_.try_emplace({m.from, m.to, m.channel});
     if (!fresh) return &it->second;
-    std::vector<LinkShare> path;
-    BUSBAR_RETURN_IF_ERROR(route(m, path));
+    std::vector<CapacityShare> path;
     Way& w = it->second;
-    w.latency_ps = static_cast<double>(overhead(m, path).in_ps());
+    BUSBAR_ASSIGN(w.latency_ps, route(m, kEqualSplit, path));
     w.rate = cap();
-    const double sent = sent_per_byte(m);
-    for (const LinkShare& s : path) {
-      std::uint32_t& n = number_[index(s.link)];
+    for (const CapacityShare& s : path) {
+      std::uint32_t& n = number_[s.on];
       if (n == kNone32) {
-        n = static_cast<std::uint32_t>(link_of.size());
-        link_of.push_back(s.link);
-        capacity.push_back(rate(s.link));
+        n = static_cast<std::uint32_t>(capacity.size());
+        link_of.push_back(table_.link_of(s.on));
+        capacity.push_back(table_.rate(s.on));
+        wire_rate.push_back(s.on.is_device() ? INFINITY : table_.wire_rate(s.on));
       }
-      w.links.push_back(n);
-      w.weights.push_back(s.share * sent);
-      w.latency_ps += s.share * static_cast<double>(topology().link_class(s.link).latency.in_ps());
-      w.rate = std::min(w.rate, capacity[n] / (s.share * sent));
+      w.on.push_back(n);
+      w.weights.push_back(s.share);
+      w.rate = std::min(w.rate, capacity[n] / s.share);
     }
-    if (!path.empty()) w.first = path[0].link;
+    if (!path.empty()) w.first = table_.link_of(path[0].on);
     return &w;
   }
-  Status route(const MessageTask& m, std::vector<LinkShare>& path, const SplitBias& bias = kEqualSplit) const {
-    return has_switch(m) ? by_switch(m, path) : between(m, bias, path);
-  }
-  double sent_per_byte(const MessageTask& m) const {
-    return (has_switch(m) ? 1 / model_.share_switch : 1) / costs_.efficiency;
-  }
-  /// In bytes per ps.
-  double rate(LinkId l) const {
-    return topology().payload_rate(l) / kPsPerSecond * shares_.of(topology().link_class(l).kind);
+  /// Appends what the message crosses, each capacity once, and the bytes there per byte of it. Returns its latency.
+  Result<double> route(const MessageTask& m, const SplitBias& bias, std::vector<CapacityShare>& path) {
+    const bool up = m.to == MessageTask::kSwitch, with_switch = up || m.from == MessageTask::kSwitch;
+    const std::uint32_t nic = m.channel;
+    const SendEnds ends{m.from, m.to, std::span(&nic, 1), nics_, bias};
+    const Result<double> latency_ps = with_switch ? routes_.next_to(placement_.gpu(up ? m.from : m.to), up, path)
+                                                  : routes_.between(ends, protocol_, path);
+    merge_shares(path);
+    const double sent = (with_switch ? 1 / model_.share_switch : 1) / costs_of(model_, protocol_).efficiency;
+    for (CapacityShare& s : path) s.share *= sent;
+    return latency_ps;
   }
   double cap() const {
     const auto rate = static_cast<double>(per_second(model_.channel_rate));
     return rate > 0 ? rate / kPsPerSecond : INFINITY;
   }
-  const Topology& topology() const { return router_.topology(); }
+  const CapacityTable& table() const { return table_; }
 
-  std::vector<LinkId> link_of;   ///< dense number -> link
-  std::vector<double> capacity;  ///< bytes per ps
+  // By dense number.
+  std::vector<LinkId> link_of;
+  std::vector<double> capacity, wire_rate;  ///< bytes per ps; wire_rate: infinity of devices
 
  private:
-  static bool has_switch(const MessageTask& m) {
-    return m.from == MessageTask::kSwitch || m.to == MessageTask::kSwitch;
-  }
-  Status between(const MessageTask& m, const SplitBias& bias, std::vector<LinkShare>& path) const {
-    const DeviceId a = placement_.gpu(m.from), b = placement_.gpu(m.to);
-    if (topology().block_of(a) == topology().block_of(b))
-      return router_.spread(a, b, kNone<DeviceId>, kNone<DeviceId>, 0, path);
-    std::vector<Crossing> ways;
-    find_crossings(router_, placement_, nics_, m.from, m.to, m.channel, ways);
-    const std::size_t begin = path.size();
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      const Crossing& w = ways[i];
-      const auto number = static_cast<std::uint32_t>(m.channel * ways.size() + i);
-      if (w.gpu != a) BUSBAR_RETURN_IF_ERROR(router_.spread(a, w.gpu, kNone<DeviceId>, kNone<DeviceId>, 0, path));
-      BUSBAR_RETURN_IF_ERROR(router_.spread(w.gpu, b, w.nic_from, w.nic_to, flow_name(a, b, number), path, bias));
+  /// Several ports, and data staged in host memory, may cross a capacity more than once.
+  static void merge_shares(std::vector<CapacityShare>& path) {
+    std::map<CapacityId, std::size_t> place;
+    std::size_t size = 0;
+    for (const CapacityShare& s : path) {
+      const auto [it, fresh] = place.try_emplace(s.on, size);
+      if (fresh)
+        path[size++] = s;
+      else
+        path[it->second].share += s.share;
     }
-    if (ways.size() == 1) return {};
-    std::map<LinkId, double> shares;  // ways of several ports meet at the GPUs
-    for (std::size_t i = begin; i < path.size(); ++i)
-      shares[path[i].link] += path[i].share / static_cast<double>(ways.size());
-    path.resize(begin);
-    for (const auto& [link, share] : shares) path.push_back({link, share});
-    return {};
-  }
-  /// Spread over the switches beside the GPU that can reduce, by their rates.
-  Status by_switch(const MessageTask& m, std::vector<LinkShare>& path) const {
-    const bool up = m.to == MessageTask::kSwitch;
-    const DeviceId gpu = placement_.gpu(up ? m.from : m.to);
-    double total = 0;
-    for (const LinkId l : topology().out_links(gpu))
-      if (topology().device_class(topology().to(l)).reduces) total += topology().payload_rate(l);
-    if (total == 0)
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("no switch beside {} can reduce, which this plan needs", topology().name(gpu)),
-                   {}};
-    for (const LinkId l : topology().out_links(gpu))
-      if (topology().device_class(topology().to(l)).reduces)
-        path.push_back({up ? l : reverse(l), topology().payload_rate(l) / total});
-    return {};
-  }
-  Duration overhead(const MessageTask& m, const std::vector<LinkShare>& path) const {
-    if (has_switch(m)) return model_.step_switch;
-    return send_overhead(costs_, topology(), placement_.gpu(m.from), placement_.gpu(m.to), path);
+    path.resize(size);
   }
 
-  const Router& router_;
   const Placement& placement_;
   const ChannelNics* nics_;
   const ProtocolModel& model_;
-  const ProtocolCosts costs_;
-  const RateShares shares_;
-  std::vector<std::uint32_t> number_;
+  Protocol protocol_;
+  CapacityTable table_;
+  SendRoutes routes_;
+  PerCapacity<std::uint32_t> number_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>, Way> ways_;
 };
 
@@ -214,7 +187,7 @@ class GraphRun {
     ++out_.messages;
     out_.bytes += count(m.bytes);
     out_.tasks[t].latency = duration_from_ps(w.latency_ps);
-    if (count(m.bytes) == 0 || w.links.empty()) return clock_.end_at(t, now);
+    if (count(m.bytes) == 0 || w.on.empty()) return clock_.end_at(t, now);
     clock_.send(t, static_cast<double>(count(m.bytes)), now);
   }
 
@@ -229,17 +202,12 @@ class GraphRun {
   }
 
   void find_loads() {
-    std::vector<double> load(routes_.link_of.size(), 0.0);
+    std::vector<double> load(routes_.capacity.size(), 0.0);
     for (std::size_t t = 0; t < ways_.size(); ++t)
-      for (std::size_t i = 0; ways_[t] != nullptr && i < ways_[t]->links.size(); ++i)
-        load[ways_[t]->links[i]] += ways_[t]->weights[i] * static_cast<double>(count(g_.tasks[t].bytes));
+      for (std::size_t i = 0; ways_[t] != nullptr && i < ways_[t]->on.size(); ++i)
+        load[ways_[t]->on[i]] += ways_[t]->weights[i] * static_cast<double>(count(g_.tasks[t].bytes));
     double most_ps = 0;
-    for (std::size_t l = 0; l < load.size(); ++l) {
-      const double wire =
-          static_cast<double>(per_second(routes_.topology().link_class(routes_.link_of[l]).floor_rate())) /
-          kPsPerSecond;
-      most_ps = std::max(most_ps, load[l] / wire);
-    }
+    for (std::size_t n = 0; n < load.size(); ++n) most_ps = std::max(most_ps, load[n] / routes_.wire_rate[n]);
     out_.algorithm_floor = duration_from_ps(most_ps);
   }
 
@@ -285,22 +253,21 @@ Result<MessageRun> run_fixed(const MessageGraph& graph, const MessageRoutes& rou
   Rates rates(routes.link_of, routes.capacity, shortcuts);
   for (const Way* w : ways)
     if (w != nullptr)
-      rates.add(w->links, w->weights, routes.cap());
+      rates.add(w->on, w->weights, routes.cap());
     else
       rates.add({}, {}, 1);
   return GraphRun(graph, routes, ways, rates).run();
 }
 
-Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph, const MessageRoutes& routes,
+Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph, MessageRoutes& routes,
                                 const std::vector<const Way*>& ways, const Shortcuts& shortcuts) {
-  const auto way = [&](std::uint32_t task, const SplitBias& bias, std::vector<LinkShare>& path) {
-    const MessageTask& m = graph.tasks[task];
-    const Status found = routes.route(m, path, bias);
-    BUSBAR_CHECK(found.ok());  // MessageRoutes::way() has gone there
-    for (LinkShare& s : path) s.share *= routes.sent_per_byte(m);
+  const auto way = [&](std::uint32_t task, const SplitBias& bias, std::vector<CapacityShare>& path) {
+    const bool found = routes.route(graph.tasks[task], bias, path).ok();
+    BUSBAR_CHECK(found);  // MessageRoutes::way() has gone there
   };
-  const auto rate = [&](CapacityId c) { return routes.rate(c.link()); };
-  AdaptiveRates rates(router, way, rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()), shortcuts);
+  const CapacityTable& table = routes.table();
+  const auto rate = [&](CapacityId c) { return table.rate(c); };
+  AdaptiveRates rates(router, way, table.counts(), rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()), shortcuts);
   return GraphRun(graph, routes, ways, rates).run();
 }
 
@@ -310,7 +277,7 @@ Result<MessageRun> run_messages(const Router& router, const Placement& placement
                                 Protocol protocol, const MessageGraph& graph, const Shortcuts& shortcuts) {
   if (graph.ranks > placement.ranks())
     return invalid(fmt::format("{} ranks, but only {} have a GPU", graph.ranks, placement.ranks()));
-  MessageRoutes routes(router, placement, model, protocol, graph.nics.get());
+  MessageRoutes routes(router, placement, model, protocol, graph.nics.get(), shortcuts);
   std::vector<const Way*> ways;
   for (const MessageTask& m : graph.tasks) {
     ways.push_back(nullptr);

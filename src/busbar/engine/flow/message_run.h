@@ -27,9 +27,9 @@ struct MessageRun {
   std::uint64_t messages = 0, bytes = 0;
 };
 
-/// Messages share links max-min fairly. One takes the overhead of a send and the latency of its links after its last
-/// byte has left, and none is faster than model.channel_rate. model.launch is not added, and nothing is staged in host
-/// memory.
+/// Messages share links and limits of devices max-min fairly. Each crosses what a send of a schedule crosses
+/// (SendRoutes), takes its latency after its last byte has left, and is never faster than model.channel_rate.
+/// model.launch is not added.
 /// Errors: kUnreachable with the pair; kUnsupported for reduction in a switch where none can; kInvalid when tasks wait
 /// for each other, or when a rank has no GPU.
 Result<MessageRun> run_messages(const Router& router, const Placement& placement, const ProtocolModel& model,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "busbar/collectives/builders.h"
+#include "busbar/lowering/lowering.h"
 #include "busbar/lowering/test_machines.h"
 
 namespace busbar {
@@ -40,6 +41,52 @@ MessageTask work(std::uint32_t rank, std::int64_t us, std::uint32_t unit = Messa
   return {rank, rank, Bytes{0}, Duration::us(us), unit};
 }
 double done_us(const MessageRun& r, std::size_t task) { return r.tasks[task].done.since_start().in_us(); }
+
+/// Two servers of two GPUs behind a CPU with memory of 15 GB/s, a NIC each. Memory of the GPUs: 18 GB/s.
+Topology hosts_with_memory() {
+  NodeTemplate node;
+  for (const auto& [kind, name] : {std::pair(DeviceKind::kGpu, "gpu0"), {DeviceKind::kGpu, "gpu1"},
+                                   {DeviceKind::kNic, "nic0"}, {DeviceKind::kCpu, "cpu0"}, {DeviceKind::kNuma, "numa0"}})
+    node.devices.push_back(test_device(kind, name));
+  for (std::uint32_t g = 0; g < 2; ++g) node.devices[g].device_class.memory_rate = BytesPerSecond{18'000'000'000};
+  node.devices[4].device_class.transit_rate = BytesPerSecond{15'000'000'000};
+  for (std::uint32_t d = 0; d < 3; ++d) node.links.push_back({d, 3, test_link(LinkKind::kPcie, 20, Duration::ns(300))});
+  node.links.push_back({3, 4, test_link(LinkKind::kHost, 100, Duration::ns(100))});
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (int i = 0; i < 2; ++i)
+    b.connect(b.device(b.add_block(t), 2), hub, test_link(LinkKind::kInfiniband, 19, Duration::us(2)));
+  return std::move(b).seal();
+}
+
+TEST(MessageRun, TakesForAMessageWhatASendOfAScheduleTakes) {
+  const Topology t = hosts_with_memory();
+  for (const RoutingPolicy policy : {RoutingPolicy::kStatic, RoutingPolicy::kAdaptive})
+    for (const bool peers : {true, false})
+      for (const bool direct : {true, false})
+        for (const std::size_t far : {1, 2}) {
+          const Router router(t, policy);
+          const DeviceId ends[] = {t.gpus()[0], t.gpus()[far]};
+          const Placement pair(router, ends);
+          ProtocolModel protocol;
+          protocol.step_server = protocol.step_network = Duration::us(3);
+          protocol.peer_access = peers;
+          protocol.gpudirect = direct;
+          CollectiveCall call = test_call(2, "ring", 90'000'000, 1);
+          call.op = Collective::kBroadcast;
+          call.channels = 1;
+          const double fluid_ps = closed_form_ps(Lowering(router, pair, protocol).lower(call).value());
+          GraphUnderTest g(2);
+          g.add(message(0, 1, 90'000'000));
+          const MessageRun r = run_messages(router, pair, protocol, Protocol::kSimple, g).value();
+          EXPECT_NEAR(static_cast<double>(r.end.since_start().in_ps()), fluid_ps, 2) << peers << direct << far;
+          const double rate = (far == 1 ? peers : direct) ? 18 : 15;  // GB/s: of the GPUs, or of the host's memory
+          EXPECT_NEAR(r.tasks[0].sent.since_start().in_us(), 90'000 / rate, 1e-3) << peers << direct << far;
+        }
+}
 
 TEST(MessageRun, WaitsForTheStartTheSendingOrTheArrival) {
   const MessageMachine m(one_switch(4));
