@@ -66,6 +66,7 @@ Json layout_json(const LayoutSpec& l) {
           {"cp", l.cp},
           {"ep", l.ep},
           {"expert_tp", l.expert_tensor()},
+          {"expert_exchange", name_of(l.expert_exchange)},
           {"seq", l.seq},
           {"micro_batch", l.micro_batch},
           {"global_batch", l.global_batch},

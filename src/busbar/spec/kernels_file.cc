@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "busbar/base/text.h"
+#include "busbar/topology/levels.h"
 
 namespace busbar {
 namespace {
@@ -159,6 +160,7 @@ Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catal
 
 Result<KernelTable> load_kernels(const Cluster& cluster, const Catalog& catalog) {
   BUSBAR_ASSIGN(KernelTable table, load_kernels(cluster.gpu_part, catalog));
+  table.scale_up_gpus = scale_up_domain(cluster.topology).gpus;
   if (!catalog.has("gpus", cluster.gpu_part)) return table;
   BUSBAR_ASSIGN(const YamlDocument part, catalog.load("gpus", cluster.gpu_part));
   BUSBAR_ASSIGN(const BytesPerSecond built, part.root().find("memory_rate").value_or(YamlNode()).as_rate());
@@ -168,8 +170,8 @@ Result<KernelTable> load_kernels(const Cluster& cluster, const Catalog& catalog)
   if (slowest == built) return table;
   const double factor = static_cast<double>(per_second(slowest)) / static_cast<double>(per_second(built));
   table.memory_bytes_per_s *= factor;
-  table.sources.push_back(fmt::format("memory_rate x {:.4g}: the cluster's GPU memory against that of '{}'", factor,
-                                      cluster.gpu_part));
+  table.sources.push_back(
+      fmt::format("memory_rate x {:.4g}: the cluster's GPU memory against that of '{}'", factor, cluster.gpu_part));
   return table;
 }
 

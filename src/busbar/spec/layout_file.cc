@@ -50,6 +50,11 @@ Status set_attention(const std::string& word, const Where& where, LayoutSpec& l)
   return set_word(kWords, "kind of attention kernel", word, where, l.attention);
 }
 
+Status set_expert_exchange(const std::string& word, const Where& where, LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"all_to_all", "per_node"};
+  return set_word(kWords, "exchange of experts' tokens", word, where, l.expert_exchange);
+}
+
 Status set_rank_order(const std::string& word, const Where& where, LayoutSpec& l) {
   RankOrder order = kTpCpDpPp;
   std::sort(order.begin(), order.end());
@@ -169,6 +174,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.size("expert_tp", l.expert_tp);
   r.size("dispatch_bytes", l.dispatch_bytes);
   r.share("expert_skew", l.expert_skew);
+  r.word("expert_exchange", set_expert_exchange);
   r.size("seq", l.seq);
   r.size("micro_batch", l.micro_batch);
   r.size("global_batch", l.global_batch);

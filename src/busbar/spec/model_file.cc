@@ -13,6 +13,7 @@ Status read_experts(const YamlNode& map, ExpertSpec& out) {
   r.optional("shared", &YamlNode::as_int, out.shared, 0, 1 << 10);
   r.optional("dense_layers", &YamlNode::as_int, out.dense_layers, 0, 1 << 15);
   r.optional("every", &YamlNode::as_int, out.every, 1, 1 << 15);
+  r.optional("most_nodes", &YamlNode::as_int, out.most_nodes, 1, 1 << 14);
   return r.finish();
 }
 

@@ -90,7 +90,7 @@ Program build_program(const ModelSpec& model, const LayoutSpec& layout, const St
   ProgramWriter out(promises, std::min<std::uint64_t>(expected_ops(model, layout), kReservedOps), passes);
   std::deque<StageWriter> stages;  // never moved, because writers hold references
   for (std::uint32_t s = 0; s < layout.pp; ++s) {
-    StageWriter& stage = stages.emplace_back(out, model, layout, times, s, kernels.host_bytes_per_s);
+    StageWriter& stage = stages.emplace_back(out, model, layout, times, s, kernels);
     if (layout.overlap_param_gather) stage.gather_parameters();
     for (const PipelineStep& step : order_of(layout, s)) stage.pass(step);
   }

@@ -48,13 +48,38 @@ TEST(Experts, TokensTravelToTheirExpertsAndBackForwardAndBackward) {
     const Program p = build_program(small_experts(), l, flat_kernels()).value();
     return bytes_moved(p, OpClass::kEp, Collective::kAllToAll);
   };
+  l.expert_skew = 0;
   EXPECT_EQ(all_to_all(), 4 * once);
   l.dispatch_bytes = 1;  // fp8 on the way there; gradients and results in bf16
   EXPECT_EQ(all_to_all(), 3.5 * once);
   l.recompute = Recompute::kFull;  // the forward pass runs once more
   EXPECT_EQ(all_to_all(), 5 * once);
+  l = expert_layout(2, 8, 4);
+  l.expert_skew = 0.4;  // the busiest rank sends and receives more
+  EXPECT_NEAR(all_to_all() / (4 * once), busiest_rank(small_experts(), l), 1e-5);
   l = expert_layout(2, 8, 1);  // every rank has all experts of its TP group: nothing is exchanged
   EXPECT_EQ(all_to_all(), 0);
+}
+
+// Distinct nodes of k choices among n: n (1 - (1 - 1/n)^k). What stays on the sender's node counts in the all-to-all's
+// size, as nccl-tests counts it.
+TEST(Experts, OneCopyPerNodeTravelsBetweenNodesAndOnePerExpertInside) {
+  LayoutSpec l = expert_layout(1, 16, 16);
+  l.expert_skew = 0, l.expert_exchange = ExpertExchange::kPerNode;
+  KernelTable k = flat_kernels();
+  k.scale_up_gpus = 4;
+  const double token_bytes = 1024 * 1024 * 2.0, exchanges = 4 * 7 * 2;
+  const Program p = build_program(small_experts(), l, k).value();
+  double across = 0, inside = 0;
+  for (const Op& o : expanded(p).ops) {
+    if (o.kind != OpKind::kCollective || o.cls != OpClass::kEp) continue;
+    const CollectiveCall& c = p.calls[index(o.call)];
+    const bool stays = c.groups.actor(0, 1) - c.groups.actor(0, 0) == 1;
+    EXPECT_EQ(c.groups.size(), 4u);
+    (stays ? inside : across) += static_cast<double>(count(c.bytes));
+  }
+  EXPECT_NEAR(across / (exchanges * token_bytes * 4 * (1 - 0.75 * 0.75)), 1, 1e-5);
+  EXPECT_NEAR(inside / (exchanges * token_bytes * 2), 1, 1e-5);
 }
 
 TEST(Experts, EachIsHeldOnceByEveryGroupOfRanksThatHasAll) {

@@ -47,6 +47,7 @@ struct KernelTable {
   double jitter_share = 0;  ///< standard deviation of one GPU's step time, of its mean
   double optimizer_bytes_per_parameter = 0;  ///< HBM traffic of the Adam step per parameter of the shard
   double host_bytes_per_s = 0;               ///< from this GPU to host memory; set from the machine. 0: unknown
+  std::uint32_t scale_up_gpus = 1;           ///< GPUs of an NVLink domain or the like; set from the machine
   double host_memory_bytes_per_s = 0;        ///< this GPU's part of the host memory's rate
   Contention contention;
   Duration step_overhead;                              ///< per step outside all kernels (free constant)

@@ -184,6 +184,7 @@ const char* name_of(AttentionKernel a) {
   constexpr const char* kNames[] = {"flash", "flash2", "flash1", "unfused"};
   return kNames[static_cast<int>(a)];
 }
+const char* name_of(ExpertExchange e) { return e == ExpertExchange::kAllToAll ? "all_to_all" : "per_node"; }
 const char* name_of(ParallelAxis a) {
   constexpr const char* kNames[] = {"tp", "cp", "dp", "pp"};
   return kNames[static_cast<int>(a)];

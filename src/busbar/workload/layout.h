@@ -30,6 +30,10 @@ enum class ContextParallel : std::uint8_t {
   kAllGather,  ///< keys and values are gathered first
   kAllToAll,   ///< around attention each rank has whole sequences of a share of the heads (DeepSpeed-Ulysses)
 };
+enum class ExpertExchange : std::uint8_t {
+  kAllToAll,  ///< NCCL's: a token travels once to each of its experts
+  kPerNode,   ///< DeepEP's: once to each node that has one of them, and from there over NVLink
+};
 enum class AttentionKernel : std::uint8_t {
   kFlash,    ///< the newest fused kernels in the GPU's table
   kFlash2,   ///< FlashAttention-2, as in PyTorch's own attention
@@ -48,6 +52,7 @@ const char* name_of(Recompute r);
 const char* name_of(PipelineSchedule s);
 const char* name_of(ContextParallel c);
 const char* name_of(AttentionKernel a);
+const char* name_of(ExpertExchange e);
 const char* name_of(ParallelAxis a);      ///< "tp"
 std::string name_of(const RankOrder& o);  ///< "tp-cp-dp-pp"
 
@@ -94,7 +99,8 @@ struct LayoutSpec {
   std::uint32_t gradient_bytes = 4;     ///< fp32 gradients, Megatron's default
   std::uint32_t parameter_bytes = 2;
   std::uint32_t dispatch_bytes = 2;  ///< per element of a token on the way to its experts: 1 is fp8
-  double expert_skew = 0.05;         ///< standard deviation of the load of one expert, of its mean; 0: forced balance
+  ExpertExchange expert_exchange = ExpertExchange::kAllToAll;
+  double expert_skew = 0.05;  ///< standard deviation of the load of one expert, of its mean; 0: forced balance
   bool overlap_grad_reduce = true;
   bool overlap_param_gather = true;
   bool overlap_p2p = true;              ///< used only with vpp > 1, as in Megatron

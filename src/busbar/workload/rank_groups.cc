@@ -1,6 +1,7 @@
 #include "busbar/workload/internal/rank_groups.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -129,6 +130,18 @@ GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage) {
 GroupFamily expert_groups(const LayoutSpec& l, std::uint32_t stage) {
   const ExpertAxes e = expert_axes(l);
   return family(l, stage, joined(e.tensor, e.copies), e.experts);
+}
+
+NodeGroups expert_node_groups(const LayoutSpec& l, std::uint32_t stage, std::uint32_t scale_up_gpus) {
+  const ExpertAxes e = expert_axes(l);
+  Axes inside, across;
+  for (const Axis& a : e.experts) {  // an axis, or its first part, stays inside as long as its ranks do
+    const std::uint32_t room = std::max(1u, scale_up_gpus / a.actor_stride), near = std::gcd(a.extent, room);
+    inside.push_back({.extent = near, .actor_stride = a.actor_stride});
+    across.push_back({.extent = a.extent / near, .actor_stride = a.actor_stride * near});
+  }
+  const Axes others = joined(e.tensor, e.copies);
+  return {family(l, stage, joined(others, across), inside), family(l, stage, joined(others, inside), across)};
 }
 
 GroupFamily expert_tensor_groups(const LayoutSpec& l, std::uint32_t stage) {

@@ -20,7 +20,7 @@ constexpr std::uint32_t kPlainStreams = 4, kCpStreams = 5, kHostStreams = 6, kEp
 }  // namespace
 
 StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
-                         std::uint32_t stage, double host_bytes_per_s)
+                         std::uint32_t stage, const KernelTable& machine)
     : out_(out),
       model_(model),
       layout_(layout),
@@ -37,10 +37,11 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
   role_ = out.add_role(fmt::format("stage {}", stage), stage_ranks(layout, stage), streams);
   if (layout.offload_activations) {
     const double bytes = static_cast<double>(activation_bytes_per_layer(model, layout, expert_layers(model) > 0));
-    host_copy_ = duration_from_ps(bytes / host_bytes_per_s * 1e12);
+    host_copy_ = duration_from_ps(bytes / machine.host_bytes_per_s * 1e12);
   }
   if (stage == layout.straggler_stage) slowness_ = 1 / layout.straggler_speed;
   prepare_calls();
+  prepare_expert_calls(machine.scale_up_gpus);
   for (std::uint32_t c = 0; c < layout_.vpp; ++c) {
     ChunkState chunk;
     chunk.plan = plan_buckets(model_, layout_, stage_, c);
@@ -90,7 +91,6 @@ void StageWriter::prepare_calls() {
       cp_scatter_ = call(Collective::kReduceScatter, keys, cp_family);
     }
   }
-  prepare_expert_calls();
   if (layout_.pp == 1) return;
   const std::uint64_t sent = sequence_parallel_ ? states / layout_.tp : states;
   const std::uint32_t next = (stage_ + 1) % layout_.pp, previous = (stage_ + layout_.pp - 1) % layout_.pp;
@@ -282,8 +282,8 @@ void StageWriter::take_pending() {
 }
 
 OpId StageWriter::compute(Label label, Duration d) {
-  last_compute_ = out_.delay(role_, label, OpClass::kCompute, slowed(d), {arrived_});
-  arrived_ = kNone<OpId>;
+  last_compute_ = out_.delay(role_, label, OpClass::kCompute, slowed(d), {arrived_, arrived_inside_});
+  arrived_ = arrived_inside_ = kNone<OpId>;
   take_pending();
   return last_compute_;
 }

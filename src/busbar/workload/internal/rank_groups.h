@@ -15,6 +15,11 @@ GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< all DP 
 GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage);   ///< its subgroups that share one set of shards
 GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage);    ///< its subgroups that hold the same shard
 GroupFamily expert_groups(const LayoutSpec& l, std::uint32_t stage);  ///< EP: that exchange tokens
+/// Of an EP group: ranks that are in the same domain of `scale_up_gpus` GPUs, and equal ranks of all its domains.
+struct NodeGroups {
+  GroupFamily inside, across;
+};
+NodeGroups expert_node_groups(const LayoutSpec& l, std::uint32_t stage, std::uint32_t scale_up_gpus);
 GroupFamily expert_tensor_groups(const LayoutSpec& l, std::uint32_t stage);  ///< that share each of their experts
 GroupFamily expert_data_groups(const LayoutSpec& l, std::uint32_t stage);    ///< that hold the same experts
 /// Pairs of equal ranks of two stages; member 0 is on `from`. Ranks add modulo 2^32, so the stride may be negative.

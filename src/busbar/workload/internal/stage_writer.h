@@ -22,9 +22,9 @@ constexpr std::uint32_t ring_pieces(std::uint32_t cp) { return cp - 1 < 4 ? cp -
 
 class StageWriter {
  public:
-  /// `host_bytes_per_s`: between one GPU and host memory; needed only with offload_activations.
+  /// `machine`: rate to host memory and GPUs of a scale-up domain, set from the machine.
   StageWriter(ProgramWriter& out, const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
-              std::uint32_t stage, double host_bytes_per_s = 0);
+              std::uint32_t stage, const KernelTable& machine);
 
   /// Gathers all buckets in forward order, at the same time as the first forward pass.
   void gather_parameters();
@@ -68,7 +68,7 @@ class StageWriter {
   void prepare_calls();
   void prepare_data_calls(ChunkState& chunk);
   void prepare_bucket(ChunkState& chunk, std::size_t b);
-  void prepare_expert_calls();
+  void prepare_expert_calls(std::uint32_t scale_up_gpus);
   void data_call(Label label, CallId call, OpId after);  ///< on the dp stream; nothing without a call
   CallId call(Collective op, std::uint64_t bytes, GroupFamily groups);
   bool repeats(const PipelineStep& step) const;
@@ -88,7 +88,8 @@ class StageWriter {
   void backward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor);
   void forward_experts(std::uint32_t layer, Run run);
   void backward_experts(std::uint32_t layer);
-  void expert_exchange(Label label, CallId call, StreamId stream, OpClass cls);
+  void expert_exchange(Label label, CallId call, CallId inside);
+  void expert_tensor(Label label, CallId call);
   void attend(Label label, Duration core, bool backward);
   void exchange_during(Label label, Duration core, CallId exchange);
   void forward_embedding();
@@ -138,6 +139,7 @@ class StageWriter {
   CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;          // all-gather
   CallId cp_to_heads_ = kNone<CallId>, cp_to_pieces_ = kNone<CallId>;      // all-to-all: Q, K, V; the output
   CallId ep_dispatch_ = kNone<CallId>, ep_combine_ = kNone<CallId>;        // all-to-all; gradients: as combine
+  CallId ep_fan_out_ = kNone<CallId>, ep_fan_in_ = kNone<CallId>;          // at the same time, inside a node
   CallId ep_gather_ = kNone<CallId>, ep_scatter_ = kNone<CallId>;          // of the ranks that share each expert
   CallId tp_loss_ = kNone<CallId>, send_next_ = kNone<CallId>, send_previous_ = kNone<CallId>;
 
@@ -145,8 +147,9 @@ class StageWriter {
   bool comes_after_its_forward_ = false;  ///< a backward pass directly after the forward pass of the same chunk
   ChunkState* forward_before_ = nullptr;  ///< the chunk of the previous pass, if that was a forward pass
   std::uint32_t virtual_stage_ = 0, micro_batch_ = 0;
-  OpId arrived_ = kNone<OpId>;        ///< the collective with the next compute's input
-  OpId blocking_send_ = kNone<OpId>;  ///< without p2p overlap all later operations wait for it
+  OpId arrived_ = kNone<OpId>;         ///< the collective with the next compute's input
+  OpId arrived_inside_ = kNone<OpId>;  ///< its part inside the node, if it has two
+  OpId blocking_send_ = kNone<OpId>;   ///< without p2p overlap all later operations wait for it
   bool receiving_ = false;
   Promise awaited_;
   OpId last_compute_ = kNone<OpId>, last_dp_ = kNone<OpId>;
