@@ -88,7 +88,7 @@ double OnlineMaxMin::limit(const Flow& f, std::uint32_t l) const {
 /// The level at which the link is full: sum of weight x min(limit, level) = capacity. The sum is concave and piecewise
 /// linear in the level. So Newton's steps from below reach it exactly, in at most as many steps as it has pieces.
 double OnlineMaxMin::level_of(const Link& link, std::uint32_t l) const {
-  double level = 0, above = -1;
+  double level = 0;
   for (;;) {
     double taken = 0, open = 0, least = INFINITY;  // least: the smallest limit of open flows
     for (std::uint32_t c = link.first; c != kNobody; c = crossings_[c].next) {
@@ -99,8 +99,6 @@ double OnlineMaxMin::level_of(const Link& link, std::uint32_t l) const {
         taken += crossings_[c].weight * u;
     }
     if (open == 0) return INFINITY;  // other links or caps limit all flows
-    if (open == above) return level;
-    above = open;
     const double next = std::max(0.0, link.capacity - taken) / open;
     if (next <= level) return level;
     level = next;
