@@ -113,7 +113,7 @@ Result<std::string> XmlElement::string(const char* attribute) const {
   return std::string(*value);
 }
 
-Result<std::int64_t> XmlElement::integer(const char* attribute, std::int64_t low, std::int64_t high) const {
+Result<std::int64_t> XmlElement::whole_number(const char* attribute, std::int64_t low, std::int64_t high) const {
   const auto value = find(attribute);
   if (!value) return error("is missing", attribute);
   std::int64_t number = 0;
@@ -121,12 +121,6 @@ Result<std::int64_t> XmlElement::integer(const char* attribute, std::int64_t low
     return error(fmt::format("'{}' is not a whole number", *value), attribute);
   if (number < low || number > high) return error(fmt::format("{} is outside {} to {}", number, low, high), attribute);
   return number;
-}
-
-Result<std::int64_t> XmlElement::integer_or(const char* attribute, std::int64_t otherwise, std::int64_t low,
-                                            std::int64_t high) const {
-  if (!find(attribute)) return otherwise;
-  return integer(attribute, low, high);
 }
 
 Result<double> XmlElement::number(const char* attribute, double low, double high) const {

@@ -27,16 +27,23 @@ class XmlElement {
   Error error(std::string message, const char* attribute = nullptr) const;  ///< kInvalid at this place
 
   /// The attribute as a whole number; an error if it is missing, malformed or out of range.
-  Result<std::int64_t> integer(const char* attribute, std::int64_t low, std::int64_t high) const;
+  template <typename T = std::int64_t>
+  Result<T> integer(const char* attribute, std::int64_t low, std::int64_t high) const {
+    BUSBAR_ASSIGN(const std::int64_t n, whole_number(attribute, low, high));
+    return static_cast<T>(n);
+  }
   /// The same with a default for a missing attribute.
-  Result<std::int64_t> integer_or(const char* attribute, std::int64_t otherwise, std::int64_t low,
-                                  std::int64_t high) const;
+  template <typename T = std::int64_t>
+  Result<T> integer_or(const char* attribute, T otherwise, std::int64_t low, std::int64_t high) const {
+    return find(attribute) ? integer<T>(attribute, low, high) : otherwise;
+  }
   Result<double> number(const char* attribute, double low, double high) const;  ///< finite
   Result<std::string> string(const char* attribute) const;                      ///< required
 
   struct Impl;  ///< xml.cc
 
  private:
+  Result<std::int64_t> whole_number(const char* attribute, std::int64_t low, std::int64_t high) const;
   friend Result<XmlElement> parse_xml(std::string_view text, const std::string& name);
   XmlElement(std::shared_ptr<const Impl> impl, void* node) : impl_(std::move(impl)), node_(node) {}
   std::shared_ptr<const Impl> impl_;

@@ -112,20 +112,16 @@ class GoalReader {
   }
 
   Status num_ranks(LineCursor& c) {
-    std::int64_t n = 0;
     c.blanks();
-    if (!c.integer(n) || n < 1 || n > kMostGoalRanks || out_.ranks != 0)
+    if (out_.ranks != 0 || !c.integer(out_.ranks, 1, kMostGoalRanks))
       return error(fmt::format("'num_ranks' needs one number from 1 to {}", kMostGoalRanks));
-    out_.ranks = static_cast<std::uint32_t>(n);
     return {};
   }
 
   Status open_rank(LineCursor& c) {
     c.blanks();
-    if (!c.integer(rank_) || rank_ < 0 || rank_ >= out_.ranks) {
-      rank_ = -1;
+    if (!c.integer(rank_, 0, std::int64_t{out_.ranks} - 1))
       return error(fmt::format("'rank' needs a number below num_ranks, {}", out_.ranks));
-    }
     c.blanks();
     return c.accept("{") ? Status() : Status(error("'{' is missing"));
   }
@@ -167,18 +163,17 @@ class GoalReader {
       op.kind = GoalKind::kCalc;
     else
       return error(fmt::format("'{}' is not one of send, recv, calc, requires, irequires", word.substr(0, 40)));
-    std::int64_t n = 0;
     c.blanks();
-    if (!c.integer(n) || n < 0) return error(fmt::format("'{}' needs a {}", word, preposition ? "size" : "time in ns"));
-    op.amount = static_cast<std::uint64_t>(n);
+    if (!c.integer(op.amount, 0, INT64_MAX))
+      return error(fmt::format("'{}' needs a {}", word, preposition ? "size" : "time in ns"));
     c.accept("b");
     if (preposition != nullptr) {
       c.blanks();
       if (!c.accept(preposition)) return error(fmt::format("'{}' is missing", preposition));
       c.blanks();
       const bool any = op.kind == GoalKind::kReceive;
-      if (!c.integer(n) || n < (any ? -1 : 0) || n >= out_.ranks) return error("no such rank to exchange with");
-      op.peer = static_cast<std::int32_t>(n);
+      if (!c.integer(op.peer, any ? -1 : 0, std::int64_t{out_.ranks} - 1))
+        return error("no such rank to exchange with");
     }
     BUSBAR_RETURN_IF_ERROR(options(op, c));
     if (out_.ops.size() >= kMostOps) return error(fmt::format("more than {} operations", kMostOps));

@@ -26,8 +26,9 @@ std::string info(const XmlElement& e, std::string_view name) {
 }
 
 int small_number(std::string_view text) {
-  std::int64_t n = 0;
-  return LineCursor(text).integer(n) && n >= 0 && n < (1 << 20) ? static_cast<int>(n) : 0;
+  int n = 0;
+  LineCursor(text).integer(n, 0, (1 << 20) - 1);
+  return n;
 }
 
 /// hwloc gives GB/s after line coding; NCCL uses GT/s and lanes. Takes the slowest generation that fits. Source: PCI
@@ -81,10 +82,10 @@ class HwlocReader {
     if (type == "Machine" || type == "System") arch_ = info(e, "Architecture");
     if (type == "Package" || type == "Socket") processor = processor_of(e);
     if (type == "NUMANode") {
-      BUSBAR_ASSIGN(const std::int64_t numa, e.integer_or("os_index", 0, 0, 1 << 20));
+      BUSBAR_ASSIGN(const int numa, e.integer_or("os_index", 0, 0, 1 << 20));
       if (processor.vendor.empty()) processor = processor_below(e);
       if (cpu_of_.size() >= kMostCpus) return e.error(fmt::format("more than {} NUMA nodes", kMostCpus));
-      if (!cpu_of_.contains(static_cast<int>(numa))) add_cpu(static_cast<int>(numa), processor, e);
+      if (!cpu_of_.contains(numa)) add_cpu(numa, processor, e);
     }
     for (const XmlElement& child : e.children())
       if (child.tag() == "object") BUSBAR_RETURN_IF_ERROR(find_numa(child, processor));
@@ -221,9 +222,8 @@ class HwlocReader {
           const auto at = by_gp_.find(std::string(word.substr(word.rfind(':') + 1)));
           objects.push_back(at == by_gp_.end() ? kNoParent : at->second);
         } else if (child.tag() == "u64values") {
-          std::int64_t n = 0;
-          if (!LineCursor(word).integer(n) || n < 0) return child.error(fmt::format("'{}' is not a number", word));
-          values.push_back(static_cast<std::uint64_t>(n));
+          if (!LineCursor(word).integer(values.emplace_back(), 0, INT64_MAX))
+            return child.error(fmt::format("'{}' is not a number", word));
         }
         if (objects.size() > 1024 || values.size() > kMostPairs) return e.error("more than 1024 objects");
       }

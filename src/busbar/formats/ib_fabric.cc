@@ -13,12 +13,7 @@ using namespace ib_fabric;
 
 constexpr std::int64_t kHighestPort = 1 << 16;
 
-bool take_port(LineCursor& c, int& out) {
-  std::int64_t n = 0;
-  if (!c.integer(n) || n < 0 || n > kHighestPort) return false;
-  out = static_cast<int>(n);
-  return true;
-}
+bool take_port(LineCursor& c, int& out) { return c.integer(out, 0, kHighestPort); }
 
 /// "S-2c5eab0300b87b40" between quotes.
 struct NodeName {
@@ -44,9 +39,9 @@ std::string_view quoted(std::string_view text, char quote) {
 
 int lid_in(std::string_view text) {
   const std::size_t at = text.find("lid ");
-  std::int64_t lid = -1;
-  if (at != text.npos) LineCursor(text.substr(at + 4)).integer(lid);
-  return lid >= 0 && lid < (1 << 20) ? static_cast<int>(lid) : -1;
+  int lid = -1;
+  if (at != text.npos) LineCursor(text.substr(at + 4)).integer(lid, 0, (1 << 20) - 1);
+  return lid;
 }
 
 /// Lines that are neither empty nor comments, each with its number in `number`.
@@ -257,12 +252,10 @@ class LinkInfoReader {
       return true;
     }
     LineCursor rate(trimmed(state));
-    std::int64_t width = 0;
     double Gbps = 0;
-    if (!rate.integer(width) || width < 1 || width > 64 || !rate.accept("X")) return false;
+    if (!rate.integer(cable.width, 1, 64) || !rate.accept("X")) return false;
     rate.blanks();
     if (!rate.number(Gbps)) return false;
-    cable.width = static_cast<int>(width);
     cable.speed = speed_of(Gbps);
     return read_peer(right, std::move(cable));
   }

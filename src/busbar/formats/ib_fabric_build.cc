@@ -171,11 +171,9 @@ void Collector::cable(FabricCable c) {
 }
 
 bool take_rate(LineCursor& c, FabricCable& cable) {
-  std::int64_t width = 0;
   LineCursor ahead = c;
-  if (!ahead.integer(width) || width < 1 || width > 64 || !(ahead.accept("x") || ahead.accept("X"))) return false;
+  if (!ahead.integer(cable.width, 1, 64) || !(ahead.accept("x") || ahead.accept("X"))) return false;
   ahead.blanks();
-  cable.width = static_cast<int>(width);
   cable.speed = ahead.word();
   c = ahead;
   return !cable.speed.empty() && cable.speed.size() < 16;

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "busbar/base/json.h"
+#include "busbar/base/xml.h"
 #include "busbar/topology/topology.h"
 
 namespace busbar {
@@ -19,20 +23,24 @@ struct UnknownPart {
 
 /// Adds an entry, or increments the count of an equal one.
 void add_unknown(std::vector<UnknownPart>& list, int line, std::string what);
+/// Adds every attribute of `e` that is not among `known`.
+void add_unknown_attributes(std::vector<UnknownPart>& list, const XmlElement& e,
+                            std::initializer_list<std::string_view> known);
+/// Adds every key of `map` that is not among `known`, behind `prefix`: "key row.size".
+void add_unknown_keys(std::vector<UnknownPart>& list, const Json& map, const std::string& prefix,
+                      std::initializer_list<std::string_view> known);
 
 /// Data about a device outside the topology. -1 and empty mean: not in the file.
 struct ImportedDevice {
   std::string bus_id;              ///< "0000:17:00.0"
   std::uint32_t pci_class = 0;     ///< 0x030200
   std::uint32_t pci_id = 0;        ///< vendor << 16 | device
-  std::uint32_t subsystem_id = 0;  ///< subsystem vendor << 16 | device
   int dev = -1;                    ///< GPU: CUDA or NVML index
   int rank = -1;                   ///< GPU: rank in the communicator; -1: not in it
   int sm = -1;                     ///< GPU: as written; NVIDIA compute capability x 10, AMD compute units
   int gdr = -1;                    ///< GPU: 0 or 1
   int numa_id = -1;                ///< CPU
   int family = 0, model = 0;       ///< CPU: as written
-  std::string affinity;            ///< CPU: Linux mask
   std::string host;                ///< CPU: host_hash; distinguishes the systems of a merged dump
 };
 
@@ -40,7 +48,7 @@ struct ImportedDevice {
 struct ImportedPort {
   DeviceId nic{};
   std::string name;  ///< "mlx5_0"
-  int dev = -1, port = 1, speed_mbps = 0, max_connections = -1, gdr = -1, collnet = 0;
+  int dev = -1, port = 1, speed_mbps = 0, gdr = -1, collnet = 0;
   double latency_us = 0;
   std::uint64_t guid = 0;
 };

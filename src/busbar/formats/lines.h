@@ -46,6 +46,16 @@ class LineCursor {
   void blanks();
   bool accept(std::string_view literal);
   bool integer(std::int64_t& out);                ///< decimal, with sign
+  /// The same within limits.
+  template <typename T>
+  bool integer(T& out, std::int64_t low, std::int64_t high) {
+    std::int64_t n = 0;
+    LineCursor ahead = *this;
+    if (!ahead.integer(n) || n < low || n > high) return false;
+    out = static_cast<T>(n);
+    *this = ahead;
+    return true;
+  }
   bool number(double& out);                       ///< finite decimal
   bool hexadecimal(std::uint64_t& out);           ///< with or without 0x
   std::string_view until(std::string_view stop);  ///< up to the first of these characters

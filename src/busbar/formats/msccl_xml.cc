@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 
@@ -15,11 +14,6 @@ namespace {
 constexpr std::int64_t kMostMscclRanks = 4096, kMostChunks = 1 << 16, kMostThreads = 1 << 16, kMostScratch = 1 << 20,
                        kMostLoops = 1 << 16;
 constexpr std::uint64_t kMostChunksInAll = std::uint64_t{1} << 22;  ///< chunks of all ranks together
-
-constexpr std::array kAlgoAttributes{"name",    "proto",      "nchannels", "nchunksperloop", "ngpus", "coll",
-                                     "inplace", "outofplace", "minBytes",  "maxBytes",       "redop", "loops"};
-constexpr std::array kStepAttributes{"s",      "type", "srcbuf", "srcoff", "dstbuf",
-                                     "dstoff", "cnt",  "depid",  "deps",   "hasdep"};
 
 /// The actions of a step type: receive a message, add the rank's own source, store, send.
 struct StepType {
@@ -78,12 +72,6 @@ class MscclReader {
   Status read_thread(const XmlElement& tb, std::uint32_t rank, std::uint32_t number);
   Result<RawStep> read_step(const XmlElement& step, std::uint32_t rank);
   Result<PlanSlice> read_slice(const XmlElement& step, std::uint32_t rank, const char* buffer, const char* offset);
-  template <std::size_t N>
-  void note_unknown(const XmlElement& e, const std::array<const char*, N>& known) {
-    for (const auto& [name, value] : e.attributes())
-      if (std::find(known.begin(), known.end(), name) == known.end())
-        add_unknown(out_.unknown, e.where().line, fmt::format("attribute {}.{}", e.tag(), name));
-  }
   Status connect();
   Status match();
   Status add_waits();
@@ -99,17 +87,16 @@ class MscclReader {
 
 Status MscclReader::read_head(const XmlElement& algo) {
   if (algo.tag() != "algo") return algo.error("an MSCCL algorithm begins with <algo>");
-  note_unknown(algo, kAlgoAttributes);
+  add_unknown_attributes(out_.unknown, algo,
+                         {"name", "proto", "nchannels", "nchunksperloop", "ngpus", "coll", "inplace", "outofplace",
+                          "minBytes", "maxBytes", "redop", "loops"});
   BUSBAR_ASSIGN(plan().name, algo.string("name"));
-  BUSBAR_ASSIGN(const std::int64_t ranks, algo.integer("ngpus", 1, kMostMscclRanks));
-  BUSBAR_ASSIGN(const std::int64_t chunks, algo.integer("nchunksperloop", 1, kMostChunks));
-  BUSBAR_ASSIGN(const std::int64_t channels, algo.integer("nchannels", 1, 1024));
-  if (static_cast<std::uint64_t>(ranks * chunks) > kMostChunksInAll)
-    return algo.error(
-        fmt::format("{} GPUs with {} chunks are too many; at most {} in all", ranks, chunks, kMostChunksInAll));
-  plan().ranks = static_cast<std::uint32_t>(ranks);
-  plan().chunks = static_cast<std::uint32_t>(chunks);
-  plan().channels = static_cast<std::uint32_t>(channels);
+  BUSBAR_ASSIGN(plan().ranks, algo.integer<std::uint32_t>("ngpus", 1, kMostMscclRanks));
+  BUSBAR_ASSIGN(plan().chunks, algo.integer<std::uint32_t>("nchunksperloop", 1, kMostChunks));
+  BUSBAR_ASSIGN(plan().channels, algo.integer<std::uint32_t>("nchannels", 1, 1024));
+  if (std::uint64_t{plan().ranks} * plan().chunks > kMostChunksInAll)
+    return algo.error(fmt::format("{} GPUs with {} chunks are too many; at most {} in all", plan().ranks, plan().chunks,
+                                  kMostChunksInAll));
   BUSBAR_ASSIGN(const std::string coll, algo.string("coll"));
   const Result<Collective> op = parse_collective(coll);
   if (!op.ok())
@@ -124,29 +111,21 @@ Status MscclReader::read_head(const XmlElement& algo) {
   out_.protocol = algo.find("proto").value_or("Simple");
   if (out_.protocol != "Simple" && out_.protocol != "LL" && out_.protocol != "LL128")
     return algo.error(fmt::format("'{}' is not Simple, LL or LL128", out_.protocol), "proto");
-  BUSBAR_ASSIGN(const std::int64_t in_place, algo.integer_or("inplace", 0, 0, 1));
-  BUSBAR_ASSIGN(const std::int64_t out_of_place, algo.integer_or("outofplace", 1 - in_place, 0, 1));
-  out_.in_place = in_place == 1;
-  out_.out_of_place = out_of_place == 1;
+  BUSBAR_ASSIGN(out_.in_place, algo.integer_or("inplace", false, 0, 1));
+  BUSBAR_ASSIGN(out_.out_of_place, algo.integer_or("outofplace", !out_.in_place, 0, 1));
   plan().in_place = out_.in_place;
   if (!out_.in_place && !out_.out_of_place) return algo.error("is neither for in-place nor for out-of-place calls");
-  BUSBAR_ASSIGN(const std::int64_t least, algo.integer_or("minBytes", 0, 0, INT64_MAX));
-  BUSBAR_ASSIGN(const std::int64_t most, algo.integer_or("maxBytes", 0, 0, INT64_MAX));
-  out_.min_bytes = static_cast<std::uint64_t>(least);
-  out_.max_bytes = static_cast<std::uint64_t>(most);
-  BUSBAR_ASSIGN(const std::int64_t loops, algo.integer_or("loops", 0, 0, kMostLoops));
-  out_.loops = static_cast<std::uint32_t>(loops);
+  BUSBAR_ASSIGN(out_.min_bytes, algo.integer_or("minBytes", std::uint64_t{0}, 0, INT64_MAX));
+  BUSBAR_ASSIGN(out_.max_bytes, algo.integer_or("maxBytes", std::uint64_t{0}, 0, INT64_MAX));
+  BUSBAR_ASSIGN(out_.loops, algo.integer_or("loops", 0u, 0, kMostLoops));
   return {};
 }
 
 Status MscclReader::read_gpu(const XmlElement& gpu, std::uint32_t rank) {
-  note_unknown(gpu, std::array{"id", "i_chunks", "o_chunks", "s_chunks"});
-  BUSBAR_ASSIGN(const std::int64_t in, gpu.integer("i_chunks", 0, kMostChunks));
-  BUSBAR_ASSIGN(const std::int64_t out, gpu.integer("o_chunks", 0, kMostChunks));
-  BUSBAR_ASSIGN(const std::int64_t scratch, gpu.integer("s_chunks", 0, kMostScratch));
-  out_.input.push_back(static_cast<std::uint32_t>(in));
-  out_.output.push_back(static_cast<std::uint32_t>(out));
-  plan().scratch.push_back(static_cast<std::uint32_t>(scratch));
+  add_unknown_attributes(out_.unknown, gpu, {"id", "i_chunks", "o_chunks", "s_chunks"});
+  BUSBAR_ASSIGN(out_.input.emplace_back(), gpu.integer<std::uint32_t>("i_chunks", 0, kMostChunks));
+  BUSBAR_ASSIGN(out_.output.emplace_back(), gpu.integer<std::uint32_t>("o_chunks", 0, kMostChunks));
+  BUSBAR_ASSIGN(plan().scratch.emplace_back(), gpu.integer<std::uint32_t>("s_chunks", 0, kMostScratch));
   for (const XmlElement& tb : gpu.children()) {
     if (tb.tag() != "tb") {
       add_unknown(out_.unknown, tb.where().line, fmt::format("element {}", tb.tag()));
@@ -162,12 +141,11 @@ Status MscclReader::read_gpu(const XmlElement& gpu, std::uint32_t rank) {
 }
 
 Status MscclReader::read_thread(const XmlElement& tb, std::uint32_t rank, std::uint32_t) {
-  note_unknown(tb, std::array{"id", "send", "recv", "chan"});
+  add_unknown_attributes(out_.unknown, tb, {"id", "send", "recv", "chan"});
   RawThread t{rank, 0, -1, -1, static_cast<std::uint32_t>(raw_.size()), tb.where().line};
   BUSBAR_ASSIGN(t.send, tb.integer("send", -1, plan().ranks - 1));
   BUSBAR_ASSIGN(t.receive, tb.integer("recv", -1, plan().ranks - 1));
-  BUSBAR_ASSIGN(const std::int64_t channel, tb.integer("chan", 0, 1023));
-  t.channel = static_cast<std::uint32_t>(channel);
+  BUSBAR_ASSIGN(t.channel, tb.integer<std::uint32_t>("chan", 0, 1023));
   if (t.send == rank || t.receive == rank) return tb.error(fmt::format("rank {} is its own peer", rank));
   for (const XmlElement& step : tb.children()) {
     if (step.tag() != "step") {
@@ -188,7 +166,8 @@ Status MscclReader::read_thread(const XmlElement& tb, std::uint32_t rank, std::u
 }
 
 Result<RawStep> MscclReader::read_step(const XmlElement& step, std::uint32_t rank) {
-  note_unknown(step, kStepAttributes);
+  add_unknown_attributes(out_.unknown, step,
+                         {"s", "type", "srcbuf", "srcoff", "dstbuf", "dstoff", "cnt", "depid", "deps", "hasdep"});
   RawStep raw;
   raw.line = step.where().line;
   BUSBAR_ASSIGN(const std::string type, step.string("type"));
@@ -196,11 +175,10 @@ Result<RawStep> MscclReader::read_step(const XmlElement& step, std::uint32_t ran
     if (type == t.name) raw.type = &t;
   if (raw.type == nullptr)
     return step.error(fmt::format("'{}' is not one of s, r, cpy, re, rcs, rrc, rrs, rrcs, nop", type), "type");
-  BUSBAR_ASSIGN(raw.dep_thread, step.integer_or("depid", -1, -1, kMostThreads));
-  BUSBAR_ASSIGN(raw.dep_step, step.integer_or("deps", -1, -1, INT32_MAX));
+  BUSBAR_ASSIGN(raw.dep_thread, step.integer_or("depid", std::int64_t{-1}, -1, kMostThreads));
+  BUSBAR_ASSIGN(raw.dep_step, step.integer_or("deps", std::int64_t{-1}, -1, INT32_MAX));
   if (type == "nop") return raw;
-  BUSBAR_ASSIGN(const std::int64_t count, step.integer("cnt", 1, kMostChunks));
-  raw.count = static_cast<std::uint32_t>(count);
+  BUSBAR_ASSIGN(raw.count, step.integer<std::uint32_t>("cnt", 1, kMostChunks));
   if (raw.type->adds) {
     BUSBAR_ASSIGN(raw.source, read_slice(step, rank, "srcbuf", "srcoff"));
   }
@@ -215,9 +193,9 @@ Result<PlanSlice> MscclReader::read_slice(const XmlElement& step, std::uint32_t 
   BUSBAR_ASSIGN(const std::string name, step.string(buffer));
   if (name != "i" && name != "o" && name != "s")
     return step.error(fmt::format("'{}' is not i (input), o (output) or s (scratch)", name), buffer);
-  BUSBAR_ASSIGN(const std::int64_t first, step.integer(offset, 0, kMostScratch));
+  BUSBAR_ASSIGN(const auto first, step.integer<std::uint32_t>(offset, 0, kMostScratch));
   const PlanBuffer b = name == "i" ? PlanBuffer::kInput : name == "o" ? PlanBuffer::kOutput : PlanBuffer::kScratch;
-  return PlanSlice{rank, b, static_cast<std::uint32_t>(first)};
+  return PlanSlice{rank, b, first};
 }
 
 /// Largest number of messages in flight on a connection; protocols that cut messages allow fewer. Source: NVIDIA NCCL,

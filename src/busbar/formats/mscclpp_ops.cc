@@ -53,10 +53,9 @@ const MscclppOp* find_mscclpp_op(std::string_view name) {
 
 Status MscclppReader::read_op(const Json& op, Block& b, const std::string& path, std::int64_t round) {
   if (!op.is_object()) return fail(path, "must be a map");
-  note_unknown(op,
-               {"name", "channel_type", "channel_ids", "src_buff", "dst_buff", "reduce_op", "semaphore_ids", "tbg_info",
-                "iter_context", "ops", "barrier_id", "nthread_blocks"},
-               "op.");
+  add_unknown_keys(out_.unknown, op, "op.",
+                   {"name", "channel_type", "channel_ids", "src_buff", "dst_buff", "reduce_op", "semaphore_ids",
+                    "tbg_info", "iter_context", "ops", "barrier_id", "nthread_blocks"});
   BUSBAR_ASSIGN(const std::string name, word(op, "name", path));
   const MscclppOp* known = find_mscclpp_op(name);
   if (known == nullptr) return fail(path + ".name", fmt::format("there is no operation '{}'", name));

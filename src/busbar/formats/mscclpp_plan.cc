@@ -47,12 +47,6 @@ Result<PlanBuffer> MscclppReader::buffer(const Json& j, const char* key, const s
   return fail(path + "." + key, fmt::format("'{}' is not i (input), o (output) or s (scratch)", type));
 }
 
-void MscclppReader::note_unknown(const Json& j, std::initializer_list<const char*> known, const char* where) {
-  for (const auto& [key, value] : j.members())
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      add_unknown(out_.unknown, 0, fmt::format("key {}{}", where, key));
-}
-
 void MscclppReader::use(Used& u, const Block& b, std::uint32_t step, const std::string& path) {
   if (!u.steps.empty() && u.thread != b.thread && shared_.ok())
     shared_ = Error{ErrorCode::kUnsupported,
@@ -65,10 +59,9 @@ void MscclppReader::use(Used& u, const Block& b, std::uint32_t step, const std::
 
 Status MscclppReader::read_head(const Json& root) {
   if (!root.is_object()) return fail("", "is not an execution plan");
-  note_unknown(root,
-               {"name", "collective", "protocol", "inplace", "reuse_resources", "use_double_scratch_buffer",
-                "buffer_alignment", "num_threads_per_block", "min_message_size", "max_message_size", "gpus"},
-               "");
+  add_unknown_keys(out_.unknown, root, "",
+                   {"name", "collective", "protocol", "inplace", "reuse_resources", "use_double_scratch_buffer",
+                    "buffer_alignment", "num_threads_per_block", "min_message_size", "max_message_size", "gpus"});
   BUSBAR_ASSIGN(plan().name, word(root, "name", ""));
   BUSBAR_ASSIGN(const std::string collective, word(root, "collective", ""));
   BUSBAR_ASSIGN(out_.protocol, word(root, "protocol", ""));
@@ -167,7 +160,8 @@ Status MscclppReader::read_channels(const Json& gpu, MscclppGpu& g, const std::s
   };
   for (const Json& c : *channels) {
     if (!c.is_object()) return fail(path + ".channels", "must be maps");
-    note_unknown(c, {"channel_type", "connected_to", "buffer_type", "buff", "rank_groups"}, "gpus.channels.");
+    add_unknown_keys(out_.unknown, c, "gpus.channels.",
+                     {"channel_type", "connected_to", "buffer_type", "buff", "rank_groups"});
     BUSBAR_ASSIGN(const std::string type, word(c, "channel_type", path + ".channels"));
     if (type != "switch") {
       BUSBAR_ASSIGN(const std::vector<Json>* peers, list(c, "connected_to", path + ".channels"));
@@ -201,10 +195,9 @@ Status MscclppReader::read_channels(const Json& gpu, MscclppGpu& g, const std::s
 }
 
 Status MscclppReader::read_gpu(const Json& gpu, std::uint32_t rank, const std::string& path) {
-  note_unknown(gpu,
-               {"id", "input_chunks", "output_chunks", "scratch_chunks", "channels", "remote_buffers", "semaphores",
-                "threadblocks"},
-               "gpus.");
+  add_unknown_keys(out_.unknown, gpu, "gpus.",
+                   {"id", "input_chunks", "output_chunks", "scratch_chunks", "channels", "remote_buffers", "semaphores",
+                    "threadblocks"});
   BUSBAR_ASSIGN(const std::vector<Json>* blocks, list(gpu, "threadblocks", path));
   for (std::size_t i = 0; i < blocks->size(); ++i)
     BUSBAR_RETURN_IF_ERROR(read_block((*blocks)[i], rank, fmt::format("{}.threadblocks[{}]", path, i)));
@@ -213,7 +206,7 @@ Status MscclppReader::read_gpu(const Json& gpu, std::uint32_t rank, const std::s
 
 Status MscclppReader::read_block(const Json& tb, std::uint32_t rank, const std::string& path) {
   if (!tb.is_object()) return fail(path, "must be a map");
-  note_unknown(tb, {"id", "channels", "remote_buffer_refs", "ops"}, "gpus.threadblocks.");
+  add_unknown_keys(out_.unknown, tb, "gpus.threadblocks.", {"id", "channels", "remote_buffer_refs", "ops"});
   Block b;
   b.rank = rank;
   b.thread = static_cast<std::uint32_t>(plan().thread_rank.size());

@@ -68,7 +68,6 @@ class MscclppReader {
                                std::int64_t high, const std::string& path) const;
   Result<std::string> word(const Json& j, const char* key, const std::string& path) const;
   Result<PlanBuffer> buffer(const Json& j, const char* key, const std::string& path) const;
-  void note_unknown(const Json& j, std::initializer_list<const char*> known, const char* where);
 
   Status read_head(const Json& root);
   Status read_gpu(const Json& gpu, std::uint32_t rank, const std::string& path);

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "busbar/base/text.h"
@@ -11,9 +9,6 @@
 
 namespace busbar {
 namespace {
-
-constexpr std::array kKnown{"id",           "pattern",   "crossnic",  "nchannels",    "speedintra", "speedinter",
-                            "latencyinter", "typeintra", "typeinter", "samechannels", "version"};
 
 /// NCCL reads device numbers as hexadecimal.
 Result<std::uint64_t> device_number(const XmlElement& e) {
@@ -39,8 +34,8 @@ Result<NcclGraphChannel> read_channel(const XmlElement& e, std::vector<UnknownPa
       if (c.net_out) return child.error("a GPU behind the net that leaves");
       BUSBAR_ASSIGN(const std::uint64_t dev, device_number(child));
       if (dev > kMostGpus) return child.error("is not a number of a GPU", "dev");
-      BUSBAR_ASSIGN(const std::int64_t rank, child.integer_or("rank", -1, -1, kMostGpus));
-      c.gpus.push_back({static_cast<int>(dev), static_cast<int>(rank)});
+      BUSBAR_ASSIGN(const int rank, child.integer_or("rank", -1, -1, kMostGpus));
+      c.gpus.push_back({static_cast<int>(dev), rank});
     } else {
       add_unknown(unknown, child.where().line, fmt::format("element {}", child.tag()));
     }
@@ -51,26 +46,19 @@ Result<NcclGraphChannel> read_channel(const XmlElement& e, std::vector<UnknownPa
 Result<NcclGraphRecord> read_graph(const XmlElement& e, std::vector<UnknownPart>& unknown) {
   constexpr double kFastest = 1e6;
   NcclGraphRecord g;
-  for (const auto& [name, value] : e.attributes())
-    if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end())
-      add_unknown(unknown, e.where().line, fmt::format("attribute graph.{}", name));
-  const auto integer = [&](const char* attribute, int otherwise, int low, int high, int& out) -> Status {
-    BUSBAR_ASSIGN(const std::int64_t n, e.integer_or(attribute, otherwise, low, high));
-    out = static_cast<int>(n);
-    return {};
-  };
+  add_unknown_attributes(unknown, e,
+                         {"id", "pattern", "crossnic", "nchannels", "speedintra", "speedinter", "latencyinter",
+                          "typeintra", "typeinter", "samechannels", "version"});
   const auto number = [&](const char* attribute, double& out) -> Status {
     if (!e.find(attribute)) return {};
     BUSBAR_ASSIGN(out, e.number(attribute, 0, kFastest));
     return {};
   };
-  BUSBAR_ASSIGN(const std::int64_t id, e.integer("id", 0, 16));
-  g.id = static_cast<int>(id);
-  int channels = -1;
-  BUSBAR_RETURN_IF_ERROR(integer("pattern", 0, 0, 16, g.pattern));
-  BUSBAR_RETURN_IF_ERROR(integer("crossnic", 0, 0, 2, g.cross_nic));
-  BUSBAR_RETURN_IF_ERROR(integer("samechannels", 0, 0, 1, g.same_channels));
-  BUSBAR_RETURN_IF_ERROR(integer("nchannels", -1, -1, 1 << 16, channels));
+  BUSBAR_ASSIGN(g.id, e.integer<int>("id", 0, 16));
+  BUSBAR_ASSIGN(g.pattern, e.integer_or("pattern", 0, 0, 16));
+  BUSBAR_ASSIGN(g.cross_nic, e.integer_or("crossnic", 0, 0, 2));
+  BUSBAR_ASSIGN(g.same_channels, e.integer_or("samechannels", 0, 0, 1));
+  BUSBAR_ASSIGN(const int channels, e.integer_or("nchannels", -1, -1, 1 << 16));
   BUSBAR_RETURN_IF_ERROR(number("speedintra", g.speed_intra));
   BUSBAR_RETURN_IF_ERROR(number("speedinter", g.speed_inter));
   BUSBAR_RETURN_IF_ERROR(number("latencyinter", g.latency_inter));

@@ -7,14 +7,7 @@ namespace {
 
 constexpr std::int64_t kHighestRank = 1 << 24;  ///< a larger number is a broken message
 
-bool small(LineCursor& c, int& out) {
-  std::int64_t n = 0;
-  LineCursor ahead = c;
-  if (!ahead.integer(n) || n < -1 || n > kHighestRank) return false;
-  c = ahead;
-  out = static_cast<int>(n);
-  return true;
-}
+bool small(LineCursor& c, int& out) { return c.integer(out, -1, kHighestRank); }
 
 bool is_bus_id(std::string_view text) {
   return !text.empty() && text.size() <= 16 && text.find_first_not_of("0123456789abcdefABCDEF:.") == text.npos;

@@ -3,9 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <span>
 
 #include "busbar/base/text.h"
 
@@ -14,14 +12,6 @@ namespace {
 
 constexpr std::size_t kMostPorts = 1 << 13;  ///< above any machine
 constexpr int kMost = 1 << 20;               ///< limit of numbers that count devices
-
-/// Lists the unknown attributes.
-void note_attributes(const XmlElement& e, std::span<const char* const> known, std::vector<UnknownPart>& unknown) {
-  for (const auto& [name, value] : e.attributes()) {
-    if (name == "keep" || std::find(known.begin(), known.end(), name) != known.end()) continue;
-    add_unknown(unknown, e.where().line, fmt::format("attribute {}.{}", e.tag(), name));
-  }
-}
 
 /// "0x060400", "060400", "0x1000": hexadecimal; 0 when absent or empty.
 Result<std::uint64_t> hexadecimal(const XmlElement& e, const char* attribute, std::uint64_t highest) {
@@ -35,8 +25,7 @@ Result<std::uint64_t> hexadecimal(const XmlElement& e, const char* attribute, st
 }
 
 Result<int> small(const XmlElement& e, const char* attribute, int otherwise, int low = 0, int high = kMost) {
-  BUSBAR_ASSIGN(const std::int64_t n, e.integer_or(attribute, otherwise, std::min(low, otherwise), high));
-  return static_cast<int>(n);
+  return e.integer_or<int>(attribute, otherwise, std::min(low, otherwise), high);
 }
 
 /// "0000:17:00.0" in lower case; VMs write "fffffff:ff:ff.0".
@@ -53,7 +42,7 @@ Result<std::string> bus_id(const XmlElement& e, const char* attribute) {
 class RecordReader {
  public:
   Status read_system(const XmlElement& system) {
-    note_attributes(system, std::array{"version"}, out_.unknown);
+    add_unknown_attributes(out_.unknown, system, {"keep", "version"});
     BUSBAR_ASSIGN(out_.version, small(system, "version", 1, 1, 2));
     for (const XmlElement& e : system.children()) {
       if (e.tag() != "cpu") {
@@ -79,15 +68,14 @@ class RecordReader {
   }
 
   Status read_cpu(const XmlElement& e) {
-    note_attributes(e, std::array{"host_hash", "numaid", "affinity", "arch", "vendor", "familyid", "modelid"},
-                    out_.unknown);
+    add_unknown_attributes(out_.unknown, e,
+                           {"keep", "host_hash", "numaid", "affinity", "arch", "vendor", "familyid", "modelid"});
     Record r;
     r.kind = RecordKind::kCpu;
     BUSBAR_ASSIGN(r.said.numa_id, small(e, "numaid", 0, -1));
     BUSBAR_ASSIGN(r.said.family, small(e, "familyid", 0));
     BUSBAR_ASSIGN(r.said.model, small(e, "modelid", 0));
     r.said.host = e.find("host_hash").value_or("");
-    r.said.affinity = e.find("affinity").value_or("");
     r.processor.arch = e.find("arch").value_or("");
     r.processor.vendor = e.find("vendor").value_or("");
     // NCCL adds the extended family shifted by four; vendors count 15 + extended.
@@ -121,10 +109,9 @@ class RecordReader {
   }
 
   Status read_pci(const XmlElement& e, std::size_t parent) {
-    note_attributes(e,
-                    std::array{"busid", "class", "vendor", "device", "subsystem_vendor", "subsystem_device",
-                               "link_speed", "link_width"},
-                    out_.unknown);
+    add_unknown_attributes(out_.unknown, e,
+                           {"keep", "busid", "class", "vendor", "device", "subsystem_vendor", "subsystem_device",
+                            "link_speed", "link_width"});
     Record r;
     r.kind = RecordKind::kPci;
     r.parent = parent;
@@ -137,11 +124,8 @@ class RecordReader {
     BUSBAR_ASSIGN(const std::uint64_t pci_class, hexadecimal(e, "class", 0xff'ffff));
     BUSBAR_ASSIGN(const std::uint64_t vendor, hexadecimal(e, "vendor", 0xffff));
     BUSBAR_ASSIGN(const std::uint64_t device, hexadecimal(e, "device", 0xffff));
-    BUSBAR_ASSIGN(const std::uint64_t subsystem_vendor, hexadecimal(e, "subsystem_vendor", 0xffff));
-    BUSBAR_ASSIGN(const std::uint64_t subsystem_device, hexadecimal(e, "subsystem_device", 0xffff));
     r.said.pci_class = static_cast<std::uint32_t>(pci_class);
     r.said.pci_id = static_cast<std::uint32_t>(vendor << 16 | device);
-    r.said.subsystem_id = static_cast<std::uint32_t>(subsystem_vendor << 16 | subsystem_device);
     r.link_speed = e.find("link_speed").value_or("");
     if (e.find("link_width").value_or("") != "") {
       BUSBAR_ASSIGN(r.link_width, e.integer("link_width", 0, 32));
@@ -157,7 +141,7 @@ class RecordReader {
   }
 
   Status read_gpu(const XmlElement& e, std::size_t at) {
-    note_attributes(e, std::array{"dev", "sm", "rank", "gdr", "gcn", "arch", "mlopart"}, out_.unknown);
+    add_unknown_attributes(out_.unknown, e, {"keep", "dev", "sm", "rank", "gdr", "gcn", "arch", "mlopart"});
     if (e.find("mlopart")) add_unknown(out_.unknown, e.where().line, "attribute gpu.mlopart: partitions count as one");
     if (out_.all[at].has_gpu) return e.error("a second gpu on one PCI function");
     out_.all[at].has_gpu = true;
@@ -189,10 +173,10 @@ class RecordReader {
     link.kind = kind;
     link.where = e.where();
     if (kind == LinkRecord::Kind::kC2c) {
-      note_attributes(e, std::array{"bw", "count"}, out_.unknown);
+      add_unknown_attributes(out_.unknown, e, {"keep", "bw", "count"});
       BUSBAR_ASSIGN(link.MBps, e.integer("bw", 1, kFastest));
     } else {
-      note_attributes(e, std::array{"target", "count", "tclass"}, out_.unknown);
+      add_unknown_attributes(out_.unknown, e, {"keep", "target", "count", "tclass"});
       BUSBAR_ASSIGN(link.target, bus_id(e, "target"));
       BUSBAR_ASSIGN(const std::uint64_t target_class, hexadecimal(e, "tclass", 0xff'ffff));
       link.target_class = static_cast<std::uint32_t>(target_class);
@@ -204,7 +188,7 @@ class RecordReader {
   }
 
   Status read_nic(const XmlElement& e, std::size_t parent) {
-    note_attributes(e, std::span<const char* const>(), out_.unknown);
+    add_unknown_attributes(out_.unknown, e, {"keep"});
     std::size_t at = parent;
     if (out_.all[parent].kind == RecordKind::kCpu) {  // a virtual NIC has no PCI function of its own
       Record r;
@@ -228,10 +212,9 @@ class RecordReader {
   Result<ImportedPort> read_port(const XmlElement& e) {
     constexpr int kFastestMbps = 1'000'000'000;
     constexpr double kSlowestUs = 1e9;
-    note_attributes(e,
-                    std::array{"name", "dev", "latency", "speed", "port", "guid", "maxconn", "gdr", "coll", "net",
-                               "gin", "rma", "rail", "plane"},
-                    out_.unknown);
+    add_unknown_attributes(out_.unknown, e,
+                           {"keep", "name", "dev", "latency", "speed", "port", "guid", "maxconn", "gdr", "coll", "net",
+                            "gin", "rma", "rail", "plane"});
     for (const char* later : {"gin", "rma", "rail", "plane"})
       if (e.find(later)) add_unknown(out_.unknown, e.where().line, fmt::format("attribute net.{}: not used", later));
     ImportedPort p;
@@ -239,7 +222,6 @@ class RecordReader {
     BUSBAR_ASSIGN(p.dev, small(e, "dev", -1));
     BUSBAR_ASSIGN(p.port, small(e, "port", 1, -1));
     BUSBAR_ASSIGN(p.speed_mbps, small(e, "speed", 0, -1, kFastestMbps));
-    BUSBAR_ASSIGN(p.max_connections, small(e, "maxconn", -1, -1, INT32_MAX));
     BUSBAR_ASSIGN(p.gdr, small(e, "gdr", -1));
     BUSBAR_ASSIGN(p.collnet, small(e, "coll", 0));
     BUSBAR_ASSIGN(p.guid, hexadecimal(e, "guid", UINT64_MAX));

@@ -27,12 +27,6 @@ int small_of(const Json& map, const char* key, int otherwise) {
   return n >= -1 && n < 1e9 ? static_cast<int>(n) : otherwise;
 }
 
-void note_keys(const Json& map, std::initializer_list<const char*> known, const char* of, PerfResults& out) {
-  for (const auto& [key, value] : map.members())
-    if (std::find_if(known.begin(), known.end(), [&](const char* k) { return key == k; }) == known.end())
-      add_unknown(out.unknown, 0, fmt::format("key {}.{}", of, key));
-}
-
 std::optional<PerfTiming> timing_of(const Json& row, const char* key) {
   const Json& t = row[key];
   const auto time = number_of(t, t.contains("time") ? "time" : "cpu_time");
@@ -43,10 +37,9 @@ std::optional<PerfTiming> timing_of(const Json& row, const char* key) {
 
 /// NVIDIA's report: one object with "results".
 void read_report(const Json& root, PerfResults& out) {
-  note_keys(root,
-            {"version", "start_time", "end_time", "args", "env", "nccl_version", "config", "results", "devices",
-             "out_of_bounds", "average_bus_bandwidth", "average_bus_bw"},
-            "report", out);
+  add_unknown_keys(out.unknown, root, "report.",
+                   {"version", "start_time", "end_time", "args", "env", "nccl_version", "config", "results", "devices",
+                    "out_of_bounds", "average_bus_bandwidth", "average_bus_bw"});
   PerfTable t;
   if (const auto& args = root["args"].values(); !args.empty()) {
     std::string program = args[0].is_string() ? args[0].text() : "";
@@ -56,10 +49,9 @@ void read_report(const Json& root, PerfResults& out) {
   if (const auto version = number_of(root, "nccl_version")) t.library = fmt::format("{:.0f}", *version);
   for (const Json& row : root["results"].values()) {
     if (!row.is_object()) continue;
-    note_keys(row,
-              {"size", "count", "type", "redop", "root", "out_of_place", "in_place", "out_of_place_per_iter",
-               "in_place_per_iter", "actual_iterations", "experiment_name", "timestamp"},
-              "row", out);
+    add_unknown_keys(out.unknown, row, "row.",
+                     {"size", "count", "type", "redop", "root", "out_of_place", "in_place", "out_of_place_per_iter",
+                      "in_place_per_iter", "actual_iterations", "experiment_name", "timestamp"});
     PerfRow r;
     r.size_bytes = count_of(row, "size");
     r.count = count_of(row, "count");
@@ -79,10 +71,9 @@ void read_rows(const Json& root, PerfResults& out) {
   std::map<std::string, std::size_t> table_of;
   for (const Json& row : root.values()) {
     if (!row.is_object()) continue;
-    note_keys(row,
-              {"numCycle", "name", "nodes", "ranks", "ranksPerNode", "gpusPerRank", "size", "type", "redop", "inPlace",
-               "time", "algBw", "busBw", "wrong", "count", "root"},
-              "row", out);
+    add_unknown_keys(out.unknown, row, "row.",
+                     {"numCycle", "name", "nodes", "ranks", "ranksPerNode", "gpusPerRank", "size", "type", "redop",
+                      "inPlace", "time", "algBw", "busBw", "wrong", "count", "root"});
     std::string name = text_of(row, "name");
     if (name.ends_with("_perf")) name.resize(name.size() - 5);
     for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;

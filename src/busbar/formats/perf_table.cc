@@ -18,10 +18,7 @@ bool whole(std::string_view word, T& out) {
   if constexpr (std::is_same_v<T, double>) {
     return c.number(out) && c.at_end();
   } else {
-    std::int64_t n = 0;
-    if (!c.integer(n) || !c.at_end() || n < -1) return false;
-    out = static_cast<T>(n);
-    return true;
+    return c.integer(out, -1, INT64_MAX) && c.at_end();
   }
 }
 
@@ -108,16 +105,13 @@ class TableReader {
   /// "Rank  0 Group  0 Pid 1234 on nodeA device  0 [0000:18:00] NVIDIA H100": older releases have no Group.
   void read_rank(LineCursor c, std::string_view text) {
     PerfRank r;
-    std::int64_t n = 0;
     c.blanks();
-    if (!c.integer(n) || n < 0 || n > (1 << 24)) return cut_off(text);
-    r.rank = static_cast<int>(n);
+    if (!c.integer(r.rank, 0, 1 << 24)) return cut_off(text);
     const std::size_t on = c.rest().find(" on "), device = c.rest().find(" device ");
     if (on == text.npos || device == text.npos || device < on) return cut_off(text);
     r.host = trimmed(c.rest().substr(on + 4, device - on - 4));
     LineCursor d(trimmed(c.rest().substr(device + 8)));
-    if (!d.integer(n) || n < 0 || n > 1024) return cut_off(text);
-    r.device = static_cast<int>(n);
+    if (!d.integer(r.device, 0, 1024)) return cut_off(text);
     d.blanks();
     if (d.accept("[")) {
       r.bus = d.until("]");

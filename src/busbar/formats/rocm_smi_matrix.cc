@@ -15,12 +15,9 @@ constexpr int kMostGpus = 512;
 
 /// "GPU3" or "GPU[3]".
 bool take_gpu(LineCursor& c, int& out) {
-  std::int64_t n = 0;
   if (!c.accept("GPU")) return false;
   const bool bracket = c.accept("[");
-  if (!c.integer(n) || n < 0 || n >= kMostGpus || (bracket && !c.accept("]"))) return false;
-  out = static_cast<int>(n);
-  return true;
+  return c.integer(out, 0, kMostGpus - 1) && (!bracket || c.accept("]"));
 }
 
 struct Tables {
