@@ -6,31 +6,24 @@
 #include <charconv>
 #include <map>
 
+#include "busbar/base/text.h"
+
 namespace busbar {
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> out;
-  for (std::size_t at = 0; at <= text.size() && !text.empty();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    out.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
 
 /// The content of node_variant: token -> value, "" for tokens without a value.
 using Variant = std::map<std::string, std::string>;
 Variant variant_of(const std::string& text) {
   Variant out;
-  for (const std::string& token : split(text, ';')) {
+  if (text.empty()) return out;
+  for (const std::string_view token : split_at(text, ';')) {
     const std::size_t equals = std::min(token.find('='), token.size());
-    out[token.substr(0, equals)] = equals < token.size() ? token.substr(equals + 1) : "";
+    out[std::string(token.substr(0, equals))] = equals < token.size() ? token.substr(equals + 1) : "";
   }
   return out;
 }
 
-std::uint32_t whole(const std::string& text) {
+std::uint32_t whole(std::string_view text) {
   std::uint32_t n = 0;
   std::from_chars(text.data(), text.data() + text.size(), n);
   return n;
@@ -164,7 +157,7 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   BUSBAR_ASSIGN(NodeMap map, node_map(out.node, catalog));
   if (map.cards) lay_cards(variant, out.gpus_per_node, map);
   if (variant.contains("gpu-ids"))
-    for (const std::string& id : split(variant.at("gpu-ids"), '-')) out.gpu_ids.push_back(whole(id));
+    for (const std::string_view id : split_at(variant.at("gpu-ids"), '-')) out.gpu_ids.push_back(whole(id));
 
   const std::string& fabric = table.cell(row, "fabric");
   const bool one_domain = fabric == "mnnvl" || out.node.find("nvl72") != std::string::npos;

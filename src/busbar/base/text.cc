@@ -11,6 +11,16 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+std::vector<std::string_view> split_at(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (std::size_t end = text.find(separator); end != text.npos; end = text.find(separator)) {
+    out.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  out.push_back(text);
+  return out;
+}
+
 std::string comma_list(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& w : words) out += (out.empty() ? "" : ", ") + w;

@@ -7,6 +7,8 @@
 #include <system_error>
 #include <vector>
 
+#include "busbar/base/text.h"
+
 namespace busbar {
 
 /// Whether all of `text` is one number. The number goes to `out`. `format`: what std::from_chars takes, such as a base.
@@ -19,6 +21,9 @@ bool is_number(std::string_view text, T& out, Format... format) {
 
 /// A to Z become a to z.
 std::string lower(std::string_view text);
+
+/// What stands before, between and after the separators: one piece at least. The pieces point into `text`.
+std::vector<std::string_view> split_at(std::string_view text, char separator);
 
 /// "ring, tree, nvls".
 std::string comma_list(const std::vector<std::string>& words);

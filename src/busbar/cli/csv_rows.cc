@@ -1,10 +1,10 @@
 #include "busbar/cli/csv_rows.h"
 
-#include <algorithm>
 #include <map>
 #include <vector>
 
 #include "busbar/base/json.h"
+#include "busbar/base/text.h"
 #include "busbar/report/plain.h"
 
 namespace busbar {
@@ -26,11 +26,8 @@ std::string plain(const Json& value) {
 /// Keeps line breaks; replaces all other characters of a cell that control a terminal.
 std::string shown_cell(const std::string& cell) {
   std::string out;
-  for (std::size_t at = 0; at <= cell.size();) {
-    const std::size_t end = std::min(cell.find('\n', at), cell.size());
-    out += (at > 0 ? "\n" : "") + escape_terminal(std::string_view(cell).substr(at, end - at), true);
-    at = end + 1;
-  }
+  for (const std::string_view line : split_at(cell, '\n')) out += escape_terminal(line, true) + '\n';
+  out.pop_back();
   return out;
 }
 

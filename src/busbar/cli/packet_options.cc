@@ -140,16 +140,13 @@ Status read_background(const std::string& text, std::uint64_t seed, PacketOption
 Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
   constexpr std::uint32_t kMostWeight = 1000;
   std::vector<std::uint32_t> weights;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view word = std::string_view(text).substr(begin, end - begin);
+  for (const std::string_view word : split_at(text, ',')) {
     std::uint32_t weight = 0;
     if (word != "strict" && (!is_number(word, weight) || weight == 0 || weight > kMostWeight))
       return invalid(fmt::format("'{}' is not a weight; write 1 to {} or strict for each lane, for example strict,3,1",
                                  word, kMostWeight),
                      {"", 0, 0, "--lanes"});
     weights.push_back(weight);  // 0: strict
-    begin = end + 1;
   }
   if (weights.size() > kMostFlowLanes)
     return invalid(fmt::format("{} lanes are too many; at most {} are possible", weights.size(), kMostFlowLanes),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "busbar/base/text.h"
 #include "busbar/collectives/algorithms.h"
 #include "busbar/collectives/internal/legality.h"
 #include "busbar/collectives/internal/levels.h"
@@ -102,17 +103,10 @@ Result<Schedule> build_schedule(const ScheduleSpec& spec) {
 }
 
 Result<std::vector<std::string_view>> arguments_of(std::string_view algorithm) {
-  std::vector<std::string_view> out;
   const auto open = algorithm.find('(');
-  if (open == std::string_view::npos) return out;
+  if (open == std::string_view::npos) return std::vector<std::string_view>();
   if (!algorithm.ends_with(')')) return invalid("end the list with ')': hierarchical(ring,tree) or torus(4,4,4)");
-  std::string_view rest = algorithm.substr(open + 1, algorithm.size() - open - 2);
-  for (auto comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
-    out.push_back(rest.substr(0, comma));
-    rest.remove_prefix(comma + 1);
-  }
-  out.push_back(rest);
-  return out;
+  return split_at(algorithm.substr(open + 1, algorithm.size() - open - 2), ',');
 }
 
 std::vector<std::string> algorithm_names() {

@@ -190,16 +190,11 @@ Result<std::vector<std::string>> expand_host_list(std::string_view list, const W
       if (!item.empty()) out.emplace_back(item);
     } else {
       const std::size_t close = item.find(']', open);
-      std::string_view ranges = item.substr(open + 1, close - open - 1);
+      const std::string_view ranges = item.substr(open + 1, close - open - 1);
       if (std::count(item.begin(), item.end(), '[') > 4)
         return invalid(fmt::format("more than four brackets in '{}'", item), where);
-      while (true) {
-        const std::size_t comma = ranges.find(',');
-        BUSBAR_RETURN_IF_ERROR(
-            expand_range(item.substr(0, open), ranges.substr(0, comma), item.substr(close + 1), where, out));
-        if (comma == ranges.npos) break;
-        ranges.remove_prefix(comma + 1);
-      }
+      for (const std::string_view range : split_at(ranges, ','))
+        BUSBAR_RETURN_IF_ERROR(expand_range(item.substr(0, open), range, item.substr(close + 1), where, out));
     }
     BUSBAR_RETURN_IF_ERROR(full(out, where));
   }

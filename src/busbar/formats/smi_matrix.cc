@@ -35,12 +35,8 @@ std::string plain(std::string_view line) {
 
 std::vector<std::string> cells_of(std::string_view line) {
   std::vector<std::string> out;
-  while (true) {
-    const std::size_t tab = line.find('\t');
-    out.emplace_back(trimmed(line.substr(0, tab)));
-    if (tab == line.npos) return out;
-    line.remove_prefix(tab + 1);
-  }
+  for (const std::string_view cell : split_at(line, '\t')) out.emplace_back(trimmed(cell));
+  return out;
 }
 
 std::optional<int> number_after(std::string_view text, std::string_view stem) {

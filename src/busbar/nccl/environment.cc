@@ -79,9 +79,8 @@ Result<std::uint8_t> bits_of(Value list, std::size_t count) {
   const bool but = list.starts_with('^');
   if (but) list.remove_prefix(1);
   std::uint8_t bits = 0;
-  while (true) {
-    const std::size_t comma = list.find(',');
-    const std::string word = lower(list.substr(0, comma));
+  for (const Value one : split_at(list, ',')) {
+    const std::string word = lower(one);
     std::vector<std::string> names;
     for (std::size_t i = 0; i < count; ++i) names.push_back(lower(name_of(static_cast<Named>(i))));
     const auto at = std::find(names.begin(), names.end(), word);
@@ -89,8 +88,6 @@ Result<std::uint8_t> bits_of(Value list, std::size_t count) {
       return invalid(fmt::format("'{}' is not one of {}", word, comma_list(names)));
     }
     bits = static_cast<std::uint8_t>(bits | 1u << (at - names.begin()));
-    if (comma == Value::npos) break;
-    list.remove_prefix(comma + 1);
   }
   return but ? static_cast<std::uint8_t>(~bits) : bits;
 }

@@ -24,22 +24,12 @@ std::int64_t number(std::string_view s) {
   return is_number(s, out) ? std::int64_t{out} : -1;
 }
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> out;
-  for (std::size_t from = 0;;) {
-    const std::size_t to = std::min(text.find(at, from), text.size());
-    out.push_back(text.substr(from, to - from));
-    if (to == text.size()) return out;
-    from = to + 1;
-  }
-}
-
 struct Range {
   std::uint32_t start = 0, extent = 1, step = 1;
 };
 
 std::optional<Range> range_of(std::string_view item) {
-  const auto parts = split(item, ':');
+  const auto parts = split_at(item, ':');
   std::vector<std::uint32_t> n;
   for (const std::string_view p : parts) {
     const std::int64_t value = number(p);
@@ -60,8 +50,8 @@ struct Groups {
 
 Result<Groups> parse_groups(const std::string& text) {
   Groups out;
-  const auto parts = split(text, '+');
-  for (const std::string_view item : split(parts.front(), ',')) {
+  const auto parts = split_at(text, '+');
+  for (const std::string_view item : split_at(parts.front(), ',')) {
     const auto range = range_of(item);
     if (!range) return wrong(text, fmt::format("contains '{}', which is not a rank or range", item));
     out.ranges.push_back(*range);
@@ -69,7 +59,7 @@ Result<Groups> parse_groups(const std::string& text) {
   double all = 0;
   for (const Range& r : out.ranges) all += r.extent;
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    const auto shift = split(parts[i], 'x');
+    const auto shift = split_at(parts[i], 'x');
     const std::int64_t by = number(shift.front()), times = shift.size() == 2 ? number(shift.back()) : -1;
     if (by < 0 || times < 1) return wrong(text, fmt::format("contains '+{}', which is not a shift", parts[i]));
     out.shifts.push_back(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "busbar/base/text.h"
 #include "busbar/report/internal/text_parts.h"
 #include "busbar/report/plain.h"
 
@@ -42,11 +43,7 @@ Grid make_grid(const Table& table, const TextStyle& style) {
 
 std::size_t longest_word(const std::string& text) {
   std::size_t best = 0;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t end = std::min(text.find(' ', i), text.size());
-    best = std::max(best, display_width(std::string_view(text).substr(i, end - i)));
-    i = end + 1;
-  }
+  for (const std::string_view word : split_at(text, ' ')) best = std::max(best, display_width(word));
   return best;
 }
 
