@@ -1,5 +1,5 @@
-// A sample training step as a document. Its numbers are invented; its form is that of a real report. For the demo and
-// the tests only.
+// A sample training step as a document. Its numbers are invented; its form is that of a real report. For
+// tests only.
 #pragma once
 
 #include <fmt/core.h>
