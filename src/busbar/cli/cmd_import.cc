@@ -127,7 +127,7 @@ Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Docu
   const Cluster& cluster = machine->cluster();
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(o.file));
   if (format->trace != nullptr) {
-    BUSBAR_ASSIGN(CommTrace trace, format->trace(source));
+    BUSBAR_ASSIGN(CommTrace trace, read_trace(*format, source));
     if (!o.groups.empty()) BUSBAR_RETURN_IF_ERROR(add_groups(o.groups, trace));
     return time_trace(trace, *machine, j["timed"], document);
   }

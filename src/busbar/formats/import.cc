@@ -63,17 +63,16 @@ const char* unpacker_of(std::string_view head) {
 }
 
 constexpr FormatEntry kFormats[] = {
-    {"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_FILE)", is_nccl_topo, report_nccl_topo, read_nccl_topo_xml},
+    {"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_FILE)", is_nccl_topo, nullptr, read_nccl_topo_xml},
     {"nccl-graph", "NCCL graph XML (NCCL_GRAPH_FILE)", is_nccl_graph, report_nccl_graph, nullptr},
-    {"hwloc", "hwloc topology XML (lstopo --of xml)", is_hwloc, report_hwloc, read_hwloc_xml},
+    {"hwloc", "hwloc topology XML (lstopo --of xml)", is_hwloc, nullptr, read_hwloc_xml},
     {"msccl", "MSCCL algorithm XML", is_msccl, report_msccl, nullptr, schedule_of_msccl},
     {"mscclpp", "MSCCL++ execution plan", looks_like_mscclpp_plan, report_mscclpp, nullptr, schedule_of_mscclpp},
     {"goal", "GOAL: messages and work of ranks", looks_like_goal, report_goal, nullptr, nullptr, messages_of_goal},
-    {"chakra", "Chakra execution trace", looks_like_chakra, report_chakra, nullptr, nullptr, nullptr, trace_of_chakra},
-    {"chakra-json", "Chakra execution trace as JSON", looks_like_chakra_json, report_chakra_json, nullptr, nullptr,
-     nullptr, trace_of_chakra_json},
-    {"kineto", "Kineto trace (PyTorch profiler)", looks_like_kineto, report_kineto, nullptr, nullptr, nullptr,
-     trace_of_kineto},
+    {"chakra", "Chakra execution trace", looks_like_chakra, nullptr, nullptr, nullptr, nullptr, read_chakra},
+    {"chakra-json", "Chakra execution trace as JSON", looks_like_chakra_json, nullptr, nullptr, nullptr, nullptr,
+     read_chakra_json},
+    {"kineto", "Kineto trace (PyTorch profiler)", looks_like_kineto, nullptr, nullptr, nullptr, nullptr, read_kineto},
     {"astra-network", "network of ASTRA-sim, analytical (YAML)", looks_like_astra_network, report_astra_network,
      read_astra_machine},
     {"astra-system", "system, memory or logical dimensions of ASTRA-sim (JSON)", looks_like_astra_system,
@@ -84,15 +83,25 @@ constexpr FormatEntry kFormats[] = {
     {"nccl-tests-json", "report of nccl-tests or rccl-tests in JSON", looks_like_perf_json, report_perf_json, nullptr},
     {"nccl-tests", "table of nccl-tests or rccl-tests", looks_like_perf_table, report_perf_table, nullptr},
     {"nccl-log", "NCCL_DEBUG=INFO log", looks_like_nccl_log, report_nccl_log, nullptr},
-    {"rocm-smi-topology", "matrices of rocm-smi --showtopo", looks_like_rocm_smi_matrix, report_rocm_smi,
-     read_rocm_smi_matrix},
-    {"nvidia-smi-topology", "matrix of nvidia-smi topo -m", looks_like_nvidia_smi_matrix, report_nvidia_smi,
+    {"rocm-smi-topology", "matrices of rocm-smi --showtopo", looks_like_rocm_smi_matrix, nullptr, read_rocm_smi_matrix},
+    {"nvidia-smi-topology", "matrix of nvidia-smi topo -m", looks_like_nvidia_smi_matrix, nullptr,
      read_nvidia_smi_matrix},
     {"iblinkinfo", "links of an InfiniBand network", looks_like_iblinkinfo, report_iblinkinfo, nullptr},
     {"ibnetdiscover", "InfiniBand network, blocks or port list", looks_like_ibnetdiscover, report_ibnetdiscover,
      nullptr},
     {"slurm-topology", "Slurm topology.conf", looks_like_slurm_topology, report_slurm, nullptr},
 };
+
+Result<ImportReport> report_in(const FormatEntry& format, ImportSource& source, const PartFigures& figures) {
+  if (format.read != nullptr) return format.read(source);
+  if (format.trace != nullptr) {
+    BUSBAR_ASSIGN(CommTrace trace, read_trace(format, source));
+    return report_of(std::move(trace));
+  }
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  BUSBAR_ASSIGN(ImportedMachine machine, format.machine(text, source.name(), figures));
+  return report_of(std::move(machine));
+}
 
 }  // namespace
 
@@ -171,6 +180,13 @@ const FormatEntry* find_format(std::string_view head) {
   return nullptr;
 }
 
+Result<CommTrace> read_trace(const FormatEntry& format, ImportSource& source) {
+  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
+  Result<CommTrace> trace = format.trace(*in, source.name());
+  BUSBAR_RETURN_IF_ERROR(source.complete());
+  return trace;
+}
+
 Result<ImportReport> import_source(ImportSource& source, const PartFigures& figures, const std::string& kind) {
   const FormatEntry* format = kind.empty() ? find_format(source.head()) : nullptr;
   std::string kinds;
@@ -185,7 +201,7 @@ Result<ImportReport> import_source(ImportSource& source, const PartFigures& figu
                    {source.name(), 0, 0, ""});
   if (format == nullptr)
     return invalid(fmt::format("not a kind of file that is known; known are {}", kinds), {source.name(), 0, 0, ""});
-  Result<ImportReport> report = format->read(source, figures);
+  Result<ImportReport> report = report_in(*format, source, figures);
   BUSBAR_RETURN_IF_ERROR(source.complete());  // explains a reader's error about a text that ends early
   if (report.ok()) report->kind = format->kind;
   return report;

@@ -63,7 +63,8 @@ struct FormatEntry {
   const char* kind;     ///< "nccl-topology"
   const char* summary;  ///< one line
   bool (*matches)(std::string_view head);
-  Result<ImportReport> (*read)(ImportSource& source, const PartFigures& figures);
+  /// Null for kinds that are reported as the machine or the trace that they hold.
+  Result<ImportReport> (*read)(ImportSource& source);
   /// For kinds that describe one machine; otherwise null.
   Result<ImportedMachine> (*machine)(std::string_view text, const std::string& name, const PartFigures& figures);
   /// For kinds that hold a schedule, which is proved; otherwise null.
@@ -71,13 +72,16 @@ struct FormatEntry {
   /// For kinds that hold messages and work; otherwise null.
   Result<ImportedMessages> (*messages)(ImportSource& source) = nullptr;
   /// For traces with collectives; otherwise null.
-  Result<CommTrace> (*trace)(ImportSource& source) = nullptr;
+  Result<CommTrace> (*trace)(std::istream& in, const std::string& name) = nullptr;
 };
 /// In the order in which they are tried.
 std::span<const FormatEntry> import_formats();
 
 /// The first format that matches; null if none does.
 const FormatEntry* find_format(std::string_view head);
+
+/// Precondition: the format is that of a trace.
+Result<CommTrace> read_trace(const FormatEntry& format, ImportSource& source);
 
 /// Reads the source in the first format that matches. `kind`: the name of a format to use without a check; empty:
 /// detect. Error kInvalid lists the kinds if none matches.

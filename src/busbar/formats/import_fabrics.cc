@@ -52,19 +52,19 @@ ImportReport describe(ImportedFabric f) {
 
 }  // namespace
 
-Result<ImportReport> report_ibnetdiscover(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_ibnetdiscover(ImportSource& source) {
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   BUSBAR_ASSIGN(ImportedFabric fabric, read_ibnetdiscover(lines));
   return describe(std::move(fabric));
 }
 
-Result<ImportReport> report_iblinkinfo(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_iblinkinfo(ImportSource& source) {
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   BUSBAR_ASSIGN(ImportedFabric fabric, read_iblinkinfo(lines));
   return describe(std::move(fabric));
 }
 
-Result<ImportReport> report_slurm(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_slurm(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(SlurmTopology slurm, read_slurm_topology(text, source.name()));
   ImportReport report;

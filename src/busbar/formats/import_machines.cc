@@ -1,11 +1,8 @@
 // Reports of files that describe one machine.
 
 #include "busbar/base/json.h"
-#include "busbar/formats/hwloc_xml.h"
 #include "busbar/formats/import_reports.h"
 #include "busbar/formats/nccl_graph_xml.h"
-#include "busbar/formats/nccl_topo_xml_reader.h"
-#include "busbar/formats/smi_matrix.h"
 #include "busbar/topology/levels.h"
 #include "busbar/topology/matrix.h"
 
@@ -51,7 +48,9 @@ Json ports_of(const ImportedMachine& m) {
   return list;
 }
 
-ImportReport describe(ImportedMachine m) {
+}  // namespace
+
+ImportReport report_of(ImportedMachine m) {
   ImportReport report;
   Json& found = report.found;
   Json counts = Json::object();
@@ -66,29 +65,7 @@ ImportReport describe(ImportedMachine m) {
   return report;
 }
 
-template <typename Read>
-Result<ImportReport> report_machine(ImportSource& source, const PartFigures& figures, Read read) {
-  BUSBAR_ASSIGN(const std::string_view text, source.whole());
-  BUSBAR_ASSIGN(ImportedMachine m, read(text, source.name(), figures));
-  return describe(std::move(m));
-}
-
-}  // namespace
-
-Result<ImportReport> report_nccl_topo(ImportSource& source, const PartFigures& figures) {
-  return report_machine(source, figures, read_nccl_topo_xml);
-}
-Result<ImportReport> report_hwloc(ImportSource& source, const PartFigures& figures) {
-  return report_machine(source, figures, read_hwloc_xml);
-}
-Result<ImportReport> report_nvidia_smi(ImportSource& source, const PartFigures& figures) {
-  return report_machine(source, figures, read_nvidia_smi_matrix);
-}
-Result<ImportReport> report_rocm_smi(ImportSource& source, const PartFigures& figures) {
-  return report_machine(source, figures, read_rocm_smi_matrix);
-}
-
-Result<ImportReport> report_nccl_graph(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_nccl_graph(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(NcclGraphFile file, read_nccl_graph_xml(text, source.name()));
   ImportReport report;

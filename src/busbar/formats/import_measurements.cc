@@ -122,19 +122,19 @@ void describe_network(const NcclLog& log, Json& found) {
 
 }  // namespace
 
-Result<ImportReport> report_perf_json(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_perf_json(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(PerfResults results, read_perf_json(text, source.name()));
   return describe(std::move(results));
 }
 
-Result<ImportReport> report_perf_table(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_perf_table(ImportSource& source) {
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   BUSBAR_ASSIGN(PerfResults results, read_perf_table(lines));
   return describe(std::move(results));
 }
 
-Result<ImportReport> report_nccl_log(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_nccl_log(ImportSource& source) {
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   BUSBAR_ASSIGN(NcclLog log, read_nccl_log(lines));
   ImportReport report;

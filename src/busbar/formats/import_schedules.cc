@@ -34,7 +34,7 @@ void describe(const Result<PlanProof>& proof, ImportReport& report) {
 
 }  // namespace
 
-Result<ImportReport> report_msccl(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_msccl(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(MscclAlgorithm a, read_msccl_xml(text, source.name()));
   ImportReport report;
@@ -51,7 +51,7 @@ Result<ImportReport> report_msccl(ImportSource& source, const PartFigures&) {
   return report;
 }
 
-Result<ImportReport> report_goal(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_goal(ImportSource& source) {
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   BUSBAR_ASSIGN(GoalProgram p, read_goal(lines));
   std::uint64_t n[3] = {}, amount[3] = {};
@@ -83,7 +83,7 @@ Result<ImportedMessages> messages_of_goal(ImportSource& source) {
   return ImportedMessages{source.name(), std::move(graph), p.call, {}};
 }
 
-Result<ImportReport> report_mscclpp(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_mscclpp(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(MscclppPlan p, read_mscclpp_plan(text, source.name()));
   ImportReport report;

@@ -15,7 +15,7 @@ const char* name_of(AstraBlock b) {
 
 }  // namespace
 
-Result<ImportReport> report_astra_network(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_astra_network(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(AstraNetwork network, read_astra_network(text, source.name()));
   BUSBAR_ASSIGN(ImportedMachine machine, machine_of(network));
@@ -39,7 +39,7 @@ Result<ImportedMachine> read_astra_machine(std::string_view text, const std::str
   return machine_of(network);
 }
 
-Result<ImportReport> report_ns3_topology(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_ns3_topology(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(const Ns3Topology topology, read_ns3_topology(text, source.name()));
   BUSBAR_ASSIGN(ImportedMachine machine, machine_of(topology));
@@ -65,7 +65,7 @@ Result<ImportedMachine> read_ns3_machine(std::string_view text, const std::strin
   return machine_of(topology);
 }
 
-Result<ImportReport> report_astra_system(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_astra_system(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(AstraSystem system, read_astra_system(text, source.name()));
   ImportReport report;

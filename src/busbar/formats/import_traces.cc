@@ -1,6 +1,5 @@
 // Reports of traces with collectives.
 #include <algorithm>
-#include <istream>
 #include <map>
 #include <tuple>
 
@@ -26,7 +25,9 @@ Json groups_of(const CommTrace& t) {
   return out;
 }
 
-ImportReport describe(CommTrace t) {
+}  // namespace
+
+ImportReport report_of(CommTrace t) {
   ImportReport report;
   Json& found = report.found;
   if (!t.version.empty()) found["version"] = t.version;
@@ -62,8 +63,6 @@ ImportReport describe(CommTrace t) {
   return report;
 }
 
-}  // namespace
-
 std::vector<TracedCall> alike(const CommTrace& trace) {
   std::map<std::tuple<std::string, std::uint64_t, std::uint32_t, std::vector<std::uint32_t>, bool>,
            std::vector<const TracedCollective*>>
@@ -87,38 +86,7 @@ std::vector<TracedCall> alike(const CommTrace& trace) {
   return out;
 }
 
-Result<CommTrace> trace_of_chakra(ImportSource& source) {
-  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
-  Result<CommTrace> trace = read_chakra(*in, source.name());
-  BUSBAR_RETURN_IF_ERROR(source.complete());
-  return trace;
-}
-
-Result<CommTrace> trace_of_chakra_json(ImportSource& source) {
-  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
-  Result<CommTrace> trace = read_chakra_json(*in, source.name());
-  BUSBAR_RETURN_IF_ERROR(source.complete());
-  return trace;
-}
-
-Result<CommTrace> trace_of_kineto(ImportSource& source) {
-  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
-  Result<CommTrace> trace = read_kineto(*in, source.name());
-  BUSBAR_RETURN_IF_ERROR(source.complete());
-  return trace;
-}
-
-Result<ImportReport> report_chakra(ImportSource& source, const PartFigures&) {
-  BUSBAR_ASSIGN(CommTrace trace, trace_of_chakra(source));
-  return describe(std::move(trace));
-}
-
-Result<ImportReport> report_chakra_json(ImportSource& source, const PartFigures&) {
-  BUSBAR_ASSIGN(CommTrace trace, trace_of_chakra_json(source));
-  return describe(std::move(trace));
-}
-
-Result<ImportReport> report_comm_groups(ImportSource& source, const PartFigures&) {
+Result<ImportReport> report_comm_groups(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(const std::vector<CommGroup> groups, read_comm_groups(text, source.name()));
   ImportReport report;
@@ -126,11 +94,6 @@ Result<ImportReport> report_comm_groups(ImportSource& source, const PartFigures&
   for (const CommGroup& g : groups)
     list.push_back({{"name", g.name}, {"ranks", g.members.size()}, {"members", g.members}});
   return report;
-}
-
-Result<ImportReport> report_kineto(ImportSource& source, const PartFigures&) {
-  BUSBAR_ASSIGN(CommTrace trace, trace_of_kineto(source));
-  return describe(std::move(trace));
 }
 
 }  // namespace busbar
