@@ -8,6 +8,7 @@
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/topo_report.h"
 #include "busbar/cli/topology_drawing.h"
 #include "busbar/cli/train_beside.h"
 #include "busbar/report/style.h"
@@ -256,19 +257,6 @@ Table calls_table(const TrainRun& r, std::size_t most) {
   return t;
 }
 
-Table level_table(const Topology& topology) {
-  Table t;
-  t.title = "Tiers that a byte crosses, per GPU and direction";
-  t.columns = {
-      {"level", Align::kLeft}, {"wire (GB/s)"}, {"payload (GB/s)"}, {"latency (ns)"}, {"counted", Align::kLeft}};
-  for (const Level& l : machine_levels(topology))
-    t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
-                      l.latency > Duration() ? format_number(static_cast<double>(l.latency.in_ps()) / 1e3) : "-",
-                      l.note});
-  t.note = "1 GB/s = 1e9 bytes per second per direction. The engines use payload, floors use wire.";
-  return t;
-}
-
 TimelineView timeline_view(const TrainRun& r, std::string title, double from_s, double to_s) {
   const Timeline& tl = r.step.timeline;
   TimelineView v;
@@ -346,7 +334,7 @@ Document train_document(const TrainRun& r, const std::string& typed, const Scale
   add(timeline_view(r, "The beginning", 0, slice), Audience::kPage);
   add(timeline_view(r, "The end", end - 1.5 * slice, end), Audience::kPage);
   heading("Machine");
-  add(level_table(t), Audience::kPage);
+  add(level_table(machine_levels(t)), Audience::kPage);
   std::vector<double> load(t.link_count(), 0.0);
   for (const LinkLoad& l : r.step.timeline.links) load[l.link] = l.utilisation;
   add(draw_node(t, BlockId{0}, load), Audience::kPage);
