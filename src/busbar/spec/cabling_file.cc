@@ -1,4 +1,4 @@
-#include "busbar/spec/cabling_file.h"
+#include "busbar/spec/internal/cabling_file.h"
 
 #include <fmt/core.h>
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <charconv>
 
-#include "busbar/spec/node_base.h"
+#include "busbar/spec/internal/node_base.h"
 
 namespace busbar {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "busbar/base/input.h"
 #include "busbar/base/text.h"
-#include "busbar/spec/node_base.h"
+#include "busbar/spec/internal/node_base.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/spec/fabric_file.h"
+#include "busbar/spec/internal/fabric_file.h"
 
 #include <fmt/core.h>
 
@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "busbar/base/quantity.h"
-#include "busbar/spec/cabling_file.h"
-#include "busbar/spec/fabric_sizes.h"
-#include "busbar/spec/fabric_switch.h"
+#include "busbar/spec/internal/cabling_file.h"
+#include "busbar/spec/internal/fabric_sizes.h"
+#include "busbar/spec/internal/fabric_switch.h"
 
 namespace busbar {
 namespace {

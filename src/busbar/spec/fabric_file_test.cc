@@ -1,4 +1,4 @@
-#include "busbar/spec/fabric_file.h"
+#include "busbar/spec/internal/fabric_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "busbar/spec/fabric_sizes.h"
+#include "busbar/spec/internal/fabric_sizes.h"
 
 #include <algorithm>
 

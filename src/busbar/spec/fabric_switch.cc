@@ -1,8 +1,8 @@
-#include "busbar/spec/fabric_switch.h"
+#include "busbar/spec/internal/fabric_switch.h"
 
 #include <fmt/core.h>
 
-#include "busbar/spec/cabling_file.h"
+#include "busbar/spec/internal/cabling_file.h"
 
 namespace busbar {
 

@@ -1,4 +1,4 @@
-#include "busbar/spec/identity.h"
+#include "busbar/spec/internal/identity.h"
 
 #include <algorithm>
 #include <cmath>

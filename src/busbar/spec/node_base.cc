@@ -1,4 +1,4 @@
-#include "busbar/spec/node_base.h"
+#include "busbar/spec/internal/node_base.h"
 
 #include <fmt/core.h>
 

@@ -1,11 +1,11 @@
-#include "busbar/spec/node_devices.h"
+#include "busbar/spec/internal/node_devices.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "busbar/spec/identity.h"
-#include "busbar/spec/node_number.h"
+#include "busbar/spec/internal/identity.h"
+#include "busbar/spec/internal/node_number.h"
 
 namespace busbar {
 namespace {

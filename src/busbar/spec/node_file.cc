@@ -1,8 +1,8 @@
-#include "busbar/spec/node_file.h"
+#include "busbar/spec/internal/node_file.h"
 
 #include <fmt/core.h>
 
-#include "busbar/spec/node_devices.h"
+#include "busbar/spec/internal/node_devices.h"
 
 namespace busbar {
 namespace {

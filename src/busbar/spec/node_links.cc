@@ -1,9 +1,9 @@
 #include <fmt/core.h>
 
 #include "busbar/base/quantity.h"
-#include "busbar/spec/lane.h"
-#include "busbar/spec/node_devices.h"
-#include "busbar/spec/node_pairs.h"
+#include "busbar/spec/internal/lane.h"
+#include "busbar/spec/internal/node_devices.h"
+#include "busbar/spec/internal/node_pairs.h"
 
 namespace busbar {
 namespace {

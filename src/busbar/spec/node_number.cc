@@ -1,4 +1,4 @@
-#include "busbar/spec/node_number.h"
+#include "busbar/spec/internal/node_number.h"
 
 #include <fmt/core.h>
 

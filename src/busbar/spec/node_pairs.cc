@@ -1,4 +1,4 @@
-#include "busbar/spec/node_pairs.h"
+#include "busbar/spec/internal/node_pairs.h"
 
 #include <fmt/core.h>
 
@@ -7,8 +7,8 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/spec/node_devices.h"
-#include "busbar/spec/node_number.h"
+#include "busbar/spec/internal/node_devices.h"
+#include "busbar/spec/internal/node_number.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {

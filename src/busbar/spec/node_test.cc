@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "busbar/spec/node_base.h"
-#include "busbar/spec/node_file.h"
-#include "busbar/spec/node_number.h"
+#include "busbar/spec/internal/node_base.h"
+#include "busbar/spec/internal/node_file.h"
+#include "busbar/spec/internal/node_number.h"
 
 namespace busbar {
 namespace {

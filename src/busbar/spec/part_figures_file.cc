@@ -4,8 +4,8 @@
 
 #include <charconv>
 
-#include "busbar/spec/identity.h"
-#include "busbar/spec/lane.h"
+#include "busbar/spec/internal/identity.h"
+#include "busbar/spec/internal/lane.h"
 #include "busbar/topology/link.h"
 
 namespace busbar {

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "busbar/spec/node_file.h"
+#include "busbar/spec/internal/node_file.h"
 
 namespace busbar {
 

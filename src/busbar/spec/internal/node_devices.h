@@ -1,7 +1,7 @@
 // The `devices:` and `links:` of a node file. Part of the work of node_file.h.
 #pragma once
 
-#include "busbar/spec/node_file.h"
+#include "busbar/spec/internal/node_file.h"
 
 namespace busbar {
 
