@@ -1,4 +1,4 @@
-#include "busbar/formats/astra_ns3.h"
+#include "busbar/formats/internal/astra_ns3.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "busbar/formats/astra_ns3.h"
+#include "busbar/formats/internal/astra_ns3.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

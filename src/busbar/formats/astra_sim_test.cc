@@ -1,4 +1,4 @@
-#include "busbar/formats/astra_sim.h"
+#include "busbar/formats/internal/astra_sim.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "busbar/formats/chakra_nodes.h"
+#include "busbar/formats/internal/chakra_nodes.h"
 
 namespace busbar {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "busbar/formats/chakra_nodes.h"
-#include "busbar/formats/json_text.h"
+#include "busbar/formats/internal/chakra_nodes.h"
+#include "busbar/formats/internal/json_text.h"
 
 namespace busbar {
 namespace {

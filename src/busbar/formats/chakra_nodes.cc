@@ -1,4 +1,4 @@
-#include "busbar/formats/chakra_nodes.h"
+#include "busbar/formats/internal/chakra_nodes.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "busbar/formats/gpu_naming.h"
+#include "busbar/formats/internal/gpu_naming.h"
 
 #include <fmt/core.h>
 

@@ -1,9 +1,9 @@
-#include "busbar/formats/gpu_naming.h"
+#include "busbar/formats/internal/gpu_naming.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "busbar/formats/smi_matrix.h"
+#include "busbar/formats/internal/smi_matrix.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/formats/hwloc_xml.h"
+#include "busbar/formats/internal/hwloc_xml.h"
 
 #include <fmt/core.h>
 
@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "busbar/base/xml.h"
+#include "busbar/formats/internal/machine_records.h"
 #include "busbar/formats/lines.h"
-#include "busbar/formats/machine_records.h"
 
 namespace busbar {
 namespace {

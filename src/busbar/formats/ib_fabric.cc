@@ -1,10 +1,10 @@
-#include "busbar/formats/ib_fabric.h"
+#include "busbar/formats/internal/ib_fabric.h"
 
 #include <fmt/core.h>
 
 #include <cmath>
 
-#include "busbar/formats/ib_fabric_lines.h"
+#include "busbar/formats/internal/ib_fabric_lines.h"
 
 namespace busbar {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "busbar/formats/ib_fabric_lines.h"
+#include "busbar/formats/internal/ib_fabric_lines.h"
 
 namespace busbar::ib_fabric {
 namespace {

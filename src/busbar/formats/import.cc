@@ -5,20 +5,20 @@
 #include <iterator>
 #include <sstream>
 
-#include "busbar/formats/astra_ns3.h"
-#include "busbar/formats/astra_sim.h"
 #include "busbar/formats/comm_groups.h"
 #include "busbar/formats/goal.h"
-#include "busbar/formats/hwloc_xml.h"
-#include "busbar/formats/ib_fabric.h"
-#include "busbar/formats/import_reports.h"
+#include "busbar/formats/internal/astra_ns3.h"
+#include "busbar/formats/internal/astra_sim.h"
+#include "busbar/formats/internal/hwloc_xml.h"
+#include "busbar/formats/internal/ib_fabric.h"
+#include "busbar/formats/internal/import_reports.h"
+#include "busbar/formats/internal/mscclpp_plan.h"
+#include "busbar/formats/internal/nccl_log.h"
+#include "busbar/formats/internal/slurm_topology.h"
+#include "busbar/formats/internal/smi_matrix.h"
 #include "busbar/formats/lines.h"
-#include "busbar/formats/mscclpp_plan.h"
-#include "busbar/formats/nccl_log.h"
 #include "busbar/formats/nccl_topo_xml_reader.h"
 #include "busbar/formats/perf_table.h"
-#include "busbar/formats/slurm_topology.h"
-#include "busbar/formats/smi_matrix.h"
 
 namespace busbar {
 namespace {

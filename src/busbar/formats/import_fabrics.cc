@@ -4,9 +4,9 @@
 #include <map>
 
 #include "busbar/base/json.h"
-#include "busbar/formats/ib_fabric.h"
-#include "busbar/formats/import_reports.h"
-#include "busbar/formats/slurm_topology.h"
+#include "busbar/formats/internal/ib_fabric.h"
+#include "busbar/formats/internal/import_reports.h"
+#include "busbar/formats/internal/slurm_topology.h"
 #include "busbar/topology/levels.h"
 
 namespace busbar {

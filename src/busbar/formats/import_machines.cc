@@ -1,7 +1,7 @@
 // Reports of files that describe one machine.
 
 #include "busbar/base/json.h"
-#include "busbar/formats/import_reports.h"
+#include "busbar/formats/internal/import_reports.h"
 #include "busbar/formats/nccl_graph_xml.h"
 #include "busbar/topology/levels.h"
 #include "busbar/topology/matrix.h"

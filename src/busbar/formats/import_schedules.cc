@@ -2,9 +2,9 @@
 
 #include "busbar/base/json.h"
 #include "busbar/formats/goal.h"
-#include "busbar/formats/import_reports.h"
+#include "busbar/formats/internal/import_reports.h"
+#include "busbar/formats/internal/mscclpp_plan.h"
 #include "busbar/formats/msccl_xml.h"
-#include "busbar/formats/mscclpp_plan.h"
 
 namespace busbar {
 namespace {

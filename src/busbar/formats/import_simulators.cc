@@ -2,9 +2,9 @@
 #include <map>
 
 #include "busbar/base/json.h"
-#include "busbar/formats/astra_ns3.h"
-#include "busbar/formats/astra_sim.h"
-#include "busbar/formats/import_reports.h"
+#include "busbar/formats/internal/astra_ns3.h"
+#include "busbar/formats/internal/astra_sim.h"
+#include "busbar/formats/internal/import_reports.h"
 
 namespace busbar {
 namespace {

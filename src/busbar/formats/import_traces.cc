@@ -5,7 +5,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/formats/comm_groups.h"
-#include "busbar/formats/import_reports.h"
+#include "busbar/formats/internal/import_reports.h"
 
 namespace busbar {
 namespace {

@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
-#include "busbar/formats/gpu_naming.h"
-#include "busbar/formats/machine_records.h"
-#include "busbar/formats/part_links.h"
+#include "busbar/formats/internal/gpu_naming.h"
+#include "busbar/formats/internal/machine_records.h"
+#include "busbar/formats/internal/part_links.h"
 
 namespace busbar::machine_records {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "busbar/formats/mscclpp_reader.h"
+#include "busbar/formats/internal/mscclpp_reader.h"
 
 namespace busbar {
 namespace {

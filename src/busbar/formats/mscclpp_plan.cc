@@ -1,12 +1,12 @@
-#include "busbar/formats/mscclpp_plan.h"
+#include "busbar/formats/internal/mscclpp_plan.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "busbar/formats/json_text.h"
-#include "busbar/formats/mscclpp_reader.h"
+#include "busbar/formats/internal/json_text.h"
+#include "busbar/formats/internal/mscclpp_reader.h"
 
 namespace busbar {
 namespace {

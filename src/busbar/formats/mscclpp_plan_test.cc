@@ -1,4 +1,4 @@
-#include "busbar/formats/mscclpp_plan.h"
+#include "busbar/formats/internal/mscclpp_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

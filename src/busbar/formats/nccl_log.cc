@@ -1,10 +1,10 @@
-#include "busbar/formats/nccl_log.h"
+#include "busbar/formats/internal/nccl_log.h"
 
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
-#include "busbar/formats/nccl_log_messages.h"
+#include "busbar/formats/internal/nccl_log_messages.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/formats/nccl_log_messages.h"
+#include "busbar/formats/internal/nccl_log_messages.h"
 
 #include <cctype>
 

@@ -1,4 +1,4 @@
-#include "busbar/formats/nccl_log.h"
+#include "busbar/formats/internal/nccl_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <set>
 
 #include "busbar/formats/fixture.h"
-#include "busbar/formats/nccl_log_messages.h"
+#include "busbar/formats/internal/nccl_log_messages.h"
 
 namespace busbar {
 namespace {

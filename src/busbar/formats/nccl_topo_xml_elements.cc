@@ -1,4 +1,4 @@
-#include "busbar/formats/nccl_topo_xml_elements.h"
+#include "busbar/formats/internal/nccl_topo_xml_elements.h"
 
 #include <fmt/core.h>
 

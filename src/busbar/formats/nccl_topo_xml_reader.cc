@@ -1,6 +1,6 @@
 #include "busbar/formats/nccl_topo_xml_reader.h"
 
-#include "busbar/formats/nccl_topo_xml_elements.h"
+#include "busbar/formats/internal/nccl_topo_xml_elements.h"
 
 namespace busbar {
 

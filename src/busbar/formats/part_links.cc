@@ -1,4 +1,4 @@
-#include "busbar/formats/part_links.h"
+#include "busbar/formats/internal/part_links.h"
 
 #include <fmt/core.h>
 

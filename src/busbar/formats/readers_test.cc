@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "busbar/formats/fixture.h"
-#include "busbar/formats/hwloc_xml.h"
-#include "busbar/formats/ib_fabric.h"
+#include "busbar/formats/internal/hwloc_xml.h"
+#include "busbar/formats/internal/ib_fabric.h"
+#include "busbar/formats/internal/slurm_topology.h"
+#include "busbar/formats/internal/smi_matrix.h"
 #include "busbar/formats/nccl_graph_xml.h"
 #include "busbar/formats/perf_table.h"
-#include "busbar/formats/slurm_topology.h"
-#include "busbar/formats/smi_matrix.h"
 #include "busbar/topology/levels.h"
 #include "busbar/topology/matrix.h"
 #include "busbar/topology/path_type.h"

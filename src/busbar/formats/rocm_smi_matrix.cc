@@ -2,9 +2,9 @@
 
 #include <map>
 
+#include "busbar/formats/internal/machine_records.h"
+#include "busbar/formats/internal/smi_matrix.h"
 #include "busbar/formats/lines.h"
-#include "busbar/formats/machine_records.h"
-#include "busbar/formats/smi_matrix.h"
 
 namespace busbar {
 namespace {

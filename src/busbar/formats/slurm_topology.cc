@@ -1,4 +1,4 @@
-#include "busbar/formats/slurm_topology.h"
+#include "busbar/formats/internal/slurm_topology.h"
 
 #include <fmt/core.h>
 

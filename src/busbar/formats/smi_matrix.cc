@@ -1,4 +1,4 @@
-#include "busbar/formats/smi_matrix.h"
+#include "busbar/formats/internal/smi_matrix.h"
 
 #include <fmt/core.h>
 
@@ -8,8 +8,8 @@
 
 #include "busbar/base/disjoint_sets.h"
 #include "busbar/base/text.h"
+#include "busbar/formats/internal/machine_records.h"
 #include "busbar/formats/lines.h"
-#include "busbar/formats/machine_records.h"
 
 namespace busbar {
 namespace {

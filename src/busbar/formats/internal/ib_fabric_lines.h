@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "busbar/formats/ib_fabric.h"
+#include "busbar/formats/internal/ib_fabric.h"
 
 namespace busbar::ib_fabric {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "busbar/formats/machine_records.h"
+#include "busbar/formats/internal/machine_records.h"
 
 namespace busbar::machine_records {
 

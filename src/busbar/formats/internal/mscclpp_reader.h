@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "busbar/base/json.h"
-#include "busbar/formats/mscclpp_plan.h"
+#include "busbar/formats/internal/mscclpp_plan.h"
 
 namespace busbar {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "busbar/base/xml.h"
-#include "busbar/formats/machine_records.h"
+#include "busbar/formats/internal/machine_records.h"
 
 namespace busbar::machine_records {
 
