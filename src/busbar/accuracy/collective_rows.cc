@@ -4,8 +4,8 @@
 #include <charconv>
 #include <memory>
 
+#include "busbar/accuracy/internal/machine_cache.h"
 #include "busbar/accuracy/library_version.h"
-#include "busbar/accuracy/machine_cache.h"
 #include "busbar/accuracy/validate.h"
 #include "busbar/predict/launch.h"
 #include "busbar/predict/predictor.h"

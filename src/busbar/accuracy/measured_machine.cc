@@ -1,4 +1,4 @@
-#include "busbar/accuracy/measured_machine.h"
+#include "busbar/accuracy/internal/measured_machine.h"
 
 #include <fmt/core.h>
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "busbar/accuracy/measured_machine.h"
+#include "busbar/accuracy/internal/measured_machine.h"
 #include "busbar/accuracy/validate.h"
 #include "busbar/routing/path_view.h"
 

@@ -1,4 +1,4 @@
-#include "busbar/accuracy/training_layout.h"
+#include "busbar/accuracy/internal/training_layout.h"
 
 #include <fmt/core.h>
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
-#include "busbar/accuracy/machine_cache.h"
-#include "busbar/accuracy/training_layout.h"
+#include "busbar/accuracy/internal/machine_cache.h"
+#include "busbar/accuracy/internal/training_layout.h"
 #include "busbar/accuracy/validate.h"
 #include "busbar/predict/launch.h"
 #include "busbar/predict/predictor.h"

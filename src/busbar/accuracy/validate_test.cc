@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "busbar/accuracy/internal/measured_machine.h"
 #include "busbar/accuracy/library_version.h"
-#include "busbar/accuracy/measured_machine.h"
 #include "busbar/accuracy/summary.h"
 #include "busbar/topology/levels.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "busbar/accuracy/measured_machine.h"
+#include "busbar/accuracy/internal/measured_machine.h"
 
 namespace busbar {
 
