@@ -11,7 +11,7 @@
 #include <fstream>
 #include <streambuf>
 
-#include "busbar/base/piped_bytes.h"
+#include "busbar/base/internal/piped_bytes.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/run_files.h"
 #include "busbar/base/utf8.h"

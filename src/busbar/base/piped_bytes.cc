@@ -1,4 +1,4 @@
-#include "busbar/base/piped_bytes.h"
+#include "busbar/base/internal/piped_bytes.h"
 
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "busbar/base/check.h"
-#include "busbar/base/piped_bytes.h"
+#include "busbar/base/internal/piped_bytes.h"
 #include "busbar/base/quantity.h"
 
 namespace busbar {

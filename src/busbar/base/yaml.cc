@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "busbar/base/input.h"
+#include "busbar/base/internal/yaml_impl.h"
 #include "busbar/base/utf8.h"
-#include "busbar/base/yaml_impl.h"
 
 namespace busbar {
 namespace {

@@ -1,9 +1,9 @@
 // `--set PATH=VALUE`: a new tree that shares unchanged parts with the old one.
 #include <fmt/core.h>
 
+#include "busbar/base/internal/yaml_impl.h"
 #include "busbar/base/text.h"
 #include "busbar/base/yaml.h"
-#include "busbar/base/yaml_impl.h"
 
 namespace busbar {
 namespace {

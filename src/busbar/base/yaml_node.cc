@@ -3,9 +3,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "busbar/base/internal/yaml_impl.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/yaml.h"
-#include "busbar/base/yaml_impl.h"
 
 namespace busbar {
 namespace {
