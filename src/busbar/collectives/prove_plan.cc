@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "busbar/base/grouped.h"
 #include "busbar/base/id.h"
 #include "busbar/collectives/execution_plan.h"
 
@@ -138,8 +139,6 @@ Status PlanProver::in_range(std::uint32_t step, const PlanSlice& s) const {
 Status PlanProver::order() {
   const auto n = static_cast<std::uint32_t>(plan_.steps.size());
   std::vector<std::uint32_t> waits(n, 0);
-  Csr<std::uint32_t> next;
-  next.begin.assign(n + 1, 0);
   in_thread_.assign(n, 0);
   for (std::uint32_t s = 0; s < n; ++s) {
     for (const auto* slices : {&plan_.reads, &plan_.writes})
@@ -147,13 +146,8 @@ Status PlanProver::order() {
     const bool first = s == 0 || plan_.steps[s].thread != plan_.steps[s - 1].thread;
     if (!first) in_thread_[s] = in_thread_[s - 1] + 1;
     waits[s] = (first ? 0 : 1) + static_cast<std::uint32_t>(plan_.after.row(s).size());
-    for (const std::uint32_t b : plan_.after.row(s)) ++next.begin[b + 1];
   }
-  for (std::uint32_t s = 0; s < n; ++s) next.begin[s + 1] += next.begin[s];
-  next.values.resize(plan_.after.values.size());
-  std::vector<std::uint32_t> at(next.begin.begin(), next.begin.end() - 1);
-  for (std::uint32_t s = 0; s < n; ++s)
-    for (const std::uint32_t b : plan_.after.row(s)) next.values[at[b]++] = s;
+  const Csr<std::uint32_t> next = inverted(plan_.after);
   clock_.assign(std::size_t{n} * threads_, 0);
   depth_.assign(n, 0);
   for (std::uint32_t s = 0; s < n; ++s)

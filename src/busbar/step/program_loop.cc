@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/base/check.h"
+#include "busbar/base/grouped.h"
 #include "busbar/base/id.h"
 
 namespace busbar {
@@ -80,12 +81,9 @@ void ProgramLoop::link_targets() {
     }
   }
   const auto rows = [](std::size_t n, const std::vector<std::pair<std::uint32_t, Target>>& pairs, Csr<Target>& out) {
-    out.begin.assign(n + 1, 0);
-    for (const auto& [row, target] : pairs) ++out.begin[row + 1];
-    for (std::size_t r = 0; r < n; ++r) out.begin[r + 1] += out.begin[r];
-    std::vector<std::uint32_t> fill(out.begin.begin(), out.begin.end() - 1);
-    out.values.resize(pairs.size());
-    for (const auto& [row, target] : pairs) out.values[fill[row]++] = target;
+    out = grouped<Target>(n, [&](auto&& add) {
+      for (const auto& [row, target] : pairs) add(row, target);
+    });
   };
   rows(program_.ops.size(), op_pairs_, op_targets_);
   rows(program_.uses.size(), use_pairs_, use_targets_);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "busbar/base/grouped.h"
 #include "busbar/topology/topology.h"
 
 namespace busbar {
@@ -138,15 +139,10 @@ void TopologyBuilder::fail(LinkId link) {
 }
 
 Topology TopologyBuilder::seal() && {
-  const std::uint32_t devices = t_.device_count(), links = t_.link_count();
-  t_.out_.begin.assign(devices + 1, 0);
-  for (std::uint32_t l = 0; l < links; ++l)
-    if (!t_.failed(static_cast<LinkId>(l))) ++t_.out_.begin[index(t_.link_from_[l]) + 1];
-  for (std::uint32_t d = 0; d < devices; ++d) t_.out_.begin[d + 1] += t_.out_.begin[d];
-  t_.out_.values.resize(t_.out_.begin[devices]);
-  std::vector<std::uint32_t> next(t_.out_.begin.begin(), t_.out_.begin.end() - 1);
-  for (std::uint32_t l = 0; l < links; ++l)
-    if (!t_.failed(static_cast<LinkId>(l))) t_.out_.values[next[index(t_.link_from_[l])]++] = static_cast<LinkId>(l);
+  t_.out_ = grouped<LinkId>(t_.device_count(), [&](auto&& add) {
+    for (std::uint32_t l = 0; l < t_.link_count(); ++l)
+      if (!t_.failed(static_cast<LinkId>(l))) add(index(t_.link_from_[l]), static_cast<LinkId>(l));
+  });
   return std::move(t_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "busbar/base/grouped.h"
 #include "busbar/base/text.h"
 
 namespace busbar {
@@ -14,14 +15,10 @@ CableIndex::CableIndex(const Topology& topology) : topology_(topology) {
     for (std::uint32_t i = 0; i < node.devices.size(); ++i) places.emplace(node.devices[i].name, i);
   }
   for (const DeviceId d : topology.fabric_switches()) switches_.emplace(topology.name(d), d);
-  std::vector<std::uint32_t> end(topology.device_count() + 1, 0);  // after counting: the first place of the next device
-  const std::uint32_t links = topology.link_count();
-  for (std::uint32_t l = 0; l < links; ++l) ++end[index(topology.from(static_cast<LinkId>(l))) + 1];
-  for (std::size_t d = 1; d < end.size(); ++d) end[d] += end[d - 1];
-  cables_.values.resize(links);
-  cables_.begin = end;
-  for (std::uint32_t l = 0; l < links; ++l)
-    cables_.values[end[index(topology.from(static_cast<LinkId>(l)))]++] = static_cast<LinkId>(l & ~1u);
+  cables_ = grouped<LinkId>(topology.device_count(), [&](auto&& add) {
+    for (std::uint32_t l = 0; l < topology.link_count(); ++l)
+      add(index(topology.from(static_cast<LinkId>(l))), static_cast<LinkId>(l & ~1u));
+  });
 }
 
 std::optional<DeviceId> CableIndex::local(std::uint32_t block, std::string_view name) const {

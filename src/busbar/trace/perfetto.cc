@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "busbar/base/grouped.h"
 #include "busbar/base/output.h"
 #include "busbar/trace/internal/nesting.h"
 #include "busbar/trace/internal/wire.h"
@@ -65,17 +66,10 @@ class TraceWriter {
 
   /// Rows cause -> effects. A flow has one source and one end, so a span with three effects starts three flows.
   void find_effects() {
-    const auto spans = static_cast<std::uint32_t>(timeline_.spans.size());
-    effect_begin_.assign(spans + std::size_t{1}, 0);
-    for (std::uint32_t s = 0; s < spans; ++s) {
-      if (caused(s)) ++effect_begin_[cause_of(s) + 1];
-    }
-    for (std::size_t s = 0; s < spans; ++s) effect_begin_[s + 1] += effect_begin_[s];
-    effects_.resize(effect_begin_[spans]);
-    std::vector<std::uint32_t> next(effect_begin_.begin(), effect_begin_.end());
-    for (std::uint32_t s = 0; s < spans; ++s) {
-      if (caused(s)) effects_[next[cause_of(s)]++] = s;
-    }
+    effects_ = grouped<std::uint32_t>(timeline_.spans.size(), [&](auto&& add) {
+      for (std::uint32_t s = 0; s < timeline_.spans.size(); ++s)
+        if (caused(s)) add(cause_of(s), s);
+    });
   }
 
   std::size_t cause_of(std::uint32_t span) const { return static_cast<std::size_t>(timeline_.spans[span].cause); }
@@ -169,8 +163,8 @@ class TraceWriter {
     event_.varint(event::kType, event::kBegin);
     if (known(s.label)) event_.varint(event::kName, iid(s.label));
     event_.varint(event::kTrack, uuid);
-    for (std::uint32_t e = effect_begin_[index]; e < effect_begin_[index + std::size_t{1}]; ++e) {
-      event_.fixed64(event::kFlow, effects_[e] + std::uint64_t{1});
+    for (const std::uint32_t effect : effects_.row(index)) {
+      event_.fixed64(event::kFlow, effect + std::uint64_t{1});
     }
     if (is_effect) event_.fixed64(event::kFlow, index + std::uint64_t{1});  // a flow has its effect's number
     at(s.start.since_start());
@@ -238,7 +232,7 @@ class TraceWriter {
   const Timeline& timeline_;
   std::vector<Lane> lanes_;
   std::vector<std::uint64_t> process_uuid_, lane_uuid_;
-  std::vector<std::uint32_t> effect_begin_, effects_;
+  Csr<std::uint32_t> effects_;
   std::uint64_t uuid_ = 0;
   WireWriter packet_, frame_, event_, annotation_;
   std::string out_;
