@@ -39,13 +39,12 @@ std::string number_of(const Figure& f) {
 }
 
 Table figure_table(const CatalogEntry& entry) {
-  Table table;
-  table.title = fmt::format("{}/{}", entry.folder, entry.name);
-  table.columns = {{"figure", Align::kLeft},
-                   {"value", Align::kRight},
-                   {"unit", Align::kLeft},
-                   {"confidence", Align::kLeft},
-                   {"source", Align::kLeft}};
+  Table table{fmt::format("{}/{}", entry.folder, entry.name),
+              {{"figure", Align::kLeft},
+               {"value", Align::kRight},
+               {"unit", Align::kLeft},
+               {"confidence", Align::kLeft},
+               {"source", Align::kLeft}}};
   for (const Figure& f : entry.figures) {
     table.rows.push_back({f.path, number_of(f), f.unit, f.confidence, f.source});
   }
@@ -69,9 +68,7 @@ Result<Table> folder_table(const std::string& folder, const Catalog& catalog, Js
 /// Lists the names of all folders, or one folder with titles.
 Result<int> list(const CatalogFlags& o, const Catalog& catalog, const std::vector<std::string>& folders) {
   Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
-  Document document;
-  document.title = "Catalogue";
-  document.command = o.common.typed;
+  Document document{"Catalogue", o.common.typed, {}};
   for (const std::string& folder : folders) {
     BUSBAR_ASSIGN(Table table, folder_table(folder, catalog, data["entries"]));
     if (folders.size() == 1) {
@@ -131,9 +128,7 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
 Result<int> show(const CatalogFlags& o, const Catalog& catalog) {
   BUSBAR_ASSIGN(const auto entries, collect(o.name, catalog));
   Json data{{"schema", "busbar.catalog/1"}, {"entries", Json::array()}};
-  Document document;
-  document.title = o.name;
-  document.command = o.common.typed;
+  Document document{o.name, o.common.typed, {}};
   for (const CatalogEntry& entry : entries) {
     data["entries"].push_back(to_json(entry));
     document.blocks.push_back({figure_table(entry)});

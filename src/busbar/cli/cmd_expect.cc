@@ -62,20 +62,17 @@ constexpr Collective kAccepted[] = {Collective::kAllReduce, Collective::kAllGath
                                     Collective::kBroadcast, Collective::kAllToAll,  Collective::kSendRecv};
 
 Document to_document(const ExpectFlags& o, const Thresholds& found) {
-  Document d;
-  d.title = fmt::format("Acceptance of {} over {} GPUs", o.cluster, found.ranks);
-  d.command = o.common.typed;
-  Table t;
-  t.title = "Bus bandwidth to accept";
-  t.columns = {{"collective", Align::kLeft},
-               {"size (B)"},
-               {"at least (GB/s)"},
-               {"expected (GB/s)"},
-               {"at most (us)"},
-               {"expected (us)"},
-               {"band (%)"},
-               {"how", Align::kLeft},
-               {"bound by", Align::kLeft}};
+  Document d{fmt::format("Acceptance of {} over {} GPUs", o.cluster, found.ranks), o.common.typed, {}};
+  Table t{"Bus bandwidth to accept",
+          {{"collective", Align::kLeft},
+           {"size (B)"},
+           {"at least (GB/s)"},
+           {"expected (GB/s)"},
+           {"at most (us)"},
+           {"expected (us)"},
+           {"band (%)"},
+           {"how", Align::kLeft},
+           {"bound by", Align::kLeft}}};
   for (const Threshold& r : found.rows)
     t.rows.push_back({name_of(r.op), std::to_string(r.size_bytes), format_number(r.least_busbw_GBps),
                       format_number(r.expected_busbw_GBps), format_number(r.most_us, 4),
@@ -141,12 +138,8 @@ Result<int> run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
          {"baseline", o.baseline},
          {"tolerance_percent", o.tolerance},
          {"rows", Json::array()}};
-  Document d;
-  d.title = fmt::format("{} against {}", o.file, o.baseline);
-  d.command = o.common.typed;
-  Table t;
-  t.title = d.title;
-  t.columns = {{"size (B)"}, {"now (us)"}, {"before (us)"}, {"change (%)"}, {"verdict", Align::kLeft}};
+  Document d{fmt::format("{} against {}", o.file, o.baseline), o.common.typed, {}};
+  Table t{d.title, {{"size (B)"}, {"now (us)"}, {"before (us)"}, {"change (%)"}, {"verdict", Align::kLeft}}};
   bool slower = false;
   for (const ComparedRow& r : rows) {
     const bool worse = r.change_percent() > o.tolerance;
@@ -171,14 +164,11 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
   const Collective op = options.op;
   const double ranks = e.ranks;
   const std::string words = policy_words(options.policy, launch_mode(o, results), e.launch);
-  Document d;
-  d.title = fmt::format("{} compared with {}", o.file, o.cluster);
-  d.command = o.common.typed;
-  Table t;
-  t.title = fmt::format("{}: measured and expected", name_of(op));
-  t.columns = {{"size (B)"},         {"measured (us)"}, {"expected (us)"},         {"from (us)"},
-               {"to (us)"},          {"busbw (GB/s)"},  {"expected busbw (GB/s)"}, {"verdict", Align::kLeft},
-               {"how", Align::kLeft}};
+  Document d{fmt::format("{} compared with {}", o.file, o.cluster), o.common.typed, {}};
+  Table t{fmt::format("{}: measured and expected", name_of(op)),
+          {{"size (B)"},         {"measured (us)"}, {"expected (us)"},         {"from (us)"},
+           {"to (us)"},          {"busbw (GB/s)"},  {"expected busbw (GB/s)"}, {"verdict", Align::kLeft},
+           {"how", Align::kLeft}}};
   for (const ExpectedRow& r : e.rows) {
     const double bus = bus_factor(op, ranks) * static_cast<double>(r.size_bytes) / 1e3;
     t.rows.push_back({std::to_string(r.size_bytes), us(r.measured_us), us(r.expected_us), us(r.low_us), us(r.high_us),
@@ -253,9 +243,7 @@ Result<int> run_calibrate(const ExpectFlags& o) {
          {"overlay", c.overlay},
          {"inputs_hash", inputs_hash(o.common, c.inputs)}};
   j["run"] = clock.to_json();
-  Document d;
-  d.title = fmt::format("{} fitted to {}", o.cluster, o.file);
-  d.command = o.common.typed;
+  Document d{fmt::format("{} fitted to {}", o.cluster, o.file), o.common.typed, {}};
   Facts facts;
   facts.items = {{"before", fmt::format("{:.1f} % median error", c.before_percent)},
                  {"after", fmt::format("{:.1f} % median error", c.after_percent)},

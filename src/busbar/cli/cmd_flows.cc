@@ -128,19 +128,16 @@ JsonRows rows_of(const Report& r, const Topology& t) {
 }
 
 Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
-  Document d;
-  d.title = fmt::format("{} flows on {}", r.result.flows.size(), r.cluster);
-  d.command = o.common.typed;
+  Document d{fmt::format("{} flows on {}", r.result.flows.size(), r.cluster), o.common.typed, {}};
   d.blocks.push_back({Facts{
       d.title,
       {{"last flow ends after", format_duration(r.result.end.since_start().in_s())},
        {"busy time of the fullest link", format_duration(r.floor.in_s())},
        {"flow completion time", fmt::format("{} us median, {} us p99, {} us longest", format_number(r.fct_us(0.5), 4),
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
-  Table slow;
-  slow.title = "Slowest flows";
-  slow.columns = {{"flow", Align::kLeft}, {"start (us)"},           {"fct (us)"}, {"latency (us)"}, {"transfer (us)"},
-                  {"sharing (us)"},       {"held by", Align::kLeft}};
+  Table slow{"Slowest flows",
+             {{"flow", Align::kLeft}, {"start (us)"},           {"fct (us)"}, {"latency (us)"}, {"transfer (us)"},
+              {"sharing (us)"},       {"held by", Align::kLeft}}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.by_fct.size()); ++i) {
     const FlowOutcome& x = r.result.flows[r.by_fct[i]];
     slow.rows.push_back({r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
@@ -150,9 +147,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
   }
   slow.note = "transfer: alone, at the rate of the narrowest link; sharing: extra time because of other flows.";
   d.blocks.push_back({slow});
-  Table links;
-  links.title = "Fullest links";
-  links.columns = {{"link", Align::kLeft}, {"flows"}, {"MB"}, {"in use (% of the time)"}};
+  Table links{"Fullest links", {{"link", Align::kLeft}, {"flows"}, {"MB"}, {"in use (% of the time)"}}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.busiest.size()); ++i) {
     const LinkUse& u = r.busiest[i];
     links.rows.push_back({t.name(u.link), std::to_string(u.flows), format_number(u.bytes / 1e6),

@@ -155,9 +155,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
 }
 
 Table slowest_flows(const PacketReport& r, const Topology& t) {
-  Table slow;
-  slow.title = "Slowest flows: where the time went (us)";
-  slow.columns = {{"flow", Align::kLeft}, {"start"}, {"fct"}};
+  Table slow{"Slowest flows: where the time went (us)", {{"flow", Align::kLeft}, {"start"}, {"fct"}}};
   for (const auto& part : parts_of(r.result.flows[0])) slow.columns.push_back({part.first});
   slow.columns.push_back({"held by", Align::kLeft});
   for (std::size_t i = 0; i < std::min(kRowsShown, r.by_fct.size()); ++i) {
@@ -175,9 +173,7 @@ Table slowest_flows(const PacketReport& r, const Topology& t) {
 Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, const PacketReport& r,
                      const Topology& t) {
   const PacketResult& x = r.result;
-  Document d;
-  d.title = fmt::format("{} flows on {}, packet by packet", r.listed(), r.cluster);
-  d.command = common.typed;
+  Document d{fmt::format("{} flows on {}, packet by packet", r.listed(), r.cluster), common.typed, {}};
   d.blocks.push_back({Facts{
       d.title,
       {{"transport", fmt::format("{}, paths by {}, seed {}", o.transport, o.balance, r.options.seed)},
@@ -189,10 +185,9 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
        {"trouble", fmt::format("{} marked, {} trimmed, {} dropped, {} sent again, {} pauses, {} timeouts", x.marks,
                                x.trims, x.drops, x.resent, x.pauses, x.timeouts)}}}});
   d.blocks.push_back({slowest_flows(r, t)});
-  Table links;
-  links.title = "Fullest links";
-  links.columns = {{"link", Align::kLeft}, {"MB"},       {"in use (% of the time)"},
-                   {"queue p50 (kB)"},     {"p99 (kB)"}, {"max (kB)"}};
+  Table links{"Fullest links",
+              {{"link", Align::kLeft}, {"MB"},       {"in use (% of the time)"},
+               {"queue p50 (kB)"},     {"p99 (kB)"}, {"max (kB)"}}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.busiest.size()); ++i) {
     const PacketLink& l = r.busiest[i];
     const auto kb = [](std::uint64_t b) { return format_number(static_cast<double>(b) / 1e3); };

@@ -75,9 +75,7 @@ std::optional<Table> table_of(const std::string& title, const Json& list) {
 }
 
 Document to_document(const ImportFlags& o, const ImportReport& report) {
-  Document d;
-  d.title = fmt::format("{}: {}", o.file, report.kind);
-  d.command = o.common.typed;
+  Document d{fmt::format("{}: {}", o.file, report.kind), o.common.typed, {}};
   Facts facts;
   for (const FormatEntry& f : import_formats())
     if (report.kind == f.kind) facts.items.emplace_back("kind", fmt::format("{} ({})", report.kind, f.summary));
@@ -90,9 +88,7 @@ Document to_document(const ImportFlags& o, const ImportReport& report) {
     if (auto table = table_of(key, value)) d.blocks.push_back({std::move(*table)});
   for (const std::string& note : report.notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
   if (report.unknown.empty()) return d;
-  Table unknown;
-  unknown.title = "Unknown or unused parts";
-  unknown.columns = {{"line"}, {"what", Align::kLeft}, {"times"}};
+  Table unknown{"Unknown or unused parts", {{"line"}, {"what", Align::kLeft}, {"times"}}};
   for (const UnknownPart& u : report.unknown)
     unknown.rows.push_back({std::to_string(u.line), u.what, std::to_string(u.count)});
   d.blocks.push_back({unknown});

@@ -127,9 +127,7 @@ const char* counted(std::string_view part) {
 }
 
 Table latency_table(const PathView& v) {
-  Table out;
-  out.title = "Latency by part";
-  out.columns = {{"part", Align::kLeft}, {"ns"}, {"what it counts", Align::kLeft}};
+  Table out{"Latency by part", {{"part", Align::kLeft}, {"ns"}, {"what it counts", Align::kLeft}}};
   for (const auto& [part, latency] : v.latency_parts) out.rows.push_back({part, ns_text(latency), counted(part)});
   out.rows.push_back({"sum", ns_text(v.latency), "first bit in to first bit out, without software"});
   return out;
@@ -156,9 +154,7 @@ const char* meaning(PathType type) {
 
 Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, DeviceId a, DeviceId b) {
   const Topology& t = c.topology;
-  Document d;
-  d.title = fmt::format("{} to {} in {}", t.name(a), t.name(b), c.name);
-  d.command = o.common.typed;
+  Document d{fmt::format("{} to {} in {}", t.name(a), t.name(b), c.name), o.common.typed, {}};
   Facts facts;
   facts.items = {{"type", fmt::format("{}, {}", name_of(v.type), meaning(v.type))}};
   if (v.nccl_type != v.type)
@@ -179,10 +175,9 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
   facts.items.emplace_back("shared with", shared.empty() ? "nothing" : shared);
   d.blocks.push_back({facts});
   if (v.hops.empty()) return d;
-  Table table;
-  table.title = "Hops";
-  table.columns = {{"from", Align::kLeft}, {"to", Align::kLeft}, {"link", Align::kLeft}, {"links"},
-                   {"payload (GB/s)"},     {"wire (GB/s)"},      {"latency (ns)"}};
+  Table table{"Hops",
+              {{"from", Align::kLeft}, {"to", Align::kLeft}, {"link", Align::kLeft}, {"links"},
+               {"payload (GB/s)"},     {"wire (GB/s)"},      {"latency (ns)"}}};
   for (const PathHop& hop : v.hops) {
     const LinkId l = hop.links.front().link;
     const std::string more = hop.links.size() > 1 ? fmt::format(" and {} more", hop.links.size() - 1) : "";

@@ -88,9 +88,7 @@ std::map<std::string, std::size_t> libraries(const std::vector<ScoredRow>& rows)
 }
 
 Table counts_table(const char* title, const char* what, const std::map<std::string, std::size_t>& counts) {
-  Table t;
-  t.title = title;
-  t.columns = {{what, Align::kLeft}, {"rows"}};
+  Table t{title, {{what, Align::kLeft}, {"rows"}}};
   for (const auto& [name, n] : counts) t.rows.push_back({name, std::to_string(n)});
   return t;
 }
@@ -102,10 +100,9 @@ void add_errors(Table& t, const std::string& name, const ErrorSummary& e) {
 }
 
 Table errors_table(const char* title, const char* what, const std::map<std::string, ErrorSummary>& groups, bool bands) {
-  Table t;
-  t.title = title;
-  t.columns = {{what, Align::kLeft},   {"configurations"},   {"rows"},           {"median error (%)"},
-               {"median |error| (%)"}, {"mean |error| (%)"}, {"p90 |error| (%)"}};
+  Table t{title,
+          {{what, Align::kLeft},   {"configurations"},   {"rows"},           {"median error (%)"},
+           {"median |error| (%)"}, {"mean |error| (%)"}, {"p90 |error| (%)"}}};
   if (bands) {
     for (const std::string& name : band_names())
       if (const auto it = groups.find(name); it != groups.end()) add_errors(t, name, it->second);
@@ -116,10 +113,9 @@ Table errors_table(const char* title, const char* what, const std::map<std::stri
 }
 
 Table coverage_table(const std::map<std::string, BandSummary>& bands) {
-  Table t;
-  t.title = "Measurements inside their bands";
-  t.columns = {{"size", Align::kLeft}, {"configurations"}, {"rows"}, {"in the band (%)"}, {"median width (%)"},
-               {"p90 (%)"}};
+  Table t{"Measurements inside their bands",
+          {{"size", Align::kLeft}, {"configurations"}, {"rows"}, {"in the band (%)"}, {"median width (%)"},
+           {"p90 (%)"}}};
   for (const std::string& name : band_names())
     if (const auto it = bands.find(name); it != bands.end())
       t.rows.push_back({name, std::to_string(it->second.configurations), std::to_string(it->second.rows),
@@ -140,9 +136,7 @@ std::string words_of(const WorstCase& w, const ScoredRow& example) {
 }
 
 Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows, const Summary& s) {
-  Document d;
-  d.title = fmt::format("{} rows of {} predicted", rows.size(), o.file);
-  d.command = o.common.typed;
+  Document d{fmt::format("{} rows of {} predicted", rows.size(), o.file), o.common.typed, {}};
   Table bands = errors_table("Errors by size", "band", s.by_band, true);
   bands.note =
       "error = predicted / measured - 1. Rows of one configuration and band are reduced to their median first; "
@@ -157,16 +151,15 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
         {Paragraph{fmt::format("Order: of {} pairs of one board or GPU count that differ by more than 15 %, {} are in "
                                "the right order ({:.1f} %).",
                                s.order.pairs, s.order.right, s.order.right_percent())}});
-  Table worst;
-  worst.title = "Farthest off";
-  worst.columns = {{"configuration", Align::kLeft},
-                   {"band", Align::kLeft},
-                   {"error (%)"},
-                   {"predicted"},
-                   {"measured"},
-                   {"unit", Align::kLeft},
-                   {"how", Align::kLeft},
-                   {"bound by", Align::kLeft}};
+  Table worst{"Farthest off",
+              {{"configuration", Align::kLeft},
+               {"band", Align::kLeft},
+               {"error (%)"},
+               {"predicted"},
+               {"measured"},
+               {"unit", Align::kLeft},
+               {"how", Align::kLeft},
+               {"bound by", Align::kLeft}}};
   for (const WorstCase& w : worst_cases(rows, o.worst)) {
     const ScoredRow& r = rows[w.example];
     worst.rows.push_back({words_of(w, r), w.band, fmt::format("{:+.1f}", w.error_percent), format_number(r.predicted),

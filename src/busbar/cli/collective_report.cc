@@ -31,10 +31,9 @@ Json to_json(const ChainPart& p, Duration time, const Topology& t) {
 
 /// The chain that limits the time, one line per part.
 Table chain_table(const Prediction& row, const Topology& topology) {
-  Table t;
-  t.title = fmt::format("The chain that limits {}", format_binary_size(count(row.size())));
-  t.columns = {{"what", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft},
-               {"phase", Align::kLeft}};
+  Table t{fmt::format("The chain that limits {}", format_binary_size(count(row.size()))),
+          {{"what", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft},
+           {"phase", Align::kLeft}}};
   for (const ChainPart& p : row.chain) {
     const bool ranks = p.from != ChainPart::kNobody;
     t.rows.push_back({name_of(p.kind), format_number(p.ps * 1e-6, 4),
@@ -119,16 +118,15 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   if (const NcclTestsFlags& f = o.nccl_tests; f.ranks() > 0 && c.topology.blocks().size() > 1)
     d.title += fmt::format(" (-t {} x -g {} over all nodes)", std::max(1u, f.threads), std::max(1u, f.gpus));
   d.command = o.common.typed;
-  Table t;
-  t.title = d.title + ", " + o.common.engine + " engine";
-  t.columns = {{"size (B)"},
-               {"time (us)"},
-               {"algbw (GB/s)"},
-               {"busbw (GB/s)"},
-               {"algorithm", Align::kLeft},
-               {"protocol", Align::kLeft},
-               {"floor (us)"},
-               {"bound by", Align::kLeft}};
+  Table t{d.title + ", " + o.common.engine + " engine",
+          {{"size (B)"},
+           {"time (us)"},
+           {"algbw (GB/s)"},
+           {"busbw (GB/s)"},
+           {"algorithm", Align::kLeft},
+           {"protocol", Align::kLeft},
+           {"floor (us)"},
+           {"bound by", Align::kLeft}}};
   for (const Prediction& r : rows)
     t.rows.push_back({std::to_string(count(r.size())), format_number(r.time.in_us(), 4), format_number(r.algbw()),
                       format_number(r.algbw() * bus_factor(op, gpus)), r.algorithm, name_of(r.protocol()),
@@ -163,9 +161,8 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   }
   if (last.jitter) d.blocks.push_back({Paragraph{jitter_to_text(*last.jitter, last.time)}});
   if (!last.relief.empty()) {
-    Table relief;
-    relief.title = fmt::format("Gain from improving links at {}", format_binary_size(count(last.size())));
-    relief.columns = {{"change", Align::kLeft}, {"time saved (%)"}};
+    Table relief{fmt::format("Gain from improving links at {}", format_binary_size(count(last.size()))),
+                 {{"change", Align::kLeft}, {"time saved (%)"}}};
     for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
     if (o.common.explain) {
       relief.columns.push_back({"at most (%)"});

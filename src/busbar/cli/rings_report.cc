@@ -137,9 +137,8 @@ Facts facts_of(const RingsView& v) {
 
 Table nic_table(const RingsView& v) {
   const NcclComm& c = *v.comm;
-  Table t;
-  t.title = "The NIC of each GPU of the first node";
-  t.columns = {{"rank"}, {"GPU", Align::kLeft}, {"NIC of channel 0", Align::kLeft}, {"path", Align::kLeft}};
+  Table t{"The NIC of each GPU of the first node",
+          {{"rank"}, {"GPU", Align::kLeft}, {"NIC of channel 0", Align::kLeft}, {"path", Align::kLeft}}};
   const NcclNodeShape& shape = c.shapes[c.nodes[0].shape];
   const NcclSystem& s = shape.system;
   for (std::uint32_t g = 0; g < s.gpu_count() && s.net_count() > 0; ++g) {

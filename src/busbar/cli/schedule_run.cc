@@ -119,11 +119,9 @@ Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule,
 
 Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster) {
   const ExecutionPlan& plan = schedule.plan;
-  Table t;
-  t.title = fmt::format("{} ({}) over {} GPUs of {}", plan.name, name_of(plan.op), plan.ranks, cluster.name);
-  t.columns = {
-      {"size (B)"},         {"time (us)"},  {"busbw (GB/s)"},    {"our fastest", Align::kLeft}, {"its time (us)"},
-      {"against ours (%)"}, {"floor (us)"}, {"above floor (%)"}, {"bound by", Align::kLeft}};
+  Table t{fmt::format("{} ({}) over {} GPUs of {}", plan.name, name_of(plan.op), plan.ranks, cluster.name),
+          {{"size (B)"}, {"time (us)"}, {"busbw (GB/s)"}, {"our fastest", Align::kLeft}, {"its time (us)"},
+           {"against ours (%)"}, {"floor (us)"}, {"above floor (%)"}, {"bound by", Align::kLeft}}};
   for (const ScheduleRow& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4),
                       format_number(algbw(r) * bus_factor(plan.op, plan.ranks)), r.ours.empty() ? "-" : r.ours,
@@ -240,9 +238,8 @@ Result<int> run_schedule(const CollectiveOptions& o) {
   j["band_basis"] = band.basis;
   j["notes"] = schedule.notes;
   j["run"] = clock.to_json();
-  Document d;
-  d.title = fmt::format("{} over {} GPUs of {} by {}", name_of(op), plan.ranks, cluster->name, o.schedule);
-  d.command = o.common.typed;
+  Document d{fmt::format("{} over {} GPUs of {} by {}", name_of(op), plan.ranks, cluster->name, o.schedule),
+             o.common.typed, {}};
   d.blocks.push_back({schedule_table(schedule, rows, *cluster)});
   d.blocks.push_back(
       {Highlight{fmt::format("Proved: {} sends, at most {} of them one after another. At {} the time is limited by {}.",

@@ -146,11 +146,9 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
 }
 
 Table tree_table(const Topology& t, const TopoParts& p) {
-  Table out;
-  out.title = fmt::format("Inside node{}", index(p.block));
-  out.columns = {
-      {"device", Align::kLeft},          {"part", Align::kLeft}, {"NUMA"}, {"uplink", Align::kLeft}, {"GB/s"},
-      {"outside the tree", Align::kLeft}};
+  Table out{fmt::format("Inside node{}", index(p.block)),
+            {{"device", Align::kLeft},         {"part", Align::kLeft}, {"NUMA"}, {"uplink", Align::kLeft}, {"GB/s"},
+             {"outside the tree", Align::kLeft}}};
   for (const TreeLine& l : block_tree(t, p.block)) {
     const std::string name = t.name(l.device), numa = t.numa(l.device) < 0 ? "-" : std::to_string(t.numa(l.device));
     std::string indent;
@@ -167,9 +165,7 @@ Table tree_table(const Topology& t, const TopoParts& p) {
 }
 
 Table matrix_table(const RelationMatrix& m, BlockId block) {
-  Table out;
-  out.title = fmt::format("How devices of node{} reach each other", index(block));
-  out.columns = {{"", Align::kLeft}};
+  Table out{fmt::format("How devices of node{} reach each other", index(block)), {{"", Align::kLeft}}};
   for (const std::string& name : m.names) out.columns.push_back({name, Align::kLeft});
   out.columns.push_back({"CPU", Align::kLeft});
   out.columns.push_back({"NUMA"});
@@ -217,10 +213,9 @@ std::vector<LargestModel> largest_models(const ScaleUpDomain& domain) {
 }
 
 Table level_table(const std::vector<Level>& levels) {
-  Table t;
-  t.title = "Tiers that a byte crosses, per GPU and direction";
-  t.columns = {{"level", Align::kLeft}, {"wire (GB/s)"},  {"payload (GB/s)"},
-               {"narrower by"},         {"latency (ns)"}, {"counted", Align::kLeft}};
+  Table t{"Tiers that a byte crosses, per GPU and direction",
+          {{"level", Align::kLeft}, {"wire (GB/s)"},  {"payload (GB/s)"},
+           {"narrower by"},         {"latency (ns)"}, {"counted", Align::kLeft}}};
   for (const Level& l : levels)
     t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
                       l.ratio > 0 ? format_number(l.ratio) : "-",
@@ -265,9 +260,7 @@ Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
 
 Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p, const std::string& typed) {
   const Topology& t = c.topology;
-  Document d;
-  d.title = fmt::format("{}: {} GPUs", c.name, t.gpus().size());
-  d.command = typed;
+  Document d{fmt::format("{}: {} GPUs", c.name, t.gpus().size()), typed, {}};
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   add(facts_of(c, f));
   if (p.levels || p.all) add(level_table(f.levels));
@@ -277,9 +270,7 @@ Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p,
   if (p.pictures) add(draw_node(t, p.block, {}), Audience::kPage);
   if (p.pictures && !t.fabric_switches().empty()) add(draw_fabric(t, {}), Audience::kPage);
   if (c.sources.empty()) return d;
-  Table sources;
-  sources.title = "Figures and their sources";
-  sources.columns = {{"figure", Align::kLeft}};
+  Table sources{"Figures and their sources", {{"figure", Align::kLeft}}};
   for (const std::string& s : c.sources) sources.rows.push_back({s});
   add(sources, Audience::kPage);
   return d;

@@ -136,10 +136,9 @@ std::string claim_words(const Claim& c) {
 std::string label_of(const MachineBatches& m) { return m.change.empty() ? m.cluster : m.change; }
 
 Table points_table(const MachineBatches& m) {
-  Table t;
-  t.title = fmt::format("Batches, {}", label_of(m));
-  t.columns = {{"batch"},          {"micro-batches"},  {"step (s)"},       {"tokens/s/GPU"},
-               {"efficiency (%)"}, {"exposed TP (%)"}, {"exposed DP (%)"}, {"idle (%)"}};
+  Table t{fmt::format("Batches, {}", label_of(m)),
+          {{"batch"},          {"micro-batches"},  {"step (s)"},       {"tokens/s/GPU"},
+           {"efficiency (%)"}, {"exposed TP (%)"}, {"exposed DP (%)"}, {"idle (%)"}}};
   for (const ScalePoint& p : m.points)
     t.rows.push_back({std::to_string(p.layout.global_batch), std::to_string(p.layout.micro_batches()),
                       format_number(p.step.in_s()), format_number(p.tokens_per_s_per_gpu),
@@ -151,10 +150,8 @@ Table points_table(const MachineBatches& m) {
 }
 
 Table claims_table(const BatchesRun& r) {
-  Table t;
-  t.title = "Published claims, and the batches for which they hold";
-  t.columns = {
-      {"figure", Align::kLeft}, {"said of", Align::kLeft}, {"machine", Align::kLeft}, {"batches", Align::kLeft}};
+  Table t{"Published claims, and the batches for which they hold",
+          {{"figure", Align::kLeft}, {"said of", Align::kLeft}, {"machine", Align::kLeft}, {"batches", Align::kLeft}}};
   for (const Claim& said : r.claims.claims) {
     std::string figure = claim_words(said), of = said.said_of;
     for (const MachineBatches& m : r.machines) {

@@ -243,10 +243,9 @@ std::vector<CallRow> call_rows(const TrainRun& r) {
 
 Table calls_table(const TrainRun& r, std::size_t most) {
   const std::vector<CallRow> rows = call_rows(r);
-  Table t;
-  t.title = "Communication, most exposed first";
-  t.columns = {{"call", Align::kLeft}, {"algorithm", Align::kLeft}, {"times"}, {"mean (us)"}, {"alone (us)"},
-               {"exposed (s)"},        {"bound by", Align::kLeft}};
+  Table t{"Communication, most exposed first",
+          {{"call", Align::kLeft}, {"algorithm", Align::kLeft}, {"times"}, {"mean (us)"}, {"alone (us)"},
+           {"exposed (s)"},        {"bound by", Align::kLeft}}};
   for (const CallRow& row : rows) {
     if (t.rows.size() == most) break;
     t.rows.push_back({row.name, row.algorithm, std::to_string(row.times), format_number(row.mean_us(row.total)),
@@ -284,17 +283,13 @@ TimelineView timeline_view(const TrainRun& r, std::string title, double from_s, 
 }
 
 Table relief_table(const TrainRun& r) {
-  Table t;
-  t.title = "Gain from improving links";
-  t.columns = {{"change", Align::kLeft}, {"step time saved (%)"}};
+  Table t{"Gain from improving links", {{"change", Align::kLeft}, {"step time saved (%)"}}};
   for (const Relief& x : r.relief) t.rows.push_back({x.what, format_number(x.gain_percent)});
   return t;
 }
 
 Table source_table(const TrainRun& r) {
-  Table t;
-  t.title = "Assumptions and their sources";
-  t.columns = {{"figure", Align::kLeft}};
+  Table t{"Assumptions and their sources", {{"figure", Align::kLeft}}};
   for (const std::string& s : r.cluster().sources) t.rows.push_back({s});
   for (const std::string& s : r.kernels.sources) t.rows.push_back({s});
   return t;
@@ -305,9 +300,7 @@ Table source_table(const TrainRun& r) {
 Document train_document(const TrainRun& r, const std::string& typed, const ScaleRun* sizes,
                         const std::vector<BesideRun>& besides) {
   const Topology& t = r.cluster().topology;
-  Document d;
-  d.title = fmt::format("{} on {} GPUs of {}", r.scenario.model.name, r.layout.ranks(), r.cluster().name);
-  d.command = typed;
+  Document d{fmt::format("{} on {} GPUs of {}", r.scenario.model.name, r.layout.ranks(), r.cluster().name), typed, {}};
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   if (r.does_not_fit) add(Highlight{r.does_not_fit->message});
   add(verdict(r));

@@ -189,11 +189,10 @@ Json scale_json(const ScaleRun& r) {
 namespace {
 
 Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
-  Table t;
-  t.title = (weak ? "Weak scaling" : "Strong scaling") + where +
-            (weak ? ": the batch grows with the machine" : ": the batch stays");
-  t.columns = {{"GPUs"},           {"DP"},          {"batch"},        {"step (s)"}, {"tokens/s/GPU"},
-               {"efficiency (%)"}, {"exposed (%)"}, {"of it DP (%)"}, {"idle (%)"}, {"1 % costs ($/day)"}};
+  Table t{(weak ? "Weak scaling" : "Strong scaling") + where +
+          (weak ? ": the batch grows with the machine" : ": the batch stays"),
+          {{"GPUs"},           {"DP"},          {"batch"},        {"step (s)"}, {"tokens/s/GPU"},
+           {"efficiency (%)"}, {"exposed (%)"}, {"of it DP (%)"}, {"idle (%)"}, {"1 % costs ($/day)"}}};
   for (const ScalePoint& p : r.points) {
     if (p.weak != weak || !p.skipped.empty()) continue;
     t.rows.push_back({std::to_string(p.layout.ranks()), std::to_string(p.layout.dp),
@@ -212,9 +211,7 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
 
 /// Neighbouring sizes that are omitted for the same reason share a line.
 Table left_out(const ScaleRun& r, const std::string& where) {
-  Table t;
-  t.title = "Omitted sizes" + where;
-  t.columns = {{"GPUs", Align::kLeft}, {"scaling", Align::kLeft}, {"why", Align::kLeft}};
+  Table t{"Omitted sizes" + where, {{"GPUs", Align::kLeft}, {"scaling", Align::kLeft}, {"why", Align::kLeft}}};
   const ScalePoint* from = nullptr;
   const ScalePoint* to = nullptr;
   const auto close = [&] {
@@ -250,9 +247,7 @@ void add_run(const ScaleRun& r, bool several, Document& d) {
 
 Document scale_document(const std::vector<ScaleRun>& runs, const std::string& typed) {
   const ScaleRun& first = runs.front();
-  Document d;
-  d.title = fmt::format("{} on {} of many sizes", first.model, first.cluster);
-  d.command = typed;
+  Document d{fmt::format("{} on {} of many sizes", first.model, first.cluster), typed, {}};
   for (const ScaleRun& r : runs) add_run(r, runs.size() > 1, d);
   std::string prices;
   for (const ScaleRun& r : runs) {
