@@ -140,7 +140,7 @@ class Completion(unittest.TestCase):
     def test_an_unknown_shell_is_refused_by_name(self):
         done = subprocess.run([BUSBAR, "completion", "tcsh"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("bash, zsh and fish", done.stderr)
+        self.assertIn("bash, zsh or fish", done.stderr)
 
 
 if __name__ == "__main__":
