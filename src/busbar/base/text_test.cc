@@ -1,0 +1,38 @@
+#include "busbar/base/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace busbar {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Text, ANumberIsTheWholeOfATextAndFits) {
+  int n = 0;
+  EXPECT_TRUE(is_number("-12", n));
+  EXPECT_EQ(n, -12);
+  for (const char* text : {"", " 1", "1 ", "1.5", "12x", "99999999999"}) EXPECT_FALSE(is_number(text, n)) << text;
+  double x = 0;
+  EXPECT_TRUE(is_number("1.5e3", x));
+  EXPECT_EQ(x, 1500);
+  EXPECT_TRUE(is_number("ff", n, 16));
+  EXPECT_EQ(n, 255);
+}
+
+TEST(Text, PiecesAndSeparatorsAreTheText) {
+  EXPECT_THAT(split_at("a,,b", ','), ElementsAre("a", "", "b"));
+  EXPECT_THAT(split_at("a,", ','), ElementsAre("a", ""));
+  EXPECT_THAT(split_at("", ','), ElementsAre(""));
+}
+
+TEST(Text, OnlyLettersOfAsciiChangeCase) { EXPECT_EQ(lower("NVLink \xc3\x84 4"), "nvlink \xc3\x84 4"); }
+
+TEST(Text, SuggestsTheNearestOrWhatElseToDo) {
+  const std::vector<std::string> known{"ring", "tree"};
+  EXPECT_EQ(suggestion("rnig", known, "use one of " + comma_list(known)), "did you mean 'ring'?");
+  EXPECT_EQ(suggestion("dragonfly", known, "use one of " + comma_list(known)), "use one of ring, tree");
+}
+
+}  // namespace
+}  // namespace busbar
