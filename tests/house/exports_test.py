@@ -18,6 +18,8 @@ CASES = (
     ("dgx-h100", "all_reduce", "tree", ("1M", "16M", "256M"), 5, 5),
     ("dgx-h100:2", "all_reduce", "tree", ("1M", "16M", "256M"), 5, 5),
     ("dgx-a100:2", "all_reduce", "tree", ("1M", "16M", "256M"), 5, 5),
+    ("dgx-h100:2", "all_to_all", "pairwise", ("1M", "16M", "256M"), 1, 1),
+    ("dgx-a100:2", "all_to_all", "pairwise", ("1M", "16M", "256M"), 3, 3),
 )
 
 

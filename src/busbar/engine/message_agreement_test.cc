@@ -112,6 +112,23 @@ TEST(Engines, TreesAndChainsOfSeveralChannelsTakeAboutAsLongAsTheirMessages) {
   }
 }
 
+// docs/models/flow.md, "Stepwise phases": ranks run ahead of each other, and rounds meet.
+TEST(Engines, RoundsThatMeetTakeAsLongAsTheirMessages) {
+  for (const std::uint32_t nodes : {1u, 2u, 3u}) {
+    const Ground m(pods({.nodes = nodes}));
+    for (const auto& [algorithm, op] :
+         {std::pair("pairwise", Collective::kAllToAll), {"bruck", Collective::kAllToAll},
+          {"bruck", Collective::kAllGather}, {"pat", Collective::kReduceScatter},
+          {"halving_doubling", Collective::kAllReduce}})
+      for (const std::uint64_t bytes : {64ul << 10, 1ul << 20, 16ul << 20, 256ul << 20}) {
+        CollectiveCall call = test_call(8 * nodes, algorithm, bytes, 1);
+        call.op = op;
+        EXPECT_NEAR(difference(m, laid_out(m, call, 1)), 0, 2)
+            << algorithm << " " << name_of(op) << " over " << nodes << " nodes, " << bytes << " bytes";
+      }
+  }
+}
+
 TEST(Engines, OneMoreNicNeverSlowsACall) {
   RandomStream random(14, "NICs");
   for (int i = 0; i < 150; ++i) {

@@ -71,8 +71,17 @@ void Lowering::State::close_round(std::size_t first, std::size_t last, bool othe
 /// Routes every send of one group of a run of stepwise phases, in the order in which longest_chain asks for them.
 Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run,
                                    std::uint32_t call_group, std::uint32_t group, double chunk_bytes) {
-  constexpr std::uint64_t kMostSends = 1 << 24;  // some 1 GB and a quarter of a minute
+  constexpr std::uint64_t kMostSends = 1 << 24;     // some 1 GB and a quarter of a minute
+  constexpr std::uint64_t kMostFollowed = 4096;     // beyond, rounds of different ranks are taken not to meet
   Status status;
+  std::uint64_t all_sends = 0;
+  for (std::uint32_t p = run.begin; p < run.end; ++p) {
+    const std::uint32_t n = s.families[s.phases[p].family].size();
+    all_sends += std::uint64_t{n} * stepwise_rounds(s.phases[p].pattern, n);
+  }
+  const bool follows = all_sends <= kMostFollowed && !uses_hub(s.phases[run.begin].pattern);
+  std::vector<RoundSend> sends;
+  std::uint32_t round = 0;
   for (std::uint32_t p = run.begin; p < run.end; ++p) {
     const Phase& phase = s.phases[p];
     const GroupFamily& family = s.families[phase.family];
@@ -85,8 +94,8 @@ Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s
                    {}};
     set_arrival_cost(s, p, p + 1);
     const bool done_with =
-        trace == nullptr && !table.holds() && !uses_hub(phase.pattern);  // nobody asks for ways again
-    for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n) && status.ok(); ++r) {
+        trace == nullptr && !table.holds() && !uses_hub(phase.pattern) && !follows;  // nobody asks for ways again
+    for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n) && status.ok(); ++r, ++round) {
       const std::size_t first = connections.size(), first_link = path.size();
       for_each_send(phase, n, r, [&](const Send& send) {
         if (!status.ok()) return;
@@ -94,13 +103,16 @@ Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s
         status = connect(call, call_group, actor_of(phase, family, n, group, send.src),
                          actor_of(phase, family, n, group, send.dst), static_cast<double>(chunks) * chunk_bytes);
         if (status.ok()) connections.back().chunks = chunks;
+        if (follows) sends.push_back({send.src, send.dst, round});
       });
+      if (follows) continue;
       close_round(first, connections.size(), false);
       if (!done_with) continue;
       path.resize(first_link);
       for (std::size_t i = first; i < connections.size(); ++i) connections[i].begin = connections[i].end = 0;
     }
   }
+  if (status.ok() && follows) time_rounds(sends, s.families[s.phases[run.begin].family].size());
   return status;
 }
 

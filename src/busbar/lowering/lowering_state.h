@@ -79,6 +79,11 @@ struct PairTimes {
   double alone_ps = 0;   ///< longest time of one by itself, where messages are held up
 };
 
+/// A send of a run of rounds, between positions of its group.
+struct RoundSend {
+  std::uint32_t from = 0, to = 0, round = 0;
+};
+
 /// One step of all channels and groups.
 struct SideBySide {
   PerCapacity<double> loads{};                 ///< together; empty: nobody shares
@@ -194,6 +199,7 @@ struct Lowering::State {
                 std::uint32_t cg, std::uint32_t g, double chunk_bytes);
   void stretch_rounds(const Schedule& s, PhaseRun run);
   void link_hops(const Schedule& s, const Phase& phase);
+  void time_rounds(std::span<const RoundSend> sends, std::uint32_t ranks);
   std::vector<double> time_hops(std::span<const HopRun> runs, std::uint32_t chunks);
   std::uint32_t follow_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
                                 std::span<SideBySide> side, std::uint32_t groups, std::uint32_t chunks,

@@ -7,7 +7,7 @@
 #include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/fresh_rates.h"
-#include "busbar/engine/flow/transfer_clock.h"
+#include "busbar/solve/transfer_clock.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/routing/slowest_cable.h"
 

@@ -11,9 +11,9 @@
 #include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/fresh_rates.h"
-#include "busbar/engine/flow/transfer_clock.h"
 #include "busbar/lowering/send_costs.h"
 #include "busbar/lowering/send_routes.h"
+#include "busbar/solve/transfer_clock.h"
 
 namespace busbar {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "busbar/base/units.h"
-#include "busbar/engine/flow/end_queue.h"
+#include "busbar/solve/end_queue.h"
 
 namespace busbar {
 
