@@ -60,8 +60,7 @@ Table cabling_table(const Cluster& c, const CablingSums& s) {
                        r.racks_per_row, r.rack_m, r.row_m, r.riser_m);
   t.note +=
       "Each cable is the first part that is long enough; change this with 'hall:' and 'fabric.cable.parts'. Switches "
-      "are counted "
-      "without transceivers.";
+      "are counted without transceivers.";
   return t;
 }
 

@@ -81,8 +81,8 @@ Result<int> list(const CatalogFlags& o, const Catalog& catalog, const std::vecto
     document.blocks.push_back({Paragraph{line}});
   }
   document.blocks.push_back({Paragraph{
-      "'busbar catalog FOLDER' describes each entry; 'busbar catalog NAME' shows each figure of an entry with "
-      "its source. Nodes are also clusters: busbar topo NAME, NAME:64."}});
+      "'busbar catalog FOLDER' describes each entry; 'busbar catalog NAME' shows each figure of an entry with its "
+      "source. Nodes are also clusters: busbar topo NAME, NAME:64."}});
   return deliver(o.common, data, document);
 }
 

@@ -215,8 +215,7 @@ Command collective_command(const std::string& typed) {
   c.positionals = {cluster_word(o->cluster),
                    {"OP",
                     "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, all_to_allv, gather, "
-                    "scatter or send_recv; the names of "
-                    "nccl-tests also work",
+                    "scatter or send_recv; the names of nccl-tests also work",
                     &o->op}};
   c.flags = {
       {"-b,--minbytes", "SIZE", "smallest size S; K, M, G are binary (default 8)", "Sweep", &o->first},
@@ -224,8 +223,7 @@ Command collective_command(const std::string& typed) {
       {"-f,--stepfactor", "X", "factor between sizes (default 2)", "Sweep", &o->factor},
       {"--ranks", "LIST",
        "instead of -g: the ranks of a group, such as 0,1,4 or 0:512:8; several groups (repeat the flag, or 0:8+8x64) "
-       "run at "
-       "the same time",
+       "run at the same time",
        "Sweep", &o->ranks},
       {"--algorithm", "NAME",
        "auto (NCCL's choice), fastest, all (one row each), synthesized (made for this machine), ring, tree, ...",

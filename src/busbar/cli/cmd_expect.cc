@@ -176,8 +176,8 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
                       r.how});
   }
   t.note =
-      "good: inside the band of the prediction (docs/accuracy.md); low: slower; "
-      "suspicious: faster than the band or physics allows. GB/s is 1e9 bytes per second per direction.";
+      "good: inside the band of the prediction (docs/accuracy.md); low: slower; suspicious: faster than the band or "
+      "physics allows. GB/s is 1e9 bytes per second per direction.";
   d.blocks.push_back({t});
   d.blocks.push_back({Highlight{fmt::format("The machine is {}.", name_of(e.verdict))}});
   if (e.verdict == Verdict::kGood && e.outside > 0)

@@ -185,8 +185,7 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
                           format_number(hop.payload_GBps), format_number(hop.wire_GBps), ns_text(hop.latency)});
   }
   table.note =
-      "Rates are for one connection over all links of a hop, per direction; latency is from first bit in to first "
-      "bit "
+      "Rates are for one connection over all links of a hop, per direction; latency is from first bit in to first bit "
       "out, without software.";
   d.blocks.push_back({table});
   d.blocks.push_back({latency_table(v)});

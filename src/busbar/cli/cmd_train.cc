@@ -197,8 +197,7 @@ Command train_command(const std::string& typed) {
       {"--recompute", "NAME", "none, selective or full", "Layout", &l.recompute, {"none", "selective", "full"}},
       {"--beside", "CHANGES",
        "also run the step with these changes, in another column: 'cluster.routing=static unfolded', "
-       "'cluster=dgx-b200:64 "
-       "layout.tp=4'",
+       "'cluster=dgx-b200:64 layout.tp=4'",
        "Scenario", &o->besides},
       {"--scale", "FROM..TO", "run the same layout on machines of FROM to TO GPUs, doubling: 8..131072", "Scaling",
        &o->scale},

@@ -123,8 +123,8 @@ Table coverage_table(const std::map<std::string, BandSummary>& bands) {
                         fmt::format("{:.1f}", it->second.median_width_percent),
                         fmt::format("{:.1f}", it->second.p90_percent)});
   t.note =
-      "All configurations count equally. width: from the lower to the upper end of the band, relative to "
-      "the predicted time; p90: of |measured / predicted - 1|.";
+      "All configurations count equally. width: from the lower to the upper end of the band, relative to the predicted "
+      "time; p90: of |measured / predicted - 1|.";
   return t;
 }
 
@@ -139,8 +139,8 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
   Document d{fmt::format("{} rows of {} predicted", rows.size(), o.file), o.common.typed, {}};
   Table bands = errors_table("Errors by size", "band", s.by_band, true);
   bands.note =
-      "error = predicted / measured - 1. Rows of one configuration and band are reduced to their median first; "
-      "if the table has a column 'use', only rows with use=accuracy count.";
+      "error = predicted / measured - 1. Rows of one configuration and band are reduced to their median first; if the "
+      "table has a column 'use', only rows with use=accuracy count.";
   d.blocks.push_back({bands});
   if (!s.bands.empty()) d.blocks.push_back({coverage_table(s.bands)});
   d.blocks.push_back({errors_table("Errors by board", "board", s.by_node, false)});

@@ -32,7 +32,7 @@ Json to_json(const ChainPart& p, Duration time, const Topology& t) {
 /// The chain that limits the time, one line per part.
 Table chain_table(const Prediction& row, const Topology& topology) {
   Table t{fmt::format("The chain that limits {}", format_binary_size(count(row.size()))),
-          {{"what", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft},
+          {{"part", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft},
            {"phase", Align::kLeft}}};
   for (const ChainPart& p : row.chain) {
     const bool ranks = p.from != ChainPart::kNobody;
@@ -144,9 +144,8 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
                                                   size, last.cause, bound)}});
   if (last.floor.time > Duration())
     d.blocks.push_back({Paragraph{fmt::format(
-        "It is {:.1f} % above the floor, which is set by the {} cut: {}. The busiest link of this schedule alone takes "
-        "{} us "
-        "at wire rate.",
+        "This is {:.1f} % above the floor, which is set by the {} cut: {}. At wire rate, the busiest link of this "
+        "schedule alone takes {} us.",
         last.gap_percent(), name_of(last.floor.kind), last.floor.cut,
         format_number(last.algorithm_floor.in_us(), 4))}});
   if (!last.chain.empty()) d.blocks.push_back({chain_table(last, c.topology)});

@@ -99,9 +99,9 @@ std::string man_overview(const std::vector<Command>& commands, const std::string
   out += ".SH SYNOPSIS\n\\fBbusbar\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR]... [\\fIOPTION\\fR]...\n";
   out +=
       ".SH DESCRIPTION\nModels the links a byte crosses in a machine of GPUs, runs collectives and whole training "
-      "steps "
-      "over them, and reports the parts of the time, the link that limits it and the accuracy of the answer. Needs no "
-      "GPU, no privilege and no network.\n.PP\nRates are 1e9 bytes per second and direction. Sizes without unit are "
+      "steps over them, and reports the parts of the time, the link that limits it and the accuracy of the answer. "
+      "Needs no GPU, no privilege and no network.\n.PP\nRates are 1e9 bytes per second and direction. Sizes without "
+      "unit are "
       "bytes; K, M and G are binary, as in nccl\\-tests.\n.SH COMMANDS\n";
   for (const Command& c : commands) out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(c.name), roff(c.summary));
   out += definitions("ENVIRONMENT", kEnvironment) + definitions("EXIT STATUS", kStatus);

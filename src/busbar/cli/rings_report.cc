@@ -214,8 +214,8 @@ void rings_to_document(const RingsView& v, Document& out) {
   if (const Table t = nic_table(v); !t.rows.empty()) out.blocks.push_back({t});
   if (uneven > 0)
     out.blocks.push_back(
-        {Highlight{fmt::format("{} of {} rings are unbalanced: some NIC or link is idle while another "
-                               "carries more than its share.",
+        {Highlight{fmt::format("{} of {} rings are unbalanced: some NIC or link is idle while another carries more "
+                               "than its share.",
                                uneven, c.channels)}});
 }
 

@@ -131,8 +131,7 @@ Table schedule_table(const ImportedSchedule& schedule, const std::vector<Schedul
                       bound_in_short(r.bound, cluster.topology)});
   t.note =
       "GB/s is 1e9 bytes per second per direction. Messages of all steps share the links; the fastest number of loops "
-      "is used; copies and additions "
-      "inside a GPU cost nothing";
+      "is used; copies and additions inside a GPU cost nothing";
   t.note += fmt::format(". Protocol: {}.", schedule.protocol);
   return t;
 }
@@ -265,7 +264,8 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
   } else {
     BUSBAR_ASSIGN(MscclAlgorithm algorithm, msccl_of(schedule, lanes));
     algorithm.min_bytes = algorithm.max_bytes = count(row.size());
-    // A thread block runs all its steps on one loop before the next, which changes pipelines of rounds, but not of trees.
+    // A thread block runs all its steps in one loop before the next loop. This changes pipelines of rounds, not of
+    // trees.
     const bool trees = std::all_of(schedule.phases.begin(), schedule.phases.end(),
                                    [](const Phase& p) { return is_tree(p.pattern); });
     if (row.chunks == 1 || trees) algorithm.loops = row.chunks;

@@ -262,9 +262,8 @@ Document batches_document(const BatchesRun& r, const std::string& typed) {
   for (const MachineBatches& m : r.machines) d.blocks.push_back({points_table(m)});
   d.blocks.push_back({Paragraph{
       "batch: sequences per step. efficiency: tokens per second and GPU relative to one replica alone with as many "
-      "micro-batches; above 100 % if replicas share the optimizer's work. exposed: share of exposed "
-      "communication in the step. idle: share of the step in which tensor "
-      "units are idle."}});
+      "micro-batches; above 100 % if replicas share the optimizer's work. exposed: share of exposed communication in "
+      "the step. idle: share of the step in which tensor units are idle."}});
   return d;
 }
 

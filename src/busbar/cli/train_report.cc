@@ -161,7 +161,7 @@ Facts details(const TrainRun& r) {
                              format_number(r.cluster().usd_per_gpu_hour), r.cluster().price_source));
   add("spread", spread_words(r));
   const double step = r.step.step_time.in_s();
-  add("trust",
+  add("accuracy",
       fmt::format("{} to {} per step ({:+.0f} % to {:+.0f} %): {}; kernels alone {:+.0f} % to {:+.0f} %: {}",
                   format_duration(step * (1 + r.band.low_percent / 100)),
                   format_duration(step * (1 + r.band.high_percent / 100)), r.band.low_percent, r.band.high_percent,

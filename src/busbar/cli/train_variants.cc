@@ -54,8 +54,8 @@ Status change(const std::string& word, TrainInput& input, bool& fold) {
     }
   }
   return beside_error(
-      fmt::format("'{}' is not a change; write cluster=NAME, model=NAME, model.KEY=VALUE, "
-                  "layout.KEY=VALUE, a key of the cluster such as fabric=NAME, or unfolded, separated by spaces",
+      fmt::format("'{}' is not a change; write cluster=NAME, model=NAME, model.KEY=VALUE, layout.KEY=VALUE, a key of "
+                  "the cluster such as fabric=NAME, or unfolded, separated by spaces",
                   word));
 }
 

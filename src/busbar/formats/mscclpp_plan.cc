@@ -70,8 +70,8 @@ Status MscclppReader::read_head(const Json& root) {
   const Result<Collective> op = parse_collective(collective);
   if (!op.ok() || *op == Collective::kSendRecv || *op == Collective::kAllToAllV)
     return fail("collective",
-                fmt::format("'{}' is not a collective whose result is known, so nothing can be proved; known "
-                            "are allreduce, allgather, reducescatter, alltoall, broadcast",
+                fmt::format("'{}' is not a collective whose result is known, so nothing can be proved; known are "
+                            "allreduce, allgather, reducescatter, alltoall, broadcast",
                             collective));
   plan().op = *op;
   plan().in_place = root["inplace"].is_boolean() && root["inplace"].truth();

@@ -88,8 +88,7 @@ Status check_meeting(const NcclSystem& s, const NcclSettings& settings) {
   };
   if (!std::any_of(s.gpu_gpu.cells.begin(), s.gpu_gpu.cells.end(), uses_cpu)) return {};
   return Error{ErrorCode::kUnsupported,
-               "with NCCL_SHM_DISABLE=1, GPUs without a direct path would send over the network, which is "
-               "not modelled",
+               "with NCCL_SHM_DISABLE=1, GPUs without a direct path would send over the network, which is not modelled",
                {}};
 }
 

@@ -66,8 +66,7 @@ Status to_network(Value text, NcclSettings& s) {
   s.sockets = name == "socket";
   if (s.sockets || name == "ib") return {};
   return Error{ErrorCode::kUnsupported,
-               fmt::format("'{}' is not IB or Socket; set other plugins for the machine: --set "
-                           "fabric.transport=efa",
+               fmt::format("'{}' is not IB or Socket; set other plugins for the machine: --set fabric.transport=efa",
                            text),
                {}};
 }

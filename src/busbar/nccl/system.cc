@@ -88,10 +88,9 @@ class SystemBuilder {
         const DeviceClass& c = t_.device_class(device(p));
         if (c.compute_capability == 0 && c.architecture.empty())
           return Error{ErrorCode::kUnsupported,
-                       fmt::format("the compute capability and architecture of {}, a '{}', are unknown, and so is the "
-                                   "behaviour of NCCL or "
-                                   "RCCL",
-                                   t_.name(device(p)), c.part),
+                       fmt::format("the compute capability and architecture of {}{} are unknown, and so is the "
+                                   "behaviour of NCCL or RCCL",
+                                   t_.name(device(p)), c.part.empty() ? "" : fmt::format(" ('{}')", c.part)),
                        {}};
         const std::uint32_t n = add(NcclNodeKind::kGpu, device(p));
         NcclNode& node = s_.nodes[n];

@@ -117,14 +117,12 @@ Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_
   const SizeErrors* own = at(collectives_, cluster.gpu_part, size, several_nodes);
   if (own != nullptr && left_out != nullptr && own->from == left_out->from)
     return {own->errors.low_percent, own->errors.high_percent,
-            fmt::format("measured on {} ({} configurations) and similar machines, {}, from {} "
-                        "on, see docs/accuracy.md",
+            fmt::format("measured on {} ({} configurations) and similar machines, {}, from {} on, see docs/accuracy.md",
                         own->of, own->errors.configurations, nodes, format_binary_size(count(own->from)))};
   if (left_out == nullptr) return {};
   return {left_out->errors.low_percent, left_out->errors.high_percent,
-          fmt::format("no measurement of {} {}; estimated from sizes of {} and more, on boards "
-                      "left out of the fit ({} configurations; boards whose GPUs are joined by {} count most), see "
-                      "docs/accuracy.md",
+          fmt::format("no measurement of {} {}; estimated from sizes of {} and more, on boards left out of the fit ({} "
+                      "configurations; boards whose GPUs are joined by {} count most), see docs/accuracy.md",
                       cluster.gpu_part.empty() ? "such GPU" : cluster.gpu_part, nodes,
                       format_binary_size(count(left_out->from)), left_out->errors.configurations, left_out->of)};
 }
@@ -135,8 +133,7 @@ Band AccuracyTable::training(const Cluster& cluster) const {
       return {of.errors.low_percent, of.errors.high_percent,
               fmt::format("from {} published runs on {}, see docs/accuracy.md", of.errors.configurations, of.gpu)};
   return {training_left_out_.low_percent, training_left_out_.high_percent,
-          fmt::format("no published run on {}; from {} runs of series left out of the fit, see "
-                      "docs/accuracy.md",
+          fmt::format("no published run on {}; from {} runs of series left out of the fit, see docs/accuracy.md",
                       cluster.gpu_part.empty() ? "such machine" : cluster.gpu_part, training_left_out_.configurations)};
 }
 

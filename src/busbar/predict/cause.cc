@@ -19,8 +19,7 @@ std::string far_nics(const NcclComm& comm) {
     if (nearest < PathType::kPhb || taken.empty() || taken.size() >= nics) continue;
     const std::uint32_t channels = comm.search_channels;
     return fmt::format(
-        "no NIC near: {} over {} of {} NICs of a node, because every path from a GPU to a NIC crosses a CPU "
-        "({})",
+        "no NIC near: {} over {} of {} NICs of a node, because every path from a GPU to a NIC crosses a CPU ({})",
         channels == 1 ? "one channel" : fmt::format("{} channels", channels), taken.size(), nics, name_of(nearest));
   }
   return {};

@@ -64,8 +64,8 @@ JitterEffect jitter_effect(Duration without, Duration expected, const std::vecto
 
 std::string jitter_to_text(const JitterEffect& e, Duration expected) {
   return fmt::format(
-      "Jitter: {} us expected instead of {} us; {} % of calls are delayed, {} times on average, and "
-      "99 of 100 take no more than {} us.",
+      "Jitter: {} us expected instead of {} us; {} % of calls are delayed, {} times on average, and 99 of 100 take no "
+      "more than {} us.",
       format_number(expected.in_us(), 4), format_number(e.without.in_us(), 4), format_number(e.calls_hit_percent),
       format_number(e.expected_hits), format_number(e.p99.in_us(), 4));
 }
