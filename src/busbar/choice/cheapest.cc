@@ -96,7 +96,7 @@ std::vector<std::uint32_t> cheapest_ring(const PairPrices& c, const std::vector<
   return order;
 }
 
-GivenTree hang_by(std::vector<std::vector<std::uint32_t>> near, std::uint32_t root) {
+GivenTree rooted_at(std::vector<std::vector<std::uint32_t>> near, std::uint32_t root) {
   for (auto& row : near) std::sort(row.begin(), row.end());
   GivenTree t;
   t.position = {root};
@@ -110,10 +110,10 @@ GivenTree hang_by(std::vector<std::vector<std::uint32_t>> near, std::uint32_t ro
   return t;
 }
 
-GivenTree hang_by_centre(std::vector<std::vector<std::uint32_t>> near) {
+GivenTree rooted_at_centre(std::vector<std::vector<std::uint32_t>> near) {
   for (auto& row : near) std::sort(row.begin(), row.end());
   const std::uint32_t centre = centre_of(near);
-  return hang_by(std::move(near), centre);
+  return rooted_at(std::move(near), centre);
 }
 
 }  // namespace busbar

@@ -27,7 +27,7 @@ std::vector<std::uint32_t> cheapest_ring(const PairPrices& prices, const std::ve
 
 /// The tree with these neighbours of each rank, rooted at `root`, or at its centre for the fewest rounds. The result
 /// does not depend on the order of neighbours.
-GivenTree hang_by(std::vector<std::vector<std::uint32_t>> near, std::uint32_t root);
-GivenTree hang_by_centre(std::vector<std::vector<std::uint32_t>> near);
+GivenTree rooted_at(std::vector<std::vector<std::uint32_t>> near, std::uint32_t root);
+GivenTree rooted_at_centre(std::vector<std::vector<std::uint32_t>> near);
 
 }  // namespace busbar

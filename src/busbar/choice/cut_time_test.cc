@@ -21,7 +21,7 @@ ScheduleSpec spec_over(Collective op, std::uint32_t ranks, std::uint32_t per_gro
 }
 
 // Two servers of eight GPUs with a NIC of 50 GB/s each: half of a rank's traffic in an all-gather stays inside.
-TEST(CutTime, IsThatOfTheCablesBetweenServers) {
+TEST(CutTime, IsTheTimeOfTheCablesBetweenServers) {
   const Topology t = pods_of_eight(2).seal();
   const Router router(t, RoutingPolicy::kSpray);
   const Placement placement(router, t.gpus());

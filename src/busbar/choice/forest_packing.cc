@@ -14,13 +14,13 @@ constexpr std::uint32_t kMostSweptOften = 32;  // ranks
 
 class ForestPacker {
  public:
-  ForestPacker(const RankRoutes& routes, const ForestWish& wish)
+  ForestPacker(const RankRoutes& routes, const ForestRequest& request)
       : routes_(routes),
-        op_(wish.op),
+        op_(request.op),
         n_(routes.ranks()),
-        any_root_(wish.any_root),
-        per_depth_(wish.per_depth),
-        across_bytes_((op_ == Collective::kAllReduce ? 2.0 : 1.0) * (wish.nodes - 1) / wish.nodes),
+        any_root_(request.any_root),
+        per_depth_(request.per_depth),
+        across_bytes_((op_ == Collective::kAllReduce ? 2.0 : 1.0) * (request.nodes - 1) / request.nodes),
         prices_(routes) {}
 
   std::vector<ForestPacking> all(std::uint32_t most_trees) {
@@ -71,9 +71,9 @@ class ForestPacker {
   /// The returned tree is not loaded yet.
   ForestTree grow(std::uint32_t root) {
     ForestTree u;
-    if (scatters()) u.up = hang_by(prices_.cheapest_tree(root, {true, false, per_depth_}), root);
+    if (scatters()) u.up = rooted_at(prices_.cheapest_tree(root, {true, false, per_depth_}), root);
     if (scatters()) load_up(u, 1);
-    if (gathers()) u.down = hang_by(prices_.cheapest_tree(root, {false, true, per_depth_}), root);
+    if (gathers()) u.down = rooted_at(prices_.cheapest_tree(root, {false, true, per_depth_}), root);
     if (scatters()) load_up(u, -1);
     return u;
   }
@@ -147,11 +147,11 @@ class ForestPacker {
 
 }  // namespace
 
-std::vector<ForestPacking> pack_forests(const RankRoutes& routes, const ForestWish& wish) {
-  const Collective op = wish.op;
+std::vector<ForestPacking> pack_forests(const RankRoutes& routes, const ForestRequest& request) {
+  const Collective op = request.op;
   const bool pieces = op == Collective::kAllReduce || op == Collective::kAllGather || op == Collective::kReduceScatter;
-  if (!pieces || routes.ranks() * wish.nodes < 2) return {};
-  return ForestPacker(routes, wish).all(wish.most_trees);
+  if (!pieces || routes.ranks() * request.nodes < 2) return {};
+  return ForestPacker(routes, request).all(request.most_trees);
 }
 
 }  // namespace busbar

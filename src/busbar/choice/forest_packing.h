@@ -18,7 +18,7 @@ struct ForestPacking {
   double busiest_ps_per_byte = 0;  ///< busy time of the busiest link per byte of S
 };
 
-struct ForestWish {
+struct ForestRequest {
   /// all_gather: trees down; reduce_scatter: up; all_reduce: both.
   Collective op{};
   std::uint32_t nodes = 1;       ///< number of nodes of the routes; each tree's share goes around rings of all nodes
@@ -31,6 +31,6 @@ struct ForestWish {
 /// in all. One tree per rank is always included, others only if better than all with fewer trees. Above 32 ranks: one
 /// per rank, or with any roots 4, 8 and 32. Empty if a rank cannot be reached. Cost: trees x ranks^2 x pairs per link,
 /// five times each; 8 ranks 5 ms, 64 ranks 0.3 s.
-std::vector<ForestPacking> pack_forests(const RankRoutes& routes, const ForestWish& wish);
+std::vector<ForestPacking> pack_forests(const RankRoutes& routes, const ForestRequest& request);
 
 }  // namespace busbar

@@ -85,7 +85,7 @@ TEST(NcclSchedules, InsideOneNodeThereAreNoNics) {
   EXPECT_EQ(laid(nccl_machine(TestNode{}, 1), "ring").nics, nullptr);
 }
 
-TEST(NcclSchedules, NicsAreThoseOfGlobalRanks) {
+TEST(NcclSchedules, NicsBelongToGlobalRanks) {
   const Topology t = nccl_machine(TestNode{}, 2);
   const std::vector<DeviceId> gpus(t.gpus().begin() + 4, t.gpus().begin() + 12);  // half of each node
   NcclSchedules schedules(build_nccl_comm(t, gpus, {}).value());

@@ -85,7 +85,7 @@ class Packer {
 
   GivenTree grow_tree() {
     auto near = prices_.cheapest_tree(root_, {op_ != Collective::kBroadcast, op_ != Collective::kReduce});
-    return op_ == Collective::kAllReduce ? hang_by_centre(std::move(near)) : hang_by(std::move(near), root_);
+    return op_ == Collective::kAllReduce ? rooted_at_centre(std::move(near)) : rooted_at(std::move(near), root_);
   }
 
   bool reaches_all(const Unit& u) const {

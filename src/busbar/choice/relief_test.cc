@@ -113,7 +113,7 @@ TEST(Relief, OfADeviceUndoesTheWholeSelector) {
   EXPECT_GT(whole->gain_percent, 20);
 }
 
-TEST(Relief, OfOneMoreNicHelpsNodesWithADamagedOneAsWell) {
+TEST(Relief, OfOneMoreNicAlsoHelpsNodesWithADamagedOne) {
   TopologyBuilder b = pods_of_eight(2);
   const Topology& t = b.peek();
   std::uint32_t cable = 0;

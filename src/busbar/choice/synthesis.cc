@@ -60,8 +60,8 @@ class Maker {
       }
       for (const double per_depth : {0.0, 1.0}) {
         if (has_levels && n_ > kMostBesideLevels) break;
-        const ForestWish wish{call_.op, 1, kMostForest, per_depth, call_.op == Collective::kAllReduce};
-        for (const ForestPacking& f : pack_forests(routes, wish)) BUSBAR_RETURN_IF_ERROR(forest(f.trees));
+        const ForestRequest request{call_.op, 1, kMostForest, per_depth, call_.op == Collective::kAllReduce};
+        for (const ForestPacking& f : pack_forests(routes, request)) BUSBAR_RETURN_IF_ERROR(forest(f.trees));
       }
     }
     if (rooted(call_.op)) BUSBAR_RETURN_IF_ERROR(in_two_halves());
@@ -213,7 +213,7 @@ class Maker {
           const auto& before = nodes[(r + v + nodes.size() - 1) % nodes.size()];
           if (v > 0) join(before[c % before.size()], at(0));
         }
-        out.push_back({hang_by_centre(std::move(near)), 1});
+        out.push_back({rooted_at_centre(std::move(near)), 1});
       }
     return trees(out);
   }

@@ -278,10 +278,10 @@ RC_GTEST_PROP(CheapestRing, IsExactWhereItSaysSo, ()) {
 }
 
 TEST(Trees, HangByTheirCentre) {
-  const GivenTree t = hang_by_centre({{1}, {2, 0}, {1, 3}, {4, 2}, {3}});  // the path 0 - 1 - 2 - 3 - 4
+  const GivenTree t = rooted_at_centre({{1}, {2, 0}, {1, 3}, {4, 2}, {3}});  // the path 0 - 1 - 2 - 3 - 4
   EXPECT_EQ(t.position, (std::vector<std::uint32_t>{2, 1, 3, 0, 4}));
   EXPECT_EQ(t.parent, (std::vector<std::uint32_t>{0, 0, 0, 1, 2}));
-  EXPECT_EQ(hang_by({{1}, {0, 2}, {1}}, 2).position, (std::vector<std::uint32_t>{2, 1, 0}));
+  EXPECT_EQ(rooted_at({{1}, {0, 2}, {1}}, 2).position, (std::vector<std::uint32_t>{2, 1, 0}));
 }
 
 /// The fastest among textbook algorithms and schedules made for the machine.

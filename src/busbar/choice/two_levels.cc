@@ -57,15 +57,15 @@ class TwoLevels {
   Result<std::vector<Synthesized>> all() {
     for (const double per_depth : kPerDepth) {
       if (per_depth == 0 && places_ > kMostPlacesDeep) continue;
-      ForestWish wish;
-      wish.op = call_.op == Collective::kBroadcast ? Collective::kAllGather
-                : call_.op == Collective::kReduce  ? Collective::kReduceScatter
-                                                   : call_.op;
-      wish.nodes = count_;
-      wish.most_trees = kMostChannels;
-      wish.per_depth = per_depth;
-      wish.any_root = rooted() || call_.op == Collective::kAllReduce;
-      for (const ForestPacking& packing : pack_forests(*routes_, wish))
+      ForestRequest request;
+      request.op = call_.op == Collective::kBroadcast ? Collective::kAllGather
+                   : call_.op == Collective::kReduce  ? Collective::kReduceScatter
+                                                      : call_.op;
+      request.nodes = count_;
+      request.most_trees = kMostChannels;
+      request.per_depth = per_depth;
+      request.any_root = rooted() || call_.op == Collective::kAllReduce;
+      for (const ForestPacking& packing : pack_forests(*routes_, request))
         BUSBAR_RETURN_IF_ERROR(rooted() ? whole(packing.trees) : pieces(packing.trees));
     }
     return std::move(out_);
@@ -114,9 +114,9 @@ class TwoLevels {
       const GivenTree& inside = up ? share.up : share.down;
       prices.rescale();
       const auto own = prices.cheapest_tree(root, {up, !up});
-      const GivenTree hung = hang_by(own, root);
+      const GivenTree own_tree = rooted_at(own, root);
       for (std::uint32_t i = 1; i < places_; ++i) {
-        const std::uint32_t child = hung.position[i], parent = hung.position[hung.parent[i]];
+        const std::uint32_t child = own_tree.position[i], parent = own_tree.position[own_tree.parent[i]];
         prices.add(up ? child : parent, up ? parent : child, 1);
       }
       for (const std::uint8_t mate : {0, 2}) {
@@ -124,8 +124,8 @@ class TwoLevels {
         std::vector<std::vector<std::uint32_t>> near(call_.groups.size());
         for (std::uint32_t a = 0; a < places_; ++a)
           for (const std::uint32_t b : own[a]) near[at_home[a]].push_back(at_home[b]);
-        hang_nodes(inside, mate, home, near);
-        trees.push_back({hang_by(std::move(near), call_.root), share.weight});
+        add_nodes(inside, mate, home, near);
+        trees.push_back({rooted_at(std::move(near), call_.root), share.weight});
       }
     }
     BUSBAR_ASSIGN(Schedule s, build_tree_packing(call_.op, call_.groups.size(), call_.root, trees));
@@ -134,8 +134,8 @@ class TwoLevels {
   }
 
   /// Adds the other nodes' trees. The root of each is a child of the rank at the same place in the node above it.
-  void hang_nodes(const GivenTree& inside, std::uint8_t mate, std::size_t home,
-                  std::vector<std::vector<std::uint32_t>>& near) const {
+  void add_nodes(const GivenTree& inside, std::uint8_t mate, std::size_t home,
+                 std::vector<std::vector<std::uint32_t>>& near) const {
     const auto join = [&](std::uint32_t a, std::uint32_t b) { near[a].push_back(b), near[b].push_back(a); };
     for (std::uint32_t i = 1; i < count_; ++i) {
       const auto node_of = [&](std::uint32_t k) -> const std::vector<std::uint32_t>& {

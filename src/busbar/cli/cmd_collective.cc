@@ -163,7 +163,7 @@ Result<int> run(CollectiveOptions o) {
     ++known;
   }
   watch.go_on(known, sweep.size());
-  watch.say_what_is_known();
+  watch.report_interruption();
   if (rows.empty()) return watch.status();
   const Band& band = summary_row(rows).band;
   if (!o.out.empty())

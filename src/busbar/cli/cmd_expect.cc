@@ -103,7 +103,7 @@ Result<int> run_thresholds(ExpectFlags o) {
   LongRun watch("rows");
   options.go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
   const Result<Thresholds> found = acceptance_thresholds(options, ops, sizes);
-  watch.say_what_is_known();
+  watch.report_interruption();
   if (!found.ok()) return found.error();
   Json j{{"schema", "busbar.expect/1"},      {"cluster", o.cluster},
          {"engine", o.common.engine},        {"gpus", found->ranks},
@@ -203,7 +203,7 @@ Result<int> run_expect(const ExpectFlags& o) {
   LongRun watch("rows");
   options.go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
   BUSBAR_ASSIGN(const Expectation e, expect_results(results, options));
-  watch.say_what_is_known();
+  watch.report_interruption();
   Json j{{"schema", "busbar.expect/1"}, {"cluster", o.cluster}, {"collective", name_of(options.op)},
          {"engine", o.common.engine},   {"gpus", e.ranks},     {"rows", Json::array()}};
   for (const ExpectedRow& r : e.rows)

@@ -44,7 +44,7 @@ Result<int> run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& vari
     if (!run->points.empty()) runs.push_back(std::move(*run));
     if (watch.interrupted()) break;
   }
-  watch.say_what_is_known();
+  watch.report_interruption();
   if (runs.empty()) return watch.status();
   Json j = scale_json(runs.front());
   for (std::size_t i = 1; i < runs.size(); ++i) {  // all points in one list, as --csv needs them
@@ -67,7 +67,7 @@ Result<int> run_over_batches(const TrainFlags& o, const std::vector<TrainVariant
   BUSBAR_ASSIGN(const Claims claims, read_claims(said));
   LongRun watch("machines");
   BUSBAR_ASSIGN(const BatchesRun run, run_batches(variants, ask, batches, claims, watch));
-  watch.say_what_is_known();
+  watch.report_interruption();
   if (run.machines.empty()) return watch.status();
   Json j = batches_json(run);
   j["engine"] = o.common.engine;
@@ -120,7 +120,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
     besides.push_back(std::move(*beside));
   }
   watch.go_on(1 + besides.size(), columns);
-  watch.say_what_is_known();
+  watch.report_interruption();
   if (!o.trace.empty())
     BUSBAR_RETURN_IF_ERROR(write_perfetto(run.step.timeline, o.trace));
   Json j = train_json(run, o.common);

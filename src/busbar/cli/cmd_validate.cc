@@ -182,7 +182,7 @@ Result<int> run(const ValidateFlags& o) {
     return invalid(fmt::format("'{}' cannot validate; use analytic or flow", o.common.engine), {"", 0, 0, "--engine"});
   BUSBAR_ASSIGN(const CsvTable table, CsvTable::load(o.file));
   BUSBAR_ASSIGN(const std::vector<ScoredRow> rows, validate(table, options));
-  watch.say_what_is_known();
+  watch.report_interruption();
   const Summary s = summarise(rows);
   Json j{{"schema", "busbar.validate/1"},    {"file", o.file},        {"engine", o.common.engine},
          {"complete", !watch.interrupted()}, {"rows", Json::array()}, {"unsupported", Json::object()}};

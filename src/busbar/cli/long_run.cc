@@ -79,7 +79,7 @@ void LongRun::clear() {
   on_screen_ = false;
 }
 
-void LongRun::say_what_is_known() const {
+void LongRun::report_interruption() const {
   if (!interrupted()) return;
   say(fmt::format("interrupted; {} of {} {} are done", done_, total_, what_));
 }

@@ -29,7 +29,7 @@ class LongRun {
   /// For engines, which check it themselves.
   static const volatile std::sig_atomic_t* flag();
   /// After an interrupt, prints "busbar: interrupted; 3 of 15 rows are known" on stderr.
-  void say_what_is_known() const;
+  void report_interruption() const;
 
  private:
   static int stopped();

@@ -55,7 +55,7 @@ class SystemBuilder {
     s_.inter = !s_.nets.empty();
     for (std::uint32_t p = 0; p < block_.device_count; ++p) add_links(device(p));
     mesh_cpus();
-    adopt_orphans();
+    attach_unlinked();
     raise_links();
     sort_links();
     return std::move(s_);
@@ -269,7 +269,7 @@ class SystemBuilder {
   }
 
   /// GPUs and NICs without a link are attached to their CPU, as NCCL does with virtual NICs.
-  void adopt_orphans() {
+  void attach_unlinked() {
     for (std::uint32_t n = 0; n < s_.nodes.size(); ++n) {
       const NcclNodeKind k = s_.nodes[n].kind;
       if (k != NcclNodeKind::kGpu && k != NcclNodeKind::kNic) continue;

@@ -16,7 +16,7 @@ namespace {
 using Kind = YamlNode::Kind;
 
 /// Every figure without a source, own or around it, as "file:line:column: path: text".
-std::vector<std::string> rumours_in(const YamlNode& root) {
+std::vector<std::string> unsourced_in(const YamlNode& root) {
   std::vector<std::string> out;
   for (const Figure& f : figures_of(root)) {
     if (f.source.size() < 9 && f.source != "assumption") out.push_back(f.where.prefix() + f.text);
@@ -29,7 +29,7 @@ TEST(Catalog, EveryFigureHasASource) {
   for (const EmbeddedFile& file : embedded_catalog()) {
     const auto document = YamlDocument::parse(std::string(file.text), "catalog/" + std::string(file.name) + ".yaml");
     ASSERT_TRUE(document.ok()) << document.error().text();
-    EXPECT_THAT(rumours_in(document->root()), testing::IsEmpty());
+    EXPECT_THAT(unsourced_in(document->root()), testing::IsEmpty());
     ++files;
   }
   EXPECT_GE(files, 11u);
@@ -37,7 +37,7 @@ TEST(Catalog, EveryFigureHasASource) {
 
 TEST(Catalog, AFigureWithoutSourceWouldBeFound) {
   const std::string text = "a: {rate: 50GB/s}\nb: {rate: 400Gb/s, source: a data sheet}\nc: {lanes: 4}\n";
-  EXPECT_THAT(rumours_in(YamlDocument::parse(text, "f").value().root()),
+  EXPECT_THAT(unsourced_in(YamlDocument::parse(text, "f").value().root()),
               testing::ElementsAre("f:1:11: a.rate: 50GB/s", "f:3:12: c.lanes: 4"));
 }
 
@@ -54,7 +54,7 @@ TEST(Catalog, AnEntryShowsEachFigureWithUnitSourceAndConfidence) {
   EXPECT_EQ(entry.figures[1].confidence, "medium");
 }
 
-TEST(Catalog, ANodeNamesWhatItIsMadeOf) {
+TEST(Catalog, ANodeNamesItsParts) {
   const auto entry = catalog_entry("nodes", "dgx-h200", Catalog()).value();
   EXPECT_THAT(entry.made_of, testing::IsSupersetOf({"gpus/h200-sxm", "links/nvlink4", "fabrics/ndr-rail"}));
   EXPECT_THAT(entry.made_of, testing::Not(testing::Contains("gpus/h100-sxm")));
@@ -135,7 +135,7 @@ TEST(Catalog, MachinesOfUnknownGpusAreIdealUntilTheyAreNamed) {
   EXPECT_GT(cluster->protocol.launch, Duration());
 }
 
-TEST(Catalog, PartsSayWhatNcclChoosesBy) {
+TEST(Catalog, PartsHaveThePropertiesThatNcclReads) {
   const auto of = [](const char* cluster, const char* device) {
     const Topology t = load_cluster(cluster)->topology;
     return t.device_class(*t.find(std::string("node0.") + device));
@@ -226,7 +226,7 @@ double scale_up_GBps(const Topology& t, DeviceId gpu) {
   return sum;
 }
 
-TEST(Catalog, ScaleUpRatesAreThoseOfTheDataSheets) {
+TEST(Catalog, ScaleUpRatesEqualTheDataSheets) {
   const struct {
     const char* name;
     std::size_t gpus;
@@ -272,7 +272,7 @@ TEST(Catalog, ScaleUpRatesAreThoseOfTheDataSheets) {
 }
 
 // GeForce drivers offer neither; small inference cards and single-chip machines lack GPUDirect; TCP copies.
-TEST(Catalog, WhatReachesGpuMemoryIsSaidForEveryBoard) {
+TEST(Catalog, EveryBoardStatesGpudirectAndPeerAccess) {
   const auto starts = [](const std::string& part, std::initializer_list<const char*> words) {
     return std::any_of(words.begin(), words.end(), [&](const char* w) { return part.starts_with(w); });
   };

@@ -83,7 +83,7 @@ class ProgramLoop {
   void begin(std::uint32_t stream, Place op);
   void consider(std::uint32_t use);
   bool may_start(std::uint32_t use, std::uint32_t op) const;
-  bool meets_nobody(std::uint32_t use);
+  bool is_undisturbed(std::uint32_t use);
   void begin_whole(std::uint32_t use);
   void split(std::uint32_t use);
   void split_running(std::uint32_t use);

@@ -38,7 +38,7 @@ void ProgramLoop::consider(std::uint32_t use) {
       any = any || may_start(use, form.stream_ops.row(k).front());
   }
   if (!any) return;
-  if (all && form.whole && meets_nobody(use))
+  if (all && form.whole && is_undisturbed(use))
     begin_whole(use);
   else
     split(use);
@@ -55,7 +55,7 @@ bool ProgramLoop::pass_apart(CallId call, std::uint32_t pass) {
   return known[index(call)] == 1;
 }
 
-bool ProgramLoop::meets_nobody(std::uint32_t use) {
+bool ProgramLoop::is_undisturbed(std::uint32_t use) {
   const std::uint32_t role = role_of_use(use);
   if (rate_[role] != kFullRate) return false;
   for (std::uint32_t s = role_begin_[role]; s < role_begin_[role + 1]; ++s)
