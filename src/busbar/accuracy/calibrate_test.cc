@@ -102,7 +102,7 @@ TEST(Calibrate, AMachineAtHalfItsBandwidthIsBrokenAndGetsNoOverlay) {
   EXPECT_EQ(c->overlay, "");
 }
 
-TEST(Calibrate, WhatPhysicsForbidsDoesNotFit) {
+TEST(Calibrate, TimesBelowTheFloorDoNotFit) {
   const ExpectOptions o = calibrating("dgx-h100:2");
   auto machine = predictor_of(o, {}).value();
   MeasuredResults table = table_of(o, 1);

@@ -49,7 +49,7 @@ TEST(ResultsFile, NcclTestsTablesGiveTheMedianOfBothPlaces) {
   EXPECT_EQ(r->rows[0].us, 12);
 }
 
-TEST(ResultsFile, SaysWhichLibraryRanAndWhatCouldNotBeRead) {
+TEST(ResultsFile, GivesTheLibraryAndTheUnreadLines) {
   const auto r = parse_results(
       "# nccl-tests version 2.17.6 nccl-headers=22707 nccl-library=22707\n# Collective test starting: all_reduce_perf\n"
       "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
@@ -79,7 +79,7 @@ TEST(ResultsFile, ACsvNeedsSizesAndTimes) {
   EXPECT_THAT(parse_results("hello\n", "r.txt").error().text(), HasSubstr("there are no results"));
 }
 
-TEST(Expect, WhatTheModelSaysIsGood) {
+TEST(Expect, ModelledTimesAreGood) {
   const auto e = expect_results(modelled("dgx-a100", 1, 0), on("dgx-a100"));
   ASSERT_TRUE(e.ok()) << e.error().text();
   EXPECT_EQ(e->verdict, Verdict::kGood);

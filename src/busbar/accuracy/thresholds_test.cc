@@ -18,7 +18,7 @@ Thresholds of(const char* cluster, std::vector<std::string> degrade = {}) {
   return acceptance_thresholds(o, kOps, kSizes).value();
 }
 
-TEST(Thresholds, ExpectedLiesBetweenTheLeastToAcceptAndTheMostToBelieve) {
+TEST(Thresholds, TheExpectedTimeIsBetweenBothLimits) {
   const Thresholds t = of("dgx-h100:2");
   EXPECT_EQ(t.ranks, 16u);
   ASSERT_EQ(t.rows.size(), 4u);
@@ -29,7 +29,7 @@ TEST(Thresholds, ExpectedLiesBetweenTheLeastToAcceptAndTheMostToBelieve) {
   }
 }
 
-TEST(Thresholds, WhatTheyAcceptExpectCallsGood) {
+TEST(Thresholds, AcceptedResultsAreGoodForExpect) {
   ExpectOptions o;
   o.cluster = "dgx-h100";
   for (const Threshold& r : of("dgx-h100").rows) {

@@ -67,7 +67,7 @@ TEST(Validate, ARowIsPredictedFromItsColumnsAndATimeFollowsFromItsBandwidth) {
   EXPECT_EQ((*rows)[0].predicted, (*rows)[1].predicted);
 }
 
-TEST(Validate, TheRulesAreThoseOfTheReleaseThatARowStates) {
+TEST(Validate, TheRulesFollowTheReleaseOfTheRow) {
   const auto words = [](const char* text) { return library_version(text).words; };
   EXPECT_EQ(words("NCCL 2.27.7 (doc default)"), "NCCL 2.27");
   EXPECT_EQ(words("NCCL 2.22.3+cuda12.5"), "NCCL 2.22");
@@ -81,7 +81,7 @@ TEST(Validate, TheRulesAreThoseOfTheReleaseThatARowStates) {
     EXPECT_EQ(words(none), "NCCL 2.30, none is stated") << none;
 }
 
-TEST(Validate, ReleasesAndChannelsOfARowChangeWhatIsPredicted) {
+TEST(Validate, ReleasesAndChannelsOfARowChangeItsPrediction) {
   std::string header = kHeader;
   header.insert(header.size() - 1, ",library_version,channels");
   const CsvTable t = table(header +
@@ -181,7 +181,7 @@ TEST(Summary, AConfigurationCountsOnceByItsMedianHoweverManyRowsItHas) {
   EXPECT_NEAR(e.p90_abs_percent, 20, 1e-9);
 }
 
-TEST(Summary, BandsHoldWhatIsInsideThemAndConfigurationsCountAlike) {
+TEST(Summary, BandsCountRowsInsideThemAndConfigurationsEqually) {
   std::vector<ScoredRow> rows;
   const auto add = [&](const char* configuration, double predicted, double measured, Band band) {
     ScoredRow r = scored(configuration, std::uint64_t{1} << 30, predicted, measured);

@@ -41,7 +41,7 @@ TEST_F(InputTest, AFileIsReadWithoutItsByteOrderMark) {
   EXPECT_EQ(*read_text(file("b", "")), "");
 }
 
-TEST_F(InputTest, WhatCannotBeReadSaysWhyAsTheSystemDoes) {
+TEST_F(InputTest, AnUnreadableFileIsReportedWithTheSystemsReason) {
   EXPECT_EQ(refusal(path("none")), path("none") + ": cannot be read: there is no such file");
   EXPECT_EQ(refusal(folder_), folder_ + ": is a folder; name a file");
   fs::create_symlink(path("b"), path("a"));
@@ -80,7 +80,7 @@ TEST_F(InputTest, APipeAboveTheBoundIsRefused) {
   writer.join();
 }
 
-TEST_F(InputTest, ANameIsThatOfAnInputWhereSomethingCanBeReadOrRefusedThere) {
+TEST_F(InputTest, ANameIsAnInputIfItCanBeReadOrRefused) {
   EXPECT_TRUE(names_input(file("a", "")));
   EXPECT_TRUE(names_input(folder_));  // so that the error can say that it is a folder
   EXPECT_FALSE(names_input("src"));   // a folder with this name hides no preset

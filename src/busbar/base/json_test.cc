@@ -114,7 +114,7 @@ TEST(Json, CopiesAreApartFromTheirOriginals) {
   EXPECT_EQ(b.dump(), "[1,2]");
 }
 
-TEST(Json, NullBecomesWhatIsPutIntoIt) {
+TEST(Json, NullBecomesAnArrayOrAnObject) {
   Json list, object;
   EXPECT_TRUE(list.empty());
   list.push_back(1);
@@ -130,7 +130,7 @@ TEST(Json, OfEqualKeysTheLastValueStaysAtThePlaceOfTheFirst) {
   EXPECT_EQ(Json::object(std::move(many)).dump(), R"({"x":99,"y":98})");
 }
 
-TEST(Json, WhatHasNoSuchPartGivesNone) {
+TEST(Json, AMissingPartIsEmpty) {
   const Json text = "x", list = Json::array({1});
   EXPECT_TRUE(text["key"].is_null() && list["key"].is_null() && !list.contains("key"));
   EXPECT_TRUE(text.values().empty() && list.members().empty() && text.empty());

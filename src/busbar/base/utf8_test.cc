@@ -7,7 +7,7 @@
 namespace busbar {
 namespace {
 
-TEST(Utf8, CodePointsAreReadAndWhatIsNoneIsNot) {
+TEST(Utf8, CodePointsAreReadAndInvalidBytesAreNot) {
   EXPECT_EQ(character_at("a", 0).code_point, 0x61u);
   EXPECT_EQ(character_at("\xc3\xa9", 0).code_point, 0xe9u);
   EXPECT_EQ(character_at("x\xe2\x80\xae", 1).code_point, 0x202eu);

@@ -30,7 +30,7 @@ TEST(Xml, NumbersAreWholeAndInRange) {
   EXPECT_EQ(*root->integer_or("none", 5, 0, 9), 5);
 }
 
-TEST(Xml, WhatIsNoTreeOfBoundedDepthIsRefused) {
+TEST(Xml, UnboundedTreesAreRefused) {
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "<a>";
   for (int i = 0; i < 100'000; ++i) deep += "</a>";

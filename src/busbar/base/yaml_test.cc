@@ -28,13 +28,13 @@ TEST(Yaml, KnowsThePlaceOfEveryValue) {
   EXPECT_FALSE(d.root().find("absent"));
 }
 
-TEST(Yaml, SaysWhereAndWhatToDoWhenAUnitIsMissing) {
+TEST(Yaml, AMissingUnitIsReportedWithPlaceAndRemedy) {
   const auto d = doc("links:\n  - {rate: 400}\n");
   const auto r = d.root().find("links")->item(0).find("rate")->as_rate();
   EXPECT_EQ(r.error().text(), "f.yaml:2:12: links[0].rate: '400' has no unit; write 400Gb/s");
 }
 
-TEST(Yaml, RefusesWhatItsParserLetsPass) {
+TEST(Yaml, RefusesTextThatItsParserAccepts) {
   EXPECT_EQ(why("a: 1\nb: 2\na: 3\n"), "f.yaml:3:1: the key 'a' is already given in line 1; keep one of them");
   EXPECT_THAT(why("a: &x 1\nb: *x\n"), testing::HasSubstr("f.yaml:1:4: a: an anchor (&name) is not accepted"));
   EXPECT_THAT(why("a: &x [1]\n"), testing::HasSubstr("anchor"));

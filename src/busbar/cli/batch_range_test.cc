@@ -25,7 +25,7 @@ BatchRange exhaustive(double low, double high, double (*figure)(std::uint32_t)) 
   return r;
 }
 
-TEST(BatchRange, IsWhatTryingEveryBatchFinds) {
+TEST(BatchRange, EqualsTheResultOfTryingEveryBatch) {
   double (*const curves[])(std::uint32_t) = {[](std::uint32_t m) { return 100.0 * m / (m + 9.0); },
                                              [](std::uint32_t m) { return 90 - 80.0 * m / (m + 20.0); },
                                              [](std::uint32_t) { return 45.0; }};

@@ -15,7 +15,7 @@ TEST(CsvRows, RowsOfTheListWithObjectsAsDottedColumns) {
   EXPECT_EQ(csv_of(data), "size_bytes,bound_by.link,bound_by.kind,time_us\n8,a->b,,\n16,c,,0.125\n");
 }
 
-TEST(CsvRows, WithoutAListOneLineOfAllThatIsNone) {
+TEST(CsvRows, WithoutAListThereIsOneLine) {
   const Json data{{"schema", "x/1"},
                   {"step_time_s", 1.5},
                   {"fits", true},
@@ -25,7 +25,7 @@ TEST(CsvRows, WithoutAListOneLineOfAllThatIsNone) {
   EXPECT_EQ(csv_of(data), "step_time_s,fits,band_percent\n1.5,true,-8 10\n");
 }
 
-TEST(CsvRows, LinesInsideRowsRepeatWhatStandsAroundThem) {
+TEST(CsvRows, LinesInsideRowsRepeatTheColumnsOfTheirRow) {
   const Json figures = Json::array({{{"path", "x"}, {"value", 1}}, {{"path", "y"}, {"value", 2}}});
   const Json data{{"entries", Json::array({{{"folder", "nodes"}, {"name", "a"}, {"figures", figures}}})}};
   EXPECT_EQ(csv_of(data), "folder,name,path,value\nnodes,a,x,1\nnodes,a,y,2\n");

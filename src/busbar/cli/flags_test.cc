@@ -64,7 +64,7 @@ TEST(Flags, EndWithTwoDashesAndOneDashIsAWord) {
   EXPECT_FALSE(t.json);
 }
 
-TEST(Flags, SayWhatIsWrongWithThem) {
+TEST(Flags, ErrorsNameTheFlag) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"run"}, "CLUSTER is missing"},
       {{"run", "a", "b", "c"}, "unexpected argument 'c'; usage: busbar run CLUSTER [OP] [OPTION]..."},

@@ -19,7 +19,7 @@ TEST(NcclTestsFlags, ThreadsTimesGpusAreTheRanks) {
   EXPECT_EQ(ranks(1u << 31, 1u << 31), 0xffffffffu);
 }
 
-TEST(NcclTestsFlags, SwitchesReduceWhatNcclLetsThem) {
+TEST(NcclTestsFlags, SwitchesReduceOnlyWithNcclsRules) {
   const auto may = [](const char* type, const char* reduction, Collective op = Collective::kAllReduce) {
     NcclTestsFlags f;
     f.datatype = type;

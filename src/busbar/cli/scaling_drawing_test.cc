@@ -49,7 +49,7 @@ TEST(ScalingDrawing, SizesWithoutAResultAreLeftOutAndOnePointIsNoCurve) {
   EXPECT_TRUE(draw_scaling(run, false).shapes.empty());
 }
 
-TEST(CurveDrawing, ManyCurvesHaveTheirNamesAboveThePlotAndAllLiesInside) {
+TEST(CurveDrawing, ManyCurvesHaveTheirNamesAboveThePlotAndAllIsInside) {
   std::vector<Curve> curves;
   for (int i = 0; i < 6; ++i) curves.push_back({"curve", i, {{8, 100.0 + i, ""}, {24, 114, ""}, {64, 3, ""}}});
   const Drawing d = draw_curves(curves, "sequences");

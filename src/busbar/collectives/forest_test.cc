@@ -165,7 +165,7 @@ RC_GTEST_PROP(Paths, AreProvedForRandomRelays, ()) {
   }
 }
 
-TEST(Paths, RefuseWhatIsNoPathForEveryPair) {
+TEST(Paths, RefuseAPairWithoutAPath) {
   const auto gather = [](std::vector<RankPath> paths) { return build_paths(Collective::kGather, 3, 0, paths).ok(); };
   EXPECT_TRUE(gather({{{1, 0}, 1}, {{2, 1, 0}, 1}}));
   EXPECT_FALSE(gather({{{1, 0}, 1}}));

@@ -197,7 +197,7 @@ TEST(Laws, MostIsReachedSomewhere) {  // the column is not merely an upper bound
   for (const auto& [name, left] : slack) EXPECT_NEAR(left, 0.0, 1e-12) << name;
 }
 
-TEST(Edges, CarryWhatTheMovesCarry) {
+TEST(Edges, CarryTheChunksOfTheMoves) {
   const auto check = [](const BuiltCase& c) {
     for (const Schedule& s : {c.schedule, with_finer_chunks(c.schedule, 3)})
       for (const Phase& p : s.phases) {

@@ -68,7 +68,7 @@ TEST(Schedule, OfALargeAllToAllNamesNoPair) {
   EXPECT_THAT(build_schedule(spec).error().message, HasSubstr("at most 65536"));
 }
 
-TEST(Schedule, CouplesWhatWaitsForEachOther) {
+TEST(Schedule, CouplesConnectionsThatWaitForEachOther) {
   using enum Pattern;
   for (const Pattern p :
        {kRingReduceScatter, kChainReduce, kTreeBroadcast, kHalvingReduceScatter, kBruckAllToAll, kHubReduce})
@@ -77,7 +77,7 @@ TEST(Schedule, CouplesWhatWaitsForEachOther) {
     EXPECT_EQ(coupling_of(p), Coupling::kFree) << name_of(p);
 }
 
-TEST(CollectiveNames, ReadOursAndThoseOfNcclTests) {
+TEST(CollectiveNames, IncludeOursAndNcclTests) {
   for (int o = 0; o <= static_cast<int>(Collective::kSendRecv); ++o) {
     const auto op = static_cast<Collective>(o);
     EXPECT_EQ(parse_collective(name_of(op)).value(), op);
@@ -142,7 +142,7 @@ TEST(Registry, OffersEveryAlgorithmThatASpecAllows) {
         }
 }
 
-TEST(Registry, OffersOnlyWhatTheMachineHasAUseFor) {
+TEST(Registry, OffersOnlyAlgorithmsThatFitTheMachine) {
   ScheduleSpec spec;
   spec.ranks = 64;
   spec.ranks_per_group = 8;
@@ -210,7 +210,7 @@ TEST(Registry, KnowsThatLevelsAreNamedInParentheses) {
   EXPECT_EQ(traits_of("rong"), AlgorithmTraits());
 }
 
-TEST(Registry, RefusesWhatASpecForbids) {
+TEST(Registry, RefusesInvalidSpecs) {
   const auto refuse = [](std::string algorithm, auto change) {
     ScheduleSpec spec;
     spec.algorithm = std::move(algorithm);

@@ -55,7 +55,7 @@ RC_GTEST_PROP(TreePacking, IsProvedForRandomTreesAndItsReadersAgree, ()) {
   }
 }
 
-TEST(TreePacking, RefusesWhatIsNoTreeOverAllRanks) {
+TEST(TreePacking, RefusesInvalidTrees) {
   const auto build = [](std::vector<std::uint32_t> position, std::vector<std::uint32_t> parent,
                         std::uint32_t root = 0) {
     return build_tree_packing(Collective::kBroadcast, 3, root, {{{position, parent}, 1}}).ok();

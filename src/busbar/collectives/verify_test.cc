@@ -79,7 +79,7 @@ TEST(Schedules, AreProvedForATorusOfAnyExtents) {
   }
 }
 
-TEST(Schedules, DoExactlyWhatTheirCollectiveDemands) {
+TEST(Schedules, MeetTheDemandOfTheirCollectiveExactly) {
   std::map<std::string, int> proved;
   const auto prove = [&](const BuiltCase& c) {
     for (const std::uint32_t parts : {1u, 3u, 5u}) {

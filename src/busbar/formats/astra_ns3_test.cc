@@ -41,7 +41,7 @@ TEST(AstraNs3, NpusAreNumberedPastSwitchesThatStandAmongThem) {
   EXPECT_EQ(m.devices[2].rank, 1);
 }
 
-TEST(AstraNs3, WhatIsNotUsedIsListed) {
+TEST(AstraNs3, UnusedPartsAreListed) {
   const Ns3Topology t = read("2 0 1\n0 1 1Gbps 1us 0.01\nmore\n");
   ASSERT_EQ(t.unknown.size(), 2u);
   EXPECT_EQ(t.unknown[0], (UnknownPart{2, "error rate of a link", 1}));

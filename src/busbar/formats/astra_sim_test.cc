@@ -63,7 +63,7 @@ TEST(AstraSim, SystemFilesNameAlgorithmsInOurWords) {
               ElementsAre(8, 2));
 }
 
-TEST(AstraSim, WhatIsWrongHasItsPlace) {
+TEST(AstraSim, ErrorsHaveTheirPlace) {
   const std::string rest = "npus_count: [4, 2]\nbandwidth: [1, 1]\nlatency: [1, 1]\n";
   EXPECT_EQ(message_of("topology: [Ring, Switch]\n" + rest), "read");
   EXPECT_THAT(message_of("topology: [Ring, Star]\n" + rest),

@@ -115,7 +115,7 @@ TEST(ChakraJson, ReadsASample) {
   EXPECT_TRUE(t.unknown.empty());
 }
 
-TEST(ChakraJson, SaysWhatTheWireFormSays) {
+TEST(ChakraJson, AgreesWithTheBinaryForm) {
   const auto attribute = [](const char* name, int field, std::uint64_t v) {
     return bytes(10, bytes(1, name) + number(field, v));
   };
@@ -168,7 +168,7 @@ constexpr const char* kModern = R"json({"schemaVersion": 1,
  {"ph": "X", "cat": "cpu_op", "name": "nccl:all_reduce", "ts": 1, "dur": 2, "args": {"Input Dims": [[9, 9]]}},
  {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 1, "dur": 2}]})json";
 
-TEST(Kineto, ReadsSizesAndGroupsBesideKernels) {
+TEST(Kineto, ReadsSizesAndGroupsWithKernels) {
   const CommTrace t = kineto(kModern).value();
   EXPECT_EQ(t.rank, 2u);
   EXPECT_EQ(t.world_size, 8u);
@@ -186,7 +186,7 @@ TEST(Kineto, ReadsSizesAndGroupsBesideKernels) {
   EXPECT_TRUE(t.collectives[1].members.empty());
 }
 
-TEST(Kineto, OlderTracesHaveSizesBesideCalls) {
+TEST(Kineto, OlderTracesHaveSizesWithCalls) {
   const CommTrace t = kineto(fixture("kineto/hta-sampled_rank-0-nccl.json")).value();
   std::uint64_t kernels = 0, calls = 0;
   for (const TracedCollective& c : t.collectives) {
@@ -199,7 +199,7 @@ TEST(Kineto, OlderTracesHaveSizesBesideCalls) {
   ASSERT_EQ(t.notes.size(), 1u);
 }
 
-TEST(Kineto, AlikeOnesAreOneLine) {
+TEST(Kineto, EqualCallsAreOneLine) {
   CommTrace t = kineto(kModern).value();
   t.collectives.push_back(t.collectives[0]);
   t.collectives.back().duration_us = 10;

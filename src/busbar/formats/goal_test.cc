@@ -66,7 +66,7 @@ TEST(Goal, SendsMeetReceivesInOrder) {
               HasSubstr("g.goal:3: rank 1 has no send that matches this receive"));
 }
 
-TEST(Goal, WhatIsWrongHasItsLine) {
+TEST(Goal, ErrorsHaveTheirLine) {
   EXPECT_THAT(program_error("num_ranks 2\nrank 2 {\n}"),
               HasSubstr("g.goal:2: 'rank' needs a number below num_ranks, 2"));
   EXPECT_THAT(program_error("num_ranks 1\nrank 0 {\nx: walk 3\n}"), HasSubstr("g.goal:3: 'walk' is not one of send"));

@@ -70,7 +70,7 @@ TEST(GpuNaming, TellsAMeshFromASwitch) {
   EXPECT_EQ(rate_of_first_link(*m), 2 * 20);
 }
 
-TEST(GpuNaming, WhatTheUserSaysCountsInsteadOfASignature) {
+TEST(GpuNaming, TheUsersProductOverridesTheSignature) {
   PartFigures f = two_products();
   f.given_gpu = "second";
   const auto m = read_nvidia_smi_matrix(matrix_of(4, 18), "m", f);
@@ -93,7 +93,7 @@ TEST(GpuNaming, WithoutProductsNothingIsNamed) {
   EXPECT_EQ(part_of_first(*m), "");
 }
 
-TEST(GpuNaming, AProductThatNobodyKnowsIsRefused) {
+TEST(GpuNaming, AnUnknownProductIsRefused) {
   PartFigures f = two_products();
   f.given_gpu = "thirt";
   const auto m = read_nvidia_smi_matrix(matrix_of(4, 18), "m", f);

@@ -57,7 +57,7 @@ struct Temporary {
   ~Temporary() { std::filesystem::remove(path); }
 };
 
-TEST(Gzip, GivesBackWhatWasPacked) {
+TEST(Gzip, UnpacksToThePackedText) {
   for (const std::size_t size : {0, 1, 65535, 65536, 65537, 300'000}) {
     const std::string text = noise(size);
     const Unpacked u = unpack(packed(text));
@@ -92,7 +92,7 @@ TEST(Gzip, AFlippedBitIsNoticed) {
   EXPECT_THAT(unpack(packed("text") + "rubbish").failure, HasSubstr("is broken gzip data: incorrect header check"));
 }
 
-TEST(Gzip, RefusesWhatUnpacksToMoreThanItMay) {
+TEST(Gzip, RefusesTextAboveTheLimit) {
   const std::string bomb = packed(std::string(50'000'000, ' '));
   EXPECT_LT(bomb.size(), 60'000u);
   const Unpacked u = unpack(bomb, 1'000'000);
@@ -132,7 +132,7 @@ TEST(Gzip, LinesOfAPackedFileKeepTheirNumbers) {
   EXPECT_TRUE(source->complete().ok());
 }
 
-TEST(Gzip, AReaderThatMeetsAnEarlyEndSaysWhatCausedIt) {
+TEST(Gzip, AReaderThatMeetsAnEarlyEndReportsItsCause) {
   std::string text = R"({"traceEvents": [)";  // longer than the beginning that tells the kind
   while (text.size() < 300'000)
     text += R"({"ph": "X", "cat": "kernel", "name": ")" + std::to_string(text.size()) + "\"},";

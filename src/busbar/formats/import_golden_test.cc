@@ -80,7 +80,7 @@ TEST(Import, ReadsEverySampleAsBefore) {
   }
 }
 
-TEST(Import, SamplesAreOfTheKindThatTheirFolderSays) {
+TEST(Import, SamplesHaveTheKindOfTheirFolder) {
   const std::pair<const char*, const char*> kinds[] = {{"nccl-topo", "nccl-topology"},
                                                        {"rccl-topo", "nccl-topology"},
                                                        {"nccl-graph", "nccl-graph"},
@@ -103,7 +103,7 @@ TEST(Import, SamplesAreOfTheKindThatTheirFolderSays) {
     }
 }
 
-TEST(Import, WhatIsNoKnownKindSaysWhichAre) {
+TEST(Import, AnUnknownKindIsRefusedWithTheKnownOnes) {
   ImportSource source = ImportSource::of_text("hello\n", "note.txt");
   const auto report = import_source(source, {});
   ASSERT_FALSE(report.ok());

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 std::string refusal_of_json(const std::string& text) { return parse_json(text, "f").error().text(); }
 
-TEST(JsonText, WhatIsPrintedIsReadBack) {
+TEST(JsonText, PrintedTextReadsBackEqual) {
   for (const char* text :
        {R"({"z":[1,-2,0.5,1e+300,18446744073709551615],"a":{"b":{},"c":[[],{"d":null}]},"t":true,"s":"\u0001\"é"})",
         "[]", "7", "\"x\"", "null"})

@@ -58,7 +58,7 @@ std::string all_sends_first(int n) {
   return text + "</algo>";
 }
 
-TEST(MscclXml, SendsThatNobodyTakesFillTheirConnectionAndHang) {
+TEST(MscclXml, SendsWithoutReceivesFillTheirConnectionAndDeadlock) {
   EXPECT_EQ(xml_error(all_sends_first(8)), "proved");
   EXPECT_THAT(xml_error(all_sends_first(9)),
               AllOf(HasSubstr("a.xml:12: "), HasSubstr("a connection holds 8 messages")));
@@ -153,7 +153,7 @@ TEST(MscclXml, WrongAlgorithmsAreRefusedByTheProof) {
       HasSubstr("a.xml: x all_reduce: at the end output chunk 0 of rank 0 lacks the input of rank 0 (in place)"));
 }
 
-TEST(MscclXml, WhatIsWrongHasItsLine) {
+TEST(MscclXml, ErrorsHaveTheirLine) {
   const auto after = [](std::string text, const std::string& from, const std::string& to) {
     return xml_error(text.replace(text.find(from), from.size(), to));
   };

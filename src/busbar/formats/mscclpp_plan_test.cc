@@ -47,7 +47,7 @@ std::string exchange_plan() {
          "]}";
 }
 
-TEST(MscclppPlan, WhatASampleDoesIsProved) {
+TEST(MscclppPlan, SamplesAreProved) {
   for (const char* name : {"allreduce", "allreduce_packet", "allreduce_pipeline", "reduce", "reduce_nvls",
                            "reduce_nvls_pipeline", "transfer_pack_tbg"}) {
     const std::string file = std::string(name) + ".json";
@@ -66,7 +66,7 @@ TEST(MscclppPlan, WithoutItsSignalOrWaitItIsWrong) {
   EXPECT_THAT(plan_error(same), HasSubstr("in no defined order with rank"));
 }
 
-TEST(MscclppPlan, WhatIsWrongHasItsPath) {
+TEST(MscclppPlan, ErrorsHaveTheirPath) {
   EXPECT_THAT(plan_error(replaced(exchange_plan(), R"("rres")", R"("rrez")")),
               HasSubstr("p.json: gpus[0].threadblocks[0].ops[2].name: there is no operation 'rrez'"));
   EXPECT_THAT(plan_error(replaced(exchange_plan(), R"("buffer_id": 0)", R"("buffer_id": 7)")),

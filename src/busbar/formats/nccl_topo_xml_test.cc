@@ -94,7 +94,7 @@ TEST(NcclTopoReader, AmdMeshesAreJoinedDirectly) {
   }
 }
 
-TEST(NcclTopoReader, EverySampleBecomesAMachineWithNothingUnknownButWhatIsNoDevice) {
+TEST(NcclTopoReader, EverySampleBecomesAMachineWithoutUnknownDevices) {
   std::size_t files = 0;
   for (const char* folder : {"nccl-topo", "rccl-topo"})
     for (const auto& entry : std::filesystem::directory_iterator(std::string("tests/fixtures/") + folder)) {
@@ -207,7 +207,7 @@ TEST(NcclTopoReader, ErrorsStandAtTheirLine) {
   EXPECT_THAT(error(head), HasSubstr("f.xml:"));
 }
 
-TEST(NcclTopoReader, WhatIsWrittenIsReadAndWrittenAgainAlike) {
+TEST(NcclTopoReader, WrittenFilesAreReadAndWrittenAgainEqual) {
   for (const char* name :
        {"nccl-topo/oci-H100-topology.xml", "nccl-topo/oci-topo-flattened.xml", "rccl-topo/topo_8p_942.xml",
         "rccl-topo/topo_4p3l_2h.xml", "rccl-topo/topo_8p_rome_4n_1.xml"}) {

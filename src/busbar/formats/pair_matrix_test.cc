@@ -23,7 +23,7 @@ TEST(PairMatrix, RoundsSizesWithoutCommonDivisorToAPartOfTheWhole) {
   EXPECT_GT(m.counts.count(2, 0, 1), 1u << 29);
 }
 
-TEST(PairMatrix, RefusesWhatCannotBeMeantWithItsLine) {
+TEST(PairMatrix, RefusesInvalidRowsWithTheirLine) {
   const auto error = [](const char* text, std::uint32_t ranks = 4) {
     return parse_pair_matrix(text, "m.csv", ranks).error().text();
   };

@@ -137,7 +137,7 @@ TEST(SmiMatrix, SmallCountsAreMeshesAndLargeOnesSwitches) {
   EXPECT_EQ(bonded_lanes(switched, DeviceId{1}, DeviceId{2}), 30u);
 }
 
-TEST(SmiMatrix, WhatContradictsItselfIsRefusedAtItsLine) {
+TEST(SmiMatrix, ContradictionsAreRefusedAtTheirLine) {
   const auto error = [](const std::string& text) { return read_nvidia_smi_matrix(text, "m.txt").error().text(); };
   EXPECT_THAT(error("\tGPU0\tGPU1\nGPU0\t X \tNV4\nGPU1\tNV2\t X \n"), HasSubstr("NV4 here, NV2 in the row of GPU1"));
   EXPECT_THAT(error("\tGPU0\tGPU1\nGPU0\t X \tNV4\n"), HasSubstr("1 rows for 2 columns"));
@@ -180,7 +180,7 @@ TEST(IbFabric, ACableIsCountedOnceAndEveryBlockIsADevice) {
   EXPECT_GT(reducing, 0u);
 }
 
-TEST(IbFabric, RatesAreThoseOfTheData) {
+TEST(IbFabric, RatesAreDataRates) {
   const ImportedFabric f = fabric(fixture("ibnetdiscover/ibexporter-test.out"));
   EXPECT_EQ(f.unconnected, 2u);
   EXPECT_EQ(f.cables.size(), 4u);
@@ -238,7 +238,7 @@ TEST(Slurm, ContradictionsStandAtTheirLine) {
   EXPECT_THAT(error("Nodes\n"), HasSubstr("t.conf:1: 'Nodes' is not a KEY=VALUE"));
 }
 
-TEST(GraphXml, WhatIsWrittenReadsBackAlike) {
+TEST(GraphXml, WrittenGraphsReadBackEqual) {
   const auto file = read_nccl_graph_xml(fixture("nccl-graph/azure-ncv4-graph.xml"), "g.xml");
   ASSERT_TRUE(file.ok()) << file.error().text();
   ASSERT_FALSE(file->graphs.empty());

@@ -102,7 +102,7 @@ TEST(NcclTopoXml, HoldsEveryDeviceBelowItsNumaNode) {
   EXPECT_EQ(d.select_nodes("//net").size(), 2u) << "the storage NIC has no cable";
 }
 
-TEST(NcclTopoXml, StaysWithinWhatNcclReads) {
+TEST(NcclTopoXml, StaysWithinTheLimitsOfNccl) {
   const auto count_nodes = [](const std::string& text) {
     pugi::xml_document d;
     EXPECT_TRUE(d.load_string(text.c_str()));

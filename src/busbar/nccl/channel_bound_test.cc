@@ -75,7 +75,7 @@ TEST(NcclChannelBound, CountsNicsByWholeGigabytesAndPathsOfAllGpusTogether) {
   EXPECT_EQ(bound.most_channels(trial), 16u);
 }
 
-TEST(NcclChannelBound, PassesOverWhatCannotBeBetterThanTheBest) {
+TEST(NcclChannelBound, SkipsTrialsThatCannotImproveTheBest) {
   const NcclSystem s = system_of(TestNode{}, true);
   ChannelBound bound(s);
   const NcclGraph trial = trial_of(NcclPattern::kRing, 24, PathType::kNvl, PathType::kPxb);  // 15 or 16 channels

@@ -76,7 +76,7 @@ int compare_with_log(const char* file, const Topology& t, const NcclComm& comm, 
 }
 
 /// The log numbers devices from the second socket: device 4 is next to GPU 0.
-TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8H100) {
+TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8H100) {
   const Topology t = nccl_machine(TestNode{}, 2);
   const NcclComm comm = comm_of(t, rails({2, 19}));
   EXPECT_EQ(comm.channels, 16u);
@@ -92,7 +92,7 @@ TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8H100) {
 }
 
 /// Devices 0 to 3 and 8 to 11 carry the rails; 4 to 7 carry none.
-TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8B200) {
+TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8B200) {
   TestNode b200;
   b200.compute_capability = 100;
   const Topology t = nccl_machine(b200, 2);
@@ -113,7 +113,7 @@ TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8B200) {
 }
 
 /// An older release, which did not prefer neighbours. Devices 1 and 8 carry no rail.
-TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8H200) {
+TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8H200) {
   const Topology t = nccl_machine(TestNode{}, 2);
   NcclSettings settings = rails({2, 18});
   settings.nvls = false;
@@ -129,7 +129,7 @@ TEST(NcclOracle, RingsTreesNicsAndProxiesAreThoseOfTwoNodesOf8H200) {
             300);
 }
 
-TEST(NcclOracle, RingsAndTreesAreThoseOfSixNodesOf8H100) {
+TEST(NcclOracle, RingsAndTreesEqualALogOfSixNodesOf8H100) {
   const Topology t = nccl_machine(TestNode{}, 6);
   const NcclComm comm = comm_of(t, rails({2, 18}));
   EXPECT_GT(compare_with_log("tests/fixtures/nccl/clemson-6x8-h100.txt", t, comm, [](std::uint32_t d) { return d; }),
@@ -144,7 +144,7 @@ struct Counts {
   std::uint32_t coll, nvls_channels, p2p, per_peer;
 };
 /// "NN coll channels, NN nvls channels, NN p2p channels, NN p2p channels per peer" of the sample logs.
-TEST(NcclOracle, ChannelCountsAreThoseOfLogs) {
+TEST(NcclOracle, ChannelCountsEqualTheLogs) {
   for (const Counts& e :
        {Counts{90, 6, {2, 18}, true, 16, 16, 16, 2}, Counts{90, 2, {2, 18}, false, 16, 0, 16, 2},
         Counts{90, 1, {2, 20}, false, 24, 0, 32, 32}, Counts{100, 1, {2, 25}, true, 32, 32, 32, 32}}) {
@@ -216,7 +216,7 @@ TEST(NcclRings, AlternatingRingsCrossNodesWithoutCrossingRails) {
   }
 }
 
-TEST(NcclComm, NodesThatAreWiredAlikeAreSearchedOnceAndADegradedNicIsNotAlike) {
+TEST(NcclComm, NodesWithEqualWiringAreSearchedOnceAndADegradedNicDiffers) {
   const TestNode node;
   const Topology t = nccl_machine(node, 6);
   EXPECT_EQ(comm_of(t, {}).shapes.size(), 1u);

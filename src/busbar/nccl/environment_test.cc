@@ -61,7 +61,7 @@ TEST(NcclEnvironment, ThePageOfTheModelListsThemAll) {
                                 std::string(v.effect) + " |"));
 }
 
-TEST(NcclEnvironment, RefusesWhatNcclWouldNotUnderstandAndSaysWhatItMeans) {
+TEST(NcclEnvironment, RefusesInvalidSettingsWithTheRemedy) {
   EXPECT_THAT(refusal("NCCL_NVSL_ENABLE=0"), HasSubstr("did you mean 'NCCL_NVLS_ENABLE'?"));
   EXPECT_THAT(refusal("NCCL_NVLS_ENABLE"), HasSubstr("write NCCL_NVLS_ENABLE=0"));
   EXPECT_THAT(refusal("NCCL_CROSS_NIC=3"), HasSubstr("NCCL_CROSS_NIC: '3' is not a whole number from 0 to 2"));
@@ -89,7 +89,7 @@ TEST(NcclEnvironment, AlgorithmsAreAllowedPerCollectiveAndLaterGroupsWin) {
   EXPECT_TRUE(gather.has(NcclAlgorithm::kRing) && !gather.has(NcclAlgorithm::kTree));
 }
 
-TEST(NcclEnvironment, WhatIsNotAllowedIsNotChosen) {
+TEST(NcclEnvironment, ForbiddenAlgorithmsAreNotChosen) {
   EXPECT_EQ(choice_with({}, Collective::kAllReduce, kLarge).algorithm, NcclAlgorithm::kNvls);
   const auto reduce = [](const NcclSettings& s) { return choice_with(s, Collective::kAllReduce, kLarge); };
   EXPECT_EQ(reduce(settings_from({"NCCL_NVLS_ENABLE=0"})).algorithm, NcclAlgorithm::kRing);

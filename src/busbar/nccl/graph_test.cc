@@ -166,7 +166,7 @@ TEST(NcclSearch, EveryGpuIsAHeadOfNvlsFromHopperOn) {
 }
 
 /// One head per NIC: a chain of all GPUs to the head, and direct paths from every GPU to at most eight heads.
-TEST(NcclSearch, CollnetHasAHeadBesideEachNicOfAReducingNetworkAndNoneElsewhere) {
+TEST(NcclSearch, CollnetHasAHeadPerNicOfAReducingNetworkAndNoneElsewhere) {
   NcclSettings settings;
   settings.collnet = true;
   const Topology t = nccl_machine(TestNode{}, 2);

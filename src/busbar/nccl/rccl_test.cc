@@ -86,7 +86,7 @@ TEST(RcclModels, SomeOfItsGpusAreNoModel) {
   EXPECT_GT(c.channels, 0u);
 }
 
-TEST(RcclModels, ChannelsAreThoseOfRccl) {
+TEST(RcclModels, ChannelsEqualRccl) {
   EXPECT_EQ(amd_comm(1).channels, 56u);
   EXPECT_EQ(amd_comm(1, 8, "gfx950").channels, 112u);
   EXPECT_EQ(amd_comm(2).channels, 64u);
@@ -96,7 +96,7 @@ TEST(RcclModels, ChannelsAreThoseOfRccl) {
   EXPECT_EQ(amd_comm(1, 8, "gfx942", few).channels, 8u);
 }
 
-TEST(RcclModels, OneNodeUsesEveryLinkAlike) {
+TEST(RcclModels, OneNodeUsesEveryLinkEqually) {
   const NcclComm c = amd_comm(1);
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> uses;
   for (std::uint32_t ch = 0; ch < c.channels; ++ch) {

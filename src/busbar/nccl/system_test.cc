@@ -84,7 +84,7 @@ TEST(NcclPaths, GpusMeetOverTheSwitchAndReachTheirOwnNicOverOnePcieSwitch) {
   }
 }
 
-TEST(NcclPaths, OtherNicsAreReachedThroughTheGpuBesideThemButOnlyToSend) {
+TEST(NcclPaths, OtherNicsAreReachedThroughTheGpuNextToThemButOnlyToSend) {
   const NcclSystem s = system_of(nccl_machine(TestNode{}, 2), true);
   EXPECT_EQ(s.gpu_net.at(0, 1).type, PathType::kPxn);
   EXPECT_FLOAT_EQ(s.gpu_net.at(0, 1).GBps, 48);
@@ -159,7 +159,7 @@ TEST(NcclPaths, OneGpuBetweenTwoNvlinksMayPassTrafficOn) {
   EXPECT_NE(system_of(t, false, off).gpu_gpu.at(0, 2).type, PathType::kNvb);
 }
 
-TEST(NcclSystem, RefusesAcceleratorsThatNobodyKnowsTheRulesOf) {
+TEST(NcclSystem, RefusesAcceleratorsWithoutKnownRules) {
   TestNode unknown;
   unknown.compute_capability = 0;
   const Topology t = nccl_machine(unknown, 1);

@@ -34,7 +34,7 @@ void expect_cost(const NcclTuning& t, Collective op, NcclAlgorithm a, NcclProtoc
   EXPECT_NEAR(t.of(op, a, p).GBps, GBps, .051) << name_of(op) << " " << name_of(a) << " " << name_of(p);
 }
 
-TEST(NcclTuning, CostsAreThoseOfAPublicLog) {
+TEST(NcclTuning, CostsEqualAPublicLog) {
   const NcclTuning t = tune_nccl(over_sockets());
   using A = NcclAlgorithm;
   using P = NcclProtocol;
@@ -158,7 +158,7 @@ TEST(NcclChoice, ForecastsNeverFallWithSizeAndTheChosenIsTheLeast) {
   }
 }
 
-TEST(NcclChoice, WhatIsForcedButDoesNotExistIsRefusedByName) {
+TEST(NcclChoice, AForcedChoiceThatDoesNotExistIsRefusedByName) {
   const NcclComm c = comm_as(nccl_machine(TestNode{}, 1));
   const auto refused = choose_nccl(c, tune_nccl(c), Collective::kAllReduce, Bytes{1024}, {NcclAlgorithm::kPat, {}});
   ASSERT_FALSE(refused.ok());
@@ -188,7 +188,7 @@ TEST(NcclChoice, AReducingNetworkMakesCollnetAvailableForAllReduces) {
             0);
 }
 
-TEST(NcclVersion, ChangesWhatIsCounted) {
+TEST(NcclVersion, ChangesTheCounts) {
   const Topology t = nccl_machine(TestNode{}, 2);
   const NcclTuning old = tune_nccl(comm_as(t, {2, 20})), now = tune_nccl(comm_as(t));
   EXPECT_GT(old.of(Collective::kAllReduce, NcclAlgorithm::kTree, NcclProtocol::kSimple).latency_us,

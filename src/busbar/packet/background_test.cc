@@ -46,7 +46,7 @@ TEST(Background, LoadsEveryCableAsAskedAndMeetsEveryPair) {
 }
 
 /// Background flows do not count among the list's own flows, and slow them down.
-TEST(Background, SlowsDownWhatRunsBesideIt) {
+TEST(Background, SlowsDownListedFlows) {
   LeafSpine n(2, 4, 1);
   for (std::uint32_t h = 0; h < 4; ++h) n.add(h, 4 + h, 1'000'000);
   PacketOptions o{PacketTransport::kDcqcn, PacketBalance::kEcmp, 1};

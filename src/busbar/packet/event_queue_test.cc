@@ -53,7 +53,7 @@ TEST(EventQueue, GivesEventsByTimeThenBySource) {
   }
 }
 
-TEST(QueueHistogram, EveryLengthLiesBelowTheUpperEndOfItsStepAndAboveThatOfTheStepBefore) {
+TEST(QueueHistogram, EveryLengthIsInsideItsStep) {
   for (std::uint32_t bytes = 64; bytes < 900'000; bytes += 37) {
     const std::uint32_t step = QueueHistogram::step(bytes);
     if (step + 1 < QueueHistogram::kSteps) EXPECT_LE(bytes, QueueHistogram::upper(step)) << bytes;

@@ -89,7 +89,7 @@ TEST(Faults, LossesHitTheirShareAndEveryTransportGetsEverythingThrough) {
 }
 
 /// From 10 us on a quarter of the rate is left: packets that have not left by then take four times as long.
-TEST(Faults, ALinkDegradedAtATimeSlowsWhatComesAfterwards) {
+TEST(Faults, ALinkDegradedAtATimeSlowsLaterTraffic) {
   LeafSpine n(1, 2, 0);
   n.add(0, 1, 4096 * 400);
   const std::int64_t from = 120 * kSlot - 1;  // in the middle of the 120th packet
@@ -163,7 +163,7 @@ TEST(Faults, TrafficGoesAroundALinkThatIsDownOnceSwitchesKnow) {
 }
 
 /// A cable that comes back is used again. If it does not, its flow never ends, and the other flows do.
-TEST(Faults, WhatCannotEndIsSaidAndTheRestEnds) {
+TEST(Faults, FlowsThatCannotEndAreNamedAndTheRestEnds) {
   for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kRoce, PacketTransport::kTcpCubic}) {
     LeafSpine n(1, 4, 0);
     n.add(0, 1, 1'000'000);

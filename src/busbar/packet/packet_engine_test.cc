@@ -20,7 +20,7 @@ CollectiveCall ring(std::uint32_t base, std::uint32_t ranks, std::uint64_t bytes
 
 const PacketOptions kPackets{PacketTransport::kNscc, PacketBalance::kSpray, 1};
 
-TEST(PacketEngine, OneCallTakesWhatTheSameCallTakesAsAListOfFlows) {
+TEST(PacketEngine, OneCallTakesAsLongAsItsListOfFlows) {
   const LeafSpine n(2, 4, 2);
   const Placement placement(n.router, n.topology.gpus());
   for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kIb}) {

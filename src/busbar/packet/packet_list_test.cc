@@ -141,7 +141,7 @@ TEST(PacketList, PoissonArrivalsWaitAsQueueingTheorySays) {
   }
 }
 
-TEST(PacketList, AStoppedRunGivesWhatHasEnded) {
+TEST(PacketList, AStoppedRunGivesTheFlowsThatEnded) {
   LeafSpine n(2, 4, 2);
   n.add(0, 4, 10'000);
   n.add(1, 5, 1'000'000'000);

@@ -72,7 +72,7 @@ TEST(Transports, AllDeliverEverythingAndTheirPartsSumExactly) {
 }
 
 /// Mean and p99 over 20 seeds are within 10 % and 20 % of ns-3's RDMA model (92.8 and 192.8 us), with its parameters.
-TEST(Transports, DcqcnOnSinglePathsLiesWhereNs3Does) {
+TEST(Transports, DcqcnOnSinglePathsAgreesWithNs3) {
   double mean = 0, p99 = 0;
   constexpr int kSeeds = 20;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -191,7 +191,7 @@ TEST(Transports, ARingOfPausesIsReportedAsADeadlock) {
 }
 
 /// A pause frame that has not left yet is overtaken by no other, so the last frame counts. Many short pauses at once.
-TEST(Transports, PausesThatCrossEachOtherLeaveNobodyStopped) {
+TEST(Transports, PausesThatCrossEachOtherStopNoHost) {
   LeafSpine n(4, 8, 4);
   for (std::uint32_t h = 0; h < 32; ++h)
     for (std::uint32_t k = 1; k < 8; ++k) n.add(h, (h + 4 * k) % 32, 400'000);

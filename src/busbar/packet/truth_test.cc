@@ -56,7 +56,7 @@ struct Arrivals {
 /// so many waits. Sources: Kleinrock, Queueing Systems I, 1975, sections 3.2 and 5.6; Whitt, "Planning queueing
 /// simulations", Management Science 1989, eq. 23: rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 - rho)^4 / n, M/M/1; M/D/1 has
 /// less.
-TEST(Truth, WaitsAtOnePortAreThoseOfQueueingTheory) {
+TEST(Truth, WaitsAtOnePortFollowQueueingTheory) {
   for (const double rho : {0.5, 0.8, 0.95}) {
     const int count = rho > 0.9 ? 150'000 : 60'000;
     const double spread =

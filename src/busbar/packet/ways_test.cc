@@ -59,7 +59,7 @@ TEST(CutThrough, AFasterWayOutWaitsForTheTail) {
 }
 
 /// Short cables: the header arrives long before the tail has left, and the port may not send the next packet yet.
-TEST(CutThrough, ABusyPortNeverIdlesWhateverTheCable) {
+TEST(CutThrough, ABusyPortNeverIdlesForAnyCable) {
   for (const std::int64_t ns : {0, 1, 50, 500}) {
     for (const PacketTransport t : {PacketTransport::kRoce, PacketTransport::kIb, PacketTransport::kNscc}) {
       LeafSpine n(2, 8, 4, cable(50'000'000'000, Duration::ns(ns)));

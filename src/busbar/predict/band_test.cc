@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 AccuracyTable published_bands() { return AccuracyTable::load(Catalog()).value(); }
 
-TEST(Bands, WhatJoinsGpusIsSeenOnTheirLinks) {
+TEST(Bands, TheKindOfLinksBetweenGpusIsRead) {
   EXPECT_EQ(joined_by(load_cluster("dgx-h100")->topology), JoinedBy::kSwitch);
   EXPECT_EQ(joined_by(load_cluster("mi300x-8")->topology), JoinedBy::kMesh);
   EXPECT_EQ(joined_by(load_cluster("dgx-1v:2")->topology), JoinedBy::kMesh);
@@ -48,7 +48,7 @@ TEST(Bands, ChangeWhereTheNextOneBegins) {
   EXPECT_NE(table.collective(c, Bytes{1 << 20}, false).basis, table.collective(c, Bytes{1 << 20}, true).basis);
 }
 
-TEST(Bands, OfTrainingAreThoseOfTheGpuOrOfTheSeriesLeftOut) {
+TEST(Bands, OfTrainingComeFromTheGpuOrTheSeriesLeftOut) {
   const AccuracyTable table = published_bands();
   const Band own = table.training(load_cluster("dgx-h100").value());
   EXPECT_THAT(own.basis, testing::AllOf(HasSubstr("published runs on h100-sxm"), HasSubstr("docs/accuracy.md")));
@@ -59,7 +59,7 @@ TEST(Bands, OfTrainingAreThoseOfTheGpuOrOfTheSeriesLeftOut) {
   EXPECT_NE(own.low_percent, other.low_percent);
 }
 
-TEST(Bands, AreSaidAsPercentOfWhatIsPredicted) {
+TEST(Bands, ArePrintedAsPercentOfThePrediction) {
   const Band b{-10.4, 20.6, "from 3 runs", false};
   EXPECT_EQ(words_of(b, "the time"), "Accuracy: 9 of 10 measurements are -10 % to +21 % from the time: from 3 runs.");
 }

@@ -43,7 +43,7 @@ TEST(Cause, NicsUnderTheOtherSocketAreNamed) {
   EXPECT_THAT(p.cause, HasSubstr("of 8 NICs"));
 }
 
-TEST(Cause, NicsBesideTheirGpusAreNot) {
+TEST(Cause, NicsNextToTheirGpusAreNotNamed) {
   EXPECT_EQ(all_reduce_on(servers(kNear), std::uint64_t{1} << 30).cause, "");
 }
 
@@ -56,7 +56,7 @@ TEST(Cause, NoMachineOfTheCatalogueHasFarNicsThatItCouldUse) {
   }
 }
 
-TEST(Cause, LatencyOrBandwidthIsWhatTheChainSays) {
+TEST(Cause, LatencyOrBandwidthFollowsFromTheChain) {
   for (const char* name : {"dgx-h100", "dgx-a100:4", "dgx-1v"}) {
     auto machine = Predictor::make(load_cluster(name).value(), {}).value();
     for (std::uint64_t size = 1 << 10; size <= 1 << 30; size *= 8) {

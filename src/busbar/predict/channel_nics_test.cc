@@ -115,7 +115,7 @@ std::map<std::string, std::pair<TestNode, NcclSettings>> machines() {
   return out;
 }
 
-TEST(ChannelNics, CarryWhatTheirChannelsSendInEveryEngine) {
+TEST(ChannelNics, CarryTheTrafficOfTheirChannelsInEveryEngine) {
   std::uint32_t others = 0;  // channels by other NICs than the nearest
   for (const auto& [what, how] : machines())
     for (const char* algorithm : {"ring", "tree"}) {

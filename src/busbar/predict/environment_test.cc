@@ -40,7 +40,7 @@ TEST(NcclOnAMachine, WithoutGpudirectPayloadsGoThroughHostMemoryAsTheClusterFile
   EXPECT_EQ(time_with("dgx-h100:2", {}, {"NCCL_NET_GDR_LEVEL=SYS"}), time_with("dgx-h100:2", {}, {}));
 }
 
-TEST(NcclOnAMachine, SocketsCostWhatANetworkOfTcpDoes) {
+TEST(NcclOnAMachine, SocketsCostAsMuchAsATcpNetwork) {
   const Duration sockets = time_with("dgx-h100:2", {}, {"NCCL_NET=Socket"});
   EXPECT_GT(sockets, time_with("dgx-h100:2", {}, {"NCCL_NET_GDR_LEVEL=LOC"}));
   EXPECT_EQ(sockets, time_with("dgx-h100:2", {}, {"NCCL_IB_DISABLE=1"}));

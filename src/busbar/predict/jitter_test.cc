@@ -26,7 +26,7 @@ TEST(Jitter, HoldsUpBothWaysOfEachCableNamed) {
   EXPECT_TRUE(parse_jitter({}, c.topology)->empty());
 }
 
-TEST(Jitter, RefusesWhatIsNoShareOrNoDelay) {
+TEST(Jitter, RefusesInvalidSharesAndDelays) {
   const Cluster c = load_cluster("dgx-h100:2").value();
   const auto refused = [&](const char* text) { return parse_jitter({text}, c.topology).error().text(); };
   for (const char* text : {"node1.nic3", "node1.nic3=1%", "1%x50us", "node1.nic3=5x50us"})

@@ -30,7 +30,7 @@ TEST(MachineChanges, SlowMemoryIsTheCauseAndItsReliefIsAllThatHelps) {
   EXPECT_EQ(gain_of(big_all_reduce("dgx-h100", {}), "GPU memory"), -1) << "memory is not a limit there";
 }
 
-TEST(MachineChanges, AFeatureThatIsOffGivesWhatItWouldGiveWhenOn) {
+TEST(MachineChanges, TheGainOfAFeatureThatIsOffEqualsSwitchingItOn) {
   Overrides o;
   o.set = {"node.gpudirect=false"};
   const Prediction off = big_all_reduce("dgx-h100:2", o), on = big_all_reduce("dgx-h100:2", {});

@@ -16,7 +16,7 @@ std::string refused_option(const PredictOptions& o) {
   return read_predict_options(o, Catalog(), policy).error().text();
 }
 
-TEST(PredictOptions, WriteWhatWasSaidAndNothingElse) {
+TEST(PredictOptions, WriteOnlyTheGivenOptions) {
   PredictPolicy policy;
   const PredictPolicy before;
   ASSERT_TRUE(read_predict_options({}, Catalog(), policy).ok());
@@ -49,7 +49,7 @@ TEST(PredictOptions, TurnOffTheShortcutsNamed) {
   EXPECT_EQ(policy.shortcuts.on, 0u);
 }
 
-TEST(Launch, ModesAreThoseOfTheCatalogue) {
+TEST(Launch, ModesEqualTheCatalogue) {
   EXPECT_THAT(launch_modes(), ElementsAre("graph", "loop", "process", "unknown"));
   for (const std::string& mode : launch_modes()) EXPECT_GE(launch_time(mode, Catalog())->in_ps(), 0) << mode;
   EXPECT_LT(*launch_time("graph", Catalog()), *launch_time("loop", Catalog()));

@@ -20,7 +20,7 @@ std::unique_ptr<Predictor> on(const std::string& cluster, PredictPolicy policy =
   return Predictor::make(load_cluster(cluster).value(), {}, std::move(policy)).value();
 }
 
-TEST(Predictor, NvlsLiftsBusBandwidthAboveWhatALinkCarries) {
+TEST(Predictor, NvlsLiftsBusBandwidthAboveTheRateOfALink) {
   auto m = Predictor::make(load_cluster("dgx-h100").value(), {}).value();
   const std::uint64_t size = std::uint64_t{8} << 30;
   const Prediction p = all_reduce(*m, size);
@@ -91,7 +91,7 @@ TEST(Predictor, EachJobHasRingsOfItsOwn) {
   EXPECT_EQ(two.jobs, (std::vector<Duration>{one.time, one.time}));
 }
 
-TEST(Predictor, TheFastestOfAllIsNeverSlowerThanWhatNcclTakes) {
+TEST(Predictor, TheFastestOfAllIsNeverSlowerThanNcclsChoice) {
   for (const char* cluster : {"dgx-1v", "hgx-a100-4", "dgx-h100:2"})
     for (const std::uint64_t size : {8ull, 65536ull, 1ull << 30}) {
       auto m = on(cluster);
@@ -99,7 +99,7 @@ TEST(Predictor, TheFastestOfAllIsNeverSlowerThanWhatNcclTakes) {
     }
 }
 
-TEST(Predictor, WhatNcclIsToldToRunIsSaidToBeGiven) {
+TEST(Predictor, AnAlgorithmForNcclCountsAsGiven) {
   auto m = on("dgx-h100");
   EXPECT_EQ(all_reduce(*m, 1u << 30).chosen_by, ChosenBy::kNccl);
   EXPECT_EQ(all_reduce(*m, 1u << 30, "ring").chosen_by, ChosenBy::kGiven);

@@ -62,7 +62,7 @@ TEST(RankGroups, AreWrittenAsFewRanges) {
   EXPECT_THAT(rank_groups_text(many), ElementsAre("0:4+4x2+16x3"));
 }
 
-TEST(RankGroups, RefuseWhatCannotBeAGroup) {
+TEST(RankGroups, RefuseInvalidGroups) {
   EXPECT_THAT(refused({"a"}), HasSubstr("not a rank or range"));
   EXPECT_THAT(refused({"4:4"}), HasSubstr("not a rank or range"));
   EXPECT_THAT(refused({"0:4:0"}), HasSubstr("not a rank or range"));
@@ -84,7 +84,7 @@ TEST(RankGroups, RefuseWhatCannotBeAGroup) {
   EXPECT_THAT(parsed({"0,1", "1,0"}), ElementsAre(Ranks{0, 1}, Ranks{1, 0})) << "twice, but in two groups";
 }
 
-TEST(RankGroups, WhatIsWrittenIsReadAsTheSameGroups) {
+TEST(RankGroups, WrittenGroupsReadBackEqual) {
   std::vector<GroupFamily> all{one_group(1), one_group(2), one_group(64)};
   GroupFamily f;
   f.base = 3, f.inner = {{4, 8}}, f.outer = {{5, 1}};

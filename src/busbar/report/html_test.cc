@@ -116,7 +116,7 @@ TEST(Html, PartsOfABarAreAsWideAsTheirShare) {
   EXPECT_STREQ(rects[1].node().attribute("width").value(), "75%");
 }
 
-TEST(Html, ABarNamesOnlyWhatFitsInItAndTheTableNamesTheRest) {
+TEST(Html, ABarHasOnlyTheNamesThatFitAndTheTableHasTheRest) {
   const std::string page = render_html(page_of(Bars{"b", "s", {{"x", {{"wide", 99, 0}, {"sliver", 1, 1}}}}}));
   const auto doc = parse(page);
   EXPECT_EQ(doc.select_nodes("//svg/text[contains(., 'wide')]").size(), 1u);
@@ -124,7 +124,7 @@ TEST(Html, ABarNamesOnlyWhatFitsInItAndTheTableNamesTheRest) {
   EXPECT_EQ(doc.select_nodes("//table//th[contains(., 'sliver')]").size(), 1u);
 }
 
-TEST(Html, ALabelStandsBesideTheMarkNotUnderIt) {
+TEST(Html, ALabelIsNextToTheMarkNotUnderIt) {
   const auto doc = parse(render_html(page_of(Bars{"b", "s", {{"x", {{"p", 10, 0}}}}, 10, 4, "ideal"})));
   const auto label = doc.select_node("//svg/text[starts-with(@class, 't0')]").node();
   EXPECT_STREQ(label.attribute("x").value(), "70%");  // the middle of 40 to 100
@@ -146,7 +146,7 @@ TEST(Html, LongSpansKeepTheirToolTipAndShortOnesSayThatTheyAreGathered) {
   EXPECT_THAT(render_html(page_of(view)), HasSubstr("are gathered"));
 }
 
-TEST(Html, ShowsWhatIsForThePageAndLeavesOutWhatIsForTheTerminal) {
+TEST(Html, ShowsBlocksForThePageAndOmitsBlocksForTheTerminal) {
   Document d = page_of(Paragraph{"both"});
   d.blocks.push_back({Paragraph{"page only"}, Audience::kPage});
   d.blocks.push_back({Paragraph{"terminal only"}, Audience::kTerminal});

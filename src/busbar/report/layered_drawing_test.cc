@@ -91,7 +91,7 @@ TEST(LayeredDrawing, LinesThatPassALayerKeepClearOfItsBoxes) {
   }
 }
 
-TEST(LayeredDrawing, NodesStandNearWhatTheyAreLinkedTo) {
+TEST(LayeredDrawing, NodesAreNearTheirNeighbours) {
   LayeredDrawing in;
   in.layers = {{"top", {{"a"}, {"b"}, {"c"}}, {}}, {"bottom", {{"of c"}, {"of a"}, {"of b"}, {"alone"}}, {}}};
   in.edges = {{{0, 2}, {1, 0}}, {{0, 0}, {1, 1}}, {{0, 1}, {1, 2}}};

@@ -42,7 +42,7 @@ TEST(EscapeTerminal, SpellsOurSignsInAscii) {
             "8 x 5 us -> >= 1 ?");
 }
 
-TEST(WrapWords, BreaksAtSpacesAndCutsWhatIsTooLong) {
+TEST(WrapWords, BreaksAtSpacesAndCutsLongWords) {
   EXPECT_THAT(wrap_words("the quick brown fox", 10), ElementsAre("the quick", "brown fox"));
   EXPECT_THAT(wrap_words("abcdefghij k", 4), ElementsAre("abcd", "efgh", "ij k"));
   EXPECT_THAT(wrap_words("", 4), ElementsAre(""));

@@ -63,7 +63,7 @@ std::set<std::uint32_t> fabric_web(const Topology& t, DeviceId nic) {
   return seen;
 }
 
-TEST(FabricRoutes, RailOnlyCrossesRailsOverTheGpuBesideTheNic) {
+TEST(FabricRoutes, RailOnlyCrossesRailsOverTheGpuNextToTheNic) {
   const Topology t = cluster(test_fabric(FabricKind::kRailOnly, 8), 4, 1).seal();
   const Router r(t, RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());

@@ -145,7 +145,7 @@ TEST(GpuMesh, FindsTheExtentsOfATorusAndOfAGrid) {
   }
 }
 
-TEST(TorusExtents, AreThoseOfTheBoxThatEachGroupFills) {
+TEST(TorusExtents, DescribeTheBoxThatEachGroupFills) {
   const Topology t = stamp(torus({4, 3, 2}, true));
   const auto extents = [&](std::vector<std::uint32_t> ordinals, std::uint32_t size) {
     std::vector<DeviceId> gpus;

@@ -99,7 +99,7 @@ TEST(MaxMin, EveryFluidIsAtItsCapOrHasABottleneck) {
   }
 }
 
-TEST(MaxMin, WhatIsLeftAfterAnyEndsIsFairAgain) {
+TEST(MaxMin, RatesAreFairAgainAfterAnyEnd) {
   MaxMinSolver s;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     const Case c = random_case(seed);

@@ -43,7 +43,7 @@ TEST(Calibrated, EveryPresetIsTheSameMachineAsItsText) {
   }
 }
 
-TEST(Calibrated, FactorsAreThoseOfLatenciesAndRates) {
+TEST(Calibrated, FactorsApplyToLatenciesAndRates) {
   const Cluster plain = load_cluster("dgx-h100:2").value();
   const CalibratedFactors f{1.5, 0.8, Duration::us(3)};
   const auto c = parse_cluster("name: c\nnode: dgx-h100\nnodes: 2\n" + calibrated_yaml(f), "c");

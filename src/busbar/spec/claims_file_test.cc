@@ -30,7 +30,7 @@ TEST(Claims, ThePopularOnesAreRead) {
   EXPECT_FALSE(claims->source.empty());
 }
 
-TEST(Claims, WhatIsNoBandIsRefusedAtItsPlace) {
+TEST(Claims, InvalidBandsAreRefusedAtTheirPlace) {
   EXPECT_EQ(error_of("  - {measure: efficiency, said_of: x, low_percent: 1, high_percent: 2}\n"), "");
   EXPECT_THAT(error_of("  - {measure: efficiency, said_of: x, low_percent: 3, high_percent: 2}\n"),
               HasSubstr("claims.yaml:4:5: claims[0]: a band from 3 to 2 % holds nothing"));

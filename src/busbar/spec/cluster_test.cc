@@ -195,7 +195,7 @@ TEST(Cluster, FaultsComeFromTheFileAndTheCommandLine) {
   EXPECT_EQ(health("node3.nic6", "node3.pcie6"), 1);
 }
 
-TEST(Cluster, BenchCasesAreWhatTheirNamesSay) {
+TEST(Cluster, BenchCasesMatchTheirNames) {
   for (const std::uint32_t n : {512u, 4096u, 65536u}) {
     const Cluster a = load_cluster("bench/cases/ar-a-" + std::to_string(n) + ".yaml").value();
     EXPECT_EQ(a.topology.gpus().size(), n);

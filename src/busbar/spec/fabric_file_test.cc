@@ -110,7 +110,7 @@ TEST(FabricFile, LatencyIsTheSumOfItsParts) {
   }
 }
 
-TEST(FabricFile, SaysWhatIsWrongAndWhere) {
+TEST(FabricFile, ErrorsHaveTheirPlace) {
   EXPECT_THAT(why_no_fabric("kind: torus\ndims: 8\n" + kLink), HasSubstr("f.yaml:2:7: dims: the sizes of a ring"));
   EXPECT_THAT(why_no_fabric("kind: fat-tree\ntiers: 9\n" + kLink), HasSubstr("f.yaml:2:8: tiers"));
   EXPECT_THAT(why_no_fabric("kind: fat-tree\nparallel: [1, 2, 3]\n" + kLink), HasSubstr("one number per tier"));
@@ -121,7 +121,7 @@ TEST(FabricFile, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(why_no_fabric("kind: dragonflies\n" + kLink), HasSubstr("kind of fabric"));
 }
 
-TEST(FabricFile, TheCatalogueOnesAreWhatTheirNamesSay) {
+TEST(FabricFile, TheCatalogueOnesMatchTheirNames) {
   EXPECT_EQ(read_text("kind: rail-only\nnetwork: infiniband-ndr\n").value().spec.tier(0).switches.splits, 2u);
   const Catalog catalog;
   Reading reading(catalog);

@@ -30,7 +30,7 @@ TEST(ProtocolFile, NoGenerationHasMoreThanSixFittedConstantsAndNoNetworkMoreThan
     }
 }
 
-TEST(ProtocolFile, FittedFiguresReplaceThoseAboveThem) {
+TEST(ProtocolFile, FittedFiguresReplaceTheFiguresAboveThem) {
   const Catalog catalog;
   Reading reading(catalog);
   const auto p = read_protocol(

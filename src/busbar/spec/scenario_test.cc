@@ -115,7 +115,7 @@ TEST(KernelsFile, AFigureWithoutSourceIsRefused) {
   EXPECT_NE(table.error().text().find("source"), std::string::npos) << table.error().text();
 }
 
-TEST(KernelsFile, AnUnknownGpuIsNamedWithWhatIsKnown) {
+TEST(KernelsFile, AnUnknownGpuIsRefusedWithTheKnownOnes) {
   const auto table = load_kernels("k80", Catalog());
   ASSERT_FALSE(table.ok());
   EXPECT_NE(table.error().text().find("h100-sxm"), std::string::npos) << table.error().text();

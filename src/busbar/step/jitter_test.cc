@@ -8,14 +8,14 @@
 namespace busbar {
 namespace {
 
-TEST(Jitter, QuantilesAreThoseOfTheTables) {
+TEST(Jitter, QuantilesEqualTheTables) {
   EXPECT_NEAR(normal_quantile(0.5), 0, 1e-9);
   EXPECT_NEAR(normal_quantile(0.975), 1.959964, 1e-5);
   EXPECT_NEAR(normal_quantile(1e-6), -4.753424, 1e-5);
 }
 
 // Exact values for n = 2, 10, 100, 1000. Source: Tippett 1925 (Biometrika 17), table of extremes.
-TEST(Jitter, ExpectedMaximumIsThatOfTheTables) {
+TEST(Jitter, ExpectedMaximumEqualsTheTables) {
   EXPECT_EQ(expected_maximum(1), 0);
   EXPECT_NEAR(expected_maximum(2), 0.56419, 0.03);
   EXPECT_NEAR(expected_maximum(10), 1.53875, 0.02);

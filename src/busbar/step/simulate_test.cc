@@ -148,7 +148,7 @@ struct HandMade {
 };
 
 // 100 us of work at the same time as 40 us of communication that takes 15 % of the GPU: 34 us done, 66 us left.
-TEST(Step, ComputeSlowsExactlyWhileACollectiveRunsBesideIt) {
+TEST(Step, ComputeSlowsExactlyWhileACollectiveRuns) {
   HandMade h;
   h.work(0, 100);
   h.call(0, OpClass::kTp);
@@ -161,7 +161,7 @@ TEST(Step, ComputeSlowsExactlyWhileACollectiveRunsBesideIt) {
   EXPECT_EQ(simulate(h.p, constant(Duration::us(40))).step_time, Duration::us(100));
 }
 
-TEST(Step, ACollectiveOfAnotherRoleSlowsNobody) {
+TEST(Step, ACollectiveOfAnotherRoleSlowsNothing) {
   HandMade h;
   h.work(0, 100);
   h.call(1, OpClass::kPp);
@@ -171,7 +171,7 @@ TEST(Step, ACollectiveOfAnotherRoleSlowsNobody) {
 }
 
 // b waits for a's 50 us of work, then for the 7 us transfer: b is critical (60 us of its own against 50).
-TEST(Step, GapsAreAttributedToWhatWasWaitedFor) {
+TEST(Step, GapsAreAttributedToTheirCause) {
   HandMade h;
   const OpId first = h.work(0, 50);
   const OpId sent = h.call(0, OpClass::kPp, {first});

@@ -68,7 +68,7 @@ TEST(Fabric, TwoTiersEndAtHalfTheSquareOfThePortsAndThreeAtAQuarterOfTheCube) {
   EXPECT_THAT(r.error().message, testing::HasSubstr("33 leaves a switch (8 ports) with 4 ports down and 4 up each"));
 }
 
-TEST(Fabric, SaysWithFiguresWhatDoesNotFit) {
+TEST(Fabric, RefusesOversizedFabricsWithFigures) {
   EXPECT_THAT(plan_fabric(test_fabric(FabricKind::kSingleSwitch, 64), 9, 8).error().message,
               testing::HasSubstr("72 NICs do not fit a switch (64 ports)"));
   EXPECT_TRUE(plan_fabric(test_fabric(FabricKind::kSingleSwitch, 0), 8192, 8).ok());

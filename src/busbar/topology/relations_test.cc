@@ -116,7 +116,7 @@ TEST(PathTypes, ReachANicThroughAChipToChipLink) {
   EXPECT_EQ(type(t, "gpu0", "nic0"), PathType::kP2c);
 }
 
-TEST(PathTypes, SeeNoWayWhereThereIsNone) {
+TEST(PathTypes, AreUnreachableWithoutAPath) {
   Draft d;
   d.add(DeviceKind::kGpu, "gpu0");
   d.add(DeviceKind::kGpu, "gpu1");
@@ -191,7 +191,7 @@ TEST(Bisection, OfASwitchIsHalfItsPorts) {
 }
 
 // Any split of a ring cuts it in two places, whatever its numbers: 0-2-4-1-3-5-0.
-TEST(Bisection, FindsTheNarrowSplitWhateverTheNumbers) {
+TEST(Bisection, FindsTheNarrowSplitForAnyNumbering) {
   Draft d;
   for (int i = 0; i < 6; ++i) d.add(DeviceKind::kGpu, "gpu" + std::to_string(i));
   constexpr std::uint32_t kRing[] = {0, 2, 4, 1, 3, 5};

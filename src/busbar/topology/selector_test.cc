@@ -127,7 +127,7 @@ TEST(Selector, AnIndexOfCablesAgreesWithThePassOverTheMachine) {
     }
 }
 
-TEST(Selector, SaysWhatThereIsWhenNothingMatches) {
+TEST(Selector, SuggestsNamesIfNothingMatches) {
   const TopologyBuilder b = machine(8);
   EXPECT_EQ(why(b, "node5.nik2"),
             "'node5.nik2' matches nothing: no device is called 'node5.nik2'; did you mean 'node5.nic2'?");
@@ -193,7 +193,7 @@ TEST(Connectivity, NamesTheGpuThatIsCutOff) {
               HasSubstr("node2.gpu0 cannot reach the other GPUs"));
 }
 
-TEST(Connectivity, AGpuStandsInForANeighboursNic) {
+TEST(Connectivity, AGpuRelaysToANeighboursNic) {
   TopologyBuilder b = machine(2);
   ASSERT_TRUE(fail_cables(b, "node1.nic2").ok());
   EXPECT_TRUE(check_connected(std::move(b).seal()).ok());

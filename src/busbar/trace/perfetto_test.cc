@@ -237,7 +237,7 @@ RC_GTEST_PROP(Perfetto, AnySpansComeBackWithTheirOwnRoundedEnds,
   RC_ASSERT(sorted(got) == sorted(want));
 }
 
-TEST(Perfetto, ATimelineWithIdsOutOfRangeLosesOnlyWhatIsUnknown) {
+TEST(Perfetto, ATimelineWithIdsOutOfRangeLosesOnlyTheUnknownParts) {
   Timeline t;
   t.tracks = {{"p", "t"}};
   t.strings = {"x"};

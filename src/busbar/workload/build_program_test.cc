@@ -84,7 +84,7 @@ TEST(Buckets, HoldEveryParameterOnceAndCloseAtTheirSize) {
 }
 
 // ZeRO-1 per step: reduce-scatter of 4 bytes per parameter, all-gather of 2 (training-model, section 3).
-TEST(Program, DataParallelBytesAreThoseOfZeroOne) {
+TEST(Program, DataParallelBytesFollowZeroOne) {
   const LayoutSpec l = main_layout(1, 1);
   const auto p = build_program(llama3_70b(), l, flat_kernels());
   ASSERT_TRUE(p.ok());
@@ -94,7 +94,7 @@ TEST(Program, DataParallelBytesAreThoseOfZeroOne) {
 }
 
 // TP + SP per layer and micro-batch: forward 2 + 2, backward 2 + 2 and 2 gathers again, each of 2 s b h bytes.
-TEST(Program, TensorParallelBytesAreThoseOfSequenceParallelism) {
+TEST(Program, TensorParallelBytesFollowSequenceParallelism) {
   const LayoutSpec l = main_layout(1, 1);
   const auto p = build_program(llama3_70b(), l, flat_kernels());
   const double message = 2.0 * 4096 * 8192, per_layer = 80.0 * 16;

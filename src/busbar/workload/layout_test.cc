@@ -9,7 +9,7 @@
 namespace busbar {
 namespace {
 
-TEST(Layout, MissingDegreeIsWhatTheMachineLeaves) {
+TEST(Layout, AMissingDegreeFollowsFromTheMachine) {
   EXPECT_EQ(main_layout(1, 1).dp, 64u);
   EXPECT_EQ(main_layout(1, 1).micro_batches(), 16u);
   EXPECT_EQ(main_layout(4, 5).dp, 16u);

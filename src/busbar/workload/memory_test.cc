@@ -30,7 +30,7 @@ TEST(Memory, TheMainJobsFitEightyGigabytes) {
   }
 }
 
-TEST(Memory, WhatDoesNotFitIsACleanNoWithFigures) {
+TEST(Memory, AModelThatDoesNotFitIsRefusedWithFigures) {
   LayoutSpec l = main_layout(1, 1);
   l.micro_batch = 16;
   const Status s = check_fits(memory_use(llama3_70b(), l), Bytes{80'000'000'000});

@@ -26,7 +26,7 @@ TEST(Model, FlopsPerTokenAgreeWithTheShorthand) {
 }
 
 // Source: dgxc-benchmarking README: Llama 3.1 8B costs 4.74e14 FLOPs per sequence of 8192 tokens.
-TEST(Model, Llama8BCostsWhatNvidiaPrints) {
+TEST(Model, Llama8BHasTheFlopsThatNvidiaPrints) {
   ModelSpec m = llama3_70b();
   m.layers = 32;
   m.hidden = 4096;
