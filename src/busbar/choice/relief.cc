@@ -183,7 +183,7 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
   changes.set_base(base);
   std::vector<bool> used(t.link_classes().size(), false);
   for (const Stage& s : base.stages) {
-    if (s.busiest != kNone<LinkId>) used[t.link_class_index(s.busiest)] = true;  // reductions in switches cross no link
+    if (s.busiest != kNone<LinkId>) used[t.link_class_index(s.busiest)] = true;  // else a reduction in a switch
     for (const CapacityId c : s.on)
       if (every) changes.lowering().capacities().for_each_link(c, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
   }
