@@ -201,8 +201,6 @@ void OnlineMaxMin::open(std::uint32_t f) {
   if (heeded_ == Links::kNew) pass_over_idle_links();
   Flow& flow = flows_[f];
   flow.listed = true;
-  flow.rate = 0;
-  flow.held_by = kNobody;
   for (std::uint32_t c = flow.begin; c < flow.live; ++c) list(c);
   fresh_.push_back(f);
 }
