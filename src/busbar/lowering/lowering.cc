@@ -39,35 +39,11 @@ std::string phase_name(const Schedule& s, PhaseRun run) {
 
 }  // namespace
 
-/// Closes the fluid in the making: its weights become the stage's incidences.
-void Lowering::State::emit(Stage& stage, double bytes, double alone_ps) {
-  Fluid f;
-  f.begin = static_cast<std::uint32_t>(stage.on.size());
-  for (const CapacityId l : touched) {
-    stage.on.push_back(l);
-    stage.weight.push_back(weight[l] / bytes);
-    // Rounds that overlap still share their links, and the last byte has to arrive.
-    alone_ps = std::max(alone_ps, weight[l] / table.rate(l) + least_latency[l]);
-  }
-  f.end = static_cast<std::uint32_t>(stage.on.size());
-  f.bytes = bytes;
-  f.alone_ps = alone_ps;
-  stage.fluids.push_back(f);
-  forget_weights();
-}
-
-void Lowering::State::forget_weights() {
-  for (const CapacityId l : touched) weight[l] = 0;
-  touched.clear();
-}
-
 /// After an error anything may be half done.
 void Lowering::State::forget_all() {
-  forget_weights();
+  loads.clear();
+  total.clear();
   round_load.fill(0);
-  total_load.fill(0);
-  least_latency.fill(INFINITY);
-  latency_touched.clear();
   beside = nullptr;
 }
 
@@ -79,8 +55,8 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
   for (std::size_t step = 0; step < steps; ++step) {
     if (only && step != *only) continue;
     set_bias(step);
-    Stage stage;
-    stage.step = static_cast<std::uint32_t>(step);
+    builder->begin(static_cast<std::uint32_t>(step));
+    Stage& stage = builder->stage;
     BUSBAR_ASSIGN(SideBySide all, open_side_by_side(out, s, runs, step, chunk_bytes));
     const bool together = pairs_together(out, s, runs, step);
     for (std::size_t c = 0; c < runs.size(); ++c) {
@@ -91,8 +67,8 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
       for (std::uint32_t cg = 0; cg < out.call.groups.groups(); ++cg)
         for (std::uint32_t g = 0; g < groups; ++g) {
           if (all_at_once(s, s.phases[run.begin])) {
-            BUSBAR_RETURN_IF_ERROR(together ? lower_together(s, run, cg, g, chunk_bytes, out, stage)
-                                            : lower_free(s, run, cg, g, chunk_bytes, out, stage));
+            BUSBAR_RETURN_IF_ERROR(together ? lower_together(s, run, cg, g, chunk_bytes, out.call)
+                                            : lower_free(s, run, cg, g, chunk_bytes, out.call));
             continue;
           }
           BUSBAR_RETURN_IF_ERROR(reopen(all, out, s, run, c, cg, g, chunk_bytes));
@@ -100,26 +76,27 @@ Status Lowering::State::lower_in_steps(const Schedule& s, std::span<const std::v
           const double bytes = busiest_bytes(is_stepwise(s.phases[run.begin].pattern));
           const double held_ps = hold_ps(sends_each(s, run));
           if (bytes > 0)
-            emit(stage, bytes, alone(s, run, g, chunk_bytes) + held_ps);
+            builder->emit(loads, bytes, alone(s, run, g, chunk_bytes) + held_ps);
           else
-            forget_weights();
+            loads.clear();
         }
     }
     beside = nullptr;
-    finish(std::move(stage), out);
+    close_stage(out);
   }
   return {};
 }
 
 /// A phase whose connections know nothing of each other: a fluid each. Their latency is paid once, before the bytes.
 Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_t call_group, std::uint32_t group,
-                                   double chunk_bytes, LoweredCall& out, Stage& stage) {
+                                   double chunk_bytes, const CollectiveCall& call) {
   constexpr std::uint64_t kMostFluids = 2'000'000;  // some 300 MB
   const Phase& phase = s.phases[run.begin];
   const GroupFamily& family = s.families[phase.family];
   const std::uint32_t n = family.size();
   const bool pairs = phase.pattern != Pattern::kDirectGather && phase.pattern != Pattern::kDirectScatter &&
                      phase.pattern != Pattern::kDirectShift;
+  Stage& stage = builder->stage;
   if (stage.fluids.size() + std::uint64_t{n} * (pairs ? n : 1) > kMostFluids)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("{} over {} ranks is {} routes at once; choose pairwise or bruck", name_of(phase.pattern),
@@ -133,19 +110,12 @@ Status Lowering::State::lower_free(const Schedule& s, PhaseRun run, std::uint32_
     if (!status.ok() || bytes == 0) return;
     path.clear();
     connections.clear();
-    status = connect(out.call, call_group, actor_of(phase, family, n, group, send.src),
+    status = connect(call, call_group, actor_of(phase, family, n, group, send.src),
                      actor_of(phase, family, n, group, send.dst), bytes);
     if (!status.ok()) return;
-    double alone_ps = lanes.cap > 0 ? bytes / lanes.cap : 0;
-    for (const CapacityId l : touched) alone_ps = std::max(alone_ps, weight[l] / table.rate(l));
-    alone_ps += hold_ps(1);
+    const double alone_ps = longest_load_ps(lanes.cap > 0 ? bytes / lanes.cap : 0) + hold_ps(1);
     stage.latency_ps = std::max(stage.latency_ps, connections[0].latency_ps);
-    if (alone_ps > 0) {
-      emit(stage, bytes, alone_ps);
-      stage.fluids.back().alone_ps = alone_ps;  // the last byte's latency is Stage::latency_ps, not in here too
-    } else {
-      forget_weights();
-    }
+    builder->emit_free(loads, bytes, alone_ps);
   });
   return status;
 }
@@ -157,7 +127,8 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
   const double k = out.chunks;
   const double chunk_bytes = bytes_per_chunk(out.call, s) / k;
   set_bias(0);
-  Stage stage;
+  builder->begin(0);
+  Stage& stage = builder->stage;
   std::size_t steps = 0;
   for (const auto& channel : runs) steps = std::max(steps, channel.size());
   std::vector<SideBySide> side(steps);  // of one chunk
@@ -176,7 +147,6 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
       double held_chunk = 0;                                     // of one chunk in all phases
       double first_chunk_ps = 0, most_bytes = 0, all_bytes = 0;  // all: of the phases' busiest connections together
       std::vector<ChainPart> parts, slowest_parts;
-      total_touched.clear();
       for (std::size_t step = 0; step < runs[c].size(); ++step) {
         const PhaseRun run = runs[c][step];
         if (stage.phase.empty()) stage.phase = phase_name(s, run);
@@ -192,11 +162,8 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
           most_bytes = std::max(most_bytes, busiest);
           run_bytes = std::max(run_bytes, busiest);
           run_held = std::max(run_held, held_ps);
-          for (const CapacityId l : touched) {
-            if (total_load[l] == 0) total_touched.push_back(l);
-            total_load[l] += weight[l];
-          }
-          forget_weights();
+          for (const CapacityId c : loads.on()) total.add(c, loads[c]);
+          loads.clear();
         }
         first_chunk_ps += slowest;
         all_bytes += run_bytes;
@@ -207,14 +174,13 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
       beside = nullptr;
       double busiest_ps = lanes.cap > 0 ? all_bytes / lanes.cap : 0;
       LinkId busiest = kNone<LinkId>;
-      for (const CapacityId l : total_touched) {
-        const double load = all_loads.empty() ? total_load[l] : std::max(total_load[l], all_loads[l]);
+      for (const CapacityId l : total.on()) {
+        const double load = all_loads.empty() ? total[l] : std::max(total[l], all_loads[l]);
         if (load / table.rate(l) > busiest_ps) busiest = table.link_of(l);
         busiest_ps = std::max(busiest_ps, load / table.rate(l));
-        weight[l] = total_load[l] * k;
-        touched.push_back(l);
-        total_load[l] = 0;
+        loads.add(l, total[l] * k);
       }
+      total.clear();
       double more_ps = (k - 1) * (busiest_ps + held_chunk);
       if (followed > 1)
         more_ps = std::max(0.0, followed_ps[cg * runs.size() + c] - first_chunk_ps) + (k - followed) * busiest_ps;
@@ -223,59 +189,23 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
                          0, busiest, more_ps});
         trace->parts[out.stages.size()] = std::move(parts);
       }
-      if (most_bytes > 0) emit(stage, most_bytes * k, first_chunk_ps + more_ps);
+      if (most_bytes > 0) builder->emit(loads, most_bytes * k, first_chunk_ps + more_ps);
     }
   stage.phase = s.algorithm + " " + name_of(s.op) + ", pipelined";
-  finish(std::move(stage), out);
+  close_stage(out);
   return {};
 }
 
-/// Loads, latency and components of a stage; an empty one is dropped. The least latency of what crosses the link with
-/// the largest load is paid before the bytes, not beside them: else fluids that wait for a shared link would end when
-/// their last byte leaves it, and not when it arrives. Where another link has more of load + latency, what crosses it
-/// takes that long.
-void Lowering::State::finish(Stage stage, LoweredCall& out) {
-  for (const Fluid& f : stage.fluids)
-    for (std::uint32_t i = f.begin; i < f.end; ++i) {
-      double& w = weight[stage.on[i]];
-      if (w == 0) touched.push_back(stage.on[i]);
-      w += stage.weight[i] * f.bytes;
-    }
-  constexpr double kAlike = 1e-9;  // round-off
-  double latest_ps = 0, latency_ps = 0;
-  CapacityId latest;
-  for (const CapacityId l : touched) {
-    const double ps = weight[l] / table.rate(l), latency_of = least_latency[l], end_ps = ps + latency_of;
-    if (ps > stage.load_ps * (1 + kAlike))
-      latency_ps = latency_of;
-    else if (ps >= stage.load_ps * (1 - kAlike))
-      latency_ps = std::max(latency_ps, latency_of);
-    stage.load_ps = std::max(stage.load_ps, ps);
-    if (end_ps <= latest_ps * (1 + kAlike)) continue;  // among equals the first, whatever round-off says
-    latest_ps = end_ps;
-    latest = l;
-    stage.busiest = table.link_of(l);
-  }
-  for (Fluid& f : stage.fluids)
-    if (stage.latency_ps == 0 && latest_ps > stage.load_ps + latency_ps &&
-        std::find(stage.on.begin() + f.begin, stage.on.begin() + f.end, latest) != stage.on.begin() + f.end)
-      f.alone_ps = std::max(f.alone_ps, latest_ps);
-  forget_weights();
-  for (const CapacityId l : latency_touched) least_latency[l] = INFINITY;
-  latency_touched.clear();
+/// Appends the stage that is being built; not an empty one.
+void Lowering::State::close_stage(LoweredCall& out) {
+  Stage stage = builder->finish();
   if (stage.fluids.empty()) return;
-  for (Fluid& f : stage.fluids) {
-    if (stage.latency_ps == 0) f.alone_ps = std::max(f.alone_ps - latency_ps, 1e-6 * f.alone_ps);
-    stage.slowest_alone_ps = std::max(stage.slowest_alone_ps, f.alone_ps);
-  }
-  if (stage.latency_ps == 0) stage.latency_ps = latency_ps;
   out.launch_ps += stage.latency_ps;
-  components.split(stage, [this](CapacityId c) { return table.rate(c); });
   out.stages.push_back(std::move(stage));
 }
 
 Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts)
-    : state_(new State{router, placement, protocol, ComponentSplitter(shortcuts), PairSpread(router), shortcuts,
+    : state_(new State{router, placement, protocol, PairSpread(router), shortcuts,
                        CapacityTable(router, protocol, {}, {}, shortcuts)}) {}
 Lowering::~Lowering() = default;
 
@@ -286,6 +216,7 @@ void Lowering::set_what_if(const WhatIf& what_if) {
 
 void Lowering::set_delays(std::span<const LinkDelay> delays) {
   state_->delays.assign(delays.begin(), delays.end());
+  state_->builder.reset();  // there may be other capacities now
   state_->read_table();
 }
 
@@ -327,10 +258,10 @@ double Lowering::least_ps(const CollectiveCall& call) {
 
 /// Work space per capacity: an engine that takes all its calls over from another never needs it.
 void Lowering::State::make_room() {
-  if (!weight.empty()) return;
-  components.resize(table.counts());
-  weight = round_load = free_at = total_load = {table.counts(), 0.0};
-  least_latency = {table.counts(), INFINITY};
+  if (builder) return;
+  builder.emplace(table, shortcuts);
+  loads = total = RunLoads(table.counts());
+  round_load = free_at = {table.counts(), 0.0};
 }
 
 Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
@@ -369,17 +300,13 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
   }
   for (const Stage& stage : out.stages)
     for (const Fluid& f : stage.fluids)
-      for (std::uint32_t i = f.begin; i < f.end; ++i) {
-        double& w = st.weight[stage.on[i]];
-        if (w == 0) st.touched.push_back(stage.on[i]);
-        w += stage.weight[i] * f.bytes;
-      }
-  for (const CapacityId l : st.touched)
+      for (std::uint32_t i = f.begin; i < f.end; ++i) st.loads.add(stage.on[i], stage.weight[i] * f.bytes);
+  for (const CapacityId l : st.loads.on())
     if (!l.is_device()) {
       if (l.is_bundle()) st.shortcuts.take(Shortcut::kBundles);
-      out.algorithm_floor_ps = std::max(out.algorithm_floor_ps, st.weight[l] / st.table.wire_rate(l));
+      out.algorithm_floor_ps = std::max(out.algorithm_floor_ps, st.loads[l] / st.table.wire_rate(l));
     }
-  st.forget_weights();
+  st.loads.clear();
   // Links to a switch that reduces carry more in the model than on the wire.
   if (s.reducers > 0) out.algorithm_floor_ps *= st.protocol.share_switch;
   return out;

@@ -21,7 +21,7 @@ Result<SideBySide> Lowering::State::open_side_by_side(const LoweredCall& out, co
       for (std::uint32_t g = 0; g < s.families[phase.family].groups(); ++g, ++opened) {
         BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, runs[c][step], cg, g, chunk_bytes));
         if (all.loads.empty()) all.loads = {table.counts(), 0.0};
-        for (const CapacityId l : touched) all.loads[l] += weight[l];
+        for (const CapacityId c : loads.on()) all.loads[c] += loads[c];
         all.kept[c].push_back(put_by());
       }
     if (!is_stepwise(phase.pattern) && !is_ring(phase.pattern))
@@ -55,9 +55,7 @@ RoutedRun Lowering::State::put_by() {
   out.connections.swap(connections);
   path.reserve(out.path.size());  // the next run is mostly as long
   connections.reserve(out.connections.size());
-  out.loads.reserve(touched.size());
-  for (const CapacityId l : touched) out.loads.emplace_back(l, weight[l]);
-  forget_weights();
+  out.loads = loads.take();
   return out;
 }
 
@@ -72,10 +70,7 @@ Status Lowering::State::reopen(SideBySide& all, const LoweredCall& out, const Sc
   set_channel(phase.channel);
   path = std::move(kept.path);
   connections = std::move(kept.connections);
-  for (const auto& [link, load] : kept.loads) {
-    weight[link] = load;
-    touched.push_back(link);
-  }
+  for (const auto& [capacity, bytes] : kept.loads) loads.add(capacity, bytes);
   kept = {};
   if (is_stepwise(phase.pattern)) {
     if (beside != nullptr) stretch_rounds(s, run);

@@ -8,21 +8,12 @@
 
 namespace busbar {
 
-/// Bytes for now; emit() divides by the busiest connection's.
-void Lowering::State::load(const CapacityShare& l, double bytes) {
-  double& w = weight[l.on];
-  if (w == 0) touched.push_back(l.on);
-  w += l.share * bytes * bytes_sent;
-}
+void Lowering::State::load(const CapacityShare& l, double bytes) { loads.add(l.on, l.share * bytes * bytes_sent); }
 
 void Lowering::State::open_connection(const Connection& c) {
   connections.push_back(c);
   if (c.bytes == 0) return;
-  for (std::uint32_t i = c.begin; i < c.end; ++i) {
-    double& least = least_latency[path[i].on];
-    if (least == INFINITY) latency_touched.push_back(path[i].on);
-    least = std::min(least, c.latency_ps);
-  }
+  for (std::uint32_t i = c.begin; i < c.end; ++i) builder->cross(path[i].on, c.latency_ps);
 }
 
 /// For phases [first, last), which cross the same edges. A byte that arrives is written; where it is added, its
@@ -42,7 +33,8 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
   }
   Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
   c.from = from;
-  const SendEnds send{call.groups.actor(group, from), call.groups.actor(group, to), nic_numbers, nics, *bias, arrival_cost};
+  const SendEnds send{
+      call.groups.actor(group, from), call.groups.actor(group, to), nic_numbers, nics, *bias, arrival_cost};
   BUSBAR_ASSIGN(c.latency_ps, routes.between(send, call.protocol, path));
   c.end = static_cast<std::uint32_t>(path.size());
   for (std::uint32_t i = c.begin; i < c.end; ++i) load(path[i], bytes);
@@ -62,7 +54,7 @@ void Lowering::State::close_round(std::size_t first, std::size_t last, bool othe
   for (std::size_t i = first; lanes.cap > 0 && i < last; ++i)
     connections[i].transfer_ps = connections[i].bytes / lanes.cap;
   each_link([&](Connection& c, const CapacityShare& l) {
-    const double stretch = others ? load_beside(l.on) / weight[l.on] : 1;
+    const double stretch = others ? load_beside(l.on) / loads[l.on] : 1;
     c.transfer_ps = std::max(c.transfer_ps, round_load[l.on] * stretch / table.rate(l.on));
   });
   each_link([&](const Connection&, const CapacityShare& l) { round_load[l.on] = 0; });
@@ -163,7 +155,7 @@ PieceCost Lowering::State::cost_of(const Connection& c, double piece, double mos
   for (std::uint32_t i = c.begin; i < c.end; ++i) {
     const CapacityId l = path[i].on;
     const double ps_per_byte = piece / most / table.rate(l), all_ps = load_beside(l) * ps_per_byte;
-    out.passing_ps = std::max(out.passing_ps, std::min(all_ps, PieceCost::kMet * weight[l] * ps_per_byte));
+    out.passing_ps = std::max(out.passing_ps, std::min(all_ps, PieceCost::kMet * loads[l] * ps_per_byte));
     if (all_ps > out.staying_ps) out.staying_ps = all_ps, narrowest = l;
   }
   out.narrowest = table.link_of(narrowest);

@@ -35,9 +35,7 @@ bool Lowering::State::pairs_together(const LoweredCall& out, const Schedule& s,
 
 void Lowering::State::cross_pairs(const CapacityShare& l, double bytes, double least_ps) {
   load(l, bytes);
-  double& least = least_latency[l.on];
-  if (least == INFINITY) latency_touched.push_back(l.on);
-  least = std::min(least, least_ps);
+  builder->cross(l.on, least_ps);
 }
 
 /// One pair, routed by itself.
@@ -118,7 +116,7 @@ Result<bool> Lowering::State::spread_pairs(const CollectiveCall& call, std::uint
 }
 
 Status Lowering::State::lower_together(const Schedule& s, PhaseRun run, std::uint32_t call_group, std::uint32_t group,
-                                       double chunk_bytes, LoweredCall& out, Stage& stage) {
+                                       double chunk_bytes, const CollectiveCall& call) {
   constexpr std::uint64_t kMostRouted = 1 << 22;  // some seconds
   const Phase& phase = s.phases[run.begin];
   const GroupFamily& family = s.families[phase.family];
@@ -130,12 +128,12 @@ Status Lowering::State::lower_together(const Schedule& s, PhaseRun run, std::uin
   std::map<BlockId, std::vector<std::uint32_t>> by_block;
   for (std::uint32_t m = 0; m < family.size(); ++m) {
     actors[m] = family.actor(group, m);
-    by_block[topology().block_of(placement.gpu(out.call.groups.actor(call_group, actors[m])))].push_back(actors[m]);
+    by_block[topology().block_of(placement.gpu(call.groups.actor(call_group, actors[m])))].push_back(actors[m]);
   }
   PairTimes times;
   bool spread = by_block.size() == 1;
   if (!spread) {
-    BUSBAR_ASSIGN(spread, spread_pairs(out.call, call_group, actors, bytes, times));
+    BUSBAR_ASSIGN(spread, spread_pairs(call, call_group, actors, bytes, times));
   }
   if (!spread && std::uint64_t{family.size()} * family.size() > kMostRouted)
     return Error{
@@ -146,16 +144,9 @@ Status Lowering::State::lower_together(const Schedule& s, PhaseRun run, std::uin
   for (const auto& [block, own] : by_block)
     for (const std::uint32_t a : own)
       for (const std::uint32_t b : spread ? own : actors)
-        if (a != b) BUSBAR_RETURN_IF_ERROR(connect_pair(out.call, call_group, a, b, bytes, times));
-  double alone_ps = std::max(times.alone_ps, lanes.cap > 0 ? bytes / lanes.cap : 0);
-  for (const CapacityId l : touched) alone_ps = std::max(alone_ps, weight[l] / table.rate(l));
-  stage.latency_ps = std::max(stage.latency_ps, times.latest_ps);
-  if (alone_ps > 0) {
-    emit(stage, bytes, alone_ps);
-    stage.fluids.back().alone_ps = alone_ps;  // the last byte's latency is Stage::latency_ps, not in here too
-  } else {
-    forget_weights();
-  }
+        if (a != b) BUSBAR_RETURN_IF_ERROR(connect_pair(call, call_group, a, b, bytes, times));
+  builder->stage.latency_ps = std::max(builder->stage.latency_ps, times.latest_ps);
+  builder->emit_free(loads, bytes, longest_load_ps(std::max(times.alone_ps, lanes.cap > 0 ? bytes / lanes.cap : 0)));
   return {};
 }
 

@@ -9,10 +9,11 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/chain.h"
 #include "busbar/collectives/edges.h"
-#include "busbar/lowering/components.h"
 #include "busbar/lowering/lanes.h"
 #include "busbar/lowering/lowering.h"
+#include "busbar/lowering/run_loads.h"
 #include "busbar/lowering/send_routes.h"
+#include "busbar/lowering/stage_builder.h"
 #include "busbar/routing/pair_spread.h"
 #include "busbar/routing/reduction_tree.h"
 
@@ -62,7 +63,7 @@ struct Lowering::Trace {
 struct RoutedRun {
   std::vector<CapacityShare> path{};
   std::vector<Connection> connections{};
-  std::vector<std::pair<CapacityId, double>> loads{};
+  RunLoads::Kept loads{};
 };
 
 /// A routed tree or chain.
@@ -94,7 +95,6 @@ struct Lowering::State {
   const Router& router;
   const Placement& placement;
   ProtocolModel protocol;
-  ComponentSplitter components;
   PairSpread pair_spread;
   Shortcuts shortcuts;
   CapacityTable table;
@@ -132,19 +132,15 @@ struct Lowering::State {
   std::vector<CapacityShare> path{};
   std::vector<Connection> connections{};
   std::vector<std::uint32_t> connection_of{};  ///< actor -> connection of the phase in hand
-  PerCapacity<double> weight{};                ///< zero between fluids
-  std::vector<CapacityId> touched{};
+  RunLoads loads{};                            ///< of the open run
   std::vector<double> sent{};        ///< per rank, zero between fluids
   PerCapacity<double> round_load{};  ///< zero between rounds
   PerCapacity<double> free_at{};     ///< when it has carried the hops of trees and chains timed so far
   ChainScratch chain{};
-  // Sums of the pipeline in the making (k > 1): bytes, over all channels and groups.
-  PerCapacity<double> total_load{};
+  RunLoads total{};  ///< of the pipeline in the making: of all phases of a channel
+  std::optional<StageBuilder> builder{};
   /// What all that goes on beside the open run loads links with, and that itself; null: only the run's own.
   const PerCapacity<double>* beside = nullptr;
-  PerCapacity<double> least_latency{};  ///< of the connections of the stage in the making that cross it
-  std::vector<CapacityId> latency_touched{};
-  std::vector<CapacityId> total_touched{};
 
   const Topology& topology() const { return router.topology(); }
   void read_table() { table = CapacityTable(router, protocol, what_if, delays, shortcuts); }
@@ -177,12 +173,12 @@ struct Lowering::State {
   void close_round(std::size_t first, std::size_t last, bool others);
   double busiest_bytes(bool stepwise);
   Status lower_free(const Schedule& s, PhaseRun run, std::uint32_t call_group, std::uint32_t group, double chunk_bytes,
-                    LoweredCall& out, Stage& stage);
+                    const CollectiveCall& call);
   // lowering_pairs.cc
   bool pairs_together(const LoweredCall& out, const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
                       std::size_t step) const;
   Status lower_together(const Schedule& s, PhaseRun run, std::uint32_t call_group, std::uint32_t group,
-                        double chunk_bytes, LoweredCall& out, Stage& stage);
+                        double chunk_bytes, const CollectiveCall& call);
   Status connect_pair(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to,
                       double bytes, PairTimes& times);
   Result<bool> spread_pairs(const CollectiveCall& call, std::uint32_t group, std::span<const std::uint32_t> actors,
@@ -204,10 +200,12 @@ struct Lowering::State {
   std::uint32_t follow_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
                                 std::span<SideBySide> side, std::uint32_t groups, std::uint32_t chunks,
                                 std::vector<double>& end_ps);
-  double load_beside(CapacityId c) const { return beside ? std::max((*beside)[c], weight[c]) : weight[c]; }
+  double load_beside(CapacityId c) const { return beside ? std::max((*beside)[c], loads[c]) : loads[c]; }
   double alone(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes);
-  void emit(Stage& stage, double bytes, double alone_ps);
-  void forget_weights();
+  /// Of the open run, at least `ps`.
+  double longest_load_ps(double ps) const {
+    return loads.longest_ps(ps, [&](CapacityId c) { return table.rate(c); });
+  }
   void forget_all();
   /// Whether the next fluid of the stage in the making is to be traced.
   bool traces(const LoweredCall& out, const Stage& stage) const;
@@ -223,7 +221,7 @@ struct Lowering::State {
   Status lower_in_steps(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out);
   Status lower_as_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs, LoweredCall& out);
   void open_connection(const Connection& c);
-  void finish(Stage stage, LoweredCall& out);
+  void close_stage(LoweredCall& out);
 };
 
 }  // namespace busbar

@@ -12,12 +12,12 @@ namespace busbar {
 
 /// A send from one rank to another.
 struct SendEnds {
-  std::uint32_t from = 0, to = 0;          ///< ranks
-  std::span<const std::uint32_t> nics{};   ///< between servers: numbers of the NICs, or channels of `chosen`, that share
-                                           ///< the bytes evenly
-  const ChannelNics* chosen = nullptr;     ///< null: each rank uses the NICs nearest to its GPU
-  const SplitBias& bias = kEqualSplit;     ///< between servers, of adaptive routing
-  double arrival_cost = 1;                 ///< bytes that memory moves for one that arrives
+  std::uint32_t from = 0, to = 0;         ///< ranks
+  std::span<const std::uint32_t> nics{};  ///< between servers: numbers of the NICs, or channels of `chosen`, that share
+                                          ///< the bytes evenly
+  const ChannelNics* chosen = nullptr;    ///< null: each rank uses the NICs nearest to its GPU
+  const SplitBias& bias = kEqualSplit;    ///< between servers, of adaptive routing
+  double arrival_cost = 1;                ///< bytes that memory moves for one that arrives
 };
 
 /// Routes sends. Paths grow by what a send crosses, in order: links or bundles, limits of the devices that it enters,
@@ -31,8 +31,8 @@ class SendRoutes {
 
   /// Returns the latency. Errors: kUnreachable with the pair.
   Result<double> between(const SendEnds& send, Protocol protocol, std::vector<CapacityShare>& path);
-  /// From `gpu` up to the scale-up switches next to it that reduce, or down from them; in proportion to the rates of the
-  /// links. Returns the latency. Loads of such a send count ProtocolModel::share_switch times less than its shares.
+  /// From `gpu` up to the scale-up switches next to it that reduce, or down from them; in proportion to the rates of
+  /// the links. Returns the latency. Loads of such a send count ProtocolModel::share_switch times less than its shares.
   /// Errors: kUnsupported if no switch there reduces.
   Result<double> next_to(DeviceId gpu, bool up, std::vector<CapacityShare>& path);
 

@@ -35,7 +35,7 @@ class AdaptiveRates {
   double rate(std::uint32_t item) const { return items_[item].rate; }
   /// The link that holds it back; kNone: nothing, or its cap.
   LinkId held_by(std::uint32_t item) const;
-  double bytes_on(CapacityId c) const { return bytes_[c]; }             ///< so far
+  double bytes_on(CapacityId c) const { return bytes_[c]; }            ///< so far
   std::uint32_t items_on(CapacityId c) const { return items_on_[c]; }  ///< that have crossed it
 
  private:

@@ -267,7 +267,8 @@ Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph,
   };
   const CapacityTable& table = routes.table();
   const auto rate = [&](CapacityId c) { return table.rate(c); };
-  AdaptiveRates rates(router, way, table.counts(), rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()), shortcuts);
+  AdaptiveRates rates(router, way, table.counts(), rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()),
+                      shortcuts);
   return GraphRun(graph, routes, ways, rates).run();
 }
 

@@ -45,8 +45,11 @@ double done_us(const MessageRun& r, std::size_t task) { return r.tasks[task].don
 /// Two servers of two GPUs behind a CPU with memory of 15 GB/s, a NIC each. Memory of the GPUs: 18 GB/s.
 Topology hosts_with_memory() {
   NodeTemplate node;
-  for (const auto& [kind, name] : {std::pair(DeviceKind::kGpu, "gpu0"), {DeviceKind::kGpu, "gpu1"},
-                                   {DeviceKind::kNic, "nic0"}, {DeviceKind::kCpu, "cpu0"}, {DeviceKind::kNuma, "numa0"}})
+  for (const auto& [kind, name] : {std::pair(DeviceKind::kGpu, "gpu0"),
+                                   {DeviceKind::kGpu, "gpu1"},
+                                   {DeviceKind::kNic, "nic0"},
+                                   {DeviceKind::kCpu, "cpu0"},
+                                   {DeviceKind::kNuma, "numa0"}})
     node.devices.push_back(test_device(kind, name));
   for (std::uint32_t g = 0; g < 2; ++g) node.devices[g].device_class.memory_rate = BytesPerSecond{18'000'000'000};
   node.devices[4].device_class.transit_rate = BytesPerSecond{15'000'000'000};
