@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Counts includes between rooms and refuses those against the direction of the arrows.
 
+A folder in a room, other than internal/, is a sub-room. It may use its room, but neither the room nor another sub-room
+may use it. Tests may use all of their room.
+
     tools/check_includes.py [ROOT]      prints the table; exit 1 where a back edge is found
 """
 import collections
@@ -52,8 +55,14 @@ def reachable(room):
     return found
 
 
-def check_file(path, room, allowed, counts):
-    """Complaints about one file; adds its includes to `counts`."""
+def sub_room(parts):
+    """The folders below the room, of the path of a file below it."""
+    return tuple(part for part in parts[:-1] if part != "internal")
+
+
+def check_file(path, inside, room, allowed, counts):
+    """Complaints about one file, `inside` being its path in its room; adds its includes to `counts`."""
+    own = sub_room(inside.parts)
     complaints = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         match = INCLUDE.match(line)
@@ -73,6 +82,10 @@ def check_file(path, room, allowed, counts):
             complaints.append(f"{place}: back edge: {room} must not use {other}")
         elif other != room and "internal" in parts:
             complaints.append(f"{place}: '{match.group(1)}' is private to {other}")
+        elif other == room and not path.name.endswith("_test.cc"):
+            used = sub_room(parts[2:])
+            if own[: len(used)] != used:
+                complaints.append(f"{place}: back edge: {'/'.join((room,) + own)} must not use {'/'.join((room,) + used)}")
     return complaints
 
 
@@ -102,7 +115,7 @@ def main():
         allowed = reachable(folder.name)
         for path in sorted(p for p in folder.rglob("*") if p.suffix in (".h", ".cc")):
             files += 1
-            complaints += check_file(path, folder.name, allowed, counts)
+            complaints += check_file(path, path.relative_to(folder), folder.name, allowed, counts)
     print_table(counts)
     back = sum(n for (room, other), n in counts.items() if other not in reachable(room))
     print(f"{files} files, {sum(counts.values())} includes, {back} back edges")

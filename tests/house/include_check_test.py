@@ -46,6 +46,22 @@ class IncludeCheck(unittest.TestCase):
         code, text = self.check({"engine/a.cc": '#include "busbar/base/internal/x.h"\n', "base/internal/x.h": ""})
         self.assertEqual(code, 1, text)
 
+    def test_refuses_a_room_that_uses_its_sub_room(self):
+        files = {"engine/flow/f.h": "", "engine/internal/i.h": "", "engine/a.h": ""}
+        for user, used, refused in (
+            ("engine/b.cc", "engine/flow/f.h", True),
+            ("engine/packet/b.cc", "engine/flow/f.h", True),
+            ("engine/b_test.cc", "engine/flow/f.h", False),
+            ("engine/flow/b.cc", "engine/flow/f.h", False),
+            ("engine/flow/b.cc", "engine/a.h", False),
+            ("engine/flow/b.cc", "engine/internal/i.h", False),
+            ("engine/b.cc", "engine/internal/i.h", False),
+            ("packet/b.cc", "engine/flow/f.h", False),
+        ):
+            code, text = self.check({**files, user: f'#include "busbar/{used}"\n'})
+            self.assertEqual(code == 1, refused, (user, used, text))
+        self.assertIn("0 back edges", text)
+
     def test_finding_no_source_at_all_is_a_failure(self):
         code, text = self.check({"base/readme.txt": ""})
         self.assertEqual(code, 1, text)

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "busbar/lowering/lanes.h"
+#include "busbar/lowering/internal/lanes.h"
 #include "busbar/topology/test_parts.h"
 
 namespace busbar {

@@ -1,4 +1,4 @@
-#include "busbar/lowering/lanes.h"
+#include "busbar/lowering/internal/lanes.h"
 
 #include <algorithm>
 #include <numeric>

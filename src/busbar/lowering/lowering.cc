@@ -7,7 +7,7 @@
 
 #include "busbar/collectives/builders.h"
 #include "busbar/lowering/channels.h"
-#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/internal/lowering_state.h"
 #include "busbar/lowering/send_costs.h"
 
 namespace busbar {

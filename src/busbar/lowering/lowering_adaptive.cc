@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "busbar/lowering/adaptive.h"
-#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/internal/lowering_state.h"
 
 namespace busbar {
 

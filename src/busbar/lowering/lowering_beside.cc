@@ -1,6 +1,6 @@
 // What the channels and groups of a call load links with, side by side: each hop of a piece through a tree, a chain or
 // switches that reduce is as slow as its links are full of the others' pieces.
-#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/internal/lowering_state.h"
 
 namespace busbar {
 

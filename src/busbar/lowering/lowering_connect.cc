@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/internal/lowering_state.h"
 #include "busbar/lowering/send_costs.h"
 
 namespace busbar {

@@ -2,7 +2,7 @@
 #include <queue>
 #include <tuple>
 
-#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/internal/lowering_state.h"
 
 namespace busbar {
 namespace {

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/internal/lowering_state.h"
 #include "busbar/lowering/send_costs.h"
 
 namespace busbar {

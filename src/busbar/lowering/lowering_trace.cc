@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "busbar/collectives/tree_nodes.h"
-#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/internal/lowering_state.h"
 
 namespace busbar {
 namespace {

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "busbar/lowering/channels.h"
-#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/internal/lowering_state.h"
 
 namespace busbar {
 

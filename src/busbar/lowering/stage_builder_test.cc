@@ -1,4 +1,4 @@
-#include "busbar/lowering/stage_builder.h"
+#include "busbar/lowering/internal/stage_builder.h"
 
 #include <gtest/gtest.h>
 

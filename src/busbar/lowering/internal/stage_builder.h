@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "busbar/lowering/components.h"
-#include "busbar/lowering/run_loads.h"
+#include "busbar/lowering/internal/run_loads.h"
 
 namespace busbar {
 
