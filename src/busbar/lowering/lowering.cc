@@ -286,7 +286,7 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
   if (s.ranks != n || s.op != call.op || s.root != call.root) return invalid("the schedule is for another call");
   st.nics = call.nics.get();
   st.lanes = lanes_of(call, s, per_domain, st.placement, st.protocol);
-  st.set_trees(call, s, per_domain);
+  st.trees.begin(call, s, per_domain);
   out.channels = s.channels * st.lanes.count;
   st.connection_of.assign(s.ranks + s.reducers, 0);
   st.sent.assign(s.ranks, 0.0);

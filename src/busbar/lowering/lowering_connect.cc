@@ -28,8 +28,15 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
                                 double bytes) {
   const std::uint32_t n = call.groups.size();
   if (from >= n || to >= n) {
-    if (tree.on) return connect_tree(call, group, from, to, bytes);
-    return connect_hub(placement.gpu(call.groups.actor(group, std::min(from, to))), to >= n, bytes);
+    const bool near = trees.next_to(from, to);
+    const DeviceId gpu = near ? placement.gpu(call.groups.actor(group, std::min(from, to))) : kNone<DeviceId>;
+    Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
+    c.from = Connection::kHub;
+    BUSBAR_ASSIGN(c.latency_ps, near ? routes.next_to(gpu, to >= n, path) : trees.edge(group, from, to, path));
+    c.end = static_cast<std::uint32_t>(path.size());
+    for (std::uint32_t i = c.begin; i < c.end; ++i) load(path[i], near ? bytes / protocol.share_switch : bytes);
+    open_connection(c);
+    return {};
   }
   Connection c{static_cast<std::uint32_t>(path.size()), 0, bytes, 0};
   c.from = from;
@@ -126,7 +133,7 @@ Status Lowering::State::open_run(const CollectiveCall& call, const Schedule& s, 
   path.clear();
   connections.clear();
   set_channel(s.phases[run.begin].channel);
-  tree.loaded.clear();
+  trees.begin_run(channel, nic_numbers[0]);
   if (is_stepwise(s.phases[run.begin].pattern)) return open_steps(call, s, run, call_group, group, chunk_bytes);
   const Phase& phase = s.phases[run.begin];  // the phases of a run cross the same edges
   const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast;

@@ -1,9 +1,7 @@
 // The inside of Lowering: work space of one call, shared by lowering.cc (stages) and lowering_connect.cc (routes).
 #pragma once
 
-#include <map>
 #include <optional>
-#include <unordered_set>
 #include <vector>
 
 #include "busbar/collectives/builders.h"
@@ -12,10 +10,10 @@
 #include "busbar/lowering/internal/lanes.h"
 #include "busbar/lowering/internal/run_loads.h"
 #include "busbar/lowering/internal/stage_builder.h"
+#include "busbar/lowering/internal/switch_trees.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/send_routes.h"
 #include "busbar/routing/pair_spread.h"
-#include "busbar/routing/reduction_tree.h"
 
 namespace busbar {
 
@@ -99,6 +97,7 @@ struct Lowering::State {
   Shortcuts shortcuts;
   CapacityTable table;
   SendRoutes routes{router, placement, protocol, table};
+  SwitchTrees trees{placement, protocol, table, routes, router.topology()};
   WhatIf what_if{};
   std::vector<LinkDelay> delays{};
   Trace* trace = nullptr;
@@ -115,17 +114,6 @@ struct Lowering::State {
   std::vector<std::uint32_t> nic_numbers{};  ///< of its lanes
   const ChannelNics* nics = nullptr;  ///< of the call; null: each rank uses the NICs nearest to its GPU
 
-  /// Of schedules that reduce in the fabric.
-  struct Trees {
-    bool on = false;
-    bool at_hubs = false;  ///< a domain's own switches add up first
-    std::uint32_t per_tree = 1, per_domain = 1;
-    std::uint32_t group = 0, channel = 0;        ///< of `roots`
-    std::vector<DeviceId> roots{};               ///< where trees meet, per member of a domain that sends its own share
-    std::unordered_set<std::uint64_t> loaded{};  ///< links and trees of the phases in hand that carry a sum
-  };
-  Trees tree{};
-  std::optional<ReductionTrees> switches{};  ///< made when first needed
   double arrival_cost = 1;                   ///< bytes that memory moves for one that arrives, in the phases in hand
 
   // Work space, reused from fluid to fluid.
@@ -158,15 +146,6 @@ struct Lowering::State {
   void set_bias(std::size_t step) { bias = step < biases.size() ? &biases[step] : &kEqualSplit; }
   Result<Schedule> build(const CollectiveCall& call, std::uint32_t per_domain);
   Status connect(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to, double bytes);
-  Status connect_hub(DeviceId gpu, bool up, double bytes);
-  // lowering_tree.cc
-  void set_trees(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain);
-  Result<LinkId> uplink(const CollectiveCall& call, std::uint32_t group, std::uint32_t m);
-  Status find_roots(const CollectiveCall& call, std::uint32_t group);
-  Status connect_tree(const CollectiveCall& call, std::uint32_t group, std::uint32_t from, std::uint32_t to,
-                      double bytes);
-  Result<double> host_leg(const CollectiveCall& call, std::uint32_t group, std::uint32_t m, bool up, double share);
-  Result<double> climb_leg(const CollectiveCall& call, std::uint32_t group, std::uint32_t m, bool up, double share);
   void load(const CapacityShare& l, double bytes);
   Status open_steps(const CollectiveCall& call, const Schedule& s, PhaseRun run, std::uint32_t call_group,
                     std::uint32_t group, double chunk_bytes);
