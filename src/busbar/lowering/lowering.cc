@@ -261,7 +261,8 @@ void Lowering::State::make_room() {
   if (builder) return;
   builder.emplace(table, shortcuts);
   loads = total = RunLoads(table.counts());
-  round_load = free_at = {table.counts(), 0.0};
+  round_load = {table.counts(), 0.0};
+  hop_times.emplace(table);
 }
 
 Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
@@ -270,7 +271,8 @@ Result<LoweredCall> Lowering::lower_once(const CollectiveCall& call) {
   LoweredCall out;
   out.call = call;
   out.launch_ps = static_cast<double>(st.protocol.launch.in_ps());
-  st.bytes_sent = 1 / costs_of(st.protocol, call.protocol).efficiency;
+  st.sent_bytes.straight = 1 / costs_of(st.protocol, call.protocol).efficiency;
+  st.sent_bytes.to_switch = st.sent_bytes.straight / st.protocol.share_switch;
   const std::uint32_t n = call.groups.size();
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
     for (std::uint32_t m = 0; m < n; ++m)

@@ -21,14 +21,14 @@ Result<SideBySide> Lowering::State::open_side_by_side(const LoweredCall& out, co
       for (std::uint32_t g = 0; g < s.families[phase.family].groups(); ++g, ++opened) {
         BUSBAR_RETURN_IF_ERROR(open_run(out.call, s, runs[c][step], cg, g, chunk_bytes));
         if (all.loads.empty()) all.loads = {table.counts(), 0.0};
-        for (const CapacityId c : loads.on()) all.loads[c] += loads[c];
+        for (const CapacityId l : loads.on()) all.loads[l] += loads[l];
         all.kept[c].push_back(put_by());
       }
     if (!is_stepwise(phase.pattern) && !is_ring(phase.pattern))
       for (RoutedRun& run : all.kept[c])
         by_hops.push_back({&run, phase.pattern == Pattern::kTreeReduce, static_cast<std::uint32_t>(c)});
   }
-  time_hops(by_hops, 1);
+  hop_times->send(by_hops, 1, lanes.cap, sent_bytes);
   if (opened < 2) all.loads = {};  // it has its links to itself
   return all;
 }
@@ -95,6 +95,47 @@ void Lowering::State::stretch_rounds(const Schedule& s, PhaseRun run) {
       first = last;
     }
   }
+}
+
+/// The first chunks of a pipeline of nothing but trees and chains, followed hop by hop through all phases. Returns how
+/// many were followed, 1 where that is too much work or other phases are among them; `end_ps`: per call group and
+/// channel, when the last of these is there.
+std::uint32_t Lowering::State::follow_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
+                                               std::span<SideBySide> side, std::uint32_t groups, std::uint32_t chunks,
+                                               std::vector<double>& end_ps) {
+  constexpr std::size_t kMostSends = 8'192;  // a millisecond or two
+  std::vector<HopRun> hops;
+  std::vector<std::uint32_t> last;  // per call group and channel: its last stage
+  std::size_t sends = 0;
+  std::uint32_t stage = 0;
+  for (std::uint32_t cg = 0; cg < groups; ++cg)
+    for (std::size_t c = 0; c < runs.size(); ++c) {
+      for (std::size_t step = 0; step < runs[c].size(); ++step, ++stage) {
+        const Phase& phase = s.phases[runs[c][step].begin];
+        if (is_stepwise(phase.pattern) || is_ring(phase.pattern) || side[step].kept[c].empty()) return 1;
+        const std::uint32_t families = s.families[phase.family].groups();
+        for (std::uint32_t g = 0; g < families; ++g) {
+          RoutedRun& run = side[step].kept[c][std::size_t{cg} * families + g];
+          hops.push_back({&run, phase.pattern == Pattern::kTreeReduce, stage, step > 0});
+          if (run.connections.empty()) return 1;
+          sends += run.connections.size();
+        }
+      }
+      last.push_back(stage - 1);
+    }
+  const auto most = static_cast<std::uint32_t>(kMostSends / std::max<std::size_t>(1, sends));
+  const std::uint32_t followed = std::min(chunks, most);
+  if (followed < 2) return 1;
+  std::vector<std::vector<double>> transfers;  // of the first chunk, which explain() shows
+  for (const HopRun& r : hops) {
+    auto& kept = transfers.emplace_back();
+    for (const Connection& c : r.run->connections) kept.push_back(c.transfer_ps);
+  }
+  const std::vector<double> ends = hop_times->send(hops, followed, lanes.cap, sent_bytes);
+  for (std::size_t r = 0; r < hops.size(); ++r)
+    for (std::size_t i = 0; i < transfers[r].size(); ++i) hops[r].run->connections[i].transfer_ps = transfers[r][i];
+  for (const std::uint32_t l : last) end_ps.push_back(ends[l]);
+  return followed;
 }
 
 }  // namespace busbar

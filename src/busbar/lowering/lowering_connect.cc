@@ -8,7 +8,9 @@
 
 namespace busbar {
 
-void Lowering::State::load(const CapacityShare& l, double bytes) { loads.add(l.on, l.share * bytes * bytes_sent); }
+void Lowering::State::load(const CapacityShare& l, double bytes) {
+  loads.add(l.on, l.share * bytes * sent_bytes.straight);
+}
 
 void Lowering::State::open_connection(const Connection& c) {
   connections.push_back(c);
@@ -57,7 +59,7 @@ void Lowering::State::close_round(std::size_t first, std::size_t last, bool othe
       for (std::uint32_t k = connections[i].begin; k < connections[i].end; ++k) f(connections[i], path[k]);
   };
   each_link(
-      [&](const Connection& c, const CapacityShare& l) { round_load[l.on] += l.share * c.bytes * sent_per_byte(c); });
+      [&](const Connection& c, const CapacityShare& l) { round_load[l.on] += l.share * c.bytes * sent_bytes.of(c); });
   for (std::size_t i = first; lanes.cap > 0 && i < last; ++i)
     connections[i].transfer_ps = connections[i].bytes / lanes.cap;
   each_link([&](Connection& c, const CapacityShare& l) {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "busbar/lowering/lowering_state.h"
+#include "busbar/lowering/internal/lowering_state.h"
 #include "busbar/solve/online_max_min.h"
 #include "busbar/solve/transfer_clock.h"
 
@@ -100,7 +100,7 @@ void Lowering::State::time_rounds(std::span<const RoundSend> sends, std::uint32_
   for (const Connection& c : connections) {
     std::map<std::uint32_t, double> weight_on;
     for (std::uint32_t k = c.begin; k < c.end; ++k)
-      if (path[k].share > 0) weight_on[number[path[k].on]] += path[k].share * sent_per_byte(c);
+      if (path[k].share > 0) weight_on[number[path[k].on]] += path[k].share * sent_bytes.of(c);
     std::vector<std::uint32_t> on;
     std::vector<double> weights;
     for (const auto& [link, w] : weight_on) on.push_back(link), weights.push_back(w);

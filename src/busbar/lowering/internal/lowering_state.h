@@ -7,8 +7,9 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/chain.h"
 #include "busbar/collectives/edges.h"
+#include "busbar/lowering/internal/hop_times.h"
 #include "busbar/lowering/internal/lanes.h"
-#include "busbar/lowering/internal/run_loads.h"
+#include "busbar/lowering/internal/routed_run.h"
 #include "busbar/lowering/internal/stage_builder.h"
 #include "busbar/lowering/internal/switch_trees.h"
 #include "busbar/lowering/lowering.h"
@@ -16,18 +17,6 @@
 #include "busbar/routing/pair_spread.h"
 
 namespace busbar {
-
-/// One connection of the fluid in the making.
-struct Connection {
-  static constexpr std::uint32_t kHub = 0xffff'ffffu;
-  std::uint32_t begin, end;  ///< its links in State::path
-  double bytes;
-  double latency_ps;
-  double transfer_ps = 0;               ///< of all but rings: of the send, while its round is under way
-  std::uint32_t from = 0;               ///< actor
-  std::uint32_t toward_root = kNone32;  ///< trees and chains: the connection of the run that is one closer to the root
-  std::uint64_t chunks = 0;             ///< stepwise phases
-};
 
 inline bool is_ring(Pattern p) { return p == Pattern::kRingReduceScatter || p == Pattern::kRingAllGather; }
 
@@ -55,21 +44,6 @@ struct FullRound {
 struct Lowering::Trace {
   std::vector<std::uint32_t> fluid;           ///< per stage
   std::vector<std::vector<ChainPart>> parts;  ///< per stage
-};
-
-/// A run that was routed before its turn.
-struct RoutedRun {
-  std::vector<CapacityShare> path{};
-  std::vector<Connection> connections{};
-  RunLoads::Kept loads{};
-};
-
-/// A routed tree or chain.
-struct HopRun {
-  RoutedRun* run = nullptr;
-  bool up = false;          ///< towards the root of the tree
-  std::uint32_t stage = 0;  ///< with others of its stage: what they send first waits for all of stage - 1, if `waits`
-  bool waits = false;
 };
 
 /// Of pairs that are taken together.
@@ -101,7 +75,7 @@ struct Lowering::State {
   WhatIf what_if{};
   std::vector<LinkDelay> delays{};
   Trace* trace = nullptr;
-  double bytes_sent = 1;  ///< per payload byte, by the protocol of the call in hand
+  SentBytes sent_bytes{};  ///< by the protocol of the call
 
   std::vector<SplitBias> biases{};       ///< per step of the schedule; none: equal splits
   const SplitBias* bias = &kEqualSplit;  ///< of the step that is being laid out
@@ -123,7 +97,7 @@ struct Lowering::State {
   RunLoads loads{};                            ///< of the open run
   std::vector<double> sent{};        ///< per rank, zero between fluids
   PerCapacity<double> round_load{};  ///< zero between rounds
-  PerCapacity<double> free_at{};     ///< when it has carried the hops of trees and chains timed so far
+  std::optional<HopTimes> hop_times{};
   ChainScratch chain{};
   RunLoads total{};  ///< of the pipeline in the making: of all phases of a channel
   std::optional<StageBuilder> builder{};
@@ -134,9 +108,6 @@ struct Lowering::State {
   void read_table() { table = CapacityTable(router, protocol, what_if, delays, shortcuts); }
   void set_arrival_cost(const Schedule& s, std::uint32_t first, std::uint32_t last);
   void make_room();
-  double sent_per_byte(const Connection& c) const {
-    return c.from == Connection::kHub ? bytes_sent / protocol.share_switch : bytes_sent;
-  }
   void set_channel(std::uint32_t c) {
     channel = c;
     nic_numbers.clear();
@@ -175,7 +146,6 @@ struct Lowering::State {
   void stretch_rounds(const Schedule& s, PhaseRun run);
   void link_hops(const Schedule& s, const Phase& phase);
   void time_rounds(std::span<const RoundSend> sends, std::uint32_t ranks);
-  std::vector<double> time_hops(std::span<const HopRun> runs, std::uint32_t chunks);
   std::uint32_t follow_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
                                 std::span<SideBySide> side, std::uint32_t groups, std::uint32_t chunks,
                                 std::vector<double>& end_ps);

@@ -1,8 +1,10 @@
 // Trees and chains hop by hop: a link carries first what came first, and at one rate what came at one time.
+#include "busbar/lowering/internal/hop_times.h"
+
 #include <queue>
 #include <tuple>
 
-#include "busbar/lowering/internal/lowering_state.h"
+#include "busbar/base/csr.h"
 
 namespace busbar {
 namespace {
@@ -129,9 +131,8 @@ class HopQueue {
 
 }  // namespace
 
-/// Sends `chunks` chunks of the routed runs through all of their stages; returns when each stage has its last chunk.
-/// Connection::transfer_ps becomes what the last chunk took, waiting included.
-std::vector<double> Lowering::State::time_hops(std::span<const HopRun> runs, std::uint32_t chunks) {
+std::vector<double> HopTimes::send(std::span<const HopRun> runs, std::uint32_t chunks, double cap,
+                                   const SentBytes& sent) {
   HopQueue queue(runs, chunks);
   std::vector<CapacityId> met;
   for (auto batch = queue.pop(); !batch.empty(); batch = queue.pop()) {
@@ -142,70 +143,29 @@ std::vector<double> Lowering::State::time_hops(std::span<const HopRun> runs, std
       }
     };
     each_link([&](const Connection& c, const CapacityShare& l) {
-      if (round_load[l.on] == 0) met.push_back(l.on);
-      round_load[l.on] += l.share * c.bytes * sent_per_byte(c);
+      if (load_[l.on] == 0) met.push_back(l.on);
+      load_[l.on] += l.share * c.bytes * sent.of(c);
     });
     const double now = batch[0].at_ps;
     for (const CapacityId l : met) {
-      free_at[l] = std::max(free_at[l], now) + round_load[l] / table.rate(l);
-      round_load[l] = 0;
+      free_at_[l] = std::max(free_at_[l], now) + load_[l] / table_.rate(l);
+      load_[l] = 0;
     }
     met.clear();
     for (const HopQueue::Event& e : batch) {
       Connection& c = queue.connection(e.hop);
-      c.transfer_ps = lanes.cap > 0 ? c.bytes / lanes.cap : 0;
+      c.transfer_ps = cap > 0 ? c.bytes / cap : 0;
     }
     each_link(
-        [&](Connection& c, const CapacityShare& l) { c.transfer_ps = std::max(c.transfer_ps, free_at[l.on] - now); });
+        [&](Connection& c, const CapacityShare& l) { c.transfer_ps = std::max(c.transfer_ps, free_at_[l.on] - now); });
     for (const HopQueue::Event& e : batch) {
       const Connection& c = queue.connection(e.hop);
       queue.send(e.hop, now + c.transfer_ps, now + c.transfer_ps + c.latency_ps);
     }
   }
   for (const HopRun& r : runs)
-    for (const CapacityShare& l : r.run->path) free_at[l.on] = 0;
+    for (const CapacityShare& l : r.run->path) free_at_[l.on] = 0;
   return queue.ends();
-}
-
-/// The first chunks of a pipeline of nothing but trees and chains, followed hop by hop through all phases. Returns how
-/// many were followed, 1 where that is too much work or other phases are among them; `end_ps`: per call group and
-/// channel, when the last of these is there.
-std::uint32_t Lowering::State::follow_pipeline(const Schedule& s, std::span<const std::vector<PhaseRun>> runs,
-                                               std::span<SideBySide> side, std::uint32_t groups, std::uint32_t chunks,
-                                               std::vector<double>& end_ps) {
-  constexpr std::size_t kMostSends = 8'192;  // a millisecond or two
-  std::vector<HopRun> hops;
-  std::vector<std::uint32_t> last;  // per call group and channel: its last stage
-  std::size_t sends = 0;
-  std::uint32_t stage = 0;
-  for (std::uint32_t cg = 0; cg < groups; ++cg)
-    for (std::size_t c = 0; c < runs.size(); ++c) {
-      for (std::size_t step = 0; step < runs[c].size(); ++step, ++stage) {
-        const Phase& phase = s.phases[runs[c][step].begin];
-        if (is_stepwise(phase.pattern) || is_ring(phase.pattern) || side[step].kept[c].empty()) return 1;
-        const std::uint32_t families = s.families[phase.family].groups();
-        for (std::uint32_t g = 0; g < families; ++g) {
-          RoutedRun& run = side[step].kept[c][std::size_t{cg} * families + g];
-          hops.push_back({&run, phase.pattern == Pattern::kTreeReduce, stage, step > 0});
-          if (run.connections.empty()) return 1;
-          sends += run.connections.size();
-        }
-      }
-      last.push_back(stage - 1);
-    }
-  const auto most = static_cast<std::uint32_t>(kMostSends / std::max<std::size_t>(1, sends));
-  const std::uint32_t followed = std::min(chunks, most);
-  if (followed < 2) return 1;
-  std::vector<std::vector<double>> transfers;  // of the first chunk, which explain() shows
-  for (const HopRun& r : hops) {
-    auto& kept = transfers.emplace_back();
-    for (const Connection& c : r.run->connections) kept.push_back(c.transfer_ps);
-  }
-  const std::vector<double> ends = time_hops(hops, followed);
-  for (std::size_t r = 0; r < hops.size(); ++r)
-    for (std::size_t i = 0; i < transfers[r].size(); ++i) hops[r].run->connections[i].transfer_ps = transfers[r][i];
-  for (const std::uint32_t l : last) end_ps.push_back(ends[l]);
-  return followed;
 }
 
 }  // namespace busbar

@@ -1,0 +1,35 @@
+// When the chunks of trees and chains cross each hop, waiting included.
+#pragma once
+
+#include <span>
+
+#include "busbar/lowering/capacity_table.h"
+#include "busbar/lowering/internal/routed_run.h"
+
+namespace busbar {
+
+/// A routed tree or chain.
+struct HopRun {
+  RoutedRun* run = nullptr;
+  bool up = false;          ///< towards the root of the tree
+  std::uint32_t stage = 0;  ///< with others of its stage: what they send first waits for all of stage - 1, if `waits`
+  bool waits = false;
+};
+
+/// A link carries first the chunk that came first. Chunks that came at the same time share its rate.
+class HopTimes {
+ public:
+  explicit HopTimes(const CapacityTable& table)
+      : table_(table), load_(table.counts(), 0.0), free_at_(table.counts(), 0.0) {}
+
+  /// Sends `chunks` chunks of the routed runs through all of their stages; returns when each stage has its last chunk.
+  /// Connection::transfer_ps becomes what the last chunk took. `cap`: bytes per ps of a connection, 0: no limit.
+  std::vector<double> send(std::span<const HopRun> runs, std::uint32_t chunks, double cap, const SentBytes& sent);
+
+ private:
+  const CapacityTable& table_;
+  PerCapacity<double> load_;     ///< of the hops that start at one time; zero in between
+  PerCapacity<double> free_at_;  ///< when it has carried the hops that were sent so far; zero between calls
+};
+
+}  // namespace busbar
