@@ -12,7 +12,7 @@ namespace busbar {
 namespace {
 
 Json to_json(const ChainPart& p, Duration time, const Topology& t) {
-  const auto member = [](std::uint32_t m) { return m == ChainPart::kNobody ? Json() : Json(m); };
+  const auto member = [](std::uint32_t m) { return m == kNone32 ? Json() : Json(m); };
   Json j{{"kind", name_of(p.kind)},
          {"phase", p.phase},
          {"from_rank", member(p.from)},
@@ -35,7 +35,7 @@ Table chain_table(const Prediction& row, const Topology& topology) {
           {{"part", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft},
            {"phase", Align::kLeft}}};
   for (const ChainPart& p : row.chain) {
-    const bool ranks = p.from != ChainPart::kNobody;
+    const bool ranks = p.from != kNone32;
     t.rows.push_back({name_of(p.kind), format_number(p.ps * 1e-6, 4),
                       format_number(100 * p.ps / std::max(1.0, static_cast<double>(row.time.in_ps()))),
                       ranks ? fmt::format("{} -> {}", p.from, p.to) : "-",

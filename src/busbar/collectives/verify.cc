@@ -5,11 +5,11 @@
 #include <bit>
 
 #include "busbar/base/check.h"
+#include "busbar/base/id.h"
 
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kNobody = 0xffff'ffffu;
 
 const char* name_of(Buffer b) { return b == Buffer::kInput ? "input" : b == Buffer::kOutput ? "output" : "scratch"; }
 
@@ -25,7 +25,7 @@ Verifier::Verifier(const Schedule& schedule)
     : schedule_(schedule),
       demand_(schedule),
       words_((schedule.ranks + 63) / 64),
-      chunk_channel_(schedule.chunks, kNobody),
+      chunk_channel_(schedule.chunks, kNone32),
       rounds_done_(schedule.channels, 0) {
   const std::uint32_t actors = schedule_.ranks + schedule_.reducers;
   slots_.resize(std::size_t{actors} * 3 * schedule_.chunks);
@@ -52,7 +52,7 @@ std::string Verifier::shape_error(std::uint32_t channel, const Move& m) {
   if (m.dst_buffer == Buffer::kInput) return "writes to an input";
   for (std::uint32_t c = m.first_chunk; c < m.first_chunk + m.chunk_count; ++c) {
     std::uint32_t& channel_of = chunk_channel_[c];
-    if (channel_of == kNobody) channel_of = channel;
+    if (channel_of == kNone32) channel_of = channel;
     if (channel_of != channel) return fmt::format("chunk {} belongs to channel {}", c, channel_of);
     if (m.src_buffer == Buffer::kOutput && !demand_.has_output(m.src, c))
       return fmt::format("rank {} has no output chunk {}", m.src, c);

@@ -12,7 +12,7 @@ namespace {
 using namespace nccl_log;
 
 constexpr std::size_t kMostTexts = 1000, kMostUnknown = 200, kMostSends = 4096, kMostPaths = 1 << 16;
-constexpr int kNobody = -1;
+constexpr int kUnknown = -1;
 
 struct TextHash {
   using is_transparent = void;
@@ -49,7 +49,7 @@ struct RankRecord {
 };
 
 struct Thread {
-  int record = kNobody, graph = kNobody;
+  int record = kUnknown, graph = kUnknown;
   bool in_system = false;
 };
 
@@ -146,11 +146,11 @@ class LogReader {
 
   /// The record of this thread; a new one if none is open.
   RankRecord& record(bool opens) {
-    if (thread_->record == kNobody && !opens) {
+    if (thread_->record == kUnknown && !opens) {
       const auto at = latest_.find(process_);
       if (at != latest_.end()) thread_->record = at->second;
     }
-    if (thread_->record == kNobody || (opens && records_[thread_->record].complete)) open_record();
+    if (thread_->record == kUnknown || (opens && records_[thread_->record].complete)) open_record();
     return records_[thread_->record];
   }
   void open_record() {
@@ -291,7 +291,7 @@ class LogReader {
                         g.type_inter == graph->type_inter && g.same_channels == graph->same_channels;
       if (!same) continue;
       ++g.count;
-      thread_->graph = kNobody;
+      thread_->graph = kUnknown;
       return true;
     }
     if (log_.graphs.size() >= kMostTexts) return true;
@@ -351,7 +351,7 @@ class LogReader {
     LineCursor c(trimmed(text));
     std::int64_t channel = 0;
     if (!c.integer(channel) || !c.accept(" : ")) return true;
-    if (thread_->graph != kNobody && log_.graphs[thread_->graph].orders.size() < kMostTexts)
+    if (thread_->graph != kUnknown && log_.graphs[thread_->graph].orders.size() < kMostTexts)
       log_.graphs[thread_->graph].orders.emplace_back(c.rest());
     return true;
   }

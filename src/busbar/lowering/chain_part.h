@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/base/id.h"
 #include "busbar/topology/link.h"
 
 namespace busbar {
@@ -18,11 +19,10 @@ enum class ChainPartKind : std::uint8_t {
 const char* name_of(ChainPartKind kind);  ///< "launch", "latency", "bandwidth", "sharing"
 
 struct ChainPart {
-  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
   ChainPartKind kind{};
   std::string phase;
-  std::uint32_t from = kNobody,
-                to = kNobody;  ///< members of the call between whom the part runs; kNobody: a link's load
+  std::uint32_t from = kNone32,
+                to = kNone32;  ///< members of the call between whom the part runs; kNone32: a link's load
   std::uint32_t first_round = 0, rounds = 0;  ///< 0 rounds: not of certain rounds
   LinkId link = kNone<LinkId>;                ///< the narrowest on the way, or the busiest
   double ps = 0;

@@ -15,7 +15,7 @@ void ComponentSplitter::split(Stage& stage, const RateOf& rate_of) {
   for (std::uint32_t f = 0; f < n; ++f)
     for (std::uint32_t i = stage.fluids[f].begin; i < stage.fluids[f].end; ++i) {
       std::uint32_t& o = owner_[stage.on[i]];
-      if (o == kNobody) o = f;
+      if (o == kNone32) o = f;
       sets.join(o, f);
     }
   std::vector<std::uint32_t> size(n, 0), place(n, 0);
@@ -28,7 +28,7 @@ void ComponentSplitter::split(Stage& stage, const RateOf& rate_of) {
     }
   stage.members.resize(n);
   for (std::uint32_t f = 0; f < n; ++f) stage.members[stage.components[place[sets.find(f)]].end++] = f;
-  for (const CapacityId c : stage.on) owner_[c] = kNobody;
+  for (const CapacityId c : stage.on) owner_[c] = kNone32;
   std::unordered_map<std::uint64_t, std::uint32_t> first;  // looked up only, never iterated
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
     Component& component = stage.components[c];
@@ -51,13 +51,13 @@ std::uint64_t ComponentSplitter::likeness(const Stage& stage, const Component& c
     h = mix64(h ^ bits(f.bytes)) + mix64(bits(f.alone_ps)) + (f.end - f.begin);
     for (std::uint32_t i = f.begin; i < f.end; ++i) {
       std::uint32_t& name = owner_[stage.on[i]];
-      if (name == kNobody) name = names++;
+      if (name == kNone32) name = names++;
       h = mix64(h ^ name) + mix64(bits(stage.weight[i])) + mix64(bits(rate_of(stage.on[i])) + 1);
     }
   }
   for (std::uint32_t m = c.begin; m < c.end; ++m) {
     const Fluid& f = stage.fluids[stage.members[m]];
-    for (std::uint32_t i = f.begin; i < f.end; ++i) owner_[stage.on[i]] = kNobody;
+    for (std::uint32_t i = f.begin; i < f.end; ++i) owner_[stage.on[i]] = kNone32;
   }
   return h;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "busbar/base/id.h"
 #include "busbar/base/shortcuts.h"
 #include "busbar/lowering/lowering.h"
 
@@ -16,11 +17,10 @@ class ComponentSplitter {
   using RateOf = std::function<double(CapacityId)>;  ///< bytes per ps
   explicit ComponentSplitter(Shortcuts shortcuts) : shortcuts_(std::move(shortcuts)) {}
   /// `capacities`: of all that Stage::on may name.
-  void resize(const CapacityCounts& capacities) { owner_ = {capacities, kNobody}; }
+  void resize(const CapacityCounts& capacities) { owner_ = {capacities, kNone32}; }
   void split(Stage& stage, const RateOf& rate_of);
 
  private:
-  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
   std::uint64_t likeness(const Stage& stage, const Component& c, const RateOf& rate_of);
   PerCapacity<std::uint32_t> owner_;  ///< the fluid that crosses it, or its name while likeness is sought
   Shortcuts shortcuts_;

@@ -185,7 +185,7 @@ Status Lowering::State::lower_as_pipeline(const Schedule& s, std::span<const std
       if (followed > 1)
         more_ps = std::max(0.0, followed_ps[cg * runs.size() + c] - first_chunk_ps) + (k - followed) * busiest_ps;
       if (traces(out, stage)) {
-        parts.push_back({ChainPartKind::kBandwidth, "chunks after the first", ChainPart::kNobody, ChainPart::kNobody, 0,
+        parts.push_back({ChainPartKind::kBandwidth, "chunks after the first", kNone32, kNone32, 0,
                          0, busiest, more_ps});
         trace->parts[out.stages.size()] = std::move(parts);
       }

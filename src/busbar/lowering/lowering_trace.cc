@@ -228,7 +228,7 @@ Result<std::vector<ChainPart>> Lowering::explain(const CollectiveCall& call) {
   std::vector<ChainPart> out;
   if (launch_ps > 0.5)
     out.push_back(
-        {ChainPartKind::kLaunch, "launch", ChainPart::kNobody, ChainPart::kNobody, 0, 0, kNone<LinkId>, launch_ps});
+        {ChainPartKind::kLaunch, "launch", kNone32, kNone32, 0, 0, kNone<LinkId>, launch_ps});
   for (std::size_t k = 0; k < base.stages.size(); ++k) {
     const Stage& s = base.stages[k];
     const Fluid& f = s.fluids[trace.fluid[k]];

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "busbar/base/id.h"
 #include "busbar/nccl/internal/rccl_models.h"
 
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kNobody = UINT32_MAX;
 
 std::uint32_t digit(char c) { return static_cast<std::uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
@@ -104,8 +104,8 @@ class Matching {
         same_numa_(rule.same_numa || !model.options.any_numa),
         widths_(words_of(model.widths)),
         near_(words_of(model.options.near)) {
-    gpus.assign(m_.gpus, kNobody);
-    nets.assign(m_.nics, kNobody);
+    gpus.assign(m_.gpus, kNone32);
+    nets.assign(m_.nics, kNone32);
     for (const std::size_t side : {0u, 1u}) numa_[side] = model_numa(m_, side);
   }
 

@@ -24,12 +24,12 @@ std::uint32_t OnlineMaxMin::add_flow(std::span<const std::uint32_t> links, std::
   if (heeded_ == Links::kWithoutIdle) heed_all_links();
   const auto f = static_cast<std::uint32_t>(flows_.size());
   const auto begin = static_cast<std::uint32_t>(crossings_.size());
-  for (std::size_t i = 0; i < links.size(); ++i) crossings_.push_back({f, links[i], kNobody, kNobody, weights[i]});
+  for (std::size_t i = 0; i < links.size(); ++i) crossings_.push_back({f, links[i], kNone32, kNone32, weights[i]});
   Flow flow{};
   flow.begin = begin;
   flow.end = flow.live = static_cast<std::uint32_t>(crossings_.size());
   flow.cap = cap;
-  flow.held_by = kNobody;
+  flow.held_by = kNone32;
   flows_.push_back(flow);
   return f;
 }
@@ -50,7 +50,7 @@ void OnlineMaxMin::pass_over_idle_links() {
     }
   }
   for (Flow& f : flows_) {
-    std::pair<double, std::uint32_t> narrowest{INFINITY, kNobody};  // of the links that only it uses
+    std::pair<double, std::uint32_t> narrowest{INFINITY, kNone32};  // of the links that only it uses
     for (std::uint32_t c = f.begin; c < f.end; ++c)
       if (const Crossing& x = crossings_[c]; flows[x.link] == 1)
         narrowest = std::min(narrowest, {links_[x.link].capacity / x.weight, x.link});
@@ -91,7 +91,7 @@ double OnlineMaxMin::level_of(const Link& link, std::uint32_t l) const {
   double level = 0;
   for (;;) {
     double taken = 0, open = 0, least = INFINITY;  // least: the smallest limit of open flows
-    for (std::uint32_t c = link.first; c != kNobody; c = crossings_[c].next) {
+    for (std::uint32_t c = link.first; c != kNone32; c = crossings_[c].next) {
       const double u = limit(flows_[crossings_[c].flow], l);
       if (u > level)
         open += crossings_[c].weight, least = std::min(least, u);
@@ -154,7 +154,7 @@ void OnlineMaxMin::release(std::uint32_t f, std::uint32_t but) {
 
 void OnlineMaxMin::open_held(std::uint32_t l) {
   links_[l].opened = true;
-  for (std::uint32_t c = links_[l].first; c != kNobody; c = crossings_[c].next) {
+  for (std::uint32_t c = links_[l].first; c != kNone32; c = crossings_[c].next) {
     const Flow& f = flows_[crossings_[c].flow];
     if (f.held_by == l && state(f) == State::kClean) release(crossings_[c].flow, l);
   }
@@ -179,7 +179,7 @@ void OnlineMaxMin::finish(std::uint32_t l, double level) {
   Link& link = links_[l];
   link.done = true;
   link.level = level;
-  for (std::uint32_t c = link.first; c != kNobody; c = crossings_[c].next) {
+  for (std::uint32_t c = link.first; c != kNone32; c = crossings_[c].next) {
     const std::uint32_t f = crossings_[c].flow;
     const Flow& flow = flows_[f];
     const State s = state(flow);
@@ -192,8 +192,8 @@ void OnlineMaxMin::finish(std::uint32_t l, double level) {
 void OnlineMaxMin::list(std::uint32_t c) {
   std::uint32_t& first = links_[crossings_[c].link].first;
   crossings_[c].next = first;
-  crossings_[c].previous = kNobody;
-  if (first != kNobody) crossings_[first].previous = c;
+  crossings_[c].previous = kNone32;
+  if (first != kNone32) crossings_[first].previous = c;
   first = c;
 }
 
@@ -209,23 +209,23 @@ void OnlineMaxMin::close(std::uint32_t f) {
   Flow& flow = flows_[f];
   for (std::uint32_t c = flow.begin; c < flow.live; ++c) {
     const Crossing& x = crossings_[c];
-    if (x.previous == kNobody)
+    if (x.previous == kNone32)
       links_[x.link].first = x.next;
     else
       crossings_[x.previous].next = x.next;
-    if (x.next != kNobody) crossings_[x.next].previous = x.previous;
+    if (x.next != kNone32) crossings_[x.next].previous = x.previous;
     if (links_[x.link].level < INFINITY) touch(x.link);
   }
   flow.listed = false;
   flow.rate = 0;
-  flow.held_by = kNobody;
+  flow.held_by = kNone32;
 }
 
 // HOT: bench ar-c-65536.
 void OnlineMaxMin::settle() {
   changed_.clear();
   heap_.clear();
-  for (const std::uint32_t f : fresh_) release(f, kNobody);
+  for (const std::uint32_t f : fresh_) release(f, kNone32);
   fresh_.clear();
   const auto links = static_cast<std::uint32_t>(links_.size());
   for (weigh(); !heap_.empty(); weigh()) {
@@ -234,7 +234,7 @@ void OnlineMaxMin::settle() {
     heap_.pop_back();
     if (e.item >= links) {
       const Flow& flow = flows_[e.item - links];
-      if (state(flow) == State::kOpen) fix(e.item - links, flow.cap, kNobody);
+      if (state(flow) == State::kOpen) fix(e.item - links, flow.cap, kNone32);
       continue;
     }
     Link& link = links_[e.item];

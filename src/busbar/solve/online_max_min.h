@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "busbar/base/id.h"
 #include "busbar/base/shortcuts.h"
 
 namespace busbar {
@@ -40,12 +41,11 @@ class OnlineMaxMin {
   void settle();
 
   double rate(std::uint32_t flow) const { return flows_[flow].rate; }
-  /// The link that limits the flow; kNobody if its cap does, or nothing.
+  /// The link that limits the flow; kNone32 if its cap does, or nothing.
   std::uint32_t held_by(std::uint32_t flow) const { return flows_[flow].held_by; }
   std::span<const std::uint32_t> changed() const { return changed_; }
   std::uint32_t flow_count() const { return static_cast<std::uint32_t>(flows_.size()); }
 
-  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
 
  private:
   enum class State : std::uint8_t { kClean, kOpen, kFinal };
@@ -57,7 +57,7 @@ class OnlineMaxMin {
   struct Flow {
     std::uint32_t begin, end;  ///< its run in crossings_
     std::uint32_t live;        ///< end of the crossings whose links can be full
-    std::uint32_t held_by = kNobody;
+    std::uint32_t held_by = kNone32;
     std::uint32_t stamp = 0;  ///< sweep for which `state` is valid; otherwise clean
     State state = State::kClean;
     bool listed = false;  ///< in the lists of its links
@@ -65,7 +65,7 @@ class OnlineMaxMin {
   };
   struct Link {
     double capacity, level, key;
-    std::uint32_t first = kNobody;  ///< of its crossings
+    std::uint32_t first = kNone32;  ///< of its crossings
     std::uint32_t stamp = 0;        ///< sweep for which the next three are valid
     bool opened = false, done = false, pending = false;
   };

@@ -93,10 +93,10 @@ void expect_told(const OnlineCase& c, const OnlineMaxMin& solver, const std::vec
     if (c.flows[f].open && std::abs(solver.rate(f) - was) > 1e-12 * was) expected.push_back(f);
     if (!c.flows[f].open) {
       ASSERT_EQ(solver.rate(f), 0) << "seed " << seed;
-      ASSERT_EQ(solver.held_by(f), OnlineMaxMin::kNobody) << "seed " << seed;
+      ASSERT_EQ(solver.held_by(f), kNone32) << "seed " << seed;
       continue;
     }
-    if (solver.held_by(f) == OnlineMaxMin::kNobody) {
+    if (solver.held_by(f) == kNone32) {
       ASSERT_EQ(solver.rate(f), c.flows[f].cap) << "seed " << seed;
       continue;
     }

@@ -256,7 +256,7 @@ void ProgramLoop::begin(std::uint32_t s, Place p) {
 }
 
 bool ProgramLoop::runs_delay(const Stream& s) const {
-  return s.busy && s.running.at != kNobody && ids_.op(s.running).kind == OpKind::kDelay;
+  return s.busy && s.running.at != kNone32 && ids_.op(s.running).kind == OpKind::kDelay;
 }
 
 std::int64_t ProgramLoop::share(const Op& op) const {

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "busbar/base/id.h"
 #include "busbar/step/run_program.h"
 
 namespace busbar {
@@ -30,7 +31,6 @@ class ProgramLoop {
   using Place = OpIndex::Place;
   static constexpr std::uint32_t kNoUse = OpIndex::kNoUse;
   static constexpr std::uint32_t kUseBit = 0x8000'0000u;
-  static constexpr std::uint32_t kNobody = 0xffff'ffffu;
   /// Work of a delay is counted in thousandths of picoseconds, so that a share of 0.15 is exact.
   static constexpr std::int64_t kFullRate = 1000;
 
@@ -38,7 +38,7 @@ class ProgramLoop {
     std::vector<std::uint32_t> queue;  ///< in program order: indices in Program::ops, or kUseBit + use
     std::uint32_t next = 0;            ///< the first one not started
     std::uint32_t role = 0;
-    bool busy = false;  ///< with `running`; its place is kNobody in a pass that is one event
+    bool busy = false;  ///< with `running`; its place is kNone32 in a pass that is one event
     Place running;
     // While a pass runs operation by operation:
     std::uint32_t split = kNoUse;  ///< the use

@@ -81,7 +81,7 @@ void ProgramLoop::begin_whole(std::uint32_t use) {
   for (std::uint32_t k = 0; k < form.streams.size(); ++k) {
     Stream& stream = streams_[role_begin_[role_of_use(use)] + form.streams[k]];
     stream.busy = true;
-    stream.running = {use, kNobody};
+    stream.running = {use, kNone32};
     const Duration through = form.ops[form.stream_ops.row(k).back()].end.since_start();
     if (through < form.length) events_.push({now_ + through, sequence_++, use, state.version, k, Kind::kLeave});
   }

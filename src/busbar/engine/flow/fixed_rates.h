@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "busbar/base/id.h"
 #include "busbar/solve/online_max_min.h"
 #include "busbar/topology/link.h"
 
@@ -29,7 +30,7 @@ class FixedRates {
   /// The link that holds it back; kNone: nothing, or its cap.
   LinkId held_by(std::uint32_t item) const {
     const std::uint32_t l = solver_.held_by(item);
-    return l == OnlineMaxMin::kNobody ? kNone<LinkId> : link_of_[l];
+    return l == kNone32 ? kNone<LinkId> : link_of_[l];
   }
 
  private:

@@ -213,11 +213,11 @@ class GraphRun {
 
   /// Back from the task that ended last, by what released each: where did the time go?
   void find_bound() {
-    std::uint32_t last = TaskOutcome::kNobodyReleased;
+    std::uint32_t last = kNone32;
     for (std::uint32_t t = 0; t < out_.tasks.size(); ++t)
-      if (last == TaskOutcome::kNobodyReleased || out_.tasks[t].done > out_.tasks[last].done) last = t;
+      if (last == kNone32 || out_.tasks[t].done > out_.tasks[last].done) last = t;
     double most = 0;
-    for (std::uint32_t t = last; t != TaskOutcome::kNobodyReleased; t = out_.tasks[t].released_by) {
+    for (std::uint32_t t = last; t != kNone32; t = out_.tasks[t].released_by) {
       const TaskOutcome& o = out_.tasks[t];
       const MessageTask& m = g_.tasks[t];
       const Duration sending = o.sent - o.start;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "busbar/base/id.h"
 #include "busbar/base/result.h"
 #include "busbar/engine/engine.h"
 #include "busbar/program/message_graph.h"
@@ -13,9 +14,8 @@ namespace busbar {
 struct TaskOutcome {
   SimTime start, sent, done;
   Duration latency;                             ///< from sent to done: links and the overhead of a send
-  std::uint32_t released_by = kNobodyReleased;  ///< the task that it waited for last
+  std::uint32_t released_by = kNone32;  ///< the task that it waited for last
   LinkId held_by = kNone<LinkId>;               ///< the link that set its rate at the end
-  static constexpr std::uint32_t kNobodyReleased = 0xffff'ffffu;
 };
 
 struct MessageRun {
