@@ -40,7 +40,7 @@ class Engine {
   virtual Bound bound_by(CallId call) const = 0;
   /// What it may take; those who choose by its times heed it too.
   virtual Shortcuts shortcuts() const { return {}; }
-  /// What times calls cost beside their links; null when the engine does not say.
+  /// Costs of calls besides their links; null if the engine does not say.
   virtual const ProtocolModel* protocol() const { return nullptr; }
   /// What the call became on the links; null when the engine has no fluids.
   virtual const LoweredCall* lowered(CallId) const { return nullptr; }

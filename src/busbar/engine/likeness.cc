@@ -70,7 +70,7 @@ bool CallLikeness::hashed(const CollectiveCall& a) const {
   return policy == RoutingPolicy::kStatic || policy == RoutingPolicy::kValiant || traits_of(a).reduces_in_fabric;
 }
 
-/// Whether the pairing in hand, of as many servers or more, pairs these ranks too: the calls of one pipeline stage by
+/// Whether the current pairing, of as many servers or more, pairs these ranks too: the calls of one pipeline stage by
 /// its tensor and its data groups, for instance.
 bool CallLikeness::within_kept(const CollectiveCall& a, const CollectiveCall& b) const {
   const std::uint32_t ranks = placement_.ranks();

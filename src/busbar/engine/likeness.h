@@ -11,10 +11,10 @@
 namespace busbar {
 
 /// Pairs the servers, cables and switches that call `a` can use with those of call `b`, rank by rank and then upwards,
-/// tier by tier. They are alike when the pairing is one to one, all that is paired is of one class, and no switch has
-/// more live cables than its partner: then every route of `a` has its image in `b`. Never alike are calls between
-/// servers where routes hang on hashes (static and Valiant's routing), where switches of one tier are joined
-/// (dragonfly, torus), or where the trees of in-network reduction are chosen by number.
+/// tier by tier. They are alike if the pairing is one to one, all paired parts are of one class, and no switch has
+/// more live cables than its partner: then every route of `a` has its image in `b`. Calls are never alike between
+/// servers if routes depend on hashes (static and Valiant's routing), if switches of one tier are joined
+/// (dragonfly, torus), or if the trees of in-network reduction are chosen by number.
 class CallLikeness {
  public:
   CallLikeness(const Router& router, const Placement& placement);
@@ -40,7 +40,7 @@ class CallLikeness {
   void find_tiers();
   void forget();
 
-  GroupFamily kept_a_, kept_b_;  ///< groups of the pairing in hand
+  GroupFamily kept_a_, kept_b_;  ///< groups of the current pairing
   bool kept_alike_ = false, kept_by_number_ = true, kept_cables_ = false;
   const Router& router_;
   const Topology& topology_;

@@ -81,7 +81,7 @@ std::vector<double> PreparedCalls::flow_stage_ps(const LoweredCall& call) {
     }
     for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
       const Component& component = stage.components[c];
-      if (component.like != c) continue;  // its likeness has been run
+      if (component.like != c) continue;  // an equal one has been run
       const bool single = component.end - component.begin == 1 && shortcuts_.take(Shortcut::kLoneFluid);
       // One fluid by itself: its time alone already holds its own links' loads.
       longest = std::max(longest,

@@ -59,7 +59,7 @@ class StageSolver {
   std::vector<CapacityId> used_;
   std::vector<double> capacity_;
   std::vector<std::uint32_t> scratch_;
-  Rates rates_ = Rates::kNew;  ///< of the fluids in hand
+  Rates rates_ = Rates::kNew;  ///< of the fluids added
   MaxMinSolver solver_;
 };
 

@@ -44,7 +44,7 @@ std::vector<std::uint32_t> torus_dimensions(const CollectiveCall& call, const To
 std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& schedule, const ProtocolModel& protocol,
                               std::uint32_t all_channels);
 
-/// Whether a switch that adds hangs on the GPU.
+/// Whether a switch that reduces is next to the GPU.
 bool reduces_beside(const Topology& topology, DeviceId gpu);
 
 }  // namespace busbar

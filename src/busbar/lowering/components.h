@@ -1,4 +1,4 @@
-// Which fluids of a stage share links, and which of these sets are alike (DESIGN 4.4).
+// Which fluids of a stage share links, and which of these sets are equal (DESIGN 4.4).
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ class ComponentSplitter {
 
  private:
   std::uint64_t likeness(const Stage& stage, const Component& c, const RateOf& rate_of);
-  PerCapacity<std::uint32_t> owner_;  ///< the fluid that crosses it, or its name while likeness is sought
+  PerCapacity<std::uint32_t> owner_;  ///< the fluid that crosses it, or its local name while sets are compared
   Shortcuts shortcuts_;
 };
 

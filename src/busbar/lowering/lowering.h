@@ -28,15 +28,15 @@ namespace busbar {
 struct Fluid {
   std::uint32_t begin = 0, end = 0;  ///< its run in Stage::on and Stage::weight
   double bytes = 0;                  ///< what its busiest connection carries
-  /// Its time beside those that start with it in its step of the call, latencies and send overheads included.
+  /// Its time while only the fluids of its step of the call are under way, with latencies and send overheads.
   double alone_ps = 0;
   double cap() const { return bytes / alone_ps; }  ///< bytes per ps: a latency-bound fluid does not fill its links
 };
 
-/// Fluids of a stage that share links with one another and with nobody else of the stage.
+/// Fluids of a stage that share links with one another and with no other fluid of the stage.
 struct Component {
   std::uint32_t begin = 0, end = 0;  ///< its run in Stage::members
-  std::uint32_t like = 0;            ///< the first component that is its exact likeness (itself, when first)
+  std::uint32_t like = 0;            ///< the first component that is equal but for the links (itself if first)
 };
 
 struct Stage {

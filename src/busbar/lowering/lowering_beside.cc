@@ -1,11 +1,11 @@
-// What the channels and groups of a call load links with, side by side: each hop of a piece through a tree, a chain or
-// switches that reduce is as slow as its links are full of the others' pieces.
+// The loads of all channels and groups of a call that run at the same time. A hop of a piece through a tree, a chain or
+// switches that reduce waits for the pieces of the others on its links.
 #include "busbar/lowering/internal/lowering_state.h"
 
 namespace busbar {
 
-/// Opens the runs of step `step` of all channels and groups and keeps them, with the sum of their loads. Not those of
-/// halving and the like, whose rounds cross other links each.
+/// Opens the runs of step `step` of all channels and groups and keeps them, with the sum of their loads. Runs of
+/// halving and similar algorithms are left out, because each of their rounds crosses other links.
 Result<SideBySide> Lowering::State::open_side_by_side(const LoweredCall& out, const Schedule& s,
                                                       std::span<const std::vector<PhaseRun>> runs, std::size_t step,
                                                       double chunk_bytes) {
@@ -59,7 +59,7 @@ RoutedRun Lowering::State::put_by() {
   return out;
 }
 
-/// Opens run `step` of channel `c` for one group of one group of ranks: as it was kept, else anew.
+/// Opens run `step` of channel `c` for one group of one group of ranks: the kept one, or else routed now.
 Status Lowering::State::reopen(SideBySide& all, const LoweredCall& out, const Schedule& s, PhaseRun run, std::size_t c,
                                std::uint32_t cg, std::uint32_t g, double chunk_bytes) {
   beside = all.loads.empty() ? nullptr : &all.loads;
@@ -83,7 +83,7 @@ Status Lowering::State::reopen(SideBySide& all, const LoweredCall& out, const Sc
   return {};
 }
 
-/// What each send of the open run takes while all that goes on beside it is under way.
+/// Sets the time of each send of the open run to that under the loads of all runs of the step.
 void Lowering::State::stretch_rounds(const Schedule& s, PhaseRun run) {
   std::size_t first = 0;
   for (std::uint32_t p = run.begin; p < run.end; ++p) {

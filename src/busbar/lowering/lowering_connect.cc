@@ -51,8 +51,8 @@ Status Lowering::State::connect(const CollectiveCall& call, std::uint32_t group,
   return {};
 }
 
-/// What each send of the round, connections [first, last), takes while the others of the round are under way; with
-/// `others`, also what goes on beside the run, which must be whole: it stretches each round alike.
+/// Sets the time of each send of the round, connections [first, last), while the others of the round are under way.
+/// With `others`, also the other runs of the step: they stretch each round by one factor per link. The run must be whole.
 void Lowering::State::close_round(std::size_t first, std::size_t last, bool others) {
   const auto each_link = [&](auto&& f) {
     for (std::size_t i = first; i < last; ++i)
@@ -95,7 +95,7 @@ Status Lowering::State::open_steps(const CollectiveCall& call, const Schedule& s
                    {}};
     set_arrival_cost(s, p, p + 1);
     const bool done_with =
-        trace == nullptr && !table.holds() && !uses_hub(phase.pattern) && !follows;  // nobody asks for ways again
+        trace == nullptr && !table.holds() && !uses_hub(phase.pattern) && !follows;  // routes are not needed again
     for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n) && status.ok(); ++r, ++round) {
       const std::size_t first = connections.size(), first_link = path.size();
       for_each_send(phase, n, r, [&](const Send& send) {

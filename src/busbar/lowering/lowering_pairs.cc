@@ -1,9 +1,9 @@
 // Phases in which every pair exchanges the same, over so many pairs that they are not fluids each.
 //
 // Fluids of equal bytes that start together: those on the link with the largest load / rate are the slowest from the
-// first byte to the last, as nobody is slower whose end could speed them up, so the phase ends after that load / rate
-// (or after the longest time of one alone). That does not change when pairs that exchange the same are taken as one
-// fluid, whichever pairs those are. One fluid per group therefore takes the same time alone and loads links alike.
+// first byte to the last, for no slower fluid exists whose end would free capacity. So the phase ends after that
+// load / rate, or after the longest time of one alone. That does not change when pairs that exchange the same are one
+// fluid, whichever pairs those are: one fluid per group takes the same time alone and puts the same loads on links.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Costs of one send beside its wires, the same for fluids, messages and packets.
+// Costs of one send besides its wires, the same for fluids, messages and packets.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What one send crosses on a machine, and how long its last byte takes: for schedules and for messages alike.
+// What one send crosses on a machine, and how long its last byte takes: for schedules and for messages.
 #pragma once
 
 #include <map>

@@ -140,7 +140,7 @@ void FlowEngine::share(Run& run, SimTime at) {
   run.updated = at;
 }
 
-/// What the fluids of `run` carry in the time over the links of its split, and no longer over those of its own.
+/// Counts what the fluids of `run` carried in that time on the links of its split instead of its own links.
 void FlowEngine::count_split(const Run& run, double elapsed_ps) {
   moved_.resize(calls_.topology().link_count(), 0.0);
   const auto add = [&](const Stage& stage, double sign) {

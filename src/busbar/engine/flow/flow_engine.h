@@ -87,7 +87,7 @@ class FlowEngine final : public Engine {
   bool share_a_link(std::uint32_t i, std::uint32_t j) const;
   void schedule(std::uint32_t run, SimTime at);
   void begin_stage(std::uint32_t run, SimTime at);
-  /// Ends the stage in hand; true when the call has ended with it.
+  /// Ends the current stage; true if the call has ended with it.
   bool end_stage(std::uint32_t run, SimTime at);
   void settle();
   void find_group(std::uint32_t run);
@@ -114,7 +114,7 @@ class FlowEngine final : public Engine {
   SharedRates rates_;
   std::vector<SharedRates::Member> members_;                         ///< of the sharing group that is being solved
   std::map<std::vector<std::uint64_t>, std::vector<Split>> splits_;  ///< by stages of a sharing group; empty: their own
-  std::vector<double> moved_;                                        ///< bytes per link beside those of own splits
+  std::vector<double> moved_;                                        ///< bytes per link beyond those of own splits
   std::vector<Run> runs_;
   std::vector<std::uint32_t> free_, in_stage_, group_;
   std::vector<std::uint32_t> unsolved_;  ///< runs whose stage began at unsolved_at_ and is not yet set going

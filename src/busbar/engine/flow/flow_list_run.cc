@@ -24,7 +24,7 @@ struct Paths {
   std::vector<double> bytes;                  ///< by dense number, of the whole bundle
   std::vector<std::uint32_t> flows;           ///< likewise
   Csr<std::uint32_t> links;                   ///< per flow
-  std::vector<double> weights;                ///< beside links.values
+  std::vector<double> weights;                ///< per entry of links.values
   std::vector<double> latency_ps, narrowest;  ///< per flow; narrowest in bytes per ps, infinity on no link
 
   Status route(const Router& router, const FlowList& list, const Shortcuts& shortcuts);

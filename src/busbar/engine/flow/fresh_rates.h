@@ -1,4 +1,4 @@
-// Fair rates of transfers whose ways stay as they are, all solved again at each event: what FixedRates is checked against.
+// Fair rates of transfers whose ways do not change, all solved again at each event: FixedRates is checked against it.
 #pragma once
 
 #include <cmath>

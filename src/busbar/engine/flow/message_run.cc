@@ -18,7 +18,7 @@
 namespace busbar {
 namespace {
 
-/// The way of a message: capacities numbered densely, and what it takes beside the bytes.
+/// The way of a message: capacities numbered densely, and its costs besides the bytes.
 struct Way {
   std::vector<std::uint32_t> on;
   std::vector<double> weights;

@@ -18,7 +18,9 @@ std::span<const double> solved(StageSolver& solver, std::span<const Stage* const
 
 void SplitCost::measure_demand(std::span<const Stage* const> stages) {
   constexpr double kRoom = 1e12;  // bytes per ps
-  const auto rate = [this](CapacityId c) { return c.is_link() && between_switches(topology_, c.link()) ? kRoom : rate_(c); };
+  const auto rate = [this](CapacityId c) {
+    return c.is_link() && between_switches(topology_, c.link()) ? kRoom : rate_(c);
+  };
   const auto rates = solved(roomy_, stages, rate);
   demand_.assign(rates.begin(), rates.end());
 }

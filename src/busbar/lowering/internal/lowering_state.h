@@ -59,7 +59,7 @@ struct RoundSend {
 
 /// One step of all channels and groups.
 struct SideBySide {
-  PerCapacity<double> loads{};                 ///< together; empty: nobody shares
+  PerCapacity<double> loads{};                 ///< together; empty: one run only
   std::vector<std::vector<RoutedRun>> kept{};  ///< per channel, by call group and group; empty: not routed yet
 };
 
@@ -83,25 +83,25 @@ struct Lowering::State {
 
   double hold_ps(double sends);
 
-  Lanes lanes{};                      ///< of the call in hand
-  std::uint32_t channel = 0;          ///< of the phases in hand
+  Lanes lanes{};                      ///< of the current call
+  std::uint32_t channel = 0;          ///< of the current phases
   std::vector<std::uint32_t> nic_numbers{};  ///< of its lanes
   const ChannelNics* nics = nullptr;  ///< of the call; null: each rank uses the NICs nearest to its GPU
 
-  double arrival_cost = 1;                   ///< bytes that memory moves for one that arrives, in the phases in hand
+  double arrival_cost = 1;                   ///< bytes that memory moves for one that arrives, in the current phases
 
   // Work space, reused from fluid to fluid.
   std::vector<CapacityShare> path{};
   std::vector<Connection> connections{};
-  std::vector<std::uint32_t> connection_of{};  ///< actor -> connection of the phase in hand
+  std::vector<std::uint32_t> connection_of{};  ///< actor -> connection of the current phase
   RunLoads loads{};                            ///< of the open run
   std::vector<double> sent{};        ///< per rank, zero between fluids
   PerCapacity<double> round_load{};  ///< zero between rounds
   std::optional<HopTimes> hop_times{};
   ChainScratch chain{};
-  RunLoads total{};  ///< of the pipeline in the making: of all phases of a channel
+  RunLoads total{};  ///< of a pipeline: of all phases of a channel
   std::optional<StageBuilder> builder{};
-  /// What all that goes on beside the open run loads links with, and that itself; null: only the run's own.
+  /// Loads of all runs of the step, the open one included; null: only the open run loads links.
   const PerCapacity<double>* beside = nullptr;
 
   const Topology& topology() const { return router.topology(); }
@@ -156,7 +156,7 @@ struct Lowering::State {
     return loads.longest_ps(ps, [&](CapacityId c) { return table.rate(c); });
   }
   void forget_all();
-  /// Whether the next fluid of the stage in the making is to be traced.
+  /// Whether the next fluid of the current stage is to be traced.
   bool traces(const LoweredCall& out, const Stage& stage) const;
   std::vector<ChainPart> trace_run(const Schedule& s, PhaseRun run, std::uint32_t group, double chunk_bytes,
                                    const std::string& phase);

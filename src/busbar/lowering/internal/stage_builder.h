@@ -1,4 +1,4 @@
-// A stage in the making: runs become its fluids.
+// Builds a stage: each run becomes a fluid.
 #pragma once
 
 #include <cmath>

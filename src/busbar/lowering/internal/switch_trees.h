@@ -11,9 +11,9 @@
 
 namespace busbar {
 
-/// The edges of one call's trees. A reducer of a domain is its scale-up switches, if these reduce. Then each GPU takes its
-/// share of the sum from them and sends it up the tree of its own NIC. Otherwise every rank of the domain sends all it
-/// has to the switch above its NIC. Streams of one tree that meet on their way up are added: a link between switches
+/// The edges of one call's trees. A reducer of a domain is its scale-up switches, if these reduce. Then each GPU takes
+/// its share of the sum from them and sends it up the tree of its own NIC. Otherwise every rank of the domain sends all
+/// it has to the switch above its NIC. Streams of one tree that meet on their way up are added: a link between switches
 /// carries one sum, whatever the number of ranks below it.
 class SwitchTrees {
  public:
