@@ -3,14 +3,17 @@
 
     tools/check_algorithm_names.py [ROOT]
 
-The names are those of src/busbar/collectives/algorithms.cc. Tests may compare them, and formats reads files in which
-others name theirs. Exit 1 names the places.
+The names are those of src/busbar/collectives/algorithms.cc, and NCCL's in nccl/algorithms.cc in small letters. Tests
+may compare them, and formats reads files in which others name theirs. Exit 1 names the places.
 """
 import pathlib
 import re
 import sys
 
+from code_lines import code_lines
+
 ENTRY = re.compile(r'^    \{"(\w+)",', re.MULTILINE)
+NCCL_ENTRY = re.compile(r'\{"(\w+)", "[\w(),]+", (?:true|false)\}')
 EXEMPT = ("collectives", "formats")
 
 
@@ -19,21 +22,23 @@ def comparison_with(names):
     return re.compile(rf"[!=]=\s*{name}|{name}\s*[!=]=|(?:starts_with|std::(?:find|count|erase))\([^;]*{name}")
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
-    rooms = root / "src" / "busbar"
+def names_in(root):
+    rooms = pathlib.Path(root) / "src" / "busbar"
     names = ENTRY.findall((rooms / "collectives" / "algorithms.cc").read_text(encoding="utf-8"))
+    nccl = rooms / "nccl" / "algorithms.cc"
+    if names and nccl.exists():
+        names += [name.lower() for name in NCCL_ENTRY.findall(nccl.read_text(encoding="utf-8"))]
+    return sorted(set(names))
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent
+    names, found = names_in(root), 0
     compares = comparison_with(names)
-    found = 0
-    for path in sorted(rooms.rglob("*")):
-        if path.suffix not in (".h", ".cc") or path.stem.endswith("_test"):
-            continue
-        if path.relative_to(rooms).parts[0] in EXEMPT:
-            continue
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            if compares.search(line.split("//")[0]):
-                print(f"{path.relative_to(root)}:{number}: compares an algorithm's name; ask traits_of() or Schedule::traits")
-                found += 1
+    for place, number, code in code_lines(root, EXEMPT):
+        if compares.search(code):
+            print(f"src/busbar/{place}:{number}: compares an algorithm's name; ask traits_of() or Schedule::traits")
+            found += 1
     print(f"{len(names)} algorithms, {found} comparisons of their names")
     return 1 if found or not names else 0
 

@@ -7,13 +7,15 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = 'constexpr Algorithm kAlgorithms[] = {\n    {"ring", kAll, &build_ring},\n    {"tree",\n     kAll, &build_tree},\n};\n'
+NCCL_TABLE = 'constexpr Names kNames[] = {{"Tree", "tree", true}, {"NVLSTree", "hierarchical(nvls,tree)", true}};'
 
 
 class AlgorithmNames(unittest.TestCase):
     def check(self, name, text, table=TABLE):
         with tempfile.TemporaryDirectory() as folder:
             rooms = pathlib.Path(folder, "src", "busbar")
-            for path, content in ((rooms / "collectives" / "algorithms.cc", table), (rooms / name, text)):
+            for path, content in ((rooms / "collectives" / "algorithms.cc", table),
+                                  (rooms / "nccl" / "algorithms.cc", NCCL_TABLE), (rooms / name, text)):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(content)
             done = subprocess.run([sys.executable, ROOT / "tools" / "check_algorithm_names.py", folder],
@@ -22,7 +24,7 @@ class AlgorithmNames(unittest.TestCase):
 
     def test_refuses_every_way_to_compare_and_names_the_line(self):
         for line in ('if (a.algorithm == "ring")', 'return "tree" != name;', 'std::find(b, e, "tree")',
-                     'name.starts_with("ring(")', 'std::erase(names, "ring");'):
+                     'name.starts_with("ring(")', 'std::erase(names, "ring");', 'if (a == "nvlstree")'):
             code, text = self.check("engine/a.cc", "\n" + line + "\n")
             self.assertEqual(code, 1, line)
             self.assertIn("engine/a.cc:2:", text)

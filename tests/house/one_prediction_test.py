@@ -16,7 +16,7 @@ class OnePrediction(unittest.TestCase):
             path.write_text(text)
             other = pathlib.Path(folder, "src", "busbar", "step", "step.h")
             other.parent.mkdir(parents=True, exist_ok=True)
-            other.touch()
+            other.write_text("#pragma once\n")
             done = subprocess.run([sys.executable, ROOT / "tools" / "check_one_prediction.py", folder],
                                   capture_output=True, text=True, check=False)
             return done.returncode, done.stdout + done.stderr

@@ -14,27 +14,6 @@ NcclSettings nccl_settings(const NcclSurroundings& around, NcclVersion version) 
   return s;
 }
 
-std::string schedule_name(NcclAlgorithm algorithm) {
-  switch (algorithm) {
-    case NcclAlgorithm::kRing:
-      return "ring";
-    case NcclAlgorithm::kTree:
-      return "tree";
-    case NcclAlgorithm::kNvls:
-      return "nvls";
-    case NcclAlgorithm::kNvlsTree:
-      return "hierarchical(nvls,tree)";
-    case NcclAlgorithm::kPat:
-      return "pat";
-    case NcclAlgorithm::kCollnetDirect:
-    case NcclAlgorithm::kCollnetChain:
-      return "sharp";
-    case NcclAlgorithm::kPointToPoint:
-      break;
-  }
-  return "direct";
-}
-
 std::string words_of_choice(const NcclComm& comm) {
   const std::string words = fmt::format("as {} chooses", library_name(comm));
   if (!comm.shapes.front().system.amd_gpus) return words;

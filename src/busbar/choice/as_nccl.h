@@ -19,8 +19,6 @@ struct NcclSurroundings {
 /// per NIC, and rings in public logs of such machines show it. Elsewhere NCCL's default applies.
 NcclSettings nccl_settings(const NcclSurroundings& around, NcclVersion version = {});
 
-/// Our algorithm for one of NCCL's: "ring", "tree", "nvls", "hierarchical(nvls,tree)", "pat", "sharp", "direct".
-std::string schedule_name(NcclAlgorithm algorithm);
 /// "as NCCL 2.30 chooses"; for RCCL also the origin of its rings.
 std::string words_of_choice(const NcclComm& comm);
 

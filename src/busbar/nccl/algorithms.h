@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "busbar/collectives/schedule.h"
 
@@ -23,6 +25,12 @@ enum class NcclProtocol : std::uint8_t { kLl, kLl128, kSimple };
 inline constexpr std::size_t kNcclAlgorithms = 7, kNcclProtocols = 3;
 const char* name_of(NcclAlgorithm algorithm);  ///< "Tree", "Ring", "NVLSTree", ...
 const char* name_of(NcclProtocol protocol);    ///< "LL", "LL128", "Simple"
+
+/// Our algorithm for one of NCCL's: "ring", "tree", "nvls", "hierarchical(nvls,tree)", "pat", "sharp", "direct".
+const char* schedule_name(NcclAlgorithm algorithm);
+/// The other way round, also for NCCL's own names in small letters ("nvlstree"). Empty for "sharp", "direct" and what
+/// NCCL does not have.
+std::optional<NcclAlgorithm> nccl_algorithm(std::string_view name);
 
 /// The collectives for which NCCL has a cost table. The tables of this room are in the same order.
 inline constexpr Collective kNcclTuned[] = {Collective::kAllReduce, Collective::kAllGather,

@@ -158,5 +158,15 @@ TEST(NcclEnvironment, WithoutSharedMemoryGpusThatDoNotReachEachOtherAreRefused) 
   EXPECT_EQ(none.error().code, ErrorCode::kUnsupported);
 }
 
+TEST(NcclAlgorithms, AreKnownByTheirOwnNamesAndByThoseOfOurSchedules) {
+  for (const NcclAlgorithm a : {NcclAlgorithm::kTree, NcclAlgorithm::kRing, NcclAlgorithm::kNvls,
+                                NcclAlgorithm::kNvlsTree, NcclAlgorithm::kPat})
+    EXPECT_EQ(nccl_algorithm(schedule_name(a)), a);
+  EXPECT_EQ(nccl_algorithm("nvlstree"), NcclAlgorithm::kNvlsTree);
+  EXPECT_EQ(nccl_algorithm("NVLSTree"), std::nullopt);  // our flags take small letters
+  for (const char* name : {"sharp", "direct", "p2p", "collnetchain", "auto", ""})
+    EXPECT_EQ(nccl_algorithm(name), std::nullopt) << name;
+}
+
 }  // namespace
 }  // namespace busbar

@@ -9,14 +9,6 @@
 namespace busbar {
 namespace {
 
-std::optional<NcclAlgorithm> nccl_algorithm(const std::string& name) {
-  constexpr NcclAlgorithm kAll[] = {NcclAlgorithm::kRing, NcclAlgorithm::kTree, NcclAlgorithm::kNvls,
-                                    NcclAlgorithm::kNvlsTree, NcclAlgorithm::kPat};
-  for (const NcclAlgorithm a : kAll)
-    if (name == schedule_name(a)) return a;
-  return std::nullopt;
-}
-
 std::optional<NcclProtocol> nccl_protocol(Protocol protocol) {
   switch (protocol) {
     case Protocol::kSimple:
@@ -185,7 +177,7 @@ Result<ChosenCall> CallChooser::fastest_of_all(const CollectiveCall& call, Trial
 
 Result<ChosenCall> CallChooser::choose(const CollectiveCall& asked, TrialEngines& trials) {
   CollectiveCall call = asked;
-  if (call.algorithm == "nvlstree") call.algorithm = schedule_name(NcclAlgorithm::kNvlsTree);  // as NCCL calls it
+  if (const auto named = nccl_algorithm(call.algorithm)) call.algorithm = schedule_name(*named);
   if (!call.schedule) {
     if (may_be_made(call)) return fastest_of_all(call, trials);
     BUSBAR_ASSIGN(auto chosen, as_library(call, trials));
