@@ -18,7 +18,8 @@ namespace busbar {
 namespace {
 
 struct Machine {
-  std::unique_ptr<Predictor> predictor = Predictor::make(load_cluster("dgx-h100:4").value(), {}).value();
+  std::unique_ptr<Predictor> predictor =
+      Predictor::make(load_cluster("dgx-h100:4").value(), {}, {.engine = "analytic"}).value();
   KernelTable kernels = load_kernels(predictor->cluster().gpu_part, Catalog()).value();
   ModelSpec model = read_model(Catalog().load("models", "llama3-8b").value().root()).value();
 };

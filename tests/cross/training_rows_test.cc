@@ -59,7 +59,7 @@ Result<double> predict_s(const StepRow& row) {
   BUSBAR_ASSIGN(const LayoutSpec resolved, resolve_layout(layout, model, static_cast<std::uint32_t>(gpus.size())));
   BUSBAR_ASSIGN(const KernelTable kernels, load_kernels(cluster.gpu_part, catalog));
   BUSBAR_ASSIGN(Program program, build_program(model, resolved, kernels));
-  BUSBAR_ASSIGN(const auto machine, Predictor::make(std::move(cluster), {}));
+  BUSBAR_ASSIGN(const auto machine, Predictor::make(std::move(cluster), {}, {.engine = "analytic"}));
   BUSBAR_RETURN_IF_ERROR(machine->prepare(program));
   const auto engine = machine->open_engine();
   BUSBAR_ASSIGN(const StepResult result,
