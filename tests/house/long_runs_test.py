@@ -6,10 +6,12 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -23,38 +25,51 @@ def start(words, **more):
     return subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, **more)
 
 
+def interrupt(words, number):
+    """Sends the signal when the progress bar says that something is done: (exit status, stdout, stderr)."""
+    ours, theirs = pty.openpty()
+    out = tempfile.TemporaryFile()
+    run = start([BUSBAR, *words], stdout=out, stderr=theirs)
+    os.close(theirs)
+    seen, sent = b"", False
+    while select.select([ours], [], [], 300)[0]:
+        try:
+            seen += os.read(ours, 4096)
+        except OSError:  # the run has ended
+            break
+        if not sent and re.search(rb"busbar: [1-9]\d* of ", seen):
+            run.send_signal(number)
+            sent = True
+    run.wait(timeout=300)
+    os.close(ours)
+    with out:
+        out.seek(0)
+        return run.returncode, out.read(), seen
+
+
 class Interrupt(unittest.TestCase):
     def test_sizes_that_are_known_are_printed_and_the_status_is_130(self):
-        run = start(LONG + ["--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(1.5)
-        run.send_signal(signal.SIGINT)
-        said, complaint = run.communicate(timeout=300)
-        self.assertEqual(run.returncode, 130, complaint)
+        status, said, complaint = interrupt([*LONG[1:], "--json"], signal.SIGINT)
+        self.assertEqual(status, 130, complaint)
         self.assertIn(b"interrupted; ", complaint)
         answer = json.loads(said)
         self.assertFalse(answer["complete"])
         self.assertGreater(len(answer["points"]) + len(answer["skipped"]), 0)
 
     def test_rows_that_are_known_are_printed(self):
-        run = start([BUSBAR, "validate", "data/measured/collectives.csv", "--engine", "flow", "--json"],
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(0.7)
-        run.send_signal(signal.SIGINT)
-        said, complaint = run.communicate(timeout=300)
-        self.assertEqual(run.returncode, 130, complaint)
+        status, said, complaint = interrupt(["validate", "data/measured/training.csv", "--engine", "flow", "--json"],
+                                            signal.SIGINT)
+        self.assertEqual(status, 130, complaint)
         answer = json.loads(said)
         self.assertFalse(answer["complete"])
         self.assertGreater(len(answer["rows"]), 0)
 
     def test_termination_keeps_what_is_known_too_and_the_status_is_143(self):
         variants = [word for batches in range(1, 4000) for word in ("--beside", f"layout.global_batch={1024 * batches}")]
-        for words in (["validate", "data/measured/collectives.csv", "--engine", "flow"],
+        for words in (["validate", "data/measured/training.csv", "--engine", "flow"],
                       ["train", "examples/llama3-70b-512xh100.yaml", *variants]):
-            run = start([BUSBAR, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            time.sleep(0.7)
-            run.send_signal(signal.SIGTERM)
-            said, complaint = run.communicate(timeout=300)
-            self.assertEqual(run.returncode, 143, complaint)
+            status, said, complaint = interrupt(words, signal.SIGTERM)
+            self.assertEqual(status, 143, complaint)
             self.assertIn(b"interrupted; ", complaint)
             self.assertGreater(len(said.splitlines()), 1)
 
