@@ -27,7 +27,7 @@ class Interrupt(unittest.TestCase):
                                     "packet", "--lb", "spray", "--json"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             said = run.stderr.readline()
-            self.assertIn("us simulated, 1 of 129 flows have ended", said)
+            self.assertIn("us simulated, 1 of 129 flows ended", said)
             self.assertIn("s to go", said)
             run.send_signal(signal.SIGINT)
             out, err = run.communicate(timeout=TIME_LIMIT_S)

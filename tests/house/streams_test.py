@@ -77,7 +77,7 @@ class Streams(unittest.TestCase):
                 self.assertEqual((run.returncode, kept.read_bytes()), (2, before), run.stderr)
         run = self.shell('"$B" topo c.yaml --svg a --dot a')
         self.assertEqual(run.returncode, 2)
-        self.assertIn("a: holds another output of this command", run.stderr)
+        self.assertIn("a: already holds another output of this command", run.stderr)
 
     def test_every_input_can_be_a_pipe_or_standard_input(self):
         fixtures = "$R/tests/fixtures"
