@@ -101,12 +101,8 @@ class LayoutReader {
     if (!status.ok()) reader_.fail(status.error());
   }
   void share(const char* key, double& out) {
-    const auto node = reader_.optional(key);
-    if (!node || !reader_.ok()) return;
-    const auto value = node->as_number(0, 10);
-    if (!value.ok()) return reader_.fail(value.error());
-    out = *value;
-    layout.places[key] = node->where();
+    reader_.optional(key, &YamlNode::as_number, out, 0, 10);
+    note_place(key);
   }
   void flag(const char* key, bool& out) {
     reader_.optional(key, &YamlNode::as_bool, out);

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "busbar/workload/internal/layer_split.h"
+
 namespace busbar {
 namespace {
 
@@ -60,8 +62,7 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
   plan.has_embedding = place == 0;
   plan.has_head = place + 1 == layout.chunks();
   const std::uint32_t layers = layout.chunk_layers[place];
-  const auto chunks = layout.chunk_layers.begin();
-  const std::uint32_t first = std::accumulate(chunks, chunks + place, 0u);
+  const std::uint32_t first = first_layer_of(layout, place);
   plan.tensor_parameters = tensors_of(model, layout, first, layers, plan.has_embedding, plan.has_head);
   plan.tensor_experts.resize(plan.tensor_parameters.size());
   for (std::uint32_t i = 0; i < layers; ++i) {

@@ -109,6 +109,10 @@ double head_in_layers(const ModelSpec& m, std::uint32_t seq) {
   return head * m.layers / (all - head);
 }
 
+std::uint32_t first_layer_of(const LayoutSpec& l, std::uint32_t chunk) {
+  return std::accumulate(l.chunk_layers.begin(), l.chunk_layers.begin() + chunk, 0u);
+}
+
 Result<Counts> split_layers(const LayoutSpec& l, const ModelSpec& m) {
   if (!l.chunk_layers.empty()) {
     BUSBAR_RETURN_IF_ERROR(check_given(l, m));

@@ -97,7 +97,7 @@ TEST(LayerSplit, OthersAreCutSoThatTheLongestChunkIsShortest) {
 }
 
 TEST(LayerSplit, TheHeadCountsByItsForwardWork) {
-  // Two multiply-adds per element of the head, and per element of each matrix of a layer, beside the causal scores.
+  // Two multiply-adds per element of the head, and per element of each matrix of a layer, and the causal scores.
   const ModelSpec m = llama3_70b();
   const LayerParameters p = layer_parameters(m);
   const double layer = 2.0 * static_cast<double>(p.total() - p.norms) + 2.0 * 4096 * m.heads * m.head_dim;

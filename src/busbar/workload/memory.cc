@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "busbar/workload/internal/buckets.h"
+#include "busbar/workload/internal/layer_split.h"
 #include "busbar/workload/internal/pipeline_order.h"
 #include "busbar/workload/layer_times.h"
 
@@ -78,8 +78,7 @@ double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
   double most = 0;
   for (std::uint32_t c = 0; c < l.vpp; ++c) {
     const std::uint32_t chunk = l.virtual_stage(stage, c), again = recomputed_layers_of(l, chunk);
-    const auto chunks = l.chunk_layers.begin();
-    const std::uint32_t first = std::accumulate(chunks, chunks + chunk, 0u), layers = l.chunk_layers[chunk];
+    const std::uint32_t first = first_layer_of(l, chunk), layers = l.chunk_layers[chunk];
     double kept = again * static_cast<double>(checkpoint_bytes_per_layer(m, l));
     for (std::uint32_t i = again; i < layers; ++i) {
       kept += static_cast<double>(activation_bytes_per_layer(m, l, has_experts(m, first + i)));

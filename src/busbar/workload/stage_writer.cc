@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
+#include "busbar/workload/internal/layer_split.h"
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/memory.h"
 
@@ -45,8 +45,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
   for (std::uint32_t c = 0; c < layout_.vpp; ++c) {
     ChunkState chunk;
     chunk.plan = plan_buckets(model_, layout_, stage_, c);
-    const auto chunks = layout_.chunk_layers.begin();
-    chunk.first_layer = std::accumulate(chunks, chunks + layout_.virtual_stage(stage_, c), 0u);
+    chunk.first_layer = first_layer_of(layout_, layout_.virtual_stage(stage_, c));
     chunk.gathered.assign(chunk.plan.bucket_parameters.size(), kNone<OpId>);
     prepare_data_calls(chunk);
     chunks_.push_back(std::move(chunk));
@@ -112,24 +111,19 @@ void StageWriter::pass(const PipelineStep& step) {
   const std::uint32_t layers = layout_.chunk_layers[virtual_stage_], first = chunk_->first_layer;
   out_.set_position(micro_batch_, first);
   const bool only_weights = step.part == BackwardPart::kWeights;
-  if (!only_weights && comes_from_other_stage(step.forward)) receive(step.forward);
+  if (!only_weights && crosses_stages(step.forward)) receive(step.forward);
   if (repeats(step)) {
     repeat(step, first, layers);
   } else {
     write(step, first, layers);
   }
   out_.set_position(micro_batch_, step.forward && layers > 0 ? first + layers - 1 : first);
-  if (!only_weights && goes_to_other_stage(step.forward)) send(step.forward);
+  if (!only_weights && crosses_stages(!step.forward)) send(step.forward);
 }
 
-bool StageWriter::comes_from_other_stage(bool forward) const {
-  if (virtual_stage_ == (forward ? 0 : virtual_stages_ - 1)) return false;
-  return layout_.stage_of(forward ? virtual_stage_ - 1 : virtual_stage_ + 1) != stage_;
-}
-
-bool StageWriter::goes_to_other_stage(bool forward) const {
-  if (virtual_stage_ == (forward ? virtual_stages_ - 1 : 0)) return false;
-  return layout_.stage_of(forward ? virtual_stage_ + 1 : virtual_stage_ - 1) != stage_;
+bool StageWriter::crosses_stages(bool before) const {
+  if (virtual_stage_ == (before ? 0 : virtual_stages_ - 1)) return false;
+  return layout_.stage_of(before ? virtual_stage_ - 1 : virtual_stage_ + 1) != stage_;
 }
 
 void StageWriter::write(const PipelineStep& step, std::uint32_t first_layer, std::uint32_t layers) {

@@ -11,6 +11,9 @@ namespace busbar {
 /// The head's forward work, in layers. The embedding only reads a table: it counts as nothing.
 double head_in_layers(const ModelSpec& model, std::uint32_t seq);
 
+/// The layers before model chunk `chunk`. Precondition: `layout` is resolved.
+std::uint32_t first_layer_of(const LayoutSpec& layout, std::uint32_t chunk);
+
 /// Layers of each of pp x vpp model chunks; they sum to the model's.
 ///  - `chunk_layers` as given.
 ///  - With embedding_as_layer or head_as_layer: layers and these places divide evenly, as in Megatron.

@@ -72,8 +72,8 @@ class StageWriter {
   void data_call(Label label, CallId call, OpId after);  ///< on the dp stream; nothing without a call
   CallId call(Collective op, std::uint64_t bytes, GroupFamily groups);
   bool repeats(const PipelineStep& step) const;
-  bool comes_from_other_stage(bool forward) const;
-  bool goes_to_other_stage(bool forward) const;
+  /// Whether the virtual stage before this one (or after it) is on another stage.
+  bool crosses_stages(bool before) const;
   void write(const PipelineStep& step, std::uint32_t first_layer, std::uint32_t layers);
   void repeat(const PipelineStep& step, std::uint32_t first_layer, std::uint32_t layers);
   Entry entry() const;
