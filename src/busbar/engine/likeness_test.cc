@@ -145,7 +145,7 @@ TEST_F(Likeness, SaysTheSameOfACallWithinOneThatWasAlike) {
   EXPECT_EQ(likeness_->image(cable("node4.nic0", "leaf1")).link(), cable("node13.nic0", "leaf3"));
   EXPECT_FALSE(alike({0, 4}, {8, 9}));
   EXPECT_TRUE(alike({0, 1}, {8, 9}));
-  EXPECT_EQ(likeness_->image(cable("node4.nic0", "leaf1")).link(), kNone<LinkId>) << "paired anew after a failure";
+  EXPECT_EQ(likeness_->image(cable("node4.nic0", "leaf1")).link(), kNone<LinkId>) << "paired again after a failure";
 }
 
 TEST_F(Likeness, SavesNothingButTime) {
