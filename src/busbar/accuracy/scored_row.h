@@ -25,6 +25,8 @@ struct ScoredRow {
   std::string joined;              ///< collectives: the kind of links between the GPUs: "switch", "mesh", "pcie"
   Band band;                       ///< empty basis: no band
   std::string node, fabric, kind;  ///< kind: the collective, the path, or the framework
+  std::string model;               ///< training: its name in the table
+  std::string layers;              ///< training: "dense" or "experts"
   std::string how;                 ///< the predicted variant: "ring, simple, 16 channels"
   std::string bound_by;            ///< in words
   std::string library;             ///< the library whose rules chose: "NCCL 2.27"; empty: none

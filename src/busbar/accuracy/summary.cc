@@ -142,7 +142,7 @@ double p90_of(std::vector<double> v) {
 }
 
 Summary summarise(const std::vector<ScoredRow>& rows) {
-  Errors band, node, fabric, kind;
+  Errors band, node, fabric, kind, layers, model;
   std::map<std::string, Errors> node_band;
   for (const ScoredRow& r : rows) {
     if (!r.counts || !r.unsupported.empty()) continue;
@@ -152,9 +152,12 @@ Summary summarise(const std::vector<ScoredRow>& rows) {
     node[{r.node, r.configuration, b}].push_back(e);
     fabric[{r.fabric, r.configuration, b}].push_back(e);
     kind[{r.kind, r.configuration, b}].push_back(e);
+    if (!r.layers.empty()) layers[{r.layers, r.configuration, b}].push_back(e);
+    if (!r.model.empty()) model[{r.model, r.configuration, b}].push_back(e);
     node_band[r.node][{b, r.configuration, b}].push_back(e);
   }
-  Summary out{by_group(band), by_group(node), by_group(fabric), by_group(kind), {}, order_of(rows), summarise_bands(rows)};
+  Summary out{by_group(band),  by_group(node),  by_group(fabric), by_group(kind),       by_group(layers),
+              by_group(model), {},              order_of(rows),   summarise_bands(rows)};
   for (const auto& [name, errors] : node_band) out.by_node_band[name] = by_group(errors);
   return out;
 }

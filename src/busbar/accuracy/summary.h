@@ -46,6 +46,7 @@ struct BandSummary {
 
 struct Summary {
   std::map<std::string, ErrorSummary> by_band, by_node, by_fabric, by_kind;
+  std::map<std::string, ErrorSummary> by_layers, by_model;  ///< training steps: dense or with experts; by model
   std::map<std::string, std::map<std::string, ErrorSummary>> by_node_band;
   PairOrder order;
   std::map<std::string, BandSummary> bands;  ///< by size band, of rows that have a band

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "busbar/spec/model_file.h"
+
 namespace busbar {
 namespace {
 
@@ -102,6 +104,13 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
   if (has(overlap, "CUDA graphs")) l.cuda_graphs = true;
 }
 
+/// How tokens reach their experts. Source: NVIDIA-NeMo/Megatron-Bridge, scripts/performance/configs (2026): HybridEP,
+/// which sends one copy of a token to each NVLink domain. Forced balance is in the notes of a row.
+void set_experts(const CsvTable& table, std::size_t row, LayoutSpec& l) {
+  if (table.cell(row, "framework") == "megatron-bridge") l.expert_exchange = ExpertExchange::kPerNode;
+  if (has(table.cell(row, "notes"), "force-balanced")) l.expert_skew = 0;
+}
+
 /// If layers do not divide evenly: one place each for embedding and head if that makes it even, otherwise cut by cost.
 void set_layers(const ModelSpec& m, LayoutSpec& l) {
   l.embedding_as_layer = l.head_as_layer = m.layers % l.chunks() != 0 && (m.layers + 2) % l.chunks() == 0;
@@ -109,8 +118,31 @@ void set_layers(const ModelSpec& m, LayoutSpec& l) {
 
 }  // namespace
 
-Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row) {
-  if (table.cell(row, "moe") == "yes") return unsupported("mixture of experts");
+namespace {
+
+/// What the columns do not say: latent attention, dense layers, the nodes of a token. Taken from the catalogue's model
+/// whose layers have the same shape, whatever its name.
+void complete_from_catalog(const Catalog& catalog, ModelSpec& m) {
+  for (const std::string& name : catalog.names("models")) {
+    const auto document = catalog.load("models", name);
+    if (!document.ok()) continue;
+    const auto known = read_model(document->root());
+    if (!known.ok() || known->hidden != m.hidden || known->heads != m.heads || known->kv_heads != m.kv_heads ||
+        known->moe.experts != m.moe.experts || known->moe.per_token != m.moe.per_token || known->moe.ffn != m.moe.ffn)
+      continue;
+    m.latent = known->latent;
+    m.tied_embeddings = known->tied_embeddings;
+    const std::uint32_t shared = m.moe.shared;
+    m.moe = known->moe;
+    m.moe.shared = std::max(shared, m.moe.shared);
+    if (m.moe.dense_layers >= m.layers) m.moe.dense_layers = 0;  // an excerpt of few layers
+    return;
+  }
+}
+
+}  // namespace
+
+Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog) {
   RowNumbers n(table, row);
   ModelSpec m;
   m.name = table.cell(row, "model");
@@ -120,6 +152,12 @@ Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row) {
   m.heads = n.need("heads");
   m.kv_heads = n.read("kv_heads", m.heads);
   m.vocab = n.need("vocab");
+  if (table.cell(row, "moe") == "yes") {
+    m.moe.experts = n.need("moe_experts");
+    m.moe.per_token = n.need("moe_topk");
+    m.moe.ffn = n.need("moe_ffn_hidden");
+    m.moe.shared = n.read("moe_shared");
+  }
   BUSBAR_RETURN_IF_ERROR(n.status());
   m.head_dim = n.read("head_dim", m.hidden / m.heads);
   m.gated_mlp = table.cell(row, "gated_mlp") == "y";
@@ -129,6 +167,7 @@ Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row) {
     const double one = static_cast<double>(embedding_parameters(m)), all = static_cast<double>(parameter_count(m));
     m.tied_embeddings = std::abs(all - one - *billions * 1e9) < std::abs(all - *billions * 1e9);
   }
+  if (m.moe.experts > 0) complete_from_catalog(catalog, m);
   BUSBAR_RETURN_IF_ERROR(check_model(m));
   return m;
 }
@@ -141,6 +180,7 @@ Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, con
   l.pp = n.read("PP", 1);
   l.vpp = n.read("VPP", 1);
   l.cp = n.read("CP", 1);
+  l.ep = model.moe.experts > 0 ? n.read("EP", 1) : 1;
   l.dp = n.need("DP");
   l.seq = n.need("seq_len");
   l.micro_batch = n.need("micro_batch");
@@ -153,6 +193,7 @@ Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, con
   set_sharding(table.cell(row, "zero_fsdp"), l);
   set_framework(table.cell(row, "framework"), table.cell(row, "overlap"), l);
   set_layers(model, l);
+  if (model.moe.experts > 0) set_experts(table, row, l);
   out.chooses_recompute = recompute.empty();
   l.recompute = has(recompute, "full")        ? Recompute::kFull
                 : has(recompute, "selective") ? Recompute::kSelective

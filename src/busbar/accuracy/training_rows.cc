@@ -110,7 +110,7 @@ class TrainingRows {
     if (!measured || *measured <= 0) return unsupported("no step time");
     out.measured = *measured;
     if (table_.cell(row, "layout_complete") == "no") return unsupported("the layout is not complete");
-    BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row));
+    BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row, catalog_));
     BUSBAR_ASSIGN(const MeasuredLayout asked, layout_of_row(table_, row, model));
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
     const bool graphs = asked.layout.cuda_graphs;
@@ -176,6 +176,8 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
     s.configuration = configuration_of(table, row);
     s.fabric = table.cell(row, "fabric");
     s.kind = table.cell(row, "framework");
+    s.model = table.cell(row, "model");
+    s.layers = table.cell(row, "moe") == "yes" ? "experts" : "dense";
     if (const auto same = done.find(s.configuration); same != done.end() && out[same->second].unsupported.empty()) {
       const ScoredRow& twin = out[same->second];
       BUSBAR_ASSIGN(const auto measured, table.number(row, "step_time_s"));

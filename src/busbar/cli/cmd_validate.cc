@@ -68,6 +68,7 @@ Json to_json(const ScoredRow& r) {
   if (r.size_bytes > 0) j["size_bytes"] = r.size_bytes;
   if (r.asked) j["command"] = request_line(*r.asked);
   if (!r.joined.empty()) j["joined"] = r.joined;
+  if (!r.model.empty()) j["model"] = r.model, j["layers"] = r.layers;
   if (!r.band.basis.empty()) j["band_percent"] = Json::array({r.band.low_percent, r.band.high_percent});
   return j;
 }
@@ -146,6 +147,10 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
   d.blocks.push_back({errors_table("Errors by board", "board", s.by_node, false)});
   d.blocks.push_back({errors_table("Errors by fabric", "fabric", s.by_fabric, false)});
   d.blocks.push_back({errors_table("Errors by kind", "kind", s.by_kind, false)});
+  if (!s.by_layers.empty()) {
+    d.blocks.push_back({errors_table("Errors of dense models and of models with experts", "layers", s.by_layers, false)});
+    d.blocks.push_back({errors_table("Errors by model", "model", s.by_model, false)});
+  }
   if (s.order.pairs > 0)
     d.blocks.push_back(
         {Paragraph{fmt::format("Order: of {} pairs of one board or GPU count that differ by more than 15 %, {} are in "
@@ -197,6 +202,8 @@ Result<int> run(const ValidateFlags& o) {
       {"by_node", to_json(s.by_node)},
       {"by_fabric", to_json(s.by_fabric)},
       {"by_kind", to_json(s.by_kind)},
+      {"by_layers", to_json(s.by_layers)},
+      {"by_model", to_json(s.by_model)},
       {"by_node_and_band", Json::object()},
       {"order", {{"pairs", s.order.pairs}, {"right", s.order.right}, {"right_percent", s.order.right_percent()}}}};
   for (const auto& [node, bands] : s.by_node_band) j["summary"]["by_node_and_band"][node] = bands_to_json(bands);

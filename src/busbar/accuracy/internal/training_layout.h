@@ -2,13 +2,15 @@
 #pragma once
 
 #include "busbar/base/csv.h"
+#include "busbar/spec/catalog.h"
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
 namespace busbar {
 
 /// Error kUnsupported: missing or inexpressible data, with equal words for equal reasons.
-Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row);
+/// What no column says of a model with experts is that of the catalogue's model of the same shape.
+Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog);
 
 /// `chooses_recompute`: the row does not state what is recomputed; the caller takes the least that fits in memory.
 struct MeasuredLayout {
