@@ -131,6 +131,8 @@ void complete_from_catalog(const Catalog& catalog, ModelSpec& m) {
         known->moe.experts != m.moe.experts || known->moe.per_token != m.moe.per_token || known->moe.ffn != m.moe.ffn)
       continue;
     m.latent = known->latent;
+    m.window = known->window;
+    m.mtp = known->mtp;
     m.tied_embeddings = known->tied_embeddings;
     const std::uint32_t shared = m.moe.shared;
     m.moe = known->moe;
@@ -168,6 +170,7 @@ Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Cat
     m.tied_embeddings = std::abs(all - one - *billions * 1e9) < std::abs(all - *billions * 1e9);
   }
   if (m.moe.experts > 0) complete_from_catalog(catalog, m);
+  if (has(table.cell(row, "notes"), "w/o MTP")) m.mtp = 0;
   BUSBAR_RETURN_IF_ERROR(check_model(m));
   return m;
 }

@@ -19,7 +19,7 @@ Status read_experts(const YamlNode& map, ExpertSpec& out) {
 
 Status read_latent(const YamlNode& map, LatentAttentionSpec& out) {
   MapReader r(map);
-  r.required("q_rank", &YamlNode::as_int, out.q_rank, 1, 1 << 20);
+  r.optional("q_rank", &YamlNode::as_int, out.q_rank, 1, 1 << 20);
   r.required("kv_rank", &YamlNode::as_int, out.kv_rank, 1, 1 << 20);
   r.required("nope_dim", &YamlNode::as_int, out.nope_dim, 1, 1 << 12);
   r.required("rope_dim", &YamlNode::as_int, out.rope_dim, 1, 1 << 12);
@@ -67,6 +67,11 @@ Result<ModelSpec> read_model(const YamlNode& node) {
   }
   m.gated_mlp = mlp == "gated";
   reader.optional("tied_embeddings", &YamlNode::as_bool, m.tied_embeddings);
+  reader.optional("mtp", &YamlNode::as_int, m.mtp, 0, 16);
+  reader.inner("window", [&](MapReader& r) {
+    r.required("tokens", &YamlNode::as_int, m.window.tokens, 1, 1 << 30);
+    r.optional("full_every", &YamlNode::as_int, m.window.full_every, 2, 1 << 15);
+  });
   reader.optional("source", &YamlNode::as_string, m.source);
   reader.optional("note");
   const auto moe = reader.optional("moe"), latent = reader.optional("latent_attention");

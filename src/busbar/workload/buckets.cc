@@ -12,8 +12,8 @@ namespace {
 std::uint64_t attention_in_per_rank(const ModelSpec& m, const LayoutSpec& l) {
   if (const LatentAttentionSpec& a = m.latent; a.kv_rank > 0) {
     const std::uint64_t down = std::uint64_t{m.hidden} * (a.q_rank + a.kv_rank + a.rope_dim) + a.q_rank + a.kv_rank;
-    const std::uint64_t up =
-        std::uint64_t{a.q_rank} * (a.nope_dim + a.rope_dim) + std::uint64_t{a.kv_rank} * (a.nope_dim + a.v_dim);
+    const std::uint64_t queries = a.q_rank > 0 ? a.q_rank : m.hidden;
+    const std::uint64_t up = queries * (a.nope_dim + a.rope_dim) + std::uint64_t{a.kv_rank} * (a.nope_dim + a.v_dim);
     return down + up * (m.heads / l.tp);
   }
   const std::uint64_t kv = m.kv_heads < l.tp ? 1 : m.kv_heads / l.tp;
@@ -35,7 +35,9 @@ std::vector<std::uint64_t> tensors_of(const ModelSpec& m, const LayoutSpec& l, s
   std::vector<std::uint64_t> out;
   if (embedding) out.push_back(table);
   for (std::uint32_t i = 0; i < layers; ++i) {
-    out.push_back(attention_in_per_rank(m, l) + m.hidden);  // with its norm, which every TP rank holds in full
+    // Of multi-token prediction: two norms and the projection of two hidden states.
+    const std::uint64_t join = first + i < m.layers ? 0 : 2ull * m.hidden * m.hidden / l.tp + 2ull * m.hidden;
+    out.push_back(join + attention_in_per_rank(m, l) + m.hidden);  // with its norm, which every TP rank holds in full
     out.push_back(attention_out_per_rank(m, l));
     const bool experts = has_experts(m, first + i);
     out.push_back((experts ? router + (m.gated_mlp ? 2 : 1) * shared : p.mlp_in / l.tp) + m.hidden);
@@ -61,7 +63,7 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
   const std::uint32_t place = layout.virtual_stage(stage, chunk);
   plan.has_embedding = place == 0;
   plan.has_head = place + 1 == layout.chunks();
-  const std::uint32_t layers = layout.chunk_layers[place];
+  const std::uint32_t layers = layers_with_mtp(layout, model, place);
   const std::uint32_t first = first_layer_of(layout, place);
   plan.tensor_parameters = tensors_of(model, layout, first, layers, plan.has_embedding, plan.has_head);
   plan.tensor_experts.resize(plan.tensor_parameters.size());

@@ -181,6 +181,46 @@ TEST(Experts, ZeroBubbleAndPassesKeepTheWork) {
   EXPECT_EQ(work(PipelineSchedule::kZbH1, true), plain);
 }
 
+// Multi-token prediction on the last stage: one more layer there, two states joined, the head twice.
+TEST(Experts, APredictorAddsOneLayerAndOneHeadToTheLastStage) {
+  for (const PipelineSchedule schedule : {PipelineSchedule::k1F1B, PipelineSchedule::kZbH1}) {
+    LayoutSpec l = expert_layout(2, 8, 4);
+    l.pp = 4, l.chunk_layers = {2, 2, 2, 2}, l.global_batch = 64, l.schedule = schedule;
+    ModelSpec m = small_experts();
+    const auto work = [&] {
+      Duration sum;
+      for (const Op& o : expanded(build_program(m, l, flat_kernels()).value()).ops)
+        if (o.cls == OpClass::kCompute) sum += o.duration;
+      return sum;
+    };
+    const Duration before = work();
+    m.mtp = 1;
+    const StepTimes t = step_times(m, l, flat_kernels());
+    const EndTimes& e = t.ends;
+    const Duration layer = t.attention.forward() + t.attention.backward() + t.experts.forward() + t.experts.backward();
+    const Duration head = e.head_norm + e.head_norm_back + e.logits + e.logits_dgrad + e.logits_wgrad + e.loss + e.loss_back;
+    const Duration join = e.embedding + e.embedding_back + e.join + e.join_dgrad + e.join_wgrad;
+    EXPECT_GT(e.join, Duration{});
+    EXPECT_EQ(work() - before, (layer + head + join) * l.micro_batches());
+    const std::uint64_t own = expert_parameters(m) * 4;  // of 16 experts over EP 4
+    ModelSpec without = m;
+    without.mtp = 0;
+    EXPECT_EQ(stage_expert_parameters(m, l, 3) - stage_expert_parameters(without, l, 3), own);
+    EXPECT_GT(count(stage_memory(m, l, 3).total()), count(stage_memory(without, l, 3).total()));
+    EXPECT_EQ(count(stage_memory(m, l, 0).total()), count(stage_memory(without, l, 0).total()));
+  }
+}
+
+TEST(Experts, LayersWithAWindowAttendInLessTime) {
+  ModelSpec m = small_experts();
+  m.window = {.tokens = 128, .full_every = 2};
+  LayoutSpec l = expert_layout(2, 8, 4);
+  l.seq = 8192;
+  const StepTimes t = step_times(m, l, flat_kernels());
+  EXPECT_NEAR(t.windowed.core.in_s() / t.attention.core.in_s(), (128.0 * (1 - 64.0 / 8192) + 128) / (4096.0 + 64), 1e-6);
+  EXPECT_EQ(t.windowed.in, t.attention.in);
+}
+
 TEST(Experts, RefusalsNameTheirPlace) {
   const auto refused = [](auto change, const char* words) {
     LayoutSpec l = expert_layout(2, 8, 4);

@@ -113,6 +113,10 @@ std::uint32_t first_layer_of(const LayoutSpec& l, std::uint32_t chunk) {
   return std::accumulate(l.chunk_layers.begin(), l.chunk_layers.begin() + chunk, 0u);
 }
 
+std::uint32_t layers_with_mtp(const LayoutSpec& l, const ModelSpec& m, std::uint32_t chunk) {
+  return l.chunk_layers[chunk] + (chunk + 1 == l.chunks() ? m.mtp : 0);
+}
+
 Result<Counts> split_layers(const LayoutSpec& l, const ModelSpec& m) {
   if (!l.chunk_layers.empty()) {
     BUSBAR_RETURN_IF_ERROR(check_given(l, m));

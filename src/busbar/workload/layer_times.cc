@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
+#include <vector>
 
 #include "busbar/base/normal.h"
 
@@ -46,6 +46,7 @@ struct Shapes {
   std::uint64_t tokens, hidden;
   double shard_elements;  ///< of the hidden state between the TP regions
   Precision precision;    ///< of the layers' matrix products
+  double score_share = 1;  ///< scores of a layer with a window, relative to causal ones
 
   Shapes(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels)
       : m(model),
@@ -93,17 +94,17 @@ struct Product {
   std::uint64_t rows, n, inner;
 };
 
-Duration forward_of(const Shapes& s, std::initializer_list<Product> products) {
+Duration forward_of(const Shapes& s, const std::vector<Product>& products) {
   Duration sum;
   for (const Product& p : products) sum += s.k.gemm_time(p.rows, p.n, p.inner, s.precision);
   return sum;
 }
-Duration dgrad_of(const Shapes& s, std::initializer_list<Product> products) {
+Duration dgrad_of(const Shapes& s, const std::vector<Product>& products) {
   Duration sum;
   for (const Product& p : products) sum += s.floor(s.k.gemm_time(p.rows, p.inner, p.n, s.precision), kGradKernels);
   return sum;
 }
-Duration wgrad_of(const Shapes& s, std::initializer_list<Product> products) {
+Duration wgrad_of(const Shapes& s, const std::vector<Product>& products) {
   const double extra = 2.0 * s.l.gradient_bytes - kGradientWord;
   Duration sum;
   for (const Product& p : products) {
@@ -116,8 +117,9 @@ Duration wgrad_of(const Shapes& s, std::initializer_list<Product> products) {
 void add_core(const Shapes& s, BlockTimes& b, std::uint32_t heads, Duration rotary) {
   const auto core = [&](bool backward) {
     const bool all_to_all = s.l.context == ContextParallel::kAllToAll;  // then a rank has few heads, whole sequences
-    return s.k.attention_time(s.l.attention, all_to_all ? heads / s.l.cp : heads, s.l.seq, attention_width(s.m),
-                              s.l.micro_batch, all_to_all ? 1 : s.l.cp, backward);
+    const Duration whole = s.k.attention_time(s.l.attention, all_to_all ? heads / s.l.cp : heads, s.l.seq,
+                                              attention_width(s.m), s.l.micro_batch, all_to_all ? 1 : s.l.cp, backward);
+    return duration_from_ps(static_cast<double>(whole.in_ps()) * s.score_share);
   };
   b.core = core(false);
   b.core_back = core(true);
@@ -132,10 +134,10 @@ BlockTimes latent_attention_times(const Shapes& s) {
   const LatentAttentionSpec& a = s.m.latent;
   const std::uint32_t heads = s.m.heads / s.l.tp, query = a.nope_dim + a.rope_dim;
   const std::uint64_t piece = s.tokens / (s.l.sequence_parallel ? s.l.tp : 1), out = std::uint64_t{heads} * a.v_dim;
-  const std::initializer_list<Product> in = {{piece, a.q_rank, s.hidden},
-                                             {piece, a.kv_rank + a.rope_dim, s.hidden},
-                                             {s.tokens, std::uint64_t{heads} * query, a.q_rank},
-                                             {s.tokens, std::uint64_t{heads} * (a.nope_dim + a.v_dim), a.kv_rank}};
+  std::vector<Product> in = {{piece, a.kv_rank + a.rope_dim, s.hidden},
+                             {s.tokens, std::uint64_t{heads} * query, a.q_rank > 0 ? a.q_rank : s.hidden},
+                             {s.tokens, std::uint64_t{heads} * (a.nope_dim + a.v_dim), a.kv_rank}};
+  if (a.q_rank > 0) in.push_back({piece, a.q_rank, s.hidden});
   const Duration norms = s.memory(static_cast<double>(piece) * (a.q_rank + a.kv_rank), kActivationBytes);
   BlockTimes b;
   add_norms(s, b);
@@ -238,6 +240,13 @@ EndTimes end_times(const Shapes& s) {
   e.logits = s.k.gemm_time(s.tokens, vocab, s.hidden);
   e.logits_dgrad = s.dgrad(vocab, s.hidden, Precision::kBf16);
   e.logits_wgrad = s.wgrad(vocab, s.hidden, Precision::kBf16);
+  if (s.m.mtp > 0) {
+    const std::uint64_t width = s.hidden / s.l.tp;
+    const Duration norms = s.memory(2 * s.shard_elements, kActivationBytes);
+    e.join = norms + s.forward(width, 2 * s.hidden) + s.cast(2 * s.hidden, kFusedCastBytes);
+    e.join_dgrad = norms + s.dgrad(width, 2 * s.hidden, s.precision);
+    e.join_wgrad = s.wgrad(width, 2 * s.hidden, s.precision);
+  }
   e.loss = s.memory(logits, kLossBytes);
   e.loss_back = s.memory(logits, kLossBackBytes);
   return e;
@@ -255,9 +264,24 @@ double busiest_rank(const ModelSpec& m, const LayoutSpec& l) {
   return l.ep > 1 ? 1 + per_rank * expected_maximum(l.ep) : 1;
 }
 
+namespace {
+
+/// A kernel computes whole blocks of scores: those at both edges of a window are half empty, as those on the diagonal
+/// are without one.
+double window_kernel_share(const ModelSpec& m, std::uint32_t seq) {
+  constexpr double kBlock = 128;  // keys of a block. Source: FlashAttention-2 and -3 (arXiv:2307.08691, 2407.08608)
+  const double causal = seq / 2.0, keys = window_share(m, seq) * causal;
+  return std::min(1.0, (keys + kBlock) / (causal + kBlock / 2));
+}
+
+}  // namespace
+
 StepTimes step_times(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels) {
   const Shapes s(model, layout, kernels);
+  Shapes windowed = s;
+  windowed.score_share = window_kernel_share(model, layout.seq);
   return {.attention = attention_times(s),
+          .windowed = attention_times(windowed),
           .mlp = mlp_times(s, model.ffn),
           .experts = expert_times(s),
           .ends = end_times(s),

@@ -44,11 +44,12 @@ struct EndTimes {
   Duration embedding, embedding_back;
   Duration head_norm, head_norm_back;
   Duration logits, logits_dgrad, logits_wgrad;
+  Duration join, join_dgrad, join_wgrad;  ///< multi-token prediction: two norms, two hidden states projected to one
   Duration loss, loss_back;  ///< softmax and cross-entropy over the vocabulary shard
 };
 
 struct StepTimes {
-  BlockTimes attention, mlp;
+  BlockTimes attention, windowed, mlp;  ///< windowed: attention of layers with a window
   ExpertTimes experts;
   EndTimes ends;
   Duration overhead;  ///< per step, outside all kernels

@@ -80,7 +80,8 @@ double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
     const std::uint32_t chunk = l.virtual_stage(stage, c), again = recomputed_layers_of(l, chunk);
     const std::uint32_t first = first_layer_of(l, chunk), layers = l.chunk_layers[chunk];
     double kept = again * static_cast<double>(checkpoint_bytes_per_layer(m, l));
-    for (std::uint32_t i = again; i < layers; ++i) {
+    const bool all_again = l.recompute == Recompute::kFull && l.recompute_layers == 0;
+    for (std::uint32_t i = again; i < (all_again ? layers : layers_with_mtp(l, m, chunk)); ++i) {
       kept += static_cast<double>(activation_bytes_per_layer(m, l, has_experts(m, first + i)));
     }
     most = std::max(most, kept);
@@ -127,7 +128,7 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
   if (l.recompute == Recompute::kFull) use.recomputed = Bytes{activation_bytes_per_layer(m, l, expert_layers(m) > 0)};
   if (stage == l.last_stage()) {
     const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
-    use.logits = Bytes{l.tokens() * vocab * (kBf16 + kFp32)};
+    use.logits = Bytes{(1 + m.mtp) * l.tokens() * vocab * (kBf16 + kFp32)};
   }
   use.workspace = Bytes{kWorkspace};
   return use;

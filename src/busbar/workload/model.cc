@@ -21,7 +21,19 @@ std::uint64_t embedding_parameters(const ModelSpec& m) { return static_cast<std:
 
 bool has_experts(const ModelSpec& m, std::uint32_t layer) {
   const ExpertSpec& e = m.moe;
+  if (layer >= m.layers) return e.experts > 0;  // multi-token prediction
   return e.experts > 0 && layer >= e.dense_layers && (layer - e.dense_layers) % e.every == e.every - 1;
+}
+
+bool has_window(const ModelSpec& m, std::uint32_t layer) {
+  const WindowSpec& w = m.window;
+  return w.tokens > 0 && layer < m.layers && (w.full_every == 0 || layer % w.full_every != w.full_every - 1);
+}
+
+double window_share(const ModelSpec& m, std::uint32_t seq) {
+  if (m.window.tokens == 0 || m.window.tokens >= seq) return 1;
+  const double s = seq, w = m.window.tokens;
+  return (w * (s - w / 2) / s) / (s / 2);  // the first tokens see fewer than w
 }
 
 std::uint32_t expert_layers(const ModelSpec& m) {
@@ -39,7 +51,8 @@ std::uint64_t attention_parameters(const ModelSpec& m) {
   const LayerParameters p = layer_parameters(m);
   if (a.kv_rank == 0) return p.attention_in + p.attention_out;
   const std::uint64_t h = m.hidden, heads = m.heads, q = a.nope_dim + a.rope_dim;
-  return h * a.q_rank + a.q_rank * heads * q + h * (a.kv_rank + a.rope_dim) +
+  const std::uint64_t query = a.q_rank > 0 ? h * a.q_rank + a.q_rank * heads * q : h * heads * q;
+  return query + h * (a.kv_rank + a.rope_dim) +
          a.kv_rank * heads * (std::uint64_t{a.nope_dim} + a.v_dim) + heads * a.v_dim * h;
 }
 
@@ -55,10 +68,27 @@ std::uint64_t matrices_with(const ModelSpec& m, std::uint64_t routed) {
          with_experts * ((routed + m.moe.shared) * expert_parameters(m) + router);
 }
 
+/// The same of the modules of multi-token prediction.
+std::uint64_t mtp_matrices(const ModelSpec& m, std::uint64_t routed) {
+  const LayerParameters dense = layer_parameters(m);
+  const std::uint64_t mlp = m.moe.experts == 0 ? dense.mlp_in + dense.mlp_out
+                                               : (routed + m.moe.shared) * expert_parameters(m) +
+                                                     std::uint64_t{m.hidden} * m.moe.experts;
+  return m.mtp * (attention_parameters(m) + mlp + 2ull * m.hidden * m.hidden);
+}
+
+/// Full layers, in layers with a window counted in part.
+double layers_of_scores(const ModelSpec& m, std::uint32_t seq) {
+  std::uint32_t windowed = 0;
+  for (std::uint32_t i = 0; i < m.layers; ++i) windowed += has_window(m, i) ? 1 : 0;
+  return m.layers - windowed + windowed * window_share(m, seq) + m.mtp;
+}
+
 std::uint64_t count_with(const ModelSpec& m, std::uint64_t routed) {
   const std::uint64_t tables = m.tied_embeddings ? 1 : 2;
   const std::uint64_t norms = 2ull * m.hidden + (m.latent.kv_rank > 0 ? m.latent.q_rank + m.latent.kv_rank : 0);
-  return matrices_with(m, routed) + m.layers * norms + tables * embedding_parameters(m) + m.hidden;
+  return matrices_with(m, routed) + mtp_matrices(m, routed) + (m.layers + m.mtp) * norms + 2ull * m.mtp * m.hidden +
+         tables * embedding_parameters(m) + m.hidden;
 }
 
 }  // namespace
@@ -67,9 +97,9 @@ std::uint64_t parameter_count(const ModelSpec& m) { return count_with(m, m.moe.e
 std::uint64_t active_parameter_count(const ModelSpec& m) { return count_with(m, m.moe.per_token); }
 
 ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq) {
-  const double matrices = 2.0 * static_cast<double>(matrices_with(m, m.moe.per_token));
-  const double scores = 4.0 * seq * m.heads * attention_width(m) * m.layers;
-  const double logits = 2.0 * static_cast<double>(embedding_parameters(m));
+  const double matrices = 2.0 * static_cast<double>(matrices_with(m, m.moe.per_token) + mtp_matrices(m, m.moe.per_token));
+  const double scores = 4.0 * seq * m.heads * attention_width(m) * layers_of_scores(m, seq);
+  const double logits = 2.0 * (1 + m.mtp) * static_cast<double>(embedding_parameters(m));
   return {.full_attention = 3.0 * (matrices + scores + logits), .causal = 3.0 * (matrices + 0.5 * scores + logits)};
 }
 

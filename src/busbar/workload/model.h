@@ -23,9 +23,15 @@ struct ExpertSpec {
 /// Multi-head latent attention: queries, keys and values pass through narrow matrices.
 /// Source: DeepSeek-V2, arXiv:2405.04434 (2024), section 2.1.
 struct LatentAttentionSpec {
-  std::uint32_t q_rank = 0;                             ///< width of the latent query
+  std::uint32_t q_rank = 0;                             ///< width of the latent query; 0: queries are not narrowed
   std::uint32_t kv_rank = 0;                            ///< width of the latent key and value; 0: ordinary attention
   std::uint32_t nope_dim = 0, rope_dim = 0, v_dim = 0;  ///< of a head: without and with position, value
+};
+
+/// Layers whose tokens attend only to the tokens before them, up to a distance.
+struct WindowSpec {
+  std::uint32_t tokens = 0;      ///< keys that a token sees; 0: no layer has a window
+  std::uint32_t full_every = 0;  ///< of each so many layers the last one has no window; 0: all have one
 };
 
 struct ModelSpec {
@@ -41,12 +47,19 @@ struct ModelSpec {
   bool tied_embeddings = false;  ///< the output head is the embedding transposed
   ExpertSpec moe;
   LatentAttentionSpec latent;
+  WindowSpec window;
+  /// Multi-token prediction: modules after the last layer, each a projection of two hidden states to one, one more
+  /// layer, and one more use of the head. Source: DeepSeek-V3, arXiv:2412.19437 (2024), section 2.2.
+  std::uint32_t mtp = 0;
   std::string source;
   std::map<std::string, Where> places;  ///< where each key was given, for messages
 };
 
 bool has_experts(const ModelSpec& m, std::uint32_t layer);
-std::uint32_t expert_layers(const ModelSpec& m);  ///< how many have
+std::uint32_t expert_layers(const ModelSpec& m);  ///< how many have; without those of multi-token prediction
+bool has_window(const ModelSpec& m, std::uint32_t layer);
+/// Keys that a token of a windowed layer sees in the mean over a sequence, relative to those of an ordinary causal layer.
+double window_share(const ModelSpec& m, std::uint32_t seq);
 
 /// Parameters of one dense layer with ordinary attention, by matrix. Biases and learned positions are left out: below
 /// 0.1 % of every model here.
@@ -63,7 +76,7 @@ std::uint32_t attention_width(const ModelSpec& m);         ///< of a head: the m
 std::uint64_t attention_parameters(const ModelSpec& m);    ///< matrices of one layer's attention, latent or not
 std::uint64_t expert_parameters(const ModelSpec& m);       ///< one routed expert
 std::uint64_t embedding_parameters(const ModelSpec& m);    ///< one table of vocab x hidden
-std::uint64_t parameter_count(const ModelSpec& m);         ///< experts, routers and latent attention included
+std::uint64_t parameter_count(const ModelSpec& m);         ///< all that is trained, multi-token prediction included
 std::uint64_t active_parameter_count(const ModelSpec& m);  ///< parameters that one token uses; all of a dense model
 
 /// Model FLOPs per token of a training step: three times the forward pass, 2 per multiply-add, no recomputation.

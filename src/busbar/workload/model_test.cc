@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "busbar/workload/test_models.h"
 
 namespace busbar {
@@ -58,6 +60,38 @@ TEST(Model, LayersWithExpertsFollowTheDenseOnesOrAlternate) {
   for (std::uint32_t i = 0; i < m.layers; ++i) counted += has_experts(m, i) ? 1 : 0;
   EXPECT_EQ(counted, 24u);
   EXPECT_FALSE(has_experts(m, 0));
+}
+
+// Source: deepseek-ai/DeepSeek-V3, README_WEIGHTS.md: 11.5B parameters besides the shared embedding and head, of which
+// one token uses 2.4B with both tables (0.9B each).
+TEST(Model, APredictorOfOneMoreTokenIsALayerAProjectionAndAHead) {
+  ModelSpec m = deepseek_v3();
+  const std::uint64_t all = parameter_count(m);
+  const double before = flops_per_token(m, 4096).causal, active = static_cast<double>(active_parameter_count(m));
+  m.mtp = 1;
+  EXPECT_NEAR(static_cast<double>(parameter_count(m) - all), 11.5e9, 0.15e9);
+  const double more = static_cast<double>(active_parameter_count(m)) - active;
+  const double head = static_cast<double>(embedding_parameters(m)), scores = 4096.0 * 128 * (192 + 128);
+  EXPECT_NEAR(more + 2 * head, 2.4e9, 0.15e9);
+  EXPECT_NEAR(flops_per_token(m, 4096).causal - before, 3 * (2 * (more + head) + scores), 0.01e9);
+  EXPECT_TRUE(has_experts(m, 61));
+}
+
+TEST(Model, AWindowHidesTheKeysBeforeIt) {
+  ModelSpec m = small_model();
+  EXPECT_EQ(window_share(m, 4096), 1);
+  m.window = {.tokens = 128, .full_every = 2};
+  double seen = 0, causal = 0;
+  for (int i = 1; i <= 4096; ++i) seen += std::min(i, 128), causal += i;
+  EXPECT_NEAR(window_share(m, 4096), seen / causal, 1e-3);
+  EXPECT_EQ(window_share(m, 128), 1);
+  EXPECT_TRUE(has_window(m, 0));
+  EXPECT_FALSE(has_window(m, 1));
+  ModelSpec without = m;
+  without.window = {};
+  const double scores = 6.0 * 4096 * m.heads * m.head_dim * m.layers;  // causal
+  EXPECT_NEAR(flops_per_token(without, 4096).causal - flops_per_token(m, 4096).causal,
+              scores / 2 * (1 - window_share(m, 4096)), 1e3);
 }
 
 TEST(Model, HeadsThatCannotShareAreRefused) {

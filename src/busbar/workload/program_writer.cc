@@ -74,6 +74,9 @@ std::vector<std::string> label_texts() {
   set(Label::kRouteBack, "route backward");
   set(Label::kGatherTokens, "gather expert input");
   set(Label::kScatterTokens, "reduce expert output");
+  set(Label::kJoin, "join two hidden states");
+  set(Label::kJoinBack, "join two hidden states backward");
+  set(Label::kJoinWeights, "join weight gradient");
   set(Label::kOffload, "move activations to the host");
   set(Label::kFetch, "fetch activations from the host");
   return t;

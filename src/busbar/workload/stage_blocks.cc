@@ -24,9 +24,13 @@ StageWriter::BlockLabels StageWriter::mlp_labels() {
       Label::kScatterMlp, Label::kGatherMlpGradient, Label::kRegatherMlp, Label::kScatterMlpGradient, Label::kMlpAgain};
 }
 
+const BlockTimes& StageWriter::attention_of(std::uint32_t layer) const {
+  return has_window(model_, chunk_->first_layer + layer) ? times_.windowed : times_.attention;
+}
+
 void StageWriter::forward_layer(std::uint32_t layer, Run run) {
   const auto tensor = [&](TensorPart part) { return chunk_->plan.tensor(layer, part); };
-  forward_block(times_.attention, attention_labels(), tensor(TensorPart::kAttentionIn),
+  forward_block(attention_of(layer), attention_labels(), tensor(TensorPart::kAttentionIn),
                 tensor(TensorPart::kAttentionOut), run, false);
   if (has_experts(model_, chunk_->first_layer + layer)) return forward_experts(layer, run);
   const bool stops_early = run == Run::kAgain && layout_.early_stop;
@@ -40,7 +44,7 @@ void StageWriter::backward_layer(std::uint32_t layer) {
   } else {
     backward_block(times_.mlp, mlp_labels(), tensor(TensorPart::kMlpIn), tensor(TensorPart::kMlpOut));
   }
-  backward_block(times_.attention, attention_labels(), tensor(TensorPart::kAttentionIn),
+  backward_block(attention_of(layer), attention_labels(), tensor(TensorPart::kAttentionIn),
                  tensor(TensorPart::kAttentionOut));
 }
 
@@ -105,7 +109,7 @@ void StageWriter::layer_weights(std::uint32_t layer) {
   const bool experts = has_experts(model_, chunk_->first_layer + layer);
   if (experts) compute(Label::kExpertWeights, times_.experts.weights());
   block(experts ? times_.experts.shared : times_.mlp, Label::kMlpWeights, TensorPart::kMlpIn, TensorPart::kMlpOut);
-  block(times_.attention, Label::kAttentionWeights, TensorPart::kAttentionIn, TensorPart::kAttentionOut);
+  block(attention_of(layer), Label::kAttentionWeights, TensorPart::kAttentionIn, TensorPart::kAttentionOut);
 }
 
 void StageWriter::attend(Label label, Duration core, bool backward) {

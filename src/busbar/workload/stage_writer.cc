@@ -183,12 +183,17 @@ void StageWriter::forward(std::uint32_t first_layer, std::uint32_t layers) {
     forward_layer(i, Run::kFirst);
     if (layout_.offload_activations) offload_layer();
   }
-  if (virtual_stage_ + 1 == virtual_stages_) forward_head();
+  if (virtual_stage_ + 1 != virtual_stages_) return;
+  for (std::uint32_t i = layers; i < layers + model_.mtp; ++i) join_forward(i);
+  forward_head();
 }
 
 void StageWriter::backward(std::uint32_t first_layer, std::uint32_t layers) {
   if (virtual_stage_ + 1 == virtual_stages_) backward_head();
   const std::uint32_t again = recomputed_layers_of(layout_, virtual_stage_);
+  if (virtual_stage_ + 1 == virtual_stages_) {
+    for (std::uint32_t i = layers + model_.mtp; i-- > layers;) join_backward(i);
+  }
   if (layout_.offload_activations) fetch_layer();
   for (std::uint32_t i = layers; i-- > 0;) {
     out_.set_position(micro_batch_, first_layer + i);
@@ -206,8 +211,12 @@ void StageWriter::backward(std::uint32_t first_layer, std::uint32_t layers) {
 /// What backward() leaves out where a backward pass has two parts.
 void StageWriter::backward_weights(std::uint32_t first_layer, std::uint32_t layers) {
   if (virtual_stage_ + 1 == virtual_stages_) {
-    compute(Label::kHeadWeights, times_.ends.logits_wgrad);
+    compute(Label::kHeadWeights, times_.ends.logits_wgrad * (1 + model_.mtp));
     gradient_ready(chunk_->plan.head());
+    for (std::uint32_t i = layers + model_.mtp; i-- > layers;) {
+      layer_weights(i);
+      compute(Label::kJoinWeights, times_.ends.join_wgrad);
+    }
   }
   for (std::uint32_t i = layers; i-- > 0;) {
     out_.set_position(micro_batch_, first_layer + i);
@@ -229,23 +238,47 @@ void StageWriter::backward_embedding() {
   gradient_ready(chunk_->plan.embedding());
 }
 
+/// The layer of a module of multi-token prediction, and what joins the states of two tokens before it.
+void StageWriter::join_forward(std::uint32_t layer) {
+  const std::uint32_t in = chunk_->plan.tensor(layer, TensorPart::kAttentionIn);
+  before_forward_unit(in);
+  compute(Label::kEmbedding, times_.ends.embedding);
+  await_parameters(in);
+  compute(Label::kJoin, times_.ends.join);
+  forward_layer(layer, Run::kFirst);
+}
+
+void StageWriter::join_backward(std::uint32_t layer) {
+  before_backward_unit(chunk_->plan.tensor(layer, TensorPart::kAttentionIn));
+  if (layout_.recompute == Recompute::kFull && layout_.recompute_layers == 0) forward_layer(layer, Run::kAgain);
+  backward_layer(layer);
+  const EndTimes& t = times_.ends;
+  compute(Label::kJoinBack, t.join_dgrad + (layout_.splits_backward() ? Duration{} : t.join_wgrad));
+  compute(Label::kEmbeddingBack, t.embedding_back);
+}
+
+/// Once, and once more for each module of multi-token prediction.
 void StageWriter::forward_head() {
   before_forward_unit(chunk_->plan.head());
-  compute(Label::kNorm, times_.ends.head_norm);
-  await_parameters(chunk_->plan.head());
-  arrived_ = tp_open(Label::kGatherHead);
-  compute(Label::kHead, times_.ends.logits);
-  for (int i = 0; i < kLossSums; ++i) arrived_ = tp(Label::kLossSum, tp_loss_);
-  compute(Label::kLoss, times_.ends.loss);
+  for (std::uint32_t use = 0; use <= model_.mtp; ++use) {
+    compute(Label::kNorm, times_.ends.head_norm);
+    await_parameters(chunk_->plan.head());
+    arrived_ = tp_open(Label::kGatherHead);
+    compute(Label::kHead, times_.ends.logits);
+    for (int i = 0; i < kLossSums; ++i) arrived_ = tp(Label::kLossSum, tp_loss_);
+    compute(Label::kLoss, times_.ends.loss);
+  }
 }
 
 void StageWriter::backward_head() {
   before_backward_unit(chunk_->plan.head());
-  compute(Label::kHeadBack, times_.ends.loss_back);
-  await_again(chunk_->plan.head());
-  input_and_weights(Label::kHeadInput, times_.ends.logits_dgrad, Label::kHeadWeights, times_.ends.logits_wgrad,
-                    Label::kRegatherHead, Label::kScatterHeadGradient);
-  compute(Label::kNormBack, times_.ends.head_norm_back);
+  for (std::uint32_t use = 0; use <= model_.mtp; ++use) {
+    compute(Label::kHeadBack, times_.ends.loss_back);
+    await_again(chunk_->plan.head());
+    input_and_weights(Label::kHeadInput, times_.ends.logits_dgrad, Label::kHeadWeights, times_.ends.logits_wgrad,
+                      Label::kRegatherHead, Label::kScatterHeadGradient);
+    compute(Label::kNormBack, times_.ends.head_norm_back);
+  }
   if (!layout_.splits_backward()) gradient_ready(chunk_->plan.head());
 }
 

@@ -8,11 +8,14 @@
 
 namespace busbar {
 
-/// The head's forward work, in layers. The embedding only reads a table: it counts as nothing.
+/// The forward work of the head and of multi-token prediction, in layers. The embedding only reads a table: it counts as nothing.
 double head_in_layers(const ModelSpec& model, std::uint32_t seq);
 
 /// The layers before model chunk `chunk`. Precondition: `layout` is resolved.
 std::uint32_t first_layer_of(const LayoutSpec& layout, std::uint32_t chunk);
+
+/// The layers of model chunk `chunk`; those of multi-token prediction are on the chunk with the head, after its own.
+std::uint32_t layers_with_mtp(const LayoutSpec& layout, const ModelSpec& model, std::uint32_t chunk);
 
 /// Layers of each of pp x vpp model chunks; they sum to the model's.
 ///  - `chunk_layers` as given.

@@ -85,6 +85,9 @@ enum class Label : std::uint16_t {
   kRouteBack,
   kGatherTokens,
   kScatterTokens,
+  kJoin,
+  kJoinBack,
+  kJoinWeights,
   kOffload,
   kFetch,
   kCount

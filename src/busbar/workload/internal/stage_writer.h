@@ -82,6 +82,9 @@ class StageWriter {
   void backward_weights(std::uint32_t first_layer, std::uint32_t layers);
   void forward_layer(std::uint32_t layer, Run run);
   void backward_layer(std::uint32_t layer);
+  const BlockTimes& attention_of(std::uint32_t layer) const;
+  void join_forward(std::uint32_t layer);
+  void join_backward(std::uint32_t layer);
   void layer_weights(std::uint32_t layer);
   void forward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor,
                      Run run, bool stops_early);
