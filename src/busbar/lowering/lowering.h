@@ -97,8 +97,6 @@ class Lowering {
 
  private:
   struct State;
-  struct Trace;
-  Result<LoweredCall> lower_once(const CollectiveCall& call);
   std::unique_ptr<State> state_;
 };
 

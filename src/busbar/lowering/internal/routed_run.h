@@ -34,4 +34,26 @@ struct RoutedRun {
   RunLoads::Kept loads{};
 };
 
+/// The run whose sends are being routed or timed. One after the other uses this work space.
+struct OpenRun {
+  std::vector<CapacityShare> path{};
+  std::vector<Connection> connections{};
+  std::vector<std::uint32_t> connection_of{};  ///< actor -> its connection, in phases in which it has one
+  RunLoads loads{};
+  /// Loads of all runs of the step, this one included; null: no other run is known.
+  const PerCapacity<double>* step_loads = nullptr;
+  std::vector<double> sent{};  ///< work space of busiest_bytes(), per rank
+
+  void begin_call(std::uint32_t ranks, std::uint32_t reducers);
+  void clear_routes();
+  /// Bytes on `c` while all runs of the step are under way.
+  double step_load(CapacityId c) const { return step_loads ? std::max((*step_loads)[c], loads[c]) : loads[c]; }
+  /// Of one connection.
+  double most_bytes() const;
+  /// Bytes of the connection that carries most. With `stepwise`: or of all sends of one rank together.
+  double busiest_bytes(bool stepwise);
+  /// Returns the run and clears it.
+  RoutedRun take();
+};
+
 }  // namespace busbar

@@ -1,9 +1,9 @@
-// Rounds send by send: a rank is through with a round when all that it sends and receives in it has ended, so ranks run
-// ahead of each other, and sends of different rounds share links.
+// Rounds send by send: a rank ends a round when all that it sends and receives in it has ended, so ranks run ahead of
+// each other, and sends of different rounds share links.
 #include <cmath>
 #include <map>
 
-#include "busbar/lowering/internal/lowering_state.h"
+#include "busbar/lowering/internal/run_times.h"
 #include "busbar/solve/online_max_min.h"
 #include "busbar/solve/transfer_clock.h"
 
@@ -89,35 +89,35 @@ class Rounds {
 
 }  // namespace
 
-/// Connection::transfer_ps of each send of the open run, from when its rank could send, while all that is under way at
-/// that time shares the links max-min fairly.
-void Lowering::State::time_rounds(std::span<const RoundSend> sends, std::uint32_t ranks) {
+void RunTimes::follow_rounds(OpenRun& run, std::span<const RoundSend> sends, std::uint32_t ranks) const {
   std::map<CapacityId, std::uint32_t> number;
   std::vector<double> capacity;
-  for (const CapacityShare& l : path)
-    if (number.try_emplace(l.on, static_cast<std::uint32_t>(capacity.size())).second) capacity.push_back(table.rate(l.on));
-  SendRates rates{OnlineMaxMin(std::move(capacity), shortcuts)};
-  for (const Connection& c : connections) {
+  for (const CapacityShare& l : run.path)
+    if (number.try_emplace(l.on, static_cast<std::uint32_t>(capacity.size())).second)
+      capacity.push_back(table_.rate(l.on));
+  SendRates rates{OnlineMaxMin(std::move(capacity), shortcuts_)};
+  const double cap = plan_->lanes.cap;
+  for (const Connection& c : run.connections) {
     std::map<std::uint32_t, double> weight_on;
     for (std::uint32_t k = c.begin; k < c.end; ++k)
-      if (path[k].share > 0) weight_on[number[path[k].on]] += path[k].share * sent_bytes.of(c);
+      if (run.path[k].share > 0) weight_on[number[run.path[k].on]] += run.path[k].share * plan_->sent.of(c);
     std::vector<std::uint32_t> on;
     std::vector<double> weights;
     for (const auto& [link, w] : weight_on) on.push_back(link), weights.push_back(w);
-    rates.solver.add_flow(on, weights, lanes.cap > 0 ? lanes.cap : INFINITY);
+    rates.solver.add_flow(on, weights, cap > 0 ? cap : INFINITY);
   }
-  TransferClock clock(rates, static_cast<std::uint32_t>(connections.size()));
+  TransferClock clock(rates, static_cast<std::uint32_t>(run.connections.size()));
   Rounds rounds(sends, ranks);
   const auto start = [&](std::uint32_t send, std::int64_t ps) { clock.start_at(send, ps); };
   rounds.begin(start);
   clock.run(
       [&](std::uint32_t send, std::int64_t now) {
-        const Connection& c = connections[send];
+        const Connection& c = run.connections[send];
         if (c.bytes == 0 || c.begin == c.end) return clock.end_at(send, now);
         clock.send(send, c.bytes, now);
       },
       [&](std::uint32_t send, std::int64_t now) {
-        Connection& c = connections[send];
+        Connection& c = run.connections[send];
         c.transfer_ps = static_cast<double>(now - rounds.ready_ps(send));
         rounds.end(send, now, now + static_cast<std::int64_t>(std::llround(c.latency_ps)), start);
       });

@@ -1,0 +1,144 @@
+#include "busbar/lowering/internal/run_router.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace busbar {
+namespace {
+
+/// Sets which send of a chain or tree waits for which (trees that reduce: for all of several).
+void link_hops(const Schedule& s, const Phase& phase, std::vector<Connection>& connections) {
+  const auto hops = static_cast<std::uint32_t>(connections.size());
+  if (!is_tree(phase.pattern)) {
+    for (std::uint32_t i = 0; i < hops; ++i) connections[i].toward_root = i == 0 ? kNone32 : i - 1;
+    return;
+  }
+  const TreeNodes tree(s, phase, hops + 1);
+  for (std::uint32_t i = 1; i <= hops; ++i) {  // the edge of node i is connection i - 1
+    const std::uint32_t parent = tree.parent(i);
+    connections[i - 1].toward_root = parent == 0 ? kNone32 : parent - 1;
+  }
+}
+
+std::uint64_t sends_of(const Schedule& s, const Phase& phase) {
+  const std::uint32_t n = s.families[phase.family].size();
+  return std::uint64_t{n} * stepwise_rounds(phase.pattern, n);
+}
+
+}  // namespace
+
+void RunRouter::begin_call(const PlannedCall& plan, std::uint32_t per_domain, bool keep_routes) {
+  plan_ = &plan;
+  keep_routes_ = keep_routes;
+  trees_.begin(plan.call, plan.schedule, per_domain);
+}
+
+/// A byte that arrives is written; where it is added, its receiver reads its own byte as well.
+void RunRouter::begin_run(PhaseRun phases) {
+  const Schedule& s = plan_->schedule;
+  settings_.nics.clear();
+  for (std::uint32_t lane = 0; lane < plan_->lanes.count; ++lane)
+    settings_.nics.push_back(plan_->lanes.nic(s.phases[phases.begin].channel, lane));
+  double sum = 0;
+  for (std::uint32_t p = phases.begin; p < phases.end; ++p) sum += adds_at_ranks(s.phases[p].pattern) ? 2 : 1;
+  settings_.arrival_cost = sum / (phases.end - phases.begin);
+}
+
+Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double bytes, OpenRun& run) {
+  const CollectiveCall& call = plan_->call;
+  const std::uint32_t n = call.groups.size();
+  const bool reduced = from >= n || to >= n, near = reduced && trees_.next_to(from, to);
+  Connection c{static_cast<std::uint32_t>(run.path.size()), 0, bytes, 0};
+  c.from = reduced ? Connection::kHub : from;
+  if (near) {
+    const DeviceId gpu = machine_.placement.gpu(call.groups.actor(call_group, std::min(from, to)));
+    BUSBAR_ASSIGN(c.latency_ps, routes_.next_to(gpu, to >= n, run.path));
+  } else if (reduced) {
+    BUSBAR_ASSIGN(c.latency_ps, trees_.edge(call_group, from, to, run.path));
+  } else {
+    const SendEnds send{call.groups.actor(call_group, from), call.groups.actor(call_group, to), settings_.nics,
+                        call.nics.get(), *settings_.bias, settings_.arrival_cost};
+    BUSBAR_ASSIGN(c.latency_ps, routes_.between(send, call.protocol, run.path));
+  }
+  c.end = static_cast<std::uint32_t>(run.path.size());
+  const double loaded = near ? bytes / machine_.protocol.share_switch : bytes;
+  for (std::uint32_t i = c.begin; i < c.end; ++i)
+    run.loads.add(run.path[i].on, run.path[i].share * loaded * plan_->sent.straight);
+  run.connections.push_back(c);
+  for (std::uint32_t i = c.begin; i < c.end && bytes != 0; ++i) builder_.cross(run.path[i].on, c.latency_ps);
+  return {};
+}
+
+Status RunRouter::connect_round(const GroupRun& of, const Phase& phase, std::uint32_t round, OpenRun& run) {
+  const Schedule& s = plan_->schedule;
+  const GroupFamily& family = s.families[phase.family];
+  const std::uint32_t n = family.size();
+  const double chunk_bytes = plan_->chunk_bytes();
+  Status status;
+  for_each_send(phase, n, round, [&](const Send& send) {
+    if (!status.ok()) return;
+    const std::uint64_t chunks = chunks_of(s, phase, n, send);
+    status = connect(of.call_group, actor_of(phase, family, n, of.group, send.src),
+                     actor_of(phase, family, n, of.group, send.dst), static_cast<double>(chunks) * chunk_bytes, run);
+    if (status.ok()) run.connections.back().chunks = chunks;
+  });
+  return status;
+}
+
+/// The sends of a run of stepwise phases, in the order in which longest_chain asks for them.
+Status RunRouter::open_rounds(const GroupRun& of, OpenRun& run) {
+  constexpr std::uint64_t kMostSends = 1 << 24;  // some 1 GB and a quarter of a minute
+  constexpr std::uint64_t kMostFollowed = 4096;  // beyond, rounds of different ranks are taken not to meet
+  const Schedule& s = plan_->schedule;
+  std::uint64_t all_sends = 0;
+  for (std::uint32_t p = of.phases.begin; p < of.phases.end; ++p) all_sends += sends_of(s, s.phases[p]);
+  const bool to_switches = uses_hub(plan_->first_phase(of.phases).pattern);
+  const bool follows = all_sends <= kMostFollowed && !to_switches;
+  const bool forgets = !keep_routes_ && !machine_.table.holds() && !to_switches && !follows;
+  std::vector<RoundSend> followed;
+  std::uint32_t number = 0;
+  for (std::uint32_t p = of.phases.begin; p < of.phases.end; ++p) {
+    const Phase& phase = s.phases[p];
+    const std::uint32_t n = s.families[phase.family].size();
+    if (sends_of(s, phase) > kMostSends)
+      return unsupported(fmt::format("{} over {} ranks is {} sends, each on a way of its own; choose another "
+                                     "algorithm, such as bruck or direct",
+                                     name_of(phase.pattern), n, sends_of(s, phase)));
+    begin_run({p, p + 1});
+    for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n); ++r, ++number) {
+      const std::size_t first = run.connections.size(), first_link = run.path.size();
+      BUSBAR_RETURN_IF_ERROR(connect_round(of, phase, r, run));
+      if (follows) {
+        for_each_send(phase, n, r, [&](const Send& send) { followed.push_back({send.src, send.dst, number}); });
+        continue;
+      }
+      times_.time_round(run, first, run.connections.size(), false);
+      if (!forgets) continue;
+      run.path.resize(first_link);
+      for (Connection& c : std::span(run.connections).subspan(first)) c.begin = c.end = 0;
+    }
+  }
+  if (follows) times_.follow_rounds(run, followed, plan_->family(of.phases).size());
+  return {};
+}
+
+Status RunRouter::open(const GroupRun& of, OpenRun& run) {
+  run.clear_routes();
+  begin_run(of.phases);
+  const Phase& phase = plan_->first_phase(of.phases);  // the phases of a run cross the same edges
+  trees_.begin_run(phase.channel, settings_.nics[0]);
+  if (is_stepwise(phase.pattern)) return open_rounds(of, run);
+  const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast;
+  const double repeats = of.phases.end - of.phases.begin, chunk_bytes = plan_->chunk_bytes();
+  Status status;
+  for_each_edge(plan_->schedule, phase, of.group, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
+    if (!status.ok()) return;
+    run.connection_of[by_receiver ? to : from] = static_cast<std::uint32_t>(run.connections.size());
+    status = connect(of.call_group, from, to, static_cast<double>(chunks) * repeats * chunk_bytes, run);
+  });
+  if (status.ok() && !is_ring(phase.pattern)) link_hops(plan_->schedule, phase, run.connections);
+  return status;
+}
+
+}  // namespace busbar
