@@ -2,28 +2,31 @@
 
 #include <filesystem>
 
+#include "busbar/spec/internal/hugging_face_model.h"
+#include "busbar/spec/internal/model_bounds.h"
+
 namespace busbar {
 namespace {
 
 Status read_experts(const YamlNode& map, ExpertSpec& out) {
   MapReader r(map);
-  r.required("experts", &YamlNode::as_int, out.experts, 1, 1 << 14);
-  r.required("per_token", &YamlNode::as_int, out.per_token, 1, 1 << 14);
-  r.required("ffn", &YamlNode::as_int, out.ffn, 1, 1 << 22);
-  r.optional("shared", &YamlNode::as_int, out.shared, 0, 1 << 10);
-  r.optional("dense_layers", &YamlNode::as_int, out.dense_layers, 0, 1 << 15);
-  r.optional("every", &YamlNode::as_int, out.every, 1, 1 << 15);
-  r.optional("most_nodes", &YamlNode::as_int, out.most_nodes, 1, 1 << 14);
+  r.required("experts", &YamlNode::as_int, out.experts, 1, kMostExperts);
+  r.required("per_token", &YamlNode::as_int, out.per_token, 1, kMostExperts);
+  r.required("ffn", &YamlNode::as_int, out.ffn, 1, kMostWidth);
+  r.optional("shared", &YamlNode::as_int, out.shared, 0, kMostShared);
+  r.optional("dense_layers", &YamlNode::as_int, out.dense_layers, 0, kMostLayers);
+  r.optional("every", &YamlNode::as_int, out.every, 1, kMostLayers);
+  r.optional("most_nodes", &YamlNode::as_int, out.most_nodes, 1, kMostExperts);
   return r.finish();
 }
 
 Status read_latent(const YamlNode& map, LatentAttentionSpec& out) {
   MapReader r(map);
-  r.optional("q_rank", &YamlNode::as_int, out.q_rank, 1, 1 << 20);
-  r.required("kv_rank", &YamlNode::as_int, out.kv_rank, 1, 1 << 20);
-  r.required("nope_dim", &YamlNode::as_int, out.nope_dim, 1, 1 << 12);
-  r.required("rope_dim", &YamlNode::as_int, out.rope_dim, 1, 1 << 12);
-  r.required("v_dim", &YamlNode::as_int, out.v_dim, 1, 1 << 12);
+  r.optional("q_rank", &YamlNode::as_int, out.q_rank, 1, kMostRank);
+  r.required("kv_rank", &YamlNode::as_int, out.kv_rank, 1, kMostRank);
+  r.required("nope_dim", &YamlNode::as_int, out.nope_dim, 1, kMostHeadWidth);
+  r.required("rope_dim", &YamlNode::as_int, out.rope_dim, 1, kMostHeadWidth);
+  r.required("v_dim", &YamlNode::as_int, out.v_dim, 1, kMostHeadWidth);
   return r.finish();
 }
 
@@ -32,20 +35,20 @@ void read_sizes(MapReader& reader, ModelSpec& m) {
     reader.required(key, &YamlNode::as_int, out, 1, most);
     if (reader.ok()) m.places[key] = reader.required(key).where();
   };
-  // Each bound is far above any model, and all products of the bounds stay below 2^63.
-  size("layers", 1 << 15, m.layers);
-  size("hidden", 1 << 20, m.hidden);
-  size("ffn", 1 << 22, m.ffn);
-  size("heads", 1 << 14, m.heads);
-  size("kv_heads", 1 << 14, m.kv_heads);
-  size("head_dim", 1 << 12, m.head_dim);
-  size("vocab", 1 << 26, m.vocab);
+  size("layers", kMostLayers, m.layers);
+  size("hidden", kMostHidden, m.hidden);
+  size("ffn", kMostWidth, m.ffn);
+  size("heads", kMostHeads, m.heads);
+  size("kv_heads", kMostHeads, m.kv_heads);
+  size("head_dim", kMostHeadWidth, m.head_dim);
+  size("vocab", kMostVocabulary, m.vocab);
 }
 
 }  // namespace
 
 bool looks_like_file(std::string_view name) {
-  return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml");
+  return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
+         name.ends_with(".json");
 }
 
 Result<YamlDocument> find_document(std::string_view folder, std::string_view name, const std::string& directory,
@@ -56,6 +59,7 @@ Result<YamlDocument> find_document(std::string_view folder, std::string_view nam
 }
 
 Result<ModelSpec> read_model(const YamlNode& node) {
+  if (is_hugging_face_config(node)) return read_hugging_face(node);
   ModelSpec m;
   MapReader reader(node);
   reader.required("name", &YamlNode::as_string, m.name);
@@ -67,10 +71,10 @@ Result<ModelSpec> read_model(const YamlNode& node) {
   }
   m.gated_mlp = mlp == "gated";
   reader.optional("tied_embeddings", &YamlNode::as_bool, m.tied_embeddings);
-  reader.optional("mtp", &YamlNode::as_int, m.mtp, 0, 16);
+  reader.optional("mtp", &YamlNode::as_int, m.mtp, 0, kMostPredictors);
   reader.inner("window", [&](MapReader& r) {
-    r.required("tokens", &YamlNode::as_int, m.window.tokens, 1, 1 << 30);
-    r.optional("full_every", &YamlNode::as_int, m.window.full_every, 2, 1 << 15);
+    r.required("tokens", &YamlNode::as_int, m.window.tokens, 1, kMostWindow);
+    r.optional("full_every", &YamlNode::as_int, m.window.full_every, 2, kMostLayers);
   });
   reader.optional("source", &YamlNode::as_string, m.source);
   reader.optional("note");

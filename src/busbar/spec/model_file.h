@@ -1,4 +1,4 @@
-// A model from YAML: a catalogue name, a file, or a map inside a scenario.
+// A model from YAML: a catalogue name, a file, or a map inside a scenario; or a config.json of Hugging Face.
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@ Result<ModelSpec> read_model(const YamlNode& node);
 Result<YamlDocument> find_document(std::string_view folder, std::string_view name, const std::string& directory,
                                    const Catalog& catalog);
 
-/// Whether `name` denotes a file: it contains a slash or ends in .yaml or .yml.
+/// Whether `name` denotes a file: it contains a slash or ends in .yaml, .yml or .json.
 bool looks_like_file(std::string_view name);
 
 }  // namespace busbar

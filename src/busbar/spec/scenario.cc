@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "busbar/spec/cluster_document.h"
+#include "busbar/spec/internal/hugging_face_model.h"
 #include "busbar/spec/model_file.h"
 
 namespace busbar {
@@ -64,9 +65,22 @@ std::string text_of(const Settings::List& settings) {
   return out;
 }
 
+/// Such a file ignores keys that it does not know, so that a key of our own would change nothing.
+Status check_hugging_face_keys(const Settings::List& settings, const YamlDocument& document) {
+  if (!is_hugging_face_config(document.root())) return {};
+  for (const auto& [key, value] : settings) {
+    if (document.root().find(key.substr(0, key.find('.')))) continue;
+    return flag_error("--set", fmt::format("the file has no key '{}'; write a key that it has, as in "
+                                           "model.num_hidden_layers=4",
+                                           key));
+  }
+  return {};
+}
+
 Status read_named_model(const std::string& name, const std::string& directory, const Settings& settings,
                         const Catalog& catalog, Scenario& out) {
   BUSBAR_ASSIGN(YamlDocument document, find_document("models", name, directory, catalog));
+  BUSBAR_RETURN_IF_ERROR(check_hugging_face_keys(settings.model, document));
   BUSBAR_RETURN_IF_ERROR(apply(settings.model, "", document));
   BUSBAR_ASSIGN(out.model, read_model(document.root()));
   out.text += document.text() + text_of(settings.model);

@@ -1,0 +1,235 @@
+#include "busbar/spec/internal/hugging_face_model.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "busbar/spec/internal/hugging_face_keys.h"
+#include "busbar/spec/internal/model_bounds.h"
+
+namespace busbar {
+namespace {
+
+/// What files leave to the code of their model type.
+struct Family {
+  const char* type;
+  bool gated = true;           ///< the MLP has a gate
+  bool tied = false;           ///< embedding and head are one table, unless the file says otherwise
+  std::uint32_t ffn_factor = 0;  ///< width of the MLP in hidden sizes, where no key gives it; 0: a key must
+  int window = -1;  ///< layers with sliding_window: of so many the last is full; 0: all have one; -1: none by default
+};
+constexpr Family kFamilies[] = {
+    {"llama"},
+    {"mistral", true, false, 0, 0},
+    {"mixtral", true, false, 0, 0},
+    {"qwen2"},
+    {"qwen2_moe"},
+    {"qwen3"},
+    {"qwen3_moe"},
+    {"deepseek_v2"},
+    {"deepseek_v3"},
+    {"kimi_k2"},
+    {"glm4_moe"},
+    {"gpt_oss", true, false, 0, 2},
+    {"llama4"},
+    {"llama4_text"},
+    {"grok", true, true},
+    {"grok-1", true, true},
+    {"gemma", true, true},
+    {"gemma2", true, true, 0, 2},
+    {"gemma3_text", true, true, 0, 6},
+    {"phi", false},
+    {"phi3", true, false, 0, 0},
+    {"phimoe", true, false, 0, 0},
+    {"gpt2", false, true, 4},
+    {"gptj", false, false, 4},
+    {"gpt_neo", false, true, 4},
+    {"gpt_neox", false},
+    {"gpt_bigcode", false, true, 4},
+    {"bloom", false, true, 4},
+    {"falcon", false, true, 4},
+    {"mpt", false, true, 4},
+    {"opt", false, true},
+    {"nemotron", false},
+    {"starcoder2", false, false, 0, 0},
+    {"dbrx"},
+};
+
+constexpr KeyNames kKvHeads = {"num_key_value_heads", "num_kv_heads", "kv_n_heads"};
+constexpr KeyNames kHeadWidth = {"head_dim", "attention_head_dim"};
+constexpr KeyNames kWidth = {"intermediate_size", "ffn_hidden_size", "ffn_dim", "n_inner"};
+constexpr KeyNames kExperts = {"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"};
+constexpr KeyNames kPerToken = {"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_top_k"};
+/// Keys of layers that are neither attention nor MLP.
+constexpr KeyNames kOtherLayers = {"mamba_d_state", "mamba_num_heads", "ssm_cfg",
+                                   "hybrid_override_pattern", "linear_num_key_heads", "state_size"};
+
+Family family_of(HuggingFaceKeys& keys, const std::string& type) {
+  for (const Family& f : kFamilies)
+    if (type == f.type) return f;
+  // A type of one's own is usually a changed Llama, whose activation tells that there is a gate.
+  const std::string act = keys.word({"hidden_act", "activation_function"});
+  if (act != "silu" && act != "swiglu") {
+    keys.fail({"model_type"}, fmt::format("model_type '{}' is not known, and hidden_act '{}' does not say whether the MLP "
+                                          "has a gate; write a model file (docs/formats/model.md)",
+                                          type, act));
+  }
+  return {""};
+}
+
+std::string name_of_model(const HuggingFaceKeys& keys) {
+  std::string name;
+  const auto list = keys.find({"architectures"});
+  if (list && list->kind() == YamlNode::Kind::kSequence && list->size() > 0) name = list->item(0).scalar();
+  for (const std::string_view tail : {"ForCausalLM", "ForConditionalGeneration", "LMHeadModel"}) {
+    if (name.ends_with(tail)) name.resize(name.size() - tail.size());
+  }
+  return name.empty() ? keys.word({"model_type"}) : name;
+}
+
+std::uint32_t kv_heads_of(HuggingFaceKeys& keys, const std::string& type, std::uint32_t heads) {
+  if (type == "falcon" || type == "gpt_bigcode") {
+    const bool grouped = keys.flag({"new_decoder_architecture"}, false);
+    if (!grouped && keys.flag({"multi_query"}, true)) return 1;
+  }
+  return keys.read(kKvHeads, heads, kMostHeads);
+}
+
+void read_latent(HuggingFaceKeys& keys, ModelSpec& m) {
+  if (!keys.has({"kv_lora_rank"})) return;
+  m.latent.kv_rank = keys.need({"kv_lora_rank"}, kMostRank);
+  m.latent.q_rank = keys.read({"q_lora_rank"}, 0, kMostRank);
+  m.latent.nope_dim = keys.need({"qk_nope_head_dim"}, kMostHeadWidth);
+  m.latent.rope_dim = keys.need({"qk_rope_head_dim"}, kMostHeadWidth);
+  m.latent.v_dim = keys.need({"v_head_dim"}, kMostHeadWidth);
+  m.head_dim = m.latent.nope_dim + m.latent.rope_dim;
+  m.kv_heads = m.heads;
+}
+
+/// Dense layers before those with experts, listed by number.
+void read_dense_list(HuggingFaceKeys& keys, ExpertSpec& e) {
+  const auto list = keys.find({"mlp_only_layers"});
+  if (!list || list->size() == 0) return;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto layer = list->item(i).as_int(0, kMostLayers);
+    if (!layer.ok() || static_cast<std::size_t>(*layer) != i || e.every > 1)
+      return keys.fail({"mlp_only_layers"}, "only the first layers can be without experts; write a model file");
+  }
+  e.dense_layers = static_cast<std::uint32_t>(list->size());
+}
+
+void read_expert_layers(HuggingFaceKeys& keys, ExpertSpec& e) {
+  e.dense_layers = keys.read({"first_k_dense_replace"}, 0, kMostLayers, 0);
+  e.every = keys.read({"interleave_moe_layer_step", "decoder_sparse_step"}, 1, kMostLayers);
+  const auto often = keys.find({"moe_layer_freq"});
+  if (often && often->kind() == YamlNode::Kind::kScalar && keys.read({"moe_layer_freq"}, 1, kMostLayers) > 1)
+    keys.fail({"moe_layer_freq"}, "other steps than 1 are not modelled; write a model file");
+  read_dense_list(keys, e);
+}
+
+void read_experts(HuggingFaceKeys& keys, const std::string& type, ModelSpec& m) {
+  ExpertSpec& e = m.moe;
+  e.experts = keys.read(kExperts, 0, kMostExperts, 0);
+  if (e.experts == 0) return;
+  m.places["moe"] = keys.find(kExperts)->where();
+  e.per_token = keys.need(kPerToken, kMostExperts);
+  const bool llama4 = type == "llama4_text" || type == "llama4";
+  e.ffn = keys.read({"moe_intermediate_size"}, m.ffn, kMostWidth);
+  if (llama4) m.ffn = keys.read({"intermediate_size_mlp"}, m.ffn, kMostWidth);  // its intermediate_size is an expert's
+  e.shared = keys.read({"n_shared_experts", "moe_num_shared_experts"}, llama4 ? 1 : 0, kMostShared, 0);
+  std::uint32_t width = keys.read({"shared_expert_intermediate_size"}, 0, kMostWidth, 0);
+  if (keys.flag({"residual_moe"}, false)) width = m.ffn;  // Grok 2: a dense MLP next to the experts
+  if (width > 0 && width % e.ffn != 0)
+    keys.fail({"shared_expert_intermediate_size"}, fmt::format("{} is no multiple of an expert's width {}", width, e.ffn));
+  if (width > 0) e.shared = width / e.ffn;
+  const std::uint32_t groups = keys.read({"n_group"}, 1, kMostExperts),
+                      chosen = keys.read({"topk_group"}, 1, kMostExperts);
+  if (chosen > groups) keys.fail({"topk_group"}, fmt::format("a token cannot use {} of {} groups", chosen, groups));
+  if (chosen < groups) e.most_nodes = chosen;
+  read_expert_layers(keys, e);
+}
+
+/// Of layers that alternate, each so many layers one is full; the file may list them all.
+void read_window_list(HuggingFaceKeys& keys, const YamlNode& list, ModelSpec& m) {
+  if (list.size() != m.layers)
+    return keys.fail({"layer_types"}, fmt::format("{} types for {} layers", list.size(), m.layers));
+  std::uint32_t first = m.layers, sliding = 0;
+  for (std::uint32_t i = 0; i < m.layers; ++i) {
+    const bool slides = list.item(i).scalar() == "sliding_attention";
+    sliding += slides ? 1 : 0;
+    if (!slides && first == m.layers) first = i;
+  }
+  if (sliding == 0) return;
+  m.window = {keys.need({"sliding_window"}, kMostWindow), first == m.layers ? 0 : first + 1};
+  for (std::uint32_t i = 0; i < m.layers; ++i) {
+    if (has_window(m, i) == (list.item(i).scalar() == "sliding_attention")) continue;
+    return keys.fail({"layer_types"}, "the order of the types does not repeat; write a model file");
+  }
+}
+
+void read_window(HuggingFaceKeys& keys, const Family& family, ModelSpec& m) {
+  if (!keys.has({"sliding_window"}) || !keys.flag({"use_sliding_window"}, true)) return;
+  const auto list = keys.find({"layer_types"});
+  if (list && list->kind() == YamlNode::Kind::kSequence) return read_window_list(keys, *list, m);
+  const std::uint32_t step = keys.read({"sliding_window_pattern"}, family.window > 0 ? family.window : 0, kMostLayers);
+  if (family.window < 0 && step == 0) return;
+  m.window = {keys.need({"sliding_window"}, kMostWindow), step};
+}
+
+Result<ModelSpec> read_decoder(HuggingFaceKeys keys, const HuggingFaceKeys& root) {
+  std::string type = keys.word({"model_type"});
+  if (name_of_model(root).starts_with("Grok")) type = "grok";
+  const Family family = family_of(keys, type);
+  ModelSpec m;
+  m.name = name_of_model(root);
+  m.layers = keys.need({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, kMostLayers);
+  m.hidden = keys.need({"hidden_size", "n_embd", "d_model"}, kMostHidden);
+  m.heads = keys.need({"num_attention_heads", "n_head", "n_heads", "num_heads"}, kMostHeads);
+  m.vocab = keys.need({"vocab_size"}, kMostVocabulary);
+  BUSBAR_RETURN_IF_ERROR(keys.status());
+  m.kv_heads = kv_heads_of(keys, type, m.heads);
+  if (const auto given = keys.find(kKvHeads)) m.places["kv_heads"] = given->where();
+  m.head_dim = keys.read(kHeadWidth, m.hidden / m.heads, kMostHeadWidth);
+  if (!keys.has(kHeadWidth) && !keys.has({"kv_lora_rank"}) && m.hidden % m.heads != 0) {
+    keys.fail({"num_attention_heads", "n_head", "n_heads"},
+              fmt::format("hidden size {} is no multiple of {} heads, and head_dim is missing", m.hidden, m.heads));
+  }
+  if (family.ffn_factor > 0)
+    m.ffn = keys.read(kWidth, keys.read({"expansion_ratio"}, family.ffn_factor, kMostWidth / kMostHidden) * m.hidden,
+                      kMostWidth);
+  else
+    m.ffn = keys.need(kWidth, kMostWidth);
+  m.gated_mlp = family.gated;
+  read_experts(keys, type, m);
+  read_latent(keys, m);
+  read_window(keys, family, m);
+  m.mtp = keys.read({"num_nextn_predict_layers"}, 0, kMostPredictors, 0);
+  HuggingFaceKeys outer = root;
+  m.tied_embeddings = keys.flag({"tie_word_embeddings"}, outer.flag({"tie_word_embeddings"}, family.tied));
+  BUSBAR_RETURN_IF_ERROR(keys.status());
+  BUSBAR_RETURN_IF_ERROR(outer.status());
+  BUSBAR_RETURN_IF_ERROR(check_model(m));
+  return m;
+}
+
+}  // namespace
+
+bool is_hugging_face_config(const YamlNode& root) {
+  if (root.kind() != YamlNode::Kind::kMap || root.find("name")) return false;
+  return root.find("model_type") || root.find("architectures");
+}
+
+Result<ModelSpec> read_hugging_face(const YamlNode& root) {
+  HuggingFaceKeys keys(root);
+  if (keys.flag({"is_encoder_decoder"}, false)) return unsupported("encoders are not modelled", root.where());
+  const auto text = root.find("text_config");
+  const bool nested = text && text->kind() == YamlNode::Kind::kMap && !keys.has({"num_hidden_layers"});
+  HuggingFaceKeys decoder(nested ? *text : root);
+  if (const auto other = decoder.find(kOtherLayers))
+    return unsupported("layers without attention are not modelled", other->where());
+  BUSBAR_ASSIGN(ModelSpec m, read_decoder(decoder, keys));
+  return m;
+}
+
+}  // namespace busbar

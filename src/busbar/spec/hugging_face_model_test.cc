@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+
+#include "busbar/spec/catalog.h"
+#include "busbar/spec/model_file.h"
+
+namespace busbar {
+namespace {
+
+Result<ModelSpec> read_config(const std::string& json) {
+  auto document = YamlDocument::parse(json, "config.json");
+  if (!document.ok()) return document.error();
+  return read_model(document->root());
+}
+
+void expect_as_in_catalogue(const char* name, const std::string& json) {
+  const auto config = read_config(json);
+  ASSERT_TRUE(config.ok()) << name << ": " << config.error().text();
+  const ModelSpec a = *config, b = read_model(Catalog().load("models", name).value().root()).value();
+  const auto numbers = [](const ModelSpec& m) {
+    const ExpertSpec& e = m.moe;
+    const LatentAttentionSpec& l = m.latent;
+    return std::vector<std::uint32_t>{m.layers, m.hidden, m.ffn, m.heads, m.kv_heads, m.head_dim, m.gated_mlp, m.vocab,
+                                      m.tied_embeddings, e.experts, e.per_token, e.ffn, e.shared, e.dense_layers, e.every,
+                                      e.most_nodes, l.q_rank, l.kv_rank, l.nope_dim, l.rope_dim, l.v_dim, m.window.tokens,
+                                      m.window.full_every, m.mtp};
+  };
+  EXPECT_EQ(numbers(a), numbers(b)) << name;
+}
+
+// The numbers of the released files, most other keys left out.
+TEST(HuggingFaceModel, ReleasedFilesAreTheModelsOfTheCatalogue) {
+  expect_as_in_catalogue("llama3-8b", R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
+    "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "num_hidden_layers": 32,
+    "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_scaling": null, "tie_word_embeddings": false,
+    "vocab_size": 128256})");
+  expect_as_in_catalogue("mixtral-8x7b", R"({"model_type":"mixtral","hidden_size":4096,"intermediate_size":14336,
+    "num_attention_heads":32,"num_hidden_layers":32,"num_key_value_heads":8,"num_local_experts":8,
+    "num_experts_per_tok":2,"sliding_window":null,"vocab_size":32000})");
+  expect_as_in_catalogue("qwen3-30b-a3b", R"({"model_type": "qwen3_moe", "head_dim": 128, "hidden_size": 2048,
+    "intermediate_size": 6144, "moe_intermediate_size": 768, "num_attention_heads": 32, "num_hidden_layers": 48,
+    "num_key_value_heads": 4, "num_experts": 128, "num_experts_per_tok": 8, "decoder_sparse_step": 1,
+    "mlp_only_layers": [], "sliding_window": null, "use_sliding_window": false, "tie_word_embeddings": false,
+    "vocab_size": 151936})");
+  expect_as_in_catalogue("deepseek-v3", R"({"model_type": "deepseek_v3", "first_k_dense_replace": 3,
+    "hidden_size": 7168, "intermediate_size": 18432, "kv_lora_rank": 512, "moe_intermediate_size": 2048,
+    "moe_layer_freq": 1, "n_group": 8, "n_routed_experts": 256, "n_shared_experts": 1, "num_attention_heads": 128,
+    "num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 128, "num_nextn_predict_layers": 1,
+    "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "topk_group": 4, "v_head_dim": 128,
+    "quantization_config": {"weight_block_size": [128, 128]}, "tie_word_embeddings": false, "vocab_size": 129280})");
+  expect_as_in_catalogue("kimi-k2", R"({"architectures": ["DeepseekV3ForCausalLM"], "model_type": "kimi_k2",
+    "first_k_dense_replace": 1, "hidden_size": 7168, "intermediate_size": 18432, "kv_lora_rank": 512,
+    "moe_intermediate_size": 2048, "n_group": 1, "n_routed_experts": 384, "n_shared_experts": 1,
+    "num_attention_heads": 64, "num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 64,
+    "num_nextn_predict_layers": 0, "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+    "topk_group": 1, "v_head_dim": 128, "vocab_size": 163840})");
+  std::string types;
+  for (int i = 0; i < 24; ++i) types += std::string(i > 0 ? ", " : "") + (i % 2 == 0 ? "\"sliding" : "\"full") + "_attention\"";
+  const std::string oss = R"({"model_type": "gpt_oss", "head_dim": 64, "hidden_size": 2880, "intermediate_size": 2880,
+    "num_attention_heads": 64, "num_hidden_layers": 24, "num_key_value_heads": 8, "num_local_experts": 32,
+    "num_experts_per_tok": 4, "experts_per_token": 4, "sliding_window": 128, "tie_word_embeddings": false,
+    "vocab_size": 201088)";
+  expect_as_in_catalogue("gpt-oss-20b", oss + "}");
+  expect_as_in_catalogue("gpt-oss-20b", oss + ", \"layer_types\": [" + types + "]}");
+  expect_as_in_catalogue("llama4-maverick", R"({"model_type": "llama4", "tie_word_embeddings": false,
+    "vision_config": {"hidden_size": 1408}, "text_config": {"model_type": "llama4_text", "attention_chunk_size": 8192,
+    "head_dim": 128, "hidden_size": 5120, "intermediate_size": 8192, "intermediate_size_mlp": 16384,
+    "interleave_moe_layer_step": 2, "num_attention_heads": 40, "num_experts_per_tok": 1, "num_hidden_layers": 48,
+    "num_key_value_heads": 8, "num_local_experts": 128, "vocab_size": 202048}})");
+  expect_as_in_catalogue("grok-1", R"({"architectures": ["Grok1ModelForCausalLM"], "model_type": "grok-1",
+    "hidden_size": 6144, "intermediate_size": 32768, "num_attention_heads": 48, "num_experts": 8,
+    "num_experts_per_tok": 2, "num_hidden_layers": 64, "num_key_value_heads": 8, "vocab_size": 131072})");
+}
+
+// Sizes as published; learned positions and biases are not counted.
+TEST(HuggingFaceModel, OtherNamesOfTheSameNumbersAreRead) {
+  const struct {
+    const char* json;
+    double parameters;
+  } cases[] = {
+      {R"({"model_type": "gpt2", "n_embd": 1600, "n_head": 25, "n_inner": null, "n_layer": 48, "vocab_size": 50257})",
+       1.558e9},
+      {R"({"model_type": "gpt_neox", "hidden_size": 6144, "intermediate_size": 24576, "num_attention_heads": 64,
+           "num_hidden_layers": 44, "vocab_size": 50432})",
+       20.55e9},
+      {R"({"model_type": "phi", "hidden_size": 2560, "intermediate_size": 10240, "num_attention_heads": 32,
+           "num_hidden_layers": 32, "num_key_value_heads": 32, "tie_word_embeddings": false, "vocab_size": 51200})",
+       2.78e9},
+      {R"({"model_type": "gemma2", "head_dim": 128, "hidden_size": 4608, "intermediate_size": 36864,
+           "num_attention_heads": 32, "num_hidden_layers": 46, "num_key_value_heads": 16, "sliding_window": 4096,
+           "vocab_size": 256000})",
+       27.2e9},
+      {R"({"model_type": "deepseek_v2", "first_k_dense_replace": 1, "hidden_size": 2048, "intermediate_size": 10944,
+           "kv_lora_rank": 512, "moe_intermediate_size": 1408, "n_group": 1, "n_routed_experts": 64,
+           "n_shared_experts": 2, "num_attention_heads": 16, "num_experts_per_tok": 6, "num_hidden_layers": 27,
+           "num_key_value_heads": 16, "q_lora_rank": null, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+           "topk_group": 1, "v_head_dim": 128, "vocab_size": 102400})",
+       15.7e9},
+      {R"({"model_type": "qwen2_moe", "hidden_size": 2048, "intermediate_size": 5632, "moe_intermediate_size": 1408,
+           "num_attention_heads": 16, "num_experts": 60, "num_experts_per_tok": 4, "num_hidden_layers": 24,
+           "num_key_value_heads": 16, "shared_expert_intermediate_size": 5632, "sliding_window": 32768,
+           "use_sliding_window": false, "vocab_size": 151936})",
+       14.3e9},
+      {R"({"model_type": "dbrx", "attn_config": {"kv_n_heads": 8}, "d_model": 6144, "ffn_config": {"ffn_hidden_size":
+           10752, "moe_num_experts": 16, "moe_top_k": 4}, "n_heads": 48, "n_layers": 40, "vocab_size": 100352})",
+       131.6e9},
+      {R"({"model_type": "my_llama", "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 11008,
+           "num_attention_heads": 32, "num_hidden_layers": 32, "vocab_size": 32000})",
+       6.74e9},
+  };
+  for (const auto& c : cases) {
+    const auto m = read_config(c.json);
+    ASSERT_TRUE(m.ok()) << m.error().text();
+    EXPECT_NEAR(static_cast<double>(parameter_count(*m)), c.parameters, 0.006 * c.parameters) << m->name;
+  }
+  const ModelSpec gemma = read_config(cases[3].json).value();
+  EXPECT_EQ(gemma.window.tokens, 4096u);
+  EXPECT_EQ(gemma.window.full_every, 2u);
+  EXPECT_EQ(read_config(cases[5].json).value().window.tokens, 0u);
+}
+
+TEST(HuggingFaceModel, WhatIsMissingOrContradictsItselfIsRefusedAtItsPlace) {
+  const std::string llama =
+      "{\"model_type\": \"llama\",\n\"hidden_size\": 4096,\n\"intermediate_size\": 11008,\n\"num_attention_heads\": 32,\n"
+      "\"vocab_size\": 32000";
+  const std::string whole = llama + ",\n\"num_hidden_layers\": 4";
+  const std::pair<std::string, const char*> cases[] = {
+      {llama + "}", "config.json:1:1: num_hidden_layers or n_layer or n_layers or num_layers is missing"},
+      {llama + ",\n\"num_hidden_layers\": \"many\"}", "config.json:6:22"},
+      {llama + ",\n\"num_hidden_layers\": 0}", "config.json:6:22"},
+      {whole + ",\n\"num_key_value_heads\": 5}", "config.json:7:24"},
+      {whole + ",\n\"num_local_experts\": 8}", "num_experts_per_tok"},
+      {whole + ",\n\"num_local_experts\": 8, \"num_experts_per_tok\": 9}", "a token cannot meet 9 of 8 experts"},
+      {whole + ",\n\"kv_lora_rank\": 512}", "qk_nope_head_dim is missing"},
+      {whole + ",\n\"sliding_window\": 64, \"layer_types\": [\"sliding_attention\"]}", "1 types for 4 layers"},
+      {whole + ",\n\"sliding_window\": 64, \"layer_types\": [\"full_attention\", \"sliding_attention\", "
+               "\"full_attention\", \"sliding_attention\"]}",
+       "does not repeat"},
+      {whole + ",\n\"num_experts\": 8, \"num_experts_per_tok\": 2, \"mlp_only_layers\": [0, 2]}", "only the first layers"},
+      {whole + ",\n\"num_experts\": 8, \"num_experts_per_tok\": 2, \"n_group\": 2, \"topk_group\": 4}", "4 of 2 groups"},
+      {whole + ",\n\"mamba_d_state\": 128}", "config.json:7:18: mamba_d_state: layers without attention"},
+      {whole + ",\n\"is_encoder_decoder\": true}", "encoders are not modelled"},
+      {"{\"model_type\": \"other\", \"hidden_act\": \"gelu\"}", "config.json:1:16"},
+  };
+  for (const auto& [json, words] : cases) {
+    const auto m = read_config(json);
+    ASSERT_FALSE(m.ok()) << json;
+    EXPECT_NE(m.error().text().find(words), std::string::npos) << m.error().text() << "\n" << words;
+  }
+}
+
+}  // namespace
+}  // namespace busbar
