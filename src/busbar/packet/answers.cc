@@ -54,6 +54,7 @@ void Hosts::take_ack(Id id, Ps now) {
   news.marked = p.worst * settings_.control.packet_bytes;
   news.last_marked = (p.flags & kMarked) != 0;
   news.load = p.paused * 0x1p-20;
+  news.in_flight = s.outstanding * settings_.control.packet_bytes;
   news.next = s.next;
   news.all_before = s.all_before;
   if (news.last_marked && settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);

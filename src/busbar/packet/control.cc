@@ -4,11 +4,11 @@
 
 namespace busbar::packet {
 
-void begin(Control& c, const ControlSettings& s, Ps now, Ps base_rtt) {
+void begin(Control& c, const ControlSettings& s, Ps now, Ps base_rtt, double bdp) {
   c = Control{};
   c.base_rtt = base_rtt;
   c.window = s.first_window > 0 ? s.first_window : s.max_window;
-  if (s.algorithm == Algorithm::kNscc) nscc_begin(c, s, now);
+  if (s.algorithm == Algorithm::kNscc) nscc_begin(c, s, now, bdp);
   if (s.algorithm == Algorithm::kDcqcn) dcqcn_begin(c, s);
   if (s.algorithm == Algorithm::kHpcc) c.a = c.window;
   if (s.algorithm == Algorithm::kDctcp) c.a = 1;  // RFC 8257, 3.3: cautious at first

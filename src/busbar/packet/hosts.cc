@@ -149,8 +149,10 @@ void Hosts::start(std::uint32_t flow, Ps now) {
   s.granted = first_window(s.wires);
   const std::uint32_t full = settings_.payload + settings_.header;
   const std::uint32_t size = std::min(full, wire_size(s, 0));
-  busbar::packet::begin(s.control, settings_.control, now,
-                        wiring_.idle_time(route, size) + wiring_.idle_time(route, settings_.header));
+  const Ps rtt = wiring_.idle_time(route, size) + wiring_.idle_time(route, settings_.header);
+  const Wire& slowest = wiring_.wires()[wiring_.route(route).slowest];
+  const double rate = static_cast<double>(slowest.bytes) / static_cast<double>(slowest.ps_bytes);
+  busbar::packet::begin(s.control, settings_.control, now, rtt, static_cast<double>(rtt) * rate);
   traffic_.outcomes[flow].start = SimTime::at(Duration::ps(now));
   events_.push(source_of(flow), now + settings_.timeout);
   settle(outlet, now);

@@ -8,78 +8,108 @@ namespace busbar::packet {
 namespace {
 
 // Control::a is the increase gathered, b the bytes since it was applied, c the average delay, d the bytes that arrived
-// in this period, e the bytes to ignore, f the consecutive bytes without delay.
+// in this period, e the bytes to ignore, f the consecutive bytes without delay, t1 the time of the last steady step.
+// period_end is 0 until the first answer. lost_in_period remembers a trim until the window has adapted to it. flag1:
+// the window grows fast.
 
-constexpr double kReferenceBdp = 150'000;  ///< bytes: 100 Gb/s x 12 us; the constants are for this BDP
+constexpr double kReferenceRtt = 12e6, kReferenceBdp = 150'000;  ///< ps, bytes at 100 Gb/s: the constants are for these
 constexpr double kMostDecrease = 0.5, kGamma = 0.8;
 constexpr double kDelayShare = 0.0125;  ///< weight of a new delay in the average
+constexpr double kAlpha = 4, kFair = 5;  ///< packets of increase, proportional to spare delay and constant
+constexpr double kSteady = 0.15;        ///< packets of increase per round trip, whatever the delay
+constexpr double kFast = 0.25;          ///< share of the bytes that arrived without delay
+constexpr Ps kNoDelay = 1'000'000;      ///< less counts as none
+constexpr double kAdjustEvery = 8;      ///< packets between two increases
 constexpr int kGate = 3;                ///< quick adaptation below 1/2^3 of the largest window
+constexpr int kLateTargets = 4;         ///< a delay of so many targets asks for quick adaptation too
 
-void apply_pending(Control& c, const ControlSettings& s) {
+double scale_of(const ControlSettings& s) { return s.network_bdp / kReferenceBdp; }
+
+void clamp(Control& c, const ControlSettings& s) { c.window = std::clamp(c.window, s.packet_bytes, c.most); }
+
+void apply_pending(Control& c, const ControlSettings& s, Ps now) {
   c.window += c.a / c.window;
-  c.a = 0;
-  c.b = 0;
-  c.window = std::clamp(c.window, s.packet_bytes, s.max_window);
+  if (now - c.t1 >= s.network_rtt) {
+    c.window += kSteady * s.packet_bytes * scale_of(s);
+    c.t1 = now;
+  }
+  c.a = c.b = 0;
+  clamp(c, s);
 }
 
-/// Once a period, a window that is far too large shrinks at once to the bytes that arrived.
-void end_period(Control& c, const ControlSettings& s, Ps now, double in_flight) {
-  if (c.lost_in_period && c.d < s.max_window / (1 << kGate)) {
-    c.window = std::max(c.d, s.packet_bytes);
-    c.e = in_flight;
+/// Once a period, a window that is far too large shrinks at once to the bytes that arrived. True: the answer must have
+/// no other effect, since it has caused this, or is about packets sent before.
+bool adapt(Control& c, const ControlSettings& s, Ps now, bool marked, bool late, double in_flight) {
+  bool done = c.e > 0 && marked;
+  if (!done && now > c.period_end) {
+    if (c.period_end != 0 && (c.lost_in_period || late) && c.d < c.most / (1 << kGate)) {
+      c.window = std::max(c.d, s.packet_bytes);
+      c.e = in_flight;
+      c.lost_in_period = false;
+      done = true;
+    }
+    c.d = 0;
+    c.period_end = now + c.base_rtt + s.target_delay;
   }
-  c.lost_in_period = false;
-  c.d = 0;
-  c.period_end = now + c.base_rtt + s.target_delay;
+  if (done) c.a = c.b = 0;
+  return done;
+}
+
+void average(Control& c, double delay) { c.c += kDelayShare * (delay - c.c); }
+
+/// The window grows fast once a whole window has arrived without delay, as long as there is none.
+bool grows_fast(Control& c, const ControlSettings& s, const News& news) {
+  c.f = news.delay < kNoDelay ? c.f + news.bytes : 0;
+  c.flag1 = news.delay < kNoDelay && (c.flag1 || c.f > c.window);
+  if (c.flag1) c.window += news.bytes * kFast * scale_of(s);
+  return c.flag1;
+}
+
+void decrease(Control& c, const ControlSettings& s, Ps now) {
+  const auto target = static_cast<double>(s.target_delay);
+  c.f = 0;
+  c.flag1 = false;
+  if (c.c <= target || now - c.last_decrease <= c.base_rtt) return;
+  c.window *= std::max(1 - kGamma * (c.c - target) / c.c, kMostDecrease);
+  c.last_decrease = now;
 }
 
 }  // namespace
 
-void nscc_begin(Control& c, const ControlSettings& s, Ps now) {
-  c.window = s.max_window;
-  c.period_end = now + c.base_rtt + s.target_delay;
-  c.last_decrease = now;
+void nscc_begin(Control& c, const ControlSettings& s, Ps now, double bdp) {
+  c.most = s.max_window * std::min(1.0, bdp / s.network_bdp);
+  c.window = c.most;
+  c.last_decrease = c.t1 = now;
 }
 
 void nscc_ack(Control& c, const ControlSettings& s, const News& news) {
-  const double scale = s.network_bdp / kReferenceBdp;
   const auto target = static_cast<double>(s.target_delay), delay = static_cast<double>(news.delay);
+  const bool late = delay >= target;
   c.d += news.bytes;
-  c.c += kDelayShare * (delay - c.c);
-  if (news.now > c.period_end) end_period(c, s, news.now, 0);
-  if (c.e > 0) {
-    c.e -= news.bytes;
-    return;
-  }
-  if (!news.last_marked && delay < target) {
-    c.a += 4 * s.packet_bytes * scale * news.bytes * (target - delay) / target;
-    c.f = delay < target / 16 ? c.f + news.bytes : 0;
-    if (c.f > c.window) c.window = std::min(s.max_window, c.window + news.bytes);  // doubles each round trip
-  } else if (!news.last_marked) {
-    c.f = 0;
-    c.a += 0.25 * s.packet_bytes * scale * news.bytes;
-  } else if (delay >= target) {
-    c.f = 0;
-    const double usual = std::min(c.c, delay);
-    if (news.now - c.last_decrease > c.base_rtt && usual > target) {
-      c.window *= std::max(1 - kGamma * (usual - target) / usual, kMostDecrease);
-      c.last_decrease = news.now;
-    }
-  }
   c.b += news.bytes;
-  if (c.b >= 8 * s.packet_bytes || c.window < 8 * s.packet_bytes) apply_pending(c, s);
-  c.window = std::clamp(c.window, s.packet_bytes, s.max_window);
+  c.e = std::max(0.0, c.e - news.bytes);
+  average(c, late && !news.last_marked ? 0.25 * static_cast<double>(c.base_rtt) : delay);
+  if (adapt(c, s, news.now, news.last_marked, delay > kLateTargets * target, news.in_flight)) return;
+  if (!news.last_marked && late) {
+    c.a += kFair * s.packet_bytes * scale_of(s) * news.bytes;
+  } else if (!news.last_marked) {
+    if (!grows_fast(c, s, news))
+      c.a += kAlpha * s.packet_bytes * scale_of(s) * news.bytes * (target - delay) / kReferenceRtt;
+  } else if (late) {
+    decrease(c, s, news.now);
+  }
+  clamp(c, s);
+  if (c.b > kAdjustEvery * s.packet_bytes || news.now - c.t1 > s.network_rtt) apply_pending(c, s, news.now);
 }
 
+/// A trimmed packet counts as delayed by a full round trip: the queue that trimmed it holds one BDP.
 void nscc_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight) {
+  c.e = std::max(0.0, c.e - bytes);
+  average(c, static_cast<double>(s.network_rtt));
   c.lost_in_period = true;
-  c.f = 0;
-  if (now > c.period_end) end_period(c, s, now, in_flight);
-  if (c.e > 0) {
-    c.e -= bytes;
-    return;
-  }
-  c.window = std::max(s.packet_bytes, c.window - bytes);
+  if (adapt(c, s, now, true, true, in_flight)) return;
+  c.window -= bytes;
+  clamp(c, s);
 }
 
 }  // namespace busbar::packet

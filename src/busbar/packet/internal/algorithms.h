@@ -5,7 +5,7 @@
 
 namespace busbar::packet {
 
-void nscc_begin(Control& c, const ControlSettings& s, Ps now);
+void nscc_begin(Control& c, const ControlSettings& s, Ps now, double bdp);
 void nscc_ack(Control& c, const ControlSettings& s, const News& news);
 void nscc_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight);
 

@@ -29,6 +29,7 @@ struct News {
   Ps delay = 0;                            ///< time in queues, both ways
   double bytes = 0;                        ///< newly acknowledged
   double marked = 0;                       ///< bytes of marked packets among `bytes`
+  double in_flight = 0;                    ///< bytes
   double load = 0;                         ///< HPCC: of the fullest link on the path, 1 = full without a queue
   bool last_marked = false;                ///< whether the answered packet was marked
   std::uint32_t next = 0, all_before = 0;  ///< first packet never sent; all before `all_before` have arrived
@@ -43,13 +44,14 @@ struct Control {
   bool lost_in_period = false, slow_start = true;
   // The file of each algorithm says how it uses these.
   double a = 0, b = 0, c = 0, d = 0, e = 0, f = 0;
+  double most = 0;  ///< largest window, if each flow has its own
   Ps t1 = 0, t2 = 0, t3 = 0;
   std::uint32_t stage = 0;
   bool flag1 = false, flag2 = false;
 };
 
-/// A flow begins.
-void begin(Control& c, const ControlSettings& s, Ps now, Ps base_rtt);
+/// A flow begins. `bdp`: bytes in flight that fill its own idle route.
+void begin(Control& c, const ControlSettings& s, Ps now, Ps base_rtt, double bdp);
 void on_ack(Control& c, const ControlSettings& s, const News& news);
 /// A packet was trimmed or lost.
 void on_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight);
