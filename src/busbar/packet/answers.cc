@@ -15,7 +15,7 @@ void Hosts::take_pull(Id id, Ps now) {
   const std::uint32_t outlet = leg(p.flow, false).outlet;
   settle(outlet, now);
   s.granted = std::max(s.granted, first_window(s.wires) + p.seq);
-  s.last_news = now;
+  s.clock = now;
   offer(slot, now);
   kick(outlet, now);
 }
@@ -37,7 +37,7 @@ void Hosts::take_ack(Id id, Ps now) {
   const std::uint32_t outlet = leg(p.flow, false).outlet;
   settle(outlet, now);
   const std::uint32_t fresh = count_new(s, p.serial);
-  s.last_news = now;
+  s.clock = now;
   std::uint64_t *bits = known(slot), *gone = missing(slot);
   for (; s.all_before < p.seq; ++s.all_before) {
     clear(bits, words_, s.all_before);
@@ -58,14 +58,34 @@ void Hosts::take_ack(Id id, Ps now) {
   news.next = s.next;
   news.all_before = s.all_before;
   if (news.last_marked && settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
-  on_ack(s.control, settings_.control, news);
+  if (!(p.flags & kAskAck)) on_ack(s.control, settings_.control, news);
   if (s.acked == s.packets) {
     finish(slot, now);
     let_go_sender(slot);
   } else {
     offer(slot, now);
+    ask(slot, now);
   }
   kick(outlet, now);
+}
+
+/// A window that has shrunk may not let the sender go on until packets are answered that asked for no answer, and
+/// receivers answer several at a time. So it sends a header that asks.
+void Hosts::ask(std::uint32_t slot, Ps now) {
+  Sender& s = senders_[slot];
+  if (!s.unasked || s.outstanding == 0 || s.queued || s.done || !needs_answer(slot)) return;
+  s.unasked = false;
+  const Id id = pool_.take();
+  Packet& p = pool_[id];
+  p = Packet{};
+  p.flow = s.flow;
+  p.flags = kTrimmed | kAskAck;
+  p.seq = kNone32;
+  p.size = static_cast<std::uint16_t>(settings_.header);
+  p.hash = path_hash(s);
+  p.sent = p.time = now;
+  ++out_.asks;
+  outlets_[leg(s.flow, false).outlet].control.push(pool_, id);
 }
 
 /// `there` has one bit for each of 64 packets from all_before on. Those that have arrived need not be sent again.
@@ -90,7 +110,7 @@ void Hosts::take_nack(Id id, Ps now) {
   if (s.done || p.seq < s.all_before || test(missing(slot), words_, p.seq)) return;
   const std::uint32_t outlet = leg(p.flow, false).outlet;
   settle(outlet, now);
-  s.last_news = now;
+  s.clock = now;
   count_new(s, p.serial);
   if (settings_.recovery == Recovery::kGoBack) {
     go_back(slot, p.seq);
@@ -102,6 +122,7 @@ void Hosts::take_nack(Id id, Ps now) {
   if (settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
   on_loss(s.control, settings_.control, now, wire_size(s, p.seq), s.outstanding * settings_.control.packet_bytes);
   offer(slot, now);
+  ask(slot, now);
   kick(outlet, now);
 }
 
@@ -117,14 +138,23 @@ void Hosts::go_back(std::uint32_t slot, std::uint32_t seq) {
   s.outstanding = 0;
 }
 
-/// No answer came for a long time: all packets in flight count as lost.
+/// Only packets in flight can be lost, and a flow that waits for its turn learns more when it has sent again. Grants
+/// are lost by faults only.
+bool Hosts::timed_out(const Sender& s) const {
+  if (s.queued) return false;
+  return s.outstanding > 0 || (settings_.control.algorithm == Algorithm::kCredit && settings_.faults > 0);
+}
+
+/// If no answer came for a long time, all packets in flight count as lost.
 void Hosts::timer(std::uint32_t slot, Ps now) {
   Sender& s = senders_[slot];
   if (s.done) return;
-  if (now - s.last_news >= settings_.timeout) {
-    const std::uint32_t outlet = leg(s.flow, false).outlet;
-    settle(outlet, now);
-    s.last_news = now;
+  const std::uint32_t outlet = leg(s.flow, false).outlet;
+  if (now - s.clock >= settings_.timeout) settle(outlet, now);  // it may have had its turn
+  const bool silent = now - s.clock >= settings_.timeout;
+  if (silent) ++silences_;
+  if (silent && timed_out(s)) {
+    s.clock = now;
     ++out_.timeouts;
     std::uint64_t *bits = known(slot), *gone = missing(slot);
     for (std::uint32_t seq = s.all_before; seq < s.next; ++seq) {
@@ -138,7 +168,7 @@ void Hosts::timer(std::uint32_t slot, Ps now) {
     offer(slot, now);
     kick(outlet, now);
   }
-  events_.push(source_of(s.flow), s.last_news + settings_.timeout);
+  events_.push(source_of(s.flow), (now - s.clock < settings_.timeout ? s.clock : now) + settings_.timeout);
 }
 
 }  // namespace busbar::packet

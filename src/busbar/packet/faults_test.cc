@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "busbar/packet/internal/profile.h"
 #include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
@@ -48,13 +49,20 @@ constexpr std::int64_t kAlone = 488 * kSlot + 1216 * 20 + kSlot + 2 * (64 * 20) 
 /// Packet 100 is lost on its first cable. The sender learns of it when packet 101 has crossed two hops and a report of
 /// 64 bytes two hops back; until then 28 packets have left. Going back sends them again; keeping them costs one slot.
 TEST(Faults, OneLostPacketCostsTheRoundTripOrOneSlot) {
-  for (const auto& [transport, again] : {std::pair{PacketTransport::kRoce, 28}, {PacketTransport::kIb, 1}}) {
+  const auto run = [](const LeafSpine& n, PacketTransport t, Recovery r, std::vector<PacketFault> faults) {
+    return run_adjusted(n.router, n.list, with(t, PacketBalance::kEcmp, std::move(faults)),
+                        [&](Profile& p) { p.hosts.recovery = r; })
+        .value();
+  };
+  for (const auto& [transport, recovery, again] : {std::tuple{PacketTransport::kRoce, Recovery::kGoBack, 28},
+                                                   {PacketTransport::kRoce, Recovery::kSelective, 1},
+                                                   {PacketTransport::kIb, Recovery::kGoBack, 28},
+                                                   {PacketTransport::kIb, Recovery::kSelective, 1}}) {
     LeafSpine n(1, 2, 0);
     n.add(0, 1, 2'000'000);
     const std::int64_t arrives = 101 * kSlot + 500'000;
     const PacketFault gone{uplink(n, 0), Kind::kDown, 0, at_ps(arrives - 1000), at_ps(arrives + 1000)};
-    const PacketResult r = n.run(with(transport, PacketBalance::kEcmp, {gone}));
-    const PacketResult healthy = n.run(with(transport, PacketBalance::kEcmp, {}));
+    const PacketResult r = run(n, transport, recovery, {gone}), healthy = run(n, transport, recovery, {});
     EXPECT_EQ(r.drops, 1u);
     EXPECT_EQ(r.timeouts, 0u);
     EXPECT_EQ(r.resent, static_cast<std::uint64_t>(again));
@@ -63,6 +71,11 @@ TEST(Faults, OneLostPacketCostsTheRoundTripOrOneSlot) {
     EXPECT_EQ(r.flows[0].fct, healthy.flows[0].fct + Duration::ps(again * kSlot));
     expect_done_and_whole(r);
   }
+  LeafSpine n(1, 2, 0);  // both go back unless told otherwise
+  n.add(0, 1, 2'000'000);
+  const PacketFault gone{uplink(n, 0), Kind::kDown, 0, at_ps(101 * kSlot + 499'000), at_ps(101 * kSlot + 501'000)};
+  for (const PacketTransport t : {PacketTransport::kRoce, PacketTransport::kIb})
+    EXPECT_EQ(n.run(with(t, PacketBalance::kEcmp, {gone})).resent, 28u);
 }
 
 TEST(Faults, LossesHitTheirShareAndEveryTransportGetsEverythingThrough) {

@@ -144,7 +144,7 @@ void Hosts::start(std::uint32_t flow, Ps now) {
   s.hash = hash_of(flow);
   s.lane = static_cast<std::uint8_t>(std::min<std::uint32_t>(traffic_.list.flows[flow].lane, lanes_ - 1));
   s.path = s.hash >> 26;
-  s.last_news = now;
+  s.clock = now;
   s.wires = outlets_[outlet].wires;
   s.granted = first_window(s.wires);
   const std::uint32_t full = settings_.payload + settings_.header;
@@ -170,6 +170,12 @@ bool Hosts::may_send(std::uint32_t slot) const {
   const Sender& s = senders_[slot];
   if (s.lost == 0 && (s.next == s.packets || s.next - s.all_before >= window_packets())) return false;
   return allowed(s);
+}
+
+/// Whether it has more to send, and must not. A flow that has sent everything is answered when all has arrived.
+bool Hosts::needs_answer(std::uint32_t slot) const {
+  const Sender& s = senders_[slot];
+  return (s.lost > 0 || s.next < s.packets) && !may_send(slot);
 }
 
 /// Whether its window, or what the receiver has granted, allows a packet.
@@ -324,6 +330,7 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
     senders_[slot].queued = false;
     senders_[slot].control.next_send = start;
     offer(slot, start);
+    ask(slot, start);
     let_go_sender(slot);
   }
   const std::uint32_t lane = lanes_ == 1 ? 0 : next_lane(o, wire);
@@ -334,6 +341,7 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   s.queued = false;
   if (!may_send(slot)) {  // the window has closed since, or all has arrived
     if (lanes_ > 1) turns_[outlet].left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes);
+    ask(slot, start);
     return let_go_sender(slot);
   }
   const Id id = pool_.take();
@@ -358,7 +366,9 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   }
   before_send(s.control, settings_.control, start);
   if (s.control.gap > 0) s.control.next_send = start + (s.control.gap * p.size >> 10) / s.wires;
-  if (!may_send(slot)) p.flags |= kAskAck;
+  s.clock = start;
+  s.unasked = may_send(slot);
+  if (!s.unasked) p.flags |= kAskAck;
   network_->transmit(wire, id, start);
   offer(slot, network_->port(wire).busy);
 }

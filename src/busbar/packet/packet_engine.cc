@@ -141,12 +141,12 @@ class OnlinePackets final : public PacketEngine {
   void take(const EventQueue::Event& e) {
     now_ = e.time;
     live_->part.take(e);
-    if (live_->part.out.timeouts != seen_timeouts_) look_for_silence();
+    if (live_->part.hosts.silences() != seen_silences_) look_for_silence();
   }
 
-  /// A timeout: checks whether anything still arrives.
+  /// A timer found a silent flow: checks whether anything still arrives.
   void look_for_silence() {
-    seen_timeouts_ = live_->part.out.timeouts;
+    seen_silences_ = live_->part.hosts.silences();
     if (live_->part.hosts.delivered() != seen_delivered_) last_news_ = now_;
     seen_delivered_ = live_->part.hosts.delivered();
     if (now_ - last_news_ <= kStillTimeouts * live_->profile.hosts.timeout || live_->part.network.changes_to_come())
@@ -173,7 +173,7 @@ class OnlinePackets final : public PacketEngine {
   std::unique_ptr<Live> live_;
   Status status_;
   std::map<std::pair<SimTime, std::uint64_t>, std::uint64_t> idle_;  ///< ends of calls without moves
-  std::uint64_t sequence_ = 0, seen_timeouts_ = 0, seen_delivered_ = 0;
+  std::uint64_t sequence_ = 0, seen_silences_ = 0, seen_delivered_ = 0;
   Ps now_ = 0, last_news_ = 0;
 };
 

@@ -56,7 +56,7 @@ class Run {
         options_.progress(
             {SimTime::at(Duration::ps(e.time)), part_.hosts.finished(), flows, part_.network.hops(), hops_expected_});
       part_.take(e);
-      if (out.timeouts != seen_timeouts_ && stuck()) {
+      if (part_.hosts.silences() != seen_silences_ && stuck()) {
         if (!faults_) return deadlock(e.time);
         why_ = why_stuck(e.time);
         break;
@@ -85,7 +85,7 @@ class Run {
   /// Every flow could have timed out, and nothing has arrived in that time. The cause is a cycle of waiting ports or,
   /// after many rounds, anything else.
   bool stuck() {
-    seen_timeouts_ = part_.out.timeouts;
+    seen_silences_ = part_.hosts.silences();
     if (part_.hosts.delivered() != seen_delivered_) {
       still_ = rounds_ = 0;
       last_delivery_ = last_;
@@ -140,7 +140,7 @@ class Run {
   const bool faults_;
   const Ps patience_;
   Ps last_delivery_ = 0, last_ = 0;
-  std::uint64_t seen_timeouts_ = 0, seen_delivered_ = 0, still_ = 0, rounds_ = 0;
+  std::uint64_t seen_silences_ = 0, seen_delivered_ = 0, still_ = 0, rounds_ = 0;
   std::vector<FlowSample> samples_;
   std::string why_;
 };

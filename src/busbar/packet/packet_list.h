@@ -98,6 +98,7 @@ struct PacketResult {
   std::uint64_t background = 0;  ///< number of background flows; they come last
   std::uint64_t done = 0;        ///< flows that have ended; not all if the run was stopped
   std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
+  std::uint64_t asks = 0;  ///< headers that ask for an acknowledgement, because a window shrank
   std::uint32_t threads = 1;  ///< threads used; only `events` depends on it
   std::string stuck;          ///< why faults keep the remaining flows from ending
   std::uint64_t digest = 0;   ///< hash of all starts and ends

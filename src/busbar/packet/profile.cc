@@ -43,11 +43,12 @@ void roce(Profile& p, const Scale& scale, Algorithm algorithm) {
 }
 
 /// Buffers of two round trips of the longest cable and two packets, so that credits never limit a stream: an
-/// assumption, since vendors do not publish them. No window: hosts send while there are credits.
+/// assumption, since vendors do not publish them. No window: hosts send while there are credits. The responder reports
+/// the first missing packet and discards later ones: InfiniBand Architecture Specification 1.6, vol. 1, section 9.7.
 void infiniband(Profile& p, const Scale& scale) {
   p.hosts.control.algorithm = Algorithm::kNone;
   p.hosts.control.max_window = 16 * scale.bdp;
-  p.hosts.recovery = Recovery::kSelective;
+  p.hosts.recovery = Recovery::kGoBack;
   p.hosts.timeout = 4'000'000'000;
   p.network.lossless = Lossless::kCredits;
   p.network.credit_bytes = static_cast<std::int32_t>(4 * static_cast<double>(scale.longest_cable) * scale.line_rate) +

@@ -12,6 +12,9 @@ void Hosts::take_data(Id id, Ps now) {
     return answer_again(p, now);
   if (slot == kNone32) slot = take_receiver(p.flow);
   Receiver& r = receivers_[slot];
+  const bool asks = (p.flags & kAskAck) != 0;
+  if (asks && p.seq + 1 != r.packets) r.asked = std::max(r.asked, p.sent);  // all of it will be answered anyway
+  if (p.flags & kTrimmed && p.seq == kNone32) return answer(slot, p, Kind::kAck, now);
   if (p.flags & kTrimmed) {
     if (settings_.control.algorithm == Algorithm::kCredit) ++r.trims;
     ++r.trimmed;
@@ -32,7 +35,7 @@ void Hosts::take_data(Id id, Ps now) {
     if (p.flags & kMarked) ++r.marked;
     r.load = p.paused;
     const bool all = r.total == r.packets;
-    if (!fresh || all || r.trimmed > 0 || p.flags & kAskAck || r.unanswered >= settings_.packets_per_ack) {
+    if (!fresh || all || r.trimmed > 0 || asks || p.sent <= r.asked || r.unanswered >= settings_.packets_per_ack) {
       answer(slot, p, Kind::kAck, now);
     }
     if (all) return let_go_receiver(slot);
@@ -141,7 +144,7 @@ void Hosts::answer_again(const Packet& data, Ps now) {
   r.flow = data.flow;
   r.hash = hash_of(data.flow);
   r.all_before = r.total = packets_of(data.flow);
-  const bool trimmed = (data.flags & kTrimmed) != 0;
+  const bool trimmed = (data.flags & kTrimmed) != 0 && data.seq != kNone32;
   if (!trimmed) {
     r.load = data.paused;
     r.marked = (data.flags & kMarked) != 0 ? 1 : 0;
@@ -162,6 +165,7 @@ void Hosts::send_answer(const Receiver& r, const Packet& data, Kind kind, std::u
   p.hash = settings_.spray ? (r.hash & ~63u) | (data.seq * kPathStep & 63) : r.hash;
   p.time = now;
   p.flags = data.flags & kMarked;
+  if (data.seq == kNone32) p.flags |= kAskAck;  // it says nothing of the delay of data
   p.serial = r.total;
   p.paused = r.load;
   p.worst = r.marked;

@@ -47,6 +47,7 @@ void add_counts(const RunningPart& part, PacketResult& out) {
   out.nacks += x.nacks;
   out.resent += x.resent;
   out.timeouts += x.timeouts;
+  out.asks += x.asks;
   out.hops += part.network.hops();
   out.done += part.hosts.finished();
 }

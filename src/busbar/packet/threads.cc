@@ -13,7 +13,7 @@ struct alignas(64) Word {
   Ps next = 0;           ///< its next event, or that of a packet it has sent
   Ps turns = INT64_MAX;  ///< the next turn of a packet that waits to go to another part
   Ps end = 0;            ///< of its last flow
-  std::uint64_t finished = 0, delivered = 0, timeouts = 0;
+  std::uint64_t finished = 0, delivered = 0, silences = 0;
   std::uint64_t hops = 0;
   bool stop = false;
 };
@@ -54,23 +54,23 @@ class Windows {
   /// The words of all parts combined, the same for each of them.
   struct Sum {
     Ps next = INT64_MAX, end = 0;
-    std::uint64_t finished = 0, delivered = 0, timeouts = 0, hops = 0;
+    std::uint64_t finished = 0, delivered = 0, silences = 0, hops = 0;
     bool stop = false;
   };
 
   void run_part(std::uint32_t number) {
     RunningPart& part = *parts_[number];
     part.hosts.begin();
-    std::uint64_t seen_delivered = 0, seen_timeouts = 0;
+    std::uint64_t seen_delivered = 0, seen_silences = 0;
     for (std::uint32_t turn = 0;; turn ^= 1) {
       speak(number, words_[turn][number]);
       meeting_.arrive_and_wait();
       const Sum sum = add(words_[turn]);
-      if (sum.delivered != seen_delivered) seen_timeouts = sum.timeouts;
+      if (sum.delivered != seen_delivered) seen_silences = sum.silences;
       seen_delivered = sum.delivered;
       const bool done = sum.finished == flows_;
       const Ps last = done ? sum.end + after_ : INT64_MAX;
-      const bool silent = sum.timeouts - seen_timeouts > flows_ || (!done && sum.next == INT64_MAX);
+      const bool silent = sum.silences - seen_silences > flows_ || (!done && sum.next == INT64_MAX);
       if (silent || sum.stop || sum.next > last) {
         if (number == 0) stuck_ = silent && !done;
         if (done) part.network.close(last + 1);
@@ -95,7 +95,7 @@ class Windows {
     w.end = part.out.end.since_start().in_ps();
     w.finished = part.hosts.finished();
     w.delivered = part.hosts.delivered();
-    w.timeouts = part.out.timeouts;
+    w.silences = part.hosts.silences();
     w.hops = part.network.hops();
     w.stop = number == 0 && options_.stop != nullptr && *options_.stop != 0;
   }
@@ -106,7 +106,7 @@ class Windows {
       s.end = std::max(s.end, w.end);
       s.finished += w.finished;
       s.delivered += w.delivered;
-      s.timeouts += w.timeouts;
+      s.silences += w.silences;
       s.hops += w.hops;
       s.stop = s.stop || w.stop;
     }

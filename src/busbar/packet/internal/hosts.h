@@ -32,7 +32,8 @@ struct HostSettings {
   std::uint32_t flow_capacity = 0;   ///< upper limit on the number of flows, if flows may be added
   std::vector<std::uint32_t> lanes;  ///< weights, as in NetworkOptions
   std::uint32_t faults = 0;          ///< number of faults; their event sources come before those of hosts
-  Ps timeout = 0;                    ///< after so long without an answer, all packets in flight count as lost
+  /// All packets in flight count as lost after so long without an answer, counted from the flow's last transmission.
+  Ps timeout = 0;
   ControlSettings control;
 };
 
@@ -59,6 +60,8 @@ class Hosts {
   /// Sends a control record before all others, on this wire of its outlet and no other.
   void send_first(std::uint32_t wire, Id id, Ps now);
   std::uint64_t delivered() const { return delivered_; }
+  /// How often a timer found a flow that had neither sent nor heard anything for a timeout, for whatever reason.
+  std::uint64_t silences() const { return silences_; }
   void pull(std::uint32_t outlet, Ps now);
   /// The hosts' first event source. In order: outlets, their pulls, flows (first their start, then their timer).
   std::uint32_t first_source() const {
@@ -86,9 +89,11 @@ class Hosts {
     std::uint32_t wires = 1;  ///< parallel wires of its outlet: window and rate are those of one wire times this
     std::uint32_t sends = 0, granted = 0;  ///< all copies; how many the receiver allows (credit)
     bool queued = false, done = false;
+    bool unasked = false;  ///< its last packet asked for no answer
     std::uint8_t lane = 0;
     std::uint64_t avoid = 0;  ///< marked paths, each to be skipped once
-    Ps last_news = 0, new_done = 0;
+    Ps clock = 0;             ///< its last transmission or answer, whichever came later: its timeout counts from here
+    Ps new_done = 0;
     Control control;
   };
   struct Receiver {
@@ -96,6 +101,7 @@ class Hosts {
     std::uint32_t all_before = 0, total = 0;
     std::uint32_t unanswered = 0, marked = 0;
     std::uint32_t highest = 0;             ///< one more than the highest number seen
+    Ps asked = -1;  ///< when the latest request for an answer was sent: packets sent by then are answered at once
     bool reported = false;                 ///< the current gap has been reported (go back)
     std::uint32_t load = 0;                ///< HPCC
     std::uint32_t trims = 0;               ///< headers without payload so far
@@ -135,6 +141,7 @@ class Hosts {
   void trigger(std::uint32_t flow, FlowTrigger what, Ps now);
   std::uint32_t wire_size(const Sender& s, std::uint32_t seq) const;
   bool may_send(std::uint32_t slot) const;
+  bool needs_answer(std::uint32_t slot) const;
   void offer(std::uint32_t slot, Ps now);
   void settle(std::uint32_t outlet, Ps now);
   void kick(std::uint32_t outlet, Ps now);
@@ -156,6 +163,8 @@ class Hosts {
   void send_answer(const Receiver& r, const Packet& data, Kind kind, std::uint64_t there, Ps now);
   bool report_gap(std::uint32_t slot, const Packet& data, Ps now);
   void go_back(std::uint32_t slot, std::uint32_t seq);
+  void ask(std::uint32_t slot, Ps now);
+  bool timed_out(const Sender& s) const;
   static std::uint32_t count_new(Sender& s, std::uint32_t total);
   void take_ack(Id id, Ps now);
   void take_nack(Id id, Ps now);
@@ -191,7 +200,7 @@ class Hosts {
   std::vector<std::uint64_t> sent_bits_, got_;
   std::vector<std::uint32_t> free_senders_, free_receivers_;
   std::uint32_t words_ = 4, lanes_ = 1;
-  std::uint64_t finished_ = 0, delivered_ = 0;
+  std::uint64_t finished_ = 0, delivered_ = 0, silences_ = 0;
   std::vector<std::uint32_t> block_of_, left_in_block_, ended_blocks_;  ///< only if blocks were added
 };
 

@@ -44,7 +44,7 @@ void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
   }
   const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData);
   if (node == leg.target) {
-    if (credits() && p.kind == Kind::kData) give_back(p.wire, lane_of(p), p.size, now);
+    if (credits() && p.kind == Kind::kData && !(p.flags & kTrimmed)) give_back(p.wire, lane_of(p), p.size, now);
     return hosts_.deliver(id, now);
   }
   const auto wires = node < wiring_.switches() ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
@@ -161,7 +161,7 @@ bool Network<Hosts>::admit(std::uint32_t wire, Port& o, Id id, std::uint32_t fro
     return false;
   }
   if ((many_ ? lane(wire, lane_of(p)).queued : o.queued) + p.size <= options_.queue_bytes) return true;
-  if (options_.trim && o.queued_control + options_.header_bytes <= options_.queue_bytes) {
+  if (options_.trim && o.queued_control + options_.header_bytes <= options_.control_bytes) {
     ++o.trims;
     p.flags |= kTrimmed;
     p.size = static_cast<std::uint16_t>(options_.header_bytes);

@@ -32,6 +32,7 @@ struct NetworkOptions {
   Ps flowlet_gap = 0;             ///< above 0: a flow may change its path after a pause this long
   bool adaptive = false;          ///< the shorter of two random queues instead of a hash
   std::uint32_t queue_bytes = 0;  ///< per port, in lossy networks
+  std::uint32_t control_bytes = UINT32_MAX;  ///< per port: trimmed headers that would exceed it are dropped
   std::uint32_t mark_low = UINT32_MAX, mark_high = UINT32_MAX;  ///< queue lengths where marking begins and is full
   std::uint64_t mark_most = std::uint64_t{1} << 32;             ///< probability at mark_high, in 2^-32
   std::int64_t buffer_bytes = 0;                                ///< per switch, shared; with pause

@@ -15,10 +15,9 @@ using Ps = std::int64_t;   ///< picoseconds since the start of the run
 using Id = std::uint32_t;  ///< number of a record in the pool
 
 enum class Kind : std::uint8_t {
-  kData,    ///< payload of a flow, or what trimming left of it
+  kData,    ///< payload of a flow, what trimming left of it, or (seq kNone32) a header that asks for an answer
   kAck,     ///< reports what has arrived so far
   kNack,    ///< one packet came without its payload
-  kCnp,     ///< congestion notification (RoCE)
   kPull,    ///< the receiver grants a packet
   kPause,   ///< priority flow control: stop
   kResume,  ///< priority flow control: go on
@@ -29,7 +28,7 @@ enum Flag : std::uint8_t {
   kMarked = 1,   ///< ECN: met a long queue
   kTrimmed = 2,  ///< lost its payload on the way
   kResent = 4,   ///< not the first copy
-  kAskAck = 8,   ///< the sender cannot go on without an acknowledgement
+  kAskAck = 8,   ///< the sender cannot go on without an acknowledgement; in one: it answers a bare request
   kWhole = 16    ///< cut-through: all of it has come, not only its header
 };
 inline constexpr int kLaneShift = 5;  ///< the three highest bits of the flags of data are its lane
