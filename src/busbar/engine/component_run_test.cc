@@ -1,4 +1,4 @@
-// Sets of fluids that share links: which are equal, and when their last fluid ends.
+// When the last of the fluids that share links ends.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,34 +7,10 @@
 #include "busbar/lowering/components.h"
 #include "busbar/lowering/test_ground.h"
 #include "busbar/lowering/test_machines.h"
+#include "busbar/lowering/test_stage.h"
 
 namespace busbar {
 namespace {
-
-/// Fluids by the links that they cross, all of weight 1; `alone_ps` sets their caps.
-struct HandMadeStage {
-  Stage stage;
-  void add(double bytes, double alone_ps, std::initializer_list<std::uint32_t> links) {
-    const auto begin = static_cast<std::uint32_t>(stage.on.size());
-    for (const std::uint32_t l : links) stage.on.push_back(LinkId{l}), stage.weight.push_back(1);
-    stage.fluids.push_back({begin, static_cast<std::uint32_t>(stage.on.size()), bytes, alone_ps});
-  }
-};
-
-/// Two pairs of fluids. Alone every fluid is as fast as its own link; together each pair fills the link it shares.
-TEST(Components, AreEqualOnlyOnLinksOfEqualRates) {
-  for (const double other : {60.0, 80.0}) {
-    HandMadeStage s;
-    for (const std::uint32_t pair : {0u, 1u})
-      for (const std::uint32_t f : {0u, 1u}) s.add(100, 2, {2 * pair + f, 4 + pair});
-    const std::vector<double> rates{50, 50, 50, 50, 60, other};
-    ComponentSplitter splitter({});
-    splitter.resize({static_cast<std::uint32_t>(rates.size())});
-    splitter.split(s.stage, [&](CapacityId c) { return rates[c.number()]; });
-    ASSERT_EQ(s.stage.components.size(), 2u);
-    EXPECT_EQ(s.stage.kinds, other == 60 ? 1u : 2u);
-  }
-}
 
 /// One link of 0.45 bytes per ps. A slow fluid with a hundredth of the load and less than its fair share as cap, and 40
 /// others.

@@ -1,0 +1,266 @@
+// Lowered calls against the closed forms of docs/models/flow.md, and what their times must not depend on.
+#include <gtest/gtest.h>
+
+#include "busbar/base/random.h"
+#include "busbar/collectives/builders.h"
+#include "busbar/lowering/test_lowered.h"
+#include "busbar/lowering/test_machines.h"
+#include "busbar/topology/selector.h"
+
+namespace busbar {
+namespace {
+
+// Closed forms: docs/models/flow.md. Tolerance 0.1 % as promised there.
+TEST(LoweredCalls, RingOnOneSwitchMatchesTheClosedForm) {
+  const std::pair<std::uint32_t, double> cases[] = {
+      {8, 4.190}, {64, 4.824}, {512, 5.785}, {4096, 12.961}, {65536, 135.842}};
+  for (const auto& [n, ms] : cases) {
+    const Ground m(one_switch(n).seal());
+    EXPECT_NEAR(lowered_ms(m, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
+  }
+}
+
+TEST(LoweredCalls, HierarchicalMatchesTheClosedForm) {
+  const std::pair<std::uint32_t, double> cases[] = {{64, 8.943}, {512, 9.978}, {4096, 13.636}, {16384, 25.932}};
+  for (const auto& [n, ms] : cases) {
+    const Ground m(pods_of_eight(n / 8).seal());
+    EXPECT_NEAR(lowered_ms(m, test_call(n, "hierarchical", kGiB)), ms, ms * 1e-3) << n;
+  }
+}
+
+TEST(LoweredCalls, PipelinedChunksStayBetweenFloorAndPhaseByPhase) {
+  const std::tuple<std::uint32_t, double, double> cases[] = {
+      {64, 4.698, 8.943}, {512, 5.285, 9.978}, {4096, 5.358, 13.636}};
+  for (const auto& [n, floor, steps] : cases) {
+    const Ground m(pods_of_eight(n / 8).seal());
+    const double ms = lowered_ms(m, test_call(n, "hierarchical", kGiB, 64));
+    EXPECT_GT(ms, floor) << n;
+    EXPECT_LT(ms, steps) << n;
+  }
+}
+
+// A chain 0 -> 1 -> 2 that a buffer goes down in k pieces takes (k + 1) / k S / rate: the links fill one after another,
+// however many channels share them.
+TEST(LoweredCalls, ChannelsThatShareLinksFillThemTogether) {
+  const Ground m(one_switch(3).seal());
+  const GivenTree down{{0, 1, 2}, {0, 0, 1}};
+  for (const std::uint32_t channels : {1u, 2u, 5u}) {
+    CollectiveCall call = test_call(3, "tree", kGiB, 4);
+    call.op = Collective::kBroadcast;
+    const std::vector<WeightedTree> trees(channels, WeightedTree{down, 1});
+    call.schedule = std::make_shared<const Schedule>(build_tree_packing(call.op, 3, 0, trees).value());
+    EXPECT_NEAR(lowered_ms(m, call), 1.25 * kGiB / 450e9 * 1e3 + 0.002, 1e-4) << channels;
+  }
+}
+
+TEST(LoweredCalls, OneHalfRateEdgeCostsTheLongestPathNotTheSum) {
+  const std::pair<std::uint32_t, double> cases[] = {{512, 9.53}, {4096, 12.96}, {65536, 135.84}};
+  for (const auto& [n, ms] : cases) {
+    TopologyBuilder b = one_switch(n);
+    b.degrade(LinkId{2 * 5}, 0.5);  // gpu5's cable: its two edges of the ring
+    const Ground m(std::move(b).seal());
+    EXPECT_NEAR(lowered_ms(m, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
+  }
+}
+
+TEST(LoweredCalls, DoublingEveryRateHalvesTimesWithoutLatency) {
+  for (const std::uint64_t rate : {100, 200}) {
+    NodeTemplate node;
+    for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+    for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({g, 4, test_link(LinkKind::kNvlink, rate, Duration())});
+    TopologyBuilder b;
+    b.add_block(b.add_template(node));
+    const Ground m(std::move(b).seal());
+    // 2(n-1)/n S / rate
+    EXPECT_NEAR(lowered_ms(m, test_call(4, "ring", 800'000'000)), 1.5 * 0.8e9 / (rate * 1e9) * 1e3, 1e-6);
+  }
+}
+
+// 2(n-1)/n S over the eight NICs of a node, each channel's first send over the wire being one of 2(n-1).
+TEST(LoweredCalls, ARingOverNodesUsesEveryNic) {
+  for (const std::uint32_t nodes : {2u, 8u}) {
+    const Ground m(pods_of_eight(nodes).seal());
+    const double n = 8 * nodes, sends = 2 * (n - 1), ms = sends / n * kGiB / (8 * 50e9) * 1e3;
+    const double took = lowered_ms(m, test_call(8 * nodes, "ring", kGiB));
+    EXPECT_GT(took, ms);
+    EXPECT_LT(took, ms + sends * 5e-3);  // at most 5 us a send
+  }
+}
+
+TEST(LoweredCalls, ChannelsAskedForUseAsManyNics) {
+  const Ground m(pods_of_eight(4).seal());
+  CollectiveCall call = test_call(32, "ring", kGiB);
+  double before = 0;
+  for (const std::uint32_t channels : {8u, 4u, 2u, 1u}) {
+    call.channels = channels;
+    EXPECT_EQ(try_lower(m, call)->channels, channels);
+    const double ms = lowered_ms(m, call), wire_ms = 2 * 31 / 32.0 * kGiB / (channels * 50e9) * 1e3;
+    EXPECT_NEAR(ms, wire_ms, 62 * 5e-3) << channels;
+    EXPECT_GT(ms, before);
+    before = ms;
+  }
+}
+
+TEST(LoweredCalls, SmallCallsUseFewerChannels) {
+  const Ground m(pods_of_eight(4).seal());
+  for (const auto& [bytes, channels] : {std::pair(4, 1u), {3 * 4096, 3u}, {1 << 20, 8u}})
+    EXPECT_EQ(try_lower(m, test_call(32, "ring", static_cast<std::uint64_t>(bytes)))->channels, channels) << bytes;
+}
+
+TEST(LoweredCalls, ADeadNicCostsARingOneChannelInEight) {
+  TopologyBuilder b = pods_of_eight(4);
+  for (const LinkId l : select_cables(b.peek(), "node2.nic5-leaf0").value()) b.fail(l);
+  const Ground m(std::move(b).seal());
+  EXPECT_EQ(try_lower(m, test_call(32, "ring", kGiB))->channels, 7u);
+  EXPECT_NEAR(lowered_ms(m, test_call(32, "ring", kGiB)), 2 * 31 / 32.0 * kGiB / (7 * 50e9) * 1e3, 0.4);
+}
+
+TEST(LoweredCalls, ATreeOverNodesUsesMoreThanOneNic) {
+  const Ground m(pods_of_eight(8).seal());
+  CollectiveCall call = test_call(64, "tree", kGiB, 64);
+  const double all = lowered_ms(m, call);
+  call.channels = 2;
+  EXPECT_LT(all, 0.25 * lowered_ms(m, call));
+}
+
+TEST(LoweredCalls, AGpuWithTwoNicsUsesBothWithEveryAlgorithm) {
+  for (const char* algorithm : {"ring", "tree", "hierarchical", "halving_doubling", "direct"}) {
+    double ms[2];
+    for (const std::uint32_t nics : {1u, 2u}) {
+      const Ground m(single_gpu_nodes(4, nics).seal());
+      ms[nics - 1] = lowered_ms(m, test_call(4, algorithm, kGiB));
+    }
+    EXPECT_NEAR(ms[1], ms[0] / 2, ms[0] * 0.01) << algorithm;
+  }
+}
+
+/// GPUs 0 and 1 are joined by NVLink, 0 and 2 over a PCIe switch.
+TEST(LoweredCalls, ASendHasTheOverheadOfTheLinksItTakes) {
+  const Ground m(two_pairs());
+  ProtocolModel p;
+  p.step_scale_up = Duration::us(2);
+  p.step_server = Duration::us(5);
+  p.step_network = Duration::us(11);
+  const auto us = [&](std::uint32_t to) { return 1e3 * lowered_ms(m, pair_transfer(0, to, 1'000'000), p); };
+  EXPECT_NEAR(us(1), 2 + 20, 1e-3);  // 1 MB at 50 GB/s
+  EXPECT_NEAR(us(2), 5 + 50, 1e-3);  // and at 20 GB/s
+}
+
+TEST(LoweredCalls, AChannelMovesNoMoreThanItsRate) {
+  const Ground m(one_switch(8).seal());
+  CollectiveCall call = test_call(8, "ring", kGiB);
+  for (const std::uint32_t channels : {1u, 4u, 64u}) {
+    call.channels = channels;
+    ProtocolModel p;
+    p.channel_rate = BytesPerSecond{20'000'000'000};
+    const double rate = std::min(20e9 * channels, 450e9);
+    EXPECT_NEAR(lowered_ms(m, call, p), 1.75 * kGiB / rate * 1e3 + 14e-3, 1e-3);
+  }
+}
+
+// Which rank runs where is a name: with paths chosen by hashes too.
+TEST(LoweredCalls, RelabellingRanksOfAHashedFabricChangesNothing) {
+  RandomStream random(3, "labels");
+  for (int i = 0; i < 5; ++i) {
+    const Ground m(leaf_spine(8, 4).seal());
+    std::vector<DeviceId> gpus(m.topology.gpus().begin(), m.topology.gpus().end());
+    CollectiveCall call = test_call(32, "ring", kGiB);
+    const double before = lowered_ms(m, call);
+    call.groups = GroupFamily{};
+    call.groups.listed_groups = 1;
+    std::vector<std::uint32_t> label(32);
+    for (std::uint32_t r = 0; r < 32; ++r) label[r] = r;
+    for (std::uint32_t r = 31; r > 0; --r) std::swap(label[r], label[random.below(r + 1)]);
+    std::vector<DeviceId> relabelled(32);
+    for (std::uint32_t r = 0; r < 32; ++r) relabelled[label[r]] = gpus[r];
+    for (std::uint32_t r = 0; r < 32; ++r) call.groups.listed.push_back(label[r]);  // the same GPUs in the same order
+    const Placement placement(m.router, relabelled);
+    EXPECT_EQ(closed_form_ps(Lowering(m.router, placement, {}).lower(call).value()) * 1e-9, before);
+  }
+}
+
+TEST(LoweredCalls, AlgorithmFloorIsNeverAboveTheTime) {
+  RandomStream random(1, "floors");
+  for (int i = 0; i < 40; ++i) {
+    TopologyBuilder b = pods_of_eight(4);
+    for (int d = 0; d < 3; ++d)
+      b.degrade(static_cast<LinkId>(random.below(b.peek().link_count())), 0.1 + 0.8 * random.uniform());
+    const Ground m(std::move(b).seal());
+    for (const char* algorithm : {"ring", "tree", "hierarchical"}) {
+      const CollectiveCall call = test_call(32, algorithm, 1 + random.below(kGiB), 1 + random.below(8));
+      const LoweredCall lowered = try_lower(m, call).value();
+      EXPECT_GE(closed_form_ps(lowered), lowered.algorithm_floor_ps * (1 - 1e-9)) << algorithm;
+    }
+  }
+}
+
+TEST(LoweredCalls, RelabellingRanksOfASymmetricMachineChangesNothing) {
+  const Ground m(one_switch(16).seal());
+  CollectiveCall c = test_call(16, "ring", kGiB);
+  const double before = lowered_ms(m, c);
+  c.groups.listed_groups = 1;
+  for (std::uint32_t r = 0; r < 16; ++r) c.groups.listed.push_back((r * 5 + 3) % 16);
+  EXPECT_EQ(lowered_ms(m, c), before);
+}
+
+// Every pair has a route of its own: latency once, then (n - 1)/n S through each port.
+TEST(LoweredCalls, DirectAllToAllTakesLatencyAndTheBytesOfAPort) {
+  const Ground m(one_switch(8).seal());
+  for (const char* algorithm : {"direct", "pairwise"}) {
+    CollectiveCall c = test_call(8, algorithm, 8 * 450'000'000ull);
+    c.op = Collective::kAllToAll;
+    const double latency_us = std::string(algorithm) == "direct" ? 1 : 7;  // one round, or seven after each other
+    EXPECT_NEAR(lowered_ms(m, c), 7 + latency_us / 1000, 1e-5) << algorithm;
+  }
+}
+
+// By a matrix: what each port sends and receives bounds it, and the busiest port decides.
+TEST(LoweredCalls, AnAllToAllByMatrixTakesTheBytesOfTheBusiestPort) {
+  const Ground m(one_switch(4).seal());
+  CollectiveCall c = test_call(4, "direct", 900'000'000);  // 100 MB a chunk: rank 0 sends nine
+  c.op = Collective::kAllToAllV;
+  const std::uint32_t chunks[4][4] = {{0, 2, 3, 4}, {1, 0, 1, 1}, {1, 1, 0, 1}, {1, 2, 1, 0}};
+  c.pairs.begin = {0};
+  for (const auto& row : chunks)
+    for (const std::uint32_t n : row) c.pairs.begin.push_back(c.pairs.begin.back() + n);
+  EXPECT_NEAR(lowered_ms(m, c), 900e6 / 450e9 * 1e3 + 1e-3, 1e-6);
+  c.pairs = {};
+  c.pairs.hot = 1;  // everyone sends rank 0 five chunks and the others one: it receives 15 of the 8 a rank has
+  c.pairs.hot_chunks = 5;
+  EXPECT_NEAR(lowered_ms(m, c), 900e6 * 15 / 8 / 450e9 * 1e3 + 1e-3, 1e-6);
+}
+
+TEST(LoweredCalls, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
+  EXPECT_FALSE(try_lower(Ground(one_switch(8).seal()), test_call(8, "nvls", kGiB)).ok());
+  NodeTemplate node;
+  for (int g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  node.devices.back().device_class.reduces = true;
+  for (std::uint32_t g = 0; g < 8; ++g)
+    node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const Ground m(std::move(b).seal());
+  const double port_ms = kGiB / 450e9 * 1e3;
+  const double ms = lowered_ms(m, test_call(8, "nvls", kGiB, 64));
+  EXPECT_GT(ms, port_ms);
+  EXPECT_LT(ms, lowered_ms(m, test_call(8, "ring", kGiB)));
+}
+
+TEST(LoweredCalls, AreNotChangedByACallBeforeThatCouldNotBeLowered) {
+  NodeTemplate node;  // the first two GPUs reach each other, the third nobody
+  for (int g = 0; g < 3; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.links.push_back({0, 1, test_link(LinkKind::kNvlink, 100, Duration())});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const Ground m(std::move(b).seal());
+  Lowering fresh(m.router, m.placement, {}), used(m.router, m.placement, {});
+  EXPECT_FALSE(used.lower(test_call(3, "ring", 1'000'000)).ok());
+  EXPECT_FALSE(used.lower(test_call(3, "ring", 1'000'000, 4)).ok());
+  const CollectiveCall c = test_call(2, "ring", 1'000'000);
+  EXPECT_EQ(closed_form_ps(used.lower(c).value()), closed_form_ps(fresh.lower(c).value()));
+}
+
+}  // namespace
+}  // namespace busbar

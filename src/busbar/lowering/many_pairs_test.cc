@@ -1,0 +1,82 @@
+// Exchanges of all pairs taken together against the same pairs one by one.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "busbar/lowering/random_cluster.h"
+#include "busbar/lowering/test_lowered.h"
+
+namespace busbar {
+namespace {
+
+CollectiveCall random_exchange(RandomStream& random, std::uint32_t gpus) {
+  const Collective ops[] = {Collective::kAllToAll, Collective::kAllGather, Collective::kReduceScatter,
+                            Collective::kAllReduce};
+  CollectiveCall call = test_call(gpus, "direct", 1 + random.below(std::uint64_t{4} << 30));
+  call.op = ops[random.below(4)];
+  call.channels = static_cast<std::uint32_t>(random.below(4));
+  if (gpus % 2 == 0 && random.below(4) == 0) {  // every other GPU
+    call.groups = one_group(gpus / 2);
+    call.groups.inner[0].actor_stride = 2;
+    call.groups.outer = {{2, 1, 0}};
+  }
+  return call;
+}
+
+struct LoweredPairs {
+  std::vector<double> bytes;  ///< per link
+  double ps = 0, latest_ps = 0, floor_ps = 0;
+  std::size_t fluids = 0;
+};
+
+Result<LoweredPairs> lower_pairs(const Router& router, const Placement& placement, const ProtocolModel& protocol,
+                                 const CollectiveCall& call, bool together) {
+  Lowering lowering(router, placement, protocol,
+                    together ? Shortcuts{.pairs_apart = 0} : Shortcuts{}.without({Shortcut::kPairsAsOneFluid}));
+  BUSBAR_ASSIGN(const LoweredCall lowered, lowering.lower(call));
+  LoweredPairs out;
+  out.bytes = bytes_of_links(lowering.capacities(), lowered, router.topology().link_count());
+  out.ps = closed_form_ps(lowered);
+  out.floor_ps = lowered.algorithm_floor_ps;
+  for (const Stage& s : lowered.stages) out.latest_ps += s.latency_ps, out.fluids += s.fluids.size();
+  return out;
+}
+
+TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
+  RandomStream random(4, "pairs");
+  std::uint32_t compared = 0, unreachable = 0;
+  for (int i = 0; i < 400; ++i) {
+    SCOPED_TRACE(i);
+    const NodeTemplate node = random_server(random);
+    const Topology t = std::move(random_cluster(random, node, 2 + static_cast<std::uint32_t>(random.below(7)))).seal();
+    const RoutingPolicy policies[] = {RoutingPolicy::kStatic, RoutingPolicy::kStatic, RoutingPolicy::kSpray,
+                                      RoutingPolicy::kValiant, RoutingPolicy::kAdaptive};
+    const Router router(t, policies[random.below(5)], random.next());
+    const Placement placement(router, t.gpus());
+    ProtocolModel protocol = random.below(2) == 0 ? some_protocol() : ProtocolModel();
+    protocol.gpudirect = random.below(4) != 0;
+    protocol.channel_rate = BytesPerSecond{random.below(3) == 0 ? std::uint64_t{3'000'000'000} : 0};
+    const CollectiveCall call = random_exchange(random, static_cast<std::uint32_t>(t.gpus().size()));
+    const Result<LoweredPairs> apart = lower_pairs(router, placement, protocol, call, false),
+                               together = lower_pairs(router, placement, protocol, call, true);
+    ASSERT_EQ(apart.ok(), together.ok());
+    if (!apart.ok()) {
+      ++unreachable;
+      continue;
+    }
+    ++compared;
+    EXPECT_LE(together->fluids, std::max<std::size_t>(apart->fluids, 1));
+    EXPECT_NEAR(together->ps, apart->ps, 1e-9 * apart->ps);
+    EXPECT_NEAR(together->latest_ps, apart->latest_ps, 1e-9 * apart->latest_ps);
+    EXPECT_NEAR(together->floor_ps, apart->floor_ps, 1e-9 * apart->floor_ps);
+    double most = 0;
+    for (const double b : apart->bytes) most = std::max(most, b);
+    for (std::uint32_t l = 0; l < t.link_count(); ++l)
+      ASSERT_NEAR(together->bytes[l], apart->bytes[l], 1e-9 * most) << t.name(LinkId{l});
+  }
+  EXPECT_GT(compared, 200u);
+  EXPECT_LT(unreachable, 150u);
+}
+
+}  // namespace
+}  // namespace busbar

@@ -1,0 +1,119 @@
+// Reduction in the network, limits of whole devices, and links that hold messages up.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "busbar/lowering/test_lowered.h"
+#include "busbar/lowering/test_machines.h"
+#include "busbar/topology/selector.h"
+
+namespace busbar {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refusal(const Ground& m, const CollectiveCall& call) { return try_lower(m, call).error().message; }
+
+std::vector<double> bytes_of_links(const Ground& m, const CollectiveCall& call) {
+  Lowering lowering(m.router, m.placement, {});
+  return bytes_of_links(lowering.capacities(), lowering.lower(call).value(), m.topology.link_count());
+}
+
+TEST(Sharp, OneSwitchTakesEachPayloadOnceInAndOnceOut) {
+  DeviceClass adds;
+  adds.reduces = true;
+  const Ground m(single_gpu_nodes(8, 1, adds).seal());
+  EXPECT_NEAR(lowered_ms(m, test_call(8, "sharp", kGiB)), 2 * kGiB / 50e9 * 1e3, 1e-6);
+  const double piped = lowered_ms(m, test_call(8, "sharp", kGiB, 1000));
+  EXPECT_NEAR(piped, kGiB / 50e9 * 1e3, 0.01 * piped);
+}
+
+TEST(Sharp, ALinkBetweenSwitchesCarriesOneSumHoweverManyRanksAreBelow) {
+  const Ground m(leaf_spine(8, 4, true).seal());
+  const std::vector<double> bytes = bytes_of_links(m, test_call(32, "sharp", 1'000'000));
+  double up = 0, down = 0;
+  for (std::uint32_t l = 0; l < m.topology.link_count(); ++l) {
+    const DeviceKind a = m.topology.kind(m.topology.from(LinkId{l})), b = m.topology.kind(m.topology.to(LinkId{l}));
+    if (a == DeviceKind::kLeaf && b == DeviceKind::kSpine) up += bytes[l];
+    if (a == DeviceKind::kSpine && b == DeviceKind::kLeaf) down += bytes[l];
+    EXPECT_LE(bytes[l], 1'000'000.001) << m.topology.name(LinkId{l});
+  }
+  EXPECT_NEAR(up, 8e6, 1e-3);
+  EXPECT_NEAR(down, 8e6, 1e-3);
+}
+
+// With switches that reduce inside the node too, every NIC carries an eighth: S / 400 GB/s is the floor.
+TEST(Sharp, NodesThatAddUpInsideSendAnEighthOverEachNic) {
+  const Ground m(pods_of_eight(16, true).seal());
+  const std::vector<double> bytes = bytes_of_links(m, test_call(128, "sharp", kGiB, 512));
+  for (const LinkId l : select_cables(m.topology, "leaf0").value()) EXPECT_NEAR(bytes[index(l)], kGiB / 8.0, 1);
+  const double ms = lowered_ms(m, test_call(128, "sharp", kGiB, 512));
+  EXPECT_GT(ms, kGiB / 400e9 * 1e3);
+  EXPECT_LT(ms, 1.2 * kGiB / 400e9 * 1e3);
+  EXPECT_LT(ms, 0.7 * lowered_ms(m, test_call(128, "ring", kGiB)));
+}
+
+TEST(Sharp, KeepsToTheLimitsOfItsSwitches) {
+  DeviceClass adds;
+  const Ground plain(single_gpu_nodes(4, 1, adds).seal());
+  EXPECT_THAT(refusal(plain, test_call(4, "sharp", 1024)), HasSubstr("can reduce"));
+  adds.reduces = true;
+  adds.reduce_message = Bytes{4096};
+  adds.reduce_trees = 1;
+  const Ground m(single_gpu_nodes(4, 2, adds).seal());
+  EXPECT_THAT(refusal(m, test_call(4, "sharp", 4097)), HasSubstr("up to 4096 bytes here, not 4097"));
+  CollectiveCall call = test_call(4, "sharp", 4096);
+  EXPECT_TRUE(try_lower(m, call).ok());
+  call.channels = 2;
+  EXPECT_THAT(refusal(m, call), HasSubstr("1 trees here, not 2"));
+  adds.reduce_trees = 2;  // a tree over each of the two NICs
+  adds.reduce_message = Bytes{0};
+  const Ground two(single_gpu_nodes(4, 2, adds).seal());
+  EXPECT_NEAR(lowered_ms(two, test_call(4, "sharp", kGiB)), kGiB / 50e9 * 1e3, 1e-6);
+}
+
+TEST(Sharp, AddersAreACapacityOfTheirOwn) {
+  DeviceClass adds;
+  adds.reduces = true;
+  adds.reduce_rate = BytesPerSecond{100'000'000'000};  // eight ports bring in 400 GB/s
+  const Ground m(single_gpu_nodes(8, 1, adds).seal());
+  const double up = 8 * kGiB / 100e9 * 1e3, down = kGiB / 50e9 * 1e3;
+  EXPECT_NEAR(lowered_ms(m, test_call(8, "sharp", kGiB)), up + down, 1e-6);
+}
+
+/// `gpus` GPUs below one CPU whose root complex passes 100 GB/s, each link 50 GB/s.
+TopologyBuilder one_root(std::uint32_t gpus) {
+  NodeTemplate node;
+  for (std::uint32_t g = 0; g < gpus; ++g)
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kCpu, "cpu0"));
+  node.devices.back().device_class.transit_rate = BytesPerSecond{100'000'000'000};
+  for (std::uint32_t g = 0; g < gpus; ++g) node.links.push_back({g, gpus, test_link(LinkKind::kPcie, 50, Duration())});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  return b;
+}
+
+TEST(Units, ARootComplexIsSharedByAllThatCrossesIt) {
+  // 2(n-1)/n S per GPU: two GPUs bring 100 GB/s, eight would bring 400.
+  EXPECT_NEAR(lowered_ms(Ground(one_root(2).seal()), test_call(2, "ring", kGiB)), kGiB / 50e9 * 1e3, 1e-6);
+  EXPECT_NEAR(lowered_ms(Ground(one_root(8).seal()), test_call(8, "ring", kGiB)), 1.75 * kGiB / 12.5e9 * 1e3, 1e-6);
+  const Ground m(one_root(8).seal());
+  const LinkId bound = bound_of(try_lower(m, test_call(8, "ring", kGiB)).value()).link;
+  EXPECT_LT(index(bound), m.topology.link_count()) << "a bound is a link with a name";
+}
+
+// A ring waits for every hold-up on its way: R p d of them in expectation, though only one link of eight is shaky.
+TEST(Delays, ARingWaitsForEveryHoldUpOfOneLink) {
+  const Ground m(one_switch(8).seal());
+  const LinkId shaky = select_cables(m.topology, "node0.gpu3-nvswitch0").value()[0];
+  for (const auto& [algorithm, sends] : {std::pair("ring", 14), {"halving_doubling", 6}}) {
+    Lowering lowering(m.router, m.placement, {});
+    lowering.set_delays(std::vector<LinkDelay>{{shaky, 0.01, Duration::us(50)}});
+    const CollectiveCall call = test_call(8, algorithm, kGiB);
+    const double extra_us = 1e-6 * closed_form_ps(lowering.lower(call).value()) - 1e3 * lowered_ms(m, call);
+    EXPECT_NEAR(extra_us, sends * 0.5, 0.01) << algorithm;  // each waits 1 % x 50 us
+  }
+}
+
+}  // namespace
+}  // namespace busbar
