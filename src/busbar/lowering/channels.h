@@ -45,6 +45,6 @@ std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& schedu
                               std::uint32_t all_channels);
 
 /// Whether a switch that reduces is next to the GPU.
-bool reduces_beside(const Topology& topology, DeviceId gpu);
+bool has_reducing_switch(const Topology& topology, DeviceId gpu);
 
 }  // namespace busbar

@@ -43,7 +43,7 @@ Status SendRoutes::to_switches(DeviceId gpu, bool up, double share, std::vector<
     if (reduces(l)) total += table_.rate(l);
   if (total == 0)
     return unsupported(
-        fmt::format("no switch beside {} can reduce; choose another algorithm, or say 'reduces: true' of the switch",
+        fmt::format("no switch next to {} can reduce; choose another algorithm, or say 'reduces: true' of the switch",
                     topology().name(gpu)));
   for (const LinkId l : topology().out_links(gpu))
     if (reduces(l)) path.push_back({up ? l : reverse(l), share * table_.rate(l) / total});

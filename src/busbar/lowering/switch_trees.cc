@@ -8,7 +8,7 @@
 
 namespace busbar {
 
-bool reduces_beside(const Topology& topology, DeviceId gpu) {
+bool has_reducing_switch(const Topology& topology, DeviceId gpu) {
   const auto links = topology.out_links(gpu);
   return std::any_of(links.begin(), links.end(),
                      [&](LinkId l) { return topology.device_class(topology.to(l)).reduces; });
@@ -16,16 +16,17 @@ bool reduces_beside(const Topology& topology, DeviceId gpu) {
 
 void SwitchTrees::begin(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain) {
   call_ = &call;
-  roots_.clear();
+  roots_.at.clear();
   on_ = s.traits.reduces_in_fabric && s.reducers > 0;
   if (!on_) return;
   per_tree_ = s.reducers / s.channels;
   per_domain_ = per_domain;
   at_hubs_ = per_tree_ == 1;  // one domain: nothing else could add up
+  const Topology& t = machine_.topology();
   bool all = per_domain > 1;
-  for (std::uint32_t m = 0; m < call.groups.size() && all; ++m) all = reduces_beside(topology_, gpu(0, m));
+  for (std::uint32_t m = 0; m < call.groups.size() && all; ++m) all = has_reducing_switch(t, gpu(0, m));
   at_hubs_ = at_hubs_ || all;
-  if (!switches_ && per_tree_ > 1) switches_.emplace(topology_);
+  if (!switches_ && per_tree_ > 1) switches_.emplace(t);
 }
 
 void SwitchTrees::begin_run(std::uint32_t channel, std::uint32_t nic) {
@@ -36,34 +37,34 @@ void SwitchTrees::begin_run(std::uint32_t channel, std::uint32_t nic) {
 
 /// The cable from the NIC of member `m`, for the tree of the channel, to its switch.
 Result<LinkId> SwitchTrees::uplink(std::uint32_t group, std::uint32_t m) const {
-  const DeviceId nic = placement_.nic(call_->groups.actor(group, m), nic_);
+  const DeviceId nic = machine_.placement.nic(call_->groups.actor(group, m), nic_);
   const LinkId l = nic == kNone<DeviceId> ? kNone<LinkId> : switches_->uplink(nic);
   if (l == kNone<LinkId>)
     return unsupported(
         fmt::format("no switch above {} can reduce; choose another algorithm, or say 'reduces: true' of "
                     "the fabric's switch",
-                    topology_.name(gpu(group, m))));
+                    machine_.topology().name(gpu(group, m))));
   return l;
 }
 
 /// Where the trees of the channel meet: one per member of a domain that sends its own share, else one.
 Status SwitchTrees::find_roots(std::uint32_t group) {
-  if (roots_group_ == group && roots_channel_ == channel_ && !roots_.empty()) return {};
-  roots_group_ = group;
-  roots_channel_ = channel_;
-  roots_.clear();
+  if (roots_.group == group && roots_.channel == channel_ && !roots_.at.empty()) return {};
+  roots_.group = group;
+  roots_.channel = channel_;
+  roots_.at.clear();
   const std::uint32_t n = call_->groups.size(), lanes_of_tree = at_hubs_ ? per_domain_ : 1;
   std::vector<DeviceId> leaves;
   for (std::uint32_t lane = 0; lane < lanes_of_tree; ++lane) {
     leaves.clear();
     for (std::uint32_t m = lane; m < n; m += lanes_of_tree) {
       BUSBAR_ASSIGN(const LinkId l, uplink(group, m));
-      leaves.push_back(topology_.to(l));
+      leaves.push_back(machine_.topology().to(l));
     }
     std::sort(leaves.begin(), leaves.end());
     leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
-    roots_.push_back(switches_->root(leaves, channel_ * lanes_of_tree + lane));
-    if (roots_.back() == kNone<DeviceId>)
+    roots_.at.push_back(switches_->root(leaves, channel_ * lanes_of_tree + lane));
+    if (roots_.at.back() == kNone<DeviceId>)
       return unsupported("the switches above these ranks do not meet in one that can reduce; choose another algorithm");
   }
   return {};
@@ -72,7 +73,7 @@ Status SwitchTrees::find_roots(std::uint32_t group) {
 /// Between member `m` and the switch above its NIC, `share` of the bytes.
 Result<double> SwitchTrees::host_leg(std::uint32_t group, std::uint32_t m, bool up, double share,
                                      std::vector<CapacityShare>& path) {
-  const DeviceId at = gpu(group, m), nic = placement_.nic(call_->groups.actor(group, m), nic_);
+  const DeviceId at = gpu(group, m), nic = machine_.placement.nic(call_->groups.actor(group, m), nic_);
   BUSBAR_ASSIGN(const LinkId cable, uplink(group, m));
   const std::size_t begin = path.size();
   BUSBAR_RETURN_IF_ERROR(up ? routes_.inside(at, nic, path) : routes_.inside(nic, at, path));
@@ -87,13 +88,14 @@ Result<double> SwitchTrees::climb_leg(std::uint32_t group, std::uint32_t m, bool
   const std::uint32_t lane = at_hubs_ ? m % per_domain_ : 0;
   BUSBAR_ASSIGN(const LinkId cable, uplink(group, m));
   std::vector<LinkId> links;
-  const std::uint32_t number = channel_ * static_cast<std::uint32_t>(roots_.size()) + lane;
-  if (!switches_->climb(topology_.to(cable), roots_[lane], number, links))
+  const std::uint32_t number = channel_ * static_cast<std::uint32_t>(roots_.at.size()) + lane;
+  const Topology& t = machine_.topology();
+  if (!switches_->climb(t.to(cable), roots_.at[lane], number, links))
     return unsupported(fmt::format("no way of switches that reduce leads from {} to {}; choose another algorithm",
-                                   topology_.name(topology_.to(cable)), topology_.name(roots_[lane])));
+                                   t.name(t.to(cable)), t.name(roots_.at[lane])));
   double ps = 0;
   for (const LinkId l : links) {
-    ps += table_.latency_ps(l);
+    ps += machine_.table.latency_ps(l);
     const LinkId way = up ? l : reverse(l);
     if (loaded_.insert((std::uint64_t{index(way)} << 16) | lane).second) path.push_back({way, share});
   }
@@ -115,7 +117,7 @@ Result<double> SwitchTrees::edge(std::uint32_t group, std::uint32_t from, std::u
     double ps = 0;
     if (leaf_edge || at_hubs_) {
       BUSBAR_ASSIGN(const double host_ps, host_leg(group, m, up, share, path));
-      ps += host_ps + static_cast<double>(protocol_.step_network.in_ps());
+      ps += host_ps + static_cast<double>(machine_.protocol.step_network.in_ps());
     }
     if (!leaf_edge && at_hubs_) {
       const std::size_t hub = path.size();

@@ -36,7 +36,7 @@ ReductionFlows::ReductionFlows(const CollectiveCall& call, const Schedule& sched
       emit_(std::move(emit)) {
   if (!s_.traits.reduces_in_fabric || s_.reducers == 0) return;
   const bool one_domain = s_.reducers == s_.channels;  // nothing else could add
-  for (std::uint32_t m = 0; m < s_.ranks && at_hubs_; ++m) at_hubs_ = reduces_beside(t_, gpu(0, m));
+  for (std::uint32_t m = 0; m < s_.ranks && at_hubs_; ++m) at_hubs_ = has_reducing_switch(t_, gpu(0, m));
   at_hubs_ = one_domain || (at_hubs_ && per_domain > 1);
   lanes_ = at_hubs_ ? per_domain : 1;
   trees_.emplace(t_);

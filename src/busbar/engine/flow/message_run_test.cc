@@ -145,7 +145,7 @@ TEST(MessageRun, NoMessageIsFasterThanAChannel) {
   EXPECT_DOUBLE_EQ(done_us(m.run(GraphUnderTest(2).add(message(0, 1, kMs))), 0), 10'001);
 }
 
-/// Time of a schedule of ours as messages beside what the engine of closed forms says.
+/// Time of a schedule of ours as messages, and that of the engine of closed forms.
 void expect_as_lowered(const MessageMachine& m, const std::string& algorithm, Collective op, std::uint64_t bytes,
                        double tolerance_percent) {
   const std::uint32_t n = m.placement.ranks();

@@ -47,7 +47,7 @@ constexpr std::uint64_t kGb = 1'000'000'000;  // 20 ms
 
 double end_ms(const FlowOutcome& f) { return (f.start + f.fct).since_start().in_us() / 1e3; }
 
-// To leaf1 for 40 ms, beside it to leaf2 (spine0) for 20 ms and to leaf3 (spine1) for 20 ms more. No split that stays
+// To leaf1 for 40 ms, meanwhile to leaf2 (spine0) for 20 ms and to leaf3 (spine1) for 20 ms more. No split that stays
 // as it is serves all three; one that is found anew lets everybody send as fast as his NIC.
 TEST(Resplit, AFlowGivesWayFirstToTheOneSideAndThenToTheOther) {
   const auto ends = [](RoutingPolicy policy) {
@@ -151,7 +151,7 @@ TEST(Resplit, CallsThatGoRoundaboutAreAlike) {
   }
 }
 
-// The first at its own pace, then beside the others: however calls meet, none is faster than alone and what they move
+// The first at its own pace, then next to the others: however calls meet, none is faster than alone and what they move
 // together stays below what cables carry.
 TEST(Resplit, NoCallIsFasterThanAloneNorSlowerThanUnderEqualSplits) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -46,7 +46,7 @@ class RunRouter {
   RunTimes& times_;
   StageBuilder& builder_;
   SendRoutes routes_{machine_.router, machine_.placement, machine_.protocol, machine_.table};
-  SwitchTrees trees_{machine_.placement, machine_.protocol, machine_.table, routes_, machine_.topology()};
+  SwitchTrees trees_{machine_, routes_};
   const PlannedCall* plan_ = nullptr;
   bool keep_routes_ = false;
   SendSettings settings_{};

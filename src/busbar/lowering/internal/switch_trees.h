@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "busbar/lowering/internal/placed_machine.h"
 #include "busbar/lowering/send_routes.h"
 #include "busbar/program/program.h"
 #include "busbar/routing/reduction_tree.h"
@@ -17,9 +18,7 @@ namespace busbar {
 /// carries one sum, whatever the number of ranks below it.
 class SwitchTrees {
  public:
-  SwitchTrees(const Placement& placement, const ProtocolModel& protocol, const CapacityTable& table,
-              SendRoutes& routes, const Topology& topology)
-      : placement_(placement), protocol_(protocol), table_(table), routes_(routes), topology_(topology) {}
+  SwitchTrees(const PlacedMachine& machine, SendRoutes& routes) : machine_(machine), routes_(routes) {}
 
   /// For the edges of `call` that follow. `call` must outlive them.
   void begin(const CollectiveCall& call, const Schedule& schedule, std::uint32_t per_domain);
@@ -34,7 +33,14 @@ class SwitchTrees {
   Result<double> edge(std::uint32_t group, std::uint32_t from, std::uint32_t to, std::vector<CapacityShare>& path);
 
  private:
-  DeviceId gpu(std::uint32_t group, std::uint32_t m) const { return placement_.gpu(call_->groups.actor(group, m)); }
+  /// Where the trees of a channel meet in a group of ranks.
+  struct Roots {
+    std::uint32_t group = 0, channel = 0;
+    std::vector<DeviceId> at{};  ///< per member of a domain that sends its own share
+  };
+  DeviceId gpu(std::uint32_t group, std::uint32_t m) const {
+    return machine_.placement.gpu(call_->groups.actor(group, m));
+  }
   Result<LinkId> uplink(std::uint32_t group, std::uint32_t m) const;
   Status find_roots(std::uint32_t group);
   Result<double> host_leg(std::uint32_t group, std::uint32_t m, bool up, double share,
@@ -42,11 +48,8 @@ class SwitchTrees {
   Result<double> climb_leg(std::uint32_t group, std::uint32_t m, bool up, double share,
                            std::vector<CapacityShare>& path);
 
-  const Placement& placement_;
-  const ProtocolModel& protocol_;
-  const CapacityTable& table_;
+  const PlacedMachine& machine_;
   SendRoutes& routes_;
-  const Topology& topology_;
   std::optional<ReductionTrees> switches_;  ///< made when first needed
 
   const CollectiveCall* call_ = nullptr;
@@ -54,8 +57,7 @@ class SwitchTrees {
   bool at_hubs_ = false;  ///< a domain's own switches add up first
   std::uint32_t per_tree_ = 1, per_domain_ = 1;
   std::uint32_t channel_ = 0, nic_ = 0;
-  std::uint32_t roots_group_ = 0, roots_channel_ = 0;  ///< of roots_
-  std::vector<DeviceId> roots_;  ///< where trees meet, per member of a domain that sends its own share
+  Roots roots_{};
   std::unordered_set<std::uint64_t> loaded_;  ///< links and trees of the run that carry a sum
 };
 
