@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "busbar/base/text.h"
+#include "busbar/spec/clock_curve.h"
+#include "busbar/spec/internal/unit_figure.h"
 #include "busbar/topology/levels.h"
 
 namespace busbar {
@@ -15,7 +17,7 @@ constexpr double kMega = 1e6, kTera = 1e12;
 
 class KernelReader {
  public:
-  explicit KernelReader(const YamlDocument& document) : reader_(document.root()) { table.text = document.text(); }
+  KernelReader(const YamlNode& document, YamlNode part) : reader_(document), part_(std::move(part)) {}
 
   /// {value: ..., source: ..., confidence: ...}
   template <typename T, typename F, typename... Limits>
@@ -38,13 +40,36 @@ class KernelReader {
       out.push_back(p);
     });
   }
-  void rates(const char* key, MatrixRates& out, bool needed) {
-    if (!needed && !reader_.optional(key)) return;
+  /// The peak is the part's. A precision that the part does not have is left out.
+  Status rates(const char* key, MatrixRates& out) {
+    double tflops = 0;
+    BUSBAR_ASSIGN(const auto peak, peak_of(key));
+    const bool known = reader_.optional(key).has_value();
+    if (!known || !peak) return {};
+    out.peak_flops_per_s = *peak * kTera;
     group(key, [&](MapReader& inner) {
-      take(inner, "peak_tflops", 0.001, 1e6, out.peak_flops_per_s);
-      take(inner, "best_share", 0.01, 1, out.best_share);
-      out.peak_flops_per_s *= kTera;
+      inner.optional("best_tflops", &YamlNode::as_number, tflops, 0.001, 1e6);
+      if (tflops == 0) take(inner, "best_share", 0.01, 1, out.best_share);
     });
+    if (tflops > 0) out.best_share = std::min(1.0, tflops / *peak);
+    return {};
+  }
+  /// What the power limit leaves of the best rates: by a curve of the generation, or as one share.
+  Status clock(const Catalog& catalog) {
+    std::string curve;
+    double share = 1;
+    group("clock", [&](MapReader& inner) {
+      inner.optional("curve", &YamlNode::as_string, curve);
+      if (curve.empty()) take(inner, "share", 0.1, 1, share);
+    });
+    for (MatrixRates* const rates : {&table.bf16, &table.fp8, &table.fp4}) rates->sustained_share = share;
+    if (curve.empty() || !reader_.ok()) return {};
+    BUSBAR_ASSIGN(const double watts, unit_figure(part_.find("power").value_or(YamlNode()), "W"));
+    BUSBAR_ASSIGN(const ClockCurve clock, ClockCurve::load(curve, catalog, table.sources));
+    table.text += clock.text;
+    table.bf16.sustained_share = clock.share(watts, false);
+    table.fp8.sustained_share = table.fp4.sustained_share = clock.share(watts, true);
+    return {};
   }
   void contention() {
     group("contention", [&](MapReader& inner) {
@@ -59,15 +84,30 @@ class KernelReader {
       take(inner, "low_percent", -100, 0, table.band_low_percent);
       take(inner, "high_percent", 0, 1000, table.band_high_percent);
     });
-    if (!table.sources.empty()) table.band_basis = last_source_;
+    table.band_basis = last_source_;
   }
-  void name() { reader_.required("name", &YamlNode::as_string, table.name); }
+  Status names() {
+    reader_.optional("like");
+    reader_.required("name", &YamlNode::as_string, table.name);
+    BUSBAR_ASSIGN(const BytesPerSecond rate, part_.find("memory_rate").value_or(YamlNode()).as_rate());
+    table.memory_bytes_per_s = static_cast<double>(per_second(rate));
+    return {};
+  }
   Status finish() { return reader_.finish(); }
   KernelTable table;
 
  private:
   static void take(MapReader& from, const char* key, double low, double high, double& out) {
     from.required(key, &YamlNode::as_number, out, low, high);
+  }
+  /// In TFLOP/s. fp16 stands for bf16 on chips that have only that.
+  Result<std::optional<double>> peak_of(std::string_view key) const {
+    const auto peaks = part_.find("peak");
+    auto peak = peaks ? peaks->find(key) : std::nullopt;
+    if (!peak && peaks && key == "bf16") peak = peaks->find("fp16");
+    if (!peak) return std::optional<double>();
+    BUSBAR_ASSIGN(const double tflops, unit_figure(*peak, "TFLOP/s"));
+    return std::optional<double>(tflops);
   }
   Error not_rising(const char* x_key) const {
     return invalid(fmt::format("'{}' must rise from point to point", x_key), at_);
@@ -104,23 +144,52 @@ class KernelReader {
   }
 
   MapReader reader_;
+  YamlNode part_;
   Where at_;
   std::string last_source_;
 };
 
+/// `document` with the keys that it leaves to the table named by `like`.
+Status add_base(YamlDocument& document, const Catalog& catalog, std::string& text, int depth = 0) {
+  constexpr int kDeepest = 4;
+  const auto like = document.root().find("like");
+  if (!like) return {};
+  if (depth == kDeepest) return like->error("tables refer to each other more than 4 deep");
+  BUSBAR_ASSIGN(YamlDocument base, catalog.load("kernels", like->scalar()));
+  text += base.text();
+  BUSBAR_RETURN_IF_ERROR(add_base(base, catalog, text, depth + 1));
+  for (std::size_t i = 0; i < base.root().size(); ++i) {
+    const std::string key = base.root().key(i);
+    if (!document.root().find(key)) BUSBAR_RETURN_IF_ERROR(document.replace(key, base.root().item(i)));
+  }
+  return {};
+}
+
+/// The name of the table of `gpu_part`: its own, that of the part without the last words, or the roofline's.
+std::string table_of(std::string_view gpu_part, const Catalog& catalog) {
+  std::string name(gpu_part);
+  while (!catalog.has("kernels", name)) {
+    const std::size_t dash = name.rfind('-');
+    if (dash == std::string::npos) return "roofline";
+    name.resize(dash);
+  }
+  return name;
+}
+
 }  // namespace
 
-Result<KernelTable> read_kernels(const YamlDocument& document) {
-  KernelReader r(document);
+Result<KernelTable> read_kernels(YamlDocument document, const YamlNode& part, const Catalog& catalog) {
+  std::string text = document.text();
+  BUSBAR_RETURN_IF_ERROR(add_base(document, catalog, text));
+  KernelReader r(document.root(), part);
   KernelTable& t = r.table;
-  BytesPerSecond memory{};
-  r.name();
-  r.rates("bf16", t.bf16, true);
-  r.rates("fp8", t.fp8, false);
-  r.rates("fp4", t.fp4, false);
+  t.text = std::move(text);
+  BUSBAR_RETURN_IF_ERROR(r.names());
+  BUSBAR_RETURN_IF_ERROR(r.rates("bf16", t.bf16));
+  BUSBAR_RETURN_IF_ERROR(r.rates("fp8", t.fp8));
+  BUSBAR_RETURN_IF_ERROR(r.rates("fp4", t.fp4));
+  BUSBAR_RETURN_IF_ERROR(r.clock(catalog));
   r.figure("cores", &YamlNode::as_number, t.cores, 1, 1e4);
-  r.number("sustained_share", 0.1, 1, t.sustained_share);
-  r.figure("memory_rate", &YamlNode::as_rate, memory);
   r.number("memory_share", 0.01, 1, t.memory_share);
   r.curve("memory_by_size", "megabytes", t.memory_by_size);
   for (EfficiencyPoint& p : t.memory_by_size) p.x = std::log10(p.x * kMega);
@@ -133,42 +202,38 @@ Result<KernelTable> read_kernels(const YamlDocument& document) {
   r.figure("launch", &YamlNode::as_duration, t.launch);
   r.number("optimizer_bytes_per_parameter", 0, 1000, t.optimizer_bytes_per_parameter);
   r.contention();
-  r.figure("step_overhead", &YamlNode::as_duration, t.step_overhead);
   r.band();
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  t.memory_bytes_per_s = static_cast<double>(per_second(memory));
-  return t;
+  return std::move(r.table);
 }
 
 Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catalog) {
-  std::string name(gpu_part);
-  while (!catalog.has("kernels", name)) {
-    const std::size_t dash = name.rfind('-');
-    if (dash == std::string::npos) {
-      const std::string known = comma_list(catalog.names("kernels"));
-      return Error{ErrorCode::kNotFound,
-                   gpu_part.empty()
-                       ? "the cluster names no GPU part, so a training step cannot be timed; name one of " + known
-                       : fmt::format("kernel times of GPU '{}' are not known; known are {}", gpu_part, known),
-                   {}};
-    }
-    name.resize(dash);
+  if (gpu_part.empty() || !catalog.has("gpus", gpu_part)) {
+    const std::string known = comma_list(catalog.names("gpus"));
+    return Error{ErrorCode::kNotFound,
+                 gpu_part.empty()
+                     ? "the cluster names no GPU part, so a training step cannot be timed; name one of " + known
+                     : fmt::format("kernel times of GPU '{}' are not known; known are {}", gpu_part, known),
+                 {}};
   }
-  BUSBAR_ASSIGN(const YamlDocument document, catalog.load("kernels", name));
-  return read_kernels(document);
+  BUSBAR_ASSIGN(const YamlDocument part, catalog.load("gpus", gpu_part));
+  BUSBAR_ASSIGN(YamlDocument document, catalog.load("kernels", table_of(gpu_part, catalog)));
+  BUSBAR_ASSIGN(KernelTable table, read_kernels(std::move(document), part.root(), catalog));
+  if (table.bf16.peak_flops_per_s <= 0) {
+    return unsupported(fmt::format("{} has no peak of matrix products in 16 bits, so a step cannot be timed", gpu_part));
+  }
+  table.text += part.text();
+  return table;
 }
 
 Result<KernelTable> load_kernels(const Cluster& cluster, const Catalog& catalog) {
   BUSBAR_ASSIGN(KernelTable table, load_kernels(cluster.gpu_part, catalog));
   table.scale_up_gpus = scale_up_domain(cluster.topology).gpus;
-  if (!catalog.has("gpus", cluster.gpu_part)) return table;
-  BUSBAR_ASSIGN(const YamlDocument part, catalog.load("gpus", cluster.gpu_part));
-  BUSBAR_ASSIGN(const BytesPerSecond built, part.root().find("memory_rate").value_or(YamlNode()).as_rate());
   BytesPerSecond slowest = cluster.topology.device_class(cluster.topology.gpus()[0]).memory_rate;
   for (const DeviceId gpu : cluster.topology.gpus())
     slowest = std::min(slowest, cluster.topology.device_class(gpu).memory_rate);
-  if (slowest == built) return table;
-  const double factor = static_cast<double>(per_second(slowest)) / static_cast<double>(per_second(built));
+  const double factor = static_cast<double>(per_second(slowest)) / table.memory_bytes_per_s;
+  if (factor == 1) return table;
   table.memory_bytes_per_s *= factor;
   table.sources.push_back(
       fmt::format("memory_rate x {:.4g}: the cluster's GPU memory against that of '{}'", factor, cluster.gpu_part));

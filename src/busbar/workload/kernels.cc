@@ -82,7 +82,7 @@ Duration KernelTable::gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t 
   BUSBAR_CHECK(r.peak_flops_per_s > 0) << name << " has no " << name_of(precision) << " units";
   const double rows = static_cast<double>(m), columns = static_cast<double>(n), inner = static_cast<double>(k);
   const double all = groups * rows * columns;  // elements of C
-  const double math = 2 * all * inner / (r.peak_flops_per_s * r.best_share * sustained_share);
+  const double math = 2 * all * inner / (r.peak_flops_per_s * r.best_share * r.sustained_share);
   const double in_bytes = precision == Precision::kFp4 ? 0.5 : precision == Precision::kFp8 ? 1 : kWord;
   const double bytes = groups * in_bytes * inner * (rows + columns) + kWord * all + extra_bytes;
   const double memory = bytes / (memory_bytes_per_s * memory_share);
@@ -107,7 +107,7 @@ Duration KernelTable::attention_time(AttentionKernel kernel, std::uint32_t heads
   const double s = seq;
   const double all = 4.0 * s * s * heads * head_dim * sequences / parts;  // FLOPs forward, full
   const double ratio = backward ? kBackwardFlopsRatio : 1;
-  const double peak = bf16.peak_flops_per_s * sustained_share;
+  const double peak = bf16.peak_flops_per_s * bf16.sustained_share;
   if (kernel == AttentionKernel::kUnfused) {  // whole score matrices: batched GEMMs, then memory-bound kernels
     const double products = all * (backward ? 2 : 1) / (peak * bf16.best_share * kBatchedShare);
     const double scores = s * s / parts * heads * sequences;

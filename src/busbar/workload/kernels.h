@@ -21,6 +21,7 @@ struct EfficiencyPoint {
 struct MatrixRates {
   double peak_flops_per_s = 0;  ///< dense, data sheet; 0: this GPU has no such units
   double best_share = 0;        ///< the best GEMM's share of it, all memory traffic hidden
+  double sustained_share = 1;   ///< of that rate, on a GPU under load for hours: what its power limit allows
 };
 
 /// Share of a GPU's compute that a running collective takes from concurrent kernels, by purpose.
@@ -32,7 +33,6 @@ struct Contention {
 struct KernelTable {
   std::string name;
   MatrixRates bf16, fp8, fp4;  ///< fp16 counts as bf16
-  double sustained_share = 1;  ///< of matrix and attention rates, on a GPU under load for hours (free constant)
   std::uint32_t cores = 0;     ///< streaming multiprocessors or the like: tiles run in waves over them; 0: no waves
   std::vector<EfficiencyPoint> attention_forward;  ///< x: heads x sequences x (length / 4096); causal FLOPs
   std::vector<EfficiencyPoint> attention_backward;
@@ -50,7 +50,6 @@ struct KernelTable {
   std::uint32_t scale_up_gpus = 1;           ///< GPUs of an NVLink domain or the like; set from the machine
   double host_memory_bytes_per_s = 0;        ///< this GPU's part of the host memory's rate
   Contention contention;
-  Duration step_overhead;                              ///< per step outside all kernels (free constant)
   double band_low_percent = 0, band_high_percent = 0;  ///< of compute time: its uncertainty
   std::string band_basis;
   std::vector<std::string> sources;  ///< one line per figure: what, value, source, confidence

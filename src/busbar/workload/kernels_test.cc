@@ -29,7 +29,7 @@ TEST(Kernels, ALargeGemmRunsAtItsShareOfThePeak) {
   EXPECT_NEAR(k.gemm_time(8192, 8192, 8192).in_us(), us / 0.7e15, 0.01);
   EXPECT_NEAR(k.gemm_time(8192, 8192, 8192, Precision::kFp16).in_us(), us / 0.7e15, 0.01);
   EXPECT_NEAR(k.gemm_time(8192, 8192, 8192, Precision::kFp8).in_us(), us / 1.4e15, 0.01);
-  k.sustained_share = 0.5;
+  k.bf16.sustained_share = 0.5;
   EXPECT_NEAR(k.gemm_time(8192, 8192, 8192).in_us(), us / 0.35e15, 0.01);
 }
 

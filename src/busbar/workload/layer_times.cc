@@ -284,8 +284,7 @@ StepTimes step_times(const ModelSpec& model, const LayoutSpec& layout, const Ker
           .windowed = attention_times(windowed),
           .mlp = mlp_times(s, model.ffn),
           .experts = expert_times(s),
-          .ends = end_times(s),
-          .overhead = kernels.step_overhead};
+          .ends = end_times(s)};
 }
 
 OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const LayoutSpec& layout,

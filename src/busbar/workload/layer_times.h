@@ -52,7 +52,6 @@ struct StepTimes {
   BlockTimes attention, windowed, mlp;  ///< windowed: attention of layers with a window
   ExpertTimes experts;
   EndTimes ends;
-  Duration overhead;  ///< per step, outside all kernels
 };
 
 /// Per-GPU times of `layout`'s micro-batch. layer_times.cc counts HBM traffic per kernel, each with its reason.

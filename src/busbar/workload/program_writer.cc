@@ -52,7 +52,6 @@ std::vector<std::string> label_texts() {
   set(Label::kNormSum, "sum gradient norm");
   set(Label::kGradientNorm, "gradient norm");
   set(Label::kOptimizer, "optimizer");
-  set(Label::kStepOverhead, "step overhead");
   set(Label::kExchangeKeys, "exchange keys and values");
   set(Label::kGatherKeys, "gather keys and values");
   set(Label::kScatterKeys, "reduce key and value gradients");

@@ -149,9 +149,6 @@ void StageWriter::update(Duration duration, OpId norm_sum) {
     }
     arrived_ = last_dp_;
   }
-  if (times_.overhead > Duration{}) {
-    last_compute_ = out_.delay(role_, Label::kStepOverhead, OpClass::kOther, times_.overhead, {arrived_});
-  }
 }
 
 }  // namespace busbar

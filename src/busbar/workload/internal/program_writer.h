@@ -63,7 +63,6 @@ enum class Label : std::uint16_t {
   kNormSum,
   kGradientNorm,
   kOptimizer,
-  kStepOverhead,
   kExchangeKeys,
   kGatherKeys,
   kScatterKeys,
