@@ -76,7 +76,7 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
   const bool ampere_era = l.precision == Precision::kFp16;  // runs in fp16 date from before flash attention
   if (framework == "deepspeed") {
     l.attention = AttentionKernel::kUnfused;
-    l.overlap_grad_reduce = l.overlap_param_gather = l.overlap_p2p = false;
+    l.overlap_grad_reduce = l.overlap_param_gather = l.overlap_p2p = l.overlap_tp_backward = false;
   } else if (framework == "megatron") {
     l.attention = ampere_era ? AttentionKernel::kUnfused : AttentionKernel::kFlash;
     l.overlap_grad_reduce = l.overlap_param_gather = !ampere_era;
@@ -88,8 +88,11 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
     l.early_stop = true;
     l.attention = AttentionKernel::kFlash2;
     l.context = ContextParallel::kAllGather;
+    l.overlap_tp_backward = false;  // DTensor's collectives follow the backward pass of the whole linear layer
+    l.overlap_tp = l.sequence_parallel && (has(overlap, "async TP") || has(overlap, "AsyncTP"));
   } else if (framework == "internevo") {
     l.gradient_bytes = 2;
+    l.overlap_grad_reduce = false;
     l.whole_tensors = l.zero == 1;  // its hybrid ZeRO optimizer distributes whole tensors and broadcasts them
   } else if (framework == "nemo" || framework == "megatron-bridge") {
     l.overlap_tp = l.sequence_parallel && l.tp > 1;
@@ -99,6 +102,7 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
   } else if (l.zero == 3) {  // "other": custom FSDP on PyTorch, unless it is JAX, see below
     l.attention = AttentionKernel::kFlash2;
     l.early_stop = true;
+    l.overlap_tp_backward = false;
   }
   if (has(overlap, "TP-comm overlap off")) l.overlap_tp = false;
   if (has(overlap, "CUDA graphs")) l.cuda_graphs = true;
@@ -143,6 +147,22 @@ void complete_from_catalog(const Catalog& catalog, ModelSpec& m) {
 }
 
 }  // namespace
+
+Result<double> elementwise_traffic_of(const std::string& framework, const Catalog& catalog) {
+  double traffic = 1;
+  if (!catalog.has("frameworks", framework)) return traffic;
+  BUSBAR_ASSIGN(const YamlDocument document, catalog.load("frameworks", framework));
+  MapReader r(document.root());
+  r.optional("name");
+  r.required("elementwise_traffic");
+  r.inner("elementwise_traffic", [&](MapReader& inner) {
+    inner.required("value", &YamlNode::as_number, traffic, 0.1, 10);
+    inner.required("source");
+    inner.optional("confidence");
+  });
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  return traffic;
+}
 
 Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog) {
   RowNumbers n(table, row);

@@ -128,6 +128,7 @@ class LayoutReader {
       inner.optional("param_gather", &YamlNode::as_bool, layout.overlap_param_gather);
       inner.optional("p2p", &YamlNode::as_bool, layout.overlap_p2p);
       inner.optional("tp", &YamlNode::as_bool, layout.overlap_tp);
+      inner.optional("tp_backward", &YamlNode::as_bool, layout.overlap_tp_backward);
     });
     if (const auto node = reader_.optional("overlap")) layout.places["overlap_tp"] = node->where();
   }
@@ -204,6 +205,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.size("gradient_bytes", l.gradient_bytes);
   r.size("parameter_bytes", l.parameter_bytes);
   r.overlap();
+  r.share("elementwise_traffic", l.elementwise_traffic);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (l.gradient_bytes != 2 && l.gradient_bytes != 4) {
     return invalid("gradients are reduced in 2 bytes (bf16) or 4 (fp32)", l.place("gradient_bytes"));

@@ -218,7 +218,8 @@ TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
       "recompute_layers: 2, cp: 2, "
       "context: "
       "all_gather, attention: flash1, rank_order: tp-cp-pp-dp, precision: fp8, schedule: gpipe, first_layers: 3, "
-      "straggler: {speed: 0.9, stage: 1}, offload: {activations: true}, cuda_graphs: true, parameter_bytes: 1}",
+      "straggler: {speed: 0.9, stage: 1}, offload: {activations: true}, cuda_graphs: true, parameter_bytes: 1, "
+      "elementwise_traffic: 1.5, overlap: {tp_backward: false}}",
       "job.yaml");
   const auto l = read_layout(document->root());
   ASSERT_TRUE(l.ok()) << l.error().text();
@@ -228,6 +229,8 @@ TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
   EXPECT_TRUE(l->accumulate_gradients);
   EXPECT_EQ(l->straggler_speed, 0.9);
   EXPECT_EQ(l->straggler_stage, 1u);
+  EXPECT_EQ(l->elementwise_traffic, 1.5);
+  EXPECT_FALSE(l->overlap_tp_backward);
   EXPECT_EQ(l->recompute, Recompute::kFull);
   EXPECT_EQ(l->recompute_layers, 2u);
   EXPECT_EQ(l->cp, 2u);

@@ -105,6 +105,8 @@ struct LayoutSpec {
   bool overlap_param_gather = true;
   bool overlap_p2p = true;              ///< used only with vpp > 1, as in Megatron
   bool overlap_tp = false;              ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
+  bool overlap_tp_backward = true;      ///< an input's gradient is reduced during the gradient of the weights
+  double elementwise_traffic = 1;       ///< HBM bytes of memory-bound kernels against Megatron's fused ones
   double straggler_speed = 1;           ///< of the slowest GPU; its stage and all replicas wait for it; 1: none
   std::uint32_t straggler_stage = 0;    ///< the stage of that GPU
   std::map<std::string, Where> places;  ///< where each key was given (file or flag), for messages

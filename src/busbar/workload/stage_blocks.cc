@@ -151,7 +151,7 @@ void StageWriter::input_and_weights(Label input, Duration dgrad, Label weights, 
   const OpId gathered = tp_open(regather);
   compute(input, dgrad);
   const OpId scattered = tp_close(scatter);
-  arrived_ = gathered;
+  arrived_ = layout_.overlap_tp_backward ? gathered : scattered;
   if (!layout_.splits_backward()) compute(weights, wgrad);  // else the gathered input is kept until then
   arrived_ = scattered;
 }

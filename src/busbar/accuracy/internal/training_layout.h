@@ -12,6 +12,9 @@ namespace busbar {
 /// What no column says of a model with experts is that of the catalogue's model of the same shape.
 Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog);
 
+/// HBM traffic of memory-bound kernels in `framework` against Megatron's: catalog/frameworks; 1 without a file.
+Result<double> elementwise_traffic_of(const std::string& framework, const Catalog& catalog);
+
 /// `chooses_recompute`: the row does not state what is recomputed; the caller takes the least that fits in memory.
 struct MeasuredLayout {
   LayoutSpec layout;
