@@ -50,6 +50,11 @@ Status set_attention(const std::string& word, const Where& where, LayoutSpec& l)
   return set_word(kWords, "kind of attention kernel", word, where, l.attention);
 }
 
+Status set_loss(const std::string& word, const Where& where, LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"vocab_parallel", "torch", "fused", "chunked"};
+  return set_word(kWords, "way to compute the loss", word, where, l.loss);
+}
+
 Status set_expert_exchange(const std::string& word, const Where& where, LayoutSpec& l) {
   static constexpr const char* kWords[] = {"all_to_all", "per_node"};
   return set_word(kWords, "exchange of experts' tokens", word, where, l.expert_exchange);
@@ -194,6 +199,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.sizes("chunk_layers", l.chunk_layers);
   r.word("context", set_context);
   r.word("attention", set_attention);
+  r.word("loss", set_loss);
   r.word("rank_order", set_rank_order);
   r.flag("cuda_graphs", l.cuda_graphs);
   r.offload();

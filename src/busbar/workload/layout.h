@@ -16,8 +16,15 @@ namespace busbar {
 enum class Precision : std::uint8_t { kBf16, kFp16, kFp8, kFp4 };
 enum class Recompute : std::uint8_t {
   kNone,
-  kSelective,  ///< the backward pass recomputes the attention core
+  kSelective,  ///< the backward pass recomputes parts of layers: RecomputeModules
   kFull,       ///< the backward pass recomputes whole layers; only their inputs are kept
+};
+/// What kSelective recomputes, by Megatron's names (--recompute-modules).
+struct RecomputeModules {
+  bool core_attn = true;     ///< scores of unfused attention, or the fused kernel once more
+  bool act = false;          ///< the activation of the MLP and of experts (Megatron: moe_act)
+  bool layernorm = false;    ///< outputs of the norms
+  bool mla_up_proj = false;  ///< queries, keys and values of latent attention
 };
 enum class PipelineSchedule : std::uint8_t {
   k1F1B,  ///< with vpp > 1: interleaved
@@ -40,6 +47,13 @@ enum class AttentionKernel : std::uint8_t {
   kFlash1,   ///< the first generation of fused kernels, including Triton's
   kUnfused,  ///< scores are written to memory: batched GEMMs and a softmax kernel
 };
+/// How the loss is computed, which decides what the last stage keeps of the logits (docs/models/step.md, memory).
+enum class LossKernel : std::uint8_t {
+  kVocabParallel,  ///< Megatron's: softmax in fp32, written over its input
+  kTorch,          ///< PyTorch's: logits in fp32, log-softmax and gradient are tensors of their own
+  kFused,          ///< one kernel on 16-bit logits, gradient written over them (flash-attn's)
+  kChunked,        ///< a piece of the tokens at a time, from the head's GEMM to the gradient (Liger and its like)
+};
 enum class ParallelAxis : std::uint8_t { kTp, kCp, kDp, kPp };
 /// The innermost degree first: neighbours of TP have adjacent ranks in {kTp, ...}.
 using RankOrder = std::array<ParallelAxis, 4>;
@@ -53,6 +67,7 @@ const char* name_of(PipelineSchedule s);
 const char* name_of(ContextParallel c);
 const char* name_of(AttentionKernel a);
 const char* name_of(ExpertExchange e);
+const char* name_of(LossKernel k);
 const char* name_of(ParallelAxis a);      ///< "tp"
 std::string name_of(const RankOrder& o);  ///< "tp-cp-dp-pp"
 
@@ -68,6 +83,7 @@ struct LayoutSpec {
   PipelineSchedule schedule = PipelineSchedule::k1F1B;
   ContextParallel context = ContextParallel::kRing;
   AttentionKernel attention = AttentionKernel::kFlash;
+  LossKernel loss = LossKernel::kVocabParallel;
   RankOrder rank_order = kTpCpDpPp;
   std::uint32_t first_layers = 0;                          ///< layers of the first model chunk; 0: as in other chunks
   std::uint32_t last_layers = 0;                           ///< the same for the last chunk
@@ -89,6 +105,7 @@ struct LayoutSpec {
   bool accumulate_gradients =
       false;  ///< ZeRO-2 and 3: whole gradients are kept and reduced once, after all micro-batches
   Recompute recompute = Recompute::kSelective;
+  RecomputeModules modules;            ///< kSelective
   std::uint32_t recompute_layers = 0;  ///< kFull: layers of each model chunk that are recomputed; 0: all
   bool early_stop = false;             ///< recomputation ends at the last kept tensor (PyTorch), without the last GEMM
   bool offload_optimizer = false;      ///< states are in host memory, the CPU runs the update

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/internal/layer_split.h"
@@ -14,14 +15,29 @@ namespace {
 
 constexpr std::uint64_t kBf16 = 2, kFp32 = 4;
 constexpr std::uint64_t kOptimizerBytes = 12;  // fp32 master copy, momentum, variance
+// With ZeRO-3, parameters, gradients and states together: fp32 shards are the master copy themselves (PyTorch's FSDP),
+// or 2 + 2 + 12 (DeepSpeed).
+constexpr std::uint64_t kShardedBytes = 16;
 
-// Assumption, not measured: CUDA context and libraries about 1 GiB, NCCL buffers of three communicators (TP, DP, PP)
-// about 1 GiB, cuBLAS and attention workspace and allocator slack about 2 GiB.
-constexpr std::uint64_t kWorkspace = 4ull << 30;
+// Outside PyTorch's allocator. CUDA context, cuBLAS and the like: torch.OutOfMemoryError of pytorch-based jobs on A100
+// and H100 state 0.5 to 0.6 GiB besides communicators. A communicator: 0.53 GiB (2 ranks) and 0.67 GiB (more) on A100
+// with NVLink, github.com/NVIDIA/nccl issue 964; 0.65 GiB on MI250X, github.com/Lumi-supercomputer/LUMI-AI-Guide issue
+// 111. Send and receive with 8 ranks over NVLink: 3.3 GiB, github.com/NVIDIA/nccl issue 1685.
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kContext = 0.55 * kGiB, kCommunicator = 0.65 * kGiB, kAllToAllCommunicator = 3.3 * kGiB;
 
 // Scores kept by attention that is not fused: softmax output 2, dropout mask 1, dropout output 2. Source: Korthikanti
 // et al. 2022 (arXiv:2205.05198), section 4.1.
 constexpr std::uint64_t kUnfusedScoreBytes = 5;
+// Bytes of an element of the logits while the loss is computed.
+// Megatron's vocab_parallel_cross_entropy: logits in bf16, and in fp32 the softmax, written over its input.
+constexpr std::uint64_t kVocabParallelLoss = kBf16 + kFp32;
+// PyTorch's cross_entropy: logits in bf16, in fp32, log-softmax, and its gradient.
+constexpr std::uint64_t kTorchLoss = kBf16 + 3 * kFp32;
+// PyTorch's loss_parallel over TP (_nll_loss_and_log_softmax_backward): besides, exp(log-softmax) and the sum.
+constexpr std::uint64_t kTorchParallelLoss = kTorchLoss + 2 * kFp32;
+// Share of allocated activations and other passing tensors that the allocator holds besides.
+constexpr double kFragmentation = 0.03;
 // With offload: the layer that computes, the one being copied, and one more.
 constexpr double kLayersOnTheWay = 3;
 
@@ -63,6 +79,13 @@ std::uint64_t checkpoint_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l
   return kBf16 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1);
 }
 
+std::uint64_t bytes_per_logit(const LayoutSpec& l) {
+  if (l.loss == LossKernel::kChunked) return 0;
+  if (l.loss == LossKernel::kFused) return kBf16;
+  if (l.loss == LossKernel::kVocabParallel) return kVocabParallelLoss;
+  return l.tp > 1 ? kTorchParallelLoss : kTorchLoss;
+}
+
 std::uint32_t chunks_in_flight(const LayoutSpec& l, std::uint32_t stage) {
   if (l.splits_backward()) return most_in_flight(order_of(l, stage));
   // A stage has its warm-up passes in flight, and runs one more forward pass before each backward pass.
@@ -73,23 +96,28 @@ std::uint32_t chunks_in_flight(const LayoutSpec& l, std::uint32_t stage) {
 
 namespace {
 
-/// Of the largest chunk of the stage, for one micro-batch.
-double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
-  double most = 0;
-  for (std::uint32_t c = 0; c < l.vpp; ++c) {
-    const std::uint32_t chunk = l.virtual_stage(stage, c), again = recomputed_layers_of(l, chunk);
-    const std::uint32_t first = first_layer_of(l, chunk), layers = l.chunk_layers[chunk];
-    double kept = again * static_cast<double>(checkpoint_bytes_per_layer(m, l));
-    const bool all_again = l.recompute == Recompute::kFull && l.recompute_layers == 0;
-    for (std::uint32_t i = again; i < (all_again ? layers : layers_with_mtp(l, m, chunk)); ++i) {
-      kept += static_cast<double>(activation_bytes_per_layer(m, l, has_experts(m, first + i)));
-    }
-    most = std::max(most, kept);
+/// What a pass of `chunk` of the stage keeps for its backward pass.
+double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, std::uint32_t chunk) {
+  const std::uint32_t place = l.virtual_stage(stage, chunk), again = recomputed_layers_of(l, place);
+  const std::uint32_t first = first_layer_of(l, place);
+  const bool all_again = l.recompute == Recompute::kFull && l.recompute_layers == 0;
+  const std::uint32_t layers = all_again ? l.chunk_layers[place] : layers_with_mtp(l, m, place);
+  double kept = again * static_cast<double>(checkpoint_bytes_per_layer(m, l));
+  for (std::uint32_t i = again; i < layers; ++i) {
+    kept += static_cast<double>(activation_bytes_per_layer(m, l, has_experts(m, first + i)));
   }
-  return most;
+  return kept;
+}
+
+/// Of all passes in flight at the worst moment.
+double stage_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
+  std::vector<double> chunks(l.vpp);
+  for (std::uint32_t c = 0; c < l.vpp; ++c) chunks[c] = chunk_activations(m, l, stage, c);
+  return l.vpp == 1 ? chunks_in_flight(l, stage) * chunks[0] : most_kept(order_of(l, stage), chunks);
 }
 
 /// Two units at once, the computing and the arriving one (or all units that stay), and the gradient being reduced.
+/// Where gradients add up whole, their shards too.
 Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
   if (!l.shards_parameters()) return Bytes{0};
   std::uint64_t largest = 0, all = 0;
@@ -102,7 +130,29 @@ Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stag
     }
   }
   const std::uint64_t parameters = l.reshard ? (l.prefetch ? 2 : 1) * largest : all;
-  return Bytes{parameters * l.parameter_bytes + (l.shards_gradients() ? largest * l.gradient_bytes : 0)};
+  const std::uint64_t shards = l.shards_gradients() ? 0 : all / l.shard_ranks();
+  return Bytes{parameters * l.parameter_bytes + (largest + shards) * l.gradient_bytes};
+}
+
+/// Communicators of a rank: one per axis that has more than one rank.
+double communicator_bytes(const LayoutSpec& l) {
+  double bytes = 0;
+  for (const std::uint32_t ranks : {l.tp, l.cp, l.pp, l.data_ranks()}) bytes += ranks > 1 ? kCommunicator : 0;
+  if (l.ep > 1) bytes += l.expert_exchange == ExpertExchange::kAllToAll ? kAllToAllCommunicator : kCommunicator;
+  return bytes;
+}
+
+/// Tensors of the moment that needs more: the loss, or a layer that is recomputed.
+void add_moment(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, MemoryUse& use) {
+  const double state = static_cast<double>(l.tokens()) * m.hidden * kBf16;
+  if (l.sequence_parallel && l.tp > 1) use.temporary = capped(2 * state);
+  if (l.recompute == Recompute::kFull) use.recomputed = Bytes{activation_bytes_per_layer(m, l, expert_layers(m) > 0)};
+  if (stage != l.last_stage()) return;
+  const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
+  const Bytes logits = capped((1.0 + m.mtp) * static_cast<double>(l.tokens() * vocab) * bytes_per_logit(l));
+  if (count(logits) < count(use.recomputed)) return;
+  use.logits = logits;
+  use.recomputed = Bytes{0};
 }
 
 }  // namespace
@@ -119,18 +169,19 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
   const bool shards_experts = l.zero >= 2 && !l.accumulate_gradients;
   use.gradients =
       Bytes{((l.shards_gradients() ? shard : local) + (shards_experts ? expert_shard : experts)) * l.gradient_bytes};
-  use.optimizer = Bytes{l.offload_optimizer ? 0 : (shard + expert_shard) * kOptimizerBytes};
+  const std::uint64_t states =
+      l.shards_parameters() ? kShardedBytes - l.parameter_bytes - l.gradient_bytes : kOptimizerBytes;
+  use.optimizer = Bytes{l.offload_optimizer ? 0 : (shard + expert_shard) * states};
   use.gathered = gathered_bytes(m, l, stage);
-  double kept = static_cast<double>(chunks_in_flight(l, stage)) * chunk_activations(m, l, stage);
+  double kept = stage_activations(m, l, stage);
   if (l.offload_activations)
     kept = std::min(kept, kLayersOnTheWay * activation_bytes_per_layer(m, l, expert_layers(m) > 0));
   use.activations = capped(kept);
-  if (l.recompute == Recompute::kFull) use.recomputed = Bytes{activation_bytes_per_layer(m, l, expert_layers(m) > 0)};
-  if (stage == l.last_stage()) {
-    const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
-    use.logits = Bytes{(1 + m.mtp) * l.tokens() * vocab * (kBf16 + kFp32)};
-  }
-  use.workspace = Bytes{kWorkspace};
+  add_moment(m, l, stage, use);
+  const double passing = static_cast<double>(count(use.activations) + count(use.logits) + count(use.gathered) +
+                                             count(use.recomputed) + count(use.temporary));
+  use.fragmentation = capped(kFragmentation * passing);
+  use.workspace = capped(kContext + communicator_bytes(l));
   return use;
 }
 
@@ -143,17 +194,29 @@ MemoryUse memory_use(const ModelSpec& model, const LayoutSpec& layout) {
   return most;
 }
 
+std::array<MemoryPart, 10> memory_parts(const MemoryUse& use) {
+  return {{{"parameters", use.parameters},
+           {"gradients", use.gradients},
+           {"optimizer", use.optimizer},
+           {"activations", use.activations},
+           {"logits", use.logits},
+           {"gathered", use.gathered},
+           {"recomputed", use.recomputed},
+           {"temporary", use.temporary},
+           {"fragmentation", use.fragmentation},
+           {"workspace", use.workspace}}};
+}
+
 Status check_fits(const MemoryUse& use, Bytes capacity) {
   if (count(use.total()) <= count(capacity)) return {};
+  std::string parts;
+  for (const MemoryPart& p : memory_parts(use))
+    if (count(p.bytes) > 0) parts += fmt::format("{}{} {:.1f}", parts.empty() ? "" : ", ", p.name, gigabytes(p.bytes));
   return Error{
       ErrorCode::kDoesNotFit,
-      fmt::format("stage {} needs {:.1f} GB per GPU, which has {:.1f} GB: parameters {:.1f}, gradients {:.1f}, "
-                  "optimizer {:.1f}, activations {:.1f}, logits {:.1f}, workspace {:.1f} GB; raise tp, pp or "
-                  "zero, recompute more, or lower micro_batch",
-                  use.stage, gigabytes(use.total()), gigabytes(capacity), gigabytes(use.parameters),
-                  gigabytes(use.gradients), gigabytes(use.optimizer),
-                  gigabytes(use.activations) + gigabytes(use.recomputed), gigabytes(use.logits),
-                  gigabytes(use.workspace) + gigabytes(use.gathered)),
+      fmt::format("stage {} needs {:.1f} GB per GPU, which has {:.1f} GB: {} GB; raise tp, pp or zero, recompute "
+                  "more, or lower micro_batch",
+                  use.stage, gigabytes(use.total()), gigabytes(capacity), parts),
       {}};
 }
 

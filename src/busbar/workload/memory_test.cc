@@ -112,19 +112,79 @@ TEST(Memory, ShardingWithStagesDividesTheStatesOfAStage) {
   EXPECT_NEAR(gathered() / layer, 2 * 2 + 2, 1e-3);
   l.accumulate_gradients = true;
   EXPECT_NEAR(states(3), 2 + 14.0 / 16, 1e-3);
-  EXPECT_NEAR(gathered() / layer, 2 * 2, 1e-3);
+  const double reduced = 2 * layer + 2 * local / 16;  // the layer on its way, and the shards that it goes to
+  EXPECT_NEAR(gathered(), 2 * 2 * layer + reduced, 1e-3 * layer);
   l.reshard = false;
-  EXPECT_NEAR(gathered() / local, 2, 1e-3);
+  EXPECT_NEAR(gathered(), 2 * local + reduced, 1e-3 * layer);
 }
 
 TEST(Memory, FullRecomputationKeepsInputsAndOneLayer) {
-  LayoutSpec l = main_layout(1, 1);
+  LayoutSpec l = main_layout(4, 1);
   l.recompute = Recompute::kFull;
-  const MemoryUse use = memory_use(llama3_70b(), l);
+  const MemoryUse use = stage_memory(llama3_70b(), l, 0);  // 20 layers, 4 micro-batches in flight
   EXPECT_EQ(count(use.activations), 80 * checkpoint_bytes_per_layer(llama3_70b(), l));
   EXPECT_EQ(count(use.recomputed), activation_bytes_per_layer(llama3_70b(), l));
-  l.recompute_layers = 30;
-  EXPECT_GT(count(memory_use(llama3_70b(), l).activations), count(use.activations));
+  l.recompute_layers = 10;
+  EXPECT_GT(count(stage_memory(llama3_70b(), l, 0).activations), count(use.activations));
+}
+
+// The loss and the recomputation of a layer are never at the same time: only the larger counts.
+TEST(Memory, TheLastStageNeedsTheLogitsOrOneLayerWhicheverIsMore) {
+  LayoutSpec l = main_layout(1, 1);
+  l.recompute = Recompute::kFull;
+  const auto layer = activation_bytes_per_layer(llama3_70b(), l);
+  for (const std::uint32_t vocab : {8'000u, 128'256u}) {
+    ModelSpec m = llama3_70b();
+    m.vocab = vocab;
+    const MemoryUse use = memory_use(m, l);
+    const std::uint64_t logits = std::uint64_t{l.tokens()} * (vocab / l.tp) * 6;
+    EXPECT_EQ(count(use.logits), logits > layer ? logits : 0) << vocab;
+    EXPECT_EQ(count(use.recomputed), logits > layer ? 0 : layer) << vocab;
+  }
+}
+
+// A hand count of what PyTorch's cross_entropy keeps: logits (2), in fp32 (4), log-softmax (4), its gradient (4).
+TEST(Memory, PyTorchsLossKeepsMoreOfTheLogitsThanMegatrons) {
+  LayoutSpec l = main_layout(1, 1);
+  EXPECT_EQ(bytes_per_logit(l), 6u);
+  l.loss = LossKernel::kTorch;
+  EXPECT_EQ(bytes_per_logit(l), 22u);  // over TP
+  l.tp = 1;
+  EXPECT_EQ(bytes_per_logit(l), 14u);
+  l.loss = LossKernel::kFused;
+  EXPECT_EQ(bytes_per_logit(l), 2u);
+  l.loss = LossKernel::kChunked;
+  EXPECT_EQ(bytes_per_logit(l), 0u);
+}
+
+TEST(Memory, PartsSumToTheTotal) {
+  LayoutSpec l = main_layout(1, 1);
+  l.zero = 3;
+  l.recompute = Recompute::kFull;
+  const MemoryUse use = memory_use(llama3_70b(), l);
+  std::uint64_t sum = 0;
+  for (const MemoryPart& p : memory_parts(use)) sum += count(p.bytes);
+  EXPECT_EQ(sum, count(use.total()));
+  EXPECT_GT(count(use.reserved()), count(use.allocated()));
+}
+
+TEST(Memory, EachCommunicatorTakesItsBuffers) {
+  LayoutSpec l = main_layout(1, 1);
+  const double one = gigabytes(memory_use(llama3_70b(), l).workspace);  // TP and DP
+  const double two = gigabytes(memory_use(llama3_70b(), main_layout(4, 1)).workspace);
+  EXPECT_NEAR(two - one, 0.65 * 1.0737, 0.01);
+}
+
+// Unequal chunks: the peak is that of the chunks in flight, not of the largest chunk as often.
+TEST(Memory, UnequalChunksCountEachForItself) {
+  LayoutSpec l = main_layout(4, 5);
+  const double equal = static_cast<double>(count(stage_memory(llama3_70b(), l, 0).activations));
+  EXPECT_NEAR(equal / static_cast<double>(activation_bytes_per_layer(llama3_70b(), l)), chunks_in_flight(l, 0) * 4,
+              1e-6);
+  l.chunk_layers[0] = 2;
+  l.chunk_layers[1] = 6;  // of the next stage
+  const double less = static_cast<double>(count(stage_memory(llama3_70b(), l, 0).activations));
+  EXPECT_NEAR(less / equal, (23 * 4 - 7 * 2) / (23.0 * 4), 1e-6);  // 7 of the 23 passes in flight are of that chunk
 }
 
 TEST(Memory, GPipeHoldsEveryMicroBatch) {

@@ -130,10 +130,14 @@ std::vector<PipelineStep> order_of(const LayoutSpec& l, std::uint32_t stage) {
 }
 
 std::uint32_t most_in_flight(const std::vector<PipelineStep>& order) {
-  std::uint32_t now = 0, most = 0;
+  return static_cast<std::uint32_t>(most_kept(order, {1, 1}));
+}
+
+double most_kept(const std::vector<PipelineStep>& order, const std::vector<double>& bytes) {
+  double now = 0, most = 0;
   for (const PipelineStep& s : order) {
-    if (s.forward) most = std::max(most, ++now);
-    if (!s.forward && s.part != BackwardPart::kInput) --now;
+    if (s.forward) most = std::max(most, now += bytes[s.chunk]);
+    if (!s.forward && s.part != BackwardPart::kInput) now -= bytes[s.chunk];
   }
   return most;
 }
