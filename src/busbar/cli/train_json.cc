@@ -15,19 +15,19 @@ std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b)
 
 namespace {
 
-Json memory_json(const TrainRun& r) {
-  const MemoryUse& m = r.memory;
-  return {{"parameters", count(m.parameters)},
-          {"gradients", count(m.gradients)},
-          {"optimizer", count(m.optimizer)},
-          {"activations", count(m.activations)},
-          {"logits", count(m.logits)},
-          {"gathered", count(m.gathered)},
-          {"recomputed", count(m.recomputed)},
-          {"workspace", count(m.workspace)},
-          {"total", count(m.total())},
-          {"capacity", count(r.memory_capacity)},
-          {"stage", m.stage}};
+Json memory_json(const MemoryUse& m) {
+  Json j;
+  for (const MemoryPart& p : memory_parts(m)) j[p.name] = count(p.bytes);
+  j["total"] = count(m.total());
+  j["stage"] = m.stage;
+  return j;
+}
+
+Json stages_json(const TrainRun& r) {
+  Json stages = Json::array();
+  for (std::uint32_t s = 0; s < r.layout.pp; ++s)
+    stages.push_back(memory_json(stage_memory(r.scenario.model, r.layout, s)));
+  return stages;
 }
 
 /// The command that gives the time of the call alone; null for packets, whose closed forms no command prints.
@@ -111,7 +111,9 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
   j["gradient_reduction"] = {{"alone_s", w.reduction.in_s()}, {"backward_s", w.backward.in_s()}};
   j["compute_slowed_s"] = r.step.slowed.in_s();
   j["critical_role"] = r.program.roles[index(r.step.critical_role)].name;
-  j["memory_bytes"] = memory_json(r);
+  j["memory_bytes"] = memory_json(r.memory);
+  j["memory_bytes"]["capacity"] = count(r.memory_capacity);
+  j["memory_stages"] = stages_json(r);
   const StepSpread s = step_spread(r);
   j["jitter"] = {{"gpu_percent", 100 * r.kernels.jitter_share},
                  {"expected_step_s", s.expected_s},

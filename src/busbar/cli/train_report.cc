@@ -201,19 +201,35 @@ Bars memory_bars(const TrainRun& r) {
   Bars bars;
   bars.title = fmt::format("Memory per GPU at its peak (stage {})", m.stage);
   bars.unit = "GB";
+  constexpr int kColours[] = {colour::kCompute, colour::kTp, colour::kOptimizer, colour::kDp,   colour::kPp,
+                              colour::kIdle,    colour::kCp, colour::kEp,        colour::kIdle, colour::kOther};
   const auto gb = [](Bytes b) { return static_cast<double>(count(b)) / 1e9; };
-  bars.bars.push_back({"GPU",
-                       {{"parameters", gb(m.parameters), colour::kCompute},
-                        {"gradients", gb(m.gradients), colour::kTp},
-                        {"optimizer", gb(m.optimizer), colour::kOptimizer},
-                        {"activations", gb(m.activations), colour::kDp},
-                        {"logits", gb(m.logits), colour::kPp},
-                        {"gathered", gb(m.gathered), colour::kIdle},
-                        {"recomputed", gb(m.recomputed), colour::kCp},
-                        {"workspace", gb(m.workspace), colour::kOther}}});
+  Bar bar{"GPU", {}};
+  for (const auto& [name, bytes] : memory_parts(m)) bar.parts.push_back({name, gb(bytes), kColours[bar.parts.size()]});
+  bars.bars.push_back(std::move(bar));
   bars.mark = gb(r.memory_capacity);
   bars.mark_name = "capacity";
   return bars;
+}
+
+Table memory_table(const TrainRun& r) {
+  Table t{"Memory per GPU by pipeline stage (GB)", {{"stage"}}};
+  std::vector<MemoryUse> stages;
+  for (std::uint32_t s = 0; s < r.layout.pp; ++s) stages.push_back(stage_memory(r.scenario.model, r.layout, s));
+  std::vector<std::size_t> used;  // parts that some stage has
+  for (std::size_t p = 0; p < memory_parts(r.memory).size(); ++p) {
+    const auto has = [&](const MemoryUse& m) { return count(memory_parts(m)[p].bytes) > 0; };
+    if (std::any_of(stages.begin(), stages.end(), has)) used.push_back(p);
+  }
+  for (const std::size_t p : used) t.columns.push_back({memory_parts(r.memory)[p].name});
+  t.columns.push_back({"total"});
+  for (const MemoryUse& m : stages) {
+    std::vector<std::string> row{std::to_string(m.stage)};
+    for (const std::size_t p : used) row.push_back(fmt::format("{:.1f}", count(memory_parts(m)[p].bytes) / 1e9));
+    row.push_back(fmt::format("{:.1f}", count(m.total()) / 1e9));
+    t.rows.push_back(std::move(row));
+  }
+  return t;
 }
 
 /// Calls that differ only in their pipeline stage, as one row.
@@ -244,8 +260,13 @@ std::vector<CallRow> call_rows(const TrainRun& r) {
 Table calls_table(const TrainRun& r, std::size_t most) {
   const std::vector<CallRow> rows = call_rows(r);
   Table t{"Communication, most exposed first",
-          {{"call", Align::kLeft}, {"algorithm", Align::kLeft}, {"times"}, {"mean (us)"}, {"alone (us)"},
-           {"exposed (s)"},        {"bound by", Align::kLeft}}};
+          {{"call", Align::kLeft},
+           {"algorithm", Align::kLeft},
+           {"times"},
+           {"mean (us)"},
+           {"alone (us)"},
+           {"exposed (s)"},
+           {"bound by", Align::kLeft}}};
   for (const CallRow& row : rows) {
     if (t.rows.size() == most) break;
     t.rows.push_back({row.name, row.algorithm, std::to_string(row.times), format_number(row.mean_us(row.total)),
@@ -313,6 +334,7 @@ Document train_document(const TrainRun& r, const std::string& typed, const Scale
   add(breakdown_note(r));
   heading("Memory");
   add(memory_bars(r));
+  add(memory_table(r), r.relief.empty() ? Audience::kPage : Audience::kBoth);
   heading("Communication");
   add(calls_table(r, 5), Audience::kTerminal);
   add(calls_table(r, 40), Audience::kPage);
