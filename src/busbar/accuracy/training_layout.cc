@@ -81,10 +81,16 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
     l.attention = ampere_era ? AttentionKernel::kUnfused : AttentionKernel::kFlash;
     l.overlap_grad_reduce = l.overlap_param_gather = !ampere_era;
   } else if (framework == "fsdp-composer") {
+    l.loss = LossKernel::kFused;             // llm-foundry's default: flash-attn's cross-entropy
     l.attention = AttentionKernel::kFlash1;  // Triton's, because of its ALiBi
     l.early_stop = true;
     l.gradient_bytes = 2;
   } else if (framework == "fsdp2-torchtitan") {
+    l.loss = LossKernel::kTorch;
+    if (l.pp > 1) {  // with stages its FSDP keeps parameters after forward and reduces gradients once a step
+      l.reshard = false;
+      l.accumulate_gradients = true;
+    }
     l.early_stop = true;
     l.attention = AttentionKernel::kFlash2;
     l.context = ContextParallel::kAllGather;
@@ -221,6 +227,7 @@ Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, con
   l.recompute = has(recompute, "full")        ? Recompute::kFull
                 : has(recompute, "selective") ? Recompute::kSelective
                                               : Recompute::kNone;
+  if (table.cell(row, "loss") == "vocab_parallel") l.loss = LossKernel::kVocabParallel;
   const std::string& framework = table.cell(row, "framework");
   if (framework == "fsdp2-torchtitan" && l.recompute == Recompute::kSelective) {
     l.recompute = Recompute::kFull;  // its "selective op" recomputes every second matrix product

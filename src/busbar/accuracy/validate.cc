@@ -40,8 +40,7 @@ Result<Condition> parse_condition(const CsvTable& table, const std::string& text
                                   guess.empty() ? "" : "; did you mean '" + guess + "'?"));
   }
   if (c.kind == Condition::kAbove || c.kind == Condition::kBelow) {
-    if (!is_number(c.value, c.number))
-      return flag_error(fmt::format("'{}' is not a number", c.value));
+    if (!is_number(c.value, c.number)) return flag_error(fmt::format("'{}' is not a number", c.value));
   }
   return c;
 }
@@ -62,9 +61,10 @@ Result<TableKind> kind_of_table(const CsvTable& table) {
   if (has("collective") && has("size_bytes") && (has("time_us") || has("busbw_GBps"))) return TableKind::kCollectives;
   if (has("path_kind") && has("value")) return TableKind::kPointToPoint;
   if (has("step_time_s")) return TableKind::kTraining;
+  if (has("peak_GiB")) return TableKind::kMemory;
   return Error{ErrorCode::kUnsupported,
                "no table of measurements: collectives have the columns collective, size_bytes and time_us, copies "
-               "path_kind and value, training steps step_time_s",
+               "path_kind and value, training steps step_time_s, memory of training steps peak_GiB",
                {table.file(), 1, 0, ""}};
 }
 
@@ -97,6 +97,8 @@ Result<std::vector<ScoredRow>> validate(const CsvTable& table, const ValidateOpt
       return validate_point_to_point(table, rows, options);
     case TableKind::kTraining:
       return validate_training(table, rows, options);
+    case TableKind::kMemory:
+      return validate_memory(table, rows, options);
   }
   return Error{ErrorCode::kUnsupported, "tables of this kind cannot be predicted yet", {table.file(), 1, 0, ""}};
 }

@@ -13,7 +13,7 @@
 
 namespace busbar {
 
-enum class TableKind : std::uint8_t { kCollectives, kPointToPoint, kTraining };
+enum class TableKind : std::uint8_t { kCollectives, kPointToPoint, kTraining, kMemory };
 
 struct ValidateOptions {
   Overrides overrides;              ///< catalogue, and --set for every machine
@@ -39,6 +39,8 @@ Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const
                                                     const ValidateOptions& options);
 Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                  const ValidateOptions& options);
+Result<std::vector<ScoredRow>> validate_memory(const CsvTable& table, const std::vector<std::size_t>& rows,
+                                               const ValidateOptions& options);
 Result<std::vector<ScoredRow>> validate_point_to_point(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                        const ValidateOptions& options);
 
