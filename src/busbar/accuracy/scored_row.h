@@ -27,6 +27,7 @@ struct ScoredRow {
   std::string node, fabric, kind;  ///< kind: the collective, the path, or the framework
   std::string model;               ///< training: its name in the table
   std::string layers;              ///< training: "dense" or "experts"
+  double memory_share = 0;         ///< training: predicted peak memory, of the GPU's; 0: unknown
   std::string how;                 ///< the predicted variant: "ring, simple, 16 channels"
   std::string bound_by;            ///< in words
   std::string library;             ///< the library whose rules chose: "NCCL 2.27"; empty: none

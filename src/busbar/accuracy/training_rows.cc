@@ -87,6 +87,12 @@ std::string in_words(const LayoutSpec& l) {
                      name_of(l.recompute), l.recompute_layers > 0 ? fmt::format(" of {}", l.recompute_layers) : "");
 }
 
+double memory_share(const Machine& m, const ModelSpec& model, const LayoutSpec& layout) {
+  const Topology& t = m.predictor->cluster().topology;
+  return static_cast<double>(count(memory_use(model, layout).total())) /
+         static_cast<double>(count(t.device_class(t.gpus().front()).memory));
+}
+
 /// Activations that do not fit are recomputed, or kept in host memory if a chip-to-chip link reaches it.
 void choose_recompute(const Machine& m, const ModelSpec& model, LayoutSpec& layout) {
   const Topology& t = m.predictor->cluster().topology;
@@ -116,8 +122,8 @@ class TrainingRows {
     BUSBAR_ASSIGN(asked.layout.elementwise_traffic,
                   elementwise_traffic_of(table_.cell(row, "framework"), catalog_));
     const bool graphs = asked.layout.cuda_graphs;
-    BUSBAR_ASSIGN(const Machine* const machine, machines_.of(described, graphs ? "graphs" : "",
-                                                             [&] { return build(described, options_, graphs); }));
+    BUSBAR_ASSIGN(const Machine* const machine,
+                  machines_.of(described, graphs ? "graphs" : "", [&] { return build(described, options_, graphs); }));
     const auto resolved = resolve_layout(asked.layout, model, machine->predictor->ranks());
     if (!resolved.ok()) return unsupported(resolved.error().message);
     LayoutSpec layout = *resolved;
@@ -129,6 +135,7 @@ class TrainingRows {
     out.band = accuracy_.training(machine->predictor->cluster());
     out.predicted = step->step_time.in_s() * expected_slowest(machine->kernels.jitter_share, layout.ranks());
     out.how = in_words(layout);
+    out.memory_share = memory_share(*machine, model, layout);
     const Breakdown& b = step->breakdown;
     const auto share = [&](Duration d) { return 100 * d.in_s() / step->step_time.in_s(); };
     out.bound_by =
@@ -192,6 +199,7 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
         s.gpu = twin.gpu;
         s.band = twin.band;
         s.how = twin.how;
+        s.memory_share = twin.memory_share;
         s.bound_by = twin.bound_by;
       }
     } else if (const Status status = scorer.score(row, s); !status.ok()) {

@@ -64,6 +64,7 @@ Json to_json(const ScoredRow& r) {
          {"scored", r.counts},
          {"how", r.how},
          {"bound_by", r.bound_by},
+         {"memory_share", r.memory_share > 0 ? Json(r.memory_share) : Json()},
          {"library", r.library}};
   if (r.size_bytes > 0) j["size_bytes"] = r.size_bytes;
   if (r.asked) j["command"] = request_line(*r.asked);
@@ -102,8 +103,13 @@ void add_errors(Table& t, const std::string& name, const ErrorSummary& e) {
 
 Table errors_table(const char* title, const char* what, const std::map<std::string, ErrorSummary>& groups, bool bands) {
   Table t{title,
-          {{what, Align::kLeft},   {"configurations"},   {"rows"},           {"median error (%)"},
-           {"median |error| (%)"}, {"mean |error| (%)"}, {"p90 |error| (%)"}}};
+          {{what, Align::kLeft},
+           {"configurations"},
+           {"rows"},
+           {"median error (%)"},
+           {"median |error| (%)"},
+           {"mean |error| (%)"},
+           {"p90 |error| (%)"}}};
   if (bands) {
     for (const std::string& name : band_names())
       if (const auto it = groups.find(name); it != groups.end()) add_errors(t, name, it->second);
@@ -114,9 +120,9 @@ Table errors_table(const char* title, const char* what, const std::map<std::stri
 }
 
 Table coverage_table(const std::map<std::string, BandSummary>& bands) {
-  Table t{"Measurements inside their bands",
-          {{"size", Align::kLeft}, {"configurations"}, {"rows"}, {"in the band (%)"}, {"median width (%)"},
-           {"p90 (%)"}}};
+  Table t{
+      "Measurements inside their bands",
+      {{"size", Align::kLeft}, {"configurations"}, {"rows"}, {"in the band (%)"}, {"median width (%)"}, {"p90 (%)"}}};
   for (const std::string& name : band_names())
     if (const auto it = bands.find(name); it != bands.end())
       t.rows.push_back({name, std::to_string(it->second.configurations), std::to_string(it->second.rows),
@@ -148,7 +154,8 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
   d.blocks.push_back({errors_table("Errors by fabric", "fabric", s.by_fabric, false)});
   d.blocks.push_back({errors_table("Errors by kind", "kind", s.by_kind, false)});
   if (!s.by_layers.empty()) {
-    d.blocks.push_back({errors_table("Errors of dense models and of models with experts", "layers", s.by_layers, false)});
+    d.blocks.push_back(
+        {errors_table("Errors of dense models and of models with experts", "layers", s.by_layers, false)});
     d.blocks.push_back({errors_table("Errors by model", "model", s.by_model, false)});
   }
   if (s.order.pairs > 0)
