@@ -70,7 +70,9 @@ class Changes {
  public:
   Changes(const Router& router, const Placement& placement, const ProtocolModel& protocol, const CollectiveCall& call,
           bool every)
-      : lowering_(router, placement, protocol, {.pairs_apart = 0}), call_(call), every_(every) {}
+      : lowering_(router, placement, protocol, {.pairs_apart = 0}), call_(call), every_(every) {
+    lowering_.follow_rings(false);  // many calls, of which only the differences are asked
+  }
 
   Result<LoweredCall> lower() { return lowering_.lower(call_); }
   const Lowering& lowering() const { return lowering_; }

@@ -73,23 +73,27 @@ double difference(const Ground& m, const CollectiveCall& call) {
   return 100 * (fluids_us(m, call) / us - 1);
 }
 
-// docs/models/flow.md, "Channels that share links".
+// docs/models/flow.md, "Rings of several channels".
 TEST(Engines, RingsOfSeveralChannelsTakeAsLongAsTheirMessages) {
-  std::vector<double> off;
   for (const std::uint32_t nodes : {1u, 2u, 4u})
     for (const std::uint64_t rate : {450ul, 300ul}) {
       const Ground m(pods({.nodes = nodes, .nvlink_gbyte_per_s = rate}));
       for (const std::uint32_t channels : {1u, 2u, 3u, 4u, 6u, 8u})
         for (const std::uint64_t bytes : {64ul << 10, 1ul << 20, 4ul << 20, 16ul << 20, 64ul << 20, 1ul << 30}) {
           const CollectiveCall call = laid_out(m, test_call(8 * nodes, "ring", bytes), channels);
-          const double percent = difference(m, call);
-          if (call.channels == 1) EXPECT_NEAR(percent, 0, 0.01) << nodes << " nodes, " << bytes << " bytes";
-          EXPECT_NEAR(percent, 0, 14) << nodes << " nodes, " << channels << " channels, " << bytes << " bytes";
-          off.push_back(std::abs(percent));
+          EXPECT_NEAR(difference(m, call), 0, call.channels == 1 ? 0.01 : 2)
+              << nodes << " nodes, " << rate << " GB/s, " << channels << " channels, " << bytes << " bytes";
         }
     }
-  const auto within = std::count_if(off.begin(), off.end(), [](double percent) { return percent < 1; });
-  EXPECT_GT(static_cast<double>(within), 0.9 * static_cast<double>(off.size()));
+}
+
+// More sends than are followed one by one.
+TEST(Engines, RingsOfManySendsTakeAboutAsLongAsTheirMessages) {
+  const Ground m(pods({.nodes = 8}));
+  for (const std::uint64_t bytes : {1ul << 20, 16ul << 20, 64ul << 20, 1ul << 30}) {
+    const CollectiveCall call = laid_out(m, test_call(64, "ring", bytes), 8);
+    EXPECT_NEAR(difference(m, call), 0, 2) << bytes << " bytes";
+  }
 }
 
 // docs/models/flow.md, "Trees and chains". Reductions in one piece meet at the root, where who is first decides.
@@ -145,7 +149,8 @@ TEST(Engines, OneMoreNicNeverSlowsACall) {
     if (random.below(3) == 0 && call.algorithm != "tree") call.op = Collective::kAllGather;
     const double before = fluids_us(Ground(pods(shape)), call);
     ++shape.nics;
-    const double slack = call.algorithm == "tree" ? 1e-2 : 1e-6;  // of more channels, others meet in a round
+    // Of more channels, others meet in a round: the messages of a ring too take 1.3 % longer with 8 NICs than with 7.
+    const double slack = call.algorithm == "ring" ? 2.5e-2 : call.algorithm == "tree" ? 1e-2 : 1e-6;
     EXPECT_LE(fluids_us(Ground(pods(shape)), call), before * (1 + slack))
         << call.algorithm << " " << name_of(call.op) << " of " << bytes << " over " << shape.nodes << " nodes of "
         << shape.gpus << " GPUs, then with " << shape.nics << " NICs, NVLink " << shape.nvlink_gbyte_per_s << " GB/s";

@@ -45,7 +45,7 @@ Status CallLowering::lower_step(std::size_t step) {
   space_.builder.begin(static_cast<std::uint32_t>(step));
   Stage& stage = space_.builder.stage;
   StepRuns runs;
-  BUSBAR_RETURN_IF_ERROR(runs.route(plan_, step, space_.router, space_.hop_times, space_.run));
+  BUSBAR_RETURN_IF_ERROR(runs.route(plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
   const bool together = has_many_pairs(machine_, plan_, step);
   const PairTools tools{machine_, spread_, space_.router, space_.times, space_.builder};
   for (std::size_t c = 0; c < plan_.runs.size(); ++c) {
@@ -164,7 +164,7 @@ Status CallLowering::lower_pipeline() {
   std::vector<StepRuns> steps(plan_.steps());  // of one chunk
   PerCapacity<double> all_loads;               // of all steps together
   for (std::size_t step = 0; step < steps.size(); ++step) {
-    BUSBAR_RETURN_IF_ERROR(steps[step].route(plan_, step, space_.router, space_.hop_times, space_.run));
+    BUSBAR_RETURN_IF_ERROR(steps[step].route(plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
     if (steps[step].loads().empty()) continue;
     if (all_loads.empty()) all_loads = {machine_.table.counts(), 0.0};
     all_loads.add(steps[step].loads());

@@ -91,6 +91,7 @@ struct Lowering::State {
   std::optional<LoweringSpace> space{};
   StepChoice choice{};
   ChainTrace* trace = nullptr;
+  bool follows_rings = true;
 
   State(const Router& router, const Placement& placement, const ProtocolModel& p, Shortcuts s)
       : protocol(p),
@@ -119,6 +120,8 @@ void Lowering::set_delays(std::span<const LinkDelay> delays) {
   state_->space.reset();  // there may be other capacities now
   state_->read_table();
 }
+
+void Lowering::follow_rings(bool on) { state_->follows_rings = on; }
 
 const CapacityTable& Lowering::capacities() const { return state_->table; }
 const ProtocolModel& Lowering::protocol() const { return state_->protocol; }
@@ -167,7 +170,8 @@ Result<LoweredCall> Lowering::State::lower(const CollectiveCall& call) {
   const Schedule& s = call.schedule ? *call.schedule : built;
   if (s.ranks != call.groups.size() || s.op != call.op || s.root != call.root)
     return invalid("the schedule is for another call");
-  const PlannedCall plan = plan_call(call, s, machine, domain);
+  PlannedCall plan = plan_call(call, s, machine, domain);
+  plan.follows_rings = follows_rings;
   if (!space) space.emplace(machine);
   space->times.begin_call(plan);
   space->router.begin_call(plan, domain, trace != nullptr);

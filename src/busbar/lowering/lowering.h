@@ -76,6 +76,9 @@ class Lowering {
   ~Lowering();
   void set_what_if(const WhatIf& what_if);
   void set_delays(std::span<const LinkDelay> delays);
+  /// Whether the pieces of rings that share links are followed one by one (the default), or counted by a law that costs
+  /// less: docs/models/flow.md, "Rings of several channels".
+  void follow_rings(bool on);
   /// Errors: kUnsupported (algorithm and collective do not go together), kUnreachable, kInvalid (ranks not placed).
   /// Where splits() holds, each stage is split as evens its own loads best. Cost of that: some 5 to 25 lowerings.
   Result<LoweredCall> lower(const CollectiveCall& call);

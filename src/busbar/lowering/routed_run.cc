@@ -10,6 +10,8 @@ void OpenRun::begin_call(std::uint32_t ranks, std::uint32_t reducers) {
 void OpenRun::clear_routes() {
   path.clear();
   connections.clear();
+  equal = 1;
+  followed = {};
 }
 
 double OpenRun::most_bytes() const {

@@ -42,7 +42,7 @@ PieceCost RunTimes::piece_cost(const OpenRun& run, const Connection& c, double p
   for (std::uint32_t i = c.begin; i < c.end; ++i) {
     const CapacityId l = run.path[i].on;
     const double ps_per_byte = piece / most / table_.rate(l), all_ps = run.step_load(l) * ps_per_byte;
-    out.passing_ps = std::max(out.passing_ps, std::min(all_ps, PieceCost::kMet * run.loads[l] * ps_per_byte));
+    out.passing_ps = std::max(out.passing_ps, std::min(all_ps, PieceCost::kMet * run.equal * run.loads[l] * ps_per_byte));
     if (all_ps > out.staying_ps) out.staying_ps = all_ps, narrowest = l;
   }
   out.narrowest = table_.link_of(narrowest);
@@ -89,6 +89,7 @@ double RunTimes::alone_ps(const OpenRun& run, const GroupRun& of) {
     };
     return longest_chain(s, of.phases, of.group, cost, chain_);
   }
+  if (run.followed.known()) return run.followed.end_ps;
   const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast, ring = is_ring(phase.pattern);
   const double piece = plan_->chunk_bytes() * phase.span, most = run.most_bytes();
   bool crowded = false;

@@ -37,6 +37,31 @@ std::vector<ChainPart> parts_of(const std::vector<Hop>& hops, const std::string&
   return out;
 }
 
+/// The sends that the last piece of a ring waited for. `edges`: the ring's, in order.
+std::vector<Hop> chain_of(const FollowedRing& ring, const std::vector<Hop>& edges, std::uint64_t rounds) {
+  const std::size_t n = edges.size();
+  const auto left = [&](std::size_t e, std::uint64_t r) { return static_cast<double>(ring.left_ps[e * rounds + r]); };
+  const auto there = [&](std::size_t e, std::uint64_t r) { return left(e, r) + std::round(edges[e].cost.latency_ps); };
+  std::size_t e = 0;
+  for (std::size_t i = 1; i < n; ++i)
+    if (there(i, rounds - 1) > there(e, rounds - 1)) e = i;
+  std::vector<Hop> out;
+  bool arrives = true;
+  for (std::uint64_t r = rounds; r-- > 0;) {
+    const std::size_t before = (e + n - 1) % n;
+    const double sent_ps = r == 0 ? 0 : left(e, r - 1), there_ps = r == 0 ? 0 : there(before, r - 1);
+    Hop h = edges[e];
+    h.round = static_cast<std::uint32_t>(r + 1);
+    h.cost.latency_ps = arrives ? std::round(h.cost.latency_ps) : 0;
+    h.cost.passing_ps = left(e, r) - std::max(sent_ps, there_ps);
+    out.push_back(h);
+    arrives = there_ps >= sent_ps;
+    if (arrives) e = before;
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
 }  // namespace
 
 std::vector<ChainPart> RunTracer::trace() const {
@@ -74,6 +99,7 @@ std::vector<ChainPart> RunTracer::ring() const {
   std::vector<Hop> hops;
   RingPath path;
   for (std::uint32_t p = 0; p < n; ++p) hops.push_back(hop(actor_at(p), actor_at(p + 1), actor_at(p), 1));
+  if (run_.followed.known()) return parts_of(chain_of(run_.followed, hops, rounds), name_, machine_.topology());
   for (const Hop& h : hops) path.add(h.cost.in_ring());
   const double ps = path.longest(rounds);
   if (const FullRound full = times_.full_round(run_, piece_); static_cast<double>(rounds) * full.ps() > ps)

@@ -6,10 +6,11 @@
 namespace busbar {
 
 Status StepRuns::route(const PlannedCall& plan, std::size_t step, RunRouter& router, HopTimes& hop_times,
-                       OpenRun& run) {
+                       RingTimes& ring_times, OpenRun& run) {
   routed_.resize(plan.runs.size());
   std::size_t opened = 0;
   std::vector<HopRun> by_hops;
+  std::vector<RingRun> rings;
   for (std::size_t c = 0; c < plan.runs.size(); ++c) {
     if (step >= plan.runs[c].size()) continue;
     const PhaseRun phases = plan.runs[c][step];
@@ -25,11 +26,14 @@ Status StepRuns::route(const PlannedCall& plan, std::size_t step, RunRouter& rou
       routed_[c].push_back(run.take());
     });
     BUSBAR_RETURN_IF_ERROR(status);
-    if (!is_stepwise(pattern) && !is_ring(pattern))
+    if (is_ring(pattern))
+      for (RoutedRun& routed : routed_[c]) rings.push_back({&routed, run_rounds(plan.schedule, phases)});
+    else if (!is_stepwise(pattern))
       for (RoutedRun& routed : routed_[c])
         by_hops.push_back({&routed, pattern == Pattern::kTreeReduce, static_cast<std::uint32_t>(c)});
   }
   hop_times.send(by_hops, 1, plan.lanes.cap, plan.sent);
+  ring_times.send(rings, loads_, plan);
   if (opened < 2) loads_ = {};  // it has its links to itself
   return {};
 }
@@ -43,6 +47,8 @@ Status StepRuns::open(const PlannedCall& plan, const GroupRun& of, std::size_t c
   RoutedRun routed = std::exchange(routed_[channel][number], {});
   run.path = std::move(routed.path);
   run.connections = std::move(routed.connections);
+  run.equal = routed.equal;
+  run.followed = std::move(routed.followed);
   for (const auto& [capacity, bytes] : routed.loads) run.loads.add(capacity, bytes);
   if (is_stepwise(phase.pattern)) {
     if (run.step_loads != nullptr) times.time_rounds_with_others(run, of.phases);

@@ -16,6 +16,7 @@ struct LoweringSpace {
   StageBuilder builder;
   RunRouter router;
   HopTimes hop_times;
+  RingTimes ring_times;
   OpenRun run{};
   RunLoads total;  ///< of all runs of a pipeline or of a call; zero in between
 
@@ -24,6 +25,7 @@ struct LoweringSpace {
         builder(machine.table, machine.shortcuts),
         router(machine, times, builder),
         hop_times(machine.table),
+        ring_times(machine.table, machine.shortcuts),
         total(machine.table.counts()) {
     run.loads = RunLoads(machine.table.counts());
   }

@@ -24,6 +24,7 @@ struct PlannedCall {
   Lanes lanes{};
   SentBytes sent{};          ///< by the protocol of the call
   std::uint32_t chunks = 1;  ///< that are pipelined through the phases
+  bool follows_rings = true; ///< piece by piece, where they share links
   std::vector<std::vector<PhaseRun>> runs{};  ///< per channel of the schedule; run s is part of step s
 
   /// Of one chunk of the schedule, in one chunk of the pipeline.

@@ -27,11 +27,20 @@ struct SentBytes {
   double of(const Connection& c) const { return c.from == Connection::kHub ? to_switch : straight; }
 };
 
+/// What became of the sends of a ring that was followed message by message; nothing if it was not.
+struct FollowedRing {
+  double end_ps = 0;                    ///< when its last piece was there
+  std::vector<std::int64_t> left_ps{};  ///< per connection and round: when the piece had left
+  bool known() const { return end_ps > 0; }
+};
+
 /// A run that was routed before its turn. `loads`: of all its connections together.
 struct RoutedRun {
   std::vector<CapacityShare> path{};
   std::vector<Connection> connections{};
   RunLoads::Kept loads{};
+  std::uint32_t equal = 1;  ///< rings: number of rings of the step with these connections
+  FollowedRing followed{};
 };
 
 /// The run whose sends are being routed or timed. One after the other uses this work space.
@@ -40,6 +49,8 @@ struct OpenRun {
   std::vector<Connection> connections{};
   std::vector<std::uint32_t> connection_of{};  ///< actor -> its connection, in phases in which it has one
   RunLoads loads{};
+  std::uint32_t equal = 1;  ///< as RoutedRun
+  FollowedRing followed{};
   /// Loads of all runs of the step, this one included; null: no other run is known.
   const PerCapacity<double>* step_loads = nullptr;
   std::vector<double> sent{};  ///< work space of busiest_bytes(), per rank

@@ -14,7 +14,7 @@ namespace busbar {
 inline bool is_ring(Pattern p) { return p == Pattern::kRingReduceScatter || p == Pattern::kRingAllGather; }
 
 /// What one piece costs on a connection of a ring whose links other channels and groups use too: docs/models/flow.md,
-/// "Channels that share links".
+/// "Rings of several channels".
 struct PieceCost {
   static constexpr double kMet = 2;  ///< a piece that passes shares its links with as many bytes again
   double latency_ps = 0;

@@ -1,0 +1,45 @@
+// When the pieces of rings that share links have gone around, message by message.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "busbar/base/shortcuts.h"
+#include "busbar/lowering/capacity_table.h"
+#include "busbar/lowering/internal/planned_call.h"
+
+namespace busbar {
+
+/// A routed ring: its connections in the order of the ring, each with the bytes of all rounds.
+struct RingRun {
+  RoutedRun* run = nullptr;
+  std::uint32_t rounds = 0;
+};
+
+/// A rank sends its piece of a round when that of the round before has arrived and its own has left. All pieces under
+/// way share the links max-min fairly.
+class RingTimes {
+ public:
+  RingTimes(const CapacityTable& table, const Shortcuts& shortcuts)
+      : table_(table), shortcuts_(shortcuts), own_(table.counts(), 0.0), number_(table.counts(), kNone32) {}
+
+  /// Sets RoutedRun::equal of all rings. If the plan follows rings, and if rings that differ share links and have no
+  /// more sends than are worth following, also RoutedRun::followed. `loads`: of all rings together.
+  void send(std::span<const RingRun> rings, const PerCapacity<double>& loads, const PlannedCall& plan);
+
+ private:
+  std::vector<RingRun> unequal(std::span<const RingRun> rings, std::vector<std::size_t>& as) const;
+  bool open_question(std::span<const RingRun> rings, const PerCapacity<double>& loads);
+  std::vector<double> inputs_of(std::span<const RingRun> rings, const PlannedCall& plan) const;
+  void follow(std::span<const RingRun> rings, const PlannedCall& plan);
+
+  const CapacityTable& table_;
+  const Shortcuts& shortcuts_;
+  PerCapacity<double> own_;            ///< bytes of the equal rings that are looked at
+  PerCapacity<std::uint32_t> number_;  ///< kNone32 between calls
+  std::vector<double> last_inputs_;    ///< of the last follow(), whose results are last_: to explain a call asks again
+  std::vector<FollowedRing> last_;
+};
+
+}  // namespace busbar
