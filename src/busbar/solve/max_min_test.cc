@@ -154,8 +154,8 @@ TEST(MaxMin, LeavesOutTheLinksThatCannotBeFullAndNoOthers) {
       {two(100, 10), 2, {"idle links"}},
       {two(10, 20), 2, {"links in series"}},  // just not idle: 2 x 10
       {two(10, 20, 1.5), 4, {}},
-      {caps(10 * (1 + 1e-8)), 0, {"idle links"}},
-      {caps(10 * (1 + 1e-10)), 2, {}},
+      {caps(10 * (1 + 2e-9)), 0, {"idle links"}},
+      {caps(10 * (1 + 5e-10)), 2, {}},
       {one({30, 20, 25}, 40), 1, {"private links"}},
       {one({20, 30, 25}, 40), 1, {"private links"}},
       {one({20, 20, 20}, inf), 1, {"private links"}},

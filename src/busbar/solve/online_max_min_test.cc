@@ -151,8 +151,8 @@ TEST(OnlineMaxMin, LeavesOutTheLinksThatCannotBeFullAndNoOthers) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(names({10, 100}, {{0, 1}, {0, 1}}, INFINITY), Names{"idle links"});
   EXPECT_EQ(names({10, 20}, {{0, 1}, {0, 1}}, INFINITY), Names{});
-  EXPECT_EQ(names({10}, {{0}, {0}}, 5 * (1 - 1e-8)), Names{"idle links"});
-  EXPECT_EQ(names({10}, {{0}, {0}}, 5 * (1 - 1e-10)), Names{});
+  EXPECT_EQ(names({10}, {{0}, {0}}, 5 * (1 - 2e-9)), Names{"idle links"});
+  EXPECT_EQ(names({10}, {{0}, {0}}, 5 * (1 - 5e-10)), Names{});
   EXPECT_EQ(names({20, 20, 20}, {{0, 1, 2}}, INFINITY), Names{"private links"});
   EXPECT_EQ(names({20}, {{0}}, INFINITY), Names{});
   EXPECT_EQ(names({30, 20}, {{0, 1}}, INFINITY), Names{"idle links"});
