@@ -10,6 +10,7 @@
 #include "busbar/cli/commands.h"
 #include "busbar/cli/flow_csv.h"
 #include "busbar/cli/json_rows.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
@@ -92,6 +93,7 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
          {"band_basis", r.band.basis},
          {"events", r.result.events},
          {"rate_changes", r.result.rate_changes}};
+  if (!c.assumptions.empty()) j["assumptions"] = c.assumptions;
   j["flows"] = nullptr;  // deliver_rows() fills this in
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i) {
@@ -189,7 +191,7 @@ Result<int> run(const FlowsFlags& o) {
                             {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links, o.patience_s, o.extras});
   const RunClock clock;
   BUSBAR_RETURN_IF_ERROR(check_engine(o.common.engine));
-  BUSBAR_ASSIGN(Cluster cluster, load_cluster(o.fabric, o.common.overrides));
+  BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, o.common.overrides));
   BUSBAR_RETURN_IF_ERROR(choose_paths(o, cluster));
   const Router router(cluster.topology, cluster.routing, cluster.seed);
   BUSBAR_ASSIGN(NamedFlows named, read_flow_csv(o.flows, router));

@@ -9,6 +9,7 @@
 #include "busbar/cli/flow_csv.h"
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/packet/packet_list.h"
 
@@ -141,6 +142,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
          {"flows_done", r.by_fct.size()},
          {"complete", r.by_fct.size() == r.listed()},
          {"digest", fmt::format("{:016x}", x.digest)}};
+  if (!c.assumptions.empty()) j["assumptions"] = c.assumptions;
   if (x.threads == 1) j.update(events_json(x));
   if (!o.extras.faults.empty()) j["faults"] = o.extras.faults;
   if (x.background > 0) j["background"] = {{"flows", x.background}, {"mean_fct_us", r.background_mean_us()}};
@@ -216,7 +218,7 @@ Status check_lanes(const NamedFlows& named, const PacketOptions& options, const 
 Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request) {
   const RunClock clock;
   PacketFlowsRequest o = request;
-  BUSBAR_ASSIGN(Cluster cluster, load_cluster(o.fabric, common.overrides));
+  BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, common.overrides));
   BUSBAR_ASSIGN(PacketOptions options, read_packet_options(o.transport, o.balance, o.seed, cluster));
   BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, options));
   const Router router(cluster.topology, RoutingPolicy::kStatic, options.seed);

@@ -6,6 +6,7 @@
 #include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
@@ -79,7 +80,7 @@ Result<int> run_over_batches(const TrainFlags& o, const std::vector<TrainVariant
 constexpr std::uint32_t kQuickGpus = 4096;  // above this, the page has relief and sizes only with --explain
 
 std::uint32_t gpus_of(const Scenario& scenario) {
-  const Result<Cluster> own = load_cluster(scenario.cluster, scenario.cluster_overrides);
+  const Result<Cluster> own = load_machine(scenario.cluster, scenario.cluster_overrides);
   return own.ok() ? static_cast<std::uint32_t>(own->topology.gpus().size()) : 0;
 }
 
@@ -175,7 +176,7 @@ Command train_command(const std::string& typed) {
                    cluster_word(o->flags.cluster, false)};
   LayoutFlags& l = o->flags.degrees;
   c.flags = {
-      {"--cluster", "CLUSTER", "preset, NAME:N or YAML file; overrides the scenario's", "Scenario", &o->flags.cluster},
+      {"--cluster", "CLUSTER", "preset, NAME:N or file; overrides the scenario's", "Scenario", &o->flags.cluster},
       {"--model", "MODEL", "catalogue name or file; overrides the scenario's", "Scenario", &o->flags.model},
       {"--layout", "FILE", "layout file; overrides the scenario's", "Scenario", &o->flags.layout},
       {"--tp", "N", "tensor-parallel degree", "Layout", &l.tp},

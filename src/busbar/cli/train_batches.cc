@@ -9,6 +9,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/curve_drawing.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/report/style.h"
 
@@ -64,7 +65,7 @@ class BatchCurve {
 
 /// The layout with its smallest possible batch, so that the batch in the file does not matter.
 Result<LayoutSpec> smallest_layout(const TrainVariant& v) {
-  BUSBAR_ASSIGN(const Cluster cluster, load_cluster(v.scenario.cluster, v.scenario.cluster_overrides));
+  BUSBAR_ASSIGN(const Cluster cluster, load_machine(v.scenario.cluster, v.scenario.cluster_overrides));
   LayoutSpec l = v.scenario.layout;
   l.global_batch = 0;
   return resolve_layout(std::move(l), v.scenario.model, static_cast<std::uint32_t>(cluster.topology.gpus().size()));

@@ -103,6 +103,7 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
          {"mfu", r.metrics.mfu},
          {"mfu_full_attention", r.metrics.mfu_full_attention},
          {"mfu_counts", "causal attention, no recomputation, dense bf16 peak"}};
+  if (!r.cluster().assumptions.empty()) j["assumptions"] = r.cluster().assumptions;
   if (!r.transport.empty()) j["packets"] = {{"transport", r.transport}, {"lb", r.balance}};
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_s"][name] = d.in_s();
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_ps"][name] = d.in_ps();

@@ -328,6 +328,7 @@ Document train_document(const TrainRun& r, const std::string& typed, const Scale
   add(headline(r));
   if (!besides.empty()) add(beside_table(r, besides));
   add(details(r));
+  for (const std::string& a : r.cluster().assumptions) add(Paragraph{"Assumed: " + a + "."}, Audience::kTerminal);
   const auto heading = [&](const char* text) { add(Heading{text}, Audience::kPage); };
   heading("Time");
   add(breakdown_bars(r, besides));

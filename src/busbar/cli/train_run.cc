@@ -5,6 +5,7 @@
 #include <map>
 
 #include "busbar/cli/long_run.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/packet/packet_engine.h"
 #include "busbar/predict/launch.h"
@@ -101,7 +102,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   TrainRun run;
   run.engine = ask.engine;
   run.scenario = std::move(scenario);
-  Result<Cluster> loaded = load_cluster(run.scenario.cluster, run.scenario.cluster_overrides);
+  Result<Cluster> loaded = load_machine(run.scenario.cluster, run.scenario.cluster_overrides);
   if (!loaded.ok() && loaded.error().where.prefix().empty()) loaded.error().where = run.scenario.cluster_named_at;
   BUSBAR_ASSIGN(Cluster cluster, std::move(loaded));
   const auto all = static_cast<std::uint32_t>(cluster.topology.gpus().size());

@@ -8,6 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/flags.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/train_report.h"
 
@@ -113,8 +114,8 @@ Result<ScaleAsk> parse_scale(const std::string& text, const std::string& kind) {
 
 Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, const ScaleAsk& scale, LongRun& watch) {
   BUSBAR_ASSIGN(const std::string preset, preset_of(scenario.cluster));
-  BUSBAR_ASSIGN(const Cluster own, load_cluster(scenario.cluster, scenario.cluster_overrides));
-  BUSBAR_ASSIGN(const Cluster one, load_cluster(preset + ":1", scenario.cluster_overrides));
+  BUSBAR_ASSIGN(const Cluster own, load_machine(scenario.cluster, scenario.cluster_overrides));
+  BUSBAR_ASSIGN(const Cluster one, load_machine(preset + ":1", scenario.cluster_overrides));
   const auto per_block = static_cast<std::uint32_t>(one.topology.gpus().size());
   BUSBAR_ASSIGN(const LayoutSpec base, resolve_layout(scenario.layout, scenario.model,
                                                       static_cast<std::uint32_t>(own.topology.gpus().size())));
