@@ -46,18 +46,21 @@ void Hosts::take_ack(Id id, Ps now) {
       --s.lost;
     }
   }
-  if (p.seq == s.all_before) note_beyond(slot, static_cast<std::uint64_t>(p.travel));
+  if (p.seq == s.all_before) {
+    note_beyond(slot, p.seq + (p.worst >> 16), static_cast<std::uint64_t>(p.travel));
+    if (settings_.gap_packets > 0) find_gaps(slot, p.serial - p.seq, now);
+  }
   News news;
   news.now = now;
   news.bytes = fresh * settings_.control.packet_bytes;
   news.delay = std::max<Ps>(0, now - p.sent - s.control.base_rtt);
-  news.marked = p.worst * settings_.control.packet_bytes;
+  news.marked = (p.worst & 0xffff) * settings_.control.packet_bytes;
   news.last_marked = (p.flags & kMarked) != 0;
   news.load = p.paused * 0x1p-20;
   news.in_flight = s.outstanding * settings_.control.packet_bytes;
   news.next = s.next;
   news.all_before = s.all_before;
-  if (news.last_marked && settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
+  if (!(p.flags & kAskAck)) note_path(slot, p.worst_wait & 63, news.last_marked ? PathNews::kMarked : PathNews::kClean);
   if (!(p.flags & kAskAck)) on_ack(s.control, settings_.control, news);
   if (s.acked == s.packets) {
     finish(slot, now);
@@ -82,18 +85,19 @@ void Hosts::ask(std::uint32_t slot, Ps now) {
   p.flags = kTrimmed | kAskAck;
   p.seq = kNone32;
   p.size = static_cast<std::uint16_t>(settings_.header);
-  p.hash = path_hash(s);
+  p.hash = next_path(slot);
   p.sent = p.time = now;
   ++out_.asks;
   outlets_[leg(s.flow, false).outlet].control.push(pool_, id);
 }
 
-/// `there` has one bit for each of 64 packets from all_before on. Those that have arrived need not be sent again.
-void Hosts::note_beyond(std::uint32_t slot, std::uint64_t there) {
+/// `there` has one bit for each of 64 packets from `first` on. Those that have arrived need not be sent again.
+void Hosts::note_beyond(std::uint32_t slot, std::uint32_t first, std::uint64_t there) {
   Sender& s = senders_[slot];
   std::uint64_t *bits = known(slot), *gone = missing(slot);
+  if (there != 0) s.seen = std::max(s.seen, first + 64 - static_cast<std::uint32_t>(std::countl_zero(there)));
   for (; there != 0; there &= there - 1) {
-    const std::uint32_t seq = s.all_before + static_cast<std::uint32_t>(std::countr_zero(there));
+    const std::uint32_t seq = first + static_cast<std::uint32_t>(std::countr_zero(there));
     set(bits, words_, seq);
     if (s.lost == 0 || !test(gone, words_, seq)) continue;
     clear(gone, words_, seq);
@@ -115,34 +119,35 @@ void Hosts::take_nack(Id id, Ps now) {
   if (settings_.recovery == Recovery::kGoBack) {
     go_back(slot, p.seq);
   } else {
-    set(missing(slot), words_, p.seq);
-    ++s.lost;
+    give_up(slot, p.seq);
     if (s.outstanding > 0) --s.outstanding;
   }
-  if (settings_.spray) s.avoid |= std::uint64_t{1} << (p.worst_wait & 63);
+  note_path(slot, p.worst_wait & 63, PathNews::kTrimmed);
   on_loss(s.control, settings_.control, now, wire_size(s, p.seq), s.outstanding * settings_.control.packet_bytes);
   offer(slot, now);
   ask(slot, now);
   kick(outlet, now);
 }
 
-/// Marks all packets from `seq` on to be sent again.
-void Hosts::go_back(std::uint32_t slot, std::uint32_t seq) {
-  Sender& s = senders_[slot];
-  std::uint64_t* gone = missing(slot);
-  for (; seq < s.next; ++seq) {
-    if (test(gone, words_, seq)) continue;
-    set(gone, words_, seq);
-    ++s.lost;
-  }
-  s.outstanding = 0;
+/// The packet must be sent again.
+void Hosts::give_up(std::uint32_t slot, std::uint32_t seq) {
+  if (test(missing(slot), words_, seq)) return;
+  set(missing(slot), words_, seq);
+  ++senders_[slot].lost;
 }
 
-/// Only packets in flight can be lost, and a flow that waits for its turn learns more when it has sent again. Grants
-/// are lost by faults only.
+/// Marks all packets from `seq` on to be sent again.
+void Hosts::go_back(std::uint32_t slot, std::uint32_t seq) {
+  for (; seq < senders_[slot].next; ++seq) give_up(slot, seq);
+  senders_[slot].outstanding = 0;
+}
+
+/// Only packets in flight can be lost, and a flow that waits for its turn learns more when it has sent again.
+/// `outstanding` is too small after late arrivals of packets that were given up. Grants are lost by faults only.
 bool Hosts::timed_out(const Sender& s) const {
   if (s.queued) return false;
-  return s.outstanding > 0 || (settings_.control.algorithm == Algorithm::kCredit && settings_.faults > 0);
+  return s.outstanding > 0 || s.next > s.acked + s.lost ||
+         (settings_.control.algorithm == Algorithm::kCredit && settings_.faults > 0);
 }
 
 /// If no answer came for a long time, all packets in flight count as lost.
@@ -156,14 +161,11 @@ void Hosts::timer(std::uint32_t slot, Ps now) {
   if (silent && timed_out(s)) {
     s.clock = now;
     ++out_.timeouts;
-    std::uint64_t *bits = known(slot), *gone = missing(slot);
-    for (std::uint32_t seq = s.all_before; seq < s.next; ++seq) {
-      if (test(bits, words_, seq) || test(gone, words_, seq)) continue;
-      set(gone, words_, seq);
-      ++s.lost;
-    }
+    if (settings_.spray) note_path(slot, path_used(slot, s.all_before) & 63, PathNews::kLost);
+    for (std::uint32_t seq = s.all_before; seq < s.next; ++seq)
+      if (!test(known(slot), words_, seq)) give_up(slot, seq);
     s.outstanding = 0;
-    s.granted = std::max(s.granted, s.sends + s.lost);  // grants may be lost too
+    s.granted = std::max(s.granted, s.sends + std::max(1u, s.lost));  // grants may be lost too
     on_timeout(s.control, settings_.control, now);
     offer(slot, now);
     kick(outlet, now);

@@ -88,7 +88,7 @@ TEST(Faults, LossesHitTheirShareAndEveryTransportGetsEverythingThrough) {
       std::vector<PacketFault> faults;
       for (std::uint32_t h = 8; h < 16; ++h) faults.push_back({reverse(uplink(n, h)), Kind::kLoss, 0.02, {}});
       const PacketResult r = n.run(with(t, b, faults));
-      EXPECT_EQ(r.done, 8u) << static_cast<int>(t);
+      EXPECT_EQ(r.done, 8u) << static_cast<int>(t) << r.stuck;
       std::uint64_t crossed = 0;
       for (const PacketLink& l : r.links)
         if (n.topology.kind(n.topology.to(l.link)) == DeviceKind::kNic && l.drops > 0) crossed += l.bytes / 4160;

@@ -81,6 +81,10 @@ std::uint32_t Hosts::take_sender(std::uint32_t flow) {
   if (free_senders_.empty()) {
     senders_.emplace_back();
     sent_bits_.resize(sent_bits_.size() + 2 * words_);
+    if (settings_.spray) {
+      paths_.emplace_back();
+      used_.resize(used_.size() + window_packets());
+    }
   } else {
     slot = free_senders_.back();
     free_senders_.pop_back();
@@ -143,7 +147,8 @@ void Hosts::start(std::uint32_t flow, Ps now) {
   s.packets = packets_of(flow);
   s.hash = hash_of(flow);
   s.lane = static_cast<std::uint8_t>(std::min<std::uint32_t>(traffic_.list.flows[flow].lane, lanes_ - 1));
-  s.path = s.hash >> 26;
+  s.path = (s.hash >> 26) & ~(64 / settings_.paths - 1);
+  if (settings_.spray) paths_[slot] = Paths{.turn = s.path};
   s.clock = now;
   s.wires = outlets_[outlet].wires;
   s.granted = first_window(s.wires);
@@ -295,17 +300,6 @@ std::uint32_t Hosts::pick_sequence(std::uint32_t slot, std::uint8_t& flags) {
   return seq;
 }
 
-/// ECMP: one hash per flow. Spraying: the next of 64 paths, without marked ones.
-std::uint32_t Hosts::path_hash(Sender& s) {
-  if (!settings_.spray) return s.hash;
-  for (int tries = 0; tries < 8; ++tries) {
-    s.path = (s.path + kPathStep) & 63;
-    if (!(s.avoid >> s.path & 1)) break;
-    s.avoid &= ~(std::uint64_t{1} << s.path);
-  }
-  return (s.hash & ~63u) | s.path;
-}
-
 bool Hosts::some_lane_ready(const Outlet& o, std::uint32_t wire) const {
   for (std::uint32_t l = 0; l < lanes_; ++l)
     if (ring_of(o, l).head != kNone32 && !network_->lane_stopped(wire, l)) return true;
@@ -350,7 +344,8 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   p.flow = s.flow;
   p.flags = static_cast<std::uint8_t>(lane << kLaneShift);
   p.seq = pick_sequence(slot, p.flags);
-  p.hash = path_hash(s);
+  p.hash = next_path(slot);
+  if (settings_.spray) note_used(slot, p);
   p.sent = start;
   p.time = start;
   p.size = static_cast<std::uint16_t>(wire_size(s, p.seq));

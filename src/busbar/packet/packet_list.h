@@ -29,7 +29,7 @@ enum class PacketTransport : std::uint8_t {
 };
 enum class PacketBalance : std::uint8_t {
   kEcmp,      ///< one path per flow, by hash
-  kSpray,     ///< 64 paths per flow, in turn; a marked path is skipped once
+  kSpray,     ///< 64 paths per flow, in turn, without those that delay or lose packets
   kAdaptive,  ///< each packet joins the shorter of two random queues
   kFlowlet    ///< as kAdaptive, but once per burst of a flow
 };

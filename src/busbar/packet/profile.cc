@@ -132,7 +132,11 @@ Profile make_profile(const PacketOptions& options, const Scale& scale) {
       tcp(p, scale, Algorithm::kDctcp);
       break;
   }
-  if (p.hosts.spray) p.hosts.recovery = Recovery::kTrimming;  // a gap proves no loss if paths reorder
+  if (p.hosts.spray) {
+    p.hosts.recovery = Recovery::kTrimming;  // a gap proves no loss if paths reorder
+    if (p.network.lossless == Lossless::kNo)
+      p.hosts.gap_packets = std::max(16u, static_cast<std::uint32_t>(scale.bdp / p.hosts.control.packet_bytes));
+  }
   return p;
 }
 

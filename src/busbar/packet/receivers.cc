@@ -131,10 +131,13 @@ void Hosts::pull(std::uint32_t outlet, Ps now) {
 void Hosts::answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now) {
   Receiver& r = receivers_[slot];
   const std::uint64_t* bits = got(slot);
-  const std::uint32_t word = r.all_before >> 6 & (words_ - 1), shift = r.all_before & 63;
+  // The bits end with the answered packet, if it is further ahead than they reach.
+  const bool ahead = kind == Kind::kAck && data.seq != kNone32 && data.seq >= r.all_before + 64;
+  const std::uint32_t first = ahead ? data.seq - 63 : r.all_before;
+  const std::uint32_t word = first >> 6 & (words_ - 1), shift = first & 63;
   std::uint64_t there = bits[word] >> shift;
   if (shift != 0) there |= bits[(word + 1) & (words_ - 1)] << (64 - shift);
-  send_answer(r, data, kind, there, now);
+  send_answer(r, data, kind, first, there, now);
   r.unanswered = r.marked = 0;
 }
 
@@ -149,11 +152,12 @@ void Hosts::answer_again(const Packet& data, Ps now) {
     r.load = data.paused;
     r.marked = (data.flags & kMarked) != 0 ? 1 : 0;
   }
-  send_answer(r, data, trimmed ? Kind::kNack : Kind::kAck, 0, now);
+  send_answer(r, data, trimmed ? Kind::kNack : Kind::kAck, r.all_before, 0, now);
 }
 
-/// `there`: one bit for each of 64 packets from r.all_before on, set if it has arrived.
-void Hosts::send_answer(const Receiver& r, const Packet& data, Kind kind, std::uint64_t there, Ps now) {
+/// `there`: one bit for each of 64 packets from `first` on, set if it has arrived.
+void Hosts::send_answer(const Receiver& r, const Packet& data, Kind kind, std::uint32_t first, std::uint64_t there,
+                        Ps now) {
   const Id id = pool_.take();
   Packet& p = pool_[id];
   p = Packet{};
@@ -162,15 +166,16 @@ void Hosts::send_answer(const Receiver& r, const Packet& data, Kind kind, std::u
   p.size = static_cast<std::uint16_t>(settings_.header);
   p.sent = data.sent;
   p.worst_wait = data.hash;
-  p.hash = settings_.spray ? (r.hash & ~63u) | (data.seq * kPathStep & 63) : r.hash;
+  p.hash = settings_.spray ? (r.hash & ~63u) | (data.hash & 63) : r.hash;  // copies come by other paths
   p.time = now;
   p.flags = data.flags & kMarked;
   if (data.seq == kNone32) p.flags |= kAskAck;  // it says nothing of the delay of data
   p.serial = r.total;
   p.paused = r.load;
-  p.worst = r.marked;
+  p.worst = std::min(r.marked, 0xffffu);
   if (kind == Kind::kAck) {
     p.seq = r.all_before;
+    p.worst |= (first - r.all_before) << 16;
     p.travel = static_cast<Ps>(there);
     ++out_.acks;
   } else {

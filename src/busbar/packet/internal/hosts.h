@@ -1,6 +1,7 @@
 // Hosts: they cut flows into packets, send them when congestion control allows, acknowledge and resend.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -27,7 +28,9 @@ struct HostSettings {
   std::uint32_t payload = 4096, header = 64;
   std::uint32_t packets_per_ack = 4;
   Recovery recovery = Recovery::kTrimming;
-  bool spray = false;  ///< packets of one flow take many paths
+  bool spray = false;             ///< packets of one flow take many paths
+  std::uint32_t paths = 64;       ///< per sprayed flow; a power of two, at most 64
+  std::uint32_t gap_packets = 0;  ///< above 0: a packet counts as lost when so many later ones have overtaken it
   std::uint64_t seed = 0;
   std::uint32_t flow_capacity = 0;   ///< upper limit on the number of flows, if flows may be added
   std::vector<std::uint32_t> lanes;  ///< weights, as in NetworkOptions
@@ -77,8 +80,9 @@ class Hosts {
   }
 
  private:
-  static constexpr std::uint32_t kPathStep =
-      37;  ///< odd, so that it visits all 64 paths; consecutive paths lie far apart
+  static constexpr std::uint32_t kPathStep = 37;  ///< odd: it visits all 64 paths, and consecutive ones lie far apart
+  static constexpr std::uint8_t kCopy = 64, kThird = 128;  ///< the second copy; a later one
+  static constexpr int kPathTries = 64;           ///< paths with a penalty that a packet passes over
   static constexpr Ps kNever = INT64_MAX;
   struct Sender {
     std::uint32_t flow = 0, packets = 0, next = 0;  ///< next: first packet that was never sent
@@ -91,8 +95,9 @@ class Hosts {
     bool queued = false, done = false;
     bool unasked = false;  ///< its last packet asked for no answer
     std::uint8_t lane = 0;
-    std::uint64_t avoid = 0;  ///< marked paths, each to be skipped once
-    Ps clock = 0;             ///< its last transmission or answer, whichever came later: its timeout counts from here
+    std::uint32_t seen = 0;         ///< one more than the highest packet known to have arrived
+    std::uint32_t gaps_before = 0;  ///< packets before this one are not looked for in gaps any more
+    Ps clock = 0;  ///< its last transmission or answer, whichever came later: its timeout counts from here
     Ps new_done = 0;
     Control control;
   };
@@ -111,6 +116,14 @@ class Hosts {
     std::uint32_t trimmed = 0;  ///< packets whose payload is still to come. Until then each arrival is answered:
                                 ///< headers overtake data, and the sender could wait for data that nothing reports
   };
+  /// What a sprayed flow knows about its paths.
+  struct Paths {
+    std::uint64_t good = 0;                  ///< paths to take again, each once
+    std::uint32_t turn = 0, dead = 0;        ///< the last one taken in turn; paths that lost a packet
+    bool trouble = false;                    ///< a packet was trimmed or lost
+    std::array<std::uint8_t, 64> penalty{};  ///< how often each is to be passed over
+  };
+  enum class PathNews : std::uint8_t { kClean, kMarked, kTrimmed, kLost };
   struct Ring {
     std::uint32_t head = kNone32, tail = kNone32;
   };
@@ -156,11 +169,16 @@ class Hosts {
   Ring& ring_of(Outlet& o, std::uint32_t lane) { return const_cast<Ring&>(std::as_const(*this).ring_of(o, lane)); }
   void send_one(std::uint32_t outlet, std::uint32_t wire, Ps start);
   std::uint32_t pick_sequence(std::uint32_t slot, std::uint8_t& flags);
-  std::uint32_t path_hash(Sender& s);
+  static bool take_good(Paths& paths, std::uint32_t& path);
+  std::uint32_t next_path(std::uint32_t slot);
+  void note_path(std::uint32_t slot, std::uint32_t path, PathNews news);
+  void note_used(std::uint32_t slot, const Packet& sent);
+  void lost_in_gap(std::uint32_t slot, std::uint32_t seq, Ps now);
+  void find_gaps(std::uint32_t slot, std::uint32_t arrived, Ps now);
   void take_data(Id id, Ps now);
   void answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now);
   void answer_again(const Packet& data, Ps now);
-  void send_answer(const Receiver& r, const Packet& data, Kind kind, std::uint64_t there, Ps now);
+  void send_answer(const Receiver& r, const Packet& data, Kind kind, std::uint32_t first, std::uint64_t there, Ps now);
   bool report_gap(std::uint32_t slot, const Packet& data, Ps now);
   void go_back(std::uint32_t slot, std::uint32_t seq);
   void ask(std::uint32_t slot, Ps now);
@@ -175,13 +193,17 @@ class Hosts {
   std::uint32_t first_window(std::uint32_t wires) const {
     return wires * static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);
   }
-  void note_beyond(std::uint32_t slot, std::uint64_t there);
+  void note_beyond(std::uint32_t slot, std::uint32_t first, std::uint64_t there);
+  void give_up(std::uint32_t slot, std::uint32_t seq);
   void received(const Packet& last, Ps now);
   void finish(std::uint32_t slot, Ps now);
   std::uint64_t* got(std::uint32_t slot) { return &got_[std::size_t{slot} * words_]; }
   std::uint64_t* known(std::uint32_t slot) { return &sent_bits_[std::size_t{slot} * 2 * words_]; }
   std::uint64_t* missing(std::uint32_t slot) { return known(slot) + words_; }
   std::uint32_t window_packets() const { return words_ * 64; }
+  std::uint8_t& path_used(std::uint32_t slot, std::uint32_t seq) {
+    return used_[std::size_t{slot} * window_packets() + (seq & (window_packets() - 1))];
+  }
 
   const Wiring& wiring_;
   Traffic& traffic_;
@@ -198,6 +220,8 @@ class Hosts {
   std::vector<Sender> senders_;           ///< by slot; flows in progress
   std::vector<Receiver> receivers_;
   std::vector<std::uint64_t> sent_bits_, got_;
+  std::vector<Paths> paths_;        ///< per sender, if flows are sprayed
+  std::vector<std::uint8_t> used_;  ///< likewise: the path of each packet of the window, kCopy, kThird
   std::vector<std::uint32_t> free_senders_, free_receivers_;
   std::uint32_t words_ = 4, lanes_ = 1;
   std::uint64_t finished_ = 0, delivered_ = 0, silences_ = 0;

@@ -100,7 +100,8 @@ class Network {
   /// The hash of a real switch is a CRC, hence linear: consecutive values of one header field hit the members of a
   /// group equally often. The low six bits are that field; they rotate the hash of the other fields.
   std::uint32_t path_of(const Packet& p, std::uint32_t node) const {
-    return mix32((p.hash >> 6) ^ salt_[node]) + (p.hash << 26);
+    return options_.independent_hash ? mix32(p.hash ^ salt_[node])
+                                     : mix32((p.hash >> 6) ^ salt_[node]) + (p.hash << 26);
   }
   std::uint32_t hashed(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node) const {
     if (wires.size() == 1) return wires[0];

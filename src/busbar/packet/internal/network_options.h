@@ -30,6 +30,7 @@ struct NetworkOptions {
   bool trim = false;
   bool cut_through = false;
   Ps flowlet_gap = 0;             ///< above 0: a flow may change its path after a pause this long
+  bool independent_hash = false;  ///< each path value of a flow falls anywhere; else they meet the members evenly
   bool adaptive = false;          ///< the shorter of two random queues instead of a hash
   std::uint32_t queue_bytes = 0;  ///< per port, in lossy networks
   std::uint32_t control_bytes = UINT32_MAX;  ///< per port: trimmed headers that would exceed it are dropped

@@ -44,7 +44,7 @@ struct Packet {
   Ps sent = 0;                   ///< when its first bit left the host; acknowledgements: that of the answered packet
   Ps travel = 0;                 ///< serialisation and propagation so far; acknowledgements: bits of 64 arrived packets
   std::uint32_t serial = 0;      ///< ps of serialisation so far; acknowledgements: number of arrived packets
-  std::uint32_t worst = 0;       ///< wire with the longest wait; acknowledgements: marked packets among the new ones
+  std::uint32_t worst = 0;       ///< wire of the longest wait; acknowledgements: marked ones + 2^16 x (first bit - seq)
   std::uint32_t worst_wait = 0;  ///< ps of that wait, saturating; acknowledgements: hash of the answered packet
   std::uint16_t size = 0;        ///< bytes on the wire
   Kind kind = Kind::kData;
