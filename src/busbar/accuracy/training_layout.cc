@@ -114,11 +114,23 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
   if (has(overlap, "CUDA graphs")) l.cuda_graphs = true;
 }
 
-/// How tokens reach their experts. Source: NVIDIA-NeMo/Megatron-Bridge, scripts/performance/configs (2026): HybridEP,
-/// which sends one copy of a token to each NVLink domain. Forced balance is in the notes of a row.
+/// How tokens reach their experts. Source: NVIDIA-NeMo/Megatron-Bridge, scripts/performance/configs and release notes
+/// 0.5.1 (2026): HybridEP, which sends one copy of a token to each NVLink domain and each GPU; from 26.06 on MXFP8 runs on
+/// rack systems in fused expert kernels and exchanges overlap; before, they overlap where stages interleave and experts
+/// are on several servers. Forced balance is in the notes of a row.
+constexpr double kMegatronHides = 0.9;
+constexpr Duration kMegatronExpertWait = Duration::us(600);
 void set_experts(const CsvTable& table, std::size_t row, LayoutSpec& l) {
-  if (table.cell(row, "framework") == "megatron-bridge") l.expert_exchange = ExpertExchange::kPerNode;
   if (has(table.cell(row, "notes"), "force-balanced")) l.expert_skew = 0;
+  const std::string& framework = table.cell(row, "framework");
+  if (framework == "nemo" || framework == "megatron-bridge") l.expert_wait = kMegatronExpertWait;
+  if (framework != "megatron-bridge") return;
+  constexpr std::uint32_t kServer = 8;  // GPUs
+  const bool rack = has(table.cell(row, "node"), "nvl72"), narrow = l.precision == Precision::kFp8;
+  l.expert_exchange = ExpertExchange::kPerNode;
+  l.fused_experts = rack && narrow && release_of(table.cell(row, "source")) >= "26.06";
+  if (l.fused_experts) l.expert_wait = {};
+  if (l.fused_experts || (!rack && l.vpp > 1 && l.ep * l.tp > kServer)) l.overlap_ep = kMegatronHides;
 }
 
 /// If layers do not divide evenly: one place each for embedding and head if that makes it even, otherwise cut by cost.
@@ -153,6 +165,13 @@ void complete_from_catalog(const Catalog& catalog, ModelSpec& m) {
 }
 
 }  // namespace
+
+std::string release_of(const std::string& source) {
+  const std::size_t at = source.find(" NeMo Container");
+  if (at == std::string::npos) return "";
+  const std::size_t from = source.rfind('"', at);
+  return from == std::string::npos ? "" : source.substr(from + 1, at - from - 1);
+}
 
 Result<double> elementwise_traffic_of(const std::string& framework, const Catalog& catalog) {
   double traffic = 1;

@@ -46,14 +46,6 @@ std::string configuration_of(const CsvTable& table, std::size_t row) {
   return out + rest;
 }
 
-/// The version of a container in the text of the source, "26.04.01"; empty if there is none.
-std::string release_of(const std::string& source) {
-  const std::size_t at = source.find(" NeMo Container");
-  if (at == std::string::npos) return "";
-  const std::size_t from = source.rfind('"', at);
-  return from == std::string::npos ? "" : source.substr(from + 1, at - from - 1);
-}
-
 struct Machine {
   std::unique_ptr<Predictor> predictor;
   KernelTable kernels;

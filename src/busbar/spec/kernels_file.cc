@@ -190,6 +190,7 @@ Result<KernelTable> read_kernels(YamlDocument document, const YamlNode& part, co
   BUSBAR_RETURN_IF_ERROR(r.rates("fp4", t.fp4));
   BUSBAR_RETURN_IF_ERROR(r.clock(catalog));
   r.figure("cores", &YamlNode::as_number, t.cores, 1, 1e4);
+  if (t.cores > 0) t.contention.ep = std::min(0.5, kExchangeCores / t.cores);
   r.number("memory_share", 0.01, 1, t.memory_share);
   r.curve("memory_by_size", "megabytes", t.memory_by_size);
   for (EfficiencyPoint& p : t.memory_by_size) p.x = std::log10(p.x * kMega);

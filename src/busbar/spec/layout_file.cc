@@ -109,6 +109,10 @@ class LayoutReader {
     reader_.optional(key, &YamlNode::as_number, out, 0, 10);
     note_place(key);
   }
+  void duration(const char* key, Duration& out) {
+    reader_.optional(key, &YamlNode::as_duration, out);
+    note_place(key);
+  }
   void flag(const char* key, bool& out) {
     reader_.optional(key, &YamlNode::as_bool, out);
     note_place(key);
@@ -133,6 +137,7 @@ class LayoutReader {
       inner.optional("param_gather", &YamlNode::as_bool, layout.overlap_param_gather);
       inner.optional("p2p", &YamlNode::as_bool, layout.overlap_p2p);
       inner.optional("tp", &YamlNode::as_bool, layout.overlap_tp);
+      inner.optional("ep", &YamlNode::as_number, layout.overlap_ep, 0, 1);
       inner.optional("tp_backward", &YamlNode::as_bool, layout.overlap_tp_backward);
     });
     if (const auto node = reader_.optional("overlap")) layout.places["overlap_tp"] = node->where();
@@ -177,6 +182,8 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.size("dispatch_bytes", l.dispatch_bytes);
   r.share("expert_skew", l.expert_skew);
   r.word("expert_exchange", set_expert_exchange);
+  r.flag("fused_experts", l.fused_experts);
+  r.duration("expert_wait", l.expert_wait);
   r.size("seq", l.seq);
   r.size("micro_batch", l.micro_batch);
   r.size("global_batch", l.global_batch);

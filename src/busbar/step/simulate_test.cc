@@ -281,6 +281,27 @@ TEST(Step, EveryKindOfOverlapShortensTheStep) {
   EXPECT_LT(time(), all);
 }
 
+// One stage, m micro-batches: all exchanges of m - 1 pairs of passes are hidden, those of the first forward and the last
+// backward pass are not. 7 layers have experts, each with 2 exchanges forward and 2 backward.
+TEST(Step, PairsOfPassesHideTheExchangesOfExperts) {
+  LayoutSpec l;
+  l.dp = l.ep = 8, l.seq = 4096, l.global_batch = 8 * 6, l.zero = 0;
+  l = resolve_layout(l, small_experts(), 0).value();
+  const Duration x = Duration::us(20);
+  const auto time = [&] {
+    const auto only_ep = [&](const CollectiveCall& c) { return c.op == Collective::kAllToAll ? x : Duration{}; };
+    return simulate(*build_program(small_experts(), l, flat_kernels()), only_ep).step_time;
+  };
+  const Duration exposed = time();
+  l.overlap_ep = 1;
+  const Duration hidden = exposed - time();
+  EXPECT_EQ(hidden, x * (5 * 2 * 14));
+  l.overlap_ep = 0.5;
+  EXPECT_EQ(exposed - time(), x * (5 * 14));
+  l.expert_wait = Duration::us(7);
+  EXPECT_EQ(exposed - time(), x * (5 * 14) - l.expert_wait * (6 * 28));
+}
+
 // Source: arithmetic. 512 GPUs, 1024 x 4096 tokens in 8 s: 1024 tokens/s/GPU.
 TEST(Metrics, AreArithmetic) {
   const LayoutSpec l = main_layout(1, 1);

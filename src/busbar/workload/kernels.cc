@@ -57,6 +57,8 @@ double Contention::of(OpClass c) const {
       return pp;
     case OpClass::kCp:
       return cp;
+    case OpClass::kEp:
+      return ep;
     default:
       return 0;
   }

@@ -24,9 +24,13 @@ struct MatrixRates {
   double sustained_share = 1;   ///< of that rate, on a GPU under load for hours: what its power limit allows
 };
 
+/// Cores that kernels of expert exchanges take from computation. Source: deepseek-ai/DeepEP, README (2025): 20 of an
+/// H800's 132; the profile of deepseek-ai/profile-data runs GEMMs on the other 112.
+constexpr double kExchangeCores = 20;
+
 /// Share of a GPU's compute that a running collective takes from concurrent kernels, by purpose.
 struct Contention {
-  double tp = 0, dp = 0, pp = 0, cp = 0;
+  double tp = 0, dp = 0, pp = 0, cp = 0, ep = 0;
   double of(OpClass c) const;
 };
 

@@ -31,6 +31,8 @@ constexpr double kFusedCastBytes = 2;  // after a norm or an activation, which a
 // Routed experts, per element of a token's copy: read and write once for the order of experts; read copies and write
 // the sum for the order of tokens.
 constexpr double kPermuteBytes = 4, kCollectBytes = 2, kWordBytes = 2;
+// Fused experts: GEMMs write the activation's output and its transpose in 8 bits, and read both halves again backward.
+constexpr double kFusedGateBytes = 2, kFusedGateBackBytes = 4;
 constexpr double kRouterBytes = 12;  // of the router, in fp32: write, softmax and choice read and write
 constexpr int kRouteKernels = 8, kCollectKernels = 2;
 
@@ -201,28 +203,33 @@ ExpertTimes expert_times(const Shapes& s) {
   const std::uint64_t f = e.ffn / s.l.expert_tensor(), in = (s.m.gated_mlp ? 2 : 1) * f, h = s.hidden;
   const double extra = (2.0 * s.l.gradient_bytes - kGradientWord) * local;
   const auto product = [&](std::uint64_t m, std::uint64_t n, std::uint64_t k, double bytes = 0) {
-    return s.floor(s.k.gemm_time(m, n, k, s.precision, bytes, local), 1);
+    // Transformer Engine's GroupedLinear launches a product for each expert, on several streams.
+    return s.floor(s.k.gemm_time(m, n, k, s.precision, bytes, local), s.l.fused_experts ? 1 : static_cast<int>(local));
   };
   const auto moved = [&](double elements, double bytes) { return s.memory(elements * static_cast<double>(h), bytes); };
+  const bool fused = s.l.fused_experts;
   const auto cast = [&](std::uint64_t columns) {
-    const bool narrow = s.precision == Precision::kFp8 || s.precision == Precision::kFp4;
+    const bool narrow = !fused && (s.precision == Precision::kFp8 || s.precision == Precision::kFp4);
     return narrow ? s.memory(arrived * static_cast<double>(columns), kFusedCastBytes) : Duration{};
   };
   const double scores = own * e.experts;
   const Duration router = s.k.gemm_time(static_cast<std::uint64_t>(own), e.experts, h) + s.memory(scores, kRouterBytes);
   add_norms(s, t);
-  t.route = s.floor(router + moved(copies, kPermuteBytes), kRouteKernels);
+  const double ordered = fused ? 0 : copies;  // copies that kernels of their own put in order
+  const double gate = fused ? kFusedGateBytes : s.m.gated_mlp ? kGateBytes : kActivationBytes;
+  const double gate_back = fused ? kFusedGateBackBytes : s.m.gated_mlp ? kGateBackBytes : kActivationBackBytes;
+  t.route = s.floor(router + moved(ordered, kPermuteBytes), kRouteKernels);
   t.in = product(rows, in, h) + cast(h);
-  t.middle = s.memory(arrived * static_cast<double>(f), s.m.gated_mlp ? kGateBytes : kActivationBytes);
+  t.middle = s.memory(arrived * static_cast<double>(f), gate);
   t.out = product(rows, h, f) + cast(f);
-  t.collect = s.floor(moved(copies, kCollectBytes) + moved(own, kWordBytes), kCollectKernels);
-  t.collect_back = s.floor(moved(copies, kPermuteBytes), kCollectKernels);
+  t.collect = s.floor(moved(ordered, kCollectBytes) + moved(own, kWordBytes), kCollectKernels);
+  t.collect_back = s.floor(moved(ordered, kPermuteBytes), kCollectKernels);
   t.out_dgrad = product(rows, f, h) + cast(h);
   t.out_wgrad = product(h, f, rows, extra * static_cast<double>(h * f));
-  t.middle_back = s.memory(arrived * static_cast<double>(f), s.m.gated_mlp ? kGateBackBytes : kActivationBackBytes);
+  t.middle_back = s.memory(arrived * static_cast<double>(f), gate_back);
   t.in_dgrad = product(rows, h, in) + cast(in);
   t.in_wgrad = product(in, h, rows, extra * static_cast<double>(in * h));
-  t.route_back = s.floor(router * 2 + moved(copies, kCollectBytes), kRouteKernels);
+  t.route_back = s.floor(router * 2 + moved(ordered, kCollectBytes), kRouteKernels);
   if (e.shared > 0) {
     t.shared = mlp_times(s, std::uint64_t{e.shared} * e.ffn);
     t.shared.norm = t.shared.norm_back = {};

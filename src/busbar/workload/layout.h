@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/base/units.h"
 #include "busbar/workload/model.h"
 
 namespace busbar {
@@ -39,7 +40,7 @@ enum class ContextParallel : std::uint8_t {
 };
 enum class ExpertExchange : std::uint8_t {
   kAllToAll,  ///< NCCL's: a token travels once to each of its experts
-  kPerNode,   ///< DeepEP's: once to each node that has one of them, and from there over NVLink
+  kPerNode,   ///< DeepEP's: once to each node that has one of them, and from there once to each GPU that has one
 };
 enum class AttentionKernel : std::uint8_t {
   kFlash,    ///< the newest fused kernels in the GPU's table
@@ -117,6 +118,11 @@ struct LayoutSpec {
   std::uint32_t parameter_bytes = 2;
   std::uint32_t dispatch_bytes = 2;  ///< per element of a token on the way to its experts: 1 is fp8
   ExpertExchange expert_exchange = ExpertExchange::kAllToAll;
+  /// Share of the exchanges that run while another micro-batch computes, with forward and backward passes in pairs.
+  double overlap_ep = 0;
+  /// Before each exchange the host reads how many tokens each expert gets, and the GPU waits for its next kernels.
+  Duration expert_wait;
+  bool fused_experts = false;  ///< tokens are put in order by the exchange; activation and casts run inside GEMMs
   double expert_skew = 0.05;  ///< standard deviation of the load of one expert, of its mean; 0: forced balance
   bool overlap_grad_reduce = true;
   bool overlap_param_gather = true;

@@ -57,6 +57,25 @@ TEST(Passes, ExpandToTheProgramThatIsWrittenWithoutThem) {
   }
 }
 
+TEST(Passes, WithExpertsWhoseExchangesArePairedExpandToTheProgramWithoutThem) {
+  for (const PipelineSchedule schedule : {PipelineSchedule::k1F1B, PipelineSchedule::kZbH1})
+    for (const std::uint32_t vpp : {1u, 2u}) {
+      if (vpp > 1 && schedule != PipelineSchedule::k1F1B) continue;
+      LayoutSpec l;
+      l.pp = 4, l.vpp = vpp, l.dp = 8, l.ep = 8, l.seq = 1024, l.global_batch = 128, l.schedule = schedule;
+      l.overlap_ep = 0.7, l.expert_wait = Duration::us(3), l.expert_exchange = ExpertExchange::kPerNode;
+      ModelSpec m = small_experts();
+      m.mtp = 1;
+      l = resolve_layout(l, m, 0).value();
+      KernelTable k = flat_kernels();
+      k.scale_up_gpus = 4;
+      const StepTimes times = step_times(m, l, k);
+      const Program with = build_program(m, l, times, k);
+      expect_equal(expanded(with), build_program(m, l, times, k, false), "experts");
+      EXPECT_LT(with.ops.size(), expanded(with).ops.size() / 2);
+    }
+}
+
 TEST(Passes, IdsLeadToPlacesAndBack) {
   for (const LayoutSpec& l : layouts()) {
     const Program p = build_program(small_model(), l, flat_kernels()).value();

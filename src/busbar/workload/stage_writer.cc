@@ -34,6 +34,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
                                 : layout.offload_activations ? kHostStreams
                                 : layout.cp > 1              ? kCpStreams
                                                              : kPlainStreams;
+  hidden_.fill(kNone<OpId>);
   role_ = out.add_role(fmt::format("stage {}", stage), stage_ranks(layout, stage), streams);
   if (layout.offload_activations) {
     const double bytes = static_cast<double>(activation_bytes_per_layer(model, layout, expert_layers(model) > 0));
@@ -109,6 +110,8 @@ void StageWriter::pass(const PipelineStep& step) {
   virtual_stage_ = layout_.virtual_stage(stage_, step.chunk);
   micro_batch_ = step.micro_batch;
   const std::uint32_t layers = layout_.chunk_layers[virtual_stage_], first = chunk_->first_layer;
+  paired_ = runs_in_a_pair(step);
+  hides_ = 0;
   out_.set_position(micro_batch_, first);
   const bool only_weights = step.part == BackwardPart::kWeights;
   if (!only_weights && crosses_stages(step.forward)) receive(step.forward);
@@ -119,6 +122,16 @@ void StageWriter::pass(const PipelineStep& step) {
   }
   out_.set_position(micro_batch_, step.forward && layers > 0 ? first + layers - 1 : first);
   if (!only_weights && crosses_stages(!step.forward)) send(step.forward);
+}
+
+/// With overlap_ep each forward pass after the warm-up runs together with the backward pass of another micro-batch, which
+/// takes one more forward pass before the first pair.
+bool StageWriter::runs_in_a_pair(const PipelineStep& step) {
+  if (layout_.overlap_ep == 0 || layout_.schedule == PipelineSchedule::kGPipe) return false;
+  if (step.part == BackwardPart::kWeights) return paired_;
+  const std::uint32_t all = layout_.micro_batches() * layout_.vpp, nth = passes_[step.forward ? 1 : 0]++;
+  const std::uint32_t alone = 1 + warmup_steps(stage_, layout_.pp, layout_.vpp, layout_.micro_batches());
+  return step.forward ? nth >= alone : nth + alone < all;
 }
 
 bool StageWriter::crosses_stages(bool before) const {
@@ -142,7 +155,8 @@ bool StageWriter::repeats(const PipelineStep& step) const {
 }
 
 StageWriter::Entry StageWriter::entry() const {
-  return {last_compute_, arrived_, blocking_send_, receiving_ ? ProgramWriter::promised(awaited_) : kNone<OpId>};
+  return {last_compute_, arrived_, blocking_send_, receiving_ ? ProgramWriter::promised(awaited_) : kNone<OpId>,
+          hidden_[0],    hidden_[1], hidden_[2],     hidden_[3]};
 }
 
 /// Writes the pass, or repeats an earlier one that had the same dependencies present.
@@ -151,7 +165,8 @@ void StageWriter::repeat(const PipelineStep& step, std::uint32_t first_layer, st
   const auto same = [&](const Written& w) {
     for (std::size_t i = 0; i < before.size(); ++i)
       if ((w.before[i] == kNone<OpId>) != (before[i] == kNone<OpId>)) return false;
-    return w.step.forward == step.forward && w.step.chunk == step.chunk && w.step.part == step.part;
+    return w.step.forward == step.forward && w.step.chunk == step.chunk && w.step.part == step.part &&
+           w.paired == paired_;
   };
   const auto known = std::find_if(written_.begin(), written_.end(), same);
   if (known == written_.end()) {
@@ -159,7 +174,7 @@ void StageWriter::repeat(const PipelineStep& step, std::uint32_t first_layer, st
     out_.begin_pass(before);
     write(step, first_layer, layers);
     const std::uint32_t pass = out_.end_pass();
-    if (pass != ProgramWriter::kNoPass) written_.push_back({step, before, entry(), first, pass});
+    if (pass != ProgramWriter::kNoPass) written_.push_back({step, paired_, before, entry(), first, pass});
     return;
   }
   const OpId first = out_.repeat_pass(known->pass, role_, before);
@@ -173,6 +188,7 @@ void StageWriter::repeat(const PipelineStep& step, std::uint32_t first_layer, st
   arrived_ = moved(known->after[1]);
   blocking_send_ = moved(known->after[2]);
   receiving_ = known->after[3] != kNone<OpId>;
+  for (std::size_t i = 0; i < kHidden; ++i) hidden_[i] = moved(known->after[4 + i]);
 }
 
 void StageWriter::forward(std::uint32_t first_layer, std::uint32_t layers) {
@@ -296,7 +312,8 @@ void StageWriter::send(bool forward) {
   const bool goes_back = layout_.schedule == PipelineSchedule::kZbV && virtual_stage_ >= layout_.pp;  // up the V
   const CallId call = forward != goes_back ? send_next_ : send_previous_;
   const Label label = forward ? Label::kSendForward : Label::kSendBackward;
-  const OpId op = out_.collective(role_, StreamId::kPp, label, OpClass::kPp, call, {last_compute_, arrived_});
+  const OpId op = out_.collective(role_, StreamId::kPp, label, OpClass::kPp, call,
+                                   {last_compute_, arrived_, hidden_[kHidden - 2], hidden_[kHidden - 1]});
   out_.keep({promise_key(forward, virtual_stage_)}, op);
   if (blocking_p2p_) blocking_send_ = op;
 }

@@ -15,6 +15,9 @@ Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Cat
 /// HBM traffic of memory-bound kernels in `framework` against Megatron's: catalog/frameworks; 1 without a file.
 Result<double> elementwise_traffic_of(const std::string& framework, const Catalog& catalog);
 
+/// The version of a container in the text of the source, "26.04.01"; empty if there is none.
+std::string release_of(const std::string& source);
+
 /// `chooses_recompute`: the row does not state what is recomputed; the caller takes the least that fits in memory.
 struct MeasuredLayout {
   LayoutSpec layout;

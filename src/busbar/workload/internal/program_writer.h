@@ -87,6 +87,7 @@ enum class Label : std::uint16_t {
   kJoin,
   kJoinBack,
   kJoinWeights,
+  kHostWait,
   kOffload,
   kFetch,
   kCount

@@ -54,12 +54,15 @@ class StageWriter {
   };
   enum class Run : std::uint8_t { kFirst, kAgain };  ///< a forward pass, or its recomputation in the backward pass
 
+  /// Exchanges of experts that the next computation need not wait for: two (one layer's), each with its part inside nodes.
+  static constexpr std::size_t kHidden = 4;
   /// Earlier operations that the next pass may wait for: the last compute, arrived_, blocking_send_, the awaited
-  /// transfer; kNone if there is none.
-  using Entry = std::array<OpId, 4>;
+  /// transfer, hidden_; kNone if there is none.
+  using Entry = std::array<OpId, 4 + kHidden>;
   /// A pass that was written once, and the state after it.
   struct Written {
     PipelineStep step;
+    bool paired = false;
     Entry before, after;
     OpId first{};
     std::uint32_t pass = 0;
@@ -72,6 +75,7 @@ class StageWriter {
   void data_call(Label label, CallId call, OpId after);  ///< on the dp stream; nothing without a call
   CallId call(Collective op, std::uint64_t bytes, GroupFamily groups);
   bool repeats(const PipelineStep& step) const;
+  bool runs_in_a_pair(const PipelineStep& step);
   /// Whether the virtual stage before this one (or after it) is on another stage.
   bool crosses_stages(bool before) const;
   void write(const PipelineStep& step, std::uint32_t first_layer, std::uint32_t layers);
@@ -152,6 +156,10 @@ class StageWriter {
   std::uint32_t virtual_stage_ = 0, micro_batch_ = 0;
   OpId arrived_ = kNone<OpId>;         ///< the collective with the next compute's input
   OpId arrived_inside_ = kNone<OpId>;  ///< its part inside the node, if it has two
+  bool paired_ = false;                ///< the pass runs at the same time as one of another micro-batch (overlap_ep)
+  double hides_ = 0;                   ///< of the pass: exchanges that computation should hide, not yet taken
+  std::uint32_t passes_[2] = {0, 0};   ///< written so far: backward, forward
+  std::array<OpId, kHidden> hidden_;   ///< of pairs of passes, the oldest exchange first
   OpId blocking_send_ = kNone<OpId>;   ///< without p2p overlap all later operations wait for it
   bool receiving_ = false;
   Promise awaited_;
