@@ -87,7 +87,7 @@ TEST(Cluster, DgxH100IsWhole) {
     EXPECT_EQ(rate_between(t, pcie, g < 4 ? "node0.cpu0" : "node0.cpu1"), 64);
     EXPECT_EQ(t.numa(t.find(gpu).value()), g < 4 ? 0 : 1);
   }
-  EXPECT_EQ(count(total_memory(t)), 640'000'000'000u);
+  EXPECT_EQ(count(total_memory(t)), 680'151'020'992u);  // 8 of 79.18 GiB
   EXPECT_EQ(c.gpu_part, "h100-sxm");
   EXPECT_GT(c.usd_per_gpu_hour, 2);
   EXPECT_LT(c.usd_per_gpu_hour, 5);
