@@ -99,6 +99,7 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
   } else if (framework == "internevo") {
     l.gradient_bytes = 2;
     l.overlap_grad_reduce = false;
+    l.bucket_parameters = 256'000'000;  // reduce_bucket_size of 512 MB in its configs/7B_sft.py
     l.whole_tensors = l.zero == 1;  // its hybrid ZeRO optimizer distributes whole tensors and broadcasts them
   } else if (framework == "nemo" || framework == "megatron-bridge") {
     l.overlap_tp = l.sequence_parallel && l.tp > 1;
@@ -173,20 +174,20 @@ std::string release_of(const std::string& source) {
   return from == std::string::npos ? "" : source.substr(from + 1, at - from - 1);
 }
 
-Result<double> elementwise_traffic_of(const std::string& framework, const Catalog& catalog) {
-  double traffic = 1;
-  if (!catalog.has("frameworks", framework)) return traffic;
+Result<double> kernel_time_of(const std::string& framework, const Catalog& catalog) {
+  double time = 1;
+  if (!catalog.has("frameworks", framework)) return time;
   BUSBAR_ASSIGN(const YamlDocument document, catalog.load("frameworks", framework));
   MapReader r(document.root());
   r.optional("name");
-  r.required("elementwise_traffic");
-  r.inner("elementwise_traffic", [&](MapReader& inner) {
-    inner.required("value", &YamlNode::as_number, traffic, 0.1, 10);
+  r.required("kernel_time");
+  r.inner("kernel_time", [&](MapReader& inner) {
+    inner.required("value", &YamlNode::as_number, time, 0.1, 10);
     inner.required("source");
     inner.optional("confidence");
   });
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  return traffic;
+  return time;
 }
 
 Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog) {

@@ -111,8 +111,8 @@ class TrainingRows {
     BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row, catalog_));
     BUSBAR_ASSIGN(MeasuredLayout asked, layout_of_row(table_, row, model));
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
-    BUSBAR_ASSIGN(asked.layout.elementwise_traffic,
-                  elementwise_traffic_of(table_.cell(row, "framework"), catalog_));
+    BUSBAR_ASSIGN(asked.layout.kernel_time,
+                  kernel_time_of(table_.cell(row, "framework"), catalog_));
     const bool graphs = asked.layout.cuda_graphs;
     BUSBAR_ASSIGN(const Machine* const machine,
                   machines_.of(described, graphs ? "graphs" : "", [&] { return build(described, options_, graphs); }));

@@ -44,9 +44,10 @@ class CurveReader {
 
 }  // namespace
 
-double ClockCurve::share(double watts, bool narrow) const {
-  const double of_full = (watts - base_watts) / ((full_watts - base_watts) * (narrow ? narrow_power : 1));
-  return of_full <= 0 ? kLeastShare : std::clamp(std::pow(of_full, exponent), kLeastShare, 1.0);
+double ClockCurve::share(double watts, double found_watts, bool narrow) const {
+  const double power = (watts - base_watts) / std::max(1.0, found_watts - base_watts);
+  const double clock = power <= 0 ? 0 : std::pow(power, exponent);
+  return std::clamp(clock * held_share * (narrow ? narrow_share : 1), kLeastShare, 1.0);
 }
 
 Result<ClockCurve> ClockCurve::load(std::string_view name, const Catalog& catalog, std::vector<std::string>& sources) {
@@ -54,11 +55,10 @@ Result<ClockCurve> ClockCurve::load(std::string_view name, const Catalog& catalo
   CurveReader r(document.root(), name, sources);
   ClockCurve c;
   r.watts("base_power", c.base_watts);
-  r.watts("full_power", c.full_watts);
   r.number("exponent", 0.1, 1, c.exponent);
-  r.number("narrow_power", 1, 4, c.narrow_power);
+  r.number("held_share", 0.1, 1, c.held_share);
+  r.number("narrow_share", 0.1, 1, c.narrow_share);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (c.full_watts <= c.base_watts) return document.root().error("full_power must exceed base_power");
   c.text = document.text();
   return c;
 }

@@ -11,17 +11,17 @@
 namespace busbar {
 
 /// One generation of GPUs: catalog/clocks/NAME.yaml. The power above `base_watts` grows with clock x voltage^2, and the
-/// voltage nearly with the clock, so clock = ((limit - base) / (full - base))^exponent, at most 1.
+/// voltage nearly with the clock, so the clock under a limit grows with (limit - base)^exponent.
 /// Source: docs/models/step.md, "Clocks".
 struct ClockCurve {
   double base_watts = 0;    ///< idle units, memory, leakage
-  double full_watts = 0;    ///< that 16-bit products need at the clock of the best rate (free constant)
   double exponent = 0;      ///< 1/3 to 1/2
-  double narrow_power = 1;  ///< power above the base of fp8 and fp4 products, against 16-bit ones
+  double held_share = 1;    ///< of a burst's rate in 16 bits under the same limit, for hours (free constant)
+  double narrow_share = 1;  ///< the same of fp8 and fp4 products, against that in 16 bits
   std::string text{};       ///< as read, for inputs_hash
 
-  /// `watts`: the power limit. Result: in (0, 1].
-  double share(double watts, bool narrow) const;
+  /// What stays of a rate found under the limit `found_watts` under the limit `watts`. Result: in (0, 1].
+  double share(double watts, double found_watts, bool narrow) const;
   /// Adds a line per figure to `sources`.
   static Result<ClockCurve> load(std::string_view name, const Catalog& catalog, std::vector<std::string>& sources);
 };

@@ -57,18 +57,20 @@ class KernelReader {
   /// What the power limit leaves of the best rates: by a curve of the generation, or as one share.
   Status clock(const Catalog& catalog) {
     std::string curve;
-    double share = 1;
+    double share = 1, found = 0;
     group("clock", [&](MapReader& inner) {
       inner.optional("curve", &YamlNode::as_string, curve);
+      inner.optional("found_at", &unit_figure, found, "W");
       if (curve.empty()) take(inner, "share", 0.1, 1, share);
     });
     for (MatrixRates* const rates : {&table.bf16, &table.fp8, &table.fp4}) rates->sustained_share = share;
     if (curve.empty() || !reader_.ok()) return {};
     BUSBAR_ASSIGN(const double watts, unit_figure(part_.find("power").value_or(YamlNode()), "W"));
+    if (found == 0) found = watts;
     BUSBAR_ASSIGN(const ClockCurve clock, ClockCurve::load(curve, catalog, table.sources));
     table.text += clock.text;
-    table.bf16.sustained_share = clock.share(watts, false);
-    table.fp8.sustained_share = table.fp4.sustained_share = clock.share(watts, true);
+    table.bf16.sustained_share = clock.share(watts, found, false);
+    table.fp8.sustained_share = table.fp4.sustained_share = clock.share(watts, found, true);
     return {};
   }
   void contention() {

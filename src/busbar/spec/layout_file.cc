@@ -105,8 +105,8 @@ class LayoutReader {
     const Status status = set(*value, node->where(), layout);
     if (!status.ok()) reader_.fail(status.error());
   }
-  void share(const char* key, double& out) {
-    reader_.optional(key, &YamlNode::as_number, out, 0, 10);
+  void share(const char* key, double& out, double low = 0) {
+    reader_.optional(key, &YamlNode::as_number, out, low, 10);
     note_place(key);
   }
   void duration(const char* key, Duration& out) {
@@ -218,7 +218,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.size("gradient_bytes", l.gradient_bytes);
   r.size("parameter_bytes", l.parameter_bytes);
   r.overlap();
-  r.share("elementwise_traffic", l.elementwise_traffic);
+  r.share("kernel_time", l.kernel_time, 0.1);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (l.gradient_bytes != 2 && l.gradient_bytes != 4) {
     return invalid("gradients are reduced in 2 bytes (bf16) or 4 (fp32)", l.place("gradient_bytes"));

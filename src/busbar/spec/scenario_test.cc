@@ -109,19 +109,28 @@ TEST(KernelsFile, ATableTakesFromAnotherWhatItLacksAndFromThePartWhatItIs) {
 }
 
 TEST(ClockCurve, FallsWithThePowerLimitAndMoreForNarrowProducts) {
-  const ClockCurve c{.base_watts = 200, .full_watts = 1200, .exponent = 0.5, .narrow_power = 1.21};
-  EXPECT_NEAR(c.share(450, false), 0.5, 1e-12);
-  EXPECT_NEAR(c.share(450, true), 0.5 / 1.1, 1e-12);
-  EXPECT_EQ(c.share(1300, false), 1) << "no limit";
-  EXPECT_GT(c.share(100, false), 0) << "the lowest clock";
+  const ClockCurve c{.base_watts = 200, .exponent = 0.5, .held_share = 0.8, .narrow_share = 0.9};
+  EXPECT_NEAR(c.share(700, 700, false), 0.8, 1e-12);
+  EXPECT_NEAR(c.share(325, 700, false), 0.4, 1e-12);
+  EXPECT_NEAR(c.share(325, 700, true), 0.36, 1e-12);
+  EXPECT_EQ(c.share(2000, 700, false), 1) << "no more than the burst's";
+  EXPECT_GT(c.share(100, 700, false), 0) << "the lowest clock";
 }
 
-// The rate at 500 of 700 W: 0.80 to 0.87 of that at 700 W by the range of the exponent. Source: clock_curve.h.
-TEST(ClockCurve, OfHopperHasThePublishedSlope) {
+// The rate at 500 of 700 W: 0.80 to 0.87 by the range of the exponent. Source: clock_curve.h.
+TEST(ClockCurve, OfHopperHasTheSlopeOfItsPower) {
   std::vector<std::string> sources;
   const ClockCurve c = ClockCurve::load("hopper", Catalog(), sources).value();
-  EXPECT_NEAR(c.share(500, false) / c.share(700, false), 0.835, 0.035);
+  EXPECT_NEAR(c.share(500, 700, false) / c.share(700, 700, false), 0.835, 0.035);
   EXPECT_EQ(sources.size(), 4u);
+}
+
+// Bursts of one chip under two limits: B200 at 1000 W and GB200 at 1200 W, B300 at 1100 W and GB300 at 1400 W.
+TEST(ClockCurve, OfBlackwellJoinsItsPublishedRates) {
+  std::vector<std::string> sources;
+  const ClockCurve c = ClockCurve::load("blackwell", Catalog(), sources).value();
+  EXPECT_NEAR(c.share(1000, 1200, false) / c.held_share, 1716.0 / 1929, 0.03);
+  EXPECT_NEAR(c.share(1100, 1400, false) / c.held_share, 1878.0 / 2107, 0.03);
 }
 
 TEST(KernelsFile, MemoryFollowsTheClustersOwn) {
@@ -219,7 +228,7 @@ TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
       "context: "
       "all_gather, attention: flash1, rank_order: tp-cp-pp-dp, precision: fp8, schedule: gpipe, first_layers: 3, "
       "straggler: {speed: 0.9, stage: 1}, offload: {activations: true}, cuda_graphs: true, parameter_bytes: 1, "
-      "elementwise_traffic: 1.5, overlap: {tp_backward: false}}",
+      "kernel_time: 1.5, overlap: {tp_backward: false}}",
       "job.yaml");
   const auto l = read_layout(document->root());
   ASSERT_TRUE(l.ok()) << l.error().text();
@@ -229,7 +238,7 @@ TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
   EXPECT_TRUE(l->accumulate_gradients);
   EXPECT_EQ(l->straggler_speed, 0.9);
   EXPECT_EQ(l->straggler_stage, 1u);
-  EXPECT_EQ(l->elementwise_traffic, 1.5);
+  EXPECT_EQ(l->kernel_time, 1.5);
   EXPECT_FALSE(l->overlap_tp_backward);
   EXPECT_EQ(l->recompute, Recompute::kFull);
   EXPECT_EQ(l->recompute_layers, 2u);

@@ -74,7 +74,8 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
   }
   plan.bucket_of.resize(plan.tensor_parameters.size());
   const std::uint64_t all = plan.parameters() + plan.expert_parameters();
-  const std::uint64_t full = layout.overlap_grad_reduce ? bucket_size(layout) : all + 1;
+  const bool buckets = layout.overlap_grad_reduce || layout.whole_tensors;
+  const std::uint64_t full = buckets ? bucket_size(layout) : all + 1;
   const auto rounded = [](std::uint64_t n, std::uint64_t ranks) { return (n + ranks - 1) / ranks * ranks; };
   std::uint64_t filled = 0, experts = 0;
   for (std::size_t t = plan.tensor_parameters.size(); t-- > 0;) {
@@ -82,7 +83,7 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
     filled += plan.tensor_parameters[t];
     experts += plan.tensor_experts[t];
     const bool closes = layout.shards_parameters() ? plan.begins_unit(t) : filled + experts >= full || t == 0;
-    if (!closes && !layout.whole_tensors) continue;
+    if (!closes) continue;
     plan.bucket_parameters.push_back(rounded(filled, layout.data_ranks()));
     plan.bucket_experts.push_back(rounded(experts, layout.expert_data_ranks()));
     plan.last_tensor.push_back(static_cast<std::uint32_t>(t));

@@ -182,5 +182,28 @@ TEST(Program, AStragglerStretchesTheComputationOfItsStageAlone) {
   }
 }
 
+// The software's share: all kernels of all stages, and no transfer.
+TEST(BuildProgram, KernelTimeStretchesEveryKernel) {
+  LayoutSpec l = small_layout(2, 2, 1, 2, 4);
+  const Program megatron = expanded(build_program(small_model(), l, flat_kernels()).value());
+  l.kernel_time = 0.9;
+  const Program faster = expanded(build_program(small_model(), l, flat_kernels()).value());
+  ASSERT_EQ(megatron.ops.size(), faster.ops.size());
+  for (std::size_t i = 0; i < megatron.ops.size(); ++i) {
+    const double factor = megatron.ops[i].kind == OpKind::kDelay ? 0.9 : 1;
+    EXPECT_NEAR(faster.ops[i].duration.in_us(), factor * megatron.ops[i].duration.in_us(), 1e-5);
+  }
+}
+
+// DTensor and Megatron before 2022: the weights' gradient waits for the reduction of the input's.
+TEST(BuildProgram, BackwardReductionsOfTpAreExposedWhereTheyAreNotOverlapped) {
+  LayoutSpec l = small_layout(2, 1, 1, 1, 2);
+  const Program hidden = expanded(build_program(small_model(), l, flat_kernels()).value());
+  l.overlap_tp_backward = false;
+  const Program exposed = expanded(build_program(small_model(), l, flat_kernels()).value());
+  ASSERT_EQ(hidden.ops.size(), exposed.ops.size());
+  EXPECT_NE(hidden.deps.values, exposed.deps.values);
+}
+
 }  // namespace
 }  // namespace busbar

@@ -121,18 +121,6 @@ TEST(LayerTimes, MatrixWorkOfBackwardIsTwiceForward) {
   EXPECT_NEAR(t.mlp.backward().in_us() / t.mlp.forward().in_us(), 2, 1e-6);
 }
 
-// Software that fuses less moves more bytes in its memory-bound kernels; matrix products stay as they are.
-TEST(LayerTimes, ElementwiseTrafficStretchesOnlyMemoryBoundKernels) {
-  LayoutSpec l = main_layout(1, 1);
-  const StepTimes fused = step_times(llama3_70b(), l, flat_kernels());
-  l.elementwise_traffic = 2;
-  const StepTimes eager = step_times(llama3_70b(), l, flat_kernels());
-  EXPECT_NEAR(eager.mlp.norm.in_us(), 2 * fused.mlp.norm.in_us(), 1e-3);
-  EXPECT_NEAR(eager.mlp.middle.in_us(), 2 * fused.mlp.middle.in_us(), 1e-3);
-  EXPECT_EQ(eager.mlp.in, fused.mlp.in);
-  EXPECT_EQ(eager.attention.core, fused.attention.core);
-}
-
 TEST(LayerTimes, SelectiveRecomputationAddsTheAttentionCoreOnce) {
   LayoutSpec l = main_layout(1, 1);
   const KernelTable k = flat_kernels();

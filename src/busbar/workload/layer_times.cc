@@ -75,9 +75,7 @@ struct Shapes {
     if (precision != Precision::kFp8 && precision != Precision::kFp4) return {};
     return memory(static_cast<double>(tokens * columns), bytes);
   }
-  Duration memory(double elements, double bytes) const {
-    return k.memory_time(elements * bytes * l.elementwise_traffic);
-  }
+  Duration memory(double elements, double bytes) const { return k.memory_time(elements * bytes); }
 };
 
 void add_norms(const Shapes& s, auto& b) {

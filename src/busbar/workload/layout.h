@@ -98,7 +98,7 @@ struct LayoutSpec {
   Precision precision = Precision::kBf16;
   std::uint32_t zero = 1;         ///< sharded: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too (FSDP)
   std::uint32_t shard_group = 0;  ///< ranks that share one set of shards; 0: all DP x CP; fewer: hybrid sharding (HSDP)
-  bool whole_tensors = false;     ///< shards are whole tensors, each reduced to and broadcast by its owner
+  bool whole_tensors = false;     ///< shards are whole tensors, reduced to and broadcast by their owners
   bool prefetch = true;           ///< ZeRO-3: a layer's parameters are gathered while the previous layer computes
   /// ZeRO-3: gathered parameters are dropped after forward and gathered again in backward. If false, they stay until
   /// their backward pass ends or, with pipeline stages, until the step's last backward pass ends.
@@ -129,7 +129,7 @@ struct LayoutSpec {
   bool overlap_p2p = true;              ///< used only with vpp > 1, as in Megatron
   bool overlap_tp = false;              ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
   bool overlap_tp_backward = true;      ///< an input's gradient is reduced during the gradient of the weights
-  double elementwise_traffic = 1;       ///< HBM bytes of memory-bound kernels against Megatron's fused ones
+  double kernel_time = 1;               ///< of all kernels, against those of Megatron-Core: the software's share
   double straggler_speed = 1;           ///< of the slowest GPU; its stage and all replicas wait for it; 1: none
   std::uint32_t straggler_stage = 0;    ///< the stage of that GPU
   std::map<std::string, Where> places;  ///< where each key was given (file or flag), for messages

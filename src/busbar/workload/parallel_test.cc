@@ -169,12 +169,15 @@ TEST(FullySharded, ZeroNothingReducesAllOnce) {
   EXPECT_EQ(moved(p, OpClass::kDp, Collective::kAllGather).times, 0u);
 }
 
-TEST(ShardedOptimizer, WholeTensorsAreReducedAndBroadcastOneByOne) {
+// InternEvo: gradients leave by bucket, parameters come back tensor by tensor.
+TEST(ShardedOptimizer, WholeTensorsAreReducedByBucketAndBroadcastOneByOne) {
   LayoutSpec l = layout_with(1, 2);
   l.whole_tensors = true;
+  l.bucket_parameters = parameter_count(small_model()) / 3;
   const Program p = program_of(l);
   const double all = static_cast<double>(parameter_count(small_model()));
-  EXPECT_EQ(moved(p, OpClass::kDp, Collective::kReduce).times, 4u * 8 + 2);  // four per layer, embedding, head
+  EXPECT_EQ(moved(p, OpClass::kDp, Collective::kReduce).times, 3u);
+  EXPECT_EQ(moved(p, OpClass::kDp, Collective::kBroadcast).times, 4u * 8 + 2);  // four per layer, embedding, head
   EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduce).bytes / (2 * all), 1, 1e-3);
   EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kBroadcast).bytes / (2 * all), 1, 1e-3);
 }

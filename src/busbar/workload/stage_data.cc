@@ -32,7 +32,9 @@ void StageWriter::prepare_bucket(ChunkState& chunk, std::size_t b) {
   const GroupFamily shards = shard_groups(layout_, stage_);
   const bool whole = layout_.whole_tensors;
   chunk.reduce[b] = call(whole ? Collective::kReduce : Collective::kReduceScatter, gradients, shards);
-  chunk.gather[b] = call(whole ? Collective::kBroadcast : Collective::kAllGather, n * layout_.parameter_bytes, shards);
+  const std::uint64_t parameters = n * layout_.parameter_bytes;
+  chunk.gather[b] = whole ? call(Collective::kBroadcast, parameters / chunk.plan.tensors_of(b), shards)
+                          : call(Collective::kAllGather, parameters, shards);
   if (layout_.shard_copies() == 1) return;
   const std::uint64_t shard = gradients / layout_.shard_ranks();
   chunk.spread[b] = call(Collective::kAllReduce, shard, copy_groups(layout_, stage_));
@@ -43,12 +45,18 @@ void StageWriter::data_call(Label label, CallId call, OpId after) {
   last_dp_ = out_.collective(role_, StreamId::kDp, label, OpClass::kDp, call, {after});
 }
 
+/// Owners of whole tensors broadcast them one by one, as the parameters are there at once and the roots differ.
+void StageWriter::gather_bucket(const ChunkState& chunk, std::size_t b, OpId after) {
+  const std::uint32_t calls = layout_.whole_tensors ? chunk.plan.tensors_of(b) : 1;
+  for (std::uint32_t i = 0; i < calls; ++i) data_call(Label::kGatherParameters, chunk.gather[b], after);
+  data_call(Label::kGatherParameters, chunk.expert_gather[b], after);
+}
+
 void StageWriter::gather_parameters() {
   if (layout_.zero == 0 || layout_.shards_parameters()) return;
   for (ChunkState& chunk : chunks_) {
     for (std::size_t b = chunk.gather.size(); b-- > 0;) {
-      data_call(Label::kGatherParameters, chunk.gather[b], kNone<OpId>);
-      data_call(Label::kGatherParameters, chunk.expert_gather[b], kNone<OpId>);
+      gather_bucket(chunk, b, kNone<OpId>);
       chunk.gathered[b] = last_dp_;
     }
   }
@@ -143,8 +151,7 @@ void StageWriter::update(Duration duration, OpId norm_sum) {
   if (layout_.zero >= 1 && !layout_.shards_parameters() && !layout_.overlap_param_gather) {
     for (ChunkState& chunk : chunks_) {
       for (std::size_t b = 0; b < chunk.gather.size(); ++b) {
-        data_call(Label::kGatherParameters, chunk.gather[b], last_compute_);
-        data_call(Label::kGatherParameters, chunk.expert_gather[b], last_compute_);
+        gather_bucket(chunk, b, last_compute_);
       }
     }
     arrived_ = last_dp_;

@@ -40,7 +40,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
     const double bytes = static_cast<double>(activation_bytes_per_layer(model, layout, expert_layers(model) > 0));
     host_copy_ = duration_from_ps(bytes / machine.host_bytes_per_s * 1e12);
   }
-  if (stage == layout.straggler_stage) slowness_ = 1 / layout.straggler_speed;
+  slowness_ = layout.kernel_time / (stage == layout.straggler_stage ? layout.straggler_speed : 1);
   prepare_calls();
   prepare_expert_calls(machine.scale_up_gpus);
   for (std::uint32_t c = 0; c < layout_.vpp; ++c) {

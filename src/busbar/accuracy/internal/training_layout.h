@@ -12,8 +12,8 @@ namespace busbar {
 /// What no column says of a model with experts is that of the catalogue's model of the same shape.
 Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog);
 
-/// HBM traffic of memory-bound kernels in `framework` against Megatron's: catalog/frameworks; 1 without a file.
-Result<double> elementwise_traffic_of(const std::string& framework, const Catalog& catalog);
+/// Time of kernels in `framework` against those of Megatron-Core: catalog/frameworks; 1 without a file.
+Result<double> kernel_time_of(const std::string& framework, const Catalog& catalog);
 
 /// The version of a container in the text of the source, "26.04.01"; empty if there is none.
 std::string release_of(const std::string& source);

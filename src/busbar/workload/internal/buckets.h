@@ -22,6 +22,10 @@ struct BucketPlan {
   std::vector<std::uint64_t> bucket_parameters;  ///< per bucket, rounded up to a multiple of DP x CP
   std::vector<std::uint64_t> bucket_experts;     ///< the same of routed experts, and the ranks that hold the same ones
   std::vector<std::uint32_t> last_tensor;        ///< per bucket: the tensor whose gradient completes it
+  std::uint32_t tensors_of(std::size_t bucket) const {
+    const std::size_t end = bucket == 0 ? tensor_parameters.size() : last_tensor[bucket - 1];
+    return static_cast<std::uint32_t>(end) - last_tensor[bucket];
+  }
 
   std::uint32_t embedding() const { return 0; }
   std::uint32_t head() const { return static_cast<std::uint32_t>(tensor_parameters.size()) - 1; }

@@ -72,6 +72,7 @@ class StageWriter {
   void prepare_data_calls(ChunkState& chunk);
   void prepare_bucket(ChunkState& chunk, std::size_t b);
   void prepare_expert_calls(std::uint32_t scale_up_gpus);
+  void gather_bucket(const ChunkState& chunk, std::size_t b, OpId after);
   void data_call(Label label, CallId call, OpId after);  ///< on the dp stream; nothing without a call
   CallId call(Collective op, std::uint64_t bytes, GroupFamily groups);
   bool repeats(const PipelineStep& step) const;
@@ -107,7 +108,7 @@ class StageWriter {
   void receive(bool forward);
   void send(bool forward);
 
-  Duration slowed(Duration d) const { return slowness_ > 1 ? duration_from_ps(d.in_ps() * slowness_) : d; }
+  Duration slowed(Duration d) const { return slowness_ != 1 ? duration_from_ps(d.in_ps() * slowness_) : d; }
   OpId compute(Label label, Duration d);
   OpId tp(Label label, CallId call);  ///< after the last compute written; kNone without TP
   OpId tp_close(Label label) { return tp(label, sequence_parallel_ ? tp_scatter_ : tp_reduce_); }
@@ -137,7 +138,7 @@ class StageWriter {
   const StepTimes& times_;
   std::uint32_t stage_ = 0, virtual_stages_ = 1;
   bool sequence_parallel_ = false, overlap_tp_ = false, blocking_p2p_ = false;
-  double slowness_ = 1;  ///< of this stage's computation: above 1 with a straggler
+  double slowness_ = 1;  ///< time of this stage's kernels: above 1 with a straggler or slow software
   Duration host_copy_;   ///< of one layer's kept tensors, one direction
   RoleId role_{};
   std::vector<ChunkState> chunks_;
