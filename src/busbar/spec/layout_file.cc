@@ -75,6 +75,12 @@ Status set_rank_order(const std::string& word, const Where& where, LayoutSpec& l
       where);
 }
 
+constexpr std::pair<const char*, bool RecomputeModules::*> kModules[] = {
+    {"core_attn", &RecomputeModules::core_attn},
+    {"act", &RecomputeModules::act},
+    {"layernorm", &RecomputeModules::layernorm},
+    {"mla_up_proj", &RecomputeModules::mla_up_proj}};
+
 /// Reads keys and remembers their places.
 class LayoutReader {
  public:
@@ -96,6 +102,26 @@ class LayoutReader {
       out.push_back(static_cast<std::uint32_t>(*value));
     }
     layout.places[key] = node->where();
+  }
+  /// Megatron's names; those that are not listed are off.
+  void recompute_modules() {
+    const auto node = reader_.optional("recompute_modules");
+    if (!node || !reader_.ok()) return;
+    if (node->kind() != YamlNode::Kind::kSequence)
+      return reader_.fail(node->error("write a list, as in [core_attn, act]"));
+    layout.modules = {.core_attn = false};
+    for (std::size_t i = 0; i < node->size(); ++i) {
+      const auto name = node->item(i).as_string();
+      if (!name.ok()) return reader_.fail(name.error());
+      const auto known =
+          std::find_if(std::begin(kModules), std::end(kModules), [&](const auto& m) { return *name == m.first; });
+      if (known == std::end(kModules)) {
+        return reader_.fail(node->item(i).error(
+            fmt::format("'{}' is not recomputed alone; known are core_attn, act, layernorm and mla_up_proj", *name)));
+      }
+      layout.modules.*known->second = true;
+    }
+    layout.places["recompute_modules"] = node->where();
   }
   void word(const char* key, Status (*set)(const std::string&, const Where&, LayoutSpec&)) {
     const auto node = reader_.optional(key);
@@ -196,6 +222,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.flag("accumulate_gradients", l.accumulate_gradients);
   r.word("recompute", set_recompute);
   r.size("recompute_layers", l.recompute_layers);
+  r.recompute_modules();
   r.flag("early_stop", l.early_stop);
   r.word("schedule", set_schedule);
   r.size("first_layers", l.first_layers);

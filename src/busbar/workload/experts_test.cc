@@ -198,7 +198,8 @@ TEST(Experts, APredictorAddsOneLayerAndOneHeadToTheLastStage) {
     const StepTimes t = step_times(m, l, flat_kernels());
     const EndTimes& e = t.ends;
     const Duration layer = t.attention.forward() + t.attention.backward() + t.experts.forward() + t.experts.backward();
-    const Duration head = e.head_norm + e.head_norm_back + e.logits + e.logits_dgrad + e.logits_wgrad + e.loss + e.loss_back;
+    const Duration head =
+        e.head_norm + e.head_norm_back + e.logits + e.logits_dgrad + e.logits_wgrad + e.loss + e.loss_back;
     const Duration join = e.embedding + e.embedding_back + e.join + e.join_dgrad + e.join_wgrad;
     EXPECT_GT(e.join, Duration{});
     EXPECT_EQ(work() - before, (layer + head + join) * l.micro_batches());
@@ -217,7 +218,8 @@ TEST(Experts, LayersWithAWindowAttendInLessTime) {
   LayoutSpec l = expert_layout(2, 8, 4);
   l.seq = 8192;
   const StepTimes t = step_times(m, l, flat_kernels());
-  EXPECT_NEAR(t.windowed.core.in_s() / t.attention.core.in_s(), (128.0 * (1 - 64.0 / 8192) + 128) / (4096.0 + 64), 1e-6);
+  EXPECT_NEAR(t.windowed.core.in_s() / t.attention.core.in_s(), (128.0 * (1 - 64.0 / 8192) + 128) / (4096.0 + 64),
+              1e-6);
   EXPECT_EQ(t.windowed.in, t.attention.in);
 }
 

@@ -12,6 +12,7 @@ namespace {
 // HBM bytes per element of memory-bound kernels, bf16 activations, each tensor read or written once per kernel.
 constexpr double kNormBytes = 10;       // residual add: read 2, write 1; norm: read 1, write 1
 constexpr double kNormBackBytes = 12;   // norm: read x and dy, write dx; residual add: read 2, write 1
+constexpr double kNormAgainBytes = 4;   // the norm alone: read 1, write 1
 constexpr double kRotaryBytes = 4;      // read, write
 constexpr double kGateBytes = 6;        // read both halves, write one
 constexpr double kGateBackBytes = 10;   // read dy and both halves, write both
@@ -46,8 +47,8 @@ struct Shapes {
   const LayoutSpec& l;
   const KernelTable& k;
   std::uint64_t tokens, hidden;
-  double shard_elements;  ///< of the hidden state between the TP regions
-  Precision precision;    ///< of the layers' matrix products
+  double shard_elements;   ///< of the hidden state between the TP regions
+  Precision precision;     ///< of the layers' matrix products
   double score_share = 1;  ///< scores of a layer with a window, relative to causal ones
 
   Shapes(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels)
@@ -80,7 +81,8 @@ struct Shapes {
 
 void add_norms(const Shapes& s, auto& b) {
   b.norm = s.floor(s.memory(s.shard_elements, kNormBytes), kNormKernels);
-  b.norm_back = s.floor(s.memory(s.shard_elements, kNormBackBytes), kNormBackKernels);
+  const double again = s.l.recomputes(&RecomputeModules::layernorm) ? kNormAgainBytes : 0;
+  b.norm_back = s.floor(s.memory(s.shard_elements, kNormBackBytes + again), kNormBackKernels);
 }
 
 /// Lengthens the middle of launch-bound pieces, so that the sum is right.
@@ -126,7 +128,7 @@ void add_core(const Shapes& s, BlockTimes& b, std::uint32_t heads, Duration rota
   b.core = core(false);
   b.core_back = core(true);
   b.middle = rotary + b.core;
-  if (s.l.recompute == Recompute::kSelective) b.core_back += b.core;
+  if (s.l.recomputes(&RecomputeModules::core_attn)) b.core_back += b.core;
   b.middle_back = rotary + b.core_back;
 }
 
@@ -150,6 +152,7 @@ BlockTimes latent_attention_times(const Shapes& s) {
   b.out_wgrad = wgrad_of(s, {{s.tokens, s.hidden, out}});
   b.in_dgrad = dgrad_of(s, in) + norms + s.cast(std::uint64_t{heads} * (query + a.nope_dim + a.v_dim), kCastBytes);
   b.in_wgrad = wgrad_of(s, in);
+  if (s.l.recomputes(&RecomputeModules::mla_up_proj)) b.middle_back += forward_of(s, {in[1], in[2]});
   stretch(s, b, kAttentionKernels, kAttentionBackKernels);
   return b;
 }
@@ -183,6 +186,7 @@ BlockTimes mlp_times(const Shapes& s, std::uint64_t width) {
   b.out_dgrad = s.k.gemm_time(s.tokens, f, s.hidden, s.precision) + s.cast(s.hidden, kCastBytes);
   b.out_wgrad = s.wgrad(s.hidden, f, s.precision);
   b.middle_back = s.memory(elements, s.m.gated_mlp ? kGateBackBytes : kActivationBackBytes);
+  if (s.l.recomputes(&RecomputeModules::act)) b.middle_back += b.middle;
   b.in_dgrad = s.dgrad(in, s.hidden, s.precision) + s.cast(in, kFusedCastBytes);
   b.in_wgrad = s.wgrad(in, s.hidden, s.precision);
   stretch(s, b, kMlpKernels, kMlpBackKernels);
@@ -225,6 +229,7 @@ ExpertTimes expert_times(const Shapes& s) {
   t.out_dgrad = product(rows, f, h) + cast(h);
   t.out_wgrad = product(h, f, rows, extra * static_cast<double>(h * f));
   t.middle_back = s.memory(arrived * static_cast<double>(f), gate_back);
+  if (s.l.recomputes(&RecomputeModules::act)) t.middle_back += t.middle;
   t.in_dgrad = product(rows, h, in) + cast(in);
   t.in_wgrad = product(in, h, rows, extra * static_cast<double>(in * h));
   t.route_back = s.floor(router * 2 + moved(ordered, kCollectBytes), kRouteKernels);

@@ -54,6 +54,10 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
   if (l.schedule == PipelineSchedule::kZbV && l.vpp != 2) {
     return invalid(fmt::format("ZB-V has two chunks per stage; use vpp 2 instead of {}", l.vpp), l.place("vpp"));
   }
+  if (l.places.contains("recompute_modules") && l.recompute != Recompute::kSelective) {
+    return invalid(fmt::format("recompute_modules needs recompute: selective, not {}", name_of(l.recompute)),
+                   l.place("recompute_modules"));
+  }
   if (l.overlap_tp && !l.sequence_parallel) {
     return invalid("overlapping TP with GEMMs needs sequence_parallel: true", l.place("overlap_tp"));
   }

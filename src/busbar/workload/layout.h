@@ -134,6 +134,9 @@ struct LayoutSpec {
   std::uint32_t straggler_stage = 0;    ///< the stage of that GPU
   std::map<std::string, Where> places;  ///< where each key was given (file or flag), for messages
 
+  bool recomputes(bool RecomputeModules::*module) const {
+    return recompute == Recompute::kSelective && modules.*module;
+  }
   std::uint32_t ranks() const { return tp * cp * pp * dp; }
   std::uint32_t micro_batches() const { return global_batch / (dp * micro_batch); }  ///< per replica and step
   std::uint32_t tokens() const { return seq / cp * micro_batch; }                    ///< per micro-batch and CP rank

@@ -52,17 +52,20 @@ std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l
   // With sequence parallelism tp divides all tensors. Without it the inputs of norms and of column-parallel GEMMs are
   // whole on every GPU. Inputs of GEMMs in 8 bits are kept in 8 bits.
   const std::uint64_t input = l.precision == Precision::kFp8 || l.precision == Precision::kFp4 ? 1 : kBf16;
-  const std::uint64_t whole = (2 * kBf16 + 2 * input) * m.hidden;  // two norm inputs, two GEMM inputs
+  const bool norms = l.recomputes(&RecomputeModules::layernorm), act = l.recomputes(&RecomputeModules::act);
+  const std::uint64_t whole = (2 * kBf16 + (norms ? 0 : 2 * input)) * m.hidden;  // two norm inputs, two GEMM inputs
   const std::uint64_t width = attention_width(m), q = static_cast<std::uint64_t>(m.heads) * width / l.tp;
   const std::uint64_t kv = std::max<std::uint64_t>(1, m.kv_heads / l.tp) * width;
   // Query and attention output, key and value; of latent attention the narrow ones too.
   const std::uint64_t narrow = m.latent.q_rank + m.latent.kv_rank + m.latent.rope_dim;
-  const std::uint64_t attention = 2 * kBf16 * (q + kv) + kBf16 * narrow / (l.sequence_parallel ? l.tp : 1);
+  const bool up = m.latent.kv_rank > 0 && l.recomputes(&RecomputeModules::mla_up_proj);
+  const std::uint64_t attention =
+      (up ? kBf16 * q : 2 * kBf16 * (q + kv)) + kBf16 * narrow / (l.sequence_parallel ? l.tp : 1);
   // Up (and gate) output in 16 bits, the input of the down GEMM.
-  const std::uint64_t per_width = (m.gated_mlp ? 2 : 1) * kBf16 + input;
+  const std::uint64_t per_width = (m.gated_mlp ? 2 : 1) * kBf16 + (act ? 0 : input);
   const std::uint64_t mlp = per_width * (experts ? m.moe.shared * m.moe.ffn : m.ffn) / l.tp;
   std::uint64_t scores = kFp32 * m.heads / l.tp;  // log-sum-exp of the softmax
-  if (l.attention == AttentionKernel::kUnfused && l.recompute != Recompute::kSelective) {
+  if (l.attention == AttentionKernel::kUnfused && !l.recomputes(&RecomputeModules::core_attn)) {
     scores = kUnfusedScoreBytes * m.heads / l.tp * l.seq;
   }
   std::uint64_t routed = 0;

@@ -157,6 +157,22 @@ TEST(Memory, PyTorchsLossKeepsMoreOfTheLogitsThanMegatrons) {
   EXPECT_EQ(bytes_per_logit(l), 0u);
 }
 
+// 8 h + 4 H d + 4 Hkv d + 6 f per token: without the outputs of norms 4 h less, without the activation's output 2 f
+// less.
+TEST(Memory, RecomputedModulesKeepLess) {
+  LayoutSpec l = main_layout(1, 1);
+  const auto kept = [&] { return activation_bytes_per_layer(llama3_70b(), l); };
+  const std::uint64_t tokens = l.tokens(), all = kept();
+  l.recompute = Recompute::kSelective;
+  EXPECT_EQ(kept(), all);  // the attention core of a fused kernel keeps no scores
+  l.modules.layernorm = true;
+  EXPECT_EQ(all - kept(), 4 * 8192 / l.tp * tokens);
+  l.modules.act = true;
+  EXPECT_EQ(all - kept(), (4 * 8192 + 2 * 28672) / l.tp * tokens);
+  l.recompute = Recompute::kNone;
+  EXPECT_EQ(kept(), all);
+}
+
 TEST(Memory, PartsSumToTheTotal) {
   LayoutSpec l = main_layout(1, 1);
   l.zero = 3;

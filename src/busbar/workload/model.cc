@@ -52,8 +52,8 @@ std::uint64_t attention_parameters(const ModelSpec& m) {
   if (a.kv_rank == 0) return p.attention_in + p.attention_out;
   const std::uint64_t h = m.hidden, heads = m.heads, q = a.nope_dim + a.rope_dim;
   const std::uint64_t query = a.q_rank > 0 ? h * a.q_rank + a.q_rank * heads * q : h * heads * q;
-  return query + h * (a.kv_rank + a.rope_dim) +
-         a.kv_rank * heads * (std::uint64_t{a.nope_dim} + a.v_dim) + heads * a.v_dim * h;
+  return query + h * (a.kv_rank + a.rope_dim) + a.kv_rank * heads * (std::uint64_t{a.nope_dim} + a.v_dim) +
+         heads * a.v_dim * h;
 }
 
 std::uint64_t expert_parameters(const ModelSpec& m) { return (m.gated_mlp ? 3ull : 2ull) * m.hidden * m.moe.ffn; }
@@ -71,9 +71,9 @@ std::uint64_t matrices_with(const ModelSpec& m, std::uint64_t routed) {
 /// The same of the modules of multi-token prediction.
 std::uint64_t mtp_matrices(const ModelSpec& m, std::uint64_t routed) {
   const LayerParameters dense = layer_parameters(m);
-  const std::uint64_t mlp = m.moe.experts == 0 ? dense.mlp_in + dense.mlp_out
-                                               : (routed + m.moe.shared) * expert_parameters(m) +
-                                                     std::uint64_t{m.hidden} * m.moe.experts;
+  const std::uint64_t mlp =
+      m.moe.experts == 0 ? dense.mlp_in + dense.mlp_out
+                         : (routed + m.moe.shared) * expert_parameters(m) + std::uint64_t{m.hidden} * m.moe.experts;
   return m.mtp * (attention_parameters(m) + mlp + 2ull * m.hidden * m.hidden);
 }
 
@@ -97,7 +97,8 @@ std::uint64_t parameter_count(const ModelSpec& m) { return count_with(m, m.moe.e
 std::uint64_t active_parameter_count(const ModelSpec& m) { return count_with(m, m.moe.per_token); }
 
 ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq) {
-  const double matrices = 2.0 * static_cast<double>(matrices_with(m, m.moe.per_token) + mtp_matrices(m, m.moe.per_token));
+  const double matrices =
+      2.0 * static_cast<double>(matrices_with(m, m.moe.per_token) + mtp_matrices(m, m.moe.per_token));
   const double scores = 4.0 * seq * m.heads * attention_width(m) * layers_of_scores(m, seq);
   const double logits = 2.0 * (1 + m.mtp) * static_cast<double>(embedding_parameters(m));
   return {.full_attention = 3.0 * (matrices + scores + logits), .causal = 3.0 * (matrices + 0.5 * scores + logits)};
