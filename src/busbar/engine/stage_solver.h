@@ -49,6 +49,8 @@ class StageSolver {
   /// The i-th of those added has ended; solve_again() gives the rates of the others.
   void close(std::uint32_t i) { solver_.close(i); }
   std::span<const double> solve_again();
+  /// The solver with the fluids of the last solve(), for solutions of some of them later.
+  const MaxMinSolver& solver() const { return solver_; }
   std::size_t crossings() const { return solver_.crossings(); }
   const Shortcuts& shortcuts() const { return shortcuts_; }
 

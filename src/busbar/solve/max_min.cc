@@ -184,13 +184,20 @@ void MaxMinSolver::solve(std::span<const double> capacity) {
   if (shortcuts_.has(Shortcut::kLinksInSeries)) drop_in_series();
   transpose_rows();
   rate_.assign(cap_.size(), 0.0);
+  all_by_cap_.clear();
+  for (std::uint32_t f = 0; f < cap_.size(); ++f)
+    if (std::isfinite(cap_[f])) all_by_cap_.push_back(f);
+  std::ranges::sort(all_by_cap_, {}, [&](std::uint32_t f) { return std::pair(cap_[f], f); });
+  reopen();
+  solve_again();
+}
+
+void MaxMinSolver::reopen() {
   closed_.assign(cap_.size(), false);
   live_.resize(cap_.size());
   std::iota(live_.begin(), live_.end(), 0u);
-  by_cap_.clear();
-  std::ranges::copy_if(live_, std::back_inserter(by_cap_), [&](std::uint32_t f) { return std::isfinite(cap_[f]); });
-  std::ranges::sort(by_cap_, {}, [&](std::uint32_t f) { return std::pair(cap_[f], f); });
-  solve_again();
+  by_cap_ = all_by_cap_;
+  any_closed_ = false;
 }
 
 void MaxMinSolver::close(std::uint32_t fluid) {

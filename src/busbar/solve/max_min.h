@@ -30,6 +30,8 @@ class MaxMinSolver {
   /// Removes a fluid after a solution: its rate is 0 from then on. solve_again() gives the others their new rates, over
   /// the links that could be full with all of them.
   void close(std::uint32_t fluid);
+  /// All fluids are there again after solve().
+  void reopen();
   void solve_again();
   std::span<const double> rates() const { return rate_; }
   /// Pairs of a fluid and a link of it that can be full; solve_again() costs that much. Call it after solve().
@@ -72,8 +74,8 @@ class MaxMinSolver {
   std::vector<std::uint32_t> cross_;        ///< rows
   std::vector<double> cross_weight_;
   std::vector<Entry> heap_;
-  std::vector<std::uint32_t> live_;    ///< fluids that are not closed
-  std::vector<std::uint32_t> by_cap_;  ///< live fluids with a cap, least first
+  std::vector<std::uint32_t> live_;                 ///< fluids that are not closed
+  std::vector<std::uint32_t> all_by_cap_, by_cap_;  ///< fluids with a cap, least first: all, and the live ones
   std::vector<bool> closed_;
   bool any_closed_ = false;  ///< since the last solve
   std::uint32_t fixed_ = 0;  ///< live fluids whose rate is known

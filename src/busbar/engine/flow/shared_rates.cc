@@ -1,5 +1,6 @@
 #include "busbar/engine/flow/shared_rates.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -9,7 +10,7 @@ SharedRates::SharedRates(StageSolver& solver, const CapacityTable& table) : solv
 
 std::span<const double> SharedRates::of(std::span<const Member> group) {
   constexpr std::size_t kMostKept = 1 << 20;  // 8 MiB
-  if (kept_ > kMostKept) groups_.clear(), known_.clear(), kept_ = 0;
+  if (kept_ > kMostKept) groups_.clear(), known_.clear(), unknown_.clear(), equations_.clear(), oldest_ = kept_ = 0;
   list(group);
   const auto [entry, fresh] = groups_.try_emplace(ids_);
   KnownGroup& known_group = entry->second;
@@ -74,15 +75,45 @@ const std::vector<double>* SharedRates::known(std::uint64_t part, std::span<cons
   return found == known_.end() || !shortcuts().take(Shortcut::kKeptRates) ? nullptr : &found->second;
 }
 
+/// Of the open fluids of the part, or of all, solved anew.
+std::span<const double> SharedRates::fresh_rates(std::span<const Member> group, std::span<const std::uint32_t> row,
+                                                 bool all) {
+  solver_.begin(all ? StageSolver::Rates::kNew : StageSolver::Rates::kAsBefore);
+  const auto rate_of = [&](CapacityId c) { return table_.rate(c); };
+  for (const std::uint32_t i : row)
+    if (all || places_[i].open) solver_.add(*group[places_[i].member].stage, places_[i].fluid, rate_of);
+  return solver_.solve();
+}
+
+/// Of the open fluids of the part, by its equations once they have been wanted a few times.
+std::span<const double> SharedRates::rates_of_open(std::span<const Member> group, std::uint64_t part,
+                                                   std::span<const std::uint32_t> row) {
+  constexpr std::uint32_t kOften = 3;
+  constexpr std::size_t kMostEquations = 16;
+  if (row.size() < 64 || ++unknown_[part] < kOften || !shortcuts().take(Shortcut::kRatesAfterAnEnd))
+    return fresh_rates(group, row, false);
+  auto at = std::find_if(equations_.begin(), equations_.end(), [&](const Equations& e) { return e.part == part; });
+  if (at == equations_.end()) {
+    fresh_rates(group, row, true);
+    if (equations_.size() < kMostEquations) equations_.emplace_back();
+    at = equations_.begin() + static_cast<std::ptrdiff_t>(oldest_++ % kMostEquations);
+    *at = {part, solver_.solver()};
+  }
+  at->solver.reopen();
+  for (std::uint32_t f = 0; f < row.size(); ++f)
+    if (!places_[row[f]].open) at->solver.close(f);
+  at->solver.solve_again();
+  some_.clear();
+  for (std::uint32_t f = 0; f < row.size(); ++f)
+    if (places_[row[f]].open) some_.push_back(at->solver.rates()[f]);
+  return some_;
+}
+
 /// Fills in the rates of the part's open fluids.
 void SharedRates::solve(std::span<const Member> group, std::uint64_t part, std::span<const std::uint32_t> row) {
   const std::vector<double>* rates = known(part, row);
   if (!rates) {
-    solver_.begin(StageSolver::Rates::kAsBefore);
-    const auto rate_of = [&](CapacityId c) { return table_.rate(c); };
-    for (const std::uint32_t i : row)
-      if (places_[i].open) solver_.add(*group[places_[i].member].stage, places_[i].fluid, rate_of);
-    const auto found = solver_.solve();
+    const auto found = rates_of_open(group, part, row);
     kept_ += key_.size() + found.size();
     rates = &known_.insert_or_assign(key_, std::vector<double>(found.begin(), found.end())).first->second;
   }

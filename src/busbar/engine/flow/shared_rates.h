@@ -3,6 +3,7 @@
 
 #include <map>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "busbar/base/csr.h"
@@ -13,7 +14,8 @@ namespace busbar {
 
 /// Solves a sharing group whole the first time its stages are together, and part by part from the second time on. A
 /// part is a set of fluids that share links with one another and with no other fluid, so an end re-solves its own part
-/// alone. Both ways give the same bits.
+/// alone. Both ways give the same bits. A part that is asked for often keeps its equations, with all its fluids, and
+/// solves them for the open ones.
 class SharedRates {
  public:
   struct Member {
@@ -35,18 +37,30 @@ class SharedRates {
     std::uint32_t member, fluid;
     bool open;
   };
+  /// The equations of a part with all its fluids.
+  struct Equations {
+    std::uint64_t part = 0;
+    MaxMinSolver solver;
+  };
   const Shortcuts& shortcuts() const { return solver_.shortcuts(); }
   void list(std::span<const Member> group);
   void find_parts(std::span<const Member> group, KnownGroup& known_group);
   const std::vector<double>* known(std::uint64_t part, std::span<const std::uint32_t> row);
   void solve(std::span<const Member> group, std::uint64_t part, std::span<const std::uint32_t> row);
+  std::span<const double> fresh_rates(std::span<const Member> group, std::span<const std::uint32_t> row, bool all);
+  std::span<const double> rates_of_open(std::span<const Member> group, std::uint64_t part,
+                                        std::span<const std::uint32_t> row);
 
   StageSolver& solver_;
   const CapacityTable& table_;
   ComponentSplitter splitter_{Shortcuts::none()};
   std::map<std::vector<std::uint32_t>, KnownGroup> groups_;          ///< by stages
   std::map<std::vector<std::uint64_t>, std::vector<double>> known_;  ///< by group, part and its open fluids
-  std::size_t kept_ = 0;                                             ///< numbers in both
+  std::unordered_map<std::uint64_t, std::uint32_t> unknown_;         ///< times that a part's rates were not known
+  std::vector<Equations> equations_;                                 ///< of few parts; the next to go is at oldest_
+  std::size_t oldest_ = 0;
+  std::vector<double> some_;
+  std::size_t kept_ = 0;  ///< numbers in both
   std::vector<std::uint32_t> ids_, all_;
   std::vector<std::uint64_t> key_;
   std::vector<Place> places_;

@@ -8,10 +8,10 @@
 namespace busbar {
 namespace {
 
-/// Fluids over one to four links each, out of `links`.
-Stage random_stage(RandomStream& random, std::span<const LinkId> links) {
+/// Up to `most` fluids over one to four links each, out of `links`.
+Stage random_stage(RandomStream& random, std::span<const LinkId> links, std::uint64_t most = 8) {
   Stage s;
-  for (std::uint64_t f = 1 + random.below(8); f > 0; --f) {
+  for (std::uint64_t f = 1 + random.below(most); f > 0; --f) {
     Fluid fluid;
     fluid.begin = static_cast<std::uint32_t>(s.on.size());
     const std::uint64_t first = random.below(links.size() - 4);
@@ -57,6 +57,39 @@ TEST(SharedRates, AreTheSameBitsWholeInPartsAndKept) {
       const auto found = rates.of(group);
       ASSERT_EQ(found.size(), truth.size()) << "seed " << seed;
       for (std::size_t i = 0; i < truth.size(); ++i) ASSERT_EQ(found[i], truth[i]) << "seed " << seed << " at " << time;
+    }
+  }
+}
+
+// A part with many fluids that is asked for again and again is solved by its kept equations.
+TEST(SharedRates, OfKeptEquationsAreThoseOfNewOnes) {
+  const Topology t = leaf_spine(4, 4).seal();
+  const Router router(t, RoutingPolicy::kStatic);
+  const Placement placement(router, t.gpus());
+  const Lowering lowering(router, placement, {});
+  std::vector<LinkId> links;
+  for (std::uint32_t l = 0; l < t.link_count(); ++l) links.push_back(LinkId{l});
+  const auto rate_of = [&](CapacityId c) { return lowering.capacities().rate(c); };
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    RandomStream random(seed, "kept equations");
+    std::vector<Stage> stages{random_stage(random, links, 200), random_stage(random, links, 200)};
+    Shortcuts noted;
+    noted.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
+    StageSolver kept_solver(lowering.capacities().counts(), noted), solver(lowering.capacities().counts());
+    SharedRates rates(kept_solver, lowering.capacities());
+    for (int time = 0; time < 12; ++time) {
+      std::vector<std::vector<double>> left(2);
+      solver.begin();
+      for (std::uint32_t s = 0; s < 2; ++s)
+        for (std::uint32_t f = 0; f < stages[s].fluids.size(); ++f) {
+          left[s].push_back(random.below(4) > 0 ? 1 : 0);
+          if (left[s][f] > 0) solver.add(stages[s], f, rate_of);
+        }
+      const std::vector<SharedRates::Member> group{{0, &stages[0], left[0]}, {1, &stages[1], left[1]}};
+      const auto truth = solver.solve();
+      const auto found = rates.of(group);
+      ASSERT_EQ(found.size(), truth.size());
+      for (std::size_t i = 0; i < truth.size(); ++i) ASSERT_NEAR(found[i] / truth[i], 1, 1e-12) << seed << ' ' << time;
     }
   }
 }
