@@ -4,6 +4,7 @@
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/workload/expert_load.h"
 
 namespace busbar {
 
@@ -122,6 +123,10 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
                  {"p50_s", s.p50_s},
                  {"p90_s", s.p90_s},
                  {"p99_s", s.p99_s}};
+  if (r.scenario.model.moe.experts > 0) {
+    const ExpertLoad load = expert_load(r.scenario.model, r.layout);
+    j["experts"] = {{"busiest_rank", load.busiest}, {"busiest_rank_p90", load.busiest_p90}, {"dropped", load.dropped}};
+  }
   j["fits"] = !r.does_not_fit.has_value();
   j["scaling_efficiency"] = r.scaling_efficiency;
   add_policy(j, r.machine->policy(), r.predict.launch, r.machine->protocol().launch);

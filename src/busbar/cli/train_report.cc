@@ -13,6 +13,7 @@
 #include "busbar/cli/train_beside.h"
 #include "busbar/report/style.h"
 #include "busbar/topology/levels.h"
+#include "busbar/workload/expert_load.h"
 
 namespace busbar {
 namespace {
@@ -124,6 +125,14 @@ std::string spread_words(const TrainRun& r) {
       format_duration(s.p99_s), format_number(100 * r.kernels.jitter_share));
 }
 
+std::string expert_words(const TrainRun& r) {
+  const ExpertLoad load = expert_load(r.scenario.model, r.layout);
+  std::string words = fmt::format("the busiest of {} ranks has {:.3g} times the mean load, {:.3g} times in one of ten exchanges",
+                                  r.layout.ep, load.busiest, load.busiest_p90);
+  if (r.layout.expert_capacity > 0) words += fmt::format("; {:.2g} % of the tokens' copies are dropped", 100 * load.dropped);
+  return words;
+}
+
 Facts details(const TrainRun& r) {
   Facts f;
   f.title = "The scenario and its result";
@@ -142,6 +151,7 @@ Facts details(const TrainRun& r) {
   add("model", fmt::format("{}, {}e9 parameters", r.scenario.model.name,
                            format_number(static_cast<double>(parameter_count(r.scenario.model)) / 1e9)));
   add("layout", layout_words(r.layout));
+  if (r.scenario.model.moe.experts > 0) add("experts", expert_words(r));
   add("collectives", policy_words(r.machine->policy(), r.predict.launch, r.machine->protocol().launch));
   add("model FLOPs",
       fmt::format("{} TFLOP/s per GPU with causal attention; counting full attention {} TFLOP/s, MFU {} %",

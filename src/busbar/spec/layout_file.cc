@@ -207,6 +207,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.size("expert_tp", l.expert_tp);
   r.size("dispatch_bytes", l.dispatch_bytes);
   r.share("expert_skew", l.expert_skew);
+  r.share("expert_capacity", l.expert_capacity);
   r.word("expert_exchange", set_expert_exchange);
   r.flag("fused_experts", l.fused_experts);
   r.duration("expert_wait", l.expert_wait);

@@ -9,6 +9,7 @@
 #include "busbar/base/random.h"
 #include "busbar/program/passes.h"
 #include "busbar/workload/build_program.h"
+#include "busbar/workload/expert_load.h"
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/layer_times.h"
@@ -56,7 +57,7 @@ TEST(Experts, TokensTravelToTheirExpertsAndBackForwardAndBackward) {
   EXPECT_EQ(all_to_all(), 5 * once);
   l = expert_layout(2, 8, 4);
   l.expert_skew = 0.4;  // the busiest rank sends and receives more
-  EXPECT_NEAR(all_to_all() / (4 * once), busiest_rank(small_experts(), l), 1e-5);
+  EXPECT_NEAR(all_to_all() / (4 * once), expert_load(small_experts(), l).busiest, 1e-5);
   l = expert_layout(2, 8, 1);  // every rank has all experts of its TP group: nothing is exchanged
   EXPECT_EQ(all_to_all(), 0);
 }
@@ -129,20 +130,33 @@ TEST(Experts, TheBusiestRankIsTheLargestOfSumsOfRandomLoads) {
   const auto normal = [&] {
     return std::sqrt(-2 * std::log(1 - random.uniform())) * std::cos(2 * 3.14159265358979 * random.uniform());
   };
-  double sum = 0;
+  double sum = 0, dropped = 0;
   constexpr int kDraws = 4000;
+  std::vector<double> largest;
   for (int i = 0; i < kDraws; ++i) {
     double most = 0;
     for (int rank = 0; rank < 16; ++rank) {
       double load = 0;
-      for (int e = 0; e < 4; ++e) load += (1 + std::sqrt(0.09 + noise) * normal()) / 4;
+      for (int e = 0; e < 4; ++e) {
+        const double one = 1 + std::sqrt(0.09 + noise) * normal();
+        load += one / 4;
+        dropped += std::max(0.0, one - 1.25) / (64 * kDraws);
+      }
       most = std::max(most, load);
     }
     sum += most / kDraws;
+    largest.push_back(most);
   }
-  EXPECT_NEAR(busiest_rank(m, l), sum, 0.01);
+  std::sort(largest.begin(), largest.end());
+  EXPECT_NEAR(expert_load(m, l).busiest, sum, 0.01);
+  EXPECT_NEAR(expert_load(m, l).busiest_p90, largest[kDraws * 9 / 10], 0.01);
+  EXPECT_EQ(expert_load(m, l).dropped, 0);
+  l.expert_capacity = 1.25;  // places of an expert, of the mean
+  EXPECT_NEAR(expert_load(m, l).dropped, dropped, 0.002);
+  EXPECT_EQ(expert_load(m, l).busiest, 1.25);
   l.expert_skew = 0;
-  EXPECT_EQ(busiest_rank(m, l), 1);
+  EXPECT_EQ(expert_load(m, l).busiest, 1);
+  EXPECT_EQ(expert_load(m, l).dropped, 0);
 }
 
 TEST(Experts, OneGroupedProductCostsNoLessThanItsFlopsAndNoMoreThanOneByOne) {

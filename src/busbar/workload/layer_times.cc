@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "busbar/base/normal.h"
+#include "busbar/workload/expert_load.h"
 
 namespace busbar {
 namespace {
@@ -200,7 +200,7 @@ ExpertTimes expert_times(const Shapes& s) {
   if (e.experts == 0) return t;
   const std::uint32_t local = e.experts / s.l.ep;
   const double own = s.l.routed_tokens(), copies = own * e.per_token;  // of this rank, before the exchange
-  const double arrived = copies * s.l.expert_tensor() * busiest_rank(s.m, s.l);
+  const double arrived = copies * s.l.expert_tensor() * expert_load(s.m, s.l).busiest;
   const auto rows = static_cast<std::uint64_t>(std::max(1.0, arrived / local));
   const std::uint64_t f = e.ffn / s.l.expert_tensor(), in = (s.m.gated_mlp ? 2 : 1) * f, h = s.hidden;
   const double extra = (2.0 * s.l.gradient_bytes - kGradientWord) * local;
@@ -265,16 +265,6 @@ EndTimes end_times(const Shapes& s) {
 }
 
 }  // namespace
-
-double busiest_rank(const ModelSpec& m, const LayoutSpec& l) {
-  const ExpertSpec& e = m.moe;
-  if (e.experts == 0 || l.expert_skew <= 0) return 1;
-  // A fair router gives each expert T k / E tokens with the variance of that count.
-  const double tokens = static_cast<double>(l.routed_tokens()) * l.ep * l.expert_tensor();
-  const double noise = e.experts / (tokens * e.per_token);
-  const double per_rank = std::sqrt((l.expert_skew * l.expert_skew + noise) / (e.experts / l.ep));
-  return l.ep > 1 ? 1 + per_rank * expected_maximum(l.ep) : 1;
-}
 
 namespace {
 

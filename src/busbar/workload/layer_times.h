@@ -35,10 +35,6 @@ struct ExpertTimes {
   }
 };
 
-/// Load of the busiest rank of an EP group relative to the mean: with `skew` per expert, and the sampling noise of a
-/// fair router over the group's tokens. Source: expected maximum of ep normals (Blom), docs/models/step.md.
-double busiest_rank(const ModelSpec& model, const LayoutSpec& layout);
-
 /// Work of the first and the last stage besides layers.
 struct EndTimes {
   Duration embedding, embedding_back;

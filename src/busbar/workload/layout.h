@@ -123,6 +123,7 @@ struct LayoutSpec {
   /// Before each exchange the host reads how many tokens each expert gets, and the GPU waits for its next kernels.
   Duration expert_wait;
   bool fused_experts = false;  ///< tokens are put in order by the exchange; activation and casts run inside GEMMs
+  double expert_capacity = 0;  ///< places for tokens in an expert, of the mean load; further ones are dropped; 0: none is
   double expert_skew = 0.05;  ///< standard deviation of the load of one expert, of its mean; 0: forced balance
   bool overlap_grad_reduce = true;
   bool overlap_param_gather = true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "busbar/workload/expert_load.h"
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/internal/layer_split.h"
 #include "busbar/workload/internal/pipeline_order.h"
@@ -71,7 +72,7 @@ std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l
   std::uint64_t routed = 0;
   if (experts) {  // copies of tokens on the busiest rank
     const double copies =
-        static_cast<double>(l.routed_tokens()) * m.moe.per_token * l.expert_tensor() * busiest_rank(m, l);
+        static_cast<double>(l.routed_tokens()) * m.moe.per_token * l.expert_tensor() * expert_load(m, l).busiest;
     routed = static_cast<std::uint64_t>(
         copies * static_cast<double>(input * m.hidden + per_width * m.moe.ffn / l.expert_tensor()));
   }

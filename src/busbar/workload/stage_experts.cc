@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "busbar/workload/expert_load.h"
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/internal/stage_writer.h"
 
@@ -22,7 +23,7 @@ double places_of_token(const ModelSpec& m, double n) { return n * (1 - std::pow(
 void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   if (model_.moe.experts == 0) return;
   // The busiest rank receives more than the mean, and all wait for it.
-  const double token = static_cast<double>(layout_.routed_tokens()) * model_.hidden * busiest_rank(model_, layout_) *
+  const double token = static_cast<double>(layout_.routed_tokens()) * model_.hidden * expert_load(model_, layout_).busiest *
                        (1 + (kDuringCompute - 1) * layout_.overlap_ep);
   const auto bytes = [&](double copies, double per_element) {
     return static_cast<std::uint64_t>(token * copies * per_element);
