@@ -85,6 +85,28 @@ class Interrupt(unittest.TestCase):
         answer = json.loads(said)
         self.assertEqual((len(answer["results"]), answer["complete"]), (1, False))
 
+    def test_fluids_stop_within_a_list_of_flows(self):
+        short, flows = 128, 20_000  # after the short ones, all at once: minutes
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "long.csv")
+            sizes = [(1000, 0) if i < short else (10**7 + 997 * i, 10**6 + i % 1000) for i in range(flows)]
+            path.write_text("id,src,dst,bytes,start_ns,after\n" + "".join(
+                f"f{i},{i * 7 % 128},{(i * 7 + 1 + i // 128 * 13 % 127) % 128},{size},{at},\n"
+                for i, (size, at) in enumerate(sizes)))
+            for seconds in (3, 10, 30):  # however loaded the machine is, the short ones have ended then
+                run = start([BUSBAR, "flows", "bench/cases/ls128.yaml", str(path), "--json"], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+                time.sleep(seconds)
+                run.send_signal(signal.SIGINT)
+                said, complaint = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 130, complaint)
+                if said:
+                    break
+        answer = json.loads(said)
+        self.assertFalse(answer["complete"])
+        self.assertEqual(sum(f["fct_us"] is not None for f in answer["flows"]), answer["flows_done"])
+        self.assertIn(f"stopped: {answer['flows_done']} of {flows} flows have ended".encode(), complaint)
+
     def test_a_run_that_knows_nothing_yet_ends_at_once(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             run = subprocess.Popen([BUSBAR, "topo", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -48,6 +48,7 @@ std::vector<std::string> algorithms(const CollectiveOptions& o, const Collective
 Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& cluster) {
   PredictPolicy out;
   out.engine = o.common.engine;
+  out.stop = LongRun::flag();
   BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(o.common.overrides.catalog), out));
   if (out.engine == "packet") {
     std::string transport = o.transport, balance = o.balance;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
@@ -10,10 +9,12 @@
 #include "busbar/cli/commands.h"
 #include "busbar/cli/flow_csv.h"
 #include "busbar/cli/json_rows.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/streams.h"
 #include "busbar/predict/prediction.h"
 
 namespace busbar {
@@ -33,7 +34,7 @@ struct Report {
   std::string cluster;
   NamedFlows named;
   FlowListResult result;
-  std::vector<std::uint32_t> by_fct;  ///< flows, slowest first
+  std::vector<std::uint32_t> by_fct;  ///< flows that have ended, slowest first
   std::vector<LinkUse> busiest;       ///< the fullest links in descending order
   Duration floor;                     ///< largest load of a link at its wire rate
   Band band;
@@ -51,8 +52,8 @@ double mean_use(const LinkUse& u, const Topology& t, SimTime end) {
 }
 
 void rank_flows_and_links(Report& r, const Topology& t, std::size_t shown) {
-  r.by_fct.resize(r.result.flows.size());
-  std::iota(r.by_fct.begin(), r.by_fct.end(), 0u);
+  for (std::uint32_t f = 0; f < r.result.flows.size(); ++f)
+    if (r.result.flows[f].done) r.by_fct.push_back(f);
   std::stable_sort(r.by_fct.begin(), r.by_fct.end(),
                    [&](auto a, auto b) { return r.result.flows[a].fct > r.result.flows[b].fct; });
   r.busiest.resize(std::min<std::size_t>(std::max<std::size_t>(shown, kRowsShown), r.result.links.size()));
@@ -73,11 +74,12 @@ Bound bound_of(const FlowOutcome& f) {
           shared ? BoundKind::kBandwidth : BoundKind::kLatency};
 }
 
-/// The flow that ends last.
+/// The flow that ends last, of those that have ended.
 const FlowOutcome& last_of(const Report& r) {
-  return *std::max_element(
-      r.result.flows.begin(), r.result.flows.end(),
-      [](const FlowOutcome& a, const FlowOutcome& b) { return a.start + a.fct < b.start + b.fct; });
+  const auto later = [](const FlowOutcome& a, const FlowOutcome& b) {
+    return a.done != b.done ? b.done : a.start + a.fct < b.start + b.fct;
+  };
+  return *std::max_element(r.result.flows.begin(), r.result.flows.end(), later);
 }
 
 Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
@@ -92,7 +94,9 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
          {"band_percent", Json::array({r.band.low_percent, r.band.high_percent})},
          {"band_basis", r.band.basis},
          {"events", r.result.events},
-         {"rate_changes", r.result.rate_changes}};
+         {"rate_changes", r.result.rate_changes},
+         {"flows_done", r.result.done},
+         {"complete", r.result.done == r.result.flows.size()}};
   if (!c.assumptions.empty()) j["assumptions"] = c.assumptions;
   j["flows"] = nullptr;  // deliver_rows() fills this in
   Json links = Json::array();
@@ -119,6 +123,11 @@ JsonRows rows_of(const Report& r, const Topology& t) {
             const FlowOutcome& x = r.result.flows[f];
             Json &j = *row, &parts = j["parts_us"];
             j["id"] = r.named.ids[f];
+            if (!x.done) {
+              for (const char* key : {"start_us", "fct_us", "held_by"}) j[key] = nullptr;
+              for (const char* key : {"latency", "transfer", "sharing"}) parts[key] = nullptr;
+              return j;
+            }
             j["start_us"] = x.start.since_start().in_us();
             j["fct_us"] = x.fct.in_us();
             parts["latency"] = x.latency.in_us();
@@ -204,7 +213,14 @@ Result<int> run(const FlowsFlags& o) {
            {o.flows, 0, 0, "lane"}};
   Shortcuts shortcuts;
   shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
-  BUSBAR_ASSIGN(FlowListResult result, run_flow_list(router, named.list, shortcuts));
+  LongRun watch("flows");
+  BUSBAR_ASSIGN(FlowListResult result, run_flow_list(router, named.list, shortcuts, LongRun::flag()));
+  const bool whole = result.done == result.flows.size();
+  if (!whole) {
+    say(fmt::format("stopped: {} of {} flows have ended", result.done, result.flows.size()));
+    if (result.done == 0) return watch.status();
+    result.links.clear();  // they hold the bytes of all flows
+  }
   Report r;
   r.cluster = cluster.name;
   r.named = std::move(named);
@@ -214,16 +230,17 @@ Result<int> run(const FlowsFlags& o) {
   for (const ListedFlow& f : r.named.list.flows) largest = std::max(largest, count(f.bytes));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(o.common.overrides.catalog)));
   r.band = accuracy.collective(cluster, static_cast<Bytes>(largest), cluster.topology.blocks().size() > 1);
-  BUSBAR_RETURN_IF_ERROR(check_floor(r.result.end.since_start(), r.floor, "flows"));
+  if (whole) BUSBAR_RETURN_IF_ERROR(check_floor(r.result.end.since_start(), r.floor, "flows"));
   Json j = to_json(o, r, cluster);
   Document explained;
   if (o.common.explain) explain_shortcuts(shortcuts, j, explained);
   j["run"] = clock.to_json();
-  return deliver_rows(o.common, std::move(j), rows_of(r, cluster.topology), [&] {
+  const auto document = [&] {
     Document d = to_document(o, r, cluster.topology);
     d.blocks.insert(d.blocks.end(), explained.blocks.begin(), explained.blocks.end());
     return d;
-  });
+  };
+  return deliver_rows(o.common, std::move(j), rows_of(r, cluster.topology), document, watch.status());
 }
 
 }  // namespace

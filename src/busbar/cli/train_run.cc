@@ -112,6 +112,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
   run.band = accuracy.training(cluster);
   PredictPolicy policy{.engine = ask.engine};
+  policy.stop = LongRun::flag();
   if (!ask.fold)
     policy.shortcuts = policy.shortcuts.without({Shortcut::kEqualComponents, Shortcut::kCallImages, Shortcut::kBundles,
                                                  Shortcut::kPairsAsOneFluid});

@@ -22,7 +22,7 @@ class ComponentRun {
     std::span<const double> rates = solver_.solve();
     const double least_step = shortest_step();
     bool always_full = true, ends_last = false;
-    while (!open_.empty() && now < until_ps) {
+    while (!open_.empty() && now < until_ps && !solver_.interrupted()) {
       double first = INFINITY, last = 0;
       for (const std::uint32_t f : open_) {
         first = std::min(first, left_[f] / rates[place_[f]]);

@@ -10,6 +10,7 @@
 
 #include "busbar/base/result.h"
 #include "busbar/base/shortcuts.h"
+#include "busbar/base/stop_flag.h"
 #include "busbar/lowering/bound.h"
 #include "busbar/lowering/what_if.h"
 #include "busbar/program/program.h"
@@ -74,6 +75,7 @@ struct EngineOptions {
   std::vector<LinkDelay> delays{};        ///< times are those to be expected
   std::shared_ptr<LoweredCalls> known{};  ///< taken from here, and added; null: none
   Shortcuts shortcuts{};
+  StopFlag stop = nullptr;  ///< prepare() and status() then say that they were interrupted, and advance() finds nothing
 };
 
 std::unique_ptr<Engine> make_analytic_engine(const Router& router, const Placement& placement, EngineOptions options);

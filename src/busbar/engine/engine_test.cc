@@ -73,6 +73,24 @@ TEST(Engines, FoldingChangesNothing) {
           << algorithm << chunks;
 }
 
+TEST(Engines, StopWhenTheyAreAskedTo) {
+  const Machine m(one_switch(4));
+  volatile std::sig_atomic_t stop = 0;
+  EngineOptions o;
+  o.stop = &stop;
+  const auto flow = make_flow_engine(m.router, m.placement, o), analytic = make_analytic_engine(m.router, m.placement, o);
+  const CallId a = flow->prepare(pair_transfer(0, 3, 900'000'000)).value();
+  flow->start(a, 1, SimTime());
+  flow->start(a, 2, SimTime());
+  EXPECT_TRUE(flow->advance(SimTime::max()).has_value());
+  EXPECT_TRUE(flow->status().ok());
+  stop = 1;
+  EXPECT_FALSE(flow->advance(SimTime::max()).has_value());
+  EXPECT_FALSE(flow->status().ok());
+  EXPECT_FALSE(flow->prepare(test_call(4, "ring", kGiB)).ok());
+  EXPECT_FALSE(analytic->prepare(test_call(4, "ring", kGiB)).ok());
+}
+
 // Two transfers into one GPU: 450 GB/s shared. The short one ends at 2 x its time alone, then the long one speeds up.
 TEST(FlowEngine, TransfersShareALinkAndFreeItWhenTheyEnd) {
   const Machine m(one_switch(4));

@@ -8,7 +8,7 @@ namespace busbar {
 PreparedCalls::PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options)
     : topology_(router.topology()),
       lowering_(router, placement, options.protocol, options.shortcuts),
-      solver_(lowering_.capacities().counts(), options.shortcuts),
+      solver_(lowering_.capacities().counts(), options.shortcuts, options.stop),
       likeness_(router, placement),
       shortcuts_(options.shortcuts),
       images_(shortcuts_.has(Shortcut::kCallImages) && options.delays.empty()),
@@ -37,6 +37,7 @@ std::shared_ptr<const LoweredCall> PreparedCalls::known(const CollectiveCall& ca
 }
 
 Result<CallId> PreparedCalls::prepare(const CollectiveCall& call) {
+  if (interrupted()) return busbar::interrupted();
   for (std::uint32_t i = 0; i < calls_.size(); ++i)
     if (calls_[i]->call == call) return static_cast<CallId>(i);
   const auto id = static_cast<CallId>(calls_.size());

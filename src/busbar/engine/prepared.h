@@ -35,6 +35,7 @@ class PreparedCalls {
   const Lowering& lowering() const { return lowering_; }
   Lowering& lowering() { return lowering_; }
   StageSolver& solver() { return solver_; }
+  bool interrupted() const { return solver_.interrupted(); }
   const Shortcuts& shortcuts() const { return shortcuts_; }
 
  private:

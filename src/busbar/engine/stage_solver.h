@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/base/shortcuts.h"
+#include "busbar/base/stop_flag.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/solve/max_min.h"
 
@@ -16,8 +17,8 @@ namespace busbar {
 class StageSolver {
  public:
   /// `capacities`: of all that Stage::on may name.
-  explicit StageSolver(const CapacityCounts& capacities, const Shortcuts& shortcuts = {})
-      : capacities_(capacities), shortcuts_(shortcuts), solver_(shortcuts) {}
+  explicit StageSolver(const CapacityCounts& capacities, const Shortcuts& shortcuts = {}, StopFlag stop = nullptr)
+      : capacities_(capacities), shortcuts_(shortcuts), stop_(stop), solver_(shortcuts) {}
 
   /// kAsBefore: what add() will be given says of every link what it said after the last
   /// begin() too, where that was with kAsBefore; numbers of links are kept then.
@@ -53,10 +54,12 @@ class StageSolver {
   const MaxMinSolver& solver() const { return solver_; }
   std::size_t crossings() const { return solver_.crossings(); }
   const Shortcuts& shortcuts() const { return shortcuts_; }
+  bool interrupted() const { return stops(stop_); }
 
  private:
   CapacityCounts capacities_;
   Shortcuts shortcuts_;
+  StopFlag stop_;
   PerCapacity<std::uint32_t> local_;  ///< made when first needed; 1 + dense number; 0: not met yet
   std::vector<CapacityId> used_;
   std::vector<double> capacity_;
@@ -67,7 +70,8 @@ class StageSolver {
 
 /// Time until every fluid of component `c` has ended, started together and alone. When `remaining` is given, stops at
 /// `until_ps` and leaves what each member (in order of Stage::members) has yet to carry. Where every end on its own
-/// would cost more than Shortcuts::most_visits, ends that are close together are taken as one.
+/// would cost more than Shortcuts::most_visits, ends that are close together are taken as one. The result means nothing
+/// once the solver is interrupted().
 double run_component(StageSolver& solver, const CapacityTable& table, const Stage& stage, const Component& c,
                      double until_ps, std::vector<double>* remaining);
 

@@ -21,6 +21,7 @@ struct PredictPolicy {
   std::vector<LinkDelay> delays{};                   ///< delayed messages: times are then expected values
   std::optional<PacketOptions> packets{};            ///< for engine "packet"
   Shortcuts shortcuts{};                             ///< that may be taken
+  StopFlag stop = nullptr;                           ///< for engines "analytic" and "flow"; packets have their own
   const AccuracyTable* accuracy = nullptr;           ///< for the bands; null: no bands. Must outlive the predictor
 };
 

@@ -90,6 +90,7 @@ EngineOptions Predictor::engine_options() const {
   options.protocol = protocol_;
   options.delays = policy_.delays;
   options.shortcuts = policy_.shortcuts;
+  options.stop = policy_.stop;
   return options;
 }
 

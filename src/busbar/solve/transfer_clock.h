@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "busbar/base/stop_flag.h"
 #include "busbar/base/units.h"
 #include "busbar/solve/end_queue.h"
 
@@ -17,7 +18,9 @@ namespace busbar {
 template <typename Rates>
 class TransferClock {
  public:
-  TransferClock(Rates& rates, std::uint32_t items) : rates_(rates), progress_(items) {
+  /// `stop`: run() ends early once it is set.
+  TransferClock(Rates& rates, std::uint32_t items, StopFlag stop = nullptr)
+      : rates_(rates), progress_(items), stop_(stop) {
     starts_.reset(items);
     ends_.reset(items);
   }
@@ -33,7 +36,7 @@ class TransferClock {
   template <typename Start, typename End>
   std::uint64_t run(Start start, End end) {
     std::uint64_t events = 0;
-    for (; !starts_.empty() || !ends_.empty(); ++events) {
+    for (; (!starts_.empty() || !ends_.empty()) && !stops(stop_); ++events) {
       const std::int64_t now =
           std::min(starts_.empty() ? INT64_MAX : starts_.next_ps(), ends_.empty() ? INT64_MAX : ends_.next_ps());
       while (!ends_.empty() && ends_.next_ps() == now) {
@@ -75,6 +78,7 @@ class TransferClock {
   }
   Rates& rates_;
   std::vector<Progress> progress_;
+  StopFlag stop_;
   EndQueue starts_, ends_;
   std::uint64_t rate_changes_ = 0;
 };

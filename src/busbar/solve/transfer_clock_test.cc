@@ -68,6 +68,20 @@ TEST(TransferClock, TakesAllOfOnePicosecondInOrderOfNumberBeforeItSettles) {
   EXPECT_EQ(link.settled, (std::vector<std::int64_t>{7, 47}));
 }
 
+TEST(TransferClock, StopsBetweenTwoEvents) {
+  OneLink link;
+  volatile std::sig_atomic_t stop = 0;
+  TransferClock clock(link, 3, &stop);
+  for (const std::uint32_t item : {0u, 1u, 2u}) clock.start_at(item, 10 * item);
+  std::vector<std::uint32_t> ended;
+  clock.run([&](std::uint32_t item, std::int64_t now) { clock.send(item, 5, now); },
+            [&](std::uint32_t item, std::int64_t) {
+              ended.push_back(item);
+              if (item == 1) stop = 1;
+            });
+  EXPECT_EQ(ended, (std::vector<std::uint32_t>{0, 1}));
+}
+
 struct OnlineRates {
   OnlineMaxMin solver;
   void open(std::uint32_t f) { solver.open(f); }

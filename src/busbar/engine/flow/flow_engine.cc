@@ -17,6 +17,7 @@ Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
   const LoweredCall& lowered = calls_.lowered(id);
   Known known;
   known.stage_ps = calls_.like(id) == id ? calls_.flow_stage_ps(lowered) : known_[index(calls_.like(id))].stage_ps;
+  if (calls_.interrupted()) return interrupted();
   double ps = lowered.launch_ps;
   for (const double s : known.stage_ps) ps += s;
   known.alone = duration_from_ps(ps);
@@ -273,7 +274,7 @@ bool FlowEngine::end_stage(std::uint32_t r, SimTime at) {
 }
 
 std::optional<Finished> FlowEngine::advance(SimTime limit) {
-  for (;;) {
+  while (!calls_.interrupted()) {
     if (!unsolved_.empty() && (events_.empty() || events_.top().at > unsolved_at_)) settle();
     if (events_.empty() || events_.top().at > limit) break;
     const Event e = events_.top();

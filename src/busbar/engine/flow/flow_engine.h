@@ -41,6 +41,7 @@ class FlowEngine final : public Engine {
     known_[index(call)].starts += static_cast<double>(times);
   }
   std::optional<Finished> advance(SimTime limit) override;
+  Status status() const override { return calls_.interrupted() ? Status(interrupted()) : Status(); }
   std::vector<double> link_bytes() const override;
   void add_bytes_of(CallId call, std::vector<double>& bytes) const override { calls_.add_link_bytes(call, 1, bytes); }
 

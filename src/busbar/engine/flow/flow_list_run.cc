@@ -76,11 +76,11 @@ Status Paths::route(const Router& router, const FlowList& list, const Shortcuts&
 template <typename Rates>
 class ListRun {
  public:
-  ListRun(const FlowList& list, const Paths& paths, Rates& rates)
+  ListRun(const FlowList& list, const Paths& paths, Rates& rates, StopFlag stop)
       : list_(list),
         paths_(paths),
         rates_(rates),
-        clock_(rates, static_cast<std::uint32_t>(list.flows.size())),
+        clock_(rates, static_cast<std::uint32_t>(list.flows.size()), stop),
         successors_(successors_of(list)),
         waits_for_(list.flows.size()),
         ready_ps_(list.flows.size()) {
@@ -122,6 +122,8 @@ class ListRun {
     o.sharing = std::max(Duration(), sending - o.transfer);  // both are rounded up: the difference may be -1 ps
     o.transfer = sending - o.sharing;
     o.fct = sending + o.latency;
+    o.done = true;
+    ++out_.done;
     out_.end = std::max(out_.end, o.start + o.fct);
     for (const std::uint32_t next : successors_.row(f)) {
       const bool acked = list_.flows[next].trigger == FlowTrigger::kAcked;
@@ -141,13 +143,14 @@ class ListRun {
 };
 
 template <typename Rates>
-FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths& paths, const Shortcuts& shortcuts) {
+FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths& paths, const Shortcuts& shortcuts,
+                         StopFlag stop) {
   Rates rates(paths.link_of, paths.capacity, shortcuts);
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const std::uint32_t begin = paths.links.begin[f], size = paths.links.begin[f + 1] - begin;
     rates.add(paths.links.row(f), std::span(paths.weights).subspan(begin, size), INFINITY);
   }
-  FlowListResult out = ListRun(list, paths, rates).run();
+  FlowListResult out = ListRun(list, paths, rates, stop).run();
   for (std::size_t n = 0; n < paths.on.size(); ++n) {
     if (paths.bytes[n] <= 0) continue;
     if (paths.on[n].is_link()) {
@@ -163,7 +166,7 @@ FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths
 }
 
 FlowListResult run_adaptive(const Router& router, const FlowList& list, const Paths& paths,
-                            const Shortcuts& shortcuts) {
+                            const Shortcuts& shortcuts, StopFlag stop) {
   std::vector<LinkShare> links;
   const auto way = [&](std::uint32_t f, const SplitBias& bias, std::vector<CapacityShare>& path) {
     const ListedFlow& flow = list.flows[f];
@@ -181,7 +184,7 @@ FlowListResult run_adaptive(const Router& router, const FlowList& list, const Pa
   const CapacityCounts links_only{router.topology().link_count()};
   AdaptiveRates rates(router, way, links_only, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()),
                       shortcuts);
-  FlowListResult out = ListRun(list, paths, rates).run();
+  FlowListResult out = ListRun(list, paths, rates, stop).run();
   for (std::uint32_t l = 0; l < links_only.links; ++l)
     if (rates.bytes_on(LinkId{l}) > 0)
       out.links.push_back({LinkId{l}, rates.bytes_on(LinkId{l}), rates.items_on(LinkId{l})});
@@ -190,12 +193,13 @@ FlowListResult run_adaptive(const Router& router, const FlowList& list, const Pa
 
 }  // namespace
 
-Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list, const Shortcuts& shortcuts) {
+Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list, const Shortcuts& shortcuts,
+                                     StopFlag stop) {
   Paths paths;
   BUSBAR_RETURN_IF_ERROR(paths.route(router, list, shortcuts));
-  if (router.splits()) return run_adaptive(router, list, paths, shortcuts);
-  return shortcuts.take(Shortcut::kOnlineRates) ? run_fixed<FixedRates>(router, list, paths, shortcuts)
-                                                : run_fixed<FreshRates>(router, list, paths, shortcuts);
+  if (router.splits()) return run_adaptive(router, list, paths, shortcuts, stop);
+  return shortcuts.take(Shortcut::kOnlineRates) ? run_fixed<FixedRates>(router, list, paths, shortcuts, stop)
+                                                : run_fixed<FreshRates>(router, list, paths, shortcuts, stop);
 }
 
 }  // namespace busbar
