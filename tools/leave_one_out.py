@@ -7,11 +7,6 @@ boards of that generation: one constant at a time, by factors, as long as cost()
 generation is predicted with the sourced values, and with the shares of bandwidth of the next generation. What networks
 and launches cost is not fitted again. Prints a table in Markdown: the error of the board with the constants as they are
 in the catalogue, and left out.
-
-With --training the same for the one constant per GPU of training steps, `sustained_share` in catalog/kernels: each row
-of data/measured/training.csv is predicted with the constant as it is and a tenth lower, and its time taken to be
-linear in 1 / constant between and beyond; the constant is then set on all other series of the GPU, by their mean error
-without sign.
 """
 import argparse
 import csv
@@ -143,66 +138,6 @@ def figures(errors):
     return f"{statistics.median(every):.1f} | {every[min(len(every) - 1, int(0.9 * len(every)))]:.1f}"
 
 
-# Title, files of catalog/kernels (the first names the constant), boards.
-KERNELS = [
-    ("A100", ["a100-sxm", "a100-sxm-40", "a100-pcie"], ["dgx-a100"]),
-    ("H100", ["h100-sxm", "h100-pcie", "h200-sxm", "h800-sxm"], ["dgx-h100", "dgx-h200", "hgx-h200-4", "hgx-h100-96-500w"]),
-    ("B200", ["b200-sxm"], ["dgx-b200"]),
-    ("GB200", ["gb200"], ["gb200-nvl72"]),
-]
-
-
-def training_times(busbar, folder=None):
-    command = [busbar, "validate", ROOT / "data/measured/training.csv", "--only", "moe=no", "--json"] + (["--catalog", folder] if folder else [])
-    rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["rows"]
-    return {r["row_id"]: (r["node"], r["predicted"], r["measured"]) for r in rows if r["scored"]}
-
-
-def training(busbar):
-    with open(ROOT / "data/measured/training.csv", newline="") as f:
-        series = {r["row_id"]: r["source_id"] for r in csv.DictReader(f)}
-    now = training_times(busbar)
-    shares = {}
-    with tempfile.TemporaryDirectory() as folder:
-        (pathlib.Path(folder) / "kernels").mkdir()
-        for title, files, _ in KERNELS:
-            for name in files:
-                text = (ROOT / f"catalog/kernels/{name}.yaml").read_text()
-                found = re.search(r"^(sustained_share:\s*\n\s*value: )([0-9.]+)", text, re.M)
-                shares.setdefault(title, float(found[2]))
-                lower = f"{found[1]}{0.9 * float(found[2]):.6f}"
-                (pathlib.Path(folder) / f"kernels/{name}.yaml").write_text(text[:found.start()] + lower + text[found.end():])
-        low = training_times(busbar, folder)
-    print("| GPU | series | configurations | mean error (%) | constant without it | mean \\|error\\| without it (%) | p90 (%) |")
-    print("|---|---|---|---|---|---|---|")
-    every, truths = [], []
-    for title, _, boards in KERNELS:
-        share = shares[title]
-        rows = {}  # series -> [(time now, growth for a share of 0.9, measured)]
-        for key, (node, time, measured) in now.items():
-            if node in boards and key in low:
-                rows.setdefault(series[key], []).append((time, low[key][1] - time, measured))
-
-        def errors(of, at):
-            grown = (share / at - 1) / (1 / 0.9 - 1)
-            return [100 * ((t + d * grown) / m - 1) for t, d, m in of]
-
-        for one in sorted(rows):
-            others = [r for other, rs in rows.items() if other != one for r in rs]
-            grid = [share * (0.7 + 0.005 * i) for i in range(100)]
-            best = min(grid, key=lambda at: statistics.mean(map(abs, errors(others, at)))) if others else share
-            found = errors(rows[one], best)
-            left_out = sorted(map(abs, found))
-            truths += [100 * (1 / (1 + e / 100) - 1) for e in found]
-            every += left_out
-            p90 = left_out[min(len(left_out) - 1, int(0.9 * len(left_out)))]
-            print(f"| {title} | {one} | {len(left_out)} | {statistics.mean(errors(rows[one], share)):+.1f} | {best:.2f} | "
-                  f"{statistics.mean(left_out):.1f} | {p90:.1f} |")
-    every.sort()
-    print(f"\nOver all: mean {statistics.mean(every):.1f} %, 90 % below {every[int(0.9 * len(every))]:.1f} %.")
-    tell_share(truths, "series")
-
-
 def boards_left_out(busbar, only=None):
     """(board, boards that it was fitted on, rows as predicted without it, errors with it) of each board."""
     with tempfile.TemporaryDirectory() as folder:
@@ -237,19 +172,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("busbar", help="the command to ask")
     parser.add_argument("--board", action="append", help="only these boards")
-    parser.add_argument("--training", action="store_true", help="series of training steps instead of boards")
     args = parser.parse_args()
-    if args.training:
-        training(args.busbar)
-        return
     print("\n".join(TITLE))
     for found in boards_left_out(args.busbar, args.board):
         print(line_of(*found), flush=True)
-
-
-def tell_share(truths, what):
-    low, high = share_within(truths)
-    print(f"\nOf {what} left out, nine tenths of {len(truths)} configurations were measured {low:+.1f} to {high:+.1f} % from the prediction.")
 
 
 def share_within(values, share=0.9):

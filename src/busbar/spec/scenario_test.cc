@@ -98,6 +98,22 @@ TEST(KernelsFile, LessMeasuredGpusHaveWiderBandsAndAtMostTwoFreeConstants) {
   }
 }
 
+// Constants that are set on measured steps: one per generation of GPUs, one per framework, none in the tables of GPUs.
+TEST(KernelsFile, FreeConstantsAreFewAndInTwoFolders) {
+  const Catalog catalog;
+  const auto count = [&](const char* folder, const std::string& name) {
+    const std::string text = catalog.load(folder, name).value().text();
+    int found = 0;
+    for (std::size_t at = text.find("free constant"); at != text.npos; at = text.find("free constant", at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(catalog.names("clocks").size(), 3u);
+  for (const std::string& name : catalog.names("clocks")) EXPECT_EQ(count("clocks", name), 1) << name;
+  EXPECT_LE(catalog.names("frameworks").size(), 9u);
+  for (const std::string& name : catalog.names("frameworks")) EXPECT_EQ(count("frameworks", name), 1) << name;
+  for (const std::string& name : catalog.names("kernels")) EXPECT_EQ(count("kernels", name), 0) << name;
+}
+
 TEST(KernelsFile, ATableTakesFromAnotherWhatItLacksAndFromThePartWhatItIs) {
   const Catalog catalog;
   const KernelTable h100 = load_kernels("h100-sxm", catalog).value(), h800 = load_kernels("h800-sxm", catalog).value(),
