@@ -72,6 +72,11 @@ Json to_json(const Prediction& r, double n, Collective op, const Topology& t) {
          {"bound_by", bound_to_json(r.bound, t)},
          {"band_percent", Json::array({r.band.low_percent, r.band.high_percent})},
          {"relief", Json::array()}};
+  r.simplified.for_each([&](Simplification s) {
+    const SimplificationEffect& e = effect_of(s);
+    j["simplified"].push_back(
+        Json{{"what", e.words}, {"messages_percent", Json::array({e.low_percent, e.high_percent})}});
+  });
   if (!r.cause.empty()) j["bound_by"]["cause"] = r.cause;
   if (r.nccl)
     j["nccl"] = {{"algorithm", name_of(r.nccl->algorithm)},
@@ -158,6 +163,12 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
                          last.made->ring_time ? fmt::format(", plain rings {} us", us(*last.made->ring_time)) : "");
     d.blocks.push_back({Paragraph{std::move(text)}});
   }
+  last.simplified.for_each([&](Simplification s) {
+    const SimplificationEffect& e = effect_of(s);
+    d.blocks.push_back({Paragraph{fmt::format(
+        "Simplified: {}. Message by message, {} takes from {} % less to {} % more time (docs/models/flow.md).", e.words,
+        size, -e.low_percent, e.high_percent)}});
+  });
   if (last.jitter) d.blocks.push_back({Paragraph{jitter_to_text(*last.jitter, last.time)}});
   if (!last.relief.empty()) {
     Table relief{fmt::format("Gain from improving links at {}", format_binary_size(count(last.size()))),

@@ -63,7 +63,8 @@ double fluids_us(const Ground& m, const CollectiveCall& call) {
 
 double messages_us(const Ground& m, const CollectiveCall& call) {
   const ExecutionPlan plan = plan_of(*call.schedule, false).value();
-  const MessageGraph graph = messages_of(plan, call.bytes, std::max(call.chunks, 1u)).value();
+  const MessageGraph graph =
+      messages_of(plan, call.bytes, std::max(call.chunks, 1u), LoopOrder::kStepByStep).value();
   return run_messages(m.router, m.placement, {}, Protocol::kSimple, graph)->end.since_start().in_us();
 }
 
@@ -131,6 +132,51 @@ TEST(Engines, RoundsThatMeetTakeAsLongAsTheirMessages) {
             << algorithm << " " << name_of(op) << " over " << nodes << " nodes, " << bytes << " bytes";
       }
   }
+}
+
+/// Of the call as fluids.
+Simplifications simplified(const Ground& m, const CollectiveCall& call) {
+  Simplifications out;
+  const LoweredCall lowered = Lowering(m.router, m.placement, {}).lower(call).value();
+  for (const Stage& s : lowered.stages) out.add(s.simplified);
+  return out;
+}
+
+// docs/models/flow.md, "Simplified calls".
+TEST(Engines, CallsThatAreNotFollowedSaySoAndHowFarTheyAreFromTheirMessages) {
+  const auto check = [](std::uint32_t nodes, const char* algorithm, Collective op, std::uint64_t bytes,
+                        std::uint32_t chunks, std::uint32_t channels, Simplification expected) {
+    const Ground m(pods({.nodes = nodes}));
+    CollectiveCall call = test_call(8 * nodes, algorithm, bytes, chunks);
+    call.op = op;
+    call = laid_out(m, call, channels);
+    EXPECT_TRUE(simplified(m, call).has(expected)) << algorithm << " over " << nodes << " nodes";
+    const double more = 100 * (messages_us(m, call) / fluids_us(m, call) - 1);
+    EXPECT_GE(more, effect_of(expected).low_percent) << algorithm << " over " << nodes << " nodes, " << bytes;
+    EXPECT_LE(more, effect_of(expected).high_percent) << algorithm << " over " << nodes << " nodes, " << bytes;
+    call.bytes = Bytes{8 * call.groups.size()};
+    bool any = false;
+    simplified(m, call).for_each([&](Simplification) { any = true; });
+    EXPECT_FALSE(any) << algorithm << " of a few bytes, which hardly load a link";
+  };
+  constexpr std::uint64_t kMiB = 1 << 20;
+  for (const std::uint64_t bytes : {16 * kMiB, 256 * kMiB}) {
+    check(9, "pairwise", Collective::kAllToAll, bytes, 1, 8, Simplification::kRoundsApart);
+    check(8, "ring", Collective::kAllReduce, bytes / 4, 1, 8, Simplification::kRingsByLaw);
+    for (const std::uint32_t chunks : {1u, 16u})
+      check(2, "hierarchical", Collective::kAllReduce, bytes, chunks, 8, Simplification::kPhasesInTurn);
+    check(18, "tree", Collective::kAllReduce, bytes, 8, 16, Simplification::kFirstChunk);
+    check(2, "tree", Collective::kReduce, bytes, 1, 8, Simplification::kOnePieceTrees);
+    check(2, "ring", Collective::kBroadcast, bytes, 1, 8, Simplification::kOnePieceTrees);
+  }
+  const Ground m(pods({.nodes = 2}));
+  bool any = false;
+  for (const char* algorithm : {"pairwise", "tree", "ring"}) {
+    CollectiveCall call = test_call(16, algorithm, 16 * kMiB, 1);
+    if (algorithm[0] == 'p') call.op = Collective::kAllToAll;
+    simplified(m, laid_out(m, call, 8)).for_each([&](Simplification) { any = true; });
+  }
+  EXPECT_FALSE(any) << "all of these are followed";
 }
 
 TEST(Engines, OneMoreNicNeverSlowsACall) {

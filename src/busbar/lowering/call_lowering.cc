@@ -28,6 +28,21 @@ std::string phase_name(const PlannedCall& plan, PhaseRun run) {
   return name;
 }
 
+/// Of several phases whose chunks are not followed.
+Simplifications unfollowed(const PlannedCall& plan) {
+  Simplifications out;
+  bool in_turn = false, switches = false;
+  for (const std::vector<PhaseRun>& channel : plan.runs)
+    for (const PhaseRun run : channel) {
+      const Pattern pattern = plan.first_phase(run).pattern;
+      switches = switches || uses_hub(pattern);
+      in_turn = in_turn || is_ring(pattern) || (is_stepwise(pattern) && !uses_hub(pattern));
+    }
+  if (in_turn && plan.steps() > 1) out.add(Simplification::kPhasesInTurn);
+  if (!in_turn && !switches && plan.chunks > 1) out.add(Simplification::kFirstChunk);
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<Stage>> CallLowering::stages() {
@@ -46,6 +61,8 @@ Status CallLowering::lower_step(std::size_t step) {
   Stage& stage = space_.builder.stage;
   StepRuns runs;
   BUSBAR_RETURN_IF_ERROR(runs.route(plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
+  stage.simplified.add(runs.simplified());
+  stage.simplified.add(unfollowed(plan_));
   const bool together = has_many_pairs(machine_, plan_, step);
   const PairTools tools{machine_, spread_, space_.router, space_.times, space_.builder};
   for (std::size_t c = 0; c < plan_.runs.size(); ++c) {
@@ -165,6 +182,7 @@ Status CallLowering::lower_pipeline() {
   PerCapacity<double> all_loads;               // of all steps together
   for (std::size_t step = 0; step < steps.size(); ++step) {
     BUSBAR_RETURN_IF_ERROR(steps[step].route(plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
+    space_.builder.stage.simplified.add(steps[step].simplified());
     if (steps[step].loads().empty()) continue;
     if (all_loads.empty()) all_loads = {machine_.table.counts(), 0.0};
     all_loads.add(steps[step].loads());
@@ -172,6 +190,7 @@ Status CallLowering::lower_pipeline() {
   std::vector<double> followed_ps;  // per group of ranks and channel
   const std::uint32_t followed =
       !machine_.table.holds() ? follow_pipeline(plan_, steps, space_.hop_times, followed_ps) : 1;
+  if (followed == 1 && !machine_.table.holds()) space_.builder.stage.simplified.add(unfollowed(plan_));
   RunLoads& total = space_.total;
   for (std::uint32_t cg = 0; cg < plan_.call.groups.groups(); ++cg)
     for (std::size_t c = 0; c < plan_.runs.size(); ++c) {
@@ -209,7 +228,9 @@ bool CallLowering::traces() const {
 
 /// Keeps the stage that is being built; not an empty one.
 void CallLowering::close_stage() {
+  constexpr double kWorthSaying = 1e-2;  // what is counted more simply are the bytes that meet on links
   Stage stage = space_.builder.finish();
+  if (stage.load_ps < kWorthSaying * stage.slowest_alone_ps) stage.simplified = {};
   if (!stage.fluids.empty()) done_.push_back(std::move(stage));
 }
 

@@ -18,6 +18,7 @@
 #include "busbar/lowering/bound.h"
 #include "busbar/lowering/capacity_table.h"
 #include "busbar/lowering/chain_part.h"
+#include "busbar/lowering/simplification.h"
 #include "busbar/lowering/what_if.h"
 #include "busbar/program/program.h"
 #include "busbar/routing/capacity.h"
@@ -52,6 +53,7 @@ struct Stage {
   LinkId busiest = kNone<LinkId>;  ///< the link of load_ps; of a limit of a device, a link of that device
   double slowest_alone_ps = 0;     ///< largest Fluid::alone_ps
   double latency_ps = 0;           ///< paid before the bytes, in no fluid's alone_ps but in LoweredCall::launch_ps
+  Simplifications simplified{};
 };
 
 struct LoweredCall {

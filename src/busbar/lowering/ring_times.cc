@@ -155,13 +155,14 @@ std::vector<double> RingTimes::inputs_of(std::span<const RingRun> rings, const P
   return out;
 }
 
-void RingTimes::send(std::span<const RingRun> rings, const PerCapacity<double>& loads, const PlannedCall& plan) {
-  if (rings.size() < 2) return;
+bool RingTimes::send(std::span<const RingRun> rings, const PerCapacity<double>& loads, const PlannedCall& plan) {
+  if (rings.size() < 2) return false;
   std::vector<std::size_t> as;
   const std::vector<RingRun> all = unequal(rings, as);
   std::size_t sends = 0;
   for (const RingRun& r : all) sends += r.run->connections.size() * r.rounds;
-  if (!plan.follows_rings || sends > kMostSends || !open_question(all, loads)) return;
+  if (!plan.follows_rings || !open_question(all, loads)) return false;
+  if (sends > kMostSends) return true;
   if (std::vector<double> inputs = inputs_of(all, plan); inputs != last_inputs_) {
     follow(all, plan);
     last_inputs_ = std::move(inputs);
@@ -171,6 +172,7 @@ void RingTimes::send(std::span<const RingRun> rings, const PerCapacity<double>& 
   for (std::size_t i = 0; i < all.size(); ++i) all[i].run->followed = last_[i];
   for (std::size_t i = 0; i < rings.size(); ++i)
     if (!rings[i].run->followed.known()) rings[i].run->followed = all[as[i]].run->followed;
+  return false;
 }
 
 void RingTimes::follow(std::span<const RingRun> rings, const PlannedCall& plan) {

@@ -95,6 +95,7 @@ Status RunRouter::open_rounds(const GroupRun& of, OpenRun& run) {
   for (std::uint32_t p = of.phases.begin; p < of.phases.end; ++p) all_sends += sends_of(s, s.phases[p]);
   const bool to_switches = uses_hub(plan_->first_phase(of.phases).pattern);
   const bool follows = all_sends <= kMostFollowed && !to_switches;
+  if (!follows && !to_switches) builder_.stage.simplified.add(Simplification::kRoundsApart);
   const bool forgets = !keep_routes_ && !machine_.table.holds() && !to_switches && !follows;
   std::vector<RoundSend> followed;
   std::uint32_t number = 0;

@@ -11,6 +11,7 @@ Status StepRuns::route(const PlannedCall& plan, std::size_t step, RunRouter& rou
   std::size_t opened = 0;
   std::vector<HopRun> by_hops;
   std::vector<RingRun> rings;
+  bool meet = false;  // at one rank
   for (std::size_t c = 0; c < plan.runs.size(); ++c) {
     if (step >= plan.runs[c].size()) continue;
     const PhaseRun phases = plan.runs[c][step];
@@ -26,6 +27,8 @@ Status StepRuns::route(const PlannedCall& plan, std::size_t step, RunRouter& rou
       routed_[c].push_back(run.take());
     });
     BUSBAR_RETURN_IF_ERROR(status);
+    const bool reduces = pattern == Pattern::kTreeReduce && plan.schedule.op == Collective::kReduce;
+    meet = meet || reduces || pattern == Pattern::kChainReduce || pattern == Pattern::kChainBroadcast;
     if (is_ring(pattern))
       for (RoutedRun& routed : routed_[c]) rings.push_back({&routed, run_rounds(plan.schedule, phases)});
     else if (!is_stepwise(pattern))
@@ -33,7 +36,8 @@ Status StepRuns::route(const PlannedCall& plan, std::size_t step, RunRouter& rou
         by_hops.push_back({&routed, pattern == Pattern::kTreeReduce, static_cast<std::uint32_t>(c)});
   }
   hop_times.send(by_hops, 1, plan.lanes.cap, plan.sent);
-  ring_times.send(rings, loads_, plan);
+  if (ring_times.send(rings, loads_, plan)) simplified_.add(Simplification::kRingsByLaw);
+  if (meet && plan.chunks == 1 && by_hops.size() > 1) simplified_.add(Simplification::kOnePieceTrees);
   if (opened < 2) loads_ = {};  // it has its links to itself
   return {};
 }

@@ -9,6 +9,7 @@
 #include "busbar/engine/engine.h"
 #include "busbar/floors/floor.h"
 #include "busbar/lowering/chain_part.h"
+#include "busbar/lowering/simplification.h"
 #include "busbar/nccl/tuning.h"
 #include "busbar/predict/band.h"
 #include "busbar/predict/jitter.h"
@@ -41,6 +42,7 @@ struct Prediction {
   Bound bound;
   std::string cause;  ///< of a bound that is not a link: "no NIC near: ...", "GPU memory (HBM): ..."; otherwise empty
   Band band;
+  Simplifications simplified{};  ///< by the fluid engines; effect_of() says by how much
   Floor floor;               ///< no schedule on this machine is faster; zero if not requested
   Duration algorithm_floor;  ///< time of the busiest link of this schedule at wire rate
   std::vector<Relief> relief;

@@ -197,6 +197,8 @@ Status Predictor::run(const std::vector<CollectiveCall>& jobs, const TimeAsk& as
     if (const LoweredCall* lowered = trials.engine->lowered(id)) {
       out.channels = out.nccl ? out.nccl->channels : lowered->channels;
       out.chunks = lowered->chunks;
+      for (const Stage& stage : lowered->stages)
+        if (!policy_.packets) out.simplified.add(stage.simplified);
       out.algorithm_floor = std::max(out.algorithm_floor, duration_from_ps(lowered->algorithm_floor_ps));
     }
   return check_floor(out.time, out.algorithm_floor, out.call.algorithm);

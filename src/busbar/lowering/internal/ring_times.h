@@ -25,8 +25,9 @@ class RingTimes {
       : table_(table), shortcuts_(shortcuts), own_(table.counts(), 0.0), number_(table.counts(), kNone32) {}
 
   /// Sets RoutedRun::equal of all rings. If the plan follows rings, and if rings that differ share links and have no
-  /// more sends than are worth following, also RoutedRun::followed. `loads`: of all rings together.
-  void send(std::span<const RingRun> rings, const PerCapacity<double>& loads, const PlannedCall& plan);
+  /// more sends than are worth following, also RoutedRun::followed. Returns whether they have more. `loads`: of all
+  /// rings together.
+  bool send(std::span<const RingRun> rings, const PerCapacity<double>& loads, const PlannedCall& plan);
 
  private:
   std::vector<RingRun> unequal(std::span<const RingRun> rings, std::vector<std::size_t>& as) const;

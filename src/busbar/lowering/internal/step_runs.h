@@ -7,6 +7,7 @@
 #include "busbar/lowering/internal/hop_times.h"
 #include "busbar/lowering/internal/ring_times.h"
 #include "busbar/lowering/internal/run_router.h"
+#include "busbar/lowering/simplification.h"
 
 namespace busbar {
 
@@ -23,11 +24,14 @@ class StepRuns {
               OpenRun& run);
   /// Bytes of all runs of the step together; empty where they are not known, or of one run only.
   const PerCapacity<double>& loads() const { return loads_; }
+  /// Of the runs that are routed together.
+  const Simplifications& simplified() const { return simplified_; }
   /// Per group of ranks of the call and group of the family; empty: routed one by one.
   std::span<RoutedRun> routed(std::size_t channel) { return routed_[channel]; }
 
  private:
   PerCapacity<double> loads_{};
+  Simplifications simplified_{};
   std::vector<std::vector<RoutedRun>> routed_{};  ///< per channel
 };
 
