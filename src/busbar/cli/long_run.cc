@@ -54,6 +54,7 @@ LongRun::LongRun(std::string what, bool shown)
 
 LongRun::~LongRun() {
   clear();
+  stop = 0;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], before_[i]);
 }
 

@@ -208,8 +208,10 @@ Result<BatchesRun> run_batches(const std::vector<TrainVariant>& variants, const 
   out.claims = claims;
   for (const TrainVariant& v : variants) {
     if (!watch.go_on(out.machines.size(), variants.size())) break;
-    BUSBAR_ASSIGN(MachineBatches m, run_machine(v, ask, batches, claims));
-    out.machines.push_back(std::move(m));
+    Result<MachineBatches> m = run_machine(v, ask, batches, claims);
+    if (!m.ok() && watch.interrupted()) break;
+    if (!m.ok()) return m.error();
+    out.machines.push_back(std::move(*m));
   }
   return out;
 }

@@ -140,7 +140,10 @@ Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, cons
       p.layout = sized.layout;
       p.skipped = why_not(sized.layout, n);
       if (p.skipped.empty()) {
-        BUSBAR_ASSIGN(p, one_point(std::move(sized), ask, preset, per_block, n, scale.usd_per_gpu_hour));
+        Result<ScalePoint> point = one_point(std::move(sized), ask, preset, per_block, n, scale.usd_per_gpu_hour);
+        if (!point.ok() && watch.interrupted()) break;
+        if (!point.ok()) return point.error();
+        p = std::move(*point);
         if (best == 0) best = p.tokens_per_s_per_gpu;
         p.efficiency = p.tokens_per_s_per_gpu / best;
       }
