@@ -52,7 +52,7 @@ Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& clust
   BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(o.common.overrides.catalog), out));
   if (out.engine == "packet") {
     std::string transport = o.transport, balance = o.balance;
-    BUSBAR_ASSIGN(out.packets, read_packet_options(transport, balance, o.seed, cluster));
+    BUSBAR_ASSIGN(out.packets, read_packet_options(transport, balance, o.seed, cluster, o.common.overrides));
     BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, *out.packets));
     out.packets->patience_s = o.patience_s;
     out.packets->stop = LongRun::flag();
@@ -106,7 +106,8 @@ Result<int> run(CollectiveOptions o) {
   if (o.channels > kMostChannels)
     return invalid(fmt::format("at most {} channels", kMostChannels), {"", 0, 0, "--channels"});
   BUSBAR_ASSIGN(std::vector<Bytes> sweep, sweep_sizes(o.first, o.last, o.factor));
-  BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.overrides));
+  const Overrides& said = o.common.overrides;
+  BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.engine == "packet" ? without_packets(said) : said));
   const auto all = loaded.topology.gpus();
   BUSBAR_ASSIGN(const GroupFamily groups, read_groups(o, loaded));
   const std::uint32_t n = groups.size();

@@ -129,16 +129,8 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
            {"p99", r.fct_us(0.99)},
            {"max", r.fct_us(1)}}},
          {"packet_hops", x.hops},
-         {"packets",
-          {{"data", x.data},
-           {"acks", x.acks},
-           {"nacks", x.nacks},
-           {"resent", x.resent},
-           {"trimmed", x.trims},
-           {"dropped", x.drops},
-           {"marked", x.marks},
-           {"pauses", x.pauses},
-           {"timeouts", x.timeouts}}},
+         {"packets", to_json(static_cast<const PacketCounts&>(x))},
+         {"settings", settings_json(x.settings)},
          {"flows_done", r.by_fct.size()},
          {"complete", r.by_fct.size() == r.listed()},
          {"digest", fmt::format("{:016x}", x.digest)}};
@@ -184,8 +176,7 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))},
        {"packets",
         fmt::format("{} of data, {} acknowledgements; {} hops, {} events", x.data, x.acks, x.hops, x.events)},
-       {"trouble", fmt::format("{} marked, {} trimmed, {} dropped, {} sent again, {} pauses, {} timeouts", x.marks,
-                               x.trims, x.drops, x.resent, x.pauses, x.timeouts)}}}});
+       {"trouble", trouble_of(x)}}}});
   d.blocks.push_back({slowest_flows(r, t)});
   Table links{"Fullest links",
               {{"link", Align::kLeft}, {"MB"},       {"in use (% of the time)"},
@@ -218,8 +209,8 @@ Status check_lanes(const NamedFlows& named, const PacketOptions& options, const 
 Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request) {
   const RunClock clock;
   PacketFlowsRequest o = request;
-  BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, common.overrides));
-  BUSBAR_ASSIGN(PacketOptions options, read_packet_options(o.transport, o.balance, o.seed, cluster));
+  BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, without_packets(common.overrides)));
+  BUSBAR_ASSIGN(PacketOptions options, read_packet_options(o.transport, o.balance, o.seed, cluster, common.overrides));
   BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, options));
   const Router router(cluster.topology, RoutingPolicy::kStatic, options.seed);
   BUSBAR_ASSIGN(NamedFlows named, read_flow_csv(o.flows, router));

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iterator>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/size_csv.h"
 #include "busbar/cli/streams.h"
+#include "busbar/spec/reading.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {
@@ -154,6 +156,51 @@ Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
   return weights;
 }
 
+constexpr std::string_view kSetting = "packet.", kProfile = "packet=";
+
+bool is_for_packets(const std::string& set) { return set.starts_with(kSetting) || set.starts_with(kProfile); }
+
+Status read_setting(std::string_view key, std::string_view text, std::vector<PacketSetting>& out) {
+  BUSBAR_ASSIGN(const PacketSetting setting, read_packet_setting(key, text));
+  out.push_back(setting);
+  return {};
+}
+
+/// The `settings:` of an entry of catalog/packets or of a file.
+Status read_profile(const std::string& name, const std::string& catalog_directory, std::vector<PacketSetting>& out) {
+  const Catalog catalog(catalog_directory);
+  const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml");
+  Result<YamlDocument> document = is_file ? YamlDocument::load(name) : catalog.load("packets", name);
+  if (!document.ok()) return document.error();
+  MapReader r = sourced(document->root());
+  std::string words;
+  r.optional("name", &YamlNode::as_string, words);
+  const YamlNode settings = r.required("settings");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const YamlNode value = settings.item(i);
+    BUSBAR_ASSIGN(const std::string text, value.as_string());
+    if (const Status s = read_setting(settings.key(i), text, out); !s.ok()) return value.error(s.error().message);
+  }
+  return {};
+}
+
+Status read_settings(const Overrides& overrides, std::vector<PacketSetting>& out) {
+  for (const std::string& set : overrides.set) {
+    if (!is_for_packets(set)) continue;
+    if (set.starts_with(kProfile)) {
+      BUSBAR_RETURN_IF_ERROR(read_profile(set.substr(kProfile.size()), overrides.catalog, out));
+      continue;
+    }
+    const std::size_t equals = set.find('=');
+    if (equals == std::string::npos) return flag_error("--set", fmt::format("'{}' has no value", set));
+    const std::string_view all(set);
+    const std::string_view key = all.substr(kSetting.size(), equals - kSetting.size());
+    BUSBAR_RETURN_IF_ERROR(read_setting(key, all.substr(equals + 1), out));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Flag> packet_flags(PacketExtras& extras) {
@@ -244,9 +291,45 @@ double memory_of_this_machine() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
+Overrides without_packets(Overrides overrides) {
+  std::erase_if(overrides.set, is_for_packets);
+  return overrides;
+}
+
+Json to_json(const PacketCounts& x) {
+  return {{"data", x.data},         {"acks", x.acks},     {"nacks", x.nacks},   {"asks", x.asks},
+          {"resent", x.resent},     {"trimmed", x.trims}, {"dropped", x.drops}, {"marked", x.marks},
+          {"pauses", x.pauses},     {"timeouts", x.timeouts}};
+}
+
+std::string trouble_of(const PacketCounts& x) {
+  return fmt::format("{} marked, {} trimmed, {} dropped, {} sent again, {} pauses, {} timeouts", x.marks, x.trims,
+                     x.drops, x.resent, x.pauses, x.timeouts);
+}
+
+Json settings_json(const std::vector<double>& settings) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const PacketKnob& knob = packet_knobs()[i];
+    if (std::isnan(settings[i])) continue;
+    if (knob.unit == PacketUnit::kBytes) {
+      out[std::string(knob.key) + "_bytes"] = static_cast<std::uint64_t>(settings[i]);
+    } else if (knob.unit == PacketUnit::kTime) {
+      out[std::string(knob.key) + "_us"] = settings[i] * 1e-6;
+    } else if (knob.unit == PacketUnit::kWord) {
+      out[knob.key] = knob.words[settings[i] > 0 ? 1 : 0];
+    } else {
+      out[knob.unit == PacketUnit::kRate ? std::string(knob.key) + "_bytes_per_s" : knob.key] = settings[i];
+    }
+  }
+  return out;
+}
+
 Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
-                                          std::optional<std::int64_t> seed, const Cluster& cluster) {
+                                          std::optional<std::int64_t> seed, const Cluster& cluster,
+                                          const Overrides& overrides) {
   PacketOptions p;
+  BUSBAR_RETURN_IF_ERROR(read_settings(overrides, p.settings));
   if (transport.empty()) transport = kTransports[0].first;
   const auto known =
       std::find_if(std::begin(kTransports), std::end(kTransports), [&](const auto& t) { return transport == t.first; });

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/cli/flags.h"
 #include "busbar/packet/packet_list.h"
 #include "busbar/spec/cluster.h"
@@ -13,9 +14,18 @@
 namespace busbar {
 
 /// Fills in defaults (nscc; the cluster's own routing and seed) and parses the words. Pre: the words are choices of
-/// packet_run_flags(). Errors: kInvalid for a seed below 0.
+/// packet_run_flags(). `overrides`: its words for packets are read, --set packet.KEY=VALUE and --set packet=PROFILE, an
+/// entry of catalog/packets or a YAML file with `settings:`. Errors: kInvalid for a seed below 0 and for wrong settings.
 Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
-                                          std::optional<std::int64_t> seed, const Cluster& cluster);
+                                          std::optional<std::int64_t> seed, const Cluster& cluster,
+                                          const Overrides& overrides);
+/// What is left for the machine.
+Overrides without_packets(Overrides overrides);
+/// What a run counted, for "packets" and for people.
+Json to_json(const PacketCounts& counts);
+std::string trouble_of(const PacketCounts& counts);
+/// The settings of a run that had an effect: bytes, microseconds, bytes per second, plain numbers and words.
+Json settings_json(const std::vector<double>& settings);
 /// Faults, background traffic and lanes: the same flags for all commands with packets.
 struct PacketExtras {
   std::vector<std::string> faults;

@@ -122,7 +122,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   if (ask.engine == "packet") {
     run.transport = ask.transport;
     run.balance = ask.balance;
-    BUSBAR_ASSIGN(run.packets, read_packet_options(run.transport, run.balance, std::nullopt, cluster));
+    BUSBAR_ASSIGN(run.packets, read_packet_options(run.transport, run.balance, std::nullopt, cluster, {}));
     run.packets.patience_s = ask.patience_s;
     run.packets.progress = nullptr;
     run.packets.stop = LongRun::flag();

@@ -1,17 +1,13 @@
 // Data Center Quantized Congestion Notification: rates by marks, for RoCE.
 //
 // Source: Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015 (alpha, three stages of
-// recovery). Marks come back in acknowledgements. Constants: those published with HPCC (SIGCOMM 2019) for its
-// comparison, which other simulators use too; additive steps scaled from 25 to 400 Gb/s as there.
+// recovery). Marks come back in acknowledgements. Constants: DcqcnConstants.
 #include "busbar/packet/internal/algorithms.h"
 
 namespace busbar::packet {
 namespace {
 
-constexpr double kGain = 1.0 / 256;
-constexpr Ps kAlphaEvery = 1'000'000, kDecreaseEvery = 4'000'000, kIncreaseEvery = 300'000'000;
-constexpr double kBitsPerSecond = 1.0 / 8e12;  ///< in bytes per ps
-constexpr double kAdditive = 50e6 * kBitsPerSecond, kHyper = 100e6 * kBitsPerSecond, kLeast = 1e9 * kBitsPerSecond;
+constexpr double kPerSecond = 1e-12;  ///< in units per ps
 constexpr std::uint32_t kFastStages = 1;
 
 // Control::a is alpha, b the rate, c the target rate. t1 to t3 are the times of the next alpha update, decrease and
@@ -19,7 +15,7 @@ constexpr std::uint32_t kFastStages = 1;
 // since a decrease. Before the first mark t1 is 0 and the rate is the line's.
 
 void set_rate(Control& c, const ControlSettings& s, double rate) {
-  c.b = std::clamp(rate, std::min(kLeast, s.line_rate), s.line_rate);
+  c.b = std::clamp(rate, std::min(s.dcqcn.least * kPerSecond, s.line_rate), s.line_rate);
   c.gap = c.b >= s.line_rate ? 0 : static_cast<Ps>(1024 / c.b);
   if (s.window_follows_rate) c.window = std::max(s.packet_bytes, s.max_window * c.b / s.line_rate);
 }
@@ -28,11 +24,11 @@ void decrease(Control& c, const ControlSettings& s) {
   if (c.stage > 0 || c.c < c.b) c.c = c.b;  // consecutive cuts keep the target of the first, as NICs do by default
   set_rate(c, s, c.b * (1 - c.a / 2));
   c.stage = 0;
-  c.t3 = c.t2 + kIncreaseEvery;
+  c.t3 = c.t2 + s.dcqcn.increase_every;
 }
 
 void increase(Control& c, const ControlSettings& s) {
-  if (c.stage >= kFastStages) c.c = std::min(s.line_rate, c.c + (c.stage > kFastStages ? kHyper : kAdditive));
+  if (c.stage >= kFastStages) c.c = std::min(s.line_rate, c.c + (c.stage > kFastStages ? s.dcqcn.hyper : s.dcqcn.additive) * kPerSecond);
   ++c.stage;
   set_rate(c, s, (c.b + c.c) / 2);
 }
@@ -46,16 +42,16 @@ void dcqcn_clock(Control& c, const ControlSettings& s, Ps now) {
     const Ps due = std::min({c.t1, c.t2, c.t3});
     if (due > now) return;
     if (due == c.t1) {
-      c.a = (1 - kGain) * c.a + (c.flag1 ? kGain : 0);
+      c.a = (1 - s.dcqcn.gain) * c.a + (c.flag1 ? s.dcqcn.gain : 0);
       c.flag1 = false;
-      c.t1 += kAlphaEvery;
+      c.t1 += s.dcqcn.alpha_every;
     } else if (due == c.t2) {
       if (c.flag2) decrease(c, s);
       c.flag2 = false;
-      c.t2 += kDecreaseEvery;
+      c.t2 += s.dcqcn.cut_every;
     } else {
       increase(c, s);
-      c.t3 += kIncreaseEvery;
+      c.t3 += s.dcqcn.increase_every;
     }
   }
 }
@@ -69,9 +65,9 @@ void dcqcn_ack(Control& c, const ControlSettings& s, const News& news) {
   dcqcn_clock(c, s, news.now);
   if (news.marked <= 0) return;
   if (c.t1 == 0) {
-    c.t1 = news.now + kAlphaEvery;
-    c.t2 = news.now + kDecreaseEvery;
-    c.t3 = news.now + kIncreaseEvery;
+    c.t1 = news.now + s.dcqcn.alpha_every;
+    c.t2 = news.now + s.dcqcn.cut_every;
+    c.t3 = news.now + s.dcqcn.increase_every;
   }
   c.flag1 = c.flag2 = true;
 }

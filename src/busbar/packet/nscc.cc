@@ -13,12 +13,8 @@ namespace {
 // the window grows fast.
 
 constexpr double kReferenceRtt = 12e6, kReferenceBdp = 150'000;  ///< ps, bytes at 100 Gb/s: the constants are for these
-constexpr double kMostDecrease = 0.5, kGamma = 0.8;
+constexpr double kMostDecrease = 0.5;
 constexpr double kDelayShare = 0.0125;  ///< weight of a new delay in the average
-constexpr double kAlpha = 4, kFair = 5;  ///< packets of increase, proportional to spare delay and constant
-constexpr double kSteady = 0.15;        ///< packets of increase per round trip, whatever the delay
-constexpr double kFast = 0.25;          ///< share of the bytes that arrived without delay
-constexpr Ps kNoDelay = 1'000'000;      ///< less counts as none
 constexpr double kAdjustEvery = 8;      ///< packets between two increases
 constexpr int kGate = 3;                ///< quick adaptation below 1/2^3 of the largest window
 constexpr int kLateTargets = 4;         ///< a delay of so many targets asks for quick adaptation too
@@ -30,7 +26,7 @@ void clamp(Control& c, const ControlSettings& s) { c.window = std::clamp(c.windo
 void apply_pending(Control& c, const ControlSettings& s, Ps now) {
   c.window += c.a / c.window;
   if (now - c.t1 >= s.network_rtt) {
-    c.window += kSteady * s.packet_bytes * scale_of(s);
+    c.window += s.nscc.steady * s.packet_bytes * scale_of(s);
     c.t1 = now;
   }
   c.a = c.b = 0;
@@ -59,9 +55,9 @@ void average(Control& c, double delay) { c.c += kDelayShare * (delay - c.c); }
 
 /// The window grows fast once a whole window has arrived without delay, as long as there is none.
 bool grows_fast(Control& c, const ControlSettings& s, const News& news) {
-  c.f = news.delay < kNoDelay ? c.f + news.bytes : 0;
-  c.flag1 = news.delay < kNoDelay && (c.flag1 || c.f > c.window);
-  if (c.flag1) c.window += news.bytes * kFast * scale_of(s);
+  c.f = news.delay < s.nscc.no_delay ? c.f + news.bytes : 0;
+  c.flag1 = news.delay < s.nscc.no_delay && (c.flag1 || c.f > c.window);
+  if (c.flag1) c.window += news.bytes * s.nscc.fast * scale_of(s);
   return c.flag1;
 }
 
@@ -70,7 +66,7 @@ void decrease(Control& c, const ControlSettings& s, Ps now) {
   c.f = 0;
   c.flag1 = false;
   if (c.c <= target || now - c.last_decrease <= c.base_rtt) return;
-  c.window *= std::max(1 - kGamma * (c.c - target) / c.c, kMostDecrease);
+  c.window *= std::max(1 - s.nscc.gamma * (c.c - target) / c.c, kMostDecrease);
   c.last_decrease = now;
 }
 
@@ -91,10 +87,10 @@ void nscc_ack(Control& c, const ControlSettings& s, const News& news) {
   average(c, late && !news.last_marked ? 0.25 * static_cast<double>(c.base_rtt) : delay);
   if (adapt(c, s, news.now, news.last_marked, delay > kLateTargets * target, news.in_flight)) return;
   if (!news.last_marked && late) {
-    c.a += kFair * s.packet_bytes * scale_of(s) * news.bytes;
+    c.a += s.nscc.fair * s.packet_bytes * scale_of(s) * news.bytes;
   } else if (!news.last_marked) {
     if (!grows_fast(c, s, news))
-      c.a += kAlpha * s.packet_bytes * scale_of(s) * news.bytes * (target - delay) / kReferenceRtt;
+      c.a += s.nscc.alpha * s.packet_bytes * scale_of(s) * news.bytes * (target - delay) / kReferenceRtt;
   } else if (late) {
     decrease(c, s, news.now);
   }

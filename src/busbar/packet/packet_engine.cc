@@ -7,6 +7,7 @@
 #include "busbar/engine/prepared.h"
 #include "busbar/lowering/send_costs.h"
 #include "busbar/packet/collective_flows.h"
+#include "busbar/packet/internal/knobs.h"
 #include "busbar/packet/internal/running_part.h"
 #include "busbar/packet/internal/setup.h"
 
@@ -47,7 +48,7 @@ class OnlinePackets final : public PacketEngine {
       BUSBAR_ASSIGN(const std::uint32_t route, wiring_.route(f.from, f.to, f.nic_from, f.nic_to));
       c.routes.push_back(route);
     }
-    c.hops = expected_hops(wiring_, c.flows, c.routes, HostSettings().payload);
+    c.hops = expected_hops(wiring_, c.flows, c.routes, shape_of(packets_).payload);
     calls_.push_back(std::move(c));
     return id;
   }
@@ -129,7 +130,7 @@ class OnlinePackets final : public PacketEngine {
       all.insert(all.end(), c.routes.begin(), c.routes.end());
       flows += c.routes.size();
     }
-    const HostSettings shape;
+    const HostSettings shape = shape_of(packets_);
     if (packets_.cut_through) wiring_.cut_through(shape.header);
     BUSBAR_ASSIGN(Profile p,
                   profile_for(wiring_, packets_, scale_of(wiring_, all, shape.payload + shape.header, shape.header)));

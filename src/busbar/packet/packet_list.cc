@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "busbar/packet/internal/knobs.h"
 #include "busbar/packet/internal/running_part.h"
 #include "busbar/packet/internal/setup.h"
 #include "busbar/packet/internal/threads.h"
@@ -167,7 +168,7 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   }
   BUSBAR_RETURN_IF_ERROR(check_copies(router, list));
   constexpr std::uint64_t kMostPackets = 1u << 31;
-  const HostSettings shape;
+  const HostSettings shape = shape_of(options);
   Wiring wiring(router, list.shares);
   std::vector<std::uint32_t> routes;
   routes.reserve(list.flows.size());
@@ -204,12 +205,15 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
     Traffic traffic(wiring, list, routes);
     std::optional<PacketResult> r = run_on_threads(wiring, traffic, profile, split, bucket_bits(wiring), options, hops);
     if (r) {
+      r->settings = settings_of(profile);
       r->threads = split.parts;
       return std::move(*r);
     }
   }
   Traffic traffic(wiring, list, routes);
-  return Run(wiring, traffic, profile, options, hops).run();
+  Result<PacketResult> r = Run(wiring, traffic, profile, options, hops).run();
+  if (r.ok()) r->settings = settings_of(profile);
+  return r;
 }
 
 }  // namespace packet

@@ -11,6 +11,7 @@
 #include "busbar/base/result.h"
 #include "busbar/packet/background.h"
 #include "busbar/packet/fault.h"
+#include "busbar/packet/knobs.h"
 #include "busbar/program/flow_list.h"
 #include "busbar/routing/router.h"
 
@@ -55,6 +56,7 @@ struct PacketOptions {
   Duration reroute_after = Duration::us(1000);    ///< from the change of a link until switches route accordingly
   /// Weights of virtual lanes; a lane of weight 0 goes before all others. Fewer than two: one lane.
   std::vector<std::uint32_t> lanes{};
+  std::vector<PacketSetting> settings{};  ///< instead of the transport's defaults; of equal ones the last counts
   std::uint32_t threads = 1;  ///< at most; fewer if the network has fewer parts
   double memory_bytes = 0;    ///< above 0: a run estimated to need more is refused, with the estimate
   std::function<void(const PacketProgress&)> progress{};  ///< called a few times a second
@@ -89,17 +91,21 @@ struct PacketLink {
   Duration paused;
   std::uint64_t queue_p50 = 0, queue_p99 = 0, queue_max = 0;  ///< bytes, seen by packets that had to wait
 };
-struct PacketResult {
+/// What a run counted. `asks`: headers that ask for an acknowledgement, because a window shrank.
+struct PacketCounts {
+  std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
+  std::uint64_t asks = 0, hops = 0;
+};
+struct PacketResult : PacketCounts {
   std::vector<PacketOutcome> flows;
   std::vector<PacketLink> links;  ///< links that carried something, by LinkId
   SimTime end;                    ///< when the last acknowledgement arrives
   SimTime received;               ///< when the last byte arrives
-  std::uint64_t events = 0, hops = 0;
+  std::uint64_t events = 0;
   std::uint64_t background = 0;  ///< number of background flows; they come last
   std::uint64_t done = 0;        ///< flows that have ended; not all if the run was stopped
-  std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
-  std::uint64_t asks = 0;  ///< headers that ask for an acknowledgement, because a window shrank
   std::uint32_t threads = 1;  ///< threads used; only `events` depends on it
+  std::vector<double> settings;  ///< of each of packet_knobs(), in its unit; NaN where it has no effect
   std::string stuck;          ///< why faults keep the remaining flows from ending
   std::uint64_t digest = 0;   ///< hash of all starts and ends
 };

@@ -1,5 +1,7 @@
 #include "busbar/packet/internal/profile.h"
 
+#include "busbar/packet/internal/knobs.h"
+
 namespace busbar::packet {
 namespace {
 
@@ -94,6 +96,11 @@ Profile make_profile(const PacketOptions& options, const Scale& scale) {
   Profile p;
   p.hosts.spray = options.balance == PacketBalance::kSpray || options.balance == PacketBalance::kAdaptive;
   p.hosts.seed = p.network.seed = options.seed;
+  const HostSettings shape = shape_of(options);
+  p.hosts.payload = shape.payload;
+  p.hosts.header = p.network.header_bytes = shape.header;
+  p.hosts.control.packet_bytes = shape.control.packet_bytes;
+  p.network.packet_bytes = static_cast<std::int32_t>(shape.payload + shape.header);
   p.hosts.timeout = 100'000'000;
   p.hosts.control.network_bdp = scale.bdp;
   p.hosts.control.network_rtt = scale.rtt;

@@ -1,4 +1,5 @@
 #include "busbar/packet/internal/setup.h"
+#include "busbar/packet/internal/knobs.h"
 #include "busbar/routing/path_view.h"
 
 #include <fmt/core.h>
@@ -106,6 +107,7 @@ Result<Profile> profile_for(const Wiring& wiring, const PacketOptions& options, 
   const Csr<std::uint32_t>& outlets = wiring.outlets();
   for (std::uint32_t o = 0; o < outlets.rows(); ++o)  // parallel NVLinks reorder too
     if (outlets.row(o).size() > 1) profile.hosts.recovery = Recovery::kTrimming;
+  BUSBAR_RETURN_IF_ERROR(apply_settings(options, profile));
   if (wiring.relays()) {
     return Error{ErrorCode::kUnsupported,
                  "here GPUs or switches that add forward other traffic, which the packet engine does not model; "

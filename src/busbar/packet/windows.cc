@@ -17,12 +17,11 @@ void grow(Control& c, const ControlSettings& s, double bytes) {
 
 // DCTCP. Control::a is alpha, b the bytes of a round, c the marked ones among them.
 void dctcp_ack(Control& c, const ControlSettings& s, const News& news) {
-  constexpr double kGain = 1.0 / 16;  // RFC 8257, 4.2
   c.b += news.bytes;
   c.c += news.marked;
   if (news.marked > 0) c.slow_start = false;
   if (news.all_before >= c.round_end) {
-    if (c.b > 0) c.a += kGain * (c.c / c.b - c.a);
+    if (c.b > 0) c.a += s.dctcp_gain * (c.c / c.b - c.a);
     if (c.c > 0) c.window = std::max(s.packet_bytes, c.window * (1 - c.a / 2));
     c.b = c.c = 0;
     c.round_end = news.next;
@@ -66,26 +65,24 @@ void dctcp_loss(Control& c, const ControlSettings& s, Ps now) {
 
 // Swift, without its scaling of the target by hops and windows below one packet.
 void swift_ack(Control& c, const ControlSettings& s, const News& news) {
-  constexpr double kAdditive = 1, kBeta = 0.8, kMost = 0.5;
+  constexpr double kAdditive = 1, kMost = 0.5;
   const auto delay = static_cast<double>(news.delay), target = static_cast<double>(s.target_delay);
   if (delay < target) return grow(c, s, kAdditive * s.packet_bytes * news.bytes / c.window);
   if (news.now - c.last_decrease < c.base_rtt + news.delay) return;
   c.last_decrease = news.now;
-  c.window = std::max(s.packet_bytes, c.window * std::max(1 - kBeta * (delay - target) / delay, 1 - kMost));
+  c.window = std::max(s.packet_bytes, c.window * std::max(1 - s.swift_beta * (delay - target) / delay, 1 - kMost));
 }
 
 // HPCC: Li et al., "HPCC: high precision congestion control", SIGCOMM 2019, algorithm 1, with its constants. Switches
 // report the load of the fullest link as PINT (SIGCOMM 2020) does. Control::a is the reference window, stage counts
 // additive steps.
 void hpcc_ack(Control& c, const ControlSettings& s, const News& news) {
-  constexpr double kAim = 0.95;
-  constexpr std::uint32_t kAdditiveSteps = 5;
-  const double additive = s.max_window * (1 - kAim) / 32;
+  const double additive = s.max_window * (1 - s.hpcc_aim) / 32;
   c.b += (news.load - c.b) * std::min(1.0, news.bytes / c.window);
   const double load = c.b;
   double window = 0;
-  if (load >= kAim || c.stage >= kAdditiveSteps) {
-    window = c.a / (load / kAim) + additive;
+  if (load >= s.hpcc_aim || c.stage >= s.hpcc_steps) {
+    window = c.a / (load / s.hpcc_aim) + additive;
     if (news.all_before >= c.round_end) c.stage = 0;
   } else {
     window = c.a + additive;

@@ -10,6 +10,21 @@ namespace busbar::packet {
 
 enum class Algorithm : std::uint8_t { kNone, kNscc, kDcqcn, kHpcc, kSwift, kDctcp, kCubic, kCredit };
 
+/// Source: Ultra Ethernet Specification 1.0, 3.6.13, reference parameters; packets are those of the network.
+struct NsccConstants {
+  double alpha = 4, fair = 5;  ///< packets of increase, proportional to spare delay and constant
+  double steady = 0.15;        ///< packets of increase per round trip, whatever the delay
+  double fast = 0.25;          ///< share of the bytes that arrived without delay
+  double gamma = 0.8;          ///< decrease per share of delay above the target
+  Ps no_delay = 1'000'000;     ///< less counts as none
+};
+/// Source: those published with HPCC (SIGCOMM 2019) for its comparison; steps scaled from 25 to 400 Gb/s as there.
+struct DcqcnConstants {
+  double gain = 1.0 / 256;
+  Ps alpha_every = 1'000'000, cut_every = 4'000'000, increase_every = 300'000'000;
+  double additive = 50e6 / 8, hyper = 100e6 / 8, least = 1e9 / 8;  ///< bytes per second
+};
+
 /// Settings that all flows of a run share.
 struct ControlSettings {
   Algorithm algorithm = Algorithm::kNscc;
@@ -21,6 +36,12 @@ struct ControlSettings {
   Ps network_rtt = 0;                ///< of the longest route, idle
   Ps target_delay = 0;               ///< for algorithms controlled by delay
   bool window_follows_rate = false;  ///< DCQCN: the window shrinks with the rate
+  NsccConstants nscc;
+  DcqcnConstants dcqcn;
+  double hpcc_aim = 0.95;        ///< Li et al., SIGCOMM 2019, as the next
+  std::uint32_t hpcc_steps = 5;  ///< additive increases before a multiplicative one
+  double swift_beta = 0.8;       ///< Kumar et al., SIGCOMM 2020
+  double dctcp_gain = 1.0 / 16;  ///< RFC 8257, 4.2
 };
 
 /// What an answer of the receiver reports.
