@@ -6,6 +6,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
@@ -95,6 +96,7 @@ Json to_json(const Prediction& r, double n, Collective op, const Topology& t) {
                         {"textbook_time_us", r.made->textbook_time.in_us()}};
     if (r.made->ring_time) j["synthesized"]["ring_time_us"] = r.made->ring_time->in_us();
   }
+  if (r.packets) j["packets"] = to_json(*r.packets);
   if (r.jobs.size() > 1)
     j["jobs_us"] = {{"first", r.jobs.front().in_us()},
                     {"median", r.jobs[r.jobs.size() / 2].in_us()},
@@ -153,6 +155,7 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
         "schedule alone takes {} us.",
         last.gap_percent(), name_of(last.floor.kind), last.floor.cut,
         format_number(last.algorithm_floor.in_us(), 4))}});
+  if (last.packets) d.blocks.push_back({Paragraph{"Packets: " + trouble_of(*last.packets) + "."}});
   if (!last.chain.empty()) d.blocks.push_back({chain_table(last, c.topology)});
   if (last.made) {
     const auto us = [](Duration d) { return format_number(d.in_us(), 4); };

@@ -299,9 +299,9 @@ Status add_collective_flows(const CollectiveCall& call, const Router& router, co
   return {};
 }
 
-Result<std::vector<Duration>> run_packet_jobs(std::span<const CollectiveCall> jobs, const Router& router,
-                                              const Placement& placement, const ProtocolModel& protocol,
-                                              const PacketOptions& options, std::vector<ChainPart>* chain) {
+Result<PacketJobs> run_packet_jobs(std::span<const CollectiveCall> jobs, const Router& router,
+                                   const Placement& placement, const ProtocolModel& protocol,
+                                   const PacketOptions& options, std::vector<ChainPart>* chain) {
   FlowList list;
   std::vector<std::size_t> end_of;
   RandomStream random(options.seed, "compute jitter");
@@ -316,7 +316,7 @@ Result<std::vector<Duration>> run_packet_jobs(std::span<const CollectiveCall> jo
     if (options.compute_jitter > Duration()) start_late(call, placement, options.compute_jitter, random, list, first);
   }
   std::vector<Duration> ends(jobs.size(), protocol.launch);
-  if (list.flows.empty()) return ends;
+  if (list.flows.empty()) return PacketJobs{ends, {}};
   BUSBAR_ASSIGN(const PacketResult result, run_packet_list(router, list, options));
   if (result.done < result.flows.size() && result.stuck.empty())
     return Error{ErrorCode::kUnsupported, "stopped before the collective had ended", {}};
@@ -327,7 +327,7 @@ Result<std::vector<Duration>> run_packet_jobs(std::span<const CollectiveCall> jo
   }
   std::sort(ends.begin(), ends.end());
   if (chain != nullptr) *chain = explain_packets(router, list, result);
-  return ends;
+  return PacketJobs{ends, result};
 }
 
 }  // namespace busbar

@@ -27,11 +27,13 @@ Status add_collective_flows(const CollectiveCall& call, const Router& router, co
 Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement);
 inline constexpr std::size_t kMostMoves = 4'000'000;
 
-/// Runs calls that start at once, job j on lane j modulo the number of lanes. Returns when the last byte of each has
-/// arrived, ascending. `chain`: what the last end waited for.
-Result<std::vector<Duration>> run_packet_jobs(std::span<const CollectiveCall> jobs, const Router& router,
-                                              const Placement& placement, const ProtocolModel& protocol,
-                                              const PacketOptions& options,
-                                              std::vector<ChainPart>* chain = nullptr);
+struct PacketJobs {
+  std::vector<Duration> ends;  ///< when the last byte of each job has arrived, ascending
+  PacketCounts counts;
+};
+/// Runs calls that start at once, job j on lane j modulo the number of lanes. `chain`: what the last end waited for.
+Result<PacketJobs> run_packet_jobs(std::span<const CollectiveCall> jobs, const Router& router,
+                                   const Placement& placement, const ProtocolModel& protocol,
+                                   const PacketOptions& options, std::vector<ChainPart>* chain = nullptr);
 
 }  // namespace busbar

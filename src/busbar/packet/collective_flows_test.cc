@@ -55,7 +55,7 @@ TEST(CollectiveFlows, ARingTakesItsRoundsOneAfterTheOther) {
                                     {PacketTransport::kNscc, PacketBalance::kSpray, 1});
   ASSERT_TRUE(ends.ok());
   const std::int64_t round_ps = 20 * (256 * 4160 + 4160) + 2 * 500'000;  // 256 full packets, two hops, last byte
-  const double closed_us = 14 * round_ps * 1e-6, got_us = ends.value()[0].in_us();
+  const double closed_us = 14 * round_ps * 1e-6, got_us = ends->ends[0].in_us();
   EXPECT_GE(got_us, closed_us * (1 - 1e-9));
   EXPECT_LE(got_us, closed_us * 1.02);  // acknowledgements of the previous round share the cable
 }
@@ -143,7 +143,7 @@ Duration time_of(const LeafSpine& n, const CollectiveCall& call, const ProtocolM
                  std::vector<ChainPart>* chain = nullptr) {
   const Placement placement(n.router, n.topology.gpus());
   const PacketOptions options{PacketTransport::kRoce, PacketBalance::kSpray, 1};
-  return run_packet_jobs({&call, 1}, n.router, placement, protocol, options, chain).value()[0];
+  return run_packet_jobs({&call, 1}, n.router, placement, protocol, options, chain).value().ends[0];
 }
 
 /// Every round pays the overhead of its sends, as it does for fluids and messages.

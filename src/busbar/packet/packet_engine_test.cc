@@ -33,7 +33,7 @@ TEST(PacketEngine, OneCallTakesAsLongAsItsListOfFlows) {
     ASSERT_TRUE(done.has_value());
     EXPECT_EQ(done->tag, 7u);
     const CollectiveCall call = ring(0, 8, 4'000'000);
-    const auto list = run_packet_jobs({&call, 1}, n.router, placement, {}, packets).value();
+    const auto list = run_packet_jobs({&call, 1}, n.router, placement, {}, packets).value().ends;
     EXPECT_EQ(done->at.since_start(), list[0]);
     EXPECT_FALSE(engine->advance(SimTime::max()).has_value());
     EXPECT_TRUE(engine->status().ok());

@@ -11,6 +11,7 @@
 #include "busbar/lowering/chain_part.h"
 #include "busbar/lowering/simplification.h"
 #include "busbar/nccl/tuning.h"
+#include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
 #include "busbar/predict/jitter.h"
 
@@ -50,6 +51,7 @@ struct Prediction {
   std::optional<MadeSchedule> made;
   std::optional<JitterEffect> jitter;
   std::vector<Duration> jobs;  ///< end of each of several jobs, earliest first
+  std::optional<PacketCounts> packets;  ///< of the packet engine
 
   Bytes size() const { return call.bytes; }
   Protocol protocol() const { return call.protocol == Protocol::kAuto ? Protocol::kSimple : call.protocol; }

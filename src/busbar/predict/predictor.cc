@@ -188,8 +188,10 @@ Status Predictor::run(const std::vector<CollectiveCall>& jobs, const TimeAsk& as
     BUSBAR_CHECK(out.jobs.size() == ids.size()) << "a started call must end";
   }
   if (policy_.packets) {
-    BUSBAR_ASSIGN(out.jobs, run_packet_jobs(jobs, *router_, *placement_, protocol_, *policy_.packets,
-                                            ask.explain ? &out.chain : nullptr));
+    BUSBAR_ASSIGN(PacketJobs run, run_packet_jobs(jobs, *router_, *placement_, protocol_, *policy_.packets,
+                                                  ask.explain ? &out.chain : nullptr));
+    out.jobs = std::move(run.ends);
+    out.packets = run.counts;
   }
   out.time = out.jobs.back();
   out.bound = trials.engine->bound_by(last);
