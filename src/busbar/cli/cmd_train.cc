@@ -5,6 +5,7 @@
 
 #include "busbar/base/input.h"
 #include "busbar/base/json.h"
+#include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
@@ -12,6 +13,7 @@
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_batches.h"
 #include "busbar/cli/train_beside.h"
+#include "busbar/cli/train_measured.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_scale.h"
 #include "busbar/report/plain.h"
@@ -22,7 +24,7 @@ namespace {
 
 struct TrainFlags {
   CommonOptions common;
-  std::string scenario, trace, scale, scaling = "both", batches;
+  std::string scenario, trace, scale, scaling = "both", batches, measured;
   double usd_per_gpu_hour = 0, patience_s = 1800;
   std::string transport, balance;
   std::vector<std::string> besides;
@@ -31,7 +33,7 @@ struct TrainFlags {
 };
 
 Result<int> run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
-              const RunClock& clock) {
+                      const RunClock& clock) {
   BUSBAR_ASSIGN(ScaleAsk scale, parse_scale(o.scale, o.scaling));
   scale.usd_per_gpu_hour = o.usd_per_gpu_hour;
   LongRun watch("sizes");
@@ -62,7 +64,7 @@ Result<int> run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& vari
 }
 
 Result<int> run_over_batches(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
-                     const RunClock& clock) {
+                             const RunClock& clock) {
   BUSBAR_ASSIGN(const BatchAsk batches, parse_batches(o.batches));
   BUSBAR_ASSIGN(const YamlDocument said, Catalog(o.common.overrides.catalog).load("claims", "training"));
   BUSBAR_ASSIGN(const Claims claims, read_claims(said));
@@ -98,6 +100,14 @@ std::optional<ScaleRun> sizes_for_page(const Scenario& scenario, const TrainAsk&
   return std::move(*run);
 }
 
+Result<Duration> read_measured(const std::string& text) {
+  const Result<Duration> d = parse_duration(text);
+  if (!d.ok() || *d <= Duration())
+    return invalid(fmt::format("'{}' is not the time of a step; write for example 21s or 950ms", text),
+                   {"", 0, 0, "--measured"});
+  return *d;
+}
+
 /// One step, and its variants in columns.
 Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk ask, const RunClock& clock) {
   const bool page = !o.common.html.empty();
@@ -122,13 +132,24 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   }
   watch.go_on(1 + besides.size(), columns);
   watch.report_interruption();
-  if (!o.trace.empty())
-    BUSBAR_RETURN_IF_ERROR(write_perfetto(run.step.timeline, o.trace));
+  if (!o.trace.empty()) BUSBAR_RETURN_IF_ERROR(write_perfetto(run.step.timeline, o.trace));
+  std::optional<Gap> gap;
+  if (!o.measured.empty()) {
+    LongRun causes("causes");
+    BUSBAR_ASSIGN(const Duration measured, read_measured(o.measured));
+    BUSBAR_ASSIGN(gap, explain_gap(run, measured, causes));
+    causes.report_interruption();
+  }
   Json j = train_json(run, o.common);
+  if (gap) j["measured"] = gap_json(*gap);
   if (!besides.empty()) j["beside"] = beside_json(besides, o.common);
   if (columns > 1) j["complete"] = 1 + besides.size() == columns;
   j["run"] = clock.to_json();
   Document d = document ? train_document(run, o.common.typed, sizes ? &*sizes : nullptr, besides) : Document{};
+  if (gap && document) {
+    d.blocks.insert(d.blocks.begin(), {gap_verdict(*gap), Audience::kBoth});
+    if (!gap->causes.empty()) d.blocks.insert(d.blocks.begin() + 1, {gap_table(*gap), Audience::kBoth});
+  }
   if (o.common.explain) explain_shortcuts(run.machine->policy().shortcuts, j, d);
   BUSBAR_ASSIGN(const int status, deliver(o.common, j, d, watch.status(run.does_not_fit ? 1 : 0)));
   if (run.does_not_fit) report_error(*run.does_not_fit);
@@ -200,6 +221,14 @@ Command train_command(const std::string& typed) {
        "also run the step with these changes, in another column: 'cluster.routing=static unfolded', "
        "'cluster=dgx-b200:64 layout.tp=4'",
        "Scenario", &o->besides},
+      {"--measured",
+       "TIME",
+       "a measured step, such as 21s: which single cause would explain the difference",
+       "Scenario",
+       &o->measured,
+       {},
+       "",
+       {"--scale", "--batches"}},
       {"--scale", "FROM..TO", "run the same layout on machines of FROM to TO GPUs, doubling: 8..131072", "Scaling",
        &o->scale},
       {"--scaling",

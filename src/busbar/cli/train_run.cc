@@ -114,8 +114,8 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   PredictPolicy policy{.engine = ask.engine};
   policy.stop = LongRun::flag();
   if (!ask.fold)
-    policy.shortcuts = policy.shortcuts.without({Shortcut::kEqualComponents, Shortcut::kCallImages, Shortcut::kBundles,
-                                                 Shortcut::kPairsAsOneFluid});
+    policy.shortcuts = policy.shortcuts.without(
+        {Shortcut::kEqualComponents, Shortcut::kCallImages, Shortcut::kBundles, Shortcut::kPairsAsOneFluid});
   run.predict = ask.predict;
   if (run.predict.launch.empty()) run.predict.launch = launch_of_framework(cluster, run.layout.cuda_graphs);
   BUSBAR_RETURN_IF_ERROR(read_predict_options(run.predict, catalog, policy));
@@ -159,6 +159,18 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(TrainRun run, load_train(std::move(scenario), ask));
   BUSBAR_RETURN_IF_ERROR(predict_train(run, ask));
   return run;
+}
+
+Result<Duration> step_if(const TrainRun& run, const WhatIf& change) {
+  BUSBAR_ASSIGN(const StepResult step, StepRunner(run).simulate_fluids(run.program, false, change));
+  return step.step_time;
+}
+
+Result<Duration> step_with(const TrainRun& run, const LayoutSpec& layout) {
+  const StepRunner runner(run);
+  BUSBAR_ASSIGN(const Program program, runner.program(layout));
+  BUSBAR_ASSIGN(const StepResult step, runner.simulate_fluids(program, false, {}));
+  return step.step_time;
 }
 
 StepSpread step_spread(const TrainRun& r) {

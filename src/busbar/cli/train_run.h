@@ -21,7 +21,7 @@ namespace busbar {
 struct TrainRun {
   Scenario scenario;
   std::unique_ptr<Predictor> machine;  ///< rank r on GPU r
-  LayoutSpec layout;  ///< resolved
+  LayoutSpec layout;                   ///< resolved
   KernelTable kernels;
   Band band;        ///< for the time of the step
   Program program;  ///< with algorithms chosen
@@ -73,5 +73,9 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask);
 Status predict_train(TrainRun& run, const TrainAsk& ask);
 /// load_train() and predict_train().
 Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask);
+
+/// The step with other link rates, or in another layout of the same ranks; on fluids.
+Result<Duration> step_if(const TrainRun& run, const WhatIf& change);
+Result<Duration> step_with(const TrainRun& run, const LayoutSpec& layout);
 
 }  // namespace busbar
