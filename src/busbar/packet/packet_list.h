@@ -82,7 +82,7 @@ struct PacketOutcome {
   PacketParts parts;
   std::uint32_t resent = 0;
   bool done = false;
-  LinkId held_by = kNone<LinkId>;  ///< the link whose queue delayed its last packet longest
+  LinkId held_by = kNone<LinkId>;  ///< the link whose queue delayed its last packet longest; else its slowest link
 };
 struct PacketLink {
   LinkId link{};

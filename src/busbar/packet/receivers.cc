@@ -202,7 +202,9 @@ void Hosts::received(const Packet& last, Ps now) {
   o.parts.retransmission = Duration::ps((last.flags & kResent) != 0 ? 1 : 0);
   o.parts.acknowledgement = Duration::ps(last.seq);
   o.received = Duration::ps(now - start);
-  if (last.worst_wait > 0) o.held_by = wiring_.wires()[last.worst].link;
+  // Where it waited nowhere, the slowest wire of its way sets its time.
+  const std::uint32_t slowest = wiring_.route(traffic_.routes[last.flow]).slowest;
+  o.held_by = wiring_.wires()[last.worst_wait > 0 ? last.worst : slowest].link;
   out_.received = std::max(out_.received, o.start + o.received);
   if (!block_of_.empty() && --left_in_block_[block_of_[last.flow]] == 0) ended_blocks_.push_back(block_of_[last.flow]);
   trigger(last.flow, FlowTrigger::kReceived, now);
