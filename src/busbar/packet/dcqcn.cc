@@ -28,7 +28,8 @@ void decrease(Control& c, const ControlSettings& s) {
 }
 
 void increase(Control& c, const ControlSettings& s) {
-  if (c.stage >= kFastStages) c.c = std::min(s.line_rate, c.c + (c.stage > kFastStages ? s.dcqcn.hyper : s.dcqcn.additive) * kPerSecond);
+  const double step = (c.stage > kFastStages ? s.dcqcn.hyper : s.dcqcn.additive) * kPerSecond;
+  if (c.stage >= kFastStages) c.c = std::min(s.line_rate, c.c + step);
   ++c.stage;
   set_rate(c, s, (c.b + c.c) / 2);
 }

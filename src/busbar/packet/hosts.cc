@@ -82,7 +82,7 @@ std::uint32_t Hosts::take_sender(std::uint32_t flow) {
     senders_.emplace_back();
     sent_bits_.resize(sent_bits_.size() + 2 * words_);
     if (settings_.spray) {
-      paths_.emplace_back();
+      penalties_.emplace_back();
       used_.resize(used_.size() + window_packets());
     }
   } else {
@@ -148,7 +148,7 @@ void Hosts::start(std::uint32_t flow, Ps now) {
   s.hash = hash_of(flow);
   s.lane = static_cast<std::uint8_t>(std::min<std::uint32_t>(traffic_.list.flows[flow].lane, lanes_ - 1));
   s.path = (s.hash >> 26) & ~(64 / settings_.paths - 1);
-  if (settings_.spray) paths_[slot] = Paths{.turn = s.path};
+  s.paths.turn = s.path;
   s.clock = now;
   s.wires = outlets_[outlet].wires;
   s.granted = first_window(s.wires);

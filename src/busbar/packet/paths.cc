@@ -32,15 +32,15 @@ bool Hosts::take_good(Paths& paths, std::uint32_t& path) {
 std::uint32_t Hosts::next_path(std::uint32_t slot) {
   Sender& s = senders_[slot];
   if (!settings_.spray) return s.hash;
-  Paths& paths = paths_[slot];
-  if (!paths.trouble || !take_good(paths, s.path)) {
-    for (int tries = 0; tries < kPathTries; ++tries) {
-      s.path = paths.turn = (paths.turn + kPathStep * (64 / settings_.paths)) & 63;
-      std::uint8_t& penalty = paths.penalty[paths.turn];
-      if (penalty == 0) break;
-      if (penalty != kDead) --penalty;
-      if (take_good(paths, s.path)) break;
-    }
+  Paths& paths = s.paths;
+  if (paths.trouble && take_good(paths, s.path)) return (s.hash & ~63u) | s.path;
+  for (int tries = 0; tries < kPathTries; ++tries) {
+    s.path = paths.turn = (paths.turn + kPathStep * (64 / settings_.paths)) & 63;
+    const std::uint64_t bit = std::uint64_t{1} << s.path;
+    if ((paths.bad & bit) == 0) break;
+    std::uint8_t& penalty = penalties_[slot][s.path];
+    if (penalty != kDead && --penalty == 0) paths.bad &= ~bit;
+    if (take_good(paths, s.path)) break;
   }
   return (s.hash & ~63u) | s.path;
 }
@@ -48,23 +48,26 @@ std::uint32_t Hosts::next_path(std::uint32_t slot) {
 /// Notes what an answer says about the path of the answered packet.
 void Hosts::note_path(std::uint32_t slot, std::uint32_t path, PathNews news) {
   if (!settings_.spray) return;
-  Paths& paths = paths_[slot];
+  Paths& paths = senders_[slot].paths;
   const std::uint64_t bit = std::uint64_t{1} << path;
-  std::uint8_t& penalty = paths.penalty[path];
-  if (penalty == kDead) return;
+  std::uint8_t& penalty = penalties_[slot][path];
+  const bool bad = (paths.bad & bit) != 0;
+  if (bad && penalty == kDead) return;
   if (news == PathNews::kClean) {
-    penalty = 0;
+    paths.bad &= ~bit;
     paths.good |= bit;
     return;
   }
   paths.good &= ~bit;
+  paths.bad |= bit;
   paths.trouble = paths.trouble || news != PathNews::kMarked;
   if (news == PathNews::kLost) {
     penalty = kDead;
     if (++paths.dead == settings_.paths) paths = Paths{.turn = paths.turn};  // rather any path than none
     return;
   }
-  penalty = std::min<std::uint8_t>(kMostPenalty, penalty + (news == PathNews::kMarked ? kForMark : kForTrim));
+  const int more = (bad ? penalty : 0) + (news == PathNews::kMarked ? kForMark : kForTrim);
+  penalty = static_cast<std::uint8_t>(std::min<int>(kMostPenalty, more));
 }
 
 void Hosts::note_used(std::uint32_t slot, const Packet& sent) {

@@ -84,6 +84,12 @@ class Hosts {
   static constexpr std::uint8_t kCopy = 64, kThird = 128;  ///< the second copy; a later one
   static constexpr int kPathTries = 64;           ///< paths with a penalty that a packet passes over
   static constexpr Ps kNever = INT64_MAX;
+  /// What a sprayed flow knows about its paths, one bit for each.
+  struct Paths {
+    std::uint64_t good = 0, bad = 0;   ///< to be taken again, each once; with a penalty in penalties_
+    std::uint32_t turn = 0, dead = 0;  ///< the last one taken in turn; number of paths that lost a packet
+    bool trouble = false;              ///< a packet was trimmed or lost
+  };
   struct Sender {
     std::uint32_t flow = 0, packets = 0, next = 0;  ///< next: first packet that was never sent
     std::uint32_t acked = 0, all_before = 0;  ///< packets known to have arrived: their number; all before this one
@@ -97,6 +103,7 @@ class Hosts {
     std::uint8_t lane = 0;
     std::uint32_t seen = 0;         ///< one more than the highest packet known to have arrived
     std::uint32_t gaps_before = 0;  ///< packets before this one are not looked for in gaps any more
+    Paths paths;
     Ps clock = 0;  ///< its last transmission or answer, whichever came later: its timeout counts from here
     Ps new_done = 0;
     Control control;
@@ -115,13 +122,6 @@ class Hosts {
     bool queued = false;
     std::uint32_t trimmed = 0;  ///< packets whose payload is still to come. Until then each arrival is answered:
                                 ///< headers overtake data, and the sender could wait for data that nothing reports
-  };
-  /// What a sprayed flow knows about its paths.
-  struct Paths {
-    std::uint64_t good = 0;                  ///< paths to take again, each once
-    std::uint32_t turn = 0, dead = 0;        ///< the last one taken in turn; paths that lost a packet
-    bool trouble = false;                    ///< a packet was trimmed or lost
-    std::array<std::uint8_t, 64> penalty{};  ///< how often each is to be passed over
   };
   enum class PathNews : std::uint8_t { kClean, kMarked, kTrimmed, kLost };
   struct Ring {
@@ -220,7 +220,7 @@ class Hosts {
   std::vector<Sender> senders_;           ///< by slot; flows in progress
   std::vector<Receiver> receivers_;
   std::vector<std::uint64_t> sent_bits_, got_;
-  std::vector<Paths> paths_;        ///< per sender, if flows are sprayed
+  std::vector<std::array<std::uint8_t, 64>> penalties_;  ///< per sender, if flows are sprayed: times to pass over
   std::vector<std::uint8_t> used_;  ///< likewise: the path of each packet of the window, kCopy, kThird
   std::vector<std::uint32_t> free_senders_, free_receivers_;
   std::uint32_t words_ = 4, lanes_ = 1;
