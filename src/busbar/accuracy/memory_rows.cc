@@ -31,7 +31,7 @@ Result<Bytes> counted_part(const std::string& basis, const MemoryUse& use) {
 Status score(const CsvTable& table, std::size_t row, const ValidateOptions& options, const Catalog& catalog,
              ScoredRow& out) {
   BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table, row, catalog));
-  BUSBAR_ASSIGN(const MeasuredLayout asked, layout_of_row(table, row, model));
+  BUSBAR_ASSIGN(const MeasuredLayout asked, layout_of_row(table, row, model, catalog));
   const auto layout = resolve_layout(asked.layout, model, 0);
   if (!layout.ok()) return unsupported(layout.error().message);
   const MemoryUse use = memory_use(model, *layout);

@@ -120,11 +120,10 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
 /// rack systems in fused expert kernels and exchanges overlap; before, they overlap where stages interleave and experts
 /// are on several servers. Forced balance is in the notes of a row.
 constexpr double kMegatronHides = 0.9;
-constexpr Duration kMegatronExpertWait = Duration::us(600);
-void set_experts(const CsvTable& table, std::size_t row, LayoutSpec& l) {
+void set_experts(const CsvTable& table, std::size_t row, Duration wait, LayoutSpec& l) {
   if (has(table.cell(row, "notes"), "force-balanced")) l.expert_skew = 0;
   const std::string& framework = table.cell(row, "framework");
-  if (framework == "nemo" || framework == "megatron-bridge") l.expert_wait = kMegatronExpertWait;
+  if (framework == "nemo" || framework == "megatron-bridge") l.expert_wait = wait;
   if (framework != "megatron-bridge") return;
   constexpr std::uint32_t kServer = 8;  // GPUs
   const bool rack = has(table.cell(row, "node"), "nvl72"), narrow = l.precision == Precision::kFp8;
@@ -174,20 +173,36 @@ std::string release_of(const std::string& source) {
   return from == std::string::npos ? "" : source.substr(from + 1, at - from - 1);
 }
 
-Result<double> kernel_time_of(const std::string& framework, const Catalog& catalog) {
-  double time = 1;
-  if (!catalog.has("frameworks", framework)) return time;
+namespace {
+
+/// The figure `key` of catalog/frameworks, with its source; nothing without a file or the key.
+template <typename T, typename F, typename... Args>
+Status read_figure(const std::string& framework, const char* key, const Catalog& catalog, F convert, T& out,
+                   Args... args) {
+  if (!catalog.has("frameworks", framework)) return {};
   BUSBAR_ASSIGN(const YamlDocument document, catalog.load("frameworks", framework));
   MapReader r(document.root());
-  r.optional("name");
-  r.required("kernel_time");
-  r.inner("kernel_time", [&](MapReader& inner) {
-    inner.required("value", &YamlNode::as_number, time, 0.1, 10);
+  for (const char* known : {"name", "kernel_time", "expert_wait"}) r.optional(known);
+  r.inner(key, [&](MapReader& inner) {
+    inner.required("value", convert, out, args...);
     inner.required("source");
     inner.optional("confidence");
   });
-  BUSBAR_RETURN_IF_ERROR(r.finish());
+  return r.finish();
+}
+
+}  // namespace
+
+Result<double> kernel_time_of(const std::string& framework, const Catalog& catalog) {
+  double time = 1;
+  BUSBAR_RETURN_IF_ERROR(read_figure(framework, "kernel_time", catalog, &YamlNode::as_number, time, 0.1, 10));
   return time;
+}
+
+Result<Duration> expert_wait_of(const Catalog& catalog) {
+  Duration wait;
+  BUSBAR_RETURN_IF_ERROR(read_figure("megatron-core", "expert_wait", catalog, &YamlNode::as_duration, wait));
+  return wait;
 }
 
 Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog) {
@@ -221,7 +236,8 @@ Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Cat
   return m;
 }
 
-Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, const ModelSpec& model) {
+Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, const ModelSpec& model,
+                                     const Catalog& catalog) {
   RowNumbers n(table, row);
   MeasuredLayout out;
   LayoutSpec& l = out.layout;
@@ -242,7 +258,10 @@ Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, con
   set_sharding(table.cell(row, "zero_fsdp"), l);
   set_framework(table.cell(row, "framework"), table.cell(row, "overlap"), l);
   set_layers(model, l);
-  if (model.moe.experts > 0) set_experts(table, row, l);
+  if (model.moe.experts > 0) {
+    BUSBAR_ASSIGN(const Duration wait, expert_wait_of(catalog));
+    set_experts(table, row, wait, l);
+  }
   out.chooses_recompute = recompute.empty();
   l.recompute = has(recompute, "full")        ? Recompute::kFull
                 : has(recompute, "selective") ? Recompute::kSelective

@@ -109,7 +109,7 @@ class TrainingRows {
     out.measured = *measured;
     if (table_.cell(row, "layout_complete") == "no") return unsupported("the layout is not complete");
     BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row, catalog_));
-    BUSBAR_ASSIGN(MeasuredLayout asked, layout_of_row(table_, row, model));
+    BUSBAR_ASSIGN(MeasuredLayout asked, layout_of_row(table_, row, model, catalog_));
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
     BUSBAR_ASSIGN(asked.layout.kernel_time,
                   kernel_time_of(table_.cell(row, "framework"), catalog_));
