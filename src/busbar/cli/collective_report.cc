@@ -8,6 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
+#include "busbar/topology/levels.h"
 
 namespace busbar {
 namespace {
@@ -32,9 +33,9 @@ Json to_json(const ChainPart& p, Duration time, const Topology& t) {
 
 /// The chain that limits the time, one line per part.
 Table chain_table(const Prediction& row, const Topology& topology) {
-  Table t{fmt::format("The chain that limits {}", format_binary_size(count(row.size()))),
-          {{"part", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft},
-           {"phase", Align::kLeft}}};
+  Table t{
+      fmt::format("The chain that limits {}", format_binary_size(count(row.size()))),
+      {{"part", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft}, {"phase", Align::kLeft}}};
   for (const ChainPart& p : row.chain) {
     const bool ranks = p.from != kNone32;
     t.rows.push_back({name_of(p.kind), format_number(p.ps * 1e-6, 4),
@@ -55,6 +56,15 @@ const Prediction& summary_row(const std::vector<Prediction>& rows) {
   for (const Prediction& r : rows)
     if (r.size() == best->size() && r.time < best->time) best = &r;
   return *best;
+}
+
+/// Whether NCCL could take kernels on symmetric memory (registered windows, from 2.27 on), which are not modelled:
+/// small calls of these operations over ranks that scale-up links join.
+bool leaves_out_symmetric_kernels(const Prediction& r, double ranks, Collective op, const Topology& t) {
+  constexpr std::uint64_t kSmall = 1 << 20;
+  const bool has_them =
+      op == Collective::kAllReduce || op == Collective::kAllGather || op == Collective::kReduceScatter;
+  return r.nccl && has_them && count(r.size()) < kSmall && ranks <= static_cast<double>(scale_up_domain(t).gpus);
 }
 
 Json to_json(const Prediction& r, double n, Collective op, const Topology& t) {
@@ -79,6 +89,7 @@ Json to_json(const Prediction& r, double n, Collective op, const Topology& t) {
         Json{{"what", e.words}, {"messages_percent", Json::array({e.low_percent, e.high_percent})}});
   });
   if (!r.cause.empty()) j["bound_by"]["cause"] = r.cause;
+  if (leaves_out_symmetric_kernels(r, n, op, t)) j["kernels"] = "NCCL without symmetric memory kernels";
   if (r.nccl)
     j["nccl"] = {{"algorithm", name_of(r.nccl->algorithm)},
                  {"protocol", name_of(r.nccl->protocol)},
@@ -142,6 +153,9 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   t.note =
       "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +
       chosen + ".";
+  if (std::any_of(rows.begin(), rows.end(),
+                  [&](const Prediction& r) { return leaves_out_symmetric_kernels(r, gpus, op, c.topology); }))
+    t.note += " Below 1 MiB: NCCL without symmetric memory kernels.";
   d.blocks.push_back({t});
   const Prediction& last = summary_row(rows);
   const std::string size = format_binary_size(count(last.size())), bound = bound_to_text(last.bound, c.topology);
