@@ -167,14 +167,18 @@ TEST(MaxMin, LeavesOutTheLinksThatCannotBeFullAndNoOthers) {
       {two(10, 10 * (1 + 1e-13)), 4, {}},
       {two(10, 12, 1.5), 4, {}},
   };
-  for (const LeftOut& expected : cases) {
-    Shortcuts shortcuts;
-    shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
-    MaxMinSolver s(shortcuts), whole(Shortcuts::none());
-    EXPECT_EQ(solve(s, expected.c), solve(whole, expected.c));
-    EXPECT_EQ(s.crossings(), expected.crossings) << expected.c.capacity[0];
-    EXPECT_EQ(shortcuts.names_taken(), expected.names) << expected.c.capacity[0];
-  }
+  for (const LeftOut& expected : cases)
+    for (const double unit : {1.0, 0x1p-40, 0x1p40}) {  // the unit of the rates changes nothing
+      Case c = expected.c;
+      for (double& x : c.capacity) x *= unit;
+      for (double& x : c.caps) x *= unit;
+      Shortcuts shortcuts;
+      shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
+      MaxMinSolver s(shortcuts), whole(Shortcuts::none());
+      EXPECT_EQ(solve(s, c), solve(whole, c));
+      EXPECT_EQ(s.crossings(), expected.crossings) << c.capacity[0];
+      EXPECT_EQ(shortcuts.names_taken(), expected.names) << c.capacity[0];
+    }
 }
 
 /// Many fluids, most of which cross the same links one after the other.

@@ -1,0 +1,93 @@
+// The chain behind the closed form of a call: its parts follow each other and sum to the time.
+#include <gtest/gtest.h>
+
+#include "busbar/base/random.h"
+#include "busbar/lowering/random_machine.h"
+#include "busbar/lowering/test_lowered.h"
+
+namespace busbar {
+namespace {
+
+/// Time of all parts of one kind in us.
+double us_of(const std::vector<ChainPart>& parts, ChainPartKind kind) {
+  double ps = 0;
+  for (const ChainPart& p : parts)
+    if (p.kind == kind) ps += p.ps;
+  return ps * 1e-6;
+}
+
+struct ChainCase {
+  Collective op;
+  const char* algorithm;
+  double sends, pieces;  ///< one after the other: latencies, and bytes as parts of the buffer
+};
+
+// Each send between GPUs of one switch crosses two links: 1 us, and 450 GB/s.
+TEST(Explanations, CountTheSendsThatFollowEachOther) {
+  const Ground m(std::move(one_switch(8)).seal());
+  const double buffer_us = kGiB / 450e9 * 1e6;
+  const ChainCase cases[] = {{Collective::kAllReduce, "ring", 14, 14.0 / 8},
+                        {Collective::kAllGather, "ring", 7, 7.0 / 8},
+                        {Collective::kBroadcast, "ring", 7, 7},
+                        {Collective::kReduce, "ring", 7, 7},
+                        {Collective::kAllReduce, "halving_doubling", 6, 14.0 / 8},
+                        {Collective::kAllToAll, "pairwise", 7, 7.0 / 8}};
+  for (const ChainCase& c : cases) {
+    SCOPED_TRACE(c.algorithm);
+    CollectiveCall call = test_call(8, c.algorithm, kGiB);
+    call.op = c.op;
+    const auto parts = Lowering(m.router, m.placement, {}).explain(call).value();
+    EXPECT_NEAR(us_of(parts, ChainPartKind::kLatency), c.sends, 1e-3);
+    EXPECT_NEAR(us_of(parts, ChainPartKind::kBandwidth), c.pieces * buffer_us, 1e-2);
+    for (const ChainPart& p : parts) {
+      EXPECT_GT(p.rounds, 0u) << "a chain of sends, not the load of a link";
+      EXPECT_LT(std::max(p.from, p.to), 8u);
+      EXPECT_EQ(p.first_round, 1u);
+    }
+  }
+}
+
+// Four channels of one ring: all links are full, and no piece runs ahead.
+TEST(Explanations, OfRingsThatShareTheirLinksHaveTheRoundsOfAFullRing) {
+  const Ground m(std::move(one_switch(8)).seal());
+  CollectiveCall call = test_call(8, "ring", kGiB);
+  call.channels = 4;
+  ProtocolModel p = some_protocol();
+  p.launch = Duration();
+  Lowering lowering(m.router, m.placement, p);
+  const double ms = closed_form_ps(lowering.lower(call).value()) * 1e-9;
+  const auto parts = lowering.explain(call).value();
+  EXPECT_NEAR(sum_ps(parts) * 1e-9, ms, 1e-6 * ms);
+  for (const ChainPart& part : parts) EXPECT_EQ(part.rounds, 14u) << name_of(part.kind);
+}
+
+TEST(Explanations, SumToTheClosedFormOnAnyMachine) {
+  RandomStream random(9, "explanations");
+  const char* const algorithms[] = {"ring", "tree", "hierarchical", "halving_doubling", "pat", "bruck", "direct"};
+  const Collective ops[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kBroadcast,
+                            Collective::kAllToAll};
+  std::uint32_t explained = 0, followed = 0;
+  for (int i = 0; i < 300; ++i) {
+    SCOPED_TRACE(i);
+    const Ground m(random_machine(random));
+    CollectiveCall call = test_call(m.gpus(), algorithms[random.below(7)], 1 + random.below(kGiB),
+                                    1 + 3 * static_cast<std::uint32_t>(random.below(2)));
+    call.op = ops[random.below(4)];
+    Lowering lowering(m.router, m.placement, some_protocol());
+    const auto lowered = lowering.lower(call);
+    const auto parts = lowering.explain(call);
+    ASSERT_EQ(parts.ok(), lowered.ok());
+    if (!parts.ok() || lowered->stages.empty()) continue;
+    ++explained;
+    const double ps = closed_form_ps(*lowered);
+    EXPECT_NEAR(sum_ps(*parts), ps, 1e-6 * ps);
+    for (const ChainPart& p : *parts) EXPECT_GE(p.ps, 0);
+    EXPECT_EQ(parts->front().kind, ChainPartKind::kLaunch);
+    followed += (*parts)[1].rounds > 0;
+  }
+  EXPECT_GT(explained, 100u);
+  EXPECT_GT(followed, explained / 4);
+}
+
+}  // namespace
+}  // namespace busbar
