@@ -92,7 +92,7 @@ class Streams(unittest.TestCase):
                      'printf "node: dgx-h100\\n" | "$B" topo -',
                      'printf "cluster: dgx-h100\\nmodel: llama3-8b\\nlayout: {tp: 8, global_batch: 8}\\n" | '
                      '"$B" train -',
-                     'printf "src,dst,bytes\\n0,1,1048576\\n" | "$B" collective dgx-h100 all_to_allv --matrix -'):
+                     'printf "src,dst,bytes\\n0,1,1048576\\n" | "$B" collective dgx-h100 all_to_allv --pairs -'):
             with self.subTest(line=line):
                 run = self.shell(line)
                 self.assertIn((run.returncode, run.stderr), ((0, ""), (1, "")))
@@ -110,7 +110,7 @@ class Streams(unittest.TestCase):
         self.assertEqual((run.returncode, run.stderr[:34]), (2, "busbar: not enough memory; ask for"))
 
     def test_files_without_end_are_refused(self):
-        for line in ('validate /dev/zero', 'collective dgx-h100 all_to_allv --matrix /dev/zero', 'topo /dev/zero',
+        for line in ('validate /dev/zero', 'collective dgx-h100 all_to_allv --pairs /dev/zero', 'topo /dev/zero',
                      'import /dev/zero', 'train /dev/zero', 'flows dgx-h100:2 /dev/zero',
                      'flows dgx-h100:2 flows.csv --engine packet --background 0.1:/dev/zero@1us'):
             with self.subTest(line=line):

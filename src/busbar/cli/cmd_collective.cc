@@ -116,13 +116,13 @@ Result<int> run(CollectiveOptions o) {
   BUSBAR_ASSIGN(const PairMatrix matrix, read_matrix(o, op, n));
   const bool any_size = o.first == CollectiveOptions().first && o.last.empty();
   if (any_size && !o.matrix.empty()) sweep = {matrix.busiest};
-  if (o.seed && o.placement == "packed" && o.common.engine != "packet")
-    return flag_error("--seed", "nothing is random here; add --placement random or --engine packet");
+  if (o.seed && o.common.engine != "packet")
+    return flag_error("--seed", "packets alone take paths at random; add --engine packet, or for a random placement "
+                                "write --placement random:N");
   if (o.seed && *o.seed < 0) return flag_error("--seed", "a seed is 0 or more");
-  const auto seed = static_cast<std::uint32_t>(o.seed.value_or(0));
   const bool in_order = o.placement == CollectiveOptions().placement;  // rank r on GPU r, with no other option set
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus,
-                in_order ? std::vector<DeviceId>() : place_ranks(o.placement, seed, all, n * o.jobs));
+                in_order ? std::vector<DeviceId>() : place_ranks(o.placement, all, n * o.jobs));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(o.common.overrides.catalog)));
   BUSBAR_ASSIGN(PredictPolicy policy, policy_of(o, loaded));
   policy.accuracy = &accuracy;
@@ -210,7 +210,7 @@ Command collective_command(const std::string& typed) {
       "  busbar collective dgx-h100:64 all_reduce -b 1M -e 1G --algorithm hierarchical\n"
       "  busbar collective dgx-1v all_reduce -b 1G -e 1G --algorithm synthesized\n"
       "  busbar collective dgx-h100:2 all_gather -b 1G -e 1G --degrade node1.nic3=0.5 --explain\n"
-      "  busbar collective dgx-h100:16 all_reduce -b 1G -e 1G -g 16 --jobs 8 --placement random --seed 1\n"
+      "  busbar collective dgx-h100:16 all_reduce -b 1G -e 1G -g 16 --jobs 8 --placement random:1\n"
       "  busbar collective dgx-h100:64 reduce_scatter -b 1G -e 1G --ranks 0:512:8+1x8\n"
       "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n"
       "  busbar collective dgx-h100:2 all_reduce -b 16M -e 16M --algorithm ring --engine packet --transport dcqcn\n";
@@ -219,6 +219,7 @@ Command collective_command(const std::string& typed) {
                     "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, all_to_allv, gather, "
                     "scatter or send_recv; the names of nccl-tests also work",
                     &o->op}};
+  c.renamed = {{"--matrix", "--pairs"}};
   c.flags = {
       {"-b,--minbytes", "SIZE", "smallest size S; K, M, G are binary (default 8)", "Sweep", &o->first},
       {"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Sweep", &o->last},
@@ -240,7 +241,7 @@ Command collective_command(const std::string& typed) {
        {"auto", "simple", "ll128", "ll"}},
       {"--schedule", "FILE", "time the schedule in this file (MSCCL XML, MSCCL++ plan) and compare it with ours",
        "Algorithm", &o->schedule},
-      {"--pairs,--matrix", "FILE",
+      {"--pairs", "FILE",
        "all_to_allv: CSV of src,dst,bytes; -b and -e scale it by the bytes of the rank that sends most", "Sweep",
        &o->matrix},
       {"--out", "FILE", "write the schedule of the largest size: .xml (MSCCL) or .goal", "Algorithm", &o->out},
@@ -249,14 +250,12 @@ Command collective_command(const std::string& typed) {
       {"--jobs", "N", "run the collective as N jobs of -g GPUs at the same time (default 1)", "Sweep", &o->jobs},
       {"--placement",
        "NAME",
-       "packed (GPUs in order) or random (from the whole machine)",
+       "packed (GPUs in order), or random or random:SEED (from the whole machine; default seed 0)",
        "Sweep",
-       &o->placement,
-       {"packed", "random"}},
+       &o->placement},
       {"--jitter", "SELECTOR=P%xDELAY", "some messages over these links are delayed, e.g. node3.nic2=1%x50us",
        "Machine", &o->jitter},
-      {"--seed", "N", "seed of the random placement (default 0) and of packets (default: the cluster's)", "Sweep",
-       &o->seed},
+      {"--seed", "N", "seed of the paths that packets take (default: the cluster's)", "Sweep", &o->seed},
       {"-r,--root", "RANK", "root of broadcast, reduce, gather and scatter (default 0)", "Algorithm", &o->root},
       {"--compute-jitter",
        "TIME",
@@ -272,7 +271,7 @@ Command collective_command(const std::string& typed) {
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   for (Flag& f : c.flags)  // a schedule from a file fixes these itself
     for (const char* own : {"--algorithm", "--protocol", "--channels", "--jobs", "--placement", "--jitter", "--seed",
-                            "-r,--root", "--pairs,--matrix", "--out", "-o,--op", "-d,--datatype"})
+                            "-r,--root", "--pairs", "--out", "-o,--op", "-d,--datatype"})
       if (f.names == own) f.useless_with = {"--schedule"};
   c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));

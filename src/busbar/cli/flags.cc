@@ -90,6 +90,8 @@ std::string guess_among(const std::string& word, const std::vector<std::string>&
 }
 
 Error unknown_flag(const Command& c, const std::string& name) {
+  for (const auto& [old, now] : c.renamed)
+    if (old == name) return invalid(fmt::format("'{}' is now '{}'", old, now));
   std::vector<std::string> known{"--help"};
   for (const Flag& f : c.flags)
     for (std::string& n : split_names(f.names)) known.push_back(std::move(n));

@@ -46,6 +46,8 @@ struct Command {
   /// Where the parser writes, as text, the settings that may affect the result: words and values in the table's order,
   /// without flags of the categories "Output" and "Files" and flags that affect only the run time. Null: nowhere.
   std::string* settings = nullptr;
+  /// Flags of old and their names of today, for the message that refuses them.
+  std::vector<std::pair<std::string, std::string>> renamed{};
 };
 
 /// The meaning of a command line: a command to run, or a text to print before exit.

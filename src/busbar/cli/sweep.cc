@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <cmath>
 
 #include "busbar/base/quantity.h"
@@ -34,15 +35,20 @@ Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std:
   return sizes;
 }
 
-Result<std::vector<DeviceId>> place_ranks(const std::string& placement, std::uint32_t seed,
-                                          std::span<const DeviceId> all, std::size_t ranks) {
+Result<std::vector<DeviceId>> place_ranks(const std::string& placement, std::span<const DeviceId> all,
+                                          std::size_t ranks) {
   std::vector<DeviceId> gpus(all.begin(), all.end());
-  if (placement != "packed" && placement != "random")
-    return invalid(fmt::format("there is no placement '{}'; use packed or random", placement),
-                   {"", 0, 0, "--placement"});
-  RandomStream random(seed, "placement");
-  if (placement == "random")
+  if (placement != "packed") {
+    const std::size_t colon = std::min(placement.find(':'), placement.size());
+    const std::string number = colon < placement.size() ? placement.substr(colon + 1) : "0";
+    std::uint32_t seed = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), seed);
+    if (placement.substr(0, colon) != "random" || error != std::errc() || end != number.data() + number.size())
+      return flag_error("--placement",
+                        fmt::format("there is no placement '{}'; use packed, random or random:SEED", placement));
+    RandomStream random(seed, "placement");
     for (std::size_t i = gpus.size(); i > 1; --i) std::swap(gpus[i - 1], gpus[random.below(i)]);
+  }
   gpus.resize(ranks);
   return gpus;
 }

@@ -16,8 +16,8 @@ namespace busbar {
 /// Errors give the flag.
 Result<std::vector<Bytes>> sweep_sizes(const std::string& first, const std::string& last, double factor);
 
-/// The GPUs of all ranks: the first ones in order ("packed"), or drawn at random ("random").
-Result<std::vector<DeviceId>> place_ranks(const std::string& placement, std::uint32_t seed,
-                                          std::span<const DeviceId> all, std::size_t ranks);
+/// The GPUs of all ranks: the first ones in order ("packed"), or drawn at random ("random" or "random:SEED").
+Result<std::vector<DeviceId>> place_ranks(const std::string& placement, std::span<const DeviceId> all,
+                                          std::size_t ranks);
 
 }  // namespace busbar
