@@ -24,6 +24,8 @@ struct ScheduleSpec {
   /// Extents, innermost first, of the levels (hierarchical) or dimensions (torus). Empty: groups and domains of
   /// ranks_per_group, and for a torus the two factors of `ranks` that are nearest to each other.
   std::vector<std::uint32_t> dimensions;
+  /// Torus: the dimension that each channel of one direction starts with. Empty: each dimension once.
+  std::vector<std::uint32_t> starts;
   /// For algorithms that take orders: the rank at each position, one order per AlgorithmTraits::channels_per_order
   /// channels. Empty: 0, 1, 2 ...
   std::vector<std::vector<std::uint32_t>> orders;

@@ -101,6 +101,9 @@ inline void for_every_variant(const std::function<void(const BuiltCase&)>& f) {
       for (const std::uint32_t d : dims) spec.ranks *= d;
       spec.channels = channels;
       offer(spec);
+      spec.starts.assign(2, static_cast<std::uint32_t>(dims.size()) - 1);
+      spec.starts.push_back(0);
+      offer(spec);
     }
   for (const std::uint32_t n : {1u, 2u, 5u, 8u, 12u}) {
     ScheduleSpec spec;

@@ -1,6 +1,8 @@
-// Rings along one dimension after the other. Every channel starts with another dimension, and half of the channels run
-// backwards, so that all links of the torus carry equal load.
+// Rings along one dimension after the other. Channels start with different dimensions, and half of them run backwards,
+// so that all links of the torus are busy. ScheduleSpec::starts gives fast dimensions more channels.
 #include <fmt/format.h>
+
+#include <numeric>
 
 #include "busbar/base/text.h"
 #include "busbar/collectives/builders.h"
@@ -43,7 +45,10 @@ Result<Schedule> build_torus(const ScheduleSpec& spec) {
                  fmt::format("torus needs up to three dimensions whose product is the number of ranks; {} is not {}",
                              fmt::join(dims, " x "), spec.ranks),
                  {}};
-  const std::uint32_t channels = spec.channels == 0 ? 2 * d : spec.channels;
+  std::vector<std::uint32_t> starts = spec.starts;
+  if (starts.empty()) starts.resize(d), std::iota(starts.begin(), starts.end(), 0u);
+  const auto turns = static_cast<std::uint32_t>(starts.size());
+  const std::uint32_t channels = spec.channels == 0 ? 2 * turns : spec.channels;
   if (std::uint64_t{channels} * spec.ranks >= kMaxRanks) return too_many_ranks(std::uint64_t{channels} * spec.ranks);
   Schedule s = blank_schedule(spec, spec.ranks * channels);
   s.families.clear();
@@ -51,8 +56,8 @@ Result<Schedule> build_torus(const ScheduleSpec& spec) {
   for (std::uint32_t c = 0; c < channels; ++c) {
     std::vector<RankLevel> own;
     for (std::uint32_t i = 0; i < d; ++i) {
-      own.push_back(levels[(c + i) % d]);
-      own.back().backwards = c % (2 * d) >= d;
+      own.push_back(levels[(starts[c % turns] + i) % d]);
+      own.back().backwards = c % (2 * turns) >= turns;
     }
     BUSBAR_RETURN_IF_ERROR(add_levels(s, own, static_cast<std::uint16_t>(c), c * spec.ranks));
     auto layout = layout_of(own);

@@ -1,6 +1,8 @@
 #include "busbar/lowering/channels.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "busbar/collectives/chain.h"
 #include "busbar/routing/gpu_mesh.h"
@@ -64,6 +66,51 @@ class Domain {
   std::uint32_t group_, first_, size_;
 };
 
+/// Payload bytes per second that one GPU of the call sends another by their own links.
+double direct_rate(const CollectiveCall& call, const Topology& topology, const Placement& placement, std::uint32_t from,
+                   std::uint32_t to) {
+  double rate = 0;
+  for (const LinkId l : topology.out_links(placement.gpu(call.groups.actor(0, from))))
+    if (topology.to(l) == placement.gpu(call.groups.actor(0, to)))
+      rate += static_cast<double>(per_second(topology.link_class(l).wire_rate)) * topology.link_class(l).efficiency;
+  return rate;
+}
+
+/// Bytes per second of the fastest links along each dimension of the first group, in one direction of its rings. Where
+/// both directions cross the same links, because there are two GPUs or no link joins the ends, half of that.
+std::vector<double> dimension_rates(const CollectiveCall& call, std::span<const std::uint32_t> extents,
+                                    const Topology& topology, const Placement& placement) {
+  std::vector<double> out;
+  std::uint32_t stride = 1;
+  for (const std::uint32_t extent : extents) {
+    double most = 0;
+    for (std::uint32_t m = 0; m < call.groups.size(); ++m)
+      if (m / stride % extent + 1 < extent)
+        most = std::max(most, direct_rate(call, topology, placement, m, m + stride));
+    const bool ring = extent > 2 && direct_rate(call, topology, placement, (extent - 1) * stride, 0) > 0;
+    out.push_back(ring ? most : most / 2);
+    stride *= extent;
+  }
+  return out;
+}
+
+/// The longest time of a dimension for a buffer of one byte, if channels start with the dimensions of `starts`.
+double longest_of(std::span<const std::uint32_t> starts, std::span<const std::uint32_t> extents,
+                  std::span<const double> rates) {
+  std::vector<double> load(extents.size(), 0.0);
+  for (const std::uint32_t start : starts) {
+    double bytes = 1.0 / static_cast<double>(starts.size());
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      const std::size_t d = (start + i) % extents.size();
+      load[d] += bytes * (extents[d] - 1.0) / extents[d];
+      bytes /= extents[d];
+    }
+  }
+  double longest = 0;
+  for (std::size_t d = 0; d < load.size(); ++d) longest = std::max(longest, load[d] / rates[d]);
+  return longest;
+}
+
 /// Trees of reducing switches and their limits: as many trees as GPUs have NICs, no more than the switches hold.
 void limit_trees(const CollectiveCall& call, const Topology& topology, const Placement& placement, ScheduleSpec& spec) {
   spec.message_bytes = count(call.bytes);
@@ -126,6 +173,28 @@ std::vector<std::uint32_t> torus_dimensions(const CollectiveCall& call, const To
   return torus_extents(topology, gpus, call.groups.size());
 }
 
+std::vector<std::uint32_t> torus_starts(std::span<const std::uint32_t> extents, std::span<const double> rates) {
+  constexpr std::uint32_t kMostTurns = 8;
+  constexpr double kWorth = 0.97;  // of the time, for one more channel in each direction
+  const auto d = static_cast<std::uint32_t>(extents.size());
+  if (d < 2 || *std::min_element(rates.begin(), rates.end()) == 0) return {};
+  std::vector<std::uint32_t> starts(d), best;
+  std::iota(starts.begin(), starts.end(), 0u);
+  double least = longest_of(starts, extents, rates);
+  for (starts = {}; starts.size() < kMostTurns;) {  // one more, where it shortens the time most
+    std::vector<std::uint32_t> next;
+    double shortest = INFINITY;
+    for (std::uint32_t s = 0; s < d; ++s) {
+      starts.push_back(s);
+      if (const double time = longest_of(starts, extents, rates); time < shortest) shortest = time, next = starts;
+      starts.pop_back();
+    }
+    starts = std::move(next);
+    if (shortest < kWorth * least) least = shortest, best = starts;
+  }
+  return best;
+}
+
 std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& schedule, const ProtocolModel& protocol,
                               std::uint32_t all_channels) {
   if (call.chunks != 0) return call.chunks;
@@ -148,7 +217,10 @@ Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topo
     const std::uint32_t most = most_channels == 0 ? 0 : std::max(1u, most_channels / traits.channels_per_order);
     spec.orders = ring_orders(call, topology, placement, per_domain, most);
   }
-  if (traits.takes_dimensions) spec.dimensions = torus_dimensions(call, topology, placement);
+  if (traits.takes_dimensions) {
+    spec.dimensions = torus_dimensions(call, topology, placement);
+    spec.starts = torus_starts(spec.dimensions, dimension_rates(call, spec.dimensions, topology, placement));
+  }
   if (traits.reduces_in_fabric) limit_trees(call, topology, placement, spec);
   return build_schedule(spec);
 }

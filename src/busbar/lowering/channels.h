@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "busbar/collectives/builders.h"
@@ -38,6 +39,10 @@ Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topo
 /// ScheduleSpec::dimensions: of the torus or grid of chips that every group of `call` fills alike; empty: none.
 std::vector<std::uint32_t> torus_dimensions(const CollectiveCall& call, const Topology& topology,
                                             const Placement& placement);
+
+/// The dimension that each channel of one direction of a torus starts with, so that links of different `rates` per
+/// dimension are about as busy; empty: each dimension once, where that is as good.
+std::vector<std::uint32_t> torus_starts(std::span<const std::uint32_t> extents, std::span<const double> rates);
 
 /// Pieces that pipeline through the phases of the call's schedule: the call's own count; 0: pieces of protocol.chunk on
 /// each of `all_channels`.
