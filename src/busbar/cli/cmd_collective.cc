@@ -244,7 +244,7 @@ Command collective_command(const std::string& typed) {
       {"--pairs", "FILE",
        "all_to_allv: CSV of src,dst,bytes; -b and -e scale it by the bytes of the rank that sends most", "Sweep",
        &o->matrix},
-      {"--out", "FILE", "write the schedule of the largest size: .xml (MSCCL) or .goal", "Algorithm", &o->out},
+      {"--out", "FILE", "write the schedule of the largest size: .xml (MSCCL), .goal or .csv (flows)", "Algorithm", &o->out},
       {"--channels", "N", "number of channels, each with its own NICs (default: enough to use every NIC)", "Algorithm",
        &o->channels},
       {"--jobs", "N", "run the collective as N jobs of -g GPUs at the same time (default 1)", "Sweep", &o->jobs},

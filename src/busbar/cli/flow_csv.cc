@@ -231,4 +231,29 @@ class Reader {
 
 Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router) { return Reader(file, router).read(); }
 
+std::string write_flow_csv(const FlowList& list, const Router& router) {
+  const Topology& t = router.topology();
+  const Placement placement(router, t.gpus());
+  std::unordered_map<std::uint32_t, DeviceId> nearest;
+  for (std::uint32_t r = 0; r < placement.ranks(); ++r) nearest.emplace(index(placement.gpu(r)), placement.nic(r, 0));
+  const auto host = [&](DeviceId device, DeviceId nic) {
+    const auto usual = nearest.find(index(device));
+    const bool other = nic != kNone<DeviceId> && usual != nearest.end() && usual->second != nic;
+    return t.name(other ? nic : device);
+  };
+  std::string out = "id,src,dst,bytes,start_ns,after,trigger,lane\n";
+  for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
+    const ListedFlow& x = list.flows[f];
+    std::string after;
+    for (const std::uint32_t before : list.after.row(f)) after += (after.empty() ? "" : ";") + std::to_string(before);
+    const bool apart = t.block_of(x.from) != t.block_of(x.to);
+    const Duration start = x.start.since_start() + (after.empty() ? x.overhead : Duration());
+    out += fmt::format("{},{},{},{},{:.3f},{},{},{}\n", f, apart ? host(x.from, x.nic_from) : t.name(x.from),
+                       apart ? host(x.to, x.nic_to) : t.name(x.to), count(x.bytes),
+                       static_cast<double>(start.in_ps()) * 1e-3, after,
+                       x.trigger == FlowTrigger::kAcked ? "acked" : "received", x.lane);
+  }
+  return out;
+}
+
 }  // namespace busbar

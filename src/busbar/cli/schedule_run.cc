@@ -8,6 +8,7 @@
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/collective_report.h"
+#include "busbar/cli/flow_csv.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/sweep.h"
 #include "busbar/engine/flow/message_run.h"
@@ -252,8 +253,14 @@ Result<int> run_schedule(const CollectiveOptions& o) {
 Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<Prediction>& rows) {
   const Prediction& row = summary_row(rows);
   const bool goal = file.ends_with(".goal");
+  if (file.ends_with(".csv")) {
+    FlowList list;
+    BUSBAR_RETURN_IF_ERROR(
+        add_collective_flows(row.call, machine.router(), machine.placement(), machine.protocol(), list));
+    return write_file(file, write_flow_csv(list, machine.router()));
+  }
   if (!goal && !file.ends_with(".xml"))
-    return invalid(fmt::format("'{}' should end in .xml (MSCCL) or .goal", file), {"", 0, 0, "--out"});
+    return invalid(fmt::format("'{}' should end in .xml (MSCCL), .goal or .csv (flows)", file), {"", 0, 0, "--out"});
   BUSBAR_ASSIGN(const Schedule schedule, schedule_of(row.call, machine.cluster().topology, machine.placement()));
   const PlanLanes lanes = Lowering(machine.router(), machine.placement(), machine.protocol()).lanes(row.call, schedule);
   std::string text;
