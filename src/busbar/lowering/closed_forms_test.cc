@@ -248,6 +248,37 @@ TEST(LoweredCalls, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
   EXPECT_LT(ms, lowered_ms(m, test_call(8, "ring", kGiB)));
 }
 
+TEST(LoweredCalls, NameTheirStepsAfterTheLevelOfTheirGroups) {
+  const LoweredCall call = try_lower(Ground(pods_of_eight(4).seal()), test_call(32, "hierarchical", kGiB)).value();
+  ASSERT_EQ(call.stages.size(), 3u);
+  EXPECT_EQ(call.stages[0].phase, "ring reduce-scatter in group");
+  EXPECT_EQ(call.stages[1].phase, "ring reduce-scatter + all-gather across groups");
+  EXPECT_EQ(call.stages[2].phase, "ring all-gather in group");
+}
+
+// n - 1 sends to one rank, however large n * n is.
+TEST(LoweredCalls, AGatherHasASendPerRank) {
+  const Ground m(one_switch(2048).seal());
+  CollectiveCall call = test_call(2048, "direct", kGiB);
+  call.op = Collective::kGather;
+  const auto lowered = try_lower(m, call);
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+  EXPECT_EQ(lowered->stages.at(0).fluids.size(), 2047u);
+}
+
+TEST(LoweredCalls, AreBoundByBytesWhenThoseAreHalfOfTheTime) {
+  for (const auto& [load_ps, kind] : {std::pair(50.0, BoundKind::kBandwidth), {49.0, BoundKind::kLatency}}) {
+    LoweredCall call;
+    Stage quick, slow;
+    quick.slowest_alone_ps = 60, quick.load_ps = 60, quick.latency_ps = 30;
+    slow.slowest_alone_ps = 80, slow.load_ps = load_ps, slow.latency_ps = 20, slow.busiest = LinkId{3};
+    call.stages = {quick, slow};
+    EXPECT_EQ(bound_of(call).link, LinkId{3});
+    EXPECT_EQ(bound_of(call).kind, kind);
+    EXPECT_EQ(closed_form_ps(call), 60 + 80);
+  }
+}
+
 TEST(LoweredCalls, AreNotChangedByACallBeforeThatCouldNotBeLowered) {
   NodeTemplate node;  // the first two GPUs reach each other, the third nobody
   for (int g = 0; g < 3; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));

@@ -47,6 +47,32 @@ TEST(Explanations, CountTheSendsThatFollowEachOther) {
   }
 }
 
+// So many sends that their routes are otherwise forgotten: 10 rounds each way.
+TEST(Explanations, NameTheLinksOfManySends) {
+  const Ground m(std::move(one_switch(1024)).seal());
+  const auto parts =
+      Lowering(m.router, m.placement, {}).explain(test_call(1024, "halving_doubling", kGiB)).value();
+  EXPECT_NEAR(us_of(parts, ChainPartKind::kLatency), 20, 1e-3);
+  for (const ChainPart& p : parts) {
+    EXPECT_EQ(p.rounds, 20u);
+    EXPECT_LT(index(p.link), m.topology.link_count());
+  }
+}
+
+// All pairs at once: no chain of sends, but the latency of one and the load of a link.
+TEST(Explanations, OfWhatALinkCarriesAreLatencyThenBytes) {
+  const Ground m(std::move(one_switch(8)).seal());
+  CollectiveCall call = test_call(8, "direct", kGiB);
+  call.op = Collective::kAllToAll;
+  const auto parts = Lowering(m.router, m.placement, {}).explain(call).value();
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].kind, ChainPartKind::kLatency);
+  EXPECT_NEAR(parts[0].ps, 1e6, 1);
+  EXPECT_EQ(parts[1].kind, ChainPartKind::kBandwidth);
+  EXPECT_NEAR(parts[1].ps, 7.0 / 8 * kGiB / 0.45, 10);
+  EXPECT_EQ(parts[1].rounds, 0u);
+}
+
 // Four channels of one ring: all links are full, and no piece runs ahead.
 TEST(Explanations, OfRingsThatShareTheirLinksHaveTheRoundsOfAFullRing) {
   const Ground m(std::move(one_switch(8)).seal());

@@ -115,5 +115,17 @@ TEST(Delays, ARingWaitsForEveryHoldUpOfOneLink) {
   }
 }
 
+// A chain of four chunks over two links: each chunk waits for its own.
+TEST(Delays, EveryChunkOfAPipelineWaits) {
+  const Ground m(one_switch(3).seal());
+  CollectiveCall call = test_call(3, "ring", kGiB, 4);
+  call.op = Collective::kBroadcast;
+  Lowering lowering(m.router, m.placement, {});
+  const LinkId shaky = select_cables(m.topology, "node0.gpu1-nvswitch0").value()[0];
+  lowering.set_delays(std::vector<LinkDelay>{{shaky, 0.01, Duration::us(50)}});
+  const double extra_us = 1e-6 * closed_form_ps(lowering.lower(call).value()) - 1e3 * lowered_ms(m, call);
+  EXPECT_NEAR(extra_us, 4 * 0.5, 0.01);
+}
+
 }  // namespace
 }  // namespace busbar

@@ -1,0 +1,81 @@
+#include "busbar/lowering/internal/lanes.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/lowering/test_lowered.h"
+#include "busbar/lowering/test_machines.h"
+
+namespace busbar {
+namespace {
+
+/// Sixteen nodes of one GPU and eight NICs.
+class ChannelLanes : public ::testing::Test {
+ protected:
+  Lanes lanes(const CollectiveCall& call, const ProtocolModel& protocol = {}) const {
+    const Schedule s =
+        call.schedule ? *call.schedule : build_schedule(call.algorithm, call.op, call.groups.size(), 1, 0).value();
+    return lanes_of(call, s, 1, ground_.placement, protocol);
+  }
+  /// NICs of all lanes of all channels of the schedule.
+  static std::set<std::uint32_t> nics(const Lanes& l) {
+    std::set<std::uint32_t> out;
+    for (std::uint32_t c = 0; c < l.channels; ++c)
+      for (std::uint32_t lane = 0; lane < l.count; ++lane) out.insert(l.nic(c, lane));
+    return out;
+  }
+  Ground ground_{std::move(single_gpu_nodes(16, 8)).seal()};
+};
+
+TEST_F(ChannelLanes, UseEveryNicOfACallOverNodes) {
+  for (const char* algorithm : {"ring", "tree"}) {
+    const Lanes l = lanes(test_call(16, algorithm, kGiB));
+    EXPECT_EQ(l.count * l.channels, l.per_order * 8) << algorithm;
+    EXPECT_EQ(nics(l).size(), 8u) << algorithm;
+    EXPECT_EQ(l.cap, 0) << "only links limit it";
+  }
+}
+
+TEST_F(ChannelLanes, AreOneInsideANode) {
+  const CollectiveCall call = test_call(16, "ring", kGiB);
+  const Schedule s = build_schedule("ring", call.op, 16, 16, 0).value();
+  EXPECT_EQ(lanes_of(call, s, 16, ground_.placement, {}).count, 1u);
+}
+
+TEST_F(ChannelLanes, AreAsManyAsTheCallAsksForAndMoveNoMoreThanTheirRates) {
+  ProtocolModel p;
+  p.channel_rate = BytesPerSecond{20'000'000'000};
+  for (const std::uint32_t channels : {1u, 4u}) {
+    CollectiveCall call = test_call(16, "ring", kGiB);
+    call.channels = channels;
+    const Lanes l = lanes(call, p);
+    EXPECT_EQ(l.count, channels);
+    EXPECT_EQ(nics(l).size(), channels);
+    EXPECT_NEAR(l.cap, channels * 0.02, 1e-12) << "bytes per ps";
+  }
+}
+
+TEST_F(ChannelLanes, OfAScheduleThatIsGivenTakeTheNicsInTurn) {
+  CollectiveCall call = test_call(16, "ring", kGiB);
+  call.schedule = std::make_shared<const Schedule>(build_schedule("ring", call.op, 16, 1, 0).value());
+  const Lanes l = lanes(call);
+  EXPECT_EQ(l.stride, 1u);
+  EXPECT_EQ(l.nic(0, 3), 3u);
+  EXPECT_EQ(nics(l).size(), 8u);
+  call.channels = 1;
+  EXPECT_EQ(lanes(call).stride, 0u);
+}
+
+TEST_F(ChannelLanes, OfSmallCallsAreFewerAndNeverMoreThanTheProtocolHas) {
+  EXPECT_EQ(lanes(test_call(16, "ring", 4)).count, 1u);
+  EXPECT_EQ(lanes(test_call(16, "ring", 3 * 4096)).count, 3u);
+  ProtocolModel p;
+  p.max_channels = 2;
+  EXPECT_EQ(lanes(test_call(16, "ring", kGiB), p).count, 2u);
+  EXPECT_EQ(lanes(test_call(16, "ring", 4), p).count, 1u);
+}
+
+}  // namespace
+}  // namespace busbar
