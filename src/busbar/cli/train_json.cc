@@ -4,6 +4,7 @@
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/cli/train_volumes.h"
 #include "busbar/workload/expert_load.h"
 
 namespace busbar {
@@ -116,6 +117,7 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
   j["memory_bytes"] = memory_json(r.memory);
   j["memory_bytes"]["capacity"] = count(r.memory_capacity);
   j["memory_stages"] = stages_json(r);
+  j["volumes"] = volume_json(step_volumes(r));
   const StepSpread s = step_spread(r);
   j["jitter"] = {{"gpu_percent", 100 * r.kernels.jitter_share},
                  {"expected_step_s", s.expected_s},

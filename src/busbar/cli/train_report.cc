@@ -11,6 +11,7 @@
 #include "busbar/cli/topo_report.h"
 #include "busbar/cli/topology_drawing.h"
 #include "busbar/cli/train_beside.h"
+#include "busbar/cli/train_volumes.h"
 #include "busbar/report/style.h"
 #include "busbar/topology/levels.h"
 #include "busbar/workload/expert_load.h"
@@ -349,6 +350,7 @@ Document train_document(const TrainRun& r, const std::string& typed, const Scale
   heading("Communication");
   add(calls_table(r, 5), Audience::kTerminal);
   add(calls_table(r, 40), Audience::kPage);
+  add(volume_table(step_volumes(r)), r.relief.empty() ? Audience::kPage : Audience::kBoth);
   if (!r.relief.empty())
     add(relief_table(r));
   else

@@ -1,0 +1,32 @@
+// What a step sends, by purpose: the table that tells which level of links each kind of parallelism loads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/base/json.h"
+#include "busbar/cli/train_run.h"
+#include "busbar/report/document.h"
+
+namespace busbar {
+
+/// Calls of one purpose, operation and number of ranks.
+struct Volume {
+  OpClass cls{};
+  Collective op{};
+  std::uint32_t ranks = 0;   ///< of a group
+  double calls_per_gpu = 0;  ///< in one step, mean over all GPUs
+  double bytes_per_gpu = 0;  ///< sent by one GPU in one step, mean; as rings and direct sends have it
+  std::string level;         ///< "scale-up links", "inside a node" or "network"
+};
+
+/// Bytes that all members of a group of `n` send together per byte of S, without what stays on its rank.
+double sent_by_group(Collective op, double n);
+
+/// In the order of the breakdown, the largest first within a purpose.
+std::vector<Volume> step_volumes(const TrainRun& run);
+
+Table volume_table(const std::vector<Volume>& volumes);
+Json volume_json(const std::vector<Volume>& volumes);
+
+}  // namespace busbar
