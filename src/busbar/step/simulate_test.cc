@@ -281,6 +281,25 @@ TEST(Step, EveryKindOfOverlapShortensTheStep) {
   EXPECT_LT(time(), all);
 }
 
+// A reduce-scatter that is pipelined with its GEMM leaves a quarter behind it, however short it is.
+TEST(Step, TheLastChunkOfAPipelinedScatterIsExposed) {
+  LayoutSpec l = small_layout(8, 1, 1, 1, 1);
+  l.overlap_tp = true;
+  const auto time = [&](Duration whole) {
+    const Program p = build_program(small_model(), l, flat_kernels()).value();
+    Bytes most{0};
+    for (const CollectiveCall& c : p.calls)
+      if (c.op == Collective::kReduceScatter) most = std::max(most, c.bytes);
+    const auto of = [&](const CollectiveCall& c) {
+      const double part = static_cast<double>(count(c.bytes)) / static_cast<double>(count(most));
+      return c.op == Collective::kReduceScatter && part < 0.3 ? duration_from_ps(whole.in_ps() * part) : Duration{};
+    };
+    return simulate(p, of).step_time;
+  };
+  const Duration whole = Duration::us(8);
+  EXPECT_EQ(time(whole) - time({}), Duration::us(2) * (2 * small_model().layers));
+}
+
 // One stage, m micro-batches: all exchanges of m - 1 pairs of passes are hidden, those of the first forward and the last
 // backward pass are not. 7 layers have experts, each with 2 exchanges forward and 2 backward.
 TEST(Step, PairsOfPassesHideTheExchangesOfExperts) {

@@ -38,6 +38,13 @@ double diagonal_share(double seq) {
   return seq / (seq + kBlock) * (kReferenceSequence + kBlock) / kReferenceSequence;
 }
 
+/// Fused kernels exist for heads of 32, 64, 96, 128 elements and a few wider ones; others are padded.
+/// Source: Dao-AILab/flash-attention, csrc/flash_attn/src: one file per head size.
+double padded_head(std::uint32_t head_dim) {
+  constexpr std::uint32_t kStep = 32, kWidest = 128;
+  return head_dim > kWidest ? head_dim : (head_dim + kStep - 1) / kStep * kStep;
+}
+
 /// No kernel runs this long. Longer times come from wrong input, which build_program() refuses by name.
 constexpr double kLongestKernelSeconds = 1000;
 
@@ -116,7 +123,7 @@ Duration KernelTable::attention_time(AttentionKernel kernel, std::uint32_t heads
     return kernel_duration(products +
                            scores * (backward ? kScoreBackBytes : kScoreBytes) / (memory_bytes_per_s * memory_share));
   }
-  const double flops = 0.5 * all * ratio;  // causal: half
+  const double flops = 0.5 * all * ratio * padded_head(head_dim) / head_dim;  // causal: half
   const double work = static_cast<double>(heads) * sequences * (s / kReferenceSequence) / parts;
   double share = share_at(backward ? attention_backward : attention_forward, work);
   if (head_dim <= kSmallHead) share *= attention_small_heads;

@@ -79,6 +79,17 @@ TEST(Kernels, AttentionWithoutFusionPaysForItsScores) {
   EXPECT_NEAR(time(AttentionKernel::kUnfused, 2), time(AttentionKernel::kUnfused, 1) / 2, 1e-3);
 }
 
+// Heads of 80 elements run in kernels for 96.
+TEST(Kernels, OddHeadsArePadded) {
+  const KernelTable k = flat_kernels();
+  const auto us = [&](std::uint32_t d) {
+    return k.attention_time(AttentionKernel::kFlash, 8, 4096, d, 1, 1, false).in_us();
+  };
+  EXPECT_NEAR(us(80), us(96), 1e-3);
+  EXPECT_NEAR(us(108), us(128), 1e-3);
+  EXPECT_LT(us(96), us(128));
+}
+
 TEST(Kernels, ShortSequencesLoseMoreOnTheDiagonal) {
   const KernelTable k = flat_kernels();  // a flat curve: only the diagonal has an effect
   const auto rate = [&](std::uint32_t s) {
@@ -119,6 +130,20 @@ TEST(LayerTimes, MatrixWorkOfBackwardIsTwiceForward) {
   k.memory_bytes_per_s = 1e30;
   const StepTimes t = step_times(llama3_70b(), main_layout(1, 1), k);
   EXPECT_NEAR(t.mlp.backward().in_us() / t.mlp.forward().in_us(), 2, 1e-6);
+}
+
+// 10,922 against 10,944: 273 against 398 TFLOP/s. Source: stas00/ml-engineering, compute/accelerator.
+TEST(LayerTimes, WidthsThatAreNotWholeLoadsAreSlow) {
+  ModelSpec m = llama3_70b();
+  LayoutSpec l = main_layout(1, 1);
+  l.tp = 1;
+  m.ffn = 10944;
+  const StepTimes whole = step_times(m, l, flat_kernels());
+  m.ffn = 10922;
+  const StepTimes odd = step_times(m, l, flat_kernels());
+  EXPECT_NEAR(odd.mlp.in.in_us() / whole.mlp.in.in_us(), 398.0 / 273, 0.01);
+  EXPECT_NEAR(odd.mlp.in_wgrad.in_us() / whole.mlp.in_wgrad.in_us(), 398.0 / 273, 0.01);
+  EXPECT_EQ(odd.attention.in, whole.attention.in);
 }
 
 TEST(LayerTimes, SelectiveRecomputationAddsTheAttentionCoreOnce) {

@@ -55,10 +55,10 @@ void StageWriter::forward_block(const BlockTimes& t, const BlockLabels& names, s
   await_parameters(in_tensor);
   if (run == Run::kAgain) await_again(in_tensor);
   const OpId gathered = tp_open(names.gather);
-  // A GEMM that is pipelined with its collectives runs in TP pieces: all except one overlap the gather, likewise the
-  // scatter.
+  // A GEMM that is pipelined with its gather runs in TP pieces: all except one overlap it. One that is pipelined with
+  // its scatter runs in chunks, each scattered while the next is computed.
   const Duration during_gather = overlap_tp_ ? t.in - piece(t.in) : Duration{};
-  const Duration during_scatter = overlap_tp_ ? t.out - piece(t.out) : Duration{};
+  const Duration during_scatter = overlap_tp_ ? t.out - Duration::ps(t.out.in_ps() / kScatterChunks) : Duration{};
   if (overlap_tp_) compute(label, during_gather);
   arrived_ = gathered;
   const Duration before = t.in + t.middle - during_gather, out = stops_early ? Duration{} : t.out - during_scatter;
@@ -71,8 +71,11 @@ void StageWriter::forward_block(const BlockTimes& t, const BlockLabels& names, s
   }
   await_parameters(out_tensor);
   if (stops_early) return;
-  const OpId scattered = tp_close(names.scatter);
-  if (overlap_tp_) compute(label, during_scatter);
+  OpId scattered = overlap_tp_ ? tp(names.scatter, tp_scatter_first_) : tp_close(names.scatter);
+  if (overlap_tp_) {
+    compute(label, during_scatter);
+    scattered = tp(names.scatter, tp_scatter_last_);
+  }
   arrived_ = scattered;
 }
 

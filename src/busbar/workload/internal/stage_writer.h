@@ -113,7 +113,10 @@ class StageWriter {
   OpId tp(Label label, CallId call);  ///< after the last compute written; kNone without TP
   OpId tp_close(Label label) { return tp(label, sequence_parallel_ ? tp_scatter_ : tp_reduce_); }
   OpId tp_open(Label label) { return sequence_parallel_ ? tp(label, tp_gather_) : kNone<OpId>; }
-  Duration piece(Duration d) const;  ///< of a GEMM that is pipelined with its collective
+  /// A reduce-scatter that is pipelined with its GEMM goes in as many chunks; the last begins when the GEMM ends.
+  /// Source: Transformer Engine's user buffers, 4 chunks by default (Megatron-Bridge, performance guide).
+  static constexpr std::uint32_t kScatterChunks = 4;
+  Duration piece(Duration d) const;  ///< of a GEMM that is pipelined with its gather
   void take_pending();               ///< the last operation written waits for the pending ones
   /// Whether this micro-batch's backward pass comes last: GPipe starts with the newest micro-batch.
   bool last_pass() const {
@@ -143,6 +146,7 @@ class StageWriter {
   RoleId role_{};
   std::vector<ChunkState> chunks_;
   CallId tp_gather_ = kNone<CallId>, tp_scatter_ = kNone<CallId>, tp_reduce_ = kNone<CallId>;
+  CallId tp_scatter_first_ = kNone<CallId>, tp_scatter_last_ = kNone<CallId>;  ///< pipelined with their GEMM
   CallId cp_exchange_ = kNone<CallId>, cp_exchange_back_ = kNone<CallId>;  // ring, one piece
   CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;          // all-gather
   CallId cp_to_heads_ = kNone<CallId>, cp_to_pieces_ = kNone<CallId>;      // all-to-all: Q, K, V; the output
