@@ -179,6 +179,11 @@ TEST(Truth, AParkingLotIsSharedAsEachControlMustShareIt) {
     const double expected[] = {6.25, 6.25, 12.5, 25};
     for (const auto& [flow, rate] : halved) EXPECT_NEAR(rate, expected[flow], 0.02 * expected[flow]) << flow;
   }
+  // NSCC's windows follow the delay of each flow's own way: those with shorter ways get a little more.
+  const auto windows = shares(PacketTransport::kNscc);
+  EXPECT_GE(jain(windows), 0.98);
+  for (const auto& [flow, rate] : windows) EXPECT_NEAR(rate, 12.5, 0.15 * 12.5) << flow;
+  EXPECT_NEAR(total(windows), 50, 0.5);
 }
 
 /// DCQCN without a window: N flows converge to C / N each. With more flows, more packets are marked and the queue is
