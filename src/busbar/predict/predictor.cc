@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "busbar/collectives/builders.h"
 #include "busbar/engine/engine.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/memory_limit.h"
@@ -304,6 +305,8 @@ Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& as
   out.chosen_by = chosen.by;
   out.nccl = chosen.nccl;
   out.made = std::move(chosen.made);
+  if (out.nccl && call.groups.groups() > 1 && !chosen.call.schedule && traits_of(out.algorithm).takes_orders)
+    out.simplified.add(Simplification::kRankOrder);
   BUSBAR_RETURN_IF_ERROR(run(jobs, ask, trials, out));
   if (policy_.accuracy != nullptr)
     out.band = policy_.accuracy->collective(cluster_, call.bytes,
