@@ -154,6 +154,7 @@ void complete_from_catalog(const Catalog& catalog, ModelSpec& m) {
       continue;
     m.latent = known->latent;
     m.window = known->window;
+    m.qk_norm = known->qk_norm;
     m.mtp = known->mtp;
     m.tied_embeddings = known->tied_embeddings;
     const std::uint32_t shared = m.moe.shared;

@@ -201,6 +201,7 @@ Result<ModelSpec> read_decoder(HuggingFaceKeys keys, const HuggingFaceKeys& root
   else
     m.ffn = keys.need(kWidth, kMostWidth);
   m.gated_mlp = family.gated;
+  m.qk_norm = type.starts_with("qwen3") || type == "gemma3_text";
   read_experts(keys, type, m);
   read_latent(keys, m);
   read_window(keys, family, m);

@@ -22,7 +22,7 @@ void expect_as_in_catalogue(const char* name, const std::string& json) {
     return std::vector<std::uint32_t>{m.layers, m.hidden, m.ffn, m.heads, m.kv_heads, m.head_dim, m.gated_mlp, m.vocab,
                                       m.tied_embeddings, e.experts, e.per_token, e.ffn, e.shared, e.dense_layers, e.every,
                                       e.most_nodes, l.q_rank, l.kv_rank, l.nope_dim, l.rope_dim, l.v_dim, m.window.tokens,
-                                      m.window.full_every, m.mtp};
+                                      m.window.full_every, m.mtp, m.qk_norm};
   };
   EXPECT_EQ(numbers(a), numbers(b)) << name;
 }

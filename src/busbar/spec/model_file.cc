@@ -71,6 +71,7 @@ Result<ModelSpec> read_model(const YamlNode& node) {
   }
   m.gated_mlp = mlp == "gated";
   reader.optional("tied_embeddings", &YamlNode::as_bool, m.tied_embeddings);
+  reader.optional("qk_norm", &YamlNode::as_bool, m.qk_norm);
   reader.optional("mtp", &YamlNode::as_int, m.mtp, 0, kMostPredictors);
   reader.inner("window", [&](MapReader& r) {
     r.required("tokens", &YamlNode::as_int, m.window.tokens, 1, kMostWindow);

@@ -237,6 +237,18 @@ TEST(Experts, LayersWithAWindowAttendInLessTime) {
   EXPECT_EQ(t.windowed.in, t.attention.in);
 }
 
+TEST(Experts, NormsOfQueriesAndKeysTakeTheTimeOfTheirBytes) {
+  ModelSpec m = small_experts();
+  LayoutSpec l = expert_layout(2, 8, 4);
+  l.seq = 65'536;
+  const BlockTimes without = step_times(m, l, flat_kernels()).attention;
+  m.qk_norm = true;
+  const BlockTimes with = step_times(m, l, flat_kernels()).attention;
+  const double elements = 65'536.0 * (8 + 4) * 64;
+  EXPECT_EQ(with.middle - without.middle, flat_kernels().memory_time(elements * 4));
+  EXPECT_EQ(with.middle_back - without.middle_back, flat_kernels().memory_time(elements * 6));
+}
+
 TEST(Experts, RefusalsNameTheirPlace) {
   const auto refused = [](auto change, const char* words) {
     LayoutSpec l = expert_layout(2, 8, 4);

@@ -175,7 +175,12 @@ BlockTimes attention_times(const Shapes& s) {
   const std::uint64_t in = (heads + 2ull * kv) * d, out = static_cast<std::uint64_t>(heads) * d;
   BlockTimes b;
   add_norms(s, b);
-  add_core(s, b, heads, s.memory(static_cast<double>(s.tokens) * (heads + kv) * d, kRotaryBytes));
+  const double queries_and_keys = static_cast<double>(s.tokens) * (heads + kv) * d;
+  add_core(s, b, heads, s.memory(queries_and_keys, kRotaryBytes));
+  if (s.m.qk_norm) {
+    b.middle += s.memory(queries_and_keys, kActivationBytes);
+    b.middle_back += s.memory(queries_and_keys, kActivationBackBytes);
+  }
   b.in = s.forward(in, s.hidden) + s.cast(s.hidden, kFusedCastBytes);
   b.out = s.forward(s.hidden, out) + s.cast(out, kCastBytes);
   b.out_dgrad = s.forward(out, s.hidden) + s.cast(s.hidden, kCastBytes);

@@ -45,6 +45,7 @@ struct ModelSpec {
   bool gated_mlp = true;  ///< SwiGLU and similar: three matrices instead of two
   std::uint32_t vocab = 0;
   bool tied_embeddings = false;  ///< the output head is the embedding transposed
+  bool qk_norm = false;  ///< every head's query and key pass through a norm of their own
   ExpertSpec moe;
   LatentAttentionSpec latent;
   WindowSpec window;
