@@ -64,8 +64,10 @@ void StageWriter::prepare_calls() {
     if (sequence_parallel_) {
       tp_gather_ = call(Collective::kAllGather, states, tp_family);
       tp_scatter_ = call(Collective::kReduceScatter, states, tp_family);
-      tp_scatter_last_ = call(Collective::kReduceScatter, states / kScatterChunks, tp_family);
-      tp_scatter_first_ = call(Collective::kReduceScatter, states - states / kScatterChunks, tp_family);
+      if (overlap_tp_) {
+        tp_scatter_first_ = call(Collective::kReduceScatter, states - states / kScatterChunks, tp_family);
+        tp_scatter_last_ = call(Collective::kReduceScatter, states / kScatterChunks, tp_family);
+      }
     } else {
       tp_reduce_ = call(Collective::kAllReduce, states, tp_family);
     }
