@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "busbar/base/grouped.h"
 #include "busbar/topology/topology.h"
@@ -105,6 +106,7 @@ void TopologyBuilder::relabel(LinkId link, LinkClassId link_class) {
 void TopologyBuilder::reclass(LinkId link, double health) {
   LinkClass c = t_.link_class(link);
   c.health *= health;
+  if (std::abs(c.health - 1) < 1e-12) c.health = 1;  // repaired: as built, to the bit
   const std::uint16_t id = intern(c);
   t_.link_class_[index(link)] = id;
   t_.link_class_[index(reverse(link))] = id;
@@ -124,9 +126,13 @@ void TopologyBuilder::degrade(LinkId link, double factor) {
 }
 
 void TopologyBuilder::degrade(std::vector<LinkId> links, double factor, std::string name) {
-  BUSBAR_CHECK(factor > 0 && factor < 1) << "degrade factor " << factor;
+  BUSBAR_CHECK(factor > 0 && factor != 1) << "degrade factor " << factor;
   for (const LinkId l : links) reclass(l, factor);
-  t_.damage_.push_back({std::move(name), factor, std::move(links)});
+  if (factor < 1) {
+    t_.damage_.push_back({std::move(name), factor, std::move(links)});
+  } else {
+    std::erase_if(t_.damage_, [&](const Damage& d) { return d.name == name && d.links == links; });
+  }
 }
 
 void TopologyBuilder::fail(LinkId link) {

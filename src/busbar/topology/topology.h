@@ -165,9 +165,9 @@ class TopologyBuilder {
   void relabel(LinkId link, LinkClassId link_class);
   /// Sets the memory rate of every GPU.
   void set_gpu_memory_rate(BytesPerSecond rate);
-  /// Sets both directions of the cable to rate x `factor`, 0 < factor < 1.
+  /// Sets both directions of the cable to rate x `factor`, above 0; a factor above 1 repairs.
   void degrade(LinkId link, double factor);
-  /// The same for several cables that would be repaired together, under that name.
+  /// The same for several cables that would be, or are, repaired together, under that name.
   void degrade(std::vector<LinkId> links, double factor, std::string name);
   /// Removes both directions.
   void fail(LinkId link);
