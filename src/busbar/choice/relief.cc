@@ -56,6 +56,10 @@ std::vector<LinkGroup> link_groups(const Topology& t) {
   return groups;
 }
 
+std::string repair_words(const std::string& name, double left) {
+  return fmt::format("{} as built, not at {:.3g} %", name, 100 * left);
+}
+
 double gain_percent(double before_ps, double after_ps) { return std::max(0.0, 100 * (1 - after_ps / before_ps)); }
 
 void sort_by_gain(std::vector<Relief>& relief) {
@@ -155,8 +159,8 @@ std::vector<Repair> repairs(const Topology& t, const std::vector<bool>& used) {
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
     if (std::none_of(classes.begin(), classes.end(), [&](std::uint16_t c) { return used[c]; })) continue;
     const auto same = std::find_if(out.begin(), out.end(), [&](const Repair& r) {
-      return r.left == d.left && std::find_first_of(classes.begin(), classes.end(), r.classes.begin(),
-                                                    r.classes.end()) != classes.end();
+      return r.left == d.left &&
+             std::find_first_of(classes.begin(), classes.end(), r.classes.begin(), r.classes.end()) != classes.end();
     });
     if (same == out.end()) {
       out.push_back({d.name, d.left, classes});
@@ -187,7 +191,8 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
   for (const Stage& s : base.stages) {
     if (s.busiest != kNone<LinkId>) used[t.link_class_index(s.busiest)] = true;  // else a reduction in a switch
     for (const CapacityId c : s.on)
-      if (every) changes.lowering().capacities().for_each_link(c, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
+      if (every)
+        changes.lowering().capacities().for_each_link(c, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
   }
   const auto is_used = [&](std::uint16_t c) { return used[c]; };
   const std::vector<LinkGroup> groups = link_groups(t);
@@ -204,8 +209,7 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
   const std::vector<Repair> all = repairs(t, used);
   for (std::size_t i = 0; i < all.size() && i < kMostRepairs; ++i) {
     const WhatIf repaired{all[i].classes, 1 / all[i].left, 1.0, {}};
-    BUSBAR_RETURN_IF_ERROR(changes.add(
-        fmt::format("{} as built, not at {:.3g} %", all[i].name, 100 * all[i].left), repaired, repaired));
+    BUSBAR_RETURN_IF_ERROR(changes.add(repair_words(all[i].name, all[i].left), repaired, repaired));
   }
   const auto [classes, nics] = nics_of(t, placement.gpu(call.groups.actor(0, 0)), groups);
   if (nics > 0 && std::any_of(classes.begin(), classes.end(), is_used))

@@ -24,6 +24,8 @@ struct Relief {
   double most_percent = 0;      ///< saved if this limit is removed altogether; 0 if not computed
   std::optional<Bound> next{};  ///< the limit that comes next
 };
+/// "node1.nic3 as built, not at 50 %"
+std::string repair_words(const std::string& name, double left);
 /// The part of the time that a change saves, in percent; never negative.
 double gain_percent(double before_ps, double after_ps);
 /// Largest gain first; ties stay in order.

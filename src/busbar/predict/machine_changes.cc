@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "busbar/choice/relief.h"
+
 namespace busbar {
 namespace {
 
@@ -22,13 +24,28 @@ Cluster with_memory(const Cluster& cluster, double factor) {
   return out;
 }
 
+/// Whether a cable of the damage ends at a device of a node, so that the library may have chosen around it.
+bool touches_a_node(const Topology& t, const Damage& d) {
+  return std::any_of(d.links.begin(), d.links.end(), [&](LinkId l) {
+    return t.block_of(t.from(l)) != kNone<BlockId> || t.block_of(t.to(l)) != kNone<BlockId>;
+  });
+}
+
+Cluster repaired(const Cluster& cluster, const Damage& d) {
+  Cluster out = cluster;
+  TopologyBuilder builder(cluster.topology);
+  builder.degrade(d.links, 1 / d.left, d.name);
+  out.topology = std::move(builder).seal();
+  return out;
+}
+
 }  // namespace
 
 std::vector<MachineChange> machine_changes(const Cluster& cluster, const PredictPolicy& policy, bool memory) {
   constexpr double kMore = 1.1;
   std::vector<MachineChange> out;
-  const auto add = [&](const char* what) -> MachineChange& {
-    out.push_back({what, cluster, policy});
+  const auto add = [&](std::string what) -> MachineChange& {
+    out.push_back({std::move(what), cluster, policy});
     return out.back();
   };
   const bool sockets = std::find(policy.env.begin(), policy.env.end(), "NCCL_IB_DISABLE=1") != policy.env.end();
@@ -44,6 +61,12 @@ std::vector<MachineChange> machine_changes(const Cluster& cluster, const Predict
   }
   if (std::vector<std::string> env = policy.env; take_out(env, "NCCL_NVLS_ENABLE=0")) {
     add("switches reduce (NVLS on)").policy.env = std::move(env);
+  }
+  constexpr std::size_t kFewDamages = 4;
+  const auto damage = cluster.topology.damage();
+  for (const Damage& d : damage) {
+    if (damage.size() > kFewDamages || !touches_a_node(cluster.topology, d)) continue;
+    add(repair_words(d.name, d.left)).cluster = repaired(cluster, d);
   }
   if (memory && per_second(cluster.topology.device_class(cluster.topology.gpus().front()).memory_rate) > 0) {
     MachineChange& c = add("+10 % rate of GPU memory (HBM)");

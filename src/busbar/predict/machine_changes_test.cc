@@ -45,5 +45,15 @@ TEST(MachineChanges, SoDoesOneThatNcclIsToldToLeave) {
   EXPECT_NEAR(gain_of(off, "NVLS"), 100 * (1 - on.time.in_s() / off.time.in_s()), 0.01);
 }
 
+// NCCL leaves a NIC at half its rate alone, so no link of it is used; repairing it is the relief all the same.
+TEST(MachineChanges, TheGainOfARepairIsThatOfTheMachineWithoutTheDamage) {
+  Overrides o;
+  o.degrade = {"node1.nic3=0.5"};
+  const Prediction damaged = big_all_reduce("dgx-h100:4", o), sound = big_all_reduce("dgx-h100:4", {});
+  EXPECT_GT(damaged.time, sound.time);
+  EXPECT_NEAR(gain_of(damaged, "node1.nic3 as built"), 100 * (1 - sound.time.in_s() / damaged.time.in_s()), 0.01);
+  EXPECT_EQ(damaged.relief.front().what, "node1.nic3 as built, not at 50 %");
+}
+
 }  // namespace
 }  // namespace busbar

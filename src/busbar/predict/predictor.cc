@@ -45,8 +45,7 @@ Predictor::Predictor(Cluster cluster, PredictPolicy policy)
 }
 Predictor::~Predictor() = default;
 
-Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<DeviceId> gpus,
-                                                   PredictPolicy policy) {
+Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<DeviceId> gpus, PredictPolicy policy) {
   BUSBAR_ASSIGN(NcclSettings settings, apply_nccl_environment(machine, policy.nccl, policy.env));
   std::unique_ptr<Predictor> out(new Predictor(std::move(machine), std::move(policy)));
   const Cluster& cluster = out->cluster_;
@@ -266,7 +265,13 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
     const Result<Prediction> p = c.machine->time(asked, kTimeAlone);
     if (!p.ok()) continue;  // a limit of the engine that does not affect the machine itself
     const double gain = gain_percent(static_cast<double>(out.time.in_ps()), static_cast<double>(p->time.in_ps()));
-    out.relief.push_back({c.what, gain, 0, {}});
+    const auto known =
+        std::find_if(out.relief.begin(), out.relief.end(), [&](const Relief& r) { return r.what == c.what; });
+    if (known == out.relief.end()) {
+      out.relief.push_back({c.what, gain, 0, {}});
+    } else {
+      known->gain_percent = std::max(known->gain_percent, gain);  // with the library's choice after the repair
+    }
     if (c.memory && gain >= kHalfPercent) out.cause = "GPU memory (HBM): slower than the links";
   }
   if (!changed_->empty()) sort_by_gain(out.relief);
@@ -309,8 +314,8 @@ Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& as
     out.simplified.add(Simplification::kRankOrder);
   BUSBAR_RETURN_IF_ERROR(run(jobs, ask, trials, out));
   if (policy_.accuracy != nullptr)
-    out.band = policy_.accuracy->collective(cluster_, call.bytes,
-                                            leaves_a_block(cluster_.topology, *placement_, call.groups));
+    out.band =
+        policy_.accuracy->collective(cluster_, call.bytes, leaves_a_block(cluster_.topology, *placement_, call.groups));
   BUSBAR_RETURN_IF_ERROR(judge(jobs, ask, trials, out));
   out.cause = cause_of(out);
   if (!out.relief.empty() && ask.jobs == 1 && policy_.delays.empty() && !policy_.packets) {
