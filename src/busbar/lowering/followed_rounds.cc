@@ -3,22 +3,12 @@
 #include <cmath>
 #include <map>
 
+#include "busbar/lowering/internal/online_rates.h"
 #include "busbar/lowering/internal/run_times.h"
-#include "busbar/solve/online_max_min.h"
 #include "busbar/solve/transfer_clock.h"
 
 namespace busbar {
 namespace {
-
-/// What TransferClock asks for.
-struct SendRates {
-  OnlineMaxMin solver;
-  void open(std::uint32_t send) { solver.open(send); }
-  void close(std::uint32_t send) { solver.close(send); }
-  void settle(std::int64_t /*now_ps*/) { solver.settle(); }
-  std::span<const std::uint32_t> changed() const { return solver.changed(); }
-  double rate(std::uint32_t send) const { return solver.rate(send); }
-};
 
 /// Which rank is in which round.
 class Rounds {
@@ -80,11 +70,11 @@ class Rounds {
 
   std::span<const RoundSend> sends_;
   std::uint32_t rounds_;
-  std::vector<std::uint32_t> next_;      ///< per rank: its round
-  std::vector<std::int64_t> ready_ps_;   ///< per rank: when it began that
-  std::vector<std::uint32_t> left_;      ///< per rank and round: sends and receives that have not ended
-  std::vector<std::int64_t> done_ps_;    ///< likewise: the latest end
-  Csr<std::uint32_t> own_;               ///< likewise: the rank's sends
+  std::vector<std::uint32_t> next_;     ///< per rank: its round
+  std::vector<std::int64_t> ready_ps_;  ///< per rank: when it began that
+  std::vector<std::uint32_t> left_;     ///< per rank and round: sends and receives that have not ended
+  std::vector<std::int64_t> done_ps_;   ///< likewise: the latest end
+  Csr<std::uint32_t> own_;              ///< likewise: the rank's sends
 };
 
 }  // namespace
@@ -95,7 +85,7 @@ void RunTimes::follow_rounds(OpenRun& run, std::span<const RoundSend> sends, std
   for (const CapacityShare& l : run.path)
     if (number.try_emplace(l.on, static_cast<std::uint32_t>(capacity.size())).second)
       capacity.push_back(table_.rate(l.on));
-  SendRates rates{OnlineMaxMin(std::move(capacity), shortcuts_)};
+  OnlineRates rates{OnlineMaxMin(std::move(capacity), shortcuts_)};
   const double cap = plan_->lanes.cap;
   for (const Connection& c : run.connections) {
     std::map<std::uint32_t, double> weight_on;

@@ -5,23 +5,13 @@
 #include <map>
 
 #include "busbar/collectives/ring_path.h"
-#include "busbar/solve/online_max_min.h"
+#include "busbar/lowering/internal/online_rates.h"
 #include "busbar/solve/transfer_clock.h"
 
 namespace busbar {
 namespace {
 
 constexpr std::size_t kMostSends = 16'384;  // some fifteen milliseconds
-
-/// What TransferClock asks for.
-struct PieceRates {
-  OnlineMaxMin solver;
-  void open(std::uint32_t item) { solver.open(item); }
-  void close(std::uint32_t item) { solver.close(item); }
-  void settle(std::int64_t /*now_ps*/) { solver.settle(); }
-  std::span<const std::uint32_t> changed() const { return solver.changed(); }
-  double rate(std::uint32_t item) const { return solver.rate(item); }
-};
 
 /// Which piece each edge of the rings sends. Pieces of even and odd rounds are two items of the clock, because one may
 /// start in the picosecond in which the other ends.
@@ -183,7 +173,7 @@ void RingTimes::follow(std::span<const RingRun> rings, const PlannedCall& plan) 
         number_[l.on] = static_cast<std::uint32_t>(capacity.size());
         capacity.push_back(table_.rate(l.on));
       }
-  PieceRates rates{OnlineMaxMin(std::move(capacity), shortcuts_)};
+  OnlineRates rates{OnlineMaxMin(std::move(capacity), shortcuts_)};
   std::map<std::uint32_t, double> weight_on;
   std::vector<std::uint32_t> on;
   std::vector<double> weights;
@@ -194,7 +184,8 @@ void RingTimes::follow(std::span<const RingRun> rings, const PlannedCall& plan) 
         weight_on[number_[r.run->path[k].on]] += r.run->path[k].share * plan.sent.of(c) * r.run->equal;
       for (const auto& [link, w] : weight_on)
         if (w > 0) on.push_back(link), weights.push_back(w);
-      for (int parity = 0; parity < 2; ++parity) rates.solver.add_flow(on, weights, plan.lanes.cap > 0 ? plan.lanes.cap : INFINITY);
+      for (int parity = 0; parity < 2; ++parity)
+        rates.solver.add_flow(on, weights, plan.lanes.cap > 0 ? plan.lanes.cap : INFINITY);
     }
   Pieces pieces(rings);
   TransferClock clock(rates, pieces.items());
