@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
+#include "busbar/predict/prediction.h"
 #include "busbar/topology/levels.h"
 
 namespace busbar {
@@ -41,20 +42,16 @@ const char* law(Collective op) {
 double sent_by_group(Collective op, double n) {
   switch (op) {
     case Collective::kAllReduce:
-      return 2 * (n - 1);
     case Collective::kAllGather:
     case Collective::kReduceScatter:
     case Collective::kAllToAll:
+      return n * bus_factor(op, n);
     case Collective::kAllToAllV:  // as if every member sent as much as the busiest
-      return n - 1;
-    case Collective::kGather:
-    case Collective::kScatter:
-      return (n - 1) / n;
     case Collective::kBroadcast:
     case Collective::kReduce:
       return n - 1;
     default:
-      return 1;
+      return bus_factor(op, n);
   }
 }
 
