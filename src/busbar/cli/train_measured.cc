@@ -33,10 +33,8 @@ std::string usual_fault(const std::string& links, double factor) {
 
 class Search {
  public:
-  Search(const TrainRun& run, Gap& gap, LongRun& watch) : run_(run), gap_(gap), watch_(watch) {
-    base_ = run.step.step_time.in_s();
-    slowest_ = gap.predicted.in_s() / base_;
-  }
+  Search(const TrainRun& run, Gap& gap, LongRun& watch)
+      : run_(run), gap_(gap), watch_(watch), slowest_(gap.predicted.in_s() / run.step.step_time.in_s()) {}
 
   /// The factor with which the step takes as long as measured, or the least one.
   Status lower(const std::string& what, const StepAt& step, bool link) {
@@ -82,7 +80,7 @@ class Search {
   const TrainRun& run_;
   Gap& gap_;
   LongRun& watch_;
-  double base_ = 0, slowest_ = 1;
+  double slowest_;  ///< the expected step, which waits for the slowest GPU, in steps
   std::size_t done_ = 0;
 };
 
