@@ -75,7 +75,7 @@ const std::vector<double>* SharedRates::known(std::uint64_t part, std::span<cons
   return found == known_.end() || !shortcuts().take(Shortcut::kKeptRates) ? nullptr : &found->second;
 }
 
-/// Of the open fluids of the part, or of all, solved anew.
+/// Of the open fluids of the part, or of all, solved without what is kept.
 std::span<const double> SharedRates::fresh_rates(std::span<const Member> group, std::span<const std::uint32_t> row,
                                                  bool all) {
   solver_.begin(all ? StageSolver::Rates::kNew : StageSolver::Rates::kAsBefore);

@@ -27,13 +27,20 @@ Stage random_stage(RandomStream& random, std::span<const LinkId> links, std::uin
   return s;
 }
 
-TEST(SharedRates, AreTheSameBitsWholeInPartsAndKept) {
+/// Two tiers of switches, with all their links.
+class SharedRatesOfStages : public testing::Test {
+ protected:
   const Topology t = leaf_spine(4, 4).seal();
-  const Router router(t, RoutingPolicy::kStatic);
-  const Placement placement(router, t.gpus());
-  const Lowering lowering(router, placement, {});
-  std::vector<LinkId> links;
-  for (std::uint32_t l = 0; l < t.link_count(); ++l) links.push_back(LinkId{l});
+  const Router router{t, RoutingPolicy::kStatic};
+  const Placement placement{router, t.gpus()};
+  const Lowering lowering{router, placement, {}};
+  const std::vector<LinkId> links = [&] {
+    std::vector<LinkId> all;
+    for (std::uint32_t l = 0; l < t.link_count(); ++l) all.push_back(LinkId{l});
+    return all;
+  }();
+};
+TEST_F(SharedRatesOfStages, AreTheSameBitsWholeInPartsAndKept) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     RandomStream random(seed, "sharing groups");
     std::vector<Stage> stages;
@@ -62,13 +69,7 @@ TEST(SharedRates, AreTheSameBitsWholeInPartsAndKept) {
 }
 
 // A part with many fluids that is asked for again and again is solved by its kept equations.
-TEST(SharedRates, OfKeptEquationsAreThoseOfNewOnes) {
-  const Topology t = leaf_spine(4, 4).seal();
-  const Router router(t, RoutingPolicy::kStatic);
-  const Placement placement(router, t.gpus());
-  const Lowering lowering(router, placement, {});
-  std::vector<LinkId> links;
-  for (std::uint32_t l = 0; l < t.link_count(); ++l) links.push_back(LinkId{l});
+TEST_F(SharedRatesOfStages, OfKeptEquationsAreThoseOfNewOnes) {
   const auto rate_of = [&](CapacityId c) { return lowering.capacities().rate(c); };
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     RandomStream random(seed, "kept equations");
