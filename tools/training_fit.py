@@ -87,7 +87,7 @@ def fit(rows, constants):
 
 
 def without(rows, start, name, constants):
-    """Constants fitted on `rows`, which lack `name`: a generation nobody else has is the mean of the others."""
+    """Constants fitted on `rows`, which lack `name`: a generation that no other row has is the mean of the others."""
     fitted = fit(rows, start)
     generations = {r.generation for r in rows}
     for missing in set(GENERATIONS) - generations:

@@ -280,7 +280,7 @@ TEST(LoweredCalls, AreBoundByBytesWhenThoseAreHalfOfTheTime) {
 }
 
 TEST(LoweredCalls, AreNotChangedByACallBeforeThatCouldNotBeLowered) {
-  NodeTemplate node;  // the first two GPUs reach each other, the third nobody
+  NodeTemplate node;  // the first two GPUs reach each other, the third has no such link
   for (int g = 0; g < 3; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
   node.links.push_back({0, 1, test_link(LinkKind::kNvlink, 100, Duration())});
   TopologyBuilder b;

@@ -1,4 +1,4 @@
-// Relief other than links: the memory of GPUs, and features that are switched off.
+// Relief by another machine or policy: repaired damage, the memory of GPUs, and features that are switched off.
 #pragma once
 
 #include <string>
@@ -16,8 +16,9 @@ struct MachineChange {
   PredictPolicy policy;
   bool memory = false;
 };
-/// Repairs each damage at a node, if there are few, so that the library chooses NICs again. Switches on GPUDirect RDMA, peer access between GPUs, and NVLS, each if it is off; with `memory`, makes the memory
-/// of all GPUs 10 % faster. `policy`: the machine's policy; variables of NCCL that switch the feature off are removed.
+/// Repairs each damage at a node, if there are few, so that the library chooses NICs again. Switches on GPUDirect RDMA,
+/// peer access between GPUs, and NVLS, each if it is off; with `memory`, makes the memory of all GPUs 10 % faster.
+/// `policy`: the machine's policy; variables of NCCL that switch the feature off are removed.
 std::vector<MachineChange> machine_changes(const Cluster& cluster, const PredictPolicy& policy, bool memory);
 
 }  // namespace busbar
