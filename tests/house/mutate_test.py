@@ -30,17 +30,41 @@ class Changes(unittest.TestCase):
 class Judging(unittest.TestCase):
     class FakeTests:
         def __init__(self, root, compiles, passes):
-            self.root, self.compile, self.pass_ = root, lambda: compiles, lambda: passes
+            self.root, self.compile, self.pass_ = root, lambda room: compiles, lambda room: passes
 
     def test_names_what_happened_and_puts_the_file_back(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            (root / "a.cc").write_text("one\ntwo\n")
+            file = pathlib.Path("src", "busbar", "solve", "a.cc")
+            (root / file).parent.mkdir(parents=True)
+            (root / file).write_text("one\ntwo\n")
             for compiles, passes, verdict in ((False, True, "no code"), (True, False, "killed"),
                                               (True, True, "survived")):
                 tests = self.FakeTests(root, compiles, passes)
-                self.assertEqual(mutate.judge(tests, ("a.cc", 1, "three")), verdict)
-                self.assertEqual((root / "a.cc").read_text(), "one\ntwo\n")
+                self.assertEqual(mutate.judge(tests, (file, 1, "three")), verdict)
+                self.assertEqual((root / file).read_text(), "one\ntwo\n")
+
+
+class Copy(unittest.TestCase):
+    def test_leaves_equal_files_and_the_build_untouched(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree, copy = pathlib.Path(folder, "tree"), pathlib.Path(folder, "copy")
+            for path in (tree / "src", tree / "build", copy / "build"):
+                path.mkdir(parents=True)
+            (tree / "src" / "a.cc").write_text("one\n")
+            (tree / "src" / "b.cc").write_text("two\n")
+            (tree / "build" / "a.o").write_text("")
+            mutate.copy_tree(tree, copy)
+            self.assertFalse((copy / "build" / "a.o").exists())
+            before = (copy / "src" / "a.cc").stat().st_mtime_ns
+            (copy / "build" / "kept.o").write_text("")
+            (copy / "src" / "b.cc").write_text("changed\n")
+            (copy / "src" / "gone.cc").write_text("")
+            mutate.copy_tree(tree, copy)
+            self.assertEqual((copy / "src" / "a.cc").stat().st_mtime_ns, before)
+            self.assertEqual((copy / "src" / "b.cc").read_text(), "two\n")
+            self.assertFalse((copy / "src" / "gone.cc").exists())
+            self.assertTrue((copy / "build" / "kept.o").exists())
 
 
 if __name__ == "__main__":
