@@ -53,7 +53,7 @@ Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& clust
   if (out.engine == "packet") {
     std::string transport = o.transport, balance = o.balance;
     BUSBAR_ASSIGN(out.packets, read_packet_options(transport, balance, o.seed, cluster, o.common.overrides));
-    BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, *out.packets));
+    BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, o.common.overrides.catalog, *out.packets));
     out.packets->patience_s = o.patience_s;
     out.packets->stop = LongRun::flag();
   }

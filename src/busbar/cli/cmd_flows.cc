@@ -7,7 +7,8 @@
 #include "busbar/base/quantity.h"
 #include "busbar/cli/cmd_flows_packet.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/flow_csv.h"
+#include "busbar/cli/flow_source.h"
+#include "busbar/cli/flow_times.h"
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
@@ -22,7 +23,8 @@ namespace {
 
 struct FlowsFlags {
   CommonOptions common;
-  std::string fabric, flows, balance, transport;
+  std::string fabric, balance, transport, cdf;
+  FlowSource source;
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
   double patience_s = 1800;
@@ -42,6 +44,14 @@ struct Report {
   double fct_us(double quantile) const {
     const auto at = static_cast<std::size_t>((1 - quantile) * static_cast<double>(by_fct.size() - 1));
     return result.flows[by_fct[at]].fct.in_us();
+  }
+  FlowTimes times() const {
+    std::vector<TimedFlow> out;
+    for (const std::uint32_t f : by_fct) {
+      const FlowOutcome& x = result.flows[f];
+      out.push_back({count(named.list.flows[f].bytes), x.fct.in_us(), x.fct.in_us() / (x.latency + x.transfer).in_us()});
+    }
+    return FlowTimes(std::move(out));
   }
 };
 
@@ -98,6 +108,7 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
          {"flows_done", r.result.done},
          {"complete", r.result.done == r.result.flows.size()}};
   if (!c.assumptions.empty()) j["assumptions"] = c.assumptions;
+  r.times().add_to(j);
   j["flows"] = nullptr;  // deliver_rows() fills this in
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i) {
@@ -115,6 +126,7 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
 /// Produces the row of each flow in turn and reuses its buffers.
 JsonRows rows_of(const Report& r, const Topology& t) {
   const auto row = std::make_shared<Json>(Json{{"id", ""},
+                                               {"bytes", 0},
                                                {"start_us", 0.0},
                                                {"fct_us", 0.0},
                                                {"parts_us", {{"latency", 0.0}, {"transfer", 0.0}, {"sharing", 0.0}}},
@@ -123,6 +135,7 @@ JsonRows rows_of(const Report& r, const Topology& t) {
             const FlowOutcome& x = r.result.flows[f];
             Json &j = *row, &parts = j["parts_us"];
             j["id"] = r.named.ids[f];
+            j["bytes"] = count(r.named.list.flows[f].bytes);
             if (!x.done) {
               for (const char* key : {"start_us", "fct_us", "held_by"}) j[key] = nullptr;
               for (const char* key : {"latency", "transfer", "sharing"}) parts[key] = nullptr;
@@ -146,6 +159,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
        {"busy time of the fullest link", format_duration(r.floor.in_s())},
        {"flow completion time", fmt::format("{} us median, {} us p99, {} us longest", format_number(r.fct_us(0.5), 4),
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
+  if (const FlowTimes times = r.times(); times.many()) d.blocks.push_back({times.table()});
   Table slow{"Slowest flows",
              {{"flow", Align::kLeft}, {"start (us)"},           {"fct (us)"}, {"latency (us)"}, {"transfer (us)"},
               {"sharing (us)"},       {"held by", Align::kLeft}}};
@@ -196,21 +210,21 @@ Status check_engine(const std::string& name) {
 
 Result<int> run(const FlowsFlags& o) {
   if (o.common.engine == "packet")
-    return run_packet_flows(o.common,
-                            {o.fabric, o.flows, o.transport, o.balance, o.seed, o.links, o.patience_s, o.extras});
+    return run_packet_flows(
+        o.common, {o.fabric, o.source, o.cdf, o.transport, o.balance, o.seed, o.links, o.patience_s, o.extras});
   const RunClock clock;
   BUSBAR_RETURN_IF_ERROR(check_engine(o.common.engine));
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, o.common.overrides));
   BUSBAR_RETURN_IF_ERROR(choose_paths(o, cluster));
   const Router router(cluster.topology, cluster.routing, cluster.seed);
-  BUSBAR_ASSIGN(NamedFlows named, read_flow_csv(o.flows, router));
+  BUSBAR_ASSIGN(NamedFlows named, read_flows(o.source, router, cluster.seed, o.common.overrides.catalog));
   named.list.reach = {cluster.gpudirect, cluster.p2p};
   for (std::size_t f = 0; f < named.ids.size(); ++f)
     if (named.list.flows[f].lane > 0)
       return Error{ErrorCode::kUnsupported,
            fmt::format("flow {} has a lane, but the flow engine has none; add --engine packet and --lanes",
                        named.ids[f]),
-           {o.flows, 0, 0, "lane"}};
+           {o.source.file, 0, 0, "lane"}};
   Shortcuts shortcuts;
   shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
   LongRun watch("flows");
@@ -231,6 +245,7 @@ Result<int> run(const FlowsFlags& o) {
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(o.common.overrides.catalog)));
   r.band = accuracy.collective(cluster, static_cast<Bytes>(largest), cluster.topology.blocks().size() > 1);
   if (whole) BUSBAR_RETURN_IF_ERROR(check_floor(r.result.end.since_start(), r.floor, "flows"));
+  if (!o.cdf.empty()) BUSBAR_RETURN_IF_ERROR(r.times().write_csv(o.cdf));
   Json j = to_json(o, r, cluster);
   Document explained;
   if (o.common.explain) explain_shortcuts(shortcuts, j, explained);
@@ -257,11 +272,13 @@ Command flows_command(const std::string& typed) {
       "  busbar flows dgx-h100:64 flows.csv --lb spray --json\n"
       "  busbar flows bench/cases/ar-c-65536.yaml flows.csv --seed 7 --fail leaf0-spine1\n"
       "  busbar flows bench/cases/ls128.yaml W1.csv --engine packet --transport nscc --lb spray --seed 1 --json\n"
+      "  busbar flows dgx-h100:16 --sizes websearch --load 0.6 --engine packet --transport dcqcn --cdf fct.csv\n"
       "A flow list has the columns id,src,dst,bytes,start_ns,after and optionally trigger (received or acked) and "
       "lane.\n"
       "src and dst: a GPU's number, or a name such as node5.gpu3 or node5.nic3; after: ids separated by ';'.\n";
-  c.positionals = {cluster_word(o->fabric),
-                   {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger][,lane], one flow per line", &o->flows}};
+  c.positionals = {
+      cluster_word(o->fabric),
+      {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger][,lane], one flow per line", &o->source.file, false}};
   c.flags = {
       {"--lb",
        "NAME",
@@ -269,9 +286,12 @@ Command flows_command(const std::string& typed) {
        "Machine",
        &o->balance,
        {"ecmp", "spray", "adaptive", "flowlet"}},
-      {"--seed", "N", "seed of the hash that picks paths (default: the cluster's)", "Machine", &o->seed},
+      {"--seed", "N", "seed of the hash of paths, and of random flows (default: the cluster's)", "Machine", &o->seed},
+      {"--cdf", "FILE.csv", "write the distribution of completion times: fct_us,percent,slowdown,bytes", "Files",
+       &o->cdf},
       {"--links", "N", "number of links to list, fullest first (default 1000)", "Output", &o->links, {}, "--json"},
   };
+  for (Flag& f : flow_source_flags(o->source)) c.flags.push_back(std::move(f));
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s))
     if (f.names != "--lb") c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));

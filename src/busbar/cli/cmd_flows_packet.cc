@@ -6,7 +6,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
-#include "busbar/cli/flow_csv.h"
+#include "busbar/cli/flow_times.h"
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
@@ -35,6 +35,14 @@ struct PacketReport {
     SimTime end;
     for (const std::uint32_t f : by_fct) end = std::max(end, result.flows[f].start + result.flows[f].*what);
     return end;
+  }
+  FlowTimes times() const {
+    std::vector<TimedFlow> out;
+    for (const std::uint32_t f : by_fct) {
+      const PacketOutcome& x = result.flows[f];
+      out.push_back({count(named.list.flows[f].bytes), x.fct.in_us(), x.fct.in_us() / x.alone.in_us()});
+    }
+    return FlowTimes(std::move(out));
   }
   double background_mean_us() const {
     double sum = 0, ended = 0;
@@ -79,13 +87,16 @@ std::vector<std::pair<const char*, Duration>> parts_of(const PacketOutcome& f) {
 
 Json flow_json(const PacketReport& r, std::uint32_t f, const Topology& t) {
   const PacketOutcome& x = r.result.flows[f];
-  if (!x.done) return Json{{"id", r.named.ids[f]}, {"fct_us", nullptr}};
+  const std::uint64_t bytes = count(r.named.list.flows[f].bytes);
+  if (!x.done) return Json{{"id", r.named.ids[f]}, {"bytes", bytes}, {"fct_us", nullptr}};
   Json parts;
   for (const auto& [name, time] : parts_of(x)) parts[name] = time.in_us();
   Json j{{"id", r.named.ids[f]},
+         {"bytes", bytes},
          {"start_us", x.start.since_start().in_us()},
          {"fct_us", x.fct.in_us()},
          {"received_us", x.received.in_us()},
+         {"slowdown", x.fct.in_us() / x.alone.in_us()},
          {"parts_us", std::move(parts)}};
   if (x.resent > 0) j["resent"] = x.resent;
   j["held_by"] = x.held_by == kNone<LinkId> ? Json() : Json(t.name(x.held_by));
@@ -139,6 +150,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
   if (!o.extras.faults.empty()) j["faults"] = o.extras.faults;
   if (x.background > 0) j["background"] = {{"flows", x.background}, {"mean_fct_us", r.background_mean_us()}};
   if (!x.stuck.empty()) j["stuck"] = x.stuck;
+  r.times().add_to(j);
   j["flows"] = nullptr;  // deliver_rows() fills this in
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i)
@@ -177,6 +189,7 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
        {"packets",
         fmt::format("{} of data, {} acknowledgements; {} hops, {} events", x.data, x.acks, x.hops, x.events)},
        {"trouble", trouble_of(x)}}}});
+  if (const FlowTimes times = r.times(); times.many()) d.blocks.push_back({times.table()});
   d.blocks.push_back({slowest_flows(r, t)});
   Table links{"Fullest links",
               {{"link", Align::kLeft}, {"MB"},       {"in use (% of the time)"},
@@ -211,11 +224,11 @@ Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsReque
   PacketFlowsRequest o = request;
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, without_packets(common.overrides)));
   BUSBAR_ASSIGN(PacketOptions options, read_packet_options(o.transport, o.balance, o.seed, cluster, common.overrides));
-  BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, options));
+  BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, common.overrides.catalog, options));
   const Router router(cluster.topology, RoutingPolicy::kStatic, options.seed);
-  BUSBAR_ASSIGN(NamedFlows named, read_flow_csv(o.flows, router));
+  BUSBAR_ASSIGN(NamedFlows named, read_flows(o.source, router, options.seed, common.overrides.catalog));
   named.list.reach = {cluster.gpudirect, cluster.p2p};
-  BUSBAR_RETURN_IF_ERROR(check_lanes(named, options, o.flows));
+  BUSBAR_RETURN_IF_ERROR(check_lanes(named, options, o.source.file));
   options.patience_s = o.patience_s;
   LongRun watch("flows");
   options.stop = LongRun::flag();
@@ -236,6 +249,7 @@ Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsReque
   r.options = options;
   r.result = std::move(result);
   rank(r, cluster.topology);
+  if (!o.cdf.empty()) BUSBAR_RETURN_IF_ERROR(r.times().write_csv(o.cdf));
   Json j = to_json(common, o, r, cluster);
   j["run"] = clock.to_json();
   if (r.options.threads > 1) {

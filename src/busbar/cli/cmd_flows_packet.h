@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "busbar/cli/flow_source.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 
@@ -13,7 +14,9 @@ inline constexpr std::size_t kRowsShown = 10;  ///< rows per table of flows or l
 
 /// The arguments of `busbar flows` for the packet engine.
 struct PacketFlowsRequest {
-  std::string fabric, flows, transport, balance;
+  std::string fabric;
+  FlowSource source;
+  std::string cdf, transport, balance;
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
   double patience_s = 1800;

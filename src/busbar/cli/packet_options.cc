@@ -10,7 +10,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/size_csv.h"
+#include "busbar/cli/flow_sizes.h"
 #include "busbar/cli/streams.h"
 #include "busbar/spec/reading.h"
 #include "busbar/topology/selector.h"
@@ -115,13 +115,12 @@ Status read_faults(const std::vector<std::string>& texts, const std::string& rer
   return {};
 }
 
-/// Parses LOAD:SIZES.csv@UNTIL.
-Status read_background(const std::string& text, std::uint64_t seed, PacketOptions& options) {
+/// Parses LOAD:SIZES@UNTIL.
+Status read_background(const std::string& text, const std::string& catalog_directory, PacketOptions& options) {
   const std::size_t colon = text.find(':'), at = text.rfind('@');
   const auto wrong = [&](const std::string& why) {
     return invalid(
-        fmt::format("'{}': {}; write LOAD:SIZES.csv@UNTIL, for example 0.3:data/flow-sizes/websearch.csv@1ms", text,
-                    why),
+        fmt::format("'{}': {}; write LOAD:SIZES@UNTIL, for example 0.3:websearch@1ms", text, why),
         {"", 0, 0, "--background"});
   };
   if (colon == std::string::npos || at == std::string::npos || at < colon)
@@ -132,8 +131,8 @@ Status read_background(const std::string& text, std::uint64_t seed, PacketOption
   const Result<Duration> until = parse_duration(std::string_view(text).substr(at + 1));
   if (!until.ok()) return wrong(until.error().message);
   b.until = SimTime::at(*until);
-  BUSBAR_ASSIGN(b.sizes, read_size_csv(text.substr(colon + 1, at - colon - 1)));
-  b.seed = seed;
+  BUSBAR_ASSIGN(b.sizes, read_flow_sizes(text.substr(colon + 1, at - colon - 1), catalog_directory));
+  b.seed = options.seed;
   options.background = std::move(b);
   return {};
 }
@@ -207,7 +206,7 @@ std::vector<Flag> packet_flags(PacketExtras& extras) {
   std::vector<Flag> flags{
       {"--cut-through", "", "switches forward a packet while it still arrives, if the outgoing link is not faster",
        "Packets", &extras.cut_through},
-      {"--background", "LOAD:SIZES.csv@UNTIL", "background flows (Poisson), e.g. 0.3:data/flow-sizes/websearch.csv@1ms",
+      {"--background", "LOAD:SIZES@UNTIL", "further flows (Poisson), e.g. 0.3:websearch@1ms; sizes as --sizes of flows",
        "Packets", &extras.background},
       {"--fault", "SELECTOR=WHAT[@FROM[..UNTIL]]",
        "down, rate:0.25, loss:0.001, slow:0.5 (receiver) or storm (of pauses), e.g. leaf0-spine1=down@20us..60us; "
@@ -246,7 +245,8 @@ std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance,
            kPackets}};
 }
 
-Status read_packet_extras(const PacketExtras& extras, const Topology& topology, PacketOptions& options) {
+Status read_packet_extras(const PacketExtras& extras, const Topology& topology, const std::string& catalog_directory,
+                          PacketOptions& options) {
   options.cut_through = extras.cut_through;
   if (!extras.lanes.empty()) {
     BUSBAR_ASSIGN(options.lanes, read_lanes(extras.lanes));
@@ -259,7 +259,8 @@ Status read_packet_extras(const PacketExtras& extras, const Topology& topology, 
     if (!mean.ok()) return invalid(mean.error().message, {"", 0, 0, "--compute-jitter"});
     options.compute_jitter = *mean;
   }
-  if (!extras.background.empty()) BUSBAR_RETURN_IF_ERROR(read_background(extras.background, options.seed, options));
+  if (!extras.background.empty())
+    BUSBAR_RETURN_IF_ERROR(read_background(extras.background, catalog_directory, options));
   return read_faults(extras.faults, extras.reroute_after, topology, options);
 }
 

@@ -38,8 +38,9 @@ std::vector<Flag> packet_flags(PacketExtras& extras);
 std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance, double& patience_s);
 /// Parses them. A fault is SELECTOR=WHAT[@FROM[..UNTIL]], with WHAT one of down, rate:SHARE, loss:SHARE, slow:SHARE,
 /// storm. Times are durations since the start. slow and storm concern hosts, so they apply to links of the selector
-/// that end at a host. Background traffic is LOAD:SIZES.csv@UNTIL. Errors give the flag, or file and line.
-Status read_packet_extras(const PacketExtras& extras, const Topology& topology, PacketOptions& options);
+/// that end at a host. Background traffic is LOAD:SIZES@UNTIL. Errors give the flag, or file and line.
+Status read_packet_extras(const PacketExtras& extras, const Topology& topology, const std::string& catalog_directory,
+                          PacketOptions& options);
 /// Reports progress on stderr, every two seconds from the second second on.
 std::function<void(const PacketProgress&)> progress_on_stderr();
 /// Prints a line on stderr, once per text.

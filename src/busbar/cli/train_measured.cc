@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
 namespace busbar {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 
 #include "busbar/base/random.h"
@@ -11,16 +12,17 @@
 namespace busbar {
 namespace {
 
-constexpr double kMostBackgroundFlows = 4e6;  // some gigabytes
+constexpr double kMostRandomFlows = 4e6;  // some gigabytes
 
 struct Host {
   DeviceId gpu, nic;
-  double bytes_per_s = 0;  ///< of all cables of its NIC
+  double bytes_per_s = 0;  ///< its share of all cables of its NIC
 };
 
 std::vector<Host> hosts_of(const Router& router) {
   const Topology& t = router.topology();
   std::vector<Host> hosts;
+  std::map<DeviceId, std::uint32_t> gpus_of;
   for (const DeviceId gpu : t.gpus()) {
     Host h{gpu, router.nearest_nic(gpu, 0), 0};
     if (h.nic == kNone<DeviceId>) continue;
@@ -28,7 +30,9 @@ std::vector<Host> hosts_of(const Router& router) {
       if (is_fabric(t.link_class(l).kind))
         h.bytes_per_s += static_cast<double>(per_second(t.link_class(l).floor_rate()));
     hosts.push_back(h);
+    ++gpus_of[h.nic];
   }
+  for (Host& h : hosts) h.bytes_per_s /= gpus_of[h.nic];
   return hosts;
 }
 
@@ -52,15 +56,15 @@ Bytes SizeDistribution::at(double share) const {
 Status add_background(const BackgroundTraffic& traffic, const Router& router, FlowList& list) {
   const std::vector<Host> hosts = hosts_of(router);
   if (hosts.size() < 2)
-    return Error{ErrorCode::kUnsupported, "background traffic needs two GPUs with NICs", {"", 0, 0, "--background"}};
+    return Error{ErrorCode::kUnsupported, "random flows need two GPUs with NICs", {"", 0, 0, traffic.flag}};
   const double mean = traffic.sizes.mean_bytes();
   double expected = 0;
   for (const Host& h : hosts) expected += traffic.load * h.bytes_per_s / mean * traffic.until.since_start().in_s();
-  if (expected > kMostBackgroundFlows)
+  if (expected > kMostRandomFlows)
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("about {:.2g} background flows, more than {:.2g}; end it earlier, or lower the load",
-                             expected, kMostBackgroundFlows),
-                 {"", 0, 0, "--background"}};
+                 fmt::format("about {:.2g} random flows, more than {:.2g}; end it earlier, or lower the load",
+                             expected, kMostRandomFlows),
+                 {"", 0, 0, traffic.flag}};
   std::vector<ListedFlow> flows;
   for (std::size_t h = 0; h < hosts.size(); ++h) {
     RandomStream random(traffic.seed, "background of host " + std::to_string(h));

@@ -27,11 +27,12 @@ struct BackgroundTraffic {
   double load = 0;  ///< of the cables of each host, 0 to 1
   SimTime until;    ///< no flow starts later
   std::uint64_t seed = 0;
+  const char* flag = "--background";  ///< named by errors
 };
 
 /// Appends flows. Each GPU sends by its nearest NIC, to another GPU drawn uniformly. Starts are Poisson in time, at the
-/// rate that gives the load. Each host draws from a random stream of its own. Errors: kUnsupported if a GPU has no NIC
-/// or if there is only one.
+/// rate that gives the load; GPUs that share a NIC share its load. Each GPU draws from a random stream of its own.
+/// Errors: kUnsupported if fewer than two GPUs have a NIC, or for too many flows.
 Status add_background(const BackgroundTraffic& traffic, const Router& router, FlowList& list);
 
 }  // namespace busbar

@@ -159,10 +159,23 @@ void Hosts::start(std::uint32_t flow, Ps now) {
   const double rate = static_cast<double>(slowest.bytes) / static_cast<double>(slowest.ps_bytes);
   busbar::packet::begin(s.control, settings_.control, now, rtt, static_cast<double>(rtt) * rate);
   traffic_.outcomes[flow].start = SimTime::at(Duration::ps(now));
+  traffic_.outcomes[flow].alone = Duration::ps(time_alone(s, route));
   events_.push(source_of(flow), now + settings_.timeout);
   settle(outlet, now);
   offer(slot, now);
   kick(outlet, now);
+}
+
+/// Packets follow each other over the slowest wire; the last, which may be smaller, follows a full one everywhere.
+Ps Hosts::time_alone(const Sender& s, std::uint32_t route) const {
+  const std::uint32_t full = settings_.payload + settings_.header, last = wire_size(s, s.packets - 1);
+  const Ps back = wiring_.idle_time(route, settings_.header);
+  if (s.packets == 1) return wiring_.idle_time(route, last) + back;
+  const std::uint32_t slowest = wiring_.route(route).slowest;
+  const bool first = outlet_of_[slowest] != kNone32;
+  const Wire& wire = wiring_.wires()[slowest];
+  return ((s.packets - 2) * wire.transfer(full) + wire.transfer(last)) / (first ? s.wires : 1) +
+         wiring_.idle_time(route, full) + back;
 }
 
 std::uint32_t Hosts::wire_size(const Sender& s, std::uint32_t seq) const {

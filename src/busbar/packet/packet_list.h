@@ -79,6 +79,7 @@ struct PacketOutcome {
   SimTime start;
   Duration fct;       ///< from the start to the arrival of the last acknowledgement at the sender
   Duration received;  ///< from the start to the arrival of the last byte
+  Duration alone;     ///< its fct on an idle network, one path, if no window limits it
   PacketParts parts;
   std::uint32_t resent = 0;
   bool done = false;

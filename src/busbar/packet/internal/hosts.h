@@ -153,6 +153,7 @@ class Hosts {
   void trigger_start(std::uint32_t flow);
   void trigger(std::uint32_t flow, FlowTrigger what, Ps now);
   std::uint32_t wire_size(const Sender& s, std::uint32_t seq) const;
+  Ps time_alone(const Sender& s, std::uint32_t route) const;
   bool may_send(std::uint32_t slot) const;
   bool needs_answer(std::uint32_t slot) const;
   void offer(std::uint32_t slot, Ps now);

@@ -1,0 +1,104 @@
+#include "busbar/cli/flow_times.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "busbar/base/output.h"
+#include "busbar/base/quantity.h"
+
+namespace busbar {
+namespace {
+
+struct SizeClass {
+  const char* name;
+  double from, to;  ///< bytes; `to` is not in it
+};
+// The classes of docs/models/packet.md, half a decade and more each.
+constexpr SizeClass kClasses[] = {{"below 30 kB", 0, 30e3},
+                                  {"30 to 300 kB", 30e3, 300e3},
+                                  {"0.3 to 3 MB", 300e3, 3e6},
+                                  {"3 MB and more", 3e6, INFINITY}};
+
+/// The least member that a share `share` of `ascending` does not exceed. Pre: not empty.
+double quantile(const std::vector<double>& ascending, double share) {
+  const auto n = static_cast<double>(ascending.size());
+  const double at = std::ceil(share * n - 1e-9 * n) - 1;
+  return ascending[static_cast<std::size_t>(std::clamp(at, 0.0, n - 1))];
+}
+
+double mean(const std::vector<double>& x) {
+  double sum = 0;
+  for (const double v : x) sum += v;
+  return sum / static_cast<double>(x.size());
+}
+
+struct ClassTimes {
+  std::vector<double> fct_us, slowdown;  ///< ascending
+};
+
+ClassTimes times_of(const std::vector<TimedFlow>& flows, const SizeClass& c) {
+  ClassTimes out;
+  for (const TimedFlow& f : flows) {
+    if (static_cast<double>(f.bytes) < c.from || static_cast<double>(f.bytes) >= c.to) continue;
+    out.fct_us.push_back(f.fct_us);
+    out.slowdown.push_back(f.slowdown);
+  }
+  std::sort(out.slowdown.begin(), out.slowdown.end());
+  return out;
+}
+
+Json summary(const std::vector<double>& x) {
+  return {{"mean", mean(x)}, {"p50", quantile(x, 0.5)}, {"p99", quantile(x, 0.99)}};
+}
+
+}  // namespace
+
+FlowTimes::FlowTimes(std::vector<TimedFlow> flows) : flows_(std::move(flows)) {
+  std::stable_sort(flows_.begin(), flows_.end(), [](const auto& a, const auto& b) { return a.fct_us < b.fct_us; });
+}
+
+void FlowTimes::add_to(Json& report) const {
+  std::vector<double> fct;
+  for (const TimedFlow& f : flows_) fct.push_back(f.fct_us);
+  Json cdf = Json::array(), classes = Json::array();
+  for (const double percent : {1., 5., 10., 25., 50., 75., 90., 95., 99., 99.9, 100.})
+    if (!fct.empty()) cdf.push_back({{"percent", percent}, {"fct_us", quantile(fct, percent / 100)}});
+  for (const SizeClass& c : kClasses) {
+    const ClassTimes times = times_of(flows_, c);
+    if (times.fct_us.empty()) continue;
+    classes.push_back({{"from_bytes", static_cast<std::uint64_t>(c.from)},
+                       {"to_bytes", std::isinf(c.to) ? Json() : Json(static_cast<std::uint64_t>(c.to))},
+                       {"flows", times.fct_us.size()},
+                       {"fct_us", summary(times.fct_us)},
+                       {"slowdown", summary(times.slowdown)}});
+  }
+  report["fct_cdf"] = std::move(cdf);
+  report["fct_by_size"] = std::move(classes);
+}
+
+Table FlowTimes::table() const {
+  Table table{"Completion times by size of flow",
+              {{"size", Align::kLeft}, {"flows"}, {"p50 (us)"}, {"p99 (us)"}, {"slowdown, mean"}, {"p99"}}};
+  for (const SizeClass& c : kClasses) {
+    const ClassTimes times = times_of(flows_, c);
+    if (times.fct_us.empty()) continue;
+    table.rows.push_back({c.name, std::to_string(times.fct_us.size()), format_number(quantile(times.fct_us, 0.5)),
+                          format_number(quantile(times.fct_us, 0.99)), format_number(mean(times.slowdown)),
+                          format_number(quantile(times.slowdown, 0.99))});
+  }
+  table.note = "slowdown: time divided by the time of the same flow alone.";
+  return table;
+}
+
+Status FlowTimes::write_csv(const std::string& file) const {
+  std::string out = "fct_us,percent,slowdown,bytes\n";
+  for (std::size_t i = 0; i < flows_.size(); ++i)
+    out += fmt::format("{},{:.6g},{:.6g},{}\n", flows_[i].fct_us,
+                       100 * static_cast<double>(i + 1) / static_cast<double>(flows_.size()), flows_[i].slowdown,
+                       flows_[i].bytes);
+  return write_file(file, out);
+}
+
+}  // namespace busbar
