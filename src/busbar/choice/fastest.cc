@@ -132,7 +132,7 @@ std::vector<Trial> trials_of(const CollectiveCall& call, const std::vector<std::
   const Shortcuts shortcuts = analytic.shortcuts();
   const std::uint32_t per_domain = ranks_per_domain(call, topology, placement);
   CutTime cut(topology, placement);
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (std::size_t i = 0; i < names.size() && analytic.status().ok(); ++i) {
     CollectiveCall named = call;
     named.algorithm = names[i];
     double cut_ps = 0;
@@ -197,6 +197,7 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   std::vector<double> simple_ps(names.size(), 0.0);
   const std::vector<Trial> trials = trials_of(call, names, analytic, placement, topology);
   for (const Trial& t : trials) {
+    BUSBAR_RETURN_IF_ERROR(analytic.status());
     // A trial whose bound is above the best time is not lowered.
     const double flagged_ps = links_ps(simple_ps[t.place], t.call.protocol, analytic.protocol());
     if (chosen && flagged_ps > most_ps(best) && shortcuts.take(Shortcut::kProtocolBytes)) continue;
@@ -214,6 +215,7 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
     if (t.call.protocol == Protocol::kSimple) simple_ps[t.place] = simple_links_ps(analytic.lowered(*id));
     if (!chosen || time < best || (time == best && t.place < chosen->place)) best = time, chosen = &t;
   }
+  BUSBAR_RETURN_IF_ERROR(analytic.status());
   if (!chosen) return last;
   return chosen->call;
 }

@@ -55,6 +55,42 @@ TEST(Fastest, LeavesNothingUntriedThatWouldBeFaster) {
   }
 }
 
+/// Forwards to another engine, and sets a flag with the third call that is prepared.
+class StoppedEngine : public Engine {
+ public:
+  StoppedEngine(std::unique_ptr<Engine> engine, volatile std::sig_atomic_t& stop)
+      : engine_(std::move(engine)), stop_(stop) {}
+  Result<CallId> prepare(const CollectiveCall& call) override {
+    if (++prepared == 3) stop_ = 1;
+    return engine_->prepare(call);
+  }
+  Status status() const override { return engine_->status(); }
+  Duration time_alone(CallId call) const override { return engine_->time_alone(call); }
+  Bound bound_by(CallId call) const override { return engine_->bound_by(call); }
+  void start(CallId, std::uint64_t, SimTime) override {}
+  std::optional<Finished> advance(SimTime) override { return std::nullopt; }
+  std::vector<double> link_bytes() const override { return {}; }
+  int prepared = 0;
+
+ private:
+  std::unique_ptr<Engine> engine_;
+  volatile std::sig_atomic_t& stop_;
+};
+
+TEST(Fastest, StopsAtTheNextTrialWhenAskedTo) {
+  const Choice m;
+  volatile std::sig_atomic_t stop = 0;
+  EngineOptions o;
+  o.stop = &stop;
+  StoppedEngine engine(make_analytic_engine(m.router, m.placement, o), stop);
+  const Result<CollectiveCall> found = resolve_algorithm(engine, m.placement, m.topology, Choice::call(1 << 20));
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().message, interrupted().message);
+  EXPECT_EQ(engine.prepared, 3);
+  EXPECT_FALSE(resolve_algorithm(engine, m.placement, m.topology, Choice::call(1 << 20)).ok());
+  EXPECT_EQ(engine.prepared, 3);
+}
+
 // On random machines, for every collective: pruned algorithms would not have been faster.
 TEST(Fastest, IsNoSlowerThanAutoAndThanAnyFormOfAHierarchy) {
   int nested = 0;

@@ -275,6 +275,7 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* lower_bound, CutTim
   const Shortcuts shortcuts = engine.shortcuts();
   std::vector<std::pair<Duration, std::size_t>> order;  // by lower bound
   for (std::size_t i = 0; i < candidates.size(); ++i) {
+    BUSBAR_RETURN_IF_ERROR(engine.status());
     call.schedule = candidates[i].schedule;
     const bool whole = !may_be_cut(engine, call);
     call.chunks = whole ? asked : 2;
@@ -297,6 +298,7 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* lower_bound, CutTim
     call.schedule = candidates[i].schedule;
     call.chunks = asked;
     for (bool again = true; again;) {
+      BUSBAR_RETURN_IF_ERROR(engine.status());
       const Result<CallId> id = engine.prepare(call);
       if (!id.ok()) break;  // some candidates need hardware that this machine lacks
       const Duration time = engine.time_alone(*id);

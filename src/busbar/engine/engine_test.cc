@@ -87,6 +87,7 @@ TEST(Engines, StopWhenTheyAreAskedTo) {
   stop = 1;
   EXPECT_FALSE(flow->advance(SimTime::max()).has_value());
   EXPECT_FALSE(flow->status().ok());
+  EXPECT_FALSE(analytic->status().ok());
   EXPECT_FALSE(flow->prepare(test_call(4, "ring", kGiB)).ok());
   EXPECT_FALSE(analytic->prepare(test_call(4, "ring", kGiB)).ok());
 }

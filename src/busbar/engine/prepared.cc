@@ -7,7 +7,7 @@ namespace busbar {
 
 PreparedCalls::PreparedCalls(const Router& router, const Placement& placement, const EngineOptions& options)
     : topology_(router.topology()),
-      lowering_(router, placement, options.protocol, options.shortcuts),
+      lowering_(router, placement, options.protocol, options.shortcuts, options.stop),
       solver_(lowering_.capacities().counts(), options.shortcuts, options.stop),
       likeness_(router, placement),
       shortcuts_(options.shortcuts),

@@ -93,11 +93,11 @@ struct Lowering::State {
   ChainTrace* trace = nullptr;
   bool follows_rings = true;
 
-  State(const Router& router, const Placement& placement, const ProtocolModel& p, Shortcuts s)
+  State(const Router& router, const Placement& placement, const ProtocolModel& p, Shortcuts s, StopFlag stop)
       : protocol(p),
         shortcuts(std::move(s)),
         table(router, protocol, {}, {}, shortcuts),
-        machine{router, placement, protocol, table, shortcuts},
+        machine{router, placement, protocol, table, shortcuts, stop},
         pair_spread(router) {}
   void read_table() { table = CapacityTable(machine.router, protocol, what_if, delays, shortcuts); }
   std::uint32_t per_domain(const CollectiveCall& call) const {
@@ -106,8 +106,9 @@ struct Lowering::State {
   Result<LoweredCall> lower(const CollectiveCall& call);
 };
 
-Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts)
-    : state_(new State(router, placement, protocol, std::move(shortcuts))) {}
+Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts,
+                   StopFlag stop)
+    : state_(new State(router, placement, protocol, std::move(shortcuts), stop)) {}
 Lowering::~Lowering() = default;
 
 void Lowering::set_what_if(const WhatIf& what_if) {

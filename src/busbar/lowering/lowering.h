@@ -14,6 +14,7 @@
 #include "busbar/base/id.h"
 #include "busbar/base/result.h"
 #include "busbar/base/shortcuts.h"
+#include "busbar/base/stop_flag.h"
 #include "busbar/collectives/execution_plan.h"
 #include "busbar/lowering/bound.h"
 #include "busbar/lowering/capacity_table.h"
@@ -74,7 +75,9 @@ Bound bound_of(const LoweredCall& call);
 
 class Lowering {
  public:
-  Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts = {});
+  /// `stop`: lower() returns interrupted() once it is set.
+  Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts = {},
+           StopFlag stop = nullptr);
   ~Lowering();
   void set_what_if(const WhatIf& what_if);
   void set_delays(std::span<const LinkDelay> delays);

@@ -46,6 +46,7 @@ void RunRouter::begin_run(PhaseRun phases) {
 }
 
 Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double bytes, OpenRun& run) {
+  if (stops(machine_.stop)) return interrupted();
   const CollectiveCall& call = plan_->call;
   const std::uint32_t n = call.groups.size();
   const bool reduced = from >= n || to >= n, near = reduced && trees_.next_to(from, to);

@@ -28,6 +28,7 @@ class AnalyticEngine final : public Engine {
   const LoweredCall* lowered(CallId call) const override { return &calls_.lowered(call); }
   bool times_hold() const override { return true; }
   bool apart(CallId, CallId) override { return true; }
+  Status status() const override { return calls_.interrupted() ? Status(interrupted()) : Status(); }
   void count_runs(CallId call, std::uint64_t times) override { starts_[index(call)] += static_cast<double>(times); }
   void start(CallId call, std::uint64_t tag, SimTime at) override {
     pending_.emplace(std::pair(at + alone_[index(call)], sequence_++), tag);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "busbar/base/shortcuts.h"
+#include "busbar/base/stop_flag.h"
 #include "busbar/lowering/capacity_table.h"
 #include "busbar/program/protocol.h"
 #include "busbar/routing/placement.h"
@@ -15,6 +16,7 @@ struct PlacedMachine {
   const ProtocolModel& protocol;
   const CapacityTable& table;
   const Shortcuts& shortcuts;
+  StopFlag stop = nullptr;  ///< ends a call that is being lowered
   const Topology& topology() const { return router.topology(); }
 };
 
