@@ -107,8 +107,8 @@ Error groups_wanted_for(const char* what) {
   return invalid(fmt::format("gives the ranks of the groups of a trace, and {}", what), {"", 0, 0, "--groups"});
 }
 
-/// Times the content of a file on the machine of --cluster.
-Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Document& document) {
+/// Times the content of a file on the machine of --cluster. Returns the exit status.
+Result<int> add_times(const ImportFlags& o, const ImportReport& report, Json& j, Document& document) {
   const FormatEntry* format = nullptr;
   for (const FormatEntry& f : import_formats())
     if (report.kind == f.kind) format = &f;
@@ -118,6 +118,7 @@ Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Docu
   if (!o.groups.empty() && format->trace == nullptr) return groups_wanted_for("this file is not a trace");
   BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.overrides));
   PredictPolicy policy;
+  policy.stop = LongRun::flag();
   BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(o.common.overrides.catalog), policy));
   BUSBAR_ASSIGN(const auto machine, Predictor::make(std::move(loaded), {}, std::move(policy)));
   const Cluster& cluster = machine->cluster();
@@ -125,21 +126,24 @@ Status add_times(const ImportFlags& o, const ImportReport& report, Json& j, Docu
   if (format->trace != nullptr) {
     BUSBAR_ASSIGN(CommTrace trace, read_trace(*format, source));
     if (!o.groups.empty()) BUSBAR_RETURN_IF_ERROR(add_groups(o.groups, trace));
-    return time_trace(trace, *machine, j["timed"], document);
+    BUSBAR_RETURN_IF_ERROR(time_trace(trace, *machine, j["timed"], document));
+    return 0;
   }
   if (format->messages != nullptr) {
     BUSBAR_ASSIGN(const ImportedMessages messages, format->messages(source));
-    return time_messages(messages, *machine, j["timed"], document);
+    BUSBAR_RETURN_IF_ERROR(time_messages(messages, *machine, j["timed"], document));
+    return 0;
   }
   BUSBAR_ASSIGN(const ImportedSchedule schedule, load_schedule(o.file));
   const std::uint64_t low = std::max<std::uint64_t>(schedule.min_bytes, 1 << 10);
   const std::uint64_t high = schedule.max_bytes > 0 ? schedule.max_bytes : std::max<std::uint64_t>(low, 1 << 30);
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(o.first.empty() ? std::to_string(low) : o.first,
                                                             o.last.empty() ? std::to_string(high) : o.last, o.factor));
-  BUSBAR_ASSIGN(const std::vector<ScheduleRow> rows, time_schedule(schedule, *machine, sizes, 0));
+  LongRun watch("sizes");
+  BUSBAR_ASSIGN(const std::vector<ScheduleRow> rows, time_schedule(schedule, *machine, sizes, 0, watch));
   j["timed"] = {{"cluster", cluster.name}, {"results", schedule_json(schedule, rows, cluster)}};
   document.blocks.push_back({schedule_table(schedule, rows, cluster)});
-  return {};
+  return watch.status();
 }
 
 Status write_csv(const ImportFlags& o, const ImportReport& report) {
@@ -164,10 +168,12 @@ Result<int> run(const ImportFlags& o) {
   for (const UnknownPart& u : report.unknown)
     j["unknown"].push_back({{"line", u.line}, {"what", u.what}, {"count", u.count}});
   j["inputs_hash"] = inputs_hash(o.common);
-  if (!o.cluster.empty() && !report.refuted)
-    BUSBAR_RETURN_IF_ERROR(add_times(o, report, j, document));
+  int status = report.refuted ? 1 : 0;
+  if (!o.cluster.empty() && !report.refuted) {
+    BUSBAR_ASSIGN(status, add_times(o, report, j, document));
+  }
   j["run"] = clock.to_json();
-  return deliver(o.common, j, document, report.refuted ? 1 : 0);
+  return deliver(o.common, j, document, status);
 }
 
 }  // namespace

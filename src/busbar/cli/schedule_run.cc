@@ -58,7 +58,7 @@ Result<LoopedRun> fastest_run(const ExecutionPlan& plan, Predictor& machine, Pro
     graph.nics = nics;
     BUSBAR_ASSIGN(MessageRun run,
                   run_messages(machine.router(), machine.placement(), machine.protocol(), protocol, graph,
-                               machine.policy().shortcuts));
+                               machine.policy().shortcuts, machine.policy().stop));
     if (best.run.messages > 0 && run.end >= best.run.end) break;
     best = {std::move(run), k};
   }
@@ -89,7 +89,7 @@ Result<ImportedSchedule> load_schedule(const std::string& file) {
 }
 
 Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, Predictor& machine,
-                                               const std::vector<Bytes>& sizes, std::uint32_t loops) {
+                                               const std::vector<Bytes>& sizes, std::uint32_t loops, LongRun& watch) {
   const ExecutionPlan& plan = schedule.plan;
   BUSBAR_ASSIGN(const Protocol protocol, parse_protocol(schedule.protocol));
   if (machine.ranks() < plan.ranks)
@@ -97,13 +97,16 @@ Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule,
                    {plan.file, 0, 0, ""});
   std::vector<ScheduleRow> rows;
   for (const Bytes size : sizes) {
+    if (!watch.go_on(rows.size(), sizes.size())) break;
     ScheduleRow row;
     row.size = size;
     const bool as_timed = loops == 0 && count(size) == schedule.max_bytes;
-    BUSBAR_ASSIGN(const LoopedRun fastest,
-                  fastest_run(plan, machine, protocol, size, as_timed ? schedule.loops : loops));
-    const MessageRun& run = fastest.run;
-    row.loops = fastest.loops;
+    const Result<LoopedRun> fastest =
+        fastest_run(plan, machine, protocol, size, as_timed ? schedule.loops : loops);
+    if (!fastest.ok() && watch.interrupted()) break;
+    if (!fastest.ok()) return fastest.error();
+    const MessageRun& run = fastest->run;
+    row.loops = fastest->loops;
     row.time = machine.protocol().launch + run.end.since_start();
     row.algorithm_floor = run.algorithm_floor;
     row.bound = run.bound;
@@ -113,8 +116,11 @@ Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule,
       row.ours = ours->algorithm;
       row.ours_time = ours->time;
     }
+    if (watch.interrupted()) break;
     rows.push_back(std::move(row));
   }
+  watch.go_on(rows.size(), sizes.size());
+  watch.report_interruption();
   return rows;
 }
 
@@ -205,6 +211,7 @@ Result<int> run_schedule(const CollectiveOptions& o) {
   BUSBAR_ASSIGN(const Collective op, parse_collective(o.op));
   BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.overrides));
   PredictPolicy policy;
+  policy.stop = LongRun::flag();
   BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(o.common.overrides.catalog), policy));
   BUSBAR_ASSIGN(const auto machine, Predictor::make(std::move(loaded), {}, std::move(policy)));
   const Cluster* const cluster = &machine->cluster();
@@ -215,7 +222,9 @@ Result<int> run_schedule(const CollectiveOptions& o) {
   if (o.nccl_tests.ranks() != 0 && o.nccl_tests.ranks() != plan.ranks)
     return invalid(fmt::format("the schedule is for {} ranks", plan.ranks), {"", 0, 0, "-g"});
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(o.first, o.last, o.factor));
-  BUSBAR_ASSIGN(const auto rows, time_schedule(schedule, *machine, sizes, o.chunks));
+  LongRun watch("sizes");
+  BUSBAR_ASSIGN(const auto rows, time_schedule(schedule, *machine, sizes, o.chunks, watch));
+  if (rows.empty()) return watch.status();
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(o.common.overrides.catalog)));
   const Band band = accuracy.collective(*cluster, rows.back().size, cluster->topology.blocks().size() > 1);
   Json j{{"schema", "busbar.collective/1"},
@@ -237,6 +246,7 @@ Result<int> run_schedule(const CollectiveOptions& o) {
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
   j["notes"] = schedule.notes;
+  j["complete"] = rows.size() == sizes.size();
   j["run"] = clock.to_json();
   Document d{fmt::format("{} over {} GPUs of {} by {}", name_of(op), plan.ranks, cluster->name, o.schedule),
              o.common.typed, {}};
@@ -247,7 +257,7 @@ Result<int> run_schedule(const CollectiveOptions& o) {
                              bound_to_text(rows.back().bound, cluster->topology))}});
   for (const std::string& note : schedule.notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
   d.blocks.push_back({Paragraph{words_of(band)}});
-  return deliver(o.common, j, d);
+  return deliver(o.common, j, d, watch.status());
 }
 
 Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<Prediction>& rows) {

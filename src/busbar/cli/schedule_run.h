@@ -6,6 +6,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/cli/collective_options.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/formats/import.h"
 #include "busbar/predict/predictor.h"
 
@@ -26,9 +27,9 @@ struct ScheduleRow {
 };
 
 /// Times it message by message. `loops`: number of parts of the buffer that run one after another; 0: the fastest
-/// number, down to the machine's chunk size.
+/// number, down to the machine's chunk size. Stops early, with the sizes so far, if `watch` requests it.
 Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, Predictor& machine,
-                                               const std::vector<Bytes>& sizes, std::uint32_t loops);
+                                               const std::vector<Bytes>& sizes, std::uint32_t loops, LongRun& watch);
 Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
 Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
 

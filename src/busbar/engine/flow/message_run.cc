@@ -115,12 +115,14 @@ class MessageRoutes {
 template <typename Rates>
 class GraphRun {
  public:
-  GraphRun(const MessageGraph& graph, const MessageRoutes& routes, const std::vector<const Way*>& ways, Rates& rates)
+  GraphRun(const MessageGraph& graph, const MessageRoutes& routes, const std::vector<const Way*>& ways, Rates& rates,
+           StopFlag stop)
       : g_(graph),
         routes_(routes),
         ways_(ways),
         rates_(rates),
-        clock_(rates, static_cast<std::uint32_t>(graph.tasks.size())),
+        stop_(stop),
+        clock_(rates, static_cast<std::uint32_t>(graph.tasks.size()), stop),
         progress_(graph.tasks.size()) {
     out_.tasks.resize(g_.tasks.size());
     index_successors();
@@ -128,6 +130,7 @@ class GraphRun {
 
   Result<MessageRun> run() {
     clock_.run([this](auto t, auto now) { start(t, now); }, [this](auto t, auto now) { end(t, now); });
+    if (stops(stop_)) return interrupted();
     if (started_ != g_.tasks.size())
       return invalid(fmt::format("{} of {} messages and pieces of work wait for each other", g_.tasks.size() - started_,
                                  g_.tasks.size()));
@@ -239,6 +242,7 @@ class GraphRun {
   const MessageRoutes& routes_;
   const std::vector<const Way*>& ways_;  ///< per task; null: work
   Rates& rates_;
+  StopFlag stop_;
   TransferClock<Rates> clock_;
   Csr<Next> next_;
   std::vector<Progress> progress_;
@@ -249,18 +253,18 @@ class GraphRun {
 
 template <typename Rates>
 Result<MessageRun> run_fixed(const MessageGraph& graph, const MessageRoutes& routes,
-                             const std::vector<const Way*>& ways, const Shortcuts& shortcuts) {
+                             const std::vector<const Way*>& ways, const Shortcuts& shortcuts, StopFlag stop) {
   Rates rates(routes.link_of, routes.capacity, shortcuts);
   for (const Way* w : ways)
     if (w != nullptr)
       rates.add(w->on, w->weights, routes.cap());
     else
       rates.add({}, {}, 1);
-  return GraphRun(graph, routes, ways, rates).run();
+  return GraphRun(graph, routes, ways, rates, stop).run();
 }
 
 Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph, MessageRoutes& routes,
-                                const std::vector<const Way*>& ways, const Shortcuts& shortcuts) {
+                                const std::vector<const Way*>& ways, const Shortcuts& shortcuts, StopFlag stop) {
   const auto way = [&](std::uint32_t task, const SplitBias& bias, std::vector<CapacityShare>& path) {
     const bool found = routes.route(graph.tasks[task], bias, path).ok();
     BUSBAR_CHECK(found);  // MessageRoutes::way() has gone there
@@ -269,25 +273,27 @@ Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph,
   const auto rate = [&](CapacityId c) { return table.rate(c); };
   AdaptiveRates rates(router, way, table.counts(), rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()),
                       shortcuts);
-  return GraphRun(graph, routes, ways, rates).run();
+  return GraphRun(graph, routes, ways, rates, stop).run();
 }
 
 }  // namespace
 
 Result<MessageRun> run_messages(const Router& router, const Placement& placement, const ProtocolModel& model,
-                                Protocol protocol, const MessageGraph& graph, const Shortcuts& shortcuts) {
+                                Protocol protocol, const MessageGraph& graph, const Shortcuts& shortcuts,
+                                StopFlag stop) {
   if (graph.ranks > placement.ranks())
     return invalid(fmt::format("{} ranks, but only {} have a GPU", graph.ranks, placement.ranks()));
   MessageRoutes routes(router, placement, model, protocol, graph.nics.get(), shortcuts);
   std::vector<const Way*> ways;
   for (const MessageTask& m : graph.tasks) {
+    if (stops(stop)) return interrupted();
     ways.push_back(nullptr);
     if (m.is_work()) continue;
     BUSBAR_ASSIGN(ways.back(), routes.way(m));
   }
-  if (router.splits()) return run_adaptive(router, graph, routes, ways, shortcuts);
-  return shortcuts.take(Shortcut::kOnlineRates) ? run_fixed<FixedRates>(graph, routes, ways, shortcuts)
-                                                : run_fixed<FreshRates>(graph, routes, ways, shortcuts);
+  if (router.splits()) return run_adaptive(router, graph, routes, ways, shortcuts, stop);
+  return shortcuts.take(Shortcut::kOnlineRates) ? run_fixed<FixedRates>(graph, routes, ways, shortcuts, stop)
+                                                : run_fixed<FreshRates>(graph, routes, ways, shortcuts, stop);
 }
 
 }  // namespace busbar

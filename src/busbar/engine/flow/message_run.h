@@ -31,8 +31,9 @@ struct MessageRun {
 /// (SendRoutes), takes its latency after its last byte has left, and is never faster than model.channel_rate.
 /// model.launch is not added.
 /// Errors: kUnreachable with the pair; kUnsupported for reduction in a switch where none can; kInvalid when tasks wait
-/// for each other, or when a rank has no GPU.
+/// for each other, when a rank has no GPU, or interrupted() once `stop` is set.
 Result<MessageRun> run_messages(const Router& router, const Placement& placement, const ProtocolModel& model,
-                                Protocol protocol, const MessageGraph& graph, const Shortcuts& shortcuts = {});
+                                Protocol protocol, const MessageGraph& graph, const Shortcuts& shortcuts = {},
+                                StopFlag stop = nullptr);
 
 }  // namespace busbar

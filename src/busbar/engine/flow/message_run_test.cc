@@ -127,6 +127,21 @@ TEST(MessageRun, TasksThatWaitForEachOtherAreAnError) {
               HasSubstr("2 of 3 messages and pieces of work wait for each other"));
 }
 
+TEST(MessageRun, StopsWhenItIsAskedTo) {
+  const MessageMachine m(one_switch(2));
+  GraphUnderTest messages(2), pieces(2);
+  messages.add(message(0, 1, kMs));
+  pieces.add(work(0, 1)).add(work(0, 1), {{0}});
+  for (const MessageGraph& g : {messages, pieces}) {
+    volatile std::sig_atomic_t stop = 0;
+    const auto run = [&] { return run_messages(m.router, m.placement, m.protocol, Protocol::kSimple, g, {}, &stop); };
+    EXPECT_TRUE(run().ok());
+    stop = 1;
+    ASSERT_FALSE(run().ok());
+    EXPECT_EQ(run().error().message, interrupted().message);
+  }
+}
+
 TEST(MessageRun, SwitchesThatReduceTakeHalfAWay) {
   MessageMachine m(pods_of_eight(1, true));
   GraphUnderTest g(2);
