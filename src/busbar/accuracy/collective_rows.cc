@@ -123,7 +123,7 @@ class CollectiveRows {
     std::string more = asked.launch + "|" + asked.nccl;
     for (const std::string& variable : asked.env) more += "|" + variable;
     return machines_.of(m, more, [&]() -> Result<std::unique_ptr<RowMachine>> {
-      PredictPolicy policy{.engine = options_.engine};
+      PredictPolicy policy{.engine = options_.engine, .stop = options_.stop};
       BUSBAR_RETURN_IF_ERROR(read_predict_options(asked, catalog_, policy));
       return build(m, options_, policy);
     });
@@ -148,7 +148,9 @@ Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const
     ScoredRow s = begin_scored_row(table, row);
     s.fabric = table.cell(row, "fabric");
     s.kind = table.cell(row, "collective");
-    if (const Status done = scorer.score(row, s); !done.ok()) {
+    const Status done = scorer.score(row, s);
+    if (stops(options.stop)) break;
+    if (!done.ok()) {
       if (done.error().code == ErrorCode::kInvalid) return done.error();
       s.unsupported = done.error().message;
     }

@@ -108,8 +108,10 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
   bool impossible = false;  // below a floor
   for (const MeasuredResult& m : results.rows) {
     if (options.go_on && !options.go_on(out.rows.size(), results.rows.size())) break;
-    BUSBAR_ASSIGN(const Prediction p,
-                  machine->time(call_over(options.op, Bytes{m.size_bytes}, machine->ranks()), {.relief = false}));
+    Result<Prediction> timed =
+        machine->time(call_over(options.op, Bytes{m.size_bytes}, machine->ranks()), {.relief = false});
+    if (stops(options.policy.stop)) break;
+    BUSBAR_ASSIGN(const Prediction p, std::move(timed));
     const double us = p.time.in_us();
     ExpectedRow row{m.size_bytes,
                     m.us,

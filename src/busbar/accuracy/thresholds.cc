@@ -17,6 +17,7 @@ Result<Thresholds> acceptance_thresholds(const ExpectOptions& options, std::span
     for (const std::uint64_t size : sizes) {
       if (options.go_on && !options.go_on(known++, ops.size() * sizes.size())) return out;
       const Result<Prediction> p = machine->time(call_over(op, Bytes{size}, out.ranks), {.relief = false});
+      if (stops(options.policy.stop)) return out;
       if (!p.ok() && p.error().code == ErrorCode::kUnsupported) continue;
       if (!p.ok()) return p.error();
       Threshold t;

@@ -29,6 +29,20 @@ TEST(Thresholds, TheExpectedTimeIsBetweenBothLimits) {
   }
 }
 
+TEST(Thresholds, ARowThatIsInterruptedIsLeftOut) {
+  volatile std::sig_atomic_t stop = 0;
+  ExpectOptions o;
+  o.cluster = "dgx-h100";
+  o.policy.stop = &stop;
+  o.go_on = [&](std::size_t done, std::size_t) { return stop = done == 1, true; };  // as if a signal came just after
+  const auto found = acceptance_thresholds(o, kOps, kSizes);
+  ASSERT_TRUE(found.ok()) << found.error().text();
+  EXPECT_EQ(found->rows.size(), 1u);
+  const auto results = expect_results({"", {{1 << 20, 100}, {1 << 30, 5000}}}, o);
+  ASSERT_TRUE(results.ok()) << results.error().text();
+  EXPECT_EQ(results->rows.size(), 1u);
+}
+
 TEST(Thresholds, AcceptedResultsAreGoodForExpect) {
   ExpectOptions o;
   o.cluster = "dgx-h100";

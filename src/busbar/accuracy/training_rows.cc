@@ -59,7 +59,7 @@ Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateO
   BUSBAR_ASSIGN(out->kernels, load_kernels(cluster, catalog));
   PredictOptions predict = options.predict;
   if (predict.launch.empty()) predict.launch = launch_of_framework(cluster, cuda_graphs);
-  PredictPolicy policy{.engine = options.engine};
+  PredictPolicy policy{.engine = options.engine, .stop = options.stop};
   BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, catalog, policy));
   BUSBAR_ASSIGN(out->predictor, Predictor::make(std::move(cluster), std::move(gpus), std::move(policy)));
   out->kernels.host_bytes_per_s = host_rate(out->predictor->router());
@@ -195,6 +195,7 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
         s.bound_by = twin.bound_by;
       }
     } else if (const Status status = scorer.score(row, s); !status.ok()) {
+      if (stops(options.stop)) break;
       if (status.error().code == ErrorCode::kInvalid) return status.error();
       s.unsupported = status.error().message;
     } else {

@@ -22,6 +22,7 @@ struct ValidateOptions {
   PredictOptions predict{};         ///< overrides the rows' own
   /// Called before each row with the number done and the total; false: skip the rest.
   std::function<bool(std::size_t done, std::size_t total)> go_on{};
+  StopFlag stop = nullptr;  ///< ends a row that is being predicted, and skips the rest
 };
 
 /// Determined by its columns. Error kUnsupported names the required columns.

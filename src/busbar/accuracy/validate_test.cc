@@ -67,6 +67,20 @@ TEST(Validate, ARowIsPredictedFromItsColumnsAndATimeFollowsFromItsBandwidth) {
   EXPECT_EQ((*rows)[0].predicted, (*rows)[1].predicted);
 }
 
+TEST(Validate, ARowThatIsInterruptedIsLeftOut) {
+  const CsvTable t = table(std::string(kHeader) +
+                           "a,1,8,8,all_reduce,1073741824,8000,,dgx-a100,,0,0,none,na,ring,accuracy\n"
+                           "b,1,8,8,all_reduce,1048576,80,,dgx-a100,,0,0,none,na,ring,accuracy\n");
+  volatile std::sig_atomic_t stop = 0;
+  ValidateOptions o;
+  o.stop = &stop;
+  o.go_on = [&](std::size_t done, std::size_t) { return stop = done == 1, true; };  // as if a signal came just after
+  const auto rows = validate(t, o);
+  ASSERT_TRUE(rows.ok()) << rows.error().text();
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_TRUE((*rows)[0].unsupported.empty());
+}
+
 TEST(Validate, TheRulesFollowTheReleaseOfTheRow) {
   const auto words = [](const char* text) { return library_version(text).words; };
   EXPECT_EQ(words("NCCL 2.27.7 (doc default)"), "NCCL 2.27");

@@ -53,6 +53,7 @@ Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& 
   if (!results.library.empty()) out.policy.nccl = library_version("NCCL " + results.library).rules;
   PredictOptions predict = o.predict;
   predict.launch = launch_mode(o, results);
+  out.policy.stop = LongRun::flag();
   BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, Catalog(o.common.overrides.catalog), out.policy));
   return out;
 }

@@ -189,7 +189,7 @@ Result<int> run(const ValidateFlags& o) {
   const RunClock clock;
   LongRun watch("rows");
   const auto go_on = [&watch](std::size_t done, std::size_t total) { return watch.go_on(done, total); };
-  ValidateOptions options{o.common.overrides, o.common.engine, o.only, o.predict, go_on};
+  ValidateOptions options{o.common.overrides, o.common.engine, o.only, o.predict, go_on, LongRun::flag()};
   if (o.common.engine != "analytic" && o.common.engine != "flow")
     return invalid(fmt::format("'{}' cannot validate; use analytic or flow", o.common.engine), {"", 0, 0, "--engine"});
   BUSBAR_ASSIGN(const CsvTable table, CsvTable::load(o.file));
