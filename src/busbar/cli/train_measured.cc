@@ -61,7 +61,7 @@ class Search {
     if (!watch_.go_on(++done_, kAtMost)) return {};
     const auto step = step_with(run_, layout);
     if (!step.ok()) return {};  // this layout cannot be changed so
-    add({what, 0, "", duration_from_ps(step->in_s() * slowest_ * 1e12), 0});
+    add({what, 0, "", duration_from_ps(step->step_time.in_s() * slowest_ * 1e12), 0});
     return {};
   }
 
@@ -136,10 +136,11 @@ Result<Gap> explain_gap(const TrainRun& run, Duration measured, LongRun& watch) 
   Search search(run, gap, watch);
   BUSBAR_RETURN_IF_ERROR(search.lower(
       "the slowest GPU computes at",
-      [&](double f) {
+      [&](double f) -> Result<Duration> {
         LayoutSpec l = run.layout;
         l.straggler_speed = std::min(1.0, run.layout.straggler_speed * f);
-        return step_with(run, l);
+        BUSBAR_ASSIGN(const StepResult step, step_with(run, l));
+        return step.step_time;
       },
       false));
   for (const LinkGroup& g : link_groups(run.cluster().topology)) {

@@ -98,15 +98,13 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
 
 }  // namespace
 
-Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
+Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
   TrainRun run;
   run.engine = ask.engine;
   run.scenario = std::move(scenario);
   Result<Cluster> loaded = load_machine(run.scenario.cluster, run.scenario.cluster_overrides);
   if (!loaded.ok() && loaded.error().where.prefix().empty()) loaded.error().where = run.scenario.cluster_named_at;
   BUSBAR_ASSIGN(Cluster cluster, std::move(loaded));
-  const auto all = static_cast<std::uint32_t>(cluster.topology.gpus().size());
-  BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, ask.gpus > 0 ? ask.gpus : all));
   const Catalog catalog(run.scenario.cluster_overrides.catalog);
   BUSBAR_ASSIGN(run.kernels, load_kernels(cluster, catalog));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
@@ -117,7 +115,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
     policy.shortcuts = policy.shortcuts.without(
         {Shortcut::kEqualComponents, Shortcut::kCallImages, Shortcut::kBundles, Shortcut::kPairsAsOneFluid});
   run.predict = ask.predict;
-  if (run.predict.launch.empty()) run.predict.launch = launch_of_framework(cluster, run.layout.cuda_graphs);
+  if (run.predict.launch.empty()) run.predict.launch = launch_of_framework(cluster, run.scenario.layout.cuda_graphs);
   BUSBAR_RETURN_IF_ERROR(read_predict_options(run.predict, catalog, policy));
   if (ask.engine == "packet") {
     run.transport = ask.transport;
@@ -129,13 +127,20 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
     policy.packets = run.packets;
   }
   BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), {}, std::move(policy)));
+  if (run.scenario.layout.offload_optimizer || run.scenario.layout.offload_activations)
+    run.kernels.host_bytes_per_s = host_rate(run.machine->router());
+  return run;
+}
+
+Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
+  BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
+  const auto all = static_cast<std::uint32_t>(run.cluster().topology.gpus().size());
+  BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, ask.gpus > 0 ? ask.gpus : all));
   return run;
 }
 
 Status predict_train(TrainRun& run, const TrainAsk& ask) {
   const Topology& t = run.cluster().topology;
-  if (run.layout.offload_optimizer || run.layout.offload_activations)
-    run.kernels.host_bytes_per_s = host_rate(run.machine->router());
   const StepRunner runner(run);
   BUSBAR_ASSIGN(run.program, runner.program(run.layout));
   BUSBAR_ASSIGN(run.step, runner.simulate(run.program, ask.timeline));
@@ -166,11 +171,10 @@ Result<Duration> step_if(const TrainRun& run, const WhatIf& change) {
   return step.step_time;
 }
 
-Result<Duration> step_with(const TrainRun& run, const LayoutSpec& layout) {
+Result<StepResult> step_with(const TrainRun& run, const LayoutSpec& layout) {
   const StepRunner runner(run);
   BUSBAR_ASSIGN(const Program program, runner.program(layout));
-  BUSBAR_ASSIGN(const StepResult step, runner.simulate_fluids(program, false, {}));
-  return step.step_time;
+  return runner.simulate_fluids(program, false, {});
 }
 
 StepSpread step_spread(const TrainRun& r) {

@@ -67,7 +67,9 @@ struct TrainAsk {
   bool relief = false;             ///< run the step again for each improved group of links
 };
 
-/// Loads the machine and the kernel table and fits the layout.
+/// Loads the machine and the kernel table; `layout` stays open.
+Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask);
+/// The same, and fits the layout.
 Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask);
 /// Simulates the loaded step and fills in the rest of `run`. Memory that does not fit is a result, not an error.
 Status predict_train(TrainRun& run, const TrainAsk& ask);
@@ -76,6 +78,6 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask);
 
 /// The step with other link rates, or in another layout of the same ranks; on fluids.
 Result<Duration> step_if(const TrainRun& run, const WhatIf& change);
-Result<Duration> step_with(const TrainRun& run, const LayoutSpec& layout);
+Result<StepResult> step_with(const TrainRun& run, const LayoutSpec& layout);
 
 }  // namespace busbar
