@@ -16,33 +16,59 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
+class Line {
+ public:
+  explicit Line(std::string start) : text(std::move(start)) {}
+  void add(const char* flag, const std::string& value, const std::string& without = "") {
+    if (value != without) text += std::string(" ") + flag + " " + quoted(value);
+  }
+  void add(const char* flag, std::uint32_t value) { add(flag, std::to_string(value)); }
+  void add_all(const char* flag, const std::vector<std::string>& values) {
+    for (const std::string& value : values) add(flag, value);
+  }
+  void add_machine(const std::string& engine, const PredictOptions& predict, const Overrides& overrides) {
+    add("--engine", engine, "flow");
+    add("--nccl", predict.nccl);
+    add("--launch", predict.launch);
+    add("--shortcuts-off", predict.shortcuts_off);
+    add_all("--env", predict.env);
+    add_all("--set", overrides.set);
+    add_all("--degrade", overrides.degrade);
+    add_all("--fail", overrides.fail);
+    add("--gpu", overrides.gpu);
+    add("--gpu-memory-rate", overrides.gpu_memory_rate);
+    add("--catalog", overrides.catalog);
+  }
+  std::string text;
+};
+
 }  // namespace
 
 std::string request_line(const CollectiveRequest& r) {
   const std::string size = std::to_string(count(r.call.bytes));
-  std::string out = "busbar collective " + quoted(r.cluster) + " " + name_of(r.call.op) + " -b " + size + " -e " + size;
-  const auto add = [&](const char* flag, const std::string& value, const std::string& without = "") {
-    if (value != without) out += std::string(" ") + flag + " " + quoted(value);
-  };
-  const auto add_all = [&](const char* flag, const std::vector<std::string>& values) {
-    for (const std::string& value : values) add(flag, value);
-  };
-  add_all("--ranks", rank_groups_text(r.call.groups));
-  add("--root", std::to_string(r.call.root), "0");
-  add("--algorithm", r.call.algorithm, "auto");
-  add("--protocol", name_of(r.call.protocol), "auto");
-  add("--engine", r.engine, "flow");
-  add("--nccl", r.predict.nccl);
-  add("--launch", r.predict.launch);
-  add("--shortcuts-off", r.predict.shortcuts_off);
-  add_all("--env", r.predict.env);
-  add_all("--set", r.overrides.set);
-  add_all("--degrade", r.overrides.degrade);
-  add_all("--fail", r.overrides.fail);
-  add("--gpu", r.overrides.gpu);
-  add("--gpu-memory-rate", r.overrides.gpu_memory_rate);
-  add("--catalog", r.overrides.catalog);
-  return out;
+  Line out("busbar collective " + quoted(r.cluster) + " " + name_of(r.call.op) + " -b " + size + " -e " + size);
+  out.add_all("--ranks", rank_groups_text(r.call.groups));
+  out.add("--root", std::to_string(r.call.root), "0");
+  out.add("--algorithm", r.call.algorithm, "auto");
+  out.add("--protocol", name_of(r.call.protocol), "auto");
+  out.add_machine(r.engine, r.predict, r.overrides);
+  return out.text;
+}
+
+std::string request_line(const StepRequest& r, const LayoutSpec& l) {
+  Line out("busbar train --cluster " + quoted(r.cluster) + " --model " + quoted(r.model));
+  out.add("--layout", r.layout);
+  const std::pair<const char*, std::uint32_t> degrees[] = {{"--tp", l.tp}, {"--pp", l.pp},   {"--vpp", l.vpp},
+                                                           {"--dp", l.dp}, {"--cp", l.cp},   {"--ep", l.ep},
+                                                           {"--seq", l.seq}, {"--zero", l.zero}};
+  for (const auto& [flag, value] : degrees) out.add(flag, value);
+  out.add("--micro-batch", l.micro_batch);
+  out.add("--global-batch", l.global_batch);
+  out.add("--recompute", name_of(l.recompute));
+  out.add("--precision", name_of(l.precision));
+  out.add_machine(r.engine, r.predict, r.overrides);
+  out.add("--set", std::string("layout.schedule=") + name_of(l.schedule), "layout.schedule=1f1b");
+  return out.text;
 }
 
 }  // namespace busbar

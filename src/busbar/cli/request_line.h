@@ -4,10 +4,22 @@
 #include <string>
 
 #include "busbar/predict/request.h"
+#include "busbar/spec/scenario.h"
 
 namespace busbar {
 
 /// "busbar collective dgx-h100:2 all_reduce -b 1048576 -e 1048576 --ranks 0:16 --nccl 2.30", quoted for a shell.
 std::string request_line(const CollectiveRequest& request);
+
+/// What `busbar train` and `busbar plan` were asked for, besides the layout.
+struct StepRequest {
+  std::string cluster, model, layout;  ///< as typed; `layout`: a file, or empty
+  Overrides overrides;
+  PredictOptions predict;
+  std::string engine = "flow";
+};
+/// "busbar train --cluster dgx-h100:64 --model llama3-70b --tp 8 ...": the step with a layout of the space around what
+/// was asked for.
+std::string request_line(const StepRequest& request, const LayoutSpec& layout);
 
 }  // namespace busbar

@@ -60,6 +60,8 @@ Json call_json(const TrainRun& r, const CallUse& u) {
           {"bound_by", bound_to_json(u.bound, r.cluster().topology)}};
 }
 
+}  // namespace
+
 Json layout_json(const LayoutSpec& l) {
   return {{"tp", l.tp},
           {"pp", l.pp},
@@ -86,8 +88,6 @@ Json layout_json(const LayoutSpec& l) {
           {"straggler", {{"speed", l.straggler_speed}, {"stage", l.straggler_stage}}},
           {"offload", {{"optimizer", l.offload_optimizer}, {"activations", l.offload_activations}}}};
 }
-
-}  // namespace
 
 Json train_json(const TrainRun& r, const CommonOptions& common) {
   Json j{{"schema", "busbar.train/1"},

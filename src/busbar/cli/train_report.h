@@ -21,6 +21,8 @@ Json train_json(const TrainRun& run, const CommonOptions& common);
 Document train_document(const TrainRun& run, const std::string& typed, const ScaleRun* sizes = nullptr,
                         const std::vector<BesideRun>& besides = {});
 
+/// All keys of a resolved layout.
+Json layout_json(const LayoutSpec& layout);
 /// Name and time of each part of the breakdown, in the order of the contract.
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b);
 
