@@ -32,7 +32,7 @@ ROOMS = {
     "predict": ["choice", "packet", "spec"],
     "step": ["workload", "predict"],
     "cost": ["spec", "step"],
-    "planner": ["cost"],
+    "plan": ["step"],
     "accuracy": ["step", "spec", "formats"],
     "host": ["formats"],
     "doctor": ["accuracy", "host", "nccl"],

@@ -1,0 +1,149 @@
+#include "busbar/plan/call_floors.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "busbar/base/id.h"
+
+namespace busbar {
+namespace {
+
+struct Needs {
+  double out = 0, in = 0;  ///< of S
+};
+
+/// As FloorDemand::across(): what `inside` of `n` members must send to the others and receive from them.
+Needs needs_of(Collective op, double inside, double n) {
+  const double outside = (n - inside) / n;
+  switch (op) {
+    case Collective::kAllReduce:
+      return {1, 1};
+    case Collective::kAllGather:
+      return {inside / n, outside};
+    case Collective::kReduceScatter:
+      return {outside, inside / n};
+    case Collective::kAllToAll:
+      return {inside * outside, inside * outside};
+    default:
+      return {};
+  }
+}
+
+double time_over(double bytes, double rate) { return bytes > 0 && rate > 0 ? bytes / rate : 0; }
+
+std::vector<std::uint32_t> key_of(const CollectiveCall& c) {
+  std::vector<std::uint32_t> key{static_cast<std::uint32_t>(c.op), c.groups.base,
+                                 static_cast<std::uint32_t>(c.groups.outer.size())};
+  for (const auto* axes : {&c.groups.outer, &c.groups.inner})
+    for (const Axis& a : *axes) key.insert(key.end(), {a.extent, a.actor_stride});
+  return key;
+}
+
+}  // namespace
+
+CallFloors::CallFloors(const Topology& t, const ProtocolModel& p) : launch_(p.launch), blocks_(t.blocks().size()) {
+  const double share = std::max({p.share_scale_up, p.share_server, p.share_network, p.share_switch});
+  std::vector<Ports> gpus(t.device_count()), near(t.device_count());
+  for (std::uint32_t l = 0; l < t.link_count(); ++l) {
+    const auto link = static_cast<LinkId>(l);
+    const double rate = t.payload_rate(link) * share * 1e-12;
+    if (rate <= 0) continue;
+    const DeviceId from = t.from(link), to = t.to(link);
+    const BlockId out = t.block_of(from), in = t.block_of(to);
+    gpus[index(from)].out += rate;
+    gpus[index(to)].in += rate;
+    if (is_scale_up(t.link_class(link).kind) && out == in) {
+      if (t.kind(to) != DeviceKind::kGpu) near[index(from)].out += rate;
+      if (t.kind(from) != DeviceKind::kGpu) near[index(to)].in += rate;
+    }
+    if (out == in) continue;
+    if (out != kNone<BlockId>) blocks_[index(out)].out += rate;
+    if (in != kNone<BlockId>) blocks_[index(in)].in += rate;
+  }
+  for (const DeviceId d : t.gpus()) {
+    block_.push_back(index(t.block_of(d)));
+    gpu_ = {std::max(gpu_.out, gpus[index(d)].out), std::max(gpu_.in, gpus[index(d)].in)};
+    scale_up_ = {std::max(scale_up_.out, near[index(d)].out), std::max(scale_up_.in, near[index(d)].in)};
+  }
+  for (const DeviceId d : t.gpus())  // a GPU without such a port goes other ways
+    if (near[index(d)].out <= 0) scale_up_ = {};
+  std::vector<std::uint32_t> gpus_of(blocks_.size());
+  for (const std::uint32_t b : block_) block_gpus_ = std::max(block_gpus_, ++gpus_of[b]);
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    equal_blocks_ = equal_blocks_ && (gpus_of[b] == 0 || gpus_of[b] == block_gpus_);
+    fastest_block_ = {std::max(fastest_block_.out, blocks_[b].out), std::max(fastest_block_.in, blocks_[b].in)};
+  }
+  for (std::uint32_t d = 0; d < t.device_count(); ++d)
+    reduces_ = reduces_ || t.device_class(static_cast<DeviceId>(d)).reduces;
+}
+
+Duration CallFloors::of(const CollectiveCall& call) {
+  if (!call.groups.listed.empty()) return launch_;
+  const auto [at, fresh] = known_.try_emplace(key_of(call), 0);
+  if (fresh) at->second = ps_per_byte(call);
+  return launch_ + duration_from_ps(at->second * static_cast<double>(count(call.bytes)));
+}
+
+Duration CallFloors::gather(double bytes, std::uint32_t n, bool neighbours) const {
+  if (n < 2) return {};
+  const bool inside = neighbours && equal_blocks_ && block_gpus_ % n == 0;
+  const double port = inside && scale_up_.in > 0 ? std::max(scale_up_.in, scale_up_.out) : std::max(gpu_.in, gpu_.out);
+  double ps = time_over(bytes * (n - 1) / n, port);
+  if (n > block_gpus_)
+    ps = std::max(ps, time_over(bytes * (n - block_gpus_) / n, std::max(fastest_block_.in, fastest_block_.out)));
+  return launch_ + duration_from_ps(ps);
+}
+
+double CallFloors::ps_per_byte(const CollectiveCall& call) const {
+  if (call.groups.size() < 2) return 0;
+  bool inside = true;
+  for (std::uint32_t g = 0; g < call.groups.groups() && inside; ++g)
+    for (std::uint32_t m = 1; m < call.groups.size() && inside; ++m)
+      inside = block_[call.groups.actor(g, m)] == block_[call.groups.actor(g, 0)];
+  return std::max(at_gpus(call, inside), inside ? 0 : at_blocks(call));
+}
+
+double CallFloors::at_gpus(const CollectiveCall& call, bool inside) const {
+  const Ports& p = inside && scale_up_.out > 0 ? scale_up_ : gpu_;
+  const double n = call.groups.size();
+  if (call.op == Collective::kSendRecv) return time_over(1, std::min(p.out, p.in));
+  Needs needs = needs_of(call.op, 1, n);
+  if (call.op == Collective::kAllReduce && !reduces_) needs = {2 * (n - 1) / n, 2 * (n - 1) / n};  // sum of all ports
+  return std::max(time_over(needs.out, p.out), time_over(needs.in, p.in));
+}
+
+double CallFloors::at_blocks(const CollectiveCall& call) const {
+  std::vector<Ports> bytes(blocks_.size());
+  const std::uint32_t n = call.groups.size();
+  const auto count_group = [&](std::uint32_t block, std::uint32_t members) {
+    if (members == n) return;
+    const Needs needs = needs_of(call.op, members, n);
+    bytes[block].out += needs.out;
+    bytes[block].in += needs.in;
+  };
+  std::vector<std::uint32_t> members(blocks_.size()), met;
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g) {
+    if (call.op == Collective::kSendRecv) {
+      const std::uint32_t from = block_[call.groups.actor(g, 0)], to = block_[call.groups.actor(g, 1)];
+      if (n != 2 || from == to) continue;
+      bytes[from].out += 1;
+      bytes[to].in += 1;
+      continue;
+    }
+    for (std::uint32_t m = 0; m < n; ++m) {
+      const std::uint32_t b = block_[call.groups.actor(g, m)];
+      if (members[b]++ == 0) met.push_back(b);
+    }
+    for (const std::uint32_t b : met) {
+      count_group(b, members[b]);
+      members[b] = 0;
+    }
+    met.clear();
+  }
+  double most = 0;
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    most = std::max({most, time_over(bytes[b].out, blocks_[b].out), time_over(bytes[b].in, blocks_[b].in)});
+  return most;
+}
+
+}  // namespace busbar

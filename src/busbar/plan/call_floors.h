@@ -1,0 +1,47 @@
+// The least time of every call of a training step, in one pass over its ranks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "busbar/program/program.h"
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+/// Lower bounds of calls whose rank r runs on the machine's GPU r. MachineFloor (room floors) knows more cuts, but takes
+/// each group as if it were alone; here all groups of a call share the ports of a server.
+///
+/// Bytes that must leave or enter a GPU, or all GPUs of a block (a server or rack), over the payload rate of all its
+/// links, times the largest share of it that kernels reach; plus the launch. The demands are those of FloorDemand.
+/// Other traffic only takes rate away, so the bound also holds under contention (docs/models/plan.md).
+/// Cost: linear in the ranks of a call, once for each set of groups.
+class CallFloors {
+ public:
+  CallFloors(const Topology& topology, const ProtocolModel& protocol);
+  Duration of(const CollectiveCall& call);
+  /// The same for an all-gather, or a reduce-scatter, of `bytes` over n GPUs, wherever they are. `neighbours`: GPUs n k
+  /// to n k + n - 1 for some k.
+  Duration gather(double bytes, std::uint32_t n, bool neighbours) const;
+
+ private:
+  struct Ports {
+    double out = 0, in = 0;  ///< bytes per ps
+  };
+  double ps_per_byte(const CollectiveCall& call) const;
+  double at_gpus(const CollectiveCall& call, bool inside) const;
+  double at_blocks(const CollectiveCall& call) const;
+
+  Duration launch_;
+  bool reduces_ = false;             ///< some switch can add payloads
+  std::vector<std::uint32_t> block_;  ///< per rank; kNone32: none
+  Ports gpu_, scale_up_;  ///< of the GPU with the fastest ports: all links; those to switches inside its block
+  std::vector<Ports> blocks_;
+  Ports fastest_block_;
+  std::uint32_t block_gpus_ = 0;  ///< of the largest block
+  bool equal_blocks_ = true;      ///< all have so many
+  std::map<std::vector<std::uint32_t>, double> known_;  ///< ps per byte of S, by operation and groups
+};
+
+}  // namespace busbar

@@ -1,0 +1,96 @@
+#include "busbar/plan/space.h"
+
+#include <algorithm>
+
+namespace busbar {
+namespace {
+
+bool allows(const std::vector<std::uint32_t>& list, std::uint32_t value) {
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+}
+
+/// The divisors of n that `list` allows, ascending.
+std::vector<std::uint32_t> divisors(std::uint32_t n, const std::vector<std::uint32_t>& list) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t d = 1; d <= n; ++d)
+    if (n % d == 0 && allows(list, d)) out.push_back(d);
+  return out;
+}
+
+class Points {
+ public:
+  Points(const PlanSpace& space, const ModelSpec& model) : space_(space), model_(model) {}
+
+  void add_degrees(std::uint32_t gpus) {
+    for (const std::uint32_t pp : divisors(gpus, space_.pp))
+      for (const std::uint32_t cp : divisors(gpus / pp, space_.cp))
+        for (const std::uint32_t tp : divisors(gpus / pp / cp, space_.tp)) {
+          PlanPoint p{.tp = tp, .pp = pp, .dp = gpus / pp / cp / tp, .cp = cp};
+          if (pp > model_.layers + 2 || model_.heads % tp != 0 || !allows(space_.dp, p.dp)) continue;
+          if (space_.base.global_batch % p.dp == 0) add_experts(p);
+        }
+  }
+  std::vector<PlanPoint> out;
+
+ private:
+  void add_experts(PlanPoint p) {
+    for (const std::uint32_t ep : divisors(std::max(1u, model_.moe.experts), space_.ep)) {
+      p.ep = ep;
+      if (p.tp * p.cp * p.dp % ep == 0) add_batches(p);
+    }
+  }
+  void add_batches(PlanPoint p) {
+    const std::uint32_t sequences = space_.base.global_batch / p.dp;
+    for (const std::uint32_t b : divisors(sequences, space_.micro_batch)) {
+      p.micro_batch = b;
+      for (const PipelineSchedule s : space_.schedule) {
+        p.schedule = s;
+        add_chunks(p, sequences / b);
+      }
+    }
+  }
+  void add_chunks(PlanPoint p, std::uint32_t micro_batches) {
+    const bool one = p.pp == 1, v = p.schedule == PipelineSchedule::kZbV;
+    if (one && p.schedule != PipelineSchedule::k1F1B) return;
+    if (v && micro_batches < p.pp) return;
+    const bool interleaves = !one && p.schedule == PipelineSchedule::k1F1B && micro_batches % p.pp == 0;
+    const std::uint32_t first = v ? 2 : 1, last = v ? 2 : interleaves ? (model_.layers + 2) / p.pp : 1;
+    for (std::uint32_t vpp = first; vpp <= last; ++vpp) {
+      if (!allows(space_.vpp, vpp)) continue;
+      p.vpp = vpp;
+      for (const Recompute r : space_.recompute) {
+        p.recompute = r;
+        out.push_back(p);
+      }
+    }
+  }
+
+  const PlanSpace& space_;
+  const ModelSpec& model_;
+};
+
+}  // namespace
+
+std::vector<PlanPoint> points_of(const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus) {
+  Points points(space, model);
+  points.add_degrees(gpus);
+  return std::move(points.out);
+}
+
+LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t zero) {
+  LayoutSpec l = space.base;
+  l.tp = p.tp;
+  l.pp = p.pp;
+  l.vpp = p.vpp;
+  l.dp = p.dp;
+  l.cp = p.cp;
+  l.ep = p.ep;
+  l.micro_batch = p.micro_batch;
+  l.recompute = p.recompute;
+  l.schedule = p.schedule;
+  l.zero = zero;
+  if (l.schedule == PipelineSchedule::kZbV) l.places.try_emplace("vpp");
+  return l;
+}
+
+}  // namespace busbar

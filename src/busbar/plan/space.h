@@ -1,0 +1,37 @@
+// The layouts that a search may choose from.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "busbar/workload/layout.h"
+#include "busbar/workload/model.h"
+
+namespace busbar {
+
+/// Everything that is not listed here is as in `base`. An empty list: every value that the GPUs, the model and the batch
+/// allow.
+struct PlanSpace {
+  LayoutSpec base;  ///< with its global batch
+  std::vector<std::uint32_t> tp, pp, vpp, cp, ep, micro_batch, dp;
+  std::vector<std::uint32_t> zero{0, 1, 2, 3};
+  std::vector<Recompute> recompute{Recompute::kNone, Recompute::kSelective, Recompute::kFull};
+  std::vector<PipelineSchedule> schedule{PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1,
+                                         PipelineSchedule::kZbV};
+};
+
+/// A layout without its degree of ZeRO, which changes no computation.
+struct PlanPoint {
+  std::uint32_t tp = 1, pp = 1, vpp = 1, dp = 1, cp = 1, ep = 1, micro_batch = 1;
+  Recompute recompute = Recompute::kSelective;
+  PipelineSchedule schedule = PipelineSchedule::k1F1B;
+};
+
+/// All points whose degrees multiply to `gpus` and divide the batch, in a fixed order. resolve_layout() may still refuse
+/// some. One stage has one schedule: 1F1B.
+std::vector<PlanPoint> points_of(const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus);
+
+/// As resolve_layout() takes it.
+LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& point, std::uint32_t zero);
+
+}  // namespace busbar
