@@ -1,0 +1,49 @@
+// The fastest layout of a model on a machine, by branch and bound.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "busbar/plan/space.h"
+#include "busbar/plan/step_bound.h"
+#include "busbar/step/simulate.h"
+#include "busbar/workload/memory.h"
+
+namespace busbar {
+
+struct PlanAsk {
+  std::uint32_t gpus = 0;
+  Bytes capacity{0};  ///< memory of a GPU
+  /// Times a layout: the way `busbar train` does.
+  std::function<Result<StepResult>(const LayoutSpec&)> time;
+  std::function<bool()> go_on = [] { return true; };  ///< asked before each layout; false: stop with the best so far
+};
+
+struct PlannedLayout {
+  LayoutSpec layout;  ///< resolved
+  MemoryUse memory;
+  Duration bound;
+  StepResult step;
+};
+
+struct Plan {
+  std::vector<PlannedLayout> layouts;  ///< all that were timed, the fastest first; ties: the lower bound first
+  Duration lower_bound;                ///< of every layout in the space that fits, known before any was timed
+  /// No layout of the space is faster: the best time if the search is complete, else the least bound left.
+  Duration proven;
+  bool complete = false;
+  std::uint64_t searched = 0;       ///< layouts in the space
+  std::uint64_t refused = 0;        ///< degrees, layers or batches that do not divide
+  std::uint64_t no_fit = 0;         ///< met by the search and too large
+  std::uint64_t bounded = 0;        ///< left out because of their bounds
+  std::optional<PlannedLayout> least;  ///< nothing fits: the layout that needs least memory, not timed
+};
+
+/// Layouts leave a queue in the order of their bounds: first the quick bound, then, for those that fit, that of the
+/// program; then they are timed. The search ends when the next bound is not below the best time.
+/// Errors: those of `time`.
+Result<Plan> search_plan(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors,
+                         const PlanAsk& ask);
+
+}  // namespace busbar

@@ -1,0 +1,168 @@
+#include "busbar/plan/search.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "busbar/plan/quick_bound.h"
+#include "busbar/predict/predictor.h"
+#include "busbar/spec/kernels_file.h"
+#include "busbar/workload/build_program.h"
+#include "busbar/workload/test_models.h"
+
+namespace busbar {
+namespace {
+
+/// A machine that times layouts as `busbar train` does.
+struct PlanMachine {
+  explicit PlanMachine(const std::string& name)
+      : machine(Predictor::make(load_cluster(name).value(), {}).value()),
+        kernels(load_kernels(machine->cluster(), Catalog("")).value()),
+        floors(machine->cluster().topology, machine->protocol()) {}
+  Result<StepResult> time(const ModelSpec& model, const LayoutSpec& layout) {
+    BUSBAR_ASSIGN(Program program, build_program(model, layout, kernels));
+    BUSBAR_RETURN_IF_ERROR(machine->prepare(program));
+    StepOptions options;
+    options.contention = kernels.contention;
+    options.timeline = false;
+    return simulate_step(program, *machine->open_engine(), options);
+  }
+  std::uint32_t gpus() const { return machine->ranks(); }
+  std::unique_ptr<Predictor> machine;
+  KernelTable kernels;
+  CallFloors floors;
+};
+
+class Choices {
+ public:
+  explicit Choices(unsigned seed) : random_(seed) {}
+  template <typename T>
+  T one_of(const std::vector<T>& all) {
+    return all[random_() % all.size()];
+  }
+  /// `n` different ones, in order.
+  template <typename T>
+  std::vector<T> some_of(std::vector<T> all, std::size_t n) {
+    while (all.size() > n) all.erase(all.begin() + static_cast<std::ptrdiff_t>(random_() % all.size()));
+    return all;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+ModelSpec some_model(Choices& c) {
+  ModelSpec m = c.one_of<int>({0, 1, 2}) == 0 ? small_experts() : small_model();
+  m.layers = c.one_of<std::uint32_t>({3, 4, 6, 8});
+  m.hidden = c.one_of<std::uint32_t>({512, 2048});
+  if (m.moe.experts == 0 && c.one_of<int>({0, 1, 2, 3}) == 0) m.window = {.tokens = 512, .full_every = 2};
+  if (c.one_of<int>({0, 1, 2, 3}) == 0) m.mtp = 1;
+  return m;
+}
+
+PlanSpace some_space(Choices& c) {
+  PlanSpace s;
+  s.base.seq = c.one_of<std::uint32_t>({1024, 4096});
+  s.base.global_batch = c.one_of<std::uint32_t>({8, 12, 16, 48});
+  s.base.sequence_parallel = c.one_of<int>({0, 1, 2}) > 0;
+  s.base.overlap_tp = s.base.sequence_parallel && c.one_of<int>({0, 1, 2}) == 0;
+  s.base.kernel_time = c.one_of<double>({1, 1.095});
+  s.base.context = c.one_of<ContextParallel>({ContextParallel::kRing, ContextParallel::kAllGather});
+  s.base.rank_order = c.one_of<RankOrder>({kTpCpDpPp, kTpCpPpDp});
+  s.tp = c.some_of<std::uint32_t>({1, 2, 4, 8, 16}, 2);
+  s.pp = c.some_of<std::uint32_t>({1, 2, 4}, 2);
+  s.cp = c.some_of<std::uint32_t>({1, 2}, 1);
+  s.ep = c.some_of<std::uint32_t>({1, 2, 8}, 2);
+  s.zero = c.some_of<std::uint32_t>({0, 1, 2, 3}, 2);
+  s.micro_batch = c.some_of<std::uint32_t>({1, 2, 4}, 2);
+  s.recompute = c.some_of<Recompute>({Recompute::kNone, Recompute::kSelective, Recompute::kFull}, 1);
+  s.schedule = c.some_of<PipelineSchedule>(
+      {PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1, PipelineSchedule::kZbV}, 2);
+  return s;
+}
+
+/// The best time of the whole space; every bound is checked on the way.
+Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& space, Bytes capacity) {
+  QuickBounds quick(space, model, m.kernels, m.floors);
+  Duration best = Duration::max();
+  for (const PlanPoint& p : points_of(space, model, m.gpus()))
+    for (const std::uint32_t zero : space.zero) {
+      const auto layout = resolve_layout(layout_of(space, p, zero), model, m.gpus());
+      if (!layout.ok() || count(memory_use(model, *layout).total()) > count(capacity)) continue;
+      const Duration time = m.time(model, *layout)->step_time;
+      EXPECT_LE(*step_bound(model, *layout, m.kernels, m.floors), time);
+      EXPECT_LE(quick.of(p), time);
+      best = std::min(best, time);
+    }
+  return best;
+}
+
+TEST(SearchPlan, FindsTheFastestOfSmallSpacesAndNoBoundIsAboveATime) {
+  constexpr Bytes kCapacity{24'000'000'000};
+  std::vector<std::unique_ptr<PlanMachine>> machines;
+  for (const char* name : {"dgx-h100", "dgx-a100:2", "h100-pcie-nvbridge", "dgx-1v"})
+    machines.push_back(std::make_unique<PlanMachine>(name));
+  std::uint32_t spaces = 0;
+  for (unsigned seed = 0; seed < 1100; ++seed) {
+    Choices c(seed);
+    PlanMachine& m = *machines[seed % machines.size()];
+    const ModelSpec model = some_model(c);
+    const PlanSpace space = some_space(c);
+    const Duration best = enumerate(m, model, space, kCapacity);
+    PlanAsk ask;
+    ask.gpus = m.gpus();
+    ask.capacity = kCapacity;
+    ask.time = [&](const LayoutSpec& l) { return m.time(model, l); };
+    const Result<Plan> plan = search_plan(space, model, m.kernels, m.floors, ask);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_TRUE(plan->complete);
+    ASSERT_EQ(plan->layouts.empty(), best == Duration::max()) << "seed " << seed;
+    if (plan->layouts.empty()) continue;
+    EXPECT_EQ(plan->layouts.front().step.step_time, best) << "seed " << seed;
+    EXPECT_LE(plan->lower_bound, best) << "seed " << seed;
+    EXPECT_EQ(plan->proven, best) << "seed " << seed;
+    ++spaces;
+  }
+  EXPECT_GE(spaces, 500u);
+}
+
+TEST(SearchPlan, StopsWithABoundOfWhatIsLeft) {
+  PlanMachine m("dgx-h100");
+  const ModelSpec model = small_model();
+  PlanSpace space;
+  space.base.global_batch = 64;
+  PlanAsk ask;
+  ask.gpus = m.gpus();
+  ask.capacity = Bytes{80'000'000'000};
+  ask.time = [&](const LayoutSpec& l) { return m.time(model, l); };
+  const Plan whole = search_plan(space, model, m.kernels, m.floors, ask).value();
+  int timed = 0;
+  ask.time = [&](const LayoutSpec& l) {
+    ++timed;
+    return m.time(model, l);
+  };
+  ask.go_on = [&] { return timed < 1; };
+  const Plan part = search_plan(space, model, m.kernels, m.floors, ask).value();
+  ASSERT_EQ(part.layouts.size(), 1u);
+  EXPECT_LE(part.proven, whole.proven);
+  EXPECT_GE(part.layouts.front().step.step_time, whole.layouts.front().step.step_time);
+  EXPECT_EQ(part.searched, whole.searched);
+}
+
+TEST(SearchPlan, NamesTheLayoutThatNeedsLeastWhereNoneFits) {
+  PlanMachine m("dgx-h100");
+  const ModelSpec model = small_model();
+  PlanSpace space;
+  space.base.global_batch = 8;
+  PlanAsk ask;
+  ask.gpus = m.gpus();
+  ask.capacity = Bytes{1'000'000};
+  ask.time = [&](const LayoutSpec& l) { return m.time(model, l); };
+  const Plan plan = search_plan(space, model, m.kernels, m.floors, ask).value();
+  EXPECT_TRUE(plan.layouts.empty());
+  ASSERT_TRUE(plan.least.has_value());
+  EXPECT_GT(count(plan.least->memory.total()), count(ask.capacity));
+}
+
+}  // namespace
+}  // namespace busbar
