@@ -22,6 +22,11 @@ STEPS = [["examples/llama3-70b-512xh100.yaml"], ["examples/llama3-8b-64xcards-10
          ["--cluster", "hgx-a100-4:4", "--model", "llama2-7b", "--zero", "3", "--env", "NCCL_IB_DISABLE=1",
           "--set", "cluster.routing=spray"]]
 
+PLANS = [["dgx-h100:2", "llama3-8b", "--global-batch", "32"],
+         ["dgx-a100:2", "mixtral-8x7b", "--seq", "2048", "--global-batch", "32", "--pp", "2,4", "--zero", "1..2"],
+         ["dgx-h100:2", "llama3-8b", "--global-batch", "64", "--pp", "4", "--schedule", "gpipe,zb-h1,zb-v",
+          "--set", "layout.kernel_time=1.1", "--degrade", "node1.nic0=0.5", "--env", "NCCL_NVLS_ENABLE=0"]]
+
 
 def run(words):
     done = subprocess.run([BUSBAR, *words, "--json"], capture_output=True, text=True, check=False, cwd=ROOT)
@@ -53,6 +58,18 @@ class Commands(unittest.TestCase):
             for call in calls:
                 with self.subTest(call["command"]):
                     self.assertEqual(time_of(call["command"]), call["alone_us"])
+
+    def test_layouts_of_plans(self):
+        for plan in PLANS:
+            rows = run(["plan", *plan])["layouts"]
+            self.assertGreater(len(rows), 1)
+            for row in rows[:6]:
+                words = shlex.split(row["command"])
+                with self.subTest(row["command"]):
+                    step = run(words[1:])
+                    self.assertEqual(step["step_time_ps"], row["step_time_ps"])
+                    self.assertEqual(step["layout"], row["layout"])
+                    self.assertEqual(step["memory_bytes"]["total"], row["memory_bytes"])
 
     def test_what_is_turned_off_costs_the_same_whichever_command_is_asked(self):
         step = ["train", "--cluster", "dgx-h100:2", "--model", "llama3-8b", "--zero", "0"]

@@ -15,6 +15,7 @@ Command expect_command(const std::string& typed);
 Command flows_command(const std::string& typed);
 Command import_command(const std::string& typed);
 Command path_command(const std::string& typed);
+Command plan_command(const std::string& typed);
 Command rings_command(const std::string& typed);
 Command topo_command(const std::string& typed);
 Command train_command(const std::string& typed);

@@ -1,0 +1,118 @@
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "busbar/base/input.h"
+#include "busbar/base/json.h"
+#include "busbar/base/quantity.h"
+#include "busbar/cli/commands.h"
+#include "busbar/cli/machine.h"
+#include "busbar/cli/plan_report.h"
+#include "busbar/cli/predict_flags.h"
+#include "busbar/cli/session.h"
+
+namespace busbar {
+namespace {
+
+struct PlanFlags {
+  CommonOptions common;
+  ScenarioFlags flags;
+  PlanLists lists;
+  PredictOptions predict;
+  std::uint32_t gpus = 0, rows = 10;
+  std::string within;
+};
+
+/// `cluster` with `gpus` GPUs: "dgx-h100" and 512 give "dgx-h100:64".
+Result<std::string> sized(const std::string& cluster, std::uint32_t gpus, const Overrides& overrides) {
+  if (names_input(cluster) || cluster.ends_with(".yaml") || cluster.find(':') != std::string::npos)
+    return flag_error("--gpus", "needs a machine without a size, such as dgx-h100");
+  BUSBAR_ASSIGN(const Cluster one, load_machine(cluster + ":1", overrides));
+  const auto unit = static_cast<std::uint32_t>(one.topology.gpus().size());
+  if (gpus % unit != 0)
+    return flag_error("--gpus", fmt::format("{} GPUs are not a multiple of the {} of one {}", gpus, unit, cluster));
+  return fmt::format("{}:{}", cluster, gpus / unit);
+}
+
+Result<int> run(PlanFlags& o) {
+  const RunClock clock;
+  if (o.flags.cluster.empty() || o.flags.model.empty())
+    return invalid("name a machine and a model: busbar plan dgx-h100:64 llama3-70b --global-batch 1024");
+  if (o.common.engine == "packet") return flag_error("--engine", "a search needs flow or analytic");
+  if (o.gpus > 0) {
+    BUSBAR_ASSIGN(o.flags.cluster, sized(o.flags.cluster, o.gpus, o.common.overrides));
+  }
+  double within_s = 0;
+  if (!o.within.empty()) {
+    const Result<Duration> within = parse_duration(o.within);
+    if (!within.ok() || *within <= Duration())
+      return flag_error("--within", fmt::format("'{}' is not a time; write for example 500ms", o.within));
+    within_s = within->in_s();
+  }
+  BUSBAR_ASSIGN(Scenario scenario,
+                scenario_from_flags(o.flags, o.common.overrides, Catalog(o.common.overrides.catalog)));
+  if (scenario.layout.global_batch == 0)
+    return flag_error("--global-batch", "is required: the number of sequences per step, such as 1024");
+  TrainAsk ask;
+  ask.engine = o.common.engine;
+  ask.predict = o.predict;
+  StepRequest request{o.flags.cluster, o.flags.model, o.flags.layout, o.common.overrides, o.predict, o.common.engine};
+  BUSBAR_ASSIGN(const PlanRun plan, run_plan(std::move(request), std::move(scenario), o.lists, ask, within_s));
+  Json j = plan_json(plan, o.common);
+  j["run"] = clock.to_json();
+  j["run"]["search_s"] = plan.seconds;
+  return deliver(o.common, j, plan_document(plan, o.common.typed, o.rows));
+}
+
+}  // namespace
+
+Command plan_command(const std::string& typed) {
+  const auto o = std::make_shared<PlanFlags>();
+  o->common.typed = typed;
+  Command c;
+  c.settings = &o->common.settings;
+  c.name = "plan";
+  c.summary = "the fastest layout of a model on a machine, with a proof, and why the others are slower";
+  c.examples =
+      "  busbar plan dgx-h100:64 gpt3-175b --global-batch 512\n"
+      "  busbar plan dgx-h100 llama3-70b --gpus 512 --global-batch 1024 --zero 1..3\n"
+      "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --tp 1,2,4,8 --recompute none --json\n"
+      "  busbar plan dgx-h100:2048 llama3.1-405b --seq 8192 --global-batch 2048 --within 5s\n";
+  c.positionals = {cluster_word(o->flags.cluster, false),
+                   {"MODEL", "catalogue name or file", &o->flags.model, false}};
+  LayoutFlags& l = o->flags.degrees;
+  PlanLists& s = o->lists;
+  c.flags = {
+      cluster_flag(o->flags.cluster),
+      {"--model", "MODEL", "catalogue name or file", "Scenario", &o->flags.model},
+      {"--gpus", "N", "as many servers of the machine as have N GPUs", "Scenario", &o->gpus},
+      {"--layout", "FILE", "what the search does not choose, as a layout file", "Scenario", &o->flags.layout},
+      {"--global-batch", "N", "sequences per step", "Scenario", &l.global_batch},
+      {"--seq", "TOKENS", "sequence length (default 4096)", "Scenario", &l.seq},
+      {"--precision", "NAME", "bf16 (default), fp16, fp8 or fp4", "Scenario", &l.precision,
+       {"bf16", "fp16", "fp8", "fp4"}},
+      {"--tp", "LIST", "tensor-parallel degrees to try: 1,2,4 or 1..8 (default all that divide)", "Space", &s.tp},
+      {"--pp", "LIST", "pipeline stages to try", "Space", &s.pp},
+      {"--vpp", "LIST", "model chunks per stage to try", "Space", &s.vpp},
+      {"--dp", "LIST", "data-parallel replicas to try", "Space", &s.dp},
+      {"--cp", "LIST", "context-parallel degrees to try", "Space", &s.cp},
+      {"--ep", "LIST", "expert-parallel degrees to try", "Space", &s.ep},
+      {"--micro-batch", "LIST", "sequences per micro-batch to try", "Space", &s.micro_batch},
+      {"--zero", "LIST", "ZeRO degrees to try (default 0..3)", "Space", &s.zero},
+      {"--recompute", "LIST", "kinds to try (default none,selective,full)", "Space", &s.recompute},
+      {"--schedule", "LIST", "pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v)", "Space", &s.schedule},
+      {"--within", "TIME", "stop after this time with the best so far: 500ms (default: when it is proven)", "Search",
+       &o->within},
+      {"--rows", "N", "layouts to show (default 10)", "Output", &o->rows},
+  };
+  for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
+    c.flags.push_back(std::move(f));
+  for (Flag& f : common_flags(o->common, true)) {
+    if (f.names == "--engine") f.help = "flow (default) or analytic";
+    if (f.names != "--explain") c.flags.push_back(std::move(f));
+  }
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar

@@ -1,0 +1,154 @@
+#include "busbar/cli/plan_run.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <chrono>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/flags.h"
+#include "busbar/cli/long_run.h"
+#include "busbar/cli/train_report.h"
+
+namespace busbar {
+namespace {
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at <= list.size() && !list.empty();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    out.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+bool read_number(const std::string& text, std::uint32_t& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Status read_numbers(const char* flag, const std::string& list, std::uint32_t low, std::uint32_t high,
+                    std::vector<std::uint32_t>& out) {
+  if (list.empty()) return {};
+  out.clear();
+  for (const std::string& word : words_of(list)) {
+    const std::size_t dots = word.find("..");
+    std::uint32_t first = 0, last = 0;
+    const bool range = dots != std::string::npos;
+    const bool good = read_number(word.substr(0, dots), first) &&
+                      (range ? read_number(word.substr(dots + 2), last) : (last = first, true));
+    if (!good || first < low || last > high || first > last)
+      return flag_error(flag, fmt::format("'{}' is no list of numbers from {} to {}, such as 1,2,4 or 1..4", list, low,
+                                          high));
+    for (std::uint32_t v = first; v <= last; ++v) out.push_back(v);
+  }
+  return {};
+}
+
+template <typename E>
+Status read_words(const char* flag, const std::string& list, std::vector<E>& out) {
+  if (list.empty()) return {};
+  const std::vector<E> all = std::move(out);
+  out.clear();
+  for (const std::string& word : words_of(list)) {
+    const auto known = std::find_if(all.begin(), all.end(), [&](E e) { return word == name_of(e); });
+    if (known == all.end()) {
+      std::string names;
+      for (const E e : all) names += (names.empty() ? "" : ", ") + std::string(name_of(e));
+      return flag_error(flag, fmt::format("'{}' is none of {}", word, names));
+    }
+    out.push_back(*known);
+  }
+  return {};
+}
+
+std::string degrees(const LayoutSpec& l) {
+  std::string s = fmt::format("TP {} x PP {} x DP {}", l.tp, l.pp, l.dp);
+  if (l.cp > 1) s += fmt::format(" x CP {}", l.cp);
+  if (l.ep > 1) s += fmt::format(", EP {}", l.ep);
+  return s;
+}
+
+Error nothing_fits(const PlanRun& run) {
+  const PlannedLayout& least = *run.plan.least;
+  Error e = check_fits(least.memory, run.capacity).error();
+  e.message = fmt::format(
+      "no layout fits: the least, {} with ZeRO-{}, recompute {} and micro-batch {}, is {} too large; {}; take more GPUs "
+      "or GPUs with more memory",
+      degrees(least.layout), least.layout.zero, name_of(least.layout.recompute), least.layout.micro_batch,
+      format_size(static_cast<double>(count(least.memory.total()) - count(run.capacity))),
+      e.message.substr(0, e.message.find("; raise")));
+  return e;
+}
+
+}  // namespace
+
+Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base) {
+  constexpr std::uint32_t kMost = 1u << 24;
+  PlanSpace space;
+  space.base = std::move(base);
+  BUSBAR_RETURN_IF_ERROR(read_numbers("--tp", lists.tp, 1, kMost, space.tp));
+  BUSBAR_RETURN_IF_ERROR(read_numbers("--pp", lists.pp, 1, kMost, space.pp));
+  BUSBAR_RETURN_IF_ERROR(read_numbers("--vpp", lists.vpp, 1, kMost, space.vpp));
+  BUSBAR_RETURN_IF_ERROR(read_numbers("--dp", lists.dp, 1, kMost, space.dp));
+  BUSBAR_RETURN_IF_ERROR(read_numbers("--cp", lists.cp, 1, kMost, space.cp));
+  BUSBAR_RETURN_IF_ERROR(read_numbers("--ep", lists.ep, 1, kMost, space.ep));
+  BUSBAR_RETURN_IF_ERROR(read_numbers("--micro-batch", lists.micro_batch, 1, kMost, space.micro_batch));
+  BUSBAR_RETURN_IF_ERROR(read_numbers("--zero", lists.zero, 0, 3, space.zero));
+  BUSBAR_RETURN_IF_ERROR(read_words("--recompute", lists.recompute, space.recompute));
+  BUSBAR_RETURN_IF_ERROR(read_words("--schedule", lists.schedule, space.schedule));
+  return space;
+}
+
+Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists& lists, const TrainAsk& ask,
+                         double within_s) {
+  BUSBAR_ASSIGN(const PlanSpace space, read_space(lists, scenario.layout));
+  PlanRun run{.machine = {}, .request = std::move(request), .plan = {}};
+  BUSBAR_ASSIGN(run.machine, open_train(std::move(scenario), ask));
+  const Topology& t = run.machine.cluster().topology;
+  run.capacity = t.device_class(t.gpus().front()).memory;
+  CallFloors floors(t, run.machine.machine->protocol());
+  PlanAsk search;
+  search.gpus = static_cast<std::uint32_t>(t.gpus().size());
+  search.capacity = run.capacity;
+  search.time = [&](const LayoutSpec& layout) { return step_with(run.machine, layout); };
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  LongRun watch("layouts");
+  std::size_t steps = 0;
+  search.go_on = [&] {  // how many are left is not known
+    ++steps;
+    return watch.go_on(steps, steps + 1) && (within_s <= 0 || seconds() < within_s);
+  };
+  const ModelSpec& model = run.machine.scenario.model;
+  BUSBAR_ASSIGN(run.plan, search_plan(space, model, run.machine.kernels, floors, search));
+  run.seconds = seconds();
+  if (!run.plan.layouts.empty()) return run;
+  if (run.plan.least) return nothing_fits(run);
+  if (!run.plan.complete) return flag_error("--within", "too short to time a single layout; allow more time");
+  return invalid(fmt::format("no layout divides {} GPUs, the {} layers and {} heads of {} and a global batch of {} "
+                             "within the space asked for; change one of them",
+                             search.gpus, model.layers, model.heads, model.name, space.base.global_batch),
+                 {"", 0, 0, "--global-batch"});
+}
+
+std::string why_lost(const PlannedLayout& l, const PlannedLayout& best) {
+  const auto mine = breakdown_rows(l.step.breakdown), its = breakdown_rows(best.step.breakdown);
+  std::size_t worst = 0;
+  for (std::size_t i = 1; i < mine.size(); ++i)
+    if (mine[i].second - its[i].second > mine[worst].second - its[worst].second) worst = i;
+  const Duration more = mine[worst].second - its[worst].second;
+  if (more <= Duration()) return "";
+  std::string part = mine[worst].first;
+  if (part.starts_with("exposed_")) {
+    part = part.substr(8);
+    for (char& c : part) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    part = "exposed " + part;
+  }
+  return fmt::format("{} more of {}", format_duration(more.in_s()), part);
+}
+
+}  // namespace busbar
