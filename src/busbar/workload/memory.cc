@@ -95,8 +95,8 @@ std::uint32_t chunks_in_flight(const LayoutSpec& l, std::uint32_t stage) {
   // A stage has its warm-up passes in flight, and runs one more forward pass before each backward pass.
   const std::uint32_t passes = l.micro_batches() * l.vpp;
   if (l.schedule == PipelineSchedule::kGPipe) return passes;
-  const std::uint32_t pairs = l.overlap_ep > 0 ? 1 : 0;  // two micro-batches compute by turns
-  return std::min(passes, warmup_steps(stage, l.pp, l.vpp, l.micro_batches()) + 1 + pairs);
+  // In a pair of passes the forward one takes as much as the backward one has given back.
+  return std::min(passes, warmup_steps(stage, l.pp, l.vpp, l.micro_batches()) + 1);
 }
 
 namespace {

@@ -221,5 +221,13 @@ TEST(Memory, RecomputationIsChosenOnlyAsFarAsNeeded) {
   if (less.recompute_layers > 0) EXPECT_GT(gigabytes(memory_use(llama3_70b(), less).total()), 65);
 }
 
+// A forward pass takes what the backward pass at the same time gives back.
+TEST(Memory, PairsOfPassesKeepNoMoreChunksThanPassesInTurn) {
+  LayoutSpec l = small_layout(2, 4, 2, 4, 16);
+  const std::uint32_t in_turn = chunks_in_flight(l, 1);
+  l.overlap_ep = 0.9;
+  EXPECT_EQ(chunks_in_flight(l, 1), in_turn);
+}
+
 }  // namespace
 }  // namespace busbar
