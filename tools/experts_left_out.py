@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Leaves one model with experts out of the fit of `expert_wait`: tools/experts_left_out.py BUSBAR.
+"""Leaves one model with experts out of the fit of `expert_launch`: tools/experts_left_out.py BUSBAR.
 
-The time of every row of data/measured/training.csv that has experts is linear in `expert_wait` of
-catalog/frameworks/megatron-core.yaml. It is predicted with that value and with twice as much. For each model the wait is
-set on all other models, by their mean error without sign. Prints a table in Markdown.
+Every row of data/measured/training.csv that has experts is predicted with each value of GRID_US for `expert_launch` of
+catalog/frameworks/megatron-core.yaml. For each model the launch is set on all other models, by their mean error without
+sign. Prints a table in Markdown.
 """
 import argparse
 import json
@@ -15,14 +15,22 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE = "frameworks/megatron-core.yaml"
-GRID_US = range(0, 2001, 20)
+GRID_US = range(8, 37, 2)
 
 
-def times(busbar, catalog=None):
-    command = [busbar, "validate", ROOT / "data/measured/training.csv", "--only", "use=accuracy,moe=yes", "--json"]
-    command += ["--catalog", catalog] if catalog else []
-    rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["rows"]
-    return {r["row_id"]: (r["model"], r["predicted"], r["measured"]) for r in rows if r["scored"]}
+def errors(busbar, text, launch_us):
+    """Of each model: the signed errors in percent."""
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / FILE).parent.mkdir()
+        (pathlib.Path(folder) / FILE).write_text(re.sub(r"value: [0-9]+us", f"value: {launch_us}us", text))
+        command = [busbar, "validate", ROOT / "data/measured/training.csv", "--only", "use=accuracy,moe=yes", "--json",
+                   "--catalog", folder]
+        rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["rows"]
+    of = {}
+    for r in rows:
+        if r["scored"]:
+            of.setdefault(r["model"], []).append(r["error_percent"])
+    return of
 
 
 def main():
@@ -30,30 +38,19 @@ def main():
     parser.add_argument("busbar", help="the command to ask")
     busbar = parser.parse_args().busbar
     text = (ROOT / "catalog" / FILE).read_text()
-    found = re.search(r"value: ([0-9]+)us", text)
-    wait = float(found[1])
-    now = times(busbar)
-    with tempfile.TemporaryDirectory() as folder:
-        (pathlib.Path(folder) / FILE).parent.mkdir()
-        (pathlib.Path(folder) / FILE).write_text(text.replace(found[0], f"value: {2 * wait:.0f}us"))
-        double = times(busbar, folder)
-    rows = {}  # model -> [(time now, growth for twice the wait, measured)]
-    for key, (model, time, measured) in now.items():
-        rows.setdefault(model, []).append((time, double[key][1] - time, measured))
+    now = int(re.search(r"value: ([0-9]+)us", text)[1])
+    at = {launch: errors(busbar, text, launch) for launch in sorted({*GRID_US, now})}
 
-    def errors(of, at):
-        return [100 * ((t + d * (at / wait - 1)) / m - 1) for t, d, m in of]
-
-    print("| model left out | configurations | mean error (%) | wait without it (us) | mean \\|error\\| without it (%) | p90 (%) |")
+    print("| model left out | configurations | mean error (%) | launch without it (us) | mean \\|error\\| without it (%) | p90 (%) |")
     print("|---|---|---|---|---|---|")
     every = []
-    for one in sorted(rows):
-        others = [r for other, rs in rows.items() if other != one for r in rs]
-        best = min(GRID_US, key=lambda at: statistics.mean(map(abs, errors(others, at))))
-        left_out = sorted(map(abs, errors(rows[one], best)))
+    for one in sorted(at[now]):
+        best = min(GRID_US, key=lambda us: statistics.mean(
+            abs(e) for model, of in at[us].items() if model != one for e in of))
+        left_out = sorted(map(abs, at[best][one]))
         every += left_out
         p90 = left_out[min(len(left_out) - 1, int(0.9 * len(left_out)))]
-        print(f"| {one} | {len(left_out)} | {statistics.mean(errors(rows[one], wait)):+.1f} | {best} | "
+        print(f"| {one} | {len(left_out)} | {statistics.mean(at[now][one]):+.1f} | {best} | "
               f"{statistics.mean(left_out):.1f} | {p90:.1f} |")
     every.sort()
     print(f"\nOver all: mean {statistics.mean(every):.1f} %, 90 % below {every[int(0.9 * len(every))]:.1f} %.")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "busbar/spec/layout_file.h"
 #include "busbar/spec/model_file.h"
 
 namespace busbar {
@@ -115,24 +116,6 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
   if (has(overlap, "CUDA graphs")) l.cuda_graphs = true;
 }
 
-/// How tokens reach their experts. Source: NVIDIA-NeMo/Megatron-Bridge, scripts/performance/configs and release notes
-/// 0.5.1 (2026): HybridEP, which sends one copy of a token to each NVLink domain and each GPU; from 26.06 on MXFP8 runs on
-/// rack systems in fused expert kernels and exchanges overlap; before, they overlap where stages interleave and experts
-/// are on several servers. Forced balance is in the notes of a row.
-constexpr double kMegatronHides = 0.9;
-void set_experts(const CsvTable& table, std::size_t row, Duration wait, LayoutSpec& l) {
-  if (has(table.cell(row, "notes"), "force-balanced")) l.expert_skew = 0;
-  const std::string& framework = table.cell(row, "framework");
-  if (framework == "nemo" || framework == "megatron-bridge") l.expert_wait = wait;
-  if (framework != "megatron-bridge") return;
-  constexpr std::uint32_t kServer = 8;  // GPUs
-  const bool rack = has(table.cell(row, "node"), "nvl72"), narrow = l.precision == Precision::kFp8;
-  l.expert_exchange = ExpertExchange::kPerNode;
-  l.fused_experts = rack && narrow && release_of(table.cell(row, "source")) >= "26.06";
-  if (l.fused_experts) l.expert_wait = {};
-  if (l.fused_experts || (!rack && l.vpp > 1 && l.ep * l.tp > kServer)) l.overlap_ep = kMegatronHides;
-}
-
 /// If layers do not divide evenly: one place each for embedding and head if that makes it even, otherwise cut by cost.
 void set_layers(const ModelSpec& m, LayoutSpec& l) {
   l.embedding_as_layer = l.head_as_layer = m.layers % l.chunks() != 0 && (m.layers + 2) % l.chunks() == 0;
@@ -183,7 +166,7 @@ Status read_figure(const std::string& framework, const char* key, const Catalog&
   if (!catalog.has("frameworks", framework)) return {};
   BUSBAR_ASSIGN(const YamlDocument document, catalog.load("frameworks", framework));
   MapReader r(document.root());
-  for (const char* known : {"name", "kernel_time", "expert_wait"}) r.optional(known);
+  for (const char* known : {"name", "kernel_time", "expert_launch", "recipes"}) r.optional(known);
   r.inner(key, [&](MapReader& inner) {
     inner.required("value", convert, out, args...);
     inner.required("source");
@@ -200,11 +183,53 @@ Result<double> kernel_time_of(const std::string& framework, const Catalog& catal
   return time;
 }
 
-Result<Duration> expert_wait_of(const Catalog& catalog) {
-  Duration wait;
-  BUSBAR_RETURN_IF_ERROR(read_figure("megatron-core", "expert_wait", catalog, &YamlNode::as_duration, wait));
-  return wait;
+namespace {
+
+/// Keys of a layout that the recipe of a published run sets and no column says. Each list in `recipes` of
+/// catalog/frameworks counts for rows whose cells begin with (source: contain) the given words, from a release on; the
+/// first that fits counts.
+Status apply_recipe(const CsvTable& table, std::size_t row, const Catalog& catalog, MeasuredLayout& out) {
+  const std::string& framework = table.cell(row, "framework");
+  if (!catalog.has("frameworks", framework)) return {};
+  BUSBAR_ASSIGN(const YamlDocument document, catalog.load("frameworks", framework));
+  const auto recipes = document.root().find("recipes");
+  for (std::size_t i = 0; recipes && i < recipes->size(); ++i) {
+    MapReader r(recipes->item(i));
+    std::string model, gpu, precision, source, from;
+    r.optional("model", &YamlNode::as_string, model);
+    r.optional("gpu", &YamlNode::as_string, gpu);
+    r.optional("precision", &YamlNode::as_string, precision);
+    r.optional("in_source", &YamlNode::as_string, source);
+    r.optional("from", &YamlNode::as_string, from);
+    r.optional("source");
+    const YamlNode layout = r.required("layout");
+    BUSBAR_RETURN_IF_ERROR(r.finish());
+    const auto begins = [&](const char* column, const std::string& word) {
+      return table.cell(row, column).rfind(word, 0) == 0;
+    };
+    const bool fits = begins("model", model) && begins("gpu", gpu) &&
+                      (precision.empty() || precision == name_of(out.layout.precision)) &&
+                      has(table.cell(row, "source"), source.c_str()) &&
+                      release_of(table.cell(row, "source")) >= from;
+    if (!fits) continue;
+    BUSBAR_ASSIGN(out.layout, read_layout(layout, out.layout));
+    if (layout.find("recompute")) out.chooses_recompute = false;
+    break;
+  }
+  return {};
 }
+
+/// How tokens reach their experts. Forced balance is in the notes of a row.
+Status set_experts(const CsvTable& table, std::size_t row, const Catalog& catalog, MeasuredLayout& out) {
+  if (has(table.cell(row, "notes"), "force-balanced")) out.layout.expert_skew = 0;
+  const std::string& framework = table.cell(row, "framework");
+  if (framework == "nemo" || framework == "megatron-bridge")
+    BUSBAR_RETURN_IF_ERROR(
+        read_figure("megatron-core", "expert_launch", catalog, &YamlNode::as_duration, out.layout.expert_launch));
+  return apply_recipe(table, row, catalog, out);
+}
+
+}  // namespace
 
 Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog) {
   RowNumbers n(table, row);
@@ -259,10 +284,6 @@ Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, con
   set_sharding(table.cell(row, "zero_fsdp"), l);
   set_framework(table.cell(row, "framework"), table.cell(row, "overlap"), l);
   set_layers(model, l);
-  if (model.moe.experts > 0) {
-    BUSBAR_ASSIGN(const Duration wait, expert_wait_of(catalog));
-    set_experts(table, row, wait, l);
-  }
   out.chooses_recompute = recompute.empty();
   l.recompute = has(recompute, "full")        ? Recompute::kFull
                 : has(recompute, "selective") ? Recompute::kSelective
@@ -282,6 +303,7 @@ Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, con
       out.chooses_recompute = false;
     }
   }
+  if (model.moe.experts > 0) BUSBAR_RETURN_IF_ERROR(set_experts(table, row, catalog, out));
   return out;
 }
 

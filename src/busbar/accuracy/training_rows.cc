@@ -167,7 +167,7 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
   std::vector<ScoredRow> out;
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
   TrainingRows scorer(table, options, accuracy);
-  std::map<std::string, std::size_t> done;  // configurations already predicted
+  std::map<std::string, std::size_t> done;  // configurations (and recipes of experts) already predicted
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
     ScoredRow s = begin_scored_row(table, row);
@@ -179,7 +179,8 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
     s.kind = table.cell(row, "framework");
     s.model = table.cell(row, "model");
     s.layers = table.cell(row, "moe") == "yes" ? "experts" : "dense";
-    if (const auto same = done.find(s.configuration); same != done.end() && out[same->second].unsupported.empty()) {
+    const std::string inputs = s.configuration + (s.layers == "experts" ? '|' + table.cell(row, "source") : "");
+    if (const auto same = done.find(inputs); same != done.end() && out[same->second].unsupported.empty()) {
       const ScoredRow& twin = out[same->second];
       BUSBAR_ASSIGN(const auto measured, table.number(row, "step_time_s"));
       if (!measured || *measured <= 0) {
@@ -199,7 +200,7 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
       if (status.error().code == ErrorCode::kInvalid) return status.error();
       s.unsupported = status.error().message;
     } else {
-      done[s.configuration] = out.size();
+      done[inputs] = out.size();
     }
     out.push_back(std::move(s));
   }

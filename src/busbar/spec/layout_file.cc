@@ -84,7 +84,7 @@ constexpr std::pair<const char*, bool RecomputeModules::*> kModules[] = {
 /// Reads keys and remembers their places.
 class LayoutReader {
  public:
-  explicit LayoutReader(const YamlNode& node) : reader_(node) {}
+  LayoutReader(const YamlNode& node, LayoutSpec base) : layout(std::move(base)), reader_(node) {}
 
   void size(const char* key, std::uint32_t& out, std::int64_t low = 1) {
     reader_.optional(key, &YamlNode::as_int, out, low, kMostUnits);
@@ -195,8 +195,8 @@ Status apply(const char* key, const std::optional<std::int64_t>& flag, std::uint
 
 }  // namespace
 
-Result<LayoutSpec> read_layout(const YamlNode& node) {
-  LayoutReader r(node);
+Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base) {
+  LayoutReader r(node, std::move(base));
   LayoutSpec& l = r.layout;
   r.size("tp", l.tp);
   r.size("pp", l.pp);
@@ -210,7 +210,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.share("expert_capacity", l.expert_capacity);
   r.word("expert_exchange", set_expert_exchange);
   r.flag("fused_experts", l.fused_experts);
-  r.duration("expert_wait", l.expert_wait);
+  r.duration("expert_launch", l.expert_launch);
   r.size("seq", l.seq);
   r.size("micro_batch", l.micro_batch);
   r.size("global_batch", l.global_batch);
@@ -242,7 +242,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node) {
   r.flag("sequence_parallel", l.sequence_parallel);
   std::uint32_t bucket_millions = 0;
   r.size("bucket_million_parameters", bucket_millions);
-  l.bucket_parameters = bucket_millions * 1'000'000ull;
+  if (bucket_millions > 0) l.bucket_parameters = bucket_millions * 1'000'000ull;
   r.size("gradient_bytes", l.gradient_bytes);
   r.size("parameter_bytes", l.parameter_bytes);
   r.overlap();

@@ -17,8 +17,8 @@ struct LayoutFlags {
 };
 
 /// Reads one layout; degrees are checked against model and machine later, by resolve_layout(). Unknown keys are
-/// refused.
-Result<LayoutSpec> read_layout(const YamlNode& node);
+/// refused. Keys that are not given keep their values in `base`.
+Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base = {});
 
 /// Applies flags to `layout`. Errors name the flag.
 Status apply_flags(const LayoutFlags& flags, LayoutSpec& layout);

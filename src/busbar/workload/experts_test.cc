@@ -170,6 +170,35 @@ TEST(Experts, OneGroupedProductCostsNoLessThanItsFlopsAndNoMoreThanOneByOne) {
   }
 }
 
+// 16 experts over EP 8. A kernel for each and product in 16 bits, four in 8 bits; a fused kernel has all of them.
+TEST(Experts, AProductTakesNoLessThanTheLaunchesOfEachExpert) {
+  LayoutSpec l = expert_layout(1, 16, 8);
+  const auto experts = [&] { return step_times(small_experts(), l, flat_kernels()).experts; };
+  l.cuda_graphs = true;  // they hold no kernel of a number of tokens that only the router knows
+  const ExpertTimes alone = experts();
+  l.expert_launch = Duration::us(1000);
+  EXPECT_EQ(experts().in, Duration::us(2 * 1000));
+  EXPECT_EQ(experts().out_wgrad, Duration::us(2 * 1000));
+  EXPECT_EQ(experts().route, alone.route);
+  l.precision = Precision::kFp8;
+  EXPECT_GE(experts().in_dgrad, Duration::us(8 * 1000));
+  l.fused_experts = true;
+  EXPECT_LT(experts().in, Duration::us(1000));
+}
+
+// Fused experts copy what the backward pass needs, its input in 8 bits and the first product in 16, there and back.
+TEST(Experts, FusedKernelsStashWhatTheBackwardPassNeeds) {
+  LayoutSpec l = expert_layout(1, 16, 8);
+  l.seq = 65'536, l.expert_skew = 0;
+  const ModelSpec m = small_experts();
+  const auto experts = [&] { return step_times(m, l, flat_kernels()).experts; };
+  const ExpertTimes apart = experts();
+  l.fused_experts = true;
+  const double kept = 65'536.0 * m.moe.per_token * (m.hidden + 2.0 * 2 * m.moe.ffn);
+  EXPECT_EQ(experts().out - apart.out, flat_kernels().memory_time(2 * kept));
+  EXPECT_EQ(experts().out_dgrad - apart.out_dgrad, flat_kernels().memory_time(2 * kept));
+}
+
 TEST(Experts, ZeroSkewAndTenthsOfTokensScaleTheGroupedProducts) {
   LayoutSpec l = expert_layout(1, 16, 8);
   const auto experts = [&] { return step_times(small_experts(), l, flat_kernels()).experts; };

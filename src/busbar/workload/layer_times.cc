@@ -37,8 +37,14 @@ constexpr double kFusedCastBytes = 2;  // after a norm or an activation, which a
 constexpr double kPermuteBytes = 4, kCollectBytes = 2, kWordBytes = 2;
 // Fused experts: GEMMs write the activation's output and its transpose in 8 bits, and read both halves again backward.
 constexpr double kFusedGateBytes = 2, kFusedGateBackBytes = 4;
+// They run in one CUDA graph with buffers of fixed size. What the backward pass needs is copied out of them (a read and a
+// write) and back. Source: Megatron-Core, moe_paged_stash (2026): the input in 8 bits and the first product's output.
+constexpr double kStashPasses = 2, kNarrowWord = 1;
 constexpr double kRouterBytes = 12;  // of the router, in fp32: write, softmax and choice read and write
 constexpr int kRouteKernels = 8, kCollectKernels = 2;
+// Kernels per expert and product in 8 or 4 bits: the cast of an input, the order of both inputs' scales, the product.
+// Source: Transformer Engine 2, GroupedLinear: each runs once for each expert.
+constexpr int kNarrowExpertKernels = 4;
 
 // Kernels launched per piece; 80 per layer in all. Megatron layers have 60-100, forward and backward together.
 constexpr int kNormKernels = 3, kAttentionKernels = 12, kMlpKernels = 8, kNormBackKernels = 4;
@@ -221,35 +227,39 @@ ExpertTimes expert_times(const Shapes& s) {
   const auto rows = static_cast<std::uint64_t>(std::max(1.0, arrived / local));
   const std::uint64_t f = e.ffn / s.l.expert_tensor(), in = (s.m.gated_mlp ? 2 : 1) * f, h = s.hidden;
   const double extra = (2.0 * s.l.gradient_bytes - kGradientWord) * local;
+  const bool fused = s.l.fused_experts, narrow = s.precision == Precision::kFp8 || s.precision == Precision::kFp4;
+  const int launches = static_cast<int>(local) * (narrow ? kNarrowExpertKernels : 1);
+  // The host launches as fast as the GPU computes, or the GPU waits for it. One fused kernel has the products of all.
   const auto product = [&](std::uint64_t m, std::uint64_t n, std::uint64_t k, double bytes = 0) {
-    // Transformer Engine's GroupedLinear launches a product for each expert, on several streams.
-    return s.floor(s.k.gemm_time(m, n, k, s.precision, bytes, local), s.l.fused_experts ? 1 : static_cast<int>(local));
+    const Duration time = s.k.gemm_time(m, n, k, s.precision, bytes, local);
+    return fused ? time : std::max(s.floor(time, launches), s.l.expert_launch * launches);
   };
+  // A cast of its own. Inside fused kernels the outputs of the activation and its gradient are cast for nothing.
+  const auto cast = [&](std::uint64_t columns, bool in_fused) {
+    const bool apart = narrow && !(fused && in_fused);
+    return apart ? s.memory(arrived * static_cast<double>(columns), kCastBytes) : Duration{};
+  };
+  const double kept = fused ? arrived * static_cast<double>(kNarrowWord * h + kWordBytes * static_cast<double>(in)) : 0;
+  const Duration stash = s.memory(kept, kStashPasses);
   const auto moved = [&](double elements, double bytes) { return s.memory(elements * static_cast<double>(h), bytes); };
-  const bool fused = s.l.fused_experts;
-  const auto cast = [&](std::uint64_t columns) {
-    const bool narrow = !fused && (s.precision == Precision::kFp8 || s.precision == Precision::kFp4);
-    return narrow ? s.memory(arrived * static_cast<double>(columns), kFusedCastBytes) : Duration{};
-  };
   const double scores = own * e.experts;
   const Duration router = s.k.gemm_time(static_cast<std::uint64_t>(own), e.experts, h) + s.memory(scores, kRouterBytes);
   add_norms(s, t);
-  const double ordered = fused ? 0 : copies;  // copies that kernels of their own put in order
   const double gate = fused ? kFusedGateBytes : s.m.gated_mlp ? kGateBytes : kActivationBytes;
   const double gate_back = fused ? kFusedGateBackBytes : s.m.gated_mlp ? kGateBackBytes : kActivationBackBytes;
-  t.route = s.floor(router + moved(ordered, kPermuteBytes), kRouteKernels);
-  t.in = product(rows, in, h) + cast(h);
+  t.route = s.floor(router + moved(copies, kPermuteBytes), kRouteKernels);
+  t.in = product(rows, in, h) + cast(h, false);
   t.middle = s.memory(arrived * static_cast<double>(f), gate);
-  t.out = product(rows, h, f) + cast(f);
-  t.collect = s.floor(moved(ordered, kCollectBytes) + moved(own, kWordBytes), kCollectKernels);
-  t.collect_back = s.floor(moved(ordered, kPermuteBytes), kCollectKernels);
-  t.out_dgrad = product(rows, f, h) + cast(h);
+  t.out = product(rows, h, f) + cast(f, true) + stash;
+  t.collect = s.floor(moved(copies, kCollectBytes) + moved(own, kWordBytes), kCollectKernels);
+  t.collect_back = s.floor(moved(copies, kPermuteBytes), kCollectKernels);
+  t.out_dgrad = product(rows, f, h) + cast(h, false) + stash;
   t.out_wgrad = product(h, f, rows, extra * static_cast<double>(h * f));
   t.middle_back = s.memory(arrived * static_cast<double>(f), gate_back);
   if (s.l.recomputes(&RecomputeModules::act)) t.middle_back += t.middle;
-  t.in_dgrad = product(rows, h, in) + cast(in);
+  t.in_dgrad = product(rows, h, in) + cast(in, true);
   t.in_wgrad = product(in, h, rows, extra * static_cast<double>(in * h));
-  t.route_back = s.floor(router * 2 + moved(ordered, kCollectBytes), kRouteKernels);
+  t.route_back = s.floor(router * 2 + moved(copies, kCollectBytes), kRouteKernels);
   if (e.shared > 0) {
     t.shared = mlp_times(s, std::uint64_t{e.shared} * e.ffn);
     t.shared.norm = t.shared.norm_back = {};

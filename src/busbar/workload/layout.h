@@ -120,8 +120,8 @@ struct LayoutSpec {
   ExpertExchange expert_exchange = ExpertExchange::kAllToAll;
   /// Share of the exchanges that run while another micro-batch computes, with forward and backward passes in pairs.
   double overlap_ep = 0;
-  /// Before each exchange the host reads how many tokens each expert gets, and the GPU waits for its next kernels.
-  Duration expert_wait;
+  /// Host time per kernel that runs once for each expert of a rank. CUDA graphs do not hold these kernels.
+  Duration expert_launch;
   bool fused_experts = false;  ///< tokens are put in order by the exchange; activation and casts run inside GEMMs
   double expert_capacity = 0;  ///< places for tokens in an expert, of the mean load; further ones are dropped; 0: none is
   double expert_skew = 0.05;  ///< standard deviation of the load of one expert, of its mean; 0: forced balance

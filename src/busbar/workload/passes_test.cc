@@ -63,7 +63,7 @@ TEST(Passes, WithExpertsWhoseExchangesArePairedExpandToTheProgramWithoutThem) {
       if (vpp > 1 && schedule != PipelineSchedule::k1F1B) continue;
       LayoutSpec l;
       l.pp = 4, l.vpp = vpp, l.dp = 8, l.ep = 8, l.seq = 1024, l.global_batch = 128, l.schedule = schedule;
-      l.overlap_ep = 0.7, l.expert_wait = Duration::us(3), l.expert_exchange = ExpertExchange::kPerNode;
+      l.overlap_ep = 0.7, l.expert_exchange = ExpertExchange::kPerNode;
       ModelSpec m = small_experts();
       m.mtp = 1;
       l = resolve_layout(l, m, 0).value();

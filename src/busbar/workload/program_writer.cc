@@ -76,7 +76,6 @@ std::vector<std::string> label_texts() {
   set(Label::kJoin, "join two hidden states");
   set(Label::kJoinBack, "join two hidden states backward");
   set(Label::kJoinWeights, "join weight gradient");
-  set(Label::kHostWait, "wait for the host");
   set(Label::kOffload, "move activations to the host");
   set(Label::kFetch, "fetch activations from the host");
   return t;

@@ -56,12 +56,6 @@ void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
 /// computation of the other micro-batch comes in between: the next computation waits for the exchange of a layer before.
 void StageWriter::expert_exchange(Label label, CallId call, CallId inside) {
   if (call == kNone<CallId>) return;
-  if (layout_.expert_wait > Duration{}) {
-    last_compute_ =
-        out_.delay(role_, Label::kHostWait, OpClass::kOther, layout_.expert_wait, {arrived_, arrived_inside_});
-    arrived_ = arrived_inside_ = kNone<OpId>;
-    take_pending();
-  }
   const OpId before = arrived_;
   arrived_ = out_.collective(role_, StreamId::kEp, label, OpClass::kEp, call, {last_compute_, before});
   if (inside != kNone<CallId>)

@@ -15,9 +15,6 @@ Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Cat
 /// Time of kernels in `framework` against those of Megatron-Core: catalog/frameworks; 1 without a file.
 Result<double> kernel_time_of(const std::string& framework, const Catalog& catalog);
 
-/// The wait of the GPU for the host before an exchange of experts in Megatron-Core: catalog/frameworks.
-Result<Duration> expert_wait_of(const Catalog& catalog);
-
 /// The version of a container in the text of the source, "26.04.01"; empty if there is none.
 std::string release_of(const std::string& source);
 

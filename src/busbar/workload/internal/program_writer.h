@@ -87,7 +87,6 @@ enum class Label : std::uint16_t {
   kJoin,
   kJoinBack,
   kJoinWeights,
-  kHostWait,
   kOffload,
   kFetch,
   kCount
