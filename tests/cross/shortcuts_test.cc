@@ -262,6 +262,7 @@ Allowed allowed(Shortcut s) {
     case Shortcut::kBundles:
       return {1e-6};
     case Shortcut::kEndsTakenTogether:
+    case Shortcut::kFluidsOfEqualRate:
       return {0.02};
     case Shortcut::kEqualChannels:
       return {0.25, true};
@@ -278,7 +279,7 @@ Shortcuts with_a_ledger(Shortcuts shortcuts) {
 }
 
 /// Limits so low that small machines are beyond them.
-Shortcuts for_small_machines() { return {.pairs_apart = 100, .most_visits = 2e4}; }
+Shortcuts for_small_machines() { return {.pairs_apart = 100, .fluids_apart = 4, .most_visits = 2e4}; }
 
 TEST(Shortcuts, EachOffInTurnLeavesEveryAnswer) {
   constexpr double kRounding = 1000;  // ps or bytes: 1 ps per event

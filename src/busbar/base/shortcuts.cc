@@ -23,6 +23,7 @@ const char* name_of(Shortcut s) {
       "private links",
       "links in series",
       "rates after an end",
+      "fluids of equal rate",
       "online rates",
       "runs alone",
       "kept contention",

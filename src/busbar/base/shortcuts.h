@@ -29,6 +29,7 @@ enum class Shortcut : std::uint8_t {
   kPrivateLinks,
   kLinksInSeries,
   kRatesAfterAnEnd,
+  kFluidsOfEqualRate,
   kOnlineRates,
   kRunsAlone,
   kKeptContention,
@@ -56,6 +57,7 @@ const char* name_of(Shortcut s);
 struct Shortcuts {
   std::uint64_t on = (std::uint64_t{1} << kShortcutCount) - 1;
   std::uint64_t pairs_apart = 1 << 14;  ///< so many equal pairs of a phase are a fluid each; above, one per group
+  std::uint64_t fluids_apart = 32;      ///< so many fluids of a stage share links with other calls one by one
   double most_visits = 3e8;  ///< of a fluid to a link, some two seconds; with more, close ends are taken together
   std::shared_ptr<std::atomic<std::uint64_t>> taken{};  ///< noted here; null: not noted
 

@@ -61,17 +61,6 @@ Result<CallId> PreparedCalls::prepare(const CollectiveCall& call) {
   return id;
 }
 
-namespace {
-
-/// Then those on the link with the largest load / rate are slowest from start to end: docs/models/flow.md.
-bool same_bytes(const Stage& stage) {
-  return std::all_of(stage.fluids.begin(), stage.fluids.end(), [&](const Fluid& f) {
-    return std::abs(f.bytes - stage.fluids[0].bytes) <= 1e-12 * f.bytes;  // round-off
-  });
-}
-
-}  // namespace
-
 std::vector<double> PreparedCalls::flow_stage_ps(const LoweredCall& call) {
   std::vector<double> out;
   for (const Stage& stage : call.stages) {

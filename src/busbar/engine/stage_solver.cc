@@ -1,6 +1,7 @@
 #include "busbar/engine/stage_solver.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace busbar {
 
@@ -23,6 +24,12 @@ std::span<const double> StageSolver::solve() {
 std::span<const double> StageSolver::solve_again() {
   solver_.solve_again();
   return solver_.rates();
+}
+
+bool same_bytes(const Stage& stage) {
+  return std::all_of(stage.fluids.begin(), stage.fluids.end(), [&](const Fluid& f) {
+    return std::abs(f.bytes - stage.fluids[0].bytes) <= 1e-12 * f.bytes;  // round-off
+  });
 }
 
 }  // namespace busbar

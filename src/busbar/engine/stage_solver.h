@@ -68,6 +68,10 @@ class StageSolver {
   MaxMinSolver solver_;
 };
 
+/// Whether all fluids carry the same bytes. Then those on the link with the largest load / rate are slowest from start
+/// to end: docs/models/flow.md.
+bool same_bytes(const Stage& stage);
+
 /// Time until every fluid of component `c` has ended, started together and alone. When `remaining` is given, stops at
 /// `until_ps` and leaves what each member (in order of Stage::members) has yet to carry. Where every end on its own
 /// would cost more than Shortcuts::most_visits, ends that are close together are taken as one. The result means nothing

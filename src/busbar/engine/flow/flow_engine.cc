@@ -9,7 +9,9 @@
 namespace busbar {
 
 FlowEngine::FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options)
-    : calls_(router, placement, options), rates_(calls_.solver(), calls_.lowering().capacities()) {}
+    : calls_(router, placement, options),
+      merger_(calls_.solver(), calls_.lowering().capacities()),
+      rates_(calls_.solver(), calls_.lowering().capacities()) {}
 
 Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
   BUSBAR_ASSIGN(const CallId id, calls_.prepare(call));
@@ -122,9 +124,22 @@ void FlowEngine::grow_group() {
   });
 }
 
-/// Turns a run that went by its known time into fluids one by one, as they stand at `at`.
+/// The stage as it shares links with others. Pre: merge() or splits.
+const Stage& FlowEngine::shared_stage(const Run& run) const {
+  const auto& merged = known_[index(run.call)].merged;
+  return !merged.empty() && merged[run.stage] ? *merged[run.stage] : own_stage(run);
+}
+
+void FlowEngine::merge(CallId call) {
+  Known& known = known_[index(call)];
+  if (!known.merged.empty() || calls_.lowering().splits()) return;
+  for (const Stage& stage : calls_.lowered(call).stages) known.merged.push_back(merger_.merged(stage));
+}
+
+/// Turns a run that went by its known time into its fluids, as they stand at `at`.
 void FlowEngine::share(Run& run, SimTime at) {
-  const Stage& stage = own_stage(run);
+  merge(run.call);
+  const Stage& stage = shared_stage(run);
   run.split = nullptr;
   run.left.resize(stage.fluids.size());
   run.rate.assign(stage.fluids.size(), 0.0);

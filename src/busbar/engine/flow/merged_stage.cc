@@ -1,0 +1,52 @@
+#include "busbar/engine/flow/merged_stage.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace busbar {
+namespace {
+
+constexpr double kEqual = 1.02;  // far below what the step depends on; hashed flows differ by factors of 1.3 and more
+
+}  // namespace
+
+StageMerger::StageMerger(StageSolver& solver, const CapacityTable& table)
+    : solver_(solver), table_(table), splitter_(solver.shortcuts()) {}
+
+std::optional<Stage> StageMerger::merged(const Stage& stage) {
+  const auto n = static_cast<std::uint32_t>(stage.fluids.size());
+  if (n < solver_.shortcuts().fluids_apart || !solver_.shortcuts().has(Shortcut::kFluidsOfEqualRate)) return {};
+  if (!same_bytes(stage)) return {};
+  solver_.begin(StageSolver::Rates::kAsBefore);
+  for (std::uint32_t f = 0; f < n; ++f) solver_.add(stage, f, [&](CapacityId c) { return table_.rate(c); });
+  const std::span<const double> rates = solver_.solve();
+  std::vector<std::uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, [&](std::uint32_t f) { return std::pair(rates[f], f); });
+  if (load_.empty()) load_ = {table_.counts(), 0.0}, splitter_.resize(table_.counts());
+  Stage out;
+  for (auto first = order.begin(); first != order.end();) {
+    const auto last = std::find_if(first, order.end(), [&](auto f) { return rates[f] > rates[*first] * kEqual; });
+    Fluid all{static_cast<std::uint32_t>(out.on.size()), 0, stage.fluids[*first].bytes, 0};
+    for (; first != last; ++first) {
+      const Fluid& f = stage.fluids[*first];
+      all.alone_ps = std::max(all.alone_ps, f.alone_ps);
+      for (std::uint32_t i = f.begin; i < f.end; ++i) {
+        if (load_[stage.on[i]] == 0) out.on.push_back(stage.on[i]);
+        load_[stage.on[i]] += stage.weight[i];
+      }
+    }
+    for (std::size_t i = all.begin; i < out.on.size(); ++i) out.weight.push_back(std::exchange(load_[out.on[i]], 0));
+    all.end = static_cast<std::uint32_t>(out.on.size());
+    out.fluids.push_back(all);
+  }
+  if (out.fluids.size() == n) return {};
+  solver_.shortcuts().take(Shortcut::kFluidsOfEqualRate);
+  splitter_.split(out, [&](CapacityId c) { return table_.rate(c); });
+  return out;
+}
+
+}  // namespace busbar
