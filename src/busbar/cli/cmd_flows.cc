@@ -29,6 +29,7 @@ struct FlowsFlags {
   std::uint32_t links = 1000;
   double patience_s = 1800;
   PacketExtras extras;
+  WatchFlags watch;
 };
 
 /// The result of a flow list.
@@ -49,7 +50,8 @@ struct Report {
     std::vector<TimedFlow> out;
     for (const std::uint32_t f : by_fct) {
       const FlowOutcome& x = result.flows[f];
-      out.push_back({count(named.list.flows[f].bytes), x.fct.in_us(), x.fct.in_us() / (x.latency + x.transfer).in_us()});
+      const Duration alone = x.latency + x.transfer;
+      out.push_back({count(named.list.flows[f].bytes), x.fct.in_us(), x.fct.in_us() / alone.in_us()});
     }
     return FlowTimes(std::move(out));
   }
@@ -168,7 +170,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
     slow.rows.push_back({r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
                          format_number(x.fct.in_us(), 4), format_number(x.latency.in_us()),
                          format_number(x.transfer.in_us(), 4), format_number(x.sharing.in_us(), 4),
-                         x.held_by == kNone<LinkId> ? "-" : t.name(x.held_by)});
+                         x.held_by == kNone<LinkId> ? "latency of its links" : t.name(x.held_by)});
   }
   slow.note = "transfer: alone, at the rate of the narrowest link; sharing: extra time because of other flows.";
   d.blocks.push_back({slow});
@@ -210,8 +212,8 @@ Status check_engine(const std::string& name) {
 
 Result<int> run(const FlowsFlags& o) {
   if (o.common.engine == "packet")
-    return run_packet_flows(
-        o.common, {o.fabric, o.source, o.cdf, o.transport, o.balance, o.seed, o.links, o.patience_s, o.extras});
+    return run_packet_flows(o.common, {o.fabric, o.source, o.cdf, o.transport, o.balance, o.seed, o.links, o.patience_s,
+                                       o.extras, o.watch});
   const RunClock clock;
   BUSBAR_RETURN_IF_ERROR(check_engine(o.common.engine));
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, o.common.overrides));
@@ -294,6 +296,7 @@ Command flows_command(const std::string& typed) {
   for (Flag& f : flow_source_flags(o->source)) c.flags.push_back(std::move(f));
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s))
     if (f.names != "--lb") c.flags.push_back(std::move(f));
+  for (Flag& f : watch_flags(o->watch)) c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   c.flags.push_back(cluster_flag(o->fabric));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));

@@ -99,7 +99,7 @@ Json flow_json(const PacketReport& r, std::uint32_t f, const Topology& t) {
          {"slowdown", x.fct.in_us() / x.alone.in_us()},
          {"parts_us", std::move(parts)}};
   if (x.resent > 0) j["resent"] = x.resent;
-  j["held_by"] = x.held_by == kNone<LinkId> ? Json() : Json(t.name(x.held_by));
+  j["held_by"] = t.name(x.held_by);
   return j;
 }
 
@@ -114,6 +114,22 @@ Json link_json(const PacketLink& l, const Topology& t, SimTime end) {
   if (l.pauses > 0) j["pauses"] = l.pauses;
   if (l.paused > Duration()) j["paused_us"] = l.paused.in_us();
   return j;
+}
+
+Json lanes_json(const std::vector<PacketLane>& lanes) {
+  Json out = Json::array();
+  for (std::size_t l = 0; l < lanes.size(); ++l) {
+    const PacketLane& x = lanes[l];
+    out.push_back({{"lane", l},
+                   {"data", x.data},
+                   {"resent", x.resent},
+                   {"trimmed", x.trims},
+                   {"dropped", x.drops},
+                   {"marked", x.marks},
+                   {"pauses", x.pauses},
+                   {"paused_us", x.paused.in_us()}});
+  }
+  return out;
 }
 
 /// Several threads need a few more events, so the count then belongs to the run, not to the result.
@@ -141,6 +157,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
            {"max", r.fct_us(1)}}},
          {"packet_hops", x.hops},
          {"packets", to_json(static_cast<const PacketCounts&>(x))},
+         {"lanes", lanes_json(x.lanes)},
          {"settings", settings_json(x.settings)},
          {"flows_done", r.by_fct.size()},
          {"complete", r.by_fct.size() == r.listed()},
@@ -169,11 +186,24 @@ Table slowest_flows(const PacketReport& r, const Topology& t) {
     std::vector<std::string> row{r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
                                  format_number(x.fct.in_us(), 4)};
     for (const auto& part : parts_of(x)) row.push_back(format_number(part.second.in_us()));
-    row.push_back(x.held_by == kNone<LinkId> ? "-" : t.name(x.held_by));
+    row.push_back(t.name(x.held_by));
     slow.rows.push_back(std::move(row));
   }
   slow.note = "For the packet that arrived last. held: at the sender, by windows, rates and other flows of the host.";
   return slow;
+}
+
+Table lanes_table(const std::vector<PacketLane>& lanes) {
+  Table out{"Lanes",
+            {{"lane"}, {"packets"}, {"sent again"}, {"marked"}, {"trimmed"}, {"dropped"}, {"pauses"}, {"paused (us)"}}};
+  for (std::size_t l = 0; l < lanes.size(); ++l) {
+    const PacketLane& x = lanes[l];
+    out.rows.push_back({std::to_string(l), std::to_string(x.data), std::to_string(x.resent), std::to_string(x.marks),
+                        std::to_string(x.trims), std::to_string(x.drops), std::to_string(x.pauses),
+                        format_number(x.paused.in_us())});
+  }
+  out.note = "paused: sum over links.";
+  return out;
 }
 
 Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, const PacketReport& r,
@@ -202,6 +232,7 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
                           kb(l.queue_p99), kb(l.queue_max)});
   }
   d.blocks.push_back({links});
+  if (!x.lanes.empty()) d.blocks.push_back({lanes_table(x.lanes)});
   return d;
 }
 
@@ -230,15 +261,18 @@ Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsReque
   named.list.reach = {cluster.gpudirect, cluster.p2p};
   BUSBAR_RETURN_IF_ERROR(check_lanes(named, options, o.source.file));
   options.patience_s = o.patience_s;
-  LongRun watch("flows");
+  LongRun long_run("flows");
   options.stop = LongRun::flag();
+  PacketWatch watch(o.watch, named, cluster.topology);
+  BUSBAR_RETURN_IF_ERROR(watch.watch(options));
   BUSBAR_ASSIGN(PacketResult result, run_packet_list(router, named.list, options));
+  BUSBAR_RETURN_IF_ERROR(watch.write());
   const bool partial = result.done < result.flows.size();
   const std::size_t listed = result.flows.size() - result.background;
   const auto listed_done = static_cast<std::size_t>(
       std::count_if(result.flows.begin(), result.flows.begin() + static_cast<std::ptrdiff_t>(listed),
                     [](const auto& f) { return f.done; }));
-  const int status = watch.status(partial ? 1 : 0);
+  const int status = long_run.status(partial ? 1 : 0);
   if (partial)
     say(fmt::format("stopped: {} of {} flows have ended{}{}", listed_done, listed, result.stuck.empty() ? "" : "; ",
                     result.stuck));

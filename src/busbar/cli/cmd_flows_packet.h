@@ -6,6 +6,7 @@
 
 #include "busbar/cli/flow_source.h"
 #include "busbar/cli/packet_options.h"
+#include "busbar/cli/packet_watch.h"
 #include "busbar/cli/session.h"
 
 namespace busbar {
@@ -21,6 +22,7 @@ struct PacketFlowsRequest {
   std::uint32_t links = 1000;
   double patience_s = 1800;
   PacketExtras extras;
+  WatchFlags watch;
 };
 
 /// Runs and prints; returns the exit status.

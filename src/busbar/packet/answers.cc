@@ -62,6 +62,8 @@ void Hosts::take_ack(Id id, Ps now) {
   news.all_before = s.all_before;
   if (!(p.flags & kAskAck)) note_path(slot, p.worst_wait & 63, news.last_marked ? PathNews::kMarked : PathNews::kClean);
   if (!(p.flags & kAskAck)) on_ack(s.control, settings_.control, news);
+  if (settings_.log != nullptr) [[unlikely]]
+    settings_.log->note(now, s.flow, PacketEvent::kAcked, p.seq, s.control.window * s.wires);
   if (s.acked == s.packets) {
     finish(slot, now);
     let_go_sender(slot);
@@ -124,6 +126,8 @@ void Hosts::take_nack(Id id, Ps now) {
   }
   note_path(slot, p.worst_wait & 63, PathNews::kTrimmed);
   on_loss(s.control, settings_.control, now, wire_size(s, p.seq), s.outstanding * settings_.control.packet_bytes);
+  if (settings_.log != nullptr) [[unlikely]]
+    settings_.log->note(now, s.flow, PacketEvent::kNacked, p.seq, s.control.window * s.wires);
   offer(slot, now);
   ask(slot, now);
   kick(outlet, now);
@@ -167,6 +171,8 @@ void Hosts::timer(std::uint32_t slot, Ps now) {
     s.outstanding = 0;
     s.granted = std::max(s.granted, s.sends + std::max(1u, s.lost));  // grants may be lost too
     on_timeout(s.control, settings_.control, now);
+    if (settings_.log != nullptr)
+      settings_.log->note(now, s.flow, PacketEvent::kTimeout, s.all_before, s.control.window * s.wires);
     offer(slot, now);
     kick(outlet, now);
   }

@@ -161,6 +161,7 @@ void Hosts::start(std::uint32_t flow, Ps now) {
   traffic_.outcomes[flow].start = SimTime::at(Duration::ps(now));
   traffic_.outcomes[flow].alone = Duration::ps(time_alone(s, route));
   events_.push(source_of(flow), now + settings_.timeout);
+  if (settings_.log != nullptr) settings_.log->note(now, flow, PacketEvent::kStarted, 0);
   settle(outlet, now);
   offer(slot, now);
   kick(outlet, now);
@@ -255,6 +256,21 @@ void Hosts::settle(std::uint32_t outlet, Ps now) {
     const Ps at = next_start(outlets_[outlet], wire);
     if (at >= now) return;
     send_one(outlet, wire, at);
+  }
+}
+
+void Hosts::settle_all(Ps now) {
+  for (std::uint32_t o = 0; o < outlets_.size(); ++o) settle(o, now);
+}
+
+void Hosts::sample(std::vector<PacketFlowSample>& out) const {
+  const auto full = static_cast<std::uint64_t>(settings_.control.packet_bytes);
+  for (const Sender& s : senders_) {
+    if (s.packets == 0 || s.done) continue;
+    const double pace = s.control.gap > 0 ? 1e12 * 1024 * s.wires / static_cast<double>(s.control.gap) : 0;
+    const std::uint64_t acked =
+        std::min(std::uint64_t{s.acked} * settings_.payload, count(traffic_.list.flows[s.flow].bytes));
+    out.push_back({s.flow, s.acked, acked, s.outstanding * full, s.control.window * s.wires, pace});
   }
 }
 
@@ -372,6 +388,9 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   } else if (s.next == s.packets) {
     s.new_done = start;
   }
+  if (lanes_ > 1) count_in_lane(lane, p);
+  if (settings_.log != nullptr) [[unlikely]]
+    settings_.log->note(start, s.flow, p.flags & kResent ? PacketEvent::kResent : PacketEvent::kSent, p.seq);
   before_send(s.control, settings_.control, start);
   if (s.control.gap > 0) s.control.next_send = start + (s.control.gap * p.size >> 10) / s.wires;
   s.clock = start;
@@ -379,6 +398,12 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   if (!s.unasked) p.flags |= kAskAck;
   network_->transmit(wire, id, start);
   offer(slot, network_->port(wire).busy);
+}
+
+void Hosts::count_in_lane(std::uint32_t lane, const Packet& p) {
+  out_.lanes.resize(lanes_);
+  ++out_.lanes[lane].data;
+  if (p.flags & kResent) ++out_.lanes[lane].resent;
 }
 
 void Hosts::deliver(Id id, Ps now) {

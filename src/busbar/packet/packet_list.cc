@@ -40,7 +40,7 @@ class Run {
         traffic_(traffic),
         part_(wiring, traffic, profile, bucket_bits(wiring)),
         after_(ends_after(wiring)),
-        next_sample_(profile.sampler.every > 0 ? profile.sampler.every : INT64_MAX),
+        next_sample_(options.series.every > Duration() ? options.series.every.in_ps() : INT64_MAX),
         faults_(!profile.network.faults.empty()),
         patience_(kStillTimeouts * profile.hosts.timeout) {}
 
@@ -78,10 +78,15 @@ class Run {
   }
   bool stopped() const { return options_.stop != nullptr && *options_.stop != 0; }
   void sample(Ps now) {
-    samples_.clear();
-    part_.hosts.each_active([&](std::uint32_t flow, std::uint32_t packets) { samples_.push_back({flow, packets}); });
-    for (; next_sample_ < now; next_sample_ += profile_.sampler.every)
-      profile_.sampler.look(next_sample_, samples_, part_.network.ports());
+    for (; next_sample_ < now; next_sample_ += options_.series.every.in_ps()) {
+      part_.hosts.settle_all(next_sample_);
+      part_.network.close(next_sample_);
+      flows_.clear();
+      links_.clear();
+      part_.hosts.sample(flows_);
+      part_.network.sample(next_sample_, links_);
+      options_.series.look(SimTime::at(Duration::ps(next_sample_)), links_, flows_);
+    }
   }
   /// Every flow could have timed out, and nothing has arrived in that time. The cause is a cycle of waiting ports or,
   /// after many rounds, anything else.
@@ -142,14 +147,16 @@ class Run {
   const Ps patience_;
   Ps last_delivery_ = 0, last_ = 0;
   std::uint64_t seen_silences_ = 0, seen_delivered_ = 0, still_ = 0, rounds_ = 0;
-  std::vector<FlowSample> samples_;
+  std::vector<PacketFlowSample> flows_;
+  std::vector<PacketLinkSample> links_;
   std::string why_;
 };
 
 /// Why a run cannot use several threads; empty if it can.
-std::string why_one_thread(const Profile& profile) {
+std::string why_one_thread(const Profile& profile, const PacketOptions& options) {
   if (!profile.network.faults.empty()) return "faults change the routes of all parts at once";
-  if (profile.sampler.every > 0) return "the sampler reads all parts at once";
+  if (options.series.every > Duration()) return "samples are of all parts at once";
+  if (profile.network.log != nullptr) return "the log is of all parts at once";
   return "";
 }
 
@@ -192,7 +199,9 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   BUSBAR_RETURN_IF_ERROR(check_memory(wiring, list, scale.bdp, options));
   BUSBAR_ASSIGN(Profile profile, profile_for(wiring, options, scale));
   if (adjust) adjust(profile);
-  std::string why = options.threads > 1 ? why_one_thread(profile) : "";
+  const FlowLog log(options.log, static_cast<std::uint32_t>(list.flows.size()));
+  if (!options.log.flows.empty()) profile.hosts.log = profile.network.log = &log;
+  std::string why = options.threads > 1 ? why_one_thread(profile, options) : "";
   const std::uint32_t wanted = why.empty() ? options.threads : 1;
   const NetworkSplit split = split_network(wiring, list, routes, wanted);
   if (why.empty() && split.parts < wanted)

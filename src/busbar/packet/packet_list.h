@@ -12,6 +12,7 @@
 #include "busbar/packet/background.h"
 #include "busbar/packet/fault.h"
 #include "busbar/packet/knobs.h"
+#include "busbar/packet/watch.h"
 #include "busbar/program/flow_list.h"
 #include "busbar/routing/router.h"
 
@@ -61,6 +62,8 @@ struct PacketOptions {
   double memory_bytes = 0;    ///< above 0: a run estimated to need more is refused, with the estimate
   std::function<void(const PacketProgress&)> progress{};  ///< called a few times a second
   std::function<void(const std::string&)> notice{};       ///< told why fewer threads run than were requested
+  PacketSeries series{};                                  ///< samples; they change no result
+  PacketLog log{};                                        ///< likewise
   /// Set from outside (Ctrl-C): the run ends and returns the results so far.
   const volatile std::sig_atomic_t* stop = nullptr;
 };
@@ -97,9 +100,15 @@ struct PacketCounts {
   std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
   std::uint64_t asks = 0, hops = 0;
 };
+/// The same of the data of one lane.
+struct PacketLane {
+  std::uint64_t data = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0;
+  Duration paused;  ///< sum over links
+};
 struct PacketResult : PacketCounts {
   std::vector<PacketOutcome> flows;
   std::vector<PacketLink> links;  ///< links that carried something, by LinkId
+  std::vector<PacketLane> lanes;  ///< if there are several
   SimTime end;                    ///< when the last acknowledgement arrives
   SimTime received;               ///< when the last byte arrives
   std::uint64_t events = 0;

@@ -23,6 +23,8 @@ void Hosts::take_data(Id id, Ps now) {
     if (settings_.recovery != Recovery::kTrimming && !report_gap(slot, p, now)) return;
     std::uint64_t* bits = got(slot);
     const bool fresh = p.seq >= r.all_before && !test(bits, words_, p.seq);
+    if (settings_.log != nullptr) [[unlikely]]
+      settings_.log->note(now, p.flow, PacketEvent::kReceived, p.seq);
     if (fresh) {
       set(bits, words_, p.seq);
       ++r.total;
@@ -229,6 +231,7 @@ void Hosts::finish(std::uint32_t slot, Ps now) {
   o.parts.acknowledgement = o.fct - o.received;
   o.done = true;
   out_.end = std::max(out_.end, o.start + o.fct);
+  if (settings_.log != nullptr) settings_.log->note(now, s.flow, PacketEvent::kEnded, s.packets);
   trigger(s.flow, FlowTrigger::kAcked, now);
 }
 

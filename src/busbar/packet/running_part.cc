@@ -18,6 +18,7 @@ std::uint64_t percentile(const QueueHistogram& h, double share, std::uint64_t pe
 
 void add_link(const RunningPart& part, std::uint32_t w, PacketResult& out) {
   const Port& o = part.network.ports()[w];
+  part.network.add_to_lanes(w, out.lanes);
   if (o.sent_bytes == 0 && o.drops == 0) return;
   PacketLink l;
   l.link = part.wiring.wires()[w].link;
@@ -50,6 +51,11 @@ void add_counts(const RunningPart& part, PacketResult& out) {
   out.asks += x.asks;
   out.hops += part.network.hops();
   out.done += part.hosts.finished();
+  out.lanes.resize(std::max(out.lanes.size(), x.lanes.size()));
+  for (std::size_t l = 0; l < x.lanes.size(); ++l) {
+    out.lanes[l].data += x.lanes[l].data;
+    out.lanes[l].resent += x.lanes[l].resent;
+  }
 }
 
 }  // namespace

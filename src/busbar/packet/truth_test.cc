@@ -117,24 +117,23 @@ struct Row {
 std::map<std::uint32_t, double> rates_between(const Router& router, const FlowList& list, const PacketOptions& options,
                                               Duration from, Duration until,
                                               const std::function<void(Profile&)>& adjust = {},
-                                              const std::function<void(std::span<const Port>)>& look = {}) {
+                                              const std::function<void(std::span<const PacketLinkSample>)>& look = {}) {
   std::map<std::uint32_t, double> first, rate;
   std::sig_atomic_t stop = 0;
   PacketOptions o = options;
   o.stop = &stop;
-  const auto r = run_adjusted(router, list, o, [&](Profile& p) {
-    if (adjust) adjust(p);
-    p.sampler.every = 10'000'000;  // 10 us
-    p.sampler.look = [&](Ps now, std::span<const FlowSample> active, std::span<const Port> ports) {
-      if (look && now >= from.in_ps()) look(ports);
-      for (const FlowSample& s : active) {
-        if (now == from.in_ps()) first[s.flow] = s.packets;
-        if (now < until.in_ps() || stop != 0) continue;
-        rate[s.flow] = (s.packets - first[s.flow]) * 4160.0 * 1000 / static_cast<double>(now - from.in_ps());
-      }
-      if (now >= until.in_ps()) stop = 1;
-    };
-  });
+  o.series.every = Duration::us(10);
+  o.series.look = [&](SimTime at, std::span<const PacketLinkSample> links, std::span<const PacketFlowSample> active) {
+    const Duration now = at.since_start();
+    if (look && now >= from) look(links);
+    for (const PacketFlowSample& s : active) {
+      if (now == from) first[s.flow] = s.packets;
+      if (now < until || stop != 0) continue;
+      rate[s.flow] = (s.packets - first[s.flow]) * 4160.0 * 1000 / static_cast<double>((now - from).in_ps());
+    }
+    if (now >= until) stop = 1;
+  };
+  const auto r = run_adjusted(router, list, o, adjust);
   EXPECT_TRUE(r.ok());
   return rate;
 }
@@ -198,12 +197,12 @@ TEST(Truth, DcqcnConvergesToEqualSharesAndMarksMoreForMoreFlows) {
     double queue = 0;
     const auto rates =
         rates_between(n.router, n.list, kDcqcn, Duration::us(5000), Duration::us(20'000), without_window,
-                      [&](std::span<const Port> ports) {
+                      [&](std::span<const PacketLinkSample> links) {
                         const auto full = std::max_element(
-                            ports.begin(), ports.end(), [](const Port& x, const Port& y) { return x.marks < y.marks; });
+                            links.begin(), links.end(), [](const auto& x, const auto& y) { return x.marks < y.marks; });
                         marks = full->marks;
                         packets = full->sent_bytes / 4160;
-                        queue += full->queued;
+                        queue += static_cast<double>(full->queue_bytes);
                       });
     EXPECT_EQ(rates.size(), flows);
     EXPECT_GE(jain(rates), 0.99) << flows;

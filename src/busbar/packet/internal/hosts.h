@@ -35,6 +35,7 @@ struct HostSettings {
   std::uint32_t flow_capacity = 0;   ///< upper limit on the number of flows, if flows may be added
   std::vector<std::uint32_t> lanes;  ///< weights, as in NetworkOptions
   std::uint32_t faults = 0;          ///< number of faults; their event sources come before those of hosts
+  const FlowLog* log = nullptr;      ///< null: none
   /// All packets in flight count as lost after so long without an answer, counted from the flow's last transmission.
   Ps timeout = 0;
   ControlSettings control;
@@ -72,12 +73,10 @@ class Hosts {
   }
   void take_event(std::uint32_t source, Ps now);
   std::uint64_t finished() const { return finished_; }
-  /// Calls f(flow, packets acknowledged) for flows that have begun and not ended, in arbitrary order.
-  template <class F>
-  void each_active(F&& f) const {
-    for (const Sender& s : senders_)
-      if (s.packets > 0 && !s.done) f(s.flow, s.acked);
-  }
+  /// Sends every packet whose turn came before `now`, at all outlets.
+  void settle_all(Ps now);
+  /// Flows that have begun and not ended, in arbitrary order.
+  void sample(std::vector<PacketFlowSample>& out) const;
 
  private:
   static constexpr std::uint32_t kPathStep = 37;  ///< odd: it visits all 64 paths, and consecutive ones lie far apart
@@ -168,6 +167,7 @@ class Hosts {
     return lane == 0 ? o.ring : more_rings_[std::size_t{number_of(o)} * (lanes_ - 1) + lane - 1];
   }
   Ring& ring_of(Outlet& o, std::uint32_t lane) { return const_cast<Ring&>(std::as_const(*this).ring_of(o, lane)); }
+  void count_in_lane(std::uint32_t lane, const Packet& p);
   void send_one(std::uint32_t outlet, std::uint32_t wire, Ps start);
   std::uint32_t pick_sequence(std::uint32_t slot, std::uint8_t& flags);
   static bool take_good(Paths& paths, std::uint32_t& path);

@@ -21,7 +21,8 @@ struct LaneQueue {
   Fifo data;
   std::uint32_t queued = 0;  ///< bytes in `data`
   std::int32_t credits = 0;
-  Ps paused_since = 0, paused_until = 0;
+  Ps paused_since = 0, paused_until = 0, paused = 0;  ///< the last pause; sum of all
+  std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
   bool stopped = false;
 };
 

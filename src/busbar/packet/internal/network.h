@@ -21,6 +21,7 @@
 #include "busbar/packet/internal/port.h"
 #include "busbar/packet/internal/split.h"
 #include "busbar/packet/internal/wiring.h"
+#include "busbar/packet/packet_list.h"
 
 namespace busbar::packet {
 
@@ -63,6 +64,9 @@ class Network {
   std::span<const Port> ports() const { return ports_; }
   /// Ports that wait for each other in a cycle, as wires; empty if there is no cycle.
   std::vector<std::uint32_t> deadlock() const;
+  /// All wires, in order. Pre: close(now).
+  void sample(Ps now, std::vector<PacketLinkSample>& out) const;
+  void add_to_lanes(std::uint32_t wire, std::vector<PacketLane>& lanes) const;
   const QueueHistogram& histogram(std::uint32_t wire) const { return histograms_[wire]; }
   bool eager() const { return eager_; }
   /// Whether data of that lane must wait: the lane is paused or has no credits.
@@ -117,8 +121,9 @@ class Network {
   void enqueue(std::uint32_t wire, Id id, Ps now);
   void settle(std::uint32_t wire, Port& o, Ps now);
   bool serve(std::uint32_t wire, Port& o, Ps start);
-  bool admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from);
-  void mark(Port& o, std::uint32_t queued, Packet& p);
+  bool admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from, Ps now);
+  void mark(std::uint32_t wire, Port& o, std::uint32_t queued, Packet& p, Ps now);
+  [[gnu::noinline]] void note_trouble(std::uint32_t wire, Port& o, const Packet& p, PacketEvent what, Ps now);
   void note_wait(std::uint32_t wire, Packet& p, Ps start) const;
   LaneQueue& lane(std::uint32_t wire, std::uint32_t l) { return lanes_[std::size_t{wire} * lane_count_ + l]; }
   const LaneQueue& lane(std::uint32_t wire, std::uint32_t l) const {
@@ -251,4 +256,5 @@ void Network<Hosts>::foresee() {
 #include "busbar/packet/internal/network_lanes.h"
 #include "busbar/packet/internal/network_lossless.h"
 #include "busbar/packet/internal/network_parts.h"
+#include "busbar/packet/internal/network_samples.h"
 #include "busbar/packet/internal/network_ways.h"

@@ -129,7 +129,7 @@ bool Network<Hosts>::survives(std::uint32_t wire, Id id, Ps now) {
 template <class Hosts>
 void Network<Hosts>::lose(std::uint32_t wire, Id id, Ps now) {
   const Packet p = pool_[id];
-  ++ports_[wire].drops;
+  note_trouble(wire, ports_[wire], pool_[id], PacketEvent::kDropped, now);
   hosts_.lost(id);
   if (credits() && p.kind == Kind::kData && !(p.flags & kTrimmed)) give_back(wire, lane_of(p), p.size, now);
 }

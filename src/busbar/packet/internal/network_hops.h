@@ -80,9 +80,11 @@ template <class Hosts>
 void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
   Port& o = ports_[wire];
   settle(wire, o, now);
+  if (options_.log != nullptr) [[unlikely]]
+    options_.log->note_at(now, pool_[id], PacketEvent::kQueued, wiring_.wires()[wire].link, o.queued);
   if (const Packet& p = pool_[id]; p.kind == Kind::kData && !(p.flags & kTrimmed)) {
     if (o.queued > 0) histograms_[wire].add(o.queued);
-    if (!admit(wire, o, id, p.wire)) return hosts_.lost(id);
+    if (!admit(wire, o, id, p.wire, now)) return hosts_.lost(id);
     if (pausing()) hold(p.wire, lane_of(p), wiring_.wires()[wire].from, p.size, now);
   }
   const Packet& p = pool_[id];  // read only now: a pause frame may have moved the pool
@@ -138,7 +140,7 @@ bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
   o.queued -= p.size;
   note_wait(wire, p, start);
   if (start > p.time && o.paused_until > p.time) note_pause(o.paused_since, o.paused_until, p);
-  if (o.queued > options_.mark_low) mark(o, o.queued, p);
+  if (o.queued > options_.mark_low) mark(wire, o, o.queued, p, start);
   transmit(wire, id, start);
   return true;
 }
@@ -153,26 +155,37 @@ void Network<Hosts>::note_wait(std::uint32_t wire, Packet& p, Ps start) const {
 
 /// Whether the packet may wait here; it may be trimmed to fit.
 template <class Hosts>
-bool Network<Hosts>::admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from) {
+bool Network<Hosts>::admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from, Ps now) {
   Packet& p = pool_[id];
   if (eager_) {
     if (credits() || fits_headroom(from, lane_of(p), p.size)) return true;
-    ++o.drops;
+    note_trouble(wire, o, p, PacketEvent::kDropped, now);
     return false;
   }
   if ((many_ ? lane(wire, lane_of(p)).queued : o.queued) + p.size <= options_.queue_bytes) return true;
   if (options_.trim && o.queued_control + options_.header_bytes <= options_.control_bytes) {
-    ++o.trims;
+    note_trouble(wire, o, p, PacketEvent::kTrimmed, now);
     p.flags |= kTrimmed;
     p.size = static_cast<std::uint16_t>(options_.header_bytes);
     return true;
   }
-  ++o.drops;
+  note_trouble(wire, o, p, PacketEvent::kDropped, now);
   return false;
 }
 
+/// Counts a mark, a trim or a drop.
 template <class Hosts>
-void Network<Hosts>::mark(Port& o, std::uint32_t queued, Packet& p) {
+void Network<Hosts>::note_trouble(std::uint32_t wire, Port& o, const Packet& p, PacketEvent what, Ps now) {
+  ++(what == PacketEvent::kMarked ? o.marks : what == PacketEvent::kTrimmed ? o.trims : o.drops);
+  if (many_) {
+    LaneQueue& l = lane(wire, lane_of(p));
+    ++(what == PacketEvent::kMarked ? l.marks : what == PacketEvent::kTrimmed ? l.trims : l.drops);
+  }
+  if (options_.log != nullptr) options_.log->note_at(now, p, what, wiring_.wires()[wire].link, o.queued);
+}
+
+template <class Hosts>
+void Network<Hosts>::mark(std::uint32_t wire, Port& o, std::uint32_t queued, Packet& p, Ps now) {
   if (p.flags & kMarked) return;
   if (queued < options_.mark_high) {  // linear between the thresholds
     const std::uint64_t over = queued - options_.mark_low, range = options_.mark_high - options_.mark_low;
@@ -180,7 +193,7 @@ void Network<Hosts>::mark(Port& o, std::uint32_t queued, Packet& p) {
     if (dice * range >= over * options_.mark_most) return;
   }
   p.flags |= kMarked;
-  ++o.marks;
+  note_trouble(wire, o, p, PacketEvent::kMarked, now);
 }
 
 template <class Hosts>

@@ -40,7 +40,7 @@ bool Network<Hosts>::serve_lane(std::uint32_t wire, Port& o, Ps start) {
   o.queued -= p.size;
   note_wait(wire, p, start);
   if (start > p.time && l.paused_until > p.time) note_pause(l.paused_since, l.paused_until, p);
-  if (l.queued > options_.mark_low) mark(o, l.queued, p);
+  if (l.queued > options_.mark_low) mark(wire, o, l.queued, p, start);
   transmit(wire, id, start);
   return true;
 }
@@ -52,6 +52,7 @@ void Network<Hosts>::stop_lane(std::uint32_t wire, Port& o, std::uint32_t n, Ps 
   l.stopped = true;
   l.paused_since = now;
   ++o.pauses;
+  ++l.pauses;
   o.stopped = 1;
   for (std::uint32_t x = 0; x < lane_count_; ++x)
     if (!lane(wire, x).stopped) o.stopped = 0;
@@ -64,6 +65,7 @@ void Network<Hosts>::free_lane(std::uint32_t wire, Port& o, std::uint32_t n, Ps 
   l.stopped = false;
   l.paused_until = now;
   o.paused += now - l.paused_since;
+  l.paused += now - l.paused_since;
   o.stopped = 0;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "busbar/packet/fault.h"
+#include "busbar/packet/internal/flow_log.h"
 #include "busbar/packet/internal/record.h"
 
 namespace busbar::packet {
@@ -47,6 +48,7 @@ struct NetworkOptions {
   std::vector<WireFault> faults;
   Ps reroute_after = INT64_MAX;      ///< from a link's change until switches route accordingly; INT64_MAX: never
   std::uint32_t receiver_bytes = 0;  ///< buffer of a slow host; above it the host pauses or drops
+  const FlowLog* log = nullptr;      ///< null: none
   Ps load_over = 0;                  ///< above 0: packets record the load of the fullest wire, averaged over this time
 };
 

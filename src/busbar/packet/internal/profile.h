@@ -16,20 +16,9 @@ struct Scale {
   Ps longest_cable = 0;  ///< largest latency of a cable
 };
 
-/// The state of a flow in the middle of a run.
-struct FlowSample {
-  std::uint32_t flow = 0, packets = 0;  ///< packets acknowledged so far
-};
-/// Samples a run at equal intervals of time.
-struct Sampler {
-  Ps every = 0;  ///< 0: never
-  std::function<void(Ps now, std::span<const FlowSample> active, std::span<const Port> ports)> look;
-};
-
 struct Profile {
   HostSettings hosts;
   NetworkOptions network;
-  Sampler sampler;
 };
 
 Profile make_profile(const PacketOptions& options, const Scale& scale);

@@ -1,0 +1,45 @@
+// --series and --log of `busbar flows`: what links and flows do in the course of a run, as CSV files.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "busbar/cli/flags.h"
+#include "busbar/cli/flow_csv.h"
+#include "busbar/packet/packet_list.h"
+
+namespace busbar {
+
+struct WatchFlags {
+  std::string series, interval = "10us", log, log_flows;
+};
+std::vector<Flag> watch_flags(WatchFlags& flags);
+
+/// Collects the rows of both files during a run. It must outlive the run.
+class PacketWatch {
+ public:
+  PacketWatch(const WatchFlags& flags, const NamedFlows& flows, const Topology& topology);
+  /// Makes a run with `options` report here. Errors: the interval; flows to log that the list does not have.
+  Status watch(PacketOptions& options);
+  /// Writes the files. Errors: kIo; kDoesNotFit if samples took more than kMostBytes.
+  Status write();
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  void sample(SimTime now, std::span<const PacketLinkSample> links, std::span<const PacketFlowSample> flows);
+  void add_link(const PacketLinkSample& now, const PacketLinkSample& before, double us, double interval_s);
+  std::string name_of_flow(std::uint32_t flow) const;
+  std::string log_row(const PacketLogEntry& e) const;
+
+  const WatchFlags& flags_;
+  const NamedFlows& flows_;
+  const Topology& topology_;
+  SimTime last_;
+  std::vector<PacketLinkSample> links_;  ///< of the last sample
+  std::vector<std::uint64_t> acked_;     ///< per flow: bytes acknowledged at the last sample
+  std::string series_;
+  std::vector<PacketLogEntry> log_;
+};
+
+}  // namespace busbar
