@@ -18,6 +18,7 @@ BUSBAR = ""
 SHARE = 60  # one row in 60, by the hash of its command
 STEPS = [["examples/llama3-70b-512xh100.yaml"], ["examples/llama3-8b-64xcards-100g.yaml"],
          ["--cluster", "dgx-1v:2", "--model", "llama2-7b", "--tp", "4", "--pp", "2"],
+         ["--cluster", "mi250x-4:4", "--model", "llama2-7b", "--tp", "2", "--zero", "3"],  # groups with rings of their own
          ["--cluster", "mi300x-8:2", "--model", "llama3-8b", "--tp", "2", "--cp", "2", "--launch", "graph"],
          ["--cluster", "hgx-a100-4:4", "--model", "llama2-7b", "--zero", "3", "--env", "NCCL_IB_DISABLE=1",
           "--set", "cluster.routing=spray"]]

@@ -18,7 +18,7 @@ std::string words_of_choice(const NcclComm& comm) {
   const std::string words = fmt::format("as {} chooses", library_name(comm));
   if (!comm.shapes.front().system.amd_gpus) return words;
   return fmt::format("{}, over rings of {}{}", words, origin_of_rings(comm),
-                     comm.shapes.front().graphs.rccl ? "" : "because RCCL has no model of this machine");
+                     comm.shapes.front().graphs.rccl ? "" : ", because RCCL has no model of this machine");
 }
 
 }  // namespace busbar

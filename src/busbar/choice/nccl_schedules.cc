@@ -140,6 +140,13 @@ Result<const NcclSchedules::Laid*> NcclSchedules::lay(const CollectiveCall& call
   return &at->second;
 }
 
+bool NcclSchedules::same_channels(NcclSchedules& other, const CollectiveCall& call, std::uint32_t channels) {
+  if (!fits(call) || !other.fits(call)) return fits(call) == other.fits(call);
+  const Result<const Laid*> a = lay(call, channels), b = other.lay(call, channels);
+  if (!a.ok() || !b.ok()) return a.ok() == b.ok();
+  return (*a)->shapes == (*b)->shapes && (*a)->ports.size() == (*b)->ports.size();
+}
+
 Result<CollectiveCall> NcclSchedules::over_channels(CollectiveCall call, std::uint32_t channels) {
   if (call.groups.groups() != 1) return call;
   std::vector<std::uint32_t> first_device(comm_.ranks);
@@ -188,7 +195,8 @@ Result<CollectiveCall> NcclGroups::over_channels(CollectiveCall call, std::uint3
     NcclSchedules& of = of_(g);
     if (!of.fits(call)) return call;
     BUSBAR_ASSIGN(laid[g], of.lay(call, channels));
-    if (laid[g]->shapes != laid[0]->shapes || laid[g]->ports.size() != laid[0]->ports.size()) return call;
+    if (g > 0 && &of != &of_(g - 1) && !of_(0).same_channels(of, call, channels))
+      return Error{ErrorCode::kUnsupported, "the groups have different rings or trees", {}};
   }
   call.schedule = laid[0]->schedule;
   if (laid[0]->ports.empty() || laid[0]->ports[0].empty()) return call;

@@ -26,6 +26,8 @@ class NcclSchedules {
   /// outside the communicator. Channels with equal order and equal NICs become one, with the sum of their shares of the
   /// bytes. `channels`: use only the first `channels`; 0: all.
   Result<CollectiveCall> over_channels(CollectiveCall call, std::uint32_t channels = 0);
+  /// Whether a group with the other communicator runs `call` by the same schedule.
+  bool same_channels(NcclSchedules& other, const CollectiveCall& call, std::uint32_t channels = 0);
 
  private:
   friend class NcclGroups;
@@ -56,7 +58,7 @@ class NcclGroups {
              std::function<std::uint32_t(std::uint32_t group, std::uint32_t member)> first_device)
       : of_(std::move(of)), first_device_(std::move(first_device)) {}
 
-  /// As NcclSchedules::over_channels. If the groups' rings or trees differ, the call is returned unchanged.
+  /// As NcclSchedules::over_channels. Error kUnsupported if the groups' rings or trees differ.
   Result<CollectiveCall> over_channels(CollectiveCall call, std::uint32_t channels = 0) const;
 
  private:

@@ -271,6 +271,8 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
   }
   if (!goal && !file.ends_with(".xml"))
     return invalid(fmt::format("'{}' should end in .xml (MSCCL), .goal or .csv (flows)", file), {"", 0, 0, "--out"});
+  if (!row.call.parts.empty())
+    return unsupported("the groups of this call run different schedules; ask for one of them with --ranks");
   BUSBAR_ASSIGN(const Schedule schedule, schedule_of(row.call, machine.cluster().topology, machine.placement()));
   const PlanLanes lanes = Lowering(machine.router(), machine.placement(), machine.protocol()).lanes(row.call, schedule);
   std::string text;

@@ -12,7 +12,8 @@ bool same_work(const CollectiveCall& a, const CollectiveCall& b) {
   return a.op == b.op && a.bytes == b.bytes && a.root == b.root && a.algorithm == b.algorithm &&
          a.protocol == b.protocol && a.chunks == b.chunks && a.channels == b.channels && a.schedule == b.schedule &&
          a.pairs == b.pairs && a.groups.groups() == b.groups.groups() && a.groups.size() == b.groups.size() &&
-         a.groups.order == b.groups.order;
+         a.groups.order == b.groups.order &&
+         std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), same_work);
 }
 
 }  // namespace
@@ -36,6 +37,8 @@ bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
 
 /// Whether ranks that are paired have their NICs, and the GPUs that relay to these, in the same places of a server.
 bool CallLikeness::same_nics(const CollectiveCall& a, const CollectiveCall& b) const {
+  for (std::size_t i = 0; i < a.parts.size(); ++i)
+    if (!same_nics(a.parts[i], b.parts[i])) return false;
   if (a.nics == b.nics && (!a.nics || a.groups == b.groups)) return true;
   if (!a.nics || !b.nics || a.nics->channels != b.nics->channels) return false;
   const auto place = [&](DeviceId d) {

@@ -45,54 +45,69 @@ Simplifications unfollowed(const PlannedCall& plan) {
 
 }  // namespace
 
+/// Parts with different numbers of steps do not wait for each other: each becomes a pipeline, of one chunk or more.
 Result<std::vector<Stage>> CallLowering::stages() {
-  if (plan_.chunks != 1) {
-    BUSBAR_RETURN_IF_ERROR(lower_pipeline());
-    return std::move(done_);
+  const PlannedCall& first = plans_.front();
+  const bool stepwise = std::all_of(plans_.begin(), plans_.end(), [&](const PlannedCall& plan) {
+    return plan.chunks == 1 && plan.steps() == first.steps();
+  });
+  for (std::size_t step = 0; step < (stepwise ? first.steps() : 1); ++step) {
+    if (choice_.only && step != *choice_.only) continue;
+    space_.router.set_bias(choice_.bias(step));
+    space_.builder.begin(static_cast<std::uint32_t>(step));
+    for (const PlannedCall& plan : plans_) {
+      begin(plan);
+      BUSBAR_RETURN_IF_ERROR(stepwise ? lower_step(step) : lower_pipeline());
+    }
+    close_stage();
   }
-  for (std::size_t step = 0; step < plan_.steps(); ++step)
-    if (!choice_.only || step == *choice_.only) BUSBAR_RETURN_IF_ERROR(lower_step(step));
   return std::move(done_);
 }
 
+void CallLowering::begin(const PlannedCall& plan) {
+  if (plan_ == &plan) return;
+  plan_ = &plan;
+  space_.times.begin_call(plan);
+  const std::uint32_t domain = ranks_per_domain(plan.call, machine_.topology(), machine_.placement);
+  space_.router.begin_call(plan, domain, trace_ != nullptr);
+  space_.run.begin_call(plan.schedule.ranks, plan.schedule.reducers);
+}
+
 Status CallLowering::lower_step(std::size_t step) {
-  space_.router.set_bias(choice_.bias(step));
-  space_.builder.begin(static_cast<std::uint32_t>(step));
   Stage& stage = space_.builder.stage;
   StepRuns runs;
-  BUSBAR_RETURN_IF_ERROR(runs.route(plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
+  BUSBAR_RETURN_IF_ERROR(runs.route(*plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
   stage.simplified.add(runs.simplified());
-  stage.simplified.add(unfollowed(plan_));
-  const bool together = has_many_pairs(machine_, plan_, step);
+  stage.simplified.add(unfollowed(*plan_));
+  const bool together = has_many_pairs(machine_, *plan_, step);
   const PairTools tools{machine_, spread_, space_.router, space_.times, space_.builder};
-  for (std::size_t c = 0; c < plan_.runs.size(); ++c) {
-    if (step >= plan_.runs[c].size()) continue;
-    const PhaseRun phases = plan_.runs[c][step];
-    if (stage.phase.empty()) stage.phase = phase_name(plan_, phases);
-    const bool at_once = all_at_once(plan_.schedule, plan_.first_phase(phases));
+  for (std::size_t c = 0; c < plan_->runs.size(); ++c) {
+    if (step >= plan_->runs[c].size()) continue;
+    const PhaseRun phases = plan_->runs[c][step];
+    if (stage.phase.empty()) stage.phase = phase_name(*plan_, phases);
+    const bool at_once = all_at_once(plan_->schedule, plan_->first_phase(phases));
     Status status;
-    plan_.for_each_group(phases, [&](const GroupRun& of) {
+    plan_->for_each_group(phases, [&](const GroupRun& of) {
       if (!status.ok()) return;
       status = !at_once   ? lower_run(of, c, runs)
-               : together ? lower_pairs_together(tools, plan_, of, space_.run)
+               : together ? lower_pairs_together(tools, *plan_, of, space_.run)
                           : lower_sends(of);
     });
     BUSBAR_RETURN_IF_ERROR(status);
   }
   space_.run.step_loads = nullptr;
-  close_stage();
   return {};
 }
 
 /// A run whose connections wait for each other: one fluid.
 Status CallLowering::lower_run(const GroupRun& of, std::size_t channel, StepRuns& runs) {
   OpenRun& run = space_.run;
-  BUSBAR_RETURN_IF_ERROR(runs.open(plan_, of, channel, space_.router, space_.times, run));
+  BUSBAR_RETURN_IF_ERROR(runs.open(*plan_, of, channel, space_.router, space_.times, run));
   if (traces())
     trace_->parts[done_.size()] =
-        RunTracer(machine_, plan_, space_.times, of, run, space_.builder.stage.phase).trace();
-  const double bytes = run.busiest_bytes(is_stepwise(plan_.first_phase(of.phases).pattern));
-  const double held_ps = space_.times.held_ps(run, sends_each(plan_, of.phases));
+        RunTracer(machine_, *plan_, space_.times, of, run, space_.builder.stage.phase).trace();
+  const double bytes = run.busiest_bytes(is_stepwise(plan_->first_phase(of.phases).pattern));
+  const double held_ps = space_.times.held_ps(run, sends_each(*plan_, of.phases));
   if (bytes > 0)
     space_.builder.emit(run.loads, bytes, space_.times.alone_ps(run, of) + held_ps);
   else
@@ -103,8 +118,8 @@ Status CallLowering::lower_run(const GroupRun& of, std::size_t channel, StepRuns
 /// A phase whose connections know nothing of each other: a fluid each. Their latency is paid once, before the bytes.
 Status CallLowering::lower_sends(const GroupRun& of) {
   constexpr std::uint64_t kMostFluids = 2'000'000;  // some 300 MB
-  const Phase& phase = plan_.first_phase(of.phases);
-  const GroupFamily& family = plan_.family(of.phases);
+  const Phase& phase = plan_->first_phase(of.phases);
+  const GroupFamily& family = plan_->family(of.phases);
   const std::uint32_t n = family.size();
   const bool pairs = phase.pattern != Pattern::kDirectGather && phase.pattern != Pattern::kDirectScatter &&
                      phase.pattern != Pattern::kDirectShift;
@@ -113,11 +128,11 @@ Status CallLowering::lower_sends(const GroupRun& of) {
     return unsupported(fmt::format("{} over {} ranks is {} routes at once; choose pairwise or bruck",
                                    name_of(phase.pattern), n, std::uint64_t{n} * n));
   OpenRun& run = space_.run;
-  const double chunk_bytes = plan_.chunk_bytes();
+  const double chunk_bytes = plan_->chunk_bytes();
   Status status;
   space_.router.begin_run({of.phases.begin, of.phases.begin + 1});
   for_each_send(phase, n, 0, [&](const Send& send) {
-    const double bytes = static_cast<double>(chunks_of(plan_.schedule, phase, n, send)) * chunk_bytes;
+    const double bytes = static_cast<double>(chunks_of(plan_->schedule, phase, n, send)) * chunk_bytes;
     if (!status.ok() || bytes == 0) return;
     run.clear_routes();
     status = space_.router.connect(of.call_group, actor_of(phase, family, n, of.group, send.src),
@@ -142,21 +157,21 @@ struct CallLowering::FirstChunk {
 Status CallLowering::lower_first_chunk(std::uint32_t call_group, std::size_t channel, std::span<StepRuns> steps,
                                        FirstChunk& first) {
   OpenRun& run = space_.run;
-  for (std::size_t step = 0; step < plan_.runs[channel].size(); ++step) {
-    const PhaseRun phases = plan_.runs[channel][step];
-    const std::string name = phase_name(plan_, phases);
+  for (std::size_t step = 0; step < plan_->runs[channel].size(); ++step) {
+    const PhaseRun phases = plan_->runs[channel][step];
+    const std::string name = phase_name(*plan_, phases);
     if (space_.builder.stage.phase.empty()) space_.builder.stage.phase = name;
     double slowest_ps = 0, bytes = 0, held_ps = 0;
     std::vector<ChainPart> parts;  // of the slowest
-    for (std::uint32_t g = 0; g < plan_.family(phases).groups(); ++g) {
+    for (std::uint32_t g = 0; g < plan_->family(phases).groups(); ++g) {
       const GroupRun of{phases, call_group, g};
-      BUSBAR_RETURN_IF_ERROR(steps[step].open(plan_, of, channel, space_.router, space_.times, run));
+      BUSBAR_RETURN_IF_ERROR(steps[step].open(*plan_, of, channel, space_.router, space_.times, run));
       const bool empty = run.connections.empty();
-      const double held = empty ? 0 : space_.times.held_ps(run, sends_each(plan_, phases));
+      const double held = empty ? 0 : space_.times.held_ps(run, sends_each(*plan_, phases));
       const double ps = empty ? 0 : space_.times.alone_ps(run, of) + held;
-      if (ps > slowest_ps && traces()) parts = RunTracer(machine_, plan_, space_.times, of, run, name).trace();
+      if (ps > slowest_ps && traces()) parts = RunTracer(machine_, *plan_, space_.times, of, run, name).trace();
       slowest_ps = std::max(slowest_ps, ps);
-      bytes = std::max(bytes, run.busiest_bytes(is_stepwise(plan_.first_phase(phases).pattern)));
+      bytes = std::max(bytes, run.busiest_bytes(is_stepwise(plan_->first_phase(phases).pattern)));
       held_ps = std::max(held_ps, held);
       for (const CapacityId c : run.loads.on()) space_.total.add(c, run.loads[c]);
       run.loads.clear();
@@ -175,13 +190,11 @@ Status CallLowering::lower_first_chunk(std::uint32_t call_group, std::size_t cha
 /// the first chunks through every phase, one or as many as are followed, and then of the others through the busiest
 /// link.
 Status CallLowering::lower_pipeline() {
-  const double k = plan_.chunks;
-  space_.router.set_bias(choice_.bias(0));
-  space_.builder.begin(0);
-  std::vector<StepRuns> steps(plan_.steps());  // of one chunk
+  const double k = plan_->chunks;
+  std::vector<StepRuns> steps(plan_->steps());  // of one chunk
   PerCapacity<double> all_loads;               // of all steps together
   for (std::size_t step = 0; step < steps.size(); ++step) {
-    BUSBAR_RETURN_IF_ERROR(steps[step].route(plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
+    BUSBAR_RETURN_IF_ERROR(steps[step].route(*plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
     space_.builder.stage.simplified.add(steps[step].simplified());
     if (steps[step].loads().empty()) continue;
     if (all_loads.empty()) all_loads = {machine_.table.counts(), 0.0};
@@ -189,11 +202,11 @@ Status CallLowering::lower_pipeline() {
   }
   std::vector<double> followed_ps;  // per group of ranks and channel
   const std::uint32_t followed =
-      !machine_.table.holds() ? follow_pipeline(plan_, steps, space_.hop_times, followed_ps) : 1;
-  if (followed == 1 && !machine_.table.holds()) space_.builder.stage.simplified.add(unfollowed(plan_));
+      !machine_.table.holds() ? follow_pipeline(*plan_, steps, space_.hop_times, followed_ps) : 1;
+  if (followed == 1 && !machine_.table.holds()) space_.builder.stage.simplified.add(unfollowed(*plan_));
   RunLoads& total = space_.total;
-  for (std::uint32_t cg = 0; cg < plan_.call.groups.groups(); ++cg)
-    for (std::size_t c = 0; c < plan_.runs.size(); ++c) {
+  for (std::uint32_t cg = 0; cg < plan_->call.groups.groups(); ++cg)
+    for (std::size_t c = 0; c < plan_->runs.size(); ++c) {
       FirstChunk first;
       BUSBAR_RETURN_IF_ERROR(lower_first_chunk(cg, c, steps, first));
       double busiest_ps = space_.times.capped_ps(first.all_bytes);
@@ -207,7 +220,7 @@ Status CallLowering::lower_pipeline() {
       total.clear();
       double more_ps = (k - 1) * (busiest_ps + first.held_ps);
       if (followed > 1)
-        more_ps = std::max(0.0, followed_ps[cg * plan_.runs.size() + c] - first.ps) + (k - followed) * busiest_ps;
+        more_ps = std::max(0.0, followed_ps[cg * plan_->runs.size() + c] - first.ps) + (k - followed) * busiest_ps;
       if (traces()) {
         first.parts.push_back({ChainPartKind::kBandwidth, "chunks after the first", kNone32, kNone32, 0, 0, busiest,
                                more_ps});
@@ -215,8 +228,7 @@ Status CallLowering::lower_pipeline() {
       }
       if (first.most_bytes > 0) space_.builder.emit(space_.run.loads, first.most_bytes * k, first.ps + more_ps);
     }
-  space_.builder.stage.phase = plan_.schedule.algorithm + " " + name_of(plan_.schedule.op) + ", pipelined";
-  close_stage();
+  space_.builder.stage.phase = plan_->schedule.algorithm + " " + name_of(plan_->schedule.op) + ", pipelined";
   return {};
 }
 

@@ -62,7 +62,8 @@ PlannedCall plan_call(const CollectiveCall& call, const Schedule& s, const Place
 }
 
 /// `loads`: work space.
-double algorithm_floor_ps(const LoweredCall& call, const Schedule& s, const PlacedMachine& m, RunLoads& loads) {
+double algorithm_floor_ps(const LoweredCall& call, std::span<const PlannedCall> plans, const PlacedMachine& m,
+                          RunLoads& loads) {
   for (const Stage& stage : call.stages)
     for (const Fluid& f : stage.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i) loads.add(stage.on[i], stage.weight[i] * f.bytes);
@@ -74,7 +75,8 @@ double algorithm_floor_ps(const LoweredCall& call, const Schedule& s, const Plac
     }
   loads.clear();
   // Links to a switch that reduces carry more in the model than on the wire.
-  return s.reducers > 0 ? ps * m.protocol.share_switch : ps;
+  const bool reduces = std::any_of(plans.begin(), plans.end(), [](const auto& p) { return p.schedule.reducers > 0; });
+  return reduces ? ps * m.protocol.share_switch : ps;
 }
 
 }  // namespace
@@ -139,6 +141,9 @@ PlanLanes Lowering::lanes(const CollectiveCall& call, const Schedule& schedule) 
 
 double Lowering::least_ps(const CollectiveCall& call) {
   const PlacedMachine& m = state_->machine;
+  double slowest_ps = 0;
+  for (const CollectiveCall& part : call.parts) slowest_ps = std::max(slowest_ps, least_ps(part));
+  if (!call.parts.empty()) return slowest_ps;
   const std::uint32_t per_domain = state_->per_domain(call);
   const Result<Schedule> built = schedule_of(call, m, per_domain);
   if (!built.ok() || built->ranks != call.groups.size() || count(call.bytes) == 0) return 0;
@@ -163,33 +168,36 @@ double Lowering::least_ps(const CollectiveCall& call) {
 
 Result<LoweredCall> Lowering::State::lower(const CollectiveCall& call) {
   BUSBAR_RETURN_IF_ERROR(check_placed(call, machine.placement));
-  const std::uint32_t domain = per_domain(call);
-  Schedule built;
-  if (!call.schedule) {
-    BUSBAR_ASSIGN(built, schedule_of(call, machine, domain));
+  const auto parts = parts_of(call);
+  std::vector<Schedule> built(parts.size());
+  std::vector<PlannedCall> plans;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::uint32_t domain = per_domain(parts[i]);
+    if (!parts[i].schedule) {
+      BUSBAR_ASSIGN(built[i], schedule_of(parts[i], machine, domain));
+    }
+    const Schedule& s = parts[i].schedule ? *parts[i].schedule : built[i];
+    if (s.ranks != call.groups.size() || s.op != call.op || s.root != call.root)
+      return invalid("the schedule is for another call");
+    plans.push_back(plan_call(parts[i], s, machine, domain));
+    plans.back().follows_rings = follows_rings;
   }
-  const Schedule& s = call.schedule ? *call.schedule : built;
-  if (s.ranks != call.groups.size() || s.op != call.op || s.root != call.root)
-    return invalid("the schedule is for another call");
-  PlannedCall plan = plan_call(call, s, machine, domain);
-  plan.follows_rings = follows_rings;
   if (!space) space.emplace(machine);
-  space->times.begin_call(plan);
-  space->router.begin_call(plan, domain, trace != nullptr);
-  space->run.begin_call(s.ranks, s.reducers);
-  Result<std::vector<Stage>> stages = CallLowering(machine, pair_spread, *space, plan, choice, trace).stages();
+  Result<std::vector<Stage>> stages = CallLowering(machine, pair_spread, *space, plans, choice, trace).stages();
   if (!stages.ok()) {
     space.reset();  // anything may be half done
     return stages.error();
   }
   LoweredCall out;
   out.call = call;
-  out.channels = s.channels * plan.lanes.count;
-  out.chunks = plan.chunks;
+  for (const PlannedCall& plan : plans) {
+    out.channels = std::max(out.channels, plan.schedule.channels * plan.lanes.count);
+    out.chunks = std::max(out.chunks, plan.chunks);
+  }
   out.stages = std::move(*stages);
   out.launch_ps = static_cast<double>(protocol.launch.in_ps());
   for (const Stage& stage : out.stages) out.launch_ps += stage.latency_ps;
-  out.algorithm_floor_ps = algorithm_floor_ps(out, s, machine, space->total);
+  out.algorithm_floor_ps = algorithm_floor_ps(out, plans, machine, space->total);
   return out;
 }
 

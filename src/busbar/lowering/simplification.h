@@ -13,9 +13,8 @@ enum class Simplification : std::uint8_t {
   kPhasesInTurn,   ///< rings, rounds or direct sends before or after another phase, which may overlap with it
   kFirstChunk,     ///< trees or chains with more sends than are followed: only the first chunk is
   kOnePieceTrees,  ///< reductions by several trees, or broadcasts by several chains, in one piece
-  kRankOrder,      ///< groups of one call whose rings or trees differ: in the order of their ranks instead
 };
-inline constexpr std::uint32_t kSimplificationCount = 6;
+inline constexpr std::uint32_t kSimplificationCount = 5;
 
 /// What the same schedule takes message by message, from the predicted time on.
 struct SimplificationEffect {
@@ -31,7 +30,6 @@ inline const SimplificationEffect& effect_of(Simplification s) {
       {"a rank waits for the whole phase or chunk before, though its own part of it is there", -27, 5},
       {"of trees or chains with so many sends only the first chunk is followed", -18, 5},
       {"pieces of several trees or chains that meet at one rank are counted once", -5, 30},
-      {"rings or trees of the groups of this call differ, and they are laid in the order of their ranks", -75, 0},
   }};
   return kEffects[static_cast<std::size_t>(s)];
 }

@@ -282,20 +282,25 @@ Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topolog
 
 Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement) {
   BUSBAR_RETURN_IF_ERROR(check_memory(call, router.topology(), placement));
-  BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
-  return check_reducers(s);
+  for (const CollectiveCall& part : parts_of(call)) {
+    BUSBAR_ASSIGN(const Schedule s, schedule_of(part, router.topology(), placement));
+    BUSBAR_RETURN_IF_ERROR(check_reducers(s));
+  }
+  return {};
 }
 
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
                             const ProtocolModel& protocol, FlowList& list) {
   BUSBAR_RETURN_IF_ERROR(check_memory(call, router.topology(), placement));
-  BUSBAR_ASSIGN(const Schedule s, schedule_of(call, router.topology(), placement));
   if (!protocol.scale_up_access)
     return Error{ErrorCode::kUnsupported, "packets do not model GPUs without access over scale-up links", {}};
   list.reach = {protocol.gpudirect, protocol.peer_access};
   list.shares = rate_shares(protocol);
-  Unroller unroller(call, s, router, placement, protocol, list);
-  for (std::uint32_t g = 0; g < call.groups.groups(); ++g) BUSBAR_RETURN_IF_ERROR(unroller.unroll(g));
+  for (const CollectiveCall& part : parts_of(call)) {
+    BUSBAR_ASSIGN(const Schedule s, schedule_of(part, router.topology(), placement));
+    Unroller unroller(part, s, router, placement, protocol, list);
+    for (std::uint32_t g = 0; g < part.groups.groups(); ++g) BUSBAR_RETURN_IF_ERROR(unroller.unroll(g));
+  }
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "busbar/predict/call_chooser.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,34 @@ bool is_tuned(Collective op) {
          op == Collective::kBroadcast || op == Collective::kReduce;
 }
 
+/// The algorithms of which a library without a table for the call runs the fastest.
+std::vector<std::string> customary(const CollectiveCall& call) {
+  if (call.algorithm != "auto") return {call.algorithm};
+  return is_tuned(call.op) ? std::vector<std::string>{"ring", "tree"} : std::vector<std::string>{"direct"};
+}
+
+Result<NcclChoice> choice_of(const Communicator& comm, const CollectiveCall& call) {
+  return choose_nccl(comm.schedules.comm(), comm.tuning, call.op, call.bytes,
+                     {nccl_algorithm(call.algorithm), nccl_protocol(call.protocol)});
+}
+
+/// Whether the library runs the call by one schedule and protocol over groups with these two communicators.
+bool one_way(Communicator& a, Communicator& b, CollectiveCall call) {
+  if (!is_tuned(call.op)) return true;
+  const Result<NcclChoice> x = choice_of(a, call), y = choice_of(b, call);
+  if (x.ok() != y.ok()) return false;
+  if (x.ok()) {
+    call.algorithm = schedule_name(x->algorithm);
+    return x->algorithm == y->algorithm && x->protocol == y->protocol && x->channels == y->channels &&
+           x->pieces == y->pieces && a.schedules.same_channels(b.schedules, call, x->channels);
+  }
+  const std::vector<std::string> names = customary(call);
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    call.algorithm = name;
+    return a.schedules.same_channels(b.schedules, call);
+  });
+}
+
 }  // namespace
 
 bool may_be_made(const CollectiveCall& call) { return call.algorithm == "synthesized" || call.algorithm == "fastest"; }
@@ -59,6 +88,48 @@ Result<CollectiveCall> CallChooser::lay(CollectiveCall call, const FamilyCommuni
   };
   return NcclGroups([&](std::uint32_t group) -> NcclSchedules& { return comms.of(group).schedules; }, first_device)
       .over_channels(std::move(call), channels);
+}
+
+/// The groups of the call by the way in which the library runs them, in order of their first groups.
+std::vector<GroupFamily> CallChooser::ways(const CollectiveCall& call, const FamilyCommunicators& comms) const {
+  std::vector<std::uint32_t> way_of;      // per class
+  std::vector<std::uint32_t> first_of;    // per way: its first class
+  for (std::uint32_t c = 0; c < comms.classes.size(); ++c) {
+    const auto same = std::find_if(first_of.begin(), first_of.end(), [&](std::uint32_t first) {
+      return one_way(*comms.classes[first], *comms.classes[c], call);
+    });
+    way_of.push_back(static_cast<std::uint32_t>(same - first_of.begin()));
+    if (same == first_of.end()) first_of.push_back(c);
+  }
+  if (first_of.size() == 1) return {call.groups};
+  std::vector<GroupFamily> out(first_of.size());
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g) {
+    GroupFamily& way = out[way_of[comms.class_of[g]]];
+    for (std::uint32_t m = 0; m < call.groups.size(); ++m) way.listed.push_back(call.groups.actor(g, m));
+    ++way.listed_groups;
+  }
+  for (GroupFamily& way : out) way.order = call.groups.order;
+  return out;
+}
+
+/// Each way is chosen and laid as if the others did not run.
+Result<std::optional<ChosenCall>> CallChooser::in_parts(const CollectiveCall& call,
+                                                        const std::vector<GroupFamily>& ways, TrialEngines& trials) {
+  std::optional<ChosenCall> out;
+  std::vector<CollectiveCall> parts;
+  for (const GroupFamily& groups : ways) {
+    CollectiveCall part = call;
+    part.groups = groups;
+    BUSBAR_ASSIGN(auto chosen, as_library(part, trials));
+    if (!chosen) return chosen;
+    parts.push_back(chosen->call);
+    if (!out) out = std::move(chosen);
+  }
+  out->call.groups = call.groups;
+  out->call.schedule = nullptr;
+  out->call.nics = nullptr;
+  out->call.parts = std::move(parts);
+  return out;
 }
 
 /// The fastest of `algorithms` over the channels of `comms`, each with its fastest protocol.
@@ -89,12 +160,9 @@ Result<CollectiveCall> CallChooser::over_channels(CollectiveCall call, const std
 /// Empty if NCCL's tables have no entry for the call, or name an algorithm that this machine cannot run.
 std::optional<ChosenCall> CallChooser::as_nccl(const CollectiveCall& call, const FamilyCommunicators& comms,
                                                 TrialEngines& trials) {
-  const Communicator& comm = comms.first();
-  const auto named = nccl_algorithm(call.algorithm);
-  const auto choice = choose_nccl(comm.schedules.comm(), comm.tuning, call.op, call.bytes,
-                                  {named, nccl_protocol(call.protocol)});
+  const auto choice = choice_of(comms.first(), call);
   if (!choice.ok()) return std::nullopt;
-  ChosenCall out{call, named ? ChosenBy::kGiven : ChosenBy::kNccl, *choice, {}};
+  ChosenCall out{call, nccl_algorithm(call.algorithm) ? ChosenBy::kGiven : ChosenBy::kNccl, *choice, {}};
   out.call.algorithm = schedule_name(choice->algorithm);
   out.call.protocol = protocol_of(choice->protocol);
   if (call.chunks == 0) out.call.chunks = choice->pieces;
@@ -112,20 +180,17 @@ Result<std::optional<ChosenCall>> CallChooser::as_library(const CollectiveCall& 
   if (!found.ok() && found.error().code != ErrorCode::kUnsupported) return found.error();
   if (!found.ok()) return std::optional<ChosenCall>();
   const FamilyCommunicators& comms = **found;
-  const Communicator& comm = comms.first();
+  if (comms.classes.size() > 1)
+    if (const auto apart = ways(call, comms); apart.size() > 1) return in_parts(call, apart, trials);
   if (is_tuned(call.op))
     if (auto chosen = as_nccl(call, comms, trials)) return chosen;
-  std::vector<std::string> names{call.algorithm};
-  if (is_auto && is_tuned(call.op)) names = {"ring", "tree"};
-  if (is_auto && !is_tuned(call.op)) names = {"direct"};
-  Result<CollectiveCall> best = over_channels(call, names, comms, trials);
+  Result<CollectiveCall> best = over_channels(call, customary(call), comms, trials);
   if (!best.ok() && !is_auto) return best.error();
   if (!best.ok()) return std::optional<ChosenCall>();
   ChosenCall out{std::move(*best), is_auto ? ChosenBy::kFastest : ChosenBy::kGiven, {}, {}};
   if (is_auto && !is_tuned(call.op)) {
     out.by = ChosenBy::kNccl;  // for grouped sends and receives
-    if (const auto choice = choose_nccl(comm.schedules.comm(), comm.tuning, call.op, call.bytes); choice.ok())
-      out.nccl = *choice;
+    if (const auto choice = choice_of(comms.first(), call); choice.ok()) out.nccl = *choice;
   }
   return std::optional<ChosenCall>(std::move(out));
 }

@@ -44,6 +44,9 @@ class CallChooser {
 
  private:
   Result<std::optional<ChosenCall>> as_library(const CollectiveCall& call, TrialEngines& trials);
+  std::vector<GroupFamily> ways(const CollectiveCall& call, const FamilyCommunicators& comms) const;
+  Result<std::optional<ChosenCall>> in_parts(const CollectiveCall& call, const std::vector<GroupFamily>& ways,
+                                             TrialEngines& trials);
   std::optional<ChosenCall> as_nccl(const CollectiveCall& call, const FamilyCommunicators& comms, TrialEngines& trials);
   Result<ChosenCall> fastest_of_all(const CollectiveCall& call, TrialEngines& trials);
   Result<CollectiveCall> over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,

@@ -134,7 +134,8 @@ Result<CollectiveCall> Predictor::prepare(const CollectiveCall& asked) {
   for (const auto& [known, prepared] : prepared_)
     if (known == asked) {
       return prepared;
-    } else if (policy_.shortcuts.has(Shortcut::kEqualCalls) && trials_->engine->alike(known, asked)) {
+    } else if (prepared.parts.empty() && policy_.shortcuts.has(Shortcut::kEqualCalls) &&
+               trials_->engine->alike(known, asked)) {
       policy_.shortcuts.take(Shortcut::kEqualCalls);
       call.algorithm = prepared.algorithm;
       call.protocol = prepared.protocol;
@@ -156,7 +157,7 @@ Status Predictor::prepare(Program& program) {
 Result<std::vector<CollectiveCall>> Predictor::jobs_of(const CollectiveCall& asked, const ChosenCall& first,
                                                        std::uint32_t jobs, TrialEngines& trials) {
   std::vector<CollectiveCall> out{first.call};
-  const bool library = first.nccl || first.call.schedule;
+  const bool library = first.nccl || first.call.schedule || !first.call.parts.empty();
   for (std::uint32_t j = 1; j < jobs; ++j) {
     CollectiveCall moved = library ? asked : first.call;
     moved.groups.base = asked.groups.base + j * asked.groups.size();
@@ -310,8 +311,6 @@ Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& as
   out.chosen_by = chosen.by;
   out.nccl = chosen.nccl;
   out.made = std::move(chosen.made);
-  if (out.nccl && call.groups.groups() > 1 && !chosen.call.schedule && traits_of(out.algorithm).takes_orders)
-    out.simplified.add(Simplification::kRankOrder);
   BUSBAR_RETURN_IF_ERROR(run(jobs, ask, trials, out));
   if (policy_.accuracy != nullptr)
     out.band =

@@ -12,6 +12,11 @@ const char* name_of(OpClass c) {
   return kNames[static_cast<std::size_t>(c)];
 }
 
+std::span<const CollectiveCall> parts_of(const CollectiveCall& call) {
+  if (call.parts.empty()) return {&call, 1};
+  return call.parts;
+}
+
 AlgorithmTraits traits_of(const CollectiveCall& call) {
   return call.schedule ? call.schedule->traits : traits_of(call.algorithm);
 }

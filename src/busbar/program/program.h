@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,14 @@ struct CollectiveCall {
   std::shared_ptr<const Schedule> schedule{};
   /// NICs of the channels of `schedule`; null: each rank uses the NICs nearest to its GPU. Shared likewise.
   std::shared_ptr<const ChannelNics> nics{};
+  /// Where a library runs some groups in another way than others: one call per way, over its groups. They start
+  /// together, and differ in groups, algorithm, protocol, chunks, schedule and NICs. Empty: all groups run alike.
+  std::vector<CollectiveCall> parts{};
   bool operator==(const CollectiveCall&) const = default;
 };
+
+/// The parts of a call; a call without parts is its only one.
+std::span<const CollectiveCall> parts_of(const CollectiveCall& call);
 
 /// The traits of the call's own schedule, or of its algorithm.
 AlgorithmTraits traits_of(const CollectiveCall& call);

@@ -1,6 +1,7 @@
 // Lowers one call: routes its runs step by step and makes stages of them.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "busbar/lowering/internal/many_pairs.h"
@@ -41,10 +42,10 @@ struct StepChoice {
 
 class CallLowering {
  public:
-  /// All arguments outlive it. `trace`: null, or what is asked for and found.
-  CallLowering(const PlacedMachine& machine, PairSpread& spread, LoweringSpace& space, const PlannedCall& plan,
-               const StepChoice& choice, ChainTrace* trace)
-      : machine_(machine), spread_(spread), space_(space), plan_(plan), choice_(choice), trace_(trace) {}
+  /// `plans`: the parts of one call. All arguments outlive it. `trace`: null, or what is asked for and found.
+  CallLowering(const PlacedMachine& machine, PairSpread& spread, LoweringSpace& space,
+               std::span<const PlannedCall> plans, const StepChoice& choice, ChainTrace* trace)
+      : machine_(machine), spread_(spread), space_(space), plans_(plans), choice_(choice), trace_(trace) {}
 
   /// Returns the stages, without those that move nothing. Errors: those of RunRouter and of lower_pairs_together();
   /// after one `space` must not be used any more.
@@ -53,6 +54,7 @@ class CallLowering {
  private:
   /// The time alone of one channel of a pipeline, and what it is made of.
   struct FirstChunk;
+  void begin(const PlannedCall& part);
   Status lower_step(std::size_t step);
   Status lower_run(const GroupRun& of, std::size_t channel, StepRuns& runs);
   Status lower_sends(const GroupRun& of);
@@ -64,7 +66,8 @@ class CallLowering {
   const PlacedMachine& machine_;
   PairSpread& spread_;
   LoweringSpace& space_;
-  const PlannedCall& plan_;
+  std::span<const PlannedCall> plans_;
+  const PlannedCall* plan_ = nullptr;  ///< the part that is being lowered
   const StepChoice& choice_;
   ChainTrace* trace_;
   std::vector<Stage> done_{};
