@@ -50,6 +50,53 @@ TEST(Adaptive, WhereNothingIsGainedItIsTheEqualSplitToTheLastBit) {
   EXPECT_EQ(adaptive.stages.at(0).weight, spray.stages.at(0).weight);
 }
 
+TEST(Adaptive, ExplainsTheSplitThatItChose) {
+  const Topology t = leaves_and_spines(0.25);
+  const Router router(t, RoutingPolicy::kAdaptive);
+  const Placement placement(router, t.gpus());
+  Lowering lowering(router, placement, {});
+  for (const char* algorithm : {"ring", "halving_doubling"}) {
+    const CollectiveCall call = test_call(16, algorithm, 1 << 30);
+    const double ps = closed_form_ps(lowering.lower(call).value());
+    const std::vector<ChainPart> parts = lowering.explain(call).value();
+    EXPECT_NEAR(sum_ps(parts), ps, 1e-6 * ps) << algorithm;
+    for (const ChainPart& part : parts) EXPECT_GT(part.rounds, 0u) << algorithm << ": a chain of sends";
+  }
+}
+
+// A bias away from one of two spines sends nothing over it, for this step only.
+TEST(Adaptive, AStepIsThatOfTheWholeCallAndIsSplitAsAsked) {
+  const Topology t = leaves_and_spines(1);
+  const Router router(t, RoutingPolicy::kAdaptive);
+  const Placement placement(router, t.gpus());
+  Lowering lowering(router, placement, {}, Shortcuts::none());
+  const CollectiveCall call = test_call(16, "hierarchical(ring,tree)", 1 << 30);
+  const LoweredCall whole = lowering.lower(call).value();
+  ASSERT_GT(whole.stages.size(), 1u);
+  for (const Stage& stage : whole.stages) {
+    const Stage again = lowering.lower_step(call, stage.step, kEqualSplit).value();
+    EXPECT_EQ(again.phase, stage.phase);
+    EXPECT_EQ(again.weight, stage.weight);
+    EXPECT_EQ(again.load_ps, stage.load_ps);
+    EXPECT_EQ(again.slowest_alone_ps, stage.slowest_alone_ps);
+  }
+  EXPECT_FALSE(lowering.lower_step(call, static_cast<std::uint32_t>(whole.stages.back().step + 1), {}).ok());
+  SplitBias away(t.link_count(), 1);
+  for (std::uint32_t l = 0; l < t.link_count(); ++l)
+    if (t.name(LinkId{l}).find("spine0") != std::string::npos) away[l] = 1 / kMostBias;
+  const Stage stage = lowering.lower_step(all_to_all(), 0, away).value();
+  double over[2] = {0, 0};
+  for (const Fluid& f : stage.fluids)
+    for (std::uint32_t i = f.begin; i < f.end; ++i) {
+      const std::string name = stage.on[i].is_link() ? t.name(stage.on[i].link()) : "";
+      for (const int spine : {0, 1})
+        if (name.find("->spine" + std::to_string(spine)) != std::string::npos) over[spine] += stage.weight[i] * f.bytes;
+    }
+  EXPECT_GT(over[1], 0);
+  EXPECT_LT(over[0], 1e-3 * over[1]);
+  EXPECT_EQ(closed_form_ps(lowering.lower(call).value()), closed_form_ps(whole)) << "the bias is forgotten";
+}
+
 TEST(Adaptive, LeavesNoLeanBehind) {
   const Topology t = leaves_and_spines(0.25);
   const Router router(t, RoutingPolicy::kAdaptive);

@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/lowering/random_cluster.h"
+#include "busbar/lowering/test_ground.h"
 
 namespace busbar {
 namespace {
@@ -25,6 +30,59 @@ TEST(TorusStarts, ASlowDimensionIsTheFirstOfFewChannels) {
   EXPECT_EQ(std::count(starts.begin(), starts.end(), 0), 3);
   EXPECT_EQ(std::count(starts.begin(), starts.end(), 1), 2);
   EXPECT_EQ(std::count(starts.begin(), starts.end(), 2), 1);
+}
+
+// Each channel goes around all members, server by server, and enters the server with the fewest NICs by one of its own.
+TEST(RingOrders, EnterTheScarcestServerByDifferentNics) {
+  RandomStream random(11, "orders");
+  std::uint32_t several = 0, pairs = 0;
+  for (int i = 0; i < 200; ++i) {
+    SCOPED_TRACE(i);
+    const NodeTemplate node = random_server(random);
+    const Ground m(std::move(random_cluster(random, node, 2 + static_cast<std::uint32_t>(random.below(3)))).seal());
+    const std::uint32_t n = m.gpus(), blocks = static_cast<std::uint32_t>(m.topology.blocks().size());
+    const CollectiveCall call = test_call(n, "ring", kGiB);
+    const std::uint32_t per_domain = ranks_per_domain(call, m.topology, m.placement);
+    const auto most = static_cast<std::uint32_t>(random.below(4));
+    const auto orders = ring_orders(call, m.topology, m.placement, per_domain, most);
+    std::uint32_t fewest = UINT32_MAX;
+    std::vector<std::uint32_t> scarce;
+    for (std::uint32_t first = 0; first < n; first += per_domain) {
+      std::set<DeviceId> nics;
+      for (std::uint32_t r = first; r < first + per_domain; ++r)
+        for (std::uint32_t c = 0; c < m.placement.nic_channels(); ++c) nics.insert(m.placement.nic(r, c));
+      if (nics.size() < fewest) fewest = static_cast<std::uint32_t>(nics.size()), scarce.clear();
+      if (nics.size() == fewest) scarce.push_back(first);
+    }
+    if (most > 0) fewest = std::min(fewest, most);
+    EXPECT_LE(orders.size(), std::max(fewest, 1u));
+    EXPECT_NE(orders.size(), 1u) << "one channel needs no order";
+    if (blocks < 2 || per_domain < 2) EXPECT_TRUE(orders.empty());
+    for (const auto& order : orders) {
+      ASSERT_EQ(std::set(order.begin(), order.end()).size(), n);
+      for (std::uint32_t p = 0; p < n; ++p) EXPECT_EQ(order[p] / per_domain, p / per_domain);
+    }
+    if (orders.empty()) continue;
+    ++several;
+    pairs += per_domain == 2;
+    std::set<DeviceId> entered;
+    for (std::uint32_t c = 0; c < orders.size(); ++c) entered.insert(m.placement.nic(orders[c][scarce[0]], c));
+    EXPECT_EQ(entered.size(), orders.size());
+  }
+  EXPECT_GT(several, 60u);
+  EXPECT_GT(pairs, 5u);
+}
+
+TEST(PipelineChunks, HaveTheBytesOfTheProtocolAndAreNotTooMany) {
+  const Schedule s = build_schedule("tree", Collective::kAllReduce, 8, 1, 0).value();
+  ProtocolModel p;
+  CollectiveCall call = test_call(8, "tree", kGiB, 0);
+  EXPECT_EQ(pipeline_chunks(call, s, p, 4), 1u) << "pieces have no size";
+  p.chunk = Bytes{1 << 20};
+  EXPECT_EQ(pipeline_chunks(call, s, p, 4), 256u);
+  EXPECT_EQ(pipeline_chunks(test_call(8, "tree", 4, 0), s, p, 4), 1u);
+  EXPECT_EQ(pipeline_chunks(test_call(8, "tree", 64 * kGiB, 0), s, p, 4), 4096u);
+  EXPECT_EQ(pipeline_chunks(test_call(8, "tree", kGiB, 3), s, p, 4), 3u);
 }
 
 TEST(TorusStarts, AreLeftAloneWhereADimensionHasNoLinks) { EXPECT_TRUE(starts_of({4, 4}, {1, 0}).empty()); }

@@ -59,6 +59,47 @@ TEST(Explanations, NameTheLinksOfManySends) {
   }
 }
 
+// Of the edges of a ring over two nodes those over NICs are the farthest, and there its bytes take longest.
+TEST(Explanations, NameTheFarthestEdgeAndTheNarrowestLink) {
+  const Ground m(std::move(pods_of_eight(2)).seal());
+  CollectiveCall call = test_call(16, "ring", kGiB);
+  call.channels = 1;
+  const auto parts = Lowering(m.router, m.placement, {}).explain(call).value();
+  ASSERT_GE(parts.size(), 2u);
+  for (const ChainPart& p : {parts.front(), parts.back()})
+    EXPECT_EQ(m.topology.link_class(p.link).kind, LinkKind::kInfiniband) << name_of(p.kind);
+}
+
+TEST(ChainParts, ThatSumToLessAreFollowedBySharing) {
+  ChainPart latency, bytes;
+  latency.ps = 1e6;
+  bytes.ps = 5e6;
+  std::vector<ChainPart> parts{latency, bytes};
+  close_sum(parts, 10e6, LinkId{7}, "ring");
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[2].kind, ChainPartKind::kSharing);
+  EXPECT_EQ(parts[2].link, LinkId{7});
+  EXPECT_EQ(parts[2].phase, "ring");
+  EXPECT_EQ(parts[2].ps, 4e6);
+  EXPECT_EQ(parts[1].ps, 5e6);
+}
+
+TEST(ChainParts, GiveRoundOffToTheLongest) {
+  ChainPart latency, bytes;
+  latency.ps = 1e6;
+  bytes.ps = 5e6;
+  for (const double off : {-1.0, 1.5}) {
+    std::vector<ChainPart> parts{latency, bytes, latency};
+    close_sum(parts, 7e6 + off, LinkId{7}, "ring");
+    ASSERT_EQ(parts.size(), 3u);
+    EXPECT_EQ(parts[1].ps, 5e6 + off);
+    EXPECT_EQ(sum_ps(parts), 7e6 + off);
+  }
+  std::vector<ChainPart> none;
+  close_sum(none, 1, LinkId{7}, "ring");
+  EXPECT_TRUE(none.empty());
+}
+
 // All pairs at once: no chain of sends, but the latency of one and the load of a link.
 TEST(Explanations, OfWhatALinkCarriesAreLatencyThenBytes) {
   const Ground m(std::move(one_switch(8)).seal());

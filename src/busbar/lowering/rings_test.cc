@@ -1,0 +1,105 @@
+// Rings of one step that send at the same time: docs/models/flow.md, "Rings of several channels".
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/lowering/test_lowered.h"
+#include "busbar/lowering/test_machines.h"
+
+namespace busbar {
+namespace {
+
+/// An all-reduce over rings that go around in these orders.
+CollectiveCall over_rings(std::vector<std::vector<std::uint32_t>> orders, std::uint64_t bytes) {
+  CollectiveCall call = test_call(static_cast<std::uint32_t>(orders[0].size()), "ring", bytes);
+  ScheduleSpec spec;
+  spec.algorithm = call.algorithm;
+  spec.op = call.op;
+  spec.ranks = call.groups.size();
+  spec.orders = std::move(orders);
+  call.schedule = std::make_shared<const Schedule>(build_schedule(spec).value());
+  return call;
+}
+
+/// one_switch(8), with one microsecond more on the way to and from GPU 5.
+Topology one_far_gpu() {
+  NodeTemplate node;
+  for (std::uint32_t g = 0; g < 8; ++g)
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  for (std::uint32_t g = 0; g < 8; ++g)
+    node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(g == 5 ? 1500 : 500))});
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  return std::move(b).seal();
+}
+
+const std::vector<std::vector<std::uint32_t>> kFourWays{
+    {0, 1, 2, 3, 4, 5, 6, 7}, {0, 3, 6, 1, 4, 7, 2, 5}, {0, 7, 6, 5, 4, 3, 2, 1}, {0, 5, 2, 7, 4, 1, 6, 3}};
+
+// Every GPU sends S/8 in each of 14 rounds, in four pieces. Edges have 1 us of latency; of the eight of a ring, two go
+// to or from GPU 5 and have 2 us. A round takes the bytes over the link and the latency of a quick edge, less twice the
+// mean extra latency of all: 1 - 2 x 2/8 us.
+TEST(RingsThatShareLinks, TakeByLawRoundsOfFullLinks) {
+  const double bytes_us = kGiB / 8.0 / 450e9 * 1e6;
+  const auto expect = [&](Topology t, double latency_us) {
+    const Ground m(std::move(t));
+    const CollectiveCall call = over_rings(kFourWays, kGiB);
+    Lowering lowering(m.router, m.placement, {});
+    lowering.follow_rings(false);
+    const double ps = closed_form_ps(lowering.lower(call).value());
+    EXPECT_NEAR(1e-6 * ps, 14 * (latency_us + bytes_us), 1e-3);
+    const std::vector<ChainPart> parts = lowering.explain(call).value();
+    ASSERT_EQ(parts.size(), 2u);
+    EXPECT_NEAR(1e-6 * parts[0].ps, 14 * latency_us, 1e-3);
+    EXPECT_NEAR(1e-6 * parts[1].ps, 14 * bytes_us, 1e-3);
+    for (const ChainPart& part : parts) EXPECT_EQ(part.rounds, 14u);
+  };
+  expect(std::move(one_switch(8)).seal(), 1);
+  expect(one_far_gpu(), 0.5);
+}
+
+// Small pieces fill no link: the last one has been all around, behind at most one other on each of the links.
+TEST(RingsThatShareLinks, TakeByLawTheSumOfLatenciesForFewBytes) {
+  const Ground m(one_far_gpu());
+  Lowering lowering(m.router, m.placement, {});
+  lowering.follow_rings(false);
+  const CollectiveCall call = over_rings(kFourWays, 800);
+  // 14 edges in a row, of which the most of 2 us: five turns of eight have two each, so 14 have four.
+  EXPECT_NEAR(1e-6 * closed_form_ps(lowering.lower(call).value()), 10 + 4 * 2, 0.02);
+}
+
+// Rings of equal order share the links of their GPUs with others that take longer.
+TEST(RingsThatShareLinks, OfEqualOrderTakeEquallyLongWhateverTheirPlaces) {
+  const Ground m(std::move(pods_of_eight(2)).seal());
+  std::vector<std::uint32_t> a, other;  // from node to node twice, and sixteen times
+  for (std::uint32_t i = 0; i < 16; ++i) a.push_back(i), other.push_back(i / 2 + 8 * (i % 2));
+  const auto alone = [&](std::vector<std::vector<std::uint32_t>> orders) {
+    std::vector<double> out;
+    const LoweredCall lowered = try_lower(m, over_rings(std::move(orders), kGiB / 1024)).value();
+    EXPECT_EQ(lowered.stages.size(), 1u);
+    for (const Fluid& f : lowered.stages[0].fluids) out.push_back(f.alone_ps);
+    return out;
+  };
+  const std::vector<double> in_turn = alone({a, other, a, other}), grouped = alone({a, a, other, other});
+  ASSERT_EQ(in_turn.size(), 4u);
+  EXPECT_EQ(in_turn[0], in_turn[2]);
+  EXPECT_EQ(in_turn[1], in_turn[3]);
+  EXPECT_NE(in_turn[0], in_turn[1]);
+  EXPECT_NEAR(grouped[0], in_turn[0], 2);
+  EXPECT_NEAR(grouped[3], in_turn[3], 2);
+}
+
+// All of the first ring's links lead to other GPUs than those of the second.
+TEST(RingsThatShareLinks, AreAsQuickAsAloneWhereTheyShareNone) {
+  const Ground m(std::move(pods_of_eight(2)).seal());
+  CollectiveCall call = test_call(8, "ring", kGiB);
+  const double alone = lowered_ms(m, call);
+  call.groups.outer = {{2, 8, 0}};
+  ASSERT_EQ(call.groups.groups(), 2u);
+  EXPECT_EQ(lowered_ms(m, call), alone);
+}
+
+}  // namespace
+}  // namespace busbar
