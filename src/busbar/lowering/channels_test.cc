@@ -6,6 +6,7 @@
 #include <set>
 
 #include "busbar/collectives/builders.h"
+#include "busbar/lowering/lowering.h"
 #include "busbar/lowering/random_cluster.h"
 #include "busbar/lowering/test_ground.h"
 
@@ -71,6 +72,36 @@ TEST(RingOrders, EnterTheScarcestServerByDifferentNics) {
   }
   EXPECT_GT(several, 60u);
   EXPECT_GT(pairs, 5u);
+}
+
+CollectiveCall over(std::vector<std::uint32_t> ranks, std::uint32_t groups = 1) {
+  CollectiveCall call = test_call(static_cast<std::uint32_t>(ranks.size()) / groups, "ring", kGiB);
+  call.groups = {};
+  call.groups.listed = std::move(ranks);
+  call.groups.listed_groups = groups;
+  return call;
+}
+
+TEST(RanksPerDomain, AreThoseOfOneServerInARowInEveryGroup) {
+  const Ground m(std::move(pods_of_eight(3)).seal());
+  const auto of = [&](const CollectiveCall& call) { return ranks_per_domain(call, m.topology, m.placement); };
+  EXPECT_EQ(of(over({0, 1, 8, 9, 16, 17})), 2u);
+  EXPECT_EQ(of(over({0, 1, 2})), 3u);
+  EXPECT_EQ(of(over({0, 8, 16})), 1u);
+  EXPECT_EQ(of(over({0, 1, 8, 16})), 1u) << "the second server has one";
+  EXPECT_EQ(of(over({0, 1, 8, 9, 16})), 1u) << "the last server has one";
+  EXPECT_EQ(of(over({0, 1, 2, 3, 8, 9}, 3)), 2u);
+  EXPECT_EQ(of(over({0, 1, 8, 9, 8, 9, 16, 17}, 2)), 2u);
+  EXPECT_EQ(of(over({0, 1, 8, 9, 0, 8, 1, 9}, 2)), 1u) << "the second group takes turns";
+  EXPECT_EQ(of(over({0, 1, 8, 9, 0, 1, 2, 3}, 2)), 1u) << "the second group is in one server";
+}
+
+TEST(LoweredCalls, OfRanksWithoutAGpuAreRefused) {
+  const Ground m(std::move(one_switch(4)).seal());
+  Lowering lowering(m.router, m.placement, {});
+  EXPECT_TRUE(lowering.lower(over({0, 3})).ok());
+  EXPECT_EQ(lowering.lower(over({0, 4})).error().message, "rank 4 has no GPU: only 4 are placed");
+  EXPECT_FALSE(lowering.lower(over({0, 1, 2, 4}, 2)).ok());
 }
 
 TEST(PipelineChunks, HaveTheBytesOfTheProtocolAndAreNotTooMany) {

@@ -70,6 +70,22 @@ TEST(RingsThatShareLinks, TakeByLawTheSumOfLatenciesForFewBytes) {
   EXPECT_NEAR(1e-6 * closed_form_ps(lowering.lower(call).value()), 10 + 4 * 2, 0.02);
 }
 
+// Four rings over 45 ranks have 4 x 45 x 88 sends, below 16,384.
+TEST(RingsThatShareLinks, OfMoreSendsThanAreFollowedSayThatALawCountsThem) {
+  for (const auto& [n, law] : {std::pair(45u, false), {47u, true}}) {
+    const Ground m(std::move(one_switch(n)).seal());
+    std::vector<std::vector<std::uint32_t>> orders;
+    for (const std::uint32_t stride : {1u, 2u, 4u, 7u})
+      for (std::uint32_t i = 0, at = (orders.emplace_back(), 0); i < n; ++i, at = (at + stride) % n)
+        orders.back().push_back(at);
+    const CollectiveCall call = over_rings(std::move(orders), kGiB);
+    EXPECT_EQ(try_lower(m, call)->stages.at(0).simplified.has(Simplification::kRingsByLaw), law) << n;
+    Lowering lowering(m.router, m.placement, {});
+    lowering.follow_rings(false);
+    EXPECT_FALSE(lowering.lower(call)->stages.at(0).simplified.has(Simplification::kRingsByLaw)) << "as asked";
+  }
+}
+
 // Rings of equal order share the links of their GPUs with others that take longer.
 TEST(RingsThatShareLinks, OfEqualOrderTakeEquallyLongWhateverTheirPlaces) {
   const Ground m(std::move(pods_of_eight(2)).seal());
