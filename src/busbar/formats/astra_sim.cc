@@ -8,7 +8,7 @@
 
 #include "busbar/base/text.h"
 #include "busbar/base/yaml.h"
-#include "busbar/formats/internal/json_text.h"
+#include "busbar/formats/json_text.h"
 
 namespace busbar {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "busbar/formats/internal/chakra_nodes.h"
-#include "busbar/formats/internal/json_text.h"
+#include "busbar/formats/json_text.h"
 
 namespace busbar {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "busbar/formats/internal/json_text.h"
+#include "busbar/formats/json_text.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/formats/internal/json_text.h"
+#include "busbar/formats/json_text.h"
 
 #include <fmt/core.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "busbar/formats/internal/json_text.h"
+#include "busbar/formats/json_text.h"
 #include "busbar/formats/internal/mscclpp_reader.h"
 
 namespace busbar {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "busbar/formats/internal/json_text.h"
+#include "busbar/formats/json_text.h"
 #include "busbar/formats/perf_table.h"
 
 namespace busbar {
