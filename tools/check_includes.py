@@ -34,6 +34,7 @@ ROOMS = {
     "cost": ["spec", "step"],
     "plan": ["step"],
     "accuracy": ["step", "spec", "formats"],
+    "popular": ["spec", "formats"],
     "host": ["formats"],
     "doctor": ["accuracy", "host", "nccl"],
     "runtime": ["program", "trace"],
