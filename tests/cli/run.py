@@ -226,6 +226,7 @@ class Runner:
                 if (ROOT / name).is_dir():
                     os.symlink(ROOT / name, pathlib.Path(folder, name))
             for name, content in case.files.items():
+                pathlib.Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
                 pathlib.Path(folder, name).write_bytes(content)
             try:
                 done = self.execute(case, folder)

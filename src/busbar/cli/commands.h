@@ -10,6 +10,7 @@ namespace busbar {
 
 Command calibrate_command(const std::string& typed);
 Command catalog_command(const std::string& typed);
+Command claims_command(const std::string& typed);
 Command collective_command(const std::string& typed);
 Command expect_command(const std::string& typed);
 Command flows_command(const std::string& typed);
