@@ -18,7 +18,7 @@ extern char** environ;
 namespace busbar {
 namespace {
 
-std::vector<std::string> words_of(const std::string& command) {
+std::vector<std::string> command_words(const std::string& command) {
   std::vector<std::string> out;
   bool quoted = false, open = false;
   for (const char c : command) {
@@ -84,7 +84,7 @@ Result<pid_t> start(std::vector<std::string>& words, int to) {
 }  // namespace
 
 Result<Json> own_run(const std::string& command) {
-  std::vector<std::string> words = words_of("busbar " + command + " --json");
+  std::vector<std::string> words = command_words("busbar " + command + " --json");
   Pipe pipe;
   if (pipe.ends[0] < 0) return not_started(errno);
   BUSBAR_ASSIGN(const pid_t child, start(words, pipe.ends[1]));
