@@ -10,7 +10,7 @@ namespace busbar {
 
 FlowEngine::FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options)
     : calls_(router, placement, options),
-      merger_(calls_.solver(), calls_.lowering().capacities()),
+      shared_(calls_.solver(), calls_.lowering().capacities(), !calls_.lowering().splits()),
       rates_(calls_.solver(), calls_.lowering().capacities()) {}
 
 Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
@@ -124,26 +124,20 @@ void FlowEngine::grow_group() {
   });
 }
 
-/// The stage as it shares links with others. Pre: merge() or splits.
-const Stage& FlowEngine::shared_stage(const Run& run) const {
-  const auto& merged = known_[index(run.call)].merged;
-  return !merged.empty() && merged[run.stage] ? *merged[run.stage] : own_stage(run);
-}
-
-void FlowEngine::merge(CallId call) {
-  Known& known = known_[index(call)];
-  if (!known.merged.empty() || calls_.lowering().splits()) return;
-  for (const Stage& stage : calls_.lowered(call).stages) known.merged.push_back(merger_.merged(stage));
-}
-
 /// Turns a run that went by its known time into its fluids, as they stand at `at`.
 void FlowEngine::share(Run& run, SimTime at) {
-  merge(run.call);
-  const Stage& stage = shared_stage(run);
   run.split = nullptr;
+  shared_.add(own_stage_id(run), own_stage(run));
+  const Stage& stage = stage_of(run);
   run.left.resize(stage.fluids.size());
   run.rate.assign(stage.fluids.size(), 0.0);
+  run.shared = true;
+  run.updated = at;
   const auto elapsed = static_cast<double>((at - run.began).in_ps());
+  if (elapsed == 0) {
+    for (std::size_t f = 0; f < run.left.size(); ++f) run.left[f] = stage.fluids[f].bytes;
+    return;
+  }
   std::vector<std::vector<double>> of_kind(stage.components.size());
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
     const Component& component = stage.components[c];
@@ -152,8 +146,6 @@ void FlowEngine::share(Run& run, SimTime at) {
     for (std::uint32_t m = component.begin; m < component.end; ++m)
       run.left[stage.members[m]] = of_kind[component.like][m - component.begin];
   }
-  run.shared = true;
-  run.updated = at;
 }
 
 /// Counts what the fluids of `run` carried in that time on the links of its split instead of its own links.

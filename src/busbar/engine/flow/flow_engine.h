@@ -4,8 +4,8 @@
 //  1. A run is one started call. It is in its launch, or in exactly one stage.
 //  2. A run that shares no link with another is not solved: its stage ends at the time known from prepare().
 //  3. Runs whose stages share a link, directly or through others, form a sharing group. Their fluids are solved
-//     together at every start and end in the group, and only then. A run that has joined one keeps its fluids, merged
-//     where their rates are equal (merged_stage.h), until its stage ends.
+//     together at every start and end in the group, and only then. A run that has joined one keeps its fluids, as
+//     SharedStages has them, until its stage ends.
 //  4. Events are ordered by (time, sequence of the run), so equal inputs give equal bits. Within a sharing group runs
 //     are ordered by call: rates do not depend on which of two calls started first at the same time.
 //  5. The rates of a sharing group are kept, because training steps repeat themselves.
@@ -19,8 +19,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "busbar/engine/flow/merged_stage.h"
 #include "busbar/engine/flow/shared_rates.h"
+#include "busbar/engine/flow/shared_stages.h"
 #include "busbar/engine/prepared.h"
 
 namespace busbar {
@@ -51,7 +51,6 @@ class FlowEngine final : public Engine {
     Duration alone;
     std::vector<double> stage_ps;
     std::vector<std::uint32_t> stage_id;  ///< number among all stages ever prepared
-    std::vector<std::optional<Stage>> merged;  ///< per stage; empty until one shares links
     double starts = 0;
   };
   /// A stage as its sharing group splits it.
@@ -80,8 +79,7 @@ class FlowEngine final : public Engine {
   };
 
   const Stage& own_stage(const Run& run) const { return calls_.lowered(run.call).stages[run.stage]; }
-  const Stage& shared_stage(const Run& run) const;
-  const Stage& stage_of(const Run& run) const { return run.split ? run.split->stage : shared_stage(run); }
+  const Stage& stage_of(const Run& run) { return run.split ? run.split->stage : shared_.of(own_stage_id(run)); }
   struct Word;
   std::vector<Word> words_of(const Stage& stage);
   std::uint32_t own_stage_id(const Run& run) const { return known_[index(run.call)].stage_id[run.stage]; }
@@ -96,7 +94,6 @@ class FlowEngine final : public Engine {
   void settle();
   void find_group(std::uint32_t run);
   void grow_group();
-  void merge(CallId call);
   void share(Run& run, SimTime at);
   void progress(Run& run, SimTime at);
   void count_split(const Run& run, double elapsed_ps);
@@ -116,7 +113,7 @@ class FlowEngine final : public Engine {
   std::vector<std::vector<Word>> stage_links_;       ///< per stage id, ascending
   std::unordered_map<std::uint64_t, bool> contend_;  ///< by stage pair; looked up only
   std::vector<std::uint64_t> word_;                  ///< work space, zero
-  StageMerger merger_;
+  SharedStages shared_;
   SharedRates rates_;
   std::vector<SharedRates::Member> members_;                         ///< of the sharing group that is being solved
   std::map<std::vector<std::uint64_t>, std::vector<Split>> splits_;  ///< by stages of a sharing group; empty: their own

@@ -16,13 +16,32 @@ constexpr double kEqual = 1.02;  // far below what the step depends on; hashed f
 StageMerger::StageMerger(StageSolver& solver, const CapacityTable& table)
     : solver_(solver), table_(table), splitter_(solver.shortcuts()) {}
 
+/// Of each fluid, while all of the stage are under way.
+std::vector<double> StageMerger::rates_alone(const Stage& stage) const {
+  std::vector<double> out(stage.fluids.size());
+  for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
+    const Component& component = stage.components[c];
+    const auto member = stage.members.begin() + component.begin;
+    const std::uint32_t size = component.end - component.begin;
+    if (component.like != c) {
+      const auto known = stage.members.begin() + stage.components[component.like].begin;
+      for (std::uint32_t m = 0; m < size; ++m) out[member[m]] = out[known[m]];
+      continue;
+    }
+    solver_.begin(StageSolver::Rates::kAsBefore);
+    for (std::uint32_t m = 0; m < size; ++m)
+      solver_.add(stage, member[m], [&](CapacityId on) { return table_.rate(on); });
+    const std::span<const double> rates = solver_.solve();
+    for (std::uint32_t m = 0; m < size; ++m) out[member[m]] = rates[m];
+  }
+  return out;
+}
+
 std::optional<Stage> StageMerger::merged(const Stage& stage) {
   const auto n = static_cast<std::uint32_t>(stage.fluids.size());
   if (n < solver_.shortcuts().fluids_apart || !solver_.shortcuts().has(Shortcut::kFluidsOfEqualRate)) return {};
   if (!same_bytes(stage)) return {};
-  solver_.begin(StageSolver::Rates::kAsBefore);
-  for (std::uint32_t f = 0; f < n; ++f) solver_.add(stage, f, [&](CapacityId c) { return table_.rate(c); });
-  const std::span<const double> rates = solver_.solve();
+  const std::vector<double> rates = rates_alone(stage);
   std::vector<std::uint32_t> order(n);
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::sort(order, {}, [&](std::uint32_t f) { return std::pair(rates[f], f); });

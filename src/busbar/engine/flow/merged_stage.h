@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "busbar/engine/stage_solver.h"
 #include "busbar/lowering/components.h"
@@ -21,6 +22,7 @@ class StageMerger {
   std::optional<Stage> merged(const Stage& stage);
 
  private:
+  std::vector<double> rates_alone(const Stage& stage) const;
   StageSolver& solver_;
   const CapacityTable& table_;
   ComponentSplitter splitter_;
