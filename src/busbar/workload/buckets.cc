@@ -1,5 +1,6 @@
 #include "busbar/workload/internal/buckets.h"
 
+#include <array>
 #include <numeric>
 
 #include "busbar/workload/internal/layer_split.h"
@@ -25,27 +26,49 @@ std::uint64_t attention_out_per_rank(const ModelSpec& m, const LayoutSpec& l) {
   return std::uint64_t{m.hidden} * (m.heads / l.tp) * width;
 }
 
-/// Without routed experts.
-std::vector<std::uint64_t> tensors_of(const ModelSpec& m, const LayoutSpec& l, std::uint32_t first,
-                                      std::uint32_t layers, bool embedding, bool head) {
+/// In the order of TensorPart, without routed experts.
+std::array<std::uint64_t, 4> layer_tensors(const ModelSpec& m, const LayoutSpec& l, bool experts) {
   const LayerParameters p = layer_parameters(m);
   const std::uint64_t shared = std::uint64_t{m.moe.shared} * m.hidden * m.moe.ffn / l.tp;
   const std::uint64_t router = std::uint64_t{m.hidden} * m.moe.experts;
-  const std::uint64_t table = (embedding_parameters(m) + l.tp - 1) / l.tp;
+  return {attention_in_per_rank(m, l) + m.hidden,  // with its norm, which every TP rank holds in full
+          attention_out_per_rank(m, l),
+          (experts ? router + (m.gated_mlp ? 2 : 1) * shared : p.mlp_in / l.tp) + m.hidden,
+          experts ? shared : p.mlp_out / l.tp};
+}
+
+/// Of multi-token prediction: two norms and the projection of two hidden states.
+std::uint64_t join_parameters(const ModelSpec& m, const LayoutSpec& l) {
+  return 2ull * m.hidden * m.hidden / l.tp + 2ull * m.hidden;
+}
+
+std::uint64_t table_parameters(const ModelSpec& m, const LayoutSpec& l) {
+  return (embedding_parameters(m) + l.tp - 1) / l.tp;
+}
+
+/// A tied head on the embedding's own rank adds no parameters; on another stage it is a copy.
+std::uint64_t head_parameters(const ModelSpec& m, const LayoutSpec& l) {
+  return (m.tied_embeddings && l.last_stage() == 0 ? 0 : table_parameters(m, l)) + m.hidden;
+}
+
+/// Without routed experts.
+std::vector<std::uint64_t> tensors_of(const ModelSpec& m, const LayoutSpec& l, std::uint32_t first,
+                                      std::uint32_t layers, bool embedding, bool head) {
+  const auto plain = layer_tensors(m, l, false), routed = layer_tensors(m, l, true);
   std::vector<std::uint64_t> out;
-  if (embedding) out.push_back(table);
+  if (embedding) out.push_back(table_parameters(m, l));
   for (std::uint32_t i = 0; i < layers; ++i) {
-    // Of multi-token prediction: two norms and the projection of two hidden states.
-    const std::uint64_t join = first + i < m.layers ? 0 : 2ull * m.hidden * m.hidden / l.tp + 2ull * m.hidden;
-    out.push_back(join + attention_in_per_rank(m, l) + m.hidden);  // with its norm, which every TP rank holds in full
-    out.push_back(attention_out_per_rank(m, l));
-    const bool experts = has_experts(m, first + i);
-    out.push_back((experts ? router + (m.gated_mlp ? 2 : 1) * shared : p.mlp_in / l.tp) + m.hidden);
-    out.push_back(experts ? shared : p.mlp_out / l.tp);
+    const auto& tensors = has_experts(m, first + i) ? routed : plain;
+    out.insert(out.end(), tensors.begin(), tensors.end());
+    if (first + i >= m.layers) out[out.size() - tensors.size()] += join_parameters(m, l);
   }
-  // A tied head on the embedding's own rank adds no parameters; on another stage it is a copy.
-  if (head) out.push_back((m.tied_embeddings && l.last_stage() == 0 ? 0 : table) + m.hidden);
+  if (head) out.push_back(head_parameters(m, l));
   return out;
+}
+
+/// Parameters of the routed experts of one layer on one rank.
+std::uint64_t routed_parameters(const ModelSpec& m, const LayoutSpec& l) {
+  return m.moe.experts / l.ep * expert_parameters(m) / l.expert_tensor();
 }
 
 }  // namespace
@@ -69,8 +92,7 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
   plan.tensor_experts.resize(plan.tensor_parameters.size());
   for (std::uint32_t i = 0; i < layers; ++i) {
     if (!has_experts(model, first + i)) continue;
-    plan.tensor_experts[plan.tensor(i, TensorPart::kMlpIn)] =
-        model.moe.experts / layout.ep * expert_parameters(model) / layout.expert_tensor();
+    plan.tensor_experts[plan.tensor(i, TensorPart::kMlpIn)] = routed_parameters(model, layout);
   }
   plan.bucket_of.resize(plan.tensor_parameters.size());
   const std::uint64_t all = plan.parameters() + plan.expert_parameters();
@@ -92,16 +114,41 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
   return plan;
 }
 
+namespace {
+
+struct LayerCount {
+  std::uint64_t plain = 0, routed = 0;  ///< layers without and with routed experts
+  std::uint64_t mtp = 0;                ///< of them, of multi-token prediction
+};
+
+LayerCount layers_of_stage(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
+  LayerCount out;
+  for (std::uint32_t c = 0; c < l.vpp; ++c) {
+    const std::uint32_t place = l.virtual_stage(stage, c), first = first_layer_of(l, place);
+    const std::uint32_t layers = layers_with_mtp(l, m, place);
+    for (std::uint32_t i = first; i < first + layers; ++i) ++(has_experts(m, i) ? out.routed : out.plain);
+    out.mtp += layers - l.chunk_layers[place];
+  }
+  return out;
+}
+
+}  // namespace
+
 std::uint64_t stage_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage) {
-  std::uint64_t total = 0;
-  for (std::uint32_t c = 0; c < layout.vpp; ++c) total += plan_buckets(model, layout, stage, c).parameters();
-  return total;
+  const LayerCount layers = layers_of_stage(model, layout, stage);
+  const auto all = [&](bool experts) {
+    const auto tensors = layer_tensors(model, layout, experts);
+    return std::accumulate(tensors.begin(), tensors.end(), std::uint64_t{0});
+  };
+  std::uint64_t total = layers.plain * all(false) + layers.mtp * join_parameters(model, layout);
+  if (layers.routed > 0) total += layers.routed * all(true);
+  if (layout.virtual_stage(stage, 0) == 0) total += table_parameters(model, layout);
+  return stage == layout.last_stage() ? total + head_parameters(model, layout) : total;
 }
 
 std::uint64_t stage_expert_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage) {
-  std::uint64_t total = 0;
-  for (std::uint32_t c = 0; c < layout.vpp; ++c) total += plan_buckets(model, layout, stage, c).expert_parameters();
-  return total;
+  if (model.moe.experts == 0) return 0;
+  return layers_of_stage(model, layout, stage).routed * routed_parameters(model, layout);
 }
 
 }  // namespace busbar

@@ -57,10 +57,50 @@ TEST(PipelineOrder, ZeroBubbleRunsForwardThenInputsThenWeightsWithinTheMemoryOf1
           const int is = s.forward ? 1 : s.part == BackwardPart::kInput ? 2 : 3;
           EXPECT_EQ(++stage_of[std::pair(s.chunk, s.micro_batch)], is);
         }
-        EXPECT_LE(most_in_flight(order), chunks * p);
+        EXPECT_LE(most_kept(order, {1, 1}), chunks * p);
       }
     }
   }
+}
+
+TEST(PipelineOrder, ManyMicroBatchesKeepNoMoreThanTheFirstOfThem) {
+  for (const PipelineSchedule schedule : {PipelineSchedule::k1F1B, PipelineSchedule::kZbH1, PipelineSchedule::kZbV})
+    for (const std::uint32_t p : {2u, 3u, 8u})
+      for (const std::uint32_t v : {1u, 2u, 3u}) {
+        if (schedule != PipelineSchedule::k1F1B && v != (schedule == PipelineSchedule::kZbV ? 2 : 1)) continue;
+        for (const std::uint32_t m : {3 * p, 4 * p, 5 * p, 5 * p + 1, 13 * p, 20 * p - 1}) {
+          if (v > 1 && schedule == PipelineSchedule::k1F1B && m % p != 0) continue;
+          LayoutSpec l;
+          l.schedule = schedule;
+          l.pp = p, l.vpp = v, l.dp = 1, l.micro_batch = 1, l.global_batch = m;
+          for (std::uint32_t s = 0; s < p; ++s)
+            EXPECT_EQ(most_kept(l, s, {3, 1, 7}), most_kept(order_of(l, s), {3, 1, 7})) << p << " " << v << " " << m;
+        }
+      }
+}
+
+TEST(Buckets, OfAStageHoldItsParameters) {
+  ModelSpec tied = small_model();
+  tied.tied_embeddings = true;
+  ModelSpec experts = small_experts(), latent = deepseek_v3();
+  latent.mtp = 1;
+  for (const ModelSpec& m : {small_model(), tied, experts, latent})
+    for (const auto& [pp, vpp] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 1}, {4, 1}, {2, 2}}) {
+      LayoutSpec asked;
+      asked.tp = 2, asked.pp = pp, asked.vpp = vpp, asked.dp = 2, asked.ep = m.moe.experts > 0 ? 2 : 1;
+      asked.global_batch = 16;
+      const LayoutSpec l = resolve_layout(asked, m, 4 * pp).value();
+      for (std::uint32_t s = 0; s < pp; ++s) {
+        std::uint64_t parameters = 0, routed = 0;
+        for (std::uint32_t c = 0; c < vpp; ++c) {
+          const BucketPlan plan = plan_buckets(m, l, s, c);
+          parameters += plan.parameters();
+          routed += plan.expert_parameters();
+        }
+        EXPECT_EQ(stage_parameters(m, l, s), parameters) << m.name << ", stage " << s;
+        EXPECT_EQ(stage_expert_parameters(m, l, s), routed) << m.name << ", stage " << s;
+      }
+    }
 }
 
 TEST(Buckets, HoldEveryParameterOnceAndCloseAtTheirSize) {

@@ -91,7 +91,7 @@ std::uint64_t bytes_per_logit(const LayoutSpec& l) {
 }
 
 std::uint32_t chunks_in_flight(const LayoutSpec& l, std::uint32_t stage) {
-  if (l.splits_backward()) return most_in_flight(order_of(l, stage));
+  if (l.splits_backward()) return static_cast<std::uint32_t>(most_kept(l, stage, {1, 1}));
   // A stage has its warm-up passes in flight, and runs one more forward pass before each backward pass.
   const std::uint32_t passes = l.micro_batches() * l.vpp;
   if (l.schedule == PipelineSchedule::kGPipe) return passes;
@@ -101,24 +101,33 @@ std::uint32_t chunks_in_flight(const LayoutSpec& l, std::uint32_t stage) {
 
 namespace {
 
+/// What a layer keeps of one micro-batch: without and with routed experts, and where it is recomputed.
+struct LayerBytes {
+  std::uint64_t plain, routed, again;
+  LayerBytes(const ModelSpec& m, const LayoutSpec& l)
+      : plain(activation_bytes_per_layer(m, l, false)),
+        routed(expert_layers(m) > 0 ? activation_bytes_per_layer(m, l, true) : 0),
+        again(checkpoint_bytes_per_layer(m, l)) {}
+};
+
 /// What a pass of `chunk` of the stage keeps for its backward pass.
-double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, std::uint32_t chunk) {
+double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, std::uint32_t chunk,
+                         const LayerBytes& layer) {
   const std::uint32_t place = l.virtual_stage(stage, chunk), again = recomputed_layers_of(l, place);
   const std::uint32_t first = first_layer_of(l, place);
   const bool all_again = l.recompute == Recompute::kFull && l.recompute_layers == 0;
   const std::uint32_t layers = all_again ? l.chunk_layers[place] : layers_with_mtp(l, m, place);
-  double kept = again * static_cast<double>(checkpoint_bytes_per_layer(m, l));
-  for (std::uint32_t i = again; i < layers; ++i) {
-    kept += static_cast<double>(activation_bytes_per_layer(m, l, has_experts(m, first + i)));
-  }
+  double kept = again * static_cast<double>(layer.again);
+  for (std::uint32_t i = again; i < layers; ++i)
+    kept += static_cast<double>(has_experts(m, first + i) ? layer.routed : layer.plain);
   return kept;
 }
 
 /// Of all passes in flight at the worst moment.
-double stage_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
+double stage_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, const LayerBytes& layer) {
   std::vector<double> chunks(l.vpp);
-  for (std::uint32_t c = 0; c < l.vpp; ++c) chunks[c] = chunk_activations(m, l, stage, c);
-  return l.vpp == 1 ? chunks_in_flight(l, stage) * chunks[0] : most_kept(order_of(l, stage), chunks);
+  for (std::uint32_t c = 0; c < l.vpp; ++c) chunks[c] = chunk_activations(m, l, stage, c, layer);
+  return l.vpp == 1 ? chunks_in_flight(l, stage) * chunks[0] : most_kept(l, stage, chunks);
 }
 
 /// Two units at once, the computing and the arriving one (or all units that stay), and the gradient being reduced.
@@ -162,7 +171,9 @@ void add_moment(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, Me
 
 }  // namespace
 
-MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
+namespace {
+
+MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, const LayerBytes& layer) {
   const std::uint64_t local = stage_parameters(m, l, stage);
   const std::uint64_t experts = stage_expert_parameters(m, l, stage);
   const std::uint64_t shard = l.shards_optimizer() ? (local + l.shard_ranks() - 1) / l.shard_ranks() : local;
@@ -178,7 +189,7 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
       l.shards_parameters() ? kShardedBytes - l.parameter_bytes - l.gradient_bytes : kOptimizerBytes;
   use.optimizer = Bytes{l.offload_optimizer ? 0 : (shard + expert_shard) * states};
   use.gathered = gathered_bytes(m, l, stage);
-  double kept = stage_activations(m, l, stage);
+  double kept = stage_activations(m, l, stage, layer);
   if (l.offload_activations)
     kept = std::min(kept, kLayersOnTheWay * activation_bytes_per_layer(m, l, expert_layers(m) > 0));
   use.activations = capped(kept);
@@ -190,10 +201,17 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
   return use;
 }
 
+}  // namespace
+
+MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
+  return stage_memory(m, l, stage, LayerBytes(m, l));
+}
+
 MemoryUse memory_use(const ModelSpec& model, const LayoutSpec& layout) {
-  MemoryUse most = stage_memory(model, layout, 0);
+  const LayerBytes layer(model, layout);
+  MemoryUse most = stage_memory(model, layout, 0, layer);
   for (std::uint32_t s = 1; s < layout.pp; ++s) {
-    const MemoryUse use = stage_memory(model, layout, s);
+    const MemoryUse use = stage_memory(model, layout, s, layer);
     if (count(use.total()) > count(most.total())) most = use;
   }
   return most;

@@ -115,22 +115,26 @@ std::vector<PipelineStep> zb_v_order(std::uint32_t r, std::uint32_t p, std::uint
   return std::move(out.order);
 }
 
-std::vector<PipelineStep> order_of(const LayoutSpec& l, std::uint32_t stage) {
+namespace {
+
+std::vector<PipelineStep> order_of(const LayoutSpec& l, std::uint32_t stage, std::uint32_t micro_batches) {
   switch (l.schedule) {
     case PipelineSchedule::kGPipe:
-      return gpipe_order(l.micro_batches());
+      return gpipe_order(micro_batches);
     case PipelineSchedule::kZbH1:
-      return zb_h1_order(stage, l.pp, l.micro_batches());
+      return zb_h1_order(stage, l.pp, micro_batches);
     case PipelineSchedule::kZbV:
-      return zb_v_order(stage, l.pp, l.micro_batches());
+      return zb_v_order(stage, l.pp, micro_batches);
     case PipelineSchedule::k1F1B:
       break;
   }
-  return pipeline_order(stage, l.pp, l.vpp, l.micro_batches());
+  return pipeline_order(stage, l.pp, l.vpp, micro_batches);
 }
 
-std::uint32_t most_in_flight(const std::vector<PipelineStep>& order) {
-  return static_cast<std::uint32_t>(most_kept(order, {1, 1}));
+}  // namespace
+
+std::vector<PipelineStep> order_of(const LayoutSpec& l, std::uint32_t stage) {
+  return order_of(l, stage, l.micro_batches());
 }
 
 double most_kept(const std::vector<PipelineStep>& order, const std::vector<double>& bytes) {
@@ -140,6 +144,12 @@ double most_kept(const std::vector<PipelineStep>& order, const std::vector<doubl
     if (!s.forward && s.part != BackwardPart::kInput) now -= bytes[s.chunk];
   }
   return most;
+}
+
+double most_kept(const LayoutSpec& l, std::uint32_t stage, const std::vector<double>& bytes) {
+  const std::uint32_t m = l.micro_batches(), enough = 4 * l.pp;
+  const bool more_of_the_same = l.schedule != PipelineSchedule::kGPipe && m > enough;
+  return most_kept(order_of(l, stage, more_of_the_same ? enough + m % l.pp : m), bytes);
 }
 
 }  // namespace busbar

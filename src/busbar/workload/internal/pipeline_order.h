@@ -44,10 +44,11 @@ std::vector<PipelineStep> zb_v_order(std::uint32_t r, std::uint32_t p, std::uint
 /// The order of `stage` in this layout.
 std::vector<PipelineStep> order_of(const LayoutSpec& layout, std::uint32_t stage);
 
-/// The most chunk passes of `stage` whose activations are kept at once.
-std::uint32_t most_in_flight(const std::vector<PipelineStep>& order);
 /// The most bytes kept at once, if a pass of chunk c keeps `bytes[c]`.
 double most_kept(const std::vector<PipelineStep>& order, const std::vector<double>& bytes);
+/// The same of `stage` in this layout. Passes in between the first and the last repeat themselves, so no more than 5 p
+/// micro-batches are looked at.
+double most_kept(const LayoutSpec& layout, std::uint32_t stage, const std::vector<double>& bytes);
 
 /// Forward passes that stage `r` runs before its first backward pass.
 std::uint32_t warmup_steps(std::uint32_t r, std::uint32_t p, std::uint32_t v, std::uint32_t m);
