@@ -70,7 +70,8 @@ CallFloors::CallFloors(const Topology& t, const ProtocolModel& p) : launch_(p.la
   std::vector<std::uint32_t> gpus_of(blocks_.size());
   for (const std::uint32_t b : block_) block_gpus_ = std::max(block_gpus_, ++gpus_of[b]);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    equal_blocks_ = equal_blocks_ && (gpus_of[b] == 0 || gpus_of[b] == block_gpus_);
+    const bool same_ports = blocks_[b].out == blocks_[0].out && blocks_[b].in == blocks_[0].in;
+    equal_blocks_ = equal_blocks_ && (gpus_of[b] == 0 || (gpus_of[b] == block_gpus_ && same_ports));
     fastest_block_ = {std::max(fastest_block_.out, blocks_[b].out), std::max(fastest_block_.in, blocks_[b].in)};
   }
   for (std::uint32_t d = 0; d < t.device_count(); ++d)

@@ -10,8 +10,8 @@
 
 namespace busbar {
 
-/// Lower bounds of calls whose rank r runs on the machine's GPU r. MachineFloor (room floors) knows more cuts, but takes
-/// each group as if it were alone; here all groups of a call share the ports of a server.
+/// Lower bounds of calls whose rank r runs on the machine's GPU r. MachineFloor (room floors) knows more cuts, but
+/// takes each group as if it were alone; here all groups of a call share the ports of a server.
 ///
 /// Bytes that must leave or enter a GPU, or all GPUs of a block (a server or rack), over the payload rate of all its
 /// links, times the largest share of it that kernels reach; plus the launch. The demands are those of FloorDemand.
@@ -21,9 +21,14 @@ class CallFloors {
  public:
   CallFloors(const Topology& topology, const ProtocolModel& protocol);
   Duration of(const CollectiveCall& call);
+  Duration launch() const { return launch_; }
   /// The same for an all-gather, or a reduce-scatter, of `bytes` over n GPUs, wherever they are. `neighbours`: GPUs n k
   /// to n k + n - 1 for some k.
   Duration gather(double bytes, std::uint32_t n, bool neighbours) const;
+  /// Whether calls of the first `ranks` ranks have the same floors as those of the next ones, and so on.
+  bool repeats(std::uint32_t ranks) const {
+    return equal_blocks_ && (ranks % block_gpus_ == 0 || block_gpus_ % ranks == 0);
+  }
 
  private:
   struct Ports {
@@ -40,7 +45,7 @@ class CallFloors {
   std::vector<Ports> blocks_;
   Ports fastest_block_;
   std::uint32_t block_gpus_ = 0;  ///< of the largest block
-  bool equal_blocks_ = true;      ///< all have so many
+  bool equal_blocks_ = true;      ///< all have so many, and the same ports
   std::map<std::vector<std::uint32_t>, double> known_;  ///< ps per byte of S, by operation and groups
 };
 

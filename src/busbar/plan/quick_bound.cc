@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "busbar/plan/memory_floor.h"
+#include "busbar/workload/expert_load.h"
+
 namespace busbar {
 namespace {
 
@@ -10,7 +13,35 @@ constexpr double kBf16Bytes = 2;
 
 double ps(Duration d) { return static_cast<double>(d.in_ps()); }
 
+/// A call of the first stage, over groups of `n` ranks at distance `stride`, `outer` of them.
+CollectiveCall first_stage_call(Collective op, double bytes, std::uint32_t n, std::uint32_t stride,
+                                std::vector<Axis> outer) {
+  CollectiveCall call;
+  call.op = op;
+  call.bytes = Bytes{static_cast<std::uint64_t>(bytes)};
+  call.groups.inner = {{.extent = n, .actor_stride = stride}};
+  call.groups.outer = std::move(outer);
+  return call;
+}
+
+/// Whether ranks follow each other in this order within a stage, and all stages have the floors of the first.
+bool has_plain_ranks(const LayoutSpec& l, const CallFloors& floors) {
+  return l.rank_order == kTpCpDpPp && floors.repeats(l.tp * l.cp * l.dp);
+}
+
 }  // namespace
+
+QuickBounds::QuickBounds(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors)
+    : space_(space),
+      model_(model),
+      kernels_(kernels),
+      floors_(floors),
+      experts_before_(model.layers + 1),
+      dense_share_(least_layer_share(model, 1, false)),
+      expert_share_(model.moe.experts > 0 ? least_layer_share(model, 1, true) : dense_share_) {
+  for (std::uint32_t i = 0; i < model.layers; ++i)
+    experts_before_[i + 1] = experts_before_[i] + (has_experts(model, i) ? 1 : 0);
+}
 
 const QuickBounds::Chunks& QuickBounds::chunks_of(const PlanPoint& p) {
   const auto [at, fresh] = chunks_.try_emplace({p.pp, p.vpp});
@@ -26,22 +57,58 @@ const QuickBounds::Chunks& QuickBounds::chunks_of(const PlanPoint& p) {
 }
 
 const QuickBounds::Times& QuickBounds::times_of(const PlanPoint& p) {
-  const auto [at, fresh] = times_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute});
-  if (fresh) at->second = measure(layout_of(space_, p, space_.base.zero));
+  const auto [at, fresh] = times_.try_emplace({p.tp, p.cp, p.dp, p.ep, p.micro_batch, p.recompute});
+  if (!fresh) return at->second;
+  const LayoutSpec layout = layout_of(space_, p, space_.base.zero);
+  const auto [known, unknown] = step_times_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute});
+  if (unknown) known->second = step_times(model_, layout, kernels_);
+  at->second = measure(known->second, layout);
   return at->second;
 }
 
-QuickBounds::Times QuickBounds::measure(const LayoutSpec& l) const {
-  const StepTimes t = step_times(model_, l, kernels_);
+/// What stage_blocks.cc and stage_experts.cc of workload write.
+QuickBounds::Exposed QuickBounds::exposed(const LayoutSpec& l) {
+  Exposed out;
+  if (!has_plain_ranks(l, floors_)) return out;
+  const auto time = [&](Collective op, double bytes, std::uint32_t n, std::uint32_t stride, std::uint32_t copies) {
+    return ps(floors_.of(first_stage_call(
+        op, bytes, n, stride, {{.extent = stride, .actor_stride = 1}, {.extent = copies, .actor_stride = stride * n}})));
+  };
+  if (l.cp > 1 && l.context != ContextParallel::kAllToAll) {
+    const double heads = std::max(1u, model_.kv_heads / l.tp);
+    const double keys = 2 * kBf16Bytes * l.tokens() * l.cp * heads * attention_width(model_);
+    const double gather = time(Collective::kAllGather, keys, l.cp, l.tp, l.dp);
+    out.core = gather;
+    out.core_back = 2 * gather;  // ring: their gradients too; else gathered, and scattered
+  }
+  if (l.ep > 1 && l.overlap_ep == 0 && l.expert_exchange == ExpertExchange::kAllToAll) {
+    const double token = static_cast<double>(l.routed_tokens()) * model_.hidden * expert_load(model_, l).busiest;
+    const std::uint32_t stride = l.expert_tensor(), copies = l.tp * l.cp * l.dp / (stride * l.ep);
+    const double words = token * model_.moe.per_token;
+    const double there = time(Collective::kAllToAll, words * l.dispatch_bytes - 1, l.ep, stride, copies);
+    const double back = time(Collective::kAllToAll, words * kBf16Bytes - 1, l.ep, stride, copies);
+    out.experts = {there + back, 2 * back};
+  }
+  return out;
+}
+
+QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l) {
+  const Exposed waits = exposed(l);
   const double states = kBf16Bytes * l.tokens() * model_.hidden;
-  const bool exposed = l.tp > 1 && !l.overlap_tp;  // each half of a layer: two in its forward pass, one in its backward
-  const double call = exposed ? ps(floors_.gather(states, l.tp, l.rank_order[0] == ParallelAxis::kTp)) : 0;
+  const bool shows = l.tp > 1 && !l.overlap_tp;  // each half of a layer: two in its forward pass, one in its backward
+  const double call = shows ? ps(floors_.gather(states, l.tp, l.rank_order[0] == ParallelAxis::kTp)) : 0;
   const double before = l.sequence_parallel ? 2 * call : call, after = l.sequence_parallel ? call : 0;
-  // Of the halves with and without a window, the shorter.
-  const bool windows = model_.window.tokens > 0;
-  const auto least = [&](Duration full, Duration windowed) { return ps(windows ? std::min(full, windowed) : full); };
-  const Passes attention{least(t.attention.forward(), t.windowed.forward()) + before,
-                         least(t.attention.backward(), t.windowed.backward()) + after};
+  const auto attention_of = [&](const BlockTimes& b) {
+    const bool ring = l.context == ContextParallel::kRing;
+    const auto added = [&](Duration core, double comm) { return ring ? std::max(0.0, comm - ps(core)) : comm; };
+    return Passes{ps(b.forward()) + added(b.core, waits.core) + before,
+                  ps(b.backward()) + added(b.core_back, waits.core_back) + after};
+  };
+  Passes attention = attention_of(t.attention);
+  if (model_.window.tokens > 0) {  // of layers with and without a window, the shorter
+    const Passes windowed = attention_of(t.windowed);
+    attention = {std::min(attention.forward, windowed.forward), std::min(attention.backward, windowed.backward)};
+  }
   const auto layer = [&](double forward, double backward, double skipped) {
     Passes p{attention.forward + forward, attention.backward + backward};
     if (l.recompute == Recompute::kFull && l.recompute_layers == 0) p.backward += p.forward - skipped;
@@ -51,7 +118,8 @@ QuickBounds::Times QuickBounds::measure(const LayoutSpec& l) const {
   const EndTimes& e = t.ends;
   Times out;
   out.dense = layer(ps(t.mlp.forward()) + before, ps(t.mlp.backward()) + after, not_again);
-  out.experts = layer(ps(t.experts.forward()), ps(t.experts.backward()), 0);
+  out.experts = layer(ps(t.experts.forward()) + waits.experts.forward,
+                      ps(t.experts.backward()) + waits.experts.backward, 0);
   out.first = {ps(e.embedding), ps(e.embedding_back)};
   const double uses = 1 + model_.mtp;
   out.last = {uses * ps(e.head_norm + e.logits + e.loss),
@@ -60,16 +128,13 @@ QuickBounds::Times QuickBounds::measure(const LayoutSpec& l) const {
 }
 
 QuickBounds::Passes QuickBounds::chunk(const Times& t, const Chunks& chunks, std::uint32_t place,
-                                       std::uint32_t first_layer) const {
+                                       std::uint32_t experts) const {
   Passes sum;
   const auto add = [&](const Passes& p, double n) {
     sum.forward += n * p.forward;
     sum.backward += n * p.backward;
   };
   if (place == 0) add(t.first, 1);
-  std::uint32_t experts = 0;
-  if (model_.moe.experts > 0)
-    for (std::uint32_t i = 0; i < chunks[place]; ++i) experts += has_experts(model_, first_layer + i) ? 1 : 0;
   add(t.experts, experts);
   add(t.dense, chunks[place] - experts);
   if (place + 1 == chunks.size()) {
@@ -90,7 +155,7 @@ Duration QuickBounds::of(const PlanPoint& p) {
   std::vector<double> work(p.pp);
   std::vector<Passes> first(p.pp);  // of each stage: its first chunk
   for (std::uint32_t place = 0, layer = 0; place < chunks.size(); layer += chunks[place++]) {
-    const Passes passes = chunk(t, chunks, place, layer);
+    const Passes passes = chunk(t, chunks, place, experts_before_[layer + chunks[place]] - experts_before_[layer]);
     work[order.stage_of(place)] += passes.forward + passes.backward;
     if (place < p.pp) first[place] = passes;
   }
@@ -102,6 +167,41 @@ Duration QuickBounds::of(const PlanPoint& p) {
     if (!order.splits_backward()) after += first[s].backward;
   }
   return Duration::ps(static_cast<std::int64_t>(most * space_.base.kernel_time * kRounding));
+}
+
+/// The first stage's shards cross its dp stream one call after another. Its layers at least: each is gathered before its
+/// forward and its backward pass (the last of a chunk may stay in between) and its gradients are reduced.
+Duration QuickBounds::of(const PlanPoint& p, std::uint32_t zero, Duration kernels) {
+  const LayoutSpec& base = space_.base;
+  const std::uint32_t n = p.dp * p.cp;
+  if (zero < 2 || n < 2 || base.shard_group > 0 || kernels == Duration()) return kernels;
+  if (base.rank_order != kTpCpDpPp) return kernels;
+  const Chunks& chunks = chunks_of(p);
+  LayoutSpec order;
+  order.pp = p.pp;
+  order.vpp = p.vpp;
+  order.schedule = p.schedule;
+  double all = 0, again = 0;
+  for (std::uint32_t c = 0; c < p.vpp; ++c) {
+    const std::uint32_t place = order.virtual_stage(0, c), layers = chunks[place];
+    const double least = std::min(dense_share_, expert_share_) / p.tp;
+    all += layers * least;
+    again += std::max(1u, layers) * least - least;
+  }
+  const bool reduces = !base.accumulate_gradients, gathers = zero >= 3;
+  const bool keeps = !base.reshard;
+  double bytes = 0;
+  if (gathers && !(keeps && p.pp > 1)) bytes += (all + (keeps ? 0 : again)) * base.parameter_bytes;
+  if (reduces) bytes += all * base.gradient_bytes;
+  const double m = base.global_batch / (p.dp * p.micro_batch);
+  constexpr double kPart = 1e9;  // bytes
+  const auto [at, fresh] = shards_.try_emplace({p.tp, n});
+  if (fresh)
+    for (const Collective op : {Collective::kAllGather, Collective::kReduceScatter})
+      (op == Collective::kAllGather ? at->second.first : at->second.second) =
+          floors_.of(first_stage_call(op, kPart, n, p.tp, {{.extent = p.tp, .actor_stride = 1}})) - floors_.launch();
+  const double least = ps(std::min(at->second.first, at->second.second)) * m * bytes / kPart;
+  return std::max(kernels, Duration::ps(static_cast<std::int64_t>(least * kRounding)));
 }
 
 }  // namespace busbar

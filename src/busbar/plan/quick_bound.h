@@ -12,15 +12,19 @@
 
 namespace busbar {
 
-/// The slowest stage's computation and exposed TP of all micro-batches, and what comes before its first and after its
-/// last pass. Never above step_bound(): docs/models/plan.md. Keeps what points have in common.
+/// The slowest stage's kernels and exposed collectives of all micro-batches, and what comes before its first and after
+/// its last pass; or all shards that the first stage gathers and reduces, if that is more. Never above step_bound():
+/// docs/models/plan.md. Keeps what points have in common.
 class QuickBounds {
  public:
   /// All arguments must outlive this object.
-  QuickBounds(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, const CallFloors& floors)
-      : space_(space), model_(model), kernels_(kernels), floors_(floors) {}
-  /// 0 for points that resolve_layout() refuses.
+  QuickBounds(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors);
+  /// Of the kernels; 0 for points that resolve_layout() refuses.
   Duration of(const PlanPoint& point);
+  /// With the shards of ZeRO degree `zero`. `kernels`: the result of the other.
+  Duration of(const PlanPoint& point, std::uint32_t zero, Duration kernels);
+  using Chunks = std::vector<std::uint32_t>;  ///< layers of each virtual stage; empty: refused
+  const Chunks& chunks_of(const PlanPoint& p);
 
  private:
   /// Picoseconds of one pass.
@@ -31,18 +35,27 @@ class QuickBounds {
     Passes dense, experts;  ///< a layer
     Passes first, last;     ///< embedding; head, loss and multi-token prediction
   };
-  using Chunks = std::vector<std::uint32_t>;  ///< layers of each virtual stage; empty: refused
+  /// Picoseconds of collectives that one layer waits for, above its kernels.
+  struct Exposed {
+    double core = 0, core_back = 0;  ///< ring: the exchange that attention may hide; else on top of it
+    Passes experts;
+  };
   const Times& times_of(const PlanPoint& p);
-  const Chunks& chunks_of(const PlanPoint& p);
-  Times measure(const LayoutSpec& layout) const;
-  Passes chunk(const Times& t, const Chunks& chunks, std::uint32_t place, std::uint32_t first_layer) const;
+  Times measure(const StepTimes& kernels, const LayoutSpec& layout);
+  Exposed exposed(const LayoutSpec& layout);
+  Passes chunk(const Times& t, const Chunks& chunks, std::uint32_t place, std::uint32_t experts) const;
 
   const PlanSpace& space_;
   const ModelSpec& model_;
   const KernelTable& kernels_;
-  const CallFloors& floors_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, Times> times_;
+  CallFloors& floors_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, Times>
+      times_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, StepTimes> step_times_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> chunks_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t>, std::pair<Duration, Duration>> shards_;  ///< by TP, DP x CP: of 1 GB
+  std::vector<std::uint32_t> experts_before_;  ///< per layer: layers with experts before it
+  double dense_share_ = 0, expert_share_ = 0;  ///< least parameters of a layer, without TP
 };
 
 }  // namespace busbar

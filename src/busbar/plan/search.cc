@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <queue>
+#include <tuple>
 
+#include "busbar/plan/memory_floor.h"
 #include "busbar/plan/quick_bound.h"
 
 namespace busbar {
@@ -21,7 +23,7 @@ class Search {
       const Entry next = queue_.top();
       queue_.pop();
       if (next.fitting == kNone32) {
-        BUSBAR_RETURN_IF_ERROR(split(points_[next.point], next.bound));
+        BUSBAR_RETURN_IF_ERROR(fit(points_[next.point], next.zero, next.bound));
       } else {
         BUSBAR_RETURN_IF_ERROR(time(next.fitting));
       }
@@ -33,51 +35,77 @@ class Search {
  private:
   struct Entry {
     Duration bound;
-    std::uint32_t point = 0, fitting = kNone32;  ///< the second: index into fitting_, with the program's bound
+    std::uint32_t point = 0, zero = 0;
+    std::uint32_t fitting = kNone32;  ///< index into fitting_: the bound is that of its program
     /// The least bound first; of equal ones, those that fit and then the first of the space.
     bool operator<(const Entry& o) const {
       if (bound != o.bound) return bound > o.bound;
       if ((fitting == kNone32) != (o.fitting == kNone32)) return fitting == kNone32;
-      return fitting == kNone32 ? point > o.point : fitting > o.fitting;
+      if (fitting != kNone32) return fitting > o.fitting;
+      return point != o.point ? point > o.point : zero > o.zero;
     }
+  };
+
+  struct TooLarge {
+    double bytes = 0;
+    std::uint32_t point = 0, zero = 0;
   };
 
   void open() {
     points_ = points_of(space_, model_, ask_.gpus);
     QuickBounds quick(space_, model_, kernels_, floors_);
+    MemoryFloors memory(space_, model_);
     std::vector<Entry> entries;
-    entries.reserve(points_.size());
+    entries.reserve(points_.size() * space_.zero.size());
     for (std::uint32_t i = 0; i < points_.size(); ++i) {
       const Duration bound = quick.of(points_[i]);
-      if (bound > Duration()) entries.push_back({bound, i});
+      if (bound == Duration()) continue;
+      for (const std::uint32_t zero : space_.zero) {
+        const double bytes = memory.of(points_[i], zero, quick.chunks_of(points_[i]));
+        if (bytes > static_cast<double>(count(ask_.capacity)))
+          too_large_.push_back({bytes, i, zero});
+        else
+          entries.push_back({quick.of(points_[i], zero, bound), i, zero});
+      }
     }
     plan_.searched = points_.size() * space_.zero.size();
-    plan_.refused = (points_.size() - entries.size()) * space_.zero.size();
+    plan_.no_fit = too_large_.size();
+    plan_.refused = plan_.searched - entries.size() - too_large_.size();
     queue_ = std::priority_queue<Entry>({}, std::move(entries));
   }
 
-  /// The layouts of a point that fit, with the bounds of their programs.
-  Status split(const PlanPoint& point, Duration quick) {
-    for (const std::uint32_t zero : space_.zero) {
-      Result<LayoutSpec> layout = resolve_layout(layout_of(space_, point, zero), model_, ask_.gpus);
-      if (!layout.ok()) {
-        ++plan_.refused;
-        continue;
-      }
-      PlannedLayout l{std::move(*layout), {}, quick, {}};
-      l.memory = memory_use(model_, l.layout);
-      if (count(l.memory.total()) > count(ask_.capacity)) {
-        ++plan_.no_fit;
-        if (fitting_.empty() && (!plan_.least || count(l.memory.total()) < count(plan_.least->memory.total())))
-          plan_.least = std::move(l);
-        continue;
-      }
-      BUSBAR_ASSIGN(const Duration bound, step_bound(model_, l.layout, kernels_, floors_));
-      l.bound = std::max(quick, bound);
-      queue_.push({l.bound, 0, static_cast<std::uint32_t>(fitting_.size())});
-      fitting_.push_back(std::move(l));
+  /// Puts the layout back with the bound of its program, if it fits.
+  Status fit(const PlanPoint& point, std::uint32_t zero, Duration quick) {
+    Result<LayoutSpec> layout = resolve_layout(layout_of(space_, point, zero), model_, ask_.gpus);
+    if (!layout.ok()) {
+      ++plan_.refused;
+      return {};
     }
+    PlannedLayout l{std::move(*layout), {}, quick, {}};
+    if (!fits(l)) {
+      ++plan_.no_fit;
+      if (fitting_.empty() && (!plan_.least || count(l.memory.total()) < count(plan_.least->memory.total())))
+        plan_.least = std::move(l);
+      return {};
+    }
+    BUSBAR_ASSIGN(const Duration bound, step_bound(model_, l.layout, kernels_, floors_));
+    l.bound = std::max(quick, bound);
+    queue_.push({l.bound, 0, 0, static_cast<std::uint32_t>(fitting_.size())});
+    fitting_.push_back(std::move(l));
     return {};
+  }
+
+  /// Sets l.memory: the most of all stages, or of the first one that is too large. The first and the last stage come
+  /// first: they keep most.
+  bool fits(PlannedLayout& l) const {
+    const std::uint32_t pp = l.layout.pp;
+    for (std::uint32_t i = 0; i < pp; ++i) {
+      const MemoryUse use = stage_memory(model_, l.layout, i == 1 ? pp - 1 : i == 0 ? 0 : i - 1);
+      if (i == 0 || count(use.total()) > count(l.memory.total())) l.memory = use;
+      if (count(use.total()) > count(ask_.capacity)) return false;
+    }
+    l.memory = memory_use(model_, l.layout);
+    return true;
   }
 
   Status time(std::uint32_t i) {
@@ -88,11 +116,31 @@ class Search {
     return {};
   }
 
+  /// Of the layouts that were too large by their floors, those that may need less than the least so far.
+  void find_least() {
+    std::sort(too_large_.begin(), too_large_.end(),
+              [](const TooLarge& a, const TooLarge& b) {
+                return std::tie(a.bytes, a.point, a.zero) < std::tie(b.bytes, b.point, b.zero);
+              });
+    if (plan_.least) plan_.least->memory = memory_use(model_, plan_.least->layout);
+    for (const TooLarge& t : too_large_) {
+      if (plan_.least && t.bytes >= static_cast<double>(count(plan_.least->memory.total()))) return;
+      Result<LayoutSpec> layout = resolve_layout(layout_of(space_, points_[t.point], t.zero), model_, ask_.gpus);
+      if (!layout.ok()) continue;
+      const MemoryUse use = memory_use(model_, *layout);
+      if (!plan_.least || count(use.total()) < count(plan_.least->memory.total()))
+        plan_.least = PlannedLayout{std::move(*layout), use, {}, {}};
+    }
+  }
+
   void close() {
     plan_.complete = queue_.empty() || queue_.top().bound >= best_;
     plan_.proven = plan_.complete || plan_.layouts.empty() ? best_ : queue_.top().bound;
     plan_.bounded = plan_.searched - plan_.refused - plan_.no_fit - plan_.layouts.size();
-    if (!plan_.layouts.empty()) plan_.least.reset();
+    if (!plan_.layouts.empty())
+      plan_.least.reset();
+    else if (plan_.complete)
+      find_least();
     std::stable_sort(
         plan_.layouts.begin(), plan_.layouts.end(),
         [](const PlannedLayout& a, const PlannedLayout& b) { return a.step.step_time < b.step.step_time; });
@@ -105,6 +153,7 @@ class Search {
   const PlanAsk& ask_;
   std::vector<PlanPoint> points_;
   std::vector<PlannedLayout> fitting_;
+  std::vector<TooLarge> too_large_;  ///< by their floors
   std::priority_queue<Entry> queue_;
   Duration best_ = Duration::max();
   Plan plan_;

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "busbar/plan/memory_floor.h"
 #include "busbar/plan/quick_bound.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/kernels_file.h"
@@ -84,14 +85,18 @@ PlanSpace some_space(Choices& c) {
 /// The best time of the whole space; every bound is checked on the way.
 Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& space, Bytes capacity) {
   QuickBounds quick(space, model, m.kernels, m.floors);
+  MemoryFloors memory(space, model);
   Duration best = Duration::max();
   for (const PlanPoint& p : points_of(space, model, m.gpus()))
     for (const std::uint32_t zero : space.zero) {
       const auto layout = resolve_layout(layout_of(space, p, zero), model, m.gpus());
-      if (!layout.ok() || count(memory_use(model, *layout).total()) > count(capacity)) continue;
+      if (!layout.ok()) continue;
+      const auto bytes = count(memory_use(model, *layout).total());
+      EXPECT_LE(memory.of(p, zero, layout->chunk_layers), static_cast<double>(bytes)) << "pp " << p.pp << " zero " << zero;
+      if (bytes > count(capacity)) continue;
       const Duration time = m.time(model, *layout)->step_time;
       EXPECT_LE(*step_bound(model, *layout, m.kernels, m.floors), time);
-      EXPECT_LE(quick.of(p), time);
+      EXPECT_LE(quick.of(p, zero, quick.of(p)), time) << "tp " << p.tp << " pp " << p.pp << " zero " << zero;
       best = std::min(best, time);
     }
   return best;

@@ -9,8 +9,8 @@
 
 namespace busbar {
 
-/// Everything that is not listed here is as in `base`. An empty list: every value that the GPUs, the model and the batch
-/// allow.
+/// Everything that is not listed here is as in `base`. An empty list: every value that the GPUs, the model and the
+/// batch allow.
 struct PlanSpace {
   LayoutSpec base;  ///< with its global batch
   std::vector<std::uint32_t> tp, pp, vpp, cp, ep, micro_batch, dp;
@@ -27,8 +27,8 @@ struct PlanPoint {
   PipelineSchedule schedule = PipelineSchedule::k1F1B;
 };
 
-/// All points whose degrees multiply to `gpus` and divide the batch, in a fixed order. resolve_layout() may still refuse
-/// some. One stage has one schedule: 1F1B.
+/// All points whose degrees multiply to `gpus` and divide the batch, in a fixed order. resolve_layout() may still
+/// refuse some. One stage has one schedule: 1F1B.
 std::vector<PlanPoint> points_of(const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus);
 
 /// As resolve_layout() takes it.
