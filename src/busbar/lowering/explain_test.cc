@@ -70,6 +70,51 @@ TEST(Explanations, NameTheFarthestEdgeAndTheNarrowestLink) {
     EXPECT_EQ(m.topology.link_class(p.link).kind, LinkKind::kInfiniband) << name_of(p.kind);
 }
 
+/// Of the chain or tree of eight ranks with rank 3 as root.
+std::vector<ChainPart> rooted_parts(const Ground& m, const char* algorithm, Collective op) {
+  CollectiveCall call = test_call(8, algorithm, kGiB);
+  call.op = op;
+  call.root = 3;
+  return Lowering(m.router, m.placement, {}).explain(call).value();
+}
+
+TEST(Explanations, OfChainsBeginOrEndAtTheRootAndNameTheSlowCable) {
+  TopologyBuilder b = one_switch(8);
+  b.degrade(LinkId{2 * 5}, 0.5);  // GPU 5's cable: what it receives and what it sends
+  const Ground m(std::move(b).seal());
+  const std::uint16_t slow = m.topology.link_class_index(LinkId{2 * 5});
+  for (const Collective op : {Collective::kBroadcast, Collective::kReduce}) {
+    std::uint32_t rounds = 0, slow_rounds = 0, at_root = 0;
+    for (const ChainPart& p : rooted_parts(m, "ring", op)) {
+      at_root += op == Collective::kBroadcast ? p.from == 3 && p.first_round == 1 : p.to == 3;
+      if (p.kind != ChainPartKind::kBandwidth) continue;
+      rounds += p.rounds;
+      EXPECT_NEAR(p.ps, p.rounds * kGiB / (m.topology.link_class_index(p.link) == slow ? 0.225 : 0.45), 10);
+      if (m.topology.link_class_index(p.link) != slow) continue;
+      slow_rounds += p.rounds;
+      EXPECT_EQ(p.from, 4u);
+      EXPECT_EQ(p.to, 6u);
+    }
+    EXPECT_EQ(rounds, 7u);
+    EXPECT_EQ(slow_rounds, 2u);
+    EXPECT_EQ(at_root, 2u) << "of latency and of bytes";
+  }
+}
+
+TEST(Explanations, OfTreesFollowThePathThatArrivesLast) {
+  const Ground m(std::move(one_switch(8)).seal());
+  for (const Collective op : {Collective::kBroadcast, Collective::kReduce}) {
+    const std::vector<ChainPart> parts = rooted_parts(m, "tree", op);
+    ASSERT_EQ(parts.size(), 2u);
+    EXPECT_EQ(op == Collective::kBroadcast ? parts[0].from : parts[0].to, 3u);
+    EXPECT_NE(parts[0].from, parts[0].to);
+    EXPECT_EQ(parts[0].first_round, 1u);
+    EXPECT_EQ(parts[0].rounds, parts[1].rounds);
+    EXPECT_NEAR(parts[0].ps, parts[0].rounds * 1e6, 1) << "1 us per hop";
+    EXPECT_GE(parts[0].rounds, 3u) << "no tree of eight ranks has a shorter longest path";
+  }
+}
+
 TEST(ChainParts, ThatSumToLessAreFollowedBySharing) {
   ChainPart latency, bytes;
   latency.ps = 1e6;

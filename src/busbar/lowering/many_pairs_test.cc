@@ -30,9 +30,10 @@ struct LoweredPairs {
 };
 
 Result<LoweredPairs> lower_pairs(const Router& router, const Placement& placement, const ProtocolModel& protocol,
-                                 const CollectiveCall& call, bool together) {
+                                 const CollectiveCall& call, const std::vector<LinkDelay>& delays, bool together) {
   Lowering lowering(router, placement, protocol,
                     together ? Shortcuts{.pairs_apart = 0} : Shortcuts{}.without({Shortcut::kPairsAsOneFluid}));
+  lowering.set_delays(delays);
   BUSBAR_ASSIGN(const LoweredCall lowered, lowering.lower(call));
   LoweredPairs out;
   out.bytes = bytes_of_links(lowering.capacities(), lowered, router.topology().link_count());
@@ -57,8 +58,11 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
     protocol.gpudirect = random.below(4) != 0;
     protocol.channel_rate = BytesPerSecond{random.below(3) == 0 ? std::uint64_t{3'000'000'000} : 0};
     const CollectiveCall call = random_exchange(random, static_cast<std::uint32_t>(t.gpus().size()));
-    const Result<LoweredPairs> apart = lower_pairs(router, placement, protocol, call, false),
-                               together = lower_pairs(router, placement, protocol, call, true);
+    std::vector<LinkDelay> delays;
+    if (random.below(4) == 0)
+      delays.push_back({static_cast<LinkId>(random.below(t.link_count())), 0.5, Duration::us(10)});
+    const Result<LoweredPairs> apart = lower_pairs(router, placement, protocol, call, delays, false),
+                               together = lower_pairs(router, placement, protocol, call, delays, true);
     ASSERT_EQ(apart.ok(), together.ok());
     if (!apart.ok()) {
       ++unreachable;
