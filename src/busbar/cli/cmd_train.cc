@@ -29,6 +29,7 @@ struct TrainFlags {
   std::string transport, balance;
   std::vector<std::string> besides;
   PredictOptions predict;
+  StepSettings settings;
   ScenarioFlags flags;
 };
 
@@ -169,6 +170,7 @@ Result<int> run(TrainFlags o) {
   ask.balance = o.balance;
   ask.patience_s = o.patience_s;
   ask.predict = o.predict;
+  ask.settings = o.settings;
   if (!o.scale.empty() && !o.batches.empty())
     return invalid("excludes --scale; use one of them", {"", 0, 0, "--batches"});
   if (!o.batches.empty()) return run_over_batches(o, variants, ask, clock);
@@ -229,6 +231,19 @@ Command train_command(const std::string& typed) {
        {},
        "",
        {"--scale", "--batches"}},
+      {"--algorithm", "PURPOSE=NAME",
+       "algorithm of the calls of tp, dp, cp or ep that it can run, e.g. dp=tree, dp=sharp, tp=nvls (default auto)",
+       "Communication", &o->settings.algorithms},
+      {"--jobs", "N", "N equal jobs at the same time, each on its share of the nodes (default 1)", "Communication",
+       &o->settings.jobs, {}, "", {"--scale", "--batches"}},
+      {"--placement", "HOW", "nodes of the jobs: packed (default), interleaved, random or random:SEED", "Communication",
+       &o->settings.placement, {}, "--jobs"},
+      {"--jitter", "SELECTOR=P%xDELAY",
+       "links that delay P % of their messages, e.g. node3.nic2=1%x50us: changes the spread of steps", "Communication",
+       &o->settings.jitter},
+      {"--stragglers", "P%xFACTOR",
+       "each GPU takes FACTOR times as long in P % of the steps, e.g. 0.01%x1.3: changes the spread of steps",
+       "Communication", &o->settings.stragglers},
       {"--scale", "FROM..TO", "run the same layout on machines of FROM to TO GPUs, doubling: 8..131072", "Scaling",
        &o->scale},
       {"--scaling",

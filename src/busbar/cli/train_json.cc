@@ -124,7 +124,11 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
                  {"p10_s", s.p10_s},
                  {"p50_s", s.p50_s},
                  {"p90_s", s.p90_s},
-                 {"p99_s", s.p99_s}};
+                 {"p99_s", s.p99_s},
+                 {"link_delays", r.law.delays},
+                 {"slow_gpu_chance", r.law.slow_chance}};
+  if (r.settings.jobs > 1)
+    j["jobs"] = {{"count", r.settings.jobs}, {"placement", r.settings.placement}, {"alone_s", r.alone.in_s()}};
   if (r.scenario.model.moe.experts > 0) {
     const ExpertLoad load = expert_load(r.scenario.model, r.layout);
     j["experts"] = {{"busiest_rank", load.busiest}, {"busiest_rank_p90", load.busiest_p90}, {"dropped", load.dropped}};

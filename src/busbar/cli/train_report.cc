@@ -120,10 +120,16 @@ std::string gradient_words(const TrainRun& r) {
 /// The cost of waiting for the slowest GPU.
 std::string spread_words(const TrainRun& r) {
   const StepSpread s = step_spread(r);
-  return fmt::format(
+  std::string words = fmt::format(
       "expected {}, set by the slowest of {} GPUs; {} to {} in 80 % of steps, {} in 1 of 100 (each GPU varies by {} %)",
-      format_duration(s.expected_s), r.layout.ranks(), format_duration(s.p10_s), format_duration(s.p90_s),
+      format_duration(s.expected_s), r.law.gpus, format_duration(s.p10_s), format_duration(s.p90_s),
       format_duration(s.p99_s), format_number(100 * r.kernels.jitter_share));
+  if (r.law.delay_s > 0)
+    words += fmt::format("; {} delays of {} per step", format_number(r.law.delays), format_duration(r.law.delay_s));
+  if (r.law.slow_chance > 0)
+    words += fmt::format("; in {} % of steps a GPU is slow and the step takes {}", format_number(100 * r.law.slow_chance),
+                         format_duration(r.law.slow_s));
+  return words;
 }
 
 std::string expert_words(const TrainRun& r) {
@@ -171,6 +177,10 @@ Facts details(const TrainRun& r) {
                                            share_percent(exposed(r.step.breakdown), r.step.step_time)),
                              format_number(r.cluster().usd_per_gpu_hour), r.cluster().price_source));
   add("spread", spread_words(r));
+  if (r.settings.jobs > 1)
+    add("jobs", fmt::format("{} equal jobs in step, nodes {}: one job alone takes {}, so the others cost {:+.1f} %",
+                            r.settings.jobs, r.settings.placement, format_duration(r.alone.in_s()),
+                            100 * (r.step.step_time.in_s() / r.alone.in_s() - 1)));
   const double step = r.step.step_time.in_s();
   add("accuracy",
       fmt::format("{} to {} per step ({:+.0f} % to {:+.0f} %): {}; kernels alone {:+.0f} % to {:+.0f} %: {}",

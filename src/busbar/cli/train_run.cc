@@ -2,18 +2,20 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/packet/packet_engine.h"
+#include "busbar/predict/jitter.h"
 #include "busbar/predict/launch.h"
 #include "busbar/predict/machine_changes.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/kernels_file.h"
-#include "busbar/step/jitter.h"
 #include "busbar/workload/build_program.h"
 
 namespace busbar {
@@ -24,8 +26,12 @@ class StepRunner {
  public:
   explicit StepRunner(const TrainRun& run) : run_(run) {}
 
-  Result<Program> program(const LayoutSpec& layout) const {
+  Result<Program> program(const LayoutSpec& layout) const { return program(layout, run_.settings.jobs); }
+  Result<Program> program(const LayoutSpec& layout, std::uint32_t jobs) const {
     BUSBAR_ASSIGN(Program p, build_program(run_.scenario.model, layout, run_.kernels));
+    copy_calls(jobs, run_.machine->ranks() / run_.settings.jobs, p);
+    const bool whole = layout.ranks() == run_.layout.ranks();  // not one replica, which has no data parallelism
+    BUSBAR_RETURN_IF_ERROR(set_algorithms(run_.settings.algorithms, *run_.machine, whole, p));
     BUSBAR_RETURN_IF_ERROR(run_.machine->prepare(p));
     return p;
   }
@@ -60,12 +66,39 @@ Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
   other.engine = change.policy.engine;
   other.scenario = run.scenario;
   other.layout = run.layout;
+  other.settings = run.settings;
   BUSBAR_ASSIGN(other.kernels, load_kernels(change.cluster, Catalog(run.scenario.cluster_overrides.catalog)));
   other.kernels.host_bytes_per_s = run.kernels.host_bytes_per_s;
-  BUSBAR_ASSIGN(other.machine, Predictor::make(std::move(change.cluster), {}, std::move(change.policy)));
+  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, place_jobs(change.cluster.topology, run.settings));
+  BUSBAR_ASSIGN(other.machine,
+                Predictor::make(std::move(change.cluster), std::move(gpus), std::move(change.policy)));
   const StepRunner runner(other);
   BUSBAR_ASSIGN(const Program program, runner.program(other.layout));
   return runner.simulate_fluids(program, false, {});
+}
+
+/// What makes the steps of `run` differ: its own step, once more with delayed messages, and with a slow GPU.
+Result<StepLaw> law_of(const TrainRun& run) {
+  const std::uint32_t gpus = run.machine->ranks();
+  StepLaw law{run.step.step_time.in_s(), run.kernels.jitter_share, gpus};
+  BUSBAR_ASSIGN(std::vector<LinkDelay> delays, parse_jitter(run.settings.jitter, run.cluster().topology));
+  if (!delays.empty()) {
+    for (const LinkDelay& d : delays) law.delay_s = std::max(law.delay_s, d.delay.in_s());
+    PredictPolicy policy = run.machine->policy();
+    policy.delays = std::move(delays);
+    BUSBAR_ASSIGN(const StepResult late, step_on(run, {"", run.cluster(), std::move(policy), false}));
+    law.delays = std::max(0.0, late.step_time.in_s() - law.step_s) / law.delay_s;
+  }
+  BUSBAR_ASSIGN(const Stragglers slow, parse_stragglers(run.settings.stragglers));
+  if (slow.chance > 0) {
+    LayoutSpec layout = run.layout;
+    layout.straggler_speed = 1 / slow.factor;
+    layout.straggler_stage = std::min(index(run.step.critical_role), layout.pp - 1);
+    BUSBAR_ASSIGN(const StepResult step, step_with(run, layout));
+    law.slow_chance = -std::expm1(gpus * std::log1p(-slow.chance));
+    law.slow_s = step.step_time.in_s();
+  }
+  return law;
 }
 
 Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {
@@ -101,6 +134,7 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
 Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
   TrainRun run;
   run.engine = ask.engine;
+  run.settings = ask.settings;
   run.scenario = std::move(scenario);
   Result<Cluster> loaded = load_machine(run.scenario.cluster, run.scenario.cluster_overrides);
   if (!loaded.ok() && loaded.error().where.prefix().empty()) loaded.error().where = run.scenario.cluster_named_at;
@@ -126,7 +160,8 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
     run.packets.stop = LongRun::flag();
     policy.packets = run.packets;
   }
-  BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), {}, std::move(policy)));
+  BUSBAR_ASSIGN(std::vector<DeviceId> placed, place_jobs(cluster.topology, run.settings));
+  BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), std::move(placed), std::move(policy)));
   if (run.scenario.layout.offload_optimizer || run.scenario.layout.offload_activations)
     run.kernels.host_bytes_per_s = host_rate(run.machine->router());
   return run;
@@ -134,7 +169,7 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
 
 Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
-  const auto all = static_cast<std::uint32_t>(run.cluster().topology.gpus().size());
+  const auto all = static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
   BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, ask.gpus > 0 ? ask.gpus : all));
   return run;
 }
@@ -144,6 +179,12 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
   const StepRunner runner(run);
   BUSBAR_ASSIGN(run.program, runner.program(run.layout));
   BUSBAR_ASSIGN(run.step, runner.simulate(run.program, ask.timeline));
+  if (run.settings.jobs > 1) {
+    BUSBAR_ASSIGN(const Program one, runner.program(run.layout, 1));
+    BUSBAR_ASSIGN(const StepResult alone, runner.simulate(one, false));
+    run.alone = alone.step_time;
+  }
+  BUSBAR_ASSIGN(run.law, law_of(run));
   run.memory = memory_use(run.scenario.model, run.layout);
   run.memory_capacity = t.device_class(t.gpus().front()).memory;
   if (const Status fits = check_fits(run.memory, run.memory_capacity); !fits.ok()) run.does_not_fit = fits.error();
@@ -178,10 +219,8 @@ Result<StepResult> step_with(const TrainRun& run, const LayoutSpec& layout) {
 }
 
 StepSpread step_spread(const TrainRun& r) {
-  const double step = r.step.step_time.in_s(), share = r.kernels.jitter_share;
-  const std::uint32_t n = r.layout.ranks();
-  const auto below = [&](double p) { return step * slowest_quantile(share, n, p); };
-  return {step * expected_slowest(share, n), below(0.1), below(0.5), below(0.9), below(0.99)};
+  const StepLaw& law = r.law;
+  return {law.expected(), law.quantile(0.1), law.quantile(0.5), law.quantile(0.9), law.quantile(0.99)};
 }
 
 double idle_percent(const Breakdown& parts, Duration step) {

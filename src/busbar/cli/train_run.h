@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "busbar/choice/relief.h"
+#include "busbar/cli/train_jobs.h"
 #include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
 #include "busbar/predict/predict_options.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/scenario.h"
+#include "busbar/step/jitter.h"
 #include "busbar/step/metrics.h"
 #include "busbar/step/simulate.h"
 #include "busbar/workload/memory.h"
@@ -37,10 +39,13 @@ struct TrainRun {
   PredictOptions predict;          ///< with the framework's launch mode unless one is given
   std::string transport, balance;  ///< for packets
   PacketOptions packets;
+  StepSettings settings;
+  Duration alone;  ///< the step of one of several jobs, without the others; zero: there is one job
+  StepLaw law;     ///< what differs between steps
   const Cluster& cluster() const { return machine->cluster(); }
 };
 
-/// The step if all GPUs wait for the slowest: expected time, and the times below which a share of steps stays.
+/// Steps of one run: expected time, and the times below which a share of them stays.
 struct StepSpread {
   double expected_s = 0, p10_s = 0, p50_s = 0, p90_s = 0, p99_s = 0;
 };
@@ -65,6 +70,7 @@ struct TrainAsk {
   bool fold = true;                ///< solve equal parts of a call only once (DESIGN 4.4)
   PredictOptions predict;          ///< an empty launch mode means the frameworks' usual one
   bool relief = false;             ///< run the step again for each improved group of links
+  StepSettings settings{};
 };
 
 /// Loads the machine and the kernel table; `layout` stays open.

@@ -1,6 +1,8 @@
 #include "busbar/step/jitter.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace busbar {
 
@@ -10,6 +12,36 @@ double slowest_quantile(double share, std::uint32_t gpus, double p) {
   if (gpus == 0) return 1;
   const double below = -std::expm1(std::log(p) / gpus);  // 1 - p^(1/gpus)
   return 1 - share * normal_quantile(below);
+}
+
+double StepLaw::expected() const {
+  const double slowest = expected_slowest(share, gpus);
+  return slowest * ((1 - slow_chance) * step_s + slow_chance * slow_s) + delays * delay_s;
+}
+
+double StepLaw::below(double seconds) const {
+  const auto of = [&](double step) {  // steps that take `step` without jitter, with k delays
+    double sum = 0, chance = std::exp(-delays), seen = chance;
+    const double most = delays + 40 * std::sqrt(delays + 1);
+    for (double k = 0; k < most; chance *= delays / ++k, seen += chance) {
+      const double z = share <= 0 ? 0 : ((seconds - k * delay_s) / step - 1) / share;
+      const double all = share <= 0 ? (seconds - k * delay_s >= step ? 1 : 0)
+                                    : std::exp(gpus * std::log1p(-std::erfc(z / std::numbers::sqrt2) / 2));
+      sum += chance * all;
+      if (seen > 1 - 1e-12 || all == 0) break;
+    }
+    return sum;
+  };
+  return (1 - slow_chance) * of(step_s) + (slow_chance > 0 ? slow_chance * of(slow_s) : 0);
+}
+
+double StepLaw::quantile(double p) const {
+  double low = 0, high = std::max(step_s, slow_s) * (1 + 40 * share) + (delays + 40 * std::sqrt(delays + 1)) * delay_s;
+  for (int i = 0; i < 100 && high - low > 1e-10 * high; ++i) {
+    const double middle = (low + high) / 2;
+    (below(middle) < p ? low : high) = middle;
+  }
+  return high;
 }
 
 }  // namespace busbar

@@ -37,5 +37,35 @@ TEST(Jitter, QuantilesOfTheSlowestMatchADraw) {
   EXPECT_NEAR(slowest_quantile(0.01, 64, 0.5), slowest[2000], 0.001);
 }
 
+// 64 GPUs, 1.5 delays of 20 ms per step of 1 s, a GPU at 1.3 times its time in 3 % of the steps.
+TEST(Jitter, QuantilesOfStepsMatchADraw) {
+  const StepLaw law{1, 0.005, 64, 1.5, 0.02, 0.03, 1.3};
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal;
+  std::poisson_distribution<int> delays(1.5);
+  std::bernoulli_distribution slow(0.03);
+  std::vector<double> steps;
+  double sum = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    double most = -10;
+    for (int g = 0; g < 64; ++g) most = std::max(most, normal(random));
+    steps.push_back((slow(random) ? 1.3 : 1) * (1 + 0.005 * most) + 0.02 * delays(random));
+    sum += steps.back();
+  }
+  std::sort(steps.begin(), steps.end());
+  EXPECT_NEAR(law.expected(), sum / 20'000, 0.002);
+  for (const double p : {0.1, 0.5, 0.9, 0.99}) {
+    EXPECT_NEAR(law.quantile(p), steps[static_cast<std::size_t>(20'000 * p)], 0.004) << p;
+    EXPECT_NEAR(law.below(law.quantile(p)), p, 1e-6);
+  }
+}
+
+TEST(Jitter, WithoutDelaysAndSlowGpusTheLawIsThatOfTheSlowest) {
+  const StepLaw law{2, 0.01, 512};
+  EXPECT_NEAR(law.quantile(0.9), 2 * slowest_quantile(0.01, 512, 0.9), 1e-8);
+  EXPECT_NEAR(law.expected(), 2 * expected_slowest(0.01, 512), 1e-12);
+  EXPECT_NEAR((StepLaw{2, 0, 512}).quantile(0.99), 2, 1e-8);
+}
+
 }  // namespace
 }  // namespace busbar
