@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "busbar/lowering/lowering.h"
 
@@ -54,10 +53,6 @@ std::vector<LinkGroup> link_groups(const Topology& t) {
     g.classes.erase(std::unique(g.classes.begin(), g.classes.end()), g.classes.end());
   }
   return groups;
-}
-
-std::string repair_words(const std::string& name, double left) {
-  return fmt::format("{} as built, not at {:.3g} %", name, 100 * left);
 }
 
 double gain_percent(double before_ps, double after_ps) { return std::max(0.0, 100 * (1 - after_ps / before_ps)); }
@@ -139,46 +134,6 @@ std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, 
   return {classes, nics};
 }
 
-/// Damage that a person would repair together.
-struct Repair {
-  std::string name;
-  double left = 1;                     ///< fraction of the rates that is left
-  std::vector<std::uint16_t> classes;  ///< ascending
-};
-
-/// Damage to links that `used` names, worst first. Links of one class change their rates together; so does damage of
-/// one degree that shares a class. Each such set is one repair.
-std::vector<Repair> repairs(const Topology& t, const std::vector<bool>& used) {
-  std::vector<Repair> out;
-  std::vector<std::uint32_t> alike;
-  for (const Damage& d : t.damage()) {
-    std::vector<std::uint16_t> classes;
-    for (const LinkId l : d.links)
-      for (const LinkId way : {l, reverse(l)}) classes.push_back(t.link_class_index(way));
-    std::sort(classes.begin(), classes.end());
-    classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-    if (std::none_of(classes.begin(), classes.end(), [&](std::uint16_t c) { return used[c]; })) continue;
-    const auto same = std::find_if(out.begin(), out.end(), [&](const Repair& r) {
-      return r.left == d.left &&
-             std::find_first_of(classes.begin(), classes.end(), r.classes.begin(), r.classes.end()) != classes.end();
-    });
-    if (same == out.end()) {
-      out.push_back({d.name, d.left, classes});
-      alike.push_back(0);
-      continue;
-    }
-    ++alike[static_cast<std::size_t>(same - out.begin())];
-    std::vector<std::uint16_t> both;
-    std::set_union(classes.begin(), classes.end(), same->classes.begin(), same->classes.end(),
-                   std::back_inserter(both));
-    same->classes = std::move(both);
-  }
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (alike[i] > 0) out[i].name += fmt::format(" and {} more", alike[i]);
-  std::stable_sort(out.begin(), out.end(), [](const Repair& a, const Repair& b) { return a.left < b.left; });
-  return out;
-}
-
 }  // namespace
 
 Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,
@@ -204,12 +159,6 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
     const WhatIf at_once{g.classes, 1.0, 0.0, {}};
     BUSBAR_RETURN_IF_ERROR(
         changes.add("1 us less latency of " + g.name, {g.classes, 1.0, 1.0, Duration::us(1)}, at_once));
-  }
-  constexpr std::size_t kMostRepairs = 8;
-  const std::vector<Repair> all = repairs(t, used);
-  for (std::size_t i = 0; i < all.size() && i < kMostRepairs; ++i) {
-    const WhatIf repaired{all[i].classes, 1 / all[i].left, 1.0, {}};
-    BUSBAR_RETURN_IF_ERROR(changes.add(repair_words(all[i].name, all[i].left), repaired, repaired));
   }
   const auto [classes, nics] = nics_of(t, placement.gpu(call.groups.actor(0, 0)), groups);
   if (nics > 0 && std::any_of(classes.begin(), classes.end(), is_used))

@@ -24,17 +24,14 @@ struct Relief {
   double most_percent = 0;      ///< saved if this limit is removed altogether; 0 if not computed
   std::optional<Bound> next{};  ///< the limit that comes next
 };
-/// "node1.nic3 as built, not at 50 %"
-std::string repair_words(const std::string& name, double left);
 /// The part of the time that a change saves, in percent; never negative.
 double gain_percent(double before_ps, double after_ps);
 /// Largest gain first; ties stay in order.
 void sort_by_gain(std::vector<Relief>& relief);
 
-/// Lowers `call` again with one group changed at a time: rate +10 %, 1 us less latency, one more NIC per node, and each
-/// damage (Topology::damage) repaired as a whole (the eight worst). Changes the groups that are busiest in the call's
-/// stages; with `every`, all groups it uses, and reports the next limit. Largest gain first, ties by group. The gains
-/// are those of the closed form, in which calls do not disturb each other.
+/// Lowers `call` again with one group changed at a time: rate +10 %, 1 us less latency, one more NIC per node. Changes
+/// the groups that are busiest in the call's stages; with `every`, all groups it uses, and reports the next limit.
+/// Largest gain first, ties by group. The gains are those of the closed form, in which calls do not disturb each other.
 Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,
                                         const CollectiveCall& call, bool every);
 

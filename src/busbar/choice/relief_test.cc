@@ -8,7 +8,6 @@
 #include "busbar/lowering/channels.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/random_machine.h"
-#include "busbar/topology/selector.h"
 
 namespace busbar {
 namespace {
@@ -67,50 +66,6 @@ TEST(Relief, SaysWhichLimitComesNext) {
   const Relief* nic = find(relief, "one more NIC per node, 9 instead of 8");
   ASSERT_NE(nic, nullptr);
   EXPECT_NEAR(nic->gain_percent, 100 * outside * (1 - 8.0 / 9) / (inside + outside), 0.05);
-}
-
-TEST(Relief, OfARepairIsTheTimeOfTheMachineAsBuilt) {
-  TopologyBuilder b = pods_of_eight(2);
-  std::vector<LinkId> cables;
-  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
-    if (b.peek().link_class(LinkId{l}).kind == LinkKind::kInfiniband) cables.push_back(LinkId{l});
-  b.degrade(cables[3], 0.5);
-  b.degrade(cables[5], 0.5);
-  b.degrade(cables[9], 0.75);
-  const auto name_of = [&](LinkId l) {
-    return b.peek().name(b.peek().from(l)) + "-" + b.peek().name(b.peek().to(l));
-  };
-  const std::string name = name_of(cables[3]), other = name_of(cables[9]);
-  const CollectiveCall call = test_call(16, "hierarchical", std::uint64_t{1} << 36);
-  const auto relief = relief_of(std::move(b).seal(), call);
-  const Relief* both = find(relief, name + " and 1 more as built, not at 50 %");
-  ASSERT_NE(both, nullptr);
-  const double inside = 1.75 / 450;  // and outside S/8 over 25, then over 37.5 GB/s
-  EXPECT_NEAR(both->gain_percent, 100 * (1 - (inside + 1 / 300.0) / (inside + 1 / 200.0)), 0.05);
-  const Relief* milder = find(relief, other + " as built, not at 75 %");
-  ASSERT_NE(milder, nullptr);
-  EXPECT_EQ(milder->gain_percent, 0);
-}
-
-// A NIC at half rate has a slow cable and a slow slot; repairing only one leaves the other slow.
-TEST(Relief, OfADeviceUndoesTheWholeSelector) {
-  const CollectiveCall call = test_call(16, "hierarchical", std::uint64_t{1} << 36);
-  TopologyBuilder b = pods_of_eight(2);
-  for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)  // the slot is as slow as the cable
-    if (b.peek().name(LinkId{l}) == "node1.gpu3->node1.nic3") b.degrade(LinkId{l}, 50e9 / 1e15);
-  const Topology sound = TopologyBuilder(b.peek()).seal();
-  ASSERT_TRUE(degrade_cables(b, "node1.nic3", 0.5).ok());
-  const Topology broken = std::move(b).seal();
-  const auto time = [&](const Topology& t) {
-    const Router r(t, RoutingPolicy::kStatic);
-    const Placement p(r, t.gpus());
-    return closed_form_ps(Lowering(r, p, {}).lower(call).value());
-  };
-  const auto relief = relief_of(broken, call);
-  const Relief* whole = find(relief, "node1.nic3 as built, not at 50 %");
-  ASSERT_NE(whole, nullptr);
-  EXPECT_NEAR(whole->gain_percent, gain_percent(time(broken), time(sound)), 1e-6);
-  EXPECT_GT(whole->gain_percent, 20);
 }
 
 TEST(Relief, OfOneMoreNicAlsoHelpsNodesWithADamagedOne) {

@@ -1,10 +1,10 @@
 #include "busbar/predict/machine_changes.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
-
-#include "busbar/choice/relief.h"
 
 namespace busbar {
 namespace {
@@ -24,17 +24,34 @@ Cluster with_memory(const Cluster& cluster, double factor) {
   return out;
 }
 
-/// Whether a cable of the damage ends at a device of a node, so that the library may have chosen around it.
-bool touches_a_node(const Topology& t, const Damage& d) {
-  return std::any_of(d.links.begin(), d.links.end(), [&](LinkId l) {
-    return t.block_of(t.from(l)) != kNone<BlockId> || t.block_of(t.to(l)) != kNone<BlockId>;
-  });
+/// Damages of one degree to cables of one class are repaired together: one alone would leave the others as slow.
+using Repair = std::vector<const Damage*>;
+
+/// Worst first.
+std::vector<Repair> repairs(const Topology& t) {
+  std::vector<Repair> out;
+  for (const Damage& d : t.damage()) {
+    const auto like = [&](const Repair& r) {
+      const Damage& first = *r.front();
+      return first.left == d.left && t.link_class_index(first.links.front()) == t.link_class_index(d.links.front());
+    };
+    const auto same = std::find_if(out.begin(), out.end(), like);
+    same == out.end() ? out.push_back({&d}) : same->push_back(&d);
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Repair& a, const Repair& b) { return a.front()->left < b.front()->left; });
+  return out;
 }
 
-Cluster repaired(const Cluster& cluster, const Damage& d) {
+std::string words_of(const Repair& r) {
+  const std::string others = r.size() > 1 ? fmt::format(" and {} more", r.size() - 1) : "";
+  return fmt::format("{}{} as built, not at {:.3g} %", r.front()->name, others, 100 * r.front()->left);
+}
+
+Cluster repaired(const Cluster& cluster, const Repair& repair) {
   Cluster out = cluster;
   TopologyBuilder builder(cluster.topology);
-  builder.degrade(d.links, 1 / d.left, d.name);
+  for (const Damage* d : repair) builder.repair(*d);
   out.topology = std::move(builder).seal();
   return out;
 }
@@ -62,12 +79,10 @@ std::vector<MachineChange> machine_changes(const Cluster& cluster, const Predict
   if (std::vector<std::string> env = policy.env; take_out(env, "NCCL_NVLS_ENABLE=0")) {
     add("switches reduce (NVLS on)").policy.env = std::move(env);
   }
-  constexpr std::size_t kFewDamages = 4;
-  const auto damage = cluster.topology.damage();
-  for (const Damage& d : damage) {
-    if (damage.size() > kFewDamages || !touches_a_node(cluster.topology, d)) continue;
-    add(repair_words(d.name, d.left)).cluster = repaired(cluster, d);
-  }
+  constexpr std::size_t kMostRepairs = 4;  // each is a machine of its own
+  std::vector<Repair> worst = repairs(cluster.topology);
+  worst.resize(std::min(worst.size(), kMostRepairs));
+  for (const Repair& r : worst) add(words_of(r)).cluster = repaired(cluster, r);
   if (memory && per_second(cluster.topology.device_class(cluster.topology.gpus().front()).memory_rate) > 0) {
     MachineChange& c = add("+10 % rate of GPU memory (HBM)");
     c.cluster = with_memory(cluster, kMore);

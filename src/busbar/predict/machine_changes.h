@@ -16,7 +16,7 @@ struct MachineChange {
   PredictPolicy policy;
   bool memory = false;
 };
-/// Repairs each damage at a node, if there are few, so that the library chooses NICs again. Switches on GPUDirect RDMA,
+/// Repairs the worst damages, each as a whole, so that the library chooses NICs again. Switches on GPUDirect RDMA,
 /// peer access between GPUs, and NVLS, each if it is off; with `memory`, makes the memory of all GPUs 10 % faster.
 /// `policy`: the machine's policy; variables of NCCL that switch the feature off are removed.
 std::vector<MachineChange> machine_changes(const Cluster& cluster, const PredictPolicy& policy, bool memory);

@@ -55,5 +55,16 @@ TEST(MachineChanges, TheGainOfARepairIsThatOfTheMachineWithoutTheDamage) {
   EXPECT_EQ(damaged.relief.front().what, "node1.nic3 as built, not at 50 %");
 }
 
+TEST(MachineChanges, DamagesOfOneDegreeAreOneRepairAndMilderOnesAnother) {
+  Overrides all, milder;
+  all.degrade = {"leaf1-spine*=0.9", "node1.gpu3-nvswitch*=0.25", "node2.gpu3-nvswitch*=0.25"};
+  milder.degrade = {"leaf1-spine*=0.9"};
+  const Prediction damaged = big_all_reduce("dgx-h100:64", all), rest = big_all_reduce("dgx-h100:64", milder);
+  EXPECT_GT(damaged.time, rest.time);
+  EXPECT_NEAR(gain_of(damaged, "node1.gpu3-nvswitch* and 1 more as built, not at 25 %"),
+              100 * (1 - rest.time.in_s() / damaged.time.in_s()), 0.01);
+  EXPECT_GE(gain_of(damaged, "leaf1-spine* as built, not at 90 %"), 0);
+}
+
 }  // namespace
 }  // namespace busbar

@@ -245,7 +245,7 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
   return {};
 }
 
-/// Relief of memory and of features that are off. If at least half of the time depends on memory, it is the cause.
+/// Relief of damage, of memory and of features that are off. If at least half of the time depends on memory, it is the cause.
 Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) {
   constexpr double kHalfPercent = 4.5;  // half of the 9.1 % that 10 % more of the only limit saves
   if (!changed_) {
@@ -266,13 +266,7 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
     const Result<Prediction> p = c.machine->time(asked, kTimeAlone);
     if (!p.ok()) continue;  // a limit of the engine that does not affect the machine itself
     const double gain = gain_percent(static_cast<double>(out.time.in_ps()), static_cast<double>(p->time.in_ps()));
-    const auto known =
-        std::find_if(out.relief.begin(), out.relief.end(), [&](const Relief& r) { return r.what == c.what; });
-    if (known == out.relief.end()) {
-      out.relief.push_back({c.what, gain, 0, {}});
-    } else {
-      known->gain_percent = std::max(known->gain_percent, gain);  // with the library's choice after the repair
-    }
+    out.relief.push_back({c.what, gain, 0, {}});
     if (c.memory && gain >= kHalfPercent) out.cause = "GPU memory (HBM): slower than the links";
   }
   if (!changed_->empty()) sort_by_gain(out.relief);

@@ -126,13 +126,14 @@ void TopologyBuilder::degrade(LinkId link, double factor) {
 }
 
 void TopologyBuilder::degrade(std::vector<LinkId> links, double factor, std::string name) {
-  BUSBAR_CHECK(factor > 0 && factor != 1) << "degrade factor " << factor;
+  BUSBAR_CHECK(factor > 0 && factor < 1) << "degrade factor " << factor;
   for (const LinkId l : links) reclass(l, factor);
-  if (factor < 1) {
-    t_.damage_.push_back({std::move(name), factor, std::move(links)});
-  } else {
-    std::erase_if(t_.damage_, [&](const Damage& d) { return d.name == name && d.links == links; });
-  }
+  t_.damage_.push_back({std::move(name), factor, std::move(links)});
+}
+
+void TopologyBuilder::repair(const Damage& damage) {
+  for (const LinkId l : damage.links) reclass(l, 1 / damage.left);
+  std::erase_if(t_.damage_, [&](const Damage& d) { return d.name == damage.name && d.links == damage.links; });
 }
 
 void TopologyBuilder::fail(LinkId link) {

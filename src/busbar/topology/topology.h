@@ -165,10 +165,12 @@ class TopologyBuilder {
   void relabel(LinkId link, LinkClassId link_class);
   /// Sets the memory rate of every GPU.
   void set_gpu_memory_rate(BytesPerSecond rate);
-  /// Sets both directions of the cable to rate x `factor`, above 0; a factor above 1 repairs.
+  /// Sets both directions of the cable to rate x `factor`, in (0, 1).
   void degrade(LinkId link, double factor);
-  /// The same for several cables that would be, or are, repaired together, under that name.
+  /// The same for several cables, which are one Damage of that name.
   void degrade(std::vector<LinkId> links, double factor, std::string name);
+  /// Undoes a damage of this machine.
+  void repair(const Damage& damage);
   /// Removes both directions.
   void fail(LinkId link);
 
