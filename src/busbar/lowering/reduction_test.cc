@@ -71,6 +71,21 @@ TEST(Sharp, KeepsToTheLimitsOfItsSwitches) {
   EXPECT_NEAR(lowered_ms(two, test_call(4, "sharp", kGiB)), kGiB / 50e9 * 1e3, 1e-6);
 }
 
+// Of few bytes: up and down, each send over the network has its overhead, and each link its latency.
+TEST(Sharp, TakesTheLatenciesOfTheLongestWayUpAndDown) {
+  ProtocolModel p;
+  p.step_network = Duration::us(3);
+  p.step_switch = Duration::us(1);
+  const auto us = [&](const Topology& t) {
+    const Ground m(t);
+    return 1e3 * lowered_ms(m, test_call(m.gpus(), "sharp", 8), p);
+  };
+  EXPECT_NEAR(us(leaf_spine(1, 1, true).seal()), 2 * (3 + 1), 1e-2) << "the leaf adds";
+  EXPECT_NEAR(us(leaf_spine(3, 2, true).seal()), 2 * (3 + 1 + 1), 1e-2) << "a spine adds";
+  // GPU to NVSwitch 0.5 us and its overhead; there and back to the GPU of the NIC 0.5 us; cable 2 us.
+  EXPECT_NEAR(us(pods_of_eight(2, true).seal()), 2 * (1 + 0.5 + 0.5 + 3 + 2), 1e-2);
+}
+
 TEST(Sharp, AddersAreACapacityOfTheirOwn) {
   DeviceClass adds;
   adds.reduces = true;
