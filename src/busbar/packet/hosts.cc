@@ -23,9 +23,10 @@ Hosts::Hosts(Traffic& traffic, Pool& pool, EventQueue& events, const HostSetting
     Outlet outlet;
     outlet.first_wire = outlets.begin[o];
     outlet.wires = static_cast<std::uint32_t>(outlets.row(o).size());
+    outlet.width = wiring_.width(o);
     for (const std::uint32_t w : outlets.row(o)) outlet_of_[w] = o;
     outlets_.push_back(outlet);
-    side_by_side = std::max(side_by_side, outlet.wires);
+    side_by_side = std::max(side_by_side, outlet.width);
   }
   lanes_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(settings.lanes.size()));
   if (lanes_ > 1) {
@@ -150,7 +151,7 @@ void Hosts::start(std::uint32_t flow, Ps now) {
   s.path = (s.hash >> 26) & ~(64 / settings_.paths - 1);
   s.paths.turn = s.path;
   s.clock = now;
-  s.wires = outlets_[outlet].wires;
+  s.wires = outlets_[outlet].width;
   s.granted = first_window(s.wires);
   const std::uint32_t full = settings_.payload + settings_.header;
   const std::uint32_t size = std::min(full, wire_size(s, 0));

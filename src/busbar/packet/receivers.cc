@@ -73,7 +73,7 @@ bool Hosts::report_gap(std::uint32_t slot, const Packet& data, Ps now) {
 void Hosts::want_pull(std::uint32_t slot, Ps now) {
   Receiver& r = receivers_[slot];
   const std::uint32_t outlet = leg(r.flow, true).outlet;
-  const std::uint32_t window = first_window(outlets_[leg(r.flow, false).outlet].wires);
+  const std::uint32_t window = first_window(outlets_[leg(r.flow, false).outlet].width);
   if (window + r.pulled + r.wanted >= r.packets + r.trims) return;  // the rest is already under way
   ++r.wanted;
   if (r.queued) return;

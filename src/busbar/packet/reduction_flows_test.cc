@@ -112,17 +112,22 @@ TEST(ReductionFlows, NeedSwitchesThatAdd) {
   EXPECT_NE(s.error().message.find("can reduce"), std::string::npos) << s.error().message;
 }
 
-/// Other packets cannot pass a port by which a switch sends sums.
-TEST(ReductionFlows, RefuseFlowsOfOthersOnTheSamePorts) {
+/// A flow of others crosses the ports by which switches send sums. Both end, and what they carry does not change.
+TEST(ReductionFlows, SharePortsWithFlowsOfOthers) {
   const ReducingMachine m(leaf_spine(2, 1, true));
   FlowList list;
   ASSERT_TRUE(add_collective_flows(test_call(8, "sharp", kMiB), m.router, m.placement, {}, list).ok());
   const DeviceId a = m.topology.gpus()[0], b = m.topology.gpus()[7];
-  list.flows.push_back({a, b, m.router.nearest_nic(a, 0), m.router.nearest_nic(b, 0), Bytes{1000}, {}, {}});
+  list.flows.push_back({a, b, m.router.nearest_nic(a, 0), m.router.nearest_nic(b, 0), Bytes{kMiB}, {}, {}});
   list.after.close_row();
-  const auto r = run_packet_list(m.router, list, kCredits);
-  ASSERT_FALSE(r.ok());
-  EXPECT_NE(r.error().message.find("--engine flow"), std::string::npos) << r.error().message;
+  for (const PacketTransport t : {PacketTransport::kIb, PacketTransport::kNscc, PacketTransport::kDcqcn}) {
+    const auto with = run_packet_list(m.router, list, {t, PacketBalance::kSpray, 1});
+    ASSERT_TRUE(with.ok()) << with.error().message;
+    EXPECT_EQ(with->done, list.flows.size());
+    const PacketResult alone = m.run(test_call(8, "sharp", kMiB), {t, PacketBalance::kSpray, 1});
+    EXPECT_GT(with->received, alone.received);
+    EXPECT_LT(with->received.since_start(), alone.received.since_start() + with->flows.back().received);
+  }
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ void add_link(const RunningPart& part, std::uint32_t w, PacketResult& out) {
   l.queue_p50 = percentile(part.network.histogram(w), 0.5, o.peak);
   l.queue_p99 = percentile(part.network.histogram(w), 0.99, o.peak);
   l.queue_max = o.peak;
-  out.links.push_back(l);
+  if (!part.wiring.wires()[w].joint) out.links.push_back(l);
   out.marks += o.marks;
   out.trims += o.trims;
   out.drops += o.drops;

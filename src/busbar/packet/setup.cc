@@ -104,16 +104,9 @@ Result<Profile> profile_for(const Wiring& wiring, const PacketOptions& options, 
                    "a storm of pause frames needs a transport that obeys them; use --transport dcqcn, hpcc or roce",
                    {"", 0, 0, "--fault"}};
   }
-  const Csr<std::uint32_t>& outlets = wiring.outlets();
-  for (std::uint32_t o = 0; o < outlets.rows(); ++o)  // parallel NVLinks reorder too
-    if (outlets.row(o).size() > 1) profile.hosts.recovery = Recovery::kTrimming;
+  for (std::uint32_t o = 0; o < wiring.outlets().rows(); ++o)  // parallel NVLinks reorder too
+    if (wiring.width(o) > 1) profile.hosts.recovery = Recovery::kTrimming;
   BUSBAR_RETURN_IF_ERROR(apply_settings(options, profile));
-  if (wiring.relays()) {
-    return Error{ErrorCode::kUnsupported,
-                 "here GPUs or switches that add forward other traffic, which the packet engine does not model; "
-                 "use --engine flow",
-                 {}};
-  }
   return profile;
 }
 

@@ -229,25 +229,6 @@ Ps Wiring::idle_time(std::uint32_t route, std::uint64_t size) const {
   return t;
 }
 
-bool Wiring::relays() const {
-  std::vector<bool> own(wires_.size());
-  bool by_fabric_switch = false;
-  for (const std::uint32_t w : outlets_.values) {
-    own[w] = true;
-    by_fabric_switch = by_fabric_switch || wires_[w].from < switches_;
-  }
-  for (const Route& r : routes_) {
-    if (by_fabric_switch && r.forth.nic != kNone32) return true;
-    for (const Leg& leg : {r.forth, r.back}) {
-      const std::uint32_t home = wires_[outlets_.row(leg.outlet).front()].from;
-      for (const Inner& i : inner_[leg.inner])
-        for (const std::uint32_t w : i.wires)
-          if (i.node != home && own[w]) return true;
-    }
-  }
-  return false;
-}
-
 std::uint32_t Wiring::set_of(std::uint32_t node, const std::vector<std::uint32_t>& finals) {
   const auto left = [&](std::uint32_t s) {
     std::uint32_t best = FabricTable::kFar;
@@ -281,6 +262,7 @@ void Wiring::seal() {
   for (std::uint32_t s = 0; s < switches_; ++s)
     for (std::uint32_t g = 0; g < groups_; ++g)
       table_[std::size_t{s} * groups_ + g] = static_cast<std::uint16_t>(set_of(s, finals_[g]));
+  set_senders_apart();
 }
 
 void Wiring::add_all_cables() {

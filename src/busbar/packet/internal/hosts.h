@@ -131,6 +131,7 @@ class Hosts {
     Ring ring;                                        ///< lane 0: slots that may send, in turn
     std::vector<std::pair<Ps, std::uint32_t>> paced;  ///< heap of slots that may send at a later time
     std::uint32_t first_wire = 0, wires = 0;          ///< range in Wiring::outlets().values
+    std::uint32_t width = 0;                          ///< wires of the machine
     bool armed = false;
     Ps armed_at = 0;                                         ///< time of its pending event
     std::uint32_t pull_head = kNone32, pull_tail = kNone32;  ///< slots whose senders are owed credits, in turn

@@ -113,6 +113,8 @@ class Network {
   }
   std::uint32_t choose(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
   std::uint32_t shorter(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
+  Ps load_of(std::uint32_t wire, Ps now);
+  std::uint32_t emptiest(std::span<const std::uint32_t> wires, Ps now);
   std::uint32_t flowlet(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
   void await_end(std::uint32_t wire, Port& o);
   void fly(std::uint32_t wire, Port& o, Id id);
@@ -216,7 +218,7 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
     o.bytes = static_cast<std::uint32_t>(wires[w].bytes);
     o.to = wires[w].to & 0x3ff'ffffu;
     o.credits = options.credit_bytes;
-    o.cut = options.cut_through && wires[w].to < wiring.switches();
+    o.cut = wires[w].joint || (options.cut_through && wires[w].to < wiring.switches());
     ++cables[wires[w].to];
   }
   for (const std::uint32_t w : wiring.outlets().values) ports_[w].host = true;

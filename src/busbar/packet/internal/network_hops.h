@@ -47,7 +47,7 @@ void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
     if (credits() && p.kind == Kind::kData && !(p.flags & kTrimmed)) give_back(p.wire, lane_of(p), p.size, now);
     return hosts_.deliver(id, now);
   }
-  const auto wires = node < wiring_.switches() ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
+  const auto wires = node < wiring_.switches() && leg.nic != kNone32 ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
   if (wires.empty()) [[unlikely]]
     return hosts_.lost(id);
   enqueue(wires.size() == 1 ? wires[0] : choose(wires, p, node, now), id, now);
@@ -56,6 +56,7 @@ void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
 template <class Hosts>
 std::uint32_t Network<Hosts>::choose(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node,
                                      Ps now) {
+  if (node >= wiring_.switches() && wiring_.wires()[p.wire].joint) return emptiest(wires, now);
   if (options_.flowlet_gap > 0) return flowlet(wires, p, node, now);
   if (!options_.adaptive) return hashed(wires, p, node);
   return shorter(wires, p, node, now);
@@ -69,11 +70,24 @@ std::uint32_t Network<Hosts>::shorter(std::span<const std::uint32_t> wires, cons
   const std::uint32_t h = path_of(p, node);
   const auto first = static_cast<std::uint32_t>(std::uint64_t{h} * n >> 32);
   const auto second = static_cast<std::uint32_t>(std::uint64_t{mix32(h)} * n >> 32);
-  const auto load = [&](std::uint32_t w) {
-    settle(w, ports_[w], now);
-    return std::max<Ps>(0, ports_[w].busy - now) + ports_[w].transfer(ports_[w].queued + ports_[w].queued_control);
-  };
-  return load(wires[second]) < load(wires[first]) ? wires[second] : wires[first];
+  return load_of(wires[second], now) < load_of(wires[first], now) ? wires[second] : wires[first];
+}
+
+/// The time until a packet that joins now would be sent.
+template <class Hosts>
+Ps Network<Hosts>::load_of(std::uint32_t wire, Ps now) {
+  Port& o = ports_[wire];
+  settle(wire, o, now);
+  return std::max<Ps>(0, o.busy - now) + o.transfer(o.queued + o.queued_control);
+}
+
+/// A device sends its own packets by the first of its wires with the least load.
+template <class Hosts>
+std::uint32_t Network<Hosts>::emptiest(std::span<const std::uint32_t> wires, Ps now) {
+  std::uint32_t best = wires[0];
+  for (const std::uint32_t w : wires.subspan(1))
+    if (load_of(w, now) < load_of(best, now)) best = w;
+  return best;
 }
 
 template <class Hosts>

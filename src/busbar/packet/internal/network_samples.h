@@ -8,6 +8,7 @@ namespace busbar::packet {
 template <class Hosts>
 void Network<Hosts>::sample(Ps now, std::vector<PacketLinkSample>& out) const {
   for (std::uint32_t w = 0; w < ports_.size(); ++w) {
+    if (wiring_.wires()[w].joint) continue;
     const Port& o = ports_[w];
     Ps paused = o.paused;
     if (!many_ && o.stopped) paused += now - o.paused_since;

@@ -2,7 +2,7 @@
 //
 // Cut-through: on a wire to a switch, a record arrives with its header. It goes on at once if the output is not faster
 // than the input, so no bit is due before it has come; otherwise it waits for its tail. From its header on it counts as
-// queued in full. Hosts and devices inside servers take whole packets.
+// queued in full. Hosts and devices inside servers take whole packets, but a device its own as they come.
 //
 // Flowlets: source Vanini et al., "Let it flow", NSDI 2017 (a table of places that flows are hashed to, a gap). The new
 // path is the shorter of two random queues.
@@ -15,6 +15,7 @@ namespace busbar::packet {
 /// Whether the first record on the wire, whose header has arrived, must wait for its tail. It then arrives again.
 template <class Hosts>
 bool Network<Hosts>::waits_for_tail(std::uint32_t wire, Port& from, Ps now) {
+  if (wiring_.wires()[wire].joint) return false;  // it is no slower than the way out
   Packet& p = pool_[from.flying.head];
   if (p.flags & kWhole) {
     p.flags &= static_cast<std::uint8_t>(~kWhole);

@@ -24,6 +24,7 @@ struct Wire {
   std::uint64_t ps_bytes = 1, bytes = 1;  ///< ps_bytes / bytes picoseconds per byte
   Ps latency = 0;
   bool in_server = false;  ///< PCIe, NVLink and the like
+  bool joint = false;      ///< between a host and the device that sends for it: no link of the machine
 
   Ps transfer(std::uint64_t size) const { return static_cast<Ps>((size * ps_bytes + bytes - 1) / bytes); }
 };
@@ -77,8 +78,8 @@ class Wiring {
   /// The same at a node inside a server, for one leg.
   std::span<const std::uint32_t> next_inside(std::uint32_t node, const Leg& leg) const;
   const Topology& topology() const { return topology_; }
-  /// Whether some route forwards traffic by a wire on which a host or an adding switch sends its own.
-  bool relays() const;
+  /// Wires of the machine by which an outlet sends; its row in outlets() may be one joint instead.
+  std::uint32_t width(std::uint32_t outlet) const { return width_[outlet]; }
   /// From now on idle times are those of switches that forward a packet when `header` bytes of it have arrived.
   void cut_through(std::uint32_t header) { cut_header_ = header; }
   /// Whether a packet from `in` may leave by `out` before all of it has arrived: at a switch, if `out` is not faster.
@@ -115,6 +116,9 @@ class Wiring {
   std::uint32_t set_of(std::uint32_t node, const std::vector<std::uint32_t>& finals);
   std::uint32_t set_number(const std::vector<std::uint32_t>& wires);
   std::uint32_t group_of(std::vector<std::uint32_t> finals);
+  std::vector<std::uint8_t> users_of_outlets() const;
+  void set_senders_apart();
+  std::uint32_t add_joint(std::span<const std::uint32_t> outlet);
   void regroup(const std::function<bool(std::uint32_t)>& down);
   std::vector<std::uint32_t> hops_to(const std::vector<std::uint32_t>& finals,
                                      const std::function<bool(std::uint32_t)>& down) const;
@@ -131,6 +135,7 @@ class Wiring {
   std::map<std::vector<std::uint32_t>, std::uint32_t> outlet_, group_, set_;
   std::vector<std::vector<std::uint32_t>> finals_;  ///< per group: switches with a cable to its NICs
   Csr<std::uint32_t> outlets_, sets_;
+  std::vector<std::uint32_t> width_;  ///< per outlet
   std::unordered_map<std::uint32_t, std::uint32_t> nic_;  ///< device -> nics_; looked up only
   std::vector<Nic> nics_;
   std::vector<std::uint32_t> by_;      ///< wires from switches to NICs
