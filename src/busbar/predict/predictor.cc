@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "busbar/choice/as_nccl.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/engine.h"
 #include "busbar/lowering/lowering.h"
