@@ -28,22 +28,12 @@ struct PhaseRun {
 
 /// The runs in order. A ring's reduce-scatter and the following all-gather of the same pieces are one run of 2(n-1)
 /// rounds without a barrier. Consecutive stepwise phases (sends.h) of kind kChain over the same members are one run.
-/// Every other phase is its own run. Phases of one run may cross different edges: see for_each_run_edge.
+/// Every other phase is its own run. Phases of one run may cross different edges.
 std::vector<PhaseRun> phase_runs(const Schedule& schedule);
 
 /// Whether consecutive chunks overlap in the phases. They do not if a channel is one pass around a ring, whose edges
 /// are always busy, or if each connection ends by itself (Coupling::kFree).
 bool pipelines(const Schedule& schedule);
-
-/// for_each_edge over all phases of the run. In a ring, an edge of several phases is seen once, else once per phase.
-template <class F>
-void for_each_run_edge(const Schedule& schedule, PhaseRun run, std::uint32_t group, F&& f) {
-  const bool ring = !is_stepwise(schedule.phases[run.begin].pattern);
-  const std::uint64_t times = ring ? run.end - run.begin : 1;
-  for (std::uint32_t i = run.begin; i < (ring ? run.begin + 1 : run.end); ++i)
-    for_each_edge(schedule, schedule.phases[i], group,
-                  [&](std::uint32_t from, std::uint32_t to, std::uint64_t chunks) { f(from, to, chunks * times); });
-}
 
 /// Rounds of all phases of the run together (the longest chain, counted in sends).
 std::uint32_t run_rounds(const Schedule& schedule, PhaseRun run);
