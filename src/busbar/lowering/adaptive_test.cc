@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "busbar/base/random.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/test_machines.h"
 
@@ -32,6 +36,58 @@ LoweredCall lowered(const Topology& t, RoutingPolicy policy) {
   const Placement placement(router, t.gpus());
   Lowering lowering(router, placement, {});
   return lowering.lower(all_to_all()).value();
+}
+
+TEST(SplitSearch, IsOverAfterOneTrialWhereNothingCanBeGained) {
+  const Topology t = leaves_and_spines(1);
+  const std::vector<double> load(t.link_count(), 1.0);
+  SplitSearch s;
+  EXPECT_TRUE(s.bias().empty()) << "equal splits first";
+  s.record(t, 10, load, 10);
+  EXPECT_TRUE(s.over());
+  EXPECT_TRUE(s.improved());
+  SplitSearch open;
+  open.record(t, 10, load, 9);
+  EXPECT_FALSE(open.over());
+}
+
+TEST(SplitSearch, KeepsTheBestAndEndsWhateverTheCosts) {
+  const Topology t = leaves_and_spines(1);
+  RandomStream random(5, "splits");
+  for (int i = 0; i < 50; ++i) {
+    SplitSearch s;
+    double least = INFINITY;
+    SplitBias best;
+    int trials = 0;
+    for (; !s.over(); ++trials) {
+      ASSERT_LT(trials, 24);
+      std::vector<double> load(t.link_count());
+      for (double& l : load) l = random.uniform();
+      const double cost = i == 0 ? 100.0 - trials : 1 + random.uniform();
+      const SplitBias tried = s.bias();
+      s.record(t, cost, load, 0);
+      EXPECT_EQ(s.improved(), cost < least * (1 - 1e-4));
+      if (s.improved()) least = cost, best = tried;
+    }
+    EXPECT_EQ(s.best(), best);
+    if (i == 0) EXPECT_EQ(trials, 24) << "as long as it helps";
+  }
+}
+
+// The slow cables carry more than others: their factor falls, and that of no other cable does.
+TEST(SplitSearch, LeansAwayFromTheBusiestLink) {
+  const Topology t = leaves_and_spines(1);
+  std::vector<double> load(t.link_count(), 1.0);
+  const auto busy = std::find_if(load.begin(), load.end(), [&](const double& l) {
+    return between_switches(t, static_cast<LinkId>(&l - load.data()));
+  });
+  *busy = 4;
+  SplitSearch s;
+  s.record(t, 10, load, 1);
+  ASSERT_EQ(s.bias().size(), t.link_count());
+  const float factor = s.bias()[static_cast<std::size_t>(busy - load.begin())];
+  EXPECT_LT(factor, 1);
+  for (const float f : s.bias()) EXPECT_GE(f, factor);
 }
 
 TEST(Adaptive, AllToAllLeansAwayFromSlowCables) {

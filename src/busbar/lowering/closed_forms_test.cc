@@ -256,6 +256,26 @@ TEST(LoweredCalls, NameTheirStepsAfterTheLevelOfTheirGroups) {
   EXPECT_EQ(call.stages[2].phase, "ring all-gather in group");
 }
 
+// Three ranks exchange pairwise, t over a whole link and 2 t over those of GPU 0, 1 us of latency. Round 1: all of rank
+// 0's have ended at 2 t and the latency, and so has what rank 1 receives. Round 2: 0 -> 2 and 1 -> 0 take 2 t from then.
+TEST(LoweredCalls, ARankBeginsARoundWhenItsSendsAndReceivesHaveEnded) {
+  TopologyBuilder b = one_switch(3);
+  b.degrade(LinkId{0}, 0.5);
+  const Ground m(std::move(b).seal());
+  CollectiveCall call = test_call(3, "pairwise", 3 * 450'000'000);  // t = 1 ms
+  call.op = Collective::kAllToAll;
+  EXPECT_NEAR(lowered_ms(m, call), 4 + 2e-3, 1e-6);
+  double bytes_ps = 0, latency_ps = 0;
+  std::uint32_t rounds = 0;
+  for (const ChainPart& p : Lowering(m.router, m.placement, {}).explain(call).value()) {
+    (p.kind == ChainPartKind::kLatency ? latency_ps : bytes_ps) += p.ps;
+    if (p.kind == ChainPartKind::kBandwidth) rounds += p.rounds;
+  }
+  EXPECT_NEAR(bytes_ps, 4e9, 2e6);
+  EXPECT_NEAR(latency_ps, 2e6, 2e6);
+  EXPECT_EQ(rounds, 2u);
+}
+
 // n - 1 sends to one rank, however large n * n is.
 TEST(LoweredCalls, AGatherHasASendPerRank) {
   const Ground m(one_switch(2048).seal());
