@@ -4,6 +4,7 @@
 #include "busbar/accuracy/internal/measured_machine.h"
 #include "busbar/accuracy/internal/training_layout.h"
 #include "busbar/accuracy/validate.h"
+#include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/memory.h"
 
 namespace busbar {
@@ -28,10 +29,10 @@ Result<Bytes> counted_part(const std::string& basis, const MemoryUse& use) {
   return unsupported(fmt::format("basis '{}' is none of allocated, reserved, device and oom", basis));
 }
 
-Status score(const CsvTable& table, std::size_t row, const ValidateOptions& options, const Catalog& catalog,
+Status score(const CsvTable& table, std::size_t row, const ValidateOptions& options, RowCatalog& files,
              ScoredRow& out) {
-  BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table, row, catalog));
-  BUSBAR_ASSIGN(const MeasuredLayout asked, layout_of_row(table, row, model, catalog));
+  BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table, row, files));
+  BUSBAR_ASSIGN(const MeasuredLayout asked, layout_of_row(table, row, model, files));
   const auto layout = resolve_layout(asked.layout, model, 0);
   if (!layout.ok()) return unsupported(layout.error().message);
   const MemoryUse use = memory_use(model, *layout);
@@ -46,10 +47,9 @@ Status score(const CsvTable& table, std::size_t row, const ValidateOptions& opti
     out.measured = *peak;
     return {};
   }
-  BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table, row, catalog));
+  BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table, row, files.catalog()));
   BUSBAR_ASSIGN(const Cluster cluster, parse_cluster(described.text, described.node, options.overrides));
-  const Topology& t = cluster.topology;
-  out.measured = static_cast<double>(count(t.device_class(t.gpus().front()).memory)) / kGiB;
+  out.measured = static_cast<double>(count(gpu_memory(cluster.topology))) / kGiB;
   out.counts = false;  // no figure: only whether it fits
   out.how += out.predicted > out.measured ? "; does not fit, as reported" : "; FITS, but the run did not";
   return {};
@@ -59,7 +59,7 @@ Status score(const CsvTable& table, std::size_t row, const ValidateOptions& opti
 
 Result<std::vector<ScoredRow>> validate_memory(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                const ValidateOptions& options) {
-  const Catalog catalog(options.overrides.catalog);
+  RowCatalog files(options.overrides.catalog);
   std::vector<ScoredRow> out;
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
@@ -71,7 +71,7 @@ Result<std::vector<ScoredRow>> validate_memory(const CsvTable& table, const std:
         fmt::format("{} on {} {}, {} tokens (row {})", table.cell(row, "model"), table.cell(row, "gpus_total"),
                     table.cell(row, "gpu"), table.cell(row, "seq_len"), s.id);
     s.kind = table.cell(row, "framework");
-    if (const Status status = score(table, row, options, catalog, s); !status.ok()) {
+    if (const Status status = score(table, row, options, files, s); !status.ok()) {
       if (status.error().code == ErrorCode::kInvalid) return status.error();
       s.unsupported = status.error().message;
     }

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "busbar/spec/layout_file.h"
-#include "busbar/spec/model_file.h"
 
 namespace busbar {
 namespace {
@@ -127,21 +126,18 @@ namespace {
 
 /// What the columns do not say: latent attention, dense layers, the nodes of a token. Taken from the catalogue's model
 /// whose layers have the same shape, whatever its name.
-void complete_from_catalog(const Catalog& catalog, ModelSpec& m) {
-  for (const std::string& name : catalog.names("models")) {
-    const auto document = catalog.load("models", name);
-    if (!document.ok()) continue;
-    const auto known = read_model(document->root());
-    if (!known.ok() || known->hidden != m.hidden || known->heads != m.heads || known->kv_heads != m.kv_heads ||
-        known->moe.experts != m.moe.experts || known->moe.per_token != m.moe.per_token || known->moe.ffn != m.moe.ffn)
+void complete_from_catalog(RowCatalog& catalog, ModelSpec& m) {
+  for (const ModelSpec& known : catalog.models()) {
+    if (known.hidden != m.hidden || known.heads != m.heads || known.kv_heads != m.kv_heads ||
+        known.moe.experts != m.moe.experts || known.moe.per_token != m.moe.per_token || known.moe.ffn != m.moe.ffn)
       continue;
-    m.latent = known->latent;
-    m.window = known->window;
-    m.qk_norm = known->qk_norm;
-    m.mtp = known->mtp;
-    m.tied_embeddings = known->tied_embeddings;
+    m.latent = known.latent;
+    m.window = known.window;
+    m.qk_norm = known.qk_norm;
+    m.mtp = known.mtp;
+    m.tied_embeddings = known.tied_embeddings;
     const std::uint32_t shared = m.moe.shared;
-    m.moe = known->moe;
+    m.moe = known.moe;
     m.moe.shared = std::max(shared, m.moe.shared);
     if (m.moe.dense_layers >= m.layers) m.moe.dense_layers = 0;  // an excerpt of few layers
     return;
@@ -161,11 +157,11 @@ namespace {
 
 /// The figure `key` of catalog/frameworks, with its source; nothing without a file or the key.
 template <typename T, typename F, typename... Args>
-Status read_figure(const std::string& framework, const char* key, const Catalog& catalog, F convert, T& out,
+Status read_figure(const std::string& framework, const char* key, RowCatalog& catalog, F convert, T& out,
                    Args... args) {
-  if (!catalog.has("frameworks", framework)) return {};
-  BUSBAR_ASSIGN(const YamlDocument document, catalog.load("frameworks", framework));
-  MapReader r(document.root());
+  BUSBAR_ASSIGN(const YamlDocument* const document, catalog.framework(framework));
+  if (document == nullptr) return {};
+  MapReader r(document->root());
   for (const char* known : {"name", "kernel_time", "expert_launch", "recipes"}) r.optional(known);
   r.inner(key, [&](MapReader& inner) {
     inner.required("value", convert, out, args...);
@@ -177,7 +173,7 @@ Status read_figure(const std::string& framework, const char* key, const Catalog&
 
 }  // namespace
 
-Result<double> kernel_time_of(const std::string& framework, const Catalog& catalog) {
+Result<double> kernel_time_of(const std::string& framework, RowCatalog& catalog) {
   double time = 1;
   BUSBAR_RETURN_IF_ERROR(read_figure(framework, "kernel_time", catalog, &YamlNode::as_number, time, 0.1, 10));
   return time;
@@ -188,11 +184,10 @@ namespace {
 /// Keys of a layout that the recipe of a published run sets and no column says. Each list in `recipes` of
 /// catalog/frameworks counts for rows whose cells begin with (source: contain) the given words, from a release on; the
 /// first that fits counts.
-Status apply_recipe(const CsvTable& table, std::size_t row, const Catalog& catalog, MeasuredLayout& out) {
-  const std::string& framework = table.cell(row, "framework");
-  if (!catalog.has("frameworks", framework)) return {};
-  BUSBAR_ASSIGN(const YamlDocument document, catalog.load("frameworks", framework));
-  const auto recipes = document.root().find("recipes");
+Status apply_recipe(const CsvTable& table, std::size_t row, RowCatalog& catalog, MeasuredLayout& out) {
+  BUSBAR_ASSIGN(const YamlDocument* const document, catalog.framework(table.cell(row, "framework")));
+  if (document == nullptr) return {};
+  const auto recipes = document->root().find("recipes");
   for (std::size_t i = 0; recipes && i < recipes->size(); ++i) {
     MapReader r(recipes->item(i));
     std::string model, gpu, precision, source, from;
@@ -220,7 +215,7 @@ Status apply_recipe(const CsvTable& table, std::size_t row, const Catalog& catal
 }
 
 /// How tokens reach their experts. Forced balance is in the notes of a row.
-Status set_experts(const CsvTable& table, std::size_t row, const Catalog& catalog, MeasuredLayout& out) {
+Status set_experts(const CsvTable& table, std::size_t row, RowCatalog& catalog, MeasuredLayout& out) {
   if (has(table.cell(row, "notes"), "force-balanced")) out.layout.expert_skew = 0;
   const std::string& framework = table.cell(row, "framework");
   if (framework == "nemo" || framework == "megatron-bridge")
@@ -231,7 +226,7 @@ Status set_experts(const CsvTable& table, std::size_t row, const Catalog& catalo
 
 }  // namespace
 
-Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog) {
+Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, RowCatalog& catalog) {
   RowNumbers n(table, row);
   ModelSpec m;
   m.name = table.cell(row, "model");
@@ -263,7 +258,7 @@ Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Cat
 }
 
 Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, const ModelSpec& model,
-                                     const Catalog& catalog) {
+                                     RowCatalog& catalog) {
   RowNumbers n(table, row);
   MeasuredLayout out;
   LayoutSpec& l = out.layout;

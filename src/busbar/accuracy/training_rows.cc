@@ -13,6 +13,7 @@
 #include "busbar/spec/kernels_file.h"
 #include "busbar/step/jitter.h"
 #include "busbar/step/simulate.h"
+#include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/build_program.h"
 #include "busbar/workload/memory.h"
 
@@ -80,15 +81,13 @@ std::string in_words(const LayoutSpec& l) {
 }
 
 double memory_share(const Machine& m, const ModelSpec& model, const LayoutSpec& layout) {
-  const Topology& t = m.predictor->cluster().topology;
   return static_cast<double>(count(memory_use(model, layout).total())) /
-         static_cast<double>(count(t.device_class(t.gpus().front()).memory));
+         static_cast<double>(count(gpu_memory(m.predictor->cluster().topology)));
 }
 
 /// Activations that do not fit are recomputed, or kept in host memory if a chip-to-chip link reaches it.
 void choose_recompute(const Machine& m, const ModelSpec& model, LayoutSpec& layout) {
-  const Topology& t = m.predictor->cluster().topology;
-  const Bytes capacity = t.device_class(t.gpus().front()).memory;
+  const Bytes capacity = gpu_memory(m.predictor->cluster().topology);
   const bool fits = count(memory_use(model, layout).total()) <= count(capacity);
   if (!fits && m.kernels.host_bytes_per_s >= kChipToChip) {
     layout.offload_activations = true;
@@ -101,18 +100,17 @@ void choose_recompute(const Machine& m, const ModelSpec& model, LayoutSpec& layo
 class TrainingRows {
  public:
   TrainingRows(const CsvTable& table, const ValidateOptions& options, const AccuracyTable& accuracy)
-      : table_(table), options_(options), catalog_(options.overrides.catalog), accuracy_(accuracy) {}
+      : table_(table), options_(options), files_(options.overrides.catalog), accuracy_(accuracy) {}
 
   Status score(std::size_t row, ScoredRow& out) {
     BUSBAR_ASSIGN(const auto measured, table_.number(row, "step_time_s"));
     if (!measured || *measured <= 0) return unsupported("no step time");
     out.measured = *measured;
     if (table_.cell(row, "layout_complete") == "no") return unsupported("the layout is not complete");
-    BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row, catalog_));
-    BUSBAR_ASSIGN(MeasuredLayout asked, layout_of_row(table_, row, model, catalog_));
-    BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
-    BUSBAR_ASSIGN(asked.layout.kernel_time,
-                  kernel_time_of(table_.cell(row, "framework"), catalog_));
+    BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row, files_));
+    BUSBAR_ASSIGN(MeasuredLayout asked, layout_of_row(table_, row, model, files_));
+    BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, files_.catalog()));
+    BUSBAR_ASSIGN(asked.layout.kernel_time, kernel_time_of(table_.cell(row, "framework"), files_));
     const bool graphs = asked.layout.cuda_graphs;
     BUSBAR_ASSIGN(const Machine* const machine,
                   machines_.of(described, graphs ? "graphs" : "", [&] { return build(described, options_, graphs); }));
@@ -140,7 +138,7 @@ class TrainingRows {
  private:
   const CsvTable& table_;
   const ValidateOptions& options_;
-  Catalog catalog_;
+  RowCatalog files_;
   const AccuracyTable& accuracy_;
   MachineCache<Machine> machines_;
 };

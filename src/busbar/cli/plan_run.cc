@@ -9,6 +9,7 @@
 #include "busbar/cli/flags.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/topology/gpu_memory.h"
 
 namespace busbar {
 namespace {
@@ -107,7 +108,7 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
   PlanRun run{.machine = {}, .request = std::move(request), .plan = {}};
   BUSBAR_ASSIGN(run.machine, open_train(std::move(scenario), ask));
   const Topology& t = run.machine.cluster().topology;
-  run.capacity = t.device_class(t.gpus().front()).memory;
+  run.capacity = gpu_memory(t);
   CallFloors floors(t, run.machine.machine->protocol());
   PlanAsk search;
   search.gpus = static_cast<std::uint32_t>(t.gpus().size());

@@ -16,6 +16,7 @@
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/kernels_file.h"
+#include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/build_program.h"
 
 namespace busbar {
@@ -175,7 +176,6 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
 }
 
 Status predict_train(TrainRun& run, const TrainAsk& ask) {
-  const Topology& t = run.cluster().topology;
   const StepRunner runner(run);
   BUSBAR_ASSIGN(run.program, runner.program(run.layout));
   BUSBAR_ASSIGN(run.step, runner.simulate(run.program, ask.timeline));
@@ -186,7 +186,7 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
   }
   BUSBAR_ASSIGN(run.law, law_of(run));
   run.memory = memory_use(run.scenario.model, run.layout);
-  run.memory_capacity = t.device_class(t.gpus().front()).memory;
+  run.memory_capacity = gpu_memory(run.cluster().topology);
   if (const Status fits = check_fits(run.memory, run.memory_capacity); !fits.ok()) run.does_not_fit = fits.error();
   run.metrics = step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.bf16.peak_flops_per_s);
   run.cost = step_cost(run.layout, run.step.step_time, run.cluster().usd_per_gpu_hour);

@@ -1,8 +1,8 @@
 // The model and layout of a measured training step, from the normalised columns of the table.
 #pragma once
 
+#include "busbar/accuracy/internal/row_catalog.h"
 #include "busbar/base/csv.h"
-#include "busbar/spec/catalog.h"
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
@@ -10,10 +10,10 @@ namespace busbar {
 
 /// Error kUnsupported: missing or inexpressible data, with equal words for equal reasons.
 /// What no column says of a model with experts is that of the catalogue's model of the same shape.
-Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog);
+Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, RowCatalog& catalog);
 
 /// Time of kernels in `framework` against those of Megatron-Core: catalog/frameworks; 1 without a file.
-Result<double> kernel_time_of(const std::string& framework, const Catalog& catalog);
+Result<double> kernel_time_of(const std::string& framework, RowCatalog& catalog);
 
 /// The version of a container in the text of the source, "26.04.01"; empty if there is none.
 std::string release_of(const std::string& source);
@@ -26,6 +26,6 @@ struct MeasuredLayout {
 /// Degrees and batch are the row's; missing data is the default of its framework (docs/accuracy.md has the
 /// list).
 Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, const ModelSpec& model,
-                                     const Catalog& catalog);
+                                     RowCatalog& catalog);
 
 }  // namespace busbar

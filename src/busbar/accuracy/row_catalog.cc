@@ -1,0 +1,26 @@
+#include "busbar/accuracy/internal/row_catalog.h"
+
+#include "busbar/spec/model_file.h"
+
+namespace busbar {
+
+const std::vector<ModelSpec>& RowCatalog::models() {
+  if (models_) return *models_;
+  models_.emplace();
+  for (const std::string& name : catalog_.names("models")) {
+    const auto document = catalog_.load("models", name);
+    if (!document.ok()) continue;
+    if (auto model = read_model(document->root()); model.ok()) models_->push_back(std::move(*model));
+  }
+  return *models_;
+}
+
+Result<const YamlDocument*> RowCatalog::framework(const std::string& name) {
+  const auto known = frameworks_.find(name);
+  if (known != frameworks_.end()) return &known->second;
+  if (!catalog_.has("frameworks", name)) return nullptr;
+  BUSBAR_ASSIGN(YamlDocument document, catalog_.load("frameworks", name));
+  return &frameworks_.emplace(name, std::move(document)).first->second;
+}
+
+}  // namespace busbar
