@@ -197,6 +197,9 @@ std::vector<DeviceId> copies_of(const Topology& t, DeviceId from, DeviceId to, s
   const auto is_port = [&](DeviceId d) { return t.kind(d) == DeviceKind::kNic || t.kind(d) == DeviceKind::kNvme; };
   const bool by_server = route_kind(t, route) == RouteKind::kServer;
   if (a && b && by_server && !reach.p2p) copy_near(from);
+  const bool relayed =
+      route_kind(t, route) == RouteKind::kRelayed && t.link_class(route.front().link).kind == LinkKind::kNvlink;
+  if (relayed && !reach.relays) copy_near(from);
   if (!reach.gpudirect && ((a && is_port(to)) || (b && is_port(from)))) copy_near(a ? from : to);
   return out;
 }
@@ -209,7 +212,7 @@ Status spread_reaching(const Router& router, const DirectReach& reach, DeviceId 
   const Topology& t = router.topology();
   const std::size_t begin = out.size();
   BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_from, nic_to, flow, out, bias));
-  if (reach.gpudirect && reach.p2p) return {};
+  if (reach.gpudirect && reach.p2p && reach.relays) return {};
   std::vector<DeviceId> stops = copies_of(t, from, to, std::span(out).subspan(begin), reach);
   if (copied_in) *copied_in = stops;
   if (stops.empty()) return {};
@@ -231,7 +234,7 @@ Status spread_reaching(const Router& router, const DirectReach& reach, DeviceId 
   return {};
 }
 
-Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, const DirectReach& reach) {
+Result<PathView> view_route(const Router& router, DeviceId from, DeviceId to, const DirectReach& reach) {
   const Topology& t = router.topology();
   for (const DeviceId d : {from, to})
     if (t.block_of(d) == kNone<BlockId>)
@@ -260,7 +263,12 @@ Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, con
   }
   view.type = classify(t, walk);
   view.nccl_type = same ? std::min(view.type, BlockPaths(t, from, GpuRelay::kYes).type(to)) : view.type;
-  Sharers(router, from, to, view).find();
+  return view;
+}
+
+Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, const DirectReach& reach) {
+  BUSBAR_ASSIGN(PathView view, view_route(router, from, to, reach));
+  if (!view.hops.empty()) Sharers(router, from, to, view).find();
   return view;
 }
 

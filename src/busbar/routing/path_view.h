@@ -52,6 +52,8 @@ Status spread_reaching(const Router& router, const DirectReach& reach, DeviceId 
 /// At most 256 are listed. Traffic that `reach` does not allow goes over the host memory nearest to the GPU, as one
 /// path whose links are all busy at once.
 Result<PathView> view_path(const Router& router, DeviceId from, DeviceId to, const DirectReach& reach = {});
+/// The same without `shared_with` and `shared_count`, which cost more than the rest.
+Result<PathView> view_route(const Router& router, DeviceId from, DeviceId to, const DirectReach& reach = {});
 
 /// Bytes per second from the first GPU to the nearest CPU of its block, over PCIe or chip to chip; 0 if there is none.
 double host_rate(const Router& router);
