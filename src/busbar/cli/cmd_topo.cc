@@ -7,6 +7,7 @@
 #include "busbar/base/output.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
+#include "busbar/cli/pair_figures.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/topo_report.h"
 #include "busbar/cli/topology_drawing.h"
@@ -19,7 +20,7 @@ namespace {
 struct TopoFlags {
   CommonOptions common;
   std::string cluster;
-  bool matrix = false, tree = false, levels = false, all = false;
+  bool matrix = false, tree = false, levels = false, all = false, bandwidth = false, latency = false;
   std::optional<std::int64_t> node;
   std::string dot, svg, nccl_xml, cables;
 };
@@ -47,6 +48,14 @@ Status write_files(const TopoFlags& o, const Cluster& c, const TopoFacts& facts,
   return {};
 }
 
+std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
+  std::string out;
+  if (o.bandwidth)
+    out += pair_text("\nBandwidth of each pair alone, one direction, payload (GB/s)", pairs, pairs.payload_GBps);
+  if (o.latency) out += pair_text("\nLatency of each pair, hardware alone (us)", pairs, pairs.latency_us);
+  return out;
+}
+
 Result<int> run(const TopoFlags& o) {
   const RunClock clock;
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
@@ -59,17 +68,23 @@ Result<int> run(const TopoFlags& o) {
   parts.matrix = o.matrix;
   parts.tree = o.tree;
   parts.pictures = !o.common.html.empty();
-  parts.levels = o.levels || !(o.matrix || o.tree);
+  parts.levels = o.levels || !(o.matrix || o.tree || o.bandwidth || o.latency);
   parts.block = static_cast<BlockId>(node);
   const TopoFacts facts = topo_facts(cluster);
   BUSBAR_RETURN_IF_ERROR(write_files(o, cluster, facts, parts.block));
   Json j{{"schema", "busbar.topo/1"}};
   j.update(topo_json(cluster, facts, parts));
+  std::string tables;
+  if (o.bandwidth || o.latency) {
+    BUSBAR_ASSIGN(const PairFigures pairs, pair_figures(cluster, parts.block));
+    j["pairs"] = to_json(pairs);
+    tables = pair_tables(o, pairs);
+  }
+  if (o.matrix || o.all) tables += "\n" + matrix_text(cluster.topology, relation_matrix(cluster.topology, parts.block));
   j["inputs_hash"] = inputs_hash(o.common, cluster.text);
   j["run"] = clock.to_json();
   BUSBAR_ASSIGN(const int status, deliver(o.common, j, topo_document(cluster, facts, parts, o.common.typed)));
-  if (o.common.for_programs() || !(o.matrix || o.all)) return status;
-  return print_out("\n" + matrix_text(cluster.topology, relation_matrix(cluster.topology, parts.block)), status);
+  return o.common.for_programs() || tables.empty() ? status : print_out(tables, status);
 }
 
 }  // namespace
@@ -84,6 +99,7 @@ Command topo_command(const std::string& typed) {
   c.examples =
       "  busbar topo dgx-h100\n"
       "  busbar topo dgx-a100 --matrix --tree\n"
+      "  busbar topo dgx-1v --bandwidth --latency\n"
       "  busbar topo dgx-h100:64 --all --json\n"
       "  busbar topo dgx-h100:64 --html machine.html --svg fabric.svg --cables cables.csv\n"
       "  busbar topo dgx-h100 --nccl-xml node.xml --dot node.dot --svg node.svg\n";
@@ -92,10 +108,12 @@ Command topo_command(const std::string& typed) {
       {"--matrix", "", "paths between the devices of one node, in the format of nvidia-smi topo -m", "Parts",
        &o->matrix},
       {"--tree", "", "the sockets of one node and the devices below them", "Parts", &o->tree},
-      {"--levels", "", "rate, latency and ratio per tier (the default without --matrix and --tree)", "Parts",
-       &o->levels},
+      {"--bandwidth", "", "GB/s of each pair of GPUs of one node alone, as p2pBandwidthLatencyTest shows them", "Parts",
+       &o->bandwidth},
+      {"--latency", "", "latency in us of each pair of GPUs of one node, without software", "Parts", &o->latency},
+      {"--levels", "", "rate, latency and ratio per tier (the default without another part)", "Parts", &o->levels},
       {"--all", "", "all of these; with --json also devices, links and the matrix", "Parts", &o->all},
-      {"--node", "N", "the node for --matrix, --tree, --nccl-xml and --svg (default 0)", "Parts", &o->node},
+      {"--node", "N", "the node for tables, tree, --nccl-xml and --svg (default 0)", "Parts", &o->node},
       {"--svg", "FILE", "draw the network; or the inside of a node, with --node or without a network", "Files",
        &o->svg},
       {"--nccl-xml", "FILE", "one node as a topology file for NCCL_TOPO_FILE", "Files", &o->nccl_xml},

@@ -1,0 +1,27 @@
+// What each pair of GPUs of a node has while all others are silent, as p2pBandwidthLatencyTest measures it: pairs
+// without NVLink of their own copy through host memory, because no GPU passes data on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/base/json.h"
+#include "busbar/spec/cluster.h"
+
+namespace busbar {
+
+struct PairFigures {
+  std::vector<std::string> names;  ///< of the node's GPUs: "gpu0"
+  /// By sender and receiver; 0 for a GPU to itself.
+  std::vector<std::vector<double>> payload_GBps;  ///< 1e9 bytes/s in one direction
+  std::vector<std::vector<double>> latency_us;    ///< first bit in to first bit out, without software
+};
+/// Errors: no path between two GPUs.
+Result<PairFigures> pair_figures(const Cluster& cluster, BlockId block);
+
+Json to_json(const PairFigures& figures);
+/// "Unidirectional P2P bandwidth (GB/s)" and so on: a row per sender, a column per receiver, in fixed width.
+std::string pair_text(const std::string& title, const PairFigures& figures,
+                      const std::vector<std::vector<double>>& values);
+
+}  // namespace busbar
