@@ -36,7 +36,7 @@ Status set_recompute(const std::string& word, const Where& where, LayoutSpec& l)
 }
 
 Status set_schedule(const std::string& word, const Where& where, LayoutSpec& l) {
-  static constexpr const char* kWords[] = {"1f1b", "gpipe", "zb-h1", "zb-v"};
+  static constexpr const char* kWords[] = {"1f1b", "gpipe", "zb-h1", "zb-v", "dualpipe-v"};
   return set_word(kWords, "pipeline schedule", word, where, l.schedule);
 }
 

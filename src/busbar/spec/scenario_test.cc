@@ -277,7 +277,7 @@ TEST(Scenario, ErrorsNamePlaceAndRemedy) {
                                                        {"{tpp: 8}", "tp"},
                                                        {"{precision: int8}", "write bf16, fp16, fp8 or fp4"},
                                                        {"{dispatch_bytes: 3}", "1 byte (fp8) or 2"},
-                                                       {"{schedule: zb}", "write 1f1b, gpipe, zb-h1 or zb-v"},
+                                                       {"{schedule: zb}", "write 1f1b, gpipe, zb-h1, zb-v or dualpipe-v"},
                                                        {"{rank_order: pp-tp}", "tp-cp-dp-pp"},
                                                        {"{offload: {optimiser: true}}", "optimizer"},
                                                        {"{gradient_bytes: 3}", "gradients"}};

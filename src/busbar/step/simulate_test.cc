@@ -96,6 +96,32 @@ TEST(Pipeline, ZeroBubbleSchedulesTakeTheTimeOfTheirPaper) {
   }
 }
 
+// The bubble of github.com/deepseek-ai/DualPipe, (PP/2-1) (F&B + B - 3W), for PP / 2 stages of two chunks: F&B = F + B
+// here, and B is both parts of a backward pass.
+TEST(Pipeline, DualPipeVTakesTheTimeOfItsTable) {
+  StepTimes times = equal_stages();
+  for (BlockTimes* b : {&times.attention, &times.mlp}) {
+    *b = {};
+    b->in = b->out = Duration::us(10);
+    b->out_dgrad = b->in_dgrad = Duration::us(12);
+    b->out_wgrad = b->in_wgrad = Duration::us(8);
+  }
+  for (const auto& [p, m] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{2, 4}, {2, 7}, {4, 8}, {4, 16}}) {
+    LayoutSpec l = small_layout(1, p, 1, 1, m);
+    l.schedule = PipelineSchedule::kDualPipeV;
+    l.vpp = 2;
+    l.chunk_layers.clear();
+    l = resolve_layout(l, small_model(), p).value();
+    const Duration step =
+        simulate(build_program(small_model(), l, times, free_optimizer()), constant(Duration{})).step_time;
+    const std::int64_t layers = 4 / p;
+    const Duration f = Duration::us(40) * layers, b = Duration::us(48) * layers, w = Duration::us(32) * layers;
+    const Duration law = (f + b + w) * (2 * m) + (f + b * 2 - w) * (p - 1);
+    EXPECT_GE(step, law) << p << ' ' << m;
+    EXPECT_LE(step - law, Duration::ps(16 * p * m)) << p << ' ' << m;
+  }
+}
+
 TEST(Step, BreakdownSumsToTheStepTime) {
   for (const auto& layout : {small_layout(8, 1, 1, 4, 3), small_layout(2, 2, 2, 2, 4), small_layout(4, 4, 1, 1, 6),
                              small_layout(1, 1, 1, 16, 2), small_layout(1, 8, 1, 1, 2)}) {

@@ -49,25 +49,29 @@ TEST(PipelineOrder, ZeroBubbleRunsForwardThenInputsThenWeightsWithinTheMemoryOf1
   for (const auto& [p, m] :
        std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 2}, {2, 2}, {4, 4}, {4, 9}, {8, 32}}) {
     for (std::uint32_t r = 0; r < p; ++r) {
-      for (const std::uint32_t chunks : {1u, 2u}) {
-        const auto order = chunks == 1 ? zb_h1_order(r, p, m) : zb_v_order(r, p, m);
-        ASSERT_EQ(order.size(), 3 * chunks * m);
+      for (const std::uint32_t chunks : {1u, 2u, 3u}) {
+        if (chunks == 3 && m < 2 * p) continue;
+        const auto order = chunks == 1   ? zb_h1_order(r, p, m)
+                           : chunks == 2 ? zb_v_order(r, p, m)
+                                         : dual_pipe_v_order(r, p, m);
+        ASSERT_EQ(order.size(), 3 * std::min(2u, chunks) * m);
         std::map<std::pair<int, int>, int> stage_of;  // 1 forward, 2 inputs, 3 weights
         for (const PipelineStep& s : order) {
           const int is = s.forward ? 1 : s.part == BackwardPart::kInput ? 2 : 3;
           EXPECT_EQ(++stage_of[std::pair(s.chunk, s.micro_batch)], is);
         }
-        EXPECT_LE(most_kept(order, {1, 1}), chunks * p);
+        EXPECT_LE(most_kept(order, {1, 1}), chunks == 3 ? 2 * p + 1 : chunks * p);
       }
     }
   }
 }
 
 TEST(PipelineOrder, ManyMicroBatchesKeepNoMoreThanTheFirstOfThem) {
-  for (const PipelineSchedule schedule : {PipelineSchedule::k1F1B, PipelineSchedule::kZbH1, PipelineSchedule::kZbV})
+  for (const PipelineSchedule schedule : {PipelineSchedule::k1F1B, PipelineSchedule::kZbH1, PipelineSchedule::kZbV,
+                                          PipelineSchedule::kDualPipeV})
     for (const std::uint32_t p : {2u, 3u, 8u})
       for (const std::uint32_t v : {1u, 2u, 3u}) {
-        if (schedule != PipelineSchedule::k1F1B && v != (schedule == PipelineSchedule::kZbV ? 2 : 1)) continue;
+        if (schedule != PipelineSchedule::k1F1B && v != (schedule == PipelineSchedule::kZbH1 ? 1 : 2)) continue;
         for (const std::uint32_t m : {3 * p, 4 * p, 5 * p, 5 * p + 1, 13 * p, 20 * p - 1}) {
           if (v > 1 && schedule == PipelineSchedule::k1F1B && m % p != 0) continue;
           LayoutSpec l;

@@ -10,6 +10,12 @@
 namespace busbar {
 namespace {
 
+/// As its paper writes it.
+const char* title_of(PipelineSchedule s) {
+  static constexpr const char* kTitles[] = {"1F1B", "GPipe", "ZB-H1", "ZB-V", "DualPipeV"};
+  return kTitles[static_cast<std::size_t>(s)];
+}
+
 constexpr std::uint64_t kMostTokens = 1u << 26;  // of one micro-batch: keeps every product below 2^63
 constexpr std::uint64_t kMostSequences = 1u << 30;
 
@@ -48,11 +54,12 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
   }
   if ((l.schedule == PipelineSchedule::kGPipe || l.schedule == PipelineSchedule::kZbH1) && l.vpp > 1) {
     return invalid(fmt::format("{} has no interleaving; use vpp 1 instead of {} or schedule: 1f1b",
-                               l.schedule == PipelineSchedule::kGPipe ? "GPipe" : "ZB-H1", l.vpp),
+                               title_of(l.schedule), l.vpp),
                    l.place("vpp"));
   }
-  if (l.schedule == PipelineSchedule::kZbV && l.vpp != 2) {
-    return invalid(fmt::format("ZB-V has two chunks per stage; use vpp 2 instead of {}", l.vpp), l.place("vpp"));
+  if (l.goes_back() && l.vpp != 2) {
+    return invalid(fmt::format("{} has two chunks per stage; use vpp 2 instead of {}", title_of(l.schedule), l.vpp),
+                   l.place("vpp"));
   }
   if (l.places.contains("recompute_modules") && l.recompute != Recompute::kSelective) {
     return invalid(fmt::format("recompute_modules needs recompute: selective, not {}", name_of(l.recompute)),
@@ -125,11 +132,11 @@ Status check_batch(const LayoutSpec& l, const ModelSpec&) {
                     l.global_batch, l.dp, l.micro_batch, per_round, (l.global_batch / per_round + 1) * per_round),
         l.place("global_batch"));
   }
-  if (l.schedule == PipelineSchedule::kZbV && l.micro_batches() < l.pp) {
+  const std::uint32_t least = l.schedule == PipelineSchedule::kDualPipeV ? 2 * l.pp : l.pp;
+  if (l.goes_back() && l.micro_batches() < least) {
     return invalid(
-        fmt::format("ZB-V needs at least pp {} micro-batches, but global batch {} / (dp {} x micro_batch {}) "
-                    "= {}",
-                    l.pp, l.global_batch, l.dp, l.micro_batch, l.micro_batches()),
+        fmt::format("{} needs at least {}pp {} micro-batches, but global batch {} / (dp {} x micro_batch {}) = {}",
+                    title_of(l.schedule), least > l.pp ? "2 x " : "", l.pp, l.global_batch, l.dp, l.micro_batch, l.micro_batches()),
         l.place("global_batch"));
   }
   if (l.vpp > 1 && l.schedule == PipelineSchedule::k1F1B && l.micro_batches() % l.pp != 0) {
@@ -177,7 +184,7 @@ const char* name_of(Recompute r) {
   return kNames[static_cast<int>(r)];
 }
 const char* name_of(PipelineSchedule s) {
-  constexpr const char* kNames[] = {"1f1b", "gpipe", "zb-h1", "zb-v"};
+  constexpr const char* kNames[] = {"1f1b", "gpipe", "zb-h1", "zb-v", "dualpipe-v"};
   return kNames[static_cast<int>(s)];
 }
 const char* name_of(ContextParallel c) {
@@ -270,7 +277,7 @@ Status check_experts(const LayoutSpec& l, const ModelSpec& m) {
 
 Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std::uint32_t gpus) {
   BUSBAR_RETURN_IF_ERROR(check_model(model));
-  if (layout.schedule == PipelineSchedule::kZbV && !layout.places.contains("vpp")) layout.vpp = 2;
+  if (layout.goes_back() && !layout.places.contains("vpp")) layout.vpp = 2;
   for (const Check check : {check_positive, check_switches, check_heads}) {
     BUSBAR_RETURN_IF_ERROR(check(layout, model));
   }

@@ -32,6 +32,7 @@ enum class PipelineSchedule : std::uint8_t {
   kGPipe,
   kZbH1,  ///< gradients of weights fill the bubble; memory as 1F1B
   kZbV,   ///< the same with two chunks per stage, down the stages and up again; needs vpp 2
+  kDualPipeV,  ///< such chunks, with a forward and a backward pass as one; needs vpp 2
 };
 enum class ContextParallel : std::uint8_t {
   kRing,       ///< keys and values go around the group while attention works on those that have arrived
@@ -154,13 +155,15 @@ struct LayoutSpec {
   bool keeps_gathered() const { return shards_parameters() && !reshard && pp > 1; }  ///< gathered once a step
   std::uint32_t chunks() const { return pp * vpp; }                                  ///< model chunks: virtual stages
   /// A backward pass is two: gradients of inputs, and later those of weights.
-  bool splits_backward() const { return schedule == PipelineSchedule::kZbH1 || schedule == PipelineSchedule::kZbV; }
-  /// The virtual stage that is chunk `chunk` of `stage`. Stages take turns; with ZB-V the second chunks go back.
+  bool splits_backward() const { return schedule == PipelineSchedule::kZbH1 || goes_back(); }
+  /// The second chunks of the stages are in reverse order.
+  bool goes_back() const { return schedule == PipelineSchedule::kZbV || schedule == PipelineSchedule::kDualPipeV; }
+  /// The virtual stage that is chunk `chunk` of `stage`. Stages take turns, or the second chunks go back.
   std::uint32_t virtual_stage(std::uint32_t stage, std::uint32_t chunk) const {
-    return schedule == PipelineSchedule::kZbV && chunk == 1 ? 2 * pp - 1 - stage : chunk * pp + stage;
+    return goes_back() && chunk == 1 ? 2 * pp - 1 - stage : chunk * pp + stage;
   }
   std::uint32_t stage_of(std::uint32_t virtual_stage) const {
-    return schedule == PipelineSchedule::kZbV && virtual_stage >= pp ? 2 * pp - 1 - virtual_stage : virtual_stage % pp;
+    return goes_back() && virtual_stage >= pp ? 2 * pp - 1 - virtual_stage : virtual_stage % pp;
   }
   std::uint32_t last_stage() const { return stage_of(chunks() - 1); }  ///< that has the head
   Where place(const std::string& key) const;

@@ -35,8 +35,10 @@ std::vector<LayoutSpec> layouts() {
   add([](LayoutSpec& l) { l.schedule = PipelineSchedule::kGPipe; });
   add([](LayoutSpec& l) { l.schedule = PipelineSchedule::kZbH1; });
   LayoutSpec v = small_layout(2, 4, 2, 2, 8);
-  v.schedule = PipelineSchedule::kZbV;
-  out.push_back(v);
+  for (const PipelineSchedule schedule : {PipelineSchedule::kZbV, PipelineSchedule::kDualPipeV}) {
+    v.schedule = schedule;
+    out.push_back(v);
+  }
   add([](LayoutSpec& l) { l.overlap_tp = true; });
   add([](LayoutSpec& l) { l.sequence_parallel = false; });
   add([](LayoutSpec& l) { l.overlap_grad_reduce = false; });
@@ -58,9 +60,10 @@ TEST(Passes, ExpandToTheProgramThatIsWrittenWithoutThem) {
 }
 
 TEST(Passes, WithExpertsWhoseExchangesArePairedExpandToTheProgramWithoutThem) {
-  for (const PipelineSchedule schedule : {PipelineSchedule::k1F1B, PipelineSchedule::kZbH1})
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::k1F1B, PipelineSchedule::kZbH1, PipelineSchedule::kDualPipeV})
     for (const std::uint32_t vpp : {1u, 2u}) {
-      if (vpp > 1 && schedule != PipelineSchedule::k1F1B) continue;
+      if (schedule != PipelineSchedule::k1F1B && (vpp == 2) != (schedule == PipelineSchedule::kDualPipeV)) continue;
       LayoutSpec l;
       l.pp = 4, l.vpp = vpp, l.dp = 8, l.ep = 8, l.seq = 1024, l.global_batch = 128, l.schedule = schedule;
       l.overlap_ep = 0.7, l.expert_exchange = ExpertExchange::kPerNode;

@@ -69,7 +69,24 @@ class TwoChunks {
   void backward(std::uint16_t chunk) {
     if (input(chunk)) weights(chunk);
   }
+  /// A backward pass whose gradient leaves at its end.
+  void whole(std::uint16_t chunk) {
+    input(chunk);
+    order.back().holds = true;
+    weights(chunk);
+  }
   bool forward_left() const { return forward_[1] < m_; }
+  /// A forward pass of `chunk` with a backward pass of the other one.
+  void pair(std::uint16_t chunk) {
+    const std::uint16_t other = 1 - chunk;
+    forward(chunk);
+    order.back().holds = true;
+    order.back().other_micro_batch = input_[other];
+    input(other);
+    order.back().holds = true;
+    weights(other);
+    for (std::size_t i = order.size() - 3; i < order.size(); ++i) order[i].pair = true;
+  }
   std::vector<PipelineStep> order;
 
  private:
@@ -115,6 +132,45 @@ std::vector<PipelineStep> zb_v_order(std::uint32_t r, std::uint32_t p, std::uint
   return std::move(out.order);
 }
 
+std::vector<PipelineStep> dual_pipe_v_order(std::uint32_t r, std::uint32_t p, std::uint32_t m) {
+  TwoChunks out(m);
+  const std::uint32_t before = r + 1, after = p - r - 1;  // stages up to this one, and after it
+  for (std::uint32_t i = 0; i < 2 * after; ++i) out.forward(0);
+  for (std::uint32_t i = 0; i < before; ++i) {
+    out.forward(0);
+    out.forward(1);
+  }
+  for (std::uint32_t i = 0; i < after; ++i) {
+    out.backward(1);
+    out.forward(1);
+  }
+  for (std::uint32_t i = 0; i < m - 2 * p + before; ++i) {
+    out.pair(0);
+    out.pair(1);
+  }
+  for (std::uint32_t i = 0; i < after; ++i) {
+    out.whole(1);
+    out.pair(1);
+  }
+  // From the middle of these on, gradients of weights are left for the end.
+  std::vector<std::uint16_t> left;
+  const auto either = [&](std::uint16_t chunk, bool leave) {
+    if (!leave) return out.whole(chunk);
+    out.input(chunk);
+    left.push_back(chunk);
+  };
+  for (std::uint32_t i = 0; i < before; ++i) {
+    either(1, r % 2 == 1 ? i >= before / 2 : i > before / 2);
+    either(0, i >= before / 2);
+  }
+  for (std::uint32_t i = 0; i < after; ++i) {
+    out.weights(left[i]);
+    either(0, true);
+  }
+  for (std::uint32_t i = after; i < left.size(); ++i) out.weights(left[i]);
+  return std::move(out.order);
+}
+
 namespace {
 
 std::vector<PipelineStep> order_of(const LayoutSpec& l, std::uint32_t stage, std::uint32_t micro_batches) {
@@ -125,6 +181,8 @@ std::vector<PipelineStep> order_of(const LayoutSpec& l, std::uint32_t stage, std
       return zb_h1_order(stage, l.pp, micro_batches);
     case PipelineSchedule::kZbV:
       return zb_v_order(stage, l.pp, micro_batches);
+    case PipelineSchedule::kDualPipeV:
+      return dual_pipe_v_order(stage, l.pp, micro_batches);
     case PipelineSchedule::k1F1B:
       break;
   }

@@ -119,19 +119,30 @@ void StageWriter::pass(const PipelineStep& step) {
   out_.set_position(micro_batch_, first);
   const bool only_weights = step.part == BackwardPart::kWeights;
   if (!only_weights && crosses_stages(step.forward)) receive(step.forward);
+  if (step.forward && step.pair) receive_pair(step);
   if (repeats(step)) {
     repeat(step, first, layers);
   } else {
     write(step, first, layers);
   }
-  out_.set_position(micro_batch_, step.forward && layers > 0 ? first + layers - 1 : first);
-  if (!only_weights && crosses_stages(!step.forward)) send(step.forward);
+  const std::uint32_t last = step.forward && layers > 0 ? first + layers - 1 : first;
+  if (!only_weights && crosses_stages(!step.forward))
+    held_.push_back({virtual_stage_, micro_batch_, last, step.forward});
+  if (step.holds) return;
+  for (const HeldSend& s : held_) {
+    virtual_stage_ = s.virtual_stage;
+    micro_batch_ = s.micro_batch;
+    out_.set_position(s.micro_batch, s.layer);
+    send(s.forward);
+  }
+  held_.clear();
 }
 
 /// With overlap_ep each forward pass after the warm-up runs together with the backward pass of another micro-batch, which
 /// takes one more forward pass before the first pair.
 bool StageWriter::runs_in_a_pair(const PipelineStep& step) {
   if (layout_.overlap_ep == 0 || layout_.schedule == PipelineSchedule::kGPipe) return false;
+  if (layout_.schedule == PipelineSchedule::kDualPipeV) return step.pair;
   if (step.part == BackwardPart::kWeights) return paired_;
   const std::uint32_t all = layout_.micro_batches() * layout_.vpp, nth = passes_[step.forward ? 1 : 0]++;
   const std::uint32_t alone = 1 + warmup_steps(stage_, layout_.pp, layout_.vpp, layout_.micro_batches());
@@ -160,7 +171,8 @@ bool StageWriter::repeats(const PipelineStep& step) const {
 
 StageWriter::Entry StageWriter::entry() const {
   return {last_compute_, arrived_, blocking_send_, receiving_ ? ProgramWriter::promised(awaited_) : kNone<OpId>,
-          hidden_[0],    hidden_[1], hidden_[2],     hidden_[3]};
+          hidden_[0],    hidden_[1], hidden_[2],     hidden_[3],
+          receiving_pair_ ? ProgramWriter::promised(awaited_pair_) : kNone<OpId>};
 }
 
 /// Writes the pass, or repeats an earlier one that had the same dependencies present.
@@ -193,6 +205,7 @@ void StageWriter::repeat(const PipelineStep& step, std::uint32_t first_layer, st
   blocking_send_ = moved(known->after[2]);
   receiving_ = known->after[3] != kNone<OpId>;
   for (std::size_t i = 0; i < kHidden; ++i) hidden_[i] = moved(known->after[4 + i]);
+  receiving_pair_ = known->after[4 + kHidden] != kNone<OpId>;
 }
 
 void StageWriter::forward(std::uint32_t first_layer, std::uint32_t layers) {
@@ -302,23 +315,31 @@ void StageWriter::backward_head() {
   if (!layout_.splits_backward()) gradient_ready(chunk_->plan.head());
 }
 
-std::uint32_t StageWriter::promise_key(bool forward, std::uint32_t virtual_stage) const {
+std::uint32_t StageWriter::promise_key(bool forward, std::uint32_t virtual_stage, std::uint32_t micro_batch) const {
   const std::uint32_t direction = forward ? 0 : virtual_stages_;
-  return (direction + virtual_stage) * layout_.micro_batches() + micro_batch_;
+  return (direction + virtual_stage) * layout_.micro_batches() + micro_batch;
 }
 
 void StageWriter::receive(bool forward) {
   receiving_ = true;
-  awaited_ = {promise_key(forward, forward ? virtual_stage_ - 1 : virtual_stage_ + 1)};
+  awaited_ = {promise_key(forward, forward ? virtual_stage_ - 1 : virtual_stage_ + 1, micro_batch_)};
+}
+
+/// The forward pass of a pair waits for the gradient of its backward pass too.
+void StageWriter::receive_pair(const PipelineStep& step) {
+  const std::uint32_t next = layout_.virtual_stage(stage_, 1 - step.chunk) + 1;
+  if (next == virtual_stages_ || layout_.stage_of(next) == stage_) return;
+  receiving_pair_ = true;
+  awaited_pair_ = {promise_key(false, next, step.other_micro_batch)};
 }
 
 void StageWriter::send(bool forward) {
-  const bool goes_back = layout_.schedule == PipelineSchedule::kZbV && virtual_stage_ >= layout_.pp;  // up the V
+  const bool goes_back = layout_.goes_back() && virtual_stage_ >= layout_.pp;  // up the V
   const CallId call = forward != goes_back ? send_next_ : send_previous_;
   const Label label = forward ? Label::kSendForward : Label::kSendBackward;
   const OpId op = out_.collective(role_, StreamId::kPp, label, OpClass::kPp, call,
                                    {last_compute_, arrived_, hidden_[kHidden - 2], hidden_[kHidden - 1]});
-  out_.keep({promise_key(forward, virtual_stage_)}, op);
+  out_.keep({promise_key(forward, virtual_stage_, micro_batch_)}, op);
   if (blocking_p2p_) blocking_send_ = op;
 }
 
@@ -327,6 +348,8 @@ void StageWriter::take_pending() {
   blocking_send_ = kNone<OpId>;
   if (receiving_) out_.also_after(awaited_);
   receiving_ = false;
+  if (receiving_pair_) out_.also_after(awaited_pair_);
+  receiving_pair_ = false;
 }
 
 OpId StageWriter::compute(Label label, Duration d) {

@@ -57,8 +57,8 @@ class StageWriter {
   /// Exchanges of experts that the next computation need not wait for: two (one layer's), each with its part inside nodes.
   static constexpr std::size_t kHidden = 4;
   /// Earlier operations that the next pass may wait for: the last compute, arrived_, blocking_send_, the awaited
-  /// transfer, hidden_; kNone if there is none.
-  using Entry = std::array<OpId, 4 + kHidden>;
+  /// transfer, hidden_, the awaited transfer of the other pass of a pair; kNone if there is none.
+  using Entry = std::array<OpId, 5 + kHidden>;
   /// A pass that was written once, and the state after it.
   struct Written {
     PipelineStep step;
@@ -66,6 +66,12 @@ class StageWriter {
     Entry before, after;
     OpId first{};
     std::uint32_t pass = 0;
+  };
+
+  /// A transfer that leaves later than the pass that it belongs to.
+  struct HeldSend {
+    std::uint32_t virtual_stage, micro_batch, layer;
+    bool forward;
   };
 
   void prepare_calls();
@@ -106,6 +112,7 @@ class StageWriter {
   void backward_head();
   void input_and_weights(Label input, Duration dgrad, Label weights, Duration wgrad, Label regather, Label scatter);
   void receive(bool forward);
+  void receive_pair(const PipelineStep& step);
   void send(bool forward);
 
   Duration slowed(Duration d) const { return slowness_ != 1 ? duration_from_ps(d.in_ps() * slowness_) : d; }
@@ -133,7 +140,7 @@ class StageWriter {
   void await_again(std::uint32_t tensor);
   void offload_layer();
   void fetch_layer();
-  std::uint32_t promise_key(bool forward, std::uint32_t virtual_stage) const;
+  std::uint32_t promise_key(bool forward, std::uint32_t virtual_stage, std::uint32_t micro_batch) const;
 
   ProgramWriter& out_;
   const ModelSpec& model_;
@@ -166,10 +173,11 @@ class StageWriter {
   std::uint32_t passes_[2] = {0, 0};   ///< written so far: backward, forward
   std::array<OpId, kHidden> hidden_;   ///< of pairs of passes, the oldest exchange first
   OpId blocking_send_ = kNone<OpId>;   ///< without p2p overlap all later operations wait for it
-  bool receiving_ = false;
-  Promise awaited_;
+  bool receiving_ = false, receiving_pair_ = false;
+  Promise awaited_, awaited_pair_;
   OpId last_compute_ = kNone<OpId>, last_dp_ = kNone<OpId>;
   std::vector<Written> written_;
+  std::vector<HeldSend> held_;
   OpId fetched_ = kNone<OpId>, next_fetched_ = kNone<OpId>;  ///< kept tensors fetched from the host
 };
 
