@@ -75,8 +75,8 @@ Error nothing_fits(const PlanRun& run) {
   const PlannedLayout& least = *run.plan.least;
   Error e = check_fits(least.memory, run.capacity).error();
   e.message = fmt::format(
-      "no layout fits: the least, {} with ZeRO-{}, recompute {} and micro-batch {}, is {} too large; {}; take more GPUs "
-      "or GPUs with more memory",
+      "no layout fits: the least, {} with ZeRO-{}, recompute {} and micro-batch {}, is {} too large; {}; take more "
+      "GPUs or GPUs with more memory",
       degrees(least.layout), least.layout.zero, name_of(least.layout.recompute), least.layout.micro_batch,
       format_size(static_cast<double>(count(least.memory.total()) - count(run.capacity))),
       e.message.substr(0, e.message.find("; raise")));
@@ -109,7 +109,7 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
   BUSBAR_ASSIGN(run.machine, open_train(std::move(scenario), ask));
   const Topology& t = run.machine.cluster().topology;
   run.capacity = gpu_memory(t);
-  CallFloors floors(t, run.machine.machine->protocol());
+  CallFloors floors(*run.machine.machine);
   PlanAsk search;
   search.gpus = static_cast<std::uint32_t>(t.gpus().size());
   search.capacity = run.capacity;
@@ -128,8 +128,9 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
   BUSBAR_ASSIGN(run.plan, search_plan(space, model, run.machine.kernels, floors, search));
   run.seconds = seconds();
   if (!run.plan.layouts.empty()) return run;
+  if (!run.plan.complete)
+    return flag_error("--within", "too short to find a layout that fits; allow more time or name degrees: --tp 8");
   if (run.plan.least) return nothing_fits(run);
-  if (!run.plan.complete) return flag_error("--within", "too short to time a single layout; allow more time");
   return invalid(fmt::format("no layout divides {} GPUs, the {} layers and {} heads of {} and a global batch of {} "
                              "within the space asked for; change one of them",
                              search.gpus, model.layers, model.heads, model.name, space.base.global_batch),

@@ -41,7 +41,13 @@ std::vector<std::uint32_t> key_of(const CollectiveCall& c) {
 
 }  // namespace
 
-CallFloors::CallFloors(const Topology& t, const ProtocolModel& p) : launch_(p.launch), blocks_(t.blocks().size()) {
+CallFloors::CallFloors(Predictor& machine)
+    : machine_(machine),
+      engine_(machine.open_engine()),
+      launch_(machine.protocol().launch),
+      blocks_(machine.cluster().topology.blocks().size()) {
+  const Topology& t = machine.cluster().topology;
+  const ProtocolModel& p = machine.protocol();
   const double share = std::max({p.share_scale_up, p.share_server, p.share_network, p.share_switch});
   std::vector<Ports> gpus(t.device_count()), near(t.device_count());
   for (std::uint32_t l = 0; l < t.link_count(); ++l) {
@@ -82,17 +88,52 @@ Duration CallFloors::of(const CollectiveCall& call) {
   if (!call.groups.listed.empty()) return launch_;
   const auto [at, fresh] = known_.try_emplace(key_of(call), 0);
   if (fresh) at->second = ps_per_byte(call);
-  return launch_ + duration_from_ps(at->second * static_cast<double>(count(call.bytes)));
+  const Duration by_cuts = launch_ + duration_from_ps(at->second * static_cast<double>(count(call.bytes)));
+  return fills_blocks(call.groups) ? std::max(by_cuts, by_schedule(call.op, call.bytes, call.groups.size())) : by_cuts;
 }
 
-Duration CallFloors::gather(double bytes, std::uint32_t n, bool neighbours) const {
+/// Whether each group is a few neighbouring blocks.
+bool CallFloors::fills_blocks(const GroupFamily& g) const {
+  constexpr std::uint32_t kMost = 64;  // GPUs: each schedule takes some milliseconds
+  return equal_blocks_ && g.listed.empty() && g.inner.size() == 1 && g.inner[0].actor_stride == 1 &&
+         g.size() > block_gpus_ && g.size() <= kMost && g.size() % block_gpus_ == 0 && g.base % block_gpus_ == 0;
+}
+
+/// Of the first n ranks: of the loads of links in and next to blocks, the longest at its payload rate.
+Duration CallFloors::by_schedule(Collective op, Bytes bytes, std::uint32_t n) {
+  const auto [at, fresh] = scheduled_.try_emplace({op, bytes, n});
+  if (!fresh) return at->second;
+  const Result<CollectiveCall> call = machine_.prepare(call_over(op, bytes, n));
+  if (!call.ok()) return {};
+  const Result<CallId> id = engine_->prepare(*call);
+  if (!id.ok()) return {};
+  const Topology& t = machine_.cluster().topology;
+  std::vector<double> load(t.link_count());
+  engine_->add_bytes_of(*id, load);
+  double most = 0;
+  for (std::uint32_t l = 0; l < load.size(); ++l) {
+    const auto link = static_cast<LinkId>(l);
+    const bool at_block = t.block_of(t.from(link)) != kNone<BlockId> || t.block_of(t.to(link)) != kNone<BlockId>;
+    if (load[l] <= 0 || !at_block) continue;
+    most = std::max(most, time_over(load[l], t.payload_rate(link) * 1e-12));
+  }
+  at->second = launch_ + duration_from_ps(most);
+  return at->second;
+}
+
+Duration CallFloors::gather(double bytes, std::uint32_t n, bool neighbours) {
   if (n < 2) return {};
   const bool inside = neighbours && equal_blocks_ && block_gpus_ % n == 0;
   const double port = inside && scale_up_.in > 0 ? std::max(scale_up_.in, scale_up_.out) : std::max(gpu_.in, gpu_.out);
   double ps = time_over(bytes * (n - 1) / n, port);
   if (n > block_gpus_)
     ps = std::max(ps, time_over(bytes * (n - block_gpus_) / n, std::max(fastest_block_.in, fastest_block_.out)));
-  return launch_ + duration_from_ps(ps);
+  const Duration by_cuts = launch_ + duration_from_ps(ps);
+  GroupFamily first = one_group(n);
+  if (!neighbours || !fills_blocks(first)) return by_cuts;
+  const Bytes whole{static_cast<std::uint64_t>(bytes)};
+  return std::max(by_cuts, std::min(by_schedule(Collective::kAllGather, whole, n),
+                                    by_schedule(Collective::kReduceScatter, whole, n)));
 }
 
 double CallFloors::ps_per_byte(const CollectiveCall& call) const {

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <tuple>
 #include <vector>
 
-#include "busbar/program/program.h"
-#include "busbar/topology/topology.h"
+#include "busbar/predict/predictor.h"
 
 namespace busbar {
 
@@ -14,17 +15,19 @@ namespace busbar {
 /// takes each group as if it were alone; here all groups of a call share the ports of a server.
 ///
 /// Bytes that must leave or enter a GPU, or all GPUs of a block (a server or rack), over the payload rate of all its
-/// links, times the largest share of it that kernels reach; plus the launch. The demands are those of FloorDemand.
+/// links, times the largest share of it that kernels reach; plus the launch. The demands are those of FloorDemand. For
+/// groups of whole blocks also the busiest cable of the schedule that the machine's library would choose.
 /// Other traffic only takes rate away, so the bound also holds under contention (docs/models/plan.md).
 /// Cost: linear in the ranks of a call, once for each set of groups.
 class CallFloors {
  public:
-  CallFloors(const Topology& topology, const ProtocolModel& protocol);
+  /// The machine must outlive this object.
+  explicit CallFloors(Predictor& machine);
   Duration of(const CollectiveCall& call);
   Duration launch() const { return launch_; }
   /// The same for an all-gather, or a reduce-scatter, of `bytes` over n GPUs, wherever they are. `neighbours`: GPUs n k
   /// to n k + n - 1 for some k.
-  Duration gather(double bytes, std::uint32_t n, bool neighbours) const;
+  Duration gather(double bytes, std::uint32_t n, bool neighbours);
   /// Whether calls of the first `ranks` ranks have the same floors as those of the next ones, and so on.
   bool repeats(std::uint32_t ranks) const {
     return equal_blocks_ && (ranks % block_gpus_ == 0 || block_gpus_ % ranks == 0);
@@ -37,6 +40,11 @@ class CallFloors {
   double ps_per_byte(const CollectiveCall& call) const;
   double at_gpus(const CollectiveCall& call, bool inside) const;
   double at_blocks(const CollectiveCall& call) const;
+  bool fills_blocks(const GroupFamily& groups) const;
+  Duration by_schedule(Collective op, Bytes bytes, std::uint32_t n);
+
+  Predictor& machine_;
+  std::unique_ptr<Engine> engine_;
 
   Duration launch_;
   bool reduces_ = false;             ///< some switch can add payloads
@@ -47,6 +55,7 @@ class CallFloors {
   std::uint32_t block_gpus_ = 0;  ///< of the largest block
   bool equal_blocks_ = true;      ///< all have so many, and the same ports
   std::map<std::vector<std::uint32_t>, double> known_;  ///< ps per byte of S, by operation and groups
+  std::map<std::tuple<Collective, Bytes, std::uint32_t>, Duration> scheduled_;
 };
 
 }  // namespace busbar

@@ -27,6 +27,17 @@ double least_layer_share(const ModelSpec& m, std::uint32_t tp, bool experts) {
   return (static_cast<double>(attention_parameters(m)) + mlp) / tp;
 }
 
+MemoryFloors::MemoryFloors(const PlanSpace& space, const ModelSpec& model)
+    : space_(space),
+      model_(model),
+      experts_before_(model.layers + 1),
+      dense_(least_layer_share(model, 1, false)),
+      experts_(least_layer_share(model, 1, true)),
+      routed_(model.moe.experts > 0 ? static_cast<double>(expert_parameters(model)) * model.moe.experts : 0) {
+  for (std::uint32_t i = 0; i < model.layers; ++i)
+    experts_before_[i + 1] = experts_before_[i] + (has_experts(model, i) ? 1 : 0);
+}
+
 const MemoryFloors::Layer& MemoryFloors::layer_of(const PlanPoint& p) {
   const auto [at, fresh] = layers_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute});
   if (!fresh) return at->second;
@@ -40,56 +51,43 @@ const MemoryFloors::Layer& MemoryFloors::layer_of(const PlanPoint& p) {
   return at->second;
 }
 
-MemoryFloors::Share MemoryFloors::share_of(const PlanPoint& p) const {
-  Share s{least_layer_share(model_, p.tp, false), 0, 0};
-  if (model_.moe.experts == 0) return s;
-  LayoutSpec l;
-  l.tp = p.tp;
-  l.ep = p.ep;
-  l.expert_tp = space_.base.expert_tp;
-  s.experts = least_layer_share(model_, p.tp, true);
-  s.routed = static_cast<double>(expert_parameters(model_)) * model_.moe.experts / p.ep / l.expert_tensor();
-  return s;
-}
-
-double MemoryFloors::stage(const PlanPoint& p, std::uint32_t zero, const std::vector<std::uint32_t>& chunks,
-                           std::uint32_t s) {
+void MemoryFloors::add_stage(const PlanPoint& p, const std::vector<std::uint32_t>& chunks, std::uint32_t s,
+                             std::array<double, 4>& most) {
   LayoutSpec order;
   order.pp = p.pp;
   order.vpp = p.vpp;
   order.schedule = p.schedule;
-  const LayoutSpec& base = space_.base;
   const Layer& layer = layer_of(p);
-  const Share share = share_of(p);
-  double whole = 0, routed = 0, least_kept = -1;
-  for (std::uint32_t c = 0; c < p.vpp; ++c) {
-    const std::uint32_t place = order.virtual_stage(s, c);
-    std::uint32_t first = 0, experts = 0;
-    for (std::uint32_t i = 0; i < place; ++i) first += chunks[i];
-    for (std::uint32_t i = 0; i < chunks[place] && model_.moe.experts > 0; ++i)
-      experts += has_experts(model_, first + i) ? 1 : 0;
-    const double dense = chunks[place] - experts;
-    whole += dense * share.dense + experts * share.experts;
-    routed += experts * share.routed;
-    const double kept = dense * layer.dense + experts * layer.experts;
-    if (least_kept < 0 || kept < least_kept) least_kept = kept;
+  double dense = 0, experts = 0, kept = -1;  // layers of the stage; the least that a chunk keeps
+  for (std::uint32_t place = 0, first = 0; place < chunks.size(); first += chunks[place++]) {
+    if (order.stage_of(place) != s) continue;
+    const double with = experts_before_[first + chunks[place]] - experts_before_[first], without = chunks[place] - with;
+    dense += without;
+    experts += with;
+    const double bytes = without * layer.dense + with * layer.experts;
+    kept = kept < 0 ? bytes : std::min(kept, bytes);
   }
+  const LayoutSpec& base = space_.base;
+  const std::uint32_t sharing = base.expert_tp > 0 ? base.expert_tp : p.ep > 1 ? 1 : p.tp;
+  double whole = (dense * dense_ + experts * experts_) / p.tp;
   if (s == 0) whole += static_cast<double>(embedding_parameters(model_)) / p.tp;
+  const double routed = experts * routed_ / p.ep / sharing;
   const double n = base.shard_group > 0 ? base.shard_group : p.dp * p.cp;
   const double states = base.offload_optimizer ? 0 : kStates, parameters = base.parameter_bytes;
   const double gradients = base.gradient_bytes;
+  const double held = in_flight(p, base.global_batch / (p.dp * p.micro_batch), s) * kept;
   // Of routed experts only what no sharding takes away.
-  double bytes = zero >= 3 ? 0 : routed * (parameters + (zero >= 2 ? 0 : gradients));
-  if (zero == 0) bytes += whole * (parameters + gradients + states);
-  if (zero == 1) bytes += whole * (parameters + gradients + states / n);
-  if (zero == 2) bytes += whole * (parameters + (gradients + states) / n);
-  if (zero == 3) bytes += whole * (base.offload_optimizer ? parameters : kSharded) / n;
-  return bytes + in_flight(p, base.global_batch / (p.dp * p.micro_batch), s) * least_kept;
+  const double bytes[] = {routed * (parameters + gradients) + whole * (parameters + gradients + states),
+                          routed * (parameters + gradients) + whole * (parameters + gradients + states / n),
+                          routed * parameters + whole * (parameters + (gradients + states) / n),
+                          whole * (base.offload_optimizer ? parameters : kSharded) / n};
+  for (std::size_t z = 0; z < most.size(); ++z) most[z] = std::max(most[z], bytes[z] + held);
 }
 
-double MemoryFloors::of(const PlanPoint& p, std::uint32_t zero, const std::vector<std::uint32_t>& chunks) {
-  const double first = stage(p, zero, chunks, 0);
-  return p.pp == 1 ? first : std::max(first, stage(p, zero, chunks, 1));
+std::array<double, 4> MemoryFloors::of(const PlanPoint& p, const std::vector<std::uint32_t>& chunks) {
+  std::array<double, 4> most{};
+  for (std::uint32_t s = 0; s < std::min(p.pp, 2u); ++s) add_stage(p, chunks, s, most);
+  return most;
 }
 
 }  // namespace busbar

@@ -1,6 +1,7 @@
 // A lower bound of a layout's memory, without its stages' tensors one by one.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -15,23 +16,22 @@ namespace busbar {
 class MemoryFloors {
  public:
   /// Both arguments must outlive this object.
-  MemoryFloors(const PlanSpace& space, const ModelSpec& model) : space_(space), model_(model) {}
-  /// Bytes. `chunks`: layers of each virtual stage.
-  double of(const PlanPoint& point, std::uint32_t zero, const std::vector<std::uint32_t>& chunks);
+  MemoryFloors(const PlanSpace& space, const ModelSpec& model);
+  /// Bytes, by degree of ZeRO. `chunks`: layers of each virtual stage.
+  std::array<double, 4> of(const PlanPoint& point, const std::vector<std::uint32_t>& chunks);
 
  private:
   struct Layer {
     double dense = 0, experts = 0;  ///< bytes that a pass keeps
   };
-  struct Share {
-    double dense = 0, experts = 0, routed = 0;  ///< parameters of a layer on one rank
-  };
   const Layer& layer_of(const PlanPoint& p);
-  Share share_of(const PlanPoint& p) const;
-  double stage(const PlanPoint& p, std::uint32_t zero, const std::vector<std::uint32_t>& chunks, std::uint32_t s);
+  void add_stage(const PlanPoint& p, const std::vector<std::uint32_t>& chunks, std::uint32_t s,
+                 std::array<double, 4>& most);
 
   const PlanSpace& space_;
   const ModelSpec& model_;
+  std::vector<std::uint32_t> experts_before_;            ///< per layer: layers with experts before it
+  double dense_ = 0, experts_ = 0, routed_ = 0;  ///< least parameters of a layer, without TP; all its routed experts
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, Layer> layers_;
 };
 

@@ -25,7 +25,7 @@ CollectiveCall first_stage_call(Collective op, double bytes, std::uint32_t n, st
 }
 
 /// Whether ranks follow each other in this order within a stage, and all stages have the floors of the first.
-bool has_plain_ranks(const LayoutSpec& l, const CallFloors& floors) {
+bool has_plain_ranks(const LayoutSpec& l, CallFloors& floors) {
   return l.rank_order == kTpCpDpPp && floors.repeats(l.tp * l.cp * l.dp);
 }
 
@@ -71,8 +71,8 @@ QuickBounds::Exposed QuickBounds::exposed(const LayoutSpec& l) {
   Exposed out;
   if (!has_plain_ranks(l, floors_)) return out;
   const auto time = [&](Collective op, double bytes, std::uint32_t n, std::uint32_t stride, std::uint32_t copies) {
-    return ps(floors_.of(first_stage_call(
-        op, bytes, n, stride, {{.extent = stride, .actor_stride = 1}, {.extent = copies, .actor_stride = stride * n}})));
+    std::vector<Axis> outer{{.extent = stride, .actor_stride = 1}, {.extent = copies, .actor_stride = stride * n}};
+    return ps(floors_.of(first_stage_call(op, bytes, n, stride, std::move(outer))));
   };
   if (l.cp > 1 && l.context != ContextParallel::kAllToAll) {
     const double heads = std::max(1u, model_.kv_heads / l.tp);
@@ -169,8 +169,8 @@ Duration QuickBounds::of(const PlanPoint& p) {
   return Duration::ps(static_cast<std::int64_t>(most * space_.base.kernel_time * kRounding));
 }
 
-/// The first stage's shards cross its dp stream one call after another. Its layers at least: each is gathered before its
-/// forward and its backward pass (the last of a chunk may stay in between) and its gradients are reduced.
+/// The first stage's shards cross its dp stream one call after another. Its layers at least: each is gathered before
+/// its forward and its backward pass (the last of a chunk may stay in between) and its gradients are reduced.
 Duration QuickBounds::of(const PlanPoint& p, std::uint32_t zero, Duration kernels) {
   const LayoutSpec& base = space_.base;
   const std::uint32_t n = p.dp * p.cp;

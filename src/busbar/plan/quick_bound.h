@@ -53,7 +53,8 @@ class QuickBounds {
       times_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, StepTimes> step_times_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> chunks_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t>, std::pair<Duration, Duration>> shards_;  ///< by TP, DP x CP: of 1 GB
+  /// By TP and DP x CP: 1 GB gathered and reduced.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<Duration, Duration>> shards_;
   std::vector<std::uint32_t> experts_before_;  ///< per layer: layers with experts before it
   double dense_share_ = 0, expert_share_ = 0;  ///< least parameters of a layer, without TP
 };

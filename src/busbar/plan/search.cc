@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
 #include <tuple>
 
 #include "busbar/plan/memory_floor.h"
@@ -17,11 +18,12 @@ class Search {
       : space_(space), model_(model), kernels_(kernels), floors_(floors), ask_(ask) {}
 
   Result<Plan> run() {
-    open();
+    BUSBAR_RETURN_IF_ERROR(open());
     while (!queue_.empty() && queue_.top().bound < best_) {
       if (!ask_.go_on()) break;
       const Entry next = queue_.top();
       queue_.pop();
+      if (next.fitting == kNone32 && tried_.contains({next.point, next.zero})) continue;
       if (next.fitting == kNone32) {
         BUSBAR_RETURN_IF_ERROR(fit(points_[next.point], next.zero, next.bound));
       } else {
@@ -51,7 +53,7 @@ class Search {
     std::uint32_t point = 0, zero = 0;
   };
 
-  void open() {
+  Status open() {
     points_ = points_of(space_, model_, ask_.gpus);
     QuickBounds quick(space_, model_, kernels_, floors_);
     MemoryFloors memory(space_, model_);
@@ -60,10 +62,10 @@ class Search {
     for (std::uint32_t i = 0; i < points_.size(); ++i) {
       const Duration bound = quick.of(points_[i]);
       if (bound == Duration()) continue;
+      const std::array<double, 4> least = memory.of(points_[i], quick.chunks_of(points_[i]));
       for (const std::uint32_t zero : space_.zero) {
-        const double bytes = memory.of(points_[i], zero, quick.chunks_of(points_[i]));
-        if (bytes > static_cast<double>(count(ask_.capacity)))
-          too_large_.push_back({bytes, i, zero});
+        if (least[zero] > static_cast<double>(count(ask_.capacity)))
+          too_large_.push_back({least[zero], i, zero});
         else
           entries.push_back({quick.of(points_[i], zero, bound), i, zero});
       }
@@ -71,7 +73,39 @@ class Search {
     plan_.searched = points_.size() * space_.zero.size();
     plan_.no_fit = too_large_.size();
     plan_.refused = plan_.searched - entries.size() - too_large_.size();
-    queue_ = std::priority_queue<Entry>({}, std::move(entries));
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return b < a; });
+    BUSBAR_RETURN_IF_ERROR(dive(entries));
+    for (const Entry& e : entries) queue_.push(e);
+    return {};
+  }
+
+  /// Times one good layout first: with a time to beat the search prunes from the start, and may stop at once. It is the
+  /// one with the least bound of the first that fit. ZeRO-2 and 3 are left out: their programs are long.
+  Status dive(const std::vector<Entry>& entries) {
+    constexpr std::size_t kLooks = 20'000, kTries = 6;
+    std::size_t looks = 0, tries = 0;
+    Duration least = Duration::max();
+    std::uint32_t best = kNone32;
+    for (const Entry& e : entries) {
+      if (looks == kLooks || tries == kTries) break;
+      if (e.zero > 1) continue;
+      ++looks;
+      Result<LayoutSpec> layout = resolve_layout(layout_of(space_, points_[e.point], e.zero), model_, ask_.gpus);
+      if (!layout.ok()) continue;
+      PlannedLayout l{std::move(*layout), {}, e.bound, {}};
+      if (!fits(l)) continue;
+      ++tries;
+      tried_.insert({e.point, e.zero});
+      BUSBAR_RETURN_IF_ERROR(put_back(std::move(l)));
+      if (fitting_.back().bound >= least) continue;
+      least = fitting_.back().bound;
+      best = static_cast<std::uint32_t>(fitting_.size()) - 1;
+    }
+    if (best == kNone32) return {};
+    best_ = Duration::max();
+    BUSBAR_ASSIGN(fitting_[best].step, ask_.time(fitting_[best].layout));
+    best_ = fitting_[best].step.step_time;
+    return {};
   }
 
   /// Puts the layout back with the bound of its program, if it fits.
@@ -88,8 +122,12 @@ class Search {
         plan_.least = std::move(l);
       return {};
     }
+    return put_back(std::move(l));
+  }
+
+  Status put_back(PlannedLayout l) {
     BUSBAR_ASSIGN(const Duration bound, step_bound(model_, l.layout, kernels_, floors_));
-    l.bound = std::max(quick, bound);
+    l.bound = std::max(l.bound, bound);
     queue_.push({l.bound, 0, 0, static_cast<std::uint32_t>(fitting_.size())});
     fitting_.push_back(std::move(l));
     return {};
@@ -109,10 +147,13 @@ class Search {
   }
 
   Status time(std::uint32_t i) {
-    if (plan_.layouts.empty()) plan_.lower_bound = fitting_[i].bound;
-    BUSBAR_ASSIGN(fitting_[i].step, ask_.time(fitting_[i].layout));
+    if (plan_.lower_bound == Duration()) plan_.lower_bound = fitting_[i].bound;
+    if (fitting_[i].step.step_time == Duration()) {  // not the one of the dive
+      BUSBAR_ASSIGN(fitting_[i].step, ask_.time(fitting_[i].layout));
+    }
     best_ = std::min(best_, fitting_[i].step.step_time);
     plan_.layouts.push_back(std::move(fitting_[i]));
+    fitting_[i].step.step_time = Duration();
     return {};
   }
 
@@ -135,6 +176,10 @@ class Search {
 
   void close() {
     plan_.complete = queue_.empty() || queue_.top().bound >= best_;
+    if (plan_.lower_bound == Duration() && !queue_.empty()) plan_.lower_bound = queue_.top().bound;
+    for (PlannedLayout& l : fitting_)  // the one of the dive, if it did not leave the queue
+      if (l.step.step_time > Duration()) plan_.layouts.push_back(std::move(l));
+    plan_.lower_bound = std::min(plan_.lower_bound, best_);
     plan_.proven = plan_.complete || plan_.layouts.empty() ? best_ : queue_.top().bound;
     plan_.bounded = plan_.searched - plan_.refused - plan_.no_fit - plan_.layouts.size();
     if (!plan_.layouts.empty())
@@ -153,6 +198,7 @@ class Search {
   const PlanAsk& ask_;
   std::vector<PlanPoint> points_;
   std::vector<PlannedLayout> fitting_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> tried_;  ///< by the dive: point and ZeRO
   std::vector<TooLarge> too_large_;  ///< by their floors
   std::priority_queue<Entry> queue_;
   Duration best_ = Duration::max();

@@ -19,7 +19,7 @@ struct PlanMachine {
   explicit PlanMachine(const std::string& name)
       : machine(Predictor::make(load_cluster(name).value(), {}).value()),
         kernels(load_kernels(machine->cluster(), Catalog("")).value()),
-        floors(machine->cluster().topology, machine->protocol()) {}
+        floors(*machine) {}
   Result<StepResult> time(const ModelSpec& model, const LayoutSpec& layout) {
     BUSBAR_ASSIGN(Program program, build_program(model, layout, kernels));
     BUSBAR_RETURN_IF_ERROR(machine->prepare(program));
@@ -92,7 +92,7 @@ Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& spac
       const auto layout = resolve_layout(layout_of(space, p, zero), model, m.gpus());
       if (!layout.ok()) continue;
       const auto bytes = count(memory_use(model, *layout).total());
-      EXPECT_LE(memory.of(p, zero, layout->chunk_layers), static_cast<double>(bytes)) << "pp " << p.pp << " zero " << zero;
+      EXPECT_LE(memory.of(p, layout->chunk_layers)[zero], static_cast<double>(bytes)) << p.pp << " zero " << zero;
       if (bytes > count(capacity)) continue;
       const Duration time = m.time(model, *layout)->step_time;
       EXPECT_LE(*step_bound(model, *layout, m.kernels, m.floors), time);
@@ -105,7 +105,7 @@ Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& spac
 TEST(SearchPlan, FindsTheFastestOfSmallSpacesAndNoBoundIsAboveATime) {
   constexpr Bytes kCapacity{24'000'000'000};
   std::vector<std::unique_ptr<PlanMachine>> machines;
-  for (const char* name : {"dgx-h100", "dgx-a100:2", "h100-pcie-nvbridge", "dgx-1v"})
+  for (const char* name : {"dgx-h100", "dgx-a100:2", "h100-pcie-nvbridge", "dgx-1v", "hgx-h100-4:4"})
     machines.push_back(std::make_unique<PlanMachine>(name));
   std::uint32_t spaces = 0;
   for (unsigned seed = 0; seed < 1100; ++seed) {
