@@ -1,5 +1,6 @@
 
 #include "busbar/base/json.h"
+#include "busbar/cli/packet_options.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
@@ -106,7 +107,10 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
          {"mfu_full_attention", r.metrics.mfu_full_attention},
          {"mfu_counts", "causal attention, no recomputation, dense bf16 peak"}};
   if (!r.cluster().assumptions.empty()) j["assumptions"] = r.cluster().assumptions;
-  if (!r.transport.empty()) j["packets"] = {{"transport", r.transport}, {"lb", r.balance}};
+  if (!r.transport.empty()) {
+    j["packets"] = {{"transport", r.transport}, {"lb", r.balance}};
+    j["packets"].update(to_json(r.packet_counts));
+  }
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_s"][name] = d.in_s();
   for (const auto& [name, d] : breakdown_rows(r.step.breakdown)) j["breakdown_ps"][name] = d.in_ps();
   j["idle_percent"] = idle_percent(r.step.breakdown, r.step.step_time);

@@ -36,12 +36,14 @@ class StepRunner {
     BUSBAR_RETURN_IF_ERROR(run_.machine->prepare(p));
     return p;
   }
-  /// On the requested engine.
-  Result<StepResult> simulate(const Program& p, bool timeline) const {
+  /// On the requested engine. `counts`: of its packets; null: not wanted.
+  Result<StepResult> simulate(const Program& p, bool timeline, PacketCounts* counts = nullptr) const {
     if (run_.engine != "packet") return simulate_fluids(p, timeline, {});
     const auto packets = run_.machine->open_packets();
     BUSBAR_RETURN_IF_ERROR(check_packet_program(*packets, p, run_.packets.patience_s));
-    return simulate_step(p, *packets, step_options(timeline));
+    Result<StepResult> step = simulate_step(p, *packets, step_options(timeline));
+    if (counts != nullptr) *counts = packets->counts();
+    return step;
   }
   Result<StepResult> simulate_fluids(const Program& p, bool timeline, const WhatIf& what_if) const {
     const auto engine = run_.machine->open_engine(what_if);
@@ -178,7 +180,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
 Status predict_train(TrainRun& run, const TrainAsk& ask) {
   const StepRunner runner(run);
   BUSBAR_ASSIGN(run.program, runner.program(run.layout));
-  BUSBAR_ASSIGN(run.step, runner.simulate(run.program, ask.timeline));
+  BUSBAR_ASSIGN(run.step, runner.simulate(run.program, ask.timeline, &run.packet_counts));
   if (run.settings.jobs > 1) {
     BUSBAR_ASSIGN(const Program one, runner.program(run.layout, 1));
     BUSBAR_ASSIGN(const StepResult alone, runner.simulate(one, false));

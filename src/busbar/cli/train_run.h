@@ -39,6 +39,7 @@ struct TrainRun {
   PredictOptions predict;          ///< with the framework's launch mode unless one is given
   std::string transport, balance;  ///< for packets
   PacketOptions packets;
+  PacketCounts packet_counts;
   StepSettings settings;
   Duration alone;  ///< the step of one of several jobs, without the others; zero: there is one job
   StepLaw law;     ///< what differs between steps

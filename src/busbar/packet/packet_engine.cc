@@ -58,6 +58,7 @@ class OnlinePackets final : public PacketEngine {
   const LoweredCall* lowered(CallId call) const override { return closed_->lowered(call); }
   void add_bytes_of(CallId call, std::vector<double>& bytes) const override { closed_->add_bytes_of(call, bytes); }
   double hops(CallId call) const override { return calls_[index(call)].hops; }
+  PacketCounts counts() const override { return live_ ? counts_of(live_->part) : PacketCounts{}; }
   Status status() const override { return status_; }
 
   void start(CallId call, std::uint64_t tag, SimTime at) override {
@@ -107,7 +108,8 @@ class OnlinePackets final : public PacketEngine {
     std::vector<double> bytes(router_.topology().link_count(), 0.0);
     if (live_)
       for (std::uint32_t w = 0; w < wiring_.wires().size(); ++w)
-        bytes[index(wiring_.wires()[w].link)] = static_cast<double>(live_->part.network.ports()[w].sent_bytes);
+        if (!wiring_.wires()[w].joint)
+          bytes[index(wiring_.wires()[w].link)] = static_cast<double>(live_->part.network.ports()[w].sent_bytes);
     return bytes;
   }
 

@@ -15,6 +15,8 @@ class PacketEngine : public Engine {
  public:
   /// Packet-hops of one run of the call, without retransmissions.
   virtual double hops(CallId call) const = 0;
+  /// Of all calls so far.
+  virtual PacketCounts counts() const = 0;
 };
 
 std::unique_ptr<PacketEngine> make_packet_engine(const Router& router, const Placement& placement,

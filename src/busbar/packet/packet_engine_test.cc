@@ -33,8 +33,10 @@ TEST(PacketEngine, OneCallTakesAsLongAsItsListOfFlows) {
     ASSERT_TRUE(done.has_value());
     EXPECT_EQ(done->tag, 7u);
     const CollectiveCall call = ring(0, 8, 4'000'000);
-    const auto list = run_packet_jobs({&call, 1}, n.router, placement, {}, packets).value().ends;
-    EXPECT_EQ(done->at.since_start(), list[0]);
+    const PacketJobs list = run_packet_jobs({&call, 1}, n.router, placement, {}, packets).value();
+    EXPECT_EQ(done->at.since_start(), list.ends[0]);
+    EXPECT_EQ(engine->counts().data, list.counts.data);
+    EXPECT_EQ(engine->counts().marks, list.counts.marks);
     EXPECT_FALSE(engine->advance(SimTime::max()).has_value());
     EXPECT_TRUE(engine->status().ok());
   }

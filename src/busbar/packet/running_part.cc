@@ -32,10 +32,6 @@ void add_link(const RunningPart& part, std::uint32_t w, PacketResult& out) {
   l.queue_p99 = percentile(part.network.histogram(w), 0.99, o.peak);
   l.queue_max = o.peak;
   if (!part.wiring.wires()[w].joint) out.links.push_back(l);
-  out.marks += o.marks;
-  out.trims += o.trims;
-  out.drops += o.drops;
-  out.pauses += o.pauses;
 }
 
 void add_counts(const RunningPart& part, PacketResult& out) {
@@ -43,13 +39,18 @@ void add_counts(const RunningPart& part, PacketResult& out) {
   out.end = std::max(out.end, x.end);
   out.received = std::max(out.received, x.received);
   out.events += x.events;
-  out.data += x.data;
-  out.acks += x.acks;
-  out.nacks += x.nacks;
-  out.resent += x.resent;
-  out.timeouts += x.timeouts;
-  out.asks += x.asks;
-  out.hops += part.network.hops();
+  const PacketCounts c = counts_of(part);
+  out.data += c.data;
+  out.acks += c.acks;
+  out.nacks += c.nacks;
+  out.resent += c.resent;
+  out.timeouts += c.timeouts;
+  out.asks += c.asks;
+  out.hops += c.hops;
+  out.marks += c.marks;
+  out.trims += c.trims;
+  out.drops += c.drops;
+  out.pauses += c.pauses;
   out.done += part.hosts.finished();
   out.lanes.resize(std::max(out.lanes.size(), x.lanes.size()));
   for (std::size_t l = 0; l < x.lanes.size(); ++l) {
@@ -59,6 +60,18 @@ void add_counts(const RunningPart& part, PacketResult& out) {
 }
 
 }  // namespace
+
+PacketCounts counts_of(const RunningPart& part) {
+  PacketCounts c = part.out;
+  c.hops = part.network.hops();
+  for (const Port& o : part.network.ports()) {
+    c.marks += o.marks;
+    c.trims += o.trims;
+    c.drops += o.drops;
+    c.pauses += o.pauses;
+  }
+  return c;
+}
 
 Ps ends_after(const Wiring& wiring) {
   Ps longest = 0;

@@ -47,6 +47,8 @@ struct RunningPart {
 /// After the last flow has ended, a run goes on for the latency of its longest cable. So its counts do not depend on
 /// how it was cut into parts.
 Ps ends_after(const Wiring& wiring);
+/// What a part has counted so far.
+PacketCounts counts_of(const RunningPart& part);
 /// The sum of all parts, with links and digest. Moves the outcomes out of `traffic`.
 PacketResult collect(std::span<RunningPart* const> parts, Traffic& traffic);
 
