@@ -86,6 +86,8 @@ Json layout_json(const LayoutSpec& l) {
           {"attention", name_of(l.attention)},
           {"rank_order", name_of(l.rank_order)},
           {"chunk_layers", l.chunk_layers},
+          {"compression", {{"bytes", l.compression.bytes}, {"exchange", name_of(l.compression.exchange)}}},
+          {"secondary_shards", l.secondary_shards},
           {"straggler", {{"speed", l.straggler_speed}, {"stage", l.straggler_stage}}},
           {"offload", {{"optimizer", l.offload_optimizer}, {"activations", l.offload_activations}}}};
 }

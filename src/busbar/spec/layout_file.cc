@@ -60,6 +60,11 @@ Status set_expert_exchange(const std::string& word, const Where& where, LayoutSp
   return set_word(kWords, "exchange of experts' tokens", word, where, l.expert_exchange);
 }
 
+Status set_compressed_exchange(const std::string& word, const Where& where, LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"all_to_all", "all_reduce", "all_gather"};
+  return set_word(kWords, "exchange of compressed gradients", word, where, l.compression.exchange);
+}
+
 Status set_rank_order(const std::string& word, const Where& where, LayoutSpec& l) {
   RankOrder order = kTpCpDpPp;
   std::sort(order.begin(), order.end());
@@ -80,6 +85,11 @@ constexpr std::pair<const char*, bool RecomputeModules::*> kModules[] = {
     {"act", &RecomputeModules::act},
     {"layernorm", &RecomputeModules::layernorm},
     {"mla_up_proj", &RecomputeModules::mla_up_proj}};
+
+/// Bytes per gradient with a scale in fp32 for each block: 128 elements in 8 bits, 32 in 4, one tensor in 1 bit. Sources:
+/// DeepSeek-V3's blocks of 128 (arXiv:2412.19437); ZeRO++ (arXiv:2306.10209); 1-bit Adam (arXiv:2102.02888).
+constexpr std::pair<const char*, double> kSchemes[] = {
+    {"none", 0}, {"fp8", 1 + 4.0 / 128}, {"int8", 1 + 4.0 / 128}, {"int4", 0.5 + 4.0 / 32}, {"one_bit", 1.0 / 8}};
 
 /// Reads keys and remembers their places.
 class LayoutReader {
@@ -149,6 +159,31 @@ class LayoutReader {
       inner.optional("activations", &YamlNode::as_bool, layout.offload_activations);
     });
     note_place("offload");
+  }
+  /// A scheme by name, or bytes, work and exchange of one's own.
+  void compression() {
+    const auto node = reader_.optional("compression");
+    if (!node || !reader_.ok()) return;
+    layout.places["compression"] = node->where();
+    if (node->kind() == YamlNode::Kind::kScalar) {
+      const auto known = std::find_if(std::begin(kSchemes), std::end(kSchemes),
+                                      [&](const auto& s) { return node->scalar() == s.first; });
+      if (known == std::end(kSchemes)) {
+        return reader_.fail(node->error(fmt::format(
+            "'{}' is not a compression that is known: fp8, int8, int4, one_bit; or write {{bytes: 0.25, work: 8}}",
+            node->scalar())));
+      }
+      layout.compression.bytes = known->second;
+      return;
+    }
+    reader_.inner("compression", [&](MapReader& inner) {
+      inner.optional("bytes", &YamlNode::as_number, layout.compression.bytes, 0, 4);
+      inner.optional("work", &YamlNode::as_number, layout.compression.work, 0, 1000);
+      const auto exchange = inner.optional("exchange");
+      if (!exchange || !inner.ok()) return;
+      const Status status = set_compressed_exchange(exchange->scalar(), exchange->where(), layout);
+      if (!status.ok()) inner.fail(status.error());
+    });
   }
   void straggler() {
     reader_.inner("straggler", [&](MapReader& inner) {
@@ -237,6 +272,8 @@ Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base) {
   r.word("loss", set_loss);
   r.word("rank_order", set_rank_order);
   r.flag("cuda_graphs", l.cuda_graphs);
+  r.compression();
+  r.size("secondary_shards", l.secondary_shards);
   r.offload();
   r.straggler();
   r.flag("sequence_parallel", l.sequence_parallel);

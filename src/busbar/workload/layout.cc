@@ -46,6 +46,17 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
     return invalid(fmt::format("zero {} always accumulates gradients; leave accumulate_gradients out", l.zero),
                    l.place("accumulate_gradients"));
   }
+  if (l.secondary_shards > 0 && (l.zero != 3 || !l.reshard)) {
+    return invalid("a second copy of the parameters needs zero 3 and reshard: true", l.place("secondary_shards"));
+  }
+  if (l.compression.bytes >= l.gradient_bytes) {
+    return invalid(fmt::format("compressed gradients of {} bytes are no smaller than gradient_bytes {}",
+                               l.compression.bytes, l.gradient_bytes),
+                   l.place("compression"));
+  }
+  if (l.compression.bytes > 0 && l.whole_tensors) {
+    return invalid("compressed gradients are exchanged in pieces; leave whole_tensors out", l.place("compression"));
+  }
   if (l.straggler_stage >= l.pp) {
     return invalid(fmt::format("there is no stage {}: pp is {}", l.straggler_stage, l.pp), l.place("straggler"));
   }
@@ -114,6 +125,12 @@ Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
 }
 
 Status check_sharding(const LayoutSpec& l) {
+  if (l.secondary_shards > 0 && (l.shard_ranks() % l.secondary_shards != 0 || l.secondary_shards % l.cp != 0)) {
+    return invalid(fmt::format("secondary_shards {} must divide the {} ranks that share the parameters, and be a multiple "
+                               "of cp {}",
+                               l.secondary_shards, l.shard_ranks(), l.cp),
+                   l.place("secondary_shards"));
+  }
   if (l.shard_group == 0) return {};
   if (l.data_ranks() % l.shard_group != 0 || l.shard_group % l.cp != 0) {
     return invalid(fmt::format("shard_group {} must divide dp {} x cp {} = {}{}", l.shard_group, l.dp, l.cp,
@@ -200,6 +217,11 @@ const char* name_of(LossKernel k) {
   constexpr const char* kNames[] = {"vocab_parallel", "torch", "fused", "chunked"};
   return kNames[static_cast<int>(k)];
 }
+const char* name_of(CompressedExchange e) {
+  constexpr const char* kNames[] = {"all_to_all", "all_reduce", "all_gather"};
+  return kNames[static_cast<int>(e)];
+}
+
 const char* name_of(ParallelAxis a) {
   constexpr const char* kNames[] = {"tp", "cp", "dp", "pp"};
   return kNames[static_cast<int>(a)];
@@ -300,6 +322,7 @@ LayoutSpec single_replica(const LayoutSpec& layout) {
   one.dp = experts / std::gcd(experts, ranks);  // as many replicas as hold all experts once
   one.global_batch = layout.global_batch / layout.dp * one.dp;
   if (one.shard_group > one.cp) one.shard_group = 0;
+  one.secondary_shards = 0;
   return one;
 }
 

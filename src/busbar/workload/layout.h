@@ -43,6 +43,17 @@ enum class ExpertExchange : std::uint8_t {
   kAllToAll,  ///< NCCL's: a token travels once to each of its experts
   kPerNode,   ///< DeepEP's: once to each node that has one of them, and from there once to each GPU that has one
 };
+/// How compressed gradients travel.
+enum class CompressedExchange : std::uint8_t {
+  kAllToAll,   ///< quantised: each rank adds the pieces of its shard; without shards an all-gather of the sums follows
+  kAllReduce,  ///< what can be added while compressed, in two calls one after the other (PowerSGD's factors)
+  kAllGather,  ///< a choice of elements that differs between ranks goes to all of them (top-k)
+};
+struct Compression {
+  double bytes = 0;  ///< per gradient on the wire; 0: gradients are not compressed
+  double work = -1;  ///< bytes of HBM traffic per gradient in the kernels before and after; below 0: read, write, read
+  CompressedExchange exchange = CompressedExchange::kAllToAll;
+};
 enum class AttentionKernel : std::uint8_t {
   kFlash,    ///< the newest fused kernels in the GPU's table
   kFlash2,   ///< FlashAttention-2, as in PyTorch's own attention
@@ -70,6 +81,7 @@ const char* name_of(ContextParallel c);
 const char* name_of(AttentionKernel a);
 const char* name_of(ExpertExchange e);
 const char* name_of(LossKernel k);
+const char* name_of(CompressedExchange e);
 const char* name_of(ParallelAxis a);      ///< "tp"
 std::string name_of(const RankOrder& o);  ///< "tp-cp-dp-pp"
 
@@ -117,6 +129,10 @@ struct LayoutSpec {
   std::uint64_t bucket_parameters = 0;  ///< 0: Megatron's max(40M, 1M x DP), see bucket_size()
   std::uint32_t gradient_bytes = 4;     ///< fp32 gradients, Megatron's default
   std::uint32_t parameter_bytes = 2;
+  Compression compression;
+  /// ZeRO-3: groups of so many ranks keep a second copy of the parameters, from which they gather again in backward
+  /// (ZeRO++ hpZ). 0: none.
+  std::uint32_t secondary_shards = 0;
   std::uint32_t dispatch_bytes = 2;  ///< per element of a token on the way to its experts: 1 is fp8
   ExpertExchange expert_exchange = ExpertExchange::kAllToAll;
   /// Share of the exchanges that run while another micro-batch computes, with forward and backward passes in pairs.

@@ -145,7 +145,8 @@ Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stag
   }
   const std::uint64_t parameters = l.reshard ? (l.prefetch ? 2 : 1) * largest : all;
   const std::uint64_t shards = l.shards_gradients() ? 0 : all / l.shard_ranks();
-  return Bytes{parameters * l.parameter_bytes + (largest + shards) * l.gradient_bytes};
+  const std::uint64_t second = l.secondary_shards > 0 ? all / std::min(l.secondary_shards, l.shard_ranks()) : 0;
+  return Bytes{(parameters + second) * l.parameter_bytes + (largest + shards) * l.gradient_bytes};
 }
 
 /// Communicators of a rank: one per axis that has more than one rank.

@@ -10,6 +10,7 @@
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/internal/pipeline_order.h"
 #include "busbar/workload/internal/rank_groups.h"
+#include "busbar/workload/memory.h"
 #include "busbar/workload/test_models.h"
 
 namespace busbar {
@@ -314,6 +315,85 @@ TEST(Precision, UnitsThatTheGpuDoesNotHaveAreRefused) {
   const auto p = build_program(small_model(), resolve_layout(l, small_model(), 0).value(), flat_kernels());
   ASSERT_FALSE(p.ok());
   EXPECT_NE(p.error().text().find("no fp4 matrix units"), std::string::npos);
+}
+
+/// Bytes of the DP calls of one kind in one step of one role, as nccl-tests counts them.
+double dp_bytes(const LayoutSpec& l, Collective op, std::uint32_t ranks) {
+  const Program p = expanded(build_program(small_model(), l, flat_kernels()).value());
+  double sum = 0;
+  for (const Op& o : p.ops) {
+    if (o.kind != OpKind::kCollective || o.cls != OpClass::kDp) continue;
+    const CollectiveCall& c = p.calls[index(o.call)];
+    if (c.op == op && c.groups.size() == ranks) sum += static_cast<double>(count(c.bytes));
+  }
+  return sum;
+}
+
+// An all-to-all of compressed pieces instead of a reduce-scatter; without shards the sums go to all ranks.
+TEST(Compression, SendsItsBytesPerGradientInsteadOfTheReduction) {
+  LayoutSpec l = small_layout(1, 1, 1, 8, 2);
+  const double gradients = dp_bytes(l, Collective::kReduceScatter, 8);
+  l.compression.bytes = 0.5;
+  EXPECT_EQ(dp_bytes(l, Collective::kReduceScatter, 8), 0);
+  EXPECT_NEAR(dp_bytes(l, Collective::kAllToAll, 8), gradients * 0.5 / l.gradient_bytes, 8);
+  l.zero = 0;
+  const double whole = dp_bytes(l, Collective::kAllToAll, 8);
+  EXPECT_GE(dp_bytes(l, Collective::kAllGather, 8), whole);
+  l.compression.exchange = CompressedExchange::kAllGather;  // each rank's choice goes to all
+  EXPECT_NEAR(dp_bytes(l, Collective::kAllGather, 8), 8 * whole, 64);
+  l.compression.exchange = CompressedExchange::kAllReduce;  // two factors
+  EXPECT_EQ(dp_bytes(l, Collective::kAllToAll, 8), 0);
+  EXPECT_NEAR(dp_bytes(l, Collective::kAllReduce, 8), whole, 64);
+}
+
+// Inside nodes of four first: then each rank has a quarter of its node's sums to exchange with other nodes.
+TEST(Compression, GoesInsideNodesFirst) {
+  LayoutSpec l = small_layout(1, 1, 1, 8, 2);
+  l.compression.bytes = 0.5;
+  const double once = dp_bytes(l, Collective::kAllToAll, 8);
+  KernelTable k = flat_kernels();
+  k.scale_up_gpus = 4;
+  double inside = 0, across = 0;
+  const Program p = expanded(build_program(small_model(), l, k).value());
+  for (const Op& o : p.ops) {
+    if (o.kind != OpKind::kCollective || p.calls[index(o.call)].op != Collective::kAllToAll) continue;
+    const CollectiveCall& c = p.calls[index(o.call)];
+    const bool near = c.groups.actor(0, 1) == 1;
+    EXPECT_EQ(c.groups.size(), near ? 4u : 2u);
+    (near ? inside : across) += static_cast<double>(count(c.bytes));
+  }
+  EXPECT_EQ(inside, once);
+  EXPECT_NEAR(across, once / 4, 8);
+}
+
+TEST(Compression, ItsKernelsTakeTheTimeOfTheirBytes) {
+  LayoutSpec l = small_layout(1, 1, 1, 8, 2);
+  const auto work = [&] {
+    Duration sum;
+    for (const Op& o : expanded(build_program(small_model(), l, flat_kernels()).value()).ops)
+      if (o.kind == OpKind::kDelay && o.cls == OpClass::kDp) sum += o.duration;
+    return sum.in_s();
+  };
+  EXPECT_EQ(work(), 0);
+  l.compression.bytes = 1;
+  const double elements = dp_bytes(l, Collective::kAllToAll, 8);
+  EXPECT_NEAR(work(), flat_kernels().memory_time(elements * (l.gradient_bytes + 2)).in_s(), 1e-9);
+  l.compression.work = 100;
+  EXPECT_NEAR(work(), flat_kernels().memory_time(elements * 100).in_s(), 1e-9);
+}
+
+// ZeRO++ hpZ: parameters cross all ranks before forward, and four ranks before backward.
+TEST(Compression, ASecondCopyServesTheBackwardPass) {
+  LayoutSpec l = small_layout(1, 1, 1, 8, 2);
+  l.zero = 3;
+  l = resolve_layout(l, small_model(), 0).value();
+  const double both = dp_bytes(l, Collective::kAllGather, 8);
+  l.secondary_shards = 4;
+  const double forward = dp_bytes(l, Collective::kAllGather, 8), backward = dp_bytes(l, Collective::kAllGather, 4);
+  EXPECT_EQ(forward + backward, both);
+  EXPECT_GT(backward, 0.3 * both);
+  EXPECT_GT(count(stage_memory(small_model(), l, 0).total()),
+            count(stage_memory(small_model(), [&] { LayoutSpec n = l; n.secondary_shards = 0; return n; }(), 0).total()));
 }
 
 }  // namespace

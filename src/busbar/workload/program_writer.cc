@@ -58,6 +58,7 @@ std::vector<std::string> label_texts() {
   set(Label::kExchangeHeads, "exchange queries, keys and values");
   set(Label::kExchangeOutput, "exchange attention output");
   set(Label::kSpreadGradients, "reduce gradients over copies");
+  set(Label::kCompress, "compress gradients");
   set(Label::kAttentionAgain, "attention again");
   set(Label::kMlpAgain, "mlp again");
   set(Label::kRoute, "route tokens");

@@ -1,4 +1,7 @@
 // Data parallelism in a stage: buckets of gradients, shards of parameters, the end of the step.
+#include <algorithm>
+#include <numeric>
+
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/internal/stage_writer.h"
 
@@ -6,9 +9,12 @@ namespace busbar {
 
 void StageWriter::prepare_data_calls(ChunkState& chunk) {
   const std::size_t buckets = chunk.plan.bucket_parameters.size();
-  for (auto* calls : {&chunk.reduce, &chunk.gather, &chunk.spread, &chunk.expert_reduce, &chunk.expert_gather}) {
+  for (auto* calls : {&chunk.reduce, &chunk.gather, &chunk.spread, &chunk.expert_reduce, &chunk.expert_gather,
+                      &chunk.gather_again}) {
     calls->assign(buckets, kNone<CallId>);
   }
+  chunk.sums.assign(buckets, {kNone<CallId>, kNone<CallId>});
+  chunk.compress.assign(buckets, Duration{});
   for (std::size_t b = 0; b < buckets; ++b) {
     prepare_bucket(chunk, b);
     const std::uint64_t experts = chunk.plan.bucket_experts[b];
@@ -35,9 +41,45 @@ void StageWriter::prepare_bucket(ChunkState& chunk, std::size_t b) {
   const std::uint64_t parameters = n * layout_.parameter_bytes;
   chunk.gather[b] = whole ? call(Collective::kBroadcast, parameters / chunk.plan.tensors_of(b), shards)
                           : call(Collective::kAllGather, parameters, shards);
+  chunk.gather_again[b] = chunk.gather[b];
+  if (layout_.secondary_shards > 0 && layout_.secondary_shards < layout_.shard_ranks()) {
+    LayoutSpec near = layout_;
+    near.shard_group = layout_.secondary_shards;
+    chunk.gather_again[b] = call(Collective::kAllGather, parameters, shard_groups(near, stage_));
+  }
   if (layout_.shard_copies() == 1) return;
   const std::uint64_t shard = gradients / layout_.shard_ranks();
   chunk.spread[b] = call(Collective::kAllReduce, shard, copy_groups(layout_, stage_));
+}
+
+/// Replaces the reductions of gradients. Gradients of experts stay as they are. All-to-alls go inside nodes first, so that
+/// each node sends sums to the others (ZeRO++ qgZ).
+void StageWriter::prepare_compressed(ChunkState& chunk, const KernelTable& machine) {
+  const Compression& c = layout_.compression;
+  const double work = c.work >= 0 ? c.work : layout_.gradient_bytes + 2 * c.bytes;
+  const bool sharded = layout_.shards_optimizer();
+  const GroupFamily ranks = sharded ? shard_groups(layout_, stage_) : dp_groups(layout_, stage_);
+  LayoutSpec node = layout_;
+  node.shard_group = std::gcd(layout_.data_ranks(), std::max(1u, machine.scale_up_gpus / layout_.tp));
+  const bool two_hops = layout_.shard_group == 0 && node.shard_group > 1 && node.shard_group % layout_.cp == 0 &&
+                        node.shard_group < layout_.data_ranks();
+  for (std::size_t b = 0; b < chunk.reduce.size(); ++b) {
+    if (chunk.reduce[b] == kNone<CallId>) continue;
+    const auto elements = static_cast<double>(chunk.plan.bucket_parameters[b]);
+    const auto wire = static_cast<std::uint64_t>(elements * c.bytes);
+    chunk.compress[b] = machine.memory_time(elements * work);
+    if (c.exchange == CompressedExchange::kAllReduce) {
+      chunk.reduce[b] = chunk.sums[b][0] = call(Collective::kAllReduce, wire / 2, ranks);
+    } else if (c.exchange == CompressedExchange::kAllGather) {
+      chunk.reduce[b] = call(Collective::kAllGather, wire * ranks.size(), ranks);
+    } else if (two_hops) {
+      chunk.reduce[b] = call(Collective::kAllToAll, wire, shard_groups(node, stage_));
+      chunk.sums[b][0] = call(Collective::kAllToAll, wire / node.shard_group, copy_groups(node, stage_));
+    } else {
+      chunk.reduce[b] = call(Collective::kAllToAll, wire, ranks);
+    }
+    if (c.exchange == CompressedExchange::kAllToAll && !sharded) chunk.sums[b][1] = call(Collective::kAllGather, wire, ranks);
+  }
 }
 
 void StageWriter::data_call(Label label, CallId call, OpId after) {
@@ -74,21 +116,21 @@ void StageWriter::await_again(std::uint32_t tensor) {
   fetched_ = kNone<OpId>;
 }
 
-void StageWriter::fetch(std::uint32_t bucket) {
-  data_call(Label::kGatherParameters, chunk_->gather[bucket], last_compute_);
+void StageWriter::fetch(std::uint32_t bucket, bool again) {
+  data_call(Label::kGatherParameters, (again ? chunk_->gather_again : chunk_->gather)[bucket], last_compute_);
   data_call(Label::kGatherParameters, chunk_->expert_gather[bucket], last_compute_);
   chunk_->gathered[bucket] = last_dp_;
 }
 
-void StageWriter::before_unit(std::uint32_t bucket, std::uint32_t next, bool first) {
-  if (first || !layout_.prefetch) fetch(bucket);
-  if (layout_.prefetch && next < chunk_->gather.size()) fetch(next);
+void StageWriter::before_unit(std::uint32_t bucket, std::uint32_t next, bool first, bool again) {
+  if (first || !layout_.prefetch) fetch(bucket, again);
+  if (layout_.prefetch && next < chunk_->gather.size()) fetch(next, again);
 }
 
 void StageWriter::before_forward_unit(std::uint32_t tensor) {
   if (!layout_.shards_parameters() || (layout_.keeps_gathered() && micro_batch_ > 0)) return;
   const std::uint32_t bucket = chunk_->plan.bucket_of[tensor];  // bucket numbers descend
-  before_unit(bucket, bucket - 1, bucket + 1 == chunk_->gather.size());
+  before_unit(bucket, bucket - 1, bucket + 1 == chunk_->gather.size(), false);
 }
 
 /// The last unit of forward is the first of backward. It is still present if no other pass came between. The
@@ -99,8 +141,8 @@ void StageWriter::before_backward_unit(std::uint32_t tensor) {
   const auto units = static_cast<std::uint32_t>(chunk_->gather.size());
   const bool last = chunk_->plan.has_embedding && next + 1 == units;
   const std::uint32_t prefetched = last ? units : next;
-  if (bucket > 0 || !comes_after_its_forward_) return before_unit(bucket, prefetched, bucket == 0);
-  if (layout_.prefetch && prefetched < units) fetch(prefetched);
+  if (bucket > 0 || !comes_after_its_forward_) return before_unit(bucket, prefetched, bucket == 0, true);
+  if (layout_.prefetch && prefetched < units) fetch(prefetched, true);
 }
 
 void StageWriter::offload_layer() {
@@ -119,7 +161,11 @@ void StageWriter::gradient_ready(std::uint32_t tensor) {
 }
 
 void StageWriter::reduce_bucket(ChunkState& chunk, std::uint32_t bucket) {
-  data_call(Label::kReduceGradients, chunk.reduce[bucket], last_compute_);
+  OpId ready = last_compute_;
+  if (chunk.compress[bucket] > Duration{})
+    ready = last_dp_ = out_.delay(role_, Label::kCompress, OpClass::kDp, chunk.compress[bucket], {ready}, StreamId::kDp);
+  data_call(Label::kReduceGradients, chunk.reduce[bucket], ready);
+  for (const CallId sum : chunk.sums[bucket]) data_call(Label::kReduceGradients, sum, ready);
   if (last_pass()) data_call(Label::kSpreadGradients, chunk.spread[bucket], kNone<OpId>);
   data_call(Label::kReduceGradients, chunk.expert_reduce[bucket], last_compute_);
 }

@@ -49,6 +49,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
     chunk.first_layer = first_layer_of(layout_, layout_.virtual_stage(stage_, c));
     chunk.gathered.assign(chunk.plan.bucket_parameters.size(), kNone<OpId>);
     prepare_data_calls(chunk);
+    if (layout.compression.bytes > 0) prepare_compressed(chunk, machine);
     chunks_.push_back(std::move(chunk));
   }
 }

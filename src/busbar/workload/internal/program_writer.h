@@ -69,6 +69,7 @@ enum class Label : std::uint16_t {
   kExchangeHeads,
   kExchangeOutput,
   kSpreadGradients,
+  kCompress,
   kAttentionAgain,
   kMlpAgain,
   kRoute,

@@ -51,6 +51,9 @@ class StageWriter {
     std::vector<OpId> gathered;                        ///< per bucket; kNone: the parameters are not sharded
     std::vector<CallId> reduce, gather, spread;        ///< per bucket; kNone where nothing is to do
     std::vector<CallId> expert_reduce, expert_gather;  ///< of its routed experts
+    std::vector<CallId> gather_again;                  ///< ZeRO-3: before backward
+    std::vector<std::array<CallId, 2>> sums;           ///< further calls of a compressed reduction
+    std::vector<Duration> compress;                    ///< kernels of a compressed reduction
   };
   enum class Run : std::uint8_t { kFirst, kAgain };  ///< a forward pass, or its recomputation in the backward pass
 
@@ -76,6 +79,7 @@ class StageWriter {
 
   void prepare_calls();
   void prepare_data_calls(ChunkState& chunk);
+  void prepare_compressed(ChunkState& chunk, const KernelTable& machine);
   void prepare_bucket(ChunkState& chunk, std::size_t b);
   void prepare_expert_calls(std::uint32_t scale_up_gpus);
   void gather_bucket(const ChunkState& chunk, std::size_t b, OpId after);
@@ -133,8 +137,8 @@ class StageWriter {
   void gradient_ready(std::uint32_t tensor);
   void reduce_bucket(ChunkState& chunk, std::uint32_t bucket);
   // ZeRO-3: a unit's parameters, just in time for their use.
-  void fetch(std::uint32_t bucket);
-  void before_unit(std::uint32_t bucket, std::uint32_t next, bool first);
+  void fetch(std::uint32_t bucket, bool again);
+  void before_unit(std::uint32_t bucket, std::uint32_t next, bool first, bool again);
   void before_forward_unit(std::uint32_t tensor);
   void before_backward_unit(std::uint32_t tensor);
   void await_again(std::uint32_t tensor);
