@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "busbar/accuracy/leave_out.h"
 #include "busbar/accuracy/summary.h"
 #include "busbar/accuracy/validate.h"
 
@@ -65,6 +66,22 @@ TEST(TrainingTable, EveryMoeRowOfTheTableThatCountsIsPredicted) {
   fmt::print("experts: mean {:.1f} %, p90 {:.1f} % of {}\n", e.mean_abs_percent, e.p90_abs_percent, e.configurations);
   EXPECT_EQ(e.configurations, 34u);
   EXPECT_LT(e.mean_abs_percent, 14);
+}
+
+// Two small models: the one left out is predicted with the launch that suits the other.
+TEST(TrainingTable, AModelThatIsLeftOutHasTheLaunchOfTheOthers) {
+  ValidateOptions options;
+  options.only = "use=accuracy,gpus_total<17,precision!=MXFP8";
+  const auto left = leave_models_out(table(), options);
+  ASSERT_TRUE(left.ok()) << left.error().text();
+  ASSERT_EQ(left->models.size(), 2u);
+  std::size_t all = 0;
+  for (const LeftOut& m : left->models) {
+    all += m.with.configurations;
+    EXPECT_EQ(m.without.configurations, m.with.configurations);
+    if (m.launch == Duration::us(20)) EXPECT_EQ(m.without.mean_abs_percent, m.with.mean_abs_percent);
+  }
+  EXPECT_EQ(left->all.configurations, all);
 }
 
 // Grok-1 on 512 H100: rows 551 (2024: no overlap of TP, experts cut over TP) and 809 (2025) have the same columns.

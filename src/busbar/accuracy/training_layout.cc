@@ -215,12 +215,14 @@ Status apply_recipe(const CsvTable& table, std::size_t row, RowCatalog& catalog,
 }
 
 /// How tokens reach their experts. Forced balance is in the notes of a row.
-Status set_experts(const CsvTable& table, std::size_t row, RowCatalog& catalog, MeasuredLayout& out) {
+Status set_experts(const CsvTable& table, std::size_t row, RowCatalog& catalog, std::optional<Duration> launch,
+                   MeasuredLayout& out) {
   if (has(table.cell(row, "notes"), "force-balanced")) out.layout.expert_skew = 0;
   const std::string& framework = table.cell(row, "framework");
   if (framework == "nemo" || framework == "megatron-bridge")
     BUSBAR_RETURN_IF_ERROR(
         read_figure("megatron-core", "expert_launch", catalog, &YamlNode::as_duration, out.layout.expert_launch));
+  if (launch && out.layout.expert_launch > Duration{}) out.layout.expert_launch = *launch;
   return apply_recipe(table, row, catalog, out);
 }
 
@@ -258,7 +260,7 @@ Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, RowCatalo
 }
 
 Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, const ModelSpec& model,
-                                     RowCatalog& catalog) {
+                                     RowCatalog& catalog, std::optional<Duration> expert_launch) {
   RowNumbers n(table, row);
   MeasuredLayout out;
   LayoutSpec& l = out.layout;
@@ -298,7 +300,7 @@ Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, con
       out.chooses_recompute = false;
     }
   }
-  if (model.moe.experts > 0) BUSBAR_RETURN_IF_ERROR(set_experts(table, row, catalog, out));
+  if (model.moe.experts > 0) BUSBAR_RETURN_IF_ERROR(set_experts(table, row, catalog, expert_launch, out));
   return out;
 }
 

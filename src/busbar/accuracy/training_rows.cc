@@ -108,7 +108,7 @@ class TrainingRows {
     out.measured = *measured;
     if (table_.cell(row, "layout_complete") == "no") return unsupported("the layout is not complete");
     BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row, files_));
-    BUSBAR_ASSIGN(MeasuredLayout asked, layout_of_row(table_, row, model, files_));
+    BUSBAR_ASSIGN(MeasuredLayout asked, layout_of_row(table_, row, model, files_, options_.expert_launch));
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, files_.catalog()));
     BUSBAR_ASSIGN(asked.layout.kernel_time, kernel_time_of(table_.cell(row, "framework"), files_));
     const bool graphs = asked.layout.cuda_graphs;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct ValidateOptions {
   /// Called before each row with the number done and the total; false: skip the rest.
   std::function<bool(std::size_t done, std::size_t total)> go_on{};
   StopFlag stop = nullptr;  ///< ends a row that is being predicted, and skips the rest
+  std::optional<Duration> expert_launch{};  ///< training: instead of the catalogue's (megatron-core)
 };
 
 /// Determined by its columns. Error kUnsupported names the required columns.

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "busbar/accuracy/leave_out.h"
 #include "busbar/accuracy/summary.h"
 #include "busbar/accuracy/validate.h"
 #include "busbar/base/json.h"
@@ -20,6 +21,7 @@ struct ValidateFlags {
   PredictOptions predict;
   std::string file, only;
   std::uint32_t worst = 12;
+  bool leave_out = false;
 };
 
 Json to_json(const ErrorSummary& e) {
@@ -142,6 +144,52 @@ std::string words_of(const WorstCase& w, const ScoredRow& example) {
   return fmt::format("{} (row {})", w.configuration.substr(0, bar), example.id);
 }
 
+/// The bars of training steps: mean and 90 % quantile of the error without sign.
+struct StepBar {
+  const char* layers;
+  double mean_percent, p90_percent;
+};
+constexpr StepBar kStepBars[] = {{"dense", 6, 12}, {"experts", 8, 18}};
+
+Table layers_table(const std::map<std::string, ErrorSummary>& by_layers) {
+  Table t = errors_table("Errors of dense models and of models with experts", "layers", by_layers, false);
+  for (const StepBar& bar : kStepBars)
+    if (const auto it = by_layers.find(bar.layers); it != by_layers.end())
+      t.note += fmt::format("{}{}: bars {} and {} % for mean and p90, {}", t.note.empty() ? "" : "; ", bar.layers,
+                            bar.mean_percent, bar.p90_percent,
+                            it->second.mean_abs_percent <= bar.mean_percent && it->second.p90_abs_percent <= bar.p90_percent
+                                ? "met"
+                                : "not met");
+  return t;
+}
+
+Table left_out_table(const LeftOutModels& left) {
+  Table t{"Each model with experts left out of the fit of expert_launch",
+          {{"model", Align::kLeft},
+           {"configurations"},
+           {"mean |error| (%)"},
+           {"launch without it (us)"},
+           {"mean |error| without it (%)"},
+           {"p90 |error| without it (%)"}}};
+  for (const LeftOut& m : left.models)
+    t.rows.push_back({m.name, std::to_string(m.with.configurations), fmt::format("{:.1f}", m.with.mean_abs_percent),
+                      fmt::format("{:.0f}", m.launch.in_us()), fmt::format("{:.1f}", m.without.mean_abs_percent),
+                      fmt::format("{:.1f}", m.without.p90_abs_percent)});
+  t.rows.push_back({"all", std::to_string(left.all.configurations), "", "",
+                    fmt::format("{:.1f}", left.all.mean_abs_percent), fmt::format("{:.1f}", left.all.p90_abs_percent)});
+  return t;
+}
+
+Json left_out_json(const LeftOutModels& left) {
+  Json j{{"models", Json::array()}, {"all", to_json(left.all)}};
+  for (const LeftOut& m : left.models)
+    j["models"].push_back({{"model", m.name},
+                           {"with", to_json(m.with)},
+                           {"launch_us", m.launch.in_us()},
+                           {"without", to_json(m.without)}});
+  return j;
+}
+
 Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows, const Summary& s) {
   Document d{fmt::format("{} rows of {} predicted", rows.size(), o.file), o.common.typed, {}};
   Table bands = errors_table("Errors by size", "band", s.by_band, true);
@@ -154,8 +202,7 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
   d.blocks.push_back({errors_table("Errors by fabric", "fabric", s.by_fabric, false)});
   d.blocks.push_back({errors_table("Errors by kind", "kind", s.by_kind, false)});
   if (!s.by_layers.empty()) {
-    d.blocks.push_back(
-        {errors_table("Errors of dense models and of models with experts", "layers", s.by_layers, false)});
+    d.blocks.push_back({layers_table(s.by_layers)});
     d.blocks.push_back({errors_table("Errors by model", "model", s.by_model, false)});
   }
   if (s.order.pairs > 0)
@@ -222,8 +269,17 @@ Result<int> run(const ValidateFlags& o) {
                           {"error_percent", w.error_percent},
                           {"how", rows[w.example].how},
                           {"bound_by", rows[w.example].bound_by}});
+  Document d = to_document(o, rows, s);
+  if (o.leave_out && !watch.interrupted()) {
+    options.go_on = [](std::size_t, std::size_t) { return true; };
+    BUSBAR_ASSIGN(const LeftOutModels left, leave_models_out(table, options));
+    if (!left.models.empty()) {
+      j["left_out"] = left_out_json(left);
+      d.blocks.push_back({left_out_table(left)});
+    }
+  }
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, rows, s), watch.status());
+  return deliver(o.common, j, d, watch.status());
 }
 
 }  // namespace
@@ -242,6 +298,9 @@ Command validate_command(const std::string& typed) {
       "  busbar validate data/measured/collectives.csv --only 'collective=all_reduce,size_bytes>1048575'\n";
   c.positionals = {{"FILE", "table with the columns of data/measured/README.md", &o->file}};
   c.flags = {{"--only", "EXPR", "only rows with column=value, !=, > or <; join several by ','", "Rows", &o->only},
+             {"--leave-out", "",
+              "training steps: also leave each model with experts out of the fit of the host's launches", "Output",
+              &o->leave_out},
              {"--worst", "N", "number of worst cases to list (default 12)", "Output", &o->worst}};
   for (Flag& f : predict_flags(o->predict, "as in each row; steps: as their framework"))
     c.flags.push_back(std::move(f));

@@ -1,6 +1,8 @@
 // The model and layout of a measured training step, from the normalised columns of the table.
 #pragma once
 
+#include <optional>
+
 #include "busbar/accuracy/internal/row_catalog.h"
 #include "busbar/base/csv.h"
 #include "busbar/workload/layout.h"
@@ -26,6 +28,6 @@ struct MeasuredLayout {
 /// Degrees and batch are the row's; missing data is the default of its framework (docs/accuracy.md has the
 /// list).
 Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, const ModelSpec& model,
-                                     RowCatalog& catalog);
+                                     RowCatalog& catalog, std::optional<Duration> expert_launch = {});
 
 }  // namespace busbar
