@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "busbar/base/json.h"
@@ -13,6 +14,7 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
+#include "busbar/cli/penalties.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/streams.h"
@@ -41,6 +43,8 @@ struct Report {
   std::vector<LinkUse> busiest;       ///< the fullest links in descending order
   Duration floor;                     ///< largest load of a link at its wire rate
   Band band;
+  std::optional<Penalties> penalties;  ///< of a transport
+  const Penalties* by() const { return penalties ? &*penalties : nullptr; }
 
   double fct_us(double quantile) const {
     const auto at = static_cast<std::size_t>((1 - quantile) * static_cast<double>(by_fct.size() - 1));
@@ -110,7 +114,7 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
          {"flows_done", r.result.done},
          {"complete", r.result.done == r.result.flows.size()}};
   if (!c.assumptions.empty()) j["assumptions"] = c.assumptions;
-  r.times().add_to(j);
+  r.times().add_to(j, r.by());
   j["flows"] = nullptr;  // deliver_rows() fills this in
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i) {
@@ -161,7 +165,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
        {"busy time of the fullest link", format_duration(r.floor.in_s())},
        {"flow completion time", fmt::format("{} us median, {} us p99, {} us longest", format_number(r.fct_us(0.5), 4),
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
-  if (const FlowTimes times = r.times(); times.many()) d.blocks.push_back({times.table()});
+  if (const FlowTimes times = r.times(); times.many()) d.blocks.push_back({times.table(r.by())});
   Table slow{"Slowest flows",
              {{"flow", Align::kLeft}, {"start (us)"},           {"fct (us)"}, {"latency (us)"}, {"transfer (us)"},
               {"sharing (us)"},       {"held by", Align::kLeft}}};
@@ -202,6 +206,32 @@ Status choose_paths(const FlowsFlags& o, Cluster& cluster) {
   return {};
 }
 
+/// The load of the links between switches is the hosts', times their use divided by that of the hosts' links.
+double load_of(double load, const Topology& t, const std::vector<LinkUse>& links) {
+  struct Use {
+    double bytes = 0, rate = 0;
+  };
+  std::map<std::pair<DeviceKind, DeviceKind>, Use> uses;
+  const auto of = [&](LinkId l) -> Use& { return uses[{t.kind(t.from(l)), t.kind(t.to(l))}]; };
+  for (std::uint32_t l = 0; l < t.link_count(); ++l)
+    if (is_fabric(t.link_class(LinkId{l}).kind)) of(LinkId{l}).rate += t.payload_rate(LinkId{l});
+  for (const LinkUse& u : links)
+    if (is_fabric(t.link_class(u.link).kind)) of(u.link).bytes += u.bytes;
+  double hosts = 0, most = 0;
+  for (const auto& [ends, use] : uses) {
+    most = std::max(most, use.bytes / use.rate);
+    if (ends.first == DeviceKind::kNic) hosts = std::max(hosts, use.bytes / use.rate);
+  }
+  return hosts > 0 ? load * most / hosts : load;
+}
+
+Status check_transport(const FlowsFlags& o) {
+  if (o.transport.empty() || !o.source.sizes.empty()) return {};
+  return Error{ErrorCode::kUnsupported,
+               "fluids know transports only by penalties on random flows (--sizes); for a list add --engine packet",
+               {"", 0, 0, "--transport"}};
+}
+
 Status check_engine(const std::string& name) {
   const Where where{"", 0, 0, "--engine"};
   if (name == "flow") return {};
@@ -216,6 +246,7 @@ Result<int> run(const FlowsFlags& o) {
                                        o.extras, o.watch});
   const RunClock clock;
   BUSBAR_RETURN_IF_ERROR(check_engine(o.common.engine));
+  BUSBAR_RETURN_IF_ERROR(check_transport(o));
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, o.common.overrides));
   BUSBAR_RETURN_IF_ERROR(choose_paths(o, cluster));
   const Router router(cluster.topology, cluster.routing, cluster.seed);
@@ -241,6 +272,13 @@ Result<int> run(const FlowsFlags& o) {
   r.cluster = cluster.name;
   r.named = std::move(named);
   r.result = std::move(result);
+  if (!o.transport.empty()) {
+    const char* balance = cluster.routing == RoutingPolicy::kSpray      ? "spray"
+                          : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"
+                                                                        : "ecmp";
+    const double load = load_of(o.source.load, cluster.topology, r.result.links);
+    BUSBAR_ASSIGN(r.penalties, load_penalties(o.transport, balance, load, o.common.overrides.catalog));
+  }
   rank_flows_and_links(r, cluster.topology, o.links);
   std::uint64_t largest = 1;
   for (const ListedFlow& f : r.named.list.flows) largest = std::max(largest, count(f.bytes));
@@ -295,7 +333,13 @@ Command flows_command(const std::string& typed) {
   };
   for (Flag& f : flow_source_flags(o->source)) c.flags.push_back(std::move(f));
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s))
-    if (f.names != "--lb") c.flags.push_back(std::move(f));
+    if (f.names != "--lb") {
+      if (f.names == "--transport") {
+        f.needs.clear();
+        f.help += "; with fluids: its penalties on random flows";
+      }
+      c.flags.push_back(std::move(f));
+    }
   for (Flag& f : watch_flags(o->watch)) c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   c.flags.push_back(cluster_flag(o->fabric));

@@ -49,8 +49,8 @@ ClassTimes times_of(const std::vector<TimedFlow>& flows, const SizeClass& c) {
   return out;
 }
 
-Json summary(const std::vector<double>& x) {
-  return {{"mean", mean(x)}, {"p50", quantile(x, 0.5)}, {"p99", quantile(x, 0.99)}};
+Json summary(const std::vector<double>& x, const SizePenalty& by = {}) {
+  return {{"mean", by.mean * mean(x)}, {"p50", by.p50 * quantile(x, 0.5)}, {"p99", by.p99 * quantile(x, 0.99)}};
 }
 
 }  // namespace
@@ -59,36 +59,53 @@ FlowTimes::FlowTimes(std::vector<TimedFlow> flows) : flows_(std::move(flows)) {
   std::stable_sort(flows_.begin(), flows_.end(), [](const auto& a, const auto& b) { return a.fct_us < b.fct_us; });
 }
 
-void FlowTimes::add_to(Json& report) const {
+void FlowTimes::add_to(Json& report, const Penalties* penalties) const {
   std::vector<double> fct;
   for (const TimedFlow& f : flows_) fct.push_back(f.fct_us);
   Json cdf = Json::array(), classes = Json::array();
   for (const double percent : {1., 5., 10., 25., 50., 75., 90., 95., 99., 99.9, 100.})
     if (!fct.empty()) cdf.push_back({{"percent", percent}, {"fct_us", quantile(fct, percent / 100)}});
+  double sum = 0;
   for (const SizeClass& c : kClasses) {
     const ClassTimes times = times_of(flows_, c);
     if (times.fct_us.empty()) continue;
+    const SizePenalty by = penalties == nullptr ? SizePenalty{} : penalties->by_size[&c - kClasses];
+    sum += by.mean * mean(times.fct_us) * static_cast<double>(times.fct_us.size());
     classes.push_back({{"from_bytes", static_cast<std::uint64_t>(c.from)},
                        {"to_bytes", std::isinf(c.to) ? Json() : Json(static_cast<std::uint64_t>(c.to))},
                        {"flows", times.fct_us.size()},
-                       {"fct_us", summary(times.fct_us)},
-                       {"slowdown", summary(times.slowdown)}});
+                       {"fct_us", summary(times.fct_us, by)},
+                       {"slowdown", penalties == nullptr ? summary(times.slowdown) : Json()}});
   }
   report["fct_cdf"] = std::move(cdf);
   report["fct_by_size"] = std::move(classes);
+  if (penalties == nullptr) return;
+  report["penalties"] = to_json(*penalties);
+  report["fct_with_penalties_us"] = {{"mean", sum / static_cast<double>(flows_.size())}};
 }
 
-Table FlowTimes::table() const {
+Table FlowTimes::table(const Penalties* penalties) const {
   Table table{"Completion times by size of flow",
-              {{"size", Align::kLeft}, {"flows"}, {"p50 (us)"}, {"p99 (us)"}, {"slowdown, mean"}, {"p99"}}};
+              {{"size", Align::kLeft}, {"flows"}, {"mean (us)"}, {"p50 (us)"}, {"p99 (us)"}}};
+  if (penalties == nullptr) table.columns.insert(table.columns.end(), {{"slowdown, mean"}, {"p99"}});
   for (const SizeClass& c : kClasses) {
     const ClassTimes times = times_of(flows_, c);
     if (times.fct_us.empty()) continue;
-    table.rows.push_back({c.name, std::to_string(times.fct_us.size()), format_number(quantile(times.fct_us, 0.5)),
-                          format_number(quantile(times.fct_us, 0.99)), format_number(mean(times.slowdown)),
-                          format_number(quantile(times.slowdown, 0.99))});
+    const SizePenalty by = penalties == nullptr ? SizePenalty{} : penalties->by_size[&c - kClasses];
+    std::vector<std::string> row{c.name, std::to_string(times.fct_us.size()),
+                                 format_number(by.mean * mean(times.fct_us)),
+                                 format_number(by.p50 * quantile(times.fct_us, 0.5)),
+                                 format_number(by.p99 * quantile(times.fct_us, 0.99))};
+    if (penalties == nullptr) {
+      row.push_back(format_number(mean(times.slowdown)));
+      row.push_back(format_number(quantile(times.slowdown, 0.99)));
+    }
+    table.rows.push_back(std::move(row));
   }
-  table.note = "slowdown: time divided by the time of the same flow alone.";
+  table.note = penalties == nullptr
+                   ? "slowdown: time divided by the time of the same flow alone."
+                   : fmt::format("With the penalties of {}. All other times are those of fair sharing.",
+                                 name_of(*penalties));
   return table;
 }
 

@@ -7,6 +7,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/result.h"
+#include "busbar/cli/penalties.h"
 #include "busbar/report/document.h"
 
 namespace busbar {
@@ -22,10 +23,12 @@ class FlowTimes {
  public:
   explicit FlowTimes(std::vector<TimedFlow> flows);
   /// "fct_cdf": [{percent, fct_us}]: so many percent of the flows took at most so long; "fct_by_size": per class of
-  /// sizes with flows {from_bytes, to_bytes, flows, fct_us{mean, p50, p99}, slowdown{mean, p50, p99}}.
-  void add_to(Json& report) const;
+  /// sizes with flows {from_bytes, to_bytes, flows, fct_us{mean, p50, p99}, slowdown{mean, p50, p99}}. `penalties`
+  /// (null: none) multiply the times of classes, which then have no slowdown; "fct_with_penalties_us" is the mean of all
+  /// flows.
+  void add_to(Json& report, const Penalties* penalties = nullptr) const;
   /// fct_by_size as a table; it says something from kLeast flows on.
-  Table table() const;
+  Table table(const Penalties* penalties = nullptr) const;
   bool many() const { return flows_.size() >= kLeast; }
   /// Every flow in order of its time: fct_us,percent,slowdown,bytes.
   Status write_csv(const std::string& file) const;
