@@ -116,6 +116,44 @@ TEST(PipelineChunks, HaveTheBytesOfTheProtocolAndAreNotTooMany) {
   EXPECT_EQ(pipeline_chunks(test_call(8, "tree", kGiB, 3), s, p, 4), 3u);
 }
 
+/// 4 x 4 chips with links of 50 GB/s along the first dimension and `second` GB/s along the other, in rings or not.
+Topology chips(std::uint64_t second, bool wraps) {
+  NodeTemplate node;
+  for (int g = 0; g < 16; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "chip" + std::to_string(g)));
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    const std::uint32_t x = i % 4, y = i / 4;
+    if (wraps || x < 3) node.links.push_back({i, i - x + (x + 1) % 4, test_link(LinkKind::kIci, 50)});
+    if (wraps || y < 3) node.links.push_back({i, (i + 4) % 16, test_link(LinkKind::kIci, second)});
+  }
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  return std::move(b).seal();
+}
+
+// Both dimensions are rings, or neither is: only the ratio of their rates says with which one a channel starts.
+TEST(TorusStarts, FollowFromTheLinksOfTheMachine) {
+  for (const std::uint64_t second : {50u, 25u, 10u})
+    for (const bool wraps : {true, false}) {
+      const Ground m(chips(second, wraps));
+      const CollectiveCall call = test_call(16, "torus", kGiB);
+      const auto built = build_for_call(call, m.topology, m.placement, 16, 0);
+      ASSERT_TRUE(built.ok()) << built.error().message;
+      ScheduleSpec spec;
+      spec.algorithm = "torus";
+      spec.op = call.op;
+      spec.ranks = 16;
+      spec.dimensions = {4, 4};
+      spec.starts = starts_of({4, 4}, {50, static_cast<double>(second)});
+      EXPECT_EQ(spec.starts.empty(), second == 50);
+      const Schedule expected = build_schedule(spec).value();
+      EXPECT_EQ(built->channels, expected.channels);
+      EXPECT_EQ(built->families, expected.families);
+      ASSERT_EQ(built->phases.size(), expected.phases.size());
+      for (std::size_t p = 0; p < expected.phases.size(); ++p)
+        EXPECT_EQ(built->phases[p].family, expected.phases[p].family) << p;
+    }
+}
+
 TEST(TorusStarts, AreLeftAloneWhereADimensionHasNoLinks) { EXPECT_TRUE(starts_of({4, 4}, {1, 0}).empty()); }
 
 }  // namespace
