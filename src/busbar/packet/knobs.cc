@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <variant>
+#include <type_traits>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
@@ -15,7 +15,6 @@ namespace busbar {
 namespace packet {
 namespace {
 
-using Place = std::variant<std::uint32_t*, std::int32_t*, std::int64_t*, double*, bool*>;
 using Unit = PacketUnit;
 
 bool any(const Profile&) { return true; }
@@ -30,162 +29,165 @@ bool runs(const Profile& p) {
   return p.hosts.control.algorithm == kAlgorithm;
 }
 
-/// A knob with its place, and whether a transport uses it.
+/// Reads and writes a setting, in the unit of its knob.
+struct Access {
+  double (*get)(const Profile&);
+  void (*set)(Profile&, double);
+};
+/// Of a member of the profile. `place` returns a reference to it.
+template <auto place>
+constexpr Access member() {
+  return {[](const Profile& p) {
+            Profile copy = p;
+            return static_cast<double>(place(copy));
+          },
+          [](Profile& p, double value) {
+            place(p) = static_cast<std::remove_reference_t<decltype(place(p))>>(value);
+          }};
+}
+
+/// A knob, whether a transport uses it, and how it is read and written.
 struct Row {
   PacketKnob knob;
   bool (*used)(const Profile&);
-  Place (*place)(Profile&);
+  Access access;
 };
 
 constexpr double kMost = 4e9, kSecond = 1e12, kRates = 1e13;
+constexpr double kShare = 4294967296.0;  ///< NetworkOptions::mark_most of 1
 
 const Row kRows[] = {
     {{"mtu", Unit::kBytes, 256, 16384,
       "a full packet on the wire with its headers (4160: Ultra Ethernet's 4 KiB and headers, rounded)"},
-     any, [](Profile& p) -> Place { return &p.hosts.control.packet_bytes; }},
+     any, member<[](Profile& p) -> auto& { return p.hosts.control.packet_bytes; }>()},
     {{"header", Unit::kBytes, 16, 255,
       "headers of a packet; a whole acknowledgement (64)"},
-     any, [](Profile& p) -> Place { return &p.hosts.header; }},
+     any, member<[](Profile& p) -> auto& { return p.hosts.header; }>()},
     {{"packets_per_ack", Unit::kNumber, 1, 256,
       "packets for one acknowledgement (4; TCP 2: RFC 5681)"},
-     any, [](Profile& p) -> Place { return &p.hosts.packets_per_ack; }},
+     any, member<[](Profile& p) -> auto& { return p.hosts.packets_per_ack; }>()},
     {{"recovery", Unit::kWord, 0, 1,
       "after a gap: go back to it, or resend what is missing (RoCE, InfiniBand: go-back, IBTA 1.6, 9.7; "
       "TCP: selective)", {"selective", "go-back"}},
-     ordered, nullptr},
+     ordered,
+     {[](const Profile& p) { return p.hosts.recovery == Recovery::kGoBack ? 1.0 : 0.0; },
+      [](Profile& p, double value) { p.hosts.recovery = value > 0 ? Recovery::kGoBack : Recovery::kSelective; }}},
     {{"timeout", Unit::kTime, 1e6, kSecond,
       "without an answer, from the last transmission (100us; lossless 4ms; TCP 200us)"},
-     any, [](Profile& p) -> Place { return &p.hosts.timeout; }},
+     any, member<[](Profile& p) -> auto& { return p.hosts.timeout; }>()},
     {{"timeout_exponent", Unit::kNumber, 0, 17,
       "the same as 4.096 us x 2^k (IBTA 1.6, 9.7.5.2; NCCL_IB_TIMEOUT)"},
-     any, nullptr},
+     any,
+     {[](const Profile&) { return std::numeric_limits<double>::quiet_NaN(); },  // timeout says it
+      [](Profile& p, double value) { p.hosts.timeout = Ps{4'096'000} << static_cast<int>(value); }}},
     {{"window", Unit::kBytes, 256, kMost,
       "most bytes in flight (NSCC 1.5 BDP: Ultra Ethernet 1.0, 3.6.13; DCQCN, HPCC 1 BDP and an "
       "acknowledgement)"},
-     any, [](Profile& p) -> Place { return &p.hosts.control.max_window; }},
+     any, member<[](Profile& p) -> auto& { return p.hosts.control.max_window; }>()},
     {{"first_window", Unit::kBytes, 256, kMost,
       "at the start of a flow (TCP 10 packets: RFC 6928; others: window)"},
-     any, [](Profile& p) -> Place { return &p.hosts.control.first_window; }},
+     any, member<[](Profile& p) -> auto& { return p.hosts.control.first_window; }>()},
     {{"target_delay", Unit::kTime, 1e3, kSecond,
       "queueing delay aimed at (NSCC 0.75 round trips: Ultra Ethernet 1.0, 3.6.13; Swift 0.5)"},
-     targeted, [](Profile& p) -> Place { return &p.hosts.control.target_delay; }},
+     targeted, member<[](Profile& p) -> auto& { return p.hosts.control.target_delay; }>()},
     {{"entropies", Unit::kNumber, 1, 64,
       "paths per sprayed flow, a power of two (64: htsim)"},
-     sprayed, [](Profile& p) -> Place { return &p.hosts.paths; }},
+     sprayed, member<[](Profile& p) -> auto& { return p.hosts.paths; }>()},
     {{"hash", Unit::kWord, 0, 1,
       "of paths: the values of a flow meet them evenly, as under a CRC, or fall anywhere (linear)",
       {"linear", "independent"}},
-     any, [](Profile& p) -> Place { return &p.network.independent_hash; }},
+     any, member<[](Profile& p) -> auto& { return p.network.independent_hash; }>()},
     {{"queue", Unit::kBytes, 256, kMost,
       "per port (NSCC 1 BDP: Ultra Ethernet 1.0, 3.6.13; credit 0.5 BDP; TCP 1,000 packets)"},
-     lossy, [](Profile& p) -> Place { return &p.network.queue_bytes; }},
+     lossy, member<[](Profile& p) -> auto& { return p.network.queue_bytes; }>()},
     {{"control_queue", Unit::kBytes, 64, kMost,
       "per port: trimmed headers beyond it are dropped (no limit)"},
-     lossy, [](Profile& p) -> Place { return &p.network.control_bytes; }},
+     lossy, member<[](Profile& p) -> auto& { return p.network.control_bytes; }>()},
     {{"mark_from", Unit::kBytes, 0, kMost,
       "queue at which marking begins, Kmin (NSCC 0.2 queues; DCQCN 800 kB at 400 Gb/s: HPCC, SIGCOMM 2019)"},
-     any, [](Profile& p) -> Place { return &p.network.mark_low; }},
+     any, member<[](Profile& p) -> auto& { return p.network.mark_low; }>()},
     {{"mark_to", Unit::kBytes, 0, kMost,
       "queue at which marking is at its most, Kmax (NSCC 0.8 queues; DCQCN 3.2 MB at 400 Gb/s)"},
-     any, [](Profile& p) -> Place { return &p.network.mark_high; }},
+     any, member<[](Profile& p) -> auto& { return p.network.mark_high; }>()},
     {{"mark_most", Unit::kNumber, 0, 1,
       "probability there, Pmax; above mark_to all are marked (1; DCQCN 0.2)"},
-     any, nullptr},
+     any,
+     {[](const Profile& p) { return static_cast<double>(p.network.mark_most) / kShare; },
+      [](Profile& p, double value) { p.network.mark_most = static_cast<std::uint64_t>(value * kShare); }}},
     {{"buffer", Unit::kBytes, 1e4, kMost,
       "per switch, shared (32 MB: HPCC, SIGCOMM 2019)"},
-     paused, [](Profile& p) -> Place { return &p.network.buffer_bytes; }},
+     paused, member<[](Profile& p) -> auto& { return p.network.buffer_bytes; }>()},
     {{"headroom", Unit::kBytes, 0, kMost,
       "per cable, part of the buffer, for what arrives after a pause frame (3 BDP)"},
-     paused, [](Profile& p) -> Place { return &p.network.headroom_bytes; }},
+     paused, member<[](Profile& p) -> auto& { return p.network.headroom_bytes; }>()},
     {{"pause_eighths", Unit::kNumber, 1, 64,
       "an ingress is paused above so many eighths of the free buffer (1: HPCC, SIGCOMM 2019)"},
-     paused, [](Profile& p) -> Place { return &p.network.pause_eighths; }},
+     paused, member<[](Profile& p) -> auto& { return p.network.pause_eighths; }>()},
     {{"pause_above", Unit::kBytes, 0, kMost,
       "a fixed threshold instead; 0: none (0)"},
-     paused, [](Profile& p) -> Place { return &p.network.pause_fixed; }},
+     paused, member<[](Profile& p) -> auto& { return p.network.pause_fixed; }>()},
     {{"resume_below", Unit::kBytes, 0, kMost,
       "so far below the threshold traffic resumes (2 packets)"},
-     paused, [](Profile& p) -> Place { return &p.network.resume_below; }},
+     paused, member<[](Profile& p) -> auto& { return p.network.resume_below; }>()},
     {{"credit_buffer", Unit::kBytes, 512, 2e9,
       "per cable (4 x latency x rate and 4 packets: never limits a stream)"},
-     credited, [](Profile& p) -> Place { return &p.network.credit_bytes; }},
+     credited, member<[](Profile& p) -> auto& { return p.network.credit_bytes; }>()},
     {{"nscc.alpha", Unit::kNumber, 0, 100,
       "packets of increase per 12 us of spare delay (4: Ultra Ethernet 1.0, 3.6.13, as all of NSCC)"},
-     runs<Algorithm::kNscc>, [](Profile& p) -> Place { return &p.hosts.control.nscc.alpha; }},
+     runs<Algorithm::kNscc>, member<[](Profile& p) -> auto& { return p.hosts.control.nscc.alpha; }>()},
     {{"nscc.fair", Unit::kNumber, 0, 100,
       "packets of increase at more delay without marks (5)"},
-     runs<Algorithm::kNscc>, [](Profile& p) -> Place { return &p.hosts.control.nscc.fair; }},
+     runs<Algorithm::kNscc>, member<[](Profile& p) -> auto& { return p.hosts.control.nscc.fair; }>()},
     {{"nscc.steady", Unit::kNumber, 0, 100,
       "packets of increase per round trip (0.15)"},
-     runs<Algorithm::kNscc>, [](Profile& p) -> Place { return &p.hosts.control.nscc.steady; }},
+     runs<Algorithm::kNscc>, member<[](Profile& p) -> auto& { return p.hosts.control.nscc.steady; }>()},
     {{"nscc.fast", Unit::kNumber, 0, 10,
       "increase per byte acknowledged without delay (0.25)"},
-     runs<Algorithm::kNscc>, [](Profile& p) -> Place { return &p.hosts.control.nscc.fast; }},
+     runs<Algorithm::kNscc>, member<[](Profile& p) -> auto& { return p.hosts.control.nscc.fast; }>()},
     {{"nscc.gamma", Unit::kNumber, 0, 1,
       "decrease per share of delay above the target (0.8)"},
-     runs<Algorithm::kNscc>, [](Profile& p) -> Place { return &p.hosts.control.nscc.gamma; }},
+     runs<Algorithm::kNscc>, member<[](Profile& p) -> auto& { return p.hosts.control.nscc.gamma; }>()},
     {{"nscc.no_delay", Unit::kTime, 1, kSecond,
       "less delay counts as none (1us)"},
-     runs<Algorithm::kNscc>, [](Profile& p) -> Place { return &p.hosts.control.nscc.no_delay; }},
+     runs<Algorithm::kNscc>, member<[](Profile& p) -> auto& { return p.hosts.control.nscc.no_delay; }>()},
     {{"dcqcn.gain", Unit::kNumber, 1e-6, 1,
       "of alpha (1/256: Zhu et al., SIGCOMM 2015; times and steps as published with HPCC)"},
-     runs<Algorithm::kDcqcn>, [](Profile& p) -> Place { return &p.hosts.control.dcqcn.gain; }},
+     runs<Algorithm::kDcqcn>, member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.gain; }>()},
     {{"dcqcn.alpha_every", Unit::kTime, 1e3, kSecond,
       "between updates of alpha (1us)"},
-     runs<Algorithm::kDcqcn>, [](Profile& p) -> Place { return &p.hosts.control.dcqcn.alpha_every; }},
+     runs<Algorithm::kDcqcn>, member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.alpha_every; }>()},
     {{"dcqcn.cut_every", Unit::kTime, 1e3, kSecond,
       "between decreases (4us)"},
-     runs<Algorithm::kDcqcn>, [](Profile& p) -> Place { return &p.hosts.control.dcqcn.cut_every; }},
+     runs<Algorithm::kDcqcn>, member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.cut_every; }>()},
     {{"dcqcn.increase_every", Unit::kTime, 1e3, kSecond,
       "between increases (300us)"},
-     runs<Algorithm::kDcqcn>, [](Profile& p) -> Place { return &p.hosts.control.dcqcn.increase_every; }},
+     runs<Algorithm::kDcqcn>, member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.increase_every; }>()},
     {{"dcqcn.additive", Unit::kRate, 1e3, kRates,
       "step of an increase (50Mb/s)"},
-     runs<Algorithm::kDcqcn>, [](Profile& p) -> Place { return &p.hosts.control.dcqcn.additive; }},
+     runs<Algorithm::kDcqcn>, member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.additive; }>()},
     {{"dcqcn.hyper", Unit::kRate, 1e3, kRates,
       "step after several increases (100Mb/s)"},
-     runs<Algorithm::kDcqcn>, [](Profile& p) -> Place { return &p.hosts.control.dcqcn.hyper; }},
+     runs<Algorithm::kDcqcn>, member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.hyper; }>()},
     {{"dcqcn.least", Unit::kRate, 1e3, kRates,
       "lowest rate (1Gb/s)"},
-     runs<Algorithm::kDcqcn>, [](Profile& p) -> Place { return &p.hosts.control.dcqcn.least; }},
+     runs<Algorithm::kDcqcn>, member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.least; }>()},
     {{"hpcc.aim", Unit::kNumber, 0.1, 1,
       "load aimed at (0.95: Li et al., SIGCOMM 2019)"},
-     runs<Algorithm::kHpcc>, [](Profile& p) -> Place { return &p.hosts.control.hpcc_aim; }},
+     runs<Algorithm::kHpcc>, member<[](Profile& p) -> auto& { return p.hosts.control.hpcc_aim; }>()},
     {{"hpcc.steps", Unit::kNumber, 0, 1000,
       "additive increases before a multiplicative one (5)"},
-     runs<Algorithm::kHpcc>, [](Profile& p) -> Place { return &p.hosts.control.hpcc_steps; }},
+     runs<Algorithm::kHpcc>, member<[](Profile& p) -> auto& { return p.hosts.control.hpcc_steps; }>()},
     {{"swift.beta", Unit::kNumber, 0, 1,
       "decrease per share of delay above the target (0.8: Kumar et al., SIGCOMM 2020)"},
-     runs<Algorithm::kSwift>, [](Profile& p) -> Place { return &p.hosts.control.swift_beta; }},
+     runs<Algorithm::kSwift>, member<[](Profile& p) -> auto& { return p.hosts.control.swift_beta; }>()},
     {{"dctcp.gain", Unit::kNumber, 1e-6, 1,
       "of alpha (1/16: RFC 8257, 4.2)"},
-     runs<Algorithm::kDctcp>, [](Profile& p) -> Place { return &p.hosts.control.dctcp_gain; }},
+     runs<Algorithm::kDctcp>, member<[](Profile& p) -> auto& { return p.hosts.control.dctcp_gain; }>()},
 };
 
 constexpr std::uint32_t kRowCount = sizeof(kRows) / sizeof(kRows[0]);
-constexpr double kShare = 4294967296.0;  ///< NetworkOptions::mark_most of 1
 
 bool is(const Row& row, std::string_view key) { return key == row.knob.key; }
-
-double value_of(const Row& row, const Profile& p) {
-  if (is(row, "recovery")) return p.hosts.recovery == Recovery::kGoBack ? 1 : 0;
-  if (is(row, "mark_most")) return static_cast<double>(p.network.mark_most) / kShare;
-  if (row.place == nullptr) return std::numeric_limits<double>::quiet_NaN();
-  Profile copy = p;
-  return std::visit([](auto* at) { return static_cast<double>(*at); }, row.place(copy));
-}
-
-void put(const Row& row, double value, Profile& p) {
-  if (is(row, "recovery")) {
-    p.hosts.recovery = value > 0 ? Recovery::kGoBack : Recovery::kSelective;
-  } else if (is(row, "mark_most")) {
-    p.network.mark_most = static_cast<std::uint64_t>(value * kShare);
-  } else if (is(row, "timeout_exponent")) {
-    p.hosts.timeout = static_cast<Ps>(4'096'000) << static_cast<int>(value);
-  } else {
-    std::visit([&](auto* at) { *at = static_cast<std::remove_reference_t<decltype(*at)>>(value); }, row.place(p));
-  }
-}
 
 Error wrong(const std::string& what) { return invalid("packet." + what, {"", 0, 0, "--set"}); }
 
@@ -217,7 +219,7 @@ Status apply_settings(const PacketOptions& options, Profile& profile) {
   for (const PacketSetting& s : options.settings) {
     const Row& row = kRows[s.knob];
     if (!row.used(profile)) return wrong(fmt::format("{} has no effect with this transport and --lb", row.knob.key));
-    put(row, s.value, profile);
+    row.access.set(profile, s.value);
   }
   return check(profile);
 }
@@ -225,7 +227,7 @@ Status apply_settings(const PacketOptions& options, Profile& profile) {
 std::vector<double> settings_of(const Profile& profile) {
   std::vector<double> values;
   for (const Row& row : kRows)
-    values.push_back(row.used(profile) ? value_of(row, profile) : std::numeric_limits<double>::quiet_NaN());
+    values.push_back(row.used(profile) ? row.access.get(profile) : std::numeric_limits<double>::quiet_NaN());
   return values;
 }
 
