@@ -65,6 +65,7 @@ class Maker {
       }
     }
     if (rooted(call_.op)) BUSBAR_RETURN_IF_ERROR(in_two_halves());
+    if (call_.op == Collective::kBroadcast) BUSBAR_RETURN_IF_ERROR(as_all_reduce());
     return std::move(out_);
   }
 
@@ -109,13 +110,30 @@ class Maker {
     const auto take = [&](const Schedule& s, const std::string& what) {
       add(with_root(s, call_.root), down ? "a scatter, then " + what : what + ", then a gather");
     };
-    BUSBAR_ASSIGN(const std::vector<Synthesized> made, Maker(router_, placement_, half, shortcuts_).all());
+    return each_schedule(half, take);
+  }
+
+  /// Each all-reduce, in which only the root has something to add.
+  Status as_all_reduce() {
+    if (n_ < 3 || n_ > kMostHalved) return {};
+    CollectiveCall sums = call_;
+    sums.op = Collective::kAllReduce;
+    sums.root = 0;
+    return each_schedule(sums, [&](const Schedule& s, const std::string& what) {
+      add(from_root_alone(s, call_.root), what + ", an all-reduce of what the root has");
+    });
+  }
+
+  /// `take(schedule, what)` for each schedule made for `call`, and for each algorithm that `fastest` tries.
+  template <typename F>
+  Status each_schedule(CollectiveCall call, const F& take) {
+    BUSBAR_ASSIGN(const std::vector<Synthesized> made, Maker(router_, placement_, call, shortcuts_).all());
     for (const Synthesized& m : made) take(*m.schedule, m.what);
     const Topology& t = router_.topology();
-    const std::uint32_t per_domain = ranks_per_domain(half, t, placement_);
-    for (const std::string& name : fastest_names(half, placement_, t, shortcuts_)) {
-      half.algorithm = name;
-      if (const auto s = build_for_call(half, t, placement_, per_domain, 0); s.ok()) take(*s, name);
+    const std::uint32_t per_domain = ranks_per_domain(call, t, placement_);
+    for (const std::string& name : fastest_names(call, placement_, t, shortcuts_)) {
+      call.algorithm = name;
+      if (const auto s = build_for_call(call, t, placement_, per_domain, 0); s.ok()) take(*s, name);
     }
     return {};
   }

@@ -274,6 +274,10 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
   if (!row.call.parts.empty())
     return unsupported("the groups of this call run different schedules; ask for one of them with --ranks");
   BUSBAR_ASSIGN(const Schedule schedule, schedule_of(row.call, machine.cluster().topology, machine.placement()));
+  if (schedule.sends_nothing)
+    return unsupported("this broadcast is an all-reduce of what the root has, which no file of schedules can state; give "
+                       "another --algorithm",
+                       {"", 0, 0, "--out"});
   const PlanLanes lanes = Lowering(machine.router(), machine.placement(), machine.protocol()).lanes(row.call, schedule);
   std::string text;
   if (goal) {

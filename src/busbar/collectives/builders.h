@@ -101,6 +101,10 @@ Result<Schedule> with_orders(Schedule schedule, const std::vector<std::vector<st
 /// Precondition: each channel of `pieces` has its chunks after those of the previous channel.
 Schedule with_root(Schedule pieces, std::uint32_t root);
 
+/// The all-reduce `sums` as a broadcast: a rank without data keeps what arrives, and what it would send before is left
+/// out. Its time counts these sends too, so it is an upper bound.
+Schedule from_root_alone(Schedule sums, std::uint32_t root);
+
 /// `copies` copies, each on its own channels with 1/copies of the buffer.
 /// Precondition: copies >= 1, no all-to-all, no layouts by channel.
 Schedule with_copies(Schedule schedule, std::uint32_t copies);

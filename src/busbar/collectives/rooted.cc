@@ -61,8 +61,8 @@ class RootedWriter {
     std::vector<Row> out;
     for (std::uint32_t begin = first, end = first; begin < last; begin = end) {
       while (end < last && owner_[end] == owner_[begin]) ++end;
-      const bool again = !out.empty() && std::find(out.back().owners.begin(), out.back().owners.end(),
-                                                   owner_[begin]) != out.back().owners.end();
+      const bool again = !out.empty() && std::find(out.back().owners.begin(), out.back().owners.end(), owner_[begin]) !=
+                                             out.back().owners.end();
       if (out.empty() || out.back().span != end - begin || again) out.push_back({begin, end - begin, {}});
       out.back().owners.push_back(owner_[begin]);
     }
@@ -99,5 +99,12 @@ class RootedWriter {
 }  // namespace
 
 Schedule with_root(Schedule pieces, std::uint32_t root) { return RootedWriter(std::move(pieces), root).write(); }
+
+Schedule from_root_alone(Schedule sums, std::uint32_t root) {
+  sums.op = Collective::kBroadcast;
+  sums.root = root;
+  sums.sends_nothing = true;
+  return sums;
+}
 
 }  // namespace busbar

@@ -184,8 +184,9 @@ struct Schedule {
   /// keeps its number wherever it goes. With 65,536 ranks, the maximum, `chunks` is UINT32_MAX: edges and chain need no
   /// numbers, but moves cannot be generated.
   std::uint32_t parts = 0;
-  PairCounts pairs;        ///< only for all-to-all
-  std::uint32_t root = 0;  ///< rank, for rooted collectives
+  PairCounts pairs;            ///< only for all-to-all
+  std::uint32_t root = 0;      ///< rank, for rooted collectives
+  bool sends_nothing = false;  ///< some moves carry no data: they are left out, but their time counts
   /// Digits of a chunk number, first fastest. Each adds its `chunk_stride` to the chunk's place in the buffer, so that
   /// pieces scattered in the buffer have consecutive numbers. `actor_stride` is unused. Empty: chunk c is part c.
   std::vector<Axis> layout;

@@ -29,7 +29,7 @@ class Verifier {
   /// The next round of `channel`. Errors name channel, round and move:
   ///  - an actor or chunk that does not exist, a move to itself, a write to an input, a use of an output that the
   ///    collective does not give this rank;
-  ///  - a chunk that the source does not hold (yet);
+  ///  - a chunk that the source does not hold (yet), unless Schedule::sends_nothing;
   ///  - a reduction that counts a contribution twice;
   ///  - in one round: two writes to a chunk unless the second adds to the first, or a write to a chunk also sent;
   ///  - a chunk that another channel has touched.

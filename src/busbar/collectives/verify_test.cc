@@ -58,6 +58,25 @@ TEST(Schedules, WithARootAreProvedAsBroadcastAndReduce) {
   EXPECT_GT(proved, 2000);
 }
 
+// Only the root has something to add; without the mark, moves of nothing are refused.
+TEST(Schedules, OfAllReducesAreProvedAsBroadcasts) {
+  int proved = 0;
+  const auto prove = [&](const BuiltCase& c) {
+    if (c.schedule.op != Collective::kAllReduce || c.schedule.ranks > 32 || c.schedule.ranks < 3) return;
+    for (const std::uint32_t root : {0u, c.schedule.ranks - 1}) {
+      Schedule s = from_root_alone(c.schedule, root);
+      const Status ok = verify(s);
+      ASSERT_TRUE(ok.ok()) << c.text() << " root " << root << ": " << ok.error().text();
+      s.sends_nothing = false;
+      EXPECT_FALSE(verify(s).ok()) << c.text();
+      ++proved;
+    }
+  };
+  for_every_schedule(prove);
+  for_every_variant(prove);
+  EXPECT_GT(proved, 500);
+}
+
 TEST(Schedules, AreProvedForATorusOfAnyExtents) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     RandomStream random(seed, "torus extents");
