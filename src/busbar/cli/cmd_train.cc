@@ -9,6 +9,7 @@
 #include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
+#include "busbar/cli/plan_run.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_batches.h"
@@ -109,6 +110,20 @@ Result<Duration> read_measured(const std::string& text) {
   return *d;
 }
 
+/// The step of a scenario without a layout: in the default one or, where that cannot run, in one that a search finds.
+Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask) {
+  BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
+  BUSBAR_ASSIGN(const DefaultPlan plan, plan_default(run));
+  run.layout = plan.layout;
+  if (!plan.because.empty()) {
+    run.scenario.layout = plan.layout;
+    run.planned_because = plan.because;
+    run.planned_flags = plan.flags();
+  }
+  BUSBAR_RETURN_IF_ERROR(predict_train(run, ask));
+  return run;
+}
+
 /// One step, and its variants in columns.
 Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk ask, const RunClock& clock) {
   const bool page = !o.common.html.empty();
@@ -117,10 +132,12 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   const std::uint32_t gpus = page ? gpus_of(scenario) : 0;
   const bool whole = o.common.explain || (page && gpus <= kQuickGpus);
   ask.relief = whole;
-  const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(scenario, ask, gpus) : std::nullopt;
   const bool document = !o.common.for_programs() || page;
   ask.timeline = document || !o.trace.empty();
-  BUSBAR_ASSIGN(const TrainRun run, run_train(std::move(scenario), ask));
+  const bool open = o.scenario.empty() && o.flags.layout.empty() && variants.empty() && !names_a_layout(scenario.layout);
+  BUSBAR_ASSIGN(const TrainRun run,
+                open ? run_without_layout(std::move(scenario), ask) : run_train(std::move(scenario), ask));
+  const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(run.scenario, ask, gpus) : std::nullopt;
   LongRun watch("columns");
   const std::size_t columns = 1 + variants.size();
   std::vector<BesideRun> besides;
@@ -161,6 +178,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
 Result<int> run(TrainFlags o) {
   const RunClock clock;
   const bool no_file = !o.scenario.empty() && !names_input(o.scenario) && !o.scenario.ends_with(".yaml");
+  if (no_file && !o.flags.cluster.empty() && o.flags.model.empty()) o.flags.model.swap(o.flags.cluster);  // 2nd word
   if (no_file && o.flags.cluster.empty() && !o.flags.model.empty()) o.flags.cluster.swap(o.scenario);
   BUSBAR_ASSIGN(std::vector<TrainVariant> variants,
                 read_variants({o.scenario, o.flags, o.common.overrides}, o.besides));
@@ -190,13 +208,15 @@ Command train_command(const std::string& typed) {
   c.examples =
       "  busbar train examples/llama3-70b-512xh100.yaml\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --html step.html --trace step.perfetto-trace\n"
+      "  busbar train dgx-h100:8 llama3-70b --global-batch 256\n"
       "  busbar train --cluster dgx-h100:16 --model llama3-8b --tp 2 --global-batch 256 --json\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --degrade 'node3.nic*=0.5' --explain\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --beside cluster=dgx-b200:64 --beside layout.pp=4\n"
       "  busbar train examples/llama3-8b-64xcards-100g.yaml --batches 64..4096 --beside cluster=dgx-h100:8\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --scale 8..16384 --usd-per-gpu-hour 3\n";
-  c.positionals = {{"SCENARIO", "YAML file that names cluster, model and layout", &o->scenario, false},
+  c.positionals = {{"SCENARIO", "YAML file that names cluster, model and layout; or the machine", &o->scenario, false},
                    cluster_word(o->flags.cluster, false)};
+  c.positionals.back().help += "; after a machine: the model";
   LayoutFlags& l = o->flags.degrees;
   c.flags = {
       {"--cluster", "CLUSTER", "preset, NAME:N or file; overrides the scenario's", "Scenario", &o->flags.cluster},

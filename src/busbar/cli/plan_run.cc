@@ -71,16 +71,41 @@ std::string degrees(const LayoutSpec& l) {
   return s;
 }
 
-Error nothing_fits(const PlanRun& run) {
-  const PlannedLayout& least = *run.plan.least;
-  Error e = check_fits(least.memory, run.capacity).error();
+Error nothing_fits(const PlannedLayout& least, Bytes capacity) {
+  Error e = check_fits(least.memory, capacity).error();
   e.message = fmt::format(
       "no layout fits: the least, {} with ZeRO-{}, recompute {} and micro-batch {}, is {} too large; {}; take more "
       "GPUs or GPUs with more memory",
       degrees(least.layout), least.layout.zero, name_of(least.layout.recompute), least.layout.micro_batch,
-      format_size(static_cast<double>(count(least.memory.total()) - count(run.capacity))),
+      format_size(static_cast<double>(count(least.memory.total()) - count(capacity))),
       e.message.substr(0, e.message.find("; raise")));
   return e;
+}
+
+std::uint32_t gpus_of_job(const TrainRun& run) {
+  return static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
+}
+
+/// A search on an opened machine. `go_on(timed)` is asked before each layout.
+Result<Plan> search_on(const TrainRun& machine, const PlanSpace& space, std::function<bool(std::size_t)> go_on) {
+  const ModelSpec& model = machine.scenario.model;
+  CallFloors floors(*machine.machine);
+  PlanAsk search;
+  search.gpus = gpus_of_job(machine);
+  search.capacity = gpu_memory(machine.cluster().topology);
+  std::size_t timed = 0;
+  search.time = [&](const LayoutSpec& layout) {
+    ++timed;
+    return step_with(machine, layout);
+  };
+  search.go_on = [&] { return go_on(timed); };
+  BUSBAR_ASSIGN(Plan plan, search_plan(space, model, machine.kernels, floors, search));
+  if (!plan.layouts.empty() || !plan.complete) return plan;
+  if (plan.least) return nothing_fits(*plan.least, search.capacity);
+  return invalid(fmt::format("no layout divides {} GPUs, the {} layers and {} heads of {} and a global batch of {} "
+                             "within the space asked for; change one of them",
+                             search.gpus, model.layers, model.heads, model.name, space.base.global_batch),
+                 {"", 0, 0, "--global-batch"});
 }
 
 }  // namespace
@@ -107,34 +132,56 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
   BUSBAR_ASSIGN(const PlanSpace space, read_space(lists, scenario.layout));
   PlanRun run{.machine = {}, .request = std::move(request), .plan = {}};
   BUSBAR_ASSIGN(run.machine, open_train(std::move(scenario), ask));
-  const Topology& t = run.machine.cluster().topology;
-  run.capacity = gpu_memory(t);
-  CallFloors floors(*run.machine.machine);
-  PlanAsk search;
-  search.gpus = static_cast<std::uint32_t>(t.gpus().size());
-  search.capacity = run.capacity;
-  search.time = [&](const LayoutSpec& layout) { return step_with(run.machine, layout); };
+  run.capacity = gpu_memory(run.machine.cluster().topology);
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   LongRun watch("layouts");
   std::size_t steps = 0;
-  search.go_on = [&] {  // how many are left is not known
+  const auto go_on = [&](std::size_t) {  // how many are left is not known
     ++steps;
     return watch.go_on(steps, steps + 1) && (within_s <= 0 || seconds() < within_s);
   };
-  const ModelSpec& model = run.machine.scenario.model;
-  BUSBAR_ASSIGN(run.plan, search_plan(space, model, run.machine.kernels, floors, search));
+  BUSBAR_ASSIGN(run.plan, search_on(run.machine, space, go_on));
   run.seconds = seconds();
   if (!run.plan.layouts.empty()) return run;
-  if (!run.plan.complete)
-    return flag_error("--within", "too short to find a layout that fits; allow more time or name degrees: --tp 8");
-  if (run.plan.least) return nothing_fits(run);
-  return invalid(fmt::format("no layout divides {} GPUs, the {} layers and {} heads of {} and a global batch of {} "
-                             "within the space asked for; change one of them",
-                             search.gpus, model.layers, model.heads, model.name, space.base.global_batch),
-                 {"", 0, 0, "--global-batch"});
+  return flag_error("--within", "too short to find a layout that fits; allow more time or name degrees: --tp 8");
+}
+
+bool names_a_layout(const LayoutSpec& layout) {
+  constexpr const char* kSearched[] = {"tp", "pp", "vpp", "dp", "cp", "ep", "micro_batch", "zero", "recompute",
+                                       "schedule"};
+  return std::any_of(std::begin(kSearched), std::end(kSearched),
+                     [&](const char* key) { return layout.places.contains(key); });
+}
+
+std::string DefaultPlan::flags() const {
+  const bool typed = layout.places.contains("global_batch");
+  return layout_flags(layout) + (typed ? "" : fmt::format(" --global-batch {}", layout.global_batch));
+}
+
+Result<DefaultPlan> plan_default(const TrainRun& machine) {
+  const LayoutSpec& asked = machine.scenario.layout;
+  const ModelSpec& model = machine.scenario.model;
+  const std::uint32_t gpus = gpus_of_job(machine);
+  Result<LayoutSpec> usual = resolve_layout(asked, model, gpus);
+  Status usable = usual.ok() ? check_fits(memory_use(model, *usual), gpu_memory(machine.cluster().topology))
+                             : Status(usual.error());
+  if (usable.ok()) return DefaultPlan{std::move(*usual), ""};
+  PlanSpace space;
+  space.base = asked;
+  space.schedule = {PipelineSchedule::k1F1B};  // that every framework has
+  if (usual.ok()) space.base.global_batch = usual->global_batch;
+  if (space.base.global_batch == 0) return usable.error();
+  LongRun watch("layouts");
+  Result<Plan> plan = search_on(machine, space, [&](std::size_t timed) {
+    return watch.go_on(timed, kDefaultPlanTimed) && timed < kDefaultPlanTimed;
+  });
+  if (!plan.ok()) return usual.ok() ? plan.error() : usable.error();
+  if (plan->layouts.empty()) return usable.error();  // interrupted
+  const std::string why = usable.error().message;
+  return DefaultPlan{plan->layouts.front().layout, why.substr(0, std::min(why.find(": "), why.find("; ")))};
 }
 
 std::string why_lost(const PlannedLayout& l, const PlannedLayout& best) {

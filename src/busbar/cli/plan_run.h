@@ -31,6 +31,20 @@ struct PlanRun {
 Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists& lists, const TrainAsk& ask,
                          double within_s);
 
+/// Whether a flag or a file gave a degree or another key that a search chooses.
+bool names_a_layout(const LayoutSpec& layout);
+
+/// A limit on layouts instead of time: the same command prints the same bytes everywhere.
+constexpr std::size_t kDefaultPlanTimed = 4;
+struct DefaultPlan {
+  LayoutSpec layout;    ///< resolved: the default one, or the fastest that was timed
+  std::string because;  ///< why it is not the default one; empty: it is
+  std::string flags() const;  ///< to add to the command for the same layout
+};
+/// The layout of a step for which none was given. Without a global batch it is that of the default layout.
+/// Errors: kDoesNotFit when none fits; those of resolve_layout() when no layout divides.
+Result<DefaultPlan> plan_default(const TrainRun& machine);
+
 /// Which part of the step made a layout slower than the best, in words.
 std::string why_lost(const PlannedLayout& layout, const PlannedLayout& best);
 

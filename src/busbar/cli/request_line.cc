@@ -55,19 +55,26 @@ std::string request_line(const CollectiveRequest& r) {
   return out.text;
 }
 
+std::string layout_flags(const LayoutSpec& l) {
+  Line out("");
+  const std::pair<const char*, std::uint32_t> degrees[] = {{"--tp", l.tp}, {"--pp", l.pp}, {"--vpp", l.vpp},
+                                                           {"--dp", l.dp}, {"--cp", l.cp}, {"--ep", l.ep},
+                                                           {"--zero", l.zero}};
+  for (const auto& [flag, value] : degrees) out.add(flag, value);
+  out.add("--micro-batch", l.micro_batch);
+  out.add("--recompute", name_of(l.recompute));
+  out.add("--set", std::string("layout.schedule=") + name_of(l.schedule), "layout.schedule=1f1b");
+  return out.text.substr(1);
+}
+
 std::string request_line(const StepRequest& r, const LayoutSpec& l) {
   Line out("busbar train --cluster " + quoted(r.cluster) + " --model " + quoted(r.model));
   out.add("--layout", r.layout);
-  const std::pair<const char*, std::uint32_t> degrees[] = {{"--tp", l.tp}, {"--pp", l.pp},   {"--vpp", l.vpp},
-                                                           {"--dp", l.dp}, {"--cp", l.cp},   {"--ep", l.ep},
-                                                           {"--seq", l.seq}, {"--zero", l.zero}};
-  for (const auto& [flag, value] : degrees) out.add(flag, value);
-  out.add("--micro-batch", l.micro_batch);
+  out.text += " " + layout_flags(l);
+  out.add("--seq", l.seq);
   out.add("--global-batch", l.global_batch);
-  out.add("--recompute", name_of(l.recompute));
   out.add("--precision", name_of(l.precision));
   out.add_machine(r.engine, r.predict, r.overrides);
-  out.add("--set", std::string("layout.schedule=") + name_of(l.schedule), "layout.schedule=1f1b");
   return out.text;
 }
 

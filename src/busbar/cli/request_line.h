@@ -18,6 +18,8 @@ struct StepRequest {
   PredictOptions predict;
   std::string engine = "flow";
 };
+/// "--tp 8 --pp 1 ...": what a search chooses.
+std::string layout_flags(const LayoutSpec& layout);
 /// "busbar train --cluster dgx-h100:64 --model llama3-70b --tp 8 ...": the step with a layout of the space around what
 /// was asked for.
 std::string request_line(const StepRequest& request, const LayoutSpec& layout);

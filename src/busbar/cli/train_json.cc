@@ -139,6 +139,7 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
     const ExpertLoad load = expert_load(r.scenario.model, r.layout);
     j["experts"] = {{"busiest_rank", load.busiest}, {"busiest_rank_p90", load.busiest_p90}, {"dropped", load.dropped}};
   }
+  if (!r.planned_flags.empty()) j["planned"] = {{"because", r.planned_because}, {"flags", r.planned_flags}};
   j["fits"] = !r.does_not_fit.has_value();
   j["scaling_efficiency"] = r.scaling_efficiency;
   add_policy(j, r.machine->policy(), r.predict.launch, r.machine->protocol().launch);

@@ -346,6 +346,9 @@ Document train_document(const TrainRun& r, const std::string& typed, const Scale
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   if (r.does_not_fit) add(Highlight{r.does_not_fit->message});
   add(verdict(r));
+  if (!r.planned_flags.empty())
+    add(Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}", r.planned_because,
+                              r.planned_flags)});
   add(headline(r));
   if (!besides.empty()) add(beside_table(r, besides));
   add(details(r));
