@@ -100,7 +100,7 @@ Command plan_command(const std::string& typed) {
       {"--micro-batch", "LIST", "sequences per micro-batch to try", "Space", &s.micro_batch},
       {"--zero", "LIST", "ZeRO degrees to try (default 0..3)", "Space", &s.zero},
       {"--recompute", "LIST", "kinds to try (default none,selective,full)", "Space", &s.recompute},
-      {"--schedule", "LIST", "pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v)", "Space", &s.schedule},
+      {"--schedule", "LIST", "pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v,dualpipe-v)", "Space", &s.schedule},
       {"--within", "TIME", "stop after this time with the best so far: 500ms (default: when it is proven)", "Search",
        &o->within},
       {"--rows", "N", "layouts to show (default 10)", "Output", &o->rows},

@@ -134,7 +134,8 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   ask.relief = whole;
   const bool document = !o.common.for_programs() || page;
   ask.timeline = document || !o.trace.empty();
-  const bool open = o.scenario.empty() && o.flags.layout.empty() && variants.empty() && !names_a_layout(scenario.layout);
+  const bool open =
+      o.scenario.empty() && o.flags.layout.empty() && variants.empty() && !names_a_layout(scenario.layout);
   BUSBAR_ASSIGN(const TrainRun run,
                 open ? run_without_layout(std::move(scenario), ask) : run_train(std::move(scenario), ask));
   const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(run.scenario, ask, gpus) : std::nullopt;

@@ -127,6 +127,7 @@ std::string torchtitan_flags(const LayoutSpec& l) {
   if (shards) s += fmt::format(" --parallelism.fsdp_reshard_after_forward={}", l.zero == 3 ? "always" : "never");
   const char* schedule = l.schedule == PipelineSchedule::kGPipe ? "GPipe"
                          : l.schedule == PipelineSchedule::kZbV ? "ZBVZeroBubble"
+                         : l.schedule == PipelineSchedule::kDualPipeV ? "DualPipeV"
                          : l.vpp > 1                            ? "Interleaved1F1B"
                                                                 : "1F1B";
   if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_schedule={}", schedule);

@@ -14,6 +14,7 @@ double in_flight(const PlanPoint& p, double micro_batches, std::uint32_t s) {
   const double m = micro_batches, left = p.pp - s;
   if (p.schedule == PipelineSchedule::kGPipe) return m;
   if (p.schedule == PipelineSchedule::kZbV) return std::min(m, 2 * left - 1);
+  if (p.schedule == PipelineSchedule::kDualPipeV) return 2.0 * p.pp;  // after the warm-up; m >= 2 PP
   if (p.vpp == 1) return std::min(m, left);
   return std::min(m * p.vpp, 2 * (left - 1) + (p.vpp - 1.0) * p.pp + 1);
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "busbar/plan/memory_floor.h"
@@ -78,12 +79,15 @@ PlanSpace some_space(Choices& c) {
   s.micro_batch = c.some_of<std::uint32_t>({1, 2, 4}, 2);
   s.recompute = c.some_of<Recompute>({Recompute::kNone, Recompute::kSelective, Recompute::kFull}, 1);
   s.schedule = c.some_of<PipelineSchedule>(
-      {PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1, PipelineSchedule::kZbV}, 2);
+      {PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1, PipelineSchedule::kZbV,
+       PipelineSchedule::kDualPipeV},
+      2);
   return s;
 }
 
 /// The best time of the whole space; every bound is checked on the way.
-Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& space, Bytes capacity) {
+Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& space, Bytes capacity,
+                   std::map<PipelineSchedule, int>& timed) {
   QuickBounds quick(space, model, m.kernels, m.floors);
   MemoryFloors memory(space, model);
   Duration best = Duration::max();
@@ -96,7 +100,9 @@ Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& spac
       if (bytes > count(capacity)) continue;
       const Duration time = m.time(model, *layout)->step_time;
       EXPECT_LE(*step_bound(model, *layout, m.kernels, m.floors), time);
-      EXPECT_LE(quick.of(p, zero, quick.of(p)), time) << "tp " << p.tp << " pp " << p.pp << " zero " << zero;
+      EXPECT_LE(quick.of(p, zero, quick.of(p)), time)
+          << "tp " << p.tp << " pp " << p.pp << " zero " << zero << " " << name_of(p.schedule);
+      ++timed[p.schedule];
       best = std::min(best, time);
     }
   return best;
@@ -108,12 +114,14 @@ TEST(SearchPlan, FindsTheFastestOfSmallSpacesAndNoBoundIsAboveATime) {
   for (const char* name : {"dgx-h100", "dgx-a100:2", "h100-pcie-nvbridge", "dgx-1v", "hgx-h100-4:4"})
     machines.push_back(std::make_unique<PlanMachine>(name));
   std::uint32_t spaces = 0;
+  std::map<PipelineSchedule, int> timed;  ///< layouts
   for (unsigned seed = 0; seed < 1100; ++seed) {
     Choices c(seed);
     PlanMachine& m = *machines[seed % machines.size()];
     const ModelSpec model = some_model(c);
-    const PlanSpace space = some_space(c);
-    const Duration best = enumerate(m, model, space, kCapacity);
+    PlanSpace space = some_space(c);
+    if (model.moe.experts > 0) space.base.overlap_ep = c.one_of<double>({0, 0, 0.5, 1});
+    const Duration best = enumerate(m, model, space, kCapacity, timed);
     PlanAsk ask;
     ask.gpus = m.gpus();
     ask.capacity = kCapacity;
@@ -129,6 +137,31 @@ TEST(SearchPlan, FindsTheFastestOfSmallSpacesAndNoBoundIsAboveATime) {
     ++spaces;
   }
   EXPECT_GE(spaces, 500u);
+  for (const PipelineSchedule s : PlanSpace().schedule) EXPECT_GE(timed[s], 50) << name_of(s);
+}
+
+// Passes in flight are most of this memory, so too many of them would be above it.
+TEST(MemoryFloors, AreCloseToTheMemoryOfLongSequencesUnderEverySchedule) {
+  ModelSpec model = small_model();
+  model.layers = 32;
+  model.hidden = 2048;
+  model.vocab = 1024;
+  PlanSpace space;
+  space.base.seq = 131'072;
+  space.recompute = {Recompute::kNone};
+  for (const std::uint32_t pp : {2u, 4u, 8u}) {
+    space.base.global_batch = 4 * pp;
+    space.pp = {pp};
+    space.dp = {1};
+    MemoryFloors memory(space, model);
+    for (const PlanPoint& p : points_of(space, model, pp)) {
+      const auto layout = resolve_layout(layout_of(space, p, 1), model, pp);
+      if (!layout.ok() || p.micro_batch > 1 || p.vpp > 2) continue;
+      const double floor = memory.of(p, layout->chunk_layers)[1], all = count(memory_use(model, *layout).total());
+      EXPECT_LE(floor, all) << pp << " " << name_of(p.schedule) << " vpp " << p.vpp;
+      EXPECT_GE(floor, 0.75 * all) << pp << " " << name_of(p.schedule) << " vpp " << p.vpp;
+    }
+  }
 }
 
 TEST(SearchPlan, StopsWithABoundOfWhatIsLeft) {

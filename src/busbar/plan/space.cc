@@ -44,15 +44,15 @@ class Points {
     for (const std::uint32_t b : divisors(sequences, space_.micro_batch)) {
       p.micro_batch = b;
       for (const PipelineSchedule s : space_.schedule) {
-        p.schedule = s;
+        p.schedule = order_.schedule = s;
         add_chunks(p, sequences / b);
       }
     }
   }
   void add_chunks(PlanPoint p, std::uint32_t micro_batches) {
-    const bool one = p.pp == 1, v = p.schedule == PipelineSchedule::kZbV;
+    const bool one = p.pp == 1, v = order_.goes_back();
     if (one && p.schedule != PipelineSchedule::k1F1B) return;
-    if (v && micro_batches < p.pp) return;
+    if (v && micro_batches < (p.schedule == PipelineSchedule::kDualPipeV ? 2 * p.pp : p.pp)) return;
     const bool interleaves = !one && p.schedule == PipelineSchedule::k1F1B && micro_batches % p.pp == 0;
     const std::uint32_t first = v ? 2 : 1, last = v ? 2 : interleaves ? (model_.layers + 2) / p.pp : 1;
     for (std::uint32_t vpp = first; vpp <= last; ++vpp) {
@@ -67,6 +67,7 @@ class Points {
 
   const PlanSpace& space_;
   const ModelSpec& model_;
+  LayoutSpec order_;  ///< only its schedule
 };
 
 }  // namespace
@@ -89,7 +90,7 @@ LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t z
   l.recompute = p.recompute;
   l.schedule = p.schedule;
   l.zero = zero;
-  if (l.schedule == PipelineSchedule::kZbV) l.places.try_emplace("vpp");
+  if (l.goes_back()) l.places.try_emplace("vpp");
   return l;
 }
 

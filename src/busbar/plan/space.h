@@ -17,7 +17,7 @@ struct PlanSpace {
   std::vector<std::uint32_t> zero{0, 1, 2, 3};
   std::vector<Recompute> recompute{Recompute::kNone, Recompute::kSelective, Recompute::kFull};
   std::vector<PipelineSchedule> schedule{PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1,
-                                         PipelineSchedule::kZbV};
+                                         PipelineSchedule::kZbV, PipelineSchedule::kDualPipeV};
 };
 
 /// A layout without its degree of ZeRO, which changes no computation.
