@@ -34,6 +34,8 @@ ErrorSummary errors_of(const std::vector<ScoredRow>& rows) {
 Result<LeftOutModels> leave_models_out(const CsvTable& table, const ValidateOptions& options) {
   ValidateOptions one = options;
   one.only += std::string(one.only.empty() ? "" : ",") + "moe=yes";
+  BUSBAR_ASSIGN(const std::vector<std::size_t> asked, filter_rows(table, one.only));
+  if (asked.empty()) return LeftOutModels();
   const auto trial = [&](std::optional<Duration> launch) -> Result<std::vector<ScoredRow>> {
     one.expert_launch = launch;
     BUSBAR_ASSIGN(const std::vector<ScoredRow> rows, validate(table, one));

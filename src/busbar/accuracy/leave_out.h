@@ -1,4 +1,4 @@
-// Errors of a part of the rows if the constant that is set on all of them had been set on the others.
+// Errors of a part of the rows if the constants that are set on all of them had been set on the others.
 #pragma once
 
 #include <string>
@@ -20,8 +20,32 @@ struct LeftOutModels {
   ErrorSummary all;             ///< every configuration with the constant of the others
 };
 
-/// Leaves each model with experts out of the fit of `expert_launch` (catalog/frameworks/megatron-core.yaml): the value of
-/// a grid from 8 to 36 us that has the least mean error without sign. Cost: 15 times the rows with experts of `table`.
+/// Leaves each model with experts out of the fit of `expert_launch` (catalog/frameworks/megatron-core.yaml): the value
+/// of a grid from 8 to 36 us that has the least mean error without sign. Cost: 15 times the rows with experts.
 Result<LeftOutModels> leave_models_out(const CsvTable& table, const ValidateOptions& options);
+
+/// Dense configurations of one GPU, generation, framework or series.
+struct LeftOutPart {
+  std::string name;
+  ErrorSummary with;     ///< with the catalogue's constants
+  ErrorSummary without;  ///< with those that all other configurations give
+};
+struct LeftOutTable {
+  std::string key;                 ///< "gpu", "generation", "framework" or "series" (source_id)
+  std::vector<LeftOutPart> parts;  ///< by name
+  LeftOutPart all;                 ///< every configuration with the constants of the others
+  /// Nine tenths of measured / predicted - 1, in percent, where the part of the configuration is left out.
+  double low_percent = 0, high_percent = 0;
+};
+struct LeftOutDense {
+  std::vector<LeftOutTable> tables;  ///< those with two or more parts
+  LeftOutPart never_fitted;          ///< the rows of Korthikanti et al. (2022), in no fit; 0 rows: none
+};
+
+/// Leaves parts of the dense rows out of the fit of `held_share` (catalog/clocks) and `kernel_time`
+/// (catalog/frameworks). A step's time is taken as linear in 1 / held_share and in kernel_time, from three predictions
+/// of each row. A framework that is left out gets kernel_time 1, as NeMo and Megatron have it; a generation gets the mean
+/// of the others. GPUs without a clock curve take no part. Cost: 3 times the dense rows of `table`.
+Result<LeftOutDense> leave_dense_out(const CsvTable& table, const ValidateOptions& options);
 
 }  // namespace busbar

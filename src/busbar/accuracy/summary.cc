@@ -20,20 +20,6 @@ constexpr const char* kNoSize = "no size";
 using Key = std::tuple<std::string, std::string, std::string>;
 using Errors = std::map<Key, std::vector<double>>;
 
-ErrorSummary reduce(const std::vector<double>& medians, std::size_t rows) {
-  ErrorSummary out;
-  out.configurations = medians.size();
-  out.rows = rows;
-  if (medians.empty()) return out;
-  std::vector<double> absolute;
-  for (const double e : medians) absolute.push_back(std::abs(e));
-  out.median_percent = median_of(medians);
-  out.median_abs_percent = median_of(absolute);
-  for (const double e : absolute) out.mean_abs_percent += e / static_cast<double>(absolute.size());
-  out.p90_abs_percent = p90_of(absolute);
-  return out;
-}
-
 /// Each (configuration, band) counts once in its group.
 std::map<std::string, ErrorSummary> by_group(const Errors& errors) {
   std::map<std::string, std::pair<std::vector<double>, std::size_t>> groups;
@@ -43,7 +29,7 @@ std::map<std::string, ErrorSummary> by_group(const Errors& errors) {
     rows += list.size();
   }
   std::map<std::string, ErrorSummary> out;
-  for (const auto& [name, group] : groups) out[name] = reduce(group.first, group.second);
+  for (const auto& [name, group] : groups) out[name] = summarise_errors(group.first, group.second);
   return out;
 }
 
@@ -112,6 +98,21 @@ PairOrder order_of(const std::vector<ScoredRow>& rows) {
 }
 
 }  // namespace
+
+ErrorSummary summarise_errors(const std::vector<double>& errors_percent, std::size_t rows) {
+  ErrorSummary out;
+  out.configurations = errors_percent.size();
+  out.rows = rows;
+  if (errors_percent.empty()) return out;
+  std::vector<double> absolute;
+  for (const double e : errors_percent) absolute.push_back(std::abs(e));
+  out.median_percent = median_of(errors_percent);
+  out.median_abs_percent = median_of(absolute);
+  for (const double e : absolute) out.mean_abs_percent += e / static_cast<double>(absolute.size());
+  out.p90_abs_percent = p90_of(absolute);
+  out.max_abs_percent = *std::max_element(absolute.begin(), absolute.end());
+  return out;
+}
 
 std::string band_of(std::uint64_t size) {
   if (size == 0) return kNoSize;

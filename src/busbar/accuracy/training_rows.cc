@@ -58,6 +58,8 @@ Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateO
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus, gpus_taking_part(m, cluster.topology));
   const Catalog catalog(options.overrides.catalog);
   BUSBAR_ASSIGN(out->kernels, load_kernels(cluster, catalog));
+  for (MatrixRates* const rates : {&out->kernels.bf16, &out->kernels.fp8, &out->kernels.fp4})
+    rates->sustained_share *= options.factors.held_share;
   PredictOptions predict = options.predict;
   if (predict.launch.empty()) predict.launch = launch_of_framework(cluster, cuda_graphs);
   PredictPolicy policy{.engine = options.engine, .stop = options.stop};
@@ -111,6 +113,7 @@ class TrainingRows {
     BUSBAR_ASSIGN(MeasuredLayout asked, layout_of_row(table_, row, model, files_, options_.expert_launch));
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, files_.catalog()));
     BUSBAR_ASSIGN(asked.layout.kernel_time, kernel_time_of(table_.cell(row, "framework"), files_));
+    asked.layout.kernel_time *= options_.factors.kernel_time;
     const bool graphs = asked.layout.cuda_graphs;
     BUSBAR_ASSIGN(const Machine* const machine,
                   machines_.of(described, graphs ? "graphs" : "", [&] { return build(described, options_, graphs); }));

@@ -16,6 +16,12 @@ namespace busbar {
 
 enum class TableKind : std::uint8_t { kCollectives, kPointToPoint, kTraining, kMemory };
 
+/// Factors on constants that are fitted to training steps, for leave_out.h.
+struct TrainingFactors {
+  double held_share = 1;   ///< on every GPU's rates under load
+  double kernel_time = 1;  ///< on every framework's
+};
+
 struct ValidateOptions {
   Overrides overrides;              ///< catalogue, and --set for every machine
   std::string engine = "analytic";  ///< or "flow"
@@ -25,6 +31,7 @@ struct ValidateOptions {
   std::function<bool(std::size_t done, std::size_t total)> go_on{};
   StopFlag stop = nullptr;  ///< ends a row that is being predicted, and skips the rest
   std::optional<Duration> expert_launch{};  ///< training: instead of the catalogue's (megatron-core)
+  TrainingFactors factors{};
 };
 
 /// Determined by its columns. Error kUnsupported names the required columns.
