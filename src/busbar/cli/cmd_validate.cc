@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "busbar/accuracy/leave_out.h"
@@ -27,7 +29,8 @@ struct ValidateFlags {
 Json to_json(const ErrorSummary& e) {
   return {{"configurations", e.configurations},     {"rows", e.rows},
           {"median_percent", e.median_percent},     {"median_abs_percent", e.median_abs_percent},
-          {"mean_abs_percent", e.mean_abs_percent}, {"p90_abs_percent", e.p90_abs_percent}};
+          {"mean_abs_percent", e.mean_abs_percent}, {"p90_abs_percent", e.p90_abs_percent},
+          {"max_abs_percent", e.max_abs_percent}};
 }
 
 Json to_json(const std::map<std::string, ErrorSummary>& groups) {
@@ -190,6 +193,84 @@ Json left_out_json(const LeftOutModels& left) {
   return j;
 }
 
+struct LeftOutKey {
+  const char *key, *words, *json;
+};
+constexpr LeftOutKey kLeftOutKeys[] = {{"gpu", "GPU", "gpus"},
+                                       {"generation", "generation of GPUs", "generations"},
+                                       {"framework", "framework", "frameworks"},
+                                       {"series", "series", "series"}};
+
+const LeftOutKey& words_of(const LeftOutTable& t) {
+  return *std::find_if(std::begin(kLeftOutKeys), std::end(kLeftOutKeys), [&](auto& k) { return k.key == t.key; });
+}
+
+Table left_out_table(const LeftOutTable& left) {
+  const std::string words = words_of(left).words;
+  Table t{fmt::format("Each {} left out of the fit of held_share and kernel_time (dense models)", words),
+          {{words, Align::kLeft},
+           {"configurations"},
+           {"mean |error| (%)"},
+           {"median error without it (%)"},
+           {"mean |error| without it (%)"},
+           {"p90 |error| without it (%)"},
+           {"max |error| without it (%)"}}};
+  const auto add = [&t](const LeftOutPart& p) {
+    t.rows.push_back({p.name, std::to_string(p.without.configurations), fmt::format("{:.1f}", p.with.mean_abs_percent),
+                      fmt::format("{:+.1f}", p.without.median_percent),
+                      fmt::format("{:.1f}", p.without.mean_abs_percent),
+                      fmt::format("{:.1f}", p.without.p90_abs_percent),
+                      fmt::format("{:.1f}", p.without.max_abs_percent)});
+  };
+  for (const LeftOutPart& p : left.parts) add(p);
+  add(left.all);
+  t.note = fmt::format("Without it, 9 of 10 configurations were measured {:+.1f} to {:+.1f} % from the prediction.",
+                       left.low_percent, left.high_percent);
+  return t;
+}
+
+Json to_json(const LeftOutPart& p) {
+  return {{"name", p.name}, {"with", to_json(p.with)}, {"without", to_json(p.without)}};
+}
+
+Json to_json(const LeftOutTable& left) {
+  Json j{{"parts", Json::array()},
+         {"all", to_json(left.all)},
+         {"measured_percent", Json::array({left.low_percent, left.high_percent})}};
+  for (const LeftOutPart& p : left.parts) j["parts"].push_back(to_json(p));
+  return j;
+}
+
+/// The bars of the rows that take part in no fit: mean and largest error without sign.
+constexpr double kNeverFittedMean = 3.6, kNeverFittedMax = 8.8;
+
+std::string never_fitted_words(const LeftOutPart& p) {
+  const ErrorSummary& e = p.without;
+  const bool met = e.mean_abs_percent <= kNeverFittedMean && e.max_abs_percent <= kNeverFittedMax;
+  return fmt::format("{}, in no fit: {} configurations, mean |error| {:.1f} %, max {:.1f} % (bars {} and {} %: {}).",
+                     p.name, e.configurations, e.mean_abs_percent, e.max_abs_percent, kNeverFittedMean, kNeverFittedMax,
+                     met ? "met" : "not met");
+}
+
+/// Adds the tables and fields of --leave-out.
+Status leave_out(const CsvTable& table, const ValidateOptions& options, Json& j, Document& d) {
+  BUSBAR_ASSIGN(const LeftOutModels models, leave_models_out(table, options));
+  if (!models.models.empty()) {
+    j["left_out"] = left_out_json(models);
+    d.blocks.push_back({left_out_table(models)});
+  }
+  BUSBAR_ASSIGN(const LeftOutDense dense, leave_dense_out(table, options));
+  for (const LeftOutTable& t : dense.tables) {
+    j["left_out"][words_of(t).json] = to_json(t);
+    d.blocks.push_back({left_out_table(t)});
+  }
+  if (dense.never_fitted.with.rows > 0) {
+    j["left_out"]["never_fitted"] = to_json(dense.never_fitted);
+    d.blocks.push_back({Paragraph{never_fitted_words(dense.never_fitted)}});
+  }
+  return {};
+}
+
 Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows, const Summary& s) {
   Document d{fmt::format("{} rows of {} predicted", rows.size(), o.file), o.common.typed, {}};
   Table bands = errors_table("Errors by size", "band", s.by_band, true);
@@ -272,11 +353,7 @@ Result<int> run(const ValidateFlags& o) {
   Document d = to_document(o, rows, s);
   if (o.leave_out && !watch.interrupted()) {
     options.go_on = [](std::size_t, std::size_t) { return true; };
-    BUSBAR_ASSIGN(const LeftOutModels left, leave_models_out(table, options));
-    if (!left.models.empty()) {
-      j["left_out"] = left_out_json(left);
-      d.blocks.push_back({left_out_table(left)});
-    }
+    BUSBAR_RETURN_IF_ERROR(leave_out(table, options, j, d));
   }
   j["run"] = clock.to_json();
   return deliver(o.common, j, d, watch.status());
@@ -299,7 +376,7 @@ Command validate_command(const std::string& typed) {
   c.positionals = {{"FILE", "table with the columns of data/measured/README.md", &o->file}};
   c.flags = {{"--only", "EXPR", "only rows with column=value, !=, > or <; join several by ','", "Rows", &o->only},
              {"--leave-out", "",
-              "training steps: also leave each model with experts out of the fit of the host's launches", "Output",
+              "training steps: also leave each GPU, framework, series and model with experts out of the fits", "Output",
               &o->leave_out},
              {"--worst", "N", "number of worst cases to list (default 12)", "Output", &o->worst}};
   for (Flag& f : predict_flags(o->predict, "as in each row; steps: as their framework"))
