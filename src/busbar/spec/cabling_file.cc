@@ -8,25 +8,13 @@ namespace busbar {
 namespace {
 
 constexpr double kLongest = 100'000;        // m: longer than any building
-constexpr double kStrongest = 1e6;          // W: more than any switch draws
+constexpr double kStrongest = 1e6;          // W: more than any part draws
 constexpr std::int64_t kMostRacks = 1'000;  // nodes in a rack, racks in a row, racks of a node
 
 /// Catalogue figures are plain values or {value: 17W, source: ...}.
 YamlNode value_of(const YamlNode& figure) {
   const auto value = figure.kind() == YamlNode::Kind::kMap ? figure.find("value") : std::nullopt;
   return value ? *value : figure;
-}
-
-/// "17W" in watts.
-Result<double> as_power(const YamlNode& node) {
-  BUSBAR_ASSIGN(const std::string word, node.as_string());
-  double watts = 0;
-  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), watts);
-  const std::string_view unit(end, static_cast<std::size_t>(word.data() + word.size() - end));
-  if (code != std::errc() || (unit != "W" && unit != " W") || !(watts >= 0 && watts <= kStrongest)) {
-    return node.error(fmt::format("'{}' is not a power; write 17W", word));
-  }
-  return watts;
 }
 
 Result<CablePart> read_part(const YamlNode& name, Reading& reading) {
@@ -36,6 +24,7 @@ Result<CablePart> read_part(const YamlNode& name, Reading& reading) {
   MapReader r = sourced(map);
   r.optional("name");
   r.optional("price_usd");
+  r.optional("sold_as");
   const YamlNode medium = r.required("medium"), rate = r.required("rate"), reach = r.required("reach_m"),
                  power = r.required("power");
   BUSBAR_RETURN_IF_ERROR(r.finish());
@@ -49,6 +38,19 @@ Result<CablePart> read_part(const YamlNode& name, Reading& reading) {
 }
 
 }  // namespace
+
+Result<double> as_power(const YamlNode& node) {
+  BUSBAR_ASSIGN(const std::string word, node.as_string());
+  double watts = 0;
+  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), watts);
+  std::string_view unit(end, static_cast<std::size_t>(word.data() + word.size() - end));
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
+  if (unit == "kW") watts *= 1e3;
+  if (code != std::errc() || (unit != "W" && unit != "kW") || !(watts >= 0 && watts <= kStrongest)) {
+    return node.error(fmt::format("'{}' is not a power; write 17W", word));
+  }
+  return watts;
+}
 
 Result<std::vector<CablePart>> read_cable_parts(const YamlNode& list, Reading& reading) {
   if (list.kind() != YamlNode::Kind::kSequence || list.size() == 0) {

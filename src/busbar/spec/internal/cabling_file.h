@@ -14,6 +14,9 @@ Result<std::vector<CablePart>> read_cable_parts(const YamlNode& list, Reading& r
 /// Parts for fabrics that name none: 100 Gb/s per lane, passive copper, then multi-mode, then single-mode optics.
 Result<std::vector<CablePart>> usual_cable_parts(Reading& reading);
 
+/// "17W" or "10.2kW" in watts.
+Result<double> as_power(const YamlNode& node);
+
 /// Watts of the switch `name` of catalog/switches; 0 if its file does not give it.
 Result<double> read_switch_power(const YamlNode& name, Reading& reading);
 
