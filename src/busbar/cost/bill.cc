@@ -1,0 +1,175 @@
+#include "busbar/cost/bill.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "busbar/topology/tiers.h"
+
+namespace busbar {
+namespace {
+
+constexpr const char* kFolders[] = {"servers", "gpus", "nics", "switches", "optics", "cables"};
+constexpr const char* kInServer = "server";
+constexpr const char* kInSwitch = "switch";
+constexpr const char* kFibre = "mpo-fibre";  // catalog/cables: joins two optical ends that are sold without fibre
+
+class BillMaker {
+ public:
+  BillMaker(const Cluster& cluster, const PriceList& prices) : c_(cluster), t_(cluster.topology), prices_(prices) {}
+  Result<Bill> make() {
+    bill_.gpus = t_.gpus().size();
+    BUSBAR_RETURN_IF_ERROR(add_servers());
+    BUSBAR_RETURN_IF_ERROR(add_switches());
+    if (!c_.cabling.parts.empty()) BUSBAR_RETURN_IF_ERROR(add_cables());
+    return std::move(bill_);
+  }
+
+ private:
+  Result<BillLine*> add(BillGroup group, const std::string& part, std::uint64_t count) {
+    BillLine line{group, part.empty() ? "unnamed" : part, "", count, {}, "", "", 0};
+    BUSBAR_ASSIGN(line.each, prices_.find(kFolders[static_cast<std::size_t>(group)], part));
+    bill_.lines.push_back(std::move(line));
+    return &bill_.lines.back();
+  }
+
+  /// GPUs and NIC cards of one node, by part. Ports of one card count once.
+  static std::map<std::pair<BillGroup, std::string>, std::uint64_t> parts_of(const NodeTemplate& node) {
+    std::map<std::pair<BillGroup, std::string>, std::uint64_t> out;
+    std::set<std::int16_t> cards;
+    for (const TemplateDevice& d : node.devices) {
+      const DeviceKind kind = d.device_class.kind;
+      if (kind == DeviceKind::kGpu) ++out[{BillGroup::kGpu, d.device_class.part}];
+      if (kind == DeviceKind::kNic && (d.card < 0 || cards.insert(d.card).second))
+        ++out[{BillGroup::kNic, d.device_class.part}];
+    }
+    return out;
+  }
+
+  Status add_servers() {
+    std::map<std::uint32_t, std::uint64_t> nodes;  // per template
+    for (const Block& b : t_.blocks()) ++nodes[b.template_index];
+    for (const auto& [index, count] : nodes) {
+      const NodeTemplate& node = t_.templates()[index];
+      BUSBAR_ASSIGN(BillLine * server, add(BillGroup::kServer, node.name, count));
+      const bool priced = !server->no_price(), powered = !server->no_power();
+      for (const auto& [part, each] : parts_of(node)) {
+        BUSBAR_ASSIGN(BillLine * line, add(part.first, part.second, each * count));
+        if (priced) line->price_in = kInServer;
+        if (powered) line->power_in = kInServer;
+      }
+    }
+    return {};
+  }
+
+  Status add_switches() {
+    const std::vector<std::uint8_t> tiers = switch_tiers(t_);
+    std::map<std::pair<std::uint8_t, std::string>, std::uint64_t> switches;
+    for (const DeviceId d : t_.fabric_switches()) ++switches[{tiers[index(d)], t_.device_class(d).part}];
+    for (const auto& [key, count] : switches) {
+      BUSBAR_ASSIGN(BillLine * line, add(BillGroup::kSwitch, key.second, count));
+      line->tier = tier_name(key.first);
+    }
+    return {};
+  }
+
+  double rate_of(const Cable& cable) const {
+    return static_cast<double>(per_second(t_.link_class(cable.link).wire_rate));
+  }
+
+  Status add_cables() {
+    struct Sum {
+      std::uint64_t cables = 0;
+      double ends_rate = 0, length_m = 0;
+    };
+    const std::vector<CablePart>& parts = c_.cabling.parts;
+    std::vector<Sum> sums(parts.size());
+    for (const Cable& cable : lay_cables(t_, c_.cabling)) {
+      Sum& upper = sums[cable.part[1]];
+      ++upper.cables;
+      upper.length_m += cable.length_m;
+      for (const std::uint16_t part : cable.part) sums[part].ends_rate += rate_of(cable);
+    }
+    std::uint64_t fibres = 0;
+    double fibres_m = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (sums[i].ends_rate <= 0) continue;
+      const double modules = std::ceil(sums[i].ends_rate / static_cast<double>(per_second(parts[i].rate)));
+      BUSBAR_ASSIGN(BillLine * line, add(BillGroup::kOptics, parts[i].name, static_cast<std::uint64_t>(modules)));
+      line->each.power_w = parts[i].power_w;
+      if (line->each.sold_as_cable) {
+        line->group = BillGroup::kCable;
+        line->count = sums[i].cables;
+        line->length_m = sums[i].length_m;
+        line->each.power_w = parts[i].power_w * modules / static_cast<double>(sums[i].cables);
+        continue;
+      }
+      if (parts[i].medium == Medium::kCoPackaged) line->price_in = kInSwitch;
+      fibres += sums[i].cables;
+      fibres_m += sums[i].length_m;
+    }
+    if (fibres == 0) return {};
+    BUSBAR_ASSIGN(BillLine * line, add(BillGroup::kCable, kFibre, fibres));
+    line->length_m = fibres_m;
+    line->each.power_w = 0;
+    return {};
+  }
+
+  const Cluster& c_;
+  const Topology& t_;
+  const PriceList& prices_;
+  Bill bill_;
+};
+
+void add(PriceRange& sum, const PriceRange& each, double count) {
+  sum.low += each.low * count;
+  sum.high += each.high * count;
+}
+
+}  // namespace
+
+const char* name_of(BillGroup group) {
+  constexpr const char* kNames[] = {"server", "GPU", "NIC", "switch", "optics", "cable"};
+  static_assert(std::size(kNames) == std::size(kFolders));
+  return kNames[static_cast<std::size_t>(group)];
+}
+
+Result<Bill> bill_of(const Cluster& cluster, const PriceList& prices) { return BillMaker(cluster, prices).make(); }
+
+BillSums sums_of(const Bill& bill) {
+  BillSums out;
+  for (const BillLine& line : bill.lines) {
+    const auto count = static_cast<double>(line.count);
+    const bool network = line.group >= BillGroup::kNic;
+    if (line.no_price()) out.unpriced.push_back(fmt::format("{} x {}", line.count, line.part));
+    if (line.no_power()) out.unpowered.push_back(fmt::format("{} x {}", line.count, line.part));
+    if (line.price_in.empty() && line.each.usd) {
+      add(out.all, *line.each.usd, count);
+      if (network) add(out.network, *line.each.usd, count);
+    }
+    if (line.power_in.empty() && line.each.power_w) {
+      out.power_w += *line.each.power_w * count;
+      if (network) out.network_power_w += *line.each.power_w * count;
+    }
+  }
+  return out;
+}
+
+RunningCost running_cost(const Bill& bill, const BillSums& sums, const CostTerms& terms) {
+  constexpr double kWattsPerKilowatt = 1e3;
+  RunningCost out;
+  out.facility_power_w = sums.power_w * terms.pue;
+  out.kwh_per_year = out.facility_power_w * kHoursPerYear / kWattsPerKilowatt;
+  out.energy_usd_per_year = out.kwh_per_year * terms.usd_per_kwh;
+  const double hours = static_cast<double>(bill.gpus) * terms.years * kHoursPerYear;
+  if (hours <= 0) return out;
+  const double energy = out.energy_usd_per_year * terms.years;
+  out.usd_per_gpu_hour = {(sums.all.low + energy) / hours, (sums.all.high + energy) / hours};
+  return out;
+}
+
+}  // namespace busbar
