@@ -16,7 +16,7 @@ struct RowKeys {
 };
 constexpr RowKeys kRowKeys[] = {{"results", ""},  {"points", ""},        {"rows", ""}, {"flows", ""},
                                 {"channels", ""}, {"layouts", ""},       {"hops", ""}, {"levels", ""},
-                                {"claims", ""},   {"entries", "figures"}};
+                                {"claims", ""},   {"entries", "figures"}, {"parts", ""}};
 
 std::string plain(const Json& value) {
   if (value.is_null()) return "";

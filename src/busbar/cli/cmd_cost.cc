@@ -1,0 +1,192 @@
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "busbar/base/json.h"
+#include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
+#include "busbar/cli/commands.h"
+#include "busbar/cli/machine.h"
+#include "busbar/cli/session.h"
+#include "busbar/cost/bill.h"
+
+namespace busbar {
+namespace {
+
+struct CostFlags {
+  CommonOptions common;
+  std::string cluster, prices;
+  CostTerms terms{0.08, 1.2, 4};  // power in the USA and PUE of modern halls: docs/models/cost.md; --years: a choice
+};
+
+/// "$312 M", "$47.3 k", "$100".
+std::string dollars(double usd) {
+  constexpr std::pair<double, const char*> kUnits[] = {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
+  for (const auto& [size, unit] : kUnits)
+    if (usd >= size) return "$" + format_number(usd / size) + unit;
+  return "$" + format_number(usd);
+}
+std::string dollars(const PriceRange& r) {
+  return r.low == r.high ? dollars(r.low) : dollars(r.low) + " to " + dollars(r.high);
+}
+std::string rating_text(double w) {
+  if (w >= 1e6) return format_number(w / 1e6) + " MW";
+  return w >= 1e4 ? format_number(w / 1e3) + " kW" : format_number(w) + " W";
+}
+constexpr double kKilowattHoursPerMwh = 1e3;
+PriceRange times(const PriceRange& r, double n) { return {r.low * n, r.high * n}; }
+
+Json to_json(const BillLine& line) {
+  const auto n = static_cast<double>(line.count);
+  const auto text = [](const std::string& word) { return word.empty() ? Json(nullptr) : Json(word); };
+  Json j{{"group", name_of(line.group)}, {"part", line.part}, {"tier", text(line.tier)}, {"count", line.count}};
+  const bool priced = line.price_in.empty() && line.each.usd, powered = line.power_in.empty() && line.each.power_w;
+  j["each_low_usd"] = priced ? Json(line.each.usd->low) : Json(nullptr);
+  j["each_high_usd"] = priced ? Json(line.each.usd->high) : Json(nullptr);
+  j["usd"] = priced ? Json(line.each.usd->middle() * n) : Json(nullptr);
+  j["price_in"] = text(line.price_in);
+  j["each_power_w"] = powered ? Json(*line.each.power_w) : Json(nullptr);
+  j["power_w"] = powered ? Json(*line.each.power_w * n) : Json(nullptr);
+  j["power_in"] = text(line.power_in);
+  j["length_m"] = line.length_m > 0 ? Json(line.length_m) : Json(nullptr);
+  j["source"] = priced ? text(line.each.source) : Json(nullptr);
+  j["confidence"] = priced ? text(line.each.confidence) : Json(nullptr);
+  return j;
+}
+
+std::string price_text(const BillLine& line, double count) {
+  if (!line.price_in.empty()) return "in " + line.price_in;
+  return line.each.usd ? dollars(times(*line.each.usd, count)) : "no price";
+}
+
+Table table_of(const Bill& bill) {
+  Table t{"Parts", {{"kind", Align::kLeft}, {"part", Align::kLeft}, {"count"}, {"each"}, {"together"}, {"power"}}};
+  for (const BillLine& line : bill.lines) {
+    const auto n = static_cast<double>(line.count);
+    std::string power = line.each.power_w ? rating_text(*line.each.power_w * n) : "not known";
+    if (!line.power_in.empty()) power = "in " + line.power_in;
+    const std::string kind = line.tier.empty() ? name_of(line.group) : line.tier + ' ' + name_of(line.group);
+    t.rows.push_back(
+        {kind, line.part, std::to_string(line.count), price_text(line, 1), price_text(line, n), std::move(power)});
+  }
+  t.note = "Prices are ranges of what was asked, no quotations; powers are ratings. --prices FILE replaces both.";
+  return t;
+}
+
+/// The sources of the prices, one line per part.
+Facts sources_of(const Bill& bill) {
+  Facts out{"Sources of the prices", {}};
+  for (const BillLine& line : bill.lines)
+    if (line.price_in.empty() && line.each.usd) out.items.emplace_back(line.part, line.each.source);
+  return out;
+}
+
+struct CostResult {
+  Bill bill;
+  BillSums sums;
+  RunningCost running;
+};
+
+double share(double part, double all) { return all > 0 ? part / all : 0; }
+
+Json to_json(const CostResult& r, const CostTerms& terms) {
+  const BillSums& s = r.sums;
+  const auto gpus = static_cast<double>(r.bill.gpus);
+  Json j{{"schema", "busbar.cost/1"},
+         {"gpus", r.bill.gpus},
+         {"capex_usd", s.all.middle()},
+         {"capex_low_usd", s.all.low},
+         {"capex_high_usd", s.all.high},
+         {"capex_per_gpu_usd", gpus > 0 ? Json(s.all.middle() / gpus) : Json(nullptr)},
+         {"network_usd", s.network.middle()},
+         {"network_share", s.complete() ? Json(share(s.network.middle(), s.all.middle())) : Json(nullptr)},
+         {"complete", s.complete()},
+         {"unpriced", s.unpriced},
+         {"power_w", s.power_w},
+         {"network_power_w", s.network_power_w},
+         {"unpowered", s.unpowered},
+         {"facility_power_w", r.running.facility_power_w},
+         {"energy_kwh_per_year", r.running.kwh_per_year},
+         {"energy_usd_per_year", r.running.energy_usd_per_year},
+         {"usd_per_gpu_hour", r.running.usd_per_gpu_hour.middle()},
+         {"usd_per_gpu_hour_low", r.running.usd_per_gpu_hour.low},
+         {"usd_per_gpu_hour_high", r.running.usd_per_gpu_hour.high},
+         {"usd_per_kwh", terms.usd_per_kwh},
+         {"pue", terms.pue},
+         {"years", terms.years},
+         {"parts", Json::array()}};
+  for (const BillLine& line : r.bill.lines) j["parts"].push_back(to_json(line));
+  return j;
+}
+
+Facts facts_of(const CostResult& r, const CostTerms& terms) {
+  const BillSums& s = r.sums;
+  Facts f;
+  const auto gpus = static_cast<double>(r.bill.gpus);
+  const char* least = s.complete() ? "" : "at least ";
+  std::string network = dollars(s.network);
+  if (s.complete())
+    network += fmt::format(", {} % of the price without NICs in servers",
+                           format_number(100 * share(s.network.middle(), s.all.middle()), 2));
+  f.items = {{"price", fmt::format("{}{}, of {} per GPU", least, dollars(s.all), dollars(share(s.all.middle(), gpus)))},
+             {"network", network},
+             {"power", fmt::format("{} rated, {} of it for the network; {} with a PUE of {:g}", rating_text(s.power_w),
+                                   rating_text(s.network_power_w), rating_text(r.running.facility_power_w), terms.pue)},
+             {"electricity", fmt::format("{} MWh, {} a year at {:g} $/kWh",
+                                         format_number(r.running.kwh_per_year / kKilowattHoursPerMwh),
+                                         dollars(r.running.energy_usd_per_year), terms.usd_per_kwh)},
+             {"per GPU and hour", fmt::format("{}{} over {:g} years: purchase and electricity only", least,
+                                              dollars(r.running.usd_per_gpu_hour), terms.years)}};
+  if (!s.unpriced.empty()) f.items.emplace_back("without a price", comma_list(s.unpriced) + ": not in these sums");
+  if (!s.unpowered.empty()) f.items.emplace_back("without a power", comma_list(s.unpowered) + ": not in these sums");
+  return f;
+}
+
+Result<int> run(const CostFlags& o) {
+  const RunClock clock;
+  if (o.terms.years <= 0) return flag_error("--years", "a machine that lasts no time has no price per hour");
+  if (o.terms.pue < 1) return flag_error("--pue", "the building draws what the machine draws or more; write at least 1");
+  BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
+  BUSBAR_ASSIGN(const PriceList prices, PriceList::open(Catalog(o.common.overrides.catalog), o.prices));
+  CostResult r;
+  BUSBAR_ASSIGN(r.bill, bill_of(cluster, prices));
+  r.sums = sums_of(r.bill);
+  r.running = running_cost(r.bill, r.sums, o.terms);
+  Json j = to_json(r, o.terms);
+  j["inputs_hash"] = inputs_hash(o.common, cluster.text + prices.text());
+  j["run"] = clock.to_json();
+  Document d{fmt::format("Cost of {}", cluster.name), o.common.typed, {}};
+  d.blocks = {{facts_of(r, o.terms)}, {table_of(r.bill)}};
+  d.blocks.push_back({sources_of(r.bill), o.common.explain ? Audience::kBoth : Audience::kPage});
+  return deliver(o.common, j, d);
+}
+
+}  // namespace
+
+Command cost_command(const std::string& typed) {
+  const auto o = std::make_shared<CostFlags>();
+  o->common.typed = typed;
+  Command c;
+  c.settings = &o->common.settings;
+  c.name = "cost";
+  c.summary = "parts of a machine with prices and powers: servers, switches, optics, cables, $ per GPU and hour";
+  c.examples =
+      "  busbar cost dgx-h100:64\n"
+      "  busbar cost dgx-h100:64 --prices ours.yaml --years 5\n"
+      "  busbar cost dgx-h100:2048 --power-price 0.06 --pue 1.1 --json\n"
+      "  busbar cost '{node: dgx-h100, nodes: 64, fabric: roce-400g-rail}' --csv\n";
+  c.positionals = {cluster_word(o->cluster)};
+  c.flags = {
+      {"--prices", "FILE", "YAML with prices and powers of one's own, before those of the catalogue", "Cost",
+       &o->prices},
+      {"--power-price", "USD", "price of a kWh in $ (default 0.08)", "Cost", &o->terms.usd_per_kwh},
+      {"--pue", "FACTOR", "power of the building over that of the machine (default 1.2)", "Cost", &o->terms.pue},
+      {"--years", "N", "years over which the purchase is spread (default 4)", "Cost", &o->terms.years},
+  };
+  c.flags.push_back(cluster_flag(o->cluster));
+  for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar
