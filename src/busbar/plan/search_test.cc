@@ -159,7 +159,7 @@ TEST(MemoryFloors, AreCloseToTheMemoryOfLongSequencesUnderEverySchedule) {
       if (!layout.ok() || p.micro_batch > 1 || p.vpp > 2) continue;
       const double floor = memory.of(p, layout->chunk_layers)[1], all = count(memory_use(model, *layout).total());
       EXPECT_LE(floor, all) << pp << " " << name_of(p.schedule) << " vpp " << p.vpp;
-      EXPECT_GE(floor, 0.75 * all) << pp << " " << name_of(p.schedule) << " vpp " << p.vpp;
+      EXPECT_GE(floor, 0.9 * all) << pp << " " << name_of(p.schedule) << " vpp " << p.vpp;
     }
   }
 }
