@@ -44,8 +44,8 @@ struct LeftOutDense {
 
 /// Leaves parts of the dense rows out of the fit of `held_share` (catalog/clocks) and `kernel_time`
 /// (catalog/frameworks). A step's time is taken as linear in 1 / held_share and in kernel_time, from three predictions
-/// of each row. A framework that is left out gets kernel_time 1, as NeMo and Megatron have it; a generation gets the mean
-/// of the others. GPUs without a clock curve take no part. Cost: 3 times the dense rows of `table`.
+/// of each row. A framework that is left out gets kernel_time 1, as NeMo and Megatron have it, a generation the mean of
+/// the others. GPUs without a clock curve take no part. Cost: 3 times the dense rows of `table`.
 Result<LeftOutDense> leave_dense_out(const CsvTable& table, const ValidateOptions& options);
 
 }  // namespace busbar
