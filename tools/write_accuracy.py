@@ -51,7 +51,7 @@ def kept(name):
     found = re.search(r"^left_out:\n(?:  .*\n)+", path.read_text(), re.M) if path.exists() else None
     if not found:
         raise SystemExit(f"{path}: no block left_out; tools/write_accuracy.py writes that of collectives, for training "
-                         "steps tools/training_fit.py prints what belongs there")
+                         "steps busbar validate --leave-out prints what belongs there")
     return found[0]
 
 
