@@ -145,7 +145,7 @@ Facts facts_of(const CostResult& r, const CostTerms& terms) {
 Result<int> run(const CostFlags& o) {
   const RunClock clock;
   if (o.terms.years <= 0) return flag_error("--years", "a machine that lasts no time has no price per hour");
-  if (o.terms.pue < 1) return flag_error("--pue", "the building draws what the machine draws or more; write at least 1");
+  if (o.terms.pue < 1) return flag_error("--pue", "a building draws no less than its machine; write 1 or more");
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
   BUSBAR_ASSIGN(const PriceList prices, PriceList::open(Catalog(o.common.overrides.catalog), o.prices));
   CostResult r;
