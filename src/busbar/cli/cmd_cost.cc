@@ -124,14 +124,19 @@ Facts facts_of(const CostResult& r, const CostTerms& terms) {
   Facts f;
   const auto gpus = static_cast<double>(r.bill.gpus);
   const char* least = s.complete() ? "" : "at least ";
-  std::string network = dollars(s.network);
+  const char* least_power = s.unpowered.empty() ? "" : "at least ";
+  std::string network = s.network.high > 0 || s.complete() ? dollars(s.network) : "not known";
   if (s.complete())
     network += fmt::format(", {} % of the price without NICs in servers",
                            format_number(100 * share(s.network.middle(), s.all.middle()), 2));
-  f.items = {{"price", fmt::format("{}{}, of {} per GPU", least, dollars(s.all), dollars(share(s.all.middle(), gpus)))},
+  std::string price = "not known";
+  if (s.all.high > 0)
+    price = fmt::format("{}{}, of {} per GPU", least, dollars(s.all), dollars(share(s.all.middle(), gpus)));
+  f.items = {{"price", price},
              {"network", network},
-             {"power", fmt::format("{} rated, {} of it for the network; {} with a PUE of {:g}", rating_text(s.power_w),
-                                   rating_text(s.network_power_w), rating_text(r.running.facility_power_w), terms.pue)},
+             {"power", fmt::format("{}{} rated, {} of it for the network; {} with a PUE of {:g}", least_power,
+                                   rating_text(s.power_w), rating_text(s.network_power_w),
+                                   rating_text(r.running.facility_power_w), terms.pue)},
              {"electricity", fmt::format("{} MWh, {} a year at {:g} $/kWh",
                                          format_number(r.running.kwh_per_year / kKilowattHoursPerMwh),
                                          dollars(r.running.energy_usd_per_year), terms.usd_per_kwh)},
