@@ -60,7 +60,7 @@ Highlight verdict(const PlanRun& r) {
                         gap_percent(r.plan));
   const std::size_t n = tied(r);
   const std::string tie =
-      n > 1 ? fmt::format(" A tie: rows 1 to {} differ by less than {} %; measure them to decide.", n, kTiePercent) : "";
+      n > 1 ? fmt::format(" A tie: rows 1 to {} differ by less than {} %; measure them.", n, kTiePercent) : "";
   return {fmt::format("{} per step, {} % MFU, with {}, micro-batch {}, recompute {}.{} {}",
                       format_duration(best.step.step_time.in_s()), format_number(100 * mfu_of(r, best)),
                       short_layout(best.layout), best.layout.micro_batch, name_of(best.layout.recompute), tie, how)};

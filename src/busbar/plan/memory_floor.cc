@@ -13,7 +13,7 @@ constexpr double kStates = 12, kSharded = 16;  // bytes per parameter, as in wor
 double in_flight(const PlanPoint& p, double micro_batches, std::uint32_t s) {
   const double m = micro_batches, left = p.pp - s;
   if (p.schedule == PipelineSchedule::kGPipe) return m;
-  if (p.schedule == PipelineSchedule::kZbV) return std::min(m, 2 * left - 1 + s) + s + 1;  // before its first backward pass
+  if (p.schedule == PipelineSchedule::kZbV) return std::min(m, 2 * left - 1 + s) + s + 1;  // before a backward pass
   if (p.schedule == PipelineSchedule::kDualPipeV) return 2.0 * p.pp + 1;  // in its first pair; m >= 2 PP
   if (p.vpp == 1) return std::min(m, left);
   return std::min(m * p.vpp, 2 * (left - 1) + (p.vpp - 1.0) * p.pp + 1);
