@@ -27,6 +27,7 @@ void expect_the_same_back(const Topology& t, Collective op, double tolerance, st
   ASSERT_FALSE(candidates.empty()) << name_of(op);
   for (std::size_t i = 0; i < std::min(most, candidates.size()); ++i) {
     const Synthesized& s = candidates[i];
+    if (s.schedule->sends_nothing) continue;  // no file states it
     const MscclAlgorithm a = msccl_of(*s.schedule).value();
     const MscclAlgorithm b = read_msccl_xml(write_msccl_xml(a).value(), s.what).value();
     const Result<PlanProof> proof = prove(b.plan);
