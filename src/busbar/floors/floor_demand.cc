@@ -50,24 +50,32 @@ Demand FloorDemand::across(const std::vector<std::uint32_t>& inside) const {
   return d;
 }
 
+Demand demand_across(Collective op, double inside, double n) {
+  const double outside = (n - inside) / n;
+  switch (op) {
+    case Collective::kAllReduce:
+      return {1, 1};
+    case Collective::kAllGather:
+      return {inside / n, outside};
+    case Collective::kReduceScatter:
+      return {outside, inside / n};
+    case Collective::kAllToAll:
+      return {inside * outside, inside * outside};
+    default:
+      return {};
+  }
+}
+
 Demand FloorDemand::across(double inside, bool root_inside) const {
   const double outside = (n_ - inside) / n_;
   if (inside >= n_) return {};
   switch (op_) {
-    case Collective::kAllReduce:
-      return {1, 1};
-    case Collective::kAllGather:
-      return {inside / n_, outside};
-    case Collective::kReduceScatter:
-      return {outside, inside / n_};
     case Collective::kBroadcast:
       return root_inside ? Demand{1, 0} : Demand{0, 1};
     case Collective::kReduce:
       return root_inside ? Demand{0, 1} : Demand{1, 0};
-    case Collective::kAllToAll:
-      return {inside * outside, inside * outside};
     case Collective::kAllToAllV:
-      return uneven_ ? Demand{} : Demand{inside * outside, inside * outside};
+      return uneven_ ? Demand{} : demand_across(Collective::kAllToAll, inside, n_);
     case Collective::kGather:
       return root_inside ? Demand{0, outside} : Demand{inside / n_, 0};
     case Collective::kScatter:
@@ -75,8 +83,9 @@ Demand FloorDemand::across(double inside, bool root_inside) const {
     case Collective::kSendRecv:
       if (n_ > 2) return {1, 1};
       return root_inside ? Demand{1, 0} : Demand{0, 1};
+    default:
+      return demand_across(op_, inside, n_);
   }
-  return {};
 }
 
 double FloorDemand::through_memory(std::uint32_t member) const {

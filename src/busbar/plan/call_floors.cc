@@ -4,30 +4,10 @@
 #include <limits>
 
 #include "busbar/base/id.h"
+#include "busbar/floors/cut_demand.h"
 
 namespace busbar {
 namespace {
-
-struct Needs {
-  double out = 0, in = 0;  ///< of S
-};
-
-/// As FloorDemand::across(): what `inside` of `n` members must send to the others and receive from them.
-Needs needs_of(Collective op, double inside, double n) {
-  const double outside = (n - inside) / n;
-  switch (op) {
-    case Collective::kAllReduce:
-      return {1, 1};
-    case Collective::kAllGather:
-      return {inside / n, outside};
-    case Collective::kReduceScatter:
-      return {outside, inside / n};
-    case Collective::kAllToAll:
-      return {inside * outside, inside * outside};
-    default:
-      return {};
-  }
-}
 
 double time_over(double bytes, double rate) { return bytes > 0 && rate > 0 ? bytes / rate : 0; }
 
@@ -149,7 +129,7 @@ double CallFloors::at_gpus(const CollectiveCall& call, bool inside) const {
   const Ports& p = inside && scale_up_.out > 0 ? scale_up_ : gpu_;
   const double n = call.groups.size();
   if (call.op == Collective::kSendRecv) return time_over(1, std::min(p.out, p.in));
-  Needs needs = needs_of(call.op, 1, n);
+  Demand needs = demand_across(call.op, 1, n);
   if (call.op == Collective::kAllReduce && !reduces_) needs = {2 * (n - 1) / n, 2 * (n - 1) / n};  // sum of all ports
   return std::max(time_over(needs.out, p.out), time_over(needs.in, p.in));
 }
@@ -159,7 +139,7 @@ double CallFloors::at_blocks(const CollectiveCall& call) const {
   const std::uint32_t n = call.groups.size();
   const auto count_group = [&](std::uint32_t block, std::uint32_t members) {
     if (members == n) return;
-    const Needs needs = needs_of(call.op, members, n);
+    const Demand needs = demand_across(call.op, members, n);
     bytes[block].out += needs.out;
     bytes[block].in += needs.in;
   };

@@ -3,14 +3,10 @@
 
 #include <vector>
 
+#include "busbar/floors/cut_demand.h"
 #include "busbar/program/program.h"
 
 namespace busbar {
-
-/// Parts of S that must leave a set of ranks, and parts that must enter it.
-struct Demand {
-  double out = 0, in = 0;
-};
 
 class FloorDemand {
  public:
