@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "busbar/accuracy/internal/counted_rows.h"
+
 namespace busbar {
 namespace {
 
@@ -31,6 +33,12 @@ ErrorSummary errors_of(const std::vector<ScoredRow>& rows) {
 
 }  // namespace
 
+Result<std::vector<ScoredRow>> counted_rows(const CsvTable& table, const ValidateOptions& options) {
+  BUSBAR_ASSIGN(std::vector<ScoredRow> rows, validate(table, options));
+  std::erase_if(rows, [](const ScoredRow& r) { return !r.counts || !r.unsupported.empty(); });
+  return rows;
+}
+
 Result<LeftOutModels> leave_models_out(const CsvTable& table, const ValidateOptions& options) {
   ValidateOptions one = options;
   one.only += std::string(one.only.empty() ? "" : ",") + "moe=yes";
@@ -38,11 +46,7 @@ Result<LeftOutModels> leave_models_out(const CsvTable& table, const ValidateOpti
   if (asked.empty()) return LeftOutModels();
   const auto trial = [&](std::optional<Duration> launch) -> Result<std::vector<ScoredRow>> {
     one.expert_launch = launch;
-    BUSBAR_ASSIGN(const std::vector<ScoredRow> rows, validate(table, one));
-    std::vector<ScoredRow> out;
-    for (const ScoredRow& r : rows)
-      if (r.counts && r.unsupported.empty()) out.push_back(r);
-    return out;
+    return counted_rows(table, one);
   };
   LeftOutModels out;
   BUSBAR_ASSIGN(const std::vector<ScoredRow> now, trial({}));

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "busbar/accuracy/constant_fit.h"
+#include "busbar/accuracy/internal/counted_rows.h"
 #include "busbar/accuracy/internal/training_layout.h"
 #include "busbar/accuracy/leave_out.h"
 #include "busbar/spec/clock_curve.h"
@@ -76,11 +77,7 @@ class DenseRows {
  private:
   Result<std::vector<ScoredRow>> trial(TrainingFactors factors) {
     options_.factors = factors;
-    BUSBAR_ASSIGN(const std::vector<ScoredRow> all, validate(table_, options_));
-    std::vector<ScoredRow> out;
-    for (const ScoredRow& r : all)
-      if (r.counts && r.unsupported.empty()) out.push_back(r);
-    return out;
+    return counted_rows(table_, options_);
   }
   Status add(const ScoredRow& now, double with_slower_clock, double with_slower_kernels) {
     if (!generations_.contains(now.gpu)) {
