@@ -164,15 +164,21 @@ TEST(MemoryFloors, AreCloseToTheMemoryOfLongSequencesUnderEverySchedule) {
   }
 }
 
+/// Both arguments must outlive the result.
+PlanAsk ask_of(PlanMachine& m, const ModelSpec& model, Bytes capacity) {
+  PlanAsk ask;
+  ask.gpus = m.gpus();
+  ask.capacity = capacity;
+  ask.time = [&m, &model](const LayoutSpec& l) { return m.time(model, l); };
+  return ask;
+}
+
 TEST(SearchPlan, StopsWithABoundOfWhatIsLeft) {
   PlanMachine m("dgx-h100");
   const ModelSpec model = small_model();
   PlanSpace space;
   space.base.global_batch = 64;
-  PlanAsk ask;
-  ask.gpus = m.gpus();
-  ask.capacity = Bytes{80'000'000'000};
-  ask.time = [&](const LayoutSpec& l) { return m.time(model, l); };
+  PlanAsk ask = ask_of(m, model, Bytes{80'000'000'000});
   const Plan whole = search_plan(space, model, m.kernels, m.floors, ask).value();
   int timed = 0;
   ask.time = [&](const LayoutSpec& l) {
@@ -192,10 +198,7 @@ TEST(SearchPlan, NamesTheLayoutThatNeedsLeastWhereNoneFits) {
   const ModelSpec model = small_model();
   PlanSpace space;
   space.base.global_batch = 8;
-  PlanAsk ask;
-  ask.gpus = m.gpus();
-  ask.capacity = Bytes{1'000'000};
-  ask.time = [&](const LayoutSpec& l) { return m.time(model, l); };
+  const PlanAsk ask = ask_of(m, model, Bytes{1'000'000});
   const Plan plan = search_plan(space, model, m.kernels, m.floors, ask).value();
   EXPECT_TRUE(plan.layouts.empty());
   ASSERT_TRUE(plan.least.has_value());
