@@ -282,8 +282,9 @@ TEST(Floor, OfMemoryIsReadingAndWritingOnce) {
   b.set_gpu_memory_rate(BytesPerSecond{100'000'000'000});
   const Topology t = std::move(b).seal();
   const std::pair<Collective, double> cases[] = {
-      {Collective::kAllReduce, 2},   {Collective::kReduceScatter, 1 + 1.0 / 8}, {Collective::kAllGather, 1},
-      {Collective::kReduce, 2},      {Collective::kBroadcast, 1},               {Collective::kAllToAll, 2 * 7.0 / 8},
+      {Collective::kAllReduce, 2},   {Collective::kReduceScatter, 1 + 1.0 / 8},
+      {Collective::kAllGather, 1},   {Collective::kReduce, 2},
+      {Collective::kBroadcast, 1},   {Collective::kAllToAll, 2 * 7.0 / 8},
       {Collective::kGather, 7.0 / 8}};
   for (const auto& [op, share] : cases) {
     const Floor f = floor_of(t, of_op(op, 8, 100 * kGB));
@@ -324,9 +325,8 @@ RC_GTEST_PROP(Floor, NoScheduleOfOursOnARandomMachineGoesBelow, ()) {
         if (!id.ok()) continue;                                            // not on this machine
         const double us = e->time_alone(*id).in_us() * (1 + 1e-9) + 1e-6;  // rounding, a picosecond
         const double algorithm_us = e->lowered(*id)->algorithm_floor_ps * 1e-6;
-        const std::string text =
-            fmt::format("{} {} {} us, floor {} us by {}, of the algorithm {} us", algorithm, name_of(c.op), us,
-                        floor.time.in_us(), floor.cut, algorithm_us);
+        const std::string text = fmt::format("{} {} {} us, floor {} us by {}, of the algorithm {} us", algorithm,
+                                             name_of(c.op), us, floor.time.in_us(), floor.cut, algorithm_us);
         if (us < floor.time.in_us() || us < algorithm_us) RC_FAIL(text);
       }
     }

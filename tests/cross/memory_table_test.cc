@@ -31,8 +31,8 @@ TEST(MemoryTable, PublishedPeaksAreNearAndARunWithoutRoomDoesNotFit) {
   EXPECT_LT(sum / peaks, 8);
 }
 
-// These rows state what they recompute, so their layout does not bend to what fits. One GPU with all of Adam's states in
-// 16 bits per parameter would have no room; its source does not say how it is done.
+// These rows state what they recompute, so their layout does not bend to what fits. One GPU with all of Adam's states
+// in 16 bits per parameter would have no room; its source does not say how it is done.
 TEST(MemoryTable, StepsThatRanOnOneNodeFit) {
   ValidateOptions options;
   options.only = "use=accuracy,gpus_total<9,moe=no,recompute!=";

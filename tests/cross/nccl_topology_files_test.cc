@@ -114,11 +114,11 @@ TEST(NcclTopologyFiles, RcclKnowsItsOwnMachines) {
     int alone, together;  ///< number of the model; 0: none
   };
   const Known kKnown[] = {
-      {"16p1h", 56, 59},     {"4p3l_2h", 28, 29},      {"4p3l_n2", 0, 40},        {"4p3l_n2_1", 48, 44},
-      {"4p3l_n4", 0, 42},    {"8p1h", 66, 67},         {"8p1h_1", 71, 72},        {"8p1h_3", 73, 74},
-      {"8p1h_4", 71, 76},    {"8p_4nics", 48, 49},     {"8p_90a", 52, 0},         {"8p_90a_1", 58, 0},
-      {"8p_940", 79, 81},    {"8p_942", 79, 81},       {"8p_950", 79, 81},        {"8p_rome_n4_1", 45, 46},
-      {"8p_rome_4n_1", 48, 49}, {"8p_rome_pcie", 0, 0}, {"4p_942", 0, 0},          {"8p6l", 0, 0}};
+      {"16p1h", 56, 59},        {"4p3l_2h", 28, 29},    {"4p3l_n2", 0, 40}, {"4p3l_n2_1", 48, 44},
+      {"4p3l_n4", 0, 42},       {"8p1h", 66, 67},       {"8p1h_1", 71, 72}, {"8p1h_3", 73, 74},
+      {"8p1h_4", 71, 76},       {"8p_4nics", 48, 49},   {"8p_90a", 52, 0},  {"8p_90a_1", 58, 0},
+      {"8p_940", 79, 81},       {"8p_942", 79, 81},     {"8p_950", 79, 81}, {"8p_rome_n4_1", 45, 46},
+      {"8p_rome_4n_1", 48, 49}, {"8p_rome_pcie", 0, 0}, {"4p_942", 0, 0},   {"8p6l", 0, 0}};
   for (const Known& k : kKnown) {
     const std::string path = std::string("tests/fixtures/rccl-topo/topo_") + k.file + ".xml";
     const ImportedMachine m = read_nccl_topo_xml(text_of(path), path).value();

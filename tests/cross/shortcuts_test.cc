@@ -176,8 +176,8 @@ ShortcutCase graph(ShortcutMachine machine, std::string algorithm) {
             spec.ranks = m->ranks();
             const ExecutionPlan plan = plan_of(build_schedule(spec).value(), false).value();
             const MessageGraph messages = messages_of(plan, Bytes{16 << 20}, 2).value();
-            const auto r = run_messages(m->router(), m->placement(), m->protocol(), Protocol::kSimple, messages,
-                                        shortcuts);
+            const auto r =
+                run_messages(m->router(), m->placement(), m->protocol(), Protocol::kSimple, messages, shortcuts);
             Figures out{ps(r->end.since_start())};
             for (const TaskOutcome& t : r->tasks) out.push_back(ps(t.done.since_start()));
             return out;
@@ -213,8 +213,9 @@ std::vector<ShortcutCase> corpus() {
   constexpr std::uint64_t kMiB = 1 << 20;
   const ShortcutMachine nvswitch{"dgx-h100"}, rails{"dgx-h100:4"}, cube{"dgx-1v"}, mesh{"mi300x-8:2"};
   const ShortcutMachine torus{"tpu-v4:4"};
-  const ShortcutMachine cards{"{name: cards, nodes: 6, node: {base: h100-pcie, gpus: 4}, fabric: {kind: leaf-spine, "
-                      "network: roce-100g}}"};
+  const ShortcutMachine cards{
+      "{name: cards, nodes: 6, node: {base: h100-pcie, gpus: 4}, fabric: {kind: leaf-spine, "
+      "network: roce-100g}}"};
   const std::string tree =
       "{name: tree, nodes: 24, node: {base: h100-pcie, gpus: 2}, fabric: {kind: fat-tree, network: roce-100g, switch: "
       "{ports: 8}}, routing: ";
@@ -253,7 +254,7 @@ std::vector<ShortcutCase> corpus() {
 
 /// What docs/models/shortcuts.md allows.
 struct Allowed {
-  double share;         ///< of a figure; roundings of each event are allowed besides
+  double share;            ///< of a figure; roundings of each event are allowed besides
   bool time_only = false;  ///< the first figure alone is compared
 };
 Allowed allowed(Shortcut s) {

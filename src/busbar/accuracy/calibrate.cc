@@ -170,8 +170,8 @@ void judge(const MeasuredResults& results, const Fit& fit, Calibration& out) {
     out.verdict = CalibrationVerdict::kBroken;
     out.why = fmt::format("small sizes take {:.0f} us longer than they should; find the fault first", smallest_more);
   } else if (out.share > kMostRate) {
-    out.why = fmt::format("rates would have to be {:.0f} % of those of such a machine: is it another one?",
-                          out.share * 100);
+    out.why =
+        fmt::format("rates would have to be {:.0f} % of those of such a machine: is it another one?", out.share * 100);
   } else if (out.after_percent > kMostMedianPercent) {
     out.why = fmt::format("half of the sizes stay more than {:.0f} % off: times grow in another way with the size",
                           out.after_percent);
@@ -202,9 +202,10 @@ Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOption
   Floor floor;
   if (const MeasuredResult* m = below_floor(results, *machine, options.op, floor)) {
     out.verdict = CalibrationVerdict::kDoesNotFit;
-    out.why = fmt::format("{} in {:.4g} us is faster than physics allows this machine, {:.4g} us ({}): is it another "
-                          "one?",
-                          format_binary_size(m->size_bytes), m->us, floor.time.in_us(), floor.cut);
+    out.why = fmt::format(
+        "{} in {:.4g} us is faster than physics allows this machine, {:.4g} us ({}): is it another "
+        "one?",
+        format_binary_size(m->size_bytes), m->us, floor.time.in_us(), floor.cut);
     return out;
   }
   if (const Status done = fit.run(); !done.ok()) {

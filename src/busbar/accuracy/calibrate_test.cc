@@ -34,8 +34,8 @@ double least_factor(const ExpectOptions& o) {
   auto machine = predictor_of(o, o.overrides).value();
   double out = 0.8;
   for (const MeasuredResult& m : table_of(o, 1).rows)
-    out = std::max(
-        out, 1.02 * machine->floor(call_over(o.op, Bytes{m.size_bytes}, machine->ranks())).time.in_us() / m.us);
+    out = std::max(out,
+                   1.02 * machine->floor(call_over(o.op, Bytes{m.size_bytes}, machine->ranks())).time.in_us() / m.us);
   return out;
 }
 
@@ -106,8 +106,7 @@ TEST(Calibrate, TimesBelowTheFloorDoNotFit) {
   const ExpectOptions o = calibrating("dgx-h100:2");
   auto machine = predictor_of(o, {}).value();
   MeasuredResults table = table_of(o, 1);
-  table.rows.back().us =
-      0.97 * machine->floor(call_over(o.op, Bytes{table.rows.back().size_bytes}, 16)).time.in_us();
+  table.rows.back().us = 0.97 * machine->floor(call_over(o.op, Bytes{table.rows.back().size_bytes}, 16)).time.in_us();
   const auto c = calibrate(table, o);
   ASSERT_TRUE(c.ok());
   EXPECT_EQ(c->verdict, CalibrationVerdict::kDoesNotFit);

@@ -8,10 +8,10 @@ namespace busbar {
 
 /// A configuration whose predicted time is known as a function of its two constants.
 struct FitRow {
-  double ratio = 0;           ///< predicted / measured with `held` and `time`
-  double clock_share = 0;     ///< of the predicted time: what grows with 1 / held_share
-  double software_share = 0;  ///< of the predicted time: what grows with kernel_time
-  double held = 1, time = 1;  ///< held_share and kernel_time of `ratio`
+  double ratio = 0;                           ///< predicted / measured with `held` and `time`
+  double clock_share = 0;                     ///< of the predicted time: what grows with 1 / held_share
+  double software_share = 0;                  ///< of the predicted time: what grows with kernel_time
+  double held = 1, time = 1;                  ///< held_share and kernel_time of `ratio`
   std::size_t generation = 0, framework = 0;  ///< indices of its constants
 
   /// predicted / measured - 1 with other constants.

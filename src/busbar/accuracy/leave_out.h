@@ -11,9 +11,9 @@ namespace busbar {
 
 struct LeftOut {
   std::string name;
-  ErrorSummary with;         ///< with the catalogue's constant
-  Duration launch;           ///< best for all other rows
-  ErrorSummary without;      ///< with that
+  ErrorSummary with;     ///< with the catalogue's constant
+  Duration launch;       ///< best for all other rows
+  ErrorSummary without;  ///< with that
 };
 struct LeftOutModels {
   std::vector<LeftOut> models;  ///< by name; empty: fewer than two models with experts

@@ -71,8 +71,7 @@ TEST(LeaveOut, KorthikantisRowsMoveNoConstant) {
 }
 
 TEST(LeaveOut, OneGenerationAloneIsFittedToTheOtherAndARowThatNothingElsePredictsIsLeftAway) {
-  const LeftOutDense left =
-      leave_out_of({{"h", "dgx-h100", "nemo", 5}, {kInNoFit, "dgx-a100", "megatron", 20, "256"}});
+  const LeftOutDense left = leave_out_of({{"h", "dgx-h100", "nemo", 5}, {kInNoFit, "dgx-a100", "megatron", 20, "256"}});
   EXPECT_EQ(part_of(left, "generation", "ampere").without.rows, 1u);
   for (const LeftOutTable& t : left.tables) EXPECT_EQ(t.parts.size(), 1u) << t.key << ": no row is left to fit h's";
   EXPECT_TRUE(leave_out_of({{"h", "dgx-h100", "nemo", 5}}).tables.empty());

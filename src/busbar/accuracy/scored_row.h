@@ -6,8 +6,8 @@
 #include <string>
 
 #include "busbar/base/csv.h"
-#include "busbar/predict/request.h"
 #include "busbar/predict/band.h"
+#include "busbar/predict/request.h"
 
 namespace busbar {
 
@@ -33,11 +33,12 @@ struct ScoredRow {
   std::string library;             ///< the library whose rules chose: "NCCL 2.27"; empty: none
   std::optional<CollectiveRequest> asked;  ///< collectives: the request that gives `predicted`
   bool counts = true;                      ///< whether the row is scored: use=accuracy, or the table has no such column
-  std::string unsupported;         ///< why there is no prediction; empty: there is one
+  std::string unsupported;                 ///< why there is no prediction; empty: there is one
 
   double error_percent() const { return (predicted / measured - 1) * 100; }
   bool in_band() const {
-    return measured >= predicted * (1 + band.low_percent / 100) && measured <= predicted * (1 + band.high_percent / 100);
+    return measured >= predicted * (1 + band.low_percent / 100) &&
+           measured <= predicted * (1 + band.high_percent / 100);
   }
 };
 

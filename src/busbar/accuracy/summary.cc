@@ -157,8 +157,9 @@ Summary summarise(const std::vector<ScoredRow>& rows) {
     if (!r.model.empty()) model[{r.model, r.configuration, b}].push_back(e);
     node_band[r.node][{b, r.configuration, b}].push_back(e);
   }
-  Summary out{by_group(band),  by_group(node),  by_group(fabric), by_group(kind),       by_group(layers),
-              by_group(model), {},              order_of(rows),   summarise_bands(rows)};
+  Summary out{
+      by_group(band), by_group(node),       by_group(fabric), by_group(kind), by_group(layers), by_group(model), {},
+      order_of(rows), summarise_bands(rows)};
   for (const auto& [name, errors] : node_band) out.by_node_band[name] = by_group(errors);
   return out;
 }

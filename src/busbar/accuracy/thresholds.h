@@ -24,7 +24,7 @@ struct Threshold {
 struct Thresholds {
   std::vector<Threshold> rows;  ///< by collective, then size
   std::uint32_t ranks = 0;
-  Duration launch;  ///< before the first byte, in all predictions
+  Duration launch;     ///< before the first byte, in all predictions
   std::string inputs;  ///< text read, for a hash
 };
 

@@ -69,8 +69,7 @@ TEST(Thresholds, BandsComeFromMeasurementsAndAreWiderWhereThereIsNone) {
   EXPECT_LT(width("dgx-h100", false), width("gaudi3-8", false)) << "nothing was measured there";
   EXPECT_THAT(table.collective(load_cluster("gaudi3-8").value(), size, false).basis,
               HasSubstr("no measurement of gaudi3"));
-  EXPECT_THAT(table.collective(load_cluster("dgx-h100").value(), size, false).basis,
-              HasSubstr("measured on h100-sxm"));
+  EXPECT_THAT(table.collective(load_cluster("dgx-h100").value(), size, false).basis, HasSubstr("measured on h100-sxm"));
   EXPECT_THAT(table.collective(load_cluster("gaudi3-8").value(), size, false).basis, HasSubstr("joined by"));
   EXPECT_THAT(table.training(load_cluster("dgx-h100").value()).basis, HasSubstr("published runs on h100-sxm"));
 }

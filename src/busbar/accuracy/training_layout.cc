@@ -100,7 +100,7 @@ void set_framework(const std::string& framework, const std::string& overlap, Lay
     l.gradient_bytes = 2;
     l.overlap_grad_reduce = false;
     l.bucket_parameters = 256'000'000;  // reduce_bucket_size of 512 MB in its configs/7B_sft.py
-    l.whole_tensors = l.zero == 1;  // its hybrid ZeRO optimizer distributes whole tensors and broadcasts them
+    l.whole_tensors = l.zero == 1;      // its hybrid ZeRO optimizer distributes whole tensors and broadcasts them
   } else if (framework == "nemo" || framework == "megatron-bridge") {
     l.overlap_tp = l.sequence_parallel && l.tp > 1;
     l.gradient_bytes = 2;
@@ -204,8 +204,7 @@ Status apply_recipe(const CsvTable& table, std::size_t row, RowCatalog& catalog,
     };
     const bool fits = begins("model", model) && begins("gpu", gpu) &&
                       (precision.empty() || precision == name_of(out.layout.precision)) &&
-                      has(table.cell(row, "source"), source.c_str()) &&
-                      release_of(table.cell(row, "source")) >= from;
+                      has(table.cell(row, "source"), source.c_str()) && release_of(table.cell(row, "source")) >= from;
     if (!fits) continue;
     BUSBAR_ASSIGN(out.layout, read_layout(layout, out.layout));
     if (layout.find("recompute")) out.chooses_recompute = false;

@@ -29,7 +29,7 @@ struct ValidateOptions {
   PredictOptions predict{};         ///< overrides the rows' own
   /// Called before each row with the number done and the total; false: skip the rest.
   std::function<bool(std::size_t done, std::size_t total)> go_on{};
-  StopFlag stop = nullptr;  ///< ends a row that is being predicted, and skips the rest
+  StopFlag stop = nullptr;                  ///< ends a row that is being predicted, and skips the rest
   std::optional<Duration> expert_launch{};  ///< training: instead of the catalogue's (megatron-core)
   TrainingFactors factors{};
 };

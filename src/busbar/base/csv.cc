@@ -89,9 +89,9 @@ Result<CsvTable> CsvTable::parse(std::string_view text, const std::string& name)
   if (!headed) return invalid("the file is empty; the first line names the columns", {name, 0, 0, ""});
   for (auto c = out.columns_.begin(); c != out.columns_.end(); ++c) {
     if (c->empty())
-      return invalid(fmt::format("column {} has no name; the first line names the columns",
-                                 c - out.columns_.begin() + 1),
-                     reader.where());
+      return invalid(
+          fmt::format("column {} has no name; the first line names the columns", c - out.columns_.begin() + 1),
+          reader.where());
     if (std::find(out.columns_.begin(), c, *c) != c)
       return invalid(fmt::format("the column '{}' occurs twice", *c), reader.where());
   }

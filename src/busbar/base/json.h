@@ -45,7 +45,7 @@ class Json {
   }
   /// An object from a map with text keys.
   template <typename Map>
-  requires requires { typename Map::mapped_type; }
+    requires requires { typename Map::mapped_type; }
   Json(const Map& map) : Json(object()) {
     for (const auto& [key, value] : map) (*this)[key] = value;
   }

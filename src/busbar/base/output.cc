@@ -88,7 +88,8 @@ Status replace_file(const std::string& name, std::string_view bytes, mode_t mode
 }  // namespace
 
 Status write_file(const std::string& name, std::string_view bytes) {
-  struct stat file {}, out {};
+  struct stat file {
+  }, out{};
   if (stat(name.c_str(), &file) != 0)
     return errno == ENOENT ? replace_file(name, bytes, usual_mode()) : cannot_write(name, errno);
   if (S_ISDIR(file.st_mode)) return refused(name, "is a folder; name a file");

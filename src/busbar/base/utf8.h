@@ -9,8 +9,8 @@
 namespace busbar {
 
 struct Utf8Character {
-  std::size_t length = 0;  ///< bytes, at least 1
-  bool whole = false;      ///< false: the bytes are the longest valid prefix of a character, or no such prefix
+  std::size_t length = 0;        ///< bytes, at least 1
+  bool whole = false;            ///< false: the bytes are the longest valid prefix of a character, or no such prefix
   std::uint32_t code_point = 0;  ///< if `whole`
 };
 /// The character that begins at `i`. Pre: i < text.size(). Source: RFC 3629, section 4.

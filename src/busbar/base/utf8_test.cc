@@ -12,8 +12,8 @@ TEST(Utf8, CodePointsAreReadAndInvalidBytesAreNot) {
   EXPECT_EQ(character_at("\xc3\xa9", 0).code_point, 0xe9u);
   EXPECT_EQ(character_at("x\xe2\x80\xae", 1).code_point, 0x202eu);
   EXPECT_EQ(character_at("\xf4\x8f\xbf\xbf", 0).length, 4u);
-  const std::string_view broken[] = {"\x80", "\xc0\x80", "\xc3", "\xc3(", "\xed\xa0\x80", "\xe0\x80\x80",
-                                     "\xf4\x90\x80\x80", "\xff"};
+  const std::string_view broken[] = {"\x80",         "\xc0\x80",         "\xc3", "\xc3(", "\xed\xa0\x80",
+                                     "\xe0\x80\x80", "\xf4\x90\x80\x80", "\xff"};
   for (const std::string_view text : broken) EXPECT_FALSE(character_at(text, 0).whole) << static_cast<int>(text[0]);
 }
 

@@ -117,8 +117,7 @@ Result<std::int64_t> XmlElement::whole_number(const char* attribute, std::int64_
   const auto value = find(attribute);
   if (!value) return error("is missing", attribute);
   std::int64_t number = 0;
-  if (!is_number(*value, number))
-    return error(fmt::format("'{}' is not a whole number", *value), attribute);
+  if (!is_number(*value, number)) return error(fmt::format("'{}' is not a whole number", *value), attribute);
   if (number < low || number > high) return error(fmt::format("{} is outside {} to {}", number, low, high), attribute);
   return number;
 }

@@ -35,12 +35,12 @@ class CutTime {
 
   const Topology& topology_;
   const Placement& placement_;
-  GroupFamily placed_;                       ///< the groups for which the next three were computed
-  std::vector<DeviceId> gpu_;                ///< per rank of group 0
-  std::vector<std::uint32_t> block_of_;      ///< per rank, numbered from 0
-  std::vector<BlockId> blocks_;              ///< indexed by that number
-  std::vector<double> links_, cables_;       ///< per rank and block: bytes/ps
-  std::vector<Chunks> by_rank_, by_block_;   ///< zero between calls
+  GroupFamily placed_;                      ///< the groups for which the next three were computed
+  std::vector<DeviceId> gpu_;               ///< per rank of group 0
+  std::vector<std::uint32_t> block_of_;     ///< per rank, numbered from 0
+  std::vector<BlockId> blocks_;             ///< indexed by that number
+  std::vector<double> links_, cables_;      ///< per rank and block: bytes/ps
+  std::vector<Chunks> by_rank_, by_block_;  ///< zero between calls
 };
 
 }  // namespace busbar

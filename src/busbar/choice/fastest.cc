@@ -172,8 +172,8 @@ LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& pl
   return out;
 }
 
-std::vector<std::string> fastest_names(const CollectiveCall& call, const Placement& placement,
-                                       const Topology& topology, const Shortcuts& shortcuts) {
+std::vector<std::string> fastest_names(const CollectiveCall& call, const Placement& placement, const Topology& topology,
+                                       const Shortcuts& shortcuts) {
   std::vector<std::string> names = legal_algorithms(call, placement, topology, shortcuts).names;
   for (std::string& form : nested_forms(spec_of(call, placement, topology), in_network(placement, topology, call)))
     names.push_back(std::move(form));

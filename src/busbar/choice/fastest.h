@@ -20,8 +20,8 @@ LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& pl
                                  const Shortcuts& shortcuts = {});
 
 /// The names that "fastest" tries: the legal ones, and forms over two levels of those that name levels.
-std::vector<std::string> fastest_names(const CollectiveCall& call, const Placement& placement,
-                                       const Topology& topology, const Shortcuts& shortcuts = {});
+std::vector<std::string> fastest_names(const CollectiveCall& call, const Placement& placement, const Topology& topology,
+                                       const Shortcuts& shortcuts = {});
 
 /// `call` with "fastest" replaced by the algorithm of fastest_names() with the least time alone on `analytic`, and
 /// "auto" by the fastest customary one (ring, tree, hierarchical, torus), or if none of these is legal, as "fastest"

@@ -57,8 +57,8 @@ Result<NcclSchedules::Laid> NcclSchedules::rings(const CollectiveCall& call, std
     NcclRing ring = nccl_ring(comm_, c);
     count(channels, std::move(ring.order), std::move(ring.ports), comm_.settings.shortcuts);
   }
-  const bool even = std::all_of(channels.begin(), channels.end(),
-                                [&](const auto& c) { return c.times == channels.front().times; });
+  const bool even =
+      std::all_of(channels.begin(), channels.end(), [&](const auto& c) { return c.times == channels.front().times; });
   for (const auto& c : channels)  // all channels of a ring schedule have equal shares
     for (std::uint32_t i = 0; i < (even ? 1 : c.times); ++i) {
       spec.orders.push_back(c.shape);

@@ -77,13 +77,10 @@ TEST(NcclSchedules, PortsThatAreOneDeviceCarryAMessageTogether) {
   NcclSettings apart;
   apart.merge_level = PathType::kLoc;
   const CollectiveCall single = laid(t, "ring", apart);
-  for (std::uint32_t row = 0; row < single.nics->ports.rows(); ++row)
-    EXPECT_EQ(single.nics->ports.row(row).size(), 1u);
+  for (std::uint32_t row = 0; row < single.nics->ports.rows(); ++row) EXPECT_EQ(single.nics->ports.row(row).size(), 1u);
 }
 
-TEST(NcclSchedules, InsideOneNodeThereAreNoNics) {
-  EXPECT_EQ(laid(nccl_machine(TestNode{}, 1), "ring").nics, nullptr);
-}
+TEST(NcclSchedules, InsideOneNodeThereAreNoNics) { EXPECT_EQ(laid(nccl_machine(TestNode{}, 1), "ring").nics, nullptr); }
 
 TEST(NcclSchedules, NicsBelongToGlobalRanks) {
   const Topology t = nccl_machine(TestNode{}, 2);
@@ -132,10 +129,9 @@ TEST(NcclSchedules, GroupsOnDifferentGpusOfTheirServersHaveTheirOwnNics) {
 TEST(NcclSchedules, GroupsThatShareACommunicatorStayOnTheirOwnServers) {
   const Topology t = nccl_machine(TestNode{}, 4);
   NcclSchedules pair(build_nccl_comm(t, std::span(t.gpus()).first(16), {}).value());
-  const NcclGroups groups([&](std::uint32_t) -> NcclSchedules& { return pair; },
-                          [&](std::uint32_t group, std::uint32_t member) {
-                            return t.blocks()[group * 2 + member / 8].first_device;
-                          });
+  const NcclGroups groups(
+      [&](std::uint32_t) -> NcclSchedules& { return pair; },
+      [&](std::uint32_t group, std::uint32_t member) { return t.blocks()[group * 2 + member / 8].first_device; });
   CollectiveCall call;
   call.op = Collective::kAllReduce;
   call.bytes = Bytes{1 << 20};

@@ -19,8 +19,8 @@ struct Synthesized {
 /// Candidates for `call.op` over the ranks of group 0: rings and trees that leave each node by another GPU in turn;
 /// trees made for one node with textbook algorithms between nodes (two_levels.h); and for up to 64 ranks searched
 /// rings, searched trees, and trees from every rank. A broadcast is also tried as a scatter and any all-gather, and as
-/// any all-reduce of what the root has, a reduce as any reduce-scatter and a gather. No candidate depends on call.bytes: make them once for all sizes.
-/// Errors: kUnsupported for several groups at once.
+/// any all-reduce of what the root has, a reduce as any reduce-scatter and a gather. No candidate depends on
+/// call.bytes: make them once for all sizes. Errors: kUnsupported for several groups at once.
 Result<std::vector<Synthesized>> synthesize(const Router& router, const Placement& placement,
                                             const CollectiveCall& call, const Shortcuts& shortcuts = {});
 

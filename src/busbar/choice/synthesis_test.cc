@@ -288,8 +288,7 @@ TEST(Trees, HangByTheirCentre) {
 Duration fastest_of_all(Engine& engine, const Router& r, const Placement& p, CollectiveCall c) {
   const CollectiveCall textbook = resolve_algorithm(engine, p, r.topology(), c).value();
   CutTime cut(r.topology(), p);
-  const SynthesizedCall best =
-      pick_fastest(engine, nullptr, cut, synthesize(r, p, c).value(), c, textbook).value();
+  const SynthesizedCall best = pick_fastest(engine, nullptr, cut, synthesize(r, p, c).value(), c, textbook).value();
   return engine.time_alone(engine.prepare(best.call).value());
 }
 

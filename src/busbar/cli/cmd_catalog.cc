@@ -106,11 +106,10 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
     out.push_back(std::move(entry));
   }
   if (out.empty())
-    return Error{
-        ErrorCode::kNotFound,
-        fmt::format("the catalogue has no '{}'; {}", wanted,
-                    suggestion(name, all, "'busbar catalog' lists all entries")),
-        {}};
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("the catalogue has no '{}'; {}", wanted,
+                             suggestion(name, all, "'busbar catalog' lists all entries")),
+                 {}};
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::vector<std::string> parts = out[i].made_of;  // a copy: `out` grows
     for (const std::string& part : parts) {

@@ -87,8 +87,8 @@ Result<GroupFamily> read_groups(const CollectiveOptions& o, const Cluster& clust
   }
   const std::uint32_t n = asked == 0 ? all / o.jobs : asked;
   if (n == 0 || std::uint64_t{n} * o.jobs > all)
-    return flag_error("-g", fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs,
-                                        cluster.name, all));
+    return flag_error(
+        "-g", fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs, cluster.name, all));
   return one_group(n);
 }
 
@@ -111,14 +111,14 @@ Result<int> run(CollectiveOptions o) {
   const auto all = loaded.topology.gpus();
   BUSBAR_ASSIGN(const GroupFamily groups, read_groups(o, loaded));
   const std::uint32_t n = groups.size();
-  if (o.root >= n)
-    return invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"});
+  if (o.root >= n) return invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"});
   BUSBAR_ASSIGN(const PairMatrix matrix, read_matrix(o, op, n));
   const bool any_size = o.first == CollectiveOptions().first && o.last.empty();
   if (any_size && !o.matrix.empty()) sweep = {matrix.busiest};
   if (o.seed && o.common.engine != "packet")
-    return flag_error("--seed", "packets alone take paths at random; add --engine packet, or for a random placement "
-                                "write --placement random:N");
+    return flag_error("--seed",
+                      "packets alone take paths at random; add --engine packet, or for a random placement "
+                      "write --placement random:N");
   if (o.seed && *o.seed < 0) return flag_error("--seed", "a seed is 0 or more");
   const bool in_order = o.placement == CollectiveOptions().placement;  // rank r on GPU r, with no other option set
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus,
@@ -168,8 +168,7 @@ Result<int> run(CollectiveOptions o) {
   watch.report_interruption();
   if (rows.empty()) return watch.status();
   const Band& band = summary_row(rows).band;
-  if (!o.out.empty())
-    BUSBAR_RETURN_IF_ERROR(write_schedule(o.out, machine, rows));
+  if (!o.out.empty()) BUSBAR_RETURN_IF_ERROR(write_schedule(o.out, machine, rows));
   Json j{{"schema", "busbar.collective/1"},
          {"cluster", cluster->name},
          {"gpus", n},
@@ -244,14 +243,13 @@ Command collective_command(const std::string& typed) {
       {"--pairs", "FILE",
        "all_to_allv: CSV of src,dst,bytes; -b and -e scale it by the bytes of the rank that sends most", "Sweep",
        &o->matrix},
-      {"--out", "FILE", "write the schedule of the largest size: .xml (MSCCL), .goal or .csv (flows)", "Algorithm", &o->out},
+      {"--out", "FILE", "write the schedule of the largest size: .xml (MSCCL), .goal or .csv (flows)", "Algorithm",
+       &o->out},
       {"--channels", "N", "number of channels, each with its own NICs (default: enough to use every NIC)", "Algorithm",
        &o->channels},
       {"--jobs", "N", "run the collective as N jobs of -g GPUs at the same time (default 1)", "Sweep", &o->jobs},
-      {"--placement",
-       "NAME",
-       "packed (GPUs in order), or random or random:SEED (from the whole machine; default seed 0)",
-       "Sweep",
+      {"--placement", "NAME",
+       "packed (GPUs in order), or random or random:SEED (from the whole machine; default seed 0)", "Sweep",
        &o->placement},
       {"--jitter", "SELECTOR=P%xDELAY", "some messages over these links are delayed, e.g. node3.nic2=1%x50us",
        "Machine", &o->jitter},

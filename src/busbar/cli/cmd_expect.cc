@@ -106,8 +106,10 @@ Result<int> run_thresholds(ExpectFlags o) {
   const Result<Thresholds> found = acceptance_thresholds(options, ops, sizes);
   watch.report_interruption();
   if (!found.ok()) return found.error();
-  Json j{{"schema", "busbar.expect/1"},      {"cluster", o.cluster},
-         {"engine", o.common.engine},        {"gpus", found->ranks},
+  Json j{{"schema", "busbar.expect/1"},
+         {"cluster", o.cluster},
+         {"engine", o.common.engine},
+         {"gpus", found->ranks},
          {"rows", Json::array()}};
   add_policy(j, options.policy, o.predict.launch, found->launch);
   for (const Threshold& r : found->rows)
@@ -167,8 +169,14 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
   const std::string words = policy_words(options.policy, launch_mode(o, results), e.launch);
   Document d{fmt::format("{} compared with {}", o.file, o.cluster), o.common.typed, {}};
   Table t{fmt::format("{}: measured and expected", name_of(op)),
-          {{"size (B)"},         {"measured (us)"}, {"expected (us)"},         {"from (us)"},
-           {"to (us)"},          {"busbw (GB/s)"},  {"expected busbw (GB/s)"}, {"verdict", Align::kLeft},
+          {{"size (B)"},
+           {"measured (us)"},
+           {"expected (us)"},
+           {"from (us)"},
+           {"to (us)"},
+           {"busbw (GB/s)"},
+           {"expected busbw (GB/s)"},
+           {"verdict", Align::kLeft},
            {"how", Align::kLeft}}};
   for (const ExpectedRow& r : e.rows) {
     const double bus = bus_factor(op, ranks) * static_cast<double>(r.size_bytes) / 1e3;
@@ -195,8 +203,7 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
 
 Result<int> run_expect(const ExpectFlags& o) {
   if (o.thresholds) return run_thresholds(o);
-  if (o.file.empty())
-    return invalid("no results given; name a file, or use --thresholds for acceptance limits", {});
+  if (o.file.empty()) return invalid("no results given; name a file, or use --thresholds for acceptance limits", {});
   const RunClock clock;
   BUSBAR_ASSIGN(const MeasuredResults results, read_results(o.file));
   if (!o.baseline.empty()) return run_baseline(o, results);
@@ -206,7 +213,7 @@ Result<int> run_expect(const ExpectFlags& o) {
   BUSBAR_ASSIGN(const Expectation e, expect_results(results, options));
   watch.report_interruption();
   Json j{{"schema", "busbar.expect/1"}, {"cluster", o.cluster}, {"collective", name_of(options.op)},
-         {"engine", o.common.engine},   {"gpus", e.ranks},     {"rows", Json::array()}};
+         {"engine", o.common.engine},   {"gpus", e.ranks},      {"rows", Json::array()}};
   for (const ExpectedRow& r : e.rows)
     j["rows"].push_back({{"size_bytes", r.size_bytes},
                          {"measured_us", r.measured_us},
@@ -223,8 +230,7 @@ Result<int> run_expect(const ExpectFlags& o) {
   j["complete"] = e.rows.size() == results.rows.size();
   j["inputs_hash"] = inputs_hash(o.common, e.inputs);
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, results, e, options),
-                 watch.status(e.verdict == Verdict::kGood ? 0 : 1));
+  return deliver(o.common, j, to_document(o, results, e, options), watch.status(e.verdict == Verdict::kGood ? 0 : 1));
 }
 
 Result<int> run_calibrate(const ExpectFlags& o) {

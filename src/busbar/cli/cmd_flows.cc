@@ -167,8 +167,13 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
   if (const FlowTimes times = r.times(); times.many()) d.blocks.push_back({times.table(r.by())});
   Table slow{"Slowest flows",
-             {{"flow", Align::kLeft}, {"start (us)"},           {"fct (us)"}, {"latency (us)"}, {"transfer (us)"},
-              {"sharing (us)"},       {"held by", Align::kLeft}}};
+             {{"flow", Align::kLeft},
+              {"start (us)"},
+              {"fct (us)"},
+              {"latency (us)"},
+              {"transfer (us)"},
+              {"sharing (us)"},
+              {"held by", Align::kLeft}}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.by_fct.size()); ++i) {
     const FlowOutcome& x = r.result.flows[r.by_fct[i]];
     slow.rows.push_back({r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
@@ -255,9 +260,9 @@ Result<int> run(const FlowsFlags& o) {
   for (std::size_t f = 0; f < named.ids.size(); ++f)
     if (named.list.flows[f].lane > 0)
       return Error{ErrorCode::kUnsupported,
-           fmt::format("flow {} has a lane, but the flow engine has none; add --engine packet and --lanes",
-                       named.ids[f]),
-           {o.source.file, 0, 0, "lane"}};
+                   fmt::format("flow {} has a lane, but the flow engine has none; add --engine packet and --lanes",
+                               named.ids[f]),
+                   {o.source.file, 0, 0, "lane"}};
   Shortcuts shortcuts;
   shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
   LongRun watch("flows");

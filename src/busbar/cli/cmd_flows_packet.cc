@@ -221,9 +221,9 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
        {"trouble", trouble_of(x)}}}});
   if (const FlowTimes times = r.times(); times.many()) d.blocks.push_back({times.table()});
   d.blocks.push_back({slowest_flows(r, t)});
-  Table links{"Fullest links",
-              {{"link", Align::kLeft}, {"MB"},       {"in use (% of the time)"},
-               {"queue p50 (kB)"},     {"p99 (kB)"}, {"max (kB)"}}};
+  Table links{
+      "Fullest links",
+      {{"link", Align::kLeft}, {"MB"}, {"in use (% of the time)"}, {"queue p50 (kB)"}, {"p99 (kB)"}, {"max (kB)"}}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.busiest.size()); ++i) {
     const PacketLink& l = r.busiest[i];
     const auto kb = [](std::uint64_t b) { return format_number(static_cast<double>(b) / 1e3); };

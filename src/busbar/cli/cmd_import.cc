@@ -159,8 +159,7 @@ Result<int> run(const ImportFlags& o) {
   BUSBAR_ASSIGN(const PartFigures figures, catalog_part_figures(o.common.overrides.catalog));
   BUSBAR_ASSIGN(ImportReport report, import_source(source, figures, o.kind));
   Document document = to_document(o, report);
-  if (!o.rows.empty())
-    BUSBAR_RETURN_IF_ERROR(write_csv(o, report));
+  if (!o.rows.empty()) BUSBAR_RETURN_IF_ERROR(write_csv(o, report));
   Json j{{"schema", "busbar.import/1"}, {"file", o.file}, {"kind", report.kind}};
   j["found"] = std::move(report.found);  // moved, because that of a log may be large
   j["notes"] = report.notes;

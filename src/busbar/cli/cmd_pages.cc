@@ -43,8 +43,7 @@ Result<int> run_man(const PagesFlags& o, const std::vector<Command>& commands, c
   const auto page = [&](const Command& c) { return o.markdown ? markdown_page(c) : man_page(c, version); };
   if (!o.write.empty()) {
     const std::filesystem::path folder(o.write);
-    if (!o.markdown)
-      BUSBAR_RETURN_IF_ERROR(write_text(folder / "busbar.1", man_overview(commands, version)));
+    if (!o.markdown) BUSBAR_RETURN_IF_ERROR(write_text(folder / "busbar.1", man_overview(commands, version)));
     for (const Command& c : commands) {
       const std::string name = o.markdown ? c.name + ".md" : "busbar-" + c.name + ".1";
       BUSBAR_RETURN_IF_ERROR(write_text(folder / name, page(c)));
@@ -58,10 +57,10 @@ Result<int> run_man(const PagesFlags& o, const std::vector<Command>& commands, c
   if (const Command* c = find_command(commands, o.subject)) return print(o, data, page(*c));
   std::vector<std::string> names;
   for (const Command& c : commands) names.push_back(c.name);
-  return Error{ErrorCode::kNotFound,
-                       fmt::format("there is no command '{}'; {}", o.subject,
-                                   suggestion(o.subject, names, "busbar --help lists them")),
-                       {}};
+  return Error{
+      ErrorCode::kNotFound,
+      fmt::format("there is no command '{}'; {}", o.subject, suggestion(o.subject, names, "busbar --help lists them")),
+      {}};
 }
 
 Result<int> run_completion(const PagesFlags& o, const std::vector<Command>& commands) {
@@ -82,9 +81,8 @@ Result<int> run_completion(const PagesFlags& o, const std::vector<Command>& comm
     }
   }
   if (!o.write.empty()) return 0;
-  return invalid(o.subject.empty()
-                                  ? "name a shell: bash, zsh or fish"
-                                  : fmt::format("'{}' is not a known shell; use bash, zsh or fish", o.subject));
+  return invalid(o.subject.empty() ? "name a shell: bash, zsh or fish"
+                                   : fmt::format("'{}' is not a known shell; use bash, zsh or fish", o.subject));
 }
 
 }  // namespace

@@ -176,8 +176,13 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
   d.blocks.push_back({facts});
   if (v.hops.empty()) return d;
   Table table{"Hops",
-              {{"from", Align::kLeft}, {"to", Align::kLeft}, {"link", Align::kLeft}, {"links"},
-               {"payload (GB/s)"},     {"wire (GB/s)"},      {"latency (ns)"}}};
+              {{"from", Align::kLeft},
+               {"to", Align::kLeft},
+               {"link", Align::kLeft},
+               {"links"},
+               {"payload (GB/s)"},
+               {"wire (GB/s)"},
+               {"latency (ns)"}}};
   for (const PathHop& hop : v.hops) {
     const LinkId l = hop.links.front().link;
     const std::string more = hop.links.size() > 1 ? fmt::format(" and {} more", hop.links.size() - 1) : "";

@@ -78,8 +78,7 @@ Command plan_command(const std::string& typed) {
       "  busbar plan dgx-h100 llama3-70b --gpus 512 --global-batch 1024 --zero 1..3\n"
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --tp 1,2,4,8 --recompute none --json\n"
       "  busbar plan dgx-h100:2048 llama3.1-405b --seq 8192 --global-batch 2048 --within 5s\n";
-  c.positionals = {cluster_word(o->flags.cluster, false),
-                   {"MODEL", "catalogue name or file", &o->flags.model, false}};
+  c.positionals = {cluster_word(o->flags.cluster, false), {"MODEL", "catalogue name or file", &o->flags.model, false}};
   LayoutFlags& l = o->flags.degrees;
   PlanLists& s = o->lists;
   c.flags = {
@@ -89,7 +88,11 @@ Command plan_command(const std::string& typed) {
       {"--layout", "FILE", "what the search does not choose, as a layout file", "Scenario", &o->flags.layout},
       {"--global-batch", "N", "sequences per step", "Scenario", &l.global_batch},
       {"--seq", "TOKENS", "sequence length (default 4096)", "Scenario", &l.seq},
-      {"--precision", "NAME", "bf16 (default), fp16, fp8 or fp4", "Scenario", &l.precision,
+      {"--precision",
+       "NAME",
+       "bf16 (default), fp16, fp8 or fp4",
+       "Scenario",
+       &l.precision,
        {"bf16", "fp16", "fp8", "fp4"}},
       {"--tp", "LIST", "tensor-parallel degrees to try: 1,2,4 or 1..8 (default all that divide)", "Space", &s.tp},
       {"--pp", "LIST", "pipeline stages to try", "Space", &s.pp},
@@ -100,7 +103,8 @@ Command plan_command(const std::string& typed) {
       {"--micro-batch", "LIST", "sequences per micro-batch to try", "Space", &s.micro_batch},
       {"--zero", "LIST", "ZeRO degrees to try (default 0..3)", "Space", &s.zero},
       {"--recompute", "LIST", "kinds to try (default none,selective,full)", "Space", &s.recompute},
-      {"--schedule", "LIST", "pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v,dualpipe-v)", "Space", &s.schedule},
+      {"--schedule", "LIST", "pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v,dualpipe-v)", "Space",
+       &s.schedule},
       {"--within", "TIME", "stop after this time with the best so far: 500ms (default: when it is proven)", "Search",
        &o->within},
       {"--rows", "N", "layouts to show (default 10)", "Output", &o->rows},

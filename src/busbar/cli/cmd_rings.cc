@@ -56,8 +56,8 @@ Result<int> run(const RingsFlags& o) {
   if (o.copies == 0) return invalid("at least 1 node is needed", {"", 0, 0, "--copies"});
   constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20;  // takes some seconds
   if (std::uint64_t{o.copies} * gpus.size() > kMostRanks)
-    return flag_error(
-        "--copies", fmt::format("{} copies of {} GPUs are more than {} ranks", o.copies, gpus.size(), kMostRanks));
+    return flag_error("--copies",
+                      fmt::format("{} copies of {} GPUs are more than {} ranks", o.copies, gpus.size(), kMostRanks));
   if (o.gpus > 0) gpus = gpus.first(o.gpus);
   BUSBAR_ASSIGN(const NcclComm comm, build_nccl_comm(cluster.topology, gpus, settings, o.copies));
   const RingsView view{&comm, &cluster.topology, cluster.name};
@@ -75,10 +75,8 @@ Result<int> run(const RingsFlags& o) {
   if (o.common.for_programs()) rings_to_json(view, j);
   if (!o.common.for_programs() || !o.common.html.empty()) rings_to_document(view, d);
   if (!o.common.html.empty()) d.blocks.push_back({draw_rings(view), Audience::kPage});
-  if (!o.svg.empty())
-    BUSBAR_RETURN_IF_ERROR(write_file(o.svg, render_svg(draw_rings(view))));
-  if (!o.graph.empty())
-    BUSBAR_RETURN_IF_ERROR(write_file(o.graph, write_nccl_graph_xml(graph_records(comm))));
+  if (!o.svg.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.svg, render_svg(draw_rings(view))));
+  if (!o.graph.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.graph, write_nccl_graph_xml(graph_records(comm))));
   j["run"] = clock.to_json();
   return deliver(o.common, j, d);
 }

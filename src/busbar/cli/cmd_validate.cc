@@ -158,11 +158,11 @@ Table layers_table(const std::map<std::string, ErrorSummary>& by_layers) {
   Table t = errors_table("Errors of dense models and of models with experts", "layers", by_layers, false);
   for (const StepBar& bar : kStepBars)
     if (const auto it = by_layers.find(bar.layers); it != by_layers.end())
-      t.note += fmt::format("{}{}: bars {} and {} % for mean and p90, {}", t.note.empty() ? "" : "; ", bar.layers,
-                            bar.mean_percent, bar.p90_percent,
-                            it->second.mean_abs_percent <= bar.mean_percent && it->second.p90_abs_percent <= bar.p90_percent
-                                ? "met"
-                                : "not met");
+      t.note += fmt::format(
+          "{}{}: bars {} and {} % for mean and p90, {}", t.note.empty() ? "" : "; ", bar.layers, bar.mean_percent,
+          bar.p90_percent,
+          it->second.mean_abs_percent <= bar.mean_percent && it->second.p90_abs_percent <= bar.p90_percent ? "met"
+                                                                                                           : "not met");
   return t;
 }
 
@@ -216,11 +216,10 @@ Table left_out_table(const LeftOutTable& left) {
            {"p90 |error| without it (%)"},
            {"max |error| without it (%)"}}};
   const auto add = [&t](const LeftOutPart& p) {
-    t.rows.push_back({p.name, std::to_string(p.without.configurations), fmt::format("{:.1f}", p.with.mean_abs_percent),
-                      fmt::format("{:+.1f}", p.without.median_percent),
-                      fmt::format("{:.1f}", p.without.mean_abs_percent),
-                      fmt::format("{:.1f}", p.without.p90_abs_percent),
-                      fmt::format("{:.1f}", p.without.max_abs_percent)});
+    t.rows.push_back(
+        {p.name, std::to_string(p.without.configurations), fmt::format("{:.1f}", p.with.mean_abs_percent),
+         fmt::format("{:+.1f}", p.without.median_percent), fmt::format("{:.1f}", p.without.mean_abs_percent),
+         fmt::format("{:.1f}", p.without.p90_abs_percent), fmt::format("{:.1f}", p.without.max_abs_percent)});
   };
   for (const LeftOutPart& p : left.parts) add(p);
   add(left.all);

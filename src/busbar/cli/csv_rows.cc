@@ -14,8 +14,8 @@ struct RowKeys {
   const char* list;
   const char* inner;  ///< a list inside each row whose members become the lines; "" for none
 };
-constexpr RowKeys kRowKeys[] = {{"results", ""},  {"points", ""},        {"rows", ""}, {"flows", ""},
-                                {"channels", ""}, {"layouts", ""},       {"hops", ""}, {"levels", ""},
+constexpr RowKeys kRowKeys[] = {{"results", ""},  {"points", ""},         {"rows", ""}, {"flows", ""},
+                                {"channels", ""}, {"layouts", ""},        {"hops", ""}, {"levels", ""},
                                 {"claims", ""},   {"entries", "figures"}, {"parts", ""}};
 
 std::string plain(const Json& value) {

@@ -195,8 +195,8 @@ class ArgumentReader {
     const Flag* const other = find(f.needs.substr(0, space));
     BUSBAR_CHECK(other != nullptr) << f.needs;
     const auto* const value = std::get_if<std::string*>(&other->target);
-    const bool met = space == std::string::npos ? has(*other)
-                                                : value != nullptr && **value == f.needs.substr(space + 1);
+    const bool met =
+        space == std::string::npos ? has(*other) : value != nullptr && **value == f.needs.substr(space + 1);
     if (met) return {};
     if (other->names == "--engine" && value != nullptr)
       return unsupported(fmt::format("has no effect on the {} engine; add {}, or leave this out", **value, f.needs),

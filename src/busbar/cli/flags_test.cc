@@ -39,8 +39,7 @@ std::string refusal(Typed& t, const std::vector<std::string>& args) {
 
 TEST(Flags, StandAnywhereAndTakeOneValueEach) {
   Typed t;
-  EXPECT_EQ(refusal(t, {"run", "--set", "a=1", "box", "--json", "--set=b=2", "-g4", "sum", "-f", "1.5"}),
-            "");
+  EXPECT_EQ(refusal(t, {"run", "--set", "a=1", "box", "--json", "--set=b=2", "-g4", "sum", "-f", "1.5"}), "");
   EXPECT_EQ(t.cluster, "box");
   EXPECT_EQ(t.op, "sum");
   EXPECT_EQ(t.set, (std::vector<std::string>{"a=1", "b=2"}));

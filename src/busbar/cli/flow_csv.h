@@ -18,8 +18,8 @@ struct NamedFlows {
 /// Errors: kIo; kInvalid and kNotFound with file and line: unknown host, negative size, duplicate id, cyclic `after`.
 Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router);
 
-/// The same columns for a list, with numbers as ids. A flow that leaves or arrives by another NIC than its GPU's nearest
-/// names that NIC as its host. Overheads count only where a flow waits for no other.
+/// The same columns for a list, with numbers as ids. A flow that leaves or arrives by another NIC than its GPU's
+/// nearest names that NIC as its host. Overheads count only where a flow waits for no other.
 std::string write_flow_csv(const FlowList& list, const Router& router);
 
 }  // namespace busbar

@@ -32,12 +32,22 @@ Result<NamedFlows> random_flows(const FlowSource& source, const Router& router, 
 }  // namespace
 
 std::vector<Flag> flow_source_flags(FlowSource& source) {
-  return {{"--sizes", "NAME", "random flows in place of a list: websearch, hadoop or FILE.csv (bytes,percent)", "Traffic",
-           &source.sizes},
-          {"--load", "SHARE", "of each host's cables, e.g. 0.6; starts are Poisson, destinations uniform", "Traffic",
-           &source.load, {}, "--sizes"},
+  return {{"--sizes", "NAME", "random flows in place of a list: websearch, hadoop or FILE.csv (bytes,percent)",
+           "Traffic", &source.sizes},
+          {"--load",
+           "SHARE",
+           "of each host's cables, e.g. 0.6; starts are Poisson, destinations uniform",
+           "Traffic",
+           &source.load,
+           {},
+           "--sizes"},
           {"--until", "TIME", "time of the last start (default 1ms)", "Traffic", &source.until, {}, "--sizes"},
-          {"--out", "FILE.csv", "write the random flows as a list that this command reads", "Files", &source.out, {},
+          {"--out",
+           "FILE.csv",
+           "write the random flows as a list that this command reads",
+           "Files",
+           &source.out,
+           {},
            "--sizes"}};
 }
 

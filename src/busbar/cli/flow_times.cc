@@ -92,20 +92,19 @@ Table FlowTimes::table(const Penalties* penalties) const {
     const ClassTimes times = times_of(flows_, c);
     if (times.fct_us.empty()) continue;
     const SizePenalty by = penalties == nullptr ? SizePenalty{} : penalties->by_size[&c - kClasses];
-    std::vector<std::string> row{c.name, std::to_string(times.fct_us.size()),
-                                 format_number(by.mean * mean(times.fct_us)),
-                                 format_number(by.p50 * quantile(times.fct_us, 0.5)),
-                                 format_number(by.p99 * quantile(times.fct_us, 0.99))};
+    std::vector<std::string> row{
+        c.name, std::to_string(times.fct_us.size()), format_number(by.mean * mean(times.fct_us)),
+        format_number(by.p50 * quantile(times.fct_us, 0.5)), format_number(by.p99 * quantile(times.fct_us, 0.99))};
     if (penalties == nullptr) {
       row.push_back(format_number(mean(times.slowdown)));
       row.push_back(format_number(quantile(times.slowdown, 0.99)));
     }
     table.rows.push_back(std::move(row));
   }
-  table.note = penalties == nullptr
-                   ? "slowdown: time divided by the time of the same flow alone."
-                   : fmt::format("With the penalties of {}. All other times are those of fair sharing.",
-                                 name_of(*penalties));
+  table.note =
+      penalties == nullptr
+          ? "slowdown: time divided by the time of the same flow alone."
+          : fmt::format("With the penalties of {}. All other times are those of fair sharing.", name_of(*penalties));
   return table;
 }
 

@@ -24,8 +24,8 @@ class FlowTimes {
   explicit FlowTimes(std::vector<TimedFlow> flows);
   /// "fct_cdf": [{percent, fct_us}]: so many percent of the flows took at most so long; "fct_by_size": per class of
   /// sizes with flows {from_bytes, to_bytes, flows, fct_us{mean, p50, p99}, slowdown{mean, p50, p99}}. `penalties`
-  /// (null: none) multiply the times of classes, which then have no slowdown; "fct_with_penalties_us" is the mean of all
-  /// flows.
+  /// (null: none) multiply the times of classes, which then have no slowdown; "fct_with_penalties_us" is the mean of
+  /// all flows.
   void add_to(Json& report, const Penalties* penalties = nullptr) const;
   /// fct_by_size as a table; it says something from kLeast flows on.
   Table table(const Penalties* penalties = nullptr) const;

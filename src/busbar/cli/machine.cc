@@ -34,8 +34,7 @@ std::string protocol_of(const ImportedMachine& machine, const PartFigures& figur
 
 Result<Cluster> adopt(ImportedMachine machine, const std::string& name, std::string text, const PartFigures& figures,
                       const Overrides& overrides) {
-  if (!machine.unnamed.empty())
-    return invalid(machine.unnamed, {name, 0, 0, ""});
+  if (!machine.unnamed.empty()) return invalid(machine.unnamed, {name, 0, 0, ""});
   const std::string protocol = protocol_of(machine, figures);
   BUSBAR_ASSIGN(Cluster cluster,
                 adopt_topology(std::move(machine.topology), name, std::move(text), protocol, overrides));

@@ -44,14 +44,11 @@ std::vector<Flag> nccl_tests_flags(NcclTestsFlags& f) {
        &f.reduction,
        {"sum", "prod", "min", "max", "avg", "mulsum"}},
       {"-G,--cudagraph", "N", "above 0: same as --launch graph", kCategory, &f.graph}};
-  const std::pair<const char*, std::uint32_t*> accepted[] = {{"-n,--iters", &f.iterations},
-                                                             {"-w,--warmup_iters", &f.warmups},
-                                                             {"-c,--check", &f.check},
-                                                             {"-p,--parallel_init", &f.parallel_init},
-                                                             {"-m,--agg_iters", &f.aggregated},
-                                                             {"-z,--blocking", &f.blocking},
-                                                             {"-a,--average", &f.average},
-                                                             {"-R,--local_register", &f.registered}};
+  const std::pair<const char*, std::uint32_t*> accepted[] = {
+      {"-n,--iters", &f.iterations},     {"-w,--warmup_iters", &f.warmups},
+      {"-c,--check", &f.check},          {"-p,--parallel_init", &f.parallel_init},
+      {"-m,--agg_iters", &f.aggregated}, {"-z,--blocking", &f.blocking},
+      {"-a,--average", &f.average},      {"-R,--local_register", &f.registered}};
   for (const auto& [names, target] : accepted)
     flags.push_back({names, "N", "accepted, without effect", kCategory, target});
   return flags;

@@ -15,8 +15,8 @@ struct NcclTestsFlags {
   std::uint32_t graph = 0;              ///< launches per CUDA graph; 0: no graph
   std::string datatype = "float", reduction = "sum";
   /// Accepted without effect: a prediction needs no repetition, check or buffer.
-  std::uint32_t iterations = 0, warmups = 0, check = 0, parallel_init = 0, aggregated = 0, blocking = 0,
-                average = 0, registered = 0;
+  std::uint32_t iterations = 0, warmups = 0, check = 0, parallel_init = 0, aggregated = 0, blocking = 0, average = 0,
+                registered = 0;
 
   /// The number of ranks by -t and -g, over all nodes; 0: one per GPU.
   std::uint32_t ranks() const;

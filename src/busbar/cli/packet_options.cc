@@ -119,9 +119,8 @@ Status read_faults(const std::vector<std::string>& texts, const std::string& rer
 Status read_background(const std::string& text, const std::string& catalog_directory, PacketOptions& options) {
   const std::size_t colon = text.find(':'), at = text.rfind('@');
   const auto wrong = [&](const std::string& why) {
-    return invalid(
-        fmt::format("'{}': {}; write LOAD:SIZES@UNTIL, for example 0.3:websearch@1ms", text, why),
-        {"", 0, 0, "--background"});
+    return invalid(fmt::format("'{}': {}; write LOAD:SIZES@UNTIL, for example 0.3:websearch@1ms", text, why),
+                   {"", 0, 0, "--background"});
   };
   if (colon == std::string::npos || at == std::string::npos || at < colon)
     return wrong("load, sizes or end is missing");
@@ -298,9 +297,9 @@ Overrides without_packets(Overrides overrides) {
 }
 
 Json to_json(const PacketCounts& x) {
-  return {{"data", x.data},         {"acks", x.acks},     {"nacks", x.nacks},   {"asks", x.asks},
-          {"resent", x.resent},     {"trimmed", x.trims}, {"dropped", x.drops}, {"marked", x.marks},
-          {"pauses", x.pauses},     {"timeouts", x.timeouts}};
+  return {{"data", x.data},     {"acks", x.acks},        {"nacks", x.nacks},   {"asks", x.asks},
+          {"resent", x.resent}, {"trimmed", x.trims},    {"dropped", x.drops}, {"marked", x.marks},
+          {"pauses", x.pauses}, {"timeouts", x.timeouts}};
 }
 
 std::string trouble_of(const PacketCounts& x) {

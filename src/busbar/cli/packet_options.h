@@ -15,7 +15,8 @@ namespace busbar {
 
 /// Fills in defaults (nscc; the cluster's own routing and seed) and parses the words. Pre: the words are choices of
 /// packet_run_flags(). `overrides`: its words for packets are read, --set packet.KEY=VALUE and --set packet=PROFILE, an
-/// entry of catalog/packets or a YAML file with `settings:`. Errors: kInvalid for a seed below 0 and for wrong settings.
+/// entry of catalog/packets or a YAML file with `settings:`. Errors: kInvalid for a seed below 0 and for wrong
+/// settings.
 Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
                                           std::optional<std::int64_t> seed, const Cluster& cluster,
                                           const Overrides& overrides);

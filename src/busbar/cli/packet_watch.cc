@@ -14,8 +14,13 @@ namespace busbar {
 
 std::vector<Flag> watch_flags(WatchFlags& f) {
   std::vector<Flag> flags{
-      {"--series", "FILE.csv", "write rates, queues, windows, marks and pauses of links and flows over time", "Files",
-       &f.series, {}, "--engine packet"},
+      {"--series",
+       "FILE.csv",
+       "write rates, queues, windows, marks and pauses of links and flows over time",
+       "Files",
+       &f.series,
+       {},
+       "--engine packet"},
       {"--interval", "TIME", "between the samples of --series (default 10us)", "Packets", &f.interval, {}, "--series"},
       {"--log", "FILE.csv", "write every event of the flows in --log-flows", "Files", &f.log, {}, "--log-flows"},
       {"--log-flows", "ID,ID,...", "flows to log, by their ids, e.g. 3,17", "Packets", &f.log_flows, {}, "--log"}};
@@ -90,8 +95,8 @@ std::string PacketWatch::log_row(const PacketLogEntry& e) const {
 
 Status PacketWatch::write() {
   if (series_.size() > kMostBytes)
-    return Error{ErrorCode::kDoesNotFit, "the samples take more than 1 GiB; take a longer interval",
-                 {"", 0, 0, "--interval"}};
+    return Error{
+        ErrorCode::kDoesNotFit, "the samples take more than 1 GiB; take a longer interval", {"", 0, 0, "--interval"}};
   if (!flags_.series.empty()) BUSBAR_RETURN_IF_ERROR(write_file(flags_.series, series_));
   if (flags_.log_flows.empty()) return {};
   std::stable_sort(log_.begin(), log_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });

@@ -53,11 +53,10 @@ std::size_t tied(const PlanRun& r) {
 
 Highlight verdict(const PlanRun& r) {
   const PlannedLayout& best = r.plan.layouts.front();
-  const std::string how =
-      r.plan.complete
-          ? fmt::format("No layout of the {} in the space is faster.", r.plan.searched)
-          : fmt::format("No layout of the {} in the space is more than {:.1f} % faster.", r.plan.searched,
-                        gap_percent(r.plan));
+  const std::string how = r.plan.complete
+                              ? fmt::format("No layout of the {} in the space is faster.", r.plan.searched)
+                              : fmt::format("No layout of the {} in the space is more than {:.1f} % faster.",
+                                            r.plan.searched, gap_percent(r.plan));
   const std::size_t n = tied(r);
   const std::string tie =
       n > 1 ? fmt::format(" A tie: rows 1 to {} differ by less than {} %; measure them.", n, kTiePercent) : "";
@@ -92,8 +91,7 @@ Table layout_table(const PlanRun& r, std::uint32_t rows) {
       "{} layouts: {} do not divide, {} do not fit into {}, {} cannot be faster by their bounds, {} timed. Least bound "
       "of those that fit: {}, {:.1f} % below the best.",
       r.plan.searched, r.plan.refused, r.plan.no_fit, format_size(static_cast<double>(count(r.capacity))),
-      r.plan.bounded, r.plan.layouts.size(), format_duration(bound),
-      100 * (1 - bound / best.step.step_time.in_s()));
+      r.plan.bounded, r.plan.layouts.size(), format_duration(bound), 100 * (1 - bound / best.step.step_time.in_s()));
   return t;
 }
 
@@ -143,11 +141,11 @@ std::string torchtitan_flags(const LayoutSpec& l) {
       l.tp, l.pp, l.cp, shards ? l.dp : 1, shards ? 1 : l.dp);
   if (l.ep > 1) s += fmt::format(" --parallelism.expert_parallel_degree={}", l.ep);
   if (shards) s += fmt::format(" --parallelism.fsdp_reshard_after_forward={}", l.zero == 3 ? "always" : "never");
-  const char* schedule = l.schedule == PipelineSchedule::kGPipe ? "GPipe"
-                         : l.schedule == PipelineSchedule::kZbV ? "ZBVZeroBubble"
+  const char* schedule = l.schedule == PipelineSchedule::kGPipe       ? "GPipe"
+                         : l.schedule == PipelineSchedule::kZbV       ? "ZBVZeroBubble"
                          : l.schedule == PipelineSchedule::kDualPipeV ? "DualPipeV"
-                         : l.vpp > 1                            ? "Interleaved1F1B"
-                                                                : "1F1B";
+                         : l.vpp > 1                                  ? "Interleaved1F1B"
+                                                                      : "1F1B";
   if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_schedule={}", schedule);
   s += fmt::format(
       " --training.local_batch_size={} --training.global_batch_size={} --training.seq_len={} "
@@ -194,23 +192,23 @@ std::vector<std::pair<std::string, std::string>> framework_flags(const LayoutSpe
 
 Json plan_json(const PlanRun& r, const CommonOptions& common) {
   const Plan& p = r.plan;
-  Json j{{"schema", "busbar.plan/1"},
-         {"cluster", r.machine.cluster().name},
-         {"gpus", p.layouts.front().layout.ranks()},
-         {"model", r.machine.scenario.model.name},
-         {"engine", r.request.engine},
-         {"inputs_hash",
-          inputs_hash(common, r.machine.kernels.text + r.machine.scenario.text + r.machine.cluster().text)},
-         {"best", row_json(r, p.layouts.front())},
-         {"lower_bound_s", p.lower_bound.in_s()},
-         {"proven_s", p.proven.in_s()},
-         {"gap_percent", gap_percent(p)},
-         {"complete", p.complete},
-         {"searched", p.searched},
-         {"pruned", {{"refused", p.refused}, {"memory", p.no_fit}, {"bound", p.bounded}}},
-         {"timed", p.layouts.size()},
-         {"tie_percent", kTiePercent},
-         {"tied", tied(r)}};
+  Json j{
+      {"schema", "busbar.plan/1"},
+      {"cluster", r.machine.cluster().name},
+      {"gpus", p.layouts.front().layout.ranks()},
+      {"model", r.machine.scenario.model.name},
+      {"engine", r.request.engine},
+      {"inputs_hash", inputs_hash(common, r.machine.kernels.text + r.machine.scenario.text + r.machine.cluster().text)},
+      {"best", row_json(r, p.layouts.front())},
+      {"lower_bound_s", p.lower_bound.in_s()},
+      {"proven_s", p.proven.in_s()},
+      {"gap_percent", gap_percent(p)},
+      {"complete", p.complete},
+      {"searched", p.searched},
+      {"pruned", {{"refused", p.refused}, {"memory", p.no_fit}, {"bound", p.bounded}}},
+      {"timed", p.layouts.size()},
+      {"tie_percent", kTiePercent},
+      {"tied", tied(r)}};
   for (const auto& [name, flags] : framework_flags(p.layouts.front().layout)) j["flags"][name] = flags;
   j["layouts"] = Json::array();
   for (const PlannedLayout& l : p.layouts) j["layouts"].push_back(row_json(r, l));

@@ -40,8 +40,8 @@ Status read_numbers(const char* flag, const std::string& list, std::uint32_t low
     const bool good = read_number(word.substr(0, dots), first) &&
                       (range ? read_number(word.substr(dots + 2), last) : (last = first, true));
     if (!good || first < low || last > high || first > last)
-      return flag_error(flag, fmt::format("'{}' is no list of numbers from {} to {}, such as 1,2,4 or 1..4", list, low,
-                                          high));
+      return flag_error(
+          flag, fmt::format("'{}' is no list of numbers from {} to {}, such as 1,2,4 or 1..4", list, low, high));
     for (std::uint32_t v = first; v <= last; ++v) out.push_back(v);
   }
   return {};
@@ -134,9 +134,7 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
   BUSBAR_ASSIGN(run.machine, open_train(std::move(scenario), ask));
   run.capacity = gpu_memory(run.machine.cluster().topology);
   const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   LongRun watch("layouts");
   std::size_t steps = 0;
   const auto go_on = [&](std::size_t) {  // how many are left is not known
@@ -150,8 +148,8 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
 }
 
 bool names_a_layout(const LayoutSpec& layout) {
-  constexpr const char* kSearched[] = {"tp", "pp", "vpp", "dp", "cp", "ep", "micro_batch", "zero", "recompute",
-                                       "schedule"};
+  constexpr const char* kSearched[] = {"tp", "pp",          "vpp",  "dp",        "cp",
+                                       "ep", "micro_batch", "zero", "recompute", "schedule"};
   return std::any_of(std::begin(kSearched), std::end(kSearched),
                      [&](const char* key) { return layout.places.contains(key); });
 }

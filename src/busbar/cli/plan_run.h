@@ -37,8 +37,8 @@ bool names_a_layout(const LayoutSpec& layout);
 /// A limit on layouts instead of time: the same command prints the same bytes everywhere.
 constexpr std::size_t kDefaultPlanTimed = 4;
 struct DefaultPlan {
-  LayoutSpec layout;    ///< resolved: the default one, or the fastest that was timed
-  std::string because;  ///< why it is not the default one; empty: it is
+  LayoutSpec layout;          ///< resolved: the default one, or the fastest that was timed
+  std::string because;        ///< why it is not the default one; empty: it is
   std::string flags() const;  ///< to add to the command for the same layout
 };
 /// The layout of a step for which none was given. Without a global batch it is that of the default layout.

@@ -13,11 +13,12 @@ std::vector<Flag> predict_flags(PredictOptions& o, const std::string& launch) {
            "NCCL", &o.nccl},
           {"--launch", "MODE",
            "how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), "
-           "unknown (default: " + launch + ")",
+           "unknown (default: " +
+               launch + ")",
            "NCCL", &o.launch, launch_modes()},
           {"--shortcuts-off", "NAMES",
-           "compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken",
-           "Output", &o.shortcuts_off}};
+           "compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken", "Output",
+           &o.shortcuts_off}};
 }
 
 void add_policy(Json& j, const PredictPolicy& policy, const std::string& mode, Duration launch) {
@@ -36,9 +37,9 @@ std::string policy_words(const PredictPolicy& policy, const std::string& mode, D
 void explain_shortcuts(const Shortcuts& shortcuts, Json& j, Document& document) {
   const std::vector<std::string> names = shortcuts.names_taken();
   j["shortcuts"] = names;
-  document.blocks.push_back({Paragraph{names.empty() ? std::string("No shortcut was taken.")
-                                                     : fmt::format("Shortcuts taken (docs/models/shortcuts.md): {}.",
-                                                                   fmt::join(names, ", "))}});
+  document.blocks.push_back({Paragraph{
+      names.empty() ? std::string("No shortcut was taken.")
+                    : fmt::format("Shortcuts taken (docs/models/shortcuts.md): {}.", fmt::join(names, ", "))}});
 }
 
 }  // namespace busbar

@@ -8,8 +8,7 @@ namespace busbar {
 namespace {
 
 std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
   std::string out = "'";
   for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
@@ -57,8 +56,8 @@ std::string request_line(const CollectiveRequest& r) {
 
 std::string layout_flags(const LayoutSpec& l) {
   Line out("");
-  const std::pair<const char*, std::uint32_t> degrees[] = {{"--tp", l.tp}, {"--pp", l.pp}, {"--vpp", l.vpp},
-                                                           {"--dp", l.dp}, {"--cp", l.cp}, {"--ep", l.ep},
+  const std::pair<const char*, std::uint32_t> degrees[] = {{"--tp", l.tp},    {"--pp", l.pp}, {"--vpp", l.vpp},
+                                                           {"--dp", l.dp},    {"--cp", l.cp}, {"--ep", l.ep},
                                                            {"--zero", l.zero}};
   for (const auto& [flag, value] : degrees) out.add(flag, value);
   out.add("--micro-batch", l.micro_batch);

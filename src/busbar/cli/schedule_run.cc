@@ -56,9 +56,8 @@ Result<LoopedRun> fastest_run(const ExecutionPlan& plan, Predictor& machine, Pro
   for (std::uint32_t k = loops > 0 ? loops : 1; k <= most; k *= 2) {
     BUSBAR_ASSIGN(MessageGraph graph, messages_of(plan, size, k));
     graph.nics = nics;
-    BUSBAR_ASSIGN(MessageRun run,
-                  run_messages(machine.router(), machine.placement(), machine.protocol(), protocol, graph,
-                               machine.policy().shortcuts, machine.policy().stop));
+    BUSBAR_ASSIGN(MessageRun run, run_messages(machine.router(), machine.placement(), machine.protocol(), protocol,
+                                               graph, machine.policy().shortcuts, machine.policy().stop));
     if (best.run.messages > 0 && run.end >= best.run.end) break;
     best = {std::move(run), k};
   }
@@ -101,8 +100,7 @@ Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule,
     ScheduleRow row;
     row.size = size;
     const bool as_timed = loops == 0 && count(size) == schedule.max_bytes;
-    const Result<LoopedRun> fastest =
-        fastest_run(plan, machine, protocol, size, as_timed ? schedule.loops : loops);
+    const Result<LoopedRun> fastest = fastest_run(plan, machine, protocol, size, as_timed ? schedule.loops : loops);
     if (!fastest.ok() && watch.interrupted()) break;
     if (!fastest.ok()) return fastest.error();
     const MessageRun& run = fastest->run;
@@ -127,8 +125,15 @@ Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule,
 Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster) {
   const ExecutionPlan& plan = schedule.plan;
   Table t{fmt::format("{} ({}) over {} GPUs of {}", plan.name, name_of(plan.op), plan.ranks, cluster.name),
-          {{"size (B)"}, {"time (us)"}, {"busbw (GB/s)"}, {"our fastest", Align::kLeft}, {"its time (us)"},
-           {"against ours (%)"}, {"floor (us)"}, {"above floor (%)"}, {"bound by", Align::kLeft}}};
+          {{"size (B)"},
+           {"time (us)"},
+           {"busbw (GB/s)"},
+           {"our fastest", Align::kLeft},
+           {"its time (us)"},
+           {"against ours (%)"},
+           {"floor (us)"},
+           {"above floor (%)"},
+           {"bound by", Align::kLeft}}};
   for (const ScheduleRow& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4),
                       format_number(algbw(r) * bus_factor(plan.op, plan.ranks)), r.ours.empty() ? "-" : r.ours,
@@ -205,9 +210,9 @@ Result<int> run_schedule(const CollectiveOptions& o) {
   const RunClock clock;
   if (o.common.engine != "flow")
     return Error{ErrorCode::kUnsupported,
-         fmt::format("a schedule from a file is timed message by message on the flow engine, not on '{}'",
-                     o.common.engine),
-         {"", 0, 0, "--engine"}};
+                 fmt::format("a schedule from a file is timed message by message on the flow engine, not on '{}'",
+                             o.common.engine),
+                 {"", 0, 0, "--engine"}};
   BUSBAR_ASSIGN(const Collective op, parse_collective(o.op));
   BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.overrides));
   PredictPolicy policy;
@@ -249,7 +254,8 @@ Result<int> run_schedule(const CollectiveOptions& o) {
   j["complete"] = rows.size() == sizes.size();
   j["run"] = clock.to_json();
   Document d{fmt::format("{} over {} GPUs of {} by {}", name_of(op), plan.ranks, cluster->name, o.schedule),
-             o.common.typed, {}};
+             o.common.typed,
+             {}};
   d.blocks.push_back({schedule_table(schedule, rows, *cluster)});
   d.blocks.push_back(
       {Highlight{fmt::format("Proved: {} sends, at most {} of them one after another. At {} the time is limited by {}.",
@@ -275,9 +281,10 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
     return unsupported("the groups of this call run different schedules; ask for one of them with --ranks");
   BUSBAR_ASSIGN(const Schedule schedule, schedule_of(row.call, machine.cluster().topology, machine.placement()));
   if (schedule.sends_nothing)
-    return unsupported("this broadcast is an all-reduce of what the root has, which no file of schedules can state; give "
-                       "another --algorithm",
-                       {"", 0, 0, "--out"});
+    return unsupported(
+        "this broadcast is an all-reduce of what the root has, which no file of schedules can state; give "
+        "another --algorithm",
+        {"", 0, 0, "--out"});
   const PlanLanes lanes = Lowering(machine.router(), machine.placement(), machine.protocol()).lanes(row.call, schedule);
   std::string text;
   if (goal) {
@@ -289,8 +296,8 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
     algorithm.min_bytes = algorithm.max_bytes = count(row.size());
     // A thread block runs all its steps in one loop before the next loop. This changes pipelines of rounds, not of
     // trees.
-    const bool trees = std::all_of(schedule.phases.begin(), schedule.phases.end(),
-                                   [](const Phase& p) { return is_tree(p.pattern); });
+    const bool trees =
+        std::all_of(schedule.phases.begin(), schedule.phases.end(), [](const Phase& p) { return is_tree(p.pattern); });
     if (row.chunks == 1 || trees) algorithm.loops = row.chunks;
     for (const Prediction& r : rows)
       if (r.algorithm == row.algorithm && r.protocol() == row.protocol() && r.channels == row.channels)

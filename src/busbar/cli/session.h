@@ -60,6 +60,6 @@ std::string bound_in_short(const Bound& bound, const Topology& topology);
 /// its own JSON to stdout, so nothing more goes there.
 enum class Printed : std::uint8_t { kNot, kAlready };
 Result<int> deliver(const CommonOptions& o, const Json& data, const Document& document, int status = 0,
-            Printed printed = Printed::kNot);
+                    Printed printed = Printed::kNot);
 
 }  // namespace busbar

@@ -14,7 +14,10 @@ std::string said(const std::string& line) {
 }
 
 TEST(Streams, NothingThatIsSaidCommandsTheTerminal) {
-  EXPECT_EQ(said("a\x1b]0;title\x07" "b \xe2\x80\xae" "c\nd"), "busbar: a?]0;title?b ?c d\n");
+  EXPECT_EQ(said("a\x1b]0;title\x07"
+                 "b \xe2\x80\xae"
+                 "c\nd"),
+            "busbar: a?]0;title?b ?c d\n");
 }
 
 TEST(Streams, LongEchoesAreCutAndTheRestStays) {

@@ -20,8 +20,7 @@ Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std:
   const bool single = last_text.empty() && count(first) > (std::uint64_t{16} << 30);
   BUSBAR_ASSIGN(const Bytes last, parse(last_text.empty() ? (single ? first_text : "16G") : last_text, "-e"));
   if (count(first) == 0) return flag_error("-b", "sizes start at 1 byte");
-  if (count(last) < count(first))
-    return flag_error("-e", fmt::format("{} is below -b {}", last_text, first_text));
+  if (count(last) < count(first)) return flag_error("-e", fmt::format("{} is below -b {}", last_text, first_text));
   if (!(factor > 1) || factor > 1e6) return flag_error("-f", "the step factor must be above 1");
   constexpr std::size_t kMostSizes = 4096;
   constexpr double kMostSteps = 1e6;  // small sizes need many steps between two sizes

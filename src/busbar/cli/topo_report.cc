@@ -20,8 +20,8 @@ double giga(BytesPerSecond r) { return static_cast<double>(per_second(r)) / 1e9;
 
 const char* plural_of(DeviceKind k) {
   constexpr const char* kNames[] = {
-      "gpus", "cpus", "numa_nodes", "pcie_switches", "root_ports", "nics", "nvmes", "nvswitches", "leaves", "spines",
-      "cores", "optical_switches", "switches"};
+      "gpus",       "cpus",   "numa_nodes", "pcie_switches", "root_ports",       "nics",    "nvmes",
+      "nvswitches", "leaves", "spines",     "cores",         "optical_switches", "switches"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(DeviceKind::kSwitch) + 1);
   return kNames[static_cast<std::size_t>(k)];
 }
@@ -147,7 +147,11 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
 
 Table tree_table(const Topology& t, const TopoParts& p) {
   Table out{fmt::format("Inside node{}", index(p.block)),
-            {{"device", Align::kLeft},         {"part", Align::kLeft}, {"NUMA"}, {"uplink", Align::kLeft}, {"GB/s"},
+            {{"device", Align::kLeft},
+             {"part", Align::kLeft},
+             {"NUMA"},
+             {"uplink", Align::kLeft},
+             {"GB/s"},
              {"outside the tree", Align::kLeft}}};
   for (const TreeLine& l : block_tree(t, p.block)) {
     const std::string name = t.name(l.device), numa = t.numa(l.device) < 0 ? "-" : std::to_string(t.numa(l.device));
@@ -214,8 +218,12 @@ std::vector<LargestModel> largest_models(const ScaleUpDomain& domain) {
 
 Table level_table(const std::vector<Level>& levels) {
   Table t{"Tiers that a byte crosses, per GPU and direction",
-          {{"level", Align::kLeft}, {"wire (GB/s)"},  {"payload (GB/s)"},
-           {"narrower by"},         {"latency (ns)"}, {"counted", Align::kLeft}}};
+          {{"level", Align::kLeft},
+           {"wire (GB/s)"},
+           {"payload (GB/s)"},
+           {"narrower by"},
+           {"latency (ns)"},
+           {"counted", Align::kLeft}}};
   for (const Level& l : levels)
     t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
                       l.ratio > 0 ? format_number(l.ratio) : "-",

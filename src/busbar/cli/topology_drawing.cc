@@ -86,8 +86,8 @@ class Lines {
       if (line.cables > 1) tip += fmt::format(", {} cables", line.cables);
       if (line.heat >= 0) tip += fmt::format(", {} % loaded over the step", format_number(100 * line.heat, 2));
       if (c.health < 1) tip += c.health > 0 ? fmt::format(", degraded to {}", format_number(c.health)) : ", failed";
-      d.edges.push_back({{key[0], key[1]}, {key[2], key[3]}, line.heat, is_scale_up(c.kind) ? 2.0 : 1.5, tip,
-                         line.cables});
+      d.edges.push_back(
+          {{key[0], key[1]}, {key[2], key[3]}, line.heat, is_scale_up(c.kind) ? 2.0 : 1.5, tip, line.cables});
     }
   }
 

@@ -138,8 +138,14 @@ std::string label_of(const MachineBatches& m) { return m.change.empty() ? m.clus
 
 Table points_table(const MachineBatches& m) {
   Table t{fmt::format("Batches, {}", label_of(m)),
-          {{"batch"},          {"micro-batches"},  {"step (s)"},       {"tokens/s/GPU"},
-           {"efficiency (%)"}, {"exposed TP (%)"}, {"exposed DP (%)"}, {"idle (%)"}}};
+          {{"batch"},
+           {"micro-batches"},
+           {"step (s)"},
+           {"tokens/s/GPU"},
+           {"efficiency (%)"},
+           {"exposed TP (%)"},
+           {"exposed DP (%)"},
+           {"idle (%)"}}};
   for (const ScalePoint& p : m.points)
     t.rows.push_back({std::to_string(p.layout.global_batch), std::to_string(p.layout.micro_batches()),
                       format_number(p.step.in_s()), format_number(p.tokens_per_s_per_gpu),

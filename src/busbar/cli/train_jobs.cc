@@ -39,10 +39,10 @@ Result<Stragglers> parse_stragglers(const std::string& text) {
   double percent = 0;
   if (x == std::string::npos || !is_number(text.substr(0, x), percent) || !is_number(text.substr(x + 2), out.factor) ||
       !(percent > 0 && percent <= 100) || !(out.factor >= 1 && out.factor <= 100))
-    return step_flag_error("--stragglers",
-                           fmt::format("'{}' is not PERCENT%xFACTOR, for example 0.01%x1.3: each GPU takes 1.3 times as "
-                                       "long in one of 10,000 steps",
-                                       text));
+    return step_flag_error(
+        "--stragglers", fmt::format("'{}' is not PERCENT%xFACTOR, for example 0.01%x1.3: each GPU takes 1.3 times as "
+                                    "long in one of 10,000 steps",
+                                    text));
   out.chance = percent / 100;
   return out;
 }
@@ -95,13 +95,13 @@ Status set_algorithms(const std::vector<std::string>& algorithms, const Predicto
     for (const std::size_t i : calls) {
       const std::vector<std::string> names = machine.legal(program.calls[i]).names;
       known.insert(names.begin(), names.end());
-      const bool runs = base == "auto" || base == "fastest" || std::find(names.begin(), names.end(), base) != names.end();
+      const bool runs =
+          base == "auto" || base == "fastest" || std::find(names.begin(), names.end(), base) != names.end();
       if (runs) program.calls[i].algorithm = name;
       set |= runs;
     }
     if (calls.empty() && !all) continue;
-    if (calls.empty())
-      return step_flag_error("--algorithm", fmt::format("'{}': the step has no such calls", text));
+    if (calls.empty()) return step_flag_error("--algorithm", fmt::format("'{}': the step has no such calls", text));
     if (!set)
       return step_flag_error("--algorithm", fmt::format("'{}' can run none of the calls of {}; legal are {}", name,
                                                         name_of(*purpose), fmt::join(known, ", ")));

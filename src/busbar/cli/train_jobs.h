@@ -29,8 +29,8 @@ Result<Stragglers> parse_stragglers(const std::string& text);
 /// Empty: one packed job. Errors name the flag.
 Result<std::vector<DeviceId>> place_jobs(const Topology& topology, const StepSettings& settings);
 
-/// Gives the calls of each named purpose its algorithm, where that algorithm can run them. Errors name the flag: a purpose
-/// none of whose calls it can run; with `all`, also one without calls.
+/// Gives the calls of each named purpose its algorithm, where that algorithm can run them. Errors name the flag: a
+/// purpose none of whose calls it can run; with `all`, also one without calls.
 Status set_algorithms(const std::vector<std::string>& algorithms, const Predictor& machine, bool all, Program& program);
 
 /// Every call runs in `jobs` copies at once, on `ranks` ranks each.

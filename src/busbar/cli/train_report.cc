@@ -127,16 +127,18 @@ std::string spread_words(const TrainRun& r) {
   if (r.law.delay_s > 0)
     words += fmt::format("; {} delays of {} per step", format_number(r.law.delays), format_duration(r.law.delay_s));
   if (r.law.slow_chance > 0)
-    words += fmt::format("; in {} % of steps a GPU is slow and the step takes {}", format_number(100 * r.law.slow_chance),
-                         format_duration(r.law.slow_s));
+    words += fmt::format("; in {} % of steps a GPU is slow and the step takes {}",
+                         format_number(100 * r.law.slow_chance), format_duration(r.law.slow_s));
   return words;
 }
 
 std::string expert_words(const TrainRun& r) {
   const ExpertLoad load = expert_load(r.scenario.model, r.layout);
-  std::string words = fmt::format("the busiest of {} ranks has {:.3g} times the mean load, {:.3g} times in one of ten exchanges",
-                                  r.layout.ep, load.busiest, load.busiest_p90);
-  if (r.layout.expert_capacity > 0) words += fmt::format("; {:.2g} % of the tokens' copies are dropped", 100 * load.dropped);
+  std::string words =
+      fmt::format("the busiest of {} ranks has {:.3g} times the mean load, {:.3g} times in one of ten exchanges",
+                  r.layout.ep, load.busiest, load.busiest_p90);
+  if (r.layout.expert_capacity > 0)
+    words += fmt::format("; {:.2g} % of the tokens' copies are dropped", 100 * load.dropped);
   return words;
 }
 

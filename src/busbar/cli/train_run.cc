@@ -73,8 +73,7 @@ Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
   BUSBAR_ASSIGN(other.kernels, load_kernels(change.cluster, Catalog(run.scenario.cluster_overrides.catalog)));
   other.kernels.host_bytes_per_s = run.kernels.host_bytes_per_s;
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus, place_jobs(change.cluster.topology, run.settings));
-  BUSBAR_ASSIGN(other.machine,
-                Predictor::make(std::move(change.cluster), std::move(gpus), std::move(change.policy)));
+  BUSBAR_ASSIGN(other.machine, Predictor::make(std::move(change.cluster), std::move(gpus), std::move(change.policy)));
   const StepRunner runner(other);
   BUSBAR_ASSIGN(const Program program, runner.program(other.layout));
   return runner.simulate_fluids(program, false, {});

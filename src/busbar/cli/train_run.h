@@ -41,10 +41,10 @@ struct TrainRun {
   PacketOptions packets;
   PacketCounts packet_counts;
   StepSettings settings;
-  Duration alone;  ///< the step of one of several jobs, without the others; zero: there is one job
+  Duration alone;               ///< the step of one of several jobs, without the others; zero: there is one job
   std::string planned_because;  ///< why a search chose the layout instead of the default one; empty: it did not
   std::string planned_flags;    ///< that give this layout
-  StepLaw law;     ///< what differs between steps
+  StepLaw law;                  ///< what differs between steps
   const Cluster& cluster() const { return machine->cluster(); }
 };
 

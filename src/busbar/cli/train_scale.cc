@@ -194,9 +194,17 @@ namespace {
 
 Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
   Table t{(weak ? "Weak scaling" : "Strong scaling") + where +
-          (weak ? ": the batch grows with the machine" : ": the batch stays"),
-          {{"GPUs"},           {"DP"},          {"batch"},        {"step (s)"}, {"tokens/s/GPU"},
-           {"efficiency (%)"}, {"exposed (%)"}, {"of it DP (%)"}, {"idle (%)"}, {"1 % costs ($/day)"}}};
+              (weak ? ": the batch grows with the machine" : ": the batch stays"),
+          {{"GPUs"},
+           {"DP"},
+           {"batch"},
+           {"step (s)"},
+           {"tokens/s/GPU"},
+           {"efficiency (%)"},
+           {"exposed (%)"},
+           {"of it DP (%)"},
+           {"idle (%)"},
+           {"1 % costs ($/day)"}}};
   for (const ScalePoint& p : r.points) {
     if (p.weak != weak || !p.skipped.empty()) continue;
     t.rows.push_back({std::to_string(p.layout.ranks()), std::to_string(p.layout.dp),

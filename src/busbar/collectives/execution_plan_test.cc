@@ -74,8 +74,7 @@ TEST(ExecutionPlan, EveryWaitOfARingIsNeeded) {
     if (plan.after.row(s).empty()) continue;
     const auto proof = prove(without_waiting(plan, s));
     ASSERT_FALSE(proof.ok()) << "step " << s;
-    EXPECT_THAT(proof.error().message,
-                AnyOf(HasSubstr("in no defined order with"), HasSubstr("which is empty")));
+    EXPECT_THAT(proof.error().message, AnyOf(HasSubstr("in no defined order with"), HasSubstr("which is empty")));
     ++tried;
   }
   EXPECT_GT(tried, 30);

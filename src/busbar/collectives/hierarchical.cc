@@ -50,7 +50,7 @@ Result<Schedule> build_hierarchical(const ScheduleSpec& spec) {
                    "nvls uses the switch of one scale-up domain, so it can only be the innermost level",
                    {}};
   const bool rooted = spec.op == Collective::kBroadcast || spec.op == Collective::kReduce;
-  levels[0].in_pieces = levels.size() > 1;  // so that all members use their NICs
+  levels[0].in_pieces = levels.size() > 1;                            // so that all members use their NICs
   const bool two_trees = algorithms.back() == LevelAlgorithm::kTree;  // each with half of the buffer
   const std::uint32_t chunks = rooted ? rooted_chunks(levels) : spec.ranks;
   Schedule s = blank_schedule(spec, chunks * (two_trees ? 2 : 1));

@@ -10,7 +10,6 @@
 namespace busbar {
 namespace {
 
-
 const char* name_of(Buffer b) { return b == Buffer::kInput ? "input" : b == Buffer::kOutput ? "output" : "scratch"; }
 
 }  // namespace

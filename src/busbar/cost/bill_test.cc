@@ -16,8 +16,8 @@ PriceList catalogue_prices() { return *PriceList::open(Catalog(), ""); }
 
 /// A list of the user's, from a file in the test's own folder.
 Result<PriceList> own_prices(const std::string& text) {
-  const std::string path = testing::TempDir() + "/busbar_prices_" +
-                           testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml";
+  const std::string path =
+      testing::TempDir() + "/busbar_prices_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml";
   std::ofstream(path) << text;
   return PriceList::open(Catalog(), path);
 }

@@ -38,7 +38,8 @@ TEST_F(SharedLink, TakesItsLoadWhereItIsFullToTheEnd) {
 }
 
 TEST_F(SharedLink, TakesLongerWhereItIsNotFullAtTheEnd) {
-  for (const double most_visits : {3e8, 1500.0}) EXPECT_NEAR(run(1e5, 9.9e6, 12e6, most_visits), 12e6, 1) << most_visits;
+  for (const double most_visits : {3e8, 1500.0})
+    EXPECT_NEAR(run(1e5, 9.9e6, 12e6, most_visits), 12e6, 1) << most_visits;
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ TEST(Engines, TakeTheClosedFormOfACallAloneWhereNothingContends) {
           o.protocol.step_scale_up = Duration::us(2);
           o.protocol.channel_rate = BytesPerSecond{200'000'000'000};
           o.delays = {{LinkId{2}, 0.01, Duration::us(50)}};
-          const auto e = flow ? make_flow_engine(m.router, m.placement, o)
-                              : make_analytic_engine(m.router, m.placement, o);
+          const auto e =
+              flow ? make_flow_engine(m.router, m.placement, o) : make_analytic_engine(m.router, m.placement, o);
           EXPECT_FALSE(e->prepare(test_call(9, "ring", kGiB)).ok()) << "more ranks than GPUs";
           CollectiveCall call = test_call(8, algorithm, kGiB, chunks);
           call.op = op;
@@ -78,7 +78,8 @@ TEST(Engines, StopWhenTheyAreAskedTo) {
   volatile std::sig_atomic_t stop = 0;
   EngineOptions o;
   o.stop = &stop;
-  const auto flow = make_flow_engine(m.router, m.placement, o), analytic = make_analytic_engine(m.router, m.placement, o);
+  const auto flow = make_flow_engine(m.router, m.placement, o),
+             analytic = make_analytic_engine(m.router, m.placement, o);
   const CallId a = flow->prepare(pair_transfer(0, 3, 900'000'000)).value();
   flow->start(a, 1, SimTime());
   flow->start(a, 2, SimTime());

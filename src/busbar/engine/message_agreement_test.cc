@@ -28,8 +28,7 @@ Topology pods(const PodShape& shape) {
     node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
   node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
   for (std::uint32_t g = 0; g < shape.gpus; ++g)
-    node.links.push_back(
-        {g, shape.gpus, test_link(LinkKind::kNvlink, shape.nvlink_gbyte_per_s, shape.nvlink_latency)});
+    node.links.push_back({g, shape.gpus, test_link(LinkKind::kNvlink, shape.nvlink_gbyte_per_s, shape.nvlink_latency)});
   for (std::uint32_t k = 0; k < shape.nics; ++k) {
     node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(k)));
     node.links.push_back({k % shape.gpus, shape.gpus + 1 + k, test_link(LinkKind::kPcie, 64, Duration::ns(400))});
@@ -63,8 +62,7 @@ double fluids_us(const Ground& m, const CollectiveCall& call) {
 
 double messages_us(const Ground& m, const CollectiveCall& call) {
   const ExecutionPlan plan = plan_of(*call.schedule, false).value();
-  const MessageGraph graph =
-      messages_of(plan, call.bytes, std::max(call.chunks, 1u), LoopOrder::kStepByStep).value();
+  const MessageGraph graph = messages_of(plan, call.bytes, std::max(call.chunks, 1u), LoopOrder::kStepByStep).value();
   return run_messages(m.router, m.placement, {}, Protocol::kSimple, graph)->end.since_start().in_us();
 }
 
@@ -101,9 +99,10 @@ TEST(Engines, RingsOfManySendsTakeAboutAsLongAsTheirMessages) {
 TEST(Engines, TreesAndChainsOfSeveralChannelsTakeAboutAsLongAsTheirMessages) {
   for (const std::uint32_t nodes : {1u, 2u, 4u}) {
     const Ground m(pods({.nodes = nodes}));
-    for (const auto& [algorithm, op, whole, pipelined] :
-         {std::tuple("tree", Collective::kAllReduce, 2.0, 5.0), {"tree", Collective::kBroadcast, 5.0, 3.0},
-          {"tree", Collective::kReduce, 24.0, 3.5}, {"ring", Collective::kBroadcast, 12.0, 10.0}})
+    for (const auto& [algorithm, op, whole, pipelined] : {std::tuple("tree", Collective::kAllReduce, 2.0, 5.0),
+                                                          {"tree", Collective::kBroadcast, 5.0, 3.0},
+                                                          {"tree", Collective::kReduce, 24.0, 3.5},
+                                                          {"ring", Collective::kBroadcast, 12.0, 10.0}})
       for (const std::uint32_t channels : {2u, 4u, 8u, 16u})
         for (const auto& [bytes, chunks] :
              {std::pair(1ul << 20, 1u), {64ul << 20, 1u}, {64ul << 20, 8u}, {1ul << 20, 8u}}) {
@@ -121,10 +120,11 @@ TEST(Engines, TreesAndChainsOfSeveralChannelsTakeAboutAsLongAsTheirMessages) {
 TEST(Engines, RoundsThatMeetTakeAsLongAsTheirMessages) {
   for (const std::uint32_t nodes : {1u, 2u, 3u}) {
     const Ground m(pods({.nodes = nodes}));
-    for (const auto& [algorithm, op] :
-         {std::pair("pairwise", Collective::kAllToAll), {"bruck", Collective::kAllToAll},
-          {"bruck", Collective::kAllGather}, {"pat", Collective::kReduceScatter},
-          {"halving_doubling", Collective::kAllReduce}})
+    for (const auto& [algorithm, op] : {std::pair("pairwise", Collective::kAllToAll),
+                                        {"bruck", Collective::kAllToAll},
+                                        {"bruck", Collective::kAllGather},
+                                        {"pat", Collective::kReduceScatter},
+                                        {"halving_doubling", Collective::kAllReduce}})
       for (const std::uint64_t bytes : {64ul << 10, 1ul << 20, 16ul << 20, 256ul << 20}) {
         CollectiveCall call = test_call(8 * nodes, algorithm, bytes, 1);
         call.op = op;
@@ -211,8 +211,7 @@ TEST(Engines, NoPartOfAnExplanationIsLongerThanItsLinkIsBusy) {
     const Ground m(random_machine(random));
     const char* const algorithms[] = {"ring", "tree", "hierarchical", "halving_doubling"};
     const auto bytes = static_cast<std::uint64_t>(std::exp2(10 + 18 * random.uniform()));
-    const CollectiveCall call =
-        test_call(m.gpus(), algorithms[random.below(4)], bytes, random.below(2) == 0 ? 1 : 8);
+    const CollectiveCall call = test_call(m.gpus(), algorithms[random.below(4)], bytes, random.below(2) == 0 ? 1 : 8);
     Lowering lowering(m.router, m.placement, {});
     const auto lowered = lowering.lower(call);
     if (!lowered.ok()) continue;

@@ -36,7 +36,7 @@ class FloorTiers {
   std::uint32_t member_of(DeviceId d) const;
   const Topology& t_;
   DisjointSets clusters_;             ///< of blocks
-  std::vector<std::uint32_t> owner_;   ///< per device, for switches only: a block
+  std::vector<std::uint32_t> owner_;  ///< per device, for switches only: a block
   std::vector<Tier> tiers_;
   bool complete_ = false;
 };

@@ -64,8 +64,8 @@ class GoalWriter {
 Result<std::string> write_goal(const MessageGraph& graph, const CollectiveCall* call) {
   BUSBAR_ASSIGN(std::string text, GoalWriter(graph).write());
   if (call != nullptr)
-    text = fmt::format("// collective {} algorithm {} protocol {} root {} bytes {}\n", name_of(call->op), call->algorithm,
-                       name_of(call->protocol), call->root, count(call->bytes)) +
+    text = fmt::format("// collective {} algorithm {} protocol {} root {} bytes {}\n", name_of(call->op),
+                       call->algorithm, name_of(call->protocol), call->root, count(call->bytes)) +
            text;
   return text;
 }

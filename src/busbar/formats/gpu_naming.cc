@@ -82,8 +82,8 @@ class Naming {
 
   /// GPUs of the first GPU's host.
   std::size_t gpus_of_host() const {
-    return static_cast<std::size_t>(std::count_if(
-        open_.begin(), open_.end(), [&](std::size_t i) { return host_of(i) == host_of(open_.front()); }));
+    return static_cast<std::size_t>(
+        std::count_if(open_.begin(), open_.end(), [&](std::size_t i) { return host_of(i) == host_of(open_.front()); }));
   }
 
   bool generation_known() const {

@@ -50,9 +50,7 @@ double rate_of_first_link(const ImportedMachine& m) {
   return 0;
 }
 
-std::string part_of_first(const ImportedMachine& m) {
-  return m.topology.device_class(m.topology.gpus().front()).part;
-}
+std::string part_of_first(const ImportedMachine& m) { return m.topology.device_class(m.topology.gpus().front()).part; }
 
 TEST(GpuNaming, TakesTheFirstProductThatShowsSuchLinksAndNamesTheOthers) {
   const auto m = read_nvidia_smi_matrix(matrix_of(4, 18), "m", two_products());

@@ -32,16 +32,16 @@ void add_unknown_keys(std::vector<UnknownPart>& list, const Json& map, const std
 
 /// Data about a device outside the topology. -1 and empty mean: not in the file.
 struct ImportedDevice {
-  std::string bus_id;              ///< "0000:17:00.0"
-  std::uint32_t pci_class = 0;     ///< 0x030200
-  std::uint32_t pci_id = 0;        ///< vendor << 16 | device
-  int dev = -1;                    ///< GPU: CUDA or NVML index
-  int rank = -1;                   ///< GPU: rank in the communicator; -1: not in it
-  int sm = -1;                     ///< GPU: as written; NVIDIA compute capability x 10, AMD compute units
-  int gdr = -1;                    ///< GPU: 0 or 1
-  int numa_id = -1;                ///< CPU
-  int family = 0, model = 0;       ///< CPU: as written
-  std::string host;                ///< CPU: host_hash; distinguishes the systems of a merged dump
+  std::string bus_id;           ///< "0000:17:00.0"
+  std::uint32_t pci_class = 0;  ///< 0x030200
+  std::uint32_t pci_id = 0;     ///< vendor << 16 | device
+  int dev = -1;                 ///< GPU: CUDA or NVML index
+  int rank = -1;                ///< GPU: rank in the communicator; -1: not in it
+  int sm = -1;                  ///< GPU: as written; NVIDIA compute capability x 10, AMD compute units
+  int gdr = -1;                 ///< GPU: 0 or 1
+  int numa_id = -1;             ///< CPU
+  int family = 0, model = 0;    ///< CPU: as written
+  std::string host;             ///< CPU: host_hash; distinguishes the systems of a merged dump
 };
 
 /// One port of a NIC, as the network plugin offers it.

@@ -45,7 +45,7 @@ class LineCursor {
   bool at_end() const { return rest_.empty(); }
   void blanks();
   bool accept(std::string_view literal);
-  bool integer(std::int64_t& out);                ///< decimal, with sign
+  bool integer(std::int64_t& out);  ///< decimal, with sign
   /// The same within limits.
   template <typename T>
   bool integer(T& out, std::int64_t low, std::int64_t high) {

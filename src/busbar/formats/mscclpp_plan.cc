@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "busbar/formats/json_text.h"
 #include "busbar/formats/internal/mscclpp_reader.h"
+#include "busbar/formats/json_text.h"
 
 namespace busbar {
 namespace {

@@ -16,8 +16,7 @@ Result<std::uint64_t> device_number(const XmlElement& e) {
   std::string_view digits = text;
   if (digits.starts_with("0x")) digits.remove_prefix(2);
   std::uint64_t n = 0;
-  if (!is_number(digits, n, 16))
-    return e.error(fmt::format("'{}' is not a hexadecimal number", text), "dev");
+  if (!is_number(digits, n, 16)) return e.error(fmt::format("'{}' is not a hexadecimal number", text), "dev");
   return n;
 }
 

@@ -192,9 +192,10 @@ Status CallLowering::lower_first_chunk(std::uint32_t call_group, std::size_t cha
 Status CallLowering::lower_pipeline() {
   const double k = plan_->chunks;
   std::vector<StepRuns> steps(plan_->steps());  // of one chunk
-  PerCapacity<double> all_loads;               // of all steps together
+  PerCapacity<double> all_loads;                // of all steps together
   for (std::size_t step = 0; step < steps.size(); ++step) {
-    BUSBAR_RETURN_IF_ERROR(steps[step].route(*plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
+    BUSBAR_RETURN_IF_ERROR(
+        steps[step].route(*plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
     space_.builder.stage.simplified.add(steps[step].simplified());
     if (steps[step].loads().empty()) continue;
     if (all_loads.empty()) all_loads = {machine_.table.counts(), 0.0};
@@ -222,8 +223,8 @@ Status CallLowering::lower_pipeline() {
       if (followed > 1)
         more_ps = std::max(0.0, followed_ps[cg * plan_->runs.size() + c] - first.ps) + (k - followed) * busiest_ps;
       if (traces()) {
-        first.parts.push_back({ChainPartKind::kBandwidth, "chunks after the first", kNone32, kNone32, 0, 0, busiest,
-                               more_ps});
+        first.parts.push_back(
+            {ChainPartKind::kBandwidth, "chunks after the first", kNone32, kNone32, 0, 0, busiest, more_ps});
         trace_->parts[done_.size()] = std::move(first.parts);
       }
       if (first.most_bytes > 0) space_.builder.emit(space_.run.loads, first.most_bytes * k, first.ps + more_ps);

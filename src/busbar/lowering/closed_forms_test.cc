@@ -257,7 +257,8 @@ TEST(LoweredCalls, NameTheirStepsAfterTheLevelOfTheirGroups) {
 }
 
 // Three ranks exchange pairwise, t over a whole link and 2 t over those of GPU 0, 1 us of latency. Round 1: all of rank
-// 0's have ended at 2 t and the latency, and so has what rank 1 receives. Round 2: 0 -> 2 and 1 -> 0 take 2 t from then.
+// 0's have ended at 2 t and the latency, and so has what rank 1 receives. Round 2: 0 -> 2 and 1 -> 0 take 2 t from
+// then.
 TEST(LoweredCalls, ARankBeginsARoundWhenItsSendsAndReceivesHaveEnded) {
   TopologyBuilder b = one_switch(3);
   b.degrade(LinkId{0}, 0.5);

@@ -27,11 +27,11 @@ TEST(Explanations, CountTheSendsThatFollowEachOther) {
   const Ground m(std::move(one_switch(8)).seal());
   const double buffer_us = kGiB / 450e9 * 1e6;
   const ChainCase cases[] = {{Collective::kAllReduce, "ring", 14, 14.0 / 8},
-                        {Collective::kAllGather, "ring", 7, 7.0 / 8},
-                        {Collective::kBroadcast, "ring", 7, 7},
-                        {Collective::kReduce, "ring", 7, 7},
-                        {Collective::kAllReduce, "halving_doubling", 6, 14.0 / 8},
-                        {Collective::kAllToAll, "pairwise", 7, 7.0 / 8}};
+                             {Collective::kAllGather, "ring", 7, 7.0 / 8},
+                             {Collective::kBroadcast, "ring", 7, 7},
+                             {Collective::kReduce, "ring", 7, 7},
+                             {Collective::kAllReduce, "halving_doubling", 6, 14.0 / 8},
+                             {Collective::kAllToAll, "pairwise", 7, 7.0 / 8}};
   for (const ChainCase& c : cases) {
     SCOPED_TRACE(c.algorithm);
     CollectiveCall call = test_call(8, c.algorithm, kGiB);
@@ -50,8 +50,7 @@ TEST(Explanations, CountTheSendsThatFollowEachOther) {
 // So many sends that their routes are otherwise forgotten: 10 rounds each way.
 TEST(Explanations, NameTheLinksOfManySends) {
   const Ground m(std::move(one_switch(1024)).seal());
-  const auto parts =
-      Lowering(m.router, m.placement, {}).explain(test_call(1024, "halving_doubling", kGiB)).value();
+  const auto parts = Lowering(m.router, m.placement, {}).explain(test_call(1024, "halving_doubling", kGiB)).value();
   EXPECT_NEAR(us_of(parts, ChainPartKind::kLatency), 20, 1e-3);
   for (const ChainPart& p : parts) {
     EXPECT_EQ(p.rounds, 20u);

@@ -160,7 +160,8 @@ double Lowering::least_ps(const CollectiveCall& call) {
     double ps = 0;
     for (const PhaseRun run : channel)
       if (coupling_of(plan.first_phase(run).pattern) != Coupling::kFree)
-        ps += longest_chain(s, run, 0, [&](std::uint32_t, std::uint32_t) { return send; }, scratch);
+        ps += longest_chain(
+            s, run, 0, [&](std::uint32_t, std::uint32_t) { return send; }, scratch);
     most_ps = std::max(most_ps, ps);
   }
   return static_cast<double>(m.protocol.launch.in_ps()) + most_ps;

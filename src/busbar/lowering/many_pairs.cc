@@ -112,8 +112,7 @@ class GroupExchange {
     PairEnds out;
     out.lane = tools_.router.settings().nics;
     for (const std::uint32_t actor : actors_) {
-      const DeviceId at = gpu(actor),
-                     host = machine_.protocol.gpudirect ? kNone<DeviceId> : routes.host_memory(at);
+      const DeviceId at = gpu(actor), host = machine_.protocol.gpudirect ? kNone<DeviceId> : routes.host_memory(at);
       double before_ps = 0, after_ps = 0;
       if (host != kNone<DeviceId>) {
         ++staged;
@@ -146,8 +145,7 @@ class GroupExchange {
                                                machine_.table.bundles() != nullptr, *tools_.router.settings().bias));
     if (loads == nullptr) return false;
     shortcuts.take(shortcut);
-    const auto overhead_ps =
-        static_cast<double>(costs_of(machine_.protocol, plan_.call.protocol).step_network.in_ps());
+    const auto overhead_ps = static_cast<double>(costs_of(machine_.protocol, plan_.call.protocol).step_network.in_ps());
     times_.latest_ps = std::max(times_.latest_ps, loads->latest_ps + overhead_ps);
     for (const PairLoads::At& l : loads->on) load_with_limit(l.on, l.pairs, l.least_ps + overhead_ps);
     for (std::size_t m = 0; m < actors_.size(); ++m)

@@ -58,8 +58,9 @@ TEST(Memory, ThreeTimesAsFastAsTheLinksIsNoLimit) {
 }
 
 TEST(Memory, NeverSlowsWhatItsLinksHoldUpAlready) {
-  for (const auto& [op, algorithm] :
-       {std::pair(Collective::kAllReduce, "ring"), {Collective::kAllGather, "direct"}, {Collective::kAllToAll, "bruck"}})
+  for (const auto& [op, algorithm] : {std::pair(Collective::kAllReduce, "ring"),
+                                      {Collective::kAllGather, "direct"},
+                                      {Collective::kAllToAll, "bruck"}})
     EXPECT_DOUBLE_EQ(seconds(one_domain(8, 1349e9), of_op(op, algorithm)),
                      seconds(one_domain(8, 0), of_op(op, algorithm)))
         << algorithm;

@@ -11,8 +11,8 @@ namespace busbar {
 namespace {
 
 CollectiveCall random_call(RandomStream& random, std::uint32_t gpus) {
-  const char* const algorithms[] = {"ring",  "tree",   "hierarchical", "halving_doubling", "pat",
-                                    "bruck", "direct", "pairwise",     "sharp",            "torus"};
+  const char* const algorithms[] = {"ring",     "tree",  "hierarchical", "halving_doubling", "pat", "bruck", "direct",
+                                    "pairwise", "sharp", "torus"};
   const Collective ops[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
                             Collective::kBroadcast, Collective::kReduce,    Collective::kAllToAll};
   CollectiveCall call = test_call(gpus, algorithms[random.below(10)], 1 + (kGiB >> random.below(30)),

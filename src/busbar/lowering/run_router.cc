@@ -58,8 +58,12 @@ Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uin
   } else if (reduced) {
     BUSBAR_ASSIGN(c.latency_ps, trees_.edge(call_group, from, to, run.path));
   } else {
-    const SendEnds send{call.groups.actor(call_group, from), call.groups.actor(call_group, to), settings_.nics,
-                        call.nics.get(), *settings_.bias, settings_.arrival_cost};
+    const SendEnds send{call.groups.actor(call_group, from),
+                        call.groups.actor(call_group, to),
+                        settings_.nics,
+                        call.nics.get(),
+                        *settings_.bias,
+                        settings_.arrival_cost};
     BUSBAR_ASSIGN(c.latency_ps, routes_.between(send, call.protocol, run.path));
   }
   c.end = static_cast<std::uint32_t>(run.path.size());
@@ -104,9 +108,10 @@ Status RunRouter::open_rounds(const GroupRun& of, OpenRun& run) {
     const Phase& phase = s.phases[p];
     const std::uint32_t n = s.families[phase.family].size();
     if (sends_of(s, phase) > kMostSends)
-      return unsupported(fmt::format("{} over {} ranks is {} sends, each on a way of its own; choose another "
-                                     "algorithm, such as bruck or direct",
-                                     name_of(phase.pattern), n, sends_of(s, phase)));
+      return unsupported(
+          fmt::format("{} over {} ranks is {} sends, each on a way of its own; choose another "
+                      "algorithm, such as bruck or direct",
+                      name_of(phase.pattern), n, sends_of(s, phase)));
     begin_run({p, p + 1});
     for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n); ++r, ++number) {
       const std::size_t first = run.connections.size(), first_link = run.path.size();

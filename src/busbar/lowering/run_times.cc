@@ -10,9 +10,8 @@ void RunTimes::time_round(OpenRun& run, std::size_t first, std::size_t last, boo
       for (std::uint32_t k = run.connections[i].begin; k < run.connections[i].end; ++k)
         f(run.connections[i], run.path[k]);
   };
-  each_link([&](const Connection& c, const CapacityShare& l) {
-    round_load_[l.on] += l.share * c.bytes * plan_->sent.of(c);
-  });
+  each_link(
+      [&](const Connection& c, const CapacityShare& l) { round_load_[l.on] += l.share * c.bytes * plan_->sent.of(c); });
   const double cap = plan_->lanes.cap;
   for (std::size_t i = first; cap > 0 && i < last; ++i) run.connections[i].transfer_ps = run.connections[i].bytes / cap;
   each_link([&](Connection& c, const CapacityShare& l) {
@@ -42,7 +41,8 @@ PieceCost RunTimes::piece_cost(const OpenRun& run, const Connection& c, double p
   for (std::uint32_t i = c.begin; i < c.end; ++i) {
     const CapacityId l = run.path[i].on;
     const double ps_per_byte = piece / most / table_.rate(l), all_ps = run.step_load(l) * ps_per_byte;
-    out.passing_ps = std::max(out.passing_ps, std::min(all_ps, PieceCost::kMet * run.equal * run.loads[l] * ps_per_byte));
+    out.passing_ps =
+        std::max(out.passing_ps, std::min(all_ps, PieceCost::kMet * run.equal * run.loads[l] * ps_per_byte));
     if (all_ps > out.staying_ps) out.staying_ps = all_ps, narrowest = l;
   }
   out.narrowest = table_.link_of(narrowest);

@@ -84,7 +84,7 @@ Result<double> SwitchTrees::host_leg(std::uint32_t group, std::uint32_t m, bool 
 
 /// Between the switch above member `m` and the top of its tree. A link that the tree has loaded is not loaded again.
 Result<double> SwitchTrees::climb_leg(std::uint32_t group, std::uint32_t m, bool up, double share,
-                                     std::vector<CapacityShare>& path) {
+                                      std::vector<CapacityShare>& path) {
   const std::uint32_t lane = at_hubs_ ? m % per_domain_ : 0;
   BUSBAR_ASSIGN(const LinkId cable, uplink(group, m));
   std::vector<LinkId> links;

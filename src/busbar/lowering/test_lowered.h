@@ -23,8 +23,8 @@ inline std::vector<double> bytes_of_links(const CapacityTable& capacities, const
   for (const Stage& s : call.stages)
     for (const Fluid& f : s.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i)
-        capacities.for_each_link(
-            s.on[i], [&](LinkId l, double part) { out[index(l)] += part * s.weight[i] * f.bytes; });
+        capacities.for_each_link(s.on[i],
+                                 [&](LinkId l, double part) { out[index(l)] += part * s.weight[i] * f.bytes; });
   return out;
 }
 

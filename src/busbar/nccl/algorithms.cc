@@ -51,8 +51,7 @@ bool is_nccl_tuned(Collective op) {
 
 std::size_t nccl_place(Collective op) {
   BUSBAR_CHECK(is_nccl_tuned(op)) << name_of(op) << " is not in NCCL's tables";
-  return static_cast<std::size_t>(std::find(std::begin(kNcclTuned), std::end(kNcclTuned), op) -
-                                  std::begin(kNcclTuned));
+  return static_cast<std::size_t>(std::find(std::begin(kNcclTuned), std::end(kNcclTuned), op) - std::begin(kNcclTuned));
 }
 
 }  // namespace busbar

@@ -33,8 +33,8 @@ const char* schedule_name(NcclAlgorithm algorithm);
 std::optional<NcclAlgorithm> nccl_algorithm(std::string_view name);
 
 /// The collectives for which NCCL has a cost table. The tables of this room are in the same order.
-inline constexpr Collective kNcclTuned[] = {Collective::kAllReduce, Collective::kAllGather,
-                                            Collective::kReduceScatter, Collective::kBroadcast, Collective::kReduce};
+inline constexpr Collective kNcclTuned[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+                                            Collective::kBroadcast, Collective::kReduce};
 inline constexpr std::size_t kNcclCollectives = std::size(kNcclTuned);
 bool is_nccl_tuned(Collective op);
 std::size_t nccl_place(Collective op);  ///< index in kNcclTuned. Pre: `op` is in it

@@ -65,10 +65,10 @@ Status to_network(Value text, NcclSettings& s) {
   const std::string name = lower(text);
   s.sockets = name == "socket";
   if (s.sockets || name == "ib") return {};
-  return Error{ErrorCode::kUnsupported,
-               fmt::format("'{}' is not IB or Socket; set other plugins for the machine: --set fabric.transport=efa",
-                           text),
-               {}};
+  return Error{
+      ErrorCode::kUnsupported,
+      fmt::format("'{}' is not IB or Socket; set other plugins for the machine: --set fabric.transport=efa", text),
+      {}};
 }
 
 // Lists as in NCCL_ALGO and NCCL_PROTO: "[collective:][^]name,name;...".

@@ -98,9 +98,9 @@ TEST(NcclEnvironment, ForbiddenAlgorithmsAreNotChosen) {
   EXPECT_EQ(choice_with(settings_from({"NCCL_ALGO=tree"}), Collective::kBroadcast, kLarge).algorithm,
             NcclAlgorithm::kRing)
       << "rings are the last resort";
-  EXPECT_EQ(choice_with(settings_from({"NCCL_PAT_ENABLE=1", "NCCL_ALGO=pat"}), Collective::kAllGather, 1024, 2)
-                .algorithm,
-            NcclAlgorithm::kPat);
+  EXPECT_EQ(
+      choice_with(settings_from({"NCCL_PAT_ENABLE=1", "NCCL_ALGO=pat"}), Collective::kAllGather, 1024, 2).algorithm,
+      NcclAlgorithm::kPat);
 }
 
 TEST(NcclEnvironment, NamingLl128MakesItAvailableWhereNcclDoesNotTrustIt) {

@@ -351,8 +351,8 @@ class Relaxation {
   GraphSearch search_;
   TypeRange intra_, inter_;
   int cross_ = 0, left_ = 0;
-  bool passed_over_ = false;     ///< whether the last trial was skipped
-  NcclGraph last_;               ///< the last trial, if it was skipped
+  bool passed_over_ = false;          ///< whether the last trial was skipped
+  NcclGraph last_;                    ///< the last trial, if it was skipped
   std::vector<NcclGraph> uncounted_;  ///< skipped trials whose remaining steps are not counted yet
   bool same_channels_ = true;
   std::size_t speed_ = 0;

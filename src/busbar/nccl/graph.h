@@ -49,12 +49,12 @@ NcclGraph search_nccl_graph(const NcclSystem& system, NcclGraph wanted, const Nc
 
 /// RCCL's predefined rings for a node that it recognises (src/graph/rome_models.cc).
 struct RcclMatch {
-  int number = 0;                ///< "model 81"
-  std::uint32_t index = 0;       ///< its index in RCCL's table, as RCCL's log prints it
-  int tuning = -1;               ///< row of the cost tables; -1: the row of the GPU
-  bool ll128 = false;            ///< RCCL trusts LL128 on this node
-  bool rail_trees = false;       ///< the channels of a tree come in pairs with their first two GPUs swapped
-  NcclGraph last, before_last;   ///< rings of the last two nodes if the node count is odd; empty: as on the others
+  int number = 0;               ///< "model 81"
+  std::uint32_t index = 0;      ///< its index in RCCL's table, as RCCL's log prints it
+  int tuning = -1;              ///< row of the cost tables; -1: the row of the GPU
+  bool ll128 = false;           ///< RCCL trusts LL128 on this node
+  bool rail_trees = false;      ///< the channels of a tree come in pairs with their first two GPUs swapped
+  NcclGraph last, before_last;  ///< rings of the last two nodes if the node count is odd; empty: as on the others
 };
 
 /// All graphs of a communicator.

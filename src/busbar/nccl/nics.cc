@@ -1,8 +1,8 @@
+#include "busbar/nccl/internal/nics.h"
+
 #include <algorithm>
 #include <bit>
 #include <map>
-
-#include "busbar/nccl/internal/nics.h"
 
 namespace busbar {
 namespace {
@@ -80,9 +80,8 @@ std::vector<NicGroup> by_gpu(const Topology& t, const Block& block, const std::v
     for (std::size_t g = 0, at = 0; g < groups; ++g) {
       const std::size_t size = near.size() / groups + (g < near.size() % groups ? 1 : 0);
       const auto first = near.begin() + static_cast<std::ptrdiff_t>(at);
-      out.push_back({{first, first + static_cast<std::ptrdiff_t>(size)},
-                     false,
-                     std::bit_ceil(static_cast<std::uint32_t>(size))});
+      out.push_back(
+          {{first, first + static_cast<std::ptrdiff_t>(size)}, false, std::bit_ceil(static_cast<std::uint32_t>(size))});
       at += size;
     }
   }

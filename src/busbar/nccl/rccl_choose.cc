@@ -57,10 +57,10 @@ std::uint32_t channels_by_size(const NcclComm& c, Collective op, std::uint64_t p
     std::uint64_t below;
     std::uint32_t channels;
   };
-  constexpr Step kScatter[] = {{512, 0},         {kKiB, 2},         {2 * kKiB, 4}, {4 * kKiB, 8},   {64 * kKiB, 16},
-                               {256 * kKiB, 32}, {512 * kKiB, 40},  {kMiB, 56},    {256 * kMiB, 64}};
-  constexpr Step kGather[] = {{2 * kKiB, 0},     {4 * kKiB, 2},     {8 * kKiB, 4}, {16 * kKiB, 8},  {256 * kKiB, 16},
-                              {512 * kKiB, 32},  {kMiB, 40},        {4 * kMiB, 56}, {256 * kMiB, 64}};
+  constexpr Step kScatter[] = {{512, 0},         {kKiB, 2},        {2 * kKiB, 4}, {4 * kKiB, 8},   {64 * kKiB, 16},
+                               {256 * kKiB, 32}, {512 * kKiB, 40}, {kMiB, 56},    {256 * kMiB, 64}};
+  constexpr Step kGather[] = {{2 * kKiB, 0},    {4 * kKiB, 2}, {8 * kKiB, 4},  {16 * kKiB, 8},  {256 * kKiB, 16},
+                              {512 * kKiB, 32}, {kMiB, 40},    {4 * kMiB, 56}, {256 * kMiB, 64}};
   if (c.node_count() < 2 || !target_of(c).starts_with("gfx95")) return 0;
   std::span<const Step> steps;
   if (op == Collective::kReduceScatter) steps = kScatter;

@@ -9,7 +9,6 @@
 namespace busbar {
 namespace {
 
-
 std::uint32_t digit(char c) { return static_cast<std::uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -174,9 +173,7 @@ void add_channel(std::string_view text, const Matching& is, NcclGraph& g) {
   std::uint32_t in = g.channels, out = g.channels + 1;
   if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
     const std::size_t second = text.find(':', colon + 1);
-    const auto number = [](std::string_view t) {
-      return t.size() == 1 ? digit(t[0]) : digit(t[0]) * 10 + digit(t[1]);
-    };
+    const auto number = [](std::string_view t) { return t.size() == 1 ? digit(t[0]) : digit(t[0]) * 10 + digit(t[1]); };
     in = number(text.substr(0, colon));
     out = number(text.substr(second + 1));
     text = text.substr(colon + 1, second - colon - 1);

@@ -130,6 +130,7 @@ constexpr RcclModel::Rails kRails81{kTrees81, kLast81, kBeforeLast81}, kRails87{
     kRails88{"", kLast88, kBeforeLast88};
 
 // In RCCL's order: the first model that matches is taken.
+// clang-format off: one row of the table per entry
 constexpr RcclModel kModels[] = {
     // number, GPUs, NUMA nodes, NICs, links per GPU, pattern, widths, rings
     {22, 8, 4, 1, 2, "10302120", kA, kRings22},
@@ -174,16 +175,50 @@ constexpr RcclModel kModels[] = {
     {76, 8, 2, 8, 3, "4444", kK, kRings76, {.tuning = 3, .any_numa = true}},
     {79, 8, 2, 0, 7, "4040", kL, kRings79, {.times = 2, .tuning = 5, .any_numa = true, .any_cpu = true}},
     {80, 4, 4, 4, 3, "11111111", kM, kRings80},
-    {81, 8, 2, 8, 7, "4444", kL, kRings81, {.times = 8, .near = "0 1 2 3 4 5 6 7", .rails = &kRails81, .tuning = 5,
-     .ll128 = true, .any_numa = true, .any_cpu = true}},
+    {81,
+     8,
+     2,
+     8,
+     7,
+     "4444",
+     kL,
+     kRings81,
+     {.times = 8,
+      .near = "0 1 2 3 4 5 6 7",
+      .rails = &kRails81,
+      .tuning = 5,
+      .ll128 = true,
+      .any_numa = true,
+      .any_cpu = true}},
     {84, 8, 2, 16, 7, "4848", kL, kRings84, {.near = "0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7", .tuning = 5, .any_cpu = true}},
     {85, 8, 2, 4, 3, "4242", kK, kRings72, {.tuning = 2}},
-    {87, 8, 2, 4, 7, "4242", kL, kRings87, {.times = 8, .near = "3 6 4 1", .rails = &kRails87, .tuning = 5,
-     .ll128 = true, .any_cpu = true}},
+    {87,
+     8,
+     2,
+     4,
+     7,
+     "4242",
+     kL,
+     kRings87,
+     {.times = 8, .near = "3 6 4 1", .rails = &kRails87, .tuning = 5, .ll128 = true, .any_cpu = true}},
     {88, 8, 2, 4, 7, "4242", kL, kRings88, {.times = 8, .near = "01 23 45 67", .rails = &kRails88, .any_cpu = true}},
-    {89, 8, 2, 8, 7, "4444", kL, kRings81, {.times = 8, .near = "01 01 23 23 45 45 67 67", .rails = &kRails81,
-     .tuning = 5, .ll128 = true, .any_numa = true, .any_cpu = true}},
+    {89,
+     8,
+     2,
+     8,
+     7,
+     "4444",
+     kL,
+     kRings81,
+     {.times = 8,
+      .near = "01 01 23 23 45 45 67 67",
+      .rails = &kRails81,
+      .tuning = 5,
+      .ll128 = true,
+      .any_numa = true,
+      .any_cpu = true}},
 };
+// clang-format on
 
 }  // namespace
 

@@ -1,9 +1,10 @@
 // RCCL's forecast of rings and trees.
+#include "busbar/nccl/internal/rccl_tuning.h"
+
 #include <algorithm>
 #include <bit>
 
 #include "busbar/nccl/internal/rccl_tables.h"
-#include "busbar/nccl/internal/rccl_tuning.h"
 
 namespace busbar {
 namespace {

@@ -62,8 +62,8 @@ Status add_background(const BackgroundTraffic& traffic, const Router& router, Fl
   for (const Host& h : hosts) expected += traffic.load * h.bytes_per_s / mean * traffic.until.since_start().in_s();
   if (expected > kMostRandomFlows)
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("about {:.2g} random flows, more than {:.2g}; end it earlier, or lower the load",
-                             expected, kMostRandomFlows),
+                 fmt::format("about {:.2g} random flows, more than {:.2g}; end it earlier, or lower the load", expected,
+                             kMostRandomFlows),
                  {"", 0, 0, traffic.flag}};
   std::vector<ListedFlow> flows;
   for (std::size_t h = 0; h < hosts.size(); ++h) {

@@ -253,9 +253,10 @@ Status check_memory(const CollectiveCall& call, const Topology& t, const Placeme
     for (std::uint32_t m = 0; m < call.groups.size(); ++m) {
       const DeviceId gpu = placement.gpu(call.groups.actor(g, m));
       if (per_second(memory_limit(t, gpu)) > 0)
-        return unsupported(fmt::format("the memory of {} is slower than its links, which packets do not model; use "
-                                       "--engine flow",
-                                       t.name(gpu)));
+        return unsupported(
+            fmt::format("the memory of {} is slower than its links, which packets do not model; use "
+                        "--engine flow",
+                        t.name(gpu)));
     }
   return {};
 }

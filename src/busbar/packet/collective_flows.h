@@ -19,8 +19,9 @@ Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topolog
 
 /// Appends the moves of `call` to `list`. A move starts when all flows that filled its chunks have arrived; in a
 /// pairwise exchange, when the sends of the previous round have arrived. The first one starts after protocol.launch.
-/// Each waits for its overhead before its first packet; flags of the protocol are bytes more. Errors: those of build_schedule; kUnsupported for
-/// reduction in the network, for GPUs whose memory is slower than their links, and for more moves than kMostMoves.
+/// Each waits for its overhead before its first packet; flags of the protocol are bytes more. Errors: those of
+/// build_schedule; kUnsupported for reduction in the network, for GPUs whose memory is slower than their links, and for
+/// more moves than kMostMoves.
 Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
                             const ProtocolModel& protocol, FlowList& list);
 /// kUnsupported for calls that need reduction in the network, or if a GPU's memory is slower than its links.

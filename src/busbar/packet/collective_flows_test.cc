@@ -51,8 +51,8 @@ TEST(CollectiveFlows, ARingTakesItsRoundsOneAfterTheOther) {
   const LeafSpine n(1, 8, 0);
   const Placement placement(n.router, n.topology.gpus());
   const CollectiveCall call = call_of(Collective::kAllReduce, "ring", 8, 8 * 1'048'576);
-  const auto ends = run_packet_jobs({&call, 1}, n.router, placement, {},
-                                    {PacketTransport::kNscc, PacketBalance::kSpray, 1});
+  const auto ends =
+      run_packet_jobs({&call, 1}, n.router, placement, {}, {PacketTransport::kNscc, PacketBalance::kSpray, 1});
   ASSERT_TRUE(ends.ok());
   const std::int64_t round_ps = 20 * (256 * 4160 + 4160) + 2 * 500'000;  // 256 full packets, two hops, last byte
   const double closed_us = 14 * round_ps * 1e-6, got_us = ends->ends[0].in_us();
@@ -186,7 +186,8 @@ TEST(CollectiveFlows, PiecesPipelineThroughAChain) {
   EXPECT_NEAR(time_of(n, call, pieces).in_us() / whole, (32 + 2) / (3 * 32.0), 0.03);
 }
 
-/// On an idle way: launch, 14 overheads, the links, payload, headers of 64 bytes on 4,096, one packet at the second hop.
+/// On an idle way: launch, 14 overheads, the links, payload, headers of 64 bytes on 4,096, one packet at the second
+/// hop.
 TEST(CollectiveFlows, TheChainNamesWhatPacketsAdd) {
   const LeafSpine n(1, 8, 0);
   ProtocolModel protocol;

@@ -14,8 +14,8 @@ enum class PacketUnit : std::uint8_t { kBytes, kTime, kRate, kNumber, kWord };
 struct PacketKnob {
   const char* key;
   PacketUnit unit;
-  double least, most;  ///< bytes, picoseconds, bytes per second, or a plain number
-  const char* what;    ///< with the default, and its source
+  double least, most;                         ///< bytes, picoseconds, bytes per second, or a plain number
+  const char* what;                           ///< with the default, and its source
   const char* words[2] = {nullptr, nullptr};  ///< kWord: the text of 0 and of 1
 };
 /// All of them, in the order of help.

@@ -46,9 +46,15 @@ TEST(Knobs, HaveDifferentKeysRangesAndASource) {
 }
 
 TEST(Knobs, RefuseWordsUnitsAndRanges) {
-  for (const auto& [key, text] : std::vector<std::pair<std::string, std::string>>{
-           {"mtuu", "4160B"}, {"mtu", "4160"}, {"mtu", "100B"}, {"mark_most", "1.5"}, {"hash", "md5"},
-           {"timeout", "5"}, {"dcqcn.additive", "50"}, {"packets_per_ack", "many"}, {"entropies", "0"}})
+  for (const auto& [key, text] : std::vector<std::pair<std::string, std::string>>{{"mtuu", "4160B"},
+                                                                                  {"mtu", "4160"},
+                                                                                  {"mtu", "100B"},
+                                                                                  {"mark_most", "1.5"},
+                                                                                  {"hash", "md5"},
+                                                                                  {"timeout", "5"},
+                                                                                  {"dcqcn.additive", "50"},
+                                                                                  {"packets_per_ack", "many"},
+                                                                                  {"entropies", "0"}})
     EXPECT_FALSE(read_packet_setting(key, text).ok()) << key << "=" << text;
   EXPECT_NE(read_packet_setting("mtuu", "1").error().message.find("mtu"), std::string::npos);
 }
@@ -110,8 +116,7 @@ TEST(Knobs, AnExponentIsATimeoutOfInfiniBand) {
 TEST(Knobs, AnMtuCountsItsHeaders) {
   LeafSpine n(8, 16, 16);
   n.add(0, 127, 100 * (1500 - 64));
-  const PacketResult r =
-      n.run(options_with(PacketTransport::kNscc, PacketBalance::kEcmp, {{"mtu", "1500B"}}));
+  const PacketResult r = n.run(options_with(PacketTransport::kNscc, PacketBalance::kEcmp, {{"mtu", "1500B"}}));
   EXPECT_EQ(r.data, 100u);
   EXPECT_EQ(r.flows[0].fct.in_ps(), 20 * (100 * 1500 + 3 * 1500 + 4 * 64) + 8 * 500'000);
 }

@@ -97,8 +97,8 @@ TEST(Nscc, FlowsThatEnterBusyPortsKeepTheirWindow) {
   b.load = 0.6;
   b.until = SimTime::at(Duration::us(1500));
   b.seed = 5;
-  b.sizes.points = {{1, 0},          {10'000, 0.15},    {20'000, 0.2},     {30'000, 0.3},
-                    {50'000, 0.4},   {80'000, 0.53},    {200'000, 0.6},    {1'000'000, 0.7},
+  b.sizes.points = {{1, 0},           {10'000, 0.15},   {20'000, 0.2},      {30'000, 0.3},
+                    {50'000, 0.4},    {80'000, 0.53},   {200'000, 0.6},     {1'000'000, 0.7},
                     {2'000'000, 0.8}, {5'000'000, 0.9}, {10'000'000, 0.97}, {30'000'000, 1}};
   ASSERT_TRUE(add_background(b, n.router, n.list).ok());
   const PacketResult r = n.run(kSprayedNscc);

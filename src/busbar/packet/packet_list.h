@@ -58,8 +58,8 @@ struct PacketOptions {
   /// Weights of virtual lanes; a lane of weight 0 goes before all others. Fewer than two: one lane.
   std::vector<std::uint32_t> lanes{};
   std::vector<PacketSetting> settings{};  ///< instead of the transport's defaults; of equal ones the last counts
-  std::uint32_t threads = 1;  ///< at most; fewer if the network has fewer parts
-  double memory_bytes = 0;    ///< above 0: a run estimated to need more is refused, with the estimate
+  std::uint32_t threads = 1;              ///< at most; fewer if the network has fewer parts
+  double memory_bytes = 0;                ///< above 0: a run estimated to need more is refused, with the estimate
   std::function<void(const PacketProgress&)> progress{};  ///< called a few times a second
   std::function<void(const std::string&)> notice{};       ///< told why fewer threads run than were requested
   PacketSeries series{};                                  ///< samples; they change no result
@@ -114,10 +114,10 @@ struct PacketResult : PacketCounts {
   std::uint64_t events = 0;
   std::uint64_t background = 0;  ///< number of background flows; they come last
   std::uint64_t done = 0;        ///< flows that have ended; not all if the run was stopped
-  std::uint32_t threads = 1;  ///< threads used; only `events` depends on it
+  std::uint32_t threads = 1;     ///< threads used; only `events` depends on it
   std::vector<double> settings;  ///< of each of packet_knobs(), in its unit; NaN where it has no effect
-  std::string stuck;          ///< why faults keep the remaining flows from ending
-  std::uint64_t digest = 0;   ///< hash of all starts and ends
+  std::string stuck;             ///< why faults keep the remaining flows from ending
+  std::uint64_t digest = 0;      ///< hash of all starts and ends
 };
 
 /// Runs the list to its end. The same input gives the same result, bit for bit. Errors: kUnreachable with the pair;

@@ -8,10 +8,9 @@
 namespace busbar::packet {
 namespace {
 
-constexpr PacketTransport kTransports[] = {
-    PacketTransport::kNscc,  PacketTransport::kDcqcn,    PacketTransport::kHpcc,  PacketTransport::kRoce,
-    PacketTransport::kSwift, PacketTransport::kTcpCubic, PacketTransport::kDctcp, PacketTransport::kIb,
-    PacketTransport::kCredit};
+constexpr PacketTransport kTransports[] = {PacketTransport::kNscc,  PacketTransport::kDcqcn, PacketTransport::kHpcc,
+                                           PacketTransport::kRoce,  PacketTransport::kSwift, PacketTransport::kTcpCubic,
+                                           PacketTransport::kDctcp, PacketTransport::kIb,    PacketTransport::kCredit};
 constexpr PacketBalance kWays[] = {PacketBalance::kEcmp, PacketBalance::kSpray, PacketBalance::kAdaptive,
                                    PacketBalance::kFlowlet};
 

@@ -63,8 +63,8 @@ Result<DeviceId> ReductionFlows::leaf(std::uint32_t group, std::uint32_t member,
 }
 
 /// Between a GPU and the scale-up switches of its server that reduce.
-Result<ReductionFlows::Flows> ReductionFlows::to_scale_up(DeviceId gpu, bool up, std::uint64_t bytes,
-                                                          Duration overhead, const Flows& after) {
+Result<ReductionFlows::Flows> ReductionFlows::to_scale_up(DeviceId gpu, bool up, std::uint64_t bytes, Duration overhead,
+                                                          const Flows& after) {
   std::vector<std::pair<DeviceId, double>> switches;
   double total = 0;
   for (const LinkId l : t_.out_links(gpu)) {
@@ -151,7 +151,7 @@ Result<ReductionFlows::Climb> ReductionFlows::climb_of(std::uint32_t group, std:
     std::vector<LinkId> links;
     if (!trees_->climb(from, c.root, tree, links))
       return unsupported(fmt::format("no way of switches that reduce leads from {} to {}; choose another algorithm",
-                                       t_.name(from), t_.name(c.root)));
+                                     t_.name(from), t_.name(c.root)));
     c.levels.resize(std::max(c.levels.size(), links.size()));
     for (std::size_t i = 0; i < links.size(); ++i) c.levels[i].push_back(links[i]);
   }

@@ -39,10 +39,10 @@ struct RowOfGpus {
   }
 };
 
-constexpr std::int64_t kSlot = 83'200;             // ps: 4,160 bytes at 50 GB/s
-constexpr std::uint64_t kFlow = 1000 * 4096;       // payload
-constexpr PacketTransport kRelayed[] = {PacketTransport::kIb,    PacketTransport::kRoce, PacketTransport::kDcqcn,
-                                        PacketTransport::kNscc,  PacketTransport::kHpcc, PacketTransport::kSwift,
+constexpr std::int64_t kSlot = 83'200;        // ps: 4,160 bytes at 50 GB/s
+constexpr std::uint64_t kFlow = 1000 * 4096;  // payload
+constexpr PacketTransport kRelayed[] = {PacketTransport::kIb,    PacketTransport::kRoce,  PacketTransport::kDcqcn,
+                                        PacketTransport::kNscc,  PacketTransport::kHpcc,  PacketTransport::kSwift,
                                         PacketTransport::kDctcp, PacketTransport::kCredit};
 
 /// The relay's own packets leave as they would without the joint between it and its port, but for one header.

@@ -1,6 +1,4 @@
 #include "busbar/packet/internal/setup.h"
-#include "busbar/packet/internal/knobs.h"
-#include "busbar/routing/path_view.h"
 
 #include <fmt/core.h>
 
@@ -8,6 +6,9 @@
 #include <array>
 #include <bit>
 #include <set>
+
+#include "busbar/packet/internal/knobs.h"
+#include "busbar/routing/path_view.h"
 
 namespace busbar::packet {
 namespace {

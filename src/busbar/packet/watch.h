@@ -20,7 +20,7 @@ struct PacketLinkSample {
 };
 /// A flow that has begun and not ended, at a time.
 struct PacketFlowSample {
-  std::uint32_t flow = 0, packets = 0;  ///< packets: acknowledged so far
+  std::uint32_t flow = 0, packets = 0;                 ///< packets: acknowledged so far
   std::uint64_t acked_bytes = 0, in_flight_bytes = 0;  ///< payload acknowledged so far; bytes with headers
   double window_bytes = 0;
   double pace_bytes_per_s = 0;  ///< the rate of its control; 0: as fast as the wire
@@ -35,12 +35,12 @@ enum class PacketEvent : std::uint8_t {
   kStarted,
   kSent,
   kResent,
-  kQueued,   ///< it joins a queue of a switch, or finds it empty
+  kQueued,  ///< it joins a queue of a switch, or finds it empty
   kMarked,
   kTrimmed,
   kDropped,
   kReceived,
-  kAcked,    ///< an acknowledgement has come back
+  kAcked,  ///< an acknowledgement has come back
   kNacked,
   kTimeout,
   kEnded
@@ -50,10 +50,10 @@ struct PacketLogEntry {
   SimTime at;
   std::uint32_t flow = 0;
   PacketEvent event{};
-  std::uint32_t packet = 0;               ///< its number; of kAcked: all before it have arrived
-  LinkId link = kNone<LinkId>;            ///< of kQueued, kMarked, kTrimmed, kDropped
-  std::uint64_t queue_bytes = 0;          ///< likewise: bytes that wait there, before it
-  double window_bytes = 0;                ///< of kAcked, kNacked, kTimeout
+  std::uint32_t packet = 0;       ///< its number; of kAcked: all before it have arrived
+  LinkId link = kNone<LinkId>;    ///< of kQueued, kMarked, kTrimmed, kDropped
+  std::uint64_t queue_bytes = 0;  ///< likewise: bytes that wait there, before it
+  double window_bytes = 0;        ///< of kAcked, kNacked, kTimeout
 };
 /// Logs the events of some flows. Entries come in the order in which the run decides them, which is not always that of
 /// their times.

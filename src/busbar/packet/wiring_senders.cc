@@ -23,8 +23,8 @@ std::vector<std::uint8_t> Wiring::users_of_outlets() const {
 }
 
 /// A host decides itself what its wires send next. Where GPUs or adding switches forward traffic of others by these
-/// wires, and where outlets overlap, the host becomes a node of its own. An ideal wire, as fast as the outlet, joins it to
-/// the device, which queues its packets with those of others.
+/// wires, and where outlets overlap, the host becomes a node of its own. An ideal wire, as fast as the outlet, joins it
+/// to the device, which queues its packets with those of others.
 void Wiring::set_senders_apart() {
   const std::vector<std::uint8_t> users = users_of_outlets();
   Csr<std::uint32_t> outlets;

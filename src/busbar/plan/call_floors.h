@@ -47,13 +47,13 @@ class CallFloors {
   std::unique_ptr<Engine> engine_;
 
   Duration launch_;
-  bool reduces_ = false;             ///< some switch can add payloads
+  bool reduces_ = false;              ///< some switch can add payloads
   std::vector<std::uint32_t> block_;  ///< per rank; kNone32: none
   Ports gpu_, scale_up_;  ///< of the GPU with the fastest ports: all links; those to switches inside its block
   std::vector<Ports> blocks_;
   Ports fastest_block_;
-  std::uint32_t block_gpus_ = 0;  ///< of the largest block
-  bool equal_blocks_ = true;      ///< all have so many, and the same ports
+  std::uint32_t block_gpus_ = 0;                        ///< of the largest block
+  bool equal_blocks_ = true;                            ///< all have so many, and the same ports
   std::map<std::vector<std::uint32_t>, double> known_;  ///< ps per byte of S, by operation and groups
   std::map<std::tuple<Collective, Bytes, std::uint32_t>, Duration> scheduled_;
 };

@@ -30,7 +30,7 @@ class MemoryFloors {
 
   const PlanSpace& space_;
   const ModelSpec& model_;
-  std::vector<std::uint32_t> experts_before_;            ///< per layer: layers with experts before it
+  std::vector<std::uint32_t> experts_before_;    ///< per layer: layers with experts before it
   double dense_ = 0, experts_ = 0, routed_ = 0;  ///< least parameters of a layer, without TP; all its routed experts
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, Layer> layers_;
 };

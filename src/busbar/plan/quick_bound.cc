@@ -118,8 +118,8 @@ QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l)
   const EndTimes& e = t.ends;
   Times out;
   out.dense = layer(ps(t.mlp.forward()) + before, ps(t.mlp.backward()) + after, not_again);
-  out.experts = layer(ps(t.experts.forward()) + waits.experts.forward,
-                      ps(t.experts.backward()) + waits.experts.backward, 0);
+  out.experts =
+      layer(ps(t.experts.forward()) + waits.experts.forward, ps(t.experts.backward()) + waits.experts.backward, 0);
   out.first = {ps(e.embedding), ps(e.embedding_back)};
   const double uses = 1 + model_.mtp;
   out.last = {uses * ps(e.head_norm + e.logits + e.loss),

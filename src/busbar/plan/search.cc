@@ -159,10 +159,9 @@ class Search {
 
   /// Of the layouts that were too large by their floors, those that may need less than the least so far.
   void find_least() {
-    std::sort(too_large_.begin(), too_large_.end(),
-              [](const TooLarge& a, const TooLarge& b) {
-                return std::tie(a.bytes, a.point, a.zero) < std::tie(b.bytes, b.point, b.zero);
-              });
+    std::sort(too_large_.begin(), too_large_.end(), [](const TooLarge& a, const TooLarge& b) {
+      return std::tie(a.bytes, a.point, a.zero) < std::tie(b.bytes, b.point, b.zero);
+    });
     if (plan_.least) plan_.least->memory = memory_use(model_, plan_.least->layout);
     for (const TooLarge& t : too_large_) {
       if (plan_.least && t.bytes >= static_cast<double>(count(plan_.least->memory.total()))) return;
@@ -186,9 +185,9 @@ class Search {
       plan_.least.reset();
     else if (plan_.complete)
       find_least();
-    std::stable_sort(
-        plan_.layouts.begin(), plan_.layouts.end(),
-        [](const PlannedLayout& a, const PlannedLayout& b) { return a.step.step_time < b.step.step_time; });
+    std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), [](const PlannedLayout& a, const PlannedLayout& b) {
+      return a.step.step_time < b.step.step_time;
+    });
   }
 
   const PlanSpace& space_;
@@ -199,7 +198,7 @@ class Search {
   std::vector<PlanPoint> points_;
   std::vector<PlannedLayout> fitting_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> tried_;  ///< by the dive: point and ZeRO
-  std::vector<TooLarge> too_large_;  ///< by their floors
+  std::vector<TooLarge> too_large_;                          ///< by their floors
   std::priority_queue<Entry> queue_;
   Duration best_ = Duration::max();
   Plan plan_;

@@ -33,10 +33,10 @@ struct Plan {
   /// No layout of the space is faster: the best time if the search is complete, else the least bound left.
   Duration proven;
   bool complete = false;
-  std::uint64_t searched = 0;       ///< layouts in the space
-  std::uint64_t refused = 0;        ///< degrees, layers or batches that do not divide
-  std::uint64_t no_fit = 0;         ///< met by the search and too large
-  std::uint64_t bounded = 0;        ///< left out because of their bounds
+  std::uint64_t searched = 0;          ///< layouts in the space
+  std::uint64_t refused = 0;           ///< degrees, layers or batches that do not divide
+  std::uint64_t no_fit = 0;            ///< met by the search and too large
+  std::uint64_t bounded = 0;           ///< left out because of their bounds
   std::optional<PlannedLayout> least;  ///< nothing fits: the layout that needs least memory, not timed
 };
 

@@ -78,10 +78,9 @@ PlanSpace some_space(Choices& c) {
   s.zero = c.some_of<std::uint32_t>({0, 1, 2, 3}, 2);
   s.micro_batch = c.some_of<std::uint32_t>({1, 2, 4}, 2);
   s.recompute = c.some_of<Recompute>({Recompute::kNone, Recompute::kSelective, Recompute::kFull}, 1);
-  s.schedule = c.some_of<PipelineSchedule>(
-      {PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1, PipelineSchedule::kZbV,
-       PipelineSchedule::kDualPipeV},
-      2);
+  s.schedule = c.some_of<PipelineSchedule>({PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1,
+                                            PipelineSchedule::kZbV, PipelineSchedule::kDualPipeV},
+                                           2);
   return s;
 }
 

@@ -92,8 +92,8 @@ Result<CollectiveCall> CallChooser::lay(CollectiveCall call, const FamilyCommuni
 
 /// The groups of the call by the way in which the library runs them, in order of their first groups.
 std::vector<GroupFamily> CallChooser::ways(const CollectiveCall& call, const FamilyCommunicators& comms) const {
-  std::vector<std::uint32_t> way_of;      // per class
-  std::vector<std::uint32_t> first_of;    // per way: its first class
+  std::vector<std::uint32_t> way_of;    // per class
+  std::vector<std::uint32_t> first_of;  // per way: its first class
   for (std::uint32_t c = 0; c < comms.classes.size(); ++c) {
     const auto same = std::find_if(first_of.begin(), first_of.end(), [&](std::uint32_t first) {
       return one_way(*comms.classes[first], *comms.classes[c], call);
@@ -134,7 +134,7 @@ Result<std::optional<ChosenCall>> CallChooser::in_parts(const CollectiveCall& ca
 
 /// The fastest of `algorithms` over the channels of `comms`, each with its fastest protocol.
 Result<CollectiveCall> CallChooser::over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,
-                                                const FamilyCommunicators& comms, TrialEngines& trials) {
+                                                  const FamilyCommunicators& comms, TrialEngines& trials) {
   Error last{ErrorCode::kUnsupported, "no algorithm", {}};
   std::optional<CollectiveCall> best;
   Duration least = Duration::max();
@@ -142,8 +142,7 @@ Result<CollectiveCall> CallChooser::over_channels(CollectiveCall call, const std
     call.algorithm = name;
     call.schedule = nullptr;
     BUSBAR_ASSIGN(CollectiveCall trial, lay(call, comms, 0));
-    Result<CollectiveCall> resolved =
-        resolve_algorithm(*trials.engine, placement_, topology_, std::move(trial));
+    Result<CollectiveCall> resolved = resolve_algorithm(*trials.engine, placement_, topology_, std::move(trial));
     const Result<CallId> id = resolved.ok() ? trials.engine->prepare(*resolved) : Result<CallId>(resolved.error());
     if (!id.ok()) {
       last = id.error();
@@ -159,7 +158,7 @@ Result<CollectiveCall> CallChooser::over_channels(CollectiveCall call, const std
 
 /// Empty if NCCL's tables have no entry for the call, or name an algorithm that this machine cannot run.
 std::optional<ChosenCall> CallChooser::as_nccl(const CollectiveCall& call, const FamilyCommunicators& comms,
-                                                TrialEngines& trials) {
+                                               TrialEngines& trials) {
   const auto choice = choice_of(comms.first(), call);
   if (!choice.ok()) return std::nullopt;
   ChosenCall out{call, nccl_algorithm(call.algorithm) ? ChosenBy::kGiven : ChosenBy::kNccl, *choice, {}};

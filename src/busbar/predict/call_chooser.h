@@ -18,7 +18,7 @@ namespace busbar {
 struct TrialEngines {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Engine> lower_bound;  ///< closed forms that are cheaper and never above the engine's times; or null
-  bool alone = true;              ///< no other job runs at the same time: schedules may be made for the machine
+  bool alone = true;                    ///< no other job runs at the same time: schedules may be made for the machine
 };
 
 struct ChosenCall {

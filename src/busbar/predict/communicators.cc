@@ -52,7 +52,7 @@ Result<Communicators::Shape> Communicators::shape_of(const GroupFamily& family, 
 }
 
 Result<std::unique_ptr<Communicator>> Communicators::make(const GroupFamily& family, std::uint32_t group,
-                                                              std::uint32_t channels) const {
+                                                          std::uint32_t channels) const {
   NcclSettings settings = settings_;
   if (channels > 0) settings.min_channels = settings.max_channels = channels;
   std::vector<DeviceId> gpus;

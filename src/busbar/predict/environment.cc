@@ -84,8 +84,8 @@ void limit_paths(const NcclSettings& s, Cluster& c) {
 
 Result<NcclSettings> apply_nccl_environment(Cluster& cluster, NcclVersion version,
                                             std::span<const std::string> variables) {
-  NcclSettings settings = nccl_settings(
-      {cluster.fabric.kind, cluster.gpudirect, cluster.p2p, cluster.fabric.merges_nics}, version);
+  NcclSettings settings =
+      nccl_settings({cluster.fabric.kind, cluster.gpudirect, cluster.p2p, cluster.fabric.merges_nics}, version);
   for (const std::string& v : variables) BUSBAR_RETURN_IF_ERROR(parse_nccl_setting(v, settings));
   if (settings.sockets) BUSBAR_RETURN_IF_ERROR(use_sockets(cluster));
   limit_paths(settings, cluster);

@@ -29,9 +29,8 @@ GroupFamily one_of(const GroupFamily& groups, std::uint32_t g) {
 /// Whether the calls alone cross a capacity in common.
 bool meet(const LoweredCall& a, const LoweredCall& b) {
   const auto on = [](const LoweredCall& call, CapacityId c) {
-    return std::any_of(call.stages.begin(), call.stages.end(), [&](const Stage& s) {
-      return std::find(s.on.begin(), s.on.end(), c) != s.on.end();
-    });
+    return std::any_of(call.stages.begin(), call.stages.end(),
+                       [&](const Stage& s) { return std::find(s.on.begin(), s.on.end(), c) != s.on.end(); });
   };
   return std::any_of(a.stages.begin(), a.stages.end(), [&](const Stage& s) {
     return std::any_of(s.on.begin(), s.on.end(), [&](CapacityId c) { return on(b, c); });

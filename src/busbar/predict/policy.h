@@ -13,16 +13,16 @@
 namespace busbar {
 
 struct PredictPolicy {
-  std::string engine = "flow";                       ///< "analytic", "flow" or "packet"
-  NcclVersion nccl{};                                ///< the release whose rules "auto" follows
-  std::vector<std::string> env{};                    ///< NCCL's variables: "NCCL_P2P_DISABLE=1"
-  bool nvls = true;                                  ///< whether switches can reduce these types and operations
-  std::optional<Duration> launch{};                  ///< before the first byte; empty: as in the machine's file
-  std::vector<LinkDelay> delays{};                   ///< delayed messages: times are then expected values
-  std::optional<PacketOptions> packets{};            ///< for engine "packet"
-  Shortcuts shortcuts{};                             ///< that may be taken
-  StopFlag stop = nullptr;                           ///< for engines "analytic" and "flow"; packets have their own
-  const AccuracyTable* accuracy = nullptr;           ///< for the bands; null: no bands. Must outlive the predictor
+  std::string engine = "flow";              ///< "analytic", "flow" or "packet"
+  NcclVersion nccl{};                       ///< the release whose rules "auto" follows
+  std::vector<std::string> env{};           ///< NCCL's variables: "NCCL_P2P_DISABLE=1"
+  bool nvls = true;                         ///< whether switches can reduce these types and operations
+  std::optional<Duration> launch{};         ///< before the first byte; empty: as in the machine's file
+  std::vector<LinkDelay> delays{};          ///< delayed messages: times are then expected values
+  std::optional<PacketOptions> packets{};   ///< for engine "packet"
+  Shortcuts shortcuts{};                    ///< that may be taken
+  StopFlag stop = nullptr;                  ///< for engines "analytic" and "flow"; packets have their own
+  const AccuracyTable* accuracy = nullptr;  ///< for the bands; null: no bands. Must outlive the predictor
 };
 
 }  // namespace busbar

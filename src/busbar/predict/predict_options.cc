@@ -27,9 +27,10 @@ Status turn_off(const std::string& words, Shortcuts& shortcuts) {
       if (name == word) shortcuts = shortcuts.without({static_cast<Shortcut>(s)});
     }
     if (shortcuts.on == before)
-      return invalid(fmt::format("'{}' is no shortcut that is on; docs/models/shortcuts.md names them, as in "
-                                 "call-images,bundles",
-                                 word));
+      return invalid(
+          fmt::format("'{}' is no shortcut that is on; docs/models/shortcuts.md names them, as in "
+                      "call-images,bundles",
+                      word));
   }
   return {};
 }

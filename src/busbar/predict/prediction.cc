@@ -1,8 +1,8 @@
 #include "busbar/predict/prediction.h"
 
-#include <iterator>
-
 #include <fmt/core.h>
+
+#include <iterator>
 
 #include "busbar/base/quantity.h"
 

@@ -27,8 +27,8 @@ const char* name_of(ChosenBy chosen_by);  ///< "given", "nccl", "fastest"
 
 /// A schedule made for this machine, compared with the fastest of the others.
 struct MadeSchedule {
-  std::string what;           ///< "12 trees"; "plain ring" if no schedule made for the machine is faster
-  std::string textbook;       ///< the fastest of the others
+  std::string what;      ///< "12 trees"; "plain ring" if no schedule made for the machine is faster
+  std::string textbook;  ///< the fastest of the others
   Duration textbook_time;
   std::optional<Duration> ring_time;  ///< the time of rings in rank order, if rings can run it
 };
@@ -44,13 +44,13 @@ struct Prediction {
   std::string cause;  ///< of a bound that is not a link: "no NIC near: ...", "GPU memory (HBM): ..."; otherwise empty
   Band band;
   Simplifications simplified{};  ///< by the fluid engines; effect_of() says by how much
-  Floor floor;               ///< no schedule on this machine is faster; zero if not requested
-  Duration algorithm_floor;  ///< time of the busiest link of this schedule at wire rate
+  Floor floor;                   ///< no schedule on this machine is faster; zero if not requested
+  Duration algorithm_floor;      ///< time of the busiest link of this schedule at wire rate
   std::vector<Relief> relief;
   std::vector<ChainPart> chain;  ///< with TimeAsk::explain: parts that sum to the time
   std::optional<MadeSchedule> made;
   std::optional<JitterEffect> jitter;
-  std::vector<Duration> jobs;  ///< end of each of several jobs, earliest first
+  std::vector<Duration> jobs;           ///< end of each of several jobs, earliest first
   std::optional<PacketCounts> packets;  ///< of the packet engine
 
   Bytes size() const { return call.bytes; }

@@ -246,7 +246,8 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
   return {};
 }
 
-/// Relief of damage, of memory and of features that are off. If at least half of the time depends on memory, it is the cause.
+/// Relief of damage, of memory and of features that are off. If at least half of the time depends on memory, it is the
+/// cause.
 Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) {
   constexpr double kHalfPercent = 4.5;  // half of the 9.1 % that 10 % more of the only limit saves
   if (!changed_) {

@@ -92,8 +92,8 @@ class Predictor {
   std::unique_ptr<Placement> placement_;
   std::unique_ptr<Communicators> communicators_;
   std::unique_ptr<CallChooser> chooser_;
-  std::shared_ptr<LoweredCalls> lowered_;  ///< of prepared calls
-  std::optional<TrialEngines> trials_;     ///< of prepared calls
+  std::shared_ptr<LoweredCalls> lowered_;                            ///< of prepared calls
+  std::optional<TrialEngines> trials_;                               ///< of prepared calls
   std::vector<std::pair<CollectiveCall, CollectiveCall>> prepared_;  ///< as given and as prepared
   std::optional<FloorTiers> tiers_;
   struct Changed {

@@ -40,17 +40,14 @@ TEST(Predictor, ATreeOverTwoNodesFlattersTheirNics) {
 TEST(Predictor, EightGpusOfAFullMeshHaveRingsOverAllSevenLinks) {
   auto m = Predictor::make(load_cluster("mi300x-8").value(), {}).value();
   const std::uint64_t size = std::uint64_t{8} << 30;
-  const double bus =
-      all_reduce(*m, size, "ring", Protocol::kSimple).algbw() * bus_factor(Collective::kAllReduce, 8);
+  const double bus = all_reduce(*m, size, "ring", Protocol::kSimple).algbw() * bus_factor(Collective::kAllReduce, 8);
   EXPECT_GT(bus, 6.5 * 48 * m->cluster().protocol.share_scale_up);
   EXPECT_LT(bus, 7 * 48);
 }
 
 TEST(Predictor, FlagsAmongTheDataSaveTimePerSendAndCostBandwidth) {
   auto m = Predictor::make(load_cluster("dgx-a100").value(), {}).value();
-  const auto us = [&](std::uint64_t size, Protocol p) {
-    return all_reduce(*m, size, "ring", p).time.in_us();
-  };
+  const auto us = [&](std::uint64_t size, Protocol p) { return all_reduce(*m, size, "ring", p).time.in_us(); };
   EXPECT_LT(us(1024, Protocol::kLl), us(1024, Protocol::kLl128));
   EXPECT_LT(us(1024, Protocol::kLl128), us(1024, Protocol::kSimple));
   const std::uint64_t large = std::uint64_t{4} << 30;
@@ -135,9 +132,9 @@ TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAloneOnAnyBoard) {
     if (!loaded.ok() || loaded->topology.gpus().size() < 2 || loaded->topology.gpus().size() > kMost) continue;
     auto m = on(node);
     const auto engine = m->open_engine();
-    for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
-                                Collective::kBroadcast, Collective::kReduce, Collective::kAllToAll,
-                                Collective::kGather, Collective::kScatter, Collective::kSendRecv})
+    for (const Collective op :
+         {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter, Collective::kBroadcast,
+          Collective::kReduce, Collective::kAllToAll, Collective::kGather, Collective::kScatter, Collective::kSendRecv})
       for (const std::uint64_t size : {8ull, 64ull << 10, 16ull << 20, 1ull << 30}) {
         const CollectiveCall asked = call_over(op, Bytes{size}, m->ranks());
         const auto alone = m->time(asked, kTimeAlone);

@@ -62,8 +62,7 @@ Result<Groups> parse_groups(const std::string& text) {
     const auto shift = split_at(parts[i], 'x');
     const std::int64_t by = number(shift.front()), times = shift.size() == 2 ? number(shift.back()) : -1;
     if (by < 0 || times < 1) return wrong(text, fmt::format("contains '+{}', which is not a shift", parts[i]));
-    out.shifts.push_back(
-        {.extent = static_cast<std::uint32_t>(times), .actor_stride = static_cast<std::uint32_t>(by)});
+    out.shifts.push_back({.extent = static_cast<std::uint32_t>(times), .actor_stride = static_cast<std::uint32_t>(by)});
     all *= static_cast<double>(times);
   }
   if (all > static_cast<double>(kMostRanks)) return wrong(text, "names too many ranks");
@@ -149,9 +148,8 @@ std::string group_text(const GroupFamily& f, std::uint32_t group) {
 
 std::vector<std::string> rank_groups_text(const GroupFamily& f) {
   std::vector<std::string> out;
-  const bool repeats = f.listed.empty() && std::all_of(f.outer.begin(), f.outer.end(), [](const Axis& a) {
-                         return a.actor_stride <= kMostRanks;
-                       });
+  const bool repeats = f.listed.empty() && std::all_of(f.outer.begin(), f.outer.end(),
+                                                       [](const Axis& a) { return a.actor_stride <= kMostRanks; });
   for (std::uint32_t g = 0; g < (repeats ? 1 : f.groups()); ++g) out.push_back(group_text(f, g));
   if (repeats)
     for (const Axis& a : f.outer)

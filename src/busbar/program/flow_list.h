@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "busbar/base/csr.h"
+#include "busbar/base/units.h"
 #include "busbar/topology/direct_reach.h"
 #include "busbar/topology/link.h"
-#include "busbar/base/units.h"
 
 namespace busbar {
 

@@ -151,7 +151,7 @@ class MessageLister {
   std::uint64_t bytes_ = 0;
   MessageGraph g_;
   std::vector<std::uint32_t> order_;
-  std::vector<bool> tells_;        ///< per step
+  std::vector<bool> tells_;                 ///< per step
   std::vector<Ends> last_, ends_, before_;  ///< per thread; per step, of this loop and of the one before
 };
 

@@ -46,8 +46,8 @@ struct LayeredDrawing {
 };
 
 struct LayeredOptions {
-  double width = kDrawingWidth;           ///< of the picture, user units
-  std::size_t most_lines = 128;           ///< above this number of edges, two layers get bands instead
+  double width = kDrawingWidth;  ///< of the picture, user units
+  std::size_t most_lines = 128;  ///< above this number of edges, two layers get bands instead
 };
 
 /// Places the boxes and draws the edges below them.

@@ -14,7 +14,7 @@ enum class CapacityKind : std::uint8_t { kLink, kDevice, kBundle };
 /// Order: links, then devices, then bundles, each by number.
 class CapacityId {
  public:
-  constexpr CapacityId() = default;                                ///< names nothing
+  constexpr CapacityId() = default;                                                    ///< names nothing
   constexpr CapacityId(LinkId link) : CapacityId(CapacityKind::kLink, index(link)) {}  // NOLINT: a link is a capacity
   static constexpr CapacityId limit_of(DeviceId device) { return {CapacityKind::kDevice, index(device)}; }
   static constexpr CapacityId bundle(std::uint32_t number) { return {CapacityKind::kBundle, number}; }
@@ -25,7 +25,7 @@ class CapacityId {
   constexpr bool is_bundle() const { return kind() == CapacityKind::kBundle; }
   /// Within its kind: of the link, the device or the bundle.
   constexpr std::uint32_t number() const { return value_ & ((1u << kBits) - 1); }
-  constexpr LinkId link() const { return static_cast<LinkId>(value_); }          ///< precondition: is_link(), or names nothing
+  constexpr LinkId link() const { return static_cast<LinkId>(value_); }  ///< precondition: is_link(), or names nothing
   constexpr DeviceId device() const { return static_cast<DeviceId>(number()); }  ///< precondition: is_device()
   constexpr auto operator<=>(const CapacityId&) const = default;
 

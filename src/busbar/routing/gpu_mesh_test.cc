@@ -156,14 +156,14 @@ TEST(TorusExtents, DescribeTheBoxThatEachGroupFills) {
   Extents all(24);
   for (std::uint32_t i = 0; i < 24; ++i) all[i] = i;
   EXPECT_EQ(extents(all, 24), (Extents{4, 3, 2}));
-  EXPECT_EQ(extents(all, 12), (Extents{4, 3}));                          // one layer each
-  EXPECT_EQ(extents(all, 4), (Extents{4}));                              // a line each
-  EXPECT_EQ(extents({0, 4, 8, 12, 16, 20}, 6), (Extents{3, 2}));         // across the lines
-  EXPECT_EQ(extents({1, 2, 5, 6}, 4), (Extents{2, 2}));                  // inside
+  EXPECT_EQ(extents(all, 12), (Extents{4, 3}));                            // one layer each
+  EXPECT_EQ(extents(all, 4), (Extents{4}));                                // a line each
+  EXPECT_EQ(extents({0, 4, 8, 12, 16, 20}, 6), (Extents{3, 2}));           // across the lines
+  EXPECT_EQ(extents({1, 2, 5, 6}, 4), (Extents{2, 2}));                    // inside
   EXPECT_EQ(extents({0, 1, 4, 5, 8, 9, 0, 4, 8, 1, 5, 9}, 6), Extents());  // the second group has another order
-  EXPECT_EQ(extents({0, 1, 2, 3, 0, 4, 8, 12}, 4), Extents());           // a line and no box
-  EXPECT_EQ(extents({1, 0, 2, 3}, 4), Extents());                        // out of order
-  EXPECT_EQ(extents({0, 1, 4}, 3), Extents());                           // no box
+  EXPECT_EQ(extents({0, 1, 2, 3, 0, 4, 8, 12}, 4), Extents());             // a line and no box
+  EXPECT_EQ(extents({1, 0, 2, 3}, 4), Extents());                          // out of order
+  EXPECT_EQ(extents({0, 1, 4}, 3), Extents());                             // no box
   EXPECT_EQ(extents({0}, 1), Extents());
 }
 

@@ -94,8 +94,7 @@ Result<bool> PairSpread::State::find_latencies() {
   };
   const auto ps_of = [&](const Way& w, std::uint32_t a, std::uint32_t b) {
     double ps = 0;
-    for (std::uint32_t i = w.first; i < w.first + w.count; ++i)
-      ps += pool[i].share * latency_ps[class_of(pool[i].on)];
+    for (std::uint32_t i = w.first; i < w.first + w.count; ++i) ps += pool[i].share * latency_ps[class_of(pool[i].on)];
     const std::vector<LinkId> up = ports(attachments[a].nic), down = ports(attachments[b].nic);
     for (std::size_t p = 0; up.size() > 1 && p < up.size(); ++p) ps += w.up[p] * latency_ps[class_of(up[p])];
     for (std::size_t p = 0; down.size() > 1 && p < down.size(); ++p)
@@ -228,8 +227,7 @@ void PairSpread::State::add_ways() {
       const Load& x = between[std::size_t{a} * n + b];
       if (x.pairs == 0 || std::isnan(way_ps[std::size_t{a} * n + b])) continue;
       const Way w = way(a, b);
-      for (std::uint32_t i = w.first; i < w.first + w.count; ++i)
-        add(pool[i].on, x.pairs * pool[i].share, x.least_ps);
+      for (std::uint32_t i = w.first; i < w.first + w.count; ++i) add(pool[i].on, x.pairs * pool[i].share, x.least_ps);
     }
 }
 

@@ -203,8 +203,7 @@ Status Router::spread_bundled(DeviceId from, DeviceId to, DeviceId nic_from, Dev
   s.legs.clear(), s.hops.clear();
   BUSBAR_RETURN_IF_ERROR(s.spread(from, to, nic_from, nic_to, {.bundled = true}, s.legs));
   for (std::size_t i = 0; i < s.legs.size(); ++i) {
-    for (std::size_t h = 0; i == s.hops_at && h < s.hops.size(); ++h)
-      out.push_back({CapacityId::bundle(s.hops[h]), 1});
+    for (std::size_t h = 0; i == s.hops_at && h < s.hops.size(); ++h) out.push_back({CapacityId::bundle(s.hops[h]), 1});
     out.push_back({s.legs[i].link, s.legs[i].share});
   }
   return {};

@@ -46,7 +46,6 @@ class OnlineMaxMin {
   std::span<const std::uint32_t> changed() const { return changed_; }
   std::uint32_t flow_count() const { return static_cast<std::uint32_t>(flows_.size()); }
 
-
  private:
   enum class State : std::uint8_t { kClean, kOpen, kFinal };
   /// One (flow, link) pair, in the ring list of the link's open flows.

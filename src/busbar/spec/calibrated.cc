@@ -59,8 +59,8 @@ std::string flow_text(const YamlNode& node) {
 
 /// Maps and lists of maps in block style, everything else in flow style.
 void add_block(const std::string& key, const YamlNode& node, const std::string& indent, std::string& out) {
-  const bool maps = node.kind() == YamlNode::Kind::kSequence && node.size() > 0 &&
-                    node.item(0).kind() == YamlNode::Kind::kMap;
+  const bool maps =
+      node.kind() == YamlNode::Kind::kSequence && node.size() > 0 && node.item(0).kind() == YamlNode::Kind::kMap;
   if (node.kind() == YamlNode::Kind::kMap && node.size() > 0) {
     out += indent + quoted(key) + ":\n";
     for (std::size_t i = 0; i < node.size(); ++i) add_block(node.key(i), node.item(i), indent + "  ", out);
@@ -119,9 +119,9 @@ void calibrate_parts(const CalibratedFactors& f, NodeTemplate& node, FabricSpec&
 }
 
 void calibrate_protocol(const CalibratedFactors& f, ProtocolModel& p) {
-  for (Duration* d : {&p.launch, &p.step_scale_up, &p.step_server, &p.step_network, &p.step_switch,
-                      &p.ll128.step_scale_up, &p.ll128.step_server, &p.ll128.step_network, &p.ll.step_scale_up,
-                      &p.ll.step_server, &p.ll.step_network})
+  for (Duration* d :
+       {&p.launch, &p.step_scale_up, &p.step_server, &p.step_network, &p.step_switch, &p.ll128.step_scale_up,
+        &p.ll128.step_server, &p.ll128.step_network, &p.ll.step_scale_up, &p.ll.step_server, &p.ll.step_network})
     *d = times(*d, f.latency);
   p.launch = p.launch + f.launch_more;
   // A link to a switch that reduces has the first share in addition to its own.
@@ -137,8 +137,8 @@ Result<std::string> cluster_text(std::string_view name, const Overrides& overrid
   std::string out;
   for (std::size_t i = 0; i < root.size(); ++i) {
     const std::string key = root.key(i);
-    const bool said_by_flag = (key == "gpu" && !overrides.gpu.empty()) ||
-                              (key == "gpu_memory_rate" && !overrides.gpu_memory_rate.empty());
+    const bool said_by_flag =
+        (key == "gpu" && !overrides.gpu.empty()) || (key == "gpu_memory_rate" && !overrides.gpu_memory_rate.empty());
     if (key == "calibrated") {
       BUSBAR_ASSIGN(factors, read_calibrated(root.item(i)));
     } else if (key != "faults" && !said_by_flag) {

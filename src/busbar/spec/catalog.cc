@@ -79,8 +79,7 @@ Result<YamlDocument> Catalog::load(std::string_view folder, std::string_view nam
     }
   }
   const std::vector<std::string> known = names(folder);
-  const std::string hint =
-      known.empty() ? "name a file" : suggestion(name, known, "there are: " + comma_list(known));
+  const std::string hint = known.empty() ? "name a file" : suggestion(name, known, "there are: " + comma_list(known));
   return Error{ErrorCode::kNotFound, fmt::format("the catalogue has no '{}' among its {}; {}", name, folder, hint), {}};
 }
 

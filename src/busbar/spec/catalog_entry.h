@@ -11,11 +11,11 @@
 namespace busbar {
 
 struct Figure {
-  std::string path;    ///< "peak.bf16", "links[0].rate"
-  std::string text;    ///< as in the file: "3.35TB/s"
-  double value = 0;    ///< the number in `text`
-  std::string unit;    ///< "TB/s"; for numbers without unit what they count: "lanes", "share", "m", "count"
-  std::string source;  ///< of this figure, or of the nearest map around it with a source; "" if there is none
+  std::string path;        ///< "peak.bf16", "links[0].rate"
+  std::string text;        ///< as in the file: "3.35TB/s"
+  double value = 0;        ///< the number in `text`
+  std::string unit;        ///< "TB/s"; for numbers without unit what they count: "lanes", "share", "m", "count"
+  std::string source;      ///< of this figure, or of the nearest map around it with a source; "" if there is none
   std::string confidence;  ///< "low", "medium", "high"; "" if the source states no doubt
   Where where;
 };

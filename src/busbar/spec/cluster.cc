@@ -210,9 +210,9 @@ Status check_gpu(const Overrides& overrides, const std::string& gpu_part, Readin
   const Where where{"", 0, 0, "--gpu"};
   if (overrides.gpu.empty()) return {};
   if (gpu_part != overrides.gpu)
-    return invalid(fmt::format("the GPUs of this machine are {} already; --gpu is for files that do not name them",
-                               gpu_part),
-                   where);
+    return invalid(
+        fmt::format("the GPUs of this machine are {} already; --gpu is for files that do not name them", gpu_part),
+        where);
   reading.sources.push_back(fmt::format("GPUs are {}: --gpu", overrides.gpu));
   return {};
 }

@@ -52,7 +52,7 @@ struct Cluster {
   std::string price_source;
   std::vector<std::string> assumptions;  ///< assumptions about facts that the machine's file leaves open
   std::vector<std::string> sources;      ///< one line per important figure: name, value, source
-  std::string text;                  ///< everything read, for inputs_hash
+  std::string text;                      ///< everything read, for inputs_hash
 };
 
 /// `name` is the text of a cluster file if it begins with '{', a file if it exists or ends in .yaml/.yml, otherwise a

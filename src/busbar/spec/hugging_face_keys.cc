@@ -30,8 +30,7 @@ std::uint32_t HuggingFaceKeys::need(KeyNames names, std::int64_t most) {
   return read(names, 0, most);
 }
 
-std::uint32_t HuggingFaceKeys::read(KeyNames names, std::uint32_t otherwise, std::int64_t most,
-                                    std::int64_t low) {
+std::uint32_t HuggingFaceKeys::read(KeyNames names, std::uint32_t otherwise, std::int64_t most, std::int64_t low) {
   const auto node = find(names);
   if (!node || !status_.ok()) return otherwise;
   const auto value = node->as_int(low, most);

@@ -14,8 +14,8 @@ namespace {
 /// What files leave to the code of their model type.
 struct Family {
   const char* type;
-  bool gated = true;           ///< the MLP has a gate
-  bool tied = false;           ///< embedding and head are one table, unless the file says otherwise
+  bool gated = true;             ///< the MLP has a gate
+  bool tied = false;             ///< embedding and head are one table, unless the file says otherwise
   std::uint32_t ffn_factor = 0;  ///< width of the MLP in hidden sizes, where no key gives it; 0: a key must
   int window = -1;  ///< layers with sliding_window: of so many the last is full; 0: all have one; -1: none by default
 };
@@ -62,7 +62,7 @@ constexpr KeyNames kWidth = {"intermediate_size", "ffn_hidden_size", "ffn_dim", 
 constexpr KeyNames kExperts = {"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"};
 constexpr KeyNames kPerToken = {"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_top_k"};
 /// Keys of layers that are neither attention nor MLP.
-constexpr KeyNames kOtherLayers = {"mamba_d_state", "mamba_num_heads", "ssm_cfg",
+constexpr KeyNames kOtherLayers = {"mamba_d_state",           "mamba_num_heads",      "ssm_cfg",
                                    "hybrid_override_pattern", "linear_num_key_heads", "state_size"};
 
 Family family_of(HuggingFaceKeys& keys, const std::string& type) {
@@ -71,9 +71,10 @@ Family family_of(HuggingFaceKeys& keys, const std::string& type) {
   // A type of one's own is usually a changed Llama, whose activation tells that there is a gate.
   const std::string act = keys.word({"hidden_act", "activation_function"});
   if (act != "silu" && act != "swiglu") {
-    keys.fail({"model_type"}, fmt::format("model_type '{}' is not known, and hidden_act '{}' does not say whether the MLP "
-                                          "has a gate; write a model file (docs/formats/model.md)",
-                                          type, act));
+    keys.fail({"model_type"},
+              fmt::format("model_type '{}' is not known, and hidden_act '{}' does not say whether the MLP "
+                          "has a gate; write a model file (docs/formats/model.md)",
+                          type, act));
   }
   return {""};
 }
@@ -141,7 +142,8 @@ void read_experts(HuggingFaceKeys& keys, const std::string& type, ModelSpec& m) 
   std::uint32_t width = keys.read({"shared_expert_intermediate_size"}, 0, kMostWidth, 0);
   if (keys.flag({"residual_moe"}, false)) width = m.ffn;  // Grok 2: a dense MLP next to the experts
   if (width > 0 && width % e.ffn != 0)
-    keys.fail({"shared_expert_intermediate_size"}, fmt::format("{} is no multiple of an expert's width {}", width, e.ffn));
+    keys.fail({"shared_expert_intermediate_size"},
+              fmt::format("{} is no multiple of an expert's width {}", width, e.ffn));
   if (width > 0) e.shared = width / e.ffn;
   const std::uint32_t groups = keys.read({"n_group"}, 1, kMostExperts),
                       chosen = keys.read({"topk_group"}, 1, kMostExperts);

@@ -19,17 +19,39 @@ void expect_as_in_catalogue(const char* name, const std::string& json) {
   const auto numbers = [](const ModelSpec& m) {
     const ExpertSpec& e = m.moe;
     const LatentAttentionSpec& l = m.latent;
-    return std::vector<std::uint32_t>{m.layers, m.hidden, m.ffn, m.heads, m.kv_heads, m.head_dim, m.gated_mlp, m.vocab,
-                                      m.tied_embeddings, e.experts, e.per_token, e.ffn, e.shared, e.dense_layers, e.every,
-                                      e.most_nodes, l.q_rank, l.kv_rank, l.nope_dim, l.rope_dim, l.v_dim, m.window.tokens,
-                                      m.window.full_every, m.mtp, m.qk_norm};
+    return std::vector<std::uint32_t>{m.layers,
+                                      m.hidden,
+                                      m.ffn,
+                                      m.heads,
+                                      m.kv_heads,
+                                      m.head_dim,
+                                      m.gated_mlp,
+                                      m.vocab,
+                                      m.tied_embeddings,
+                                      e.experts,
+                                      e.per_token,
+                                      e.ffn,
+                                      e.shared,
+                                      e.dense_layers,
+                                      e.every,
+                                      e.most_nodes,
+                                      l.q_rank,
+                                      l.kv_rank,
+                                      l.nope_dim,
+                                      l.rope_dim,
+                                      l.v_dim,
+                                      m.window.tokens,
+                                      m.window.full_every,
+                                      m.mtp,
+                                      m.qk_norm};
   };
   EXPECT_EQ(numbers(a), numbers(b)) << name;
 }
 
 // The numbers of the released files, most other keys left out.
 TEST(HuggingFaceModel, ReleasedFilesAreTheModelsOfTheCatalogue) {
-  expect_as_in_catalogue("llama3-8b", R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
+  expect_as_in_catalogue("llama3-8b",
+                         R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
     "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "num_hidden_layers": 32,
     "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_scaling": null, "tie_word_embeddings": false,
     "vocab_size": 128256})");
@@ -54,7 +76,8 @@ TEST(HuggingFaceModel, ReleasedFilesAreTheModelsOfTheCatalogue) {
     "num_nextn_predict_layers": 0, "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
     "topk_group": 1, "v_head_dim": 128, "vocab_size": 163840})");
   std::string types;
-  for (int i = 0; i < 24; ++i) types += std::string(i > 0 ? ", " : "") + (i % 2 == 0 ? "\"sliding" : "\"full") + "_attention\"";
+  for (int i = 0; i < 24; ++i)
+    types += std::string(i > 0 ? ", " : "") + (i % 2 == 0 ? "\"sliding" : "\"full") + "_attention\"";
   const std::string oss = R"({"model_type": "gpt_oss", "head_dim": 64, "hidden_size": 2880, "intermediate_size": 2880,
     "num_attention_heads": 64, "num_hidden_layers": 24, "num_key_value_heads": 8, "num_local_experts": 32,
     "num_experts_per_tok": 4, "experts_per_token": 4, "sliding_window": 128, "tie_word_embeddings": false,
@@ -120,7 +143,8 @@ TEST(HuggingFaceModel, OtherNamesOfTheSameNumbersAreRead) {
 
 TEST(HuggingFaceModel, WhatIsMissingOrContradictsItselfIsRefusedAtItsPlace) {
   const std::string llama =
-      "{\"model_type\": \"llama\",\n\"hidden_size\": 4096,\n\"intermediate_size\": 11008,\n\"num_attention_heads\": 32,\n"
+      "{\"model_type\": \"llama\",\n\"hidden_size\": 4096,\n\"intermediate_size\": 11008,\n\"num_attention_heads\": "
+      "32,\n"
       "\"vocab_size\": 32000";
   const std::string whole = llama + ",\n\"num_hidden_layers\": 4";
   const std::pair<std::string, const char*> cases[] = {
@@ -135,8 +159,10 @@ TEST(HuggingFaceModel, WhatIsMissingOrContradictsItselfIsRefusedAtItsPlace) {
       {whole + ",\n\"sliding_window\": 64, \"layer_types\": [\"full_attention\", \"sliding_attention\", "
                "\"full_attention\", \"sliding_attention\"]}",
        "does not repeat"},
-      {whole + ",\n\"num_experts\": 8, \"num_experts_per_tok\": 2, \"mlp_only_layers\": [0, 2]}", "only the first layers"},
-      {whole + ",\n\"num_experts\": 8, \"num_experts_per_tok\": 2, \"n_group\": 2, \"topk_group\": 4}", "4 of 2 groups"},
+      {whole + ",\n\"num_experts\": 8, \"num_experts_per_tok\": 2, \"mlp_only_layers\": [0, 2]}",
+       "only the first layers"},
+      {whole + ",\n\"num_experts\": 8, \"num_experts_per_tok\": 2, \"n_group\": 2, \"topk_group\": 4}",
+       "4 of 2 groups"},
       {whole + ",\n\"mamba_d_state\": 128}", "config.json:7:18: mamba_d_state: layers without attention"},
       {whole + ",\n\"is_encoder_decoder\": true}", "encoders are not modelled"},
       {"{\"model_type\": \"other\", \"hidden_act\": \"gelu\"}", "config.json:1:16"},

@@ -223,7 +223,8 @@ Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catal
   BUSBAR_ASSIGN(YamlDocument document, catalog.load("kernels", table_of(gpu_part, catalog)));
   BUSBAR_ASSIGN(KernelTable table, read_kernels(std::move(document), part.root(), catalog));
   if (table.bf16.peak_flops_per_s <= 0) {
-    return unsupported(fmt::format("{} has no peak of matrix products in 16 bits, so a step cannot be timed", gpu_part));
+    return unsupported(
+        fmt::format("{} has no peak of matrix products in 16 bits, so a step cannot be timed", gpu_part));
   }
   table.text += part.text();
   return table;

@@ -86,8 +86,8 @@ constexpr std::pair<const char*, bool RecomputeModules::*> kModules[] = {
     {"layernorm", &RecomputeModules::layernorm},
     {"mla_up_proj", &RecomputeModules::mla_up_proj}};
 
-/// Bytes per gradient with a scale in fp32 for each block: 128 elements in 8 bits, 32 in 4, one tensor in 1 bit. Sources:
-/// DeepSeek-V3's blocks of 128 (arXiv:2412.19437); ZeRO++ (arXiv:2306.10209); 1-bit Adam (arXiv:2102.02888).
+/// Bytes per gradient with a scale in fp32 for each block: 128 elements in 8 bits, 32 in 4, one tensor in 1 bit.
+/// Sources: DeepSeek-V3's blocks of 128 (arXiv:2412.19437); ZeRO++ (arXiv:2306.10209); 1-bit Adam (arXiv:2102.02888).
 constexpr std::pair<const char*, double> kSchemes[] = {
     {"none", 0}, {"fp8", 1 + 4.0 / 128}, {"int8", 1 + 4.0 / 128}, {"int4", 0.5 + 4.0 / 32}, {"one_bit", 1.0 / 8}};
 

@@ -33,10 +33,11 @@ TEST(ModelFile, ModelsWithExpertsHaveTheirPublishedSizes) {
   const struct {
     const char* name;
     double all, active;
-  } sizes[] = {{"mixtral-8x7b", 46.7e9, 12.9e9},  {"mixtral-8x22b", 140.6e9, 39.1e9}, {"deepseek-v3", 671e9, 37.5e9},
-               {"qwen3-30b-a3b", 30.5e9, 3.35e9}, {"qwen3-235b-a22b", 235e9, 22.2e9}, {"grok-1", 315.7e9, 83.9e9},
-               {"kimi-k2", 1026e9, 32.9e9},       {"gpt-oss-120b", 116.83e9, 5.71e9}, {"gpt-oss-20b", 20.91e9, 4.19e9},
-               {"llama4-scout", 107.8e9, 17.17e9}, {"llama4-maverick", 400.7e9, 17.2e9}};
+  } sizes[] = {
+      {"mixtral-8x7b", 46.7e9, 12.9e9},   {"mixtral-8x22b", 140.6e9, 39.1e9},  {"deepseek-v3", 671e9, 37.5e9},
+      {"qwen3-30b-a3b", 30.5e9, 3.35e9},  {"qwen3-235b-a22b", 235e9, 22.2e9},  {"grok-1", 315.7e9, 83.9e9},
+      {"kimi-k2", 1026e9, 32.9e9},        {"gpt-oss-120b", 116.83e9, 5.71e9},  {"gpt-oss-20b", 20.91e9, 4.19e9},
+      {"llama4-scout", 107.8e9, 17.17e9}, {"llama4-maverick", 400.7e9, 17.2e9}};
   for (const auto& s : sizes) {
     auto model = read_model(Catalog().load("models", s.name).value().root());
     ASSERT_TRUE(model.ok()) << model.error().text();
@@ -83,8 +84,8 @@ TEST(KernelsFile, EveryGpuWithAPeakCanBeTimed) {
 // Values that are not measured have a wider band.
 TEST(KernelsFile, LessMeasuredGpusHaveWiderBandsAndAtMostTwoFreeConstants) {
   const std::pair<const char*, double> narrowest[] = {
-      {"v100-sxm", 30}, {"a100-sxm-80", 10}, {"h100-sxm", 10},  {"h200-sxm", 10},    {"b200-sxm", 10}, {"gb200", 10},
-      {"mi300x", 30},   {"tpu-v5e", 30},     {"h100-pcie", 15}, {"b300-sxm", 15},    {"gb300", 15},    {"tpu7x", 30},
+      {"v100-sxm", 30}, {"a100-sxm-80", 10}, {"h100-sxm", 10},  {"h200-sxm", 10},  {"b200-sxm", 10}, {"gb200", 10},
+      {"mi300x", 30},   {"tpu-v5e", 30},     {"h100-pcie", 15}, {"b300-sxm", 15},  {"gb300", 15},    {"tpu7x", 30},
       {"gaudi3", 30},   {"trainium2", 40},   {"mi355x", 30},    {"mi250x-gcd", 40}};
   for (const auto& [part, band] : narrowest) {
     const auto table = load_kernels(part, Catalog());
@@ -272,15 +273,16 @@ TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
 
 TEST(Scenario, ErrorsNamePlaceAndRemedy) {
   const auto parse = [](const char* text) { return read_layout(YamlDocument::parse(text, "job.yaml").value().root()); };
-  const std::pair<const char*, const char*> cases[] = {{"{tp: 8, recompute: some}", "write none, selective or full"},
-                                                       {"{tp: -1}", "tp"},
-                                                       {"{tpp: 8}", "tp"},
-                                                       {"{precision: int8}", "write bf16, fp16, fp8 or fp4"},
-                                                       {"{dispatch_bytes: 3}", "1 byte (fp8) or 2"},
-                                                       {"{schedule: zb}", "write 1f1b, gpipe, zb-h1, zb-v or dualpipe-v"},
-                                                       {"{rank_order: pp-tp}", "tp-cp-dp-pp"},
-                                                       {"{offload: {optimiser: true}}", "optimizer"},
-                                                       {"{gradient_bytes: 3}", "gradients"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"{tp: 8, recompute: some}", "write none, selective or full"},
+      {"{tp: -1}", "tp"},
+      {"{tpp: 8}", "tp"},
+      {"{precision: int8}", "write bf16, fp16, fp8 or fp4"},
+      {"{dispatch_bytes: 3}", "1 byte (fp8) or 2"},
+      {"{schedule: zb}", "write 1f1b, gpipe, zb-h1, zb-v or dualpipe-v"},
+      {"{rank_order: pp-tp}", "tp-cp-dp-pp"},
+      {"{offload: {optimiser: true}}", "optimizer"},
+      {"{gradient_bytes: 3}", "gradients"}};
   for (const auto& [text, part] : cases) {
     const auto layout = parse(text);
     ASSERT_FALSE(layout.ok()) << text;

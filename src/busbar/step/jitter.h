@@ -15,8 +15,9 @@ double expected_slowest(double share, std::uint32_t gpus);
 /// probability Phi(x)^gpus.
 double slowest_quantile(double share, std::uint32_t gpus, double p);
 
-/// What makes steps of one run differ: all wait for the slowest of `gpus`; links delay messages, a Poisson number of times
-/// per step; in a share of the steps a GPU is slow, and the step then takes `slow_s` instead of `step_s`. Independent.
+/// What makes steps of one run differ: all wait for the slowest of `gpus`; links delay messages, a Poisson number of
+/// times per step; in a share of the steps a GPU is slow, and the step then takes `slow_s` instead of `step_s`.
+/// Independent.
 struct StepLaw {
   double step_s = 0, share = 0;  ///< without anything random; standard deviation of a GPU's step, of its mean
   std::uint32_t gpus = 1;

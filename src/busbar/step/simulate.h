@@ -13,9 +13,9 @@
 namespace busbar {
 
 struct StepOptions {
-  Contention contention;  ///< KernelTable::contention: how communication slows compute at the same time
-  bool timeline = true;   ///< off: no spans (searches over many layouts)
-  Shortcuts shortcuts{};  ///< kWholePasses: run undisturbed passes as one event
+  Contention contention;               ///< KernelTable::contention: how communication slows compute at the same time
+  bool timeline = true;                ///< off: no spans (searches over many layouts)
+  Shortcuts shortcuts{};               ///< kWholePasses: run undisturbed passes as one event
   const Topology* topology = nullptr;  ///< for names and loads of links in the timeline; null: without them
 };
 

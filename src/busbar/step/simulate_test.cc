@@ -326,8 +326,8 @@ TEST(Step, TheLastChunkOfAPipelinedScatterIsExposed) {
   EXPECT_EQ(time(whole) - time({}), Duration::us(2) * (2 * small_model().layers));
 }
 
-// One stage, m micro-batches: all exchanges of m - 1 pairs of passes are hidden, those of the first forward and the last
-// backward pass are not. 7 layers have experts, each with 2 exchanges forward and 2 backward.
+// One stage, m micro-batches: all exchanges of m - 1 pairs of passes are hidden, those of the first forward and the
+// last backward pass are not. 7 layers have experts, each with 2 exchanges forward and 2 backward.
 TEST(Step, PairsOfPassesHideTheExchangesOfExperts) {
   LayoutSpec l;
   l.dp = l.ep = 8, l.seq = 4096, l.global_batch = 8 * 6, l.zero = 0;

@@ -118,8 +118,8 @@ FabricSpec one_rail(FabricSpec spec, std::uint32_t nodes) {
 }
 
 const char* name_of(FabricKind kind) {
-  constexpr const char* kNames[] = {
-      "none", "single-switch", "leaf-spine", "rail-optimised", "fat-tree", "rail-only", "dragonfly", "torus"};
+  constexpr const char* kNames[] = {"none",     "single-switch", "leaf-spine", "rail-optimised",
+                                    "fat-tree", "rail-only",     "dragonfly",  "torus"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(FabricKind::kTorus) + 1);
   return kNames[static_cast<std::size_t>(kind)];
 }

@@ -58,8 +58,8 @@ struct TemplateDevice {
   DeviceClass device_class;
   std::string name;  ///< local name, unique in the template: "gpu3", "nvswitch0", "nic7"
   std::int16_t numa = -1;
-  std::int16_t card = -1;            ///< ports of one card have the same number; -1: a separate card
-  std::uint64_t bus_id = kNoBusId;   ///< PCI: domain << 20 | bus << 12 | device << 4 | function
+  std::int16_t card = -1;           ///< ports of one card have the same number; -1: a separate card
+  std::uint64_t bus_id = kNoBusId;  ///< PCI: domain << 20 | bus << 12 | device << 4 | function
   static constexpr std::uint64_t kNoBusId = UINT64_MAX;  ///< not known
 };
 struct TemplateLink {
@@ -98,8 +98,8 @@ class Topology {
   std::int16_t numa(DeviceId d) const;  ///< NUMA node inside its block, -1 unknown
   /// A device as its template gives it. Precondition: it is in a block.
   const TemplateDevice& template_device(DeviceId d) const;
-  std::string name(DeviceId d) const;   ///< "node5.gpu3", "leaf12"
-  std::string name(LinkId l) const;     ///< "node5.gpu3->node5.nvswitch0"
+  std::string name(DeviceId d) const;  ///< "node5.gpu3", "leaf12"
+  std::string name(LinkId l) const;    ///< "node5.gpu3->node5.nvswitch0"
   /// The device with that name. Error kNotFound with the nearest names.
   Result<DeviceId> find(std::string_view name) const;
 

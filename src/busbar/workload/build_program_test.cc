@@ -67,8 +67,8 @@ TEST(PipelineOrder, ZeroBubbleRunsForwardThenInputsThenWeightsWithinTheMemoryOf1
 }
 
 TEST(PipelineOrder, ManyMicroBatchesKeepNoMoreThanTheFirstOfThem) {
-  for (const PipelineSchedule schedule : {PipelineSchedule::k1F1B, PipelineSchedule::kZbH1, PipelineSchedule::kZbV,
-                                          PipelineSchedule::kDualPipeV})
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::k1F1B, PipelineSchedule::kZbH1, PipelineSchedule::kZbV, PipelineSchedule::kDualPipeV})
     for (const std::uint32_t p : {2u, 3u, 8u})
       for (const std::uint32_t v : {1u, 2u, 3u}) {
         if (schedule != PipelineSchedule::k1F1B && v != (schedule == PipelineSchedule::kZbH1 ? 1 : 2)) continue;

@@ -13,7 +13,8 @@ namespace {
 double excess_over(double capacity, double deviation) {
   if (deviation <= 0) return std::max(0.0, 1 - capacity);
   const double z = (capacity - 1) / deviation;
-  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi), above = std::erfc(z / std::numbers::sqrt2) / 2;
+  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi),
+               above = std::erfc(z / std::numbers::sqrt2) / 2;
   return deviation * (density - z * above);
 }
 

@@ -37,8 +37,8 @@ constexpr double kFusedCastBytes = 2;  // after a norm or an activation, which a
 constexpr double kPermuteBytes = 4, kCollectBytes = 2, kWordBytes = 2;
 // Fused experts: GEMMs write the activation's output and its transpose in 8 bits, and read both halves again backward.
 constexpr double kFusedGateBytes = 2, kFusedGateBackBytes = 4;
-// They run in one CUDA graph with buffers of fixed size. What the backward pass needs is copied out of them (a read and a
-// write) and back. Source: Megatron-Core, moe_paged_stash (2026): the input in 8 bits and the first product's output.
+// They run in one CUDA graph with buffers of fixed size. What the backward pass needs is copied out of them (a read and
+// a write) and back. Source: Megatron-Core, moe_paged_stash (2026): the input in 8 bits and the first product's output.
 constexpr double kStashPasses = 2, kNarrowWord = 1;
 constexpr double kRouterBytes = 12;  // of the router, in fp32: write, softmax and choice read and write
 constexpr int kRouteKernels = 8, kCollectKernels = 2;

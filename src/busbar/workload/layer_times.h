@@ -41,7 +41,7 @@ struct EndTimes {
   Duration head_norm, head_norm_back;
   Duration logits, logits_dgrad, logits_wgrad;
   Duration join, join_dgrad, join_wgrad;  ///< multi-token prediction: two norms, two hidden states projected to one
-  Duration loss, loss_back;  ///< softmax and cross-entropy over the vocabulary shard
+  Duration loss, loss_back;               ///< softmax and cross-entropy over the vocabulary shard
 };
 
 struct StepTimes {

@@ -64,9 +64,9 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
     return invalid(fmt::format("whole_tensors needs zero 1, not zero {}", l.zero), l.place("whole_tensors"));
   }
   if ((l.schedule == PipelineSchedule::kGPipe || l.schedule == PipelineSchedule::kZbH1) && l.vpp > 1) {
-    return invalid(fmt::format("{} has no interleaving; use vpp 1 instead of {} or schedule: 1f1b",
-                               title_of(l.schedule), l.vpp),
-                   l.place("vpp"));
+    return invalid(
+        fmt::format("{} has no interleaving; use vpp 1 instead of {} or schedule: 1f1b", title_of(l.schedule), l.vpp),
+        l.place("vpp"));
   }
   if (l.goes_back() && l.vpp != 2) {
     return invalid(fmt::format("{} has two chunks per stage; use vpp 2 instead of {}", title_of(l.schedule), l.vpp),
@@ -126,10 +126,11 @@ Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
 
 Status check_sharding(const LayoutSpec& l) {
   if (l.secondary_shards > 0 && (l.shard_ranks() % l.secondary_shards != 0 || l.secondary_shards % l.cp != 0)) {
-    return invalid(fmt::format("secondary_shards {} must divide the {} ranks that share the parameters, and be a multiple "
-                               "of cp {}",
-                               l.secondary_shards, l.shard_ranks(), l.cp),
-                   l.place("secondary_shards"));
+    return invalid(
+        fmt::format("secondary_shards {} must divide the {} ranks that share the parameters, and be a multiple "
+                    "of cp {}",
+                    l.secondary_shards, l.shard_ranks(), l.cp),
+        l.place("secondary_shards"));
   }
   if (l.shard_group == 0) return {};
   if (l.data_ranks() % l.shard_group != 0 || l.shard_group % l.cp != 0) {
@@ -153,7 +154,8 @@ Status check_batch(const LayoutSpec& l, const ModelSpec&) {
   if (l.goes_back() && l.micro_batches() < least) {
     return invalid(
         fmt::format("{} needs at least {}pp {} micro-batches, but global batch {} / (dp {} x micro_batch {}) = {}",
-                    title_of(l.schedule), least > l.pp ? "2 x " : "", l.pp, l.global_batch, l.dp, l.micro_batch, l.micro_batches()),
+                    title_of(l.schedule), least > l.pp ? "2 x " : "", l.pp, l.global_batch, l.dp, l.micro_batch,
+                    l.micro_batches()),
         l.place("global_batch"));
   }
   if (l.vpp > 1 && l.schedule == PipelineSchedule::k1F1B && l.micro_batches() % l.pp != 0) {

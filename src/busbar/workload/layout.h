@@ -30,8 +30,8 @@ struct RecomputeModules {
 enum class PipelineSchedule : std::uint8_t {
   k1F1B,  ///< with vpp > 1: interleaved
   kGPipe,
-  kZbH1,  ///< gradients of weights fill the bubble; memory as 1F1B
-  kZbV,   ///< the same with two chunks per stage, down the stages and up again; needs vpp 2
+  kZbH1,       ///< gradients of weights fill the bubble; memory as 1F1B
+  kZbV,        ///< the same with two chunks per stage, down the stages and up again; needs vpp 2
   kDualPipeV,  ///< such chunks, with a forward and a backward pass as one; needs vpp 2
 };
 enum class ContextParallel : std::uint8_t {
@@ -140,7 +140,8 @@ struct LayoutSpec {
   /// Host time per kernel that runs once for each expert of a rank. CUDA graphs do not hold these kernels.
   Duration expert_launch;
   bool fused_experts = false;  ///< tokens are put in order by the exchange; activation and casts run inside GEMMs
-  double expert_capacity = 0;  ///< places for tokens in an expert, of the mean load; further ones are dropped; 0: none is
+  double expert_capacity =
+      0;  ///< places for tokens in an expert, of the mean load; further ones are dropped; 0: none is
   double expert_skew = 0.05;  ///< standard deviation of the load of one expert, of its mean; 0: forced balance
   bool overlap_grad_reduce = true;
   bool overlap_param_gather = true;

@@ -45,7 +45,7 @@ struct ModelSpec {
   bool gated_mlp = true;  ///< SwiGLU and similar: three matrices instead of two
   std::uint32_t vocab = 0;
   bool tied_embeddings = false;  ///< the output head is the embedding transposed
-  bool qk_norm = false;  ///< every head's query and key pass through a norm of their own
+  bool qk_norm = false;          ///< every head's query and key pass through a norm of their own
   ExpertSpec moe;
   LatentAttentionSpec latent;
   WindowSpec window;
@@ -59,7 +59,8 @@ struct ModelSpec {
 bool has_experts(const ModelSpec& m, std::uint32_t layer);
 std::uint32_t expert_layers(const ModelSpec& m);  ///< how many have; without those of multi-token prediction
 bool has_window(const ModelSpec& m, std::uint32_t layer);
-/// Keys that a token of a windowed layer sees in the mean over a sequence, relative to those of an ordinary causal layer.
+/// Keys that a token of a windowed layer sees in the mean over a sequence, relative to those of an ordinary causal
+/// layer.
 double window_share(const ModelSpec& m, std::uint32_t seq);
 
 /// Parameters of one dense layer with ordinary attention, by matrix. Biases and learned positions are left out: below

@@ -392,8 +392,15 @@ TEST(Compression, ASecondCopyServesTheBackwardPass) {
   const double forward = dp_bytes(l, Collective::kAllGather, 8), backward = dp_bytes(l, Collective::kAllGather, 4);
   EXPECT_EQ(forward + backward, both);
   EXPECT_GT(backward, 0.3 * both);
-  EXPECT_GT(count(stage_memory(small_model(), l, 0).total()),
-            count(stage_memory(small_model(), [&] { LayoutSpec n = l; n.secondary_shards = 0; return n; }(), 0).total()));
+  EXPECT_GT(count(stage_memory(small_model(), l, 0).total()), count(stage_memory(
+                                                                        small_model(),
+                                                                        [&] {
+                                                                          LayoutSpec n = l;
+                                                                          n.secondary_shards = 0;
+                                                                          return n;
+                                                                        }(),
+                                                                        0)
+                                                                        .total()));
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace busbar {
 
 void StageWriter::prepare_data_calls(ChunkState& chunk) {
   const std::size_t buckets = chunk.plan.bucket_parameters.size();
-  for (auto* calls : {&chunk.reduce, &chunk.gather, &chunk.spread, &chunk.expert_reduce, &chunk.expert_gather,
-                      &chunk.gather_again}) {
+  for (auto* calls :
+       {&chunk.reduce, &chunk.gather, &chunk.spread, &chunk.expert_reduce, &chunk.expert_gather, &chunk.gather_again}) {
     calls->assign(buckets, kNone<CallId>);
   }
   chunk.sums.assign(buckets, {kNone<CallId>, kNone<CallId>});
@@ -52,8 +52,8 @@ void StageWriter::prepare_bucket(ChunkState& chunk, std::size_t b) {
   chunk.spread[b] = call(Collective::kAllReduce, shard, copy_groups(layout_, stage_));
 }
 
-/// Replaces the reductions of gradients. Gradients of experts stay as they are. All-to-alls go inside nodes first, so that
-/// each node sends sums to the others (ZeRO++ qgZ).
+/// Replaces the reductions of gradients. Gradients of experts stay as they are. All-to-alls go inside nodes first, so
+/// that each node sends sums to the others (ZeRO++ qgZ).
 void StageWriter::prepare_compressed(ChunkState& chunk, const KernelTable& machine) {
   const Compression& c = layout_.compression;
   const double work = c.work >= 0 ? c.work : layout_.gradient_bytes + 2 * c.bytes;
@@ -78,7 +78,8 @@ void StageWriter::prepare_compressed(ChunkState& chunk, const KernelTable& machi
     } else {
       chunk.reduce[b] = call(Collective::kAllToAll, wire, ranks);
     }
-    if (c.exchange == CompressedExchange::kAllToAll && !sharded) chunk.sums[b][1] = call(Collective::kAllGather, wire, ranks);
+    if (c.exchange == CompressedExchange::kAllToAll && !sharded)
+      chunk.sums[b][1] = call(Collective::kAllGather, wire, ranks);
   }
 }
 
@@ -163,7 +164,8 @@ void StageWriter::gradient_ready(std::uint32_t tensor) {
 void StageWriter::reduce_bucket(ChunkState& chunk, std::uint32_t bucket) {
   OpId ready = last_compute_;
   if (chunk.compress[bucket] > Duration{})
-    ready = last_dp_ = out_.delay(role_, Label::kCompress, OpClass::kDp, chunk.compress[bucket], {ready}, StreamId::kDp);
+    ready = last_dp_ =
+        out_.delay(role_, Label::kCompress, OpClass::kDp, chunk.compress[bucket], {ready}, StreamId::kDp);
   data_call(Label::kReduceGradients, chunk.reduce[bucket], ready);
   for (const CallId sum : chunk.sums[bucket]) data_call(Label::kReduceGradients, sum, ready);
   if (last_pass()) data_call(Label::kSpreadGradients, chunk.spread[bucket], kNone<OpId>);

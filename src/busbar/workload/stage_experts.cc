@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kWord = 2;  // bytes per element of outputs and gradients
 
-// Time of an exchange while GEMMs run, relative to an exchange alone. Source: deepseek-ai/profile-data, training trace of
-// 64 H800 (2025): 36 and 38 GB/s, against 46 and 45 of the same release of DeepEP alone.
+// Time of an exchange while GEMMs run, relative to an exchange alone. Source: deepseek-ai/profile-data, training trace
+// of 64 H800 (2025): 36 and 38 GB/s, against 46 and 45 of the same release of DeepEP alone.
 constexpr double kDuringCompute = 1.25;
 
 /// Places (nodes, ranks) that have an expert of one token, expected: n (1 - (1 - 1/n)^k) for k choices among n.
@@ -23,8 +23,8 @@ double places_of_token(const ModelSpec& m, double n) { return n * (1 - std::pow(
 void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   if (model_.moe.experts == 0) return;
   // The busiest rank receives more than the mean, and all wait for it.
-  const double token = static_cast<double>(layout_.routed_tokens()) * model_.hidden * expert_load(model_, layout_).busiest *
-                       (1 + (kDuringCompute - 1) * layout_.overlap_ep);
+  const double token = static_cast<double>(layout_.routed_tokens()) * model_.hidden *
+                       expert_load(model_, layout_).busiest * (1 + (kDuringCompute - 1) * layout_.overlap_ep);
   const auto bytes = [&](double copies, double per_element) {
     return static_cast<std::uint64_t>(token * copies * per_element);
   };
@@ -53,7 +53,8 @@ void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
 }
 
 /// Between nodes and, at the same time, inside each: the next computation waits for both. In a pair of passes the
-/// computation of the other micro-batch comes in between: the next computation waits for the exchange of a layer before.
+/// computation of the other micro-batch comes in between: the next computation waits for the exchange of a layer
+/// before.
 void StageWriter::expert_exchange(Label label, CallId call, CallId inside) {
   if (call == kNone<CallId>) return;
   const OpId before = arrived_;

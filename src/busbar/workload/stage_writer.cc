@@ -139,8 +139,8 @@ void StageWriter::pass(const PipelineStep& step) {
   held_.clear();
 }
 
-/// With overlap_ep each forward pass after the warm-up runs together with the backward pass of another micro-batch, which
-/// takes one more forward pass before the first pair.
+/// With overlap_ep each forward pass after the warm-up runs together with the backward pass of another micro-batch,
+/// which takes one more forward pass before the first pair.
 bool StageWriter::runs_in_a_pair(const PipelineStep& step) {
   if (layout_.overlap_ep == 0 || layout_.schedule == PipelineSchedule::kGPipe) return false;
   if (layout_.schedule == PipelineSchedule::kDualPipeV) return step.pair;
@@ -171,8 +171,14 @@ bool StageWriter::repeats(const PipelineStep& step) const {
 }
 
 StageWriter::Entry StageWriter::entry() const {
-  return {last_compute_, arrived_, blocking_send_, receiving_ ? ProgramWriter::promised(awaited_) : kNone<OpId>,
-          hidden_[0],    hidden_[1], hidden_[2],     hidden_[3],
+  return {last_compute_,
+          arrived_,
+          blocking_send_,
+          receiving_ ? ProgramWriter::promised(awaited_) : kNone<OpId>,
+          hidden_[0],
+          hidden_[1],
+          hidden_[2],
+          hidden_[3],
           receiving_pair_ ? ProgramWriter::promised(awaited_pair_) : kNone<OpId>};
 }
 
@@ -339,7 +345,7 @@ void StageWriter::send(bool forward) {
   const CallId call = forward != goes_back ? send_next_ : send_previous_;
   const Label label = forward ? Label::kSendForward : Label::kSendBackward;
   const OpId op = out_.collective(role_, StreamId::kPp, label, OpClass::kPp, call,
-                                   {last_compute_, arrived_, hidden_[kHidden - 2], hidden_[kHidden - 1]});
+                                  {last_compute_, arrived_, hidden_[kHidden - 2], hidden_[kHidden - 1]});
   out_.keep({promise_key(forward, virtual_stage_, micro_batch_)}, op);
   if (blocking_p2p_) blocking_send_ = op;
 }

@@ -7,9 +7,9 @@
 #include "busbar/engine/flow/adaptive_rates.h"
 #include "busbar/engine/flow/fixed_rates.h"
 #include "busbar/engine/flow/fresh_rates.h"
-#include "busbar/solve/transfer_clock.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/routing/slowest_cable.h"
+#include "busbar/solve/transfer_clock.h"
 
 namespace busbar {
 namespace {
@@ -165,8 +165,8 @@ FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths
   return out;
 }
 
-FlowListResult run_adaptive(const Router& router, const FlowList& list, const Paths& paths,
-                            const Shortcuts& shortcuts, StopFlag stop) {
+FlowListResult run_adaptive(const Router& router, const FlowList& list, const Paths& paths, const Shortcuts& shortcuts,
+                            StopFlag stop) {
   std::vector<LinkShare> links;
   const auto way = [&](std::uint32_t f, const SplitBias& bias, std::vector<CapacityShare>& path) {
     const ListedFlow& flow = list.flows[f];

@@ -13,9 +13,9 @@ namespace busbar {
 
 struct TaskOutcome {
   SimTime start, sent, done;
-  Duration latency;                             ///< from sent to done: links and the overhead of a send
+  Duration latency;                     ///< from sent to done: links and the overhead of a send
   std::uint32_t released_by = kNone32;  ///< the task that it waited for last
-  LinkId held_by = kNone<LinkId>;               ///< the link that set its rate at the end
+  LinkId held_by = kNone<LinkId>;       ///< the link that set its rate at the end
 };
 
 struct MessageRun {

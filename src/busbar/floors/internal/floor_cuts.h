@@ -22,7 +22,9 @@ class FloorCuts {
  private:
   bool usable(LinkId l) const;
   /// At payload rates: whether it is a GPU that is no member and that no payload of the call passes.
-  bool is_stranger(DeviceId d) const { return rates_ == FloorRates::kPayload && !stranger_.empty() && stranger_[index(d)] != 0; }
+  bool is_stranger(DeviceId d) const {
+    return rates_ == FloorRates::kPayload && !stranger_.empty() && stranger_[index(d)] != 0;
+  }
   /// A send_recv of more than two ranks: each must reach only the next.
   bool to_next() const { return call_.op == Collective::kSendRecv && n_ > 2; }
   /// Two members, from and to, where the second needs data of the first: the m-th such pair, m from 1 to n - 1.
@@ -66,7 +68,7 @@ class FloorCuts {
   std::vector<std::uint32_t> members_begin_;  ///< per entry of used_blocks_, into members_; one extra at the end
   std::vector<std::uint32_t> members_;        ///< by block
   FloorRates rates_ = FloorRates::kWire;
-  std::vector<std::uint8_t> side_;  ///< per device: 1 while its cut is being measured
+  std::vector<std::uint8_t> side_;      ///< per device: 1 while its cut is being measured
   std::vector<std::uint8_t> stranger_;  ///< per device: 1 for GPUs on no way between members; empty: not known
   bool one_block_ = true, scale_up_ = true;
   bool cabled_ = false;          ///< some domains are joined by a cable, which no cut by leaves contains

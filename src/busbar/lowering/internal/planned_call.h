@@ -22,15 +22,13 @@ struct PlannedCall {
   const CollectiveCall& call;
   const Schedule& schedule;
   Lanes lanes{};
-  SentBytes sent{};          ///< by the protocol of the call
-  std::uint32_t chunks = 1;  ///< that are pipelined through the phases
-  bool follows_rings = true; ///< piece by piece, where they share links
+  SentBytes sent{};                           ///< by the protocol of the call
+  std::uint32_t chunks = 1;                   ///< that are pipelined through the phases
+  bool follows_rings = true;                  ///< piece by piece, where they share links
   std::vector<std::vector<PhaseRun>> runs{};  ///< per channel of the schedule; run s is part of step s
 
   /// Of one chunk of the schedule, in one chunk of the pipeline.
-  double chunk_bytes() const {
-    return static_cast<double>(count(call.bytes)) / schedule.chunks_per_buffer() / chunks;
-  }
+  double chunk_bytes() const { return static_cast<double>(count(call.bytes)) / schedule.chunks_per_buffer() / chunks; }
   std::size_t steps() const {
     std::size_t n = 0;
     for (const auto& channel : runs) n = std::max(n, channel.size());

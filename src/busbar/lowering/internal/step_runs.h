@@ -17,8 +17,8 @@ namespace busbar {
 class StepRuns {
  public:
   /// Routes the runs of step `step` that are routed together. `run` is work space.
-  Status route(const PlannedCall& plan, std::size_t step, RunRouter& router, HopTimes& hop_times,
-               RingTimes& ring_times, OpenRun& run);
+  Status route(const PlannedCall& plan, std::size_t step, RunRouter& router, HopTimes& hop_times, RingTimes& ring_times,
+               OpenRun& run);
   /// Makes `run` the run `of` of channel `channel`, which is routed now if it was not before. Pre: not taken before.
   Status open(const PlannedCall& plan, const GroupRun& of, std::size_t channel, RunRouter& router, RunTimes& times,
               OpenRun& run);

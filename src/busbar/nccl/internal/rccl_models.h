@@ -26,10 +26,10 @@ struct RcclModel {
   };
   int number = 0;
   std::uint32_t gpus = 0, numa = 0, nics = 0;
-  std::uint32_t links = 0;    ///< largest number of neighbours of a GPU
-  std::string_view pattern;   ///< per NUMA node: '0' + GPUs, '0' + NICs
-  std::string_view widths;    ///< one row per GPU: the xGMI links to every other GPU
-  std::string_view rings;     ///< "entry NIC:GPUs in order:exit NIC", or only the GPUs; hexadecimal
+  std::uint32_t links = 0;   ///< largest number of neighbours of a GPU
+  std::string_view pattern;  ///< per NUMA node: '0' + GPUs, '0' + NICs
+  std::string_view widths;   ///< one row per GPU: the xGMI links to every other GPU
+  std::string_view rings;    ///< "entry NIC:GPUs in order:exit NIC", or only the GPUs; hexadecimal
   Options options = {};
 };
 

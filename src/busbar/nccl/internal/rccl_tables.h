@@ -23,7 +23,7 @@ struct RcclConstants {
   RcclSteps tree, ring;
 };
 
-inline constexpr RcclRow kRcclBase{12, 12, 17};      ///< once per call
+inline constexpr RcclRow kRcclBase{12, 12, 17};        ///< once per call
 inline constexpr RcclRow kRcclPcie{2.2f, 2.2f, 5.7f};  ///< per step over PCIe
 
 /// `row` is a model's `tuning`, 0 to 7.

@@ -81,7 +81,7 @@ class Hosts {
  private:
   static constexpr std::uint32_t kPathStep = 37;  ///< odd: it visits all 64 paths, and consecutive ones lie far apart
   static constexpr std::uint8_t kCopy = 64, kThird = 128;  ///< the second copy; a later one
-  static constexpr int kPathTries = 64;           ///< paths with a penalty that a packet passes over
+  static constexpr int kPathTries = 64;                    ///< paths with a penalty that a packet passes over
   static constexpr Ps kNever = INT64_MAX;
   /// What a sprayed flow knows about its paths, one bit for each.
   struct Paths {
@@ -111,7 +111,7 @@ class Hosts {
     std::uint32_t flow = 0, packets = 0, hash = 0;
     std::uint32_t all_before = 0, total = 0;
     std::uint32_t unanswered = 0, marked = 0;
-    std::uint32_t highest = 0;             ///< one more than the highest number seen
+    std::uint32_t highest = 0;  ///< one more than the highest number seen
     Ps asked = -1;  ///< when the latest request for an answer was sent: packets sent by then are answered at once
     bool reported = false;                 ///< the current gap has been reported (go back)
     std::uint32_t load = 0;                ///< HPCC

@@ -47,7 +47,8 @@ void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
     if (credits() && p.kind == Kind::kData && !(p.flags & kTrimmed)) give_back(p.wire, lane_of(p), p.size, now);
     return hosts_.deliver(id, now);
   }
-  const auto wires = node < wiring_.switches() && leg.nic != kNone32 ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
+  const auto wires =
+      node < wiring_.switches() && leg.nic != kNone32 ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
   if (wires.empty()) [[unlikely]]
     return hosts_.lost(id);
   enqueue(wires.size() == 1 ? wires[0] : choose(wires, p, node, now), id, now);

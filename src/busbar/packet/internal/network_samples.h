@@ -14,8 +14,8 @@ void Network<Hosts>::sample(Ps now, std::vector<PacketLinkSample>& out) const {
     if (!many_ && o.stopped) paused += now - o.paused_since;
     for (std::uint32_t l = 0; many_ && l < lane_count_; ++l)
       if (lane(w, l).stopped) paused += now - lane(w, l).paused_since;
-    out.push_back({wiring_.wires()[w].link, o.sent_bytes, o.queued, Duration::ps(paused), o.marks, o.trims, o.drops,
-                   o.pauses});
+    out.push_back(
+        {wiring_.wires()[w].link, o.sent_bytes, o.queued, Duration::ps(paused), o.marks, o.trims, o.drops, o.pauses});
   }
 }
 

@@ -135,7 +135,7 @@ class Wiring {
   std::map<std::vector<std::uint32_t>, std::uint32_t> outlet_, group_, set_;
   std::vector<std::vector<std::uint32_t>> finals_;  ///< per group: switches with a cable to its NICs
   Csr<std::uint32_t> outlets_, sets_;
-  std::vector<std::uint32_t> width_;  ///< per outlet
+  std::vector<std::uint32_t> width_;                      ///< per outlet
   std::unordered_map<std::uint32_t, std::uint32_t> nic_;  ///< device -> nics_; looked up only
   std::vector<Nic> nics_;
   std::vector<std::uint32_t> by_;      ///< wires from switches to NICs

@@ -179,9 +179,9 @@ inline Document training_step() {
              {"cost of one step", "$ 2.83"},
              {"1 % of exposed communication", "$ 0.006 per step"}}});
   add(Heading{"Where the time goes"});
-  add(Paragraph{
-      "Communication at the same time as compute is not counted; the rest is exposed and delays the step. "
-      "The parts of a bar sum to the step time exactly."});
+  add(
+      Paragraph{"Communication at the same time as compute is not counted; the rest is exposed and delays the step. "
+                "The parts of a bar sum to the step time exactly."});
   add(breakdown());
   add(pipeline());
   add(Heading{"Does it fit"});

@@ -32,9 +32,9 @@ struct Router::State {
   mutable BlockRoutes blocks;
   mutable Front front;
   mutable std::optional<FabricBundles> bundles{};
-  mutable std::vector<std::uint32_t> hops{};  ///< bundles that the last bundled crossing takes
-  mutable std::size_t hops_at = 0;            ///< place in its path that they belong to
-  mutable std::vector<LinkShare> legs{};      ///< work space of spread_bundled
+  mutable std::vector<std::uint32_t> hops{};                        ///< bundles that the last bundled crossing takes
+  mutable std::size_t hops_at = 0;                                  ///< place in its path that they belong to
+  mutable std::vector<LinkShare> legs{};                            ///< work space of spread_bundled
   mutable std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
 
   const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }

@@ -8,7 +8,8 @@
 
 namespace busbar {
 
-/// The forward work of the head and of multi-token prediction, in layers. The embedding only reads a table: it counts as nothing.
+/// The forward work of the head and of multi-token prediction, in layers. The embedding only reads a table: it counts
+/// as nothing.
 double head_in_layers(const ModelSpec& model, std::uint32_t seq);
 
 /// The layers before model chunk `chunk`. Precondition: `layout` is resolved.

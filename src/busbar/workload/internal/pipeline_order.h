@@ -16,9 +16,9 @@ struct PipelineStep {
   std::uint16_t chunk = 0;  ///< 0..v-1; LayoutSpec::virtual_stage() says where in the model it stands
   std::uint32_t micro_batch = 0;
   BackwardPart part = BackwardPart::kWhole;
-  bool pair = false;   ///< of a forward and a backward pass that run together, when the input of both is there
+  bool pair = false;  ///< of a forward and a backward pass that run together, when the input of both is there
   std::uint32_t other_micro_batch = 0;  ///< of a forward pass in a pair: of the backward pass, which is the next step
-  bool holds = false;  ///< what it sends leaves at the end of the next step that does not hold
+  bool holds = false;                   ///< what it sends leaves at the end of the next step that does not hold
   bool operator==(const PipelineStep&) const = default;
 };
 
@@ -46,10 +46,10 @@ std::vector<PipelineStep> zb_v_order(std::uint32_t r, std::uint32_t p, std::uint
 
 /// DualPipeV ("cut in half" DualPipe): chunks as in ZB-V. In between a forward pass of one chunk and a backward pass of
 /// the other are one; what both send leaves at their end. Precondition: m >= 2 p.
-/// With equal stages, free communication and times F, B (inputs) and W of a chunk: 2 m (F + B + W) + (p-1) (F + 2 B - W).
-/// DualPipe over 2 p stages is the same work: each half of its stages is such a pipeline for half of the micro-batches.
-/// Source: DeepSeek-V3 (arXiv:2412.19437), section 3.2.1; github.com/deepseek-ai/DualPipe, dualpipev.py and the table of
-/// bubbles, (PP/2-1) (F&B + B - 3W) with PP = 2 p and B of both parts.
+/// With equal stages, free communication and times F, B (inputs) and W of a chunk: 2 m (F + B + W) + (p-1) (F + 2 B -
+/// W). DualPipe over 2 p stages is the same work: each half of its stages is such a pipeline for half of the
+/// micro-batches. Source: DeepSeek-V3 (arXiv:2412.19437), section 3.2.1; github.com/deepseek-ai/DualPipe, dualpipev.py
+/// and the table of bubbles, (PP/2-1) (F&B + B - 3W) with PP = 2 p and B of both parts.
 std::vector<PipelineStep> dual_pipe_v_order(std::uint32_t r, std::uint32_t p, std::uint32_t m);
 
 /// The order of `stage` in this layout.

@@ -57,7 +57,8 @@ class StageWriter {
   };
   enum class Run : std::uint8_t { kFirst, kAgain };  ///< a forward pass, or its recomputation in the backward pass
 
-  /// Exchanges of experts that the next computation need not wait for: two (one layer's), each with its part inside nodes.
+  /// Exchanges of experts that the next computation need not wait for: two (one layer's), each with its part inside
+  /// nodes.
   static constexpr std::size_t kHidden = 4;
   /// Earlier operations that the next pass may wait for: the last compute, arrived_, blocking_send_, the awaited
   /// transfer, hidden_, the awaited transfer of the other pass of a pair; kNone if there is none.
@@ -158,12 +159,12 @@ class StageWriter {
   std::vector<ChunkState> chunks_;
   CallId tp_gather_ = kNone<CallId>, tp_scatter_ = kNone<CallId>, tp_reduce_ = kNone<CallId>;
   CallId tp_scatter_first_ = kNone<CallId>, tp_scatter_last_ = kNone<CallId>;  ///< pipelined with their GEMM
-  CallId cp_exchange_ = kNone<CallId>, cp_exchange_back_ = kNone<CallId>;  // ring, one piece
-  CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;          // all-gather
-  CallId cp_to_heads_ = kNone<CallId>, cp_to_pieces_ = kNone<CallId>;      // all-to-all: Q, K, V; the output
-  CallId ep_dispatch_ = kNone<CallId>, ep_combine_ = kNone<CallId>;        // all-to-all; gradients: as combine
-  CallId ep_fan_out_ = kNone<CallId>, ep_fan_in_ = kNone<CallId>;          // at the same time, inside a node
-  CallId ep_gather_ = kNone<CallId>, ep_scatter_ = kNone<CallId>;          // of the ranks that share each expert
+  CallId cp_exchange_ = kNone<CallId>, cp_exchange_back_ = kNone<CallId>;      // ring, one piece
+  CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;              // all-gather
+  CallId cp_to_heads_ = kNone<CallId>, cp_to_pieces_ = kNone<CallId>;          // all-to-all: Q, K, V; the output
+  CallId ep_dispatch_ = kNone<CallId>, ep_combine_ = kNone<CallId>;            // all-to-all; gradients: as combine
+  CallId ep_fan_out_ = kNone<CallId>, ep_fan_in_ = kNone<CallId>;              // at the same time, inside a node
+  CallId ep_gather_ = kNone<CallId>, ep_scatter_ = kNone<CallId>;              // of the ranks that share each expert
   CallId tp_loss_ = kNone<CallId>, send_next_ = kNone<CallId>, send_previous_ = kNone<CallId>;
 
   ChunkState* chunk_ = nullptr;           ///< of the pass being written
