@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <memory>
 
 #include "busbar/accuracy/summary.h"
@@ -90,13 +89,8 @@ Status check_ranks(const MeasuredResults& results, const Predictor& machine) {
                  {"", 0, 0, "--cluster"});
 }
 
-const char* name_of(Verdict verdict) {
-  constexpr const char* kNames[] = {"good", "low", "suspicious"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(Verdict::kSuspicious) + 1);
-  return kNames[static_cast<std::size_t>(verdict)];
-}
-
 Result<Expectation> expect_results(const MeasuredResults& results, const ExpectOptions& options) {
+  constexpr double kRounding = 0.005;  // tables print four figures
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
   BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides, true, &accuracy));
   BUSBAR_RETURN_IF_ERROR(check_ranks(results, *machine));
@@ -104,8 +98,6 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
   out.inputs = machine->cluster().text;
   out.ranks = machine->ranks();
   out.launch = machine->protocol().launch;
-  const ExpectedRow* worst = nullptr;
-  bool impossible = false;  // below a floor
   for (const MeasuredResult& m : results.rows) {
     if (options.go_on && !options.go_on(out.rows.size(), results.rows.size())) break;
     Result<Prediction> timed =
@@ -118,21 +110,22 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
                     us,
                     std::max(us * (1 + p.band.low_percent / 100), p.floor.time.in_us()),
                     us * (1 + p.band.high_percent / 100),
+                    p.floor.time.in_us(),
                     Verdict::kGood,
                     how_of(p),
                     limit_of(p, machine->cluster().topology)};
     if (m.us > row.high_us) row.verdict = Verdict::kLow;
-    if (m.us < row.low_us) row.verdict = Verdict::kSuspicious;
-    impossible = impossible || m.us < p.floor.time.in_us();
+    if (m.us < row.low_us) row.verdict = Verdict::kFast;
+    if (m.us < row.floor_us * (1 - kRounding)) row.verdict = Verdict::kSuspicious;
     out.rows.push_back(std::move(row));
   }
-  for (const ExpectedRow& row : out.rows)
-    if (row.verdict != Verdict::kGood) worst = &row, ++out.outside;
-  constexpr std::size_t kOneOf = 10;  // bands of nine tenths let one in ten pass
-  if (worst != nullptr && (impossible || out.outside * kOneOf > out.rows.size())) {
-    out.verdict = worst->verdict;
-    const bool complete = out.rows.size() == results.rows.size();
-    if (worst->verdict == Verdict::kLow && complete) out.explanations = explain(options, *worst);
+  if (out.rows.empty()) return out;
+  out.table = judge_table(out.rows);
+  const bool complete = out.rows.size() == results.rows.size();
+  if (out.table.verdict == Verdict::kLow && complete) {
+    const auto low = [](const ExpectedRow& r) { return r.verdict == Verdict::kLow; };
+    const auto worst = std::find_if(out.rows.rbegin(), out.rows.rend(), low);
+    if (worst != out.rows.rend()) out.explanations = explain(options, *worst);
   }
   return out;
 }

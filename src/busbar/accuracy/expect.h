@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/accuracy/results_file.h"
+#include "busbar/accuracy/table_verdict.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/cluster.h"
 
@@ -35,25 +36,9 @@ Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& options, Cl
 /// Error kInvalid if the results state another number of ranks.
 Status check_ranks(const MeasuredResults& results, const Predictor& machine);
 
-enum class Verdict : std::uint8_t {
-  kGood,        ///< inside the band
-  kLow,         ///< slower than the band allows
-  kSuspicious,  ///< faster than the band or physics allows
-};
-const char* name_of(Verdict verdict);
-
-struct ExpectedRow {
-  std::uint64_t size_bytes = 0;
-  double measured_us = 0, expected_us = 0, low_us = 0, high_us = 0;
-  Verdict verdict = Verdict::kGood;
-  std::string how, bound_by;
-};
-
 struct Expectation {
   std::vector<ExpectedRow> rows;
-  /// That of the largest size that is not good, if more than one in ten is not good or one is below a floor; else good.
-  Verdict verdict = Verdict::kGood;
-  std::size_t outside = 0;                ///< number of sizes that are not good
+  TableVerdict table;
   std::vector<std::string> explanations;  ///< changes with which the machine would give the times measured there
   std::uint32_t ranks = 0;
   Duration launch;     ///< before the first byte, in all predictions

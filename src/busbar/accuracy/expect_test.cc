@@ -1,8 +1,10 @@
 #include "busbar/accuracy/expect.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "busbar/accuracy/results_meaning.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/protocol_file.h"
 
@@ -82,7 +84,7 @@ TEST(ResultsFile, ACsvNeedsSizesAndTimes) {
 TEST(Expect, ModelledTimesAreGood) {
   const auto e = expect_results(modelled("dgx-a100", 1, 0), on("dgx-a100"));
   ASSERT_TRUE(e.ok()) << e.error().text();
-  EXPECT_EQ(e->verdict, Verdict::kGood);
+  EXPECT_EQ(e->table.verdict, Verdict::kGood);
   for (const ExpectedRow& row : e->rows) {
     EXPECT_EQ(row.verdict, Verdict::kGood) << row.size_bytes;
     EXPECT_LE(row.low_us, row.expected_us);
@@ -106,18 +108,72 @@ TEST(Expect, OneOddSizeOfManyCondemnsNoMachineUnlessPhysicsForbidsIt) {
   results.rows[2].us *= 20;
   const auto odd = expect_results(results, on("dgx-a100"));
   ASSERT_TRUE(odd.ok()) << odd.error().text();
-  EXPECT_EQ(odd->outside, 1u);
-  EXPECT_EQ(odd->verdict, Verdict::kGood);
+  EXPECT_EQ(odd->table.outside, 1u);
+  EXPECT_EQ(odd->table.verdict, Verdict::kGood);
   results.rows[5].us *= 20;
-  EXPECT_EQ(expect_results(results, on("dgx-a100"))->verdict, Verdict::kLow);
+  EXPECT_EQ(expect_results(results, on("dgx-a100"))->table.verdict, Verdict::kLow);
   results.rows[5].us /= 20;
   results.rows[2].us = 1e-3;  // faster than light
-  EXPECT_EQ(expect_results(results, on("dgx-a100"))->verdict, Verdict::kSuspicious);
+  EXPECT_EQ(expect_results(results, on("dgx-a100"))->table.verdict, Verdict::kSuspicious);
+}
+
+TEST(Expect, ThePlateauDecidesAndNotTheLastRow) {
+  MeasuredResults results = modelled("dgx-a100", 1, 0);
+  results.rows.back().us *= 3;
+  EXPECT_EQ(expect_results(results, on("dgx-a100"))->table.verdict, Verdict::kGood);
+  results.rows[results.rows.size() - 2].us *= 3;
+  const auto slow = expect_results(results, on("dgx-a100"));
+  EXPECT_EQ(slow->table.verdict, Verdict::kLow);
+  EXPECT_NEAR(slow->table.plateau_percent, 200, 1);
+  EXPECT_GT(slow->table.threshold_percent, 100 * (slow->rows.back().high_us / slow->rows.back().expected_us - 1));
+  EXPECT_THAT(slow->table.why, HasSubstr("8 GiB take 3 times"));
+}
+
+TEST(Expect, FasterThanTheBandIsGoodAsLongAsPhysicsAllowsIt) {
+  MeasuredResults results = modelled("rtx4090-pcie", 1, 0);
+  const auto sound = expect_results(results, on("rtx4090-pcie"));
+  for (std::size_t i = 0; i < results.rows.size(); ++i)
+    results.rows[i].us = sound->rows[i].floor_us + 0.5 * std::max(0.0, sound->rows[i].low_us - sound->rows[i].floor_us);
+  const auto fast = expect_results(results, on("rtx4090-pcie"));
+  EXPECT_EQ(fast->table.verdict, Verdict::kGood);
+  EXPECT_EQ(fast->rows.front().verdict, Verdict::kFast);
+}
+
+TEST(Results, BandwidthsNameTheOperation) {
+  const auto table = [](const char* row, std::uint32_t ranks) {
+    std::string text = fmt::format("# nThread 1 nGpus {}\n", ranks);
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      text += fmt::format("#  Rank  {} Pid 1 on h device  {} [0x01] NVIDIA H100 80GB HBM3\n", r, r);
+    text += "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
+    return parse_results(text + row, "r.txt").value();
+  };
+  EXPECT_EQ(collective_of(table("  1073741824  268435456  float  sum  -1  4000  268.4  469.8  0\n", 8), 0).value(),
+            Collective::kAllReduce);
+  EXPECT_EQ(collective_of(table("  1073741824  268435456  float  sum  -1  4000  268.4  234.9  0\n", 8), 0).value(),
+            Collective::kReduceScatter);
+  EXPECT_EQ(collective_of(table("  1073741824  268435456  float  none  0  4000  268.4  268.4  0\n", 8), 0).value(),
+            Collective::kBroadcast);
+  const auto open = collective_of(table("  1073741824  268435456  float  none  -1  4000  268.4  234.9  0\n", 8), 0);
+  EXPECT_THAT(open.error().text(), HasSubstr("all_gather, all_to_all"));
+  EXPECT_FALSE(collective_of(parse_results("size_bytes,time_us\n8,10\n", "r.csv").value(), 8).ok());
+}
+
+TEST(Results, ProposeTheMachine) {
+  MeasuredResults r;
+  r.product = "NVIDIA H100 80GB HBM3";
+  r.ranks = 32, r.hosts = 4;
+  EXPECT_EQ(proposed_cluster(r), "dgx-h100:4");
+  r.hosts = 1, r.ranks = 4;
+  EXPECT_EQ(proposed_cluster(r), "hgx-h100-4");
+  r.hosts = 1, r.ranks = 8, r.product = "NVIDIA A100-SXM4-40GB";
+  EXPECT_EQ(proposed_cluster(r), "dgx-a100-40");
+  r.product = "Quadro";
+  EXPECT_EQ(proposed_cluster(r), "");
 }
 
 TEST(Expect, TenTimesSlowerIsLowAndTenTimesFasterIsSuspicious) {
-  EXPECT_EQ(expect_results(modelled("dgx-a100", 10, 0), on("dgx-a100"))->verdict, Verdict::kLow);
-  EXPECT_EQ(expect_results(modelled("dgx-a100", 0.1, 0), on("dgx-a100"))->verdict, Verdict::kSuspicious);
+  EXPECT_EQ(expect_results(modelled("dgx-a100", 10, 0), on("dgx-a100"))->table.verdict, Verdict::kLow);
+  EXPECT_EQ(expect_results(modelled("dgx-a100", 0.1, 0), on("dgx-a100"))->table.verdict, Verdict::kSuspicious);
 }
 
 TEST(Expect, ASwitchThatDoesNotReduceIsNamedAsTheReason) {
@@ -127,7 +183,7 @@ TEST(Expect, ASwitchThatDoesNotReduceIsNamedAsTheReason) {
   results.rows.push_back({size, all_reduce_us(*ring, size) * 1.15});
   const auto e = expect_results(results, on("dgx-h100"));
   ASSERT_TRUE(e.ok()) << e.error().text();
-  ASSERT_EQ(e->verdict, Verdict::kLow);
+  ASSERT_EQ(e->table.verdict, Verdict::kLow);
   EXPECT_THAT(e->explanations, ::testing::Contains(HasSubstr("NVLS is not used")));
 }
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/csv.h"
@@ -87,14 +88,22 @@ Result<MeasuredResults> from_tables(const PerfResults& results, const std::strin
     if (!out.collective.empty() && !t.collective.empty() && t.collective != out.collective && !t.rows.empty())
       return several(out.collective, t.collective, {name, t.rows.front().line, 0, ""});
     if (out.collective.empty()) out.collective = t.collective;
-    for (const PerfRow& row : t.rows)
+    std::set<std::string> hosts;
+    for (const PerfRank& rank : t.ranks) hosts.insert(rank.host);
+    if (!t.ranks.empty()) out.product = t.ranks.front().product;
+    if (!t.ranks.empty()) out.hosts = static_cast<std::uint32_t>(hosts.size());
+    for (const PerfRow& row : t.rows) {
+      out.reduction = row.op == "none" ? "" : row.op;
+      out.root = row.root;
       for (const auto& half : {row.out_of_place, row.in_place}) {
         if (!half || row.size_bytes == 0) continue;
         if (half->time_us <= 0)
           return invalid(fmt::format("{} us is not a time of {} B", half->time_us, row.size_bytes),
                          {name, row.line, 0, ""});
         times[row.size_bytes].push_back(half->time_us);
+        if (half->algbw_GBps > 0) out.bus_per_algorithm = half->busbw_GBps / half->algbw_GBps;
       }
+    }
   }
   for (const UnknownPart& part : results.unknown)
     out.unread.push_back(fmt::format("line {}: {}", part.line, part.what));

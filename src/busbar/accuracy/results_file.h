@@ -24,6 +24,11 @@ struct MeasuredResults {
   std::string launch{};                ///< from the header of nccl-tests: "graph", "loop", "process"; empty: not there
   std::uint32_t ranks = 0;             ///< 0: not in the file
   std::vector<std::string> unread{};   ///< truncated rows: "line 12: ..."
+  std::uint32_t hosts = 0;             ///< 0: not in the file
+  std::string product{};               ///< the first GPU's, as its driver names it; empty: not in the file
+  double bus_per_algorithm = 0;        ///< busbw / algbw of the largest size; 0: not in the file
+  std::string reduction{};             ///< column redop: "sum"; empty: none
+  int root = -1;                       ///< column root; -1: none
 };
 
 /// Errors with line: a file of neither kind, a table without rows, a time that is not a number above 0.

@@ -1,11 +1,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "busbar/accuracy/calibrate.h"
 #include "busbar/accuracy/expect.h"
 #include "busbar/accuracy/library_version.h"
+#include "busbar/accuracy/results_meaning.h"
 #include "busbar/accuracy/thresholds.h"
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
@@ -35,10 +37,11 @@ std::string launch_mode(const ExpectFlags& o, const MeasuredResults& results) {
   return o.predict.launch.empty() ? results.launch : o.predict.launch;
 }
 
-/// The collective of the flag, or of the file, or all-reduce.
+/// Without results, the operation is all-reduce unless a flag says otherwise.
 Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& results) {
   if (o.cluster.empty())
-    return invalid("no machine given; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--cluster"});
+    return invalid("no machine given, and the results do not say which; add --cluster dgx-h100:2, or a file",
+                   {"", 0, 0, "--cluster"});
   if (o.common.engine != "analytic" && o.common.engine != "flow")
     return invalid(fmt::format("'{}' cannot be used here; use analytic or flow", o.common.engine),
                    {"", 0, 0, "--engine"});
@@ -48,8 +51,11 @@ Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& 
   out.overrides = o.common.overrides;
   out.engine = o.common.engine;
   out.gpus = o.gpus;
-  const std::string name = !o.op.empty() ? o.op : !results.collective.empty() ? results.collective : "all_reduce";
-  BUSBAR_ASSIGN(out.op, parse_collective(name));
+  if (!o.op.empty()) {
+    BUSBAR_ASSIGN(out.op, parse_collective(o.op));
+  } else if (!results.rows.empty()) {
+    BUSBAR_ASSIGN(out.op, collective_of(results, o.gpus));
+  }
   if (!results.library.empty()) out.policy.nccl = library_version("NCCL " + results.library).rules;
   PredictOptions predict = o.predict;
   predict.launch = launch_mode(o, results);
@@ -162,8 +168,27 @@ Result<int> run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
   return deliver(o.common, j, d, slower ? 1 : 0);
 }
 
+/// The verdict, the threshold that it applies, and what the threshold hides.
+void add_verdict(Document& d, const Expectation& e) {
+  const TableVerdict& t = e.table;
+  const std::string why = t.why.empty() ? "" : fmt::format(": {}", t.why);
+  d.blocks.push_back({Highlight{fmt::format("The machine is {}{}.", name_of(t.verdict), why)}});
+  d.blocks.push_back({Paragraph{fmt::format(
+      "Sizes from {} on take {:.0f} % {} than expected (median); from {:.0f} % longer on a machine counts as low.",
+      format_binary_size(t.plateau_from_bytes), std::abs(t.plateau_percent), t.plateau_percent < 0 ? "less" : "longer",
+      t.threshold_percent)}});
+  if (t.verdict != Verdict::kGood) return;
+  if (t.outside > 0)
+    d.blocks.push_back({Paragraph{fmt::format(
+        "{} of {} sizes are outside their bands. A band contains nine of ten sizes, so this is not a sign of a fault.",
+        t.outside, e.rows.size())}});
+  const double unseen = std::max(0.0, 100 * (1 - (1 + t.plateau_percent / 100) / (1 + t.threshold_percent / 100)));
+  d.blocks.push_back({Paragraph{fmt::format(
+      "A further loss of up to {:.0f} % of the bandwidth would not show; compare with --baseline.", unseen)}});
+}
+
 Document to_document(const ExpectFlags& o, const MeasuredResults& results, const Expectation& e,
-                     const ExpectOptions& options) {
+                     const ExpectOptions& options, bool proposed) {
   const Collective op = options.op;
   const double ranks = e.ranks;
   const std::string words = policy_words(options.policy, launch_mode(o, results), e.launch);
@@ -185,28 +210,31 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
                       r.how});
   }
   t.note =
-      "good: inside the band of the prediction (docs/accuracy.md); low: slower; suspicious: faster than the band or "
-      "physics allows. GB/s is 1e9 bytes per second per direction.";
+      "good: inside the band of the prediction (docs/accuracy.md); low: slower; fast: faster, so the prediction is "
+      "off; "
+      "suspicious: faster than physics allows. GB/s is 1e9 bytes per second per direction.";
   d.blocks.push_back({t});
-  d.blocks.push_back({Highlight{fmt::format("The machine is {}.", name_of(e.verdict))}});
-  if (e.verdict == Verdict::kGood && e.outside > 0)
-    d.blocks.push_back({Paragraph{fmt::format(
-        "{} of {} sizes are outside their bands. A band contains nine of ten sizes, so this is not a sign of a fault.",
-        e.outside, e.rows.size())}});
+  add_verdict(d, e);
+  if (proposed)
+    d.blocks.push_back(
+        {Paragraph{fmt::format("The machine is taken from the file: {} x {} on {} hosts. Name another with --cluster.",
+                               results.ranks, results.product, results.hosts)}});
   d.blocks.push_back({Paragraph{"Expected with " + words + "."}});
   for (const std::string& line : results.unread) d.blocks.push_back({Paragraph{"Not read: " + line + "."}});
   for (const std::string& x : e.explanations) d.blocks.push_back({Paragraph{"Possible cause: " + x + "."}});
-  if (e.verdict == Verdict::kLow && e.explanations.empty())
+  if (e.table.verdict == Verdict::kLow && e.explanations.empty())
     d.blocks.push_back({Paragraph{"No usual fault explains this time; compare sizes, nodes and logs."}});
   return d;
 }
 
-Result<int> run_expect(const ExpectFlags& o) {
+Result<int> run_expect(ExpectFlags o) {
   if (o.thresholds) return run_thresholds(o);
   if (o.file.empty()) return invalid("no results given; name a file, or use --thresholds for acceptance limits", {});
   const RunClock clock;
   BUSBAR_ASSIGN(const MeasuredResults results, read_results(o.file));
   if (!o.baseline.empty()) return run_baseline(o, results);
+  const bool proposed = o.cluster.empty();
+  if (proposed) o.cluster = proposed_cluster(results);
   BUSBAR_ASSIGN(ExpectOptions options, read_options(o, results));
   LongRun watch("rows");
   options.go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
@@ -223,14 +251,20 @@ Result<int> run_expect(const ExpectFlags& o) {
                          {"verdict", name_of(r.verdict)},
                          {"how", r.how},
                          {"bound_by", r.bound_by}});
-  j["verdict"] = name_of(e.verdict);
+  j["verdict"] = name_of(e.table.verdict);
+  j["why"] = e.table.why;
+  j["plateau"] = {{"from_bytes", e.table.plateau_from_bytes},
+                  {"slower_percent", e.table.plateau_percent},
+                  {"threshold_percent", e.table.threshold_percent}};
+  j["cluster_proposed"] = proposed;
   j["explanations"] = e.explanations;
   add_policy(j, options.policy, launch_mode(o, results), e.launch);
   j["unread"] = results.unread;
   j["complete"] = e.rows.size() == results.rows.size();
   j["inputs_hash"] = inputs_hash(o.common, e.inputs);
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, results, e, options), watch.status(e.verdict == Verdict::kGood ? 0 : 1));
+  return deliver(o.common, j, to_document(o, results, e, options, proposed),
+                 watch.status(e.table.verdict == Verdict::kGood ? 0 : 1));
 }
 
 Result<int> run_calibrate(const ExpectFlags& o) {
@@ -274,10 +308,9 @@ Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typ
   c.settings = &o->common.settings;
   c.positionals = {{"RESULTS", "output of nccl-tests, or a CSV with size_bytes and time_us", &o->file},
                    cluster_word(o->cluster, false)};
-  c.flags = {
-      cluster_flag(o->cluster),
-      {"--collective", "OP", "the measured collective (default: as in the file, or all_reduce)", "Machine", &o->op},
-      {"-g,--gpus", "N", "number of GPUs in the measurement, the first N (default all)", "Machine", &o->gpus}};
+  c.flags = {cluster_flag(o->cluster),
+             {"--collective", "OP", "the measured collective (default: as in the file)", "Machine", &o->op},
+             {"-g,--gpus", "N", "number of GPUs in the measurement, the first N (default all)", "Machine", &o->gpus}};
   for (Flag& f : predict_flags(o->predict, "as in the file, or the machine's own")) c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) {
     if (f.names == "--engine") f.help = "flow (default) or analytic";
