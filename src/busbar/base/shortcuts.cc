@@ -24,6 +24,7 @@ const char* name_of(Shortcut s) {
       "links in series",
       "rates after an end",
       "fluids of equal rate",
+      "sends alike",
       "online rates",
       "runs alone",
       "kept contention",

@@ -30,6 +30,7 @@ enum class Shortcut : std::uint8_t {
   kLinksInSeries,
   kRatesAfterAnEnd,
   kFluidsOfEqualRate,
+  kSendsAlike,
   kOnlineRates,
   kRunsAlone,
   kKeptContention,

@@ -6,6 +6,7 @@
 
 #include "busbar/collectives/ring_path.h"
 #include "busbar/lowering/internal/online_rates.h"
+#include "busbar/lowering/internal/send_classes.h"
 #include "busbar/solve/transfer_clock.h"
 
 namespace busbar {
@@ -13,24 +14,25 @@ namespace {
 
 constexpr std::size_t kMostSends = 16'384;  // some fifteen milliseconds
 
-/// Which piece each edge of the rings sends. Pieces of even and odd rounds are two items of the clock, because one may
+/// Which piece each class of edges sends. Pieces of even and odd rounds are two items of the clock, because one may
 /// start in the picosecond in which the other ends.
 class Pieces {
  public:
-  explicit Pieces(std::span<const RingRun> rings) {
-    for (const RingRun& r : rings) {
-      const auto n = static_cast<std::uint32_t>(r.run->connections.size()), base = edges();
-      r.run->followed.left_ps.assign(std::size_t{n} * r.rounds, 0);
-      for (std::uint32_t i = 0; i < n; ++i)
-        edges_.push_back({&r.run->connections[i], &r.run->followed, r.rounds, base + (i + 1) % n,
-                          r.run->followed.left_ps.data() + std::size_t{i} * r.rounds,
-                          std::vector<std::int64_t>(r.rounds, -1)});
+  Pieces(std::span<const SendOver> edges, const SendClasses& classes) {
+    for (const std::uint32_t first : classes.first) {
+      const SendOver& e = edges[first];
+      edges_.push_back({e.bytes / e.rounds, std::llround(e.latency_ps), e.rounds, 0,
+                        std::vector<std::int64_t>(e.rounds), std::vector<std::int64_t>(e.rounds, -1)});
     }
+    for (std::size_t e = 0; e < edges.size(); ++e) edges_[classes.of[edges[e].previous]].next = classes.of[e];
   }
   std::uint32_t edges() const { return static_cast<std::uint32_t>(edges_.size()); }
   std::uint32_t items() const { return 2 * edges(); }
-  const Connection& connection(std::uint32_t item) const { return *edges_[item / 2].connection; }
-  double bytes(std::uint32_t item) const { return connection(item).bytes / edges_[item / 2].rounds; }
+  double bytes(std::uint32_t item) const { return edges_[item / 2].bytes; }
+  /// Per round, when the piece has left.
+  const std::vector<std::int64_t>& left_ps(std::uint32_t edge) const { return edges_[edge].left_ps; }
+  /// When the last piece has arrived.
+  std::int64_t end_ps(std::uint32_t edge) const { return edges_[edge].left_ps.back() + edges_[edge].latency_ps; }
 
   /// Calls start(item, ps) for what can be sent first.
   template <typename Start>
@@ -47,20 +49,18 @@ class Pieces {
     Edge& edge = edges_[e];
     const std::uint32_t round = edge.sent++;
     edge.left_ps[round] = now;
-    const std::int64_t there = now + std::llround(edge.connection->latency_ps);
-    edge.ring->end_ps = std::max(edge.ring->end_ps, static_cast<double>(there));
     if (round + 1 == edge.rounds) return;
-    edges_[edge.next].there_ps[round + 1] = there;
+    edges_[edge.next].there_ps[round + 1] = now + edge.latency_ps;
     offer(edge.next, round + 1, now, start);
     offer(e, round + 1, now, start);
   }
 
  private:
   struct Edge {
-    const Connection* connection;
-    FollowedRing* ring;
-    std::uint32_t rounds, next;           ///< next: the edge that passes on what this one brings
-    std::int64_t* left_ps;                ///< per round
+    double bytes;  ///< of a piece
+    std::int64_t latency_ps;
+    std::uint32_t rounds, next;           ///< next: the class that passes on what this one brings
+    std::vector<std::int64_t> left_ps;    ///< per round
     std::vector<std::int64_t> there_ps;   ///< per round: when its piece is there to be sent; -1: not known yet
     std::uint32_t sent = 0, offered = 1;  ///< rounds
   };
@@ -167,39 +167,65 @@ bool RingTimes::send(std::span<const RingRun> rings, const PerCapacity<double>& 
 
 void RingTimes::follow(std::span<const RingRun> rings, const PlannedCall& plan) {
   std::vector<double> capacity;
-  for (const RingRun& r : rings)
-    for (const CapacityShare& l : r.run->path)
-      if (number_[l.on] == kNone32) {
-        number_[l.on] = static_cast<std::uint32_t>(capacity.size());
-        capacity.push_back(table_.rate(l.on));
-      }
-  OnlineRates rates{OnlineMaxMin(std::move(capacity), shortcuts_)};
-  std::map<std::uint32_t, double> weight_on;
-  std::vector<std::uint32_t> on;
-  std::vector<double> weights;
-  for (const RingRun& r : rings)
-    for (const Connection& c : r.run->connections) {
-      weight_on.clear(), on.clear(), weights.clear();
-      for (std::uint32_t k = c.begin; k < c.end; ++k)
-        weight_on[number_[r.run->path[k].on]] += r.run->path[k].share * plan.sent.of(c) * r.run->equal;
-      for (const auto& [link, w] : weight_on)
-        if (w > 0) on.push_back(link), weights.push_back(w);
-      for (int parity = 0; parity < 2; ++parity)
-        rates.solver.add_flow(on, weights, plan.lanes.cap > 0 ? plan.lanes.cap : INFINITY);
-    }
-  Pieces pieces(rings);
+  const std::vector<SendOver> edges = sends_of(rings, plan, capacity);
+  const SendClasses classes = send_classes(edges, capacity, shortcuts_.has(Shortcut::kSendsAlike));
+  if (classes.first.size() < edges.size()) shortcuts_.take(Shortcut::kSendsAlike);
+
+  OnlineRates rates{OnlineMaxMin(classes.capacity, shortcuts_)};
+  for (std::size_t c = 0; c < classes.first.size(); ++c)
+    for (int parity = 0; parity < 2; ++parity)
+      rates.solver.add_flow(classes.links[c], classes.weights[c], plan.lanes.cap > 0 ? plan.lanes.cap : INFINITY);
+  Pieces pieces(edges, classes);
   TransferClock clock(rates, pieces.items());
   const auto start = [&](std::uint32_t item, std::int64_t ps) { clock.start_at(item, ps); };
   pieces.begin(start);
   clock.run(
       [&](std::uint32_t item, std::int64_t now) {
-        if (pieces.bytes(item) == 0 || pieces.connection(item).begin == pieces.connection(item).end)
-          return clock.end_at(item, now);
+        if (pieces.bytes(item) == 0 || edges[classes.first[item / 2]].links.empty()) return clock.end_at(item, now);
         clock.send(item, pieces.bytes(item), now);
       },
       [&](std::uint32_t item, std::int64_t now) { pieces.end(item, now, start); });
+
+  const std::uint32_t* of = classes.of.data();
+  for (const RingRun& r : rings) {
+    FollowedRing& followed = r.run->followed;
+    followed.left_ps.clear();
+    for (std::size_t i = 0; i < r.run->connections.size(); ++i, ++of) {
+      const std::vector<std::int64_t>& left_ps = pieces.left_ps(*of);
+      followed.left_ps.insert(followed.left_ps.end(), left_ps.begin(), left_ps.end());
+      followed.end_ps = std::max(followed.end_ps, static_cast<double>(pieces.end_ps(*of)));
+    }
+  }
+}
+
+/// Edges of one ring after the other; links are numbered as they occur, `capacity` is that of each.
+std::vector<SendOver> RingTimes::sends_of(std::span<const RingRun> rings, const PlannedCall& plan,
+                                          std::vector<double>& capacity) {
+  std::vector<SendOver> out;
+  std::map<std::uint32_t, double> weight_on;
+  for (const RingRun& r : rings) {
+    const auto base = static_cast<std::uint32_t>(out.size());
+    const auto n = static_cast<std::uint32_t>(r.run->connections.size());
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const Connection& c = r.run->connections[i];
+      SendOver& edge = out.emplace_back();
+      edge = {c.latency_ps, c.bytes, r.rounds, base + (i + n - 1) % n, {}, {}};
+      weight_on.clear();
+      for (std::uint32_t k = c.begin; k < c.end; ++k) {
+        const auto& [on, share] = r.run->path[k];
+        if (number_[on] == kNone32) {
+          number_[on] = static_cast<std::uint32_t>(capacity.size());
+          capacity.push_back(table_.rate(on));
+        }
+        weight_on[number_[on]] += share * plan.sent.of(c) * r.run->equal;
+      }
+      for (const auto& [link, w] : weight_on)
+        if (w > 0) edge.links.push_back(link), edge.weights.push_back(w);
+    }
+  }
   for (const RingRun& r : rings)
     for (const CapacityShare& l : r.run->path) number_[l.on] = kNone32;
+  return out;
 }
 
 }  // namespace busbar

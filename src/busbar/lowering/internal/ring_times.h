@@ -8,6 +8,7 @@
 #include "busbar/base/shortcuts.h"
 #include "busbar/lowering/capacity_table.h"
 #include "busbar/lowering/internal/planned_call.h"
+#include "busbar/lowering/internal/send_classes.h"
 
 namespace busbar {
 
@@ -34,6 +35,8 @@ class RingTimes {
   bool open_question(std::span<const RingRun> rings, const PerCapacity<double>& loads);
   std::vector<double> inputs_of(std::span<const RingRun> rings, const PlannedCall& plan) const;
   void follow(std::span<const RingRun> rings, const PlannedCall& plan);
+  std::vector<SendOver> sends_of(std::span<const RingRun> rings, const PlannedCall& plan,
+                                 std::vector<double>& capacity);
 
   const CapacityTable& table_;
   const Shortcuts& shortcuts_;
