@@ -13,6 +13,7 @@ Command catalog_command(const std::string& typed);
 Command claims_command(const std::string& typed);
 Command collective_command(const std::string& typed);
 Command cost_command(const std::string& typed);
+Command doctor_command(const std::string& typed);
 Command expect_command(const std::string& typed);
 Command flows_command(const std::string& typed);
 Command import_command(const std::string& typed);

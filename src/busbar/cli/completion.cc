@@ -110,7 +110,8 @@ std::string zsh_command(const Command& c, const CompletionWords& known) {
   }
   for (std::size_t i = 0; i < c.positionals.size(); ++i) {
     const Positional& p = c.positionals[i];
-    out += " \\\n        " + single_quoted(fmt::format("{}:{}{}:{}", i + 1, p.required ? "" : ":", zsh_text(p.name),
+    out += " \\\n        " + single_quoted(fmt::format("{}:{}{}:{}", p.more != nullptr ? "*" : std::to_string(i + 1),
+                                                       p.required ? "" : ":", zsh_text(p.name),
                                                        zsh_action(candidates(p.name, {}, known))));
   }
   return out + " ;;\n";

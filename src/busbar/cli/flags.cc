@@ -65,7 +65,11 @@ std::string as_text(const std::optional<T>& value) {
 /// See Command::settings.
 std::string settings_of(const Command& c) {
   std::string out = c.name + '\n';
-  for (const Positional& p : c.positionals) out += *p.target + '\n';
+  for (const Positional& p : c.positionals) {
+    out += *p.target + '\n';
+    if (p.more != nullptr)
+      for (const std::string& word : *p.more) out += word + '\n';
+  }
   for (const Flag& f : c.flags) {
     const bool decides = f.category != "Output" && f.category != "Files" && f.names != "--threads" &&
                          f.names != "--patience" && f.names != "--catalog";
@@ -212,6 +216,8 @@ class ArgumentReader {
         *p.target = words_[next++];
       else if (p.required)
         return invalid(p.name + " is missing");
+      if (p.more != nullptr)
+        for (; next < words_.size(); ++next) p.more->push_back(words_[next]);
     }
     if (next == words_.size()) return {};
     return invalid(fmt::format("unexpected argument '{}'; usage: {}", words_[next], usage_of(c_)));
@@ -260,7 +266,8 @@ std::vector<std::string> categories_of(const Command& command) {
 
 std::string usage_of(const Command& command) {
   std::string out = "busbar " + command.name;
-  for (const Positional& p : command.positionals) out += p.required ? " " + p.name : " [" + p.name + "]";
+  for (const Positional& p : command.positionals)
+    out += (p.required ? " " + p.name : " [" + p.name + "]") + (p.more != nullptr ? "..." : "");
   return out + (command.flags.empty() ? "" : " [OPTION]...");
 }
 

@@ -34,6 +34,7 @@ struct Positional {
   std::string help;
   std::string* target = nullptr;
   bool required = true;
+  std::vector<std::string>* more = nullptr;  ///< takes all further words; only for the last positional
 };
 
 struct Command {

@@ -11,6 +11,7 @@
 #include "busbar/base/input.h"
 #include "busbar/base/text.h"
 #include "busbar/formats/lines.h"
+#include "busbar/routing/placement.h"
 
 namespace busbar {
 namespace {

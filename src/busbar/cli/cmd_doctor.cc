@@ -1,0 +1,85 @@
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "busbar/base/json.h"
+#include "busbar/cli/commands.h"
+#include "busbar/cli/doctor_report.h"
+#include "busbar/cli/session.h"
+#include "busbar/doctor/diagnose.h"
+#include "busbar/doctor/doctor.h"
+
+namespace busbar {
+namespace {
+
+struct DoctorFlags {
+  CommonOptions common;
+  std::string first;
+  std::vector<std::string> more;
+  std::string fail_on = "fail";
+};
+
+/// Whether a finding is at least as severe as --fail-on.
+bool fails(const Diagnosis& d, const std::string& fail_on) {
+  for (const Finding& f : d.findings)
+    if (fail_on != "never" && (fail_on == name_of(f.severity) || f.severity == Severity::kFail ||
+                               (fail_on == "note" && f.severity == Severity::kWarn)))
+      return true;
+  return false;
+}
+
+Status check_read(const Evidence& evidence, const FactTables& tables) {
+  std::string kinds;
+  for (const FactTable& t : tables.tables()) kinds += (kinds.empty() ? "" : ", ") + t.title;
+  std::uint64_t stated = 0, lines = 0;
+  for (const EvidenceFile& f : evidence.files()) stated += f.stated, lines += f.lines;
+  if (stated > 0) return {};
+  return invalid(fmt::format("none of {} lines says anything that a rule reads; known are {}", lines, kinds),
+                 {evidence.files().front().name, 0, 0, ""});
+}
+
+Result<int> run(const DoctorFlags& o) {
+  const RunClock clock;
+  const Catalog catalog(o.common.overrides.catalog);
+  BUSBAR_ASSIGN(const FactTables tables, FactTables::load(catalog));
+  BUSBAR_ASSIGN(const std::vector<Rule> rules, load_rules(catalog));
+  std::vector<std::string> words{o.first};
+  words.insert(words.end(), o.more.begin(), o.more.end());
+  BUSBAR_ASSIGN(const std::vector<std::string> files, evidence_files(words));
+  Evidence evidence;
+  for (const std::string& file : files) BUSBAR_RETURN_IF_ERROR(read_evidence(file, tables, evidence));
+  BUSBAR_RETURN_IF_ERROR(check_read(evidence, tables));
+  const Diagnosis found = diagnose(evidence, rules, tables);
+  Json j = to_json(found, evidence);
+  j["inputs_hash"] = inputs_hash(o.common);
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, to_document(found, evidence, o.common.typed), fails(found, o.fail_on) ? 1 : 0);
+}
+
+}  // namespace
+
+Command doctor_command(const std::string& typed) {
+  const auto o = std::make_shared<DoctorFlags>();
+  o->common.typed = typed;
+  Command c;
+  c.settings = &o->common.settings;
+  c.name = "doctor";
+  c.summary = "find what is wrong with a machine from logs and outputs of tools, with evidence and fix";
+  c.examples =
+      "  busbar doctor nccl.log\n"
+      "  busbar doctor nccl.log topo-m.txt ibstat.txt env.txt --json\n"
+      "  busbar doctor collected/ --fail-on warn\n";
+  c.positionals = {{"FILE", "logs, outputs of tools (in any mixture), or a folder of them", &o->first, true, &o->more}};
+  c.flags = {{"--fail-on",
+              "SEVERITY",
+              "exit with 1 from this severity on: fail (default), warn, note or never",
+              "Findings",
+              &o->fail_on,
+              {"fail", "warn", "note", "never"}}};
+  for (Flag& f : common_flags(o->common, false))
+    if (f.category == "Output" ? f.names != "--explain" : f.names == "--catalog") c.flags.push_back(std::move(f));
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar

@@ -1,0 +1,138 @@
+#include "busbar/doctor/diagnose.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "busbar/doctor/internal/conditions.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::size_t kMostParts = 16;
+
+/// Up to a few different texts: "a, b, c and 5 more".
+class ShortList {
+ public:
+  void add(const std::string& text) {
+    if (!text.empty() && seen_.insert(text).second && seen_.size() <= kMost)
+      text_ += (text_.empty() ? "" : ", ") + text;
+  }
+  std::string text() const {
+    return seen_.size() > kMost ? fmt::format("{} and {} more", text_, seen_.size() - kMost) : text_;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4;
+  std::set<std::string> seen_;
+  std::string text_;
+};
+
+void replace_all(std::string& text, std::string_view name, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(name, at)) != text.npos; at += by.size()) text.replace(at, name.size(), by);
+}
+
+/// Puts what the facts say into the places {subject}, {value} and {host} of a text.
+class Words {
+ public:
+  explicit Words(const std::vector<Fulfilment>& found) {
+    for (const Fulfilment& f : found)
+      for (const Fact* fact : f.lead) {
+        subject_.add(fact->subject);
+        value_.add(fact->value);
+        host_.add(fact->host);
+      }
+    for (const Fulfilment& f : found)
+      for (const Fact* fact : f.rest) other_.add(fact->value);
+  }
+  std::string in(std::string text) const {
+    replace_all(text, "{subject}", subject_.text());
+    replace_all(text, "{value}", value_.text());
+    replace_all(text, "{host}", host_.text());
+    replace_all(text, "{other}", other_.text());
+    return text;
+  }
+
+ private:
+  ShortList subject_, value_, host_, other_;
+};
+
+std::vector<EvidenceLine> lines_of(const std::vector<Fulfilment>& found, const Evidence& evidence) {
+  std::vector<EvidenceLine> out;
+  std::set<std::pair<int, int>> seen;
+  const auto add = [&](const Fact* f) {
+    if (seen.emplace(f->file, f->line).second)
+      out.push_back({evidence.files()[static_cast<std::size_t>(f->file)].name, f->line, f->text});
+  };
+  for (const Fulfilment& f : found) {
+    for (const Fact* fact : f.lead) add(fact);
+    for (const Fact* fact : f.rest) add(fact);
+  }
+  return out;
+}
+
+Finding finding_of(const Rule& rule, const std::vector<Fulfilment>& found, const Evidence& evidence) {
+  const Words words(found);
+  Finding out;
+  out.rule = rule.id;
+  out.title = words.in(rule.title);
+  out.severity = rule.severity;
+  out.explanation = words.in(rule.explanation);
+  for (const std::string& line : rule.fix) out.fix.push_back(words.in(line));
+  out.references = rule.references;
+  out.evidence = lines_of(found, evidence);
+  if (rule.part.empty()) return out;
+  std::set<std::string> seen;
+  for (const Fulfilment& f : found) {
+    const Words own({f});
+    std::string part = own.in(rule.part);
+    if (seen.insert(part).second && out.candidates.size() < kMostParts) out.candidates.push_back({std::move(part), 1});
+  }
+  out.part = out.candidates.front().part;
+  return out;
+}
+
+UnknownRule unknown_of(const Rule& rule, const std::string& fact, const FactTables& tables) {
+  UnknownRule out{rule.id, rule.title, fact, {}};
+  for (const std::size_t t : tables.tables_of(fact))
+    out.ask += (out.ask.empty() ? "" : ", or ") + tables.tables()[t].ask;
+  return out;
+}
+
+/// Marks findings that another one explains.
+void mark_consequences(std::vector<Finding>& findings, const std::vector<Rule>& rules) {
+  for (const Rule& rule : rules) {
+    const auto fires = [&](const Finding& f) { return f.rule == rule.id && f.follows_from.empty(); };
+    if (rule.hides.empty() || std::none_of(findings.begin(), findings.end(), fires)) continue;
+    for (Finding& f : findings)
+      if (std::find(rule.hides.begin(), rule.hides.end(), f.rule) != rule.hides.end()) f.follows_from = rule.id;
+  }
+}
+
+}  // namespace
+
+Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, const FactTables& tables) {
+  Diagnosis out;
+  for (const Rule& rule : rules) {
+    const std::vector<Fulfilment> found = fulfilments(rule, evidence);
+    if (!found.empty()) {
+      out.findings.push_back(finding_of(rule, found, evidence));
+      continue;
+    }
+    const auto missing = std::find_if(rule.judged_by.begin(), rule.judged_by.end(),
+                                      [&](const std::string& fact) { return evidence.named(fact).empty(); });
+    if (missing == rule.judged_by.end())
+      out.ok.push_back(rule.id);
+    else
+      out.unknown.push_back(unknown_of(rule, *missing, tables));
+  }
+  mark_consequences(out.findings, rules);
+  std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
+    if (a.follows_from.empty() != b.follows_from.empty()) return a.follows_from.empty();
+    return a.severity > b.severity;
+  });
+  return out;
+}
+
+}  // namespace busbar

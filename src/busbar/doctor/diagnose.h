@@ -1,0 +1,52 @@
+// Holds rules against evidence.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "busbar/doctor/evidence.h"
+#include "busbar/doctor/fact_tables.h"
+#include "busbar/doctor/rule.h"
+
+namespace busbar {
+
+/// A part that may be at fault.
+struct FaultyPart {
+  std::string part;       ///< as --degrade takes it if the machine is known, otherwise as the file names it
+  double confidence = 1;  ///< 0 to 1
+};
+
+struct EvidenceLine {
+  std::string file;
+  int line = 0;
+  std::string text;
+};
+
+struct Finding {
+  std::string rule, title, part, explanation;
+  Severity severity = Severity::kNote;
+  std::vector<FaultyPart> candidates;
+  std::vector<EvidenceLine> evidence;  ///< every line without which the finding would not be
+  std::vector<std::string> fix, references;
+  std::optional<double> cost_percent;  ///< time with the fault relative to without, minus one
+  std::string cost_of;                 ///< what was timed; empty without a cost
+  std::string follows_from;            ///< id of a finding of which this one is a consequence
+};
+
+/// A rule that could not be judged.
+struct UnknownRule {
+  std::string rule, title;
+  std::string missing;  ///< the fact that no input states
+  std::string ask;      ///< how to obtain it
+};
+
+struct Diagnosis {
+  std::vector<Finding> findings;  ///< fail first; within a severity in the order of the rules, consequences last
+  std::vector<UnknownRule> unknown;
+  std::vector<std::string> ok;  ///< ids of rules that were judged and do not fire
+};
+
+Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, const FactTables& tables);
+
+}  // namespace busbar

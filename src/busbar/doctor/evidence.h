@@ -1,0 +1,69 @@
+// What files say about a machine, as facts with the line that states each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace busbar {
+
+/// One statement of a file: "port.rate of mlx5_0 on node1 is 200".
+struct Fact {
+  std::string name;     ///< "port.rate"; the tables of catalog/evidence define them
+  std::string subject;  ///< the part: "mlx5_0", "0000:17:00.0", the name of a variable; empty: the whole host
+  std::string value;    ///< as written
+  std::string host;     ///< from the line's prefix, otherwise empty
+  int file = 0;         ///< index in Evidence::files()
+  int line = 0;         ///< of the first occurrence, 1-based
+  std::string text;     ///< that line, shortened
+  std::uint64_t count = 1;
+};
+
+/// One input and how much of it was read.
+struct EvidenceFile {
+  std::string name;
+  std::uint64_t lines = 0;         ///< read
+  std::uint64_t stated = 0;        ///< with at least one fact
+  std::vector<std::string> kinds;  ///< kinds of text that it contains, by name in catalog/evidence
+  std::string stopped;             ///< why reading ended before the end; empty: it did not
+};
+
+/// All facts of all inputs. Equal facts of one file are kept once, with a count.
+/// Space: at most kMostValues facts of each name; further ones are counted in dropped().
+class Evidence {
+ public:
+  static constexpr std::size_t kMostValues = 20'000;
+  static constexpr std::size_t kLongestText = 200;
+
+  int add_file(std::string name);
+  EvidenceFile& file(int index) { return files_[static_cast<std::size_t>(index)]; }
+  const std::vector<EvidenceFile>& files() const { return files_; }
+
+  /// `text` is shortened and its bytes that are not printable are replaced. `fact.file` must exist.
+  void add(Fact fact);
+  const std::vector<Fact>& facts() const { return facts_; }
+  /// Indices into facts(), in order of addition; empty for an unknown name.
+  const std::vector<std::uint32_t>& named(std::string_view name) const;
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::vector<EvidenceFile> files_;
+  std::vector<Fact> facts_;
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> place_;  ///< for look-up only
+  std::map<std::string, std::vector<std::uint32_t>, std::less<>> by_name_;
+  std::string key_;
+  std::uint64_t dropped_ = 0;
+};
+
+/// The first number in a value: "x16" and "16x" are 16, "8GT/s" is 8.
+std::optional<double> number_in(std::string_view value);
+
+}  // namespace busbar

@@ -1,0 +1,172 @@
+#include "busbar/doctor/fact_tables.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "busbar/spec/reading.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::size_t kGram = LinePattern::kGram;
+
+std::uint32_t gram_at(const char* text) {
+  std::uint32_t gram = 0;
+  std::memcpy(&gram, text, kGram);
+  return gram;
+}
+
+std::size_t slot_of(std::uint32_t gram) { return (gram * 0x9E3779B1u) >> 16; }
+
+/// The host of "0: host:pid:tid [3] NCCL INFO ..."; empty if the line has no such prefix.
+std::string_view host_of(std::string_view line) {
+  const std::size_t at = line.find(" NCCL ");
+  if (at == line.npos) return {};
+  std::string_view who = line.substr(0, at);
+  if (const std::size_t device = who.rfind(" ["); device != who.npos) who = who.substr(0, device);
+  who = who.substr(who.rfind(' ') + 1);
+  if (const std::size_t mark = who.rfind('>'); mark != who.npos) who = who.substr(mark + 1);
+  for (int number = 0; number < 2; ++number) {  // ":pid:tid"
+    const std::size_t colon = who.rfind(':');
+    if (colon == who.npos || who.find_first_not_of("0123456789", colon + 1) != who.npos) return {};
+    who = who.substr(0, colon);
+  }
+  return who;
+}
+
+Result<FactRow> read_row(const YamlNode& node) {
+  FactRow row;
+  MapReader r(node);
+  const YamlNode line = r.required("line");
+  r.optional("fact", &YamlNode::as_string, row.fact);
+  r.optional("value", &YamlNode::as_string, row.value);
+  r.optional("subject", &YamlNode::as_string, row.subject);
+  r.optional("has", &YamlNode::as_string, row.has);
+  r.optional("begins", &YamlNode::as_bool, row.begins);
+  r.optional("inside", &YamlNode::as_bool, row.inside);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_ASSIGN(row.line, LinePattern::read(line));
+  if (row.fact.empty() && !row.begins) return node.error("needs a fact, or begins: true");
+  return row;
+}
+
+}  // namespace
+
+/// Where the line stands, for the facts taken from it.
+struct FactTables::LineState {
+  Evidence& evidence;
+  int file = 0, line = 0;
+};
+
+Result<FactTables> FactTables::load(const Catalog& catalog) {
+  FactTables out;
+  for (const std::string& name : catalog.names("evidence")) {
+    BUSBAR_ASSIGN(const YamlDocument document, catalog.load("evidence", name));
+    BUSBAR_RETURN_IF_ERROR(out.add(document));
+  }
+  return out;
+}
+
+Status FactTables::add(const YamlDocument& document) {
+  FactTable table;
+  MapReader r = sourced(document.root());
+  r.required("name", &YamlNode::as_string, table.name);
+  r.required("title", &YamlNode::as_string, table.title);
+  r.required("ask", &YamlNode::as_string, table.ask);
+  const YamlNode lines = r.required("lines");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  std::vector<FactRow> rows;
+  BUSBAR_RETURN_IF_ERROR(read_items(lines, &read_row, rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    FactRow& row = rows[i];
+    row.table = tables_.size();
+    const auto index = static_cast<std::uint32_t>(rows_.size());
+    const std::string_view known = row.line.gram().empty() ? std::string_view(row.has) : row.line.gram();
+    if (known.size() < kGram) {
+      if (!row.inside) return lines.item(i).error("needs four letters in sequence, or inside: true");
+      without_gram_.push_back(index);
+    } else {
+      const std::uint32_t gram = gram_at(known.data());
+      grams_.set(slot_of(gram));
+      rows_of_gram_[gram].push_back(index);
+    }
+    rows_.push_back(std::move(row));
+  }
+  tables_.push_back(std::move(table));
+  return {};
+}
+
+std::vector<std::size_t> FactTables::tables_of(std::string_view fact) const {
+  std::vector<std::size_t> out;
+  for (const FactRow& row : rows_)
+    if (row.fact == fact && (out.empty() || out.back() != row.table)) out.push_back(row.table);
+  return out;
+}
+
+/// The rows that may match, in the order of the tables.
+void FactTables::find_candidates(std::string_view line, const Section& section, std::vector<std::uint32_t>& out) const {
+  out.clear();
+  for (std::size_t at = 0; at + kGram <= line.size(); ++at) {
+    const std::uint32_t gram = gram_at(line.data() + at);
+    if (!grams_.test(slot_of(gram))) continue;
+    if (const auto rows = rows_of_gram_.find(gram); rows != rows_of_gram_.end())
+      out.insert(out.end(), rows->second.begin(), rows->second.end());
+  }
+  if (section.open)
+    for (const std::uint32_t row : without_gram_)
+      if (rows_[row].table == section.table) out.push_back(row);
+  if (out.size() < 2) return;
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+}
+
+bool FactTables::take(const FactRow& row, std::string_view line, Section& section, LineState& state) const {
+  if (row.inside && !(section.open && section.table == row.table)) return false;
+  if (!row.has.empty() && line.find(row.has) == line.npos) return false;
+  bool taken = false;
+  std::size_t from = 0;
+  for (LineCaptures c; row.line.match(line, from, c); c = {}) {
+    taken = true;
+    if (row.begins) section = {row.table, true, std::string(c.subject)};
+    if (row.fact.empty()) break;
+    const bool by_section = row.subject.empty() && c.subject.empty() && row.inside;
+    const std::string_view host = c.host.empty() ? host_of(line) : c.host;
+    state.evidence.add({row.fact,
+                        by_section            ? section.subject
+                        : row.subject.empty() ? std::string(c.subject)
+                                              : row.subject,
+                        row.value.empty()       ? std::string(c.value)
+                        : row.value == "{host}" ? std::string(host)
+                                                : row.value,
+                        std::string(host), state.file, state.line, std::string(line), 1});
+  }
+  return taken;
+}
+
+int FactTables::read(LineSource& source, Evidence& evidence) const {
+  const int file = evidence.add_file(source.name());
+  Section section;
+  std::vector<std::uint32_t> candidates;
+  std::vector<bool> seen(tables_.size());
+  std::uint64_t lines = 0, stated = 0;
+  for (std::string_view line; source.next(line);) {
+    ++lines;
+    find_candidates(line, section, candidates);
+    LineState state{evidence, file, source.number()};
+    bool any = false;
+    for (const std::uint32_t row : candidates) {
+      if (!take(rows_[row], line, section, state)) continue;
+      any = true;
+      seen[rows_[row].table] = true;
+    }
+    stated += any ? 1 : 0;
+  }
+  EvidenceFile& done = evidence.file(file);
+  done.lines = lines;
+  done.stated = stated;
+  for (std::size_t t = 0; t < tables_.size(); ++t)
+    if (seen[t]) done.kinds.push_back(tables_[t].name);
+  return file;
+}
+
+}  // namespace busbar

@@ -1,0 +1,70 @@
+// The tables of catalog/evidence: which lines of which kind of text state which facts. And the reader that uses them.
+//
+// The tables know lines, not files: a log with a table of nccl-tests in it, an output of ibstat behind a shell prompt
+// and lines of several ranks in one file all work. Lines without meaning on their own ("Rate: 400") count only `inside`
+// the section that a line of the same table began ("CA 'mlx5_0'").
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/doctor/evidence.h"
+#include "busbar/doctor/line_pattern.h"
+#include "busbar/formats/lines.h"
+#include "busbar/spec/catalog.h"
+
+namespace busbar {
+
+/// One kind of text.
+struct FactTable {
+  std::string name;   ///< "ibstat"
+  std::string title;  ///< "output of ibstat"
+  std::string ask;    ///< the command or setting that produces such a text
+};
+
+/// One shape of a line.
+struct FactRow {
+  std::size_t table = 0;
+  LinePattern line;
+  std::string fact;            ///< empty: the row only begins a section
+  std::string value, subject;  ///< instead of captures
+  std::string has;             ///< the line must contain this, too
+  bool begins = false;         ///< the captured subject is that of the section
+  bool inside = false;         ///< only in a section of this table
+};
+
+class FactTables {
+ public:
+  static Result<FactTables> load(const Catalog& catalog);
+  /// Of one text; `name`: the file's name in messages. Appends to the tables.
+  Status add(const YamlDocument& document);
+
+  const std::vector<FactTable>& tables() const { return tables_; }
+  /// The tables that can state the fact, by index.
+  std::vector<std::size_t> tables_of(std::string_view fact) const;
+
+  /// Adds the facts of all lines to a new file of `evidence`; returns its index. Cost: linear in the text.
+  int read(LineSource& source, Evidence& evidence) const;
+
+ private:
+  struct Section {
+    std::size_t table = 0;
+    bool open = false;
+    std::string subject;
+  };
+  struct LineState;
+  void find_candidates(std::string_view line, const Section& section, std::vector<std::uint32_t>& out) const;
+  bool take(const FactRow& row, std::string_view line, Section& section, LineState& state) const;
+
+  std::vector<FactTable> tables_;
+  std::vector<FactRow> rows_;
+  std::bitset<1 << 16> grams_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> rows_of_gram_;  ///< for look-up only
+  std::vector<std::uint32_t> without_gram_;
+};
+
+}  // namespace busbar

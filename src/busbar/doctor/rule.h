@@ -1,0 +1,59 @@
+// The rules of catalog/rules: a condition over facts, what it means and what to do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/spec/catalog.h"
+
+namespace busbar {
+
+enum class Severity : std::uint8_t {
+  kNote,  ///< advice, or a setting that someone should know
+  kWarn,  ///< runs, but measurably below the hardware
+  kFail,  ///< wrong results, a hang, or the fast path is not used at all
+};
+const char* name_of(Severity severity);
+
+/// Which facts a clause compares with the fact of the first clause.
+enum class Scope : std::uint8_t { kAnywhere, kHost, kSubject, kFile };
+const char* name_of(Scope scope);
+
+/// The other side of `below` and `above`: a number, or another fact of the same subject (for counts: of the same
+/// scope).
+struct RuleBound {
+  double number = 0;
+  std::string fact;  ///< empty: the number
+  bool count = false;
+};
+
+/// One part of a condition. Patterns are globs without regard to case: "mlx5_bond*".
+struct Clause {
+  std::string fact;
+  std::vector<std::string> subject, is, is_not;
+  std::optional<RuleBound> below, above;              ///< of the number in the value
+  std::optional<RuleBound> count_below, count_above;  ///< of the number of different values in the scope
+  bool differs =
+      false;          ///< more than one value in the scope; the facts with a rarer value than the most frequent count
+  bool none = false;  ///< there is no such fact
+  Scope same = Scope::kAnywhere;
+};
+
+struct Rule {
+  std::string id, title, explanation, part;
+  Severity severity = Severity::kWarn;
+  std::vector<std::string> judged_by;  ///< without a fact of each of these names, the state is unknown
+  std::vector<Clause> when, unless;
+  std::vector<std::string> fix, references, hides;
+  std::vector<std::string> shows, silent;  ///< texts with which it fires and does not
+};
+
+/// Of all files of catalog/rules, in order of names. Errors name the place.
+Result<std::vector<Rule>> load_rules(const Catalog& catalog);
+/// Of one file.
+Result<std::vector<Rule>> read_rules(const YamlDocument& document);
+
+}  // namespace busbar

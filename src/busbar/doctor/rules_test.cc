@@ -1,0 +1,102 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "busbar/base/text.h"
+#include "busbar/doctor/diagnose.h"
+
+namespace busbar {
+namespace {
+
+class Rules : public testing::Test {
+ protected:
+  Evidence read(const std::vector<std::string>& texts) const {
+    Evidence evidence;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      LineSource source = LineSource::of_text(texts[i], "file" + std::to_string(i));
+      tables_.read(source, evidence);
+    }
+    return evidence;
+  }
+  /// The finding of a rule; null if it does not fire.
+  static const Finding* find(const Diagnosis& d, const std::string& rule) {
+    for (const Finding& f : d.findings)
+      if (f.rule == rule) return &f;
+    return nullptr;
+  }
+  Diagnosis judge(const std::vector<std::string>& texts) const { return diagnose(read(texts), rules_, tables_); }
+
+  const Catalog catalog_;
+  const FactTables tables_ = FactTables::load(catalog_).value();
+  const std::vector<Rule> rules_ = load_rules(catalog_).value();
+};
+
+std::string without_lines(const std::string& text, const std::string& file, const std::vector<EvidenceLine>& lines) {
+  std::string out;
+  int number = 0;
+  for (const std::string_view line : split_at(text, '\n')) {
+    ++number;
+    const bool named = std::any_of(lines.begin(), lines.end(),
+                                   [&](const EvidenceLine& e) { return e.file == file && e.line == number; });
+    if (!named) out += std::string(line) + '\n';
+  }
+  return out;
+}
+
+TEST_F(Rules, FireOnTheirExampleAndNotWithoutTheLinesThatTheyName) {
+  for (const Rule& rule : rules_) {
+    SCOPED_TRACE(rule.id);
+    const Diagnosis found = judge(rule.shows);
+    const Finding* const finding = find(found, rule.id);
+    EXPECT_NE(finding, nullptr);
+    if (finding == nullptr) continue;
+    EXPECT_EQ(finding->severity, rule.severity);
+    EXPECT_FALSE(finding->evidence.empty());
+    EXPECT_THAT(finding->title + finding->explanation, testing::Not(testing::HasSubstr("{")));
+    std::vector<std::string> rest;
+    for (std::size_t i = 0; i < rule.shows.size(); ++i)
+      rest.push_back(without_lines(rule.shows[i], "file" + std::to_string(i), finding->evidence));
+    EXPECT_EQ(find(judge(rest), rule.id), nullptr) << "still fires without its evidence";
+  }
+}
+
+TEST_F(Rules, AreSilentAndOkOnTheirHealthyExample) {
+  for (const Rule& rule : rules_) {
+    const Diagnosis found = judge(rule.silent);
+    EXPECT_EQ(find(found, rule.id), nullptr) << rule.id;
+    EXPECT_THAT(found.ok, testing::Contains(rule.id)) << "unknown is not ok";
+  }
+}
+
+TEST_F(Rules, AreUnknownWithoutEvidence) {
+  const Diagnosis found = judge({"nothing that a rule reads\n"});
+  EXPECT_TRUE(found.findings.empty());
+  EXPECT_TRUE(found.ok.empty());
+  EXPECT_EQ(found.unknown.size(), rules_.size());
+  for (const UnknownRule& u : found.unknown) EXPECT_FALSE(u.ask.empty()) << u.rule << " waits for " << u.missing;
+}
+
+TEST_F(Rules, HaveNamesOfTheirOwnAndHideOnlyRulesThatExist) {
+  std::set<std::string> ids;
+  for (const Rule& rule : rules_) EXPECT_TRUE(ids.insert(rule.id).second) << rule.id;
+  for (const Rule& rule : rules_)
+    for (const std::string& hidden : rule.hides) EXPECT_TRUE(ids.contains(hidden)) << rule.id << " hides " << hidden;
+}
+
+TEST_F(Rules, ReadOnlyFactsThatSomeTableStates) {
+  const auto check = [&](const Rule& rule, const std::vector<Clause>& clauses) {
+    for (const Clause& c : clauses) EXPECT_FALSE(tables_.tables_of(c.fact).empty()) << rule.id << ": " << c.fact;
+  };
+  for (const Rule& rule : rules_) check(rule, rule.when), check(rule, rule.unless);
+}
+
+TEST_F(Rules, SurviveLinesCutAnywhere) {
+  for (const Rule& rule : rules_)
+    for (const std::string& text : rule.shows)
+      for (std::size_t end = 0; end < text.size(); ++end) judge({text.substr(0, end)});
+}
+
+}  // namespace
+}  // namespace busbar
