@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/plan_run.h"
 #include "busbar/cli/predict_flags.h"
+#include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_batches.h"
 #include "busbar/cli/train_beside.h"
@@ -178,9 +180,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
 
 Result<int> run(TrainFlags o) {
   const RunClock clock;
-  const bool no_file = !o.scenario.empty() && !names_input(o.scenario) && !o.scenario.ends_with(".yaml");
-  if (no_file && !o.flags.cluster.empty() && o.flags.model.empty()) o.flags.model.swap(o.flags.cluster);  // 2nd word
-  if (no_file && o.flags.cluster.empty() && !o.flags.model.empty()) o.flags.cluster.swap(o.scenario);
+  sort_scenario_words(o.scenario, o.flags);
   BUSBAR_ASSIGN(std::vector<TrainVariant> variants,
                 read_variants({o.scenario, o.flags, o.common.overrides}, o.besides));
   TrainAsk ask;
@@ -215,31 +215,9 @@ Command train_command(const std::string& typed) {
       "  busbar train examples/llama3-70b-512xh100.yaml --beside cluster=dgx-b200:64 --beside layout.pp=4\n"
       "  busbar train examples/llama3-8b-64xcards-100g.yaml --batches 64..4096 --beside cluster=dgx-h100:8\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --scale 8..16384 --usd-per-gpu-hour 3\n";
-  c.positionals = {{"SCENARIO", "YAML file that names cluster, model and layout; or the machine", &o->scenario, false},
-                   cluster_word(o->flags.cluster, false)};
-  c.positionals.back().help += "; after a machine: the model";
-  LayoutFlags& l = o->flags.degrees;
-  c.flags = {
-      {"--cluster", "CLUSTER", "preset, NAME:N or file; overrides the scenario's", "Scenario", &o->flags.cluster},
-      {"--model", "MODEL", "catalogue name or file; overrides the scenario's", "Scenario", &o->flags.model},
-      {"--layout", "FILE", "layout file; overrides the scenario's", "Scenario", &o->flags.layout},
-      {"--tp", "N", "tensor-parallel degree", "Layout", &l.tp},
-      {"--pp", "N", "pipeline stages", "Layout", &l.pp},
-      {"--vpp", "N", "model chunks per stage (interleaved 1F1B)", "Layout", &l.vpp},
-      {"--dp", "N", "data-parallel replicas (default: from the remaining GPUs)", "Layout", &l.dp},
-      {"--cp", "N", "context-parallel degree: ranks that share each sequence", "Layout", &l.cp},
-      {"--ep", "N", "expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer", "Layout", &l.ep},
-      {"--seq", "TOKENS", "sequence length", "Layout", &l.seq},
-      {"--micro-batch", "N", "sequences per micro-batch", "Layout", &l.micro_batch},
-      {"--global-batch", "N", "sequences per step", "Layout", &l.global_batch},
-      {"--precision", "NAME", "bf16, fp16, fp8 or fp4", "Layout", &l.precision, {"bf16", "fp16", "fp8", "fp4"}},
-      {"--zero",
-       "0-3",
-       "shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)",
-       "Layout",
-       &l.zero,
-       {"0", "1", "2", "3"}},
-      {"--recompute", "NAME", "none, selective or full", "Layout", &l.recompute, {"none", "selective", "full"}},
+  c.positionals = scenario_words(o->scenario, o->flags);
+  c.flags = scenario_flags(o->flags);
+  const Flag more[] = {
       {"--beside", "CHANGES",
        "also run the step with these changes, in another column: 'cluster.routing=static unfolded', "
        "'cluster=dgx-b200:64 layout.tp=4'",
@@ -291,6 +269,7 @@ Command train_command(const std::string& typed) {
       {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Scaling", &o->usd_per_gpu_hour, {}, "--scale"},
       {"--trace", "FILE", "also write a Perfetto trace", "Output", &o->trace, {}, "", {"--scale", "--batches"}},
   };
+  c.flags.insert(c.flags.end(), std::begin(more), std::end(more));
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
   for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
     c.flags.push_back(std::move(f));
