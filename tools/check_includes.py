@@ -32,6 +32,7 @@ ROOMS = {
     "predict": ["choice", "packet", "spec"],
     "step": ["workload", "predict"],
     "cost": ["spec", "step"],
+    "survive": ["spec"],
     "plan": ["step"],
     "accuracy": ["step", "spec", "formats"],
     "popular": ["spec", "formats"],

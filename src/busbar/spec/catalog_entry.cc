@@ -32,6 +32,7 @@ std::string unit_of_key(std::string_view path) {
   if (key == "efficiency" || key.ends_with("share") || path.starts_with("contention")) return "share";
   if (key == "oversubscription") return "ratio";
   if (key.ends_with("_percent")) return "%";
+  if (key == "per_year") return "events/year";
   if (key == "usd_per_gpu_hour") return "$/GPU/h";
   if (path.find("price_usd") != std::string_view::npos) return "$";
   if (key.ends_with("tflops")) return "TFLOP/s";
