@@ -1,0 +1,147 @@
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/goodput_run.h"
+
+namespace busbar {
+namespace {
+
+double percent(double share) { return 100 * share; }
+/// Two digits of what is lost: "93.4", "99.72".
+std::string share_text(double share) {
+  const int digits = share > 0.99 && share < 1 ? 2 : 1;
+  return fmt::format("{:.{}f} %", percent(share), digits);
+}
+
+/// "$76.0 k".
+std::string usd_text(double usd) {
+  if (usd >= 1e6) return fmt::format("${} M", format_number(usd / 1e6));
+  return usd >= 1e3 ? fmt::format("${} k", format_number(usd / 1e3)) : "$" + format_number(usd);
+}
+
+std::string span_text(double seconds) {
+  constexpr std::pair<double, const char*> kUnits[] = {{86400, "days"}, {3600, "h"}, {60, "min"}};
+  for (const auto& [size, unit] : kUnits)
+    if (seconds >= 2 * size) return fmt::format("{} {}", format_number(seconds / size), unit);
+  return format_duration(seconds);
+}
+
+Json lines_json(const GoodputRun& r) {
+  Json out = Json::array();
+  for (const Interruptions::Line& line : r.interruptions.lines)
+    out.push_back({{"name", line.cause.name},
+                   {"part", name_of(line.cause.part)},
+                   {"parts", line.parts},
+                   {"events_per_part_year", line.cause.per_year},
+                   {"events_per_day", line.per_day},
+                   {"share", line.per_day / r.interruptions.per_day},
+                   {"network", line.cause.network},
+                   {"source", line.cause.source}});
+  return out;
+}
+
+Table cause_table(const GoodputRun& r) {
+  Table t{
+      "What ends the job",
+      {{"cause", Align::kLeft}, {"counted", Align::kLeft}, {"parts"}, {"per part and year"}, {"per day"}, {"share"}}};
+  for (const Interruptions::Line& line : r.interruptions.lines)
+    t.rows.push_back({line.cause.name, name_of(line.cause.part), std::to_string(line.parts),
+                      fmt::format("{:.2g} %", percent(line.cause.per_year)), format_number(line.per_day, 2),
+                      fmt::format("{:.1f} %", percent(line.per_day / r.interruptions.per_day))});
+  t.note = fmt::format(
+      "Rates of {}; all of them {:g} to {:g} times as high in other fleets. The network, NICs included: {:.1f} %.",
+      r.rates.name, r.rates.low, r.rates.high, percent(r.interruptions.network_per_day / r.interruptions.per_day));
+  return t;
+}
+
+Table lever_table(const GoodputRun& r) {
+  Table t{"What would change it", {{"change", Align::kLeft}, {"goodput"}, {"gain per day"}}};
+  for (const GoodputLever& l : r.levers) {
+    const double gained = l.useful - r.shares.useful;
+    const double usd = gained * r.usd_per_hour * kHoursInDay;
+    t.rows.push_back({l.what, share_text(l.useful),
+                      usd > 0 ? usd_text(usd) : fmt::format("{} min", format_number(gained * kHoursInDay * 60))});
+  }
+  return t;
+}
+
+Facts goodput_facts(const GoodputRun& r) {
+  const double lost = 1 - r.shares.useful, mtti = r.terms.mtti_s;
+  Facts f;
+  const auto add = [&](const char* name, std::string text) { f.items.emplace_back(name, std::move(text)); };
+  add("goodput",
+      fmt::format("{} of the time are steps that count; {} to {} with the rates of other fleets",
+                  share_text(r.shares.useful), share_text(r.at_high_rates.useful), share_text(r.at_low_rates.useful)));
+  add("interruptions", fmt::format("one in {}; {} per day", span_text(mtti), format_number(r.interruptions.per_day)));
+  std::string saved = fmt::format("{} written in {} at {}", format_size(r.bytes), span_text(r.write_s),
+                                  format_rate(r.storage_bytes_per_s));
+  if (r.terms.least_s > 0) saved += fmt::format(", in the background after a stop of {}", span_text(r.terms.save_s));
+  add("checkpoint", fmt::format("{}; best every {}", saved, span_text(r.interval_s)));
+  add("after each",
+      fmt::format("{} to detect, {} to restart, {} to load, and {} of work again, on average", span_text(r.detect_s),
+                  span_text(r.restart_s), span_text(r.load_s), span_text(r.shares.rework * mtti)));
+  std::string lost_text =
+      fmt::format("{}: saving {}, restarts {}, work again {}", share_text(lost), share_text(r.shares.checkpoint),
+                  share_text(r.shares.restart), share_text(r.shares.rework));
+  if (r.usd_per_hour > 0) lost_text += fmt::format("; ${} a day", format_number(lost * r.usd_per_hour * kHoursInDay));
+  add("lost", lost_text);
+  const double servers = static_cast<double>(r.parts[static_cast<std::size_t>(FailingPart::kServer)]);
+  add("spare servers",
+      fmt::format("{} ({} %) suffice 99 % of the time; {} are in repair on average", r.spares,
+                  format_number(percent(static_cast<double>(r.spares) / servers), 2), format_number(r.in_repair, 2)));
+  if (r.slow_chance > 0)
+    add("slow servers",
+        fmt::format("{} likely to have one: the step then takes {} instead of {}; not counted above",
+                    share_text(r.slow_chance), format_duration(r.slow_step_s), format_duration(r.step_s)));
+  if (r.run_days > 0)
+    add("whole run",
+        fmt::format("{} days{}", format_number(r.run_days), r.run_usd > 0 ? ", " + usd_text(r.run_usd) : ""));
+  return f;
+}
+
+Facts source_facts(const GoodputRun& r) {
+  Facts f{"Sources of the failure rates", {}};
+  for (const Interruptions::Line& line : r.interruptions.lines)
+    f.items.emplace_back(line.cause.name, line.cause.source);
+  if (!r.rates.range_source.empty()) f.items.emplace_back("range", r.rates.range_source);
+  return f;
+}
+
+}  // namespace
+
+void add_goodput(const GoodputRun& r, Json& j) {
+  j["goodput"] = r.shares.useful;
+  j["goodput_low"] = r.at_high_rates.useful;
+  j["goodput_high"] = r.at_low_rates.useful;
+  j["interruptions_per_day"] = r.interruptions.per_day;
+  j["mtti_h"] = r.terms.mtti_s / kSecondsInHour;
+  j["network_share"] = r.interruptions.network_per_day / r.interruptions.per_day;
+  j["lost"] = {{"checkpoint", r.shares.checkpoint}, {"restart", r.shares.restart}, {"rework", r.shares.rework}};
+  j["lost_usd_per_day"] =
+      r.usd_per_hour > 0 ? Json((1 - r.shares.useful) * r.usd_per_hour * kHoursInDay) : Json(nullptr);
+  j["checkpoint"] = {{"bytes", r.bytes},           {"storage_GBps", r.storage_bytes_per_s / 1e9},
+                     {"write_s", r.write_s},       {"stop_s", r.terms.save_s},
+                     {"interval_s", r.interval_s}, {"young_interval_s", r.young_s}};
+  j["recovery_s"] = {{"detect", r.detect_s}, {"restart", r.restart_s}, {"load", r.load_s}};
+  j["spare_servers"] = r.spares;
+  j["servers_in_repair"] = r.in_repair;
+  j["slow_servers"] = {{"chance", r.slow_chance}, {"step_time_s", r.slow_step_s}};
+  j["step_time_s"] = r.step_s;
+  j["run_days"] = r.run_days > 0 ? Json(r.run_days) : Json(nullptr);
+  j["run_usd"] = r.run_usd > 0 ? Json(r.run_usd) : Json(nullptr);
+  j["failures"] = r.rates.name;
+  j["causes"] = lines_json(r);
+  j["levers"] = Json::array();
+  for (const GoodputLever& l : r.levers) j["levers"].push_back({{"what", l.what}, {"goodput", l.useful}});
+}
+
+std::vector<DocumentBlock> goodput_blocks(const GoodputRun& r) {
+  std::vector<DocumentBlock> out{{goodput_facts(r)}, {cause_table(r)}};
+  if (!r.levers.empty()) out.push_back({lever_table(r)});
+  out.push_back({source_facts(r), Audience::kPage});
+  return out;
+}
+
+}  // namespace busbar

@@ -1,0 +1,202 @@
+#include "busbar/cli/goodput_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
+#include "busbar/routing/path_view.h"
+
+namespace busbar {
+namespace {
+
+constexpr double kBytesPerParameter = 14;     // bf16 weight, fp32 master copy, two fp32 moments of Adam
+constexpr double kStoragePerServer = 0.65e9;  // bytes/s: docs/models/survive.md
+constexpr double kConfidence = 0.99;          // that spares suffice
+
+Result<double> seconds_of(const char* flag, const std::string& text) {
+  const Result<Duration> d = parse_duration(text);
+  if (!d.ok() || *d < Duration())
+    return flag_error(flag, fmt::format("'{}' is not a time; write for example 300s", text));
+  return d->in_s();
+}
+
+/// "15T", "300B", "2e12".
+Result<double> read_tokens(const std::string& text) {
+  constexpr std::pair<char, double> kUnits[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}};
+  double factor = 1, tokens = 0;
+  std::string number = text;
+  for (const auto& [letter, size] : kUnits) {
+    if (text.back() != letter) continue;
+    factor = size;
+    number.pop_back();
+  }
+  if (is_number(number, tokens) && tokens * factor >= 1 && tokens * factor < 1e18) return tokens * factor;
+  return flag_error("--tokens", fmt::format("'{}' is not a number of tokens; write for example 15T or 300B", text));
+}
+
+class GoodputMaker {
+ public:
+  GoodputMaker(const TrainRun& run, const GoodputAsk& ask) : run_(run), ask_(ask) {}
+
+  Result<GoodputRun> make(const Catalog& catalog) {
+    Result<FailureRates> rates = read_failure_rates(ask_.failures, catalog);
+    if (!rates.ok() && rates.error().where.prefix().empty()) rates.error().where.path = "--failures";
+    BUSBAR_ASSIGN(out_.rates, std::move(rates));
+    out_.parts = count_parts(run_.cluster());
+    out_.interruptions = interruptions_of(out_.rates, out_.parts);
+    if (out_.interruptions.per_day <= 0)
+      return flag_error("--failures", "nothing of this machine fails; give a cause that counts gpu or server");
+    BUSBAR_RETURN_IF_ERROR(read_recovery());
+    BUSBAR_RETURN_IF_ERROR(read_checkpoint());
+    out_.shares = goodput(out_.terms, out_.interval_s);
+    out_.at_low_rates = with_rates(out_.rates.low);
+    out_.at_high_rates = with_rates(out_.rates.high);
+    count_spares();
+    BUSBAR_RETURN_IF_ERROR(slow_servers());
+    add_levers();
+    BUSBAR_RETURN_IF_ERROR(add_money());
+    return std::move(out_);
+  }
+
+ private:
+  double servers() const { return static_cast<double>(out_.parts[static_cast<std::size_t>(FailingPart::kServer)]); }
+
+  Status read_recovery() {
+    BUSBAR_ASSIGN(const double crash, seconds_of("--detect", ask_.detect));
+    BUSBAR_ASSIGN(const double watchdog, seconds_of("--watchdog", ask_.watchdog));
+    BUSBAR_ASSIGN(out_.restart_s, seconds_of("--restart", ask_.restart));
+    const double waiting = out_.interruptions.waiting_per_day / out_.interruptions.per_day;
+    out_.detect_s = crash + waiting * std::max(0.0, watchdog - crash);
+    crash_s_ = crash;
+    return {};
+  }
+
+  Status read_checkpoint() {
+    out_.bytes = kBytesPerParameter * static_cast<double>(parameter_count(run_.scenario.model));
+    out_.storage_bytes_per_s = kStoragePerServer * std::max(1.0, servers());
+    if (!ask_.storage.empty()) {
+      const Result<BytesPerSecond> rate = parse_rate(ask_.storage);
+      if (!rate.ok()) return flag_error("--storage", rate.error().message);
+      out_.storage_bytes_per_s = static_cast<double>(per_second(*rate));
+    }
+    out_.write_s = out_.load_s = out_.bytes / out_.storage_bytes_per_s;
+    out_.terms = terms_of(ask_.async, out_.storage_bytes_per_s, out_.detect_s, out_.restart_s, 1);
+    out_.young_s = young_interval(out_.terms);
+    out_.interval_s = daly_interval(out_.terms);
+    if (ask_.interval.empty()) return {};
+    BUSBAR_ASSIGN(out_.interval_s, seconds_of("--interval", ask_.interval));
+    if (out_.interval_s > 0 && out_.interval_s >= out_.terms.least_s) return {};
+    return flag_error("--interval", fmt::format("a checkpoint takes {} to write in the background; write at least that",
+                                                format_duration(std::max(out_.terms.least_s, out_.step_s))));
+  }
+
+  /// `rates`: factor on all failures.
+  CheckpointTerms terms_of(bool async, double storage, double detect_s, double restart_s, double rates) const {
+    const double io_s = out_.bytes / storage;
+    CheckpointTerms t;
+    t.mtti_s = kSecondsInDay / (out_.interruptions.per_day * rates);
+    t.save_s = io_s;
+    t.restart_s = detect_s + restart_s + io_s;
+    if (!async) return t;
+    const double host = host_rate(run_.machine->router());
+    const double copy_s = host > 0 ? out_.bytes / static_cast<double>(run_.machine->ranks()) / host : 0;
+    t.save_s = std::min(io_s, copy_s);
+    t.least_s = io_s;
+    return t;
+  }
+  CheckpointTerms terms(double rates) const {
+    return terms_of(ask_.async, out_.storage_bytes_per_s, out_.detect_s, out_.restart_s, rates);
+  }
+  /// The interval as asked for, or the best one for these terms.
+  double useful(const CheckpointTerms& t) const { return shares(t).useful; }
+  Goodput shares(const CheckpointTerms& t) const {
+    return goodput(t, ask_.interval.empty() ? daly_interval(t) : std::max(t.least_s, out_.interval_s));
+  }
+  Goodput with_rates(double factor) const { return shares(terms(factor)); }
+
+  void count_spares() {
+    out_.in_repair = out_.interruptions.hardware_per_day * ask_.repair_hours / kHoursInDay;
+    out_.spares = spares_for(out_.in_repair, kConfidence);
+  }
+
+  Status slow_servers() {
+    const Result<Stragglers> slow = parse_stragglers(ask_.slow_servers);
+    if (!slow.ok())
+      return flag_error("--slow-servers",
+                        fmt::format("'{}' is not PERCENT%xFACTOR, for example 0.5%x1.1", ask_.slow_servers));
+    out_.step_s = step_spread(run_).expected_s;
+    out_.slow_chance = chance_of_any(slow->chance, static_cast<std::uint64_t>(servers()));
+    LayoutSpec layout = run_.layout;
+    layout.straggler_speed = run_.layout.straggler_speed / slow->factor;
+    layout.straggler_stage = std::min(index(run_.step.critical_role), layout.pp - 1);
+    BUSBAR_ASSIGN(const StepResult step, step_with(run_, layout));
+    out_.slow_step_s = out_.step_s * step.step_time.in_s() / run_.step.step_time.in_s();
+    return {};
+  }
+
+  void add_levers() {
+    constexpr double kStorage = 10, kTelemetry_s = 30;
+    const auto add = [&](std::string what, const CheckpointTerms& t) {
+      if (const double u = useful(t); u > out_.shares.useful) out_.levers.push_back({std::move(what), u});
+    };
+    const double storage = out_.storage_bytes_per_s, rate = 1;
+    if (!ask_.async)
+      add("checkpoints in the background (--async)", terms_of(true, storage, out_.detect_s, out_.restart_s, rate));
+    add(fmt::format("storage 10 times as fast, {}", format_rate(kStorage * storage)),
+        terms_of(ask_.async, kStorage * storage, out_.detect_s, out_.restart_s, rate));
+    add("hangs are detected after 30 s",
+        terms_of(ask_.async, storage, std::min(crash_s_, kTelemetry_s), out_.restart_s, rate));
+    add("restart in half the time", terms_of(ask_.async, storage, out_.detect_s, out_.restart_s / 2, rate));
+    add("half as many failures", terms(0.5));
+    std::stable_sort(out_.levers.begin(), out_.levers.end(),
+                     [](const GoodputLever& a, const GoodputLever& b) { return a.useful > b.useful; });
+  }
+
+  Status add_money() {
+    const double usd = ask_.usd_per_gpu_hour > 0 ? ask_.usd_per_gpu_hour : run_.cluster().usd_per_gpu_hour;
+    out_.usd_per_hour = usd * static_cast<double>(run_.machine->ranks());
+    if (ask_.tokens.empty()) return {};
+    BUSBAR_ASSIGN(const double tokens, read_tokens(ask_.tokens));
+    const double per_step = static_cast<double>(run_.layout.global_batch) * static_cast<double>(run_.layout.seq);
+    const double seconds = tokens / per_step * out_.step_s / out_.shares.useful;
+    out_.run_days = seconds / kSecondsInDay;
+    out_.run_usd = seconds / kSecondsInHour * out_.usd_per_hour;
+    return {};
+  }
+
+  const TrainRun& run_;
+  const GoodputAsk& ask_;
+  GoodputRun out_;
+  double crash_s_ = 0;
+};
+
+}  // namespace
+
+std::vector<Flag> goodput_flags(GoodputAsk& a) {
+  return {
+      {"--failures", "NAME",
+       "failure rates: an entry of the catalogue (busbar catalog failures) or a file (default llama3)", "Failures",
+       &a.failures},
+      {"--detect", "TIME", "from a crash until the job is ended (default 30s)", "Failures", &a.detect},
+      {"--watchdog", "TIME", "until a collective that hangs ends the job (default 600s)", "Failures", &a.watchdog},
+      {"--restart", "TIME", "scheduling and initialisation, without loading (default 300s)", "Failures", &a.restart},
+      {"--storage", "RATE", "rate of the whole storage, e.g. 200GB/s (default 0.65 GB/s per server)", "Failures",
+       &a.storage},
+      {"--interval", "TIME", "useful time between checkpoints (default: Daly's optimum)", "Failures", &a.interval},
+      {"--async", "", "steps continue while a copy in host memory is written", "Failures", &a.async},
+      {"--repair-hours", "HOURS", "a server is out for so long after a hardware fault (default 24)", "Failures",
+       &a.repair_hours},
+      {"--slow-servers", "P%xFACTOR", "so many servers compute so much slower unnoticed (default 0.5%x1.1)", "Failures",
+       &a.slow_servers},
+      {"--tokens", "N", "length of the run, e.g. 15T: days and price", "Failures", &a.tokens},
+      {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Failures", &a.usd_per_gpu_hour},
+  };
+}
+
+Result<GoodputRun> run_goodput(const TrainRun& run, const GoodputAsk& ask, const Catalog& catalog) {
+  return GoodputMaker(run, ask).make(catalog);
+}
+
+}  // namespace busbar

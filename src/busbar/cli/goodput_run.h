@@ -1,0 +1,61 @@
+// A run of many steps with failures and checkpoints: all data of its report.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "busbar/base/json.h"
+#include "busbar/cli/flags.h"
+#include "busbar/cli/train_run.h"
+#include "busbar/report/document.h"
+#include "busbar/survive/failure_rates.h"
+#include "busbar/survive/goodput.h"
+
+namespace busbar {
+
+/// As typed. Defaults and their sources: docs/models/survive.md.
+struct GoodputAsk {
+  std::string failures = "llama3";
+  std::string detect = "30s", watchdog = "600s", restart = "300s";
+  std::string storage;   ///< rate of the whole storage; empty: `kStoragePerServer` per server
+  std::string interval;  ///< empty: Daly's
+  bool async = false;    ///< steps continue while a copy in host memory is written
+  double repair_hours = 24;
+  std::string slow_servers = "0.5%x1.1";
+  std::string tokens;           ///< of the run: "15T"; empty: none
+  double usd_per_gpu_hour = 0;  ///< 0: the machine's
+};
+std::vector<Flag> goodput_flags(GoodputAsk& ask);
+
+/// One thing that a person could change, and the useful share with it.
+struct GoodputLever {
+  std::string what;
+  double useful = 0;
+};
+
+struct GoodputRun {
+  FailureRates rates;
+  PartCounts parts{};
+  Interruptions interruptions;
+  double bytes = 0, storage_bytes_per_s = 0;  ///< of a checkpoint; of the storage
+  double write_s = 0;                         ///< of a checkpoint to the storage
+  double detect_s = 0, restart_s = 0, load_s = 0;
+  CheckpointTerms terms;
+  double interval_s = 0, young_s = 0;
+  Goodput shares, at_low_rates, at_high_rates;
+  std::uint64_t spares = 0;  ///< servers
+  double in_repair = 0;      ///< servers, on average
+  double slow_chance = 0, slow_step_s = 0;
+  std::vector<GoodputLever> levers;  ///< best first
+  double step_s = 0, usd_per_hour = 0;
+  double run_days = 0, run_usd = 0;  ///< of all tokens asked for; 0: none
+};
+/// `run`: of one step, for which parts are counted and times taken.
+Result<GoodputRun> run_goodput(const TrainRun& run, const GoodputAsk& ask, const Catalog& catalog);
+
+/// Adds its keys to `j`.
+void add_goodput(const GoodputRun& run, Json& j);
+std::vector<DocumentBlock> goodput_blocks(const GoodputRun& run);
+
+}  // namespace busbar
