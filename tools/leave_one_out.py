@@ -5,8 +5,8 @@ For each board of data/measured/collectives.csv the constants of its generation 
 `fitted`) start from the file's own, sourced values and are fitted on the single-node configurations of the other
 boards of that generation: one constant at a time, by factors, as long as cost() falls. A board that is alone in its
 generation is predicted with the sourced values, and with the shares of bandwidth of the next generation. What networks
-and launches cost is not fitted again. Prints a table in Markdown: the error of the board with the constants as they are
-in the catalogue, and left out.
+and launches cost is not fitted again. Prints two tables in Markdown: the error of each board with the constants as they
+are in the catalogue, and left out; and the same by size, over all boards.
 """
 import argparse
 import csv
@@ -35,6 +35,7 @@ FARTHEST = math.log(1.6)  # a configuration that is farther off says nothing abo
 LEAST_US = 0.05
 START = 0.9
 MIB = 1 << 20
+BANDS = ("below 1 MiB", "1-64 MiB", "64 MiB-1 GiB", "1 GiB and more")
 
 
 def band(size):
@@ -168,14 +169,28 @@ def line_of(board, others, rows, with_it):
     return f"| {board} | {count} | {fitted_on} | {figures(errors_of(rows))} | {figures(with_it)} |"
 
 
+def by_size(boards):
+    """Lines of a table: per size band, over all boards, each one's errors left out and as in the catalogue."""
+    out = ["", "| size | configurations | median of \\|error\\| (%), each board left out | p90 (%) | in the catalogue: median (%) | p90 (%) |",
+           "|---|---|---|---|---|---|"]
+    for b, name in enumerate(BANDS):
+        left_out = {b: [e for rows, _ in boards for e in errors_of(rows).get(b, [])]}
+        with_it = {b: [e for _, errors in boards for e in errors.get(b, [])]}
+        out.append(f"| {name} | {len(left_out[b])} | {figures(left_out)} | {figures(with_it)} |")
+    return out
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("busbar", help="the command to ask")
     parser.add_argument("--board", action="append", help="only these boards")
     args = parser.parse_args()
     print("\n".join(TITLE))
-    for found in boards_left_out(args.busbar, args.board):
-        print(line_of(*found), flush=True)
+    boards = []
+    for board, others, rows, with_it in boards_left_out(args.busbar, args.board):
+        boards.append((rows, with_it))
+        print(line_of(board, others, rows, with_it), flush=True)
+    print("\n".join(by_size(boards)))
 
 
 def share_within(values, share=0.9):

@@ -97,6 +97,27 @@ PairOrder order_of(const std::vector<ScoredRow>& rows) {
   return out;
 }
 
+std::map<std::string, TwinSpread> twins_of(const std::vector<ScoredRow>& rows) {
+  std::map<std::tuple<std::string, std::string, std::uint64_t, std::uint32_t, double>,
+           std::map<std::string, std::vector<double>>>
+      alike;
+  for (const ScoredRow& r : rows)
+    if (r.counts && r.unsupported.empty() && r.size_bytes > 0)
+      alike[{r.node, r.kind, r.size_bytes, r.gpus, r.predicted}][r.configuration].push_back(r.measured);
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<double>> apart;  // by band and configurations
+  for (const auto& [call, measured] : alike)
+    for (auto a = measured.begin(); a != measured.end(); ++a)
+      for (auto b = std::next(a); b != measured.end(); ++b) {
+        const double x = median_of(a->second), y = median_of(b->second);
+        apart[{band_of(std::get<2>(call)), a->first, b->first}].push_back(100 * (std::max(x, y) / std::min(x, y) - 1));
+      }
+  std::map<std::string, std::vector<double>> of_band;
+  for (const auto& [pair, percent] : apart) of_band[std::get<0>(pair)].push_back(median_of(percent));
+  std::map<std::string, TwinSpread> out;
+  for (const auto& [band, percent] : of_band) out[band] = {percent.size(), median_of(percent)};
+  return out;
+}
+
 }  // namespace
 
 ErrorSummary summarise_errors(const std::vector<double>& errors_percent, std::size_t rows) {
@@ -158,8 +179,8 @@ Summary summarise(const std::vector<ScoredRow>& rows) {
     node_band[r.node][{b, r.configuration, b}].push_back(e);
   }
   Summary out{
-      by_group(band), by_group(node),       by_group(fabric), by_group(kind), by_group(layers), by_group(model), {},
-      order_of(rows), summarise_bands(rows)};
+      by_group(band), by_group(node),        by_group(fabric), by_group(kind), by_group(layers), by_group(model), {},
+      order_of(rows), summarise_bands(rows), twins_of(rows)};
   for (const auto& [name, errors] : node_band) out.by_node_band[name] = by_group(errors);
   return out;
 }

@@ -47,12 +47,20 @@ struct BandSummary {
   double p90_percent = 0;           ///< of |measured / predicted - 1|, for comparison with the width
 };
 
+/// How far measurements of one thing are apart: of pairs of configurations of one board, collective, size and number of
+/// GPUs that are predicted to take equally long, the median of slower / faster - 1. A pair's is the median over sizes.
+struct TwinSpread {
+  std::size_t pairs = 0;
+  double median_percent = 0;
+};
+
 struct Summary {
   std::map<std::string, ErrorSummary> by_band, by_node, by_fabric, by_kind;
   std::map<std::string, ErrorSummary> by_layers, by_model;  ///< training steps: dense or with experts; by model
   std::map<std::string, std::map<std::string, ErrorSummary>> by_node_band;
   PairOrder order;
   std::map<std::string, BandSummary> bands;  ///< by size band, of rows that have a band
+  std::map<std::string, TwinSpread> twins;   ///< by size band
 };
 /// Over the rows that count and have a prediction.
 Summary summarise(const std::vector<ScoredRow>& rows);

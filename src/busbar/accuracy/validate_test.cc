@@ -217,6 +217,14 @@ TEST(Summary, BandsCountRowsInsideThemAndConfigurationsEqually) {
   EXPECT_NEAR(b.p90_percent, 11, 1e-9);
 }
 
+TEST(Summary, TwinsAreConfigurationsOfEqualPredictions) {
+  const Summary s = summarise({scored("a", 8, 100, 100), scored("b", 8, 100, 110), scored("a", 16, 200, 200),
+                               scored("b", 16, 200, 160), scored("c", 8, 101, 500), scored("a", 8, 100, 100)});
+  ASSERT_EQ(s.twins.size(), 1u);
+  EXPECT_EQ(s.twins.begin()->second.pairs, 1u);                     // c is predicted otherwise
+  EXPECT_NEAR(s.twins.begin()->second.median_percent, 17.5, 1e-9);  // of 10 and 25
+}
+
 TEST(Summary, OnlyPairsThatDifferByMoreThan15PercentHaveAnOrder) {
   const Summary s =
       summarise({scored("a", 8, 1, 100), scored("b", 8, 2, 110), scored("c", 8, 3, 130), scored("d", 8, 0.5, 200)});

@@ -147,6 +147,33 @@ std::string words_of(const WorstCase& w, const ScoredRow& example) {
   return fmt::format("{} (row {})", w.configuration.substr(0, bar), example.id);
 }
 
+/// Bars of collectives by size: the median over configurations of the error without sign.
+constexpr double kSizeBarsPercent[] = {15, 9, 5, 2};
+
+/// An error within this many times the spread between equal configurations counts as met: no model sees what differs.
+constexpr double kWithinSpread = 1.2;
+
+Table twins_table(const Summary& s) {
+  Table t{"Errors beside the spread between equal configurations",
+          {{"size", Align::kLeft}, {"median |error| (%)"}, {"bar (%)"}, {"spread (%)"}, {"pairs"}, {"", Align::kLeft}}};
+  const std::vector<std::string> names = band_names();
+  for (std::size_t i = 0; i < std::size(kSizeBarsPercent); ++i) {
+    const auto errors = s.by_band.find(names[i]);
+    if (errors == s.by_band.end()) continue;
+    const auto it = s.twins.find(names[i]);
+    const TwinSpread twins = it == s.twins.end() ? TwinSpread{} : it->second;
+    const double error = errors->second.median_abs_percent;
+    t.rows.push_back({names[i], fmt::format("{:.1f}", error), fmt::format("{:.0f}", kSizeBarsPercent[i]),
+                      twins.pairs == 0 ? "" : fmt::format("{:.1f}", twins.median_percent), std::to_string(twins.pairs),
+                      error <= std::max(kSizeBarsPercent[i], kWithinSpread * twins.median_percent) ? "met" : "missed"});
+  }
+  t.note = fmt::format(
+      "Equal: one board, collective, size and number of GPUs, and equal predictions. spread: slower / faster - 1, the "
+      "median over pairs. met: the error is below the bar or below {} times the spread.",
+      kWithinSpread);
+  return t;
+}
+
 /// The bars of training steps: mean and 90 % quantile of the error without sign.
 struct StepBar {
   const char* layers;
@@ -277,6 +304,7 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
       "error = predicted / measured - 1. Rows of one configuration and band are reduced to their median first; if the "
       "table has a column 'use', only rows with use=accuracy count.";
   d.blocks.push_back({bands});
+  if (!s.twins.empty()) d.blocks.push_back({twins_table(s)});
   if (!s.bands.empty()) d.blocks.push_back({coverage_table(s.bands)});
   d.blocks.push_back({errors_table("Errors by board", "board", s.by_node, false)});
   d.blocks.push_back({errors_table("Errors by fabric", "fabric", s.by_fabric, false)});
@@ -333,6 +361,7 @@ Result<int> run(const ValidateFlags& o) {
   j["summary"] = {
       {"by_band", bands_to_json(s.by_band)},
       {"bands", Json::object()},
+      {"twins", Json::object()},
       {"by_node", to_json(s.by_node)},
       {"by_fabric", to_json(s.by_fabric)},
       {"by_kind", to_json(s.by_kind)},
@@ -342,6 +371,8 @@ Result<int> run(const ValidateFlags& o) {
       {"order", {{"pairs", s.order.pairs}, {"right", s.order.right}, {"right_percent", s.order.right_percent()}}}};
   for (const auto& [node, bands] : s.by_node_band) j["summary"]["by_node_and_band"][node] = bands_to_json(bands);
   for (const auto& [name, b] : s.bands) j["summary"]["bands"][name] = to_json(b);
+  for (const auto& [name, t] : s.twins)
+    j["summary"]["twins"][name] = {{"pairs", t.pairs}, {"median_percent", t.median_percent}};
   j["worst"] = Json::array();
   for (const WorstCase& w : worst_cases(rows, o.worst))
     j["worst"].push_back({{"configuration", words_of(w, rows[w.example])},
