@@ -6,7 +6,9 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/cost_flags.h"
 #include "busbar/cli/machine.h"
+#include "busbar/cli/money.h"
 #include "busbar/cli/session.h"
 #include "busbar/cost/bill.h"
 
@@ -15,24 +17,10 @@ namespace {
 
 struct CostFlags {
   CommonOptions common;
-  std::string cluster, prices;
-  CostTerms terms{0.08, 1.2, 4};  // power in the USA and PUE of modern halls: docs/models/cost.md; --years: a choice
+  std::string cluster;
+  CostOptions cost;
 };
 
-/// "$312 M", "$47.3 k", "$100".
-std::string dollars(double usd) {
-  constexpr std::pair<double, const char*> kUnits[] = {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
-  for (const auto& [size, unit] : kUnits)
-    if (usd >= size) return "$" + format_number(usd / size) + unit;
-  return "$" + format_number(usd);
-}
-std::string dollars(const PriceRange& r) {
-  return r.low == r.high ? dollars(r.low) : dollars(r.low) + " to " + dollars(r.high);
-}
-std::string rating_text(double w) {
-  if (w >= 1e6) return format_number(w / 1e6) + " MW";
-  return w >= 1e4 ? format_number(w / 1e3) + " kW" : format_number(w) + " W";
-}
 constexpr double kKilowattHoursPerMwh = 1e3;
 PriceRange times(const PriceRange& r, double n) { return {r.low * n, r.high * n}; }
 
@@ -149,19 +137,18 @@ Facts facts_of(const CostResult& r, const CostTerms& terms) {
 
 Result<int> run(const CostFlags& o) {
   const RunClock clock;
-  if (o.terms.years <= 0) return flag_error("--years", "a machine that lasts no time has no price per hour");
-  if (o.terms.pue < 1) return flag_error("--pue", "a building draws no less than its machine; write 1 or more");
+  BUSBAR_RETURN_IF_ERROR(o.cost.check());
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
-  BUSBAR_ASSIGN(const PriceList prices, PriceList::open(Catalog(o.common.overrides.catalog), o.prices));
+  BUSBAR_ASSIGN(const PriceList prices, PriceList::open(Catalog(o.common.overrides.catalog), o.cost.prices));
   CostResult r;
   BUSBAR_ASSIGN(r.bill, bill_of(cluster, prices));
   r.sums = sums_of(r.bill);
-  r.running = running_cost(r.bill, r.sums, o.terms);
-  Json j = to_json(r, o.terms);
+  r.running = running_cost(r.bill, r.sums, o.cost.terms);
+  Json j = to_json(r, o.cost.terms);
   j["inputs_hash"] = inputs_hash(o.common, cluster.text + prices.text());
   j["run"] = clock.to_json();
   Document d{fmt::format("Cost of {}", cluster.name), o.common.typed, {}};
-  d.blocks = {{facts_of(r, o.terms)}, {table_of(r.bill)}};
+  d.blocks = {{facts_of(r, o.cost.terms)}, {table_of(r.bill)}};
   d.blocks.push_back({sources_of(r.bill), o.common.explain ? Audience::kBoth : Audience::kPage});
   return deliver(o.common, j, d);
 }
@@ -181,13 +168,7 @@ Command cost_command(const std::string& typed) {
       "  busbar cost dgx-h100:2048 --power-price 0.06 --pue 1.1 --json\n"
       "  busbar cost '{node: dgx-h100, nodes: 64, fabric: roce-400g-rail}' --csv\n";
   c.positionals = {cluster_word(o->cluster)};
-  c.flags = {
-      {"--prices", "FILE", "YAML with prices and powers of one's own, before those of the catalogue", "Cost",
-       &o->prices},
-      {"--power-price", "USD", "price of a kWh in $ (default 0.08)", "Cost", &o->terms.usd_per_kwh},
-      {"--pue", "FACTOR", "power of the building over that of the machine (default 1.2)", "Cost", &o->terms.pue},
-      {"--years", "N", "years over which the purchase is spread (default 4)", "Cost", &o->terms.years},
-  };
+  c.flags = cost_flags(o->cost);
   c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

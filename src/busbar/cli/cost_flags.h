@@ -1,0 +1,19 @@
+// The flags of every command that counts money.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/cli/flags.h"
+#include "busbar/cost/bill.h"
+
+namespace busbar {
+
+struct CostOptions {
+  std::string prices;             ///< a file; empty: the catalogue alone
+  CostTerms terms{0.08, 1.2, 4};  ///< power in the USA and PUE of modern halls: docs/models/cost.md; years: a choice
+  Status check() const;           ///< errors name the flag
+};
+std::vector<Flag> cost_flags(CostOptions& o);
+
+}  // namespace busbar

@@ -1,0 +1,14 @@
+// Money and power in words.
+#pragma once
+
+#include <string>
+
+#include "busbar/spec/price_list.h"
+
+namespace busbar {
+
+std::string dollars(double usd);           ///< "$312 M", "$47.3 k", "$100"
+std::string dollars(const PriceRange& r);  ///< "$36 k to $50 k", or one figure
+std::string rating_text(double watts);     ///< "1.2 MW", "97.5 kW", "700 W"
+
+}  // namespace busbar
