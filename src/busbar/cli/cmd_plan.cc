@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
@@ -23,24 +22,17 @@ struct PlanFlags {
   std::string within;
 };
 
-/// `cluster` with `gpus` GPUs: "dgx-h100" and 512 give "dgx-h100:64".
-Result<std::string> sized(const std::string& cluster, std::uint32_t gpus, const Overrides& overrides) {
-  if (names_input(cluster) || cluster.ends_with(".yaml") || cluster.find(':') != std::string::npos)
-    return flag_error("--gpus", "needs a machine without a size, such as dgx-h100");
-  BUSBAR_ASSIGN(const Cluster one, load_machine(cluster + ":1", overrides));
-  const auto unit = static_cast<std::uint32_t>(one.topology.gpus().size());
-  if (gpus % unit != 0)
-    return flag_error("--gpus", fmt::format("{} GPUs are not a multiple of the {} of one {}", gpus, unit, cluster));
-  return fmt::format("{}:{}", cluster, gpus / unit);
-}
-
 Result<int> run(PlanFlags& o) {
   const RunClock clock;
   if (o.flags.cluster.empty() || o.flags.model.empty())
     return invalid("name a machine and a model: busbar plan dgx-h100:64 llama3-70b --global-batch 1024");
   if (o.common.engine == "packet") return flag_error("--engine", "a search needs flow or analytic");
   if (o.gpus > 0) {
-    BUSBAR_ASSIGN(o.flags.cluster, sized(o.flags.cluster, o.gpus, o.common.overrides));
+    BUSBAR_ASSIGN(const SizedMachine sized, sized_machine(o.flags.cluster, o.gpus, o.common.overrides));
+    if (sized.gpus != o.gpus)
+      return flag_error("--gpus", fmt::format("{} GPUs are not a multiple of the {} of one {}", o.gpus, sized.per_node,
+                                              o.flags.cluster));
+    o.flags.cluster = sized.name;
   }
   double within_s = 0;
   if (!o.within.empty()) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "busbar/base/input.h"
+#include "busbar/cli/flags.h"
 #include "busbar/formats/import.h"
 #include "busbar/spec/part_figures_file.h"
 
@@ -44,6 +45,15 @@ Result<Cluster> adopt(ImportedMachine machine, const std::string& name, std::str
 }
 
 }  // namespace
+
+Result<SizedMachine> sized_machine(const std::string& preset, std::uint32_t asked, const Overrides& overrides) {
+  if (names_input(preset) || is_yaml(preset) || preset.find(':') != std::string::npos)
+    return flag_error("--gpus", fmt::format("needs a machine without a size, such as dgx-h100, not '{}'", preset));
+  BUSBAR_ASSIGN(const Cluster one, load_machine(preset + ":1", overrides));
+  const auto unit = static_cast<std::uint32_t>(one.topology.gpus().size());
+  const std::uint32_t nodes = asked / unit + (asked % unit > 0 ? 1 : 0);
+  return SizedMachine{fmt::format("{}:{}", preset, nodes), nodes * unit, unit};
+}
 
 Result<PartFigures> catalog_part_figures(const std::string& catalog_directory) {
   const Catalog catalog(catalog_directory);

@@ -1,6 +1,7 @@
 // The machine of a command: a cluster of ours, or the description that another program wrote.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "busbar/base/result.h"
@@ -12,6 +13,15 @@ namespace busbar {
 /// A machine description in the format of another program (see import_formats()) is imported; everything else goes to
 /// load_cluster(). Assumptions of the import are listed among the cluster's sources.
 Result<Cluster> load_machine(const std::string& name, const Overrides& overrides);
+
+/// A preset with as many nodes as hold `asked` GPUs: "dgx-h100" and 512 give "dgx-h100:64".
+struct SizedMachine {
+  std::string name;
+  std::uint32_t gpus = 0;  ///< at least those asked for
+  std::uint32_t per_node = 0;
+};
+/// Errors name --gpus: `preset` is a file, or has a size already.
+Result<SizedMachine> sized_machine(const std::string& preset, std::uint32_t asked, const Overrides& overrides);
 
 /// Figures of parts for readers of foreign files. `catalog_directory`: the value of --catalog.
 Result<PartFigures> catalog_part_figures(const std::string& catalog_directory);

@@ -87,11 +87,12 @@ std::uint32_t gpus_of_job(const TrainRun& run) {
 }
 
 /// A search on an opened machine. `go_on(timed)` is asked before each layout.
-Result<Plan> search_on(const TrainRun& machine, const PlanSpace& space, std::function<bool(std::size_t)> go_on) {
+Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space,
+                       std::function<bool(std::size_t)> go_on) {
   const ModelSpec& model = machine.scenario.model;
   CallFloors floors(*machine.machine);
   PlanAsk search;
-  search.gpus = gpus_of_job(machine);
+  search.gpus = gpus;
   search.capacity = gpu_memory(machine.cluster().topology);
   std::size_t timed = 0;
   search.time = [&](const LayoutSpec& layout) {
@@ -141,7 +142,7 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
     ++steps;
     return watch.go_on(steps, steps + 1) && (within_s <= 0 || seconds() < within_s);
   };
-  BUSBAR_ASSIGN(run.plan, search_on(run.machine, space, go_on));
+  BUSBAR_ASSIGN(run.plan, search_on(run.machine, gpus_of_job(run.machine), space, go_on));
   run.seconds = seconds();
   if (!run.plan.layouts.empty()) return run;
   return flag_error("--within", "too short to find a layout that fits; allow more time or name degrees: --tp 8");
@@ -173,13 +174,24 @@ Result<DefaultPlan> plan_default(const TrainRun& machine) {
   if (usual.ok()) space.base.global_batch = usual->global_batch;
   if (space.base.global_batch == 0) return usable.error();
   LongRun watch("layouts");
-  Result<Plan> plan = search_on(machine, space, [&](std::size_t timed) {
+  Result<Plan> plan = search_on(machine, gpus, space, [&](std::size_t timed) {
     return watch.go_on(timed, kDefaultPlanTimed) && timed < kDefaultPlanTimed;
   });
   if (!plan.ok()) return usual.ok() ? plan.error() : usable.error();
   if (plan->layouts.empty()) return usable.error();  // interrupted
   const std::string why = usable.error().message;
   return DefaultPlan{plan->layouts.front().layout, why.substr(0, std::min(why.find(": "), why.find("; ")))};
+}
+
+Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std::size_t timed,
+                                const std::function<bool()>& go_on) {
+  PlanSpace space;
+  space.base = machine.scenario.layout;
+  space.schedule = {PipelineSchedule::k1F1B};
+  BUSBAR_ASSIGN(const Plan plan,
+                search_on(machine, gpus, space, [&](std::size_t so_far) { return so_far < timed && go_on(); }));
+  if (plan.layouts.empty()) return invalid("interrupted before a layout was timed");
+  return plan.layouts.front().layout;
 }
 
 std::string why_lost(const PlannedLayout& l, const PlannedLayout& best) {

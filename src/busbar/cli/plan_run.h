@@ -1,6 +1,7 @@
 // A search for a layout: what `busbar plan` asks, and all data of its report.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,11 @@ struct DefaultPlan {
 /// The layout of a step for which none was given. Without a global batch it is that of the default layout.
 /// Errors: kDoesNotFit when none fits; those of resolve_layout() when no layout divides.
 Result<DefaultPlan> plan_default(const TrainRun& machine);
+
+/// For a step of `machine` on `gpus` GPUs: the fastest of the first `timed` layouts of a search with the schedules that
+/// every framework has. `go_on`: as in PlanAsk. Errors: as run_plan().
+Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std::size_t timed,
+                                const std::function<bool()>& go_on);
 
 /// Which part of the step made a layout slower than the best, in words.
 std::string why_lost(const PlannedLayout& layout, const PlannedLayout& best);
