@@ -39,6 +39,13 @@ BySize between(const BySize& a, const BySize& b, double part) {
 
 }  // namespace
 
+const SizePenalty& Penalties::of(double bytes) const {
+  constexpr std::array<double, 3> kLimits{30e3, 300e3, 3e6};  // of kClassKeys
+  std::size_t c = 0;
+  while (c < kLimits.size() && bytes >= kLimits[c]) ++c;
+  return by_size[c];
+}
+
 Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, double load,
                                  const std::string& catalog_directory) {
   BUSBAR_ASSIGN(const YamlDocument document, Catalog(catalog_directory).load("penalties", transport + "-" + balance));
