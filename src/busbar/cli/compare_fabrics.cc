@@ -1,0 +1,109 @@
+#include "busbar/cli/compare_fabrics.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
+#include "busbar/cli/flags.h"
+#include "busbar/spec/reading.h"
+
+namespace busbar {
+namespace {
+
+/// Cuts "-4:1" or "4:1" off the end of a word and returns "4"; empty: there is no ratio.
+std::string cut_ratio(std::string& word) {
+  if (!word.ends_with(":1")) return "";
+  const std::size_t digits = word.size() - 2;
+  const std::size_t dash = word.rfind('-', digits);
+  const std::size_t from = dash == std::string::npos ? 0 : dash + 1;
+  std::string ratio = word.substr(from, digits - from);
+  double value = 0;
+  if (!is_number(ratio, value) || !(value >= 1)) return "";
+  word.resize(dash == std::string::npos ? 0 : dash);
+  return ratio;
+}
+
+/// The preset of a word for ports of a rate. `node`: its map of rates.
+Result<std::string> preset_at(const YamlNode& node, const std::string& word, BytesPerSecond port) {
+  std::vector<std::string> rates;
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    BUSBAR_ASSIGN(const BytesPerSecond rate, parse_rate(node.key(i)));
+    if (rate == port) return node.item(i).as_string();
+    rates.emplace_back(node.key(i));
+  }
+  constexpr double kBitsPerGigabit = 1e9 / 8;
+  return flag_error(
+      "--fabrics",
+      fmt::format("'{}' has no preset for ports of {} Gb/s, only for {}; name a preset "
+                  "(busbar catalog fabrics)",
+                  word, format_number(static_cast<double>(per_second(port)) / kBitsPerGigabit), comma_list(rates)));
+}
+
+Status read_word(const YamlNode& entry, const std::string& word, BytesPerSecond port, FabricWord& out) {
+  MapReader r(entry);
+  r.required("title", &YamlNode::as_string, out.title);
+  const YamlNode fabrics = r.required("fabrics");
+  r.optional("transport", &YamlNode::as_string, out.transport);
+  r.optional("balance", &YamlNode::as_string, out.balance);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_ASSIGN(out.preset, preset_at(fabrics, word, port));
+  return {};
+}
+
+Result<FabricWord> read_one(const std::string& typed, const YamlNode& words, BytesPerSecond port,
+                            const Catalog& catalog) {
+  FabricWord out{.word = typed, .title = {}, .preset = {}, .oversubscription = {}, .transport = {}, .balance = {}};
+  std::string word = typed;
+  out.oversubscription = cut_ratio(word);
+  if (word.empty() && !out.oversubscription.empty()) return out;
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    known.emplace_back(words.key(i));
+    if (known.back() != word) continue;
+    BUSBAR_RETURN_IF_ERROR(read_word(words.item(i), word, port, out));
+    return out;
+  }
+  if (catalog.has("fabrics", word)) {
+    out.preset = word;
+    return out;
+  }
+  return flag_error("--fabrics", fmt::format("'{}' is none of {}, no ratio such as 2:1, and no preset of busbar "
+                                             "catalog fabrics",
+                                             typed, comma_list(known)));
+}
+
+}  // namespace
+
+std::vector<std::string> FabricWord::settings() const {
+  std::vector<std::string> out;
+  if (!preset.empty()) out.push_back("fabric=" + preset);
+  if (!oversubscription.empty()) out.push_back("fabric.oversubscription=" + oversubscription);
+  return out;
+}
+
+BytesPerSecond port_rate(const Topology& t) {
+  for (const DeviceId s : t.fabric_switches())
+    for (const LinkId l : t.out_links(s))
+      if (t.kind(t.to(l)) == DeviceKind::kNic) return t.link_class(l).wire_rate;
+  return BytesPerSecond{0};
+}
+
+Result<std::vector<FabricWord>> read_fabric_words(const std::string& list, BytesPerSecond port,
+                                                  const Catalog& catalog) {
+  BUSBAR_ASSIGN(const YamlDocument document, catalog.load("comparisons", "fabrics"));
+  MapReader r = sourced(document.root());
+  std::string name;
+  r.optional("name", &YamlNode::as_string, name);
+  const YamlNode words = r.required("words");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  std::vector<FabricWord> out;
+  for (const std::string_view word : split_at(list, ',')) {
+    BUSBAR_ASSIGN(FabricWord one, read_one(std::string(word), words, port, catalog));
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace busbar

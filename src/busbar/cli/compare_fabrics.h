@@ -1,0 +1,32 @@
+// The words of `busbar compare --fabrics`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/spec/catalog.h"
+#include "busbar/topology/topology.h"
+
+namespace busbar {
+
+/// One fabric for a machine.
+struct FabricWord {
+  std::string word;                           ///< as typed: "fat-tree-2:1"
+  std::string title;                          ///< in words; empty: the preset's name says it
+  std::string preset;                         ///< catalogue name; empty: the machine's own fabric
+  std::string oversubscription;               ///< "2"; empty: the preset's own
+  std::string transport, balance;             ///< for catalog/penalties; empty: no penalties are known
+  std::vector<std::string> settings() const;  ///< for --set
+};
+
+/// The rate of the first port between a NIC and a switch outside all servers; 0 if there is none.
+BytesPerSecond port_rate(const Topology& topology);
+
+/// A list as typed: words of catalog/comparisons/fabrics ("ib"), names of presets, ratios ("2:1"), or a word and a
+/// ratio
+/// ("fat-tree-4:1"). `port`: the rate of the machine's ports, which chooses among the presets of a word.
+/// Errors name --fabrics, and the words or rates that exist.
+Result<std::vector<FabricWord>> read_fabric_words(const std::string& list, BytesPerSecond port, const Catalog& catalog);
+
+}  // namespace busbar
