@@ -12,6 +12,7 @@ Command calibrate_command(const std::string& typed);
 Command catalog_command(const std::string& typed);
 Command claims_command(const std::string& typed);
 Command collective_command(const std::string& typed);
+Command compare_command(const std::string& typed);
 Command cost_command(const std::string& typed);
 Command doctor_command(const std::string& typed);
 Command expect_command(const std::string& typed);

@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
       busbar::catalog_command(typed),    busbar::validate_command(typed), busbar::rings_command(typed),
       busbar::import_command(typed),     busbar::expect_command(typed),   busbar::calibrate_command(typed),
       busbar::claims_command(typed),     busbar::cost_command(typed),     busbar::doctor_command(typed),
-      busbar::survive_command(typed)};
+      busbar::survive_command(typed),    busbar::compare_command(typed)};
   const std::string version = "busbar " BUSBAR_VERSION;
   commands.push_back(busbar::man_command(commands, version));
   commands.push_back(busbar::completion_command(commands));

@@ -14,7 +14,7 @@
 namespace busbar {
 namespace {
 
-std::vector<std::string> words_of(const std::string& list) {
+std::vector<std::string> list_words(const std::string& list) {
   std::vector<std::string> out;
   for (std::size_t at = 0; at <= list.size() && !list.empty();) {
     const std::size_t end = std::min(list.find(',', at), list.size());
@@ -33,7 +33,7 @@ Status read_numbers(const char* flag, const std::string& list, std::uint32_t low
                     std::vector<std::uint32_t>& out) {
   if (list.empty()) return {};
   out.clear();
-  for (const std::string& word : words_of(list)) {
+  for (const std::string& word : list_words(list)) {
     const std::size_t dots = word.find("..");
     std::uint32_t first = 0, last = 0;
     const bool range = dots != std::string::npos;
@@ -52,7 +52,7 @@ Status read_words(const char* flag, const std::string& list, std::vector<E>& out
   if (list.empty()) return {};
   const std::vector<E> all = std::move(out);
   out.clear();
-  for (const std::string& word : words_of(list)) {
+  for (const std::string& word : list_words(list)) {
     const auto known = std::find_if(all.begin(), all.end(), [&](E e) { return word == name_of(e); });
     if (known == all.end()) {
       std::string names;

@@ -192,6 +192,8 @@ Facts details(const TrainRun& r) {
   return f;
 }
 
+}  // namespace
+
 Bar breakdown_bar(std::string name, const Breakdown& b) {
   Bar bar{std::move(name), {}};
   for (const auto& [part, d] : breakdown_rows(b))
@@ -199,6 +201,8 @@ Bar breakdown_bar(std::string name, const Breakdown& b) {
       if (part == p.key && d > Duration()) bar.parts.push_back({p.words, d.in_s(), p.colour});
   return bar;
 }
+
+namespace {
 
 Bars breakdown_bars(const TrainRun& r, const std::vector<BesideRun>& besides) {
   Bars bars;

@@ -1,0 +1,286 @@
+#include "busbar/cli/compare_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
+#include "busbar/cli/money.h"
+#include "busbar/cli/request_line.h"
+#include "busbar/cli/session.h"
+#include "busbar/cli/train_report.h"
+
+namespace busbar {
+namespace {
+
+using Rows = std::vector<CompareRow>;
+
+double seconds_of(const CompareRow& r) { return r.run.step.step_time.in_s(); }
+
+/// How much longer or shorter a million tokens take than in the first row, in percent.
+double percent_more(const CompareRow& r, const CompareRow& first) {
+  return 100 * (first.tokens_per_s() / r.tokens_per_s() - 1);
+}
+
+double exposed_percent(const CompareRow& r) {
+  const Breakdown& b = r.run.step.breakdown;
+  const Duration exposed = b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep;
+  return 100 * exposed.in_s() / seconds_of(r);
+}
+
+/// The rows before `i` that it cannot be told from.
+std::vector<std::size_t> alike(const Rows& rows, std::size_t i, Likeness how) {
+  std::vector<std::size_t> out;
+  for (std::size_t k = 0; k < i; ++k)
+    if (likeness(rows[k], rows[i]) == how) out.push_back(k);
+  return out;
+}
+
+Json letters(const std::vector<std::size_t>& rows) {
+  Json out = Json::array();
+  for (const std::size_t k : rows) out.push_back(letter_of(k));
+  return out;
+}
+
+/// "A, C to F" of ascending rows.
+std::string letters_in_words(const std::vector<std::size_t>& rows) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < rows.size();) {
+    std::size_t last = i;
+    while (last + 1 < rows.size() && rows[last + 1] == rows[last] + 1) ++last;
+    if (last < i + 2) last = i;
+    out.push_back(letter_of(rows[i]) + (last > i ? " to " + letter_of(rows[last]) : ""));
+    i = last + 1;
+  }
+  return comma_list(out);
+}
+
+std::string remark(const Rows& rows, std::size_t i) {
+  std::vector<std::string> out;
+  if (rows[i].run.does_not_fit) out.push_back("does not fit");
+  if (const auto equal = alike(rows, i, Likeness::kEqual); !equal.empty())
+    out.push_back("= " + letters_in_words(equal) + " by construction");
+  if (const auto tie = alike(rows, i, Likeness::kTie); !tie.empty()) out.push_back("tie with " + letters_in_words(tie));
+  return comma_list(out);
+}
+
+std::string range_words(const CompareRow& r) {
+  if (!r.transport.known()) return "-";
+  const double low = 100 * (r.transport.low_s / seconds_of(r) - 1),
+               high = 100 * (r.transport.high_s / seconds_of(r) - 1);
+  return fmt::format("{:+.1f} to {:+.1f}", low, high);
+}
+
+std::string at_least(const CompareRow& r) { return r.cost.sums.complete() ? "" : "> "; }
+
+std::string price_words(const CompareRow& r) {
+  return r.cost.sums.all.high > 0 ? at_least(r) + dollars(r.cost.sums.all.middle()) : "-";
+}
+
+std::string token_price(const CompareRow& r) {
+  const double middle = (r.usd_per_million_tokens_low + r.usd_per_million_tokens_high) / 2;
+  return r.cost.sums.all.high > 0 ? fmt::format("{}{}", at_least(r), format_number(middle)) : "-";
+}
+
+Table step_table(const Rows& rows) {
+  Table t{"Side by side",
+          {{"", Align::kLeft},
+           {"step"},
+           {"tokens/s/GPU"},
+           {"time (%)"},
+           {"transport (%)"},
+           {"MFU (%)"},
+           {"exposed (%)"},
+           {"price"},
+           {"power"},
+           {"$/M tokens"},
+           {"", Align::kLeft}}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CompareRow& r = rows[i];
+    t.rows.push_back({letter_of(i), format_duration(seconds_of(r)), format_number(r.run.metrics.tokens_per_s_per_gpu),
+                      i == 0 ? "-" : fmt::format("{:+.1f}", percent_more(r, rows[0])), range_words(r),
+                      fmt::format("{:.1f}", 100 * r.run.metrics.mfu), fmt::format("{:.1f}", exposed_percent(r)),
+                      price_words(r), rating_text(r.cost.sums.power_w), token_price(r), remark(rows, i)});
+  }
+  t.note =
+      "time: of a token, against A. transport: what congestion control may change of the step, by penalties measured "
+      "on "
+      "packets; -: none are known. exposed: communication that nothing hides. $/M tokens: purchase over the years and "
+      "electricity.";
+  return t;
+}
+
+std::string fabric_words(const CompareRow& r) {
+  const FabricSummary& f = r.run.cluster().fabric;
+  if (f.kind.empty() || f.kind == "none") return "no network";
+  std::string out = fmt::format("{}, {}", f.network, f.kind);
+  if (f.oversubscription != 1) out += fmt::format(" {:g}:1", f.oversubscription);
+  if (!r.variant.fabric.title.empty()) out += fmt::format(" ({})", r.variant.fabric.title);
+  return out;
+}
+
+std::string layout_words(const CompareRow& r) { return layout_flags(r.run.layout) + (r.planned ? " (searched)" : ""); }
+
+Facts key_of(const Rows& rows) {
+  Facts key{"Key", {}};
+  const bool one_layout =
+      std::all_of(rows.begin(), rows.end(), [&](const auto& r) { return layout_words(r) == layout_words(rows[0]); });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CompareRow& r = rows[i];
+    std::string words = r.variant.machine + ": " + fabric_words(r);
+    if (!r.variant.step.change.empty()) words += "; " + r.variant.step.change;
+    if (!one_layout) words += "; " + layout_words(r);
+    key.items.emplace_back(letter_of(i), std::move(words));
+  }
+  if (one_layout) key.items.emplace_back("layout", layout_words(rows[0]));
+  return key;
+}
+
+template <typename Key>
+std::size_t least(const Rows& rows, Key key) {
+  const auto at =
+      std::min_element(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  return static_cast<std::size_t>(at - rows.begin());
+}
+
+/// The fastest with its ties, and the cheapest.
+Highlight verdict(const Rows& rows) {
+  const std::size_t fast = least(rows, [](const CompareRow& r) { return -r.run.metrics.tokens_per_s_per_gpu; });
+  std::vector<std::size_t> tied;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (i == fast || likeness(rows[i], rows[fast]) != Likeness::kDiffers) tied.push_back(i);
+  std::string text =
+      tied.size() > 1 ? fmt::format("{} tie: they are closer than the band of their difference", letters_in_words(tied))
+                      : letter_of(fast) + " is the fastest";
+  text += fmt::format(": {} tokens/s per GPU, {:.1f} % MFU", format_number(rows[fast].run.metrics.tokens_per_s_per_gpu),
+                      100 * rows[fast].run.metrics.mfu);
+  const bool priced = std::all_of(rows.begin(), rows.end(), [](const auto& r) { return r.cost.sums.complete(); });
+  if (priced) {
+    const std::size_t cheap = least(rows, [](const CompareRow& r) { return r.usd_per_million_tokens_high; });
+    const CompareRow& c = rows[cheap];
+    text += fmt::format(". {} has the cheapest tokens: ${} to ${} per million", letter_of(cheap),
+                        format_number(c.usd_per_million_tokens_low), format_number(c.usd_per_million_tokens_high));
+  }
+  return {text + "."};
+}
+
+Bars chart(const Rows& rows) {
+  Bars bars;
+  bars.title = "Where the time of a step goes";
+  bars.unit = "s";
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    bars.bars.push_back(breakdown_bar(letter_of(i), rows[i].run.step.breakdown));
+  return bars;
+}
+
+StepRequest request_of(const CompareRow& r, const CompareAsk& ask) {
+  StepRequest q{r.variant.machine,   ask.input.flags.model, ask.input.flags.layout,
+                ask.input.overrides, ask.train.predict,     ask.train.engine};
+  for (std::string& s : r.variant.fabric.settings()) q.overrides.set.push_back(std::move(s));
+  return q;
+}
+
+/// The step of a row as a command; empty where no command gives it.
+std::string command_of(const CompareRow& r, const CompareAsk& ask) {
+  const bool plain = r.variant.step.change.empty() && ask.input.scenario.empty() &&
+                     r.run.layout.ranks() == r.run.cluster().topology.gpus().size();
+  return plain ? request_line(request_of(r, ask), r.run.layout) : "";
+}
+
+Json transport_json(const CompareRow& r) {
+  if (!r.transport.known()) return nullptr;
+  return {{"transport", r.transport.transport},
+          {"lb", r.transport.balance},
+          {"step_low_s", r.transport.low_s},
+          {"step_high_s", r.transport.high_s},
+          {"exposed_network_s", r.transport.exposed_s},
+          {"source", fmt::format("catalog penalties/{}-{}", r.transport.transport, r.transport.balance)}};
+}
+
+Json row_json(const Rows& rows, std::size_t i, const CompareAsk& ask) {
+  const CompareRow& r = rows[i];
+  const BillSums& sums = r.cost.sums;
+  const auto text = [](const std::string& s) { return s.empty() ? Json(nullptr) : Json(s); };
+  const bool priced = sums.all.high > 0;
+  Json j{{"variant", letter_of(i)},
+         {"machine", r.variant.machine},
+         {"fabric", text(r.variant.fabric.word)},
+         {"change", text(r.variant.step.change)},
+         {"network", text(r.run.cluster().fabric.network)},
+         {"gpus", r.run.layout.ranks()},
+         {"gpus_bought", r.cost.bill.gpus},
+         {"layout", layout_json(r.run.layout)},
+         {"layout_searched", r.planned},
+         {"fits", !r.run.does_not_fit},
+         {"step_time_s", seconds_of(r)},
+         {"step_time_ps", r.run.step.step_time.in_ps()},
+         {"time_percent_more", percent_more(r, rows[0])},
+         {"tokens_per_s", r.tokens_per_s()},
+         {"tokens_per_s_per_gpu", r.run.metrics.tokens_per_s_per_gpu},
+         {"mfu", r.run.metrics.mfu},
+         {"exposed_percent", exposed_percent(r)},
+         {"transport", transport_json(r)},
+         {"ties_with", letters(alike(rows, i, Likeness::kTie))},
+         {"equal_by_construction_with", letters(alike(rows, i, Likeness::kEqual))},
+         {"capex_usd", priced ? Json(sums.all.middle()) : Json(nullptr)},
+         {"capex_low_usd", priced ? Json(sums.all.low) : Json(nullptr)},
+         {"capex_high_usd", priced ? Json(sums.all.high) : Json(nullptr)},
+         {"network_usd", priced ? Json(sums.network.middle()) : Json(nullptr)},
+         {"complete", sums.complete()},
+         {"power_w", sums.power_w},
+         {"usd_per_million_tokens_low", priced ? Json(r.usd_per_million_tokens_low) : Json(nullptr)},
+         {"usd_per_million_tokens_high", priced ? Json(r.usd_per_million_tokens_high) : Json(nullptr)},
+         {"kwh_per_million_tokens", cost_of_tokens(r.cost.rate, 1e6, r.tokens_per_s()).kwh},
+         {"command", text(command_of(r, ask))}};
+  for (const auto& [name, d] : breakdown_rows(r.run.step.breakdown)) j["breakdown_s"][name] = d.in_s();
+  j["band_percent"] = Json::array({r.run.band.low_percent, r.run.band.high_percent});
+  j["band_basis"] = r.run.band.basis;
+  return j;
+}
+
+}  // namespace
+
+std::string letter_of(std::size_t row) {
+  constexpr std::size_t kLetters = 26;
+  const std::string last(1, static_cast<char>('A' + row % kLetters));
+  return row < kLetters ? last : letter_of(row / kLetters - 1) + last;
+}
+
+Json compare_json(const Rows& rows, const CompareAsk& ask, const CommonOptions& common) {
+  std::string read;
+  for (const CompareRow& r : rows) read += r.run.kernels.text + r.run.scenario.text + r.run.cluster().text;
+  Json j{{"schema", "busbar.compare/1"},
+         {"model", rows[0].run.scenario.model.name},
+         {"global_batch", rows[0].run.layout.global_batch},
+         {"engine", ask.train.engine},
+         {"usd_per_kwh", ask.cost.terms.usd_per_kwh},
+         {"pue", ask.cost.terms.pue},
+         {"years", ask.cost.terms.years},
+         {"inputs_hash", inputs_hash(common, read)},
+         {"rows", Json::array()}};
+  for (std::size_t i = 0; i < rows.size(); ++i) j["rows"].push_back(row_json(rows, i, ask));
+  return j;
+}
+
+Document compare_document(const Rows& rows, const CompareAsk& ask, const std::string& typed) {
+  Document d{fmt::format("{}: {} variants", rows[0].run.scenario.model.name, rows.size()), typed, {}};
+  d.blocks.push_back({verdict(rows)});
+  d.blocks.push_back({step_table(rows)});
+  constexpr std::size_t kFewBars = 5;  // more columns than a terminal has
+  d.blocks.push_back({chart(rows), rows.size() <= kFewBars ? Audience::kBoth : Audience::kPage});
+  d.blocks.push_back({key_of(rows)});
+  if (rows[0].run.scenario.layout.places.find("global_batch") == rows[0].run.scenario.layout.places.end())
+    d.blocks.push_back({Paragraph{
+        fmt::format("Global batch {}: 8,192 tokens per GPU, at most 16 Mi tokens; set it with --global-batch.",
+                    rows[0].run.layout.global_batch)}});
+  Facts commands{"Each row as a step", {}};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (std::string line = command_of(rows[i], ask); !line.empty())
+      commands.items.emplace_back(letter_of(i), std::move(line));
+  if (!commands.items.empty()) d.blocks.push_back({std::move(commands), Audience::kPage});
+  return d;
+}
+
+}  // namespace busbar

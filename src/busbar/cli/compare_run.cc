@@ -1,0 +1,181 @@
+#include "busbar/cli/compare_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+
+#include "busbar/cli/machine.h"
+#include "busbar/cli/plan_run.h"
+
+namespace busbar {
+namespace {
+
+/// `machine` with the GPUs asked for.
+Result<std::string> sized_name(const std::string& machine, const CompareAsk& ask) {
+  if (ask.gpus == 0) return machine;
+  BUSBAR_ASSIGN(SizedMachine sized, sized_machine(machine, ask.gpus, ask.input.overrides));
+  return std::move(sized.name);
+}
+
+Error about(Error error, const std::string& machine) {
+  if (error.where.prefix().empty()) error.message = fmt::format("{}: {}", machine, error.message);
+  return error;
+}
+
+Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<CompareVariant>& out) {
+  BUSBAR_ASSIGN(const std::string name, sized_name(typed, ask));
+  std::vector<FabricWord> fabrics(1);
+  if (!ask.fabrics.empty()) {
+    BUSBAR_ASSIGN(const Cluster own, load_machine(name, ask.input.overrides));
+    const BytesPerSecond port = port_rate(own.topology);
+    if (per_second(port) == 0)
+      return flag_error("--fabrics",
+                        fmt::format("{} has no network between servers; give it a size, such as {}:2", name, typed));
+    BUSBAR_ASSIGN(fabrics, read_fabric_words(ask.fabrics, port, Catalog(ask.input.overrides.catalog)));
+  }
+  for (const FabricWord& fabric : fabrics) {
+    TrainInput input = ask.input;
+    input.flags.cluster = name;
+    for (std::string& setting : fabric.settings()) input.overrides.set.push_back(std::move(setting));
+    BUSBAR_ASSIGN(std::vector<TrainVariant> steps, read_variants(input, ask.changes));
+    for (TrainVariant& step : steps) out.push_back({name, fabric, std::move(step)});
+  }
+  return {};
+}
+
+/// A layout for all steps on one machine, found on its first.
+Result<LayoutSpec> find_layout(const TrainRun& first, std::uint32_t gpus, const LongRun& watch) {
+  return plan_briefly(first, gpus, kComparePlanTimed, [&] { return !watch.interrupted(); });
+}
+
+void price_tokens(CompareRow& row) {
+  constexpr double kMillion = 1e6;
+  const WorkCost cost = cost_of_tokens(row.cost.rate, kMillion, row.tokens_per_s());
+  row.usd_per_million_tokens_low = cost.usd.low;
+  row.usd_per_million_tokens_high = cost.usd.high;
+}
+
+/// Runs the variants of one command one after another.
+class CompareRunner {
+ public:
+  CompareRunner(const CompareAsk& ask, PriceList prices) : ask_(ask), prices_(std::move(prices)) {}
+
+  Result<CompareRow> run(CompareVariant variant, const LongRun& watch) {
+    CompareRow row;
+    Scenario scenario = variant.step.scenario;
+    const bool given = names_a_layout(scenario.layout) || !ask_.input.flags.layout.empty();
+    TrainAsk ask = ask_.train;
+    ask.gpus = ask_.gpus;
+    ask.fold = variant.step.fold;
+    BUSBAR_ASSIGN(row.run, open_train(std::move(scenario), ask));
+    const auto all = static_cast<std::uint32_t>(row.run.cluster().topology.gpus().size());
+    const std::uint32_t gpus = ask.gpus > 0 ? ask.gpus : all;
+    LayoutSpec& layout = row.run.scenario.layout;
+    if (batch_ == 0) batch_ = layout.global_batch > 0 ? layout.global_batch : usual_batch(gpus, layout.seq);
+    if (layout.global_batch == 0) layout.global_batch = batch_;
+    if (given) {
+      BUSBAR_ASSIGN(row.run.layout, resolve_layout(layout, row.run.scenario.model, gpus));
+    } else {
+      row.planned = true;
+      auto known = planned_.find(variant.machine);
+      if (known == planned_.end()) {
+        BUSBAR_ASSIGN(LayoutSpec found, find_layout(row.run, gpus, watch));
+        known = planned_.emplace(variant.machine, std::move(found)).first;
+      }
+      row.run.layout = layout = known->second;
+    }
+    BUSBAR_RETURN_IF_ERROR(predict_train(row.run, ask));
+    const FabricWord& fabric = variant.fabric;
+    BUSBAR_ASSIGN(row.transport,
+                  transport_range(row.run, fabric.transport, fabric.balance, ask_.input.overrides.catalog));
+    BUSBAR_ASSIGN(row.cost, machine_cost(row.run.cluster(), prices_, ask_.cost.terms));
+    price_tokens(row);
+    row.variant = std::move(variant);
+    return row;
+  }
+
+ private:
+  const CompareAsk& ask_;
+  const PriceList prices_;
+  std::uint32_t batch_ = 0;                    ///< of the first row, where others have none
+  std::map<std::string, LayoutSpec> planned_;  ///< by machine
+};
+
+// Two predictions for one kind of server share most of their error. What is left has not been measured: 2 % is an
+// assumption, as for layouts (docs/models/plan.md).
+constexpr double kSameServerPercent = 2;
+
+}  // namespace
+
+std::string CompareVariant::name() const {
+  std::string out = machine;
+  if (!fabric.word.empty()) out += ", " + fabric.word;
+  if (!step.change.empty()) out += ", " + step.change;
+  return out;
+}
+
+double CompareRow::tokens_per_s() const { return run.metrics.tokens_per_s_per_gpu * run.layout.ranks(); }
+
+Result<std::vector<CompareVariant>> compare_variants(const CompareAsk& ask) {
+  std::vector<CompareVariant> out;
+  for (const std::string& machine : ask.machines)
+    if (const Status added = add_machine(machine, ask, out); !added.ok()) return about(added.error(), machine);
+  return out;
+}
+
+Result<MachineCost> machine_cost(const Cluster& cluster, const PriceList& prices, const CostTerms& terms) {
+  MachineCost out;
+  BUSBAR_ASSIGN(out.bill, bill_of(cluster, prices));
+  out.sums = sums_of(out.bill);
+  out.rate = machine_rate(out.bill, running_cost(out.bill, out.sums, terms), terms);
+  return out;
+}
+
+Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, LongRun& watch) {
+  BUSBAR_ASSIGN(std::vector<CompareVariant> variants, compare_variants(ask));
+  BUSBAR_ASSIGN(PriceList prices, PriceList::open(Catalog(ask.input.overrides.catalog), ask.cost.prices));
+  CompareRunner runner(ask, std::move(prices));
+  std::vector<CompareRow> out;
+  for (CompareVariant& v : variants) {
+    if (!watch.go_on(out.size(), variants.size())) break;
+    const std::string name = v.name();
+    Result<CompareRow> row = runner.run(std::move(v), watch);
+    if (!row.ok() && watch.interrupted()) break;
+    if (!row.ok()) return about(row.error(), name);
+    out.push_back(std::move(*row));
+  }
+  watch.go_on(out.size(), variants.size());
+  return out;
+}
+
+std::uint32_t usual_batch(std::uint32_t gpus, std::uint32_t seq) {
+  constexpr std::uint64_t kPerGpu = 8192, kMost = std::uint64_t{1} << 24;
+  const std::uint64_t sequences = std::max<std::uint64_t>(1, std::min(gpus * kPerGpu, kMost) / std::max(1u, seq));
+  const std::uint64_t odd = gpus >> std::countr_zero(gpus);  // 24,576 = 3 x 2^13: replicas come in threes
+  return static_cast<std::uint32_t>(odd > sequences ? sequences : odd * std::bit_floor(sequences / odd));
+}
+
+double band_of_difference(const CompareRow& a, const CompareRow& b) {
+  const auto server = [](const CompareRow& r) { return r.variant.machine.substr(0, r.variant.machine.find(':')); };
+  if (server(a) == server(b)) return kSameServerPercent;
+  const auto half = [](const Band& band) { return (band.high_percent - band.low_percent) / 2; };
+  return std::max(kSameServerPercent, std::hypot(half(a.run.band), half(b.run.band)));
+}
+
+Likeness likeness(const CompareRow& a, const CompareRow& b) {
+  const double one = a.run.step.step_time.in_s(), other = b.run.step.step_time.in_s();
+  const double apart = 100 * (std::max(one, other) / std::min(one, other) - 1);
+  const bool ranges_meet = a.transport.low_s <= b.transport.high_s && b.transport.low_s <= a.transport.high_s;
+  if (apart >= band_of_difference(a, b) && !ranges_meet) return Likeness::kDiffers;
+  const Cluster &m = a.run.cluster(), &n = b.run.cluster();
+  const bool same = a.variant.machine == b.variant.machine && m.fabric.kind == n.fabric.kind &&
+                    m.routing == n.routing && m.fabric.oversubscription == n.fabric.oversubscription &&
+                    port_rate(m.topology) == port_rate(n.topology) && a.run.layout.ranks() == b.run.layout.ranks();
+  const bool unknown = !a.transport.known() || !b.transport.known();
+  return same && unknown && a.variant.step.change == b.variant.step.change ? Likeness::kEqual : Likeness::kTie;
+}
+
+}  // namespace busbar

@@ -1,0 +1,76 @@
+// Machines and fabrics side by side: one step each, with money and power.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/cli/compare_fabrics.h"
+#include "busbar/cli/cost_flags.h"
+#include "busbar/cli/long_run.h"
+#include "busbar/cli/train_run.h"
+#include "busbar/cli/train_variants.h"
+#include "busbar/cli/transport_range.h"
+#include "busbar/cost/run_cost.h"
+
+namespace busbar {
+
+struct CompareAsk {
+  std::vector<std::string> machines;  ///< as typed
+  std::uint32_t gpus = 0;             ///< per machine; 0: all that it has
+  std::string fabrics;                ///< as typed; empty: each machine's own
+  std::vector<std::string> changes;   ///< of --variant
+  TrainInput input;                   ///< model, layout, overrides; without machine
+  TrainAsk train;
+  CostOptions cost;
+};
+
+/// A machine with a fabric and, maybe, a change.
+struct CompareVariant {
+  std::string machine;  ///< with its size: "dgx-h100:2048"
+  FabricWord fabric;    ///< empty: its own
+  TrainVariant step;
+  std::string name() const;  ///< "dgx-h100:2048, roce, layout.pp=4"
+};
+/// All machines x fabrics x changes, in the order typed. Errors name the machine, --fabrics or --variant.
+Result<std::vector<CompareVariant>> compare_variants(const CompareAsk& ask);
+
+/// What a machine costs, with the terms of the flags.
+struct MachineCost {
+  Bill bill;
+  BillSums sums;
+  MachineRate rate;
+};
+Result<MachineCost> machine_cost(const Cluster& cluster, const PriceList& prices, const CostTerms& terms);
+
+struct CompareRow {
+  CompareVariant variant;
+  TrainRun run;
+  TransportRange transport;
+  MachineCost cost;
+  bool planned = false;  ///< its layout was searched for
+  double usd_per_million_tokens_low = 0, usd_per_million_tokens_high = 0;
+  double tokens_per_s() const;
+};
+
+/// Layouts that a search times per machine: a limit on layouts instead of time gives the same answer everywhere.
+inline constexpr std::size_t kComparePlanTimed = 8;
+
+/// One row per variant. Without a layout in the scenario, a search finds one per machine, on its first fabric; the
+/// machine's other variants keep it. Stops early, with the rows so far, if `watch` requests it.
+Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, LongRun& watch);
+
+/// Sequences per step where nothing names them: 8,192 tokens per GPU, but no more than 16 Mi tokens, in a number that
+/// many replicas divide.
+std::uint32_t usual_batch(std::uint32_t gpus, std::uint32_t seq);
+
+/// How far a row is from another one.
+enum class Likeness : std::uint8_t {
+  kDiffers,
+  kTie,    ///< closer than the band of their difference
+  kEqual,  ///< closer than that, and the engine has nothing that could tell them apart but rates, latencies and routes
+};
+/// The band of the difference of two rows, in percent: what is left when errors that both share cancel.
+double band_of_difference(const CompareRow& a, const CompareRow& b);
+Likeness likeness(const CompareRow& a, const CompareRow& b);
+
+}  // namespace busbar

@@ -1,0 +1,100 @@
+#include <gtest/gtest.h>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/compare_fabrics.h"
+#include "busbar/cli/compare_report.h"
+#include "busbar/cli/compare_run.h"
+#include "busbar/cli/penalties.h"
+#include "busbar/spec/cluster.h"
+#include "busbar/spec/reading.h"
+
+namespace busbar {
+namespace {
+
+const BytesPerSecond k400 = *parse_rate("400Gb/s");
+
+TEST(CompareFabrics, WordsRatiosAndPresetsAreRead) {
+  const auto words = read_fabric_words("roce,4:1,fat-tree-2.5:1,xdr-rail", k400, Catalog());
+  ASSERT_TRUE(words.ok()) << words.error().text();
+  ASSERT_EQ(words->size(), 4u);
+  EXPECT_EQ((*words)[0].settings(), std::vector<std::string>{"fabric=roce-400g-rail"});
+  EXPECT_EQ((*words)[1].settings(), std::vector<std::string>{"fabric.oversubscription=4"});
+  EXPECT_EQ((*words)[2].settings(), (std::vector<std::string>{"fabric=ndr-fat-tree", "fabric.oversubscription=2.5"}));
+  EXPECT_EQ((*words)[3].settings(), std::vector<std::string>{"fabric=xdr-rail"});
+}
+
+TEST(CompareFabrics, WhatDoesNotExistIsNamed) {
+  for (const char* bad : {"", "rocket", "0:1", "fat-tree-:1", "uec", "ib,,roce"}) {
+    const auto words = read_fabric_words(bad, k400, Catalog());
+    ASSERT_FALSE(words.ok()) << bad;
+    EXPECT_EQ(words.error().where.path, "--fabrics") << bad;
+  }
+}
+
+// The rate that chooses a preset is that of its ports, and its penalties exist.
+TEST(CompareFabrics, EveryPresetOfEveryWordHasPortsOfItsRateAndItsPenaltiesExist) {
+  const Catalog catalog;
+  const auto document = catalog.load("comparisons", "fabrics");
+  ASSERT_TRUE(document.ok());
+  const YamlNode words = *document->root().find("words");
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    const YamlNode fabrics = *words.item(w).find("fabrics");
+    for (std::size_t i = 0; i < fabrics.size(); ++i) {
+      const BytesPerSecond rate = *parse_rate(fabrics.key(i));
+      const auto read = read_fabric_words(words.key(w), rate, catalog);
+      ASSERT_TRUE(read.ok()) << read.error().text();
+      const FabricWord& f = read->front();
+      const auto machine = load_cluster("{node: dgx-h100, nodes: 2, fabric: " + f.preset + "}");
+      ASSERT_TRUE(machine.ok()) << machine.error().text();
+      EXPECT_EQ(port_rate(machine->topology), rate) << f.preset;
+      if (!f.transport.empty()) EXPECT_TRUE(load_penalties(f.transport, f.balance, 0.8, "").ok()) << words.key(w);
+    }
+  }
+}
+
+TEST(CompareRun, TheUsualBatchIsDividedByManyReplicas) {
+  EXPECT_EQ(usual_batch(512, 4096), 1024u);
+  EXPECT_EQ(usual_batch(16384, 8192), 2048u);
+  EXPECT_EQ(usual_batch(24576, 4096), 3072u);
+  EXPECT_EQ(usual_batch(1, 1u << 20), 1u);
+  for (const std::uint32_t odd : {3u, 5u, 9u}) EXPECT_EQ(usual_batch(64 * odd, 4096) % odd, 0u);
+}
+
+TEST(CompareRun, ARowIsTheStepThatTrainPredictsWithItsLayout) {
+  CompareAsk ask;
+  ask.machines = {"dgx-h100:2"};
+  ask.input.flags.model = "llama3-8b";
+  ask.input.flags.degrees.global_batch = 64;
+  LongRun watch("variants", false);
+  const auto rows = run_compare(ask, watch);
+  ASSERT_TRUE(rows.ok()) << rows.error().text();
+  const CompareRow& row = rows->front();
+  EXPECT_TRUE(row.planned);
+  Scenario scenario = row.variant.step.scenario;
+  scenario.layout = row.run.layout;
+  const auto step = run_train(scenario, ask.train);
+  ASSERT_TRUE(step.ok()) << step.error().text();
+  EXPECT_EQ(row.run.step.step_time, step->step.step_time);
+  EXPECT_EQ(likeness(row, row), Likeness::kEqual);  // no penalties are known
+}
+
+TEST(CompareReport, LettersGoOnAfterZ) {
+  EXPECT_EQ(letter_of(0), "A");
+  EXPECT_EQ(letter_of(25), "Z");
+  EXPECT_EQ(letter_of(26), "AA");
+  EXPECT_EQ(letter_of(27), "AB");
+}
+
+TEST(Penalties, ASizeBelongsToTheClassThatBeginsAtOrBelowIt) {
+  Penalties p;
+  for (std::size_t c = 0; c < p.by_size.size(); ++c) p.by_size[c].mean = static_cast<double>(c);
+  EXPECT_EQ(p.of(0).mean, 0);
+  EXPECT_EQ(p.of(29'999).mean, 0);
+  EXPECT_EQ(p.of(30e3).mean, 1);
+  EXPECT_EQ(p.of(300e3).mean, 2);
+  EXPECT_EQ(p.of(3e6).mean, 3);
+  EXPECT_EQ(p.of(1e12).mean, 3);
+}
+
+}  // namespace
+}  // namespace busbar
