@@ -22,15 +22,16 @@ struct ExpectOptions {
   std::function<Result<Cluster>(const std::string&, const Overrides&)> load = nullptr;
   /// Called before each row with the number done and the total; false: stop and keep those. Null: none.
   std::function<bool(std::size_t, std::size_t)> go_on = nullptr;
-  PredictPolicy policy{};  ///< release, variables and launch; expect sets the rest
+  std::vector<NcclVersion> releases{};  ///< others that search_faults() tries; empty: the results name theirs
+  PredictPolicy policy{};               ///< release, variables and launch; expect sets the rest
 };
 
 /// The predictor for the machine of `options`, with more changes to its file. `accuracy`: as in PredictPolicy.
 Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& options, const Overrides& overrides,
-                                                bool nvls = true, const AccuracyTable* accuracy = nullptr);
+                                                const AccuracyTable* accuracy = nullptr);
 
 /// The same on a machine that is already built.
-Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& options, Cluster cluster, bool nvls = true,
+Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& options, Cluster cluster,
                                                 const AccuracyTable* accuracy = nullptr);
 
 /// Error kInvalid if the results state another number of ranks.
@@ -39,7 +40,6 @@ Status check_ranks(const MeasuredResults& results, const Predictor& machine);
 struct Expectation {
   std::vector<ExpectedRow> rows;
   TableVerdict table;
-  std::vector<std::string> explanations;  ///< changes with which the machine would give the times measured there
   std::uint32_t ranks = 0;
   Duration launch;     ///< before the first byte, in all predictions
   std::string inputs;  ///< text read, for a hash

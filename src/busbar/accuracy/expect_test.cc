@@ -176,17 +176,6 @@ TEST(Expect, TenTimesSlowerIsLowAndTenTimesFasterIsSuspicious) {
   EXPECT_EQ(expect_results(modelled("dgx-a100", 0.1, 0), on("dgx-a100"))->table.verdict, Verdict::kSuspicious);
 }
 
-TEST(Expect, ASwitchThatDoesNotReduceIsNamedAsTheReason) {
-  auto ring = Predictor::make(load_cluster("dgx-h100").value(), {}, {.env = {"NCCL_NVLS_ENABLE=0"}}).value();
-  MeasuredResults results;
-  const std::uint64_t size = std::uint64_t{16} << 30;
-  results.rows.push_back({size, all_reduce_us(*ring, size) * 1.15});
-  const auto e = expect_results(results, on("dgx-h100"));
-  ASSERT_TRUE(e.ok()) << e.error().text();
-  ASSERT_EQ(e->table.verdict, Verdict::kLow);
-  EXPECT_THAT(e->explanations, ::testing::Contains(HasSubstr("NVLS is not used")));
-}
-
 TEST(Expect, SizesThatTwoFilesShareAreCompared) {
   const MeasuredResults now{"", {{8, 11}, {16, 20}}}, before{"", {{16, 10}}};
   const auto rows = compare_results(now, before);

@@ -7,7 +7,7 @@ namespace busbar {
 Result<Thresholds> acceptance_thresholds(const ExpectOptions& options, std::span<const Collective> ops,
                                          std::span<const std::uint64_t> sizes) {
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
-  BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides, true, &accuracy));
+  BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides, &accuracy));
   Thresholds out;
   out.ranks = machine->ranks();
   out.launch = machine->protocol().launch;

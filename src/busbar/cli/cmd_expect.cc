@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "busbar/accuracy/calibrate.h"
 #include "busbar/accuracy/expect.h"
@@ -13,6 +14,7 @@
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/fault_report.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/predict_flags.h"
@@ -56,6 +58,7 @@ Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& 
   } else if (!results.rows.empty()) {
     BUSBAR_ASSIGN(out.op, collective_of(results, o.gpus));
   }
+  if (results.library.empty() && o.predict.nccl.empty()) out.releases = {{2, 19}, {2, 23}, {2, 27}};
   if (!results.library.empty()) out.policy.nccl = library_version("NCCL " + results.library).rules;
   PredictOptions predict = o.predict;
   predict.launch = launch_mode(o, results);
@@ -188,7 +191,7 @@ void add_verdict(Document& d, const Expectation& e) {
 }
 
 Document to_document(const ExpectFlags& o, const MeasuredResults& results, const Expectation& e,
-                     const ExpectOptions& options, bool proposed) {
+                     const ExpectOptions& options, bool proposed, const FaultSearchResult* found) {
   const Collective op = options.op;
   const double ranks = e.ranks;
   const std::string words = policy_words(options.policy, launch_mode(o, results), e.launch);
@@ -221,9 +224,7 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
                                results.ranks, results.product, results.hosts)}});
   d.blocks.push_back({Paragraph{"Expected with " + words + "."}});
   for (const std::string& line : results.unread) d.blocks.push_back({Paragraph{"Not read: " + line + "."}});
-  for (const std::string& x : e.explanations) d.blocks.push_back({Paragraph{"Possible cause: " + x + "."}});
-  if (e.table.verdict == Verdict::kLow && e.explanations.empty())
-    d.blocks.push_back({Paragraph{"No usual fault explains this time; compare sizes, nodes and logs."}});
+  add_findings(d, found, e);
   return d;
 }
 
@@ -239,6 +240,10 @@ Result<int> run_expect(ExpectFlags o) {
   LongRun watch("rows");
   options.go_on = [&watch](std::size_t known, std::size_t all) { return watch.go_on(known, all); };
   BUSBAR_ASSIGN(const Expectation e, expect_results(results, options));
+  std::optional<FaultSearchResult> found;
+  if (is_searched(e) && e.rows.size() == results.rows.size()) {
+    BUSBAR_ASSIGN(found, search_faults(e.rows, options));
+  }
   watch.report_interruption();
   Json j{{"schema", "busbar.expect/1"}, {"cluster", o.cluster}, {"collective", name_of(options.op)},
          {"engine", o.common.engine},   {"gpus", e.ranks},      {"rows", Json::array()}};
@@ -257,13 +262,13 @@ Result<int> run_expect(ExpectFlags o) {
                   {"slower_percent", e.table.plateau_percent},
                   {"threshold_percent", e.table.threshold_percent}};
   j["cluster_proposed"] = proposed;
-  j["explanations"] = e.explanations;
+  add_findings(j, found ? &*found : nullptr, e);
   add_policy(j, options.policy, launch_mode(o, results), e.launch);
   j["unread"] = results.unread;
   j["complete"] = e.rows.size() == results.rows.size();
   j["inputs_hash"] = inputs_hash(o.common, e.inputs);
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(o, results, e, options, proposed),
+  return deliver(o.common, j, to_document(o, results, e, options, proposed, found ? &*found : nullptr),
                  watch.status(e.table.verdict == Verdict::kGood ? 0 : 1));
 }
 

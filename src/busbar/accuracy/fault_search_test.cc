@@ -1,0 +1,100 @@
+#include "busbar/accuracy/fault_search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "busbar/accuracy/nuisance_fit.h"
+#include "busbar/topology/selector.h"
+
+namespace busbar {
+namespace {
+
+/// Times of a machine that differs from its preset.
+MeasuredResults times_of_twin(const ExpectOptions& o, const Overrides& changes, std::uint64_t from = 1 << 16) {
+  const auto machine = predictor_of(o, changes).value();
+  MeasuredResults out;
+  for (std::uint64_t size = from; size <= (std::uint64_t{4} << 30); size *= 4)
+    out.rows.push_back(
+        {size, machine->time(call_over(o.op, Bytes{size}, machine->ranks()), kTimeAlone).value().time.in_us()});
+  return out;
+}
+
+FaultSearchResult found_for(const ExpectOptions& o, const MeasuredResults& results) {
+  return search_faults(expect_results(results, o).value().rows, o).value();
+}
+
+bool names(const Culprit& c, std::string_view part) {
+  for (const Suspect& s : c.faults)
+    if (std::find(s.alike.begin(), s.alike.end(), part) != s.alike.end()) return true;
+  return false;
+}
+
+const Suspect* suspect_of(const std::vector<Suspect>& all, std::string_view rule) {
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Suspect& s) { return s.rule == rule; });
+  return at == all.end() ? nullptr : &*at;
+}
+
+TEST(Suspects, EqualPartsAreOneClassAndEverySelectorNamesCables) {
+  const Topology t = load_cluster("dgx-h100:4").value().topology;
+  const std::vector<Suspect> all = single_parts(t);
+  const std::pair<const char*, std::size_t> counts[] = {{"slow-node", 4},      {"slow-nic", 32}, {"slow-cable", 32},
+                                                        {"slow-nic-slot", 32}, {"slow-gpu", 32}, {"slow-gpu-slot", 32}};
+  for (const auto& [rule, count] : counts) {
+    ASSERT_NE(suspect_of(all, rule), nullptr) << rule;
+    EXPECT_EQ(suspect_of(all, rule)->alike.size(), count) << rule;
+  }
+  for (const Suspect& s : all)
+    for (const std::string& part : s.alike) EXPECT_TRUE(select_cables(t, part).ok()) << part;
+}
+
+TEST(Suspects, AServerAloneHasNoSuspectsOfTheNetwork) {
+  const Cluster c = load_cluster("dgx-h100").value();
+  EXPECT_EQ(suspect_of(single_parts(c.topology), "slow-nic"), nullptr);
+  EXPECT_EQ(suspect_of(whole_machine_faults(c), "tcp-fallback"), nullptr);
+}
+
+TEST(NuisanceFit, TakesUpWhatIsInItsRangeAndNoMore) {
+  const std::vector<double> noise{0.03, 0.03}, slow{0.05, 0.05}, slower{0.15, 0.15};
+  const std::vector<Nuisance> links{{{-1, -1}, -0.08, 0.08}};
+  EXPECT_NEAR(least_squares(slow, noise, links), 0, 1e-9);
+  EXPECT_NEAR(least_squares(slower, noise, links), 2 * std::pow(0.07 / 0.03, 2), 1e-6);
+  const std::vector<Nuisance> two{{{-1, -1}, -0.08, 0.08}, {{1, 0}, -1, 1}};
+  EXPECT_NEAR(least_squares(std::vector{0.5, 0.05}, noise, two), 0, 1e-4);
+}
+
+TEST(FaultSearch, NamesTheClassOfOneSlowCable) {
+  ExpectOptions o;
+  o.cluster = "dgx-h100:2";
+  o.op = Collective::kAllGather;
+  const FaultSearchResult found = found_for(o, times_of_twin(o, {.degrade = {"node1.nic3-leaf3=0.3"}}));
+  ASSERT_FALSE(found.ranked.empty());
+  EXPECT_TRUE(found.told);
+  EXPECT_TRUE(names(found.ranked[0], "node1.nic3-leaf3"));
+  EXPECT_FALSE(next_measurements(found).empty());
+}
+
+TEST(FaultSearch, CannotTellOnASoundMachine) {
+  ExpectOptions o;
+  o.cluster = "dgx-a100:2";
+  MeasuredResults results = times_of_twin(o, {});
+  for (MeasuredResult& r : results.rows) r.us *= 1.05;
+  const FaultSearchResult found = found_for(o, results);
+  EXPECT_FALSE(found.told);
+  EXPECT_GT(found.sound_confidence, 0.01);
+}
+
+TEST(FaultSearch, NamesASwitchThatDoesNotReduce) {
+  ExpectOptions o;
+  o.cluster = "dgx-h100";
+  ExpectOptions ring = o;
+  ring.policy.env = {"NCCL_NVLS_ENABLE=0"};
+  const FaultSearchResult found = found_for(o, times_of_twin(ring, {}));
+  ASSERT_FALSE(found.ranked.empty());
+  EXPECT_TRUE(found.told);
+  EXPECT_EQ(found.ranked[0].faults[0].rule, "nvls-off");
+}
+
+}  // namespace
+}  // namespace busbar

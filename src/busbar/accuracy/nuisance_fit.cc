@@ -1,0 +1,36 @@
+#include "busbar/accuracy/nuisance_fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace busbar {
+
+double least_squares(std::span<const double> error, std::span<const double> noise,
+                     std::span<const Nuisance> nuisances) {
+  constexpr int kRounds = 60;
+  std::vector<double> left(error.begin(), error.end());
+  std::vector<double> value(nuisances.size(), 0);
+  for (int round = 0; round < kRounds; ++round) {
+    double moved = 0;
+    for (std::size_t k = 0; k < nuisances.size(); ++k) {
+      const Nuisance& n = nuisances[k];
+      double along = 0, square = 0;
+      for (std::size_t i = 0; i < left.size(); ++i) {
+        const double slope = n.slope[i] / noise[i];
+        along += slope * left[i] / noise[i];
+        square += slope * slope;
+      }
+      if (square <= 0) continue;
+      const double next = std::clamp(value[k] + along / square, n.low, n.high);
+      for (std::size_t i = 0; i < left.size(); ++i) left[i] -= (next - value[k]) * n.slope[i];
+      moved = std::max(moved, std::abs(next - value[k]));
+      value[k] = next;
+    }
+    if (moved < 1e-6) break;
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) sum += left[i] / noise[i] * (left[i] / noise[i]);
+  return sum;
+}
+
+}  // namespace busbar

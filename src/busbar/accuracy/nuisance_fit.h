@@ -1,0 +1,19 @@
+// How well measured times agree with predicted ones, when the machine may differ a little from its description.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace busbar {
+
+/// An unknown that is no fault: it shifts the logarithm of each time by `slope` x value, with the value in [low, high].
+struct Nuisance {
+  std::vector<double> slope;  ///< per size
+  double low = 0, high = 0;
+};
+
+/// The least sum over sizes of ((error - sum of nuisances) / noise)^2 for values in their ranges.
+/// `error`: logarithm of measured / predicted time; all per size. Solved by coordinates in order; deterministic.
+double least_squares(std::span<const double> error, std::span<const double> noise, std::span<const Nuisance> nuisances);
+
+}  // namespace busbar
