@@ -39,6 +39,7 @@ struct Bars {
   double scale_max = 0;  ///< 0: the longest bar
   double mark = 0;       ///< a line across all bars, for instance the GPU's memory; 0: none
   std::string mark_name{};
+  bool brief = false;  ///< on a page: a legend instead of the table of values
 };
 
 enum class Anchor : std::uint8_t { kMiddle, kStart, kEnd };
@@ -67,6 +68,7 @@ struct Shape {
   double radius = 0;
   double opacity = 1;
   bool bold = false;
+  bool dashed = false;  ///< a stroke
   std::vector<std::pair<double, double>> points{};
 };
 struct Drawing {
@@ -80,7 +82,10 @@ struct Drawing {
 struct TimelineSpan {
   double start_s = 0, duration_s = 0;
   int colour = 0;
-  std::string text{};  ///< tool tip
+  std::string text{};       ///< what runs: "mlp"
+  std::string limit{};      ///< what limits it; empty: not known
+  std::int64_t id = -1;     ///< a number that no other span of the view has; below 0: none
+  std::int64_t cause = -1;  ///< id of the span whose end allowed this one to start
 };
 struct TimelineRow {
   std::string group{}, name{};  ///< "stage 0", "compute"
@@ -92,9 +97,14 @@ struct TimelineView {
   double start_s = 0, end_s = 0;
   std::vector<TimelineRow> rows{};
   std::vector<std::pair<std::string, int>> legend{};  ///< name, palette index
+  bool explore = false;                               ///< the page also gets a script to zoom, search and follow causes
 };
 
 struct Heading {
+  std::string text;
+};
+/// Begins a part that a page shows when the reader opens it, up to the next Heading or Fold.
+struct Fold {
   std::string text;
 };
 struct Paragraph {
@@ -110,7 +120,7 @@ struct Facts {
   std::vector<std::pair<std::string, std::string>> items{};
 };
 
-using BlockElement = std::variant<Heading, Paragraph, Highlight, Facts, Table, Bars, Drawing, TimelineView>;
+using BlockElement = std::variant<Heading, Fold, Paragraph, Highlight, Facts, Table, Bars, Drawing, TimelineView>;
 
 /// Where a block appears: the terminal is short, the page is complete.
 enum class Audience : std::uint8_t { kBoth, kTerminal, kPage };

@@ -6,11 +6,12 @@
 #include "busbar/report/internal/html_parts.h"
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
+#include "busbar/report/timeline_script.h"
 
 namespace busbar {
 namespace {
 
-// The page must not fetch or run anything, whatever a name in the data contains.
+// The page must not fetch anything and run nothing but our own script, whatever a name in the data contains.
 constexpr std::string_view kPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 constexpr std::size_t kTile = 26;  // longest value of a fact that fits in a tile
@@ -19,8 +20,19 @@ constexpr std::size_t kTile = 26;  // longest value of a fact that fits in a til
 struct PageWriter {
   std::string body, contents;
   int headings = 0;
+  bool folded = false;
 
+  void unfold() {
+    if (folded) body += "</details>\n";
+    folded = false;
+  }
+  void operator()(const Fold& f) {
+    unfold();
+    body += fmt::format("<details><summary>{}</summary>\n", escape_markup(f.text));
+    folded = true;
+  }
   void operator()(const Heading& h) {
+    unfold();
     const std::string text = escape_markup(h.text);
     body += fmt::format("<h2 id=\"s{}\">{}</h2>\n", ++headings, text);
     contents += fmt::format("<li><a href=\"#s{}\">{}</a></li>", headings, text);
@@ -93,9 +105,13 @@ std::string render_html(const Document& document) {
   for (const DocumentBlock& block : document.blocks) {
     if (block.audience != Audience::kTerminal) std::visit(page, block.element);
   }
+  page.unfold();
+  const bool script = page.body.find("<figure class=\"explore\">") != std::string::npos;
+  const std::string policy =
+      script ? fmt::format("{}; script-src '{}'", kPolicy, timeline_script_hash()) : std::string(kPolicy);
   const std::string title = document.title.empty() ? "Busbar report" : escape_markup(document.title);
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n";
-  out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n", kPolicy);
+  out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n", policy);
   out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
   out += "<meta name=\"generator\" content=\"busbar\"/>\n<meta name=\"color-scheme\" content=\"light dark\"/>\n";
   out += fmt::format("<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n", title, palette_css(":root"),
@@ -108,7 +124,9 @@ std::string render_html(const Document& document) {
   out += "</header>\n";
   if (page.headings > 2) out += "<nav aria-label=\"Contents\"><ul>" + page.contents + "</ul></nav>\n";
   out += "<main id=\"main\">\n" + page.body + "</main>\n";
-  out += "<footer>Made by busbar. This page is whole in itself: it loads nothing and runs no script.</footer>\n";
+  out += fmt::format("<footer>Made by busbar. This page loads nothing{}</footer>\n",
+                     script ? "; its script only lets you explore the timeline." : " and runs no script.");
+  if (script) out += fmt::format("<script>{}</script>\n", timeline_script());
   return out + "</div>\n</body>\n</html>\n";
 }
 

@@ -122,6 +122,16 @@ std::string parts_table(const Bars& bars, const BarsLayout& layout) {
   return bars.bars.empty() ? "" : out + "</tbody>\n</table></div>\n";
 }
 
+std::string legend_of(const Bars& bars, const BarsLayout& layout) {
+  std::string out = "<ul class=\"legend\">";
+  for (const auto& [name, colour] : layout.parts()) {
+    out += "<li>" + swatch(colour) + escape_markup(name);
+    if (bars.bars.size() == 1) out += " " + escape_markup(layout.scale().text(layout.value(0, name)));
+    out += "</li>";
+  }
+  return out + "</ul>\n";
+}
+
 }  // namespace
 
 std::string html_of(const Bars& bars) {
@@ -129,11 +139,11 @@ std::string html_of(const Bars& bars) {
   const bool marked = layout.mark_percent() >= 0;
   const double top = marked ? kMarkHeight : 0;
   const double bottom = top + kStep * static_cast<double>(bars.bars.size()) - kGap + 6;
-  std::string out = "<figure class=\"bars\">\n";
+  std::string out = fmt::format("<figure class=\"bars{}\">\n", bars.brief ? " brief" : "");
   if (!bars.title.empty()) out += "<figcaption>" + escape_markup(bars.title) + "</figcaption>\n";
   if (!bars.bars.empty()) {
     out += fmt::format("<svg role=\"img\" width=\"100%\" height=\"{}\">", coordinate(bottom + kAxisHeight));
-    out += svg_names(bars.title, "Stacked bars; the table below the picture holds their values.", "Bars");
+    out += svg_names(bars.title, "Stacked bars; their values are below the picture.", "Bars");
     out += axis_svg(layout, bars.bars.size(), top, bottom);
     for (std::size_t b = 0; b < bars.bars.size(); ++b) {
       out += bar_svg(bars.bars[b], layout, top + kStep * static_cast<double>(b));
@@ -141,7 +151,7 @@ std::string html_of(const Bars& bars) {
     if (marked) out += mark_svg(bars, layout, top, bottom);
     out += "</svg>\n";
   }
-  return out + parts_table(bars, layout) + "</figure>\n";
+  return out + (bars.brief ? legend_of(bars, layout) : parts_table(bars, layout)) + "</figure>\n";
 }
 
 }  // namespace busbar

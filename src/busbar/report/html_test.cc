@@ -140,10 +140,34 @@ TEST(Html, AHundredThousandSpansStayBelowOneAndAHalfMegabytes) {
 
 TEST(Html, LongSpansKeepTheirToolTipAndShortOnesSayThatTheyAreGathered) {
   TimelineView view{"t", "", 0, 10, {{"g", "r", {{0, 4, 0, "the long one"}}}}, {}};
-  EXPECT_THAT(render_html(page_of(view)), HasSubstr("the long one, from 0 s, 4.00 s"));
+  EXPECT_THAT(render_html(page_of(view)), HasSubstr("the long one, 4.00 s from 0 s"));
   EXPECT_THAT(render_html(page_of(view)), Not(HasSubstr("are gathered")));
   for (int i = 0; i < 100; ++i) view.rows[0].spans.push_back({5 + i * 1e-3, 1e-3, 1, ""});
   EXPECT_THAT(render_html(page_of(view)), HasSubstr("are gathered"));
+}
+
+TEST(Html, AFoldLastsToTheNextFoldOrHeading) {
+  Document d = page_of(Fold{"first"});
+  for (BlockElement e : {BlockElement(Paragraph{"a"}), BlockElement(Fold{"second"}), BlockElement(Heading{"after"})})
+    d.blocks.push_back({std::move(e), Audience::kBoth});
+  const auto doc = parse(render_html(d));
+  EXPECT_EQ(doc.select_nodes("//details").size(), 2u);
+  EXPECT_EQ(doc.select_nodes("//details/p").size(), 1u);
+  EXPECT_EQ(doc.select_nodes("//main/h2").size(), 1u);
+}
+
+TEST(Html, OnlyATimelineToExploreBringsAScriptAndItsHash) {
+  TimelineView view{"t", "", 0, 10, {{"g", "r", {{0, 4, 0, "first </script>", "", 7}, {4, 2, 1, "second", "", 8, 7}}}},
+                    {}};
+  EXPECT_THAT(render_html(page_of(view)), Not(HasSubstr("<script")));
+  view.explore = true;
+  const std::string page = render_html(page_of(view));
+  const auto doc = parse(page);
+  EXPECT_EQ(doc.select_nodes("//script").size(), 2u);  // data and script
+  EXPECT_THAT(page, HasSubstr("script-src 'sha256-"));
+  EXPECT_THAT(doc.select_node("//script[@type='application/json']").node().child_value(),
+              HasSubstr("first \\u003c/script\\u003e"));
+  EXPECT_EQ(doc.select_nodes("//svg").size(), 1u);  // without scripts the picture stays
 }
 
 TEST(Html, ShowsBlocksForThePageAndOmitsBlocksForTheTerminal) {

@@ -1,22 +1,27 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
+#include "busbar/base/json.h"
 #include "busbar/report/internal/coalesce.h"
 #include "busbar/report/internal/html_parts.h"
 #include "busbar/report/internal/scale.h"
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
+#include "busbar/report/timeline_script.h"
 
 namespace busbar {
 namespace {
 
-constexpr double kWide = 10'000;             // x units of the picture; about 10 per pixel
-constexpr int kColumns = 1'000;              // as many as a screen can show
-constexpr std::size_t kCells = 24'000;       // stacks of all rows: keeps the page below 1.5 MB
-constexpr std::size_t kSingleSpans = 3'500;  // rectangles with a separate tool tip
+constexpr double kWide = 10'000;                // x units of the picture; about 10 per pixel
+constexpr int kColumns = 1'000;                 // as many as a screen can show
+constexpr std::size_t kCells = 24'000;          // stacks of all rows: keeps the page below 1.5 MB
+constexpr std::size_t kSingleSpans = 3'500;     // rectangles with a separate tool tip
+constexpr std::size_t kExploredSpans = 40'000;  // of the script: some 8 bytes each
+constexpr double kTimeUnits = 1e7;              // of the script's times in the whole view
 constexpr std::size_t kRows = 160;
 constexpr double kRow = 20, kBar = 15, kGroup = 26, kTop = 2.5;  // px; page_css has the same heights
 
@@ -37,7 +42,8 @@ struct Picture {
 std::string tip(const TimelineSpan& span, const UnitScale& scale) {
   std::string out = escape_markup(span.text);
   if (!out.empty()) out += ", ";
-  return out + "from " + scale.text(span.start_s) + ", " + UnitScale(span.duration_s, "s").text(span.duration_s);
+  out += UnitScale(span.duration_s, "s").text(span.duration_s) + " from " + scale.text(span.start_s);
+  return span.limit.empty() ? out : out + ", " + escape_markup(span.limit);
 }
 
 /// Stacks of one colour as one path: about 15 bytes each.
@@ -110,13 +116,105 @@ std::string notes(const TimelineView& view, const Picture& p) {
   if (p.rows < view.rows.size()) {
     rule += fmt::format("{}{} more rows are not drawn.", rule.empty() ? "" : " ", view.rows.size() - p.rows);
   }
-  return rule.empty() ? out : out + "<p class=\"note\">" + rule + "</p>\n";
+  return rule.empty() ? out : out + "<p class=\"note gathered\">" + rule + "</p>\n";
 }
+
+/// Strings of the spans, each once.
+class NameTable {
+ public:
+  std::int64_t of(const std::string& name) {
+    const auto [it, fresh] = at_.emplace(name, static_cast<std::int64_t>(at_.size()));
+    if (fresh) all_.push_back(name);
+    return it->second;
+  }
+  Json take() { return std::move(all_); }
+
+ private:
+  std::map<std::string, std::int64_t> at_;
+  Json all_ = Json::array();
+};
+
+/// The spans for the script. Most of them are alike, so a row has two numbers a span: the time from the end of the one
+/// before, and an index into `kinds`: (length, colour, name, limit or -1, row of the cause or -1). The cause is the
+/// span of that row that ends where this one starts. Only the longest kExploredSpans.
+class ScriptData {
+ public:
+  explicit ScriptData(const TimelineView& view)
+      : view_(view), shortest_s_(single_span_limit(view, 0, kExploredSpans)) {}
+  bool has_all() const { return shortest_s_ <= 0; }
+
+  std::string write() {
+    number_rows();
+    Json rows = Json::array();
+    for (const TimelineRow& row : view_.rows)
+      if (Json spans = spans_of(row); spans.size() > 0)
+        rows.push_back({{"g", row.group}, {"n", row.name}, {"s", std::move(spans)}});
+    const Json data{{"unit", unit_s_},        {"start", units(view_.start_s)}, {"end", units(view_.end_s)},
+                    {"names", names_.take()}, {"kinds", std::move(kinds_)},    {"rows", std::move(rows)}};
+    std::string out;
+    for (const char c : data.dump())  // for the parsers of HTML and XML
+      out += c == '<' || c == '>' || c == '&' ? fmt::format("\\u{:04x}", static_cast<unsigned>(c)) : std::string(1, c);
+    return out;
+  }
+
+ private:
+  using Kind = std::array<std::int64_t, 5>;
+
+  std::int64_t units(double s) const { return std::llround(s / unit_s_); }
+  bool drawn(const TimelineSpan& span) const { return span.duration_s >= shortest_s_; }
+
+  /// The number of each span's row among those that the script gets.
+  void number_rows() {
+    std::int64_t n = 0;
+    for (const TimelineRow& row : view_.rows) {
+      bool any = false;
+      for (const TimelineSpan& span : row.spans) {
+        if (!drawn(span)) continue;
+        any = true;
+        if (span.id >= 0) row_of_.emplace(span.id, n);
+      }
+      n += any ? 1 : 0;
+    }
+  }
+
+  Json spans_of(const TimelineRow& row) {
+    Json out = Json::array();
+    std::int64_t before = 0;
+    for (const TimelineSpan& span : row.spans) {
+      if (!drawn(span)) continue;
+      const std::int64_t start = units(span.start_s), end = units(span.start_s + span.duration_s);
+      const auto cause = row_of_.find(span.cause);
+      out.push_back(start - before);
+      out.push_back(
+          kind_of({end - start, known_colour(span.colour), names_.of(span.text),
+                   span.limit.empty() ? -1 : names_.of(span.limit), cause == row_of_.end() ? -1 : cause->second}));
+      before = end;
+    }
+    return out;
+  }
+
+  std::int64_t kind_of(const Kind& kind) {
+    const auto [it, fresh] = kind_at_.emplace(kind, static_cast<std::int64_t>(kind_at_.size()));
+    if (fresh) {
+      kinds_.push_back(Json::array());
+      for (const std::int64_t value : kind) kinds_.back().push_back(value);
+    }
+    return it->second;
+  }
+
+  const TimelineView& view_;
+  double shortest_s_;
+  double unit_s_ = std::max(1e-9, (view_.end_s - view_.start_s) / kTimeUnits);
+  std::map<std::int64_t, std::int64_t> row_of_;
+  std::map<Kind, std::int64_t> kind_at_;
+  NameTable names_;
+  Json kinds_ = Json::array();
+};
 
 }  // namespace
 
 std::string html_of(const TimelineView& view) {
-  std::string out = "<figure>\n";
+  std::string out = view.explore ? "<figure class=\"explore\">\n" : "<figure>\n";
   if (!view.title.empty()) out += "<figcaption>" + escape_markup(view.title) + "</figcaption>\n";
   const bool drawn =
       std::isfinite(view.start_s) && std::isfinite(view.end_s) && view.end_s > view.start_s && !view.rows.empty();
@@ -137,6 +235,12 @@ std::string html_of(const TimelineView& view) {
     out += "<ul class=\"legend\">";
     for (const auto& [name, index] : view.legend) out += "<li>" + swatch(index) + escape_markup(name) + "</li>";
     out += "</ul>\n";
+  }
+  if (view.explore) {
+    ScriptData data(view);
+    out += "<script type=\"application/json\">" + data.write() + "</script>\n";
+    if (!data.has_all())
+      out += "<p class=\"note\">The page has only the longest spans; --trace writes all of them.</p>\n";
   }
   return out + notes(view, p) + "</figure>\n";
 }

@@ -39,7 +39,9 @@ tbody tr:hover>*{background:var(--soft)}
 .meter{display:inline-block;vertical-align:middle;width:84px;height:9px;margin-right:12px;border-radius:2px;background:var(--rule);overflow:hidden}
 .meter i{display:block;height:100%}
 .note{color:var(--muted);font-size:.8125rem;line-height:1.5;margin:10px 0 0;max-width:90ch}
-figure{margin:0 0 40px}
+figure{margin:0 0 40px}figure.brief{margin:0 0 20px}
+details{border-top:1px solid var(--rule)}details:last-of-type{border-bottom:1px solid var(--rule)}
+summary{padding:12px 0;font-weight:600;cursor:pointer}summary:focus-visible{outline:3px solid var(--accent);outline-offset:2px}details[open]>summary{margin-bottom:12px}
 figcaption{font-size:1rem;font-weight:600;margin:0 0 12px}
 svg{display:block}
 .sw{display:inline-block;width:12px;height:12px;margin-right:8px;border-width:1px;border-style:solid;border-radius:2px;vertical-align:-1px}
@@ -60,12 +62,18 @@ tbody th{min-width:6em}td:not(.r){min-width:10em}
 .ticks{position:relative;height:22px;font-size:.75rem;line-height:22px;color:var(--muted);overflow:hidden}
 .ticks span{position:absolute;transform:translateX(-50%);white-space:nowrap}
 .ticks .first{transform:none}.ticks .last{transform:translateX(-100%)}
+.explorer{position:relative}.tools{display:flex;flex-wrap:wrap;gap:6px;margin:0 0 8px;align-items:center}
+.tools button,.tools input{font:inherit;font-size:.875rem;padding:5px 11px;min-height:32px;color:var(--ink);background:var(--soft);border:1px solid var(--muted);border-radius:5px}.tools input{min-width:9rem;flex:0 1 14rem}
+.count{color:var(--muted);font-size:.8125rem}
+canvas{display:block;width:100%;touch-action:pan-y;cursor:grab}canvas:active{cursor:grabbing}button:focus-visible,input:focus-visible,canvas:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+.tip{position:absolute;z-index:2;max-width:30rem;padding:5px 10px;font-size:.8125rem;background:var(--bg);border:1px solid var(--muted);border-radius:5px;pointer-events:none}
+.why{margin:8px 0 0;font-size:.875rem;min-height:3em}.why ol{margin:4px 0 0;padding-left:20px}.why button{font:inherit;color:var(--accent);background:none;border:0;padding:2px 0;text-align:left;cursor:pointer;text-decoration:underline}
 .drawing svg{width:100%;height:auto}
 footer{margin-top:56px;padding-top:16px;border-top:1px solid var(--rule);color:var(--muted);font-size:.8125rem}
 @media (min-width:640px){.a1{display:inline}.z1{display:none}}
 @media (min-width:1000px){.a2{display:inline}.z2{display:none}}
 @media (max-width:639px){.page{padding:24px 16px 48px}h1{font-size:1.375rem}h2{margin-top:40px}.facts dl{grid-template-columns:1fr 1fr;gap:0 20px}.list div{display:block}.names{font-size:.6875rem}.timeline{column-gap:8px}td:not(.r):last-child{min-width:17em}tbody th:not(.r):not(:last-child){min-width:12em}.parts tbody th{min-width:9em}}
-@media print{@page{margin:14mm}body{font-size:10.5pt}.page{max-width:none;padding:0}nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0}h2{margin-top:24px}h1,h2,.title,figcaption,caption{break-after:avoid}tr,svg,.timeline,.facts div,.highlight{break-inside:avoid}p{orphans:3;widows:3}thead{display:table-header-group}table,thead th{font-size:8.5pt}th,td{padding:3px 8px 3px 0}th.r,td.r{padding:3px 0 3px 10px}th.r+th:not(.r),td.r+td:not(.r),th.r+td:not(.r){padding-left:14px}tbody th,td:not(.r),td:not(.r):last-child{min-width:0}svg,.sw,.meter,.meter i,.highlight{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+@media print{details::details-content{content-visibility:visible;display:block;height:auto}summary{list-style:none}@page{margin:14mm}body{font-size:10.5pt}.page{max-width:none;padding:0}nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0}h2{margin-top:24px}h1,h2,.title,figcaption,caption{break-after:avoid}tr,svg,.timeline,.facts div,.highlight{break-inside:avoid}p{orphans:3;widows:3}thead{display:table-header-group}table,thead th{font-size:8.5pt}th,td{padding:3px 8px 3px 0}th.r,td.r{padding:3px 0 3px 10px}th.r+th:not(.r),td.r+td:not(.r),th.r+td:not(.r){padding-left:14px}tbody th,td:not(.r),td:not(.r):last-child{min-width:0}svg,.sw,.meter,.meter i,.highlight{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )";
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 using Kind = Shape::Kind;
 
+constexpr double kSmallest = 11;  // px: letters that people still read
+
 bool is_stroke(Kind kind) { return kind == Kind::kLine || kind == Kind::kCurve; }
 
 std::string class_of(const Shape& s) {
@@ -26,6 +28,7 @@ std::string class_of(const Shape& s) {
 std::string common(const Shape& s) {
   std::string out = " class=\"" + class_of(s) + "\"";
   if (s.kind != Kind::kText && s.thickness != 1) out += " stroke-width=\"" + coordinate(s.thickness) + "\"";
+  if (s.dashed) out += " stroke-dasharray=\"5 4\"";
   if (s.opacity < 1) out += " opacity=\"" + coordinate(std::max(0.0, s.opacity)) + "\"";
   return out;
 }
@@ -91,8 +94,11 @@ std::string svg_shapes(const Drawing& drawing) {
 }
 
 std::string html_of(const Drawing& drawing) {
-  // Narrow windows scroll sideways; letters do not shrink below about 3/4 of their size.
-  const int narrowest = static_cast<int>(std::min(drawable(drawing.width) * 0.75, 900.0));
+  // Narrow windows scroll sideways; letters do not shrink below kSmallest.
+  double letters = 4 * kSmallest;
+  for (const Shape& s : drawing.shapes)
+    if (s.kind == Kind::kText && s.size > 0) letters = std::min(letters, s.size);
+  const int narrowest = static_cast<int>(drawable(drawing.width) * std::min(1.0, kSmallest / letters));
   const int widest = static_cast<int>(std::max(1.0, std::min(drawable(drawing.width) * 1.25, 4000.0)));
   std::string out = "<figure class=\"drawing\">\n";
   if (!drawing.title.empty()) out += "<figcaption>" + escape_markup(drawing.title) + "</figcaption>\n";

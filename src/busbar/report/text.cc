@@ -74,6 +74,8 @@ std::string TextStyle::wrapped(std::string_view text, std::size_t indent) const 
   return out;
 }
 
+std::string text_of(const Fold& fold, const TextStyle& style) { return text_of(Heading{fold.text}, style); }
+
 std::string text_of(const Heading& heading, const TextStyle& style) {
   std::string out;
   std::size_t widest = 0;

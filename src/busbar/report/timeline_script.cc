@@ -1,0 +1,248 @@
+#include "busbar/report/timeline_script.h"
+
+namespace busbar {
+
+std::string_view timeline_script() {
+  return R"js(//<![CDATA[
+'use strict';
+for (const figure of document.querySelectorAll('figure.explore')) {
+  const data = JSON.parse(figure.querySelector('script').textContent);
+  const LANE = 28, GROUP = 24, AXIS = 24, LETTER = 7, COLUMN = 3;
+  const spans = [], rows = [], lanes = [];
+  let y = AXIS, group = null;
+  for (const r of data.rows) {
+    if (r.g !== group) { if (r.g) { rows.push({y, title: r.g, group: true}); y += GROUP; } group = r.g; }
+    const row = {y, title: r.n, spans: []};
+    let at = 0;
+    lanes.push(row);
+    for (let i = 0; i < r.s.length; i += 2) {
+      const [length, colour, name, limit, cause] = data.kinds[r.s[i + 1]];
+      const s = {row, from: at + r.s[i], colour, name: data.names[name], limit: limit < 0 ? '' : data.names[limit], cause};
+      at = s.to = s.from + length;
+      row.spans.push(s);
+      spans.push(s);
+    }
+    rows.push(row);
+    y += LANE;
+  }
+  const height = y + 4, wide = data.end - data.start, least = wide / 1e6;
+  const gutter = Math.min(170, 24 + LETTER * Math.max(...rows.map(r => r.title.length)));
+  let from = data.start, to = data.end, hovered = null, chosen = null, found = [], query = '', theme;
+
+  const make = (tag, attributes, parent) => {
+    const e = document.createElement(tag);
+    for (const k in attributes) if (k in e) e[k] = attributes[k]; else e.setAttribute(k, attributes[k]);
+    parent.append(e);
+    return e;
+  };
+  const box = document.createElement('div');
+  box.className = 'explorer';
+  const bar = make('div', {className: 'tools'}, box);
+  const button = (text, label, act) => make('button', {type: 'button', textContent: text, 'aria-label': label, onclick: act}, bar);
+  button('\u2212', 'zoom out', () => zoom(2));
+  button('+', 'zoom in', () => zoom(0.5));
+  button('\u25c2', 'earlier', () => pan(-0.3));
+  button('\u25b8', 'later', () => pan(0.3));
+  button('whole step', 'show the whole step', () => show(data.start, data.end));
+  const search = make('input', {type: 'search', placeholder: 'search spans', 'aria-label': 'search spans'}, bar);
+  button('next', 'next match', () => next(1));
+  const count = make('span', {className: 'count', role: 'status'}, bar);
+  const canvas = make('canvas', {tabIndex: 0, role: 'application'}, box);
+  canvas.setAttribute('aria-label', 'Timeline: arrow keys move, plus and minus zoom, comma and full stop go from span to ' +
+    'span, c goes to the cause, 0 shows the whole step');
+  const tip = make('div', {className: 'tip', hidden: true}, box);
+  const panel = make('div', {className: 'why', role: 'status'}, box);
+  panel.textContent = 'Click a span to see why it started when it did. Drag to move; pinch, or turn the wheel with Ctrl, to zoom.';
+  figure.querySelector('.timeline').replaceWith(box);
+  for (const note of figure.querySelectorAll('.gathered')) note.remove();
+
+  const time = t => {
+    const s = t * data.unit;
+    for (const [unit, size] of [['s', 1], ['ms', 1e-3], ['us', 1e-6]])
+      if (Math.abs(s) >= size) return (s / size).toPrecision(Math.abs(s) >= 10 ? 5 : 4).replace(/\.?0+$/, '') + ' ' + unit;
+    return Math.round(s * 1e9) + ' ns';
+  };
+  const about = s => s.name + ', ' + time(s.to - s.from) + ' from ' + time(s.from) + (s.limit ? ', ' + s.limit : '');
+  const width = () => canvas.clientWidth - gutter;
+  const x = t => gutter + (t - from) / (to - from) * width();
+  const first = (row, t) => {  // the first span that ends after t
+    let low = 0, high = row.spans.length;
+    while (low < high) { const m = (low + high) >> 1; if (row.spans[m].to > t) high = m; else low = m + 1; }
+    return low;
+  };
+  const before = s => {  // the span whose end let this one start
+    if (s.cause < 0) return null;
+    const row = lanes[s.cause], found = row.spans[first(row, s.from - 1)];
+    return found && found !== s && found.to === s.from ? found : null;
+  };
+  const show = (a, b) => {
+    const length = Math.min(wide, Math.max(least, b - a));
+    from = Math.min(Math.max(data.start, a), data.end - length);
+    to = from + length;
+    redraw();
+  };
+  const zoom = (factor, middle = (from + to) / 2) => show(middle - (middle - from) * factor, middle + (to - middle) * factor);
+  const pan = share => show(from + share * (to - from), to + share * (to - from));
+  let waiting = false;
+  const redraw = () => { if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; draw(); }); } };
+  const read = () => {
+    const style = getComputedStyle(document.documentElement), v = n => style.getPropertyValue(n).trim();
+    theme = {ink: v('--ink'), muted: v('--muted'), rule: v('--rule'), soft: v('--soft'), bg: v('--bg'),
+             fill: [...Array(19).keys()].map(i => v('--c' + i)), on: [...Array(19).keys()].map(i => v('--t' + i))};
+    redraw();
+  };
+  const rect = (g, s, a, b) => g.fillRect(a, s.row.y + 3, Math.max(b - a, 1), LANE - 6);
+  const draw = () => {
+    const scale = window.devicePixelRatio || 1, w = canvas.clientWidth;
+    canvas.style.height = height + 'px';
+    canvas.width = w * scale;
+    canvas.height = height * scale;
+    const g = canvas.getContext('2d');
+    g.scale(scale, scale);
+    g.font = '12px system-ui, sans-serif';
+    g.textBaseline = 'middle';
+    const raw = (to - from) * data.unit / Math.max(2, width() / 110), power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].map(k => k * power).find(k => k >= raw) / data.unit;
+    g.strokeStyle = theme.rule;
+    g.fillStyle = theme.muted;
+    g.textAlign = 'center';
+    for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
+      g.beginPath(); g.moveTo(x(t), AXIS); g.lineTo(x(t), height); g.stroke();
+      if (x(t) > gutter + 20 && x(t) < w - 24) g.fillText(time(Math.round(t)), x(t), AXIS / 2);
+    }
+    g.textAlign = 'left';
+    for (const row of rows) {
+      g.fillStyle = row.group ? theme.ink : theme.muted;
+      g.fillText(row.title, row.group ? 0 : 8, row.y + (row.group ? GROUP : LANE) / 2);
+      if (row.group) continue;
+      g.fillStyle = theme.soft;
+      g.fillRect(gutter, row.y + 3, width(), LANE - 6);
+      const shares = new Map();  // of columns full of short spans: colour and share of the time
+      for (let i = first(row, from); i < row.spans.length && row.spans[i].from < to; ++i) {
+        const s = row.spans[i], a = Math.max(gutter, x(s.from)), b = Math.min(w, x(s.to)), faint = query && !s.match;
+        if (b - a < COLUMN) {
+          const column = Math.floor((a + b) / 2 / COLUMN), key = column * 64 + s.colour * 2 + (faint ? 1 : 0);
+          shares.set(key, (shares.get(key) || 0) + (b - a) / COLUMN);
+          continue;
+        }
+        g.globalAlpha = faint ? 0.25 : 1;
+        g.fillStyle = theme.fill[s.colour];
+        rect(g, s, a, b - (b - a > 5 ? 1 : 0));
+        if (b - a > LETTER * 4) {
+          const room = Math.floor((b - a - 8) / LETTER);
+          g.fillStyle = theme.on[s.colour];
+          g.fillText(s.name.length > room ? s.name.slice(0, room - 1) + '\u2026' : s.name, a + 4, s.row.y + LANE / 2);
+        }
+      }
+      const filled = new Map();
+      for (const key of [...shares.keys()].sort((a, b) => a - b)) {
+        const column = Math.floor(key / 64), low = filled.get(column) || 0, high = Math.min(1, low + shares.get(key));
+        filled.set(column, high);
+        g.globalAlpha = key % 2 ? 0.25 : 1;
+        g.fillStyle = theme.fill[Math.floor(key % 64 / 2)];
+        g.fillRect(column * COLUMN, row.y + LANE - 3 - high * (LANE - 6), COLUMN, (high - low) * (LANE - 6));
+      }
+      g.globalAlpha = 1;
+    }
+    for (const s of [hovered, chosen]) if (s) {
+      g.strokeStyle = theme.ink;
+      g.lineWidth = s === chosen ? 2.5 : 1.5;
+      const a = Math.max(gutter, x(s.from)), b = Math.min(w, x(s.to));
+      if (b >= gutter) g.strokeRect(a, s.row.y + 2, Math.max(2, b - a), LANE - 4);
+    }
+  };
+  const at = event => {
+    const r = canvas.getBoundingClientRect(), px = event.clientX - r.left, py = event.clientY - r.top;
+    const row = rows.find(o => !o.group && py >= o.y && py < o.y + LANE);
+    if (!row || px < gutter) return null;
+    const t = from + (px - gutter) / width() * (to - from), near = 3 / width() * (to - from);
+    const s = row.spans[first(row, t - near)];
+    return s && s.from <= t + near ? s : null;
+  };
+  const choose = (s, bring) => {
+    chosen = s;
+    panel.replaceChildren();
+    if (!s) return redraw();
+    make('strong', {textContent: s.row.title + ': ' + about(s)}, panel);
+    let cause = before(s), n = 0;
+    const list = make('ol', {}, panel);
+    for (; cause && n < 6; cause = before(cause), ++n) {
+      const target = cause, item = make('li', {}, list);
+      item.append(n ? 'that waited for ' : 'it waited for the end of ');
+      make('button', {type: 'button', textContent: target.row.title + ': ' + about(target), onclick: () => choose(target, true)}, item);
+    }
+    if (!n) make('li', {textContent: 'nothing in this picture held it up'}, list);
+    if (bring && (s.to < from || s.from > to || (s.to - s.from) / (to - from) < 0.01)) {
+      const half = Math.max((s.to - s.from) * 8, least);
+      show((s.from + s.to) / 2 - half, (s.from + s.to) / 2 + half);
+    }
+    redraw();
+  };
+  const next = way => {
+    if (!found.length) return;
+    const here = found.indexOf(chosen);
+    choose(found[((here < 0 && way < 0 ? 0 : here) + way + found.length) % found.length], true);
+  };
+  search.oninput = () => {
+    query = search.value.trim().toLowerCase();
+    for (const s of spans) s.match = query && (s.name + ' ' + s.limit).toLowerCase().includes(query);
+    found = query ? spans.filter(s => s.match) : [];
+    const total = found.reduce((sum, s) => sum + s.to - s.from, 0);
+    count.textContent = query ? found.length + ' spans, ' + time(total) : '';
+    redraw();
+  };
+  search.onkeydown = e => { if (e.key === 'Enter') next(e.shiftKey ? -1 : 1); };
+  canvas.onkeydown = e => {
+    const beside = k => { if (chosen) { const l = chosen.row.spans; choose(l[l.indexOf(chosen) + k] || chosen, true); } else
+      choose(spans.find(s => s.to > from), true); };
+    const keys = {ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2), '+': () => zoom(0.5), '=': () => zoom(0.5),
+      '-': () => zoom(2), '0': () => show(data.start, data.end), ',': () => beside(-1), '.': () => beside(1),
+      c: () => { if (chosen && before(chosen)) choose(before(chosen), true); },
+      n: () => next(1), N: () => next(-1), Escape: () => choose(null)};
+    if (!keys[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.preventDefault();
+    keys[e.key]();
+  };
+  canvas.addEventListener('wheel', e => {
+    if (!e.ctrlKey) return;
+    e.preventDefault();
+    const r = canvas.getBoundingClientRect();
+    zoom(Math.exp(e.deltaY * 0.002), from + (e.clientX - r.left - gutter) / width() * (to - from));
+  }, {passive: false});
+  const held = new Map();
+  let moved = 0;
+  canvas.onpointerdown = e => { held.set(e.pointerId, e.clientX); moved = 0; canvas.setPointerCapture(e.pointerId); };
+  canvas.onpointermove = e => {
+    if (!held.has(e.pointerId)) {
+      hovered = at(e);
+      tip.hidden = !hovered;
+      if (hovered) {
+        tip.textContent = about(hovered);
+        const r = box.getBoundingClientRect();
+        tip.style.left = Math.max(0, Math.min(e.clientX - r.left + 12, r.width - tip.offsetWidth - 4)) + 'px';
+        tip.style.top = e.clientY - r.top + 18 + 'px';
+      }
+      return redraw();
+    }
+    const old = [...held.values()], dx = e.clientX - held.get(e.pointerId);
+    held.set(e.pointerId, e.clientX);
+    moved += Math.abs(dx);
+    const now = [...held.values()];
+    if (now.length === 1) pan(-dx / width());
+    else if (now.length === 2) zoom((Math.abs(old[0] - old[1]) + 1) / (Math.abs(now[0] - now[1]) + 1));
+  };
+  canvas.onpointerup = canvas.onpointercancel = e => {
+    held.delete(e.pointerId);
+    if (e.type === 'pointerup' && moved < 4) choose(at(e), false);
+  };
+  canvas.onpointerleave = () => { hovered = null; tip.hidden = true; redraw(); };
+  new ResizeObserver(redraw).observe(canvas);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', read);
+  read();
+}
+//]]>)js";
+}
+
+std::string_view timeline_script_hash() { return "sha256-wkAr9nitU4KnkvNP9ises3+kjQnB3m2xF10snPgiY9s="; }
+
+}  // namespace busbar
