@@ -1,5 +1,8 @@
 #include "busbar/cli/money.h"
 
+#include <fmt/core.h>
+
+#include <cmath>
 #include <utility>
 
 #include "busbar/base/quantity.h"
@@ -15,6 +18,15 @@ std::string dollars(double usd) {
 
 std::string dollars(const PriceRange& r) {
   return r.low == r.high ? dollars(r.low) : dollars(r.low) + " to " + dollars(r.high);
+}
+
+std::string format_money(double usd) {
+  if (usd < 0) return "-" + format_money(-usd);
+  const double step = usd >= 100 ? std::pow(10.0, std::floor(std::log10(usd)) - 1) : 0;
+  std::string digits = step > 0 ? fmt::format("{:.0f}", std::round(usd / step) * step) : format_number(usd, 2);
+  for (std::size_t at = digits.find('.') == std::string::npos ? digits.size() : 0; at > 3; at -= 3)
+    digits.insert(at - 3, ",");
+  return "$" + digits;
 }
 
 std::string rating_text(double w) {
