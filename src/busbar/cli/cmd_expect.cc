@@ -13,6 +13,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/bandwidth_charts.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/fault_report.h"
 #include "busbar/cli/long_run.h"
@@ -216,6 +217,8 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
       "good: inside the band of the prediction (docs/accuracy.md); low: slower; fast: faster, so the prediction is "
       "off; "
       "suspicious: faster than physics allows. GB/s is 1e9 bytes per second per direction.";
+  if (Drawing picture = draw_expectation(e.rows, op, ranks); !picture.shapes.empty())
+    d.blocks.push_back({std::move(picture), Audience::kPage});
   d.blocks.push_back({t});
   add_verdict(d, e);
   if (proposed)

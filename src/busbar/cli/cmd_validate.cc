@@ -9,6 +9,7 @@
 #include "busbar/accuracy/validate.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/bandwidth_charts.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/predict_flags.h"
@@ -303,6 +304,8 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
   bands.note =
       "error = predicted / measured - 1. Rows of one configuration and band are reduced to their median first; if the "
       "table has a column 'use', only rows with use=accuracy count.";
+  if (Drawing picture = draw_scatter(rows); !picture.shapes.empty())
+    d.blocks.push_back({std::move(picture), Audience::kPage});
   d.blocks.push_back({bands});
   if (!s.twins.empty()) d.blocks.push_back({twins_table(s)});
   if (!s.bands.empty()) d.blocks.push_back({coverage_table(s.bands)});

@@ -6,6 +6,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/bandwidth_charts.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 #include "busbar/topology/levels.h"
@@ -156,13 +157,21 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   if (std::any_of(rows.begin(), rows.end(),
                   [&](const Prediction& r) { return leaves_out_symmetric_kernels(r, gpus, op, c.topology); }))
     t.note += " Below 1 MiB: NCCL without symmetric memory kernels.";
-  d.blocks.push_back({t});
   const Prediction& last = summary_row(rows);
   const std::string size = format_binary_size(count(last.size())), bound = bound_to_text(last.bound, c.topology);
+  const std::string limit =
+      last.cause.empty()
+          ? fmt::format("At {} the time is limited by {}.", size, bound)
+          : fmt::format("At {} the cause of the limit is: {}. The time is limited by {}.", size, last.cause, bound);
+  // A page begins with the answer and the picture; a terminal ends with the answer.
   d.blocks.push_back(
-      {Highlight{last.cause.empty() ? fmt::format("At {} the time is limited by {}.", size, bound)
-                                    : fmt::format("At {} the cause of the limit is: {}. The time is limited by {}.",
-                                                  size, last.cause, bound)}});
+      {Highlight{fmt::format("{} takes {} ({} GB/s bus bandwidth). {}", size, format_duration(last.time.in_s()),
+                             format_number(last.algbw() * bus_factor(op, gpus)), limit)},
+       Audience::kPage});
+  if (Drawing picture = draw_bandwidth(rows, op, gpus); !picture.shapes.empty())
+    d.blocks.push_back({std::move(picture), Audience::kPage});
+  d.blocks.push_back({t});
+  d.blocks.push_back({Highlight{limit}, Audience::kTerminal});
   if (last.floor.time > Duration())
     d.blocks.push_back({Paragraph{fmt::format(
         "This is {:.1f} % above the floor, which is set by the {} cut: {}. At wire rate, the busiest link of this "

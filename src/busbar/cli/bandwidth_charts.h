@@ -1,0 +1,22 @@
+// Pictures of bandwidth against size, and of predictions against measurements.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/accuracy/expect.h"
+#include "busbar/accuracy/validate.h"
+#include "busbar/predict/prediction.h"
+#include "busbar/report/document.h"
+
+namespace busbar {
+
+/// Bus bandwidth against size: a curve per algorithm, its accuracy, and the floor. One size only: an empty drawing.
+Drawing draw_bandwidth(const std::vector<Prediction>& rows, Collective op, double ranks);
+/// Measured and expected bus bandwidth against size, with the band of the expectation.
+Drawing draw_expectation(const std::vector<ExpectedRow>& rows, Collective op, double ranks);
+/// Each row as a point: measured against predicted, with the lines of equality and of twice and half of it. The nodes
+/// with most rows have colours of their own. Rows of several units: those of the most frequent one.
+Drawing draw_scatter(const std::vector<ScoredRow>& rows);
+
+}  // namespace busbar
