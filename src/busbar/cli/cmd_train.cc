@@ -126,6 +126,19 @@ Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask) {
   return run;
 }
 
+/// Levers, where the steps for them are asked for, and the published runs like this one.
+Result<TrainExtras> extras_of(const TrainRun& run, bool levers) {
+  TrainExtras out;
+  if (levers && run.engine != "packet") {
+    LongRun watch("changes");
+    BUSBAR_ASSIGN(out.levers, find_levers(run, watch));
+  }
+  BUSBAR_ASSIGN(const std::vector<PublishedRun> published,
+                load_published_runs(Catalog(run.scenario.cluster_overrides.catalog)));
+  out.like = runs_like(published, run, 5);
+  return out;
+}
+
 /// One step, and its variants in columns.
 Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk ask, const RunClock& clock) {
   const bool page = !o.common.html.empty();
@@ -141,9 +154,11 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   BUSBAR_ASSIGN(const TrainRun run,
                 open ? run_without_layout(std::move(scenario), ask) : run_train(std::move(scenario), ask));
   const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(run.scenario, ask, gpus) : std::nullopt;
+  BUSBAR_ASSIGN(TrainExtras extras, extras_of(run, whole));
+  extras.sizes = sizes ? &*sizes : nullptr;
   LongRun watch("columns");
   const std::size_t columns = 1 + variants.size();
-  std::vector<BesideRun> besides;
+  std::vector<BesideRun>& besides = extras.besides;
   for (TrainVariant& v : variants) {
     if (!watch.go_on(1 + besides.size(), columns)) break;
     Result<BesideRun> beside = run_beside(std::move(v), ask);
@@ -162,11 +177,12 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
     causes.report_interruption();
   }
   Json j = train_json(run, o.common);
+  if (!extras.levers.empty()) j["levers"] = levers_json(run, extras.levers);
   if (gap) j["measured"] = gap_json(*gap);
   if (!besides.empty()) j["beside"] = beside_json(besides, o.common);
   if (columns > 1) j["complete"] = 1 + besides.size() == columns;
   j["run"] = clock.to_json();
-  Document d = document ? train_document(run, o.common.typed, sizes ? &*sizes : nullptr, besides) : Document{};
+  Document d = document ? train_document(run, o.common.typed, extras) : Document{};
   if (gap && document) {
     d.blocks.insert(d.blocks.begin(), {gap_verdict(*gap), Audience::kBoth});
     if (!gap->causes.empty()) d.blocks.insert(d.blocks.begin() + 1, {gap_table(*gap), Audience::kBoth});

@@ -5,12 +5,15 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/money.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/topo_report.h"
 #include "busbar/cli/topology_drawing.h"
 #include "busbar/cli/train_beside.h"
+#include "busbar/cli/train_timeline.h"
+#include "busbar/cli/train_verdict.h"
 #include "busbar/cli/train_volumes.h"
 #include "busbar/report/style.h"
 #include "busbar/topology/levels.h"
@@ -18,33 +21,6 @@
 
 namespace busbar {
 namespace {
-
-struct Part {
-  const char* key;
-  const char* words;
-  int colour;
-};
-constexpr Part kParts[] = {{"compute", "compute", colour::kCompute},
-                           {"exposed_tp", "exposed TP", colour::kTp},
-                           {"exposed_dp", "exposed DP", colour::kDp},
-                           {"exposed_pp", "exposed PP", colour::kPp},
-                           {"exposed_cp", "exposed CP", colour::kCp},
-                           {"exposed_ep", "exposed EP", colour::kEp},
-                           {"bubble", "pipeline bubble", colour::kIdle},
-                           {"optimizer", "optimizer", colour::kOptimizer},
-                           {"other", "other", colour::kOther}};
-
-int colour_of_category(const std::string& category) {
-  for (const Part& p : kParts)
-    if (category == p.key || "exposed_" + category == p.key) return p.colour;
-  return colour::kOther;
-}
-
-double share_percent(Duration part, Duration whole) { return 100.0 * part.in_s() / whole.in_s(); }
-
-Duration exposed(const Breakdown& b) {
-  return b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep;
-}
 
 std::string layout_words(const LayoutSpec& l) {
   std::string s = fmt::format("TP {} x PP {}", l.tp, l.pp);
@@ -62,31 +38,6 @@ std::string layout_words(const LayoutSpec& l) {
   return s;
 }
 
-/// "TP all_gather of 67.1 MB over 8 ranks"
-std::string call_name(const TrainRun& r, const CallUse& u) {
-  const CollectiveCall& c = r.program.calls[index(u.call)];
-  std::string purpose = name_of(u.cls);
-  for (char& ch : purpose) ch = static_cast<char>(std::toupper(static_cast<unsigned char>(ch)));
-  return fmt::format("{} {} of {} over {} ranks", purpose, name_of(c.op),
-                     format_size(static_cast<double>(count(c.bytes))), c.groups.size());
-}
-
-Highlight verdict(const TrainRun& r) {
-  const StepResult& s = r.step;
-  std::string text = fmt::format("{} per step, {} % MFU. Compute takes {} % of the step, exposed communication {} %",
-                                 format_duration(s.step_time.in_s()), format_number(100 * r.metrics.mfu),
-                                 format_number(share_percent(s.breakdown.compute, s.step_time)),
-                                 format_number(share_percent(exposed(s.breakdown), s.step_time)));
-  if (s.breakdown.bubble > Duration())
-    text += fmt::format(", the pipeline bubble {} %", format_number(share_percent(s.breakdown.bubble, s.step_time)));
-  text += ". ";
-  if (!s.calls.empty() && s.calls.front().exposed > Duration())
-    text +=
-        fmt::format("The most exposed call ({}) is {}, limited by {}.", format_duration(s.calls.front().exposed.in_s()),
-                    call_name(r, s.calls.front()), bound_to_text(s.calls.front().bound, r.cluster().topology));
-  return {text};
-}
-
 Facts headline(const TrainRun& r) {
   Facts f;
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
@@ -96,7 +47,7 @@ Facts headline(const TrainRun& r) {
   add("memory per GPU", fmt::format("{} of {}", format_size(static_cast<double>(count(r.memory.total()))),
                                     format_size(static_cast<double>(count(r.memory_capacity)))));
   add("scaling", fmt::format("{} % of one replica", format_number(100 * r.scaling_efficiency)));
-  if (r.cluster().usd_per_gpu_hour > 0) add("money", fmt::format("${} a step", format_number(r.cost.usd_per_step)));
+  if (r.cluster().usd_per_gpu_hour > 0) add("money", format_money(r.cost.usd_per_step) + " a step");
   return f;
 }
 
@@ -167,28 +118,24 @@ Facts details(const TrainRun& r) {
                   format_number(r.metrics.model_tflops_per_gpu),
                   format_number(r.metrics.model_tflops_per_gpu_full_attention),
                   format_number(100 * r.metrics.mfu_full_attention)));
-  add("idle", fmt::format("tensor units are idle for {} % of the step",
-                          format_number(idle_percent(r.step.breakdown, r.step.step_time))));
+  add("idle", fmt::format("no kernel runs on the GPU for {:.0f} % of the step",
+                          (idle_percent(r.step.breakdown, r.step.step_time))));
   if (std::string words = gradient_words(r); !words.empty()) add("gradients", std::move(words));
   add("memory", memory_verdict(r));
-  if (r.cluster().usd_per_gpu_hour > 0)
-    add("money", fmt::format("${} per day; 1 % of the step costs ${} per day, all exposed communication ${} per day "
-                             "(at ${} per GPU-hour: {})",
-                             format_number(r.cost.usd_per_day, 4), format_number(r.cost.usd_per_day_per_percent),
-                             format_number(r.cost.usd_per_day_per_percent *
-                                           share_percent(exposed(r.step.breakdown), r.step.step_time)),
-                             format_number(r.cluster().usd_per_gpu_hour), r.cluster().price_source));
+  if (std::string words = waiting_words(r); !words.empty())
+    add("money", fmt::format("{} 1 % of the step costs {} a day. The price of a GPU-hour: {}", words,
+                             format_money(r.cost.usd_per_day_per_percent), r.cluster().price_source));
   add("spread", spread_words(r));
   if (r.settings.jobs > 1)
     add("jobs", fmt::format("{} equal jobs in step, nodes {}: one job alone takes {}, so the others cost {:+.1f} %",
                             r.settings.jobs, r.settings.placement, format_duration(r.alone.in_s()),
                             100 * (r.step.step_time.in_s() / r.alone.in_s() - 1)));
-  const double step = r.step.step_time.in_s();
   add("accuracy",
-      fmt::format("{} to {} per step ({:+.0f} % to {:+.0f} %): {}; kernels alone {:+.0f} % to {:+.0f} %: {}",
-                  format_duration(step * (1 + r.band.low_percent / 100)),
-                  format_duration(step * (1 + r.band.high_percent / 100)), r.band.low_percent, r.band.high_percent,
-                  r.band.basis, r.kernels.band_low_percent, r.kernels.band_high_percent, r.kernels.band_basis));
+      fmt::format(
+          "9 of 10 published steps took {:+.0f} % to {:+.0f} % of the predicted one, with the slowest GPU in it: "
+          "{}; kernels alone {:+.0f} % to {:+.0f} %: {}",
+          r.band.low_percent, r.band.high_percent, r.band.basis, r.kernels.band_low_percent,
+          r.kernels.band_high_percent, r.kernels.band_basis));
   return f;
 }
 
@@ -197,7 +144,7 @@ Facts details(const TrainRun& r) {
 Bar breakdown_bar(std::string name, const Breakdown& b) {
   Bar bar{std::move(name), {}};
   for (const auto& [part, d] : breakdown_rows(b))
-    for (const Part& p : kParts)
+    for (const StepPart& p : step_parts())
       if (part == p.key && d > Duration()) bar.parts.push_back({p.words, d.in_s(), p.colour});
   return bar;
 }
@@ -304,32 +251,6 @@ Table calls_table(const TrainRun& r, std::size_t most) {
   return t;
 }
 
-TimelineView timeline_view(const TrainRun& r, std::string title, double from_s, double to_s) {
-  const Timeline& tl = r.step.timeline;
-  TimelineView v;
-  v.title = std::move(title);
-  v.start_s = from_s;
-  v.end_s = to_s;
-  for (const Track& t : tl.tracks) v.rows.push_back({t.process, t.thread, {}});
-  for (const Span& s : tl.spans) {
-    const double start = s.start.since_start().in_s(), length = s.duration.in_s();
-    if (start + length <= from_s || start >= to_s || length <= 0) continue;
-    std::string text =
-        fmt::format("{}: {} from {} s", tl.strings[s.label], format_duration(length), format_number(start, 5));
-    if (s.bound_by < tl.strings.size()) text += ", bound by " + tl.strings[s.bound_by];
-    v.rows[index(s.track)].spans.push_back(
-        {start, length, colour_of_category(tl.strings[s.category]), std::move(text)});
-  }
-  std::erase_if(v.rows, [](const TimelineRow& row) { return row.spans.empty(); });
-  for (const Part& p : kParts) {
-    const auto used = [&](const TimelineSpan& span) { return span.colour == p.colour; };
-    if (std::any_of(v.rows.begin(), v.rows.end(),
-                    [&](const TimelineRow& row) { return std::any_of(row.spans.begin(), row.spans.end(), used); }))
-      v.legend.emplace_back(std::string_view(p.words).starts_with("exposed ") ? p.words + 8 : p.words, p.colour);
-  }
-  return v;
-}
-
 Table relief_table(const TrainRun& r) {
   Table t{"Gain from improving links", {{"change", Align::kLeft}, {"step time saved (%)"}}};
   for (const Relief& x : r.relief) t.rows.push_back({x.what, format_number(x.gain_percent)});
@@ -343,54 +264,83 @@ Table source_table(const TrainRun& r) {
   return t;
 }
 
-}  // namespace
-
-Document train_document(const TrainRun& r, const std::string& typed, const ScaleRun* sizes,
-                        const std::vector<BesideRun>& besides) {
-  const Topology& t = r.cluster().topology;
-  Document d{fmt::format("{} on {} GPUs of {}", r.scenario.model.name, r.layout.ranks(), r.cluster().name), typed, {}};
+/// Everything a reader needs before the details; about one screen of a page.
+void add_verdict(const TrainRun& r, const TrainExtras& extras, Document& d) {
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   if (r.does_not_fit) add(Highlight{r.does_not_fit->message});
-  add(verdict(r));
+  add(step_verdict(r));
   if (!r.planned_flags.empty())
     add(Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}", r.planned_because,
                               r.planned_flags)});
-  add(headline(r));
-  if (!besides.empty()) add(beside_table(r, besides));
+  std::string words = waiting_words(r);
+  if (!extras.like.empty()) words += (words.empty() ? "" : " ") + published_words(extras.like, r);
+  if (!words.empty()) add(Paragraph{std::move(words)}, Audience::kPage);
+  add(headline(r), Audience::kTerminal);
+  if (!extras.besides.empty()) add(beside_table(r, extras.besides));
+  Bars time = breakdown_bars(r, extras.besides), memory = memory_bars(r);
+  time.brief = memory.brief = true;
+  add(std::move(time), Audience::kPage);
+  add(std::move(memory), Audience::kPage);
+  if (!extras.levers.empty()) add(lever_table(r, extras.levers, 3), Audience::kPage);
+}
+
+void add_machine(const TrainRun& r, Document& d) {
+  const Topology& t = r.cluster().topology;
+  const auto add = [&](BlockElement e) { d.blocks.push_back({std::move(e), Audience::kPage}); };
+  add(level_table(machine_levels(t)));
+  std::vector<double> load(t.link_count(), 0.0);
+  for (const LinkLoad& l : r.step.timeline.links) load[l.link] = l.utilisation;
+  add(draw_node(t, BlockId{0}, load));
+  if (!t.fabric_switches().empty()) add(draw_fabric(t, load));
+}
+
+}  // namespace
+
+Document train_document(const TrainRun& r, const std::string& typed, const TrainExtras& extras) {
+  Document d{fmt::format("{} on {} GPUs of {}", r.scenario.model.name, r.layout.ranks(), r.cluster().name), typed, {}};
+  const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
+  const Audience both_if_short = r.relief.empty() ? Audience::kPage : Audience::kBoth;
+  add_verdict(r, extras, d);
+  const auto fold = [&](const char* text) { add(Fold{text}, Audience::kPage); };
+  add(Heading{"Timeline"}, Audience::kPage);
+  const double end = r.step.step_time.in_s();
+  TimelineView whole = timeline_view(r, "Timeline of the step", 0, end);
+  whole.explore = true;
+  add(std::move(whole), Audience::kPage);
+  add(Heading{"Details"}, Audience::kPage);
+  fold("Scenario and result");
   add(details(r));
   for (const std::string& a : r.cluster().assumptions) add(Paragraph{"Assumed: " + a + "."}, Audience::kTerminal);
-  const auto heading = [&](const char* text) { add(Heading{text}, Audience::kPage); };
-  heading("Time");
-  add(breakdown_bars(r, besides));
+  fold("Time");
+  add(breakdown_bars(r, extras.besides));
   add(breakdown_note(r));
-  heading("Memory");
+  const double slice = end / std::max(8u, r.layout.micro_batches());
+  add(timeline_view(r, "The beginning", 0, slice), Audience::kPage);
+  add(timeline_view(r, "The end", end - 1.5 * slice, end), Audience::kPage);
+  fold("Memory");
   add(memory_bars(r));
-  add(memory_table(r), r.relief.empty() ? Audience::kPage : Audience::kBoth);
-  heading("Communication");
+  add(memory_table(r), both_if_short);
+  fold("Communication");
   add(calls_table(r, 5), Audience::kTerminal);
   add(calls_table(r, 40), Audience::kPage);
-  add(volume_table(step_volumes(r)), r.relief.empty() ? Audience::kPage : Audience::kBoth);
+  add(volume_table(step_volumes(r)), both_if_short);
+  if (!r.relief.empty() || !extras.levers.empty()) fold("What would make it shorter");
+  if (!extras.levers.empty()) add(lever_table(r, extras.levers, 20));
   if (!r.relief.empty())
     add(relief_table(r));
   else
-    add(Paragraph{"--explain adds the gain from improving each kind of link, and the curve of scaling."},
-        Audience::kPage);
-  heading("Timeline");
-  const double end = r.step.step_time.in_s(), slice = end / std::max(8u, r.layout.micro_batches());
-  add(timeline_view(r, "Timeline of the step", 0, end), Audience::kPage);
-  add(timeline_view(r, "The beginning", 0, slice), Audience::kPage);
-  add(timeline_view(r, "The end", end - 1.5 * slice, end), Audience::kPage);
-  heading("Machine");
-  add(level_table(machine_levels(t)), Audience::kPage);
-  std::vector<double> load(t.link_count(), 0.0);
-  for (const LinkLoad& l : r.step.timeline.links) load[l.link] = l.utilisation;
-  add(draw_node(t, BlockId{0}, load), Audience::kPage);
-  if (!t.fabric_switches().empty()) add(draw_fabric(t, load), Audience::kPage);
-  if (sizes != nullptr && !draw_scaling(*sizes, true).shapes.empty()) {
-    heading("Scaling");
-    add(draw_scaling(*sizes, true), Audience::kPage);
+    add(Paragraph{"--explain adds what would make the step shorter, and the curve of scaling."}, Audience::kPage);
+  if (!extras.like.empty()) {
+    fold("Published runs");
+    add(published_table(extras.like), Audience::kPage);
   }
-  heading("Assumptions");
+  fold("Machine");
+  add_machine(r, d);
+  if (extras.sizes != nullptr && !draw_scaling(*extras.sizes, true).shapes.empty()) {
+    fold("Scaling");
+    add(draw_scaling(*extras.sizes, true), Audience::kPage);
+  }
+  fold("Assumptions and their sources");
   add(source_table(r), Audience::kPage);
   return d;
 }

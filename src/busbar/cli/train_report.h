@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "busbar/base/json.h"
+#include "busbar/cli/published_runs.h"
+#include "busbar/cli/train_beside.h"
+#include "busbar/cli/train_levers.h"
 #include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
 
@@ -13,13 +16,17 @@ namespace busbar {
 struct CommonOptions;
 
 struct ScaleRun;
-struct BesideRun;
 
 /// The keys of DESIGN's contract and a few more; everything except `run`.
 Json train_json(const TrainRun& run, const CommonOptions& common);
-/// `sizes`: the scenario on other sizes of the machine, for the page; nullptr: unknown. `besides`: variants in columns.
-Document train_document(const TrainRun& run, const std::string& typed, const ScaleRun* sizes = nullptr,
-                        const std::vector<BesideRun>& besides = {});
+/// What a report shows beside the step itself; all of it may be missing.
+struct TrainExtras {
+  const ScaleRun* sizes = nullptr;  ///< the scenario on other sizes of the machine
+  std::vector<BesideRun> besides;   ///< variants in columns
+  std::vector<Lever> levers;
+  std::vector<PublishedRun> like;  ///< the most similar published runs
+};
+Document train_document(const TrainRun& run, const std::string& typed, const TrainExtras& extras);
 
 /// All keys of a resolved layout.
 Json layout_json(const LayoutSpec& layout);

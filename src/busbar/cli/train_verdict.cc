@@ -1,0 +1,155 @@
+#include "busbar/cli/train_verdict.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/money.h"
+#include "busbar/cli/session.h"
+#include "busbar/report/style.h"
+
+namespace busbar {
+namespace {
+
+constexpr StepPart kParts[] = {{"compute", "compute", colour::kCompute},
+                               {"exposed_tp", "exposed TP", colour::kTp},
+                               {"exposed_dp", "exposed DP", colour::kDp},
+                               {"exposed_pp", "exposed PP", colour::kPp},
+                               {"exposed_cp", "exposed CP", colour::kCp},
+                               {"exposed_ep", "exposed EP", colour::kEp},
+                               {"bubble", "pipeline bubble", colour::kIdle},
+                               {"optimizer", "optimizer", colour::kOptimizer},
+                               {"other", "other", colour::kOther}};
+
+struct Purpose {
+  OpClass cls;
+  const char* words;
+  Duration Breakdown::*exposed;
+};
+constexpr Purpose kPurposes[] = {{OpClass::kTp, "tensor parallelism", &Breakdown::exposed_tp},
+                                 {OpClass::kDp, "gradients and parameters", &Breakdown::exposed_dp},
+                                 {OpClass::kPp, "sends between stages", &Breakdown::exposed_pp},
+                                 {OpClass::kCp, "context parallelism", &Breakdown::exposed_cp},
+                                 {OpClass::kEp, "exchanges of experts", &Breakdown::exposed_ep}};
+
+const char* brand(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::kNvlink:
+      return "NVLink";
+    case LinkKind::kXgmi:
+      return "xGMI";
+    case LinkKind::kIci:
+      return "ICI";
+    case LinkKind::kC2c:
+      return "NVLink-C2C";
+    case LinkKind::kPcie:
+      return "PCIe";
+    case LinkKind::kSocket:
+      return "the link between CPUs";
+    case LinkKind::kHost:
+      return "host memory";
+    case LinkKind::kInfiniband:
+      return "InfiniBand";
+    case LinkKind::kEthernet:
+      return "Ethernet";
+    case LinkKind::kIdeal:
+      break;
+  }
+  return "network";
+}
+
+/// The links that limit the most exposed call of a purpose.
+std::string limited_by(const TrainRun& r, OpClass cls) {
+  for (const CallUse& u : r.step.calls)
+    if (u.cls == cls && u.bound.link != kNone<LinkId>) return brand(r.cluster().topology.link_class(u.bound.link).kind);
+  return "";
+}
+
+std::string purpose_words(const TrainRun& r) {
+  std::vector<std::pair<Duration, std::string>> parts;
+  for (const Purpose& p : kPurposes) {
+    const Duration time = r.step.breakdown.*p.exposed;
+    if (share_percent(time, r.step.step_time) < 0.5) continue;
+    const std::string links = limited_by(r, p.cls);
+    parts.emplace_back(time, fmt::format("{:.0f} % {}{}", share_percent(time, r.step.step_time), p.words,
+                                         links.empty() ? "" : " (" + links + ")"));
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string out;
+  for (const auto& [time, words] : parts) out += (out.empty() ? ": " : ", ") + words;
+  return out;
+}
+
+/// "8.7 to 11 s": two digits each.
+std::string range_words(double low_s, double high_s) {
+  const auto [unit, scale] = high_s >= 1      ? std::pair("s", 1.0)
+                             : high_s >= 1e-3 ? std::pair("ms", 1e3)
+                                              : std::pair("us", 1e6);
+  return fmt::format("{} to {} {}", format_number(low_s * scale, 2), format_number(high_s * scale, 2), unit);
+}
+
+std::string largest_call(const TrainRun& r) {
+  if (r.step.calls.empty()) return "";
+  const CallUse& u = r.step.calls.front();
+  if (share_percent(u.exposed, r.step.step_time) < 0.5 || u.bound.link == kNone<LinkId>) return "";
+  const Topology& t = r.cluster().topology;
+  return fmt::format(" The largest single item is {}: {}, limited by the {} of {}.", call_name(r, u),
+                     format_duration(u.exposed.in_s()), u.bound.kind == BoundKind::kBandwidth ? "bandwidth" : "latency",
+                     brand(t.link_class(u.bound.link).kind));
+}
+
+}  // namespace
+
+std::span<const StepPart> step_parts() { return kParts; }
+
+Duration exposed(const Breakdown& b) {
+  return b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep;
+}
+
+double share_percent(Duration part, Duration whole) { return 100.0 * part.in_s() / whole.in_s(); }
+
+std::string call_name(const TrainRun& r, const CallUse& u) {
+  const CollectiveCall& c = r.program.calls[index(u.call)];
+  std::string purpose = name_of(u.cls);
+  for (char& ch : purpose) ch = static_cast<char>(std::toupper(static_cast<unsigned char>(ch)));
+  return fmt::format("{} {} of {} over {} ranks", purpose, name_of(c.op), format_binary_size(count(c.bytes)),
+                     c.groups.size());
+}
+
+std::pair<double, double> likely_step_s(const TrainRun& r) {
+  const double expected = step_spread(r).expected_s;
+  return {expected * (1 + r.band.low_percent / 100), expected * (1 + r.band.high_percent / 100)};
+}
+
+Highlight step_verdict(const TrainRun& r) {
+  const StepResult& s = r.step;
+  const auto [low, high] = likely_step_s(r);
+  std::string text = fmt::format("{} per step (likely {}), {:.0f} % MFU.", format_duration(s.step_time.in_s()),
+                                 range_words(low, high), 100 * r.metrics.mfu);
+  const double waits = share_percent(exposed(s.breakdown), s.step_time);
+  const double bubble = share_percent(s.breakdown.bubble, s.step_time);
+  if (waits >= 0.5)
+    text += fmt::format(" GPUs wait for communication {:.0f} % of the time{}.", waits, purpose_words(r));
+  else
+    text += " Compute hides all communication.";
+  if (bubble >= 0.5) text += fmt::format(" The pipeline bubble takes {:.0f} %.", bubble);
+  return {text + largest_call(r)};
+}
+
+std::string waiting_words(const TrainRun& r) {
+  if (!(r.cost.usd_per_day > 0)) return "";
+  const Duration lost = exposed(r.step.breakdown) + r.step.breakdown.bubble;
+  const double percent = share_percent(lost, r.step.step_time);
+  const std::string day = format_money(r.cost.usd_per_day);
+  std::string text = fmt::format("{} GPUs at ${} an hour cost {} a day", r.layout.ranks(),
+                                 format_number(r.cluster().usd_per_gpu_hour), day);
+  if (percent < 0.5) return text + ".";
+  return text + fmt::format("; {:.0f} % of it is waiting{}: {}.", percent,
+                            r.step.breakdown.bubble > Duration() ? " (communication and bubble)" : "",
+                            format_money(r.cost.usd_per_day * percent / 100));
+}
+
+}  // namespace busbar

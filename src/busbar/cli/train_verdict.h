@@ -1,0 +1,34 @@
+// The first things a reader of a predicted step wants to know: how long, how good, what it costs, where it waits.
+#pragma once
+
+#include <string>
+
+#include "busbar/cli/train_run.h"
+#include "busbar/report/document.h"
+
+namespace busbar {
+
+/// The parts of a step as pages and tables show them.
+struct StepPart {
+  const char* key;    ///< of Breakdown in JSON: "exposed_tp"
+  const char* words;  ///< "exposed TP"
+  int colour;
+};
+std::span<const StepPart> step_parts();
+
+/// All exposed communication.
+Duration exposed(const Breakdown& b);
+double share_percent(Duration part, Duration whole);
+
+/// "TP all_gather of 64 MiB over 8 ranks"
+std::string call_name(const TrainRun& run, const CallUse& use);
+
+/// The lowest and highest time of 9 of 10 published steps like it. They include waiting for the slowest GPU.
+std::pair<double, double> likely_step_s(const TrainRun& run);
+
+/// "9.63 s per step (likely 8.7 to 11 s), 37 % MFU. GPUs wait for communication 26 % of the time: ..."
+Highlight step_verdict(const TrainRun& run);
+/// "GPUs that wait cost $9,400 of $36,000 a day: ..."; empty without a price.
+std::string waiting_words(const TrainRun& run);
+
+}  // namespace busbar
