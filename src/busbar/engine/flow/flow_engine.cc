@@ -59,10 +59,12 @@ bool FlowEngine::apart(CallId a, CallId b) {
 /// Whether two stages share a link.
 bool FlowEngine::contend(std::uint32_t i, std::uint32_t j) {
   if (!calls_.shortcuts().take(Shortcut::kKeptContention)) return share_a_link(i, j);
-  if (i > j) std::swap(i, j);
-  const auto [it, fresh] = contend_.try_emplace((std::uint64_t{i} << 32) | j, false);
-  if (fresh) it->second = share_a_link(i, j);
-  return it->second;
+  if (i < j) std::swap(i, j);
+  if (contend_.size() <= i) contend_.resize(std::size_t{i} + 1);
+  std::vector<Contention>& row = contend_[i];
+  if (row.size() <= j) row.resize(std::size_t{j} + 1, Contention::kUnknown);
+  if (row[j] == Contention::kUnknown) row[j] = share_a_link(i, j) ? Contention::kYes : Contention::kNo;
+  return row[j] == Contention::kYes;
 }
 
 bool FlowEngine::share_a_link(std::uint32_t i, std::uint32_t j) const {
@@ -114,11 +116,16 @@ void FlowEngine::find_group(std::uint32_t r) {
 
 /// Takes in the runs that contend with those of the sharing group.
 void FlowEngine::grow_group() {
-  for (std::size_t head = 0; head < group_.size(); ++head)
+  for (const std::uint32_t r : group_) runs_[r].grouped = true;
+  for (std::size_t head = 0; head < group_.size(); ++head) {
+    const std::uint32_t stage = stage_id(runs_[group_[head]]);
     for (const std::uint32_t other : in_stage_)
-      if (std::find(group_.begin(), group_.end(), other) == group_.end() &&
-          contend(stage_id(runs_[group_[head]]), stage_id(runs_[other])))
+      if (!runs_[other].grouped && contend(stage, stage_id(runs_[other]))) {
+        runs_[other].grouped = true;
         group_.push_back(other);
+      }
+  }
+  for (const std::uint32_t r : group_) runs_[r].grouped = false;
   std::sort(group_.begin(), group_.end(), [&](auto a, auto b) {
     return std::pair(runs_[a].call, runs_[a].sequence) < std::pair(runs_[b].call, runs_[b].sequence);
   });

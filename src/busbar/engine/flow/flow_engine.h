@@ -16,7 +16,6 @@
 #include <map>
 #include <queue>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "busbar/engine/flow/shared_rates.h"
@@ -63,6 +62,7 @@ class FlowEngine final : public Engine {
     std::uint64_t tag = 0, sequence = 0;
     std::uint32_t stage = 0;
     bool active = false, in_stage = false, shared = false;
+    bool grouped = false;            ///< in the sharing group that grow_group() collects
     SimTime origin;                  ///< times are origin + offset_ps, so that roundings do not add up
     double offset_ps = 0;            ///< end of what is under way, while not shared
     SimTime began;                   ///< of the stage
@@ -110,9 +110,10 @@ class FlowEngine final : public Engine {
     std::uint32_t at;
     std::uint64_t bits;
   };
-  std::vector<std::vector<Word>> stage_links_;       ///< per stage id, ascending
-  std::unordered_map<std::uint64_t, bool> contend_;  ///< by stage pair; looked up only
-  std::vector<std::uint64_t> word_;                  ///< work space, zero
+  std::vector<std::vector<Word>> stage_links_;  ///< per stage id, ascending
+  enum class Contention : std::uint8_t { kUnknown, kNo, kYes };
+  std::vector<std::vector<Contention>> contend_;  ///< by the larger and the smaller stage id; rows grow when asked
+  std::vector<std::uint64_t> word_;               ///< work space, zero
   SharedStages shared_;
   SharedRates rates_;
   std::vector<SharedRates::Member> members_;                         ///< of the sharing group that is being solved

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "busbar/base/csr.h"
+#include "busbar/base/random.h"
 #include "busbar/engine/stage_solver.h"
 #include "busbar/lowering/components.h"
 
@@ -42,6 +43,13 @@ class SharedRates {
     std::uint64_t part = 0;
     MaxMinSolver solver;
   };
+  struct HashOfKey {
+    std::size_t operator()(const std::vector<std::uint64_t>& key) const {
+      std::uint64_t h = key.size();
+      for (const std::uint64_t word : key) h = mix64(h ^ word);
+      return h;
+    }
+  };
   const Shortcuts& shortcuts() const { return solver_.shortcuts(); }
   void list(std::span<const Member> group);
   void find_parts(std::span<const Member> group, KnownGroup& known_group);
@@ -54,10 +62,11 @@ class SharedRates {
   StageSolver& solver_;
   const CapacityTable& table_;
   ComponentSplitter splitter_{Shortcuts::none()};
-  std::map<std::vector<std::uint32_t>, KnownGroup> groups_;          ///< by stages
-  std::map<std::vector<std::uint64_t>, std::vector<double>> known_;  ///< by group, part and its open fluids
-  std::unordered_map<std::uint64_t, std::uint32_t> unknown_;         ///< times that a part's rates were not known
-  std::vector<Equations> equations_;                                 ///< of few parts; the next to go is at oldest_
+  std::map<std::vector<std::uint32_t>, KnownGroup> groups_;  ///< by stages
+  std::unordered_map<std::vector<std::uint64_t>, std::vector<double>, HashOfKey>
+      known_;                                                 ///< by group, part and its open fluids
+  std::unordered_map<std::uint64_t, std::uint32_t> unknown_;  ///< times that a part's rates were not known
+  std::vector<Equations> equations_;                          ///< of few parts; the next to go is at oldest_
   std::size_t oldest_ = 0;
   std::vector<double> some_;
   std::size_t kept_ = 0;  ///< numbers in both
