@@ -171,7 +171,7 @@ def line_of(board, others, rows, with_it):
 
 def by_size(boards):
     """Lines of a table: per size band, over all boards, each one's errors left out and as in the catalogue."""
-    out = ["", "| size | configurations | median of \\|error\\| (%), each board left out | p90 (%) | in the catalogue: median (%) | p90 (%) |",
+    out = ["| size | configurations | median of \\|error\\| (%), each board left out | p90 (%) | in the catalogue: median (%) | p90 (%) |",
            "|---|---|---|---|---|---|"]
     for b, name in enumerate(BANDS):
         left_out = {b: [e for rows, _ in boards for e in errors_of(rows).get(b, [])]}
@@ -190,7 +190,7 @@ def main():
     for board, others, rows, with_it in boards_left_out(args.busbar, args.board):
         boards.append((rows, with_it))
         print(line_of(board, others, rows, with_it), flush=True)
-    print("\n".join(by_size(boards)))
+    print("\n".join(["", *by_size(boards)]))
 
 
 def share_within(values, share=0.9):

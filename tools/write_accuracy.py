@@ -99,13 +99,15 @@ def collectives(busbar, fit_again):
             f"confidence: medium\nbands:\n{own}")
     if not fit_again:
         return text + kept("collectives")
-    table, rows = [], []
+    table, rows, boards = [], [], []
     for board, others, left_out, with_it in leave_one_out.boards_left_out(busbar):
+        boards.append((left_out, with_it))
         table.append(leave_one_out.line_of(board, others, left_out, with_it))
         print(table[-1], flush=True)
         rows += left_out
     bands, holds_left_out = lines_of(by_size(rows), "joined", "board", "    ", True)
     write_table("left out", leave_one_out.TITLE + table)
+    write_table("left out by size", leave_one_out.by_size(boards))
     write_table("bands", ["| size | left out | in the band (%) | median width (%) | p90 of the error (%) | width / p90 |",
                           "|---|---|---|---|---|---|"] +
                 [f"| {name} | {what} | {c:.1f} | {w:.1f} | {p:.1f} | {w / p:.2f} |"
