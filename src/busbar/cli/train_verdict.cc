@@ -14,7 +14,7 @@
 namespace busbar {
 namespace {
 
-constexpr StepPart kParts[] = {{"compute", "compute", colour::kCompute},
+constexpr StepPart kStepParts[] = {{"compute", "compute", colour::kCompute},
                                {"exposed_tp", "exposed TP", colour::kTp},
                                {"exposed_dp", "exposed DP", colour::kDp},
                                {"exposed_pp", "exposed PP", colour::kPp},
@@ -24,12 +24,12 @@ constexpr StepPart kParts[] = {{"compute", "compute", colour::kCompute},
                                {"optimizer", "optimizer", colour::kOptimizer},
                                {"other", "other", colour::kOther}};
 
-struct Purpose {
+struct WaitingFor {
   OpClass cls;
   const char* words;
   Duration Breakdown::*exposed;
 };
-constexpr Purpose kPurposes[] = {{OpClass::kTp, "tensor parallelism", &Breakdown::exposed_tp},
+constexpr WaitingFor kWaitingFor[] = {{OpClass::kTp, "tensor parallelism", &Breakdown::exposed_tp},
                                  {OpClass::kDp, "gradients and parameters", &Breakdown::exposed_dp},
                                  {OpClass::kPp, "sends between stages", &Breakdown::exposed_pp},
                                  {OpClass::kCp, "context parallelism", &Breakdown::exposed_cp},
@@ -70,7 +70,7 @@ std::string limited_by(const TrainRun& r, OpClass cls) {
 
 std::string purpose_words(const TrainRun& r) {
   std::vector<std::pair<Duration, std::string>> parts;
-  for (const Purpose& p : kPurposes) {
+  for (const WaitingFor& p : kWaitingFor) {
     const Duration time = r.step.breakdown.*p.exposed;
     if (share_percent(time, r.step.step_time) < 0.5) continue;
     const std::string links = limited_by(r, p.cls);
@@ -103,7 +103,7 @@ std::string largest_call(const TrainRun& r) {
 
 }  // namespace
 
-std::span<const StepPart> step_parts() { return kParts; }
+std::span<const StepPart> step_parts() { return kStepParts; }
 
 Duration exposed(const Breakdown& b) {
   return b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep;
