@@ -15,21 +15,34 @@ namespace busbar {
 namespace {
 
 constexpr double kChartWidth = 760, kPlotHeight = 300, kSquarePlot = 460;
-constexpr double kLeftEdge = 74, kRightEdge = 24, kBelow = 50, kLegendRow = 22, kChartLetter = 13;
+constexpr double kLeftEdge = 74, kRightEdge = 40, kBelow = 50, kLegendRow = 22, kChartLetter = 13;
 constexpr double kChartLetterWidth = 7.2;  // mean width of a letter of this size
+
+/// "1.20 ms" as "1.2 ms", "10.0 us" as "10 us".
+std::string trimmed_number(std::string text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  if (text.find('.') < end)
+    for (std::size_t at = end; text[at - 1] == '0' || text[at - 1] == '.';) {
+      const bool point = text[--at] == '.';
+      text.erase(at, 1);
+      if (point) break;
+    }
+  return text;
+}
 
 std::string axis_label(AxisUnit unit, double value) {
   switch (unit) {
     case AxisUnit::kBytes:
       return format_binary_size(static_cast<std::uint64_t>(std::llround(value)));
     case AxisUnit::kSeconds:
-      return value == 0 ? "0" : format_duration(value);
+      return value == 0 ? "0" : trimmed_number(format_duration(value));
     case AxisUnit::kPercent:
-      return format_number(value) + " %";
+      return fmt::format("{:.6g} %", value);
     case AxisUnit::kNumber:
+    case AxisUnit::kCount:
       break;
   }
-  return value != 0 && std::fabs(value) < 1e-3 ? fmt::format("{:g}", value) : format_number(value);
+  return fmt::format("{:.7g}", value);
 }
 
 /// Maps values of one axis to [0, 1].
@@ -59,7 +72,7 @@ class AxisScale {
       for (Tick t : nice_ticks(low_, high_, wanted)) out.push_back({t.value, axis_label(axis_.unit, t.value)});
       return out;
     }
-    const double base = axis_.unit == AxisUnit::kBytes ? 2 : 10;
+    const double base = axis_.unit == AxisUnit::kBytes || axis_.unit == AxisUnit::kCount ? 2 : 10;
     const double first = std::ceil(std::log(low_) / std::log(base) - 1e-9);
     const double last = std::floor(std::log(high_) / std::log(base) + 1e-9);
     if (last - first < 1) {
@@ -151,7 +164,7 @@ class ChartPainter {
       if (s.name.empty()) continue;
       const double here = place(s.name);
       if (s.line) line(here, row, here + 26, row, s.colour, 2.4, s.dashed);
-      if (s.dots) dot(here + 13, row, 3.6, s, "");
+      if (s.dots && !s.line) dot(here + 13, row, 3.6, s, "");
       words(here + 34, row, s.name, Anchor::kStart, colour::kInk);
       any = true;
     }
@@ -174,7 +187,7 @@ class ChartPainter {
       line(kLeftEdge, y(t.value), right(), y(t.value), colour::kFrame, 1);
       words(kLeftEdge - 8, y(t.value), t.label, Anchor::kEnd, colour::kMuted);
     }
-    for (const Tick& t : x_.ticks(chart_.square ? 6 : 9)) {
+    for (const Tick& t : x_.ticks(chart_.square || chart_.x.unit == AxisUnit::kSeconds ? 6 : 9)) {
       line(x(t.value), bottom, x(t.value), bottom + 5, colour::kMuted, 1);
       words(x(t.value), bottom + 17, t.label, Anchor::kMiddle, colour::kMuted);
     }

@@ -28,8 +28,9 @@ struct ChartBand {
   std::vector<ChartRange> ranges{};
 };
 
-/// What the numbers of an axis are: labels are "1 KiB", "12 us", "40 %" or plain numbers.
-enum class AxisUnit : std::uint8_t { kNumber, kBytes, kSeconds, kPercent };
+/// What the numbers of an axis are: labels are "1 KiB", "12 us", "40 %" or plain numbers. kCount: whole numbers that
+/// usually double.
+enum class AxisUnit : std::uint8_t { kNumber, kCount, kBytes, kSeconds, kPercent };
 struct ChartAxis {
   std::string title{};
   AxisUnit unit = AxisUnit::kNumber;

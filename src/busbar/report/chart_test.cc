@@ -51,6 +51,16 @@ TEST(Chart, SeriesAndBandsAreNamedAndTicksSayTheirUnit) {
     EXPECT_TRUE(std::any_of(d.shapes.begin(), d.shapes.end(), [&](const Shape& s) { return s.text == word; })) << word;
 }
 
+TEST(Chart, LabelsOfTimesHaveNoZerosAtTheirEnd) {
+  Chart c;
+  c.x = {"time", AxisUnit::kSeconds};
+  c.y = {"flows", AxisUnit::kPercent};
+  c.series.push_back({"", 0, {{0, 0}, {1.2e-3, 100}}});
+  const Drawing d = draw_chart(c);
+  for (const char* word : {"200 us", "1 ms", "1.2 ms", "20 %", "100 %"})
+    EXPECT_TRUE(std::any_of(d.shapes.begin(), d.shapes.end(), [&](const Shape& s) { return s.text == word; })) << word;
+}
+
 TEST(Chart, PointsThatAnAxisCannotShowAreLeftOut) {
   Chart c = doubling();
   c.series.front().points.push_back({0, 3, "zero"});
