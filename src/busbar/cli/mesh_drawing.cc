@@ -21,6 +21,8 @@ using Kind = Shape::Kind;
 
 constexpr std::size_t kMostInRing = 24, kMostInRows = 256;
 constexpr double kBoxWidth = 72, kBoxHeight = 32;
+constexpr double kStub = 14;  // of a link that goes around a torus, outside its box
+constexpr double kLeastLetter = 11;
 
 struct BoxLine {
   std::uint32_t lanes = 0;
@@ -196,7 +198,9 @@ void add_box(const BoxGraph::Box& what, Point at, double scale, Drawing& d) {
   Shape text{Kind::kText, at.x, at.y};
   text.text = what.label;
   text.colour = colour::kInk;
-  text.size = std::max(5.0, 13 * scale);
+  text.size = std::max(kLeastLetter, 13 * scale);
+  if (static_cast<double>(text.text.size()) * 0.62 * text.size > w)  // only the number
+    text.text.erase(0, std::min(text.text.find_first_of("0123456789"), text.text.size() - 1));
   d.shapes.push_back(text);
 }
 
@@ -213,25 +217,41 @@ Drawing draw_boxes(const BoxGraph& graph, std::string title, std::size_t most_in
   double height = 0;
   const std::vector<Point> at = in_ring ? ring(n, height) : rows(graph.lines, n, height);
   const double step = in_ring || at.size() < 2 ? kDrawingWidth : (at[1].x - at[0].x) * 1.5;
-  std::size_t left_out = 0;
+  const double scale = in_ring || at.size() < 2 ? 1 : std::min(1.0, (at[1].x - at[0].x) / (kBoxWidth * 1.3));
+  std::size_t left_out = 0, wrapped = 0;
   for (const auto& [ends, b] : graph.lines) {
     const Point p = at[ends.first], q = at[ends.second];
-    if (std::hypot(p.x - q.x, p.y - q.y) > step) {
+    const double length = std::hypot(p.x - q.x, p.y - q.y);
+    const bool straight = std::min(std::fabs(p.x - q.x), std::fabs(p.y - q.y)) < 1e-6;
+    if (length > step && !straight) {
       ++left_out;
       continue;
     }
     const std::size_t rank = ranks.at(b.lanes);
-    d.shapes.push_back(
-        line(p, q, kLaneColours[rank % std::size(kLaneColours)], b.heat,
-             1.5 + 2.0 * static_cast<double>(std::min<std::size_t>(rank, kMostWidths)),
-             fmt::format("{} to {}: {} {}, {} per direction", graph.boxes[ends.first].tip, graph.boxes[ends.second].tip,
-                         b.lanes, b.lanes == 1 ? graph.lane : graph.lanes, format_rate(b.rate))));
+    const double thickness = 1.5 + 2.0 * static_cast<double>(std::min<std::size_t>(rank, kMostWidths));
+    const int tone = kLaneColours[rank % std::size(kLaneColours)];
+    const std::string tip =
+        fmt::format("{} to {}: {} {}, {} per direction", graph.boxes[ends.first].tip, graph.boxes[ends.second].tip,
+                    b.lanes, b.lanes == 1 ? graph.lane : graph.lanes, format_rate(b.rate));
+    if (length <= step) {
+      d.shapes.push_back(line(p, q, tone, b.heat, thickness, tip));
+      continue;
+    }
+    ++wrapped;  // around the row or column: its two ends
+    const bool along = std::fabs(p.y - q.y) < 1e-6;
+    const double part = ((along ? kBoxWidth : kBoxHeight) / 2 + kStub) * scale / length;
+    const Point out{(p.x - q.x) * part, (p.y - q.y) * part};
+    for (const auto& [from, to] :
+         {std::pair(p, Point{p.x + out.x, p.y + out.y}), {q, Point{q.x - out.x, q.y - out.y}}}) {
+      d.shapes.push_back(line(from, to, tone, b.heat, thickness, tip));
+      d.shapes.back().dashed = true;
+    }
   }
-  const double scale = in_ring ? 1 : std::min(1.0, (at[1].x - at[0].x) / (kBoxWidth * 1.3));
   for (std::size_t i = 0; i < n; ++i) add_box(graph.boxes[i], at[i], scale, d);
   add_legend(graph, ranks, height + 14, d);
   d.height = height + 34;
-  if (left_out > 0) d.note = fmt::format("{} longer links, for example of other dimensions, are not drawn.", left_out);
+  if (wrapped > 0) d.note = fmt::format("Dashed ends: {} links that go around to the other end. ", wrapped);
+  if (left_out > 0) d.note += fmt::format("{} longer links, for example of other dimensions, are not drawn.", left_out);
   return d;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <vector>
 
@@ -68,15 +69,41 @@ const char* title_of(DeviceKind k) {
   }
 }
 
+/// "50 GB/s", "62.5 GB/s"
+std::string short_rate(BytesPerSecond rate) {
+  std::string out = format_rate(static_cast<double>(per_second(rate)));
+  for (const char* zeros : {".00 ", ".0 "})
+    if (const std::size_t at = out.find(zeros); at != std::string::npos)
+      out.erase(at, std::string_view(zeros).size() - 1);
+  return out;
+}
+
+/// The number of the NIC in its server if all cables of a leaf to servers go to the same one: the leaf's rail. Else -1.
+int rail_of(const Topology& t, DeviceId leaf) {
+  std::string nic;
+  for (const LinkId l : t.out_links(leaf)) {
+    if (t.block_of(t.to(l)) == kNone<BlockId>) continue;
+    const std::string name = t.name(t.to(l)), own = name.substr(name.find('.') + 1);
+    if (!nic.empty() && own != nic) return -1;
+    nic = own;
+  }
+  return nic.starts_with("nic") && nic.size() > 3 && nic.size() < 6 ? std::atoi(nic.c_str() + 3) : -1;
+}
+
+/// Colours of rails; rails beyond these begin again.
+constexpr int kRailColours[] = {colour::kCompute, colour::kTp, colour::kDp,        colour::kPp,
+                                colour::kCp,      colour::kEp, colour::kOptimizer, colour::kOther};
+
 /// One line per pair of places, with the busiest of its links and their number.
 class Lines {
  public:
   Lines(const Topology& t, std::span<const double> utilisation) : t_(t), utilisation_(utilisation) {}
-  void add(Place a, Place b, LinkId l) {
+  void add(Place a, Place b, LinkId l, int colour = -1) {
     Line& line = lines_[{a.layer, a.node, b.layer, b.node}];
     double heat = -1;
     if (!utilisation_.empty()) heat = std::max(utilisation_[index(l)], utilisation_[index(reverse(l))]);
     if (line.cables++ == 0 || heat > line.heat) line.link = l, line.heat = heat;
+    line.colour = colour;
   }
   void write(LayeredDrawing& d) const {
     for (const auto& [key, line] : lines_) {
@@ -86,8 +113,14 @@ class Lines {
       if (line.cables > 1) tip += fmt::format(", {} cables", line.cables);
       if (line.heat >= 0) tip += fmt::format(", {} % loaded over the step", format_number(100 * line.heat, 2));
       if (c.health < 1) tip += c.health > 0 ? fmt::format(", degraded to {}", format_number(c.health)) : ", failed";
-      d.edges.push_back(
-          {{key[0], key[1]}, {key[2], key[3]}, line.heat, is_scale_up(c.kind) ? 2.0 : 1.5, tip, line.cables});
+      d.edges.push_back({{key[0], key[1]},
+                         {key[2], key[3]},
+                         line.heat,
+                         is_scale_up(c.kind) ? 2.0 : 1.5,
+                         tip,
+                         line.cables,
+                         short_rate(c.wire_rate),
+                         line.colour});
     }
   }
 
@@ -96,6 +129,7 @@ class Lines {
     LinkId link{};
     double heat = -1;
     std::uint32_t cables = 0;
+    int colour = -1;
   };
   const Topology& t_;
   std::span<const double> utilisation_;
@@ -211,6 +245,7 @@ Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisa
 Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
   LayeredDrawing d;
   d.title = "Fabric";
+  d.link_name = "cable";
   d.description = "Switches of the network in tiers above the servers, and the cables between them.";
   if (t.fabric_switches().empty()) return {};
   std::map<DeviceId, Place> places;
@@ -232,20 +267,26 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
   d.layers.push_back(server_row(t, box_of));
   Lines lines(t, utilisation);
   std::size_t beside = 0;  // seen from both ends
-  for (const DeviceId s : t.fabric_switches())
+  bool rails = leaves.size() > 1;
+  for (const DeviceId s : leaves) rails = rails && rail_of(t, s) >= 0;
+  for (const DeviceId s : t.fabric_switches()) {
+    const int rail = rails ? rail_of(t, s) : -1;
+    const int colour = rail < 0 ? -1 : kRailColours[static_cast<std::size_t>(rail) % std::size(kRailColours)];
     for (const LinkId l : t.out_links(s)) {
       const BlockId b = t.block_of(t.to(l));
       if (b != kNone<BlockId>)
-        lines.add(places.at(s), {server_layer, box_of[index(b)]}, l);
+        lines.add(places.at(s), {server_layer, box_of[index(b)]}, l, colour);
       else if (places.at(s).layer < places.at(t.to(l)).layer)
         lines.add(places.at(s), places.at(t.to(l)), l);
       else if (places.at(s).layer == places.at(t.to(l)).layer)
         ++beside;
     }
+  }
+  if (rails) d.note = "Cables to servers have the colour of their rail: NIC i of every server is on rail i.";
   lines.write(d);
   Drawing cables = beside > 0 ? draw_switches(t, leaves, utilisation) : Drawing();
   if (cables.shapes.empty()) {
-    if (beside > 0) d.note = fmt::format("{} cables between switches of one row are not drawn.", beside / 2);
+    if (beside > 0) d.note += fmt::format("{} cables between switches of one row are not drawn.", beside / 2);
     return lay_out(d);
   }
   const std::string title = cables.title;

@@ -18,6 +18,7 @@ struct Band {
   Extent top, bottom;
   std::uint64_t links = 0;
   double mean = -1, worst = -1;
+  std::string name, each;  ///< "cable", "50 GB/s"; empty: they differ
   double x() const { return (top.first + top.second + bottom.first + bottom.second) / 4; }
 };
 
@@ -56,7 +57,10 @@ std::vector<Band> collect(const LayeredDrawing& drawing, const Placed& placed, c
     band.top = slice(extent(upper, key.first), left[key.first]++, out_of[key.first]);
     band.bottom = slice(extent(lower, key.second), arrived[key.second]++, into[key.second]);
     double sum = 0;
+    band.name = drawing.link_name;
+    band.each = band.edges.front()->each;
     for (const LayeredEdge* e : band.edges) {
+      if (e->each != band.each) band.each.clear();
       band.links += e->links;
       sum += std::max(0.0, e->heat);
       band.worst = std::max(band.worst, e->heat);
@@ -70,7 +74,8 @@ std::vector<Band> collect(const LayeredDrawing& drawing, const Placed& placed, c
 /// 0: the full label; 1: the count with its noun; 2: the count.
 std::string words(const Band& band, int brevity) {
   std::string out = fmt::format("{}", band.links);
-  if (brevity < 2) out += band.links == 1 ? " link" : " links";
+  if (brevity < 2) out += fmt::format(" {}{}", band.name, band.links == 1 ? "" : "s");
+  if (brevity < 1 && !band.each.empty()) out += " of " + band.each;
   if (brevity < 1 && band.worst >= 0) {
     out += fmt::format(", mean {:.0f} %, busiest {:.0f} %", 100 * band.mean, 100 * band.worst);
   }

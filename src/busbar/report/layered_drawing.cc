@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 
 #include "busbar/report/internal/layered_edges.h"
 #include "busbar/report/style.h"
@@ -58,6 +59,7 @@ class Painter {
     out_.note = in_.note;
     out_.width = placed_.width;
     out_.height = hot_ ? heat_legend(placed_.height) : placed_.height;
+    out_.height = link_legend(out_.height);
     return std::move(out_);
   }
 
@@ -86,6 +88,7 @@ class Painter {
         out_.shapes.insert(out_.shapes.end(), bands.shapes.begin(), bands.shapes.end());
         over_.insert(over_.end(), bands.labels.begin(), bands.labels.end());
       } else if (!crowded) {
+        singly_.push_back(&list);
         const std::vector<Shape> lines = draw_lines(placed_, list);
         out_.shapes.insert(out_.shapes.end(), lines.begin(), lines.end());
       }
@@ -135,6 +138,26 @@ class Painter {
     }
   }
 
+  /// One line of text for each pair of layers whose links are drawn singly: how many of them, and what each carries.
+  double link_legend(double y) {
+    constexpr double kLine = 18;
+    const double top = y;
+    for (const std::vector<LayeredEdge>* list : singly_) {
+      std::map<std::string, std::uint32_t> counts;
+      for (const LayeredEdge& e : *list)
+        if (!e.each.empty()) counts[e.each] += e.links;
+      if (counts.empty()) continue;
+      std::string text = fmt::format("{} to {}:", in_.layers[list->front().from.layer].title,
+                                     in_.layers[list->front().to.layer].title);
+      for (const auto& [each, n] : counts)
+        text += fmt::format("{} {} {}{} of {}", text.back() == ':' ? "" : " and", n, in_.link_name, n == 1 ? "" : "s",
+                            each);
+      y += kLine;
+      out_.shapes.push_back(text_shape(2, y - 4, text, colour::kMuted, Anchor::kStart));
+    }
+    return y > top ? y + 8 : y;
+  }
+
   double heat_legend(double y) {
     constexpr double kStep = 22;
     const double right = placed_.width - 48, left = right - kHeatSteps * kStep;
@@ -152,8 +175,9 @@ class Painter {
   EdgesByLayers edges_;
   Placed placed_;
   Drawing out_;
-  std::vector<Shape> over_;  ///< labels of bands: above the boxes
-  bool hot_ = false;         ///< something shows a load: a legend is needed
+  std::vector<const std::vector<LayeredEdge>*> singly_;  ///< edges drawn as lines, by pair of layers
+  std::vector<Shape> over_;                              ///< labels of bands: above the boxes
+  bool hot_ = false;                                     ///< something shows a load: a legend is needed
 };
 
 }  // namespace

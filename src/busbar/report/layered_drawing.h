@@ -36,6 +36,8 @@ struct LayeredEdge {
   double thickness = 1.5;
   std::string tip{};
   std::uint32_t links = 1;  ///< number of links that the line represents
+  std::string each{};       ///< what one of them carries: "50 GB/s"; empty: not said
+  int colour = -1;          ///< palette index of a line without heat; < 0: a neutral one
 };
 
 struct LayeredDrawing {
@@ -43,6 +45,7 @@ struct LayeredDrawing {
   std::vector<Layer> layers{};
   std::vector<LayeredEdge> edges{};
   std::string heat_name = "link load";  ///< in the legend
+  std::string link_name = "link";       ///< of one edge's links, for counts: "cable"
 };
 
 struct LayeredOptions {

@@ -139,7 +139,8 @@ Shape text_shape(double x, double y, std::string words, int tone, Anchor anchor,
 }
 
 Shape stroke_shape(const LayeredEdge& e, Shape::Kind kind, double x, double y, double to_x, double to_y) {
-  return {kind, x, y, to_x - x, to_y - y, colour::kIdle, e.heat, std::clamp(e.thickness, 0.5, 8.0), e.tip};
+  const int tone = e.colour < 0 ? colour::kIdle : e.colour;
+  return {kind, x, y, to_x - x, to_y - y, tone, e.heat, std::clamp(e.thickness, 0.5, 8.0), e.tip};
 }
 
 }  // namespace busbar
