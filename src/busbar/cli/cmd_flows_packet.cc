@@ -10,6 +10,7 @@
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
+#include "busbar/cli/packet_courses.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/packet/packet_list.h"
 
@@ -207,7 +208,7 @@ Table lanes_table(const std::vector<PacketLane>& lanes) {
 }
 
 Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, const PacketReport& r,
-                     const Topology& t) {
+                     const PacketCourses& courses, const Topology& t) {
   const PacketResult& x = r.result;
   Document d{fmt::format("{} flows on {}, packet by packet", r.listed(), r.cluster), common.typed, {}};
   d.blocks.push_back({Facts{
@@ -219,7 +220,12 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
        {"packets",
         fmt::format("{} of data, {} acknowledgements; {} hops, {} events", x.data, x.acks, x.hops, x.events)},
        {"trouble", trouble_of(x)}}}});
-  if (const FlowTimes times = r.times(); times.many()) d.blocks.push_back({times.table()});
+  if (const FlowTimes times = r.times(); times.many()) {
+    d.blocks.push_back({times.draw(), Audience::kPage});
+    d.blocks.push_back({times.table()});
+  }
+  for (Drawing& course : courses.draw(t, r.by_fct, [&](std::uint32_t f) { return r.named.ids[f]; }))
+    d.blocks.push_back({std::move(course), Audience::kPage});
   d.blocks.push_back({slowest_flows(r, t)});
   Table links{
       "Fullest links",
@@ -265,6 +271,8 @@ Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsReque
   options.stop = LongRun::flag();
   PacketWatch watch(o.watch, named, cluster.topology);
   BUSBAR_RETURN_IF_ERROR(watch.watch(options));
+  PacketCourses courses;
+  if (!common.html.empty()) courses.watch(options);
   BUSBAR_ASSIGN(PacketResult result, run_packet_list(router, named.list, options));
   BUSBAR_RETURN_IF_ERROR(watch.write());
   const bool partial = result.done < result.flows.size();
@@ -295,7 +303,7 @@ Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsReque
                         return row = flow_json(r, static_cast<std::uint32_t>(f), cluster.topology);
                       }};
   return deliver_rows(
-      common, std::move(j), rows, [&] { return to_document(common, o, r, cluster.topology); }, status);
+      common, std::move(j), rows, [&] { return to_document(common, o, r, courses, cluster.topology); }, status);
 }
 
 }  // namespace busbar

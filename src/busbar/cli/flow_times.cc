@@ -7,6 +7,8 @@
 
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/report/chart.h"
+#include "busbar/report/style.h"
 
 namespace busbar {
 namespace {
@@ -106,6 +108,22 @@ Table FlowTimes::table(const Penalties* penalties) const {
           ? "slowdown: time divided by the time of the same flow alone."
           : fmt::format("With the penalties of {}. All other times are those of fair sharing.", name_of(*penalties));
   return table;
+}
+
+Drawing FlowTimes::draw() const {
+  constexpr std::size_t kMostPoints = 400;
+  Chart c;
+  c.title = "Completion times: the share of flows that have ended";
+  c.description = "It rises from 0 to 100 %. The table has means and percentiles.";
+  c.x = {"time of the flow", AxisUnit::kSeconds, true};
+  c.y = {"flows", AxisUnit::kPercent, false, 0, 100};
+  ChartSeries all{"", colour::kCompute, {}, true, false};
+  const std::size_t n = flows_.size(), step = 1 + n / kMostPoints;
+  for (std::size_t i = 0; i < n; i += step)
+    all.points.push_back({flows_[i].fct_us * 1e-6, 100 * static_cast<double>(i + 1) / static_cast<double>(n)});
+  if (n > 0) all.points.push_back({flows_.back().fct_us * 1e-6, 100});
+  c.series.push_back(std::move(all));
+  return draw_chart(c);
 }
 
 Status FlowTimes::write_csv(const std::string& file) const {

@@ -29,6 +29,8 @@ class FlowTimes {
   void add_to(Json& report, const Penalties* penalties = nullptr) const;
   /// fct_by_size as a table; it says something from kLeast flows on.
   Table table(const Penalties* penalties = nullptr) const;
+  /// The share of flows that took at most so long. Fewer than two: an empty drawing.
+  Drawing draw() const;
   bool many() const { return flows_.size() >= kLeast; }
   /// Every flow in order of its time: fct_us,percent,slowdown,bytes.
   Status write_csv(const std::string& file) const;
