@@ -31,7 +31,10 @@ class TimelineWriter {
       const std::size_t row = index(span.track);
       if (tl_.tracks[row].thread == "compute") add_wait(span, row);
       ends_[row] = std::max(ends_[row], span.start + span.duration);
-      std::string limit = span.bound_by < tl_.strings.size() ? "limited by " + tl_.strings[span.bound_by] : "";
+      std::string limit;
+      if (span.bytes > 0) limit = format_binary_size(span.bytes);
+      if (span.algorithm < tl_.strings.size()) limit += ", " + tl_.strings[span.algorithm];
+      if (span.bound_by < tl_.strings.size()) limit += ", limited by " + tl_.strings[span.bound_by];
       add(row, span.start, span.duration, colour_of_category(tl_.strings[span.category]), tl_.strings[span.label],
           std::move(limit), static_cast<std::int64_t>(s), span.cause);
     }

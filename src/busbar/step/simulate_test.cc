@@ -226,6 +226,9 @@ TEST(Step, OnlyTheUncoveredPartOfACollectiveIsExposed) {
   EXPECT_EQ(r.breakdown.exposed_tp, Duration::us(10));
   EXPECT_EQ(r.breakdown.exposed_dp, Duration::us(30));
   EXPECT_EQ(r.breakdown.compute, Duration::us(26));
+  Duration waits;  // of the timeline's row of compute, which nothing follows after the last collective
+  for (const Span& span : r.timeline.spans) waits += span.exposed;
+  EXPECT_EQ(waits, Duration::us(10));
 }
 
 TEST(Step, OperationsThatWaitInACircleAreAnError) {

@@ -44,6 +44,8 @@ class Writer {
   void add_strings() {
     out_.strings = program_.labels;
     for (int c = 0; c < kClasses; ++c) category_.push_back(intern(out_.strings, name_of(static_cast<OpClass>(c))));
+    for (const CollectiveCall& call : program_.calls)
+      algorithm_.push_back(call.algorithm.empty() ? kNoString : intern(out_.strings, call.algorithm));
     for (const CallId call : run_.calls) {
       const LinkId link = engine_.bound_by(call).link;
       const bool named = topology_ != nullptr && link != kNone<LinkId>;
@@ -84,9 +86,25 @@ class Writer {
       if (const OpId cause = causes_.of(e.place); cause != kNone<OpId>) span.cause = span_of[index(cause)];
       if (op.kind == OpKind::kCollective) {
         span.bound_by = bound_[index(op.call)];
+        span.algorithm = algorithm_[index(op.call)];
+        span.bytes = count(program_.calls[index(op.call)].bytes);
         courses_.add(op.call, span.start, span.duration);
       }
       out_.spans.push_back(span);
+    }
+    add_exposed();
+  }
+
+  /// Credits the gaps of compute rows to the spans that ended them.
+  void add_exposed() {
+    std::vector<SimTime> idle_since(out_.tracks.size());
+    for (const Span& s : out_.spans) {
+      SimTime& since = idle_since[index(s.track)];
+      if (s.start > since && s.cause != kNoSpan && out_.tracks[index(s.track)].thread == "compute") {
+        Span& cause = out_.spans[index(s.cause)];
+        if (cause.bytes > 0) cause.exposed += s.start - std::max(since, cause.start);
+      }
+      since = std::max(since, s.start + s.duration);
     }
   }
 
@@ -109,7 +127,7 @@ class Writer {
   const Engine& engine_;
   const Topology* topology_;
   Timeline out_;
-  std::vector<std::uint32_t> first_track_, category_, bound_;
+  std::vector<std::uint32_t> first_track_, category_, bound_, algorithm_;
   LinkCourses courses_;
 };
 

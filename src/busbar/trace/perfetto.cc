@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -35,13 +36,14 @@ constexpr std::uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kName = 10, k
 constexpr std::uint64_t kBegin = 1, kEnd = 2, kCount = 4;
 }  // namespace event
 namespace annotation {
-constexpr std::uint32_t kName = 1, kString = 17;
+constexpr std::uint32_t kName = 1, kUint = 3, kReal = 5, kString = 17;
 }
 namespace interned {
 constexpr std::uint32_t kCategories = 1, kNames = 2, kAnnotations = 3, kStrings = 29, kIid = 1, kText = 2;
 }
 constexpr std::uint64_t kCleared = 1, kNeeded = 2;  // TracePacket.SequenceFlags
-constexpr std::uint64_t kBoundBy = 1, kCause = 2;   // our own ids of annotation names
+// Our own ids of annotation names.
+constexpr std::uint64_t kBoundBy = 1, kCause = 2, kAlgorithm = 3, kBytes = 4, kExposed = 5;
 
 std::uint64_t to_ns(Duration t) {
   return (static_cast<std::uint64_t>(std::max<std::int64_t>(0, t.in_ps())) + 500) / 1000;
@@ -100,6 +102,9 @@ class TraceWriter {
     }
     add(interned::kAnnotations, kBoundBy, "bound_by");
     add(interned::kAnnotations, kCause, "cause");
+    add(interned::kAnnotations, kAlgorithm, "algorithm");
+    add(interned::kAnnotations, kBytes, "bytes");
+    add(interned::kAnnotations, kExposed, "exposed_us");
     packet_.message(packet::kInterned, all);
     emit(kCleared | kNeeded);
   }
@@ -157,6 +162,9 @@ class TraceWriter {
     event_.clear();
     if (known(s.category)) event_.varint(event::kCategory, iid(s.category));
     if (known(s.bound_by)) annotate(kBoundBy, s.bound_by);
+    if (known(s.algorithm)) annotate(kAlgorithm, s.algorithm);
+    if (s.bytes > 0) annotate(kBytes, [&] { annotation_.varint(annotation::kUint, s.bytes); });
+    if (s.bytes > 0) annotate(kExposed, [&] { annotation_.real(annotation::kReal, s.exposed.in_us()); });
     const bool is_effect = caused(index);
     if (is_effect && known(timeline_.spans[cause_of(index)].label))
       annotate(kCause, timeline_.spans[cause_of(index)].label);
@@ -184,9 +192,12 @@ class TraceWriter {
   }
 
   void annotate(std::uint64_t name, std::uint32_t string) {
+    annotate(name, [&] { annotation_.varint(annotation::kString, iid(string)); });
+  }
+  void annotate(std::uint64_t name, const std::function<void()>& add_value) {
     annotation_.clear();
     annotation_.varint(annotation::kName, name);
-    annotation_.varint(annotation::kString, iid(string));
+    add_value();
     event_.message(event::kAnnotation, annotation_);
   }
 

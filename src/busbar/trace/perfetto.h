@@ -9,9 +9,9 @@
 namespace busbar {
 
 /// The bytes of a Perfetto trace: TrackEvents on one process track per Track::process and one thread track per track
-/// (more if spans overlap without nesting). Slices carry their category and, if known, the arguments `bound_by` and
-/// `cause` (label of the causing span), and a flow arrow from the cause. Links with a known course are counters in
-/// percent of their payload rate, busiest first, with a value at each change.
+/// (more if spans overlap without nesting). Slices carry their category and, if known, the arguments `bound_by`,
+/// `cause` (label of the causing span), `algorithm`, `bytes` and `exposed_us`, and a flow arrow from the cause. Links
+/// with a known course are counters in percent of their payload rate, busiest first, with a value at each change.
 ///
 /// Units:   Perfetto counts nanoseconds. Both ends of a span are rounded to the nearest one, not its duration, so spans
 ///          that touch still touch and nesting is kept. Times before 0 become 0.

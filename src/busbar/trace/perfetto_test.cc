@@ -79,7 +79,8 @@ struct Viewer {
   std::map<std::uint64_t, std::uint64_t> parent;
   std::vector<Slice> slices;
   std::map<std::string, std::vector<std::pair<std::uint64_t, double>>> counts;
-  std::multimap<std::uint64_t, std::string> flows;  ///< flow id -> names of slices
+  std::map<std::string, std::map<std::string, std::string>> arguments;  ///< by name of slice
+  std::multimap<std::uint64_t, std::string> flows;                      ///< flow id -> names of slices
   bool balanced = true;
 
   explicit Viewer(const std::string& trace) {
@@ -140,7 +141,11 @@ struct Viewer {
     s.begin = when;
     for (auto [it, end] = e.bytes.equal_range(4); it != end; ++it) {
       const Message a(it->second);
-      (a.number(1) == 1 ? s.bound_by : s.cause) = strings.at(a.number(17));
+      const std::uint64_t name = a.number(1);
+      if (name <= 2) (name == 1 ? s.bound_by : s.cause) = strings.at(a.number(17));
+      if (name == 3) arguments[s.name]["algorithm"] = strings.at(a.number(17));
+      if (name == 4) arguments[s.name]["bytes"] = std::to_string(a.number(3));
+      if (name == 5) arguments[s.name]["exposed_us"] = std::to_string(std::bit_cast<double>(a.number(5)));
     }
     for (auto [it, end] = e.numbers.equal_range(47); it != end; ++it) flows.emplace(it->second, s.name);
     return s;
@@ -169,6 +174,19 @@ TEST(Perfetto, SlicesComeBackWithTrackNameCategoryBoundAndCause) {
                                             Slice{"stage 0", "communication", "all_gather", "tp",
                                                   "NVLink gpu0 -> nvswitch1", "forward", 1, 2'002},
                                             Slice{"stage 1", "compute", "forward", "compute", "", "", 5'000, 12'001}));
+}
+
+TEST(Perfetto, CollectivesCarrySizeAlgorithmAndTheTimeTheyAreExposed) {
+  Timeline t = two_streams();
+  t.strings.push_back("ring");
+  t.spans[1].algorithm = static_cast<std::uint32_t>(t.strings.size() - 1);
+  t.spans[1].bytes = 4096;
+  t.spans[1].exposed = Duration::us(2);
+  const Viewer v(perfetto_bytes(t));
+  using testing::Pair;
+  EXPECT_THAT(v.arguments, testing::ElementsAre(
+                               Pair("all_gather", testing::ElementsAre(Pair("algorithm", "ring"), Pair("bytes", "4096"),
+                                                                       Pair("exposed_us", "2.000000")))));
 }
 
 TEST(Perfetto, AFlowOfItsOwnLeadsFromACauseToEachEffect) {

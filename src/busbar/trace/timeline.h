@@ -25,8 +25,11 @@ struct Span {
   std::uint32_t category = 0;  ///< index into Timeline::strings: "compute", "tp", ...
   SimTime start;
   Duration duration;
-  SpanId cause = kNoSpan;              ///< the span whose end allowed this one to start: an index into Timeline::spans
-  std::uint32_t bound_by = kNoString;  ///< index into Timeline::strings, or none
+  SpanId cause = kNoSpan;               ///< the span whose end allowed this one to start: an index into Timeline::spans
+  std::uint32_t bound_by = kNoString;   ///< index into Timeline::strings, or none
+  std::uint32_t algorithm = kNoString;  ///< of a collective, likewise
+  std::uint64_t bytes = 0;              ///< of a collective: its size; 0: none
+  Duration exposed;                     ///< how long a row of compute waited while this span, its cause, ran
 };
 
 /// The load of one directed link over the run.
