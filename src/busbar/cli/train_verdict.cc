@@ -84,7 +84,7 @@ std::string purpose_words(const TrainRun& r) {
 }
 
 /// "8.7 to 11 s": two digits each.
-std::string range_words(double low_s, double high_s) {
+std::string likely_words(double low_s, double high_s) {
   const auto [unit, scale] = high_s >= 1      ? std::pair("s", 1.0)
                              : high_s >= 1e-3 ? std::pair("ms", 1e3)
                                               : std::pair("us", 1e6);
@@ -128,7 +128,7 @@ Highlight step_verdict(const TrainRun& r) {
   const StepResult& s = r.step;
   const auto [low, high] = likely_step_s(r);
   std::string text = fmt::format("{} per step (likely {}), {:.0f} % MFU.", format_duration(s.step_time.in_s()),
-                                 range_words(low, high), 100 * r.metrics.mfu);
+                                 likely_words(low, high), 100 * r.metrics.mfu);
   const double waits = share_percent(exposed(s.breakdown), s.step_time);
   const double bubble = share_percent(s.breakdown.bubble, s.step_time);
   if (waits >= 0.5)

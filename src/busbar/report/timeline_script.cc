@@ -72,8 +72,11 @@ for (const figure of document.querySelectorAll('figure.explore')) {
   };
   const before = s => {  // the span whose end let this one start
     if (s.cause < 0) return null;
-    const row = lanes[s.cause], found = row.spans[first(row, s.from - 1)];
-    return found && found !== s && found.to === s.from ? found : null;
+    for (const t of [s.from, s.to]) {  // what a wait waits for ends with it
+      const row = lanes[s.cause], found = row.spans[first(row, t - 1)];
+      if (found && found !== s && found.to === t) return found;
+    }
+    return null;
   };
   const show = (a, b) => {
     const length = Math.min(wide, Math.max(least, b - a));
@@ -243,6 +246,6 @@ for (const figure of document.querySelectorAll('figure.explore')) {
 //]]>)js";
 }
 
-std::string_view timeline_script_hash() { return "sha256-wkAr9nitU4KnkvNP9ises3+kjQnB3m2xF10snPgiY9s="; }
+std::string_view timeline_script_hash() { return "sha256-NGgRKbJos7R0I33HwJjtpjhIGby/NrXFWaDdYpedUVw="; }
 
 }  // namespace busbar
