@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,33 @@ Drawing draw_scaling(const ScaleRun& run, bool weak) {
   d.note = "Tokens per second and GPU relative to the smallest size; exposed: share of the step. ";
   d.note += bend == 0 ? "At every size, compute hides the communication of data parallelism."
                       : fmt::format("From {} GPUs on, communication of data parallelism is exposed.", bend);
+  return d;
+}
+
+Drawing draw_scalings(const std::vector<ScaleRun>& runs, bool weak) {
+  constexpr int kColours[] = {colour::kCompute, colour::kTp, colour::kDp, colour::kPp, colour::kOptimizer};
+  const auto base = runs.front().curve(weak);
+  if (base.empty()) return {};
+  std::vector<Curve> curves;
+  Curve ideal{"ideal", colour::kMuted, {}};
+  for (const ScaleRun& r : runs) {
+    Curve curve{r.change.empty() ? r.cluster : r.change, kColours[curves.size() % std::size(kColours)], {}};
+    for (const ScalePoint* p : r.curve(weak)) {
+      const double percent = 100 * p->tokens_per_s_per_gpu / base.front()->tokens_per_s_per_gpu;
+      curve.points.push_back(
+          {p->layout.ranks(), percent, fmt::format("{} GPUs: {} {:.1f} %", p->layout.ranks(), curve.name, percent)});
+      ideal.points.push_back({p->layout.ranks(), 100, "ideal"});
+    }
+    curves.push_back(std::move(curve));
+  }
+  std::sort(ideal.points.begin(), ideal.points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
+  curves.push_back(std::move(ideal));
+  Drawing d = draw_curves(curves, "GPUs");
+  if (d.shapes.empty()) return d;
+  d.title = fmt::format("{} scaling side by side", weak ? "Weak" : "Strong");
+  d.description = "Tokens per second and GPU of all machines relative to one base.";
+  d.note = fmt::format("Tokens per second and GPU; 100 %: {} GPUs of {}.", base.front()->layout.ranks(),
+                       runs.front().cluster);
   return d;
 }
 

@@ -40,6 +40,9 @@ Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string&
   p.breakdown = run->step.breakdown;
   p.tokens_per_s_per_gpu = run->metrics.tokens_per_s_per_gpu;
   p.mfu = run->metrics.mfu;
+  p.tiers = run->cluster().topology.blocks().size() > 1
+                ? static_cast<std::uint32_t>(run->cluster().fabric.switches.size())
+                : 0;
   p.usd_per_day_percent = 0.01 * kHoursPerDay * gpus * (usd > 0 ? usd : run->cluster().usd_per_gpu_hour);
   return p;
 }
@@ -73,6 +76,13 @@ double ScalePoint::exposed_percent() const {
 }
 double ScalePoint::data_percent() const { return percent(breakdown.exposed_dp, step); }
 double ScalePoint::idle_percent() const { return busbar::idle_percent(breakdown, step); }
+
+std::vector<const ScalePoint*> ScaleRun::curve(bool weak) const {
+  std::vector<const ScalePoint*> out;
+  for (const ScalePoint& p : points)
+    if (p.weak == weak && p.skipped.empty()) out.push_back(&p);
+  return out;
+}
 
 std::uint32_t ScaleRun::stops_hiding(bool weak) const {
   const ScalePoint* first = nullptr;
@@ -176,6 +186,9 @@ Json scale_json(const ScaleRun& r) {
     row["tokens_per_s_per_gpu"] = p.tokens_per_s_per_gpu;
     row["mfu"] = p.mfu;
     row["efficiency"] = p.efficiency;
+    row["idle_gpus"] = p.idle_gpus();
+    row["tokens_per_s"] = p.tokens_per_s();
+    row["switch_tiers"] = p.tiers;
     row["exposed_percent"] = p.exposed_percent();
     row["exposed_dp_percent"] = p.data_percent();
     row["idle_percent"] = p.idle_percent();
@@ -200,7 +213,9 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
            {"batch"},
            {"step (s)"},
            {"tokens/s/GPU"},
+           {"speed-up"},
            {"efficiency (%)"},
+           {"idle GPUs"},
            {"exposed (%)"},
            {"of it DP (%)"},
            {"idle (%)"},
@@ -209,7 +224,9 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
     if (p.weak != weak || !p.skipped.empty()) continue;
     t.rows.push_back({std::to_string(p.layout.ranks()), std::to_string(p.layout.dp),
                       std::to_string(p.layout.global_batch), format_number(p.step.in_s()),
-                      format_number(p.tokens_per_s_per_gpu), fmt::format("{:.1f}", 100 * p.efficiency),
+                      format_number(p.tokens_per_s_per_gpu),
+                      format_number(p.tokens_per_s() / r.curve(weak).front()->tokens_per_s_per_gpu),
+                      fmt::format("{:.1f}", 100 * p.efficiency), fmt::format("{:.0f}", p.idle_gpus()),
                       fmt::format("{:.1f}", p.exposed_percent()), fmt::format("{:.1f}", p.data_percent()),
                       fmt::format("{:.1f}", p.idle_percent()),
                       p.usd_per_day_percent > 0 ? fmt::format("{:.0f}", p.usd_per_day_percent) : "-"});
@@ -218,6 +235,10 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
   const std::uint32_t n = r.stops_hiding(weak);
   t.note = n == 0 ? "At every size, compute hides the communication of data parallelism."
                   : fmt::format("From {} GPUs on, communication of data parallelism is exposed.", n);
+  t.note += remarks_on(r, weak);
+  t.note +=
+      fmt::format(" Base: {} GPUs at {} tokens/s each; speed-up 1 is one of them.",
+                  r.curve(weak).front()->layout.ranks(), format_number(r.curve(weak).front()->tokens_per_s_per_gpu));
   return t;
 }
 
@@ -242,6 +263,16 @@ Table left_out(const ScaleRun& r, const std::string& where) {
   return t;
 }
 
+/// All runs in one chart with one base, and where one catches up with another.
+void add_together(const std::vector<ScaleRun>& runs, Document& d) {
+  for (const bool weak : {true, false}) {
+    if (Drawing all = draw_scalings(runs, weak); !all.shapes.empty())
+      d.blocks.push_back({std::move(all), Audience::kPage});
+    for (std::size_t i = 1; i < runs.size(); ++i)
+      if (Table t = crossings(runs.front(), runs[i], weak); !t.rows.empty()) d.blocks.push_back({std::move(t)});
+  }
+}
+
 void add_run(const ScaleRun& r, bool several, Document& d) {
   std::string where;
   if (several) where = fmt::format(", {}", r.change.empty() ? r.cluster : r.change);
@@ -260,6 +291,7 @@ void add_run(const ScaleRun& r, bool several, Document& d) {
 Document scale_document(const std::vector<ScaleRun>& runs, const std::string& typed) {
   const ScaleRun& first = runs.front();
   Document d{fmt::format("{} on {} of many sizes", first.model, first.cluster), typed, {}};
+  if (runs.size() > 1) add_together(runs, d);
   for (const ScaleRun& r : runs) add_run(r, runs.size() > 1, d);
   std::string prices;
   for (const ScaleRun& r : runs) {

@@ -32,6 +32,9 @@ struct ScalePoint {
   double tokens_per_s_per_gpu = 0, mfu = 0;
   double efficiency = 1;           ///< tokens per second and GPU relative to the smallest machine of the curve
   double usd_per_day_percent = 0;  ///< 1 % of the step on this machine, for a day
+  std::uint32_t tiers = 0;         ///< of switches between servers; 0: one server
+  double tokens_per_s() const { return tokens_per_s_per_gpu * layout.ranks(); }
+  double idle_gpus() const { return layout.ranks() * (1 - efficiency); }  ///< that the loss of efficiency is worth
   double exposed_percent() const;  ///< exposed communication, as a share of the step
   double data_percent() const;     ///< the part of it that data parallelism adds
   double idle_percent() const;     ///< share of the step in which tensor units are idle, including the bubble
@@ -46,7 +49,15 @@ struct ScaleRun {
   /// The smallest size of a curve at which exposed communication of data parallelism exceeds that at the smallest size
   /// by more than 1 % of the step; 0: none.
   std::uint32_t stops_hiding(bool weak) const;
+  /// Points with a result, by size.
+  std::vector<const ScalePoint*> curve(bool weak) const;
 };
+/// "one server", "two tiers".
+std::string level_words(const ScalePoint& point);
+/// Where a curve leaves a level and where it rises, in sentences; empty: nowhere.
+std::string remarks_on(const ScaleRun& run, bool weak);
+/// How many GPUs of `other` are as fast as each size of `run`: "4 (8.2 k tokens/s): 8".
+Table crossings(const ScaleRun& run, const ScaleRun& other, bool weak);
 /// Stops early, with the points so far, if `watch` requests it.
 Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& ask, const ScaleAsk& scale, LongRun& watch);
 
